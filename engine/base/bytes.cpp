@@ -1,0 +1,87 @@
+#include "engine/base/bytes.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace loopscope {
+
+namespace {
+
+/// Closes a descriptor on every way out.
+struct Descriptor {
+    int fd = -1;
+    ~Descriptor()
+    {
+        if (fd >= 0) ::close(fd);
+    }
+};
+
+Error systemError(ErrorCode code, const std::string& path)
+{
+    const int reason = errno;
+    return Error(code, reason == ENOENT ? "no such file" : std::strerror(reason)).at(path);
+}
+
+} // namespace
+
+Bytes Bytes::copyOf(std::span<const std::byte> source)
+{
+    if (source.empty()) return {};
+    const size_t capacity = (source.size() + 63) / 64 * 64;
+    std::shared_ptr<void> block(std::aligned_alloc(64, capacity), &std::free);
+    std::memcpy(block.get(), source.data(), source.size());
+    return Bytes({static_cast<const std::byte*>(block.get()), source.size()}, std::move(block));
+}
+
+Result<Bytes> mapFile(const std::string& path)
+{
+    Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    if (file.fd < 0) return systemError(ErrorCode::badFile, path);
+    struct stat info = {};
+    if (::fstat(file.fd, &info) != 0) return systemError(ErrorCode::badFile, path);
+    if (S_ISDIR(info.st_mode)) return Error(ErrorCode::badFile, "is a folder, expected a file").at(path);
+    const auto size = static_cast<size_t>(info.st_size);
+    if (size == 0) return Bytes();
+    void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
+    if (address == MAP_FAILED) return systemError(ErrorCode::badFile, path);
+    std::shared_ptr<const void> owner(address, [size](const void* p) { ::munmap(const_cast<void*>(p), size); });
+    return Bytes({static_cast<const std::byte*>(address), size}, std::move(owner));
+}
+
+Status writeFile(const std::string& path, std::span<const std::byte> content, bool overwrite)
+{
+    if (!overwrite && ::access(path.c_str(), F_OK) == 0)
+        return Error(ErrorCode::cannotWrite, "exists; --force overwrites").at(path);
+    std::string aside = path + ".XXXXXX";
+    Descriptor file{::mkstemp(aside.data())};
+    if (file.fd < 0) return systemError(ErrorCode::cannotWrite, path);
+    const auto giveUp = [&] {
+        Error error = systemError(ErrorCode::cannotWrite, path);
+        ::unlink(aside.c_str());
+        return error;
+    };
+    size_t done = 0;
+    while (done < content.size()) {
+        const ssize_t n = ::write(file.fd, content.data() + done, content.size() - done);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return giveUp();
+        done += static_cast<size_t>(n);
+    }
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    if (::fchmod(file.fd, 0666 & ~mask) != 0) return giveUp();
+    if (::rename(aside.c_str(), path.c_str()) != 0) return giveUp();
+    return {};
+}
+
+Status writeFile(const std::string& path, std::string_view content, bool overwrite)
+{
+    return writeFile(path, std::as_bytes(std::span(content.data(), content.size())), overwrite);
+}
+
+} // namespace loopscope

@@ -1,0 +1,13 @@
+// Structural rules that every model obeys before anything runs on it: indices in range, one producer per value, results defined before
+// use (except in tf graphs), unique ids. What an operator demands of its operands is engine/ops' business.
+#pragma once
+
+#include "engine/base/result.h"
+#include "engine/ir/model.h"
+
+namespace loopscope {
+
+/// Errors: badFile, with the graph, operator and value that break a rule.
+Status verifyModel(const Model& model);
+
+} // namespace loopscope

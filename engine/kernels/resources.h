@@ -1,0 +1,92 @@
+// Session state that kernels share: resource variables and hash tables, by container and name. Explicit and copyable, so that a
+// snapshot of a session holds it (docs/architecture.md, "Debugging and time travel").
+#pragma once
+
+#include "engine/base/result.h"
+#include "engine/tensor/tensor.h"
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace loopscope {
+
+/// A resource variable. `assigned` is false until the first write.
+struct Variable {
+    std::string name; ///< "[container/]shared_name": the NAME of `var:NAME` addresses
+    bool assigned = false;
+    DType dtype = DType::unknown;
+    Shape shape;
+    std::vector<std::byte> bytes;
+    bool operator==(const Variable&) const = default;
+};
+
+/// A lookup table with keys and values of one dtype each; strings and integers as their bytes.
+struct HashTable {
+    std::string name;
+    bool initialised = false;
+    DType keyType = DType::unknown, valueType = DType::unknown;
+    std::map<std::string, std::string> entries; ///< element bytes → element bytes
+    bool operator==(const HashTable&) const = default;
+};
+
+enum class AccessKind : uint8_t { create, read, write };
+
+/// Hears of every access while set; the interpreter forwards to its observer.
+class ResourceListener {
+public:
+    virtual ~ResourceListener() = default;
+    /// `value`: what was read or written; null for create.
+    virtual void accessed(const std::string& name, AccessKind kind, const Tensor* value) = 0;
+};
+
+/// Numbers handles from 0 in order of first use, so that runs are repeatable. Copying copies the state, not the listener.
+class ResourceStore {
+public:
+    ResourceStore() = default;
+    ResourceStore(const ResourceStore& other) : m_names(other.m_names), m_variables(other.m_variables), m_tables(other.m_tables) {}
+    ResourceStore& operator=(const ResourceStore& other)
+    {
+        m_names = other.m_names;
+        m_variables = other.m_variables;
+        m_tables = other.m_tables;
+        return *this;
+    }
+
+    /// The handle of a name, made on first use.
+    int32_t handle(const std::string& name);
+    int32_t size() const { return static_cast<int32_t>(m_names.size()); }
+    /// The variable behind a handle, created unassigned on first use; null if the handle was never given out.
+    Variable* variable(int32_t handle);
+    HashTable* table(int32_t handle);
+
+    const std::map<int32_t, Variable>& variables() const { return m_variables; }
+    const std::map<int32_t, HashTable>& tables() const { return m_tables; }
+
+    ResourceListener* listener = nullptr;
+    bool operator==(const ResourceStore& o) const { return m_names == o.m_names && m_variables == o.m_variables && m_tables == o.m_tables; }
+
+private:
+    std::vector<std::string> m_names; ///< by handle
+    std::map<int32_t, Variable> m_variables;
+    std::map<int32_t, HashTable> m_tables;
+};
+
+/// Random numbers as explicit state: Philox 4x32-10, a key and a counter. The same seed gives the same numbers everywhere.
+class RandomState {
+public:
+    explicit RandomState(uint64_t seed = 1) : m_key(seed) {}
+    uint32_t next32();
+    float uniform(); ///< [0, 1)
+    float normal();  ///< mean 0, deviation 1 (Box–Muller on two draws)
+    bool operator==(const RandomState&) const = default;
+
+private:
+    uint64_t m_key = 1;
+    uint64_t m_counter = 0;
+    uint32_t m_block[4] = {};
+    int m_used = 4;
+};
+
+} // namespace loopscope

@@ -1,0 +1,44 @@
+// The interface through which recorders, debuggers and profilers follow an execution. All methods have empty defaults.
+#pragma once
+
+#include "engine/observe/events.h"
+
+namespace loopscope {
+
+/// Called on the executor's thread, in the order of execution.
+class ExecutionObserver {
+public:
+    virtual ~ExecutionObserver() = default;
+    /// Asked once per run: stamp operators and invocations with durations? A clock read costs more than a scalar operator.
+    virtual bool wantsTimes() const { return false; }
+    virtual void runStarted(const RunStart&) {}
+    virtual void invocationStarted(const InvocationStart&) {}
+    virtual void operatorExecuted(const OperatorEvent&) {}
+    virtual void variableAccessed(const VariableAccess&) {}
+    virtual void invocationEnded(const InvocationEnd&) {}
+    virtual void runEnded(const RunEnd&) {}
+};
+
+/// Passes every event on to several observers, in order.
+class FanOut final : public ExecutionObserver {
+public:
+    void add(ExecutionObserver& observer) { m_observers.push_back(&observer); }
+
+    bool wantsTimes() const override
+    {
+        for (const ExecutionObserver* o : m_observers)
+            if (o->wantsTimes()) return true;
+        return false;
+    }
+    void runStarted(const RunStart& e) override { for (auto* o : m_observers) o->runStarted(e); }
+    void invocationStarted(const InvocationStart& e) override { for (auto* o : m_observers) o->invocationStarted(e); }
+    void operatorExecuted(const OperatorEvent& e) override { for (auto* o : m_observers) o->operatorExecuted(e); }
+    void variableAccessed(const VariableAccess& e) override { for (auto* o : m_observers) o->variableAccessed(e); }
+    void invocationEnded(const InvocationEnd& e) override { for (auto* o : m_observers) o->invocationEnded(e); }
+    void runEnded(const RunEnd& e) override { for (auto* o : m_observers) o->runEnded(e); }
+
+private:
+    std::vector<ExecutionObserver*> m_observers;
+};
+
+} // namespace loopscope

@@ -1,0 +1,99 @@
+#include "engine/ops/catalog.h"
+
+#include <algorithm>
+#include <map>
+
+#define LS_OP(dialect, name, file) LS_DEFINE_OP(dialect, name);
+#define LS_CALL(dialect, name, file) LS_DEFINE_OP(dialect, name);
+#include "engine/ops/ops.def"
+#undef LS_OP
+#undef LS_CALL
+
+namespace loopscope {
+
+namespace {
+
+std::vector<OpDef> collect()
+{
+    std::vector<OpDef> defs;
+    const auto add = [&](OpDef def, std::string_view dialect, std::string_view name) {
+        def.dialect = dialect;
+        def.name = name;
+        defs.push_back(def);
+    };
+#define LS_OP(dialect, name, file) add(::opDef_##dialect##_##name(), #dialect, #name);
+#define LS_CALL(dialect, name, file) add(::opDef_##dialect##_##name(), #dialect, #name);
+#include "engine/ops/ops.def"
+#undef LS_OP
+#undef LS_CALL
+    return defs;
+}
+
+const std::vector<OpDef>& catalog()
+{
+    static const std::vector<OpDef> defs = collect();
+    return defs;
+}
+
+std::string countText(int low, int high)
+{
+    if (high < 0) return "at least " + std::to_string(low);
+    return low == high ? std::to_string(low) : std::to_string(low) + " to " + std::to_string(high);
+}
+
+} // namespace
+
+std::span<const OpDef> allOps()
+{
+    return catalog();
+}
+
+const OpDef* findOp(const Kind& kind)
+{
+    static const auto index = [] {
+        std::map<std::pair<std::string_view, std::string_view>, const OpDef*> byKind;
+        for (const OpDef& def : catalog()) byKind[{def.dialect, def.name}] = &def;
+        return byKind;
+    }();
+    const auto found = index.find({kind.dialect, kind.name});
+    return found == index.end() ? nullptr : found->second;
+}
+
+Status inferOperator(const Operator& op, std::span<const Tensor* const> inputs, std::span<InferredType> outputs)
+{
+    const OpDef* def = findOp(op.kind);
+    if (!def) return {};
+    const auto in = static_cast<int>(inputs.size());
+    const auto out = static_cast<int>(outputs.size());
+    if (in < def->minInputs || (def->maxInputs >= 0 && in > def->maxInputs))
+        return Error(ErrorCode::badFile, "wrong number of operands").found(std::to_string(in)).expected(countText(def->minInputs, def->maxInputs));
+    if (out < def->minOutputs || (def->maxOutputs >= 0 && out > def->maxOutputs))
+        return Error(ErrorCode::badFile, "wrong number of results").found(std::to_string(out)).expected(countText(def->minOutputs, def->maxOutputs));
+    if (!def->infer) return {};
+    InferContext context(op, inputs, outputs);
+    return def->infer(context);
+}
+
+std::optional<std::vector<int64_t>> InferContext::intValues(int i) const
+{
+    if (!dataKnown(i)) return std::nullopt;
+    const Tensor& t = input(i);
+    const auto count = static_cast<size_t>(t.elementCount());
+    const auto read = [&]<typename T>(const T* data) { return std::vector<int64_t>(data, data + count); };
+    if (t.bytes < byteSize(t.dtype, t.elementCount())) return std::nullopt;
+    switch (t.dtype) {
+    case DType::i32: return read(t.as<int32_t>());
+    case DType::i64: return read(t.as<int64_t>());
+    case DType::i16: return read(t.as<int16_t>());
+    case DType::i8: return read(t.as<int8_t>());
+    case DType::u8: return read(t.as<uint8_t>());
+    default: return std::nullopt;
+    }
+}
+
+Error InferContext::violated(int constraint, std::string what, const char* file, int line)
+{
+    return Error(ErrorCode::badFile, "C" + std::to_string(constraint) + ": " + std::move(what), file, line);
+}
+
+} // namespace loopscope

@@ -1,0 +1,33 @@
+// Summary of a tensor: what a trace keeps of every write and a debugger prints first.
+#pragma once
+
+#include "engine/tensor/tensor.h"
+
+#include <cstdint>
+
+namespace loopscope {
+
+/// Over all elements, in real units: quantized values are dequantized (per tensor and per channel). Complex numbers count by magnitude;
+/// bool as 0 and 1; strings, handles and block formats give `elements` only.
+struct TensorStatistics {
+    int64_t elements = 0;
+    int64_t finite = 0;       ///< elements that min, max, mean, std speak of
+    double min = 0, max = 0;  ///< meaningful if finite > 0
+    double mean = 0;
+    double std = 0;           ///< population deviation
+    int64_t zeros = 0;        ///< elements whose real value is 0
+    int64_t nan = 0, positiveInf = 0, negativeInf = 0;
+    int64_t denormal = 0;     ///< floats only
+    int64_t saturated = 0;    ///< stored integers of a quantized tensor at a limit of their dtype
+    int64_t firstAbnormal = -1; ///< flat index of the first NaN or infinity
+};
+
+/// One pass, no allocation. `tensor.shape` must be static and its data present.
+TensorStatistics computeStatistics(const Tensor& tensor);
+
+/// Element `index` (flat, row-major) as a real number: dequantized; bool 0 or 1; NaN for strings and handles.
+double elementAsReal(const Tensor& tensor, int64_t index);
+/// Element `index` of an integer or bool tensor as stored.
+int64_t elementAsInteger(const Tensor& tensor, int64_t index);
+
+} // namespace loopscope
