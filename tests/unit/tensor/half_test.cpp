@@ -29,8 +29,11 @@ TEST(Half, everyF16SurvivesTheWayToFloatAndBack)
 {
     for (uint32_t bits = 0; bits < 0x10000; ++bits) {
         const float wide = f16ToFloat(static_cast<uint16_t>(bits));
-        if (std::isnan(wide)) EXPECT_TRUE(std::isnan(f16ToFloat(floatToF16(wide))));
-        else EXPECT_EQ(floatToF16(wide), bits) << bits;
+        if (std::isnan(wide)) {
+            EXPECT_TRUE(std::isnan(f16ToFloat(floatToF16(wide))));
+        } else {
+            EXPECT_EQ(floatToF16(wide), bits) << bits;
+        }
     }
 }
 
@@ -49,7 +52,9 @@ TEST(Half, eightBitFloatsAreNearest)
 {
     for (int i = -4000; i <= 4000; ++i) {
         const float value = static_cast<float>(i) * 0.11F;
-        if (std::fabs(value) <= 448) EXPECT_EQ(floatToF8e4m3fn(value), nearestCode<uint8_t>(value, f8e4m3fnToFloat, 256)) << value;
+        if (std::fabs(value) <= 448) {
+            EXPECT_EQ(floatToF8e4m3fn(value), nearestCode<uint8_t>(value, f8e4m3fnToFloat, 256)) << value;
+        }
         EXPECT_EQ(floatToF8e5m2(value), nearestCode<uint8_t>(value, f8e5m2ToFloat, 256)) << value;
     }
     EXPECT_TRUE(std::isnan(f8e4m3fnToFloat(floatToF8e4m3fn(500))));
