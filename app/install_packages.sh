@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that building (argument: build) or testing (argument: test) needs and that are not there yet.
+# Needs root only if something is missing. docs/dependencies.md gives the reason for each.
+set -euo pipefail
+packages=(g++ cmake ninja-build pkg-config ccache mold libfmt-dev libxxhash-dev libzip-dev flatbuffers-compiler
+          libflatbuffers-dev libsqlite3-dev libzstd-dev nlohmann-json3-dev libcli11-dev)
+if [ "${1:-build}" = test ]; then
+    packages+=(libgtest-dev libgmock-dev)
+fi
+missing=()
+for package in "${packages[@]}"; do
+    status=$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true)
+    [ "$status" = "install ok installed" ] || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+echo "installing: ${missing[*]}" >&2
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || { echo "error: packages are missing and this is not root; install: ${missing[*]}" >&2; exit 1; }
+    as_root=(sudo)
+fi
+export DEBIAN_FRONTEND=noninteractive
+"${as_root[@]}" apt-get update -qq >&2
+"${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
