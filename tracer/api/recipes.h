@@ -1,0 +1,21 @@
+// The recipes: questions to a trace with a name, a sentence and SQL.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace loopscope {
+
+struct Recipe {
+    std::string_view name;       ///< "first-nan"
+    std::string_view question;   ///< one sentence
+    std::string_view parameters; ///< names separated by blanks, `name=N` with a default: "run op slot=0"
+    std::string_view sql;
+};
+
+/// All of them, in the order of the documentation.
+std::span<const Recipe> traceRecipes();
+/// Null if there is none of that name.
+const Recipe* findRecipe(std::string_view name);
+
+} // namespace loopscope
