@@ -1,0 +1,65 @@
+// Look-ups on the model and the table of graph-valued attributes: which roles an operator calls its graphs in, in which order.
+#include "engine/ir/model.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace loopscope {
+
+std::string_view dialectName(Dialect dialect)
+{
+    switch (dialect) {
+    case Dialect::tfl: return "tfl";
+    case Dialect::circle: return "circle";
+    case Dialect::tf: return "tf";
+    }
+    return "tfl";
+}
+
+ValueId Graph::findValue(std::string_view id_) const
+{
+    for (size_t i = 0; i < values.size(); ++i)
+        if (values[i].id == id_) return ValueId(static_cast<int64_t>(i));
+    return {};
+}
+
+GraphId Model::findGraph(std::string_view id) const
+{
+    for (size_t i = 0; i < graphs.size(); ++i)
+        if (graphs[i].id == id) return GraphId(static_cast<int64_t>(i));
+    return {};
+}
+
+namespace {
+
+/// Place of a role in the order of execution; −1 for a key that is no role. Numbered roles (`branch3`, `region1`) follow their number.
+int64_t roleOrder(std::string_view key)
+{
+    constexpr int64_t kSpan = int64_t{1} << 32;
+    constexpr std::string_view kPlain[] = {"cond", "body", "then", "else", "call", "init", "region"};
+    for (size_t i = 0; i < std::size(kPlain); ++i)
+        if (key == kPlain[i]) return static_cast<int64_t>(i) * kSpan;
+    for (const std::string_view prefix : {std::string_view("branch"), std::string_view("region")}) {
+        if (!key.starts_with(prefix) || key.size() == prefix.size()) continue;
+        uint32_t number = 0;
+        const char* end = key.data() + key.size();
+        if (const auto [at, error] = std::from_chars(key.data() + prefix.size(), end, number); error == std::errc() && at == end)
+            return 8 * kSpan + number;
+    }
+    return -1;
+}
+
+} // namespace
+
+std::vector<Callee> calleesOf(const Operator& op)
+{
+    std::vector<Callee> callees;
+    if (op.kind.dialect != "tfl" && op.kind.dialect != "circle") return callees;
+    for (const NamedAttribute& attribute : op.attributes)
+        if (const auto* ref = attribute.value.as<GraphRef>(); ref && roleOrder(attribute.key) >= 0)
+            callees.push_back({attribute.key, ref->graph});
+    std::stable_sort(callees.begin(), callees.end(), [](const Callee& a, const Callee& b) { return roleOrder(a.role) < roleOrder(b.role); });
+    return callees;
+}
+
+} // namespace loopscope
