@@ -1,0 +1,139 @@
+// Shared parts of convolutions and matrix products: output rescaling, integer weight rows and on-the-fly quantization.
+#include "engine/kernels/cpu/nn_common.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+
+namespace loopscope {
+
+int32_t OutputStage::rounded(double value)
+{
+    const double r = std::round(value);
+    if (!(r > std::numeric_limits<int32_t>::min())) return std::numeric_limits<int32_t>::min();
+    return r < std::numeric_limits<int32_t>::max() ? static_cast<int32_t>(r) : std::numeric_limits<int32_t>::max();
+}
+
+Result<OutputStage> makeOutputStage(const Tensor& input, const Tensor& filter, const Tensor& output, int64_t channels, Activation activation,
+                                    Scaling scaling)
+{
+    for (const Tensor* t : {&input, &output})
+        if (!isQuantized(*t)) return Error(ErrorCode::unsupported, std::string(t == &input ? "input" : "result") + " has no scale");
+    if (filter.quantization == nullptr || filter.quantization->scales.empty()) return Error(ErrorCode::unsupported, "filter has no scale");
+    const std::vector<float>& scales = filter.quantization->scales;
+    if (scales.size() != 1 && static_cast<int64_t>(scales.size()) != channels)
+        return Error(ErrorCode::unsupported, "wrong number of filter scales").found(std::to_string(scales.size())).expected("1 or " + std::to_string(channels));
+    for (const Tensor* t : {&input, &filter, &output}) {
+        const int64_t zero = t->quantization->zeroPoint();
+        if (zero < integerMin(t->dtype) || zero > static_cast<int64_t>(integerMax(t->dtype)))
+            return Error(ErrorCode::unsupported, "zero point is no " + std::string(dtypeName(t->dtype))).found(std::to_string(zero));
+    }
+    OutputStage stage;
+    LS_TRY(const auto range, quantizedActivationRange(activation, output));
+    stage.min = range.min;
+    stage.max = range.max;
+    stage.zero = scaleAndZero(output).zero;
+    stage.scaling = scaling;
+    for (int64_t c = 0; c < channels; ++c) {
+        const float filterScale = scales.size() == 1 ? scales.front() : scales[static_cast<size_t>(c)];
+        const double product = scaling == Scaling::floatProduct ? static_cast<double>(scaleAndZero(input).scale * filterScale)
+                                                                : static_cast<double>(scaleAndZero(input).scale) * static_cast<double>(filterScale);
+        stage.factors.push_back(product / static_cast<double>(scaleAndZero(output).scale));
+        stage.multipliers.push_back(quantizeMultiplier(stage.factors.back()));
+    }
+    return stage;
+}
+
+namespace {
+
+/// Calls f with a function that reads element i of integer weights as stored.
+template <typename F> void withReader(const Tensor& t, F f)
+{
+    const auto* bytes = reinterpret_cast<const uint8_t*>(t.data);
+    switch (t.dtype) {
+    case DType::i4: f([bytes](int64_t i) { return static_cast<int16_t>(((bytes[i / 2] >> (i % 2 * 4) & 15) ^ 8) - 8); }); break;
+    case DType::i2: f([bytes](int64_t i) { return static_cast<int16_t>(((bytes[i / 4] >> (i % 4 * 2) & 3) ^ 2) - 2); }); break;
+    case DType::u8: f([bytes](int64_t i) { return static_cast<int16_t>(bytes[i]); }); break;
+    case DType::i16: f([data = t.as<int16_t>()](int64_t i) { return data[i]; }); break;
+    default: f([data = t.as<int8_t>()](int64_t i) { return static_cast<int16_t>(data[i]); }); break;
+    }
+}
+
+} // namespace
+
+void packIntegerRows(const Tensor& weights, int64_t firstRow, int64_t rowCount, int64_t elements, int32_t zero, int64_t rowStride, int64_t paddedCount,
+                     int16_t* rows)
+{
+    withReader(weights, [&](auto read) {
+        for (int64_t r = 0; r < rowCount; ++r) {
+            int16_t* row = rows + r * rowStride;
+            const int64_t first = (firstRow + r) * elements;
+            for (int64_t d = 0; d < elements; ++d) row[d] = static_cast<int16_t>(read(first + d) - zero);
+            std::fill(row + elements, row + rowStride, int16_t{0});
+        }
+    });
+    std::fill(rows + rowCount * rowStride, rows + paddedCount * rowStride, int16_t{0});
+}
+
+void widen(const Tensor& from, int64_t first, int64_t count, int32_t zero, int16_t* to)
+{
+    withReader(from, [&](auto read) {
+        for (int64_t i = 0; i < count; ++i) to[i] = static_cast<int16_t>(read(first + i) - zero);
+    });
+}
+
+namespace {
+
+/// Rounds and clamps; NaN becomes `low`, as the reference's conversion to int32 has it on x86.
+int16_t roundedTo(float value, float low, float high)
+{
+    const float r = std::round(value);
+    if (!(r > low)) return static_cast<int16_t>(low);
+    return static_cast<int16_t>(r < high ? r : high);
+}
+
+} // namespace
+
+HybridInput quantizeSymmetric(std::span<const float> values, int16_t* quantized)
+{
+    if (values.empty()) return {};
+    const auto [low, high] = std::minmax_element(values.begin(), values.end());
+    const float range = std::max(std::abs(*low), std::abs(*high));
+    if (range == 0.0F) {
+        std::fill_n(quantized, values.size(), int16_t{0});
+        return {};
+    }
+    const float inverse = 127 / range;
+    for (size_t i = 0; i < values.size(); ++i) quantized[i] = roundedTo(values[i] * inverse, -127, 127);
+    return {range / 127, 0};
+}
+
+HybridInput quantizeAsymmetric(std::span<const float> values, int16_t* quantized)
+{
+    if (values.empty()) return {};
+    constexpr double kMin = -128;
+    constexpr double kMax = 127;
+    const auto [lowest, highest] = std::minmax_element(values.begin(), values.end());
+    const double low = std::min(0.0F, *lowest);
+    const double high = std::max(0.0F, *highest);
+    if (low == high) {
+        std::fill_n(quantized, values.size(), int16_t{0});
+        return {};
+    }
+    const double scale = (high - low) / (kMax - kMin);
+    // The zero point comes from the end of the range where it is the more exact one; it must be a stored number itself.
+    const double fromLow = kMin - low / scale;
+    const double fromHigh = kMax - high / scale;
+    const double errorLow = std::abs(kMin) + std::abs(low / scale);
+    const double errorHigh = std::abs(kMax) + std::abs(high / scale);
+    const double zero = errorLow < errorHigh ? fromLow : fromHigh;
+    HybridInput result;
+    result.zero = !(zero > kMin) ? -128 : zero >= kMax ? 127 : static_cast<int32_t>(std::round(zero));
+    result.scale = static_cast<float>(scale);
+    const float inverse = 1.0F / result.scale;
+    for (size_t i = 0; i < values.size(); ++i) quantized[i] = roundedTo(static_cast<float>(result.zero) + values[i] * inverse, -128, 127);
+    return result;
+}
+
+} // namespace loopscope

@@ -1,0 +1,84 @@
+// What convolutions and matrix products share: from accumulators to stored results, weights as 16-bit rows, and inputs that are quantized
+// on the fly ("hybrid": float activations, integer weights).
+#pragma once
+
+#include "engine/kernels/cpu/quantized_math.h"
+#include "engine/kernels/kernel.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace loopscope {
+
+/// How the factor input scale · filter scale / output scale is formed and applied.
+enum class Scaling : uint8_t {
+    perChannel,   ///< fixed point of the product in double (LiteRT kernel_util.cc, PopulateConvolutionQuantizationParams)
+    floatProduct, ///< fixed point; input scale · filter scale in float (same file, GetQuantizedConvolutionMultipler)
+    real,         ///< a double; results are std::round(accumulator · factor) (internal/reference/integer_ops/fully_connected.h)
+};
+
+/// Turns accumulators into stored results: rescale, add the output's zero point, clamp by the activation.
+struct OutputStage {
+    std::vector<QuantizedMultiplier> multipliers; ///< one for each channel
+    std::vector<double> factors;                  ///< the same as real numbers
+    Scaling scaling = Scaling::perChannel;
+    int32_t zero = 0;
+    int32_t min = 0, max = 0;
+
+    int32_t apply(int32_t sum, int64_t channel) const
+    {
+        const auto c = static_cast<size_t>(channel);
+        return finish(scaling == Scaling::real ? rounded(sum * factors[c]) : multiplyByQuantizedMultiplier(sum, multipliers[c]));
+    }
+    int32_t apply64(int64_t sum, int64_t channel) const
+    {
+        const auto c = static_cast<size_t>(channel);
+        return finish(scaling == Scaling::real ? rounded(static_cast<double>(sum) * factors[c]) : multiplyByQuantizedMultiplier64(sum, multipliers[c]));
+    }
+
+private:
+    static int32_t rounded(double value);
+    int32_t finish(int32_t scaled) const { return static_cast<int32_t>(std::clamp<int64_t>(int64_t{scaled} + zero, min, max)); }
+};
+
+/// Errors: unsupported, if an operand or the result lacks its scale or the filter's scales do not fit the channels.
+Result<OutputStage> makeOutputStage(const Tensor& input, const Tensor& filter, const Tensor& output, int64_t channels, Activation activation,
+                                    Scaling scaling);
+
+/// Element r · elements + d of integer weights (i2, i4, i8, u8, i16) minus `zero`, as 16-bit rows of `rowStride`: row r at rows[r · rowStride].
+/// The rest of each row, and rows up to `paddedCount`, are zeros.
+void packIntegerRows(const Tensor& weights, int64_t firstRow, int64_t rowCount, int64_t elements, int32_t zero, int64_t rowStride, int64_t paddedCount,
+                     int16_t* rows);
+
+/// to[i] = from[i] − zero, for i8, u8 and i16 tensors; `first` and `count` are elements.
+void widen(const Tensor& from, int64_t first, int64_t count, int32_t zero, int16_t* to);
+
+/// An input quantized to 8 bits by its own range.
+struct HybridInput {
+    float scale = 1.0F;
+    int32_t zero = 0;
+};
+/// −127 … 127 around 0 (LiteRT internal/reference/portable_tensor_utils.cc, PortableSymmetricQuantizeFloats).
+HybridInput quantizeSymmetric(std::span<const float> values, int16_t* quantized);
+/// −128 … 127 with a zero point (same file, PortableAsymmetricQuantizeFloats).
+HybridInput quantizeAsymmetric(std::span<const float> values, int16_t* quantized);
+
+/// Lays out parts of one scratch block.
+class ScratchLayout {
+public:
+    /// Reserves `count` elements of T; returns the offset in bytes.
+    template <typename T> size_t add(int64_t count)
+    {
+        const size_t offset = m_bytes;
+        m_bytes += (static_cast<size_t>(count) * sizeof(T) + 63) / 64 * 64;
+        return offset;
+    }
+    size_t bytes() const { return m_bytes; }
+
+private:
+    size_t m_bytes = 0;
+};
+
+} // namespace loopscope
