@@ -91,6 +91,12 @@ std::optional<std::vector<int64_t>> InferContext::intValues(int i) const
     }
 }
 
+std::string operatorLabel(const Operator& op, int64_t index)
+{
+    if (!op.name.empty()) return op.name;
+    return (op.kind.dialect == "custom" ? std::string("custom") : op.kind.name) + "#" + std::to_string(index);
+}
+
 Error InferContext::violated(int constraint, std::string what, const char* file, int line)
 {
     return Error(ErrorCode::badFile, "C" + std::to_string(constraint) + ": " + std::move(what), file, line);

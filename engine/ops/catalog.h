@@ -23,4 +23,10 @@ Status inferOperator(const Operator& op, std::span<const Tensor* const> inputs, 
 /// callees included. Used on short text input and by `verify`. Errors: badFile, with "graph/kind#n: ".
 Status inferModel(Model& model);
 
+/// The declared type of a value as inference sees it: a constant has its data, if the file holds as many bytes as the type needs.
+Tensor declaredTensor(const Value& value);
+
+/// The operator as addresses write it: "while#0", the node's name in tf graphs.
+std::string operatorLabel(const Operator& op, int64_t index);
+
 } // namespace loopscope

@@ -1,4 +1,28 @@
-// Catalogue entries of the operators that the interpreter runs itself. The planner infers their results through the graphs they call.
+// Catalogue entries and rules of the operators that the interpreter runs itself. The planner infers their results through the graphs they
+// call.
+//
+// if (predicate, arguments…)
+//   C1 the predicate is bool with exactly one element, of any rank
+//   C2 both branches are graphs of the model
+//   C3 each branch has as many inputs as there are arguments, of the same dtypes
+//   C4 each branch has as many outputs as there are results; those of the taken branch have the results' dtypes
+// while (values…)
+//   C1 cond and body are graphs of the model
+//   C2 there are as many results as values, of the same dtypes
+//   C3 cond has one input for each value, of the same dtype
+//   C4 cond has one output, bool with exactly one element
+//   C5 body has one input for each value, of the same dtype
+//   C6 body has one output for each value, of the same dtype
+// call, stablehlo_composite (arguments…), call_once ()
+//   C1 the callee is a graph of the model
+//   C2 it has as many inputs as there are arguments, of the same dtypes
+//   C3 it has as many outputs as there are results, of the same dtypes
+// stablehlo_case (index, arguments…)
+//   C1 the index is i32 with exactly one element; one that is out of range takes the last branch
+//   C2 there is a branch, and all branches are graphs of the model
+//   C3, C4 as if
+#include "engine/ops/control_flow.h"
+
 #include "engine/ops/catalog.h"
 
 using namespace loopscope;
@@ -25,7 +49,9 @@ OpDef callDef(int minInputs, std::string_view operands, std::string_view summary
 
 LS_DEFINE_OP(tfl, if)
 {
-    return callDef(1, "predicate [], arguments…", "Runs the then or the else graph on the arguments.", "LiteRT kernels/if.cc");
+    OpDef def = callDef(1, "predicate [], arguments…", "Runs the then or the else graph on the arguments.", "LiteRT kernels/if.cc");
+    def.differs = "a branch whose outputs have other dtypes than the results is an error; LiteRT changes the results' dtype";
+    return def;
 }
 
 LS_DEFINE_OP(tfl, while)
@@ -62,3 +88,201 @@ LS_DEFINE_OP(tfl, stablehlo_composite)
 {
     return callDef(0, "arguments…", "Runs the decomposition graph of a named composite.", "LiteRT kernels/stablehlo_composite.cc");
 }
+
+namespace loopscope {
+
+namespace {
+
+Callee calleeOf(const Operator& op, std::string role)
+{
+    const GraphId graph = attributeGraph(op.attributes, role);
+    return {std::move(role), graph};
+}
+
+/// Which rules (the letters after C) the checks of one call refer to.
+struct RuleNumbers {
+    int graph, inputs, outputs;
+};
+
+std::string countOf(size_t n, const char* noun)
+{
+    return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
+}
+
+std::string typed(const Value& value)
+{
+    return "'" + value.id + "' " + std::string(dtypeName(value.type.dtype));
+}
+
+std::string dtypeText(const Graph& graph, ValueId value)
+{
+    return std::string(dtypeName(graph.value(value).type.dtype));
+}
+
+Error violated(int rule, std::string what)
+{
+    return InferContext::violated(rule, std::move(what));
+}
+
+Status checkGraph(const Model& model, const Callee& callee, int rule)
+{
+    if (model.hasGraph(callee.graph)) return {};
+    return violated(rule, callee.role + " names no graph of the model")
+        .found(callee.graph.valid() ? std::to_string(callee.graph.index) : "none")
+        .expected(model.graphs.empty() ? "a graph" : "0 to " + std::to_string(model.graphs.size() - 1));
+}
+
+/// The callee's inputs take the operands from `first` on.
+Status checkInputs(const Model& model, const Graph& graph, const Operator& op, size_t first, const Callee& callee, int rule)
+{
+    const Graph& target = model.graph(callee.graph);
+    const size_t arguments = op.inputs.size() - first;
+    if (target.inputs.size() != arguments)
+        return violated(rule, callee.role + " '" + target.id + "' has " + countOf(target.inputs.size(), "input")).expected(std::to_string(arguments));
+    for (size_t i = 0; i < arguments; ++i) {
+        const ValueId operand = op.inputs[first + i];
+        if (!operand.valid()) return violated(rule, "operand " + std::to_string(first + i) + " is missing");
+        const Value& formal = target.value(target.inputs[i]);
+        if (!dtypesAgree(formal.type.dtype, graph.value(operand).type.dtype))
+            return violated(rule, "operand " + std::to_string(first + i) + " for input " + typed(formal) + " of '" + target.id + "'")
+                .found(dtypeText(graph, operand))
+                .expected(std::string(dtypeName(formal.type.dtype)));
+    }
+    return {};
+}
+
+Status checkOutputCount(const Model& model, const Callee& callee, size_t results, int rule)
+{
+    const Graph& target = model.graph(callee.graph);
+    if (target.outputs.size() == results) return {};
+    return violated(rule, callee.role + " '" + target.id + "' has " + countOf(target.outputs.size(), "output")).expected(std::to_string(results));
+}
+
+/// The dtypes of the callee's outputs against those of `values`, values of `graph`.
+Status checkOutputTypes(const Model& model, const Graph& graph, GraphId callee, std::span<const ValueId> values, int rule)
+{
+    const Graph& target = model.graph(callee);
+    for (size_t k = 0; k < values.size(); ++k) {
+        const Value& output = target.value(target.outputs[k].value);
+        if (!dtypesAgree(graph.value(values[k]).type.dtype, output.type.dtype))
+            return violated(rule, "output " + std::to_string(k) + " " + typed(output) + " of '" + target.id + "'").expected(dtypeText(graph, values[k]));
+    }
+    return {};
+}
+
+/// One element, of any rank, as far as the declared shape says.
+bool mayBeSingle(const Shape& shape)
+{
+    if (!shape.hasRank()) return true;
+    for (const int64_t dim : shape.dims())
+        if (dim != 1 && dim != kUnknownDim) return false;
+    return true;
+}
+
+Status checkSteering(const Graph& graph, const Operator& op, const char* name, DType dtype)
+{
+    if (op.inputs.empty() || !op.inputs[0].valid()) return violated(1, std::string(name) + " is missing");
+    const TensorType& type = graph.value(op.inputs[0]).type;
+    const std::string wanted = std::string(dtypeName(dtype)) + " with one element";
+    if (!dtypesAgree(dtype, type.dtype) || !mayBeSingle(type.dynamicShape()))
+        return violated(1, name).found(std::string(dtypeName(type.dtype)) + toString(type.shape)).expected(wanted);
+    return {};
+}
+
+Status checkBranches(const Model& model, const Graph& graph, const Operator& op, const CallForm& form)
+{
+    const bool select = form.kind == CallKind::select;
+    LS_CHECK_OK(checkSteering(graph, op, select ? "index" : "predicate", select ? DType::i32 : DType::boolean));
+    if (form.callees.empty()) return violated(2, "there is no branch");
+    for (const Callee& callee : form.callees) {
+        LS_CHECK_OK(checkGraph(model, callee, 2));
+        LS_CHECK_OK(checkInputs(model, graph, op, 1, callee, 3));
+        LS_CHECK_OK(checkOutputCount(model, callee, op.results.size(), 4));
+    }
+    return {};
+}
+
+Status checkLoop(const Model& model, const Graph& graph, const Operator& op, const CallForm& form)
+{
+    const Callee& cond = form.callees[0];
+    const Callee& body = form.callees[1];
+    LS_CHECK_OK(checkGraph(model, cond, 1));
+    LS_CHECK_OK(checkGraph(model, body, 1));
+    if (op.results.size() != op.inputs.size())
+        return violated(2, countOf(op.results.size(), "result")).expected(std::to_string(op.inputs.size()));
+    LS_CHECK_OK(checkInputs(model, graph, op, 0, cond, 3));
+    for (size_t i = 0; i < op.results.size(); ++i)
+        if (!dtypesAgree(graph.value(op.inputs[i]).type.dtype, graph.value(op.results[i]).type.dtype))
+            return violated(2, "result " + std::to_string(i)).found(dtypeText(graph, op.results[i])).expected(dtypeText(graph, op.inputs[i]));
+    LS_CHECK_OK(checkOutputCount(model, cond, 1, 4));
+    const Graph& condition = model.graph(cond.graph);
+    const Value& verdict = condition.value(condition.outputs[0].value);
+    if (!dtypesAgree(DType::boolean, verdict.type.dtype) || !mayBeSingle(verdict.type.dynamicShape()))
+        return violated(4, "output of cond '" + condition.id + "'")
+            .found(std::string(dtypeName(verdict.type.dtype)) + toString(verdict.type.shape))
+            .expected("bool with one element");
+    LS_CHECK_OK(checkInputs(model, graph, op, 0, body, 5));
+    LS_CHECK_OK(checkOutputCount(model, body, op.inputs.size(), 6));
+    return checkOutputTypes(model, graph, body.graph, op.inputs, 6);
+}
+
+} // namespace
+
+bool dtypesAgree(DType formal, DType actual)
+{
+    const auto isHandle = [](DType d) { return d == DType::resource || d == DType::i32; };
+    if (formal == actual || formal == DType::unknown || actual == DType::unknown) return true;
+    return (formal == DType::resource || actual == DType::resource) && isHandle(formal) && isHandle(actual);
+}
+
+CallForm callForm(const Operator& op)
+{
+    CallForm form;
+    if (op.kind.dialect != "tfl") return form;
+    const std::string& name = op.kind.name;
+    if (name == "while" || name == "stablehlo_while") {
+        form.kind = CallKind::loop;
+        form.callees = {calleeOf(op, "cond"), calleeOf(op, "body")};
+    } else if (name == "if") {
+        form.kind = CallKind::branch;
+        form.firstArgument = 1;
+        form.callees = {calleeOf(op, "then"), calleeOf(op, "else")};
+    } else if (name == "stablehlo_case") {
+        form.kind = CallKind::select;
+        form.firstArgument = 1;
+        for (int k = 0; findAttribute(op.attributes, "branch" + std::to_string(k)); ++k)
+            form.callees.push_back(calleeOf(op, "branch" + std::to_string(k)));
+    } else if (name == "call" || name == "stablehlo_composite") {
+        form.kind = CallKind::call;
+        form.callees = {calleeOf(op, "call")};
+    } else if (name == "call_once") {
+        form.kind = CallKind::once;
+        form.callees = {calleeOf(op, "init")};
+    }
+    return form;
+}
+
+Status checkCall(const Model& model, const Graph& graph, const Operator& op)
+{
+    const CallForm form = callForm(op);
+    switch (form.kind) {
+    case CallKind::none: return {};
+    case CallKind::branch:
+    case CallKind::select: return checkBranches(model, graph, op, form);
+    case CallKind::loop: return checkLoop(model, graph, op, form);
+    case CallKind::call:
+    case CallKind::once:
+        LS_CHECK_OK(checkGraph(model, form.callees[0], 1));
+        LS_CHECK_OK(checkInputs(model, graph, op, 0, form.callees[0], 2));
+        LS_CHECK_OK(checkOutputCount(model, form.callees[0], op.results.size(), 3));
+        return checkOutputTypes(model, graph, form.callees[0].graph, op.results, 3);
+    }
+    return {};
+}
+
+Status branchTypesAgree(const Model& model, const Graph& graph, const Operator& op, GraphId branch)
+{
+    return checkOutputTypes(model, graph, branch, op.results, 4);
+}
+
+} // namespace loopscope

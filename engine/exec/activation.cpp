@@ -1,0 +1,181 @@
+#include "engine/exec/activation.h"
+
+#include "engine/exec/call_state.h"
+#include "engine/kernels/registry.h"
+#include "engine/ops/catalog.h"
+
+#include <cstring>
+
+namespace loopscope {
+
+Status sizeSlot(Slot& slot, const Shape& shape)
+{
+    const std::optional<int64_t> count = checkedElementCount(shape);
+    if (!count) return Error(ErrorCode::execution, "a result has no definite size").found("shape " + (shape.hasRank() ? toString(shape) : "of unknown rank"));
+    if (slot.fixed || !slot.heap) return Error(ErrorCode::internal, "a result of fixed size was to be sized again");
+    slot.bytes = byteSize(slot.dtype, *count);
+    slot.shape = shape;
+    LS_CHECK_OK(slot.heap->reserve(slot.bytes));
+    slot.data = slot.heap->data();
+    return {};
+}
+
+Status copyToSlot(Slot& slot, const Tensor& source)
+{
+    if (!slot.fixed) {
+        if (!slot.heap) return Error(ErrorCode::internal, "a value without memory was to be copied to");
+        LS_CHECK_OK(slot.heap->reserve(source.bytes));
+        slot.data = slot.heap->data();
+        slot.bytes = source.bytes;
+        slot.shape = source.shape;
+    }
+    if (slot.bytes > source.bytes) return Error(ErrorCode::internal, "a value is shorter than its place");
+    if (slot.bytes > 0) std::memcpy(slot.data, source.data, slot.bytes);
+    return {};
+}
+
+Program::Program(const Model& model, const GraphPlan& plan, Profile profile) : m_plan(plan), m_graph(model.graph(plan.graph))
+{
+    m_kernels.resize(m_graph.operators.size());
+    m_failures.resize(m_graph.operators.size());
+    std::vector<Tensor> tensors(m_graph.values.size());
+    for (size_t v = 0; v < tensors.size(); ++v) {
+        tensors[v] = declaredTensor(m_graph.values[v]);
+        tensors[v].dtype = plan.values[v].dtype;
+        tensors[v].shape = plan.values[v].shape;
+    }
+    for (size_t o = 0; o < m_graph.operators.size(); ++o) prepare(static_cast<int32_t>(o), tensors, profile);
+}
+
+void Program::prepare(int32_t index, std::span<Tensor> tensors, Profile profile)
+{
+    const auto at = static_cast<size_t>(index);
+    const Operator& op = m_graph.operators[at];
+    const PlannedOperator& planned = m_plan.operators[at];
+    if (planned.error) {
+        m_failures[at] = planned.error;
+        return;
+    }
+    if (planned.call) return;
+    const KernelEntry* entry = KernelRegistry::builtin().find(op.kind, profile);
+    if (!entry) {
+        const std::string name = op.kind.dialect == "tfl" ? op.kind.name : op.kind.dialect == "custom" ? op.kind.name : op.kind.full();
+        m_failures[at] = std::make_shared<const Error>(Error(ErrorCode::unsupported, "operator '" + name + "' has no kernel; it opens, lists and exports"));
+        return;
+    }
+    std::vector<const Tensor*> inputs;
+    std::vector<const Tensor*> results;
+    for (const ValueId input : op.inputs) inputs.push_back(input.valid() ? &tensors[static_cast<size_t>(input.index)] : nullptr);
+    for (const ValueId result : op.results) results.push_back(&tensors[static_cast<size_t>(result.index)]);
+    Result<PreparedKernel> prepared = entry->prepare(KernelSetup{op, inputs, results, planned.fixed});
+    if (prepared.ok()) {
+        m_kernels[at] = std::move(prepared).value();
+    } else {
+        m_failures[at] = std::make_shared<const Error>(std::move(prepared).takeError());
+    }
+}
+
+Activation::Activation(const Program& program, KernelRuntime& runtime, MemoryAccount& account) : m_program(program)
+{
+    const Graph& graph = program.graph();
+    const GraphPlan& plan = program.plan();
+    m_slots.resize(graph.values.size());
+    for (size_t v = 0; v < m_slots.size(); ++v) {
+        const PlannedValue& planned = plan.values[v];
+        Slot& slot = m_slots[v];
+        slot.dtype = planned.dtype;
+        slot.shape = planned.shape;
+        slot.fixed = planned.fixed;
+        slot.bytes = planned.bytes;
+        slot.quantization = graph.values[v].type.quantization.get();
+        if (planned.storage == Storage::constant) {
+            const Tensor data = declaredTensor(graph.values[v]);
+            slot.data = data.data;
+            slot.bytes = data.bytes;
+        } else if (planned.storage == Storage::heap) {
+            slot.heap = &m_blocks.emplace_back(account);
+        }
+    }
+
+    size_t inputCount = 0;
+    size_t resultCount = 0;
+    for (const Operator& op : graph.operators) {
+        inputCount += op.inputs.size();
+        resultCount += op.results.size();
+    }
+    m_inputs.resize(inputCount);
+    m_results.resize(resultCount);
+    m_code.reserve(graph.operators.size() + 1);
+    m_calls.resize(graph.operators.size());
+    std::span<const Tensor*> inputs(m_inputs);
+    std::span<Tensor*> results(m_results);
+    for (size_t o = 0; o < graph.operators.size(); ++o) {
+        const Operator& op = graph.operators[o];
+        addInstruction(static_cast<int32_t>(o), runtime, account, inputs.first(op.inputs.size()), results.first(op.results.size()));
+        inputs = inputs.subspan(op.inputs.size());
+        results = results.subspan(op.results.size());
+    }
+    Instruction end;
+    end.index = static_cast<int32_t>(graph.operators.size());
+    m_code.push_back(end);
+}
+
+Activation::~Activation() = default;
+
+void Activation::addInstruction(int32_t index, KernelRuntime& runtime, MemoryAccount& account, std::span<const Tensor*> inputs, std::span<Tensor*> results)
+{
+    const Operator& op = m_program.graph().operators[static_cast<size_t>(index)];
+    for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = op.inputs[i].valid() ? &slot(op.inputs[i]) : nullptr;
+    for (size_t k = 0; k < results.size(); ++k) results[k] = &slot(op.results[k]);
+
+    const PlannedOperator& planned = plan().operators[static_cast<size_t>(index)];
+    const PreparedKernel& kernel = m_program.kernel(index);
+    Instruction instruction;
+    instruction.run = kernel.run;
+    instruction.index = index;
+    instruction.args.inputs = inputs.data();
+    instruction.args.outputs = results.data();
+    instruction.args.params = kernel.params.get();
+    instruction.args.runtime = &runtime;
+    instruction.args.inputCount = static_cast<int>(inputs.size());
+    instruction.args.outputCount = static_cast<int>(results.size());
+    if (m_program.failure(index)) {
+        instruction.kind = InstructionKind::fail;
+    } else if (planned.call) {
+        instruction.kind = InstructionKind::call;
+        auto call = std::make_unique<CallState>(account, OperatorId(index));
+        call->planned = planned.call->planned ? planned.call.get() : nullptr;
+        call->operands.assign(inputs.begin(), inputs.end());
+        for (const ValueId result : op.results) call->results.push_back(&slot(result));
+        m_calls[static_cast<size_t>(index)] = std::move(call);
+    } else {
+        bool fixedResults = true;
+        for (const ValueId result : op.results) fixedResults = fixedResults && slot(result).fixed;
+        instruction.kind = fixedResults ? InstructionKind::kernel : InstructionKind::sized;
+    }
+    m_code.push_back(instruction);
+}
+
+Result<std::unique_ptr<Activation>> Activation::create(const Program& program, KernelRuntime& runtime, MemoryAccount& account,
+                                                       const VariableSlots* variables)
+{
+    std::unique_ptr<Activation> activation(new Activation(program, runtime, account));
+    for (MemoryBlock& block : activation->m_blocks) LS_CHECK_OK(block.reserve(0));
+    if (variables)
+        for (const auto& [value, slot] : variables->slots) {
+            activation->slot(value).data = slot.data;
+            activation->slot(value).bytes = slot.bytes;
+        }
+    return activation;
+}
+
+void Activation::bind(std::byte* base)
+{
+    if (base == m_base) return;
+    m_base = base;
+    const GraphPlan& plan = m_program.plan();
+    for (size_t v = 0; v < m_slots.size(); ++v)
+        if (plan.values[v].storage == Storage::arena) m_slots[v].data = base + plan.values[v].offset;
+}
+
+} // namespace loopscope

@@ -1,0 +1,127 @@
+// A graph made ready to run: its plan bound to memory, and one prepared instruction for each operator.
+#pragma once
+
+#include "engine/exec/memory_block.h"
+#include "engine/kernels/kernel.h"
+#include "engine/plan/graph_plan.h"
+
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace loopscope {
+
+/// The tensor of a value in one activation, and the block behind it.
+struct Slot : Tensor {
+    MemoryBlock* heap = nullptr; ///< not null: sized when it is written, in this block
+    bool fixed = true;           ///< shape and size never change
+};
+
+/// Gives a slot a shape, and room for it if its elements have a fixed size (strings get their room from the kernel).
+/// Errors: execution if the shape is not definite, too large, or there is no memory.
+Status sizeSlot(Slot& slot, const Shape& shape);
+/// Makes `slot` a copy of `source`, sized if the slot is not fixed.
+Status copyToSlot(Slot& slot, const Tensor& source);
+/// Lets `slot` stand for the bytes of `source` without copying.
+inline void aliasSlot(Slot& slot, const Tensor& source)
+{
+    slot.data = source.data;
+    if (slot.fixed) return;
+    slot.bytes = source.bytes;
+    slot.shape = source.shape;
+}
+/// Lets what is written to `slot` land in the memory of `home`, a slot of the caller. Errors: execution, no memory.
+inline Status directSlot(Slot& slot, Slot& home)
+{
+    if (!home.heap) {
+        slot.data = home.data;
+        return {};
+    }
+    slot.heap = home.heap;
+    if (!slot.fixed) return {};
+    slot.heap = nullptr;
+    LS_CHECK_OK(home.heap->reserve(slot.bytes));
+    slot.data = home.heap->data();
+    return {};
+}
+
+enum class InstructionKind : uint8_t {
+    kernel, ///< run it
+    sized,  ///< infer and size the results, then run it
+    call,   ///< enter a graph
+    fail,   ///< the operator cannot run; Program::failures says why
+    end,    ///< the end of the graph
+};
+
+/// One operator of an activation: everything that running it needs, in one cache line.
+struct Instruction {
+    KernelFunction run = nullptr;
+    KernelArgs args = {};
+    InstructionKind kind = InstructionKind::end;
+    int32_t index = 0; ///< of the operator
+};
+
+/// What all activations of one plan share: kernels are chosen and prepared once.
+class Program {
+public:
+    Program(const Model& model, const GraphPlan& plan, Profile profile);
+
+    const GraphPlan& plan() const { return m_plan; }
+    const Graph& graph() const { return m_graph; }
+    const PreparedKernel& kernel(int32_t op) const { return m_kernels[static_cast<size_t>(op)]; }
+    /// Null if the operator can run.
+    const Error* failure(int32_t op) const { return m_failures[static_cast<size_t>(op)].get(); }
+
+private:
+    void prepare(int32_t op, std::span<Tensor> tensors, Profile profile);
+
+    const GraphPlan& m_plan;
+    const Graph& m_graph;
+    std::vector<PreparedKernel> m_kernels;
+    std::vector<std::shared_ptr<const Error>> m_failures;
+};
+
+/// The is_variable values of a graph, kept between its activations and between runs.
+struct VariableSlots {
+    std::vector<std::pair<ValueId, Slot>> slots;
+};
+
+struct CallState;
+
+/// One set of slots of a graph. Activations are kept and used again; only a change of their address binds them anew.
+class Activation {
+public:
+    /// Errors: execution, no memory.
+    static Result<std::unique_ptr<Activation>> create(const Program& program, KernelRuntime& runtime, MemoryAccount& account,
+                                                      const VariableSlots* variables);
+    ~Activation();
+
+    const Program& program() const { return m_program; }
+    const GraphPlan& plan() const { return m_program.plan(); }
+    std::byte* base() const { return m_base; }
+    /// Places the region of the graph at `base`.
+    void bind(std::byte* base);
+
+    Slot& slot(ValueId value) { return m_slots[static_cast<size_t>(value.index)]; }
+    const Slot& slot(ValueId value) const { return m_slots[static_cast<size_t>(value.index)]; }
+    Slot& input(size_t i) { return slot(m_program.graph().inputs[i]); }
+    Slot& output(size_t k) { return slot(plan().outputs[k].value); }
+    const Instruction* code() const { return m_code.data(); }
+    CallState& call(int32_t op) { return *m_calls[static_cast<size_t>(op)]; }
+
+private:
+    Activation(const Program& program, KernelRuntime& runtime, MemoryAccount& account);
+    void addInstruction(int32_t op, KernelRuntime& runtime, MemoryAccount& account, std::span<const Tensor*> inputs, std::span<Tensor*> results);
+
+    const Program& m_program;
+    std::byte* m_base = nullptr;
+    std::vector<Slot> m_slots;
+    std::deque<MemoryBlock> m_blocks;
+    std::vector<const Tensor*> m_inputs; ///< of all instructions, one after the other
+    std::vector<Tensor*> m_results;
+    std::vector<Instruction> m_code; ///< one for each operator, and the end
+    std::vector<std::unique_ptr<CallState>> m_calls; ///< by operator; null: no call
+};
+
+} // namespace loopscope

@@ -1,0 +1,94 @@
+// What a call operator of an activation keeps from one execution to the next: its operands and results, where its block lies, and for
+// loops the buffers that carried values alternate between.
+#pragma once
+
+#include "engine/exec/activation.h"
+
+#include <deque>
+#include <vector>
+
+namespace loopscope {
+
+/// Exchanges the carried values of a loop between iterations. The body's input slots hold the carried values; cond's alias them.
+/// Initial values are the operator's own operands, read only. Nothing is copied but values of variables.
+class LoopExchange {
+public:
+    explicit LoopExchange(MemoryAccount& account) : m_account(account) {}
+
+    /// Begins a loop: carried values are `initial`, the body writes to `homes` (the operator's results) or their alternates, which lie
+    /// at `block`. Errors: execution, no memory.
+    Status begin(const LoopPlan& plan, Activation& cond, Activation& body, std::span<const Tensor* const> initial, std::span<Slot* const> homes,
+                 std::byte* block);
+    /// The body has run: its outputs become the carried values, all at once.
+    Status next();
+    /// The loop is over: its carried values go to the homes.
+    Status finish();
+
+    /// The carried value at a position.
+    const Slot& carried(size_t position) const { return m_body->input(position); }
+    size_t size() const { return m_plan->sources.size(); }
+
+private:
+    /// A buffer of the pool: the home of a result or its alternate.
+    struct Buffer {
+        std::byte* data = nullptr;
+        MemoryBlock* heap = nullptr;
+        uint64_t sizeClass = 0; ///< bytes; kHeapClass for heap blocks
+        uint64_t usedAt = 0;    ///< the exchange that found it in use
+    };
+    /// A position in the direct form: the body's output goes to the one of two buffers that does not hold the present value.
+    struct Pair {
+        Slot* output;
+        Slot* input;
+        Slot* condInput;
+        std::byte* data[2];
+        MemoryBlock* heap[2];
+        int32_t now; ///< the buffer that the body writes to
+    };
+    static constexpr uint64_t kHeapClass = UINT64_MAX;
+
+    Status beginDirect(std::span<Slot* const> homes, std::byte* block);
+    Status beginPooled(std::span<Slot* const> homes, std::byte* block);
+    Status aim(Pair& pair);
+    Status aimOutputs();
+    Status nextPooled();
+    MemoryBlock* alternateHeap(size_t index);
+
+    MemoryAccount& m_account;
+    const LoopPlan* m_plan = nullptr;
+    Activation* m_cond = nullptr;
+    Activation* m_body = nullptr;
+    std::vector<Slot*> m_homes;
+    std::vector<Pair> m_pairs;        ///< direct form
+    std::vector<int32_t> m_constants; ///< direct form: positions that turn constant after the first iteration
+    std::vector<Buffer> m_pool;       ///< pooled form
+    std::vector<int32_t> m_held;      ///< by position: the pool's buffer behind the carried value, −1: none of the pool
+    std::vector<int32_t> m_aimed;     ///< by position: the pool's buffer that the body's output is written to, −1: none
+    std::vector<int32_t> m_newlyHeld;
+    std::vector<Slot> m_incoming;
+    uint64_t m_exchanges = 0;
+    std::deque<MemoryBlock> m_heaps;  ///< alternates of values whose size changes
+    std::vector<std::byte> m_aside;   ///< breaks cycles of the final copy
+};
+
+/// A call operator of an activation.
+struct CallState {
+    CallState(MemoryAccount& account, OperatorId op_) : op(op_), own(account), verdict(account), exchange(account) {}
+
+    OperatorId op;
+    const PlannedCall* planned = nullptr;      ///< of the graph's plan, or `late`
+    std::unique_ptr<PlannedCall> late;         ///< planned when it was reached (recursion)
+    std::vector<Shape> lateShapes;             ///< of the operands that `late` is for
+    std::vector<const Tensor*> operands;
+    std::vector<Slot*> results;
+    MemoryBlock own;                           ///< the block of a late call
+    // While the call runs:
+    Activation* cond = nullptr;                ///< loops
+    Activation* body = nullptr;                ///< loops: the body; other calls: the callee
+    MemoryBlock verdict;                       ///< loops: what cond returns
+    Slot verdictHome;
+    LoopExchange exchange;
+    std::deque<MemoryBlock> restored;          ///< loops: carried values that a snapshot brought back
+};
+
+} // namespace loopscope

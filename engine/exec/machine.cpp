@@ -1,0 +1,250 @@
+// The loop that runs instructions, and how a run ends.
+#include "engine/exec/machine.h"
+
+#include "engine/base/clock.h"
+#include "engine/base/text.h"
+#include "engine/ops/catalog.h"
+
+#include <algorithm>
+
+namespace loopscope {
+
+/// Runs to the end, or (Single) to the next operator boundary. Ends of graphs are passed at once, so that a stop is always before an operator.
+template <bool Single> Status Interpreter::Impl::execute()
+{
+    Frame* frame = &m_frames.back();
+    const Instruction* at = frame->activation->code() + frame->next;
+    bool moved = false;
+    Status status;
+    for (;;) {
+        if constexpr (Single) {
+            if (moved && at->kind != InstructionKind::end) break;
+        }
+        switch (at->kind) {
+        case InstructionKind::kernel:
+        case InstructionKind::sized:
+            if (m_step >= m_options.maxSteps || m_cancel.requested()) [[unlikely]] {
+                frame->next = at->index;
+                return checkBudget();
+            }
+            if (m_observer) [[unlikely]] {
+                status = runObserved(*frame, *at);
+            } else {
+                status = at->kind == InstructionKind::kernel ? at->run(at->args) : runSized(*at);
+            }
+            if (!status.ok()) [[unlikely]] {
+                frame->next = at->index;
+                return fail(std::move(status).takeError());
+            }
+            ++m_step;
+            ++at;
+            moved = true;
+            break;
+        case InstructionKind::call:
+            frame->next = at->index;
+            if (m_step >= m_options.maxSteps || m_cancel.requested()) [[unlikely]] return checkBudget();
+            if (status = enter(*frame, *at); !status.ok()) return fail(std::move(status).takeError());
+            frame = &m_frames.back();
+            at = frame->activation->code() + frame->next;
+            moved = true;
+            break;
+        case InstructionKind::fail:
+            frame->next = at->index;
+            return refuse(*frame, *at);
+        case InstructionKind::end:
+            if (frame->role == CallRole::loop) {
+                frame->next = at->index;
+                if (frame->inCond) {
+                    if (m_cancel.requested()) [[unlikely]] return checkBudget();
+                    const Result<bool> verdict = readVerdict(*frame);
+                    if (!verdict.ok()) [[unlikely]] {
+                        popFrame();
+                        return fail(verdict.error().copy());
+                    }
+                    if (*verdict) {
+                        frame->inCond = false;
+                        frame->activation = frame->call->body;
+                        at = frame->activation->code();
+                        break;
+                    }
+                    status = frame->call->exchange.finish();
+                } else {
+                    status = frame->call->exchange.next();
+                    if (status.ok()) [[likely]] {
+                        if (frame->iteration >= m_options.maxSteps) [[unlikely]] return checkBudget(); // a loop without operators
+                        if (m_observer) [[unlikely]] endInvocation(*frame);
+                        ++frame->iteration;
+                        frame->inCond = true;
+                        frame->activation = frame->call->cond;
+                        frame->enteredAtStep = m_step;
+                        frame->invocation = m_nextInvocation++;
+                        if (m_observer) [[unlikely]] startInvocation(*frame);
+                        at = frame->activation->code();
+                        break;
+                    }
+                }
+            } else if (m_frames.size() == 1) {
+                frame->next = at->index;
+                return finishRoot();
+            } else {
+                status = leaveGraph(*frame);
+            }
+            if (!status.ok()) [[unlikely]] {
+                popFrame();
+                return fail(std::move(status).takeError());
+            }
+            completeCall(*frame);
+            frame = &m_frames.back();
+            at = frame->activation->code() + frame->next;
+            break;
+        }
+    }
+    frame->next = at->index;
+    updatePosition();
+    return {};
+}
+
+template Status Interpreter::Impl::execute<false>();
+template Status Interpreter::Impl::execute<true>();
+
+/// Operators whose result sizes depend on values: inference with the operands' data, memory, then the kernel.
+Status Interpreter::Impl::runSized(const Instruction& instruction)
+{
+    const KernelArgs& args = instruction.args;
+    const Program& program = m_frames.back().activation->program();
+    const Operator& op = program.graph().operators[static_cast<size_t>(instruction.index)];
+    const auto count = static_cast<size_t>(args.outputCount);
+    const OpDef* const def = program.plan().operators[static_cast<size_t>(instruction.index)].def;
+    const bool infers = def && def->infer;
+    m_inferred.resize(std::max(m_inferred.size(), count));
+    for (size_t k = 0; k < count; ++k) {
+        m_inferred[k].dtype = args.outputs[k]->dtype;
+        m_inferred[k].shape = infers ? Shape::unknownRank() : program.graph().value(op.results[k]).type.dynamicShape();
+    }
+    LS_CHECK_OK(inferOperator(op, {args.inputs, static_cast<size_t>(args.inputCount)}, {m_inferred.data(), count}));
+    for (size_t k = 0; k < count; ++k) {
+        Slot& slot = static_cast<Slot&>(*args.outputs[k]);
+        if (slot.fixed) continue;
+        if (m_inferred[k].shape.isStatic() && bitWidth(slot.dtype) > 0) {
+            LS_CHECK_OK(sizeSlot(slot, m_inferred[k].shape));
+        } else { // the kernel knows: it calls resize
+            slot.shape = m_inferred[k].shape;
+            slot.bytes = 0;
+            LS_CHECK_OK(slot.heap->reserve(0));
+            slot.data = slot.heap->data();
+        }
+    }
+    LS_CHECK_OK(instruction.run(args));
+    for (size_t k = 0; k < count; ++k)
+        if (!args.outputs[k]->shape.isStatic())
+            return Error(ErrorCode::internal, "the kernel left result " + std::to_string(k) + " without a size");
+    return {};
+}
+
+Status Interpreter::Impl::runObserved(const Frame& frame, const Instruction& instruction)
+{
+    const int64_t from = m_times ? nowNs() : 0;
+    Status status = instruction.kind == InstructionKind::kernel ? instruction.run(instruction.args) : runSized(instruction);
+    OperatorEvent event;
+    event.step = m_step;
+    event.invocation = frame.invocation;
+    event.graph = frame.activation->plan().graph;
+    event.op = OperatorId(instruction.index);
+    event.ns = m_times ? nowNs() - from : -1;
+    if (status.ok()) {
+        event.results = {instruction.args.outputs, static_cast<size_t>(instruction.args.outputCount)};
+    } else {
+        event.state = EventState::failed;
+    }
+    m_observer->operatorExecuted(event);
+    return status;
+}
+
+Status Interpreter::Impl::refuse(const Frame& frame, const Instruction& instruction)
+{
+    return fail(frame.activation->program().failure(instruction.index)->copy());
+}
+
+Status Interpreter::Impl::checkBudget()
+{
+    if (m_cancel.requested()) return stopAt(Error(ErrorCode::cancelled, "cancelled at " + address()), RunEnd::Reason::cancelled);
+    return stopAt(Error(ErrorCode::execution, "step budget of " + groupThousands(m_options.maxSteps) + " reached at " + address()), RunEnd::Reason::budget);
+}
+
+Error Interpreter::Impl::fail(Error error)
+{
+    return stopAt(std::move(error).at(address()), RunEnd::Reason::failed);
+}
+
+Error Interpreter::Impl::stopAt(Error error, RunEnd::Reason reason)
+{
+    updatePosition();
+    m_phase = Phase::ended;
+    endRun(reason, error.message());
+    return error;
+}
+
+void Interpreter::Impl::endRun(RunEnd::Reason reason, std::string_view message)
+{
+    m_resources.listener = nullptr;
+    if (!m_observer) return;
+    RunEnd end;
+    end.reason = reason;
+    end.steps = m_step;
+    end.ns = m_times ? nowNs() - m_runStart : 0;
+    end.message = message;
+    std::vector<const Tensor*> outputs;
+    if (reason == RunEnd::Reason::finished)
+        for (const RootValue& output : m_outputs) outputs.push_back(&output.slot);
+    end.outputs = outputs;
+    m_observer->runEnded(end);
+}
+
+void Interpreter::Impl::updatePosition()
+{
+    m_position.started = m_phase != Phase::idle;
+    m_position.finished = m_phase == Phase::finished;
+    m_position.step = m_step;
+    m_position.depth = static_cast<int32_t>(m_frames.size());
+    if (m_frames.empty()) return;
+    const Frame& frame = m_frames.back();
+    m_position.graph = frame.activation->plan().graph;
+    m_position.invocation = frame.invocation;
+    const bool atEnd = frame.next >= static_cast<int32_t>(frame.activation->plan().operators.size());
+    m_position.op = atEnd ? OperatorId() : OperatorId(frame.next);
+}
+
+std::byte* Interpreter::Impl::scratch(size_t bytes)
+{
+    // Kernels ask for sizes derived from operands that are in memory already; where even that fails they get what there is no way to refuse.
+    if (!m_scratch.reserve(bytes).ok()) return nullptr;
+    return m_scratch.data();
+}
+
+Status Interpreter::Impl::resize(Tensor& output, const Shape& shape, size_t bytes)
+{
+    auto& slot = static_cast<Slot&>(output); // every result of every instruction is a slot
+    if (!shape.isStatic()) return Error(ErrorCode::internal, "a result was to be given an unknown size").found(toString(shape));
+    if (slot.fixed) {
+        if (shape == slot.shape && bytes == slot.bytes) return {};
+        return Error(ErrorCode::execution, "a result does not have the size that was planned").found(toString(shape)).expected(toString(slot.shape));
+    }
+    LS_CHECK_OK(slot.heap->reserve(bytes));
+    slot.data = slot.heap->data();
+    slot.bytes = bytes;
+    slot.shape = shape;
+    return {};
+}
+
+void Interpreter::Impl::accessed(const std::string& name, AccessKind kind, const Tensor* value)
+{
+    if (!m_observer) return;
+    VariableAccess access;
+    access.kind = kind == AccessKind::create ? VariableAccess::Kind::create : kind == AccessKind::read ? VariableAccess::Kind::read : VariableAccess::Kind::write;
+    access.name = name;
+    access.value = value;
+    access.step = m_step;
+    m_observer->variableAccessed(access);
+}
+
+} // namespace loopscope

@@ -1,0 +1,141 @@
+// The interpreter's inside: frames on an explicit stack, the loop that runs instructions, and how calls are entered and left.
+#pragma once
+
+#include "engine/exec/call_state.h"
+#include "engine/exec/interpreter.h"
+#include "engine/plan/planner.h"
+
+#include <map>
+#include <optional>
+#include <set>
+
+namespace loopscope {
+
+/// One activation on the stack. Of a loop there is one frame, whose activation is its cond or its body.
+struct Frame {
+    Activation* activation = nullptr;
+    CallState* call = nullptr;  ///< in the frame outside; null for the root
+    CallRole role = CallRole::main;
+    int32_t branch = -1;
+    int32_t next = 0;           ///< index of the next operator; of outer frames the call that is running
+    bool inCond = false;
+    InvocationId invocation = 0;
+    int64_t iteration = -1;
+    int64_t enteredAtStep = 0;
+    int64_t invocationStart = 0; ///< nanoseconds, if times are on
+    int64_t callStart = 0;
+};
+
+/// A value of the root graph that the interpreter itself keeps: an input, or an output.
+struct RootValue {
+    explicit RootValue(MemoryAccount& account) : block(account) {}
+    MemoryBlock block;
+    Slot slot;
+    bool set = false;
+};
+
+class Interpreter::Impl final : public KernelRuntime, public ResourceListener {
+public:
+    Impl(const Model& model, GraphId root, const ExecutionOptions& options);
+
+    // interpreter.cpp: life, inputs, runs
+    Status prepareVariables();
+    void clearVariables();
+    Status setInput(int index, const Tensor& value);
+    Status start();
+    Status begin();
+    void reset();
+    Status step();
+    Status run();
+    const Tensor* value(int depth, ValueId id) const;
+    bool isLive(size_t frame, ValueId id) const;
+    std::vector<FrameInfo> callStack() const;
+    MemoryReport memory() const;
+
+    // machine.cpp: the loop
+    template <bool Single> Status execute();
+    Status runSized(const Instruction& instruction);
+    Status runObserved(const Frame& frame, const Instruction& instruction);
+    Status refuse(const Frame& frame, const Instruction& instruction);
+    Status checkBudget();
+    Error fail(Error error);
+    Error stopAt(Error error, RunEnd::Reason reason);
+    void endRun(RunEnd::Reason reason, std::string_view message);
+    void updatePosition();
+
+    // calls.cpp: entering and leaving graphs
+    Status enter(Frame& caller, const Instruction& instruction);
+    Status enterGraph(CallState& call, size_t callee, CallRole role, int32_t branch);
+    Status enterLoop(CallState& call, std::span<const Tensor* const> initial);
+    Status planLate(CallState& call, GraphId graph);
+    Status bindCallee(CallState& call, size_t callee);
+    Status bindLoop(CallState& call, std::span<const Tensor* const> initial);
+    Result<size_t> chooseCallee(const CallState& call) const;
+    Status checkTaken(const CallState& call, GraphId graph, size_t callee) const;
+    Result<bool> readVerdict(const Frame& frame) const;
+    Status leaveGraph(Frame& frame);
+    Status finishRoot();
+    Status publishOutputs();
+    void completeCall(Frame& frame);
+    void pushFrame(CallState& call, CallRole role, int32_t branch, Activation& activation);
+    void popFrame();
+    void startInvocation(Frame& frame);
+    void endInvocation(const Frame& frame);
+    Result<Activation*> take(const GraphPlan& plan, std::byte* base);
+    void giveBack(Activation& activation) { m_idle[&activation.plan()].push_back(&activation); }
+
+    // location.cpp: where things are, in words
+    std::string address() const;
+
+    // snapshot.cpp
+    MachineState snapshot() const;
+    Status restore(const MachineState& state);
+    Status restoreFrame(const FrameState& state);
+    Status restoreCall(CallState& call, const FrameState& state);
+    Status restoreValues(Activation& activation, const FrameState& state);
+
+    // KernelRuntime
+    std::byte* scratch(size_t bytes) override;
+    Status resize(Tensor& output, const Shape& shape, size_t bytes) override;
+    ResourceStore& resources() override { return m_resources; }
+    RandomState& random() override { return m_random; }
+    // ResourceListener
+    void accessed(const std::string& name, AccessKind kind, const Tensor* value) override;
+
+    enum class Phase : uint8_t { idle, running, finished, ended };
+
+    const Model& m_model;
+    const GraphId m_root;
+    const ExecutionOptions m_options;
+    const CancelFlag m_neverCancelled;
+    const CancelFlag& m_cancel;
+    MemoryAccount m_account;
+    std::unique_ptr<Planner> m_planner;
+    ExecutionObserver* m_nextObserver = nullptr;
+    ExecutionObserver* m_observer = nullptr; ///< of the present run
+    bool m_times = false;
+    int64_t m_runStart = 0;
+
+    std::deque<RootValue> m_inputs, m_outputs;
+    std::deque<MemoryBlock> m_variableBlocks;
+    std::map<GraphId, VariableSlots> m_variables;
+    MemoryBlock m_arena;
+    MemoryBlock m_scratch;
+    const GraphPlan* m_rootPlan = nullptr;
+    std::map<const GraphPlan*, std::unique_ptr<Program>> m_programs;
+    std::deque<std::unique_ptr<Activation>> m_activations;
+    std::map<const GraphPlan*, std::vector<Activation*>> m_idle;
+    std::vector<InferredType> m_inferred;
+
+    Phase m_phase = Phase::idle;
+    std::vector<Frame> m_frames;
+    int64_t m_step = 0;
+    InvocationId m_nextInvocation = 1;
+    Position m_position;
+
+    ResourceStore m_resources;
+    RandomState m_random;
+    std::set<GraphId> m_initialised; ///< graphs that call_once has run
+};
+
+} // namespace loopscope

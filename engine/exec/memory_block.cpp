@@ -1,0 +1,62 @@
+#include "engine/exec/memory_block.h"
+
+#include "engine/base/text.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <unistd.h>
+#include <utility>
+
+namespace loopscope {
+
+namespace {
+
+constexpr std::align_val_t kAlignment = std::align_val_t(64);
+
+} // namespace
+
+uint64_t MemoryAccount::machineLimit()
+{
+    const long pages = sysconf(_SC_PHYS_PAGES);
+    const long size = sysconf(_SC_PAGESIZE);
+    return pages > 0 && size > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(size) : uint64_t{1} << 34;
+}
+
+MemoryBlock::MemoryBlock(MemoryBlock&& other) noexcept
+    : m_account(other.m_account), m_data(std::exchange(other.m_data, nullptr)), m_capacity(std::exchange(other.m_capacity, 0))
+{
+}
+
+void MemoryBlock::release()
+{
+    if (!m_data) return;
+    ::operator delete(m_data, kAlignment);
+    m_account->used -= m_capacity;
+    m_data = nullptr;
+    m_capacity = 0;
+}
+
+Status MemoryBlock::grow(uint64_t bytes)
+{
+    const auto refuse = [&] {
+        return Error(ErrorCode::execution, "out of memory: " + formatBytes(bytes) + " more are needed")
+            .found(formatBytes(m_account->used) + " in use")
+            .expected("at most " + formatBytes(m_account->limit));
+    };
+    const uint64_t freed = m_capacity;
+    if (bytes > m_account->limit || m_account->used - freed > m_account->limit - bytes) return refuse();
+    // Half as much again, so that a value that grows in every iteration of a loop is not moved in every iteration.
+    uint64_t capacity = std::max(bytes, freed + freed / 2);
+    if (m_account->used - freed > m_account->limit - std::min(capacity, m_account->limit)) capacity = bytes;
+    capacity = (std::max<uint64_t>(capacity, 1) + 63) / 64 * 64;
+    release();
+    m_data = static_cast<std::byte*>(::operator new(capacity, kAlignment, std::nothrow));
+    if (!m_data) return refuse();
+    std::memset(m_data, 0, capacity);
+    m_capacity = capacity;
+    m_account->used += capacity;
+    return {};
+}
+
+} // namespace loopscope

@@ -1,0 +1,195 @@
+// The machine's state as a plain value, and back. docs/execution.md, "Snapshots", says what a state holds and why.
+#include "engine/exec/machine.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace loopscope {
+
+namespace {
+
+ValueState stateOf(ValueId value, const Tensor& tensor)
+{
+    ValueState state;
+    state.value = value;
+    state.dtype = tensor.dtype;
+    state.shape = tensor.shape;
+    state.bytes = Bytes::copyOf(tensor.data, tensor.bytes);
+    return state;
+}
+
+Error foreignState(const char* what)
+{
+    return Error(ErrorCode::usage, std::string("this state does not belong to the model: ") + what);
+}
+
+Tensor tensorOf(const ValueState& state)
+{
+    Tensor tensor;
+    tensor.dtype = state.dtype;
+    tensor.shape = state.shape;
+    tensor.data = const_cast<std::byte*>(state.bytes.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): only read from here
+    tensor.bytes = state.bytes.size();
+    return tensor;
+}
+
+bool fits(const Slot& slot, const ValueState& state)
+{
+    if (slot.dtype != state.dtype) return false;
+    const std::optional<int64_t> count = checkedElementCount(state.shape);
+    if (!count || (bitWidth(slot.dtype) > 0 && state.bytes.size() < byteSize(slot.dtype, *count))) return false;
+    return !slot.fixed || (slot.shape == state.shape && slot.bytes == state.bytes.size());
+}
+
+} // namespace
+
+MachineState Interpreter::Impl::snapshot() const
+{
+    MachineState state;
+    state.step = m_step;
+    state.nextInvocation = m_nextInvocation;
+    state.finished = m_phase == Phase::finished;
+    state.resources = m_resources;
+    state.random = m_random;
+    state.initialised.assign(m_initialised.begin(), m_initialised.end());
+    for (const auto& [graph, variables] : m_variables)
+        for (const auto& [value, slot] : variables.slots) state.variables.emplace_back(graph, stateOf(value, slot));
+    for (size_t f = 0; f < m_frames.size(); ++f) {
+        const Frame& frame = m_frames[f];
+        const GraphPlan& plan = frame.activation->plan();
+        FrameState& saved = state.frames.emplace_back();
+        saved.graph = plan.graph;
+        saved.role = frame.role;
+        saved.branch = frame.branch;
+        saved.invocation = frame.invocation;
+        if (frame.call) saved.site = frame.call->op;
+        saved.iteration = frame.iteration;
+        saved.inCond = frame.inCond;
+        saved.next = frame.next;
+        saved.enteredAtStep = frame.enteredAtStep;
+        for (size_t v = 0; v < plan.values.size(); ++v) {
+            const ValueId id(static_cast<int64_t>(v));
+            const bool rootInput = f == 0 && plan.values[v].storage == Storage::input; // of other frames they are the caller's values
+            if (rootInput || isLive(f, id)) saved.values.push_back(stateOf(id, frame.activation->slot(id)));
+        }
+        if (frame.role != CallRole::loop) continue;
+        const LoopExchange& exchange = frame.call->exchange;
+        for (size_t k = 0; k < exchange.size(); ++k) saved.carried.push_back(stateOf(ValueId(static_cast<int64_t>(k)), exchange.carried(k)));
+    }
+    return state;
+}
+
+Status Interpreter::Impl::restore(const MachineState& state)
+{
+    m_frames.clear();
+    m_phase = Phase::idle;
+    ResourceListener* const listener = m_resources.listener;
+    m_resources = state.resources;
+    m_resources.listener = listener;
+    m_random = state.random;
+    m_initialised = {state.initialised.begin(), state.initialised.end()};
+    m_step = state.step;
+    m_nextInvocation = state.nextInvocation;
+    for (const auto& [graph, saved] : state.variables) {
+        const auto found = m_variables.find(graph);
+        if (found == m_variables.end()) return foreignState("an unknown variable");
+        for (auto& [value, slot] : found->second.slots) {
+            if (value != saved.value) continue;
+            if (!fits(slot, saved)) return foreignState("a variable of another type");
+            if (slot.bytes > 0) std::memcpy(slot.data, saved.bytes.data(), slot.bytes);
+        }
+    }
+    for (const FrameState& frame : state.frames)
+        if (Status status = restoreFrame(frame); !status.ok()) {
+            m_frames.clear();
+            return status;
+        }
+    if (!m_frames.empty()) {
+        m_phase = state.finished ? Phase::finished : Phase::running;
+        if (m_observer) m_resources.listener = this;
+        if (state.finished) LS_CHECK_OK(publishOutputs());
+    }
+    updatePosition();
+    return {};
+}
+
+Status Interpreter::Impl::restoreFrame(const FrameState& state)
+{
+    if (m_frames.empty()) {
+        if (state.graph != m_root || state.role != CallRole::main) return foreignState("another root graph");
+        const Graph& graph = m_model.graph(m_root);
+        for (const ValueState& value : state.values) {
+            const auto input = std::ranges::find(graph.inputs, value.value);
+            if (input != graph.inputs.end()) LS_CHECK_OK(setInput(static_cast<int>(input - graph.inputs.begin()), tensorOf(value)));
+        }
+        LS_CHECK_OK(begin());
+    } else {
+        Frame& caller = m_frames.back();
+        const GraphPlan& plan = caller.activation->plan();
+        if (!state.site.valid() || static_cast<size_t>(state.site.index) >= plan.operators.size() || caller.next != state.site.index)
+            return foreignState("a frame without a call");
+        const PlannedOperator& planned = plan.operators[static_cast<size_t>(state.site.index)];
+        if (!planned.call || caller.activation->code()[state.site.index].kind != InstructionKind::call) return foreignState("a frame without a call");
+        CallState& call = caller.activation->call(state.site.index);
+        if (!planned.call->planned) LS_CHECK_OK(planLate(call, plan.graph));
+        LS_CHECK_OK(restoreCall(call, state));
+    }
+    Frame& frame = m_frames.back();
+    if (frame.activation->plan().graph != state.graph) return foreignState("another graph in a frame");
+    if (state.next < 0 || static_cast<size_t>(state.next) > frame.activation->plan().operators.size()) return foreignState("a place beyond the graph");
+    frame.next = state.next;
+    frame.invocation = state.invocation;
+    frame.iteration = state.iteration;
+    frame.enteredAtStep = state.enteredAtStep;
+    return restoreValues(*frame.activation, state);
+}
+
+Status Interpreter::Impl::restoreCall(CallState& call, const FrameState& state)
+{
+    const CallForm& form = call.planned->form;
+    if ((form.kind == CallKind::loop) != (state.role == CallRole::loop)) return foreignState("a frame of another kind");
+    if (form.kind != CallKind::loop) {
+        const size_t callee = state.role == CallRole::elseBranch ? 1 : state.role == CallRole::branch ? static_cast<size_t>(state.branch) : 0;
+        if (callee >= form.callees.size()) return foreignState("a branch that does not exist");
+        LS_CHECK_OK(bindCallee(call, callee));
+        pushFrame(call, state.role, state.branch, *call.body);
+        return {};
+    }
+    // The carried values come back as initial values: read only, so that the whole pool is free.
+    if (state.carried.size() != call.operands.size()) return foreignState("another number of carried values");
+    call.restored.clear();
+    std::vector<Tensor> tensors;
+    std::vector<const Tensor*> initial;
+    tensors.reserve(state.carried.size());
+    for (const ValueState& carried : state.carried) {
+        MemoryBlock& block = call.restored.emplace_back(m_account);
+        LS_CHECK_OK(block.reserve(carried.bytes.size()));
+        if (!carried.bytes.empty()) std::memcpy(block.data(), carried.bytes.data(), carried.bytes.size());
+        Tensor& tensor = tensors.emplace_back(tensorOf(carried));
+        tensor.data = block.data();
+        initial.push_back(&tensor);
+    }
+    LS_CHECK_OK(bindLoop(call, initial));
+    for (size_t k = 0; k < state.carried.size(); ++k)
+        if (!fits(call.body->input(k), state.carried[k])) return foreignState("a carried value of another type");
+    pushFrame(call, CallRole::loop, -1, state.inCond ? *call.cond : *call.body);
+    m_frames.back().inCond = state.inCond;
+    return {};
+}
+
+Status Interpreter::Impl::restoreValues(Activation& activation, const FrameState& state)
+{
+    const GraphPlan& plan = activation.plan();
+    for (const ValueState& saved : state.values) {
+        if (!saved.value.valid() || static_cast<size_t>(saved.value.index) >= plan.values.size()) return foreignState("an unknown value");
+        const Storage storage = plan.value(saved.value).storage;
+        if (storage == Storage::input) continue; // of the root: placed already
+        Slot& slot = activation.slot(saved.value);
+        const bool written = storage == Storage::arena || storage == Storage::heap || storage == Storage::output;
+        if (!written || !fits(slot, saved)) return foreignState("a value of another type");
+        LS_CHECK_OK(copyToSlot(slot, tensorOf(saved)));
+    }
+    return {};
+}
+
+} // namespace loopscope
