@@ -35,7 +35,8 @@ Bytes Bytes::copyOf(std::span<const std::byte> source)
     const size_t capacity = (source.size() + 63) / 64 * 64;
     std::shared_ptr<void> block(std::aligned_alloc(64, capacity), &std::free);
     std::memcpy(block.get(), source.data(), source.size());
-    return Bytes({static_cast<const std::byte*>(block.get()), source.size()}, std::move(block));
+    const std::span<const std::byte> view(static_cast<const std::byte*>(block.get()), source.size());
+    return Bytes(view, std::move(block));
 }
 
 Result<Bytes> mapFile(const std::string& path)
