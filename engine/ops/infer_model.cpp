@@ -146,7 +146,8 @@ Tensor declaredTensor(const Value& value)
     tensor.shape = value.type.shape;
     const std::optional<int64_t> count = checkedElementCount(tensor.shape);
     if (!count || bytes.size() < byteSize(tensor.dtype, *count)) return tensor;
-    tensor.data = const_cast<std::byte*>(bytes.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): operands are read only
+    static std::byte nothing = {}; // an empty constant is there all the same: null would say that its data is not known
+    tensor.data = bytes.empty() ? &nothing : const_cast<std::byte*>(bytes.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): read only
     tensor.bytes = bytes.size();
     return tensor;
 }
