@@ -87,8 +87,9 @@ Status inferFullyConnected(InferContext& context)
         if (input.hasRank()) output[input.rank() - 1] = units;
     } else if (input.isStatic() && depth != kUnknownDim) {
         const auto elements = checkedElementCount(input);
-        if (!elements || (depth == 0 ? *elements != 0 : *elements % depth != 0))
-            return InferContext::violated(2, "input " + toString(input) + " is no whole number of rows of the filter's depth " + text(depth));
+        if (!elements || (depth == 0 ? *elements != 0 : *elements < depth && *elements != 0))
+            return InferContext::violated(2, "input " + toString(input) + " does not fill one row of the filter's depth " + text(depth));
+        // As many whole rows as there are; LiteRT drops what is left over.
         output[0] = depth == 0 ? input.countOf(0, std::max(0, input.rank() - 1)) : *elements / depth;
     } else if (input.hasRank() && input.rank() > 0 && depth != kUnknownDim && input.back() == depth) {
         // Rows of the filter's depth, some of the dimensions before them unknown.

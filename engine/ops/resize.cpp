@@ -25,7 +25,11 @@ Status inferResize(InferContext& context, bool bilinear)
     case DType::u8:
     case DType::i8:
     case DType::i16: break;
-    default: return InferContext::violated(2, "input is " + std::string(dtypeName(input.dtype)) + ", expected f32, u8, i8 or i16");
+    case DType::i32:
+        if (!bilinear) break;
+        [[fallthrough]];
+    default:
+        return InferContext::violated(2, "input is " + std::string(dtypeName(input.dtype)) + ", expected f32, u8, i8" + (bilinear ? " or i16" : ", i16 or i32"));
     }
     if (bilinear && attributeBool(context.attributes(), "half_pixel_centers", false) && attributeBool(context.attributes(), "align_corners", false))
         return InferContext::violated(3, "half_pixel_centers and align_corners are both set");
@@ -34,7 +38,7 @@ Status inferResize(InferContext& context, bool bilinear)
     output[1] = output[2] = kUnknownDim;
     if (const auto target = context.intValues(1); target && target->size() == 2) {
         for (const int64_t dim : *target)
-            if (dim < 1) return InferContext::violated(4, "target size is " + std::to_string(dim) + ", expected at least 1");
+            if (dim < 0) return InferContext::violated(4, "target size is " + std::to_string(dim) + ", expected at least 0");
         output[1] = (*target)[0];
         output[2] = (*target)[1];
     }

@@ -248,7 +248,7 @@ template <typename T> Status run8(const KernelArgs& args)
     return {};
 }
 
-/// i16 activations: 64-bit sums, bias of 32 or 64 bits.
+/// i16 activations: 64-bit sums. With an i32 bias the sum is rescaled by the 32-bit rule, else by the 64-bit one.
 template <typename Bias> Status run16(const KernelArgs& args)
 {
     const auto& params = args.paramsAs<Conv2dParams>();
@@ -263,7 +263,7 @@ template <typename Bias> Status run16(const KernelArgs& args)
         sumImage<true>(s, image, weights, reinterpret_cast<int16_t*>(scratch + parts.columns), scratch + parts.sums,
                        [&](int64_t at, int64_t c, int64_t sum) {
                            const auto total = static_cast<int64_t>(static_cast<uint64_t>(sum) + static_cast<uint64_t>(int64_t{bias ? bias[c] : 0}));
-                           out[at] = static_cast<int16_t>(params.stage.apply64(total, c));
+                           out[at] = static_cast<int16_t>(sizeof(Bias) == 4 ? params.stage.apply(static_cast<int32_t>(total), c) : params.stage.apply64(total, c));
                        });
     }
     return {};

@@ -160,5 +160,5 @@ LS_DEFINE_KERNELS(tfl, resize_bilinear)
 
 LS_DEFINE_KERNELS(tfl, resize_nearest_neighbor)
 {
-    registry.add({"tfl", "resize_nearest_neighbor", Profile::reference, prepareNearest, "f32 u8 i8 i16"});
+    registry.add({"tfl", "resize_nearest_neighbor", Profile::reference, prepareNearest, "f32 u8 i8 i16 i32"});
 }
