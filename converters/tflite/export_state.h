@@ -1,0 +1,70 @@
+// What the parts of the TFLite exporter share while one model is written.
+#pragma once
+
+#include "converters/tflite/format_schema.h"
+#include "engine/base/result.h"
+#include "engine/ir/model.h"
+#include <flatbuffers/flatbuffers.h>
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace tflite {
+struct SubGraph;
+} // namespace tflite
+
+namespace loopscope::tflite_format {
+
+/// The buffers of the file by content; number 0 is the empty one.
+class BufferPool {
+public:
+    /// The number of the buffer with these bytes. `bytes` is kept alive.
+    uint32_t add(const Bytes& bytes);
+    const std::vector<Bytes>& buffers() const { return m_buffers; }
+    uint64_t totalSize() const { return m_totalSize; }
+
+private:
+    std::vector<Bytes> m_buffers{Bytes()};
+    uint64_t m_totalSize = 0;
+    std::unordered_multimap<uint64_t, uint32_t> m_byHash;
+    std::map<std::pair<const void*, size_t>, uint32_t> m_byPlace; ///< spares hashing what is shared already
+};
+
+/// Operator codes in the order of first use.
+class CodePool {
+public:
+    struct Code {
+        Kind kind;
+        int64_t version = 1;
+        bool operator==(const Code&) const = default;
+    };
+    uint32_t add(const Kind& kind, int64_t version);
+    const std::vector<Code>& codes() const { return m_codes; }
+
+private:
+    std::vector<Code> m_codes;
+    std::map<std::pair<std::string, int64_t>, uint32_t> m_numbers;
+};
+
+/// One model under export.
+struct ExportState {
+    explicit ExportState(const Model& m, BufferPool& pool) : model(m), buffers(pool) {}
+
+    const Model& model;
+    BufferPool& buffers;
+    CodePool codes;
+    flatbuffers::FlatBufferBuilder builder{1 << 16};
+};
+
+/// The number of a buffer for a constant's data. Errors: badFile if its bytes are not known.
+Result<uint32_t> bufferOf(ExportState& state, const Constant& constant, const std::string& name);
+
+/// "main/add#3" or, in a tf model, "main/CTCLoss"
+std::string operatorPlace(const Graph& graph, size_t index);
+
+Result<flatbuffers::Offset<tflite::SubGraph>> exportGraph(ExportState& state, const Graph& graph);
+
+} // namespace loopscope::tflite_format

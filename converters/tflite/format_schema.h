@@ -1,0 +1,78 @@
+// What the TFLite schema says about operator codes, option tables and their fields, read from the compiled schema at run time: one
+// description serves the import and the export of all 140 option tables, and no operator needs code of its own.
+#pragma once
+
+#include "engine/tensor/dtype.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace loopscope::tflite_format {
+
+/// How one element of a field is stored.
+enum class Scalar : uint8_t { boolean, i8, u8, i16, u16, i32, u32, i64, u64, f32, f64 };
+
+/// What a field's value means beyond its number.
+enum class Meaning : uint8_t {
+    plain,
+    enumerator,  ///< a Word
+    elementType, ///< a DType
+    graph,       ///< index of a subgraph: a GraphRef under `key`
+    branches,    ///< vector of subgraph indices: GraphRefs under branch0, branch1, …
+    graphList,   ///< vector of subgraph indices: a list of GraphRefs under `key`
+    flexBuffer,  ///< bytes, usually a FlexBuffer map
+};
+
+struct EnumSpec {
+    std::string name;
+    std::map<int64_t, std::string> names;
+    /// The number of an enumerator; none if there is no such name.
+    std::optional<int64_t> valueOf(std::string_view enumerator) const;
+};
+
+struct FieldSpec {
+    std::string name; ///< in the schema
+    std::string key;  ///< as attribute: the name, its short form `act`, or the role of a graph
+    uint16_t slot = 0; ///< offset in the vtable
+    bool isVector = false;
+    bool isString = false;
+    bool isDeprecated = false;
+    Scalar scalar = Scalar::i32; ///< of the value, or of a vector's elements
+    Meaning meaning = Meaning::plain;
+    const EnumSpec* enumeration = nullptr; ///< enumerator and elementType
+    int64_t defaultInteger = 0;
+    double defaultReal = 0;
+};
+
+struct OptionTable {
+    std::string name;    ///< "Conv2DOptions"
+    int unionNumber = 0; ///< 1: builtin_options, 2: builtin_options_2
+    uint8_t tag = 0;
+    std::vector<FieldSpec> fields; ///< in the order of their ids
+    const FieldSpec* findField(std::string_view key) const;
+};
+
+/// The option table with that tag in union 1 or 2; null for NONE and for tags of a newer schema.
+const OptionTable* optionTable(int unionNumber, uint8_t tag);
+const OptionTable* optionTable(std::string_view name);
+/// The table that writers attach to an operator; null if it has none.
+const OptionTable* usualOptions(int32_t builtinCode);
+
+/// "conv_2d"; "builtin_210" for a code that the schema does not name.
+std::string builtinName(int32_t code);
+/// The inverse of builtinName; none if there is no such operator.
+std::optional<int32_t> builtinCode(std::string_view name);
+
+inline constexpr int32_t kCustomCode = 32;
+/// What writers put into the old one-byte code field for codes that do not fit.
+inline constexpr int32_t kPlaceholderCode = 127;
+
+/// Element types: TensorType of the schema and DType. None where the other side has no such type.
+std::optional<DType> dtypeOf(int64_t tensorType);
+std::optional<int8_t> tensorTypeOf(DType dtype);
+
+} // namespace loopscope::tflite_format
