@@ -121,6 +121,71 @@ inline int32_t fixedReciprocal(int32_t x, int integerDigits, int& bitsOverUnit)
     return oneOverOnePlus({shifted}).raw;
 }
 
+/// 1/√x for x ≥ 0 (0 counts as 1) as multiplier and shift: five Newton steps. Source: the same file, GetInvSqrtQuantizedMultiplierExp.
+inline QuantizedMultiplier fixedInverseSqrt(int32_t x)
+{
+    if (x <= 1) return {std::numeric_limits<int32_t>::max(), 0};
+    int rightShift = 11;
+    while (x >= 1 << 29) {
+        x /= 4;
+        ++rightShift;
+    }
+    const int pairs = (std::countl_zero(static_cast<uint32_t>(x)) - 1) / 2 - 1;
+    rightShift -= pairs;
+    x <<= 2 * pairs;
+    const Fixed<3> input = {x >> 1};
+    const Fixed<3> halfInput = {saturatingMultiplyByPowerOfTwo(input.raw, -1)};
+    const Fixed<3> threeHalves = {(1 << 28) + (1 << 27)};
+    Fixed<3> y = {Fixed<3>::kOne};
+    for (int i = 0; i < 5; ++i) {
+        const Fixed<3> cube = rescale<3>(y * y * y);
+        y = rescale<3>(threeHalves * y - halfInput * cube);
+    }
+    int32_t multiplier = (y * Fixed<0>{1518500250}).raw; // √½
+    if (rightShift < 0) {
+        multiplier = shiftLeftWrapping(multiplier, -rightShift);
+        rightShift = 0;
+    }
+    return {multiplier, -rightShift};
+}
+
+/// ln x for x ≥ 1. Source: the same file, log_x_for_x_greater_than_or_equal_to_1_impl.
+template <int out, int in> Fixed<out> fixedLog(Fixed<in> input)
+{
+    constexpr int kAccumulator = out + 1;
+    const Fixed<0> log2 = {1488522236};
+    const Fixed<0> fourthRootOfHalf = {1805811301};
+    const Fixed<0> rootOfHalf = {1518500250};
+    const Fixed<0> alphaN = {117049297};   // 11/240·2^¼
+    const Fixed<0> alphaD = {127690142};   // 1/20·2^¼
+    const Fixed<0> alphaI = {1057819769};  // 2/2^¼ − 2^¼
+    const Fixed<0> alphaF = {638450708};   // ¼·2^¼
+    const int32_t quarter = rescale<kAccumulator>(Fixed<0>{1 << 29}).raw;
+    const auto saturate = [](int64_t wide) { return static_cast<int32_t>(std::clamp<int64_t>(wide, INT32_MIN, INT32_MAX)); };
+
+    // The input's bits read as a fraction; two candidates for its normalised form, one of them scaled by √½ beforehand.
+    const Fixed<0> a = {input.raw};
+    const int headroomA = std::countl_zero(static_cast<uint32_t>(a.raw));
+    const Fixed<0> normalisedA = {saturatingMultiplyByPowerOfTwo(a.raw, headroomA - 1)};
+    const int32_t rA = saturatingMultiplyByPowerOfTwo((normalisedA * rootOfHalf).raw, 1);
+    const int32_t powerA = saturate(int64_t{saturatingMultiplyByPowerOfTwo(in - headroomA, 31 - kAccumulator)} + quarter);
+    const Fixed<0> b = a * rootOfHalf;
+    const int headroomB = std::countl_zero(static_cast<uint32_t>(b.raw)) - 1;
+    const int32_t rB = saturatingMultiplyByPowerOfTwo(a.raw, headroomB);
+    const int32_t powerB = saturate(int64_t{saturatingMultiplyByPowerOfTwo(in - headroomB, 31 - kAccumulator)} - quarter);
+
+    const Fixed<0> r = {std::min(rA, rB)};
+    const Fixed<kAccumulator> power = {std::max(powerA, powerB)};
+    const int64_t sum = int64_t{r.raw} + fourthRootOfHalf.raw;
+    const Fixed<0> p = {static_cast<int32_t>((sum + (sum >= 0 ? 1 : -1)) / 2)};
+    Fixed<0> q = r - fourthRootOfHalf;
+    q = q + q;
+    const Fixed<0> square = q * q;
+    const Fixed<0> numerator = q * r + q * square * alphaN;
+    const Fixed<0> denominatorMinusOne = p * (alphaI + q + alphaD * square) + alphaF * q;
+    return rescale<out>(power * log2 + rescale<kAccumulator>(numerator) * oneOverOnePlus(denominatorMinusOne));
+}
+
 /// Redundant sign bits of x. Source: LiteRT kernels/internal/common.h, CountLeadingSignBits.
 inline int leadingSignBits(int32_t x)
 {

@@ -98,6 +98,12 @@ inline int32_t multiplyByQuantizedMultiplier64(int64_t x, QuantizedMultiplier m)
     return static_cast<int32_t>(static_cast<int64_t>(rounded) >> total);
 }
 
+/// Conversion of a real number to int32 as x86 does it: towards zero, and out of range (or NaN) the smallest integer.
+inline int32_t truncateToInt32(double value)
+{
+    return value > -2147483649.0 && value < 2147483648.0 ? static_cast<int32_t>(value) : std::numeric_limits<int32_t>::min();
+}
+
 /// Fused activation of an operator. TANH and SIGN_BIT are in the schema, but LiteRT's kernels ignore them: they count as none.
 enum class Activation : uint8_t { none, relu, reluN1To1, relu6 };
 
