@@ -1,0 +1,450 @@
+// Tokens, errors, and the statements outside of graphs.
+#include "engine/ir/text/parser.h"
+
+#include "engine/base/text.h"
+#include "engine/ir/text/data_section.h"
+#include "engine/ir/text/parser_impl.h"
+
+#include <algorithm>
+
+namespace loopscope {
+
+namespace text {
+
+namespace {
+
+constexpr size_t kMostErrors = 20;
+constexpr int64_t kFormat = 1;
+
+} // namespace
+
+Parser::Parser(std::string_view text, const ParseOptions& options) : m_text(text), m_options(options)
+{
+    m_tokens = tokenize(text, m_parsed.errors);
+}
+
+const Token& Parser::peek(size_t ahead) const
+{
+    size_t at = m_at;
+    for (;;) {
+        if (m_open > 0)
+            while (m_tokens[at].kind == TokenKind::newline) ++at;
+        if (ahead == 0 || m_tokens[at].kind == TokenKind::end) return m_tokens[at];
+        --ahead;
+        ++at;
+    }
+}
+
+const Token& Parser::take()
+{
+    if (m_open > 0)
+        while (m_tokens[m_at].kind == TokenKind::newline) ++m_at;
+    const Token& token = m_tokens[m_at];
+    if (token.kind != TokenKind::end) ++m_at;
+    return token;
+}
+
+bool Parser::accept(char symbol)
+{
+    if (!peek().is(symbol)) return false;
+    take();
+    if (symbol == '(' || symbol == '[' || symbol == '{' || symbol == '<') ++m_open;
+    if (symbol == ')' || symbol == ']' || symbol == '}' || symbol == '>') m_open = std::max(0, m_open - 1);
+    return true;
+}
+
+bool Parser::expect(char symbol)
+{
+    return accept(symbol) || unexpected("'" + std::string(1, symbol) + "'");
+}
+
+bool Parser::expectLineEnd()
+{
+    if (!atLineEnd()) return unexpected("the end of the line");
+    take();
+    return true;
+}
+
+bool Parser::fail(const Token& at, std::string message)
+{
+    if (at.kind == TokenKind::bad) return false; // the lexer has said what is wrong
+    return fail(at.line, at.column, std::move(message));
+}
+
+bool Parser::fail(uint32_t line, uint32_t column, std::string message)
+{
+    if (m_parsed.errors.size() < kMostErrors) m_parsed.errors.push_back({line, column, std::move(message)});
+    return false;
+}
+
+std::string Parser::show(const Token& token)
+{
+    switch (token.kind) {
+    case TokenKind::end: return "the end of the text";
+    case TokenKind::newline: return "the end of the line";
+    case TokenKind::string: return std::string(token.text);
+    case TokenKind::hash: return "#" + std::string(token.text);
+    case TokenKind::hex: return "hex\"" + std::string(token.text.substr(0, 16)) + "\"";
+    case TokenKind::base64: return "base64 data";
+    default: return "'" + std::string(token.text) + "'";
+    }
+}
+
+bool Parser::unexpected(std::string_view expected)
+{
+    return fail(peek(), "found " + show(peek()) + ", expected " + std::string(expected));
+}
+
+/// To the beginning of the next line.
+void Parser::skipStatement()
+{
+    m_open = 0;
+    while (m_tokens[m_at].kind != TokenKind::newline && m_tokens[m_at].kind != TokenKind::end) ++m_at;
+    if (m_tokens[m_at].kind == TokenKind::newline) ++m_at;
+}
+
+void Parser::skipLines()
+{
+    while (m_tokens[m_at].kind == TokenKind::newline) ++m_at;
+}
+
+/// Graphs may be named before they are defined: their ids are known from the beginning. No statement inside a graph begins with two ids.
+void Parser::findGraphs()
+{
+    for (size_t i = 0; i + 1 < m_tokens.size(); ++i) {
+        const bool lineStart = i == 0 || m_tokens[i - 1].kind == TokenKind::newline;
+        if (!lineStart || !m_tokens[i].isWord("graph") || !isId(m_tokens[i + 1])) continue;
+        const Token& token = m_tokens[i + 1];
+        const std::string name = token.kind == TokenKind::string ? decodeString(token) : std::string(token.text);
+        m_graphIds.emplace(name, GraphId(static_cast<int64_t>(m_graphNames.size())));
+        m_graphNames.push_back(name);
+    }
+}
+
+/// Without a `model` line: TensorFlow's kinds begin with an upper-case letter.
+void Parser::findDialect()
+{
+    for (size_t i = 1; i + 1 < m_tokens.size(); ++i) {
+        const Token& before = m_tokens[i - 1];
+        if (!m_tokens[i + 1].is('(') || !(before.kind == TokenKind::newline || before.is('='))) continue;
+        const Token& token = m_tokens[i];
+        if (token.kind != TokenKind::word && token.kind != TokenKind::string) continue;
+        const char first = token.text[token.kind == TokenKind::string ? 1 : 0];
+        m_parsed.model.dialect = first >= 'A' && first <= 'Z' ? Dialect::tf : Dialect::tfl;
+        return;
+    }
+}
+
+ParsedText Parser::run()
+{
+    findGraphs();
+    findDialect();
+    skipLines();
+    if (peek().isWord("lsir") && !version()) return std::move(m_parsed);
+    skipLines();
+    if (peek().isWord("model") && !modelLine()) skipStatement();
+    while (m_parsed.errors.size() < kMostErrors) {
+        skipLines();
+        if (peek().kind == TokenKind::end) break;
+        if (!statement()) skipStatement();
+    }
+    if (m_parsed.errors.empty()) resolveSignatures();
+    if (m_parsed.errors.empty() && !m_blobs.empty()) {
+        std::vector<TextBlob> blobs;
+        for (auto& [hash, bytes] : m_blobs) blobs.push_back({hash, bytes});
+        if (Status status = resolveBlobs(m_parsed.model, blobs); !status.ok()) fail(1, 1, std::move(status).takeError().message());
+    }
+    std::stable_sort(m_parsed.errors.begin(), m_parsed.errors.end(),
+                     [](const TextError& a, const TextError& b) { return std::pair(a.line, a.column) < std::pair(b.line, b.column); });
+    if (m_parsed.errors.size() > kMostErrors) m_parsed.errors.resize(kMostErrors);
+    return std::move(m_parsed);
+}
+
+bool Parser::version()
+{
+    take();
+    const Token at = peek();
+    int64_t number = 0;
+    if (!integer(number)) return false;
+    if (number < kFormat) return fail(at, "found text format " + std::to_string(number) + ", expected " + std::to_string(kFormat));
+    if (number > kFormat)
+        return fail(at, "text format " + std::to_string(number) + " is newer than this program's " + std::to_string(kFormat));
+    return expectLineEnd();
+}
+
+bool Parser::modelLine()
+{
+    take();
+    const Token& dialect = take();
+    if (dialect.isWord("tfl")) m_parsed.model.dialect = Dialect::tfl;
+    else if (dialect.isWord("circle")) m_parsed.model.dialect = Dialect::circle;
+    else if (dialect.isWord("tf")) m_parsed.model.dialect = Dialect::tf;
+    else return fail(dialect, "found dialect " + show(dialect) + ", expected tfl, circle or tf");
+    return attributes(m_parsed.model.attributes) && expectLineEnd();
+}
+
+bool Parser::statement()
+{
+    const Token& word = peek();
+    if (word.isWord("graph")) return graph();
+    if (word.isWord("names")) return names();
+    if (word.isWord("gradient")) return gradient();
+    if (word.isWord("data")) return data();
+    if (word.isWord("versions")) return versions();
+    if (word.isWord("signature")) return signature();
+    if (word.isWord("metadata")) return metadata();
+    if (word.isWord("external")) return external();
+    return unexpected("graph, names, gradient, data or a line of the header");
+}
+
+bool Parser::versions()
+{
+    take();
+    while (!atLineEnd()) {
+        const Token at = peek();
+        KindVersion version;
+        if (!kind(version.kind) || !expect('=') || !integer(version.version)) return false;
+        for (const KindVersion& other : m_parsed.model.versions)
+            if (other.kind == version.kind) return fail(at, "the version of " + version.kind.name + " is given twice");
+        m_parsed.model.versions.push_back(std::move(version));
+    }
+    return expectLineEnd();
+}
+
+bool Parser::bindings(std::vector<SignatureBinding>& list, std::vector<Reference>& references)
+{
+    if (!expect('(')) return false;
+    while (!peek().is(')')) {
+        if (!list.empty() && !expect(',')) return false;
+        if (peek().kind != TokenKind::string) return unexpected("a name in quotes");
+        list.push_back({decodeString(take()), {}});
+        Reference& written = references.emplace_back();
+        if (!expect('=') || !reference(written)) return false;
+    }
+    return expect(')');
+}
+
+bool Parser::signature()
+{
+    take();
+    if (peek().kind != TokenKind::string) return unexpected("the signature's key in quotes");
+    Signature signature;
+    signature.key = decodeString(take());
+    GraphRef ref;
+    SignatureReferences references;
+    if (!graphRef(ref, false) || !bindings(signature.inputs, references.inputs)) return false;
+    if (peek().kind != TokenKind::arrow) return unexpected("'->'");
+    take();
+    if (!bindings(signature.outputs, references.outputs)) return false;
+    signature.graph = ref.graph;
+    m_parsed.model.signatures.push_back(std::move(signature));
+    m_signatureReferences.push_back(std::move(references));
+    return expectLineEnd();
+}
+
+void Parser::resolveSignatures()
+{
+    Model& model = m_parsed.model;
+    for (size_t i = 0; i < model.signatures.size(); ++i) {
+        Signature& signature = model.signatures[i];
+        if (!model.hasGraph(signature.graph)) continue;
+        const Graph& graph = model.graph(signature.graph);
+        std::unordered_map<std::string_view, ValueId> ids;
+        for (size_t v = 0; v < graph.values.size(); ++v) ids.emplace(graph.values[v].id, ValueId(static_cast<int64_t>(v)));
+        const auto bind = [&](std::vector<SignatureBinding>& list, const std::vector<Reference>& references) {
+            for (size_t k = 0; k < list.size(); ++k) {
+                const Reference& r = references[k];
+                const auto found = ids.find(r.output.empty() ? r.name : r.name + ":" + r.output);
+                if (found != ids.end()) list[k].value = found->second;
+                else fail(r.line, r.column, "no value '" + r.name + "' in graph " + graph.id);
+            }
+        };
+        bind(signature.inputs, m_signatureReferences[i].inputs);
+        bind(signature.outputs, m_signatureReferences[i].outputs);
+    }
+}
+
+bool Parser::metadata()
+{
+    take();
+    if (peek().kind != TokenKind::string) return unexpected("the name in quotes");
+    Metadata metadata;
+    metadata.name = decodeString(take());
+    const Token at = peek();
+    std::string bytes;
+    int64_t size = 0;
+    if (at.kind == TokenKind::string) {
+        bytes = decodeString(take());
+        if (peek().isWord("pad")) {
+            take();
+            const Token number = peek();
+            if (!integer(size)) return false;
+            if (size < static_cast<int64_t>(bytes.size()) || size > 4096)
+                return fail(number, "found pad " + std::to_string(size) + ", expected " + std::to_string(bytes.size()) + " to 4096");
+            bytes.resize(static_cast<size_t>(size));
+        }
+        metadata.data = std::make_shared<Constant>(Bytes::copyOf(bytes.data(), bytes.size()));
+    } else if (at.kind == TokenKind::hex) {
+        Attribute value;
+        if (!this->value(value, false, 0)) return false;
+        const std::string& raw = value.as<HexBytes>()->bytes;
+        metadata.data = std::make_shared<Constant>(Bytes::copyOf(raw.data(), raw.size()));
+    } else if (at.isWord("bytes")) {
+        take();
+        const Token number = peek();
+        if (!integer(size)) return false;
+        if (size < 0) return fail(number, "found " + std::to_string(size) + " bytes");
+        if (peek().kind != TokenKind::hash) return unexpected("a hash");
+        metadata.data = std::make_shared<Constant>(std::string(take().text), static_cast<uint64_t>(size));
+    } else if (!atLineEnd()) {
+        return unexpected("a string, hex\"…\" or bytes");
+    }
+    m_parsed.model.metadata.push_back(std::move(metadata));
+    return expectLineEnd();
+}
+
+bool Parser::external()
+{
+    take();
+    const Token at = peek();
+    int64_t number = 0;
+    if (!integer(number)) return false;
+    if (number < 0 || number > INT32_MAX) return fail(at, "found external buffer " + std::to_string(number) + ", expected 0 or more");
+    ExternalBuffer buffer;
+    buffer.number = static_cast<int32_t>(number);
+    for (const ExternalBuffer& other : m_parsed.model.externalBuffers)
+        if (other.number == buffer.number) return fail(at, "external buffer " + std::to_string(number) + " is given twice");
+    if (!attributes(buffer.attributes)) return false;
+    m_parsed.model.externalBuffers.push_back(std::move(buffer));
+    return expectLineEnd();
+}
+
+bool Parser::names()
+{
+    take();
+    const Token at = peek();
+    std::string graphName;
+    if (!id(graphName)) return false;
+    const auto found = m_graphIds.find(graphName);
+    const bool known = found != m_graphIds.end() && m_parsed.model.hasGraph(found->second);
+    if (!known) fail(at, "no graph '" + graphName + "' before its names");
+    if (!peek().is('{')) return unexpected("'{'");
+    take();
+    if (!expectLineEnd()) return false;
+    std::unordered_map<std::string, ValueId> ids;
+    Graph* graph = known ? &m_parsed.model.graph(found->second) : nullptr;
+    for (size_t v = 0; known && v < graph->values.size(); ++v) ids.emplace(graph->values[v].id, ValueId(static_cast<int64_t>(v)));
+    while (m_parsed.errors.size() < kMostErrors) {
+        skipLines();
+        if (peek().is('}')) {
+            take();
+            return expectLineEnd();
+        }
+        if (peek().kind == TokenKind::end) return unexpected("'}'");
+        const Token idAt = peek();
+        std::string text;
+        if (!id(text) || !expect('=')) {
+            skipStatement();
+            continue;
+        }
+        if (peek().kind != TokenKind::string) {
+            unexpected("a name in quotes");
+            skipStatement();
+            continue;
+        }
+        const std::string name = decodeString(take());
+        if (!expectLineEnd()) skipStatement();
+        if (!known) continue;
+        const auto value = ids.find(text);
+        if (value == ids.end()) fail(idAt, "no value '" + text + "' in graph " + graphName);
+        else graph->value(value->second).name = name == text ? std::string() : name;
+    }
+    return true;
+}
+
+bool Parser::gradient()
+{
+    take();
+    const Token at = peek();
+    std::string function;
+    std::string name;
+    if (!id(function) || !expect('=') || !id(name)) return false;
+    const auto found = m_graphIds.find(function);
+    if (found == m_graphIds.end()) return fail(at, "no graph '" + function + "'");
+    m_parsed.model.gradients.emplace_back(found->second, name);
+    return expectLineEnd();
+}
+
+bool Parser::data()
+{
+    const Token at = take();
+    if (peek().kind != TokenKind::hash) return unexpected("a hash");
+    std::string hash(take().text);
+    std::transform(hash.begin(), hash.end(), hash.begin(), [](char c) { return c >= 'A' && c <= 'F' ? static_cast<char>(c | 0x20) : c; });
+    int64_t size = 0;
+    const Token sizeAt = peek();
+    if (!integer(size)) return false;
+    if (size < 0) return fail(sizeAt, "found " + std::to_string(size) + " bytes");
+    if (peek().isWord("base64")) {
+        take();
+        if (!peek().is('{')) return unexpected("'{'");
+        take();
+        if (peek().kind != TokenKind::base64) return fail(peek(), "found " + show(peek()) + ", expected base64 data");
+        auto bytes = decodeBase64(take().text);
+        if (!peek().is('}')) return unexpected("'}'");
+        take();
+        if (!bytes) return fail(at, "data #" + hash + ": not base64");
+        if (bytes->size() != static_cast<size_t>(size))
+            return fail(at, "data #" + hash + ": found " + std::to_string(bytes->size()) + " bytes, expected " + std::to_string(size));
+        if (const std::string found = toHex(hashBytes(bytes->view())); !found.starts_with(hash))
+            return fail(at, "data #" + hash + ": its bytes have the hash #" + found.substr(0, hash.size()));
+        m_blobs.emplace_back(std::move(hash), std::move(*bytes));
+        return expectLineEnd();
+    }
+    if (!peek().isWord("file")) return unexpected("base64 or file");
+    take();
+    const Token fileAt = peek();
+    if (fileAt.kind != TokenKind::string) return unexpected("a file name in quotes");
+    SideBlob blob;
+    blob.file = decodeString(take());
+    if (!isSafeSidePath(blob.file)) return fail(fileAt, "found file \"" + blob.file + "\", expected a path below the folder of the text");
+    if (!peek().isWord("offset")) return unexpected("offset=");
+    take();
+    int64_t offset = 0;
+    if (!expect('=')) return false;
+    const Token offsetAt = peek();
+    if (!integer(offset)) return false;
+    if (offset < 0) return fail(offsetAt, "found offset " + std::to_string(offset));
+    blob.hash = std::move(hash);
+    blob.size = static_cast<uint64_t>(size);
+    blob.offset = static_cast<uint64_t>(offset);
+    blob.line = at.line;
+    blob.column = at.column;
+    m_parsed.sideBlobs.push_back(std::move(blob));
+    return expectLineEnd();
+}
+
+} // namespace text
+
+ParsedText parseText(std::string_view text, const ParseOptions& options)
+{
+    return text::Parser(text, options).run();
+}
+
+Error textError(const std::vector<TextError>& errors, std::string_view fileName)
+{
+    const auto place = [&](const TextError& e) { return std::string(fileName) + ":" + std::to_string(e.line) + ":" + std::to_string(e.column); };
+    Error error(ErrorCode::badFile, errors.front().message);
+    error.at(place(errors.front()));
+    for (size_t i = 1; i < errors.size(); ++i) error.detail().notes.push_back(place(errors[i]) + ": " + errors[i].message);
+    return error;
+}
+
+Result<Model> parseModel(std::string_view text, std::string_view fileName)
+{
+    ParsedText parsed = parseText(text);
+    if (!parsed.errors.empty()) return textError(parsed.errors, fileName);
+    return std::move(parsed.model);
+}
+
+} // namespace loopscope

@@ -1,0 +1,155 @@
+// The parser's inside: one class, three files (statements of the file, graph bodies, terms of a line). Not for others to include.
+//
+// Functions that return bool say false after they reported an error; the statement is then skipped. References to values are collected
+// while a graph is read and resolved at its end, since a value may be used before its definition.
+#pragma once
+
+#include "engine/ir/text/literals.h"
+#include "engine/ir/text/parser.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace loopscope::text {
+
+/// A reference to a value as written, with its place.
+struct Reference {
+    std::string name;
+    std::string output; ///< "", "1", or "out:0": what follows the node's name
+    uint32_t line = 1, column = 1;
+};
+
+class Parser {
+public:
+    Parser(std::string_view text, const ParseOptions& options);
+    ParsedText run();
+
+private:
+    // parser.cpp: tokens, errors, the statements of the file
+    const Token& peek(size_t ahead = 0) const;
+    const Token& take();
+    bool accept(char symbol);
+    bool expect(char symbol);
+    bool expectLineEnd();
+    bool atLineEnd() const { return peek().kind == TokenKind::newline || peek().kind == TokenKind::end; }
+    bool fail(const Token& at, std::string message);
+    bool fail(uint32_t line, uint32_t column, std::string message);
+    bool unexpected(std::string_view expected);
+    void skipStatement();
+    void skipLines();
+    static std::string show(const Token& token);
+    void findGraphs();
+    void findDialect();
+    bool statement();
+    bool version();
+    bool modelLine();
+    bool versions();
+    bool signature();
+    bool bindings(std::vector<SignatureBinding>& list, std::vector<Reference>& references);
+    bool metadata();
+    bool external();
+    bool names();
+    bool gradient();
+    bool data();
+    void resolveSignatures();
+
+    // parser_graph.cpp: graph bodies
+    bool graph();
+    bool head(Graph& graph);
+    bool bodyStatement();
+    bool declaration(const Token& id);
+    bool operation(const std::vector<Token>& names);
+    bool operands(Operator& op, size_t index);
+    bool resultTypes(std::vector<Value>& results);
+    bool returnStatement();
+    bool define(const Token& at, const std::string& id, Value value);
+    void poison(const std::vector<Token>& names);
+    void finishGraph();
+    void createTfResults();
+    ValueId resolve(const Reference& reference);
+    OperatorId resolveNode(const Reference& reference);
+    void resolveAttributes(AttributeList& list);
+    void resolveAttribute(Attribute& attribute);
+    void resolveBlockwise(TensorType& type);
+
+    // parser_terms.cpp: names, types, numbers, attributes, constants
+    bool isId(const Token& token) const;
+    bool id(std::string& text);
+    bool reference(Reference& reference);
+    bool kind(Kind& kind);
+    bool integer(int64_t& value);
+    bool graphRef(GraphRef& ref, bool withAttributes);
+    bool type(TensorType& type, int depth = 0);
+    bool dims(TensorType& type);
+    bool shapeAttribute(Shape& shape);
+    bool quantization(TensorType& type);
+    bool quantizationBody(Quantization& q, const TensorType& type, const Token& at);
+    bool scales(std::vector<float>& list, std::string& hash, int64_t count);
+    bool zeros(std::vector<int64_t>& list, std::string& hash, int64_t count);
+    bool integers(std::vector<int32_t>& list);
+    bool expand(const Token& at, int64_t count, uint64_t bytesEach);
+    bool attributes(AttributeList& list, bool ofOperator = false);
+    bool attributeStarts() const;
+    bool value(Attribute& value, bool bareIds, int depth);
+    bool wordValue(Attribute& value, bool bareIds);
+    bool tensorValue(Attribute& value);
+    bool constantData(const TensorType& type, ConstantPtr& constant);
+    bool sparseLayout(Sparsity& sparsity);
+    bool scalar(Scalar& scalar);
+    bool literal(const TensorType& type, const Sparsity* sparsity, ConstantPtr& constant);
+    bool atScalar() const;
+
+    std::string_view m_text;
+    ParseOptions m_options;
+    ParsedText m_parsed;
+    std::vector<Token> m_tokens;
+    size_t m_at = 0;
+    int m_open = 0; ///< brackets that are open: line ends do not count inside
+    uint64_t m_expanded = 0;
+    std::unordered_map<std::string, GraphId> m_graphIds;
+    std::unordered_map<std::string, uint32_t> m_graphLines;
+    std::vector<std::string> m_graphNames;
+    struct SignatureReferences {
+        std::vector<Reference> inputs, outputs;
+    };
+    std::vector<SignatureReferences> m_signatureReferences;
+    std::vector<std::pair<std::string, Bytes>> m_blobs; ///< hash → inline data
+
+    /// State of the graph that is being read.
+    struct Definition {
+        ValueId value;
+        OperatorId op; ///< TensorFlow node
+        uint32_t line = 1;
+    };
+    struct Body {
+        GraphId id;
+        Graph graph;
+        std::unordered_map<std::string, Definition> names;
+        std::unordered_set<std::string> poisoned; ///< defined by a statement that failed: uses are no further errors
+        struct Operand {
+            size_t op;
+            size_t position;
+            Reference reference;
+        };
+        std::vector<Operand> operands;
+        struct Control {
+            size_t op;
+            Reference reference;
+        };
+        std::vector<Control> controls;
+        std::vector<std::pair<std::string, Reference>> outputs, controlOutputs;
+        std::vector<std::vector<Value>> nodeResults; ///< TensorFlow: what the types of each node say
+        std::vector<Reference> valueRefs;            ///< ValueRef attributes hold −2 − index until the end
+        std::vector<std::pair<Reference, std::optional<Reference>>> blockRefs; ///< the same for blockwise quantization
+    };
+    std::unique_ptr<Body> m_body;
+};
+
+} // namespace loopscope::text

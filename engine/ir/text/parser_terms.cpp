@@ -1,0 +1,663 @@
+// The terms of a line: ids, kinds, types, attribute values, constants.
+#include "engine/base/text.h"
+#include "engine/ir/text/parser_impl.h"
+#include "engine/ir/text/printer.h"
+
+#include <algorithm>
+
+namespace loopscope::text {
+
+namespace {
+
+std::string bytesOfHex(std::string_view digits)
+{
+    const auto value = [](char c) { return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10; };
+    std::string bytes;
+    for (size_t i = 0; i + 1 < digits.size(); i += 2) bytes += static_cast<char>(value(digits[i]) * 16 + value(digits[i + 1]));
+    return bytes;
+}
+
+std::string lowerHash(const Token& token)
+{
+    std::string hash(token.text);
+    for (char& c : hash)
+        if (c >= 'A' && c <= 'F') c = static_cast<char>(c | 0x20);
+    return hash;
+}
+
+const std::vector<std::string>& dtypeNames()
+{
+    static const std::vector<std::string> kNames = [] {
+        std::vector<std::string> names;
+        for (int d = 1; d <= static_cast<int>(DType::mxint8); ++d) names.emplace_back(dtypeName(static_cast<DType>(d)));
+        return names;
+    }();
+    return kNames;
+}
+
+std::string didYouMean(std::string_view name, std::span<const std::string> candidates)
+{
+    const auto near = nearestNames(name, candidates);
+    return near.empty() ? "" : "; did you mean '" + near.front() + "'?";
+}
+
+} // namespace
+
+bool Parser::isId(const Token& token) const
+{
+    return token.kind == TokenKind::string || (token.kind == TokenKind::word && token.text != "_");
+}
+
+bool Parser::id(std::string& text)
+{
+    if (!isId(peek())) return unexpected("a name");
+    const Token& token = take();
+    text = token.kind == TokenKind::string ? decodeString(token) : std::string(token.text);
+    return true;
+}
+
+bool Parser::reference(Reference& reference)
+{
+    const Token at = peek();
+    reference.line = at.line;
+    reference.column = at.column;
+    if (!id(reference.name)) return false;
+    const auto colonHere = [&] { return peek().is(':') && !peek().spaceBefore && !peek(1).spaceBefore; };
+    if (m_parsed.model.dialect != Dialect::tf || !colonHere()) return true;
+    if (peek(1).kind == TokenKind::word) {
+        take();
+        reference.output = std::string(take().text) + ":";
+        if (!colonHere() || peek(1).kind != TokenKind::integer) return unexpected("':' and the number of the output");
+    } else if (peek(1).kind != TokenKind::integer) {
+        return true;
+    }
+    take();
+    const Token numberAt = peek();
+    int64_t number = 0;
+    if (!integer(number)) return false;
+    if (number < 0) return fail(numberAt, "found output " + std::to_string(number));
+    if (number > 0 || !reference.output.empty()) reference.output += std::to_string(number);
+    return true;
+}
+
+bool Parser::kind(Kind& kind)
+{
+    const bool tf = m_parsed.model.dialect == Dialect::tf;
+    kind.dialect = tf ? "tf" : "tfl";
+    const Token& token = peek();
+    if (token.kind == TokenKind::string) {
+        kind.name = decodeString(take());
+    } else if (token.kind == TokenKind::word) {
+        take();
+        const size_t dot = token.text.find('.');
+        if (dot != std::string_view::npos) kind.dialect = token.text.substr(0, dot);
+        kind.name = token.text.substr(dot == std::string_view::npos ? 0 : dot + 1);
+        if (kind.name.empty() && peek().kind == TokenKind::string && !peek().spaceBefore) kind.name = decodeString(take());
+        if (!isWordText(kind.dialect)) return fail(token, "found kind " + show(token) + ", expected DIALECT.NAME");
+    } else {
+        return unexpected("an operator");
+    }
+    if (kind.name.empty()) return fail(token, "an operator kind has no name");
+    return true;
+}
+
+bool Parser::integer(int64_t& value)
+{
+    if (peek().kind != TokenKind::integer) return unexpected("a whole number");
+    const Token& token = peek();
+    const auto parsed = parseInt64(token.text);
+    if (!parsed) return fail(token, std::string(token.text) + " does not fit 64 bits");
+    value = *parsed;
+    take();
+    return true;
+}
+
+bool Parser::graphRef(GraphRef& ref, bool withAttributes)
+{
+    const Token at = peek();
+    if (!expect('@')) return false;
+    std::string name;
+    if (!id(name)) return false;
+    const auto found = m_graphIds.find(name);
+    if (found == m_graphIds.end()) {
+        const auto near = nearestNames(name, m_graphNames);
+        return fail(at, "no graph @" + name + (near.empty() ? "" : "; did you mean @" + near.front() + "?"));
+    }
+    ref.graph = found->second;
+    if (!withAttributes || !peek().is('{') || peek().spaceBefore) return true;
+    AttributeList own;
+    if (!expect('{') || !attributes(own) || !expect('}')) return false;
+    if (!own.empty()) ref.attributes = std::make_shared<const AttributeList>(std::move(own));
+    return true;
+}
+
+bool Parser::dims(TensorType& type)
+{
+    type.shape = Shape();
+    if (!expect('[')) return false;
+    Shape signature;
+    bool dynamic = false;
+    while (!peek().is(']')) {
+        if (type.shape.rank() > 0 && !expect(',')) return false;
+        if (accept('?')) {
+            type.shape.append(kUnknownDim);
+            signature.append(kUnknownDim);
+            continue;
+        }
+        const Token at = peek();
+        int64_t dim = 0;
+        if (!integer(dim)) return false;
+        if (dim < 0) return fail(at, "found dimension " + std::to_string(dim) + ", expected 0 or more, or ?");
+        type.shape.append(dim);
+        const bool open = accept('?');
+        dynamic = dynamic || open;
+        signature.append(open ? kUnknownDim : dim);
+    }
+    if (dynamic) type.signature = signature;
+    return expect(']');
+}
+
+bool Parser::type(TensorType& type, int depth)
+{
+    if (depth > kDeepestNesting) return fail(peek(), "types nested deeper than " + std::to_string(kDeepestNesting));
+    if (accept('?')) {
+        type.dtype = DType::unknown;
+    } else if (accept('$')) {
+        if (peek().kind != TokenKind::word || !isWordText(peek().text)) return unexpected("the name of a type parameter");
+        type.parameter = take().text;
+        if (accept('*')) {
+            TensorType element;
+            if (!this->type(element, depth + 1)) return false;
+            if (!element.parameter.empty()) type.parameter += "*" + element.parameter;
+            type.dtype = element.dtype;
+        }
+    } else {
+        const Token token = peek();
+        if (token.kind != TokenKind::word) return unexpected("a type");
+        const auto dtype = dtypeFromName(token.text);
+        if (!dtype) return fail(token, "unknown dtype '" + std::string(token.text) + "'" + didYouMean(token.text, dtypeNames()));
+        take();
+        type.dtype = *dtype;
+        if (peek().is('<') && accept('<')) {
+            while (!peek().is('>')) {
+                if (!type.elementTypes.empty() && !expect(',')) return false;
+                if (!this->type(type.elementTypes.emplace_back(), depth + 1)) return false;
+            }
+            if (!expect('>')) return false;
+        }
+        type.isReference = accept('&');
+    }
+    if (peek().is('[') && !peek().spaceBefore && !dims(type)) return false;
+    if (peek().isWord("sig") && peek(1).is('[')) {
+        take();
+        Shape signature;
+        if (!expect('[')) return false;
+        while (!peek().is(']')) {
+            if (signature.rank() > 0 && !expect(',')) return false;
+            const Token at = peek();
+            int64_t dim = 0;
+            if (!integer(dim)) return false;
+            if (dim < kUnknownDim) return fail(at, "found dimension " + std::to_string(dim) + ", expected -1 or more");
+            signature.append(dim);
+        }
+        if (!expect(']')) return false;
+        if (std::ranges::count(signature.dims(), kUnknownDim) > 0) type.signature = signature;
+    }
+    return quantization(type);
+}
+
+bool Parser::expand(const Token& at, int64_t count, uint64_t bytesEach)
+{
+    uint64_t bytes = 0;
+    if (count < 0 || __builtin_mul_overflow(static_cast<uint64_t>(count), bytesEach, &bytes) ||
+        bytes > m_options.largestExpansion - std::min(m_expanded, m_options.largestExpansion))
+        return fail(at, "one value stands for " + std::to_string(count) + " elements: the text grows beyond " +
+                            formatBytes(m_options.largestExpansion));
+    m_expanded += bytes;
+    return true;
+}
+
+bool Parser::scales(std::vector<float>& list, std::string& hash, int64_t count)
+{
+    const Token at = peek();
+    const auto one = [&](std::vector<float>& into) {
+        Scalar scalar;
+        const Token token = peek();
+        if (!this->scalar(scalar)) return false;
+        const bool number = scalar.kind == Scalar::Kind::real || scalar.kind == Scalar::Kind::integer;
+        const auto value = number ? parseFloat(scalar.text) : std::nullopt;
+        if (!value) return fail(token, "found " + show(token) + ", expected a number that fits f32");
+        into.push_back(*value);
+        return true;
+    };
+    if (at.kind == TokenKind::hash) {
+        hash = lowerHash(take());
+        return true;
+    }
+    if (!accept('[')) {
+        if (count < 0) return fail(at, "one number stands for all channels, but their count is unknown");
+        if (!expand(at, count, sizeof(float)) || !one(list)) return false;
+        list.resize(static_cast<size_t>(count), list.front());
+        return true;
+    }
+    while (!peek().is(']'))
+        if ((!list.empty() && !expect(',')) || !one(list)) return false;
+    return expect(']');
+}
+
+bool Parser::zeros(std::vector<int64_t>& list, std::string& hash, int64_t count)
+{
+    const Token at = peek();
+    if (at.isWord("_")) {
+        take();
+        return true;
+    }
+    if (at.kind == TokenKind::hash) {
+        hash = lowerHash(take());
+        return true;
+    }
+    int64_t value = 0;
+    if (!accept('[')) {
+        if (count < 0) return fail(at, "one number stands for all channels, but their count is unknown");
+        if (!expand(at, count, sizeof(int64_t)) || !integer(value)) return false;
+        list.assign(static_cast<size_t>(count), value);
+        return true;
+    }
+    while (!peek().is(']')) {
+        if ((!list.empty() && !expect(',')) || !integer(value)) return false;
+        list.push_back(value);
+    }
+    return expect(']');
+}
+
+bool Parser::quantizationBody(Quantization& q, const TensorType& type, const Token& at)
+{
+    q.kind = Quantization::Kind::affine;
+    const bool keyed = peek().kind == TokenKind::word && peek(1).is('=');
+    if (!keyed) return scales(q.scales, q.scalesHash, 1) && expect(',') && zeros(q.zeroPoints, q.zerosHash, 1);
+    const std::string key(take().text);
+    accept('=');
+    if (key == "custom") {
+        Attribute bytes;
+        if (peek().kind != TokenKind::hex) return unexpected("hex\"…\"");
+        q.kind = Quantization::Kind::custom;
+        q.custom = bytesOfHex(take().text);
+        return true;
+    }
+    const Token numberAt = peek();
+    int64_t number = 0;
+    if (key != "axis" && key != "block") return fail(at, "found q(" + key + "=…), expected axis, block or custom");
+    if (!integer(number)) return false;
+    if (number < 0 || number > INT32_MAX) return fail(key == "axis" ? at : numberAt, "q(" + key + "=" + std::to_string(number) + "): " + key + " out of range");
+    if (!expect(',')) return false;
+    if (key == "axis") {
+        if (type.shape.hasRank() && number >= type.shape.rank())
+            return fail(at, "q(axis=" + std::to_string(number) + "): axis out of range for rank " + std::to_string(type.shape.rank()));
+        q.axis = static_cast<int32_t>(number);
+        q.perChannel = true;
+        const int64_t count = type.shape.hasRank() ? type.shape[static_cast<int>(number)] : -1;
+        return scales(q.scales, q.scalesHash, count) && expect(',') && zeros(q.zeroPoints, q.zerosHash, count);
+    }
+    if (!m_body) return fail(at, "blockwise quantization outside of a graph");
+    q.kind = Quantization::Kind::blockwise;
+    q.blockSize = static_cast<int32_t>(number);
+    std::pair<Reference, std::optional<Reference>> references;
+    if (!peek().isWord("scales")) return unexpected("scales=");
+    take();
+    if (!expect('=') || !reference(references.first) || !expect(',')) return false;
+    if (!peek().isWord("zeros")) return unexpected("zeros=");
+    take();
+    if (!expect('=')) return false;
+    if (peek().isWord("_")) take();
+    else if (!reference(references.second.emplace())) return false;
+    q.blockScales = -2 - static_cast<int32_t>(m_body->blockRefs.size());
+    m_body->blockRefs.push_back(std::move(references));
+    return true;
+}
+
+bool Parser::quantization(TensorType& type)
+{
+    Quantization q;
+    bool any = false;
+    if (peek().isWord("q") && peek(1).is('(')) {
+        const Token at = take();
+        any = true;
+        if (!expect('(') || !quantizationBody(q, type, at) || !expect(')')) return false;
+    }
+    if (peek().isWord("range") && peek(1).is('(')) {
+        take();
+        any = true;
+        if (!expect('(') || !scales(q.min, q.minHash, 1) || !expect(',') || !scales(q.max, q.maxHash, 1) || !expect(')')) return false;
+    }
+    if (!q.scalesHash.empty() || !q.zerosHash.empty() || !q.minHash.empty() || !q.maxHash.empty()) {
+        if (q.kind != Quantization::Kind::affine && q.kind != Quantization::Kind::none)
+            return fail(peek(), "hashes for a range stand only beside scales");
+        q.kind = Quantization::Kind::unresolved;
+    }
+    if (any) type.quantization = std::make_shared<Quantization>(std::move(q));
+    return true;
+}
+
+bool Parser::attributeStarts() const
+{
+    const Token& token = peek();
+    if (token.is('@')) return isId(peek(1));
+    return isId(token) && peek(1).is('=');
+}
+
+bool Parser::attributes(AttributeList& list, bool ofOperator)
+{
+    while (attributeStarts()) {
+        const Token at = peek();
+        const bool fact = accept('@');
+        std::string name;
+        if (!id(name)) return false;
+        if (!fact && ofOperator && name == "fused_activation_function") name = "act";
+        const std::string key = (fact ? "@" : "") + name;
+        if (findAttribute(list, key) != nullptr) return fail(at, "attribute '" + key + "' is given twice");
+        Attribute parsed(true);
+        if (!(key == "@stateful" && !peek().is('=')))
+            if (!expect('=') || !value(parsed, key == "@intermediates", 0)) return false;
+        setAttribute(list, key, std::move(parsed));
+    }
+    return true;
+}
+
+bool Parser::shapeAttribute(Shape& shape)
+{
+    if (peek(1).is('*')) {
+        if (!expect('[') || !expect('*')) return false;
+        shape = Shape::unknownRank();
+        return expect(']');
+    }
+    TensorType holder;
+    const Token at = peek();
+    if (!dims(holder)) return false;
+    if (holder.signature) return fail(at, "a shape as attribute has no declared dimensions");
+    shape = holder.shape;
+    return true;
+}
+
+bool Parser::tensorValue(Attribute& value)
+{
+    TensorAttribute tensor;
+    if (!type(tensor.type) || !constantData(tensor.type, tensor.data)) return false;
+    value = Attribute(std::move(tensor));
+    return true;
+}
+
+bool Parser::wordValue(Attribute& value, bool bareIds)
+{
+    const Token token = peek();
+    const Token& next = peek(1);
+    if (token.text == "true" || token.text == "false") {
+        take();
+        value = Attribute(token.text == "true");
+    } else if (token.text == "unset") {
+        take();
+        value = Attribute();
+    } else if (token.text == "inf" || token.text == "nan") {
+        take();
+        value = Attribute(*parseDouble(token.text));
+    } else if (token.text == "shape" && next.is('[') && !next.spaceBefore) {
+        take();
+        Shape shape;
+        if (!shapeAttribute(shape)) return false;
+        value = Attribute(shape);
+    } else if (const auto dtype = dtypeFromName(token.text); dtype && !bareIds) {
+        if (!next.spaceBefore && (next.is('[') || next.is('<') || next.is('&'))) return tensorValue(value);
+        take();
+        value = Attribute(*dtype);
+    } else if (bareIds) {
+        return unexpected("the id of a value");
+    } else {
+        if (!isPlainWord(token.text)) return fail(token, "found " + show(token) + ", expected a value; text is written in quotes");
+        take();
+        value = Attribute(Word{std::string(token.text)});
+    }
+    return true;
+}
+
+bool Parser::value(Attribute& value, bool bareIds, int depth)
+{
+    const Token token = peek();
+    if (depth > kDeepestNesting) return fail(token, "nested deeper than " + std::to_string(kDeepestNesting));
+    const auto valueRef = [&] {
+        Reference written;
+        if (!reference(written)) return false;
+        if (!m_body) return fail(token, "a value is named outside of a graph");
+        value = Attribute(ValueRef{ValueId(-2 - static_cast<int64_t>(m_body->valueRefs.size()))});
+        m_body->valueRefs.push_back(std::move(written));
+        return true;
+    };
+    if (bareIds && isId(token)) return valueRef();
+    switch (token.kind) {
+    case TokenKind::integer: {
+        int64_t number = 0;
+        if (!integer(number)) return false;
+        value = Attribute(number);
+        return true;
+    }
+    case TokenKind::real: {
+        const auto number = parseDouble(token.text);
+        if (!number) return fail(token, std::string(token.text) + " does not fit f64");
+        take();
+        value = Attribute(*number);
+        return true;
+    }
+    case TokenKind::string: value = Attribute(decodeString(take())); return true;
+    case TokenKind::hex: value = Attribute(HexBytes{bytesOfHex(take().text)}); return true;
+    case TokenKind::word: return wordValue(value, bareIds);
+    default: break;
+    }
+    if (token.is('%')) {
+        take();
+        if (peek().spaceBefore) return unexpected("a value's id right after '%'");
+        return valueRef();
+    }
+    if (token.is('@')) {
+        GraphRef ref;
+        if (!graphRef(ref, true)) return false;
+        value = Attribute(std::move(ref));
+        return true;
+    }
+    if (token.is('$')) {
+        take();
+        if (peek().kind != TokenKind::word || !isWordText(peek().text)) return unexpected("the name of an attribute");
+        value = Attribute(Placeholder{std::string(take().text)});
+        return true;
+    }
+    if (token.is('?')) {
+        if (peek(1).is('[') && !peek(1).spaceBefore) return tensorValue(value);
+        take();
+        value = Attribute(DType::unknown);
+        return true;
+    }
+    if (accept('[')) {
+        AttributeItems items;
+        while (!peek().is(']')) {
+            if (!items.empty() && !expect(',')) return false;
+            if (!this->value(items.emplace_back(), bareIds, depth + 1)) return false;
+        }
+        value = Attribute(std::move(items));
+        return expect(']');
+    }
+    if (accept('{')) {
+        AttributeMap map;
+        while (!peek().is('}')) {
+            if (!map.empty() && !expect(',')) return false;
+            auto& [key, item] = map.emplace_back();
+            if (!id(key) || !expect(':') || !this->value(item, false, depth + 1)) return false;
+        }
+        value = Attribute(std::move(map));
+        return expect('}');
+    }
+    return unexpected("a value");
+}
+
+bool Parser::integers(std::vector<int32_t>& list)
+{
+    if (!expect('[')) return false;
+    while (!peek().is(']')) {
+        if (!list.empty() && !expect(',')) return false;
+        const Token at = peek();
+        int64_t number = 0;
+        if (!integer(number)) return false;
+        if (number < INT32_MIN || number > INT32_MAX) return fail(at, std::to_string(number) + " does not fit i32");
+        list.push_back(static_cast<int32_t>(number));
+    }
+    return expect(']');
+}
+
+bool Parser::sparseLayout(Sparsity& sparsity)
+{
+    const auto key = [&](std::string_view name) {
+        if (!peek().isWord(name)) return unexpected(std::string(name) + "=");
+        take();
+        return expect('=');
+    };
+    if (!expect('(') || !key("order") || !integers(sparsity.traversalOrder) || !expect(',')) return false;
+    if (peek().isWord("blocks") && (!key("blocks") || !integers(sparsity.blockMap) || !expect(','))) return false;
+    if (!key("dims") || !expect('[')) return false;
+    while (!peek().is(']')) {
+        if (!sparsity.dimensions.empty() && !expect(',')) return false;
+        SparseDimension& dimension = sparsity.dimensions.emplace_back();
+        const Token at = peek();
+        if (at.isWord("dense")) {
+            take();
+            int64_t size = 0;
+            const Token sizeAt = peek();
+            if (!integer(size)) return false;
+            if (size < 0 || size > INT32_MAX) return fail(sizeAt, "found dimension " + std::to_string(size));
+            dimension.denseSize = static_cast<int32_t>(size);
+        } else if (at.isWord("csr")) {
+            take();
+            dimension.compressed = true;
+            if (!integers(dimension.segments) || !integers(dimension.indices)) return false;
+        } else {
+            return unexpected("dense or csr");
+        }
+    }
+    return expect(']') && expect(')');
+}
+
+bool Parser::atScalar() const
+{
+    const Token& token = peek();
+    if (token.kind == TokenKind::word) return token.text == "true" || token.text == "false" || token.text == "inf" || token.text == "nan";
+    return token.kind == TokenKind::integer || token.kind == TokenKind::real || token.kind == TokenKind::string || token.is('(');
+}
+
+bool Parser::scalar(Scalar& scalar)
+{
+    const Token token = peek();
+    if (!atScalar()) return unexpected("a number, true, false or a string");
+    if (accept('(')) {
+        const auto part = [&](std::string& text) {
+            Scalar number;
+            const Token at = peek();
+            if (!atScalar() || at.is('(')) return unexpected("a number");
+            if (!this->scalar(number)) return false;
+            if (number.kind != Scalar::Kind::integer && number.kind != Scalar::Kind::real)
+                return fail(at, "found " + show(at) + ", expected a number");
+            text = number.text;
+            return true;
+        };
+        scalar.kind = Scalar::Kind::complex;
+        return part(scalar.text) && expect(',') && part(scalar.imaginary) && expect(')');
+    }
+    take();
+    if (token.kind == TokenKind::string) {
+        scalar.kind = Scalar::Kind::string;
+        scalar.text = decodeString(token);
+        return true;
+    }
+    scalar.kind = token.kind == TokenKind::integer                     ? Scalar::Kind::integer
+                  : token.text == "true" || token.text == "false" ? Scalar::Kind::boolean
+                                                                       : Scalar::Kind::real;
+    scalar.text = token.text;
+    return true;
+}
+
+bool Parser::literal(const TensorType& type, const Sparsity* sparsity, ConstantPtr& constant)
+{
+    const Token at = peek();
+    const bool splat = at.isWord("splat");
+    if (splat) take();
+    const std::string shown = typeText(TensorType(type.dtype, type.shape));
+    std::optional<int64_t> needed;
+    if (sparsity) needed = storedElements(*sparsity);
+    else if (type.shape.hasRank()) needed = checkedElementCount(type.shape);
+    if (!needed) return fail(at, shown + " holds no data: its dimensions are not all known");
+    ElementEncoder encoder(type.dtype);
+    const auto element = [&] {
+        Scalar scalar;
+        const Token token = peek();
+        if (!this->scalar(scalar)) return false;
+        std::string message = encoder.add(scalar);
+        return message.empty() || fail(token, std::move(message));
+    };
+    if (splat) {
+        const Token token = peek();
+        if (*needed == 0) return fail(at, shown + " needs 0 elements, found splat");
+        if (!element()) return false;
+        const uint64_t each = type.dtype == DType::string ? 64 + token.text.size() : static_cast<uint64_t>(bitWidth(type.dtype) + 7) / 8;
+        if (!expand(token, *needed, each)) return false;
+        encoder.repeat(*needed);
+    } else if (accept('[')) {
+        while (!peek().is(']'))
+            if ((encoder.count() > 0 && !expect(',')) || !element()) return false;
+        if (!expect(']')) return false;
+    } else if (!element()) {
+        return false;
+    }
+    if (encoder.count() != *needed)
+        return fail(at, shown + " needs " + std::to_string(*needed) + (*needed == 1 ? " element" : " elements") + ", found " +
+                            std::to_string(encoder.count()));
+    if (type.dtype != DType::string && bitWidth(type.dtype) == 0) return fail(at, shown + " has no literals; its data is written as a hash");
+    auto made = std::make_shared<Constant>(encoder.finish());
+    if (sparsity) made->sparsity = *sparsity;
+    constant = std::move(made);
+    return true;
+}
+
+bool Parser::constantData(const TensorType& type, ConstantPtr& constant)
+{
+    std::optional<Sparsity> sparsity;
+    if (peek().isWord("sparse") && peek(1).is('(')) {
+        take();
+        if (!sparseLayout(sparsity.emplace())) return false;
+    }
+    const Token at = peek();
+    if (at.isWord("external") && !sparsity) {
+        take();
+        const Token numberAt = peek();
+        int64_t number = 0;
+        if (!integer(number)) return false;
+        if (number < 0 || number > INT32_MAX) return fail(numberAt, "found external buffer " + std::to_string(number));
+        constant = Constant::external(static_cast<int32_t>(number));
+        return true;
+    }
+    if (at.kind != TokenKind::hash) {
+        if (at.is('[') || atScalar() || (at.isWord("splat") && !sparsity)) return literal(type, sparsity ? &*sparsity : nullptr, constant);
+        return unexpected("the data: a number, a list, splat, a hash or external");
+    }
+    const std::string hash = lowerHash(take());
+    auto size = expectedBytes(type, sparsity ? &*sparsity : nullptr);
+    if (peek().isWord("bytes") && peek(1).kind == TokenKind::integer) {
+        take();
+        const Token numberAt = peek();
+        int64_t number = 0;
+        if (!integer(number)) return false;
+        if (number < 0) return fail(numberAt, "found " + std::to_string(number) + " bytes");
+        size = static_cast<uint64_t>(number);
+    }
+    if (!size)
+        return fail(at, "the size of " + typeText(TensorType(type.dtype, type.shape)) + " does not follow from its type; write '#" + hash + " bytes N'");
+    auto made = std::make_shared<Constant>(hash, *size);
+    made->sparsity = std::move(sparsity);
+    constant = std::move(made);
+    return true;
+}
+
+} // namespace loopscope::text
