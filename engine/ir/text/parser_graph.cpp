@@ -140,9 +140,10 @@ bool Parser::declaration(const Token& id)
     if (!type(value.type)) return false;
     const bool hasData = value.role == ValueRole::constant || (value.role == ValueRole::variable && !atLineEnd() && !attributeStarts());
     if (hasData && !constantData(value.type, value.constant)) return false;
-    if (!attributes(value.attributes) || !expectLineEnd()) return false;
+    if (!attributes(value.attributes)) return false;
+    if (!atLineEnd()) return unexpected("an attribute or the end of the line");
     const std::string name = value.id;
-    return define(id, name, std::move(value));
+    return define(id, name, std::move(value)) && expectLineEnd();
 }
 
 bool Parser::operands(Operator& op, size_t index)
@@ -210,7 +211,6 @@ bool Parser::operation(const std::vector<Token>& names)
         unexpected(typed ? "the end of the line" : "an attribute, ':' and types, or the end of the line");
         return undo();
     }
-    take();
     if (tf) {
         if (names.size() != 1) {
             fail(at, "a TensorFlow node has one name, found " + std::to_string(names.size()));
@@ -226,7 +226,7 @@ bool Parser::operation(const std::vector<Token>& names)
         known->second.op = OperatorId(static_cast<int64_t>(index));
         m_body->nodeResults.push_back(std::move(results));
         graph.operators.push_back(std::move(op));
-        return true;
+        return expectLineEnd();
     }
     if (typed && results.size() != names.size()) {
         std::vector<std::string> texts;
@@ -248,7 +248,7 @@ bool Parser::operation(const std::vector<Token>& names)
         op.results.push_back(next);
     }
     graph.operators.push_back(std::move(op));
-    return true;
+    return expectLineEnd();
 }
 
 bool Parser::returnStatement()

@@ -234,11 +234,7 @@ std::string TermWriter::attribute(const Attribute& attribute, bool bareIds)
     if (const auto* v = attribute.as<Placeholder>()) return "$" + v->name;
     if (const auto* v = attribute.as<ValueRef>()) return (bareIds ? "" : "%") + valueRef(v->value);
     if (const auto* v = attribute.as<TensorAttribute>()) return type(v->type) + " " + data(v->type, *v->data);
-    if (const auto* v = attribute.as<Shape>())
-        return "shape[" + (v->hasRank() ? [&] {
-                   const std::string list = listText(v->dims(), dimText);
-                   return list.substr(1, list.size() - 2);
-               }() : std::string("*")) + "]";
+    if (const auto* v = attribute.as<Shape>()) return v->hasRank() ? "shape" + toString(*v) : "shape[*]";
     if (const auto* v = attribute.as<GraphRef>()) {
         std::string text = graphRef(v->graph);
         if (!v->attributes || v->attributes->empty()) return text;

@@ -108,14 +108,13 @@ TEST(TextIr, Literals)
              "f32[4,4] sparse(order=[0, 1, 2], blocks=[0], dims=[dense 2, csr [0, 1, 1] [1], dense 2]) #0123456789abcdef",
              "i8[4096] external 3", "i32[] 7", "i32[1] [7]", "i32[0] []", "str[0] []", "str[] \"\"", "str[3] splat \"a\"", "bool[2] [true, false]",
              "c64[2] [(1.0, -2.0), (0.0, nan)]", "c128[] (1e300, -inf)", "i4[3] [-8, 7, 0]", "i2[5] [-2, 1, 0, -1, 1]", "u4[2] [15, 0]",
-             "u64[2] [18446744073709551615, 0]", "i64[2] [-9223372036854775808, 9223372036854775807]", "f16[2] [0.1, 65504.0]",
-             "bf16[2] [0.1, 3e38]", "f8e4m3fn[3] [450.0, nan, nan(0xff)]", "f8e5m2[2] [-inf, 0.125]", "f32[3] [-0.0, inf, nan(0x7fc00001)]",
+             "u64[2] [18446744073709551615, 0]", "i64[2] [-9223372036854775808, 9223372036854775807]", "f16[2] [0.1, 65500.0]",
+             "bf16[2] [0.1, 3e38]", "f8e4m3fn[3] [450.0, nan, nan(0xff)]", "f8e5m2[2] [-inf, 0.12]", "f32[3] [-0.0, inf, nan(0x7fc00001)]",
              "f64[2] [0.1, 5e-324]", "f32[2] [1e-45, 3.4028235e38]", "qi8[2] [-128, 127]", "ggml_q4_0[32] #0123456789abcdef bytes 18",
-             "str[9] #0123456789abcdef bytes 100", "f32[9] #0123456789abcdef0123456789abcdef", "i4[9] splat 3", "i4[3] splat -1"}) {
+             "str[9] #0123456789abcdef bytes 100", "i4[9] splat 3", "i4[3] splat -1"}) {
         std::string text = inMain(std::string("  c = const ") + data + "\n");
         const size_t header = text.find("model tfl\n") + 10;
         if (std::string(data).find("external") != std::string::npos) text.insert(header, "external 3\n");
-        if (std::string(data).size() > 16 + 32 && std::string(data).find("#0123456789abcdef0") != std::string::npos) continue;
         expectCanonical(text);
     }
     EXPECT_EQ(canonicalDeclaration("c = const i32[3] [5, 5, 5]"), "c = const i32[3] splat 5");
@@ -172,7 +171,7 @@ TEST(TextIr, Attributes)
                               "@main", "@main{a=1 b=@main}", "$T", "[]", "[1, 2.0, \"x\", [SAME]]", "{}", "{a: {b: unset}, \"c d\": @main}",
                               "%x", "[%x, SAME]", "[i32, f32[2] splat 0.0, shape[1]]"})
         expectCanonical(inMain(std::string("  y = op(x) key=") + value + " : f32[4]\n"));
-    expectCanonical(inMain("  y = op(x) @device=\"/cpu:0\" @\"odd key\"=1 @stateful \"another key\"=1 act=NONE : f32[4]\n"));
+    expectCanonical(inMain("  y = op(x) @device=\"/cpu:0\" @\"odd key\"=1 @stateful act=NONE \"another key\"=1 : f32[4]\n"));
     const Model model = parsed(inMain("  y = conv_2d(x) stride_w=1 fused_activation_function=RELU : f32[4]\n"));
     EXPECT_EQ(attributeWord(model.graphs[0].operators[0].attributes, "act", ""), "RELU");
 }
@@ -246,7 +245,7 @@ TEST(TextIr, DataBlocksGiveTheBytes)
     const Model without = parsed(full);
     EXPECT_FALSE(without.graphs[0].values[1].constant->hasBytes());
     EXPECT_EQ(without.graphs[0].values[2].type.quantization->kind, Quantization::Kind::unresolved);
-    const Model with = parsed(full + "data " + hash + " 12 base64 {}\n" == "" ? "" : full + "data #" + hash + " 12 base64 {\naGVsbG8gd29y\nbGQh\n}\ndata #" + scalesHash +
+    const Model with = parsed(full + "data #" + hash + " 12 base64 {\naGVsbG8gd29y\nbGQh\n}\ndata #" + scalesHash +
                               " 36 base64 { AACAPwAAAEAAAEBAAACAQAAAoEAAAMBAAADgQAAAAEEAABBB }\n");
     ASSERT_TRUE(with.graphs[0].values[1].constant->hasBytes());
     EXPECT_EQ(with.graphs[0].values[2].type.quantization->kind, Quantization::Kind::affine);
