@@ -1,0 +1,44 @@
+// Golden cases: models with inputs and the outputs they must give, in the folder format of docs/golden_cases.md.
+#pragma once
+
+#include "engine/base/result.h"
+#include "engine/tensor/compare.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace loopscope::app {
+
+/// An input or output as cases.jsonl describes it.
+struct GoldenTensor {
+    std::string name, dtype;
+    std::optional<Shape> shape;
+    int64_t truncated = -1;   ///< ≥ 0: the stored array holds only so many elements, flat
+    std::string sha256;       ///< of all bytes, if truncated
+    bool unreadable = false;  ///< not compared
+};
+
+struct GoldenRun {
+    std::string signature;    ///< empty: none
+    std::vector<GoldenTensor> inputs, outputs;
+    std::string inPath, outPath; ///< absolute or relative to the working folder; empty: none
+    std::map<std::string, std::string> dtypes; ///< key of an array → true dtype, where .npy has none
+    bool mustFail = false;
+};
+
+struct GoldenCase {
+    std::string id, format, modelPath;
+    Tolerance tolerance;
+    std::vector<GoldenRun> runs;
+};
+
+/// Reads FOLDER/cases.jsonl. Errors: badFile, "cases.jsonl:12: …".
+Result<std::vector<GoldenCase>> readGoldenCases(const std::string& folder);
+
+/// "float32" → f32, "bfloat16" → bf16, "int4" → i4, …; unknown if it is none.
+DType dtypeFromNumpyName(const std::string& name);
+
+} // namespace loopscope::app

@@ -1,0 +1,241 @@
+#include "app/check/golden_run.h"
+
+#include "app/check/sha256.h"
+#include "app/wiring/inputs.h"
+#include "app/wiring/model_file.h"
+#include "app/wiring/run_target.h"
+#include "app/wiring/session.h"
+#include "app/wiring/value_text.h"
+#include "engine/base/text.h"
+#include "engine/kernels/registry.h"
+#include "engine/ops/catalog.h"
+#include "engine/tensor/npz.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+namespace loopscope::app {
+
+namespace {
+
+/// Steps after which a run of a golden case counts as endless.
+constexpr int64_t kMaxSteps = 200'000'000;
+
+/// What stops a case before the end: a verdict other than pass.
+struct Stop {
+    Verdict verdict;
+    std::string message;
+    std::optional<WorstElement> worst;
+};
+
+/// The array of `golden` in the archive, converted from the form .npy stores it in. None if the archive leaves it out.
+Result<std::optional<Array>> readArray(const NpzFile& archive, size_t position, const GoldenRun& run)
+{
+    const std::string key = std::to_string(position);
+    if (!archive.has(key)) return std::optional<Array>();
+    LS_TRY(Array array, archive.read(key));
+    if (const auto named = run.dtypes.find(key); named != run.dtypes.end()) {
+        const DType dtype = dtypeFromNumpyName(named->second);
+        if (dtype == DType::unknown) return Error(ErrorCode::badFile, "dtype '" + named->second + "' is unknown").at("array " + key);
+        LS_TRY(array, fromNpyStorage(std::move(array), dtype));
+    }
+    return std::optional<Array>(std::move(array));
+}
+
+/// Which input of the graph an entry of the case means: by name in a signature, else by position.
+const Port* portOf(const std::vector<Port>& ports, const GoldenTensor& tensor, size_t position, bool byName)
+{
+    if (byName)
+        for (const Port& port : ports)
+            if (port.name == tensor.name || std::find(port.aliases.begin(), port.aliases.end(), tensor.name) != port.aliases.end()) return &port;
+    return position < ports.size() ? &ports[position] : nullptr;
+}
+
+std::vector<std::byte> wholeBytes(const Tensor& tensor)
+{
+    const int bits = bitWidth(tensor.dtype);
+    if (bits > 0 && bits < 8) return unpackElements(tensor);
+    return {tensor.data, tensor.data + tensor.bytes};
+}
+
+class CaseRunner {
+public:
+    CaseRunner(const GoldenCase& golden, const ModelFile& file) : m_golden(golden), m_file(file), m_session(*file.model, options()) {}
+
+    std::optional<Stop> run(size_t index)
+    {
+        const GoldenRun& run = m_golden.runs[index];
+        const std::string place = m_golden.runs.size() > 1 ? "run " + std::to_string(index) + ", " : "";
+        Result<RunTarget> target = selectTarget(*m_file.model, run.signature);
+        if (!target.ok()) return failure(run, place, target.error());
+        if (const std::vector<std::string> missing = missingKernels(*m_file.model, target->graph, Profile::reference); !missing.empty())
+            return Stop{Verdict::unsupported, "no kernel for " + join(missing, ", "), {}};
+        Result<Interpreter*> entered = m_session.enter(target->graph);
+        if (!entered.ok()) return failure(run, place, entered.error());
+        Interpreter& interpreter = **entered;
+
+        BoundInputs inputs;
+        if (const std::optional<Stop> stop = readInputs(run, *target, place, inputs)) return stop;
+        Status status = m_session.run(interpreter, inputs, 0, nullptr, 0);
+        if (!status.ok()) return failure(run, place, std::move(status).takeError());
+        if (run.mustFail) return Stop{Verdict::fail, place + "gives outputs, want an error", {}};
+        return compare(run, *target, interpreter, place);
+    }
+
+private:
+    static ExecutionOptions options()
+    {
+        ExecutionOptions options;
+        options.maxSteps = kMaxSteps;
+        return options;
+    }
+
+    /// An error while opening or running: wanted, or not.
+    static std::optional<Stop> failure(const GoldenRun& run, const std::string& place, const Error& error)
+    {
+        if (run.mustFail) return std::nullopt;
+        if (error.code() == ErrorCode::unsupported) return Stop{Verdict::unsupported, error.message(), {}};
+        return Stop{error.code() == ErrorCode::internal ? Verdict::error : Verdict::fail, place + error.message(), {}};
+    }
+
+    std::optional<Stop> readInputs(const GoldenRun& run, const RunTarget& target, const std::string& place, BoundInputs& inputs)
+    {
+        const auto bad = [&](const Error& error) { return Stop{Verdict::error, place + error.message(), {}}; };
+        inputs.inputs.resize(target.inputs.size());
+        std::vector<bool> given(target.inputs.size(), false);
+        if (run.inPath.empty()) return std::nullopt;
+        Result<NpzFile> archive = NpzFile::open(run.inPath);
+        if (!archive.ok()) return bad(archive.error());
+        for (size_t k = 0; k < run.inputs.size(); ++k) {
+            const Port* port = portOf(target.inputs, run.inputs[k], k, !run.signature.empty());
+            if (port == nullptr) return Stop{Verdict::fail, place + "the model has no input " + std::to_string(k) + " ('" + run.inputs[k].name + "')", {}};
+            Result<std::optional<Array>> array = readArray(*archive, k, run);
+            if (!array.ok()) return bad(array.error());
+            if (!array->has_value()) continue;
+            Array value = std::move(**array);
+            if (value.dtype != port->type.dtype && npyStorageType(port->type.dtype) == value.dtype) {
+                Result<Array> converted = fromNpyStorage(std::move(value), port->type.dtype);
+                if (!converted.ok()) return bad(converted.error());
+                value = std::move(converted).value();
+            }
+            inputs.inputs[static_cast<size_t>(port->index)].arrays = {std::move(value)};
+            given[static_cast<size_t>(port->index)] = true;
+        }
+        for (size_t i = 0; i < given.size(); ++i)
+            if (!given[i]) return Stop{Verdict::error, place + "the case has no array for input " + std::to_string(i) + " ('" + target.inputs[i].name + "')", {}};
+        return std::nullopt;
+    }
+
+    std::optional<Stop> compare(const GoldenRun& run, const RunTarget& target, const Interpreter& interpreter, const std::string& place)
+    {
+        if (run.outPath.empty()) return std::nullopt;
+        Result<NpzFile> archive = NpzFile::open(run.outPath);
+        if (!archive.ok()) return Stop{Verdict::error, place + archive.error().message(), {}};
+        for (size_t k = 0; k < run.outputs.size(); ++k) {
+            const GoldenTensor& expected = run.outputs[k];
+            if (expected.unreadable) continue;
+            const std::string what = place + "output " + std::to_string(k);
+            const Port* port = portOf(target.outputs, expected, k, !run.signature.empty());
+            if (port == nullptr) return Stop{Verdict::fail, what + " ('" + expected.name + "') does not exist", {}};
+            Result<std::optional<Array>> want = readArray(*archive, k, run);
+            if (!want.ok()) return Stop{Verdict::error, what + ": " + want.error().message(), {}};
+            if (!want->has_value()) continue;
+            if (const std::optional<Stop> stop = compareOutput(static_cast<int64_t>(k), interpreter.output(port->index), expected, **want, what)) return stop;
+        }
+        return std::nullopt;
+    }
+
+    std::optional<Stop> compareOutput(int64_t position, Tensor got, const GoldenTensor& expected, Array& want, const std::string& what)
+    {
+        got.quantization = nullptr; // golden arrays hold stored integers
+        if (want.dtype != got.dtype && npyStorageType(got.dtype) == want.dtype) {
+            if (Result<Array> converted = fromNpyStorage(want, got.dtype); converted.ok()) want = std::move(converted).value();
+        }
+        if (expected.truncated >= 0) {
+            if (expected.shape && !(got.shape == *expected.shape))
+                return Stop{Verdict::fail, what + ": shape " + toString(got.shape) + ", want " + toString(*expected.shape), {}};
+            if (m_golden.tolerance.isExact() && !expected.sha256.empty() && sha256Hex(wholeBytes(got)) == expected.sha256) return std::nullopt;
+            const int64_t count = want.shape.elementCount();
+            if (got.elementCount() < count || bitWidth(got.dtype) < 8)
+                return Stop{Verdict::fail, what + ": holds " + std::to_string(got.elementCount()) + " elements, want at least " + std::to_string(count), {}};
+            got.shape = want.shape;
+            got.bytes = byteSize(got.dtype, count);
+        }
+        const Comparison c = compareTensors(got, want.view(), m_golden.tolerance);
+        if (!c.mismatch.empty()) return Stop{Verdict::fail, what + ": " + c.mismatch, {}};
+        if (c.equal) {
+            if (expected.truncated >= 0 && m_golden.tolerance.isExact() && !expected.sha256.empty())
+                return Stop{Verdict::fail, what + ": beyond the stored elements it differs (sha256)", {}};
+            return std::nullopt;
+        }
+        const int64_t at = std::max<int64_t>(c.worst >= 0 ? c.worst : c.first, 0);
+        WorstElement worst{position, indexText(got.shape, at), elementText(got, at), elementText(want.view(), at), c.got, c.want, got.dtype != DType::string};
+        std::string message = what + " at " + worst.index + ": got " + worst.got + ", want " + worst.want;
+        if (worst.got == worst.want) message += " (differ by " + realText(c.maxAbs, 3) + ")";
+        if (c.beyond > 1) message += "; " + std::to_string(c.beyond) + " of " + std::to_string(c.elements) + " differ";
+        if (c.first >= 0 && c.first != at) message += ", first at " + indexText(got.shape, c.first);
+        return Stop{Verdict::fail, std::move(message), std::move(worst)};
+    }
+
+    const GoldenCase& m_golden;
+    const ModelFile& m_file;
+    ModelSession m_session;
+};
+
+CaseResult resultOf(const GoldenCase& golden, std::optional<Stop> stop)
+{
+    CaseResult result;
+    result.id = golden.id;
+    result.verdict = stop ? stop->verdict : Verdict::pass;
+    if (stop) {
+        result.message = std::move(stop->message);
+        result.worst = std::move(stop->worst);
+    }
+    return result;
+}
+
+} // namespace
+
+std::vector<std::string> missingKernels(const Model& model, GraphId graph, Profile profile)
+{
+    std::set<std::string> missing;
+    std::set<GraphId> seen;
+    std::vector<GraphId> open = {graph};
+    while (!open.empty()) {
+        const GraphId at = open.back();
+        open.pop_back();
+        if (!model.hasGraph(at) || !seen.insert(at).second) continue;
+        for (const Operator& op : model.graph(at).operators) {
+            const OpDef* def = findOp(op.kind);
+            if ((def == nullptr || !def->isCall) && KernelRegistry::builtin().find(op.kind, profile) == nullptr)
+                missing.insert(op.kind.dialect == "tfl" ? op.kind.name : op.kind.full());
+            for (const Callee& callee : calleesOf(op)) open.push_back(callee.graph);
+        }
+    }
+    return {missing.begin(), missing.end()};
+}
+
+CaseResult runGoldenCase(const GoldenCase& golden)
+{
+    if (golden.format != "tflite" && golden.format != "lsir")
+        return resultOf(golden, Stop{Verdict::unsupported, "models of format '" + golden.format + "' do not open yet", {}});
+    Result<ModelFile> file = openModel(golden.modelPath);
+    if (!file.ok()) {
+        const Error& error = file.error();
+        const bool wanted = !golden.runs.empty() && std::all_of(golden.runs.begin(), golden.runs.end(), [](const GoldenRun& r) { return r.mustFail; });
+        if (wanted) return resultOf(golden, std::nullopt);
+        return resultOf(golden, Stop{error.code() == ErrorCode::unsupported ? Verdict::unsupported : Verdict::fail, error.message(), {}});
+    }
+    if (golden.runs.empty()) {
+        Status same = comesBackIdentical(*file);
+        if (same.ok()) return resultOf(golden, std::nullopt);
+        return resultOf(golden, Stop{Verdict::fail, std::move(same).takeError().message(), {}});
+    }
+    CaseRunner runner(golden, *file);
+    for (size_t i = 0; i < golden.runs.size(); ++i)
+        if (std::optional<Stop> stop = runner.run(i)) return resultOf(golden, std::move(stop));
+    return resultOf(golden, std::nullopt);
+}
+
+} // namespace loopscope::app

@@ -1,0 +1,57 @@
+// What checking one case came to, and the process pool that keeps a crash or a hang inside its case.
+#pragma once
+
+#include "engine/base/cancel.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace loopscope::app {
+
+enum class Verdict : uint8_t { pass, fail, unsupported, error };
+std::string verdictName(Verdict verdict);
+
+/// The element that differs most, of the output that made a case fail.
+struct WorstElement {
+    int64_t output = 0;
+    std::string index; ///< "[1,0]"
+    std::string got, want;
+    double gotValue = 0, wantValue = 0;
+    bool isNumber = true; ///< false: `got` and `want` are texts (strings)
+};
+
+struct CaseResult {
+    std::string id;
+    Verdict verdict = Verdict::error;
+    double seconds = 0;
+    std::string message; ///< one line; empty for pass
+    std::optional<WorstElement> worst;
+};
+
+/// One line of `check --json`.
+std::string caseJson(const CaseResult& result);
+
+/// Something to check: its id, and the work, which runs in a process of its own.
+struct CaseJob {
+    std::string id;
+    std::function<CaseResult()> run;
+};
+
+struct PoolOptions {
+    int jobs = 1;
+    double caseTimeout = 60; ///< seconds; a case that takes longer is killed
+    const CancelFlag* cancel = nullptr;
+    /// Called in the order of the jobs, each as soon as it and all before it are done.
+    std::function<void(const CaseResult&)> finished;
+    /// Called often; `done` cases have ended.
+    std::function<void(int64_t done)> tick;
+};
+
+/// Runs every job in a forked process, `jobs` at a time. A process that dies gives verdict error with its signal. After a cancellation
+/// the rest is left out.
+std::vector<CaseResult> runJobs(const std::vector<CaseJob>& jobs, const PoolOptions& options);
+
+} // namespace loopscope::app

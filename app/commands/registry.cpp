@@ -1,0 +1,177 @@
+#include "app/commands/commands.h"
+
+#include "app/wiring/console.h"
+#include "engine/base/text.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+namespace loopscope::app {
+
+namespace {
+
+const std::vector<CommandSpec>& table()
+{
+    // Options shared by everything that runs a model.
+    static const std::vector<CommandSpec> commands = [] {
+        const std::vector<std::string_view> running = {"input", "feed", "signature", "backend", "profile", "seed", "runs",
+                                                       "threads", "max-steps", "max-depth", "timeout"};
+        const auto with = [](std::vector<std::string_view> own, const std::vector<std::string_view>& more) {
+            own.insert(own.end(), more.begin(), more.end());
+            return own;
+        };
+        const std::vector<std::string_view> tolerance = {"rtol", "atol", "ulp", "cosine"};
+        return std::vector<CommandSpec>{
+            {"info", "info FILE", "What a model or a trace is: inputs, outputs, operators, control flow, what could go wrong.",
+             "loopscope info samples/text/collatz.lsir", {"ops", "tensors", "metadata"}, 1, 1, runInfo},
+            {"list", "list FILE [GRAPH|ADDRESS]", "A model as text; with --structured as a short program with If and While bodies inline.",
+             "loopscope list samples/text/collatz.lsir --structured",
+             {"structured", "numbers", "addresses", "origin", "shapes", "full", "output", "force"}, 1, 2, runList},
+            {"run", "run MODEL -i NAME=SOURCE… [-o OUT.npz]", "Runs a model and prints its outputs.",
+             "loopscope run samples/text/collatz.lsir -i x=27", with({"output", "force", "time", "print"}, running), 1, 1, runRun},
+            {"trace", "trace MODEL -i NAME=SOURCE… [-o NAME.lstrace]", "Runs a model and records what every operator and iteration computed, in one SQLite file.",
+             "loopscope trace samples/text/collatz.lsir -i x=27 -o collatz.lstrace",
+             with({"output", "force", "level", "keep", "only", "except", "iterations", "sparse", "on-alert", "quota", "durable", "no-index", "constants"}, running),
+             1, 1, runTrace},
+            {"query", "query TRACE RECIPE|'SQL' [--NAME VALUE…]", "Asks a trace: a named recipe, or any SQL; --NAME VALUE fills the parameter :NAME.",
+             "loopscope query collatz.lstrace branch-counts", {"list", "sql", "csv", "limit", "limit-time"}, 0, 2, runQuery},
+            {"diff", "diff A B", "Where two traces, models or .npz files first differ. Exit code 1 if they do.",
+             "loopscope diff before.lstrace after.lstrace", with({"pairing", "first", "all", "bitwise", "only", "except"}, tolerance), 2, 2, runDiff},
+            {"export", "export TRACE [PATTERN] -o FILE", "A trace in other forms: .npz, .npy, .csv, or .json for Perfetto and Chrome.",
+             "loopscope export collatz.lstrace '.../add#*' -o adds.csv", {"output", "format", "force", "counter"}, 1, 2, runExport},
+            {"convert", "convert IN -o OUT", "Between .tflite and .lsir.", "loopscope convert model.tflite -o model.lsir",
+             {"output", "format", "force", "data"}, 1, 1, runConvert},
+            {"ops", "ops [PATTERN]", "Which operators open, infer shapes and run.", "loopscope ops 'conv*'", {"dialect", "markdown"}, 0, 1, runOps},
+            {"check", "check DIR|TRACE|FILE.ltest…", "Runs golden cases (a folder with cases.jsonl), text tests (.ltest), or verifies a trace.",
+             "loopscope check tests/control_flow", {"filter", "jobs", "case-timeout", "update"}, 1, -1, runCheck},
+            {"help", "help [COMMAND]", "This overview, or the help of one command.", "loopscope help trace", {}, 0, 1, runHelp},
+            {"completion", "completion bash", "Prints the completion script of a shell.", "source <(loopscope completion bash)", {}, 0, 1, runCompletion},
+        };
+    }();
+    return commands;
+}
+
+std::vector<std::string> commandNames()
+{
+    std::vector<std::string> names;
+    for (const CommandSpec& command : table()) names.emplace_back(command.name);
+    return names;
+}
+
+/// The output options are needed before anything can fail, so they are looked for in the raw words.
+void configureConsole(Console& console, std::span<const std::string> words)
+{
+    ColorMode color = ColorMode::automatic;
+    ProgressMode progress = ProgressMode::automatic;
+    bool quiet = false, verbose = false, json = false;
+    for (size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+        std::string word = words[i];
+        std::string value = i + 1 < words.size() ? words[i + 1] : "";
+        if (const size_t equals = word.find('='); word.starts_with("--") && equals != std::string::npos) {
+            value = word.substr(equals + 1);
+            word.resize(equals);
+        }
+        if (word == "--color") color = value == "always" ? ColorMode::always : value == "never" ? ColorMode::never : ColorMode::automatic;
+        else if (word == "--progress") progress = value == "plain" ? ProgressMode::plain : value == "never" ? ProgressMode::never : ProgressMode::automatic;
+        else if (word == "-q" || word == "--quiet") quiet = true;
+        else if (word == "-v" || word == "--verbose") verbose = true;
+        else if (word == "--json") json = true;
+    }
+    console.configure(color, progress, quiet, verbose, json);
+}
+
+Status checkChoices(const Arguments& arguments)
+{
+    const auto check = [&](std::string_view option, std::initializer_list<std::string_view> choices) -> Status {
+        if (!arguments.has(option)) return {};
+        const std::string value = arguments.text(option);
+        if (std::find(choices.begin(), choices.end(), value) != choices.end()) return {};
+        const std::vector<std::string> names(choices.begin(), choices.end());
+        return Error(ErrorCode::usage, "option '--" + std::string(option) + "'").found("'" + value + "'").expected(join(names, ", ")).nearest(nearestNames(value, names));
+    };
+    LS_CHECK_OK(check("color", {"auto", "always", "never"}));
+    LS_CHECK_OK(check("progress", {"auto", "never", "plain"}));
+    LS_CHECK_OK(check("data", {"inline", "side", "none"}));
+    LS_CHECK_OK(check("dialect", {"tfl", "tf", "circle"}));
+    LS_CHECK_OK(check("pairing", {"address", "name", "map"}));
+    LS_CHECK_OK(check("level", {"control", "statistics", "hashes", "values", "all"}));
+    LS_CHECK_OK(check("print", {"all"}));
+    LS_CHECK_OK(check("constants", {"all"}));
+    return {};
+}
+
+Result<int> dispatch(Console& console, std::span<const std::string> words)
+{
+    const auto isWord = [](const std::string& word) { return !word.starts_with("-") || word == "-"; };
+    if (words.empty()) {
+        console.print(overviewText());
+        return 0;
+    }
+    if (words.front() == "--version") {
+        console.line("loopscope " LOOPSCOPE_VERSION);
+        return 0;
+    }
+    // Options may stand before the command; those that take a value are skipped with it.
+    size_t at = 0;
+    while (at < words.size() && !isWord(words[at])) {
+        const std::string& word = words[at];
+        const OptionSpec* spec = word.starts_with("--") ? findOption(std::string_view(word).substr(2)) : nullptr;
+        const bool takesNext = word == "-i" || word == "-o" || (spec != nullptr && !spec->value.empty());
+        at += takesNext ? 2 : 1;
+    }
+    if (at >= words.size()) {
+        if (std::find(words.begin(), words.end(), "--version") != words.end()) {
+            console.line("loopscope " LOOPSCOPE_VERSION);
+            return 0;
+        }
+        for (const std::string& word : words)
+            if (word == "-h" || word == "--help") {
+                console.print(overviewText());
+                return 0;
+            }
+        return Error(ErrorCode::usage, "no command").found("'" + words.front() + "'").note("'loopscope help' lists the commands");
+    }
+    std::vector<std::string> rest(words.begin(), words.end());
+    const CommandSpec* command = findCommand(words[at]);
+    if (command != nullptr) {
+        rest.erase(rest.begin() + static_cast<ptrdiff_t>(at));
+    } else {
+        // `loopscope FILE` is `info FILE`.
+        std::error_code error;
+        const bool isPath = words[at].find('/') != std::string::npos || words[at].find('.') != std::string::npos;
+        if (!isPath && !std::filesystem::exists(words[at], error))
+            return Error(ErrorCode::usage, "unknown command '" + words[at] + "'").nearest(nearestNames(words[at], commandNames()));
+        command = findCommand("info");
+    }
+    LS_TRY(const Arguments arguments, parseArguments(*command, rest));
+    if (arguments.has("help")) {
+        console.print(commandHelp(*command));
+        return 0;
+    }
+    LS_CHECK_OK(checkChoices(arguments));
+    return command->run({console, arguments});
+}
+
+} // namespace
+
+std::span<const CommandSpec> allCommands() { return table(); }
+
+const CommandSpec* findCommand(std::string_view name)
+{
+    const auto& commands = table();
+    const auto found = std::find_if(commands.begin(), commands.end(), [&](const CommandSpec& c) { return c.name == name; });
+    return found == commands.end() ? nullptr : &*found;
+}
+
+int runCommandLine(Console& console, std::span<const std::string> words)
+{
+    configureConsole(console, words);
+    Result<int> result = dispatch(console, words);
+    console.endProgress();
+    if (result.ok()) return *result;
+    console.error(result.error());
+    return static_cast<int>(result.error().code());
+}
+
+} // namespace loopscope::app

@@ -1,0 +1,98 @@
+// `loopscope run`: executes a model and prints or stores its outputs.
+#include "app/commands/commands.h"
+#include "app/wiring/console.h"
+#include "app/wiring/json_writer.h"
+#include "app/wiring/model_file.h"
+#include "app/wiring/outputs.h"
+#include "app/wiring/progress.h"
+#include "app/wiring/run_observers.h"
+#include "app/wiring/session.h"
+#include "engine/base/clock.h"
+
+namespace loopscope::app {
+
+namespace {
+
+void printLoops(Console& console, int64_t steps, const LoopCounter& loops)
+{
+    constexpr size_t kShown = 3;
+    std::string line = console.number(steps) + (steps == 1 ? " step" : " steps");
+    const std::vector<LoopTrips> trips = loops.loops();
+    for (size_t i = 0; i < trips.size() && i < kShown; ++i)
+        line += ", " + console.number(trips[i].trips) + (trips[i].trips == 1 ? " iteration of " : " iterations of ") + trips[i].address;
+    if (trips.size() > kShown) line += ", and " + std::to_string(trips.size() - kShown) + " more loops";
+    console.line(line);
+}
+
+} // namespace
+
+Result<int> runRun(const CommandContext& context)
+{
+    Console& console = context.console;
+    const Arguments& arguments = context.arguments;
+    LS_TRY(ExecutionOptions options, executionOptions(arguments));
+    LS_TRY(const int64_t runs, arguments.integer("runs", 1, 1, 1'000'000'000));
+    LS_TRY(const double timeout, arguments.real("timeout", 0));
+    LS_TRY(const ModelFile file, openModel(arguments.positionals[0]));
+    LS_TRY(const RunTarget target, selectTarget(*file.model, arguments.text("signature")));
+    std::vector<std::string> sources = arguments.all("input");
+    for (std::string& feed : arguments.all("feed")) sources.push_back(std::move(feed));
+    LS_TRY(const BoundInputs inputs, bindInputs(target, sources, options.seed, runs));
+    for (const std::string& note : inputs.notes) console.note(note);
+    if (inputs.usedSeed) console.note("seed " + std::to_string(options.seed));
+    const std::string outPath = arguments.text("output");
+    LS_CHECK_OK(checkWritable(outPath, arguments.has("force")));
+
+    ModelSession session(*file.model, options);
+    LS_TRY(Interpreter * interpreter, session.enter(target.graph));
+    const std::vector<std::string> warnings = modelWarnings(*file.model);
+    for (const std::string& warning : warnings) console.warning(warning);
+
+    FanOut observers;
+    LoopCounter loops;
+    OperatorTimes times;
+    observers.add(loops);
+    if (arguments.has("time")) observers.add(times);
+    interpreter->setObserver(&observers);
+
+    OutputSink sink(target);
+    int64_t steps = 0;
+    const int64_t started = nowNs();
+    for (int64_t run = 0; run < runs; ++run) {
+        ProgressMeter meter(console, "running", -1, "steps/s");
+        Status status = session.run(*interpreter, inputs, run, console.showsProgress() ? &meter : nullptr, timeout);
+        steps += interpreter->position().step;
+        if (!status.ok()) return std::move(status).takeError();
+        std::vector<Tensor> outputs;
+        for (const Port& port : target.outputs) outputs.push_back(interpreter->output(port.index));
+        if (!outPath.empty()) sink.keep(outputs, runs > 1 ? run + 1 : 0);
+        if (console.json() || !outPath.empty()) {
+            if (console.json()) {
+                JsonWriter json;
+                json.beginObject().key("schema").value(1);
+                if (runs > 1) json.key("run").value(run + 1);
+                json.key("outputs").beginArray();
+                for (size_t k = 0; k < outputs.size(); ++k) json.tensor(target.outputs[k].name, outputs[k]);
+                json.endArray().key("steps").value(interpreter->position().step);
+                json.key("seconds").value(static_cast<double>(nowNs() - started) / 1e9).key("loops").beginArray();
+                for (const LoopTrips& loop : loops.loops()) json.beginObject().key("address").value(loop.address).key("trips").value(loop.trips).endObject();
+                json.endArray().key("warnings").beginArray();
+                for (const std::string& warning : warnings) json.value(warning);
+                json.endArray().endObject();
+                console.line(json.text());
+            }
+            continue;
+        }
+        if (runs > 1) console.line(console.paint(Style::faint, "run " + std::to_string(run + 1)));
+        console.print(outputsText(target, outputs, arguments.has("print")));
+    }
+    interpreter->setObserver(nullptr);
+    if (!outPath.empty()) LS_CHECK_OK(sink.write(outPath, arguments.text("format"), arguments.has("force")));
+    if (console.json()) return 0;
+    if (arguments.has("time")) console.print(times.table(*file.model));
+    if (!outPath.empty()) console.line(outPath + ": " + std::to_string(sink.count()) + (sink.count() == 1 ? " array" : " arrays"));
+    printLoops(console, steps, loops);
+    return 0;
+}
+
+} // namespace loopscope::app

@@ -1,0 +1,94 @@
+// `loopscope trace`: runs a model and records what happens.
+#include "app/commands/commands.h"
+#include "app/wiring/console.h"
+#include "app/wiring/json_writer.h"
+#include "app/wiring/model_file.h"
+#include "app/wiring/outputs.h"
+#include "app/wiring/progress.h"
+#include "app/wiring/recording.h"
+#include "app/wiring/run_observers.h"
+#include "app/wiring/session.h"
+#include "engine/base/text.h"
+
+#include <filesystem>
+
+namespace loopscope::app {
+
+namespace {
+
+std::string levelName(TraceLevel level)
+{
+    switch (level) {
+    case TraceLevel::control: return "control";
+    case TraceLevel::statistics: return "statistics";
+    case TraceLevel::hashes: return "hashes";
+    case TraceLevel::values: return "values";
+    case TraceLevel::all: return "all";
+    }
+    return "";
+}
+
+void report(Console& console, const RecordingSummary& summary, TraceLevel level)
+{
+    if (console.json()) {
+        JsonWriter json;
+        json.beginObject().key("schema").value(1).key("file").value(summary.path).key("events").value(summary.events);
+        json.key("bytes").value(summary.bytes).key("level").value(levelName(level)).key("state").value(summary.state);
+        json.key("gaps").value(summary.gaps).key("steps").value(summary.steps).key("alerts").value(summary.alerts).endObject();
+        console.line(json.text());
+        return;
+    }
+    std::string line = summary.path + ": " + console.number(summary.events) + (summary.events == 1 ? " event" : " events") + ", level " + levelName(level);
+    if (summary.gaps > 0) line += ", " + console.number(summary.gaps) + (summary.gaps == 1 ? " gap" : " gaps");
+    if (summary.alerts > 0) line += ", " + console.number(summary.alerts) + (summary.alerts == 1 ? " alert" : " alerts");
+    if (summary.state != "complete") line += ", " + summary.state;
+    if (console.verbose()) line += ", " + formatBytes(summary.bytes);
+    console.line(line);
+}
+
+} // namespace
+
+Result<int> runTrace(const CommandContext& context)
+{
+    Console& console = context.console;
+    const Arguments& arguments = context.arguments;
+    LS_TRY(ExecutionOptions options, executionOptions(arguments));
+    LS_TRY(const int64_t runs, arguments.integer("runs", 1, 1, 1'000'000'000));
+    LS_TRY(const double timeout, arguments.real("timeout", 0));
+    LS_TRY(const ModelFile file, openModel(arguments.positionals[0]));
+    LS_TRY(const RunTarget target, selectTarget(*file.model, arguments.text("signature")));
+    std::vector<std::string> sources = arguments.all("input");
+    for (std::string& feed : arguments.all("feed")) sources.push_back(std::move(feed));
+    LS_TRY(const BoundInputs inputs, bindInputs(target, sources, options.seed, runs));
+    for (const std::string& note : inputs.notes) console.note(note);
+    if (inputs.usedSeed) console.note("seed " + std::to_string(options.seed));
+
+    LS_TRY(RecorderOptions recording, recorderOptions(arguments, file, inputs));
+    recording.profile = profileName(options.profile);
+    if (inputs.usedSeed) recording.seed = options.seed;
+    const TraceLevel level = recording.level;
+    if (recording.path.empty()) recording.path = std::filesystem::path(file.path).stem().string() + ".lstrace";
+    LS_CHECK_OK(checkWritable(recording.path, recording.overwrite));
+
+    ModelSession session(*file.model, options);
+    LS_TRY(Interpreter * interpreter, session.enter(target.graph));
+    for (const std::string& warning : modelWarnings(*file.model)) console.warning(warning);
+    LS_TRY(const std::unique_ptr<TraceRecorder> recorder, TraceRecorder::create(*file.model, std::move(recording)));
+    interpreter->setObserver(recorder.get());
+
+    Status outcome;
+    for (int64_t run = 0; run < runs && outcome.ok(); ++run) {
+        ProgressMeter meter(console, "recording", -1, "steps/s");
+        outcome = session.run(*interpreter, inputs, run, console.showsProgress() ? &meter : nullptr, timeout,
+                              [&] { return formatBytes(recorder->summary().bytes); });
+    }
+    interpreter->setObserver(nullptr);
+    // The file is closed whatever happened: a cancelled or failed run leaves a valid trace up to there.
+    Status closed = recorder->finish();
+    if (closed.ok() || recorder->summary().events > 0) report(console, recorder->summary(), level);
+    if (!outcome.ok()) return std::move(outcome).takeError();
+    if (!closed.ok()) return std::move(closed).takeError();
+    return 0;
+}
+
+} // namespace loopscope::app

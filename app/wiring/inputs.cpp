@@ -1,0 +1,436 @@
+#include "app/wiring/inputs.h"
+
+#include "app/wiring/literal.h"
+#include "app/wiring/value_text.h"
+#include "engine/base/bytes.h"
+#include "engine/base/text.h"
+#include "engine/kernels/resources.h"
+#include "engine/tensor/half.h"
+#include "engine/tensor/npz.h"
+#include "engine/tensor/statistics.h"
+#include "engine/tensor/strings.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+
+namespace loopscope::app {
+
+namespace {
+
+std::string_view trimmed(std::string_view text)
+{
+    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+    return text;
+}
+
+/// Position of `wanted` outside quotes from `from` on, or npos.
+size_t findUnquoted(std::string_view text, char wanted, size_t from)
+{
+    bool quoted = false;
+    for (size_t i = from; i < text.size(); ++i) {
+        if (text[i] == '\\' && quoted) ++i;
+        else if (text[i] == '"') quoted = !quoted;
+        else if (text[i] == wanted && !quoted) return i;
+    }
+    return std::string_view::npos;
+}
+
+Error inputError(const Port& port, std::string what) { return Error(ErrorCode::usage, std::move(what)).at("input '" + port.name + "'"); }
+
+/// Stores a real number as an element of a numeric dtype, as C++ converts (saturating where that would be undefined).
+void storeReal(std::byte* to, DType dtype, double value)
+{
+    const auto put = [&](auto element) { std::memcpy(to, &element, sizeof element); };
+    const auto integer = [&](auto least, auto most) {
+        using T = decltype(least);
+        if (std::isnan(value)) put(T{0});
+        else if (value <= static_cast<double>(least)) put(least);
+        else if (value >= static_cast<double>(most)) put(most);
+        else put(static_cast<T>(value));
+    };
+    switch (dtype) {
+    case DType::f16: put(floatToF16(static_cast<float>(value))); break;
+    case DType::bf16: put(floatToBf16(static_cast<float>(value))); break;
+    case DType::f32: put(static_cast<float>(value)); break;
+    case DType::f64: put(value); break;
+    case DType::f8e4m3fn: put(floatToF8e4m3fn(static_cast<float>(value))); break;
+    case DType::f8e5m2: put(floatToF8e5m2(static_cast<float>(value))); break;
+    case DType::i16: integer(std::numeric_limits<int16_t>::min(), std::numeric_limits<int16_t>::max()); break;
+    case DType::i32: integer(std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()); break;
+    case DType::i64: integer(std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()); break;
+    case DType::u8: integer(uint8_t{0}, std::numeric_limits<uint8_t>::max()); break;
+    case DType::u16: integer(uint16_t{0}, std::numeric_limits<uint16_t>::max()); break;
+    case DType::u32: integer(uint32_t{0}, std::numeric_limits<uint32_t>::max()); break;
+    case DType::u64: integer(uint64_t{0}, std::numeric_limits<uint64_t>::max()); break;
+    case DType::boolean: put(value != 0); break;
+    case DType::u4: integer(uint8_t{0}, uint8_t{15}); break;
+    default: integer(static_cast<int8_t>(std::max<int64_t>(integerMin(dtype), -128)), static_cast<int8_t>(std::min<uint64_t>(integerMax(dtype), 127))); break;
+    }
+}
+
+bool isNumeric(DType d) { return isFloat(d) || d == DType::boolean || (isInteger(d) && dtypeClass(d) != DTypeClass::handle); }
+
+/// Fills `elements` of `dtype` from a function of the index.
+template <typename F> Array filledWith(DType dtype, const Shape& shape, int64_t count, F&& element)
+{
+    Array array;
+    array.dtype = dtype;
+    array.shape = shape;
+    const int bits = bitWidth(dtype);
+    const size_t width = bits < 8 ? 1 : static_cast<size_t>(bits) / 8;
+    array.bytes.resize(static_cast<size_t>(count) * width);
+    for (int64_t i = 0; i < count; ++i) storeReal(array.bytes.data() + static_cast<size_t>(i) * width, dtype, element(i));
+    if (bits < 8) array.bytes = packElements(array.bytes, dtype);
+    return array;
+}
+
+Result<Array> castTo(const Array& array, DType dtype)
+{
+    if (!isNumeric(array.dtype) || !isNumeric(dtype))
+        return Error(ErrorCode::usage, "cannot convert " + std::string(dtypeName(array.dtype)) + " to " + std::string(dtypeName(dtype)));
+    const Tensor view = array.view();
+    if (isInteger(array.dtype) && bitWidth(array.dtype) == 64 && bitWidth(dtype) == 64 && isInteger(dtype)) {
+        Array same = array; // i64 ↔ u64 must not pass through a double
+        same.dtype = dtype;
+        return same;
+    }
+    return filledWith(dtype, array.shape, view.elementCount(), [&](int64_t i) { return elementAsReal(view, i); });
+}
+
+/// Checks a file's array against the declaration; converts storage forms and, if asked, the dtype.
+Result<Array> conform(const Port& port, Array array, bool cast, std::vector<std::string>& notes)
+{
+    const TensorType& type = port.type;
+    if (array.dtype != type.dtype && npyStorageType(type.dtype) == array.dtype) {
+        Result<Array> converted = fromNpyStorage(std::move(array), type.dtype);
+        if (!converted.ok()) return std::move(converted).takeError().at("input '" + port.name + "'");
+        array = std::move(converted).value();
+    }
+    if (array.dtype != type.dtype) {
+        if (!cast)
+            return inputError(port, "found " + std::string(dtypeName(array.dtype)) + ", expected " + std::string(dtypeName(type.dtype)) +
+                                        "; add ':cast' to convert");
+        Result<Array> converted = castTo(array, type.dtype);
+        if (!converted.ok()) return std::move(converted).takeError().at("input '" + port.name + "'");
+        notes.push_back("input '" + port.name + "': " + std::string(dtypeName(array.dtype)) + " converted to " + std::string(dtypeName(type.dtype)));
+        array = std::move(converted).value();
+    }
+    const Shape declared = type.dynamicShape();
+    if (declared.hasRank() && declared.rank() != array.shape.rank())
+        return inputError(port, "found " + shortType(array.view()) + ", expected " + shortType(type));
+    bool resized = false;
+    for (int d = 0; declared.hasRank() && d < declared.rank(); ++d) resized = resized || (declared[d] >= 0 && declared[d] != array.shape[d]);
+    if (resized) notes.push_back("input '" + port.name + "': resized from " + toString(declared) + " to " + toString(array.shape));
+    return array;
+}
+
+Result<std::vector<Array>> fromRawFile(const Port& port, const std::string& path, int64_t runs)
+{
+    LS_TRY(const Bytes content, mapFile(path));
+    const Shape shape = concreteShape(port.type);
+    const auto count = checkedElementCount(shape);
+    const uint64_t bytes = count ? byteSize(port.type.dtype, *count) : 0;
+    if (bytes == 0) return inputError(port, shortType(port.type) + " cannot be read from a raw file");
+    if (content.size() != bytes * static_cast<uint64_t>(runs))
+        return Error(ErrorCode::usage, "holds " + std::to_string(content.size()) + " bytes, expected " +
+                                           std::to_string(bytes * static_cast<uint64_t>(runs)) + " (" + port.name + ": " + shortType(port.type) +
+                                           " is " + std::to_string(bytes) + " bytes a run, --runs " + std::to_string(runs) + ")")
+            .at(path);
+    std::vector<Array> arrays;
+    for (int64_t r = 0; r < runs; ++r) {
+        const auto part = content.view().subspan(static_cast<size_t>(r) * bytes, bytes);
+        arrays.push_back(Array{port.type.dtype, shape, std::vector<std::byte>(part.begin(), part.end())});
+    }
+    return arrays;
+}
+
+enum class FileKind : uint8_t { none, npy, zip, other };
+
+FileKind fileKind(const std::string& path)
+{
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error)) return FileKind::none;
+    const Result<Bytes> content = mapFile(path);
+    if (!content.ok()) return FileKind::other;
+    const std::string_view text(content->as<char>(), content->size());
+    return text.starts_with("\x93NUMPY") ? FileKind::npy : text.starts_with("PK") ? FileKind::zip : FileKind::other;
+}
+
+/// Splits `batch.npz:0` where the archive exists and the whole text is no file.
+std::pair<std::string, std::string> splitKey(const std::string& source)
+{
+    std::error_code error;
+    if (std::filesystem::exists(source, error)) return {source, ""};
+    for (size_t colon = source.rfind(':'); colon != std::string::npos && colon > 0; colon = source.rfind(':', colon - 1))
+        if (std::filesystem::exists(source.substr(0, colon), error)) return {source.substr(0, colon), source.substr(colon + 1)};
+    return {source, ""};
+}
+
+bool looksLikePath(const std::string& source)
+{
+    return source.find('/') != std::string::npos || source.find(".np") != std::string::npos || source.ends_with(".raw") ||
+           source.ends_with(".bin") || source.ends_with(".png");
+}
+
+Result<std::vector<Array>> resolve(const Port& port, const InputOption& option, uint64_t seed, int64_t runs, BoundInputs& bound)
+{
+    const std::string& source = option.source;
+    if (source.starts_with("@")) {
+        Result<Array> array = randomFromText(std::string_view(source).substr(1), port.type, seed, port.index, bound.usedSeed);
+        if (!array.ok()) return std::move(array).takeError().at("input '" + port.name + "'");
+        return std::vector<Array>{std::move(array).value()};
+    }
+    const auto [path, key] = splitKey(source);
+    switch (fileKind(path)) {
+    case FileKind::npy: {
+        LS_TRY(const Bytes content, mapFile(path));
+        Result<Array> array = readNpy(content.view());
+        if (!array.ok()) return std::move(array).takeError().at(path);
+        LS_TRY(Array fitting, conform(port, std::move(array).value(), option.cast, bound.notes));
+        return std::vector<Array>{std::move(fitting)};
+    }
+    case FileKind::zip: {
+        LS_TRY(const NpzFile archive, NpzFile::open(path));
+        std::string member = key;
+        if (member.empty()) {
+            member = std::to_string(port.index);
+            for (const std::string& alias : port.aliases)
+                if (archive.has(alias)) member = alias;
+        }
+        LS_TRY(Array array, archive.read(member));
+        LS_TRY(Array fitting, conform(port, std::move(array), option.cast, bound.notes));
+        return std::vector<Array>{std::move(fitting)};
+    }
+    case FileKind::other: return fromRawFile(port, path, runs);
+    case FileKind::none: break;
+    }
+    if (looksLikePath(source) && source.front() != '"') return Error(ErrorCode::badFile, "no such file").at(source);
+    if (port.type.dtype == DType::unknown || port.type.dtype == DType::resource || port.type.dtype == DType::variant)
+        return Error(ErrorCode::unsupported, std::string(dtypeName(port.type.dtype)) + " inputs cannot be given").at("input '" + port.name + "'");
+    DType dtype = port.type.dtype;
+    if (option.cast && isNumeric(dtype)) dtype = literalDtype(source);
+    Result<Array> array = parseLiteral(source, dtype, port.type.dynamicShape(), ScalarMeans::fill);
+    if (!array.ok()) return std::move(array).takeError().at("input '" + port.name + "'");
+    LS_TRY(Array fitting, conform(port, std::move(array).value(), option.cast, bound.notes));
+    return std::vector<Array>{std::move(fitting)};
+}
+
+Status applyPatch(const Port& port, const InputOption::Patch& patch, Array& array)
+{
+    int64_t flat = 0;
+    int dimension = 0;
+    for (size_t at = 0; at <= patch.index.size() && !patch.index.empty();) {
+        const size_t comma = std::min(patch.index.find(',', at), patch.index.size());
+        const std::string_view token = trimmed(std::string_view(patch.index).substr(at, comma - at));
+        int64_t index = 0;
+        const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), index);
+        if (error != std::errc() || end != token.data() + token.size()) return inputError(port, "index '" + patch.index + "' is not a list of integers");
+        if (dimension >= array.shape.rank()) break;
+        const int64_t size = array.shape[dimension];
+        if (index < 0) index += size;
+        if (index < 0 || index >= size)
+            return inputError(port, "index " + std::string(token) + " out of range for dimension " + std::to_string(dimension) + " of size " + std::to_string(size));
+        flat = flat * size + index;
+        ++dimension;
+        at = comma + 1;
+    }
+    if (dimension != array.shape.rank() || static_cast<int64_t>(std::count(patch.index.begin(), patch.index.end(), ',')) + 1 > std::max(dimension, 1))
+        return inputError(port, "[" + patch.index + "] has a wrong number of indices, expected " + std::to_string(array.shape.rank()));
+    Status status = setElement(array, flat, patch.value);
+    if (!status.ok()) return std::move(status).takeError().at("input '" + port.name + "': [" + patch.index + "]");
+    return {};
+}
+
+} // namespace
+
+Shape concreteShape(const TensorType& type)
+{
+    Shape shape = type.dynamicShape();
+    if (!shape.hasRank()) return Shape{};
+    for (int d = 0; d < shape.rank(); ++d)
+        if (shape[d] < 0) shape[d] = 1;
+    return shape;
+}
+
+Result<Array> randomArray(DType dtype, const Shape& shape, uint64_t seed, const RandomRange& range)
+{
+    const auto count = checkedElementCount(shape);
+    if (!count || *count > (int64_t{1} << 34)) return Error(ErrorCode::usage, "shape " + toString(shape) + " is too large");
+    RandomState random(seed);
+    if (dtype == DType::string) {
+        std::vector<std::string> strings(static_cast<size_t>(*count));
+        for (std::string& s : strings)
+            for (int i = 0; i < 4; ++i) s += static_cast<char>('a' + random.next32() % 26);
+        return Array{dtype, shape, packStrings(strings)};
+    }
+    if (!isNumeric(dtype)) return Error(ErrorCode::unsupported, "no random numbers of dtype " + std::string(dtypeName(dtype)));
+    return filledWith(dtype, shape, *count, [&](int64_t) -> double {
+        if (dtype == DType::boolean) return random.next32() & 1;
+        if (isFloat(dtype)) return range.given ? range.low + (range.high - range.low) * static_cast<double>(random.next32()) / 4294967295.0 : random.normal();
+        const double low = range.given ? std::ceil(range.low) : 0;
+        const double high = range.given ? std::floor(range.high) : std::min(9.0, static_cast<double>(integerMax(dtype)));
+        const double span = std::max(high - low + 1, 1.0);
+        const uint64_t draw = (static_cast<uint64_t>(random.next32()) << 21) ^ random.next32();
+        return low + std::floor(std::fmod(static_cast<double>(draw), span));
+    });
+}
+
+Result<Array> randomFromText(std::string_view text, const TensorType& type, uint64_t defaultSeed, int position, bool& usedSeed)
+{
+    const std::string whole = "@" + std::string(text);
+    const auto wrong = [&] { return Error(ErrorCode::usage, "random source").found("'" + whole + "'").expected("@rand, @SEED, @SEED[LOW,HIGH] or @SEED[LOW,HIGH]:[SHAPE]"); };
+    uint64_t seed = 0;
+    if (text.starts_with("rand")) {
+        // Inputs that share --seed must not be equal.
+        seed = defaultSeed + (static_cast<uint64_t>(position) << 32);
+        usedSeed = true;
+        text.remove_prefix(4);
+    } else {
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+        if (error != std::errc()) return wrong();
+        text.remove_prefix(static_cast<size_t>(end - text.data()));
+    }
+    RandomRange range;
+    if (text.starts_with("[")) {
+        const size_t comma = text.find(','), close = text.find(']');
+        if (comma == std::string_view::npos || close == std::string_view::npos || comma > close) return wrong();
+        const auto number = [&](std::string_view token, double& value) {
+            token = trimmed(token);
+            const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), value);
+            return error == std::errc() && end == token.data() + token.size() && std::isfinite(value);
+        };
+        if (!number(text.substr(1, comma - 1), range.low) || !number(text.substr(comma + 1, close - comma - 1), range.high) || range.low > range.high)
+            return wrong();
+        range.given = true;
+        if (isInteger(type.dtype) && (range.low < static_cast<double>(integerMin(type.dtype)) || range.high > static_cast<double>(integerMax(type.dtype))))
+            return Error(ErrorCode::usage, whole + ": the range does not fit " + std::string(dtypeName(type.dtype)));
+        text.remove_prefix(close + 1);
+    }
+    Shape shape = concreteShape(type);
+    if (text.starts_with(":[") && text.ends_with("]")) {
+        shape = Shape{};
+        std::string_view dims = text.substr(2, text.size() - 3);
+        while (!trimmed(dims).empty()) {
+            const size_t comma = std::min(dims.find(','), dims.size());
+            const std::string_view token = trimmed(dims.substr(0, comma));
+            int64_t size = 0;
+            const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), size);
+            if (error != std::errc() || end != token.data() + token.size() || size < 0) return wrong();
+            shape.append(size);
+            dims.remove_prefix(std::min(comma + 1, dims.size()));
+        }
+        text = {};
+    }
+    if (!text.empty()) return wrong();
+    const Shape declared = type.dynamicShape();
+    if (declared.hasRank() && declared.rank() != shape.rank())
+        return Error(ErrorCode::usage, "found shape " + toString(shape) + ", expected " + shortType(type));
+    return randomArray(type.dtype, shape, seed, range);
+}
+
+Result<InputOption> splitInputOption(const std::string& text)
+{
+    InputOption option;
+    const size_t semicolon = std::min(findUnquoted(text, ';', 0), text.size());
+    std::string_view first = trimmed(std::string_view(text).substr(0, semicolon));
+    const size_t equals = findUnquoted(first, '=', 0);
+    // `27` and `in.npz` have no name; a source never holds an `=` before its first quote or bracket.
+    if (equals != std::string_view::npos && (first.front() == '"' || first.find('[') > equals)) {
+        std::string_view name = trimmed(first.substr(0, equals));
+        if (name.size() >= 2 && name.front() == '"' && name.back() == '"') name = name.substr(1, name.size() - 2);
+        if (name.empty()) return Error(ErrorCode::usage, "option '--input'").found("'" + text + "'").expected("NAME=SOURCE");
+        option.name = std::string(name);
+        first = trimmed(first.substr(equals + 1));
+    }
+    if (first.ends_with(":cast")) {
+        option.cast = true;
+        first.remove_suffix(5);
+    }
+    option.source = std::string(first);
+    if (option.source.empty()) return Error(ErrorCode::usage, "option '--input'").found("'" + text + "'").expected("NAME=SOURCE");
+    for (size_t at = semicolon; at < text.size();) {
+        const size_t next = std::min(findUnquoted(text, ';', at + 1), text.size());
+        const std::string_view patch = trimmed(std::string_view(text).substr(at + 1, next - at - 1));
+        at = next;
+        if (patch.empty()) continue;
+        const size_t open = patch.find('['), close = patch.find(']', open), assign = patch.find('=', close);
+        if (open == std::string_view::npos || close == std::string_view::npos || assign == std::string_view::npos)
+            return Error(ErrorCode::usage, "patch").found("'" + std::string(patch) + "'").expected("NAME[INDEX,…]=VALUE");
+        option.patches.push_back({std::string(patch.substr(open + 1, close - open - 1)), std::string(trimmed(patch.substr(assign + 1)))});
+    }
+    return option;
+}
+
+Result<BoundInputs> bindInputs(const RunTarget& target, const std::vector<std::string>& options, uint64_t seed, int64_t runs)
+{
+    BoundInputs bound;
+    bound.inputs.resize(target.inputs.size());
+    std::vector<InputOption> chosen(target.inputs.size());
+    std::vector<bool> given(target.inputs.size(), false);
+    InputOption rest;
+    bool hasRest = false;
+    for (const std::string& text : options) {
+        LS_TRY(InputOption option, splitInputOption(text));
+        if (option.name == "all") {
+            rest = std::move(option);
+            hasRest = true;
+            continue;
+        }
+        if (option.name.empty() && fileKind(option.source) == FileKind::zip) {
+            // A whole archive: keys are names, or positions.
+            LS_TRY(const NpzFile archive, NpzFile::open(option.source));
+            for (const Port& port : target.inputs) {
+                const auto index = static_cast<size_t>(port.index);
+                std::string key = archive.has(std::to_string(port.index)) ? std::to_string(port.index) : "";
+                for (const std::string& alias : port.aliases)
+                    if (archive.has(alias)) key = alias;
+                if (key.empty()) continue;
+                chosen[index] = option;
+                chosen[index].source += ":" + key;
+                given[index] = true;
+            }
+            continue;
+        }
+        if (option.name.empty() && target.inputs.size() != 1) {
+            std::string names;
+            for (const Port& port : target.inputs) names += (names.empty() ? "" : ", ") + port.name;
+            return Error(ErrorCode::usage, "input '" + text + "': the name may only be left out if there is one input")
+                .note(names.empty() ? "the model has no inputs" : "inputs: " + names);
+        }
+        const Port* port = &target.inputs.front();
+        if (!option.name.empty()) {
+            LS_TRY(port, findInput(target, option.name));
+        }
+        const auto index = static_cast<size_t>(port->index);
+        chosen[index] = std::move(option);
+        given[index] = true;
+    }
+    for (const Port& port : target.inputs) {
+        const auto index = static_cast<size_t>(port.index);
+        if (!given[index]) {
+            if (!hasRest) return inputError(port, "missing; give --input " + port.name + "=VALUE or " + port.name + "=@rand").note(port.name + ": " + shortType(port.type));
+            chosen[index] = rest;
+        }
+        const InputOption& option = chosen[index];
+        LS_TRY(bound.inputs[index].arrays, resolve(port, option, seed, runs, bound));
+        bound.inputs[index].source = option.source;
+        const Shape declared = port.type.dynamicShape();
+        if (option.source.starts_with("@") && option.source.find(":[") == std::string::npos && (!declared.hasRank() || !declared.isStatic()))
+            bound.notes.push_back("input '" + port.name + "': unknown dimensions of " + shortType(port.type) + " are taken as 1");
+        for (Array& array : bound.inputs[index].arrays)
+            for (const InputOption::Patch& patch : option.patches) LS_CHECK_OK(applyPatch(port, patch, array));
+        const Array& array = bound.inputs[index].arrays.front();
+        if (isFloat(array.dtype)) {
+            if (const int64_t nans = computeStatistics(array.view()).nan; nans > 0)
+                bound.notes.push_back("input " + port.name + " holds " + std::to_string(nans) + " NaN");
+        }
+    }
+    return bound;
+}
+
+} // namespace loopscope::app

@@ -1,0 +1,26 @@
+// Values as people type them: `27`, `0.5`, `[1, 2, 3]`, `[[1, 2], [3, 4]]`, `true`, `nan`, `"text"`, `(1.0, -2.0)`.
+#pragma once
+
+#include "engine/base/result.h"
+#include "engine/tensor/npy.h"
+
+#include <optional>
+#include <string_view>
+
+namespace loopscope::app {
+
+/// What a bare scalar gives when more elements are wanted.
+enum class ScalarMeans : unsigned char { oneElement, fill };
+
+/// Reads a literal as `dtype` (never unknown). Nested lists give the shape; a flat list takes the shape `wanted`, whose unknown
+/// dimensions follow from the count if there is only one. Integers must fit the dtype; a float literal for an integer dtype is an error.
+/// Errors: usage, with the column.
+Result<Array> parseLiteral(std::string_view text, DType dtype, const Shape& wanted, ScalarMeans scalar);
+
+/// Replaces one element of `array`: `value` is a scalar literal. Errors: usage.
+Status setElement(Array& array, int64_t index, std::string_view value);
+
+/// The dtype a literal without one has: i32 (i64 if it does not fit), f32 if it holds a point, exponent, nan or inf, bool, str.
+DType literalDtype(std::string_view text);
+
+} // namespace loopscope::app

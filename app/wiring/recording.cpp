@@ -1,0 +1,75 @@
+#include "app/wiring/recording.h"
+
+#include "app/wiring/signals.h"
+#include "engine/base/bytes.h"
+#include "engine/base/hash.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace loopscope::app {
+
+Result<TraceLevel> parseLevel(const std::string& text)
+{
+    constexpr std::array names = {"control", "statistics", "hashes", "values", "all"};
+    for (size_t i = 0; i < names.size(); ++i)
+        if (text == names[i]) return static_cast<TraceLevel>(i);
+    return Error(ErrorCode::usage, "level").found("'" + text + "'").expected("control, statistics, hashes, values or all");
+}
+
+Result<uint64_t> parseSize(const std::string& text)
+{
+    const auto wrong = [&] { return Error(ErrorCode::usage, "size").found("'" + text + "'").expected("a number with KiB, MiB or GiB"); };
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || !(number > 0)) return wrong();
+    const std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
+    const double factor = unit.empty() ? 1 : unit == "KiB" ? 0x1p10 : unit == "MiB" ? 0x1p20 : unit == "GiB" ? 0x1p30 : unit == "TiB" ? 0x1p40 : 0;
+    if (factor == 0 || number * factor > 0x1p62) return wrong();
+    return static_cast<uint64_t>(number * factor);
+}
+
+Result<RecorderOptions> recorderOptions(const Arguments& arguments, const ModelFile& file, const BoundInputs& inputs)
+{
+    RecorderOptions options;
+    options.path = arguments.text("output");
+    options.overwrite = arguments.has("force");
+    LS_TRY(options.level, parseLevel(arguments.text("level", "statistics")));
+    const auto patterns = [&](std::string_view option, std::vector<AddressPattern>& to) -> Status {
+        for (const std::string& text : arguments.all(option)) {
+            Result<AddressPattern> pattern = AddressPattern::parse(text);
+            if (!pattern.ok()) return std::move(pattern).takeError().at("option '--" + std::string(option) + "'");
+            to.push_back(std::move(pattern).value());
+        }
+        return {};
+    };
+    LS_CHECK_OK(patterns("keep", options.keep));
+    LS_CHECK_OK(patterns("only", options.only));
+    LS_CHECK_OK(patterns("except", options.except));
+    if (arguments.has("iterations")) {
+        Result<IterationSet> set = parseIterations(arguments.text("iterations"));
+        if (!set.ok()) return std::move(set).takeError().at("option '--iterations'");
+        options.iterations = std::move(set).value();
+    }
+    options.sparse = arguments.has("sparse");
+    LS_TRY(options.onAlert, arguments.integer("on-alert", 0, 0, 1'000'000));
+    if (arguments.has("quota")) {
+        Result<uint64_t> quota = parseSize(arguments.text("quota"));
+        if (!quota.ok()) return std::move(quota).takeError().at("option '--quota'");
+        options.quotaBytes = *quota;
+    }
+    options.durable = arguments.has("durable");
+    options.noIndex = arguments.has("no-index");
+    options.allConstants = arguments.has("constants");
+    options.model.path = file.path;
+    options.model.format = file.format;
+    options.model.bytes = file.bytes;
+    if (const Result<Bytes> content = mapFile(file.path); content.ok()) options.model.hash = toHex(hashBytes(content->view()));
+    for (size_t i = 0; i < inputs.inputs.size(); ++i) options.feeds.push_back({static_cast<int32_t>(i), inputs.inputs[i].source});
+    options.listing = graphListing;
+    options.cancel = &interruptFlag();
+    return options;
+}
+
+} // namespace loopscope::app

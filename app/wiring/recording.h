@@ -1,0 +1,26 @@
+// From options to a recorder: levels, patterns, quota, and what a trace says about the model's file.
+#pragma once
+
+#include "app/wiring/command_line.h"
+#include "app/wiring/inputs.h"
+#include "app/wiring/model_file.h"
+#include "engine/base/result.h"
+#include "tracer/record/recorder.h"
+
+#include <cstdint>
+#include <string>
+
+namespace loopscope::app {
+
+/// Reads --output, --force, --level, --keep, --only, --except, --iterations, --sparse, --on-alert, --quota, --durable, --no-index and
+/// --constants; hashes the model's file. Errors: usage.
+Result<RecorderOptions> recorderOptions(const Arguments& arguments, const ModelFile& file, const BoundInputs& inputs);
+
+Result<TraceLevel> parseLevel(const std::string& text);
+/// "500MiB", "2GiB", "1000000". Errors: usage.
+Result<uint64_t> parseSize(const std::string& text);
+
+/// The listing of a graph that a trace carries.
+TraceListing graphListing(const Model& model, GraphId graph);
+
+} // namespace loopscope::app

@@ -1,0 +1,115 @@
+#include "app/wiring/run_observers.h"
+
+#include "app/wiring/table.h"
+
+#include <algorithm>
+#include <array>
+
+namespace loopscope::app {
+
+void LoopCounter::runStarted(const RunStart& e)
+{
+    m_model = e.model;
+    m_stack.clear();
+}
+
+int LoopCounter::placeOf(const InvocationStart& e)
+{
+    const int parent = m_stack.empty() ? -1 : m_stack.back();
+    const auto key = std::make_tuple(parent, e.callerGraph.index, e.site.index, static_cast<int>(e.role), e.branch);
+    const auto [slot, isNew] = m_index.try_emplace(key, static_cast<int>(m_places.size()));
+    if (!isNew) return slot->second;
+    Place place;
+    place.body = e.graph;
+    place.cond = e.cond;
+    if (parent < 0 || !e.site.valid()) {
+        place.text = m_model->graph(e.graph).id;
+    } else {
+        const Place& outer = m_places[static_cast<size_t>(parent)];
+        const Operator& op = m_model->graph(e.callerGraph).op(e.site);
+        std::string site = outer.text;
+        if (outer.cond.valid()) site += e.callerGraph == outer.cond ? ":cond" : ":body";
+        site += "/" + op.kind.name + "#" + std::to_string(e.site.index);
+        place.text = site;
+        if (e.role == CallRole::loop) {
+            place.loop = static_cast<int>(m_loops.size());
+            m_loops.push_back({site, 0, 0});
+        } else {
+            place.text += ":" + std::string(callRoleName(e.role)) + (e.role == CallRole::branch ? std::to_string(e.branch) : "");
+        }
+    }
+    m_places.push_back(std::move(place));
+    return slot->second;
+}
+
+void LoopCounter::invocationStarted(const InvocationStart& e)
+{
+    const int place = placeOf(e);
+    m_stack.push_back(place);
+    if (const int loop = m_places[static_cast<size_t>(place)].loop; loop >= 0)
+        // Iteration k begins when body k − 1 has completed; the last one runs the condition only.
+        ++(e.iteration == 0 ? m_loops[static_cast<size_t>(loop)].executions : m_loops[static_cast<size_t>(loop)].trips);
+}
+
+void LoopCounter::invocationEnded(const InvocationEnd&)
+{
+    if (!m_stack.empty()) m_stack.pop_back();
+}
+
+void OperatorTimes::operatorExecuted(const OperatorEvent& e)
+{
+    Sum& sum = m_sums[{e.graph, e.op}];
+    ++sum.count;
+    if (e.ns > 0) sum.ns += e.ns;
+}
+
+std::string OperatorTimes::table(const Model& model) const
+{
+    constexpr size_t kShown = 20;
+    struct Row {
+        std::string graph, op;
+        Sum sum;
+        bool call = false;
+    };
+    std::vector<Row> rows;
+    int64_t total = 0;
+    for (const auto& [place, sum] : m_sums) {
+        const Graph& graph = model.graph(place.first);
+        const Operator& op = graph.op(place.second);
+        Row row{graph.id, op.kind.name + "#" + std::to_string(place.second.index), sum, !calleesOf(op).empty()};
+        if (!row.call) total += sum.ns; // a call's time is that of the operators inside it
+        rows.push_back(std::move(row));
+    }
+    std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.sum.ns > b.sum.ns; });
+    Table table({"operator", "graph", "times", "time", "each", "share"});
+    for (size_t c = 2; c < 6; ++c) table.align(c, Align::right);
+    int64_t rest = 0;
+    for (size_t i = 0; i < rows.size(); ++i) {
+        const Row& row = rows[i];
+        if (i >= kShown) {
+            if (!row.call) rest += row.sum.ns;
+            continue;
+        }
+        std::array<char, 32> share = {};
+        if (row.call) std::snprintf(share.data(), share.size(), "callees");
+        else std::snprintf(share.data(), share.size(), "%.1f %%", total > 0 ? 100.0 * static_cast<double>(row.sum.ns) / static_cast<double>(total) : 0.0);
+        table.add({row.op, row.graph, std::to_string(row.sum.count), durationText(row.sum.ns), durationText(row.sum.ns / std::max<int64_t>(row.sum.count, 1)), share.data()});
+    }
+    if (rows.size() > kShown) table.add({std::to_string(rows.size() - kShown) + " others", "", "", durationText(rest)});
+    return table.text();
+}
+
+std::vector<std::string> modelWarnings(const Model&) { return {}; }
+
+std::string durationText(int64_t ns)
+{
+    std::array<char, 32> text = {};
+    const auto value = static_cast<double>(ns);
+    if (ns >= 1'000'000'000) std::snprintf(text.data(), text.size(), "%.3f s", value / 1e9);
+    else if (ns >= 1'000'000) std::snprintf(text.data(), text.size(), "%.3f ms", value / 1e6);
+    else if (ns >= 10'000) std::snprintf(text.data(), text.size(), "%.1f us", value / 1e3);
+    else std::snprintf(text.data(), text.size(), "%.0f ns", value);
+    return text.data();
+}
+
+} // namespace loopscope::app

@@ -1,0 +1,63 @@
+// Observers that the commands attach to a run: how often loops went round, and where the time went.
+#pragma once
+
+#include "app/wiring/session.h"
+#include "engine/observe/execution_observer.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace loopscope::app {
+
+/// Counts the trips of every loop by its place, iterations of outer loops summed up.
+class LoopCounter final : public ExecutionObserver {
+public:
+    void runStarted(const RunStart& e) override;
+    void invocationStarted(const InvocationStart& e) override;
+    void invocationEnded(const InvocationEnd& e) override;
+
+    /// In order of first entry.
+    std::vector<LoopTrips> loops() const { return m_loops; }
+
+private:
+    /// One way of entering a graph: parent place, call operator, role.
+    struct Place {
+        std::string text; ///< "main/while#0:body/if#2:then"
+        GraphId body, cond;
+        int loop = -1;    ///< index in m_loops
+    };
+    int placeOf(const InvocationStart& e);
+
+    const Model* m_model = nullptr;
+    std::vector<Place> m_places;
+    std::map<std::tuple<int, int32_t, int32_t, int, int32_t>, int> m_index;
+    std::vector<int> m_stack; ///< places of the open invocations
+    std::vector<LoopTrips> m_loops;
+};
+
+/// Sums durations by operator; what a call spends in its callees counts there.
+class OperatorTimes final : public ExecutionObserver {
+public:
+    bool wantsTimes() const override { return true; }
+    void operatorExecuted(const OperatorEvent& e) override;
+
+    /// Operators by time, the slowest 20, with a last line for the rest.
+    std::string table(const Model& model) const;
+
+private:
+    struct Sum {
+        int64_t count = 0, ns = 0;
+    };
+    std::map<std::pair<GraphId, OperatorId>, Sum> m_sums;
+};
+
+/// What `info` and `run` warn about: loops that other runtimes compute differently. Empty for most models.
+std::vector<std::string> modelWarnings(const Model& model);
+
+/// "1.234 ms", "12.3 us", "45 ns".
+std::string durationText(int64_t ns);
+
+} // namespace loopscope::app

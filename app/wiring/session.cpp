@@ -1,0 +1,84 @@
+#include "app/wiring/session.h"
+
+#include "app/wiring/command_line.h"
+#include "app/wiring/progress.h"
+#include "app/wiring/signals.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace loopscope::app {
+
+namespace {
+/// Steps between two looks at the clock while a progress line may be due.
+constexpr int kStepsPerLook = 256;
+} // namespace
+
+Result<ExecutionOptions> executionOptions(const Arguments& arguments)
+{
+    ExecutionOptions options;
+    const std::string backend = arguments.text("backend", "cpu");
+    if (backend == "vulkan")
+        return Error(ErrorCode::device, "no device (this build has no Vulkan backend); --backend auto would use cpu").at("backend 'vulkan'");
+    if (backend != "cpu" && backend != "auto") return Error(ErrorCode::usage, "option '--backend'").found("'" + backend + "'").expected("cpu, vulkan or auto");
+    const std::string profile = arguments.text("profile", "reference");
+    if (profile == "fast") options.profile = Profile::fast;
+    else if (profile == "xnnpack") return Error(ErrorCode::unsupported, "profile 'xnnpack' is not built into this program");
+    else if (profile != "reference")
+        return Error(ErrorCode::usage, "option '--profile'").found("'" + profile + "'").expected("reference, fast or xnnpack");
+    LS_TRY(const int64_t seed, arguments.integer("seed", 1));
+    LS_TRY(options.maxSteps, arguments.integer("max-steps", options.maxSteps, 1));
+    LS_TRY(const int64_t depth, arguments.integer("max-depth", options.maxDepth, 1, 1'000'000));
+    LS_TRY(const int64_t threads, arguments.integer("threads", std::max(1U, std::thread::hardware_concurrency()), 1, 1024));
+    options.seed = static_cast<uint64_t>(seed);
+    options.maxDepth = static_cast<int32_t>(depth);
+    options.threads = static_cast<int32_t>(threads);
+    options.cancel = &interruptFlag();
+    return options;
+}
+
+Result<Interpreter*> ModelSession::enter(GraphId graph)
+{
+    std::unique_ptr<Interpreter>& slot = m_interpreters[graph];
+    if (!slot) {
+        LS_TRY(slot, Interpreter::create(m_model, graph, m_options));
+    }
+    if (m_current != nullptr && m_current != slot.get()) {
+        // What outlives a run moves from the graph that ran last to this one; everything else of a state belongs to a run.
+        const MachineState from = m_current->snapshot();
+        MachineState to = slot->snapshot();
+        to.resources = from.resources;
+        to.random = from.random;
+        to.initialised = from.initialised;
+        to.variables = from.variables;
+        LS_CHECK_OK(slot->restore(to));
+    }
+    m_current = slot.get();
+    return m_current;
+}
+
+Status ModelSession::run(Interpreter& interpreter, const BoundInputs& inputs, int64_t run, ProgressMeter* meter, double timeoutSeconds,
+                         const std::function<std::string()>& extra)
+{
+    for (size_t i = 0; i < inputs.inputs.size(); ++i) LS_CHECK_OK(interpreter.setInput(static_cast<int>(i), inputs.inputs[i].forRun(run).view()));
+    const Deadline deadline(interruptFlag(), timeoutSeconds);
+    const auto execute = [&]() -> Status {
+        LS_CHECK_OK(interpreter.start());
+        if (meter == nullptr) return interpreter.run();
+        while (!interpreter.position().finished) {
+            for (int i = 0; i < kStepsPerLook && !interpreter.position().finished; ++i) LS_CHECK_OK(interpreter.step());
+            if (meter->due()) meter->show(interpreter.position().step, interpreter.positionAddress(), extra ? extra() : "");
+        }
+        return {};
+    };
+    Status status = execute();
+    if (!status.ok() && status.detail().code == ErrorCode::cancelled && deadline.passed()) {
+        interruptFlag().clear();
+        std::array<char, 32> seconds = {};
+        std::snprintf(seconds.data(), seconds.size(), "%g", timeoutSeconds);
+        return Error(ErrorCode::execution, std::string("time limit of ") + seconds.data() + " s reached").at(interpreter.positionAddress());
+    }
+    return status;
+}
+
+} // namespace loopscope::app

@@ -1,0 +1,53 @@
+// One session on a model: runs of any of its graphs, between which variables, tables and random numbers carry over; with progress, a
+// time limit and Ctrl-C.
+#pragma once
+
+#include "app/wiring/inputs.h"
+#include "app/wiring/run_target.h"
+#include "engine/base/cancel.h"
+#include "engine/base/result.h"
+#include "engine/exec/interpreter.h"
+#include "engine/observe/execution_observer.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace loopscope::app {
+
+class Arguments;
+class Console;
+class ProgressMeter;
+
+/// Reads --profile, --seed, --threads, --max-steps and --max-depth; --backend must be one that exists. Errors: usage, device.
+Result<ExecutionOptions> executionOptions(const Arguments& arguments);
+
+/// Trips of one loop, summed over its executions, in order of first entry.
+struct LoopTrips {
+    std::string address; ///< "main/while#0"; without iterations of outer loops
+    int64_t executions = 0;
+    int64_t trips = 0;
+};
+
+class ModelSession {
+public:
+    /// `model` must outlive the session.
+    ModelSession(const Model& model, const ExecutionOptions& options) : m_model(model), m_options(options) {}
+
+    /// The interpreter of a graph, carrying the session's state. Errors as Interpreter::create.
+    Result<Interpreter*> enter(GraphId graph);
+    /// Gives the inputs of run `run` to the interpreter, starts and runs to the end. `meter` may be null. `timeoutSeconds` ≤ 0: none.
+    /// Errors: as the interpreter's; execution if the time limit passed.
+    Status run(Interpreter& interpreter, const BoundInputs& inputs, int64_t run, ProgressMeter* meter, double timeoutSeconds,
+               const std::function<std::string()>& extra = {});
+
+private:
+    const Model& m_model;
+    ExecutionOptions m_options;
+    std::map<GraphId, std::unique_ptr<Interpreter>> m_interpreters;
+    Interpreter* m_current = nullptr;
+};
+
+} // namespace loopscope::app

@@ -1,0 +1,36 @@
+// Ctrl-C: the first asks the running work to stop, the second ends the process.
+#pragma once
+
+#include "engine/base/cancel.h"
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+
+namespace loopscope::app {
+
+/// The flag that SIGINT and SIGTERM set; every long operation reads it.
+CancelFlag& interruptFlag();
+/// Installs the handlers. A second signal of the same kind has its default effect.
+void installSignalHandlers();
+
+/// Sets a flag when a time limit passes, on a thread of its own, which ends with the object.
+class Deadline {
+public:
+    /// `seconds` ≤ 0: never.
+    Deadline(CancelFlag& flag, double seconds);
+    ~Deadline();
+    Deadline(const Deadline&) = delete;
+    Deadline& operator=(const Deadline&) = delete;
+    bool passed() const { return m_passed.load(); }
+
+private:
+    std::mutex m_mutex;
+    std::condition_variable m_wake;
+    bool m_done = false;
+    std::atomic<bool> m_passed = false;
+    std::thread m_thread;
+};
+
+} // namespace loopscope::app

@@ -1,0 +1,206 @@
+#include "app/wiring/value_text.h"
+
+#include "engine/tensor/compare.h"
+#include "engine/tensor/statistics.h"
+#include "engine/tensor/strings.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <functional>
+
+namespace loopscope::app {
+
+namespace {
+
+constexpr int64_t kFullElements = 16;
+constexpr int64_t kEdge = 3;
+
+/// Writes the elements of one axis, all of them or its edges; `flat` is the first element below this axis.
+void appendAxis(std::string& out, const Tensor& tensor, int axis, int64_t flat, bool edges, int indent)
+{
+    if (axis == tensor.shape.rank()) {
+        out += elementText(tensor, flat);
+        return;
+    }
+    const int64_t size = tensor.shape[axis];
+    const int64_t stride = tensor.shape.countOf(axis + 1, tensor.shape.rank());
+    const bool innermost = axis + 1 == tensor.shape.rank();
+    out += '[';
+    for (int64_t i = 0; i < size; ++i) {
+        if (i > 0) {
+            if (innermost) out += ' ';
+            else out += '\n' + std::string(static_cast<size_t>(indent + axis + 1), ' ');
+        }
+        if (edges && size > 2 * kEdge && i == kEdge) {
+            out += "…";
+            i = size - kEdge - 1;
+            continue;
+        }
+        appendAxis(out, tensor, axis + 1, flat + i * stride, edges, indent);
+    }
+    out += ']';
+}
+
+std::string complexText(const Tensor& tensor, int64_t index)
+{
+    double re = 0, im = 0;
+    if (tensor.dtype == DType::c64) {
+        std::array<float, 2> parts = {};
+        std::memcpy(parts.data(), tensor.data + static_cast<size_t>(index) * sizeof parts, sizeof parts);
+        re = parts[0];
+        im = parts[1];
+    } else {
+        std::array<double, 2> parts = {};
+        std::memcpy(parts.data(), tensor.data + static_cast<size_t>(index) * sizeof parts, sizeof parts);
+        re = parts[0];
+        im = parts[1];
+    }
+    const int digits = tensor.dtype == DType::c64 ? 7 : 16;
+    return "(" + realText(re, digits) + ", " + realText(im, digits) + ")";
+}
+
+} // namespace
+
+std::string realText(double value, int digits)
+{
+    if (std::isnan(value)) return "nan";
+    if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+    if (value == 0) return std::signbit(value) ? "-0" : "0";
+    std::array<char, 40> text = {};
+    const double magnitude = std::fabs(value);
+    const bool scientific = magnitude < 1e-4 || magnitude >= 1e7;
+    const auto format = scientific ? std::chars_format::scientific : std::chars_format::fixed;
+    // %g-like rounding to significant digits, then the shortest form of the rounded number.
+    std::array<char, 40> rounded = {};
+    std::to_chars(rounded.data(), rounded.data() + rounded.size() - 1, value, std::chars_format::scientific, digits - 1);
+    const double shown = std::strtod(rounded.data(), nullptr);
+    return std::string(text.data(), std::to_chars(text.data(), text.data() + text.size(), shown, format).ptr);
+}
+
+int significantDigits(DType dtype)
+{
+    switch (dtype) {
+    case DType::f64: return 16;
+    case DType::f16:
+    case DType::bf16:
+    case DType::f8e4m3fn:
+    case DType::f8e5m2: return 4;
+    default: return 7;
+    }
+}
+
+std::string quotedText(std::string_view text, size_t limit)
+{
+    std::string out = "\"";
+    for (char c : text.substr(0, limit)) {
+        if (c == '"' || c == '\\') out += '\\', out += c;
+        else if (c == '\n') out += "\\n";
+        else if (c == '\t') out += "\\t";
+        else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+            constexpr std::string_view digits = "0123456789abcdef";
+            out += "\\x";
+            out += digits[static_cast<unsigned char>(c) >> 4];
+            out += digits[static_cast<unsigned char>(c) & 15];
+        } else out += c;
+    }
+    out += '"';
+    if (text.size() > limit) out += "…" + std::to_string(text.size());
+    return out;
+}
+
+std::string elementText(const Tensor& tensor, int64_t index)
+{
+    switch (dtypeClass(tensor.dtype)) {
+    case DTypeClass::boolean: return elementAsInteger(tensor, index) != 0 ? "true" : "false";
+    case DTypeClass::signedInteger:
+    case DTypeClass::unsignedInteger:
+        if (tensor.quantization != nullptr && tensor.quantization->kind == Quantization::Kind::affine)
+            return realText(elementAsReal(tensor, index), 7) + "(" + std::to_string(elementAsInteger(tensor, index)) + ")";
+        if (tensor.dtype == DType::u64) return std::to_string(static_cast<uint64_t>(elementAsInteger(tensor, index)));
+        return std::to_string(elementAsInteger(tensor, index));
+    case DTypeClass::floating: return realText(elementAsReal(tensor, index), significantDigits(tensor.dtype));
+    case DTypeClass::complex: return complexText(tensor, index);
+    case DTypeClass::string: {
+        const auto strings = unpackStrings(tensor.view());
+        if (!strings.ok() || index >= static_cast<int64_t>(strings->size())) return "?";
+        return quotedText((*strings)[static_cast<size_t>(index)]);
+    }
+    case DTypeClass::handle:
+        if (tensor.dtype == DType::resource && tensor.bytes >= static_cast<size_t>(index + 1) * 4) {
+            int32_t handle = 0;
+            std::memcpy(&handle, tensor.data + index * 4, 4);
+            return "resource " + std::to_string(handle);
+        }
+        return "?";
+    default: return "?";
+    }
+}
+
+std::string elementsText(const Tensor& tensor)
+{
+    std::string out;
+    appendAxis(out, tensor, 0, 0, false, 0);
+    return out;
+}
+
+std::string statisticsText(const Tensor& tensor)
+{
+    const TensorStatistics s = computeStatistics(tensor);
+    std::string out;
+    if (s.finite > 0) {
+        out = "min " + realText(s.min, 5) + "  max " + realText(s.max, 5) + "  mean " + realText(s.mean, 5) + "  std " + realText(s.std, 5) +
+              "  zeros " + std::to_string(s.zeros);
+    } else {
+        out = "no finite element";
+    }
+    if (s.firstAbnormal >= 0)
+        out += "  nan " + std::to_string(s.nan) + " inf " + std::to_string(s.positiveInf + s.negativeInf) + ", first " +
+               indexText(tensor.shape, s.firstAbnormal);
+    return out;
+}
+
+std::string valueText(const Tensor& tensor, int indent)
+{
+    std::string out = shortType(tensor);
+    const int64_t count = tensor.elementCount();
+    const DTypeClass kind = dtypeClass(tensor.dtype);
+    const bool hasNumbers = kind != DTypeClass::string && kind != DTypeClass::handle && kind != DTypeClass::block && kind != DTypeClass::none;
+    if (tensor.shape.rank() == 0) return out + " = " + elementText(tensor, 0);
+    if (count > kFullElements) {
+        if (hasNumbers) out += "  " + statisticsText(tensor);
+        out += '\n' + std::string(static_cast<size_t>(indent), ' ');
+        appendAxis(out, tensor, 0, 0, true, indent);
+        return out;
+    }
+    out += "  ";
+    const int column = indent + static_cast<int>(out.size());
+    appendAxis(out, tensor, 0, 0, false, column);
+    if (hasNumbers && isFloat(tensor.dtype)) {
+        const TensorStatistics s = computeStatistics(tensor);
+        if (s.firstAbnormal >= 0)
+            out += "  nan " + std::to_string(s.nan) + " inf " + std::to_string(s.positiveInf + s.negativeInf) + ", first " +
+                   indexText(tensor.shape, s.firstAbnormal);
+    }
+    return out;
+}
+
+std::string shortType(const TensorType& type)
+{
+    std::string out(dtypeName(type.dtype));
+    out += toString(type.dynamicShape());
+    if (type.quantization && type.quantization->isPerTensor())
+        out += " q(" + realText(type.quantization->scale(), 8) + ", " + std::to_string(type.quantization->zeroPoint()) + ")";
+    return out;
+}
+
+std::string shortType(const Tensor& tensor)
+{
+    std::string out = std::string(dtypeName(tensor.dtype)) + toString(tensor.shape);
+    if (tensor.quantization != nullptr && tensor.quantization->isPerTensor())
+        out += " q(" + realText(tensor.quantization->scale(), 8) + ", " + std::to_string(tensor.quantization->zeroPoint()) + ")";
+    return out;
+}
+
+} // namespace loopscope::app

@@ -1,0 +1,31 @@
+// How values are written for people: numbers, whole small tensors, statistics and edges of large ones.
+#pragma once
+
+#include "engine/tensor/tensor.h"
+#include "engine/tensor/tensor_type.h"
+
+#include <cstdint>
+#include <string>
+
+namespace loopscope::app {
+
+/// At most `digits` significant digits, fewer if that is exact; scientific outside 1e-4 … 1e7. "nan", "inf", "-inf".
+std::string realText(double value, int digits);
+/// Significant digits that a dtype deserves: 7 for f32 and quantized values, 16 for f64, 4 for the narrow floats.
+int significantDigits(DType dtype);
+/// One element: real units for quantized tensors, `"text"` for strings, `#3` for handles.
+std::string elementText(const Tensor& tensor, int64_t index);
+/// Nested brackets of all elements: `[[0.013 0.035] [1 2]]`; a scalar has none.
+std::string elementsText(const Tensor& tensor);
+/// "i32[] = 1", "f32[1,4]  [[…]]", or for more than 16 elements the statistics followed by the first and last 3 of each axis, on lines
+/// indented by `indent` blanks. Ends without a newline.
+std::string valueText(const Tensor& tensor, int indent);
+/// "f32[1,?,3]", "i8[4] q(0.5, -1)": the type as messages write it.
+std::string shortType(const TensorType& type);
+std::string shortType(const Tensor& tensor);
+/// "min 0  max 14.553  mean 1.9351  std 3.1264  zeros 65", then " nan 1 inf 0, first [0,1]" if there are any.
+std::string statisticsText(const Tensor& tensor);
+/// `"text"` with escapes, at most `limit` bytes of it and then `…N` with the whole length.
+std::string quotedText(std::string_view text, size_t limit = 60);
+
+} // namespace loopscope::app
