@@ -1,9 +1,11 @@
 // Opens every `.tflite` file of a folder and checks that import → export → import gives an equal model and that what was written passes
-// FlatBuffers' verifier. Usage: identity_check [FOLDER…]; without one, $LOOPSCOPE_CORPUS or ../shared/corpus. Exit codes: 0, 1
+// FlatBuffers' verifier, and that the model's text reads back to it. Usage: identity_check [FOLDER…]; without one, $LOOPSCOPE_CORPUS or ../shared/corpus. Exit codes: 0, 1
 // (failures, each named on stdout), 77 (no corpus).
 #include "converters/tflite/tflite.h"
 #include "engine/base/bytes.h"
 #include "engine/ir/model.h"
+#include "engine/ir/text/parser.h"
+#include "engine/ir/text/printer.h"
 #include "engine/ir/verifier.h"
 #include "schema_generated.h"
 
@@ -36,6 +38,11 @@ std::string check(const std::string& path)
     const auto second = importTflite("exported", Bytes::copyOf(*written));
     if (!second.ok()) return "second import: " + second.error().message();
     if (!sameModel(*first, *second)) return "differs after export: " + firstDifference(*first, *second);
+    const std::string text = printModel(*first);
+    const auto parsed = parseModel(text, "printed");
+    if (!parsed.ok()) return parsed.error().message();
+    if (!sameModel(*first, *parsed)) return "differs after printing: " + firstDifference(*first, *parsed);
+    if (printModel(*parsed) != text) return "printing again changes the text";
     return {};
 }
 

@@ -1,0 +1,147 @@
+#include "converters/formats.h"
+
+#include "converters/tflite/tflite.h"
+#include "engine/base/text.h"
+#include "engine/ir/verifier.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <filesystem>
+
+namespace loopscope {
+
+namespace {
+
+Status saveTflite(const Model& model, const std::string& path, const SaveOptions& options)
+{
+    LS_TRY(const std::vector<std::byte> bytes, exportTflite(model));
+    return writeFile(path, bytes, options.overwrite);
+}
+
+constexpr std::array kFormats = {
+    Format{"TFLite", "tflite", [](std::string_view, std::span<const std::byte> content) { return looksLikeTflite(content); }, &importTflite, &saveTflite},
+};
+
+/// Kinds of files that are no models, or none that we open, by their first bytes.
+struct Stranger {
+    std::string_view bytes;
+    size_t offset;
+    std::string_view name;
+    bool isModel;
+};
+
+using namespace std::string_view_literals;
+
+constexpr std::array kStrangers = {
+    Stranger{"CIR0"sv, 4, "a Circle model", true},
+    Stranger{"\x08\x01\x12"sv, 0, "a TensorFlow SavedModel", true},
+    Stranger{"PK\x03\x04"sv, 0, "a zip archive", false},
+    Stranger{"\x1f\x8b"sv, 0, "a gzip archive", false},
+    Stranger{"\x7f" "ELF"sv, 0, "a program or library", false},
+    Stranger{"SQLite format 3\0"sv, 0, "an SQLite file, perhaps a trace", false},
+    Stranger{"\x93NUMPY"sv, 0, "a NumPy array", false},
+    Stranger{"\x89HDF\r\n"sv, 0, "an HDF5 file", false},
+    Stranger{"\x89PNG"sv, 0, "a picture", false},
+    Stranger{"version https://git-lfs"sv, 0, "a Git LFS pointer: the file itself was not fetched", false},
+    Stranger{"<!DOCTYPE"sv, 0, "a web page", false},
+    Stranger{"<html"sv, 0, "a web page", false},
+};
+
+const Stranger* strangerIn(std::string_view content)
+{
+    for (const Stranger& s : kStrangers)
+        if (content.size() >= s.offset + s.bytes.size() && content.substr(s.offset, s.bytes.size()) == s.bytes) return &s;
+    return nullptr;
+}
+
+/// A GraphDef has no mark of its own. It begins with a NodeDef (field 1 and its length), which begins with its name (field 1).
+bool looksLikeGraphDef(std::string_view content)
+{
+    size_t at = 1;
+    while (at < std::min<size_t>(content.size(), 5) && (content[at] & 0x80) != 0) ++at;
+    return content.size() > at + 1 && content[0] == '\n' && content[at + 1] == '\n' && content.find('\0') != std::string_view::npos;
+}
+
+/// The first bytes of a file in the spelling of a string literal: 'PK\x03\x04'.
+std::string quoteBytes(std::string_view bytes)
+{
+    constexpr char kDigits[] = "0123456789abcdef";
+    std::string out = "'";
+    for (const char c : bytes) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte >= 0x20 && byte < 0x7f && c != '\\' && c != '\'') out += c;
+        else out += std::string("\\x") + kDigits[byte >> 4] + kDigits[byte & 15];
+    }
+    return out + "'";
+}
+
+std::string expectedKinds()
+{
+    std::string out = "a model";
+    const char* separator = " (";
+    for (const Format& f : kFormats) {
+        out += separator + std::string(f.name);
+        separator = ", ";
+    }
+    return out + ")";
+}
+
+Error notAModel(const std::string& path, std::span<const std::byte> bytes)
+{
+    const std::string_view content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (content.empty()) return Error(ErrorCode::badFile, "not a model: the file is empty").expected(expectedKinds()).at(path);
+    const Stranger* stranger = strangerIn(content);
+    const bool isGraphDef = !stranger && looksLikeGraphDef(content);
+    if (isGraphDef || (stranger && stranger->isModel))
+        return Error(ErrorCode::unsupported, std::string(isGraphDef ? "a TensorFlow GraphDef" : stranger->name) + " cannot be opened yet")
+            .expected(expectedKinds())
+            .at(path);
+    std::string what = "not a model: found ";
+    if (stranger) what += quoteBytes(stranger->bytes.substr(0, 8)) + " at offset " + std::to_string(stranger->offset) + " (" + std::string(stranger->name) + ")";
+    else what += quoteBytes(content.substr(0, 8)) + " at offset 0";
+    return Error(ErrorCode::badFile, std::move(what)).expected(expectedKinds()).at(path);
+}
+
+/// "tflite" of "m.tflite"; empty if there is no extension.
+std::string extensionOf(const std::string& path)
+{
+    const std::string extension = std::filesystem::path(path).extension().string();
+    return extension.empty() ? extension : extension.substr(1);
+}
+
+} // namespace
+
+std::span<const Format> formats()
+{
+    return kFormats;
+}
+
+Result<LoadedModel> loadModel(const std::string& path)
+{
+    std::error_code ignored;
+    if (std::filesystem::exists(path + "/saved_model.pb", ignored))
+        return Error(ErrorCode::unsupported, "a TensorFlow SavedModel folder cannot be opened yet").expected(expectedKinds()).at(path);
+    LS_TRY(const Bytes content, mapFile(path));
+    for (const Format& format : kFormats) {
+        if (!format.recognizes(path, content.view())) continue;
+        LS_TRY(Model model, format.load(path, content));
+        if (Status status = verifyModel(model); !status.ok()) return std::move(status).takeError().at(path);
+        return LoadedModel{std::move(model), path, format.name, content};
+    }
+    return notAModel(path, content.view());
+}
+
+Status saveModel(const Model& model, const std::string& path, const SaveOptions& options)
+{
+    const std::string extension = options.format.empty() ? extensionOf(path) : options.format;
+    std::vector<std::string> known;
+    for (const Format& format : kFormats) {
+        if (format.extension == extension) return format.save(model, path, options);
+        known.emplace_back(format.extension);
+    }
+    std::string what = extension.empty() ? "the file's name says no format" : "no format '" + extension + "' to write";
+    return Error(ErrorCode::usage, std::move(what)).at(path).expected(join(known, " or ")).nearest(nearestNames(extension, known));
+}
+
+} // namespace loopscope

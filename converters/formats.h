@@ -1,0 +1,60 @@
+// Model files of every kind: one place that knows which formats there are, tells them apart by content and writes them by extension.
+// docs/adding_an_importer.md is the checklist for a new one.
+#pragma once
+
+#include "engine/base/bytes.h"
+#include "engine/base/result.h"
+#include "engine/ir/model.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace loopscope {
+
+/// A model, and the file that it came from.
+struct LoadedModel {
+    Model model;
+    std::string path;
+    std::string_view formatName; ///< "TFLite", "lsir"
+    Bytes content;               ///< the whole file, mapped; hashing it reads it
+    uint64_t fileBytes() const { return content.size(); }
+};
+
+/// Where large constants of a text file go.
+enum class DataPlacement : uint8_t {
+    automatic, ///< inline up to 1 MiB in all, else beside
+    inlined,   ///< in the text
+    side,      ///< in a file beside it
+    none,      ///< left out: the text stays readable, the model cannot run
+};
+
+struct SaveOptions {
+    std::string format;     ///< extension of the format without the dot; empty: that of the path
+    bool overwrite = false; ///< an existing file is refused otherwise
+    DataPlacement data = DataPlacement::automatic; ///< text only
+};
+
+/// One format. Formats without an importer are known well enough to be named in an error.
+struct Format {
+    std::string_view name;      ///< for people: "TFLite"
+    std::string_view extension; ///< without the dot: "tflite"
+    /// True if the content is of this format. `path` may only settle what the content leaves open.
+    bool (*recognizes)(std::string_view path, std::span<const std::byte> content);
+    Result<Model> (*load)(const std::string& path, Bytes content);
+    Status (*save)(const Model& model, const std::string& path, const SaveOptions& options);
+};
+
+/// All formats that can be opened, in the order in which they are tried.
+std::span<const Format> formats();
+
+/// Opens a model file; its kind comes from its content, never its name. The model has passed verifyModel.
+/// Errors: badFile (missing, malformed, no model: what it is instead, where that can be told), unsupported (a model of another kind).
+Result<LoadedModel> loadModel(const std::string& path);
+
+/// Writes a model in the format that the options or the extension name. Nothing half-written is ever seen.
+/// Errors: usage (no such format), unsupported (what the format cannot say, by name), cannotWrite.
+Status saveModel(const Model& model, const std::string& path, const SaveOptions& options = {});
+
+} // namespace loopscope
