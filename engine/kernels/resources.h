@@ -5,7 +5,9 @@
 #include "engine/base/result.h"
 #include "engine/tensor/tensor.h"
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -65,6 +67,7 @@ public:
     const std::map<int32_t, HashTable>& tables() const { return m_tables; }
 
     ResourceListener* listener = nullptr;
+    uint64_t hash() const; ///< equal for equal states
     bool operator==(const ResourceStore& o) const { return m_names == o.m_names && m_variables == o.m_variables && m_tables == o.m_tables; }
 
 private:
@@ -73,20 +76,36 @@ private:
     std::map<int32_t, HashTable> m_tables;
 };
 
-/// Random numbers as explicit state: Philox 4x32-10, a key and a counter. The same seed gives the same numbers everywhere.
+/// Philox 4x32-10 as TensorFlow and LiteRT use it: 64 bits of key, 128 bits of counter.
+struct PhiloxStream {
+    uint64_t key = 0, counterLow = 0, counterHigh = 0;
+    /// The next four numbers.
+    std::array<uint32_t, 4> next();
+    void skip(uint64_t blocks);
+    bool operator==(const PhiloxStream&) const = default;
+};
+
+/// Random numbers as explicit state. The same seed gives the same numbers everywhere.
 class RandomState {
 public:
-    explicit RandomState(uint64_t seed = 1) : m_key(seed) {}
+    explicit RandomState(uint64_t seed = 1) { m_session.key = seed; }
     uint32_t next32();
     float uniform(); ///< [0, 1)
     float normal();  ///< mean 0, deviation 1 (Box–Muller on two draws)
+
+    /// The stream of all operators without a seed.
+    PhiloxStream& session() { return m_session; }
+    /// The stream of the operator `identity`, which starts at its own seeds and goes on from run to run.
+    PhiloxStream& stream(uint64_t identity, uint64_t seed, uint64_t seed2);
+
+    uint64_t hash() const; ///< equal for equal states
     bool operator==(const RandomState&) const = default;
 
 private:
-    uint64_t m_key = 1;
-    uint64_t m_counter = 0;
-    uint32_t m_block[4] = {};
+    PhiloxStream m_session;
+    std::array<uint32_t, 4> m_block = {}; ///< of next32
     int m_used = 4;
+    std::map<uint64_t, PhiloxStream> m_streams;
 };
 
 } // namespace loopscope

@@ -1,6 +1,12 @@
 // Shared rules of shape and data movement.
 #include "engine/ops/movement.h"
 
+#include "engine/tensor/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
 namespace loopscope {
 
 std::optional<int> normalAxis(int64_t axis, int rank)
@@ -92,6 +98,45 @@ Result<Shape> shapeFromOperand(const InferContext& context, int i, int constrain
     if (!checkedElementCount(shape))
         return InferContext::violated(constraint, "shape " + toString(shape) + " asked for by operand " + std::to_string(i) + " has too many elements");
     return shape;
+}
+
+namespace {
+
+/// The bits of element `i`, with −0.0 as 0.0 and one NaN for all.
+uint64_t comparableBits(const Tensor& tensor, int64_t i)
+{
+    const int bits = bitWidth(tensor.dtype);
+    uint64_t value = 0;
+    std::memcpy(&value, tensor.data + i * (bits / 8), static_cast<size_t>(bits / 8));
+    if (!isFloat(tensor.dtype)) return value;
+    const uint64_t sign = uint64_t{1} << (bits - 1);
+    if ((value & ~sign) == 0) return 0;
+    return std::isnan(elementAsReal(tensor, i)) ? ~uint64_t{0} : value;
+}
+
+} // namespace
+
+bool elementIsSet(const Tensor& tensor, int64_t i)
+{
+    const int bits = bitWidth(tensor.dtype);
+    uint64_t value = 0;
+    std::memcpy(&value, tensor.data + i * (bits / 8), static_cast<size_t>(bits / 8));
+    if (isFloat(tensor.dtype)) value &= ~(uint64_t{1} << (bits - 1));
+    return value != 0;
+}
+
+std::vector<int64_t> firstOccurrences(const Tensor& tensor)
+{
+    const auto count = static_cast<size_t>(tensor.elementCount());
+    std::vector<std::pair<uint64_t, int64_t>> sorted(count);
+    for (size_t i = 0; i < count; ++i) sorted[i] = {comparableBits(tensor, static_cast<int64_t>(i)), static_cast<int64_t>(i)};
+    std::sort(sorted.begin(), sorted.end());
+    std::vector<int64_t> first(count);
+    for (size_t i = 0, group = 0; i < count; ++i) {
+        if (sorted[i].first != sorted[group].first) group = i;
+        first[static_cast<size_t>(sorted[i].second)] = sorted[group].second;
+    }
+    return first;
 }
 
 Result<Shape> resolveReshape(const Shape& input, std::span<const int64_t> wanted)

@@ -58,6 +58,11 @@ OpDef movementDef(int inputs, std::string_view operands, std::string_view summar
     return def;
 }
 
+/// True if element `i` of a tensor of whole-byte numbers or bool is not zero (−0.0 is zero, NaN is not).
+bool elementIsSet(const Tensor& tensor, int64_t i);
+/// For each element of a vector of whole-byte numbers the index of the first one equal to it; NaN equals NaN, −0.0 equals 0.0.
+std::vector<int64_t> firstOccurrences(const Tensor& tensor);
+
 /// RESHAPE: `wanted` with its −1 replaced. Dimensions stay unknown where `input` does not tell.
 /// Errors: C1 more than one −1 or a dimension below −1; C2 another number of elements than the input has.
 Result<Shape> resolveReshape(const Shape& input, std::span<const int64_t> wanted);

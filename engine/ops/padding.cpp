@@ -2,6 +2,8 @@
 #include "engine/ops/catalog.h"
 #include "engine/ops/movement.h"
 
+#include <algorithm>
+
 using namespace loopscope;
 
 namespace {
@@ -64,7 +66,82 @@ Status inferMirrorPad(InferContext& c)
     return {};
 }
 
+Status inferTile(InferContext& c)
+{
+    const Shape& in = c.input(0).shape;
+    LS_TRY(const auto multiples, vectorOperand(c, 1, 1));
+    const Shape& vector = c.input(1).shape;
+    if (in.hasRank() && vector.hasRank() && vector[0] >= 0 && vector[0] != in.rank())
+        return InferContext::violated(1, "elements of " + describeOperand(c, 1)).expected(std::to_string(in.rank()) + ", one for each dimension of the input");
+    if (!in.hasRank()) {
+        c.setOutput(0, c.input(0).dtype, Shape::unknownRank());
+        return {};
+    }
+    Shape out = Shape::ofRank(in.rank(), kUnknownDim);
+    for (int d = 0; multiples && d < in.rank(); ++d) {
+        const int64_t times = (*multiples)[static_cast<size_t>(d)];
+        if (times < 0 || (in[d] >= 0 && __builtin_mul_overflow(in[d], times, &out[d])))
+            return InferContext::violated(2, "multiple of dimension " + std::to_string(d)).found(std::to_string(times)).expected("0 or more");
+    }
+    if (out.isStatic() && !checkedElementCount(out)) return InferContext::violated(2, "the result " + toString(out) + " has too many elements");
+    c.setOutput(0, c.input(0).dtype, std::move(out));
+    return {};
+}
+
+Status inferBroadcastTo(InferContext& c)
+{
+    const Shape& in = c.input(0).shape;
+    LS_TRY(Shape out, shapeFromOperand(c, 1, 1));
+    if (in.hasRank() && out.hasRank()) {
+        bool fits = in.rank() <= out.rank();
+        for (int i = 1; fits && i <= in.rank(); ++i) {
+            const int64_t from = in[in.rank() - i];
+            const int64_t to = out[out.rank() - i];
+            fits = from == 1 || from == to || from < 0 || to < 0;
+        }
+        if (!fits) return InferContext::violated(2, "shape of the input").found(toString(in)).expected("one that broadcasts to " + toString(out));
+    }
+    c.setOutput(0, c.input(0).dtype, std::move(out));
+    return {};
+}
+
+Status inferBroadcastArgs(InferContext& c)
+{
+    LS_CHECK_OK(requireSameType(c, 0, 1, 1));
+    LS_TRY(const auto a, vectorOperand(c, 0, 1));
+    LS_TRY(const auto b, vectorOperand(c, 1, 1));
+    for (size_t i = 1; a && b && i <= std::min(a->size(), b->size()); ++i) {
+        const int64_t x = (*a)[a->size() - i];
+        const int64_t y = (*b)[b->size() - i];
+        if (x != y && x != 1 && y != 1)
+            return InferContext::violated(2, "dimension " + std::to_string(i) + " from the end").found(std::to_string(x) + " and " + std::to_string(y)).expected("equal ones, or a 1");
+    }
+    const Shape& sa = c.input(0).shape;
+    const Shape& sb = c.input(1).shape;
+    const bool known = sa.hasRank() && sb.hasRank() && sa[0] >= 0 && sb[0] >= 0;
+    c.setOutput(0, c.input(0).dtype, Shape{known ? std::max(sa[0], sb[0]) : kUnknownDim});
+    return {};
+}
+
 } // namespace
+
+LS_DEFINE_OP(tfl, tile)
+{
+    // C1: there is an i32 or i64 multiple for each dimension. C2: none is negative, and the result is not too large.
+    return movementDef<inferTile>(2, "input, multiples [rank]", "Repeats the input along each dimension.", "LiteRT kernels/tile.cc");
+}
+
+LS_DEFINE_OP(tfl, broadcast_to)
+{
+    // C1: the shape is a vector of dimensions. C2: the input's dimensions, counted from the last, are those of the shape or 1.
+    return movementDef<inferBroadcastTo>(2, "input, shape [rank]", "Repeats dimensions of size 1 to fill the shape.", "LiteRT kernels/broadcast_to.cc");
+}
+
+LS_DEFINE_OP(tfl, broadcast_args)
+{
+    // C1: two vectors of one dtype, i32 or i64. C2: counted from the last, dimensions are equal or one of them is 1.
+    return movementDef<inferBroadcastArgs>(2, "shape [a], shape [b]", "The shape that two shapes broadcast to.", "LiteRT kernels/broadcast_args.cc");
+}
 
 LS_DEFINE_OP(tfl, pad)
 {

@@ -2,6 +2,7 @@
 #include "engine/kernels/cpu/movement.h"
 #include "engine/kernels/registry.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace loopscope;
@@ -118,7 +119,70 @@ Status runMirrorPad(const KernelArgs& args)
     return {};
 }
 
+Status runTile(const KernelArgs& args)
+{
+    const Tensor& in = args.in(0);
+    Tensor& out = args.out(0);
+    StridedCopy copy;
+    for (int d = 0; d < in.shape.rank(); ++d) {
+        const int64_t times = indexAt(args.in(1), d);
+        if (times < 0 || (in.shape[d] > 0 && (out.shape[d] / in.shape[d] != times || out.shape[d] % in.shape[d] != 0)))
+            return kernelError(2, "multiple of dimension " + std::to_string(d)).found(std::to_string(times));
+        copy.add(times, 0, in.shape[d] * strideOf(out.shape, d));
+        copy.add(in.shape[d], strideOf(in.shape, d), strideOf(out.shape, d));
+    }
+    return copy.runChecked(in.data, out.data, elementBytes(out));
+}
+
+Status runBroadcastTo(const KernelArgs& args)
+{
+    const Tensor& in = args.in(0);
+    Tensor& out = args.out(0);
+    StridedCopy copy;
+    const int lead = out.shape.rank() - in.shape.rank();
+    for (int d = 0; d < out.shape.rank(); ++d) {
+        const int64_t from = d < lead ? 1 : in.shape[d - lead];
+        copy.add(out.shape[d], from == 1 ? 0 : strideOf(in.shape, d - lead), strideOf(out.shape, d));
+    }
+    return copy.runChecked(in.data, out.data, elementBytes(out));
+}
+
+template <typename T> Status runBroadcastArgs(const KernelArgs& args)
+{
+    const Tensor& a = args.in(0);
+    const Tensor& b = args.in(1);
+    Tensor& out = args.out(0);
+    const int64_t rank = out.shape[0];
+    for (int64_t i = 1; i <= rank; ++i) {
+        const T x = i <= a.shape[0] ? a.as<T>()[a.shape[0] - i] : T{1};
+        const T y = i <= b.shape[0] ? b.as<T>()[b.shape[0] - i] : T{1};
+        if (x != y && x != 1 && y != 1)
+            return kernelError(2, "dimension " + std::to_string(i) + " from the end").found(std::to_string(x) + " and " + std::to_string(y)).expected("equal ones, or a 1");
+        out.as<T>()[rank - i] = x == 1 ? y : x;
+    }
+    return {};
+}
+
 } // namespace
+
+LS_DEFINE_KERNELS(tfl, tile)
+{
+    registry.add({"tfl", "tile", Profile::reference, [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runTile); }, kAllDTypes});
+}
+
+LS_DEFINE_KERNELS(tfl, broadcast_to)
+{
+    registry.add({"tfl", "broadcast_to", Profile::reference, [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runBroadcastTo); }, kAllDTypes});
+}
+
+LS_DEFINE_KERNELS(tfl, broadcast_args)
+{
+    registry.add({"tfl", "broadcast_args", Profile::reference,
+                  [](const KernelSetup& s) -> Result<PreparedKernel> {
+                      return PreparedKernel{s.in(0).dtype == DType::i64 ? runBroadcastArgs<int64_t> : runBroadcastArgs<int32_t>, nullptr};
+                  },
+                  "i32 i64"});
+}
 
 LS_DEFINE_KERNELS(tfl, pad)
 {
