@@ -1,0 +1,154 @@
+// Text IR files: types filled in, data in the text, beside it, or left out, and what is refused.
+#include "converters/lsir/lsir.h"
+#include "engine/ir/text/printer.h"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+namespace loopscope {
+namespace {
+
+using testing::HasSubstr;
+
+/// A folder of its own for each test, removed at its end.
+class LsirFiles : public testing::Test {
+protected:
+    void SetUp() override
+    {
+        const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+        m_folder = std::filesystem::temp_directory_path() / (std::string("loopscope_lsir_") + info->name() + std::to_string(::getpid()));
+        std::filesystem::create_directories(m_folder);
+    }
+    void TearDown() override { std::filesystem::remove_all(m_folder); }
+
+    std::string path(const std::string& name) const { return (m_folder / name).string(); }
+    static std::string read(const std::string& path)
+    {
+        std::ifstream file(path, std::ios::binary);
+        return {std::istreambuf_iterator<char>(file), {}};
+    }
+    static Result<Model> load(const std::string& path)
+    {
+        LS_TRY(Bytes content, mapFile(path));
+        return importLsir(path, std::move(content));
+    }
+
+    std::filesystem::path m_folder;
+};
+
+/// Two constants of 400 bytes whose elements differ, one of them used twice, and per-channel scales.
+Model modelWithData()
+{
+    std::string list;
+    for (int i = 0; i < 100; ++i) list += (i == 0 ? "" : ", ") + std::to_string(i) + ".5";
+    std::string scales;
+    for (int i = 0; i < 10; ++i) scales += (i == 0 ? "" : ", ") + std::to_string(i + 1) + ".0";
+    auto model = modelFromText("graph main(x: f32[100]) {\n  a = const f32[100] [" + list + "]\n  b = const f32[10,10] [" + list +
+                                   "]\n  c = const i8[10,10] q(axis=0, [" + scales + "], 0) splat 1\n  y = add(x, a) : f32[100]\n  return y\n}\n",
+                               "model");
+    EXPECT_TRUE(model.ok());
+    return std::move(model).value();
+}
+
+TEST_F(LsirFiles, FillsInTypes)
+{
+    const auto model = modelFromText("graph main(x: f32[2,3]) {\n  y = add(x, x)\n  z = custom.Mine(y)\n  return z\n}\n", "t");
+    ASSERT_TRUE(model.ok());
+    EXPECT_EQ(typeText(model->graphs[0].values[1].type), "f32[2,3]");
+    EXPECT_EQ(typeText(model->graphs[0].values[2].type), "?"); // nobody knows; no error until it runs
+}
+
+TEST_F(LsirFiles, NamesThePlaceOfErrors)
+{
+    const auto parse = modelFromText("graph main(x: f32[2]) {\n  y = add(x, z)\n  w = add(x, q)\n}\n", "m.lsir");
+    ASSERT_FALSE(parse.ok());
+    EXPECT_EQ(parse.error().message(), "m.lsir:2:14: no value 'z' in graph main");
+    ASSERT_EQ(parse.error().detail().notes.size(), 1U);
+    EXPECT_EQ(parse.error().detail().notes[0], "m.lsir:3:14: no value 'q' in graph main");
+    const auto order = modelFromText("graph main(x: f32[2]) {\n  y = add(x, z)\n  z = add(x, x)\n}\n", "m.lsir");
+    ASSERT_FALSE(order.ok());
+    EXPECT_EQ(order.error().message(), "m.lsir: graph main: add#0: operand 1 is 'z', which operator 1 writes later");
+}
+
+TEST_F(LsirFiles, DataInsideTheText)
+{
+    const Model model = modelWithData();
+    ASSERT_TRUE(exportLsir(model, path("m.lsir"), DataMode::automatic, false).ok());
+    const std::string text = read(path("m.lsir"));
+    EXPECT_THAT(text, HasSubstr(" 400 base64 {\n"));
+    EXPECT_EQ(text.find(" 400 base64"), text.rfind(" 400 base64")) << "one block for each distinct content";
+    const auto back = load(path("m.lsir"));
+    ASSERT_TRUE(back.ok()) << back.error().message();
+    EXPECT_EQ(firstDifference(*back, model), "");
+    EXPECT_TRUE(back->graphs[0].values[1].constant->hasBytes());
+    EXPECT_EQ(back->graphs[0].values[3].type.quantization->kind, Quantization::Kind::affine);
+    EXPECT_EQ(lsirText(*back, DataMode::inlineData), text);
+    EXPECT_FALSE(exportLsir(model, path("m.lsir"), DataMode::automatic, false).ok());
+    EXPECT_TRUE(exportLsir(model, path("m.lsir"), DataMode::automatic, true).ok());
+}
+
+TEST_F(LsirFiles, DataBesideTheText)
+{
+    const Model model = modelWithData();
+    ASSERT_TRUE(exportLsir(model, path("m.lsir"), DataMode::side, false).ok());
+    EXPECT_THAT(read(path("m.lsir")), HasSubstr(" 400 file \"m.lsir.bin\" offset="));
+    const auto back = load(path("m.lsir"));
+    ASSERT_TRUE(back.ok()) << back.error().message();
+    ASSERT_TRUE(back->graphs[0].values[1].constant->hasBytes());
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(back->graphs[0].values[1].constant->bytes().data()) % 64, 0U) << "entries are aligned";
+    EXPECT_EQ(firstDifference(*back, model), "");
+
+    // One changed byte in the side file, a side file that is too short, one that is missing.
+    std::string side = read(path("m.lsir.bin"));
+    side[side.size() - 1] ^= 1;
+    std::ofstream(path("m.lsir.bin"), std::ios::binary) << side;
+    auto damaged = load(path("m.lsir"));
+    ASSERT_FALSE(damaged.ok());
+    EXPECT_THAT(damaged.error().message(), HasSubstr("does not match its hash, found #"));
+    std::ofstream(path("m.lsir.bin"), std::ios::binary) << side.substr(0, 100);
+    damaged = load(path("m.lsir"));
+    ASSERT_FALSE(damaged.ok());
+    EXPECT_THAT(damaged.error().message(), HasSubstr("lies beyond the end of m.lsir.bin, found 100 bytes"));
+    std::filesystem::remove(path("m.lsir.bin"));
+    damaged = load(path("m.lsir"));
+    ASSERT_FALSE(damaged.ok());
+    EXPECT_THAT(damaged.error().message(), HasSubstr("m.lsir.bin: no such file"));
+}
+
+TEST_F(LsirFiles, DataLeftOut)
+{
+    const Model model = modelWithData();
+    ASSERT_TRUE(exportLsir(model, path("m.lsir"), DataMode::none, false).ok());
+    const auto back = load(path("m.lsir"));
+    ASSERT_TRUE(back.ok()) << back.error().message();
+    EXPECT_FALSE(back->graphs[0].values[1].constant->hasBytes());
+    EXPECT_EQ(firstDifference(*back, model), "") << "equal by hash and size";
+}
+
+TEST_F(LsirFiles, RefusesSideFilesElsewhere)
+{
+    for (const char* file : {"/etc/passwd", "../x", "a/../../x", ""}) {
+        const auto model = modelFromText("graph g {\n}\ndata #0123456789abcdef 4 file \"" + std::string(file) + "\" offset=0\n", "m");
+        ASSERT_FALSE(model.ok()) << file;
+        EXPECT_THAT(model.error().message(), HasSubstr("expected a path below the folder of the text")) << file;
+    }
+    const auto model = modelFromText("graph g {\n}\ndata #0123456789abcdef 4 file \"x\" offset=0\n", "m");
+    ASSERT_FALSE(model.ok());
+    EXPECT_THAT(model.error().message(), HasSubstr("a text without a file has no side file"));
+}
+
+TEST_F(LsirFiles, KnowsItsOwnFiles)
+{
+    const auto looks = [](std::string_view text) { return looksLikeLsir(std::as_bytes(std::span(text))); };
+    EXPECT_TRUE(looks("lsir 1\n"));
+    EXPECT_TRUE(looks("; a comment\n\n  graph main {\n}\n"));
+    EXPECT_FALSE(looks("graphics"));
+    EXPECT_FALSE(looks("PK\x03\x04"));
+    EXPECT_FALSE(looks(""));
+}
+
+} // namespace
+} // namespace loopscope
