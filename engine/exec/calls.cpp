@@ -81,7 +81,7 @@ Result<size_t> Interpreter::Impl::chooseCallee(const CallState& call) const
     const bool isSelect = form.kind == CallKind::select;
     const DType wanted = isSelect ? DType::i32 : DType::boolean;
     if (steering.dtype != wanted || !isSingle(steering) || steering.bytes < byteSize(wanted, 1))
-        return Error(ErrorCode::execution, std::string("C1: ") + (isSelect ? "index" : "predicate"))
+        return Error(ErrorCode::execution, std::string("C2: ") + (isSelect ? "index" : "predicate"))
             .found(std::string(dtypeName(steering.dtype)) + toString(steering.shape))
             .expected(std::string(dtypeName(wanted)) + " with one element");
     if (!isSelect) return *steering.as<uint8_t>() != 0 ? size_t{0} : size_t{1};
@@ -167,7 +167,7 @@ Result<bool> Interpreter::Impl::readVerdict(const Frame& frame) const
 {
     const Slot& verdict = frame.call->cond->output(0);
     if (verdict.dtype != DType::boolean || (!verdict.fixed && !isSingle(verdict)) || verdict.bytes != 1) [[unlikely]]
-        return Error(ErrorCode::execution, "C4: output of cond '" + m_model.graph(frame.call->cond->plan().graph).id + "'")
+        return Error(ErrorCode::execution, "C2: output of cond '" + m_model.graph(frame.call->cond->plan().graph).id + "'")
             .found(std::string(dtypeName(verdict.dtype)) + toString(verdict.shape))
             .expected("bool with one element");
     return *verdict.as<uint8_t>() != 0;

@@ -97,8 +97,8 @@ Status LoopExchange::aimOutputs()
     ++m_exchanges;
     for (const int32_t held : m_held)
         if (held >= 0) m_pool[static_cast<size_t>(held)].usedAt = m_exchanges;
-    for (const AlternateBuffer& alternate : m_plan->alternates) {
-        const auto k = static_cast<size_t>(alternate.position);
+    for (const int32_t position : m_plan->written) {
+        const auto k = static_cast<size_t>(position);
         const uint64_t sizeClass = m_homes[k]->heap ? kHeapClass : m_homes[k]->bytes;
         const auto free = std::ranges::find_if(m_pool, [&](const Buffer& b) { return b.sizeClass == sizeClass && b.usedAt != m_exchanges; });
         if (free == m_pool.end()) return Error(ErrorCode::internal, "a loop has no free buffer");

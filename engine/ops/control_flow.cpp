@@ -1,26 +1,15 @@
 // Catalogue entries and rules of the operators that the interpreter runs itself. The planner infers their results through the graphs they
 // call.
 //
-// if (predicate, arguments…)
-//   C1 the predicate is bool with exactly one element, of any rank
-//   C2 both branches are graphs of the model
-//   C3 each branch has as many inputs as there are arguments, of the same dtypes
-//   C4 each branch has as many outputs as there are results; those of the taken branch have the results' dtypes
-// while (values…)
-//   C1 cond and body are graphs of the model
-//   C2 there are as many results as values, of the same dtypes
-//   C3 cond has one input for each value, of the same dtype
-//   C4 cond has one output, bool with exactly one element
-//   C5 body has one input for each value, of the same dtype
-//   C6 body has one output for each value, of the same dtype
-// call, stablehlo_composite (arguments…), call_once ()
-//   C1 the callee is a graph of the model
-//   C2 it has as many inputs as there are arguments, of the same dtypes
-//   C3 it has as many outputs as there are results, of the same dtypes
-// stablehlo_case (index, arguments…)
-//   C1 the index is i32 with exactly one element; one that is out of range takes the last branch
-//   C2 there is a branch, and all branches are graphs of the model
-//   C3, C4 as if
+// if (predicate, arguments…), stablehlo_case (index, arguments…): callees then and else, branch0, branch1, …
+// while, stablehlo_while (values…): callees cond and body
+// call, stablehlo_composite (arguments…), call_once (): one callee
+//   C1 every callee has as many inputs as there are arguments or values, all present; branches and called graphs have as many outputs as
+//      there are results, body as there are values, cond one; a while has as many results as values
+//   C2 what steers has exactly one element, of any rank: predicate and the output of cond are bool, an index is i32 (one that is out of
+//      range takes the last branch)
+//   C3 callees are graphs of the model; a case has at least one
+//   C4 inputs and outputs have the dtypes of the arguments, values and results they stand for; of branches only those of the taken one count
 #include "engine/ops/control_flow.h"
 
 #include "engine/ops/catalog.h"
@@ -99,10 +88,8 @@ Callee calleeOf(const Operator& op, std::string role)
     return {std::move(role), graph};
 }
 
-/// Which rules (the letters after C) the checks of one call refer to.
-struct RuleNumbers {
-    int graph, inputs, outputs;
-};
+/// Numbers of the rules at the top of the file.
+enum Rule : int { kCounts = 1, kSteering = 2, kGraphs = 3, kDTypes = 4 };
 
 std::string countOf(size_t n, const char* noun)
 {
@@ -119,53 +106,53 @@ std::string dtypeText(const Graph& graph, ValueId value)
     return std::string(dtypeName(graph.value(value).type.dtype));
 }
 
-Error violated(int rule, std::string what)
+Error violated(Rule rule, std::string what)
 {
     return InferContext::violated(rule, std::move(what));
 }
 
-Status checkGraph(const Model& model, const Callee& callee, int rule)
+Status checkGraph(const Model& model, const Callee& callee)
 {
     if (model.hasGraph(callee.graph)) return {};
-    return violated(rule, callee.role + " names no graph of the model")
+    return violated(kGraphs, callee.role + " names no graph of the model")
         .found(callee.graph.valid() ? std::to_string(callee.graph.index) : "none")
         .expected(model.graphs.empty() ? "a graph" : "0 to " + std::to_string(model.graphs.size() - 1));
 }
 
 /// The callee's inputs take the operands from `first` on.
-Status checkInputs(const Model& model, const Graph& graph, const Operator& op, size_t first, const Callee& callee, int rule)
+Status checkInputs(const Model& model, const Graph& graph, const Operator& op, size_t first, const Callee& callee)
 {
     const Graph& target = model.graph(callee.graph);
     const size_t arguments = op.inputs.size() - first;
     if (target.inputs.size() != arguments)
-        return violated(rule, callee.role + " '" + target.id + "' has " + countOf(target.inputs.size(), "input")).expected(std::to_string(arguments));
+        return violated(kCounts, callee.role + " '" + target.id + "' has " + countOf(target.inputs.size(), "input")).expected(std::to_string(arguments));
     for (size_t i = 0; i < arguments; ++i) {
         const ValueId operand = op.inputs[first + i];
-        if (!operand.valid()) return violated(rule, "operand " + std::to_string(first + i) + " is missing");
+        if (!operand.valid()) return violated(kCounts, "operand " + std::to_string(first + i) + " is missing");
         const Value& formal = target.value(target.inputs[i]);
         if (!dtypesAgree(formal.type.dtype, graph.value(operand).type.dtype))
-            return violated(rule, "operand " + std::to_string(first + i) + " for input " + typed(formal) + " of '" + target.id + "'")
+            return violated(kDTypes, "operand " + std::to_string(first + i) + " for input " + typed(formal) + " of '" + target.id + "'")
                 .found(dtypeText(graph, operand))
                 .expected(std::string(dtypeName(formal.type.dtype)));
     }
     return {};
 }
 
-Status checkOutputCount(const Model& model, const Callee& callee, size_t results, int rule)
+Status checkOutputCount(const Model& model, const Callee& callee, size_t results)
 {
     const Graph& target = model.graph(callee.graph);
     if (target.outputs.size() == results) return {};
-    return violated(rule, callee.role + " '" + target.id + "' has " + countOf(target.outputs.size(), "output")).expected(std::to_string(results));
+    return violated(kCounts, callee.role + " '" + target.id + "' has " + countOf(target.outputs.size(), "output")).expected(std::to_string(results));
 }
 
 /// The dtypes of the callee's outputs against those of `values`, values of `graph`.
-Status checkOutputTypes(const Model& model, const Graph& graph, GraphId callee, std::span<const ValueId> values, int rule)
+Status checkOutputTypes(const Model& model, const Graph& graph, GraphId callee, std::span<const ValueId> values)
 {
     const Graph& target = model.graph(callee);
     for (size_t k = 0; k < values.size(); ++k) {
         const Value& output = target.value(target.outputs[k].value);
         if (!dtypesAgree(graph.value(values[k]).type.dtype, output.type.dtype))
-            return violated(rule, "output " + std::to_string(k) + " " + typed(output) + " of '" + target.id + "'").expected(dtypeText(graph, values[k]));
+            return violated(kDTypes, "output " + std::to_string(k) + " " + typed(output) + " of '" + target.id + "'").expected(dtypeText(graph, values[k]));
     }
     return {};
 }
@@ -181,11 +168,11 @@ bool mayBeSingle(const Shape& shape)
 
 Status checkSteering(const Graph& graph, const Operator& op, const char* name, DType dtype)
 {
-    if (op.inputs.empty() || !op.inputs[0].valid()) return violated(1, std::string(name) + " is missing");
+    if (op.inputs.empty() || !op.inputs[0].valid()) return violated(kCounts, std::string(name) + " is missing");
     const TensorType& type = graph.value(op.inputs[0]).type;
     const std::string wanted = std::string(dtypeName(dtype)) + " with one element";
     if (!dtypesAgree(dtype, type.dtype) || !mayBeSingle(type.dynamicShape()))
-        return violated(1, name).found(std::string(dtypeName(type.dtype)) + toString(type.shape)).expected(wanted);
+        return violated(kSteering, name).found(std::string(dtypeName(type.dtype)) + toString(type.shape)).expected(wanted);
     return {};
 }
 
@@ -193,11 +180,11 @@ Status checkBranches(const Model& model, const Graph& graph, const Operator& op,
 {
     const bool select = form.kind == CallKind::select;
     LS_CHECK_OK(checkSteering(graph, op, select ? "index" : "predicate", select ? DType::i32 : DType::boolean));
-    if (form.callees.empty()) return violated(2, "there is no branch");
+    if (form.callees.empty()) return violated(kGraphs, "there is no branch");
     for (const Callee& callee : form.callees) {
-        LS_CHECK_OK(checkGraph(model, callee, 2));
-        LS_CHECK_OK(checkInputs(model, graph, op, 1, callee, 3));
-        LS_CHECK_OK(checkOutputCount(model, callee, op.results.size(), 4));
+        LS_CHECK_OK(checkGraph(model, callee));
+        LS_CHECK_OK(checkInputs(model, graph, op, 1, callee));
+        LS_CHECK_OK(checkOutputCount(model, callee, op.results.size()));
     }
     return {};
 }
@@ -206,24 +193,24 @@ Status checkLoop(const Model& model, const Graph& graph, const Operator& op, con
 {
     const Callee& cond = form.callees[0];
     const Callee& body = form.callees[1];
-    LS_CHECK_OK(checkGraph(model, cond, 1));
-    LS_CHECK_OK(checkGraph(model, body, 1));
+    LS_CHECK_OK(checkGraph(model, cond));
+    LS_CHECK_OK(checkGraph(model, body));
     if (op.results.size() != op.inputs.size())
-        return violated(2, countOf(op.results.size(), "result")).expected(std::to_string(op.inputs.size()));
-    LS_CHECK_OK(checkInputs(model, graph, op, 0, cond, 3));
+        return violated(kCounts, countOf(op.results.size(), "result")).expected(std::to_string(op.inputs.size()));
+    LS_CHECK_OK(checkInputs(model, graph, op, 0, cond));
     for (size_t i = 0; i < op.results.size(); ++i)
         if (!dtypesAgree(graph.value(op.inputs[i]).type.dtype, graph.value(op.results[i]).type.dtype))
-            return violated(2, "result " + std::to_string(i)).found(dtypeText(graph, op.results[i])).expected(dtypeText(graph, op.inputs[i]));
-    LS_CHECK_OK(checkOutputCount(model, cond, 1, 4));
+            return violated(kDTypes, "result " + std::to_string(i)).found(dtypeText(graph, op.results[i])).expected(dtypeText(graph, op.inputs[i]));
+    LS_CHECK_OK(checkOutputCount(model, cond, 1));
     const Graph& condition = model.graph(cond.graph);
     const Value& verdict = condition.value(condition.outputs[0].value);
     if (!dtypesAgree(DType::boolean, verdict.type.dtype) || !mayBeSingle(verdict.type.dynamicShape()))
-        return violated(4, "output of cond '" + condition.id + "'")
+        return violated(kSteering, "output of cond '" + condition.id + "'")
             .found(std::string(dtypeName(verdict.type.dtype)) + toString(verdict.type.shape))
             .expected("bool with one element");
-    LS_CHECK_OK(checkInputs(model, graph, op, 0, body, 5));
-    LS_CHECK_OK(checkOutputCount(model, body, op.inputs.size(), 6));
-    return checkOutputTypes(model, graph, body.graph, op.inputs, 6);
+    LS_CHECK_OK(checkInputs(model, graph, op, 0, body));
+    LS_CHECK_OK(checkOutputCount(model, body, op.inputs.size()));
+    return checkOutputTypes(model, graph, body.graph, op.inputs);
 }
 
 } // namespace
@@ -272,17 +259,17 @@ Status checkCall(const Model& model, const Graph& graph, const Operator& op)
     case CallKind::loop: return checkLoop(model, graph, op, form);
     case CallKind::call:
     case CallKind::once:
-        LS_CHECK_OK(checkGraph(model, form.callees[0], 1));
-        LS_CHECK_OK(checkInputs(model, graph, op, 0, form.callees[0], 2));
-        LS_CHECK_OK(checkOutputCount(model, form.callees[0], op.results.size(), 3));
-        return checkOutputTypes(model, graph, form.callees[0].graph, op.results, 3);
+        LS_CHECK_OK(checkGraph(model, form.callees[0]));
+        LS_CHECK_OK(checkInputs(model, graph, op, 0, form.callees[0]));
+        LS_CHECK_OK(checkOutputCount(model, form.callees[0], op.results.size()));
+        return checkOutputTypes(model, graph, form.callees[0].graph, op.results);
     }
     return {};
 }
 
 Status branchTypesAgree(const Model& model, const Graph& graph, const Operator& op, GraphId branch)
 {
-    return checkOutputTypes(model, graph, branch, op.results, 4);
+    return checkOutputTypes(model, graph, branch, op.results);
 }
 
 } // namespace loopscope

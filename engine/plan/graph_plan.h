@@ -47,7 +47,7 @@ struct PlannedOutput {
 
 /// A buffer that a loop alternates with the home of one of its results.
 struct AlternateBuffer {
-    int32_t position = 0; ///< carried value
+    int32_t position = 0; ///< carried value that it is of the size of
     uint64_t bytes = 0;   ///< 0 and no offset where the carried value is not fixed: it is a heap block then
     uint64_t offset = 0;  ///< from the start of the call's block
 };
@@ -65,8 +65,10 @@ struct LoopPlan {
     /// Every position is its own input, a constant, or written by the body and nothing else: two buffers a position are enough and
     /// change places. Otherwise any free buffer of the right class serves.
     bool direct = false;
+    std::vector<int32_t> written;      ///< positions that need a buffer in every iteration
     std::vector<bool> pooled;          ///< by position: may hold a buffer of the pool (its home then belongs to the pool)
-    std::vector<AlternateBuffer> alternates; ///< one for each position that the body writes
+    /// One for each of `written`, in their order; further ones where a position holds a buffer of another size class than its home's.
+    std::vector<AlternateBuffer> alternates;
 };
 
 /// How one operator calls graphs.

@@ -4,6 +4,7 @@
 #include "engine/plan/planner.h"
 
 #include <algorithm>
+#include <map>
 
 namespace loopscope {
 
@@ -11,6 +12,9 @@ namespace {
 
 /// No machine has this much: sums of this many sizes cannot overflow either.
 constexpr uint64_t kMemoryLimit = uint64_t{1} << 46;
+
+/// The size class of values that lie in heap blocks: any block fits, it grows.
+constexpr uint64_t kHeapClass = UINT64_MAX;
 
 Status checkTotal(uint64_t bytes, const std::string& what)
 {
@@ -96,7 +100,7 @@ Status Planner::layOutCall(PlannedCall& call, const Graph& graph, const Operator
 {
     uint64_t alternates = 0;
     if (call.planned && call.form.kind == CallKind::loop) {
-        planExchange(call, graph, op);
+        planExchange(call.loop, *call.plans[1]);
         for (AlternateBuffer& alternate : call.loop.alternates) {
             LS_CHECK_OK(checkTotal(alternate.bytes, "a carried value of '" + op.kind.name + "' in graph '" + graph.id + "'"));
             alternate.offset = alternates;
@@ -117,12 +121,8 @@ Status Planner::layOutCall(PlannedCall& call, const Graph& graph, const Operator
     return {};
 }
 
-void Planner::planExchange(PlannedCall& call, const Graph& graph, const Operator& op) const
+void Planner::planExchange(LoopPlan& loop, const GraphPlan& body) const
 {
-    static_cast<void>(graph);
-    static_cast<void>(op);
-    LoopPlan& loop = call.loop;
-    const GraphPlan& body = *call.plans[1];
     const Graph& bodyGraph = m_model.graph(body.graph);
     const auto count = body.outputs.size();
     loop.sources.resize(count);
@@ -149,29 +149,53 @@ void Planner::planExchange(PlannedCall& call, const Graph& graph, const Operator
         }
     }
 
-    // A buffer of the pool reaches every position that takes a written value, at once or handed on from another position.
-    loop.pooled.assign(count, false);
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (size_t k = 0; k < count; ++k) {
-            const CarrySource& source = loop.sources[k];
-            const bool reached = source.kind == CarrySource::Kind::written || source.kind == CarrySource::Kind::variable ||
-                                 (source.kind == CarrySource::Kind::input && loop.pooled[static_cast<size_t>(source.position)]);
-            if (reached && !loop.pooled[k]) loop.pooled[k] = changed = true;
-        }
-    }
+    // A written buffer stays in the position it was written for or is handed on from there: `reaches` marks where those of one size class
+    // can be. Each class needs as many buffers as positions can hold at once, and one more for each position that is written meanwhile.
+    loop.written.clear();
     loop.alternates.clear();
+    std::vector<uint64_t> sizeClass(count, kHeapClass);
     for (size_t k = 0; k < count; ++k) {
-        const CarrySource& source = loop.sources[k];
-        const bool needsBuffer = source.kind == CarrySource::Kind::variable ||
-                                 (source.kind == CarrySource::Kind::written && source.position == static_cast<int32_t>(k));
-        if (!needsBuffer) continue;
-        PlannedValue carried;
-        carried.dtype = bodyGraph.value(body.outputs[k].value).type.dtype;
-        const std::optional<int64_t> elements = checkedElementCount(loop.shapes[k]);
         const DType dtype = body.value(body.outputs[k].value).dtype;
-        const bool fixed = elements && bitWidth(dtype) > 0;
-        loop.alternates.push_back({static_cast<int32_t>(k), fixed ? byteSize(dtype, *elements) : 0, 0});
+        const std::optional<int64_t> elements = checkedElementCount(loop.shapes[k]);
+        if (elements && bitWidth(dtype) > 0) sizeClass[k] = byteSize(dtype, *elements);
+        const CarrySource& source = loop.sources[k];
+        const bool written = source.kind == CarrySource::Kind::variable ||
+                             (source.kind == CarrySource::Kind::written && source.position == static_cast<int32_t>(k));
+        if (written) loop.written.push_back(static_cast<int32_t>(k));
+    }
+    const auto addAlternate = [&](size_t k) {
+        loop.alternates.push_back({static_cast<int32_t>(k), sizeClass[k] == kHeapClass ? 0 : sizeClass[k], 0});
+    };
+    const auto reachedFrom = [&](uint64_t wanted) {
+        std::vector<bool> reached(count, false);
+        for (bool changed = true; changed;) {
+            changed = false;
+            for (size_t k = 0; k < count; ++k) {
+                const CarrySource& source = loop.sources[k];
+                const auto from = static_cast<size_t>(source.position);
+                const bool now = source.kind == CarrySource::Kind::input      ? bool(reached[from])
+                                 : source.kind == CarrySource::Kind::constant ? false
+                                                                              : sizeClass[from] == wanted;
+                if (now && !reached[k]) reached[k] = changed = true;
+            }
+        }
+        return reached;
+    };
+    loop.pooled.assign(count, false);
+    std::map<uint64_t, std::vector<bool>> reached;
+    for (const int32_t position : loop.written) {
+        const auto k = static_cast<size_t>(position);
+        addAlternate(k);
+        if (reached.contains(sizeClass[k])) continue;
+        const std::vector<bool>& here = reached[sizeClass[k]] = reachedFrom(sizeClass[k]);
+        for (size_t i = 0; i < count; ++i)
+            if (here[i]) loop.pooled[i] = true;
+    }
+    for (const auto& [wanted, here] : reached) {
+        size_t homes = 0;
+        for (size_t k = 0; k < count; ++k) homes += loop.pooled[k] && sizeClass[k] == wanted ? 1 : 0;
+        const auto sample = std::ranges::find_if(loop.written, [&](int32_t k) { return sizeClass[static_cast<size_t>(k)] == wanted; });
+        for (auto holders = static_cast<size_t>(std::ranges::count(here, true)); holders > homes; --holders) addAlternate(static_cast<size_t>(*sample));
     }
 }
 

@@ -169,7 +169,7 @@ Status Planner::inferCall(PlannedCall& call, GraphId graphId, OperatorId id, std
         return {};
     }
     call.planned = true;
-    if (call.form.kind == CallKind::loop) return inferLoop(call, graph, label, operands, results, place);
+    if (call.form.kind == CallKind::loop) return inferLoop(call, label, operands, results);
 
     bool first = true;
     for (const Callee& callee : call.form.callees) {
@@ -186,10 +186,9 @@ Status Planner::inferCall(PlannedCall& call, GraphId graphId, OperatorId id, std
 
 /// A dimension that the body does not keep is unknown; what follows from that is found by asking again until nothing changes. Shapes only
 /// ever lose dimensions, so this ends.
-Status Planner::inferLoop(PlannedCall& call, const Graph& graph, const std::string& label, std::span<const Shape> operands,
-                          std::span<Shape> results, const std::string& /*place*/)
+Status Planner::inferLoop(PlannedCall& call, const std::string& label, std::span<const Shape> operands,
+                          std::span<Shape> results)
 {
-    static_cast<void>(graph);
     std::vector<Shape> carried(operands.begin(), operands.end());
     for (;;) {
         LS_TRY(GraphPlan* const body, infer(call.form.callees[1].graph, carried, label + ":body"));

@@ -32,21 +32,18 @@ public:
     Result<std::unique_ptr<PlannedCall>> planCall(GraphId graph, OperatorId op, std::span<const Shape> operandShapes, const std::string& place);
 
 private:
-    struct CallTypes;
     using Key = std::pair<int32_t, std::string>;
 
     Result<GraphPlan*> infer(GraphId graph, std::span<const Shape> inputShapes, const std::string& place);
     Result<std::unique_ptr<GraphPlan>> inferGraph(GraphId graph, std::span<const Shape> inputShapes, const std::string& place);
-    Status inferValues(GraphPlan& plan);
     Status inferOperatorResults(GraphPlan& plan, std::span<Tensor> tensors, OperatorId op, const std::string& place);
     /// Fills `results` with the shapes of the call's results; `call.planned` says whether that worked.
     Status inferCall(PlannedCall& call, GraphId graph, OperatorId op, std::span<const Shape> operands, std::span<Shape> results,
                      const std::string& place);
-    Status inferLoop(PlannedCall& call, const Graph& graph, const std::string& label, std::span<const Shape> operands,
-                     std::span<Shape> results, const std::string& place);
+    Status inferLoop(PlannedCall& call, const std::string& label, std::span<const Shape> operands, std::span<Shape> results);
     Status layOut(GraphPlan& plan);
     Status layOutCall(PlannedCall& call, const Graph& graph, const Operator& op);
-    void planExchange(PlannedCall& call, const Graph& graph, const Operator& op) const;
+    void planExchange(LoopPlan& loop, const GraphPlan& body) const;
 
     const Model& m_model;
     PlannerOptions m_options;

@@ -1,0 +1,155 @@
+// Loops and branches that LiteRT 2.3 computes differently, found in the graphs alone. The cases were measured by running LiteRT; in each
+// of them Loopscope gives the right answer (docs/control_flow.md).
+#include "engine/ops/catalog.h"
+#include "engine/ops/control_flow.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace loopscope {
+
+namespace {
+
+constexpr const char* kDifferent = "; LiteRT 2.3 computes a different answer here";
+
+/// The position among the graph's inputs of output `k`, or −1 if it is no input.
+int64_t inputBehindOutput(const Graph& graph, size_t k)
+{
+    const auto found = std::ranges::find(graph.inputs, graph.outputs[k].value);
+    return found == graph.inputs.end() ? -1 : found - graph.inputs.begin();
+}
+
+/// WHILE writes outputs to inputs in order: an input that comes out at a later position is overwritten before it is read.
+bool overwritesBeforeReading(const Graph& body)
+{
+    for (size_t later = 0; later < body.outputs.size(); ++later) {
+        const int64_t input = inputBehindOutput(body, later);
+        if (input >= 0 && static_cast<size_t>(input) < later && inputBehindOutput(body, static_cast<size_t>(input)) != input) return true;
+    }
+    return false;
+}
+
+bool swaps(const Graph& body)
+{
+    for (size_t k = 0; k < body.outputs.size(); ++k) {
+        const int64_t input = inputBehindOutput(body, k);
+        if (input >= 0 && static_cast<size_t>(input) < k && inputBehindOutput(body, static_cast<size_t>(input)) == static_cast<int64_t>(k)) return true;
+    }
+    return false;
+}
+
+class Search {
+public:
+    explicit Search(const Model& model) : m_model(model), m_seen(model.graphs.size(), false) {}
+
+    std::vector<ModelWarning> run()
+    {
+        countUses();
+        for (size_t g = 0; g < m_model.graphs.size(); ++g)
+            if (!m_called.contains(GraphId(static_cast<int64_t>(g)))) visitAll(GraphId(static_cast<int64_t>(g)), m_model.graphs[g].id);
+        for (size_t g = 0; g < m_model.graphs.size(); ++g) visitAll(GraphId(static_cast<int64_t>(g)), m_model.graphs[g].id); // only cycles are left
+        return std::move(m_warnings);
+    }
+
+private:
+    void countUses()
+    {
+        for (const Graph& graph : m_model.graphs)
+            for (const Operator& op : graph.operators) {
+                const CallForm form = callForm(op);
+                for (const Callee& callee : form.callees) {
+                    if (!m_model.hasGraph(callee.graph)) continue;
+                    m_called.insert(callee.graph);
+                    if (callee.role == "body") m_bodies.insert(callee.graph);
+                    if (callee.role == "cond") m_condUsers[callee.graph].insert(&graph);
+                }
+            }
+    }
+
+    /// Depth first on an explicit stack; every graph is entered once, by the first way that leads there.
+    void visitAll(GraphId root, const std::string& place)
+    {
+        std::vector<std::pair<GraphId, std::string>> stack = {{root, place}};
+        while (!stack.empty()) {
+            const auto [id, path] = std::move(stack.back());
+            stack.pop_back();
+            if (m_seen[static_cast<size_t>(id.index)]) continue;
+            m_seen[static_cast<size_t>(id.index)] = true;
+            const Graph& graph = m_model.graph(id);
+            std::vector<std::pair<GraphId, std::string>> callees;
+            for (size_t o = 0; o < graph.operators.size(); ++o) {
+                const Operator& op = graph.operators[o];
+                const CallForm form = callForm(op);
+                if (form.kind == CallKind::none || !checkCall(m_model, graph, op).ok()) continue;
+                const std::string address = path + "/" + operatorLabel(op, static_cast<int64_t>(o));
+                const auto warn = [&](std::string text) {
+                    m_warnings.push_back({id, OperatorId(static_cast<int64_t>(o)), address, std::move(text)});
+                };
+                if (form.kind == CallKind::loop) checkLoop(graph, op, form, warn);
+                if (form.kind == CallKind::branch) checkBranch(graph, op, form, warn);
+                for (const Callee& callee : form.callees) callees.emplace_back(callee.graph, address + ":" + callee.role);
+            }
+            std::ranges::reverse(callees);
+            std::ranges::move(callees, std::back_inserter(stack));
+        }
+    }
+
+    template <typename Warn> void checkLoop(const Graph& graph, const Operator& op, const CallForm& form, Warn warn)
+    {
+        const Graph& body = m_model.graph(form.callees[1].graph);
+        if (overwritesBeforeReading(body)) {
+            warn(std::string(swaps(body) ? "body swaps its inputs" : "body returns an input at a later position") + kDifferent);
+        }
+        bool changesSize = false;
+        bool startsEmpty = false;
+        for (size_t k = 0; k < op.inputs.size(); ++k) {
+            const Value& initial = graph.value(op.inputs[k]);
+            const bool passedOn = inputBehindOutput(body, k) == static_cast<int64_t>(k);
+            if (initial.type.dtype == DType::string && passedOn) {
+                warn("string value " + std::to_string(k) + " is passed on unchanged; LiteRT 2.3 loses it");
+            }
+            const Shape result = graph.value(op.results[k]).type.dynamicShape();
+            if (passedOn || (result.isStatic() && result == initial.type.shape)) continue;
+            changesSize = true;
+            const std::optional<int64_t> count = checkedElementCount(initial.type.shape);
+            startsEmpty = startsEmpty || (initial.role == ValueRole::constant && count == 0);
+        }
+        if (changesSize && startsEmpty) warn("a value grows from an empty tensor; LiteRT 2.3 fails here");
+        if (const auto users = m_condUsers.find(form.callees[0].graph); users != m_condUsers.end() && sharedByLevels(users->second)) {
+            warn("cond '" + m_model.graph(form.callees[0].graph).id + "' also serves a loop around or inside this one; LiteRT 2.3 fails here");
+        }
+    }
+
+    template <typename Warn> void checkBranch(const Graph& graph, const Operator& op, const CallForm& form, Warn warn)
+    {
+        for (const Callee& callee : form.callees)
+            if (m_bodies.contains(callee.graph)) {
+                warn(callee.role + " '" + m_model.graph(callee.graph).id + "' is also the body of a loop" + kDifferent);
+            }
+        for (const ValueId result : op.results)
+            if (graph.value(result).type.dtype == DType::string) {
+                warn(std::string("the result is a string") + kDifferent);
+                break;
+            }
+    }
+
+    /// One cond for loops in different graphs: it then runs on several nesting levels.
+    static bool sharedByLevels(const std::set<const Graph*>& users) { return users.size() > 1; }
+
+    const Model& m_model;
+    std::vector<bool> m_seen;
+    std::set<GraphId> m_called;
+    std::set<GraphId> m_bodies;
+    std::map<GraphId, std::set<const Graph*>> m_condUsers;
+    std::vector<ModelWarning> m_warnings;
+};
+
+} // namespace
+
+std::vector<ModelWarning> loopWarnings(const Model& model)
+{
+    return Search(model).run();
+}
+
+} // namespace loopscope
