@@ -1,0 +1,38 @@
+// Writes what a model is into a trace, and remembers the row ids that events refer to.
+#pragma once
+
+#include "engine/base/result.h"
+#include "engine/ir/model.h"
+#include "tracer/record/recorder.h"
+#include "tracer/sqlite/database.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace loopscope {
+
+/// Row ids of a model's parts. Operators and values of a graph have consecutive ids in file order.
+struct ModelRows {
+    int64_t model = 0;
+    std::vector<int64_t> graphs, firstOps, firstValues; ///< by graph index
+    /// Calls that the model names, in order of their operators.
+    struct Call {
+        int64_t id = 0, op = 0;
+        std::string role;
+    };
+    std::vector<Call> calls;
+    int64_t nextCall = 1;
+};
+
+/// `add#2`; the node's name in TensorFlow graphs.
+std::string operatorLabel(const Model& model, const Operator& op, int32_t index);
+/// `q(0.5, -1)`, `q(axis=0, 32 channels)`, …; empty for none.
+std::string quantizationText(const Graph& graph, const Quantization* quantization);
+/// Multiply-adds of one execution; −1 if the kind does not count them or a shape is unknown.
+int64_t multiplyAdds(const Graph& graph, const Operator& op);
+
+/// Fills model, graph, op, value, operand, result, call, carry and the constants' blobs. Inside the caller's transaction.
+Result<ModelRows> writeModel(Database& database, const Model& model, const RecorderOptions& options);
+
+} // namespace loopscope
