@@ -212,4 +212,10 @@ std::string escapeAddressName(std::string_view name, bool keepSlash)
     return text;
 }
 
+std::string addressSite(const Operator& op, int64_t index)
+{
+    if (!op.name.empty()) return escapeAddressName(op.name, true);
+    return (op.kind.dialect == "custom" ? "custom" : escapeAddressName(op.kind.name, false)) + "#" + std::to_string(index);
+}
+
 } // namespace loopscope

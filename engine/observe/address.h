@@ -64,7 +64,7 @@ enum class TargetKind : uint8_t { invocation, op, output, input, value };
 /// A parsed address or pattern. Fields that its kind does not use hold their defaults and so do not disturb comparison.
 struct Address {
     int64_t run = -1;             ///< `r2:`; −1: the current run
-    std::string root;             ///< graph id, unescaped
+    std::string root;             ///< graph id, unescaped; empty in patterns that begin with `...`
     bool rootIsSignature = false; ///< `sig:NAME`
     std::vector<AddressStep> steps;
     TargetKind target = TargetKind::invocation;
@@ -78,12 +78,25 @@ Result<Address> parseAddress(std::string_view text);
 /// Parses a pattern: an address with iteration sets, `...` and `*`.
 Result<Address> parsePattern(std::string_view text);
 Result<IterationSet> parseIterations(std::string_view text);
+
+/// What `goto`, `break` and links accept beside addresses: a resource variable, `var:[container/]name`, or a position, `step:48213`.
+struct Place {
+    enum class Kind : uint8_t { address, variable, step } kind = Kind::address;
+    Address address;
+    std::string variable; ///< unescaped
+    int64_t step = -1;    ///< the moment at which that many operators have completed
+    bool operator==(const Place&) const = default;
+};
+Result<Place> parsePlace(std::string_view text);
+std::string toString(const Place& place);
+
 std::string toString(const Address& address);
 std::string toString(const IterationSet& set);
 std::string_view stepRoleName(StepRole role);
 
-/// Matches concrete places against a pattern. A pattern without `@` on a loop step matches all iterations; one without a target matches
-/// the invocation and, if it ends in `...` or `*`, what is inside it.
+/// Matches concrete places against a pattern. A pattern without `@` on a loop step matches all iterations. One without a target matches
+/// the invocation; ending in `/*` what is directly inside, ending in `/...` the invocation and everything in it, however deep. One that
+/// names an operator matches it, its outputs and its inputs; with a slot only that.
 class AddressPattern {
 public:
     static Result<AddressPattern> parse(std::string_view text);

@@ -158,11 +158,7 @@ private:
         std::vector<std::string> parts;
         const Graph& graph = m_model.graph(graphId);
         const Operator& op = graph.op(id);
-        if (m_options.addresses) {
-            const std::string site =
-                m_model.dialect == Dialect::tf ? escapeAddressName(op.name, true) : escapeAddressName(op.kind.name, false) + "#" + std::to_string(id.index);
-            parts.push_back(escapeAddressName(graph.id, false) + "/" + site);
-        }
+        if (m_options.addresses) parts.push_back(escapeAddressName(graph.id, false) + "/" + addressSite(op, id.index));
         if (m_options.origin) {
             std::string text = "op " + std::to_string(id.index) + ", tensors";
             for (const ValueId input : op.inputs) text += " " + std::to_string(input.index);
