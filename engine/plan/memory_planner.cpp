@@ -29,6 +29,7 @@ public:
 
     const std::vector<uint64_t>& offsets() const { return m_offsets; }
     int32_t topBuffer() const { return m_top; } ///< the first that reached the arena's end
+    void forgetTop(int32_t previous) { m_top = previous; } ///< the last order was not kept
 
 private:
     void placeOne(int32_t buffer)
@@ -134,15 +135,31 @@ MemoryLayout planMemory(std::span<const BufferLifetime> buffers)
     if (layout.bytes != layout.lowerBound) attempt(orderBy(items, [&](int32_t i) { return std::pair(span(i), at(i).bytes); }));
     if (layout.bytes != layout.lowerBound) attempt(orderBy(items, [&](int32_t i) { return std::pair(peak(i), at(i).bytes); }));
 
-    // The buffer that reached the end was placed too late for the good gaps: place it ahead of the others, for as long as that helps.
-    const size_t rounds = std::max<size_t>(8, 40'000 / items.size() / items.size() * 4);
+    // The buffer that reached the end was placed too late for the good gaps: move it ahead, now here, now there, and keep what is no worse.
+    constexpr size_t kWork = 8'000'000; // pairs of buffers looked at: about 20 ms
+    const size_t rounds = std::min<size_t>(kWork / (items.size() * items.size()), 150);
+    uint64_t present = placement.place(bestOrder);
+    std::vector<int32_t> order = bestOrder;
+    uint32_t random = 1;
     for (size_t round = 0; round < rounds && layout.bytes != layout.lowerBound; ++round) {
-        std::vector<int32_t> order = bestOrder;
-        placement.place(order);
-        const auto top = std::ranges::find(order, placement.topBuffer());
-        const auto target = order.begin() + (top - order.begin()) / 2;
-        std::rotate(target, top, top + 1);
-        if (!attempt(order)) break;
+        random = random * 1664525 + 1013904223; // Numerical Recipes' generator: any will do, as long as it is always the same
+        std::vector<int32_t> changed = order;
+        const auto top = std::ranges::find(changed, placement.topBuffer());
+        const auto ahead = static_cast<uint32_t>(top - changed.begin());
+        if (ahead == 0) break;
+        std::rotate(changed.begin() + (random >> 8) % ahead, top, top + 1);
+        const int32_t previousTop = placement.topBuffer();
+        const uint64_t bytes = placement.place(changed);
+        if (bytes > present) {
+            placement.forgetTop(previousTop);
+            continue;
+        }
+        present = bytes;
+        order = std::move(changed);
+        if (bytes < layout.bytes) {
+            layout.bytes = bytes;
+            layout.offsets = placement.offsets();
+        }
     }
     return layout;
 }

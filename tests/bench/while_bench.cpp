@@ -1,0 +1,126 @@
+// What a loop costs: a While whose cond is LESS and whose body is two ADDs on i32 scalars, beside the same three kernels called bare.
+#include "engine/base/clock.h"
+#include "engine/exec/interpreter.h"
+#include "engine/kernels/registry.h"
+#include "tests/bench/report.h"
+#include "tests/unit/exec/model_builder.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+using namespace loopscope;
+using namespace loopscope::testing;
+
+namespace {
+
+constexpr int32_t kTrips = 1'000'000;
+constexpr int kRounds = 7;
+
+/// main(n): (i, n, s) from (0, n, 0); while (i < n) (i + 1, n, s + i); returns s.
+Model counting()
+{
+    Model model;
+    GraphBuilder main = addGraph(model, "main");
+    GraphBuilder cond = addGraph(model, "cond");
+    GraphBuilder body = addGraph(model, "body");
+    for (int k = 0; k < 3; ++k) {
+        cond.input(DType::i32, Shape{});
+        body.input(DType::i32, Shape{});
+    }
+    cond.returns({cond.one("less", {cond.graph().inputs[0], cond.graph().inputs[1]}, DType::boolean)});
+    const std::vector<ValueId> formals = body.graph().inputs;
+    const ValueId next = body.one("add", {formals[0], body.constant<int32_t>(Shape{}, {1})}, DType::i32);
+    body.returns({next, formals[1], body.one("add", {formals[2], formals[0]}, DType::i32)});
+    const ValueId n = main.input(DType::i32, Shape{});
+    const ValueId zero = main.constant<int32_t>(Shape{}, {0});
+    const std::vector<ValueId> results =
+        main.op("while", {zero, n, zero}, {DType::i32, DType::i32, DType::i32}, {graphAttribute("cond", cond.id()), graphAttribute("body", body.id())});
+    main.returns({results[2]});
+    return model;
+}
+
+[[noreturn]] void giveUp(Status status)
+{
+    std::fprintf(stderr, "%s\n", std::move(status).takeError().message().c_str());
+    std::exit(1);
+}
+
+/// Nanoseconds per iteration, the best of several runs.
+double interpreted(const Model& model, ExecutionObserver* observer)
+{
+    Result<std::unique_ptr<Interpreter>> interpreter = Interpreter::create(model, GraphId(0));
+    if (!interpreter.ok()) giveUp(std::move(interpreter).takeError());
+    (*interpreter)->setObserver(observer);
+    std::vector<int32_t> trips = {kTrips};
+    double best = 1e9;
+    for (int round = 0; round < kRounds; ++round) {
+        if (Status status = (*interpreter)->setInput(0, tensorOver(trips, Shape{})); !status.ok()) giveUp(std::move(status));
+        if (Status status = (*interpreter)->start(); !status.ok()) giveUp(std::move(status));
+        const int64_t from = nowNs();
+        if (Status status = (*interpreter)->run(); !status.ok()) giveUp(std::move(status));
+        best = std::min(best, static_cast<double>(nowNs() - from) / kTrips);
+    }
+    return best;
+}
+
+/// The same kernels with the same operands, in a plain loop.
+double bare(const Model& model)
+{
+    struct Call {
+        PreparedKernel kernel;
+        std::vector<const Tensor*> inputs;
+        std::vector<Tensor*> outputs;
+        KernelArgs args = {};
+    };
+    int32_t values[4] = {0, kTrips, 0, 1}; // i, n, s, one
+    bool go = false;
+    const auto tensorOf = [](void* data, DType dtype, size_t bytes) {
+        Tensor tensor;
+        tensor.data = static_cast<std::byte*>(data);
+        tensor.bytes = bytes;
+        tensor.dtype = dtype;
+        return tensor;
+    };
+    Tensor i = tensorOf(&values[0], DType::i32, 4);
+    Tensor n = tensorOf(&values[1], DType::i32, 4);
+    Tensor s = tensorOf(&values[2], DType::i32, 4);
+    Tensor one = tensorOf(&values[3], DType::i32, 4);
+    Tensor verdict = tensorOf(&go, DType::boolean, 1);
+    const auto prepare = [](const Operator& op, std::vector<const Tensor*> inputs, Tensor* output) {
+        Call call;
+        call.inputs = std::move(inputs);
+        call.outputs = {output};
+        const std::vector<const Tensor*> outputs = {output};
+        const KernelEntry* entry = KernelRegistry::builtin().find(op.kind, Profile::reference);
+        Result<PreparedKernel> kernel = entry->prepare(KernelSetup{op, call.inputs, outputs, true});
+        if (!kernel.ok()) giveUp(std::move(kernel).takeError());
+        call.kernel = std::move(kernel).value();
+        return call;
+    };
+    Call calls[] = {prepare(model.graphs[1].operators[0], {&i, &n}, &verdict), prepare(model.graphs[2].operators[1], {&s, &i}, &s),
+                    prepare(model.graphs[2].operators[0], {&i, &one}, &i)};
+    for (Call& call : calls)
+        call.args = {call.inputs.data(), call.outputs.data(), call.kernel.params.get(), nullptr, static_cast<int>(call.inputs.size()), 1};
+    double best = 1e9;
+    for (int round = 0; round < kRounds; ++round) {
+        values[0] = values[2] = 0;
+        const int64_t from = nowNs();
+        for (;;) {
+            if (!calls[0].kernel.run(calls[0].args).ok() || !go) break;
+            if (!calls[1].kernel.run(calls[1].args).ok() || !calls[2].kernel.run(calls[2].args).ok()) break;
+        }
+        best = std::min(best, static_cast<double>(nowNs() - from) / kTrips);
+    }
+    return best;
+}
+
+} // namespace
+
+int main()
+{
+    const Model model = counting();
+    bench::note("while_bare_kernels", bare(model), "ns");
+    bench::report("while_iteration", interpreted(model, nullptr), "ns", 60);
+    ExecutionObserver nobody;
+    bench::note("while_iteration_observed", interpreted(model, &nobody), "ns");
+}
