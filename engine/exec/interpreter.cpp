@@ -104,7 +104,9 @@ Status Interpreter::Impl::setInput(int index, const Tensor& value)
     const Shape& wanted = declared.type.shape;
     const std::optional<int64_t> count = checkedElementCount(value.shape);
     if (value.dtype != declared.type.dtype || !count || (wanted.hasRank() && wanted.rank() != value.shape.rank()))
-        return Error(ErrorCode::usage, "").at(place).found(typeText(value.dtype, value.shape)).expected(typeText(declared.type.dtype, declared.type.dynamicShape()));
+        return Error(ErrorCode::usage, "found " + typeText(value.dtype, value.shape))
+            .at(place)
+            .expected(typeText(declared.type.dtype, declared.type.dynamicShape()));
     if (bitWidth(value.dtype) > 0 && value.bytes != byteSize(value.dtype, *count))
         return Error(ErrorCode::usage, "wrong number of bytes")
             .at(place)

@@ -74,7 +74,7 @@ struct LoopPlan {
 /// How one operator calls graphs.
 struct PlannedCall {
     CallForm form;
-    /// By callee. All null if the call is not planned: a graph on the way calls itself. It is planned when it is reached.
+    /// By callee. Empty if the call is not planned, since a graph on the way calls itself: it is planned when it is reached.
     std::vector<const GraphPlan*> plans;
     bool planned = false;
     uint64_t offset = 0;     ///< of the call's block in the caller's region; alive while the call runs

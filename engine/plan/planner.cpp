@@ -9,6 +9,9 @@ namespace loopscope {
 
 namespace {
 
+/// Calls nested deeper than this are planned when they are reached, so that no file can exhaust our stack.
+constexpr size_t kDeepest = 100;
+
 std::string keyOf(std::span<const Shape> shapes)
 {
     std::string key;
@@ -164,7 +167,7 @@ Status Planner::inferCall(PlannedCall& call, GraphId graphId, OperatorId id, std
     const std::string label = place + "/" + operatorLabel(op, id.index);
     if (Status status = checkCall(m_model, graph, op); !status.ok()) return std::move(status).takeError().at(label);
     const auto isOpen = [&](const Callee& callee) { return std::ranges::find(m_open, callee.graph) != m_open.end(); };
-    if (std::ranges::any_of(call.form.callees, isOpen)) {
+    if (m_open.size() >= kDeepest || std::ranges::any_of(call.form.callees, isOpen)) {
         std::ranges::fill(results, Shape::unknownRank());
         return {};
     }
