@@ -1,5 +1,6 @@
 // Catalogue entries of activations that are operators of their own. The result has the operand's dtype and shape.
-// Constraints of PRELU: C1 input and alpha have one dtype; C2 alpha broadcasts to the input's shape.
+// Constraints of PRELU: C1 input and alpha have one dtype (an int16 input takes an int8 alpha too); C2 alpha broadcasts to the input's
+// shape.
 #include "engine/ops/catalog.h"
 #include "engine/ops/inference_helpers.h"
 
@@ -9,7 +10,8 @@ namespace {
 
 Status inferPrelu(InferContext& context)
 {
-    LS_CHECK_OK(requireSameDtype(context, 1, 0, 1));
+    const bool mixed = context.input(0).dtype == DType::i16 && context.input(1).dtype == DType::i8;
+    if (!mixed) LS_CHECK_OK(requireSameDtype(context, 1, 0, 1));
     LS_TRY(const Shape shape, broadcastOperands(context, 2, 0, 1));
     const Shape& input = context.input(0).shape;
     if (shape.isStatic() && input.isStatic() && !(shape == input))
@@ -52,7 +54,7 @@ LS_DEFINE_OP(tfl, elu)
 
 LS_DEFINE_OP(tfl, prelu)
 {
-    OpDef def = unaryDef("x for x ≥ 0, else alpha·x with alpha broadcast.", "LiteRT kernels/activations.cc");
+    OpDef def = unaryDef("x for x ≥ 0, else alpha·x with alpha broadcast; for int16 alpha is read as int8, one byte an element.", "LiteRT kernels/activations.cc");
     def.minInputs = def.maxInputs = 2;
     def.operands = "input, alpha";
     def.infer = inferPrelu;

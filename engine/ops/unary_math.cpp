@@ -1,5 +1,5 @@
 // Catalogue entries of element-wise functions of one operand. The result has the operand's dtype and shape.
-// Constraint of RSQRT: C1 a quantized operand is not negative (found while running).
+// Constraint of SQRT and RSQRT: C1 a quantized operand is not negative (found while running).
 #include "engine/ops/catalog.h"
 #include "engine/ops/inference_helpers.h"
 
@@ -18,7 +18,9 @@ LS_DEFINE_OP(tfl, abs)
 
 LS_DEFINE_OP(tfl, sqrt)
 {
-    return unaryDef("√x; NaN for negative x.", "LiteRT kernels/elementwise.cc");
+    OpDef def = unaryDef("√x; NaN for negative x, which quantized operands must not hold.", "LiteRT kernels/elementwise.cc");
+    def.differs = "int16 without quantization is refused; LiteRT crashes";
+    return def;
 }
 
 LS_DEFINE_OP(tfl, rsqrt)

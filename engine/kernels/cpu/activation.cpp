@@ -72,11 +72,12 @@ Result<PreparedKernel> prepareQuantizedRelu(const KernelSetup& setup, float low,
     }
 }
 
-// NaN becomes the lower bound, as std::max(bound, x) leaves it in the reference.
-float relu(float x, float) { return x > 0.0F ? x : 0.0F; }
-float relu6(float x, float) { return std::min(x > 0.0F ? x : 0.0F, 6.0F); }
-float reluN1To1(float x, float) { return std::min(x > -1.0F ? x : -1.0F, 1.0F); }
-float relu0To1(float x, float) { return std::min(x > 0.0F ? x : 0.0F, 1.0F); }
+/// x within [low, high]; NaN stays.
+float clampBetween(float x, float low, float high) { return x < low ? low : x > high ? high : x; }
+float relu(float x, float) { return clampBetween(x, 0.0F, kInfinity); }
+float relu6(float x, float) { return clampBetween(x, 0.0F, 6.0F); }
+float reluN1To1(float x, float) { return clampBetween(x, -1.0F, 1.0F); }
+float relu0To1(float x, float) { return clampBetween(x, 0.0F, 1.0F); }
 
 template <float (*f)(float, float), int low, int high> Result<PreparedKernel> prepareRelu(const KernelSetup& setup)
 {
@@ -138,16 +139,22 @@ template <typename T> Status runPrelu(const KernelArgs& args)
 }
 
 /// Source: LiteRT kernels/internal/reference/prelu.h.
-template <typename T> Status runQuantizedPrelu(const KernelArgs& args)
+template <typename T, typename Alpha> Status runQuantizedPrelu(const KernelArgs& args)
 {
     const auto p = args.paramsAs<QuantizedLeakyParams>();
-    applyBinary<T, T>(args.in(0), args.in(1), args.out(0), [&p](T x, T alpha) {
-        const auto value = wrappingSub<int32_t>(x, p.offsetIn);
-        const int32_t scaled =
-            value >= 0 ? multiplyByQuantizedMultiplier(value, p.identity)
-                       : multiplyByQuantizedMultiplier(wrappingMul(value, wrappingSub<int32_t>(alpha, p.offsetAlpha)), p.negative);
-        return static_cast<T>(
-            std::clamp<int32_t>(wrappingAdd(scaled, p.offsetOut), std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+    const T* in = args.in(0).as<T>();
+    const Alpha* alphas = args.in(1).as<Alpha>();
+    T* out = args.out(0).as<T>();
+    const BroadcastLoop<2> loop(args.out(0).shape, {&args.in(0).shape, &args.in(1).shape});
+    loop.forEachRow([&](int64_t o, const int64_t(&offset)[2]) {
+        for (int64_t i = 0; i < loop.rowLength(); ++i) {
+            const auto value = wrappingSub<int32_t>(in[offset[0] + i * loop.rowStride(0)], p.offsetIn);
+            const auto alpha = wrappingSub<int32_t>(alphas[offset[1] + i * loop.rowStride(1)], p.offsetAlpha);
+            const int32_t scaled = value >= 0 ? multiplyByQuantizedMultiplier(value, p.identity)
+                                              : multiplyByQuantizedMultiplier(wrappingMul(value, alpha), p.negative);
+            out[o + i] = static_cast<T>(
+                std::clamp<int32_t>(wrappingAdd(scaled, p.offsetOut), std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+        }
     });
     return {};
 }
@@ -158,9 +165,9 @@ Result<PreparedKernel> preparePrelu(const KernelSetup& setup)
         {DType::f32, runPrelu<float>},
         {DType::f16, runPrelu<Half>},
         {DType::bf16, runPrelu<BFloat16>},
-        {DType::i8, runQuantizedPrelu<int8_t>},
-        {DType::u8, runQuantizedPrelu<uint8_t>},
-        {DType::i16, runQuantizedPrelu<int16_t>},
+        {DType::i8, runQuantizedPrelu<int8_t, int8_t>},
+        {DType::u8, runQuantizedPrelu<uint8_t, uint8_t>},
+        {DType::i16, runQuantizedPrelu<int16_t, int8_t>}, // LiteRT reads alpha as bytes here, whatever its tensor says
     };
     LS_TRY(PreparedKernel kernel, prepareByDtype(setup, kCases));
     const auto in = scaleAndZero(setup.in(0));
@@ -195,11 +202,29 @@ float geluApproximate(float x, float)
     return 0.5F * x * (1.0F + std::tanh(kRootOfTwoOverPi * (x + 0.044715F * x * x * x)));
 }
 
+/// f16 rounds after every operation, as Eigen's half does.
+float roundToHalf(float x) { return f16ToFloat(floatToF16(x)); }
+
+float geluHalf(float x, float)
+{
+    const float tail = roundToHalf(std::erfc(roundToHalf(x * roundToHalf(static_cast<float>(-std::numbers::sqrt2 / 2)))));
+    return roundToHalf(0.5F * x) * tail;
+}
+
+float geluApproximateHalf(float x, float)
+{
+    const float factor = roundToHalf(static_cast<float>(std::numbers::sqrt2 * std::numbers::inv_sqrtpi));
+    const float cube = roundToHalf(x * roundToHalf(x * x));
+    const float argument = roundToHalf(factor * roundToHalf(x + roundToHalf(roundToHalf(0.044715F) * cube)));
+    return roundToHalf(0.5F * x) * roundToHalf(1.0F + roundToHalf(std::tanh(argument)));
+}
+
 Result<PreparedKernel> prepareGelu(const KernelSetup& setup)
 {
     const bool approximate = attributeBool(setup.attributes(), "approximate", false);
     const DType dtype = setup.in(0).dtype;
     if (dtype == DType::i8 || dtype == DType::u8) return prepareLookup(setup, [approximate](float x) { return approximate ? geluApproximate(x, 0) : gelu(x, 0); });
+    if (dtype == DType::f16) return approximate ? prepareFloat<geluApproximateHalf>(setup) : prepareFloat<geluHalf>(setup);
     return approximate ? prepareFloat<geluApproximate>(setup) : prepareFloat<gelu>(setup);
 }
 

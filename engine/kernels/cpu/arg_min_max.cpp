@@ -8,8 +8,8 @@ using namespace loopscope;
 
 namespace {
 
-/// Source: LiteRT kernels/internal/reference/arg_min_max.h: a later element wins only if it compares better, so NaN never does and a
-/// NaN in front always stays.
+/// Source: LiteRT kernels/internal/reference/arg_min_max.h: a later element wins if it compares better; NaN never does, and any number
+/// is better than NaN. All NaN gives 0.
 template <typename T, typename Index, typename Better> Status runArg(const KernelArgs& args)
 {
     const Shape& shape = args.in(0).shape;
@@ -28,8 +28,11 @@ template <typename T, typename Index, typename Better> Status runArg(const Kerne
         for (int64_t i = 0; i < inner; ++i) {
             const T* run = in + o * size * inner + i;
             int64_t best = 0;
-            for (int64_t k = 1; k < size; ++k)
-                if (Better()(Element<T>::load(run[k * inner]), Element<T>::load(run[best * inner]))) best = k;
+            for (int64_t k = 1; k < size; ++k) {
+                const auto candidate = Element<T>::load(run[k * inner]);
+                const auto current = Element<T>::load(run[best * inner]);
+                if (Better()(candidate, current) || (current != current && candidate == candidate)) best = k;
+            }
             out[o * inner + i] = static_cast<Index>(best);
         }
     }

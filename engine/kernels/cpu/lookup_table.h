@@ -27,7 +27,8 @@ template <typename T, typename F> LookupTable8 makeLookupTable8(ScaleAndZero in,
     for (int32_t stored = kMin; stored <= kMax; ++stored) {
         const float real = in.scale * static_cast<float>(wrappingSub(stored, in.zero));
         const float rescaled = std::round(f(real) * inverseScale);
-        const int32_t quantized = truncateToInt32(rescaled + static_cast<float>(out.zero));
+        // Without a scale the product is NaN; that, like the reference's table, gives the zero point.
+        const int32_t quantized = std::isnan(rescaled) ? out.zero : truncateToInt32(rescaled + static_cast<float>(out.zero));
         table.entries[static_cast<uint8_t>(stored)] = static_cast<uint8_t>(std::clamp(quantized, kMin, kMax));
     }
     return table;
@@ -44,8 +45,8 @@ template <typename Real, typename F> LookupTable16 makeLookupTable16(Real inScal
     const Real step = (inMax - inMin) / kSteps;
     const Real halfStep = step / 2;
     const Real inverse = static_cast<Real>(65536) / (outMax - outMin);
-    const auto stored = [](Real value) { // NaN ends at the lower limit, as std::max and std::min leave it in the reference
-        return static_cast<int16_t>(std::min<Real>(std::max<Real>(value, -32768), 32767));
+    const auto stored = [](Real value) { // NaN, where there is no scale, gives 0
+        return std::isnan(value) ? int16_t{0} : static_cast<int16_t>(std::clamp<Real>(value, -32768, 32767));
     };
     LookupTable16 table;
     for (int i = 0; i < kSteps; ++i) {
@@ -55,11 +56,9 @@ template <typename Real, typename F> LookupTable16 makeLookupTable16(Real inScal
         const Real sample = std::round(value * inverse);
         const Real interpolated = std::round((next * inverse + std::round(value * inverse)) / 2);
         const Real error = interpolated - std::round(middle * inverse);
-        const Real biased = sample - std::round(error / 2);
-        table.entries[static_cast<size_t>(i)] = std::isnan(biased) ? int16_t{-32768} : stored(biased);
+        table.entries[static_cast<size_t>(i)] = stored(sample - std::round(error / 2));
     }
-    const Real last = std::round(f(inMax) * inverse);
-    table.entries[kSteps] = std::isnan(last) ? int16_t{-32768} : stored(last);
+    table.entries[kSteps] = stored(std::round(f(inMax) * inverse));
     return table;
 }
 

@@ -187,12 +187,30 @@ Result<PreparedKernel> prepareRsqrt(const KernelSetup& setup)
     return PreparedKernel{runRsqrt16, params};
 }
 
+struct QuantizedSqrtParams {
+    ScaleAndZero in, out;
+};
+
+/// The quotient is cut off, not rounded. Source: LiteRT kernels/elementwise.cc, SqrtEvalQuantized.
+template <typename T> Status runQuantizedSqrt(const KernelArgs& args)
+{
+    const auto p = args.paramsAs<QuantizedSqrtParams>();
+    LS_CHECK_OK(checkNotNegative<T>(args, p.in.zero));
+    applyUnary<T, T>(args.in(0), args.out(0), [&p](T x) {
+        const float root = std::sqrt(p.in.scale * static_cast<float>(wrappingSub<int32_t>(x, p.in.zero)));
+        const int32_t stored = wrappingAdd(truncateToInt32(root / p.out.scale), p.out.zero);
+        return static_cast<T>(std::clamp<int32_t>(stored, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+    });
+    return {};
+}
+
 Result<PreparedKernel> prepareSqrt(const KernelSetup& setup)
 {
     const DType dtype = setup.in(0).dtype;
     if (dtype != DType::i8 && dtype != DType::i16) return prepareFloat<SqrtOp>(setup);
     if (!bothQuantized(setup)) return needsQuantization();
-    return prepareLookup(setup, [](float x) { return x <= 0 ? 0.0F : std::sqrt(x); });
+    auto params = std::make_shared<const QuantizedSqrtParams>(QuantizedSqrtParams{scaleAndZero(setup.in(0)), scaleAndZero(setup.out(0))});
+    return dtype == DType::i8 ? PreparedKernel{runQuantizedSqrt<int8_t>, params} : PreparedKernel{runQuantizedSqrt<int16_t>, params};
 }
 
 Result<PreparedKernel> prepareExp(const KernelSetup& setup)
