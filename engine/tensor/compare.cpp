@@ -187,7 +187,7 @@ Comparison compareTensors(const Tensor& got, const Tensor& want, const Tolerance
     return result;
 }
 
-std::string indexText(const Shape& shape, int64_t flat)
+std::string elementIndexText(const Shape& shape, int64_t flat)
 {
     std::vector<int64_t> index(static_cast<size_t>(shape.rank()));
     for (int d = shape.rank() - 1; d >= 0; --d) {

@@ -42,6 +42,6 @@ struct Comparison {
 Comparison compareTensors(const Tensor& got, const Tensor& want, const Tolerance& tolerance, bool anyDtype = false);
 
 /// "[1,0]" for flat index `flat` in `shape`; "[]" for a scalar.
-std::string indexText(const Shape& shape, int64_t flat);
+std::string elementIndexText(const Shape& shape, int64_t flat);
 
 } // namespace loopscope

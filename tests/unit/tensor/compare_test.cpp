@@ -50,13 +50,13 @@ TEST(Compare, names_first_and_worst_element)
     const Comparison c = compareTensors(a.view(), b.view(), {});
     EXPECT_FALSE(c.equal);
     EXPECT_EQ(c.beyond, 2);
-    EXPECT_EQ(indexText(a.shape, c.first), "[0,1]");
-    EXPECT_EQ(indexText(a.shape, c.worst), "[1,0]");
+    EXPECT_EQ(elementIndexText(a.shape, c.first), "[0,1]");
+    EXPECT_EQ(elementIndexText(a.shape, c.worst), "[1,0]");
     EXPECT_EQ(c.maxAbs, 2);
     EXPECT_EQ(c.maxRel, 2); // |3 - 1| / |1|
     EXPECT_EQ(c.got, 3);
     EXPECT_EQ(c.want, 1);
-    EXPECT_EQ(indexText(Shape{}, 0), "[]");
+    EXPECT_EQ(elementIndexText(Shape{}, 0), "[]");
 }
 
 TEST(Compare, exact_tells_signed_zeros_apart_and_tolerances_do_not)
