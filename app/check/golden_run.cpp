@@ -61,15 +61,15 @@ std::vector<std::byte> wholeBytes(const Tensor& tensor)
 
 class CaseRunner {
 public:
-    CaseRunner(const GoldenCase& golden, const ModelFile& file) : m_golden(golden), m_file(file), m_session(*file.model, options()) {}
+    CaseRunner(const GoldenCase& golden, const LoadedModel& file) : m_golden(golden), m_file(file), m_session(file.model, options()) {}
 
     std::optional<Stop> run(size_t index)
     {
         const GoldenRun& run = m_golden.runs[index];
         const std::string place = m_golden.runs.size() > 1 ? "run " + std::to_string(index) + ", " : "";
-        Result<RunTarget> target = selectTarget(*m_file.model, run.signature);
+        Result<RunTarget> target = selectTarget(m_file.model, run.signature);
         if (!target.ok()) return failure(run, place, target.error());
-        if (const std::vector<std::string> missing = missingKernels(*m_file.model, target->graph, Profile::reference); !missing.empty())
+        if (const std::vector<std::string> missing = missingKernels(m_file.model, target->graph, Profile::reference); !missing.empty())
             return Stop{Verdict::unsupported, "no kernel for " + join(missing, ", "), {}};
         Result<Interpreter*> entered = m_session.enter(target->graph);
         if (!entered.ok()) return failure(run, place, entered.error());
@@ -170,16 +170,16 @@ private:
             return std::nullopt;
         }
         const int64_t at = std::max<int64_t>(c.worst >= 0 ? c.worst : c.first, 0);
-        WorstElement worst{position, indexText(got.shape, at), elementText(got, at), elementText(want.view(), at), c.got, c.want, got.dtype != DType::string};
+        WorstElement worst{position, elementIndexText(got.shape, at), elementText(got, at), elementText(want.view(), at), c.got, c.want, got.dtype != DType::string};
         std::string message = what + " at " + worst.index + ": got " + worst.got + ", want " + worst.want;
         if (worst.got == worst.want) message += " (differ by " + realText(c.maxAbs, 3) + ")";
         if (c.beyond > 1) message += "; " + std::to_string(c.beyond) + " of " + std::to_string(c.elements) + " differ";
-        if (c.first >= 0 && c.first != at) message += ", first at " + indexText(got.shape, c.first);
+        if (c.first >= 0 && c.first != at) message += ", first at " + elementIndexText(got.shape, c.first);
         return Stop{Verdict::fail, std::move(message), std::move(worst)};
     }
 
     const GoldenCase& m_golden;
-    const ModelFile& m_file;
+    const LoadedModel& m_file;
     ModelSession m_session;
 };
 
@@ -220,7 +220,7 @@ CaseResult runGoldenCase(const GoldenCase& golden)
 {
     if (golden.format != "tflite" && golden.format != "lsir")
         return resultOf(golden, Stop{Verdict::unsupported, "models of format '" + golden.format + "' do not open yet", {}});
-    Result<ModelFile> file = openModel(golden.modelPath);
+    Result<LoadedModel> file = loadModel(golden.modelPath);
     if (!file.ok()) {
         const Error& error = file.error();
         const bool wanted = !golden.runs.empty() && std::all_of(golden.runs.begin(), golden.runs.end(), [](const GoldenRun& r) { return r.mustFail; });

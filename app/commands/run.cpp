@@ -33,8 +33,8 @@ Result<int> runRun(const CommandContext& context)
     LS_TRY(ExecutionOptions options, executionOptions(arguments));
     LS_TRY(const int64_t runs, arguments.integer("runs", 1, 1, 1'000'000'000));
     LS_TRY(const double timeout, arguments.real("timeout", 0));
-    LS_TRY(const ModelFile file, openModel(arguments.positionals[0]));
-    LS_TRY(const RunTarget target, selectTarget(*file.model, arguments.text("signature")));
+    LS_TRY(const LoadedModel file, loadModel(arguments.positionals[0]));
+    LS_TRY(const RunTarget target, selectTarget(file.model, arguments.text("signature")));
     std::vector<std::string> sources = arguments.all("input");
     for (std::string& feed : arguments.all("feed")) sources.push_back(std::move(feed));
     LS_TRY(const BoundInputs inputs, bindInputs(target, sources, options.seed, runs));
@@ -43,9 +43,9 @@ Result<int> runRun(const CommandContext& context)
     const std::string outPath = arguments.text("output");
     LS_CHECK_OK(checkWritable(outPath, arguments.has("force")));
 
-    ModelSession session(*file.model, options);
+    ModelSession session(file.model, options);
     LS_TRY(Interpreter * interpreter, session.enter(target.graph));
-    const std::vector<std::string> warnings = modelWarnings(*file.model);
+    const std::vector<std::string> warnings = modelWarnings(file.model);
     for (const std::string& warning : warnings) console.warning(warning);
 
     FanOut observers;
@@ -89,7 +89,7 @@ Result<int> runRun(const CommandContext& context)
     interpreter->setObserver(nullptr);
     if (!outPath.empty()) LS_CHECK_OK(sink.write(outPath, arguments.text("format"), arguments.has("force")));
     if (console.json()) return 0;
-    if (arguments.has("time")) console.print(times.table(*file.model));
+    if (arguments.has("time")) console.print(times.table(file.model));
     if (!outPath.empty()) console.line(outPath + ": " + std::to_string(sink.count()) + (sink.count() == 1 ? " array" : " arrays"));
     printLoops(console, steps, loops);
     return 0;

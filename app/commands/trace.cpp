@@ -55,8 +55,8 @@ Result<int> runTrace(const CommandContext& context)
     LS_TRY(ExecutionOptions options, executionOptions(arguments));
     LS_TRY(const int64_t runs, arguments.integer("runs", 1, 1, 1'000'000'000));
     LS_TRY(const double timeout, arguments.real("timeout", 0));
-    LS_TRY(const ModelFile file, openModel(arguments.positionals[0]));
-    LS_TRY(const RunTarget target, selectTarget(*file.model, arguments.text("signature")));
+    LS_TRY(const LoadedModel file, loadModel(arguments.positionals[0]));
+    LS_TRY(const RunTarget target, selectTarget(file.model, arguments.text("signature")));
     std::vector<std::string> sources = arguments.all("input");
     for (std::string& feed : arguments.all("feed")) sources.push_back(std::move(feed));
     LS_TRY(const BoundInputs inputs, bindInputs(target, sources, options.seed, runs));
@@ -70,10 +70,10 @@ Result<int> runTrace(const CommandContext& context)
     if (recording.path.empty()) recording.path = std::filesystem::path(file.path).stem().string() + ".lstrace";
     LS_CHECK_OK(checkWritable(recording.path, recording.overwrite));
 
-    ModelSession session(*file.model, options);
+    ModelSession session(file.model, options);
     LS_TRY(Interpreter * interpreter, session.enter(target.graph));
-    for (const std::string& warning : modelWarnings(*file.model)) console.warning(warning);
-    LS_TRY(const std::unique_ptr<TraceRecorder> recorder, TraceRecorder::create(*file.model, std::move(recording)));
+    for (const std::string& warning : modelWarnings(file.model)) console.warning(warning);
+    LS_TRY(const std::unique_ptr<TraceRecorder> recorder, TraceRecorder::create(file.model, std::move(recording)));
     interpreter->setObserver(recorder.get());
 
     Status outcome;

@@ -171,8 +171,10 @@ Result<Arguments> parseArguments(const CommandSpec& command, std::span<const std
     for (std::string_view name : kGlobal) declare(name);
     try {
         app.parse(parsed);
+    } catch (const CLI::ArgumentMismatch& error) {
+        const std::string what = error.what(); // "--rtol: 1 required TEXT missing"
+        return Error(ErrorCode::usage, "option '" + what.substr(0, what.find(':')) + "' needs a value");
     } catch (const CLI::Error& error) {
-        // The only faults left to it: an option without its value, or a flag with one.
         return Error(ErrorCode::usage, error.what()).at("'" + std::string(command.name) + "'");
     }
 
@@ -185,13 +187,20 @@ Result<Arguments> parseArguments(const CommandSpec& command, std::span<const std
             return Error(ErrorCode::usage, "option '--" + std::string(name) + "' is given " + std::to_string(given.size()) + " times, expected once");
         arguments.set(std::string(name), std::move(given));
     }
-    for (const std::string& word : app.remaining()) {
-        if (word.size() > 1 && word[0] == '-') {
-            const std::string name = word.substr(0, word.find('='));
+    const std::vector<std::string> remaining = app.remaining();
+    for (size_t i = 0; i < remaining.size(); ++i) {
+        const std::string& word = remaining[i];
+        if (word.size() <= 1 || word[0] != '-') {
+            arguments.positionals.push_back(word);
+            continue;
+        }
+        const size_t equals = word.find('=');
+        const std::string name = word.substr(0, equals);
+        if (!command.freeOptions || !name.starts_with("--"))
             return Error(ErrorCode::usage, "unknown option '" + name + "' for '" + std::string(command.name) + "'")
                 .nearest(nearestNames(name, namesOf(command)));
-        }
-        arguments.positionals.push_back(word);
+        if (equals == std::string::npos && i + 1 >= remaining.size()) return Error(ErrorCode::usage, "option '" + name + "' needs a value");
+        arguments.free.emplace_back(name.substr(2), equals == std::string::npos ? remaining[++i] : word.substr(equals + 1));
     }
     if (end != words.end()) arguments.positionals.insert(arguments.positionals.end(), end + 1, words.end());
     if (arguments.has("help")) return arguments;

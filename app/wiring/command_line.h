@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace loopscope::app {
@@ -28,6 +29,7 @@ struct OptionSpec {
 class Arguments {
 public:
     std::vector<std::string> positionals;
+    std::vector<std::pair<std::string, std::string>> free; ///< --NAME VALUE of a command with free options, in order
 
     bool has(std::string_view option) const { return m_values.contains(option); }
     /// The last value given, or `otherwise`.
@@ -56,6 +58,7 @@ struct CommandSpec {
     std::vector<std::string_view> options; ///< names from the table, beside those every command has
     int minPositionals = 0, maxPositionals = 0; ///< −1: any number
     Result<int> (*run)(const CommandContext&) = nullptr;
+    bool freeOptions = false;     ///< any further `--NAME VALUE` is taken: parameters of queries
 };
 
 std::span<const OptionSpec> allOptions();

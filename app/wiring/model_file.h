@@ -1,29 +1,22 @@
-// Opening a model for a command: what kind of file it is, and the errors of docs/commands.md when it is none.
+// Opening a model for a command, and finding a graph in it by name or address.
 #pragma once
 
+#include "converters/formats.h"
 #include "engine/base/result.h"
 #include "engine/ir/model.h"
 
-#include <cstdint>
-#include <memory>
 #include <string>
 
 namespace loopscope::app {
 
-struct ModelFile {
-    std::string path;
-    std::string format; ///< "tflite", "circle", "lsir"
-    uint64_t bytes = 0;
-    std::unique_ptr<Model> model;
+/// File name without folders.
+std::string fileNameOf(const std::string& path);
 
-    /// File name without folders.
-    std::string fileName() const;
-};
+/// The graph that `text` means: a graph's id, or an address, whose innermost call's graph it is. Errors: usage with near names, as
+/// addresses fail: "main/while#1@3:body/ad#2: no operator 'ad#2' in while_body; operator 2 is fully_connected#2".
+Result<GraphId> findGraph(const Model& model, const std::string& text);
 
-/// Errors: badFile ("no such file", "not a model: …"), as the importer's.
-Result<ModelFile> openModel(const std::string& path);
-
-/// What a file is by its content, for messages: "a zip archive", "a SQLite database", "text", …
-std::string describeContent(const std::string& path);
+/// Writes the model to memory in its own format (TFLite where it came from there) and reads it back. Errors: what differs.
+Status comesBackIdentical(const LoadedModel& file);
 
 } // namespace loopscope::app

@@ -1,7 +1,7 @@
 #include "app/wiring/recording.h"
 
+#include "app/wiring/listing.h"
 #include "app/wiring/signals.h"
-#include "engine/base/bytes.h"
 #include "engine/base/hash.h"
 
 #include <array>
@@ -30,7 +30,7 @@ Result<uint64_t> parseSize(const std::string& text)
     return static_cast<uint64_t>(number * factor);
 }
 
-Result<RecorderOptions> recorderOptions(const Arguments& arguments, const ModelFile& file, const BoundInputs& inputs)
+Result<RecorderOptions> recorderOptions(const Arguments& arguments, const LoadedModel& file, const BoundInputs& inputs)
 {
     RecorderOptions options;
     options.path = arguments.text("output");
@@ -63,9 +63,9 @@ Result<RecorderOptions> recorderOptions(const Arguments& arguments, const ModelF
     options.noIndex = arguments.has("no-index");
     options.allConstants = arguments.has("constants");
     options.model.path = file.path;
-    options.model.format = file.format;
-    options.model.bytes = file.bytes;
-    if (const Result<Bytes> content = mapFile(file.path); content.ok()) options.model.hash = toHex(hashBytes(content->view()));
+    options.model.format = file.formatName == "TFLite" ? "tflite" : std::string(file.formatName);
+    options.model.bytes = file.fileBytes();
+    options.model.hash = toHex(hashBytes(file.content.view()));
     for (size_t i = 0; i < inputs.inputs.size(); ++i) options.feeds.push_back({static_cast<int32_t>(i), inputs.inputs[i].source});
     options.listing = graphListing;
     options.cancel = &interruptFlag();

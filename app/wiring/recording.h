@@ -14,13 +14,11 @@ namespace loopscope::app {
 
 /// Reads --output, --force, --level, --keep, --only, --except, --iterations, --sparse, --on-alert, --quota, --durable, --no-index and
 /// --constants; hashes the model's file. Errors: usage.
-Result<RecorderOptions> recorderOptions(const Arguments& arguments, const ModelFile& file, const BoundInputs& inputs);
+Result<RecorderOptions> recorderOptions(const Arguments& arguments, const LoadedModel& file, const BoundInputs& inputs);
 
 Result<TraceLevel> parseLevel(const std::string& text);
 /// "500MiB", "2GiB", "1000000". Errors: usage.
 Result<uint64_t> parseSize(const std::string& text);
 
-/// The listing of a graph that a trace carries.
-TraceListing graphListing(const Model& model, GraphId graph);
 
 } // namespace loopscope::app

@@ -1,6 +1,7 @@
 #include "app/wiring/run_observers.h"
 
 #include "app/wiring/table.h"
+#include "engine/ops/control_flow.h"
 
 #include <algorithm>
 #include <array>
@@ -99,7 +100,12 @@ std::string OperatorTimes::table(const Model& model) const
     return table.text();
 }
 
-std::vector<std::string> modelWarnings(const Model&) { return {}; }
+std::vector<std::string> modelWarnings(const Model& model)
+{
+    std::vector<std::string> warnings;
+    for (const ModelWarning& warning : loopWarnings(model)) warnings.push_back(warning.address + ": " + warning.text);
+    return warnings;
+}
 
 std::string durationText(int64_t ns)
 {

@@ -157,7 +157,7 @@ std::string statisticsText(const Tensor& tensor)
     }
     if (s.firstAbnormal >= 0)
         out += "  nan " + std::to_string(s.nan) + " inf " + std::to_string(s.positiveInf + s.negativeInf) + ", first " +
-               indexText(tensor.shape, s.firstAbnormal);
+               elementIndexText(tensor.shape, s.firstAbnormal);
     return out;
 }
 
@@ -181,7 +181,7 @@ std::string valueText(const Tensor& tensor, int indent)
         const TensorStatistics s = computeStatistics(tensor);
         if (s.firstAbnormal >= 0)
             out += "  nan " + std::to_string(s.nan) + " inf " + std::to_string(s.positiveInf + s.negativeInf) + ", first " +
-                   indexText(tensor.shape, s.firstAbnormal);
+                   elementIndexText(tensor.shape, s.firstAbnormal);
     }
     return out;
 }

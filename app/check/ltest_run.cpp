@@ -1,0 +1,462 @@
+#include "app/check/ltest_run.h"
+
+#include "app/check/golden_run.h"
+#include "app/check/ltest_values.h"
+#include "app/wiring/listing.h"
+#include "app/wiring/run_target.h"
+#include "app/wiring/session.h"
+#include "app/wiring/value_text.h"
+#include "converters/formats.h"
+#include "converters/lsir/lsir.h"
+#include "engine/base/bytes.h"
+#include "engine/base/text.h"
+#include "engine/ir/text/printer.h"
+#include "engine/kernels/registry.h"
+#include "engine/ops/catalog.h"
+#include "tracer/api/trace_reader.h"
+#include "tracer/record/recorder.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <unistd.h>
+
+namespace loopscope::app {
+
+namespace {
+
+/// Steps after which a run of a text test counts as endless, unless it says max_steps.
+constexpr int64_t kMaxSteps = 100'000'000;
+
+/// A file that is removed with the object.
+struct TemporaryFile {
+    std::string path;
+    explicit TemporaryFile(const std::string& suffix)
+    {
+        static int counter = 0;
+        path = (std::filesystem::temp_directory_path() / ("loopscope." + std::to_string(getpid()) + "." + std::to_string(counter++) + suffix)).string();
+    }
+    ~TemporaryFile()
+    {
+        std::error_code error;
+        std::filesystem::remove(path, error);
+    }
+    TemporaryFile(const TemporaryFile&) = delete;
+    TemporaryFile& operator=(const TemporaryFile&) = delete;
+};
+
+struct Stop {
+    Verdict verdict;
+    std::string message;
+    std::optional<WorstElement> worst;
+};
+using Outcome = std::optional<Stop>; ///< none: goes on
+
+Stop fail(const LtestSection& section, std::string message) { return {Verdict::fail, "line " + std::to_string(section.line) + ": " + std::move(message), {}}; }
+Stop broken(const LtestSection& section, std::string message) { return {Verdict::error, "line " + std::to_string(section.line) + ": " + std::move(message), {}}; }
+
+/// One pass over the sections of a case, under one profile.
+class CaseRunner {
+public:
+    CaseRunner(const LtestFile& file, const LtestCase& test, Profile profile, LtestReplies* replies)
+        : m_file(file), m_test(test), m_profile(profile), m_replies(replies)
+    {
+    }
+
+    Outcome run()
+    {
+        for (m_at = 0; m_at < m_test.sections.size(); ++m_at) {
+            const LtestSection& section = m_test.sections[m_at];
+            Outcome outcome;
+            if (section.name == "model") outcome = openModel(section);
+            else if (section.name == "run") outcome = execute(section);
+            else if (section.name == "expect") outcome = expect(section);
+            else if (section.name == "infer") outcome = infer(section);
+            else if (section.name == "error") outcome = expectError(section);
+            else if (section.name == "print") outcome = print(section);
+            else if (section.name == "trace") outcome = m_trace ? Outcome() : Outcome(broken(section, "'== trace' must follow '== run'"));
+            else if (section.name == "sql") outcome = query(section);
+            else outcome = Stop{Verdict::unsupported, "'== " + section.name + "' is not built yet", {}};
+            if (outcome) return outcome;
+        }
+        if (m_error) return fail(m_test.sections[m_errorAt], m_error->message());
+        return std::nullopt;
+    }
+
+    /// True if a section asks for every profile; known after the model was opened.
+    const Model* model() const { return m_model ? &*m_model : nullptr; }
+
+private:
+    /// An error stays pending until the section `== error` that expects it; anything else makes the case fail.
+    Outcome pend(Error error)
+    {
+        m_errorAt = m_at;
+        const bool expected = m_at + 1 < m_test.sections.size() && m_test.sections[m_at + 1].name == "error";
+        // Tracing sections may stand between a run and its error.
+        if (!expected && !(m_at + 2 < m_test.sections.size() && m_test.sections[m_at + 1].name == "trace")) {
+            if (error.code() == ErrorCode::unsupported) return Stop{Verdict::unsupported, error.message(), {}};
+            return fail(m_test.sections[m_at], error.message());
+        }
+        m_error = std::move(error);
+        return std::nullopt;
+    }
+
+    Outcome openModel(const LtestSection& section)
+    {
+        m_model.reset();
+        m_session.reset();
+        m_error.reset();
+        Result<Model> model = section.words.empty() ? modelFromText(section.text(), m_file.path) : fromFile(section.words.front());
+        if (!model.ok()) {
+            m_phase = "load";
+            Error error = std::move(model).takeError();
+            return pend(std::move(error));
+        }
+        m_model.emplace(std::move(model).value());
+        return std::nullopt;
+    }
+
+    static Result<Model> fromFile(const std::string& path)
+    {
+        LS_TRY(LoadedModel loaded, loadModel(path));
+        return std::move(loaded.model);
+    }
+
+    Outcome execute(const LtestSection& section)
+    {
+        if (!m_model) return broken(section, "'== run' without a model");
+        m_error.reset();
+        m_outputs.clear();
+        Result<RunTarget> target = selectTarget(*m_model, section.value("signature"));
+        if (!target.ok()) return pend(std::move(target).takeError());
+        m_target = std::move(target).value();
+        if (const std::vector<std::string> missing = missingKernels(*m_model, m_target.graph, Profile::reference); !missing.empty())
+            return Stop{Verdict::unsupported, "no kernel for " + join(missing, ", "), {}};
+
+        ExecutionOptions options;
+        options.profile = m_profile;
+        options.maxSteps = kMaxSteps;
+        if (const Outcome wrong = readOptions(section, options)) return wrong;
+        Result<BoundInputs> inputs = readInputs(section, m_target, options.seed);
+        if (!inputs.ok()) return broken(section, inputs.error().message());
+        if (!m_session) m_session.emplace(*m_model, options);
+
+        Result<Interpreter*> interpreter = m_session->enter(m_target.graph);
+        m_phase = "prepare";
+        if (!interpreter.ok()) return pend(std::move(interpreter).takeError());
+        std::unique_ptr<TraceRecorder> recorder;
+        if (const Outcome wrong = startTrace(recorder)) return wrong;
+        (*interpreter)->setObserver(recorder.get());
+        m_phase = "run";
+        Status status = m_session->run(**interpreter, *inputs, 0, nullptr, 0);
+        if (!(*interpreter)->position().started) m_phase = "prepare";
+        (*interpreter)->setObserver(nullptr);
+        if (recorder) {
+            if (Status closed = recorder->finish(); !closed.ok()) return broken(section, std::move(closed).takeError().message());
+        }
+        if (!status.ok()) return pend(std::move(status).takeError());
+        for (const Port& port : m_target.outputs) m_outputs.push_back((*interpreter)->output(port.index));
+        return std::nullopt;
+    }
+
+    static Outcome readOptions(const LtestSection& section, ExecutionOptions& options)
+    {
+        for (const std::string& word : section.words) {
+            const size_t equals = word.find('=');
+            const std::string key = word.substr(0, equals);
+            if (key == "profile" || key == "signature") continue;
+            int64_t number = 0;
+            const char* begin = equals == std::string::npos ? word.data() + word.size() : word.data() + equals + 1;
+            const char* end = word.data() + word.size();
+            const auto [at, error] = std::from_chars(begin, end, number);
+            if (error != std::errc() || at != end) return broken(section, "option '" + word + "': expected KEY=NUMBER");
+            if (key == "seed") options.seed = static_cast<uint64_t>(number);
+            else if (key == "max_steps") options.maxSteps = number;
+            else if (key == "max_depth") options.maxDepth = static_cast<int32_t>(number);
+            else if (key == "threads") options.threads = static_cast<int32_t>(number);
+            else return broken(section, "unknown option '" + key + "' of '== run'");
+        }
+        return std::nullopt;
+    }
+
+    /// If a `== trace` belongs to the run at m_at, makes its recorder.
+    Outcome startTrace(std::unique_ptr<TraceRecorder>& recorder)
+    {
+        m_trace.reset();
+        const LtestSection* wanted = nullptr;
+        for (size_t i = m_at + 1; i < m_test.sections.size() && m_test.sections[i].name != "run" && m_test.sections[i].name != "model"; ++i)
+            if (m_test.sections[i].name == "trace") wanted = &m_test.sections[i];
+        if (wanted == nullptr) return std::nullopt;
+        RecorderOptions options;
+        m_trace = std::make_unique<TemporaryFile>(".lstrace");
+        options.path = m_trace->path;
+        constexpr std::array levels = {"control", "statistics", "hashes", "values", "all"};
+        const std::string level = wanted->value("level", "statistics");
+        const auto* found = std::find(levels.begin(), levels.end(), level);
+        if (found == levels.end()) return broken(*wanted, "unknown level '" + level + "'");
+        options.level = static_cast<TraceLevel>(found - levels.begin());
+        options.listing = graphListing;
+        Result<std::unique_ptr<TraceRecorder>> created = TraceRecorder::create(*m_model, std::move(options));
+        if (!created.ok()) return broken(*wanted, created.error().message());
+        recorder = std::move(created).value();
+        return std::nullopt;
+    }
+
+    Outcome expect(const LtestSection& section)
+    {
+        if (m_error) return fail(m_test.sections[m_errorAt], m_error->message());
+        if (m_outputs.empty() && !m_target.outputs.empty()) return broken(section, "'== expect' without a run");
+        Result<std::vector<Expectation>> expectations = readExpectations(section, m_target, m_outputs);
+        if (!expectations.ok()) return broken(section, expectations.error().message());
+        for (const Expectation& e : *expectations) {
+            Tensor got = m_outputs[e.output];
+            got.quantization = nullptr; // literals are stored integers
+            const Comparison c = compareTensors(got, e.value.view(), m_profile == Profile::reference ? e.tolerance : widened(e.tolerance));
+            if (c.equal) continue;
+            const std::string name = m_target.outputs[e.output].name;
+            if (!c.mismatch.empty()) return fail(section, name + ": " + c.mismatch);
+            const int64_t at = std::max<int64_t>(c.worst, 0);
+            WorstElement worst{static_cast<int64_t>(e.output), elementIndexText(got.shape, at), elementText(got, at), elementText(e.value.view(), at), c.got, c.want,
+                               got.dtype != DType::string};
+            std::string message = name + " at " + worst.index + ": got " + worst.got + ", want " + worst.want;
+            if (c.maxUlp) message += " (" + std::to_string(*c.maxUlp) + " ulp)";
+            if (c.beyond > 1) message += "; " + std::to_string(c.beyond) + " of " + std::to_string(c.elements) + " differ";
+            if (got.elementCount() > 1 && got.elementCount() <= 16) message += "; got " + elementsText(got);
+            Stop stop = fail(section, message);
+            stop.worst = std::move(worst);
+            return stop;
+        }
+        return std::nullopt;
+    }
+
+    /// The stated float bound of the operators in the model, for profiles other than reference.
+    Tolerance widened(Tolerance tolerance) const
+    {
+        if (!tolerance.isExact()) return tolerance;
+        for (const Graph& graph : m_model->graphs)
+            for (const Operator& op : graph.operators)
+                if (const OpDef* def = findOp(op.kind); def != nullptr && def->floatBound != "exact" && !def->floatBound.empty()) {
+                    double number = 0;
+                    std::from_chars(def->floatBound.data(), def->floatBound.data() + def->floatBound.size(), number);
+                    if (def->floatBound.find("ulp") != std::string_view::npos) tolerance.ulp = std::max(tolerance.ulp.value_or(0), static_cast<int64_t>(number));
+                    else tolerance.close = Tolerance::Close{number, number};
+                }
+        return tolerance;
+    }
+
+    Outcome infer(const LtestSection& section)
+    {
+        if (!m_model) return broken(section, "'== infer' without a model");
+        Model bare = *m_model;
+        for (Graph& graph : bare.graphs)
+            for (Value& value : graph.values)
+                if (value.role == ValueRole::result) {
+                    value.type.dtype = DType::unknown;
+                    value.type.shape = Shape::unknownRank();
+                    value.type.signature.reset();
+                }
+        if (Status status = inferModel(bare); !status.ok()) return fail(section, std::move(status).takeError().message());
+        for (const std::string& line : section.lines) {
+            const size_t colon = line.find(" :");
+            if (line.find_first_not_of(" \t") == std::string::npos) continue;
+            if (colon == std::string::npos) return broken(section, "'" + line + "': expected VALUE : TYPE");
+            const std::string id = trimText(line.substr(0, colon)), want = trimText(line.substr(colon + 2));
+            const Graph* graph = nullptr;
+            ValueId value;
+            for (const Graph& g : bare.graphs)
+                if (!value.valid()) {
+                    value = g.findValue(id);
+                    graph = &g;
+                }
+            if (!value.valid()) return broken(section, "no value '" + id + "'");
+            TensorType type = graph->value(value).type;
+            // Quantization is the file's, not inference's: it is compared only where the test writes it.
+            if (want.find(" q(") == std::string::npos) type.quantization = nullptr;
+            if (const std::string got = typeText(type, graph); got != want) return fail(section, id + ": got " + got + ", want " + want);
+        }
+        return std::nullopt;
+    }
+
+    Outcome expectError(const LtestSection& section)
+    {
+        const std::string phase = section.words.empty() ? "" : section.words.front();
+        const std::string constraint = section.words.size() > 1 ? section.words[1] : "";
+        constexpr std::array phases = {"", "parse", "verify", "infer", "prepare", "run"};
+        if (std::find(phases.begin(), phases.end(), phase) == phases.end()) return broken(section, "unknown phase '" + phase + "'");
+        if (!m_error && m_model && (phase == "verify" || phase == "infer")) {
+            // A text whose types are written loads without inference; these phases ask for it.
+            Model copy = *m_model;
+            if (Status status = inferModel(copy); !status.ok()) m_error = std::move(status).takeError();
+        }
+        if (!m_error && m_model && phase == "prepare" && m_outputs.empty()) {
+            if (const Outcome stop = prepareOnly(section)) return stop;
+        }
+        if (!m_error) return fail(section, "no error, want one" + (phase.empty() ? "" : " in " + phase));
+        std::string message = m_error->message();
+        for (const std::string& note : m_error->detail().notes) message += "\n" + note;
+        const bool early = m_phase == "load" || m_phase == "prepare";
+        if ((phase == "prepare" && m_phase == "run") || (phase == "run" && early)) return fail(section, "failed in " + m_phase + ", want " + phase + ": " + message);
+        if (!constraint.empty() && message.find(constraint + ":") == std::string::npos) return fail(section, "got '" + message + "', want constraint " + constraint);
+        for (const std::string& line : section.lines)
+            if (line.find_first_not_of(" \t") != std::string::npos && !occursIn(trimText(line), message)) return fail(section, "got '" + message + "', want '" + trimText(line) + "' in it");
+        m_error.reset();
+        return std::nullopt;
+    }
+
+    /// Prepares the model without inputs of its own, for `== error prepare` without `== run`.
+    Outcome prepareOnly(const LtestSection& section)
+    {
+        LtestSection run;
+        run.name = "run";
+        run.line = section.line;
+        Result<RunTarget> target = selectTarget(*m_model, "");
+        if (!target.ok()) return broken(section, target.error().message());
+        BoundInputs inputs;
+        for (const Port& port : target->inputs) {
+            Result<Array> array = randomArray(port.type.dtype, concreteShape(port.type), 1, {});
+            if (!array.ok()) return broken(section, array.error().message());
+            inputs.inputs.push_back({{std::move(array).value()}, "@1"});
+        }
+        ModelSession session(*m_model, {});
+        Result<Interpreter*> interpreter = session.enter(target->graph);
+        if (!interpreter.ok()) {
+            m_phase = "prepare";
+            m_error = std::move(interpreter).takeError();
+            return std::nullopt;
+        }
+        Status status = session.run(**interpreter, inputs, 0, nullptr, 0);
+        m_phase = (*interpreter)->position().started ? "run" : "prepare";
+        if (!status.ok()) m_error = std::move(status).takeError();
+        return std::nullopt;
+    }
+
+    Outcome print(const LtestSection& section)
+    {
+        if (!m_model) return broken(section, "'== print' without a model");
+        std::vector<std::string> actual;
+        if (section.hasWord("structured")) {
+            actual = structuredLines(*m_model);
+        } else {
+            for (const ListingLine& line : listModel(*m_model, std::nullopt)) actual.push_back(line.text);
+        }
+        return reply(section, section.lines, actual);
+    }
+
+    Outcome query(const LtestSection& section)
+    {
+        if (!m_trace) return broken(section, "'== sql' without a trace");
+        const auto separator = std::find(section.lines.begin(), section.lines.end(), "--");
+        if (separator == section.lines.end()) return broken(section, "expected a line '--' between query and rows");
+        std::string sql;
+        for (auto line = section.lines.begin(); line != separator; ++line) sql += *line + "\n";
+        Result<std::unique_ptr<TraceReader>> reader = TraceReader::open(m_trace->path);
+        if (!reader.ok()) return broken(section, reader.error().message());
+        Result<QueryResult> rows = (*reader)->query(sql, {}, {});
+        if (!rows.ok()) return fail(section, rows.error().message());
+        std::vector<std::string> actual;
+        for (const auto& row : rows->rows) {
+            std::string line;
+            for (size_t c = 0; c < row.size(); ++c) line += (c > 0 ? "|" : "") + sqlText(row[c]);
+            actual.push_back(std::move(line));
+        }
+        const std::vector<std::string> expected(separator + 1, section.lines.end());
+        return reply(section, expected, actual, static_cast<size_t>(separator - section.lines.begin()) + 1);
+    }
+
+    /// `keep`: lines of the section that stay in front of the reply.
+    Outcome reply(const LtestSection& section, const std::vector<std::string>& expected, const std::vector<std::string>& actual, size_t keep = 0)
+    {
+        const std::string difference = matchReply(expected, actual);
+        if (difference.empty()) return std::nullopt;
+        if (m_replies == nullptr) return fail(section, difference);
+        std::vector<std::string> lines(section.lines.begin(), section.lines.begin() + static_cast<ptrdiff_t>(keep));
+        lines.insert(lines.end(), actual.begin(), actual.end());
+        (*m_replies)[section.line] = std::move(lines);
+        return std::nullopt;
+    }
+
+    const LtestFile& m_file;
+    const LtestCase& m_test;
+    Profile m_profile;
+    LtestReplies* m_replies;
+    size_t m_at = 0, m_errorAt = 0;
+    std::optional<Model> m_model;
+    std::optional<ModelSession> m_session;
+    RunTarget m_target;
+    std::vector<Tensor> m_outputs;
+    std::optional<Error> m_error;
+    std::string m_phase;
+    std::unique_ptr<TemporaryFile> m_trace;
+};
+
+/// Profiles beside `reference` that have a kernel for an operator of the model.
+std::vector<Profile> furtherProfiles(const Model& model)
+{
+    std::vector<Profile> profiles;
+    for (const KernelEntry& entry : KernelRegistry::builtin().entries()) {
+        if (entry.profile == Profile::reference || entry.profile == Profile::vulkan) continue;
+        for (const Graph& graph : model.graphs)
+            for (const Operator& op : graph.operators)
+                if (op.kind.name == entry.name && op.kind.dialect == entry.dialect && std::find(profiles.begin(), profiles.end(), entry.profile) == profiles.end())
+                    profiles.push_back(entry.profile);
+    }
+    return profiles;
+}
+
+} // namespace
+
+CaseResult runLtestCase(const LtestFile& file, const LtestCase& test, LtestReplies* replies)
+{
+    CaseResult result;
+    result.id = file.path + ":" + test.name;
+    result.verdict = Verdict::pass;
+    const auto take = [&](Outcome stop, const std::string& prefix) {
+        if (!stop) return true;
+        result.verdict = stop->verdict;
+        result.message = prefix + stop->message;
+        result.worst = std::move(stop->worst);
+        return false;
+    };
+    if (!test.requirement.empty()) {
+        take(Stop{Verdict::unsupported, "requires " + test.requirement, {}}, "");
+        return result;
+    }
+    if (test.sections.empty()) {
+        take(Stop{Verdict::error, "line " + std::to_string(test.line) + ": the case has no sections", {}}, "");
+        return result;
+    }
+    CaseRunner reference(file, test, Profile::reference, replies);
+    if (!take(reference.run(), "")) return result;
+    const bool everyProfile =
+        std::any_of(test.sections.begin(), test.sections.end(), [](const LtestSection& s) { return s.name == "run" && s.value("profile") == "all"; });
+    if (!everyProfile || reference.model() == nullptr) return result;
+    for (Profile profile : furtherProfiles(*reference.model())) {
+        CaseRunner runner(file, test, profile, replies);
+        if (!take(runner.run(), "profile " + std::string(profileName(profile)) + ": ")) break;
+    }
+    return result;
+}
+
+Result<int64_t> updateLtest(const std::string& path)
+{
+    LS_TRY(const LtestFile file, readLtest(path));
+    LtestReplies replies;
+    for (const LtestCase& test : file.cases) runLtestCase(file, test, &replies);
+    if (replies.empty()) return int64_t{0};
+    std::string out;
+    std::map<size_t, const LtestSection*> bySection;
+    for (const LtestCase& test : file.cases)
+        for (const LtestSection& section : test.sections) bySection[section.line] = &section;
+    for (size_t number = 1; number <= file.lines.size(); ++number) {
+        out += file.lines[number - 1] + "\n";
+        const auto reply = replies.find(number);
+        if (reply == replies.end()) continue;
+        for (const std::string& line : reply->second) out += line + "\n";
+        number = std::max(number, bySection[number]->lastBody);
+    }
+    LS_CHECK_OK(writeFile(path, out, true));
+    return static_cast<int64_t>(replies.size());
+}
+
+} // namespace loopscope::app

@@ -1,0 +1,156 @@
+// `loopscope check`: golden cases, text tests, and the rules of a trace.
+#include "app/check/golden_case.h"
+#include "app/check/golden_run.h"
+#include "app/check/ltest_run.h"
+#include "app/check/verdict.h"
+#include "app/commands/commands.h"
+#include "app/wiring/console.h"
+#include "app/wiring/progress.h"
+#include "app/wiring/signals.h"
+#include "engine/base/clock.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <thread>
+
+namespace loopscope::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What the command line asked for: cases to run, and where their answers may be rewritten.
+struct Work {
+    std::vector<CaseJob> jobs;
+    std::vector<std::string> textTests; ///< paths of .ltest files
+};
+
+Status addGolden(const std::string& folder, Work& work)
+{
+    LS_TRY(std::vector<GoldenCase> cases, readGoldenCases(folder));
+    for (GoldenCase& golden : cases) {
+        std::string id = golden.id;
+        work.jobs.push_back({std::move(id), [golden = std::move(golden)] { return runGoldenCase(golden); }});
+    }
+    return {};
+}
+
+Status addTextTests(const std::string& path, Work& work)
+{
+    LS_TRY(LtestFile file, readLtest(path));
+    const auto shared = std::make_shared<const LtestFile>(std::move(file));
+    for (size_t i = 0; i < shared->cases.size(); ++i)
+        work.jobs.push_back({path + ":" + shared->cases[i].name, [shared, i] { return runLtestCase(*shared, shared->cases[i], nullptr); }});
+    work.textTests.push_back(path);
+    return {};
+}
+
+Status addPath(const std::string& path, Work& work)
+{
+    std::error_code error;
+    if (!fs::exists(path, error)) return Error(ErrorCode::badFile, "no such file").at(path);
+    if (!fs::is_directory(path, error)) return addTextTests(path, work);
+    const std::string folder = path.size() > 1 && path.ends_with("/") ? path.substr(0, path.size() - 1) : path;
+    if (fs::exists(folder + "/cases.jsonl", error)) return addGolden(folder, work);
+    // A folder of suites, or of text tests at any depth.
+    std::vector<std::string> suites, tests;
+    for (fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error), end; it != end; it.increment(error)) {
+        if (error) break;
+        if (it->path().filename() == "cases.jsonl") suites.push_back(it->path().parent_path().string());
+        if (it->path().extension() == ".ltest") tests.push_back(it->path().string());
+    }
+    std::sort(suites.begin(), suites.end());
+    std::sort(tests.begin(), tests.end());
+    if (suites.empty() && tests.empty())
+        return Error(ErrorCode::badFile, "nothing to check: neither cases.jsonl nor .ltest files").at(path);
+    for (const std::string& suite : suites) LS_CHECK_OK(addGolden(suite, work));
+    for (const std::string& test : tests) LS_CHECK_OK(addTextTests(test, work));
+    return {};
+}
+
+/// The end of a sweep: counts, then what did not pass, aligned.
+void summarize(Console& console, const std::vector<CaseResult>& results, size_t total, double seconds)
+{
+    std::array<int64_t, 4> counts = {};
+    for (const CaseResult& r : results) ++counts[static_cast<size_t>(r.verdict)];
+    std::array<char, 32> time = {};
+    std::snprintf(time.data(), time.size(), "%.1f s", seconds);
+    std::string line = std::to_string(total) + (total == 1 ? " case: " : " cases: ") + std::to_string(counts[0]) + " passed, " + std::to_string(counts[1]) + " failed, " +
+                       std::to_string(counts[2]) + " unsupported";
+    if (counts[3] > 0) line += ", " + std::to_string(counts[3]) + " could not be run";
+    if (results.size() < total) line += ", " + std::to_string(total - results.size()) + " left out (cancelled)";
+    console.line(line + "   " + time.data());
+
+    size_t width = 0;
+    for (const CaseResult& r : results)
+        if (r.verdict == Verdict::fail || r.verdict == Verdict::error) width = std::max(width, r.id.size());
+    width = std::min<size_t>(width, 60);
+    std::map<std::string, int64_t> unsupported;
+    for (const CaseResult& r : results) {
+        if (r.verdict == Verdict::unsupported) ++unsupported[r.message];
+        if (r.verdict != Verdict::fail && r.verdict != Verdict::error) continue;
+        std::string id = r.id;
+        if (id.size() < width) id.resize(width, ' ');
+        console.line(console.paint(Style::bad, r.verdict == Verdict::fail ? "FAIL " : "ERROR") + " " + id + "  " + r.message);
+    }
+    if (console.verbose()) {
+        for (const CaseResult& r : results)
+            if (r.verdict == Verdict::unsupported) console.line("unsupported  " + r.id + "  " + r.message);
+    } else if (!unsupported.empty()) {
+        std::vector<std::pair<int64_t, std::string>> sorted;
+        for (const auto& [message, count] : unsupported) sorted.emplace_back(-count, message);
+        std::sort(sorted.begin(), sorted.end());
+        constexpr size_t kShown = 12;
+        for (size_t i = 0; i < sorted.size() && i < kShown; ++i) console.line("unsupported  " + std::to_string(-sorted[i].first) + " x  " + sorted[i].second);
+        if (sorted.size() > kShown) console.line("unsupported  and " + std::to_string(sorted.size() - kShown) + " more reasons (-v lists the cases)");
+    }
+}
+
+} // namespace
+
+Result<int> runCheck(const CommandContext& context)
+{
+    Console& console = context.console;
+    const Arguments& arguments = context.arguments;
+    Work work;
+    for (const std::string& path : arguments.positionals) LS_CHECK_OK(addPath(path, work));
+    if (arguments.has("filter")) {
+        const std::string text = arguments.text("filter");
+        try {
+            const std::regex filter(text);
+            std::erase_if(work.jobs, [&](const CaseJob& job) { return !std::regex_search(job.id, filter); });
+        } catch (const std::regex_error& error) {
+            return Error(ErrorCode::usage, "option '--filter'").found("'" + text + "'").expected("a regular expression (" + std::string(error.what()) + ")");
+        }
+        if (work.jobs.empty()) return Error(ErrorCode::usage, "no case matches --filter '" + text + "'");
+    }
+    if (arguments.has("update"))
+        for (const std::string& path : work.textTests) {
+            LS_TRY(const int64_t changed, updateLtest(path));
+            if (changed > 0) console.line(path + ": " + std::to_string(changed) + (changed == 1 ? " reply" : " replies") + " rewritten");
+        }
+
+    PoolOptions options;
+    LS_TRY(const int64_t jobs, arguments.integer("jobs", std::max(1U, std::thread::hardware_concurrency()), 1, 4096));
+    LS_TRY(options.caseTimeout, arguments.real("case-timeout", 60));
+    options.jobs = static_cast<int>(jobs);
+    options.cancel = &interruptFlag();
+    const int64_t started = nowNs();
+    ProgressMeter meter(console, "checking", static_cast<int64_t>(work.jobs.size()), "cases/s");
+    options.tick = [&](int64_t done) {
+        if (meter.due()) meter.show(done, std::to_string(done) + " of " + std::to_string(work.jobs.size()), "");
+    };
+    if (console.json()) options.finished = [&](const CaseResult& result) { console.line(caseJson(result)); };
+    const std::vector<CaseResult> results = runJobs(work.jobs, options);
+    console.endProgress();
+    if (!console.json()) summarize(console, results, work.jobs.size(), static_cast<double>(nowNs() - started) / 1e9);
+    if (interruptFlag().requested()) return static_cast<int>(ErrorCode::cancelled);
+    const auto any = [&](Verdict v) { return std::any_of(results.begin(), results.end(), [&](const CaseResult& r) { return r.verdict == v; }); };
+    if (any(Verdict::fail) || any(Verdict::error)) return 1;
+    return any(Verdict::unsupported) ? static_cast<int>(ErrorCode::unsupported) : 0;
+}
+
+} // namespace loopscope::app

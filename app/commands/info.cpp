@@ -1,0 +1,189 @@
+// `loopscope info`: the first look at a model or a trace.
+#include "app/commands/commands.h"
+#include "app/wiring/console.h"
+#include "app/wiring/json_writer.h"
+#include "app/wiring/model_file.h"
+#include "app/wiring/model_summary.h"
+#include "app/wiring/run_observers.h"
+#include "app/wiring/table.h"
+#include "app/wiring/value_text.h"
+#include "converters/formats.h"
+#include "engine/base/text.h"
+#include "tracer/api/trace_reader.h"
+
+#include <algorithm>
+
+namespace loopscope::app {
+
+namespace {
+
+std::string infoJson(const LoadedModel& file, const ModelSummary& summary)
+{
+    const Model& model = file.model;
+    JsonWriter json;
+    json.beginObject().key("schema").value(1).key("file").value(file.path).key("format").value(file.formatName).key("bytes").value(file.fileBytes());
+    json.key("graphs").beginArray();
+    for (const Graph& graph : model.graphs) {
+        const auto ports = [&](const char* key, auto&& ids) {
+            json.key(key).beginArray();
+            for (const ValueId id : ids) {
+                const Value& value = graph.value(id);
+                json.beginObject().key("name").value(value.id).key("full_name").value(value.displayName()).key("type").value(shortType(value.type)).endObject();
+            }
+            json.endArray();
+        };
+        std::vector<ValueId> outputs;
+        for (const GraphOutput& output : graph.outputs) outputs.push_back(output.value);
+        json.beginObject().key("name").value(graph.id);
+        ports("inputs", graph.inputs);
+        ports("outputs", outputs);
+        json.key("ops").value(static_cast<int64_t>(graph.operators.size())).endObject();
+    }
+    json.endArray().key("ops").beginObject();
+    for (const auto& [kind, count] : summary.operators) json.key(kind).value(count);
+    json.endObject().key("macs");
+    summary.macs ? json.value(*summary.macs) : json.null();
+    json.key("parameters").value(summary.parameters).key("activation_peak");
+    summary.activationPeak ? json.value(*summary.activationPeak) : json.null();
+    json.key("control_flow").beginArray();
+    for (const ControlFlowLine& line : summary.controlFlow)
+        json.beginObject().key("address").value(line.address).key("depth").value(line.depth).key("text").value(line.text).endObject();
+    json.endArray().key("unsupported").beginArray();
+    for (const std::string& kind : summary.missing) json.value(kind);
+    json.endArray().key("warnings").beginArray();
+    for (const std::string& warning : summary.warnings) json.value(warning);
+    return json.endArray().endObject().text();
+}
+
+void printTensors(Console& console, const Model& model)
+{
+    Table table({"graph", "value", "role", "type", "name"});
+    for (const Graph& graph : model.graphs)
+        for (const Value& value : graph.values) {
+            const char* role = value.role == ValueRole::input      ? "input"
+                               : value.role == ValueRole::result   ? "result"
+                               : value.role == ValueRole::constant ? "constant"
+                               : value.role == ValueRole::variable ? "variable"
+                                                                   : "absent";
+            table.add({graph.id, value.id, role, shortType(value.type), value.name});
+        }
+    console.print(table.text());
+}
+
+void printMetadata(Console& console, const Model& model)
+{
+    Table table({"metadata", "bytes"});
+    table.align(1, Align::right);
+    for (const Metadata& entry : model.metadata) table.add({entry.name, entry.data ? std::to_string(entry.data->size()) : "-"});
+    if (model.metadata.empty()) console.line("no metadata");
+    else console.print(table.text());
+}
+
+std::string signatureText(const Model& model, const Signature& signature)
+{
+    const auto names = [](const std::vector<SignatureBinding>& bindings) {
+        std::string text;
+        for (const SignatureBinding& b : bindings) text += (text.empty() ? "" : ", ") + b.name;
+        return text;
+    };
+    return signature.key + " = " + (model.hasGraph(signature.graph) ? model.graph(signature.graph).id : "?") + "(" + names(signature.inputs) + ") -> " +
+           names(signature.outputs);
+}
+
+void printModel(Console& console, const LoadedModel& file, const ModelSummary& summary)
+{
+    const Model& model = file.model;
+    std::string head = console.paint(Style::location, fileNameOf(file.path)) + "   " + std::string(file.formatName) + ", " +
+                       console.number(static_cast<int64_t>(file.fileBytes())) + " bytes";
+    if (const std::string_view description = attributeString(model.attributes, "description", ""); !description.empty()) head += ", " + quotedText(description);
+    console.line(head);
+    if (!model.graphs.empty()) console.line(headText(model.graphs.front()));
+    for (size_t i = 0; i < model.signatures.size(); ++i) console.line((i == 0 ? "signatures     " : "               ") + signatureText(model, model.signatures[i]));
+    console.line(std::to_string(model.graphs.size()) + (model.graphs.size() == 1 ? " graph, " : " graphs, ") + console.number(summary.operatorCount) +
+                 (summary.operatorCount == 1 ? " operator: " : " operators: ") + operatorCounts(summary.operators));
+    size_t width = 0;
+    for (const ControlFlowLine& line : summary.controlFlow) width = std::max(width, line.label.size() + static_cast<size_t>(line.depth) * 2);
+    for (size_t i = 0; i < summary.controlFlow.size(); ++i) {
+        const ControlFlowLine& line = summary.controlFlow[i];
+        std::string label(static_cast<size_t>(line.depth) * 2, ' ');
+        label += line.label;
+        label.resize(width, ' ');
+        console.line((i == 0 ? "control flow   " : "               ") + label + "  " + line.text);
+    }
+    if (summary.parameters > 0) {
+        std::string sizes = "constants      " + console.number(summary.parameters) + (summary.parameters == 1 ? " element, " : " elements, ") + formatBytes(summary.constantBytes);
+        if (summary.macs && *summary.macs > 0) sizes += "; " + console.number(*summary.macs) + " multiply-adds" + (summary.controlFlow.empty() ? "" : ", each loop once");
+        if (summary.activationPeak) sizes += "; activations " + formatBytes(*summary.activationPeak);
+        console.line(sizes);
+    }
+    std::string last;
+    if (summary.missing.empty()) last = "all operators have reference kernels";
+    else last = std::to_string(summary.missing.size()) + (summary.missing.size() == 1 ? " kind has" : " kinds have") + " no kernel: " + join(summary.missing, ", ");
+    const auto count = [](int64_t n, const std::string& what) { return n == 0 ? "no " + what + "s" : std::to_string(n) + " " + what + (n == 1 ? "" : "s"); };
+    last += "; " + count(summary.variables, "variable") + ", ";
+    last += summary.dynamicValues == 0 ? "no dynamic shapes" : count(summary.dynamicValues, "value") + " of dynamic shape";
+    console.line(last);
+    for (const std::string& warning : summary.warnings) console.warning(warning);
+}
+
+Result<int> infoTrace(Console& console, const std::string& path)
+{
+    LS_TRY(const std::unique_ptr<TraceReader> reader, TraceReader::open(path));
+    if (!reader->note().empty()) console.note(reader->note());
+    LS_TRY(const QueryResult models, reader->query("SELECT name, format, bytes, path FROM model ORDER BY id", {}));
+    LS_TRY(const QueryResult loops, reader->query("SELECT run, loop, count(*), sum(trips) FROM loops GROUP BY run, call ORDER BY run, min(step)", {}));
+    if (console.json()) {
+        for (const TraceRun& run : reader->runs()) {
+            JsonWriter json;
+            json.beginObject().key("schema").value(1).key("run").value(run.id).key("state").value(run.state).key("steps").value(run.steps()).key("level").value(run.level);
+            json.key("backend").value(run.backend).key("profile").value(run.profile).key("started").value(run.started).endObject();
+            console.line(json.text());
+        }
+        return 0;
+    }
+    std::string head = console.paint(Style::location, fileNameOf(path)) + "   trace";
+    for (const auto& row : models.rows) head += " of " + sqlText(row[0]) + " (" + sqlText(row[1]) + ")";
+    console.line(head + (reader->isIndexed() ? "" : ", without indexes"));
+    Table table({"run", "state", "steps", "time", "level", "profile", "started"});
+    for (size_t c : {size_t{0}, size_t{2}, size_t{3}}) table.align(c, Align::right);
+    for (const TraceRun& run : reader->runs())
+        table.add({std::to_string(run.id), run.state, console.number(run.steps()), run.ns ? durationText(*run.ns) : "-", std::to_string(run.level), run.profile, run.started});
+    console.print(table.text());
+    for (const auto& row : loops.rows) console.line("run " + sqlText(row[0]) + ": " + sqlText(row[3]) + " iterations of " + sqlText(row[1]) + (sqlText(row[2]) == "1" ? "" : ", in " + sqlText(row[2]) + " executions"));
+    for (const TraceRun& run : reader->runs())
+        if (run.error) console.line("run " + std::to_string(run.id) + ": " + console.paint(Style::bad, *run.error));
+    return 0;
+}
+
+} // namespace
+
+Result<int> runInfo(const CommandContext& context)
+{
+    Console& console = context.console;
+    const Arguments& arguments = context.arguments;
+    const std::string& path = arguments.positionals[0];
+    if (isTraceFile(path)) return infoTrace(console, path);
+    LS_TRY(const LoadedModel file, loadModel(path));
+    const ModelSummary summary = summarize(file.model);
+    if (console.json()) {
+        console.line(infoJson(file, summary));
+        return 0;
+    }
+    if (arguments.has("ops")) {
+        Table table({"operator", "count"});
+        table.align(1, Align::right);
+        std::vector<std::pair<std::string, int64_t>> sorted(summary.operators.begin(), summary.operators.end());
+        std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+        for (const auto& [kind, count] : sorted) table.add({kind, console.number(count)});
+        console.print(table.text());
+    } else if (arguments.has("tensors")) {
+        printTensors(console, file.model);
+    } else if (arguments.has("metadata")) {
+        printMetadata(console, file.model);
+    } else {
+        printModel(console, file, summary);
+    }
+    return 0;
+}
+
+} // namespace loopscope::app

@@ -1,0 +1,114 @@
+// `loopscope list`: a model as text, or as a short program.
+#include "app/commands/commands.h"
+#include "app/wiring/console.h"
+#include "app/wiring/json_writer.h"
+#include "app/wiring/listing.h"
+#include "app/wiring/model_file.h"
+#include "app/wiring/outputs.h"
+#include "app/wiring/value_text.h"
+#include "engine/base/bytes.h"
+#include "engine/ops/catalog.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace loopscope::app {
+
+namespace {
+
+/// Inferred result types where they say something else than the file: a comment for an operator's line.
+std::string inferredText(const Model& declared, const Model& inferred, GraphId graph, OperatorId op)
+{
+    std::string text;
+    for (const ValueId result : declared.graph(graph).op(op).results) {
+        const TensorType& a = declared.graph(graph).value(result).type;
+        const TensorType& b = inferred.graph(graph).value(result).type;
+        if (!(a.shape == b.shape)) text += (text.empty() ? "inferred " : ", ") + shortType(b);
+    }
+    return text;
+}
+
+/// A copy of the model whose results have the types that inference alone gives them.
+std::optional<Model> inferredCopy(const Model& model)
+{
+    Model copy = model;
+    for (Graph& graph : copy.graphs)
+        for (Value& value : graph.values)
+            if (value.role == ValueRole::result) value.type.dtype = DType::unknown;
+    if (!inferModel(copy).ok()) return std::nullopt;
+    return copy;
+}
+
+std::string lineJson(size_t number, const std::string& text, int depth, const std::string& graph, OperatorId op, const std::string& address)
+{
+    JsonWriter json;
+    json.beginObject().key("schema").value(1).key("line").value(static_cast<int64_t>(number)).key("text").value(text).key("depth").value(depth);
+    json.key("graph").value(graph).key("op");
+    if (op.valid()) json.value(static_cast<int64_t>(op.index));
+    else json.null();
+    json.key("address");
+    if (address.empty()) json.null();
+    else json.value(address);
+    return json.endObject().text();
+}
+
+} // namespace
+
+Result<int> runList(const CommandContext& context)
+{
+    Console& console = context.console;
+    const Arguments& arguments = context.arguments;
+    LS_TRY(const LoadedModel file, loadModel(arguments.positionals[0]));
+    const Model& model = file.model;
+    std::optional<GraphId> only;
+    if (arguments.positionals.size() > 1) {
+        LS_TRY(only, findGraph(model, arguments.positionals[1]));
+    }
+    std::string out;
+    size_t number = 1;
+    {
+        PrintOptions options;
+        options.origin = arguments.has("origin");
+        options.addresses = arguments.has("addresses");
+        options.fullConstants = arguments.has("full");
+        std::optional<Model> inferred;
+        if (arguments.has("shapes")) {
+            inferred = inferredCopy(model);
+            if (!inferred) console.note("shapes cannot be inferred for this model");
+        }
+        if (inferred) options.comment = [&](GraphId graph, OperatorId op) { return inferredText(model, *inferred, graph, op); };
+        const std::vector<ListingLine> lines = listModel(model, only, options);
+        size_t width = 0;
+        if (arguments.has("numbers"))
+            for (const ListingLine& line : lines)
+                if (line.op.valid()) width = std::max(width, std::to_string(line.op.index).size());
+        for (const ListingLine& line : lines) {
+            std::string text = line.text;
+            if (width > 0) {
+                const std::string digits = line.op.valid() ? std::to_string(line.op.index) : "";
+                text = std::string(width - digits.size(), ' ') + digits + (text.empty() ? "" : "  ") + text;
+                if (line.text.empty()) text.clear();
+            }
+            if (console.json()) {
+                const std::string graph = line.graph.valid() ? model.graph(line.graph).id : "";
+                const std::string address = line.op.valid() ? graph + "/" + operatorLabel(model.graph(line.graph), line.op) : "";
+                const auto depth = static_cast<int>(line.text.size() - std::min(line.text.find_first_not_of(' '), line.text.size())) > 0
+                                       ? static_cast<int>(std::min(line.text.find_first_not_of(' '), line.text.size())) / 2
+                                       : 0;
+                out += lineJson(number, line.text, depth, graph, line.op, address) + "\n";
+            } else {
+                out += text + "\n";
+            }
+            ++number;
+        }
+    }
+    const std::string path = arguments.text("output");
+    if (path.empty()) {
+        console.print(out);
+        return 0;
+    }
+    LS_CHECK_OK(writeFile(path, out, arguments.has("force")));
+    return 0;
+}
+
+} // namespace loopscope::app

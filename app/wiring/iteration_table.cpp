@@ -1,0 +1,82 @@
+#include "app/wiring/iteration_table.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace loopscope::app {
+
+namespace {
+
+/// More columns than this do not fit any screen; the rest is left out.
+constexpr int kMaxColumns = 12;
+
+std::string quotedName(const std::string& name)
+{
+    std::string out = "\"";
+    for (char c : name) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+    return out + "\"";
+}
+
+int64_t integerAt(const std::vector<SqlValue>& row, size_t column)
+{
+    const auto* value = std::get_if<int64_t>(&row[column]);
+    return value != nullptr ? *value : 0;
+}
+
+std::string textAt(const std::vector<SqlValue>& row, size_t column)
+{
+    const auto* value = std::get_if<std::string>(&row[column]);
+    return value != nullptr ? *value : "";
+}
+
+} // namespace
+
+Result<std::string> iterationTableSql(const TraceReader& trace, const QueryParameters& parameters)
+{
+    const TraceRun* run = trace.defaultRun();
+    if (run == nullptr) return Error(ErrorCode::usage, "the trace holds no run").at(trace.path());
+    const auto given = parameters.find("run");
+    const std::string runId = given != parameters.end() ? given->second : std::to_string(run->id);
+    if (runId.empty() || runId.find_first_not_of("0123456789") != std::string::npos)
+        return Error(ErrorCode::usage, "option '--run'").found("'" + runId + "'").expected("the number of a run");
+
+    int64_t call = 0;
+    if (const auto op = parameters.find("op"); op != parameters.end()) {
+        LS_TRY(call, trace.resolveCall(op->second));
+    } else {
+        LS_TRY(const QueryResult busiest, trace.query("SELECT i.call FROM invocation i JOIN call c ON c.id = i.call WHERE c.role IN ('loop', 'frame') AND i.run = " +
+                                                          runId + " GROUP BY i.call ORDER BY count(*) DESC, i.call LIMIT 1", {}));
+        if (busiest.rows.empty()) return Error(ErrorCode::usage, "no loop ran in run " + runId).at(trace.path());
+        call = integerAt(busiest.rows.front(), 0);
+    }
+    const std::string callId = std::to_string(call);
+    // Results of the operators of cond and body, in order of execution; the calls among them are known by their branches as well.
+    LS_TRY(const QueryResult columns,
+           trace.query("SELECT o.id, x.slot, v.name, EXISTS (SELECT 1 FROM call b WHERE b.op = o.id AND b.role IN ('then', 'else')) AS branches, "
+                       "EXISTS (SELECT 1 FROM call b WHERE b.op = o.id AND b.role LIKE 'branch%') AS cases, v.role "
+                       "FROM call c JOIN op o ON o.graph IN (c.graph, c.cond) JOIN result x ON x.op = o.id JOIN value v ON v.id = x.value "
+                       "WHERE c.id = " + callId + " ORDER BY o.graph = c.graph, o.ordinal, x.slot", {}));
+    std::string select = "SELECT i.iteration", joins;
+    int used = 0;
+    int64_t lastBranch = 0;
+    for (const auto& row : columns.rows) {
+        if (used >= kMaxColumns) break;
+        const int64_t op = integerAt(row, 0), slot = integerAt(row, 1);
+        const std::string alias = "w" + std::to_string(used);
+        const bool branches = integerAt(row, 3) != 0 || integerAt(row, 4) != 0;
+        if (branches && op != lastBranch) {
+            // Which way it went stands in front of what it gave.
+            select += ", (SELECT b.role FROM invocation t JOIN call b ON b.id = t.call WHERE t.parent = i.id AND b.op = " + std::to_string(op) + " LIMIT 1) AS " +
+                      quotedName("branch of " + textAt(row, 2));
+            lastBranch = op;
+            ++used;
+        }
+        select += ", " + alias + ".mean AS " + quotedName(textAt(row, 2));
+        joins += " LEFT JOIN write " + alias + " ON " + alias + ".invocation = i.id AND " + alias + ".op = " + std::to_string(op) + " AND " + alias +
+                 ".slot = " + std::to_string(slot);
+        ++used;
+    }
+    return select + " FROM invocation i" + joins + " WHERE i.run = " + runId + " AND i.call = " + callId + " ORDER BY i.id";
+}
+
+} // namespace loopscope::app

@@ -1,0 +1,187 @@
+#include "app/wiring/model_summary.h"
+
+#include "app/check/golden_run.h"
+#include "app/wiring/run_observers.h"
+#include "app/wiring/value_text.h"
+#include "engine/kernels/registry.h"
+#include "engine/ops/catalog.h"
+#include "engine/plan/planner.h"
+
+#include <algorithm>
+#include <set>
+
+namespace loopscope::app {
+
+namespace {
+
+/// Lines of the outline that a model may have: a graph called from many places appears under each.
+constexpr size_t kMaxOutline = 200;
+
+std::string upperKind(const Operator& op)
+{
+    if (op.kind.dialect == "custom") return op.kind.full();
+    std::string name = op.kind.name;
+    if (op.kind.dialect == "tfl" || op.kind.dialect == "circle") std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
+    return name;
+}
+
+class Outline {
+public:
+    explicit Outline(const Model& model, std::vector<ControlFlowLine>& lines) : m_model(model), m_lines(lines) {}
+
+    void add(GraphId graph, int depth, const std::string& place)
+    {
+        if (!m_model.hasGraph(graph) || std::find(m_open.begin(), m_open.end(), graph) != m_open.end()) return;
+        m_open.push_back(graph);
+        m_seen.insert(graph);
+        const Graph& g = m_model.graph(graph);
+        for (size_t i = 0; i < g.operators.size() && m_lines.size() < kMaxOutline; ++i) {
+            const Operator& op = g.operators[i];
+            const std::vector<Callee> callees = calleesOf(op);
+            if (callees.empty()) continue;
+            ControlFlowLine line;
+            line.depth = depth;
+            const std::string label = op.kind.name + "#" + std::to_string(i);
+            line.address = place + "/" + label;
+            line.label = depth == 0 ? line.address : label;
+            for (const Callee& callee : callees)
+                line.text += (line.text.empty() ? "" : ", ") + callee.role + " " + (m_model.hasGraph(callee.graph) ? m_model.graph(callee.graph).id : "?");
+            if (callees.front().role == "cond") line.text += ", " + std::to_string(op.inputs.size()) + " carried";
+            const std::string address = line.address;
+            m_lines.push_back(std::move(line));
+            for (const Callee& callee : callees) add(callee.graph, depth + 1, address + ":" + callee.role);
+        }
+        m_open.pop_back();
+    }
+
+    bool seen(GraphId graph) const { return m_seen.contains(graph); }
+
+private:
+    const Model& m_model;
+    std::vector<ControlFlowLine>& m_lines;
+    std::vector<GraphId> m_open;
+    std::set<GraphId> m_seen;
+};
+
+/// Views of the values of a graph as they are declared; constants with their data.
+std::vector<Tensor> declaredTensors(const Graph& graph)
+{
+    std::vector<Tensor> tensors;
+    for (const Value& value : graph.values) {
+        Tensor t;
+        t.dtype = value.type.dtype;
+        t.shape = value.type.dynamicShape();
+        t.quantization = value.type.quantization.get();
+        if (value.constant && value.constant->hasBytes()) {
+            t.data = const_cast<std::byte*>(value.constant->bytes().data());
+            t.bytes = value.constant->bytes().size();
+        }
+        tensors.push_back(std::move(t));
+    }
+    return tensors;
+}
+
+std::optional<int64_t> macsOf(const Graph& graph)
+{
+    const std::vector<Tensor> tensors = declaredTensors(graph);
+    int64_t sum = 0;
+    for (const Operator& op : graph.operators) {
+        const OpDef* def = findOp(op.kind);
+        if (def == nullptr || def->macs == nullptr) continue;
+        std::vector<const Tensor*> inputs;
+        std::vector<InferredType> outputs;
+        bool known = true;
+        for (const ValueId id : op.inputs) {
+            inputs.push_back(id.valid() ? &tensors[static_cast<size_t>(id.index)] : nullptr);
+            known = known && (!id.valid() || inputs.back()->shape.isStatic());
+        }
+        for (const ValueId id : op.results) {
+            const Tensor& t = tensors[static_cast<size_t>(id.index)];
+            outputs.push_back({t.dtype, t.shape});
+            known = known && t.shape.isStatic();
+        }
+        if (!known || static_cast<int>(op.inputs.size()) < def->minInputs || op.results.empty()) return std::nullopt;
+        if (!inferOperator(op, inputs, outputs).ok()) return std::nullopt;
+        const InferContext context(op, inputs, outputs);
+        if (__builtin_add_overflow(sum, def->macs(context), &sum)) return std::nullopt;
+    }
+    return sum;
+}
+
+} // namespace
+
+ModelSummary summarize(const Model& model)
+{
+    ModelSummary summary;
+    std::set<const Constant*> counted;
+    std::set<std::string> variableNames;
+    summary.macs = 0;
+    for (size_t g = 0; g < model.graphs.size(); ++g) {
+        const Graph& graph = model.graphs[g];
+        summary.operatorCount += static_cast<int64_t>(graph.operators.size());
+        for (const Operator& op : graph.operators) {
+            ++summary.operators[upperKind(op)];
+            if (op.kind.name == "var_handle")
+                variableNames.insert(std::string(attributeString(op.attributes, "container", "")) + "/" + std::string(attributeString(op.attributes, "shared_name", "")));
+        }
+        for (const Value& value : graph.values) {
+            if (value.role == ValueRole::variable) ++summary.variables;
+            const Shape shape = value.type.dynamicShape();
+            if (value.role != ValueRole::constant && value.role != ValueRole::absent && !shape.isStatic()) ++summary.dynamicValues;
+            if (!value.constant || !counted.insert(value.constant.get()).second) continue;
+            summary.constantBytes += value.constant->size();
+            if (const auto count = value.type.shape.isStatic() ? checkedElementCount(value.type.shape) : std::nullopt; count && value.type.dtype != DType::string)
+                summary.parameters += *count;
+        }
+        if (summary.macs) {
+            const std::optional<int64_t> macs = macsOf(graph);
+            if (macs) *summary.macs += *macs;
+            else summary.macs.reset();
+        }
+    }
+    summary.variables += static_cast<int64_t>(variableNames.size());
+
+    std::set<std::string> missing;
+    Outline outline(model, summary.controlFlow);
+    for (size_t g = 0; g < model.graphs.size(); ++g) {
+        const GraphId id(static_cast<int64_t>(g));
+        bool isRoot = g == 0;
+        for (const Signature& signature : model.signatures) isRoot = isRoot || signature.graph == id;
+        if (!isRoot) continue;
+        outline.add(id, 0, model.graphs[g].id);
+        for (std::string& kind : missingKernels(model, id, Profile::reference)) missing.insert(std::move(kind));
+    }
+    summary.missing.assign(missing.begin(), missing.end());
+    summary.warnings = modelWarnings(model);
+    if (!model.graphs.empty() && summary.dynamicValues == 0) {
+        std::vector<Shape> shapes;
+        for (const ValueId input : model.graphs[0].inputs) shapes.push_back(model.graphs[0].value(input).type.shape);
+        Planner planner(model);
+        if (const auto plan = planner.plan(GraphId(0), shapes, model.graphs[0].id); plan.ok()) summary.activationPeak = (*plan)->bytes;
+    }
+    return summary;
+}
+
+std::string operatorCounts(const std::map<std::string, int64_t>& operators)
+{
+    std::map<int64_t, std::vector<std::string>, std::greater<>> byCount;
+    for (const auto& [kind, count] : operators) byCount[count].push_back(kind);
+    std::string text;
+    for (const auto& [count, kinds] : byCount) {
+        text += (text.empty() ? "" : ", ") + std::to_string(count) + (kinds.size() > 1 ? " each" : "");
+        for (const std::string& kind : kinds) text += " " + kind;
+    }
+    return text;
+}
+
+std::string headText(const Graph& graph)
+{
+    std::string text = graph.id + "(";
+    for (size_t i = 0; i < graph.inputs.size(); ++i) text += (i > 0 ? ", " : "") + graph.value(graph.inputs[i]).id + ": " + shortType(graph.value(graph.inputs[i]).type);
+    text += ")";
+    for (size_t i = 0; i < graph.outputs.size(); ++i)
+        text += (i > 0 ? ", " : " -> ") + graph.value(graph.outputs[i].value).id + ": " + shortType(graph.value(graph.outputs[i].value).type);
+    return text;
+}
+
+} // namespace loopscope::app

@@ -1,0 +1,43 @@
+// What a model is at a glance: operators by count, control flow as an outline, sizes, what will not run. `info` shows it.
+#pragma once
+
+#include "engine/ir/model.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace loopscope::app {
+
+/// One call in the outline of control flow.
+struct ControlFlowLine {
+    int depth = 0;
+    std::string address; ///< "main/while#0:body/if#2"
+    std::string label;   ///< at depth 0 the address, below only "if#2"
+    std::string text;    ///< "cond while_cond, body while_body, 3 carried"
+};
+
+struct ModelSummary {
+    std::map<std::string, int64_t> operators; ///< by kind as files name it: "ADD", "custom.Foo"
+    int64_t operatorCount = 0;
+    std::vector<ControlFlowLine> controlFlow;
+    std::vector<std::string> missing;  ///< kinds without reference kernel
+    std::vector<std::string> warnings; ///< loops that other runtimes compute differently, …
+    int64_t variables = 0;             ///< variables of the session and is_variable values
+    int64_t dynamicValues = 0;         ///< values whose declared shape has unknown dimensions
+    int64_t parameters = 0;            ///< elements of numeric constants, shared ones counted once
+    uint64_t constantBytes = 0;
+    std::optional<int64_t> macs;       ///< multiply-adds of one pass at static shapes, loops once; none if a shape is unknown
+    std::optional<uint64_t> activationPeak; ///< bytes of the planned arena; none if shapes are unknown or the model cannot be planned
+};
+
+ModelSummary summarize(const Model& model);
+
+/// "3 ADD, 1 each EQUAL FLOOR_DIV": the most frequent first.
+std::string operatorCounts(const std::map<std::string, int64_t>& operators);
+/// "main(x: i32[]) -> Identity: i32[], Identity_1: i32[]".
+std::string headText(const Graph& graph);
+
+} // namespace loopscope::app
