@@ -1,0 +1,103 @@
+// CPU kernels of embedding_lookup: rows as they are, or dequantized to f32 or f16.
+#include "engine/kernels/cpu/nn_common.h"
+#include "engine/kernels/registry.h"
+#include "engine/tensor/half.h"
+
+#include <cstring>
+#include <memory>
+#include <string>
+
+using namespace loopscope;
+
+namespace {
+
+struct EmbeddingParams {
+    std::vector<float> scales; ///< one, or one for each row
+    DType readAs = DType::unknown;
+};
+
+Error outOfRange(const KernelArgs& args, int64_t position)
+{
+    return Error(ErrorCode::execution, "id at [" + std::to_string(position) + "] is out of range")
+        .found(std::to_string(args.in(0).as<int32_t>()[position]))
+        .expected("0 to " + std::to_string(args.in(1).shape[0] - 1));
+}
+
+bool inRange(const KernelArgs& args, int64_t position)
+{
+    const int32_t id = args.in(0).as<int32_t>()[position];
+    return id >= 0 && id < args.in(1).shape[0];
+}
+
+Status runCopy(const KernelArgs& args)
+{
+    const Tensor& table = args.in(1);
+    const size_t rowBytes = byteSize(table.dtype, table.shape.countOf(1, table.shape.rank()));
+    std::byte* out = args.out(0).data;
+    for (int64_t i = 0; i < args.in(0).elementCount(); ++i, out += rowBytes) {
+        if (!inRange(args, i)) return outOfRange(args, i);
+        if (rowBytes != 0) std::memcpy(out, table.data + static_cast<size_t>(args.in(0).as<int32_t>()[i]) * rowBytes, rowBytes);
+    }
+    return {};
+}
+
+template <typename Store> Status dequantizeRows(const KernelArgs& args, Store store)
+{
+    const auto& params = args.paramsAs<EmbeddingParams>();
+    Tensor table = args.in(1);
+    table.dtype = params.readAs;
+    const int64_t columns = table.shape.countOf(1, table.shape.rank());
+    auto* row = reinterpret_cast<int16_t*>(args.runtime->scratch(static_cast<size_t>(columns) * sizeof(int16_t)));
+    int64_t at = 0;
+    for (int64_t i = 0; i < args.in(0).elementCount(); ++i) {
+        if (!inRange(args, i)) return outOfRange(args, i);
+        const int64_t id = args.in(0).as<int32_t>()[i];
+        const float scale = params.scales.size() == 1 ? params.scales.front() : params.scales[static_cast<size_t>(id)];
+        widen(table, id * columns, columns, 0, row);
+        for (int64_t c = 0; c < columns; ++c) store(at++, static_cast<float>(row[c]) * scale);
+    }
+    return {};
+}
+
+Status runToF32(const KernelArgs& args)
+{
+    float* out = args.out(0).as<float>();
+    return dequantizeRows(args, [out](int64_t at, float value) { out[at] = value; });
+}
+
+Status runToF16(const KernelArgs& args)
+{
+    auto* out = args.out(0).as<uint16_t>();
+    return dequantizeRows(args, [out](int64_t at, float value) { out[at] = floatToF16(value); });
+}
+
+Result<PreparedKernel> prepareEmbeddingLookup(const KernelSetup& setup)
+{
+    const Tensor& table = setup.in(1);
+    const DType result = setup.out(0).dtype;
+    auto params = std::make_shared<EmbeddingParams>();
+    if (table.dtype == result) {
+        if (bitWidth(table.dtype) < 8 && (!table.shape.isStatic() || table.shape.countOf(1, table.shape.rank()) * bitWidth(table.dtype) % 8 != 0))
+            return Error(ErrorCode::unsupported, "rows of " + std::string(dtypeName(table.dtype)) + " that do not fill whole bytes");
+        return PreparedKernel{runCopy, std::move(params)};
+    }
+    if (!table.quantization || table.quantization->kind != Quantization::Kind::affine || table.quantization->scales.empty())
+        return Error(ErrorCode::unsupported, "the table's quantization").expected("one scale, or one for each row");
+    if (table.quantization->zeroPoint() != 0) return Error(ErrorCode::unsupported, "a table with a zero point").expected("0");
+    switch (table.dtype) {
+    case DType::i2:
+    case DType::i4:
+    case DType::i8: params->readAs = table.dtype; break;
+    case DType::u8: params->readAs = DType::i8; break; // LiteRT reads u8 tables as if they were i8
+    default: return Error(ErrorCode::unsupported, "dequantizing a table of " + std::string(dtypeName(table.dtype))).expected("i2, i4, i8 or u8");
+    }
+    params->scales = table.quantization->scales;
+    return PreparedKernel{result == DType::f16 ? runToF16 : runToF32, std::move(params)};
+}
+
+} // namespace
+
+LS_DEFINE_KERNELS(tfl, embedding_lookup)
+{
+    registry.add({"tfl", "embedding_lookup", Profile::reference, prepareEmbeddingLookup, "any; i2 i4 i8 u8 to f32 f16"});
+}
