@@ -72,6 +72,7 @@ struct OpDef {
     std::string_view floatBound;       ///< stated bound of f32 results against the reference: "exact", "1 ulp", "1e-6 relative", …
     Status (*infer)(InferContext&) = nullptr; ///< null for calls: the planner infers through the callee
     bool isCall = false;               ///< executed by the interpreter itself (While, If, …): has no kernel
+    std::span<const int> stateOperands; ///< operands that the kernel also writes: they must be variables of the graph, or missing
     bool hasSideEffects = false;       ///< reads or writes session state; never removed, reordered or folded
     int64_t (*macs)(const InferContext&) = nullptr; ///< multiply-adds at static shapes; null: none worth counting
 };

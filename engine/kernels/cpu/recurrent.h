@@ -1,0 +1,63 @@
+// What recurrent kernels (LSTM, RNN, SVDF) share: weight matrices in the layout of the inner loops, and activations by name. Weights may
+// be f32, or integers with one scale ("hybrid"): then the vectors they multiply are quantized to 8 bits by their own range.
+#pragma once
+
+#include "engine/kernels/cpu/nn_common.h"
+#include "engine/kernels/kernel.h"
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace loopscope {
+
+/// Activations of LiteRT's ApplyActivationToVector (kernels/internal/tensor_utils.h). Infinities stay where there is none.
+enum class VectorActivation : uint8_t { none, relu, reluN1To1, relu6, tanh, sigmoid };
+/// Reads the attribute `act`; SIGN_BIT, which no converter writes, counts as none.
+VectorActivation vectorActivation(const AttributeList& attributes);
+float activate(VectorActivation activation, float value);
+
+/// A weight matrix [rows, columns], or a diagonal one given as a vector.
+struct WeightMatrix {
+    int operand = -1; ///< −1: the operand is missing
+    int64_t rows = 0, columns = 0;
+    bool diagonal = false;
+    bool integer = false;
+    float scale = 1.0F;
+    std::vector<float> panels; ///< constant f32 weights; else packed at every call
+    std::vector<int16_t> packed; ///< constant integer weights
+
+    bool present() const { return operand >= 0; }
+    /// Bytes of scratch that a call needs to pack the weights.
+    size_t scratchBytes() const;
+};
+
+/// Describes (and packs, if constant) the weights in `operand`. Errors: unsupported dtypes or quantization.
+Result<WeightMatrix> prepareWeights(const KernelSetup& setup, int operand);
+
+/// A vector that several matrices multiply: quantized once, where the matrices hold integers.
+struct StepVector {
+    const float* values = nullptr;
+    const int16_t* quantized = nullptr; ///< padded to whole steps
+    float scale = 1.0F;
+};
+/// Quantizes into `room` (paddedDepth(count) elements) unless `integer` is false.
+StepVector stepVector(const float* values, int64_t count, bool integer, bool asymmetric, int16_t* room);
+
+/// A matrix during a call.
+class BoundWeights {
+public:
+    BoundWeights() = default;
+    /// `room`: scratchBytes() bytes; unused for constant weights.
+    BoundWeights(const WeightMatrix& matrix, const KernelArgs& args, std::byte* room);
+    bool present() const { return m_matrix != nullptr && m_matrix->present(); }
+    /// sums[r] += Σ weights[r, c] · x[c]. `temporary` holds paddedRows(rows) elements of 4 bytes.
+    void multiplyAdd(const StepVector& x, float* sums, std::byte* temporary) const;
+
+private:
+    const WeightMatrix* m_matrix = nullptr;
+    const float* m_floats = nullptr;
+    const int16_t* m_integers = nullptr;
+};
+
+} // namespace loopscope
