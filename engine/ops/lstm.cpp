@@ -23,6 +23,18 @@ constexpr int kAuxInput = 39;
 constexpr int kStates[] = {18, 19};
 constexpr int kBidirectionalStates[] = {35, 36, 37, 38};
 
+/// C5: peephole weights are f32, or 8-bit integers that one scale belongs to.
+Status checkPeepholeDtypes(const InferContext& context, const CellOperands& o)
+{
+    for (const int i : o.peephole) {
+        if (i < 0 || !context.has(i)) continue;
+        const DType dtype = context.input(i).dtype;
+        if (dtype != DType::f32 && dtype != DType::i8 && dtype != DType::u8 && dtype != DType::unknown)
+            return InferContext::violated(5, "operand " + std::to_string(i) + " is " + std::string(dtypeName(dtype)) + ", expected f32, i8 or u8");
+    }
+    return {};
+}
+
 /// Checks one cell for vectors of `inputs` (and `auxInputs`) numbers and `batch` entries; gives the size of its output.
 /// C2 operands present, C3 shapes of weights, C4 shapes of states.
 Result<int64_t> checkCell(const InferContext& context, const CellOperands& o, int64_t inputs, int64_t auxInputs, int64_t batch)
@@ -63,6 +75,12 @@ Result<int64_t> checkCell(const InferContext& context, const CellOperands& o, in
     if (!context.has(o.projection) && cells != kUnknownDim && outputs != kUnknownDim && cells != outputs)
         return InferContext::violated(3, "without projection the " + std::to_string(cells) + " cells are the output, which has " + std::to_string(outputs) +
                                              " numbers");
+    if (context.input(0).dtype == DType::f32) {
+        for (size_t g = 0; g < 4; ++g)
+            for (const int i : {o.bias[g], o.norm[g]}) LS_CHECK_OK(requireDtypeIfPresent(context, 5, i, DType::f32));
+        for (const int i : {o.projectionBias, o.outputState, o.cellState}) LS_CHECK_OK(requireDtypeIfPresent(context, 5, i, DType::f32));
+        LS_CHECK_OK(checkPeepholeDtypes(context, o));
+    }
     LS_CHECK_OK(requireElements(context, 4, o.outputState, productOf(batch, outputs)));
     LS_CHECK_OK(requireElements(context, 4, o.cellState, productOf(batch, cells)));
     return outputs;
@@ -109,6 +127,7 @@ Status inferBidirectionalLstm(InferContext& context)
     const int64_t batch = dimensionFromEnd(context, 0, timeMajor ? 2 : 3);
     const int64_t inputs = dimensionFromEnd(context, 0, 1);
     const bool hasAux = context.has(kAuxInput);
+    LS_CHECK_OK(requireDtypeIfPresent(context, 5, kAuxInput, context.input(0).dtype));
     if (hasAux) LS_CHECK_OK(requireShape(context, 1, kAuxInput, {dimensionFromEnd(context, 0, 3), dimensionFromEnd(context, 0, 2), kUnknownDim}));
     // An auxiliary input without weights of its own is the backward cell's input (stacked layers).
     const bool ownWeights = context.has(kForward.aux[1]);

@@ -30,6 +30,13 @@ Status requireElements(const InferContext& context, int constraint, int i, int64
     return {};
 }
 
+Status requireDtypeIfPresent(const InferContext& context, int constraint, int i, DType dtype)
+{
+    if (i < 0 || !context.has(i) || context.input(i).dtype == dtype || context.input(i).dtype == DType::unknown) return {};
+    return InferContext::violated(constraint, "operand " + std::to_string(i) + " is " + std::string(dtypeName(context.input(i).dtype)) + ", expected " +
+                                                  std::string(dtypeName(dtype)));
+}
+
 int64_t dimensionFromEnd(const InferContext& context, int i, int back)
 {
     if (i < 0 || !context.has(i) || context.input(i).shape.rank() < back) return kUnknownDim;

@@ -14,6 +14,8 @@ Status requireOperand(const InferContext& context, int constraint, int i);
 Status requireShape(const InferContext& context, int constraint, int i, std::initializer_list<int64_t> dims);
 /// If operand `i` is present it has that many elements, whatever its shape. Errors: violated(constraint).
 Status requireElements(const InferContext& context, int constraint, int i, int64_t elements);
+/// If operand `i` is present it has that dtype. Errors: violated(constraint).
+Status requireDtypeIfPresent(const InferContext& context, int constraint, int i, DType dtype);
 /// A dimension of operand `i`, counted from the end; kUnknownDim if operand or rank are unknown.
 int64_t dimensionFromEnd(const InferContext& context, int i, int back);
 /// Product of two sizes, kUnknownDim if one is unknown.

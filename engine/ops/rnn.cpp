@@ -22,6 +22,7 @@ Result<int64_t> checkCell(const InferContext& context, int first, int64_t inputs
     LS_CHECK_OK(requireShape(context, 2, first + 1, {units, units}));
     LS_CHECK_OK(requireElements(context, 2, first + 2, units));
     LS_CHECK_OK(requireElements(context, 3, first + 3, productOf(batch, units)));
+    for (const int i : {first + 2, first + 3}) LS_CHECK_OK(requireDtypeIfPresent(context, 4, i, DType::f32));
     return units;
 }
 
@@ -60,6 +61,7 @@ Status inferBidirectionalRnn(InferContext& context)
     const int64_t inputs = dimensionFromEnd(context, 0, 1);
     const bool hasAux = context.has(kAuxInput);
     const bool ownWeights = context.has(kAuxInput + 1);
+    LS_CHECK_OK(requireDtypeIfPresent(context, 4, kAuxInput, DType::f32));
     if (hasAux) LS_CHECK_OK(requireShape(context, 1, kAuxInput, {dimensionFromEnd(context, 0, 3), dimensionFromEnd(context, 0, 2), kUnknownDim}));
     if (ownWeights != context.has(kAuxInput + 2) || (ownWeights && !hasAux))
         return InferContext::violated(2, "weights for an auxiliary input need the input and weights of both cells");

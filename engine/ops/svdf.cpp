@@ -19,6 +19,7 @@ Status inferSvdf(InferContext& context)
     if (input.dtype != DType::f32 && input.dtype != DType::i8 && input.dtype != DType::unknown)
         return InferContext::violated(4, "input is " + std::string(dtypeName(input.dtype)) + ", expected f32 or i8");
     for (const int i : {1, 2, 4}) LS_CHECK_OK(requireOperand(context, 2, i));
+    LS_CHECK_OK(requireDtypeIfPresent(context, 4, 3, input.dtype == DType::i8 ? DType::i32 : DType::f32));
     const int64_t rank = attributeInt(context.attributes(), "rank", 0);
     const int64_t filters = dimensionFromEnd(context, 1, 2);
     const int64_t memory = dimensionFromEnd(context, 2, 1);
