@@ -3,7 +3,9 @@
 #include "engine/exec/call_state.h"
 #include "engine/kernels/registry.h"
 #include "engine/ops/catalog.h"
+#include "engine/tensor/sparse.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace loopscope {
@@ -38,13 +40,43 @@ Program::Program(const Model& model, const GraphPlan& plan, Profile profile) : m
 {
     m_kernels.resize(m_graph.operators.size());
     m_failures.resize(m_graph.operators.size());
+    makeDense();
     std::vector<Tensor> tensors(m_graph.values.size());
     for (size_t v = 0; v < tensors.size(); ++v) {
-        tensors[v] = declaredTensor(m_graph.values[v]);
+        tensors[v] = constant(ValueId(static_cast<int64_t>(v)));
         tensors[v].dtype = plan.values[v].dtype;
         tensors[v].shape = plan.values[v].shape;
     }
     for (size_t o = 0; o < m_graph.operators.size(); ++o) prepare(static_cast<int32_t>(o), tensors, profile);
+}
+
+/// A sparse constant that cannot be made dense fails the operators that read it.
+void Program::makeDense()
+{
+    for (size_t v = 0; v < m_graph.values.size(); ++v) {
+        const Value& value = m_graph.values[v];
+        if (value.role != ValueRole::constant || !value.constant || !value.constant->hasBytes() || !value.constant->sparsity) continue;
+        const ValueId id(static_cast<int64_t>(v));
+        Result<Bytes> dense = densify(*value.constant, value.type.dtype, value.type.shape);
+        if (dense.ok()) {
+            m_dense[id] = std::move(dense).value();
+            continue;
+        }
+        const auto error = std::make_shared<const Error>(std::move(dense).takeError());
+        for (size_t o = 0; o < m_graph.operators.size(); ++o)
+            if (std::ranges::find(m_graph.operators[o].inputs, id) != m_graph.operators[o].inputs.end()) m_failures[o] = error;
+    }
+}
+
+Tensor Program::constant(ValueId value) const
+{
+    Tensor tensor = declaredTensor(m_graph.value(value));
+    const auto dense = m_dense.find(value);
+    if (dense == m_dense.end()) return tensor;
+    tensor.shape = m_graph.value(value).type.shape;
+    tensor.data = const_cast<std::byte*>(dense->second.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): operands are read only
+    tensor.bytes = dense->second.size();
+    return tensor;
 }
 
 void Program::prepare(int32_t index, std::span<Tensor> tensors, Profile profile)
@@ -52,6 +84,7 @@ void Program::prepare(int32_t index, std::span<Tensor> tensors, Profile profile)
     const auto at = static_cast<size_t>(index);
     const Operator& op = m_graph.operators[at];
     const PlannedOperator& planned = m_plan.operators[at];
+    if (m_failures[at]) return;
     if (planned.error) {
         m_failures[at] = planned.error;
         return;
@@ -89,7 +122,7 @@ Activation::Activation(const Program& program, KernelRuntime& runtime, MemoryAcc
         slot.bytes = planned.bytes;
         slot.quantization = graph.values[v].type.quantization.get();
         if (planned.storage == Storage::constant) {
-            const Tensor data = declaredTensor(graph.values[v]);
+            const Tensor data = program.constant(ValueId(static_cast<int64_t>(v)));
             slot.data = data.data;
             slot.bytes = data.bytes;
         } else if (planned.storage == Storage::heap) {

@@ -6,6 +6,7 @@
 #include "engine/plan/graph_plan.h"
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -70,16 +71,20 @@ public:
     const GraphPlan& plan() const { return m_plan; }
     const Graph& graph() const { return m_graph; }
     const PreparedKernel& kernel(int32_t op) const { return m_kernels[static_cast<size_t>(op)]; }
+    /// The tensor of a constant, dense whatever the file has.
+    Tensor constant(ValueId value) const;
     /// Null if the operator can run.
     const Error* failure(int32_t op) const { return m_failures[static_cast<size_t>(op)].get(); }
 
 private:
+    void makeDense();
     void prepare(int32_t op, std::span<Tensor> tensors, Profile profile);
 
     const GraphPlan& m_plan;
     const Graph& m_graph;
     std::vector<PreparedKernel> m_kernels;
     std::vector<std::shared_ptr<const Error>> m_failures;
+    std::map<ValueId, Bytes> m_dense; ///< of constants that are stored sparse
 };
 
 /// The is_variable values of a graph, kept between its activations and between runs.

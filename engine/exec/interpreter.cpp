@@ -3,6 +3,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/exec/machine.h"
+#include "engine/exec/shape_evaluator.h"
 #include "engine/ops/catalog.h"
 
 #include <algorithm>
@@ -138,7 +139,7 @@ Status Interpreter::Impl::begin()
         m_idle.clear();
         m_activations.clear();
         m_programs.clear();
-        m_planner = std::make_unique<Planner>(m_model, PlannerOptions{m_options.keepAll});
+        m_planner = std::make_unique<Planner>(m_model, PlannerOptions{evaluateAtPlanning, m_options.keepAll});
         LS_TRY(m_rootPlan, m_planner->plan(m_root, shapes, graph.id));
         for (size_t o = 0; o < m_rootPlan->operators.size(); ++o)
             if (const auto& error = m_rootPlan->operators[o].error) {

@@ -1,54 +1,65 @@
-// Where the machine stands, as an address (docs/text_ir.md, "Addresses").
+// Where the machine stands, as an address.
 #include "engine/exec/machine.h"
 
+#include "engine/observe/address.h"
 #include "engine/ops/catalog.h"
 
 namespace loopscope {
 
 namespace {
 
-/// Bytes other than letters, digits and "_.-/#" as %HH. The root's id has no bare "/" either: the root ends at the first one.
-std::string escaped(const std::string& name, bool root)
+StepRole roleOf(const Frame& frame)
 {
-    constexpr char kDigits[] = "0123456789ABCDEF";
-    std::string text;
-    for (const char c : name) {
-        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-' ||
-                           (!root && (c == '/' || c == '#'));
-        if (plain) {
-            text += c;
-        } else {
-            text += '%';
-            text += kDigits[static_cast<unsigned char>(c) >> 4];
-            text += kDigits[static_cast<unsigned char>(c) & 15];
-        }
+    switch (frame.role) {
+    case CallRole::main: return StepRole::none;
+    case CallRole::loop: return frame.inCond ? StepRole::cond : StepRole::body;
+    case CallRole::thenBranch: return StepRole::thenBranch;
+    case CallRole::elseBranch: return StepRole::elseBranch;
+    case CallRole::branch: return StepRole::branch;
+    case CallRole::call: return StepRole::call;
+    case CallRole::init: return StepRole::init;
+    case CallRole::region: return StepRole::region;
+    case CallRole::frame: return StepRole::frame;
     }
-    return text;
+    return StepRole::none;
 }
 
-std::string roleText(const Frame& frame)
+OperatorName nameOf(const Operator& op, int64_t index)
 {
-    if (frame.role == CallRole::loop) return frame.inCond ? "cond" : "body";
-    if (frame.role == CallRole::branch) return "branch" + std::to_string(frame.branch);
-    return std::string(callRoleName(frame.role));
+    OperatorName name;
+    if (!op.name.empty()) {
+        name.name = op.name;
+    } else {
+        name.kind = op.kind.dialect == "custom" ? "custom" : op.kind.name;
+        name.index = index;
+    }
+    return name;
 }
 
 } // namespace
 
 std::string Interpreter::Impl::address() const
 {
-    std::string text = escaped(m_model.graph(m_root).id, true);
+    Address address;
+    address.root = m_model.graph(m_root).id;
     for (size_t f = 0; f < m_frames.size(); ++f) {
         const Frame& frame = m_frames[f];
-        const Graph& graph = frame.activation->program().graph();
         if (f > 0) {
-            if (frame.iteration >= 0) text += "@" + std::to_string(frame.iteration);
-            text += ":" + roleText(frame);
+            AddressStep step;
+            const Frame& caller = m_frames[f - 1];
+            step.site = nameOf(caller.activation->program().graph().op(frame.call->op), frame.call->op.index);
+            step.role = roleOf(frame);
+            step.branch = frame.branch;
+            step.iteration = frame.iteration;
+            address.steps.push_back(std::move(step));
         }
-        const auto next = static_cast<size_t>(frame.next);
-        if (next < graph.operators.size()) text += "/" + escaped(operatorLabel(graph.operators[next], frame.next), false);
+        if (f + 1 < m_frames.size()) continue;
+        const Graph& graph = frame.activation->program().graph();
+        if (static_cast<size_t>(frame.next) >= graph.operators.size()) continue;
+        address.target = TargetKind::op;
+        address.op = nameOf(graph.operators[static_cast<size_t>(frame.next)], frame.next);
     }
-    return text;
+    return toString(address);
 }
 
 } // namespace loopscope

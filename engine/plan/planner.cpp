@@ -2,8 +2,10 @@
 #include "engine/plan/planner.h"
 
 #include "engine/ops/catalog.h"
+#include "engine/tensor/sparse.h"
 
 #include <algorithm>
+#include <set>
 
 namespace loopscope {
 
@@ -11,6 +13,20 @@ namespace {
 
 /// Calls nested deeper than this are planned when they are reached, so that no file can exhaust our stack.
 constexpr size_t kDeepest = 100;
+
+/// What shapes are calculated with. None of these has state.
+const std::set<std::string_view> kFoldable = {"shape", "rank", "strided_slice", "slice", "gather", "pack", "unpack", "concatenation", "split", "squeeze",
+                                              "expand_dims", "reshape", "cast", "add", "sub", "mul", "floor_div", "floor_mod", "div", "maximum", "minimum",
+                                              "neg", "abs", "reduce_prod", "reduce_max", "reduce_min", "sum", "range", "fill", "equal", "not_equal", "less",
+                                              "less_equal", "greater", "greater_equal", "select", "select_v2", "where", "tile", "broadcast_to", "broadcast_args"};
+
+bool isSmallInteger(const Tensor& tensor)
+{
+    constexpr int64_t kLargest = 64; // elements: no shape has more dimensions worth the name
+    const bool integer = tensor.dtype == DType::i32 || tensor.dtype == DType::i64 || tensor.dtype == DType::boolean;
+    const std::optional<int64_t> count = checkedElementCount(tensor.shape);
+    return integer && count && *count <= kLargest;
+}
 
 std::string keyOf(std::span<const Shape> shapes)
 {
@@ -33,7 +49,7 @@ Status checkData(const Value& value)
         return Error(ErrorCode::unsupported, "the data of constant '" + value.id + "' is not in this file");
     const std::optional<int64_t> count = checkedElementCount(value.type.shape);
     if (!count) return Error(ErrorCode::badFile, "constant '" + value.id + "' has no definite shape").found(toString(value.type.shape));
-    if (value.constant->sparsity) return Error(ErrorCode::unsupported, "constant '" + value.id + "' is stored sparse");
+    if (value.constant->sparsity) return {}; // checked when it is made dense
     if (value.constant->size() < byteSize(value.type.dtype, *count))
         return Error(ErrorCode::badFile, "constant '" + value.id + "' holds " + std::to_string(value.constant->size()) + " bytes")
             .expected(std::to_string(byteSize(value.type.dtype, *count)));
@@ -96,8 +112,9 @@ Result<std::unique_ptr<GraphPlan>> Planner::inferGraph(GraphId id, std::span<con
     }
     for (size_t i = 0; i < graph.inputs.size(); ++i) tensors[static_cast<size_t>(graph.inputs[i].index)].shape = inputShapes[i];
 
+    std::deque<std::vector<std::byte>> folded; // data of values that are known beforehand
     for (size_t o = 0; o < graph.operators.size(); ++o)
-        LS_CHECK_OK(inferOperatorResults(*plan, tensors, OperatorId(static_cast<int64_t>(o)), place));
+        LS_CHECK_OK(inferOperatorResults(*plan, tensors, OperatorId(static_cast<int64_t>(o)), place, folded));
 
     for (size_t v = 0; v < tensors.size(); ++v) {
         plan->values[v].dtype = tensors[v].dtype;
@@ -110,15 +127,21 @@ Result<std::unique_ptr<GraphPlan>> Planner::inferGraph(GraphId id, std::span<con
         plan->operators[o].fixed = std::ranges::all_of(op.inputs, isFixed) && std::ranges::all_of(op.results, isFixed);
     }
     for (const GraphOutput& output : graph.outputs) {
-        if (const Value& value = graph.value(output.value); value.role != ValueRole::result)
-            if (Status status = checkData(value); !status.ok()) return std::move(status).takeError().at(place);
+        const Value& value = graph.value(output.value);
+        Status status = value.role == ValueRole::result ? Status() : checkData(value);
+        if (status.ok() && value.role == ValueRole::constant && value.constant->sparsity) {
+            const Result<Bytes> dense = densify(*value.constant, value.type.dtype, value.type.shape);
+            if (!dense.ok()) status = dense.error().copy();
+        }
+        if (!status.ok()) return std::move(status).takeError().at(place);
         const bool repeated = std::ranges::any_of(plan->outputs, [&](const PlannedOutput& o) { return o.value == output.value; });
         plan->outputs.push_back({output.value, graph.value(output.value).role == ValueRole::result && !repeated});
     }
     return plan;
 }
 
-Status Planner::inferOperatorResults(GraphPlan& plan, std::span<Tensor> tensors, OperatorId id, const std::string& place)
+Status Planner::inferOperatorResults(GraphPlan& plan, std::span<Tensor> tensors, OperatorId id, const std::string& place,
+                                     std::deque<std::vector<std::byte>>& folded)
 {
     const Graph& graph = m_model.graph(plan.graph);
     const Operator& op = graph.op(id);
@@ -158,12 +181,36 @@ Status Planner::inferOperatorResults(GraphPlan& plan, std::span<Tensor> tensors,
         results[k] = {type.dtype, infers ? Shape::unknownRank() : type.dynamicShape()};
     }
     noteError(inferOperator(op, inputs, results));
+    std::vector<Tensor*> tensorsOfResults;
     for (size_t k = 0; k < results.size(); ++k) {
         Tensor& tensor = tensorOf(op.results[k]);
         tensor.shape = results[k].shape;
         if (results[k].dtype != DType::unknown) tensor.dtype = results[k].dtype;
+        tensorsOfResults.push_back(&tensor);
     }
+    if (!planned.error) fold(op, inputs, tensorsOfResults, folded);
     return {};
+}
+
+/// Shapes are calculated in graphs too (SHAPE, STRIDED_SLICE, PACK, RESHAPE): where all of it is known, so is the result. The operators
+/// still run; only what inference can see grows.
+void Planner::fold(const Operator& op, std::span<const Tensor* const> inputs, std::span<Tensor* const> results,
+                   std::deque<std::vector<std::byte>>& folded) const
+{
+    if (!m_options.evaluate || op.kind.dialect != "tfl" || !kFoldable.contains(op.kind.name)) return;
+    const bool tellsShape = op.kind.name == "shape" || op.kind.name == "rank";
+    for (const Tensor* input : inputs)
+        if (input && (tellsShape ? !input->shape.isStatic() : !input->data || !isSmallInteger(*input))) return;
+    if (!std::ranges::all_of(results, [](const Tensor* result) { return isSmallInteger(*result); })) return;
+    for (Tensor* result : results) {
+        result->bytes = byteSize(result->dtype, result->elementCount());
+        result->data = folded.emplace_back(result->bytes + 1).data(); // not null, even for no elements
+    }
+    if (m_options.evaluate(op, inputs, results)) return;
+    for (Tensor* result : results) {
+        result->data = nullptr;
+        result->bytes = 0;
+    }
 }
 
 Status Planner::inferCall(PlannedCall& call, GraphId graphId, OperatorId id, std::span<const Shape> operands, std::span<Shape> results,

@@ -4,13 +4,19 @@
 
 #include "engine/plan/graph_plan.h"
 
+#include <deque>
 #include <map>
 #include <span>
 #include <string>
 
 namespace loopscope {
 
+/// Computes the results of an operator from operands with data; false if it cannot.
+using PlanningEvaluator = bool (*)(const Operator& op, std::span<const Tensor* const> inputs, std::span<Tensor* const> results);
+
 struct PlannerOptions {
+    /// Asked for small integers that shapes are calculated with; null: such shapes are known only when running.
+    PlanningEvaluator evaluate = nullptr;
     /// Keep every value to the end of its graph, for inspection, instead of sharing memory.
     bool keepAll = false;
 };
@@ -36,7 +42,10 @@ private:
 
     Result<GraphPlan*> infer(GraphId graph, std::span<const Shape> inputShapes, const std::string& place);
     Result<std::unique_ptr<GraphPlan>> inferGraph(GraphId graph, std::span<const Shape> inputShapes, const std::string& place);
-    Status inferOperatorResults(GraphPlan& plan, std::span<Tensor> tensors, OperatorId op, const std::string& place);
+    Status inferOperatorResults(GraphPlan& plan, std::span<Tensor> tensors, OperatorId op, const std::string& place,
+                                std::deque<std::vector<std::byte>>& folded);
+    void fold(const Operator& op, std::span<const Tensor* const> inputs, std::span<Tensor* const> results,
+              std::deque<std::vector<std::byte>>& folded) const;
     /// Fills `results` with the shapes of the call's results; `call.planned` says whether that worked.
     Status inferCall(PlannedCall& call, GraphId graph, OperatorId op, std::span<const Shape> operands, std::span<Shape> results,
                      const std::string& place);
