@@ -3,6 +3,7 @@
 
 #include "engine/base/cancel.h"
 #include "engine/base/result.h"
+#include "engine/tensor/compare.h"
 #include "tracer/api/trace_reader.h"
 
 #include <cstdint>
@@ -17,12 +18,9 @@ enum class DiffPairing : unsigned char {
     name     ///< values of the same id: two models (quantized and float)
 };
 
-/// All that are given must hold. With `bitwise` nothing but equal bits is equal.
 struct DiffOptions {
     DiffPairing pairing = DiffPairing::address;
-    bool bitwise = false;
-    double rtol = 1e-5, atol = 1e-6;
-    std::optional<double> ulp, cosine;
+    Tolerance tolerance{Tolerance::Close{}, {}, {}}; ///< exact: nothing but equal bits is equal
     int64_t limit = 1; ///< differences to report; 0: all
     std::optional<int64_t> runA, runB; ///< default: defaultRun(); in one file the two newest
     const CancelFlag* cancel = nullptr;

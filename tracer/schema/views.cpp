@@ -24,7 +24,7 @@ constexpr std::array kViews = std::to_array<TraceView>({
  JOIN graph g ON g.id = op.graph LEFT JOIN result x ON x.op = w.op AND x.slot = w.slot LEFT JOIN value v ON v.id = x.value
  LEFT JOIN abnormal a ON a.event = w.event AND a.slot = w.slot)"},
     {"invocation_segment", "The part of an address that an invocation adds, and which graphs it runs.",
-     R"(SELECT i.id, CASE c.role WHEN 'main' THEN g.name WHEN 'loop' THEN o.label || '@' || i.iteration
+     R"(SELECT i.id, CASE c.role WHEN 'main' THEN replace(g.name, '/', '%2F') WHEN 'loop' THEN o.label || '@' || i.iteration
    WHEN 'frame' THEN c.frame || '@' || i.iteration || ':frame' ELSE o.label || ':' || c.role END AS segment,
    c.graph, c.cond, c.role = 'loop' AS is_loop
  FROM invocation i JOIN call c ON c.id = i.call JOIN graph g ON g.id = c.graph LEFT JOIN op o ON o.id = c.op)"},

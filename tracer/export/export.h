@@ -1,0 +1,37 @@
+// What the exporters share: which writes are wanted, and their addresses.
+#pragma once
+
+#include "engine/observe/address.h"
+#include "tracer/api/trace_export.h"
+#include "tracer/read/run_view.h"
+
+#include <functional>
+#include <vector>
+
+namespace loopscope {
+
+/// The writes of a run that the patterns want, in order.
+class SelectedWrites {
+public:
+    /// Errors: usage (a pattern that cannot be read).
+    static Result<SelectedWrites> create(const TraceReader& trace, const TraceExportOptions& options);
+
+    RunView& view() { return m_view; }
+    /// `handle` gets each write with its address. Errors: as it gives; cancelled.
+    Status forEach(const std::function<Status(const ViewedWrite&, const std::string& address)>& handle);
+
+private:
+    SelectedWrites(RunView view, std::vector<AddressPattern> patterns, const CancelFlag* cancel)
+        : m_view(std::move(view)), m_patterns(std::move(patterns)), m_cancel(cancel)
+    {
+    }
+    RunView m_view;
+    std::vector<AddressPattern> m_patterns;
+    const CancelFlag* m_cancel;
+};
+
+Result<TraceExportSummary> exportArrays(const TraceReader& trace, const std::string& path, const TraceExportOptions& options);
+Result<TraceExportSummary> exportCsv(const TraceReader& trace, const std::string& path, const TraceExportOptions& options);
+Result<TraceExportSummary> exportPerfetto(const TraceReader& trace, const std::string& path, const TraceExportOptions& options);
+
+} // namespace loopscope
