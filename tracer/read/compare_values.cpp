@@ -22,7 +22,7 @@ ValueDistance compareElements(StoredValue& a, const Quantization* qa, StoredValu
     if (c.worst >= 0) {
         d.a = c.got;
         d.b = c.want;
-        d.at = indexText(a.shape, c.worst);
+        d.at = elementIndexText(a.shape, c.worst);
     }
     return d;
 }
