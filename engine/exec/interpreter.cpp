@@ -102,9 +102,8 @@ Status Interpreter::Impl::setInput(int index, const Tensor& value)
     const Value& declared = graph.value(graph.inputs[static_cast<size_t>(index)]);
     const std::string place = "input '" + declared.id + "'";
     if (m_phase == Phase::running) return Error(ErrorCode::usage, "a run is going on").at(place);
-    const Shape& wanted = declared.type.shape;
     const std::optional<int64_t> count = checkedElementCount(value.shape);
-    if (value.dtype != declared.type.dtype || !count || (wanted.hasRank() && wanted.rank() != value.shape.rank()))
+    if (value.dtype != declared.type.dtype || !count)
         return Error(ErrorCode::usage, "found " + typeText(value.dtype, value.shape))
             .at(place)
             .expected(typeText(declared.type.dtype, declared.type.dynamicShape()));

@@ -61,8 +61,8 @@ public:
     Interpreter(const Interpreter&) = delete;
     Interpreter& operator=(const Interpreter&) = delete;
 
-    /// Copies the value of root input `index` (in graph order). A shape that differs from the declared one resizes the input, where the
-    /// rank agrees or the declared rank is unknown. Errors: usage on dtype, rank or size.
+    /// Copies the value of root input `index` (in graph order). A shape that differs from the declared one resizes the input, rank
+    /// included (LiteRT's ResizeInputTensor does the same; commands are stricter). Errors: usage on dtype or number of bytes.
     Status setInput(int index, const Tensor& value);
     /// Begins a run: plans if shapes are new, places constants, announces runStarted. Errors as found by planning and preparing, each
     /// with the operator's address; usage if an input is missing.

@@ -408,7 +408,11 @@ graph main(x: i32[2], y: i32[?]) {
         Status status = session.interpreter->setInput(0, tensorOver(values, shape));
         return status.ok() ? "" : std::move(status).takeError().message();
     };
-    EXPECT_EQ(setting({1, 2}, Shape{1, 2}), "input 'x': found i32[1,2], expected i32[2]");
+    std::vector<float> real = {1.0F, 2.0F};
+    Status otherType = session.interpreter->setInput(0, tensorOver(real, Shape{2}));
+    ASSERT_FALSE(otherType.ok());
+    EXPECT_EQ(std::move(otherType).takeError().message(), "input 'x': found f32[2], expected i32[2]");
+    EXPECT_FALSE(session.interpreter->setInput(2, tensorOver(real, Shape{2})).ok()) << "there are only two";
     EXPECT_EQ(setting({1, 2, 3}, Shape{2}), "input 'x': wrong number of bytes, found 12, expected 8");
     EXPECT_EQ(setting({1, 2, 3}, Shape{3}), "") << "another size resizes";
     EXPECT_EQ(session.run(), "input 'y': missing");

@@ -8,7 +8,7 @@
 namespace loopscope::testing {
 namespace {
 
-constexpr uint32_t kModels = 400;
+constexpr uint32_t kModels = 200;
 
 std::unique_ptr<Interpreter> started(const Model& model, std::vector<Plain> inputs, ExecutionOptions options = {}, ExecutionObserver* observer = nullptr)
 {
