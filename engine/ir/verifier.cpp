@@ -96,6 +96,8 @@ private:
     Status type(const TensorType& type, const Graph* graph, int depth = 0) const
     {
         if (depth > kDeepestNesting) return broken("types nested deeper than " + std::to_string(kDeepestNesting));
+        if (!type.parameter.empty() && m_model.dialect != Dialect::tf)
+            return broken("type parameter '$" + type.parameter + "' outside of a TensorFlow function");
         for (const int64_t dim : type.shape.dims())
             if (dim < kUnknownDim) return broken("a dimension is negative").found(std::to_string(dim));
         if (type.signature)
