@@ -19,8 +19,26 @@ Status saveTflite(const Model& model, const std::string& path, const SaveOptions
     return writeFile(path, bytes, options.overwrite);
 }
 
+Status saveLsir(const Model& model, const std::string& path, const SaveOptions& options)
+{
+    return exportLsir(model, path, options.data, options.overwrite);
+}
+
+bool isTflite(std::string_view /*path*/, std::span<const std::byte> content)
+{
+    return looksLikeTflite(content);
+}
+
+/// A text with a mistake in its first line is still a text: the extension settles it, so that the message names the line.
+bool isLsir(std::string_view path, std::span<const std::byte> content)
+{
+    const auto start = content.first(std::min<size_t>(content.size(), 4096));
+    return looksLikeLsir(content) || (path.ends_with(".lsir") && std::ranges::find(start, std::byte{0}) == start.end());
+}
+
 constexpr std::array kFormats = {
-    Format{"TFLite", "tflite", [](std::string_view, std::span<const std::byte> content) { return looksLikeTflite(content); }, &importTflite, &saveTflite},
+    Format{"TFLite", "tflite", &isTflite, &importTflite, &saveTflite},
+    Format{"lsir", "lsir", &isLsir, &importLsir, &saveLsir},
 };
 
 /// Kinds of files that are no models, or none that we open, by their first bytes.
@@ -60,7 +78,8 @@ bool looksLikeGraphDef(std::string_view content)
 {
     size_t at = 1;
     while (at < std::min<size_t>(content.size(), 5) && (content[at] & 0x80) != 0) ++at;
-    return content.size() > at + 1 && content[0] == '\n' && content[at + 1] == '\n' && content.find('\0') != std::string_view::npos;
+    return content.size() > at + 1 && content[0] == '\n' && content[at + 1] == '\n' &&
+           std::ranges::any_of(content.substr(0, 64), [](char c) { return c >= 0 && c < '\t'; });
 }
 
 /// The first bytes of a file in the spelling of a string literal: 'PK\x03\x04'.

@@ -2,6 +2,7 @@
 // docs/adding_an_importer.md is the checklist for a new one.
 #pragma once
 
+#include "converters/lsir/lsir.h"
 #include "engine/base/bytes.h"
 #include "engine/base/result.h"
 #include "engine/ir/model.h"
@@ -22,21 +23,13 @@ struct LoadedModel {
     uint64_t fileBytes() const { return content.size(); }
 };
 
-/// Where large constants of a text file go.
-enum class DataPlacement : uint8_t {
-    automatic, ///< inline up to 1 MiB in all, else beside
-    inlined,   ///< in the text
-    side,      ///< in a file beside it
-    none,      ///< left out: the text stays readable, the model cannot run
-};
-
 struct SaveOptions {
     std::string format;     ///< extension of the format without the dot; empty: that of the path
     bool overwrite = false; ///< an existing file is refused otherwise
-    DataPlacement data = DataPlacement::automatic; ///< text only
+    DataMode data = DataMode::automatic; ///< where text puts large constants
 };
 
-/// One format. Formats without an importer are known well enough to be named in an error.
+/// One format.
 struct Format {
     std::string_view name;      ///< for people: "TFLite"
     std::string_view extension; ///< without the dot: "tflite"

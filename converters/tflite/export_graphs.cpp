@@ -301,9 +301,8 @@ private:
             if (!map) continue;
             AttributeList attributes;
             for (const auto& [name, value] : *map) setAttribute(attributes, name, value);
-            const std::string type(attributeWord(attributes, "type", ""));
-            if (!map->empty() && map->front().first == "type") removeAttribute(attributes, "type");
-            const OptionTable* otherSpec = optionTable(type);
+            const OptionTable* otherSpec = optionTable(attributeWord(attributes, "table", ""));
+            removeAttribute(attributes, "table");
             if (!otherSpec) return Error(ErrorCode::unsupported, std::string(key) + " names no option table of the format");
             LS_TRY(const WrittenTable table, writeOptions(m_builder, *otherSpec, attributes));
             out.set(*otherSpec, table.offset);

@@ -5,12 +5,21 @@
 #include "engine/base/result.h"
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 namespace loopscope::tflite_format {
 
 /// "0x1a4"
 std::string hexNumber(uint64_t value);
+
+/// Element `i` of a vector that starts at `data`. Verified files may still hold 8-byte elements at addresses that are aligned to 4 only.
+template <typename T> T elementAt(const uint8_t* data, size_t i)
+{
+    T out;
+    std::memcpy(&out, data + i * sizeof(T), sizeof(T));
+    return out;
+}
 
 /// The bytes of one file, and how much of them has been read. Not copyable: one per import.
 class FileView {

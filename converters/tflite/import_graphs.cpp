@@ -152,7 +152,7 @@ private:
                 for (NamedAttribute& option : options) setAttribute(out, std::move(option.key), std::move(option.value));
                 if (spec != usual) setAttribute(out, "@options", Word{spec->name});
             } else {
-                AttributeMap map{{"type", Word{spec->name}}};
+                AttributeMap map{{"table", Word{spec->name}}};
                 for (NamedAttribute& option : options) map.emplace_back(std::move(option.key), std::move(option.value));
                 setAttribute(out, number == 1 ? "@other_options" : "@other_options_2", std::move(map));
             }

@@ -11,13 +11,13 @@ namespace loopscope::tflite_format {
 namespace {
 
 /// A vector's elements as std::vector<T>; empty for an absent one.
-template <typename T, typename Vector> Result<std::vector<T>> elements(FileView& file, const Vector* vector)
+template <typename T, typename Stored> Result<std::vector<T>> elements(FileView& file, const flatbuffers::Vector<Stored>* vector)
 {
     std::vector<T> out;
     if (!vector) return out;
     LS_CHECK_OK(file.spend(vector, uint64_t{vector->size()} * sizeof(T)));
     out.reserve(vector->size());
-    for (const auto element : *vector) out.push_back(static_cast<T>(element));
+    for (size_t i = 0; i < vector->size(); ++i) out.push_back(static_cast<T>(elementAt<Stored>(vector->Data(), i)));
     return out;
 }
 
@@ -190,6 +190,7 @@ Result<Sparsity> readSparsity(FileView& file, const std::string& place, const tf
             LS_TRY(stored.indices, sparseIndices(file, at + ".array_indices", &dim, dim.array_indices_type(), dim.array_indices()));
         } else if (dim.format() == tflite::DimensionType_DENSE) {
             stored.denseSize = dim.dense_size();
+            if (stored.denseSize < 0) return file.fault(&dim, at + ".dense_size is " + std::to_string(stored.denseSize)).expected("0 or more");
         } else {
             return file.fault(&dim, at + ".format is " + std::to_string(static_cast<int>(dim.format()))).expected("0 or 1");
         }

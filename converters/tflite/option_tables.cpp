@@ -74,11 +74,11 @@ Status readVector(FileView& file, const GraphRange& graphs, const FieldSpec& fie
         AttributeItems items;
         for (flatbuffers::uoffset_t i = 0; i < vector.size(); ++i) {
             if constexpr (std::is_same_v<T, float>) {
-                items.push_back(floatAttribute(vector.Get(i)));
+                items.push_back(floatAttribute(elementAt<T>(vector.Data(), i)));
             } else if constexpr (std::is_same_v<T, double>) {
-                items.push_back(vector.Get(i));
+                items.push_back(elementAt<T>(vector.Data(), i));
             } else {
-                const auto value = static_cast<int64_t>(vector.Get(i));
+                const auto value = static_cast<int64_t>(elementAt<T>(vector.Data(), i));
                 if (field.meaning == Meaning::branches || field.meaning == Meaning::graphList) {
                     LS_TRY(Attribute graph, graphs.reference(vector.Data() + i * sizeof(T), value));
                     if (field.meaning == Meaning::branches) setAttribute(out, field.key + std::to_string(i), std::move(graph));
@@ -105,7 +105,8 @@ Status readScalar(const GraphRange& graphs, const OptionTable& spec, const Field
             if constexpr (std::is_same_v<T, float>) setAttribute(out, field.key, floatAttribute(value));
             else setAttribute(out, field.key, value);
         } else {
-            const auto value = static_cast<int64_t>(table.GetField<T>(field.slot, static_cast<T>(field.defaultInteger)));
+            auto value = static_cast<int64_t>(table.GetField<T>(field.slot, static_cast<T>(field.defaultInteger)));
+            if (field.scalar == Scalar::boolean) value = value != 0 ? 1 : 0;
             if (field.meaning == Meaning::graph) {
                 const uint8_t* at = table.GetAddressOf(field.slot);
                 // A composite without a decomposition says -1.
