@@ -19,9 +19,9 @@ Result<int> runConvert(const CommandContext& context)
     options.format = arguments.text("format");
     options.overwrite = arguments.has("force");
     const std::string data = arguments.text("data");
-    if (data == "inline") options.data = DataPlacement::inlined;
-    else if (data == "side") options.data = DataPlacement::side;
-    else if (data == "none") options.data = DataPlacement::none;
+    if (data == "inline") options.data = DataMode::inlineData;
+    else if (data == "side") options.data = DataMode::side;
+    else if (data == "none") options.data = DataMode::none;
     LS_TRY(const LoadedModel file, loadModel(arguments.positionals[0]));
     LS_CHECK_OK(saveModel(file.model, out, options));
     std::error_code error;
