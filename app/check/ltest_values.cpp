@@ -3,6 +3,7 @@
 #include "app/wiring/literal.h"
 #include "app/wiring/value_text.h"
 #include "engine/base/text.h"
+#include "engine/ir/text/structured.h"
 
 #include <algorithm>
 #include <charconv>
@@ -195,6 +196,11 @@ Result<std::vector<Expectation>> readExpectations(const LtestSection& section, c
     return expectations;
 }
 
-std::vector<std::string> structuredLines(const Model&) { return {}; }
+std::vector<std::string> structuredLines(const Model& model)
+{
+    std::vector<std::string> lines;
+    for (const StructuredLine& line : structuredView(model)) lines.push_back(line.text);
+    return lines;
+}
 
 } // namespace loopscope::app

@@ -7,6 +7,7 @@
 #include "app/wiring/outputs.h"
 #include "app/wiring/value_text.h"
 #include "engine/base/bytes.h"
+#include "engine/ir/text/structured.h"
 #include "engine/ops/catalog.h"
 
 #include <algorithm>
@@ -66,7 +67,16 @@ Result<int> runList(const CommandContext& context)
     }
     std::string out;
     size_t number = 1;
-    {
+    if (arguments.has("structured")) {
+        StructuredOptions options;
+        options.full = arguments.has("full");
+        options.root = only.value_or(GraphId());
+        for (const StructuredLine& line : structuredView(model, options)) {
+            if (console.json()) out += lineJson(number, line.text, line.depth, line.graph.valid() ? model.graph(line.graph).id : "", line.op, line.address) + "\n";
+            else out += line.text + "\n";
+            ++number;
+        }
+    } else {
         PrintOptions options;
         options.origin = arguments.has("origin");
         options.addresses = arguments.has("addresses");
@@ -92,9 +102,8 @@ Result<int> runList(const CommandContext& context)
             if (console.json()) {
                 const std::string graph = line.graph.valid() ? model.graph(line.graph).id : "";
                 const std::string address = line.op.valid() ? graph + "/" + operatorLabel(model.graph(line.graph), line.op) : "";
-                const auto depth = static_cast<int>(line.text.size() - std::min(line.text.find_first_not_of(' '), line.text.size())) > 0
-                                       ? static_cast<int>(std::min(line.text.find_first_not_of(' '), line.text.size())) / 2
-                                       : 0;
+                const size_t indent = line.text.find_first_not_of(' ');
+                const int depth = indent == std::string::npos ? 0 : static_cast<int>(indent / 2);
                 out += lineJson(number, line.text, depth, graph, line.op, address) + "\n";
             } else {
                 out += text + "\n";
