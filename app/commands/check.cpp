@@ -3,11 +3,13 @@
 #include "app/check/golden_run.h"
 #include "app/check/ltest_run.h"
 #include "app/check/verdict.h"
+#include "app/commands/check_trace.h"
 #include "app/commands/commands.h"
 #include "app/wiring/console.h"
 #include "app/wiring/progress.h"
 #include "app/wiring/signals.h"
 #include "engine/base/clock.h"
+#include "tracer/api/trace_reader.h"
 
 #include <algorithm>
 #include <array>
@@ -115,6 +117,7 @@ Result<int> runCheck(const CommandContext& context)
 {
     Console& console = context.console;
     const Arguments& arguments = context.arguments;
+    if (arguments.positionals.size() == 1 && isTraceFile(arguments.positionals[0])) return checkOneTrace(console, arguments.positionals[0]);
     Work work;
     for (const std::string& path : arguments.positionals) LS_CHECK_OK(addPath(path, work));
     if (arguments.has("filter")) {

@@ -21,6 +21,7 @@ const std::vector<CommandSpec>& table()
             own.insert(own.end(), more.begin(), more.end());
             return own;
         };
+        const std::vector<std::string_view> tolerance = {"rtol", "atol", "ulp", "cosine"};
         return std::vector<CommandSpec>{
             {"info", "info FILE", "What a model or a trace is: inputs, outputs, operators, control flow, what could go wrong.",
              "loopscope info samples/text/collatz.lsir", {"ops", "tensors", "metadata"}, 1, 1, runInfo},
@@ -35,6 +36,10 @@ const std::vector<CommandSpec>& table()
              1, 1, runTrace},
             {"query", "query TRACE RECIPE|'SQL' [--NAME VALUE…]", "Asks a trace: a named recipe, or any SQL; --NAME VALUE fills the parameter :NAME.",
              "loopscope query collatz.lstrace branch-counts", {"list", "sql", "csv", "limit", "limit-time"}, 0, 2, runQuery, true},
+            {"diff", "diff A B", "Where two traces, models or .npz files first differ. Exit code 1 if they do.",
+             "loopscope diff before.lstrace after.lstrace", with({"pairing", "first", "all", "bitwise"}, tolerance), 2, 2, runDiff},
+            {"export", "export TRACE [PATTERN] -o FILE", "A trace in other forms: .npz, .npy, .csv, or .json for Perfetto and Chrome.",
+             "loopscope export collatz.lstrace '.../add#*' -o adds.csv", {"output", "format", "force", "counter"}, 1, 2, runExport},
             {"convert", "convert IN -o OUT", "Between .tflite and .lsir.", "loopscope convert model.tflite -o model.lsir",
              {"output", "format", "force", "data"}, 1, 1, runConvert},
             {"ops", "ops [PATTERN]", "Which operators open, infer shapes and run.", "loopscope ops 'conv*'", {"dialect", "markdown"}, 0, 1, runOps},

@@ -60,7 +60,6 @@ constexpr std::array kOptions = {
     OptionSpec{"keep", 0, "PATTERN", "none", "values whose bytes are stored (with --level values)", true},
     OptionSpec{"quota", 0, "SIZE", "half the free space, at most 8 GiB", "largest size of the trace: 500MiB, 2GiB", false},
     OptionSpec{"on-alert", 0, "N", "0", "store values of N iterations around an alert", false},
-    OptionSpec{"append", 0, "", "", "continue an existing trace with another run", false},
     OptionSpec{"durable", 0, "", "", "survive power loss, not only a crash", false},
     OptionSpec{"no-index", 0, "", "", "leave out the indexes", false},
     OptionSpec{"constants", 0, "all", "up to 64 KiB", "store constants of any size", false},

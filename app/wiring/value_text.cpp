@@ -69,13 +69,12 @@ std::string realText(double value, int digits)
     if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
     if (value == 0) return std::signbit(value) ? "-0" : "0";
     std::array<char, 40> text = {};
-    const double magnitude = std::fabs(value);
-    const bool scientific = magnitude < 1e-4 || magnitude >= 1e7;
-    const auto format = scientific ? std::chars_format::scientific : std::chars_format::fixed;
     // %g-like rounding to significant digits, then the shortest form of the rounded number.
     std::array<char, 40> rounded = {};
     std::to_chars(rounded.data(), rounded.data() + rounded.size() - 1, value, std::chars_format::scientific, digits - 1);
     const double shown = std::strtod(rounded.data(), nullptr);
+    const double magnitude = std::fabs(shown);
+    const auto format = magnitude < 1e-4 || magnitude >= 1e7 ? std::chars_format::scientific : std::chars_format::fixed;
     return std::string(text.data(), std::to_chars(text.data(), text.data() + text.size(), shown, format).ptr);
 }
 

@@ -1,0 +1,15 @@
+// The part of `check` that verifies traces.
+#pragma once
+
+#include "engine/base/result.h"
+
+#include <string>
+
+namespace loopscope::app {
+
+class Console;
+
+/// Prints what holds and what is broken. Exit code 0 or 1. Errors: badFile, cancelled.
+Result<int> checkOneTrace(Console& console, const std::string& path);
+
+} // namespace loopscope::app

@@ -1,0 +1,159 @@
+// Golden cases written by the test itself: right ones pass, and every kind of wrong one fails for its own reason.
+#include "app/check/golden_run.h"
+
+#include "app/check/sha256.h"
+#include "app/wiring/literal.h"
+#include "converters/lsir/lsir.h"
+#include "converters/tflite/tflite.h"
+#include "engine/base/bytes.h"
+#include "engine/tensor/npz.h"
+
+#include <filesystem>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace loopscope::app {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::string_view kCounter = "lsir 1\nmodel tfl\nsignature \"bump\" @main(\"by\"=x) -> (\"total\"=z)\n\n"
+                                      "graph main(x: i32[2]) {\n  state = variable i32[2] [0, 0]\n\n  z = add(x, state) : i32[2]\n  return z\n}\n";
+constexpr std::string_view kAdd = "graph main(x: i32[2], y: i32[2]) {\n  z = add(x, y) : i32[2]\n  return z\n}\n";
+constexpr std::string_view kDivide = "graph main(x: i32[2], y: i32[2]) {\n  z = div(x, y) : i32[2]\n  return z\n}\n";
+constexpr std::string_view kUnknown = "graph main(x: i32[2], y: i32[2]) {\n  z = custom.Nobody(x, y) : i32[2]\n  return z\n}\n";
+
+class Golden : public testing::Test {
+protected:
+    void SetUp() override { std::filesystem::create_directories(m_folder); }
+    void TearDown() override { std::filesystem::remove_all(m_folder); }
+    std::string folder() const { return m_folder.string(); }
+
+    void model(std::string_view text)
+    {
+        const auto parsed = modelFromText(text, "test");
+        ASSERT_TRUE(parsed.ok()) << parsed.error().message();
+        const auto bytes = exportTflite(*parsed);
+        ASSERT_TRUE(bytes.ok()) << bytes.error().message();
+        ASSERT_TRUE(writeFile(folder() + "/m.tflite", *bytes, true).ok());
+    }
+    void arrays(const std::string& name, const std::vector<std::string>& literals, DType dtype = DType::i32)
+    {
+        std::vector<Array> values;
+        std::vector<NamedTensor> tensors;
+        for (const std::string& literal : literals) values.push_back(parseLiteral(literal, dtype, Shape::unknownRank(), ScalarMeans::fill).value());
+        for (size_t k = 0; k < values.size(); ++k) tensors.push_back({std::to_string(k), values[k].view()});
+        ASSERT_TRUE(writeNpz(folder() + "/" + name, tensors, true).ok());
+    }
+    CaseResult check(const std::string& json)
+    {
+        EXPECT_TRUE(writeFile(folder() + "/cases.jsonl", json + "\n", true).ok());
+        const auto cases = readGoldenCases(folder());
+        if (!cases.ok()) {
+            CaseResult result;
+            result.message = cases.error().message();
+            return result;
+        }
+        return runGoldenCase(cases->front());
+    }
+    static std::string caseText(const std::string& runs, const std::string& compare = R"({"kind": "exact"})")
+    {
+        return R"({"id": "a/b", "format": "tflite", "model": "m.tflite", "compare": )" + compare + R"(, "runs": [)" + runs + "]}";
+    }
+    static std::string runText(const std::string& more = R"(, "out": "out.npz")")
+    {
+        return R"({"signature": null, "inputs": [{"name": "x"}, {"name": "y"}], "outputs": [{"name": "z"}], "in": "in.npz")" + more + "}";
+    }
+
+private:
+    std::filesystem::path m_folder = std::filesystem::temp_directory_path() / ("golden_test." + std::to_string(getpid()));
+};
+
+TEST_F(Golden, a_right_answer_passes_and_a_wrong_one_says_what_differs)
+{
+    model(kAdd);
+    arrays("in.npz", {"[1, 2]", "[3, 4]"});
+    arrays("out.npz", {"[4, 6]"});
+    EXPECT_EQ(check(caseText(runText())).verdict, Verdict::pass) << check(caseText(runText())).message;
+    arrays("out.npz", {"[4, 9]"});
+    const CaseResult wrong = check(caseText(runText()));
+    EXPECT_EQ(wrong.verdict, Verdict::fail);
+    EXPECT_EQ(wrong.message, "output 0 at [1]: got 6, want 9");
+    EXPECT_EQ(check(caseText(runText(), R"({"kind": "close", "rtol": 0, "atol": 3})")).verdict, Verdict::pass);
+    EXPECT_EQ(check(caseText(runText(), R"({"kind": "close", "rtol": 0.3, "atol": 0})")).verdict, Verdict::fail); // 3 > 2.7
+    arrays("out.npz", {"[[4, 6]]"});
+    EXPECT_THAT(check(caseText(runText())).message, HasSubstr("shape [2], want [1,2]"));
+}
+
+TEST_F(Golden, a_run_that_must_fail)
+{
+    model(kDivide);
+    arrays("in.npz", {"[1, 2]", "[1, 0]"});
+    const std::string error = runText(R"(, "error": {"class": "RuntimeError", "message": "x"})");
+    EXPECT_EQ(check(caseText(error)).verdict, Verdict::pass) << check(caseText(error)).message;
+    arrays("out.npz", {"[1, 2]"});
+    EXPECT_THAT(check(caseText(runText())).message, HasSubstr("division by zero"));
+    arrays("in.npz", {"[1, 2]", "[1, 1]"});
+    EXPECT_THAT(check(caseText(error)).message, HasSubstr("gives outputs, want an error"));
+}
+
+TEST_F(Golden, unsupported_operators_and_formats_are_named)
+{
+    model(kUnknown);
+    arrays("in.npz", {"[1, 2]", "[1, 0]"});
+    arrays("out.npz", {"[1, 2]"});
+    const CaseResult custom = check(caseText(runText()));
+    EXPECT_EQ(custom.verdict, Verdict::unsupported);
+    EXPECT_THAT(custom.message, HasSubstr("custom.Nobody"));
+    const CaseResult other = check(R"({"id": "g", "format": "graphdef", "model": "m.pb", "runs": []})");
+    EXPECT_EQ(other.verdict, Verdict::unsupported);
+    EXPECT_THAT(other.message, HasSubstr("graphdef"));
+    // Without runs the model need only open and come back identical.
+    EXPECT_EQ(check(caseText("")).verdict, Verdict::pass) << check(caseText("")).message;
+}
+
+TEST_F(Golden, resized_inputs_and_signatures)
+{
+    model(kAdd);
+    arrays("in.npz", {"[[1, 2, 3]]", "[[3, 4, 5]]"});
+    arrays("out.npz", {"[[4, 6, 8]]"});
+    EXPECT_EQ(check(caseText(runText())).verdict, Verdict::pass) << check(caseText(runText())).message;
+    model(kCounter);
+    arrays("in.npz", {"[5, 6]"});
+    arrays("out.npz", {"[5, 6]"});
+    const std::string run = R"({"signature": "bump", "inputs": [{"name": "by"}], "outputs": [{"name": "total"}], "in": "in.npz", "out": "out.npz"})";
+    EXPECT_EQ(check(caseText(run)).verdict, Verdict::pass) << check(caseText(run)).message;
+    EXPECT_THAT(check(caseText(R"({"signature": "dump", "inputs": [], "outputs": [], "in": "in.npz"})")).message, HasSubstr("did you mean 'bump'"));
+}
+
+TEST_F(Golden, truncated_and_unreadable_outputs)
+{
+    model(kAdd);
+    arrays("in.npz", {"[1, 2]", "[3, 4]"});
+    arrays("out.npz", {"[4]"});
+    const std::vector<int32_t> whole = {4, 6};
+    const auto with = [&](const std::string& digest) {
+        return R"({"inputs": [{"name": "x"}, {"name": "y"}], "outputs": [{"name": "z", "shape": [2], "truncated": 1, "sha256": ")" + digest +
+               R"("}], "in": "in.npz", "out": "out.npz"})";
+    };
+    EXPECT_EQ(check(caseText(with(sha256Hex(std::as_bytes(std::span(whole)))))).verdict, Verdict::pass);
+    EXPECT_THAT(check(caseText(with(std::string(64, '0')))).message, HasSubstr("sha256"));
+    arrays("out.npz", {"[7]"});
+    EXPECT_EQ(check(caseText(R"({"inputs": [{"name": "x"}, {"name": "y"}], "outputs": [{"name": "z", "unreadable": true}], "in": "in.npz", "out": "out.npz"})")).verdict,
+              Verdict::pass);
+}
+
+TEST_F(Golden, broken_cases_are_errors)
+{
+    model(kAdd);
+    EXPECT_EQ(check(caseText(runText())).verdict, Verdict::error); // no in.npz
+    arrays("in.npz", {"[1, 2]"});
+    arrays("out.npz", {"[4, 6]"});
+    EXPECT_THAT(check(caseText(runText())).message, HasSubstr("no array for input 1 ('y')"));
+    EXPECT_THAT(check("{not json").message, HasSubstr("cases.jsonl:1"));
+    EXPECT_THAT(check(R"({"id": 3, "format": "tflite", "model": "m", "runs": []})").message, HasSubstr("cases.jsonl:1"));
+}
+
+} // namespace
+} // namespace loopscope::app
