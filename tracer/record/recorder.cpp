@@ -197,7 +197,7 @@ void TraceRecorder::Impl::runStarted(const RunStart& e)
     // Bases are aligned, so that step and event id agree modulo the digest's block and runs compare block by block.
     const int64_t wanted = std::max<int64_t>(0, m_nextEvent - e.firstStep);
     m_base = (wanted + kDigestBlock - 1) / kDigestBlock * kDigestBlock;
-    m_lastStep = e.firstStep;
+    m_firstStep = m_lastStep = e.firstStep;
     m_digest = 0;
     m_alertCounts.clear();
 
@@ -331,6 +331,8 @@ void TraceRecorder::Impl::runEnded(const RunEnd& e)
     flushGap();
     RunEndItem end;
     end.id = m_run;
+    end.base = m_base;
+    end.first = m_base + m_firstStep;
     end.steps = m_lastStep;
     end.ns = e.ns;
     switch (e.reason) {
@@ -341,7 +343,7 @@ void TraceRecorder::Impl::runEnded(const RunEnd& e)
     }
     end.error = e.message;
     m_nextEvent = m_base + m_lastStep;
-    m_stepsOfAllRuns += m_lastStep;
+    m_stepsOfAllRuns += m_lastStep - m_firstStep;
     pushItem({std::move(end)});
 }
 
@@ -361,7 +363,7 @@ RecordingSummary TraceRecorder::Impl::summary() const
     s.invocations = m_writer->invocations.load();
     s.gaps = m_writer->gaps.load();
     s.alerts = m_writer->alerts.load();
-    s.steps = m_stepsOfAllRuns + (m_isRunning ? m_lastStep : 0);
+    s.steps = m_stepsOfAllRuns + (m_isRunning ? m_lastStep - m_firstStep : 0);
     s.runs = m_runs;
     s.bytes = m_writer->fileBytes();
     if (m_finished) s.state = m_writer->state();

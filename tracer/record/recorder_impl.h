@@ -112,7 +112,7 @@ private:
     bool m_hashesAll = false;      ///< every result gets a content key
 
     // The run in hand.
-    int64_t m_run = 0, m_base = 0, m_nextEvent = 0, m_nextInvocation = 1, m_invocationOffset = 0, m_lastStep = 0, m_runStart = 0;
+    int64_t m_run = 0, m_base = 0, m_nextEvent = 0, m_nextInvocation = 1, m_invocationOffset = 0, m_firstStep = 0, m_lastStep = 0, m_runStart = 0;
     bool m_isRunning = false, m_seenInvocation = false;
     int64_t m_stepsOfAllRuns = 0, m_runs = 0;
     std::vector<Open> m_open;

@@ -131,7 +131,7 @@ struct RunItem {
     std::vector<FeedItem> feeds;
 };
 struct RunEndItem {
-    int64_t id = 0;
+    int64_t id = 0, base = 0, first = 0;
     int64_t steps = 0; ///< step after the last one
     int64_t ns = -1;
     const char* state = "complete";

@@ -459,7 +459,7 @@ Status TraceWriter::write(const RunItem& item)
 Status TraceWriter::write(const RunEndItem& item)
 {
     m_sql.endRun.bind(1, item.id);
-    bindIf(m_sql.endRun, 2, m_run.base + item.steps > m_run.first, m_run.base + item.steps - 1);
+    bindIf(m_sql.endRun, 2, item.base + item.steps > item.first, item.base + item.steps - 1);
     m_sql.endRun.bind(3, item.state);
     bindIf(m_sql.endRun, 4, item.ns >= 0, item.ns);
     bindIf(m_sql.endRun, 5, !item.error.empty(), std::string_view(item.error));
