@@ -4,7 +4,6 @@
 #include "engine/ops/control_flow.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 namespace loopscope {
@@ -55,16 +54,19 @@ public:
 private:
     void countUses()
     {
-        for (const Graph& graph : m_model.graphs)
-            for (const Operator& op : graph.operators) {
+        for (size_t g = 0; g < m_model.graphs.size(); ++g) {
+            const GraphId id(static_cast<int64_t>(g));
+            for (const Operator& op : m_model.graphs[g].operators) {
                 const CallForm form = callForm(op);
                 for (const Callee& callee : form.callees) {
                     if (!m_model.hasGraph(callee.graph)) continue;
                     m_called.insert(callee.graph);
                     if (callee.role == "body") m_bodies.insert(callee.graph);
-                    if (callee.role == "cond") m_condUsers[callee.graph].insert(&graph);
                 }
+                if (form.kind == CallKind::loop && m_model.hasGraph(form.callees[0].graph) && m_model.hasGraph(form.callees[1].graph))
+                    m_loops.push_back({id, form.callees[0].graph, form.callees[1].graph});
             }
+        }
     }
 
     /// Depth first on an explicit stack; every graph is entered once, by the first way that leads there.
@@ -86,7 +88,7 @@ private:
                 const auto warn = [&](std::string text) {
                     m_warnings.push_back({id, OperatorId(static_cast<int64_t>(o)), address, std::move(text)});
                 };
-                if (form.kind == CallKind::loop) checkLoop(graph, op, form, warn);
+                if (form.kind == CallKind::loop) checkLoop(id, op, form, warn);
                 if (form.kind == CallKind::branch) checkBranch(graph, op, form, warn);
                 for (const Callee& callee : form.callees) callees.emplace_back(callee.graph, address + ":" + callee.role);
             }
@@ -95,29 +97,26 @@ private:
         }
     }
 
-    template <typename Warn> void checkLoop(const Graph& graph, const Operator& op, const CallForm& form, Warn warn)
+    template <typename Warn> void checkLoop(GraphId id, const Operator& op, const CallForm& form, Warn warn)
     {
+        const Graph& graph = m_model.graph(id);
         const Graph& body = m_model.graph(form.callees[1].graph);
         if (overwritesBeforeReading(body)) {
             warn(std::string(swaps(body) ? "body swaps its inputs" : "body returns an input at a later position") + kDifferent);
         }
-        bool changesSize = false;
-        bool startsEmpty = false;
         for (size_t k = 0; k < op.inputs.size(); ++k) {
-            const Value& initial = graph.value(op.inputs[k]);
+            const TensorType& initial = graph.value(op.inputs[k]).type;
             const bool passedOn = inputBehindOutput(body, k) == static_cast<int64_t>(k);
-            if (initial.type.dtype == DType::string && passedOn) {
+            if (passedOn && initial.dtype == DType::string && isRead(graph, op.results[k])) {
                 warn("string value " + std::to_string(k) + " is passed on unchanged; LiteRT 2.3 loses it");
             }
-            const Shape result = graph.value(op.results[k]).type.dynamicShape();
-            if (passedOn || (result.isStatic() && result == initial.type.shape)) continue;
-            changesSize = true;
-            const std::optional<int64_t> count = checkedElementCount(initial.type.shape);
-            startsEmpty = startsEmpty || (initial.role == ValueRole::constant && count == 0);
+            if (!passedOn && checkedElementCount(initial.shape) == 0 && body.value(body.outputs[k].value).type.dynamicShape() != initial.shape) {
+                warn("value " + std::to_string(k) + " grows from an empty tensor; LiteRT 2.3 fails here");
+            }
         }
-        if (changesSize && startsEmpty) warn("a value grows from an empty tensor; LiteRT 2.3 fails here");
-        if (const auto users = m_condUsers.find(form.callees[0].graph); users != m_condUsers.end() && sharedByLevels(users->second)) {
-            warn("cond '" + m_model.graph(form.callees[0].graph).id + "' also serves a loop around or inside this one; LiteRT 2.3 fails here");
+        const GraphId cond = form.callees[0].graph;
+        if (std::ranges::any_of(m_loops, [&](const LoopSite& other) { return other.cond == cond && nested({id, cond, form.callees[1].graph}, other); })) {
+            warn("cond '" + m_model.graph(cond).id + "' also serves a loop around or inside this one; LiteRT 2.3 fails here");
         }
     }
 
@@ -134,14 +133,39 @@ private:
             }
     }
 
-    /// One cond for loops in different graphs: it then runs on several nesting levels.
-    static bool sharedByLevels(const std::set<const Graph*>& users) { return users.size() > 1; }
+    struct LoopSite {
+        GraphId graph, cond, body;
+    };
+
+    /// One of the two loops runs inside the other.
+    bool nested(const LoopSite& a, const LoopSite& b) const { return reaches(a.body, b.graph) || reaches(b.body, a.graph); }
+
+    bool reaches(GraphId from, GraphId to) const
+    {
+        std::vector<GraphId> open = {from};
+        std::set<GraphId> seen = {from};
+        while (!open.empty()) {
+            const GraphId graph = open.back();
+            open.pop_back();
+            if (graph == to) return true;
+            for (const Operator& op : m_model.graph(graph).operators)
+                for (const Callee& callee : callForm(op).callees)
+                    if (m_model.hasGraph(callee.graph) && seen.insert(callee.graph).second) open.push_back(callee.graph);
+        }
+        return false;
+    }
+
+    static bool isRead(const Graph& graph, ValueId value)
+    {
+        return std::ranges::find(graph.outputs, value, &GraphOutput::value) != graph.outputs.end() ||
+               std::ranges::any_of(graph.operators, [&](const Operator& op) { return std::ranges::find(op.inputs, value) != op.inputs.end(); });
+    }
 
     const Model& m_model;
     std::vector<bool> m_seen;
     std::set<GraphId> m_called;
     std::set<GraphId> m_bodies;
-    std::map<GraphId, std::set<const Graph*>> m_condUsers;
+    std::vector<LoopSite> m_loops;
     std::vector<ModelWarning> m_warnings;
 };
 
