@@ -108,10 +108,10 @@ void Program::prepare(int32_t index, std::span<Tensor> tensors, Profile profile)
     }
 }
 
-Activation::Activation(const Program& program, KernelRuntime& runtime, MemoryAccount& account) : m_program(program)
+Activation::Activation(ActivationPool& pool, KernelRuntime& runtime, MemoryAccount& account) : m_pool(pool), m_program(*pool.program)
 {
-    const Graph& graph = program.graph();
-    const GraphPlan& plan = program.plan();
+    const Graph& graph = m_program.graph();
+    const GraphPlan& plan = m_program.plan();
     m_slots.resize(graph.values.size());
     for (size_t v = 0; v < m_slots.size(); ++v) {
         const PlannedValue& planned = plan.values[v];
@@ -122,7 +122,7 @@ Activation::Activation(const Program& program, KernelRuntime& runtime, MemoryAcc
         slot.bytes = planned.bytes;
         slot.quantization = graph.values[v].type.quantization.get();
         if (planned.storage == Storage::constant) {
-            const Tensor data = program.constant(ValueId(static_cast<int64_t>(v)));
+            const Tensor data = m_program.constant(ValueId(static_cast<int64_t>(v)));
             slot.data = data.data;
             slot.bytes = data.bytes;
         } else if (planned.storage == Storage::heap) {
@@ -189,10 +189,10 @@ void Activation::addInstruction(int32_t index, KernelRuntime& runtime, MemoryAcc
     m_code.push_back(instruction);
 }
 
-Result<std::unique_ptr<Activation>> Activation::create(const Program& program, KernelRuntime& runtime, MemoryAccount& account,
+Result<std::unique_ptr<Activation>> Activation::create(ActivationPool& pool, KernelRuntime& runtime, MemoryAccount& account,
                                                        const VariableSlots* variables)
 {
-    std::unique_ptr<Activation> activation(new Activation(program, runtime, account));
+    std::unique_ptr<Activation> activation(new Activation(pool, runtime, account));
     for (MemoryBlock& block : activation->m_blocks) LS_CHECK_OK(block.reserve(0));
     if (variables)
         for (const auto& [value, slot] : variables->slots) {

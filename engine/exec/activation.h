@@ -93,15 +93,23 @@ struct VariableSlots {
 };
 
 struct CallState;
+class Activation;
+
+/// The activations of one plan that nobody uses just now, and what they share.
+struct ActivationPool {
+    std::unique_ptr<Program> program;
+    std::vector<Activation*> idle;
+};
 
 /// One set of slots of a graph. Activations are kept and used again; only a change of their address binds them anew.
 class Activation {
 public:
     /// Errors: execution, no memory.
-    static Result<std::unique_ptr<Activation>> create(const Program& program, KernelRuntime& runtime, MemoryAccount& account,
+    static Result<std::unique_ptr<Activation>> create(ActivationPool& pool, KernelRuntime& runtime, MemoryAccount& account,
                                                       const VariableSlots* variables);
     ~Activation();
 
+    ActivationPool& pool() const { return m_pool; }
     const Program& program() const { return m_program; }
     const GraphPlan& plan() const { return m_program.plan(); }
     std::byte* base() const { return m_base; }
@@ -116,9 +124,10 @@ public:
     CallState& call(int32_t op) { return *m_calls[static_cast<size_t>(op)]; }
 
 private:
-    Activation(const Program& program, KernelRuntime& runtime, MemoryAccount& account);
+    Activation(ActivationPool& pool, KernelRuntime& runtime, MemoryAccount& account);
     void addInstruction(int32_t op, KernelRuntime& runtime, MemoryAccount& account, std::span<const Tensor*> inputs, std::span<Tensor*> results);
 
+    ActivationPool& m_pool;
     const Program& m_program;
     std::byte* m_base = nullptr;
     std::vector<Slot> m_slots;

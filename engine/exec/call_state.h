@@ -81,6 +81,8 @@ struct CallState {
     std::vector<Shape> lateShapes;             ///< of the operands that `late` is for
     std::vector<const Tensor*> operands;
     std::vector<Slot*> results;
+    std::vector<ActivationPool*> pools;        ///< by callee of `planned`; null before the first time
+    std::vector<bool> checked;                 ///< by callee: it obeys what only a taken branch must obey
     MemoryBlock own;                           ///< the block of a late call
     // While the call runs:
     Activation* cond = nullptr;                ///< loops

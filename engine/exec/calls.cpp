@@ -69,6 +69,7 @@ Status Interpreter::Impl::planLate(CallState& call, GraphId graph)
         LS_TRY(call.late, m_planner->planCall(graph, call.op, shapes, address()));
         call.lateShapes = std::move(shapes);
         call.planned = call.late.get();
+        call.pools.clear();
     }
     return call.own.reserve(call.planned->bytes);
 }
@@ -90,29 +91,39 @@ Result<size_t> Interpreter::Impl::chooseCallee(const CallState& call) const
     return index < 0 || static_cast<size_t>(index) > last ? last : static_cast<size_t>(index);
 }
 
-Status Interpreter::Impl::checkTaken(const CallState& call, GraphId graph, size_t callee) const
+Status Interpreter::Impl::checkTaken(CallState& call, GraphId graph, size_t callee) const
 {
     const CallForm& form = call.planned->form;
     if (form.kind != CallKind::branch && form.kind != CallKind::select) return {};
-    return branchTypesAgree(m_model, m_model.graph(graph), m_model.graph(graph).op(call.op), form.callees[callee].graph);
+    call.checked.resize(form.callees.size(), false);
+    if (call.checked[callee]) return {};
+    LS_CHECK_OK(branchTypesAgree(m_model, m_model.graph(graph), m_model.graph(graph).op(call.op), form.callees[callee].graph));
+    call.checked[callee] = true;
+    return {};
 }
 
-Result<Activation*> Interpreter::Impl::take(const GraphPlan& plan, std::byte* base)
+ActivationPool& Interpreter::Impl::poolOf(CallState& call, size_t callee)
 {
-    std::vector<Activation*>& idle = m_idle[&plan];
-    if (!idle.empty()) {
-        const auto same = std::ranges::find(idle, base, &Activation::base);
-        const auto taken = same != idle.end() ? same : idle.end() - 1;
+    if (call.pools.size() <= callee) call.pools.resize(call.planned->plans.size(), nullptr);
+    ActivationPool*& pool = call.pools[callee];
+    if (!pool) pool = &poolOf(*call.planned->plans[callee]);
+    return *pool;
+}
+
+Result<Activation*> Interpreter::Impl::take(ActivationPool& pool, const GraphPlan& plan, std::byte* base)
+{
+    if (!pool.idle.empty()) {
+        const auto same = std::ranges::find(pool.idle, base, &Activation::base);
+        const auto taken = same != pool.idle.end() ? same : pool.idle.end() - 1;
         Activation* const activation = *taken;
-        std::swap(*taken, idle.back());
-        idle.pop_back();
+        *taken = pool.idle.back();
+        pool.idle.pop_back();
         activation->bind(base);
         return activation;
     }
-    std::unique_ptr<Program>& program = m_programs[&plan];
-    if (!program) program = std::make_unique<Program>(m_model, plan, m_options.profile);
+    if (!pool.program) pool.program = std::make_unique<Program>(m_model, plan, m_options.profile);
     const auto variables = m_variables.find(plan.graph);
-    LS_TRY(auto activation, Activation::create(*program, *this, m_account, variables == m_variables.end() ? nullptr : &variables->second));
+    LS_TRY(auto activation, Activation::create(pool, *this, m_account, variables == m_variables.end() ? nullptr : &variables->second));
     activation->bind(base);
     return m_activations.emplace_back(std::move(activation)).get();
 }
@@ -120,7 +131,7 @@ Result<Activation*> Interpreter::Impl::take(const GraphPlan& plan, std::byte* ba
 Status Interpreter::Impl::bindCallee(CallState& call, size_t callee)
 {
     std::byte* const block = blockOf(call, *m_frames.back().activation);
-    LS_TRY(Activation* const activation, take(*call.planned->plans[callee], block + call.planned->regions));
+    LS_TRY(Activation* const activation, take(poolOf(call, callee), *call.planned->plans[callee], block + call.planned->regions));
     call.body = activation;
     const auto arguments = argumentsOf(call, call.planned->form.firstArgument);
     for (size_t i = 0; i < arguments.size(); ++i) aliasSlot(activation->input(i), *arguments[i]);
@@ -142,8 +153,8 @@ Status Interpreter::Impl::enterGraph(CallState& call, size_t callee, CallRole ro
 Status Interpreter::Impl::bindLoop(CallState& call, std::span<const Tensor* const> initial)
 {
     std::byte* const block = blockOf(call, *m_frames.back().activation);
-    LS_TRY(call.cond, take(*call.planned->plans[0], block + call.planned->regions));
-    LS_TRY(call.body, take(*call.planned->plans[1], block + call.planned->regions));
+    LS_TRY(call.cond, take(poolOf(call, 0), *call.planned->plans[0], block + call.planned->regions));
+    LS_TRY(call.body, take(poolOf(call, 1), *call.planned->plans[1], block + call.planned->regions));
     LS_CHECK_OK(call.exchange.begin(call.planned->loop, *call.cond, *call.body, initial, call.results, block));
     call.verdictHome.heap = &call.verdict;
     call.verdictHome.fixed = false;
@@ -253,8 +264,9 @@ void Interpreter::Impl::popFrame()
     const Frame frame = m_frames.back();
     m_frames.pop_back();
     if (!frame.activation) return;
-    if (frame.role == CallRole::loop) giveBack(*frame.call->cond);
     giveBack(*frame.call->body);
+    if (frame.role != CallRole::loop) return;
+    giveBack(*frame.call->cond);
     frame.call->restored.clear();
 }
 

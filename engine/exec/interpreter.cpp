@@ -135,9 +135,8 @@ Status Interpreter::Impl::begin()
     }
     if (!m_rootPlan || m_rootPlan->inputShapes != shapes) {
         m_rootPlan = nullptr;
-        m_idle.clear();
         m_activations.clear();
-        m_programs.clear();
+        m_pools.clear();
         m_planner = std::make_unique<Planner>(m_model, PlannerOptions{evaluateAtPlanning, m_options.keepAll});
         LS_TRY(m_rootPlan, m_planner->plan(m_root, shapes, graph.id));
         for (size_t o = 0; o < m_rootPlan->operators.size(); ++o)
@@ -147,10 +146,10 @@ Status Interpreter::Impl::begin()
                 return found;
             }
     }
-    m_idle.clear();
+    for (auto& [plan, pool] : m_pools) pool.idle.clear();
     for (const std::unique_ptr<Activation>& activation : m_activations) giveBack(*activation);
     LS_CHECK_OK(m_arena.reserve(m_rootPlan->bytes));
-    LS_TRY(Activation* const root, take(*m_rootPlan, m_arena.data()));
+    LS_TRY(Activation* const root, take(poolOf(*m_rootPlan), *m_rootPlan, m_arena.data()));
     for (size_t i = 0; i < m_inputs.size(); ++i) aliasSlot(root->input(i), m_inputs[i].slot);
     for (size_t k = 0; k < m_outputs.size(); ++k) {
         m_outputs[k].slot.dtype = root->output(k).dtype;

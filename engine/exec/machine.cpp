@@ -121,7 +121,10 @@ Status Interpreter::Impl::runSized(const Instruction& instruction)
         m_inferred[k].dtype = args.outputs[k]->dtype;
         m_inferred[k].shape = infers ? Shape::unknownRank() : program.graph().value(op.results[k]).type.dynamicShape();
     }
-    LS_CHECK_OK(inferOperator(op, {args.inputs, static_cast<size_t>(args.inputCount)}, {m_inferred.data(), count}));
+    if (infers) { // the counts of operands and results were checked when the graph was planned
+        InferContext context(op, {args.inputs, static_cast<size_t>(args.inputCount)}, {m_inferred.data(), count});
+        LS_CHECK_OK(def->infer(context));
+    }
     for (size_t k = 0; k < count; ++k) {
         Slot& slot = static_cast<Slot&>(*args.outputs[k]);
         if (slot.fixed) continue;

@@ -71,7 +71,7 @@ public:
     Status bindCallee(CallState& call, size_t callee);
     Status bindLoop(CallState& call, std::span<const Tensor* const> initial);
     Result<size_t> chooseCallee(const CallState& call) const;
-    Status checkTaken(const CallState& call, GraphId graph, size_t callee) const;
+    Status checkTaken(CallState& call, GraphId graph, size_t callee) const;
     Result<bool> readVerdict(const Frame& frame) const;
     Status leaveGraph(Frame& frame);
     Status finishRoot();
@@ -81,8 +81,10 @@ public:
     void popFrame();
     void startInvocation(Frame& frame);
     void endInvocation(const Frame& frame);
-    Result<Activation*> take(const GraphPlan& plan, std::byte* base);
-    void giveBack(Activation& activation) { m_idle[&activation.plan()].push_back(&activation); }
+    ActivationPool& poolOf(const GraphPlan& plan) { return m_pools[&plan]; }
+    ActivationPool& poolOf(CallState& call, size_t callee);
+    Result<Activation*> take(ActivationPool& pool, const GraphPlan& plan, std::byte* base);
+    static void giveBack(Activation& activation) { activation.pool().idle.push_back(&activation); }
 
     // location.cpp: where things are, in words
     std::string address() const;
@@ -122,9 +124,8 @@ public:
     MemoryBlock m_arena;
     MemoryBlock m_scratch;
     const GraphPlan* m_rootPlan = nullptr;
-    std::map<const GraphPlan*, std::unique_ptr<Program>> m_programs;
+    std::map<const GraphPlan*, ActivationPool> m_pools;
     std::deque<std::unique_ptr<Activation>> m_activations;
-    std::map<const GraphPlan*, std::vector<Activation*>> m_idle;
     std::vector<InferredType> m_inferred;
 
     Phase m_phase = Phase::idle;
