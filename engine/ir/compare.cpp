@@ -32,9 +32,7 @@ bool sameNumbers(const std::vector<T>& a, const std::string& aHash, const std::v
 /// What `kind` says once "unresolved" is seen as the affine form it stands for.
 Quantization::Kind formOf(const Quantization& q)
 {
-    if (q.kind != Quantization::Kind::unresolved) return q.kind;
-    return q.scales.empty() && q.scalesHash.empty() && q.zeroPoints.empty() && q.zerosHash.empty() ? Quantization::Kind::none
-                                                                                                    : Quantization::Kind::affine;
+    return q.kind == Quantization::Kind::unresolved ? Quantization::Kind::affine : q.kind;
 }
 
 bool saysNothing(const QuantizationPtr& q)
@@ -134,7 +132,7 @@ private:
         if (!sameNumbers(a->min, a->minHash, b->min, b->minHash) || !sameNumbers(a->max, a->maxHash, b->max, b->maxHash)) return false;
         switch (formOf(*a)) {
         case Quantization::Kind::affine: {
-            const auto perChannel = [](const Quantization& q) { return q.perChannel || q.scales.size() != 1; };
+            const auto perChannel = [](const Quantization& q) { return q.perChannel || q.scales.size() != 1 || q.zeroPoints.size() > 1; };
             return perChannel(*a) == perChannel(*b) && (!perChannel(*a) || a->axis == b->axis) &&
                    sameNumbers(a->scales, a->scalesHash, b->scales, b->scalesHash) &&
                    sameNumbers(a->zeroPoints, a->zerosHash, b->zeroPoints, b->zerosHash);

@@ -71,6 +71,8 @@ private:
             return value(*graph, used->value, "value");
         } else if (const auto* word = attribute.as<Word>()) {
             if (!isPlainWord(word->text)) return broken("'" + word->text + "' is not a word");
+        } else if (const auto* placeholder = attribute.as<Placeholder>()) {
+            if (!isPlainWord(placeholder->name)) return broken("'$" + placeholder->name + "' is not the name of an attribute");
         } else if (const auto* tensor = attribute.as<TensorAttribute>()) {
             if (!tensor->data) return broken("a tensor without data");
             return type(tensor->type, graph);
@@ -98,6 +100,10 @@ private:
         if (depth > kDeepestNesting) return broken("types nested deeper than " + std::to_string(kDeepestNesting));
         if (!type.parameter.empty() && m_model.dialect != Dialect::tf)
             return broken("type parameter '$" + type.parameter + "' outside of a TensorFlow function");
+        const size_t star = type.parameter.find('*');
+        if (!type.parameter.empty() &&
+            (!isWordText(type.parameter.substr(0, star)) || (star != std::string::npos && !isWordText(type.parameter.substr(star + 1)))))
+            return broken("'$" + type.parameter + "' is no type parameter");
         for (const int64_t dim : type.shape.dims())
             if (dim < kUnknownDim) return broken("a dimension is negative").found(std::to_string(dim));
         if (type.signature)
@@ -106,7 +112,8 @@ private:
         for (const TensorType& element : type.elementTypes) LS_CHECK_OK(this->type(element, graph, depth + 1));
         if (!type.quantization) return {};
         const Quantization& q = *type.quantization;
-        if (q.kind == Quantization::Kind::affine && q.perChannel && type.shape.hasRank() && (q.axis < 0 || q.axis >= type.shape.rank()))
+        const bool perChannel = q.perChannel || q.scales.size() != 1 || q.zeroPoints.size() > 1;
+        if (q.kind == Quantization::Kind::affine && perChannel && type.shape.hasRank() && (q.axis < 0 || q.axis >= type.shape.rank()))
             return broken("quantization axis out of range for rank " + std::to_string(type.shape.rank())).found(std::to_string(q.axis));
         if (q.kind == Quantization::Kind::blockwise) {
             if (graph == nullptr) return broken("blockwise quantization outside of a graph");

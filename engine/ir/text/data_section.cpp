@@ -89,14 +89,14 @@ private:
     Status quantization(TensorType& type, const std::string& what)
     {
         for (TensorType& element : type.elementTypes) LS_CHECK_OK(quantization(element, what));
-        if (!type.quantization || type.quantization->kind != Quantization::Kind::unresolved) return {};
+        if (!type.quantization) return {};
         Quantization q = *type.quantization;
+        if (q.scalesHash.empty() && q.zerosHash.empty() && q.minHash.empty() && q.maxHash.empty()) return {};
         LS_CHECK_OK(numbers(q.scalesHash, q.scales, what));
         LS_CHECK_OK(numbers(q.zerosHash, q.zeroPoints, what));
         LS_CHECK_OK(numbers(q.minHash, q.min, what));
         LS_CHECK_OK(numbers(q.maxHash, q.max, what));
-        if (q.scalesHash.empty() && q.zerosHash.empty() && q.minHash.empty() && q.maxHash.empty())
-            q.kind = q.scales.empty() && q.zeroPoints.empty() ? Quantization::Kind::none : Quantization::Kind::affine;
+        if (q.kind == Quantization::Kind::unresolved && q.scalesHash.empty() && q.zerosHash.empty()) q.kind = Quantization::Kind::affine;
         type.quantization = std::make_shared<Quantization>(std::move(q));
         return {};
     }

@@ -319,6 +319,11 @@ bool isWordText(std::string_view text)
     return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return isLetter(c) || isDigit(c) || c == '_'; });
 }
 
+std::string keyText(std::string_view text)
+{
+    return isWordText(text) && !isDigit(text.front()) && text != "_" ? std::string(text) : quoted(text);
+}
+
 bool isBareId(std::string_view text)
 {
     return !text.empty() && isIdStart(text.front()) && text.back() != '-' && text != "_" && std::all_of(text.begin(), text.end(), isIdPart);

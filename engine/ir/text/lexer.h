@@ -56,6 +56,8 @@ std::string quoted(std::string_view bytes);
 
 /// Letters, digits and `_`, at least one.
 bool isWordText(std::string_view text);
+/// `text` as an attribute key or a map key: bare if it is a word that is no number, else in quotes.
+std::string keyText(std::string_view text);
 /// Can stand where an id is wanted without quotes.
 bool isBareId(std::string_view text);
 /// `text` as it is if it is a bare id, else in quotes.

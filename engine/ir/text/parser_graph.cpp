@@ -18,7 +18,7 @@ std::string textOf(const Token& token)
 bool Parser::head(Graph& graph)
 {
     if (!id(graph.id)) return false;
-    if (peek().kind == TokenKind::string) graph.name = decodeString(take());
+    if (peek().kind == TokenKind::string && !peek(1).is('=')) graph.name = decodeString(take());
     if (graph.name == graph.id) graph.name.clear();
     if (accept('(')) {
         while (!peek().is(')')) {

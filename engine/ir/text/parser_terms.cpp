@@ -164,13 +164,14 @@ bool Parser::type(TensorType& type, int depth)
         type.dtype = DType::unknown;
     } else if (accept('$')) {
         if (peek().kind != TokenKind::word || !isWordText(peek().text)) return unexpected("the name of a type parameter");
-        type.parameter = take().text;
+        const std::string name(take().text);
         if (accept('*')) {
-            TensorType element;
-            if (!this->type(element, depth + 1)) return false;
-            if (!element.parameter.empty()) type.parameter += "*" + element.parameter;
-            type.dtype = element.dtype;
+            // The dimensions belong to the element's type, which is read whole.
+            if (!this->type(type, depth + 1)) return false;
+            type.parameter = name + (type.parameter.empty() ? "" : "*" + type.parameter);
+            return true;
         }
+        type.parameter = name;
     } else {
         const Token token = peek();
         if (token.kind != TokenKind::word) return unexpected("a type");
@@ -274,11 +275,15 @@ bool Parser::quantizationBody(Quantization& q, const TensorType& type, const Tok
 {
     q.kind = Quantization::Kind::affine;
     const bool keyed = peek().kind == TokenKind::word && peek(1).is('=');
-    if (!keyed) return scales(q.scales, q.scalesHash, 1) && expect(',') && zeros(q.zeroPoints, q.zerosHash, 1);
+    if (!keyed) {
+        if (peek().kind == TokenKind::hash || peek().is('[')) return unexpected("one number; several scales are written q(axis=A, …)");
+        if (!scales(q.scales, q.scalesHash, 1) || !expect(',')) return false;
+        if (peek().kind == TokenKind::hash || peek().is('[')) return unexpected("one number or _");
+        return zeros(q.zeroPoints, q.zerosHash, 1);
+    }
     const std::string key(take().text);
     accept('=');
     if (key == "custom") {
-        Attribute bytes;
         if (peek().kind != TokenKind::hex) return unexpected("hex\"…\"");
         q.kind = Quantization::Kind::custom;
         q.custom = bytesOfHex(take().text);
@@ -329,11 +334,8 @@ bool Parser::quantization(TensorType& type)
         any = true;
         if (!expect('(') || !scales(q.min, q.minHash, 1) || !expect(',') || !scales(q.max, q.maxHash, 1) || !expect(')')) return false;
     }
-    if (!q.scalesHash.empty() || !q.zerosHash.empty() || !q.minHash.empty() || !q.maxHash.empty()) {
-        if (q.kind != Quantization::Kind::affine && q.kind != Quantization::Kind::none)
-            return fail(peek(), "hashes for a range stand only beside scales");
-        q.kind = Quantization::Kind::unresolved;
-    }
+    // A range has no effect on execution: only scales and zero points that are elsewhere leave a value unresolved.
+    if (!q.scalesHash.empty() || !q.zerosHash.empty()) q.kind = Quantization::Kind::unresolved;
     if (any) type.quantization = std::make_shared<Quantization>(std::move(q));
     return true;
 }

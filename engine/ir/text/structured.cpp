@@ -121,7 +121,7 @@ private:
         const Graph& graph = m_model.graph(id);
         std::string head = idText(graph.id);
         std::vector<std::string> parameters;
-        for (const ValueId input : graph.inputs) parameters.push_back(idText(graph.value(input).id) + ": " + typeOf(graph.value(input)));
+        for (const ValueId input : graph.inputs) parameters.push_back(idText(graph.value(input).id) + ": " + typeOf(graph, graph.value(input)));
         if (!parameters.empty()) head += "(" + join(parameters, ", ") + ")";
         const std::string address = escapeAddressName(graph.id, false);
         m_printedAt.emplace(id.index, m_drafts.size() + 1);
@@ -135,8 +135,9 @@ private:
         m_open.erase(id.index);
     }
 
-    std::string typeOf(const Value& value)
+    std::string typeOf(const Graph& graph, const Value& value)
     {
+        m_terms.enter(&graph);
         TensorType type = value.type;
         if (!m_options.full) type.quantization = nullptr;
         return m_terms.type(type);
@@ -194,7 +195,7 @@ private:
     std::string types(const Graph& graph, const Operator& op)
     {
         std::vector<std::string> texts;
-        for (const ValueId result : op.results) texts.push_back(typeOf(graph.value(result)));
+        for (const ValueId result : op.results) texts.push_back(typeOf(graph, graph.value(result)));
         if (texts.size() <= kMostTypes) return join(texts, ", ");
         return texts.front() + " (+" + std::to_string(texts.size() - 1) + ")";
     }
@@ -251,7 +252,7 @@ private:
         for (size_t i = 0; i < body.inputs.size(); ++i) {
             const Value& formal = body.value(body.inputs[i]);
             bindings.push_back(idText(formal.id) + " = " + (i < op.inputs.size() ? operand(graphId, op.inputs[i]) : "_"));
-            types.push_back(typeOf(formal));
+            types.push_back(typeOf(body, formal));
             const std::string result = i < op.results.size() ? idText(graph.value(op.results[i]).id) : "_";
             results.push_back("-> " + result);
         }

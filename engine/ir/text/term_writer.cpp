@@ -117,9 +117,7 @@ template <typename T> std::string TermWriter::numbers(const std::vector<T>& list
 std::string TermWriter::quantization(const Quantization& q, const TensorType& type)
 {
     std::string text;
-    const bool affine = q.kind == Quantization::Kind::affine ||
-                        (q.kind == Quantization::Kind::unresolved && (!q.scalesHash.empty() || !q.scales.empty() || !q.zeroPoints.empty() ||
-                                                                      !q.zerosHash.empty()));
+    const bool affine = q.kind == Quantization::Kind::affine || q.kind == Quantization::Kind::unresolved;
     if (affine && !q.perChannel && q.scales.size() == 1 && q.zeroPoints.size() <= 1) {
         text = " q(" + realText(q.scales.front()) + ", " + (q.zeroPoints.empty() ? "_" : std::to_string(q.zeroPoints.front())) + ")";
     } else if (affine) {
@@ -243,7 +241,7 @@ std::string TermWriter::attribute(const Attribute& attribute, bool bareIds)
     if (const auto* v = attribute.as<AttributeItems>()) return listText(*v, [&](const Attribute& item) { return this->attribute(item, bareIds); });
     const auto& map = *attribute.as<AttributeMap>();
     const std::string list = listText(map, [&](const auto& entry) {
-        return (isWordText(entry.first) ? entry.first : quoted(entry.first)) + ": " + this->attribute(entry.second);
+        return keyText(entry.first) + ": " + this->attribute(entry.second);
     });
     return "{" + list.substr(1, list.size() - 2) + "}";
 }
@@ -255,7 +253,7 @@ std::string TermWriter::attributes(const AttributeList& list)
         const bool fact = a.key.starts_with('@');
         const std::string_view key = std::string_view(a.key).substr(fact ? 1 : 0);
         text += fact ? " @" : " ";
-        text += isWordText(key) ? std::string(key) : quoted(key);
+        text += keyText(key);
         if (const auto* flag = a.value.as<bool>(); flag && *flag && a.key == "@stateful") continue;
         text += "=" + attribute(a.value, a.key == "@intermediates");
     }
@@ -303,9 +301,9 @@ std::string attributeText(const Attribute& attribute, const Model& model, const 
 
 std::string kindText(const Kind& kind, Dialect dialect)
 {
-    const std::string name = isWordText(kind.name) ? kind.name : quoted(kind.name);
     const bool plain = dialect == Dialect::tf ? kind.dialect == "tf" : kind.dialect == "tfl";
-    return plain ? name : kind.dialect + "." + name;
+    if (plain) return keyText(kind.name);
+    return kind.dialect + "." + (isWordText(kind.name) ? kind.name : quoted(kind.name));
 }
 
 } // namespace loopscope
