@@ -114,7 +114,7 @@ TEST(TextProperties, TenThousandOperatorsInWellUnderASecond)
     EXPECT_TRUE(parsed.errors.empty());
     EXPECT_GT(printed.size(), text.size());
     EXPECT_GT(view.size(), 10000U);
-    EXPECT_LT(seconds, 2.0) << "a plain build takes a twentieth of this";
+    EXPECT_LT(seconds, 5.0) << "a plain build takes a fraction of this, the sanitizers ten times as long";
     RecordProperty("milliseconds", static_cast<int>(seconds * 1000));
 }
 
