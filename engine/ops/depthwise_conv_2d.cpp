@@ -44,7 +44,7 @@ LS_DEFINE_OP(tfl, depthwise_conv_2d)
     def.operands = "input [N,H,W,C], filter [1,KH,KW,C·multiplier], bias? [C·multiplier]";
     def.summary = "Correlates each input channel with its own filters; output channel c·multiplier + m reads input channel c.";
     def.source = "LiteRT kernels/depthwise_conv.cc, internal/reference/{depthwiseconv_float,depthwiseconv_uint8,integer_ops/depthwise_conv}.h";
-    def.differs = "the multiplier always follows from the shapes; the attribute depth_multiplier is not read";
+    def.differs = "the multiplier always follows from the shapes; i4 filters under i16 inputs are unpacked (LiteRT reads the packed bytes as i8, past their end)";
     def.floatBound = "exact";
     def.infer = inferDepthwise;
     def.macs = depthwiseMacs;

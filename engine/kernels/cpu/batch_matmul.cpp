@@ -236,9 +236,14 @@ Result<PreparedKernel> prepareBatchMatmul(const KernelSetup& setup)
     } else if (x.dtype == DType::i8 && setup.out(0).dtype == DType::i32) {
         kernel.run = runI8ToI32;
     } else {
-        LS_TRY(params->stage, makeOutputStage(x, y, setup.out(0), 1, Activation::none, Scaling::floatProduct));
+        // LiteRT reads one scale and zero point of y. Where there are several it sees 0 (Interpreter's legacy parameters): every product
+        // counts as nothing, and the result is its zero point.
+        const Quantization none = Quantization::perTensor(0.0F, 0);
+        Tensor single = y;
+        if (y.quantization && y.quantization->scales.size() > 1) single.quantization = &none;
+        LS_TRY(params->stage, makeOutputStage(x, single, setup.out(0), 1, Activation::none, Scaling::floatProduct));
         params->zeroX = scaleAndZero(x).zero;
-        params->zeroY = scaleAndZero(y).zero;
+        params->zeroY = scaleAndZero(single).zero;
         if (x.dtype == DType::i16 && (params->zeroX != 0 || params->zeroY != 0 || params->stage.zero != 0))
             return Error(ErrorCode::unsupported, "i16 operands with a zero point").expected("0");
         kernel.run = x.dtype == DType::i8 ? runI8 : y.dtype == DType::i8 ? runI16<int8_t> : runI16<int16_t>;

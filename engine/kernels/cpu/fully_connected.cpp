@@ -208,8 +208,6 @@ Result<PreparedKernel> prepareFullyConnected(const KernelSetup& setup)
     const Tensor& filter = setup.in(1);
     if (attributeWord(setup.attributes(), "weights_format", "DEFAULT") != "DEFAULT")
         return Error(ErrorCode::unsupported, "shuffled weights").expected("weights_format DEFAULT");
-    if (filter.quantization && filter.quantization->kind == Quantization::Kind::blockwise)
-        return Error(ErrorCode::unsupported, "blockwise quantization of the filter");
     auto params = std::make_shared<FullyConnectedParams>();
     const Activation activation = fusedActivation(setup.attributes());
     params->range = activationRange<float>(activation);
@@ -220,8 +218,12 @@ Result<PreparedKernel> prepareFullyConnected(const KernelSetup& setup)
     } else if (input.dtype == DType::f32) {
         kernel.run = runHybrid;
         params->hybrid = true;
-        if (!filter.quantization || filter.quantization->scales.empty()) return Error(ErrorCode::unsupported, "filter has no scale");
-        params->scales = filter.quantization->scales;
+        // LiteRT's reference kernel reads no scales of blocks: it sees a scale of 0, so that only the bias is left.
+        if (filter.quantization && filter.quantization->kind == Quantization::Kind::blockwise)
+            params->scales = {0.0F};
+        else if (filter.quantization)
+            params->scales = filter.quantization->scales;
+        if (params->scales.empty()) return Error(ErrorCode::unsupported, "filter has no scale");
         params->act = attributeWord(setup.attributes(), "act", "NONE");
         params->asymmetric = attributeBool(setup.attributes(), "asymmetric_quantize_inputs", false);
     } else {
