@@ -1,6 +1,7 @@
 // CPU kernels of lstm, unidirectional_sequence_lstm and bidirectional_sequence_lstm with f32 activations (weights f32, or i8/u8 with a
-// scale).
+// scale); the first two also with i8 (lstm_integer.h).
 #include "engine/kernels/cpu/lstm_cell.h"
+#include "engine/kernels/cpu/lstm_integer.h"
 #include "engine/kernels/registry.h"
 
 #include <algorithm>
@@ -89,7 +90,7 @@ Status runBothWays(const KernelArgs& args)
 
 Result<PreparedKernel> prepareOneWay(const KernelSetup& setup)
 {
-    if (setup.in(0).dtype != DType::f32) return Error(ErrorCode::unsupported, "input is " + std::string(dtypeName(setup.in(0).dtype))).expected("f32");
+    if (setup.in(0).dtype == DType::i8) return prepareIntegerLstm(setup);
     auto params = std::make_shared<LstmParams>();
     LS_TRY(params->cells[0], prepareLstmCell(setup, kLstmOperands));
     params->timeMajor = attributeBool(setup.attributes(), "time_major", false);
@@ -111,12 +112,12 @@ Result<PreparedKernel> prepareBothWays(const KernelSetup& setup)
 
 LS_DEFINE_KERNELS(tfl, lstm)
 {
-    registry.add({"tfl", "lstm", Profile::reference, prepareOneWay, "f32"});
+    registry.add({"tfl", "lstm", Profile::reference, prepareOneWay, "f32 i8"});
 }
 
 LS_DEFINE_KERNELS(tfl, unidirectional_sequence_lstm)
 {
-    registry.add({"tfl", "unidirectional_sequence_lstm", Profile::reference, prepareOneWay, "f32"});
+    registry.add({"tfl", "unidirectional_sequence_lstm", Profile::reference, prepareOneWay, "f32 i8"});
 }
 
 LS_DEFINE_KERNELS(tfl, bidirectional_sequence_lstm)
