@@ -10,6 +10,15 @@
 
 namespace loopscope {
 
+bool isCompatible(const Shape& planned, const Shape& actual)
+{
+    if (!planned.hasRank()) return true;
+    if (!actual.hasRank() || actual.rank() != planned.rank()) return false;
+    for (int d = 0; d < planned.rank(); ++d)
+        if (planned[d] != kUnknownDim && planned[d] != actual[d]) return false;
+    return true;
+}
+
 Status sizeSlot(Slot& slot, const Shape& shape)
 {
     const std::optional<int64_t> count = checkedElementCount(shape);

@@ -19,6 +19,8 @@ struct Slot : Tensor {
     bool fixed = true;           ///< shape and size never change
 };
 
+/// `actual` agrees with what the plan knows: the same rank and dimensions where they are planned.
+bool isCompatible(const Shape& planned, const Shape& actual);
 /// Gives a slot a shape, and room for it if its elements have a fixed size (strings get their room from the kernel).
 /// Errors: execution if the shape is not definite, too large, or there is no memory.
 Status sizeSlot(Slot& slot, const Shape& shape);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/exec/activation.h"
+#include "engine/observe/events.h"
 
 #include <deque>
 #include <vector>
@@ -70,6 +71,18 @@ private:
     std::deque<MemoryBlock> m_heaps;  ///< alternates of values whose size changes
     std::vector<std::byte> m_aside;   ///< breaks cycles of the final copy
 };
+
+/// The role in which a call of that kind enters its callee (loops: both callees).
+inline CallRole roleOf(CallKind kind, size_t callee)
+{
+    switch (kind) {
+    case CallKind::branch: return callee == 0 ? CallRole::thenBranch : CallRole::elseBranch;
+    case CallKind::select: return CallRole::branch;
+    case CallKind::loop: return CallRole::loop;
+    case CallKind::once: return CallRole::init;
+    default: return CallRole::call;
+    }
+}
 
 /// A call operator of an activation.
 struct CallState {

@@ -52,12 +52,7 @@ Status Interpreter::Impl::enter(Frame& caller, const Instruction& instruction)
     if (form.kind == CallKind::loop) return enterLoop(call, argumentsOf(call, 0));
     LS_TRY(const size_t callee, chooseCallee(call));
     LS_CHECK_OK(checkTaken(call, graph, callee));
-    switch (form.kind) {
-    case CallKind::branch: return enterGraph(call, callee, callee == 0 ? CallRole::thenBranch : CallRole::elseBranch, -1);
-    case CallKind::select: return enterGraph(call, callee, CallRole::branch, static_cast<int32_t>(callee));
-    case CallKind::once: return enterGraph(call, callee, CallRole::init, -1);
-    default: return enterGraph(call, callee, CallRole::call, -1);
-    }
+    return enterGraph(call, callee, roleOf(form.kind, callee), form.kind == CallKind::select ? static_cast<int32_t>(callee) : -1);
 }
 
 /// A call on the way to itself is planned when it is reached, for the shapes it is reached with, in a block of its own.

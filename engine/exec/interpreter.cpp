@@ -176,6 +176,7 @@ Status Interpreter::Impl::start()
         RunStart event;
         event.model = &m_model;
         event.root = m_root;
+        event.signature = m_options.signature;
         std::vector<const Tensor*> inputs;
         for (const RootValue& input : m_inputs) inputs.push_back(&input.slot);
         event.inputs = inputs;

@@ -1,5 +1,5 @@
 // The stepping interpreter of functional graphs: explicit frames, no native recursion, one operator at a time, state that can be
-// saved and restored between any two operators. docs/architecture.md, "Execution", describes how it works.
+// saved and restored between any two operators. docs/execution.md describes how it works.
 #pragma once
 
 #include "engine/base/cancel.h"
@@ -19,6 +19,7 @@ namespace loopscope {
 
 struct ExecutionOptions {
     Profile profile = Profile::reference;
+    std::string signature;            ///< name under which the root graph is run, for listeners; empty: none
     int64_t maxSteps = 1'000'000'000; ///< per run
     int32_t maxDepth = 256;           ///< nested invocations
     uint64_t seed = 1;                ///< of random operators

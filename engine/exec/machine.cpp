@@ -138,9 +138,13 @@ Status Interpreter::Impl::runSized(const Instruction& instruction)
         }
     }
     LS_CHECK_OK(instruction.run(args));
-    for (size_t k = 0; k < count; ++k)
-        if (!args.outputs[k]->shape.isStatic())
-            return Error(ErrorCode::internal, "the kernel left result " + std::to_string(k) + " without a size");
+    for (size_t k = 0; k < count; ++k) { // what follows was planned for the planned shape: it relies on it
+        const Shape& planned = program.plan().value(op.results[k]).shape;
+        const Shape& shape = args.outputs[k]->shape;
+        if (!shape.isStatic()) return Error(ErrorCode::internal, "the kernel left result " + std::to_string(k) + " without a size");
+        if (!isCompatible(planned, shape))
+            return Error(ErrorCode::execution, "result " + std::to_string(k)).found("shape " + toString(shape)).expected(toString(planned));
+    }
     return {};
 }
 
@@ -165,6 +169,15 @@ Status Interpreter::Impl::runObserved(const Frame& frame, const Instruction& ins
 
 Status Interpreter::Impl::refuse(const Frame& frame, const Instruction& instruction)
 {
+    if (m_observer) {
+        OperatorEvent event;
+        event.step = m_step;
+        event.invocation = frame.invocation;
+        event.graph = frame.activation->plan().graph;
+        event.op = OperatorId(instruction.index);
+        event.state = EventState::failed;
+        m_observer->operatorExecuted(event);
+    }
     return fail(frame.activation->program().failure(instruction.index)->copy());
 }
 

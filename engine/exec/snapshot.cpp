@@ -33,9 +33,10 @@ Tensor tensorOf(const ValueState& state)
     return tensor;
 }
 
-bool fits(const Slot& slot, const ValueState& state)
+/// `planned` is what the plan says of the value's shape.
+bool fits(const Slot& slot, const Shape& planned, const ValueState& state)
 {
-    if (slot.dtype != state.dtype) return false;
+    if (slot.dtype != state.dtype || !isCompatible(planned, state.shape)) return false;
     const std::optional<int64_t> count = checkedElementCount(state.shape);
     if (!count || (bitWidth(slot.dtype) > 0 && state.bytes.size() < byteSize(slot.dtype, *count))) return false;
     return !slot.fixed || (slot.shape == state.shape && slot.bytes == state.bytes.size());
@@ -95,7 +96,7 @@ Status Interpreter::Impl::restore(const MachineState& state)
         if (found == m_variables.end()) return foreignState("an unknown variable");
         for (auto& [value, slot] : found->second.slots) {
             if (value != saved.value) continue;
-            if (!fits(slot, saved)) return foreignState("a variable of another type");
+            if (!fits(slot, slot.shape, saved)) return foreignState("a variable of another type");
             if (slot.bytes > 0) std::memcpy(slot.data, saved.bytes.data(), slot.bytes);
         }
     }
@@ -150,7 +151,7 @@ Status Interpreter::Impl::restoreCall(CallState& call, const FrameState& state)
     if ((form.kind == CallKind::loop) != (state.role == CallRole::loop)) return foreignState("a frame of another kind");
     if (form.kind != CallKind::loop) {
         const size_t callee = state.role == CallRole::elseBranch ? 1 : state.role == CallRole::branch ? static_cast<size_t>(state.branch) : 0;
-        if (callee >= form.callees.size()) return foreignState("a branch that does not exist");
+        if (callee >= form.callees.size() || roleOf(form.kind, callee) != state.role) return foreignState("a frame of another kind");
         LS_CHECK_OK(bindCallee(call, callee));
         pushFrame(call, state.role, state.branch, *call.body);
         return {};
@@ -171,7 +172,7 @@ Status Interpreter::Impl::restoreCall(CallState& call, const FrameState& state)
     }
     LS_CHECK_OK(bindLoop(call, initial));
     for (size_t k = 0; k < state.carried.size(); ++k)
-        if (!fits(call.body->input(k), state.carried[k])) return foreignState("a carried value of another type");
+        if (!fits(call.body->input(k), call.planned->loop.shapes[k], state.carried[k])) return foreignState("a carried value of another type");
     pushFrame(call, CallRole::loop, -1, state.inCond ? *call.cond : *call.body);
     m_frames.back().inCond = state.inCond;
     return {};
@@ -180,14 +181,21 @@ Status Interpreter::Impl::restoreCall(CallState& call, const FrameState& state)
 Status Interpreter::Impl::restoreValues(Activation& activation, const FrameState& state)
 {
     const GraphPlan& plan = activation.plan();
+    std::vector<bool> present(plan.values.size(), false);
     for (const ValueState& saved : state.values) {
         if (!saved.value.valid() || static_cast<size_t>(saved.value.index) >= plan.values.size()) return foreignState("an unknown value");
         const Storage storage = plan.value(saved.value).storage;
         if (storage == Storage::input) continue; // of the root: placed already
         Slot& slot = activation.slot(saved.value);
         const bool written = storage == Storage::arena || storage == Storage::heap || storage == Storage::output;
-        if (!written || !fits(slot, saved)) return foreignState("a value of another type");
+        if (!written || !fits(slot, plan.value(saved.value).shape, saved)) return foreignState("a value of another type");
         LS_CHECK_OK(copyToSlot(slot, tensorOf(saved)));
+        present[static_cast<size_t>(saved.value.index)] = true;
+    }
+    // Every value that is still to be read must have come.
+    for (size_t v = 0; v < plan.values.size(); ++v) {
+        const PlannedValue& value = plan.values[v];
+        if (value.first >= 0 && value.first < state.next && value.last >= state.next && !present[v]) return foreignState("a value is missing");
     }
     return {};
 }

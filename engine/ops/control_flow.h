@@ -49,7 +49,7 @@ struct ModelWarning {
     std::string text;    ///< "body swaps its inputs; LiteRT 2.3 computes a different answer here"
 };
 
-/// Every loop and branch reachable from the model's graphs that LiteRT 2.3 computes differently (docs/control_flow.md).
+/// Every loop and branch reachable from the model's graphs that LiteRT 2.3 computes differently (docs/execution.md).
 std::vector<ModelWarning> loopWarnings(const Model& model);
 
 } // namespace loopscope

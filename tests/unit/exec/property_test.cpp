@@ -146,5 +146,58 @@ TEST(RandomModels, continueFromASnapshotAsTheyDid)
     }
 }
 
+/// States that no run produced: restoring says so, or what it restores runs to some end.
+TEST(RandomModels, surviveDamagedStates)
+{
+    ExecutionOptions options;
+    options.maxSteps = 3000;
+    int refused = 0;
+    for (uint32_t seed = 0; seed < kModels; ++seed) {
+        SCOPED_TRACE(seed);
+        RandomModel random(seed);
+        std::mt19937 choice(seed);
+        const auto below = [&](size_t limit) { return static_cast<size_t>(choice() % limit); };
+        const auto interpreter = started(random.model(), random.inputs(), options);
+        const size_t steps = below(60);
+        for (size_t i = 0; i < steps && !interpreter->position().finished; ++i) ASSERT_TRUE(interpreter->step().ok());
+        const MachineState sound = interpreter->snapshot();
+        for (int attempt = 0; attempt < 10; ++attempt) {
+            MachineState state = sound;
+            FrameState& frame = state.frames[below(state.frames.size())];
+            const auto damage = [&](ValueState& value) {
+                switch (below(4)) {
+                case 0: value.value = ValueId(static_cast<int64_t>(below(40)) - 2); break;
+                case 1: value.shape.append(static_cast<int64_t>(below(3))); break;
+                case 2: value.bytes = Bytes::copyOf(value.bytes.data(), below(value.bytes.size() + 1)); break;
+                default: value.dtype = DType::string;
+                }
+            };
+            switch (below(9)) {
+            case 0: frame.next = static_cast<int32_t>(below(12)) - 1; break;
+            case 1: frame.site = OperatorId(static_cast<int64_t>(below(12)) - 1); break;
+            case 2: frame.graph = GraphId(static_cast<int64_t>(below(12))); break;
+            case 3: frame.role = static_cast<CallRole>(below(9)); break;
+            case 4: frame.inCond = !frame.inCond; break;
+            case 5:
+                if (!frame.values.empty()) damage(frame.values[below(frame.values.size())]);
+                break;
+            case 6:
+                if (!frame.values.empty()) frame.values.erase(frame.values.begin() + static_cast<std::ptrdiff_t>(below(frame.values.size())));
+                break;
+            case 7:
+                if (!frame.carried.empty()) damage(frame.carried[below(frame.carried.size())]);
+                break;
+            default: state.frames.erase(state.frames.begin() + static_cast<std::ptrdiff_t>(below(state.frames.size())));
+            }
+            const Status restored = interpreter->restore(state);
+            refused += restored.ok() ? 0 : 1;
+            if (!restored.ok() || state.frames.empty() || interpreter->position().finished) continue;
+            static_cast<void>(interpreter->run().ok()); // it may end in an error; it must end
+        }
+        ASSERT_TRUE(interpreter->restore(sound).ok()) << "the interpreter is none the worse";
+    }
+    EXPECT_GT(refused, 500);
+}
+
 } // namespace
 } // namespace loopscope::testing
