@@ -75,8 +75,7 @@ uint64_t MachineState::hash() const
             hash.add(value);
         }
     }
-    RandomState next = random; // its state shows in what it draws next
-    for (int i = 0; i < 8; ++i) hash.add(next.next32());
+    hash.add(static_cast<int64_t>(random.hash()));
     for (const GraphId graph : initialised) hash.add(graph.index);
     for (const auto& [graph, value] : variables) {
         hash.add(graph.index);
