@@ -45,7 +45,7 @@ Status copyToSlot(Slot& slot, const Tensor& source)
     return {};
 }
 
-Program::Program(const Model& model, const GraphPlan& plan, Profile profile) : m_plan(plan), m_graph(model.graph(plan.graph))
+Program::Program(const Model& model, const GraphPlan& plan, Profile profile) : m_model(model), m_plan(plan), m_graph(model.graph(plan.graph))
 {
     m_kernels.resize(m_graph.operators.size());
     m_failures.resize(m_graph.operators.size());
@@ -109,7 +109,7 @@ void Program::prepare(int32_t index, std::span<Tensor> tensors, Profile profile)
     std::vector<const Tensor*> results;
     for (const ValueId input : op.inputs) inputs.push_back(input.valid() ? &tensors[static_cast<size_t>(input.index)] : nullptr);
     for (const ValueId result : op.results) results.push_back(&tensors[static_cast<size_t>(result.index)]);
-    Result<PreparedKernel> prepared = entry->prepare(KernelSetup{op, inputs, results, planned.fixed});
+    Result<PreparedKernel> prepared = entry->prepare(KernelSetup{op, inputs, results, planned.fixed, &m_model});
     if (prepared.ok()) {
         m_kernels[at] = std::move(prepared).value();
     } else {

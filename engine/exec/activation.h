@@ -82,6 +82,7 @@ private:
     void makeDense();
     void prepare(int32_t op, std::span<Tensor> tensors, Profile profile);
 
+    const Model& m_model;
     const GraphPlan& m_plan;
     const Graph& m_graph;
     std::vector<PreparedKernel> m_kernels;

@@ -54,6 +54,8 @@ struct KernelSetup {
     /// All shapes are known and will not change: the kernel may specialise on them (a scalar add, precomputed strides).
     /// Otherwise it must read shapes from its arguments at every call.
     bool shapesAreStatic = false;
+    /// For operators whose meaning is a graph (a scatter's combination): read it, run nothing. Null outside a model.
+    const Model* model = nullptr;
 
     bool has(int i) const { return static_cast<size_t>(i) < inputs.size() && inputs[static_cast<size_t>(i)] != nullptr; }
     const Tensor& in(int i) const { return *inputs[static_cast<size_t>(i)]; }

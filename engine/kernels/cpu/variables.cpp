@@ -54,7 +54,9 @@ Status runAssign(const KernelArgs& args)
     variable->assigned = true;
     variable->dtype = value.dtype;
     variable->shape = value.shape;
-    variable->bytes.assign(value.data, value.data + value.bytes); // keeps its capacity: no allocation once it has been this large
+    // A constant may come with more bytes than its shape takes. The block keeps its capacity: no allocation once it has been this large.
+    const size_t used = bitWidth(value.dtype) > 0 ? byteSize(value.dtype, value.elementCount()) : value.bytes;
+    variable->bytes.assign(value.data, value.data + used);
     if (ResourceListener* listener = args.runtime->resources().listener) listener->accessed(variable->name, AccessKind::write, &value);
     return {};
 }
