@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 
 namespace loopscope {
 namespace {
@@ -98,24 +97,20 @@ TEST(TextProperties, MutatedTextsGiveErrorsOrModels)
     EXPECT_LT(models, mutants - 1000);
 }
 
-TEST(TextProperties, TenThousandOperatorsInWellUnderASecond)
+TEST(TextProperties, TenThousandOperators)
 {
+    // Anything that looks at every other operator for each one makes this test take minutes.
     std::string text = "graph main(x: f32[1,96,96,3]) {\n";
     for (int i = 0; i < 2000; ++i) text += "  w" + std::to_string(i) + " = const f32[4] [0.1, 0.2, 0.3, " + std::to_string(i) + ".5]\n";
     for (int i = 0; i < 10000; ++i)
         text += "  layer_" + std::to_string(i) + "/Conv2D = conv_2d(" + (i == 0 ? "x" : "layer_" + std::to_string(i - 1) + "/Conv2D") + ", w" + std::to_string(i % 2000) +
                 ", _) act=RELU padding=SAME stride_h=2 stride_w=2 : f32[1,48,48,8] q(0.5, -1)\n";
     text += "  return layer_9999/Conv2D\n}\n";
-    const auto begin = std::chrono::steady_clock::now();
     const ParsedText parsed = parseText(text);
+    ASSERT_TRUE(parsed.errors.empty());
     const std::string printed = printModel(parsed.model);
-    const std::string view = structuredText(structuredView(parsed.model));
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    EXPECT_TRUE(parsed.errors.empty());
-    EXPECT_GT(printed.size(), text.size());
-    EXPECT_GT(view.size(), 10000U);
-    EXPECT_LT(seconds, 5.0) << "a plain build takes a fraction of this, the sanitizers ten times as long";
-    RecordProperty("milliseconds", static_cast<int>(seconds * 1000));
+    EXPECT_EQ(std::count(printed.begin(), printed.end(), '\n'), 12007);
+    EXPECT_EQ(structuredView(parsed.model).size(), 10002U);
 }
 
 } // namespace
