@@ -58,8 +58,8 @@ Status exportLsir(const Model& model, const std::string& path, DataMode mode, bo
     side.reserve(static_cast<size_t>(total) + blobs.size() * kAlignment);
     for (const TextBlob& blob : blobs) {
         side.resize((side.size() + kAlignment - 1) / kAlignment * kAlignment);
-        text += (&blob == &blobs.front() ? "\n" : "") + ("data #" + blob.hash + " ") + std::to_string(blob.bytes.size()) + " file " + sideName +
-                " offset=" + std::to_string(side.size()) + "\n";
+        text += (&blob == &blobs.front() ? "\n" : "") + ("data #" + blob.hash + " ") + std::to_string(blob.bytes.size()) + " file " +
+                sideName + " offset=" + std::to_string(side.size()) + "\n";
         side.insert(side.end(), blob.bytes.view().begin(), blob.bytes.view().end());
     }
     LS_CHECK_OK(writeFile(sidePath, side, overwrite));

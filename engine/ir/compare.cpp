@@ -102,7 +102,9 @@ private:
     {
         m_graphA = m_a.hasGraph(a.graph) ? &m_a.graph(a.graph) : nullptr;
         m_graphB = m_b.hasGraph(b.graph) ? &m_b.graph(b.graph) : nullptr;
-        const auto same = [&](const SignatureBinding& x, const SignatureBinding& y) { return x.name == y.name && sameValueId(x.value, y.value); };
+        const auto same = [&](const SignatureBinding& x, const SignatureBinding& y) {
+            return x.name == y.name && sameValueId(x.value, y.value);
+        };
         return std::ranges::equal(a.inputs, b.inputs, same) && std::ranges::equal(a.outputs, b.outputs, same);
     }
 
@@ -178,10 +180,12 @@ private:
             return sameType(x->type, y->type) && sameConstant(x->data, y->data);
         }
         if (const auto* x = a.as<AttributeItems>())
-            return std::ranges::equal(*x, *b.as<AttributeItems>(), [&](const Attribute& l, const Attribute& r) { return sameAttribute(l, r); });
+            return std::ranges::equal(*x, *b.as<AttributeItems>(),
+                                      [&](const Attribute& l, const Attribute& r) { return sameAttribute(l, r); });
         if (const auto* x = a.as<AttributeMap>())
-            return std::ranges::equal(*x, *b.as<AttributeMap>(),
-                                      [&](const auto& l, const auto& r) { return l.first == r.first && sameAttribute(l.second, r.second); });
+            return std::ranges::equal(*x, *b.as<AttributeMap>(), [&](const auto& l, const auto& r) {
+                return l.first == r.first && sameAttribute(l.second, r.second);
+            });
         return a == b;
     }
 
@@ -226,7 +230,8 @@ private:
     std::string operators() const
     {
         if (m_graphA->operators.size() != m_graphB->operators.size())
-            return "number of operators: " + std::to_string(m_graphA->operators.size()) + " and " + std::to_string(m_graphB->operators.size());
+            return "number of operators: " + std::to_string(m_graphA->operators.size()) + " and " +
+                   std::to_string(m_graphB->operators.size());
         const auto sameId = [&](ValueId x, ValueId y) { return sameValueId(x, y); };
         for (size_t i = 0; i < m_graphA->operators.size(); ++i) {
             const Operator& a = m_graphA->operators[i];
@@ -245,7 +250,9 @@ private:
     std::string graph() const
     {
         const auto sameId = [&](ValueId x, ValueId y) { return sameValueId(x, y); };
-        const auto sameOutput = [&](const GraphOutput& x, const GraphOutput& y) { return x.name == y.name && sameValueId(x.value, y.value); };
+        const auto sameOutput = [&](const GraphOutput& x, const GraphOutput& y) {
+            return x.name == y.name && sameValueId(x.value, y.value);
+        };
         if (ownName(m_graphA->name, m_graphA->id) != ownName(m_graphB->name, m_graphB->id)) return "name";
         if (std::string d = attributes(m_graphA->attributes, m_graphB->attributes); !d.empty()) return d;
         if (!std::ranges::equal(m_graphA->inputs, m_graphB->inputs, sameId)) return "inputs";

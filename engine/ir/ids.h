@@ -18,7 +18,8 @@ void assignIds(Model& model);
 /// (a graph id escapes it, since a root ends at the first `/`).
 std::string escapeAddressName(std::string_view name, bool keepSlash);
 
-/// How an address names operator `index`: the node's name in a tf graph, else `add#2`; custom operators are `custom#2`, whatever their kind.
+/// How an address names operator `index`: the node's name in a tf graph, else `add#2`; custom operators are `custom#2`, whatever their
+/// kind.
 std::string addressSite(const Operator& op, int64_t index);
 
 } // namespace loopscope

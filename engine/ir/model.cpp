@@ -58,7 +58,8 @@ std::vector<Callee> calleesOf(const Operator& op)
     for (const NamedAttribute& attribute : op.attributes)
         if (const auto* ref = attribute.value.as<GraphRef>(); ref && roleOrder(attribute.key) >= 0)
             callees.push_back({attribute.key, ref->graph});
-    std::stable_sort(callees.begin(), callees.end(), [](const Callee& a, const Callee& b) { return roleOrder(a.role) < roleOrder(b.role); });
+    std::stable_sort(callees.begin(), callees.end(),
+                     [](const Callee& a, const Callee& b) { return roleOrder(a.role) < roleOrder(b.role); });
     return callees;
 }
 

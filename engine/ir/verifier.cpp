@@ -18,7 +18,9 @@ Error broken(std::string what)
 
 Error outOfRange(const std::string& what, int64_t found, size_t count)
 {
-    return broken(what + " is out of range").found(std::to_string(found)).expected("0 to " + std::to_string(static_cast<int64_t>(count) - 1));
+    return broken(what + " is out of range")
+        .found(std::to_string(found))
+        .expected("0 to " + std::to_string(static_cast<int64_t>(count) - 1));
 }
 
 class Verifier {
@@ -54,7 +56,8 @@ private:
     {
         if (!m_model.hasGraph(signature.graph)) return outOfRange("graph", signature.graph.index, m_model.graphs.size());
         const Graph& graph = m_model.graph(signature.graph);
-        for (const SignatureBinding& binding : signature.inputs) LS_CHECK_OK(value(graph, binding.value, "value of input \"" + binding.name + "\""));
+        for (const SignatureBinding& binding : signature.inputs)
+            LS_CHECK_OK(value(graph, binding.value, "value of input \"" + binding.name + "\""));
         for (const SignatureBinding& binding : signature.outputs)
             LS_CHECK_OK(value(graph, binding.value, "value of output \"" + binding.name + "\""));
         return {};
@@ -159,7 +162,8 @@ private:
             LS_CHECK_OK(value(graph, id, what));
             const Value& operand = graph.value(id);
             if (ordered && operand.role == ValueRole::result && operand.producer.index >= static_cast<int32_t>(index))
-                return broken(what + " is '" + operand.id + "', which operator " + std::to_string(operand.producer.index) + " writes later");
+                return broken(what + " is '" + operand.id + "', which operator " + std::to_string(operand.producer.index) +
+                              " writes later");
         }
         for (const OperatorId control : op.controlInputs)
             if (control.index < 0 || static_cast<size_t>(control.index) >= graph.operators.size())

@@ -31,9 +31,11 @@ struct RoleName {
     bool numbered; ///< a number may (branch: must) follow
 };
 constexpr std::array kRoles = {
-    RoleName{StepRole::cond, "cond", false},       RoleName{StepRole::body, "body", false},    RoleName{StepRole::thenBranch, "then", false},
-    RoleName{StepRole::elseBranch, "else", false}, RoleName{StepRole::branch, "branch", true}, RoleName{StepRole::call, "call", false},
-    RoleName{StepRole::init, "init", false},       RoleName{StepRole::region, "region", true}, RoleName{StepRole::frame, "frame", false},
+    RoleName{StepRole::cond, "cond", false},       RoleName{StepRole::body, "body", false},
+    RoleName{StepRole::thenBranch, "then", false}, RoleName{StepRole::elseBranch, "else", false},
+    RoleName{StepRole::branch, "branch", true},    RoleName{StepRole::call, "call", false},
+    RoleName{StepRole::init, "init", false},       RoleName{StepRole::region, "region", true},
+    RoleName{StepRole::frame, "frame", false},
 };
 
 /// One parser for addresses and patterns; patterns allow more.
@@ -103,8 +105,9 @@ private:
         LS_TRY(std::string text, m_in.name(true, m_pattern));
         if (m_in.accept("#")) {
             if (text.find('/') != std::string::npos)
-                return m_in.error(begin, "found '" + std::string(m_in.text().substr(begin, m_in.position() - begin - 1)) +
-                                             "' before '#', expected an operator kind; a step has a role or an iteration, as in while#7@0:body/add#2");
+                return m_in.error(
+                    begin, "found '" + std::string(m_in.text().substr(begin, m_in.position() - begin - 1)) +
+                               "' before '#', expected an operator kind; a step has a role or an iteration, as in while#7@0:body/add#2");
             name.kind = std::move(text);
             if (m_pattern && m_in.accept("*")) {
                 name.anyIndex = true;
@@ -152,7 +155,8 @@ private:
         }
         if (m_in.accept(":")) {
             if (!role(step)) return m_in.error(m_in.position(), "found " + m_in.found() + ", expected a role: " + roleList());
-            const bool loop = step.role == StepRole::cond || step.role == StepRole::body || step.role == StepRole::frame || step.role == StepRole::region;
+            const bool loop =
+                step.role == StepRole::cond || step.role == StepRole::body || step.role == StepRole::frame || step.role == StepRole::region;
             if (!loop) return m_in.error(at, "only cond, body, frame and region have iterations");
         } else {
             // What can be meant: an operator with an index is a While; a name is a v1 frame.
@@ -181,7 +185,8 @@ private:
             return m_in.error(at, "found " + m_in.found() + ", expected an output (0, 1, …), an input (in0) or a role: " + roleList());
         }
         LS_TRY(const int64_t slot, m_in.number());
-        if (slot > std::numeric_limits<int32_t>::max()) return m_in.error(at, "found slot " + std::to_string(slot) + ", expected at most 2147483647");
+        if (slot > std::numeric_limits<int32_t>::max())
+            return m_in.error(at, "found slot " + std::to_string(slot) + ", expected at most 2147483647");
         if (!m_in.atEnd()) return m_in.error(m_in.position(), "found " + m_in.found() + ", expected the end after a slot");
         m_address.target = input ? TargetKind::input : TargetKind::output;
         m_address.slot = static_cast<int32_t>(slot);

@@ -40,7 +40,8 @@ bool matchesOperator(const OperatorName& pattern, const OperatorName& concrete)
     const bool named = pattern.index < 0 && !pattern.anyIndex;
     if (named) {
         if (concrete.index < 0) return matchesName(pattern.name, concrete.name);
-        return pattern.name.find(kWildcard) != std::string::npos && matchesName(pattern.name, concrete.kind + "#" + std::to_string(concrete.index));
+        return pattern.name.find(kWildcard) != std::string::npos &&
+               matchesName(pattern.name, concrete.kind + "#" + std::to_string(concrete.index));
     }
     if (concrete.index < 0) return false;
     if (!pattern.anyIndex && pattern.index != concrete.index) return false;

@@ -292,7 +292,8 @@ std::string quoted(std::string_view bytes)
         const auto byte = static_cast<unsigned char>(c);
         const size_t length = utf8Length(bytes.substr(i));
         // C1 control characters are two bytes, C2 80 to C2 9F.
-        const bool control = byte < 0x20 || byte == 0x7F || (byte == 0xC2 && length == 2 && static_cast<unsigned char>(bytes[i + 1]) < 0xA0);
+        const bool control =
+            byte < 0x20 || byte == 0x7F || (byte == 0xC2 && length == 2 && static_cast<unsigned char>(bytes[i + 1]) < 0xA0);
         if (c == '"' || c == '\\') {
             text += '\\';
             text += c;

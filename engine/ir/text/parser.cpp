@@ -295,7 +295,7 @@ bool Parser::metadata()
         if (!integer(size)) return false;
         if (size < 0) return fail(number, "found " + std::to_string(size) + " bytes");
         if (peek().kind != TokenKind::hash) return unexpected("a hash");
-        metadata.data = std::make_shared<Constant>(std::string(take().text), static_cast<uint64_t>(size));
+        metadata.data = std::make_shared<Constant>(lowerHash(take()), static_cast<uint64_t>(size));
     } else if (!atLineEnd()) {
         return unexpected("a string, hex\"…\" or bytes");
     }
@@ -379,8 +379,7 @@ bool Parser::data()
 {
     const Token at = take();
     if (peek().kind != TokenKind::hash) return unexpected("a hash");
-    std::string hash(take().text);
-    std::transform(hash.begin(), hash.end(), hash.begin(), [](char c) { return c >= 'A' && c <= 'F' ? static_cast<char>(c | 0x20) : c; });
+    std::string hash = lowerHash(take());
     int64_t size = 0;
     const Token sizeAt = peek();
     if (!integer(size)) return false;
@@ -433,7 +432,9 @@ ParsedText parseText(std::string_view text, const ParseOptions& options)
 
 Error textError(const std::vector<TextError>& errors, std::string_view fileName)
 {
-    const auto place = [&](const TextError& e) { return std::string(fileName) + ":" + std::to_string(e.line) + ":" + std::to_string(e.column); };
+    const auto place = [&](const TextError& e) {
+        return std::string(fileName) + ":" + std::to_string(e.line) + ":" + std::to_string(e.column);
+    };
     Error error(ErrorCode::badFile, errors.front().message);
     error.at(place(errors.front()));
     for (size_t i = 1; i < errors.size(); ++i) error.detail().notes.push_back(place(errors[i]) + ": " + errors[i].message);

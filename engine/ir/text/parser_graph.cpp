@@ -104,7 +104,8 @@ bool Parser::bodyStatement()
     const Token& second = peek(1);
     if (first.isWord("return") && !second.is('=') && !second.is(',') && !second.is('(')) return returnStatement();
     std::vector<Token> names;
-    const bool quotedKind = first.kind == TokenKind::word && first.text.ends_with('.') && second.kind == TokenKind::string && !second.spaceBefore;
+    const bool quotedKind =
+        first.kind == TokenKind::word && first.text.ends_with('.') && second.kind == TokenKind::string && !second.spaceBefore;
     if (!second.is('(') && !quotedKind) {
         for (;;) {
             if (!isId(peek())) {
@@ -232,7 +233,8 @@ bool Parser::operation(const std::vector<Token>& names)
         std::vector<std::string> texts;
         for (const Token& name : names) texts.push_back(textOf(name));
         fail(at, op.kind.name + " has " + std::to_string(results.size()) + (results.size() == 1 ? " result" : " results") + ", found " +
-                     std::to_string(names.size()) + (names.size() == 1 ? " name" : " names") + (names.empty() ? "" : " (" + join(texts, ", ") + ")"));
+                     std::to_string(names.size()) + (names.size() == 1 ? " name" : " names") +
+                     (names.empty() ? "" : " (" + join(texts, ", ") + ")"));
         return undo();
     }
     results.resize(names.size());
@@ -290,7 +292,8 @@ ValueId Parser::resolve(const Reference& reference)
         std::sort(candidates.begin(), candidates.end());
         const auto near = nearestNames(reference.name, candidates);
         fail(reference.line, reference.column,
-             "no value '" + reference.name + "' in graph " + body.graph.id + (near.empty() ? "" : "; did you mean '" + near.front() + "'?"));
+             "no value '" + reference.name + "' in graph " + body.graph.id +
+                 (near.empty() ? "" : "; did you mean '" + near.front() + "'?"));
         return {};
     }
     const Definition& definition = found->second;
@@ -304,8 +307,9 @@ ValueId Parser::resolve(const Reference& reference)
         count = results.size();
     }
     fail(reference.line, reference.column,
-         definition.op.valid() ? "node '" + reference.name + "' has " + std::to_string(count) + (count == 1 ? " output" : " outputs") + ", found '" + id + "'"
-                               : "value '" + reference.name + "' is no node, found '" + id + "'");
+         definition.op.valid()
+             ? "node '" + reference.name + "' has " + std::to_string(count) + (count == 1 ? " output" : " outputs") + ", found '" + id + "'"
+             : "value '" + reference.name + "' is no node, found '" + id + "'");
     return {};
 }
 

@@ -1,4 +1,4 @@
-// The parser's inside: one class, three files (statements of the file, graph bodies, terms of a line). Not for others to include.
+// The parser's inside: one class, four files (statements of the file, graph bodies, terms of a line, types). Not for others to include.
 //
 // Functions that return bool say false after they reported an error; the statement is then skipped. References to values are collected
 // while a graph is read and resolved at its end, since a value may be used before its definition.
@@ -25,6 +25,11 @@ struct Reference {
     std::string output; ///< "", "1", or "out:0": what follows the node's name
     uint32_t line = 1, column = 1;
 };
+
+/// The bytes of a hex token, whose digits the lexer has checked.
+std::string bytesOfHex(std::string_view digits);
+/// The digits of a hash token in lower case.
+std::string lowerHash(const Token& token);
 
 class Parser {
 public:
@@ -79,22 +84,15 @@ private:
     void resolveAttribute(Attribute& attribute);
     void resolveBlockwise(TensorType& type);
 
-    // parser_terms.cpp: names, types, numbers, attributes, constants
+    // parser_terms.cpp: names, numbers, attributes, constants
     bool isId(const Token& token) const;
     bool id(std::string& text);
     bool reference(Reference& reference);
     bool kind(Kind& kind);
     bool integer(int64_t& value);
     bool graphRef(GraphRef& ref, bool withAttributes);
-    bool type(TensorType& type, int depth = 0);
-    bool dims(TensorType& type);
     bool shapeAttribute(Shape& shape);
-    bool quantization(TensorType& type);
-    bool quantizationBody(Quantization& q, const TensorType& type, const Token& at);
-    bool scales(std::vector<float>& list, std::string& hash, int64_t count);
-    bool zeros(std::vector<int64_t>& list, std::string& hash, int64_t count);
     bool integers(std::vector<int32_t>& list);
-    bool expand(const Token& at, int64_t count, uint64_t bytesEach);
     bool attributes(AttributeList& list, bool ofOperator = false);
     bool attributeStarts() const;
     bool value(Attribute& value, bool bareIds, int depth);
@@ -105,6 +103,15 @@ private:
     bool scalar(Scalar& scalar);
     bool literal(const TensorType& type, const Sparsity* sparsity, ConstantPtr& constant);
     bool atScalar() const;
+
+    // parser_types.cpp
+    bool type(TensorType& type, int depth = 0);
+    bool dims(TensorType& type);
+    bool quantization(TensorType& type);
+    bool quantizationBody(Quantization& q, const TensorType& type, const Token& at);
+    bool scales(std::vector<float>& list, std::string& hash, int64_t count);
+    bool zeros(std::vector<int64_t>& list, std::string& hash, int64_t count);
+    bool expand(const Token& at, int64_t count, uint64_t bytesEach);
 
     std::string_view m_text;
     ParseOptions m_options;

@@ -44,7 +44,8 @@ public:
             graph(GraphId(static_cast<int64_t>(g)));
         }
         if (!m_model.gradients.empty()) m_out += "\n";
-        for (const auto& [graph, name] : m_model.gradients) m_out += "gradient " + idText(m_model.graph(graph).id) + " = " + idText(name) + "\n";
+        for (const auto& [graph, name] : m_model.gradients)
+            m_out += "gradient " + idText(m_model.graph(graph).id) + " = " + idText(name) + "\n";
         return std::move(m_out);
     }
 
@@ -60,7 +61,8 @@ private:
         m_out = "lsir 1\nmodel " + std::string(dialectName(m_model.dialect)) + m_terms.attributes(m_model.attributes) + "\n";
         if (!m_model.versions.empty()) {
             std::vector<std::string> versions;
-            for (const KindVersion& v : m_model.versions) versions.push_back(kindText(v.kind, m_model.dialect) + "=" + std::to_string(v.version));
+            for (const KindVersion& v : m_model.versions)
+                versions.push_back(kindText(v.kind, m_model.dialect) + "=" + std::to_string(v.version));
             std::sort(versions.begin(), versions.end());
             m_out += "versions " + join(versions, " ") + "\n";
         }
@@ -91,7 +93,8 @@ private:
 
     void head(const Graph& graph)
     {
-        const std::string begin = "graph " + idText(graph.id) + (graph.name.empty() || graph.name == graph.id ? "" : " " + quoted(graph.name));
+        const std::string begin =
+            "graph " + idText(graph.id) + (graph.name.empty() || graph.name == graph.id ? "" : " " + quoted(graph.name));
         std::vector<std::string> parameters;
         bool split = false;
         for (const ValueId id : graph.inputs) {
@@ -103,7 +106,8 @@ private:
         std::string line = begin;
         if (!parameters.empty()) line += "(" + join(parameters, ", ") + ")";
         line += end;
-        if (!parameters.empty() && (split || line.size() > kWidestHead + 1)) line = begin + "(\n    " + join(parameters, ",\n    ") + ")" + end;
+        if (!parameters.empty() && (split || line.size() > kWidestHead + 1))
+            line = begin + "(\n    " + join(parameters, ",\n    ") + ")" + end;
         m_out += line;
     }
 

@@ -121,7 +121,8 @@ private:
         const Graph& graph = m_model.graph(id);
         std::string head = idText(graph.id);
         std::vector<std::string> parameters;
-        for (const ValueId input : graph.inputs) parameters.push_back(idText(graph.value(input).id) + ": " + typeOf(graph, graph.value(input)));
+        for (const ValueId input : graph.inputs)
+            parameters.push_back(idText(graph.value(input).id) + ": " + typeOf(graph, graph.value(input)));
         if (!parameters.empty()) head += "(" + join(parameters, ", ") + ")";
         const std::string address = escapeAddressName(graph.id, false);
         m_printedAt.emplace(id.index, m_drafts.size() + 1);
@@ -266,7 +267,8 @@ private:
         for (size_t i = 0; i < bindings.size(); ++i) {
             const std::string formal = address + ":body/" + escapeAddressName(body.value(body.inputs[i]).id, true);
             add(depth + 1, bodyId, formal,
-                padded(bindings[i], bindingWidth) + "  " + padded(types[i], typeWidth) + "  " + results[i] + (isInvariant(body, i) ? "  (invariant)" : ""));
+                padded(bindings[i], bindingWidth) + "  " + padded(types[i], typeWidth) + "  " + results[i] +
+                    (isInvariant(body, i) ? "  (invariant)" : ""));
         }
         std::vector<std::string> renamed;
         for (size_t i = 0; i < std::min(cond.inputs.size(), body.inputs.size()); ++i) {
@@ -274,15 +276,17 @@ private:
             const std::string& outer = body.value(body.inputs[i]).id;
             if (inner != outer) renamed.push_back(idText(inner) + " = " + idText(outer));
         }
-        callee("cond", condId, renamed.empty() ? "" : "(" + join(renamed, ", ") + ")", address + ":cond", depth, [&](const std::string& path) {
-            operators(condId, path, depth + 1);
-            outputs(condId, "test", path, depth + 1);
-        });
+        callee("cond", condId, renamed.empty() ? "" : "(" + join(renamed, ", ") + ")", address + ":cond", depth,
+               [&](const std::string& path) {
+                   operators(condId, path, depth + 1);
+                   outputs(condId, "test", path, depth + 1);
+               });
         callee("body", bodyId, "", address + ":body", depth, [&](const std::string& path) {
             operators(bodyId, path, depth + 1);
             std::vector<std::string> updates;
             for (size_t i = 0; i < std::min(body.inputs.size(), body.outputs.size()); ++i)
-                if (!isInvariant(body, i)) updates.push_back(idText(body.value(body.inputs[i]).id) + " = " + operand(bodyId, body.outputs[i].value));
+                if (!isInvariant(body, i))
+                    updates.push_back(idText(body.value(body.inputs[i]).id) + " = " + operand(bodyId, body.outputs[i].value));
             add(depth + 1, bodyId, path, updates.empty() ? "next" : "next " + join(updates, ", "));
         });
     }

@@ -124,7 +124,8 @@ std::string TermWriter::quantization(const Quantization& q, const TensorType& ty
         // One number stands for as many as the axis is long, so only that many may be written so.
         const bool axisKnown = type.shape.hasRank() && q.axis >= 0 && q.axis < type.shape.rank() && type.shape[q.axis] >= 0;
         const auto channels = axisKnown ? static_cast<size_t>(type.shape[q.axis]) : 0;
-        text = " q(axis=" + std::to_string(q.axis) + ", " + numbers(q.scales, q.scalesHash, axisKnown && q.scales.size() == channels) + ", ";
+        text =
+            " q(axis=" + std::to_string(q.axis) + ", " + numbers(q.scales, q.scalesHash, axisKnown && q.scales.size() == channels) + ", ";
         const bool noZeros = q.zeroPoints.empty() && q.zerosHash.empty();
         text += noZeros ? "_" : numbers(q.zeroPoints, q.zerosHash, axisKnown && q.zeroPoints.size() == channels);
         text += ")";
@@ -238,7 +239,8 @@ std::string TermWriter::attribute(const Attribute& attribute, bool bareIds)
         if (!v->attributes || v->attributes->empty()) return text;
         return text + "{" + attributes(*v->attributes).substr(1) + "}";
     }
-    if (const auto* v = attribute.as<AttributeItems>()) return listText(*v, [&](const Attribute& item) { return this->attribute(item, bareIds); });
+    if (const auto* v = attribute.as<AttributeItems>())
+        return listText(*v, [&](const Attribute& item) { return this->attribute(item, bareIds); });
     const auto& map = *attribute.as<AttributeMap>();
     const std::string list = listText(map, [&](const auto& entry) {
         return keyText(entry.first) + ": " + this->attribute(entry.second);

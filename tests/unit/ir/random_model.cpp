@@ -10,8 +10,11 @@ namespace loopscope {
 
 std::string RandomModel::text()
 {
-    static const std::vector<std::string> kPieces = {"a", "Conv2D", "/", ":0", " ", "\"", "\\", "\n", "\t", std::string(1, '\0'), "é", "\xff", "\xc2\x85", "日本",
-                                                     "-", ".", "_", ";", "#", "@", "^", "$", "?", "0", "true", "nan", "return", "const", "->", "%", "\r", "\x7f"};
+    static const std::vector<std::string> kPieces = {
+        "a",  "Conv2D", "/",        ":0",   " ",    "\"",  "\\",     "\n",    "\t", std::string(1, '\0'),
+        "é",  "\xff",   "\xc2\x85", "日本", "-",    ".",   "_",      ";",     "#",  "@",
+        "^",  "$",      "?",        "0",    "true", "nan", "return", "const", "->", "%",
+        "\r", "\x7f"};
     std::string out;
     for (int64_t n = upTo(4); n > 0; --n) out += oneOf(kPieces);
     return out;
@@ -19,7 +22,8 @@ std::string RandomModel::text()
 
 std::string RandomModel::word()
 {
-    static const std::vector<std::string> kWords = {"SAME", "axis", "T", "_class", "x1", "A_b", "q", "range", "sig", "bytes", "external", "splat", "base64", "data"};
+    static const std::vector<std::string> kWords = {"SAME",  "axis", "T",     "_class",   "x1",    "A_b",    "q",
+                                                    "range", "sig",  "bytes", "external", "splat", "base64", "data"};
     return oneOf(kWords);
 }
 
@@ -145,7 +149,8 @@ ConstantPtr RandomModel::constant(TensorType& type, bool mayBeSparse)
         made->sparsity = sparsity;
         return made;
     };
-    if (oneIn(8)) return finish(std::make_shared<Constant>(hash(), oneIn(2) ? byteSize(type.dtype, count) : static_cast<uint64_t>(upTo(99))));
+    if (oneIn(8))
+        return finish(std::make_shared<Constant>(hash(), oneIn(2) ? byteSize(type.dtype, count) : static_cast<uint64_t>(upTo(99))));
     std::vector<std::byte> bytes;
     if (type.dtype == DType::string) {
         std::vector<std::string> strings(static_cast<size_t>(count));
@@ -158,7 +163,10 @@ ConstantPtr RandomModel::constant(TensorType& type, bool mayBeSparse)
         bytes.resize(byteSize(type.dtype, count) + (oneIn(30) ? 1 : 0));
         const auto fill = static_cast<std::byte>(m_random());
         const bool equal = oneIn(3);
-        for (std::byte& b : bytes) b = equal ? fill : type.dtype == DType::boolean && !oneIn(9) ? static_cast<std::byte>(upTo(1)) : static_cast<std::byte>(m_random());
+        for (std::byte& b : bytes)
+            b = equal                                       ? fill
+                : type.dtype == DType::boolean && !oneIn(9) ? static_cast<std::byte>(upTo(1))
+                                                            : static_cast<std::byte>(m_random());
     }
     return finish(std::make_shared<Constant>(Bytes::copyOf(bytes)));
 }
@@ -223,7 +231,8 @@ AttributeList RandomModel::attributes(int64_t most)
 Kind RandomModel::kind()
 {
     static const std::vector<std::string> kDialects = {"tfl", "circle", "tf", "custom", "acme"};
-    static const std::vector<std::string> kNames = {"add", "conv_2d", "Switch", "if", "const", "return", "odd name", "a.b", "while", "Space>Op", "3d"};
+    static const std::vector<std::string> kNames = {"add",      "conv_2d", "Switch", "if",       "const", "return",
+                                                    "odd name", "a.b",     "while",  "Space>Op", "3d"};
     return {oneOf(kDialects), oneOf(kNames)};
 }
 

@@ -18,7 +18,10 @@ public:
 private:
     int64_t upTo(int64_t largest) { return std::uniform_int_distribution<int64_t>(0, largest)(m_random); }
     bool oneIn(int64_t n) { return upTo(n - 1) == 0; }
-    template <typename T> const T& oneOf(const std::vector<T>& list) { return list[static_cast<size_t>(upTo(static_cast<int64_t>(list.size()) - 1))]; }
+    template <typename T> const T& oneOf(const std::vector<T>& list)
+    {
+        return list[static_cast<size_t>(upTo(static_cast<int64_t>(list.size()) - 1))];
+    }
 
     std::string text();
     std::string word();

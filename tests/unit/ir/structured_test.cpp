@@ -182,7 +182,8 @@ TEST(Structured, CondFormalsThatDifferAreNamed)
 TEST(Structured, TypesStandAfterTheLongestLine)
 {
     const std::string id(70, 'a');
-    const std::string text = viewOf("graph main(x: f32[]) {\n  " + id + " = neg(x) : f32[]\n  y = neg(x) : f32[]\n  " + std::string(100, 'b') + " = neg(x) : f32[]\n}\n");
+    const std::string text = viewOf("graph main(x: f32[]) {\n  " + id + " = neg(x) : f32[]\n  y = neg(x) : f32[]\n  " +
+                                    std::string(100, 'b') + " = neg(x) : f32[]\n}\n");
     EXPECT_THAT(text, HasSubstr("   0 " + id + " = neg(x)  f32[]\n"));
     EXPECT_THAT(text, HasSubstr("   1 y = neg(x)" + std::string(71, ' ') + "f32[]\n"));
     EXPECT_THAT(text, HasSubstr(std::string(100, 'b') + " = neg(x)  f32[]\n"));
@@ -190,7 +191,8 @@ TEST(Structured, TypesStandAfterTheLongestLine)
 
 TEST(Structured, FullShowsWhatIsHidden)
 {
-    const std::string text = "graph main(x: i8[4] q(0.5, 0)) {\n  one = const i8[] 1\n  y = add(x, one) @version=2 stride_h=1 : i8[4] q(0.5, 0)\n}\n";
+    const std::string text =
+        "graph main(x: i8[4] q(0.5, 0)) {\n  one = const i8[] 1\n  y = add(x, one) @version=2 stride_h=1 : i8[4] q(0.5, 0)\n}\n";
     EXPECT_THAT(viewOf(text), HasSubstr("y = add(x, 1)   "));
     StructuredOptions options;
     options.full = true;
@@ -213,7 +215,8 @@ TEST(Structured, DeepChainsOfCallsAreCut)
 {
     std::string text;
     for (int i = 0; i < 3000; ++i)
-        text += "graph g" + std::to_string(i) + " {\n" + (i + 1 < 3000 ? "  call_once() init=@g" + std::to_string(i + 1) + "\n" : "") + "}\n";
+        text +=
+            "graph g" + std::to_string(i) + " {\n" + (i + 1 < 3000 ? "  call_once() init=@g" + std::to_string(i + 1) + "\n" : "") + "}\n";
     const std::vector<StructuredLine> lines = structuredView(parsed(text));
     EXPECT_GT(lines.size(), 6000U);
     EXPECT_THAT(structuredText(lines), HasSubstr("init g101: listed below\n"));

@@ -22,8 +22,9 @@ TEST(TextProperties, RandomModelsRoundTrip)
         ++valid;
         const std::string text = printModel(model);
         ParsedText parsed = parseText(text);
-        ASSERT_TRUE(parsed.errors.empty()) << "seed " << seed << ": " << parsed.errors.front().line << ":" << parsed.errors.front().column << ": "
-                                           << parsed.errors.front().message << "\n" << text;
+        ASSERT_TRUE(parsed.errors.empty()) << "seed " << seed << ": " << parsed.errors.front().line << ":" << parsed.errors.front().column
+                                           << ": " << parsed.errors.front().message << "\n"
+                                           << text;
         ASSERT_EQ(firstDifference(model, parsed.model), "") << "seed " << seed << "\n" << text;
         ASSERT_EQ(firstDifference(parsed.model, model), "") << "seed " << seed << "\n" << text;
         ASSERT_EQ(printModel(parsed.model), text) << "seed " << seed;
@@ -48,9 +49,55 @@ TEST(TextProperties, EveryDifferenceIsFound)
 /// One to three small edits: bytes changed, dropped, repeated, tokens put in, the rest cut off.
 std::string mutated(const std::string& text, std::mt19937_64& random)
 {
-    static const std::vector<std::string> kTokens = {"(", ")", "[", "]", "{", "}", "<", ">", "\"", "\\", "\n", " ", ",", "=", ":", "@", "%", "^", "$", "?", "#", ";", "*",
-                                                     "_", "-", "->", "nan(0x", "inf", "hex\"", "const", "graph", "names", "data", "return", "f32[", "i4", "q(axis=", "splat ",
-                                                     "sparse(", "range(", "sig[", "variant<", "999999999999999999999", "-1", "1e999", "base64 {", "shape[", "\xff", "external 0"};
+    static const std::vector<std::string> kTokens = {"(",
+                                                     ")",
+                                                     "[",
+                                                     "]",
+                                                     "{",
+                                                     "}",
+                                                     "<",
+                                                     ">",
+                                                     "\"",
+                                                     "\\",
+                                                     "\n",
+                                                     " ",
+                                                     ",",
+                                                     "=",
+                                                     ":",
+                                                     "@",
+                                                     "%",
+                                                     "^",
+                                                     "$",
+                                                     "?",
+                                                     "#",
+                                                     ";",
+                                                     "*",
+                                                     "_",
+                                                     "-",
+                                                     "->",
+                                                     "nan(0x",
+                                                     "inf",
+                                                     "hex\"",
+                                                     "const",
+                                                     "graph",
+                                                     "names",
+                                                     "data",
+                                                     "return",
+                                                     "f32[",
+                                                     "i4",
+                                                     "q(axis=",
+                                                     "splat ",
+                                                     "sparse(",
+                                                     "range(",
+                                                     "sig[",
+                                                     "variant<",
+                                                     "999999999999999999999",
+                                                     "-1",
+                                                     "1e999",
+                                                     "base64 {",
+                                                     "shape[",
+                                                     "\xff",
+                                                     "external 0"};
     const auto below = [&](size_t n) { return static_cast<size_t>(random() % std::max<size_t>(n, 1)); };
     std::string out = text;
     for (size_t edits = 1 + below(3); edits > 0 && !out.empty(); --edits) {
@@ -86,8 +133,10 @@ TEST(TextProperties, MutatedTextsGiveErrorsOrModels)
             ++models;
             const std::string canonical = printModel(parsed.model);
             const ParsedText again = parseText(canonical, options);
-            ASSERT_TRUE(again.errors.empty()) << again.errors.front().line << ":" << again.errors.front().column << ": " << again.errors.front().message
-                                              << "\nmutant:\n" << mutant << "\ncanonical:\n" << canonical;
+            ASSERT_TRUE(again.errors.empty()) << again.errors.front().line << ":" << again.errors.front().column << ": "
+                                              << again.errors.front().message << "\nmutant:\n"
+                                              << mutant << "\ncanonical:\n"
+                                              << canonical;
             ASSERT_EQ(printModel(again.model), canonical) << mutant;
             ASSERT_EQ(firstDifference(parsed.model, again.model), "") << mutant;
         }
@@ -103,8 +152,8 @@ TEST(TextProperties, TenThousandOperators)
     std::string text = "graph main(x: f32[1,96,96,3]) {\n";
     for (int i = 0; i < 2000; ++i) text += "  w" + std::to_string(i) + " = const f32[4] [0.1, 0.2, 0.3, " + std::to_string(i) + ".5]\n";
     for (int i = 0; i < 10000; ++i)
-        text += "  layer_" + std::to_string(i) + "/Conv2D = conv_2d(" + (i == 0 ? "x" : "layer_" + std::to_string(i - 1) + "/Conv2D") + ", w" + std::to_string(i % 2000) +
-                ", _) act=RELU padding=SAME stride_h=2 stride_w=2 : f32[1,48,48,8] q(0.5, -1)\n";
+        text += "  layer_" + std::to_string(i) + "/Conv2D = conv_2d(" + (i == 0 ? "x" : "layer_" + std::to_string(i - 1) + "/Conv2D") +
+                ", w" + std::to_string(i % 2000) + ", _) act=RELU padding=SAME stride_h=2 stride_w=2 : f32[1,48,48,8] q(0.5, -1)\n";
     text += "  return layer_9999/Conv2D\n}\n";
     const ParsedText parsed = parseText(text);
     ASSERT_TRUE(parsed.errors.empty());

@@ -102,16 +102,39 @@ TEST(TextIr, Types)
 
 TEST(TextIr, Literals)
 {
-    for (const char* data : {
-             "f32[2,2] [1.0, 0.0, 0.0, 1.0]", "f32[1024] splat 1.0", "i8[64,10,4,1] #8c1f03d2aa4e9b10", "str[2] [\"cat\", \"d\\xf6g\"]",
-             "f32[4,8] sparse(order=[0, 1], dims=[dense 4, csr [0, 1, 2, 2, 3] [5, 0, 7]]) [1.5, -2.0, 3.0]",
-             "f32[4,4] sparse(order=[0, 1, 2], blocks=[0], dims=[dense 2, csr [0, 1, 1] [1], dense 2]) #0123456789abcdef",
-             "i8[4096] external 3", "i32[] 7", "i32[1] [7]", "i32[0] []", "str[0] []", "str[] \"\"", "str[3] splat \"a\"", "bool[2] [true, false]",
-             "c64[2] [(1.0, -2.0), (0.0, nan)]", "c128[] (1e300, -inf)", "i4[3] [-8, 7, 0]", "i2[5] [-2, 1, 0, -1, 1]", "u4[2] [15, 0]",
-             "u64[2] [18446744073709551615, 0]", "i64[2] [-9223372036854775808, 9223372036854775807]", "f16[2] [0.1, 65500.0]",
-             "bf16[2] [0.1, 3e38]", "f8e4m3fn[3] [450.0, nan, nan(0xff)]", "f8e5m2[2] [-inf, 0.12]", "f32[3] [-0.0, inf, nan(0x7fc00001)]",
-             "f64[2] [0.1, 5e-324]", "f32[2] [1e-45, 3.4028235e38]", "qi8[2] [-128, 127]", "ggml_q4_0[32] #0123456789abcdef bytes 18",
-             "str[9] #0123456789abcdef bytes 100", "i4[9] splat 3", "i4[3] splat -1"}) {
+    for (const char* data : {"f32[2,2] [1.0, 0.0, 0.0, 1.0]",
+                             "f32[1024] splat 1.0",
+                             "i8[64,10,4,1] #8c1f03d2aa4e9b10",
+                             "str[2] [\"cat\", \"d\\xf6g\"]",
+                             "f32[4,8] sparse(order=[0, 1], dims=[dense 4, csr [0, 1, 2, 2, 3] [5, 0, 7]]) [1.5, -2.0, 3.0]",
+                             "f32[4,4] sparse(order=[0, 1, 2], blocks=[0], dims=[dense 2, csr [0, 1, 1] [1], dense 2]) #0123456789abcdef",
+                             "i8[4096] external 3",
+                             "i32[] 7",
+                             "i32[1] [7]",
+                             "i32[0] []",
+                             "str[0] []",
+                             "str[] \"\"",
+                             "str[3] splat \"a\"",
+                             "bool[2] [true, false]",
+                             "c64[2] [(1.0, -2.0), (0.0, nan)]",
+                             "c128[] (1e300, -inf)",
+                             "i4[3] [-8, 7, 0]",
+                             "i2[5] [-2, 1, 0, -1, 1]",
+                             "u4[2] [15, 0]",
+                             "u64[2] [18446744073709551615, 0]",
+                             "i64[2] [-9223372036854775808, 9223372036854775807]",
+                             "f16[2] [0.1, 65500.0]",
+                             "bf16[2] [0.1, 3e38]",
+                             "f8e4m3fn[3] [450.0, nan, nan(0xff)]",
+                             "f8e5m2[2] [-inf, 0.12]",
+                             "f32[3] [-0.0, inf, nan(0x7fc00001)]",
+                             "f64[2] [0.1, 5e-324]",
+                             "f32[2] [1e-45, 3.4028235e38]",
+                             "qi8[2] [-128, 127]",
+                             "ggml_q4_0[32] #0123456789abcdef bytes 18",
+                             "str[9] #0123456789abcdef bytes 100",
+                             "i4[9] splat 3",
+                             "i4[3] splat -1"}) {
         std::string text = inMain(std::string("  c = const ") + data + "\n");
         const size_t header = text.find("model tfl\n") + 10;
         if (std::string(data).find("external") != std::string::npos) text.insert(header, "external 3\n");
@@ -166,10 +189,36 @@ graph more(i: i32[], x: f32[4]) {
 
 TEST(TextIr, Attributes)
 {
-    for (const char* value : {"-5", "0.25", "1e20", "nan", "-inf", "nan(0x7ff8000000000001)", "\"a\\\"b\\\\\\n\\t\\x00ä\"", "hex\"\"", "SAME", "i32", "?",
-                              "true", "unset", "shape[2,?]", "shape[*]", "shape[]", "i32[] 1", "f32[2] [1.0, 2.0]", "str[] \"x\"", "?[2] #0123456789abcdef bytes 3",
-                              "@main", "@main{a=1 b=@main}", "$T", "[]", "[1, 2.0, \"x\", [SAME]]", "{}", "{a: {b: unset}, \"c d\": @main}",
-                              "%x", "[%x, SAME]", "[i32, f32[2] splat 0.0, shape[1]]"})
+    for (const char* value : {"-5",
+                              "0.25",
+                              "1e20",
+                              "nan",
+                              "-inf",
+                              "nan(0x7ff8000000000001)",
+                              "\"a\\\"b\\\\\\n\\t\\x00ä\"",
+                              "hex\"\"",
+                              "SAME",
+                              "i32",
+                              "?",
+                              "true",
+                              "unset",
+                              "shape[2,?]",
+                              "shape[*]",
+                              "shape[]",
+                              "i32[] 1",
+                              "f32[2] [1.0, 2.0]",
+                              "str[] \"x\"",
+                              "?[2] #0123456789abcdef bytes 3",
+                              "@main",
+                              "@main{a=1 b=@main}",
+                              "$T",
+                              "[]",
+                              "[1, 2.0, \"x\", [SAME]]",
+                              "{}",
+                              "{a: {b: unset}, \"c d\": @main}",
+                              "%x",
+                              "[%x, SAME]",
+                              "[i32, f32[2] splat 0.0, shape[1]]"})
         expectCanonical(inMain(std::string("  y = op(x) key=") + value + " : f32[4]\n"));
     expectCanonical(inMain("  y = op(x) @device=\"/cpu:0\" @\"odd key\"=1 @stateful act=NONE \"another key\"=1 : f32[4]\n"));
     const Model model = parsed(inMain("  y = conv_2d(x) stride_w=1 fused_activation_function=RELU : f32[4]\n"));
@@ -228,8 +277,10 @@ TEST(TextIr, ShortInput)
     EXPECT_EQ(parsed("graph g {\n  c = Const() value=i32[] 1 : i32[]\n}\n").dialect, Dialect::tf);
     EXPECT_EQ(parsed("").graphs.size(), 0U);
     // Comments, tabs, line ends of other systems, statements over several lines, declarations after operators.
-    const Model model = parsed("; a comment\r\ngraph main(x: f32[4], ; first\r\n\ty: f32[4]) {\r\n  z = op(x,\n    y) a=[1,\n 2] : f32[4] ; end\n  c = const i32[] 1\n}\n");
-    EXPECT_EQ(printModel(model), "lsir 1\nmodel tfl\n\ngraph main(x: f32[4], y: f32[4]) {\n  c = const i32[] 1\n\n  z = op(x, y) a=[1, 2] : f32[4]\n}\n");
+    const Model model = parsed("; a comment\r\ngraph main(x: f32[4], ; first\r\n\ty: f32[4]) {\r\n  z = op(x,\n    y) a=[1,\n 2] : f32[4] "
+                               "; end\n  c = const i32[] 1\n}\n");
+    EXPECT_EQ(printModel(model),
+              "lsir 1\nmodel tfl\n\ngraph main(x: f32[4], y: f32[4]) {\n  c = const i32[] 1\n\n  z = op(x, y) a=[1, 2] : f32[4]\n}\n");
 }
 
 TEST(TextIr, DataBlocksGiveTheBytes)
@@ -275,7 +326,8 @@ TEST(TextIr, ErrorsOfTheTable)
         std::string message;
     };
     const std::vector<Row> rows = {
-        {"graph main(relu_1: f32[4]) {\n  y = add(relu_l, relu_1) : f32[4]\n}\n", "m.lsir:2:11: no value 'relu_l' in graph main; did you mean 'relu_1'?"},
+        {"graph main(relu_1: f32[4]) {\n  y = add(relu_l, relu_1) : f32[4]\n}\n",
+         "m.lsir:2:11: no value 'relu_l' in graph main; did you mean 'relu_1'?"},
         {"graph main(x: f32[4]) {\n  a, b = add(x, x) : f32[4]\n}\n", "m.lsir:2:3: add has 1 result, found 2 names (a, b)"},
         {"graph main(x: f32[4],\n           y: int8[4]) {\n}\n", "m.lsir:2:15: unknown dtype 'int8'; did you mean 'i8'?"},
         {"graph main {\n  w    = const i8[4]   [1, 2, 3]\n}\n", "m.lsir:2:24: i8[4] needs 4 elements, found 3"},
@@ -283,7 +335,8 @@ TEST(TextIr, ErrorsOfTheTable)
         {"graph main {\n  w = absent i8[4] q(0.5, 0)\n  v = absent i8[2,2] q(axis=3, [1.0], 0)\n}\n",
          "m.lsir:3:22: q(axis=3): axis out of range for rank 2"},
         {"graph main {\n  x = absent f32\n  y = absent f32\n  x = absent f32\n}\n", "m.lsir:4:3: value 'x' is already defined at line 2"},
-        {"graph main(i: i32[]) {\n  j = while(i) body=@bdoy cond=@body : i32[]\n}\ngraph body(i: i32[]) {\n}\n", "m.lsir:2:21: no graph @bdoy; did you mean @body?"},
+        {"graph main(i: i32[]) {\n  j = while(i) body=@bdoy cond=@body : i32[]\n}\ngraph body(i: i32[]) {\n}\n",
+         "m.lsir:2:21: no graph @bdoy; did you mean @body?"},
         {"graph main {\n  c = const str[] \"abc\n}\n", "m.lsir:2:19: string does not end on this line"},
         {"lsir 2\nmodel tfl\n", "m.lsir:1:6: text format 2 is newer than this program's 1"},
     };
@@ -297,9 +350,11 @@ TEST(TextIr, ErrorsOfTheTable)
 
 TEST(TextIr, GoesOnAfterAnErrorAndStopsAtTwenty)
 {
-    std::string text = "graph main(x: f32[4]) {\n  bad = add(x,, x) : f32[4]\n  fine = relu(bad) : f32[4]\n  worse = const int8[] 1\n  y = relu(nosuch) : f32[4]\n}\n";
+    std::string text = "graph main(x: f32[4]) {\n  bad = add(x,, x) : f32[4]\n  fine = relu(bad) : f32[4]\n  worse = const int8[] 1\n  y = "
+                       "relu(nosuch) : f32[4]\n}\n";
     ParsedText result = parseText(text);
-    EXPECT_EQ(errorsOf(result), "2:15: found ',', expected a name\n4:17: unknown dtype 'int8'; did you mean 'i8'?\n5:12: no value 'nosuch' in graph main\n");
+    EXPECT_EQ(errorsOf(result),
+              "2:15: found ',', expected a name\n4:17: unknown dtype 'int8'; did you mean 'i8'?\n5:12: no value 'nosuch' in graph main\n");
     text = "graph main {\n";
     for (int i = 0; i < 100; ++i) text += "  c" + std::to_string(i) + " = const i99[] 1\n";
     EXPECT_EQ(parseText(text).errors.size(), 20U);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <unistd.h>
 
 namespace loopscope {
 namespace {
@@ -46,9 +47,10 @@ Model modelWithData()
     for (int i = 0; i < 100; ++i) list += (i == 0 ? "" : ", ") + std::to_string(i) + ".5";
     std::string scales;
     for (int i = 0; i < 10; ++i) scales += (i == 0 ? "" : ", ") + std::to_string(i + 1) + ".0";
-    auto model = modelFromText("graph main(x: f32[100]) {\n  a = const f32[100] [" + list + "]\n  b = const f32[10,10] [" + list +
-                                   "]\n  c = const i8[10,10] q(axis=0, [" + scales + "], 0) splat 1\n  y = add(x, a) : f32[100]\n  return y\n}\n",
-                               "model");
+    auto model =
+        modelFromText("graph main(x: f32[100]) {\n  a = const f32[100] [" + list + "]\n  b = const f32[10,10] [" + list +
+                          "]\n  c = const i8[10,10] q(axis=0, [" + scales + "], 0) splat 1\n  y = add(x, a) : f32[100]\n  return y\n}\n",
+                      "model");
     EXPECT_TRUE(model.ok());
     return std::move(model).value();
 }

@@ -28,12 +28,29 @@ bool matches(std::string_view pattern, std::string_view concrete)
 
 TEST(Address, ExamplesAreCanonical)
 {
-    for (const char* text :
-         {"main", "main/x", "main/softmax#30:0", "main/while#7", "main/while#7@0:cond", "main/while#7@37:body", "main/while#7@37:body/add#2:0",
-          "main/while#7@37:body/arg2", "main/if#3:else/mul#0:in1", "main/case#4:branch2/add#0:0", "main/call_once#0:init/assign_variable#1",
-          "main/while#0@5:body/while#0@2:cond/less#0:0", "main/while/cond/If:then/mul:0", "main/while/while_context@37:frame/while/Switch:1",
-          "main/my%20frame@2:frame/Add:0", "r2:main/while#7@37:body/add#2:0", "sig:serving_default/probs", "main/while#7@37:body/if#3:then/add#2:0",
-          "main/outer@3:frame/inner@2:frame/add_1", "main/reduce#1@4:region/add#0", "main/sort#1@4:region1/less#0", "a%2Fb/f#0:call/x", "main/#12"}) {
+    for (const char* text : {"main",
+                             "main/x",
+                             "main/softmax#30:0",
+                             "main/while#7",
+                             "main/while#7@0:cond",
+                             "main/while#7@37:body",
+                             "main/while#7@37:body/add#2:0",
+                             "main/while#7@37:body/arg2",
+                             "main/if#3:else/mul#0:in1",
+                             "main/case#4:branch2/add#0:0",
+                             "main/call_once#0:init/assign_variable#1",
+                             "main/while#0@5:body/while#0@2:cond/less#0:0",
+                             "main/while/cond/If:then/mul:0",
+                             "main/while/while_context@37:frame/while/Switch:1",
+                             "main/my%20frame@2:frame/Add:0",
+                             "r2:main/while#7@37:body/add#2:0",
+                             "sig:serving_default/probs",
+                             "main/while#7@37:body/if#3:then/add#2:0",
+                             "main/outer@3:frame/inner@2:frame/add_1",
+                             "main/reduce#1@4:region/add#0",
+                             "main/sort#1@4:region1/less#0",
+                             "a%2Fb/f#0:call/x",
+                             "main/#12"}) {
         const Address parsed = address(text);
         EXPECT_EQ(toString(parsed), text);
     }
@@ -87,12 +104,14 @@ TEST(Address, ErrorsSayTheColumn)
     EXPECT_EQ(errorOf("main/while#7@3..5:body"),
               "main/while#7@3..5:body: column 15: found '.', expected ':' and a role, '/' or the end; a range makes a pattern");
     EXPECT_EQ(errorOf("main/if#3@2:then/x"), "main/if#3@2:then/x: column 11: only cond, body, frame and region have iterations");
-    EXPECT_EQ(errorOf("main/if#3:maybe/x"),
-              "main/if#3:maybe/x: column 11: found 'm', expected an output (0, 1, …), an input (in0) or a role: cond, body, then, else, branch0, "
-              "call, init, region, frame");
+    EXPECT_EQ(
+        errorOf("main/if#3:maybe/x"),
+        "main/if#3:maybe/x: column 11: found 'm', expected an output (0, 1, …), an input (in0) or a role: cond, body, then, else, branch0, "
+        "call, init, region, frame");
     EXPECT_EQ(errorOf("main/a%2/x"), "main/a%2/x: column 7: found '%', expected two hexadecimal digits after it");
-    EXPECT_EQ(errorOf("main/body/add#2"), "main/body/add#2: column 6: found 'body/add' before '#', expected an operator kind; a step has a role or an "
-                                          "iteration, as in while#7@0:body/add#2");
+    EXPECT_EQ(errorOf("main/body/add#2"),
+              "main/body/add#2: column 6: found 'body/add' before '#', expected an operator kind; a step has a role or an "
+              "iteration, as in while#7@0:body/add#2");
     EXPECT_EQ(errorOf("main/#7@3:body"), "main/#7@3:body: column 6: a step names its operator with the kind: while#7, not #7");
     EXPECT_EQ(errorOf("main x"), "main x: column 5: found ' ', expected '/' or the end");
     EXPECT_EQ(errorOf("main/add#99999999999999999999"), "main/add#99999999999999999999: column 10: the number does not fit 64 bits");
@@ -162,8 +181,9 @@ TEST(Address, PatternsWithoutIterationsSlotsOrTargets)
 
 TEST(Address, PatternsArePrinted)
 {
-    for (const char* text : {".../conv_2d#*", "main/while#7@10..20:body/add#2", "main/while#7@all%100:body/*", "main/.../x",
-                             "main/while#7@0..63,pow2,last-63..last:body", "...", "main/while#7@10..:body", "main/a*b@last:frame/...", "main/%2A"}) {
+    for (const char* text :
+         {".../conv_2d#*", "main/while#7@10..20:body/add#2", "main/while#7@all%100:body/*", "main/.../x",
+          "main/while#7@0..63,pow2,last-63..last:body", "...", "main/while#7@10..:body", "main/a*b@last:frame/...", "main/%2A"}) {
         const auto pattern = parsePattern(text);
         ASSERT_TRUE(pattern.ok()) << text;
         EXPECT_EQ(toString(*pattern), text);
@@ -198,8 +218,10 @@ TEST(Iterations, ContainWhatTheySay)
     EXPECT_EQ(parseIterations("0..63,pow2,last-63..last")->reachFromLast(), 63);
     EXPECT_EQ(parseIterations("0..63,pow2")->reachFromLast(), -1);
     EXPECT_FALSE(parseIterations("0..63,pow2")->usesLast());
-    for (const char* text : {"", "x", "1,", "1..2x", "all,3", "5..2", "last..last-1", "3%0", "pow2%3"}) EXPECT_FALSE(parseIterations(text).ok()) << text;
-    EXPECT_EQ(parseIterations("1,x").error().message(), "1,x: column 3: found 'x', expected iterations: a number, a range, all, last or pow2");
+    for (const char* text : {"", "x", "1,", "1..2x", "all,3", "5..2", "last..last-1", "3%0", "pow2%3"})
+        EXPECT_FALSE(parseIterations(text).ok()) << text;
+    EXPECT_EQ(parseIterations("1,x").error().message(),
+              "1,x: column 3: found 'x', expected iterations: a number, a range, all, last or pow2");
 }
 
 } // namespace
