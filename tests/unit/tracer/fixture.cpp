@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <sqlite3.h>
 #include <unistd.h>
 
 namespace loopscope::test {
@@ -11,7 +12,7 @@ std::string tracePath(const std::string& name)
 {
     const auto* info = testing::UnitTest::GetInstance()->current_test_info();
     const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / ("loopscope_" + std::to_string(getpid())) /
-                                         (std::string(info->test_suite_name()) + "." + info->name());
+                                         (info != nullptr ? std::string(info->test_suite_name()) + "." + info->name() : "suite");
     std::filesystem::create_directories(folder);
     return (folder / name).string();
 }
@@ -36,7 +37,10 @@ Recording record(RecorderOptions options, const std::vector<ScriptOptions>& runs
         return r;
     }
     Script script(model, **recorder);
-    for (const ScriptOptions& run : runs) script.run(run);
+    for (const ScriptOptions& run : runs) {
+        script.run(run);
+        r.factsOfRuns.push_back(script.facts);
+    }
     const Status finished = (*recorder)->finish();
     EXPECT_TRUE(finished.ok()) << (finished.ok() ? "" : finished.detail().what);
     r.facts = script.facts;
@@ -48,6 +52,20 @@ Recording record(RecorderOptions options, const std::vector<ScriptOptions>& runs
     if (reader.ok()) r.reader = std::move(*reader);
     else ADD_FAILURE() << reader.error().message();
     return r;
+}
+
+void edit(Recording& recording, const std::string& sql)
+{
+    recording.reader.reset();
+    sqlite3* db = nullptr;
+    ASSERT_EQ(sqlite3_open(recording.path.c_str(), &db), SQLITE_OK);
+    char* message = nullptr;
+    EXPECT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, &message), SQLITE_OK) << (message != nullptr ? message : "");
+    sqlite3_free(message);
+    sqlite3_close(db);
+    auto reader = TraceReader::open(recording.path);
+    ASSERT_TRUE(reader.ok()) << reader.error().message();
+    recording.reader = std::move(*reader);
 }
 
 std::vector<std::string> rowsOf(const TraceReader& reader, std::string_view sql, const QueryParameters& parameters)

@@ -19,7 +19,8 @@ std::string tracePath(const std::string& name = "t.lstrace");
 /// A recording of the script and the facts that it wrote down.
 struct Recording {
     std::string path;
-    std::vector<Fact> facts;
+    std::vector<Fact> facts; ///< of the last run, as the members below
+    std::vector<std::vector<Fact>> factsOfRuns;
     std::vector<InvocationFact> invocations;
     std::vector<std::pair<int64_t, std::vector<int64_t>>> shapes;
     int64_t steps = 0;
@@ -35,6 +36,8 @@ struct Recording {
 RecorderOptions optionsFor(const std::string& path, TraceLevel level = TraceLevel::statistics);
 /// Records one run per entry into one file.
 Recording record(RecorderOptions options, const std::vector<ScriptOptions>& runs = {ScriptOptions()});
+/// Runs statements on a closed trace, as a tool that adds rows would, and opens it again.
+void edit(Recording& recording, const std::string& sql);
 /// Reads the rows of an open reader, as Recording::rows does.
 std::vector<std::string> rowsOf(const TraceReader& reader, std::string_view sql, const QueryParameters& parameters = {});
 
