@@ -259,6 +259,9 @@ void TraceWriter::takeItem(std::unique_ptr<Item> item)
         m_nextEvent = m_run.base + end->steps;
         if (m_droppedHere) m_gaps.push_back(*std::exchange(m_droppedHere, std::nullopt));
         if (m_lostEvents && std::string_view(end->state) == "complete") end->state = "quota";
+    } else if (std::holds_alternative<ReshapeItem>(item->content) || std::holds_alternative<AccessItem>(item->content)) {
+        // They belong to events, and end with them.
+        if (throttle.load(std::memory_order_relaxed) >= Throttle::noEvents) return;
     } else if (std::holds_alternative<AlertItem>(item->content)) {
         alerts.fetch_add(1, std::memory_order_relaxed);
     }

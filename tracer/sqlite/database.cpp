@@ -15,6 +15,19 @@ bool isOutOfSpace(int systemError)
     return systemError == ENOSPC || systemError == EFBIG || systemError == EDQUOT;
 }
 
+/// errno of what failed last; 0 if nothing is known. SQLite keeps it in the connection for some failures and in the file for others.
+int systemErrorOf(sqlite3* handle)
+{
+    int error = sqlite3_system_errno(handle);
+    if (error == 0) sqlite3_file_control(handle, "main", SQLITE_FCNTL_LAST_ERRNO, &error);
+    sqlite3_file* journal = nullptr;
+    if (error == 0 && sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &journal) == SQLITE_OK && journal != nullptr &&
+        journal->pMethods != nullptr) {
+        journal->pMethods->xFileControl(journal, SQLITE_FCNTL_LAST_ERRNO, &error);
+    }
+    return error;
+}
+
 /// A path as a file: URI; everything but plain characters is escaped.
 std::string fileUri(const std::string& path)
 {
@@ -230,15 +243,15 @@ Result<int64_t> Database::integer(std::string_view sql)
 
 bool Database::isDiskFull() const
 {
-    const int code = sqlite3_errcode(m_handle);
+    const int code = sqlite3_errcode(m_handle) & 0xff; // the low byte of an extended code is the plain one
     if (code == SQLITE_FULL) return true;
-    return code == SQLITE_IOERR && isOutOfSpace(sqlite3_system_errno(m_handle));
+    return code == SQLITE_IOERR && isOutOfSpace(systemErrorOf(m_handle));
 }
 
 Error Database::lastError(std::string_view doing) const
 {
     const int code = sqlite3_errcode(m_handle) & 0xff;
-    const int systemError = sqlite3_system_errno(m_handle);
+    const int systemError = systemErrorOf(m_handle);
     const bool writing = m_mode != OpenMode::readOnly;
     std::string what(doing);
     if (!what.empty()) what += ": ";

@@ -54,15 +54,20 @@ Recording record(RecorderOptions options, const std::vector<ScriptOptions>& runs
     return r;
 }
 
-void edit(Recording& recording, const std::string& sql)
+void change(const std::string& path, const std::string& sql)
 {
-    recording.reader.reset();
     sqlite3* db = nullptr;
-    ASSERT_EQ(sqlite3_open(recording.path.c_str(), &db), SQLITE_OK);
+    ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
     char* message = nullptr;
     EXPECT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, &message), SQLITE_OK) << (message != nullptr ? message : "");
     sqlite3_free(message);
     sqlite3_close(db);
+}
+
+void edit(Recording& recording, const std::string& sql)
+{
+    recording.reader.reset();
+    change(recording.path, sql);
     auto reader = TraceReader::open(recording.path);
     ASSERT_TRUE(reader.ok()) << reader.error().message();
     recording.reader = std::move(*reader);

@@ -36,7 +36,9 @@ struct Recording {
 RecorderOptions optionsFor(const std::string& path, TraceLevel level = TraceLevel::statistics);
 /// Records one run per entry into one file.
 Recording record(RecorderOptions options, const std::vector<ScriptOptions>& runs = {ScriptOptions()});
-/// Runs statements on a closed trace, as a tool that adds rows would, and opens it again.
+/// Runs statements on a closed trace, as a tool that adds rows would.
+void change(const std::string& path, const std::string& sql);
+/// The same, and opens it again.
 void edit(Recording& recording, const std::string& sql);
 /// Reads the rows of an open reader, as Recording::rows does.
 std::vector<std::string> rowsOf(const TraceReader& reader, std::string_view sql, const QueryParameters& parameters = {});
