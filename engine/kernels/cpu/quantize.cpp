@@ -66,17 +66,19 @@ template <typename In, typename Out> Status runQuantize(const KernelArgs& args)
     });
 }
 
-/// Two elements a byte, the first in the low half.
-Status runQuantizeToInt4(const KernelArgs& args)
+/// To packed elements of `bits` bits, the first in the lowest.
+template <int bits, int low, int high> Status runQuantizePacked(const KernelArgs& args)
 {
+    constexpr int kPerByte = 8 / bits;
     const auto& table = args.paramsAs<ScaleTable>();
     const float* in = args.in(0).as<float>();
     auto* out = args.out(0).as<uint8_t>();
     return forEachScale(table, args.out(0).shape, [&](int64_t begin, int64_t end, float scale, int32_t zero) {
         for (int64_t i = begin; i < end; ++i) {
-            const int32_t stored = std::clamp(wrappingAdd(truncateToInt32(std::round(in[i] / scale)), zero), -8, 7);
-            const auto nibble = static_cast<uint8_t>(stored & 0xf);
-            out[i / 2] = i % 2 == 0 ? nibble : static_cast<uint8_t>(out[i / 2] | (nibble << 4));
+            const int32_t stored = std::clamp(wrappingAdd(truncateToInt32(std::round(in[i] / scale)), zero), low, high);
+            const int shift = static_cast<int>(i % kPerByte) * bits;
+            const int placed = (stored & ((1 << bits) - 1)) << shift;
+            out[i / kPerByte] = static_cast<uint8_t>(shift == 0 ? placed : out[i / kPerByte] | placed);
         }
     });
 }
@@ -91,7 +93,9 @@ Result<PreparedKernel> prepareFromReal(const KernelSetup& setup)
     case DType::u8: run = half ? runQuantize<Half, uint8_t> : runQuantize<float, uint8_t>; break;
     case DType::i16: run = half ? runQuantize<Half, int16_t> : runQuantize<float, int16_t>; break;
     case DType::i32: run = half ? nullptr : runQuantize<float, int32_t>; break;
-    case DType::i4: run = half ? nullptr : runQuantizeToInt4; break;
+    case DType::i4: run = half ? nullptr : runQuantizePacked<4, -8, 7>; break;
+    case DType::u4: run = half ? nullptr : runQuantizePacked<4, 0, 15>; break;
+    case DType::i2: run = half ? nullptr : runQuantizePacked<2, -2, 1>; break;
     default: break;
     }
     if (!run) return unsupportedDtypes(setup);
@@ -263,7 +267,7 @@ Result<PreparedKernel> prepareFakeQuant(const KernelSetup& setup)
 
 LS_DEFINE_KERNELS(tfl, quantize)
 {
-    registry.add({"tfl", "quantize", Profile::reference, prepareQuantize, "f32 f16 i8 u8 i16 i32 i4"});
+    registry.add({"tfl", "quantize", Profile::reference, prepareQuantize, "f32 f16 i8 u8 i16 i32 i4 u4 i2"});
 }
 
 LS_DEFINE_KERNELS(tfl, dequantize)
