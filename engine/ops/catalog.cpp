@@ -41,6 +41,38 @@ std::string countText(int low, int high)
     return low == high ? std::to_string(low) : std::to_string(low) + " to " + std::to_string(high);
 }
 
+/// The parts of OpDef::operands ("input [N,H,W,C]", "bias? [O]"). Commas in brackets do not separate.
+std::vector<std::string_view> operandTexts(const OpDef& def)
+{
+    std::vector<std::string_view> parts;
+    size_t begin = 0;
+    int depth = 0;
+    for (size_t at = 0; at <= def.operands.size(); ++at) {
+        const char c = at < def.operands.size() ? def.operands[at] : ',';
+        depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+        if (c != ',' || (depth > 0 && at < def.operands.size())) continue;
+        parts.push_back(def.operands.substr(begin, at - begin));
+        begin = at + 1;
+        while (begin < def.operands.size() && def.operands[begin] == ' ') ++begin;
+    }
+    return parts;
+}
+
+/// An operand may be left out (index −1) only where its description has a `?`. Operators that describe groups of operands instead of
+/// each one check for themselves.
+Status checkPresent(const OpDef& def, std::span<const Tensor* const> inputs)
+{
+    if (std::find(inputs.begin(), inputs.end(), nullptr) == inputs.end()) return {};
+    const auto parts = operandTexts(def);
+    if (parts.empty() || (def.maxInputs >= 0 && parts.size() != static_cast<size_t>(def.maxInputs))) return {};
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        const std::string_view text = parts[std::min(i, parts.size() - 1)];
+        if (inputs[i] || text.find('?') != std::string_view::npos) continue;
+        return Error(ErrorCode::badFile, "operand " + std::to_string(i) + " (" + std::string(text.substr(0, text.find(' '))) + ") is missing");
+    }
+    return {};
+}
+
 } // namespace
 
 std::span<const OpDef> allOps()
@@ -70,6 +102,7 @@ Status inferOperator(const Operator& op, std::span<const Tensor* const> inputs, 
     if (out < def->minOutputs || (def->maxOutputs >= 0 && out > def->maxOutputs))
         return Error(ErrorCode::badFile, "wrong number of results").found(std::to_string(out)).expected(countText(def->minOutputs, def->maxOutputs));
     if (!def->infer) return {};
+    LS_CHECK_OK(checkPresent(*def, inputs));
     InferContext context(op, inputs, outputs);
     return def->infer(context);
 }
