@@ -59,13 +59,13 @@ std::vector<std::string_view> operandTexts(const OpDef& def)
 }
 
 /// An operand may be left out (index −1) only where its description has a `?`. Operators that describe groups of operands instead of
-/// each one check for themselves.
+/// each one check all but the first for themselves.
 Status checkPresent(const OpDef& def, std::span<const Tensor* const> inputs)
 {
     if (std::find(inputs.begin(), inputs.end(), nullptr) == inputs.end()) return {};
     const auto parts = operandTexts(def);
-    if (parts.empty() || (def.maxInputs >= 0 && parts.size() != static_cast<size_t>(def.maxInputs))) return {};
-    for (size_t i = 0; i < inputs.size(); ++i) {
+    const bool groups = def.maxInputs >= 0 && parts.size() != static_cast<size_t>(def.maxInputs);
+    for (size_t i = 0; i < (groups ? 1 : inputs.size()); ++i) {
         const std::string_view text = parts[std::min(i, parts.size() - 1)];
         if (inputs[i] || text.find('?') != std::string_view::npos) continue;
         return Error(ErrorCode::badFile, "operand " + std::to_string(i) + " (" + std::string(text.substr(0, text.find(' '))) + ") is missing");

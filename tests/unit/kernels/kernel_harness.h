@@ -4,6 +4,7 @@
 #include "engine/kernels/registry.h"
 #include "engine/kernels/resources.h"
 #include "engine/ops/catalog.h"
+#include "engine/tensor/strings.h"
 
 #include <cstring>
 #include <deque>
@@ -65,6 +66,8 @@ struct RunOptions {
     std::vector<DeclaredResult> results = {DeclaredResult()};
     bool shapesAreStatic = true;
     Profile profile = Profile::reference;
+    int64_t largestResult = int64_t{1} << 30; ///< bytes; larger results are an error of the harness
+    bool openShapes = true;                   ///< kernels may run whose result shapes inference leaves to them
 };
 
 class TestRuntime : public KernelRuntime {
@@ -104,7 +107,8 @@ inline Result<std::vector<TestTensor>> runOperator(const std::string& name, cons
     std::vector<const Tensor*> in;
     const auto view = [&](const TestTensor& t) {
         Tensor tensor;
-        tensor.data = const_cast<std::byte*>(t.data.data());
+        static std::byte nothing; // an empty tensor is known all the same
+        tensor.data = t.data.empty() ? &nothing : const_cast<std::byte*>(t.data.data());
         tensor.bytes = t.data.size();
         tensor.dtype = t.dtype;
         tensor.shape = t.shape;
@@ -126,13 +130,19 @@ inline Result<std::vector<TestTensor>> runOperator(const std::string& name, cons
     std::vector<TestTensor> results(inferred.size());
     std::vector<Tensor> out(inferred.size());
     std::vector<Tensor*> outPointers;
+    std::vector<const std::byte*> given;
     for (size_t k = 0; k < inferred.size(); ++k) {
         results[k].dtype = inferred[k].dtype;
         results[k].shape = inferred[k].shape;
         results[k].quantization = options.results[k].quantization;
+        if (!options.openShapes && !results[k].shape.isStatic()) return Error(ErrorCode::execution, "inference leaves a shape open");
+        const auto elements = checkedElementCount(results[k].shape);
+        if (results[k].shape.isStatic() && (!elements || *elements > options.largestResult / 16))
+            return Error(ErrorCode::execution, "the result is too large for a test");
         if (results[k].shape.isStatic()) results[k].data.assign(byteSize(results[k].dtype, results[k].shape.elementCount()), std::byte{0xEE});
         out[k] = view(results[k]);
         outPointers.push_back(&out[k]);
+        given.push_back(out[k].data);
     }
     const KernelEntry* entry = KernelRegistry::builtin().find(op.kind, options.profile);
     if (!entry) return Error(ErrorCode::unsupported, "no kernel").at(op.kind.full());
@@ -143,8 +153,8 @@ inline Result<std::vector<TestTensor>> runOperator(const std::string& name, cons
                        static_cast<int>(outPointers.size())};
     LS_CHECK_OK(kernel.run(args));
     for (size_t k = 0; k < out.size(); ++k) {
-        if (out[k].data == results[k].data.data()) continue; // resized while running
-        results[k].shape = out[k].shape;
+        if (out[k].data == given[k]) continue;
+        results[k].shape = out[k].shape; // resized while running
         results[k].data.assign(out[k].data, out[k].data + out[k].bytes);
     }
     return results;
