@@ -28,7 +28,8 @@ GoldenTensor readTensor(const Json& object)
     }
     tensor.truncated = object.value("truncated", int64_t{-1});
     tensor.sha256 = textOr(object, "sha256", "");
-    if (const auto unreadable = object.find("unreadable"); unreadable != object.end()) tensor.unreadable = !unreadable->is_boolean() || unreadable->get<bool>();
+    if (const auto unreadable = object.find("unreadable"); unreadable != object.end())
+        tensor.unreadable = !unreadable->is_boolean() || unreadable->get<bool>();
     return tensor;
 }
 
@@ -86,12 +87,35 @@ Result<std::vector<GoldenCase>> readGoldenCases(const std::string& folder)
 DType dtypeFromNumpyName(const std::string& name)
 {
     static const std::map<std::string, DType> names = {
-        {"float16", DType::f16},   {"bfloat16", DType::bf16}, {"float32", DType::f32},  {"float64", DType::f64},    {"int2", DType::i2},
-        {"int4", DType::i4},       {"int8", DType::i8},       {"int16", DType::i16},    {"int32", DType::i32},      {"int64", DType::i64},
-        {"uint4", DType::u4},      {"uint8", DType::u8},      {"uint16", DType::u16},   {"uint32", DType::u32},     {"uint64", DType::u64},
-        {"bool", DType::boolean},  {"string", DType::string}, {"object", DType::string}, {"complex64", DType::c64}, {"complex128", DType::c128},
-        {"qint8", DType::qi8},     {"quint8", DType::qu8},    {"qint16", DType::qi16},  {"quint16", DType::qu16},   {"qint32", DType::qi32},
-        {"float8_e4m3fn", DType::f8e4m3fn}, {"float8_e5m2", DType::f8e5m2}, {"resource", DType::resource}, {"variant", DType::variant},
+        {"float16", DType::f16},
+        {"bfloat16", DType::bf16},
+        {"float32", DType::f32},
+        {"float64", DType::f64},
+        {"int2", DType::i2},
+        {"int4", DType::i4},
+        {"int8", DType::i8},
+        {"int16", DType::i16},
+        {"int32", DType::i32},
+        {"int64", DType::i64},
+        {"uint4", DType::u4},
+        {"uint8", DType::u8},
+        {"uint16", DType::u16},
+        {"uint32", DType::u32},
+        {"uint64", DType::u64},
+        {"bool", DType::boolean},
+        {"string", DType::string},
+        {"object", DType::string},
+        {"complex64", DType::c64},
+        {"complex128", DType::c128},
+        {"qint8", DType::qi8},
+        {"quint8", DType::qu8},
+        {"qint16", DType::qi16},
+        {"quint16", DType::qu16},
+        {"qint32", DType::qi32},
+        {"float8_e4m3fn", DType::f8e4m3fn},
+        {"float8_e5m2", DType::f8e5m2},
+        {"resource", DType::resource},
+        {"variant", DType::variant},
     };
     const auto found = names.find(name);
     return found == names.end() ? DType::unknown : found->second;

@@ -16,15 +16,15 @@ namespace loopscope::app {
 struct GoldenTensor {
     std::string name, dtype;
     std::optional<Shape> shape;
-    int64_t truncated = -1;   ///< ≥ 0: the stored array holds only so many elements, flat
-    std::string sha256;       ///< of all bytes, if truncated
-    bool unreadable = false;  ///< not compared
+    int64_t truncated = -1;  ///< ≥ 0: the stored array holds only so many elements, flat
+    std::string sha256;      ///< of all bytes, if truncated
+    bool unreadable = false; ///< not compared
 };
 
 struct GoldenRun {
-    std::string signature;    ///< empty: none
+    std::string signature; ///< empty: none
     std::vector<GoldenTensor> inputs, outputs;
-    std::string inPath, outPath; ///< absolute or relative to the working folder; empty: none
+    std::string inPath, outPath;               ///< absolute or relative to the working folder; empty: none
     std::map<std::string, std::string> dtypes; ///< key of an array → true dtype, where .npy has none
     bool mustFail = false;
 };

@@ -15,7 +15,8 @@ namespace {
 
 const std::vector<std::string>& sectionNames()
 {
-    static const std::vector<std::string> names = {"test", "model", "run", "expect", "infer", "error", "pass", "after", "unchanged", "print", "session", "trace", "sql"};
+    static const std::vector<std::string> names = {"test",  "model",     "run",   "expect",  "infer", "error", "pass",
+                                                   "after", "unchanged", "print", "session", "trace", "sql"};
     return names;
 }
 
@@ -81,7 +82,9 @@ std::string normalized(std::string line)
 
 class ReplyMatcher {
 public:
-    ReplyMatcher(const std::vector<std::string>& expected, const std::vector<std::string>& actual) : m_expected(expected), m_actual(actual) {}
+    ReplyMatcher(const std::vector<std::string>& expected, const std::vector<std::string>& actual) : m_expected(expected), m_actual(actual)
+    {
+    }
 
     std::string run()
     {
@@ -170,7 +173,9 @@ Result<LtestFile> parseLtest(const std::string& path, std::string_view text)
     file.path = path;
     file.lines = splitLines(text);
     std::set<std::string> names;
-    const auto fail = [&](size_t line, std::string what) { return Error(ErrorCode::badFile, std::move(what)).at(path + ":" + std::to_string(line)); };
+    const auto fail = [&](size_t line, std::string what) {
+        return Error(ErrorCode::badFile, std::move(what)).at(path + ":" + std::to_string(line));
+    };
     for (size_t i = 0; i < file.lines.size(); ++i) {
         const std::string& line = file.lines[i];
         const size_t number = i + 1;
@@ -199,9 +204,12 @@ Result<LtestFile> parseLtest(const std::string& path, std::string_view text)
             next.name = words.front();
             next.line = number;
             for (size_t w = 1; w < words.size(); ++w) {
-                if (words[w] == "slow") next.slow = true;
-                else if (words[w].starts_with("requires=")) next.requirement = words[w].substr(9);
-                else return fail(number, "unknown option '" + words[w] + "' of a test");
+                if (words[w] == "slow")
+                    next.slow = true;
+                else if (words[w].starts_with("requires="))
+                    next.requirement = words[w].substr(9);
+                else
+                    return fail(number, "unknown option '" + words[w] + "' of a test");
             }
             file.cases.push_back(std::move(next));
             continue;
@@ -221,7 +229,10 @@ Result<LtestFile> readLtest(const std::string& path)
     return parseLtest(path, std::string_view(content.as<char>(), content.size()));
 }
 
-std::string matchReply(const std::vector<std::string>& expected, const std::vector<std::string>& actual) { return ReplyMatcher(expected, actual).run(); }
+std::string matchReply(const std::vector<std::string>& expected, const std::vector<std::string>& actual)
+{
+    return ReplyMatcher(expected, actual).run();
+}
 
 bool occursIn(const std::string& pattern, const std::string& text)
 {

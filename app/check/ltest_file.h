@@ -11,10 +11,10 @@ namespace loopscope::app {
 
 /// `== run profile=all`, and the lines up to the next `==`.
 struct LtestSection {
-    std::string name;               ///< "run"
-    std::vector<std::string> words; ///< what follows the name: "profile=all"
-    std::vector<std::string> lines; ///< comments and trailing empty lines left out
-    size_t line = 0;                ///< of the `==`, from 1
+    std::string name;                   ///< "run"
+    std::vector<std::string> words;     ///< what follows the name: "profile=all"
+    std::vector<std::string> lines;     ///< comments and trailing empty lines left out
+    size_t line = 0;                    ///< of the `==`, from 1
     size_t firstBody = 0, lastBody = 0; ///< lines that hold the body, from 1, both inclusive; last < first: empty
 
     bool hasWord(std::string_view word) const;

@@ -1,6 +1,5 @@
 #include "app/check/ltest_run.h"
 
-#include "app/check/golden_run.h"
 #include "app/check/ltest_values.h"
 #include "app/wiring/listing.h"
 #include "app/wiring/run_target.h"
@@ -35,7 +34,9 @@ struct TemporaryFile {
     explicit TemporaryFile(const std::string& suffix)
     {
         static int counter = 0;
-        path = (std::filesystem::temp_directory_path() / ("loopscope." + std::to_string(getpid()) + "." + std::to_string(counter++) + suffix)).string();
+        path =
+            (std::filesystem::temp_directory_path() / ("loopscope." + std::to_string(getpid()) + "." + std::to_string(counter++) + suffix))
+                .string();
     }
     ~TemporaryFile()
     {
@@ -53,8 +54,14 @@ struct Stop {
 };
 using Outcome = std::optional<Stop>; ///< none: goes on
 
-Stop fail(const LtestSection& section, std::string message) { return {Verdict::fail, "line " + std::to_string(section.line) + ": " + std::move(message), {}}; }
-Stop broken(const LtestSection& section, std::string message) { return {Verdict::error, "line " + std::to_string(section.line) + ": " + std::move(message), {}}; }
+Stop fail(const LtestSection& section, std::string message)
+{
+    return {Verdict::fail, "line " + std::to_string(section.line) + ": " + std::move(message), {}};
+}
+Stop broken(const LtestSection& section, std::string message)
+{
+    return {Verdict::error, "line " + std::to_string(section.line) + ": " + std::move(message), {}};
+}
 
 /// One pass over the sections of a case, under one profile.
 class CaseRunner {
@@ -69,15 +76,24 @@ public:
         for (m_at = 0; m_at < m_test.sections.size(); ++m_at) {
             const LtestSection& section = m_test.sections[m_at];
             Outcome outcome;
-            if (section.name == "model") outcome = openModel(section);
-            else if (section.name == "run") outcome = execute(section);
-            else if (section.name == "expect") outcome = expect(section);
-            else if (section.name == "infer") outcome = infer(section);
-            else if (section.name == "error") outcome = expectError(section);
-            else if (section.name == "print") outcome = print(section);
-            else if (section.name == "trace") outcome = m_trace ? Outcome() : Outcome(broken(section, "'== trace' must follow '== run'"));
-            else if (section.name == "sql") outcome = query(section);
-            else outcome = Stop{Verdict::unsupported, "'== " + section.name + "' is not built yet", {}};
+            if (section.name == "model")
+                outcome = openModel(section);
+            else if (section.name == "run")
+                outcome = execute(section);
+            else if (section.name == "expect")
+                outcome = expect(section);
+            else if (section.name == "infer")
+                outcome = infer(section);
+            else if (section.name == "error")
+                outcome = expectError(section);
+            else if (section.name == "print")
+                outcome = print(section);
+            else if (section.name == "trace")
+                outcome = m_trace ? Outcome() : Outcome(broken(section, "'== trace' must follow '== run'"));
+            else if (section.name == "sql")
+                outcome = query(section);
+            else
+                outcome = Stop{Verdict::unsupported, "'== " + section.name + "' is not built yet", {}};
             if (outcome) return outcome;
         }
         if (m_error) return fail(m_test.sections[m_errorAt], m_error->message());
@@ -131,8 +147,6 @@ private:
         Result<RunTarget> target = selectTarget(*m_model, section.value("signature"));
         if (!target.ok()) return pend(std::move(target).takeError());
         m_target = std::move(target).value();
-        if (const std::vector<std::string> missing = missingKernels(*m_model, m_target.graph, Profile::reference); !missing.empty())
-            return Stop{Verdict::unsupported, "no kernel for " + join(missing, ", "), {}};
 
         ExecutionOptions options;
         options.profile = m_profile;
@@ -171,11 +185,16 @@ private:
             const char* end = word.data() + word.size();
             const auto [at, error] = std::from_chars(begin, end, number);
             if (error != std::errc() || at != end) return broken(section, "option '" + word + "': expected KEY=NUMBER");
-            if (key == "seed") options.seed = static_cast<uint64_t>(number);
-            else if (key == "max_steps") options.maxSteps = number;
-            else if (key == "max_depth") options.maxDepth = static_cast<int32_t>(number);
-            else if (key == "threads") options.threads = static_cast<int32_t>(number);
-            else return broken(section, "unknown option '" + key + "' of '== run'");
+            if (key == "seed")
+                options.seed = static_cast<uint64_t>(number);
+            else if (key == "max_steps")
+                options.maxSteps = number;
+            else if (key == "max_depth")
+                options.maxDepth = static_cast<int32_t>(number);
+            else if (key == "threads")
+                options.threads = static_cast<int32_t>(number);
+            else
+                return broken(section, "unknown option '" + key + "' of '== run'");
         }
         return std::nullopt;
     }
@@ -217,7 +236,12 @@ private:
             const std::string name = m_target.outputs[e.output].name;
             if (!c.mismatch.empty()) return fail(section, name + ": " + c.mismatch);
             const int64_t at = std::max<int64_t>(c.worst, 0);
-            WorstElement worst{static_cast<int64_t>(e.output), elementIndexText(got.shape, at), elementText(got, at), elementText(e.value.view(), at), c.got, c.want,
+            WorstElement worst{static_cast<int64_t>(e.output),
+                               elementIndexText(got.shape, at),
+                               elementText(got, at),
+                               elementText(e.value.view(), at),
+                               c.got,
+                               c.want,
                                got.dtype != DType::string};
             std::string message = name + " at " + worst.index + ": got " + worst.got + ", want " + worst.want;
             if (c.maxUlp) message += " (" + std::to_string(*c.maxUlp) + " ulp)";
@@ -239,8 +263,10 @@ private:
                 if (const OpDef* def = findOp(op.kind); def != nullptr && def->floatBound != "exact" && !def->floatBound.empty()) {
                     double number = 0;
                     std::from_chars(def->floatBound.data(), def->floatBound.data() + def->floatBound.size(), number);
-                    if (def->floatBound.find("ulp") != std::string_view::npos) tolerance.ulp = std::max(tolerance.ulp.value_or(0), static_cast<int64_t>(number));
-                    else tolerance.close = Tolerance::Close{number, number};
+                    if (def->floatBound.find("ulp") != std::string_view::npos)
+                        tolerance.ulp = std::max(tolerance.ulp.value_or(0), static_cast<int64_t>(number));
+                    else
+                        tolerance.close = Tolerance::Close{number, number};
                 }
         return tolerance;
     }
@@ -296,10 +322,13 @@ private:
         std::string message = m_error->message();
         for (const std::string& note : m_error->detail().notes) message += "\n" + note;
         const bool early = m_phase == "load" || m_phase == "prepare";
-        if ((phase == "prepare" && m_phase == "run") || (phase == "run" && early)) return fail(section, "failed in " + m_phase + ", want " + phase + ": " + message);
-        if (!constraint.empty() && message.find(constraint + ":") == std::string::npos) return fail(section, "got '" + message + "', want constraint " + constraint);
+        if ((phase == "prepare" && m_phase == "run") || (phase == "run" && early))
+            return fail(section, "failed in " + m_phase + ", want " + phase + ": " + message);
+        if (!constraint.empty() && message.find(constraint + ":") == std::string::npos)
+            return fail(section, "got '" + message + "', want constraint " + constraint);
         for (const std::string& line : section.lines)
-            if (line.find_first_not_of(" \t") != std::string::npos && !occursIn(trimText(line), message)) return fail(section, "got '" + message + "', want '" + trimText(line) + "' in it");
+            if (line.find_first_not_of(" \t") != std::string::npos && !occursIn(trimText(line), message))
+                return fail(section, "got '" + message + "', want '" + trimText(line) + "' in it");
         m_error.reset();
         return std::nullopt;
     }
@@ -365,7 +394,8 @@ private:
     }
 
     /// `keep`: lines of the section that stay in front of the reply.
-    Outcome reply(const LtestSection& section, const std::vector<std::string>& expected, const std::vector<std::string>& actual, size_t keep = 0)
+    Outcome reply(const LtestSection& section, const std::vector<std::string>& expected, const std::vector<std::string>& actual,
+                  size_t keep = 0)
     {
         const std::string difference = matchReply(expected, actual);
         if (difference.empty()) return std::nullopt;
@@ -398,7 +428,8 @@ std::vector<Profile> furtherProfiles(const Model& model)
         if (entry.profile == Profile::reference || entry.profile == Profile::vulkan) continue;
         for (const Graph& graph : model.graphs)
             for (const Operator& op : graph.operators)
-                if (op.kind.name == entry.name && op.kind.dialect == entry.dialect && std::find(profiles.begin(), profiles.end(), entry.profile) == profiles.end())
+                if (op.kind.name == entry.name && op.kind.dialect == entry.dialect &&
+                    std::find(profiles.begin(), profiles.end(), entry.profile) == profiles.end())
                     profiles.push_back(entry.profile);
     }
     return profiles;
@@ -428,8 +459,8 @@ CaseResult runLtestCase(const LtestFile& file, const LtestCase& test, LtestRepli
     }
     CaseRunner reference(file, test, Profile::reference, replies);
     if (!take(reference.run(), "")) return result;
-    const bool everyProfile =
-        std::any_of(test.sections.begin(), test.sections.end(), [](const LtestSection& s) { return s.name == "run" && s.value("profile") == "all"; });
+    const bool everyProfile = std::any_of(test.sections.begin(), test.sections.end(),
+                                          [](const LtestSection& s) { return s.name == "run" && s.value("profile") == "all"; });
     if (!everyProfile || reference.model() == nullptr) return result;
     for (Profile profile : furtherProfiles(*reference.model())) {
         CaseRunner runner(file, test, profile, replies);

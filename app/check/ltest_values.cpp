@@ -27,10 +27,14 @@ Result<std::vector<Assignment>> readAssignments(const LtestSection& section)
         pending += (pending.empty() ? "" : " ") + line;
         bool quoted = false;
         for (size_t i = 0; i < line.size(); ++i) {
-            if (line[i] == '\\' && quoted) ++i;
-            else if (line[i] == '"') quoted = !quoted;
-            else if (!quoted && line[i] == '[') ++open;
-            else if (!quoted && line[i] == ']') --open;
+            if (line[i] == '\\' && quoted)
+                ++i;
+            else if (line[i] == '"')
+                quoted = !quoted;
+            else if (!quoted && line[i] == '[')
+                ++open;
+            else if (!quoted && line[i] == ']')
+                --open;
         }
         if (open > 0) continue;
         open = 0;
@@ -102,7 +106,8 @@ Result<Tolerance> takeTolerance(std::string& text, const Tolerance& otherwise)
 {
     size_t begin = std::string::npos;
     for (const std::string_view word : {" exact", " ulp ", " close"})
-        if (const size_t at = text.rfind(word); at != std::string::npos && text.find_first_of("\"]", at) == std::string::npos) begin = std::min(begin, at);
+        if (const size_t at = text.rfind(word); at != std::string::npos && text.find_first_of("\"]", at) == std::string::npos)
+            begin = std::min(begin, at);
     if (begin == std::string::npos) return otherwise;
     std::vector<std::string> words;
     for (size_t at = begin; at < text.size();) {
@@ -148,14 +153,16 @@ Result<BoundInputs> readInputs(const LtestSection& section, const RunTarget& tar
                 LS_TRY(const BoundInputs file, bindInputs(RunTarget{target.graph, "", {alone}, {}}, {a.name + "=" + text}, seed, 1));
                 return file.inputs.front().arrays.front();
             }
-            if (text.starts_with("splat ")) return parseLiteral(trimText(text.substr(6)), type.dtype, type.dynamicShape(), ScalarMeans::fill);
+            if (text.starts_with("splat "))
+                return parseLiteral(trimText(text.substr(6)), type.dtype, type.dynamicShape(), ScalarMeans::fill);
             return parseLiteral(text, type.dtype, type.dynamicShape(), ScalarMeans::oneElement);
         }();
         if (!array.ok()) return std::move(array).takeError().at("input '" + a.name + "'");
         bound.inputs[static_cast<size_t>(port->index)] = BoundInput{{std::move(array).value()}, a.rest};
     }
     for (const Port& port : target.inputs)
-        if (bound.inputs[static_cast<size_t>(port.index)].arrays.empty()) return Error(ErrorCode::usage, "missing").at("input '" + port.name + "'");
+        if (bound.inputs[static_cast<size_t>(port.index)].arrays.empty())
+            return Error(ErrorCode::usage, "missing").at("input '" + port.name + "'");
     return bound;
 }
 
@@ -167,12 +174,14 @@ Result<std::vector<Expectation>> readExpectations(const LtestSection& section, c
     for (const Assignment& a : assignments) {
         size_t output = target.outputs.size();
         for (const Port& port : target.outputs)
-            if (output == target.outputs.size() && (port.name == a.name || std::find(port.aliases.begin(), port.aliases.end(), a.name) != port.aliases.end()))
+            if (output == target.outputs.size() &&
+                (port.name == a.name || std::find(port.aliases.begin(), port.aliases.end(), a.name) != port.aliases.end()))
                 output = static_cast<size_t>(port.index);
         if (output == target.outputs.size()) {
             std::vector<std::string> names;
             for (const Port& port : target.outputs) names.push_back(port.name);
-            return Error(ErrorCode::usage, "no output '" + a.name + "' (outputs: " + join(names, ", ") + ")").nearest(nearestNames(a.name, names));
+            return Error(ErrorCode::usage, "no output '" + a.name + "' (outputs: " + join(names, ", ") + ")")
+                .nearest(nearestNames(a.name, names));
         }
         std::string text = a.rest;
         LS_TRY(const Tolerance tolerance, takeTolerance(text, common));

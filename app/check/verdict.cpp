@@ -22,12 +22,13 @@ constexpr char kSeparator = '\x1f';
 /// The result as bytes for the pipe; ids are known to both sides.
 std::string encode(const CaseResult& r)
 {
-    std::string out = std::to_string(static_cast<int>(r.verdict)) + kSeparator + std::to_string(r.seconds) + kSeparator + r.message + kSeparator;
+    std::string out =
+        std::to_string(static_cast<int>(r.verdict)) + kSeparator + std::to_string(r.seconds) + kSeparator + r.message + kSeparator;
     if (r.worst) {
         std::array<char, 80> numbers = {};
         std::snprintf(numbers.data(), numbers.size(), "%.17g%c%.17g", r.worst->gotValue, kSeparator, r.worst->wantValue);
-        out += std::to_string(r.worst->output) + kSeparator + r.worst->index + kSeparator + r.worst->got + kSeparator + r.worst->want + kSeparator +
-               (r.worst->isNumber ? "1" : "0") + kSeparator + numbers.data() + kSeparator;
+        out += std::to_string(r.worst->output) + kSeparator + r.worst->index + kSeparator + r.worst->got + kSeparator + r.worst->want +
+               kSeparator + (r.worst->isNumber ? "1" : "0") + kSeparator + numbers.data() + kSeparator;
     }
     return out;
 }
@@ -46,8 +47,9 @@ bool decode(const std::string& text, CaseResult& r)
     r.seconds = std::strtod(fields[1].c_str(), nullptr);
     r.message = fields[2];
     if (fields.size() == 10)
-        r.worst = WorstElement{std::atoll(fields[3].c_str()), fields[4], fields[5], fields[6], std::strtod(fields[8].c_str(), nullptr),
-                               std::strtod(fields[9].c_str(), nullptr), fields[7] == "1"};
+        r.worst = WorstElement{
+            std::atoll(fields[3].c_str()),           fields[4],       fields[5], fields[6], std::strtod(fields[8].c_str(), nullptr),
+            std::strtod(fields[9].c_str(), nullptr), fields[7] == "1"};
     return true;
 }
 
@@ -60,7 +62,10 @@ struct Worker {
 
 class Pool {
 public:
-    Pool(const std::vector<CaseJob>& jobs, const PoolOptions& options) : m_jobs(jobs), m_options(options), m_results(jobs.size()), m_done(jobs.size(), false) {}
+    Pool(const std::vector<CaseJob>& jobs, const PoolOptions& options)
+        : m_jobs(jobs), m_options(options), m_results(jobs.size()), m_done(jobs.size(), false)
+    {
+    }
 
     std::vector<CaseResult> run()
     {
@@ -123,8 +128,10 @@ private:
             if (files[i].revents != 0) {
                 std::array<char, 4096> buffer = {};
                 const ssize_t n = read(worker.pipe, buffer.data(), buffer.size());
-                if (n > 0) worker.received.append(buffer.data(), static_cast<size_t>(n));
-                else ended = true;
+                if (n > 0)
+                    worker.received.append(buffer.data(), static_cast<size_t>(n));
+                else
+                    ended = true;
             }
             const double seconds = static_cast<double>(now - worker.started) / 1e9;
             const bool hung = !ended && m_options.caseTimeout > 0 && seconds > m_options.caseTimeout;
@@ -147,8 +154,9 @@ private:
             result.message = text.data();
             result.seconds = seconds;
         } else if (!decode(worker.received, result)) {
-            result.message = WIFSIGNALED(status) ? "crashed: signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ")"
-                                                 : "ended without a result, exit code " + std::to_string(WEXITSTATUS(status));
+            result.message = WIFSIGNALED(status)
+                                 ? "crashed: signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ")"
+                                 : "ended without a result, exit code " + std::to_string(WEXITSTATUS(status));
             result.seconds = seconds;
             result.verdict = Verdict::error;
         }
@@ -182,10 +190,14 @@ private:
 std::string verdictName(Verdict verdict)
 {
     switch (verdict) {
-    case Verdict::pass: return "pass";
-    case Verdict::fail: return "fail";
-    case Verdict::unsupported: return "unsupported";
-    case Verdict::error: return "error";
+    case Verdict::pass:
+        return "pass";
+    case Verdict::fail:
+        return "fail";
+    case Verdict::unsupported:
+        return "unsupported";
+    case Verdict::error:
+        return "error";
     }
     return "error";
 }
@@ -197,8 +209,10 @@ std::string caseJson(const CaseResult& result)
     json.key("seconds").value(result.seconds).key("message").value(result.message).key("worst");
     if (!result.worst) return json.null().endObject().text();
     json.beginObject().key("output").value(result.worst->output).key("index").value(result.worst->index);
-    if (result.worst->isNumber) json.key("got").value(result.worst->gotValue).key("want").value(result.worst->wantValue);
-    else json.key("got").value(result.worst->got).key("want").value(result.worst->want);
+    if (result.worst->isNumber)
+        json.key("got").value(result.worst->gotValue).key("want").value(result.worst->wantValue);
+    else
+        json.key("got").value(result.worst->got).key("want").value(result.worst->want);
     return json.endObject().endObject().text();
 }
 

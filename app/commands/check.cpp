@@ -59,7 +59,8 @@ Status addPath(const std::string& path, Work& work)
     if (fs::exists(folder + "/cases.jsonl", error)) return addGolden(folder, work);
     // A folder of suites, or of text tests at any depth.
     std::vector<std::string> suites, tests;
-    for (fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error), end; it != end; it.increment(error)) {
+    for (fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error), end; it != end;
+         it.increment(error)) {
         if (error) break;
         if (it->path().filename() == "cases.jsonl") suites.push_back(it->path().parent_path().string());
         if (it->path().extension() == ".ltest") tests.push_back(it->path().string());
@@ -80,8 +81,8 @@ void summarize(Console& console, const std::vector<CaseResult>& results, size_t 
     for (const CaseResult& r : results) ++counts[static_cast<size_t>(r.verdict)];
     std::array<char, 32> time = {};
     std::snprintf(time.data(), time.size(), "%.1f s", seconds);
-    std::string line = std::to_string(total) + (total == 1 ? " case: " : " cases: ") + std::to_string(counts[0]) + " passed, " + std::to_string(counts[1]) + " failed, " +
-                       std::to_string(counts[2]) + " unsupported";
+    std::string line = std::to_string(total) + (total == 1 ? " case: " : " cases: ") + std::to_string(counts[0]) + " passed, " +
+                       std::to_string(counts[1]) + " failed, " + std::to_string(counts[2]) + " unsupported";
     if (counts[3] > 0) line += ", " + std::to_string(counts[3]) + " could not be run";
     if (results.size() < total) line += ", " + std::to_string(total - results.size()) + " left out (cancelled)";
     console.line(line + "   " + time.data());
@@ -106,8 +107,10 @@ void summarize(Console& console, const std::vector<CaseResult>& results, size_t 
         for (const auto& [message, count] : unsupported) sorted.emplace_back(-count, message);
         std::sort(sorted.begin(), sorted.end());
         constexpr size_t kShown = 12;
-        for (size_t i = 0; i < sorted.size() && i < kShown; ++i) console.line("unsupported  " + std::to_string(-sorted[i].first) + " x  " + sorted[i].second);
-        if (sorted.size() > kShown) console.line("unsupported  and " + std::to_string(sorted.size() - kShown) + " more reasons (-v lists the cases)");
+        for (size_t i = 0; i < sorted.size() && i < kShown; ++i)
+            console.line("unsupported  " + std::to_string(-sorted[i].first) + " x  " + sorted[i].second);
+        if (sorted.size() > kShown)
+            console.line("unsupported  and " + std::to_string(sorted.size() - kShown) + " more reasons (-v lists the cases)");
     }
 }
 
@@ -126,7 +129,9 @@ Result<int> runCheck(const CommandContext& context)
             const std::regex filter(text);
             std::erase_if(work.jobs, [&](const CaseJob& job) { return !std::regex_search(job.id, filter); });
         } catch (const std::regex_error& error) {
-            return Error(ErrorCode::usage, "option '--filter'").found("'" + text + "'").expected("a regular expression (" + std::string(error.what()) + ")");
+            return Error(ErrorCode::usage, "option '--filter'")
+                .found("'" + text + "'")
+                .expected("a regular expression (" + std::string(error.what()) + ")");
         }
         if (work.jobs.empty()) return Error(ErrorCode::usage, "no case matches --filter '" + text + "'");
     }
@@ -151,7 +156,9 @@ Result<int> runCheck(const CommandContext& context)
     console.endProgress();
     if (!console.json()) summarize(console, results, work.jobs.size(), static_cast<double>(nowNs() - started) / 1e9);
     if (interruptFlag().requested()) return static_cast<int>(ErrorCode::cancelled);
-    const auto any = [&](Verdict v) { return std::any_of(results.begin(), results.end(), [&](const CaseResult& r) { return r.verdict == v; }); };
+    const auto any = [&](Verdict v) {
+        return std::any_of(results.begin(), results.end(), [&](const CaseResult& r) { return r.verdict == v; });
+    };
     if (any(Verdict::fail) || any(Verdict::error)) return 1;
     return any(Verdict::unsupported) ? static_cast<int>(ErrorCode::unsupported) : 0;
 }

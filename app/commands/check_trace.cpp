@@ -14,12 +14,25 @@ Result<int> checkOneTrace(Console& console, const std::string& path)
     if (!reader->note().empty()) console.note(reader->note());
     LS_TRY(const TraceCheck check, checkTrace(*reader, &interruptFlag()));
     if (console.json()) {
-        for (const std::string& rule : check.passed) console.line(JsonWriter().beginObject().key("schema").value(1).key("id").value(rule).key("verdict").value("pass").endObject().text());
+        for (const std::string& rule : check.passed)
+            console.line(
+                JsonWriter().beginObject().key("schema").value(1).key("id").value(rule).key("verdict").value("pass").endObject().text());
         for (const TraceViolation& v : check.violations)
-            console.line(JsonWriter().beginObject().key("schema").value(1).key("id").value(v.rule).key("verdict").value("fail").key("message").value(v.text).endObject().text());
+            console.line(JsonWriter()
+                             .beginObject()
+                             .key("schema")
+                             .value(1)
+                             .key("id")
+                             .value(v.rule)
+                             .key("verdict")
+                             .value("fail")
+                             .key("message")
+                             .value(v.text)
+                             .endObject()
+                             .text());
     } else {
-        console.line(path + ": " + std::to_string(check.passed.size()) + " rules hold, " + std::to_string(check.violations.size()) + " are broken, " +
-                     std::to_string(check.skipped.size()) + " do not apply");
+        console.line(path + ": " + std::to_string(check.passed.size()) + " rules hold, " + std::to_string(check.violations.size()) +
+                     " are broken, " + std::to_string(check.skipped.size()) + " do not apply");
         for (const TraceViolation& v : check.violations) console.line(console.paint(Style::bad, "FAIL") + "  " + v.rule + "  " + v.text);
         if (console.verbose())
             for (const std::string& skipped : check.skipped) console.note(skipped);

@@ -14,20 +14,36 @@ Result<int> runConvert(const CommandContext& context)
     Console& console = context.console;
     const Arguments& arguments = context.arguments;
     const std::string out = arguments.text("output");
-    if (out.empty()) return Error(ErrorCode::usage, "something is missing").at("'convert'").expected("-o FILE").note("for example: loopscope convert model.tflite -o model.lsir");
+    if (out.empty())
+        return Error(ErrorCode::usage, "something is missing")
+            .at("'convert'")
+            .expected("-o FILE")
+            .note("for example: loopscope convert model.tflite -o model.lsir");
     SaveOptions options;
     options.format = arguments.text("format");
     options.overwrite = arguments.has("force");
     const std::string data = arguments.text("data");
-    if (data == "inline") options.data = DataMode::inlineData;
-    else if (data == "side") options.data = DataMode::side;
-    else if (data == "none") options.data = DataMode::none;
+    if (data == "inline")
+        options.data = DataMode::inlineData;
+    else if (data == "side")
+        options.data = DataMode::side;
+    else if (data == "none")
+        options.data = DataMode::none;
     LS_TRY(const LoadedModel file, loadModel(arguments.positionals[0]));
     LS_CHECK_OK(saveModel(file.model, out, options));
     std::error_code error;
     const auto bytes = std::filesystem::file_size(out, error);
     if (console.json()) {
-        console.line(JsonWriter().beginObject().key("schema").value(1).key("file").value(out).key("bytes").value(static_cast<int64_t>(error ? 0 : bytes)).endObject().text());
+        console.line(JsonWriter()
+                         .beginObject()
+                         .key("schema")
+                         .value(1)
+                         .key("file")
+                         .value(out)
+                         .key("bytes")
+                         .value(static_cast<int64_t>(error ? 0 : bytes))
+                         .endObject()
+                         .text());
     } else if (!error) {
         console.line(out + ": " + formatBytes(bytes));
     }

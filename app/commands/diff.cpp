@@ -63,6 +63,7 @@ std::string shownText(const Shown& d, const Tolerance& tolerance)
 {
     std::string line = d.address;
     if (d.step >= 0) line += "  step " + std::to_string(d.step);
+    if (d.kind == "model") return line + "\n";
     if (d.kind != "value") return line + "\n  " + d.kind + "  " + d.a + " : " + d.b + "\n";
     line += "\n  ";
     if (d.maxAbs) line += "max |a - b| " + realText(*d.maxAbs, 3) + (d.at.empty() ? "" : " at " + d.at) + "   ";
@@ -71,19 +72,24 @@ std::string shownText(const Shown& d, const Tolerance& tolerance)
         line += "   cosine " + realText(*d.cosine, 6);
         if (tolerance.cosine && *d.cosine < *tolerance.cosine) line += " < " + realText(*tolerance.cosine, 6);
     }
-    if (tolerance.ulp && d.ulp) line += "   ulp " + realText(*d.ulp, 9) + (*d.ulp > static_cast<double>(*tolerance.ulp) ? " > " + std::to_string(*tolerance.ulp) : "");
+    if (tolerance.ulp && d.ulp)
+        line +=
+            "   ulp " + realText(*d.ulp, 9) + (*d.ulp > static_cast<double>(*tolerance.ulp) ? " > " + std::to_string(*tolerance.ulp) : "");
     if (d.fromStatistics) line += "   (of min, max, mean: the elements are not stored)";
     return line + "\n";
 }
 
 /// Prints the outcome in either form; the exit code.
-int report(Console& console, bool equal, int64_t compared, const std::vector<Shown>& differences, const Tolerance& tolerance, const std::string& what)
+int report(Console& console, bool equal, int64_t compared, const std::vector<Shown>& differences, const Tolerance& tolerance,
+           const std::string& what)
 {
     if (console.json()) {
         JsonWriter json;
         json.beginObject().key("schema").value(1).key("equal").value(equal).key("compared").value(compared).key("first");
-        if (differences.empty()) json.null();
-        else addShown(json, differences.front());
+        if (differences.empty())
+            json.null();
+        else
+            addShown(json, differences.front());
         json.key("verdict").value(equal ? "equal" : "different");
         if (differences.size() > 1) {
             json.key("differences").beginArray();
@@ -108,7 +114,8 @@ Result<int> diffTraceFiles(const CommandContext& context, const std::string& a, 
     LS_TRY(const Tolerance tolerance, toleranceOf(arguments));
     DiffOptions options;
     const std::string pairing = arguments.text("pairing", "address");
-    if (pairing == "map") return Error(ErrorCode::unsupported, "pairing 'map' needs a raised or fused model, which this program cannot make yet");
+    if (pairing == "map")
+        return Error(ErrorCode::unsupported, "pairing 'map' needs a raised or fused model, which this program cannot make yet");
     options.pairing = pairing == "name" ? DiffPairing::name : DiffPairing::address;
     options.tolerance = tolerance;
     options.limit = arguments.has("all") ? 0 : 1;
@@ -215,10 +222,14 @@ Result<int> runDiff(const CommandContext& context)
             .at("diff")
             .found(a + " (" + names[static_cast<size_t>(first)] + ") and " + b + " (" + names[static_cast<size_t>(second)] + ")");
     switch (first) {
-    case DiffKind::trace: return diffTraceFiles(context, a, b);
-    case DiffKind::archive: return diffArchives(context, a, b);
-    case DiffKind::array: return diffArrays(context, a, b);
-    case DiffKind::model: return diffModels(context, a, b);
+    case DiffKind::trace:
+        return diffTraceFiles(context, a, b);
+    case DiffKind::archive:
+        return diffArchives(context, a, b);
+    case DiffKind::array:
+        return diffArrays(context, a, b);
+    case DiffKind::model:
+        return diffModels(context, a, b);
     }
     return kEqual;
 }

@@ -13,14 +13,23 @@ Result<int> runExport(const CommandContext& context)
     Console& console = context.console;
     const Arguments& arguments = context.arguments;
     const std::string path = arguments.text("output");
-    if (path.empty()) return Error(ErrorCode::usage, "something is missing").at("'export'").expected("-o FILE").note("for example: loopscope export t.lstrace -o t.csv");
+    if (path.empty())
+        return Error(ErrorCode::usage, "something is missing")
+            .at("'export'")
+            .expected("-o FILE")
+            .note("for example: loopscope export t.lstrace -o t.csv");
     TraceExportOptions options;
     const std::string format = outputFormat(path, arguments.text("format"));
-    if (format == "npz") options.format = TraceExportFormat::npz;
-    else if (format == "npy") options.format = TraceExportFormat::npy;
-    else if (format == "csv") options.format = TraceExportFormat::csv;
-    else if (format == "json" || format == "perfetto") options.format = TraceExportFormat::perfetto;
-    else return Error(ErrorCode::usage, "export format").found("'" + format + "'").expected("npz, npy, csv or json").at(path);
+    if (format == "npz")
+        options.format = TraceExportFormat::npz;
+    else if (format == "npy")
+        options.format = TraceExportFormat::npy;
+    else if (format == "csv")
+        options.format = TraceExportFormat::csv;
+    else if (format == "json" || format == "perfetto")
+        options.format = TraceExportFormat::perfetto;
+    else
+        return Error(ErrorCode::usage, "export format").found("'" + format + "'").expected("npz, npy, csv or json").at(path);
     LS_CHECK_OK(checkWritable(path, arguments.has("force")));
     if (arguments.positionals.size() > 1) options.patterns = {arguments.positionals[1]};
     options.counters = arguments.all("counter");
@@ -30,12 +39,24 @@ Result<int> runExport(const CommandContext& context)
     if (!reader->note().empty()) console.note(reader->note());
     LS_TRY(const TraceExportSummary summary, exportTrace(*reader, path, options));
     if (console.json()) {
-        console.line(JsonWriter().beginObject().key("schema").value(1).key("file").value(path).key("writes").value(summary.writes).key("not_stored").value(summary.notStored).endObject().text());
+        console.line(JsonWriter()
+                         .beginObject()
+                         .key("schema")
+                         .value(1)
+                         .key("file")
+                         .value(path)
+                         .key("writes")
+                         .value(summary.writes)
+                         .key("not_stored")
+                         .value(summary.notStored)
+                         .endObject()
+                         .text());
         return 0;
     }
     console.line(path + ": " + console.number(summary.writes) + (summary.writes == 1 ? " write" : " writes"));
     if (summary.notStored > 0)
-        console.note(std::to_string(summary.notStored) + " matching writes have no stored elements; record them with trace --level values --keep PATTERN");
+        console.note(std::to_string(summary.notStored) +
+                     " matching writes have no stored elements; record them with trace --level values --keep PATTERN");
     return 0;
 }
 

@@ -21,14 +21,29 @@ std::string infoJson(const LoadedModel& file, const ModelSummary& summary)
 {
     const Model& model = file.model;
     JsonWriter json;
-    json.beginObject().key("schema").value(1).key("file").value(file.path).key("format").value(file.formatName).key("bytes").value(file.fileBytes());
+    json.beginObject()
+        .key("schema")
+        .value(1)
+        .key("file")
+        .value(file.path)
+        .key("format")
+        .value(file.formatName)
+        .key("bytes")
+        .value(file.fileBytes());
     json.key("graphs").beginArray();
     for (const Graph& graph : model.graphs) {
         const auto ports = [&](const char* key, auto&& ids) {
             json.key(key).beginArray();
             for (const ValueId id : ids) {
                 const Value& value = graph.value(id);
-                json.beginObject().key("name").value(value.id).key("full_name").value(value.displayName()).key("type").value(shortType(value.type)).endObject();
+                json.beginObject()
+                    .key("name")
+                    .value(value.id)
+                    .key("full_name")
+                    .value(value.displayName())
+                    .key("type")
+                    .value(shortType(value.type))
+                    .endObject();
             }
             json.endArray();
         };
@@ -75,8 +90,10 @@ void printMetadata(Console& console, const Model& model)
     Table table({"metadata", "bytes"});
     table.align(1, Align::right);
     for (const Metadata& entry : model.metadata) table.add({entry.name, entry.data ? std::to_string(entry.data->size()) : "-"});
-    if (model.metadata.empty()) console.line("no metadata");
-    else console.print(table.text());
+    if (model.metadata.empty())
+        console.line("no metadata");
+    else
+        console.print(table.text());
 }
 
 std::string signatureText(const Model& model, const Signature& signature)
@@ -86,8 +103,8 @@ std::string signatureText(const Model& model, const Signature& signature)
         for (const SignatureBinding& b : bindings) text += (text.empty() ? "" : ", ") + b.name;
         return text;
     };
-    return signature.key + " = " + (model.hasGraph(signature.graph) ? model.graph(signature.graph).id : "?") + "(" + names(signature.inputs) + ") -> " +
-           names(signature.outputs);
+    return signature.key + " = " + (model.hasGraph(signature.graph) ? model.graph(signature.graph).id : "?") + "(" +
+           names(signature.inputs) + ") -> " + names(signature.outputs);
 }
 
 void printModel(Console& console, const LoadedModel& file, const ModelSummary& summary)
@@ -95,14 +112,18 @@ void printModel(Console& console, const LoadedModel& file, const ModelSummary& s
     const Model& model = file.model;
     std::string head = console.paint(Style::location, fileNameOf(file.path)) + "   " + std::string(file.formatName) + ", " +
                        console.number(static_cast<int64_t>(file.fileBytes())) + " bytes";
-    if (const std::string_view description = attributeString(model.attributes, "description", ""); !description.empty()) head += ", " + quotedText(description);
+    if (const std::string_view description = attributeString(model.attributes, "description", ""); !description.empty())
+        head += ", " + quotedText(description);
     console.line(head);
     if (!model.graphs.empty()) console.line(headText(model.graphs.front()));
-    for (size_t i = 0; i < model.signatures.size(); ++i) console.line((i == 0 ? "signatures     " : "               ") + signatureText(model, model.signatures[i]));
-    console.line(std::to_string(model.graphs.size()) + (model.graphs.size() == 1 ? " graph, " : " graphs, ") + console.number(summary.operatorCount) +
-                 (summary.operatorCount == 1 ? " operator: " : " operators: ") + operatorCounts(summary.operators));
+    for (size_t i = 0; i < model.signatures.size(); ++i)
+        console.line((i == 0 ? "signatures     " : "               ") + signatureText(model, model.signatures[i]));
+    console.line(std::to_string(model.graphs.size()) + (model.graphs.size() == 1 ? " graph, " : " graphs, ") +
+                 console.number(summary.operatorCount) + (summary.operatorCount == 1 ? " operator: " : " operators: ") +
+                 operatorCounts(summary.operators));
     size_t width = 0;
-    for (const ControlFlowLine& line : summary.controlFlow) width = std::max(width, line.label.size() + static_cast<size_t>(line.depth) * 2);
+    for (const ControlFlowLine& line : summary.controlFlow)
+        width = std::max(width, line.label.size() + static_cast<size_t>(line.depth) * 2);
     for (size_t i = 0; i < summary.controlFlow.size(); ++i) {
         const ControlFlowLine& line = summary.controlFlow[i];
         std::string label(static_cast<size_t>(line.depth) * 2, ' ');
@@ -111,15 +132,22 @@ void printModel(Console& console, const LoadedModel& file, const ModelSummary& s
         console.line((i == 0 ? "control flow   " : "               ") + label + "  " + line.text);
     }
     if (summary.parameters > 0) {
-        std::string sizes = "constants      " + console.number(summary.parameters) + (summary.parameters == 1 ? " element, " : " elements, ") + formatBytes(summary.constantBytes);
-        if (summary.macs && *summary.macs > 0) sizes += "; " + console.number(*summary.macs) + " multiply-adds" + (summary.controlFlow.empty() ? "" : ", each loop once");
+        std::string sizes = "constants      " + console.number(summary.parameters) +
+                            (summary.parameters == 1 ? " element, " : " elements, ") + formatBytes(summary.constantBytes);
+        if (summary.macs && *summary.macs > 0)
+            sizes += "; " + console.number(*summary.macs) + " multiply-adds" + (summary.controlFlow.empty() ? "" : ", each loop once");
         if (summary.activationPeak) sizes += "; activations " + formatBytes(*summary.activationPeak);
         console.line(sizes);
     }
     std::string last;
-    if (summary.missing.empty()) last = "all operators have reference kernels";
-    else last = std::to_string(summary.missing.size()) + (summary.missing.size() == 1 ? " kind has" : " kinds have") + " no kernel: " + join(summary.missing, ", ");
-    const auto count = [](int64_t n, const std::string& what) { return n == 0 ? "no " + what + "s" : std::to_string(n) + " " + what + (n == 1 ? "" : "s"); };
+    if (summary.missing.empty())
+        last = "all operators have reference kernels";
+    else
+        last = std::to_string(summary.missing.size()) + (summary.missing.size() == 1 ? " kind has" : " kinds have") +
+               " no kernel: " + join(summary.missing, ", ");
+    const auto count = [](int64_t n, const std::string& what) {
+        return n == 0 ? "no " + what + "s" : std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+    };
     last += "; " + count(summary.variables, "variable") + ", ";
     last += summary.dynamicValues == 0 ? "no dynamic shapes" : count(summary.dynamicValues, "value") + " of dynamic shape";
     console.line(last);
@@ -131,11 +159,22 @@ Result<int> infoTrace(Console& console, const std::string& path)
     LS_TRY(const std::unique_ptr<TraceReader> reader, TraceReader::open(path));
     if (!reader->note().empty()) console.note(reader->note());
     LS_TRY(const QueryResult models, reader->query("SELECT name, format, bytes, path FROM model ORDER BY id", {}));
-    LS_TRY(const QueryResult loops, reader->query("SELECT run, loop, count(*), sum(trips) FROM loops GROUP BY run, call ORDER BY run, min(step)", {}));
+    LS_TRY(const QueryResult loops,
+           reader->query("SELECT run, loop, count(*), sum(trips) FROM loops GROUP BY run, call ORDER BY run, min(step)", {}));
     if (console.json()) {
         for (const TraceRun& run : reader->runs()) {
             JsonWriter json;
-            json.beginObject().key("schema").value(1).key("run").value(run.id).key("state").value(run.state).key("steps").value(run.steps()).key("level").value(run.level);
+            json.beginObject()
+                .key("schema")
+                .value(1)
+                .key("run")
+                .value(run.id)
+                .key("state")
+                .value(run.state)
+                .key("steps")
+                .value(run.steps())
+                .key("level")
+                .value(run.level);
             json.key("backend").value(run.backend).key("profile").value(run.profile).key("started").value(run.started).endObject();
             console.line(json.text());
         }
@@ -147,9 +186,12 @@ Result<int> infoTrace(Console& console, const std::string& path)
     Table table({"run", "state", "steps", "time", "level", "profile", "started"});
     for (size_t c : {size_t{0}, size_t{2}, size_t{3}}) table.align(c, Align::right);
     for (const TraceRun& run : reader->runs())
-        table.add({std::to_string(run.id), run.state, console.number(run.steps()), run.ns ? durationText(*run.ns) : "-", std::to_string(run.level), run.profile, run.started});
+        table.add({std::to_string(run.id), run.state, console.number(run.steps()), run.ns ? durationText(*run.ns) : "-",
+                   std::to_string(run.level), run.profile, run.started});
     console.print(table.text());
-    for (const auto& row : loops.rows) console.line("run " + sqlText(row[0]) + ": " + sqlText(row[3]) + " iterations of " + sqlText(row[1]) + (sqlText(row[2]) == "1" ? "" : ", in " + sqlText(row[2]) + " executions"));
+    for (const auto& row : loops.rows)
+        console.line("run " + sqlText(row[0]) + ": " + sqlText(row[3]) + " iterations of " + sqlText(row[1]) +
+                     (sqlText(row[2]) == "1" ? "" : ", in " + sqlText(row[2]) + " executions"));
     for (const TraceRun& run : reader->runs())
         if (run.error) console.line("run " + std::to_string(run.id) + ": " + console.paint(Style::bad, *run.error));
     return 0;

@@ -43,13 +43,25 @@ std::optional<Model> inferredCopy(const Model& model)
 std::string lineJson(size_t number, const std::string& text, int depth, const std::string& graph, OperatorId op, const std::string& address)
 {
     JsonWriter json;
-    json.beginObject().key("schema").value(1).key("line").value(static_cast<int64_t>(number)).key("text").value(text).key("depth").value(depth);
+    json.beginObject()
+        .key("schema")
+        .value(1)
+        .key("line")
+        .value(static_cast<int64_t>(number))
+        .key("text")
+        .value(text)
+        .key("depth")
+        .value(depth);
     json.key("graph").value(graph).key("op");
-    if (op.valid()) json.value(static_cast<int64_t>(op.index));
-    else json.null();
+    if (op.valid())
+        json.value(static_cast<int64_t>(op.index));
+    else
+        json.null();
     json.key("address");
-    if (address.empty()) json.null();
-    else json.value(address);
+    if (address.empty())
+        json.null();
+    else
+        json.value(address);
     return json.endObject().text();
 }
 
@@ -72,8 +84,12 @@ Result<int> runList(const CommandContext& context)
         options.full = arguments.has("full");
         options.root = only.value_or(GraphId());
         for (const StructuredLine& line : structuredView(model, options)) {
-            if (console.json()) out += lineJson(number, line.text, line.depth, line.graph.valid() ? model.graph(line.graph).id : "", line.op, line.address) + "\n";
-            else out += line.text + "\n";
+            if (console.json())
+                out +=
+                    lineJson(number, line.text, line.depth, line.graph.valid() ? model.graph(line.graph).id : "", line.op, line.address) +
+                    "\n";
+            else
+                out += line.text + "\n";
             ++number;
         }
     } else {

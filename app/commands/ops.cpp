@@ -26,11 +26,19 @@ Result<int> runOps(const CommandContext& context)
         if (console.json()) {
             JsonWriter json;
             json.beginObject().key("schema").value(1).key("op").value(row.name).key("dialect").value(row.dialect).key("import").value(true);
-            json.key("shape").value(row.shape).key("reference").value(row.reference).key("fast").value(row.fast).key("vulkan").value(row.vulkan);
+            json.key("shape")
+                .value(row.shape)
+                .key("reference")
+                .value(row.reference)
+                .key("fast")
+                .value(row.fast)
+                .key("vulkan")
+                .value(row.vulkan);
             json.key("dtypes").value(row.dtypes).endObject();
             console.line(json.text());
         } else {
-            table.add({row.dialect == "tfl" ? row.name : row.dialect + "." + row.name, mark(row.shape), mark(row.reference), mark(row.fast), mark(row.vulkan), row.dtypes});
+            table.add({row.dialect == "tfl" ? row.name : row.dialect + "." + row.name, mark(row.shape), mark(row.reference), mark(row.fast),
+                       mark(row.vulkan), row.dtypes});
         }
     }
     if (!console.json()) console.print(table.text());

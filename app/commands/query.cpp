@@ -82,11 +82,16 @@ std::string rowJson(const std::vector<std::string>& columns, const std::vector<S
     json.beginObject();
     for (size_t c = 0; c < columns.size(); ++c) {
         json.key(columns[c]);
-        if (const auto* integer = std::get_if<int64_t>(&row[c])) json.value(*integer);
-        else if (const auto* real = std::get_if<double>(&row[c])) json.value(*real);
-        else if (const auto* text = std::get_if<std::string>(&row[c])) json.value(*text);
-        else if (std::holds_alternative<SqlBlob>(row[c])) json.value(sqlText(row[c]));
-        else json.null();
+        if (const auto* integer = std::get_if<int64_t>(&row[c]))
+            json.value(*integer);
+        else if (const auto* real = std::get_if<double>(&row[c]))
+            json.value(*real);
+        else if (const auto* text = std::get_if<std::string>(&row[c]))
+            json.value(*text);
+        else if (std::holds_alternative<SqlBlob>(row[c]))
+            json.value(sqlText(row[c]));
+        else
+            json.null();
     }
     return json.endObject().text();
 }
@@ -99,16 +104,20 @@ std::string tableOf(const QueryResult& result)
         for (const auto& row : result.rows) {
             number = number || std::holds_alternative<int64_t>(row[c]) || std::holds_alternative<double>(row[c]);
             real = real || std::holds_alternative<double>(row[c]);
-            text = text || std::holds_alternative<std::string>(row[c]);
+            const auto* word = std::get_if<std::string>(&row[c]);
+            text = text || (word != nullptr && *word != "nan" && *word != "inf");
         }
         if (number && !text) table.align(c, real ? Align::decimal : Align::right);
     }
     for (const auto& row : result.rows) {
         std::vector<std::string> cells;
         for (const SqlValue& value : row) {
-            if (const auto* real = std::get_if<double>(&value)) cells.push_back(realText(*real, 7));
-            else if (std::holds_alternative<std::monostate>(value)) cells.emplace_back("-");
-            else cells.push_back(sqlText(value));
+            if (const auto* real = std::get_if<double>(&value))
+                cells.push_back(realText(*real, 7));
+            else if (std::holds_alternative<std::monostate>(value))
+                cells.emplace_back("-");
+            else
+                cells.push_back(sqlText(value));
         }
         table.add(std::move(cells));
     }
@@ -138,14 +147,18 @@ Result<int> runQuery(const CommandContext& context)
     if (!isSql && !pivot && recipe == nullptr) {
         std::vector<std::string> names = {std::string(kIterationTable)};
         for (const Recipe& r : traceRecipes()) names.emplace_back(r.name);
-        return Error(ErrorCode::usage, "no recipe '" + question + "'").at("query").nearest(nearestNames(question, names)).note("'loopscope query --list' lists them");
+        return Error(ErrorCode::usage, "no recipe '" + question + "'")
+            .at("query")
+            .nearest(nearestNames(question, names))
+            .note("'loopscope query --list' lists them");
     }
     std::vector<std::string> known = parametersOf(recipe, isSql ? question : "");
     if (pivot) known = {"op", "run"};
     QueryParameters parameters;
     for (const auto& [name, value] : arguments.free) {
         if (std::find(known.begin(), known.end(), name) == known.end())
-            return Error(ErrorCode::usage, "unknown option '--" + name + "' for '" + (isSql ? "query" : question) + "'").nearest(nearestNames(name, known));
+            return Error(ErrorCode::usage, "unknown option '--" + name + "' for '" + (isSql ? "query" : question) + "'")
+                .nearest(nearestNames(name, known));
         parameters[name] = value;
     }
     LS_TRY(const int64_t rows, arguments.integer("limit", kDefaultRows));

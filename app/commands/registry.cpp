@@ -15,38 +15,91 @@ const std::vector<CommandSpec>& table()
 {
     // Options shared by everything that runs a model.
     static const std::vector<CommandSpec> commands = [] {
-        const std::vector<std::string_view> running = {"input", "feed", "signature", "backend", "profile", "seed", "runs",
-                                                       "threads", "max-steps", "max-depth", "timeout"};
+        const std::vector<std::string_view> running = {"input", "feed",    "signature", "backend",   "profile", "seed",
+                                                       "runs",  "threads", "max-steps", "max-depth", "timeout"};
         const auto with = [](std::vector<std::string_view> own, const std::vector<std::string_view>& more) {
             own.insert(own.end(), more.begin(), more.end());
             return own;
         };
         const std::vector<std::string_view> tolerance = {"rtol", "atol", "ulp", "cosine"};
         return std::vector<CommandSpec>{
-            {"info", "info FILE", "What a model or a trace is: inputs, outputs, operators, control flow, what could go wrong.",
-             "loopscope info samples/text/collatz.lsir", {"ops", "tensors", "metadata"}, 1, 1, runInfo},
-            {"list", "list FILE [GRAPH|ADDRESS]", "A model as text; with --structured as a short program with If and While bodies inline.",
+            {"info",
+             "info FILE",
+             "What a model or a trace is: inputs, outputs, operators, control flow, what could go wrong.",
+             "loopscope info samples/text/collatz.lsir",
+             {"ops", "tensors", "metadata"},
+             1,
+             1,
+             runInfo},
+            {"list",
+             "list FILE [GRAPH|ADDRESS]",
+             "A model as text; with --structured as a short program with If and While bodies inline.",
              "loopscope list samples/text/collatz.lsir --structured",
-             {"structured", "numbers", "addresses", "origin", "shapes", "full", "output", "force"}, 1, 2, runList},
+             {"structured", "numbers", "addresses", "origin", "shapes", "full", "output", "force"},
+             1,
+             2,
+             runList},
             {"run", "run MODEL -i NAME=SOURCE… [-o OUT.npz]", "Runs a model and prints its outputs.",
              "loopscope run samples/text/collatz.lsir -i x=27", with({"output", "force", "time", "print"}, running), 1, 1, runRun},
-            {"trace", "trace MODEL -i NAME=SOURCE… [-o NAME.lstrace]", "Runs a model and records what every operator and iteration computed, in one SQLite file.",
+            {"trace", "trace MODEL -i NAME=SOURCE… [-o NAME.lstrace]",
+             "Runs a model and records what every operator and iteration computed, in one SQLite file.",
              "loopscope trace samples/text/collatz.lsir -i x=27 -o collatz.lstrace",
-             with({"output", "force", "level", "keep", "only", "except", "iterations", "sparse", "on-alert", "quota", "durable", "no-index", "constants"}, running),
+             with({"output", "force", "level", "keep", "only", "except", "iterations", "sparse", "on-alert", "quota", "durable", "no-index",
+                   "constants"},
+                  running),
              1, 1, runTrace},
-            {"query", "query TRACE RECIPE|'SQL' [--NAME VALUE…]", "Asks a trace: a named recipe, or any SQL; --NAME VALUE fills the parameter :NAME.",
-             "loopscope query collatz.lstrace branch-counts", {"list", "sql", "csv", "limit", "limit-time"}, 0, 2, runQuery, true},
+            {"query",
+             "query TRACE RECIPE|'SQL' [--NAME VALUE…]",
+             "Asks a trace: a named recipe, or any SQL; --NAME VALUE fills the parameter :NAME.",
+             "loopscope query collatz.lstrace branch-counts",
+             {"list", "sql", "csv", "limit", "limit-time"},
+             0,
+             2,
+             runQuery,
+             true},
             {"diff", "diff A B", "Where two traces, models or .npz files first differ. Exit code 1 if they do.",
              "loopscope diff before.lstrace after.lstrace", with({"pairing", "first", "all", "bitwise"}, tolerance), 2, 2, runDiff},
-            {"export", "export TRACE [PATTERN] -o FILE", "A trace in other forms: .npz, .npy, .csv, or .json for Perfetto and Chrome.",
-             "loopscope export collatz.lstrace '.../add#*' -o adds.csv", {"output", "format", "force", "counter"}, 1, 2, runExport},
-            {"convert", "convert IN -o OUT", "Between .tflite and .lsir.", "loopscope convert model.tflite -o model.lsir",
-             {"output", "format", "force", "data"}, 1, 1, runConvert},
-            {"ops", "ops [PATTERN]", "Which operators open, infer shapes and run.", "loopscope ops 'conv*'", {"dialect", "markdown"}, 0, 1, runOps},
-            {"check", "check DIR|TRACE|FILE.ltest…", "Runs golden cases (a folder with cases.jsonl), text tests (.ltest), or verifies a trace.",
-             "loopscope check tests/control_flow", {"filter", "jobs", "case-timeout", "update"}, 1, -1, runCheck},
+            {"export",
+             "export TRACE [PATTERN] -o FILE",
+             "A trace in other forms: .npz, .npy, .csv, or .json for Perfetto and Chrome.",
+             "loopscope export collatz.lstrace '.../add#*' -o adds.csv",
+             {"output", "format", "force", "counter"},
+             1,
+             2,
+             runExport},
+            {"convert",
+             "convert IN -o OUT",
+             "Between .tflite and .lsir.",
+             "loopscope convert model.tflite -o model.lsir",
+             {"output", "format", "force", "data"},
+             1,
+             1,
+             runConvert},
+            {"ops",
+             "ops [PATTERN]",
+             "Which operators open, infer shapes and run.",
+             "loopscope ops 'conv*'",
+             {"dialect", "markdown"},
+             0,
+             1,
+             runOps},
+            {"check",
+             "check DIR|TRACE|FILE.ltest…",
+             "Runs golden cases (a folder with cases.jsonl), text tests (.ltest), or verifies a trace.",
+             "loopscope check tests/control_flow",
+             {"filter", "jobs", "case-timeout", "update"},
+             1,
+             -1,
+             runCheck},
             {"help", "help [COMMAND]", "This overview, or the help of one command.", "loopscope help trace", {}, 0, 1, runHelp},
-            {"completion", "completion bash", "Prints the completion script of a shell.", "source <(loopscope completion bash)", {}, 0, 1, runCompletion},
+            {"completion",
+             "completion bash",
+             "Prints the completion script of a shell.",
+             "source <(loopscope completion bash)",
+             {},
+             0,
+             1,
+             runCompletion},
         };
     }();
     return commands;
@@ -72,11 +125,16 @@ void configureConsole(Console& console, std::span<const std::string> words)
             value = word.substr(equals + 1);
             word.resize(equals);
         }
-        if (word == "--color") color = value == "always" ? ColorMode::always : value == "never" ? ColorMode::never : ColorMode::automatic;
-        else if (word == "--progress") progress = value == "plain" ? ProgressMode::plain : value == "never" ? ProgressMode::never : ProgressMode::automatic;
-        else if (word == "-q" || word == "--quiet") quiet = true;
-        else if (word == "-v" || word == "--verbose") verbose = true;
-        else if (word == "--json") json = true;
+        if (word == "--color")
+            color = value == "always" ? ColorMode::always : value == "never" ? ColorMode::never : ColorMode::automatic;
+        else if (word == "--progress")
+            progress = value == "plain" ? ProgressMode::plain : value == "never" ? ProgressMode::never : ProgressMode::automatic;
+        else if (word == "-q" || word == "--quiet")
+            quiet = true;
+        else if (word == "-v" || word == "--verbose")
+            verbose = true;
+        else if (word == "--json")
+            json = true;
     }
     console.configure(color, progress, quiet, verbose, json);
 }
@@ -88,7 +146,10 @@ Status checkChoices(const Arguments& arguments)
         const std::string value = arguments.text(option);
         if (std::find(choices.begin(), choices.end(), value) != choices.end()) return {};
         const std::vector<std::string> names(choices.begin(), choices.end());
-        return Error(ErrorCode::usage, "option '--" + std::string(option) + "'").found("'" + value + "'").expected(join(names, ", ")).nearest(nearestNames(value, names));
+        return Error(ErrorCode::usage, "option '--" + std::string(option) + "'")
+            .found("'" + value + "'")
+            .expected(join(names, ", "))
+            .nearest(nearestNames(value, names));
     };
     LS_CHECK_OK(check("color", {"auto", "always", "never"}));
     LS_CHECK_OK(check("progress", {"auto", "never", "plain"}));

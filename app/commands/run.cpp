@@ -75,7 +75,8 @@ Result<int> runRun(const CommandContext& context)
                 for (size_t k = 0; k < outputs.size(); ++k) json.tensor(target.outputs[k].name, outputs[k]);
                 json.endArray().key("steps").value(interpreter->position().step);
                 json.key("seconds").value(static_cast<double>(nowNs() - started) / 1e9).key("loops").beginArray();
-                for (const LoopTrips& loop : loops.loops()) json.beginObject().key("address").value(loop.address).key("trips").value(loop.trips).endObject();
+                for (const LoopTrips& loop : loops.loops())
+                    json.beginObject().key("address").value(loop.address).key("trips").value(loop.trips).endObject();
                 json.endArray().key("warnings").beginArray();
                 for (const std::string& warning : warnings) json.value(warning);
                 json.endArray().endObject();

@@ -19,11 +19,16 @@ namespace {
 std::string levelName(TraceLevel level)
 {
     switch (level) {
-    case TraceLevel::control: return "control";
-    case TraceLevel::statistics: return "statistics";
-    case TraceLevel::hashes: return "hashes";
-    case TraceLevel::values: return "values";
-    case TraceLevel::all: return "all";
+    case TraceLevel::control:
+        return "control";
+    case TraceLevel::statistics:
+        return "statistics";
+    case TraceLevel::hashes:
+        return "hashes";
+    case TraceLevel::values:
+        return "values";
+    case TraceLevel::all:
+        return "all";
     }
     return "";
 }
@@ -38,7 +43,8 @@ void report(Console& console, const RecordingSummary& summary, TraceLevel level)
         console.line(json.text());
         return;
     }
-    std::string line = summary.path + ": " + console.number(summary.events) + (summary.events == 1 ? " event" : " events") + ", level " + levelName(level);
+    std::string line =
+        summary.path + ": " + console.number(summary.events) + (summary.events == 1 ? " event" : " events") + ", level " + levelName(level);
     if (summary.gaps > 0) line += ", " + console.number(summary.gaps) + (summary.gaps == 1 ? " gap" : " gaps");
     if (summary.alerts > 0) line += ", " + console.number(summary.alerts) + (summary.alerts == 1 ? " alert" : " alerts");
     if (summary.state != "complete") line += ", " + summary.state;

@@ -46,27 +46,37 @@ std::string bashCompletion()
            "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command= files=0 i options=\n"
            "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
            "        case ${COMP_WORDS[i]} in\n"
-           "        " + takesValue + "|-i|-o) ((i++)) ;;\n"
+           "        " +
+           takesValue +
+           "|-i|-o) ((i++)) ;;\n"
            "        -*) ;;\n"
            "        *) if [ -z \"$command\" ]; then command=${COMP_WORDS[i]}; else ((files++)); fi ;;\n"
            "        esac\n"
            "    done\n"
-           "    case $before in\n" + values +
+           "    case $before in\n" +
+           values +
            "        --level) COMPREPLY=($(compgen -W 'control statistics hashes values all' -- \"$word\")); return ;;\n"
            "        -o|--output) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n"
            "    esac\n"
            "    if [ -z \"$command\" ]; then\n"
-           "        COMPREPLY=($(compgen -W '" + commands + "' -- \"$word\") $(compgen -f -- \"$word\"))\n"
+           "        COMPREPLY=($(compgen -W '" +
+           commands +
+           "' -- \"$word\") $(compgen -f -- \"$word\"))\n"
            "        return\n"
            "    fi\n"
-           "    case $command in\n" + options +
+           "    case $command in\n" +
+           options +
            "    esac\n"
            "    if [[ $word == -* ]]; then\n"
            "        COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
            "    elif [ \"$command\" = query ] && [ $files -eq 1 ]; then\n"
-           "        COMPREPLY=($(compgen -W '" + recipes + " per-iteration' -- \"$word\"))\n"
+           "        COMPREPLY=($(compgen -W '" +
+           recipes +
+           " per-iteration' -- \"$word\"))\n"
            "    elif [ \"$command\" = help ]; then\n"
-           "        COMPREPLY=($(compgen -W '" + commands + "' -- \"$word\"))\n"
+           "        COMPREPLY=($(compgen -W '" +
+           commands +
+           "' -- \"$word\"))\n"
            "    else\n"
            "        COMPREPLY=($(compgen -f -- \"$word\"))\n"
            "    fi\n"

@@ -13,7 +13,8 @@ namespace loopscope::app {
 namespace {
 
 constexpr std::array kOptions = {
-    OptionSpec{"input", 'i', "NAME=SOURCE", "asked for by name if missing", "input: FILE.npy, FILE.npz[:KEY], raw file, 27, [1,2], @rand, @7[0,1]; or a whole .npz", true},
+    OptionSpec{"input", 'i', "NAME=SOURCE", "asked for by name if missing",
+               "input: FILE.npy, FILE.npz[:KEY], raw file, 27, [1,2], @rand, @7[0,1]; or a whole .npz", true},
     OptionSpec{"feed", 0, "NAME=SOURCE", "", "the same as --input, for TensorFlow users", true},
     OptionSpec{"signature", 0, "NAME", "the only one, else serving_default", "which entry point to run", false},
     OptionSpec{"output", 'o', "FILE", "stdout where text", "where the result goes; its extension chooses the format", false},
@@ -133,7 +134,8 @@ Result<int64_t> Arguments::integer(std::string_view option, int64_t otherwise, i
         number = static_cast<int64_t>(wide);
     }
     if (number < least || number > most)
-        return badValue(option, value, most == INT64_MAX ? "at least " + std::to_string(least) : std::to_string(least) + " to " + std::to_string(most));
+        return badValue(option, value,
+                        most == INT64_MAX ? "at least " + std::to_string(least) : std::to_string(least) + " to " + std::to_string(most));
     return number;
 }
 
@@ -163,8 +165,13 @@ Result<Arguments> parseArguments(const CommandSpec& command, std::span<const std
         const OptionSpec& spec = *findOption(name);
         std::string spelling = "--" + std::string(name);
         if (spec.shortName != 0) spelling = std::string("-") + spec.shortName + "," + spelling;
-        if (spec.value.empty()) app.add_flag(spelling, flags[name]);
-        else app.add_option(spelling, values[name])->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+        if (spec.value.empty())
+            app.add_flag(spelling, flags[name]);
+        else
+            app.add_option(spelling, values[name])
+                ->expected(1)
+                ->allow_extra_args(false)
+                ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     };
     for (std::string_view name : command.options) declare(name);
     for (std::string_view name : kGlobal) declare(name);
@@ -183,7 +190,8 @@ Result<Arguments> parseArguments(const CommandSpec& command, std::span<const std
     for (auto& [name, given] : values) {
         if (given.empty()) continue;
         if (given.size() > 1 && !findOption(name)->repeats)
-            return Error(ErrorCode::usage, "option '--" + std::string(name) + "' is given " + std::to_string(given.size()) + " times, expected once");
+            return Error(ErrorCode::usage,
+                         "option '--" + std::string(name) + "' is given " + std::to_string(given.size()) + " times, expected once");
         arguments.set(std::string(name), std::move(given));
     }
     const std::vector<std::string> remaining = app.remaining();
@@ -206,7 +214,8 @@ Result<Arguments> parseArguments(const CommandSpec& command, std::span<const std
 
     const auto count = static_cast<int>(arguments.positionals.size());
     if (count < command.minPositionals || (command.maxPositionals >= 0 && count > command.maxPositionals)) {
-        const std::string what = count < command.minPositionals ? "something is missing" : "unexpected '" + arguments.positionals.back() + "'";
+        const std::string what =
+            count < command.minPositionals ? "something is missing" : "unexpected '" + arguments.positionals.back() + "'";
         return Error(ErrorCode::usage, what)
             .at("'" + std::string(command.name) + "'")
             .expected("loopscope " + std::string(command.synopsis))
@@ -224,8 +233,10 @@ std::string commandHelp(const CommandSpec& command)
         std::string head = spec.shortName != 0 ? std::string("-") + spec.shortName + ", --" : "    --";
         head += spec.name;
         if (!spec.value.empty()) head += " " + std::string(spec.value);
-        if (head.size() < 30) head.resize(30, ' ');
-        else head += "\n" + std::string(32, ' ');
+        if (head.size() < 30)
+            head.resize(30, ' ');
+        else
+            head += "\n" + std::string(32, ' ');
         out += "  " + head + std::string(spec.help);
         if (!spec.fallback.empty()) out += " (" + std::string(spec.fallback) + ")";
         out += '\n';

@@ -17,10 +17,10 @@ class Console;
 
 /// One option. It means the same in every command that takes it.
 struct OptionSpec {
-    std::string_view name;      ///< without "--"
-    char shortName = 0;         ///< 0: none
-    std::string_view value;     ///< what stands for its value in help, "N"; empty for a flag
-    std::string_view fallback;  ///< default as help shows it; empty: none
+    std::string_view name;     ///< without "--"
+    char shortName = 0;        ///< 0: none
+    std::string_view value;    ///< what stands for its value in help, "N"; empty for a flag
+    std::string_view fallback; ///< default as help shows it; empty: none
     std::string_view help;
     bool repeats = false;
 };
@@ -52,13 +52,13 @@ struct CommandContext {
 /// One subcommand. Runs to an exit code of docs/commands.md, or an error whose code becomes the exit code.
 struct CommandSpec {
     std::string_view name;
-    std::string_view synopsis;    ///< "trace MODEL -i NAME=SOURCE… [-o NAME.lstrace]"
-    std::string_view summary;     ///< one sentence
-    std::string_view example;     ///< what help shows first
-    std::vector<std::string_view> options; ///< names from the table, beside those every command has
+    std::string_view synopsis;                  ///< "trace MODEL -i NAME=SOURCE… [-o NAME.lstrace]"
+    std::string_view summary;                   ///< one sentence
+    std::string_view example;                   ///< what help shows first
+    std::vector<std::string_view> options;      ///< names from the table, beside those every command has
     int minPositionals = 0, maxPositionals = 0; ///< −1: any number
     Result<int> (*run)(const CommandContext&) = nullptr;
-    bool freeOptions = false;     ///< any further `--NAME VALUE` is taken: parameters of queries
+    bool freeOptions = false; ///< any further `--NAME VALUE` is taken: parameters of queries
 };
 
 std::span<const OptionSpec> allOptions();

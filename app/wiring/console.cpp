@@ -44,10 +44,14 @@ void Console::configure(ColorMode color, ProgressMode progress, bool quiet, bool
     m_progress = progress;
     const char* term = std::getenv("TERM");
     const bool dumb = term != nullptr && std::strcmp(term, "dumb") == 0;
-    if (color != ColorMode::automatic) m_colored = color == ColorMode::always;
-    else if (isSet("NO_COLOR")) m_colored = false;
-    else if (isSet("CLICOLOR_FORCE")) m_colored = std::strcmp(std::getenv("CLICOLOR_FORCE"), "0") != 0;
-    else m_colored = m_outIsTerminal && !dumb;
+    if (color != ColorMode::automatic)
+        m_colored = color == ColorMode::always;
+    else if (isSet("NO_COLOR"))
+        m_colored = false;
+    else if (isSet("CLICOLOR_FORCE"))
+        m_colored = std::strcmp(std::getenv("CLICOLOR_FORCE"), "0") != 0;
+    else
+        m_colored = m_outIsTerminal && !dumb;
     if (json) m_colored = false;
 }
 
@@ -67,6 +71,7 @@ void Console::note(std::string_view text)
 {
     if (m_quiet) return;
     clearProgressLine();
+    std::fflush(m_out);
     std::fprintf(m_err, "note: %.*s\n", static_cast<int>(text.size()), text.data());
 }
 
@@ -74,6 +79,7 @@ void Console::warning(std::string_view text)
 {
     if (m_quiet) return;
     clearProgressLine();
+    std::fflush(m_out);
     std::fprintf(m_err, "warning: %.*s\n", static_cast<int>(text.size()), text.data());
 }
 
@@ -95,7 +101,10 @@ void Console::error(const Error& error)
 std::string Console::paint(Style style, std::string_view text) const
 {
     if (!m_colored || style == Style::plain) return std::string(text);
-    const char* code = style == Style::location ? "\x1b[1;36m" : style == Style::changed ? "\x1b[33m" : style == Style::bad ? "\x1b[31m" : "\x1b[90m";
+    const char* code = style == Style::location  ? "\x1b[1;36m"
+                       : style == Style::changed ? "\x1b[33m"
+                       : style == Style::bad     ? "\x1b[31m"
+                                                 : "\x1b[90m";
     return code + std::string(text) + "\x1b[0m";
 }
 

@@ -33,9 +33,12 @@ size_t findUnquoted(std::string_view text, char wanted, size_t from)
 {
     bool quoted = false;
     for (size_t i = from; i < text.size(); ++i) {
-        if (text[i] == '\\' && quoted) ++i;
-        else if (text[i] == '"') quoted = !quoted;
-        else if (text[i] == wanted && !quoted) return i;
+        if (text[i] == '\\' && quoted)
+            ++i;
+        else if (text[i] == '"')
+            quoted = !quoted;
+        else if (text[i] == wanted && !quoted)
+            return i;
     }
     return std::string_view::npos;
 }
@@ -48,28 +51,65 @@ void storeReal(std::byte* to, DType dtype, double value)
     const auto put = [&](auto element) { std::memcpy(to, &element, sizeof element); };
     const auto integer = [&](auto least, auto most) {
         using T = decltype(least);
-        if (std::isnan(value)) put(T{0});
-        else if (value <= static_cast<double>(least)) put(least);
-        else if (value >= static_cast<double>(most)) put(most);
-        else put(static_cast<T>(value));
+        if (std::isnan(value))
+            put(T{0});
+        else if (value <= static_cast<double>(least))
+            put(least);
+        else if (value >= static_cast<double>(most))
+            put(most);
+        else
+            put(static_cast<T>(value));
     };
     switch (dtype) {
-    case DType::f16: put(floatToF16(static_cast<float>(value))); break;
-    case DType::bf16: put(floatToBf16(static_cast<float>(value))); break;
-    case DType::f32: put(static_cast<float>(value)); break;
-    case DType::f64: put(value); break;
-    case DType::f8e4m3fn: put(floatToF8e4m3fn(static_cast<float>(value))); break;
-    case DType::f8e5m2: put(floatToF8e5m2(static_cast<float>(value))); break;
-    case DType::i16: integer(std::numeric_limits<int16_t>::min(), std::numeric_limits<int16_t>::max()); break;
-    case DType::i32: integer(std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()); break;
-    case DType::i64: integer(std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()); break;
-    case DType::u8: integer(uint8_t{0}, std::numeric_limits<uint8_t>::max()); break;
-    case DType::u16: integer(uint16_t{0}, std::numeric_limits<uint16_t>::max()); break;
-    case DType::u32: integer(uint32_t{0}, std::numeric_limits<uint32_t>::max()); break;
-    case DType::u64: integer(uint64_t{0}, std::numeric_limits<uint64_t>::max()); break;
-    case DType::boolean: put(value != 0); break;
-    case DType::u4: integer(uint8_t{0}, uint8_t{15}); break;
-    default: integer(static_cast<int8_t>(std::max<int64_t>(integerMin(dtype), -128)), static_cast<int8_t>(std::min<uint64_t>(integerMax(dtype), 127))); break;
+    case DType::f16:
+        put(floatToF16(static_cast<float>(value)));
+        break;
+    case DType::bf16:
+        put(floatToBf16(static_cast<float>(value)));
+        break;
+    case DType::f32:
+        put(static_cast<float>(value));
+        break;
+    case DType::f64:
+        put(value);
+        break;
+    case DType::f8e4m3fn:
+        put(floatToF8e4m3fn(static_cast<float>(value)));
+        break;
+    case DType::f8e5m2:
+        put(floatToF8e5m2(static_cast<float>(value)));
+        break;
+    case DType::i16:
+        integer(std::numeric_limits<int16_t>::min(), std::numeric_limits<int16_t>::max());
+        break;
+    case DType::i32:
+        integer(std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max());
+        break;
+    case DType::i64:
+        integer(std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max());
+        break;
+    case DType::u8:
+        integer(uint8_t{0}, std::numeric_limits<uint8_t>::max());
+        break;
+    case DType::u16:
+        integer(uint16_t{0}, std::numeric_limits<uint16_t>::max());
+        break;
+    case DType::u32:
+        integer(uint32_t{0}, std::numeric_limits<uint32_t>::max());
+        break;
+    case DType::u64:
+        integer(uint64_t{0}, std::numeric_limits<uint64_t>::max());
+        break;
+    case DType::boolean:
+        put(value != 0);
+        break;
+    case DType::u4:
+        integer(uint8_t{0}, uint8_t{15});
+        break;
+    default:
+        integer(static_cast<int8_t>(std::max<int64_t>(integerMin(dtype), -128)),
+                static_cast<int8_t>(std::min<uint64_t>(integerMax(dtype), 127)));
+        break;
     }
 }
 
@@ -117,14 +157,16 @@ Result<Array> conform(const Port& port, Array array, bool cast, std::vector<std:
                                         "; add ':cast' to convert");
         Result<Array> converted = castTo(array, type.dtype);
         if (!converted.ok()) return std::move(converted).takeError().at("input '" + port.name + "'");
-        notes.push_back("input '" + port.name + "': " + std::string(dtypeName(array.dtype)) + " converted to " + std::string(dtypeName(type.dtype)));
+        notes.push_back("input '" + port.name + "': " + std::string(dtypeName(array.dtype)) + " converted to " +
+                        std::string(dtypeName(type.dtype)));
         array = std::move(converted).value();
     }
     const Shape declared = type.dynamicShape();
     if (declared.hasRank() && declared.rank() != array.shape.rank())
         return inputError(port, "found " + shortType(array.view()) + ", expected " + shortType(type));
     bool resized = false;
-    for (int d = 0; declared.hasRank() && d < declared.rank(); ++d) resized = resized || (declared[d] >= 0 && declared[d] != array.shape[d]);
+    for (int d = 0; declared.hasRank() && d < declared.rank(); ++d)
+        resized = resized || (declared[d] >= 0 && declared[d] != array.shape[d]);
     if (resized) notes.push_back("input '" + port.name + "': resized from " + toString(declared) + " to " + toString(array.shape));
     return array;
 }
@@ -138,8 +180,9 @@ Result<std::vector<Array>> fromRawFile(const Port& port, const std::string& path
     if (bytes == 0) return inputError(port, shortType(port.type) + " cannot be read from a raw file");
     if (content.size() != bytes * static_cast<uint64_t>(runs))
         return Error(ErrorCode::usage, "holds " + std::to_string(content.size()) + " bytes, expected " +
-                                           std::to_string(bytes * static_cast<uint64_t>(runs)) + " (" + port.name + ": " + shortType(port.type) +
-                                           " is " + std::to_string(bytes) + " bytes a run, --runs " + std::to_string(runs) + ")")
+                                           std::to_string(bytes * static_cast<uint64_t>(runs)) + " (" + port.name + ": " +
+                                           shortType(port.type) + " is " + std::to_string(bytes) + " bytes a run, --runs " +
+                                           std::to_string(runs) + ")")
             .at(path);
     std::vector<Array> arrays;
     for (int64_t r = 0; r < runs; ++r) {
@@ -206,12 +249,15 @@ Result<std::vector<Array>> resolve(const Port& port, const InputOption& option, 
         LS_TRY(Array fitting, conform(port, std::move(array), option.cast, bound.notes));
         return std::vector<Array>{std::move(fitting)};
     }
-    case FileKind::other: return fromRawFile(port, path, runs);
-    case FileKind::none: break;
+    case FileKind::other:
+        return fromRawFile(port, path, runs);
+    case FileKind::none:
+        break;
     }
     if (looksLikePath(source) && source.front() != '"') return Error(ErrorCode::badFile, "no such file").at(source);
     if (port.type.dtype == DType::unknown || port.type.dtype == DType::resource || port.type.dtype == DType::variant)
-        return Error(ErrorCode::unsupported, std::string(dtypeName(port.type.dtype)) + " inputs cannot be given").at("input '" + port.name + "'");
+        return Error(ErrorCode::unsupported, std::string(dtypeName(port.type.dtype)) + " inputs cannot be given")
+            .at("input '" + port.name + "'");
     DType dtype = port.type.dtype;
     if (option.cast && isNumeric(dtype)) dtype = literalDtype(source);
     Result<Array> array = parseLiteral(source, dtype, port.type.dynamicShape(), ScalarMeans::fill);
@@ -229,17 +275,20 @@ Status applyPatch(const Port& port, const InputOption::Patch& patch, Array& arra
         const std::string_view token = trimmed(std::string_view(patch.index).substr(at, comma - at));
         int64_t index = 0;
         const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), index);
-        if (error != std::errc() || end != token.data() + token.size()) return inputError(port, "index '" + patch.index + "' is not a list of integers");
+        if (error != std::errc() || end != token.data() + token.size())
+            return inputError(port, "index '" + patch.index + "' is not a list of integers");
         if (dimension >= array.shape.rank()) break;
         const int64_t size = array.shape[dimension];
         if (index < 0) index += size;
         if (index < 0 || index >= size)
-            return inputError(port, "index " + std::string(token) + " out of range for dimension " + std::to_string(dimension) + " of size " + std::to_string(size));
+            return inputError(port, "index " + std::string(token) + " out of range for dimension " + std::to_string(dimension) +
+                                        " of size " + std::to_string(size));
         flat = flat * size + index;
         ++dimension;
         at = comma + 1;
     }
-    if (dimension != array.shape.rank() || static_cast<int64_t>(std::count(patch.index.begin(), patch.index.end(), ',')) + 1 > std::max(dimension, 1))
+    if (dimension != array.shape.rank() ||
+        static_cast<int64_t>(std::count(patch.index.begin(), patch.index.end(), ',')) + 1 > std::max(dimension, 1))
         return inputError(port, "[" + patch.index + "] has a wrong number of indices, expected " + std::to_string(array.shape.rank()));
     Status status = setElement(array, flat, patch.value);
     if (!status.ok()) return std::move(status).takeError().at("input '" + port.name + "': [" + patch.index + "]");
@@ -271,7 +320,9 @@ Result<Array> randomArray(DType dtype, const Shape& shape, uint64_t seed, const 
     if (!isNumeric(dtype)) return Error(ErrorCode::unsupported, "no random numbers of dtype " + std::string(dtypeName(dtype)));
     return filledWith(dtype, shape, *count, [&](int64_t) -> double {
         if (dtype == DType::boolean) return random.next32() & 1;
-        if (isFloat(dtype)) return range.given ? range.low + (range.high - range.low) * static_cast<double>(random.next32()) / 4294967295.0 : random.normal();
+        if (isFloat(dtype))
+            return range.given ? range.low + (range.high - range.low) * static_cast<double>(random.next32()) / 4294967295.0
+                               : random.normal();
         const double low = range.given ? std::ceil(range.low) : 0;
         const double high = range.given ? std::floor(range.high) : std::min(9.0, static_cast<double>(integerMax(dtype)));
         const double span = std::max(high - low + 1, 1.0);
@@ -283,7 +334,11 @@ Result<Array> randomArray(DType dtype, const Shape& shape, uint64_t seed, const 
 Result<Array> randomFromText(std::string_view text, const TensorType& type, uint64_t defaultSeed, int position, bool& usedSeed)
 {
     const std::string whole = "@" + std::string(text);
-    const auto wrong = [&] { return Error(ErrorCode::usage, "random source").found("'" + whole + "'").expected("@rand, @SEED, @SEED[LOW,HIGH] or @SEED[LOW,HIGH]:[SHAPE]"); };
+    const auto wrong = [&] {
+        return Error(ErrorCode::usage, "random source")
+            .found("'" + whole + "'")
+            .expected("@rand, @SEED, @SEED[LOW,HIGH] or @SEED[LOW,HIGH]:[SHAPE]");
+    };
     uint64_t seed = 0;
     if (text.starts_with("rand")) {
         // Inputs that share --seed must not be equal.
@@ -304,10 +359,12 @@ Result<Array> randomFromText(std::string_view text, const TensorType& type, uint
             const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), value);
             return error == std::errc() && end == token.data() + token.size() && std::isfinite(value);
         };
-        if (!number(text.substr(1, comma - 1), range.low) || !number(text.substr(comma + 1, close - comma - 1), range.high) || range.low > range.high)
+        if (!number(text.substr(1, comma - 1), range.low) || !number(text.substr(comma + 1, close - comma - 1), range.high) ||
+            range.low > range.high)
             return wrong();
         range.given = true;
-        if (isInteger(type.dtype) && (range.low < static_cast<double>(integerMin(type.dtype)) || range.high > static_cast<double>(integerMax(type.dtype))))
+        if (isInteger(type.dtype) &&
+            (range.low < static_cast<double>(integerMin(type.dtype)) || range.high > static_cast<double>(integerMax(type.dtype))))
             return Error(ErrorCode::usage, whole + ": the range does not fit " + std::string(dtypeName(type.dtype)));
         text.remove_prefix(close + 1);
     }
@@ -413,14 +470,17 @@ Result<BoundInputs> bindInputs(const RunTarget& target, const std::vector<std::s
     for (const Port& port : target.inputs) {
         const auto index = static_cast<size_t>(port.index);
         if (!given[index]) {
-            if (!hasRest) return inputError(port, "missing; give --input " + port.name + "=VALUE or " + port.name + "=@rand").note(port.name + ": " + shortType(port.type));
+            if (!hasRest)
+                return inputError(port, "missing; give --input " + port.name + "=VALUE or " + port.name + "=@rand")
+                    .note(port.name + ": " + shortType(port.type));
             chosen[index] = rest;
         }
         const InputOption& option = chosen[index];
         LS_TRY(bound.inputs[index].arrays, resolve(port, option, seed, runs, bound));
         bound.inputs[index].source = option.source;
         const Shape declared = port.type.dynamicShape();
-        if (option.source.starts_with("@") && option.source.find(":[") == std::string::npos && (!declared.hasRank() || !declared.isStatic()))
+        if (option.source.starts_with("@") && option.source.find(":[") == std::string::npos &&
+            (!declared.hasRank() || !declared.isStatic()))
             bound.notes.push_back("input '" + port.name + "': unknown dimensions of " + shortType(port.type) + " are taken as 1");
         for (Array& array : bound.inputs[index].arrays)
             for (const InputOption::Patch& patch : option.patches) LS_CHECK_OK(applyPatch(port, patch, array));

@@ -13,8 +13,8 @@ namespace loopscope::app {
 
 /// One `--input` as typed, split. `x=in.npy:cast; x[0,3,1]=nan`.
 struct InputOption {
-    std::string name;    ///< empty: there is only one input, or the source is a whole archive; "all": the rest
-    std::string source;  ///< without patches and `:cast`
+    std::string name;   ///< empty: there is only one input, or the source is a whole archive; "all": the rest
+    std::string source; ///< without patches and `:cast`
     bool cast = false;
     struct Patch {
         std::string index; ///< "0,3,1"

@@ -44,18 +44,23 @@ Result<std::string> iterationTableSql(const TraceReader& trace, const QueryParam
     if (const auto op = parameters.find("op"); op != parameters.end()) {
         LS_TRY(call, trace.resolveCall(op->second));
     } else {
-        LS_TRY(const QueryResult busiest, trace.query("SELECT i.call FROM invocation i JOIN call c ON c.id = i.call WHERE c.role IN ('loop', 'frame') AND i.run = " +
-                                                          runId + " GROUP BY i.call ORDER BY count(*) DESC, i.call LIMIT 1", {}));
+        LS_TRY(const QueryResult busiest,
+               trace.query("SELECT i.call FROM invocation i JOIN call c ON c.id = i.call WHERE c.role IN ('loop', 'frame') AND i.run = " +
+                               runId + " GROUP BY i.call ORDER BY count(*) DESC, i.call LIMIT 1",
+                           {}));
         if (busiest.rows.empty()) return Error(ErrorCode::usage, "no loop ran in run " + runId).at(trace.path());
         call = integerAt(busiest.rows.front(), 0);
     }
     const std::string callId = std::to_string(call);
     // Results of the operators of cond and body, in order of execution; the calls among them are known by their branches as well.
     LS_TRY(const QueryResult columns,
-           trace.query("SELECT o.id, x.slot, v.name, EXISTS (SELECT 1 FROM call b WHERE b.op = o.id AND b.role IN ('then', 'else')) AS branches, "
-                       "EXISTS (SELECT 1 FROM call b WHERE b.op = o.id AND b.role LIKE 'branch%') AS cases, v.role "
-                       "FROM call c JOIN op o ON o.graph IN (c.graph, c.cond) JOIN result x ON x.op = o.id JOIN value v ON v.id = x.value "
-                       "WHERE c.id = " + callId + " ORDER BY o.graph = c.graph, o.ordinal, x.slot", {}));
+           trace.query(
+               "SELECT o.id, x.slot, v.name, EXISTS (SELECT 1 FROM call b WHERE b.op = o.id AND b.role IN ('then', 'else')) AS branches, "
+               "EXISTS (SELECT 1 FROM call b WHERE b.op = o.id AND b.role LIKE 'branch%') AS cases, v.role, v.dtype, v.shape "
+               "FROM call c JOIN op o ON o.graph IN (c.graph, c.cond) JOIN result x ON x.op = o.id JOIN value v ON v.id = x.value "
+               "WHERE c.id = " +
+                   callId + " ORDER BY o.graph = c.graph, o.ordinal, x.slot",
+               {}));
     std::string select = "SELECT i.iteration", joins;
     int used = 0;
     int64_t lastBranch = 0;
@@ -66,14 +71,24 @@ Result<std::string> iterationTableSql(const TraceReader& trace, const QueryParam
         const bool branches = integerAt(row, 3) != 0 || integerAt(row, 4) != 0;
         if (branches && op != lastBranch) {
             // Which way it went stands in front of what it gave.
-            select += ", (SELECT b.role FROM invocation t JOIN call b ON b.id = t.call WHERE t.parent = i.id AND b.op = " + std::to_string(op) + " LIMIT 1) AS " +
-                      quotedName("branch of " + textAt(row, 2));
+            select +=
+                ", (SELECT b.role FROM invocation t JOIN call b ON b.id = t.call WHERE t.parent = i.id AND b.op = " + std::to_string(op) +
+                " LIMIT 1) AS " + quotedName("branch of " + textAt(row, 2));
             lastBranch = op;
             ++used;
         }
-        select += ", " + alias + ".mean AS " + quotedName(textAt(row, 2));
-        joins += " LEFT JOIN write " + alias + " ON " + alias + ".invocation = i.id AND " + alias + ".op = " + std::to_string(op) + " AND " + alias +
-                 ".slot = " + std::to_string(slot);
+        // Statistics speak of finite elements: where there are none, the table says why.
+        const std::string none = "CASE WHEN " + alias +
+                                 ".event IS NULL THEN NULL WHEN EXISTS (SELECT 1 FROM abnormal x WHERE x.event = " + alias +
+                                 ".event AND x.slot = " + std::to_string(slot) +
+                                 " AND x.nan > 0) THEN 'nan' WHEN EXISTS (SELECT 1 FROM abnormal x WHERE x.event = " + alias +
+                                 ".event AND x.slot = " + std::to_string(slot) + ") THEN 'inf' END";
+        const std::string shown = textAt(row, 6) == "bool" && textAt(row, 7) == "[]"
+                                      ? "CASE " + alias + ".mean WHEN 1 THEN 'true' WHEN 0 THEN 'false' END"
+                                      : "coalesce(" + alias + ".mean, " + none + ")";
+        select += ", " + shown + " AS " + quotedName(textAt(row, 2));
+        joins += " LEFT JOIN write " + alias + " ON " + alias + ".invocation = i.id AND " + alias + ".op = " + std::to_string(op) +
+                 " AND " + alias + ".slot = " + std::to_string(slot);
         ++used;
     }
     return select + " FROM invocation i" + joins + " WHERE i.run = " + runId + " AND i.call = " + callId + " ORDER BY i.id";

@@ -19,7 +19,11 @@ size_t utf8Length(std::string_view text, size_t at)
 {
     const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned char lead = byte(at);
-    const size_t length = lead < 0x80 ? 1 : lead >= 0xc2 && lead < 0xe0 ? 2 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
+    const size_t length = lead < 0x80                   ? 1
+                          : lead >= 0xc2 && lead < 0xe0 ? 2
+                          : lead >= 0xe0 && lead < 0xf0 ? 3
+                          : lead >= 0xf0 && lead < 0xf5 ? 4
+                                                        : 0;
     if (length == 0 || at + length > text.size()) return 0;
     for (size_t i = 1; i < length; ++i)
         if ((byte(at + i) & 0xc0) != 0x80) return 0;
@@ -114,8 +118,10 @@ JsonWriter& JsonWriter::value(uint64_t number)
 JsonWriter& JsonWriter::value(double number)
 {
     separate();
-    if (std::isnan(number)) m_text += "\"nan\"";
-    else if (std::isinf(number)) m_text += number > 0 ? "\"inf\"" : "\"-inf\"";
+    if (std::isnan(number))
+        m_text += "\"nan\"";
+    else if (std::isinf(number))
+        m_text += number > 0 ? "\"inf\"" : "\"-inf\"";
     else {
         std::array<char, 40> digits = {};
         const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
@@ -160,10 +166,12 @@ JsonWriter& JsonWriter::tensor(std::string_view name, const Tensor& tensor, int6
             for (std::string_view s : *strings) value(s);
     } else {
         for (int64_t i = 0; i < count; ++i) {
-            if (kind == DTypeClass::boolean) value(elementAsInteger(tensor, i) != 0);
+            if (kind == DTypeClass::boolean)
+                value(elementAsInteger(tensor, i) != 0);
             else if (isInteger(tensor.dtype) && tensor.quantization == nullptr)
                 tensor.dtype == DType::u64 ? value(static_cast<uint64_t>(elementAsInteger(tensor, i))) : value(elementAsInteger(tensor, i));
-            else if (kind == DTypeClass::complex) value(elementText(tensor, i));
+            else if (kind == DTypeClass::complex)
+                value(elementText(tensor, i));
             else if (tensor.dtype == DType::f32) {
                 // The shortest digits of the f32 itself, not of the double it widens to.
                 const double real = elementAsReal(tensor, i);
@@ -171,8 +179,10 @@ JsonWriter& JsonWriter::tensor(std::string_view name, const Tensor& tensor, int6
                     separate();
                     std::array<char, 40> digits = {};
                     m_text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), static_cast<float>(real)).ptr);
-                } else value(real);
-            } else value(elementAsReal(tensor, i));
+                } else
+                    value(real);
+            } else
+                value(elementAsReal(tensor, i));
         }
     }
     return endArray().endObject();

@@ -13,8 +13,8 @@ namespace loopscope::app {
 
 struct ListingLine {
     std::string text;
-    GraphId graph;  ///< invalid for header lines
-    OperatorId op;  ///< invalid where the line shows no operator
+    GraphId graph; ///< invalid for header lines
+    OperatorId op; ///< invalid where the line shows no operator
 };
 
 /// The canonical text of the model, or of one graph.

@@ -22,14 +22,16 @@ std::string siteText(const OperatorName& name)
 Result<OperatorId> findOperator(const Graph& graph, const OperatorName& name, const std::string& address)
 {
     const auto count = static_cast<int64_t>(graph.operators.size());
-    if (name.index >= 0 && name.index < count && (name.kind.empty() || graph.operators[static_cast<size_t>(name.index)].kind.name == name.kind))
+    if (name.index >= 0 && name.index < count &&
+        (name.kind.empty() || graph.operators[static_cast<size_t>(name.index)].kind.name == name.kind))
         return OperatorId(name.index);
     if (name.index < 0)
         for (int64_t i = 0; i < count; ++i)
             if (graph.operators[static_cast<size_t>(i)].name == name.name) return OperatorId(i);
     std::string what = "no operator '" + siteText(name) + "' in " + graph.id;
     if (name.index >= 0 && name.index < count)
-        what += "; operator " + std::to_string(name.index) + " is " + graph.operators[static_cast<size_t>(name.index)].kind.name + "#" + std::to_string(name.index);
+        what += "; operator " + std::to_string(name.index) + " is " + graph.operators[static_cast<size_t>(name.index)].kind.name + "#" +
+                std::to_string(name.index);
     else if (name.index >= 0)
         what += ", which has " + std::to_string(count);
     return Error(ErrorCode::usage, what).at(address);
@@ -53,7 +55,8 @@ Result<GraphId> findGraph(const Model& model, const std::string& text)
 {
     std::vector<std::string> ids;
     for (size_t g = 0; g < model.graphs.size(); ++g) {
-        if (model.graphs[g].id == text || (!model.graphs[g].name.empty() && model.graphs[g].name == text)) return GraphId(static_cast<int64_t>(g));
+        if (model.graphs[g].id == text || (!model.graphs[g].name.empty() && model.graphs[g].name == text))
+            return GraphId(static_cast<int64_t>(g));
         ids.push_back(model.graphs[g].id);
     }
     if (text.find_first_of("/#@:") == std::string::npos)
@@ -65,7 +68,8 @@ Result<GraphId> findGraph(const Model& model, const std::string& text)
     if (address.rootIsSignature)
         for (const Signature& signature : model.signatures)
             if (signature.key == address.root) graph = signature.graph;
-    if (!model.hasGraph(graph)) return Error(ErrorCode::usage, "no graph '" + address.root + "'").at(text).nearest(nearestNames(address.root, ids));
+    if (!model.hasGraph(graph))
+        return Error(ErrorCode::usage, "no graph '" + address.root + "'").at(text).nearest(nearestNames(address.root, ids));
     for (const AddressStep& step : address.steps) {
         LS_TRY(const OperatorId op, findOperator(model.graph(graph), step.site, text));
         const std::string role = std::string(calleeRole(step)) + (step.branch >= 0 ? std::to_string(step.branch) : "");

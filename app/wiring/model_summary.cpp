@@ -21,7 +21,8 @@ std::string upperKind(const Operator& op)
 {
     if (op.kind.dialect == "custom") return op.kind.full();
     std::string name = op.kind.name;
-    if (op.kind.dialect == "tfl" || op.kind.dialect == "circle") std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
+    if (op.kind.dialect == "tfl" || op.kind.dialect == "circle")
+        std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
     return name;
 }
 
@@ -45,7 +46,8 @@ public:
             line.address = place + "/" + label;
             line.label = depth == 0 ? line.address : label;
             for (const Callee& callee : callees)
-                line.text += (line.text.empty() ? "" : ", ") + callee.role + " " + (m_model.hasGraph(callee.graph) ? m_model.graph(callee.graph).id : "?");
+                line.text += (line.text.empty() ? "" : ", ") + callee.role + " " +
+                             (m_model.hasGraph(callee.graph) ? m_model.graph(callee.graph).id : "?");
             if (callees.front().role == "cond") line.text += ", " + std::to_string(op.inputs.size()) + " carried";
             const std::string address = line.address;
             m_lines.push_back(std::move(line));
@@ -122,7 +124,8 @@ ModelSummary summarize(const Model& model)
         for (const Operator& op : graph.operators) {
             ++summary.operators[upperKind(op)];
             if (op.kind.name == "var_handle")
-                variableNames.insert(std::string(attributeString(op.attributes, "container", "")) + "/" + std::string(attributeString(op.attributes, "shared_name", "")));
+                variableNames.insert(std::string(attributeString(op.attributes, "container", "")) + "/" +
+                                     std::string(attributeString(op.attributes, "shared_name", "")));
         }
         for (const Value& value : graph.values) {
             if (value.role == ValueRole::variable) ++summary.variables;
@@ -130,13 +133,16 @@ ModelSummary summarize(const Model& model)
             if (value.role != ValueRole::constant && value.role != ValueRole::absent && !shape.isStatic()) ++summary.dynamicValues;
             if (!value.constant || !counted.insert(value.constant.get()).second) continue;
             summary.constantBytes += value.constant->size();
-            if (const auto count = value.type.shape.isStatic() ? checkedElementCount(value.type.shape) : std::nullopt; count && value.type.dtype != DType::string)
+            if (const auto count = value.type.shape.isStatic() ? checkedElementCount(value.type.shape) : std::nullopt;
+                count && value.type.dtype != DType::string)
                 summary.parameters += *count;
         }
         if (summary.macs) {
             const std::optional<int64_t> macs = macsOf(graph);
-            if (macs) *summary.macs += *macs;
-            else summary.macs.reset();
+            if (macs)
+                *summary.macs += *macs;
+            else
+                summary.macs.reset();
         }
     }
     summary.variables += static_cast<int64_t>(variableNames.size());
@@ -177,10 +183,12 @@ std::string operatorCounts(const std::map<std::string, int64_t>& operators)
 std::string headText(const Graph& graph)
 {
     std::string text = graph.id + "(";
-    for (size_t i = 0; i < graph.inputs.size(); ++i) text += (i > 0 ? ", " : "") + graph.value(graph.inputs[i]).id + ": " + shortType(graph.value(graph.inputs[i]).type);
+    for (size_t i = 0; i < graph.inputs.size(); ++i)
+        text += (i > 0 ? ", " : "") + graph.value(graph.inputs[i]).id + ": " + shortType(graph.value(graph.inputs[i]).type);
     text += ")";
     for (size_t i = 0; i < graph.outputs.size(); ++i)
-        text += (i > 0 ? ", " : " -> ") + graph.value(graph.outputs[i].value).id + ": " + shortType(graph.value(graph.outputs[i].value).type);
+        text +=
+            (i > 0 ? ", " : " -> ") + graph.value(graph.outputs[i].value).id + ": " + shortType(graph.value(graph.outputs[i].value).type);
     return text;
 }
 

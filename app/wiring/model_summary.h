@@ -29,7 +29,7 @@ struct ModelSummary {
     int64_t dynamicValues = 0;         ///< values whose declared shape has unknown dimensions
     int64_t parameters = 0;            ///< elements of numeric constants, shared ones counted once
     uint64_t constantBytes = 0;
-    std::optional<int64_t> macs;       ///< multiply-adds of one pass at static shapes, loops once; none if a shape is unknown
+    std::optional<int64_t> macs;            ///< multiply-adds of one pass at static shapes, loops once; none if a shape is unknown
     std::optional<uint64_t> activationPeak; ///< bytes of the planned arena; none if shapes are unknown or the model cannot be planned
 };
 

@@ -19,8 +19,10 @@ std::string outputsText(const RunTarget& target, std::span<const Tensor> outputs
     for (size_t k = 0; k < outputs.size(); ++k) {
         const std::string& name = target.outputs[k].name;
         out += name + std::string(width - displayWidth(name) + 2, ' ');
-        if (full && outputs[k].shape.rank() > 0) out += shortType(outputs[k]) + "  " + elementsText(outputs[k]) + "\n";
-        else out += valueText(outputs[k], static_cast<int>(width) + 2) + "\n";
+        if (full && outputs[k].shape.rank() > 0)
+            out += shortType(outputs[k]) + "  " + elementsText(outputs[k]) + "\n";
+        else
+            out += valueText(outputs[k], static_cast<int>(width) + 2) + "\n";
     }
     return out;
 }
@@ -50,7 +52,8 @@ Status OutputSink::write(const std::string& path, const std::string& format, boo
     }
     if (kind == "npy") {
         if (m_arrays.size() != 1)
-            return Error(ErrorCode::usage, "a .npy file holds one array, found " + std::to_string(m_arrays.size()) + "; write .npz").at(path);
+            return Error(ErrorCode::usage, "a .npy file holds one array, found " + std::to_string(m_arrays.size()) + "; write .npz")
+                .at(path);
         LS_TRY(const std::vector<std::byte> content, writeNpy(m_arrays.front().view()));
         return writeFile(path, content, overwrite);
     }

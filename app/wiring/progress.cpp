@@ -11,9 +11,12 @@ namespace loopscope::app {
 std::string rateText(double perSecond)
 {
     std::array<char, 32> text = {};
-    if (perSecond >= 1e6) std::snprintf(text.data(), text.size(), "%.2f M", perSecond / 1e6);
-    else if (perSecond >= 1e3) std::snprintf(text.data(), text.size(), "%.0f k", perSecond / 1e3);
-    else std::snprintf(text.data(), text.size(), "%.3g", perSecond);
+    if (perSecond >= 1e6)
+        std::snprintf(text.data(), text.size(), "%.2f M", perSecond / 1e6);
+    else if (perSecond >= 1e3)
+        std::snprintf(text.data(), text.size(), "%.0f k", perSecond / 1e3);
+    else
+        std::snprintf(text.data(), text.size(), "%.3g", perSecond);
     return text.data();
 }
 

@@ -25,7 +25,12 @@ Result<uint64_t> parseSize(const std::string& text)
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error != std::errc() || !(number > 0)) return wrong();
     const std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
-    const double factor = unit.empty() ? 1 : unit == "KiB" ? 0x1p10 : unit == "MiB" ? 0x1p20 : unit == "GiB" ? 0x1p30 : unit == "TiB" ? 0x1p40 : 0;
+    const double factor = unit.empty()    ? 1
+                          : unit == "KiB" ? 0x1p10
+                          : unit == "MiB" ? 0x1p20
+                          : unit == "GiB" ? 0x1p30
+                          : unit == "TiB" ? 0x1p40
+                                          : 0;
     if (factor == 0 || number * factor > 0x1p62) return wrong();
     return static_cast<uint64_t>(number * factor);
 }

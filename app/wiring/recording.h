@@ -20,5 +20,4 @@ Result<TraceLevel> parseLevel(const std::string& text);
 /// "500MiB", "2GiB", "1000000". Errors: usage.
 Result<uint64_t> parseSize(const std::string& text);
 
-
 } // namespace loopscope::app

@@ -92,9 +92,13 @@ std::string OperatorTimes::table(const Model& model) const
             continue;
         }
         std::array<char, 32> share = {};
-        if (row.call) std::snprintf(share.data(), share.size(), "callees");
-        else std::snprintf(share.data(), share.size(), "%.1f %%", total > 0 ? 100.0 * static_cast<double>(row.sum.ns) / static_cast<double>(total) : 0.0);
-        table.add({row.op, row.graph, std::to_string(row.sum.count), durationText(row.sum.ns), durationText(row.sum.ns / std::max<int64_t>(row.sum.count, 1)), share.data()});
+        if (row.call)
+            std::snprintf(share.data(), share.size(), "callees");
+        else
+            std::snprintf(share.data(), share.size(), "%.1f %%",
+                          total > 0 ? 100.0 * static_cast<double>(row.sum.ns) / static_cast<double>(total) : 0.0);
+        table.add({row.op, row.graph, std::to_string(row.sum.count), durationText(row.sum.ns),
+                   durationText(row.sum.ns / std::max<int64_t>(row.sum.count, 1)), share.data()});
     }
     if (rows.size() > kShown) table.add({std::to_string(rows.size() - kShown) + " others", "", "", durationText(rest)});
     return table.text();
@@ -111,10 +115,14 @@ std::string durationText(int64_t ns)
 {
     std::array<char, 32> text = {};
     const auto value = static_cast<double>(ns);
-    if (ns >= 1'000'000'000) std::snprintf(text.data(), text.size(), "%.3f s", value / 1e9);
-    else if (ns >= 1'000'000) std::snprintf(text.data(), text.size(), "%.3f ms", value / 1e6);
-    else if (ns >= 10'000) std::snprintf(text.data(), text.size(), "%.1f us", value / 1e3);
-    else std::snprintf(text.data(), text.size(), "%.0f ns", value);
+    if (ns >= 1'000'000'000)
+        std::snprintf(text.data(), text.size(), "%.3f s", value / 1e9);
+    else if (ns >= 1'000'000)
+        std::snprintf(text.data(), text.size(), "%.3f ms", value / 1e6);
+    else if (ns >= 10'000)
+        std::snprintf(text.data(), text.size(), "%.1f us", value / 1e3);
+    else
+        std::snprintf(text.data(), text.size(), "%.0f ns", value);
     return text.data();
 }
 

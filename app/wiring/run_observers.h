@@ -27,7 +27,7 @@ private:
     struct Place {
         std::string text; ///< "main/while#0:body/if#2:then"
         GraphId body, cond;
-        int loop = -1;    ///< index in m_loops
+        int loop = -1; ///< index in m_loops
     };
     int placeOf(const InvocationStart& e);
 

@@ -13,16 +13,16 @@ namespace loopscope::app {
 
 /// One input or output of the graph that runs.
 struct Port {
-    std::string name;               ///< as shown: the signature's name if one was asked for, else the value's id
+    std::string name;                 ///< as shown: the signature's name if one was asked for, else the value's id
     std::vector<std::string> aliases; ///< further accepted names: id, full name, names in signatures
     ValueId value;
-    int index = 0;                  ///< among the graph's inputs or outputs
+    int index = 0; ///< among the graph's inputs or outputs
     TensorType type;
 };
 
 struct RunTarget {
     GraphId graph;
-    std::string signature;          ///< empty: none
+    std::string signature;             ///< empty: none
     std::vector<Port> inputs, outputs; ///< in graph order
 };
 

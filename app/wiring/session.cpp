@@ -19,11 +19,15 @@ Result<ExecutionOptions> executionOptions(const Arguments& arguments)
     ExecutionOptions options;
     const std::string backend = arguments.text("backend", "cpu");
     if (backend == "vulkan")
-        return Error(ErrorCode::device, "no device (this build has no Vulkan backend); --backend auto would use cpu").at("backend 'vulkan'");
-    if (backend != "cpu" && backend != "auto") return Error(ErrorCode::usage, "option '--backend'").found("'" + backend + "'").expected("cpu, vulkan or auto");
+        return Error(ErrorCode::device, "no device (this build has no Vulkan backend); --backend auto would use cpu")
+            .at("backend 'vulkan'");
+    if (backend != "cpu" && backend != "auto")
+        return Error(ErrorCode::usage, "option '--backend'").found("'" + backend + "'").expected("cpu, vulkan or auto");
     const std::string profile = arguments.text("profile", "reference");
-    if (profile == "fast") options.profile = Profile::fast;
-    else if (profile == "xnnpack") return Error(ErrorCode::unsupported, "profile 'xnnpack' is not built into this program");
+    if (profile == "fast")
+        options.profile = Profile::fast;
+    else if (profile == "xnnpack")
+        return Error(ErrorCode::unsupported, "profile 'xnnpack' is not built into this program");
     else if (profile != "reference")
         return Error(ErrorCode::usage, "option '--profile'").found("'" + profile + "'").expected("reference, fast or xnnpack");
     LS_TRY(const int64_t seed, arguments.integer("seed", 1));
@@ -60,7 +64,8 @@ Result<Interpreter*> ModelSession::enter(GraphId graph)
 Status ModelSession::run(Interpreter& interpreter, const BoundInputs& inputs, int64_t run, ProgressMeter* meter, double timeoutSeconds,
                          const std::function<std::string()>& extra)
 {
-    for (size_t i = 0; i < inputs.inputs.size(); ++i) LS_CHECK_OK(interpreter.setInput(static_cast<int>(i), inputs.inputs[i].forRun(run).view()));
+    for (size_t i = 0; i < inputs.inputs.size(); ++i)
+        LS_CHECK_OK(interpreter.setInput(static_cast<int>(i), inputs.inputs[i].forRun(run).view()));
     const Deadline deadline(interruptFlag(), timeoutSeconds);
     const auto execute = [&]() -> Status {
         LS_CHECK_OK(interpreter.start());

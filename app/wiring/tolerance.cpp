@@ -7,7 +7,8 @@ Result<Tolerance> toleranceOf(const Arguments& arguments)
     Tolerance tolerance;
     const bool given = arguments.has("ulp") || arguments.has("cosine");
     if (arguments.has("bitwise")) {
-        if (given || arguments.has("rtol") || arguments.has("atol")) return Error(ErrorCode::usage, "'--bitwise' leaves no room for tolerances");
+        if (given || arguments.has("rtol") || arguments.has("atol"))
+            return Error(ErrorCode::usage, "'--bitwise' leaves no room for tolerances");
         return tolerance;
     }
     if (!given || arguments.has("rtol") || arguments.has("atol")) {

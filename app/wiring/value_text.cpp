@@ -30,8 +30,10 @@ void appendAxis(std::string& out, const Tensor& tensor, int axis, int64_t flat, 
     out += '[';
     for (int64_t i = 0; i < size; ++i) {
         if (i > 0) {
-            if (innermost) out += ' ';
-            else out += '\n' + std::string(static_cast<size_t>(indent + axis + 1), ' ');
+            if (innermost)
+                out += ' ';
+            else
+                out += '\n' + std::string(static_cast<size_t>(indent + axis + 1), ' ');
         }
         if (edges && size > 2 * kEdge && i == kEdge) {
             out += "…";
@@ -81,12 +83,15 @@ std::string realText(double value, int digits)
 int significantDigits(DType dtype)
 {
     switch (dtype) {
-    case DType::f64: return 16;
+    case DType::f64:
+        return 16;
     case DType::f16:
     case DType::bf16:
     case DType::f8e4m3fn:
-    case DType::f8e5m2: return 4;
-    default: return 7;
+    case DType::f8e5m2:
+        return 4;
+    default:
+        return 7;
     }
 }
 
@@ -94,15 +99,19 @@ std::string quotedText(std::string_view text, size_t limit)
 {
     std::string out = "\"";
     for (char c : text.substr(0, limit)) {
-        if (c == '"' || c == '\\') out += '\\', out += c;
-        else if (c == '\n') out += "\\n";
-        else if (c == '\t') out += "\\t";
+        if (c == '"' || c == '\\')
+            out += '\\', out += c;
+        else if (c == '\n')
+            out += "\\n";
+        else if (c == '\t')
+            out += "\\t";
         else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
             constexpr std::string_view digits = "0123456789abcdef";
             out += "\\x";
             out += digits[static_cast<unsigned char>(c) >> 4];
             out += digits[static_cast<unsigned char>(c) & 15];
-        } else out += c;
+        } else
+            out += c;
     }
     out += '"';
     if (text.size() > limit) out += "…" + std::to_string(text.size());
@@ -112,15 +121,18 @@ std::string quotedText(std::string_view text, size_t limit)
 std::string elementText(const Tensor& tensor, int64_t index)
 {
     switch (dtypeClass(tensor.dtype)) {
-    case DTypeClass::boolean: return elementAsInteger(tensor, index) != 0 ? "true" : "false";
+    case DTypeClass::boolean:
+        return elementAsInteger(tensor, index) != 0 ? "true" : "false";
     case DTypeClass::signedInteger:
     case DTypeClass::unsignedInteger:
         if (tensor.quantization != nullptr && tensor.quantization->kind == Quantization::Kind::affine)
             return realText(elementAsReal(tensor, index), 7) + "(" + std::to_string(elementAsInteger(tensor, index)) + ")";
         if (tensor.dtype == DType::u64) return std::to_string(static_cast<uint64_t>(elementAsInteger(tensor, index)));
         return std::to_string(elementAsInteger(tensor, index));
-    case DTypeClass::floating: return realText(elementAsReal(tensor, index), significantDigits(tensor.dtype));
-    case DTypeClass::complex: return complexText(tensor, index);
+    case DTypeClass::floating:
+        return realText(elementAsReal(tensor, index), significantDigits(tensor.dtype));
+    case DTypeClass::complex:
+        return complexText(tensor, index);
     case DTypeClass::string: {
         const auto strings = unpackStrings(tensor.view());
         if (!strings.ok() || index >= static_cast<int64_t>(strings->size())) return "?";
@@ -133,7 +145,8 @@ std::string elementText(const Tensor& tensor, int64_t index)
             return "resource " + std::to_string(handle);
         }
         return "?";
-    default: return "?";
+    default:
+        return "?";
     }
 }
 
@@ -149,8 +162,8 @@ std::string statisticsText(const Tensor& tensor)
     const TensorStatistics s = computeStatistics(tensor);
     std::string out;
     if (s.finite > 0) {
-        out = "min " + realText(s.min, 5) + "  max " + realText(s.max, 5) + "  mean " + realText(s.mean, 5) + "  std " + realText(s.std, 5) +
-              "  zeros " + std::to_string(s.zeros);
+        out = "min " + realText(s.min, 5) + "  max " + realText(s.max, 5) + "  mean " + realText(s.mean, 5) + "  std " +
+              realText(s.std, 5) + "  zeros " + std::to_string(s.zeros);
     } else {
         out = "no finite element";
     }
@@ -165,7 +178,8 @@ std::string valueText(const Tensor& tensor, int indent)
     std::string out = shortType(tensor);
     const int64_t count = tensor.elementCount();
     const DTypeClass kind = dtypeClass(tensor.dtype);
-    const bool hasNumbers = kind != DTypeClass::string && kind != DTypeClass::handle && kind != DTypeClass::block && kind != DTypeClass::none;
+    const bool hasNumbers =
+        kind != DTypeClass::string && kind != DTypeClass::handle && kind != DTypeClass::block && kind != DTypeClass::none;
     if (tensor.shape.rank() == 0) return out + " = " + elementText(tensor, 0);
     if (count > kFullElements) {
         if (hasNumbers) out += "  " + statisticsText(tensor);

@@ -39,13 +39,18 @@ template <typename T> T load(const Tensor& t, int64_t i)
 std::optional<int64_t> ulpOf(const Tensor& a, const Tensor& b, int64_t i)
 {
     switch (a.dtype) {
-    case DType::f64: return ulpDistance(load<int64_t>(a, i), load<int64_t>(b, i));
-    case DType::f32: return ulpDistance(load<int32_t>(a, i), load<int32_t>(b, i));
+    case DType::f64:
+        return ulpDistance(load<int64_t>(a, i), load<int64_t>(b, i));
+    case DType::f32:
+        return ulpDistance(load<int32_t>(a, i), load<int32_t>(b, i));
     case DType::f16:
-    case DType::bf16: return ulpDistance(load<int16_t>(a, i), load<int16_t>(b, i));
+    case DType::bf16:
+        return ulpDistance(load<int16_t>(a, i), load<int16_t>(b, i));
     case DType::f8e4m3fn:
-    case DType::f8e5m2: return ulpDistance(load<int8_t>(a, i), load<int8_t>(b, i));
-    default: return std::nullopt;
+    case DType::f8e5m2:
+        return ulpDistance(load<int8_t>(a, i), load<int8_t>(b, i));
+    default:
+        return std::nullopt;
     }
 }
 
@@ -78,7 +83,8 @@ public:
         if (ulp) m_result.maxUlp = std::max(m_result.maxUlp.value_or(0), finite ? *ulp : INT64_MAX);
 
         bool within = m_tolerance.close || m_tolerance.ulp || m_tolerance.cosine;
-        if (m_tolerance.close) within = within && finite && difference <= m_tolerance.close->atol + m_tolerance.close->rtol * std::fabs(want);
+        if (m_tolerance.close)
+            within = within && finite && difference <= m_tolerance.close->atol + m_tolerance.close->rtol * std::fabs(want);
         if (m_tolerance.ulp) within = within && finite && ulp && *ulp <= *m_tolerance.ulp;
         if (m_firstDifferent < 0) m_firstDifferent = index;
         if (!within) {
@@ -89,9 +95,12 @@ public:
     void finish()
     {
         const double norms = std::sqrt(m_gotSquare) * std::sqrt(m_wantSquare);
-        if (m_unlike) m_result.cosine = 0;
-        else if (norms > 0) m_result.cosine = m_dot / norms;
-        else m_result.cosine = m_gotSquare == m_wantSquare ? 1 : 0;
+        if (m_unlike)
+            m_result.cosine = 0;
+        else if (norms > 0)
+            m_result.cosine = m_dot / norms;
+        else
+            m_result.cosine = m_gotSquare == m_wantSquare ? 1 : 0;
         if (m_result.first < 0) m_result.first = m_firstDifferent;
         m_result.equal = m_result.beyond == 0 && (!m_tolerance.cosine || m_result.cosine >= *m_tolerance.cosine);
     }

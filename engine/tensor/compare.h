@@ -17,24 +17,24 @@ struct Tolerance {
         double rtol = 1e-5, atol = 1e-6;
     };
     std::optional<Close> close;
-    std::optional<int64_t> ulp;    ///< units in the last place, floats only; integers then compare exactly
-    std::optional<double> cosine;  ///< least cosine similarity of the whole tensors
+    std::optional<int64_t> ulp;   ///< units in the last place, floats only; integers then compare exactly
+    std::optional<double> cosine; ///< least cosine similarity of the whole tensors
     bool isExact() const { return !close && !ulp && !cosine; }
 };
 
 /// How two tensors differ. Figures are over all elements, within tolerance or not.
 struct Comparison {
     bool equal = false;
-    std::string mismatch;    ///< "shape [2,3], want [3,2]" or dtype; nothing else is meaningful then
+    std::string mismatch; ///< "shape [2,3], want [3,2]" or dtype; nothing else is meaningful then
     int64_t elements = 0;
-    int64_t beyond = 0;      ///< elements beyond the tolerance
-    int64_t first = -1;      ///< flat index of the first element beyond the tolerance (or that differs at all, if none is)
-    int64_t worst = -1;      ///< flat index of the largest difference; −1 if no element differs
-    double got = 0, want = 0; ///< the worst element, in real units
-    double maxAbs = 0;       ///< infinite where one side is NaN or an infinity and the other is not
-    double maxRel = 0;       ///< |got − want| / |want|
+    int64_t beyond = 0;            ///< elements beyond the tolerance
+    int64_t first = -1;            ///< flat index of the first element beyond the tolerance (or that differs at all, if none is)
+    int64_t worst = -1;            ///< flat index of the largest difference; −1 if no element differs
+    double got = 0, want = 0;      ///< the worst element, in real units
+    double maxAbs = 0;             ///< infinite where one side is NaN or an infinity and the other is not
+    double maxRel = 0;             ///< |got − want| / |want|
     std::optional<int64_t> maxUlp; ///< floats of one dtype only; the largest int64 where a NaN meets a number
-    double cosine = 1;       ///< of the whole tensors in real units; 1 if both are zero
+    double cosine = 1;             ///< of the whole tensors in real units; 1 if both are zero
 };
 
 /// Compares as real numbers where both sides are quantized per tensor or channel, otherwise as stored. dtypes must agree unless both

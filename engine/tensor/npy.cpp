@@ -42,8 +42,10 @@ public:
                 header.descr = *value;
                 hasDescr = true;
             } else if (*key == "fortran_order") {
-                if (word("True")) header.fortranOrder = true;
-                else if (!word("False")) return fail("expected True or False");
+                if (word("True"))
+                    header.fortranOrder = true;
+                else if (!word("False"))
+                    return fail("expected True or False");
                 hasOrder = true;
             } else if (*key == "shape") {
                 if (!readShape(header.shape)) return fail("expected a tuple of sizes");
@@ -115,8 +117,8 @@ private:
 /// What a dtype string such as `<f4` means.
 struct Element {
     DType dtype = DType::unknown;
-    size_t size = 0;      ///< bytes of one element in the file
-    size_t swapUnit = 1;  ///< bytes to reverse when the file is big-endian: an element, or half of a complex one
+    size_t size = 0;     ///< bytes of one element in the file
+    size_t swapUnit = 1; ///< bytes to reverse when the file is big-endian: an element, or half of a complex one
     bool bigEndian = false;
     bool unicode = false; ///< `U`: 4 bytes a character
 };
@@ -142,10 +144,10 @@ Result<Element> parseDescr(const std::string& descr)
         size_t unit;
     };
     static constexpr std::array kRows = {
-        Row{'f', 2, DType::f16, 2},  Row{'f', 4, DType::f32, 4},      Row{'f', 8, DType::f64, 8}, Row{'i', 1, DType::i8, 1},
-        Row{'i', 2, DType::i16, 2},  Row{'i', 4, DType::i32, 4},      Row{'i', 8, DType::i64, 8}, Row{'u', 1, DType::u8, 1},
-        Row{'u', 2, DType::u16, 2},  Row{'u', 4, DType::u32, 4},      Row{'u', 8, DType::u64, 8}, Row{'b', 1, DType::boolean, 1},
-        Row{'c', 8, DType::c64, 4},  Row{'c', 16, DType::c128, 8},
+        Row{'f', 2, DType::f16, 2}, Row{'f', 4, DType::f32, 4},   Row{'f', 8, DType::f64, 8}, Row{'i', 1, DType::i8, 1},
+        Row{'i', 2, DType::i16, 2}, Row{'i', 4, DType::i32, 4},   Row{'i', 8, DType::i64, 8}, Row{'u', 1, DType::u8, 1},
+        Row{'u', 2, DType::u16, 2}, Row{'u', 4, DType::u32, 4},   Row{'u', 8, DType::u64, 8}, Row{'b', 1, DType::boolean, 1},
+        Row{'c', 8, DType::c64, 4}, Row{'c', 16, DType::c128, 8},
     };
     for (const Row& row : kRows)
         if (row.kind == kind && row.size == size) return Element{row.dtype, size, row.unit, e.bigEndian, false};
@@ -207,7 +209,8 @@ std::vector<std::byte> fromFortranOrder(std::span<const std::byte> source, const
     const int64_t count = shape.elementCount();
     int64_t from = 0;
     for (int64_t i = 0; i < count; ++i) {
-        std::memcpy(out.data() + static_cast<size_t>(i) * elementSize, source.data() + static_cast<size_t>(from) * elementSize, elementSize);
+        std::memcpy(out.data() + static_cast<size_t>(i) * elementSize, source.data() + static_cast<size_t>(from) * elementSize,
+                    elementSize);
         for (int d = rank - 1; d >= 0; --d) {
             const auto k = static_cast<size_t>(d);
             from += stride[k];
@@ -222,22 +225,38 @@ std::vector<std::byte> fromFortranOrder(std::span<const std::byte> source, const
 std::string describe(DType dtype, size_t longestString)
 {
     switch (dtype) {
-    case DType::f16: return "<f2";
-    case DType::f32: return "<f4";
-    case DType::f64: return "<f8";
-    case DType::i8: return "|i1";
-    case DType::i16: return "<i2";
-    case DType::i32: return "<i4";
-    case DType::i64: return "<i8";
-    case DType::u8: return "|u1";
-    case DType::u16: return "<u2";
-    case DType::u32: return "<u4";
-    case DType::u64: return "<u8";
-    case DType::boolean: return "|b1";
-    case DType::c64: return "<c8";
-    case DType::c128: return "<c16";
-    case DType::string: return "|S" + std::to_string(std::max<size_t>(longestString, 1));
-    default: return "";
+    case DType::f16:
+        return "<f2";
+    case DType::f32:
+        return "<f4";
+    case DType::f64:
+        return "<f8";
+    case DType::i8:
+        return "|i1";
+    case DType::i16:
+        return "<i2";
+    case DType::i32:
+        return "<i4";
+    case DType::i64:
+        return "<i8";
+    case DType::u8:
+        return "|u1";
+    case DType::u16:
+        return "<u2";
+    case DType::u32:
+        return "<u4";
+    case DType::u64:
+        return "<u8";
+    case DType::boolean:
+        return "|b1";
+    case DType::c64:
+        return "<c8";
+    case DType::c128:
+        return "<c16";
+    case DType::string:
+        return "|S" + std::to_string(std::max<size_t>(longestString, 1));
+    default:
+        return "";
     }
 }
 
@@ -258,8 +277,7 @@ Result<Array> readNpy(std::span<const std::byte> content)
     if (text.size() < 10 || text.substr(0, kMagic.size()) != kMagic)
         return Error(ErrorCode::badFile, "not a .npy array: expected it to begin with \\x93NUMPY");
     const int version = static_cast<unsigned char>(text[6]);
-    if (version < 1 || version > 3)
-        return Error(ErrorCode::unsupported, ".npy version").found(std::to_string(version)).expected("1 to 3");
+    if (version < 1 || version > 3) return Error(ErrorCode::unsupported, ".npy version").found(std::to_string(version)).expected("1 to 3");
     const size_t lengthBytes = version == 1 ? 2 : 4;
     if (text.size() < 8 + lengthBytes) return Error(ErrorCode::badFile, "truncated in its header");
     uint64_t headerSize = 0;
@@ -280,7 +298,8 @@ Result<Array> readNpy(std::span<const std::byte> content)
     const std::span<const std::byte> data = content.subspan(begin + headerSize);
     const uint64_t needed = static_cast<uint64_t>(*count) * element.size;
     if (data.size() < needed)
-        return Error(ErrorCode::badFile, "truncated: " + header.descr + toString(header.shape) + " needs " + std::to_string(needed) + " bytes")
+        return Error(ErrorCode::badFile,
+                     "truncated: " + header.descr + toString(header.shape) + " needs " + std::to_string(needed) + " bytes")
             .found(std::to_string(data.size()));
 
     std::vector<std::byte> bytes(data.begin(), data.begin() + static_cast<ptrdiff_t>(needed));
@@ -305,18 +324,26 @@ Result<Array> readNpy(std::span<const std::byte> content)
 DType npyStorageType(DType dtype)
 {
     switch (dtype) {
-    case DType::bf16: return DType::u16;
+    case DType::bf16:
+        return DType::u16;
     case DType::f8e4m3fn:
-    case DType::f8e5m2: return DType::u8;
+    case DType::f8e5m2:
+        return DType::u8;
     case DType::i2:
     case DType::i4:
-    case DType::qi8: return DType::i8;
+    case DType::qi8:
+        return DType::i8;
     case DType::u4:
-    case DType::qu8: return DType::u8;
-    case DType::qi16: return DType::i16;
-    case DType::qu16: return DType::u16;
-    case DType::qi32: return DType::i32;
-    default: return dtype;
+    case DType::qu8:
+        return DType::u8;
+    case DType::qi16:
+        return DType::i16;
+    case DType::qu16:
+        return DType::u16;
+    case DType::qi32:
+        return DType::i32;
+    default:
+        return dtype;
     }
 }
 
@@ -350,15 +377,16 @@ Result<Array> fromNpyStorage(Array array, DType dtype)
 {
     if (array.dtype == dtype) return array;
     if (npyStorageType(dtype) != array.dtype)
-        return Error(ErrorCode::usage, std::string(dtypeName(dtype)) + " arrays are stored as " + std::string(dtypeName(npyStorageType(dtype))))
+        return Error(ErrorCode::usage,
+                     std::string(dtypeName(dtype)) + " arrays are stored as " + std::string(dtypeName(npyStorageType(dtype))))
             .found(std::string(dtypeName(array.dtype)));
     if (const int bits = bitWidth(dtype); bits < 8) {
         const int64_t low = integerMin(dtype), high = static_cast<int64_t>(integerMax(dtype));
         for (size_t i = 0; i < array.bytes.size(); ++i) {
             const int64_t value = low < 0 ? static_cast<int8_t>(array.bytes[i]) : static_cast<uint8_t>(array.bytes[i]);
             if (value < low || value > high)
-                return Error(ErrorCode::usage, "element " + std::to_string(i) + " is " + std::to_string(value) + ", beyond " +
-                                                   std::string(dtypeName(dtype)));
+                return Error(ErrorCode::usage,
+                             "element " + std::to_string(i) + " is " + std::to_string(value) + ", beyond " + std::string(dtypeName(dtype)));
         }
         array.bytes = packElements(array.bytes, dtype);
     }

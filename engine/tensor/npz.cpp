@@ -70,7 +70,8 @@ bool NpzFile::has(std::string_view key) const { return std::find(m_keys.begin(),
 Result<Array> NpzFile::read(std::string_view key) const
 {
     if (!has(key))
-        return Error(ErrorCode::usage, "no key '" + std::string(key) + "'; keys: " + (m_keys.empty() ? "none" : join(m_keys, ", "))).at(m_path);
+        return Error(ErrorCode::usage, "no key '" + std::string(key) + "'; keys: " + (m_keys.empty() ? "none" : join(m_keys, ", ")))
+            .at(m_path);
     zip_t* zip = m_archive->zip;
     zip_int64_t index = zip_name_locate(zip, (std::string(key) + ".npy").c_str(), 0);
     if (index < 0) index = zip_name_locate(zip, std::string(key).c_str(), 0);
@@ -80,7 +81,9 @@ Result<Array> NpzFile::read(std::string_view key) const
     if (index < 0 || zip_stat_index(zip, static_cast<zip_uint64_t>(index), 0, &stat) != 0)
         return Error(ErrorCode::badFile, "cannot be found again").at(member).at(m_path);
     if ((stat.valid & ZIP_STAT_COMP_METHOD) != 0 && stat.comp_method != ZIP_CM_STORE && stat.comp_method != ZIP_CM_DEFLATE)
-        return Error(ErrorCode::unsupported, "compression method " + std::to_string(stat.comp_method) + " is not supported").at(member).at(m_path);
+        return Error(ErrorCode::unsupported, "compression method " + std::to_string(stat.comp_method) + " is not supported")
+            .at(member)
+            .at(m_path);
     if (stat.size > stat.comp_size * kMaxDeflateRatio + kChunk)
         return Error(ErrorCode::badFile, "claims to hold " + std::to_string(stat.size) + " bytes in " + std::to_string(stat.comp_size))
             .at(member)

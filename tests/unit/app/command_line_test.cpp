@@ -46,7 +46,8 @@ TEST(CommandLine, two_dashes_end_the_options)
 
 TEST(CommandLine, unknown_options_offer_near_names)
 {
-    EXPECT_EQ(messageOf("trace", {"m.tflite", "--iteration", "5"}), "unknown option '--iteration' for 'trace'; did you mean '--iterations'?");
+    EXPECT_EQ(messageOf("trace", {"m.tflite", "--iteration", "5"}),
+              "unknown option '--iteration' for 'trace'; did you mean '--iterations'?");
     EXPECT_EQ(messageOf("info", {"m.tflite", "--zzzzzz"}), "unknown option '--zzzzzz' for 'info'");
 }
 
@@ -95,7 +96,9 @@ TEST(CommandLine, every_option_is_taken_by_some_command)
 {
     for (const OptionSpec& option : allOptions()) {
         const bool taken = option.name == "version" || std::ranges::find(globalOptions(), option.name) != globalOptions().end() ||
-                           std::ranges::any_of(allCommands(), [&](const CommandSpec& c) { return std::ranges::find(c.options, option.name) != c.options.end(); });
+                           std::ranges::any_of(allCommands(), [&](const CommandSpec& c) {
+                               return std::ranges::find(c.options, option.name) != c.options.end();
+                           });
         EXPECT_TRUE(taken) << option.name;
     }
 }
@@ -103,7 +106,8 @@ TEST(CommandLine, every_option_is_taken_by_some_command)
 TEST(CommandLine, completion_knows_commands_options_and_recipes)
 {
     const std::string script = bashCompletion();
-    for (const char* word : {"trace", "--iterations", "branch-counts", "complete -o filenames -F _loopscope loopscope"}) EXPECT_THAT(script, testing::HasSubstr(word));
+    for (const char* word : {"trace", "--iterations", "branch-counts", "complete -o filenames -F _loopscope loopscope"})
+        EXPECT_THAT(script, testing::HasSubstr(word));
 }
 
 } // namespace

@@ -18,8 +18,9 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::string_view kCounter = "lsir 1\nmodel tfl\nsignature \"bump\" @main(\"by\"=x) -> (\"total\"=z)\n\n"
-                                      "graph main(x: i32[2]) {\n  state = variable i32[2] [0, 0]\n\n  z = add(x, state) : i32[2]\n  return z\n}\n";
+constexpr std::string_view kCounter =
+    "lsir 1\nmodel tfl\nsignature \"bump\" @main(\"by\"=x) -> (\"total\"=z)\n\n"
+    "graph main(x: i32[2]) {\n  state = variable i32[2] [0, 0]\n\n  z = add(x, state) : i32[2]\n  return z\n}\n";
 constexpr std::string_view kAdd = "graph main(x: i32[2], y: i32[2]) {\n  z = add(x, y) : i32[2]\n  return z\n}\n";
 constexpr std::string_view kDivide = "graph main(x: i32[2], y: i32[2]) {\n  z = div(x, y) : i32[2]\n  return z\n}\n";
 constexpr std::string_view kUnknown = "graph main(x: i32[2], y: i32[2]) {\n  z = custom.Nobody(x, y) : i32[2]\n  return z\n}\n";
@@ -42,7 +43,8 @@ protected:
     {
         std::vector<Array> values;
         std::vector<NamedTensor> tensors;
-        for (const std::string& literal : literals) values.push_back(parseLiteral(literal, dtype, Shape::unknownRank(), ScalarMeans::fill).value());
+        for (const std::string& literal : literals)
+            values.push_back(parseLiteral(literal, dtype, Shape::unknownRank(), ScalarMeans::fill).value());
         for (size_t k = 0; k < values.size(); ++k) tensors.push_back({std::to_string(k), values[k].view()});
         ASSERT_TRUE(writeNpz(folder() + "/" + name, tensors, true).ok());
     }
@@ -122,9 +124,11 @@ TEST_F(Golden, resized_inputs_and_signatures)
     model(kCounter);
     arrays("in.npz", {"[5, 6]"});
     arrays("out.npz", {"[5, 6]"});
-    const std::string run = R"({"signature": "bump", "inputs": [{"name": "by"}], "outputs": [{"name": "total"}], "in": "in.npz", "out": "out.npz"})";
+    const std::string run =
+        R"({"signature": "bump", "inputs": [{"name": "by"}], "outputs": [{"name": "total"}], "in": "in.npz", "out": "out.npz"})";
     EXPECT_EQ(check(caseText(run)).verdict, Verdict::pass) << check(caseText(run)).message;
-    EXPECT_THAT(check(caseText(R"({"signature": "dump", "inputs": [], "outputs": [], "in": "in.npz"})")).message, HasSubstr("did you mean 'bump'"));
+    EXPECT_THAT(check(caseText(R"({"signature": "dump", "inputs": [], "outputs": [], "in": "in.npz"})")).message,
+                HasSubstr("did you mean 'bump'"));
 }
 
 TEST_F(Golden, truncated_and_unreadable_outputs)
@@ -134,14 +138,15 @@ TEST_F(Golden, truncated_and_unreadable_outputs)
     arrays("out.npz", {"[4]"});
     const std::vector<int32_t> whole = {4, 6};
     const auto with = [&](const std::string& digest) {
-        return R"({"inputs": [{"name": "x"}, {"name": "y"}], "outputs": [{"name": "z", "shape": [2], "truncated": 1, "sha256": ")" + digest +
-               R"("}], "in": "in.npz", "out": "out.npz"})";
+        return R"({"inputs": [{"name": "x"}, {"name": "y"}], "outputs": [{"name": "z", "shape": [2], "truncated": 1, "sha256": ")" +
+               digest + R"("}], "in": "in.npz", "out": "out.npz"})";
     };
     EXPECT_EQ(check(caseText(with(sha256Hex(std::as_bytes(std::span(whole)))))).verdict, Verdict::pass);
     EXPECT_THAT(check(caseText(with(std::string(64, '0')))).message, HasSubstr("sha256"));
     arrays("out.npz", {"[7]"});
-    EXPECT_EQ(check(caseText(R"({"inputs": [{"name": "x"}, {"name": "y"}], "outputs": [{"name": "z", "unreadable": true}], "in": "in.npz", "out": "out.npz"})")).verdict,
-              Verdict::pass);
+    const std::string unreadable =
+        R"({"inputs": [{"name": "x"}, {"name": "y"}], "outputs": [{"name": "z", "unreadable": true}], "in": "in.npz", "out": "out.npz"})";
+    EXPECT_EQ(check(caseText(unreadable)).verdict, Verdict::pass);
 }
 
 TEST_F(Golden, broken_cases_are_errors)

@@ -83,7 +83,8 @@ TEST_F(Inputs, files_are_known_by_their_content)
 
 TEST_F(Inputs, archives_by_key_name_or_position)
 {
-    const auto a = parseLiteral("[1, 2]", DType::i32, Shape{2}, ScalarMeans::fill), b = parseLiteral("[3, 4]", DType::i32, Shape{2}, ScalarMeans::fill);
+    const auto a = parseLiteral("[1, 2]", DType::i32, Shape{2}, ScalarMeans::fill),
+               b = parseLiteral("[3, 4]", DType::i32, Shape{2}, ScalarMeans::fill);
     const std::vector<NamedTensor> tensors = {{"0", a->view()}, {"y", b->view()}};
     ASSERT_TRUE(writeNpz(path("a.npz"), tensors, true).ok());
     EXPECT_EQ(bind({DType::i32, Shape{2}}, "x=" + path("a.npz") + ":y"), "i32[2] [3 4]");
@@ -101,7 +102,8 @@ TEST_F(Inputs, raw_files_hold_exactly_the_bytes_of_all_runs)
     ASSERT_TRUE(writeFile(path("d.raw"), std::as_bytes(std::span(values)), true).ok());
     EXPECT_EQ(bind({DType::i32, Shape{2}}, "x=" + path("d.raw"), 2), "i32[2] [3 4]");
     EXPECT_EQ(bind({DType::i32, Shape{4}}, "x=" + path("d.raw")), "i32[4] [1 2 3 4]");
-    EXPECT_THAT(bind({DType::i32, Shape{2}}, "x=" + path("d.raw")), HasSubstr("d.raw: holds 16 bytes, expected 8 (x: i32[2] is 8 bytes a run, --runs 1)"));
+    EXPECT_THAT(bind({DType::i32, Shape{2}}, "x=" + path("d.raw")),
+                HasSubstr("d.raw: holds 16 bytes, expected 8 (x: i32[2] is 8 bytes a run, --runs 1)"));
 }
 
 TEST_F(Inputs, seeds_repeat_and_ranges_hold)
@@ -116,7 +118,8 @@ TEST_F(Inputs, seeds_repeat_and_ranges_hold)
         const Tensor view = bound->inputs[0].forRun(0).view();
         double least = 1e9, most = -1e9;
         for (int64_t i = 0; i < view.elementCount(); ++i) {
-            const double value = std::stod(type.dtype == DType::boolean ? std::to_string(std::to_integer<int>(view.data[i])) : elementText(view, i));
+            const double value =
+                std::stod(type.dtype == DType::boolean ? std::to_string(std::to_integer<int>(view.data[i])) : elementText(view, i));
             least = std::min(least, value);
             most = std::max(most, value);
         }

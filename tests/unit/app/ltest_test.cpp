@@ -51,7 +51,8 @@ TEST(Ltest, a_wrong_expectation_fails_and_says_what_differs)
 
 TEST(Ltest, an_expected_shape_counts)
 {
-    EXPECT_THAT(runAfterAdd("== run\nx = [1, 2]\ny = [3, 4]\n== expect\nz = i32[1,2] [4, 6]\n").message, HasSubstr("shape [2], want [1,2]"));
+    EXPECT_THAT(runAfterAdd("== run\nx = [1, 2]\ny = [3, 4]\n== expect\nz = i32[1,2] [4, 6]\n").message,
+                HasSubstr("shape [2], want [1,2]"));
     EXPECT_THAT(runAfterAdd("== run\nx = [1, 2]\ny = [3, 4]\n== expect\nz = [4, 6, 8]\n").message, HasSubstr("found 3 elements"));
 }
 
@@ -65,9 +66,11 @@ TEST(Ltest, an_unexpected_error_fails)
 TEST(Ltest, an_expected_error_must_come_and_match)
 {
     EXPECT_EQ(runAfterAdd("== run max_steps=0\nx = [1, 2]\ny = [3, 4]\n== error run\nstep budget\n").verdict, Verdict::pass);
-    EXPECT_THAT(runAfterAdd("== run max_steps=0\nx = [1, 2]\ny = [3, 4]\n== error run\nno such words\n").message, HasSubstr("want 'no such words' in it"));
+    EXPECT_THAT(runAfterAdd("== run max_steps=0\nx = [1, 2]\ny = [3, 4]\n== error run\nno such words\n").message,
+                HasSubstr("want 'no such words' in it"));
     EXPECT_THAT(runAfterAdd("== run\nx = [1, 2]\ny = [3, 4]\n== error run\nanything\n").message, HasSubstr("no error, want one in run"));
-    EXPECT_THAT(runAfterAdd("== run max_steps=0\nx = [1, 2]\ny = [3, 4]\n== error prepare\nstep budget\n").message, HasSubstr("failed in run, want prepare"));
+    EXPECT_THAT(runAfterAdd("== run max_steps=0\nx = [1, 2]\ny = [3, 4]\n== error prepare\nstep budget\n").message,
+                HasSubstr("failed in run, want prepare"));
 }
 
 TEST(Ltest, parse_errors_have_line_and_column)
@@ -79,7 +82,8 @@ TEST(Ltest, parse_errors_have_line_and_column)
 
 TEST(Ltest, print_and_infer)
 {
-    const CaseResult r = runAfterAdd("== print\n...\ngraph main(x: i32[2], y: {{i\\d+}}[2]) {\n  z = add(x, y) ...\n...\n== infer\nz : i32[2]\n");
+    const CaseResult r =
+        runAfterAdd("== print\n...\ngraph main(x: i32[2], y: {{i\\d+}}[2]) {\n  z = add(x, y) ...\n...\n== infer\nz : i32[2]\n");
     EXPECT_EQ(r.verdict, Verdict::pass) << r.message;
     EXPECT_EQ(runAfterAdd("== infer\nz : i32[3]\n").verdict, Verdict::fail);
     EXPECT_EQ(runAfterAdd("== print\nnothing like it\n").verdict, Verdict::fail);
@@ -94,8 +98,9 @@ TEST(Ltest, a_trace_can_be_queried)
 
 TEST(Ltest, a_random_input_repeats)
 {
-    const std::string text = "== test t\n== model\ngraph main(x: f32[4], y: f32[4]) {\n  z = sub(x, y) : f32[4]\n  return z\n}\n== run\nx = seed 7 [-1, 1]\n"
-                             "y = seed 7 [-1, 1]\n== expect\nz = splat 0.0\n";
+    const std::string text =
+        "== test t\n== model\ngraph main(x: f32[4], y: f32[4]) {\n  z = sub(x, y) : f32[4]\n  return z\n}\n== run\nx = seed 7 [-1, 1]\n"
+        "y = seed 7 [-1, 1]\n== expect\nz = splat 0.0\n";
     EXPECT_EQ(runText(text).verdict, Verdict::pass) << runText(text).message;
 }
 
@@ -136,7 +141,8 @@ TEST(Match, blanks_dots_patterns_and_captures)
 TEST(Update, rewrites_replies_and_nothing_else)
 {
     const std::filesystem::path path = std::filesystem::temp_directory_path() / ("update_test." + std::to_string(getpid()) + ".ltest");
-    const std::string before = "# a comment\n" + std::string(kAdd) + "== run\nx = [1, 2]\ny = [3, 4]\n== trace\n== sql\nSELECT op, max FROM writes\n--\nwrong\n\n"
+    const std::string before = "# a comment\n" + std::string(kAdd) +
+                               "== run\nx = [1, 2]\ny = [3, 4]\n== trace\n== sql\nSELECT op, max FROM writes\n--\nwrong\n\n"
                                "== expect\nz = [0, 0]\n";
     ASSERT_TRUE(writeFile(path.string(), before, true).ok());
     const auto changed = updateLtest(path.string());

@@ -44,7 +44,8 @@ TEST(ValueText, small_tensors_are_shown_whole)
 TEST(ValueText, large_tensors_show_statistics_and_edges)
 {
     EXPECT_EQ(shown("2.0", DType::f32, Shape{20}), "f32[20]  min 2  max 2  mean 2  std 0  zeros 0\n    [2 2 2 … 2 2 2]");
-    EXPECT_EQ(shown("0", DType::i8, Shape{2, 10}), "i8[2,10]  min 0  max 0  mean 0  std 0  zeros 20\n    [[0 0 0 … 0 0 0]\n     [0 0 0 … 0 0 0]]");
+    EXPECT_EQ(shown("0", DType::i8, Shape{2, 10}),
+              "i8[2,10]  min 0  max 0  mean 0  std 0  zeros 20\n    [[0 0 0 … 0 0 0]\n     [0 0 0 … 0 0 0]]");
 }
 
 TEST(ValueText, quantized_values_show_both_numbers)

@@ -23,11 +23,13 @@ TEST(Pool, crashes_and_hangs_cost_only_their_case)
 {
     std::vector<CaseJob> jobs = {
         {"good", passing},
-        {"crash", []() -> CaseResult {
+        {"crash",
+         []() -> CaseResult {
              raise(SIGKILL);
              return {};
          }},
-        {"hang", []() -> CaseResult {
+        {"hang",
+         []() -> CaseResult {
              for (;;) pause();
          }},
         {"exit", []() -> CaseResult { _exit(3); }},
@@ -82,7 +84,8 @@ TEST(Sha256, known_digests)
     // FIPS 180-4 examples; the third crosses the border at which padding needs a second block.
     EXPECT_EQ(digest(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     EXPECT_EQ(digest("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-    EXPECT_EQ(digest("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"), "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+    EXPECT_EQ(digest("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
+              "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
 }
 
 } // namespace

@@ -117,8 +117,10 @@ TEST(Npy, damaged_files_are_errors)
         return array.ok() ? "" : array.error().message();
     };
     EXPECT_FALSE(readNpy({}).ok());
-    EXPECT_THAT(message("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", "1234567"), testing::HasSubstr("needs 8 bytes, found 7"));
-    EXPECT_THAT(message("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999)}", ""), testing::HasSubstr("too large"));
+    EXPECT_THAT(message("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", "1234567"),
+                testing::HasSubstr("needs 8 bytes, found 7"));
+    EXPECT_THAT(message("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999)}", ""),
+                testing::HasSubstr("too large"));
     EXPECT_THAT(message("{'descr': '|S0', 'fortran_order': False, 'shape': (99999999999,)}", ""), testing::HasSubstr("too large"));
     EXPECT_THAT(message("{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}", "12345678"), testing::HasSubstr("tuple of sizes"));
     EXPECT_THAT(message("{'descr': '|O', 'fortran_order': False, 'shape': ()}", ""), testing::HasSubstr("dtype '|O'"));
