@@ -71,17 +71,21 @@ template <typename Vec>
     }
 }
 
-void multiplyTileBase(const FloatTile& tile, std::span<const ProductRun> runs, const float* panels, int64_t rows, int64_t depth)
-{
-    multiplyPanels<Vec4>(tile, runs, panels, rows, depth);
-}
-
 int32_t wrappingAdd(int32_t a, int32_t b)
 {
     return static_cast<int32_t>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
 }
 
-void dotRowsBase(const int16_t* input, const int16_t* weights, int64_t rows, int64_t rowStride, int64_t depth, int32_t* sums)
+} // namespace
+
+namespace baseline {
+
+void multiplyTile(const FloatTile& tile, std::span<const ProductRun> runs, const float* panels, int64_t rows, int64_t depth)
+{
+    multiplyPanels<Vec4>(tile, runs, panels, rows, depth);
+}
+
+void dotRows(const int16_t* input, const int16_t* weights, int64_t rows, int64_t rowStride, int64_t depth, int32_t* sums)
 {
     for (int64_t r = 0; r < paddedRows(rows); ++r) {
         const int16_t* w = weights + r * rowStride;
@@ -90,6 +94,10 @@ void dotRowsBase(const int16_t* input, const int16_t* weights, int64_t rows, int
         sums[r] = static_cast<int32_t>(sum);
     }
 }
+
+} // namespace baseline
+
+namespace {
 
 #if LS_HAS_AVX2
 
@@ -159,7 +167,7 @@ void dotRowsPlain(const int16_t* input, const int16_t* weights, int64_t rows, in
 #if LS_HAS_AVX2
     if (kUseAvx2) return dotRowsAvx2(input, weights, rows, rowStride, depth, sums);
 #endif
-    dotRowsBase(input, weights, rows, rowStride, depth, sums);
+    baseline::dotRows(input, weights, rows, rowStride, depth, sums);
 }
 
 } // namespace
@@ -181,7 +189,7 @@ void multiplyTile(const FloatTile& tile, std::span<const ProductRun> runs, const
 #if LS_HAS_AVX2
     if (kUseAvx2) return multiplyTileAvx2(tile, runs, panels, rows, depth);
 #endif
-    multiplyTileBase(tile, runs, panels, rows, depth);
+    baseline::multiplyTile(tile, runs, panels, rows, depth);
 }
 
 void dotRows(const int16_t* input, const int16_t* weights, int64_t rows, int64_t rowStride, int64_t depth, int32_t* sums, bool add)
@@ -200,8 +208,8 @@ void dotRows2(const int16_t* input0, const int16_t* input1, const int16_t* weigh
 #if LS_HAS_AVX2
     if (kUseAvx2) return dotRows2Avx2(input0, input1, weights, rows, rowStride, depth, sums0, sums1);
 #endif
-    dotRowsBase(input0, weights, rows, rowStride, depth, sums0);
-    dotRowsBase(input1, weights, rows, rowStride, depth, sums1);
+    baseline::dotRows(input0, weights, rows, rowStride, depth, sums0);
+    baseline::dotRows(input1, weights, rows, rowStride, depth, sums1);
 }
 
 void dotRows64(const int16_t* input, const int16_t* weights, int64_t rows, int64_t rowStride, int64_t depth, int64_t* sums, bool add)

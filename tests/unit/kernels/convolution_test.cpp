@@ -2,6 +2,7 @@
 // integers exactly. Rounding of the rescaled results is covered by the text tests and quantized_math_test.
 #include "kernel_harness.h"
 
+#include "engine/kernels/cpu/gemm.h"
 #include "engine/kernels/cpu/quantized_math.h"
 
 #include <gmock/gmock.h>
@@ -264,6 +265,46 @@ TEST(MatrixProduct, FullyConnectedRoundsTheRealProduct)
     RunOptions options;
     options.results = {declared(DType::i8, 0.7F, 1)};
     EXPECT_EQ(valuesOf<int8_t>("fully_connected", {&input, &filter, &bias}, options), want) << messageOf("fully_connected", {&input, &filter, &bias}, options);
+}
+
+TEST(InnerLoops, FastOnesGiveTheBitsOfThePlainOnes)
+{
+    std::mt19937 random(7);
+    const int64_t depth = 37;
+    const int64_t rows = 21;
+    const auto input = randomValues<float>(4 * depth, random);
+    const auto weights = randomValues<float>(rows * depth, random);
+    std::vector<float> panels(static_cast<size_t>(panelFloats(rows, depth)));
+    packPanels(weights.data(), rows, depth, depth, 1, panels.data());
+    const std::vector<ProductRun> runs = {{0, 0, 20}, {20, 20, 17}};
+    for (int count = 1; count <= kTilePositions; ++count) {
+        std::vector<float> fast(4 * rows, -1.0F);
+        std::vector<float> plain(4 * rows, -1.0F);
+        for (std::vector<float>* sums : {&fast, &plain}) {
+            FloatTile tile = {};
+            tile.input = input.data();
+            tile.count = count;
+            for (int p = 0; p < count; ++p) {
+                tile.positions[p] = p * depth;
+                tile.sums[p] = sums->data() + p * rows;
+            }
+            if (sums == &fast) {
+                multiplyTile(tile, runs, panels.data(), rows, depth);
+            } else {
+                baseline::multiplyTile(tile, runs, panels.data(), rows, depth);
+            }
+        }
+        EXPECT_EQ(fast, plain) << count;
+    }
+    const auto numbers = randomValues<int16_t>(48, random);
+    const auto matrix = randomValues<int16_t>(8 * 48, random);
+    std::vector<int32_t> fast(8);
+    std::vector<int32_t> plain(8);
+    dotRows(numbers.data(), matrix.data(), 8, 48, 48, fast.data(), false);
+    baseline::dotRows(numbers.data(), matrix.data(), 8, 48, 48, plain.data());
+    EXPECT_EQ(fast, plain);
+    dotRows2(numbers.data(), numbers.data(), matrix.data(), 8, 48, 48, fast.data(), plain.data());
+    EXPECT_EQ(fast, plain);
 }
 
 } // namespace
