@@ -165,9 +165,13 @@ private:
                 return broken(what + " is '" + operand.id + "', which operator " + std::to_string(operand.producer.index) +
                               " writes later");
         }
-        for (const OperatorId control : op.controlInputs)
+        for (const OperatorId control : op.controlInputs) {
             if (control.index < 0 || static_cast<size_t>(control.index) >= graph.operators.size())
                 return outOfRange("control input", control.index, graph.operators.size());
+            // Outside of TensorFlow an operator is known by its first result.
+            if (ordered && graph.op(control).results.empty())
+                return broken("control input " + std::to_string(control.index) + " has no result to be named by");
+        }
         for (size_t slot = 0; slot < op.results.size(); ++slot) {
             const std::string what = "result " + std::to_string(slot);
             LS_CHECK_OK(value(graph, op.results[slot], what));
@@ -191,12 +195,15 @@ private:
         for (const Operator& op : graph.operators) {
             if (op.name.empty()) return broken("a node has no name");
             if (!nodes.insert(op.name).second) return broken("two nodes have the name '" + op.name + "'");
+            std::string_view lastNamed; // outputs `node:out:k` follow the numbered ones, in the order of their text
             for (size_t slot = 0; slot < op.results.size(); ++slot) {
                 LS_CHECK_OK(value(graph, op.results[slot], "result of node '" + op.name + "'"));
                 const std::string& id = graph.value(op.results[slot]).id;
                 const std::string numbered = slot == 0 ? op.name : op.name + ":" + std::to_string(slot);
-                if (id != numbered && !isNamedOutput(id, op.name))
+                const bool named = isNamedOutput(id, op.name);
+                if (named ? id < lastNamed : id != numbered || !lastNamed.empty())
                     return broken("result of node '" + op.name + "'").found("id '" + id + "'").expected("'" + numbered + "'");
+                if (named) lastNamed = id;
             }
         }
         return {};
