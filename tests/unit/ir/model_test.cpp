@@ -108,7 +108,8 @@ TEST(Model, CalleesComeInTheOrderOfExecution)
                                "}\ngraph h {\n}\n");
     const auto roles = [&](size_t op) {
         std::vector<std::string> list;
-        for (const Callee& callee : calleesOf(model.graphs[0].operators[op])) list.push_back(callee.role + "@" + model.graph(callee.graph).id);
+        for (const Callee& callee : calleesOf(model.graphs[0].operators[op]))
+            list.push_back(callee.role + "@" + model.graph(callee.graph).id);
         return list;
     };
     EXPECT_THAT(roles(0), ElementsAre("cond@h", "body@g"));
@@ -149,21 +150,29 @@ TEST(Verifier, NamesWhatIsBroken)
          "graph main: while#0: operand 0 is 'i', which operator 0 writes later"},
         {[](Model& m) { m.graphs[0].operators[0].results[1] = ValueId(2); },
          "graph main: value 'r': operator 0 does not have it as result 1"},
-        {[](Model& m) { m.graphs[0].values[2].producer = OperatorId(7); }, "graph main: value 'i': producer is out of range, found 7, expected 0 to 0"},
+        {[](Model& m) { m.graphs[0].values[2].producer = OperatorId(7); },
+         "graph main: value 'i': producer is out of range, found 7, expected 0 to 0"},
         {[](Model& m) { m.graphs[0].values[2].slot = -1; }, "graph main: value 'i': slot is out of range, found -1, expected 0 to 1"},
         {[](Model& m) { m.graphs[0].values[1].constant = nullptr; }, "graph main: value 'zero': is a constant without data"},
         {[](Model& m) { m.graphs[0].values[1].constant = Constant::external(5); }, "graph main: value 'zero': no external buffer 5"},
         {[](Model& m) { m.graphs[0].operators[0].controlInputs.emplace_back(3); },
          "graph main: while#0: control input is out of range, found 3, expected 0 to 0"},
-        {[](Model& m) { setAttribute(m.graphs[0].operators[0].attributes, "body", GraphRef{GraphId(9), nullptr}); },
+        {[](Model& m) {
+             setAttribute(m.graphs[0].operators[0].attributes, "body", GraphRef{GraphId(9), nullptr});
+         },
          "graph main: while#0: attribute 'body': graph is out of range, found 9, expected 0 to 2"},
         {[](Model& m) { setAttribute(m.graphs[0].operators[0].attributes, "x", ValueRef{ValueId(9)}); },
          "graph main: while#0: attribute 'x': value is out of range, found 9, expected 0 to 3"},
         {[](Model& m) { setAttribute(m.graphs[0].operators[0].attributes, "x", Word{"f32"}); },
          "graph main: while#0: attribute 'x': 'f32' is not a word"},
-        {[](Model& m) { m.graphs[0].operators[0].attributes.push_back({"body", Attribute(true)}); },
+        {[](Model& m) {
+             m.graphs[0].operators[0].attributes.push_back({"body", Attribute(true)});
+         },
          "graph main: while#0: attribute 'body' is not in the order of keys"},
-        {[](Model& m) { m.attributes = {{"a", Attribute(true)}, {"a", Attribute(true)}}; }, "attribute 'a' is given twice"},
+        {[](Model& m) {
+             m.attributes = {{"a", Attribute(true)}, {"a", Attribute(true)}};
+         },
+         "attribute 'a' is given twice"},
         {[](Model& m) {
              Attribute nested(true);
              for (int i = 0; i < 100; ++i) nested = AttributeItems{nested};
