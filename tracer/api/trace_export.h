@@ -15,9 +15,9 @@ enum class TraceExportFormat : unsigned char { npz, npy, csv, perfetto };
 
 struct TraceExportOptions {
     TraceExportFormat format = TraceExportFormat::csv;
-    std::vector<std::string> patterns;  ///< address patterns of the writes wanted; empty: all
-    std::vector<std::string> counters;  ///< perfetto: values shown as counters, addresses or labels
-    std::optional<int64_t> run;         ///< default: TraceReader::defaultRun
+    std::vector<std::string> patterns{}; ///< address patterns of the writes wanted; empty: all
+    std::vector<std::string> counters{}; ///< perfetto: values shown as counters, addresses or labels
+    std::optional<int64_t> run{};          ///< default: TraceReader::defaultRun
     bool overwrite = false;
     const CancelFlag* cancel = nullptr;
 };
