@@ -2,6 +2,7 @@
 #include "engine/ops/stablehlo_movement.h"
 
 #include "engine/kernels/cpu/movement.h"
+#include "engine/kernels/cpu/region.h"
 #include "engine/kernels/registry.h"
 #include "engine/kernels/resources.h"
 #include "engine/ops/movement.h"
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <type_traits>
 
 using namespace loopscope;
 
@@ -82,50 +82,6 @@ Status runGather(const KernelArgs& args)
         LS_CHECK_OK(slice.runChecked(operand.data + source * size, out.data + target * size, size));
     } while (batch.advance(g.batchDims.size(), [&](size_t b) { return out.shape[static_cast<int>(g.batchDims[b])]; }));
     return {};
-}
-
-/// What the region of a scatter does with an element and its update.
-enum class Combination { update, keep, add, multiply, maximum, minimum };
-
-Result<Combination> combinationOf(const KernelSetup& setup)
-{
-    const GraphId id = attributeGraph(setup.attributes(), "region");
-    if (!setup.model || !setup.model->hasGraph(id)) return Error(ErrorCode::badFile, "the region of the scatter is not there");
-    const Graph& region = setup.model->graph(id);
-    if (region.inputs.size() != 2 || region.outputs.size() != 1) return Error(ErrorCode::unsupported, "scatter region '" + region.id + "' has not two inputs and one output");
-    const auto isInput = [&](ValueId v) { return v == region.inputs[0] || v == region.inputs[1]; };
-    if (region.operators.empty()) {
-        if (region.outputs[0].value == region.inputs[1]) return Combination::update;
-        if (region.outputs[0].value == region.inputs[0]) return Combination::keep;
-    } else if (region.operators.size() == 1) {
-        const Operator& op = region.operators.front();
-        if (op.inputs.size() == 2 && op.results.size() == 1 && op.inputs[0] != op.inputs[1] && isInput(op.inputs[0]) && isInput(op.inputs[1]) &&
-            region.outputs[0].value == op.results[0]) {
-            const std::string& name = op.kind.name;
-            if (name == "stablehlo_add" || name == "add") return Combination::add;
-            if (name == "stablehlo_multiply" || name == "mul") return Combination::multiply;
-            if (name == "stablehlo_maximum" || name == "maximum") return Combination::maximum;
-            if (name == "stablehlo_minimum" || name == "minimum") return Combination::minimum;
-        }
-    }
-    return Error(ErrorCode::unsupported, "scatter region '" + region.id + "' is none of update, add, multiply, maximum and minimum");
-}
-
-/// Arithmetic on the stored type: integers wrap, bool is true or false, the 16-bit floats go through f32.
-template <typename T> T combine(Combination how, T a, T b)
-{
-    switch (how) {
-    case Combination::keep: return a;
-    case Combination::add:
-        if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-        else return a + b;
-    case Combination::multiply:
-        if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-        else return a * b;
-    case Combination::maximum: return std::max(a, b);
-    case Combination::minimum: return std::min(a, b);
-    default: return b;
-    }
 }
 
 struct ScatterParams {
@@ -216,6 +172,8 @@ Result<PreparedKernel> prepareScatter(const KernelSetup& setup)
 {
     auto params = std::make_shared<ScatterParams>();
     LS_TRY(params->how, combinationOf(setup));
+    if (params->how == Combination::logicalAnd || params->how == Combination::logicalOr)
+        return Error(ErrorCode::unsupported, "scatter region that combines by and, or");
     LS_TRY(params->dims, StablehloScatter::create(setup.attributes(), setup.in(0).shape, setup.in(1).shape, setup.in(2).shape));
     switch (setup.in(0).dtype) {
     case DType::f16: params->apply = applyToHalf; break;
