@@ -1,4 +1,4 @@
-// Text tests (.ltest): how a file is cut into cases and sections. docs/testing.md describes the language.
+// Text tests (.ltest): how a file is cut into cases and sections. docs/text_tests.md describes the language.
 #pragma once
 
 #include "engine/base/result.h"

@@ -43,7 +43,7 @@ Result<int> runHelp(const CommandContext& context)
         for (const CommandSpec& c : allCommands()) names.emplace_back(c.name);
         return Error(ErrorCode::usage, "unknown command '" + name + "'").nearest(nearestNames(name, names));
     }
-    context.console.print(commandHelp(*command));
+    context.console.page(commandHelp(*command));
     return 0;
 }
 

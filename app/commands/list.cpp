@@ -129,7 +129,7 @@ Result<int> runList(const CommandContext& context)
     }
     const std::string path = arguments.text("output");
     if (path.empty()) {
-        console.print(out);
+        console.page(out);
         return 0;
     }
     LS_CHECK_OK(writeFile(path, out, arguments.has("force")));

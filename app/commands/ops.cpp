@@ -41,7 +41,7 @@ Result<int> runOps(const CommandContext& context)
                        mark(row.vulkan), row.dtypes});
         }
     }
-    if (!console.json()) console.print(table.text());
+    if (!console.json()) console.page(table.text());
     return 0;
 }
 

@@ -41,7 +41,7 @@ void listRecipes(Console& console)
         }
         table.add({std::string(recipe.name), std::string(recipe.question) + needed});
     }
-    console.print(table.text());
+    console.page(table.text());
 }
 
 /// Parameters a recipe or an SQL text takes, without colons and defaults.
@@ -197,7 +197,7 @@ Result<int> runQuery(const CommandContext& context)
             console.line(line);
         }
     } else {
-        console.print(tableOf(*result));
+        console.page(tableOf(*result));
         if (result->rows.empty()) console.note("no rows");
     }
     if (result->more) console.note("more rows; --limit 0 prints all");

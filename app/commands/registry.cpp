@@ -1,5 +1,6 @@
 #include "app/commands/commands.h"
 
+#include "app/wiring/config.h"
 #include "app/wiring/console.h"
 #include "engine/base/text.h"
 
@@ -112,11 +113,20 @@ std::vector<std::string> commandNames()
     return names;
 }
 
-/// The output options are needed before anything can fail, so they are looked for in the raw words.
+ColorMode colorMode(const std::string& text)
+{
+    return text == "always" ? ColorMode::always : text == "never" ? ColorMode::never : ColorMode::automatic;
+}
+
+ProgressMode progressMode(const std::string& text)
+{
+    return text == "plain" ? ProgressMode::plain : text == "never" ? ProgressMode::never : ProgressMode::automatic;
+}
+
+/// The output options are needed before anything can fail, so they are first looked for in the raw words.
 void configureConsole(Console& console, std::span<const std::string> words)
 {
-    ColorMode color = ColorMode::automatic;
-    ProgressMode progress = ProgressMode::automatic;
+    std::string color, progress;
     bool quiet = false, verbose = false, json = false;
     for (size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
         std::string word = words[i];
@@ -126,9 +136,9 @@ void configureConsole(Console& console, std::span<const std::string> words)
             word.resize(equals);
         }
         if (word == "--color")
-            color = value == "always" ? ColorMode::always : value == "never" ? ColorMode::never : ColorMode::automatic;
+            color = value;
         else if (word == "--progress")
-            progress = value == "plain" ? ProgressMode::plain : value == "never" ? ProgressMode::never : ProgressMode::automatic;
+            progress = value;
         else if (word == "-q" || word == "--quiet")
             quiet = true;
         else if (word == "-v" || word == "--verbose")
@@ -136,7 +146,14 @@ void configureConsole(Console& console, std::span<const std::string> words)
         else if (word == "--json")
             json = true;
     }
-    console.configure(color, progress, quiet, verbose, json);
+    console.configure(colorMode(color), progressMode(progress), quiet, verbose, json);
+}
+
+void configureConsole(Console& console, const Arguments& arguments)
+{
+    console.configure(colorMode(arguments.text("color")), progressMode(arguments.text("progress")), arguments.has("quiet"),
+                      arguments.has("verbose"), arguments.has("json"));
+    console.setPaging(!arguments.has("no-pager"));
 }
 
 Status checkChoices(const Arguments& arguments)
@@ -162,8 +179,11 @@ Status checkChoices(const Arguments& arguments)
     return {};
 }
 
-Result<int> dispatch(Console& console, std::span<const std::string> words)
+Result<int> dispatch(Console& console, std::span<const std::string> typed)
 {
+    LS_TRY(const Config config, loadConfig());
+    for (const std::string& warning : config.warnings) console.warning(warning);
+    const std::vector<std::string> words = expandAlias(config, {typed.begin(), typed.end()});
     const auto isWord = [](const std::string& word) { return !word.starts_with("-") || word == "-"; };
     if (words.empty()) {
         console.print(overviewText());
@@ -200,17 +220,22 @@ Result<int> dispatch(Console& console, std::span<const std::string> words)
     } else {
         // `loopscope FILE` is `info FILE`.
         std::error_code error;
+        if (words[at].empty()) return Error(ErrorCode::usage, "an empty word is no command");
         const bool isPath = words[at].find('/') != std::string::npos || words[at].find('.') != std::string::npos;
         if (!isPath && !std::filesystem::exists(words[at], error))
             return Error(ErrorCode::usage, "unknown command '" + words[at] + "'").nearest(nearestNames(words[at], commandNames()));
         command = findCommand("info");
     }
-    LS_TRY(const Arguments arguments, parseArguments(*command, rest));
+    LS_TRY(Arguments arguments, parseArguments(*command, rest));
     if (arguments.has("help")) {
-        console.print(commandHelp(*command));
+        console.page(commandHelp(*command));
         return 0;
     }
+    const std::vector<std::string> applied = applyDefaults(config, *command, arguments);
     LS_CHECK_OK(checkChoices(arguments));
+    configureConsole(console, arguments);
+    if (console.verbose())
+        for (const std::string& line : applied) console.note(line);
     return command->run({console, arguments});
 }
 

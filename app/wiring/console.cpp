@@ -4,6 +4,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/text.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <sys/ioctl.h>
@@ -33,6 +34,7 @@ Console::Console(FILE* out, FILE* err)
         m_width = std::atoi(columns);
     } else if (m_outIsTerminal && ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
         m_width = size.ws_col;
+        m_height = size.ws_row;
     }
 }
 
@@ -65,6 +67,17 @@ void Console::line(std::string_view text)
 {
     print(text);
     std::fputc('\n', m_out);
+}
+
+void Console::page(const std::string& text)
+{
+    const bool fits = std::count(text.begin(), text.end(), '\n') < m_height;
+    if (!m_paging || !m_outIsTerminal || fits || !isSet("PAGER")) return print(text);
+    std::fflush(m_out);
+    FILE* pager = popen(std::getenv("PAGER"), "w");
+    if (pager == nullptr) return print(text);
+    std::fwrite(text.data(), 1, text.size(), pager);
+    pclose(pager);
 }
 
 void Console::note(std::string_view text)

@@ -36,6 +36,9 @@ public:
     /// Writes to stdout.
     void print(std::string_view text);
     void line(std::string_view text);
+    /// Writes a long text: through $PAGER, if that is set, stdout is a terminal and the text does not fit it.
+    void page(const std::string& text);
+    void setPaging(bool allowed) { m_paging = allowed; }
     /// Writes "note: …" or "warning: …" to stderr; nothing under --quiet.
     void note(std::string_view text);
     void warning(std::string_view text);
@@ -62,7 +65,8 @@ private:
     bool m_outIsTerminal = false, m_errIsTerminal = false;
     bool m_colored = false, m_json = false, m_quiet = false, m_verbose = false;
     ProgressMode m_progress = ProgressMode::automatic;
-    int m_width = 80;
+    int m_width = 80, m_height = 24;
+    bool m_paging = true;
     int64_t m_progressStarted = 0, m_progressShown = 0;
     bool m_progressVisible = false;
 };

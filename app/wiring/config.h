@@ -1,0 +1,32 @@
+// Defaults and aliases of the user's configuration file, in a small part of TOML: sections, `key = value`, comments.
+#pragma once
+
+#include "app/wiring/command_line.h"
+#include "engine/base/result.h"
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace loopscope::app {
+
+struct Config {
+    std::string path;                            ///< where it was read; empty: there is none
+    std::map<std::string, std::string> defaults; ///< long option → value; flags "true" or "false"
+    std::map<std::string, std::string> aliases;  ///< word → command and options
+    std::vector<std::string> warnings;           ///< unknown keys, with the nearest
+};
+
+/// Reads a configuration text. Errors: badFile, "PATH:LINE: …".
+Result<Config> parseConfig(const std::string& path, std::string_view text);
+/// $LOOPSCOPE_CONFIG, which must then exist, else ~/.config/loopscope/config.toml, else nothing.
+Result<Config> loadConfig();
+
+/// Replaces the first word by the alias of that name, if there is one; an alias does not use another.
+std::vector<std::string> expandAlias(const Config& config, std::vector<std::string> words);
+/// Fills in options that `command` takes and `arguments` lack: from the environment (LOOPSCOPE_BACKEND), then from the file. Returns one
+/// line for each, "backend = auto (environment)".
+std::vector<std::string> applyDefaults(const Config& config, const CommandSpec& command, Arguments& arguments);
+
+} // namespace loopscope::app
