@@ -1,5 +1,6 @@
-// Catalogue entry of embedding_lookup.
+// Catalogue entries of embedding_lookup and embedding_lookup_sparse.
 #include "engine/ops/catalog.h"
+#include "engine/ops/recurrent_checks.h"
 
 #include <string>
 
@@ -36,7 +37,48 @@ Status inferEmbeddingLookup(InferContext& context)
     return {};
 }
 
+/// Constraints: C1 shapes, C2 dtypes, C3 dense shape.
+Status inferEmbeddingLookupSparse(InferContext& context)
+{
+    const int64_t count = dimensionFromEnd(context, 0, 1);
+    const int64_t lookupRank = dimensionFromEnd(context, 1, 1);
+    LS_CHECK_OK(requireShape(context, 1, 0, {count}));
+    LS_CHECK_OK(requireShape(context, 1, 1, {count, lookupRank}));
+    LS_CHECK_OK(requireShape(context, 1, 2, {lookupRank}));
+    LS_CHECK_OK(requireShape(context, 1, 3, {count}));
+    const Shape& table = context.input(4).shape;
+    if (table.hasRank() && table.rank() < 2) return InferContext::violated(1, "table has rank " + std::to_string(table.rank()) + ", expected at least 2");
+    for (const int i : {0, 1, 2}) LS_CHECK_OK(requireDtypeIfPresent(context, 2, i, DType::i32));
+    for (const int i : {3, 4}) LS_CHECK_OK(requireDtypeIfPresent(context, 2, i, DType::f32));
+    Shape output = Shape::unknownRank();
+    if (table.hasRank() && lookupRank != kUnknownDim) {
+        if (lookupRank < 1) return InferContext::violated(1, "indices have no columns");
+        output = {};
+        const auto dense = context.intValues(2);
+        for (int64_t i = 0; i + 1 < lookupRank; ++i) {
+            const int64_t dim = dense ? (*dense)[static_cast<size_t>(i)] : kUnknownDim;
+            if (dense && dim < 0) return InferContext::violated(3, "the dense shape holds " + std::to_string(dim));
+            output.append(dim);
+        }
+        for (int i = 1; i < table.rank(); ++i) output.append(table[i]);
+    }
+    context.setOutput(0, DType::f32, output);
+    return {};
+}
+
 } // namespace
+
+LS_DEFINE_OP(tfl, embedding_lookup_sparse)
+{
+    OpDef def;
+    def.minInputs = def.maxInputs = 5;
+    def.operands = "ids [N], indices [N,R], dense shape [R], weights [N], table [rows,…]";
+    def.summary = "Adds weighted rows of a table into the places that the indices name; optionally their weighted mean.";
+    def.source = "LiteRT kernels/embedding_lookup_sparse.cc";
+    def.floatBound = "exact";
+    def.infer = inferEmbeddingLookupSparse;
+    return def;
+}
 
 LS_DEFINE_OP(tfl, embedding_lookup)
 {

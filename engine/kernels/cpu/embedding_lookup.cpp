@@ -1,8 +1,9 @@
-// CPU kernels of embedding_lookup: rows as they are, or dequantized to f32 or f16.
+// CPU kernels of embedding_lookup (rows as they are, or dequantized to f32 or f16) and embedding_lookup_sparse.
 #include "engine/kernels/cpu/nn_common.h"
 #include "engine/kernels/registry.h"
 #include "engine/tensor/half.h"
 
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -95,7 +96,70 @@ Result<PreparedKernel> prepareEmbeddingLookup(const KernelSetup& setup)
     return PreparedKernel{result == DType::f16 ? runToF16 : runToF32, std::move(params)};
 }
 
+enum class Combiner : uint8_t { sum, mean, rootOfSquares };
+
+/// Rows are added place by place; a place is divided when the next id goes elsewhere, as the reference does.
+Status runSparse(const KernelArgs& args)
+{
+    const auto combiner = args.paramsAs<Combiner>();
+    const Tensor& table = args.in(4);
+    const int64_t lookupRank = args.in(1).shape[1];
+    const int64_t width = table.shape.countOf(1, table.shape.rank());
+    const int32_t* indices = args.in(1).as<int32_t>();
+    const float* weights = args.in(3).as<float>();
+    float* out = args.out(0).as<float>();
+    std::fill(out, out + args.out(0).elementCount(), 0.0F);
+    int64_t place = 0;
+    int64_t added = 0;
+    float total = 0.0F;
+    float squares = 0.0F;
+    const auto finish = [&] {
+        if (combiner == Combiner::sum || added == 0) return;
+        const float divisor = combiner == Combiner::mean ? total : std::sqrt(squares);
+        for (int64_t k = 0; k < width; ++k) out[place * width + k] /= divisor;
+    };
+    for (int64_t i = 0; i < args.in(0).elementCount(); ++i) {
+        const int32_t id = args.in(0).as<int32_t>()[i];
+        if (id < 0 || id >= table.shape[0])
+            return Error(ErrorCode::execution, "id at [" + std::to_string(i) + "] is out of range").found(std::to_string(id)).expected("0 to " + std::to_string(table.shape[0] - 1));
+        int64_t target = 0;
+        for (int64_t k = 0; k + 1 < lookupRank; ++k) {
+            const int64_t index = indices[i * lookupRank + k];
+            const int64_t size = args.out(0).shape[static_cast<int>(k)];
+            if (index < 0 || index >= size)
+                return Error(ErrorCode::execution, "index at [" + std::to_string(i) + "," + std::to_string(k) + "] is out of range")
+                    .found(std::to_string(index))
+                    .expected("0 to " + std::to_string(size - 1));
+            target = target * size + index;
+        }
+        if (target != place) {
+            finish();
+            place = target;
+            added = 0;
+            total = squares = 0.0F;
+        }
+        ++added;
+        total += weights[i];
+        squares += weights[i] * weights[i];
+        for (int64_t k = 0; k < width; ++k) out[place * width + k] += table.as<float>()[id * width + k] * weights[i];
+    }
+    if (added > 0) finish();
+    return {};
+}
+
+Result<PreparedKernel> prepareSparse(const KernelSetup& setup)
+{
+    const std::string_view word = attributeWord(setup.attributes(), "combiner", "SUM");
+    const Combiner combiner = word == "MEAN" ? Combiner::mean : word == "SQRTN" ? Combiner::rootOfSquares : Combiner::sum;
+    return PreparedKernel{runSparse, std::make_shared<Combiner>(combiner)};
+}
+
 } // namespace
+
+LS_DEFINE_KERNELS(tfl, embedding_lookup_sparse)
+{
+    registry.add({"tfl", "embedding_lookup_sparse", Profile::reference, prepareSparse, "f32"});
+}
 
 LS_DEFINE_KERNELS(tfl, embedding_lookup)
 {
