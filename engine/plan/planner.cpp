@@ -151,8 +151,9 @@ Status Planner::inferOperatorResults(GraphPlan& plan, std::span<Tensor> tensors,
     const auto noteError = [&](Status status) {
         if (!status.ok() && !planned.error) planned.error = std::make_shared<const Error>(std::move(status).takeError());
     };
-    for (const ValueId input : op.inputs)
-        if (input.valid()) noteError(checkData(graph.value(input)));
+    if (planned.def) // an unknown operator fails for being unknown, and only when it is reached
+        for (const ValueId input : op.inputs)
+            if (input.valid()) noteError(checkData(graph.value(input)));
     if (planned.def)
         for (const int state : planned.def->stateOperands) {
             if (static_cast<size_t>(state) >= op.inputs.size() || !op.inputs[static_cast<size_t>(state)].valid()) continue;

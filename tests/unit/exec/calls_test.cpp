@@ -45,6 +45,27 @@ public:
     }
     Numbers output(int index) { return elements<int32_t>(interpreter->output(index)); }
 
+    /// Steps through a run; from every stop a fresh interpreter goes on to the same end.
+    void expectRestorableEverywhere()
+    {
+        ASSERT_TRUE(interpreter->start().ok());
+        std::vector<MachineState> states;
+        while (!interpreter->position().finished) {
+            states.push_back(interpreter->snapshot());
+            ASSERT_TRUE(interpreter->step().ok());
+        }
+        const uint64_t end = interpreter->snapshot().hash();
+        for (const MachineState& state : states) {
+            Result<std::unique_ptr<Interpreter>> other = Interpreter::create(model, GraphId(0));
+            ASSERT_TRUE(other.ok());
+            Status status = (*other)->restore(state);
+            ASSERT_TRUE(status.ok()) << status.detail().what;
+            EXPECT_EQ((*other)->snapshot().hash(), state.hash());
+            ASSERT_TRUE((*other)->run().ok());
+            EXPECT_EQ((*other)->snapshot().hash(), end) << "from step " << state.step;
+        }
+    }
+
     Model model;
     std::unique_ptr<Interpreter> interpreter;
 };
@@ -133,6 +154,8 @@ graph more(n: i32[]) {
         EXPECT_EQ(session.run(), "");
         EXPECT_EQ(session.output(0), Numbers{expected});
     }
+    session.set(0, {4}, Shape{});
+    session.expectRestorableEverywhere();
 }
 
 TEST(Calls, recursionThatDoesNotEndIsAnError)
@@ -188,6 +211,8 @@ graph init() {
     EXPECT_EQ(session.run(), "");
     EXPECT_EQ(session.output(0), Numbers{105});
     EXPECT_EQ(session.interpreter->position().step, second + 2) << "the first run of a session executes init as well";
+    session.interpreter->reset();
+    session.expectRestorableEverywhere();
 }
 
 TEST(Calls, rootMayReturnInputsConstantsAndRepetitions)
@@ -246,6 +271,7 @@ graph swap(n: i32[], a: str[?], b: str[?]) {
     EXPECT_EQ(results[2][0], results[0][0]);
     EXPECT_EQ(results[2][1], results[0][1]);
     EXPECT_EQ(session.interpreter->output(0).shape, Shape{2});
+    session.expectRestorableEverywhere();
 }
 
 constexpr const char* kEndless = R"(
