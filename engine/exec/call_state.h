@@ -102,6 +102,8 @@ struct CallState {
     Activation* body = nullptr;                ///< loops: the body; other calls: the callee
     MemoryBlock verdict;                       ///< loops: what cond returns
     Slot verdictHome;
+    const Slot* verdictSlot = nullptr;         ///< loops: cond's output
+    bool verdictIsPlain = false;               ///< it is a single bool whatever happens: no need to look at its type every time
     LoopExchange exchange;
     std::deque<MemoryBlock> restored;          ///< loops: carried values that a snapshot brought back
 };

@@ -153,8 +153,11 @@ Status Interpreter::Impl::bindLoop(CallState& call, std::span<const Tensor* cons
     LS_CHECK_OK(call.exchange.begin(call.planned->loop, *call.cond, *call.body, initial, call.results, block));
     call.verdictHome.heap = &call.verdict;
     call.verdictHome.fixed = false;
+    Slot& verdict = call.cond->output(0);
+    call.verdictSlot = &verdict;
+    call.verdictIsPlain = verdict.fixed && verdict.dtype == DType::boolean && isSingle(verdict);
     if (!call.cond->plan().outputs[0].direct) return {};
-    return directSlot(call.cond->output(0), call.verdictHome);
+    return directSlot(verdict, call.verdictHome);
 }
 
 Status Interpreter::Impl::enterLoop(CallState& call, std::span<const Tensor* const> initial)
@@ -171,8 +174,8 @@ Status Interpreter::Impl::enterLoop(CallState& call, std::span<const Tensor* con
 
 Result<bool> Interpreter::Impl::readVerdict(const Frame& frame) const
 {
-    const Slot& verdict = frame.call->cond->output(0);
-    if (verdict.dtype != DType::boolean || (!verdict.fixed && !isSingle(verdict)) || verdict.bytes != 1) [[unlikely]]
+    const Slot& verdict = *frame.call->verdictSlot;
+    if (verdict.dtype != DType::boolean || !isSingle(verdict) || verdict.bytes < 1) [[unlikely]]
         return Error(ErrorCode::execution, "C2: output of cond '" + m_model.graph(frame.call->cond->plan().graph).id + "'")
             .found(std::string(dtypeName(verdict.dtype)) + toString(verdict.shape))
             .expected("bool with one element");

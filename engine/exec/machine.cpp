@@ -56,12 +56,18 @@ template <bool Single> Status Interpreter::Impl::execute()
                 frame->next = at->index;
                 if (frame->inCond) {
                     if (m_cancel.requested()) [[unlikely]] return checkBudget();
-                    const Result<bool> verdict = readVerdict(*frame);
-                    if (!verdict.ok()) [[unlikely]] {
-                        popFrame();
-                        return fail(verdict.error().copy());
+                    bool goOn = false;
+                    if (frame->call->verdictIsPlain) [[likely]] {
+                        goOn = *frame->call->verdictSlot->as<uint8_t>() != 0;
+                    } else {
+                        const Result<bool> verdict = readVerdict(*frame);
+                        if (!verdict.ok()) {
+                            popFrame();
+                            return fail(verdict.error().copy());
+                        }
+                        goOn = *verdict;
                     }
-                    if (*verdict) {
+                    if (goOn) {
                         frame->inCond = false;
                         frame->activation = frame->call->body;
                         at = frame->activation->code();

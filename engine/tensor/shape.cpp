@@ -55,12 +55,11 @@ std::optional<int64_t> checkedElementCount(const Shape& shape)
 {
     if (!shape.isStatic()) return std::nullopt;
     constexpr int64_t kLimit = int64_t{1} << 58;
-    int64_t product = 1;
+    int64_t product = 1; // of the dimensions that are not 0: strides are computed from them
     bool zero = false;
     for (const int64_t dim : shape.dims()) {
         if (dim == 0) zero = true;
-        else if (product > kLimit / dim) return std::nullopt; // also when another dimension is 0: strides are computed from it
-        else product *= dim;
+        else if (__builtin_mul_overflow(product, dim, &product) || product > kLimit) return std::nullopt;
     }
     return zero ? 0 : product;
 }
