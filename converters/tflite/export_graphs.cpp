@@ -14,6 +14,15 @@ namespace {
 
 using flatbuffers::Offset;
 
+/// True for ids that values without a name get: `t3`, or `t3_1` where another value was called t3 before.
+bool isNumberId(std::string_view id, size_t index)
+{
+    const std::string plain = "t" + std::to_string(index);
+    if (!id.starts_with(plain)) return false;
+    id.remove_prefix(plain.size());
+    return id.empty() || (id.size() > 1 && id[0] == '_' && std::ranges::all_of(id.substr(1), [](char c) { return c >= '0' && c <= '9'; }));
+}
+
 /// Names as the file shall say them.
 struct FileNames {
     std::string graph;
@@ -37,7 +46,7 @@ FileNames namesToWrite(const Graph& graph)
         copy.values.clear();
         for (size_t i = 0; i < graph.values.size(); ++i) {
             const Value& value = graph.values[i];
-            const bool isNameless = (k & 2) == 0 && value.name.empty() && value.id == "t" + std::to_string(i);
+            const bool isNameless = (k & 2) == 0 && value.name.empty() && isNumberId(value.id, i);
             names.values.push_back(isNameless ? std::string() : value.displayName());
             copy.values.emplace_back().name = names.values.back();
         }
@@ -151,7 +160,7 @@ private:
     static Status checkFacts(const AttributeList& facts)
     {
         static constexpr std::array kKnown = {"custom_quantization", "data",         "external_buffer", "is_variable",
-                                              "quantized_dimension", "quantized_dimensions"};
+                                              "quantized_dimension", "quantized_dimensions", "zero_point"};
         for (const NamedAttribute& fact : facts)
             if (std::ranges::find(kKnown, fact.key) == kKnown.end()) return noForm("attribute '" + fact.key + "'");
         return {};
@@ -219,13 +228,15 @@ private:
         if (q.kind == Quantization::Kind::unresolved || !q.minHash.empty() || !q.maxHash.empty())
             return Error(ErrorCode::badFile, "its quantization is known by hash only").expected("the numbers");
         if (q.kind == Quantization::Kind::custom) return noForm("custom quantization outside of a 'custom_quantization' attribute");
-        if (!value.type.quantization && !findAttribute(facts, "custom_quantization")) return Offset<tflite::QuantizationParameters>();
+        const std::vector<int64_t> idleZeros = attributeInts(facts, "zero_point"); // without scales
+        if (!value.type.quantization && idleZeros.empty() && !findAttribute(facts, "custom_quantization")) return Offset<tflite::QuantizationParameters>();
         const auto details = writeDetails(q, facts);
         const auto floats = [this](const std::vector<float>& v) { return v.empty() ? 0 : m_builder.CreateVector(v); };
         const auto min = floats(q.min);
         const auto max = floats(q.max);
         const auto scales = floats(q.scales);
-        const auto zeros = q.zeroPoints.empty() ? 0 : m_builder.CreateVector(q.zeroPoints);
+        const std::vector<int64_t>& zeroPoints = q.zeroPoints.empty() ? idleZeros : q.zeroPoints;
+        const auto zeros = zeroPoints.empty() ? 0 : m_builder.CreateVector(zeroPoints);
         const bool hasAxis = q.kind == Quantization::Kind::affine && q.perChannel;
         const int64_t axis = attributeInt(facts, "quantized_dimension", hasAxis ? q.axis : 0);
         return tflite::CreateQuantizationParameters(m_builder, min, max, scales, zeros, details.first, details.second, static_cast<int32_t>(axis));

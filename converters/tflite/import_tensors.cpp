@@ -92,7 +92,7 @@ Status readBlockwise(ImportState& state, const std::string& place, const tflite:
     if (scales < 0 || scales >= count) return badIndex(state.file, details, place + ".details.scales", "tensor", scales, 0, count);
     if (zeroPoints < -1 || zeroPoints >= count)
         return badIndex(state.file, details, place + ".details.zero_points", "tensor", zeroPoints, -1, count);
-    if (!q.scales.empty() || !q.zeroPoints.empty())
+    if (!q.scales.empty())
         return state.file.fault(details, place + " has both scales and block-wise details").expected("one of them");
     q.kind = Quantization::Kind::blockwise;
     q.blockScales = static_cast<int32_t>(scales);
@@ -151,7 +151,9 @@ Status readQuantization(ImportState& state, const std::string& place, const tfli
                 return state.file.fault(source.scale(), place + " has " + std::to_string(q.scales.size()) + " scales for a scalar").expected("1");
         }
     } else if (!q.zeroPoints.empty()) {
-        return state.file.fault(source.zero_point(), place + " has zero points without scales").expected("one scale for each");
+        // They mean nothing without scales.
+        setAttribute(out.facts, "zero_point", AttributeItems(q.zeroPoints.begin(), q.zeroPoints.end()));
+        q.zeroPoints.clear();
     }
     LS_CHECK_OK(readDetails(state, place, graph, source, q, out.facts));
     if (q.kind != Quantization::Kind::none || !q.min.empty() || !q.max.empty())
