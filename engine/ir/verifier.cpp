@@ -118,6 +118,17 @@ private:
         const bool perChannel = q.perChannel || q.scales.size() != 1 || q.zeroPoints.size() > 1;
         if (q.kind == Quantization::Kind::affine && perChannel && type.shape.hasRank() && (q.axis < 0 || q.axis >= type.shape.rank()))
             return broken("quantization axis out of range for rank " + std::to_string(type.shape.rank())).found(std::to_string(q.axis));
+        if (q.kind == Quantization::Kind::affine && !q.zeroPoints.empty() && q.zeroPoints.size() != q.scales.size())
+            return broken("quantization has " + std::to_string(q.scales.size()) + " scales")
+                .found(std::to_string(q.zeroPoints.size()) + " zero points")
+                .expected("none, or one for each scale");
+        if (q.kind == Quantization::Kind::affine && q.scales.size() > 1 && type.shape.hasRank() && !type.signature) {
+            const int64_t channels = q.axis >= 0 && q.axis < type.shape.rank() ? type.shape[q.axis] : kUnknownDim;
+            if (channels != kUnknownDim && channels != static_cast<int64_t>(q.scales.size()))
+                return broken("dimension " + std::to_string(q.axis) + " is " + std::to_string(channels) + ", it has scales")
+                    .found(std::to_string(q.scales.size()))
+                    .expected("1 or " + std::to_string(channels));
+        }
         if (q.kind == Quantization::Kind::blockwise) {
             if (graph == nullptr) return broken("blockwise quantization outside of a graph");
             LS_CHECK_OK(value(*graph, ValueId(q.blockScales), "scales of the blockwise quantization"));

@@ -70,12 +70,12 @@ QuantizationPtr RandomModel::quantization(const TensorType& type)
         q->perChannel = true;
         q->axis = static_cast<int32_t>(upTo(rank - 1));
         const int64_t dim = type.shape[q->axis];
-        const int64_t count = dim >= 0 && !oneIn(4) ? dim : upTo(12);
+        const int64_t count = dim >= 0 ? dim : upTo(12);
         const float first = scale();
         const bool equal = oneIn(2);
         for (int64_t i = 0; i < count; ++i) q->scales.push_back(equal ? first : scale());
         if (!oneIn(3))
-            for (int64_t i = oneIn(5) ? upTo(11) : count; i > 0; --i) q->zeroPoints.push_back(equal ? 3 : upTo(9));
+            for (int64_t i = count; i > 0; --i) q->zeroPoints.push_back(equal ? 3 : upTo(9));
         if (oneIn(4)) {
             q->kind = Quantization::Kind::unresolved;
             q->scales.clear();
