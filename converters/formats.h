@@ -1,5 +1,5 @@
 // Model files of every kind: one place that knows which formats there are, tells them apart by content and writes them by extension.
-// docs/adding_an_importer.md is the checklist for a new one.
+// docs/add_an_importer.md is the checklist for a new one.
 #pragma once
 
 #include "converters/lsir/lsir.h"

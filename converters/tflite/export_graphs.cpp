@@ -2,7 +2,6 @@
 #include "converters/tflite/custom_options.h"
 #include "converters/tflite/export_state.h"
 #include "converters/tflite/option_tables.h"
-#include "engine/ir/ids.h"
 #include "schema_generated.h"
 
 #include <algorithm>
@@ -13,48 +12,6 @@ namespace loopscope::tflite_format {
 namespace {
 
 using flatbuffers::Offset;
-
-/// True for ids that values without a name get: `t3`, or `t3_1` where another value was called t3 before.
-bool isNumberId(std::string_view id, size_t index)
-{
-    const std::string plain = "t" + std::to_string(index);
-    if (!id.starts_with(plain)) return false;
-    id.remove_prefix(plain.size());
-    return id.empty() || (id.size() > 1 && id[0] == '_' && std::ranges::all_of(id.substr(1), [](char c) { return c >= '0' && c <= '9'; }));
-}
-
-/// Names as the file shall say them.
-struct FileNames {
-    std::string graph;
-    std::vector<std::string> values;
-};
-
-/// The IR leaves a name empty both where the file says none and where the id repeats it. Ids are dealt out from names, so the spelling
-/// that gives the ids back is the right one.
-FileNames namesToWrite(const Graph& graph)
-{
-    Model trial;
-    trial.graphs.emplace_back();
-    Graph& copy = trial.graphs.front();
-    copy.inputs = graph.inputs;
-    for (const Operator& op : graph.operators) copy.operators.emplace_back().results = op.results;
-    std::array<FileNames, 4> spellings;
-    for (size_t k = 0; k < spellings.size(); ++k) {
-        FileNames& names = spellings[k];
-        names.graph = graph.name.empty() && (k & 1) == 0 ? graph.id : graph.name;
-        copy.name = names.graph;
-        copy.values.clear();
-        for (size_t i = 0; i < graph.values.size(); ++i) {
-            const Value& value = graph.values[i];
-            const bool isNameless = (k & 2) == 0 && value.name.empty() && isNumberId(value.id, i);
-            names.values.push_back(isNameless ? std::string() : value.displayName());
-            copy.values.emplace_back().name = names.values.back();
-        }
-        assignIds(trial);
-        if (std::ranges::equal(copy.values, graph.values, {}, &Value::id, &Value::id)) return names;
-    }
-    return spellings.front();
-}
 
 /// Writes one graph.
 class GraphExport {
@@ -203,10 +160,11 @@ private:
     /// Details beyond scale and zero point: the union's tag and table.
     std::pair<tflite::QuantizationDetails, Offset<void>> writeDetails(const Quantization& q, const AttributeList& facts)
     {
-        const Attribute* custom = findAttribute(facts, "custom_quantization");
-        if (const auto* raw = custom ? custom->as<HexBytes>() : nullptr) {
-            m_builder.ForceVectorAlignment(raw->bytes.size(), 1, 16);
-            const auto bytes = m_builder.CreateVector(reinterpret_cast<const uint8_t*>(raw->bytes.data()), raw->bytes.size());
+        const Attribute* fact = findAttribute(facts, "custom_quantization");
+        const auto* raw = fact ? fact->as<HexBytes>() : nullptr;
+        if (const std::string* custom = raw ? &raw->bytes : q.kind == Quantization::Kind::custom ? &q.custom : nullptr) {
+            m_builder.ForceVectorAlignment(custom->size(), 1, 16);
+            const auto bytes = m_builder.CreateVector(reinterpret_cast<const uint8_t*>(custom->data()), custom->size());
             return {tflite::QuantizationDetails_CustomQuantization, tflite::CreateCustomQuantization(m_builder, bytes).Union()};
         }
         if (q.kind != Quantization::Kind::blockwise) return {tflite::QuantizationDetails_NONE, 0};
@@ -227,7 +185,6 @@ private:
         const Quantization& q = value.type.quantization ? *value.type.quantization : kNone;
         if (q.kind == Quantization::Kind::unresolved || !q.minHash.empty() || !q.maxHash.empty())
             return Error(ErrorCode::badFile, "its quantization is known by hash only").expected("the numbers");
-        if (q.kind == Quantization::Kind::custom) return noForm("custom quantization outside of a 'custom_quantization' attribute");
         const std::vector<int64_t> idleZeros = attributeInts(facts, "zero_point"); // without scales
         if (!value.type.quantization && idleZeros.empty() && !findAttribute(facts, "custom_quantization")) return Offset<tflite::QuantizationParameters>();
         const auto details = writeDetails(q, facts);

@@ -65,6 +65,16 @@ Result<uint32_t> bufferOf(ExportState& state, const Constant& constant, const st
 /// "main/add#3" or, in a tf model, "main/CTCLoss"
 std::string operatorPlace(const Graph& graph, size_t index);
 
+/// Names as the file shall say them: of the graph and of its values.
+struct FileNames {
+    std::string graph;
+    std::vector<std::string> values;
+};
+
+/// The IR leaves a name empty both where the file says none and where the id repeats it. Ids are dealt out from names at import, so the
+/// spelling that gives the ids back is the right one; for ids that no names would give, the nearest.
+FileNames namesToWrite(const Graph& graph);
+
 Result<flatbuffers::Offset<tflite::SubGraph>> exportGraph(ExportState& state, const Graph& graph);
 
 } // namespace loopscope::tflite_format

@@ -111,7 +111,12 @@ Status readDetails(ImportState& state, const std::string& place, const tflite::S
             LS_CHECK_OK(state.file.spend(custom, custom->custom()->size()));
             bytes.bytes.assign(reinterpret_cast<const char*>(custom->custom()->Data()), custom->custom()->size());
         }
-        setAttribute(facts, "custom_quantization", std::move(bytes));
+        if (q.scales.empty()) {
+            q.kind = Quantization::Kind::custom;
+            q.custom = std::move(bytes.bytes);
+        } else {
+            setAttribute(facts, "custom_quantization", std::move(bytes));
+        }
     } else if (const auto* blocks = source.details_as_BlockwiseQuantization()) {
         return readBlockwise(state, place, graph, blocks, blocks->scales(), blocks->zero_points(), blocks->block_size(), q);
     } else if (const auto* axes = source.details_as_MultiAxisQuantization()) {
@@ -150,6 +155,10 @@ Status readQuantization(ImportState& state, const std::string& place, const tfli
             if (q.perChannel && shape.rank() == 0)
                 return state.file.fault(source.scale(), place + " has " + std::to_string(q.scales.size()) + " scales for a scalar").expected("1");
         }
+        // Kernels look scales up by the index along the axis. A dimension that is open now is checked when it is known.
+        if (q.scales.size() > 1 && shape.hasRank() && !out.value.type.signature && static_cast<int64_t>(q.scales.size()) != shape[q.axis])
+            return state.file.fault(source.scale(), place + " has " + std::to_string(q.scales.size()) + " scales")
+                .expected("1 or " + std::to_string(shape[q.axis]) + ", the size of dimension " + std::to_string(q.axis));
     } else if (!q.zeroPoints.empty()) {
         // They mean nothing without scales.
         setAttribute(out.facts, "zero_point", AttributeItems(q.zeroPoints.begin(), q.zeroPoints.end()));

@@ -90,6 +90,14 @@ TEST(TfliteImportErrors, types)
     EXPECT_EQ(importError(zeros.finish()), "m.tflite: subgraphs[0].tensors[0].quantization has 2 zero points, expected none, 1 or 3, one for each scale");
 }
 
+TEST(TfliteImportErrors, scalesThatDoNotMatchTheirAxis)
+{
+    TinyFile f;
+    const auto scales = f.b.CreateVector(std::vector<float>{1, 2, 3});
+    f.tensor("q", {2, 4}, tflite::TensorType_INT8, 0, tflite::CreateQuantizationParameters(f.b, 0, 0, scales, 0, tflite::QuantizationDetails_NONE, 0, 1));
+    EXPECT_EQ(importError(f.finish()), "m.tflite: subgraphs[0].tensors[0].quantization has 3 scales, expected 1 or 4, the size of dimension 1");
+}
+
 TEST(TfliteImportErrors, truncation)
 {
     const Bytes file = relu({0}, {1});

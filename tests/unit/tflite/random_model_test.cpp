@@ -59,9 +59,10 @@ private:
         if (chance(3)) q.max = {std::numeric_limits<float>::infinity()};
         if (chance(2)) {
             q.kind = Quantization::Kind::affine;
-            q.perChannel = shape.rank() > 0 && chance(2);
-            q.axis = q.perChannel ? below(shape.rank()) : 0;
-            const auto count = static_cast<size_t>(q.perChannel ? 2 + below(3) : 1);
+            q.axis = shape.rank() > 0 ? below(shape.rank()) : 0;
+            q.perChannel = shape.rank() > 0 && shape[q.axis] > 1 && chance(2);
+            if (!q.perChannel) q.axis = 0;
+            const auto count = static_cast<size_t>(q.perChannel ? shape[q.axis] : 1);
             for (size_t i = 0; i < count; ++i) q.scales.push_back(static_cast<float>(m_random()) / 1e9F);
             if (!chance(4))
                 for (size_t i = 0; i < count; ++i) q.zeroPoints.push_back(below(256) - 128);
