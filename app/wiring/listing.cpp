@@ -1,5 +1,7 @@
 #include "app/wiring/listing.h"
 
+#include "engine/ir/ids.h"
+
 namespace loopscope::app {
 
 namespace {
@@ -7,7 +9,7 @@ namespace {
 constexpr char kMark = '\x1f';
 } // namespace
 
-std::string operatorLabel(const Graph& graph, OperatorId op) { return graph.op(op).kind.name + "#" + std::to_string(op.index); }
+std::string operatorLabel(const Graph& graph, OperatorId op) { return addressSite(graph.op(op), op.index); }
 
 std::vector<ListingLine> listModel(const Model& model, std::optional<GraphId> graph, PrintOptions options)
 {

@@ -4,45 +4,11 @@
 #include "engine/base/text.h"
 #include "engine/ir/text/parser.h"
 #include "engine/ir/text/printer.h"
-#include "engine/observe/address.h"
+#include "engine/observe/address_resolution.h"
 
 #include <filesystem>
 
 namespace loopscope::app {
-
-namespace {
-
-std::string siteText(const OperatorName& name)
-{
-    if (!name.name.empty()) return name.name;
-    return name.kind + "#" + std::to_string(name.index);
-}
-
-/// The operator that an address names in `graph`.
-Result<OperatorId> findOperator(const Graph& graph, const OperatorName& name, const std::string& address)
-{
-    const auto count = static_cast<int64_t>(graph.operators.size());
-    if (name.index >= 0 && name.index < count &&
-        (name.kind.empty() || graph.operators[static_cast<size_t>(name.index)].kind.name == name.kind))
-        return OperatorId(name.index);
-    if (name.index < 0)
-        for (int64_t i = 0; i < count; ++i)
-            if (graph.operators[static_cast<size_t>(i)].name == name.name) return OperatorId(i);
-    std::string what = "no operator '" + siteText(name) + "' in " + graph.id;
-    if (name.index >= 0 && name.index < count)
-        what += "; operator " + std::to_string(name.index) + " is " + graph.operators[static_cast<size_t>(name.index)].kind.name + "#" +
-                std::to_string(name.index);
-    else if (name.index >= 0)
-        what += ", which has " + std::to_string(count);
-    return Error(ErrorCode::usage, what).at(address);
-}
-
-std::string_view calleeRole(const AddressStep& step)
-{
-    return step.role == StepRole::none ? std::string_view("body") : stepRoleName(step.role);
-}
-
-} // namespace
 
 std::string fileNameOf(const std::string& path)
 {
@@ -61,30 +27,9 @@ Result<GraphId> findGraph(const Model& model, const std::string& text)
     }
     if (text.find_first_of("/#@:") == std::string::npos)
         return Error(ErrorCode::usage, "no graph '" + text + "'").nearest(nearestNames(text, ids));
-    Result<Address> parsed = parseAddress(text);
-    if (!parsed.ok()) return std::move(parsed).takeError().at(text);
-    const Address& address = *parsed;
-    GraphId graph = model.findGraph(address.root);
-    if (address.rootIsSignature)
-        for (const Signature& signature : model.signatures)
-            if (signature.key == address.root) graph = signature.graph;
-    if (!model.hasGraph(graph))
-        return Error(ErrorCode::usage, "no graph '" + address.root + "'").at(text).nearest(nearestNames(address.root, ids));
-    for (const AddressStep& step : address.steps) {
-        LS_TRY(const OperatorId op, findOperator(model.graph(graph), step.site, text));
-        const std::string role = std::string(calleeRole(step)) + (step.branch >= 0 ? std::to_string(step.branch) : "");
-        GraphId next;
-        for (const Callee& callee : calleesOf(model.graph(graph).op(op)))
-            if (callee.role == role) next = callee.graph;
-        if (!model.hasGraph(next)) return Error(ErrorCode::usage, siteText(step.site) + " has no " + role).at(text);
-        graph = next;
-    }
-    if (address.target == TargetKind::op || address.target == TargetKind::output || address.target == TargetKind::input)
-        LS_CHECK_OK([&]() -> Status {
-            LS_TRY([[maybe_unused]] const OperatorId op, findOperator(model.graph(graph), address.op, text));
-            return {};
-        }());
-    return graph;
+    LS_TRY(const Address address, parseAddress(text));
+    LS_TRY(const ResolvedAddress place, resolveAddress(model, address));
+    return place.graph;
 }
 
 Status comesBackIdentical(const LoadedModel& file)

@@ -3,6 +3,7 @@
 #include "app/wiring/listing.h"
 #include "app/wiring/signals.h"
 #include "engine/base/hash.h"
+#include "engine/observe/address_resolution.h"
 
 #include <array>
 #include <charconv>
@@ -43,9 +44,9 @@ Result<RecorderOptions> recorderOptions(const Arguments& arguments, const Loaded
     LS_TRY(options.level, parseLevel(arguments.text("level", "statistics")));
     const auto patterns = [&](std::string_view option, std::vector<AddressPattern>& to) -> Status {
         for (const std::string& text : arguments.all(option)) {
-            Result<AddressPattern> pattern = AddressPattern::parse(text);
-            if (!pattern.ok()) return std::move(pattern).takeError().at("option '--" + std::string(option) + "'");
-            to.push_back(std::move(pattern).value());
+            Result<std::vector<AddressPattern>> patterns = resolvePattern(file.model, text);
+            if (!patterns.ok()) return std::move(patterns).takeError().at("option '--" + std::string(option) + "'");
+            for (AddressPattern& pattern : *patterns) to.push_back(std::move(pattern));
         }
         return {};
     };

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace loopscope {
@@ -99,6 +100,8 @@ std::string_view stepRoleName(StepRole role);
 /// names an operator matches it, its outputs and its inputs; with a slot only that.
 class AddressPattern {
 public:
+    /// From what parsePattern gave.
+    explicit AddressPattern(Address pattern) : m_pattern(std::move(pattern)) {}
     static Result<AddressPattern> parse(std::string_view text);
     bool matches(const Address& concrete) const;
     const Address& pattern() const { return m_pattern; }

@@ -101,9 +101,8 @@ bool matchesTarget(const Address& pattern, const Address& concrete)
 
 Result<AddressPattern> AddressPattern::parse(std::string_view text)
 {
-    AddressPattern pattern;
-    LS_TRY(pattern.m_pattern, parsePattern(text));
-    return pattern;
+    LS_TRY(Address pattern, parsePattern(text));
+    return AddressPattern(std::move(pattern));
 }
 
 bool AddressPattern::matches(const Address& concrete) const

@@ -15,7 +15,7 @@ namespace {
 TEST(TextProperties, RandomModelsRoundTrip)
 {
     int valid = 0;
-    constexpr int kModels = 3000;
+    constexpr int kModels = 1500;
     for (int seed = 0; seed < kModels; ++seed) {
         const Model model = RandomModel(static_cast<uint64_t>(seed)).make();
         if (!verifyModel(model).ok()) continue; // two random names may clash
