@@ -286,7 +286,9 @@ Result<std::string> AddressScanner::name(bool keepSlash, bool wildcards)
             const int high = m_at + 1 < m_text.size() ? hexValue(m_text[m_at + 1]) : -1;
             const int low = m_at + 2 < m_text.size() ? hexValue(m_text[m_at + 2]) : -1;
             if (high < 0 || low < 0) return error(m_at, "found '%', expected two hexadecimal digits after it");
-            name += static_cast<char>(high * 16 + low);
+            const char byte = static_cast<char>(high * 16 + low);
+            if (byte == kWildcard) return error(m_at, "found '%01', which no name in an address may hold");
+            name += byte;
             m_at += 2;
         } else {
             break;

@@ -190,6 +190,37 @@ TEST(Address, PatternsArePrinted)
     }
 }
 
+TEST(Address, MutatedTextsGiveErrorsOrAddresses)
+{
+    const std::vector<std::string> seeds = {"r2:main/while#7@37:body/if#3:then/add#2:0", "sig:serve/while#0@5:cond/x", ".../conv_2d#*",
+                                            "main/outer@all%3:frame/.../a*b:in1", "main/case#4@0..63,pow2,last-63..last/branch2"};
+    const std::string alphabet = "/@#:%*.,-019armbody_ cond\xff\x01last";
+    uint64_t state = 7;
+    const auto below = [&](size_t n) {
+        state = state * 6364136223846793005U + 1442695040888963407U;
+        return static_cast<size_t>(state >> 33) % n;
+    };
+    int good = 0;
+    for (int i = 0; i < 20000; ++i) {
+        std::string text = seeds[below(seeds.size())];
+        for (size_t edits = 1 + below(3); edits > 0; --edits) {
+            const size_t at = below(text.size() + 1);
+            if (below(3) == 0) text.erase(at, 1 + below(4));
+            else if (below(2) == 0 && at < text.size()) text[at] = alphabet[below(alphabet.size())];
+            else text.insert(at, 1, alphabet[below(alphabet.size())]);
+        }
+        for (const bool pattern : {false, true}) {
+            const auto parsed = pattern ? parsePattern(text) : parseAddress(text);
+            if (!parsed.ok()) continue;
+            ++good;
+            const auto again = pattern ? parsePattern(toString(*parsed)) : parseAddress(toString(*parsed));
+            ASSERT_TRUE(again.ok()) << text << " -> " << toString(*parsed);
+            ASSERT_EQ(*again, *parsed) << text << " -> " << toString(*parsed);
+        }
+    }
+    EXPECT_GT(good, 5000);
+}
+
 TEST(Iterations, ContainWhatTheySay)
 {
     const auto members = [](std::string_view text, int64_t last = -1) {
