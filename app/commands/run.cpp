@@ -34,7 +34,7 @@ Result<int> runRun(const CommandContext& context)
     LS_TRY(const int64_t runs, arguments.integer("runs", 1, 1, 1'000'000'000));
     LS_TRY(const double timeout, arguments.real("timeout", 0));
     LS_TRY(const LoadedModel file, loadModel(arguments.positionals[0]));
-    LS_TRY(const RunTarget target, selectTarget(file.model, arguments.text("signature")));
+    LS_TRY(const RunTarget target, targetOf(file, arguments.text("signature")));
     std::vector<std::string> sources = arguments.all("input");
     for (std::string& feed : arguments.all("feed")) sources.push_back(std::move(feed));
     LS_TRY(const BoundInputs inputs, bindInputs(target, sources, options.seed, runs));
@@ -59,7 +59,7 @@ Result<int> runRun(const CommandContext& context)
     int64_t steps = 0;
     const int64_t started = nowNs();
     for (int64_t run = 0; run < runs; ++run) {
-        ProgressMeter meter(console, "running", -1, "steps/s");
+        ProgressMeter meter(console, "running", knownSteps(file.model, target.graph), "steps/s");
         Status status = session.run(*interpreter, inputs, run, console.showsProgress() ? &meter : nullptr, timeout);
         steps += interpreter->position().step;
         if (!status.ok()) return std::move(status).takeError();

@@ -33,6 +33,18 @@ std::string levelName(TraceLevel level)
     return "";
 }
 
+/// Of a trace that is being written: the file and its write-ahead log.
+uint64_t sizeOnDisk(const std::string& path)
+{
+    uint64_t sum = 0;
+    for (const char* suffix : {"", "-wal"}) {
+        std::error_code error;
+        const auto bytes = std::filesystem::file_size(path + suffix, error);
+        if (!error) sum += bytes;
+    }
+    return sum;
+}
+
 void report(Console& console, const RecordingSummary& summary, TraceLevel level)
 {
     if (console.json()) {
@@ -62,7 +74,7 @@ Result<int> runTrace(const CommandContext& context)
     LS_TRY(const int64_t runs, arguments.integer("runs", 1, 1, 1'000'000'000));
     LS_TRY(const double timeout, arguments.real("timeout", 0));
     LS_TRY(const LoadedModel file, loadModel(arguments.positionals[0]));
-    LS_TRY(const RunTarget target, selectTarget(file.model, arguments.text("signature")));
+    LS_TRY(const RunTarget target, targetOf(file, arguments.text("signature")));
     std::vector<std::string> sources = arguments.all("input");
     for (std::string& feed : arguments.all("feed")) sources.push_back(std::move(feed));
     LS_TRY(const BoundInputs inputs, bindInputs(target, sources, options.seed, runs));
@@ -74,7 +86,8 @@ Result<int> runTrace(const CommandContext& context)
     if (inputs.usedSeed) recording.seed = options.seed;
     const TraceLevel level = recording.level;
     if (recording.path.empty()) recording.path = std::filesystem::path(file.path).stem().string() + ".lstrace";
-    LS_CHECK_OK(checkWritable(recording.path, recording.overwrite));
+    const std::string path = recording.path;
+    LS_CHECK_OK(checkWritable(path, recording.overwrite));
 
     ModelSession session(file.model, options);
     LS_TRY(Interpreter * interpreter, session.enter(target.graph));
@@ -84,9 +97,9 @@ Result<int> runTrace(const CommandContext& context)
 
     Status outcome;
     for (int64_t run = 0; run < runs && outcome.ok(); ++run) {
-        ProgressMeter meter(console, "recording", -1, "steps/s");
+        ProgressMeter meter(console, "recording", knownSteps(file.model, target.graph), "steps/s");
         outcome = session.run(*interpreter, inputs, run, console.showsProgress() ? &meter : nullptr, timeout,
-                              [&] { return formatBytes(recorder->summary().bytes); });
+                              [&] { return formatBytes(sizeOnDisk(path)); });
     }
     interpreter->setObserver(nullptr);
     // The file is closed whatever happened: a cancelled or failed run leaves a valid trace up to there.

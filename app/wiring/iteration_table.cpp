@@ -61,34 +61,41 @@ Result<std::string> iterationTableSql(const TraceReader& trace, const QueryParam
                "WHERE c.id = " +
                    callId + " ORDER BY o.graph = c.graph, o.ordinal, x.slot",
                {}));
-    std::string select = "SELECT i.iteration", joins;
+    // An inner loop runs once for each iteration of the one around it: then that iteration comes first.
+    LS_TRY(const QueryResult outer, trace.query("SELECT 1 FROM invocation i JOIN invocation p ON p.id = i.parent WHERE i.call = " + callId +
+                                                    " AND i.run = " + runId + " AND p.iteration IS NOT NULL LIMIT 1",
+                                                {}));
+    std::string select = outer.rows.empty() ? "SELECT i.iteration" : "SELECT p.iteration AS outer, i.iteration";
+    std::string joins = outer.rows.empty() ? "" : " LEFT JOIN invocation p ON p.id = i.parent";
     int used = 0;
     int64_t lastBranch = 0;
     for (const auto& row : columns.rows) {
         if (used >= kMaxColumns) break;
-        const int64_t op = integerAt(row, 0), slot = integerAt(row, 1);
-        const std::string alias = "w" + std::to_string(used);
+        const std::string op = std::to_string(integerAt(row, 0)), slot = std::to_string(integerAt(row, 1));
+        // The tables themselves, not the view `write`: SQLite looks up one row of a table, but builds a whole view.
+        const std::string event = "e" + std::to_string(used);
+        joins += " LEFT JOIN event " + event + " ON " + event + ".op = " + op + " AND " + event + ".invocation = i.id AND " + event +
+                 ".id BETWEEN i.first AND i.first + coalesce(i.steps, 1 << 60)";
+        std::string from = event;
+        if (slot != "0") {
+            from = "o" + std::to_string(used);
+            joins += " LEFT JOIN output " + from + " ON " + from + ".event = " + event + ".id AND " + from + ".slot = " + slot;
+        }
         const bool branches = integerAt(row, 3) != 0 || integerAt(row, 4) != 0;
-        if (branches && op != lastBranch) {
+        if (branches && integerAt(row, 0) != lastBranch) {
             // Which way it went stands in front of what it gave.
-            select +=
-                ", (SELECT b.role FROM invocation t JOIN call b ON b.id = t.call WHERE t.parent = i.id AND b.op = " + std::to_string(op) +
-                " LIMIT 1) AS " + quotedName("branch of " + textAt(row, 2));
-            lastBranch = op;
+            select += ", (SELECT b.role FROM invocation t JOIN call b ON b.id = t.call WHERE t.parent = i.id AND b.op = " + op +
+                      " LIMIT 1) AS " + quotedName("branch of " + textAt(row, 2));
+            lastBranch = integerAt(row, 0);
             ++used;
         }
         // Statistics speak of finite elements: where there are none, the table says why.
-        const std::string none = "CASE WHEN " + alias +
-                                 ".event IS NULL THEN NULL WHEN EXISTS (SELECT 1 FROM abnormal x WHERE x.event = " + alias +
-                                 ".event AND x.slot = " + std::to_string(slot) +
-                                 " AND x.nan > 0) THEN 'nan' WHEN EXISTS (SELECT 1 FROM abnormal x WHERE x.event = " + alias +
-                                 ".event AND x.slot = " + std::to_string(slot) + ") THEN 'inf' END";
-        const std::string shown = textAt(row, 6) == "bool" && textAt(row, 7) == "[]"
-                                      ? "CASE " + alias + ".mean WHEN 1 THEN 'true' WHEN 0 THEN 'false' END"
-                                      : "coalesce(" + alias + ".mean, " + none + ")";
-        select += ", " + shown + " AS " + quotedName(textAt(row, 2));
-        joins += " LEFT JOIN write " + alias + " ON " + alias + ".invocation = i.id AND " + alias + ".op = " + std::to_string(op) +
-                 " AND " + alias + ".slot = " + std::to_string(slot);
+        const std::string found = "FROM abnormal x WHERE x.event = " + event + ".id AND x.slot = " + slot;
+        const std::string mean = "coalesce(" + from + ".mean, " + from + ".lo";
+        const bool truth = textAt(row, 6) == "bool" && textAt(row, 7) == "[]";
+        select += ", " + (truth ? "CASE " + mean + ") WHEN 1 THEN 'true' WHEN 0 THEN 'false' END"
+                                : mean + ", (SELECT iif(x.nan > 0, 'nan', 'inf') " + found + "))");
+        select += " AS " + quotedName(textAt(row, 2));
         ++used;
     }
     return select + " FROM invocation i" + joins + " WHERE i.run = " + runId + " AND i.call = " + callId + " ORDER BY i.id";

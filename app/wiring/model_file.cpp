@@ -17,6 +17,13 @@ std::string fileNameOf(const std::string& path)
     return p.filename().string();
 }
 
+Result<RunTarget> targetOf(const LoadedModel& file, const std::string& signature)
+{
+    Result<RunTarget> target = selectTarget(file.model, signature);
+    if (!target.ok() && target.error().code() == ErrorCode::badFile) return std::move(target).takeError().at(file.path);
+    return target;
+}
+
 Result<GraphId> findGraph(const Model& model, const std::string& text)
 {
     std::vector<std::string> ids;

@@ -20,6 +20,13 @@ std::string rateText(double perSecond)
     return text.data();
 }
 
+std::string loopPlace(const std::string& address)
+{
+    const size_t at = address.rfind('@');
+    if (at == std::string::npos) return address;
+    return address.substr(0, address.find_first_not_of("0123456789", at + 1)) + " of ?";
+}
+
 ProgressMeter::ProgressMeter(Console& console, std::string label, int64_t total, std::string unit)
     : m_console(console), m_label(std::move(label)), m_total(total), m_unit(std::move(unit)), m_started(nowNs())
 {
@@ -42,7 +49,7 @@ void ProgressMeter::show(int64_t done, std::string_view place, std::string_view 
         text += "  [" + std::string(filled, '=') + (filled < kBar ? ">" + std::string(kBar - 1 - filled, ' ') : "") + "] " +
                 std::to_string(static_cast<int>(share * 100)) + " %";
     }
-    text += "  " + rateText(rate) + (rate < 1e3 ? " " : "") + m_unit;
+    text += "  " + rateText(rate) + " " + m_unit;
     if (!extra.empty()) text += "  " + std::string(extra);
     if (m_total > 0 && rate > 0 && done < m_total)
         text += "  " + std::to_string(static_cast<int64_t>(static_cast<double>(m_total - done) / rate + 0.5)) + " s left";

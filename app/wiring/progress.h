@@ -30,6 +30,9 @@ private:
     int64_t m_started;
 };
 
+/// "main/while#0@37102 of ?": how far the innermost loop of an address is, whose length nobody knows; else the address.
+std::string loopPlace(const std::string& address);
+
 /// "1.21 M", "935 k", "12".
 std::string rateText(double perSecond);
 

@@ -41,6 +41,13 @@ Result<ExecutionOptions> executionOptions(const Arguments& arguments)
     return options;
 }
 
+int64_t knownSteps(const Model& model, GraphId graph)
+{
+    const Graph& g = model.graph(graph);
+    const bool calls = std::any_of(g.operators.begin(), g.operators.end(), [](const Operator& op) { return !calleesOf(op).empty(); });
+    return calls ? -1 : static_cast<int64_t>(g.operators.size());
+}
+
 Result<Interpreter*> ModelSession::enter(GraphId graph)
 {
     std::unique_ptr<Interpreter>& slot = m_interpreters[graph];
@@ -72,7 +79,7 @@ Status ModelSession::run(Interpreter& interpreter, const BoundInputs& inputs, in
         if (meter == nullptr) return interpreter.run();
         while (!interpreter.position().finished) {
             for (int i = 0; i < kStepsPerLook && !interpreter.position().finished; ++i) LS_CHECK_OK(interpreter.step());
-            if (meter->due()) meter->show(interpreter.position().step, interpreter.positionAddress(), extra ? extra() : "");
+            if (meter->due()) meter->show(interpreter.position().step, loopPlace(interpreter.positionAddress()), extra ? extra() : "");
         }
         return {};
     };

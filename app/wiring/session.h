@@ -24,6 +24,9 @@ class ProgressMeter;
 /// Reads --profile, --seed, --threads, --max-steps and --max-depth; --backend must be one that exists. Errors: usage, device.
 Result<ExecutionOptions> executionOptions(const Arguments& arguments);
 
+/// Steps of one run of the graph; -1 where that is only known afterwards: there are calls.
+int64_t knownSteps(const Model& model, GraphId graph);
+
 /// Trips of one loop, summed over its executions, in order of first entry.
 struct LoopTrips {
     std::string address; ///< "main/while#0"; without iterations of outer loops

@@ -2,6 +2,7 @@
 #include "app/wiring/value_text.h"
 
 #include "app/wiring/literal.h"
+#include "app/wiring/progress.h"
 #include "app/wiring/table.h"
 
 #include <gtest/gtest.h>
@@ -70,6 +71,16 @@ TEST(Table, columns_align)
     EXPECT_EQ(table.text(), "op     n  mean\n"
                             "add    1   0.5\n"
                             "µ    100  12\n");
+}
+
+TEST(Progress, places_and_rates)
+{
+    EXPECT_EQ(loopPlace("main/while#0@37102:body/add#3"), "main/while#0@37102 of ?");
+    EXPECT_EQ(loopPlace("main/while#0@3:body/while#1@12:cond/less#0"), "main/while#0@3:body/while#1@12 of ?");
+    EXPECT_EQ(loopPlace("main/conv_2d#3"), "main/conv_2d#3");
+    EXPECT_EQ(rateText(1.214e6), "1.21 M");
+    EXPECT_EQ(rateText(93512), "94 k");
+    EXPECT_EQ(rateText(12), "12");
 }
 
 } // namespace
