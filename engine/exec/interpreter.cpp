@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
+#include <stdexcept>
 
 namespace loopscope {
 
@@ -163,7 +165,8 @@ Status Interpreter::Impl::begin()
 
 Status Interpreter::Impl::start()
 {
-    LS_CHECK_OK(begin());
+    m_observer = nullptr; // a run that does not begin is not announced
+    LS_CHECK_OK(guarded([this] { return begin(); }));
     m_step = 0;
     m_observer = m_nextObserver;
     m_times = m_observer && m_observer->wantsTimes();
@@ -187,16 +190,28 @@ Status Interpreter::Impl::start()
     return {};
 }
 
+/// Kernels and planning allocate with the standard library, too: what a file or an input asks of it in vain ends here.
+template <typename Work> Status Interpreter::Impl::guarded(Work work)
+{
+    try {
+        return work();
+    } catch (const std::bad_alloc&) {
+        return fail(Error(ErrorCode::execution, "out of memory"));
+    } catch (const std::length_error&) {
+        return fail(Error(ErrorCode::execution, "a size that no machine can hold"));
+    }
+}
+
 Status Interpreter::Impl::step()
 {
     if (m_phase != Phase::running) return Error(ErrorCode::usage, m_phase == Phase::idle ? "no run was started" : "the run has ended");
-    return execute<true>();
+    return guarded([this] { return execute<true>(); });
 }
 
 Status Interpreter::Impl::run()
 {
     if (m_phase != Phase::running) return Error(ErrorCode::usage, m_phase == Phase::idle ? "no run was started" : "the run has ended");
-    return execute<false>();
+    return guarded([this] { return execute<false>(); });
 }
 
 void Interpreter::Impl::reset()

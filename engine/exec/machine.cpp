@@ -6,6 +6,7 @@
 #include "engine/ops/catalog.h"
 
 #include <algorithm>
+#include <new>
 
 namespace loopscope {
 
@@ -23,19 +24,14 @@ template <bool Single> Status Interpreter::Impl::execute()
         switch (at->kind) {
         case InstructionKind::kernel:
         case InstructionKind::sized:
-            if (m_step >= m_options.maxSteps || m_cancel.requested()) [[unlikely]] {
-                frame->next = at->index;
-                return checkBudget();
-            }
+            frame->next = at->index;
+            if (m_step >= m_options.maxSteps || m_cancel.requested()) [[unlikely]] return checkBudget();
             if (m_observer) [[unlikely]] {
                 status = runObserved(*frame, *at);
             } else {
                 status = at->kind == InstructionKind::kernel ? at->run(at->args) : runSized(*at);
             }
-            if (!status.ok()) [[unlikely]] {
-                frame->next = at->index;
-                return fail(std::move(status).takeError());
-            }
+            if (!status.ok()) [[unlikely]] return fail(std::move(status).takeError());
             ++m_step;
             ++at;
             moved = true;
@@ -238,8 +234,8 @@ void Interpreter::Impl::updatePosition()
 
 std::byte* Interpreter::Impl::scratch(size_t bytes)
 {
-    // Kernels ask for sizes derived from operands that are in memory already; where even that fails they get what there is no way to refuse.
-    if (!m_scratch.reserve(bytes).ok()) return nullptr;
+    // A kernel cannot be refused its scratch memory in any other way; guarded() makes an error of it.
+    if (!m_scratch.reserve(bytes).ok()) throw std::bad_alloc();
     return m_scratch.data();
 }
 

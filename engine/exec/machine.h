@@ -47,6 +47,7 @@ public:
     void reset();
     Status step();
     Status run();
+    template <typename Work> Status guarded(Work work);
     const Tensor* value(int depth, ValueId id) const;
     bool isLive(size_t frame, ValueId id) const;
     std::vector<FrameInfo> callStack() const;

@@ -20,7 +20,8 @@ uint64_t MemoryAccount::machineLimit()
 {
     const long pages = sysconf(_SC_PHYS_PAGES);
     const long size = sysconf(_SC_PAGESIZE);
-    return pages > 0 && size > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(size) : uint64_t{1} << 34;
+    const uint64_t machine = pages > 0 && size > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(size) : uint64_t{1} << 34;
+    return machine / 4 * 3;
 }
 
 MemoryBlock::MemoryBlock(MemoryBlock&& other) noexcept

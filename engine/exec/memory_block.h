@@ -12,7 +12,7 @@ namespace loopscope {
 struct MemoryAccount {
     uint64_t used = 0;  ///< bytes
     uint64_t limit = 0; ///< bytes
-    /// The machine's physical memory.
+    /// Three quarters of the machine's physical memory: the rest of the system must live, too.
     static uint64_t machineLimit();
 };
 
