@@ -35,7 +35,13 @@ private:
         std::byte* data = nullptr;
         MemoryBlock* heap = nullptr;
         uint64_t sizeClass = 0; ///< bytes; kHeapClass for heap blocks
-        uint64_t usedAt = 0;    ///< the exchange that found it in use
+        bool used = false;      ///< holds a carried value, or is being written
+    };
+    /// The buffers of one size class, side by side in the pool.
+    struct SizeClass {
+        uint64_t size = 0;
+        size_t begin = 0;
+        size_t next = 0; ///< buffers before this one were looked at in this exchange
     };
     /// A position in the direct form: the body's output goes to the one of two buffers that does not hold the present value.
     struct Pair {
@@ -50,9 +56,10 @@ private:
 
     Status beginDirect(std::span<Slot* const> homes, std::byte* block);
     Status beginPooled(std::span<Slot* const> homes, std::byte* block);
-    Status aim(Pair& pair);
     Status aimOutputs();
     Status nextPooled();
+    Status moveHome(std::vector<size_t> positions);
+    const std::byte* homeData(size_t position) const;
     MemoryBlock* alternateHeap(size_t index);
 
     MemoryAccount& m_account;
@@ -62,12 +69,13 @@ private:
     std::vector<Slot*> m_homes;
     std::vector<Pair> m_pairs;        ///< direct form
     std::vector<int32_t> m_constants; ///< direct form: positions that turn constant after the first iteration
-    std::vector<Buffer> m_pool;       ///< pooled form
+    std::vector<Buffer> m_pool;       ///< pooled form, by size class
+    std::vector<SizeClass> m_classes;
+    std::vector<size_t> m_classOf;    ///< of the written positions, in the plan's order
     std::vector<int32_t> m_held;      ///< by position: the pool's buffer behind the carried value, −1: none of the pool
     std::vector<int32_t> m_aimed;     ///< by position: the pool's buffer that the body's output is written to, −1: none
     std::vector<int32_t> m_newlyHeld;
     std::vector<Slot> m_incoming;
-    uint64_t m_exchanges = 0;
     std::deque<MemoryBlock> m_heaps;  ///< alternates of values whose size changes
     std::vector<std::byte> m_aside;   ///< breaks cycles of the final copy
 };

@@ -73,19 +73,27 @@ Status LoopExchange::beginDirect(std::span<Slot* const> homes, std::byte* block)
 Status LoopExchange::beginPooled(std::span<Slot* const> homes, std::byte* block)
 {
     const size_t count = m_plan->sources.size();
-    m_pool.clear();
     m_held.assign(count, -1);
     m_newlyHeld.assign(count, -1);
     m_aimed.assign(count, -1);
-    m_exchanges = 0;
     if (m_incoming.size() != count) m_incoming.assign(count, Slot());
-    const auto classOf = [](const Slot& home) { return home.heap ? kHeapClass : home.bytes; };
+    const auto classOf = [&](size_t position) { return homes[position]->heap ? kHeapClass : homes[position]->bytes; };
+    m_pool.clear();
     for (size_t k = 0; k < count; ++k)
-        if (m_plan->pooled[k]) m_pool.push_back({homes[k]->data, homes[k]->heap, classOf(*homes[k]), 0});
+        if (m_plan->pooled[k]) m_pool.push_back({homes[k]->data, homes[k]->heap, classOf(k)});
     for (size_t a = 0; a < m_plan->alternates.size(); ++a) {
         const AlternateBuffer& alternate = m_plan->alternates[a];
-        const Slot& home = *homes[static_cast<size_t>(alternate.position)];
-        m_pool.push_back({block + alternate.offset, home.heap ? alternateHeap(a) : nullptr, classOf(home), 0});
+        const auto k = static_cast<size_t>(alternate.position);
+        m_pool.push_back({block + alternate.offset, homes[k]->heap ? alternateHeap(a) : nullptr, classOf(k)});
+    }
+    std::ranges::stable_sort(m_pool, {}, &Buffer::sizeClass);
+    m_classes.clear();
+    for (size_t b = 0; b < m_pool.size(); ++b)
+        if (b == 0 || m_pool[b].sizeClass != m_pool[b - 1].sizeClass) m_classes.push_back({m_pool[b].sizeClass, b});
+    m_classOf.clear();
+    for (const int32_t position : m_plan->written) {
+        const auto found = std::ranges::lower_bound(m_classes, classOf(static_cast<size_t>(position)), {}, &SizeClass::size);
+        m_classOf.push_back(static_cast<size_t>(found - m_classes.begin()));
     }
     return aimOutputs();
 }
@@ -94,17 +102,19 @@ Status LoopExchange::beginPooled(std::span<Slot* const> homes, std::byte* block)
 /// can hold at once, and one more for each position that is written.
 Status LoopExchange::aimOutputs()
 {
-    ++m_exchanges;
+    for (Buffer& buffer : m_pool) buffer.used = false;
     for (const int32_t held : m_held)
-        if (held >= 0) m_pool[static_cast<size_t>(held)].usedAt = m_exchanges;
-    for (const int32_t position : m_plan->written) {
-        const auto k = static_cast<size_t>(position);
-        const uint64_t sizeClass = m_homes[k]->heap ? kHeapClass : m_homes[k]->bytes;
-        const auto free = std::ranges::find_if(m_pool, [&](const Buffer& b) { return b.sizeClass == sizeClass && b.usedAt != m_exchanges; });
-        if (free == m_pool.end()) return Error(ErrorCode::internal, "a loop has no free buffer");
-        free->usedAt = m_exchanges;
-        m_aimed[k] = static_cast<int32_t>(free - m_pool.begin());
-        if (m_plan->sources[k].kind == CarrySource::Kind::written) LS_CHECK_OK(aimSlot(m_body->output(k), free->data, free->heap));
+        if (held >= 0) m_pool[static_cast<size_t>(held)].used = true;
+    for (SizeClass& sizeClass : m_classes) sizeClass.next = sizeClass.begin;
+    for (size_t w = 0; w < m_plan->written.size(); ++w) {
+        const auto k = static_cast<size_t>(m_plan->written[w]);
+        SizeClass& sizeClass = m_classes[m_classOf[w]];
+        size_t& b = sizeClass.next;
+        while (b < m_pool.size() && m_pool[b].used) ++b;
+        if (b == m_pool.size() || m_pool[b].sizeClass != sizeClass.size) return Error(ErrorCode::internal, "a loop has no free buffer");
+        m_aimed[k] = static_cast<int32_t>(b);
+        const Buffer& buffer = m_pool[b++];
+        if (m_plan->sources[k].kind == CarrySource::Kind::written) LS_CHECK_OK(aimSlot(m_body->output(k), buffer.data, buffer.heap));
     }
     return {};
 }
@@ -170,48 +180,76 @@ Status LoopExchange::nextPooled()
     return aimOutputs();
 }
 
+const std::byte* LoopExchange::homeData(size_t position) const
+{
+    const Slot& home = *m_homes[position];
+    return home.heap ? home.heap->data() : home.data;
+}
+
 Status LoopExchange::finish()
 {
-    const size_t count = m_homes.size();
-    const auto homeData = [&](size_t k) { return m_homes[k]->heap ? m_homes[k]->heap->data() : m_homes[k]->data; };
-    std::vector<Slot>& pending = m_incoming; // values that are not where they belong yet
-    pending.resize(count);
-    size_t left = 0;
-    for (size_t k = 0; k < count; ++k) {
+    std::vector<size_t> away; // values that are not where they belong, and hold bytes
+    for (size_t k = 0; k < m_homes.size(); ++k) {
         const Slot& value = m_body->input(k);
-        Slot& home = *m_homes[k];
-        pending[k].fixed = false;
-        aliasSlot(pending[k], value);
         if (value.data == homeData(k)) {
-            aliasSlot(home, value);
-            pending[k].data = nullptr;
-        } else if (value.bytes == 0) { // may share its address with others
-            LS_CHECK_OK(copyToSlot(home, value));
-            pending[k].data = nullptr;
+            aliasSlot(*m_homes[k], value);
+        } else if (m_plan->direct || value.bytes == 0) { // no other position's value lies in this home
+            LS_CHECK_OK(copyToSlot(*m_homes[k], value));
         } else {
-            ++left;
+            away.push_back(k);
         }
     }
-    // A home is overwritten only when no other value is still to be fetched from it.
-    const auto isSource = [&](const std::byte* data, size_t except) {
-        for (size_t k = 0; k < count; ++k)
-            if (k != except && pending[k].data && pending[k].data == data) return true;
-        return false;
+    return away.empty() ? Status() : moveHome(std::move(away));
+}
+
+/// Copies the values at `positions` to their homes. A home is overwritten only when no value is still to be fetched from it.
+Status LoopExchange::moveHome(std::vector<size_t> positions)
+{
+    std::vector<std::pair<const std::byte*, size_t>> homes; // by address
+    std::vector<size_t> readers(m_homes.size(), 0);         // values to be fetched from the home of a position
+    for (const size_t k : positions) {
+        homes.emplace_back(homeData(k), k);
+        m_incoming[k].fixed = false;
+        aliasSlot(m_incoming[k], m_body->input(k));
+    }
+    std::ranges::sort(homes);
+    constexpr size_t kNone = SIZE_MAX;
+    const auto homeAt = [&](const std::byte* data) {
+        const auto found = std::ranges::lower_bound(homes, std::pair(data, size_t{0}));
+        return found != homes.end() && found->first == data ? found->second : kNone;
     };
-    while (left > 0) {
-        bool moved = false;
-        for (size_t k = 0; k < count; ++k) {
-            if (!pending[k].data || isSource(homeData(k), k)) continue;
-            LS_CHECK_OK(copyToSlot(*m_homes[k], pending[k]));
-            pending[k].data = nullptr;
-            --left;
-            moved = true;
+    for (const size_t k : positions)
+        if (const size_t source = homeAt(m_incoming[k].data); source != kNone) ++readers[source];
+
+    std::vector<size_t> ready;
+    std::vector<bool> done(m_homes.size(), false);
+    const auto release = [&](const std::byte* data) {
+        const size_t source = homeAt(data);
+        if (source != kNone && --readers[source] == 0) ready.push_back(source);
+    };
+    for (const size_t k : positions)
+        if (readers[k] == 0) ready.push_back(k);
+    for (size_t rest = 0; rest < positions.size();) {
+        if (ready.empty()) {
+            // Every home left is the source of exactly one value left: cycles. One value put aside opens its cycle, and is the last of it
+            // to be placed.
+            const size_t k = positions[rest];
+            if (done[k]) {
+                ++rest;
+                continue;
+            }
+            const std::byte* const old = m_incoming[k].data;
+            m_aside.assign(old, old + m_incoming[k].bytes);
+            m_incoming[k].data = m_aside.data();
+            release(old);
+            continue;
         }
-        if (moved) continue;
-        // Every home left is the source of exactly one value left: cycles. One value put aside opens its cycle.
-        const auto first = std::ranges::find_if(pending, [](const Slot& slot) { return slot.data != nullptr; });
-        m_aside.assign(first->data, first->data + first->bytes);
-        first->data = m_aside.data();
+        const size_t k = ready.back();
+        ready.pop_back();
+        const std::byte* const from = m_incoming[k].data;
+        LS_CHECK_OK(copyToSlot(*m_homes[k], m_incoming[k]));
+        done[k] = true;
+        release(from);
     }
     return {};
 }

@@ -12,29 +12,28 @@ namespace {
 
 constexpr const char* kDifferent = "; LiteRT 2.3 computes a different answer here";
 
-/// The position among the graph's inputs of output `k`, or −1 if it is no input.
-int64_t inputBehindOutput(const Graph& graph, size_t k)
+/// By output: its position among the graph's inputs, or −1 if it is none.
+std::vector<int64_t> inputsBehindOutputs(const Graph& graph)
 {
-    const auto found = std::ranges::find(graph.inputs, graph.outputs[k].value);
-    return found == graph.inputs.end() ? -1 : found - graph.inputs.begin();
+    std::vector<int64_t> inputOf(graph.values.size(), -1);
+    for (size_t i = 0; i < graph.inputs.size(); ++i) inputOf[static_cast<size_t>(graph.inputs[i].index)] = static_cast<int64_t>(i);
+    std::vector<int64_t> inputs;
+    for (const GraphOutput& output : graph.outputs) inputs.push_back(inputOf[static_cast<size_t>(output.value.index)]);
+    return inputs;
 }
 
 /// WHILE writes outputs to inputs in order: an input that comes out at a later position is overwritten before it is read.
-bool overwritesBeforeReading(const Graph& body)
+bool overwritesBeforeReading(const std::vector<int64_t>& inputs)
 {
-    for (size_t later = 0; later < body.outputs.size(); ++later) {
-        const int64_t input = inputBehindOutput(body, later);
-        if (input >= 0 && static_cast<size_t>(input) < later && inputBehindOutput(body, static_cast<size_t>(input)) != input) return true;
-    }
+    for (size_t later = 0; later < inputs.size(); ++later)
+        if (const int64_t i = inputs[later]; i >= 0 && static_cast<size_t>(i) < later && inputs[static_cast<size_t>(i)] != i) return true;
     return false;
 }
 
-bool swaps(const Graph& body)
+bool swaps(const std::vector<int64_t>& inputs)
 {
-    for (size_t k = 0; k < body.outputs.size(); ++k) {
-        const int64_t input = inputBehindOutput(body, k);
-        if (input >= 0 && static_cast<size_t>(input) < k && inputBehindOutput(body, static_cast<size_t>(input)) == static_cast<int64_t>(k)) return true;
-    }
+    for (size_t k = 0; k < inputs.size(); ++k)
+        if (const int64_t i = inputs[k]; i >= 0 && static_cast<size_t>(i) < k && inputs[static_cast<size_t>(i)] == static_cast<int64_t>(k)) return true;
     return false;
 }
 
@@ -101,12 +100,13 @@ private:
     {
         const Graph& graph = m_model.graph(id);
         const Graph& body = m_model.graph(form.callees[1].graph);
-        if (overwritesBeforeReading(body)) {
-            warn(std::string(swaps(body) ? "body swaps its inputs" : "body returns an input at a later position") + kDifferent);
+        const std::vector<int64_t> inputs = inputsBehindOutputs(body);
+        if (overwritesBeforeReading(inputs)) {
+            warn(std::string(swaps(inputs) ? "body swaps its inputs" : "body returns an input at a later position") + kDifferent);
         }
         for (size_t k = 0; k < op.inputs.size(); ++k) {
             const TensorType& initial = graph.value(op.inputs[k]).type;
-            const bool passedOn = inputBehindOutput(body, k) == static_cast<int64_t>(k);
+            const bool passedOn = inputs[k] == static_cast<int64_t>(k);
             if (passedOn && initial.dtype == DType::string && isRead(graph, op.results[k])) {
                 warn("string value " + std::to_string(k) + " is passed on unchanged; LiteRT 2.3 loses it");
             }

@@ -125,32 +125,37 @@ void Planner::planExchange(LoopPlan& loop, const GraphPlan& body) const
 {
     const Graph& bodyGraph = m_model.graph(body.graph);
     const auto count = body.outputs.size();
+    const auto valueCount = bodyGraph.values.size();
+    std::vector<int32_t> inputOf(valueCount, 0);   // by value: its place among the inputs
+    std::vector<int32_t> outputOf(valueCount, -1); // by value: the first output that it is
+    for (size_t i = 0; i < bodyGraph.inputs.size(); ++i) inputOf[static_cast<size_t>(bodyGraph.inputs[i].index)] = static_cast<int32_t>(i);
+    for (size_t k = count; k-- > 0;) outputOf[static_cast<size_t>(body.outputs[k].value.index)] = static_cast<int32_t>(k);
+
     loop.sources.resize(count);
     loop.direct = true;
     for (size_t k = 0; k < count; ++k) {
         CarrySource& source = loop.sources[k];
         const ValueId value = body.outputs[k].value;
+        const auto v = static_cast<size_t>(value.index);
         switch (bodyGraph.value(value).role) {
         case ValueRole::input:
-            source.kind = CarrySource::Kind::input;
-            source.position = static_cast<int32_t>(std::ranges::find(bodyGraph.inputs, value) - bodyGraph.inputs.begin());
+            source = {CarrySource::Kind::input, inputOf[v]};
             if (source.position != static_cast<int32_t>(k)) loop.direct = false;
             break;
-        case ValueRole::constant: source.kind = CarrySource::Kind::constant; break;
+        case ValueRole::constant: source = {CarrySource::Kind::constant, static_cast<int32_t>(k)}; break;
         case ValueRole::variable:
-            source.kind = CarrySource::Kind::variable;
-            source.position = static_cast<int32_t>(k);
+            source = {CarrySource::Kind::variable, static_cast<int32_t>(k)};
             loop.direct = false;
             break;
         default:
-            source.kind = CarrySource::Kind::written;
-            source.position = static_cast<int32_t>(std::ranges::find(body.outputs, value, &PlannedOutput::value) - body.outputs.begin());
+            source = {CarrySource::Kind::written, outputOf[v]};
             if (!body.outputs[k].direct) loop.direct = false;
         }
     }
 
-    // A written buffer stays in the position it was written for or is handed on from there: `reaches` marks where those of one size class
-    // can be. Each class needs as many buffers as positions can hold at once, and one more for each position that is written meanwhile.
+    // A written buffer stays in the position it was written for or is handed on from there, so each position holds buffers of one size
+    // class at most: that of the written value at the beginning of its chain. Each class needs as many buffers as positions can hold at
+    // once, and one more for each position that is written meanwhile.
     loop.written.clear();
     loop.alternates.clear();
     std::vector<uint64_t> sizeClass(count, kHeapClass);
@@ -166,36 +171,40 @@ void Planner::planExchange(LoopPlan& loop, const GraphPlan& body) const
     const auto addAlternate = [&](size_t k) {
         loop.alternates.push_back({static_cast<int32_t>(k), sizeClass[k] == kHeapClass ? 0 : sizeClass[k], 0});
     };
-    const auto reachedFrom = [&](uint64_t wanted) {
-        std::vector<bool> reached(count, false);
-        for (bool changed = true; changed;) {
-            changed = false;
-            for (size_t k = 0; k < count; ++k) {
-                const CarrySource& source = loop.sources[k];
-                const auto from = static_cast<size_t>(source.position);
-                const bool now = source.kind == CarrySource::Kind::input      ? bool(reached[from])
-                                 : source.kind == CarrySource::Kind::constant ? false
-                                                                              : sizeClass[from] == wanted;
-                if (now && !reached[k]) reached[k] = changed = true;
-            }
+    constexpr uint64_t kNoClass = UINT64_MAX - 1;
+    std::vector<uint64_t> heldClass(count, kNoClass);
+    std::vector<uint8_t> visited(count, 0); // 1: on the present chain, 2: settled
+    for (size_t k = 0; k < count; ++k) {
+        std::vector<size_t> chain;
+        size_t at = k;
+        while (visited[at] == 0 && loop.sources[at].kind == CarrySource::Kind::input) {
+            visited[at] = 1;
+            chain.push_back(at);
+            at = static_cast<size_t>(loop.sources[at].position);
         }
-        return reached;
-    };
-    loop.pooled.assign(count, false);
-    std::map<uint64_t, std::vector<bool>> reached;
-    for (const int32_t position : loop.written) {
-        const auto k = static_cast<size_t>(position);
-        addAlternate(k);
-        if (reached.contains(sizeClass[k])) continue;
-        const std::vector<bool>& here = reached[sizeClass[k]] = reachedFrom(sizeClass[k]);
-        for (size_t i = 0; i < count; ++i)
-            if (here[i]) loop.pooled[i] = true;
+        if (visited[at] == 0) { // the chain begins here; one that leads back to itself holds initial values only
+            visited[at] = 2;
+            if (loop.sources[at].kind != CarrySource::Kind::constant) heldClass[at] = sizeClass[static_cast<size_t>(loop.sources[at].position)];
+        }
+        for (const size_t link : chain) {
+            heldClass[link] = heldClass[at];
+            visited[link] = 2;
+        }
     }
-    for (const auto& [wanted, here] : reached) {
-        size_t homes = 0;
-        for (size_t k = 0; k < count; ++k) homes += loop.pooled[k] && sizeClass[k] == wanted ? 1 : 0;
-        const auto sample = std::ranges::find_if(loop.written, [&](int32_t k) { return sizeClass[static_cast<size_t>(k)] == wanted; });
-        for (auto holders = static_cast<size_t>(std::ranges::count(here, true)); holders > homes; --holders) addAlternate(static_cast<size_t>(*sample));
+
+    std::map<uint64_t, size_t> missing; // by class: buffers that the homes cannot give
+    loop.pooled.assign(count, false);
+    for (size_t k = 0; k < count; ++k) {
+        if (heldClass[k] == kNoClass) continue;
+        loop.pooled[k] = true;
+        ++missing[heldClass[k]];
+    }
+    for (const int32_t k : loop.written) addAlternate(static_cast<size_t>(k));
+    for (size_t k = 0; k < count; ++k)
+        if (loop.pooled[k] && missing.contains(sizeClass[k]) && missing[sizeClass[k]] > 0) --missing[sizeClass[k]];
+    for (const int32_t k : loop.written) {
+        size_t& more = missing[sizeClass[static_cast<size_t>(k)]];
+        for (; more > 0; --more) addAlternate(static_cast<size_t>(k));
     }
 }
 

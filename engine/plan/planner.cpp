@@ -126,6 +126,7 @@ Result<std::unique_ptr<GraphPlan>> Planner::inferGraph(GraphId id, std::span<con
         const auto isFixed = [&](ValueId v) { return !v.valid() || plan->value(v).fixed; };
         plan->operators[o].fixed = std::ranges::all_of(op.inputs, isFixed) && std::ranges::all_of(op.results, isFixed);
     }
+    std::vector<bool> returned(graph.values.size(), false);
     for (const GraphOutput& output : graph.outputs) {
         const Value& value = graph.value(output.value);
         Status status = value.role == ValueRole::result ? Status() : checkData(value);
@@ -134,8 +135,9 @@ Result<std::unique_ptr<GraphPlan>> Planner::inferGraph(GraphId id, std::span<con
             if (!dense.ok()) status = dense.error().copy();
         }
         if (!status.ok()) return std::move(status).takeError().at(place);
-        const bool repeated = std::ranges::any_of(plan->outputs, [&](const PlannedOutput& o) { return o.value == output.value; });
-        plan->outputs.push_back({output.value, graph.value(output.value).role == ValueRole::result && !repeated});
+        const auto v = static_cast<size_t>(output.value.index);
+        plan->outputs.push_back({output.value, value.role == ValueRole::result && !returned[v]});
+        returned[v] = true;
     }
     return plan;
 }
