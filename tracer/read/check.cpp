@@ -5,7 +5,6 @@
 #include "tracer/record/content.h"
 #include "tracer/sqlite/database.h"
 
-
 namespace loopscope {
 
 namespace {
@@ -50,7 +49,7 @@ constexpr Rule kRules[] = {
      "SELECT 'event ' || e.id || ' reads ' || v.name || ', which was not written before' FROM event e JOIN operand d ON d.op = e.op JOIN result x ON "
      "x.value = d.value JOIN value v ON v.id = d.value JOIN op w ON w.id = x.op JOIN op o ON o.id = e.op AND o.graph = w.graph JOIN invocation i ON i.id = "
      "e.invocation JOIN call c ON c.id = i.call WHERE e.state IS NULL AND c.role <> 'frame' AND NOT EXISTS (SELECT 1 FROM event p WHERE p.op = x.op AND "
-     "p.invocation = e.invocation AND p.id < e.id) AND NOT EXISTS (SELECT 1 FROM gap g WHERE g.run = i.run)"},
+     "p.invocation = e.invocation AND p.id >= i.first AND p.id < e.id) AND NOT EXISTS (SELECT 1 FROM gap g WHERE g.run = i.run)"},
 };
 
 class Checker {

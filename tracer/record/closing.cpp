@@ -62,7 +62,8 @@ Status TraceWriter::buildIndexes()
 
 Status TraceWriter::closeFile()
 {
-    if (m_options.cancel != nullptr && !m_options.noIndex) {
+    // A run that was cancelled is indexed like any other: only a request that comes now is about the indexes.
+    if (m_options.cancel != nullptr && !m_options.cancel->requested() && !m_options.noIndex) {
         sqlite3_progress_handler(m_database->handle(), 100'000, stopIfCancelled, const_cast<CancelFlag*>(m_options.cancel));
     }
     // All or nothing: a reader never sees a file that claims indexes it has not got. Stopped by the user: the file stays without.
