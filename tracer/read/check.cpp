@@ -5,6 +5,8 @@
 #include "tracer/record/content.h"
 #include "tracer/sqlite/database.h"
 
+#include <sqlite3.h>
+
 namespace loopscope {
 
 namespace {
@@ -52,9 +54,21 @@ constexpr Rule kRules[] = {
      "p.invocation = e.invocation AND p.id >= i.first AND p.id < e.id) AND NOT EXISTS (SELECT 1 FROM gap g WHERE g.run = i.run)"},
 };
 
+/// The progress handler of SQLite: not 0 ends the running statement.
+int isCancelled(void* flag)
+{
+    return static_cast<const CancelFlag*>(flag)->requested() ? 1 : 0;
+}
+
 class Checker {
 public:
-    Checker(const TraceReader& trace, const CancelFlag* cancel) : m_trace(trace), m_database(trace.database()), m_cancel(cancel) {}
+    Checker(const TraceReader& trace, const CancelFlag* cancel) : m_trace(trace), m_database(trace.database()), m_cancel(cancel)
+    {
+        if (cancel != nullptr) sqlite3_progress_handler(m_database.handle(), 100'000, isCancelled, const_cast<CancelFlag*>(cancel));
+    }
+    ~Checker() { sqlite3_progress_handler(m_database.handle(), 0, nullptr, nullptr); }
+    Checker(const Checker&) = delete;
+    Checker& operator=(const Checker&) = delete;
 
     Result<TraceCheck> run()
     {
@@ -96,8 +110,10 @@ private:
         std::string first;
         int64_t count = 0;
         for (;;) {
-            LS_TRY(const bool hasRow, s.step());
-            if (!hasRow) break;
+            Result<bool> hasRow = s.step();
+            LS_CHECK_OK(stopIfCancelled()); // a cancelled statement fails: say why
+            if (!hasRow.ok()) return std::move(hasRow).takeError();
+            if (!*hasRow) break;
             if (++count == 1) first = s.text(0);
         }
         conclude(rule.name, first, count);
