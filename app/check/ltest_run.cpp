@@ -154,7 +154,10 @@ private:
         if (const Outcome wrong = readOptions(section, options)) return wrong;
         Result<BoundInputs> inputs = readInputs(section, m_target, options.seed);
         if (!inputs.ok()) return broken(section, inputs.error().message());
-        if (!m_session) m_session.emplace(*m_model, options);
+        if (!m_session)
+            m_session.emplace(*m_model, options);
+        else
+            m_session->setOptions(options);
 
         Result<Interpreter*> interpreter = m_session->enter(m_target.graph);
         m_phase = "prepare";

@@ -6,9 +6,14 @@
 #include "app/commands/check_trace.h"
 #include "app/commands/commands.h"
 #include "app/wiring/console.h"
+#include "app/wiring/model_file.h"
+#include "app/wiring/model_summary.h"
 #include "app/wiring/progress.h"
 #include "app/wiring/signals.h"
+#include "engine/base/bytes.h"
 #include "engine/base/clock.h"
+#include "engine/base/text.h"
+#include "engine/ops/catalog.h"
 #include "tracer/api/trace_reader.h"
 
 #include <algorithm>
@@ -50,11 +55,49 @@ Status addTextTests(const std::string& path, Work& work)
     return {};
 }
 
+/// A model by itself: it must open, pass inference, and come back identical from its file format and its text.
+CaseResult checkModel(const std::string& path)
+{
+    CaseResult result;
+    result.id = path;
+    result.verdict = Verdict::fail;
+    const auto failed = [&](Error error) {
+        if (error.code() == ErrorCode::unsupported) result.verdict = Verdict::unsupported;
+        result.message = error.message();
+        return result;
+    };
+    Result<LoadedModel> file = loadModel(path);
+    if (!file.ok()) return failed(std::move(file).takeError());
+    if (Status same = comesBackIdentical(*file); !same.ok()) return failed(std::move(same).takeError());
+    Model inferred = file->model;
+    if (Status status = inferModel(inferred); !status.ok()) return failed(std::move(status).takeError());
+    if (const std::vector<std::string> missing = summarize(file->model).missing; !missing.empty()) {
+        result.verdict = Verdict::unsupported;
+        result.message = "no kernel for " + join(missing, ", ");
+        return result;
+    }
+    result.verdict = Verdict::pass;
+    return result;
+}
+
+bool looksLikeTextTest(const std::string& path)
+{
+    if (path.ends_with(".ltest")) return true;
+    const Result<Bytes> content = mapFile(path);
+    if (!content.ok()) return false;
+    const std::string_view text(content->as<char>(), content->size());
+    return text.starts_with("== test") || text.find("\n== test") != std::string_view::npos;
+}
+
 Status addPath(const std::string& path, Work& work)
 {
     std::error_code error;
     if (!fs::exists(path, error)) return Error(ErrorCode::badFile, "no such file").at(path);
-    if (!fs::is_directory(path, error)) return addTextTests(path, work);
+    if (!fs::is_directory(path, error)) {
+        if (looksLikeTextTest(path)) return addTextTests(path, work);
+        work.jobs.push_back({path, [path] { return checkModel(path); }});
+        return {};
+    }
     const std::string folder = path.size() > 1 && path.ends_with("/") ? path.substr(0, path.size() - 1) : path;
     if (fs::exists(folder + "/cases.jsonl", error)) return addGolden(folder, work);
     // A folder of suites, or of text tests at any depth.
@@ -75,7 +118,7 @@ Status addPath(const std::string& path, Work& work)
 }
 
 /// The end of a sweep: counts, then what did not pass, aligned.
-void summarize(Console& console, const std::vector<CaseResult>& results, size_t total, double seconds)
+void printSummary(Console& console, const std::vector<CaseResult>& results, size_t total, double seconds)
 {
     std::array<int64_t, 4> counts = {};
     for (const CaseResult& r : results) ++counts[static_cast<size_t>(r.verdict)];
@@ -154,7 +197,7 @@ Result<int> runCheck(const CommandContext& context)
     if (console.json()) options.finished = [&](const CaseResult& result) { console.line(caseJson(result)); };
     const std::vector<CaseResult> results = runJobs(work.jobs, options);
     console.endProgress();
-    if (!console.json()) summarize(console, results, work.jobs.size(), static_cast<double>(nowNs() - started) / 1e9);
+    if (!console.json()) printSummary(console, results, work.jobs.size(), static_cast<double>(nowNs() - started) / 1e9);
     if (interruptFlag().requested()) return static_cast<int>(ErrorCode::cancelled);
     const auto any = [&](Verdict v) {
         return std::any_of(results.begin(), results.end(), [&](const CaseResult& r) { return r.verdict == v; });

@@ -7,8 +7,10 @@
 #include "app/wiring/outputs.h"
 #include "app/wiring/value_text.h"
 #include "engine/base/bytes.h"
+#include "engine/base/text.h"
 #include "engine/ir/text/structured.h"
 #include "engine/ops/catalog.h"
+#include "tracer/api/trace_reader.h"
 
 #include <algorithm>
 #include <optional>
@@ -65,13 +67,32 @@ std::string lineJson(size_t number, const std::string& text, int depth, const st
     return json.endObject().text();
 }
 
+/// The listings that a trace carries of the graphs it recorded.
+Result<int> listTrace(Console& console, const std::string& path, const std::string& graph)
+{
+    LS_TRY(const std::unique_ptr<TraceReader> reader, TraceReader::open(path));
+    LS_TRY(const QueryResult graphs, reader->query("SELECT name, listing FROM graph ORDER BY model, ordinal", {}));
+    std::string out;
+    std::vector<std::string> names;
+    for (const auto& row : graphs.rows) {
+        names.push_back(sqlText(row[0]));
+        if (graph.empty() || names.back() == graph) out += (out.empty() ? "" : "\n") + sqlText(row[1]);
+    }
+    if (out.empty() && !graph.empty())
+        return Error(ErrorCode::usage, "no graph '" + graph + "'").at(path).nearest(nearestNames(graph, names));
+    console.page(out);
+    return 0;
+}
+
 } // namespace
 
 Result<int> runList(const CommandContext& context)
 {
     Console& console = context.console;
     const Arguments& arguments = context.arguments;
-    LS_TRY(const LoadedModel file, loadModel(arguments.positionals[0]));
+    const std::string& path = arguments.positionals[0];
+    if (isTraceFile(path)) return listTrace(console, path, arguments.positionals.size() > 1 ? arguments.positionals[1] : "");
+    LS_TRY(const LoadedModel file, loadModel(path));
     const Model& model = file.model;
     std::optional<GraphId> only;
     if (arguments.positionals.size() > 1) {
@@ -127,12 +148,12 @@ Result<int> runList(const CommandContext& context)
             ++number;
         }
     }
-    const std::string path = arguments.text("output");
-    if (path.empty()) {
+    const std::string target = arguments.text("output");
+    if (target.empty()) {
         console.page(out);
         return 0;
     }
-    LS_CHECK_OK(writeFile(path, out, arguments.has("force")));
+    LS_CHECK_OK(writeFile(target, out, arguments.has("force")));
     return 0;
 }
 

@@ -41,7 +41,7 @@ Result<GraphId> findGraph(const Model& model, const std::string& text)
 
 Status comesBackIdentical(const LoadedModel& file)
 {
-    if (file.model.dialect == Dialect::tfl) {
+    if (file.formatName == "TFLite") {
         LS_TRY(const std::vector<std::byte> written, exportTflite(file.model));
         LS_TRY(const Model again, importTflite(file.path, Bytes::copyOf(written)));
         if (const std::string difference = firstDifference(file.model, again); !difference.empty())

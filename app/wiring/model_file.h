@@ -20,7 +20,7 @@ Result<RunTarget> targetOf(const LoadedModel& file, const std::string& signature
 /// addresses fail: "main/while#1@3:body/ad#2: no operator 'ad#2' in while_body; operator 2 is fully_connected#2".
 Result<GraphId> findGraph(const Model& model, const std::string& text);
 
-/// Writes the model to memory in its own format (TFLite where it came from there) and reads it back. Errors: what differs.
+/// Writes a TFLite model to memory as TFLite, any model as text, and reads them back. Errors: what differs.
 Status comesBackIdentical(const LoadedModel& file);
 
 } // namespace loopscope::app

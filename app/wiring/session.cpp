@@ -65,7 +65,16 @@ Result<Interpreter*> ModelSession::enter(GraphId graph)
         LS_CHECK_OK(slot->restore(to));
     }
     m_current = slot.get();
+    m_retired.reset();
     return m_current;
+}
+
+void ModelSession::setOptions(const ExecutionOptions& options)
+{
+    m_options = options;
+    for (auto& [graph, interpreter] : m_interpreters)
+        if (interpreter.get() == m_current) m_retired = std::move(interpreter);
+    m_interpreters.clear();
 }
 
 Status ModelSession::run(Interpreter& interpreter, const BoundInputs& inputs, int64_t run, ProgressMeter* meter, double timeoutSeconds,

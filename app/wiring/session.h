@@ -41,6 +41,8 @@ public:
 
     /// The interpreter of a graph, carrying the session's state. Errors as Interpreter::create.
     Result<Interpreter*> enter(GraphId graph);
+    /// From the next enter() on, other options apply; the session's state stays. Interpreters given out before are gone then.
+    void setOptions(const ExecutionOptions& options);
     /// Gives the inputs of run `run` to the interpreter, starts and runs to the end. `meter` may be null. `timeoutSeconds` ≤ 0: none.
     /// Errors: as the interpreter's; execution if the time limit passed.
     Status run(Interpreter& interpreter, const BoundInputs& inputs, int64_t run, ProgressMeter* meter, double timeoutSeconds,
@@ -50,6 +52,7 @@ private:
     const Model& m_model;
     ExecutionOptions m_options;
     std::map<GraphId, std::unique_ptr<Interpreter>> m_interpreters;
+    std::unique_ptr<Interpreter> m_retired; ///< ran last under other options; holds the state until the next enter()
     Interpreter* m_current = nullptr;
 };
 

@@ -73,6 +73,20 @@ TEST(Ltest, an_expected_error_must_come_and_match)
                 HasSubstr("failed in run, want prepare"));
 }
 
+TEST(Ltest, later_runs_have_their_own_options_and_the_same_state)
+{
+    const std::string text =
+        "== test t\n== model\ngraph main(x: f32[]) {\n  h = var_handle() container=\"\" shared_name=\"v\" : resource[]\n"
+        "  assign_variable(h, x)\n  return x\n}\ngraph read() {\n  h = var_handle() container=\"\" shared_name=\"v\" : resource[]\n"
+        "  y = read_variable(h) : f32[]\n  return y\n}\n== run\nx = 3\n== run max_steps=0\nx = 4\n== error run\nbudget\n";
+    EXPECT_EQ(runText(text).verdict, Verdict::pass) << runText(text).message;
+    const std::string signatures = "== test t\n== model\nlsir 1\nmodel tfl\nsignature \"write\" @main(\"x\"=x) -> (\"x\"=x)\nsignature "
+                                   "\"read\" @read() -> (\"y\"=y)\n\n" +
+                                   text.substr(text.find("graph main"), text.find("== run") - text.find("graph main")) +
+                                   "== run signature=write\nx = 3\n== run signature=read max_steps=100\n== expect\ny = 3\n";
+    EXPECT_EQ(runText(signatures).verdict, Verdict::pass) << runText(signatures).message;
+}
+
 TEST(Ltest, parse_errors_have_line_and_column)
 {
     const std::string text = "== test t\n== model\ngraph main(x: i32[2]) {\n  z = neg(q) : i32[2]\n  return z\n}\n== error parse\n";
