@@ -35,6 +35,7 @@ Status resolveDim(StridedSliceDim& dim, int axis, int64_t extent, bool beginMask
         if (*stride == 0) return InferContext::violated(3, "stride of dimension " + std::to_string(axis)).found("0").expected("another value");
         if (dim.shrink && *stride < 0)
             return InferContext::violated(3, "stride of dimension " + std::to_string(axis) + ", of which one index is taken,").found(std::to_string(*stride)).expected("1");
+        if (*stride == INT64_MIN) return InferContext::violated(3, "stride of dimension " + std::to_string(axis)).found(std::to_string(*stride)).expected("one that can be turned around");
         dim.stride = *stride;
     }
     if (offset && !dim.shrink && end && stride) {
@@ -52,12 +53,14 @@ Status resolveDim(StridedSliceDim& dim, int axis, int64_t extent, bool beginMask
         if (dim.begin >= extent)
             return InferContext::violated(4, "index into dimension " + std::to_string(axis)).found(std::to_string(begin.value_or(0)))
                 .expected("below " + std::to_string(extent));
+        dim.stride = 1;
         return {};
     }
     if (offset) {
         if (dim.count > 0 && (dim.begin >= extent || (dim.count - 1) * dim.stride > extent - 1 - dim.begin))
             return InferContext::violated(4, "slice of dimension " + std::to_string(axis)).found("from " + std::to_string(dim.begin) + ", " + std::to_string(*end) + " long")
                 .expected("within " + std::to_string(extent));
+        if (dim.count <= 1) dim.stride = 1;
         return {};
     }
     if (!endMask && !end) return {};
@@ -66,6 +69,7 @@ Status resolveDim(StridedSliceDim& dim, int axis, int64_t extent, bool beginMask
     const int64_t distance = forward ? last - dim.begin : dim.begin - last;
     const int64_t pace = forward ? *stride : -*stride;
     dim.count = distance <= 0 || extent == 0 ? 0 : (distance - 1) / pace + 1;
+    if (dim.count <= 1) dim.stride = 1; // a step that is never taken must not overflow later
     return {};
 }
 

@@ -157,7 +157,8 @@ Status inferPad(InferContext& c)
     for (int d = 0; d < in.rank(); ++d) {
         const auto at = static_cast<size_t>(d);
         constexpr int64_t kLimit = int64_t{1} << 40;
-        if (interior[at] < 0 || interior[at] > kLimit || std::abs(low[at]) > kLimit || std::abs(high[at]) > kLimit || in[d] > kLimit)
+        const auto tooFar = [](int64_t edge) { return edge < -kLimit || edge > kLimit; };
+        if (interior[at] < 0 || interior[at] > kLimit || tooFar(low[at]) || tooFar(high[at]) || in[d] > kLimit)
             return InferContext::violated(2, "padding of dimension " + std::to_string(d)).expected("interior 0 or more, all below 2^40");
         if (in[d] < 0) continue;
         int64_t inside = 0;
@@ -183,7 +184,7 @@ Status inferDilate(InferContext& c)
     Shape out = Shape::ofRank(in.rank(), kUnknownDim);
     for (int d = 0; dilations && d < in.rank(); ++d) {
         const int64_t factor = (*dilations)[static_cast<size_t>(d)];
-        if (factor < 1 || (in[d] > 0 && __builtin_mul_overflow(in[d] - 1, factor, &out[d])))
+        if (factor < 1 || factor > INT32_MAX || (in[d] > 0 && __builtin_mul_overflow(in[d] - 1, factor, &out[d])))
             return InferContext::violated(2, "dilation of dimension " + std::to_string(d)).found(std::to_string(factor)).expected("1 or more");
         if (in[d] > 0) ++out[d];
         else if (in[d] == 0) out[d] = 0;

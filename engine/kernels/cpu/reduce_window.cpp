@@ -1,5 +1,5 @@
 // Kernels of reductions over a sliding window.
-#include "engine/ops/windows.h"
+#include "engine/ops/reduce_window.h"
 
 #include "engine/kernels/cpu/movement.h"
 #include "engine/kernels/cpu/region.h"

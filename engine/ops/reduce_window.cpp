@@ -1,10 +1,8 @@
 // Reductions over a sliding window: reduce_window, stablehlo_reduce_window.
-#include "engine/ops/windows.h"
+#include "engine/ops/reduce_window.h"
 
 #include "engine/ops/catalog.h"
 #include "engine/ops/movement.h"
-
-#include <cstdlib>
 
 using namespace loopscope;
 
@@ -44,7 +42,7 @@ Status WindowGeometry::check(int rank) const
     }
     for (const auto* list : {&padLow, &padHigh})
         for (const int64_t value : *list)
-            if (std::abs(value) > kLimit) return InferContext::violated(2, "padding").found(std::to_string(value)).expected("at most 2^30");
+            if (value < -kLimit || value > kLimit) return InferContext::violated(2, "padding").found(std::to_string(value)).expected("at most 2^30");
     return {};
 }
 
