@@ -81,14 +81,15 @@ uint64_t ResourceStore::hash() const
 // J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011; LiteRT's is tsl/lib/random/philox_random.h.
 std::array<uint32_t, 4> PhiloxStream::next()
 {
-    std::array<uint32_t, 4> c = {static_cast<uint32_t>(counterLow), static_cast<uint32_t>(counterLow >> 32), static_cast<uint32_t>(counterHigh),
-                                 static_cast<uint32_t>(counterHigh >> 32)};
+    std::array<uint32_t, 4> c = {static_cast<uint32_t>(counterLow), static_cast<uint32_t>(counterLow >> 32),
+                                 static_cast<uint32_t>(counterHigh), static_cast<uint32_t>(counterHigh >> 32)};
     auto k0 = static_cast<uint32_t>(key);
     auto k1 = static_cast<uint32_t>(key >> 32);
     for (int round = 0; round < 10; ++round) {
         const uint64_t p0 = uint64_t{0xD2511F53} * c[0];
         const uint64_t p1 = uint64_t{0xCD9E8D57} * c[2];
-        c = {static_cast<uint32_t>(p1 >> 32) ^ c[1] ^ k0, static_cast<uint32_t>(p1), static_cast<uint32_t>(p0 >> 32) ^ c[3] ^ k1, static_cast<uint32_t>(p0)};
+        c = {static_cast<uint32_t>(p1 >> 32) ^ c[1] ^ k0, static_cast<uint32_t>(p1), static_cast<uint32_t>(p0 >> 32) ^ c[3] ^ k1,
+             static_cast<uint32_t>(p0)};
         k0 += 0x9E3779B9;
         k1 += 0xBB67AE85;
     }
@@ -111,10 +112,7 @@ uint32_t RandomState::next32()
     return m_block[static_cast<size_t>(m_used++)];
 }
 
-float RandomState::uniform()
-{
-    return static_cast<float>(next32() >> 8) * 0x1p-24F;
-}
+float RandomState::uniform() { return static_cast<float>(next32() >> 8) * 0x1p-24F; }
 
 float RandomState::normal()
 {

@@ -12,7 +12,9 @@ Status requirePositions(const InferContext& c, int i)
     if (c.input(i).dtype == DType::i16) return {};
     auto status = requireIndexType(c, i, 1);
     if (status.ok()) return status;
-    return InferContext::violated(1, "dtype of operand " + std::to_string(i)).found(std::string(dtypeName(c.input(i).dtype))).expected("i16, i32 or i64");
+    return InferContext::violated(1, "dtype of operand " + std::to_string(i))
+        .found(std::string(dtypeName(c.input(i).dtype)))
+        .expected("i16, i32 or i64");
 }
 
 Status inferGather(InferContext& c)
@@ -27,7 +29,9 @@ Status inferGather(InferContext& c)
     const int64_t axisValue = attributeInt(c.attributes(), "axis", 0);
     const auto axis = normalAxis(axisValue, in.rank());
     if (!axis)
-        return InferContext::violated(2, "axis").found(std::to_string(axisValue)).expected("within the " + std::to_string(in.rank()) + " dimensions of the input");
+        return InferContext::violated(2, "axis")
+            .found(std::to_string(axisValue))
+            .expected("within the " + std::to_string(in.rank()) + " dimensions of the input");
     if (!positions.hasRank()) {
         c.setOutput(0, c.input(0).dtype, Shape::unknownRank());
         return {};
@@ -35,13 +39,18 @@ Status inferGather(InferContext& c)
     const int64_t batchValue = attributeInt(c.attributes(), "batch_dims", 0);
     const int64_t batch = batchValue < 0 ? batchValue + positions.rank() : batchValue;
     if (batch < 0 || batch > *axis || batch > positions.rank())
-        return InferContext::violated(3, "batch_dims").found(std::to_string(batchValue)).expected("at most axis (" + std::to_string(*axis) + ") and the rank of the positions (" + std::to_string(positions.rank()) + ")");
+        return InferContext::violated(3, "batch_dims")
+            .found(std::to_string(batchValue))
+            .expected("at most axis (" + std::to_string(*axis) + ") and the rank of the positions (" + std::to_string(positions.rank()) +
+                      ")");
     Shape out;
     for (int d = 0; d < *axis; ++d) {
         int64_t extent = in[d];
         if (d < batch && positions[d] >= 0) {
             if (extent >= 0 && extent != positions[d])
-                return InferContext::violated(3, "batch dimension " + std::to_string(d) + " of the positions").found(std::to_string(positions[d])).expected(std::to_string(extent));
+                return InferContext::violated(3, "batch dimension " + std::to_string(d) + " of the positions")
+                    .found(std::to_string(positions[d]))
+                    .expected(std::to_string(extent));
             extent = positions[d];
         }
         out.append(extent);
@@ -71,7 +80,8 @@ Status inferGatherNd(InferContext& c)
     LS_CHECK_OK(requirePositions(c, 1));
     LS_TRY(const int64_t tuple, tupleLength(c, 1, in.hasRank() ? in.rank() : -1));
     Shape out;
-    if (!in.hasRank() || tuple < 0) out = Shape::unknownRank();
+    if (!in.hasRank() || tuple < 0)
+        out = Shape::unknownRank();
     else {
         for (int d = 0; d + 1 < indices.rank(); ++d) out.append(indices[d]);
         for (int d = static_cast<int>(tuple); d < in.rank(); ++d) out.append(in[d]);
@@ -111,11 +121,16 @@ Status inferSparseToDense(InferContext& c)
         const int64_t count = indices.rank() == 0 ? 1 : indices[0];
         const int64_t tuple = indices.rank() == 2 ? indices[1] : 1;
         if (out.hasRank() && tuple >= 0 && tuple != out.rank())
-            return InferContext::violated(2, "numbers per index").found(std::to_string(tuple)).expected(std::to_string(out.rank()) + ", the rank of the result");
+            return InferContext::violated(2, "numbers per index")
+                .found(std::to_string(tuple))
+                .expected(std::to_string(out.rank()) + ", the rank of the result");
         if (values.hasRank() && (values.rank() > 1 || (values.rank() == 1 && values[0] >= 0 && count >= 0 && values[0] != count)))
-            return InferContext::violated(4, "shape of the values").found(toString(values)).expected("[] or [" + std::to_string(count) + "]");
+            return InferContext::violated(4, "shape of the values")
+                .found(toString(values))
+                .expected("[] or [" + std::to_string(count) + "]");
     }
-    if (c.input(3).shape.isStatic() && checkedElementCount(c.input(3).shape) != 1) return InferContext::violated(4, "shape of the default value").found(toString(c.input(3).shape)).expected("[]");
+    if (c.input(3).shape.isStatic() && checkedElementCount(c.input(3).shape) != 1)
+        return InferContext::violated(4, "shape of the default value").found(toString(c.input(3).shape)).expected("[]");
     c.setOutput(0, c.input(2).dtype, std::move(out));
     return {};
 }
@@ -132,15 +147,16 @@ LS_DEFINE_OP(tfl, gather)
 LS_DEFINE_OP(tfl, gather_nd)
 {
     // C1: indices are i16, i32 or i64. C2: index tuples name at most all dimensions. C3 (running): every index lies within its dimension.
-    return movementDef<inferGatherNd>(2, "input, indices […,names]", "Picks elements or slices of the input by index tuples.", "LiteRT kernels/gather_nd.cc");
+    return movementDef<inferGatherNd>(2, "input, indices […,names]", "Picks elements or slices of the input by index tuples.",
+                                      "LiteRT kernels/gather_nd.cc");
 }
 
 LS_DEFINE_OP(tfl, scatter_nd)
 {
     // C1: indices are i32 or i64. C2: index tuples name at most all dimensions. C3: there is an update for each tuple. C4: the shape
     // operand is a vector of dimensions. C5 (running): every index lies within its dimension.
-    return movementDef<inferScatterNd>(3, "indices […,names], updates, shape [rank]", "Adds the updates up at their places in a tensor of zeros.",
-                                       "LiteRT kernels/scatter_nd.cc");
+    return movementDef<inferScatterNd>(3, "indices […,names], updates, shape [rank]",
+                                       "Adds the updates up at their places in a tensor of zeros.", "LiteRT kernels/scatter_nd.cc");
 }
 
 LS_DEFINE_OP(tfl, sparse_to_dense)
@@ -148,5 +164,6 @@ LS_DEFINE_OP(tfl, sparse_to_dense)
     // C1: indices are i32 or i64. C2: each index has a number for each dimension. C3: the shape operand is a vector of dimensions.
     // C4: one value for each index, or one for all; a single default. C5 (running): every index lies within its dimension.
     return movementDef<inferSparseToDense>(4, "indices [], [N] or [N,rank], shape [rank], values [] or [N], default []",
-                                           "A tensor of the default value with values put at the indices.", "LiteRT kernels/sparse_to_dense.cc");
+                                           "A tensor of the default value with values put at the indices.",
+                                           "LiteRT kernels/sparse_to_dense.cc");
 }

@@ -14,10 +14,14 @@ namespace {
 int64_t integerScalar(const Tensor& t)
 {
     switch (t.dtype) {
-    case DType::i8: return *t.as<int8_t>();
-    case DType::i16: return *t.as<int16_t>();
-    case DType::i32: return *t.as<int32_t>();
-    default: return *t.as<int64_t>();
+    case DType::i8:
+        return *t.as<int8_t>();
+    case DType::i16:
+        return *t.as<int16_t>();
+    case DType::i32:
+        return *t.as<int32_t>();
+    default:
+        return *t.as<int64_t>();
     }
 }
 
@@ -31,7 +35,9 @@ float roundTo(DType dtype, float value)
 
 Error badStep(std::string start, std::string limit, std::string delta)
 {
-    return InferContext::violated(2, "step").found(std::move(delta)).expected("one that leads from " + std::move(start) + " to " + std::move(limit));
+    return InferContext::violated(2, "step")
+        .found(std::move(delta))
+        .expected("one that leads from " + std::move(start) + " to " + std::move(limit));
 }
 
 } // namespace
@@ -39,14 +45,18 @@ Error badStep(std::string start, std::string limit, std::string delta)
 float realScalar(const Tensor& t)
 {
     switch (t.dtype) {
-    case DType::f16: return f16ToFloat(*t.as<uint16_t>());
-    case DType::bf16: return bf16ToFloat(*t.as<uint16_t>());
+    case DType::f16:
+        return f16ToFloat(*t.as<uint16_t>());
+    case DType::bf16:
+        return bf16ToFloat(*t.as<uint16_t>());
     case DType::i8:
     case DType::i16: {
         const auto zero = static_cast<int32_t>(t.quantization ? t.quantization->zeroPoint() : 0);
-        return static_cast<float>(static_cast<double>(t.quantization ? t.quantization->scale() : 1.0F) * (static_cast<double>(integerScalar(t)) - zero));
+        return static_cast<float>(static_cast<double>(t.quantization ? t.quantization->scale() : 1.0F) *
+                                  (static_cast<double>(integerScalar(t)) - zero));
     }
-    default: return *t.as<float>();
+    default:
+        return *t.as<float>();
     }
 }
 
@@ -59,24 +69,30 @@ Result<int64_t> rangeCount(const Tensor& start, const Tensor& limit, const Tenso
         const int64_t first = integerScalar(start);
         const int64_t last = integerScalar(limit);
         const int64_t step = integerScalar(delta);
-        if (step == 0 || (step > 0 ? first > last : first < last)) return badStep(std::to_string(first), std::to_string(last), std::to_string(step));
+        if (step == 0 || (step > 0 ? first > last : first < last))
+            return badStep(std::to_string(first), std::to_string(last), std::to_string(step));
         // Unsigned: the distance of two i64 needs all 64 bits.
         const auto ufirst = static_cast<uint64_t>(first);
         const auto ulast = static_cast<uint64_t>(last);
         const uint64_t distance = step > 0 ? ulast - ufirst : ufirst - ulast;
         const uint64_t pace = step > 0 ? static_cast<uint64_t>(step) : uint64_t{0} - static_cast<uint64_t>(step);
         const uint64_t count = distance / pace + (distance % pace != 0 ? 1 : 0);
-        if (count > INT32_MAX) return InferContext::violated(2, "the range has too many numbers").found(std::to_string(count)).expected("less than 2^31");
+        if (count > INT32_MAX)
+            return InferContext::violated(2, "the range has too many numbers").found(std::to_string(count)).expected("less than 2^31");
         return static_cast<int64_t>(count);
     }
     const float first = realScalar(start);
     const float last = realScalar(limit);
     const float step = realScalar(delta);
-    if (!(step > 0 ? first <= last : step < 0 && first >= last)) return badStep(std::to_string(first), std::to_string(last), std::to_string(step));
+    if (!(step > 0 ? first <= last : step < 0 && first >= last))
+        return badStep(std::to_string(first), std::to_string(last), std::to_string(step));
     float count = 0;
-    if (quantized) count = (std::abs(last - first) + std::abs(step) - 1) / std::abs(step); // LiteRT counts quantized ranges as if they were integers
-    else count = std::ceil(std::abs(roundTo(dtype, roundTo(dtype, last - first) / step)));
-    if (!(count < 2147483648.0F)) return InferContext::violated(2, "the range has too many numbers").found(std::to_string(count)).expected("less than 2^31");
+    if (quantized)
+        count = (std::abs(last - first) + std::abs(step) - 1) / std::abs(step); // LiteRT counts quantized ranges as if they were integers
+    else
+        count = std::ceil(std::abs(roundTo(dtype, roundTo(dtype, last - first) / step)));
+    if (!(count < 2147483648.0F))
+        return InferContext::violated(2, "the range has too many numbers").found(std::to_string(count)).expected("less than 2^31");
     return static_cast<int64_t>(count);
 }
 
@@ -98,12 +114,23 @@ Status inferRange(InferContext& c)
     const DType dtype = c.input(0).dtype;
     for (int i = 0; i < 3; ++i) {
         LS_CHECK_OK(requireSameType(c, 0, i, 1));
-        if (c.input(i).shape.isStatic() && checkedElementCount(c.input(i).shape) != 1) return InferContext::violated(1, "elements of " + describeOperand(c, i)).expected("1");
+        if (c.input(i).shape.isStatic() && checkedElementCount(c.input(i).shape) != 1)
+            return InferContext::violated(1, "elements of " + describeOperand(c, i)).expected("1");
     }
     switch (dtype) {
-    case DType::f16: case DType::bf16: case DType::f32: case DType::i8: case DType::i16: case DType::i32: case DType::i64: break;
-    case DType::unknown: c.setOutput(0, dtype, Shape{kUnknownDim}); return {};
-    default: return InferContext::violated(1, "dtype").found(std::string(dtypeName(dtype))).expected("f16, bf16, f32, i8, i16, i32 or i64");
+    case DType::f16:
+    case DType::bf16:
+    case DType::f32:
+    case DType::i8:
+    case DType::i16:
+    case DType::i32:
+    case DType::i64:
+        break;
+    case DType::unknown:
+        c.setOutput(0, dtype, Shape{kUnknownDim});
+        return {};
+    default:
+        return InferContext::violated(1, "dtype").found(std::string(dtypeName(dtype))).expected("f16, bf16, f32, i8, i16, i32 or i64");
     }
     int64_t count = kUnknownDim;
     if (c.dataKnown(0) && c.dataKnown(1) && c.dataKnown(2)) {
@@ -118,13 +145,15 @@ Status inferRange(InferContext& c)
 LS_DEFINE_OP(tfl, fill)
 {
     // C1: dims is a vector of dimensions, none negative. C2: there is one value.
-    return movementDef<inferFill>(2, "dims [rank], value []", "A tensor of the given shape, all elements the value.", "LiteRT kernels/fill.cc");
+    return movementDef<inferFill>(2, "dims [rank], value []", "A tensor of the given shape, all elements the value.",
+                                  "LiteRT kernels/fill.cc");
 }
 
 LS_DEFINE_OP(tfl, range)
 {
     // C1: three single numbers of one dtype. C2: the step is not 0 and leads to the limit.
-    OpDef def = movementDef<inferRange>(3, "start [], limit [], delta []", "The numbers from start to before limit in steps of delta.", "LiteRT kernels/range.cc");
+    OpDef def = movementDef<inferRange>(3, "start [], limit [], delta []", "The numbers from start to before limit in steps of delta.",
+                                        "LiteRT kernels/range.cc");
     def.floatBound = "exact"; // added up step by step, as the reference does
     return def;
 }

@@ -8,7 +8,9 @@ namespace {
 
 Error axisError(int64_t axis, int rank)
 {
-    return InferContext::violated(1, "axis").found(std::to_string(axis)).expected(std::to_string(-rank) + " to " + std::to_string(rank - 1));
+    return InferContext::violated(1, "axis")
+        .found(std::to_string(axis))
+        .expected(std::to_string(-rank) + " to " + std::to_string(rank - 1));
 }
 
 Status inferConcatenation(InferContext& c)
@@ -34,20 +36,23 @@ Status inferConcatenation(InferContext& c)
             axis = normalAxis(axisValue, out.rank());
             if (!axis) return axisError(axisValue, out.rank());
         } else if (in.rank() != c.input(known).shape.rank()) {
-            return InferContext::violated(2, "rank of operand " + std::to_string(i)).found(std::to_string(in.rank()))
+            return InferContext::violated(2, "rank of operand " + std::to_string(i))
+                .found(std::to_string(in.rank()))
                 .expected(std::to_string(c.input(known).shape.rank()) + ", as operand " + std::to_string(known) + " has");
         }
         for (int d = 0; d < in.rank(); ++d) {
             if (d == *axis || in[d] < 0 || in[d] == out[d]) continue;
             if (out[d] >= 0)
-                return InferContext::violated(3, "dimension " + std::to_string(d) + " of input " + std::to_string(i) + " is " + std::to_string(in[d]) +
-                                                     ", of input " + std::to_string(known) + " is " + std::to_string(out[d]) + "; only axis " +
-                                                     std::to_string(*axis) + " may differ");
+                return InferContext::violated(3, "dimension " + std::to_string(d) + " of input " + std::to_string(i) + " is " +
+                                                     std::to_string(in[d]) + ", of input " + std::to_string(known) + " is " +
+                                                     std::to_string(out[d]) + "; only axis " + std::to_string(*axis) + " may differ");
             out[d] = in[d];
         }
         const int64_t extent = in.rank() == 0 ? 1 : in[*axis];
-        if (extent < 0) sumKnown = false;
-        else if (__builtin_add_overflow(sum, extent, &sum)) return InferContext::violated(3, "the sum of the dimensions along the axis is too large");
+        if (extent < 0)
+            sumKnown = false;
+        else if (__builtin_add_overflow(sum, extent, &sum))
+            return InferContext::violated(3, "the sum of the dimensions along the axis is too large");
     }
     if (axis) out[*axis] = sumKnown ? sum : kUnknownDim;
     c.setOutput(0, c.input(0).dtype, std::move(out));
@@ -59,8 +64,10 @@ void setParts(InferContext& c, const Tensor& input, std::optional<int> axis, con
 {
     for (int k = 0; k < c.outputCount(); ++k) {
         Shape out = input.shape;
-        if (axis) out[*axis] = extents[static_cast<size_t>(k)];
-        else if (out.hasRank()) out = Shape::ofRank(out.rank(), kUnknownDim);
+        if (axis)
+            out[*axis] = extents[static_cast<size_t>(k)];
+        else if (out.hasRank())
+            out = Shape::ofRank(out.rank(), kUnknownDim);
         c.setOutput(k, input.dtype, std::move(out));
     }
 }
@@ -70,7 +77,10 @@ Status inferSplit(InferContext& c)
     const Tensor& input = c.input(1);
     const int parts = c.outputCount();
     const int64_t declared = attributeInt(c.attributes(), "num_splits", parts);
-    if (declared != parts) return InferContext::violated(2, "num_splits").found(std::to_string(declared)).expected(std::to_string(parts) + ", the number of results");
+    if (declared != parts)
+        return InferContext::violated(2, "num_splits")
+            .found(std::to_string(declared))
+            .expected(std::to_string(parts) + ", the number of results");
     LS_TRY(const auto axisValue, scalarOperand(c, 0, 1));
     std::optional<int> axis;
     std::vector<int64_t> extents(static_cast<size_t>(parts), kUnknownDim);
@@ -79,7 +89,8 @@ Status inferSplit(InferContext& c)
         if (!axis) return axisError(*axisValue, input.shape.rank());
         const int64_t extent = input.shape[*axis];
         if (extent >= 0 && extent % parts != 0)
-            return InferContext::violated(3, "dimension " + std::to_string(*axis) + " of " + describeOperand(c, 1)).expected("a multiple of " + std::to_string(parts));
+            return InferContext::violated(3, "dimension " + std::to_string(*axis) + " of " + describeOperand(c, 1))
+                .expected("a multiple of " + std::to_string(parts));
         if (extent >= 0) std::fill(extents.begin(), extents.end(), extent / parts);
     }
     setParts(c, input, axis, extents);
@@ -92,10 +103,14 @@ Status inferSplitV(InferContext& c)
     const auto parts = static_cast<size_t>(c.outputCount());
     const int64_t declared = attributeInt(c.attributes(), "num_splits", c.outputCount());
     if (declared != c.outputCount())
-        return InferContext::violated(2, "num_splits").found(std::to_string(declared)).expected(std::to_string(parts) + ", the number of results");
+        return InferContext::violated(2, "num_splits")
+            .found(std::to_string(declared))
+            .expected(std::to_string(parts) + ", the number of results");
     LS_TRY(auto sizes, vectorOperand(c, 1, 2));
     if (sizes && sizes->size() != parts)
-        return InferContext::violated(2, "elements of operand 1").found(std::to_string(sizes->size())).expected(std::to_string(parts) + ", the number of results");
+        return InferContext::violated(2, "elements of operand 1")
+            .found(std::to_string(sizes->size()))
+            .expected(std::to_string(parts) + ", the number of results");
     LS_TRY(const auto axisValue, scalarOperand(c, 2, 1));
     std::optional<int> axis;
     std::vector<int64_t> extents(parts, kUnknownDim);
@@ -109,12 +124,17 @@ Status inferSplitV(InferContext& c)
             for (size_t k = 0; k < parts; ++k) {
                 const int64_t size = (*sizes)[k];
                 if (size < -1 || (size == -1 && open >= 0) || __builtin_add_overflow(sum, size < 0 ? 0 : size, &sum))
-                    return InferContext::violated(3, "size of part " + std::to_string(k)).found(std::to_string(size)).expected("0 or more, or one -1");
-                if (size == -1) open = static_cast<int64_t>(k);
-                else extents[k] = size;
+                    return InferContext::violated(3, "size of part " + std::to_string(k))
+                        .found(std::to_string(size))
+                        .expected("0 or more, or one -1");
+                if (size == -1)
+                    open = static_cast<int64_t>(k);
+                else
+                    extents[k] = size;
             }
             if (extent >= 0 && (open >= 0 ? sum > extent : sum != extent))
-                return InferContext::violated(3, "sum of the sizes").found(std::to_string(sum))
+                return InferContext::violated(3, "sum of the sizes")
+                    .found(std::to_string(sum))
                     .expected(std::to_string(extent) + ", as dimension " + std::to_string(*axis) + " of the input has");
             if (open >= 0 && extent >= 0) extents[static_cast<size_t>(open)] = extent - sum;
         }
@@ -128,7 +148,9 @@ Status inferPack(InferContext& c)
     const int64_t axisValue = attributeInt(c.attributes(), "axis", 0);
     const int64_t declared = attributeInt(c.attributes(), "values_count", c.inputCount());
     if (declared != c.inputCount())
-        return InferContext::violated(2, "values_count").found(std::to_string(declared)).expected(std::to_string(c.inputCount()) + ", the number of operands");
+        return InferContext::violated(2, "values_count")
+            .found(std::to_string(declared))
+            .expected(std::to_string(c.inputCount()) + ", the number of operands");
     Shape common = Shape::unknownRank();
     for (int i = 0; i < c.inputCount(); ++i) {
         LS_CHECK_OK(requireSameType(c, 0, i, 3));
@@ -160,13 +182,16 @@ Status inferUnpack(InferContext& c)
     const int64_t axisValue = attributeInt(c.attributes(), "axis", 0);
     const int64_t declared = attributeInt(c.attributes(), "num", c.outputCount());
     if (declared != c.outputCount())
-        return InferContext::violated(2, "num").found(std::to_string(declared)).expected(std::to_string(c.outputCount()) + ", the number of results");
+        return InferContext::violated(2, "num")
+            .found(std::to_string(declared))
+            .expected(std::to_string(c.outputCount()) + ", the number of results");
     Shape out = Shape::unknownRank();
     if (input.shape.hasRank()) {
         const auto axis = normalAxis(axisValue, input.shape.rank());
         if (!axis) return axisError(axisValue, input.shape.rank());
         if (input.shape[*axis] >= 0 && input.shape[*axis] != c.outputCount())
-            return InferContext::violated(3, "dimension " + std::to_string(*axis) + " of " + describeOperand(c, 0)).expected(std::to_string(c.outputCount()) + ", the number of results");
+            return InferContext::violated(3, "dimension " + std::to_string(*axis) + " of " + describeOperand(c, 0))
+                .expected(std::to_string(c.outputCount()) + ", the number of results");
         out = Shape();
         for (int d = 0; d < input.shape.rank(); ++d)
             if (d != *axis) out.append(input.shape[d]);
@@ -182,7 +207,7 @@ LS_DEFINE_OP(tfl, concatenation)
     // C1: axis lies within the rank. C2: dtypes and ranks agree. C3: dimensions agree except along axis. C4: no fused activation.
     // C5 (when prepared): i8 operands have the result's scale and zero point; i16 zero points are 0.
     OpDef def = movementDef<inferConcatenation>(1, "values…", "Joins tensors along axis; u8 operands with another scale are requantized.",
-                           "LiteRT kernels/concatenation.cc, internal/reference/concatenation.h");
+                                                "LiteRT kernels/concatenation.cc, internal/reference/concatenation.h");
     def.maxInputs = -1;
     def.differs = "scalars that are not constant join to a vector; LiteRT writes beyond its scalar result";
     return def;
@@ -199,7 +224,8 @@ LS_DEFINE_OP(tfl, split)
 LS_DEFINE_OP(tfl, split_v)
 {
     // C1: axis is one integer within the rank. C2: there is a size for each result. C3: the sizes add up to the dimension; one may be −1.
-    OpDef def = movementDef<inferSplitV>(3, "input, size_splits [results], axis []", "Cuts the input into parts of given sizes along axis.", "LiteRT kernels/split_v.cc");
+    OpDef def = movementDef<inferSplitV>(3, "input, size_splits [results], axis []", "Cuts the input into parts of given sizes along axis.",
+                                         "LiteRT kernels/split_v.cc");
     def.maxOutputs = -1;
     return def;
 }

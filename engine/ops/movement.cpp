@@ -42,7 +42,8 @@ Status requireIndexType(const InferContext& context, int i, int constraint)
     const DType dtype = context.input(i).dtype;
     if (dtype == DType::i32 || dtype == DType::i64 || dtype == DType::unknown) return {};
     return InferContext::violated(constraint, "dtype of operand " + std::to_string(i))
-        .found(std::string(dtypeName(dtype))).expected("i32 or i64");
+        .found(std::string(dtypeName(dtype)))
+        .expected("i32 or i64");
 }
 
 Status requireRank(const InferContext& context, int i, int rank, int constraint)
@@ -50,7 +51,8 @@ Status requireRank(const InferContext& context, int i, int rank, int constraint)
     const Shape& shape = context.input(i).shape;
     if (!shape.hasRank() || shape.rank() == rank) return {};
     return InferContext::violated(constraint, "rank of " + describeOperand(context, i))
-        .found(std::to_string(shape.rank())).expected(std::to_string(rank));
+        .found(std::to_string(shape.rank()))
+        .expected(std::to_string(rank));
 }
 
 Status requireSameType(const InferContext& context, int i, int k, int constraint)
@@ -59,7 +61,8 @@ Status requireSameType(const InferContext& context, int i, int k, int constraint
     const DType b = context.input(k).dtype;
     if (a == b || a == DType::unknown || b == DType::unknown) return {};
     return InferContext::violated(constraint, "dtype of operand " + std::to_string(k))
-        .found(std::string(dtypeName(b))).expected(std::string(dtypeName(a)) + ", as operand " + std::to_string(i) + " has");
+        .found(std::string(dtypeName(b)))
+        .expected(std::string(dtypeName(a)) + ", as operand " + std::to_string(i) + " has");
 }
 
 Result<std::optional<int64_t>> scalarOperand(const InferContext& context, int i, int constraint)
@@ -86,17 +89,21 @@ Result<Shape> shapeFromOperand(const InferContext& context, int i, int constrain
     const Shape& vector = context.input(i).shape;
     if (vector.hasRank() && vector[0] > kMaxRank)
         return InferContext::violated(constraint, "rank asked for by operand " + std::to_string(i))
-            .found(std::to_string(vector[0])).expected("at most " + std::to_string(kMaxRank));
+            .found(std::to_string(vector[0]))
+            .expected("at most " + std::to_string(kMaxRank));
     if (!values) {
         if (!vector.hasRank() || vector[0] < 0) return Shape::unknownRank();
         return Shape::ofRank(static_cast<int>(vector[0]), kUnknownDim);
     }
     for (const int64_t dim : *values)
         if (dim < 0)
-            return InferContext::violated(constraint, "dimension in operand " + std::to_string(i)).found(std::to_string(dim)).expected("0 or more");
+            return InferContext::violated(constraint, "dimension in operand " + std::to_string(i))
+                .found(std::to_string(dim))
+                .expected("0 or more");
     const Shape shape{std::span<const int64_t>(*values)};
     if (!checkedElementCount(shape))
-        return InferContext::violated(constraint, "shape " + toString(shape) + " asked for by operand " + std::to_string(i) + " has too many elements");
+        return InferContext::violated(constraint,
+                                      "shape " + toString(shape) + " asked for by operand " + std::to_string(i) + " has too many elements");
     return shape;
 }
 
@@ -139,6 +146,15 @@ std::vector<int64_t> firstOccurrences(const Tensor& tensor)
     return first;
 }
 
+bool areDistinctDimensions(const std::vector<int64_t>& list, int64_t rank)
+{
+    for (const int64_t value : list)
+        if (value < 0 || value >= rank || std::count(list.begin(), list.end(), value) != 1) return false;
+    return true;
+}
+
+std::string listText(const std::vector<int64_t>& list) { return toString(Shape(std::span<const int64_t>(list))); }
+
 Result<Shape> resolveReshape(const Shape& input, std::span<const int64_t> wanted)
 {
     Shape result{wanted};
@@ -147,10 +163,15 @@ Result<Shape> resolveReshape(const Shape& input, std::span<const int64_t> wanted
     Shape known = result;
     bool zero = false;
     for (int i = 0; i < result.rank(); ++i) {
-        if (result[i] < -1) return InferContext::violated(1, "dimension " + std::to_string(i) + " of the new shape").found(std::to_string(result[i])).expected("-1 or more");
+        if (result[i] < -1)
+            return InferContext::violated(1, "dimension " + std::to_string(i) + " of the new shape")
+                .found(std::to_string(result[i]))
+                .expected("-1 or more");
         if (result[i] == 0) zero = true;
         if (result[i] == -1) {
-            if (stretch >= 0) return InferContext::violated(1, "dimensions " + std::to_string(stretch) + " and " + std::to_string(i) + " of the new shape are both -1");
+            if (stretch >= 0)
+                return InferContext::violated(1, "dimensions " + std::to_string(stretch) + " and " + std::to_string(i) +
+                                                     " of the new shape are both -1");
             stretch = i;
         }
         if (result[i] <= 0) known[i] = 1;
@@ -168,7 +189,8 @@ Result<Shape> resolveReshape(const Shape& input, std::span<const int64_t> wanted
     const auto count = checkedElementCount(result);
     if (count != inputCount)
         return InferContext::violated(2, "elements of the new shape " + toString(result))
-            .found(count ? std::to_string(*count) : "too many").expected(std::to_string(*inputCount) + ", as the input " + toString(input) + " has");
+            .found(count ? std::to_string(*count) : "too many")
+            .expected(std::to_string(*inputCount) + ", as the input " + toString(input) + " has");
     return result;
 }
 

@@ -63,6 +63,11 @@ bool elementIsSet(const Tensor& tensor, int64_t i);
 /// For each element of a vector of whole-byte numbers the index of the first one equal to it; NaN equals NaN, −0.0 equals 0.0.
 std::vector<int64_t> firstOccurrences(const Tensor& tensor);
 
+/// True if the entries are different dimensions of `rank`.
+bool areDistinctDimensions(const std::vector<int64_t>& list, int64_t rank);
+/// "[1,2]"
+std::string listText(const std::vector<int64_t>& list);
+
 /// RESHAPE: `wanted` with its −1 replaced. Dimensions stay unknown where `input` does not tell.
 /// Errors: C1 more than one −1 or a dimension below −1; C2 another number of elements than the input has.
 Result<Shape> resolveReshape(const Shape& input, std::span<const int64_t> wanted);

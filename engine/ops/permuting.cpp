@@ -15,7 +15,8 @@ Status inferTranspose(InferContext& c)
     LS_TRY(const auto perm, vectorOperand(c, 1, 1));
     const Shape& vector = c.input(1).shape;
     if (in.hasRank() && vector.hasRank() && vector[0] >= 0 && vector[0] != in.rank())
-        return InferContext::violated(1, "elements of " + describeOperand(c, 1)).expected(std::to_string(in.rank()) + ", one for each dimension of the input");
+        return InferContext::violated(1, "elements of " + describeOperand(c, 1))
+            .expected(std::to_string(in.rank()) + ", one for each dimension of the input");
     if (!in.hasRank() || in.rank() > kMaxRank) {
         c.setOutput(0, c.input(0).dtype, Shape::unknownRank());
         return {};
@@ -26,7 +27,8 @@ Status inferTranspose(InferContext& c)
         const int64_t value = (*perm)[static_cast<size_t>(d)];
         const auto axis = normalAxis(value, in.rank());
         if (!axis || ((seen >> *axis) & 1U))
-            return InferContext::violated(2, "entry " + std::to_string(d) + " of the permutation").found(std::to_string(value))
+            return InferContext::violated(2, "entry " + std::to_string(d) + " of the permutation")
+                .found(std::to_string(value))
                 .expected("another of the " + std::to_string(in.rank()) + " dimensions");
         seen |= uint64_t{1} << *axis;
         out[d] = in[*axis];
@@ -49,12 +51,15 @@ template <bool toDepth> Status inferDepthSpace(InferContext& c)
     Shape out = in;
     const auto divide = [&](int d, int64_t by) -> Status {
         if (in[d] >= 0 && in[d] % by != 0)
-            return InferContext::violated(3, "dimension " + std::to_string(d) + " of the input").found(std::to_string(in[d])).expected("a multiple of " + std::to_string(by));
+            return InferContext::violated(3, "dimension " + std::to_string(d) + " of the input")
+                .found(std::to_string(in[d]))
+                .expected("a multiple of " + std::to_string(by));
         if (in[d] >= 0) out[d] = in[d] / by;
         return {};
     };
     const auto multiply = [&](int d, int64_t by) -> Status {
-        if (in[d] >= 0 && __builtin_mul_overflow(in[d], by, &out[d])) return InferContext::violated(3, "dimension " + std::to_string(d) + " becomes too large");
+        if (in[d] >= 0 && __builtin_mul_overflow(in[d], by, &out[d]))
+            return InferContext::violated(3, "dimension " + std::to_string(d) + " becomes too large");
         return {};
     };
     if (toDepth) {
@@ -81,7 +86,8 @@ template <bool toBatch> Status inferBatchSpace(InferContext& c)
     const Shape& margins = c.input(2).shape;
     const int64_t spatial = blocks.hasRank() ? blocks[0] : kUnknownDim;
     if (in.hasRank() && spatial >= in.rank())
-        return InferContext::violated(1, "elements of " + describeOperand(c, 1)).expected("less than " + std::to_string(in.rank()) + ", the rank of the input");
+        return InferContext::violated(1, "elements of " + describeOperand(c, 1))
+            .expected("less than " + std::to_string(in.rank()) + ", the rank of the input");
     if (margins.hasRank() && ((spatial >= 0 && margins[0] >= 0 && margins[0] != spatial) || (margins[1] >= 0 && margins[1] != 2)))
         return InferContext::violated(1, "shape of " + describeOperand(c, 2)).expected("[" + std::to_string(spatial) + ",2]");
     if (!in.hasRank()) {
@@ -102,20 +108,27 @@ template <bool toBatch> Status inferBatchSpace(InferContext& c)
         const int64_t first = (*values)[static_cast<size_t>(2 * i)];
         const int64_t last = (*values)[static_cast<size_t>(2 * i + 1)];
         if (b < 1 || b > INT32_MAX || __builtin_mul_overflow(product, b, &product))
-            return InferContext::violated(2, "block size of dimension " + std::to_string(i + 1)).found(std::to_string(b)).expected("1 or more");
+            return InferContext::violated(2, "block size of dimension " + std::to_string(i + 1))
+                .found(std::to_string(b))
+                .expected("1 or more");
         if (first < 0 || last < 0 || first > INT32_MAX || last > INT32_MAX)
-            return InferContext::violated(2, "margins of dimension " + std::to_string(i + 1)).found(std::to_string(first) + " and " + std::to_string(last)).expected("0 or more");
+            return InferContext::violated(2, "margins of dimension " + std::to_string(i + 1))
+                .found(std::to_string(first) + " and " + std::to_string(last))
+                .expected("0 or more");
         const int64_t extent = in[i + 1];
         if (extent < 0) continue;
         if (toBatch) {
             const int64_t whole = extent + first + last;
             if (whole % b != 0)
-                return InferContext::violated(3, "dimension " + std::to_string(i + 1) + " with its paddings").found(std::to_string(whole)).expected("a multiple of " + std::to_string(b));
+                return InferContext::violated(3, "dimension " + std::to_string(i + 1) + " with its paddings")
+                    .found(std::to_string(whole))
+                    .expected("a multiple of " + std::to_string(b));
             out[i + 1] = whole / b;
         } else {
             int64_t whole = 0;
             if (__builtin_mul_overflow(extent, b, &whole) || whole < first + last)
-                return InferContext::violated(3, "crops of dimension " + std::to_string(i + 1)).found(std::to_string(first) + " and " + std::to_string(last))
+                return InferContext::violated(3, "crops of dimension " + std::to_string(i + 1))
+                    .found(std::to_string(first) + " and " + std::to_string(last))
                     .expected("together at most " + std::to_string(whole));
             out[i + 1] = whole - first - last;
         }
@@ -123,10 +136,13 @@ template <bool toBatch> Status inferBatchSpace(InferContext& c)
     if (in[0] >= 0) {
         if (!toBatch && in[0] % product != 0)
             return InferContext::violated(3, "batch").found(std::to_string(in[0])).expected("a multiple of " + std::to_string(product));
-        if (!toBatch) out[0] = in[0] / product;
-        else if (__builtin_mul_overflow(in[0], product, &out[0])) return InferContext::violated(3, "the batch becomes too large");
+        if (!toBatch)
+            out[0] = in[0] / product;
+        else if (__builtin_mul_overflow(in[0], product, &out[0]))
+            return InferContext::violated(3, "the batch becomes too large");
     }
-    if (out.isStatic() && !checkedElementCount(out)) return InferContext::violated(3, "the result " + toString(out) + " has too many elements");
+    if (out.isStatic() && !checkedElementCount(out))
+        return InferContext::violated(3, "the result " + toString(out) + " has too many elements");
     c.setOutput(0, c.input(0).dtype, std::move(out));
     return {};
 }
@@ -138,7 +154,8 @@ Status inferMatrixDiag(InferContext& c)
     if (in.hasRank()) {
         if (in.rank() == 0) return InferContext::violated(1, "rank of the input").found("0").expected("1 or more");
         out.append(in.back());
-        if (out.isStatic() && !checkedElementCount(out)) return InferContext::violated(1, "the result " + toString(out) + " has too many elements");
+        if (out.isStatic() && !checkedElementCount(out))
+            return InferContext::violated(1, "the result " + toString(out) + " has too many elements");
     }
     c.setOutput(0, c.input(0).dtype, std::move(out));
     return {};
@@ -149,7 +166,8 @@ Status inferMatrixSetDiag(InferContext& c)
     const Shape& in = c.input(0).shape;
     const Shape& diagonal = c.input(1).shape;
     LS_CHECK_OK(requireSameType(c, 0, 1, 2));
-    if (in.hasRank() && in.rank() < 2) return InferContext::violated(1, "rank of the input").found(std::to_string(in.rank())).expected("2 or more");
+    if (in.hasRank() && in.rank() < 2)
+        return InferContext::violated(1, "rank of the input").found(std::to_string(in.rank())).expected("2 or more");
     if (in.hasRank() && diagonal.hasRank()) {
         Shape expected = in;
         expected.resize(in.rank() - 1, 0);
@@ -169,7 +187,8 @@ Status inferMatrixSetDiag(InferContext& c)
 LS_DEFINE_OP(tfl, transpose)
 {
     // C1: there is an i32 or i64 entry for each dimension. C2: the entries are a permutation of the dimensions.
-    return movementDef<inferTranspose>(2, "input, permutation [rank]", "Reorders the dimensions: dimension d of the result is dimension permutation[d] of the input.",
+    return movementDef<inferTranspose>(2, "input, permutation [rank]",
+                                       "Reorders the dimensions: dimension d of the result is dimension permutation[d] of the input.",
                                        "LiteRT kernels/transpose.cc");
 }
 
@@ -212,7 +231,8 @@ LS_DEFINE_OP(tfl, batch_to_space_nd)
 LS_DEFINE_OP(tfl, matrix_diag)
 {
     // C1: the input has a dimension, and the result is not too large.
-    return movementDef<inferMatrixDiag>(1, "diagonal […,N]", "Square matrices of zeros with the given diagonals.", "LiteRT kernels/matrix_diag.cc");
+    return movementDef<inferMatrixDiag>(1, "diagonal […,N]", "Square matrices of zeros with the given diagonals.",
+                                        "LiteRT kernels/matrix_diag.cc");
 }
 
 LS_DEFINE_OP(tfl, matrix_set_diag)

@@ -14,10 +14,14 @@ Status inferReshape(InferContext& c)
         LS_CHECK_OK(requireIndexType(c, 1, 3));
         const Shape& vector = c.input(1).shape;
         if (vector.hasRank() && vector[0] > kMaxRank)
-            return InferContext::violated(3, "rank of the new shape").found(std::to_string(vector[0])).expected("at most " + std::to_string(kMaxRank));
+            return InferContext::violated(3, "rank of the new shape")
+                .found(std::to_string(vector[0]))
+                .expected("at most " + std::to_string(kMaxRank));
         const auto wanted = c.intValues(1);
         if (!wanted) {
-            c.setOutput(0, dtype, vector.hasRank() && vector[0] >= 0 ? Shape::ofRank(static_cast<int>(vector[0]), kUnknownDim) : Shape::unknownRank());
+            c.setOutput(0, dtype,
+                        vector.hasRank() && vector[0] >= 0 ? Shape::ofRank(static_cast<int>(vector[0]), kUnknownDim)
+                                                           : Shape::unknownRank());
             return {};
         }
         LS_TRY(Shape shape, resolveReshape(c.input(0).shape, *wanted));
@@ -43,9 +47,13 @@ Status inferSqueeze(InferContext& c)
     for (const int64_t w : wanted) {
         const auto axis = normalAxis(w, in.rank());
         if (!axis)
-            return InferContext::violated(1, "squeeze_dims").found(std::to_string(w)).expected("within the " + std::to_string(in.rank()) + " dimensions of the input");
+            return InferContext::violated(1, "squeeze_dims")
+                .found(std::to_string(w))
+                .expected("within the " + std::to_string(in.rank()) + " dimensions of the input");
         if (in[*axis] != 1 && in[*axis] >= 0)
-            return InferContext::violated(2, "dimension " + std::to_string(*axis) + " of the input, which is to be dropped,").found(std::to_string(in[*axis])).expected("1");
+            return InferContext::violated(2, "dimension " + std::to_string(*axis) + " of the input, which is to be dropped,")
+                .found(std::to_string(in[*axis]))
+                .expected("1");
         drop[static_cast<size_t>(*axis)] = true;
     }
     Shape out;
@@ -74,7 +82,8 @@ Status inferExpandDims(InferContext& c)
     }
     const auto axis = normalAxis(*axisValue, in.rank() + 1);
     if (!axis)
-        return InferContext::violated(1, "axis").found(std::to_string(*axisValue))
+        return InferContext::violated(1, "axis")
+            .found(std::to_string(*axisValue))
             .expected(std::to_string(-in.rank() - 1) + " to " + std::to_string(in.rank()));
     Shape out;
     for (int i = 0; i <= in.rank(); ++i) out.append(i == *axis ? 1 : in[i < *axis ? i : i - 1]);
@@ -106,7 +115,8 @@ Status inferBitcast(InferContext& c)
     const int to = bitWidth(dtype);
     if (c.input(0).dtype == DType::unknown || dtype == DType::unknown) return {};
     if (from < 8 || to < 8)
-        return InferContext::violated(1, "bitcast from " + std::string(dtypeName(c.input(0).dtype)) + " to " + std::string(dtypeName(dtype)) + ": elements must be whole bytes");
+        return InferContext::violated(1, "bitcast from " + std::string(dtypeName(c.input(0).dtype)) + " to " +
+                                             std::string(dtypeName(dtype)) + ": elements must be whole bytes");
     Shape out = in;
     if (in.hasRank() && from > to) out.append(from / to);
     if (in.hasRank() && from < to) {
@@ -131,8 +141,9 @@ LS_DEFINE_OP(tfl, reshape)
 {
     // C1: at most one dimension of the new shape is −1, none is below. C2: the number of elements stays. C3: the shape operand is i32
     // or i64, of at most 64 dimensions.
-    OpDef def = movementDef<inferReshape, 1>(2, "input, new_shape? [rank]", "Gives the elements another shape; one dimension may be -1: whatever is left.",
-                            "LiteRT kernels/reshape.cc");
+    OpDef def = movementDef<inferReshape, 1>(2, "input, new_shape? [rank]",
+                                             "Gives the elements another shape; one dimension may be -1: whatever is left.",
+                                             "LiteRT kernels/reshape.cc");
     def.minInputs = 1;
     return def;
 }
@@ -155,16 +166,14 @@ LS_DEFINE_OP(tfl, shape)
     return movementDef<inferShape>(1, "input", "The dimensions of the input as a vector.", "LiteRT kernels/shape.cc");
 }
 
-LS_DEFINE_OP(tfl, rank)
-{
-    return movementDef<inferRank>(1, "input", "The number of dimensions of the input.", "LiteRT kernels/rank.cc");
-}
+LS_DEFINE_OP(tfl, rank) { return movementDef<inferRank>(1, "input", "The number of dimensions of the input.", "LiteRT kernels/rank.cc"); }
 
 LS_DEFINE_OP(tfl, bitcast)
 {
     // C1: elements of both dtypes are whole bytes. C2: going to a wider dtype, the last dimension is the ratio of the widths.
-    return movementDef<inferBitcast>(1, "input", "The same bytes read as another dtype; the ratio of the widths becomes, or is taken from, the last dimension.",
-                       "LiteRT kernels/bitcast.cc");
+    return movementDef<inferBitcast>(
+        1, "input", "The same bytes read as another dtype; the ratio of the widths becomes, or is taken from, the last dimension.",
+        "LiteRT kernels/bitcast.cc");
 }
 
 LS_DEFINE_OP(tfl, densify)

@@ -13,7 +13,9 @@ Status requireData(const InferContext& c)
         return InferContext::violated(1, "dtype of operand 0").found(std::string(dtypeName(data))).expected("f32 or i32");
     for (int i = 1; i < c.inputCount(); ++i)
         if (c.input(i).dtype != DType::i32 && c.input(i).dtype != DType::unknown)
-            return InferContext::violated(1, "dtype of operand " + std::to_string(i)).found(std::string(dtypeName(c.input(i).dtype))).expected("i32");
+            return InferContext::violated(1, "dtype of operand " + std::to_string(i))
+                .found(std::string(dtypeName(c.input(i).dtype)))
+                .expected("i32");
     return {};
 }
 
@@ -25,7 +27,9 @@ Status inferSegmentSum(InferContext& c)
     const Shape& ids = c.input(1).shape;
     if (data.hasRank() && data.rank() == 0) return InferContext::violated(2, "rank of the data").found("0").expected("1 or more");
     if (data.hasRank() && ids.hasRank() && data[0] >= 0 && ids[0] >= 0 && data[0] != ids[0])
-        return InferContext::violated(2, "number of segment ids").found(std::to_string(ids[0])).expected(std::to_string(data[0]) + ", one for each row");
+        return InferContext::violated(2, "number of segment ids")
+            .found(std::to_string(ids[0]))
+            .expected(std::to_string(data[0]) + ", one for each row");
     Shape out = data;
     if (data.hasRank()) {
         const auto values = c.intValues(1);
@@ -34,7 +38,8 @@ Status inferSegmentSum(InferContext& c)
         for (size_t i = 0; values && i < values->size(); ++i) {
             const int64_t id = (*values)[i];
             if (i == 0 ? id != 0 : id != last && id != last + 1)
-                return InferContext::violated(3, "segment id " + std::to_string(i)).found(std::to_string(id))
+                return InferContext::violated(3, "segment id " + std::to_string(i))
+                    .found(std::to_string(id))
                     .expected(i == 0 ? "0" : std::to_string(last) + " or " + std::to_string(last + 1));
             last = id;
         }
@@ -57,13 +62,16 @@ Status inferUnsorted(InferContext& c)
     }
     bool prefix = ids.rank() <= data.rank();
     for (int d = 0; prefix && d < ids.rank(); ++d) prefix = ids[d] < 0 || data[d] < 0 || ids[d] == data[d];
-    if (!prefix) return InferContext::violated(2, "shape of the segment ids").found(toString(ids)).expected("the beginning of " + toString(data));
+    if (!prefix)
+        return InferContext::violated(2, "shape of the segment ids").found(toString(ids)).expected("the beginning of " + toString(data));
     if (const auto values = c.intValues(1); values && segments)
         for (const int64_t id : *values)
-            if (id >= *segments) return InferContext::violated(3, "segment id").found(std::to_string(id)).expected("below " + std::to_string(*segments));
+            if (id >= *segments)
+                return InferContext::violated(3, "segment id").found(std::to_string(id)).expected("below " + std::to_string(*segments));
     Shape out{segments.value_or(kUnknownDim)};
     for (int d = ids.rank(); d < data.rank(); ++d) out.append(data[d]);
-    if (out.isStatic() && !checkedElementCount(out)) return InferContext::violated(4, "the result " + toString(out) + " has too many elements");
+    if (out.isStatic() && !checkedElementCount(out))
+        return InferContext::violated(4, "the result " + toString(out) + " has too many elements");
     c.setOutput(0, c.input(0).dtype, std::move(out));
     return {};
 }
@@ -80,18 +88,13 @@ OpDef unsortedDef(std::string_view summary)
 LS_DEFINE_OP(tfl, segment_sum)
 {
     // C1: data are f32 or i32, ids i32. C2: there is an id for each row. C3: ids begin at 0 and rise by 0 or 1.
-    return movementDef<inferSegmentSum>(2, "data [N,…], segment_ids [N]", "Sums of consecutive rows with the same id.", "LiteRT kernels/segment_sum.cc");
+    return movementDef<inferSegmentSum>(2, "data [N,…], segment_ids [N]", "Sums of consecutive rows with the same id.",
+                                        "LiteRT kernels/segment_sum.cc");
 }
 
-LS_DEFINE_OP(tfl, unsorted_segment_sum)
-{
-    return unsortedDef("Sums of the rows with the same id; 0 where there is none.");
-}
+LS_DEFINE_OP(tfl, unsorted_segment_sum) { return unsortedDef("Sums of the rows with the same id; 0 where there is none."); }
 
-LS_DEFINE_OP(tfl, unsorted_segment_prod)
-{
-    return unsortedDef("Products of the rows with the same id; 1 where there is none.");
-}
+LS_DEFINE_OP(tfl, unsorted_segment_prod) { return unsortedDef("Products of the rows with the same id; 1 where there is none."); }
 
 LS_DEFINE_OP(tfl, unsorted_segment_max)
 {

@@ -32,32 +32,21 @@ OpDef stablehloDef(std::string_view summary, std::string_view source)
 
 } // namespace
 
-LS_DEFINE_OP(tfl, stablehlo_add)
-{
-    return stablehloDef("Element-wise sum; integers wrap, bool is or.", "LiteRT kernels/stablehlo_add.cc");
-}
+LS_DEFINE_OP(tfl, stablehlo_add) { return stablehloDef("Element-wise sum; integers wrap, bool is or.", "LiteRT kernels/stablehlo_add.cc"); }
 
 LS_DEFINE_OP(tfl, stablehlo_multiply)
 {
     return stablehloDef("Element-wise product; integers wrap, bool is and.", "LiteRT kernels/stablehlo_multiply.cc");
 }
 
-LS_DEFINE_OP(tfl, stablehlo_maximum)
-{
-    return stablehloDef("The larger element.", "LiteRT kernels/stablehlo_min_max.cc");
-}
+LS_DEFINE_OP(tfl, stablehlo_maximum) { return stablehloDef("The larger element.", "LiteRT kernels/stablehlo_min_max.cc"); }
 
-LS_DEFINE_OP(tfl, stablehlo_minimum)
-{
-    return stablehloDef("The smaller element.", "LiteRT kernels/stablehlo_min_max.cc");
-}
+LS_DEFINE_OP(tfl, stablehlo_minimum) { return stablehloDef("The smaller element.", "LiteRT kernels/stablehlo_min_max.cc"); }
 
-LS_DEFINE_OP(tfl, stablehlo_and)
-{
-    return stablehloDef("Bits set in both operands.", "LiteRT kernels/stablehlo_and.cc");
-}
+LS_DEFINE_OP(tfl, stablehlo_and) { return stablehloDef("Bits set in both operands.", "LiteRT kernels/stablehlo_and.cc"); }
 
 LS_DEFINE_OP(tfl, stablehlo_shift_left)
 {
-    return stablehloDef("lhs shifted left by rhs bits; 0 where rhs is negative or not below the width.", "StableHLO specification, shift_left");
+    return stablehloDef("lhs shifted left by rhs bits; 0 where rhs is negative or not below the width.",
+                        "StableHLO specification, shift_left");
 }

@@ -1,105 +1,9 @@
-// StableHLO operators that move data: gather, scatter, pad, slice, dynamic_slice, dynamic_update_slice, concatenate, transpose, reshape,
+// StableHLO operators that move data: pad, slice, dynamic_slice, dynamic_update_slice, concatenate, transpose, reshape,
 // broadcast_in_dim, iota, rng_bit_generator; and TFLite's dilate, which is a StableHLO pad.
-#include "engine/ops/stablehlo_movement.h"
-
 #include "engine/ops/catalog.h"
 #include "engine/ops/movement.h"
 
-#include <algorithm>
-
 using namespace loopscope;
-
-namespace loopscope {
-namespace {
-
-bool contains(const std::vector<int64_t>& list, int64_t value)
-{
-    return std::find(list.begin(), list.end(), value) != list.end();
-}
-
-/// Different dimensions of `rank`.
-bool areDimensions(const std::vector<int64_t>& list, int64_t rank)
-{
-    for (size_t i = 0; i < list.size(); ++i)
-        if (list[i] < 0 || list[i] >= rank || std::count(list.begin(), list.end(), list[i]) != 1) return false;
-    return true;
-}
-
-std::string listText(const std::vector<int64_t>& list)
-{
-    return toString(Shape(std::span<const int64_t>(list)));
-}
-
-/// Numbers in one index: the extent of `vectorDim`, or 1 where that is the rank.
-int64_t indexLength(const Shape& indices, int64_t vectorDim)
-{
-    return vectorDim == indices.rank() ? 1 : indices[static_cast<int>(vectorDim)];
-}
-
-} // namespace
-
-Result<StablehloGather> StablehloGather::create(const AttributeList& attributes, const Shape& operand, const Shape& indices)
-{
-    StablehloGather g;
-    g.offsetDims = attributeInts(attributes, "offset_dims");
-    g.startIndexMap = attributeInts(attributes, "start_index_map");
-    g.sliceSizes = attributeInts(attributes, "slice_sizes");
-    g.indexVectorDim = attributeInt(attributes, "index_vector_dim", 0);
-    const std::vector<int64_t> collapsed = attributeInts(attributes, "collapsed_slice_dims");
-    const int rank = operand.rank();
-    bool fits = g.sliceSizes.size() == static_cast<size_t>(rank) && areDimensions(collapsed, rank);
-    for (int d = 0; fits && d < rank; ++d) {
-        const int64_t size = g.sliceSizes[static_cast<size_t>(d)];
-        fits = size >= 0 && (operand[d] < 0 || size <= operand[d]) && (!contains(collapsed, d) || size <= 1);
-    }
-    if (!fits) return InferContext::violated(2, "slice_sizes " + listText(g.sliceSizes) + " with collapsed_slice_dims " + listText(collapsed)).expected("sizes within " + toString(operand));
-    if (g.indexVectorDim < 0 || g.indexVectorDim > indices.rank() || !areDimensions(g.startIndexMap, rank) ||
-        (indexLength(indices, g.indexVectorDim) >= 0 && indexLength(indices, g.indexVectorDim) != static_cast<int64_t>(g.startIndexMap.size())))
-        return InferContext::violated(4, "start_index_map " + listText(g.startIndexMap) + " and index_vector_dim " + std::to_string(g.indexVectorDim))
-            .expected("those of start indices " + toString(indices));
-    for (int64_t d = 0; d < rank; ++d)
-        if (!contains(collapsed, d)) g.keptDims.push_back(d);
-    const int64_t batchRank = indices.rank() - (g.indexVectorDim < indices.rank() ? 1 : 0);
-    const int64_t resultRank = batchRank + static_cast<int64_t>(g.offsetDims.size());
-    if (g.offsetDims.size() != g.keptDims.size() || !areDimensions(g.offsetDims, resultRank) || !std::is_sorted(g.offsetDims.begin(), g.offsetDims.end()))
-        return InferContext::violated(3, "offset_dims " + listText(g.offsetDims)).expected(std::to_string(g.keptDims.size()) + " dimensions of the result, in order");
-    for (int64_t d = 0; d < resultRank; ++d)
-        if (!contains(g.offsetDims, d)) g.batchDims.push_back(d);
-    return g;
-}
-
-Result<StablehloScatter> StablehloScatter::create(const AttributeList& attributes, const Shape& operand, const Shape& indices, const Shape& updates)
-{
-    StablehloScatter s;
-    s.windowDims = attributeInts(attributes, "update_window_dims");
-    s.indexToOperand = attributeInts(attributes, "scatter_dims_to_operand_dims");
-    s.indexVectorDim = attributeInt(attributes, "index_vector_dim", 0);
-    const std::vector<int64_t> inserted = attributeInts(attributes, "inserted_window_dims");
-    const int rank = operand.rank();
-    for (int64_t d = 0; d < rank; ++d)
-        if (!contains(inserted, d)) s.windowToOperand.push_back(d);
-    if (!areDimensions(inserted, rank) || !areDimensions(s.windowDims, updates.rank()) || !std::is_sorted(s.windowDims.begin(), s.windowDims.end()) ||
-        s.windowDims.size() != s.windowToOperand.size())
-        return InferContext::violated(2, "update_window_dims " + listText(s.windowDims) + " with inserted_window_dims " + listText(inserted))
-            .expected("a window dimension of the updates for each other dimension of " + toString(operand));
-    for (int64_t d = 0; d < updates.rank(); ++d)
-        if (!contains(s.windowDims, d)) s.scatterDims.push_back(d);
-    bool fits = s.indexVectorDim >= 0 && s.indexVectorDim <= indices.rank() && areDimensions(s.indexToOperand, rank) &&
-                (indexLength(indices, s.indexVectorDim) < 0 || indexLength(indices, s.indexVectorDim) == static_cast<int64_t>(s.indexToOperand.size()));
-    size_t k = 0;
-    for (int d = 0; fits && d < indices.rank(); ++d) {
-        if (d == s.indexVectorDim) continue;
-        fits = k < s.scatterDims.size();
-        if (!fits) break;
-        const int64_t extent = updates[static_cast<int>(s.scatterDims[k++])];
-        fits = extent < 0 || indices[d] < 0 || extent == indices[d];
-    }
-    if (!fits || k != s.scatterDims.size())
-        return InferContext::violated(3, "scatter indices " + toString(indices) + " with scatter_dims_to_operand_dims " + listText(s.indexToOperand)).expected("those of updates " + toString(updates));
-    return s;
-}
-
-} // namespace loopscope
 
 namespace {
 
@@ -109,42 +13,11 @@ Status unknownResult(InferContext& c)
     return {};
 }
 
-Status inferGather(InferContext& c)
-{
-    LS_CHECK_OK(requireIndexType(c, 1, 1));
-    const Shape& operand = c.input(0).shape;
-    const Shape& indices = c.input(1).shape;
-    if (!operand.hasRank() || !indices.hasRank()) return unknownResult(c);
-    LS_TRY(const StablehloGather g, StablehloGather::create(c.attributes(), operand, indices));
-    Shape out = Shape::ofRank(static_cast<int>(g.offsetDims.size() + g.batchDims.size()));
-    for (size_t i = 0; i < g.offsetDims.size(); ++i) out[static_cast<int>(g.offsetDims[i])] = g.sliceSizes[static_cast<size_t>(g.keptDims[i])];
-    int from = 0;
-    for (const int64_t d : g.batchDims) {
-        if (from == g.indexVectorDim) ++from;
-        out[static_cast<int>(d)] = indices[from++];
-    }
-    c.setOutput(0, c.input(0).dtype, std::move(out));
-    return {};
-}
-
-Status inferScatter(InferContext& c)
-{
-    LS_CHECK_OK(requireIndexType(c, 1, 1));
-    LS_CHECK_OK(requireSameType(c, 0, 2, 1));
-    const Shape& operand = c.input(0).shape;
-    const Shape& updates = c.input(2).shape;
-    if (operand.hasRank() && c.input(1).shape.hasRank() && updates.hasRank()) {
-        LS_TRY(const StablehloScatter s, StablehloScatter::create(c.attributes(), operand, c.input(1).shape, updates));
-        static_cast<void>(s);
-    }
-    c.setOutput(0, c.input(0).dtype, operand);
-    return {};
-}
-
 Status inferPad(InferContext& c)
 {
     LS_CHECK_OK(requireSameType(c, 0, 1, 1));
-    if (c.input(1).shape.isStatic() && checkedElementCount(c.input(1).shape) != 1) return InferContext::violated(1, "elements of the padding value").expected("1");
+    if (c.input(1).shape.isStatic() && checkedElementCount(c.input(1).shape) != 1)
+        return InferContext::violated(1, "elements of the padding value").expected("1");
     const Shape& in = c.input(0).shape;
     const std::vector<int64_t> low = attributeInts(c.attributes(), "edge_padding_low");
     const std::vector<int64_t> high = attributeInts(c.attributes(), "edge_padding_high");
@@ -152,7 +25,9 @@ Status inferPad(InferContext& c)
     if (!in.hasRank()) return unknownResult(c);
     const auto rank = static_cast<size_t>(in.rank());
     if (low.size() != rank || high.size() != rank || interior.size() != rank)
-        return InferContext::violated(2, "entries of the paddings").found(std::to_string(low.size())).expected(std::to_string(rank) + " each");
+        return InferContext::violated(2, "entries of the paddings")
+            .found(std::to_string(low.size()))
+            .expected(std::to_string(rank) + " each");
     Shape out = in;
     for (int d = 0; d < in.rank(); ++d) {
         const auto at = static_cast<size_t>(d);
@@ -162,11 +37,14 @@ Status inferPad(InferContext& c)
             return InferContext::violated(2, "padding of dimension " + std::to_string(d)).expected("interior 0 or more, all below 2^40");
         if (in[d] < 0) continue;
         int64_t inside = 0;
-        if (in[d] > 0 && __builtin_mul_overflow(in[d] - 1, interior[at] + 1, &inside)) return InferContext::violated(2, "padding of dimension " + std::to_string(d) + " is too large");
+        if (in[d] > 0 && __builtin_mul_overflow(in[d] - 1, interior[at] + 1, &inside))
+            return InferContext::violated(2, "padding of dimension " + std::to_string(d) + " is too large");
         out[d] = low[at] + high[at] + (in[d] > 0 ? inside + 1 : 0);
-        if (out[d] < 0) return InferContext::violated(2, "padded dimension " + std::to_string(d)).found(std::to_string(out[d])).expected("0 or more");
+        if (out[d] < 0)
+            return InferContext::violated(2, "padded dimension " + std::to_string(d)).found(std::to_string(out[d])).expected("0 or more");
     }
-    if (out.isStatic() && !checkedElementCount(out)) return InferContext::violated(2, "the result " + toString(out) + " has too many elements");
+    if (out.isStatic() && !checkedElementCount(out))
+        return InferContext::violated(2, "the result " + toString(out) + " has too many elements");
     c.setOutput(0, c.input(0).dtype, std::move(out));
     return {};
 }
@@ -175,21 +53,28 @@ Status inferDilate(InferContext& c)
 {
     const Shape& in = c.input(0).shape;
     LS_CHECK_OK(requireSameType(c, 0, 2, 1));
-    if (c.input(2).shape.isStatic() && checkedElementCount(c.input(2).shape) != 1) return InferContext::violated(1, "elements of the padding value").expected("1");
+    if (c.input(2).shape.isStatic() && checkedElementCount(c.input(2).shape) != 1)
+        return InferContext::violated(1, "elements of the padding value").expected("1");
     LS_TRY(const auto dilations, vectorOperand(c, 1, 2));
     const Shape& vector = c.input(1).shape;
     if (!in.hasRank()) return unknownResult(c);
     if (vector.hasRank() && vector[0] >= 0 && vector[0] != in.rank())
-        return InferContext::violated(2, "elements of " + describeOperand(c, 1)).expected(std::to_string(in.rank()) + ", one for each dimension of the input");
+        return InferContext::violated(2, "elements of " + describeOperand(c, 1))
+            .expected(std::to_string(in.rank()) + ", one for each dimension of the input");
     Shape out = Shape::ofRank(in.rank(), kUnknownDim);
     for (int d = 0; dilations && d < in.rank(); ++d) {
         const int64_t factor = (*dilations)[static_cast<size_t>(d)];
         if (factor < 1 || factor > INT32_MAX || (in[d] > 0 && __builtin_mul_overflow(in[d] - 1, factor, &out[d])))
-            return InferContext::violated(2, "dilation of dimension " + std::to_string(d)).found(std::to_string(factor)).expected("1 or more");
-        if (in[d] > 0) ++out[d];
-        else if (in[d] == 0) out[d] = 0;
+            return InferContext::violated(2, "dilation of dimension " + std::to_string(d))
+                .found(std::to_string(factor))
+                .expected("1 or more");
+        if (in[d] > 0)
+            ++out[d];
+        else if (in[d] == 0)
+            out[d] = 0;
     }
-    if (out.isStatic() && !checkedElementCount(out)) return InferContext::violated(2, "the result " + toString(out) + " has too many elements");
+    if (out.isStatic() && !checkedElementCount(out))
+        return InferContext::violated(2, "the result " + toString(out) + " has too many elements");
     c.setOutput(0, c.input(0).dtype, std::move(out));
     return {};
 }
@@ -201,8 +86,11 @@ Status inferSlice(InferContext& c)
     const std::vector<int64_t> limit = attributeInts(c.attributes(), "limit_indices");
     const std::vector<int64_t> strides = attributeInts(c.attributes(), "strides");
     const auto rank = start.size();
-    if (limit.size() != rank || strides.size() != rank || rank > static_cast<size_t>(kMaxRank) || (in.hasRank() && static_cast<size_t>(in.rank()) != rank))
-        return InferContext::violated(1, "entries of start, limit and strides").found(std::to_string(rank)).expected(in.hasRank() ? std::to_string(in.rank()) + " each" : "one each");
+    if (limit.size() != rank || strides.size() != rank || rank > static_cast<size_t>(kMaxRank) ||
+        (in.hasRank() && static_cast<size_t>(in.rank()) != rank))
+        return InferContext::violated(1, "entries of start, limit and strides")
+            .found(std::to_string(rank))
+            .expected(in.hasRank() ? std::to_string(in.rank()) + " each" : "one each");
     Shape out;
     for (size_t d = 0; d < rank; ++d) {
         const int64_t extent = in.hasRank() ? in[static_cast<int>(d)] : kUnknownDim;
@@ -219,10 +107,13 @@ Status inferSlice(InferContext& c)
 Status requireStarts(const InferContext& c, int first, int rank)
 {
     if (c.inputCount() - first != rank)
-        return InferContext::violated(1, "start indices").found(std::to_string(c.inputCount() - first)).expected(std::to_string(rank) + ", one for each dimension");
+        return InferContext::violated(1, "start indices")
+            .found(std::to_string(c.inputCount() - first))
+            .expected(std::to_string(rank) + ", one for each dimension");
     for (int i = first; i < c.inputCount(); ++i) {
         LS_CHECK_OK(requireIndexType(c, i, 1));
-        if (c.input(i).shape.isStatic() && checkedElementCount(c.input(i).shape) != 1) return InferContext::violated(1, "elements of " + describeOperand(c, i)).expected("1");
+        if (c.input(i).shape.isStatic() && checkedElementCount(c.input(i).shape) != 1)
+            return InferContext::violated(1, "elements of " + describeOperand(c, i)).expected("1");
     }
     return {};
 }
@@ -233,11 +124,15 @@ Status inferDynamicSlice(InferContext& c)
     const std::vector<int64_t> sizes = attributeInts(c.attributes(), "slice_sizes");
     LS_CHECK_OK(requireStarts(c, 1, static_cast<int>(sizes.size())));
     if (in.hasRank() && static_cast<size_t>(in.rank()) != sizes.size())
-        return InferContext::violated(1, "slice_sizes").found(std::to_string(sizes.size())).expected(std::to_string(in.rank()) + ", one for each dimension");
+        return InferContext::violated(1, "slice_sizes")
+            .found(std::to_string(sizes.size()))
+            .expected(std::to_string(in.rank()) + ", one for each dimension");
     for (int d = 0; d < static_cast<int>(sizes.size()); ++d) {
         const int64_t size = sizes[static_cast<size_t>(d)];
         if (size < 0 || (in.hasRank() && in[d] >= 0 && size > in[d]))
-            return InferContext::violated(2, "slice size of dimension " + std::to_string(d)).found(std::to_string(size)).expected("within " + toString(in));
+            return InferContext::violated(2, "slice size of dimension " + std::to_string(d))
+                .found(std::to_string(size))
+                .expected("within " + toString(in));
     }
     c.setOutput(0, c.input(0).dtype, Shape(std::span<const int64_t>(sizes)));
     return {};
@@ -263,7 +158,7 @@ Status inferTranspose(InferContext& c)
     const Shape& in = c.input(0).shape;
     const std::vector<int64_t> perm = attributeInts(c.attributes(), "permutation");
     if (!in.hasRank()) return unknownResult(c);
-    if (perm.size() != static_cast<size_t>(in.rank()) || !areDimensions(perm, in.rank()))
+    if (perm.size() != static_cast<size_t>(in.rank()) || !areDistinctDimensions(perm, in.rank()))
         return InferContext::violated(1, "permutation " + listText(perm)).expected("one of " + std::to_string(in.rank()) + " dimensions");
     Shape out;
     for (const int64_t d : perm) out.append(in[static_cast<int>(d)]);
@@ -276,7 +171,8 @@ Status inferConcatenate(InferContext& c)
     const int64_t axis = attributeInt(c.attributes(), "dimension", 0);
     Shape out = c.input(0).shape;
     if (!out.hasRank()) return unknownResult(c);
-    if (axis < 0 || axis >= out.rank()) return InferContext::violated(1, "dimension").found(std::to_string(axis)).expected("below " + std::to_string(out.rank()));
+    if (axis < 0 || axis >= out.rank())
+        return InferContext::violated(1, "dimension").found(std::to_string(axis)).expected("below " + std::to_string(out.rank()));
     const int at = static_cast<int>(axis);
     for (int i = 1; i < c.inputCount(); ++i) {
         LS_CHECK_OK(requireSameType(c, 0, i, 2));
@@ -284,9 +180,14 @@ Status inferConcatenate(InferContext& c)
         if (!in.hasRank()) return unknownResult(c);
         bool fits = in.rank() == out.rank();
         for (int d = 0; fits && d < in.rank(); ++d) fits = d == at || in[d] < 0 || out[d] < 0 || in[d] == out[d];
-        if (!fits) return InferContext::violated(2, "shape of operand " + std::to_string(i)).found(toString(in)).expected(toString(out) + " but for dimension " + std::to_string(axis));
-        if (in[at] < 0 || out[at] < 0) out[at] = kUnknownDim;
-        else if (__builtin_add_overflow(out[at], in[at], &out[at])) return InferContext::violated(2, "the sum of the dimensions is too large");
+        if (!fits)
+            return InferContext::violated(2, "shape of operand " + std::to_string(i))
+                .found(toString(in))
+                .expected(toString(out) + " but for dimension " + std::to_string(axis));
+        if (in[at] < 0 || out[at] < 0)
+            out[at] = kUnknownDim;
+        else if (__builtin_add_overflow(out[at], in[at], &out[at]))
+            return InferContext::violated(2, "the sum of the dimensions is too large");
     }
     c.setOutput(0, c.input(0).dtype, std::move(out));
     return {};
@@ -312,32 +213,19 @@ OpDef declaredDef(int inputs, std::string_view operands, std::string_view summar
 
 } // namespace
 
-LS_DEFINE_OP(tfl, stablehlo_gather)
-{
-    // C1: start indices are i32 or i64. C2: slice sizes lie within the operand, collapsed ones are 1. C3: offset dimensions are dimensions
-    // of the result, in order, one for each dimension of a slice. C4: start_index_map names an operand dimension per number of an index.
-    return stablehloDef(movementDef<inferGather>(2, "operand, start_indices", "Slices of the operand at start indices, which are moved to where the slice fits.", ""));
-}
-
-LS_DEFINE_OP(tfl, stablehlo_scatter)
-{
-    // C1: indices are i32 or i64, updates of the operand's dtype. C2: update_window_dims match the operand's dimensions that are not
-    // inserted. C3: there is an update for each index.
-    return stablehloDef(movementDef<inferScatter>(3, "operand, scatter_indices, updates",
-                                                  "The operand with windows of updates combined into it; what lies outside is left out.", ""));
-}
-
 LS_DEFINE_OP(tfl, stablehlo_pad)
 {
     // C1: one padding value of the operand's dtype. C2: three paddings for each dimension, interior ones 0 or more; the result is not
     // negative or too large.
-    return stablehloDef(movementDef<inferPad>(2, "operand, padding_value []", "Padding around and between elements; negative edges crop.", ""));
+    return stablehloDef(
+        movementDef<inferPad>(2, "operand, padding_value []", "Padding around and between elements; negative edges crop.", ""));
 }
 
 LS_DEFINE_OP(tfl, dilate)
 {
     // C1: one padding value of the input's dtype. C2: there is a factor of 1 or more for each dimension.
-    return movementDef<inferDilate>(3, "input, dilations [rank], padding_value []", "Moves elements apart and puts the value between them.", "LiteRT kernels/dilate.cc");
+    return movementDef<inferDilate>(3, "input, dilations [rank], padding_value []", "Moves elements apart and puts the value between them.",
+                                    "LiteRT kernels/dilate.cc");
 }
 
 LS_DEFINE_OP(tfl, stablehlo_slice)
@@ -349,7 +237,8 @@ LS_DEFINE_OP(tfl, stablehlo_slice)
 LS_DEFINE_OP(tfl, stablehlo_dynamic_slice)
 {
     // C1: there is a start index and a size for each dimension. C2: sizes lie within the operand.
-    OpDef def = stablehloDef(movementDef<inferDynamicSlice>(1, "operand, start []…", "A block of fixed size; its start is moved to where it fits.", ""));
+    OpDef def = stablehloDef(
+        movementDef<inferDynamicSlice>(1, "operand, start []…", "A block of fixed size; its start is moved to where it fits.", ""));
     def.maxInputs = -1;
     return def;
 }
@@ -357,7 +246,8 @@ LS_DEFINE_OP(tfl, stablehlo_dynamic_slice)
 LS_DEFINE_OP(tfl, stablehlo_dynamic_update_slice)
 {
     // C1: there is a start index for each dimension. C2: the update has the operand's dtype and rank and is nowhere larger.
-    OpDef def = stablehloDef(movementDef<inferDynamicUpdateSlice>(2, "operand, update, start []…", "The operand with update written at start, which is moved to where it fits.", ""));
+    OpDef def = stablehloDef(movementDef<inferDynamicUpdateSlice>(
+        2, "operand, update, start []…", "The operand with update written at start, which is moved to where it fits.", ""));
     def.maxInputs = -1;
     return def;
 }

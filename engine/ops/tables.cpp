@@ -21,7 +21,8 @@ Status inferTable(InferContext& c)
     const DType key = attributeDType(c.attributes(), "key_dtype", DType::f32);
     const DType value = attributeDType(c.attributes(), "value_dtype", DType::f32);
     if (!((key == DType::i64 && value == DType::string) || (key == DType::string && value == DType::i64)))
-        return InferContext::violated(1, "key_dtype and value_dtype").found(std::string(dtypeName(key)) + " and " + std::string(dtypeName(value)))
+        return InferContext::violated(1, "key_dtype and value_dtype")
+            .found(std::string(dtypeName(key)) + " and " + std::string(dtypeName(value)))
             .expected("i64 and str, or str and i64");
     c.setOutput(0, DType::resource, Shape{1}); // LiteRT insists on one dimension
     return {};
@@ -41,7 +42,8 @@ Status inferFind(InferContext& c)
 {
     LS_CHECK_OK(requireTable(c));
     const Shape& otherwise = c.input(2).shape;
-    if (otherwise.isStatic() && checkedElementCount(otherwise).value_or(0) < 1) return InferContext::violated(2, "elements of the default value").found("0").expected("1");
+    if (otherwise.isStatic() && checkedElementCount(otherwise).value_or(0) < 1)
+        return InferContext::violated(2, "elements of the default value").found("0").expected("1");
     c.setOutput(0, c.input(2).dtype, c.input(1).shape);
     return {};
 }
@@ -77,7 +79,8 @@ LS_DEFINE_OP(tfl, hashtable_find)
 {
     // C1: the first operand is one handle. C2: there is a default value. C3 (running): dtypes are those of the table. C4 (running): the
     // table was filled.
-    OpDef def = movementDef<inferFind>(3, "table [1], keys, default", "The value of each key, or the default.", "LiteRT kernels/hashtable_find.cc");
+    OpDef def =
+        movementDef<inferFind>(3, "table [1], keys, default", "The value of each key, or the default.", "LiteRT kernels/hashtable_find.cc");
     def.hasSideEffects = true;
     return def;
 }

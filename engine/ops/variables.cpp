@@ -30,16 +30,14 @@ Status inferRead(InferContext& c)
     return {};
 }
 
-Status inferAssign(InferContext& c)
-{
-    return requireHandle(c);
-}
+Status inferAssign(InferContext& c) { return requireHandle(c); }
 
 } // namespace
 
 LS_DEFINE_OP(tfl, var_handle)
 {
-    OpDef def = movementDef<inferHandle>(0, "", "The handle of the variable container/shared_name of the session.", "LiteRT kernels/var_handle.cc");
+    OpDef def =
+        movementDef<inferHandle>(0, "", "The handle of the variable container/shared_name of the session.", "LiteRT kernels/var_handle.cc");
     def.hasSideEffects = true;
     return def;
 }
@@ -55,7 +53,8 @@ LS_DEFINE_OP(tfl, read_variable)
 LS_DEFINE_OP(tfl, assign_variable)
 {
     // C1: the first operand is one handle.
-    OpDef def = movementDef<inferAssign>(2, "variable [], value", "Gives a variable a value, of any dtype and shape.", "LiteRT kernels/assign_variable.cc");
+    OpDef def = movementDef<inferAssign>(2, "variable [], value", "Gives a variable a value, of any dtype and shape.",
+                                         "LiteRT kernels/assign_variable.cc");
     def.minOutputs = def.maxOutputs = 0;
     def.hasSideEffects = true;
     return def;

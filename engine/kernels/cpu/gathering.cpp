@@ -27,13 +27,16 @@ template <typename P> Status gatherRows(const KernelArgs& args, int axis, int ba
     const P* all = positions.as<P>();
     for (int64_t i = 0; i < batches * count; ++i)
         if (all[i] < 0 || all[i] >= extent)
-            return kernelError(4, "position " + std::to_string(i)).found(std::to_string(all[i])).expected("0 to " + std::to_string(extent - 1));
+            return kernelError(4, "position " + std::to_string(i))
+                .found(std::to_string(all[i]))
+                .expected("0 to " + std::to_string(extent - 1));
     if (inner == 0) return {};
     std::byte* target = out.data;
     for (int64_t b = 0; b < batches; ++b)
         for (int64_t o = 0; o < outer; ++o) {
             const std::byte* source = in.data + (b * outer + o) * extent * inner;
-            for (int64_t i = 0; i < count; ++i, target += inner) std::memcpy(target, source + all[b * count + i] * inner, static_cast<size_t>(inner));
+            for (int64_t i = 0; i < count; ++i, target += inner)
+                std::memcpy(target, source + all[b * count + i] * inner, static_cast<size_t>(inner));
         }
     return {};
 }
@@ -44,9 +47,12 @@ Status runGather(const KernelArgs& args)
     const int axis = static_cast<int>(params.axis < 0 ? params.axis + args.in(0).shape.rank() : params.axis);
     const int batch = static_cast<int>(params.batch < 0 ? params.batch + args.in(1).shape.rank() : params.batch);
     switch (args.in(1).dtype) {
-    case DType::i16: return gatherRows<int16_t>(args, axis, batch);
-    case DType::i64: return gatherRows<int64_t>(args, axis, batch);
-    default: return gatherRows<int32_t>(args, axis, batch);
+    case DType::i16:
+        return gatherRows<int16_t>(args, axis, batch);
+    case DType::i64:
+        return gatherRows<int64_t>(args, axis, batch);
+    default:
+        return gatherRows<int32_t>(args, axis, batch);
     }
 }
 
@@ -68,7 +74,8 @@ int64_t placeOf(const Tensor& indices, int64_t i, int64_t tuple, const Shape& sh
 Error outside(int constraint, const Tensor& indices, int64_t i, int64_t tuple, const Shape& shape, int d)
 {
     return kernelError(constraint, "index " + std::to_string(i) + " into dimension " + std::to_string(d))
-        .found(std::to_string(indexAt(indices, i * tuple + d))).expected("0 to " + std::to_string(shape[d] - 1));
+        .found(std::to_string(indexAt(indices, i * tuple + d)))
+        .expected("0 to " + std::to_string(shape[d] - 1));
 }
 
 Status runGatherNd(const KernelArgs& args)
@@ -125,20 +132,30 @@ struct ScatterParams {
 AddRun addFor(DType dtype)
 {
     switch (dtype) {
-    case DType::f32: return addRun<float>;
-    case DType::f64: return addRun<double>;
-    case DType::f16: return addHalf;
-    case DType::bf16: return addBfloat;
+    case DType::f32:
+        return addRun<float>;
+    case DType::f64:
+        return addRun<double>;
+    case DType::f16:
+        return addHalf;
+    case DType::bf16:
+        return addBfloat;
     case DType::i8:
-    case DType::u8: return addRun<uint8_t>;
+    case DType::u8:
+        return addRun<uint8_t>;
     case DType::i16:
-    case DType::u16: return addRun<uint16_t>;
+    case DType::u16:
+        return addRun<uint16_t>;
     case DType::i32:
-    case DType::u32: return addRun<uint32_t>;
+    case DType::u32:
+        return addRun<uint32_t>;
     case DType::i64:
-    case DType::u64: return addRun<uint64_t>;
-    case DType::boolean: return addBool;
-    default: return nullptr;
+    case DType::u64:
+        return addRun<uint64_t>;
+    case DType::boolean:
+        return addBool;
+    default:
+        return nullptr;
     }
 }
 
@@ -196,7 +213,8 @@ LS_DEFINE_KERNELS(tfl, gather)
 
 LS_DEFINE_KERNELS(tfl, gather_nd)
 {
-    registry.add({"tfl", "gather_nd", Profile::reference, [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runGatherNd); }, kAllDTypes});
+    registry.add({"tfl", "gather_nd", Profile::reference, [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runGatherNd); },
+                  kAllDTypes});
 }
 
 LS_DEFINE_KERNELS(tfl, scatter_nd)
@@ -212,6 +230,6 @@ LS_DEFINE_KERNELS(tfl, scatter_nd)
 
 LS_DEFINE_KERNELS(tfl, sparse_to_dense)
 {
-    registry.add({"tfl", "sparse_to_dense", Profile::reference, [](const KernelSetup& s) { return prepareMovement(s.in(2).dtype, runSparseToDense); },
-                  kAllDTypes});
+    registry.add({"tfl", "sparse_to_dense", Profile::reference,
+                  [](const KernelSetup& s) { return prepareMovement(s.in(2).dtype, runSparseToDense); }, kAllDTypes});
 }

@@ -72,7 +72,8 @@ template <typename T> Status runQuantizedRange(const KernelArgs& args)
     const int64_t count = out.elementCount();
     for (int64_t i = 0; i < count; ++i) {
         const float steps = std::clamp(std::round(value / scale), -1e6F, 1e6F) + zero;
-        out.as<T>()[i] = static_cast<T>(std::clamp(steps, static_cast<float>(integerMin(dtypeOf<T>())), static_cast<float>(integerMax(dtypeOf<T>()))));
+        out.as<T>()[i] =
+            static_cast<T>(std::clamp(steps, static_cast<float>(integerMin(dtypeOf<T>())), static_cast<float>(integerMax(dtypeOf<T>()))));
         value += delta;
     }
     return {};
@@ -84,14 +85,22 @@ Result<PreparedKernel> prepareRange(const KernelSetup& setup)
     const bool quantized = start.quantization && start.quantization->kind == Quantization::Kind::affine;
     const auto chosen = [&]() -> KernelFunction {
         switch (start.dtype) {
-        case DType::i8: return quantized ? runQuantizedRange<int8_t> : runIntegerRange<int8_t, uint8_t>;
-        case DType::i16: return quantized ? runQuantizedRange<int16_t> : runIntegerRange<int16_t, uint16_t>;
-        case DType::i32: return runIntegerRange<int32_t, uint32_t>;
-        case DType::i64: return runIntegerRange<int64_t, uint64_t>;
-        case DType::f32: return runFloatRange;
-        case DType::f16: return runHalfRange<floatToF16, f16ToFloat>;
-        case DType::bf16: return runHalfRange<floatToBf16, bf16ToFloat>;
-        default: return nullptr;
+        case DType::i8:
+            return quantized ? runQuantizedRange<int8_t> : runIntegerRange<int8_t, uint8_t>;
+        case DType::i16:
+            return quantized ? runQuantizedRange<int16_t> : runIntegerRange<int16_t, uint16_t>;
+        case DType::i32:
+            return runIntegerRange<int32_t, uint32_t>;
+        case DType::i64:
+            return runIntegerRange<int64_t, uint64_t>;
+        case DType::f32:
+            return runFloatRange;
+        case DType::f16:
+            return runHalfRange<floatToF16, f16ToFloat>;
+        case DType::bf16:
+            return runHalfRange<floatToBf16, bf16ToFloat>;
+        default:
+            return nullptr;
         }
     }();
     if (!chosen) return Error(ErrorCode::unsupported, "no kernel for dtype " + std::string(dtypeName(start.dtype)));
@@ -102,10 +111,8 @@ Result<PreparedKernel> prepareRange(const KernelSetup& setup)
 
 LS_DEFINE_KERNELS(tfl, fill)
 {
-    registry.add({"tfl", "fill", Profile::reference, [](const KernelSetup& s) { return prepareMovement(s.in(1).dtype, runFill); }, kAllDTypes});
+    registry.add(
+        {"tfl", "fill", Profile::reference, [](const KernelSetup& s) { return prepareMovement(s.in(1).dtype, runFill); }, kAllDTypes});
 }
 
-LS_DEFINE_KERNELS(tfl, range)
-{
-    registry.add({"tfl", "range", Profile::reference, prepareRange, "f16 bf16 f32 i8 i16 i32 i64"});
-}
+LS_DEFINE_KERNELS(tfl, range) { registry.add({"tfl", "range", Profile::reference, prepareRange, "f16 bf16 f32 i8 i16 i32 i64"}); }

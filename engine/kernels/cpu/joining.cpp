@@ -55,10 +55,13 @@ Status runConcatenation(const KernelArgs& args)
         const Tensor& in = args.in(i);
         const int64_t piece = (in.shape.rank() == 0 ? 1 : in.shape[axis]) * inner;
         if (piece == 0) continue;
-        const Rescale* rescale = params.rescale.empty() || !params.rescale[static_cast<size_t>(i)].needed ? nullptr : &params.rescale[static_cast<size_t>(i)];
+        const Rescale* rescale =
+            params.rescale.empty() || !params.rescale[static_cast<size_t>(i)].needed ? nullptr : &params.rescale[static_cast<size_t>(i)];
         for (int64_t o = 0; o < outer; ++o) {
-            if (rescale) rescaleRun(*rescale, in.data + o * piece, target + o * row, piece);
-            else std::memcpy(target + o * row, in.data + o * piece, static_cast<size_t>(piece));
+            if (rescale)
+                rescaleRun(*rescale, in.data + o * piece, target + o * row, piece);
+            else
+                std::memcpy(target + o * row, in.data + o * piece, static_cast<size_t>(piece));
         }
         target += piece;
     }
@@ -81,7 +84,9 @@ Result<PreparedKernel> prepareConcatenation(const KernelSetup& setup)
                 .found(std::to_string(scaleOf(in)) + ", " + std::to_string(zeroOf(in)))
                 .expected(std::to_string(scaleOf(out)) + ", " + std::to_string(zeroOf(out)) + ", as the result has");
         if (dtype == DType::i16 && (zeroOf(in) != 0 || zeroOf(out) != 0))
-            return Error(ErrorCode::badFile, "C5: zero point of i16").found(std::to_string(zeroOf(in) != 0 ? zeroOf(in) : zeroOf(out))).expected("0");
+            return Error(ErrorCode::badFile, "C5: zero point of i16")
+                .found(std::to_string(zeroOf(in) != 0 ? zeroOf(in) : zeroOf(out)))
+                .expected("0");
         if (dtype == DType::u8 && !same) {
             params->rescale.resize(setup.inputs.size());
             const float scale = scaleOf(in) * (1.0F / scaleOf(out));
@@ -114,7 +119,8 @@ Status runSplit(const KernelArgs& args)
     const auto axis = normalAxis(indexAt(args.in(0), 0), in.shape.rank());
     if (!axis) return kernelError(1, "axis").found(std::to_string(indexAt(args.in(0), 0)));
     if (in.shape[*axis] != args.out(0).shape[*axis] * args.outputCount)
-        return kernelError(3, "dimension " + std::to_string(*axis)).found(std::to_string(in.shape[*axis]))
+        return kernelError(3, "dimension " + std::to_string(*axis))
+            .found(std::to_string(in.shape[*axis]))
             .expected(std::to_string(args.outputCount) + " times " + std::to_string(args.out(0).shape[*axis]));
     takeApart(args, in, *axis, false);
     return {};
@@ -127,7 +133,8 @@ Status runSplitV(const KernelArgs& args)
     if (!axis) return kernelError(1, "axis").found(std::to_string(indexAt(args.in(2), 0)));
     int64_t sum = 0;
     for (int k = 0; k < args.outputCount; ++k) sum += args.out(k).shape[*axis];
-    if (sum != in.shape[*axis]) return kernelError(3, "sum of the sizes").found(std::to_string(sum)).expected(std::to_string(in.shape[*axis]));
+    if (sum != in.shape[*axis])
+        return kernelError(3, "sum of the sizes").found(std::to_string(sum)).expected(std::to_string(in.shape[*axis]));
     takeApart(args, in, *axis, false);
     return {};
 }
@@ -161,27 +168,28 @@ std::shared_ptr<const Axis> axisOf(const KernelSetup& setup)
 
 } // namespace
 
-LS_DEFINE_KERNELS(tfl, concatenation)
-{
-    registry.add({"tfl", "concatenation", Profile::reference, prepareConcatenation, kAllDTypes});
-}
+LS_DEFINE_KERNELS(tfl, concatenation) { registry.add({"tfl", "concatenation", Profile::reference, prepareConcatenation, kAllDTypes}); }
 
 LS_DEFINE_KERNELS(tfl, split)
 {
-    registry.add({"tfl", "split", Profile::reference, [](const KernelSetup& s) { return prepareMovement(s.in(1).dtype, runSplit); }, kAllDTypes});
+    registry.add(
+        {"tfl", "split", Profile::reference, [](const KernelSetup& s) { return prepareMovement(s.in(1).dtype, runSplit); }, kAllDTypes});
 }
 
 LS_DEFINE_KERNELS(tfl, split_v)
 {
-    registry.add({"tfl", "split_v", Profile::reference, [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runSplitV); }, kAllDTypes});
+    registry.add(
+        {"tfl", "split_v", Profile::reference, [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runSplitV); }, kAllDTypes});
 }
 
 LS_DEFINE_KERNELS(tfl, pack)
 {
-    registry.add({"tfl", "pack", Profile::reference, [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runPack, axisOf(s)); }, kAllDTypes});
+    registry.add({"tfl", "pack", Profile::reference,
+                  [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runPack, axisOf(s)); }, kAllDTypes});
 }
 
 LS_DEFINE_KERNELS(tfl, unpack)
 {
-    registry.add({"tfl", "unpack", Profile::reference, [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runUnpack, axisOf(s)); }, kAllDTypes});
+    registry.add({"tfl", "unpack", Profile::reference,
+                  [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runUnpack, axisOf(s)); }, kAllDTypes});
 }

@@ -25,11 +25,16 @@ void copyInner(const std::byte* source, std::byte* target, int64_t count, int64_
         return;
     }
     switch (size) {
-    case 1: return copyRun<1>(source, target, count, sourceStep, targetStep);
-    case 2: return copyRun<2>(source, target, count, sourceStep, targetStep);
-    case 4: return copyRun<4>(source, target, count, sourceStep, targetStep);
-    case 8: return copyRun<8>(source, target, count, sourceStep, targetStep);
-    case 16: return copyRun<16>(source, target, count, sourceStep, targetStep);
+    case 1:
+        return copyRun<1>(source, target, count, sourceStep, targetStep);
+    case 2:
+        return copyRun<2>(source, target, count, sourceStep, targetStep);
+    case 4:
+        return copyRun<4>(source, target, count, sourceStep, targetStep);
+    case 8:
+        return copyRun<8>(source, target, count, sourceStep, targetStep);
+    case 16:
+        return copyRun<16>(source, target, count, sourceStep, targetStep);
     default:
         for (int64_t i = 0; i < count; ++i) std::memcpy(target + i * targetStep, source + i * sourceStep, static_cast<size_t>(size));
     }
@@ -87,10 +92,7 @@ private:
     std::vector<Tensor*> m_outputs;
 };
 
-bool isPacked(const Tensor& t)
-{
-    return bitWidth(t.dtype) > 0 && bitWidth(t.dtype) < 8;
-}
+bool isPacked(const Tensor& t) { return bitWidth(t.dtype) > 0 && bitWidth(t.dtype) < 8; }
 
 void unpack(const Tensor& packed, std::byte* bytes)
 {
@@ -99,7 +101,8 @@ void unpack(const Tensor& packed, std::byte* bytes)
     const unsigned mask = (1U << bits) - 1;
     const int64_t count = packed.elementCount();
     for (int64_t i = 0; i < count; ++i)
-        bytes[i] = static_cast<std::byte>((static_cast<unsigned>(packed.data[i / perByte]) >> (bits * static_cast<int>(i % perByte))) & mask);
+        bytes[i] =
+            static_cast<std::byte>((static_cast<unsigned>(packed.data[i / perByte]) >> (bits * static_cast<int>(i % perByte))) & mask);
 }
 
 void repack(const std::byte* bytes, Tensor& packed)
@@ -110,7 +113,8 @@ void repack(const std::byte* bytes, Tensor& packed)
     const int64_t count = packed.elementCount();
     std::memset(packed.data, 0, byteSize(packed.dtype, count));
     for (int64_t i = 0; i < count; ++i)
-        packed.data[i / perByte] |= static_cast<std::byte>((static_cast<unsigned>(bytes[i]) & mask) << (bits * static_cast<int>(i % perByte)));
+        packed.data[i / perByte] |=
+            static_cast<std::byte>((static_cast<unsigned>(bytes[i]) & mask) << (bits * static_cast<int>(i % perByte)));
 }
 
 Status runPacked(const KernelArgs& args)
@@ -164,7 +168,9 @@ Status runStringsUnguarded(const KernelArgs& args)
         auto& own = numbers[static_cast<size_t>(args.inputCount + k)];
         const int64_t count = args.out(k).elementCount();
         if (count > kMaxStrings)
-            return Error(ErrorCode::execution, "too many strings").found(std::to_string(count)).expected("at most " + std::to_string(kMaxStrings));
+            return Error(ErrorCode::execution, "too many strings")
+                .found(std::to_string(count))
+                .expected("at most " + std::to_string(kMaxStrings));
         own.resize(static_cast<size_t>(count));
         shadows.replaceOutput(k, DType::i32, reinterpret_cast<std::byte*>(own.data()));
     }
@@ -205,14 +211,21 @@ Error atRunTime(Error error)
 int64_t indexAt(const Tensor& tensor, int64_t i)
 {
     switch (tensor.dtype) {
-    case DType::i32: return tensor.as<int32_t>()[i];
-    case DType::i64: return tensor.as<int64_t>()[i];
-    case DType::i16: return tensor.as<int16_t>()[i];
-    case DType::i8: return tensor.as<int8_t>()[i];
-    case DType::u32: return tensor.as<uint32_t>()[i];
+    case DType::i32:
+        return tensor.as<int32_t>()[i];
+    case DType::i64:
+        return tensor.as<int64_t>()[i];
+    case DType::i16:
+        return tensor.as<int16_t>()[i];
+    case DType::i8:
+        return tensor.as<int8_t>()[i];
+    case DType::u32:
+        return tensor.as<uint32_t>()[i];
     case DType::u8:
-    case DType::boolean: return tensor.as<uint8_t>()[i];
-    default: return 0;
+    case DType::boolean:
+        return tensor.as<uint8_t>()[i];
+    default:
+        return 0;
     }
 }
 
@@ -280,7 +293,9 @@ Status writeStrings(KernelRuntime& runtime, Tensor& output, const Shape& shape, 
     size_t total = header;
     for (const std::string_view s : strings) total += s.size();
     if (total > static_cast<size_t>(std::numeric_limits<int32_t>::max()))
-        return Error(ErrorCode::execution, "strings are too long together").found(std::to_string(total) + " bytes").expected("less than 2 GiB");
+        return Error(ErrorCode::execution, "strings are too long together")
+            .found(std::to_string(total) + " bytes")
+            .expected("less than 2 GiB");
     LS_CHECK_OK(runtime.resize(output, shape, total));
     const auto put = [&](size_t slot, size_t value) {
         const auto word = static_cast<int32_t>(value);
@@ -302,9 +317,12 @@ Result<std::vector<std::string_view>> readStrings(const Tensor& tensor)
     auto strings = unpackStrings(tensor.view());
     if (!strings.ok()) return atRunTime(std::move(strings).takeError());
     const int64_t count = tensor.elementCount();
-    if (strings->empty() && count > 0 && tensor.bytes == 0) return std::vector<std::string_view>(static_cast<size_t>(std::min<int64_t>(count, kMaxStrings)));
+    if (strings->empty() && count > 0 && tensor.bytes == 0)
+        return std::vector<std::string_view>(static_cast<size_t>(std::min<int64_t>(count, kMaxStrings)));
     if (static_cast<int64_t>(strings->size()) != count)
-        return Error(ErrorCode::execution, "strings in a tensor of shape " + toString(tensor.shape)).found(std::to_string(strings->size())).expected(std::to_string(count));
+        return Error(ErrorCode::execution, "strings in a tensor of shape " + toString(tensor.shape))
+            .found(std::to_string(strings->size()))
+            .expected(std::to_string(count));
     return strings;
 }
 

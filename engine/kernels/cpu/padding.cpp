@@ -10,10 +10,7 @@ using namespace loopscope;
 namespace {
 
 /// Elements put before dimension `d`.
-int64_t before(const KernelArgs& args, int d)
-{
-    return indexAt(args.in(1), 2 * d);
-}
+int64_t before(const KernelArgs& args, int d) { return indexAt(args.in(1), 2 * d); }
 
 /// C2 again: paddings that are computed while running need not be those that the shapes were planned with.
 Status checkPaddings(const KernelArgs& args)
@@ -24,7 +21,8 @@ Status checkPaddings(const KernelArgs& args)
         const int64_t first = indexAt(args.in(1), 2 * d);
         const int64_t last = indexAt(args.in(1), 2 * d + 1);
         if (first < 0 || last < 0 || first > out[d] || last > out[d] || first + in[d] + last != out[d])
-            return kernelError(2, "paddings of dimension " + std::to_string(d)).found(std::to_string(first) + " and " + std::to_string(last))
+            return kernelError(2, "paddings of dimension " + std::to_string(d))
+                .found(std::to_string(first) + " and " + std::to_string(last))
                 .expected("together " + std::to_string(out[d] - in[d]));
     }
     return {};
@@ -68,12 +66,15 @@ Result<PreparedKernel> preparePad(const KernelSetup& setup)
     const auto scaleOf = [](const Tensor& t) { return t.quantization ? t.quantization->scale() : 0.0F; };
     const auto zeroOf = [](const Tensor& t) { return t.quantization ? t.quantization->zeroPoint() : 0; };
     if (quantized && setup.has(2) && (scaleOf(setup.in(2)) != scaleOf(out) || zeroOf(setup.in(2)) != zeroOf(out)))
-        return Error(ErrorCode::badFile, "C4: quantization of the pad value").found(std::to_string(scaleOf(setup.in(2))) + ", " + std::to_string(zeroOf(setup.in(2))))
+        return Error(ErrorCode::badFile, "C4: quantization of the pad value")
+            .found(std::to_string(scaleOf(setup.in(2))) + ", " + std::to_string(zeroOf(setup.in(2))))
             .expected(std::to_string(scaleOf(out)) + ", " + std::to_string(zeroOf(out)) + ", as the result has");
     if (quantized && !setup.has(2)) {
         const int64_t zero = zeroOf(out);
         if (zero < integerMin(out.dtype) || zero > static_cast<int64_t>(integerMax(out.dtype)))
-            return Error(ErrorCode::badFile, "C4: zero point of the result").found(std::to_string(zero)).expected("within " + std::string(dtypeName(out.dtype)));
+            return Error(ErrorCode::badFile, "C4: zero point of the result")
+                .found(std::to_string(zero))
+                .expected("within " + std::string(dtypeName(out.dtype)));
         std::memcpy(params->value.data(), &zero, 2);
     }
     return prepareMovement(setup.in(0).dtype, runPad, std::move(params));
@@ -93,7 +94,8 @@ Status runMirrorPad(const KernelArgs& args)
     for (int d = 0; d < in.shape.rank(); ++d) {
         const int64_t last = indexAt(args.in(1), 2 * d + 1);
         if (before(args, d) > std::max<int64_t>(0, in.shape[d] - edge) || last > std::max<int64_t>(0, in.shape[d] - edge))
-            return kernelError(2, "paddings of dimension " + std::to_string(d)).found(std::to_string(before(args, d)) + " and " + std::to_string(last))
+            return kernelError(2, "paddings of dimension " + std::to_string(d))
+                .found(std::to_string(before(args, d)) + " and " + std::to_string(last))
                 .expected("at most " + std::to_string(std::max<int64_t>(0, in.shape[d] - edge)));
     }
     if (out.elementCount() == 0) return {};
@@ -157,7 +159,9 @@ template <typename T> Status runBroadcastArgs(const KernelArgs& args)
         const T x = i <= a.shape[0] ? a.as<T>()[a.shape[0] - i] : T{1};
         const T y = i <= b.shape[0] ? b.as<T>()[b.shape[0] - i] : T{1};
         if (x != y && x != 1 && y != 1)
-            return kernelError(2, "dimension " + std::to_string(i) + " from the end").found(std::to_string(x) + " and " + std::to_string(y)).expected("equal ones, or a 1");
+            return kernelError(2, "dimension " + std::to_string(i) + " from the end")
+                .found(std::to_string(x) + " and " + std::to_string(y))
+                .expected("equal ones, or a 1");
         out.as<T>()[rank - i] = x == 1 ? y : x;
     }
     return {};
@@ -167,12 +171,14 @@ template <typename T> Status runBroadcastArgs(const KernelArgs& args)
 
 LS_DEFINE_KERNELS(tfl, tile)
 {
-    registry.add({"tfl", "tile", Profile::reference, [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runTile); }, kAllDTypes});
+    registry.add(
+        {"tfl", "tile", Profile::reference, [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runTile); }, kAllDTypes});
 }
 
 LS_DEFINE_KERNELS(tfl, broadcast_to)
 {
-    registry.add({"tfl", "broadcast_to", Profile::reference, [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runBroadcastTo); }, kAllDTypes});
+    registry.add({"tfl", "broadcast_to", Profile::reference,
+                  [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runBroadcastTo); }, kAllDTypes});
 }
 
 LS_DEFINE_KERNELS(tfl, broadcast_args)
@@ -184,15 +190,9 @@ LS_DEFINE_KERNELS(tfl, broadcast_args)
                   "i32 i64"});
 }
 
-LS_DEFINE_KERNELS(tfl, pad)
-{
-    registry.add({"tfl", "pad", Profile::reference, preparePad, kAllDTypes});
-}
+LS_DEFINE_KERNELS(tfl, pad) { registry.add({"tfl", "pad", Profile::reference, preparePad, kAllDTypes}); }
 
-LS_DEFINE_KERNELS(tfl, padv2)
-{
-    registry.add({"tfl", "padv2", Profile::reference, preparePad, kAllDTypes});
-}
+LS_DEFINE_KERNELS(tfl, padv2) { registry.add({"tfl", "padv2", Profile::reference, preparePad, kAllDTypes}); }
 
 LS_DEFINE_KERNELS(tfl, mirror_pad)
 {

@@ -19,7 +19,8 @@ Status runTranspose(const KernelArgs& args)
     for (int d = 0; d < out.shape.rank(); ++d) {
         const auto axis = normalAxis(indexAt(args.in(1), d), in.shape.rank());
         if (!axis || ((seen >> *axis) & 1U) || in.shape[*axis] != out.shape[d])
-            return kernelError(2, "entry " + std::to_string(d) + " of the permutation").found(std::to_string(indexAt(args.in(1), d)))
+            return kernelError(2, "entry " + std::to_string(d) + " of the permutation")
+                .found(std::to_string(indexAt(args.in(1), d)))
                 .expected("another of the " + std::to_string(in.shape.rank()) + " dimensions");
         seen |= uint64_t{1} << *axis;
         copy.add(out.shape[d], strideOf(in.shape, *axis), strideOf(out.shape, d));
@@ -41,8 +42,10 @@ template <bool toDepth> Status runDepthSpace(const KernelArgs& args)
     const Shape& depth = toDepth ? out.shape : in.shape;
     StridedCopy copy;
     const auto add = [&](int64_t count, int64_t spaceStride, int64_t depthStride) {
-        if (toDepth) copy.add(count, spaceStride, depthStride);
-        else copy.add(count, depthStride, spaceStride);
+        if (toDepth)
+            copy.add(count, spaceStride, depthStride);
+        else
+            copy.add(count, depthStride, spaceStride);
     };
     const int64_t channels = space[3];
     add(space[0], strideOf(space, 0), strideOf(depth, 0));
@@ -84,14 +87,17 @@ template <bool toBatch> Status runBatchSpace(const KernelArgs& args)
             indexAt(margins, 2 * i) > INT32_MAX)
             return kernelError(2, "block or margin of dimension " + std::to_string(i + 1));
     }
-    if (product * space[0] != batch[0]) return kernelError(3, "batch").found(std::to_string(batch[0])).expected(std::to_string(product * space[0]));
+    if (product * space[0] != batch[0])
+        return kernelError(3, "batch").found(std::to_string(batch[0])).expected(std::to_string(product * space[0]));
     for (int64_t part = 0; part < product; ++part) {
         StridedCopy copy;
         int64_t spaceOffset = 0;
         int64_t batchOffset = part * space[0] * strideOf(batch, 0);
         const auto add = [&](int64_t count, int64_t spaceStride, int64_t batchStride) {
-            if (toBatch) copy.add(count, spaceStride, batchStride);
-            else copy.add(count, batchStride, spaceStride);
+            if (toBatch)
+                copy.add(count, spaceStride, batchStride);
+            else
+                copy.add(count, batchStride, spaceStride);
         };
         add(space[0], strideOf(space, 0), strideOf(batch, 0));
         int64_t inner = product;
@@ -164,7 +170,8 @@ Status runMatrixSetDiag(const KernelArgs& args)
 
 LS_DEFINE_KERNELS(tfl, transpose)
 {
-    registry.add({"tfl", "transpose", Profile::reference, [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runTranspose); }, kAllDTypes});
+    registry.add({"tfl", "transpose", Profile::reference, [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runTranspose); },
+                  kAllDTypes});
 }
 
 LS_DEFINE_KERNELS(tfl, space_to_depth)
@@ -194,17 +201,20 @@ LS_DEFINE_KERNELS(tfl, space_to_batch_nd)
 
 LS_DEFINE_KERNELS(tfl, batch_to_space_nd)
 {
-    registry.add({"tfl", "batch_to_space_nd", Profile::reference,
-                  [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runBatchSpace<false>, std::make_shared<BatchParams>()); }, kAllDTypes});
+    registry.add(
+        {"tfl", "batch_to_space_nd", Profile::reference,
+         [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runBatchSpace<false>, std::make_shared<BatchParams>()); },
+         kAllDTypes});
 }
 
 LS_DEFINE_KERNELS(tfl, matrix_diag)
 {
-    registry.add({"tfl", "matrix_diag", Profile::reference, [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runMatrixDiag); }, kAllDTypes});
+    registry.add({"tfl", "matrix_diag", Profile::reference,
+                  [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runMatrixDiag); }, kAllDTypes});
 }
 
 LS_DEFINE_KERNELS(tfl, matrix_set_diag)
 {
-    registry.add({"tfl", "matrix_set_diag", Profile::reference, [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runMatrixSetDiag); },
-                  kAllDTypes});
+    registry.add({"tfl", "matrix_set_diag", Profile::reference,
+                  [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runMatrixSetDiag); }, kAllDTypes});
 }

@@ -27,10 +27,7 @@ PhiloxStream& streamOf(const KernelArgs& args)
 }
 
 /// 23 bits of the mantissa of a number in [1, 2), less 1.
-float unitFloat(uint32_t bits)
-{
-    return std::bit_cast<float>((bits & 0x7FFFFFU) | 0x3F800000U) - 1.0F;
-}
+float unitFloat(uint32_t bits) { return std::bit_cast<float>((bits & 0x7FFFFFU) | 0x3F800000U) - 1.0F; }
 
 /// 52 bits likewise.
 double unitDouble(uint32_t high, uint32_t low)
@@ -128,13 +125,20 @@ std::shared_ptr<const RandomParams> paramsOf(const KernelSetup& setup)
 
 LS_DEFINE_KERNELS(tfl, random_uniform)
 {
-    registry.add({"tfl", "random_uniform", Profile::reference, [](const KernelSetup& s) -> Result<PreparedKernel> { return PreparedKernel{runUniform, paramsOf(s)}; }, "f32"});
+    registry.add({"tfl", "random_uniform", Profile::reference,
+                  [](const KernelSetup& s) -> Result<PreparedKernel> {
+                      return PreparedKernel{runUniform, paramsOf(s)};
+                  },
+                  "f32"});
 }
 
 LS_DEFINE_KERNELS(tfl, random_standard_normal)
 {
     registry.add({"tfl", "random_standard_normal", Profile::reference,
-                  [](const KernelSetup& s) -> Result<PreparedKernel> { return PreparedKernel{runNormal, paramsOf(s)}; }, "f32"});
+                  [](const KernelSetup& s) -> Result<PreparedKernel> {
+                      return PreparedKernel{runNormal, paramsOf(s)};
+                  },
+                  "f32"});
 }
 
 LS_DEFINE_KERNELS(tfl, multinomial)

@@ -69,17 +69,27 @@ Status runBoolWindow(const KernelArgs& args)
 
 Result<PreparedKernel> prepareWindow(const KernelSetup& setup, std::shared_ptr<WindowParams> params)
 {
-    if (setup.in(0).shape.rank() > kMaxDims) return Error(ErrorCode::unsupported, "too many dimensions").found(std::to_string(setup.in(0).shape.rank())).expected("at most 16");
+    if (setup.in(0).shape.rank() > kMaxDims)
+        return Error(ErrorCode::unsupported, "too many dimensions").found(std::to_string(setup.in(0).shape.rank())).expected("at most 16");
     switch (setup.in(0).dtype) {
-    case DType::boolean: return PreparedKernel{runBoolWindow, std::move(params)};
-    case DType::i8: return PreparedKernel{runWindow<int8_t>, std::move(params)};
-    case DType::i16: return PreparedKernel{runWindow<int16_t>, std::move(params)};
-    case DType::i32: return PreparedKernel{runWindow<int32_t>, std::move(params)};
-    case DType::i64: return PreparedKernel{runWindow<int64_t>, std::move(params)};
-    case DType::u8: return PreparedKernel{runWindow<uint8_t>, std::move(params)};
-    case DType::f32: return PreparedKernel{runWindow<float>, std::move(params)};
-    case DType::f64: return PreparedKernel{runWindow<double>, std::move(params)};
-    default: return Error(ErrorCode::unsupported, "no kernel for dtype " + std::string(dtypeName(setup.in(0).dtype)));
+    case DType::boolean:
+        return PreparedKernel{runBoolWindow, std::move(params)};
+    case DType::i8:
+        return PreparedKernel{runWindow<int8_t>, std::move(params)};
+    case DType::i16:
+        return PreparedKernel{runWindow<int16_t>, std::move(params)};
+    case DType::i32:
+        return PreparedKernel{runWindow<int32_t>, std::move(params)};
+    case DType::i64:
+        return PreparedKernel{runWindow<int64_t>, std::move(params)};
+    case DType::u8:
+        return PreparedKernel{runWindow<uint8_t>, std::move(params)};
+    case DType::f32:
+        return PreparedKernel{runWindow<float>, std::move(params)};
+    case DType::f64:
+        return PreparedKernel{runWindow<double>, std::move(params)};
+    default:
+        return Error(ErrorCode::unsupported, "no kernel for dtype " + std::string(dtypeName(setup.in(0).dtype)));
     }
 }
 
@@ -95,18 +105,28 @@ Result<PreparedKernel> prepareReduceWindow(const KernelSetup& setup)
 {
     auto params = std::make_shared<WindowParams>();
     const std::string_view function = attributeWord(setup.attributes(), "reduce_function", "UNSUPPORTED");
-    if (function == "ADD") params->how = Combination::add;
-    else if (function == "MUL") params->how = Combination::multiply;
-    else if (function == "MINIMUM") params->how = Combination::minimum;
-    else if (function == "MAXIMUM") params->how = Combination::maximum;
-    else if (function == "ALL") params->how = Combination::logicalAnd;
-    else if (function == "ANY") params->how = Combination::logicalOr;
-    else return Error(ErrorCode::badFile, "C4: reduce_function").found(std::string(function)).expected("ADD, MUL, MINIMUM, MAXIMUM, ALL or ANY");
+    if (function == "ADD")
+        params->how = Combination::add;
+    else if (function == "MUL")
+        params->how = Combination::multiply;
+    else if (function == "MINIMUM")
+        params->how = Combination::minimum;
+    else if (function == "MAXIMUM")
+        params->how = Combination::maximum;
+    else if (function == "ALL")
+        params->how = Combination::logicalAnd;
+    else if (function == "ANY")
+        params->how = Combination::logicalOr;
+    else
+        return Error(ErrorCode::badFile, "C4: reduce_function")
+            .found(std::string(function))
+            .expected("ADD, MUL, MINIMUM, MAXIMUM, ALL or ANY");
     const auto rank = static_cast<size_t>(setup.in(0).shape.rank());
     WindowGeometry& g = params->geometry;
     for (const int i : {2, 3, 4}) {
         const Tensor& operand = setup.in(i);
-        if (!operand.data || !operand.shape.isStatic()) return Error(ErrorCode::unsupported, "C4: operand " + std::to_string(i) + " is not constant");
+        if (!operand.data || !operand.shape.isStatic())
+            return Error(ErrorCode::unsupported, "C4: operand " + std::to_string(i) + " is not constant");
         std::vector<int64_t>& list = i == 2 ? g.size : i == 3 ? g.strides : g.dilations;
         for (int64_t k = 0; k < operand.elementCount(); ++k) list.push_back(indexAt(operand, k));
     }

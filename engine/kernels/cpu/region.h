@@ -22,8 +22,8 @@ inline Result<Combination> combinationOf(const KernelSetup& setup)
         const auto isInput = [&](ValueId v) { return v == region.inputs[0] || v == region.inputs[1]; };
         if (region.operators.empty() && isInput(result)) return result == region.inputs[0] ? Combination::first : Combination::second;
         const Operator* op = region.operators.size() == 1 ? &region.operators.front() : nullptr;
-        if (op && op->inputs.size() == 2 && op->results.size() == 1 && op->results[0] == result && op->inputs[0] != op->inputs[1] && isInput(op->inputs[0]) &&
-            isInput(op->inputs[1])) {
+        if (op && op->inputs.size() == 2 && op->results.size() == 1 && op->results[0] == result && op->inputs[0] != op->inputs[1] &&
+            isInput(op->inputs[0]) && isInput(op->inputs[1])) {
             const std::string& name = op->kind.name;
             if (name == "stablehlo_add" || name == "add") return Combination::add;
             if (name == "stablehlo_multiply" || name == "mul") return Combination::multiply;
@@ -40,18 +40,28 @@ inline Result<Combination> combinationOf(const KernelSetup& setup)
 template <typename T> T combine(Combination how, T a, T b)
 {
     switch (how) {
-    case Combination::first: return a;
-    case Combination::second: return b;
+    case Combination::first:
+        return a;
+    case Combination::second:
+        return b;
     case Combination::add:
-        if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-        else return a + b;
+        if constexpr (std::is_integral_v<T>)
+            return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+        else
+            return a + b;
     case Combination::multiply:
-        if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-        else return a * b;
-    case Combination::maximum: return a >= b ? a : b;
-    case Combination::minimum: return a <= b ? a : b;
-    case Combination::logicalAnd: return static_cast<T>(a != T{0} && b != T{0});
-    case Combination::logicalOr: return static_cast<T>(a != T{0} || b != T{0});
+        if constexpr (std::is_integral_v<T>)
+            return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+        else
+            return a * b;
+    case Combination::maximum:
+        return a >= b ? a : b;
+    case Combination::minimum:
+        return a <= b ? a : b;
+    case Combination::logicalAnd:
+        return static_cast<T>(a != T{0} && b != T{0});
+    case Combination::logicalOr:
+        return static_cast<T>(a != T{0} || b != T{0});
     }
     return b;
 }

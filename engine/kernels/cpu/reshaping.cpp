@@ -55,20 +55,11 @@ Status writeRank(const KernelArgs& args)
 
 } // namespace
 
-LS_DEFINE_KERNELS(tfl, reshape)
-{
-    registry.add({"tfl", "reshape", Profile::reference, prepareCopy, kAllDTypes});
-}
+LS_DEFINE_KERNELS(tfl, reshape) { registry.add({"tfl", "reshape", Profile::reference, prepareCopy, kAllDTypes}); }
 
-LS_DEFINE_KERNELS(tfl, squeeze)
-{
-    registry.add({"tfl", "squeeze", Profile::reference, prepareCopy, kAllDTypes});
-}
+LS_DEFINE_KERNELS(tfl, squeeze) { registry.add({"tfl", "squeeze", Profile::reference, prepareCopy, kAllDTypes}); }
 
-LS_DEFINE_KERNELS(tfl, expand_dims)
-{
-    registry.add({"tfl", "expand_dims", Profile::reference, prepareCopy, kAllDTypes});
-}
+LS_DEFINE_KERNELS(tfl, expand_dims) { registry.add({"tfl", "expand_dims", Profile::reference, prepareCopy, kAllDTypes}); }
 
 LS_DEFINE_KERNELS(tfl, densify)
 {
@@ -88,13 +79,13 @@ LS_DEFINE_KERNELS(tfl, bitcast)
                   "dtypes of whole bytes"});
 }
 
-LS_DEFINE_KERNELS(tfl, shape)
-{
-    registry.add({"tfl", "shape", Profile::reference, prepareShape, kAllDTypes});
-}
+LS_DEFINE_KERNELS(tfl, shape) { registry.add({"tfl", "shape", Profile::reference, prepareShape, kAllDTypes}); }
 
 LS_DEFINE_KERNELS(tfl, rank)
 {
-    registry.add({"tfl", "rank", Profile::reference, [](const KernelSetup&) -> Result<PreparedKernel> { return PreparedKernel{writeRank, nullptr}; },
+    registry.add({"tfl", "rank", Profile::reference,
+                  [](const KernelSetup&) -> Result<PreparedKernel> {
+                      return PreparedKernel{writeRank, nullptr};
+                  },
                   kAllDTypes});
 }

@@ -14,8 +14,10 @@ struct Sum {
     template <typename T> static T start() { return T{0}; }
     template <typename T> static T combine(T a, T b)
     {
-        if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
-        else return a + b;
+        if constexpr (std::is_integral_v<T>)
+            return static_cast<T>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
+        else
+            return a + b;
     }
 };
 
@@ -23,8 +25,10 @@ struct Product {
     template <typename T> static T start() { return T{1}; }
     template <typename T> static T combine(T a, T b)
     {
-        if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint32_t>(a) * static_cast<uint32_t>(b));
-        else return a * b;
+        if constexpr (std::is_integral_v<T>)
+            return static_cast<T>(static_cast<uint32_t>(a) * static_cast<uint32_t>(b));
+        else
+            return a * b;
     }
 };
 
@@ -52,7 +56,10 @@ template <typename T, typename Rule, bool sorted> Status runSegments(const Kerne
     for (int64_t i = 0; i < rows; ++i) {
         const int64_t id = ids.as<int32_t>()[i];
         if (id < 0 && !sorted) continue;
-        if (id < 0 || id >= segments) return kernelError(3, "segment id " + std::to_string(i)).found(std::to_string(id)).expected("below " + std::to_string(segments));
+        if (id < 0 || id >= segments)
+            return kernelError(3, "segment id " + std::to_string(i))
+                .found(std::to_string(id))
+                .expected("below " + std::to_string(segments));
         const T* from = data.as<T>() + i * width;
         T* to = result + id * width;
         for (int64_t j = 0; j < width; ++j) to[j] = Rule::combine(to[j], from[j]);
@@ -63,18 +70,18 @@ template <typename T, typename Rule, bool sorted> Status runSegments(const Kerne
 template <typename Rule, bool sorted> Result<PreparedKernel> prepareSegments(const KernelSetup& setup)
 {
     switch (setup.in(0).dtype) {
-    case DType::f32: return PreparedKernel{runSegments<float, Rule, sorted>, nullptr};
-    case DType::i32: return PreparedKernel{runSegments<int32_t, Rule, sorted>, nullptr};
-    default: return Error(ErrorCode::unsupported, "no kernel for dtype " + std::string(dtypeName(setup.in(0).dtype)));
+    case DType::f32:
+        return PreparedKernel{runSegments<float, Rule, sorted>, nullptr};
+    case DType::i32:
+        return PreparedKernel{runSegments<int32_t, Rule, sorted>, nullptr};
+    default:
+        return Error(ErrorCode::unsupported, "no kernel for dtype " + std::string(dtypeName(setup.in(0).dtype)));
     }
 }
 
 } // namespace
 
-LS_DEFINE_KERNELS(tfl, segment_sum)
-{
-    registry.add({"tfl", "segment_sum", Profile::reference, prepareSegments<Sum, true>, "f32 i32"});
-}
+LS_DEFINE_KERNELS(tfl, segment_sum) { registry.add({"tfl", "segment_sum", Profile::reference, prepareSegments<Sum, true>, "f32 i32"}); }
 
 LS_DEFINE_KERNELS(tfl, unsorted_segment_sum)
 {

@@ -20,7 +20,8 @@ Status runWhere(const KernelArgs& args)
     int64_t row = 0;
     for (int64_t i = 0; i < count; ++i) {
         if (!elementIsSet(in, i)) continue;
-        if (row == out.shape[0]) return Error(ErrorCode::execution, "more elements are set than were planned for").found("more than " + std::to_string(row));
+        if (row == out.shape[0])
+            return Error(ErrorCode::execution, "more elements are set than were planned for").found("more than " + std::to_string(row));
         int64_t rest = i;
         for (int d = rank - 1; d >= 0; --d) {
             out.as<int64_t>()[row * rank + d] = rest % in.shape[d];
@@ -28,7 +29,8 @@ Status runWhere(const KernelArgs& args)
         }
         ++row;
     }
-    if (row != out.shape[0]) return Error(ErrorCode::execution, "elements that are set").found(std::to_string(row)).expected(std::to_string(out.shape[0]));
+    if (row != out.shape[0])
+        return Error(ErrorCode::execution, "elements that are set").found(std::to_string(row)).expected(std::to_string(out.shape[0]));
     return {};
 }
 
@@ -96,23 +98,33 @@ template <typename T, typename Index> Status runTopK(const KernelArgs& args)
     return {};
 }
 
-template <typename T> KernelFunction topKFor(DType index)
-{
-    return index == DType::i16 ? runTopK<T, int16_t> : runTopK<T, int32_t>;
-}
+template <typename T> KernelFunction topKFor(DType index) { return index == DType::i16 ? runTopK<T, int16_t> : runTopK<T, int32_t>; }
 
 Result<PreparedKernel> prepareTopK(const KernelSetup& setup)
 {
     const DType index = setup.out(1).dtype;
     KernelFunction run = nullptr;
     switch (setup.in(0).dtype) {
-    case DType::f32: run = topKFor<float>(index); break;
-    case DType::i8: run = topKFor<int8_t>(index); break;
-    case DType::u8: run = topKFor<uint8_t>(index); break;
-    case DType::i16: run = topKFor<int16_t>(index); break;
-    case DType::i32: run = topKFor<int32_t>(index); break;
-    case DType::i64: run = topKFor<int64_t>(index); break;
-    default: return Error(ErrorCode::unsupported, "no kernel for dtype " + std::string(dtypeName(setup.in(0).dtype)));
+    case DType::f32:
+        run = topKFor<float>(index);
+        break;
+    case DType::i8:
+        run = topKFor<int8_t>(index);
+        break;
+    case DType::u8:
+        run = topKFor<uint8_t>(index);
+        break;
+    case DType::i16:
+        run = topKFor<int16_t>(index);
+        break;
+    case DType::i32:
+        run = topKFor<int32_t>(index);
+        break;
+    case DType::i64:
+        run = topKFor<int64_t>(index);
+        break;
+    default:
+        return Error(ErrorCode::unsupported, "no kernel for dtype " + std::string(dtypeName(setup.in(0).dtype)));
     }
     return PreparedKernel{run, nullptr};
 }
@@ -127,7 +139,9 @@ template <typename Index> Status runUnique(const KernelArgs& args)
     int64_t found = 0;
     for (size_t i = 0; i < first.size(); ++i) {
         if (first[i] == static_cast<int64_t>(i)) {
-            if (found == values.shape[0]) return Error(ErrorCode::execution, "more elements differ than were planned for").found("more than " + std::to_string(found));
+            if (found == values.shape[0])
+                return Error(ErrorCode::execution, "more elements differ than were planned for")
+                    .found("more than " + std::to_string(found));
             std::memcpy(values.data + found * size, in.data + static_cast<int64_t>(i) * size, static_cast<size_t>(size));
             places.as<Index>()[i] = static_cast<Index>(found++);
         } else {
@@ -140,7 +154,10 @@ template <typename Index> Status runUnique(const KernelArgs& args)
 /// Corners in any order, as LiteRT takes them.
 struct Box {
     float top, left, bottom, right;
-    explicit Box(const float* b) : top(std::min(b[0], b[2])), left(std::min(b[1], b[3])), bottom(std::max(b[0], b[2])), right(std::max(b[1], b[3])) {}
+    explicit Box(const float* b)
+        : top(std::min(b[0], b[2])), left(std::min(b[1], b[3])), bottom(std::max(b[0], b[2])), right(std::max(b[1], b[3]))
+    {
+    }
     float area() const { return (bottom - top) * (right - left); }
 };
 
@@ -237,14 +254,18 @@ Status runSuppression(const KernelArgs& args)
 
 template <bool soft> Result<PreparedKernel> prepareSuppression(const KernelSetup& setup)
 {
-    return PreparedKernel{runSuppression, std::make_shared<SuppressionParams>(SuppressionParams{soft, soft && setup.in(2).data == nullptr})};
+    return PreparedKernel{runSuppression,
+                          std::make_shared<SuppressionParams>(SuppressionParams{soft, soft && setup.in(2).data == nullptr})};
 }
 
 } // namespace
 
 LS_DEFINE_KERNELS(tfl, where)
 {
-    registry.add({"tfl", "where", Profile::reference, [](const KernelSetup&) -> Result<PreparedKernel> { return PreparedKernel{runWhere, nullptr}; },
+    registry.add({"tfl", "where", Profile::reference,
+                  [](const KernelSetup&) -> Result<PreparedKernel> {
+                      return PreparedKernel{runWhere, nullptr};
+                  },
                   "numbers of whole bytes, bool"});
 }
 
@@ -252,15 +273,13 @@ LS_DEFINE_KERNELS(tfl, one_hot)
 {
     registry.add({"tfl", "one_hot", Profile::reference,
                   [](const KernelSetup& s) {
-                      return prepareMovement(s.in(2).dtype, runOneHot, std::make_shared<OneHotParams>(OneHotParams{attributeInt(s.attributes(), "axis", 0)}));
+                      return prepareMovement(s.in(2).dtype, runOneHot,
+                                             std::make_shared<OneHotParams>(OneHotParams{attributeInt(s.attributes(), "axis", 0)}));
                   },
                   kAllDTypes});
 }
 
-LS_DEFINE_KERNELS(tfl, topk_v2)
-{
-    registry.add({"tfl", "topk_v2", Profile::reference, prepareTopK, "f32 i8 u8 i16 i32 i64"});
-}
+LS_DEFINE_KERNELS(tfl, topk_v2) { registry.add({"tfl", "topk_v2", Profile::reference, prepareTopK, "f32 i8 u8 i16 i32 i64"}); }
 
 LS_DEFINE_KERNELS(tfl, unique)
 {

@@ -20,9 +20,12 @@ Status runSlice(const KernelArgs& args)
     for (int d = 0; d < in.shape.rank(); ++d) {
         const int64_t begin = indexAt(args.in(1), d);
         if (begin < 0 || begin > in.shape[d])
-            return kernelError(2, "begin of dimension " + std::to_string(d)).found(std::to_string(begin)).expected("0 to " + std::to_string(in.shape[d]));
+            return kernelError(2, "begin of dimension " + std::to_string(d))
+                .found(std::to_string(begin))
+                .expected("0 to " + std::to_string(in.shape[d]));
         if (out.shape[d] > in.shape[d] - begin)
-            return kernelError(3, "size of dimension " + std::to_string(d)).found(std::to_string(out.shape[d]))
+            return kernelError(3, "size of dimension " + std::to_string(d))
+                .found(std::to_string(out.shape[d]))
                 .expected("at most " + std::to_string(in.shape[d] - begin));
         offset += begin * strideOf(in.shape, d);
         copy.add(out.shape[d], strideOf(in.shape, d), strideOf(out.shape, d));
@@ -91,7 +94,9 @@ Status runReverse(const KernelArgs& args)
         const int64_t value = indexAt(args.in(1), i);
         const auto axis = normalAxis(value, rank);
         if (!axis || *axis >= kMaxRank || ((reversed >> *axis) & 1U))
-            return kernelError(1, "axis").found(std::to_string(value)).expected("another of the " + std::to_string(rank) + " dimensions of the input");
+            return kernelError(1, "axis")
+                .found(std::to_string(value))
+                .expected("another of the " + std::to_string(rank) + " dimensions of the input");
         reversed |= uint64_t{1} << *axis;
     }
     if (in.elementCount() == 0) return {};
@@ -134,8 +139,10 @@ Status runReverseSequence(const KernelArgs& args)
             for (int d = 0; d < rank; ++d) {
                 const int64_t stride = strideOf(in.shape, d);
                 if (d == batch) continue;
-                if (d == seq) copy.add(count, turned ? -stride : stride, stride);
-                else copy.add(in.shape[d], stride, stride);
+                if (d == seq)
+                    copy.add(count, turned ? -stride : stride, stride);
+                else
+                    copy.add(in.shape[d], stride, stride);
             }
             const int64_t target = b * batchStride + (turned ? 0 : length * seqStride);
             const int64_t source = turned ? b * batchStride + (length - 1) * seqStride : target;
@@ -149,14 +156,16 @@ Status runReverseSequence(const KernelArgs& args)
 
 LS_DEFINE_KERNELS(tfl, slice)
 {
-    registry.add({"tfl", "slice", Profile::reference, [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runSlice); }, kAllDTypes});
+    registry.add(
+        {"tfl", "slice", Profile::reference, [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runSlice); }, kAllDTypes});
 }
 
 LS_DEFINE_KERNELS(tfl, strided_slice)
 {
     registry.add({"tfl", "strided_slice", Profile::reference,
                   [](const KernelSetup& s) {
-                      return prepareMovement(s.in(0).dtype, runStridedSlice, std::make_shared<StridedSliceMasks>(stridedSliceMasks(s.attributes())));
+                      return prepareMovement(s.in(0).dtype, runStridedSlice,
+                                             std::make_shared<StridedSliceMasks>(stridedSliceMasks(s.attributes())));
                   },
                   kAllDTypes});
 }
@@ -169,16 +178,18 @@ LS_DEFINE_KERNELS(tfl, dynamic_update_slice)
 
 LS_DEFINE_KERNELS(tfl, reverse_v2)
 {
-    registry.add({"tfl", "reverse_v2", Profile::reference, [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runReverse); }, kAllDTypes});
+    registry.add({"tfl", "reverse_v2", Profile::reference, [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runReverse); },
+                  kAllDTypes});
 }
 
 LS_DEFINE_KERNELS(tfl, reverse_sequence)
 {
     registry.add({"tfl", "reverse_sequence", Profile::reference,
                   [](const KernelSetup& s) {
-                      return prepareMovement(s.in(0).dtype, runReverseSequence,
-                                             std::make_shared<SequenceParams>(SequenceParams{attributeInt(s.attributes(), "seq_dim", 0),
-                                                                                             attributeInt(s.attributes(), "batch_dim", 0)}));
+                      return prepareMovement(
+                          s.in(0).dtype, runReverseSequence,
+                          std::make_shared<SequenceParams>(
+                              SequenceParams{attributeInt(s.attributes(), "seq_dim", 0), attributeInt(s.attributes(), "batch_dim", 0)}));
                   },
                   kAllDTypes});
 }

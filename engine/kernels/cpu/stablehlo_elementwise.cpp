@@ -42,21 +42,21 @@ struct ShiftLeftOp {
 template <typename T, typename Op> Status runSame(const KernelArgs& args)
 {
     applyBinary<T, T>(args.in(0), args.in(1), args.out(0), [](T a, T b) {
-        if constexpr (std::is_same_v<T, Bool>) return Op::apply(a, b);
-        else return Element<T>::store(Op::apply(Element<T>::load(a), Element<T>::load(b)));
+        if constexpr (std::is_same_v<T, Bool>)
+            return Op::apply(a, b);
+        else
+            return Element<T>::store(Op::apply(Element<T>::load(a), Element<T>::load(b)));
     });
     return {};
 }
 
 template <typename Op> constexpr DtypeCase kIntegers[] = {
-    {DType::i32, runSame<int32_t, Op>},   {DType::i64, runSame<int64_t, Op>},   {DType::i16, runSame<int16_t, Op>}, {DType::i8, runSame<int8_t, Op>},
-    {DType::u8, runSame<uint8_t, Op>},    {DType::u16, runSame<uint16_t, Op>},  {DType::u32, runSame<uint32_t, Op>}, {DType::u64, runSame<uint64_t, Op>},
+    {DType::i32, runSame<int32_t, Op>},  {DType::i64, runSame<int64_t, Op>},  {DType::i16, runSame<int16_t, Op>},
+    {DType::i8, runSame<int8_t, Op>},    {DType::u8, runSame<uint8_t, Op>},   {DType::u16, runSame<uint16_t, Op>},
+    {DType::u32, runSame<uint32_t, Op>}, {DType::u64, runSame<uint64_t, Op>},
 };
 
-template <typename Op> Result<PreparedKernel> prepareIntegers(const KernelSetup& setup)
-{
-    return prepareByDtype(setup, kIntegers<Op>);
-}
+template <typename Op> Result<PreparedKernel> prepareIntegers(const KernelSetup& setup) { return prepareByDtype(setup, kIntegers<Op>); }
 
 Result<PreparedKernel> prepareAnd(const KernelSetup& setup)
 {
@@ -67,12 +67,18 @@ Result<PreparedKernel> prepareAnd(const KernelSetup& setup)
 template <typename Op> Result<PreparedKernel> prepareNumbers(const KernelSetup& setup)
 {
     switch (setup.in(0).dtype) {
-    case DType::f32: return PreparedKernel{runSame<float, Op>, nullptr};
-    case DType::f64: return PreparedKernel{runSame<double, Op>, nullptr};
-    case DType::f16: return PreparedKernel{runSame<Half, Op>, nullptr};
-    case DType::bf16: return PreparedKernel{runSame<BFloat16, Op>, nullptr};
-    case DType::boolean: return PreparedKernel{runSame<Bool, Op>, nullptr};
-    default: return prepareIntegers<Op>(setup);
+    case DType::f32:
+        return PreparedKernel{runSame<float, Op>, nullptr};
+    case DType::f64:
+        return PreparedKernel{runSame<double, Op>, nullptr};
+    case DType::f16:
+        return PreparedKernel{runSame<Half, Op>, nullptr};
+    case DType::bf16:
+        return PreparedKernel{runSame<BFloat16, Op>, nullptr};
+    case DType::boolean:
+        return PreparedKernel{runSame<Bool, Op>, nullptr};
+    default:
+        return prepareIntegers<Op>(setup);
     }
 }
 
@@ -80,10 +86,7 @@ constexpr std::string_view kNumberDtypes = "f32 f64 f16 bf16 i32 i64 i16 i8 u8 u
 
 } // namespace
 
-LS_DEFINE_KERNELS(tfl, stablehlo_add)
-{
-    registry.add({"tfl", "stablehlo_add", Profile::reference, prepareNumbers<AddOp>, kNumberDtypes});
-}
+LS_DEFINE_KERNELS(tfl, stablehlo_add) { registry.add({"tfl", "stablehlo_add", Profile::reference, prepareNumbers<AddOp>, kNumberDtypes}); }
 
 LS_DEFINE_KERNELS(tfl, stablehlo_multiply)
 {

@@ -1,12 +1,8 @@
 // Kernels of StableHLO's data movement.
-#include "engine/ops/stablehlo_movement.h"
-
 #include "engine/kernels/cpu/movement.h"
-#include "engine/kernels/cpu/region.h"
 #include "engine/kernels/registry.h"
 #include "engine/kernels/resources.h"
 #include "engine/ops/movement.h"
-#include "engine/tensor/half.h"
 
 #include <algorithm>
 #include <bit>
@@ -15,183 +11,6 @@
 using namespace loopscope;
 
 namespace {
-
-/// Counts through the indices of a shape; at most kMaxDims dimensions.
-class Odometer {
-public:
-    static constexpr size_t kMaxDims = 24;
-    int64_t operator[](size_t i) const { return m_index[i]; }
-    /// False when all have been seen. `extent(i)` is the size of dimension i of `rank`.
-    template <typename F> bool advance(size_t rank, F extent)
-    {
-        for (size_t i = rank; i-- > 0;) {
-            if (++m_index[i] < extent(i)) return true;
-            m_index[i] = 0;
-        }
-        return false;
-    }
-
-private:
-    std::array<int64_t, kMaxDims> m_index = {};
-};
-
-/// The flat place of the first number of the index at `batch`, and the step to the next number.
-template <typename Batch> int64_t indexPlace(const Shape& indices, int64_t vectorDim, const Batch& batch, int64_t& step)
-{
-    int64_t place = 0;
-    size_t from = 0;
-    step = 0;
-    for (int d = 0; d < indices.rank(); ++d) {
-        if (d == vectorDim) step = strideOf(indices, d);
-        else place += batch[from++] * strideOf(indices, d);
-    }
-    return place;
-}
-
-Status requireFewDims(const Shape& shape)
-{
-    if (static_cast<size_t>(shape.rank()) <= Odometer::kMaxDims) return {};
-    return Error(ErrorCode::unsupported, "too many dimensions").found(std::to_string(shape.rank())).expected("at most " + std::to_string(Odometer::kMaxDims));
-}
-
-/// result[batch, offset] = operand[clamp(start[batch]) + offset]: one strided copy per batch index.
-Status runGather(const KernelArgs& args)
-{
-    const auto& g = args.paramsAs<StablehloGather>();
-    const Tensor& operand = args.in(0);
-    const Tensor& indices = args.in(1);
-    Tensor& out = args.out(0);
-    LS_CHECK_OK(requireFewDims(out.shape));
-    if (out.elementCount() == 0) return {};
-    StridedCopy slice;
-    for (size_t i = 0; i < g.offsetDims.size(); ++i)
-        slice.add(g.sliceSizes[static_cast<size_t>(g.keptDims[i])], strideOf(operand.shape, static_cast<int>(g.keptDims[i])), strideOf(out.shape, static_cast<int>(g.offsetDims[i])));
-    const int64_t size = elementBytes(out);
-    Odometer batch;
-    do {
-        int64_t step = 0;
-        const int64_t at = indexPlace(indices.shape, g.indexVectorDim, batch, step);
-        int64_t source = 0;
-        for (size_t k = 0; k < g.startIndexMap.size(); ++k) {
-            const int d = static_cast<int>(g.startIndexMap[k]);
-            const int64_t last = operand.shape[d] - g.sliceSizes[static_cast<size_t>(d)];
-            source += std::clamp<int64_t>(indexAt(indices, at + static_cast<int64_t>(k) * step), 0, std::max<int64_t>(0, last)) * strideOf(operand.shape, d);
-        }
-        int64_t target = 0;
-        for (size_t b = 0; b < g.batchDims.size(); ++b) target += batch[b] * strideOf(out.shape, static_cast<int>(g.batchDims[b]));
-        LS_CHECK_OK(slice.runChecked(operand.data + source * size, out.data + target * size, size));
-    } while (batch.advance(g.batchDims.size(), [&](size_t b) { return out.shape[static_cast<int>(g.batchDims[b])]; }));
-    return {};
-}
-
-struct ScatterParams {
-    StablehloScatter dims;
-    Combination how;
-    void (*apply)(Combination how, const std::byte* update, std::byte* element);
-};
-
-template <typename T> void applyTo(Combination how, const std::byte* update, std::byte* element)
-{
-    T a;
-    T b;
-    std::memcpy(&a, element, sizeof a);
-    std::memcpy(&b, update, sizeof b);
-    a = combine(how, a, b);
-    std::memcpy(element, &a, sizeof a);
-}
-
-void applyToHalf(Combination how, const std::byte* update, std::byte* element)
-{
-    uint16_t a = 0;
-    uint16_t b = 0;
-    std::memcpy(&a, element, 2);
-    std::memcpy(&b, update, 2);
-    a = floatToF16(combine(how, f16ToFloat(a), f16ToFloat(b)));
-    std::memcpy(element, &a, 2);
-}
-
-void applyToBool(Combination how, const std::byte* update, std::byte* element)
-{
-    const int a = *element != std::byte{0} ? 1 : 0;
-    const int b = *update != std::byte{0} ? 1 : 0;
-    *element = combine(how, a, b) != 0 ? std::byte{1} : std::byte{0};
-}
-
-/// operand[start[scatter] + window] = how(…, updates[scatter, window]), in the order of the updates; places outside are left out.
-Status runScatter(const KernelArgs& args)
-{
-    const auto& params = args.paramsAs<ScatterParams>();
-    const StablehloScatter& s = params.dims;
-    const Tensor& operand = args.in(0);
-    const Tensor& indices = args.in(1);
-    const Tensor& updates = args.in(2);
-    Tensor& out = args.out(0);
-    LS_CHECK_OK(requireFewDims(out.shape));
-    LS_CHECK_OK(requireFewDims(updates.shape));
-    if (out.bytes > 0 && operand.data != out.data) std::memcpy(out.data, operand.data, out.bytes);
-    if (updates.elementCount() == 0 || out.elementCount() == 0) return {};
-    const int64_t size = elementBytes(out);
-    Odometer scatter;
-    do {
-        int64_t step = 0;
-        const int64_t at = indexPlace(indices.shape, s.indexVectorDim, scatter, step);
-        std::array<int64_t, Odometer::kMaxDims> start = {};
-        for (size_t k = 0; k < s.indexToOperand.size(); ++k) start[static_cast<size_t>(s.indexToOperand[k])] = indexAt(indices, at + static_cast<int64_t>(k) * step);
-        int64_t from = 0;
-        for (size_t i = 0; i < s.scatterDims.size(); ++i) from += scatter[i] * strideOf(updates.shape, static_cast<int>(s.scatterDims[i]));
-        // Inserted dimensions have one position: their start decides for the whole window.
-        bool inside = true;
-        int64_t base = 0;
-        for (int d = 0; d < out.shape.rank(); ++d) {
-            if (std::find(s.windowToOperand.begin(), s.windowToOperand.end(), d) != s.windowToOperand.end()) continue;
-            const int64_t place = start[static_cast<size_t>(d)];
-            inside = inside && place >= 0 && place < out.shape[d];
-            if (inside) base += place * strideOf(out.shape, d);
-        }
-        Odometer window;
-        do {
-            if (!inside) break;
-            bool fits = true;
-            int64_t source = from;
-            int64_t target = base;
-            for (size_t w = 0; fits && w < s.windowDims.size(); ++w) {
-                const int d = static_cast<int>(s.windowToOperand[w]);
-                int64_t place = 0;
-                fits = !__builtin_add_overflow(start[static_cast<size_t>(d)], window[w], &place) && place >= 0 && place < out.shape[d];
-                if (!fits) break;
-                source += window[w] * strideOf(updates.shape, static_cast<int>(s.windowDims[w]));
-                target += place * strideOf(out.shape, d);
-            }
-            if (fits) params.apply(params.how, updates.data + source * size, out.data + target * size);
-        } while (window.advance(s.windowDims.size(), [&](size_t w) { return updates.shape[static_cast<int>(s.windowDims[w])]; }));
-    } while (scatter.advance(s.scatterDims.size(), [&](size_t i) { return updates.shape[static_cast<int>(s.scatterDims[i])]; }));
-    return {};
-}
-
-Result<PreparedKernel> prepareScatter(const KernelSetup& setup)
-{
-    auto params = std::make_shared<ScatterParams>();
-    LS_TRY(params->how, combinationOf(setup));
-    if (params->how == Combination::logicalAnd || params->how == Combination::logicalOr)
-        return Error(ErrorCode::unsupported, "scatter region that combines by and, or");
-    LS_TRY(params->dims, StablehloScatter::create(setup.attributes(), setup.in(0).shape, setup.in(1).shape, setup.in(2).shape));
-    switch (setup.in(0).dtype) {
-    case DType::f16: params->apply = applyToHalf; break;
-    case DType::f32: params->apply = applyTo<float>; break;
-    case DType::f64: params->apply = applyTo<double>; break;
-    case DType::i8: params->apply = applyTo<int8_t>; break;
-    case DType::i16: params->apply = applyTo<int16_t>; break;
-    case DType::i32: params->apply = applyTo<int32_t>; break;
-    case DType::i64: params->apply = applyTo<int64_t>; break;
-    case DType::u8: params->apply = applyTo<uint8_t>; break;
-    case DType::u16: params->apply = applyTo<uint16_t>; break;
-    case DType::u32: params->apply = applyTo<uint32_t>; break;
-    case DType::u64: params->apply = applyTo<uint64_t>; break;
-    case DType::boolean: params->apply = applyToBool; break;
-    default: return Error(ErrorCode::unsupported, "no kernel for dtype " + std::string(dtypeName(setup.in(0).dtype)));
-    }
-    return PreparedKernel{runScatter, std::move(params)};
-}
 
 /// Fills the result with `value` and puts the input's elements at low + i · pace, where that lies inside.
 template <typename Low, typename Pace> Status spread(const Tensor& in, const Tensor& value, Tensor& out, Low low, Pace pace)
@@ -221,15 +40,20 @@ struct PadParams {
 Status runPad(const KernelArgs& args)
 {
     const auto& params = args.paramsAs<PadParams>();
-    return spread(args.in(0), args.in(1), args.out(0), [&](int d) { return params.low[static_cast<size_t>(d)]; },
-                  [&](int d) { return params.interior[static_cast<size_t>(d)] + 1; });
+    return spread(
+        args.in(0), args.in(1), args.out(0), [&](int d) { return params.low[static_cast<size_t>(d)]; },
+        [&](int d) { return params.interior[static_cast<size_t>(d)] + 1; });
 }
 
 Status runDilate(const KernelArgs& args)
 {
     for (int d = 0; d < args.in(0).shape.rank(); ++d)
-        if (indexAt(args.in(1), d) < 1) return kernelError(2, "dilation of dimension " + std::to_string(d)).found(std::to_string(indexAt(args.in(1), d))).expected("1 or more");
-    return spread(args.in(0), args.in(2), args.out(0), [](int) { return int64_t{0}; }, [&](int d) { return indexAt(args.in(1), d); });
+        if (indexAt(args.in(1), d) < 1)
+            return kernelError(2, "dilation of dimension " + std::to_string(d))
+                .found(std::to_string(indexAt(args.in(1), d)))
+                .expected("1 or more");
+    return spread(
+        args.in(0), args.in(2), args.out(0), [](int) { return int64_t{0}; }, [&](int d) { return indexAt(args.in(1), d); });
 }
 
 struct SliceParams {
@@ -260,8 +84,10 @@ int64_t blockOffset(const KernelArgs& args, int first, const Shape& whole, const
     for (int d = 0; d < whole.rank(); ++d) {
         const int64_t start = std::clamp<int64_t>(indexAt(args.in(first + d), 0), 0, std::max<int64_t>(0, whole[d] - block[d]));
         offset += start * strideOf(whole, d);
-        if (fromWhole) copy.add(block[d], strideOf(whole, d), strideOf(block, d));
-        else copy.add(block[d], strideOf(block, d), strideOf(whole, d));
+        if (fromWhole)
+            copy.add(block[d], strideOf(whole, d), strideOf(block, d));
+        else
+            copy.add(block[d], strideOf(block, d), strideOf(whole, d));
     }
     return offset;
 }
@@ -293,7 +119,8 @@ Status runTranspose(const KernelArgs& args)
     const auto& perm = args.paramsAs<DimsParams>().dims;
     Tensor& out = args.out(0);
     StridedCopy copy;
-    for (int d = 0; d < out.shape.rank(); ++d) copy.add(out.shape[d], strideOf(args.in(0).shape, static_cast<int>(perm[static_cast<size_t>(d)])), strideOf(out.shape, d));
+    for (int d = 0; d < out.shape.rank(); ++d)
+        copy.add(out.shape[d], strideOf(args.in(0).shape, static_cast<int>(perm[static_cast<size_t>(d)])), strideOf(out.shape, d));
     return copy.runChecked(args.in(0).data, out.data, elementBytes(out));
 }
 
@@ -352,9 +179,12 @@ Result<PreparedKernel> prepareBroadcast(const KernelSetup& setup)
     bool fits = setup.shapesAreStatic && params->dims.size() == static_cast<size_t>(from.rank());
     for (int d = 0; fits && d < from.rank(); ++d) {
         const int64_t at = params->dims[static_cast<size_t>(d)];
-        fits = at >= 0 && at < to.rank() && std::count(params->dims.begin(), params->dims.end(), at) == 1 && (from[d] == 1 || from[d] == to[static_cast<int>(at)]);
+        fits = at >= 0 && at < to.rank() && std::count(params->dims.begin(), params->dims.end(), at) == 1 &&
+               (from[d] == 1 || from[d] == to[static_cast<int>(at)]);
     }
-    if (!fits) return Error(ErrorCode::badFile, "C1: broadcast_dimensions").expected("a dimension of " + toString(to) + " for each of " + toString(from));
+    if (!fits)
+        return Error(ErrorCode::badFile, "C1: broadcast_dimensions")
+            .expected("a dimension of " + toString(to) + " for each of " + toString(from));
     return prepareMovement(setup.in(0).dtype, runBroadcast, std::move(params));
 }
 
@@ -376,15 +206,24 @@ Result<PreparedKernel> prepareIota(const KernelSetup& setup)
         return Error(ErrorCode::badFile, "C1: iota_dimension").found(std::to_string(axis)).expected("within " + toString(out.shape));
     auto params = std::make_shared<DimsParams>(DimsParams{{axis}});
     switch (out.dtype) {
-    case DType::f32: return PreparedKernel{runIota<float>, params};
-    case DType::f64: return PreparedKernel{runIota<double>, params};
-    case DType::i8: return PreparedKernel{runIota<int8_t>, params};
-    case DType::i16: return PreparedKernel{runIota<int16_t>, params};
-    case DType::i32: return PreparedKernel{runIota<int32_t>, params};
-    case DType::i64: return PreparedKernel{runIota<int64_t>, params};
-    case DType::u8: return PreparedKernel{runIota<uint8_t>, params};
-    case DType::u32: return PreparedKernel{runIota<uint32_t>, params};
-    default: return Error(ErrorCode::unsupported, "no kernel for dtype " + std::string(dtypeName(out.dtype)));
+    case DType::f32:
+        return PreparedKernel{runIota<float>, params};
+    case DType::f64:
+        return PreparedKernel{runIota<double>, params};
+    case DType::i8:
+        return PreparedKernel{runIota<int8_t>, params};
+    case DType::i16:
+        return PreparedKernel{runIota<int16_t>, params};
+    case DType::i32:
+        return PreparedKernel{runIota<int32_t>, params};
+    case DType::i64:
+        return PreparedKernel{runIota<int64_t>, params};
+    case DType::u8:
+        return PreparedKernel{runIota<uint8_t>, params};
+    case DType::u32:
+        return PreparedKernel{runIota<uint32_t>, params};
+    default:
+        return Error(ErrorCode::unsupported, "no kernel for dtype " + std::string(dtypeName(out.dtype)));
     }
 }
 
@@ -424,7 +263,8 @@ Status runBits(const KernelArgs& args)
         uint32_t block[4];
         size_t length = 4;
         if (args.paramsAs<BitsParams>().threefry) {
-            const auto two = threefry(static_cast<uint32_t>(in[0]), static_cast<uint32_t>(in[0] >> 32), static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32));
+            const auto two = threefry(static_cast<uint32_t>(in[0]), static_cast<uint32_t>(in[0] >> 32), static_cast<uint32_t>(counter),
+                                      static_cast<uint32_t>(counter >> 32));
             std::copy(two.begin(), two.end(), block);
             length = 2;
         } else {
@@ -446,44 +286,35 @@ Result<PreparedKernel> prepareBits(const KernelSetup& setup)
     const DType dtype = setup.out(1).dtype;
     const bool isThreefry = attributeWord(setup.attributes(), "algorithm", "DEFAULT") == "THREEFRY";
     const Shape& shape = state.shape;
-    if (state.dtype != DType::u64 || !setup.shapesAreStatic || shape.rank() != 1 || (shape[0] != 2 && (isThreefry || shape[0] != 3)) || !(setup.out(0).shape == shape))
-        return Error(ErrorCode::badFile, "C1: state").found(std::string(dtypeName(state.dtype)) + toString(shape)).expected(isThreefry ? "u64[2]" : "u64[2] or u64[3]");
+    if (state.dtype != DType::u64 || !setup.shapesAreStatic || shape.rank() != 1 || (shape[0] != 2 && (isThreefry || shape[0] != 3)) ||
+        !(setup.out(0).shape == shape))
+        return Error(ErrorCode::badFile, "C1: state")
+            .found(std::string(dtypeName(state.dtype)) + toString(shape))
+            .expected(isThreefry ? "u64[2]" : "u64[2] or u64[3]");
     if (dtype != DType::i32 && dtype != DType::u32 && dtype != DType::i64 && dtype != DType::u64)
-        return Error(ErrorCode::badFile, "C2: dtype of the random bits").found(std::string(dtypeName(dtype))).expected("i32, u32, i64 or u64");
+        return Error(ErrorCode::badFile, "C2: dtype of the random bits")
+            .found(std::string(dtypeName(dtype)))
+            .expected("i32, u32, i64 or u64");
     return PreparedKernel{runBits, std::make_shared<BitsParams>(BitsParams{isThreefry})};
 }
 
-Result<PreparedKernel> prepareGather(const KernelSetup& setup)
-{
-    LS_TRY(StablehloGather dims, StablehloGather::create(setup.attributes(), setup.in(0).shape, setup.in(1).shape));
-    return prepareMovement(setup.in(0).dtype, runGather, std::make_shared<StablehloGather>(std::move(dims)));
-}
-
 } // namespace
-
-LS_DEFINE_KERNELS(tfl, stablehlo_gather)
-{
-    registry.add({"tfl", "stablehlo_gather", Profile::reference, prepareGather, kAllDTypes});
-}
-
-LS_DEFINE_KERNELS(tfl, stablehlo_scatter)
-{
-    registry.add({"tfl", "stablehlo_scatter", Profile::reference, prepareScatter, "f16 f32 f64 i8 i16 i32 i64 u8 u16 u32 u64 bool"});
-}
 
 LS_DEFINE_KERNELS(tfl, stablehlo_pad)
 {
     registry.add({"tfl", "stablehlo_pad", Profile::reference,
                   [](const KernelSetup& s) {
                       return prepareMovement(s.in(0).dtype, runPad,
-                                             std::make_shared<PadParams>(PadParams{attributeInts(s.attributes(), "edge_padding_low"), attributeInts(s.attributes(), "interior_padding")}));
+                                             std::make_shared<PadParams>(PadParams{attributeInts(s.attributes(), "edge_padding_low"),
+                                                                                   attributeInts(s.attributes(), "interior_padding")}));
                   },
                   kAllDTypes});
 }
 
 LS_DEFINE_KERNELS(tfl, dilate)
 {
-    registry.add({"tfl", "dilate", Profile::reference, [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runDilate); }, kAllDTypes});
+    registry.add(
+        {"tfl", "dilate", Profile::reference, [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runDilate); }, kAllDTypes});
 }
 
 LS_DEFINE_KERNELS(tfl, stablehlo_slice)
@@ -491,14 +322,16 @@ LS_DEFINE_KERNELS(tfl, stablehlo_slice)
     registry.add({"tfl", "stablehlo_slice", Profile::reference,
                   [](const KernelSetup& s) {
                       return prepareMovement(s.in(0).dtype, runSlice,
-                                             std::make_shared<SliceParams>(SliceParams{attributeInts(s.attributes(), "start_indices"), attributeInts(s.attributes(), "strides")}));
+                                             std::make_shared<SliceParams>(SliceParams{attributeInts(s.attributes(), "start_indices"),
+                                                                                       attributeInts(s.attributes(), "strides")}));
                   },
                   kAllDTypes});
 }
 
 LS_DEFINE_KERNELS(tfl, stablehlo_dynamic_slice)
 {
-    registry.add({"tfl", "stablehlo_dynamic_slice", Profile::reference, [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runDynamicSlice); }, kAllDTypes});
+    registry.add({"tfl", "stablehlo_dynamic_slice", Profile::reference,
+                  [](const KernelSetup& s) { return prepareMovement(s.in(0).dtype, runDynamicSlice); }, kAllDTypes});
 }
 
 LS_DEFINE_KERNELS(tfl, stablehlo_dynamic_update_slice)
@@ -511,7 +344,8 @@ LS_DEFINE_KERNELS(tfl, stablehlo_transpose)
 {
     registry.add({"tfl", "stablehlo_transpose", Profile::reference,
                   [](const KernelSetup& s) {
-                      return prepareMovement(s.in(0).dtype, runTranspose, std::make_shared<DimsParams>(DimsParams{attributeInts(s.attributes(), "permutation")}));
+                      return prepareMovement(s.in(0).dtype, runTranspose,
+                                             std::make_shared<DimsParams>(DimsParams{attributeInts(s.attributes(), "permutation")}));
                   },
                   kAllDTypes});
 }
@@ -520,15 +354,13 @@ LS_DEFINE_KERNELS(tfl, stablehlo_concatenate)
 {
     registry.add({"tfl", "stablehlo_concatenate", Profile::reference,
                   [](const KernelSetup& s) {
-                      return prepareMovement(s.in(0).dtype, runConcatenate, std::make_shared<DimsParams>(DimsParams{{attributeInt(s.attributes(), "dimension", 0)}}));
+                      return prepareMovement(s.in(0).dtype, runConcatenate,
+                                             std::make_shared<DimsParams>(DimsParams{{attributeInt(s.attributes(), "dimension", 0)}}));
                   },
                   kAllDTypes});
 }
 
-LS_DEFINE_KERNELS(tfl, stablehlo_reshape)
-{
-    registry.add({"tfl", "stablehlo_reshape", Profile::reference, prepareReshape, kAllDTypes});
-}
+LS_DEFINE_KERNELS(tfl, stablehlo_reshape) { registry.add({"tfl", "stablehlo_reshape", Profile::reference, prepareReshape, kAllDTypes}); }
 
 LS_DEFINE_KERNELS(tfl, stablehlo_broadcast_in_dim)
 {

@@ -44,7 +44,8 @@ Result<HashTable*> tableOf(const KernelArgs& args, const Tensor* keys, const Ten
     // table() would make one for the handle of a variable.
     const auto found = store.tables().find(handle);
     HashTable* table = found == store.tables().end() ? nullptr : store.table(handle);
-    if (!table || table->keyType == DType::unknown) return kernelError(1, "handle").found(std::to_string(handle)).expected("one that hashtable gave out");
+    if (!table || table->keyType == DType::unknown)
+        return kernelError(1, "handle").found(std::to_string(handle)).expected("one that hashtable gave out");
     if (keys && (keys->dtype != table->keyType || values->dtype != table->valueType))
         return kernelError(3, "dtypes of keys and values of '" + table->name + "'")
             .found(std::string(dtypeName(keys->dtype)) + " and " + std::string(dtypeName(values->dtype)))
@@ -69,7 +70,8 @@ Status runImport(const KernelArgs& args)
     if (table->initialised) return {}; // converters leave the initialiser in the graph, so that it runs every time
     LS_TRY(const auto keys, elementsOf(args.in(1)));
     LS_TRY(const auto values, elementsOf(args.in(2)));
-    if (keys.size() != values.size()) return kernelError(2, "number of values").found(std::to_string(values.size())).expected(std::to_string(keys.size()));
+    if (keys.size() != values.size())
+        return kernelError(2, "number of values").found(std::to_string(values.size())).expected(std::to_string(keys.size()));
     for (size_t i = 0; i < keys.size(); ++i) table->entries.emplace(keys[i], values[i]); // of equal keys the first counts
     table->initialised = true;
     tell(args, table->name, AccessKind::write, &args.in(2));
@@ -123,8 +125,9 @@ LS_DEFINE_KERNELS(tfl, hashtable)
     registry.add({"tfl", "hashtable", Profile::reference,
                   [](const KernelSetup& setup) -> Result<PreparedKernel> {
                       const auto dtypeOf = [&](std::string_view key) { return attributeDType(setup.attributes(), key, DType::unknown); };
-                      return PreparedKernel{runTable, std::make_shared<TableParams>(TableParams{"table" + std::to_string(attributeInt(setup.attributes(), "table_id", 0)),
-                                                                                                dtypeOf("key_dtype"), dtypeOf("value_dtype")})};
+                      return PreparedKernel{runTable, std::make_shared<TableParams>(TableParams{
+                                                          "table" + std::to_string(attributeInt(setup.attributes(), "table_id", 0)),
+                                                          dtypeOf("key_dtype"), dtypeOf("value_dtype")})};
                   },
                   "i64 str"});
 }
@@ -132,17 +135,26 @@ LS_DEFINE_KERNELS(tfl, hashtable)
 LS_DEFINE_KERNELS(tfl, hashtable_import)
 {
     registry.add({"tfl", "hashtable_import", Profile::reference,
-                  [](const KernelSetup&) -> Result<PreparedKernel> { return PreparedKernel{guarded<runImport>, nullptr}; }, "i64 str"});
+                  [](const KernelSetup&) -> Result<PreparedKernel> {
+                      return PreparedKernel{guarded<runImport>, nullptr};
+                  },
+                  "i64 str"});
 }
 
 LS_DEFINE_KERNELS(tfl, hashtable_find)
 {
     registry.add({"tfl", "hashtable_find", Profile::reference,
-                  [](const KernelSetup&) -> Result<PreparedKernel> { return PreparedKernel{guarded<runFind>, nullptr}; }, "i64 str"});
+                  [](const KernelSetup&) -> Result<PreparedKernel> {
+                      return PreparedKernel{guarded<runFind>, nullptr};
+                  },
+                  "i64 str"});
 }
 
 LS_DEFINE_KERNELS(tfl, hashtable_size)
 {
     registry.add({"tfl", "hashtable_size", Profile::reference,
-                  [](const KernelSetup&) -> Result<PreparedKernel> { return PreparedKernel{runSize, nullptr}; }, "i64 str"});
+                  [](const KernelSetup&) -> Result<PreparedKernel> {
+                      return PreparedKernel{runSize, nullptr};
+                  },
+                  "i64 str"});
 }

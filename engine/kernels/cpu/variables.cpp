@@ -29,7 +29,10 @@ Result<Variable*> variableOf(const KernelArgs& args)
     ResourceStore& store = args.runtime->resources();
     const int32_t handle = *args.in(0).as<int32_t>();
     Variable* variable = store.variable(handle);
-    if (!variable) return kernelError(1, "handle").found(std::to_string(handle)).expected("one of the " + std::to_string(store.size()) + " that var_handle gave out");
+    if (!variable)
+        return kernelError(1, "handle")
+            .found(std::to_string(handle))
+            .expected("one of the " + std::to_string(store.size()) + " that var_handle gave out");
     return variable;
 }
 
@@ -39,7 +42,9 @@ Status runRead(const KernelArgs& args)
     Tensor& out = args.out(0);
     if (!variable->assigned) return kernelError(2, "variable '" + variable->name + "' is read before it was assigned");
     if (out.dtype != variable->dtype)
-        return kernelError(3, "dtype of variable '" + variable->name + "'").found(std::string(dtypeName(variable->dtype))).expected(std::string(dtypeName(out.dtype)));
+        return kernelError(3, "dtype of variable '" + variable->name + "'")
+            .found(std::string(dtypeName(variable->dtype)))
+            .expected(std::string(dtypeName(out.dtype)));
     if (!(out.shape == variable->shape) || out.bytes != variable->bytes.size() || (out.data == nullptr && !variable->bytes.empty()))
         LS_CHECK_OK(args.runtime->resize(out, variable->shape, variable->bytes.size()));
     if (!variable->bytes.empty()) std::memcpy(out.data, variable->bytes.data(), variable->bytes.size());
@@ -78,11 +83,17 @@ LS_DEFINE_KERNELS(tfl, var_handle)
 LS_DEFINE_KERNELS(tfl, read_variable)
 {
     registry.add({"tfl", "read_variable", Profile::reference,
-                  [](const KernelSetup&) -> Result<PreparedKernel> { return PreparedKernel{runRead, nullptr}; }, kAllDTypes});
+                  [](const KernelSetup&) -> Result<PreparedKernel> {
+                      return PreparedKernel{runRead, nullptr};
+                  },
+                  kAllDTypes});
 }
 
 LS_DEFINE_KERNELS(tfl, assign_variable)
 {
     registry.add({"tfl", "assign_variable", Profile::reference,
-                  [](const KernelSetup&) -> Result<PreparedKernel> { return PreparedKernel{runAssign, nullptr}; }, kAllDTypes});
+                  [](const KernelSetup&) -> Result<PreparedKernel> {
+                      return PreparedKernel{runAssign, nullptr};
+                  },
+                  kAllDTypes});
 }

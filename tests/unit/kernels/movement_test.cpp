@@ -45,7 +45,8 @@ TEST(StridedCopy, everyElementWidthTransposes)
         copy.add(3, 1, 2);
         copy.add(2, 3, 1);
         copy.run(in.data(), out.data(), size);
-        for (size_t i = 0; i < 6; ++i) EXPECT_EQ(static_cast<int>(out[i * static_cast<size_t>(size)]), static_cast<int>((std::array{0, 3, 1, 4, 2, 5})[i]));
+        for (size_t i = 0; i < 6; ++i)
+            EXPECT_EQ(static_cast<int>(out[i * static_cast<size_t>(size)]), static_cast<int>((std::array{0, 3, 1, 4, 2, 5})[i]));
     }
 }
 
@@ -66,7 +67,8 @@ TEST(Movement, packedIntegersMoveAsElements)
     const auto perm = tensorOf<int32_t>({2}, {1, 0});
     auto out = runOperator("transpose", {&x, &perm});
     ASSERT_TRUE(out.ok());
-    EXPECT_EQ(out->front().data, (std::vector<std::byte>{std::byte{0x41}, std::byte{0x27}, std::byte{0x85}, std::byte{0x63}, std::byte{0x09}}));
+    EXPECT_EQ(out->front().data,
+              (std::vector<std::byte>{std::byte{0x41}, std::byte{0x27}, std::byte{0x85}, std::byte{0x63}, std::byte{0x09}}));
 }
 
 TEST(Movement, stringsMoveAsElements)
@@ -105,7 +107,8 @@ TEST(Movement, stridedSliceFollowsPython)
                     return stride > 0 ? std::clamp<int64_t>(v, 0, kExtent) : std::clamp<int64_t>(v, -1, kExtent - 1);
                 };
                 std::vector<int32_t> expected;
-                for (int64_t i = clip(begin); stride > 0 ? i < clip(end) : i > clip(end); i += stride) expected.push_back(static_cast<int32_t>(i));
+                for (int64_t i = clip(begin); stride > 0 ? i < clip(end) : i > clip(end); i += stride)
+                    expected.push_back(static_cast<int32_t>(i));
                 const auto b = tensorOf<int32_t>({1}, {static_cast<int32_t>(begin)});
                 const auto e = tensorOf<int32_t>({1}, {static_cast<int32_t>(end)});
                 const auto s = tensorOf<int32_t>({1}, {static_cast<int32_t>(stride)});
@@ -120,7 +123,8 @@ TEST(Movement, indicesOnlyKnownWhileRunningAreChecked)
     const auto x = tensorOf<float>({3}, {1, 2, 3});
     for (const int32_t bad : {-1, 3, INT32_MAX, INT32_MIN}) {
         const auto i = tensorOf<int32_t>({1}, {bad});
-        EXPECT_NE(messageOf("gather", {&x, &i}).find("C4: position 0, found " + std::to_string(bad) + ", expected 0 to 2"), std::string::npos);
+        EXPECT_NE(messageOf("gather", {&x, &i}).find("C4: position 0, found " + std::to_string(bad) + ", expected 0 to 2"),
+                  std::string::npos);
     }
 }
 
@@ -128,7 +132,10 @@ TEST(Variables, roundTripAndListener)
 {
     struct Listener : ResourceListener {
         std::string heard;
-        void accessed(const std::string& name, AccessKind kind, const Tensor*) override { heard += name + ":" + "crw"[static_cast<int>(kind)] + " "; }
+        void accessed(const std::string& name, AccessKind kind, const Tensor*) override
+        {
+            heard += name + ":" + "crw"[static_cast<int>(kind)] + " ";
+        }
     } listener;
     TestRuntime runtime;
     runtime.resources().listener = &listener;
