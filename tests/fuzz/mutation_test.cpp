@@ -1,13 +1,16 @@
-// Mutants of the samples: byte flips, truncations, splices and overwritten integers, from fixed seeds. Each mutant must open or be
-// refused with one line; one that opens must print, read back, export and come back equal. A crash or a sanitizer report fails the test.
+// Mutants of the samples and of the operators' test models: byte flips, truncations, splices and overwritten integers, from fixed seeds. Each mutant must open or be
+// refused with one line; one that opens must print, read back, export and come back equal, and is run for a few steps. A crash or a
+// sanitizer report fails the test.
 // Usage: mutation_test [MUTANTS [FIRST_SEED]]; default $LOOPSCOPE_MUTANTS or 20000. A failure prints its seed:
 // `mutation_test 1 SEED` repeats it.
 #include "converters/formats.h"
 #include "converters/lsir/lsir.h"
 #include "converters/tflite/tflite.h"
+#include "engine/exec/interpreter.h"
 #include "engine/ir/text/parser.h"
 #include "engine/ir/text/printer.h"
 #include "engine/ir/verifier.h"
+#include "engine/tensor/strings.h"
 #include "schema_generated.h"
 
 #include <algorithm>
@@ -16,6 +19,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -116,6 +120,7 @@ Content mutate(const Sample& sample, const Sample& other, Random& random)
 /// What a mutant led to: how far it came, and what is wrong with that.
 struct Outcome {
     bool opened = false;
+    bool finished = false; ///< ran to its end
     std::string problem;
 };
 
@@ -152,7 +157,58 @@ std::string checkExport(const Model& model, bool mustComeBackEqual)
     return {};
 }
 
-Outcome check(const Content& file, bool isText)
+/// Memory that the tensors of a mutant may declare; one that wants gigabytes is honest about it, but this test has other concerns.
+constexpr int64_t kMostElements = 1 << 20;
+constexpr int64_t kMostSteps = 500;
+
+bool isSmall(const Model& model)
+{
+    for (const Graph& graph : model.graphs)
+        for (const Value& value : graph.values) {
+            const auto count = value.type.shape.isStatic() ? checkedElementCount(value.type.shape) : 0;
+            if (!count || *count > kMostElements) return false;
+        }
+    return true;
+}
+
+/// Bytes of an input: zeros, ones or anything.
+std::vector<std::byte> inputBytes(DType dtype, size_t count, Random& random)
+{
+    if (dtype == DType::string) return packStrings(std::vector<std::string>(count, "text"));
+    std::vector<std::byte> bytes(byteSize(dtype, static_cast<int64_t>(count)));
+    const size_t how = random.below(3);
+    for (std::byte& b : bytes) b = static_cast<std::byte>(how == 0 ? 0 : how == 1 || dtype == DType::boolean ? 1 : random.below(256));
+    return bytes;
+}
+
+/// Runs the first graph. Running may fail, in words.
+std::string checkRun(const Model& model, Random& random, bool& finished)
+{
+    if (model.graphs.empty() || !isSmall(model)) return {};
+    ExecutionOptions options;
+    options.maxSteps = kMostSteps;
+    options.maxDepth = 16;
+    const auto created = Interpreter::create(model, GraphId(0), options);
+    if (!created.ok()) return badMessage(created.error());
+    Interpreter& interpreter = **created;
+    const Graph& graph = model.graphs.front();
+    for (size_t i = 0; i < graph.inputs.size(); ++i) {
+        const TensorType& type = graph.value(graph.inputs[i]).type;
+        Tensor input;
+        input.dtype = type.dtype;
+        input.shape = type.shape.isStatic() ? type.shape : Shape();
+        std::vector<std::byte> bytes = inputBytes(type.dtype, static_cast<size_t>(input.shape.elementCount()), random);
+        input.data = bytes.data();
+        input.bytes = bytes.size();
+        if (Status status = interpreter.setInput(static_cast<int>(i), input); !status.ok()) return badMessage(std::move(status).takeError());
+    }
+    if (Status status = interpreter.start(); !status.ok()) return badMessage(std::move(status).takeError());
+    if (Status status = interpreter.run(); !status.ok()) return badMessage(std::move(status).takeError());
+    finished = true;
+    return {};
+}
+
+Outcome check(const Content& file, bool isText, Random& random)
 {
     Outcome outcome;
     const auto model = isText ? importLsir("mutant", Bytes::copyOf(file)) : importTflite("mutant", Bytes::copyOf(file));
@@ -167,27 +223,47 @@ Outcome check(const Content& file, bool isText)
     outcome.opened = true;
     outcome.problem = checkTextAgain(*model);
     if (outcome.problem.empty()) outcome.problem = checkExport(*model, !isText);
+    if (outcome.problem.empty()) outcome.problem = checkRun(*model, random, outcome.finished);
     return outcome;
+}
+
+void addSample(const std::string& name, const Model& model, std::vector<Sample>& out)
+{
+    if (auto file = exportTflite(model); file.ok()) out.push_back({name + " as .tflite", false, std::move(*file)});
+    const std::string text = lsirText(model, DataMode::inlineData);
+    const auto* first = reinterpret_cast<const std::byte*>(text.data());
+    out.push_back({name, true, Content(first, first + text.size())});
+}
+
+/// The models of a text test: what stands between `== model` and the next heading.
+void addTestModels(const std::string& path, std::vector<Sample>& out)
+{
+    std::ifstream file(path);
+    std::string text;
+    bool inModel = false;
+    for (std::string line; std::getline(file, line);) {
+        if (!line.starts_with("== ")) {
+            if (inModel) text += line + "\n";
+            continue;
+        }
+        if (inModel)
+            if (const auto model = modelFromText(text, path); model.ok()) addSample(path, *model, out);
+        inModel = line == "== model";
+        text.clear();
+    }
 }
 
 std::vector<Sample> samples()
 {
     std::vector<std::string> paths{"tests/unit/tflite/every_feature.lsir"};
-    for (const auto& entry : std::filesystem::recursive_directory_iterator("samples"))
-        if (entry.path().extension() == ".lsir" || entry.path().extension() == ".tflite") paths.push_back(entry.path().string());
+    for (const char* folder : {"samples", "tests/ops", "tests/control_flow"})
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) paths.push_back(entry.path().string());
     std::sort(paths.begin(), paths.end());
     std::vector<Sample> out;
     for (const std::string& path : paths) {
-        const auto loaded = loadModel(path);
-        if (!loaded.ok()) {
-            std::printf("%s\n", loaded.error().message().c_str());
-            continue;
-        }
-        if (auto file = exportTflite(loaded->model); file.ok()) out.push_back({path + " as .tflite", false, std::move(*file)});
-        else std::printf("%s: %s\n", path.c_str(), file.error().message().c_str());
-        const std::string text = lsirText(loaded->model, DataMode::inlineData);
-        const auto* first = reinterpret_cast<const std::byte*>(text.data());
-        out.push_back({path, true, Content(first, first + text.size())});
+        if (path.ends_with(".ltest")) addTestModels(path, out);
+        else if (path.ends_with(".lsir") || path.ends_with(".tflite"))
+            if (const auto loaded = loadModel(path); loaded.ok()) addSample(path, loaded->model, out);
     }
     return out;
 }
@@ -200,19 +276,22 @@ int run(uint64_t mutants, uint64_t firstSeed)
         return 1;
     }
     uint64_t opened = 0;
+    uint64_t finished = 0;
     uint64_t failures = 0;
     for (uint64_t seed = firstSeed; seed < firstSeed + mutants && failures < 20; ++seed) {
         Random random(seed);
         const Sample& sample = all[random.below(all.size())];
         const Sample& other = all[random.below(all.size())];
-        const Outcome outcome = check(mutate(sample, other, random), sample.isText);
+        const Content mutant = mutate(sample, other, random);
+        const Outcome outcome = check(mutant, sample.isText, random);
         opened += outcome.opened ? 1 : 0;
+        finished += outcome.finished ? 1 : 0;
         if (outcome.problem.empty()) continue;
         ++failures;
         std::printf("seed %llu, %s: %s\n", static_cast<unsigned long long>(seed), sample.name.c_str(), outcome.problem.c_str());
     }
-    std::printf("%llu mutants of %zu samples: %llu opened, %llu failures\n", static_cast<unsigned long long>(mutants), all.size(),
-                static_cast<unsigned long long>(opened), static_cast<unsigned long long>(failures));
+    std::printf("%llu mutants of %zu samples: %llu opened, %llu ran to their end, %llu failures\n", static_cast<unsigned long long>(mutants), all.size(),
+                static_cast<unsigned long long>(opened), static_cast<unsigned long long>(finished), static_cast<unsigned long long>(failures));
     // Nearly all mutants refused would mean that the test reaches nothing behind the first check.
     return failures == 0 && (mutants < 100 || opened * 20 > mutants) ? 0 : 1;
 }
