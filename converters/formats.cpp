@@ -117,7 +117,9 @@ Error notAModel(const std::string& path, std::span<const std::byte> bytes)
             .expected(expectedKinds())
             .at(path);
     std::string what = "not a model: found ";
-    if (stranger) what += quoteBytes(stranger->bytes.substr(0, 8)) + " at offset " + std::to_string(stranger->offset) + " (" + std::string(stranger->name) + ")";
+    if (stranger)
+        what += quoteBytes(stranger->bytes.substr(0, 8)) + " at offset " + std::to_string(stranger->offset) + " (" +
+                std::string(stranger->name) + ")";
     else what += quoteBytes(content.substr(0, 8)) + " at offset 0";
     return Error(ErrorCode::badFile, std::move(what)).expected(expectedKinds()).at(path);
 }

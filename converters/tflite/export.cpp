@@ -37,8 +37,8 @@ Status checkOperators(const Model& model)
     }
     if (count == 0) return {};
     if (count > kNamed) places.push_back("and " + std::to_string(count - kNamed) + " more");
-    return Error(ErrorCode::unsupported, "cannot convert to tflite: " + std::to_string(count) + (count == 1 ? " operator has" : " operators have") +
-                                             " no form there: " + join(places, ", "));
+    return Error(ErrorCode::unsupported, "cannot convert to tflite: " + std::to_string(count) +
+                                             (count == 1 ? " operator has" : " operators have") + " no form there: " + join(places, ", "));
 }
 
 /// Attributes of the model that the root table has a place for.
@@ -109,13 +109,14 @@ External writeExternal(ExportState& state)
         auto at = std::ranges::find(names, group);
         if (at == names.end()) at = names.insert(names.end(), group);
         const std::string packing(attributeString(b.attributes, "packing", ""));
-        buffers.push_back(tflite::CreateExternalBuffer(state.builder, static_cast<uint32_t>(b.number), static_cast<uint32_t>(at - names.begin()),
-                                                       static_cast<uint64_t>(attributeInt(b.attributes, "offset", 0)),
-                                                       static_cast<uint64_t>(attributeInt(b.attributes, "length", 0)),
-                                                       packing.empty() ? 0 : state.builder.CreateString(packing)));
+        buffers.push_back(tflite::CreateExternalBuffer(
+            state.builder, static_cast<uint32_t>(b.number), static_cast<uint32_t>(at - names.begin()),
+            static_cast<uint64_t>(attributeInt(b.attributes, "offset", 0)), static_cast<uint64_t>(attributeInt(b.attributes, "length", 0)),
+            packing.empty() ? 0 : state.builder.CreateString(packing)));
     }
     std::vector<Offset<tflite::ExternalBufferGroup>> groups;
-    for (const std::string& name : names) groups.push_back(tflite::CreateExternalBufferGroup(state.builder, state.builder.CreateString(name)));
+    for (const std::string& name : names)
+        groups.push_back(tflite::CreateExternalBufferGroup(state.builder, state.builder.CreateString(name)));
     External out;
     if (!groups.empty()) out.groups = state.builder.CreateVector(groups);
     if (!buffers.empty()) out.buffers = state.builder.CreateVector(buffers);
@@ -150,7 +151,9 @@ Result<MetadataTables> writeMetadata(ExportState& state)
         const auto* raw = (*items)[i].as<HexBytes>();
         if (number && *number >= 0 && *number < static_cast<int64_t>(numbers.size())) bare.push_back(numbers[static_cast<size_t>(*number)]);
         else if (raw) bare.push_back(static_cast<int32_t>(state.buffers.add(Bytes::copyOf(raw->bytes.data(), raw->bytes.size()))));
-        else return Error(ErrorCode::unsupported, "metadata_buffer: entry " + std::to_string(i)).expected("the number of a metadata entry, or bytes");
+        else
+            return Error(ErrorCode::unsupported, "metadata_buffer: entry " + std::to_string(i))
+                .expected("the number of a metadata entry, or bytes");
     }
     out.bare = state.builder.CreateVector(bare);
     return out;
@@ -170,7 +173,8 @@ Status writeModel(ExportState& state, uint64_t dataStart)
     for (const KindVersion& declared : model.versions) {
         const auto& codes = state.codes.codes();
         const bool isUsed = std::ranges::any_of(codes, [&](const CodePool::Code& code) { return code.kind == declared.kind; });
-        if (!isUsed && (declared.kind.dialect == "custom" || builtinCode(declared.kind.name))) state.codes.add(declared.kind, declared.version);
+        if (!isUsed && (declared.kind.dialect == "custom" || builtinCode(declared.kind.name)))
+            state.codes.add(declared.kind, declared.version);
     }
     std::vector<Offset<tflite::OperatorCode>> codes;
     for (const CodePool::Code& code : state.codes.codes()) codes.push_back(writeCode(state, code));
@@ -230,8 +234,8 @@ uint32_t CodePool::add(const Kind& kind, int64_t version)
 Result<uint32_t> bufferOf(ExportState& state, const Constant& constant, const std::string& name)
 {
     if (constant.hasBytes()) return state.buffers.add(constant.bytes());
-    return Error(ErrorCode::badFile,
-                 name + " (#" + constant.hexHash() + ", " + groupThousands(static_cast<int64_t>(constant.size())) + " bytes): its data is not in this file");
+    return Error(ErrorCode::badFile, name + " (#" + constant.hexHash() + ", " + groupThousands(static_cast<int64_t>(constant.size())) +
+                                         " bytes): its data is not in this file");
 }
 
 std::string operatorPlace(const Graph& graph, size_t index)

@@ -25,7 +25,8 @@ public:
         std::vector<Offset<tflite::Tensor>> tensors;
         for (size_t i = 0; i < m_graph.values.size(); ++i) {
             auto tensor = writeTensor(i, names.values[i]);
-            if (!tensor.ok()) return std::move(tensor).takeError().at("cannot convert to tflite: " + m_graph.id + "/" + m_graph.values[i].id);
+            if (!tensor.ok())
+                return std::move(tensor).takeError().at("cannot convert to tflite: " + m_graph.id + "/" + m_graph.values[i].id);
             tensors.push_back(*tensor);
         }
         std::vector<Offset<tflite::Operator>> operators;
@@ -36,7 +37,8 @@ public:
         }
         for (const NamedAttribute& a : m_graph.attributes)
             if (a.key != "@debug")
-                return Error(ErrorCode::unsupported, "cannot convert to tflite: attribute '" + a.key + "' of graph " + m_graph.id + " has no form there");
+                return Error(ErrorCode::unsupported,
+                             "cannot convert to tflite: attribute '" + a.key + "' of graph " + m_graph.id + " has no form there");
         std::vector<int32_t> outputs;
         for (const GraphOutput& output : m_graph.outputs) outputs.push_back(output.value.index);
         const auto tensorsAt = m_builder.CreateVector(tensors);
@@ -126,7 +128,8 @@ private:
     Result<uint32_t> writeData(const Value& value, const AttributeList& facts)
     {
         if (const Attribute* data = findAttribute(facts, "data"))
-            if (const auto* tensor = data->as<TensorAttribute>(); tensor && tensor->data) return bufferOf(m_state, *tensor->data, "constant " + value.id);
+            if (const auto* tensor = data->as<TensorAttribute>(); tensor && tensor->data)
+                return bufferOf(m_state, *tensor->data, "constant " + value.id);
         if (value.constant && value.constant->externalBuffer() < 0) return bufferOf(m_state, *value.constant, "constant " + value.id);
         return 0U;
     }
@@ -186,7 +189,8 @@ private:
         if (q.kind == Quantization::Kind::unresolved || !q.minHash.empty() || !q.maxHash.empty())
             return Error(ErrorCode::badFile, "its quantization is known by hash only").expected("the numbers");
         const std::vector<int64_t> idleZeros = attributeInts(facts, "zero_point"); // without scales
-        if (!value.type.quantization && idleZeros.empty() && !findAttribute(facts, "custom_quantization")) return Offset<tflite::QuantizationParameters>();
+        if (!value.type.quantization && idleZeros.empty() && !findAttribute(facts, "custom_quantization"))
+            return Offset<tflite::QuantizationParameters>();
         const auto details = writeDetails(q, facts);
         const auto floats = [this](const std::vector<float>& v) { return v.empty() ? 0 : m_builder.CreateVector(v); };
         const auto min = floats(q.min);
@@ -196,13 +200,16 @@ private:
         const auto zeros = zeroPoints.empty() ? 0 : m_builder.CreateVector(zeroPoints);
         const bool hasAxis = q.kind == Quantization::Kind::affine && q.perChannel;
         const int64_t axis = attributeInt(facts, "quantized_dimension", hasAxis ? q.axis : 0);
-        return tflite::CreateQuantizationParameters(m_builder, min, max, scales, zeros, details.first, details.second, static_cast<int32_t>(axis));
+        return tflite::CreateQuantizationParameters(m_builder, min, max, scales, zeros, details.first, details.second,
+                                                    static_cast<int32_t>(axis));
     }
 
     /// Indices in the narrowest vector that holds them, as other writers do.
     std::pair<tflite::SparseIndexVector, Offset<void>> writeIndices(const std::vector<int32_t>& values)
     {
-        const auto fits = [&values](int32_t largest) { return std::ranges::all_of(values, [=](int32_t v) { return v >= 0 && v <= largest; }); };
+        const auto fits = [&values](int32_t largest) {
+            return std::ranges::all_of(values, [=](int32_t v) { return v >= 0 && v <= largest; });
+        };
         if (fits(UINT8_MAX)) {
             m_builder.ForceVectorAlignment(values.size(), 1, 4);
             const auto at = m_builder.CreateVector(std::vector<uint8_t>(values.begin(), values.end()));
@@ -280,8 +287,8 @@ private:
 
     Status checkOperatorFacts(const Operator& op)
     {
-        static constexpr std::array kKnown = {"@debug",   "@intermediates", "@mutating",       "@options", "@options_format", "@other_options",
-                                              "@results", "@unknown",       "@other_options_2", "@version"};
+        static constexpr std::array kKnown = {"@debug",         "@intermediates", "@mutating", "@options",         "@options_format",
+                                              "@other_options", "@results",       "@unknown",  "@other_options_2", "@version"};
         for (const NamedAttribute& a : op.attributes)
             if (a.key.starts_with('@') && std::ranges::find(kKnown, a.key) == kKnown.end()) return noForm("attribute '" + a.key + "'");
         if (!op.controlInputs.empty()) return noForm("a control input");
@@ -304,7 +311,8 @@ private:
         std::vector<int32_t> out;
         for (const Attribute& item : *items) {
             const auto* used = item.as<ValueRef>();
-            if (!used && !item.as<std::monostate>()) return Error(ErrorCode::unsupported, "@intermediates holds something else than values");
+            if (!used && !item.as<std::monostate>())
+                return Error(ErrorCode::unsupported, "@intermediates holds something else than values");
             out.push_back(used ? used->value.index : -1);
         }
         return m_builder.CreateVector(out);
@@ -318,7 +326,9 @@ private:
         Offset<flatbuffers::Vector<uint8_t>> custom, mutating;
         if (const Attribute* value = findAttribute(op.attributes, "options")) {
             const auto bytes = encodeCustomOptions(*value);
-            if (!bytes) return Error(ErrorCode::unsupported, "attribute 'options' does not fit its field").expected("a map of FlexBuffer values or raw bytes");
+            if (!bytes)
+                return Error(ErrorCode::unsupported, "attribute 'options' does not fit its field")
+                    .expected("a map of FlexBuffer values or raw bytes");
             custom = m_builder.CreateVector(reinterpret_cast<const uint8_t*>(bytes->data()), bytes->size());
         }
         if (const Attribute* value = findAttribute(op.attributes, "@mutating")) {
@@ -330,9 +340,9 @@ private:
         LS_TRY(const auto intermediates, writeIntermediates(op));
         const auto inputs = indices(op.inputs);
         const auto outputs = indices(op.results);
-        return tflite::CreateOperator(m_builder, code, inputs, outputs, static_cast<tflite::BuiltinOptions>(options.tag1), options.table1, custom,
-                                      static_cast<tflite::CustomOptionsFormat>(attributeInt(op.attributes, "@options_format", 0)), mutating,
-                                      intermediates, 0, 0, static_cast<tflite::BuiltinOptions2>(options.tag2), options.table2,
+        return tflite::CreateOperator(m_builder, code, inputs, outputs, static_cast<tflite::BuiltinOptions>(options.tag1), options.table1,
+                                      custom, static_cast<tflite::CustomOptionsFormat>(attributeInt(op.attributes, "@options_format", 0)),
+                                      mutating, intermediates, 0, 0, static_cast<tflite::BuiltinOptions2>(options.tag2), options.table2,
                                       static_cast<int32_t>(attributeInt(op.attributes, "@debug", -1)));
     }
 

@@ -121,11 +121,13 @@ Status readExternalBuffers(ImportState& state)
     for (size_t i = 0; i < sizeOf(buffers); ++i) {
         const tflite::ExternalBuffer& source = *buffers->Get(static_cast<flatbuffers::uoffset_t>(i));
         const std::string place = element("external_buffers", i);
-        if (source.id() > INT32_MAX) return state.file.fault(&source, place + ".id is " + std::to_string(source.id())).expected("at most 2147483647");
+        if (source.id() > INT32_MAX)
+            return state.file.fault(&source, place + ".id is " + std::to_string(source.id())).expected("at most 2147483647");
         if (source.offset() > INT64_MAX || source.length() > INT64_MAX)
             return state.file.fault(&source, place + " lies beyond 2^63").expected("offset and length below");
         if (source.group() >= names.size())
-            return badIndex(state.file, &source, place + ".group", "external buffer group", source.group(), 0, static_cast<int64_t>(names.size()));
+            return badIndex(state.file, &source, place + ".group", "external buffer group", source.group(), 0,
+                            static_cast<int64_t>(names.size()));
         ExternalBuffer out;
         out.number = static_cast<int32_t>(source.id());
         setAttribute(out.attributes, "group", names[source.group()]);
@@ -164,7 +166,8 @@ Status readMetadata(ImportState& state)
     for (size_t i = 0; i < sizeOf(bare); ++i) {
         const int32_t buffer = bare->Get(static_cast<flatbuffers::uoffset_t>(i));
         if (buffer < 0 || (buffer != 0 && buffer >= bufferCount))
-            return badIndex(state.file, bare->Data() + i * sizeof(int32_t), element("metadata_buffer", i), "buffer", buffer, 0, bufferCount);
+            return badIndex(state.file, bare->Data() + i * sizeof(int32_t), element("metadata_buffer", i), "buffer", buffer, 0,
+                            bufferCount);
         ConstantPtr data;
         if (buffer < bufferCount) {
             LS_TRY(data, bufferData(state, static_cast<size_t>(buffer)));
@@ -173,7 +176,8 @@ Status readMetadata(ImportState& state)
         LS_CHECK_OK(state.file.spend(bare, bytes.size()));
         // By content, since the exporter shares buffers of equal content.
         const auto& named = state.model.metadata;
-        const auto entry = std::ranges::find_if(named, [&](const Metadata& m) { return std::ranges::equal(m.data->bytes().view(), bytes.view()); });
+        const auto entry =
+            std::ranges::find_if(named, [&](const Metadata& m) { return std::ranges::equal(m.data->bytes().view(), bytes.view()); });
         if (entry != named.end()) items.emplace_back(int64_t{entry - named.begin()});
         else items.emplace_back(HexBytes{std::string(bytes.as<char>(), bytes.size())});
     }
@@ -183,7 +187,8 @@ Status readMetadata(ImportState& state)
 
 using TensorMaps = flatbuffers::Vector<flatbuffers::Offset<tflite::TensorMap>>;
 
-Status readBindings(ImportState& state, const std::string& place, const TensorMaps* maps, const Graph& graph, std::vector<SignatureBinding>& out)
+Status readBindings(ImportState& state, const std::string& place, const TensorMaps* maps, const Graph& graph,
+                    std::vector<SignatureBinding>& out)
 {
     for (size_t i = 0; i < sizeOf(maps); ++i) {
         const tflite::TensorMap& map = *maps->Get(static_cast<flatbuffers::uoffset_t>(i));

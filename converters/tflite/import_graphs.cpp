@@ -75,8 +75,8 @@ private:
         for (size_t i = 0; i < m_graph.inputs.size(); ++i) {
             Value& input = m_graph.value(m_graph.inputs[i]);
             if (input.role == ValueRole::input)
-                return m_file.fault(m_source.inputs(), element(m_place + ".inputs", i) + " is tensor " + std::to_string(m_graph.inputs[i].index) +
-                                                           ", which is an input already");
+                return m_file.fault(m_source.inputs(), element(m_place + ".inputs", i) + " is tensor " +
+                                                           std::to_string(m_graph.inputs[i].index) + ", which is an input already");
             input.role = ValueRole::input;
         }
         LS_TRY(const std::vector<ValueId> outputs, readIndices(m_place + ".outputs", m_source.outputs(), 0));
@@ -115,8 +115,8 @@ private:
     {
         Value& result = m_graph.value(id);
         if (result.role != ValueRole::absent) {
-            const std::string owner =
-                result.role == ValueRole::input ? "is an input of the subgraph" : "operator " + std::to_string(result.producer.index) + " writes too";
+            const std::string owner = result.role == ValueRole::input ? "is an input of the subgraph"
+                                                                      : "operator " + std::to_string(result.producer.index) + " writes too";
             return m_file.fault(source.outputs()->Data() + slot * sizeof(int32_t),
                                 element(place + ".outputs", slot) + " is tensor " + std::to_string(id.index) + ", which " + owner);
         }
@@ -167,8 +167,8 @@ private:
         if (const uint64_t offset = source.large_custom_options_offset(); offset > 1) {
             const uint64_t size = source.large_custom_options_size();
             if (offset > m_file.size() || size > m_file.size() - offset)
-                return m_file.fault(&source, place + ".large_custom_options lie at " + hexNumber(offset) + " and have " + std::to_string(size) +
-                                                 " bytes, file ends at " + hexNumber(m_file.size()));
+                return m_file.fault(&source, place + ".large_custom_options lie at " + hexNumber(offset) + " and have " +
+                                                 std::to_string(size) + " bytes, file ends at " + hexNumber(m_file.size()));
             bytes = m_file.content().view().subspan(offset, size);
         } else if (source.custom_options()) {
             bytes = {reinterpret_cast<const std::byte*>(source.custom_options()->Data()), source.custom_options()->size()};
@@ -241,7 +241,8 @@ private:
             AttributeItems all;
             for (const ValueId id : op.results) {
                 AttributeMap map;
-                for (NamedAttribute& fact : m_facts[static_cast<size_t>(id.index)]) map.emplace_back(std::move(fact.key), std::move(fact.value));
+                for (NamedAttribute& fact : m_facts[static_cast<size_t>(id.index)])
+                    map.emplace_back(std::move(fact.key), std::move(fact.value));
                 all.emplace_back(std::move(map));
             }
             setAttribute(op.attributes, "@results", std::move(all));

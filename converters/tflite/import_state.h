@@ -43,7 +43,8 @@ inline std::string element(const std::string& list, size_t index)
 }
 
 /// "LIST[i] is tensor 91, expected 0 to 43", at the place of the index in the file.
-Error badIndex(const FileView& file, const void* at, const std::string& place, const std::string& noun, int64_t found, int64_t lowest, int64_t count);
+Error badIndex(const FileView& file, const void* at, const std::string& place, const std::string& noun, int64_t found, int64_t lowest,
+               int64_t count);
 
 /// The data behind a buffer, where it lies; null if it has none. Errors: the place beyond the FlatBuffer is outside of the file.
 Result<ConstantPtr> bufferData(ImportState& state, size_t index);
@@ -54,7 +55,8 @@ struct ImportedTensor {
     bool isVariable = false;
     AttributeList facts; ///< what has no other place in the IR (docs/tflite.md)
 };
-Result<ImportedTensor> importTensor(ImportState& state, const std::string& place, const tflite::SubGraph& graph, const tflite::Tensor& tensor);
+Result<ImportedTensor> importTensor(ImportState& state, const std::string& place, const tflite::SubGraph& graph,
+                                    const tflite::Tensor& tensor);
 
 /// A graph with its values and operators, without ids.
 Result<Graph> importGraph(ImportState& state, size_t index);

@@ -28,7 +28,8 @@ Result<Shape> readShape(FileView& file, const std::string& place, const flatbuff
     LS_CHECK_OK(file.spend(dims, uint64_t{dims->size()} * sizeof(int64_t)));
     for (flatbuffers::uoffset_t i = 0; i < dims->size(); ++i) {
         if (dims->Get(i) < kUnknownDim)
-            return file.fault(dims->Data() + i * sizeof(int32_t), element(place, i) + " is " + std::to_string(dims->Get(i))).expected("-1 or more");
+            return file.fault(dims->Data() + i * sizeof(int32_t), element(place, i) + " is " + std::to_string(dims->Get(i)))
+                .expected("-1 or more");
         shape.append(dims->Get(i));
     }
     return shape;
@@ -102,8 +103,8 @@ Status readBlockwise(ImportState& state, const std::string& place, const tflite:
 }
 
 /// Details that go beyond scale and zero point.
-Status readDetails(ImportState& state, const std::string& place, const tflite::SubGraph& graph, const tflite::QuantizationParameters& source,
-                   Quantization& q, AttributeList& facts)
+Status readDetails(ImportState& state, const std::string& place, const tflite::SubGraph& graph,
+                   const tflite::QuantizationParameters& source, Quantization& q, AttributeList& facts)
 {
     if (const auto* custom = source.details_as_CustomQuantization()) {
         HexBytes bytes;
@@ -153,7 +154,8 @@ Status readQuantization(ImportState& state, const std::string& place, const tfli
             q.axis = 0;
             q.perChannel = q.scales.size() > 1;
             if (q.perChannel && shape.rank() == 0)
-                return state.file.fault(source.scale(), place + " has " + std::to_string(q.scales.size()) + " scales for a scalar").expected("1");
+                return state.file.fault(source.scale(), place + " has " + std::to_string(q.scales.size()) + " scales for a scalar")
+                    .expected("1");
         }
         // Kernels look scales up by the index along the axis. A dimension that is open now is checked when it is known.
         if (q.scales.size() > 1 && shape.hasRank() && !out.value.type.signature && static_cast<int64_t>(q.scales.size()) != shape[q.axis])
@@ -201,7 +203,8 @@ Result<Sparsity> readSparsity(FileView& file, const std::string& place, const tf
             LS_TRY(stored.indices, sparseIndices(file, at + ".array_indices", &dim, dim.array_indices_type(), dim.array_indices()));
         } else if (dim.format() == tflite::DimensionType_DENSE) {
             stored.denseSize = dim.dense_size();
-            if (stored.denseSize < 0) return file.fault(&dim, at + ".dense_size is " + std::to_string(stored.denseSize)).expected("0 or more");
+            if (stored.denseSize < 0)
+                return file.fault(&dim, at + ".dense_size is " + std::to_string(stored.denseSize)).expected("0 or more");
         } else {
             return file.fault(&dim, at + ".format is " + std::to_string(static_cast<int>(dim.format()))).expected("0 or 1");
         }
@@ -305,7 +308,8 @@ Result<ConstantPtr> bufferData(ImportState& state, size_t index)
     return known;
 }
 
-Result<ImportedTensor> importTensor(ImportState& state, const std::string& place, const tflite::SubGraph& graph, const tflite::Tensor& tensor)
+Result<ImportedTensor> importTensor(ImportState& state, const std::string& place, const tflite::SubGraph& graph,
+                                    const tflite::Tensor& tensor)
 {
     ImportedTensor out;
     LS_CHECK_OK(state.file.spend(&tensor, 16));

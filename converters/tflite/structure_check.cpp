@@ -69,17 +69,21 @@ private:
         if (auto error = follow(at, name, "table", table)) return error;
         const int64_t vtable = static_cast<int64_t>(table) - read<int32_t>(table);
         if (vtable < 0 || !fits(static_cast<uint64_t>(vtable), 4) || vtable % 2 != 0)
-            return broken(table, name + ": vtable at offset " + std::to_string(vtable) + ", file has " + std::to_string(m_file.size()) + " bytes");
+            return broken(table,
+                          name + ": vtable at offset " + std::to_string(vtable) + ", file has " + std::to_string(m_file.size()) + " bytes");
         const auto v = static_cast<uint64_t>(vtable);
         const auto vtableSize = read<uint16_t>(v);
         const auto tableSize = read<uint16_t>(v + 2);
-        if (vtableSize % 2 != 0 || vtableSize < 4 || !fits(v, vtableSize)) return broken(v, name + ": vtable of " + std::to_string(vtableSize) + " bytes");
-        if (!fits(table, tableSize)) return broken(table, name + ": table of " + std::to_string(tableSize) + " bytes, file ends at " + hexNumber(m_file.size()));
+        if (vtableSize % 2 != 0 || vtableSize < 4 || !fits(v, vtableSize))
+            return broken(v, name + ": vtable of " + std::to_string(vtableSize) + " bytes");
+        if (!fits(table, tableSize))
+            return broken(table, name + ": table of " + std::to_string(tableSize) + " bytes, file ends at " + hexNumber(m_file.size()));
         for (const reflection::Field* field : *object.fields()) {
             if (field->deprecated() || field->offset() + 2U > vtableSize) continue;
             const auto offset = read<uint16_t>(v + field->offset());
             if (offset == 0) continue;
-            if (auto error = checkField(v, table, table + offset, *field, object, name == "model" ? field->name()->str() : name + "." + field->name()->str(), depth))
+            if (auto error = checkField(v, table, table + offset, *field, object,
+                                        name == "model" ? field->name()->str() : name + "." + field->name()->str(), depth))
                 return error;
         }
         return std::nullopt;
@@ -100,11 +104,12 @@ private:
         }
     }
 
-    std::optional<Error> checkField(uint64_t vtable, uint64_t table, uint64_t at, const reflection::Field& field, const reflection::Object& object,
-                                    const std::string& name, int depth)
+    std::optional<Error> checkField(uint64_t vtable, uint64_t table, uint64_t at, const reflection::Field& field,
+                                    const reflection::Object& object, const std::string& name, int depth)
     {
         switch (field.type()->base_type()) {
-        case reflection::Obj: return followTable(at, *m_schema.objects()->Get(static_cast<unsigned>(field.type()->index())), name, depth + 1);
+        case reflection::Obj:
+            return followTable(at, *m_schema.objects()->Get(static_cast<unsigned>(field.type()->index())), name, depth + 1);
         case reflection::String: return checkString(at, name);
         case reflection::Vector: return checkVector(at, *field.type(), name, depth);
         case reflection::Union: return checkUnion(vtable, table, at, field, object, name, depth);
@@ -140,17 +145,18 @@ private:
         if (isScalar) return std::nullopt;
         for (uint64_t i = 0; i < count; ++i) {
             const std::string item = name + "[" + std::to_string(i) + "]";
-            auto error = type.element() == reflection::String
-                             ? checkString(start + 4 + 4 * i, item)
-                             : followTable(start + 4 + 4 * i, *m_schema.objects()->Get(static_cast<unsigned>(type.index())), item, depth + 1);
+            auto error =
+                type.element() == reflection::String
+                    ? checkString(start + 4 + 4 * i, item)
+                    : followTable(start + 4 + 4 * i, *m_schema.objects()->Get(static_cast<unsigned>(type.index())), item, depth + 1);
             if (error) return error;
         }
         return std::nullopt;
     }
 
     /// The tag is the field in front of the union, by the name NAME_type.
-    std::optional<Error> checkUnion(uint64_t vtable, uint64_t table, uint64_t at, const reflection::Field& field, const reflection::Object& object,
-                                    const std::string& name, int depth)
+    std::optional<Error> checkUnion(uint64_t vtable, uint64_t table, uint64_t at, const reflection::Field& field,
+                                    const reflection::Object& object, const std::string& name, int depth)
     {
         const reflection::Field* tagField = nullptr;
         for (const reflection::Field* other : *object.fields())

@@ -1,8 +1,7 @@
-// Mutants of the samples and of the operators' test models: byte flips, truncations, splices and overwritten integers, from fixed seeds. Each mutant must open or be
-// refused with one line; one that opens must print, read back, export and come back equal, and is run for a few steps. A crash or a
-// sanitizer report fails the test.
-// Usage: mutation_test [MUTANTS [FIRST_SEED]]; default $LOOPSCOPE_MUTANTS or 20000. A failure prints its seed:
-// `mutation_test 1 SEED` repeats it.
+// Mutants of the samples and of the operators' test models: byte flips, truncations, splices and overwritten integers, from fixed seeds.
+// Each mutant must open or be refused with one line; one that opens must print, read back, export and come back equal, and is run for a few
+// steps. A crash or a sanitizer report fails the test. Usage: mutation_test [MUTANTS [FIRST_SEED]]; default $LOOPSCOPE_MUTANTS or 20000. A
+// failure prints its seed: `mutation_test 1 SEED` repeats it.
 #include "converters/formats.h"
 #include "converters/lsir/lsir.h"
 #include "converters/tflite/tflite.h"
@@ -69,8 +68,8 @@ void overwriteInteger(Content& file, Random& random)
     const size_t width = size_t{1} << random.below(4);
     if (file.size() < width) return;
     const size_t at = random.below((file.size() - width) / width + 1) * width;
-    const std::array<uint64_t, 14> odd = {0,          1,          2,           4,         0x7f,        0x80, 0xff, 0x7fff, 0x7fffffff, 0x80000000, 0xffffffff,
-                                          ~uint64_t{0}, file.size(), file.size() - at};
+    const std::array<uint64_t, 14> odd = {0,      1,          2,          4,          0x7f,         0x80,        0xff,
+                                          0x7fff, 0x7fffffff, 0x80000000, 0xffffffff, ~uint64_t{0}, file.size(), file.size() - at};
     uint64_t value = odd[random.below(odd.size())];
     if (random.below(3) == 0) {
         value = 0;
@@ -93,7 +92,9 @@ void insertOrErase(Content& file, Random& random)
     const auto at = static_cast<std::ptrdiff_t>(random.below(file.size()));
     const size_t size = 1 + random.below(16);
     if (random.below(2) == 0) file.insert(file.begin() + at, size, static_cast<std::byte>(random.below(256)));
-    else file.erase(file.begin() + at, file.begin() + at + static_cast<std::ptrdiff_t>(std::min(size, file.size() - static_cast<size_t>(at))));
+    else
+        file.erase(file.begin() + at,
+                   file.begin() + at + static_cast<std::ptrdiff_t>(std::min(size, file.size() - static_cast<size_t>(at))));
 }
 
 Content mutate(const Sample& sample, const Sample& other, Random& random)
@@ -200,7 +201,8 @@ std::string checkRun(const Model& model, Random& random, bool& finished)
         std::vector<std::byte> bytes = inputBytes(type.dtype, static_cast<size_t>(input.shape.elementCount()), random);
         input.data = bytes.data();
         input.bytes = bytes.size();
-        if (Status status = interpreter.setInput(static_cast<int>(i), input); !status.ok()) return badMessage(std::move(status).takeError());
+        if (Status status = interpreter.setInput(static_cast<int>(i), input); !status.ok())
+            return badMessage(std::move(status).takeError());
     }
     if (Status status = interpreter.start(); !status.ok()) return badMessage(std::move(status).takeError());
     if (Status status = interpreter.run(); !status.ok()) return badMessage(std::move(status).takeError());
@@ -290,8 +292,9 @@ int run(uint64_t mutants, uint64_t firstSeed)
         ++failures;
         std::printf("seed %llu, %s: %s\n", static_cast<unsigned long long>(seed), sample.name.c_str(), outcome.problem.c_str());
     }
-    std::printf("%llu mutants of %zu samples: %llu opened, %llu ran to their end, %llu failures\n", static_cast<unsigned long long>(mutants), all.size(),
-                static_cast<unsigned long long>(opened), static_cast<unsigned long long>(finished), static_cast<unsigned long long>(failures));
+    std::printf("%llu mutants of %zu samples: %llu opened, %llu ran to their end, %llu failures\n",
+                static_cast<unsigned long long>(mutants), all.size(), static_cast<unsigned long long>(opened),
+                static_cast<unsigned long long>(finished), static_cast<unsigned long long>(failures));
     // Nearly all mutants refused would mean that the test reaches nothing behind the first check.
     return failures == 0 && (mutants < 100 || opened * 20 > mutants) ? 0 : 1;
 }

@@ -1,6 +1,6 @@
 // Opens every `.tflite` file of a folder and checks that import → export → import gives an equal model and that what was written passes
-// FlatBuffers' verifier, and that the model's text reads back to it. Usage: identity_check [FOLDER…]; without one, $LOOPSCOPE_CORPUS or ../shared/corpus. Exit codes: 0, 1
-// (failures, each named on stdout), 77 (no corpus).
+// FlatBuffers' verifier, and that the model's text reads back to it. Usage: identity_check [FOLDER…]; without one, $LOOPSCOPE_CORPUS or
+// ../shared/corpus. Exit codes: 0, 1 (failures, each named on stdout), 77 (no corpus).
 #include "converters/tflite/tflite.h"
 #include "engine/base/bytes.h"
 #include "engine/ir/model.h"

@@ -69,8 +69,9 @@ TEST(TfliteExport, dataBehindTheFlatBufferComesBack)
 
 TEST(TfliteExport, equalDataIsStoredOnceAndAligned)
 {
-    const Model model = fromText("graph main() {\n a = const f32[5] [1.0, 2.0, 3.0, 4.0, 5.0]\n b = const f32[5] [1.0, 2.0, 3.0, 4.0, 5.0]\n"
-                                 " c = const f32[1] [1.0]\n return a, b, c\n}\n");
+    const Model model =
+        fromText("graph main() {\n a = const f32[5] [1.0, 2.0, 3.0, 4.0, 5.0]\n b = const f32[5] [1.0, 2.0, 3.0, 4.0, 5.0]\n"
+                 " c = const f32[1] [1.0]\n return a, b, c\n}\n");
     const auto file = exportTflite(model);
     ASSERT_TRUE(file.ok());
     const auto& buffers = *tflite::GetModel(file->data())->buffers();
@@ -81,7 +82,8 @@ TEST(TfliteExport, equalDataIsStoredOnceAndAligned)
 
 TEST(TfliteExport, writesBothOperatorCodeFields)
 {
-    const Model model = fromText("graph main(x: f32[1]) {\n a = relu(x) : f32[1]\n b = cumsum(a) : f32[1]\n c = custom.Mine(b) : f32[1]\n return c\n}\n");
+    const Model model =
+        fromText("graph main(x: f32[1]) {\n a = relu(x) : f32[1]\n b = cumsum(a) : f32[1]\n c = custom.Mine(b) : f32[1]\n return c\n}\n");
     const auto file = exportTflite(model);
     ASSERT_TRUE(file.ok());
     const auto& codes = *tflite::GetModel(file->data())->operator_codes();
@@ -104,8 +106,9 @@ std::string refusal(const std::string& text)
 
 TEST(TfliteExport, refusesByName)
 {
-    EXPECT_EQ(refusal("graph main(x: f32[1]) {\n a = tf.CTCLoss(x) : f32[1]\n b = relu(a) : f32[1]\n c = nosuch(b) : f32[1]\n return c\n}\n"),
-              "cannot convert to tflite: 2 operators have no form there: main/CTCLoss#0, main/nosuch#2");
+    EXPECT_EQ(
+        refusal("graph main(x: f32[1]) {\n a = tf.CTCLoss(x) : f32[1]\n b = relu(a) : f32[1]\n c = nosuch(b) : f32[1]\n return c\n}\n"),
+        "cannot convert to tflite: 2 operators have no form there: main/CTCLoss#0, main/nosuch#2");
     EXPECT_EQ(refusal("graph main(x: qi8[1]) {\n return x\n}\n"), "cannot convert to tflite: main/x: dtype qi8 has no form there");
     EXPECT_EQ(refusal("graph main(x: f32[1]) {\n a = add(x, x) colour=3 : f32[1]\n return a\n}\n"),
               "cannot convert to tflite: main/add#0: attribute 'colour' has no field in AddOptions");
@@ -113,7 +116,8 @@ TEST(TfliteExport, refusesByName)
               "cannot convert to tflite: main/add#0: attribute 'act' does not fit its field, expected one of the enumerators of "
               "ActivationFunctionType, found SHINY");
     EXPECT_EQ(refusal("graph main(x: f32[1]) {\n a = pack(x) axis=5000000000 : f32[1]\n return a\n}\n"),
-              "cannot convert to tflite: main/pack#0: attribute 'axis' does not fit its field, expected a number that fits the field, found 5000000000");
+              "cannot convert to tflite: main/pack#0: attribute 'axis' does not fit its field, expected a number that fits the field, "
+              "found 5000000000");
     EXPECT_EQ(refusal("graph main(p: bool[], x: f32[1]) {\n a = if(p, x) then=@main : f32[1]\n return a\n}\n"),
               "cannot convert to tflite: main/if#0: attribute 'else' is missing, expected a graph");
 }
@@ -122,7 +126,8 @@ TEST(TfliteExport, refusesDataThatIsElsewhere)
 {
     const auto file = exportTflite(fromText("graph main() {\n w = const f32[640] #8c1f03d2aa4e9b10\n return w\n}\n"));
     ASSERT_FALSE(file.ok());
-    EXPECT_EQ(file.error().message(), "cannot convert to tflite: main/w: constant w (#8c1f03d2aa4e9b10, 2,560 bytes): its data is not in this file");
+    EXPECT_EQ(file.error().message(),
+              "cannot convert to tflite: main/w: constant w (#8c1f03d2aa4e9b10, 2,560 bytes): its data is not in this file");
 }
 
 class Formats : public testing::Test {
@@ -164,11 +169,13 @@ TEST_F(Formats, contentDecidesNotTheName)
 TEST_F(Formats, saysWhatAFileIsInstead)
 {
     using namespace std::string_view_literals;
-    EXPECT_EQ(messageFor("PK\x03\x04....."sv), "not a model: found 'PK\\x03\\x04' at offset 0 (a zip archive), expected a model (TFLite, lsir)");
+    EXPECT_EQ(messageFor("PK\x03\x04....."sv),
+              "not a model: found 'PK\\x03\\x04' at offset 0 (a zip archive), expected a model (TFLite, lsir)");
     EXPECT_EQ(messageFor(""sv), "not a model: the file is empty, expected a model (TFLite, lsir)");
     EXPECT_EQ(messageFor("hello there, this is no model"sv), "not a model: found 'hello th' at offset 0, expected a model (TFLite, lsir)");
     EXPECT_EQ(messageFor("\x1c\0\0\0CIR0...."sv), "a Circle model cannot be opened yet, expected a model (TFLite, lsir)");
-    EXPECT_EQ(messageFor("\n\x0e\n\x01x\x12\x0bPlaceholder"sv), "a TensorFlow GraphDef cannot be opened yet, expected a model (TFLite, lsir)");
+    EXPECT_EQ(messageFor("\n\x0e\n\x01x\x12\x0bPlaceholder"sv),
+              "a TensorFlow GraphDef cannot be opened yet, expected a model (TFLite, lsir)");
     EXPECT_THAT(loadModel(path("missing")).error().message(), HasSubstr("no such file"));
 }
 

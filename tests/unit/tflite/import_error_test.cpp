@@ -46,13 +46,16 @@ TEST(TfliteImportErrors, indices)
     EXPECT_EQ(importError(relu({0}, {1, 1})), "m.tflite: subgraphs[0].operators[0].outputs[1] is tensor 1, which operator 0 writes too");
     TinyFile noCode;
     noCode.op(0, {}, {});
-    EXPECT_EQ(importError(noCode.finish()), "m.tflite: subgraphs[0].operators[0].opcode_index is operator code 0, expected none, since there are no operator codes");
+    EXPECT_EQ(importError(noCode.finish()),
+              "m.tflite: subgraphs[0].operators[0].opcode_index is operator code 0, expected none, since there are no operator codes");
     TinyFile buffer;
     buffer.tensor("x", {1}, tflite::TensorType_FLOAT32, 17);
     EXPECT_EQ(importError(buffer.finish()), "m.tflite: subgraphs[0].tensors[0].buffer is buffer 17, expected 0 to 0");
     TinyFile graph;
-    graph.op(graph.code(tflite::BuiltinOperator_WHILE), {}, {}, tflite::BuiltinOptions_WhileOptions, tflite::CreateWhileOptions(graph.b, 0, 9).Union());
-    EXPECT_EQ(importError(graph.finish()), "m.tflite: subgraphs[0].operators[0].builtin_options.body_subgraph_index is subgraph 9, expected 0 to 0");
+    graph.op(graph.code(tflite::BuiltinOperator_WHILE), {}, {}, tflite::BuiltinOptions_WhileOptions,
+             tflite::CreateWhileOptions(graph.b, 0, 9).Union());
+    EXPECT_EQ(importError(graph.finish()),
+              "m.tflite: subgraphs[0].operators[0].builtin_options.body_subgraph_index is subgraph 9, expected 0 to 0");
     TinyFile signature;
     signature.signatures.push_back(tflite::CreateSignatureDef(signature.b, 0, 0, 0, 3));
     EXPECT_EQ(importError(signature.finish()), "m.tflite: signature_defs[0].subgraph_index is subgraph 3, expected 0 to 0");
@@ -87,15 +90,18 @@ TEST(TfliteImportErrors, types)
     const auto scales = zeros.b.CreateVector(std::vector<float>{1, 2, 3});
     const auto points = zeros.b.CreateVector(std::vector<int64_t>{0, 0});
     zeros.tensor("q", {3}, tflite::TensorType_INT8, 0, tflite::CreateQuantizationParameters(zeros.b, 0, 0, scales, points));
-    EXPECT_EQ(importError(zeros.finish()), "m.tflite: subgraphs[0].tensors[0].quantization has 2 zero points, expected none, 1 or 3, one for each scale");
+    EXPECT_EQ(importError(zeros.finish()),
+              "m.tflite: subgraphs[0].tensors[0].quantization has 2 zero points, expected none, 1 or 3, one for each scale");
 }
 
 TEST(TfliteImportErrors, scalesThatDoNotMatchTheirAxis)
 {
     TinyFile f;
     const auto scales = f.b.CreateVector(std::vector<float>{1, 2, 3});
-    f.tensor("q", {2, 4}, tflite::TensorType_INT8, 0, tflite::CreateQuantizationParameters(f.b, 0, 0, scales, 0, tflite::QuantizationDetails_NONE, 0, 1));
-    EXPECT_EQ(importError(f.finish()), "m.tflite: subgraphs[0].tensors[0].quantization has 3 scales, expected 1 or 4, the size of dimension 1");
+    f.tensor("q", {2, 4}, tflite::TensorType_INT8, 0,
+             tflite::CreateQuantizationParameters(f.b, 0, 0, scales, 0, tflite::QuantizationDetails_NONE, 0, 1));
+    EXPECT_EQ(importError(f.finish()),
+              "m.tflite: subgraphs[0].tensors[0].quantization has 3 scales, expected 1 or 4, the size of dimension 1");
 }
 
 TEST(TfliteImportErrors, truncation)
@@ -120,7 +126,8 @@ TEST(TfliteImportErrors, structureIsNamed)
     const auto* name = source->subgraphs()->Get(0)->tensors()->Get(1)->name();
     const size_t at = static_cast<size_t>(reinterpret_cast<const std::byte*>(name) - good.data());
     bytes[at + 2] = std::byte{0x77}; // the length of the name
-    EXPECT_THAT(importError(Bytes::copyOf(bytes)), StartsWith("m.tflite: subgraphs[0].tensors[1].name: string of 7798785 bytes, file ends at 0x"));
+    EXPECT_THAT(importError(Bytes::copyOf(bytes)),
+                StartsWith("m.tflite: subgraphs[0].tensors[1].name: string of 7798785 bytes, file ends at 0x"));
 }
 
 // A few bytes that point at one another could stand for any amount of work.

@@ -65,7 +65,8 @@ TEST(TfliteImport, readsAbsentOptionsAsDefaults)
     f.inputs = {x};
     f.op(conv, {x, x}, {f.tensor("a")});
     f.op(add, {x, x}, {f.tensor("b")});
-    f.op(conv, {x, x}, {f.tensor("c")}, tflite::BuiltinOptions_Conv2DOptions, tflite::CreateConv2DOptions(f.b, tflite::Padding_VALID, 2, 3).Union());
+    f.op(conv, {x, x}, {f.tensor("c")}, tflite::BuiltinOptions_Conv2DOptions,
+         tflite::CreateConv2DOptions(f.b, tflite::Padding_VALID, 2, 3).Union());
     f.op(add, {x, x}, {f.tensor("d")}, tflite::BuiltinOptions_AddOptions,
          tflite::CreateAddOptions(f.b, tflite::ActivationFunctionType_RELU6, false).Union());
     f.op(loop, {x}, {f.tensor("e")});
@@ -86,7 +87,8 @@ TEST(TfliteImport, tellsScalarsFromUnknownRanks)
         f.tensors.push_back(tflite::CreateTensor(f.b, none, tflite::TensorType_FLOAT32, 0, f.b.CreateString("x")));
         f.tensors.push_back(tflite::CreateTensor(f.b, none, tflite::TensorType_RESOURCE, 0, f.b.CreateString("r")));
         const auto dims = f.b.CreateVector(std::vector<int32_t>{2});
-        f.tensors.push_back(tflite::CreateTensor(f.b, dims, tflite::TensorType_FLOAT32, 0, f.b.CreateString("y"), 0, false, 0, 0, writerKnowsRank));
+        f.tensors.push_back(
+            tflite::CreateTensor(f.b, dims, tflite::TensorType_FLOAT32, 0, f.b.CreateString("y"), 0, false, 0, 0, writerKnowsRank));
         f.inputs = {0, 1, 2};
         return f.finish();
     };
@@ -128,8 +130,12 @@ TEST(TfliteImport, sharesBuffersAndReadsDataBehindTheFlatBuffer)
     EXPECT_EQ(model->graphs[0].values[0].constant, model->graphs[0].values[1].constant);
     EXPECT_EQ(model->graphs[0].values[2].constant->bytes().data(), file.data() + 1'000'000); // a slice, no copy
     EXPECT_THAT(textOf(file), HasSubstr("const i32[2] [7, 9]"));
-    EXPECT_EQ(importError(front), "m.tflite: buffers[2] lies at 0xf4240 and has 8 bytes, file ends at 0x" +
-                                      [&] { char hex[32]; std::snprintf(hex, sizeof hex, "%zx", front.size()); return std::string(hex); }());
+    EXPECT_EQ(
+        importError(front), "m.tflite: buffers[2] lies at 0xf4240 and has 8 bytes, file ends at 0x" + [&] {
+            char hex[32];
+            std::snprintf(hex, sizeof hex, "%zx", front.size());
+            return std::string(hex);
+        }());
 }
 
 // Trap 14: the signature is kept beside the shape, where it says something.
@@ -176,7 +182,8 @@ TEST(TfliteImport, readsPerTensorAndPerChannelQuantization)
     f.tensor("a", {2}, tflite::TensorType_INT8, 0, quantized({0.5F}, {-3}, 0));
     f.tensor("b", {2, 3}, tflite::TensorType_INT8, 0, quantized({1, 2, 3}, {7}, 1)); // one zero point for all
     f.tensor("c", {2}, tflite::TensorType_INT32, 0, quantized({1, 2}, {0, 0}, 3));   // the axis of the filter, repeated on the bias
-    const auto range = tflite::CreateQuantizationParameters(f.b, f.b.CreateVector(std::vector<float>{-1}), f.b.CreateVector(std::vector<float>{2}));
+    const auto range =
+        tflite::CreateQuantizationParameters(f.b, f.b.CreateVector(std::vector<float>{-1}), f.b.CreateVector(std::vector<float>{2}));
     f.tensor("d", {2}, tflite::TensorType_UINT8, 0, range);
     f.tensor("e", {2}, tflite::TensorType_UINT8, 0, tflite::CreateQuantizationParameters(f.b));
     const std::string text = textOf(f.finish());
@@ -198,8 +205,9 @@ TEST(TfliteImport, readsTheSecondUnionAndSignatures)
     const auto options = tflite::CreateStableHLOCompositeOptionsDirect(f.b, "odml.rms_norm", 1).Union();
     const auto in = f.b.CreateVector(std::vector<int32_t>{x});
     const auto out = f.b.CreateVector(std::vector<int32_t>{y});
-    f.operators.push_back(tflite::CreateOperator(f.b, code, in, out, tflite::BuiltinOptions_NONE, 0, 0, tflite::CustomOptionsFormat_FLEXBUFFERS, 0, 0, 0,
-                                                 0, tflite::BuiltinOptions2_StableHLOCompositeOptions, options));
+    f.operators.push_back(tflite::CreateOperator(f.b, code, in, out, tflite::BuiltinOptions_NONE, 0, 0,
+                                                 tflite::CustomOptionsFormat_FLEXBUFFERS, 0, 0, 0, 0,
+                                                 tflite::BuiltinOptions2_StableHLOCompositeOptions, options));
     const auto inner = f.b.CreateVector(std::vector{tflite::CreateTensorDirect(f.b, nullptr, tflite::TensorType_INT32, 0, "i")});
     const auto innerIn = f.b.CreateVector(std::vector<int32_t>{0});
     f.moreGraphs.push_back(tflite::CreateSubGraph(f.b, inner, innerIn, innerIn, 0, f.b.CreateString("rms")));

@@ -24,7 +24,8 @@ public:
     SparseFile(const Bytes& head, uint64_t size)
     {
         const int fd = mkstemp(m_path);
-        const bool written = fd >= 0 && write(fd, head.data(), head.size()) == static_cast<ssize_t>(head.size()) && ftruncate(fd, static_cast<off_t>(size)) == 0;
+        const bool written = fd >= 0 && write(fd, head.data(), head.size()) == static_cast<ssize_t>(head.size()) &&
+                             ftruncate(fd, static_cast<off_t>(size)) == 0;
         EXPECT_TRUE(written);
         close(fd);
     }

@@ -39,7 +39,8 @@ private:
 
     std::string name()
     {
-        static const std::vector<std::string> parts = {"a", "b", "while", "add", "", "x:0", "serving_default_y", "R\xc3\xa9", "t3", "very_long_name_that_goes_on_and_on_and_on_1"};
+        static const std::vector<std::string> parts = {
+            "a", "b", "while", "add", "", "x:0", "serving_default_y", "R\xc3\xa9", "t3", "very_long_name_that_goes_on_and_on_and_on_1"};
         std::string out = parts[static_cast<size_t>(below(10))];
         for (int i = below(4); i > 0; --i) out += (chance(6) ? ";" : "/") + parts[static_cast<size_t>(below(10))];
         return out;
@@ -83,7 +84,8 @@ private:
             out.signature = out.shape;
             (*out.signature)[below(out.shape.rank())] = kUnknownDim;
         }
-        if (out.dtype == DType::variant && chance(2)) out.elementTypes = {TensorType(DType::f32, Shape{2, -1}), TensorType(DType::i32, Shape::unknownRank())};
+        if (out.dtype == DType::variant && chance(2))
+            out.elementTypes = {TensorType(DType::f32, Shape{2, -1}), TensorType(DType::i32, Shape::unknownRank())};
         out.quantization = quantization(out.shape);
         return out;
     }
@@ -94,7 +96,8 @@ private:
         v.name = name();
         v.role = ValueRole::constant;
         do v.type = type();
-        while (!v.type.shape.hasRank() || v.type.dtype == DType::string || dtypeClass(v.type.dtype) == DTypeClass::handle || v.type.shape.elementCount() == 0);
+        while (!v.type.shape.hasRank() || v.type.dtype == DType::string || dtypeClass(v.type.dtype) == DTypeClass::handle ||
+               v.type.shape.elementCount() == 0);
         v.constant = constant(byteSize(v.type.dtype, v.type.shape.elementCount()));
         return v;
     }
@@ -130,7 +133,8 @@ private:
 
     bool isDefault(const FieldSpec& field, const Attribute& value)
     {
-        if (const auto* word = value.as<Word>()) return field.name != "padding" && field.enumeration->valueOf(word->text) == field.defaultInteger;
+        if (const auto* word = value.as<Word>())
+            return field.name != "padding" && field.enumeration->valueOf(word->text) == field.defaultInteger;
         if (const auto* dtype = value.as<DType>()) return *tensorTypeOf(*dtype) == field.defaultInteger;
         if (const auto* flag = value.as<bool>()) return int64_t{*flag} == field.defaultInteger;
         if (const auto* number = value.as<int64_t>()) return *number == field.defaultInteger;
@@ -146,7 +150,9 @@ private:
             if (field.isString) setAttribute(out, field.key, name());
             else if (field.meaning == Meaning::flexBuffer) {
                 if (chance(2)) setAttribute(out, field.key, HexBytes{name()});
-                else setAttribute(out, field.key, AttributeMap{{"z", int64_t{below(100000)}}, {"a", AttributeItems{true, std::string("s"), 0.1}}});
+                else
+                    setAttribute(out, field.key,
+                                 AttributeMap{{"z", int64_t{below(100000)}}, {"a", AttributeItems{true, std::string("s"), 0.1}}});
             } else if (field.meaning == Meaning::branches) {
                 for (int i = below(4); i >= 0; --i) setAttribute(out, field.key + std::to_string(i), scalarValue(field));
             } else if (field.isVector) {
@@ -171,7 +177,8 @@ private:
             if (const OptionTable* table = usualOptions(code)) options(*table, out.attributes);
         }
         if (chance(5)) setAttribute(out.attributes, "@debug", int64_t{below(100)});
-        for (int i = below(4); i > 0; --i) out.inputs.push_back(chance(5) ? ValueId() : ValueId(below(static_cast<int>(graph.values.size()))));
+        for (int i = below(4); i > 0; --i)
+            out.inputs.push_back(chance(5) ? ValueId() : ValueId(below(static_cast<int>(graph.values.size()))));
         return out;
     }
 
@@ -226,7 +233,8 @@ TEST(TfliteRandomModels, comeBackEqual)
     for (uint32_t seed = 1; seed <= 600; ++seed) {
         const Model model = RandomModel(seed).make();
         const Status verified = verifyModel(model);
-        ASSERT_TRUE(verified.ok()) << "seed " << seed << ": " << Error(ErrorCode::internal, verified.detail().where + verified.detail().what).message();
+        ASSERT_TRUE(verified.ok()) << "seed " << seed << ": "
+                                   << Error(ErrorCode::internal, verified.detail().where + verified.detail().what).message();
         const auto file = exportTflite(model, seed % 5 == 0 ? 0 : kMaxInlineData);
         ASSERT_TRUE(file.ok()) << "seed " << seed << ": " << file.error().message();
         const auto again = importTflite("again", Bytes::copyOf(*file));

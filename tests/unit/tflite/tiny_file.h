@@ -50,7 +50,8 @@ public:
     }
 
     void op(uint32_t codeNumber, const std::vector<int32_t>& in, const std::vector<int32_t>& out,
-            tflite::BuiltinOptions tag = tflite::BuiltinOptions_NONE, Offset<void> options = 0, const std::vector<uint8_t>* custom = nullptr)
+            tflite::BuiltinOptions tag = tflite::BuiltinOptions_NONE, Offset<void> options = 0,
+            const std::vector<uint8_t>* custom = nullptr)
     {
         const auto inAt = b.CreateVector(in);
         const auto outAt = b.CreateVector(out);
