@@ -21,6 +21,7 @@ constexpr CellOperands kBackward = {{18, 19, 20, 21}, {22, 23, 24, 25}, {26, 27,
 constexpr int kAuxInput = 39;
 
 constexpr int kStates[] = {18, 19};
+constexpr int kBasicStates[] = {1, 4};
 constexpr int kBidirectionalStates[] = {35, 36, 37, 38};
 
 /// C5: peephole weights are f32, or 8-bit integers that one scale belongs to.
@@ -94,12 +95,49 @@ Status checkDtypes(const InferContext& context)
     return InferContext::violated(5, "input is " + std::string(dtypeName(dtype)) + ", expected f32 or i8");
 }
 
+bool isBasic(const Operator& op)
+{
+    return attributeWord(op.attributes, "kernel_type", "FULL") == "BASIC";
+}
+
+/// kernel_type BASIC: input [B,I], output state [B,O], weights [4·O,I+O], bias [4·O], cell state [B,O]. Constraints as for the full cell: C1 rank,
+/// C2 operands, C3 shapes of weights, C4 shapes of states, C5 dtypes, C6 results.
+Status inferBasicLstm(InferContext& context)
+{
+    if (context.inputCount() != 5) return InferContext::violated(2, std::to_string(context.inputCount()) + " operands, expected 5 with kernel_type BASIC");
+    for (int i = 0; i < 5; ++i) LS_CHECK_OK(requireOperand(context, 2, i));
+    const DType dtype = context.input(0).dtype;
+    if (dtype != DType::f32 && dtype != DType::u8 && dtype != DType::unknown)
+        return InferContext::violated(5, "input is " + std::string(dtypeName(dtype)) + ", expected f32 or u8 with kernel_type BASIC");
+    const bool quantized = dtype == DType::u8;
+    LS_CHECK_OK(requireDtypeIfPresent(context, 5, 1, dtype));
+    LS_CHECK_OK(requireDtypeIfPresent(context, 5, 2, dtype));
+    LS_CHECK_OK(requireDtypeIfPresent(context, 5, 3, quantized ? DType::i32 : dtype));
+    LS_CHECK_OK(requireDtypeIfPresent(context, 5, 4, quantized ? DType::i16 : dtype));
+    const int64_t batch = dimensionFromEnd(context, 0, 2);
+    const int64_t inputs = dimensionFromEnd(context, 0, 1);
+    const int64_t cells = dimensionFromEnd(context, 1, 1);
+    const int64_t rows = productOf(4, cells);
+    const int64_t depth = inputs == kUnknownDim || cells == kUnknownDim ? kUnknownDim : inputs + cells;
+    LS_CHECK_OK(requireShape(context, 3, 2, {rows, depth}));
+    LS_CHECK_OK(requireShape(context, 3, 3, {rows}));
+    LS_CHECK_OK(requireShape(context, 4, 1, {batch, cells}));
+    LS_CHECK_OK(requireShape(context, 4, 4, {batch, cells}));
+    if (context.outputCount() != 4) return InferContext::violated(6, std::to_string(context.outputCount()) + " results, expected 4 with kernel_type BASIC");
+    context.setOutput(0, dtype, {batch, cells});
+    context.setOutput(1, quantized ? DType::i16 : dtype, {batch, cells});
+    context.setOutput(2, dtype, {batch, depth});
+    context.setOutput(3, quantized ? DType::i16 : dtype, {batch, rows});
+    return {};
+}
+
 Status inferLstm(InferContext& context)
 {
     const Shape& input = context.input(0).shape;
     if (input.hasRank() && input.rank() != 2) return InferContext::violated(1, "input has rank " + std::to_string(input.rank()) + ", expected 2");
+    if (isBasic(context.op())) return inferBasicLstm(context);
     LS_CHECK_OK(checkDtypes(context));
-    if (attributeWord(context.attributes(), "kernel_type", "FULL") == "BASIC") return InferContext::violated(6, "kernel_type is BASIC, expected FULL");
+    if (context.outputCount() != 1) return InferContext::violated(6, std::to_string(context.outputCount()) + " results, expected 1");
     const int64_t batch = dimensionFromEnd(context, 0, 2);
     LS_TRY(const int64_t outputs, checkCell(context, kCell, dimensionFromEnd(context, 0, 1), kUnknownDim, batch));
     context.setOutput(0, context.input(0).dtype, {batch, outputs});
@@ -172,9 +210,10 @@ OpDef lstmDef(std::string_view summary, std::string_view source)
 
 LS_DEFINE_OP(tfl, lstm)
 {
-    OpDef def = lstmDef("One step of an LSTM cell on a batch; the states move on.", "LiteRT kernels/{lstm,lstm_eval}.cc");
+    OpDef def = lstmDef("One step of an LSTM cell on a batch; the states move on. kernel_type BASIC: input, output state, one weight matrix, bias, cell state.", "LiteRT kernels/{lstm,lstm_eval}.cc");
     def.minInputs = 5;
     def.maxOutputs = 4;
+    def.stateOperandsOf = [](const Operator& op) { return isBasic(op) ? std::span<const int>(kBasicStates) : std::span<const int>(kStates); };
     def.infer = inferLstm;
     return def;
 }

@@ -73,6 +73,7 @@ struct OpDef {
     Status (*infer)(InferContext&) = nullptr; ///< null for calls: the planner infers through the callee
     bool isCall = false;               ///< executed by the interpreter itself (While, If, …): has no kernel
     std::span<const int> stateOperands; ///< operands that the kernel also writes: they must be variables of the graph, or missing
+    std::span<const int> (*stateOperandsOf)(const Operator&) = nullptr; ///< instead, where attributes decide which
     bool hasSideEffects = false;       ///< reads or writes session state; never removed, reordered or folded
     int64_t (*macs)(const InferContext&) = nullptr; ///< multiply-adds at static shapes; null: none worth counting
 };

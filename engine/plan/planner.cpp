@@ -157,7 +157,7 @@ Status Planner::inferOperatorResults(GraphPlan& plan, std::span<Tensor> tensors,
         for (const ValueId input : op.inputs)
             if (input.valid()) noteError(checkData(graph.value(input)));
     if (planned.def)
-        for (const int state : planned.def->stateOperands) {
+        for (const int state : planned.def->stateOperandsOf ? planned.def->stateOperandsOf(op) : planned.def->stateOperands) {
             if (static_cast<size_t>(state) >= op.inputs.size() || !op.inputs[static_cast<size_t>(state)].valid()) continue;
             const Value& value = graph.value(op.inputs[static_cast<size_t>(state)]);
             if (value.role != ValueRole::variable)

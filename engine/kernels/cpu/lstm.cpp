@@ -1,5 +1,6 @@
 // CPU kernels of lstm, unidirectional_sequence_lstm and bidirectional_sequence_lstm with f32 activations (weights f32, or i8/u8 with a
-// scale); the first two also with i8 (lstm_integer.h).
+// scale); the first two also with i8 (lstm_integer.h), lstm also with kernel_type BASIC (lstm_basic.h).
+#include "engine/kernels/cpu/lstm_basic.h"
 #include "engine/kernels/cpu/lstm_cell.h"
 #include "engine/kernels/cpu/lstm_integer.h"
 #include "engine/kernels/registry.h"
@@ -108,11 +109,16 @@ Result<PreparedKernel> prepareBothWays(const KernelSetup& setup)
     return PreparedKernel{runBothWays, std::move(params)};
 }
 
+Result<PreparedKernel> prepareLstm(const KernelSetup& setup)
+{
+    return attributeWord(setup.attributes(), "kernel_type", "FULL") == "BASIC" ? prepareBasicLstm(setup) : prepareOneWay(setup);
+}
+
 } // namespace
 
 LS_DEFINE_KERNELS(tfl, lstm)
 {
-    registry.add({"tfl", "lstm", Profile::reference, prepareOneWay, "f32 i8"});
+    registry.add({"tfl", "lstm", Profile::reference, prepareLstm, "f32 i8 u8"});
 }
 
 LS_DEFINE_KERNELS(tfl, unidirectional_sequence_lstm)
