@@ -13,6 +13,7 @@ namespace loopscope {
 namespace {
 
 constexpr size_t kLongestId = 40;
+constexpr int kMostParts = 64;
 
 bool isLetterOrDigit(char c)
 {
@@ -101,7 +102,8 @@ private:
     template <typename Visit> static void forEachSuffix(std::string_view path, Visit visit)
     {
         size_t at = path.size();
-        while (at != 0) {
+        // A name of very many parts is looked at as its last ones and the whole: all its ends together would be quadratically long.
+        for (int parts = 0; at != 0 && parts < kMostParts; ++parts) {
             const size_t slash = path.rfind('/', at - 1);
             const size_t begin = slash == std::string_view::npos ? 0 : slash + 1;
             if (!visit(path.substr(begin)) || slash == std::string_view::npos) return;

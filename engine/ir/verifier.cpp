@@ -25,7 +25,10 @@ Error outOfRange(const std::string& what, int64_t found, size_t count)
 
 class Verifier {
 public:
-    explicit Verifier(const Model& model) : m_model(model) {}
+    explicit Verifier(const Model& model) : m_model(model)
+    {
+        for (const ExternalBuffer& buffer : model.externalBuffers) m_externals.insert(buffer.number);
+    }
 
     Status run()
     {
@@ -153,11 +156,8 @@ private:
                 return broken("operator " + std::to_string(producer) + " does not have it as result " + std::to_string(value.slot));
         }
         if (value.role == ValueRole::constant && !value.constant) return broken("is a constant without data");
-        if (value.constant && value.constant->externalBuffer() >= 0) {
-            const auto isNumber = [&](const ExternalBuffer& b) { return b.number == value.constant->externalBuffer(); };
-            if (std::ranges::none_of(m_model.externalBuffers, isNumber))
-                return broken("no external buffer " + std::to_string(value.constant->externalBuffer()));
-        }
+        if (value.constant && value.constant->externalBuffer() >= 0 && m_externals.count(value.constant->externalBuffer()) == 0)
+            return broken("no external buffer " + std::to_string(value.constant->externalBuffer()));
         return {};
     }
 
@@ -244,6 +244,7 @@ private:
     }
 
     const Model& m_model;
+    std::unordered_set<int32_t> m_externals; ///< numbers of the external buffers
 };
 
 } // namespace

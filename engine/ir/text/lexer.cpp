@@ -58,7 +58,7 @@ public:
     {
         m_tokens.reserve(m_text.size() / 4 + 8);
         if (m_text.starts_with("\xEF\xBB\xBF")) m_at = m_lineStart = 3;
-        while (m_at < m_text.size()) next();
+        while (m_at < m_text.size() && m_errors.size() < kMostTextErrors) next();
         emit(TokenKind::end, m_text.size(), m_text.size());
         return std::move(m_tokens);
     }

@@ -39,6 +39,9 @@ struct Token {
     bool isWord(std::string_view word) const { return kind == TokenKind::word && text == word; }
 };
 
+/// After this many errors a text is not read further.
+inline constexpr size_t kMostTextErrors = 20;
+
 /// An error with its place. Ordered by place.
 struct TextError {
     uint32_t line = 1;
@@ -46,7 +49,7 @@ struct TextError {
     std::string message; ///< without the place
 };
 
-/// Cuts `text` into tokens, the last of which is `end`. Each error puts a `bad` token where it was found.
+/// Cuts `text` into tokens, the last of which is `end`. Each error puts a `bad` token where it was found; at the 20th the text ends.
 std::vector<Token> tokenize(std::string_view text, std::vector<TextError>& errors);
 
 /// The bytes of a string token. The lexer has checked its escapes.

@@ -13,7 +13,6 @@ namespace text {
 
 namespace {
 
-constexpr size_t kMostErrors = 20;
 constexpr int64_t kFormat = 1;
 
 } // namespace
@@ -73,7 +72,7 @@ bool Parser::fail(const Token& at, std::string message)
 
 bool Parser::fail(uint32_t line, uint32_t column, std::string message)
 {
-    if (m_parsed.errors.size() < kMostErrors) m_parsed.errors.push_back({line, column, std::move(message)});
+    if (!isFull()) m_parsed.errors.push_back({line, column, std::move(message)});
     return false;
 }
 
@@ -143,7 +142,7 @@ ParsedText Parser::run()
     if (peek().isWord("lsir") && !version()) return std::move(m_parsed);
     skipLines();
     if (peek().isWord("model") && !modelLine()) skipStatement();
-    while (m_parsed.errors.size() < kMostErrors) {
+    while (!isFull()) {
         skipLines();
         if (peek().kind == TokenKind::end) break;
         if (!statement()) skipStatement();
@@ -156,7 +155,7 @@ ParsedText Parser::run()
     }
     std::stable_sort(m_parsed.errors.begin(), m_parsed.errors.end(),
                      [](const TextError& a, const TextError& b) { return std::pair(a.line, a.column) < std::pair(b.line, b.column); });
-    if (m_parsed.errors.size() > kMostErrors) m_parsed.errors.resize(kMostErrors);
+    if (m_parsed.errors.size() > kMostTextErrors) m_parsed.errors.resize(kMostTextErrors);
     return std::move(m_parsed);
 }
 
@@ -204,8 +203,7 @@ bool Parser::versions()
         const Token at = peek();
         KindVersion version;
         if (!kind(version.kind) || !expect('=') || !integer(version.version)) return false;
-        for (const KindVersion& other : m_parsed.model.versions)
-            if (other.kind == version.kind) return fail(at, "the version of " + version.kind.name + " is given twice");
+        if (!m_versioned.insert(version.kind.full()).second) return fail(at, "the version of " + version.kind.name + " is given twice");
         m_parsed.model.versions.push_back(std::move(version));
     }
     return expectLineEnd();
@@ -237,6 +235,7 @@ bool Parser::signature()
     take();
     if (!bindings(signature.outputs, references.outputs)) return false;
     signature.graph = ref.graph;
+    m_signaturesOf[ref.graph.index].push_back(m_parsed.model.signatures.size());
     m_parsed.model.signatures.push_back(std::move(signature));
     m_signatureReferences.push_back(std::move(references));
     return expectLineEnd();
@@ -245,10 +244,9 @@ bool Parser::signature()
 void Parser::resolveSignatures()
 {
     Model& model = m_parsed.model;
-    for (size_t i = 0; i < model.signatures.size(); ++i) {
-        Signature& signature = model.signatures[i];
-        if (!model.hasGraph(signature.graph)) continue;
-        const Graph& graph = model.graph(signature.graph);
+    for (const auto& [graphIndex, signatures] : m_signaturesOf) {
+        if (!model.hasGraph(GraphId(graphIndex))) continue;
+        const Graph& graph = model.graph(GraphId(graphIndex));
         std::unordered_map<std::string_view, ValueId> ids;
         for (size_t v = 0; v < graph.values.size(); ++v) ids.emplace(graph.values[v].id, ValueId(static_cast<int64_t>(v)));
         const auto bind = [&](std::vector<SignatureBinding>& list, const std::vector<Reference>& references) {
@@ -259,8 +257,10 @@ void Parser::resolveSignatures()
                 else fail(r.line, r.column, "no value '" + r.name + "' in graph " + graph.id);
             }
         };
-        bind(signature.inputs, m_signatureReferences[i].inputs);
-        bind(signature.outputs, m_signatureReferences[i].outputs);
+        for (const size_t i : signatures) {
+            bind(model.signatures[i].inputs, m_signatureReferences[i].inputs);
+            bind(model.signatures[i].outputs, m_signatureReferences[i].outputs);
+        }
     }
 }
 
@@ -312,8 +312,7 @@ bool Parser::external()
     if (number < 0 || number > INT32_MAX) return fail(at, "found external buffer " + std::to_string(number) + ", expected 0 or more");
     ExternalBuffer buffer;
     buffer.number = static_cast<int32_t>(number);
-    for (const ExternalBuffer& other : m_parsed.model.externalBuffers)
-        if (other.number == buffer.number) return fail(at, "external buffer " + std::to_string(number) + " is given twice");
+    if (!m_externals.insert(buffer.number).second) return fail(at, "external buffer " + std::to_string(number) + " is given twice");
     if (!attributes(buffer.attributes)) return false;
     m_parsed.model.externalBuffers.push_back(std::move(buffer));
     return expectLineEnd();
@@ -328,13 +327,14 @@ bool Parser::names()
     const auto found = m_graphIds.find(graphName);
     const bool known = found != m_graphIds.end() && m_parsed.model.hasGraph(found->second);
     if (!known) fail(at, "no graph '" + graphName + "' before its names");
+    if (known && !m_named.insert(found->second.index).second) return fail(at, "the names of graph " + graphName + " are given twice");
     if (!peek().is('{')) return unexpected("'{'");
     take();
     if (!expectLineEnd()) return false;
     std::unordered_map<std::string, ValueId> ids;
     Graph* graph = known ? &m_parsed.model.graph(found->second) : nullptr;
     for (size_t v = 0; known && v < graph->values.size(); ++v) ids.emplace(graph->values[v].id, ValueId(static_cast<int64_t>(v)));
-    while (m_parsed.errors.size() < kMostErrors) {
+    while (!isFull()) {
         skipLines();
         if (peek().is('}')) {
             take();

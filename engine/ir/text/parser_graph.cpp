@@ -57,6 +57,10 @@ bool Parser::graph()
         m_at += 2;
     }
     for (;;) {
+        if (isFull()) {
+            m_at = m_tokens.size() - 1;
+            return false;
+        }
         skipLines();
         const Token& token = peek();
         if (token.kind == TokenKind::end) {
@@ -286,7 +290,7 @@ ValueId Parser::resolve(const Reference& reference)
     Body& body = *m_body;
     const auto found = body.names.find(reference.name);
     if (found == body.names.end()) {
-        if (body.poisoned.count(reference.name) > 0) return {};
+        if (body.poisoned.count(reference.name) > 0 || isFull()) return {};
         std::vector<std::string> candidates;
         for (const auto& [name, definition] : body.names) candidates.push_back(name);
         std::sort(candidates.begin(), candidates.end());
@@ -301,9 +305,11 @@ ValueId Parser::resolve(const Reference& reference)
     const std::string id = reference.output.empty() ? reference.name : reference.name + ":" + reference.output;
     size_t count = 0;
     if (definition.op.valid()) {
+        if (const auto named = body.namedOutputs.find(id); named != body.namedOutputs.end()) return named->second;
         const std::vector<ValueId>& results = body.graph.op(definition.op).results;
-        for (const ValueId result : results)
-            if (body.graph.value(result).id == id) return result;
+        const auto slot = reference.output.empty() ? std::optional<int64_t>(0) : parseInt64(reference.output);
+        if (slot && static_cast<size_t>(*slot) < results.size())
+            if (const ValueId result = results[static_cast<size_t>(*slot)]; body.graph.value(result).id == id) return result;
         count = results.size();
     }
     fail(reference.line, reference.column,
@@ -342,11 +348,11 @@ void Parser::createTfResults()
         note(scales);
         if (zeros) note(*zeros);
     }
-    for (size_t i = 0; i < m_parsed.model.signatures.size(); ++i) {
-        if (m_parsed.model.signatures[i].graph != body.id) continue;
-        for (const Reference& reference : m_signatureReferences[i].inputs) note(reference);
-        for (const Reference& reference : m_signatureReferences[i].outputs) note(reference);
-    }
+    if (const auto signatures = m_signaturesOf.find(body.id.index); signatures != m_signaturesOf.end())
+        for (const size_t i : signatures->second) {
+            for (const Reference& reference : m_signatureReferences[i].inputs) note(reference);
+            for (const Reference& reference : m_signatureReferences[i].outputs) note(reference);
+        }
     for (size_t i = 0; i < body.graph.operators.size(); ++i) {
         Operator& op = body.graph.operators[i];
         std::vector<Value>& results = body.nodeResults[i];
@@ -362,6 +368,7 @@ void Parser::createTfResults()
             value.slot = static_cast<int32_t>(slot);
             value.id = slot == 0 && numbered > 0 ? op.name : op.name + ":" + (slot < numbered ? std::to_string(slot) : *name++);
             op.results.emplace_back(static_cast<int64_t>(body.graph.values.size()));
+            if (slot >= numbered) body.namedOutputs.emplace(value.id, op.results.back());
             body.graph.values.push_back(std::move(value));
         }
     }

@@ -44,6 +44,7 @@ private:
     bool expect(char symbol);
     bool expectLineEnd();
     bool atLineEnd() const { return peek().kind == TokenKind::newline || peek().kind == TokenKind::end; }
+    bool isFull() const { return m_parsed.errors.size() >= kMostTextErrors; } ///< no more errors are reported: looking for any is idle
     bool fail(const Token& at, std::string message);
     bool fail(uint32_t line, uint32_t column, std::string message);
     bool unexpected(std::string_view expected);
@@ -90,10 +91,10 @@ private:
     bool reference(Reference& reference);
     bool kind(Kind& kind);
     bool integer(int64_t& value);
-    bool graphRef(GraphRef& ref, bool withAttributes);
+    bool graphRef(GraphRef& ref, bool withAttributes, int depth = 0);
     bool shapeAttribute(Shape& shape);
     bool integers(std::vector<int32_t>& list);
-    bool attributes(AttributeList& list, bool ofOperator = false);
+    bool attributes(AttributeList& list, bool ofOperator = false, int depth = 0);
     bool attributeStarts() const;
     bool value(Attribute& value, bool bareIds, int depth);
     bool wordValue(Attribute& value, bool bareIds);
@@ -126,7 +127,10 @@ private:
     struct SignatureReferences {
         std::vector<Reference> inputs, outputs;
     };
-    std::vector<SignatureReferences> m_signatureReferences;
+    std::vector<SignatureReferences> m_signatureReferences;             ///< as long as the model's signatures
+    std::map<int32_t, std::vector<size_t>> m_signaturesOf;              ///< graph → its signatures
+    std::unordered_set<std::string> m_versioned;                        ///< kinds in `versions`
+    std::unordered_set<int32_t> m_externals, m_named;                   ///< numbers of external buffers; graphs with a names block
     std::vector<std::pair<std::string, Bytes>> m_blobs; ///< hash → inline data
 
     /// State of the graph that is being read.
@@ -152,6 +156,7 @@ private:
         };
         std::vector<Control> controls;
         std::vector<std::pair<std::string, Reference>> outputs, controlOutputs;
+        std::unordered_map<std::string, ValueId> namedOutputs; ///< TensorFlow: `node:out:k` → its value
         std::vector<std::vector<Value>> nodeResults; ///< TensorFlow: what the types of each node say
         std::vector<Reference> valueRefs;            ///< ValueRef attributes hold −2 − index until the end
         std::vector<std::pair<Reference, std::optional<Reference>>> blockRefs; ///< the same for blockwise quantization

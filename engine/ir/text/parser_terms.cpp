@@ -92,7 +92,7 @@ bool Parser::integer(int64_t& value)
     return true;
 }
 
-bool Parser::graphRef(GraphRef& ref, bool withAttributes)
+bool Parser::graphRef(GraphRef& ref, bool withAttributes, int depth)
 {
     const Token at = peek();
     if (!expect('@')) return false;
@@ -106,7 +106,7 @@ bool Parser::graphRef(GraphRef& ref, bool withAttributes)
     ref.graph = found->second;
     if (!withAttributes || !peek().is('{') || peek().spaceBefore) return true;
     AttributeList own;
-    if (!expect('{') || !attributes(own) || !expect('}')) return false;
+    if (!expect('{') || !attributes(own, false, depth + 1) || !expect('}')) return false;
     if (!own.empty()) ref.attributes = std::make_shared<const AttributeList>(std::move(own));
     return true;
 }
@@ -118,20 +118,32 @@ bool Parser::attributeStarts() const
     return isId(token) && peek(1).is('=');
 }
 
-bool Parser::attributes(AttributeList& list, bool ofOperator)
+bool Parser::attributes(AttributeList& list, bool ofOperator, int depth)
 {
+    // Sorted once at the end: a list as long as the text must not cost its square.
+    struct Written {
+        NamedAttribute attribute;
+        Token at;
+    };
+    std::vector<Written> written;
     while (attributeStarts()) {
-        const Token at = peek();
+        Written next;
+        next.at = peek();
         const bool fact = accept('@');
         std::string name;
         if (!id(name)) return false;
         if (!fact && ofOperator && name == "fused_activation_function") name = "act";
-        const std::string key = (fact ? "@" : "") + name;
-        if (findAttribute(list, key) != nullptr) return fail(at, "attribute '" + key + "' is given twice");
-        Attribute parsed(true);
+        std::string& key = next.attribute.key;
+        key = (fact ? "@" : "") + name;
+        next.attribute.value = Attribute(true);
         if (!(key == "@stateful" && !peek().is('=')))
-            if (!expect('=') || !value(parsed, key == "@intermediates", 0)) return false;
-        setAttribute(list, key, std::move(parsed));
+            if (!expect('=') || !value(next.attribute.value, key == "@intermediates", depth)) return false;
+        written.push_back(std::move(next));
+    }
+    std::stable_sort(written.begin(), written.end(), [](const Written& a, const Written& b) { return a.attribute.key < b.attribute.key; });
+    for (Written& w : written) {
+        if (!list.empty() && list.back().key == w.attribute.key) return fail(w.at, "attribute '" + w.attribute.key + "' is given twice");
+        list.push_back(std::move(w.attribute));
     }
     return true;
 }
@@ -230,7 +242,7 @@ bool Parser::value(Attribute& value, bool bareIds, int depth)
     }
     if (token.is('@')) {
         GraphRef ref;
-        if (!graphRef(ref, true)) return false;
+        if (!graphRef(ref, true, depth)) return false;
         value = Attribute(std::move(ref));
         return true;
     }

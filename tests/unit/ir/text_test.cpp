@@ -370,6 +370,9 @@ TEST(TextIr, RefusesWhatWouldEatMemory)
     EXPECT_THAT(firstError("graph g {\n  c = absent f32[9000000000] q(axis=0, 1.0, 0)\n}\n"), HasSubstr("the text grows beyond 2.0 GiB"));
     EXPECT_THAT(firstError("graph g {\n  c = const f32[9000000000,9000000000,9000000000] 1.0\n}\n"), HasSubstr("holds no data"));
     EXPECT_THAT(firstError("graph g {\n  y = op() a=" + std::string(100000, '[') + "\n}\n"), HasSubstr("nested deeper than 64"));
+    std::string calls;
+    for (int i = 0; i < 100000; ++i) calls += "a=@g{";
+    EXPECT_THAT(firstError("graph g {\n  y = op() " + calls + "\n}\n"), HasSubstr("nested deeper than 64"));
     EXPECT_THAT(firstError("graph g(x: " + [] {
         std::string nested;
         for (int i = 0; i < 100000; ++i) nested += "variant<";
