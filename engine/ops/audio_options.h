@@ -31,7 +31,8 @@ struct SpectrogramOptions {
 
     static SpectrogramOptions from(const AttributeList& attributes)
     {
-        return {audioOption(attributes, "window_size"), audioOption(attributes, "stride"), audioOption(attributes, "magnitude_squared") != 0};
+        return {audioOption(attributes, "window_size"), audioOption(attributes, "stride"),
+                audioOption(attributes, "magnitude_squared") != 0};
     }
 
     /// Length of the transform: the window filled up to a power of two.

@@ -100,8 +100,8 @@ bool isBasic(const Operator& op)
     return attributeWord(op.attributes, "kernel_type", "FULL") == "BASIC";
 }
 
-/// kernel_type BASIC: input [B,I], output state [B,O], weights [4·O,I+O], bias [4·O], cell state [B,O]. Constraints as for the full cell: C1 rank,
-/// C2 operands, C3 shapes of weights, C4 shapes of states, C5 dtypes, C6 results.
+/// kernel_type BASIC: input [B,I], output state [B,O], weights [4·O,I+O], bias [4·O], cell state [B,O].
+/// Constraints as for the full cell: C1 rank, C2 operands, C3 shapes of weights, C4 shapes of states, C5 dtypes, C6 results.
 Status inferBasicLstm(InferContext& context)
 {
     if (context.inputCount() != 5) return InferContext::violated(2, std::to_string(context.inputCount()) + " operands, expected 5 with kernel_type BASIC");
@@ -210,10 +210,15 @@ OpDef lstmDef(std::string_view summary, std::string_view source)
 
 LS_DEFINE_OP(tfl, lstm)
 {
-    OpDef def = lstmDef("One step of an LSTM cell on a batch; the states move on. kernel_type BASIC: input, output state, one weight matrix, bias, cell state.", "LiteRT kernels/{lstm,lstm_eval}.cc");
+    OpDef def = lstmDef("One step of an LSTM cell on a batch; the states move on. kernel_type BASIC: input, output state, one weight matrix, "
+                        "bias, cell state.",
+                        "LiteRT kernels/{lstm,lstm_eval}.cc");
     def.minInputs = 5;
     def.maxOutputs = 4;
-    def.stateOperandsOf = [](const Operator& op) { return isBasic(op) ? std::span<const int>(kBasicStates) : std::span<const int>(kStates); };
+    def.stateOperandsOf = [](const Operator& op) -> std::span<const int> {
+        if (isBasic(op)) return kBasicStates;
+        return kStates;
+    };
     def.infer = inferLstm;
     return def;
 }

@@ -56,13 +56,10 @@ Result<PreparedKernel> prepareSpectrogram(const KernelSetup& setup)
     return PreparedKernel{runSpectrogram, std::make_shared<SpectrogramOptions>(SpectrogramOptions::from(setup.attributes()))};
 }
 
-double mel(double frequency)
-{
-    return 1127.0 * std::log1p(frequency / 700.0);
-}
+double mel(double frequency) { return 1127.0 * std::log1p(frequency / 700.0); }
 
-/// How the frequencies [first, last] of a spectrum go into the channels of a mel filter bank: each adds its weight to the channel on its left
-/// (−1: none) and the rest to the next.
+/// How the frequencies [first, last] of a spectrum go into the channels of a mel filter bank: each adds its weight to the channel on its
+/// left (−1: none) and the rest to the next.
 struct FilterBank {
     double* centres; ///< [channels + 1], mel
     double* weights; ///< [bins]
@@ -103,7 +100,8 @@ Status runMfcc(const KernelArgs& args)
     const size_t bandsAt = layout.add<double>(o.channels);
     const size_t cosinesAt = layout.add<double>(o.coefficients * o.channels);
     std::byte* scratch = args.runtime->scratch(layout.bytes());
-    FilterBank bank{reinterpret_cast<double*>(scratch + centresAt), reinterpret_cast<double*>(scratch + weightsAt), reinterpret_cast<int32_t*>(scratch + leftAt)};
+    FilterBank bank{reinterpret_cast<double*>(scratch + centresAt), reinterpret_cast<double*>(scratch + weightsAt),
+                    reinterpret_cast<int32_t*>(scratch + leftAt)};
     auto* bands = reinterpret_cast<double*>(scratch + bandsAt);
     auto* cosines = reinterpret_cast<double*>(scratch + cosinesAt);
     bank.fill(o, bins, rate);
@@ -144,11 +142,5 @@ Result<PreparedKernel> prepareMfcc(const KernelSetup& setup)
 
 } // namespace
 
-LS_DEFINE_KERNELS(custom, AudioSpectrogram)
-{
-    registry.add({"custom", "AudioSpectrogram", Profile::reference, prepareSpectrogram, "f32"});
-}
-LS_DEFINE_KERNELS(custom, Mfcc)
-{
-    registry.add({"custom", "Mfcc", Profile::reference, prepareMfcc, "f32"});
-}
+LS_DEFINE_KERNELS(custom, AudioSpectrogram) { registry.add({"custom", "AudioSpectrogram", Profile::reference, prepareSpectrogram, "f32"}); }
+LS_DEFINE_KERNELS(custom, Mfcc) { registry.add({"custom", "Mfcc", Profile::reference, prepareMfcc, "f32"}); }

@@ -11,10 +11,7 @@ namespace {
 using Complex = std::complex<double>;
 
 /// Without the checks for infinities of operator*.
-Complex product(Complex a, Complex b)
-{
-    return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
-}
+Complex product(Complex a, Complex b) { return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()}; }
 
 } // namespace
 

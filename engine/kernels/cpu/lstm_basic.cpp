@@ -49,10 +49,7 @@ void keepStates(const KernelArgs& args)
     std::memcpy(args.in(kCellState).data, args.out(kCells).data, args.out(kCells).bytes);
 }
 
-float logistic(float x)
-{
-    return 1.0F / (1.0F + std::exp(-x));
-}
+float logistic(float x) { return 1.0F / (1.0F + std::exp(-x)); }
 
 Status runFloat(const KernelArgs& args)
 {
@@ -94,7 +91,8 @@ Status runQuantized(const KernelArgs& args)
             const uint8_t* row = args.in(kWeights).as<uint8_t>() + r * depth;
             auto sum = static_cast<uint32_t>(args.in(kBias).as<int32_t>()[r]); // wraps around
             for (int64_t i = 0; i < depth; ++i) sum += static_cast<uint32_t>((joined[b * depth + i] - 128) * (row[i] - params.weightZero));
-            sums[r] = static_cast<int16_t>(std::clamp(multiplyByQuantizedMultiplier(static_cast<int32_t>(sum), params.multiplier), -32768, 32767));
+            sums[r] = static_cast<int16_t>(
+                std::clamp(multiplyByQuantizedMultiplier(static_cast<int32_t>(sum), params.multiplier), -32768, 32767));
         }
         const Gates<int16_t> gates(sums, cells);
         const int16_t* last = args.in(kCellState).as<int16_t>() + b * cells;
@@ -104,7 +102,8 @@ Status runQuantized(const KernelArgs& args)
             const Fixed16<4> state = {static_cast<int16_t>(std::clamp(rescale16<4>(update).raw + kept.raw, -32768, 32767))};
             args.out(kCells).as<int16_t>()[b * cells + c] = state.raw;
             const Fixed16<0> output = Fixed16<0>{logistic16(gates.output[c])} * Fixed16<0>{tanh16<3>(rescale16<3>(state).raw)};
-            args.out(kOutput).as<uint8_t>()[b * cells + c] = static_cast<uint8_t>(128 + std::clamp(roundingDivideByPowerOfTwo(output.raw, 8), -128, 127));
+            args.out(kOutput).as<uint8_t>()[b * cells + c] =
+                static_cast<uint8_t>(128 + std::clamp(roundingDivideByPowerOfTwo(output.raw, 8), -128, 127));
         }
     }
     keepStates(args);
