@@ -16,6 +16,8 @@ std::vector<OperatorStatus> operatorStatus()
         row.dialect = def.dialect;
         row.summary = def.summary;
         row.floatBound = def.floatBound;
+        row.source = def.source;
+        row.differs = def.differs;
         row.call = def.isCall;
         row.shape = def.isCall || def.infer != nullptr;
         row.reference = def.isCall;
@@ -35,6 +37,23 @@ std::vector<OperatorStatus> operatorStatus()
     return rows;
 }
 
+namespace {
+
+/// A cell of a Markdown table; `|` in the text would end it.
+std::string cell(const std::string& text)
+{
+    std::string out = " ";
+    for (const char c : text) out += c == '|' ? std::string("\\|") : std::string(1, c);
+    return text.empty() ? " |" : out + " |";
+}
+
+std::string title(const OperatorStatus& row)
+{
+    return "`" + (row.dialect == "tfl" ? "" : row.dialect + ".") + row.name + "`";
+}
+
+} // namespace
+
 std::string operatorStatusMarkdown(const std::vector<OperatorStatus>& rows)
 {
     const auto count = [&](auto member) {
@@ -50,13 +69,14 @@ std::string operatorStatusMarkdown(const std::vector<OperatorStatus>& rows)
     out += "| operator | shape | reference | fast | Vulkan | dtypes | f32 bound | what it does |\n|---|---|---|---|---|---|---|---|\n";
     const auto mark = [](bool yes) { return yes ? " yes |" : " |"; };
     for (const OperatorStatus& row : rows) {
-        out += "| `" + (row.dialect == "tfl" ? "" : row.dialect + ".") + row.name + "` |" + mark(row.shape);
+        out += "| " + title(row) + " |" + mark(row.shape);
         out += row.call ? " interpreter |" : mark(row.reference);
         out += mark(row.fast);
         out += mark(row.vulkan);
-        const auto cell = [](const std::string& text) { return text.empty() ? std::string(" |") : " " + text + " |"; };
         out += cell(row.dtypes) + cell(row.floatBound) + cell(row.summary) + "\n";
     }
+    out += "\n## Sources and differences\n\n| operator | rules from | Differs: |\n|---|---|---|\n";
+    for (const OperatorStatus& row : rows) out += "| " + title(row) + " |" + cell(row.source) + cell(row.differs) + "\n";
     return out;
 }
 

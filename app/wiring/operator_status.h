@@ -15,6 +15,7 @@ struct OperatorStatus {
     bool call = false;
     std::string dtypes; ///< of the reference kernel
     std::string floatBound;
+    std::string source, differs; ///< where its rules come from; known deliberate differences to it
 };
 
 /// All operators of the catalogue, by name. Operators outside it open, list and export too.
