@@ -18,8 +18,12 @@ public:
     /// Operand shapes must broadcast to `result` (inference has checked it). Everything is static.
     BroadcastLoop(const Shape& result, const std::array<const Shape*, N>& operands)
     {
+        m_dims[0] = 1; // a result of one element: one row of one
         int64_t running[N];
-        for (int k = 0; k < N; ++k) running[k] = 1;
+        for (int k = 0; k < N; ++k) {
+            m_strides[k][0] = 0;
+            running[k] = 1;
+        }
         for (int i = 1; i <= result.rank(); ++i) { // from the innermost dimension outwards; m_dims is innermost first
             const int64_t size = result[result.rank() - i];
             if (size == 0) m_empty = true;
@@ -46,8 +50,8 @@ public:
     }
 
     /// Elements of one row, and how far operand k moves from element to element of it: 0 or 1.
-    int64_t rowLength() const { return m_rank == 0 ? 1 : m_dims[0]; }
-    int64_t rowStride(int k) const { return m_rank == 0 ? 0 : m_strides[k][0]; }
+    int64_t rowLength() const { return m_dims[0]; }
+    int64_t rowStride(int k) const { return m_strides[k][0]; }
 
     /// Calls row(o, offsets) for every row, in order: `o` is the flat index of its first result element, `offsets` of type
     /// `const int64_t (&)[N]` the flat index of operand k's element there.
