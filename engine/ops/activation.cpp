@@ -15,7 +15,8 @@ Status inferPrelu(InferContext& context)
     LS_TRY(const Shape shape, broadcastOperands(context, 2, 0, 1));
     const Shape& input = context.input(0).shape;
     if (shape.isStatic() && input.isStatic() && !(shape == input))
-        return InferContext::violated(2, "alpha " + shapeText(context.input(1).shape) + " does not broadcast to the input's shape " + shapeText(input));
+        return InferContext::violated(2, "alpha " + shapeText(context.input(1).shape) + " does not broadcast to the input's shape " +
+                                             shapeText(input));
     context.setOutput(0, context.input(0).dtype, input);
     return {};
 }
@@ -54,7 +55,8 @@ LS_DEFINE_OP(tfl, elu)
 
 LS_DEFINE_OP(tfl, prelu)
 {
-    OpDef def = unaryDef("x for x ≥ 0, else alpha·x with alpha broadcast; for int16 alpha is read as int8, one byte an element.", "LiteRT kernels/activations.cc");
+    OpDef def = unaryDef("x for x ≥ 0, else alpha·x with alpha broadcast; for int16 alpha is read as int8, one byte an element.",
+                         "LiteRT kernels/activations.cc");
     def.minInputs = def.maxInputs = 2;
     def.operands = "input, alpha";
     def.infer = inferPrelu;
@@ -73,10 +75,12 @@ LS_DEFINE_OP(tfl, hard_swish)
 
 LS_DEFINE_OP(tfl, logistic)
 {
-    return unaryDef("1 / (1 + e⁻ˣ); 8-bit operands go through a table, 16-bit ones through one with interpolation.", "LiteRT kernels/activations.cc", "1 ulp");
+    return unaryDef("1 / (1 + e⁻ˣ); 8-bit operands go through a table, 16-bit ones through one with interpolation.",
+                    "LiteRT kernels/activations.cc", "1 ulp");
 }
 
 LS_DEFINE_OP(tfl, tanh)
 {
-    return unaryDef("Hyperbolic tangent; 8-bit operands go through a table, 16-bit ones through one with interpolation.", "LiteRT kernels/activations.cc", "1 ulp");
+    return unaryDef("Hyperbolic tangent; 8-bit operands go through a table, 16-bit ones through one with interpolation.",
+                    "LiteRT kernels/activations.cc", "1 ulp");
 }

@@ -59,27 +59,33 @@ OpDef arithmeticDef(Status (*infer)(InferContext&), std::string_view summary, st
 
 LS_DEFINE_OP(tfl, add)
 {
-    return arithmeticDef(inferArithmetic<2>, "Element-wise sum with broadcasting, then a fused activation; infinite results become the largest finite number.",
+    return arithmeticDef(inferArithmetic<2>,
+                         "Element-wise sum with broadcasting, then a fused activation; infinite results become the largest finite number.",
                          "LiteRT kernels/add.cc");
 }
 
 LS_DEFINE_OP(tfl, sub)
 {
-    return arithmeticDef(inferArithmetic<2>, "Element-wise difference with broadcasting, then a fused activation; infinite results become the largest finite number.",
-                         "LiteRT kernels/sub.cc");
+    return arithmeticDef(
+        inferArithmetic<2>,
+        "Element-wise difference with broadcasting, then a fused activation; infinite results become the largest finite number.",
+        "LiteRT kernels/sub.cc");
 }
 
 LS_DEFINE_OP(tfl, mul)
 {
-    OpDef def = arithmeticDef(inferMul, "Element-wise product with broadcasting, then a fused activation; infinite results become the largest finite number.",
-                              "LiteRT kernels/mul.cc");
+    OpDef def = arithmeticDef(
+        inferMul, "Element-wise product with broadcasting, then a fused activation; infinite results become the largest finite number.",
+        "LiteRT kernels/mul.cc");
     def.differs = "";
     return def;
 }
 
 LS_DEFINE_OP(tfl, div)
 {
-    OpDef def = arithmeticDef(inferArithmetic<3>, "Element-wise quotient with broadcasting, then a fused activation; integers truncate; infinite results become the largest finite number.",
+    OpDef def = arithmeticDef(inferArithmetic<3>,
+                              "Element-wise quotient with broadcasting, then a fused activation; integers truncate; infinite results "
+                              "become the largest finite number.",
                               "LiteRT kernels/div.cc");
     def.differs = "also takes int64";
     return def;

@@ -32,36 +32,39 @@ OpDef binaryDef(std::string_view summary, std::string_view source, std::string_v
 
 LS_DEFINE_OP(tfl, floor_div)
 {
-    OpDef def = binaryDef("Quotient rounded towards minus infinity; a divisor 0 is an error for every dtype.", "LiteRT kernels/floor_div.cc", "exact");
+    OpDef def = binaryDef("Quotient rounded towards minus infinity; a divisor 0 is an error for every dtype.",
+                          "LiteRT kernels/floor_div.cc", "exact");
     def.differs = "also takes int64 and unsigned integers";
     return def;
 }
 
 LS_DEFINE_OP(tfl, floor_mod)
 {
-    OpDef def = binaryDef("Remainder with the sign of the divisor; an integer divisor 0 is an error.", "LiteRT kernels/floor_mod.cc", "exact");
+    OpDef def =
+        binaryDef("Remainder with the sign of the divisor; an integer divisor 0 is an error.", "LiteRT kernels/floor_mod.cc", "exact");
     def.differs = "the smallest integer by −1 gives 0; LiteRT crashes";
     return def;
 }
 
 LS_DEFINE_OP(tfl, pow)
 {
-    OpDef def = binaryDef("lhs to the power rhs; integer powers out of range give the smallest integer, and a negative integer exponent is an error.",
-                          "LiteRT kernels/pow.cc", "1e-6 relative");
+    OpDef def = binaryDef(
+        "lhs to the power rhs; integer powers out of range give the smallest integer, and a negative integer exponent is an error.",
+        "LiteRT kernels/pow.cc", "1e-6 relative");
     def.differs = "also takes int64";
     return def;
 }
 
 LS_DEFINE_OP(tfl, maximum)
 {
-    return binaryDef("The larger operand; rhs where neither is larger (NaN included). Quantized operands are compared as stored.", "LiteRT kernels/maximum_minimum.cc",
-                     "exact");
+    return binaryDef("The larger operand; rhs where neither is larger (NaN included). Quantized operands are compared as stored.",
+                     "LiteRT kernels/maximum_minimum.cc", "exact");
 }
 
 LS_DEFINE_OP(tfl, minimum)
 {
-    return binaryDef("The smaller operand; rhs where neither is smaller (NaN included). Quantized operands are compared as stored.", "LiteRT kernels/maximum_minimum.cc",
-                     "exact");
+    return binaryDef("The smaller operand; rhs where neither is smaller (NaN included). Quantized operands are compared as stored.",
+                     "LiteRT kernels/maximum_minimum.cc", "exact");
 }
 
 LS_DEFINE_OP(tfl, squared_difference)

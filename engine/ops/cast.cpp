@@ -23,9 +23,10 @@ Status inferCast(InferContext& context)
 
 LS_DEFINE_OP(tfl, cast)
 {
-    OpDef def = unaryDef("Converts elements to another dtype: integers wrap, floats to integers truncate and saturate (NaN gives the largest), "
-                         "complex numbers lose their imaginary part.",
-                         "LiteRT kernels/cast.cc");
+    OpDef def =
+        unaryDef("Converts elements to another dtype: integers wrap, floats to integers truncate and saturate (NaN gives the largest), "
+                 "complex numbers lose their imaginary part.",
+                 "LiteRT kernels/cast.cc");
     def.infer = inferCast;
     return def;
 }

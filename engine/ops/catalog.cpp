@@ -68,7 +68,8 @@ Status checkPresent(const OpDef& def, std::span<const Tensor* const> inputs)
     for (size_t i = 0; i < (groups ? 1 : inputs.size()); ++i) {
         const std::string_view text = parts[std::min(i, parts.size() - 1)];
         if (inputs[i] || text.find('?') != std::string_view::npos) continue;
-        return Error(ErrorCode::badFile, "operand " + std::to_string(i) + " (" + std::string(text.substr(0, text.find(' '))) + ") is missing");
+        return Error(ErrorCode::badFile,
+                     "operand " + std::to_string(i) + " (" + std::string(text.substr(0, text.find(' '))) + ") is missing");
     }
     return {};
 }
@@ -98,9 +99,13 @@ Status inferOperator(const Operator& op, std::span<const Tensor* const> inputs, 
     const auto in = static_cast<int>(inputs.size());
     const auto out = static_cast<int>(outputs.size());
     if (in < def->minInputs || (def->maxInputs >= 0 && in > def->maxInputs))
-        return Error(ErrorCode::badFile, "wrong number of operands").found(std::to_string(in)).expected(countText(def->minInputs, def->maxInputs));
+        return Error(ErrorCode::badFile, "wrong number of operands")
+            .found(std::to_string(in))
+            .expected(countText(def->minInputs, def->maxInputs));
     if (out < def->minOutputs || (def->maxOutputs >= 0 && out > def->maxOutputs))
-        return Error(ErrorCode::badFile, "wrong number of results").found(std::to_string(out)).expected(countText(def->minOutputs, def->maxOutputs));
+        return Error(ErrorCode::badFile, "wrong number of results")
+            .found(std::to_string(out))
+            .expected(countText(def->minOutputs, def->maxOutputs));
     if (!def->infer) return {};
     LS_CHECK_OK(checkPresent(*def, inputs));
     InferContext context(op, inputs, outputs);

@@ -13,7 +13,8 @@ Status requireSameDtype(const InferContext& context, int constraint, int a, int 
     const DType second = context.input(b).dtype;
     if (first == second || first == DType::unknown || second == DType::unknown) return {};
     return InferContext::violated(constraint, "input " + std::to_string(b) + " is " + std::string(dtypeName(second)) + ", input " +
-                                                  std::to_string(a) + " is " + std::string(dtypeName(first)) + "; they must have one dtype");
+                                                  std::to_string(a) + " is " + std::string(dtypeName(first)) +
+                                                  "; they must have one dtype");
 }
 
 Status requireDtype(const InferContext& context, int constraint, int i, std::initializer_list<DType> allowed)
@@ -25,7 +26,8 @@ Status requireDtype(const InferContext& context, int constraint, int i, std::ini
         if (d == dtype) return {};
         names += (names.empty() ? "" : " or ") + std::string(dtypeName(d));
     }
-    return InferContext::violated(constraint, "input " + std::to_string(i) + " is " + std::string(dtypeName(dtype)) + "; it must be " + names);
+    return InferContext::violated(constraint,
+                                  "input " + std::to_string(i) + " is " + std::string(dtypeName(dtype)) + "; it must be " + names);
 }
 
 Result<Shape> broadcastOperands(const InferContext& context, int constraint, int a, int b)

@@ -17,7 +17,8 @@ Status inferL2(InferContext& context)
 Status inferLocalResponse(InferContext& context)
 {
     const Shape& shape = context.input(0).shape;
-    if (shape.hasRank() && shape.rank() != 4) return InferContext::violated(1, "the operand has rank " + std::to_string(shape.rank()) + "; it must have rank 4");
+    if (shape.hasRank() && shape.rank() != 4)
+        return InferContext::violated(1, "the operand has rank " + std::to_string(shape.rank()) + "; it must have rank 4");
     return inferSameAsInput(context);
 }
 

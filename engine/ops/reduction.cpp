@@ -65,12 +65,14 @@ LS_DEFINE_OP(tfl, sum)
 
 LS_DEFINE_OP(tfl, reduce_max)
 {
-    return reductionDef("Largest element over the given axes; NaN is passed over unless it comes first in a reduction of everything.", "exact");
+    return reductionDef("Largest element over the given axes; NaN is passed over unless it comes first in a reduction of everything.",
+                        "exact");
 }
 
 LS_DEFINE_OP(tfl, reduce_min)
 {
-    return reductionDef("Smallest element over the given axes; NaN is passed over unless it comes first in a reduction of everything.", "exact");
+    return reductionDef("Smallest element over the given axes; NaN is passed over unless it comes first in a reduction of everything.",
+                        "exact");
 }
 
 LS_DEFINE_OP(tfl, reduce_prod)

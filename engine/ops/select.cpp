@@ -15,7 +15,9 @@ Status inferSelectV2(InferContext& context)
     LS_TRY(const Shape choices, broadcastOperands(context, 3, 1, 2));
     const Shape& condition = context.input(0).shape;
     auto shape = broadcastShapes(condition, choices);
-    if (!shape) return InferContext::violated(3, "the condition's shape " + shapeText(condition) + " does not broadcast with " + shapeText(choices));
+    if (!shape)
+        return InferContext::violated(3,
+                                      "the condition's shape " + shapeText(condition) + " does not broadcast with " + shapeText(choices));
     context.setOutput(0, context.input(1).dtype, std::move(*shape));
     return {};
 }
@@ -61,7 +63,8 @@ OpDef selectDef(std::string_view summary, Status (*infer)(InferContext&))
 
 LS_DEFINE_OP(tfl, select)
 {
-    return selectDef("x where the condition is true, else y; a condition of one dimension chooses whole slices of the first dimension.", inferSelect);
+    return selectDef("x where the condition is true, else y; a condition of one dimension chooses whole slices of the first dimension.",
+                     inferSelect);
 }
 
 LS_DEFINE_OP(tfl, select_v2)

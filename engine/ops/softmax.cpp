@@ -11,7 +11,8 @@ namespace {
 Status inferSoftmax(InferContext& context)
 {
     const Tensor& input = context.input(0);
-    if (input.shape.hasRank() && input.shape.rank() == 0) return InferContext::violated(1, "the operand is a scalar; it must have a dimension");
+    if (input.shape.hasRank() && input.shape.rank() == 0)
+        return InferContext::violated(1, "the operand is a scalar; it must have a dimension");
     const DType declared = context.output(0).dtype;
     const bool widened = declared == DType::i16 && (input.dtype == DType::i8 || input.dtype == DType::u8);
     context.setOutput(0, widened ? declared : input.dtype, input.shape);
@@ -22,7 +23,8 @@ Status inferSoftmax(InferContext& context)
 
 LS_DEFINE_OP(tfl, softmax)
 {
-    OpDef def = unaryDef("e^(beta·(x − max)) over the last dimension, divided by its sum.", "LiteRT kernels/activations.cc", "1e-6 relative");
+    OpDef def =
+        unaryDef("e^(beta·(x − max)) over the last dimension, divided by its sum.", "LiteRT kernels/activations.cc", "1e-6 relative");
     def.infer = inferSoftmax;
     def.differs = "quantized with beta 0 gives equal parts; LiteRT crashes";
     return def;

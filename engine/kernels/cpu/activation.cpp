@@ -27,7 +27,8 @@ template <typename T, float (*f)(float, float)> Status runFloat(const KernelArgs
 
 template <float (*f)(float, float)> Result<PreparedKernel> prepareFloat(const KernelSetup& setup, float constant = 0.0F)
 {
-    static constexpr DtypeCase kCases[] = {{DType::f32, runFloat<float, f>}, {DType::f16, runFloat<Half, f>}, {DType::bf16, runFloat<BFloat16, f>}};
+    static constexpr DtypeCase kCases[] = {
+        {DType::f32, runFloat<float, f>}, {DType::f16, runFloat<Half, f>}, {DType::bf16, runFloat<BFloat16, f>}};
     LS_TRY(PreparedKernel kernel, prepareByDtype(setup, kCases));
     kernel.params = std::make_shared<const float>(constant);
     return kernel;
@@ -223,7 +224,8 @@ Result<PreparedKernel> prepareGelu(const KernelSetup& setup)
 {
     const bool approximate = attributeBool(setup.attributes(), "approximate", false);
     const DType dtype = setup.in(0).dtype;
-    if (dtype == DType::i8 || dtype == DType::u8) return prepareLookup(setup, [approximate](float x) { return approximate ? geluApproximate(x, 0) : gelu(x, 0); });
+    if (dtype == DType::i8 || dtype == DType::u8)
+        return prepareLookup(setup, [approximate](float x) { return approximate ? geluApproximate(x, 0) : gelu(x, 0); });
     if (dtype == DType::f16) return approximate ? prepareFloat<geluApproximateHalf>(setup) : prepareFloat<geluHalf>(setup);
     return approximate ? prepareFloat<geluApproximate>(setup) : prepareFloat<gelu>(setup);
 }
@@ -282,7 +284,8 @@ Result<PreparedKernel> prepareHardSwish(const KernelSetup& setup)
     const float fineScale = (1.0F / 128.0F) * in.scale;
     const QuantizedMultiplier toOutput = quantizeMultiplier(fineScale / out.scale);
     const QuantizedMultiplier toGate = quantizeMultiplier(fineScale / (3.0F / 32768.0F));
-    if (toOutput.shift > 0) return Error(ErrorCode::unsupported, "the result's scale is too fine for the operand's").found(std::to_string(out.scale));
+    if (toOutput.shift > 0)
+        return Error(ErrorCode::unsupported, "the result's scale is too fine for the operand's").found(std::to_string(out.scale));
     auto params = std::make_shared<QuantizedHardSwishParams>();
     params->offsetIn = std::clamp(in.zero, -32768, 32767);
     params->offsetOut = std::clamp(out.zero, -32768, 32767);
@@ -290,7 +293,8 @@ Result<PreparedKernel> prepareHardSwish(const KernelSetup& setup)
     params->outExponent = toOutput.shift;
     params->reluMultiplier = upperHalf(toGate.multiplier);
     params->reluExponent = toGate.shift;
-    return dtype == DType::i8 ? PreparedKernel{runQuantizedHardSwish<int8_t>, params} : PreparedKernel{runQuantizedHardSwish<uint8_t>, params};
+    return dtype == DType::i8 ? PreparedKernel{runQuantizedHardSwish<int8_t>, params}
+                              : PreparedKernel{runQuantizedHardSwish<uint8_t>, params};
 }
 
 // ---- LOGISTIC, TANH ----
@@ -373,8 +377,10 @@ Result<PreparedKernel> prepareSigmoid16(const KernelSetup& setup, KernelFunction
 {
     const auto in = scaleAndZero(setup.in(0));
     const auto out = scaleAndZero(setup.out(0));
-    if (in.zero != 0 || out.zero != 0 || !(in.scale > 0) || std::round(std::log2(out.scale)) != -15.0F || std::fabs(out.scale * 32768 - 1) > 1e-3F)
-        return Error(ErrorCode::unsupported, "an int16 operand needs zero points 0 and a result scale of 1/32768").found(std::to_string(out.scale));
+    if (in.zero != 0 || out.zero != 0 || !(in.scale > 0) || std::round(std::log2(out.scale)) != -15.0F ||
+        std::fabs(out.scale * 32768 - 1) > 1e-3F)
+        return Error(ErrorCode::unsupported, "an int16 operand needs zero points 0 and a result scale of 1/32768")
+            .found(std::to_string(out.scale));
     auto params = std::make_shared<Sigmoid16Params>();
     const float log2 = std::log(in.scale) * (1.0F / std::log(2.0F));
     const int shift = 12 + static_cast<int>(std::round(log2));
@@ -398,7 +404,8 @@ Result<PreparedKernel> prepareLogistic(const KernelSetup& setup)
     if (dtype == DType::i16) return prepareSigmoid16(setup, runLogistic16, 0);
     if (!isNarrow(dtype)) return prepareFloat<logistic>(setup);
     if (scaleAndZero(setup.out(0)).scale != 1.0F / 256)
-        return Error(ErrorCode::unsupported, "an 8-bit result needs the scale 1/256").found(std::to_string(scaleAndZero(setup.out(0)).scale));
+        return Error(ErrorCode::unsupported, "an 8-bit result needs the scale 1/256")
+            .found(std::to_string(scaleAndZero(setup.out(0)).scale));
     return prepareLookup(setup, [](float x) { return 1.0F / (1.0F + std::exp(-x)); });
 }
 

@@ -17,7 +17,8 @@ template <typename T, typename Index, typename Better> Status runArg(const Kerne
     const int64_t given = axisTensor.dtype == DType::i32 ? *axisTensor.as<int32_t>() : *axisTensor.as<int64_t>();
     const int64_t axis = given < 0 ? given + shape.rank() : given;
     if (axis < 0 || axis >= shape.rank())
-        return Error(ErrorCode::execution, "C2: axis " + std::to_string(given) + " is outside a tensor of rank " + std::to_string(shape.rank()));
+        return Error(ErrorCode::execution,
+                     "C2: axis " + std::to_string(given) + " is outside a tensor of rank " + std::to_string(shape.rank()));
     const int a = static_cast<int>(axis);
     const int64_t outer = shape.countOf(0, a);
     const int64_t size = shape[a];
@@ -40,9 +41,10 @@ template <typename T, typename Index, typename Better> Status runArg(const Kerne
 }
 
 template <typename Index, typename Better> constexpr DtypeCase kCases[] = {
-    {DType::f32, runArg<float, Index, Better>},      {DType::f16, runArg<Half, Index, Better>},    {DType::i32, runArg<int32_t, Index, Better>},
-    {DType::i64, runArg<int64_t, Index, Better>},    {DType::i16, runArg<int16_t, Index, Better>}, {DType::i8, runArg<int8_t, Index, Better>},
-    {DType::u8, runArg<uint8_t, Index, Better>},     {DType::boolean, runArg<bool, Index, Better>},
+    {DType::f32, runArg<float, Index, Better>},   {DType::f16, runArg<Half, Index, Better>},
+    {DType::i32, runArg<int32_t, Index, Better>}, {DType::i64, runArg<int64_t, Index, Better>},
+    {DType::i16, runArg<int16_t, Index, Better>}, {DType::i8, runArg<int8_t, Index, Better>},
+    {DType::u8, runArg<uint8_t, Index, Better>},  {DType::boolean, runArg<bool, Index, Better>},
 };
 
 template <typename Better> Result<PreparedKernel> prepareArg(const KernelSetup& setup)

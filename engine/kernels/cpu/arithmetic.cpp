@@ -178,8 +178,10 @@ Result<PreparedKernel> prepareQuantizedSum(const KernelSetup& setup, int32_t sig
         params->range = range;
         const bool oneKept = params->shiftA == 0 || params->shiftB == 0;
         if (!oneKept || params->shiftA < 0 || params->shiftB < 0 || params->shiftA > 31 || params->shiftB > 31)
-            return badQuantization("int16 with scales that are powers of two: one operand must have the result's scale and the other a smaller one");
-        if (a.zero != 0 || b.zero != 0 || out.zero != 0) return badQuantization("int16 with scales that are powers of two needs zero points 0");
+            return badQuantization(
+                "int16 with scales that are powers of two: one operand must have the result's scale and the other a smaller one");
+        if (a.zero != 0 || b.zero != 0 || out.zero != 0)
+            return badQuantization("int16 with scales that are powers of two needs zero points 0");
         return PreparedKernel{runPowerOfTwoSum, params};
     }
     auto params = std::make_shared<QuantizedSumParams>();
@@ -252,7 +254,8 @@ template <typename T> Status runQuantizedDiv(const KernelArgs& args)
 {
     const auto p = args.paramsAs<QuantizedProductParams>();
     if (args.out(0).elementCount() == 0) return {};
-    if (const int64_t at = findElement<T>(args.in(1), static_cast<T>(-p.offsetB)); at >= 0) return divisionByZero(args.in(1), at, args.out(0));
+    if (const int64_t at = findElement<T>(args.in(1), static_cast<T>(-p.offsetB)); at >= 0)
+        return divisionByZero(args.in(1), at, args.out(0));
     applyBinary<T, T>(args.in(0), args.in(1), args.out(0), [&p](T x, T y) {
         int32_t a = p.offsetA + x;
         int32_t b = p.offsetB + y;
@@ -297,7 +300,8 @@ Result<PreparedKernel> prepareMul(const KernelSetup& setup)
     const DType in = setup.in(0).dtype;
     const DType out = setup.out(0).dtype;
     if (in == DType::c64) {
-        if (fusedActivation(setup.attributes()) != Activation::none) return Error(ErrorCode::unsupported, "complex numbers have no activation");
+        if (fusedActivation(setup.attributes()) != Activation::none)
+            return Error(ErrorCode::unsupported, "complex numbers have no activation");
         return PreparedKernel{runComplexMul, nullptr};
     }
     const bool quantized = in == DType::i8 || in == DType::u8 || (in == DType::i16 && (out != DType::i16 || isQuantized(setup.out(0))));

@@ -29,12 +29,14 @@ template <typename Op> Status runStringComparison(const KernelArgs& args)
     const auto fits = [](const std::vector<std::string_view>& strings, const Tensor& tensor) {
         return static_cast<int64_t>(strings.size()) >= tensor.elementCount();
     };
-    if (!fits(a, args.in(0)) || !fits(b, args.in(1))) return Error(ErrorCode::execution, "a string tensor holds fewer strings than its shape says");
+    if (!fits(a, args.in(0)) || !fits(b, args.in(1)))
+        return Error(ErrorCode::execution, "a string tensor holds fewer strings than its shape says");
     bool* out = args.out(0).as<bool>();
     const BroadcastLoop<2> loop(args.out(0).shape, {&args.in(0).shape, &args.in(1).shape});
     loop.forEachRow([&](int64_t o, const int64_t(&offset)[2]) {
         for (int64_t i = 0; i < loop.rowLength(); ++i)
-            out[o + i] = Op()(a[static_cast<size_t>(offset[0] + i * loop.rowStride(0))], b[static_cast<size_t>(offset[1] + i * loop.rowStride(1))]);
+            out[o + i] =
+                Op()(a[static_cast<size_t>(offset[0] + i * loop.rowStride(0))], b[static_cast<size_t>(offset[1] + i * loop.rowStride(1))]);
     });
     return {};
 }
@@ -93,7 +95,8 @@ template <typename Op> Result<PreparedKernel> prepareComparison(const KernelSetu
     const DType dtype = setup.in(0).dtype;
     const bool quantized = isQuantized(setup.in(0)) || isQuantized(setup.in(1));
     // Only equality rescales int16; order compares it as stored.
-    if (quantized && (dtype == DType::i8 || dtype == DType::u8 || (dtype == DType::i16 && kIsEquality<Op>))) return prepareQuantized<Op>(setup);
+    if (quantized && (dtype == DType::i8 || dtype == DType::u8 || (dtype == DType::i16 && kIsEquality<Op>)))
+        return prepareQuantized<Op>(setup);
     if constexpr (kIsEquality<Op>) {
         if (dtype == DType::string) return PreparedKernel{runStringComparison<Op>, nullptr};
     }

@@ -17,7 +17,8 @@ template <typename T> Status runCumsum(const KernelArgs& args)
     const int32_t given = *args.in(1).as<int32_t>();
     const int64_t axis = given < 0 ? int64_t{given} + shape.rank() : given;
     if (axis < 0 || axis >= shape.rank())
-        return Error(ErrorCode::execution, "C2: axis " + std::to_string(given) + " is outside a tensor of rank " + std::to_string(shape.rank()));
+        return Error(ErrorCode::execution,
+                     "C2: axis " + std::to_string(given) + " is outside a tensor of rank " + std::to_string(shape.rank()));
     const int a = static_cast<int>(axis);
     const int64_t outer = shape.countOf(0, a);
     const int64_t size = shape[a];
@@ -41,7 +42,8 @@ template <typename T> Status runCumsum(const KernelArgs& args)
 
 Result<PreparedKernel> prepareCumsum(const KernelSetup& setup)
 {
-    static constexpr DtypeCase kCases[] = {{DType::f32, runCumsum<float>}, {DType::i32, runCumsum<int32_t>}, {DType::i64, runCumsum<int64_t>}};
+    static constexpr DtypeCase kCases[] = {
+        {DType::f32, runCumsum<float>}, {DType::i32, runCumsum<int32_t>}, {DType::i64, runCumsum<int64_t>}};
     LS_TRY(PreparedKernel kernel, prepareByDtype(setup, kCases));
     auto params = std::make_shared<CumsumParams>();
     params->exclusive = attributeBool(setup.attributes(), "exclusive", false);

@@ -11,7 +11,8 @@ namespace loopscope {
 /// raw·2^(kIntegerBits − 31).
 template <int kIntegerBits> struct Fixed {
     int32_t raw = 0;
-    static constexpr int32_t kOne = kIntegerBits == 0 ? std::numeric_limits<int32_t>::max() : static_cast<int32_t>(int64_t{1} << (31 - kIntegerBits));
+    static constexpr int32_t kOne =
+        kIntegerBits == 0 ? std::numeric_limits<int32_t>::max() : static_cast<int32_t>(int64_t{1} << (31 - kIntegerBits));
 };
 
 /// Products add integer bits.

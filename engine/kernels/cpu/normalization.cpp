@@ -62,7 +62,8 @@ Result<PreparedKernel> prepareL2(const KernelSetup& setup)
     if (dtype != DType::i8 && dtype != DType::u8) return unsupportedDtypes(setup);
     const auto out = scaleAndZero(setup.out(0));
     if (out.scale != 1.0F / 128 || out.zero != (dtype == DType::i8 ? 0 : 128))
-        return Error(ErrorCode::unsupported, "an 8-bit result needs the scale 1/128 and zero point 0 (int8) or 128 (uint8)").found(std::to_string(out.scale) + ", " + std::to_string(out.zero));
+        return Error(ErrorCode::unsupported, "an 8-bit result needs the scale 1/128 and zero point 0 (int8) or 128 (uint8)")
+            .found(std::to_string(out.scale) + ", " + std::to_string(out.zero));
     auto params = std::make_shared<const int32_t>(scaleAndZero(setup.in(0)).zero);
     return dtype == DType::i8 ? PreparedKernel{runQuantizedL2<int8_t>, params} : PreparedKernel{runQuantizedL2<uint8_t>, params};
 }

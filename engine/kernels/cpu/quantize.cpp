@@ -20,11 +20,13 @@ Result<ScaleTable> scaleTable(const Tensor& tensor)
 {
     ScaleTable table;
     const Quantization* q = tensor.quantization;
-    if (!q || q->kind != Quantization::Kind::affine || q->scales.empty()) return Error(ErrorCode::unsupported, "the quantized tensor has no scale");
+    if (!q || q->kind != Quantization::Kind::affine || q->scales.empty())
+        return Error(ErrorCode::unsupported, "the quantized tensor has no scale");
     table.scales = q->scales;
     table.zeros.assign(q->scales.size(), 0);
     for (size_t i = 0; i < table.zeros.size() && !q->zeroPoints.empty(); ++i)
-        table.zeros[i] = static_cast<int32_t>(std::clamp<int64_t>(q->zeroPoints[std::min(i, q->zeroPoints.size() - 1)], INT32_MIN, INT32_MAX));
+        table.zeros[i] =
+            static_cast<int32_t>(std::clamp<int64_t>(q->zeroPoints[std::min(i, q->zeroPoints.size() - 1)], INT32_MIN, INT32_MAX));
     table.axis = q->axis;
     return table;
 }
@@ -156,7 +158,8 @@ Result<PreparedKernel> prepareQuantize(const KernelSetup& setup)
     params->factor = quantizeMultiplier(static_cast<double>(in.scale) / static_cast<double>(out.scale));
     const bool sameScale = params->factor.multiplier == 1 << 30 && params->factor.shift == 1;
     const int64_t apart = int64_t{in.zero} - out.zero;
-    params->flipSign = sameScale && ((from == DType::i8 && to == DType::u8 && apart == -128) || (from == DType::u8 && to == DType::i8 && apart == 128));
+    params->flipSign =
+        sameScale && ((from == DType::i8 && to == DType::u8 && apart == -128) || (from == DType::u8 && to == DType::i8 && apart == 128));
     return PreparedKernel{run, params};
 }
 

@@ -210,7 +210,8 @@ template <typename T> Status runQuantizedSum(const KernelArgs& args)
     const int64_t results = args.out(0).elementCount();
     const int64_t elements = args.in(0).elementCount();
     if (elements == 0) {
-        std::fill_n(out, results, static_cast<T>(std::clamp<int64_t>(p.out.zero, std::numeric_limits<T>::min(), std::numeric_limits<T>::max())));
+        std::fill_n(out, results,
+                    static_cast<T>(std::clamp<int64_t>(p.out.zero, std::numeric_limits<T>::min(), std::numeric_limits<T>::max())));
         return {};
     }
     const int32_t* sums = sumStored<T>(args, kept, results);

@@ -80,7 +80,8 @@ template <typename In, typename Out> Status runQuantizedSoftmax(const KernelArgs
         int bitsOverUnit = 0;
         const Fixed<0> scale = {fixedReciprocal(sum.raw, 12, bitsOverUnit)};
         const int exponent = bitsOverUnit + 31 - static_cast<int>(sizeof(Out)) * 8;
-        if (exponent < 0 || exponent > 31) return Error(ErrorCode::execution, "softmax over a row too long for fixed point").found(std::to_string(length));
+        if (exponent < 0 || exponent > 31)
+            return Error(ErrorCode::execution, "softmax over a row too long for fixed point").found(std::to_string(length));
         for (int64_t c = 0; c < length; ++c) {
             const int32_t difference = in[c] - max;
             if (difference < p.diffMin) {
@@ -115,7 +116,8 @@ Status runSoftmax16(const KernelArgs& args)
         int32_t sum = 0; // 15 fractional bits
         for (int64_t c = 0; c < length; ++c) sum = wrappingAdd<int32_t>(sum, exponential(in[c]));
         const int headroomPlusOne = std::countl_zero(static_cast<uint32_t>(sum));
-        if (headroomPlusOne < 1 || headroomPlusOne > 30) return Error(ErrorCode::execution, "softmax over a row too long for fixed point").found(std::to_string(length));
+        if (headroomPlusOne < 1 || headroomPlusOne > 30)
+            return Error(ErrorCode::execution, "softmax over a row too long for fixed point").found(std::to_string(length));
         const auto shifted = static_cast<int32_t>(((int64_t{sum} << (headroomPlusOne - 1)) + (1 << 13)) >> 14);
         const int32_t centred = shifted - ((1 << 15) + (1 << 16));
         const int64_t scale = lookUp16(static_cast<int16_t>(std::clamp(centred, -32768, 32767)), p.reciprocal);
@@ -135,10 +137,12 @@ Result<PreparedKernel> prepareQuantizedSoftmax(const KernelSetup& setup, float b
     const DType from = setup.in(0).dtype;
     const DType to = setup.out(0).dtype;
     if (from == DType::i8 && to == DType::i8 && (out.zero != -128 || std::fabs(out.scale - 1.0F / 256) > 0.001F / 256))
-        return Error(ErrorCode::unsupported, "an int8 result needs the scale 1/256 and zero point -128").found(std::to_string(out.scale) + ", " + std::to_string(out.zero));
+        return Error(ErrorCode::unsupported, "an int8 result needs the scale 1/256 and zero point -128")
+            .found(std::to_string(out.scale) + ", " + std::to_string(out.zero));
     if (from == DType::i16) {
         if (in.zero != 0 || out.zero != 0 || std::fabs(out.scale - 1.0F / 32768) > 0.001F / 32768)
-            return Error(ErrorCode::unsupported, "an int16 operand needs zero points 0 and a result scale of 1/32768").found(std::to_string(out.scale));
+            return Error(ErrorCode::unsupported, "an int16 operand needs zero points 0 and a result scale of 1/32768")
+                .found(std::to_string(out.scale));
         auto params = std::make_shared<Softmax16Params>();
         constexpr double kRange = 65535;
         params->exponential = makeLookupTable16<double>(10.0 / kRange, 32767, 2.0 / kRange, 0, [](double x) { return std::exp(x); });
@@ -194,7 +198,8 @@ template <typename T> Status runQuantizedLogSoftmax(const KernelArgs& args)
         const int32_t max = *std::max_element(in, in + length);
         Fixed<12> sum = {0};
         for (int64_t c = 0; c < length; ++c)
-            if (in[c] - max >= p.diffMin) sum = sum + rescale<12>(expOnNegative(Fixed<5>{multiplyByQuantizedMultiplier(in[c] - max, p.input)}));
+            if (in[c] - max >= p.diffMin)
+                sum = sum + rescale<12>(expOnNegative(Fixed<5>{multiplyByQuantizedMultiplier(in[c] - max, p.input)}));
         const int32_t logarithm = fixedLog<5>(sum).raw;
         const int32_t smallest = wrappingAdd(logarithm, std::numeric_limits<int32_t>::min());
         const int32_t threshold = std::max(p.diffMin - 1, multiplyByQuantizedMultiplier(smallest, p.reverse));
@@ -218,9 +223,11 @@ Result<PreparedKernel> prepareLogSoftmax(const KernelSetup& setup)
     if (dtype != DType::i8 && dtype != DType::u8) return unsupportedDtypes(setup);
     const auto out = scaleAndZero(setup.out(0));
     if (out.scale != 16.0F / 256 || out.zero != (dtype == DType::i8 ? 127 : 255))
-        return Error(ErrorCode::unsupported, "an 8-bit result needs the scale 1/16 and the largest zero point").found(std::to_string(out.scale) + ", " + std::to_string(out.zero));
+        return Error(ErrorCode::unsupported, "an 8-bit result needs the scale 1/16 and the largest zero point")
+            .found(std::to_string(out.scale) + ", " + std::to_string(out.zero));
     auto params = std::make_shared<const FixedSoftmaxParams>(fixedSoftmaxParams(1.0, scaleAndZero(setup.in(0)).scale));
-    return dtype == DType::i8 ? PreparedKernel{runQuantizedLogSoftmax<int8_t>, params} : PreparedKernel{runQuantizedLogSoftmax<uint8_t>, params};
+    return dtype == DType::i8 ? PreparedKernel{runQuantizedLogSoftmax<int8_t>, params}
+                              : PreparedKernel{runQuantizedLogSoftmax<uint8_t>, params};
 }
 
 } // namespace

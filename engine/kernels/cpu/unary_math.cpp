@@ -59,7 +59,8 @@ struct SignOp {
 
 template <typename T, typename Op> Status runUnary(const KernelArgs& args)
 {
-    applyUnary<T, T>(args.in(0), args.out(0), [](T x) { return Element<T>::store(static_cast<typename Element<T>::Compute>(Op::apply(Element<T>::load(x)))); });
+    applyUnary<T, T>(args.in(0), args.out(0),
+                     [](T x) { return Element<T>::store(static_cast<typename Element<T>::Compute>(Op::apply(Element<T>::load(x)))); });
     return {};
 }
 
@@ -107,7 +108,8 @@ template <typename T> Status runQuantizedAbs(const KernelArgs& args)
     applyUnary<T, T>(args.in(0), args.out(0), [&p](T x) {
         const int32_t value = AbsOp::apply(static_cast<int32_t>(x) - p.offsetIn);
         const int32_t scaled = p.rescale ? multiplyByQuantizedMultiplier(value, p.factor) : value;
-        return static_cast<T>(std::clamp<int32_t>(wrappingAdd(scaled, p.offsetOut), std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+        return static_cast<T>(
+            std::clamp<int32_t>(wrappingAdd(scaled, p.offsetOut), std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
     });
     return {};
 }

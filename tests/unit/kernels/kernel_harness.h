@@ -97,7 +97,8 @@ private:
 };
 
 /// Infers, prepares and runs `name`. A null pointer in `inputs` is a missing optional operand.
-inline Result<std::vector<TestTensor>> runOperator(const std::string& name, const std::vector<const TestTensor*>& inputs, const RunOptions& options = {})
+inline Result<std::vector<TestTensor>> runOperator(const std::string& name, const std::vector<const TestTensor*>& inputs,
+                                                   const RunOptions& options = {})
 {
     Operator op;
     op.kind = {options.dialect, name};
@@ -139,7 +140,8 @@ inline Result<std::vector<TestTensor>> runOperator(const std::string& name, cons
         const auto elements = checkedElementCount(results[k].shape);
         if (results[k].shape.isStatic() && (!elements || *elements > options.largestResult / 16))
             return Error(ErrorCode::execution, "the result is too large for a test");
-        if (results[k].shape.isStatic()) results[k].data.assign(byteSize(results[k].dtype, results[k].shape.elementCount()), std::byte{0xEE});
+        if (results[k].shape.isStatic())
+            results[k].data.assign(byteSize(results[k].dtype, results[k].shape.elementCount()), std::byte{0xEE});
         out[k] = view(results[k]);
         outPointers.push_back(&out[k]);
         given.push_back(out[k].data);
