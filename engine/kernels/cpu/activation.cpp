@@ -383,7 +383,7 @@ Result<PreparedKernel> prepareSigmoid16(const KernelSetup& setup, KernelFunction
             .found(std::to_string(out.scale));
     auto params = std::make_shared<Sigmoid16Params>();
     const float log2 = std::log(in.scale) * (1.0F / std::log(2.0F));
-    const int shift = 12 + static_cast<int>(std::round(log2));
+    const int shift = std::isfinite(log2) ? 12 + static_cast<int>(std::round(log2)) : -1;
     if (std::fabs(std::round(log2) - log2) < 1e-3F && shift >= 0 && shift <= maxShift) {
         params->multiplier = 3 << shift;
     } else {

@@ -141,7 +141,8 @@ template <typename T> T clampTo(T value, const ActivationRange<T>& range)
     return std::min(std::max(value, range.min), range.max);
 }
 
-/// Scale and zero point of a tensor; both 0 where it has none, as in LiteRT's TfLiteQuantizationParams.
+/// Scale and zero point of a tensor; both 0 where it has none, as in LiteRT's TfLiteQuantizationParams. Zero points are kept within 2³⁰,
+/// so that a stored element minus one stays an int32.
 struct ScaleAndZero {
     float scale = 0.0F;
     int32_t zero = 0;
@@ -149,7 +150,7 @@ struct ScaleAndZero {
 inline ScaleAndZero scaleAndZero(const Tensor& tensor)
 {
     if (!tensor.quantization || tensor.quantization->kind != Quantization::Kind::affine) return {};
-    const int64_t zero = std::clamp<int64_t>(tensor.quantization->zeroPoint(), INT32_MIN, INT32_MAX);
+    const int64_t zero = std::clamp<int64_t>(tensor.quantization->zeroPoint(), -(1 << 30), 1 << 30);
     return {tensor.quantization->scale(), static_cast<int32_t>(zero)};
 }
 /// True if the tensor carries one scale for all elements.
