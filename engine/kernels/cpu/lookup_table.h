@@ -17,18 +17,18 @@ struct LookupTable16 {
     std::array<int16_t, 513> entries;
 };
 
-/// T is int8_t or uint8_t; f maps a real f32 to a real f32.
+/// T is int8_t or uint8_t; f maps a real f32 to a real f32. A result without a scale is 0 everywhere, as the reference answers.
 template <typename T, typename F> LookupTable8 makeLookupTable8(ScaleAndZero in, ScaleAndZero out, F f)
 {
-    LookupTable8 table;
+    LookupTable8 table = {};
+    if (out.scale == 0.0F) return table;
     const float inverseScale = 1 / out.scale;
     constexpr int32_t kMin = std::numeric_limits<T>::min();
     constexpr int32_t kMax = std::numeric_limits<T>::max();
     for (int32_t stored = kMin; stored <= kMax; ++stored) {
         const float real = in.scale * static_cast<float>(wrappingSub(stored, in.zero));
         const float rescaled = std::round(f(real) * inverseScale);
-        // Without a scale the product is NaN; that, like the reference's table, gives the zero point.
-        const int32_t quantized = std::isnan(rescaled) ? out.zero : truncateToInt32(rescaled + static_cast<float>(out.zero));
+        const int32_t quantized = truncateToInt32(rescaled + static_cast<float>(out.zero));
         table.entries[static_cast<uint8_t>(stored)] = static_cast<uint8_t>(std::clamp(quantized, kMin, kMax));
     }
     return table;
