@@ -107,9 +107,12 @@ template <typename Read, typename IsDenormal> void addReals(TensorStatistics& s,
                 continue;
             }
             if (s.firstAbnormal < 0) s.firstAbnormal = i;
-            if (std::isnan(v)) ++s.nan;
-            else if (v > 0) ++s.positiveInf;
-            else ++s.negativeInf;
+            if (std::isnan(v))
+                ++s.nan;
+            else if (v > 0)
+                ++s.positiveInf;
+            else
+                ++s.negativeInf;
         }
         addBlock(moments, block, kept);
     }
@@ -152,9 +155,12 @@ void addF32(TensorStatistics& s, const std::byte* data, int64_t n)
                     continue;
                 }
                 if (s.firstAbnormal < 0) s.firstAbnormal = begin + i;
-                if ((bits[i] & 0x007fffffU) != 0) ++s.nan;
-                else if ((bits[i] >> 31) == 0) ++s.positiveInf;
-                else ++s.negativeInf;
+                if ((bits[i] & 0x007fffffU) != 0)
+                    ++s.nan;
+                else if ((bits[i] >> 31) == 0)
+                    ++s.positiveInf;
+                else
+                    ++s.negativeInf;
             }
         }
         addBlock(moments, block, kept);
@@ -234,12 +240,16 @@ template <typename Load> void addIntegers(TensorStatistics& s, const Tensor& ten
         s.zeros += zeros;
         // A damaged scale may be NaN or infinite: such elements are no finite ones.
         for (int64_t i = 0; i < size; ++i) {
-            if (std::isfinite(block[i])) [[likely]] block[kept++] = block[i];
+            if (std::isfinite(block[i])) [[likely]]
+                block[kept++] = block[i];
             else {
                 if (s.firstAbnormal < 0) s.firstAbnormal = begin + i;
-                if (std::isnan(block[i])) ++s.nan;
-                else if (block[i] > 0) ++s.positiveInf;
-                else ++s.negativeInf;
+                if (std::isnan(block[i]))
+                    ++s.nan;
+                else if (block[i] > 0)
+                    ++s.positiveInf;
+                else
+                    ++s.negativeInf;
             }
         }
         addBlock(moments, block, kept);
@@ -280,7 +290,8 @@ double storedReal(const Tensor& t, int64_t index)
     case DType::bf16: return static_cast<double>(bf16ToFloat(load<uint16_t>(t.data, index)));
     case DType::f8e4m3fn: return static_cast<double>(f8e4m3fnToFloat(load<uint8_t>(t.data, index)));
     case DType::f8e5m2: return static_cast<double>(f8e5m2ToFloat(load<uint8_t>(t.data, index)));
-    case DType::c64: return std::hypot(static_cast<double>(load<float>(t.data, 2 * index)), static_cast<double>(load<float>(t.data, 2 * index + 1)));
+    case DType::c64:
+        return std::hypot(static_cast<double>(load<float>(t.data, 2 * index)), static_cast<double>(load<float>(t.data, 2 * index + 1)));
     case DType::c128: return std::hypot(load<double>(t.data, 2 * index), load<double>(t.data, 2 * index + 1));
     default: return std::numeric_limits<double>::quiet_NaN();
     }
@@ -348,13 +359,15 @@ TensorStatistics computeStatistics(const Tensor& tensor)
     case DType::i64: addIntegers(s, tensor, n, [data](int64_t i) { return load<int64_t>(data, i); }); break;
     case DType::u64: addIntegers(s, tensor, n, [data](int64_t i) { return load<uint64_t>(data, i); }); break;
     case DType::boolean:
-        addReals(s, n, [data](int64_t i) { return load<uint8_t>(data, i) != 0 ? 1.0 : 0.0; }, [](int64_t) { return false; });
+        addReals(
+            s, n, [data](int64_t i) { return load<uint8_t>(data, i) != 0 ? 1.0 : 0.0; }, [](int64_t) { return false; });
         break;
     default:
         if (isInteger(tensor.dtype)) {
             addIntegers(s, tensor, n, [&tensor](int64_t i) { return storedInteger(tensor, i); });
         } else {
-            addReals(s, n, [&tensor](int64_t i) { return storedReal(tensor, i); }, [&tensor](int64_t i) { return isDenormalAt(tensor, i); });
+            addReals(
+                s, n, [&tensor](int64_t i) { return storedReal(tensor, i); }, [&tensor](int64_t i) { return isDenormalAt(tensor, i); });
         }
     }
     return s;

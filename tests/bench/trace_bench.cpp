@@ -29,7 +29,8 @@ Model tinyLoop()
         graph.values.push_back(std::move(v));
         return ValueId(static_cast<int64_t>(graph.values.size()) - 1);
     };
-    const auto op = [&](Graph& graph, const char* kind, std::vector<ValueId> inputs, std::vector<ValueId> results, AttributeList attributes = {}) {
+    const auto op = [&](Graph& graph, const char* kind, std::vector<ValueId> inputs, std::vector<ValueId> results,
+                        AttributeList attributes = {}) {
         Operator o;
         o.kind = {"tfl", kind};
         o.inputs = std::move(inputs);

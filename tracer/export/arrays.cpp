@@ -33,8 +33,9 @@ Result<Collected> collect(const TraceReader& trace, const TraceExportOptions& op
     all.summary.writes = static_cast<int64_t>(all.values.size());
     if (all.values.empty()) {
         const bool isThere = all.summary.notStored > 0;
-        return Error(ErrorCode::usage, isThere ? std::to_string(all.summary.notStored) + " writes match, but their elements are not stored; record with --level values "
-                                                                                         "--keep PATTERN, or --level all"
+        return Error(ErrorCode::usage, isThere ? std::to_string(all.summary.notStored) +
+                                                     " writes match, but their elements are not stored; record with --level values "
+                                                     "--keep PATTERN, or --level all"
                                                : std::string("nothing matches"))
             .at("export");
     }
@@ -70,7 +71,9 @@ Result<TraceExportSummary> exportArrays(const TraceReader& trace, const std::str
             stack.bytes.insert(stack.bytes.end(), value.bytes.begin(), value.bytes.end());
         }
         const bool isWholeBytes = bitWidth(first.dtype) >= 8;
-        if (!isWholeBytes) return Error(ErrorCode::unsupported, "values of type " + std::string(dtypeName(first.dtype)) + " cannot be stacked; use .npz").at("export");
+        if (!isWholeBytes)
+            return Error(ErrorCode::unsupported, "values of type " + std::string(dtypeName(first.dtype)) + " cannot be stacked; use .npz")
+                .at("export");
         LS_TRY(const std::vector<std::byte> content, writeNpy(stack.tensor()));
         LS_CHECK_OK(writeFile(path, content, options.overwrite));
         return all.summary;

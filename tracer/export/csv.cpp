@@ -45,16 +45,21 @@ Result<TraceExportSummary> exportCsv(const TraceReader& trace, const std::string
     LS_CHECK_OK(writes.forEach([&](const ViewedWrite& w, const std::string& address) -> Status {
         LS_TRY(const ViewedInvocation invocation, view.invocation(w.invocation));
         const ViewedOperator* op = view.op(w.op);
-        const ViewedResult* result = op != nullptr && static_cast<size_t>(w.slot) < op->results.size() ? &op->results[static_cast<size_t>(w.slot)] : nullptr;
+        const ViewedResult* result =
+            op != nullptr && static_cast<size_t>(w.slot) < op->results.size() ? &op->results[static_cast<size_t>(w.slot)] : nullptr;
         const bool isSingle = !w.hi && realOf(w.lo).has_value();
         const std::string lo = cell(w.lo);
         std::string line = std::to_string(w.event - view.run().base) + "," + quotedCell(address) + ",";
         if (invocation.iteration >= 0) line += std::to_string(invocation.iteration);
-        line += "," + quotedCell(result != nullptr ? result->name : "") + "," + (result != nullptr ? result->dtype : "") + "," + stateName(w.state) + ",";
+        line += "," + quotedCell(result != nullptr ? result->name : "") + "," + (result != nullptr ? result->dtype : "") + "," +
+                stateName(w.state) + ",";
         // Of a single element the row holds the value alone; here every column is filled, as the views of the trace do.
-        line += lo + "," + (isSingle ? lo : number(w.hi)) + "," + (isSingle ? lo : number(w.mean)) + "," + (isSingle ? "0" : number(w.std)) + ",";
-        if (w.zeros) line += std::to_string(*w.zeros);
-        else if (isSingle) line += *realOf(w.lo) == 0 ? "1" : "0";
+        line += lo + "," + (isSingle ? lo : number(w.hi)) + "," + (isSingle ? lo : number(w.mean)) + "," +
+                (isSingle ? "0" : number(w.std)) + ",";
+        if (w.zeros)
+            line += std::to_string(*w.zeros);
+        else if (isSingle)
+            line += *realOf(w.lo) == 0 ? "1" : "0";
         line += ",";
         if (w.ns) line += std::to_string(*w.ns);
         file.write(line + "\n");

@@ -12,7 +12,8 @@ Result<SelectedWrites> SelectedWrites::create(const TraceReader& trace, const Tr
         patterns.push_back(std::move(pattern));
     }
     const TraceRun* run = options.run ? trace.findRun(*options.run) : trace.defaultRun();
-    if (run == nullptr) return Error(ErrorCode::usage, options.run ? "no run " + std::to_string(*options.run) : "the trace holds no run").at(trace.path());
+    if (run == nullptr)
+        return Error(ErrorCode::usage, options.run ? "no run " + std::to_string(*options.run) : "the trace holds no run").at(trace.path());
     LS_TRY(RunView view, RunView::create(trace.database(), *run));
     return SelectedWrites(std::move(view), std::move(patterns), options.cancel);
 }

@@ -37,7 +37,8 @@ public:
         m_file.write("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
         const std::string model = m_view.run().backend + " run " + std::to_string(m_view.run().id);
         emit("{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" + pid() + ",\"args\":{\"name\":" + jsonString(model) + "}}");
-        emit("{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":" + pid() + ",\"tid\":1,\"args\":{\"name\":" + jsonString(m_view.run().backend) + "}}");
+        emit("{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":" + pid() +
+             ",\"tid\":1,\"args\":{\"name\":" + jsonString(m_view.run().backend) + "}}");
         LS_CHECK_OK(m_writes.forEach([&](const ViewedWrite& w, const std::string& address) -> Status {
             ++summary.writes;
             return w.slot == 0 ? writeEvent(w, address) : writeCounter(w, m_view.op(w.op), m_lastStart);
@@ -84,14 +85,18 @@ private:
         const ViewedOperator* caller = call != nullptr ? m_view.op(call->op) : nullptr;
         std::string name = caller != nullptr ? caller->label : call != nullptr ? call->role : "?";
         if (call != nullptr && call->role == "frame") name = call->frame;
-        if (row.iteration >= 0) name += "@" + std::to_string(row.iteration);
-        else if (caller != nullptr) name += ":" + call->role;
+        if (row.iteration >= 0)
+            name += "@" + std::to_string(row.iteration);
+        else if (caller != nullptr)
+            name += ":" + call->role;
         const int64_t duration = std::max(row.ns.value_or(0), slice.cursor - slice.start);
-        emit("{\"ph\":\"X\",\"name\":" + jsonString(name) + ",\"cat\":\"invocation\",\"pid\":" + pid() + ",\"tid\":1,\"ts\":" + micros(slice.start) +
-             ",\"dur\":" + micros(duration) + ",\"args\":{\"steps\":" + std::to_string(row.steps.value_or(0)) + "}}");
+        emit("{\"ph\":\"X\",\"name\":" + jsonString(name) + ",\"cat\":\"invocation\",\"pid\":" + pid() + ",\"tid\":1,\"ts\":" +
+             micros(slice.start) + ",\"dur\":" + micros(duration) + ",\"args\":{\"steps\":" + std::to_string(row.steps.value_or(0)) + "}}");
         const int64_t end = slice.start + duration;
-        if (m_open.empty()) m_end = end;
-        else m_open.back().cursor = std::max(m_open.back().cursor, end);
+        if (m_open.empty())
+            m_end = end;
+        else
+            m_open.back().cursor = std::max(m_open.back().cursor, end);
     }
 
     Status writeEvent(const ViewedWrite& w, const std::string& address)
@@ -113,10 +118,12 @@ private:
             }
             const std::optional<double> lo = realOf(w.lo);
             if (lo) {
-                args += ",\"min\":" + jsonNumber(*lo) + ",\"max\":" + jsonNumber(w.hi.value_or(*lo)) + ",\"mean\":" + jsonNumber(w.mean.value_or(*lo));
+                args += ",\"min\":" + jsonNumber(*lo) + ",\"max\":" + jsonNumber(w.hi.value_or(*lo)) +
+                        ",\"mean\":" + jsonNumber(w.mean.value_or(*lo));
             }
-            emit("{\"ph\":\"X\",\"name\":" + jsonString(op->label) + ",\"cat\":" + jsonString(w.state == 1 ? "dead" : op->kind) + ",\"pid\":" + pid() +
-                 ",\"tid\":1,\"ts\":" + micros(frame.cursor) + ",\"dur\":" + micros(duration) + ",\"args\":{" + args + "}}");
+            emit("{\"ph\":\"X\",\"name\":" + jsonString(op->label) + ",\"cat\":" + jsonString(w.state == 1 ? "dead" : op->kind) +
+                 ",\"pid\":" + pid() + ",\"tid\":1,\"ts\":" + micros(frame.cursor) + ",\"dur\":" + micros(duration) + ",\"args\":{" + args +
+                 "}}");
             frame.cursor += duration;
         }
         m_starts[w.event] = m_lastStart;
@@ -128,9 +135,10 @@ private:
     {
         const std::optional<double> lo = realOf(w.lo);
         if (op == nullptr || !lo || !m_counters.contains(op->id)) return {};
-        const std::string name = static_cast<size_t>(w.slot) < op->results.size() ? op->results[static_cast<size_t>(w.slot)].name : op->label;
-        emit("{\"ph\":\"C\",\"name\":" + jsonString(name) + ",\"pid\":" + pid() + ",\"ts\":" + micros(at) + ",\"args\":{\"mean\":" +
-             jsonNumber(w.mean.value_or(*lo)) + "}}");
+        const std::string name =
+            static_cast<size_t>(w.slot) < op->results.size() ? op->results[static_cast<size_t>(w.slot)].name : op->label;
+        emit("{\"ph\":\"C\",\"name\":" + jsonString(name) + ",\"pid\":" + pid() + ",\"ts\":" + micros(at) +
+             ",\"args\":{\"mean\":" + jsonNumber(w.mean.value_or(*lo)) + "}}");
         return {};
     }
 

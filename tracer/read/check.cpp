@@ -18,40 +18,50 @@ struct Rule {
 };
 
 constexpr Rule kRules[] = {
-    {"references",
-     "SELECT 'event ' || e.id || ' names operator ' || e.op || ', which is not there' FROM event e WHERE e.op NOT IN (SELECT id FROM op) "
-     "UNION ALL SELECT 'event ' || e.id || ' names invocation ' || e.invocation || ', which is not there' FROM event e WHERE NOT EXISTS (SELECT 1 FROM "
-     "invocation i WHERE i.id = e.invocation) "
-     "UNION ALL SELECT 'invocation ' || i.id || ' names call ' || i.call || ', which is not there' FROM invocation i WHERE i.call NOT IN (SELECT id FROM call) "
-     "UNION ALL SELECT 'invocation ' || i.id || ' names run ' || i.run || ', which is not there' FROM invocation i WHERE i.run NOT IN (SELECT id FROM run) "
-     "UNION ALL SELECT 'output of event ' || o.event || ', which is not there' FROM output o WHERE NOT EXISTS (SELECT 1 FROM event e WHERE e.id = o.event)"},
-    {"events-in-range",
-     "SELECT 'run ' || r.id || ': event ' || e.id || ' lies outside ' || r.first || ' to ' || r.last FROM event e JOIN invocation i ON i.id = e.invocation "
-     "JOIN run r ON r.id = i.run WHERE r.last IS NOT NULL AND (e.id < r.first OR e.id > r.last)"},
-    {"children-inside-parents",
-     "SELECT 'invocation ' || i.id || ' is not inside its parent ' || p.id FROM invocation i JOIN invocation p ON p.id = i.parent JOIN call c ON c.id = i.call "
-     "WHERE c.role <> 'frame' AND (i.parent >= i.id OR i.first < p.first OR i.run <> p.run OR (i.steps IS NOT NULL AND p.steps IS NOT NULL AND "
-     "i.first + i.steps > p.first + p.steps))"},
-    {"iterations-dense",
-     "SELECT 'invocation ' || parent || ', call ' || call || ': ' || count(*) || ' iterations, numbered up to ' || max(iteration) FROM invocation "
-     "WHERE iteration IS NOT NULL GROUP BY parent, call HAVING min(iteration) <> 0 OR max(iteration) + 1 <> count(*) OR count(DISTINCT iteration) <> count(*)"},
-    {"loops-end-with-condition",
-     "SELECT 'invocation ' || i.id || ': the last iteration of a loop executed its body' FROM (SELECT parent, call, max(iteration) AS iteration, run FROM "
-     "invocation WHERE iteration IS NOT NULL GROUP BY parent, call) l JOIN call c ON c.id = l.call AND c.role = 'loop' JOIN run r ON r.id = l.run AND "
-     "r.state = 'complete' JOIN invocation i ON i.parent = l.parent AND i.call = l.call AND i.iteration = l.iteration WHERE EXISTS (SELECT 1 FROM event e "
-     "JOIN op o ON o.id = e.op WHERE e.invocation = i.id AND o.graph <> c.cond)"},
-    {"root-steps",
-     "SELECT 'run ' || r.id || ': its root made ' || i.steps || ' steps, the run ' || (r.last - r.first + 1) FROM run r JOIN invocation i ON i.run = r.id AND "
-     "i.parent IS NULL WHERE r.state = 'complete' AND r.last IS NOT NULL AND i.steps <> r.last - r.first + 1"},
-    {"every-step-accounted",
-     "SELECT 'run ' || r.id || ': ' || (r.last - r.first + 1) || ' steps, ' || n.events || ' events and ' || n.gaps || ' steps in gaps' FROM run r JOIN "
-     "(SELECT q.id, (SELECT count(*) FROM event e WHERE e.id BETWEEN q.first AND q.last) AS events, (SELECT coalesce(sum(g.last - g.first + 1), 0) FROM gap g "
-     "WHERE g.run = q.id) AS gaps FROM run q) n ON n.id = r.id WHERE r.last IS NOT NULL AND r.state <> 'incomplete' AND r.last - r.first + 1 <> n.events + n.gaps"},
-    {"written-before-read",
-     "SELECT 'event ' || e.id || ' reads ' || v.name || ', which was not written before' FROM event e JOIN operand d ON d.op = e.op JOIN result x ON "
-     "x.value = d.value JOIN value v ON v.id = d.value JOIN op w ON w.id = x.op JOIN op o ON o.id = e.op AND o.graph = w.graph JOIN invocation i ON i.id = "
-     "e.invocation JOIN call c ON c.id = i.call WHERE e.state IS NULL AND c.role <> 'frame' AND NOT EXISTS (SELECT 1 FROM event p WHERE p.op = x.op AND "
-     "p.invocation = e.invocation AND p.id >= i.first AND p.id < e.id) AND NOT EXISTS (SELECT 1 FROM gap g WHERE g.run = i.run)"},
+    {"references", R"(
+SELECT 'event ' || e.id || ' names operator ' || e.op || ', which is not there' FROM event e WHERE e.op NOT IN (SELECT id FROM op)
+UNION ALL SELECT 'event ' || e.id || ' names invocation ' || e.invocation || ', which is not there' FROM event e
+ WHERE NOT EXISTS (SELECT 1 FROM invocation i WHERE i.id = e.invocation)
+UNION ALL SELECT 'invocation ' || i.id || ' names call ' || i.call || ', which is not there' FROM invocation i
+ WHERE i.call NOT IN (SELECT id FROM call)
+UNION ALL SELECT 'invocation ' || i.id || ' names run ' || i.run || ', which is not there' FROM invocation i
+ WHERE i.run NOT IN (SELECT id FROM run)
+UNION ALL SELECT 'output of event ' || o.event || ', which is not there' FROM output o
+ WHERE NOT EXISTS (SELECT 1 FROM event e WHERE e.id = o.event))"},
+    {"events-in-range", R"(
+SELECT 'run ' || r.id || ': event ' || e.id || ' lies outside ' || r.first || ' to ' || r.last
+FROM event e JOIN invocation i ON i.id = e.invocation JOIN run r ON r.id = i.run
+WHERE r.last IS NOT NULL AND (e.id < r.first OR e.id > r.last))"},
+    {"children-inside-parents", R"(
+SELECT 'invocation ' || i.id || ' is not inside its parent ' || p.id
+FROM invocation i JOIN invocation p ON p.id = i.parent JOIN call c ON c.id = i.call
+WHERE c.role <> 'frame' AND (i.parent >= i.id OR i.first < p.first OR i.run <> p.run
+ OR (i.steps IS NOT NULL AND p.steps IS NOT NULL AND i.first + i.steps > p.first + p.steps)))"},
+    {"iterations-dense", R"(
+SELECT 'invocation ' || parent || ', call ' || call || ': ' || count(*) || ' iterations, numbered up to ' || max(iteration)
+FROM invocation WHERE iteration IS NOT NULL GROUP BY parent, call
+HAVING min(iteration) <> 0 OR max(iteration) + 1 <> count(*) OR count(DISTINCT iteration) <> count(*))"},
+    {"loops-end-with-condition", R"(
+SELECT 'invocation ' || i.id || ': the last iteration of a loop executed its body'
+FROM (SELECT parent, call, max(iteration) AS iteration, run FROM invocation WHERE iteration IS NOT NULL GROUP BY parent, call) l
+JOIN call c ON c.id = l.call AND c.role = 'loop' AND c.cond <> c.graph JOIN run r ON r.id = l.run AND r.state = 'complete'
+JOIN invocation i ON i.parent = l.parent AND i.call = l.call AND i.iteration = l.iteration
+WHERE EXISTS (SELECT 1 FROM event e JOIN op o ON o.id = e.op WHERE e.invocation = i.id AND o.graph <> c.cond))"},
+    {"root-steps", R"(
+SELECT 'run ' || r.id || ': its root made ' || i.steps || ' steps, the run ' || (r.last - r.first + 1)
+FROM run r JOIN invocation i ON i.run = r.id AND i.parent IS NULL
+WHERE r.state = 'complete' AND r.last IS NOT NULL AND i.steps <> r.last - r.first + 1)"},
+    {"every-step-accounted", R"(
+SELECT 'run ' || r.id || ': ' || (r.last - r.first + 1) || ' steps, ' || n.events || ' events and ' || n.gaps || ' steps in gaps'
+FROM run r JOIN (SELECT q.id, (SELECT count(*) FROM event e WHERE e.id BETWEEN q.first AND q.last) AS events,
+ (SELECT coalesce(sum(g.last - g.first + 1), 0) FROM gap g WHERE g.run = q.id) AS gaps FROM run q) n ON n.id = r.id
+WHERE r.last IS NOT NULL AND r.state <> 'incomplete' AND r.last - r.first + 1 <> n.events + n.gaps)"},
+    {"written-before-read", R"(
+SELECT 'event ' || e.id || ' reads ' || v.name || ', which was not written before'
+FROM event e JOIN operand d ON d.op = e.op JOIN result x ON x.value = d.value JOIN value v ON v.id = d.value JOIN op w ON w.id = x.op
+JOIN op o ON o.id = e.op AND o.graph = w.graph JOIN invocation i ON i.id = e.invocation JOIN call c ON c.id = i.call
+WHERE e.state IS NULL AND c.role <> 'frame' AND NOT EXISTS (SELECT 1 FROM gap g WHERE g.run = i.run)
+ AND NOT EXISTS (SELECT 1 FROM event p WHERE p.op = x.op AND p.invocation = e.invocation AND p.id >= i.first AND p.id < e.id))"},
 };
 
 /// The progress handler of SQLite: not 0 ends the running statement.
@@ -138,9 +148,12 @@ private:
             const ContentKey expected{s.integer(0), s.integer(1)};
             Result<std::optional<StoredValue>> value = view.load(expected.key);
             std::string what;
-            if (!value.ok()) what = value.error().detail().what;
-            else if (!*value) what = "blob " + std::to_string(expected.key) + " cannot be found by its key";
-            else if (!(contentKey((*value)->dtype, (*value)->shape, (*value)->bytes) == expected)) what = "blob " + std::to_string(expected.key) + " does not hash to its key";
+            if (!value.ok())
+                what = value.error().detail().what;
+            else if (!*value)
+                what = "blob " + std::to_string(expected.key) + " cannot be found by its key";
+            else if (!(contentKey((*value)->dtype, (*value)->shape, (*value)->bytes) == expected))
+                what = "blob " + std::to_string(expected.key) + " does not hash to its key";
             if (what.empty()) continue;
             if (++count == 1) first = what;
         }

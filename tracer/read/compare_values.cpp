@@ -43,7 +43,8 @@ ValueDistance compareStatistics(const ViewedWrite& a, const ViewedWrite& b, cons
             d.a = x;
             d.b = y;
         }
-        if (tolerance.close && !(difference <= tolerance.close->atol + tolerance.close->rtol * std::fabs(y.value_or(0)))) d.isWithin = false;
+        if (tolerance.close && !(difference <= tolerance.close->atol + tolerance.close->rtol * std::fabs(y.value_or(0))))
+            d.isWithin = false;
     };
     compare(realOf(a.lo), realOf(b.lo));
     compare(a.hi, b.hi);

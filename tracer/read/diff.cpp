@@ -51,8 +51,10 @@ private:
         std::optional<ViewedWrite> wa, wb;
         const auto advance = [](Statement& s, std::optional<ViewedWrite>& w) -> Status {
             LS_TRY(const bool hasRow, s.step());
-            if (hasRow) w = readWrite(s);
-            else w.reset();
+            if (hasRow)
+                w = readWrite(s);
+            else
+                w.reset();
             return {};
         };
         LS_CHECK_OK(advance(a, wa));
@@ -137,7 +139,8 @@ private:
         if (op == nullptr || op->results.size() < 2) return {};
         LS_TRY(const std::vector<ViewedWrite> outputsA, m_a.outputsOf(a));
         LS_TRY(const std::vector<ViewedWrite> outputsB, m_b.outputsOf(b));
-        for (size_t k = 0; k < std::min(outputsA.size(), outputsB.size()) && !isFull(); ++k) LS_CHECK_OK(compareWrite(outputsA[k], outputsB[k]));
+        for (size_t k = 0; k < std::min(outputsA.size(), outputsB.size()) && !isFull(); ++k)
+            LS_CHECK_OK(compareWrite(outputsA[k], outputsB[k]));
         return {};
     }
 
@@ -162,9 +165,12 @@ private:
                 const std::string& name = op.results[slot].name;
                 const auto same = inGraph.find({op.graphName, name});
                 const auto any = anywhere.find(name);
-                if (same != inGraph.end()) partners[{id, static_cast<int>(slot)}] = same->second;
-                else if (any != anywhere.end() && any->second.size() == 1) partners[{id, static_cast<int>(slot)}] = any->second.front();
-                else continue;
+                if (same != inGraph.end())
+                    partners[{id, static_cast<int>(slot)}] = same->second;
+                else if (any != anywhere.end() && any->second.size() == 1)
+                    partners[{id, static_cast<int>(slot)}] = any->second.front();
+                else
+                    continue;
                 hasPartner = true;
             }
             if (!hasPartner) ++m_diff.unpaired;
@@ -175,8 +181,10 @@ private:
             const auto partner = partners.find({a.op, a.slot});
             if (partner == partners.end()) return true;
             LS_TRY(const std::optional<ViewedWrite> b, nextWriteOf(partner->second));
-            if (b) LS_CHECK_OK(compareWrite(a, *b));
-            else LS_CHECK_OK(report(a, "missing", "written", "not written", nullptr));
+            if (b)
+                LS_CHECK_OK(compareWrite(a, *b));
+            else
+                LS_CHECK_OK(report(a, "missing", "written", "not written", nullptr));
             return !isFull();
         };
         return m_a.forEachWrite(m_a.run().first, lastOf(m_a), compare);
@@ -187,7 +195,8 @@ private:
     {
         const auto [place, isNew] = m_cursors.try_emplace(which);
         if (isNew) {
-            LS_TRY(place->second, m_b.database().prepare(std::string("SELECT ") + kWriteColumns + " FROM event WHERE op = ? AND id BETWEEN ? AND ? ORDER BY id"));
+            LS_TRY(place->second, m_b.database().prepare(std::string("SELECT ") + kWriteColumns +
+                                                         " FROM event WHERE op = ? AND id BETWEEN ? AND ? ORDER BY id"));
             place->second.bind(1, which.first);
             place->second.bind(2, m_b.run().first);
             place->second.bind(3, lastOf(m_b));
@@ -210,13 +219,17 @@ private:
         ++m_diff.compared;
         if (a.state == 3 || b.state == 3) return {}; // not taken: nothing to compare
         if (a.state != b.state) {
-            const auto text = [](int64_t state) { return state == 0 ? "live" : state == 1 ? "dead" : state == 2 ? "failed" : "not written"; };
+            const auto text = [](int64_t state) {
+                return state == 0 ? "live" : state == 1 ? "dead" : state == 2 ? "failed" : "not written";
+            };
             return report(a, a.state == 1 || b.state == 1 ? "dead" : "missing", text(a.state), text(b.state), nullptr);
         }
         if (a.state != 0) return {};
         if (a.content && b.content && *a.content == *b.content) return {};
         const ViewedOperator *opA = m_a.op(a.op), *opB = m_b.op(b.op);
-        if (opA == nullptr || opB == nullptr || static_cast<size_t>(a.slot) >= opA->results.size() || static_cast<size_t>(b.slot) >= opB->results.size()) return {};
+        if (opA == nullptr || opB == nullptr || static_cast<size_t>(a.slot) >= opA->results.size() ||
+            static_cast<size_t>(b.slot) >= opB->results.size())
+            return {};
         const ViewedResult &ra = opA->results[static_cast<size_t>(a.slot)], &rb = opB->results[static_cast<size_t>(b.slot)];
         if (m_options.pairing == DiffPairing::address && ra.dtype != rb.dtype) return report(a, "dtype", ra.dtype, rb.dtype, nullptr);
         LS_TRY(const std::optional<std::string> shapeA, m_a.shapeAt(ra, a.event));
@@ -244,7 +257,8 @@ private:
         }
         if (m_options.tolerance.cosine) {
             LS_TRY(const std::string address, m_a.addressOf(a));
-            return Error(ErrorCode::usage, "a cosine needs stored elements; record with --level values --keep PATTERN, or --level all").at(address);
+            return Error(ErrorCode::usage, "a cosine needs stored elements; record with --level values --keep PATTERN, or --level all")
+                .at(address);
         }
         ValueDistance distance = compareStatistics(a, b, m_options.tolerance);
         // The keys differ, so the bits do, even where no statistic shows it.
@@ -305,7 +319,8 @@ private:
         const ViewedCall* callA = nextA != nullptr ? m_a.call(nextA->call) : nullptr;
         const ViewedCall* callB = nextB != nullptr ? m_b.call(nextB->call) : nullptr;
         const bool isLoopA = callA != nullptr && callA->role == "loop", isLoopB = callB != nullptr && callB->role == "loop";
-        if (callA != nullptr && callB != nullptr && !isLoopA && !isLoopB && m_pairs.contains(callA->op) && m_pairs.at(callA->op) == callB->op) {
+        if (callA != nullptr && callB != nullptr && !isLoopA && !isLoopB && m_pairs.contains(callA->op) &&
+            m_pairs.at(callA->op) == callB->op) {
             d.kind = "branch";
             d.a = callA->role;
             d.b = callB->role;
@@ -345,7 +360,8 @@ private:
     }
 
     /// How many iterations the loop ran on one side: "12 iterations".
-    Result<std::string> tripsText(RunView& view, const std::vector<ViewedInvocation>& chain, size_t common, const ViewedInvocation* iteration, int64_t op, bool isOwnOp)
+    Result<std::string> tripsText(RunView& view, const std::vector<ViewedInvocation>& chain, size_t common,
+                                  const ViewedInvocation* iteration, int64_t op, bool isOwnOp)
     {
         const int64_t parent = iteration != nullptr ? iteration->parent : common > 0 ? chain[common - 1].id : 0;
         int64_t loop = op;
@@ -355,7 +371,8 @@ private:
                 if (a == op || b == op) loop = &view == &m_a ? a : b;
             }
         }
-        LS_TRY(Statement s, view.database().prepare("SELECT max(iteration) FROM invocation WHERE parent = ? AND call IN (SELECT id FROM call WHERE op = ?)"));
+        LS_TRY(Statement s, view.database().prepare(
+                                "SELECT max(iteration) FROM invocation WHERE parent = ? AND call IN (SELECT id FROM call WHERE op = ?)"));
         s.bind(1, parent);
         s.bind(2, loop);
         LS_TRY(const bool hasRow, s.step());
@@ -380,13 +397,15 @@ private:
 
     static bool isInGap(const std::vector<StepRange>& gaps, int64_t step)
     {
-        const auto after = std::upper_bound(gaps.begin(), gaps.end(), step, [](int64_t value, const StepRange& gap) { return value < gap.first; });
+        const auto after =
+            std::upper_bound(gaps.begin(), gaps.end(), step, [](int64_t value, const StepRange& gap) { return value < gap.first; });
         return after != gaps.begin() && std::prev(after)->last >= step;
     }
 
     Status checkCancel()
     {
-        if (++m_count % kCancelEvery == 0 && m_options.cancel != nullptr && m_options.cancel->requested()) return Error(ErrorCode::cancelled, "cancelled").at("diff");
+        if (++m_count % kCancelEvery == 0 && m_options.cancel != nullptr && m_options.cancel->requested())
+            return Error(ErrorCode::cancelled, "cancelled").at("diff");
         return {};
     }
 
@@ -423,7 +442,9 @@ Result<TraceDiff> diffTraces(const TraceReader& a, const TraceReader& b, const D
     LS_TRY(const TraceRun* runA, chooseRun(a, options.runA, isOneFile && !options.runB));
     LS_TRY(const TraceRun* runB, chooseRun(b, options.runB, false));
     if (runA->level < 1 || runB->level < 1) {
-        return Error(ErrorCode::usage, "recorded at level control, without values").at(runA->level < 1 ? a.path() : b.path()).expected("level statistics or higher");
+        return Error(ErrorCode::usage, "recorded at level control, without values")
+            .at(runA->level < 1 ? a.path() : b.path())
+            .expected("level statistics or higher");
     }
     LS_TRY(RunView viewA, RunView::create(a.database(), *runA));
     LS_TRY(RunView viewB, RunView::create(b.database(), *runB));

@@ -58,8 +58,10 @@ Result<std::string> metaValue(Database& database, std::string_view key)
 
 Result<std::vector<TraceRun>> readRuns(Database& database)
 {
-    LS_TRY(Statement s, database.prepare("SELECT id, model, base, first, last, reason, state, level, policy, backend, profile, started, signature, error, "
-                                         "seed, ns FROM main.run ORDER BY id"));
+    LS_TRY(
+        Statement s,
+        database.prepare("SELECT id, model, base, first, last, reason, state, level, policy, backend, profile, started, signature, error, "
+                         "seed, ns FROM main.run ORDER BY id"));
     std::vector<TraceRun> runs;
     for (;;) {
         LS_TRY(const bool hasRow, s.step());
@@ -101,8 +103,9 @@ Status repair(const std::string& path, const TraceRun& run)
     LS_CHECK_OK(database->execute("BEGIN IMMEDIATE"));
     LS_TRY(const int64_t end, endOfRun(*database, run));
     const std::string id = std::to_string(run.id);
-    LS_CHECK_OK(database->execute("UPDATE run SET state = 'incomplete', last = " + (end > run.first ? std::to_string(end - 1) : "NULL") + " WHERE id = " + id +
-                                  " AND state = 'recording'; UPDATE invocation SET steps = max(0, " + std::to_string(end) + " - first) WHERE run = " + id +
+    LS_CHECK_OK(database->execute("UPDATE run SET state = 'incomplete', last = " + (end > run.first ? std::to_string(end - 1) : "NULL") +
+                                  " WHERE id = " + id + " AND state = 'recording'; UPDATE invocation SET steps = max(0, " +
+                                  std::to_string(end) + " - first) WHERE run = " + id +
                                   " AND steps IS NULL; DELETE FROM meta WHERE key = 'writer'; COMMIT"));
     // What is left of the journal goes into the file. Somebody else reading it may prevent that, which does no harm.
     static_cast<void>(database->execute("PRAGMA wal_checkpoint(TRUNCATE)"));
@@ -115,8 +118,8 @@ Status showAsIncomplete(Database& database, const TraceRun& run, int64_t end)
 {
     const std::string id = std::to_string(run.id);
     return database.execute(
-        "CREATE TEMP VIEW run AS SELECT id, model, base, first, iif(id = " + id + ", " + (end > run.first ? std::to_string(end - 1) : "NULL") +
-        ", last) AS last, parent, fork, reason, iif(id = " + id +
+        "CREATE TEMP VIEW run AS SELECT id, model, base, first, iif(id = " + id + ", " +
+        (end > run.first ? std::to_string(end - 1) : "NULL") + ", last) AS last, parent, fork, reason, iif(id = " + id +
         ", 'incomplete', state) AS state, level, policy, backend, profile, signature, seed, started, ns, error FROM main.run;"
         "CREATE TEMP VIEW invocation AS SELECT id, run, parent, call, iteration, first, coalesce(steps, max(0, " +
         std::to_string(end) + " - first)) AS steps, ns FROM main.invocation");
@@ -131,7 +134,8 @@ Result<std::unique_ptr<Database>> openForReading(const std::string& path)
         if (what.starts_with("not a trace") || what.starts_with("damaged")) return std::move(probe).takeError();
         LS_TRY(database, Database::openImmutable(path));
     }
-    LS_CHECK_OK(database->execute("PRAGMA query_only = 1; PRAGMA mmap_size = 2147483648; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536"));
+    LS_CHECK_OK(
+        database->execute("PRAGMA query_only = 1; PRAGMA mmap_size = 2147483648; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536"));
     return database;
 }
 
@@ -159,7 +163,9 @@ Result<OpenedTrace> openTrace(const std::string& path)
     LS_TRY(const int64_t schema, database->integer("PRAGMA user_version"));
     LS_TRY(const std::string reader, metaValue(*database, "minimum_reader"));
     if (versionOf(reader) > versionOf(kToolVersion)) {
-        return Error(ErrorCode::badFile, "schema " + std::to_string(schema) + " needs loopscope " + reader + " or later; this is " + std::string(kToolVersion)).at(path);
+        return Error(ErrorCode::badFile,
+                     "schema " + std::to_string(schema) + " needs loopscope " + reader + " or later; this is " + std::string(kToolVersion))
+            .at(path);
     }
     LS_TRY(trace.runs, readRuns(*database));
     const auto open = std::find_if(trace.runs.begin(), trace.runs.end(), [](const TraceRun& run) { return run.state == "recording"; });
@@ -171,7 +177,8 @@ Result<OpenedTrace> openTrace(const std::string& path)
             // What is committed counts as the run so far.
             if (end > open->first) open->last = end - 1;
         } else {
-            trace.note = path + ": incomplete: its recorder was killed at step " + groupThousands(end - open->base) + "; reading up to there";
+            trace.note =
+                path + ": incomplete: its recorder was killed at step " + groupThousands(end - open->base) + "; reading up to there";
             trace.database.reset();
             const bool isRepaired = repair(path, *open).ok();
             LS_TRY(trace.database, openForReading(path));
@@ -185,9 +192,10 @@ Result<OpenedTrace> openTrace(const std::string& path)
             if (end > open->first) open->last = end - 1;
         }
     } else if (std::any_of(trace.runs.begin(), trace.runs.end(), [](const TraceRun& run) { return run.state == "incomplete"; })) {
-        const auto killed = std::find_if(trace.runs.begin(), trace.runs.end(), [](const TraceRun& run) { return run.state == "incomplete"; });
-        trace.note = path + ": incomplete: its recorder was killed at step " + groupThousands(killed->last ? *killed->last + 1 - killed->base : 0) +
-                     "; reading up to there";
+        const auto killed =
+            std::find_if(trace.runs.begin(), trace.runs.end(), [](const TraceRun& run) { return run.state == "incomplete"; });
+        trace.note = path + ": incomplete: its recorder was killed at step " +
+                     groupThousands(killed->last ? *killed->last + 1 - killed->base : 0) + "; reading up to there";
     }
     LS_TRY(const int64_t indexed, database->integer("SELECT value = '1' FROM meta WHERE key = 'indexed'"));
     trace.isIndexed = indexed == 1;

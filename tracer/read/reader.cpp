@@ -23,8 +23,9 @@ int authorize(void*, int action, const char* first, const char* second, const ch
     case SQLITE_RECURSIVE: return SQLITE_OK;
     case SQLITE_FUNCTION:
         // The two built-in functions that reach outside the database.
-        return second != nullptr && (sqlite3_stricmp(second, "load_extension") == 0 || sqlite3_stricmp(second, "fts3_tokenizer") == 0) ? SQLITE_DENY
-                                                                                                                                    : SQLITE_OK;
+        return second != nullptr && (sqlite3_stricmp(second, "load_extension") == 0 || sqlite3_stricmp(second, "fts3_tokenizer") == 0)
+                   ? SQLITE_DENY
+                   : SQLITE_OK;
     default: static_cast<void>(first); return SQLITE_DENY;
     }
 }
@@ -134,7 +135,8 @@ public:
     std::string path;
     OpenedTrace trace;
 
-    Status bind(Statement& statement, const QueryParameters& parameters, std::string_view recipeParameters, const TraceReader& reader) const;
+    Status bind(Statement& statement, const QueryParameters& parameters, std::string_view recipeParameters,
+                const TraceReader& reader) const;
     Result<int64_t> graphOfRoot(std::string_view name, int64_t model) const;
     Result<int64_t> resolveIn(int64_t graph, std::string_view rest, std::string_view whole) const;
     Result<int64_t> resolveLabel(std::string_view label, int64_t model) const;
@@ -152,11 +154,26 @@ Result<std::unique_ptr<TraceReader>> TraceReader::open(const std::string& path)
     return std::unique_ptr<TraceReader>(new TraceReader(std::move(impl)));
 }
 
-const std::string& TraceReader::path() const { return m_impl->path; }
-const std::string& TraceReader::note() const { return m_impl->trace.note; }
-const std::vector<TraceRun>& TraceReader::runs() const { return m_impl->trace.runs; }
-bool TraceReader::isIndexed() const { return m_impl->trace.isIndexed; }
-Database& TraceReader::database() const { return *m_impl->trace.database; }
+const std::string& TraceReader::path() const
+{
+    return m_impl->path;
+}
+const std::string& TraceReader::note() const
+{
+    return m_impl->trace.note;
+}
+const std::vector<TraceRun>& TraceReader::runs() const
+{
+    return m_impl->trace.runs;
+}
+bool TraceReader::isIndexed() const
+{
+    return m_impl->trace.isIndexed;
+}
+Database& TraceReader::database() const
+{
+    return *m_impl->trace.database;
+}
 
 const TraceRun* TraceReader::defaultRun() const
 {
@@ -175,16 +192,19 @@ const TraceRun* TraceReader::findRun(int64_t id) const
     return nullptr;
 }
 
-Status TraceReader::Impl::bind(Statement& statement, const QueryParameters& parameters, std::string_view recipeParameters, const TraceReader& reader) const
+Status TraceReader::Impl::bind(Statement& statement, const QueryParameters& parameters, std::string_view recipeParameters,
+                               const TraceReader& reader) const
 {
     const int count = sqlite3_bind_parameter_count(statement.handle());
     for (int i = 1; i <= count; ++i) {
         const char* raw = sqlite3_bind_parameter_name(statement.handle(), i);
-        if (raw == nullptr || raw[0] == '?') return Error(ErrorCode::usage, "a parameter without a name").at("query").expected("a name, such as :run");
+        if (raw == nullptr || raw[0] == '?')
+            return Error(ErrorCode::usage, "a parameter without a name").at("query").expected("a name, such as :run");
         const std::string name = raw + 1;
         const auto given = parameters.find(name);
         if (name == "op" || name == "outer" || name == "inner") {
-            if (given == parameters.end()) return Error(ErrorCode::usage, "parameter '" + name + "' is missing; give --" + name + " ADDRESS").at("query");
+            if (given == parameters.end())
+                return Error(ErrorCode::usage, "parameter '" + name + "' is missing; give --" + name + " ADDRESS").at("query");
             if (const std::optional<int64_t> id = asInteger(given->second)) {
                 statement.bind(i, *id);
                 continue;
@@ -220,7 +240,8 @@ Status TraceReader::Impl::bind(Statement& statement, const QueryParameters& para
     return {};
 }
 
-Status TraceReader::query(std::string_view sql, const QueryParameters& parameters, const QueryLimits& limits, const ColumnSink& columns, const RowSink& row) const
+Status TraceReader::query(std::string_view sql, const QueryParameters& parameters, const QueryLimits& limits, const ColumnSink& columns,
+                          const RowSink& row) const
 {
     std::string_view recipeParameters;
     for (const Recipe& recipe : traceRecipes()) {
@@ -293,7 +314,10 @@ Result<QueryResult> TraceReader::recipe(std::string_view name, const QueryParame
     if (found == nullptr) {
         std::vector<std::string> names;
         for (const Recipe& recipe : traceRecipes()) names.emplace_back(recipe.name);
-        return Error(ErrorCode::usage, "no recipe '" + std::string(name) + "'").at("query").nearest(nearestNames(name, names)).note("'loopscope query --list' lists them");
+        return Error(ErrorCode::usage, "no recipe '" + std::string(name) + "'")
+            .at("query")
+            .nearest(nearestNames(name, names))
+            .note("'loopscope query --list' lists them");
     }
     return query(found->sql, parameters, limits);
 }
@@ -334,7 +358,8 @@ Result<int64_t> TraceReader::Impl::resolveIn(int64_t graph, std::string_view res
     LS_TRY(int64_t op, find(rest));
     if (op != 0) return op;
     const std::string_view withoutSlot = rest.substr(0, rest.rfind(':'));
-    if (withoutSlot.size() < rest.size() && asInteger(rest.substr(withoutSlot.size() + 1)) && withoutSlot.find('/') == std::string_view::npos) {
+    if (withoutSlot.size() < rest.size() && asInteger(rest.substr(withoutSlot.size() + 1)) &&
+        withoutSlot.find('/') == std::string_view::npos) {
         LS_TRY(op, find(withoutSlot));
         if (op != 0) return op;
     }
@@ -345,10 +370,13 @@ Result<int64_t> TraceReader::Impl::resolveIn(int64_t graph, std::string_view res
         const std::string_view site = step.substr(0, mark);
         const std::string_view role = colon == std::string_view::npos ? std::string_view() : step.substr(colon + 1);
         LS_TRY(const int64_t caller, find(site));
-        LS_TRY(Statement calls, trace.database->prepare(caller != 0 ? "SELECT role, graph, cond FROM call WHERE op = ?1"
-                                                                    : "SELECT role, graph, cond FROM call WHERE frame = ?2 AND role = 'frame'"));
-        if (caller != 0) calls.bind(1, caller);
-        else calls.bind(2, site);
+        LS_TRY(Statement calls,
+               trace.database->prepare(caller != 0 ? "SELECT role, graph, cond FROM call WHERE op = ?1"
+                                                   : "SELECT role, graph, cond FROM call WHERE frame = ?2 AND role = 'frame'"));
+        if (caller != 0)
+            calls.bind(1, caller);
+        else
+            calls.bind(2, site);
         // Without a role every graph that the operator enters is looked through, of a loop the body first.
         for (;;) {
             LS_TRY(const bool hasRow, calls.step());
@@ -377,7 +405,9 @@ Result<int64_t> TraceReader::Impl::resolveIn(int64_t graph, std::string_view res
 
 Result<int64_t> TraceReader::Impl::resolveLabel(std::string_view label, int64_t model) const
 {
-    LS_TRY(Statement s, trace.database->prepare("SELECT o.id, g.name FROM op o JOIN graph g ON g.id = o.graph WHERE o.label = ?1 AND g.model = ?2 ORDER BY g.ordinal"));
+    LS_TRY(Statement s,
+           trace.database->prepare(
+               "SELECT o.id, g.name FROM op o JOIN graph g ON g.id = o.graph WHERE o.label = ?1 AND g.model = ?2 ORDER BY g.ordinal"));
     s.bind(1, label);
     s.bind(2, model);
     int64_t id = 0;
@@ -390,7 +420,8 @@ Result<int64_t> TraceReader::Impl::resolveLabel(std::string_view label, int64_t 
     }
     if (graphs.size() == 1) return id;
     if (graphs.size() > 1) {
-        return Error(ErrorCode::usage, "operator '" + std::string(label) + "' is in several graphs (" + join(graphs, ", ") + "); give its address, as in main/while#0/add#1")
+        return Error(ErrorCode::usage, "operator '" + std::string(label) + "' is in several graphs (" + join(graphs, ", ") +
+                                           "); give its address, as in main/while#0/add#1")
             .at("query");
     }
     std::vector<std::string> labels;
@@ -437,7 +468,8 @@ Result<int64_t> TraceReader::resolveCall(std::string_view text) const
     LS_TRY(Statement s, database().prepare("SELECT id FROM call WHERE op = ? ORDER BY role <> 'loop', id"));
     s.bind(1, op);
     LS_TRY(const bool hasRow, s.step());
-    if (!hasRow) return Error(ErrorCode::usage, "'" + std::string(text) + "' enters no graph").at("query").expected("a loop or branch operator");
+    if (!hasRow)
+        return Error(ErrorCode::usage, "'" + std::string(text) + "' enters no graph").at("query").expected("a loop or branch operator");
     return s.integer(0);
 }
 

@@ -102,44 +102,48 @@ Status RunView::read()
         }
     };
     LS_CHECK_OK(rows("SELECT id, name FROM graph WHERE model = ?", [this](const Statement& s) { m_graphs[s.integer(0)] = s.text(1); }));
-    LS_CHECK_OK(rows("SELECT o.id, o.graph, o.label, o.kind, g.name FROM op o JOIN graph g ON g.id = o.graph WHERE g.model = ?", [this](const Statement& s) {
-        ViewedOperator& op = m_operators[s.integer(0)];
-        op.id = s.integer(0);
-        op.graph = s.integer(1);
-        op.label = s.text(2);
-        op.kind = s.text(3);
-        op.graphName = s.text(4);
-    }));
-    LS_CHECK_OK(rows("SELECT x.op, x.slot, v.id, v.name, v.dtype, v.quantization, v.shape FROM result x JOIN value v ON v.id = x.value JOIN graph g ON "
-                     "g.id = v.graph WHERE g.model = ? ORDER BY x.op, x.slot",
+    LS_CHECK_OK(rows("SELECT o.id, o.graph, o.label, o.kind, g.name FROM op o JOIN graph g ON g.id = o.graph WHERE g.model = ?",
                      [this](const Statement& s) {
-                         const auto op = m_operators.find(s.integer(0));
-                         const int64_t slot = s.integer(1);
-                         if (op == m_operators.end() || slot < 0 || slot > 1'000'000) return;
-                         if (op->second.results.size() <= static_cast<size_t>(slot)) op->second.results.resize(static_cast<size_t>(slot) + 1);
-                         ViewedResult& result = op->second.results[static_cast<size_t>(slot)];
-                         result.value = s.integer(2);
-                         result.name = s.text(3);
-                         result.dtype = s.text(4);
-                         result.quantization = s.text(5);
-                         result.shape = s.optionalText(6);
+                         ViewedOperator& op = m_operators[s.integer(0)];
+                         op.id = s.integer(0);
+                         op.graph = s.integer(1);
+                         op.label = s.text(2);
+                         op.kind = s.text(3);
+                         op.graphName = s.text(4);
                      }));
-    LS_CHECK_OK(rows("SELECT c.id, c.op, c.role, c.graph, c.cond, c.frame FROM call c JOIN graph g ON g.id = c.graph WHERE g.model = ?", [this](const Statement& s) {
-        ViewedCall& call = m_calls[s.integer(0)];
-        call.id = s.integer(0);
-        call.op = s.integer(1);
-        call.role = s.text(2);
-        call.graph = s.integer(3);
-        call.cond = s.integer(4);
-        call.frame = s.text(5);
-        if (const auto op = m_operators.find(call.op); op != m_operators.end()) op->second.isCall = true;
-    }));
+    LS_CHECK_OK(rows(
+        "SELECT x.op, x.slot, v.id, v.name, v.dtype, v.quantization, v.shape FROM result x JOIN value v ON v.id = x.value JOIN graph g ON "
+        "g.id = v.graph WHERE g.model = ? ORDER BY x.op, x.slot",
+        [this](const Statement& s) {
+            const auto op = m_operators.find(s.integer(0));
+            const int64_t slot = s.integer(1);
+            if (op == m_operators.end() || slot < 0 || slot > 1'000'000) return;
+            if (op->second.results.size() <= static_cast<size_t>(slot)) op->second.results.resize(static_cast<size_t>(slot) + 1);
+            ViewedResult& result = op->second.results[static_cast<size_t>(slot)];
+            result.value = s.integer(2);
+            result.name = s.text(3);
+            result.dtype = s.text(4);
+            result.quantization = s.text(5);
+            result.shape = s.optionalText(6);
+        }));
+    LS_CHECK_OK(rows("SELECT c.id, c.op, c.role, c.graph, c.cond, c.frame FROM call c JOIN graph g ON g.id = c.graph WHERE g.model = ?",
+                     [this](const Statement& s) {
+                         ViewedCall& call = m_calls[s.integer(0)];
+                         call.id = s.integer(0);
+                         call.op = s.integer(1);
+                         call.role = s.text(2);
+                         call.graph = s.integer(3);
+                         call.cond = s.integer(4);
+                         call.frame = s.text(5);
+                         if (const auto op = m_operators.find(call.op); op != m_operators.end()) op->second.isCall = true;
+                     }));
     const auto prepare = [this](Statement& statement, const char* sql) -> Status {
         LS_TRY(statement, m_database->prepare(sql));
         return {};
     };
     LS_CHECK_OK(prepare(m_findInvocation, "SELECT id, parent, call, iteration, first, steps, ns FROM invocation WHERE id = ?"));
-    LS_CHECK_OK(prepare(m_outputs, "SELECT event, slot, 0, NULL, state, lo, hi, mean, std, zeros, content FROM output WHERE event = ? ORDER BY slot"));
+    LS_CHECK_OK(prepare(m_outputs,
+                        "SELECT event, slot, 0, NULL, state, lo, hi, mean, std, zeros, content FROM output WHERE event = ? ORDER BY slot"));
     LS_CHECK_OK(prepare(m_blob, "SELECT dtype, shape, bytes, codec, stored, first, chunks FROM blob WHERE hash = ?"));
     LS_CHECK_OK(prepare(m_chunks, "SELECT data FROM chunk WHERE id BETWEEN ? AND ? ORDER BY id"));
     return prepare(m_shape, "SELECT shape FROM reshape WHERE value = ?1 AND event <= ?2 AND event >= ?3 ORDER BY event DESC LIMIT 1");
@@ -181,7 +185,8 @@ Result<std::vector<ViewedInvocation>> RunView::chainOf(int64_t id)
     while (id != 0) {
         LS_TRY(ViewedInvocation row, invocation(id));
         // Parents start before their children; a file that says otherwise is damaged and might go in circles.
-        if (row.parent >= id) return Error(ErrorCode::badFile, "invocation " + std::to_string(id) + " is its own ancestor").at(m_database->path());
+        if (row.parent >= id)
+            return Error(ErrorCode::badFile, "invocation " + std::to_string(id) + " is its own ancestor").at(m_database->path());
         id = row.parent;
         chain.push_back(row);
     }
@@ -205,7 +210,8 @@ Result<std::string> RunView::pathOf(int64_t id, const ViewedInvocation& row)
     const std::string label = caller != nullptr ? caller->label : "?";
     std::string path;
     if (row.parent != 0) {
-        if (row.parent >= id) return Error(ErrorCode::badFile, "invocation " + std::to_string(id) + " is its own ancestor").at(m_database->path());
+        if (row.parent >= id)
+            return Error(ErrorCode::badFile, "invocation " + std::to_string(id) + " is its own ancestor").at(m_database->path());
         LS_TRY(const ViewedInvocation parent, invocation(row.parent));
         LS_TRY(path, pathOf(row.parent, parent));
         path += partOf(parent, caller != nullptr ? caller->graph : 0) + "/";
@@ -280,10 +286,14 @@ Result<std::optional<StoredValue>> RunView::load(int64_t content)
     StoredValue value;
     const std::optional<DType> dtype = dtypeFromName(m_blob.textView(0));
     const std::optional<Shape> shape = shapeFromText(m_blob.textView(1));
-    const int64_t size = m_blob.integer(2), codec = m_blob.integer(3), stored = m_blob.integer(4), first = m_blob.integer(5), chunks = m_blob.integer(6);
+    const int64_t size = m_blob.integer(2), codec = m_blob.integer(3), stored = m_blob.integer(4), first = m_blob.integer(5),
+                  chunks = m_blob.integer(6);
     m_blob.reset();
-    const auto damaged = [&](const char* what) { return Error(ErrorCode::badFile, "blob " + std::to_string(content) + ": " + what).at(m_database->path()); };
-    if (!dtype || !shape || size < 0 || stored < 0 || size > kLargestBlob || stored > kLargestBlob) return damaged("bad dtype, shape or size");
+    const auto damaged = [&](const char* what) {
+        return Error(ErrorCode::badFile, "blob " + std::to_string(content) + ": " + what).at(m_database->path());
+    };
+    if (!dtype || !shape || size < 0 || stored < 0 || size > kLargestBlob || stored > kLargestBlob)
+        return damaged("bad dtype, shape or size");
     value.dtype = *dtype;
     value.shape = *shape;
     std::vector<std::byte> data;
@@ -304,7 +314,8 @@ Result<std::optional<StoredValue>> RunView::load(int64_t content)
         return std::optional(std::move(value));
     }
     // The frame itself says its size; memory is taken only where both agree.
-    if (codec != 1 || ZSTD_getFrameContentSize(data.data(), data.size()) != static_cast<uint64_t>(size)) return damaged("cannot be unpacked");
+    if (codec != 1 || ZSTD_getFrameContentSize(data.data(), data.size()) != static_cast<uint64_t>(size))
+        return damaged("cannot be unpacked");
     value.bytes.resize(static_cast<size_t>(size));
     const size_t unpacked = ZSTD_decompress(value.bytes.data(), value.bytes.size(), data.data(), data.size());
     if (ZSTD_isError(unpacked) != 0 || unpacked != value.bytes.size()) return damaged("cannot be unpacked");
@@ -336,18 +347,24 @@ Result<std::optional<StoredValue>> RunView::valueOf(const ViewedWrite& write)
     StoredValue value;
     const std::optional<DType> dtype = dtypeFromName(o->results[static_cast<size_t>(write.slot)].dtype);
     LS_TRY(const std::optional<std::string> shape, shapeAt(o->results[static_cast<size_t>(write.slot)], write.event));
-    if (const std::optional<Shape> known = shape ? shapeFromText(*shape) : std::nullopt; known && known->elementCount() == 1) value.shape = *known;
+    if (const std::optional<Shape> known = shape ? shapeFromText(*shape) : std::nullopt; known && known->elementCount() == 1)
+        value.shape = *known;
     const auto put = [&](DType type, auto v) {
         value.dtype = type;
         value.bytes.resize(sizeof(v));
         std::memcpy(value.bytes.data(), &v, sizeof(v));
     };
     const auto* integer = std::get_if<int64_t>(&write.lo);
-    if (dtype == DType::f32) put(DType::f32, static_cast<float>(*number));
-    else if (dtype == DType::boolean) put(DType::boolean, static_cast<uint8_t>(*number != 0));
-    else if (dtype == DType::i32 && integer != nullptr) put(DType::i32, static_cast<int32_t>(*integer));
-    else if (integer != nullptr && dtype && isInteger(*dtype)) put(DType::i64, *integer);
-    else put(DType::f64, *number);
+    if (dtype == DType::f32)
+        put(DType::f32, static_cast<float>(*number));
+    else if (dtype == DType::boolean)
+        put(DType::boolean, static_cast<uint8_t>(*number != 0));
+    else if (dtype == DType::i32 && integer != nullptr)
+        put(DType::i32, static_cast<int32_t>(*integer));
+    else if (integer != nullptr && dtype && isInteger(*dtype))
+        put(DType::i64, *integer);
+    else
+        put(DType::f64, *number);
     return std::optional(std::move(value));
 }
 

@@ -24,8 +24,10 @@ void column(const EventRow& row, int number, sqlite3_context* out)
         break;
     case 5:
         if ((row.flags & kHasLo) == 0) break;
-        if ((row.flags & kLoIsInteger) != 0) sqlite3_result_int64(out, row.lo);
-        else sqlite3_result_double(out, std::bit_cast<double>(row.lo));
+        if ((row.flags & kLoIsInteger) != 0)
+            sqlite3_result_int64(out, row.lo);
+        else
+            sqlite3_result_double(out, std::bit_cast<double>(row.lo));
         break;
     case 6:
         if (hasRange) sqlite3_result_double(out, row.hi);
@@ -163,7 +165,8 @@ Status addBatchTables(Database& database, const Batch& batch)
     // SQLite hands the pointer back as it got it; the modules only read.
     auto* events = const_cast<std::vector<EventRow>*>(&batch.events);
     auto* invocations = const_cast<std::vector<InvocationRow>*>(&batch.invocations);
-    if (sqlite3_create_module(database.handle(), "batch_event", Module<EventRow>::module(), events) != SQLITE_OK) return database.lastError("");
+    if (sqlite3_create_module(database.handle(), "batch_event", Module<EventRow>::module(), events) != SQLITE_OK)
+        return database.lastError("");
     if (sqlite3_create_module(database.handle(), "batch_invocation", Module<InvocationRow>::module(), invocations) != SQLITE_OK) {
         return database.lastError("");
     }

@@ -49,7 +49,8 @@ Status TraceWriter::finish()
 
 Status TraceWriter::buildIndexes()
 {
-    const uint64_t needed = static_cast<uint64_t>(events.load()) * kIndexBytesPerEvent + static_cast<uint64_t>(invocations.load()) * kIndexBytesPerInvocation;
+    const uint64_t needed =
+        static_cast<uint64_t>(events.load()) * kIndexBytesPerEvent + static_cast<uint64_t>(invocations.load()) * kIndexBytesPerInvocation;
     LS_TRY(const int64_t pages, m_database->integer("PRAGMA page_count"));
     const bool fits = m_options.quotaBytes == 0 || static_cast<uint64_t>(pages) * 16384 + needed <= m_options.quotaBytes;
     if (m_options.noIndex || !fits) return {};
@@ -100,15 +101,16 @@ Status TraceWriter::afterFailure()
     attempt("PRAGMA wal_checkpoint(TRUNCATE)");
     const std::string run = std::to_string(m_run.id);
     const std::string reason = m_diskFull ? "full disk" : "error";
-    std::string note = "BEGIN IMMEDIATE; UPDATE run SET state = '" + m_state + "', error = '" + reason + "', last = " +
-                       (m_nextEvent > m_run.first ? std::to_string(m_nextEvent - 1) : "NULL") + " WHERE id = " + run + ";";
+    std::string note = "BEGIN IMMEDIATE; UPDATE run SET state = '" + m_state + "', error = '" + reason +
+                       "', last = " + (m_nextEvent > m_run.first ? std::to_string(m_nextEvent - 1) : "NULL") + " WHERE id = " + run + ";";
     if (m_nextEvent > m_committedEvent) {
-        note += "INSERT OR REPLACE INTO gap VALUES (" + run + ", " + std::to_string(valid) + ", " + std::to_string(m_nextEvent - 1 - m_run.base) +
-                ", '" + reason + "');";
+        note += "INSERT OR REPLACE INTO gap VALUES (" + run + ", " + std::to_string(valid) + ", " +
+                std::to_string(m_nextEvent - 1 - m_run.base) + ", '" + reason + "');";
     }
-    note += "INSERT INTO alert VALUES (" + std::to_string(m_nextAlert) + ", " + run + ", " + std::to_string(m_committedEvent) + ", NULL, '" + reason +
-            "', 'recording ended at step " + std::to_string(valid) + "');";
-    note += "UPDATE invocation SET steps = max(0, " + std::to_string(m_nextEvent) + " - first) WHERE steps IS NULL;"
+    note += "INSERT INTO alert VALUES (" + std::to_string(m_nextAlert) + ", " + run + ", " + std::to_string(m_committedEvent) +
+            ", NULL, '" + reason + "', 'recording ended at step " + std::to_string(valid) + "');";
+    note += "UPDATE invocation SET steps = max(0, " + std::to_string(m_nextEvent) +
+            " - first) WHERE steps IS NULL;"
             "DELETE FROM meta WHERE key = 'writer'; COMMIT";
     attempt(note);
     attempt("PRAGMA wal_checkpoint(TRUNCATE)");

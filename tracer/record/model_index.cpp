@@ -15,8 +15,8 @@ CallInfo callInfo(int64_t id, std::string_view role)
     info.id = id;
     const size_t digits = role.find_first_of("0123456789");
     const std::string_view word = role.substr(0, digits);
-    for (const CallRole candidate : {CallRole::loop, CallRole::thenBranch, CallRole::elseBranch, CallRole::branch, CallRole::call, CallRole::init,
-                                     CallRole::region, CallRole::frame}) {
+    for (const CallRole candidate : {CallRole::loop, CallRole::thenBranch, CallRole::elseBranch, CallRole::branch, CallRole::call,
+                                     CallRole::init, CallRole::region, CallRole::frame}) {
         if (callRoleName(candidate) == word) info.role = candidate;
     }
     if (digits != std::string_view::npos) std::from_chars(role.data() + digits, role.data() + role.size(), info.branch);
@@ -41,7 +41,8 @@ ModelIndex::ModelIndex(const Model& model, const ModelRows& rows) : m_model(mode
         m_firstOperator.push_back(m_operators.size());
         std::vector<bool> isOutput(graph.values.size(), false);
         for (const GraphOutput& output : graph.outputs) {
-            if (output.value.valid() && static_cast<size_t>(output.value.index) < isOutput.size()) isOutput[static_cast<size_t>(output.value.index)] = true;
+            if (output.value.valid() && static_cast<size_t>(output.value.index) < isOutput.size())
+                isOutput[static_cast<size_t>(output.value.index)] = true;
         }
         for (size_t i = 0; i < graph.operators.size(); ++i) {
             const Operator& op = graph.operators[i];

@@ -103,8 +103,8 @@ Result<std::unique_ptr<TraceRecorder>> TraceRecorder::create(const Model& model,
     LS_TRY(auto database, Database::open(options.path, OpenMode::create));
     const auto setUp = [&]() -> Result<ModelRows> {
         LS_CHECK_OK(database->execute("PRAGMA page_size = 16384; PRAGMA application_id = " + std::to_string(kTraceApplicationId) +
-                                      "; PRAGMA user_version = " + std::to_string(kTraceSchema) + "; PRAGMA journal_mode = WAL; PRAGMA synchronous = " +
-                                      (options.durable ? "FULL" : "NORMAL") +
+                                      "; PRAGMA user_version = " + std::to_string(kTraceSchema) +
+                                      "; PRAGMA journal_mode = WAL; PRAGMA synchronous = " + (options.durable ? "FULL" : "NORMAL") +
                                       "; PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 4096; PRAGMA temp_store = MEMORY"));
         LS_CHECK_OK(database->execute("BEGIN IMMEDIATE;" + createStatements()));
         LS_CHECK_OK(writeMeta(*database, options));
@@ -155,16 +155,46 @@ TraceRecorder::~TraceRecorder()
     static_cast<void>(m_impl->finish());
 }
 
-bool TraceRecorder::wantsTimes() const { return m_impl->m_options.times; }
-void TraceRecorder::runStarted(const RunStart& e) { m_impl->runStarted(e); }
-void TraceRecorder::invocationStarted(const InvocationStart& e) { m_impl->invocationStarted(e); }
-void TraceRecorder::operatorExecuted(const OperatorEvent& e) { m_impl->operatorExecuted(e); }
-void TraceRecorder::variableAccessed(const VariableAccess& e) { m_impl->variableAccessed(e); }
-void TraceRecorder::invocationEnded(const InvocationEnd& e) { m_impl->invocationEnded(e); }
-void TraceRecorder::runEnded(const RunEnd& e) { m_impl->runEnded(e); }
-void TraceRecorder::setFeeds(std::vector<TraceFeed> feeds) { m_impl->m_options.feeds = std::move(feeds); }
-Status TraceRecorder::finish() { return m_impl->finish(); }
-RecordingSummary TraceRecorder::summary() const { return m_impl->summary(); }
+bool TraceRecorder::wantsTimes() const
+{
+    return m_impl->m_options.times;
+}
+void TraceRecorder::runStarted(const RunStart& e)
+{
+    m_impl->runStarted(e);
+}
+void TraceRecorder::invocationStarted(const InvocationStart& e)
+{
+    m_impl->invocationStarted(e);
+}
+void TraceRecorder::operatorExecuted(const OperatorEvent& e)
+{
+    m_impl->operatorExecuted(e);
+}
+void TraceRecorder::variableAccessed(const VariableAccess& e)
+{
+    m_impl->variableAccessed(e);
+}
+void TraceRecorder::invocationEnded(const InvocationEnd& e)
+{
+    m_impl->invocationEnded(e);
+}
+void TraceRecorder::runEnded(const RunEnd& e)
+{
+    m_impl->runEnded(e);
+}
+void TraceRecorder::setFeeds(std::vector<TraceFeed> feeds)
+{
+    m_impl->m_options.feeds = std::move(feeds);
+}
+Status TraceRecorder::finish()
+{
+    return m_impl->finish();
+}
+RecordingSummary TraceRecorder::summary() const
+{
+    return m_impl->summary();
+}
 
 TraceRecorder::Impl::Impl(const Model& model, RecorderOptions options, const ModelRows& rows, std::unique_ptr<TraceWriter> writer)
     : m_options(std::move(options)), m_index(model, rows), m_rows(rows), m_writer(std::move(writer)), m_nextCall(rows.nextCall)
@@ -173,7 +203,8 @@ TraceRecorder::Impl::Impl(const Model& model, RecorderOptions options, const Mod
     m_hasFilter = !m_options.only.empty() || !m_options.except.empty();
     const auto noteIterations = [this](const std::vector<AddressPattern>& patterns) {
         for (const AddressPattern& pattern : patterns) {
-            for (const AddressStep& step : pattern.pattern().steps) m_patternsUseIterations |= step.iterations.has_value() || step.iteration >= 0;
+            for (const AddressStep& step : pattern.pattern().steps)
+                m_patternsUseIterations |= step.iterations.has_value() || step.iteration >= 0;
         }
     };
     noteIterations(m_options.only);
@@ -366,8 +397,10 @@ RecordingSummary TraceRecorder::Impl::summary() const
     s.steps = m_stepsOfAllRuns + (m_isRunning ? m_lastStep - m_firstStep : 0);
     s.runs = m_runs;
     s.bytes = m_writer->fileBytes();
-    if (m_finished) s.state = m_writer->state();
-    else s.state = "recording";
+    if (m_finished)
+        s.state = m_writer->state();
+    else
+        s.state = "recording";
     return s;
 }
 

@@ -74,7 +74,8 @@ void TraceRecorder::Impl::operatorExecuted(const OperatorEvent& e)
         const Tensor* tensor = e.results[0];
         ResultInfo& result = m_index.result(op, 0);
         ValueRecord record;
-        if (tensor != nullptr && tensor->shape.rank() == 0 && result.shape.hasRank() && result.shape.rank() == 0 && plainScalar(*tensor, record)) {
+        if (tensor != nullptr && tensor->shape.rank() == 0 && result.shape.hasRank() && result.shape.rank() == 0 &&
+            plainScalar(*tensor, record)) {
             record.head.kind = RecordKind::event;
             record.op = op.row;
             record.event = m_base + e.step;
@@ -82,7 +83,8 @@ void TraceRecorder::Impl::operatorExecuted(const OperatorEvent& e)
             record.ns = e.ns;
             m_writer->ring.push(record);
             m_writer->ring.publish();
-            m_digest = mix(mix(mix(mix(m_digest, static_cast<uint64_t>(e.step)), op.hash), open->pathHash), static_cast<uint64_t>(record.lo));
+            m_digest =
+                mix(mix(mix(mix(m_digest, static_cast<uint64_t>(e.step)), op.hash), open->pathHash), static_cast<uint64_t>(record.lo));
             endStep(e.step);
             return;
         }
@@ -148,9 +150,12 @@ void TraceRecorder::Impl::recordSlowly(const OperatorEvent& e, Open& open, Opera
                 record.content = key.key;
                 record.head.flags |= kHasContent;
                 // What SQLite cannot hold is stored whatever the sampling says; anything else where it belongs.
-                if (needsBytes) storeBytes(*tensor, key, nullptr, -1);
-                else if (wantsStored && open.sampled == Sampled::yes) storeBytes(*tensor, key, nullptr, -1);
-                else if (wantsStored && open.sampled == Sampled::maybe) storeBytes(*tensor, key, open.ring, open.ringIteration);
+                if (needsBytes)
+                    storeBytes(*tensor, key, nullptr, -1);
+                else if (wantsStored && open.sampled == Sampled::yes)
+                    storeBytes(*tensor, key, nullptr, -1);
+                else if (wantsStored && open.sampled == Sampled::maybe)
+                    storeBytes(*tensor, key, open.ring, open.ringIteration);
             }
             if (hasAbnormal) raiseValueAlerts(abnormal, open, e, result, static_cast<int>(slot));
         }
@@ -175,7 +180,8 @@ void TraceRecorder::Impl::recordSlowly(const OperatorEvent& e, Open& open, Opera
     pushGroup(m_group);
 }
 
-void TraceRecorder::Impl::describe(const Tensor& tensor, ValueRecord& record, RangeRecord& range, AbnormalRecord& abnormal, bool& needsBytes) const
+void TraceRecorder::Impl::describe(const Tensor& tensor, ValueRecord& record, RangeRecord& range, AbnormalRecord& abnormal,
+                                   bool& needsBytes) const
 {
     const bool single = isSingle(tensor);
     if (single && plainScalar(tensor, record)) return;
@@ -227,7 +233,8 @@ void TraceRecorder::Impl::takeShape(ResultInfo& result, const Shape& shape, int6
     pushItem({ReshapeItem{result.value, event, shape}});
 }
 
-void TraceRecorder::Impl::raiseValueAlerts(const AbnormalRecord& abnormal, const Open& open, const OperatorEvent& e, ResultInfo& result, int slot)
+void TraceRecorder::Impl::raiseValueAlerts(const AbnormalRecord& abnormal, const Open& open, const OperatorEvent& e, ResultInfo& result,
+                                           int slot)
 {
     const bool isNew = (abnormal.nan > 0 && !result.hadNaN) || (abnormal.positiveInf + abnormal.negativeInf > 0 && !result.hadInfinity);
     if (!isNew) return;

@@ -43,11 +43,11 @@ private:
         Sampled sampled = Sampled::yes;
         GraphId callerGraph, graph, cond;
         OperatorId site;
-        uint64_t pathHash = 0;       ///< of the address, iterations included
-        uint64_t staticHash = 0;     ///< without iterations
-        LoopRing* ring = nullptr;    ///< where values wait if sampled is maybe
+        uint64_t pathHash = 0;    ///< of the address, iterations included
+        uint64_t staticHash = 0;  ///< without iterations
+        LoopRing* ring = nullptr; ///< where values wait if sampled is maybe
         int64_t ringIteration = -1;
-        LoopRing* loop = nullptr;    ///< the ring of the loop that this is an iteration of
+        LoopRing* loop = nullptr; ///< the ring of the loop that this is an iteration of
     };
 
     Open* find(InvocationId id)
@@ -69,10 +69,7 @@ private:
     void dropStep(int64_t step, GapReason reason);
     void flushGap();
     void endStep(int64_t step);
-    template <typename T> void addToGroup(const T& record)
-    {
-        std::memcpy(m_group.emplace_back().bytes, &record, sizeof(T));
-    }
+    template <typename T> void addToGroup(const T& record) { std::memcpy(m_group.emplace_back().bytes, &record, sizeof(T)); }
     void pushGroup(const std::vector<RingSlot>& group);
     void pushItem(Item item);
 
@@ -106,18 +103,19 @@ private:
 
     // What the options come down to.
     int m_level = 1;
-    bool m_hasFilter = false;      ///< only or except
+    bool m_hasFilter = false; ///< only or except
     bool m_patternsUseIterations = false;
-    bool m_samples = false;        ///< iterations matter
-    bool m_hashesAll = false;      ///< every result gets a content key
+    bool m_samples = false;   ///< iterations matter
+    bool m_hashesAll = false; ///< every result gets a content key
 
     // The run in hand.
-    int64_t m_run = 0, m_base = 0, m_nextEvent = 0, m_nextInvocation = 1, m_invocationOffset = 0, m_firstStep = 0, m_lastStep = 0, m_runStart = 0;
+    int64_t m_run = 0, m_base = 0, m_nextEvent = 0, m_nextInvocation = 1, m_invocationOffset = 0, m_firstStep = 0, m_lastStep = 0,
+            m_runStart = 0;
     bool m_isRunning = false, m_seenInvocation = false;
     int64_t m_stepsOfAllRuns = 0, m_runs = 0;
     std::vector<Open> m_open;
     uint64_t m_digest = 0;
-    GapRecord m_gap;               ///< first > last: none
+    GapRecord m_gap; ///< first > last: none
     std::vector<RingSlot> m_group;
     ContentSet m_stored;
     std::vector<std::unique_ptr<LoopRing>> m_rings;

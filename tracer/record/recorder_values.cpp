@@ -106,7 +106,8 @@ bool TraceRecorder::Impl::isKept(const Open& open, const OperatorEvent& e, int s
 {
     if (m_options.keep.empty()) return false;
     const auto decide = [&] {
-        return matchesAny(m_options.keep, addressOf(open, e.graph, e.op, slot)) || matchesAny(m_options.keep, addressOf(open, e.graph, e.op, -1));
+        return matchesAny(m_options.keep, addressOf(open, e.graph, e.op, slot)) ||
+               matchesAny(m_options.keep, addressOf(open, e.graph, e.op, -1));
     };
     if (m_patternsUseIterations) return decide();
     const uint64_t key = (open.staticHash * 31 + m_index.op(e.graph, e.op).hash) * 31 + static_cast<uint64_t>(slot);
@@ -235,7 +236,8 @@ void TraceRecorder::Impl::hold(LoopRing& ring, HeldEntry entry)
     ring.entries.push_back(std::move(entry));
     while (m_heldBytes > kMostHeld && !ring.entries.empty()) {
         if (!std::exchange(m_saidRingIsFull, true)) {
-            alert("memory", m_base + m_lastStep, -1, "values of a loop's last iterations take more than 512 MiB: the older ones are not kept", nullptr);
+            alert("memory", m_base + m_lastStep, -1,
+                  "values of a loop's last iterations take more than 512 MiB: the older ones are not kept", nullptr);
         }
         m_heldBytes -= ring.entries.front().bytes();
         discard(ring.entries.front());
@@ -274,7 +276,8 @@ void TraceRecorder::Impl::release(LoopRing* outer, int64_t outerIteration, HeldE
 
 void TraceRecorder::Impl::closeRing(InvocationId parent, OperatorId site)
 {
-    const auto place = std::find_if(m_rings.begin(), m_rings.end(), [&](const auto& ring) { return ring->parent == parent && ring->site == site; });
+    const auto place =
+        std::find_if(m_rings.begin(), m_rings.end(), [&](const auto& ring) { return ring->parent == parent && ring->site == site; });
     if (place == m_rings.end()) return;
     const std::unique_ptr<LoopRing> ring = std::move(*place);
     m_rings.erase(place);
@@ -284,8 +287,10 @@ void TraceRecorder::Impl::closeRing(InvocationId parent, OperatorId site)
     for (HeldEntry& entry : ring->entries) {
         m_heldBytes -= entry.bytes();
         const bool isWanted = usesSet && m_options.iterations && m_options.iterations->contains(std::min(entry.iteration, last), last);
-        if (isWanted) release(ring->outer, ring->outerIteration, std::move(entry));
-        else discard(entry);
+        if (isWanted)
+            release(ring->outer, ring->outerIteration, std::move(entry));
+        else
+            discard(entry);
     }
 }
 

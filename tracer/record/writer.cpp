@@ -32,15 +32,20 @@ template <typename T> T recordOf(const RingSlot& slot)
 
 void bindNumber(Statement& statement, int parameter, uint8_t flags, int64_t bits)
 {
-    if ((flags & kHasLo) == 0) statement.bindNull(parameter);
-    else if ((flags & kLoIsInteger) != 0) statement.bind(parameter, bits);
-    else statement.bind(parameter, std::bit_cast<double>(bits));
+    if ((flags & kHasLo) == 0)
+        statement.bindNull(parameter);
+    else if ((flags & kLoIsInteger) != 0)
+        statement.bind(parameter, bits);
+    else
+        statement.bind(parameter, std::bit_cast<double>(bits));
 }
 
 void bindIf(Statement& statement, int parameter, bool present, auto value)
 {
-    if (present) statement.bind(parameter, value);
-    else statement.bindNull(parameter);
+    if (present)
+        statement.bind(parameter, value);
+    else
+        statement.bindNull(parameter);
 }
 
 /// Compressed bytes if that saves an eighth, tried on the beginning first; else empty.
@@ -97,8 +102,9 @@ Status TraceWriter::start()
     LS_CHECK_OK(prepare(m_sql.gap, "INSERT INTO gap VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET last = max(last, ?3)"));
     LS_CHECK_OK(prepare(m_sql.alert, "INSERT INTO alert VALUES (?, ?, ?, ?, ?, ?)"));
     LS_CHECK_OK(prepare(m_sql.call, "INSERT INTO call VALUES (?, ?, ?, ?, ?, ?)"));
-    LS_CHECK_OK(prepare(m_sql.run, "INSERT INTO run(id, model, base, first, reason, state, level, policy, backend, profile, signature, seed, started) "
-                                   "VALUES (?, ?, ?, ?, ?, 'recording', ?, ?, ?, ?, ?, ?, ?)"));
+    LS_CHECK_OK(prepare(m_sql.run,
+                        "INSERT INTO run(id, model, base, first, reason, state, level, policy, backend, profile, signature, seed, started) "
+                        "VALUES (?, ?, ?, ?, ?, 'recording', ?, ?, ?, ?, ?, ?, ?)"));
     LS_CHECK_OK(prepare(m_sql.endRun, "UPDATE run SET last = ?2, state = ?3, ns = ?4, error = ?5 WHERE id = ?1"));
     LS_CHECK_OK(prepare(m_sql.feed, "INSERT INTO feed VALUES (?, ?, ?, ?, ?, ?, ?)"));
     LS_CHECK_OK(prepare(m_sql.pages, "PRAGMA page_count"));
@@ -177,7 +183,8 @@ void TraceWriter::take(const RingSlot& slot)
         const auto record = recordOf<EndedRecord>(slot);
         // Ids are dense, so the row is found by its distance from the first one held.
         const int64_t place = m_batch.invocations.empty() ? -1 : record.id - m_batch.invocations.front().id;
-        if (place >= 0 && place < static_cast<int64_t>(m_batch.invocations.size()) && m_batch.invocations[static_cast<size_t>(place)].id == record.id) {
+        if (place >= 0 && place < static_cast<int64_t>(m_batch.invocations.size()) &&
+            m_batch.invocations[static_cast<size_t>(place)].id == record.id) {
             m_batch.invocations[static_cast<size_t>(place)].steps = record.steps;
             m_batch.invocations[static_cast<size_t>(place)].ns = record.ns;
         } else {
@@ -221,8 +228,10 @@ void TraceWriter::takeGap(const GapRecord& gap)
 {
     m_nextEvent = std::max(m_nextEvent, m_run.base + gap.last + 1);
     // Gaps of a filter must not fill the space that the quota keeps back.
-    if (throttle.load(std::memory_order_relaxed) >= Throttle::noEvents) dropSteps(gap.first, gap.last);
-    else m_gaps.push_back(gap);
+    if (throttle.load(std::memory_order_relaxed) >= Throttle::noEvents)
+        dropSteps(gap.first, gap.last);
+    else
+        m_gaps.push_back(gap);
 }
 
 void TraceWriter::dropSteps(int64_t first, int64_t last)
@@ -359,7 +368,8 @@ Status TraceWriter::write(BlobItem& item)
     LS_TRY(const bool isThere, m_sql.findBlob.step());
     const bool clashes = isThere && m_sql.findBlob.integer(0) != item.guard;
     m_sql.findBlob.reset();
-    if (clashes) raiseAlert("memory", "two values have the content key " + toHex(std::bit_cast<uint64_t>(item.key)) + "; only the first is stored");
+    if (clashes)
+        raiseAlert("memory", "two values have the content key " + toHex(std::bit_cast<uint64_t>(item.key)) + "; only the first is stored");
     if (isThere) return {};
 
     const std::vector<std::byte> packed = compress(item.bytes);
@@ -402,8 +412,10 @@ Status TraceWriter::write(const AccessItem& item)
     bindNumber(m_sql.access, 4, item.flags, item.lo);
     bindIf(m_sql.access, 5, hasRange, item.hi);
     // The table has no view that fills in the mean of a single element.
-    if (hasRange) m_sql.access.bind(6, item.mean);
-    else bindNumber(m_sql.access, 6, item.flags, item.lo);
+    if (hasRange)
+        m_sql.access.bind(6, item.mean);
+    else
+        bindNumber(m_sql.access, 6, item.flags, item.lo);
     bindIf(m_sql.access, 7, (item.flags & kHasContent) != 0, item.content);
     return m_sql.access.run();
 }

@@ -17,7 +17,8 @@ std::string readLine(const std::string& path)
     return line;
 }
 
-/// Start time in clock ticks since boot: field 22 of /proc/PID/stat, counted after the name, which may hold anything. Empty: no such process.
+/// Start time in clock ticks since boot: field 22 of /proc/PID/stat, counted after the name, which may hold anything. Empty: no such
+/// process.
 std::string startOf(const std::string& pid)
 {
     const std::string stat = readLine("/proc/" + pid + "/stat");

@@ -8,7 +8,8 @@ namespace loopscope {
 namespace {
 
 constexpr std::array kViews = std::to_array<TraceView>({
-    {"write", "Every result of every event: slot 0 from `event`, the others from `output`. The statistics of a single element are filled in.",
+    {"write",
+     "Every result of every event: slot 0 from `event`, the others from `output`. The statistics of a single element are filled in.",
      R"(SELECT id AS event, 0 AS slot, invocation, op, state, lo AS min, coalesce(hi, lo) AS max, coalesce(mean, lo) AS mean,
    iif(hi IS NULL, 0, std) AS std, coalesce(zeros, lo = 0) AS zeros, content, ns
  FROM event
@@ -28,14 +29,16 @@ constexpr std::array kViews = std::to_array<TraceView>({
    WHEN 'frame' THEN c.frame || '@' || i.iteration || ':frame' ELSE o.label || ':' || c.role END AS segment,
    c.graph, c.cond, c.role = 'loop' AS is_loop
  FROM invocation i JOIN call c ON c.id = i.call JOIN graph g ON g.id = c.graph LEFT JOIN op o ON o.id = c.op)"},
+    // From each invocation upwards, by rowid alone: no index is needed, and the joins are in the one order that stays linear.
     {"path", "The address of every invocation.",
-     R"(WITH RECURSIVE p(id, text) AS (
-   SELECT s.id, s.segment FROM invocation i JOIN invocation_segment s ON s.id = i.id WHERE i.parent IS NULL
+     R"(WITH RECURSIVE p(id, parent, caller, text) AS (
+   SELECT i.id, i.parent, o.graph, s.segment
+   FROM invocation i CROSS JOIN invocation_segment s ON s.id = i.id CROSS JOIN call c ON c.id = i.call LEFT JOIN op o ON o.id = c.op
    UNION ALL
-   SELECT i.id, p.text || iif(u.is_loop, iif(o.graph = u.cond, ':cond', ':body'), '') || '/' || s.segment
-   FROM p JOIN invocation i ON i.parent = p.id JOIN invocation_segment s ON s.id = i.id
-   JOIN invocation_segment u ON u.id = p.id JOIN call c ON c.id = i.call LEFT JOIN op o ON o.id = c.op)
- SELECT id, text AS path FROM p)"},
+   SELECT p.id, i.parent, o.graph, s.segment || iif(s.is_loop, iif(p.caller = s.cond, ':cond', ':body'), '') || '/' || p.text
+   FROM p CROSS JOIN invocation i ON i.id = p.parent CROSS JOIN invocation_segment s ON s.id = i.id CROSS JOIN call c ON c.id = i.call
+   LEFT JOIN op o ON o.id = c.op)
+ SELECT id, text AS path FROM p WHERE parent IS NULL)"},
     {"loops", "Every execution of a loop: how many iterations, steps, and how long.",
      R"(SELECT i.run, i.parent, i.call, o.label AS loop, c.frame, max(i.iteration) AS trips, min(i.id) AS first_invocation,
    min(i.first) - min(r.base) AS step, sum(i.steps) AS steps, sum(i.ns) AS ns

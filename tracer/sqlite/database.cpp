@@ -259,7 +259,9 @@ Error Database::lastError(std::string_view doing) const
     switch (code) {
     case SQLITE_CANTOPEN:
         if (systemError == ENOENT && !writing) return Error(ErrorCode::badFile, what + "no such file").at(m_path);
-        if (writing) return Error(ErrorCode::cannotWrite, what + (systemError != 0 ? std::strerror(systemError) : "cannot be opened for writing")).at(m_path);
+        if (writing)
+            return Error(ErrorCode::cannotWrite, what + (systemError != 0 ? std::strerror(systemError) : "cannot be opened for writing"))
+                .at(m_path);
         return Error(ErrorCode::badFile, what + (systemError != 0 ? std::strerror(systemError) : "cannot be opened")).at(m_path);
     case SQLITE_READONLY: return Error(ErrorCode::cannotWrite, what + "read-only").at(m_path);
     case SQLITE_NOTADB: return Error(ErrorCode::badFile, what + "not a trace: not a SQLite database").at(m_path);

@@ -45,19 +45,25 @@ TEST_P(CheckDamage, isNoticed)
     EXPECT_THAT(brokenRules(r), testing::Contains(GetParam().rule));
 }
 
-INSTANTIATE_TEST_SUITE_P(Rules, CheckDamage,
-                         testing::Values(Damage{"references", "UPDATE event SET op = 999 WHERE id = 5"}, Damage{"references", "UPDATE invocation SET call = 99 WHERE id = 5"},
-                                         Damage{"events-in-range", "UPDATE run SET last = 100"}, Damage{"children-inside-parents", "UPDATE invocation SET steps = 1 WHERE id = 2"},
-                                         Damage{"iterations-dense", "UPDATE invocation SET iteration = 40 WHERE iteration = 3"},
-                                         Damage{"loops-end-with-condition", "UPDATE event SET op = (SELECT op FROM event WHERE id = 1) WHERE id = (SELECT first FROM invocation WHERE "
-                                                                            "iteration = 12)"},
-                                         Damage{"root-steps", "UPDATE invocation SET steps = steps + 1 WHERE parent IS NULL"},
-                                         Damage{"every-step-accounted", "DELETE FROM event WHERE id = 17"},
-                                         Damage{"written-before-read", "UPDATE event SET op = (SELECT id FROM op WHERE label = 'equal#2') WHERE op = (SELECT id FROM op WHERE label = "
-                                                                       "'floor_mod#1')"},
-                                         Damage{"blobs", "UPDATE chunk SET data = zeroblob(length(data)) WHERE id = 5"}, Damage{"blobs", "DELETE FROM chunk WHERE id = 5"},
-                                         Damage{"blobs", "UPDATE blob SET shape = '[2,2]' WHERE shape = '[4]'"},
-                                         Damage{"blobs", "UPDATE blob SET codec = 1"}, Damage{"blobs", "UPDATE blob SET bytes = 9223372036854775807"}));
+INSTANTIATE_TEST_SUITE_P(
+    Rules, CheckDamage,
+    testing::Values(Damage{"references", "UPDATE event SET op = 999 WHERE id = 5"},
+                    Damage{"references", "UPDATE invocation SET call = 99 WHERE id = 5"},
+                    Damage{"events-in-range", "UPDATE run SET last = 100"},
+                    Damage{"children-inside-parents", "UPDATE invocation SET steps = 1 WHERE id = 2"},
+                    Damage{"iterations-dense", "UPDATE invocation SET iteration = 40 WHERE iteration = 3"},
+                    Damage{"loops-end-with-condition",
+                           "UPDATE event SET op = (SELECT op FROM event WHERE id = 1) WHERE id = (SELECT first FROM invocation WHERE "
+                           "iteration = 12)"},
+                    Damage{"root-steps", "UPDATE invocation SET steps = steps + 1 WHERE parent IS NULL"},
+                    Damage{"every-step-accounted", "DELETE FROM event WHERE id = 17"},
+                    Damage{"written-before-read",
+                           "UPDATE event SET op = (SELECT id FROM op WHERE label = 'equal#2') WHERE op = (SELECT id FROM op WHERE label = "
+                           "'floor_mod#1')"},
+                    Damage{"blobs", "UPDATE chunk SET data = zeroblob(length(data)) WHERE id = 5"},
+                    Damage{"blobs", "DELETE FROM chunk WHERE id = 5"},
+                    Damage{"blobs", "UPDATE blob SET shape = '[2,2]' WHERE shape = '[4]'"}, Damage{"blobs", "UPDATE blob SET codec = 1"},
+                    Damage{"blobs", "UPDATE blob SET bytes = 9223372036854775807"}));
 
 } // namespace
 } // namespace loopscope::test

@@ -106,7 +106,8 @@ TEST(KilledRecorder, isReadableWhereNothingCanBeWritten)
             _exit(1);
         }
         if ((*reader)->runs().at(0).state != "incomplete") _exit(2);
-        const Result<QueryResult> states = (*reader)->query("SELECT state, (SELECT count(*) FROM invocation WHERE steps IS NULL) FROM run", {});
+        const Result<QueryResult> states =
+            (*reader)->query("SELECT state, (SELECT count(*) FROM invocation WHERE steps IS NULL) FROM run", {});
         if (!states.ok() || sqlText(states->rows[0][0]) != "incomplete" || sqlText(states->rows[0][1]) != "0") _exit(3);
         _exit(std::filesystem::exists(path + "-wal") ? 0 : 4); // nothing was changed
     }
@@ -133,7 +134,8 @@ TEST(FullDisk, endsTheRecordingNotTheRun)
         Script script(model, **recorder);
         script.run({.outer = 20000});
         const Status status = (*recorder)->finish();
-        const std::string text = std::to_string(script.steps()) + "\n" + (status.ok() ? "ok" : std::move(const_cast<Status&>(status)).takeError().message());
+        const std::string text =
+            std::to_string(script.steps()) + "\n" + (status.ok() ? "ok" : std::move(const_cast<Status&>(status)).takeError().message());
         if (write(result[1], text.data(), text.size()) < 0) _exit(4);
         _exit(0);
     }
@@ -214,20 +216,21 @@ TEST(Target, leavesNothingBehindWhenThereIsNoRoom)
     EXPECT_FALSE(std::filesystem::exists(path + "-wal"));
 }
 
-TEST(Indexes, canBeLeftOutAndStopped)
+TEST(Indexes, areThereUnlessLeftOut)
 {
     RecorderOptions options = optionsFor(tracePath());
     options.noIndex = true;
     const Recording without = record(options);
     EXPECT_FALSE(without.reader->isIndexed());
     EXPECT_EQ(without.number("SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND name LIKE '%\\_at' ESCAPE '\\'"), 0);
+    // A run that the user stopped is indexed like any other: only a request that comes while they are made is about the indexes.
     CancelFlag cancel;
     cancel.request();
     options.noIndex = false;
     options.cancel = &cancel;
-    const Recording stopped = record(options, {{.outer = 20000}});
-    EXPECT_FALSE(stopped.reader->isIndexed());
-    EXPECT_EQ(stopped.rows("SELECT state FROM run"), Lines{"complete"}) << "the recording is whole, only its indexes are not there";
+    const Recording stopped = record(options);
+    EXPECT_TRUE(stopped.reader->isIndexed());
+    EXPECT_EQ(stopped.rows("SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL"), Lines{"3"});
 }
 
 } // namespace

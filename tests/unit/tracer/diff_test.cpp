@@ -33,7 +33,8 @@ const Fact* firstDifference(const std::vector<Fact>& a, const std::vector<Fact>&
 
 TEST(Diff, equalRunsAreEqual)
 {
-    const Recording a = record(optionsFor(tracePath("a.lstrace")), {{.outer = 2000}}), b = record(optionsFor(tracePath("b.lstrace")), {{.outer = 2000}});
+    const Recording a = record(optionsFor(tracePath("a.lstrace")), {{.outer = 2000}}),
+                    b = record(optionsFor(tracePath("b.lstrace")), {{.outer = 2000}});
     const TraceDiff d = diff(a, b, exactly());
     EXPECT_TRUE(d.equal);
     EXPECT_EQ(d.compared, static_cast<int64_t>(a.facts.size())) << "skipped by digests or not, every write counts";

@@ -45,7 +45,8 @@ TEST(Export, npzHoldsOneArrayPerWrite)
             EXPECT_EQ(static_cast<double>(*array->view().as<int32_t>()), fact.data[0]) << fact.address;
         }
         if (fact.dtype == "f32") {
-            for (size_t i = 0; i < fact.data.size(); ++i) EXPECT_EQ(static_cast<double>(array->view().as<float>()[i]), fact.data[i]) << fact.address;
+            for (size_t i = 0; i < fact.data.size(); ++i)
+                EXPECT_EQ(static_cast<double>(array->view().as<float>()[i]), fact.data[i]) << fact.address;
         }
     }
 }
@@ -54,7 +55,8 @@ TEST(Export, npyStacksTheIterationsOfOneOperator)
 {
     const Recording r = everything();
     const std::string path = tracePath("o.npy");
-    const Result<TraceExportSummary> done = exportTrace(*r.reader, path, {.format = TraceExportFormat::npy, .patterns = {"main/while#0@all:body/split#5:1"}});
+    const Result<TraceExportSummary> done =
+        exportTrace(*r.reader, path, {.format = TraceExportFormat::npy, .patterns = {"main/while#0@all:body/split#5:1"}});
     ASSERT_TRUE(done.ok()) << done.error().message();
     const std::string content = contentOf(path);
     const Result<Array> array = readNpy(std::as_bytes(std::span(content)));
@@ -65,7 +67,8 @@ TEST(Export, npyStacksTheIterationsOfOneOperator)
         if (fact.op == "split#5" && fact.slot == 1) expected.insert(expected.end(), fact.data.begin(), fact.data.end());
     }
     for (size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(static_cast<double>(array->view().as<float>()[i]), expected[i]);
-    const Result<TraceExportSummary> mixed = exportTrace(*r.reader, tracePath("m.npy"), {.format = TraceExportFormat::npy, .patterns = {"main/while#0@0:body/*"}});
+    const Result<TraceExportSummary> mixed =
+        exportTrace(*r.reader, tracePath("m.npy"), {.format = TraceExportFormat::npy, .patterns = {"main/while#0@0:body/*"}});
     ASSERT_FALSE(mixed.ok());
     EXPECT_THAT(mixed.error().message(), testing::HasSubstr("an .npy holds arrays of one type and shape"));
 }
@@ -73,10 +76,13 @@ TEST(Export, npyStacksTheIterationsOfOneOperator)
 TEST(Export, saysWhereElementsAreNotStored)
 {
     const Recording r = record(optionsFor(tracePath()));
-    const Result<TraceExportSummary> done = exportTrace(*r.reader, tracePath("o.npz"), {.format = TraceExportFormat::npz, .patterns = {".../split#5"}});
+    const Result<TraceExportSummary> done =
+        exportTrace(*r.reader, tracePath("o.npz"), {.format = TraceExportFormat::npz, .patterns = {".../split#5"}});
     ASSERT_FALSE(done.ok());
-    EXPECT_EQ(done.error().message(), "export: 24 writes match, but their elements are not stored; record with --level values --keep PATTERN, or --level all");
-    const Result<TraceExportSummary> none = exportTrace(*r.reader, tracePath("o.npz"), {.format = TraceExportFormat::npz, .patterns = {".../conv_2d#5"}});
+    EXPECT_EQ(done.error().message(),
+              "export: 24 writes match, but their elements are not stored; record with --level values --keep PATTERN, or --level all");
+    const Result<TraceExportSummary> none =
+        exportTrace(*r.reader, tracePath("o.npz"), {.format = TraceExportFormat::npz, .patterns = {".../conv_2d#5"}});
     ASSERT_FALSE(none.ok());
     EXPECT_EQ(none.error().message(), "export: nothing matches");
     EXPECT_FALSE(std::filesystem::exists(tracePath("o.npz")));
@@ -91,8 +97,8 @@ TEST(Export, csvHasARowPerWrite)
     for (const Fact& fact : r.facts) {
         if (fact.op != "if#3") continue;
         const std::string v = cell(fact.data[0]);
-        expected += cell(fact.step) + "," + fact.address + "," + cell(fact.iteration) + ",acc_next,i32,live," + v + "," + v + "," + v + ",0," +
-                    (fact.data[0] == 0 ? "1" : "0") + "," + cell(fact.ns) + "\n";
+        expected += cell(fact.step) + "," + fact.address + "," + cell(fact.iteration) + ",acc_next,i32,live," + v + "," + v + "," + v +
+                    ",0," + (fact.data[0] == 0 ? "1" : "0") + "," + cell(fact.ns) + "\n";
     }
     EXPECT_EQ(contentOf(path), expected);
     const Result<TraceExportSummary> again = exportTrace(*r.reader, path, {.format = TraceExportFormat::csv});
@@ -114,8 +120,10 @@ TEST(Export, perfettoNestsOperatorsInInvocations)
         if (phase == "C") ++counters;
         if (phase == "i") ++alerts;
         if (phase != "X") continue;
-        if (event["cat"] == "invocation") invocations[event["name"]] = {event["ts"], event["dur"]};
-        else ++operators;
+        if (event["cat"] == "invocation")
+            invocations[event["name"]] = {event["ts"], event["dur"]};
+        else
+            ++operators;
     }
     int64_t expected = 0;
     for (const Fact& fact : r.facts) expected += fact.slot == 0 && !fact.isCall ? 1 : 0;
@@ -136,7 +144,8 @@ TEST(Export, perfettoNestsOperatorsInInvocations)
 TEST(Export, refusesUnreadablePatterns)
 {
     const Recording r = record(optionsFor(tracePath()));
-    const Result<TraceExportSummary> done = exportTrace(*r.reader, tracePath("o.csv"), {.format = TraceExportFormat::csv, .patterns = {"main/@@"}});
+    const Result<TraceExportSummary> done =
+        exportTrace(*r.reader, tracePath("o.csv"), {.format = TraceExportFormat::csv, .patterns = {"main/@@"}});
     ASSERT_FALSE(done.ok());
     EXPECT_EQ(done.error().code(), ErrorCode::usage);
     const Result<TraceExportSummary> run = exportTrace(*r.reader, tracePath("o.csv"), {.format = TraceExportFormat::csv, .run = 9});

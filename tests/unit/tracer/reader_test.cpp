@@ -15,7 +15,8 @@ std::string openError(const std::string& path)
     return reader.ok() ? "" : reader.error().message();
 }
 
-std::string queryError(const TraceReader& reader, std::string_view sql, const QueryParameters& parameters = {}, const QueryLimits& limits = {})
+std::string queryError(const TraceReader& reader, std::string_view sql, const QueryParameters& parameters = {},
+                       const QueryLimits& limits = {})
 {
     const Result<QueryResult> result = reader.query(sql, parameters, limits);
     return result.ok() ? "" : result.error().message();
@@ -43,14 +44,18 @@ TEST(Reader, survivesTruncationAndDamage)
     const auto next = [&] { return seed = seed * 1664525 + 1013904223; };
     for (int round = 0; round < 60; ++round) {
         std::string damaged = whole;
-        if (round % 3 == 0) damaged.resize(next() % whole.size());
-        else for (int k = 0; k < 40; ++k) damaged[next() % damaged.size()] = static_cast<char>(next());
+        if (round % 3 == 0)
+            damaged.resize(next() % whole.size());
+        else
+            for (int k = 0; k < 40; ++k) damaged[next() % damaged.size()] = static_cast<char>(next());
         const std::string path = tracePath("damaged.lstrace");
         std::ofstream(path, std::ios::binary | std::ios::trunc) << damaged;
         auto reader = TraceReader::open(path);
         if (!reader.ok()) continue;
         for (const Recipe& recipe : traceRecipes()) {
-            static_cast<void>((*reader)->recipe(recipe.name, {{"op", "if#3"}, {"outer", "while#0"}, {"inner", "while#4"}, {"i", "1"}, {"j", "1"}, {"step", "9"}, {"name", "v"}}));
+            static_cast<void>((*reader)->recipe(
+                recipe.name,
+                {{"op", "if#3"}, {"outer", "while#0"}, {"inner", "while#4"}, {"i", "1"}, {"j", "1"}, {"step", "9"}, {"name", "v"}}));
         }
     }
 }
@@ -71,9 +76,10 @@ TEST(Reader, refusesFilesThatNeedANewerVersion)
 TEST(Reader, allowsReadingOnly)
 {
     const Recording r = record(optionsFor(tracePath()));
-    for (const char* sql : {"DELETE FROM event", "CREATE TABLE t(x)", "ATTACH 'x.db' AS x", "PRAGMA journal_mode = DELETE", "BEGIN", "VACUUM",
-                            "SELECT load_extension('x')", "CREATE TEMP TABLE t(x)"}) {
-        EXPECT_THAT(queryError(*r.reader, sql), testing::AnyOf("query: only reading is allowed", testing::HasSubstr("not authorized"))) << sql;
+    for (const char* sql : {"DELETE FROM event", "CREATE TABLE t(x)", "ATTACH 'x.db' AS x", "PRAGMA journal_mode = DELETE", "BEGIN",
+                            "VACUUM", "SELECT load_extension('x')", "CREATE TEMP TABLE t(x)"}) {
+        EXPECT_THAT(queryError(*r.reader, sql), testing::AnyOf("query: only reading is allowed", testing::HasSubstr("not authorized")))
+            << sql;
     }
     EXPECT_EQ(queryError(*r.reader, "SELECT 1; SELECT 2"), "query: more than one statement, expected one");
     EXPECT_EQ(queryError(*r.reader, "SELECT 1 ; "), "");
@@ -123,7 +129,9 @@ TEST(Reader, findsOperatorsByAddressAndLabel)
     EXPECT_EQ(labelOf("main/while#0/less#0"), "outer_cond/less#0") << "without a role the condition is looked through too";
     EXPECT_EQ(labelOf("split#5"), "outer_body/split#5");
     EXPECT_EQ(labelOf("split#5:1"), "outer_body/split#5");
-    EXPECT_EQ(labelOf("add#0"), "query: operator 'add#0' is in several graphs (outer_body, else_graph, inner_body); give its address, as in main/while#0/add#1");
+    EXPECT_EQ(
+        labelOf("add#0"),
+        "query: operator 'add#0' is in several graphs (outer_body, else_graph, inner_body); give its address, as in main/while#0/add#1");
     EXPECT_EQ(labelOf("splat#5"), "query: no operator 'splat#5'; did you mean 'split#5'?");
     EXPECT_EQ(labelOf("main/while#0/addd#0"), "main/while#0/addd#0: no operator 'while#0/addd#0' in main");
     EXPECT_EQ(r.reader->resolveCall("add#7").ok(), false);
@@ -134,7 +142,8 @@ TEST(Reader, bindsParametersAndNamesMissingOnes)
     const Recording r = record(optionsFor(tracePath()), {{.outer = 3}, {.outer = 4}});
     const auto text = [&](std::string_view sql, const QueryParameters& parameters = {}) {
         const Result<QueryResult> result = r.reader->query(sql, parameters);
-        return result.ok() ? sqlText(result->rows.at(0).at(0)) + "," + std::to_string(result->rows.at(0).at(0).index()) : result.error().message();
+        return result.ok() ? sqlText(result->rows.at(0).at(0)) + "," + std::to_string(result->rows.at(0).at(0).index())
+                           : result.error().message();
     };
     EXPECT_EQ(text("SELECT :run"), "2,1") << "the newest complete run";
     EXPECT_EQ(text("SELECT :run", {{"run", "1"}}), "1,1");

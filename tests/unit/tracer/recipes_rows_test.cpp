@@ -13,12 +13,16 @@ TEST(RecipesOfRows, deadNodes)
 {
     Recording r = record(optionsFor(tracePath()));
     // Two nodes in a frame of three iterations: one dead in iterations 1 and 2, one always.
-    edit(r, "INSERT INTO run SELECT 2, model, 8192, 8192, 8197, NULL, NULL, 'record', 'complete', 1, 'all', 'cpu', 'reference', NULL, NULL, started, 1, NULL FROM run;"
-            "INSERT INTO op VALUES (101, 1, 90, 'Sub', 'Sub', 'tf.Sub', '{}', NULL, NULL, NULL), (102, 1, 91, 'Exit', 'Exit', 'tf.Exit', '{}', NULL, NULL, NULL);"
+    edit(r, "INSERT INTO run SELECT 2, model, 8192, 8192, 8197, NULL, NULL, 'record', 'complete', 1, 'all', 'cpu', 'reference', NULL, "
+            "NULL, started, 1, NULL FROM run;"
+            "INSERT INTO op VALUES (101, 1, 90, 'Sub', 'Sub', 'tf.Sub', '{}', NULL, NULL, NULL), (102, 1, 91, 'Exit', 'Exit', 'tf.Exit', "
+            "'{}', NULL, NULL, NULL);"
             "INSERT INTO call VALUES (50, NULL, 'main', 1, NULL, NULL), (51, NULL, 'frame', 1, NULL, 'while/ctx');"
-            "INSERT INTO invocation VALUES (1001, 2, NULL, 50, NULL, 8192, 6, 1), (1002, 2, 1001, 51, 0, 8192, 2, 1), (1003, 2, 1001, 51, 1, 8194, 2, 1), "
+            "INSERT INTO invocation VALUES (1001, 2, NULL, 50, NULL, 8192, 6, 1), (1002, 2, 1001, 51, 0, 8192, 2, 1), (1003, 2, 1001, 51, "
+            "1, 8194, 2, 1), "
             "(1004, 2, 1001, 51, 2, 8196, 2, 1);"
-            "INSERT INTO event(id, invocation, op, state) VALUES (8192, 1002, 101, NULL), (8193, 1002, 102, 1), (8194, 1003, 101, 1), (8195, 1003, 102, 1), "
+            "INSERT INTO event(id, invocation, op, state) VALUES (8192, 1002, 101, NULL), (8193, 1002, 102, 1), (8194, 1003, 101, 1), "
+            "(8195, 1003, 102, 1), "
             "(8196, 1004, 101, 1), (8197, 1004, 102, 1)");
     EXPECT_EQ(r.recipe("dead-nodes", {{"run", "2"}}), (Lines{"Exit|3|3", "Sub|2|3"}));
     EXPECT_EQ(r.recipe("dead-always", {{"run", "2"}}), Lines{"Exit|3"});
@@ -30,7 +34,8 @@ TEST(RecipesOfRows, deadNodes)
 TEST(RecipesOfRows, forks)
 {
     Recording r = record(optionsFor(tracePath()), {{.outer = 3}});
-    edit(r, "INSERT INTO run SELECT 2, model, base + 4096, 4096 + 21, 4096 + 30, 1, 20, 'edit', 'complete', 1, 'all', 'cpu', 'reference', NULL, NULL, started, 1, NULL "
+    edit(r, "INSERT INTO run SELECT 2, model, base + 4096, 4096 + 21, 4096 + 30, 1, 20, 'edit', 'complete', 1, 'all', 'cpu', 'reference', "
+            "NULL, NULL, started, 1, NULL "
             "FROM run; INSERT INTO edit VALUES (1, 2, 20, (SELECT id FROM value WHERE name = 'acc_next'), '[0]', NULL, NULL)");
     EXPECT_EQ(r.recipe("forks"), Lines{"2|1|20|acc_next|[0]"});
     EXPECT_EQ(r.recipe("runs").at(1), "2|1|edit|cpu|complete|10|1");
@@ -41,14 +46,16 @@ TEST(RecipesOfRows, comparisons)
     Recording r = record(optionsFor(tracePath()));
     // Differences at the accumulator's writes of iterations 2, 3 and 4.
     edit(r, "INSERT INTO compare VALUES (1, 1, NULL, 'ref.npz', 'rtol 1e-5', 'address', 'different');"
-            "INSERT INTO difference SELECT 1, event, 0, NULL, 'value', iteration * 0.5, NULL, NULL, NULL, 40 - iteration, NULL, NULL, NULL, iteration >= 3 "
+            "INSERT INTO difference SELECT 1, event, 0, NULL, 'value', iteration * 0.5, NULL, NULL, NULL, 40 - iteration, NULL, NULL, "
+            "NULL, iteration >= 3 "
             "FROM writes WHERE value = 'acc_next' AND iteration BETWEEN 2 AND 4");
     std::vector<int64_t> steps;
     for (const Fact& fact : r.facts) {
         if (fact.value == "acc_next" && fact.iteration >= 2 && fact.iteration <= 4) steps.push_back(fact.step);
     }
-    EXPECT_EQ(r.recipe("error-per-op", {{"op", "if#3"}}),
-              (Lines{cell(steps[0]) + "|if#3|acc_next|1|38", cell(steps[1]) + "|if#3|acc_next|1.5|37", cell(steps[2]) + "|if#3|acc_next|2|36"}));
+    EXPECT_EQ(
+        r.recipe("error-per-op", {{"op", "if#3"}}),
+        (Lines{cell(steps[0]) + "|if#3|acc_next|1|38", cell(steps[1]) + "|if#3|acc_next|1.5|37", cell(steps[2]) + "|if#3|acc_next|2|36"}));
     EXPECT_EQ(r.recipe("error-per-iteration", {{"op", "while#0"}}), (Lines{"2|1", "3|1.5", "4|2"}));
     EXPECT_EQ(r.recipe("first-significant"), Lines{cell(steps[1]) + "|if#3|acc_next|1.5"});
 }
@@ -94,7 +101,8 @@ TEST(RecipesOfRows, loopsThatComeBack)
 {
     // A loop whose accumulator alternates; its counter is taken out of the carried values.
     Recording r = record(optionsFor(tracePath()), {{.outer = 8}});
-    edit(r, "DELETE FROM carry WHERE slot <> 1; UPDATE event SET lo = (SELECT CASE WHEN i.iteration >= 3 THEN i.iteration % 2 ELSE -i.iteration END FROM invocation i "
+    edit(r, "DELETE FROM carry WHERE slot <> 1; UPDATE event SET lo = (SELECT CASE WHEN i.iteration >= 3 THEN i.iteration % 2 ELSE "
+            "-i.iteration END FROM invocation i "
             "WHERE i.id = event.invocation) WHERE op = (SELECT id FROM op WHERE label = 'if#3')");
     // States: 0 -1 -2 1 0 1 0 1: iteration 4 has the state of iteration 0 again.
     EXPECT_EQ(r.recipe("loop-repeats", {{"op", "while#0"}}), Lines{"0|4"});

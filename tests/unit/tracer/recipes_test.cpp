@@ -19,8 +19,10 @@ template <typename... Cells> std::string line(const Cells&... cells)
     const auto add = [&](const auto& value) {
         if (!out.empty()) out += "|";
         if constexpr (std::is_arithmetic_v<std::decay_t<decltype(value)>>) {
-            if constexpr (std::is_integral_v<std::decay_t<decltype(value)>>) out += cell(static_cast<int64_t>(value));
-            else out += cell(static_cast<double>(value));
+            if constexpr (std::is_integral_v<std::decay_t<decltype(value)>>)
+                out += cell(static_cast<int64_t>(value));
+            else
+                out += cell(static_cast<double>(value));
         } else {
             out += value;
         }
@@ -63,7 +65,10 @@ struct Numbers {
 /// One recording for all tests of the suite: 200 outer iterations, a NaN in iteration 6, infinities when the products overflow.
 class RecipesOfOneRun : public testing::Test {
 protected:
-    static void SetUpTestSuite() { s_recording = new Recording(record(optionsFor(tracePath(), TraceLevel::hashes), {{.outer = 200, .nanAt = 6}})); }
+    static void SetUpTestSuite()
+    {
+        s_recording = new Recording(record(optionsFor(tracePath(), TraceLevel::hashes), {{.outer = 200, .nanAt = 6}}));
+    }
     static void TearDownTestSuite()
     {
         delete s_recording;
@@ -101,8 +106,10 @@ TEST_F(RecipesOfOneRun, firstNaNAndInfinity)
         for (const Fact& fact : r().facts) {
             if (fact.step != first->step) continue;
             const std::string iteration = fact.iteration < 0 ? "NULL" : cell(fact.iteration);
-            if (wantsNaN) expected.push_back(line(fact.step, fact.op, fact.value, iteration, Numbers(fact).nan, fact.path));
-            else expected.push_back(line(fact.step, fact.op, fact.value, iteration, Numbers(fact).inf));
+            if (wantsNaN)
+                expected.push_back(line(fact.step, fact.op, fact.value, iteration, Numbers(fact).nan, fact.path));
+            else
+                expected.push_back(line(fact.step, fact.op, fact.value, iteration, Numbers(fact).inf));
         }
         EXPECT_EQ(sorted(ask(wantsNaN ? "first-nan" : "first-inf")), sorted(expected));
     }
@@ -164,7 +171,11 @@ TEST_F(RecipesOfOneRun, valueAt)
     for (const Fact& fact : writesOf("inner_body", "mul#1")) {
         if (fact.path != "main/while#0@7:body/while#4@1") continue;
         const Numbers n(fact);
-        EXPECT_EQ(ask("value-at", {{"op", "main/while#0/while#4/mul#1"}, {"outer", "main/while#0"}, {"inner", "main/while#0/while#4"}, {"i", "7"}, {"j", "1"}}),
+        EXPECT_EQ(ask("value-at", {{"op", "main/while#0/while#4/mul#1"},
+                                   {"outer", "main/while#0"},
+                                   {"inner", "main/while#0/while#4"},
+                                   {"i", "7"},
+                                   {"j", "1"}}),
                   Lines{line(n.min, n.max, n.mean)});
         return;
     }
@@ -187,7 +198,8 @@ TEST_F(RecipesOfOneRun, branches)
     EXPECT_EQ(ask("branch-per-iteration", {{"op", "if#3"}}), perIteration);
     EXPECT_EQ(ask("branch-changes", {{"op", "if#3"}}), changes);
     Lines counts;
-    for (const auto& [role, iterations] : taken) counts.push_back(line("if#3", role, iterations.size(), iterations.front(), iterations.back()));
+    for (const auto& [role, iterations] : taken)
+        counts.push_back(line("if#3", role, iterations.size(), iterations.front(), iterations.back()));
     EXPECT_EQ(sorted(ask("branch-counts")), sorted(counts));
     EXPECT_EQ(ask("branch-never"), Lines{});
 }
@@ -278,7 +290,8 @@ TEST_F(RecipesOfOneRun, neverChanges)
     }
     Lines expected;
     for (const auto& [what, facts] : writes) {
-        const bool same = std::all_of(facts.begin(), facts.end(), [&](const Fact* f) { return f->data == facts[0]->data && f->shape == facts[0]->shape; });
+        const bool same = std::all_of(facts.begin(), facts.end(),
+                                      [&](const Fact* f) { return f->data == facts[0]->data && f->shape == facts[0]->shape; });
         if (facts.size() > 1 && same) expected.push_back(line(std::get<0>(what), std::get<1>(what), std::get<2>(what), facts.size()));
     }
     EXPECT_THAT(expected, testing::Contains("outer_body|neg#6|invariant|200"));
@@ -307,8 +320,10 @@ TEST_F(RecipesOfOneRun, writesAroundAStep)
     const std::vector<Fact> writes = writesOf("outer_body", "if#3");
     const Fact *last = nullptr, *next = nullptr, *changed = nullptr, *before = nullptr;
     for (const Fact& fact : writes) {
-        if (fact.step < step) last = &fact;
-        else if (next == nullptr) next = &fact;
+        if (fact.step < step)
+            last = &fact;
+        else if (next == nullptr)
+            next = &fact;
         if (fact.step < step && (before == nullptr || before->data != fact.data)) changed = &fact;
         before = &fact;
     }
@@ -321,7 +336,8 @@ TEST_F(RecipesOfOneRun, writesAroundAStep)
     EXPECT_EQ(ask("last-change", {{"op", "neg#6"}, {"step", "500"}}), Lines{line(invariant[0].step, 0)});
     Lines around;
     for (const Fact& fact : r().facts) {
-        if (fact.step >= 495 && fact.step <= 505) around.push_back(line(fact.step, fact.op, fact.value, Numbers(fact).finite > 0 ? cell(Numbers(fact).mean) : "NULL"));
+        if (fact.step >= 495 && fact.step <= 505)
+            around.push_back(line(fact.step, fact.op, fact.value, Numbers(fact).finite > 0 ? cell(Numbers(fact).mean) : "NULL"));
     }
     EXPECT_EQ(ask("around", {{"step", "500"}}), around);
 }
@@ -345,11 +361,13 @@ TEST_F(RecipesOfOneRun, times)
         total += fact.ns;
     }
     Lines ops, kinds, graphs;
-    for (const auto& [op, sum] : byOp) ops.push_back(line(op.first, op.second, sum.times, sum.ns, static_cast<double>(sum.ns) * 100.0 / static_cast<double>(total)));
+    for (const auto& [op, sum] : byOp)
+        ops.push_back(line(op.first, op.second, sum.times, sum.ns, static_cast<double>(sum.ns) * 100.0 / static_cast<double>(total)));
     for (const auto& [kind, sum] : byKind) kinds.push_back(line(kind, sum.times, sum.ns));
     EXPECT_EQ(sorted(ask("slowest-ops")), sorted(ops));
     EXPECT_EQ(sorted(ask("slowest-kinds")), sorted(kinds));
-    const std::map<std::string, std::string> graphOf = {{"while#0", "outer_body"}, {"while#4", "inner_body"}, {"then", "then_graph"}, {"else", "else_graph"}};
+    const std::map<std::string, std::string> graphOf = {
+        {"while#0", "outer_body"}, {"while#4", "inner_body"}, {"then", "then_graph"}, {"else", "else_graph"}};
     for (const InvocationFact& fact : r().invocations) {
         Sum& sum = byGraph[fact.role == "main" ? "main" : graphOf.at(fact.role == "loop" ? fact.op : fact.role)];
         ++sum.times;
@@ -452,10 +470,12 @@ TEST_F(RecipesOfOneRun, runsAlertsAndWholeness)
         const Numbers n(fact);
         const std::string place = fact.address + ": first ";
         if (n.nan > 0 && seen.insert({fact.graph, fact.op, fact.slot, true}).second) {
-            const auto at = std::find_if(fact.data.begin(), fact.data.end(), [](double v) { return !std::isfinite(v); }) - fact.data.begin();
+            const auto at =
+                std::find_if(fact.data.begin(), fact.data.end(), [](double v) { return !std::isfinite(v); }) - fact.data.begin();
             expected.push_back(line("nan", fact.step, place + "NaN, at element " + cell(static_cast<int64_t>(at))));
         }
-        if (n.inf > 0 && seen.insert({fact.graph, fact.op, fact.slot, false}).second) expected.push_back(line("overflow", fact.step, place + "infinity"));
+        if (n.inf > 0 && seen.insert({fact.graph, fact.op, fact.slot, false}).second)
+            expected.push_back(line("overflow", fact.step, place + "infinity"));
     }
     EXPECT_EQ(sorted(ask("alerts")), sorted(expected));
     const Recording failed = record(optionsFor(tracePath()), {{.stopAfterStep = 40}});
@@ -485,8 +505,9 @@ TEST(RecipesOfTwoRuns, findDifferences)
     const std::vector<Fact>&a = r.factsOfRuns[0], &b = r.factsOfRuns[1];
     for (size_t i = 0; i < a.size(); ++i) {
         if (a[i].data == b[i].data) continue;
-        EXPECT_EQ(r.recipe("first-difference"),
-                  Lines{line(a[i].step, a[i].op, a[i].value, a[i].iteration < 0 ? "NULL" : cell(a[i].iteration), a[i].data[0], b[i].data[0])});
+        EXPECT_EQ(
+            r.recipe("first-difference"),
+            Lines{line(a[i].step, a[i].op, a[i].value, a[i].iteration < 0 ? "NULL" : cell(a[i].iteration), a[i].data[0], b[i].data[0])});
         break;
     }
     EXPECT_EQ(r.recipe("branch-differences"), Lines{});

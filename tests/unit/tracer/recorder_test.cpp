@@ -3,8 +3,8 @@
 
 #include <cmath>
 #include <filesystem>
-#include <gmock/gmock.h>
 #include <fstream>
+#include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,8 +45,8 @@ TEST(Recorder, writesEveryStepWithItsAddressAndStatistics)
             sum += v;
             zeros += v == 0;
         }
-        expected.push_back(cell(fact.step) + "|" + fact.address + "|" + fact.value + "|" + fact.dtype + "|" + cell(low) + "|" + cell(high) + "|" +
-                           cell(sum / static_cast<double>(fact.data.size())) + "|" + cell(zeros));
+        expected.push_back(cell(fact.step) + "|" + fact.address + "|" + fact.value + "|" + fact.dtype + "|" + cell(low) + "|" + cell(high) +
+                           "|" + cell(sum / static_cast<double>(fact.data.size())) + "|" + cell(zeros));
     }
     EXPECT_EQ(r.rows("SELECT step, address, value, dtype, min, max, mean, zeros FROM value_history ORDER BY step, address"), expected);
     EXPECT_EQ(r.summary.steps, r.steps);
@@ -59,10 +59,12 @@ TEST(Recorder, writesInvocationsWithTheirStepsAndTimes)
     const Recording r = record(optionsFor(tracePath()));
     std::vector<std::string> expected;
     for (const InvocationFact& fact : r.invocations) {
-        expected.push_back(cell(fact.id) + "|" + (fact.parent == 0 ? "NULL" : cell(fact.parent)) + "|" + (fact.iteration < 0 ? "NULL" : cell(fact.iteration)) +
-                           "|" + cell(fact.first) + "|" + cell(fact.steps) + "|" + cell(fact.ns) + "|" + fact.path);
+        expected.push_back(cell(fact.id) + "|" + (fact.parent == 0 ? "NULL" : cell(fact.parent)) + "|" +
+                           (fact.iteration < 0 ? "NULL" : cell(fact.iteration)) + "|" + cell(fact.first) + "|" + cell(fact.steps) + "|" +
+                           cell(fact.ns) + "|" + fact.path);
     }
-    EXPECT_EQ(r.rows("SELECT i.id, parent, iteration, first, steps, ns, path FROM invocation i JOIN path USING (id) ORDER BY i.id"), expected);
+    EXPECT_EQ(r.rows("SELECT i.id, parent, iteration, first, steps, ns, path FROM invocation i JOIN path USING (id) ORDER BY i.id"),
+              expected);
 }
 
 TEST(Recorder, leavesOneFileWithoutAJournal)
@@ -94,9 +96,11 @@ TEST(Recorder, levelHashesGivesEqualValuesEqualKeys)
     EXPECT_EQ(r.number("SELECT count(DISTINCT content) FROM writes WHERE value = 'invariant'"), 1);
     EXPECT_EQ(r.number("SELECT count(DISTINCT content) FROM writes WHERE value = 'i_next'"), 12);
     // The constants of the model are the only bytes.
-    EXPECT_EQ(r.number("SELECT count(*) FROM write w JOIN blob b ON b.hash = w.content JOIN result x USING (op, slot) JOIN value v ON v.id = x.value "
-                       "WHERE v.name = 'invariant'"),
-              0);
+    EXPECT_EQ(
+        r.number(
+            "SELECT count(*) FROM write w JOIN blob b ON b.hash = w.content JOIN result x USING (op, slot) JOIN value v ON v.id = x.value "
+            "WHERE v.name = 'invariant'"),
+        0);
 }
 
 TEST(Recorder, levelAllStoresEveryTensorOnce)
@@ -104,13 +108,17 @@ TEST(Recorder, levelAllStoresEveryTensorOnce)
     RecorderOptions options = optionsFor(tracePath(), TraceLevel::all);
     options.iterations = iterations("all");
     const Recording r = record(std::move(options));
-    EXPECT_EQ(r.number("SELECT count(*) FROM writes w WHERE (SELECT count(*) FROM blob WHERE hash = w.content) <> 1 AND w.dtype = 'f32' AND w.value <> 'ramp'"), 0);
+    EXPECT_EQ(r.number("SELECT count(*) FROM writes w WHERE (SELECT count(*) FROM blob WHERE hash = w.content) <> 1 AND w.dtype = 'f32' "
+                       "AND w.value <> 'ramp'"),
+              0);
     // The loop invariant is written 12 times and stored once.
     EXPECT_EQ(r.recipe("shared-values").front().substr(r.recipe("shared-values").front().find('|')), "|16|12|176") << "zeros of 16 bytes";
     EXPECT_EQ(r.number("SELECT count(*) FROM blob b JOIN writes w ON w.content = b.hash WHERE w.value = 'invariant'"), 12);
     EXPECT_EQ(r.number("SELECT count(DISTINCT b.hash) FROM blob b JOIN writes w ON w.content = b.hash WHERE w.value = 'invariant'"), 1);
     // Single numbers stay in their row.
-    EXPECT_EQ(r.number("SELECT count(*) FROM blob WHERE shape = '[]' AND bytes <= 8 AND hash NOT IN (SELECT constant FROM value WHERE constant IS NOT NULL)"), 0);
+    EXPECT_EQ(r.number("SELECT count(*) FROM blob WHERE shape = '[]' AND bytes <= 8 AND hash NOT IN (SELECT constant FROM value WHERE "
+                       "constant IS NOT NULL)"),
+              0);
     expectSound(r);
 }
 
@@ -121,10 +129,12 @@ TEST(Recorder, levelValuesStoresCarriedValuesOutputsInputsAndWhatIsKept)
     options.keep.push_back(pattern(".../neg#6"));
     options.feeds.push_back({1, "x.npy"});
     const Recording r = record(std::move(options));
-    EXPECT_EQ(r.rows("SELECT DISTINCT value FROM writes JOIN blob ON hash = content WHERE blob.dtype = 'f32' AND graph NOT LIKE 'inner%' ORDER BY value"),
+    EXPECT_EQ(r.rows("SELECT DISTINCT value FROM writes JOIN blob ON hash = content WHERE blob.dtype = 'f32' AND graph NOT LIKE 'inner%' "
+                     "ORDER BY value"),
               (std::vector<std::string>{"invariant", "square", "x_end", "x_next"}))
         << "x_end has the bytes of the last x_next";
-    EXPECT_EQ(r.rows("SELECT position, name, source, f.dtype, f.shape, b.bytes FROM feed f LEFT JOIN blob b ON b.hash = f.content ORDER BY position"),
+    EXPECT_EQ(r.rows("SELECT position, name, source, f.dtype, f.shape, b.bytes FROM feed f LEFT JOIN blob b ON b.hash = f.content ORDER BY "
+                     "position"),
               (std::vector<std::string>{"0|n||i32|[]|4", "1|x|x.npy|f32|[4]|16"}));
 }
 
@@ -137,7 +147,8 @@ TEST(Recorder, samplesIterationsOfEveryLoopOnTheWay)
               (std::vector<std::string>{"0", "3", "4", "10", "11"}))
         << "iteration 4 changes nothing, so 3 has the same bytes and shares the blob";
     // Inner loops run 0, 0, 2 and 3 times there (iteration modulo 4): 0 and the last two of each are kept; 3/2 shares a blob again.
-    EXPECT_EQ(r.rows("SELECT p.iteration || '/' || w.iteration FROM writes w JOIN blob ON hash = content JOIN invocation p ON p.id = w.parent WHERE value = 'product' ORDER BY step"),
+    EXPECT_EQ(r.rows("SELECT p.iteration || '/' || w.iteration FROM writes w JOIN blob ON hash = content JOIN invocation p ON p.id = "
+                     "w.parent WHERE value = 'product' ORDER BY step"),
               (std::vector<std::string>{"3/2", "10/0", "10/1", "11/0", "11/1", "11/2"}));
     // Statistics stay for every iteration.
     EXPECT_EQ(r.number("SELECT count(*) FROM writes WHERE value = 'low' AND min IS NOT NULL"), 12);
@@ -210,8 +221,10 @@ TEST(Recorder, keepsWhatSqliteCannotHold)
     ASSERT_TRUE(r.finish().ok());
     auto reader = TraceReader::open(path);
     ASSERT_TRUE(reader.ok());
-    EXPECT_EQ(rowsOf(**reader, "SELECT e.id, lo, b.dtype, hex(c.data) FROM event e LEFT JOIN blob b ON b.hash = e.content LEFT JOIN chunk c ON c.id = b.first"),
-              (std::vector<std::string>{"0|0|f32|00000080", "1|NULL|f32|0000C07F", "2|18446744073709551616|u64|FFFFFFFFFFFFFFFF", "3|4611686018427387905|NULL|"}));
+    EXPECT_EQ(rowsOf(**reader, "SELECT e.id, lo, b.dtype, hex(c.data) FROM event e LEFT JOIN blob b ON b.hash = e.content LEFT JOIN chunk "
+                               "c ON c.id = b.first"),
+              (std::vector<std::string>{"0|0|f32|00000080", "1|NULL|f32|0000C07F", "2|18446744073709551616|u64|FFFFFFFFFFFFFFFF",
+                                        "3|4611686018427387905|NULL|"}));
     EXPECT_EQ(rowsOf(**reader, "SELECT event, nan, first_index FROM abnormal"), std::vector<std::string>{"1|1|0"});
 }
 
@@ -257,7 +270,8 @@ TEST(Recorder, compressesAndChunksLargeValues)
     auto reader = TraceReader::open(path);
     ASSERT_TRUE(reader.ok());
     recording.reader = std::move(*reader);
-    EXPECT_EQ(recording.rows("SELECT codec, stored < 8000, chunks FROM blob WHERE bytes = 800000 AND codec = 1"), std::vector<std::string>{"1|1|1"});
+    EXPECT_EQ(recording.rows("SELECT codec, stored < 8000, chunks FROM blob WHERE bytes = 800000 AND codec = 1"),
+              std::vector<std::string>{"1|1|1"});
     EXPECT_EQ(recording.rows("SELECT stored, chunks FROM blob WHERE bytes = 800000 AND codec = 0"), std::vector<std::string>{"800000|4"});
     const Result<TraceCheck> check = checkTrace(*recording.reader);
     ASSERT_TRUE(check.ok());
@@ -287,7 +301,8 @@ TEST(Recorder, severalRunsShareAFile)
 TEST(Recorder, aFailedRunSaysSo)
 {
     const Recording r = record(optionsFor(tracePath()), {{.stopAfterStep = 40}});
-    EXPECT_EQ(r.rows("SELECT state, error, last - first + 1 FROM run"), std::vector<std::string>{"failed|main/mul#1: C2: stopped by the script|41"});
+    EXPECT_EQ(r.rows("SELECT state, error, last - first + 1 FROM run"),
+              std::vector<std::string>{"failed|main/mul#1: C2: stopped by the script|41"});
     EXPECT_EQ(r.number("SELECT count(*) FROM invocation WHERE steps IS NULL"), 0);
     EXPECT_EQ(r.summary.state, "failed");
     expectSound(r);
@@ -342,7 +357,8 @@ TEST(Recorder, marksDeadAndFailedEvents)
     ASSERT_TRUE(r.finish().ok());
     auto reader = TraceReader::open(path);
     ASSERT_TRUE(reader.ok());
-    EXPECT_EQ(rowsOf(**reader, "SELECT id, state, ns, lo FROM event"), (std::vector<std::string>{"0|1|NULL|NULL", "1|2|5|NULL", "2|4|5|NULL"}));
+    EXPECT_EQ(rowsOf(**reader, "SELECT id, state, ns, lo FROM event"),
+              (std::vector<std::string>{"0|1|NULL|NULL", "1|2|5|NULL", "2|4|5|NULL"}));
 }
 
 TEST(Recorder, notesAccessesToVariables)
@@ -377,7 +393,8 @@ TEST(Recorder, notesAccessesToVariables)
     ASSERT_TRUE(reader.ok());
     EXPECT_EQ(rowsOf(**reader, "SELECT event, variable, kind, lo FROM access ORDER BY event"),
               (std::vector<std::string>{"0|count|write|0", "1|count|read|1", "2|count|write|2"}));
-    EXPECT_EQ(rowsOf(**reader, findRecipe("variable-history")->sql, {{"name", "count"}}), (std::vector<std::string>{"0|mul#1|NULL|0", "2|mul#1|NULL|2"}));
+    EXPECT_EQ(rowsOf(**reader, findRecipe("variable-history")->sql, {{"name", "count"}}),
+              (std::vector<std::string>{"0|mul#1|NULL|0", "2|mul#1|NULL|2"}));
 }
 
 TEST(Recorder, describesTheModel)
@@ -391,16 +408,22 @@ TEST(Recorder, describesTheModel)
         return listing;
     };
     const Recording r = record(std::move(options));
-    EXPECT_EQ(r.rows("SELECT name, format, bytes, hash FROM model"), std::vector<std::string>{"script.tflite|tflite|1234|00112233445566778899aabbccddeeff"});
+    EXPECT_EQ(r.rows("SELECT name, format, bytes, hash FROM model"),
+              std::vector<std::string>{"script.tflite|tflite|1234|00112233445566778899aabbccddeeff"});
     EXPECT_EQ(r.rows("SELECT ordinal, name, listing FROM graph WHERE id = 3"), std::vector<std::string>{"2|outer_body|graph outer_body\n"});
     EXPECT_EQ(r.rows("SELECT label, kind, attributes, line FROM op WHERE label = 'if#3'"),
               std::vector<std::string>{"if#3|tfl.if|{\"else\":{\"graph\":4},\"then\":{\"graph\":3}}|4"});
-    EXPECT_EQ(r.rows("SELECT v.name, v.shape, v.role, v.position FROM value v JOIN graph g ON g.id = v.graph WHERE g.name = 'outer_body' AND v.name IN "
+    EXPECT_EQ(r.rows("SELECT v.name, v.shape, v.role, v.position FROM value v JOIN graph g ON g.id = v.graph WHERE g.name = 'outer_body' "
+                     "AND v.name IN "
                      "('i', 'factor', 'i_next', 'ramp', 'mod') ORDER BY v.id"),
-              (std::vector<std::string>{"i|[]|input|0", "factor|[3]|constant|NULL", "i_next|[]|output|0", "mod|[]|temp|NULL", "ramp|[?]|temp|NULL"}));
-    EXPECT_EQ(r.rows("SELECT role, g.name, c.name FROM call JOIN graph g ON g.id = call.graph LEFT JOIN graph c ON c.id = call.cond ORDER BY call.id"),
-              (std::vector<std::string>{"loop|outer_body|outer_cond", "then|then_graph|NULL", "else|else_graph|NULL", "loop|inner_body|inner_cond", "main|main|NULL"}));
-    EXPECT_EQ(r.rows("SELECT slot, a.name, b.name, c.name FROM carry JOIN op ON op.id = carry.op AND op.label = 'while#0' LEFT JOIN value a ON a.id = cond_input "
+              (std::vector<std::string>{"i|[]|input|0", "factor|[3]|constant|NULL", "i_next|[]|output|0", "mod|[]|temp|NULL",
+                                        "ramp|[?]|temp|NULL"}));
+    EXPECT_EQ(r.rows("SELECT role, g.name, c.name FROM call JOIN graph g ON g.id = call.graph LEFT JOIN graph c ON c.id = call.cond ORDER "
+                     "BY call.id"),
+              (std::vector<std::string>{"loop|outer_body|outer_cond", "then|then_graph|NULL", "else|else_graph|NULL",
+                                        "loop|inner_body|inner_cond", "main|main|NULL"}));
+    EXPECT_EQ(r.rows("SELECT slot, a.name, b.name, c.name FROM carry JOIN op ON op.id = carry.op AND op.label = 'while#0' LEFT JOIN value "
+                     "a ON a.id = cond_input "
                      "LEFT JOIN value b ON b.id = body_input LEFT JOIN value c ON c.id = body_output ORDER BY slot"),
               (std::vector<std::string>{"0|i|i|i_next", "1|NULL|acc|acc_next", "2|NULL|x|x_next"}));
 }

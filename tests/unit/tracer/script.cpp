@@ -24,8 +24,8 @@ public:
         graph.value(v).constant = std::make_shared<Constant>(Bytes::copyOf(data, size));
         return v;
     }
-    std::vector<ValueId> op(const std::string& kind, std::vector<ValueId> inputs, const std::vector<std::tuple<std::string, DType, Shape>>& results,
-                            AttributeList attributes = {})
+    std::vector<ValueId> op(const std::string& kind, std::vector<ValueId> inputs,
+                            const std::vector<std::tuple<std::string, DType, Shape>>& results, AttributeList attributes = {})
     {
         Operator o;
         o.kind = {"tfl", kind};
@@ -94,8 +94,10 @@ Model scriptModel()
     const auto next = body.op("add", {bi, bo}, {{"i_next", i32, s}});
     const auto mod = body.op("floor_mod", {bi, bo}, {{"mod", i32, s}});
     const auto even = body.op("equal", {mod[0], bo}, {{"even", b, s}});
-    const auto acc = body.op("if", {even[0], ba}, {{"acc_next", i32, s}}, {{"else", graphAttribute(kElse)}, {"then", graphAttribute(kThen)}});
-    const auto in = body.op("while", {bo, bx}, {{"j_end", i32, s}, {"x_next", f32, v4}}, {{"body", graphAttribute(kInnerBody)}, {"cond", graphAttribute(kInnerCond)}});
+    const auto acc =
+        body.op("if", {even[0], ba}, {{"acc_next", i32, s}}, {{"else", graphAttribute(kElse)}, {"then", graphAttribute(kThen)}});
+    const auto in = body.op("while", {bo, bx}, {{"j_end", i32, s}, {"x_next", f32, v4}},
+                            {{"body", graphAttribute(kInnerBody)}, {"cond", graphAttribute(kInnerCond)}});
     body.op("split", {in[1]}, {{"low", f32, Shape{2}}, {"high", f32, Shape{2}}});
     body.op("neg", {bf}, {{"invariant", f32, Shape{3}}});
     body.op("range", {bo, bi, bo}, {{"ramp", f32, Shape{kUnknownDim}}});
@@ -119,20 +121,22 @@ Model scriptModel()
     innerBody.output(jn[0]);
     innerBody.output(xn[0]);
 
-    for (GraphBuilder* g : {&main, &cond, &body, &thenGraph, &elseGraph, &innerCond, &innerBody}) model.graphs.push_back(std::move(g->graph));
+    for (GraphBuilder* g : {&main, &cond, &body, &thenGraph, &elseGraph, &innerCond, &innerBody})
+        model.graphs.push_back(std::move(g->graph));
     return model;
 }
 
 struct Script::Frame {
     InvocationStart start;
-    std::string path;   ///< with roles of the loops outside
+    std::string path; ///< with roles of the loops outside
     std::string cond, graph;
     int64_t timeAtStart = 0;
     size_t fact = 0;
     int64_t iteration = -1;
 };
 
-Script::Frame Script::enter(const Frame* parent, CallRole role, const std::string& caller, const std::string& graph, const std::string& cond, int64_t iteration)
+Script::Frame Script::enter(const Frame* parent, CallRole role, const std::string& caller, const std::string& graph,
+                            const std::string& cond, int64_t iteration)
 {
     Frame frame;
     frame.start.id = m_nextInvocation++;
@@ -154,8 +158,10 @@ Script::Frame Script::enter(const Frame* parent, CallRole role, const std::strin
         const size_t mark = caller.find('#');
         frame.start.site = OperatorId(std::stoll(caller.substr(mark + 1)));
         frame.path = parent->path + (parent->start.role == CallRole::loop ? ":body" : "") + "/" + caller;
-        if (role == CallRole::loop) frame.path += "@" + std::to_string(iteration);
-        else frame.path += ":" + std::string(callRoleName(role));
+        if (role == CallRole::loop)
+            frame.path += "@" + std::to_string(iteration);
+        else
+            frame.path += ":" + std::string(callRoleName(role));
     }
     fact.id = frame.start.id;
     fact.parent = frame.start.parent;
@@ -181,8 +187,8 @@ void Script::leave(Frame& frame)
     m_observer.invocationEnded(end);
 }
 
-template <typename T>
-void Script::op(Frame& frame, const std::string& graphName, int index, std::vector<std::vector<T>> results, std::vector<Shape> shapesOfResults)
+template <typename T> void Script::op(Frame& frame, const std::string& graphName, int index, std::vector<std::vector<T>> results,
+                                      std::vector<Shape> shapesOfResults)
 {
     if (stopped()) return;
     const GraphId id = m_model.findGraph(graphName);
@@ -273,8 +279,10 @@ void Script::inner(Frame& body, int32_t iterations, std::vector<float>& x)
         fact.slot = k;
         fact.iteration = body.iteration;
         fact.invocation = body.start.id;
-        if (k == 0) fact.data = {static_cast<double>(iterations)};
-        else fact.data.assign(x.begin(), x.end());
+        if (k == 0)
+            fact.data = {static_cast<double>(iterations)};
+        else
+            fact.data.assign(x.begin(), x.end());
         fact.shape = k == 0 ? Shape{} : Shape{4};
         fact.ns = event.ns;
         fact.isCall = true;
@@ -323,7 +331,8 @@ void Script::run(const ScriptOptions& options)
             if (i == options.branchFlipAt) even = !even;
             op<uint8_t>(loop, "outer_body", 2, {{static_cast<uint8_t>(i % 2 == 0)}}, {Shape{}});
             const int64_t since = m_time;
-            Frame branch = enter(&loop, even ? CallRole::thenBranch : CallRole::elseBranch, "if#3", even ? "then_graph" : "else_graph", "", -1);
+            Frame branch =
+                enter(&loop, even ? CallRole::thenBranch : CallRole::elseBranch, "if#3", even ? "then_graph" : "else_graph", "", -1);
             acc = even ? acc * 2 : acc + 3;
             if (options.perturbFrom >= 0 && i >= options.perturbFrom) ++acc;
             acc %= 1000;
@@ -383,8 +392,10 @@ void Script::run(const ScriptOptions& options)
             fact.dtype = k == 2 ? "f32" : "i32";
             fact.slot = k;
             fact.invocation = main.start.id;
-            if (k == 2) fact.data.assign(x.begin(), x.end());
-            else fact.data = {static_cast<double>(k == 0 ? outer : acc)};
+            if (k == 2)
+                fact.data.assign(x.begin(), x.end());
+            else
+                fact.data = {static_cast<double>(k == 0 ? outer : acc)};
             fact.shape = results[k]->shape;
             fact.ns = event.ns;
             fact.isCall = true;

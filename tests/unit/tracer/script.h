@@ -15,8 +15,8 @@ namespace loopscope::test {
 /// One write, as the script made it.
 struct Fact {
     int64_t step = 0;
-    std::string path;      ///< of the invocation, without the role of its innermost loop: "main/while#0@3"
-    std::string address;   ///< "main/while#0@3:body/add#0:0"
+    std::string path;    ///< of the invocation, without the role of its innermost loop: "main/while#0@3"
+    std::string address; ///< "main/while#0@3:body/add#0:0"
     std::string graph, op, value, kind, dtype;
     int slot = 0;
     int64_t iteration = -1;
@@ -33,11 +33,11 @@ struct InvocationFact {
 };
 
 struct ScriptOptions {
-    int32_t outer = 12;        ///< iterations of the outer loop; inner ones: iteration modulo 4
-    int32_t perturbFrom = -1;  ///< from this outer iteration on the accumulator is one larger
-    int32_t branchFlipAt = -1; ///< in this iteration the other branch is taken
-    int32_t extraInnerAt = -1; ///< one more inner iteration there
-    int32_t nanAt = -1;        ///< outer iteration whose product holds a NaN
+    int32_t outer = 12;         ///< iterations of the outer loop; inner ones: iteration modulo 4
+    int32_t perturbFrom = -1;   ///< from this outer iteration on the accumulator is one larger
+    int32_t branchFlipAt = -1;  ///< in this iteration the other branch is taken
+    int32_t extraInnerAt = -1;  ///< one more inner iteration there
+    int32_t nanAt = -1;         ///< outer iteration whose product holds a NaN
     int32_t stopAfterStep = -1; ///< the run fails there
     int64_t nsPerOp = 10;
 };
@@ -59,10 +59,15 @@ public:
 
 private:
     struct Frame;
-    Frame enter(const Frame* parent, CallRole role, const std::string& caller, const std::string& graph, const std::string& cond, int64_t iteration);
+    Frame enter(const Frame* parent, CallRole role, const std::string& caller, const std::string& graph, const std::string& cond,
+                int64_t iteration);
     void leave(Frame& frame);
-    template <typename T> void op(Frame& frame, const std::string& graph, int index, std::vector<std::vector<T>> results, std::vector<Shape> shapes);
-    template <typename T> void scalar(Frame& frame, const std::string& graph, int index, T value) { op<T>(frame, graph, index, {{value}}, {Shape{}}); }
+    template <typename T>
+    void op(Frame& frame, const std::string& graph, int index, std::vector<std::vector<T>> results, std::vector<Shape> shapes);
+    template <typename T> void scalar(Frame& frame, const std::string& graph, int index, T value)
+    {
+        op<T>(frame, graph, index, {{value}}, {Shape{}});
+    }
     void call(Frame& frame, const std::string& graph, int index, int64_t since, std::vector<float> tensor, int32_t count);
     void inner(Frame& body, int32_t iterations, std::vector<float>& x);
     bool stopped() const { return m_options.stopAfterStep >= 0 && m_step > m_options.stopAfterStep; }
