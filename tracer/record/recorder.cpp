@@ -210,7 +210,7 @@ TraceRecorder::Impl::Impl(const Model& model, RecorderOptions options, const Mod
     noteIterations(m_options.only);
     noteIterations(m_options.except);
     noteIterations(m_options.keep);
-    m_samples = m_options.onAlert > 0 || (m_options.iterations && (m_level >= 3 || m_options.sparse));
+    m_samples = m_level >= 1 && (m_options.onAlert > 0 || (m_options.iterations && (m_level >= 3 || m_options.sparse)));
     m_hashesAll = m_level >= 2 || m_options.onAlert > 0;
     m_gap.first = 0;
     m_gap.last = -1;

@@ -75,7 +75,7 @@ void edit(Recording& recording, const std::string& sql)
 
 std::vector<std::string> rowsOf(const TraceReader& reader, std::string_view sql, const QueryParameters& parameters)
 {
-    const Result<QueryResult> result = reader.query(sql, parameters);
+    const Result<QueryResult> result = reader.query(sql, parameters, {.seconds = 60});
     std::vector<std::string> lines;
     if (!result.ok()) {
         ADD_FAILURE() << sql << ": " << result.error().message();
