@@ -42,33 +42,42 @@ ContentKey contentKey(DType dtype, const Shape& shape, std::span<const std::byte
     return {std::bit_cast<int64_t>(hash.high), std::bit_cast<int64_t>(hash.low)};
 }
 
+ContentKey* ContentSet::placeOf(const ContentKey& key)
+{
+    const size_t mask = m_table.size() - 1;
+    size_t place = static_cast<uint64_t>(key.key) & mask;
+    while (!(m_table[place] == ContentKey{}) && m_table[place].key != key.key) place = (place + 1) & mask;
+    return &m_table[place];
+}
+
 void ContentSet::grow()
 {
     std::vector<ContentKey> old = std::move(m_table);
     m_table.assign(old.empty() ? 1024 : old.size() * 2, ContentKey{});
-    m_size = 0;
     for (const ContentKey& key : old) {
-        if (!(key == ContentKey{})) insert(key);
+        if (!(key == ContentKey{})) *placeOf(key) = key;
     }
+}
+
+bool ContentSet::has(const ContentKey& key)
+{
+    return !m_table.empty() && !(key == ContentKey{}) && *placeOf(key) == key;
 }
 
 ContentSet::Answer ContentSet::insert(const ContentKey& key)
 {
     if (key == ContentKey{}) return Answer::full; // the mark of an empty place; SQLite is asked about it
+    if (!m_table.empty()) {
+        const ContentKey& entry = *placeOf(key);
+        if (entry.key == key.key && !(entry == ContentKey{})) return entry.guard == key.guard ? Answer::known : Answer::clash;
+    }
     if ((m_size + 1) * 4 > m_table.size() * 3) {
-        if (m_table.size() * 2 > kMostEntries * 2) return Answer::full;
+        if (m_table.size() * 2 > kMostEntries) return Answer::full;
         grow();
     }
-    const size_t mask = m_table.size() - 1;
-    for (size_t place = static_cast<uint64_t>(key.key) & mask;; place = (place + 1) & mask) {
-        ContentKey& entry = m_table[place];
-        if (entry == ContentKey{}) {
-            entry = key;
-            ++m_size;
-            return Answer::added;
-        }
-        if (entry.key == key.key) return entry.guard == key.guard ? Answer::known : Answer::clash;
-    }
+    *placeOf(key) = key;
+    ++m_size;
+    return Answer::added;
 }
 
 } // namespace loopscope

@@ -26,9 +26,12 @@ public:
     enum class Answer : uint8_t { added, known, clash, full };
     /// `clash`: the key is there with another guard, so the two contents differ.
     Answer insert(const ContentKey& key);
+    bool has(const ContentKey& key);
     size_t size() const { return m_size; }
 
 private:
+    /// Where the key is, or the empty place where it would go. The table must not be empty; it is never full.
+    ContentKey* placeOf(const ContentKey& key);
     void grow();
     std::vector<ContentKey> m_table;
     size_t m_size = 0;

@@ -143,6 +143,7 @@ void TraceRecorder::Impl::storeBytes(const Tensor& tensor, const ContentKey& key
         return std::make_unique<Item>(Item{std::move(blob)});
     };
     if (ring != nullptr) {
+        if (m_stored.has(key)) return; // whatever becomes of the iteration, the bytes are there
         HeldEntry entry;
         entry.iteration = iteration;
         entry.blob = copy();

@@ -369,7 +369,7 @@ Status TraceWriter::write(BlobItem& item)
     const bool clashes = isThere && m_sql.findBlob.integer(0) != item.guard;
     m_sql.findBlob.reset();
     if (clashes)
-        raiseAlert("memory", "two values have the content key " + toHex(std::bit_cast<uint64_t>(item.key)) + "; only the first is stored");
+        raiseAlert("clash", "two values have the content key " + toHex(std::bit_cast<uint64_t>(item.key)) + "; only the first is stored");
     if (isThere) return {};
 
     const std::vector<std::byte> packed = compress(item.bytes);

@@ -221,7 +221,7 @@ constexpr TraceColumn kAlert[] = {
     {"run", I, kRequired, "→ run"},
     {"event", I, kRequired, "id of the event, or of the next one"},
     {"slot", I, kNullable, "result number; NULL: not about a value"},
-    {"kind", T, kRequired, "`nan` `overflow` `race` `nondeterminism` `quota` `full disk` `memory`; at most 1,000 of each"},
+    {"kind", T, kRequired, "`nan` `overflow` `race` `nondeterminism` `quota` `full disk` `memory` `clash`; at most 1,000 of each"},
     {"text", T, kRequired, "one line; the thousandth says that there are more"},
 };
 constexpr TraceColumn kEdit[] = {
