@@ -75,6 +75,7 @@ Result<int> runTrace(const CommandContext& context)
     LS_TRY(const double timeout, arguments.real("timeout", 0));
     LS_TRY(const LoadedModel file, loadModel(arguments.positionals[0]));
     LS_TRY(const RunTarget target, targetOf(file, arguments.text("signature")));
+    options.signature = target.signature;
     std::vector<std::string> sources = arguments.all("input");
     for (std::string& feed : arguments.all("feed")) sources.push_back(std::move(feed));
     LS_TRY(const BoundInputs inputs, bindInputs(target, sources, options.seed, runs));
