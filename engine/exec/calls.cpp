@@ -255,12 +255,14 @@ void Interpreter::Impl::pushFrame(CallState& call, CallRole role, int32_t branch
     frame.branch = branch;
     frame.enteredAtStep = m_step;
     m_frames.push_back(frame);
+    setLimit();
 }
 
 void Interpreter::Impl::popFrame()
 {
     const Frame frame = m_frames.back();
     m_frames.pop_back();
+    setLimit();
     if (!frame.activation) return;
     giveBack(*frame.call->body);
     if (frame.role != CallRole::loop) return;

@@ -169,6 +169,7 @@ Status Interpreter::Impl::start()
     LS_CHECK_OK(guarded([this] { return begin(); }));
     m_step = 0;
     m_observer = m_nextObserver;
+    m_mutedObserver = nullptr;
     m_times = m_observer && m_observer->wantsTimes();
     m_runStart = m_times ? nowNs() : 0;
     m_phase = Phase::running;
@@ -205,12 +206,39 @@ template <typename Work> Status Interpreter::Impl::guarded(Work work)
 Status Interpreter::Impl::step()
 {
     if (m_phase != Phase::running) return Error(ErrorCode::usage, m_phase == Phase::idle ? "no run was started" : "the run has ended");
+    setLimit();
     return guarded([this] { return execute<true>(); });
+}
+
+Status Interpreter::Impl::runTo(int64_t tick, int64_t step)
+{
+    if (m_phase == Phase::finished) return {};
+    if (m_phase != Phase::running) return Error(ErrorCode::usage, m_phase == Phase::idle ? "no run was started" : "the run has ended");
+    if (tick <= this->tick() || step <= m_step) return {};
+    m_tickLimit = tick;
+    m_stepLimit = step;
+    setLimit();
+    Status status = guarded([this] { return execute<false>(); });
+    m_tickLimit = m_stepLimit = INT64_MAX;
+    return status;
+}
+
+int64_t Interpreter::Impl::tick() const
+{
+    return m_step + std::max<int64_t>(static_cast<int64_t>(m_frames.size()) - 1, 0);
+}
+
+void Interpreter::Impl::muteObserver(bool muted)
+{
+    if (muted == (m_mutedObserver != nullptr)) return;
+    std::swap(m_observer, m_mutedObserver);
+    m_resources.listener = m_observer && m_phase == Phase::running ? this : nullptr;
 }
 
 Status Interpreter::Impl::run()
 {
     if (m_phase != Phase::running) return Error(ErrorCode::usage, m_phase == Phase::idle ? "no run was started" : "the run has ended");
+    setLimit();
     return guarded([this] { return execute<false>(); });
 }
 
@@ -314,6 +342,16 @@ Status Interpreter::run()
     return m_impl->run();
 }
 
+Status Interpreter::runTo(int64_t tick, int64_t step)
+{
+    return m_impl->runTo(tick, step);
+}
+
+int64_t Interpreter::tick() const
+{
+    return m_impl->tick();
+}
+
 const Position& Interpreter::position() const
 {
     return m_impl->m_position;
@@ -341,7 +379,17 @@ const Tensor& Interpreter::output(int index) const
 
 MachineState Interpreter::snapshot() const
 {
-    return m_impl->snapshot();
+    return m_impl->snapshot(nullptr);
+}
+
+MachineState Interpreter::snapshot(const MachineState& previous) const
+{
+    return m_impl->snapshot(&previous);
+}
+
+void Interpreter::muteObserver(bool muted)
+{
+    m_impl->muteObserver(muted);
 }
 
 Status Interpreter::restore(const MachineState& state)

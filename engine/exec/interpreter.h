@@ -72,6 +72,12 @@ public:
     Status step();
     /// Steps to the end of the run. Errors: execution (kernel, budget, depth), cancelled. The run can be inspected afterwards.
     Status run();
+    /// Runs at full speed up to the stop at `tick`, or to the first stop where `step` or more operators have completed, or to the end,
+    /// whichever comes first. Does nothing where it stands at or beyond one of them. Errors as of run().
+    Status runTo(int64_t tick, int64_t step = INT64_MAX);
+    /// Orders the stops of a run: operators completed, and calls entered that have not returned. Each step() adds exactly one (a root
+    /// graph without operators finishes at tick 0).
+    int64_t tick() const;
 
     const Position& position() const;
     std::vector<FrameInfo> callStack() const;
@@ -83,11 +89,15 @@ public:
 
     /// Everything that determines what happens next. Restoring continues bit for bit as the original went on.
     MachineState snapshot() const;
+    /// The same, sharing bytes with `previous`: the state that was taken or restored last, with nothing but execution since. What an
+    /// invocation has written never changes, so only what is new is copied.
+    MachineState snapshot(const MachineState& previous) const;
     Status restore(const MachineState& state);
     /// Forgets variables, tables, call-once marks and random numbers.
     void reset();
 
     void setObserver(ExecutionObserver* observer); ///< null: none; takes effect at the next start()
+    void muteObserver(bool muted); ///< in the present run: what it hears already must not be told again when it is re-executed
     const Model& model() const;
     GraphId root() const;
     ResourceStore& resources();

@@ -25,7 +25,7 @@ template <bool Single> Status Interpreter::Impl::execute()
         case InstructionKind::kernel:
         case InstructionKind::sized:
             frame->next = at->index;
-            if (m_step >= m_options.maxSteps || m_cancel.requested()) [[unlikely]] return checkBudget();
+            if (m_step >= m_limit || m_cancel.requested()) [[unlikely]] return halt();
             if (m_observer) [[unlikely]] {
                 status = runObserved(*frame, *at);
             } else {
@@ -38,7 +38,7 @@ template <bool Single> Status Interpreter::Impl::execute()
             break;
         case InstructionKind::call:
             frame->next = at->index;
-            if (m_step >= m_options.maxSteps || m_cancel.requested()) [[unlikely]] return checkBudget();
+            if (m_step >= m_limit || m_cancel.requested()) [[unlikely]] return halt();
             if (status = enter(*frame, *at); !status.ok()) return fail(std::move(status).takeError());
             frame = &m_frames.back();
             at = frame->activation->code() + frame->next;
@@ -181,6 +181,14 @@ Status Interpreter::Impl::refuse(const Frame& frame, const Instruction& instruct
         m_observer->operatorExecuted(event);
     }
     return fail(frame.activation->program().failure(instruction.index)->copy());
+}
+
+/// Before an operator: runTo() is there, or the run ends here.
+Status Interpreter::Impl::halt()
+{
+    if (m_cancel.requested() || m_step >= m_options.maxSteps) return checkBudget();
+    updatePosition();
+    return {};
 }
 
 Status Interpreter::Impl::checkBudget()

@@ -5,6 +5,7 @@
 #include "engine/exec/interpreter.h"
 #include "engine/plan/planner.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -47,6 +48,10 @@ public:
     void reset();
     Status step();
     Status run();
+    Status runTo(int64_t tick, int64_t step);
+    int64_t tick() const;
+    void setLimit() { m_limit = std::min({m_options.maxSteps, m_stepLimit, m_tickLimit - (static_cast<int64_t>(m_frames.size()) - 1)}); }
+    void muteObserver(bool muted);
     template <typename Work> Status guarded(Work work);
     const Tensor* value(int depth, ValueId id) const;
     bool isLive(size_t frame, ValueId id) const;
@@ -59,6 +64,7 @@ public:
     Status runObserved(const Frame& frame, const Instruction& instruction);
     Status refuse(const Frame& frame, const Instruction& instruction);
     Status checkBudget();
+    Status halt();
     Error fail(Error error);
     Error stopAt(Error error, RunEnd::Reason reason);
     void endRun(RunEnd::Reason reason, std::string_view message);
@@ -91,7 +97,7 @@ public:
     std::string address() const;
 
     // snapshot.cpp
-    MachineState snapshot() const;
+    MachineState snapshot(const MachineState* previous) const;
     Status restore(const MachineState& state);
     Status restoreFrame(const FrameState& state);
     Status restoreCall(CallState& call, const FrameState& state);
@@ -116,6 +122,7 @@ public:
     std::unique_ptr<Planner> m_planner;
     ExecutionObserver* m_nextObserver = nullptr;
     ExecutionObserver* m_observer = nullptr; ///< of the present run
+    ExecutionObserver* m_mutedObserver = nullptr; ///< of the present run, while it is muted
     bool m_times = false;
     int64_t m_runStart = 0;
 
@@ -132,6 +139,9 @@ public:
     Phase m_phase = Phase::idle;
     std::vector<Frame> m_frames;
     int64_t m_step = 0;
+    int64_t m_limit = 0; ///< stop before an operator once so many have completed: the least of the budget and of what runTo() wants
+    int64_t m_tickLimit = INT64_MAX;
+    int64_t m_stepLimit = INT64_MAX;
     InvocationId m_nextInvocation = 1;
     Position m_position;
 

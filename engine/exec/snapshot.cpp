@@ -1,6 +1,8 @@
 // The machine's state as a plain value, and back. docs/execution.md, "Snapshots", says what a state holds and why.
 #include "engine/exec/machine.h"
 
+#include "engine/base/clock.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -16,6 +18,21 @@ ValueState stateOf(ValueId value, const Tensor& tensor)
     state.shape = tensor.shape;
     state.bytes = Bytes::copyOf(tensor.data, tensor.bytes);
     return state;
+}
+
+/// What an earlier state knows of a value, among values ordered by id; null: nothing.
+const ValueState* find(const std::vector<ValueState>& values, ValueId id)
+{
+    const auto found = std::ranges::lower_bound(values, id, {}, &ValueState::value);
+    return found != values.end() && found->value == id ? &*found : nullptr;
+}
+
+/// As stateOf, with the bytes of `known` if the tensor still has them.
+ValueState stateLike(ValueId value, const Tensor& tensor, const ValueState* known)
+{
+    const bool same = known && known->shape == tensor.shape && known->bytes.size() == tensor.bytes &&
+                      (tensor.bytes == 0 || std::memcmp(known->bytes.data(), tensor.data, tensor.bytes) == 0);
+    return same ? *known : stateOf(value, tensor);
 }
 
 Error foreignState(const char* what)
@@ -44,7 +61,7 @@ bool fits(const Slot& slot, const Shape& planned, const ValueState& state)
 
 } // namespace
 
-MachineState Interpreter::Impl::snapshot() const
+MachineState Interpreter::Impl::snapshot(const MachineState* previous) const
 {
     MachineState state;
     state.step = m_step;
@@ -54,7 +71,11 @@ MachineState Interpreter::Impl::snapshot() const
     state.random = m_random;
     state.initialised.assign(m_initialised.begin(), m_initialised.end());
     for (const auto& [graph, variables] : m_variables)
-        for (const auto& [value, slot] : variables.slots) state.variables.emplace_back(graph, stateOf(value, slot));
+        for (const auto& [value, slot] : variables.slots) {
+            const size_t at = state.variables.size(); // the same ones in the same order in every state
+            const bool known = previous && at < previous->variables.size();
+            state.variables.emplace_back(graph, stateLike(value, slot, known ? &previous->variables[at].second : nullptr));
+        }
     for (size_t f = 0; f < m_frames.size(); ++f) {
         const Frame& frame = m_frames[f];
         const GraphPlan& plan = frame.activation->plan();
@@ -68,14 +89,22 @@ MachineState Interpreter::Impl::snapshot() const
         saved.inCond = frame.inCond;
         saved.next = frame.next;
         saved.enteredAtStep = frame.enteredAtStep;
+        const FrameState* before = previous && f < previous->frames.size() ? &previous->frames[f] : nullptr;
+        const bool sameCall = before && before->invocation == frame.invocation && before->graph == plan.graph;
         for (size_t v = 0; v < plan.values.size(); ++v) {
             const ValueId id(static_cast<int64_t>(v));
             const bool rootInput = f == 0 && plan.values[v].storage == Storage::input; // of other frames they are the caller's values
-            if (rootInput || isLive(f, id)) saved.values.push_back(stateOf(id, frame.activation->slot(id)));
+            if (!rootInput && !isLive(f, id)) continue;
+            const Slot& slot = frame.activation->slot(id);
+            const ValueState* const known = sameCall ? find(before->values, id) : nullptr;
+            saved.values.push_back(known && known->bytes.size() == slot.bytes ? *known : stateOf(id, slot)); // written once in an invocation
         }
         if (frame.role != CallRole::loop) continue;
         const LoopExchange& exchange = frame.call->exchange;
-        for (size_t k = 0; k < exchange.size(); ++k) saved.carried.push_back(stateOf(ValueId(static_cast<int64_t>(k)), exchange.carried(k)));
+        for (size_t k = 0; k < exchange.size(); ++k) {
+            const bool known = before && before->site == frame.call->op && k < before->carried.size();
+            saved.carried.push_back(stateLike(ValueId(static_cast<int64_t>(k)), exchange.carried(k), known ? &before->carried[k] : nullptr));
+        }
     }
     return state;
 }
@@ -142,6 +171,7 @@ Status Interpreter::Impl::restoreFrame(const FrameState& state)
     frame.invocation = state.invocation;
     frame.iteration = state.iteration;
     frame.enteredAtStep = state.enteredAtStep;
+    if (m_times) frame.invocationStart = frame.callStart = nowNs(); // what passed before belongs to another run
     return restoreValues(*frame.activation, state);
 }
 
