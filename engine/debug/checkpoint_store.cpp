@@ -1,0 +1,217 @@
+#include "engine/debug/checkpoint_store.h"
+
+#include <algorithm>
+
+namespace loopscope {
+
+namespace {
+
+constexpr int kMaxDoublings = 30;
+constexpr uint64_t kBlockOverhead = 96; ///< of an allocation, its owner's counter and rounding up
+constexpr uint64_t kEntryOverhead = 160; ///< of a place in the tables
+
+template <typename Visit> void forEachValue(const MachineState& state, Visit visit)
+{
+    for (const FrameState& frame : state.frames) {
+        for (const ValueState& value : frame.values) visit(value);
+        for (const ValueState& value : frame.carried) visit(value);
+    }
+    for (const auto& [graph, value] : state.variables) visit(value);
+}
+
+uint64_t blockBytes(const ValueState& value)
+{
+    return value.bytes.size() + kBlockOverhead;
+}
+
+/// What a state holds besides the bytes of its values: shared by nobody.
+uint64_t ownBytes(const MachineState& state)
+{
+    uint64_t total = sizeof(MachineState) + kEntryOverhead + state.initialised.size() * sizeof(GraphId);
+    for (const FrameState& frame : state.frames)
+        total += sizeof(FrameState) + (frame.values.capacity() + frame.carried.capacity()) * sizeof(ValueState);
+    total += state.variables.capacity() * (sizeof(GraphId) + sizeof(ValueState));
+    for (const auto& [handle, variable] : state.resources.variables())
+        total += sizeof(Variable) + variable.bytes.size() + variable.name.size() + kBlockOverhead;
+    for (const auto& [handle, table] : state.resources.tables()) {
+        total += sizeof(HashTable) + kBlockOverhead;
+        for (const auto& [key, value] : table.entries) total += key.size() + value.size() + kBlockOverhead;
+    }
+    return total;
+}
+
+} // namespace
+
+/// What keeping the state adds.
+uint64_t CheckpointStore::cost(const MachineState& state) const
+{
+    uint64_t total = ownBytes(state);
+    forEachValue(state, [&](const ValueState& value) {
+        if (!value.bytes.empty() && !m_blocks.contains(value.bytes.data())) total += blockBytes(value);
+    });
+    return total;
+}
+
+void CheckpointStore::hold(const MachineState& state)
+{
+    m_bytes += ownBytes(state);
+    forEachValue(state, [&](const ValueState& value) {
+        if (value.bytes.empty()) return;
+        Block& block = m_blocks[value.bytes.data()];
+        if (block.uses++ > 0) return;
+        block.bytes = blockBytes(value);
+        m_bytes += block.bytes;
+    });
+}
+
+void CheckpointStore::release(const MachineState& state)
+{
+    m_bytes -= ownBytes(state);
+    forEachValue(state, [&](const ValueState& value) {
+        if (value.bytes.empty()) return;
+        const auto found = m_blocks.find(value.bytes.data());
+        if (--found->second.uses > 0) return;
+        m_bytes -= found->second.bytes;
+        m_blocks.erase(found);
+    });
+}
+
+CheckpointStore::Entry& CheckpointStore::place(const Key& key, const SharedState& state)
+{
+    Entry& entry = m_states[key];
+    if (!entry.state) {
+        entry.state = state;
+        hold(*state);
+    }
+    return entry;
+}
+
+void CheckpointStore::drop(std::map<Key, Entry>::iterator entry)
+{
+    release(*entry->second.state);
+    m_states.erase(entry);
+}
+
+bool CheckpointStore::makeRoom(const MachineState& state)
+{
+    // What the state shares with others may go on the way: its cost is looked at anew each time.
+    while (m_bytes + cost(state) > m_budget.bytes)
+        if (!m_ring.empty()) forgetOldest();
+        else if (!thin()) return false;
+    return true;
+}
+
+bool CheckpointStore::makeRoom(uint64_t bytes)
+{
+    while (m_bytes + bytes > m_budget.bytes)
+        if (!m_ring.empty()) forgetOldest();
+        else if (!thin()) return false;
+    return true;
+}
+
+bool CheckpointStore::addCheckpoint(int line, int64_t tick, const SharedState& state, int64_t gapNs)
+{
+    const Key key(line, tick);
+    if (!m_states.contains(key) && !makeRoom(*state)) return false;
+    Entry& entry = place(key, state);
+    if (!entry.checkpoint) ++m_checkpoints;
+    entry.checkpoint = true;
+    entry.gapNs = gapNs;
+    return true;
+}
+
+void CheckpointStore::remember(int line, int64_t tick, const SharedState& state)
+{
+    const Key key(line, tick);
+    const auto known = m_states.find(key);
+    if (known != m_states.end() && known->second.undo) return;
+    if (known == m_states.end()) {
+        // The ring has its share; checkpoints are not thinned out for it.
+        const uint64_t added = cost(*state);
+        if (added > m_budget.bytes / 4) return;
+        while (!m_ring.empty() && (m_undoBytes + added > m_budget.bytes / 4 || m_bytes + cost(*state) > m_budget.bytes)) forgetOldest();
+        if (m_bytes + cost(*state) > m_budget.bytes) return;
+    }
+    const uint64_t before = m_bytes;
+    Entry& entry = place(key, state);
+    entry.undo = true;
+    m_ring.push_back(key);
+    m_undoBytes += m_bytes - before;
+    while (m_ring.size() > m_budget.undoStates) forgetOldest();
+}
+
+void CheckpointStore::forgetOldest()
+{
+    const auto oldest = m_states.find(m_ring.front());
+    m_ring.pop_front();
+    const uint64_t before = m_bytes;
+    oldest->second.undo = false;
+    if (!oldest->second.checkpoint) drop(oldest);
+    m_undoBytes -= std::min(m_undoBytes, before - m_bytes);
+    if (m_ring.empty()) m_undoBytes = 0;
+}
+
+/// Doubles the distance between checkpoints. False once only the start is left.
+bool CheckpointStore::thin()
+{
+    if (m_checkpoints <= 1) return false;
+    m_doublings = std::min(m_doublings + 1, kMaxDoublings);
+    const size_t before = m_checkpoints;
+    bool odd = false;
+    int line = -1;
+    int64_t dropped = 0; // running time up to the next one that stays
+    for (auto entry = m_states.begin(); entry != m_states.end();) {
+        const auto here = entry++;
+        if (!here->second.checkpoint) continue;
+        if (here->first.first != line) {
+            line = here->first.first;
+            odd = line != 0; // the start of the first timeline stays; the others begin with an edit of what can be reached
+            dropped = 0;
+        }
+        if (odd) {
+            dropped += here->second.gapNs;
+            here->second.checkpoint = false;
+            --m_checkpoints;
+            if (!here->second.undo) drop(here);
+        } else {
+            here->second.gapNs += dropped;
+            dropped = 0;
+        }
+        odd = !odd;
+    }
+    return m_checkpoints < before;
+}
+
+CheckpointStore::Found CheckpointStore::atOrBefore(int line, int64_t tick) const
+{
+    auto after = m_states.upper_bound({line, tick});
+    if (after == m_states.begin()) return {};
+    --after;
+    if (after->first.first != line) return {};
+    return {after->first.second, after->second.state};
+}
+
+bool CheckpointStore::charge(uint64_t bytes)
+{
+    if (!makeRoom(bytes)) return false;
+    m_bytes += bytes;
+    return true;
+}
+
+void CheckpointStore::clear()
+{
+    m_states.clear();
+    m_ring.clear();
+    m_blocks.clear();
+    m_bytes = m_undoBytes = 0;
+    m_checkpoints = 0;
+    m_doublings = 0;
+}
+
+int64_t CheckpointStore::spacing(int64_t costNs) const
+{
+    const auto affordable = static_cast<int64_t>(static_cast<double>(costNs) / std::max(m_budget.overhead, 1e-3));
+    return std::max(m_budget.spacingNs << m_doublings, affordable);
+}
+
+} // namespace loopscope

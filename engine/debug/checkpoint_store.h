@@ -1,0 +1,86 @@
+// Saved machine states of all timelines of a session within one budget of bytes: checkpoints, spread evenly over running time, and the
+// undo ring, the stops that were visited last. Bytes that states share count once.
+#pragma once
+
+#include "engine/exec/machine_state.h"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <unordered_map>
+
+namespace loopscope {
+
+/// What going back may cost.
+struct TimelineBudget {
+    uint64_t bytes = uint64_t{256} << 20; ///< of all saved states and edits
+    double overhead = 0.05;               ///< taking checkpoints, as a share of the running time
+    int64_t spacingNs = 5'000'000;        ///< running time between checkpoints to begin with; doubled whenever the budget is used up
+    size_t undoStates = 1024;             ///< most stops in the undo ring, which takes at most a quarter of the bytes
+};
+
+using SharedState = std::shared_ptr<const MachineState>;
+
+/// Keeps what it is given as long as the budget allows; the start of the first timeline always.
+class CheckpointStore {
+public:
+    explicit CheckpointStore(const TimelineBudget& budget) : m_budget(budget) {}
+
+    struct Found {
+        int64_t tick = 0;
+        SharedState state; ///< null: none
+    };
+
+    /// Keeps the state as a checkpoint that lies `gapNs` of running time behind the saved state before it. Thins out what is there to
+    /// make room; false if there is no room even so.
+    bool addCheckpoint(int line, int64_t tick, const SharedState& state, int64_t gapNs);
+    /// Keeps the state as the latest of the undo ring. The oldest ones make room.
+    void remember(int line, int64_t tick, const SharedState& state);
+    /// The last saved state of a timeline at or before a tick.
+    Found atOrBefore(int line, int64_t tick) const;
+    bool has(int line, int64_t tick) const { return m_states.contains({line, tick}); }
+    /// Bytes that are not states but count, too. False, and nothing happens, if there is no room.
+    bool charge(uint64_t bytes);
+    void refund(uint64_t bytes) { m_bytes -= bytes; }
+    void clear();
+
+    /// Running time that should lie between checkpoints now. `costNs`: what taking one costs.
+    int64_t spacing(int64_t costNs) const;
+    uint64_t bytes() const { return m_bytes; }
+    size_t checkpoints() const { return m_checkpoints; }
+
+private:
+    using Key = std::pair<int, int64_t>; ///< timeline, tick
+    struct Entry {
+        SharedState state;
+        bool checkpoint = false;
+        bool undo = false;
+        int64_t gapNs = 0; ///< checkpoints: running time since the one before
+    };
+    struct Block {
+        uint64_t bytes = 0;
+        int64_t uses = 0;
+    };
+
+    bool makeRoom(const MachineState& state);
+    bool makeRoom(uint64_t bytes);
+    bool thin();
+    void forgetOldest();
+    Entry& place(const Key& key, const SharedState& state);
+    void drop(std::map<Key, Entry>::iterator entry);
+    uint64_t cost(const MachineState& state) const;
+    void hold(const MachineState& state);
+    void release(const MachineState& state);
+
+    TimelineBudget m_budget;
+    std::map<Key, Entry> m_states;
+    std::deque<Key> m_ring; ///< oldest first
+    std::unordered_map<const void*, Block> m_blocks; ///< bytes behind values, by address
+    uint64_t m_bytes = 0;
+    uint64_t m_undoBytes = 0; ///< of states of the ring alone, as if they shared nothing newer
+    size_t m_checkpoints = 0;
+    int m_doublings = 0;
+};
+
+} // namespace loopscope

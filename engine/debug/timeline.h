@@ -1,0 +1,119 @@
+// Time travel over an interpreter: any stop of a run can be reached, forwards and backwards, and edits fork the run into timelines that
+// all stay reachable. docs/time_travel.md describes how it works.
+#pragma once
+
+#include "engine/base/cancel.h"
+#include "engine/debug/checkpoint_store.h"
+#include "engine/exec/interpreter.h"
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace loopscope {
+
+/// How a long request is followed and stopped.
+struct TravelControl {
+    const CancelFlag* cancel = nullptr;
+    /// Called at most every 50 ms with the tick that is reached and the one that is wanted (INT64_MAX: the end).
+    std::function<void(int64_t tick, int64_t target)> progress;
+};
+
+/// One course of events. The first has no parent; each edit makes another one that shares everything before its fork.
+struct TimelineInfo {
+    int id = 0;
+    int parent = -1;
+    int64_t forkTick = 0; ///< its first own stop: the parent's stop at this tick, edited
+    int64_t lastTick = 0; ///< where it was left; switchTo() returns there
+    int64_t frontier = 0; ///< the farthest tick that was reached on it
+};
+
+/// Owns no interpreter; nobody else may drive it between start() and the end of the timeline's life. Observers hear every tick of every
+/// timeline once, when it is executed for the first time, and nothing of re-execution. Not thread-safe.
+///
+/// After an error of execution the position is the stop before the failing operator, and travelling goes on from there. After a
+/// cancellation it is the stop that was reached. Every request that answers with a usage error has changed nothing.
+class Timeline {
+public:
+    explicit Timeline(Interpreter& interpreter, const TimelineBudget& budget = {});
+
+    /// Begins a run with the interpreter's inputs and forgets everything about earlier ones. Errors: of Interpreter::start(); usage if
+    /// the budget does not even hold the start.
+    Status start();
+
+    int64_t tick() const { return m_interpreter.tick(); }
+    const Position& position() const { return m_interpreter.position(); }
+    bool finished() const { return position().finished; }
+
+    /// One stop forward; usage error at the end.
+    Status forward();
+    /// One stop back; usage error at the start. Without re-execution wherever stops were visited one by one.
+    Status back(const TravelControl& control = {});
+    /// To the stop with this tick, or to the end if that comes before. Errors: usage below 0, execution, cancelled; execution with
+    /// "nondeterminism at step N" where re-execution gave another state than the first pass.
+    Status goTo(int64_t tick, const TravelControl& control = {});
+    /// To the last (innermost) stop where no more than `step` operators have completed: the moment before operator `step` writes.
+    Status goToStep(int64_t step, const TravelControl& control = {});
+    Status goToEnd(const TravelControl& control = {});
+
+    /// Replaces a value of the frame at `depth` (0 = root, −1 = innermost) at the present stop and continues on a new timeline, whose
+    /// id is returned. An input of a loop's graph is its carried value; an input of another callee is the caller's value itself.
+    /// Errors: usage if the value is constant, not live here, or of another type than the plan allows.
+    Result<int> edit(int depth, ValueId value, const Tensor& tensor);
+    std::vector<TimelineInfo> timelines() const;
+    int current() const { return m_line; }
+    /// To where the timeline was left. Errors: usage if there is none; as of goTo().
+    Status switchTo(int id, const TravelControl& control = {});
+
+    /// Bytes that saved states and edits take, checkpoints among them, and the share of the first passes' time that saving them took.
+    uint64_t savedBytes() const { return m_store.bytes(); }
+    size_t checkpointCount() const { return m_store.checkpoints(); }
+    double checkpointOverhead() const;
+
+private:
+    struct Edit {
+        int depth = 0;
+        ValueState value;
+    };
+    struct Line {
+        TimelineInfo info;
+        Edit edit;
+        std::map<int64_t, uint64_t> marks; ///< tick of a checkpoint in the first pass → hash of the state
+        std::map<int64_t, uint64_t> stops; ///< the same of stops that were travelled to
+    };
+
+    Line& line(int id) { return m_lines[static_cast<size_t>(id)]; }
+    const Line& line(int id) const { return m_lines[static_cast<size_t>(id)]; }
+    int ownerOf(int id, int64_t tick) const;
+    Status checkStarted() const;
+    Status reach(int64_t tick, const TravelControl& control);
+    Status reachOn(int owner, int64_t tick, const TravelControl& control);
+    Status advance(int64_t target, const TravelControl& control);
+    Status arrive();
+    Status verify(std::map<int64_t, uint64_t>& marks);
+    Error heal(Error error);
+    Status restore(int owner, const SharedState& state);
+    Status enterFork(int id);
+    Result<ValueState*> locate(MachineState& state, int depth, ValueId value) const;
+    Status applyEdit(const Edit& edit);
+    SharedState snapshot();
+    void checkpoint();
+    void remember();
+    void leaveAt(int64_t tick) { line(m_line).info.lastTick = tick; }
+
+    Interpreter& m_interpreter;
+    TimelineBudget m_budget;
+    CheckpointStore m_store;
+    std::vector<Line> m_lines;
+    int m_line = 0;            ///< the timeline that the user is on
+    int m_owner = 0;           ///< the one that the machine is executing: the ancestor that the present tick belongs to
+    SharedState m_base;        ///< the state that was taken or restored last; only execution lies between it and now
+    int64_t m_baseTick = 0;
+    int64_t m_sinceNs = 0;     ///< running time since the last saved state
+    int64_t m_costNs = 0;      ///< of a checkpoint, smoothed
+    int64_t m_chunk = 16;      ///< ticks that take about a millisecond
+    int64_t m_ranNs = 0, m_savedNs = 0; ///< first passes: all their time, and the checkpoints' part in it
+};
+
+} // namespace loopscope
