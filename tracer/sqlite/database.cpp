@@ -133,6 +133,12 @@ bool Statement::isNull(int column) const
     return sqlite3_column_type(m_handle, column) == SQLITE_NULL;
 }
 
+bool Statement::isNumber(int column) const
+{
+    const int type = sqlite3_column_type(m_handle, column);
+    return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+}
+
 int64_t Statement::integer(int column) const
 {
     return sqlite3_column_int64(m_handle, column);

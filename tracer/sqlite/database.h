@@ -50,6 +50,7 @@ public:
     int columns() const;
     std::string columnName(int column) const;
     bool isNull(int column) const;
+    bool isNumber(int column) const; ///< integer or real
     int64_t integer(int column) const;
     double real(int column) const;
     std::string text(int column) const;
