@@ -1,15 +1,13 @@
-// Writes a `.tflite` file: what has no form there is refused first, then graphs, then the root table, then data that does not fit inside.
+// Writes a file of the TFLite family: what has no form there is refused first, then graphs, then the root table, then data that does
+// not fit inside.
 #include "converters/tflite/export_state.h"
-#include "converters/tflite/tflite.h"
 #include "engine/base/hash.h"
 #include "engine/base/text.h"
 #include "schema_generated.h"
 
 #include <algorithm>
 
-namespace loopscope {
-
-namespace tflite_format {
+namespace loopscope::tflite_format {
 
 namespace {
 
@@ -23,7 +21,7 @@ uint64_t alignUp(uint64_t offset)
 }
 
 /// Refuses a model with operators that the format cannot say, all of them by name.
-Status checkOperators(const Model& model)
+Status checkOperators(const Model& model, const FlatFormat& format)
 {
     constexpr size_t kNamed = 10;
     std::vector<std::string> places;
@@ -31,29 +29,32 @@ Status checkOperators(const Model& model)
     for (const Graph& graph : model.graphs) {
         for (size_t i = 0; i < graph.operators.size(); ++i) {
             const Kind& kind = graph.operators[i].kind;
-            if (kind.dialect == "custom" || (kind.dialect == "tfl" && builtinCode(kind.name))) continue;
+            if (kind.dialect == "custom" || format.schema.codeOf(kind)) continue;
             if (++count <= kNamed) places.push_back(operatorPlace(graph, i));
         }
     }
     if (count == 0) return {};
     if (count > kNamed) places.push_back("and " + std::to_string(count - kNamed) + " more");
-    return Error(ErrorCode::unsupported, "cannot convert to tflite: " + std::to_string(count) +
+    return Error(ErrorCode::unsupported, cannotConvert(format) + ": " + std::to_string(count) +
                                              (count == 1 ? " operator has" : " operators have") + " no form there: " + join(places, ", "));
 }
 
 /// Attributes of the model that the root table has a place for.
-Status checkModelAttributes(const Model& model)
+Status checkModelAttributes(const Model& model, const FlatFormat& format)
 {
+    if (!model.externalBuffers.empty() && !format.hasExternalBuffers)
+        return Error(ErrorCode::unsupported, cannotConvert(format) + ": external buffers have no form there");
     for (const NamedAttribute& a : model.attributes)
-        if (a.key != "description" && a.key != "schema" && a.key != "metadata_buffer" && a.key != "external_buffer_groups")
-            return Error(ErrorCode::unsupported, "cannot convert to tflite: the model's attribute '" + a.key + "' has no form there");
+        if (a.key != "description" && a.key != "schema" && a.key != "metadata_buffer" &&
+            (a.key != "external_buffer_groups" || !format.hasExternalBuffers))
+            return Error(ErrorCode::unsupported, cannotConvert(format) + ": the model's attribute '" + a.key + "' has no form there");
     return {};
 }
 
 Offset<tflite::OperatorCode> writeCode(ExportState& state, const CodePool::Code& code)
 {
     const bool isCustom = code.kind.dialect == "custom";
-    const int32_t number = isCustom ? kCustomCode : builtinCode(code.kind.name).value_or(kPlaceholderCode);
+    const int32_t number = isCustom ? kCustomCode : state.format.schema.codeOf(code.kind).value_or(kPlaceholderCode);
     const auto name = isCustom ? state.builder.CreateString(code.kind.name) : Offset<flatbuffers::String>();
     return tflite::CreateOperatorCode(state.builder, static_cast<int8_t>(std::min(number, kPlaceholderCode)), name,
                                       static_cast<int32_t>(code.version), static_cast<tflite::BuiltinOperator>(number));
@@ -173,7 +174,7 @@ Status writeModel(ExportState& state, uint64_t dataStart)
     for (const KindVersion& declared : model.versions) {
         const auto& codes = state.codes.codes();
         const bool isUsed = std::ranges::any_of(codes, [&](const CodePool::Code& code) { return code.kind == declared.kind; });
-        if (!isUsed && (declared.kind.dialect == "custom" || builtinCode(declared.kind.name)))
+        if (!isUsed && (declared.kind.dialect == "custom" || state.format.schema.codeOf(declared.kind)))
             state.codes.add(declared.kind, declared.version);
     }
     std::vector<Offset<tflite::OperatorCode>> codes;
@@ -191,9 +192,13 @@ Status writeModel(ExportState& state, uint64_t dataStart)
     const auto codesAt = builder.CreateVector(codes);
     const auto graphsAt = builder.CreateVector(graphs);
     const auto signaturesAt = signatures.empty() ? 0 : builder.CreateVector(signatures);
-    const auto version = static_cast<uint32_t>(attributeInt(model.attributes, "schema", 3));
-    tflite::FinishModelBuffer(builder, tflite::CreateModel(builder, version, codesAt, graphsAt, descriptionAt, buffers, metadata.bare,
-                                                           metadata.entries, signaturesAt, external.groups, external.buffers));
+    // The number counts revisions of the model's own format.
+    const FlatFormat& format = state.format;
+    const int64_t usual = format.usualVersion;
+    const auto version = static_cast<uint32_t>(model.dialect == format.dialect ? attributeInt(model.attributes, "schema", usual) : usual);
+    builder.Finish(tflite::CreateModel(builder, version, codesAt, graphsAt, descriptionAt, buffers, metadata.bare, metadata.entries,
+                                       signaturesAt, external.groups, external.buffers),
+                   std::string(format.identifier).c_str());
     return {};
 }
 
@@ -244,15 +249,12 @@ std::string operatorPlace(const Graph& graph, size_t index)
     return graph.id + "/" + (op.name.empty() ? op.kind.name + "#" + std::to_string(index) : op.name);
 }
 
-} // namespace tflite_format
-
-Result<std::vector<std::byte>> exportTflite(const Model& model, uint64_t maxInlineData)
+Result<std::vector<std::byte>> exportFlatModel(const Model& model, const FlatFormat& format, uint64_t maxInlineData)
 {
-    using namespace tflite_format;
-    LS_CHECK_OK(checkOperators(model));
-    LS_CHECK_OK(checkModelAttributes(model));
+    LS_CHECK_OK(checkOperators(model, format));
+    LS_CHECK_OK(checkModelAttributes(model, format));
     BufferPool pool;
-    auto state = std::make_unique<ExportState>(model, pool);
+    auto state = std::make_unique<ExportState>(model, format, pool);
     // The first pass also collects the data; whether it fits is known only then. A pass that refers to data behind the FlatBuffer has a
     // size that does not depend on where exactly that data lies.
     for (const Graph& graph : model.graphs) {
@@ -261,7 +263,7 @@ Result<std::vector<std::byte>> exportTflite(const Model& model, uint64_t maxInli
     const bool isInline = pool.totalSize() <= maxInlineData;
     uint64_t dataStart = isInline ? 0 : kBufferAlignment;
     for (int pass = isInline ? 1 : 0; pass < 2; ++pass) {
-        state = std::make_unique<ExportState>(model, pool);
+        state = std::make_unique<ExportState>(model, format, pool);
         LS_CHECK_OK(writeModel(*state, dataStart));
         dataStart = alignUp(state->builder.GetSize());
     }
@@ -271,4 +273,4 @@ Result<std::vector<std::byte>> exportTflite(const Model& model, uint64_t maxInli
     return out;
 }
 
-} // namespace loopscope
+} // namespace loopscope::tflite_format

@@ -1,4 +1,4 @@
-// Subgraphs of a `.tflite` file: names that give the same ids back, tensors, operators.
+// Subgraphs of a file: names that give the same ids back, tensors, operators.
 #include "converters/tflite/custom_options.h"
 #include "converters/tflite/export_state.h"
 #include "converters/tflite/option_tables.h"
@@ -26,19 +26,19 @@ public:
         for (size_t i = 0; i < m_graph.values.size(); ++i) {
             auto tensor = writeTensor(i, names.values[i]);
             if (!tensor.ok())
-                return std::move(tensor).takeError().at("cannot convert to tflite: " + m_graph.id + "/" + m_graph.values[i].id);
+                return std::move(tensor).takeError().at(cannotConvert(m_state.format) + ": " + m_graph.id + "/" + m_graph.values[i].id);
             tensors.push_back(*tensor);
         }
         std::vector<Offset<tflite::Operator>> operators;
         for (size_t i = 0; i < m_graph.operators.size(); ++i) {
             auto op = writeOperator(m_graph.operators[i]);
-            if (!op.ok()) return std::move(op).takeError().at("cannot convert to tflite: " + operatorPlace(m_graph, i));
+            if (!op.ok()) return std::move(op).takeError().at(cannotConvert(m_state.format) + ": " + operatorPlace(m_graph, i));
             operators.push_back(*op);
         }
         for (const NamedAttribute& a : m_graph.attributes)
-            if (a.key != "@debug")
+            if (a.key != "@debug" && (a.key != "@data_format" || m_state.format.dataFormatSlot == 0))
                 return Error(ErrorCode::unsupported,
-                             "cannot convert to tflite: attribute '" + a.key + "' of graph " + m_graph.id + " has no form there");
+                             cannotConvert(m_state.format) + ": attribute '" + a.key + "' of graph " + m_graph.id + " has no form there");
         std::vector<int32_t> outputs;
         for (const GraphOutput& output : m_graph.outputs) outputs.push_back(output.value.index);
         const auto tensorsAt = m_builder.CreateVector(tensors);
@@ -46,11 +46,27 @@ public:
         const auto outputsAt = m_builder.CreateVector(outputs);
         const auto operatorsAt = m_builder.CreateVector(operators);
         const auto nameAt = names.graph.empty() ? 0 : m_builder.CreateString(names.graph);
-        return tflite::CreateSubGraph(m_builder, tensorsAt, inputsAt, outputsAt, operatorsAt, nameAt,
-                                      static_cast<int32_t>(attributeInt(m_graph.attributes, "@debug", -1)));
+        tflite::SubGraphBuilder out(m_builder);
+        out.add_name(nameAt);
+        out.add_operators(operatorsAt);
+        out.add_outputs(outputsAt);
+        out.add_inputs(inputsAt);
+        out.add_tensors(tensorsAt);
+        m_builder.AddElement<int32_t>(m_state.format.graphDebugSlot,
+                                      static_cast<int32_t>(attributeInt(m_graph.attributes, "@debug", -1)), -1);
+        if (m_state.format.dataFormatSlot != 0)
+            m_builder.AddElement<int8_t>(m_state.format.dataFormatSlot,
+                                         enumerator(m_graph.attributes, "@data_format", "CHANNELS_FIRST"), int8_t{0});
+        return out.Finish();
     }
 
 private:
+    /// The number of an attribute that is the word for 1, or a number.
+    static int8_t enumerator(const AttributeList& attributes, std::string_view key, std::string_view one)
+    {
+        return static_cast<int8_t>(attributeWord(attributes, key, "") == one ? 1 : attributeInt(attributes, key, 0));
+    }
+
     Offset<flatbuffers::Vector<int32_t>> indices(const std::vector<ValueId>& ids)
     {
         std::vector<int32_t> out;
@@ -78,10 +94,11 @@ private:
         const Value& value = m_graph.values[index];
         const AttributeList& facts = m_facts[index];
         const TensorType& type = value.type;
-        const auto code = tensorTypeOf(type.dtype);
+        const auto code = m_state.format.schema.elementTypes().numberOf(type.dtype);
         if (!code) return noForm("dtype " + std::string(dtypeName(type.dtype)));
         if (type.isReference || !type.parameter.empty()) return noForm("a TensorFlow function's type");
         LS_CHECK_OK(checkFacts(facts));
+        const FlatFormat& format = m_state.format;
         LS_TRY(const uint32_t buffer, writeData(value, facts));
         Offset<tflite::SparsityParameters> sparsity;
         if (value.constant && value.constant->sparsity) sparsity = writeSparsity(*value.constant->sparsity);
@@ -98,6 +115,7 @@ private:
         }
         const auto nameAt = name.empty() ? 0 : m_builder.CreateString(name);
         const int64_t external = value.constant ? value.constant->externalBuffer() : -1;
+        if (external >= 0 && !format.hasExternalBuffers) return noForm("data in an external buffer");
         tflite::TensorBuilder tensor(m_builder);
         tensor.add_shape(shape);
         tensor.add_type(static_cast<tflite::TensorType>(*code));
@@ -108,7 +126,10 @@ private:
         tensor.add_sparsity(sparsity);
         tensor.add_shape_signature(signature);
         tensor.add_variant_tensors(variants);
-        tensor.add_external_buffer(static_cast<uint32_t>(external >= 0 ? external : attributeInt(facts, "external_buffer", 0)));
+        if (format.hasExternalBuffers)
+            tensor.add_external_buffer(static_cast<uint32_t>(external >= 0 ? external : attributeInt(facts, "external_buffer", 0)));
+        if (format.compressionSlot != 0)
+            m_builder.AddElement<int8_t>(format.compressionSlot, enumerator(facts, "compression_type", "HUFFMAN"), int8_t{0});
         // Stored also where it is false: that tells an unknown rank from a scalar of a writer that does not know the field.
         m_builder.ForceDefaults(true);
         tensor.add_has_rank(type.shape.hasRank());
@@ -116,12 +137,19 @@ private:
         return tensor.Finish();
     }
 
-    static Status checkFacts(const AttributeList& facts)
+    Status checkFacts(const AttributeList& facts)
     {
-        static constexpr std::array kKnown = {"custom_quantization", "data",         "external_buffer", "is_variable",
-                                              "quantized_dimension", "quantized_dimensions", "zero_point"};
+        static constexpr std::array kKnown = {"custom_quantization", "data", "is_variable", "quantized_dimension", "zero_point"};
+        const FlatFormat& format = m_state.format;
+        const auto isKnown = [&](const std::string& key) {
+            if (key == "external_buffer") return format.hasExternalBuffers;
+            if (key == "quantized_dimensions") return format.multiAxisTag != 0;
+            if (key == "mx_axis") return format.mxTag != 0;
+            if (key == "compression_type") return format.compressionSlot != 0;
+            return std::ranges::find(kKnown, key) != kKnown.end();
+        };
         for (const NamedAttribute& fact : facts)
-            if (std::ranges::find(kKnown, fact.key) == kKnown.end()) return noForm("attribute '" + fact.key + "'");
+            if (!isKnown(fact.key)) return noForm("attribute '" + fact.key + "'");
         return {};
     }
 
@@ -149,7 +177,7 @@ private:
     {
         std::vector<Offset<tflite::VariantSubType>> out;
         for (const TensorType& held : type.elementTypes) {
-            const auto code = tensorTypeOf(held.dtype);
+            const auto code = m_state.format.schema.elementTypes().numberOf(held.dtype);
             if (!code) return noForm("dtype " + std::string(dtypeName(held.dtype)));
             Offset<flatbuffers::Vector<int32_t>> shape;
             if (held.shape.hasRank()) {
@@ -170,15 +198,22 @@ private:
             const auto bytes = m_builder.CreateVector(reinterpret_cast<const uint8_t*>(custom->data()), custom->size());
             return {tflite::QuantizationDetails_CustomQuantization, tflite::CreateCustomQuantization(m_builder, bytes).Union()};
         }
+        const FlatFormat& format = m_state.format;
+        if (const Attribute* axis = findAttribute(facts, "mx_axis")) {
+            const auto start = m_builder.StartTable();
+            const auto* number = axis->as<int64_t>();
+            m_builder.AddElement<int32_t>(flatbuffers::FieldIndexToOffset(0), static_cast<int32_t>(number ? *number : 0), 0);
+            return {static_cast<tflite::QuantizationDetails>(format.mxTag), Offset<void>(m_builder.EndTable(start))};
+        }
         if (q.kind != Quantization::Kind::blockwise) return {tflite::QuantizationDetails_NONE, 0};
         const int32_t zeros = q.blockZeros < 0 ? -1 : q.blockZeros;
         if (findAttribute(facts, "quantized_dimensions")) {
             const std::vector<int64_t> dims = attributeInts(facts, "quantized_dimensions");
             const auto dimsAt = m_builder.CreateVector(std::vector<int32_t>(dims.begin(), dims.end()));
-            return {tflite::QuantizationDetails_MultiAxisQuantization,
+            return {static_cast<tflite::QuantizationDetails>(format.multiAxisTag),
                     tflite::CreateMultiAxisQuantization(m_builder, q.blockScales, zeros, q.blockSize, dimsAt).Union()};
         }
-        return {tflite::QuantizationDetails_BlockwiseQuantization,
+        return {static_cast<tflite::QuantizationDetails>(format.blockwiseTag),
                 tflite::CreateBlockwiseQuantization(m_builder, q.blockScales, zeros, q.blockSize).Union()};
     }
 
@@ -189,7 +224,8 @@ private:
         if (q.kind == Quantization::Kind::unresolved || !q.minHash.empty() || !q.maxHash.empty())
             return Error(ErrorCode::badFile, "its quantization is known by hash only").expected("the numbers");
         const std::vector<int64_t> idleZeros = attributeInts(facts, "zero_point"); // without scales
-        if (!value.type.quantization && idleZeros.empty() && !findAttribute(facts, "custom_quantization"))
+        const bool hasDetails = findAttribute(facts, "custom_quantization") || findAttribute(facts, "mx_axis");
+        if (!value.type.quantization && idleZeros.empty() && !hasDetails)
             return Offset<tflite::QuantizationParameters>();
         const auto details = writeDetails(q, facts);
         const auto floats = [this](const std::vector<float>& v) { return v.empty() ? 0 : m_builder.CreateVector(v); };
@@ -257,10 +293,12 @@ private:
     {
         Options out;
         if (findAttribute(op.attributes, "@unknown")) return noForm("an option table of a newer schema");
-        const OptionTable* spec = op.kind.dialect == "tfl" ? usualOptions(builtinCode(op.kind.name).value_or(kPlaceholderCode)) : nullptr;
+        const FormatSchema& schema = m_state.format.schema;
+        const auto code = schema.codeOf(op.kind);
+        const OptionTable* spec = code ? schema.usualOptions(*code) : nullptr;
         if (const Attribute* named = findAttribute(op.attributes, "@options")) {
             const auto* word = named->as<Word>();
-            spec = word ? optionTable(word->text) : nullptr;
+            spec = word ? schema.optionTable(word->text) : nullptr;
             if (!spec) return Error(ErrorCode::unsupported, "@options names no option table of the format");
         }
         if (spec) {
@@ -276,7 +314,7 @@ private:
             if (!map) continue;
             AttributeList attributes;
             for (const auto& [name, value] : *map) setAttribute(attributes, name, value);
-            const OptionTable* otherSpec = optionTable(attributeWord(attributes, "table", ""));
+            const OptionTable* otherSpec = schema.optionTable(attributeWord(attributes, "table", ""));
             removeAttribute(attributes, "table");
             if (!otherSpec) return Error(ErrorCode::unsupported, std::string(key) + " names no option table of the format");
             LS_TRY(const WrittenTable table, writeOptions(m_builder, *otherSpec, attributes));

@@ -1,7 +1,7 @@
-// What the parts of the TFLite exporter share while one model is written.
+// What the parts of the exporter share while one model is written.
 #pragma once
 
-#include "converters/tflite/format_schema.h"
+#include "converters/tflite/flat_format.h"
 #include "engine/base/result.h"
 #include "engine/ir/model.h"
 #include <flatbuffers/flatbuffers.h>
@@ -51,9 +51,10 @@ private:
 
 /// One model under export.
 struct ExportState {
-    explicit ExportState(const Model& m, BufferPool& pool) : model(m), buffers(pool) {}
+    ExportState(const Model& m, const FlatFormat& f, BufferPool& pool) : model(m), format(f), buffers(pool) {}
 
     const Model& model;
+    const FlatFormat& format;
     BufferPool& buffers;
     CodePool codes;
     flatbuffers::FlatBufferBuilder builder{1 << 16};
@@ -76,5 +77,11 @@ struct FileNames {
 FileNames namesToWrite(const Graph& graph);
 
 Result<flatbuffers::Offset<tflite::SubGraph>> exportGraph(ExportState& state, const Graph& graph);
+
+/// "cannot convert to tflite"
+inline std::string cannotConvert(const FlatFormat& format)
+{
+    return "cannot convert to " + std::string(format.extension);
+}
 
 } // namespace loopscope::tflite_format

@@ -1,7 +1,6 @@
 #include "converters/tflite/format_schema.h"
 
 #include <flatbuffers/reflection_generated.h>
-#include "schema_bfbs_generated.h"
 
 #include <algorithm>
 #include <array>
@@ -11,13 +10,6 @@
 namespace loopscope::tflite_format {
 
 namespace {
-
-constexpr std::array kDTypes = {
-    // In the order of TensorType.
-    DType::f32,  DType::f16, DType::i32,      DType::u8,      DType::i64, DType::string, DType::boolean, DType::i16,
-    DType::c64,  DType::i8,  DType::f64,      DType::c128,    DType::u64, DType::resource, DType::variant, DType::u32,
-    DType::u16,  DType::i4,  DType::bf16,     DType::i2,      DType::u4,  DType::f8e4m3fn, DType::f8e5m2,
-};
 
 /// Operators whose option table does not carry their own name. All others: ADD → AddOptions, CONV_2D → Conv2DOptions.
 struct Exception {
@@ -96,63 +88,73 @@ void setGraphRole(std::string_view table, FieldSpec& field)
     else if (field.name == "called_computations") role(Meaning::graphList, field.name);
 }
 
-/// Everything above, read once.
-struct Schema {
-    std::vector<EnumSpec> enums;
-    std::vector<OptionTable> tables[2]; ///< by tag; tag 0 is NONE
-    std::map<int64_t, std::string> opNames;
-    std::map<std::string, int32_t, std::less<>> opCodes;
-    std::map<int32_t, const OptionTable*> usual;
+/// The attribute of a field, if it has no special role. BATCH_MATMUL's first fields have other names in Circle; the kind is the same.
+std::string keyOf(const std::string& field)
+{
+    if (field == "fused_activation_function") return "act";
+    if (field == "adjoint_lhs") return "adj_x";
+    if (field == "adjoint_rhs") return "adj_y";
+    return field;
+}
 
-    Schema()
+// Instead of LookupByKey, whose comparison GCC 12 warns of under sanitizers.
+const reflection::Enum* findEnum(const reflection::Schema& schema, const std::string& name)
+{
+    for (const reflection::Enum* e : *schema.enums())
+        if (e->name()->string_view() == name) return e;
+    return nullptr;
+}
+
+} // namespace
+
+/// Fills in a FormatSchema.
+struct FormatSchema::Reader {
+    FormatSchema& out;
+    const reflection::Schema& schema;
+    std::string prefix;
+
+    void run()
     {
-        const reflection::Schema* schema = reflection::GetSchema(tflite::ModelBinarySchema::data());
-        enums.reserve(schema->enums()->size());
-        for (const reflection::Enum* e : *schema->enums()) {
+        out.m_enums.reserve(schema.enums()->size());
+        for (const reflection::Enum* e : *schema.enums()) {
             EnumSpec spec;
             spec.name = e->name()->str();
+            if (spec.name.starts_with(prefix)) spec.name.erase(0, prefix.size());
             for (const reflection::EnumVal* v : *e->values()) spec.names[v->value()] = v->name()->str();
-            enums.push_back(std::move(spec));
+            out.m_enums.push_back(std::move(spec));
         }
-        readUnion(*schema, "tflite.BuiltinOptions", 1);
-        readUnion(*schema, "tflite.BuiltinOptions2", 2);
-        const reflection::Enum* ops = findEnum(*schema, "tflite.BuiltinOperator");
-        for (const reflection::EnumVal* v : *ops->values()) {
-            const std::string name = lowerCase(v->name()->str());
-            opNames[v->value()] = name;
-            opCodes[name] = static_cast<int32_t>(v->value());
-            if (const OptionTable* table = findUsual(name)) usual[static_cast<int32_t>(v->value())] = table;
+        readUnion("BuiltinOptions", 1);
+        readUnion("BuiltinOptions2", 2);
+        for (const reflection::EnumVal* v : *findEnum(schema, prefix + "BuiltinOperator")->values()) {
+            const auto code = static_cast<int32_t>(v->value());
+            const Kind kind{code < 0 ? "circle" : "tfl", lowerCase(v->name()->str())};
+            out.m_codes[kind.full()] = code;
+            if (const OptionTable* table = findUsual(kind.name)) out.m_usual[code] = table;
+            out.m_kinds[code] = kind;
+            out.m_lowestCode = std::min(out.m_lowestCode, code);
         }
     }
 
-private:
-    // Instead of LookupByKey, whose comparison GCC 12 warns of under sanitizers.
-    static const reflection::Enum* findEnum(const reflection::Schema& schema, std::string_view name)
+    void readUnion(std::string_view name, int number)
     {
-        for (const reflection::Enum* e : *schema.enums())
-            if (e->name()->string_view() == name) return e;
-        return nullptr;
-    }
-
-    void readUnion(const reflection::Schema& schema, std::string_view name, int number)
-    {
-        const reflection::Enum* members = findEnum(schema, name);
-        for (const reflection::EnumVal* v : *members->values()) {
+        auto& tables = out.m_tables[static_cast<size_t>(number - 1)];
+        for (const reflection::EnumVal* v : *findEnum(schema, prefix + std::string(name))->values()) {
             OptionTable table;
             table.name = v->name()->str();
             table.unionNumber = number;
             table.tag = static_cast<uint8_t>(v->value());
-            if (v->value() != 0) readFields(schema, *schema.objects()->Get(static_cast<unsigned>(v->union_type()->index())), table);
-            tables[number - 1].push_back(std::move(table)); // values come in ascending order without gaps
+            if (v->value() != 0) readFields(*schema.objects()->Get(static_cast<unsigned>(v->union_type()->index())), table);
+            tables.resize(size_t{table.tag} + 1); // values come in ascending order
+            tables.back() = std::move(table);
         }
     }
 
-    void readFields(const reflection::Schema& schema, const reflection::Object& object, OptionTable& table)
+    void readFields(const reflection::Object& object, OptionTable& table)
     {
         for (const reflection::Field* f : *object.fields()) {
             FieldSpec field;
             field.name = f->name()->str();
-            field.key = field.name == "fused_activation_function" ? "act" : field.name;
+            field.key = keyOf(field.name);
             field.slot = f->offset();
             field.isDeprecated = f->deprecated();
             field.isString = f->type()->base_type() == reflection::String;
@@ -161,9 +163,9 @@ private:
             field.defaultInteger = f->default_integer();
             field.defaultReal = f->default_real();
             if (f->type()->index() >= 0) {
-                const std::string_view name = schema.enums()->Get(static_cast<unsigned>(f->type()->index()))->name()->string_view();
-                field.enumeration = &enums[static_cast<size_t>(f->type()->index())];
-                field.meaning = name == "tflite.TensorType" ? Meaning::elementType : Meaning::enumerator;
+                field.enumeration = &out.m_enums[static_cast<size_t>(f->type()->index())];
+                field.meaning = field.enumeration->name == "TensorType" ? Meaning::elementType : Meaning::enumerator;
+                if (field.meaning == Meaning::elementType) field.elementTypes = &out.m_elementTypes;
             } else if (field.isVector && field.scalar == Scalar::u8) {
                 field.meaning = Meaning::flexBuffer;
             }
@@ -176,31 +178,14 @@ private:
     const OptionTable* findUsual(std::string_view op) const
     {
         for (const Exception& e : kSharedTables)
-            if (e.op == op) return find(e.table);
+            if (e.op == op) return out.optionTable(e.table);
         const std::string wanted = comparable(op);
-        for (const auto& tablesOfUnion : tables)
+        for (const auto& tablesOfUnion : out.m_tables)
             for (const OptionTable& table : tablesOfUnion)
                 if (table.tag != 0 && comparable(table.name) == wanted) return &table;
         return nullptr;
     }
-
-public:
-    const OptionTable* find(std::string_view name) const
-    {
-        for (const auto& tablesOfUnion : tables)
-            for (const OptionTable& table : tablesOfUnion)
-                if (table.tag != 0 && table.name == name) return &table;
-        return nullptr;
-    }
 };
-
-const Schema& schemaOnce()
-{
-    static const Schema schema;
-    return schema;
-}
-
-} // namespace
 
 std::optional<int64_t> EnumSpec::valueOf(std::string_view enumerator) const
 {
@@ -216,55 +201,67 @@ const FieldSpec* OptionTable::findField(std::string_view key) const
     return nullptr;
 }
 
-const OptionTable* optionTable(int unionNumber, uint8_t tag)
+FormatSchema::FormatSchema(const uint8_t* binarySchema, std::string_view prefix, ElementTypes elementTypes) : m_elementTypes(elementTypes)
 {
-    const auto& tables = schemaOnce().tables[unionNumber - 1];
-    return tag == 0 || tag >= tables.size() ? nullptr : &tables[tag];
+    Reader{*this, *reflection::GetSchema(binarySchema), std::string(prefix)}.run();
 }
 
-const OptionTable* optionTable(std::string_view name)
+const OptionTable* FormatSchema::optionTable(int unionNumber, uint8_t tag) const
 {
-    return schemaOnce().find(name);
+    const auto& tables = m_tables[static_cast<size_t>(unionNumber - 1)];
+    return tag >= tables.size() || tables[tag].tag == 0 ? nullptr : &tables[tag];
 }
 
-const OptionTable* usualOptions(int32_t code)
+const OptionTable* FormatSchema::optionTable(std::string_view name) const
 {
-    const auto& usual = schemaOnce().usual;
-    const auto found = usual.find(code);
-    return found == usual.end() ? nullptr : found->second;
+    for (const auto& tablesOfUnion : m_tables)
+        for (const OptionTable& table : tablesOfUnion)
+            if (table.tag != 0 && table.name == name) return &table;
+    return nullptr;
 }
 
-std::string builtinName(int32_t code)
+const OptionTable* FormatSchema::usualOptions(int32_t code) const
 {
-    const auto& names = schemaOnce().opNames;
-    const auto found = names.find(code);
-    return found == names.end() ? "builtin_" + std::to_string(code) : found->second;
+    const auto found = m_usual.find(code);
+    return found == m_usual.end() ? nullptr : found->second;
 }
 
-std::optional<int32_t> builtinCode(std::string_view name)
+Kind FormatSchema::kindOf(int32_t code) const
 {
-    const auto& codes = schemaOnce().opCodes;
-    if (const auto found = codes.find(name); found != codes.end()) return found->second;
+    const auto found = m_kinds.find(code);
+    return found == m_kinds.end() ? Kind{"tfl", "builtin_" + std::to_string(code)} : found->second;
+}
+
+std::optional<int32_t> FormatSchema::codeOf(const Kind& kind) const
+{
+    if (const auto found = m_codes.find(kind.full()); found != m_codes.end()) return found->second;
     constexpr std::string_view prefix = "builtin_";
-    if (!name.starts_with(prefix)) return std::nullopt;
-    name.remove_prefix(prefix.size());
+    if (kind.dialect != "tfl" || !kind.name.starts_with(prefix)) return std::nullopt;
+    const std::string_view number = std::string_view(kind.name).substr(prefix.size());
     int32_t code = 0;
-    const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), code);
-    if (problem != std::errc() || end != name.data() + name.size() || code < 0) return std::nullopt;
+    const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), code);
+    if (problem != std::errc() || end != number.data() + number.size() || code < 0) return std::nullopt;
     return code;
 }
 
-std::optional<DType> dtypeOf(int64_t tensorType)
+std::optional<DType> ElementTypes::dtypeOf(int64_t number) const
 {
-    if (tensorType < 0 || tensorType >= static_cast<int64_t>(kDTypes.size())) return std::nullopt;
-    return kDTypes[static_cast<size_t>(tensorType)];
+    for (const Entry& e : m_entries)
+        if (e.number == number) return e.dtype;
+    return std::nullopt;
 }
 
-std::optional<int8_t> tensorTypeOf(DType dtype)
+std::optional<int8_t> ElementTypes::numberOf(DType dtype) const
 {
-    const auto found = std::find(kDTypes.begin(), kDTypes.end(), dtype);
-    if (found == kDTypes.end()) return std::nullopt;
-    return static_cast<int8_t>(found - kDTypes.begin());
+    for (const Entry& e : m_entries)
+        if (e.dtype == dtype) return e.number;
+    return std::nullopt;
+}
+
+std::string ElementTypes::range() const
+{
+    const auto [lowest, highest] = std::ranges::minmax_element(m_entries, {}, &Entry::number);
+    return std::to_string(lowest->number) + " to " + std::to_string(highest->number);
 }
 
 } // namespace loopscope::tflite_format

@@ -1,12 +1,15 @@
-// What the TFLite schema says about operator codes, option tables and their fields, read from the compiled schema at run time: one
-// description serves the import and the export of all 140 option tables, and no operator needs code of its own.
+// What a schema of the TFLite family says about operator codes, option tables and their fields, read from the compiled schema at run
+// time: one description serves the import and the export of all 140 option tables, and no operator needs code of its own.
 #pragma once
 
+#include "engine/ir/model.h"
 #include "engine/tensor/dtype.h"
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,8 +30,26 @@ enum class Meaning : uint8_t {
     flexBuffer,  ///< bytes, usually a FlexBuffer map
 };
 
+/// TensorType of a schema and DType. None where the other side has no such type.
+class ElementTypes {
+public:
+    struct Entry {
+        int8_t number;
+        DType dtype;
+    };
+    /// `entries` lives as long as this.
+    explicit ElementTypes(std::span<const Entry> entries) : m_entries(entries) {}
+    std::optional<DType> dtypeOf(int64_t number) const;
+    std::optional<int8_t> numberOf(DType dtype) const;
+    /// "0 to 22"
+    std::string range() const;
+
+private:
+    std::span<const Entry> m_entries;
+};
+
 struct EnumSpec {
-    std::string name;
+    std::string name; ///< without the namespace
     std::map<int64_t, std::string> names;
     /// The number of an enumerator; none if there is no such name.
     std::optional<int64_t> valueOf(std::string_view enumerator) const;
@@ -43,7 +64,8 @@ struct FieldSpec {
     bool isDeprecated = false;
     Scalar scalar = Scalar::i32; ///< of the value, or of a vector's elements
     Meaning meaning = Meaning::plain;
-    const EnumSpec* enumeration = nullptr; ///< enumerator and elementType
+    const EnumSpec* enumeration = nullptr;         ///< enumerator and elementType
+    const ElementTypes* elementTypes = nullptr;    ///< elementType
     int64_t defaultInteger = 0;
     double defaultReal = 0;
 };
@@ -56,23 +78,43 @@ struct OptionTable {
     const FieldSpec* findField(std::string_view key) const;
 };
 
-/// The option table with that tag in union 1 or 2; null for NONE and for tags of a newer schema.
-const OptionTable* optionTable(int unionNumber, uint8_t tag);
-const OptionTable* optionTable(std::string_view name);
-/// The table that writers attach to an operator; null if it has none.
-const OptionTable* usualOptions(int32_t builtinCode);
+/// A schema, read once. Look-ups may come from any thread.
+class FormatSchema {
+public:
+    /// `binarySchema` is what flatc embeds; `prefix` is the namespace with its point, "tflite.".
+    FormatSchema(const uint8_t* binarySchema, std::string_view prefix, ElementTypes elementTypes);
+    FormatSchema(const FormatSchema&) = delete;
+    FormatSchema& operator=(const FormatSchema&) = delete;
 
-/// "conv_2d"; "builtin_210" for a code that the schema does not name.
-std::string builtinName(int32_t code);
-/// The inverse of builtinName; none if there is no such operator.
-std::optional<int32_t> builtinCode(std::string_view name);
+    /// The option table with that tag in union 1 or 2; null for NONE and for tags of a newer schema.
+    const OptionTable* optionTable(int unionNumber, uint8_t tag) const;
+    const OptionTable* optionTable(std::string_view name) const;
+    /// The table that writers attach to an operator; null if it has none.
+    const OptionTable* usualOptions(int32_t builtinCode) const;
+
+    /// `tfl.conv_2d`; `tfl.builtin_210` for a code that the schema does not name; Circle's own, which are negative, are `circle.rope`.
+    Kind kindOf(int32_t code) const;
+    /// The inverse of kindOf; none if there is no such operator.
+    std::optional<int32_t> codeOf(const Kind& kind) const;
+    /// The lowest code that the schema names.
+    int32_t lowestCode() const { return m_lowestCode; }
+
+    const ElementTypes& elementTypes() const { return m_elementTypes; }
+
+private:
+    struct Reader;
+
+    ElementTypes m_elementTypes;
+    std::vector<EnumSpec> m_enums;
+    std::array<std::vector<OptionTable>, 2> m_tables; ///< by tag; where the schema has no such tag, an entry with tag 0
+    std::map<int32_t, Kind> m_kinds;
+    std::map<std::string, int32_t> m_codes; ///< by full kind
+    std::map<int32_t, const OptionTable*> m_usual;
+    int32_t m_lowestCode = 0;
+};
 
 inline constexpr int32_t kCustomCode = 32;
 /// What writers put into the old one-byte code field for codes that do not fit.
 inline constexpr int32_t kPlaceholderCode = 127;
-
-/// Element types: TensorType of the schema and DType. None where the other side has no such type.
-std::optional<DType> dtypeOf(int64_t tensorType);
-std::optional<int8_t> tensorTypeOf(DType dtype);
 
 } // namespace loopscope::tflite_format

@@ -1,8 +1,7 @@
-// Opens a `.tflite` file: identifier, FlatBuffers verification, and everything of the root table but the subgraphs.
+// Opens a file of the TFLite family: identifier, FlatBuffers verification, and everything of the root table but the subgraphs.
 #include "converters/tflite/format_schema.h"
 #include "converters/tflite/import_state.h"
 #include "converters/tflite/structure_check.h"
-#include "converters/tflite/tflite.h"
 #include "engine/ir/ids.h"
 #include "schema_generated.h"
 
@@ -10,14 +9,9 @@
 #include <cstring>
 #include <map>
 
-namespace loopscope {
-
-namespace tflite_format {
+namespace loopscope::tflite_format {
 
 namespace {
-
-/// The version of the schema that this importer knows; all revisions of it are read.
-constexpr uint32_t kSchemaVersion = 3;
 
 template <typename Vector> size_t sizeOf(const Vector* vector)
 {
@@ -34,8 +28,10 @@ Result<std::string> readText(FileView& file, const flatbuffers::String* text)
 Status checkHeader(ImportState& state)
 {
     const Bytes& content = state.file.content();
-    if (!looksLikeTflite(content.view()))
-        return Error(ErrorCode::badFile, "not a TFLite model").expected("the identifier TFL3 at offset 4");
+    const FlatFormat& format = state.format;
+    if (!format.isIdentified(content.view()))
+        return Error(ErrorCode::badFile, "not a " + std::string(format.name) + " model")
+            .expected("the identifier " + std::string(format.identifier) + " at offset 4");
     uint32_t root = 0;
     std::memcpy(&root, content.data(), sizeof root);
     if (root >= content.size())
@@ -52,29 +48,31 @@ Status verifyStructure(ImportState& state)
     // A table takes at least 8 bytes of an honest file.
     limits.max_tables = static_cast<flatbuffers::uoffset_t>(std::max<size_t>(100'000, window / 8));
     flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(content.data()), window, limits);
-    if (!tflite::VerifyModelBuffer(verifier)) return describeStructure(state.file);
+    const FlatFormat& format = state.format;
+    if (!format.verify(verifier)) return describeStructure(state.file, format.binarySchema, format.name);
     state.source = tflite::GetModel(content.data());
-    if (state.source->version() > kSchemaVersion)
+    if (state.source->version() > format.newestVersion)
         return state.file.fault(state.source, "schema version is " + std::to_string(state.source->version()))
-            .expected("at most " + std::to_string(kSchemaVersion));
+            .expected("at most " + std::to_string(format.newestVersion));
     return {};
 }
 
 Status readCodes(ImportState& state)
 {
+    const FormatSchema& schema = state.format.schema;
     const auto* codes = state.source->operator_codes();
     for (size_t i = 0; i < sizeOf(codes); ++i) {
         const tflite::OperatorCode& source = *codes->Get(static_cast<flatbuffers::uoffset_t>(i));
         OperatorCode code;
-        // Old files have the byte only; new files repeat the code there, or put 127 for what does not fit.
-        code.builtin = std::max<int32_t>(source.deprecated_builtin_code(), source.builtin_code());
+        code.builtin = state.format.realCode(source.deprecated_builtin_code(), source.builtin_code());
         code.version = source.version();
-        if (code.builtin < 0)
+        const int32_t lowest = schema.lowestCode();
+        if (code.builtin < lowest || code.builtin == -1)
             return state.file.fault(&source, element("operator_codes", i) + " is builtin operator " + std::to_string(code.builtin))
-                .expected("0 or more");
+                .expected(lowest < 0 ? std::to_string(lowest) + " to -2, or 0 or more" : "0 or more");
         LS_TRY(std::string custom, readText(state.file, source.custom_code()));
         if (code.builtin == kCustomCode && !custom.empty()) code.kind = {"custom", std::move(custom)};
-        else code.kind = {"tfl", builtinName(code.builtin)};
+        else code.kind = schema.kindOf(code.builtin);
         state.codes.push_back(std::move(code));
     }
     return {};
@@ -110,6 +108,7 @@ void readVersions(ImportState& state)
 
 Status readExternalBuffers(ImportState& state)
 {
+    if (!state.format.hasExternalBuffers) return {};
     const auto* groups = state.source->external_buffer_groups();
     std::vector<std::string> names;
     for (size_t i = 0; i < sizeOf(groups); ++i) {
@@ -237,6 +236,7 @@ Status readModel(ImportState& state)
     LS_CHECK_OK(checkHeader(state));
     LS_CHECK_OK(verifyStructure(state));
     Model& model = state.model;
+    model.dialect = state.format.dialect;
     const tflite::Model& source = *state.source;
     LS_TRY(std::string description, readText(state.file, source.description()));
     if (!description.empty()) setAttribute(model.attributes, "description", std::move(description));
@@ -258,17 +258,10 @@ Status readModel(ImportState& state)
 
 } // namespace
 
-} // namespace tflite_format
-
-bool looksLikeTflite(std::span<const std::byte> content)
+Result<Model> importFlatModel(const std::string& path, Bytes content, const FlatFormat& format)
 {
-    return content.size() >= 8 && std::memcmp(content.data() + 4, "TFL3", 4) == 0;
-}
-
-Result<Model> importTflite(const std::string& path, Bytes content)
-{
-    tflite_format::ImportState state(std::move(content));
-    if (Status status = tflite_format::readModel(state); !status.ok()) {
+    ImportState state(std::move(content), format);
+    if (Status status = readModel(state); !status.ok()) {
         Error error = std::move(status).takeError();
         error.at(path);
         return error;
@@ -276,4 +269,4 @@ Result<Model> importTflite(const std::string& path, Bytes content)
     return std::move(state.model);
 }
 
-} // namespace loopscope
+} // namespace loopscope::tflite_format

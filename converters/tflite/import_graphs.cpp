@@ -25,7 +25,7 @@ public:
             LS_CHECK_OK(m_file.spend(m_source.name(), m_source.name()->size()));
             m_graph.name = m_source.name()->str();
         }
-        if (m_source.debug_metadata_index() != -1) setAttribute(m_graph.attributes, "@debug", int64_t{m_source.debug_metadata_index()});
+        readFacts();
         LS_CHECK_OK(readTensors());
         LS_CHECK_OK(readInterface());
         if (m_source.operators()) {
@@ -36,6 +36,19 @@ public:
     }
 
 private:
+    const flatbuffers::Table& sourceTable() const { return *reinterpret_cast<const flatbuffers::Table*>(&m_source); }
+
+    /// Fields of the subgraph that formats have at different places.
+    void readFacts()
+    {
+        const FlatFormat& format = m_state.format;
+        if (const auto debug = sourceTable().GetField<int32_t>(format.graphDebugSlot, -1); debug != -1)
+            setAttribute(m_graph.attributes, "@debug", int64_t{debug});
+        if (format.dataFormatSlot == 0) return;
+        if (const auto layout = sourceTable().GetField<int8_t>(format.dataFormatSlot, 0); layout != 0)
+            setAttribute(m_graph.attributes, "@data_format", layout == 1 ? Attribute(Word{"CHANNELS_FIRST"}) : Attribute(int64_t{layout}));
+    }
+
     int64_t tensorCount() const { return static_cast<int64_t>(m_graph.values.size()); }
     Value& value(int64_t index) { return m_graph.values[static_cast<size_t>(index)]; }
 
@@ -131,7 +144,7 @@ private:
     /// Both unions. The table that belongs to the operator gives plain attributes; any other is named by a fact.
     Status readOptionTables(const tflite::Operator& source, const std::string& place, const OperatorCode& code, AttributeList& out)
     {
-        const OptionTable* usual = usualOptions(code.builtin);
+        const OptionTable* usual = m_state.format.schema.usualOptions(code.builtin);
         bool found = false;
         for (const int number : {1, 2}) {
             const auto tag = static_cast<uint8_t>(number == 1 ? static_cast<int>(source.builtin_options_type())
@@ -139,7 +152,7 @@ private:
             const void* table = number == 1 ? source.builtin_options() : source.builtin_options_2();
             if (tag == 0 || !table) continue;
             const std::string name = place + (number == 1 ? ".builtin_options" : ".builtin_options_2");
-            const OptionTable* spec = optionTable(number, tag);
+            const OptionTable* spec = m_state.format.schema.optionTable(number, tag);
             if (!spec) {
                 // A table of a newer schema: its type is all we can say.
                 setAttribute(out, "@unknown", HexBytes{std::string{static_cast<char>(number), static_cast<char>(tag)}});

@@ -1,7 +1,8 @@
-// What the parts of the TFLite importer share while one file is read.
+// What the parts of the importer share while one file is read.
 #pragma once
 
 #include "converters/tflite/file_view.h"
+#include "converters/tflite/flat_format.h"
 #include "engine/ir/model.h"
 
 #include <string>
@@ -26,8 +27,9 @@ struct OperatorCode {
 
 /// One file under import. The FlatBuffer has been verified: reading it cannot leave the file.
 struct ImportState {
-    explicit ImportState(Bytes content) : file(std::move(content)) {}
+    ImportState(Bytes content, const FlatFormat& f) : format(f), file(std::move(content)) {}
 
+    const FlatFormat& format;
     FileView file;
     const tflite::Model* source = nullptr;
     Model model;

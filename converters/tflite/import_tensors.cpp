@@ -35,10 +35,11 @@ Result<Shape> readShape(FileView& file, const std::string& place, const flatbuff
     return shape;
 }
 
-Result<DType> readDType(const FileView& file, const std::string& place, const void* at, int64_t code)
+Result<DType> readDType(const ImportState& state, const std::string& place, const void* at, int64_t code)
 {
-    if (const auto dtype = dtypeOf(code)) return *dtype;
-    return file.fault(at, place + ".type is " + std::to_string(code)).expected("0 to 22");
+    const ElementTypes& types = state.format.schema.elementTypes();
+    if (const auto dtype = types.dtypeOf(code)) return *dtype;
+    return state.file.fault(at, place + ".type is " + std::to_string(code)).expected(types.range());
 }
 
 /// The place of a field in the file; that of the table if the field is not stored.
@@ -56,7 +57,7 @@ const flatbuffers::Table* asTable(const void* generated)
 Status readType(ImportState& state, const std::string& place, const tflite::Tensor& tensor, TensorType& type)
 {
     FileView& file = state.file;
-    LS_TRY(type.dtype, readDType(file, place, fieldAt(asTable(&tensor), tflite::Tensor::VT_TYPE), tensor.type()));
+    LS_TRY(type.dtype, readDType(state, place, fieldAt(asTable(&tensor), tflite::Tensor::VT_TYPE), tensor.type()));
     LS_TRY(type.shape, readShape(file, place + ".shape", tensor.shape()));
     if (type.shape.rank() == 0 && !tensor.has_rank()) {
         // Old writers do not know has_rank, and most others leave it out where it is false. So it says something where other tensors
@@ -77,7 +78,8 @@ Status readType(ImportState& state, const std::string& place, const tflite::Tens
             const std::string at = element(place + ".variant_tensors", i);
             LS_CHECK_OK(file.spend(held->Get(i), sizeof(TensorType)));
             TensorType inner;
-            LS_TRY(inner.dtype, readDType(file, at, fieldAt(asTable(held->Get(i)), tflite::VariantSubType::VT_TYPE), held->Get(i)->type()));
+            const void* typeAt = fieldAt(asTable(held->Get(i)), tflite::VariantSubType::VT_TYPE);
+            LS_TRY(inner.dtype, readDType(state, at, typeAt, held->Get(i)->type()));
             LS_TRY(inner.shape, readShape(file, at + ".shape", held->Get(i)->shape()));
             if (inner.shape.rank() == 0 && !held->Get(i)->has_rank()) inner.shape = Shape::unknownRank();
             type.elementTypes.push_back(std::move(inner));
@@ -118,9 +120,18 @@ Status readDetails(ImportState& state, const std::string& place, const tflite::S
         } else {
             setAttribute(facts, "custom_quantization", std::move(bytes));
         }
-    } else if (const auto* blocks = source.details_as_BlockwiseQuantization()) {
+    } else if (const auto tag = static_cast<uint8_t>(source.details_type()); !source.details() || tag == 0) {
+        return {};
+    } else if (tag == state.format.blockwiseTag) {
+        const auto* blocks = static_cast<const tflite::BlockwiseQuantization*>(source.details());
         return readBlockwise(state, place, graph, blocks, blocks->scales(), blocks->zero_points(), blocks->block_size(), q);
-    } else if (const auto* axes = source.details_as_MultiAxisQuantization()) {
+    } else if (tag == state.format.mxTag) {
+        // A table with the axis alone.
+        const auto& mx = *static_cast<const flatbuffers::Table*>(source.details());
+        const auto axis = mx.GetField<int32_t>(flatbuffers::FieldIndexToOffset(0), 0);
+        setAttribute(facts, "mx_axis", int64_t{axis});
+    } else if (tag == state.format.multiAxisTag) {
+        const auto* axes = static_cast<const tflite::MultiAxisQuantization*>(source.details());
         LS_CHECK_OK(readBlockwise(state, place, graph, axes, axes->scales(), axes->zero_points(), axes->block_size(), q));
         LS_TRY(const std::vector<int64_t> dims, elements<int64_t>(state.file, axes->quantized_dimensions()));
         setAttribute(facts, "quantized_dimensions", AttributeItems(dims.begin(), dims.end()));
@@ -220,8 +231,9 @@ Bytes aligned(const Bytes& bytes, DType dtype)
     return reinterpret_cast<uintptr_t>(bytes.data()) % alignment == 0 ? bytes : Bytes::copyOf(bytes.view());
 }
 
-/// Refuses data that does not fill the tensor exactly. Sparse and handle data have layouts of their own.
-Status checkSize(const FileView& file, const tflite::Tensor& tensor, const std::string& place, const Value& value, const Bytes& data)
+/// Refuses data that does not fill the tensor exactly. Sparse, handle, block and compressed (`isPacked`) data have layouts of their own.
+Status checkSize(const FileView& file, const tflite::Tensor& tensor, const std::string& place, const Value& value, const Bytes& data,
+                 bool isPacked)
 {
     const TensorType& type = value.type;
     const std::string described = std::string(dtypeName(type.dtype)) + toString(type.shape);
@@ -230,7 +242,7 @@ Status checkSize(const FileView& file, const tflite::Tensor& tensor, const std::
         return file.fault(&tensor, place + " has data and the type " + described).expected("a static shape of a size that memory can hold");
     const std::string holds = "buffer " + std::to_string(tensor.buffer()) + " holds ";
     const std::string needs = "tensor '" + value.name + "' " + described + " needs ";
-    if (type.dtype == DType::string) {
+    if (type.dtype == DType::string && !isPacked) {
         const auto strings = unpackStrings(data.view());
         if (!strings.ok()) return strings.error().copy().at(place).at("at " + hexNumber(file.offsetOf(data.data())));
         if (static_cast<int64_t>(strings->size()) != *count)
@@ -238,7 +250,7 @@ Status checkSize(const FileView& file, const tflite::Tensor& tensor, const std::
         return {};
     }
     const DTypeClass kind = dtypeClass(type.dtype);
-    if (kind == DTypeClass::handle || tensor.sparsity()) return {};
+    if (kind == DTypeClass::handle || kind == DTypeClass::block || tensor.sparsity() || isPacked) return {};
     const uint64_t needed = byteSize(type.dtype, *count);
     if (data.size() != needed)
         return file.fault(data.data(), holds + std::to_string(data.size()) + " bytes, " + needs + std::to_string(needed));
@@ -254,13 +266,17 @@ Status readData(ImportState& state, const std::string& place, const tflite::Tens
         return badIndex(state.file, fieldAt(asTable(&tensor), tflite::Tensor::VT_BUFFER), place + ".buffer", "buffer", buffer, 0,
                         static_cast<int64_t>(bufferCount));
     Value& value = out.value;
+    const uint16_t compressionSlot = state.format.compressionSlot;
+    const int8_t compression = compressionSlot == 0 ? int8_t{0} : asTable(&tensor)->GetField<int8_t>(compressionSlot, 0);
+    if (compression != 0)
+        setAttribute(out.facts, "compression_type", compression == 1 ? Attribute(Word{"HUFFMAN"}) : Attribute(int64_t{compression}));
     if (buffer < bufferCount) {
         LS_TRY(value.constant, bufferData(state, buffer));
     }
     if (value.constant) {
         // Data of a tensor that is no constant is checked too: nobody gains by a buffer that does not fit.
         if (!value.type.shape.hasRank()) value.type.shape = Shape();
-        LS_CHECK_OK(checkSize(state.file, tensor, place, value, value.constant->bytes()));
+        LS_CHECK_OK(checkSize(state.file, tensor, place, value, value.constant->bytes(), compression != 0));
         const Bytes bytes = aligned(value.constant->bytes(), value.type.dtype);
         if (tensor.sparsity() || bytes.data() != value.constant->bytes().data()) {
             auto own = std::make_shared<Constant>(bytes);
@@ -270,7 +286,7 @@ Status readData(ImportState& state, const std::string& place, const tflite::Tens
             value.constant = std::move(own);
         }
     }
-    if (const uint32_t external = tensor.external_buffer(); external != 0) {
+    if (const uint32_t external = state.format.hasExternalBuffers ? tensor.external_buffer() : 0; external != 0) {
         if (external > INT32_MAX)
             return state.file.fault(&tensor, place + ".external_buffer is " + std::to_string(external)).expected("at most 2147483647");
         if (value.constant) setAttribute(out.facts, "external_buffer", int64_t{external});

@@ -30,7 +30,7 @@ template <typename Use> auto withType(Scalar scalar, Use use)
 
 bool isPadding(const FieldSpec& field)
 {
-    return field.meaning == Meaning::enumerator && field.enumeration->name == "tflite.Padding";
+    return field.meaning == Meaning::enumerator && field.enumeration->name == "Padding";
 }
 
 /// An integer of the file as the attribute that the field's meaning makes of it.
@@ -41,7 +41,7 @@ Attribute integerAttribute(const FieldSpec& field, int64_t value)
         if (found != field.enumeration->names.end()) return Word{found->second};
     }
     if (field.meaning == Meaning::elementType)
-        if (const auto dtype = dtypeOf(value)) return *dtype;
+        if (const auto dtype = field.elementTypes->dtypeOf(value)) return *dtype;
     if (field.scalar == Scalar::boolean) return value != 0;
     return value;
 }
@@ -142,13 +142,12 @@ Result<int64_t> integerOf(const FieldSpec& field, const Attribute& value)
     }
     if (const auto* flag = value.as<bool>(); flag && field.scalar == Scalar::boolean) return int64_t{*flag};
     if (const auto* dtype = value.as<DType>(); dtype && field.meaning == Meaning::elementType) {
-        if (const auto code = tensorTypeOf(*dtype)) return int64_t{*code};
-        return badValue(field, "a dtype that tflite has, found " + std::string(dtypeName(*dtype)));
+        if (const auto code = field.elementTypes->numberOf(*dtype)) return int64_t{*code};
+        return badValue(field, "a dtype that the format has, found " + std::string(dtypeName(*dtype)));
     }
     if (const auto* word = value.as<Word>(); word && field.enumeration) {
         if (const auto code = field.enumeration->valueOf(word->text)) return *code;
-        return badValue(field, "one of the enumerators of " + field.enumeration->name.substr(field.enumeration->name.find('.') + 1) +
-                                   ", found " + word->text);
+        return badValue(field, "one of the enumerators of " + field.enumeration->name + ", found " + word->text);
     }
     if (const auto* graph = value.as<GraphRef>();
         graph && (field.meaning == Meaning::graph || field.meaning == Meaning::graphList || field.meaning == Meaning::branches))

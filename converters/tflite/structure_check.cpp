@@ -1,7 +1,6 @@
 #include "converters/tflite/structure_check.h"
 
 #include <flatbuffers/reflection_generated.h>
-#include "schema_bfbs_generated.h"
 
 #include <cstring>
 #include <optional>
@@ -16,10 +15,7 @@ constexpr uint64_t kMaxVisits = 2'000'000;
 /// Walks the file along the compiled schema until something is wrong.
 class StructureCheck {
 public:
-    explicit StructureCheck(const FileView& file)
-        : m_file(file), m_schema(*reflection::GetSchema(tflite::ModelBinarySchema::data()))
-    {
-    }
+    StructureCheck(const FileView& file, const uint8_t* binarySchema) : m_file(file), m_schema(*reflection::GetSchema(binarySchema)) {}
 
     std::optional<Error> run() { return followTable(0, *m_schema.root_table(), "model", 0); }
 
@@ -179,10 +175,10 @@ private:
 
 } // namespace
 
-Error describeStructure(const FileView& file)
+Error describeStructure(const FileView& file, const uint8_t* binarySchema, std::string_view format)
 {
-    if (auto error = StructureCheck(file).run()) return std::move(*error);
-    return Error(ErrorCode::badFile, "does not pass FlatBuffers verification").expected("a well-formed TFLite file");
+    if (auto error = StructureCheck(file, binarySchema).run()) return std::move(*error);
+    return Error(ErrorCode::badFile, "does not pass FlatBuffers verification").expected("a well-formed " + std::string(format) + " file");
 }
 
 } // namespace loopscope::tflite_format

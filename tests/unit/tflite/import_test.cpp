@@ -1,7 +1,7 @@
 // What files say in unusual ways and still mean: the traps of the format, one test each.
 #include "tests/unit/tflite/tiny_file.h"
 
-#include "converters/tflite/format_schema.h"
+#include "converters/tflite/flat_format.h"
 #include "engine/ir/text/printer.h"
 #include "engine/ir/verifier.h"
 
@@ -287,23 +287,27 @@ TEST(TfliteImport, keepsFactsThatHaveNoOtherPlace)
 
 TEST(TfliteImport, knowsTheOptionTableOfEveryOperator)
 {
-    using namespace tflite_format;
+    const tflite_format::FormatSchema& schema = tflite_format::tfliteFormat().schema;
     int with = 0;
     for (int code = 0; code < 210; ++code) {
-        const std::string name = builtinName(code);
-        EXPECT_EQ(builtinCode(name), code) << name;
-        if (usualOptions(code)) ++with;
+        const Kind kind = schema.kindOf(code);
+        EXPECT_EQ(schema.codeOf(kind), code) << kind.full();
+        if (schema.usualOptions(code)) ++with;
     }
     EXPECT_EQ(with, 161); // 160 that writers use, and StablehloShiftLeftOptions
-    const auto table = [](const char* op) { return usualOptions(*builtinCode(op)) ? usualOptions(*builtinCode(op))->name : "none"; };
+    const auto table = [&schema](const char* op) {
+        const tflite_format::OptionTable* usual = schema.usualOptions(*schema.codeOf({"tfl", op}));
+        return usual ? usual->name : "none";
+    };
     EXPECT_EQ(table("average_pool_2d"), "Pool2DOptions");
     EXPECT_EQ(table("reduce_all"), "ReducerOptions");
     EXPECT_EQ(table("stablehlo_case"), "StablehloCaseOptions");
     EXPECT_EQ(table("stablehlo_composite"), "StableHLOCompositeOptions");
     EXPECT_EQ(table("atan2"), "ATan2Options");
     EXPECT_EQ(table("relu"), "none");
-    EXPECT_EQ(builtinName(210), "builtin_210");
-    EXPECT_EQ(builtinCode("builtin_-1"), std::nullopt);
+    EXPECT_EQ(schema.kindOf(210).full(), "tfl.builtin_210");
+    EXPECT_EQ(schema.codeOf({"tfl", "builtin_-1"}), std::nullopt);
+    EXPECT_EQ(schema.codeOf({"circle", "rope"}), std::nullopt);
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 // Random models: every option table with random values in every field, random types, quantizations, names and roles. What is exported
 // must come back equal.
-#include "converters/tflite/format_schema.h"
+#include "converters/tflite/flat_format.h"
 #include "converters/tflite/tflite.h"
 #include "engine/ir/ids.h"
 #include "engine/ir/verifier.h"
@@ -76,7 +76,7 @@ private:
     TensorType type()
     {
         TensorType out;
-        out.dtype = *dtypeOf(below(23));
+        out.dtype = *tfliteFormat().schema.elementTypes().dtypeOf(below(23));
         if (chance(8)) return out; // unknown rank
         out.shape = Shape();
         for (int i = below(4); i > 0; --i) out.shape.append(below(4));
@@ -120,7 +120,7 @@ private:
     {
         if (field.meaning == Meaning::graph || field.meaning == Meaning::graphList || field.meaning == Meaning::branches)
             return GraphRef{GraphId(below(m_graphCount)), nullptr};
-        if (field.meaning == Meaning::elementType) return *dtypeOf(below(23));
+        if (field.meaning == Meaning::elementType) return *tfliteFormat().schema.elementTypes().dtypeOf(below(23));
         if (field.meaning == Meaning::enumerator) {
             auto at = field.enumeration->names.begin();
             std::advance(at, below(static_cast<int>(field.enumeration->names.size())));
@@ -135,7 +135,7 @@ private:
     {
         if (const auto* word = value.as<Word>())
             return field.name != "padding" && field.enumeration->valueOf(word->text) == field.defaultInteger;
-        if (const auto* dtype = value.as<DType>()) return *tensorTypeOf(*dtype) == field.defaultInteger;
+        if (const auto* dtype = value.as<DType>()) return *tfliteFormat().schema.elementTypes().numberOf(*dtype) == field.defaultInteger;
         if (const auto* flag = value.as<bool>()) return int64_t{*flag} == field.defaultInteger;
         if (const auto* number = value.as<int64_t>()) return *number == field.defaultInteger;
         if (const auto* real = value.as<double>()) return *real == 0;
@@ -145,7 +145,7 @@ private:
     void options(const OptionTable& table, AttributeList& out)
     {
         for (const FieldSpec& field : table.fields) {
-            const bool isForced = field.meaning == Meaning::graph || (field.enumeration && field.enumeration->name == "tflite.Padding");
+            const bool isForced = field.meaning == Meaning::graph || (field.enumeration && field.enumeration->name == "Padding");
             if (field.isDeprecated || (!isForced && chance(4))) continue;
             if (field.isString) setAttribute(out, field.key, name());
             else if (field.meaning == Meaning::flexBuffer) {
@@ -173,8 +173,8 @@ private:
             if (chance(2)) setAttribute(out.attributes, "options", HexBytes{"\x01\x02"});
         } else {
             const int32_t code = chance(10) ? 300 + below(5) : below(210);
-            out.kind = {"tfl", builtinName(code)};
-            if (const OptionTable* table = usualOptions(code)) options(*table, out.attributes);
+            out.kind = tfliteFormat().schema.kindOf(code);
+            if (const OptionTable* table = tfliteFormat().schema.usualOptions(code)) options(*table, out.attributes);
         }
         if (chance(5)) setAttribute(out.attributes, "@debug", int64_t{below(100)});
         for (int i = below(4); i > 0; --i)
