@@ -1,5 +1,6 @@
 #include "converters/formats.h"
 
+#include "converters/circle/circle.h"
 #include "converters/tflite/tflite.h"
 #include "engine/base/text.h"
 #include "engine/ir/verifier.h"
@@ -19,6 +20,12 @@ Status saveTflite(const Model& model, const std::string& path, const SaveOptions
     return writeFile(path, bytes, options.overwrite);
 }
 
+Status saveCircle(const Model& model, const std::string& path, const SaveOptions& options)
+{
+    LS_TRY(const std::vector<std::byte> bytes, exportCircle(model));
+    return writeFile(path, bytes, options.overwrite);
+}
+
 Status saveLsir(const Model& model, const std::string& path, const SaveOptions& options)
 {
     return exportLsir(model, path, options.data, options.overwrite);
@@ -27,6 +34,11 @@ Status saveLsir(const Model& model, const std::string& path, const SaveOptions& 
 bool isTflite(std::string_view /*path*/, std::span<const std::byte> content)
 {
     return looksLikeTflite(content);
+}
+
+bool isCircle(std::string_view /*path*/, std::span<const std::byte> content)
+{
+    return looksLikeCircle(content);
 }
 
 /// A text with a mistake in its first line is still a text: the extension settles it, so that the message names the line.
@@ -38,6 +50,7 @@ bool isLsir(std::string_view path, std::span<const std::byte> content)
 
 constexpr std::array kFormats = {
     Format{"TFLite", "tflite", &isTflite, &importTflite, &saveTflite},
+    Format{"Circle", "circle", &isCircle, &importCircle, &saveCircle},
     Format{"lsir", "lsir", &isLsir, &importLsir, &saveLsir},
 };
 
@@ -52,7 +65,6 @@ struct Stranger {
 using namespace std::string_view_literals;
 
 constexpr std::array kStrangers = {
-    Stranger{"CIR0"sv, 4, "a Circle model", true},
     Stranger{"\x08\x01\x12"sv, 0, "a TensorFlow SavedModel", true},
     Stranger{"PK\x03\x04"sv, 0, "a zip archive", false},
     Stranger{"\x1f\x8b"sv, 0, "a gzip archive", false},

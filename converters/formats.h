@@ -18,7 +18,7 @@ namespace loopscope {
 struct LoadedModel {
     Model model;
     std::string path;
-    std::string_view formatName; ///< "TFLite", "lsir"
+    std::string_view formatName; ///< "TFLite", "Circle", "lsir"
     Bytes content;               ///< the whole file, mapped; hashing it reads it
     uint64_t fileBytes() const { return content.size(); }
 };

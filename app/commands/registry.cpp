@@ -70,7 +70,7 @@ const std::vector<CommandSpec>& table()
              runExport},
             {"convert",
              "convert IN -o OUT",
-             "Between .tflite and .lsir.",
+             "Between .tflite, .circle and .lsir.",
              "loopscope convert model.tflite -o model.lsir",
              {"output", "format", "force", "data"},
              1,

@@ -1,6 +1,6 @@
 #include "app/wiring/model_file.h"
 
-#include "converters/tflite/tflite.h"
+#include "converters/circle/circle.h"
 #include "engine/base/text.h"
 #include "engine/ir/text/parser.h"
 #include "engine/ir/text/printer.h"
@@ -46,6 +46,11 @@ Status comesBackIdentical(const LoadedModel& file)
         LS_TRY(const Model again, importTflite(file.path, Bytes::copyOf(written)));
         if (const std::string difference = firstDifference(file.model, again); !difference.empty())
             return Error(ErrorCode::internal, "does not come back identical from .tflite: " + difference);
+    } else if (file.formatName == "Circle") {
+        LS_TRY(const std::vector<std::byte> written, exportCircle(file.model));
+        LS_TRY(const Model again, importCircle(file.path, Bytes::copyOf(written)));
+        if (const std::string difference = firstDifference(file.model, again); !difference.empty())
+            return Error(ErrorCode::internal, "does not come back identical from .circle: " + difference);
     }
     const std::string text = printModel(file.model);
     LS_TRY(const Model again, parseModel(text, file.path));

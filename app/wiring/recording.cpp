@@ -69,7 +69,8 @@ Result<RecorderOptions> recorderOptions(const Arguments& arguments, const Loaded
     options.noIndex = arguments.has("no-index");
     options.allConstants = arguments.has("constants");
     options.model.path = file.path;
-    options.model.format = file.formatName == "TFLite" ? "tflite" : std::string(file.formatName);
+    for (const Format& format : formats())
+        if (format.name == file.formatName) options.model.format = format.extension;
     options.model.bytes = file.fileBytes();
     options.model.hash = toHex(hashBytes(file.content.view()));
     for (size_t i = 0; i < inputs.inputs.size(); ++i) options.feeds.push_back({static_cast<int32_t>(i), inputs.inputs[i].source});

@@ -1,7 +1,8 @@
-// Opens every `.tflite` file of a folder and checks that import → export → import gives an equal model and that what was written passes
-// FlatBuffers' verifier, and that the model's text reads back to it. Usage: identity_check [FOLDER…]; without one, $LOOPSCOPE_CORPUS or
-// ../shared/corpus. Exit codes: 0, 1 (failures, each named on stdout), 77 (no corpus).
-#include "converters/tflite/tflite.h"
+// Opens every `.tflite` and `.circle` file of a folder and checks that import → export → import gives an equal model and that what was
+// written passes FlatBuffers' verifier, and that the model's text reads back to it. Usage: identity_check [FOLDER…]; without one,
+// $LOOPSCOPE_CORPUS or ../shared/corpus. Exit codes: 0, 1 (failures, each named on stdout), 77 (no corpus).
+#include "circle_schema_generated.h"
+#include "converters/circle/circle.h"
 #include "engine/base/bytes.h"
 #include "engine/ir/model.h"
 #include "engine/ir/text/parser.h"
@@ -27,15 +28,18 @@ std::string check(const std::string& path)
 {
     auto bytes = mapFile(path);
     if (!bytes.ok()) return bytes.error().message();
-    const auto first = importTflite(path, *bytes);
+    const bool isCircle = looksLikeCircle(bytes->view());
+    const auto importModel = isCircle ? &importCircle : &importTflite;
+    const auto first = importModel(path, *bytes);
     if (path.ends_with(kMalformed)) return first.ok() ? "opens, though it is malformed" : "";
     if (!first.ok()) return first.error().message();
     if (Status status = verifyModel(*first); !status.ok()) return std::move(status).takeError().message();
-    const auto written = exportTflite(*first);
+    const auto written = isCircle ? exportCircle(*first) : exportTflite(*first);
     if (!written.ok()) return "export: " + written.error().message();
     flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(written->data()), written->size());
-    if (!tflite::VerifyModelBuffer(verifier)) return "export: does not pass the FlatBuffers verifier";
-    const auto second = importTflite("exported", Bytes::copyOf(*written));
+    const bool isWell = isCircle ? circle::VerifyModelBuffer(verifier) : tflite::VerifyModelBuffer(verifier);
+    if (!isWell) return "export: does not pass the FlatBuffers verifier";
+    const auto second = importModel("exported", Bytes::copyOf(*written));
     if (!second.ok()) return "second import: " + second.error().message();
     if (!sameModel(*first, *second)) return "differs after export: " + firstDifference(*first, *second);
     const std::string text = printModel(*first);
@@ -51,7 +55,8 @@ std::vector<std::string> modelsIn(const std::vector<std::string>& folders)
     std::vector<std::string> paths;
     for (const std::string& folder : folders)
         for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
-            if (entry.is_regular_file() && entry.path().extension() == ".tflite") paths.push_back(entry.path().string());
+            if (entry.is_regular_file() && (entry.path().extension() == ".tflite" || entry.path().extension() == ".circle"))
+                paths.push_back(entry.path().string());
     std::sort(paths.begin(), paths.end());
     return paths;
 }

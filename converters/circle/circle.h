@@ -1,0 +1,18 @@
+// Circle models, the format of Samsung's ONE: `.circle` files to the IR and back. TFLite's tables with operators, element types and
+// numbers of its own; what is the same is shared with converters/tflite, whose promises hold here too.
+#pragma once
+
+#include "converters/tflite/tflite.h"
+
+namespace loopscope {
+
+/// Reads a model of dialect circle: operators that TFLite has too are of dialect tfl, the others of dialect circle. Errors: badFile.
+Result<Model> importCircle(const std::string& path, Bytes content);
+
+/// Writes a model of dialect circle or tfl. Errors: unsupported (what Circle has no form for, by name), badFile.
+Result<std::vector<std::byte>> exportCircle(const Model& model, uint64_t maxInlineData = kMaxInlineData);
+
+/// True if the bytes carry Circle's file identifier.
+bool looksLikeCircle(std::span<const std::byte> content);
+
+} // namespace loopscope
