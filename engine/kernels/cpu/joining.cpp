@@ -1,5 +1,6 @@
 // Kernels that put tensors together and take them apart: both are blocks of whole rows, `outer` times.
 #include "engine/kernels/cpu/movement.h"
+#include "engine/kernels/cpu/quantized_math.h"
 #include "engine/kernels/registry.h"
 #include "engine/ops/movement.h"
 
@@ -36,8 +37,8 @@ void rescaleRun(const Rescale& r, const std::byte* source, std::byte* target, in
     auto* out = reinterpret_cast<uint8_t*>(target);
     for (int64_t i = 0; i < count; ++i) {
         const float real = std::round(static_cast<float>(in[i]) * r.scale + r.bias);
-        const float bounded = std::clamp(real, -1e6F, 1e6F); // far outside u8 either way; keeps the conversion defined
-        out[i] = static_cast<uint8_t>(std::clamp(static_cast<int32_t>(bounded) + r.zeroPoint, 0, 255));
+        const float bounded = std::clamp(real, -1e6F, 1e6F); // far outside u8 either way
+        out[i] = static_cast<uint8_t>(std::clamp<int64_t>(int64_t{truncateToInt32(bounded)} + r.zeroPoint, 0, 255));
     }
 }
 
