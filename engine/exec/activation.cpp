@@ -22,7 +22,9 @@ bool isCompatible(const Shape& planned, const Shape& actual)
 Status sizeSlot(Slot& slot, const Shape& shape)
 {
     const std::optional<int64_t> count = checkedElementCount(shape);
-    if (!count) return Error(ErrorCode::execution, "a result has no definite size").found("shape " + (shape.hasRank() ? toString(shape) : "of unknown rank"));
+    if (!count)
+        return Error(ErrorCode::execution, "a result has no definite size")
+            .found("shape " + (shape.hasRank() ? toString(shape) : "of unknown rank"));
     if (slot.fixed || !slot.heap) return Error(ErrorCode::internal, "a result of fixed size was to be sized again");
     slot.bytes = byteSize(slot.dtype, *count);
     slot.shape = shape;
@@ -45,7 +47,8 @@ Status copyToSlot(Slot& slot, const Tensor& source)
     return {};
 }
 
-Program::Program(const Model& model, const GraphPlan& plan, Profile profile) : m_model(model), m_plan(plan), m_graph(model.graph(plan.graph))
+Program::Program(const Model& model, const GraphPlan& plan, Profile profile)
+    : m_model(model), m_plan(plan), m_graph(model.graph(plan.graph))
 {
     m_kernels.resize(m_graph.operators.size());
     m_failures.resize(m_graph.operators.size());
@@ -102,7 +105,8 @@ void Program::prepare(int32_t index, std::span<Tensor> tensors, Profile profile)
     const KernelEntry* entry = KernelRegistry::builtin().find(op.kind, profile);
     if (!entry) {
         const std::string name = op.kind.dialect == "tfl" ? op.kind.name : op.kind.dialect == "custom" ? op.kind.name : op.kind.full();
-        m_failures[at] = std::make_shared<const Error>(Error(ErrorCode::unsupported, "operator '" + name + "' has no kernel; it opens, lists and exports"));
+        m_failures[at] = std::make_shared<const Error>(
+            Error(ErrorCode::unsupported, "operator '" + name + "' has no kernel; it opens, lists and exports"));
         return;
     }
     std::vector<const Tensor*> inputs;
@@ -164,7 +168,8 @@ Activation::Activation(ActivationPool& pool, KernelRuntime& runtime, MemoryAccou
 
 Activation::~Activation() = default;
 
-void Activation::addInstruction(int32_t index, KernelRuntime& runtime, MemoryAccount& account, std::span<const Tensor*> inputs, std::span<Tensor*> results)
+void Activation::addInstruction(int32_t index, KernelRuntime& runtime, MemoryAccount& account, std::span<const Tensor*> inputs,
+                                std::span<Tensor*> results)
 {
     const Operator& op = m_program.graph().operators[static_cast<size_t>(index)];
     for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = op.inputs[i].valid() ? &slot(op.inputs[i]) : nullptr;

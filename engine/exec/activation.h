@@ -128,7 +128,8 @@ public:
 
 private:
     Activation(ActivationPool& pool, KernelRuntime& runtime, MemoryAccount& account);
-    void addInstruction(int32_t op, KernelRuntime& runtime, MemoryAccount& account, std::span<const Tensor*> inputs, std::span<Tensor*> results);
+    void addInstruction(int32_t op, KernelRuntime& runtime, MemoryAccount& account, std::span<const Tensor*> inputs,
+                        std::span<Tensor*> results);
 
     ActivationPool& m_pool;
     const Program& m_program;

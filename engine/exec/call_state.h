@@ -18,8 +18,8 @@ public:
 
     /// Begins a loop: carried values are `initial`, the body writes to `homes` (the operator's results) or their alternates, which lie
     /// at `block`. Errors: execution, no memory.
-    Status begin(const LoopPlan& plan, Activation& cond, Activation& body, std::span<const Tensor* const> initial, std::span<Slot* const> homes,
-                 std::byte* block);
+    Status begin(const LoopPlan& plan, Activation& cond, Activation& body, std::span<const Tensor* const> initial,
+                 std::span<Slot* const> homes, std::byte* block);
     /// The body has run: its outputs become the carried values, all at once.
     Status next();
     /// The loop is over: its carried values go to the homes.

@@ -45,7 +45,8 @@ Status Interpreter::Impl::enter(Frame& caller, const Instruction& instruction)
     if (static_cast<int32_t>(m_frames.size()) >= m_options.maxDepth) {
         const size_t entered = form.kind == CallKind::loop ? 1 : 0;
         const std::string& name = m_model.graph(form.callees[entered].graph).id;
-        return Error(ErrorCode::execution, "recursion: " + name + " calls itself, depth " + std::to_string(m_options.maxDepth) + " (--max-depth)");
+        return Error(ErrorCode::execution,
+                     "recursion: " + name + " calls itself, depth " + std::to_string(m_options.maxDepth) + " (--max-depth)");
     }
     if (!planned.call->planned) LS_CHECK_OK(planLate(call, graph));
 

@@ -100,7 +100,7 @@ Status Interpreter::Impl::setInput(int index, const Tensor& value)
 {
     const Graph& graph = m_model.graph(m_root);
     if (index < 0 || static_cast<size_t>(index) >= graph.inputs.size())
-        return Error(ErrorCode::usage, "input " + std::to_string(index) + " does not exist").expected("0 to " + std::to_string(graph.inputs.size()));
+        return Error(ErrorCode::usage, "there is no input " + std::to_string(index)).found(std::to_string(graph.inputs.size()) + " inputs");
     const Value& declared = graph.value(graph.inputs[static_cast<size_t>(index)]);
     const std::string place = "input '" + declared.id + "'";
     if (m_phase == Phase::running) return Error(ErrorCode::usage, "a run is going on").at(place);
@@ -315,8 +315,10 @@ Interpreter::~Interpreter() = default;
 Result<std::unique_ptr<Interpreter>> Interpreter::create(const Model& model, GraphId root, const ExecutionOptions& options)
 {
     if (!model.hasGraph(root))
-        return Error(ErrorCode::badFile, "the model has no graph " + std::to_string(root.index)).found(std::to_string(model.graphs.size()) + " graphs");
-    if (model.dialect == Dialect::tf) return Error(ErrorCode::unsupported, "this interpreter runs functional tfl and circle graphs").found("dialect tf");
+        return Error(ErrorCode::badFile, "the model has no graph " + std::to_string(root.index))
+            .found(std::to_string(model.graphs.size()) + " graphs");
+    if (model.dialect == Dialect::tf)
+        return Error(ErrorCode::unsupported, "this interpreter runs functional tfl and circle graphs").found("dialect tf");
     auto impl = std::make_unique<Impl>(model, root, options);
     LS_CHECK_OK(impl->prepareVariables());
     return std::unique_ptr<Interpreter>(new Interpreter(std::move(impl)));

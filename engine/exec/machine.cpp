@@ -10,7 +10,8 @@
 
 namespace loopscope {
 
-/// Runs to the end, or (Single) to the next operator boundary. Ends of graphs are passed at once, so that a stop is always before an operator.
+/// Runs to the end, or (Single) to the next operator boundary. Ends of graphs are passed at once, so that a stop is always before an
+/// operator.
 template <bool Single> Status Interpreter::Impl::execute()
 {
     Frame* frame = &m_frames.back();
@@ -194,7 +195,8 @@ Status Interpreter::Impl::halt()
 Status Interpreter::Impl::checkBudget()
 {
     if (m_cancel.requested()) return stopAt(Error(ErrorCode::cancelled, "cancelled at " + address()), RunEnd::Reason::cancelled);
-    return stopAt(Error(ErrorCode::execution, "step budget of " + groupThousands(m_options.maxSteps) + " reached at " + address()), RunEnd::Reason::budget);
+    return stopAt(Error(ErrorCode::execution, "step budget of " + groupThousands(m_options.maxSteps) + " reached at " + address()),
+                  RunEnd::Reason::budget);
 }
 
 Error Interpreter::Impl::fail(Error error)
@@ -253,7 +255,9 @@ Status Interpreter::Impl::resize(Tensor& output, const Shape& shape, size_t byte
     if (!shape.isStatic()) return Error(ErrorCode::internal, "a result was to be given an unknown size").found(toString(shape));
     if (slot.fixed) {
         if (shape == slot.shape && bytes == slot.bytes) return {};
-        return Error(ErrorCode::execution, "a result does not have the size that was planned").found(toString(shape)).expected(toString(slot.shape));
+        return Error(ErrorCode::execution, "a result does not have the size that was planned")
+            .found(toString(shape))
+            .expected(toString(slot.shape));
     }
     LS_CHECK_OK(slot.heap->reserve(bytes));
     slot.data = slot.heap->data();
@@ -266,7 +270,9 @@ void Interpreter::Impl::accessed(const std::string& name, AccessKind kind, const
 {
     if (!m_observer) return;
     VariableAccess access;
-    access.kind = kind == AccessKind::create ? VariableAccess::Kind::create : kind == AccessKind::read ? VariableAccess::Kind::read : VariableAccess::Kind::write;
+    access.kind = kind == AccessKind::create ? VariableAccess::Kind::create
+                  : kind == AccessKind::read ? VariableAccess::Kind::read
+                                             : VariableAccess::Kind::write;
     access.name = name;
     access.value = value;
     access.step = m_step;

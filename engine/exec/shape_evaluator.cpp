@@ -40,7 +40,8 @@ bool evaluateAtPlanning(const Operator& op, std::span<const Tensor* const> input
     const Result<PreparedKernel> kernel = entry->prepare(KernelSetup{op, inputs, outputs, true});
     if (!kernel.ok()) return false;
     PlanningRuntime runtime;
-    const KernelArgs args = {inputs.data(), results.data(), kernel->params.get(), &runtime, static_cast<int>(inputs.size()), static_cast<int>(results.size())};
+    const KernelArgs args = {
+        inputs.data(), results.data(), kernel->params.get(), &runtime, static_cast<int>(inputs.size()), static_cast<int>(results.size())};
     return kernel->run(args).ok();
 }
 

@@ -97,13 +97,15 @@ MachineState Interpreter::Impl::snapshot(const MachineState* previous) const
             if (!rootInput && !isLive(f, id)) continue;
             const Slot& slot = frame.activation->slot(id);
             const ValueState* const known = sameCall ? find(before->values, id) : nullptr;
-            saved.values.push_back(known && known->bytes.size() == slot.bytes ? *known : stateOf(id, slot)); // written once in an invocation
+            saved.values.push_back(known && known->bytes.size() == slot.bytes ? *known
+                                                                              : stateOf(id, slot)); // written once in an invocation
         }
         if (frame.role != CallRole::loop) continue;
         const LoopExchange& exchange = frame.call->exchange;
         for (size_t k = 0; k < exchange.size(); ++k) {
             const bool known = before && before->site == frame.call->op && k < before->carried.size();
-            saved.carried.push_back(stateLike(ValueId(static_cast<int64_t>(k)), exchange.carried(k), known ? &before->carried[k] : nullptr));
+            saved.carried.push_back(
+                stateLike(ValueId(static_cast<int64_t>(k)), exchange.carried(k), known ? &before->carried[k] : nullptr));
         }
     }
     return state;
@@ -159,14 +161,16 @@ Status Interpreter::Impl::restoreFrame(const FrameState& state)
         if (!state.site.valid() || static_cast<size_t>(state.site.index) >= plan.operators.size() || caller.next != state.site.index)
             return foreignState("a frame without a call");
         const PlannedOperator& planned = plan.operators[static_cast<size_t>(state.site.index)];
-        if (!planned.call || caller.activation->code()[state.site.index].kind != InstructionKind::call) return foreignState("a frame without a call");
+        if (!planned.call || caller.activation->code()[state.site.index].kind != InstructionKind::call)
+            return foreignState("a frame without a call");
         CallState& call = caller.activation->call(state.site.index);
         if (!planned.call->planned) LS_CHECK_OK(planLate(call, plan.graph));
         LS_CHECK_OK(restoreCall(call, state));
     }
     Frame& frame = m_frames.back();
     if (frame.activation->plan().graph != state.graph) return foreignState("another graph in a frame");
-    if (state.next < 0 || static_cast<size_t>(state.next) > frame.activation->plan().operators.size()) return foreignState("a place beyond the graph");
+    if (state.next < 0 || static_cast<size_t>(state.next) > frame.activation->plan().operators.size())
+        return foreignState("a place beyond the graph");
     frame.next = state.next;
     frame.invocation = state.invocation;
     frame.iteration = state.iteration;
@@ -180,7 +184,9 @@ Status Interpreter::Impl::restoreCall(CallState& call, const FrameState& state)
     const CallForm& form = call.planned->form;
     if ((form.kind == CallKind::loop) != (state.role == CallRole::loop)) return foreignState("a frame of another kind");
     if (form.kind != CallKind::loop) {
-        const size_t callee = state.role == CallRole::elseBranch ? 1 : state.role == CallRole::branch ? static_cast<size_t>(state.branch) : 0;
+        const size_t callee = state.role == CallRole::elseBranch ? 1
+                              : state.role == CallRole::branch   ? static_cast<size_t>(state.branch)
+                                                                 : 0;
         if (callee >= form.callees.size() || roleOf(form.kind, callee) != state.role) return foreignState("a frame of another kind");
         LS_CHECK_OK(bindCallee(call, callee));
         pushFrame(call, state.role, state.branch, *call.body);
@@ -202,7 +208,8 @@ Status Interpreter::Impl::restoreCall(CallState& call, const FrameState& state)
     }
     LS_CHECK_OK(bindLoop(call, initial));
     for (size_t k = 0; k < state.carried.size(); ++k)
-        if (!fits(call.body->input(k), call.planned->loop.shapes[k], state.carried[k])) return foreignState("a carried value of another type");
+        if (!fits(call.body->input(k), call.planned->loop.shapes[k], state.carried[k]))
+            return foreignState("a carried value of another type");
     pushFrame(call, CallRole::loop, -1, state.inCond ? *call.cond : *call.body);
     m_frames.back().inCond = state.inCond;
     return {};
@@ -225,7 +232,8 @@ Status Interpreter::Impl::restoreValues(Activation& activation, const FrameState
     // Every value that is still to be read must have come.
     for (size_t v = 0; v < plan.values.size(); ++v) {
         const PlannedValue& value = plan.values[v];
-        if (value.first >= 0 && value.first < state.next && value.last >= state.next && !present[v]) return foreignState("a value is missing");
+        if (value.first >= 0 && value.first < state.next && value.last >= state.next && !present[v])
+            return foreignState("a value is missing");
     }
     return {};
 }

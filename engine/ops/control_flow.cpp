@@ -9,7 +9,8 @@
 //   C2 what steers has exactly one element, of any rank: predicate and the output of cond are bool, an index is i32 (one that is out of
 //      range takes the last branch)
 //   C3 callees are graphs of the model; a case has at least one
-//   C4 inputs and outputs have the dtypes of the arguments, values and results they stand for; of branches only those of the taken one count
+//   C4 inputs and outputs have the dtypes of the arguments, values and results they stand for; of branches only those of the taken one
+//   count
 #include "engine/ops/control_flow.h"
 
 #include "engine/ops/catalog.h"
@@ -46,7 +47,8 @@ LS_DEFINE_OP(tfl, if)
 LS_DEFINE_OP(tfl, while)
 {
     OpDef def = callDef(0, "initial values…", "Runs body on the carried values for as long as cond says true.", "LiteRT kernels/while.cc");
-    def.differs = "values that the body permutes, duplicates or passes on are exchanged at once; LiteRT overwrites some before they are read";
+    def.differs =
+        "values that the body permutes, duplicates or passes on are exchanged at once; LiteRT overwrites some before they are read";
     return def;
 }
 
@@ -65,12 +67,14 @@ LS_DEFINE_OP(tfl, call_once)
 
 LS_DEFINE_OP(tfl, stablehlo_while)
 {
-    return callDef(0, "initial values…", "Runs body on the carried values for as long as cond says true.", "StableHLO specification, while");
+    return callDef(0, "initial values…", "Runs body on the carried values for as long as cond says true.",
+                   "StableHLO specification, while");
 }
 
 LS_DEFINE_OP(tfl, stablehlo_case)
 {
-    return callDef(1, "index [], arguments…", "Runs the branch with that index, the last one if it is out of range.", "LiteRT kernels/stablehlo_case.cc");
+    return callDef(1, "index [], arguments…", "Runs the branch with that index, the last one if it is out of range.",
+                   "LiteRT kernels/stablehlo_case.cc");
 }
 
 LS_DEFINE_OP(tfl, stablehlo_composite)
@@ -125,7 +129,8 @@ Status checkInputs(const Model& model, const Graph& graph, const Operator& op, s
     const Graph& target = model.graph(callee.graph);
     const size_t arguments = op.inputs.size() - first;
     if (target.inputs.size() != arguments)
-        return violated(kCounts, callee.role + " '" + target.id + "' has " + countOf(target.inputs.size(), "input")).expected(std::to_string(arguments));
+        return violated(kCounts, callee.role + " '" + target.id + "' has " + countOf(target.inputs.size(), "input"))
+            .expected(std::to_string(arguments));
     for (size_t i = 0; i < arguments; ++i) {
         const ValueId operand = op.inputs[first + i];
         if (!operand.valid()) return violated(kCounts, "operand " + std::to_string(first + i) + " is missing");
@@ -142,7 +147,8 @@ Status checkOutputCount(const Model& model, const Callee& callee, size_t results
 {
     const Graph& target = model.graph(callee.graph);
     if (target.outputs.size() == results) return {};
-    return violated(kCounts, callee.role + " '" + target.id + "' has " + countOf(target.outputs.size(), "output")).expected(std::to_string(results));
+    return violated(kCounts, callee.role + " '" + target.id + "' has " + countOf(target.outputs.size(), "output"))
+        .expected(std::to_string(results));
 }
 
 /// The dtypes of the callee's outputs against those of `values`, values of `graph`.
@@ -152,7 +158,8 @@ Status checkOutputTypes(const Model& model, const Graph& graph, GraphId callee, 
     for (size_t k = 0; k < values.size(); ++k) {
         const Value& output = target.value(target.outputs[k].value);
         if (!dtypesAgree(graph.value(values[k]).type.dtype, output.type.dtype))
-            return violated(kDTypes, "output " + std::to_string(k) + " " + typed(output) + " of '" + target.id + "'").expected(dtypeText(graph, values[k]));
+            return violated(kDTypes, "output " + std::to_string(k) + " " + typed(output) + " of '" + target.id + "'")
+                .expected(dtypeText(graph, values[k]));
     }
     return {};
 }
@@ -200,7 +207,9 @@ Status checkLoop(const Model& model, const Graph& graph, const Operator& op, con
     LS_CHECK_OK(checkInputs(model, graph, op, 0, cond));
     for (size_t i = 0; i < op.results.size(); ++i)
         if (!dtypesAgree(graph.value(op.inputs[i]).type.dtype, graph.value(op.results[i]).type.dtype))
-            return violated(kDTypes, "result " + std::to_string(i)).found(dtypeText(graph, op.results[i])).expected(dtypeText(graph, op.inputs[i]));
+            return violated(kDTypes, "result " + std::to_string(i))
+                .found(dtypeText(graph, op.results[i]))
+                .expected(dtypeText(graph, op.inputs[i]));
     LS_CHECK_OK(checkOutputCount(model, cond, 1));
     const Graph& condition = model.graph(cond.graph);
     const Value& verdict = condition.value(condition.outputs[0].value);

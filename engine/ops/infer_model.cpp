@@ -121,7 +121,8 @@ private:
                 type.dtype = results[k].dtype;
                 type.shape = results[k].shape;
             } else if (!dtypesAgree(type.dtype, results[k].dtype)) {
-                return Error(ErrorCode::badFile, "result " + std::to_string(k) + " '" + graph.value(op.results[k]).id + "' is stated with another dtype")
+                return Error(ErrorCode::badFile,
+                             "result " + std::to_string(k) + " '" + graph.value(op.results[k]).id + "' is stated with another dtype")
                     .found(std::string(dtypeName(type.dtype)))
                     .expected(std::string(dtypeName(results[k].dtype)));
             }
@@ -147,7 +148,8 @@ Tensor declaredTensor(const Value& value)
     const std::optional<int64_t> count = checkedElementCount(tensor.shape);
     if (!count || bytes.size() < byteSize(tensor.dtype, *count)) return tensor;
     static std::byte nothing = {}; // an empty constant is there all the same: null would say that its data is not known
-    tensor.data = bytes.empty() ? &nothing : const_cast<std::byte*>(bytes.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): read only
+    tensor.data =
+        bytes.empty() ? &nothing : const_cast<std::byte*>(bytes.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): read only
     tensor.bytes = bytes.size();
     return tensor;
 }

@@ -33,7 +33,8 @@ bool overwritesBeforeReading(const std::vector<int64_t>& inputs)
 bool swaps(const std::vector<int64_t>& inputs)
 {
     for (size_t k = 0; k < inputs.size(); ++k)
-        if (const int64_t i = inputs[k]; i >= 0 && static_cast<size_t>(i) < k && inputs[static_cast<size_t>(i)] == static_cast<int64_t>(k)) return true;
+        if (const int64_t i = inputs[k]; i >= 0 && static_cast<size_t>(i) < k && inputs[static_cast<size_t>(i)] == static_cast<int64_t>(k))
+            return true;
     return false;
 }
 
@@ -46,7 +47,8 @@ public:
         countUses();
         for (size_t g = 0; g < m_model.graphs.size(); ++g)
             if (!m_called.contains(GraphId(static_cast<int64_t>(g)))) visitAll(GraphId(static_cast<int64_t>(g)), m_model.graphs[g].id);
-        for (size_t g = 0; g < m_model.graphs.size(); ++g) visitAll(GraphId(static_cast<int64_t>(g)), m_model.graphs[g].id); // only cycles are left
+        for (size_t g = 0; g < m_model.graphs.size(); ++g)
+            visitAll(GraphId(static_cast<int64_t>(g)), m_model.graphs[g].id); // only cycles are left
         return std::move(m_warnings);
     }
 
@@ -110,12 +112,15 @@ private:
             if (passedOn && initial.dtype == DType::string && isRead(graph, op.results[k])) {
                 warn("string value " + std::to_string(k) + " is passed on unchanged; LiteRT 2.3 loses it");
             }
-            if (!passedOn && checkedElementCount(initial.shape) == 0 && body.value(body.outputs[k].value).type.dynamicShape() != initial.shape) {
+            if (!passedOn && checkedElementCount(initial.shape) == 0 &&
+                body.value(body.outputs[k].value).type.dynamicShape() != initial.shape) {
                 warn("value " + std::to_string(k) + " grows from an empty tensor; LiteRT 2.3 fails here");
             }
         }
         const GraphId cond = form.callees[0].graph;
-        if (std::ranges::any_of(m_loops, [&](const LoopSite& other) { return other.cond == cond && nested({id, cond, form.callees[1].graph}, other); })) {
+        if (std::ranges::any_of(m_loops, [&](const LoopSite& other) {
+                return other.cond == cond && nested({id, cond, form.callees[1].graph}, other);
+            })) {
             warn("cond '" + m_model.graph(cond).id + "' also serves a loop around or inside this one; LiteRT 2.3 fails here");
         }
     }
@@ -158,7 +163,8 @@ private:
     static bool isRead(const Graph& graph, ValueId value)
     {
         return std::ranges::find(graph.outputs, value, &GraphOutput::value) != graph.outputs.end() ||
-               std::ranges::any_of(graph.operators, [&](const Operator& op) { return std::ranges::find(op.inputs, value) != op.inputs.end(); });
+               std::ranges::any_of(graph.operators,
+                                   [&](const Operator& op) { return std::ranges::find(op.inputs, value) != op.inputs.end(); });
     }
 
     const Model& m_model;

@@ -184,7 +184,8 @@ void Planner::planExchange(LoopPlan& loop, const GraphPlan& body) const
         }
         if (visited[at] == 0) { // the chain begins here; one that leads back to itself holds initial values only
             visited[at] = 2;
-            if (loop.sources[at].kind != CarrySource::Kind::constant) heldClass[at] = sizeClass[static_cast<size_t>(loop.sources[at].position)];
+            if (loop.sources[at].kind != CarrySource::Kind::constant)
+                heldClass[at] = sizeClass[static_cast<size_t>(loop.sources[at].position)];
         }
         for (const size_t link : chain) {
             heldClass[link] = heldClass[at];

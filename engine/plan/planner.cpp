@@ -15,10 +15,12 @@ namespace {
 constexpr size_t kDeepest = 100;
 
 /// What shapes are calculated with. None of these has state.
-const std::set<std::string_view> kFoldable = {"shape", "rank", "strided_slice", "slice", "gather", "pack", "unpack", "concatenation", "split", "squeeze",
-                                              "expand_dims", "reshape", "cast", "add", "sub", "mul", "floor_div", "floor_mod", "div", "maximum", "minimum",
-                                              "neg", "abs", "reduce_prod", "reduce_max", "reduce_min", "sum", "range", "fill", "equal", "not_equal", "less",
-                                              "less_equal", "greater", "greater_equal", "select", "select_v2", "where", "tile", "broadcast_to", "broadcast_args"};
+const std::set<std::string_view> kFoldable = {
+    "shape",     "rank",        "strided_slice", "slice",        "gather",        "pack",        "unpack",     "concatenation", "split",
+    "squeeze",   "expand_dims", "reshape",       "cast",         "add",           "sub",         "mul",        "floor_div",     "floor_mod",
+    "div",       "maximum",     "minimum",       "neg",          "abs",           "reduce_prod", "reduce_max", "reduce_min",    "sum",
+    "range",     "fill",        "equal",         "not_equal",    "less",          "less_equal",  "greater",    "greater_equal", "select",
+    "select_v2", "where",       "tile",          "broadcast_to", "broadcast_args"};
 
 bool isSmallInteger(const Tensor& tensor)
 {
@@ -73,7 +75,8 @@ Result<const GraphPlan*> Planner::plan(GraphId graph, std::span<const Shape> inp
     return static_cast<const GraphPlan*>(plan);
 }
 
-Result<std::unique_ptr<PlannedCall>> Planner::planCall(GraphId graph, OperatorId op, std::span<const Shape> operandShapes, const std::string& place)
+Result<std::unique_ptr<PlannedCall>> Planner::planCall(GraphId graph, OperatorId op, std::span<const Shape> operandShapes,
+                                                       const std::string& place)
 {
     auto call = std::make_unique<PlannedCall>();
     const Operator& site = m_model.graph(graph).op(op);
@@ -161,7 +164,8 @@ Status Planner::inferOperatorResults(GraphPlan& plan, std::span<Tensor> tensors,
             if (static_cast<size_t>(state) >= op.inputs.size() || !op.inputs[static_cast<size_t>(state)].valid()) continue;
             const Value& value = graph.value(op.inputs[static_cast<size_t>(state)]);
             if (value.role != ValueRole::variable)
-                noteError(Error(ErrorCode::badFile, "operand " + std::to_string(state) + " '" + value.id + "' holds state and must be a variable"));
+                noteError(Error(ErrorCode::badFile,
+                                "operand " + std::to_string(state) + " '" + value.id + "' holds state and must be a variable"));
         }
 
     if (planned.def && planned.def->isCall) {
@@ -233,7 +237,8 @@ Status Planner::inferCall(PlannedCall& call, GraphId graphId, OperatorId id, std
 
     bool first = true;
     for (const Callee& callee : call.form.callees) {
-        LS_TRY(GraphPlan* const plan, infer(callee.graph, operands.subspan(static_cast<size_t>(call.form.firstArgument)), label + ":" + callee.role));
+        LS_TRY(GraphPlan* const plan,
+               infer(callee.graph, operands.subspan(static_cast<size_t>(call.form.firstArgument)), label + ":" + callee.role));
         call.plans.push_back(plan);
         for (size_t k = 0; k < results.size(); ++k) {
             const Shape& shape = plan->value(plan->outputs[k].value).shape;

@@ -35,7 +35,8 @@ public:
     Result<const GraphPlan*> plan(GraphId graph, std::span<const Shape> inputShapes, const std::string& place);
 
     /// Plans one call that could not be planned with its graph (recursion), for operands of these shapes, steering ones included.
-    Result<std::unique_ptr<PlannedCall>> planCall(GraphId graph, OperatorId op, std::span<const Shape> operandShapes, const std::string& place);
+    Result<std::unique_ptr<PlannedCall>> planCall(GraphId graph, OperatorId op, std::span<const Shape> operandShapes,
+                                                  const std::string& place);
 
 private:
     using Key = std::pair<int32_t, std::string>;

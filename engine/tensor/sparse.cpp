@@ -19,7 +19,8 @@ public:
         const size_t rank = static_cast<size_t>(m_shape.rank());
         const size_t levels = m_sparsity.dimensions.size();
         constexpr size_t kDeepest = 64; // levels of recursion
-        if (levels > kDeepest || levels != rank + m_sparsity.blockMap.size() || m_sparsity.traversalOrder.size() != levels) return misfit("the number of stored dimensions");
+        if (levels > kDeepest || levels != rank + m_sparsity.blockMap.size() || m_sparsity.traversalOrder.size() != levels)
+            return misfit("the number of stored dimensions");
         std::vector<bool> seen(levels, false);
         for (const int32_t dim : m_sparsity.traversalOrder) {
             if (dim < 0 || static_cast<size_t>(dim) >= levels || seen[static_cast<size_t>(dim)]) return misfit("the traversal order");

@@ -40,8 +40,8 @@ Model counting()
     body.returns({next, formals[1], body.one("add", {formals[2], formals[0]}, DType::i32)});
     const ValueId n = main.input(DType::i32, Shape{});
     const ValueId zero = main.constant<int32_t>(Shape{}, {0});
-    const std::vector<ValueId> results =
-        main.op("while", {zero, n, zero}, {DType::i32, DType::i32, DType::i32}, {graphAttribute("cond", cond.id()), graphAttribute("body", body.id())});
+    const std::vector<ValueId> results = main.op("while", {zero, n, zero}, {DType::i32, DType::i32, DType::i32},
+                                                 {graphAttribute("cond", cond.id()), graphAttribute("body", body.id())});
     main.returns({results[2]});
     return model;
 }

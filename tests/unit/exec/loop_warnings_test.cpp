@@ -52,7 +52,8 @@ TEST(LoopWarnings, inputsReturnedAtALaterPosition)
 
 TEST(LoopWarnings, bodiesThatLiteRtGetsRight)
 {
-    for (const char* values : {"a, b, c", "s, b, c", "b, s, c", "a, a, c", "b, b, c", "s, s, s"}) EXPECT_THAT(warningsOf(loopReturning(values)), IsEmpty()) << values;
+    for (const char* values : {"a, b, c", "s, b, c", "b, s, c", "a, a, c", "b, b, c", "s, s, s"})
+        EXPECT_THAT(warningsOf(loopReturning(values)), IsEmpty()) << values;
 }
 
 TEST(LoopWarnings, stringsEmptyStartsAndSharedConditions)

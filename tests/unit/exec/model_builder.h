@@ -22,7 +22,10 @@ public:
         return value;
     }
 
-    template <typename T> ValueId constant(const Shape& shape, std::initializer_list<T> data) { return constant(shape, std::vector<T>(data)); }
+    template <typename T> ValueId constant(const Shape& shape, std::initializer_list<T> data)
+    {
+        return constant(shape, std::vector<T>(data));
+    }
     template <typename T> ValueId constant(const Shape& shape, const std::vector<T>& data)
     {
         const ValueId value = add(dtypeOf<T>(), shape, ValueRole::constant);

@@ -10,7 +10,8 @@ namespace {
 
 constexpr uint32_t kModels = 150;
 
-std::unique_ptr<Interpreter> started(const Model& model, std::vector<Plain> inputs, ExecutionOptions options = {}, ExecutionObserver* observer = nullptr)
+std::unique_ptr<Interpreter> started(const Model& model, std::vector<Plain> inputs, ExecutionOptions options = {},
+                                     ExecutionObserver* observer = nullptr)
 {
     Result<std::unique_ptr<Interpreter>> interpreter = Interpreter::create(model, GraphId(0), options);
     EXPECT_TRUE(interpreter.ok());
@@ -98,7 +99,8 @@ TEST(RandomModels, observedAndSteppedRunsAgreeWithPlainOnes)
             const int64_t before = observed->position().step;
             const int32_t depth = observed->position().depth;
             ASSERT_TRUE(observed->step().ok());
-            ASSERT_TRUE(observed->position().step > before || observed->position().depth > depth) << "a step completes an operator or enters one";
+            ASSERT_TRUE(observed->position().step > before || observed->position().depth > depth)
+                << "a step completes an operator or enters one";
             ASSERT_EQ(observed->position().step, listener.steps);
         }
         EXPECT_EQ(listener.ended, 1);
@@ -182,7 +184,8 @@ TEST(RandomModels, surviveDamagedStates)
                 if (!frame.values.empty()) damage(frame.values[below(frame.values.size())]);
                 break;
             case 6:
-                if (!frame.values.empty()) frame.values.erase(frame.values.begin() + static_cast<std::ptrdiff_t>(below(frame.values.size())));
+                if (!frame.values.empty())
+                    frame.values.erase(frame.values.begin() + static_cast<std::ptrdiff_t>(below(frame.values.size())));
                 break;
             case 7:
                 if (!frame.carried.empty()) damage(frame.carried[below(frame.carried.size())]);

@@ -112,7 +112,8 @@ private:
                 known.push_back({graph.one(kinds[choice], {a, b}, DType::i32), sort});
             } else if (choice < 5) {
                 const ValueId list = pick(graph, known, Sort::list);
-                known.push_back({graph.one("concatenation", {list, pick(graph, known, Sort::vector)}, DType::i32, {{"axis", int64_t{0}}}), Sort::list});
+                known.push_back(
+                    {graph.one("concatenation", {list, pick(graph, known, Sort::vector)}, DType::i32, {{"axis", int64_t{0}}}), Sort::list});
             } else if (choice == 5) { // [4] + [1]: a list's size reaches the other values
                 const ValueId size = graph.one("shape", {pick(graph, known, Sort::list)}, DType::i32);
                 known.push_back({graph.one("add", {pick(graph, known, Sort::vector), size}, DType::i32), Sort::vector});
@@ -123,7 +124,8 @@ private:
             } else {
                 const std::vector<Sort> arguments = randomSorts(below(4));
                 const std::vector<Sort> results = randomSorts(1 + below(3));
-                addCall(graph, known, "call", pickAll(graph, known, arguments), results, {graphAttribute("call", graphFor(arguments, results, depth + 1))});
+                addCall(graph, known, "call", pickAll(graph, known, arguments), results,
+                        {graphAttribute("call", graphFor(arguments, results, depth + 1))});
             }
         }
     }
@@ -143,7 +145,8 @@ private:
             graph.one("less", {pick(graph, known, Sort::scalar), pick(graph, known, Sort::scalar)}, DType::boolean)};
         for (const ValueId value : pickAll(graph, known, arguments)) operands.push_back(value);
         addCall(graph, known, "if", operands, results,
-                {graphAttribute("then", graphFor(arguments, results, depth + 1)), graphAttribute("else", graphFor(arguments, results, depth + 1))});
+                {graphAttribute("then", graphFor(arguments, results, depth + 1)),
+                 graphAttribute("else", graphFor(arguments, results, depth + 1))});
     }
 
     /// Counter and limit come first; the other carried values take whatever the body's random part leaves, inputs included.
@@ -222,7 +225,10 @@ inline std::vector<Plain> evaluate(const Model& model, GraphId id, const std::ve
             for (size_t i = 0; i < in[0].data.size(); ++i) {
                 const auto a = static_cast<uint32_t>(in[0].data[i]);
                 const auto b = static_cast<uint32_t>(in[1].data[in[1].data.size() == 1 ? 0 : i]);
-                const uint32_t result = kind == "add" ? a + b : kind == "sub" ? a - b : kind == "mul" ? a * b : static_cast<uint32_t>(in[0].data[i] < in[1].data[0]);
+                const uint32_t result = kind == "add"   ? a + b
+                                        : kind == "sub" ? a - b
+                                        : kind == "mul" ? a * b
+                                                        : static_cast<uint32_t>(in[0].data[i] < in[1].data[0]);
                 out[0].data.push_back(static_cast<int32_t>(result));
             }
         }

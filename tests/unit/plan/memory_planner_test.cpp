@@ -19,7 +19,8 @@ void expectSound(const std::vector<BufferLifetime>& buffers, const MemoryLayout&
         for (size_t b = 0; b < a; ++b) {
             if (buffers[a].first > buffers[b].last || buffers[b].first > buffers[a].last) continue;
             if (buffers[a].bytes == 0 || buffers[b].bytes == 0) continue;
-            EXPECT_TRUE(layout.offsets[a] + buffers[a].bytes <= layout.offsets[b] || layout.offsets[b] + buffers[b].bytes <= layout.offsets[a])
+            EXPECT_TRUE(layout.offsets[a] + buffers[a].bytes <= layout.offsets[b] ||
+                        layout.offsets[b] + buffers[b].bytes <= layout.offsets[a])
                 << a << " and " << b;
         }
     }

@@ -72,8 +72,10 @@ TEST(Planner, leavesDimensionsOpenThatALoopChanges)
     const std::vector<ValueId> in = body.graph().inputs;
     const ValueId longer = body.one("concatenation", {in[1], in[1]}, DType::i32, {{"axis", int64_t{0}}});
     body.returns({body.one("add", {in[0], in[0]}, DType::i32), longer, body.one("add", {in[2], in[2]}, DType::i32)});
-    const std::vector<ValueId> operands = {main.input(DType::i32, Shape{}), main.input(DType::i32, Shape{1, 2}), main.input(DType::i32, Shape{3})};
-    const auto results = main.op("while", operands, {DType::i32, DType::i32, DType::i32}, {graphAttribute("cond", cond.id()), graphAttribute("body", body.id())});
+    const std::vector<ValueId> operands = {main.input(DType::i32, Shape{}), main.input(DType::i32, Shape{1, 2}),
+                                           main.input(DType::i32, Shape{3})};
+    const auto results = main.op("while", operands, {DType::i32, DType::i32, DType::i32},
+                                 {graphAttribute("cond", cond.id()), graphAttribute("body", body.id())});
     const ValueId after = main.one("add", {results[1], results[1]}, DType::i32);
     main.returns({after, results[2]});
 
