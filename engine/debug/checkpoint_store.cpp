@@ -191,6 +191,16 @@ CheckpointStore::Found CheckpointStore::atOrBefore(int line, int64_t tick) const
     return {after->first.second, after->second.state};
 }
 
+std::optional<int64_t> CheckpointStore::checkpointBefore(int line, int64_t tick) const
+{
+    for (auto entry = m_states.upper_bound({line, tick}); entry != m_states.begin();) {
+        --entry;
+        if (entry->first.first != line) break;
+        if (entry->second.checkpoint) return entry->first.second;
+    }
+    return std::nullopt;
+}
+
 bool CheckpointStore::charge(uint64_t bytes)
 {
     if (!makeRoom(bytes)) return false;

@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 
 namespace loopscope {
@@ -39,6 +40,8 @@ public:
     void remember(int line, int64_t tick, const SharedState& state);
     /// The last saved state of a timeline at or before a tick.
     Found atOrBefore(int line, int64_t tick) const;
+    /// The tick of the last checkpoint of a timeline at or before a tick.
+    std::optional<int64_t> checkpointBefore(int line, int64_t tick) const;
     bool has(int line, int64_t tick) const { return m_states.contains({line, tick}); }
     /// Bytes that are not states but count, too. False, and nothing happens, if there is no room.
     bool charge(uint64_t bytes);

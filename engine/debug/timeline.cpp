@@ -132,7 +132,7 @@ Status Timeline::advance(int64_t target, const TravelControl& control)
             if (mark != here.marks.end()) next = std::min(next, mark->first);
         }
         const int64_t wanted = next - tick();
-        m_interpreter.muteObserver(!firstPass);
+        m_interpreter.muteObserver(!firstPass, m_listener);
         const int64_t from = nowNs();
         Status status = m_interpreter.runTo(next);
         const int64_t now = nowNs();
@@ -294,6 +294,34 @@ Status Timeline::goToStep(int64_t step, const TravelControl& control)
     }
     if (position().step > step) LS_CHECK_OK(reach(tick() - 1, control));
     return arrive();
+}
+
+Status Timeline::replay(int64_t target, ExecutionObserver& listener, const TravelControl& control)
+{
+    LS_CHECK_OK(checkStarted());
+    if (target < tick())
+        return Error(ErrorCode::usage, "the tick lies before here").found(std::to_string(target)).expected(std::to_string(tick()) + " or more");
+    while (tick() < target && !finished()) {
+        // Up to where the next timeline on the way to the present one forks.
+        int next = -1;
+        for (int id = m_line; id != m_owner; id = line(id).info.parent) next = id;
+        const int64_t fork = next < 0 ? target : line(next).info.forkTick;
+        m_listener = &listener;
+        Status status = advance(std::min(fork, target), control);
+        m_listener = nullptr;
+        leaveAt(tick());
+        LS_CHECK_OK(std::move(status));
+        if (next >= 0 && tick() == fork) LS_CHECK_OK(enterFork(next));
+    }
+    LS_CHECK_OK(reach(tick(), control)); // the target itself may be a fork
+    return arrive();
+}
+
+int64_t Timeline::checkpointBefore(int64_t tick) const
+{
+    if (m_lines.empty()) return 0;
+    const int owner = ownerOf(m_line, tick);
+    return m_store.checkpointBefore(owner, tick).value_or(line(owner).info.forkTick);
 }
 
 std::vector<TimelineInfo> Timeline::timelines() const

@@ -57,6 +57,12 @@ public:
     Status goToStep(int64_t step, const TravelControl& control = {});
     Status goToEnd(const TravelControl& control = {});
 
+    /// Goes forward to a tick by executing everything up to there, saved or not, and lets `listener` hear it: how breakpoints and searches
+    /// look at a part of the run. Errors: usage if the tick lies before here; as of goTo().
+    Status replay(int64_t tick, ExecutionObserver& listener, const TravelControl& control = {});
+    /// The last checkpoint at or before a tick, where a search backwards begins its next interval.
+    int64_t checkpointBefore(int64_t tick) const;
+
     /// Replaces a value of the frame at `depth` (0 = root, −1 = innermost) at the present stop and continues on a new timeline, whose
     /// id is returned. An input of a loop's graph is its carried value; an input of another callee is the caller's value itself.
     /// Errors: usage if the value is constant, not live here, or of another type than the plan allows.
@@ -106,6 +112,7 @@ private:
     TimelineBudget m_budget;
     CheckpointStore m_store;
     std::vector<Line> m_lines;
+    ExecutionObserver* m_listener = nullptr; ///< of replay()
     int m_line = 0;            ///< the timeline that the user is on
     int m_owner = 0;           ///< the one that the machine is executing: the ancestor that the present tick belongs to
     SharedState m_base;        ///< the state that was taken or restored last; only execution lies between it and now

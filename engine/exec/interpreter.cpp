@@ -168,8 +168,7 @@ Status Interpreter::Impl::start()
     m_observer = nullptr; // a run that does not begin is not announced
     LS_CHECK_OK(guarded([this] { return begin(); }));
     m_step = 0;
-    m_observer = m_nextObserver;
-    m_mutedObserver = nullptr;
+    m_observer = m_runObserver = m_nextObserver;
     m_times = m_observer && m_observer->wantsTimes();
     m_runStart = m_times ? nowNs() : 0;
     m_phase = Phase::running;
@@ -228,10 +227,15 @@ int64_t Interpreter::Impl::tick() const
     return m_step + std::max<int64_t>(static_cast<int64_t>(m_frames.size()) - 1, 0);
 }
 
-void Interpreter::Impl::muteObserver(bool muted)
+void Interpreter::Impl::muteObserver(bool muted, ExecutionObserver* also)
 {
-    if (muted == (m_mutedObserver != nullptr)) return;
-    std::swap(m_observer, m_mutedObserver);
+    m_observer = muted ? also : m_runObserver;
+    if (!muted && also) {
+        m_joined = FanOut();
+        if (m_runObserver) m_joined.add(*m_runObserver);
+        m_joined.add(*also);
+        m_observer = &m_joined;
+    }
     m_resources.listener = m_observer && m_phase == Phase::running ? this : nullptr;
 }
 
@@ -389,9 +393,9 @@ MachineState Interpreter::snapshot(const MachineState& previous) const
     return m_impl->snapshot(&previous);
 }
 
-void Interpreter::muteObserver(bool muted)
+void Interpreter::muteObserver(bool muted, ExecutionObserver* also)
 {
-    m_impl->muteObserver(muted);
+    m_impl->muteObserver(muted, also);
 }
 
 Status Interpreter::restore(const MachineState& state)

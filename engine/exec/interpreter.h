@@ -97,7 +97,9 @@ public:
     void reset();
 
     void setObserver(ExecutionObserver* observer); ///< null: none; takes effect at the next start()
-    void muteObserver(bool muted); ///< in the present run: what it hears already must not be told again when it is re-executed
+    /// In the present run: what the observer has heard must not be told again when it is re-executed. `also` hears what happens in
+    /// either case until the next call; it may hear ends of invocations whose start it missed.
+    void muteObserver(bool muted, ExecutionObserver* also = nullptr);
     const Model& model() const;
     GraphId root() const;
     ResourceStore& resources();

@@ -51,7 +51,7 @@ public:
     Status runTo(int64_t tick, int64_t step);
     int64_t tick() const;
     void setLimit() { m_limit = std::min({m_options.maxSteps, m_stepLimit, m_tickLimit - (static_cast<int64_t>(m_frames.size()) - 1)}); }
-    void muteObserver(bool muted);
+    void muteObserver(bool muted, ExecutionObserver* also);
     template <typename Work> Status guarded(Work work);
     const Tensor* value(int depth, ValueId id) const;
     bool isLive(size_t frame, ValueId id) const;
@@ -121,8 +121,9 @@ public:
     MemoryAccount m_account;
     std::unique_ptr<Planner> m_planner;
     ExecutionObserver* m_nextObserver = nullptr;
-    ExecutionObserver* m_observer = nullptr; ///< of the present run
-    ExecutionObserver* m_mutedObserver = nullptr; ///< of the present run, while it is muted
+    ExecutionObserver* m_runObserver = nullptr; ///< of the present run
+    ExecutionObserver* m_observer = nullptr; ///< who hears of events now: m_runObserver unless it is muted, or joined by another
+    FanOut m_joined;
     bool m_times = false;
     int64_t m_runStart = 0;
 

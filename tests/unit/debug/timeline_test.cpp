@@ -229,6 +229,57 @@ TEST(Timeline, observersHearEveryStepOnce)
     EXPECT_EQ(counter.ended, 1);
 }
 
+TEST(Timeline, replaysLetAListenerHearAPartAgain)
+{
+    const Subject subject = textSubject(kEverything, 7);
+    const auto interpreter = subject.make();
+    Counter counter;
+    interpreter->setObserver(&counter);
+    Timeline timeline(*interpreter);
+    EXPECT_OK(timeline.start());
+    for (int i = 0; i < 40; ++i) EXPECT_OK(timeline.forward());
+    const int64_t half = counter.next;
+    EXPECT_OK(timeline.goTo(12));
+    Counter listener;
+    listener.next = timeline.position().step;
+    EXPECT_OK(timeline.replay(60, listener)); // part of it for the second time
+    EXPECT_EQ(timeline.tick(), 60);
+    EXPECT_EQ(listener.next, timeline.position().step);
+    EXPECT_EQ(counter.next, timeline.position().step) << "the run's own observer hears what is new";
+    EXPECT_GT(counter.next, half);
+    EXPECT_OK(timeline.goTo(12));
+    EXPECT_EQ(listener.next, counter.next) << "nothing more";
+    EXPECT_THAT(messageOf(timeline.replay(5, listener)), HasSubstr("before here"));
+    EXPECT_EQ(timeline.checkpointBefore(12), 0);
+}
+
+/// A replay over the edits of two forks ends in the state of the fork.
+TEST(Timeline, replaysCrossForks)
+{
+    const Subject subject = textSubject(kNested, 4);
+    const auto interpreter = subject.make();
+    Timeline timeline(*interpreter);
+    EXPECT_OK(timeline.start());
+    std::vector<float> x = {1, 2, 3, 4};
+    const ValueId input = subject.model->graph(interpreter->root()).inputs[1];
+    ASSERT_TRUE(timeline.edit(0, input, tensorOver(x, Shape{4})).ok());
+    EXPECT_OK(timeline.goTo(20));
+    const GraphId outer = interpreter->callStack()[1].graph;
+    ASSERT_TRUE(timeline.edit(1, subject.model->graph(outer).inputs[2], tensorOver(x, Shape{4})).ok());
+    const uint64_t atFork = interpreter->snapshot().hash();
+    EXPECT_OK(timeline.goToEnd());
+    const uint64_t atEnd = interpreter->snapshot().hash();
+    Counter listener;
+    EXPECT_OK(timeline.goTo(0));
+    EXPECT_OK(timeline.replay(20, listener));
+    EXPECT_EQ(interpreter->snapshot().hash(), atFork);
+    EXPECT_OK(timeline.goTo(0));
+    listener.next = 0;
+    EXPECT_OK(timeline.replay(100'000, listener));
+    EXPECT_EQ(interpreter->snapshot().hash(), atEnd);
+    EXPECT_EQ(listener.next, timeline.position().step);
+}
+
 TEST(Timeline, aBudgetThatHoldsNothingIsRefused)
 {
     const Subject subject = textSubject(kNested, 3);
