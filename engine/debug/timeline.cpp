@@ -300,7 +300,9 @@ Status Timeline::replay(int64_t target, ExecutionObserver& listener, const Trave
 {
     LS_CHECK_OK(checkStarted());
     if (target < tick())
-        return Error(ErrorCode::usage, "the tick lies before here").found(std::to_string(target)).expected(std::to_string(tick()) + " or more");
+        return Error(ErrorCode::usage, "the tick lies before here")
+            .found(std::to_string(target))
+            .expected(std::to_string(tick()) + " or more");
     while (tick() < target && !finished()) {
         // Up to where the next timeline on the way to the present one forks.
         int next = -1;
