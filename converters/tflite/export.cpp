@@ -174,8 +174,9 @@ Status writeModel(ExportState& state, uint64_t dataStart)
     for (const KindVersion& declared : model.versions) {
         const auto& codes = state.codes.codes();
         const bool isUsed = std::ranges::any_of(codes, [&](const CodePool::Code& code) { return code.kind == declared.kind; });
-        if (!isUsed && (declared.kind.dialect == "custom" || state.format.schema.codeOf(declared.kind)))
-            state.codes.add(declared.kind, declared.version);
+        if (isUsed || (declared.kind.dialect != "custom" && !state.format.schema.codeOf(declared.kind))) continue;
+        LS_TRY(const int32_t number, fittingNumber<int32_t>({{"versions", declared.version}}, "versions", 1));
+        state.codes.add(declared.kind, number);
     }
     std::vector<Offset<tflite::OperatorCode>> codes;
     for (const CodePool::Code& code : state.codes.codes()) codes.push_back(writeCode(state, code));
@@ -194,8 +195,10 @@ Status writeModel(ExportState& state, uint64_t dataStart)
     const auto signaturesAt = signatures.empty() ? 0 : builder.CreateVector(signatures);
     // The number counts revisions of the model's own format.
     const FlatFormat& format = state.format;
-    const int64_t usual = format.usualVersion;
-    const auto version = static_cast<uint32_t>(model.dialect == format.dialect ? attributeInt(model.attributes, "schema", usual) : usual);
+    auto version = static_cast<uint32_t>(format.usualVersion);
+    if (model.dialect == format.dialect) {
+        LS_TRY(version, fittingNumber<uint32_t>(model.attributes, "schema", version));
+    }
     builder.Finish(tflite::CreateModel(builder, version, codesAt, graphsAt, descriptionAt, buffers, metadata.bare, metadata.entries,
                                        signaturesAt, external.groups, external.buffers),
                    std::string(format.identifier).c_str());

@@ -41,6 +41,7 @@ public:
                              cannotConvert(m_state.format) + ": attribute '" + a.key + "' of graph " + m_graph.id + " has no form there");
         std::vector<int32_t> outputs;
         for (const GraphOutput& output : m_graph.outputs) outputs.push_back(output.value.index);
+        LS_TRY(const int32_t debug, fittingNumber<int32_t>(m_graph.attributes, "@debug", -1));
         const auto tensorsAt = m_builder.CreateVector(tensors);
         const auto inputsAt = indices(m_graph.inputs);
         const auto outputsAt = m_builder.CreateVector(outputs);
@@ -52,8 +53,7 @@ public:
         out.add_outputs(outputsAt);
         out.add_inputs(inputsAt);
         out.add_tensors(tensorsAt);
-        m_builder.AddElement<int32_t>(m_state.format.graphDebugSlot,
-                                      static_cast<int32_t>(attributeInt(m_graph.attributes, "@debug", -1)), -1);
+        m_builder.AddElement<int32_t>(m_state.format.graphDebugSlot, debug, -1);
         if (m_state.format.dataFormatSlot != 0)
             m_builder.AddElement<int8_t>(m_state.format.dataFormatSlot,
                                          enumerator(m_graph.attributes, "@data_format", "CHANNELS_FIRST"), int8_t{0});
@@ -235,9 +235,8 @@ private:
         const std::vector<int64_t>& zeroPoints = q.zeroPoints.empty() ? idleZeros : q.zeroPoints;
         const auto zeros = zeroPoints.empty() ? 0 : m_builder.CreateVector(zeroPoints);
         const bool hasAxis = q.kind == Quantization::Kind::affine && q.perChannel;
-        const int64_t axis = attributeInt(facts, "quantized_dimension", hasAxis ? q.axis : 0);
-        return tflite::CreateQuantizationParameters(m_builder, min, max, scales, zeros, details.first, details.second,
-                                                    static_cast<int32_t>(axis));
+        LS_TRY(const int32_t axis, fittingNumber<int32_t>(facts, "quantized_dimension", hasAxis ? q.axis : 0));
+        return tflite::CreateQuantizationParameters(m_builder, min, max, scales, zeros, details.first, details.second, axis);
     }
 
     /// Indices in the narrowest vector that holds them, as other writers do.
@@ -333,12 +332,13 @@ private:
         return {};
     }
 
-    int64_t versionOf(const Operator& op) const
+    Result<int32_t> versionOf(const Operator& op) const
     {
-        int64_t lowest = 1;
+        AttributeList version{{"@version", int64_t{1}}};
         for (const KindVersion& v : m_state.model.versions)
-            if (v.kind == op.kind) lowest = v.version;
-        return attributeInt(op.attributes, "@version", lowest);
+            if (v.kind == op.kind) setAttribute(version, "@version", v.version);
+        if (const Attribute* own = findAttribute(op.attributes, "@version")) setAttribute(version, "@version", *own);
+        return fittingNumber<int32_t>(version, "@version", 1);
     }
 
     Result<Offset<flatbuffers::Vector<int32_t>>> writeIntermediates(const Operator& op)
@@ -359,7 +359,10 @@ private:
     Result<Offset<tflite::Operator>> writeOperator(const Operator& op)
     {
         LS_CHECK_OK(checkOperatorFacts(op));
-        const uint32_t code = m_state.codes.add(op.kind, versionOf(op));
+        LS_TRY(const int32_t version, versionOf(op));
+        LS_TRY(const int32_t debug, fittingNumber<int32_t>(op.attributes, "@debug", -1));
+        LS_TRY(const int8_t format, fittingNumber<int8_t>(op.attributes, "@options_format", 0));
+        const uint32_t code = m_state.codes.add(op.kind, version);
         LS_TRY(const Options options, writeOptionTables(op));
         Offset<flatbuffers::Vector<uint8_t>> custom, mutating;
         if (const Attribute* value = findAttribute(op.attributes, "options")) {
@@ -379,9 +382,8 @@ private:
         const auto inputs = indices(op.inputs);
         const auto outputs = indices(op.results);
         return tflite::CreateOperator(m_builder, code, inputs, outputs, static_cast<tflite::BuiltinOptions>(options.tag1), options.table1,
-                                      custom, static_cast<tflite::CustomOptionsFormat>(attributeInt(op.attributes, "@options_format", 0)),
-                                      mutating, intermediates, 0, 0, static_cast<tflite::BuiltinOptions2>(options.tag2), options.table2,
-                                      static_cast<int32_t>(attributeInt(op.attributes, "@debug", -1)));
+                                      custom, static_cast<tflite::CustomOptionsFormat>(format), mutating, intermediates, 0, 0,
+                                      static_cast<tflite::BuiltinOptions2>(options.tag2), options.table2, debug);
     }
 
     ExportState& m_state;

@@ -6,6 +6,7 @@
 #include "engine/ir/model.h"
 #include <flatbuffers/flatbuffers.h>
 
+#include <limits>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -62,6 +63,18 @@ struct ExportState {
 
 /// The number of a buffer for a constant's data. Errors: badFile if its bytes are not known.
 Result<uint32_t> bufferOf(ExportState& state, const Constant& constant, const std::string& name);
+
+/// The number of an attribute that has to fit a field of type T; `otherwise` if it is absent. Errors: unsupported.
+template <typename T> Result<T> fittingNumber(const AttributeList& list, std::string_view key, T otherwise)
+{
+    const Attribute* attribute = findAttribute(list, key);
+    if (!attribute) return otherwise;
+    const auto* number = attribute->as<int64_t>();
+    if (number && *number >= int64_t{std::numeric_limits<T>::min()} && *number <= int64_t{std::numeric_limits<T>::max()})
+        return static_cast<T>(*number);
+    return Error(ErrorCode::unsupported, "attribute '" + std::string(key) + "' does not fit its field")
+        .expected("a number from " + std::to_string(std::numeric_limits<T>::min()) + " to " + std::to_string(std::numeric_limits<T>::max()));
+}
 
 /// "main/add#3" or, in a tf model, "main/CTCLoss"
 std::string operatorPlace(const Graph& graph, size_t index);

@@ -118,6 +118,9 @@ TEST(TfliteExport, refusesByName)
     EXPECT_EQ(refusal("graph main(x: f32[1]) {\n a = pack(x) axis=5000000000 : f32[1]\n return a\n}\n"),
               "cannot convert to tflite: main/pack#0: attribute 'axis' does not fit its field, expected a number that fits the field, "
               "found 5000000000");
+    EXPECT_EQ(refusal("graph main(x: f32[1]) {\n a = add(x, x) @version=5000000000 : f32[1]\n return a\n}\n"),
+              "cannot convert to tflite: main/add#0: attribute '@version' does not fit its field, expected a number from -2147483648 to "
+              "2147483647");
     EXPECT_EQ(refusal("graph main(p: bool[], x: f32[1]) {\n a = if(p, x) then=@main : f32[1]\n return a\n}\n"),
               "cannot convert to tflite: main/if#0: attribute 'else' is missing, expected a graph");
 }
