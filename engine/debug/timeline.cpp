@@ -19,8 +19,8 @@ constexpr uint64_t kHashedStop = 16 << 20;     ///< bytes of a state that is has
 
 } // namespace
 
-Timeline::Timeline(Interpreter& interpreter, const TimelineBudget& budget)
-    : m_interpreter(interpreter), m_budget(budget), m_store(budget)
+Timeline::Timeline(Executor& executor, const TimelineBudget& budget)
+    : m_executor(executor), m_budget(budget), m_store(budget)
 {}
 
 Status Timeline::start()
@@ -31,8 +31,8 @@ Status Timeline::start()
     m_line = m_owner = 0;
     m_sinceNs = m_costNs = m_ranNs = m_savedNs = 0;
     m_chunk = 16;
-    LS_CHECK_OK(m_interpreter.start());
-    if (m_interpreter.model().graph(m_interpreter.root()).operators.empty()) LS_CHECK_OK(m_interpreter.step());
+    LS_CHECK_OK(m_executor.start());
+    if (m_executor.model().graph(m_executor.root()).operators.empty()) LS_CHECK_OK(m_executor.step());
     m_lines.emplace_back();
     const SharedState first = snapshot();
     if (!m_store.addCheckpoint(0, 0, first, 0)) {
@@ -58,7 +58,7 @@ int Timeline::ownerOf(int id, int64_t tick) const
 
 SharedState Timeline::snapshot()
 {
-    m_base = std::make_shared<const MachineState>(m_base ? m_interpreter.snapshot(*m_base) : m_interpreter.snapshot());
+    m_base = std::make_shared<const MachineState>(m_base ? m_executor.snapshot(*m_base) : m_executor.snapshot());
     m_baseTick = tick();
     return m_base;
 }
@@ -95,7 +95,7 @@ double Timeline::checkpointOverhead() const
 
 Status Timeline::restore(int owner, const SharedState& state)
 {
-    LS_CHECK_OK(m_interpreter.restore(*state));
+    LS_CHECK_OK(m_executor.restore(*state));
     m_owner = owner;
     m_base = state;
     m_baseTick = tick();
@@ -113,7 +113,7 @@ Status Timeline::verify(std::map<int64_t, uint64_t>& marks)
     if (now == mark->second) return {};
     marks.erase(mark); // said once; what follows is compared with what is there from now on
     return Error(ErrorCode::execution, "nondeterminism at step " + std::to_string(position().step))
-        .at(m_interpreter.positionAddress())
+        .at(m_executor.positionAddress())
         .found("another state than in the first pass")
         .note("re-executed from step " + std::to_string(from));
 }
@@ -132,9 +132,9 @@ Status Timeline::advance(int64_t target, const TravelControl& control)
             if (mark != here.marks.end()) next = std::min(next, mark->first);
         }
         const int64_t wanted = next - tick();
-        m_interpreter.muteObserver(!firstPass, m_listener);
+        m_executor.muteObserver(!firstPass, m_listener);
         const int64_t from = nowNs();
-        Status status = m_interpreter.runTo(next);
+        Status status = m_executor.runTo(next);
         const int64_t now = nowNs();
         if (firstPass) m_ranNs += now - from;
         m_sinceNs += now - from;
@@ -147,7 +147,7 @@ Status Timeline::advance(int64_t target, const TravelControl& control)
         here.info.frontier = std::max(here.info.frontier, tick());
         if (tick() >= target || finished()) break;
         if (control.cancel && control.cancel->requested())
-            return Error(ErrorCode::cancelled, "cancelled at " + m_interpreter.positionAddress());
+            return Error(ErrorCode::cancelled, "cancelled at " + m_executor.positionAddress());
         if (control.progress && now - announced >= kProgressNs) {
             control.progress(tick(), target);
             announced = now;
@@ -160,21 +160,21 @@ Status Timeline::advance(int64_t target, const TravelControl& control)
 Error Timeline::heal(Error error)
 {
     const int64_t failed = tick();
-    m_interpreter.muteObserver(true);
+    m_executor.muteObserver(true);
     const SharedState base = m_base;
-    if (!m_interpreter.restore(*base).ok()) return error;
+    if (!m_executor.restore(*base).ok()) return error;
     m_sinceNs = 0;
     int64_t& frontier = line(m_owner).info.frontier;
-    if (error.code() == ErrorCode::cancelled) { // by the interpreter's own flag: nothing runs before that is cleared
+    if (error.code() == ErrorCode::cancelled) { // by the executor's own flag: nothing runs before that is cleared
         frontier = std::max(frontier, failed);
         return error;
     }
     // The failure may have taken frames off the stack, so that the place of the last stop is not to be seen: look for it.
     int64_t good = tick();
-    while (tick() <= failed + 1 && m_interpreter.step().ok() && !finished()) good = tick();
-    if (!m_interpreter.restore(*base).ok()) return error;
-    const Status again = m_interpreter.runTo(good);
-    if (!again.ok()) static_cast<void>(m_interpreter.restore(*base).ok());
+    while (tick() <= failed + 1 && m_executor.step().ok() && !finished()) good = tick();
+    if (!m_executor.restore(*base).ok()) return error;
+    const Status again = m_executor.runTo(good);
+    if (!again.ok()) static_cast<void>(m_executor.restore(*base).ok());
     frontier = std::max(frontier, tick());
     return error;
 }
@@ -290,7 +290,7 @@ Status Timeline::goToStep(int64_t step, const TravelControl& control)
         remember();
         LS_CHECK_OK(reach(tick() + 1, control));
         if (control.cancel && control.cancel->requested())
-            return Error(ErrorCode::cancelled, "cancelled at " + m_interpreter.positionAddress());
+            return Error(ErrorCode::cancelled, "cancelled at " + m_executor.positionAddress());
     }
     if (position().step > step) LS_CHECK_OK(reach(tick() - 1, control));
     return arrive();

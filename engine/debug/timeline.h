@@ -1,10 +1,10 @@
-// Time travel over an interpreter: any stop of a run can be reached, forwards and backwards, and edits fork the run into timelines that
+// Time travel over an executor: any stop of a run can be reached, forwards and backwards, and edits fork the run into timelines that
 // all stay reachable. docs/time_travel.md describes how it works.
 #pragma once
 
 #include "engine/base/cancel.h"
 #include "engine/debug/checkpoint_store.h"
-#include "engine/exec/interpreter.h"
+#include "engine/exec/executor.h"
 
 #include <functional>
 #include <map>
@@ -29,21 +29,21 @@ struct TimelineInfo {
     int64_t frontier = 0; ///< the farthest tick that was reached on it
 };
 
-/// Owns no interpreter; nobody else may drive it between start() and the end of the timeline's life. Observers hear every tick of every
+/// Owns no executor; nobody else may drive it between start() and the end of the timeline's life. Observers hear every tick of every
 /// timeline once, when it is executed for the first time, and nothing of re-execution. Not thread-safe.
 ///
 /// After an error of execution the position is the stop before the failing operator, and travelling goes on from there. After a
 /// cancellation it is the stop that was reached. Every request that answers with a usage error has changed nothing.
 class Timeline {
 public:
-    explicit Timeline(Interpreter& interpreter, const TimelineBudget& budget = {});
+    explicit Timeline(Executor& executor, const TimelineBudget& budget = {});
 
-    /// Begins a run with the interpreter's inputs and forgets everything about earlier ones. Errors: of Interpreter::start(); usage if
+    /// Begins a run with the executor's inputs and forgets everything about earlier ones. Errors: of Executor::start(); usage if
     /// the budget does not even hold the start.
     Status start();
 
-    int64_t tick() const { return m_interpreter.tick(); }
-    const Position& position() const { return m_interpreter.position(); }
+    int64_t tick() const { return m_executor.tick(); }
+    const Position& position() const { return m_executor.position(); }
     bool finished() const { return position().finished; }
 
     /// One stop forward; usage error at the end.
@@ -108,7 +108,7 @@ private:
     void remember();
     void leaveAt(int64_t tick) { line(m_line).info.lastTick = tick; }
 
-    Interpreter& m_interpreter;
+    Executor& m_executor;
     TimelineBudget m_budget;
     CheckpointStore m_store;
     std::vector<Line> m_lines;

@@ -20,7 +20,7 @@ ValueState* among(std::vector<ValueState>& values, ValueId id)
 /// Inputs of callees are not saved with their frame: they are the caller's operands, or carried values.
 Result<ValueState*> Timeline::locate(MachineState& state, int depth, ValueId id) const
 {
-    const Model& model = m_interpreter.model();
+    const Model& model = m_executor.model();
     const auto count = static_cast<int>(state.frames.size());
     if (depth < -1 || depth >= count)
         return Error(ErrorCode::usage, "no frame " + std::to_string(depth)).expected("0 to " + std::to_string(count - 1));
@@ -52,9 +52,9 @@ Status Timeline::applyEdit(const Edit& edit)
     value->shape = edit.value.shape;
     value->dtype = edit.value.dtype;
     value->bytes = edit.value.bytes;
-    if (Status status = m_interpreter.restore(*edited); !status.ok()) {
-        LS_CHECK_OK(m_interpreter.restore(*before));
-        const Graph& graph = m_interpreter.model().graph(before->frames[static_cast<size_t>(edit.depth)].graph);
+    if (Status status = m_executor.restore(*edited); !status.ok()) {
+        LS_CHECK_OK(m_executor.restore(*before));
+        const Graph& graph = m_executor.model().graph(before->frames[static_cast<size_t>(edit.depth)].graph);
         return Error(ErrorCode::usage, "the value cannot be changed to this type").at("'" + graph.value(edit.value.value).id + "'")
             .note(std::move(status).takeError().message());
     }
@@ -74,7 +74,7 @@ Result<int> Timeline::edit(int depth, ValueId id, const Tensor& tensor)
     if (!count || (bitWidth(tensor.dtype) > 0 && byteSize(tensor.dtype, *count) != tensor.bytes))
         return Error(ErrorCode::usage, "wrong number of bytes").found(std::to_string(tensor.bytes)).expected("those of the shape");
     {
-        MachineState state = m_interpreter.snapshot();
+        MachineState state = m_executor.snapshot();
         LS_TRY(const ValueState* const now, locate(state, edit.depth, id));
         if (now->dtype != tensor.dtype)
             return Error(ErrorCode::usage, "another dtype")

@@ -200,7 +200,18 @@ void Activation::addInstruction(int32_t index, KernelRuntime& runtime, MemoryAcc
         for (const ValueId result : op.results) fixedResults = fixedResults && slot(result).fixed;
         instruction.kind = fixedResults ? InstructionKind::kernel : InstructionKind::sized;
     }
+    instruction.plain = instruction.kind;
     m_code.push_back(instruction);
+}
+
+void Activation::setTraps(const TrapSet& traps)
+{
+    const bool any = traps.has(plan().graph);
+    for (size_t o = 0; o + 1 < m_code.size(); ++o) { // the last one is the end
+        Instruction& instruction = m_code[o];
+        instruction.traps = any ? traps.of(plan().graph, OperatorId(instruction.index)) : uint8_t{trapNone};
+        instruction.kind = instruction.traps == trapNone ? instruction.plain : InstructionKind::trapped;
+    }
 }
 
 Result<std::unique_ptr<Activation>> Activation::create(ActivationPool& pool, KernelRuntime& runtime, MemoryAccount& account,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/exec/memory_block.h"
+#include "engine/exec/traps.h"
 #include "engine/kernels/kernel.h"
 #include "engine/plan/graph_plan.h"
 
@@ -54,6 +55,7 @@ enum class InstructionKind : uint8_t {
     sized,  ///< infer and size the results, then run it
     call,   ///< enter a graph
     fail,   ///< the operator cannot run; Program::failures says why
+    trapped, ///< one of the above with a trap: Instruction::plain says which
     end,    ///< the end of the graph
 };
 
@@ -61,7 +63,9 @@ enum class InstructionKind : uint8_t {
 struct Instruction {
     KernelFunction run = nullptr;
     KernelArgs args = {};
-    InstructionKind kind = InstructionKind::end;
+    InstructionKind kind = InstructionKind::end;  ///< what the loop does
+    InstructionKind plain = InstructionKind::end; ///< the same without traps
+    uint8_t traps = trapNone;
     int32_t index = 0; ///< of the operator
 };
 
@@ -116,6 +120,8 @@ public:
     const Program& program() const { return m_program; }
     const GraphPlan& plan() const { return m_program.plan(); }
     std::byte* base() const { return m_base; }
+    /// Marks the instructions that have traps, and no others.
+    void setTraps(const TrapSet& traps);
     /// Places the region of the graph at `base`.
     void bind(std::byte* base);
 

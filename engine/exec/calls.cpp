@@ -121,6 +121,7 @@ Result<Activation*> Interpreter::Impl::take(ActivationPool& pool, const GraphPla
     const auto variables = m_variables.find(plan.graph);
     LS_TRY(auto activation, Activation::create(pool, *this, m_account, variables == m_variables.end() ? nullptr : &variables->second));
     activation->bind(base);
+    if (!m_traps.empty()) activation->setTraps(m_traps);
     return m_activations.emplace_back(std::move(activation)).get();
 }
 
@@ -232,16 +233,14 @@ void Interpreter::Impl::completeCall(Frame& frame)
     if (m_observer && frame.activation) endInvocation(frame);
     popFrame();
     Frame& caller = m_frames.back();
-    if (m_observer) {
-        const Instruction& instruction = caller.activation->code()[call.op.index];
-        OperatorEvent event;
-        event.step = m_step;
-        event.invocation = caller.invocation;
-        event.graph = caller.activation->plan().graph;
-        event.op = call.op;
+    const Instruction& instruction = caller.activation->code()[call.op.index];
+    const bool asked = m_asking && (instruction.traps & trapAfter) != 0;
+    if (m_observer || asked) {
+        OperatorEvent event = eventOf(caller, call.op);
         event.ns = m_times ? nowNs() - caller.callStart : -1;
         event.results = {instruction.args.outputs, static_cast<size_t>(instruction.args.outputCount)};
-        m_observer->operatorExecuted(event);
+        if (m_observer) m_observer->operatorExecuted(event);
+        if (asked) askAfter(event);
     }
     ++m_step;
     caller.next = call.op.index + 1;

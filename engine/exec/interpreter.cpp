@@ -205,17 +205,20 @@ template <typename Work> Status Interpreter::Impl::guarded(Work work)
 Status Interpreter::Impl::step()
 {
     if (m_phase != Phase::running) return Error(ErrorCode::usage, m_phase == Phase::idle ? "no run was started" : "the run has ended");
+    m_asking = m_stopAsked = false;
     setLimit();
     return guarded([this] { return execute<true>(); });
 }
 
 Status Interpreter::Impl::runTo(int64_t tick, int64_t step)
 {
+    m_stopAsked = false;
     if (m_phase == Phase::finished) return {};
     if (m_phase != Phase::running) return Error(ErrorCode::usage, m_phase == Phase::idle ? "no run was started" : "the run has ended");
     if (tick <= this->tick() || step <= m_step) return {};
     m_tickLimit = tick;
     m_stepLimit = step;
+    m_asking = m_trapHandler != nullptr;
     setLimit();
     Status status = guarded([this] { return execute<false>(); });
     m_tickLimit = m_stepLimit = INT64_MAX;
@@ -242,8 +245,17 @@ void Interpreter::Impl::muteObserver(bool muted, ExecutionObserver* also)
 Status Interpreter::Impl::run()
 {
     if (m_phase != Phase::running) return Error(ErrorCode::usage, m_phase == Phase::idle ? "no run was started" : "the run has ended");
+    m_stopAsked = false;
+    m_asking = m_trapHandler != nullptr;
     setLimit();
     return guarded([this] { return execute<false>(); });
+}
+
+void Interpreter::Impl::setTraps(const TrapSet& traps, TrapHandler* handler)
+{
+    m_traps = handler ? traps : TrapSet();
+    m_trapHandler = handler;
+    for (const std::unique_ptr<Activation>& activation : m_activations) activation->setTraps(m_traps);
 }
 
 void Interpreter::Impl::reset()
@@ -283,23 +295,20 @@ bool Interpreter::Impl::isLive(size_t frame, ValueId id) const
     return value.first >= 0 && value.first < next && value.last >= (innermost ? next - 1 : next);
 }
 
-std::vector<FrameInfo> Interpreter::Impl::callStack() const
+FrameInfo Interpreter::Impl::frame(int depth) const
 {
-    std::vector<FrameInfo> stack;
-    for (const Frame& frame : m_frames) {
-        FrameInfo info;
-        info.invocation = frame.invocation;
-        info.graph = frame.activation->plan().graph;
-        info.role = frame.role;
-        info.branch = frame.branch;
-        if (frame.call) info.site = frame.call->op;
-        info.iteration = frame.iteration;
-        info.inCond = frame.inCond;
-        info.next = frame.next < static_cast<int32_t>(frame.activation->plan().operators.size()) ? OperatorId(frame.next) : OperatorId();
-        info.enteredAtStep = frame.enteredAtStep;
-        stack.push_back(info);
-    }
-    return stack;
+    const Frame& frame = m_frames[depth < 0 ? m_frames.size() - 1 : static_cast<size_t>(depth)];
+    FrameInfo info;
+    info.invocation = frame.invocation;
+    info.graph = frame.activation->plan().graph;
+    info.role = frame.role;
+    info.branch = frame.branch;
+    if (frame.call) info.site = frame.call->op;
+    info.iteration = frame.iteration;
+    info.inCond = frame.inCond;
+    info.next = frame.next < static_cast<int32_t>(frame.activation->plan().operators.size()) ? OperatorId(frame.next) : OperatorId();
+    info.enteredAtStep = frame.enteredAtStep;
+    return info;
 }
 
 Interpreter::MemoryReport Interpreter::Impl::memory() const
@@ -363,9 +372,19 @@ const Position& Interpreter::position() const
     return m_impl->m_position;
 }
 
-std::vector<FrameInfo> Interpreter::callStack() const
+FrameInfo Interpreter::frame(int depth) const
 {
-    return m_impl->callStack();
+    return m_impl->frame(depth);
+}
+
+void Interpreter::setTraps(const TrapSet& traps, TrapHandler* handler)
+{
+    m_impl->setTraps(traps, handler);
+}
+
+bool Interpreter::trapped() const
+{
+    return m_impl->m_stopAsked;
 }
 
 std::string Interpreter::positionAddress() const

@@ -48,6 +48,21 @@ template <bool Single> Status Interpreter::Impl::execute()
         case InstructionKind::fail:
             frame->next = at->index;
             return refuse(*frame, *at);
+        case InstructionKind::trapped:
+            frame->next = at->index;
+            if (!Single && (at->traps & trapBefore) != 0 && (m_stopAsked || m_step < m_limit)) askBefore(*frame, *at);
+            if (m_step >= m_limit || m_cancel.requested()) return halt();
+            if (at->plain == InstructionKind::fail) return refuse(*frame, *at);
+            if (status = runTrapped(*frame, *at); !status.ok()) return fail(std::move(status).takeError());
+            moved = true;
+            if (at->plain == InstructionKind::call) {
+                frame = &m_frames.back();
+                at = frame->activation->code() + frame->next;
+            } else {
+                ++m_step;
+                ++at;
+            }
+            break;
         case InstructionKind::end:
             if (frame->role == CallRole::loop) {
                 frame->next = at->index;
@@ -154,12 +169,8 @@ Status Interpreter::Impl::runSized(const Instruction& instruction)
 Status Interpreter::Impl::runObserved(const Frame& frame, const Instruction& instruction)
 {
     const int64_t from = m_times ? nowNs() : 0;
-    Status status = instruction.kind == InstructionKind::kernel ? instruction.run(instruction.args) : runSized(instruction);
-    OperatorEvent event;
-    event.step = m_step;
-    event.invocation = frame.invocation;
-    event.graph = frame.activation->plan().graph;
-    event.op = OperatorId(instruction.index);
+    Status status = instruction.plain == InstructionKind::kernel ? instruction.run(instruction.args) : runSized(instruction);
+    OperatorEvent event = eventOf(frame, OperatorId(instruction.index));
     event.ns = m_times ? nowNs() - from : -1;
     if (status.ok()) {
         event.results = {instruction.args.outputs, static_cast<size_t>(instruction.args.outputCount)};
@@ -170,14 +181,51 @@ Status Interpreter::Impl::runObserved(const Frame& frame, const Instruction& ins
     return status;
 }
 
+OperatorEvent Interpreter::Impl::eventOf(const Frame& frame, OperatorId op) const
+{
+    OperatorEvent event;
+    event.step = m_step;
+    event.invocation = frame.invocation;
+    event.graph = frame.activation->plan().graph;
+    event.op = op;
+    return event;
+}
+
+void Interpreter::Impl::askBefore(const Frame& frame, const Instruction& instruction)
+{
+    if (!m_trapHandler->beforeOperator(eventOf(frame, OperatorId(instruction.index)), tick())) return;
+    m_stopAsked = true;
+    setLimit();
+}
+
+void Interpreter::Impl::askAfter(const OperatorEvent& event)
+{
+    if (!m_trapHandler->afterOperator(event, tick() + 1)) return;
+    m_stopAsked = true;
+    setLimit();
+}
+
+Status Interpreter::Impl::runTrapped(Frame& frame, const Instruction& instruction)
+{
+    if (instruction.plain == InstructionKind::call) return enter(frame, instruction);
+    if (m_observer) {
+        LS_CHECK_OK(runObserved(frame, instruction));
+    } else if (instruction.plain == InstructionKind::kernel) {
+        LS_CHECK_OK(instruction.run(instruction.args));
+    } else {
+        LS_CHECK_OK(runSized(instruction));
+    }
+    if (!m_asking || (instruction.traps & trapAfter) == 0) return {};
+    OperatorEvent event = eventOf(frame, OperatorId(instruction.index));
+    event.results = {instruction.args.outputs, static_cast<size_t>(instruction.args.outputCount)};
+    askAfter(event);
+    return {};
+}
+
 Status Interpreter::Impl::refuse(const Frame& frame, const Instruction& instruction)
 {
     if (m_observer) {
-        OperatorEvent event;
-        event.step = m_step;
-        event.invocation = frame.invocation;
-        event.graph = frame.activation->plan().graph;
-        event.op = OperatorId(instruction.index);
+        OperatorEvent event = eventOf(frame, OperatorId(instruction.index));
         event.state = EventState::failed;
         m_observer->operatorExecuted(event);
     }

@@ -50,18 +50,27 @@ public:
     Status run();
     Status runTo(int64_t tick, int64_t step);
     int64_t tick() const;
-    void setLimit() { m_limit = std::min({m_options.maxSteps, m_stepLimit, m_tickLimit - (static_cast<int64_t>(m_frames.size()) - 1)}); }
+    void setLimit()
+    {
+        m_limit = std::min({m_options.maxSteps, m_stepLimit, m_tickLimit - (static_cast<int64_t>(m_frames.size()) - 1)});
+        if (m_stopAsked) m_limit = INT64_MIN;
+    }
+    void setTraps(const TrapSet& traps, TrapHandler* handler);
     void muteObserver(bool muted, ExecutionObserver* also);
     template <typename Work> Status guarded(Work work);
     const Tensor* value(int depth, ValueId id) const;
     bool isLive(size_t frame, ValueId id) const;
-    std::vector<FrameInfo> callStack() const;
+    FrameInfo frame(int depth) const;
     MemoryReport memory() const;
 
     // machine.cpp: the loop
     template <bool Single> Status execute();
     Status runSized(const Instruction& instruction);
     Status runObserved(const Frame& frame, const Instruction& instruction);
+    Status runTrapped(Frame& frame, const Instruction& instruction);
+    OperatorEvent eventOf(const Frame& frame, OperatorId op) const;
+    void askBefore(const Frame& frame, const Instruction& instruction);
+    void askAfter(const OperatorEvent& event);
     Status refuse(const Frame& frame, const Instruction& instruction);
     Status checkBudget();
     Status halt();
@@ -143,6 +152,10 @@ public:
     int64_t m_limit = 0; ///< stop before an operator once so many have completed: the least of the budget and of what runTo() wants
     int64_t m_tickLimit = INT64_MAX;
     int64_t m_stepLimit = INT64_MAX;
+    TrapSet m_traps;
+    TrapHandler* m_trapHandler = nullptr;
+    bool m_asking = false;    ///< run() and runTo() ask about traps, step() does not
+    bool m_stopAsked = false; ///< a trap wants to stop: at the next operator, or at the end
     InvocationId m_nextInvocation = 1;
     Position m_position;
 

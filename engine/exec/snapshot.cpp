@@ -161,7 +161,7 @@ Status Interpreter::Impl::restoreFrame(const FrameState& state)
         if (!state.site.valid() || static_cast<size_t>(state.site.index) >= plan.operators.size() || caller.next != state.site.index)
             return foreignState("a frame without a call");
         const PlannedOperator& planned = plan.operators[static_cast<size_t>(state.site.index)];
-        if (!planned.call || caller.activation->code()[state.site.index].kind != InstructionKind::call)
+        if (!planned.call || caller.activation->code()[state.site.index].plain != InstructionKind::call)
             return foreignState("a frame without a call");
         CallState& call = caller.activation->call(state.site.index);
         if (!planned.call->planned) LS_CHECK_OK(planLate(call, plan.graph));

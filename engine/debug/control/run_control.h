@@ -1,0 +1,101 @@
+// Moving through a run, forwards and backwards: to the next breakpoint, by operators, out of calls, by iterations, and to places.
+// docs/debugging.md describes what each request means.
+#pragma once
+
+#include "engine/debug/breakpoints/breakpoint_set.h"
+#include "engine/debug/place.h"
+#include "engine/debug/stop.h"
+#include "engine/debug/target.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace loopscope {
+
+enum class Direction : uint8_t { forward, backward };
+
+/// A bookmark or a note of the user.
+struct Mark {
+    std::string name; ///< empty: a note
+    std::string text;
+    int timeline = 0; ///< of Timeline
+    int64_t tick = 0;
+    std::string address;
+    int64_t step = 0;
+};
+
+/// All requests end with a report of the stop, also when the run fails, is cancelled or meets its budget: these are reasons to stop.
+/// Errors are of the request itself (a place that does not exist, no run started); nothing has moved then. Not thread-safe.
+class RunControl {
+public:
+    RunControl(DebugTarget target, BreakpointSet& breakpoints) : m_target(target), m_breakpoints(breakpoints) {}
+
+    /// Begins a run and stops before the first operator. Errors: of Timeline::start().
+    Result<StopReport> start();
+    /// Begins a run and goes on to the first stop.
+    Result<StopReport> run();
+    bool isStarted() const { return m_started; }
+
+    /// To the next hit, ignoring `ignore` of them, or to the end (backwards: the start) of the run.
+    Result<StopReport> resume(Direction direction, int64_t ignore = 0);
+    /// `count` operators, into calls.
+    Result<StopReport> step(Direction direction, int64_t count = 1);
+    /// `count` operators of this invocation, over calls; in its caller where the invocation ends.
+    Result<StopReport> next(Direction direction, int64_t count = 1);
+    /// Forward: to the return of the invocation at `depth` (−1: innermost; of a loop: its exit). Backward: before its call.
+    Result<StopReport> finish(Direction direction, int depth = -1);
+    /// Past the end of the innermost loop, or of this invocation where there is no loop.
+    Result<StopReport> until();
+    /// To the next operator that the pattern matches (short forms allowed), without counting as a breakpoint.
+    Result<StopReport> advance(std::string_view pattern, FrameContext frame, Direction direction = Direction::forward);
+
+    /// Another iteration of the innermost loop (of `frame`), at the same operator; at its cond where that iteration has no such operator.
+    Result<StopReport> iterate(int64_t iteration, FrameContext frame);
+    Result<StopReport> iterateBy(int64_t offset, FrameContext frame);
+    Result<StopReport> iterateLast(FrameContext frame);
+
+    /// Before the operator (or at the first operator of the invocation) that the place names, wherever it lies in the present timeline.
+    /// Errors: usage where the run does not get there ("the loop ran 111 iterations (0 to 110)").
+    Result<StopReport> goTo(const ResolvedAddress& place);
+    Result<StopReport> goToStep(int64_t step);
+    Result<StopReport> goToTick(int64_t tick);
+    Result<StopReport> goToStart();
+    Result<StopReport> goToEnd();
+    /// Of the steps of the whole run, which is run to its end once if that is not known. 0 to 100.
+    Result<StopReport> goToPercent(double percent);
+    /// The history of jumps.
+    Result<StopReport> back();
+    Result<StopReport> forward();
+
+    /// The tick of the first stop at which the place is next, without going there. none: the run does not get there.
+    Result<std::optional<int64_t>> tickOf(const ResolvedAddress& place);
+    /// Trips of the loop that the frame at `depth` is an iteration of, if that execution of the loop was seen to its end.
+    std::optional<int64_t> knownTrips(int depth) const;
+    /// Last tick of the run on this timeline, if it was reached once.
+    std::optional<int64_t> knownEnd() const;
+
+    /// Replaces a value at this stop; docs/time_travel.md. The report's timeline is the new one.
+    Result<StopReport> edit(int depth, ValueId value, const Tensor& tensor);
+    Result<StopReport> switchTo(int timeline); ///< as people count, from 1
+
+    Status mark(std::string name);
+    void note(std::string text);
+    const std::vector<Mark>& marks() const { return m_marks; }
+    Result<StopReport> goToMark(std::string_view name);
+
+    /// The report of where it stands, without reasons.
+    StopReport here() const;
+
+private:
+    DebugTarget m_target;
+    BreakpointSet& m_breakpoints;
+    bool m_started = false;
+    std::vector<Mark> m_marks;
+};
+
+} // namespace loopscope

@@ -1,0 +1,46 @@
+// When a value was written and how it changed: who wrote this, when does it change next, and how it went over a loop's iterations.
+#pragma once
+
+#include "engine/debug/place.h"
+#include "engine/debug/target.h"
+#include "engine/tensor/statistics.h"
+#include "engine/tensor/tensor.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace loopscope {
+
+/// One write of a value.
+struct ValueWrite {
+    int64_t tick = 0;       ///< of the stop before the writing operator
+    int64_t step = 0;       ///< of the write
+    std::string address;    ///< canonical, of the operator's output: "main/while#0@35:body/if#2:0"
+    std::string origin;     ///< how the value here came from there: "arg1 is carried from cond"; empty: it is that output
+    Tensor tensor;          ///< what was written
+    std::shared_ptr<const std::vector<std::byte>> bytes; ///< behind `tensor`
+};
+
+enum class HistoryQuery : uint8_t { lastWrite, lastChange, nextWrite, nextChange };
+
+/// Searches from this stop. A formal of a graph follows its carried value or argument. Stands where it stood afterwards. none: there is no
+/// such write in this run. Errors: usage (constants are never written), execution, cancelled.
+Result<std::optional<ValueWrite>> findWrite(const DebugTarget& target, FrameContext frame, const ResolvedAddress& value, HistoryQuery query);
+
+/// A value over the iterations of one execution of a loop.
+struct ValueSeries {
+    std::string loop;          ///< address of the call site, "main/while#0"
+    int64_t iterations = 0;    ///< of that execution, as far as it ran
+    bool complete = false;     ///< it ran to its end
+    bool isScalar = false;     ///< numbers are the value itself, else its mean
+    std::vector<double> numbers; ///< by iteration; NaN where it was not written
+    std::vector<TensorStatistics> statistics; ///< by iteration, of values that are no scalars
+};
+/// Of the innermost loop around `frame`, or of the loop `loop` of its graph or a caller's. Runs the present execution of the loop from
+/// its start to its end once. Errors: usage, execution, cancelled.
+Result<ValueSeries> collectSeries(const DebugTarget& target, FrameContext frame, const ResolvedAddress& value, std::optional<std::string> loop);
+
+} // namespace loopscope

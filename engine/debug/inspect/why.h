@@ -1,0 +1,24 @@
+// Answers to "why": why a loop goes on, why a branch was taken, where a NaN comes from, where an element comes from. Derived from the graph
+// and from values at other moments of the run, which are looked up by travelling there.
+#pragma once
+
+#include "engine/debug/place.h"
+#include "engine/debug/target.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace loopscope {
+
+/// Lines as people read them, most important first.
+struct Explanation {
+    std::vector<std::string> lines;
+};
+
+/// `loop`, `loop ADDR`, `branch`, `branch ADDR`, `nan`, `nan V`, `dead NODE`, `V[i,j]`; empty: what fits the stop best. Stands where it stood
+/// afterwards. Errors: usage, execution, cancelled.
+Result<Explanation> explainWhy(const DebugTarget& target, FrameContext frame, std::string_view question);
+
+} // namespace loopscope

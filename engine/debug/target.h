@@ -1,0 +1,39 @@
+// What all parts of a debugger share: the model, the executor that runs it, its timeline, and how long work is followed and stopped.
+#pragma once
+
+#include "engine/debug/timeline.h"
+#include "engine/exec/executor.h"
+
+namespace loopscope {
+
+/// Owns nothing. One thread, that of the engine, uses it.
+struct DebugTarget {
+    const Model& model;
+    Executor& executor;
+    Timeline& timeline;
+    /// Of every long request: progress and cancellation. Whoever runs the engine sets it.
+    TravelControl& control;
+};
+
+/// Goes somewhere else to look at a value and comes back: the destructor returns to the tick and timeline where it was made.
+class Excursion {
+public:
+    explicit Excursion(DebugTarget target) : m_target(target), m_line(target.timeline.current()), m_tick(target.timeline.tick()) {}
+    ~Excursion() { static_cast<void>(comeBack().ok()); }
+    Excursion(const Excursion&) = delete;
+    Excursion& operator=(const Excursion&) = delete;
+    Status goTo(int64_t tick) { return m_target.timeline.goTo(tick, m_target.control); }
+    /// Errors: of Timeline; nothing is left to do then.
+    Status comeBack()
+    {
+        if (m_target.timeline.current() != m_line) return m_target.timeline.switchTo(m_line);
+        return m_target.timeline.goTo(m_tick);
+    }
+
+private:
+    DebugTarget m_target;
+    int m_line;
+    int64_t m_tick;
+};
+
+} // namespace loopscope

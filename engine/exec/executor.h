@@ -1,0 +1,102 @@
+// What runs a graph one operator at a time: the interface that time travel, breakpoints and sessions are built on. Functional graphs,
+// TensorFlow v1 graphs and recordings each have one implementation.
+#pragma once
+
+#include "engine/base/ids.h"
+#include "engine/base/result.h"
+#include "engine/exec/machine_state.h"
+#include "engine/exec/traps.h"
+#include "engine/ir/model.h"
+#include "engine/observe/execution_observer.h"
+#include "engine/tensor/tensor.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace loopscope {
+
+/// Where the executor stands: between operators.
+struct Position {
+    bool started = false;
+    bool finished = false;
+    int64_t step = 0;  ///< operators completed so far in this run
+    GraphId graph;     ///< of the next operator
+    OperatorId op;     ///< the next operator
+    InvocationId invocation = 0;
+    int32_t depth = 0; ///< frames on the stack, from 1
+};
+
+/// One frame of the call stack, innermost last in `callStack()`.
+struct FrameInfo {
+    InvocationId invocation = 0;
+    GraphId graph;         ///< the graph that runs: of a loop its cond or its body
+    CallRole role = CallRole::main;
+    int32_t branch = -1;
+    OperatorId site;       ///< call operator in the frame outside
+    int64_t iteration = -1;
+    bool inCond = false;
+    OperatorId next;       ///< next operator of this frame (outer frames: the call operator that is running); invalid at its end
+    int64_t enteredAtStep = 0;
+};
+
+/// Runs one graph of a model, as often as wanted; variables and random state carry over from run to run. Not thread-safe; owned and
+/// driven by one thread. The model must outlive it.
+class Executor {
+public:
+    virtual ~Executor() = default;
+
+    virtual const Model& model() const = 0;
+    virtual GraphId root() const = 0;
+    /// Copies the value of root input `index` (in graph order). Errors: usage on dtype or number of bytes, or during a run.
+    virtual Status setInput(int index, const Tensor& value) = 0;
+    /// Begins a run: plans if shapes are new, announces runStarted. Errors as found by planning and preparing, each with the operator's
+    /// address; usage if an input is missing.
+    virtual Status start() = 0;
+    /// Executes the next operator, or enters it if it is a call. Afterwards position() is before the next operator or finished. Traps do
+    /// not count here.
+    virtual Status step() = 0;
+    /// Steps to the end of the run, or to a trap. Errors: execution (kernel, budget, depth), cancelled. The run can be inspected
+    /// afterwards.
+    virtual Status run() = 0;
+    /// Runs at full speed up to the stop at `tick`, or to the first stop where `step` or more operators have completed, or to a trap that
+    /// stops, or to the end, whichever comes first. Does nothing where it stands at or beyond one of them. Errors as of run().
+    virtual Status runTo(int64_t tick, int64_t step = INT64_MAX) = 0;
+    /// Orders the stops of a run: operators completed, and calls entered that have not returned. Each step() adds exactly one (a root
+    /// graph without operators finishes at tick 0).
+    virtual int64_t tick() const = 0;
+
+    virtual const Position& position() const = 0;
+    /// The frame at `depth` (0 = root, −1 = innermost), which must exist.
+    virtual FrameInfo frame(int depth) const = 0;
+    /// "main/while#0@37:body/if#2": the next operator, or the root when finished.
+    virtual std::string positionAddress() const = 0;
+    /// Values of the frame at `depth` (0 = root, −1 = innermost) by id; null if not written in this invocation or freed already.
+    virtual const Tensor* value(int depth, ValueId id) const = 0;
+    virtual const Tensor& output(int index) const = 0; ///< after the run finished
+    std::vector<FrameInfo> callStack() const
+    {
+        std::vector<FrameInfo> stack;
+        for (int depth = 0; depth < position().depth; ++depth) stack.push_back(frame(depth));
+        return stack;
+    }
+
+    /// Everything that determines what happens next. Restoring continues bit for bit as the original went on.
+    virtual MachineState snapshot() const = 0;
+    /// The same, sharing bytes with `previous`: the state that was taken or restored last, with nothing but execution since.
+    virtual MachineState snapshot(const MachineState& previous) const = 0;
+    virtual Status restore(const MachineState& state) = 0;
+
+    virtual void setObserver(ExecutionObserver* observer) = 0; ///< null: none; takes effect at the next start()
+    /// In the present run: what the observer has heard must not be told again when it is re-executed. `also` hears what happens in
+    /// either case until the next call; it may hear ends of invocations whose start it missed.
+    virtual void muteObserver(bool muted, ExecutionObserver* also = nullptr) = 0;
+
+    /// Sets which operators run() and runTo() ask `handler` about; null: none. Takes effect at once, in the present run, too. An operator
+    /// without a trap costs nothing.
+    virtual void setTraps(const TrapSet& traps, TrapHandler* handler) = 0;
+    /// Whether the last run() or runTo() ended because a trap wanted to stop.
+    virtual bool trapped() const = 0;
+};
+
+} // namespace loopscope
