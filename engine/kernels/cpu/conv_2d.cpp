@@ -184,7 +184,7 @@ struct IntegerScratch {
     }
 };
 
-/// Calls `store(out offset, channel, sum)` for every result of one image; `wide`: 64-bit sums.
+/// Calls `store(out offset, first channel, count, sums)` for the channels of each group and pixel of one image; `wide`: 64-bit sums.
 template <bool wide, typename Store>
 void sumImage(const Sizes& s, const int16_t* image, const int16_t* weights, int16_t* columns, std::byte* sumsBlock, Store store)
 {
@@ -208,15 +208,9 @@ void sumImage(const Sizes& s, const int16_t* image, const int16_t* weights, int1
                 dotRows(columns, w, s.groupChannels, depth, depth, sums, false);
             }
             for (int64_t p = 0; p < count; ++p)
-                for (int64_t c = 0; c < s.groupChannels; ++c)
-                    store((pixel + p) * s.channels + g * s.groupChannels + c, g * s.groupChannels + c, sums[p * rows + c]);
+                store((pixel + p) * s.channels + g * s.groupChannels, g * s.groupChannels, s.groupChannels, sums + p * rows);
         }
     }
-}
-
-int32_t wrappingAdd(int32_t a, int32_t b)
-{
-    return static_cast<int32_t>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
 }
 
 /// Integer weights: the prepared ones, or packed into scratch where the filter is computed at run time.
@@ -241,8 +235,8 @@ template <typename T> Status run8(const KernelArgs& args)
         widen(args.in(0), b * s.plane(), s.plane(), params.inputZero, image);
         T* out = args.out(0).as<T>() + b * s.y.output * s.x.output * s.channels;
         sumImage<false>(s, image, weights, reinterpret_cast<int16_t*>(scratch + parts.columns), scratch + parts.sums,
-                        [&](int64_t at, int64_t c, int32_t sum) {
-                            out[at] = static_cast<T>(params.stage.apply(wrappingAdd(sum, bias ? bias[c] : 0), c));
+                        [&](int64_t at, int64_t first, int64_t count, const int32_t* sums) {
+                            params.stage.applyRow(sums, bias ? bias + first : nullptr, first, count, out + at);
                         });
     }
     return {};
@@ -261,9 +255,12 @@ template <typename Bias> Status run16(const KernelArgs& args)
         const int16_t* image = args.in(0).as<int16_t>() + b * s.plane();
         int16_t* out = args.out(0).as<int16_t>() + b * s.y.output * s.x.output * s.channels;
         sumImage<true>(s, image, weights, reinterpret_cast<int16_t*>(scratch + parts.columns), scratch + parts.sums,
-                       [&](int64_t at, int64_t c, int64_t sum) {
-                           const auto total = static_cast<int64_t>(static_cast<uint64_t>(sum) + static_cast<uint64_t>(int64_t{bias ? bias[c] : 0}));
-                           out[at] = static_cast<int16_t>(sizeof(Bias) == 4 ? params.stage.apply(static_cast<int32_t>(total), c) : params.stage.apply64(total, c));
+                       [&](int64_t at, int64_t first, int64_t count, const int64_t* sums) {
+                           for (int64_t i = 0; i < count; ++i) {
+                               const int64_t c = first + i;
+                               const auto total = static_cast<int64_t>(static_cast<uint64_t>(sums[i]) + static_cast<uint64_t>(int64_t{bias ? bias[c] : 0}));
+                               out[at + i] = static_cast<int16_t>(sizeof(Bias) == 4 ? params.stage.apply(static_cast<int32_t>(total), c) : params.stage.apply64(total, c));
+                           }
                        });
     }
     return {};
@@ -289,11 +286,14 @@ Status runHybrid(const KernelArgs& args)
         float* out = args.out(0).as<float>() + b * s.y.output * s.x.output * s.channels;
         const float tensorScale = input.scale * params.scales.front();
         sumImage<false>(s, image, weights, reinterpret_cast<int16_t*>(scratch + parts.columns), scratch + parts.sums,
-                        [&](int64_t at, int64_t c, int32_t sum) {
-                            const float scale = params.scales.size() == 1 ? params.scales.front() : params.scales[static_cast<size_t>(c)];
-                            const auto total = static_cast<float>(sum);
-                            const float value = perChannel ? total * scale * input.scale : total * tensorScale;
-                            out[at] = clampTo(value + (bias ? bias[c] : 0.0F), params.range);
+                        [&](int64_t at, int64_t first, int64_t count, const int32_t* sums) {
+                            for (int64_t i = 0; i < count; ++i) {
+                                const int64_t c = first + i;
+                                const float scale = params.scales.size() == 1 ? params.scales.front() : params.scales[static_cast<size_t>(c)];
+                                const auto total = static_cast<float>(sums[i]);
+                                const float value = perChannel ? total * scale * input.scale : total * tensorScale;
+                                out[at + i] = clampTo(value + (bias ? bias[c] : 0.0F), params.range);
+                            }
                         });
     }
     return {};

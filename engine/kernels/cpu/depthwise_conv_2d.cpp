@@ -1,10 +1,12 @@
 // CPU kernels of depthwise_conv_2d: f32, hybrid (f32 with i8 or i4 weights), u8, i8 and i16.
 #include "engine/kernels/cpu/conv_window.h"
+#include "engine/kernels/cpu/gemm.h"
 #include "engine/kernels/cpu/nn_common.h"
 #include "engine/kernels/registry.h"
 
 #include <algorithm>
 #include <memory>
+#include <type_traits>
 
 using namespace loopscope;
 
@@ -60,7 +62,11 @@ void sumWindow(const Sizes& s, const In* image, const Weight* weights, int64_t o
             const In* x = image + (iy * s.x.input + ix) * s.inputChannels;
             const Weight* w = weights + (ky * s.x.filter + kx) * s.channels;
             if (s.multiplier == 1) {
-                for (int64_t c = 0; c < s.channels; ++c) sums[c] += x[c] * w[c];
+                if constexpr (std::is_same_v<Sum, uint32_t>) {
+                    multiplyAdd(x, w, s.channels, sums);
+                } else {
+                    for (int64_t c = 0; c < s.channels; ++c) sums[c] += x[c] * w[c];
+                }
             } else {
                 for (int64_t c = 0; c < s.inputChannels; ++c)
                     for (int64_t m = 0; m < s.multiplier; ++m) sums[c * s.multiplier + m] += x[c] * w[c * s.multiplier + m];
@@ -129,10 +135,7 @@ template <typename T> Status run8(const KernelArgs& args)
         widen(args.in(0), b * s.plane(), s.plane(), params.inputZero, image);
         T* out = args.out(0).as<T>() + b * s.y.output * s.x.output * s.channels;
         sumImage(s, image, weights, reinterpret_cast<uint32_t*>(scratch + parts.sums), [&](int64_t at, const uint32_t* sums) {
-            for (int64_t c = 0; c < s.channels; ++c) {
-                const auto total = static_cast<int32_t>(sums[c] + static_cast<uint32_t>(bias ? bias[c] : 0));
-                out[at + c] = static_cast<T>(params.stage.apply(total, c));
-            }
+            params.stage.applyRow(reinterpret_cast<const int32_t*>(sums), bias, 0, s.channels, out + at);
         });
     }
     return {};

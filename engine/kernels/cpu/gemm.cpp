@@ -160,6 +160,18 @@ namespace {
     }
 }
 
+[[gnu::target("avx2")]] int64_t multiplyAddAvx2(const int16_t* x, const int16_t* w, int64_t count, uint32_t* sums)
+{
+    int64_t i = 0;
+    for (; i + 8 <= count; i += 8) {
+        const __m256i a = _mm256_cvtepi16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x + i)));
+        const __m256i b = _mm256_cvtepi16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(w + i)));
+        auto* const to = reinterpret_cast<__m256i*>(sums + i);
+        _mm256_storeu_si256(to, _mm256_add_epi32(_mm256_loadu_si256(to), _mm256_mullo_epi32(a, b)));
+    }
+    return i;
+}
+
 #endif
 
 void dotRowsPlain(const int16_t* input, const int16_t* weights, int64_t rows, int64_t rowStride, int64_t depth, int32_t* sums)
@@ -210,6 +222,15 @@ void dotRows2(const int16_t* input0, const int16_t* input1, const int16_t* weigh
 #endif
     baseline::dotRows(input0, weights, rows, rowStride, depth, sums0);
     baseline::dotRows(input1, weights, rows, rowStride, depth, sums1);
+}
+
+void multiplyAdd(const int16_t* x, const int16_t* w, int64_t count, uint32_t* sums)
+{
+    int64_t i = 0;
+#if LS_HAS_AVX2
+    if (kUseAvx2) i = multiplyAddAvx2(x, w, count, sums);
+#endif
+    for (; i < count; ++i) sums[i] += static_cast<uint32_t>(int32_t{x[i]} * int32_t{w[i]});
 }
 
 void dotRows64(const int16_t* input, const int16_t* weights, int64_t rows, int64_t rowStride, int64_t depth, int64_t* sums, bool add)

@@ -56,6 +56,9 @@ void dotRows2(const int16_t* input0, const int16_t* input1, const int16_t* weigh
 /// With 64-bit sums, for 16-bit inputs and weights of 8 bits (|w| ≤ 255).
 void dotRows64(const int16_t* input, const int16_t* weights, int64_t rows, int64_t rowStride, int64_t depth, int64_t* sums, bool add);
 
+/// sums[i] += x[i] · w[i] modulo 2³².
+void multiplyAdd(const int16_t* x, const int16_t* w, int64_t count, uint32_t* sums);
+
 /// The loops that every processor runs. Those above may be others that the processor at hand does faster; results are the same bits.
 namespace baseline {
 void multiplyTile(const FloatTile& tile, std::span<const ProductRun> runs, const float* panels, int64_t rows, int64_t depth);

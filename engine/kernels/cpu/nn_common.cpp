@@ -40,7 +40,11 @@ Result<OutputStage> makeOutputStage(const Tensor& input, const Tensor& filter, c
         const double product = scaling == Scaling::floatProduct ? static_cast<double>(scaleAndZero(input).scale * filterScale)
                                                                 : static_cast<double>(scaleAndZero(input).scale) * static_cast<double>(filterScale);
         stage.factors.push_back(product / static_cast<double>(scaleAndZero(output).scale));
-        stage.multipliers.push_back(quantizeMultiplier(stage.factors.back()));
+        const QuantizedMultiplier multiplier = quantizeMultiplier(stage.factors.back());
+        stage.multipliers.push_back(multiplier);
+        stage.fixed.push_back(multiplier.multiplier);
+        stage.left.push_back(std::max(multiplier.shift, 0) & 31);
+        stage.right.push_back(std::max(-multiplier.shift, 0));
     }
     return stage;
 }

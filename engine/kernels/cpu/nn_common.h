@@ -38,6 +38,13 @@ struct OutputStage {
         return finish(scaling == Scaling::real ? rounded(static_cast<double>(sum) * factors[c]) : multiplyByQuantizedMultiplier64(sum, multipliers[c]));
     }
 
+    /// out[i] = apply(sums[i] + bias[i] modulo 2³², first + i) for a row of channels; `bias` starts at channel `first`, null: none.
+    void applyRow(const int32_t* sums, const int32_t* bias, int64_t first, int64_t count, int8_t* out) const;
+    void applyRow(const int32_t* sums, const int32_t* bias, int64_t first, int64_t count, uint8_t* out) const;
+
+    /// The fields of `multipliers`, side by side for vectors.
+    std::vector<int32_t> fixed, left, right;
+
 private:
     static int32_t rounded(double value);
     int32_t finish(int32_t scaled) const { return static_cast<int32_t>(std::clamp<int64_t>(int64_t{scaled} + zero, min, max)); }
