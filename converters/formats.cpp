@@ -1,6 +1,7 @@
 #include "converters/formats.h"
 
 #include "converters/circle/circle.h"
+#include "converters/graphdef/graphdef.h"
 #include "converters/tflite/tflite.h"
 #include "engine/base/text.h"
 #include "engine/ir/verifier.h"
@@ -26,6 +27,14 @@ Status saveCircle(const Model& model, const std::string& path, const SaveOptions
     return writeFile(path, bytes, options.overwrite);
 }
 
+/// Saves what an exporter of text or bytes gives.
+template <Result<std::string> (*write)(const Model&)>
+Status saveWith(const Model& model, const std::string& path, const SaveOptions& options)
+{
+    LS_TRY(const std::string content, write(model));
+    return writeFile(path, content, options.overwrite);
+}
+
 Status saveLsir(const Model& model, const std::string& path, const SaveOptions& options)
 {
     return exportLsir(model, path, options.data, options.overwrite);
@@ -41,6 +50,21 @@ bool isCircle(std::string_view /*path*/, std::span<const std::byte> content)
     return looksLikeCircle(content);
 }
 
+bool isGraphDef(std::string_view /*path*/, std::span<const std::byte> content)
+{
+    return looksLikeGraphDef(content);
+}
+
+bool isGraphDefText(std::string_view /*path*/, std::span<const std::byte> content)
+{
+    return looksLikeGraphDefText(content);
+}
+
+bool isMetaGraph(std::string_view /*path*/, std::span<const std::byte> content)
+{
+    return looksLikeMetaGraph(content);
+}
+
 /// A text with a mistake in its first line is still a text: the extension settles it, so that the message names the line.
 bool isLsir(std::string_view path, std::span<const std::byte> content)
 {
@@ -51,6 +75,9 @@ bool isLsir(std::string_view path, std::span<const std::byte> content)
 constexpr std::array kFormats = {
     Format{"TFLite", "tflite", &isTflite, &importTflite, &saveTflite},
     Format{"Circle", "circle", &isCircle, &importCircle, &saveCircle},
+    Format{"GraphDef", "pb", &isGraphDef, &importGraphDef, &saveWith<exportGraphDef>},
+    Format{"GraphDef text", "pbtxt", &isGraphDefText, &importGraphDefText, &saveWith<exportGraphDefText>},
+    Format{"MetaGraph", "meta", &isMetaGraph, &importGraphDef, &saveWith<exportMetaGraph>},
     Format{"lsir", "lsir", &isLsir, &importLsir, &saveLsir},
 };
 
@@ -85,15 +112,6 @@ const Stranger* strangerIn(std::string_view content)
     return nullptr;
 }
 
-/// A GraphDef has no mark of its own. It begins with a NodeDef (field 1 and its length), which begins with its name (field 1).
-bool looksLikeGraphDef(std::string_view content)
-{
-    size_t at = 1;
-    while (at < std::min<size_t>(content.size(), 5) && (content[at] & 0x80) != 0) ++at;
-    return content.size() > at + 1 && content[0] == '\n' && content[at + 1] == '\n' &&
-           std::ranges::any_of(content.substr(0, 64), [](char c) { return c >= 0 && c < '\t'; });
-}
-
 /// The first bytes of a file in the spelling of a string literal: 'PK\x03\x04'.
 std::string quoteBytes(std::string_view bytes)
 {
@@ -123,11 +141,8 @@ Error notAModel(const std::string& path, std::span<const std::byte> bytes)
     const std::string_view content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     if (content.empty()) return Error(ErrorCode::badFile, "not a model: the file is empty").expected(expectedKinds()).at(path);
     const Stranger* stranger = strangerIn(content);
-    const bool isGraphDef = !stranger && looksLikeGraphDef(content);
-    if (isGraphDef || (stranger && stranger->isModel))
-        return Error(ErrorCode::unsupported, std::string(isGraphDef ? "a TensorFlow GraphDef" : stranger->name) + " cannot be opened yet")
-            .expected(expectedKinds())
-            .at(path);
+    if (stranger && stranger->isModel)
+        return Error(ErrorCode::unsupported, std::string(stranger->name) + " cannot be opened yet").expected(expectedKinds()).at(path);
     std::string what = "not a model: found ";
     if (stranger)
         what += quoteBytes(stranger->bytes.substr(0, 8)) + " at offset " + std::to_string(stranger->offset) + " (" +
