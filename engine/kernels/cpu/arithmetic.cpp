@@ -335,7 +335,7 @@ template <typename T> Status runAddN(const KernelArgs& args)
     for (int64_t i = 0; i < count; ++i) {
         T sum = args.in(0).as<T>()[i];
         for (int k = 1; k < args.inputCount; ++k) sum = wrappingAdd(sum, args.in(k).as<T>()[i]);
-        out[i] = sum;
+        out[i] = clampTo(sum, ActivationRange<T>());
     }
     return {};
 }

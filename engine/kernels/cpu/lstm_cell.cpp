@@ -63,6 +63,13 @@ void LstmStepper::bind(std::byte* scratch)
 
 namespace {
 
+/// To [−limit, limit]; 0: as it is. NaN becomes the limit (LiteRT portable_tensor_utils.h, CwiseClipping takes the minimum first).
+float clipped(float value, float limit)
+{
+    return limit > 0 ? std::max(std::min(limit, value), -limit) : value;
+}
+
+
 const float* floatsOf(const KernelArgs& args, int operand)
 {
     return operand >= 0 && args.has(operand) ? args.in(operand).as<float>() : nullptr;
@@ -132,7 +139,7 @@ void LstmStepper::step(const float* input, const float* aux, float* outputState,
         const float write = cell.coupled ? 1.0F - gates[kForgetGate][i] : gates[kInputGate][i];
         float value = gates[kForgetGate][i] * cellState[i];
         value += gates[kCellGate][i] * write;
-        cellState[i] = cell.cellClip > 0 ? std::clamp(value, -cell.cellClip, cell.cellClip) : value;
+        cellState[i] = clipped(value, cell.cellClip);
     }
     compute(kOutputGate);
     float* hidden = gates[kCellGate];
@@ -145,7 +152,7 @@ void LstmStepper::step(const float* input, const float* aux, float* outputState,
     for (int64_t i = 0; i < cell.outputs; ++i) m_vector[i] = bias ? bias[i] : 0.0F;
     m_projection.multiplyAdd(vectorOf(hidden, cell.cells), m_vector, m_temporary);
     for (int64_t i = 0; i < cell.outputs; ++i)
-        outputState[i] = cell.projectionClip > 0 ? std::clamp(m_vector[i], -cell.projectionClip, cell.projectionClip) : m_vector[i];
+        outputState[i] = clipped(m_vector[i], cell.projectionClip);
 }
 
 } // namespace loopscope

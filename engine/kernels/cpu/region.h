@@ -54,9 +54,13 @@ template <typename T> T combine(Combination how, T a, T b)
             return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
         else
             return a * b;
-    case Combination::maximum:
+    case Combination::maximum: // NaN wins (StableHLO: IEEE 754 maximum)
+        if constexpr (std::is_floating_point_v<T>)
+            if (a != a) return a;
         return a >= b ? a : b;
     case Combination::minimum:
+        if constexpr (std::is_floating_point_v<T>)
+            if (a != a) return a;
         return a <= b ? a : b;
     case Combination::logicalAnd:
         return static_cast<T>(a != T{0} && b != T{0});

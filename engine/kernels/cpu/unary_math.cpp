@@ -54,7 +54,12 @@ struct RoundOp {
     static float apply(float x) { return std::nearbyint(x); } // the default rounding mode takes halves to even
 };
 struct SignOp {
-    template <typename T> static T apply(T x) { return static_cast<T>((x > 0) - (x < 0)); }
+    template <typename T> static T apply(T x)
+    {
+        if constexpr (std::is_floating_point_v<T>)
+            if (x != x) return x; // NaN stays
+        return static_cast<T>((x > 0) - (x < 0));
+    }
 };
 
 template <typename T, typename Op> Status runUnary(const KernelArgs& args)
