@@ -119,13 +119,13 @@ HybridInput quantizeAsymmetric(std::span<const float> values, int16_t* quantized
     constexpr double kMin = -128;
     constexpr double kMax = 127;
     const auto [lowest, highest] = std::minmax_element(values.begin(), values.end());
-    const double low = std::min(0.0F, *lowest);
-    const double high = std::max(0.0F, *highest);
+    const float low = std::min(0.0F, *lowest);
+    const float high = std::max(0.0F, *highest);
     if (low == high) {
         std::fill_n(quantized, values.size(), int16_t{0});
         return {};
     }
-    const double scale = (high - low) / (kMax - kMin);
+    const double scale = (high - low) / (kMax - kMin); // the difference is taken in float: it decides the scale's last bit
     // The zero point comes from the end of the range where it is the more exact one; it must be a stored number itself.
     const double fromLow = kMin - low / scale;
     const double fromHigh = kMax - high / scale;
@@ -136,7 +136,10 @@ HybridInput quantizeAsymmetric(std::span<const float> values, int16_t* quantized
     result.zero = !(zero > kMin) ? -128 : zero >= kMax ? 127 : static_cast<int32_t>(std::round(zero));
     result.scale = static_cast<float>(scale);
     const float inverse = 1.0F / result.scale;
-    for (size_t i = 0; i < values.size(); ++i) quantized[i] = roundedTo(static_cast<float>(result.zero) + values[i] * inverse, -128, 127);
+    // Rounded before the zero point is added: halves go away from the value zero, not from the number zero.
+    constexpr float kFarOutside = 512;
+    for (size_t i = 0; i < values.size(); ++i)
+        quantized[i] = static_cast<int16_t>(std::clamp(result.zero + roundedTo(values[i] * inverse, -kFarOutside, kFarOutside), -128, 127));
     return result;
 }
 
