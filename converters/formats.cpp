@@ -2,6 +2,7 @@
 
 #include "converters/circle/circle.h"
 #include "converters/graphdef/graphdef.h"
+#include "converters/savedmodel/savedmodel.h"
 #include "converters/tflite/tflite.h"
 #include "engine/base/text.h"
 #include "engine/ir/verifier.h"
@@ -86,23 +87,21 @@ struct Stranger {
     std::string_view bytes;
     size_t offset;
     std::string_view name;
-    bool isModel;
 };
 
 using namespace std::string_view_literals;
 
 constexpr std::array kStrangers = {
-    Stranger{"\x08\x01\x12"sv, 0, "a TensorFlow SavedModel", true},
-    Stranger{"PK\x03\x04"sv, 0, "a zip archive", false},
-    Stranger{"\x1f\x8b"sv, 0, "a gzip archive", false},
-    Stranger{"\x7f" "ELF"sv, 0, "a program or library", false},
-    Stranger{"SQLite format 3\0"sv, 0, "an SQLite file, perhaps a trace", false},
-    Stranger{"\x93NUMPY"sv, 0, "a NumPy array", false},
-    Stranger{"\x89HDF\r\n"sv, 0, "an HDF5 file", false},
-    Stranger{"\x89PNG"sv, 0, "a picture", false},
-    Stranger{"version https://git-lfs"sv, 0, "a Git LFS pointer: the file itself was not fetched", false},
-    Stranger{"<!DOCTYPE"sv, 0, "a web page", false},
-    Stranger{"<html"sv, 0, "a web page", false},
+    Stranger{"PK\x03\x04"sv, 0, "a zip archive"},
+    Stranger{"\x1f\x8b"sv, 0, "a gzip archive"},
+    Stranger{"\x7f" "ELF"sv, 0, "a program or library"},
+    Stranger{"SQLite format 3\0"sv, 0, "an SQLite file, perhaps a trace"},
+    Stranger{"\x93NUMPY"sv, 0, "a NumPy array"},
+    Stranger{"\x89HDF\r\n"sv, 0, "an HDF5 file"},
+    Stranger{"\x89PNG"sv, 0, "a picture"},
+    Stranger{"version https://git-lfs"sv, 0, "a Git LFS pointer: the file itself was not fetched"},
+    Stranger{"<!DOCTYPE"sv, 0, "a web page"},
+    Stranger{"<html"sv, 0, "a web page"},
 };
 
 const Stranger* strangerIn(std::string_view content)
@@ -133,7 +132,7 @@ std::string expectedKinds()
         out += separator + std::string(f.name);
         separator = ", ";
     }
-    return out + ")";
+    return out + separator + "SavedModel)";
 }
 
 Error notAModel(const std::string& path, std::span<const std::byte> bytes)
@@ -141,8 +140,6 @@ Error notAModel(const std::string& path, std::span<const std::byte> bytes)
     const std::string_view content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     if (content.empty()) return Error(ErrorCode::badFile, "not a model: the file is empty").expected(expectedKinds()).at(path);
     const Stranger* stranger = strangerIn(content);
-    if (stranger && stranger->isModel)
-        return Error(ErrorCode::unsupported, std::string(stranger->name) + " cannot be opened yet").expected(expectedKinds()).at(path);
     std::string what = "not a model: found ";
     if (stranger)
         what += quoteBytes(stranger->bytes.substr(0, 8)) + " at offset " + std::to_string(stranger->offset) + " (" +
@@ -158,6 +155,15 @@ std::string extensionOf(const std::string& path)
     return extension.empty() ? extension : extension.substr(1);
 }
 
+/// A SavedModel by its folder, or by the file in it.
+Result<LoadedModel> loadSavedModel(const std::string& path, const std::string& folder)
+{
+    LS_TRY(Model model, importSavedModel(folder));
+    if (Status status = verifyModel(model); !status.ok()) return std::move(status).takeError().at(path);
+    LS_TRY(const Bytes content, mapFile(savedModelFile(folder)));
+    return LoadedModel{std::move(model), path, "SavedModel", content};
+}
+
 } // namespace
 
 std::span<const Format> formats()
@@ -167,10 +173,13 @@ std::span<const Format> formats()
 
 Result<LoadedModel> loadModel(const std::string& path)
 {
-    std::error_code ignored;
-    if (std::filesystem::exists(path + "/saved_model.pb", ignored))
-        return Error(ErrorCode::unsupported, "a TensorFlow SavedModel folder cannot be opened yet").expected(expectedKinds()).at(path);
+    if (isSavedModelFolder(path)) return loadSavedModel(path, path);
     LS_TRY(const Bytes content, mapFile(path));
+    if (looksLikeSavedModel(content.view())) {
+        const std::string folder = std::filesystem::path(path).parent_path().string();
+        if (isSavedModelFolder(folder.empty() ? "." : folder)) return loadSavedModel(path, folder.empty() ? "." : folder);
+        return Error(ErrorCode::badFile, "a SavedModel is opened as a folder").at(path).expected("saved_model.pb in it, as this file's name");
+    }
     for (const Format& format : kFormats) {
         if (!format.recognizes(path, content.view())) continue;
         LS_TRY(Model model, format.load(path, content));

@@ -18,8 +18,8 @@ namespace loopscope {
 struct LoadedModel {
     Model model;
     std::string path;
-    std::string_view formatName; ///< "TFLite", "Circle", "lsir"
-    Bytes content;               ///< the whole file, mapped; hashing it reads it
+    std::string_view formatName; ///< "TFLite", "Circle", "lsir", "SavedModel", …
+    Bytes content;               ///< the whole file, mapped; hashing it reads it. Of a SavedModel: saved_model.pb
     uint64_t fileBytes() const { return content.size(); }
 };
 

@@ -134,6 +134,10 @@ private:
             out.add_input(tensorName(graph, input, isFunction));
         }
         for (const OperatorId control : op.controlInputs) out.add_input("^" + graph.op(control).name);
+        if (const Attribute* kept = findAttribute(op.attributes, "@control_arguments"))
+            if (const auto* items = kept->as<AttributeItems>())
+                for (const Attribute& item : *items)
+                    if (const auto* name = item.as<std::string>()) out.add_input("^" + *name);
         LS_CHECK_OK(attributes(op.attributes, *out.mutable_attr()));
         out.set_device(std::string(attributeString(op.attributes, "@device", "")));
         LS_CHECK_OK(facts(op.attributes, "@debug", [&] { return out.mutable_experimental_debug_info(); }));

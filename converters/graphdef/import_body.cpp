@@ -207,12 +207,13 @@ Status BodyImport::operands(const tfpb::NodeDef& message, OperatorId id)
 {
     Operator& op = m_graph.operators[static_cast<size_t>(id.index)];
     op.inputs.reserve(static_cast<size_t>(message.input_size()));
+    AttributeItems fromArguments; // an argument is no node, and always there: these mean nothing but are kept
     for (const std::string& input : message.input()) {
         if (input.starts_with('^')) {
             const OperatorId source = findNode(std::string_view(input).substr(1));
             if (source.valid()) op.controlInputs.push_back(source);
-            else if (!m_arguments.contains(input.substr(1))) return badInput(id, input);
-            else return badNode(op.name, "a control input names argument '" + input.substr(1) + "', which is no node");
+            else if (m_arguments.contains(input.substr(1))) fromArguments.emplace_back(input.substr(1));
+            else return badInput(id, input);
             continue;
         }
         if (!op.controlInputs.empty())
@@ -221,6 +222,7 @@ Status BodyImport::operands(const tfpb::NodeDef& message, OperatorId id)
         if (!value.valid()) return badInput(id, input);
         op.inputs.push_back(value);
     }
+    if (!fromArguments.empty()) setAttribute(op.attributes, "@control_arguments", Attribute(std::move(fromArguments)));
     return {};
 }
 

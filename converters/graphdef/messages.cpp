@@ -161,7 +161,7 @@ Status parseBinary(google::protobuf::Message& message, std::span<const std::byte
     return Error(ErrorCode::badFile, "the message is damaged");
 }
 
-Status parseText(google::protobuf::Message& message, std::span<const std::byte> content)
+Status parseText(google::protobuf::Message& message, std::span<const std::byte> content, UnknownNames unknown)
 {
     silenceProtobuf();
     if (content.size() > INT_MAX)
@@ -171,6 +171,7 @@ Status parseText(google::protobuf::Message& message, std::span<const std::byte> 
     parser.RecordErrorsTo(&errors);
     parser.SetRecursionLimit(kDeepestMessage);
     parser.AllowPartialMessage(true);
+    parser.AllowUnknownField(unknown == UnknownNames::skip);
     google::protobuf::io::ArrayInputStream stream(content.data(), static_cast<int>(content.size()));
     if (parser.Parse(&stream, &message) && !errors.found) return {};
     Error error(ErrorCode::badFile, errors.text.empty() ? std::string("the text cannot be read") : errors.text);

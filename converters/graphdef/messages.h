@@ -42,8 +42,10 @@ private:
 
 /// Reads a binary message. Errors: badFile, with the offset of the field that does not fit.
 Status parseBinary(google::protobuf::Message& message, std::span<const std::byte> content);
+/// What becomes of names in a text that the message does not have.
+enum class UnknownNames : uint8_t { refuse, skip };
 /// Reads the text form. Errors: badFile, `LINE:COLUMN: …`.
-Status parseText(google::protobuf::Message& message, std::span<const std::byte> content);
+Status parseText(google::protobuf::Message& message, std::span<const std::byte> content, UnknownNames unknown = UnknownNames::refuse);
 /// Writes the text form. Errors: unsupported (unknown fields, which text has no names for).
 Result<std::string> textOf(const google::protobuf::Message& message);
 

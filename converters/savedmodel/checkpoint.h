@@ -1,0 +1,53 @@
+// TensorFlow checkpoints ("tensor bundles"): an index, which is a sorted table of entries, and shards with the bytes. Tensors are
+// slices of the mapped shards; every checksum that is read over is verified.
+#pragma once
+
+#include "engine/base/bytes.h"
+#include "engine/base/result.h"
+#include "engine/ir/attribute.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace loopscope::savedmodel {
+
+/// Where a tensor lies.
+struct CheckpointEntry {
+    int dtypeNumber = 0; ///< DT_…
+    Shape shape;
+    int32_t shard = 0;
+    int64_t offset = 0, size = 0;
+    uint32_t maskedCrc = 0;
+    bool isSliced = false; ///< stored in parts, under other keys
+};
+
+class Checkpoint {
+public:
+    /// Opens `PREFIX.index`. Shards are opened when a tensor of theirs is read.
+    /// Errors: badFile (missing, damaged: with the file and the offset), unsupported (compressed blocks, big-endian bytes).
+    static Result<Checkpoint> open(const std::string& prefix);
+
+    const std::map<std::string, CheckpointEntry, std::less<>>& entries() const { return m_entries; }
+    /// Errors: badFile (no such entry, no such shard, a shard that is too short, a checksum that differs), unsupported (dtypes without
+    /// a form here, tensors stored in parts).
+    Result<TensorAttribute> read(std::string_view key);
+
+private:
+    explicit Checkpoint(std::string prefix) : m_prefix(std::move(prefix)) {}
+    Status readIndex(const Bytes& file);
+    Status readBlock(std::string_view file, uint64_t offset, uint64_t size, std::vector<std::pair<std::string, std::string_view>>& out) const;
+    Status addEntry(std::string key, std::string_view value);
+    Result<Bytes> shard(int32_t number);
+    std::string shardName(int32_t number) const;
+
+    std::string m_prefix;
+    int32_t m_shardCount = 0;
+    bool m_hasHeader = false;
+    std::map<std::string, CheckpointEntry, std::less<>> m_entries;
+    std::map<int32_t, Bytes> m_shards;
+};
+
+} // namespace loopscope::savedmodel

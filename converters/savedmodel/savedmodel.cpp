@@ -1,0 +1,133 @@
+// The folder from the top: choose the MetaGraph, import it, then attach variables, assets and the initialising node.
+#include "converters/savedmodel/savedmodel.h"
+
+#include "converters/graphdef/graphdef.h"
+#include "converters/graphdef/import_meta_graph.h"
+#include "converters/graphdef/messages.h"
+#include "converters/savedmodel/checkpoint.h"
+#include "converters/savedmodel/restored_variables.h"
+#include "engine/base/bytes.h"
+
+#include "meta_graph.pb.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace loopscope {
+
+namespace {
+
+/// "node:0" → "node".
+std::string nodeOf(const std::string& tensor)
+{
+    return tensor.substr(0, tensor.find(':'));
+}
+
+OperatorId findNode(const Graph& graph, std::string_view name)
+{
+    const auto found = std::ranges::find(graph.operators, name, &Operator::name);
+    return found == graph.operators.end() ? OperatorId() : OperatorId(found - graph.operators.begin());
+}
+
+/// The node that initialises tables and assets, by either of the two ways in which writers name it; empty if there is none.
+std::string initNode(const tfpb::MetaGraphDef& meta)
+{
+    if (const auto signature = meta.signature_def().find("__saved_model_init_op"); signature != meta.signature_def().end())
+        for (const auto& [name, info] : signature->second.outputs())
+            if (!info.name().empty()) return nodeOf(info.name());
+    for (const char* key : {"saved_model_main_op", "legacy_init_op"})
+        if (const auto collection = meta.collection_def().find(key); collection != meta.collection_def().end())
+            for (const std::string& node : collection->second.node_list().value()) return nodeOf(node);
+    return {};
+}
+
+struct Asset {
+    std::string node, file;
+};
+
+Status attachAssets(Model& model, const std::string& folder, const std::vector<Asset>& assets)
+{
+    for (const auto& [node, name] : assets) {
+        const std::filesystem::path relative(name);
+        const bool leaves = relative.is_absolute() || std::ranges::find(relative, std::filesystem::path("..")) != relative.end();
+        if (name.empty() || leaves) return Error(ErrorCode::badFile, "asset '" + name + "' lies outside of the folder");
+        const OperatorId op = findNode(model.graphs.front(), node);
+        if (!op.valid()) return Error(ErrorCode::badFile, "asset '" + name + "' belongs to node '" + node + "', which is not in the graph");
+        LS_TRY(const Bytes content, mapFile(folder + "/assets/" + name));
+        const std::string entry = "assets/" + name;
+        setAttribute(model.graphs.front().operators[static_cast<size_t>(op.index)].attributes, "@asset", entry);
+        if (std::ranges::find(model.metadata, entry, &Metadata::name) == model.metadata.end())
+            model.metadata.push_back({entry, std::make_shared<Constant>(content)});
+    }
+    return {};
+}
+
+Status attachVariables(Model& model, const std::string& folder)
+{
+    const std::vector<savedmodel::RestoredVariable> variables = savedmodel::restoredVariables(model);
+    if (variables.empty()) return {};
+    LS_TRY(savedmodel::Checkpoint checkpoint, savedmodel::Checkpoint::open(folder + "/variables/variables"));
+    Graph& main = model.graphs.front();
+    for (const savedmodel::RestoredVariable& restored : variables) {
+        Operator& op = main.operators[static_cast<size_t>(restored.variable.index)];
+        if (restored.isSlice)
+            return Error(ErrorCode::unsupported, "a variable that is a part of entry '" + restored.key + "' is not read")
+                .at("node '" + op.name + "'");
+        Result<TensorAttribute> value = checkpoint.read(restored.key);
+        if (!value.ok()) return std::move(value).takeError().at("variable '" + op.name + "'");
+        setAttribute(op.attributes, "@value", std::move(value).value());
+    }
+    return {};
+}
+
+Result<Model> importMessage(tfpb::SavedModel& message, const std::string& folder, size_t fileBytes)
+{
+    if (message.meta_graphs_size() == 0) return Error(ErrorCode::badFile, "holds no graph");
+    int chosen = 0;
+    for (int i = message.meta_graphs_size() - 1; i >= 0; --i) {
+        const auto& tags = message.meta_graphs(i).meta_info_def().tags();
+        if (std::ranges::find(tags, "serve") != tags.end()) chosen = i;
+    }
+    tfpb::MetaGraphDef& meta = *message.mutable_meta_graphs(chosen);
+    const std::string init = initNode(meta);
+    std::vector<Asset> assets;
+    for (const tfpb::AssetFileDef& asset : meta.asset_file_def()) assets.push_back({nodeOf(asset.tensor_info().name()), asset.filename()});
+    LS_TRY(Model model, graphdef::modelOf(meta, fileBytes));
+    if (findNode(model.graphs.front(), init).valid()) setAttribute(model.attributes, "init_op", init);
+    LS_CHECK_OK(attachAssets(model, folder, assets));
+    LS_CHECK_OK(attachVariables(model, folder));
+    return model;
+}
+
+} // namespace
+
+std::string savedModelFile(const std::string& folder)
+{
+    std::error_code ignored;
+    for (const char* name : {"/saved_model.pb", "/saved_model.pbtxt"})
+        if (std::filesystem::is_regular_file(folder + name, ignored)) return folder + name;
+    return {};
+}
+
+bool isSavedModelFolder(const std::string& path)
+{
+    return !savedModelFile(path).empty();
+}
+
+Result<Model> importSavedModel(const std::string& folder)
+{
+    const std::string path = savedModelFile(folder);
+    if (path.empty()) return Error(ErrorCode::badFile, "no saved_model.pb in this folder").at(folder);
+    LS_TRY(const Bytes content, mapFile(path));
+    tfpb::SavedModel message;
+    const bool isText = graphdef::textKind(content.view()) == graphdef::TextKind::savedModel;
+    // The object graph has no fields here, and nothing is written back: text may name what we do not know.
+    Status status = isText ? graphdef::parseText(message, content.view(), graphdef::UnknownNames::skip)
+                           : graphdef::parseBinary(message, content.view());
+    if (!status.ok()) return std::move(status).takeError().at(path);
+    Result<Model> model = importMessage(message, folder, content.size());
+    if (!model.ok()) return std::move(model).takeError().at(folder);
+    return model;
+}
+
+} // namespace loopscope

@@ -1,0 +1,22 @@
+// TensorFlow SavedModels: a folder with a graph, the values of its variables and files that it needs. Read only.
+#pragma once
+
+#include "engine/base/result.h"
+#include "engine/ir/model.h"
+
+#include <string>
+
+namespace loopscope {
+
+/// True if `path` is a folder with `saved_model.pb` or `saved_model.pbtxt` in it.
+bool isSavedModelFolder(const std::string& path);
+/// The file in the folder that holds the graph.
+std::string savedModelFile(const std::string& folder);
+
+/// Reads the folder: the MetaGraph tagged "serve", else the first; `@value` of each variable's node is its value in the checkpoint,
+/// whose checksums are verified; `@asset` of a node is the file, kept as metadata, whose path the node stands for; the model's
+/// `init_op` is the node to run once before anything else.
+/// Errors: badFile (with the file inside the folder, the node, the entry), unsupported (forms of checkpoints that are not read).
+Result<Model> importSavedModel(const std::string& folder);
+
+} // namespace loopscope
