@@ -3,6 +3,7 @@
 #include "engine/exec/call_state.h"
 #include "engine/kernels/registry.h"
 #include "engine/ops/catalog.h"
+#include "engine/ops/tf_rules.h"
 #include "engine/tensor/sparse.h"
 
 #include <algorithm>
@@ -174,6 +175,7 @@ void Activation::addInstruction(int32_t index, KernelRuntime& runtime, MemoryAcc
     const Operator& op = m_program.graph().operators[static_cast<size_t>(index)];
     for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = op.inputs[i].valid() ? &slot(op.inputs[i]) : nullptr;
     for (size_t k = 0; k < results.size(); ++k) results[k] = &slot(op.results[k]);
+    const bool reads = lookUpReferences(index, inputs);
 
     const PlannedOperator& planned = plan().operators[static_cast<size_t>(index)];
     const PreparedKernel& kernel = m_program.kernel(index);
@@ -198,7 +200,7 @@ void Activation::addInstruction(int32_t index, KernelRuntime& runtime, MemoryAcc
     } else {
         bool fixedResults = true;
         for (const ValueId result : op.results) fixedResults = fixedResults && slot(result).fixed;
-        instruction.kind = fixedResults ? InstructionKind::kernel : InstructionKind::sized;
+        instruction.kind = reads ? InstructionKind::reads : fixedResults ? InstructionKind::kernel : InstructionKind::sized;
     }
     instruction.plain = instruction.kind;
     m_code.push_back(instruction);
@@ -212,6 +214,28 @@ void Activation::setTraps(const TrapSet& traps)
         instruction.traps = any ? traps.of(plan().graph, OperatorId(instruction.index)) : uint8_t{trapNone};
         instruction.kind = instruction.traps == trapNone ? instruction.plain : InstructionKind::trapped;
     }
+}
+
+/// Points operands that are references at the variables' values. False if there is none.
+bool Activation::lookUpReferences(int32_t index, std::span<const Tensor*> inputs)
+{
+    const Graph& graph = m_program.graph();
+    const Operator& op = graph.operators[static_cast<size_t>(index)];
+    const auto isRead = [&](size_t i) {
+        return op.inputs[i].valid() && graph.value(op.inputs[i]).type.isReference && !takesReference(op, static_cast<int>(i));
+    };
+    std::vector<size_t> read;
+    for (size_t i = 0; i < inputs.size(); ++i)
+        if (isRead(i)) read.push_back(i);
+    if (read.empty()) return false;
+    std::vector<ReferenceRead>& references = m_references[index];
+    references.resize(read.size());
+    for (size_t r = 0; r < read.size(); ++r) {
+        references[r].handle = &slot(op.inputs[read[r]]);
+        references[r].value.dtype = graph.value(op.inputs[read[r]]).type.dtype;
+        inputs[read[r]] = &references[r].value;
+    }
+    return true;
 }
 
 Result<std::unique_ptr<Activation>> Activation::create(ActivationPool& pool, KernelRuntime& runtime, MemoryAccount& account,

@@ -53,6 +53,7 @@ inline Status directSlot(Slot& slot, Slot& home)
 enum class InstructionKind : uint8_t {
     kernel, ///< run it
     sized,  ///< infer and size the results, then run it
+    reads,  ///< as sized, after operands that are references (TensorFlow 1 variables) were looked up
     call,   ///< enter a graph
     fail,   ///< the operator cannot run; Program::failures says why
     trapped, ///< one of the above with a trap: Instruction::plain says which
@@ -67,6 +68,12 @@ struct Instruction {
     InstructionKind plain = InstructionKind::end; ///< the same without traps
     uint8_t traps = trapNone;
     int32_t index = 0; ///< of the operator
+};
+
+/// An operand that is a reference, seen as the variable's value while the operator runs.
+struct ReferenceRead {
+    const Slot* handle = nullptr;
+    Tensor value;
 };
 
 /// What all activations of one plan share: kernels are chosen and prepared once.
@@ -130,12 +137,15 @@ public:
     Slot& input(size_t i) { return slot(m_program.graph().inputs[i]); }
     Slot& output(size_t k) { return slot(plan().outputs[k].value); }
     const Instruction* code() const { return m_code.data(); }
+    /// The references that an operator of kind `reads` looks up.
+    std::span<ReferenceRead> references(int32_t op) { return m_references[op]; }
     CallState& call(int32_t op) { return *m_calls[static_cast<size_t>(op)]; }
 
 private:
     Activation(ActivationPool& pool, KernelRuntime& runtime, MemoryAccount& account);
     void addInstruction(int32_t op, KernelRuntime& runtime, MemoryAccount& account, std::span<const Tensor*> inputs,
                         std::span<Tensor*> results);
+    bool lookUpReferences(int32_t op, std::span<const Tensor*> inputs);
 
     ActivationPool& m_pool;
     const Program& m_program;
@@ -145,6 +155,7 @@ private:
     std::vector<const Tensor*> m_inputs; ///< of all instructions, one after the other
     std::vector<Tensor*> m_results;
     std::vector<Instruction> m_code; ///< one for each operator, and the end
+    std::map<int32_t, std::vector<ReferenceRead>> m_references; ///< by operator
     std::vector<std::unique_ptr<CallState>> m_calls; ///< by operator; null: no call
 };
 

@@ -2,6 +2,7 @@
 #include "engine/exec/machine.h"
 
 #include "engine/base/clock.h"
+#include "engine/ops/tf_rules.h"
 
 #include <algorithm>
 
@@ -18,6 +19,19 @@ std::span<const Tensor* const> argumentsOf(const CallState& call, int firstArgum
 bool isSingle(const Tensor& tensor)
 {
     return std::ranges::all_of(tensor.shape.dims(), [](int64_t d) { return d == 1; });
+}
+
+Result<size_t> chooseForTensorflow(const CallForm& form, const Tensor& steering)
+{
+    if (form.kind == CallKind::call) return size_t{0};
+    if (form.kind == CallKind::branch) {
+        LS_TRY(const bool taken, tfTruth(steering));
+        return taken ? size_t{0} : size_t{1};
+    }
+    if (steering.shape.rank() != 0 || steering.dtype != DType::i32) return invalidArgument("branch_index must be scalar");
+    const int32_t index = *steering.as<int32_t>();
+    const size_t last = form.callees.size() - 1;
+    return index < 0 || static_cast<size_t>(index) > last ? last : static_cast<size_t>(index);
 }
 
 /// The block of a call: in the caller's region, or of its own if it was planned late.
@@ -75,6 +89,7 @@ Result<size_t> Interpreter::Impl::chooseCallee(const CallState& call) const
     const CallForm& form = call.planned->form;
     if (form.firstArgument == 0) return size_t{0};
     const Tensor& steering = *call.operands[0];
+    if (form.tensorflow) return chooseForTensorflow(form, steering);
     const bool isSelect = form.kind == CallKind::select;
     const DType wanted = isSelect ? DType::i32 : DType::boolean;
     if (steering.dtype != wanted || !isSingle(steering) || steering.bytes < byteSize(wanted, 1))
@@ -157,7 +172,8 @@ Status Interpreter::Impl::bindLoop(CallState& call, std::span<const Tensor* cons
     call.verdictHome.fixed = false;
     Slot& verdict = call.cond->output(0);
     call.verdictSlot = &verdict;
-    call.verdictIsPlain = verdict.fixed && verdict.dtype == DType::boolean && isSingle(verdict);
+    const bool isPlain = call.planned->form.tensorflow ? verdict.shape.rank() == 0 : isSingle(verdict);
+    call.verdictIsPlain = verdict.fixed && verdict.dtype == DType::boolean && isPlain;
     if (!call.cond->plan().outputs[0].direct) return {};
     return directSlot(verdict, call.verdictHome);
 }
@@ -177,6 +193,7 @@ Status Interpreter::Impl::enterLoop(CallState& call, std::span<const Tensor* con
 Result<bool> Interpreter::Impl::readVerdict(const Frame& frame) const
 {
     const Slot& verdict = *frame.call->verdictSlot;
+    if (frame.call->planned->form.tensorflow) return tfTruth(verdict);
     if (verdict.dtype != DType::boolean || !isSingle(verdict) || verdict.bytes < 1) [[unlikely]]
         return Error(ErrorCode::execution, "C2: output of cond '" + m_model.graph(frame.call->cond->plan().graph).id + "'")
             .found(std::string(dtypeName(verdict.dtype)) + toString(verdict.shape))

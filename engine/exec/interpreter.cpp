@@ -5,6 +5,7 @@
 #include "engine/exec/machine.h"
 #include "engine/exec/shape_evaluator.h"
 #include "engine/ops/catalog.h"
+#include "engine/plan/run_selection.h"
 
 #include <algorithm>
 #include <cstring>
@@ -141,7 +142,7 @@ Status Interpreter::Impl::begin()
         m_pools.clear();
         m_planner = std::make_unique<Planner>(m_model, PlannerOptions{evaluateAtPlanning, m_options.keepAll});
         LS_TRY(m_rootPlan, m_planner->plan(m_root, shapes, graph.id));
-        for (size_t o = 0; o < m_rootPlan->operators.size(); ++o)
+        for (size_t o = 0; o < m_rootPlan->operators.size() && m_model.dialect != Dialect::tf; ++o) // tf: when it is reached
             if (const auto& error = m_rootPlan->operators[o].error) {
                 Error found = error->copy().at(graph.id + "/" + operatorLabel(graph.operators[o], static_cast<int64_t>(o)));
                 m_rootPlan = nullptr;
@@ -331,7 +332,8 @@ Result<std::unique_ptr<Interpreter>> Interpreter::create(const Model& model, Gra
         return Error(ErrorCode::badFile, "the model has no graph " + std::to_string(root.index))
             .found(std::to_string(model.graphs.size()) + " graphs");
     if (model.dialect == Dialect::tf)
-        return Error(ErrorCode::unsupported, "this interpreter runs functional tfl and circle graphs").found("dialect tf");
+        if (const std::string place = dataflowOperator(model, root); !place.empty())
+            return Error(ErrorCode::unsupported, "the graph has TensorFlow 1 control flow, which this interpreter does not run").at(place);
     auto impl = std::make_unique<Impl>(model, root, options);
     LS_CHECK_OK(impl->prepareVariables());
     return std::unique_ptr<Interpreter>(new Interpreter(std::move(impl)));

@@ -4,6 +4,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/text.h"
 #include "engine/ops/catalog.h"
+#include "engine/ops/tf_rules.h"
 
 #include <algorithm>
 #include <new>
@@ -25,6 +26,7 @@ template <bool Single> Status Interpreter::Impl::execute()
         switch (at->kind) {
         case InstructionKind::kernel:
         case InstructionKind::sized:
+        case InstructionKind::reads:
             frame->next = at->index;
             if (m_step >= m_limit || m_cancel.requested()) [[unlikely]] return halt();
             if (m_observer) [[unlikely]] {
@@ -129,6 +131,7 @@ template Status Interpreter::Impl::execute<true>();
 Status Interpreter::Impl::runSized(const Instruction& instruction)
 {
     const KernelArgs& args = instruction.args;
+    if (instruction.kind == InstructionKind::reads) LS_CHECK_OK(readReferences(instruction));
     const Program& program = m_frames.back().activation->program();
     const Operator& op = program.graph().operators[static_cast<size_t>(instruction.index)];
     const auto count = static_cast<size_t>(args.outputCount);
@@ -162,6 +165,22 @@ Status Interpreter::Impl::runSized(const Instruction& instruction)
         if (!shape.isStatic()) return Error(ErrorCode::internal, "the kernel left result " + std::to_string(k) + " without a size");
         if (!isCompatible(planned, shape))
             return Error(ErrorCode::execution, "result " + std::to_string(k)).found("shape " + toString(shape)).expected(toString(planned));
+    }
+    return {};
+}
+
+/// Operands that are references become the present values of their variables.
+Status Interpreter::Impl::readReferences(const Instruction& instruction)
+{
+    for (ReferenceRead& read : m_frames.back().activation->references(instruction.index)) {
+        const Variable* variable = m_resources.variable(*read.handle->as<int32_t>());
+        if (!variable) return Error(ErrorCode::internal, "a reference names no variable");
+        if (!variable->assigned)
+            return tfError(TfCode::failedPrecondition, "Attempting to use uninitialized value " + variable->name);
+        read.value.dtype = variable->dtype;
+        read.value.shape = variable->shape;
+        read.value.bytes = variable->bytes.size();
+        read.value.data = const_cast<std::byte*>(variable->bytes.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): read only
     }
     return {};
 }

@@ -66,6 +66,7 @@ public:
     // machine.cpp: the loop
     template <bool Single> Status execute();
     Status runSized(const Instruction& instruction);
+    Status readReferences(const Instruction& instruction);
     Status runObserved(const Frame& frame, const Instruction& instruction);
     Status runTrapped(Frame& frame, const Instruction& instruction);
     OperatorEvent eventOf(const Frame& frame, OperatorId op) const;

@@ -51,8 +51,29 @@ int64_t roleOrder(std::string_view key)
 
 } // namespace
 
+namespace {
+
+/// TensorFlow's calls: then_branch and else_branch are the roles then and else, f is call, the list of a Case branch0, branch1, …
+std::vector<Callee> calleesOfNode(const Operator& op)
+{
+    static constexpr std::pair<std::string_view, std::string_view> kRoles[] = {
+        {"cond", "cond"}, {"body", "body"}, {"then_branch", "then"}, {"else_branch", "else"}, {"f", "call"}};
+    std::vector<Callee> callees;
+    for (const auto& [key, role] : kRoles)
+        if (const Attribute* attribute = findAttribute(op.attributes, key))
+            if (const auto* ref = attribute->as<GraphRef>()) callees.push_back({std::string(role), ref->graph});
+    if (const Attribute* branches = findAttribute(op.attributes, "branches"))
+        if (const auto* list = branches->as<AttributeItems>())
+            for (size_t k = 0; k < list->size(); ++k)
+                if (const auto* ref = (*list)[k].as<GraphRef>()) callees.push_back({"branch" + std::to_string(k), ref->graph});
+    return callees;
+}
+
+} // namespace
+
 std::vector<Callee> calleesOf(const Operator& op)
 {
+    if (op.kind.dialect == "tf") return calleesOfNode(op);
     std::vector<Callee> callees;
     if (op.kind.dialect != "tfl" && op.kind.dialect != "circle") return callees;
     for (const NamedAttribute& attribute : op.attributes)

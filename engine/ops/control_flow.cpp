@@ -14,6 +14,8 @@
 #include "engine/ops/control_flow.h"
 
 #include "engine/ops/catalog.h"
+#include "engine/ops/tf_rules.h"
+#include "engine/tensor/strings.h"
 
 using namespace loopscope;
 
@@ -175,6 +177,7 @@ bool mayBeSingle(const Shape& shape)
 
 Status checkSteering(const Graph& graph, const Operator& op, const char* name, DType dtype)
 {
+    if (op.kind.dialect == "tf" && !op.inputs.empty() && op.inputs[0].valid()) return {}; // looked at when it is there
     if (op.inputs.empty() || !op.inputs[0].valid()) return violated(kCounts, std::string(name) + " is missing");
     const TensorType& type = graph.value(op.inputs[0]).type;
     const std::string wanted = std::string(dtypeName(dtype)) + " with one element";
@@ -210,6 +213,16 @@ Status checkLoop(const Model& model, const Graph& graph, const Operator& op, con
             return violated(kDTypes, "result " + std::to_string(i))
                 .found(dtypeText(graph, op.results[i]))
                 .expected(dtypeText(graph, op.inputs[i]));
+    if (form.tensorflow) {
+        const size_t verdicts = model.graph(cond.graph).outputs.size();
+        if (verdicts != 1)
+            return invalidArgument("Expected a single scalar return value from WhileOp cond, got " + std::to_string(verdicts) + " tensors.");
+        LS_CHECK_OK(checkInputs(model, graph, op, 0, body));
+        const size_t returned = model.graph(body.graph).outputs.size();
+        if (returned == op.inputs.size()) return checkOutputTypes(model, graph, body.graph, op.inputs);
+        return invalidArgument("While loop body returned " + std::to_string(returned) + " arguments. Expected: " +
+                               std::to_string(op.inputs.size()));
+    }
     LS_CHECK_OK(checkOutputCount(model, cond, 1));
     const Graph& condition = model.graph(cond.graph);
     const Value& verdict = condition.value(condition.outputs[0].value);
@@ -224,6 +237,27 @@ Status checkLoop(const Model& model, const Graph& graph, const Operator& op, con
 
 } // namespace
 
+Result<bool> tfTruth(const Tensor& tensor)
+{
+    if (tensor.shape.rank() > 0) return tensor.elementCount() > 0;
+    const auto isSet = [&]<typename T>() { return *tensor.as<T>() != T{0}; };
+    switch (tensor.dtype) {
+    case DType::f32: return isSet.operator()<float>();
+    case DType::f64: return isSet.operator()<double>();
+    case DType::i8:
+    case DType::u8:
+    case DType::boolean: return isSet.operator()<uint8_t>();
+    case DType::i16: return isSet.operator()<int16_t>();
+    case DType::i32: return isSet.operator()<int32_t>();
+    case DType::i64: return isSet.operator()<int64_t>();
+    case DType::string: {
+        LS_TRY(const auto strings, unpackStrings(tensor.view()));
+        return !strings.empty() && !strings[0].empty();
+    }
+    default: return invalidArgument(std::string(tfTypeName(tensor.dtype)) + " cannot be converted to a boolean");
+    }
+}
+
 bool dtypesAgree(DType formal, DType actual)
 {
     const auto isHandle = [](DType d) { return d == DType::resource || d == DType::i32; };
@@ -231,9 +265,41 @@ bool dtypesAgree(DType formal, DType actual)
     return (formal == DType::resource || actual == DType::resource) && isHandle(formal) && isHandle(actual);
 }
 
+namespace {
+
+CallForm tfCallForm(const Operator& op)
+{
+    CallForm form;
+    form.tensorflow = true;
+    const std::string_view name = op.kind.name;
+    if (name == "If" || name == "StatelessIf" || name == "_If") {
+        form.kind = CallKind::branch;
+        form.firstArgument = 1;
+    } else if (name == "Case" || name == "StatelessCase") {
+        form.kind = CallKind::select;
+        form.firstArgument = 1;
+    } else if (name == "While" || name == "StatelessWhile" || name == "_While") {
+        form.kind = CallKind::loop;
+    } else if (name == "PartitionedCall" || name == "StatefulPartitionedCall") {
+        form.kind = CallKind::call;
+    } else if (name == "RemoteCall") { // one process: the target's device is ours
+        form.kind = CallKind::call;
+        form.firstArgument = 1;
+    } else {
+        return form;
+    }
+    form.callees = calleesOf(op);
+    const size_t wanted = form.kind == CallKind::call ? 1 : form.kind == CallKind::select ? form.callees.size() : 2;
+    form.callees.resize(wanted); // a missing one names no graph
+    return form;
+}
+
+} // namespace
+
 CallForm callForm(const Operator& op)
 {
     CallForm form;
+    if (op.kind.dialect == "tf") return tfCallForm(op);
     if (op.kind.dialect != "tfl") return form;
     const std::string& name = op.kind.name;
     if (name == "while" || name == "stablehlo_while") {
@@ -269,7 +335,7 @@ Status checkCall(const Model& model, const Graph& graph, const Operator& op)
     case CallKind::call:
     case CallKind::once:
         LS_CHECK_OK(checkGraph(model, form.callees[0]));
-        LS_CHECK_OK(checkInputs(model, graph, op, 0, form.callees[0]));
+        LS_CHECK_OK(checkInputs(model, graph, op, static_cast<size_t>(form.firstArgument), form.callees[0]));
         LS_CHECK_OK(checkOutputCount(model, form.callees[0], op.results.size()));
         return checkOutputTypes(model, graph, form.callees[0].graph, op.results);
     }

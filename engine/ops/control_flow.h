@@ -4,6 +4,7 @@
 
 #include "engine/base/result.h"
 #include "engine/ir/model.h"
+#include "engine/tensor/tensor.h"
 
 #include <cstdint>
 #include <string>
@@ -24,6 +25,8 @@ enum class CallKind : uint8_t {
 struct CallForm {
     CallKind kind = CallKind::none;
     int firstArgument = 0;
+    /// TensorFlow: what steers may have any dtype and shape (tfTruth); an index is i32 and out of range the last branch.
+    bool tensorflow = false;
     std::vector<Callee> callees; ///< loop: cond, body; branch: then, else; a graph may be invalid (the attribute is missing)
 };
 
@@ -40,6 +43,10 @@ Status branchTypesAgree(const Model& model, const Graph& graph, const Operator& 
 /// True where a value of dtype `actual` may stand for one of dtype `formal`: equal, one of them not known, or both a handle
 /// (LiteRT kernels/assign_variable.cc takes resources and their int32 numbers alike).
 bool dtypesAgree(DType formal, DType actual);
+
+/// TensorFlow's truth of a condition (core/kernels/functional_ops.cc, ToBool): a scalar number is true if it is not zero (NaN is, −0.0 is
+/// not), a string if it is not empty; any other tensor if it has elements. Errors: InvalidArgument for other dtypes.
+Result<bool> tfTruth(const Tensor& tensor);
 
 /// A place in the model where LiteRT is known to go wrong and Loopscope does not.
 struct ModelWarning {

@@ -2,6 +2,7 @@
 #include "engine/plan/planner.h"
 
 #include "engine/ops/catalog.h"
+#include "engine/ops/tf_rules.h"
 #include "engine/tensor/sparse.h"
 
 #include <algorithm>
@@ -56,6 +57,19 @@ Status checkData(const Value& value)
         return Error(ErrorCode::badFile, "constant '" + value.id + "' holds " + std::to_string(value.constant->size()) + " bytes")
             .expected(std::to_string(byteSize(value.type.dtype, *count)));
     return {};
+}
+
+/// TensorFlow's constants are operators: inference sees their data before they have run.
+void showConstant(const Operator& op, std::span<Tensor* const> results)
+{
+    if (op.kind.name != "Const" || results.size() != 1 || !results[0]->shape.isStatic()) return;
+    const Attribute* value = findAttribute(op.attributes, "value");
+    const auto* tensor = value ? value->as<TensorAttribute>() : nullptr;
+    if (!tensor || !tensor->data || !tensor->data->hasBytes() || bitWidth(results[0]->dtype) == 0) return;
+    const Bytes& bytes = tensor->data->bytes();
+    if (bytes.empty() || bytes.size() != byteSize(results[0]->dtype, results[0]->elementCount())) return;
+    results[0]->data = const_cast<std::byte*>(bytes.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): operands are read only
+    results[0]->bytes = bytes.size();
 }
 
 /// Shapes whose size is known before the value is computed. Strings and block formats have no fixed element size.
@@ -114,6 +128,11 @@ Result<std::unique_ptr<GraphPlan>> Planner::inferGraph(GraphId id, std::span<con
         if (value.role == ValueRole::constant || value.role == ValueRole::variable) tensors[v].shape = value.type.shape;
     }
     for (size_t i = 0; i < graph.inputs.size(); ++i) tensors[static_cast<size_t>(graph.inputs[i].index)].shape = inputShapes[i];
+    for (size_t v = 0; v < graph.values.size(); ++v)
+        if (graph.values[v].type.isReference) { // the handle of the variable
+            tensors[v].dtype = DType::resource;
+            tensors[v].shape = Shape();
+        }
 
     std::deque<std::vector<std::byte>> folded; // data of values that are known beforehand
     for (size_t o = 0; o < graph.operators.size(); ++o)
@@ -180,7 +199,16 @@ Status Planner::inferOperatorResults(GraphPlan& plan, std::span<Tensor> tensors,
     }
 
     std::vector<const Tensor*> inputs;
-    for (const ValueId input : op.inputs) inputs.push_back(input.valid() ? &tensorOf(input) : nullptr);
+    std::deque<Tensor> variables; // what references stand for
+    for (const ValueId input : op.inputs) {
+        const auto i = static_cast<int>(inputs.size());
+        inputs.push_back(input.valid() ? &tensorOf(input) : nullptr);
+        if (!input.valid() || !graph.value(input).type.isReference || takesReference(op, i)) continue;
+        Tensor& variable = variables.emplace_back();
+        variable.dtype = graph.value(input).type.dtype;
+        variable.shape = Shape::unknownRank();
+        inputs.back() = &variable;
+    }
     std::vector<InferredType> results(op.results.size());
     const bool infers = planned.def && planned.def->infer;
     for (size_t k = 0; k < results.size(); ++k) {
@@ -191,9 +219,14 @@ Status Planner::inferOperatorResults(GraphPlan& plan, std::span<Tensor> tensors,
     std::vector<Tensor*> tensorsOfResults;
     for (size_t k = 0; k < results.size(); ++k) {
         Tensor& tensor = tensorOf(op.results[k]);
+        if (graph.value(op.results[k]).type.isReference) continue;
         tensor.shape = results[k].shape;
         if (results[k].dtype != DType::unknown) tensor.dtype = results[k].dtype;
         tensorsOfResults.push_back(&tensor);
+    }
+    if (op.kind.dialect == "tf") {
+        showConstant(op, tensorsOfResults);
+        return {};
     }
     if (!planned.error) fold(op, inputs, tensorsOfResults, folded);
     return {};

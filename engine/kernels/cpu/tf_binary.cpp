@@ -1,0 +1,254 @@
+// Kernels of TensorFlow's element-wise arithmetic on two operands. Half floats are computed in f32 and rounded once, integers wrap.
+#include "engine/kernels/cpu/tf_support.h"
+#include "engine/kernels/cpu/tf_variant.h"
+
+#include <cmath>
+
+using namespace loopscope;
+
+namespace {
+
+// Each operation works on the type of calculation: f32 for half floats, else the element type.
+struct AddOp { template <typename T> T operator()(T a, T b) const { return wrappingAdd(a, b); } };
+struct SubOp { template <typename T> T operator()(T a, T b) const { return wrappingSub(a, b); } };
+struct MulOp { template <typename T> T operator()(T a, T b) const { return wrappingMul(a, b); } };
+struct MulNoNanOp { template <typename T> T operator()(T a, T b) const { return b == T(0) ? T(0) : a * b; } };
+struct RealDivOp { template <typename T> T operator()(T a, T b) const { return a / b; } };
+struct DivNoNanOp { template <typename T> T operator()(T a, T b) const { return b == T(0) ? T(0) : a / b; } };
+struct XdivyOp { template <typename T> T operator()(T a, T b) const { return a == T(0) ? T(0) : a / b; } };
+struct XlogyOp { template <typename T> T operator()(T a, T b) const { return a == T(0) ? T(0) : a * std::log(b); } };
+struct MaximumOp { template <typename T> T operator()(T a, T b) const { return a != a ? a : b != b ? b : a < b ? b : a; } };
+struct MinimumOp { template <typename T> T operator()(T a, T b) const { return a != a ? a : b != b ? b : b < a ? b : a; } };
+struct SquaredDifferenceOp {
+    template <typename T> T operator()(T a, T b) const
+    {
+        const T d = wrappingSub(a, b);
+        if constexpr (kIsComplex<T>) return d * std::conj(d);
+        else return wrappingMul(d, d);
+    }
+};
+struct Atan2Op { template <typename T> T operator()(T a, T b) const { return std::atan2(a, b); } };
+
+/// The smallest integer divided by −1 wraps to itself.
+template <typename T> T divide(T a, T b)
+{
+    if constexpr (std::is_signed_v<T>) {
+        if (b == T(-1)) return wrappingSub(T(0), a);
+    }
+    return static_cast<T>(a / b);
+}
+struct TruncateDivOp {
+    template <typename T> T operator()(T a, T b) const
+    {
+        if constexpr (std::is_integral_v<T>) return divide(a, b);
+        else if constexpr (kIsComplex<T>) return a / b;
+        else return std::trunc(a / b);
+    }
+};
+struct DivOp {
+    template <typename T> T operator()(T a, T b) const
+    {
+        if constexpr (std::is_integral_v<T>) return divide(a, b);
+        else return a / b;
+    }
+};
+struct FloorDivOp {
+    template <typename T> T operator()(T a, T b) const
+    {
+        if constexpr (std::is_integral_v<T>) {
+            const T q = divide(a, b);
+            return std::is_signed_v<T> && b != T(-1) && a % b != 0 && (a < 0) != (b < 0) ? static_cast<T>(q - 1) : q;
+        } else {
+            return std::floor(a / b);
+        }
+    }
+};
+struct TruncateModOp {
+    template <typename T> T operator()(T a, T b) const
+    {
+        if constexpr (std::is_integral_v<T>) {
+            if constexpr (std::is_signed_v<T>) {
+                if (b == T(-1)) return T(0);
+            }
+            return static_cast<T>(a % b);
+        } else {
+            return std::fmod(a, b);
+        }
+    }
+};
+struct FloorModOp {
+    template <typename T> T operator()(T a, T b) const
+    {
+        const T r = TruncateModOp()(a, b);
+        return r != T(0) && (r < T(0)) != (b < T(0)) ? wrappingAdd(r, b) : r;
+    }
+};
+struct PowOp {
+    template <typename T> T operator()(T a, T b) const
+    {
+        if constexpr (std::is_integral_v<T>) {
+            T result = 1;
+            for (auto e = static_cast<uint64_t>(b); e > 0; e >>= 1) {
+                if (e & 1) result = wrappingMul(result, a);
+                a = wrappingMul(a, a);
+            }
+            return result;
+        } else {
+            return std::pow(a, b);
+        }
+    }
+};
+struct AndOp { template <typename T> T operator()(T a, T b) const { return static_cast<T>(a & b); } };
+struct OrOp { template <typename T> T operator()(T a, T b) const { return static_cast<T>(a | b); } };
+struct XorOp { template <typename T> T operator()(T a, T b) const { return static_cast<T>(a ^ b); } };
+// A shift by more bits than there are, or a negative one, is taken to the nearest possible one (core/kernels/cwise_ops.h).
+template <typename T> int shiftBy(T b)
+{
+    constexpr int kMost = static_cast<int>(sizeof(T)) * 8 - 1;
+    if constexpr (std::is_signed_v<T>) {
+        if (b < 0) return 0;
+    }
+    return b > static_cast<T>(kMost) ? kMost : static_cast<int>(b);
+}
+struct LeftShiftOp { template <typename T> T operator()(T a, T b) const { return static_cast<T>(static_cast<uint64_t>(a) << shiftBy(b)); } };
+struct RightShiftOp { template <typename T> T operator()(T a, T b) const { return static_cast<T>(a >> shiftBy(b)); } };
+
+// Gradients: the first operand is y or x, the second dy (core/kernels/cwise_ops_gradients.h, relu_op_functor.h).
+struct TanhGradOp { template <typename T> T operator()(T y, T dy) const { return dy * (T(1) - y * y); } };
+struct SigmoidGradOp { template <typename T> T operator()(T y, T dy) const { return dy * y * (T(1) - y); } };
+struct SqrtGradOp { template <typename T> T operator()(T y, T dy) const { return dy * T(0.5) / y; } };
+struct RsqrtGradOp { template <typename T> T operator()(T y, T dy) const { return dy * T(-0.5) * y * y * y; } };
+struct InverseGradOp { template <typename T> T operator()(T y, T dy) const { return -dy * y * y; } };
+// Of these the operands are dy and then x or y.
+struct ReluGradOp { template <typename T> T operator()(T dy, T x) const { return x > T(0) ? dy : T(0); } };
+struct Relu6GradOp { template <typename T> T operator()(T dy, T x) const { return x > T(0) && x < T(6) ? dy : T(0); } };
+struct EluGradOp { template <typename T> T operator()(T dy, T y) const { return y < T(0) ? dy * (y + T(1)) : dy; } };
+constexpr double kSeluScale = 1.0507009873554804934193349852946;
+constexpr double kSeluScaleAlpha = 1.7580993408473768599402175208123;
+struct SeluGradOp { template <typename T> T operator()(T dy, T y) const { return y < T(0) ? dy * (y + T(kSeluScaleAlpha)) : dy * T(kSeluScale); } };
+struct SoftplusGradOp { template <typename T> T operator()(T dy, T x) const { return dy / (std::exp(-x) + T(1)); } };
+struct SoftsignGradOp { template <typename T> T operator()(T dy, T x) const { return dy / ((T(1) + std::abs(x)) * (T(1) + std::abs(x))); } };
+
+template <typename T, typename Op> void applyTyped(const KernelArgs& args, Op op)
+{
+    applyBinary<T, T>(args.in(0), args.in(1), args.out(0),
+                      [op](T a, T b) { return Element<T>::store(op(Element<T>::load(a), Element<T>::load(b))); });
+}
+
+/// The kernel of an operation on the types of the lists.
+template <typename Op, typename... Lists> Status runBinary(const KernelArgs& args)
+{
+    return forDType<Lists...>(args.in(0).dtype, [&]<typename T>() -> Status {
+        applyTyped<T>(args, Op());
+        return {};
+    });
+}
+
+/// Divisions: integers refuse a zero divisor.
+template <typename Op, typename... Lists> Status runDivision(const KernelArgs& args)
+{
+    return forDType<Lists...>(args.in(0).dtype, [&]<typename T>() -> Status {
+        if constexpr (std::is_integral_v<T>) {
+            if (args.out(0).elementCount() > 0 && findElement<T>(args.in(1), T(0)) >= 0) return invalidArgument("Integer division by zero");
+        }
+        applyTyped<T>(args, Op());
+        return {};
+    });
+}
+
+Status runPow(const KernelArgs& args)
+{
+    return forDType<TfFloats, TfSigned, TfUnsigned, TfComplex>(args.in(0).dtype, [&]<typename T>() -> Status {
+        if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
+            for (int64_t i = 0, n = args.in(1).elementCount(); i < n; ++i)
+                if (args.in(1).as<T>()[i] < 0) return invalidArgument("Integers to negative integer powers are not allowed");
+        }
+        applyTyped<T>(args, PowOp());
+        return {};
+    });
+}
+
+Status runAdd(const KernelArgs& args)
+{
+    if (args.in(0).dtype == DType::variant) return addVariants(args);
+    if (args.in(0).dtype != DType::string) return runBinary<AddOp, TfFloats, TfSigned, TfUnsigned, TfComplex>(args);
+    LS_TRY(const auto a, readStrings(args.in(0)));
+    LS_TRY(const auto b, readStrings(args.in(1)));
+    LS_TRY(const Shape shape, tfBroadcast(args.in(0).shape, args.in(1).shape));
+    std::vector<std::string> joined;
+    const BroadcastLoop<2> loop(shape, {&args.in(0).shape, &args.in(1).shape});
+    loop.forEachRow([&](int64_t, const int64_t(&offset)[2]) {
+        for (int64_t i = 0; i < loop.rowLength(); ++i)
+            joined.push_back(std::string(a[static_cast<size_t>(offset[0] + i * loop.rowStride(0))]) +
+                             std::string(b[static_cast<size_t>(offset[1] + i * loop.rowStride(1))]));
+    });
+    const std::vector<std::string_view> views(joined.begin(), joined.end());
+    return writeStrings(*args.runtime, args.out(0), shape, views);
+}
+
+/// Gradients do not broadcast.
+template <typename Op, typename... Lists> Status runGradient(const KernelArgs& args)
+{
+    if (!(args.in(0).shape == args.in(1).shape))
+        return invalidArgument("Inputs to operation " + nodeOf(args) + " must have the same size and shape. Input 0: " +
+                               toString(args.in(0).shape) + " != input 1: " + toString(args.in(1).shape));
+    return runBinary<Op, Lists...>(args);
+}
+
+Status runLeakyReluGrad(const KernelArgs& args)
+{
+    const auto alpha = static_cast<float>(attributeFloat(attributesOf(args), "alpha", 0.2));
+    return forDType<TfFloats>(args.in(0).dtype, [&]<typename T>() -> Status {
+        using C = typename Element<T>::Compute;
+        applyBinary<T, T>(args.in(0), args.in(1), args.out(0), [alpha](T dy, T x) {
+            return Element<T>::load(x) > C(0) ? dy : Element<T>::store(Element<T>::load(dy) * static_cast<C>(alpha));
+        });
+        return {};
+    });
+}
+
+} // namespace
+
+constexpr std::string_view kNumbers = "f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 c64 c128";
+constexpr std::string_view kReals = "f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64";
+constexpr std::string_view kFloats = "f32 f64 f16 bf16";
+constexpr std::string_view kIntegers = "i8 i16 i32 i64 u8 u16 u32 u64";
+
+LS_TF_KERNEL(Add, runAdd, "numbers str variant")
+LS_TF_KERNEL(AddV2, runAdd, "numbers variant")
+LS_TF_KERNEL(Sub, (runBinary<SubOp, TfFloats, TfSigned, TfUnsigned, TfComplex>), kNumbers)
+LS_TF_KERNEL(Mul, (runBinary<MulOp, TfFloats, TfSigned, TfUnsigned, TfComplex>), kNumbers)
+LS_TF_KERNEL(MulNoNan, (runBinary<MulNoNanOp, TfFloats, TfComplex>), kFloats)
+LS_TF_KERNEL(Div, (runDivision<DivOp, TfFloats, TfSigned, TfUnsigned, TfComplex>), kNumbers)
+LS_TF_KERNEL(RealDiv, (runDivision<DivOp, TfFloats, TfSigned, TfUnsigned, TfComplex>), kNumbers)
+LS_TF_KERNEL(DivNoNan, (runBinary<DivNoNanOp, TfFloats, TfComplex>), kFloats)
+LS_TF_KERNEL(FloorDiv, (runDivision<FloorDivOp, TfFloats, TfSigned, TfUnsigned>), kReals)
+LS_TF_KERNEL(TruncateDiv, (runDivision<TruncateDivOp, TfFloats, TfSigned, TfUnsigned>), kReals)
+LS_TF_KERNEL(FloorMod, (runDivision<FloorModOp, TfFloats, TfSigned, TfUnsigned>), kReals)
+LS_TF_KERNEL(Mod, (runDivision<TruncateModOp, TfFloats, TfSigned, TfUnsigned>), kReals)
+LS_TF_KERNEL(TruncateMod, (runDivision<TruncateModOp, TfFloats, TfSigned, TfUnsigned>), kReals)
+LS_TF_KERNEL(Maximum, (runBinary<MaximumOp, TfFloats, TfSigned, TfUnsigned>), kReals)
+LS_TF_KERNEL(Minimum, (runBinary<MinimumOp, TfFloats, TfSigned, TfUnsigned>), kReals)
+LS_TF_KERNEL(SquaredDifference, (runBinary<SquaredDifferenceOp, TfFloats, TfSigned, TfUnsigned, TfComplex>), kNumbers)
+LS_TF_KERNEL(Pow, runPow, kNumbers)
+LS_TF_KERNEL(Atan2, (runBinary<Atan2Op, TfFloats>), kFloats)
+LS_TF_KERNEL(Xdivy, (runBinary<XdivyOp, TfFloats, TfComplex>), kFloats)
+LS_TF_KERNEL(Xlogy, (runBinary<XlogyOp, TfFloats, TfComplex>), kFloats)
+LS_TF_KERNEL(BitwiseAnd, (runBinary<AndOp, TfSigned, TfUnsigned>), kIntegers)
+LS_TF_KERNEL(BitwiseOr, (runBinary<OrOp, TfSigned, TfUnsigned>), kIntegers)
+LS_TF_KERNEL(BitwiseXor, (runBinary<XorOp, TfSigned, TfUnsigned>), kIntegers)
+LS_TF_KERNEL(LeftShift, (runBinary<LeftShiftOp, TfSigned, TfUnsigned>), kIntegers)
+LS_TF_KERNEL(RightShift, (runBinary<RightShiftOp, TfSigned, TfUnsigned>), kIntegers)
+LS_TF_KERNEL(TanhGrad, (runGradient<TanhGradOp, TfFloats, TfComplex>), kFloats)
+LS_TF_KERNEL(SigmoidGrad, (runGradient<SigmoidGradOp, TfFloats, TfComplex>), kFloats)
+LS_TF_KERNEL(SqrtGrad, (runGradient<SqrtGradOp, TfFloats, TfComplex>), kFloats)
+LS_TF_KERNEL(RsqrtGrad, (runGradient<RsqrtGradOp, TfFloats, TfComplex>), kFloats)
+LS_TF_KERNEL(ReciprocalGrad, (runGradient<InverseGradOp, TfFloats, TfComplex>), kFloats)
+LS_TF_KERNEL(InvGrad, (runGradient<InverseGradOp, TfFloats, TfComplex>), kFloats)
+LS_TF_KERNEL(ReluGrad, (runGradient<ReluGradOp, TfFloats, TfSigned>), kReals)
+LS_TF_KERNEL(Relu6Grad, (runGradient<Relu6GradOp, TfFloats, TfSigned>), kReals)
+LS_TF_KERNEL(LeakyReluGrad, runLeakyReluGrad, kFloats)
+LS_TF_KERNEL(EluGrad, (runGradient<EluGradOp, TfFloats>), kFloats)
+LS_TF_KERNEL(SeluGrad, (runGradient<SeluGradOp, TfFloats>), kFloats)
+LS_TF_KERNEL(SoftplusGrad, (runGradient<SoftplusGradOp, TfFloats>), kFloats)
+LS_TF_KERNEL(SoftsignGrad, (runGradient<SoftsignGradOp, TfFloats>), kFloats)

@@ -1,0 +1,308 @@
+#include "engine/plan/run_selection.h"
+
+#include "engine/base/text.h"
+#include "engine/ops/catalog.h"
+#include "engine/ops/control_flow.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <queue>
+#include <set>
+#include <unordered_map>
+
+namespace loopscope {
+
+namespace {
+
+/// Operators that TensorFlow 1's executor treats in its own way.
+bool isDataflow(const Operator& op)
+{
+    static const std::set<std::string_view> names = {"Switch",    "Merge",    "Enter",    "Exit",    "NextIteration",    "LoopCond",
+                                                     "RefSwitch", "RefMerge", "RefEnter", "RefExit", "RefNextIteration", "ControlTrigger",
+                                                     "_SwitchN",  "_Switch"};
+    return op.kind.dialect == "tf" && names.contains(op.kind.name);
+}
+
+/// One graph being rewritten.
+class GraphSelection {
+public:
+    explicit GraphSelection(Graph& graph) : m_graph(graph), m_needed(graph.operators.size(), false) {}
+
+    void need(OperatorId op)
+    {
+        if (!op.valid() || m_needed[static_cast<size_t>(op.index)]) return;
+        m_needed[static_cast<size_t>(op.index)] = true;
+        m_open.push_back(op);
+    }
+    void need(ValueId value)
+    {
+        if (m_graph.value(value).role == ValueRole::result) need(m_graph.value(value).producer);
+    }
+    bool isNeeded(size_t op) const { return m_needed[op]; }
+
+    /// Everything that the needed operators read or wait for.
+    void close()
+    {
+        while (!m_open.empty()) {
+            const Operator& op = m_graph.op(m_open.back());
+            m_open.pop_back();
+            for (const ValueId input : op.inputs)
+                if (input.valid()) need(input);
+            for (const OperatorId control : op.controlInputs) need(control);
+        }
+    }
+
+    /// Drops the other operators and orders the rest; of several that could run next the first in the file does.
+    void reorder()
+    {
+        const size_t count = m_graph.operators.size();
+        std::vector<int32_t> waits(count, 0);
+        std::vector<std::vector<int32_t>> followers(count);
+        const auto wait = [&](size_t op, OperatorId before) {
+            if (!before.valid() || !m_needed[static_cast<size_t>(before.index)]) return;
+            followers[static_cast<size_t>(before.index)].push_back(static_cast<int32_t>(op));
+            ++waits[op];
+        };
+        for (size_t o = 0; o < count; ++o) {
+            if (!m_needed[o]) continue;
+            for (const ValueId input : m_graph.operators[o].inputs)
+                if (input.valid() && m_graph.value(input).role == ValueRole::result) wait(o, m_graph.value(input).producer);
+            for (const OperatorId control : m_graph.operators[o].controlInputs) wait(o, control);
+        }
+        std::priority_queue<int32_t, std::vector<int32_t>, std::greater<>> ready;
+        size_t needed = 0;
+        for (size_t o = 0; o < count; ++o) {
+            if (!m_needed[o]) continue;
+            ++needed;
+            if (waits[o] == 0) ready.push(static_cast<int32_t>(o));
+        }
+        std::vector<int32_t> order;
+        order.reserve(needed);
+        while (!ready.empty()) {
+            const int32_t o = ready.top();
+            ready.pop();
+            order.push_back(o);
+            for (const int32_t next : followers[static_cast<size_t>(o)])
+                if (--waits[static_cast<size_t>(next)] == 0) ready.push(next);
+        }
+        if (order.size() != needed) { // a cycle: the order of the file is as good as any
+            order.clear();
+            for (size_t o = 0; o < count; ++o)
+                if (m_needed[o]) order.push_back(static_cast<int32_t>(o));
+        }
+        apply(order);
+    }
+
+private:
+    void apply(const std::vector<int32_t>& order)
+    {
+        std::vector<int32_t> place(m_graph.operators.size(), -1);
+        for (size_t i = 0; i < order.size(); ++i) place[static_cast<size_t>(order[i])] = static_cast<int32_t>(i);
+        std::vector<Operator> operators;
+        operators.reserve(order.size());
+        for (const int32_t o : order) {
+            Operator op = std::move(m_graph.operators[static_cast<size_t>(o)]);
+            std::vector<OperatorId> controls;
+            for (const OperatorId control : op.controlInputs)
+                if (const int32_t at = place[static_cast<size_t>(control.index)]; at >= 0) controls.push_back(OperatorId(at));
+            op.controlInputs = std::move(controls);
+            operators.push_back(std::move(op));
+        }
+        m_graph.operators = std::move(operators);
+        for (Value& value : m_graph.values) {
+            if (value.role != ValueRole::result) continue;
+            const int32_t at = place[static_cast<size_t>(value.producer.index)];
+            value.producer = OperatorId(at);
+            if (at < 0) value.role = ValueRole::absent;
+        }
+        std::erase_if(m_graph.controlOutputs, [&](auto& output) { return place[static_cast<size_t>(output.second.index)] < 0; });
+        for (auto& [name, op] : m_graph.controlOutputs) op = OperatorId(place[static_cast<size_t>(op.index)]);
+    }
+
+    Graph& m_graph;
+    std::vector<bool> m_needed;
+    std::vector<OperatorId> m_open;
+};
+
+/// A function keeps what its outputs, control outputs and side effects need.
+void selectFunction(Graph& graph)
+{
+    GraphSelection selection(graph);
+    for (const GraphOutput& output : graph.outputs) selection.need(output.value);
+    for (const auto& [name, op] : graph.controlOutputs) selection.need(op);
+    for (size_t o = 0; o < graph.operators.size(); ++o) {
+        const OpDef* def = findOp(graph.operators[o].kind);
+        if (!def || def->hasSideEffects || isDataflow(graph.operators[o])) selection.need(OperatorId(static_cast<int64_t>(o)));
+    }
+    selection.close();
+    selection.reorder();
+}
+
+/// Looks values and nodes of one graph up by the names of a session.
+class Names {
+public:
+    explicit Names(const Graph& graph) : m_graph(graph)
+    {
+        for (size_t v = 0; v < graph.values.size(); ++v) m_values.emplace(graph.values[v].id, ValueId(static_cast<int64_t>(v)));
+        for (size_t o = 0; o < graph.operators.size(); ++o) m_nodes.emplace(graph.operators[o].name, OperatorId(static_cast<int64_t>(o)));
+    }
+
+    Result<ValueId> value(const std::string& name, const char* noun) const
+    {
+        const std::string id = name.ends_with(":0") ? name.substr(0, name.size() - 2) : name;
+        if (const auto found = m_values.find(id); found != m_values.end()) return found->second;
+        for (size_t v = 0; v < m_graph.values.size(); ++v)
+            if (m_graph.values[v].displayName() == id) return ValueId(static_cast<int64_t>(v));
+        return unknown(std::string(noun) + " '" + name + "'", id);
+    }
+    Result<OperatorId> node(const std::string& name) const
+    {
+        if (const auto found = m_nodes.find(name); found != m_nodes.end()) return found->second;
+        return unknown("target '" + name + "'", name);
+    }
+
+private:
+    Error unknown(const std::string& place, const std::string& id) const
+    {
+        std::vector<std::string> known;
+        for (const auto& [name, value] : m_values) known.push_back(name);
+        return Error(ErrorCode::usage, "no such node").at(place).nearest(nearestNames(id, known));
+    }
+
+    const Graph& m_graph;
+    std::unordered_map<std::string, ValueId> m_values;
+    std::unordered_map<std::string, OperatorId> m_nodes;
+};
+
+Result<std::vector<ValueId>> resolve(const Names& names, const std::vector<std::string>& wanted, const char* noun)
+{
+    std::vector<ValueId> values;
+    for (const std::string& name : wanted) {
+        LS_TRY(const ValueId value, names.value(name, noun));
+        values.push_back(value);
+    }
+    return values;
+}
+
+/// From here on the value comes from the caller. Its producer, should it run for another of its results, writes to a value of no name.
+void feed(Graph& graph, ValueId id)
+{
+    if (graph.value(id).role == ValueRole::result) {
+        const OperatorId producer = graph.value(id).producer;
+        Value aside = graph.value(id);
+        aside.id += ":unfed";
+        aside.name.clear();
+        const ValueId replacement(static_cast<int64_t>(graph.values.size()));
+        std::replace(graph.operators[static_cast<size_t>(producer.index)].results.begin(),
+                     graph.operators[static_cast<size_t>(producer.index)].results.end(), id, replacement);
+        graph.values.push_back(std::move(aside));
+    }
+    Value& value = graph.value(id);
+    value.role = ValueRole::input;
+    value.producer = OperatorId();
+    value.type.isReference = false;
+    value.type.shape = Shape::unknownRank();
+    value.type.signature.reset();
+    graph.inputs.push_back(id);
+}
+
+/// A fetched reference is read when everything else has run, as the session does it.
+ValueId readReference(Graph& graph, ValueId reference)
+{
+    Operator op;
+    op.kind = {"tf", "Identity"};
+    op.name = graph.value(reference).id + ":read";
+    setAttribute(op.attributes, "T", graph.value(reference).type.dtype);
+    op.inputs = {reference};
+    Value value;
+    value.id = op.name;
+    value.type = graph.value(reference).type;
+    value.type.isReference = false;
+    value.role = ValueRole::result;
+    value.producer = OperatorId(static_cast<int64_t>(graph.operators.size()));
+    const ValueId result(static_cast<int64_t>(graph.values.size()));
+    op.results = {result};
+    graph.values.push_back(std::move(value));
+    graph.operators.push_back(std::move(op));
+    return result;
+}
+
+Status selectRoot(Graph& graph, const RunSelection& wanted)
+{
+    std::vector<ValueId> feeds;
+    std::vector<ValueId> fetches;
+    std::vector<OperatorId> targets;
+    {
+        const Names names(graph);
+        LS_TRY(feeds, resolve(names, wanted.feeds, "feed"));
+        LS_TRY(fetches, resolve(names, wanted.fetches, "fetch"));
+        for (const std::string& name : wanted.targets) {
+            LS_TRY(const OperatorId target, names.node(name));
+            targets.push_back(target);
+        }
+    }
+    graph.inputs.clear();
+    graph.outputs.clear();
+    graph.controlOutputs.clear();
+    for (const ValueId value : feeds) {
+        if (std::find(graph.inputs.begin(), graph.inputs.end(), value) != graph.inputs.end())
+            return Error(ErrorCode::usage, "is fed twice").at("feed '" + graph.value(value).id + "'");
+        const OperatorId producer = graph.value(value).producer;
+        const bool placeholder = producer.valid() && graph.op(producer).kind.name == "Placeholder";
+        feed(graph, value);
+        if (!placeholder) continue; // a fed placeholder is gone: what waited for it waits no more (TensorFlow's subgraph.cc)
+        for (Operator& op : graph.operators) std::erase(op.controlInputs, producer);
+    }
+    for (size_t k = 0; k < fetches.size(); ++k) {
+        ValueId value = fetches[k];
+        if (graph.value(value).type.isReference && graph.value(value).role == ValueRole::result) value = readReference(graph, value);
+        graph.outputs.push_back({wanted.fetches[k], value});
+    }
+    GraphSelection selection(graph);
+    for (const GraphOutput& output : graph.outputs) selection.need(output.value);
+    for (const OperatorId target : targets) selection.need(target);
+    selection.close();
+    selection.reorder();
+    return {};
+}
+
+} // namespace
+
+Result<Model> selectForRun(const Model& model, GraphId root, const RunSelection& selection)
+{
+    if (!model.hasGraph(root)) return Error(ErrorCode::badFile, "the model has no graph " + std::to_string(root.index));
+    Model selected = model;
+    const bool whole = selection.feeds.empty() && selection.fetches.empty() && selection.targets.empty();
+    for (size_t g = 0; g < selected.graphs.size(); ++g) {
+        if (GraphId(static_cast<int64_t>(g)) == root && !whole) {
+            LS_CHECK_OK(selectRoot(selected.graphs[g], selection));
+        } else {
+            selectFunction(selected.graphs[g]);
+        }
+    }
+    return selected;
+}
+
+std::string dataflowOperator(const Model& model, GraphId root)
+{
+    std::vector<GraphId> graphs = {root};
+    std::set<GraphId> seen = {root};
+    for (size_t g = 0; g < graphs.size(); ++g) {
+        const Graph& graph = model.graph(graphs[g]);
+        for (size_t o = 0; o < graph.operators.size(); ++o) {
+            const Operator& op = graph.operators[o];
+            const auto isLate = [&](ValueId input) {
+                return input.valid() && graph.value(input).role == ValueRole::result &&
+                       graph.value(input).producer.index >= static_cast<int32_t>(o);
+            };
+            if (isDataflow(op) || std::any_of(op.inputs.begin(), op.inputs.end(), isLate))
+                return graph.id + "/" + operatorLabel(op, static_cast<int64_t>(o));
+            for (const Callee& callee : callForm(op).callees)
+                if (model.hasGraph(callee.graph) && seen.insert(callee.graph).second) graphs.push_back(callee.graph);
+        }
+    }
+    return {};
+}
+
+} // namespace loopscope
