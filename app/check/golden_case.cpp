@@ -42,7 +42,11 @@ GoldenRun readRun(const Json& object, const std::string& folder)
             for (const Json& tensor : *list) (*key == 'i' ? run.inputs : run.outputs).push_back(readTensor(tensor));
     if (const std::string path = textOr(object, "in", ""); !path.empty()) run.inPath = folder + "/" + path;
     if (const std::string path = textOr(object, "out", ""); !path.empty()) run.outPath = folder + "/" + path;
+    for (const auto& [key, names] : {std::pair("feeds", &run.feeds), {"fetches", &run.fetches}, {"targets", &run.targets}})
+        if (const auto list = object.find(key); list != object.end())
+            for (const Json& name : *list) names->push_back(name.get<std::string>());
     run.mustFail = object.contains("error");
+    if (run.mustFail && object["error"].is_object()) run.errorClass = textOr(object["error"], "class", "");
     if (const auto dtypes = object.find("dtypes"); dtypes != object.end())
         for (const auto& [key, name] : dtypes->items()) run.dtypes[key] = name.get<std::string>();
     return run;

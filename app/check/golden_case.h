@@ -26,7 +26,9 @@ struct GoldenRun {
     std::vector<GoldenTensor> inputs, outputs;
     std::string inPath, outPath;               ///< absolute or relative to the working folder; empty: none
     std::map<std::string, std::string> dtypes; ///< key of an array → true dtype, where .npy has none
+    std::vector<std::string> feeds, fetches, targets; ///< TensorFlow graphs: `node:slot`, targets by node name
     bool mustFail = false;
+    std::string errorClass; ///< TensorFlow's class of the error that must come; empty: any
 };
 
 struct GoldenCase {

@@ -5,13 +5,16 @@
 #include "app/wiring/model_file.h"
 #include "app/wiring/run_target.h"
 #include "app/wiring/session.h"
+#include "app/wiring/tf_target.h"
 #include "app/wiring/value_text.h"
 #include "engine/base/text.h"
 #include "engine/kernels/registry.h"
 #include "engine/ops/catalog.h"
+#include "engine/ops/tf_rules.h"
 #include "engine/tensor/npz.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <set>
 
@@ -68,6 +71,7 @@ public:
     {
         const GoldenRun& run = m_golden.runs[index];
         const std::string place = m_golden.runs.size() > 1 ? "run " + std::to_string(index) + ", " : "";
+        if (m_file.model.dialect == Dialect::tf) return runSelected(run, place);
         Result<RunTarget> target = selectTarget(m_file.model, run.signature);
         if (!target.ok()) return failure(run, place, target.error());
         m_missing = missingKernels(m_file.model, target->graph, Profile::reference);
@@ -84,6 +88,38 @@ public:
     }
 
 private:
+    /// A TensorFlow graph runs what the feeds, fetches and targets ask for. Arrays belong to feeds and fetches by position; a signature's
+    /// inputs and outputs are found by name.
+    std::optional<Stop> runSelected(const GoldenRun& run, const std::string& place)
+    {
+        RunSelection selection{run.feeds, run.fetches, run.targets};
+        const GraphId root = rootOf(m_file.model, run.signature);
+        RunTarget target;
+        GoldenRun named = run;
+        if (!run.signature.empty()) {
+            Result<RunTarget> signature = selectTarget(m_file.model, run.signature);
+            if (!signature.ok()) return failure(run, place, signature.error());
+            Result<RunSelection> completed = completeSelection(m_file.model, selection, run.signature);
+            if (!completed.ok()) return failure(run, place, completed.error());
+            selection = std::move(completed).value();
+        } else {
+            for (const std::string& feed : run.feeds) named.inputs.push_back({feed, "", {}, -1, "", false});
+            for (const std::string& fetch : run.fetches) named.outputs.push_back({fetch, "", {}, -1, "", false});
+            named.inputs.resize(run.feeds.size());
+            named.outputs.resize(run.fetches.size());
+        }
+        Result<Interpreter*> entered = m_session.enter(root, selection, target);
+        if (!entered.ok()) return failure(run, place, entered.error());
+        Interpreter& interpreter = **entered;
+        m_missing = missingKernels(interpreter.model(), root, Profile::reference);
+        BoundInputs inputs;
+        if (const std::optional<Stop> stop = readInputs(named, target, place, inputs)) return stop;
+        Status status = m_session.run(interpreter, inputs, 0, nullptr, 0);
+        if (!status.ok()) return failure(run, place, std::move(status).takeError());
+        if (run.mustFail) return Stop{Verdict::fail, place + "gives outputs, want " + run.errorClass, {}};
+        return compare(named, target, interpreter, place);
+    }
+
     static ExecutionOptions options()
     {
         ExecutionOptions options;
@@ -96,7 +132,13 @@ private:
     {
         const bool unsupported = error.code() == ErrorCode::unsupported;
         if (unsupported && !m_missing.empty()) return Stop{Verdict::unsupported, "no kernel for " + join(m_missing, ", "), {}};
-        if (run.mustFail) return std::nullopt;
+        if (run.mustFail && unsupported && !run.errorClass.empty()) return Stop{Verdict::unsupported, error.message(), {}};
+        if (run.mustFail) {
+            const std::string_view found = tfClassOf(error.detail());
+            if (run.errorClass.empty() || found == run.errorClass || (found.empty() && run.errorClass == "InvalidArgumentError"))
+                return std::nullopt;
+            return Stop{Verdict::fail, place + "want " + run.errorClass + ", got " + std::string(found) + " " + error.message(), {}};
+        }
         if (unsupported) return Stop{Verdict::unsupported, error.message(), {}};
         return Stop{error.code() == ErrorCode::internal ? Verdict::error : Verdict::fail, place + error.message(), {}};
     }
@@ -231,7 +273,8 @@ std::vector<std::string> missingKernels(const Model& model, GraphId graph, Profi
 
 CaseResult runGoldenCase(const GoldenCase& golden)
 {
-    if (golden.format != "tflite" && golden.format != "lsir")
+    static constexpr std::array kFormats = {"tflite", "lsir", "graphdef", "saved_model"};
+    if (std::find(kFormats.begin(), kFormats.end(), golden.format) == kFormats.end())
         return resultOf(golden, Stop{Verdict::unsupported, "models of format '" + golden.format + "' do not open yet", {}});
     Result<LoadedModel> file = loadModel(golden.modelPath);
     if (!file.ok()) {

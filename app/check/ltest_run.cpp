@@ -152,18 +152,20 @@ private:
         options.profile = m_profile;
         options.maxSteps = kMaxSteps;
         if (const Outcome wrong = readOptions(section, options)) return wrong;
-        Result<BoundInputs> inputs = readInputs(section, m_target, options.seed);
-        if (!inputs.ok()) return broken(section, inputs.error().message());
         if (!m_session)
             m_session.emplace(*m_model, options);
         else
             m_session->setOptions(options);
 
-        Result<Interpreter*> interpreter = m_session->enter(m_target.graph);
         m_phase = "prepare";
+        const bool selects = m_model->dialect == Dialect::tf;
+        Result<Interpreter*> interpreter =
+            selects ? m_session->enter(m_target.graph, selectionOf(section), m_target) : m_session->enter(m_target.graph);
         if (!interpreter.ok()) return pend(std::move(interpreter).takeError());
+        Result<BoundInputs> inputs = readInputs(section, m_target, options.seed);
+        if (!inputs.ok()) return broken(section, inputs.error().message());
         std::unique_ptr<TraceRecorder> recorder;
-        if (const Outcome wrong = startTrace(recorder)) return wrong;
+        if (const Outcome wrong = startTrace(recorder, (*interpreter)->model())) return wrong;
         (*interpreter)->setObserver(recorder.get());
         m_phase = "run";
         Status status = m_session->run(**interpreter, *inputs, 0, nullptr, 0);
@@ -177,12 +179,27 @@ private:
         return std::nullopt;
     }
 
+    /// A TensorFlow graph that is no function is fed what the run names, and asked for what is expected of it and for `target=NODE`.
+    RunSelection selectionOf(const LtestSection& section) const
+    {
+        RunSelection selection;
+        const Graph& graph = m_model->graph(m_target.graph);
+        if (!graph.outputs.empty() || !graph.inputs.empty()) return selection;
+        selection.feeds = assignedNames(section);
+        if (const std::string target = section.value("target"); !target.empty()) selection.targets = {target};
+        if (const std::string fetch = section.value("fetch"); !fetch.empty()) selection.fetches = {fetch};
+        for (size_t i = m_at + 1; i < m_test.sections.size() && m_test.sections[i].name != "run"; ++i)
+            if (m_test.sections[i].name == "expect")
+                for (std::string& name : assignedNames(m_test.sections[i])) selection.fetches.push_back(std::move(name));
+        return selection;
+    }
+
     static Outcome readOptions(const LtestSection& section, ExecutionOptions& options)
     {
         for (const std::string& word : section.words) {
             const size_t equals = word.find('=');
             const std::string key = word.substr(0, equals);
-            if (key == "profile" || key == "signature") continue;
+            if (key == "profile" || key == "signature" || key == "target" || key == "fetch") continue;
             int64_t number = 0;
             const char* begin = equals == std::string::npos ? word.data() + word.size() : word.data() + equals + 1;
             const char* end = word.data() + word.size();
@@ -203,7 +220,7 @@ private:
     }
 
     /// If a `== trace` belongs to the run at m_at, makes its recorder.
-    Outcome startTrace(std::unique_ptr<TraceRecorder>& recorder)
+    Outcome startTrace(std::unique_ptr<TraceRecorder>& recorder, const Model& model)
     {
         m_trace.reset();
         const LtestSection* wanted = nullptr;
@@ -219,7 +236,7 @@ private:
         if (found == levels.end()) return broken(*wanted, "unknown level '" + level + "'");
         options.level = static_cast<TraceLevel>(found - levels.begin());
         options.listing = graphListing;
-        Result<std::unique_ptr<TraceRecorder>> created = TraceRecorder::create(*m_model, std::move(options));
+        Result<std::unique_ptr<TraceRecorder>> created = TraceRecorder::create(model, std::move(options));
         if (!created.ok()) return broken(*wanted, created.error().message());
         recorder = std::move(created).value();
         return std::nullopt;

@@ -130,6 +130,15 @@ std::string trimText(const std::string& text)
     return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
+std::vector<std::string> assignedNames(const LtestSection& section)
+{
+    std::vector<std::string> names;
+    const Result<std::vector<Assignment>> assignments = readAssignments(section);
+    if (assignments.ok())
+        for (const Assignment& a : *assignments) names.push_back(a.name);
+    return names;
+}
+
 Result<BoundInputs> readInputs(const LtestSection& section, const RunTarget& target, uint64_t seed)
 {
     BoundInputs bound;

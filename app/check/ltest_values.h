@@ -24,6 +24,9 @@ Result<BoundInputs> readInputs(const LtestSection& section, const RunTarget& tar
 /// Literals are read with the dtypes of `outputs`; flat lists take their shapes. Errors: usage, naming the line.
 Result<std::vector<Expectation>> readExpectations(const LtestSection& section, const RunTarget& target, std::span<const Tensor> outputs);
 
+/// The names that the lines of a section assign to, in their order.
+std::vector<std::string> assignedNames(const LtestSection& section);
+
 /// Without blanks at both ends.
 std::string trimText(const std::string& text);
 /// The structured view, line by line.

@@ -7,6 +7,7 @@
 #include "app/wiring/progress.h"
 #include "app/wiring/run_observers.h"
 #include "app/wiring/session.h"
+#include "app/wiring/tf_target.h"
 #include "engine/base/clock.h"
 
 namespace loopscope::app {
@@ -33,7 +34,8 @@ Result<int> runRun(const CommandContext& context)
     LS_TRY(ExecutionOptions options, executionOptions(arguments));
     LS_TRY(const int64_t runs, arguments.integer("runs", 1, 1, 1'000'000'000));
     LS_TRY(const double timeout, arguments.real("timeout", 0));
-    LS_TRY(const LoadedModel file, loadModel(arguments.positionals[0]));
+    LS_TRY(LoadedModel file, loadModel(arguments.positionals[0]));
+    LS_CHECK_OK(selectFromArguments(file.model, arguments));
     LS_TRY(const RunTarget target, targetOf(file, arguments.text("signature")));
     options.signature = target.signature;
     std::vector<std::string> sources = arguments.all("input");

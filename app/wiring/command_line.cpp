@@ -16,6 +16,8 @@ constexpr std::array kOptions = {
     OptionSpec{"input", 'i', "NAME=SOURCE", "asked for by name if missing",
                "input: FILE.npy, FILE.npz[:KEY], raw file, 27, [1,2], @rand, @7[0,1]; or a whole .npz", true},
     OptionSpec{"feed", 0, "NAME=SOURCE", "", "the same as --input, for TensorFlow users", true},
+    OptionSpec{"fetch", 0, "NAME", "all outputs", "TensorFlow graphs: a value that is computed; what it does not need is left out", true},
+    OptionSpec{"target", 0, "NODE", "none", "TensorFlow graphs: an operator that runs without being fetched", true},
     OptionSpec{"signature", 0, "NAME", "the only one, else serving_default", "which entry point to run", false},
     OptionSpec{"output", 'o', "FILE", "stdout where text", "where the result goes; its extension chooses the format", false},
     OptionSpec{"format", 0, "F", "by extension", "output format, whatever the file is called", false},

@@ -54,6 +54,7 @@ Result<RunTarget> selectTarget(const Model& model, const std::string& signature)
         port.name = value.id;
         addAlias(port, value.id);
         addAlias(port, value.name);
+        if (model.dialect == Dialect::tf && value.id.find(':') == std::string::npos) addAlias(port, value.id + ":0");
         addAlias(port, returnName);
         if (bindings != nullptr)
             for (const SignatureBinding& binding : *bindings)

@@ -50,9 +50,31 @@ int64_t knownSteps(const Model& model, GraphId graph)
 
 Result<Interpreter*> ModelSession::enter(GraphId graph)
 {
-    std::unique_ptr<Interpreter>& slot = m_interpreters[graph];
+    return enter(m_model, graph);
+}
+
+Result<Interpreter*> ModelSession::enter(GraphId graph, const RunSelection& selection, RunTarget& target)
+{
+    std::string key = std::to_string(graph.index);
+    for (const auto* names : {&selection.feeds, &selection.fetches, &selection.targets}) {
+        key += '\n';
+        for (const std::string& name : *names) key += name + " ";
+    }
+    auto found = m_selected.find(key);
+    if (found == m_selected.end()) {
+        LS_TRY(Model selected, selectForRun(m_model, graph, selection));
+        selected.signatures.clear(); // its ports are the feeds and fetches
+        found = m_selected.emplace(key, std::move(selected)).first;
+    }
+    LS_TRY(target, selectTarget(found->second, ""));
+    return enter(found->second, graph);
+}
+
+Result<Interpreter*> ModelSession::enter(const Model& model, GraphId graph)
+{
+    std::unique_ptr<Interpreter>& slot = m_interpreters[{&model, graph}];
     if (!slot) {
-        LS_TRY(slot, Interpreter::create(m_model, graph, m_options));
+        LS_TRY(slot, Interpreter::create(model, graph, m_options));
     }
     if (m_current != nullptr && m_current != slot.get()) {
         // What outlives a run moves from the graph that ran last to this one; everything else of a state belongs to a run.

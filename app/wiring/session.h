@@ -8,12 +8,14 @@
 #include "engine/base/result.h"
 #include "engine/exec/interpreter.h"
 #include "engine/observe/execution_observer.h"
+#include "engine/plan/run_selection.h"
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace loopscope::app {
 
@@ -41,6 +43,8 @@ public:
 
     /// The interpreter of a graph, carrying the session's state. Errors as Interpreter::create.
     Result<Interpreter*> enter(GraphId graph);
+    /// TensorFlow graphs: what the selection runs of the graph, in the same session. `target` becomes its inputs and outputs.
+    Result<Interpreter*> enter(GraphId graph, const RunSelection& selection, RunTarget& target);
     /// From the next enter() on, other options apply; the session's state stays. Interpreters given out before are gone then.
     void setOptions(const ExecutionOptions& options);
     /// Gives the inputs of run `run` to the interpreter, starts and runs to the end. `meter` may be null. `timeoutSeconds` ≤ 0: none.
@@ -49,9 +53,12 @@ public:
                const std::function<std::string()>& extra = {});
 
 private:
+    Result<Interpreter*> enter(const Model& model, GraphId graph);
+
     const Model& m_model;
     ExecutionOptions m_options;
-    std::map<GraphId, std::unique_ptr<Interpreter>> m_interpreters;
+    std::map<std::string, Model> m_selected; ///< by what was selected
+    std::map<std::pair<const Model*, GraphId>, std::unique_ptr<Interpreter>> m_interpreters;
     std::unique_ptr<Interpreter> m_retired; ///< ran last under other options; holds the state until the next enter()
     Interpreter* m_current = nullptr;
 };

@@ -131,7 +131,7 @@ template Status Interpreter::Impl::execute<true>();
 Status Interpreter::Impl::runSized(const Instruction& instruction)
 {
     const KernelArgs& args = instruction.args;
-    if (instruction.kind == InstructionKind::reads) LS_CHECK_OK(readReferences(instruction));
+    if (instruction.plain == InstructionKind::reads) LS_CHECK_OK(readReferences(instruction));
     const Program& program = m_frames.back().activation->program();
     const Operator& op = program.graph().operators[static_cast<size_t>(instruction.index)];
     const auto count = static_cast<size_t>(args.outputCount);

@@ -1,0 +1,90 @@
+#include "app/wiring/tf_target.h"
+
+#include "app/wiring/command_line.h"
+#include "app/wiring/inputs.h"
+
+#include <algorithm>
+
+namespace loopscope::app {
+
+namespace {
+
+const Signature* chooseSignature(const Model& model, std::string_view key)
+{
+    for (const Signature& s : model.signatures)
+        if (key.empty() ? model.signatures.size() == 1 || s.key == "serving_default" : s.key == key) return &s;
+    return nullptr;
+}
+
+/// Values that no operator reads, as far as a session can hand them out.
+std::vector<std::string> unreadValues(const Graph& graph)
+{
+    std::vector<bool> read(graph.values.size(), false);
+    for (const Operator& op : graph.operators)
+        for (const ValueId input : op.inputs)
+            if (input.valid()) read[static_cast<size_t>(input.index)] = true;
+    std::vector<std::string> names;
+    for (size_t v = 0; v < graph.values.size(); ++v) {
+        const Value& value = graph.values[v];
+        const bool handle = value.type.dtype == DType::resource || value.type.dtype == DType::variant;
+        if (value.role == ValueRole::result && !read[v] && !handle) names.push_back(value.id);
+    }
+    return names;
+}
+
+/// Adds every Placeholder that the selection runs.
+Status addPlaceholders(const Model& model, GraphId root, RunSelection& selection)
+{
+    LS_TRY(const Model selected, selectForRun(model, root, selection));
+    for (const Operator& op : selected.graph(root).operators)
+        if (op.kind.name == "Placeholder" || op.kind.name == "PlaceholderV2") selection.feeds.push_back(op.name);
+    return {};
+}
+
+} // namespace
+
+GraphId rootOf(const Model& model, std::string_view signature)
+{
+    const Signature* chosen = chooseSignature(model, signature);
+    return chosen != nullptr ? chosen->graph : GraphId(0);
+}
+
+Result<RunSelection> completeSelection(const Model& model, RunSelection asked, std::string_view signature)
+{
+    const GraphId root = rootOf(model, signature);
+    if (!model.hasGraph(root)) return Error(ErrorCode::badFile, "the model has no graphs");
+    const Graph& graph = model.graph(root);
+    const bool nothingAsked = asked.fetches.empty() && asked.targets.empty();
+    if (nothingAsked && asked.feeds.empty() && !graph.outputs.empty()) return asked;
+    const Signature* chosen = chooseSignature(model, signature);
+    const auto add = [&](std::vector<std::string>& names, const std::vector<SignatureBinding>& bindings) {
+        for (const SignatureBinding& binding : bindings) {
+            const std::string& id = graph.value(binding.value).id;
+            if (std::find(names.begin(), names.end(), id) == names.end()) names.push_back(id);
+        }
+    };
+    if (nothingAsked && chosen != nullptr) add(asked.fetches, chosen->outputs);
+    if (nothingAsked && chosen != nullptr) add(asked.feeds, chosen->inputs);
+    if (nothingAsked && asked.fetches.empty()) asked.fetches = unreadValues(graph);
+    LS_CHECK_OK(addPlaceholders(model, root, asked));
+    return asked;
+}
+
+Status selectFromArguments(Model& model, const Arguments& arguments)
+{
+    if (model.dialect != Dialect::tf) return {};
+    RunSelection asked;
+    asked.fetches = arguments.all("fetch");
+    asked.targets = arguments.all("target");
+    if (model.graph(rootOf(model, arguments.text("signature"))).inputs.empty()) // a function has its own
+        for (const char* option : {"input", "feed"})
+            for (const std::string& text : arguments.all(option)) {
+                LS_TRY(const InputOption input, splitInputOption(text));
+                if (!input.name.empty() && input.name != "all") asked.feeds.push_back(input.name);
+            }
+    LS_TRY(const RunSelection selection, completeSelection(model, std::move(asked), arguments.text("signature")));
+    LS_TRY(model, selectForRun(model, rootOf(model, arguments.text("signature")), selection));
+    return {};
+}
+
+} // namespace loopscope::app

@@ -1,0 +1,27 @@
+// What of a TensorFlow graph a command runs: feeds, fetches and targets as typed, completed by what the graph itself says.
+#pragma once
+
+#include "engine/base/result.h"
+#include "engine/ir/model.h"
+#include "engine/plan/run_selection.h"
+
+#include <string>
+#include <string_view>
+
+namespace loopscope::app {
+
+class Arguments;
+
+/// Adds what was not said. Without fetches and targets: the signature's outputs (`signature`, else serving_default, else the only one),
+/// else every value that nothing reads. Fed, too, is every Placeholder that those need, the signature's inputs first.
+/// Functions (a root with outputs of its own) are left as they are. Errors: usage, unknown names.
+Result<RunSelection> completeSelection(const Model& model, RunSelection asked, std::string_view signature);
+
+/// The graph that runs: the signature's, else the primary one.
+GraphId rootOf(const Model& model, std::string_view signature);
+
+/// What `--feed`, `--input`, `--fetch`, `--target` and `--signature` ask of a TensorFlow graph; nothing for other models. Commands run and
+/// show the model that is left. Errors: as completeSelection.
+Status selectFromArguments(Model& model, const Arguments& arguments);
+
+} // namespace loopscope::app
