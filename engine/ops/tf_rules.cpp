@@ -1,8 +1,5 @@
 #include "engine/ops/tf_rules.h"
 
-#include <algorithm>
-#include <array>
-
 namespace loopscope {
 
 namespace {
@@ -44,41 +41,6 @@ std::string_view tfClassOf(const ErrorDetail& error)
     return {};
 }
 
-std::string_view tfTypeName(DType dtype)
-{
-    switch (dtype) {
-    case DType::f16: return "half";
-    case DType::bf16: return "bfloat16";
-    case DType::f32: return "float";
-    case DType::f64: return "double";
-    case DType::f8e4m3fn: return "float8_e4m3fn";
-    case DType::f8e5m2: return "float8_e5m2";
-    case DType::i2: return "int2";
-    case DType::i4: return "int4";
-    case DType::i8: return "int8";
-    case DType::i16: return "int16";
-    case DType::i32: return "int32";
-    case DType::i64: return "int64";
-    case DType::u4: return "uint4";
-    case DType::u8: return "uint8";
-    case DType::u16: return "uint16";
-    case DType::u32: return "uint32";
-    case DType::u64: return "uint64";
-    case DType::qi8: return "qint8";
-    case DType::qu8: return "quint8";
-    case DType::qi16: return "qint16";
-    case DType::qu16: return "quint16";
-    case DType::qi32: return "qint32";
-    case DType::boolean: return "bool";
-    case DType::string: return "string";
-    case DType::c64: return "complex64";
-    case DType::c128: return "complex128";
-    case DType::resource: return "resource";
-    case DType::variant: return "variant";
-    default: return dtypeName(dtype);
-    }
-}
-
 std::string tfShapeText(const Shape& shape)
 {
     return shape.hasRank() ? toString(shape) : "<unknown>";
@@ -107,24 +69,16 @@ Shape tfShapeAttribute(const AttributeList& list, std::string_view key)
 
 bool takesReference(const Operator& op, int i)
 {
-    // Operand 0 is the reference of everything but RefMerge, RefSelect and RefNextIteration-like forwarders of several.
-    static constexpr std::array kFirst = {
-        std::string_view("Assign"),     std::string_view("AssignAdd"),  std::string_view("AssignSub"),
-        std::string_view("CountUpTo"),  std::string_view("IsVariableInitialized"),
-        std::string_view("RefEnter"),   std::string_view("RefExit"),    std::string_view("RefIdentity"),
-        std::string_view("RefNextIteration"), std::string_view("RefSwitch"),
-        std::string_view("ScatterAdd"), std::string_view("ScatterDiv"), std::string_view("ScatterMax"),
-        std::string_view("ScatterMin"), std::string_view("ScatterMul"), std::string_view("ScatterNdAdd"),
-        std::string_view("ScatterNdSub"), std::string_view("ScatterNdUpdate"), std::string_view("ScatterSub"),
-        std::string_view("ScatterUpdate"), std::string_view("ApplyGradientDescent"), std::string_view("ApplyMomentum"),
-        std::string_view("ApplyAdam"),  std::string_view("StridedSliceAssign"),
-    };
     if (op.kind.dialect != "tf") return false;
-    if (op.kind.name == "RefMerge") return true;
-    if (op.kind.name == "RefSelect") return i > 0;
-    if (op.kind.name == "ApplyMomentum") return i <= 1;
-    if (op.kind.name == "ApplyAdam") return i <= 2;
-    return i == 0 && std::find(kFirst.begin(), kFirst.end(), op.kind.name) != kFirst.end();
+    const TfOpSignature* signature = findTfOp(op.kind.name);
+    if (!signature) return false;
+    int first = 0;
+    for (const TfArgument& argument : signature->inputs) {
+        const auto count = static_cast<int>(tfArgumentCount(*signature, argument, op.attributes).value_or(1));
+        if (i < first + count) return argument.isReference;
+        first += count;
+    }
+    return false;
 }
 
 Status inferAtRunTime(InferContext&)

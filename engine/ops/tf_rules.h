@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/ops/op_def.h"
+#include "engine/ops/tf_registry.h"
 
 #include <initializer_list>
 #include <string>
@@ -21,8 +22,6 @@ Error invalidArgument(std::string what, const char* file = __builtin_FILE(), int
 /// The class that a note of the error names; empty if none does.
 std::string_view tfClassOf(const ErrorDetail& error);
 
-/// "float", "int32", "half", …
-std::string_view tfTypeName(DType dtype);
 /// "[2,3]", "[]", "[?,3]", "<unknown>".
 std::string tfShapeText(const Shape& shape);
 
