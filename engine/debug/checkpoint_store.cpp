@@ -191,6 +191,16 @@ CheckpointStore::Found CheckpointStore::atOrBefore(int line, int64_t tick) const
     return {after->first.second, after->second.state};
 }
 
+std::vector<CheckpointStore::Found> CheckpointStore::between(int line, int64_t from, int64_t to) const
+{
+    std::vector<Found> found;
+    for (auto entry = m_states.lower_bound({line, from}); entry != m_states.end(); ++entry) {
+        if (entry->first.first != line || entry->first.second > to) break;
+        found.push_back({entry->first.second, entry->second.state});
+    }
+    return found;
+}
+
 std::optional<int64_t> CheckpointStore::checkpointBefore(int line, int64_t tick) const
 {
     for (auto entry = m_states.upper_bound({line, tick}); entry != m_states.begin();) {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <vector>
 
 namespace loopscope {
 
@@ -42,6 +43,8 @@ public:
     Found atOrBefore(int line, int64_t tick) const;
     /// The tick of the last checkpoint of a timeline at or before a tick.
     std::optional<int64_t> checkpointBefore(int line, int64_t tick) const;
+    /// All saved states of a timeline from one tick to another, both included, in order.
+    std::vector<Found> between(int line, int64_t from, int64_t to) const;
     bool has(int line, int64_t tick) const { return m_states.contains({line, tick}); }
     /// Bytes that are not states but count, too. False, and nothing happens, if there is no room.
     bool charge(uint64_t bytes);

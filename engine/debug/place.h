@@ -27,6 +27,15 @@ Result<TypedPlace> resolveTyped(const DebugTarget& target, FrameContext frame, s
 /// The invocation that the frame at `depth` is, as an address without target.
 Address frameAddress(const Executor& executor, int depth);
 
+/// Where a stop lies among all stops of a run of functional graphs, to be compared with <. Of each frame that another one was called
+/// from: the call operator, the iteration, cond before body; of the innermost the next operator.
+using StopOrder = std::vector<int64_t>;
+/// Of the stop before the operator that the place names or writes it, or before the first operator of the invocation that it names.
+/// Iterations that are not given count as 0.
+StopOrder orderOf(const Model& model, const ResolvedAddress& place);
+StopOrder orderOf(const MachineState& state);
+StopOrder orderOf(const Executor& executor);
+
 /// Order of execution of functional graphs: negative if `a` comes before `b`. Iterations that are not given count as 0. A call comes
 /// after everything inside it.
 int compareOrder(const Model& model, const ResolvedAddress& a, const ResolvedAddress& b);

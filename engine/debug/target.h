@@ -26,6 +26,7 @@ public:
     /// Errors: of Timeline; nothing is left to do then.
     Status comeBack()
     {
+        if (m_target.control.cancel) m_target.control.cancel->clear(); // it was meant for the search
         if (m_target.timeline.current() != m_line) return m_target.timeline.switchTo(m_line);
         return m_target.timeline.goTo(m_tick);
     }

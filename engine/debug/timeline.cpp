@@ -145,7 +145,8 @@ Status Timeline::advance(int64_t target, const TravelControl& control)
         if (!firstPass) LS_CHECK_OK(verify(here.marks));
         if (m_sinceNs >= m_store.spacing(m_costNs)) checkpoint();
         here.info.frontier = std::max(here.info.frontier, tick());
-        if (tick() >= target || finished()) break;
+        m_trapped = m_executor.trapped();
+        if (m_trapped || tick() >= target || finished()) break;
         if (control.cancel && control.cancel->requested())
             return Error(ErrorCode::cancelled, "cancelled at " + m_executor.positionAddress());
         if (control.progress && now - announced >= kProgressNs) {
@@ -160,12 +161,17 @@ Status Timeline::advance(int64_t target, const TravelControl& control)
 Error Timeline::heal(Error error)
 {
     const int64_t failed = tick();
+    m_executor.setTraps({}, nullptr);
     m_executor.muteObserver(true);
+    int64_t& frontier = line(m_owner).info.frontier;
+    if (error.code() == ErrorCode::cancelled && position().op.valid()) { // by the executor's own flag, between two operators
+        frontier = std::max(frontier, failed);
+        if (m_executor.restore(*snapshot()).ok()) return error;
+    }
     const SharedState base = m_base;
     if (!m_executor.restore(*base).ok()) return error;
     m_sinceNs = 0;
-    int64_t& frontier = line(m_owner).info.frontier;
-    if (error.code() == ErrorCode::cancelled) { // by the executor's own flag: nothing runs before that is cleared
+    if (error.code() == ErrorCode::cancelled) { // nothing runs before the flag is cleared
         frontier = std::max(frontier, failed);
         return error;
     }
@@ -303,20 +309,60 @@ Status Timeline::replay(int64_t target, ExecutionObserver& listener, const Trave
         return Error(ErrorCode::usage, "the tick lies before here")
             .found(std::to_string(target))
             .expected(std::to_string(tick()) + " or more");
-    while (tick() < target && !finished()) {
+    m_listener = &listener;
+    Status status = onward(target, control);
+    m_listener = nullptr;
+    LS_CHECK_OK(std::move(status));
+    LS_CHECK_OK(reach(tick(), control)); // the target itself may be a fork
+    return arrive();
+}
+
+/// Executes everything up to a tick, over the forks on the way to the present timeline.
+Status Timeline::onward(int64_t target, const TravelControl& control)
+{
+    m_trapped = false;
+    while (tick() < target && !finished() && !m_trapped) {
         // Up to where the next timeline on the way to the present one forks.
         int next = -1;
         for (int id = m_line; id != m_owner; id = line(id).info.parent) next = id;
         const int64_t fork = next < 0 ? target : line(next).info.forkTick;
-        m_listener = &listener;
         Status status = advance(std::min(fork, target), control);
-        m_listener = nullptr;
         leaveAt(tick());
         LS_CHECK_OK(std::move(status));
         if (next >= 0 && tick() == fork) LS_CHECK_OK(enterFork(next));
     }
-    LS_CHECK_OK(reach(tick(), control)); // the target itself may be a fork
-    return arrive();
+    return {};
+}
+
+Result<bool> Timeline::run(int64_t target, const TrapSet& traps, TrapHandler& handler, const TravelControl& control)
+{
+    LS_CHECK_OK(checkStarted());
+    if (target < tick())
+        return Error(ErrorCode::usage, "the tick lies before here")
+            .found(std::to_string(target))
+            .expected(std::to_string(tick()) + " or more");
+    m_executor.setTraps(traps, &handler);
+    Status status = onward(target, control);
+    m_executor.setTraps({}, nullptr);
+    const bool trapped = m_trapped;
+    LS_CHECK_OK(std::move(status));
+    LS_CHECK_OK(reach(tick(), control)); // the stop itself may be a fork
+    remember();
+    return trapped;
+}
+
+std::optional<int64_t> Timeline::lastSaved(const std::function<bool(const MachineState&)>& isBefore) const
+{
+    if (m_lines.empty()) return std::nullopt;
+    // From the present timeline to its ancestors: the first one whose first saved state is before the place holds the last such state.
+    int64_t until = std::numeric_limits<int64_t>::max();
+    for (int id = m_line; id >= 0; id = line(id).info.parent) {
+        const std::vector<CheckpointStore::Found> saved = m_store.between(id, line(id).info.forkTick, until);
+        const auto after = std::ranges::partition_point(saved, [&](const CheckpointStore::Found& f) { return isBefore(*f.state); });
+        if (after != saved.begin()) return std::prev(after)->tick;
+        until = line(id).info.forkTick - 1;
+    }
+    return std::nullopt;
 }
 
 int64_t Timeline::checkpointBefore(int64_t tick) const

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@ namespace loopscope {
 
 /// How a long request is followed and stopped.
 struct TravelControl {
-    const CancelFlag* cancel = nullptr;
+    CancelFlag* cancel = nullptr; ///< whoever answers a cancelled request clears it
     /// Called at most every 50 ms with the tick that is reached and the one that is wanted (INT64_MAX: the end).
     std::function<void(int64_t tick, int64_t target)> progress;
 };
@@ -60,6 +61,12 @@ public:
     /// Goes forward to a tick by executing everything up to there, saved or not, and lets `listener` hear it: how breakpoints and searches
     /// look at a part of the run. Errors: usage if the tick lies before here; as of goTo().
     Status replay(int64_t tick, ExecutionObserver& listener, const TravelControl& control = {});
+    /// Goes forward in the same way with traps: the executor asks `handler` about the operators of `traps`, that of the stop at `tick`
+    /// included. Nothing else arms traps, and none are left afterwards. True if a trap stopped. Errors: as of replay().
+    Result<bool> run(int64_t tick, const TrapSet& traps, TrapHandler& handler, const TravelControl& control = {});
+    /// The last saved state on the way from the start of the present timeline that `isBefore` holds of: it holds of every stop up to
+    /// some tick and of none after. Null: it holds of none.
+    std::optional<int64_t> lastSaved(const std::function<bool(const MachineState&)>& isBefore) const;
     /// The last checkpoint at or before a tick, where a search backwards begins its next interval.
     int64_t checkpointBefore(int64_t tick) const;
 
@@ -96,6 +103,7 @@ private:
     Status reach(int64_t tick, const TravelControl& control);
     Status reachOn(int owner, int64_t tick, const TravelControl& control);
     Status advance(int64_t target, const TravelControl& control);
+    Status onward(int64_t tick, const TravelControl& control);
     Status arrive();
     Status verify(std::map<int64_t, uint64_t>& marks);
     Error heal(Error error);
@@ -113,6 +121,7 @@ private:
     CheckpointStore m_store;
     std::vector<Line> m_lines;
     ExecutionObserver* m_listener = nullptr; ///< of replay()
+    bool m_trapped = false;    ///< run(): a trap stopped
     int m_line = 0;            ///< the timeline that the user is on
     int m_owner = 0;           ///< the one that the machine is executing: the ancestor that the present tick belongs to
     SharedState m_base;        ///< the state that was taken or restored last; only execution lies between it and now

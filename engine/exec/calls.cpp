@@ -247,6 +247,7 @@ Status Interpreter::Impl::finishRoot()
 void Interpreter::Impl::completeCall(Frame& frame)
 {
     const CallState& call = *frame.call;
+    const int64_t trips = frame.role == CallRole::loop ? frame.iteration : -1;
     if (m_observer && frame.activation) endInvocation(frame);
     popFrame();
     Frame& caller = m_frames.back();
@@ -255,8 +256,10 @@ void Interpreter::Impl::completeCall(Frame& frame)
     if (m_observer || asked) {
         OperatorEvent event = eventOf(caller, call.op);
         event.ns = m_times ? nowNs() - caller.callStart : -1;
+        event.trips = trips;
         event.results = {instruction.args.outputs, static_cast<size_t>(instruction.args.outputCount)};
         if (m_observer) m_observer->operatorExecuted(event);
+        caller.next = call.op.index + 1;
         if (asked) askAfter(event);
     }
     ++m_step;

@@ -93,10 +93,13 @@ public:
     virtual void muteObserver(bool muted, ExecutionObserver* also = nullptr) = 0;
 
     /// Sets which operators run() and runTo() ask `handler` about; null: none. Takes effect at once, in the present run, too. An operator
-    /// without a trap costs nothing.
+    /// without a trap costs nothing. The operator before which runTo() stops is asked about, too; about a stop that it was asked about
+    /// last no executor asks again before the next setTraps(), restore() or start().
     virtual void setTraps(const TrapSet& traps, TrapHandler* handler) = 0;
     /// Whether the last run() or runTo() ended because a trap wanted to stop.
     virtual bool trapped() const = 0;
+    /// The step budget: operators that a run may complete.
+    virtual int64_t maxSteps() const = 0;
 };
 
 } // namespace loopscope

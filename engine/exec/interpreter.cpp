@@ -169,6 +169,7 @@ Status Interpreter::Impl::start()
     m_observer = nullptr; // a run that does not begin is not announced
     LS_CHECK_OK(guarded([this] { return begin(); }));
     m_step = 0;
+    m_askedBefore = -1;
     m_observer = m_runObserver = m_nextObserver;
     m_times = m_observer && m_observer->wantsTimes();
     m_runStart = m_times ? nowNs() : 0;
@@ -256,6 +257,7 @@ void Interpreter::Impl::setTraps(const TrapSet& traps, TrapHandler* handler)
 {
     m_traps = handler ? traps : TrapSet();
     m_trapHandler = handler;
+    m_askedBefore = -1;
     for (const std::unique_ptr<Activation>& activation : m_activations) activation->setTraps(m_traps);
 }
 
@@ -382,6 +384,11 @@ FrameInfo Interpreter::frame(int depth) const
 void Interpreter::setTraps(const TrapSet& traps, TrapHandler* handler)
 {
     m_impl->setTraps(traps, handler);
+}
+
+int64_t Interpreter::maxSteps() const
+{
+    return m_impl->m_options.maxSteps;
 }
 
 bool Interpreter::trapped() const

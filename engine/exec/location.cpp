@@ -1,7 +1,7 @@
 // Where the machine stands, as an address.
 #include "engine/exec/machine.h"
 
-#include "engine/observe/address.h"
+#include "engine/observe/address_resolution.h"
 #include "engine/ops/catalog.h"
 
 namespace loopscope {
@@ -24,18 +24,6 @@ StepRole roleOf(const Frame& frame)
     return StepRole::none;
 }
 
-OperatorName nameOf(const Operator& op, int64_t index)
-{
-    OperatorName name;
-    if (!op.name.empty()) {
-        name.name = op.name;
-    } else {
-        name.kind = op.kind.dialect == "custom" ? "custom" : op.kind.name;
-        name.index = index;
-    }
-    return name;
-}
-
 } // namespace
 
 std::string Interpreter::Impl::address() const
@@ -47,7 +35,7 @@ std::string Interpreter::Impl::address() const
         if (f > 0) {
             AddressStep step;
             const Frame& caller = m_frames[f - 1];
-            step.site = nameOf(caller.activation->program().graph().op(frame.call->op), frame.call->op.index);
+            step.site = operatorName(caller.activation->program().graph().op(frame.call->op), frame.call->op.index);
             step.role = roleOf(frame);
             step.branch = frame.branch;
             step.iteration = frame.iteration;
@@ -57,7 +45,7 @@ std::string Interpreter::Impl::address() const
         const Graph& graph = frame.activation->program().graph();
         if (static_cast<size_t>(frame.next) >= graph.operators.size()) continue;
         address.target = TargetKind::op;
-        address.op = nameOf(graph.operators[static_cast<size_t>(frame.next)], frame.next);
+        address.op = operatorName(graph.operators[static_cast<size_t>(frame.next)], frame.next);
     }
     return toString(address);
 }

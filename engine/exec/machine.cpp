@@ -52,7 +52,7 @@ template <bool Single> Status Interpreter::Impl::execute()
             return refuse(*frame, *at);
         case InstructionKind::trapped:
             frame->next = at->index;
-            if (!Single && (at->traps & trapBefore) != 0 && (m_stopAsked || m_step < m_limit)) askBefore(*frame, *at);
+            if (!Single && (at->traps & trapBefore) != 0) askBefore(*frame, *at);
             if (m_step >= m_limit || m_cancel.requested()) return halt();
             if (at->plain == InstructionKind::fail) return refuse(*frame, *at);
             if (status = runTrapped(*frame, *at); !status.ok()) return fail(std::move(status).takeError());
@@ -69,7 +69,8 @@ template <bool Single> Status Interpreter::Impl::execute()
             if (frame->role == CallRole::loop) {
                 frame->next = at->index;
                 if (frame->inCond) {
-                    if (m_cancel.requested()) [[unlikely]] return checkBudget();
+                    // Elsewhere operators look at the flag, before which a run can stay.
+                    if (frame->enteredAtStep == m_step && m_cancel.requested()) [[unlikely]] return checkBudget();
                     bool goOn = false;
                     if (frame->call->verdictIsPlain) [[likely]] {
                         goOn = *frame->call->verdictSlot->as<uint8_t>() != 0;
@@ -212,13 +213,19 @@ OperatorEvent Interpreter::Impl::eventOf(const Frame& frame, OperatorId op) cons
 
 void Interpreter::Impl::askBefore(const Frame& frame, const Instruction& instruction)
 {
-    if (!m_trapHandler->beforeOperator(eventOf(frame, OperatorId(instruction.index)), tick())) return;
+    const int64_t here = tick();
+    if (here == m_askedBefore) return;
+    m_askedBefore = here;
+    updatePosition();
+    if (!m_trapHandler->beforeOperator(eventOf(frame, OperatorId(instruction.index)), here)) return;
     m_stopAsked = true;
     setLimit();
 }
 
+/// The frame of the operator is the innermost one, and behind the operator already, so that its results are live.
 void Interpreter::Impl::askAfter(const OperatorEvent& event)
 {
+    updatePosition();
     if (!m_trapHandler->afterOperator(event, tick() + 1)) return;
     m_stopAsked = true;
     setLimit();
@@ -237,6 +244,7 @@ Status Interpreter::Impl::runTrapped(Frame& frame, const Instruction& instructio
     if (!m_asking || (instruction.traps & trapAfter) == 0) return {};
     OperatorEvent event = eventOf(frame, OperatorId(instruction.index));
     event.results = {instruction.args.outputs, static_cast<size_t>(instruction.args.outputCount)};
+    frame.next = instruction.index + 1;
     askAfter(event);
     return {};
 }
@@ -254,7 +262,8 @@ Status Interpreter::Impl::refuse(const Frame& frame, const Instruction& instruct
 /// Before an operator: runTo() is there, or the run ends here.
 Status Interpreter::Impl::halt()
 {
-    if (m_cancel.requested() || m_step >= m_options.maxSteps) return checkBudget();
+    const bool wanted = m_stopAsked || m_step >= m_stepLimit || tick() >= m_tickLimit;
+    if (m_cancel.requested() || (m_step >= m_options.maxSteps && !wanted)) return checkBudget();
     updatePosition();
     return {};
 }

@@ -156,6 +156,7 @@ public:
     TrapSet m_traps;
     TrapHandler* m_trapHandler = nullptr;
     bool m_asking = false;    ///< run() and runTo() ask about traps, step() does not
+    int64_t m_askedBefore = -1; ///< the stop whose next operator was asked about last
     bool m_stopAsked = false; ///< a trap wants to stop: at the next operator, or at the end
     InvocationId m_nextInvocation = 1;
     Position m_position;

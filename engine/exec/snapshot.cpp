@@ -121,6 +121,7 @@ Status Interpreter::Impl::restore(const MachineState& state)
     m_random = state.random;
     m_initialised = {state.initialised.begin(), state.initialised.end()};
     m_step = state.step;
+    m_askedBefore = -1;
     m_nextInvocation = state.nextInvocation;
     for (const auto& [graph, saved] : state.variables) {
         const auto found = m_variables.find(graph);

@@ -54,7 +54,8 @@ public:
     virtual ~TrapHandler() = default;
     /// The executor is before an operator with trapBefore, at the stop with this tick; `event` has no results yet. True: stop here.
     virtual bool beforeOperator(const OperatorEvent& event, int64_t tick) = 0;
-    /// An operator with trapAfter has written its results. `tick` is that of the stop that follows, where a `true` stops the run.
+    /// An operator with trapAfter has written its results, and the executor's innermost frame is that of the operator, behind it; the step
+    /// is not counted yet. `tick` is that of the stop that follows, where a `true` stops the run.
     virtual bool afterOperator(const OperatorEvent& event, int64_t tick) = 0;
 };
 

@@ -57,6 +57,19 @@ public:
         return std::move(m_address);
     }
 
+    /// What follows a root and its slash.
+    Result<Address> tail()
+    {
+        if (m_in.atEnd()) return m_in.error(0, "an address is empty");
+        LS_CHECK_OK(part());
+        while (!m_in.atEnd()) {
+            if (!m_in.accept("/")) return m_in.error(m_in.position(), "found " + m_in.found() + ", expected '/' or the end");
+            if (m_in.atEnd()) return m_in.error(m_in.position(), "found the end, expected a step, an operator or a value after '/'");
+            LS_CHECK_OK(part());
+        }
+        return std::move(m_address);
+    }
+
 private:
     /// `r2:`
     Status runNumber()
@@ -312,6 +325,11 @@ std::string_view stepRoleName(StepRole role)
     for (const RoleName& r : kRoles)
         if (r.role == role) return r.name;
     return "";
+}
+
+Result<Address> parseAddressTail(std::string_view text)
+{
+    return AddressParser(text, false).tail();
 }
 
 Result<Address> parseAddress(std::string_view text)

@@ -76,6 +76,8 @@ struct Address {
 
 /// Parses a canonical address. Reading is left to right and needs no model. Errors: usage, with the column.
 Result<Address> parseAddress(std::string_view text);
+/// Parses what may follow a root, `while#7@3:body/add#2`: an address with an empty root. Errors: usage, with the column.
+Result<Address> parseAddressTail(std::string_view text);
 /// Parses a pattern: an address with iteration sets, `...` and `*`.
 Result<Address> parsePattern(std::string_view text);
 Result<IterationSet> parseIterations(std::string_view text);

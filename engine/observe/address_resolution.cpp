@@ -171,8 +171,7 @@ private:
             m_found.op = result.producer;
             address.target = TargetKind::output;
             address.slot = result.slot;
-            address.op =
-                op.name.empty() ? OperatorName{kindOf(op), result.producer.index, {}, false} : OperatorName{{}, -1, op.name, false};
+            address.op = operatorName(op, result.producer.index);
             return {};
         }
         if (m_found.value.valid()) return {};
@@ -192,6 +191,18 @@ private:
 };
 
 } // namespace
+
+OperatorName operatorName(const Operator& op, int64_t index)
+{
+    OperatorName name;
+    if (!op.name.empty()) {
+        name.name = op.name;
+    } else {
+        name.kind = kindOf(op);
+        name.index = index;
+    }
+    return name;
+}
 
 Result<ResolvedAddress> resolveAddress(const Model& model, const Address& address)
 {

@@ -19,6 +19,9 @@ struct ResolvedAddress {
     ValueId value;   ///< target output, input, value
 };
 
+/// How an address names operator `index` of a graph.
+OperatorName operatorName(const Operator& op, int64_t index);
+
 /// Errors: usage, naming what is not there and what is near: "main/while#1@3:body/ad#2: no operator 'ad#2' in while_body; operator 2 is
 /// fully_connected#2".
 Result<ResolvedAddress> resolveAddress(const Model& model, const Address& address);

@@ -59,6 +59,7 @@ struct OperatorEvent {
     OperatorId op;
     EventState state = EventState::live;
     int64_t ns = -1; ///< duration, callees included; −1 if times are off
+    int64_t trips = -1; ///< of a loop: iterations of its body; else −1
     std::span<const Tensor* const> results; ///< in result order
 };
 

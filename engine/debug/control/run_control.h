@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/debug/breakpoints/breakpoint_set.h"
+#include "engine/debug/control/goals.h"
 #include "engine/debug/place.h"
 #include "engine/debug/stop.h"
 #include "engine/debug/target.h"
@@ -33,7 +34,7 @@ struct Mark {
 /// Errors are of the request itself (a place that does not exist, no run started); nothing has moved then. Not thread-safe.
 class RunControl {
 public:
-    RunControl(DebugTarget target, BreakpointSet& breakpoints) : m_target(target), m_breakpoints(breakpoints) {}
+    RunControl(DebugTarget target, BreakpointSet& breakpoints);
 
     /// Begins a run and stops before the first operator. Errors: of Timeline::start().
     Result<StopReport> start();
@@ -92,10 +93,56 @@ public:
     StopReport here() const;
 
 private:
+    /// How a search for a place ended.
+    enum class Search : uint8_t { met, absent };
+    /// A stop that history goes back to.
+    struct Visit {
+        int timeline = 0;
+        int64_t tick = 0;
+        bool operator==(const Visit&) const = default;
+    };
+
+    // run_control.cpp
+    Status checkStarted() const;
+    Result<bool> runArmed(int64_t target, Goal* goal, int64_t after);
+    Result<bool> runQuietly(Goal& goal);
+    Result<StopReport> stopped(int64_t from, Status status, std::optional<StopCause> goal);
+    Result<StopReport> forwardTo(int64_t target, Goal* goal, StopCause met);
+    Result<StopReport> stepForward(int64_t count);
+    Result<StopReport> untilReturn(int64_t from, GraphId graph, OperatorId op, InvocationId invocation, StopCause met);
+    void noteWritten(StopReport& report, const Position& before) const;
+    int depthOf(int depth) const;
+
+    // reverse.cpp
+    Result<StopReport> resumeBackward(int64_t ignore);
+    Result<StopReport> stepBackward(int64_t count);
+    Result<StopReport> nextBackward(int64_t count);
+    Result<StopReport> finishBackward(int depth);
+    Result<int64_t> tickBeforeCall(int depth);
+    Result<std::vector<BreakpointHit>> lastHits(int64_t low, int64_t high);
+    Result<StopReport> backTo(int64_t target, StopCause reached);
+    Result<StopReport> backToHit(int64_t from, const std::vector<BreakpointHit>& hits, int64_t otherwise, StopCause reached);
+    Result<std::optional<int64_t>> lastBefore(PatternGoal& goal, int64_t end);
+
+    // places.cpp
+    Result<Search> search(const ResolvedAddress& place, Error& absence);
+    Result<StopReport> jump(const std::function<Status()>& travel);
+    Result<StopReport> goToIteration(const ResolvedAddress& place, size_t loopStep);
+    Result<ResolvedAddress> placeInLoop(FrameContext frame, size_t& loopStep) const;
+    Status goToVisit(const Visit& visit);
+    Result<std::vector<AddressPattern>> typedPatterns(std::string_view text, FrameContext frame) const;
+    void addMark(std::string name, std::string text);
+    Result<StopReport> revisit(std::vector<Visit>& from, std::vector<Visit>& to, const char* none);
+    Visit visit() const { return {m_target.timeline.current(), m_target.timeline.tick()}; }
+
     DebugTarget m_target;
     BreakpointSet& m_breakpoints;
     bool m_started = false;
+    TrapSet m_loopTraps; ///< where trips are counted
+    TripMemory m_trips;
+    std::map<int, int64_t> m_ends; ///< timeline → its last tick
     std::vector<Mark> m_marks;
+    std::vector<Visit> m_past, m_future;
 };
 
 } // namespace loopscope

@@ -1,0 +1,155 @@
+#include "engine/debug/control/goals.h"
+
+#include <algorithm>
+
+namespace loopscope {
+
+namespace {
+
+/// The text of an address that ends with a step, as people write it: the body's role is implied.
+std::string stepText(const Address& place, size_t step)
+{
+    Address address;
+    address.root = place.root;
+    address.steps.assign(place.steps.begin(), place.steps.begin() + static_cast<std::ptrdiff_t>(step) + 1);
+    std::string text = toString(address);
+    if (address.steps.back().role == StepRole::body && text.ends_with(":body")) text.resize(text.size() - 5);
+    return text;
+}
+
+} // namespace
+
+PlaceGoal::PlaceGoal(const Executor& executor, const ResolvedAddress& place) : m_executor(executor), m_place(place)
+{
+    const Model& model = executor.model();
+    const OperatorId op = place.op.valid() ? place.op : OperatorId(0);
+    m_order = orderOf(model, place);
+    m_traps.add(place.graph, op, trapBefore);
+    Address upTo;
+    upTo.root = place.address.root;
+    size_t at = 0;
+    for (const AddressStep& step : place.address.steps) {
+        if (step.role == StepRole::frame) m_ordered = false;
+        m_iteration = step.iteration;
+        const Result<ResolvedAddress> caller = resolveAddress(model, upTo);
+        if (caller.ok() && m_ordered) m_traps.add(caller->graph, OperatorId(m_order[3 * at++]), trapAfter);
+        upTo.steps.push_back(step);
+    }
+}
+
+bool PlaceGoal::beforeOperator(const OperatorEvent&, int64_t)
+{
+    if (!m_ordered) {
+        m_met = m_executor.positionAddress() == toString(m_place.address);
+        return m_met;
+    }
+    if (m_iteration >= 0 && m_executor.frame(-1).iteration != m_iteration) return false;
+    m_met = orderOf(m_executor) == m_order;
+    return m_met;
+}
+
+/// A call on the way to the place has returned.
+bool PlaceGoal::afterOperator(const OperatorEvent& event, int64_t)
+{
+    StopOrder here = orderOf(m_executor);
+    here.back() = event.op.index;
+    if (here.size() > m_order.size() || !std::equal(here.begin(), here.end(), m_order.begin())) return false;
+    m_passedStep = here.size() / 3;
+    m_trips = event.trips;
+    return true;
+}
+
+Error PlaceGoal::absence() const
+{
+    const Address& address = m_place.address;
+    if (m_passedStep >= address.steps.size()) return Error(ErrorCode::usage, "the run does not come there").at(toString(address));
+    const AddressStep& step = address.steps[m_passedStep];
+    const std::string where = stepText(address, m_passedStep);
+    if (m_trips >= 0) {
+        const std::string range = m_trips > 0 ? " (0 to " + std::to_string(m_trips - 1) + ")" : "";
+        return Error(ErrorCode::usage, "the loop ran " + std::to_string(m_trips) + (m_trips == 1 ? " iteration" : " iterations") + range).at(where);
+    }
+    if (step.role == StepRole::init) return Error(ErrorCode::usage, "the graph had been run before").at(where);
+    return Error(ErrorCode::usage, "this branch was not taken").at(where);
+}
+
+PatternGoal::PatternGoal(const Executor& executor, std::vector<AddressPattern> patterns)
+    : m_executor(executor), m_patterns(std::move(patterns))
+{
+    // Where the target of a pattern may lie: its steps are looked at on the way.
+    std::vector<AddressPattern> anywhere;
+    for (const AddressPattern& pattern : m_patterns) {
+        Address target = pattern.pattern();
+        target.root.clear();
+        target.steps.assign(1, AddressStep());
+        target.steps[0].anySteps = true;
+        anywhere.emplace_back(std::move(target));
+    }
+    const Model& model = executor.model();
+    for (size_t g = 0; g < model.graphs.size(); ++g) {
+        const GraphId graph(static_cast<int64_t>(g));
+        const std::vector<Operator>& operators = model.graph(graph).operators;
+        for (size_t o = 0; o < operators.size(); ++o) {
+            const auto index = static_cast<int64_t>(o);
+            Address address;
+            address.root = model.graph(graph).id;
+            address.target = TargetKind::op;
+            address.op = operatorName(operators[o], index);
+            const bool first = o == 0; // patterns of invocations stop at their first operator
+            const bool wanted = std::ranges::any_of(anywhere, [&](const AddressPattern& pattern) {
+                return pattern.matches(address) || (first && pattern.pattern().target == TargetKind::invocation);
+            });
+            if (wanted) m_traps.add(graph, OperatorId(index), trapBefore);
+        }
+    }
+}
+
+bool PatternGoal::beforeOperator(const OperatorEvent& event, int64_t tick)
+{
+    if (tick <= m_after || (m_upTo && tick > *m_upTo)) return false;
+    const Result<Address> here = parseAddress(m_executor.positionAddress());
+    if (!here.ok()) return false;
+    const bool matches = std::ranges::any_of(m_patterns, [&](const AddressPattern& pattern) {
+        if (pattern.pattern().target != TargetKind::invocation) return pattern.matches(*here);
+        if (event.op.index != 0) return pattern.matches(*here);
+        Address invocation = *here;
+        invocation.target = TargetKind::invocation;
+        invocation.op = {};
+        return pattern.matches(invocation) || pattern.matches(*here);
+    });
+    if (!matches) return false;
+    if (!m_upTo) return m_met = true;
+    m_noted = tick;
+    return false;
+}
+
+void TripMemory::note(int timeline, const OperatorEvent& event, int64_t tick)
+{
+    const Key key(timeline, event.invocation, event.graph.index, event.op.index);
+    if (m_trips.insert_or_assign(key, Trips{event.trips, tick}).second) m_order.push_back(key);
+    if (m_order.size() <= m_limit) return;
+    m_trips.erase(m_order.front());
+    m_order.pop_front();
+}
+
+std::optional<int64_t> TripMemory::find(const Timeline& timeline, InvocationId caller, GraphId graph, OperatorId op) const
+{
+    const std::vector<TimelineInfo> lines = timeline.timelines();
+    int64_t until = INT64_MAX;
+    for (int id = timeline.current(); id >= 0;) {
+        const auto found = m_trips.find(Key(id, caller, graph.index, op.index));
+        if (found != m_trips.end() && found->second.tick <= until) return found->second.count;
+        const TimelineInfo& info = lines[static_cast<size_t>(id)];
+        until = std::min(until, info.forkTick);
+        id = info.parent;
+    }
+    return std::nullopt;
+}
+
+void TripMemory::clear()
+{
+    m_trips.clear();
+    m_order.clear();
+}
+
+} // namespace loopscope

@@ -1,0 +1,106 @@
+// What a request waits for while a run goes on: that a call returns, that a place is reached, that a pattern matches. And how often
+// loops ran, which is learned on the way.
+#pragma once
+
+#include "engine/debug/place.h"
+#include "engine/debug/target.h"
+#include "engine/exec/traps.h"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+namespace loopscope {
+
+/// A handler with the traps that it needs.
+class Goal : public TrapHandler {
+public:
+    const TrapSet& traps() const { return m_traps; }
+    bool isMet() const { return m_met; }
+
+    bool beforeOperator(const OperatorEvent&, int64_t) override { return false; }
+    bool afterOperator(const OperatorEvent&, int64_t) override { return false; }
+
+protected:
+    TrapSet m_traps;
+    bool m_met = false;
+};
+
+/// A call operator of one invocation returns.
+class ReturnGoal final : public Goal {
+public:
+    ReturnGoal(GraphId graph, OperatorId op, InvocationId invocation) : m_invocation(invocation) { m_traps.add(graph, op, trapAfter); }
+    bool afterOperator(const OperatorEvent& event, int64_t) override { return m_met |= event.invocation == m_invocation; }
+
+private:
+    InvocationId m_invocation;
+};
+
+/// The stop before the operator that a place means, or the first stop that shows that it will not come.
+class PlaceGoal final : public Goal {
+public:
+    PlaceGoal(const Executor& executor, const ResolvedAddress& place);
+
+    bool beforeOperator(const OperatorEvent& event, int64_t tick) override;
+    bool afterOperator(const OperatorEvent& event, int64_t tick) override;
+
+    /// Stops come in the order of their addresses, and this is the one that is wanted.
+    bool isOrdered() const { return m_ordered; }
+    const StopOrder& order() const { return m_order; }
+    /// Why the place does not exist, once it was passed; a general answer before.
+    Error absence() const;
+
+private:
+    const Executor& m_executor;
+    ResolvedAddress m_place;
+    StopOrder m_order;
+    int64_t m_iteration = -1; ///< of the innermost step
+    bool m_ordered = true;    ///< stops come in the order of addresses
+    size_t m_passedStep = SIZE_MAX; ///< the step at which the run went by
+    int64_t m_trips = -1;
+};
+
+/// An operator that one of the patterns matches is next.
+class PatternGoal final : public Goal {
+public:
+    PatternGoal(const Executor& executor, std::vector<AddressPattern> patterns);
+
+    bool beforeOperator(const OperatorEvent& event, int64_t tick) override;
+    void skipUpTo(int64_t tick) { m_after = tick; }
+    /// Backwards: goes on at every match and notes the last one up to this tick.
+    void noteUpTo(int64_t tick) { m_upTo = tick; }
+    std::optional<int64_t> noted() const { return m_noted; }
+
+private:
+    const Executor& m_executor;
+    std::vector<AddressPattern> m_patterns;
+    int64_t m_after = -1;
+    std::optional<int64_t> m_upTo;
+    std::optional<int64_t> m_noted;
+};
+
+/// Trips of loop executions that were seen to their end, the latest ones.
+class TripMemory {
+public:
+    explicit TripMemory(size_t limit = 1 << 16) : m_limit(limit) {}
+    /// `tick`: of the stop after the loop.
+    void note(int timeline, const OperatorEvent& event, int64_t tick);
+    /// Of the execution by operator `op` of an invocation, on a timeline or before it forked.
+    std::optional<int64_t> find(const Timeline& timeline, InvocationId caller, GraphId graph, OperatorId op) const;
+    void clear();
+
+private:
+    using Key = std::tuple<int, InvocationId, int32_t, int32_t>; ///< timeline, invocation, graph, operator
+    struct Trips {
+        int64_t count = 0;
+        int64_t tick = 0;
+    };
+    size_t m_limit;
+    std::map<Key, Trips> m_trips;
+    std::deque<Key> m_order; ///< oldest first
+};
+
+} // namespace loopscope

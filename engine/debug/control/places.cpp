@@ -1,0 +1,306 @@
+// Going to places: addresses, iterations, steps, marks, and the history of jumps. No iteration is logged anywhere: a place is searched
+// among the saved states, whose frames say where they lie, and run to from there.
+#include "engine/debug/control/run_control.h"
+
+#include "engine/base/text.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace loopscope {
+
+namespace {
+
+constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
+
+bool isLoopStep(const AddressStep& step)
+{
+    return step.role == StepRole::cond || step.role == StepRole::body || step.role == StepRole::frame;
+}
+
+} // namespace
+
+/// Goes to a place, or to where it turns out that the run does not get there, which `absence` explains then. Errors: of the run.
+Result<RunControl::Search> RunControl::search(const ResolvedAddress& place, Error& absence)
+{
+    Timeline& timeline = m_target.timeline;
+    if (m_target.model.graph(place.graph).operators.empty()) {
+        absence = Error(ErrorCode::usage, "graph '" + m_target.model.graph(place.graph).id + "' has no operators to stop before");
+        return Search::absent;
+    }
+    PlaceGoal goal(m_target.executor, place);
+    if (goal.isOrdered()) {
+        const std::optional<int64_t> base = timeline.lastSaved([&](const MachineState& state) { return orderOf(state) <= goal.order(); });
+        const bool goOn = orderOf(m_target.executor) <= goal.order() && (!base || timeline.tick() >= *base);
+        if (!goOn) LS_CHECK_OK(timeline.goTo(base.value_or(0), m_target.control));
+        if (orderOf(m_target.executor) == goal.order()) return Search::met;
+    } else {
+        LS_CHECK_OK(timeline.goTo(0, m_target.control));
+    }
+    LS_TRY(const bool trapped, runQuietly(goal));
+    if (trapped && goal.isMet()) return Search::met;
+    absence = goal.absence();
+    return Search::absent;
+}
+
+/// Travels, and notes in the history where from. Where the travel is refused, nothing has moved.
+Result<StopReport> RunControl::jump(const std::function<Status()>& travel)
+{
+    LS_CHECK_OK(checkStarted());
+    const Visit before = visit();
+    Status status = travel();
+    if (!status.ok() && status.detail().code == ErrorCode::usage) {
+        if (!(visit() == before)) LS_CHECK_OK(goToVisit(before));
+        return std::move(status).takeError();
+    }
+    m_breakpoints.moved(m_target.timeline.tick());
+    if (!(visit() == before)) {
+        m_past.push_back(before);
+        m_future.clear();
+    }
+    const bool done = status.ok();
+    return stopped(before.tick, std::move(status), done ? std::optional(StopCause::stepDone) : std::nullopt);
+}
+
+Status RunControl::goToVisit(const Visit& visit)
+{
+    Timeline& timeline = m_target.timeline;
+    if (timeline.current() != visit.timeline) LS_CHECK_OK(timeline.switchTo(visit.timeline, m_target.control));
+    return timeline.goTo(visit.tick, m_target.control);
+}
+
+Result<StopReport> RunControl::goTo(const ResolvedAddress& place)
+{
+    return jump([&]() -> Status {
+        Error absence(ErrorCode::usage, "");
+        LS_TRY(const Search found, search(place, absence));
+        return found == Search::met ? Status() : Status(std::move(absence));
+    });
+}
+
+Result<StopReport> RunControl::goToStep(int64_t step)
+{
+    return jump([&] { return m_target.timeline.goToStep(step, m_target.control); });
+}
+
+Result<StopReport> RunControl::goToTick(int64_t tick)
+{
+    return jump([&] { return m_target.timeline.goTo(tick, m_target.control); });
+}
+
+Result<StopReport> RunControl::goToStart()
+{
+    return goToTick(0);
+}
+
+Result<StopReport> RunControl::goToEnd()
+{
+    return jump([&] { return m_target.timeline.goToEnd(m_target.control); });
+}
+
+Result<StopReport> RunControl::goToPercent(double percent)
+{
+    if (!(percent >= 0 && percent <= 100)) return Error(ErrorCode::usage, "a share of the run").expected("0% to 100%");
+    return jump([&]() -> Status {
+        std::optional<int64_t> end = knownEnd();
+        if (!end) {
+            LS_CHECK_OK(m_target.timeline.goToEnd(m_target.control));
+            end = m_ends[m_target.timeline.current()] = m_target.timeline.tick();
+        }
+        // At the end there is one frame: tick and step are the same.
+        return m_target.timeline.goToStep(static_cast<int64_t>(static_cast<double>(*end) * percent / 100), m_target.control);
+    });
+}
+
+Result<std::optional<int64_t>> RunControl::tickOf(const ResolvedAddress& place)
+{
+    LS_CHECK_OK(checkStarted());
+    Excursion excursion(m_target);
+    Error absence(ErrorCode::usage, "");
+    Result<Search> found = search(place, absence);
+    const int64_t tick = m_target.timeline.tick();
+    LS_CHECK_OK(excursion.comeBack());
+    m_breakpoints.moved(m_target.timeline.tick());
+    LS_TRY(const Search answer, std::move(found));
+    return answer == Search::met ? std::optional(tick) : std::nullopt;
+}
+
+/// The next operator of a frame as a place, and the step of its address that is the innermost loop.
+Result<ResolvedAddress> RunControl::placeInLoop(FrameContext frame, size_t& loopStep) const
+{
+    LS_CHECK_OK(checkStarted());
+    const int depth = depthOf(frame.depth);
+    Address address = frameAddress(m_target.executor, depth);
+    loopStep = address.steps.size();
+    while (loopStep > 0 && !isLoopStep(address.steps[loopStep - 1])) --loopStep;
+    if (loopStep-- == 0) return Error(ErrorCode::usage, "there is no loop around this stop").at(toString(address));
+    const FrameInfo info = m_target.executor.frame(depth);
+    if (info.next.valid()) {
+        address.target = TargetKind::op;
+        address.op = operatorName(m_target.model.graph(info.graph).op(info.next), info.next.index);
+    }
+    return resolveAddress(m_target.model, address);
+}
+
+/// To the place, or to the cond of that iteration if the iteration does not come to the place.
+Result<StopReport> RunControl::goToIteration(const ResolvedAddress& place, size_t loopStep)
+{
+    return jump([&]() -> Status {
+        Error absence(ErrorCode::usage, "");
+        LS_TRY(const Search found, search(place, absence));
+        if (found == Search::met) return {};
+        if (place.address.steps[loopStep].role == StepRole::frame) return absence;
+        Address cond;
+        cond.root = place.address.root;
+        cond.steps.assign(place.address.steps.begin(), place.address.steps.begin() + static_cast<std::ptrdiff_t>(loopStep) + 1);
+        cond.steps.back().role = StepRole::cond;
+        LS_TRY(const ResolvedAddress condPlace, resolveAddress(m_target.model, cond));
+        Error noCond(ErrorCode::usage, "");
+        LS_TRY(const Search condFound, search(condPlace, noCond));
+        return condFound == Search::met ? Status() : Status(std::move(absence));
+    });
+}
+
+Result<StopReport> RunControl::iterate(int64_t iteration, FrameContext frame)
+{
+    size_t loopStep = 0;
+    LS_TRY(ResolvedAddress place, placeInLoop(frame, loopStep));
+    if (iteration < 0) return Error(ErrorCode::usage, "no iteration " + std::to_string(iteration)).expected("0 or more");
+    place.address.steps[loopStep].iteration = iteration;
+    return goToIteration(place, loopStep);
+}
+
+Result<StopReport> RunControl::iterateBy(int64_t offset, FrameContext frame)
+{
+    size_t loopStep = 0;
+    LS_TRY(const ResolvedAddress place, placeInLoop(frame, loopStep));
+    const int64_t now = place.address.steps[loopStep].iteration;
+    return iterate(offset > kEnd - now ? kEnd : now + offset, frame);
+}
+
+Result<StopReport> RunControl::iterateLast(FrameContext frame)
+{
+    size_t loopStep = 0;
+    LS_TRY(ResolvedAddress place, placeInLoop(frame, loopStep));
+    const int loop = static_cast<int>(loopStep) + 1;
+    std::optional<int64_t> trips = knownTrips(loop);
+    const Visit before = visit();
+    if (!trips) {
+        const FrameInfo callee = m_target.executor.frame(loop);
+        const FrameInfo caller = m_target.executor.frame(loop - 1);
+        if (!callee.site.valid()) return Error(ErrorCode::usage, "the last iteration of a v1 loop is not known before the run ends");
+        ReturnGoal exit(caller.graph, callee.site, caller.invocation);
+        Result<bool> left = runQuietly(exit);
+        if (!left.ok()) return stopped(before.tick, std::move(left).takeError(), std::nullopt);
+        trips = m_trips.find(m_target.timeline, caller.invocation, caller.graph, callee.site);
+    }
+    place.address.steps[loopStep].iteration = std::max<int64_t>(trips.value_or(0) - 1, 0);
+    Result<StopReport> report = goToIteration(place, loopStep);
+    if (report.ok() && !m_past.empty()) m_past.back() = before; // not the loop's exit, where it looked
+    if (report.ok()) report->ranFrom = before.tick;
+    return report;
+}
+
+/// The patterns that a text stands for: short forms match in all iterations of the loops around the frame.
+Result<std::vector<AddressPattern>> RunControl::typedPatterns(std::string_view text, FrameContext frame) const
+{
+    Result<TypedPlace> typed = resolveTyped(m_target, frame, text);
+    Result<Address> tail = parseAddressTail(text);
+    const bool isCanonical = tail.ok() && !tail->steps.empty() && m_target.model.findGraph(text.substr(0, text.find('/'))).valid();
+    if (!typed.ok() || isCanonical) {
+        Result<std::vector<AddressPattern>> patterns = resolvePattern(m_target.model, text);
+        if (patterns.ok() || typed.ok()) return patterns;
+        const bool isPattern = text.find('*') != std::string_view::npos || text.find("..") != std::string_view::npos;
+        return isPattern ? std::move(patterns).takeError() : std::move(typed).takeError();
+    }
+    Address address = typed->resolved.address;
+    const size_t typedSteps = tail.ok() ? tail->steps.size() : 0;
+    for (size_t i = 0; i + typedSteps < address.steps.size(); ++i) address.steps[i].iteration = -1;
+    if (typed->resolved.op.valid()) {
+        address.target = TargetKind::op;
+        address.slot = -1;
+    } else if (address.target == TargetKind::value) {
+        return Error(ErrorCode::usage, "no operator writes this value").at(std::string(text));
+    }
+    return std::vector<AddressPattern>{AddressPattern(std::move(address))};
+}
+
+Result<StopReport> RunControl::advance(std::string_view pattern, FrameContext frame, Direction direction)
+{
+    LS_CHECK_OK(checkStarted());
+    LS_TRY(std::vector<AddressPattern> patterns, typedPatterns(pattern, frame));
+    PatternGoal goal(m_target.executor, std::move(patterns));
+    if (goal.traps().empty()) return Error(ErrorCode::usage, "no operator matches").at(std::string(pattern));
+    const int64_t from = m_target.timeline.tick();
+    if (direction == Direction::forward) {
+        if (m_target.timeline.finished()) return Error(ErrorCode::usage, "the run is at its end");
+        goal.skipUpTo(from);
+        return forwardTo(kEnd, &goal, StopCause::stepDone);
+    }
+    if (from == 0) return Error(ErrorCode::usage, "the run is at its start");
+    Result<std::optional<int64_t>> last = lastBefore(goal, from - 1);
+    if (!last.ok()) return stopped(from, std::move(last).takeError(), std::nullopt);
+    const int64_t target = last->value_or(0);
+    Result<std::vector<BreakpointHit>> hits = lastHits(target + 1, from - 1);
+    if (!hits.ok()) return stopped(from, std::move(hits).takeError(), std::nullopt);
+    return backToHit(from, *hits, target, *last ? StopCause::stepDone : StopCause::startReached);
+}
+
+Result<StopReport> RunControl::revisit(std::vector<Visit>& from, std::vector<Visit>& to, const char* none)
+{
+    LS_CHECK_OK(checkStarted());
+    if (from.empty()) return Error(ErrorCode::usage, none);
+    const Visit before = visit();
+    const Visit target = from.back();
+    Status status = goToVisit(target);
+    from.pop_back();
+    to.push_back(before);
+    m_breakpoints.moved(m_target.timeline.tick());
+    const bool done = status.ok();
+    return stopped(before.tick, std::move(status), done ? std::optional(StopCause::stepDone) : std::nullopt);
+}
+
+Result<StopReport> RunControl::back()
+{
+    return revisit(m_past, m_future, "no jump to go back from");
+}
+
+Result<StopReport> RunControl::forward()
+{
+    return revisit(m_future, m_past, "no jump to go forward to");
+}
+
+Status RunControl::mark(std::string name)
+{
+    LS_CHECK_OK(checkStarted());
+    if (name.empty()) return Error(ErrorCode::usage, "a mark needs a name");
+    std::erase_if(m_marks, [&](const Mark& mark) { return mark.name == name; });
+    addMark(std::move(name), "");
+    return {};
+}
+
+void RunControl::note(std::string text)
+{
+    addMark("", std::move(text));
+}
+
+void RunControl::addMark(std::string name, std::string text)
+{
+    const StopReport now = here();
+    m_marks.push_back({std::move(name), std::move(text), m_target.timeline.current(), now.tick, now.address, now.position.step});
+}
+
+Result<StopReport> RunControl::goToMark(std::string_view name)
+{
+    const auto found = std::ranges::find(m_marks, name, &Mark::name);
+    if (name.empty() || found == m_marks.end()) {
+        std::vector<std::string> names;
+        for (const Mark& mark : m_marks)
+            if (!mark.name.empty()) names.push_back(mark.name);
+        return Error(ErrorCode::usage, "no mark '" + std::string(name) + "'").nearest(nearestNames(name, names));
+    }
+    const Visit target{found->timeline, found->tick};
+    return jump([&] { return goToVisit(target); });
+}
+
+} // namespace loopscope
