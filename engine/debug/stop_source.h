@@ -1,0 +1,65 @@
+// What expressions read at a stop: the frame that was chosen, and by travelling there the past, other iterations and the reference run.
+// Private to this folder.
+#pragma once
+
+#include "engine/debug/evaluate.h"
+#include "engine/debug/history/place_search.h"
+#include "engine/debug/live_source.h"
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <tuple>
+
+namespace loopscope {
+
+/// How far prev(x, n) may go back at a stop.
+inline constexpr int64_t kMostKept = 100'000;
+
+/// Everything that it hands out stays valid as long as it lives: values are copied before they are used, since looking at the past moves
+/// the executor.
+class StopSource final : public LiveSource {
+public:
+    StopSource(const DebugTarget& target, FrameContext frame, ReferenceValues* reference)
+        : LiveSource(target, frame), m_reference(reference)
+    {}
+
+    Status checkFarHistory(uint32_t, std::optional<int64_t>) override { return {}; }
+    Status checkReference(uint32_t place) override;
+
+    Result<const Tensor*> current(uint32_t place) override;
+    Result<const Tensor*> previous(uint32_t place, int64_t back) override;
+    Result<const Tensor*> atIteration(uint32_t place, int64_t iteration, std::optional<uint32_t> loop) override;
+    Result<const Tensor*> first(uint32_t place) override;
+    Result<const Tensor*> reference(uint32_t place) override;
+    Result<bool> changed(uint32_t place) override;
+
+    /// Why current() has nothing.
+    Absence absenceOf(uint32_t place) const;
+    /// Bytes behind a tensor that it handed out.
+    std::shared_ptr<const std::vector<std::byte>> bytesOf(const Tensor& tensor) const;
+
+protected:
+    std::optional<int64_t> finishedTrips(uint32_t loop, int depth) override;
+    int64_t writeStep(uint32_t place) override;
+    Result<const Tensor*> elsewhere(uint32_t place) override;
+
+private:
+    struct Copy {
+        Tensor tensor;
+        std::shared_ptr<std::vector<std::byte>> bytes;
+        int64_t step = -1;
+    };
+    const Tensor* keep(const Tensor& tensor, int64_t step = -1);
+    Result<const Tensor*> keep(Result<std::optional<KeptWrite>> found);
+    Result<const Tensor*> previousOrFirst(uint32_t place, int64_t back);
+    std::vector<PathStep> pathTo(const LivePlace& place) const;
+
+    ReferenceValues* m_reference;
+    std::deque<Copy> m_copies;
+    std::map<uint32_t, const Tensor*> m_current;
+    std::map<std::pair<uint32_t, int64_t>, const Tensor*> m_previous; ///< by how far back; 0: the first
+    std::map<std::tuple<uint32_t, int64_t, int64_t>, const Tensor*> m_iterations; ///< by iteration and loop, −1: the innermost
+};
+
+} // namespace loopscope
