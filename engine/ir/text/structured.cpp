@@ -2,12 +2,15 @@
 #include "engine/ir/text/structured.h"
 
 #include "engine/base/text.h"
+#include "engine/ir/frames.h"
 #include "engine/ir/ids.h"
+#include "engine/ir/text/graph_outline.h"
 #include "engine/ir/text/lexer.h"
 #include "engine/ir/text/literals.h"
 #include "engine/ir/text/term_writer.h"
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -29,9 +32,9 @@ std::string padded(std::string text, size_t width)
 }
 
 /// Operands before the first that becomes an argument of the callee: the predicate, the index.
-size_t firstArgument(const Operator& op)
+size_t firstArgument(const Callee& callee)
 {
-    return op.kind.name == "if" || op.kind.name == "stablehlo_case" ? 1 : 0;
+    return callee.role == "then" || callee.role == "else" || callee.role.starts_with("branch") ? 1 : 0;
 }
 
 bool isLoop(const std::vector<Callee>& callees)
@@ -42,6 +45,14 @@ bool isLoop(const std::vector<Callee>& callees)
 bool hiddenWhenOne(std::string_view key)
 {
     return key.starts_with("stride_") || key.starts_with("dilation_") || key == "depth_multiplier" || key == "beta";
+}
+
+/// What TensorFlow's result types say already.
+bool saysTypes(const NamedAttribute& attribute)
+{
+    if (attribute.key.starts_with('_') || attribute.key == "output_shapes" || attribute.value.as<DType>()) return true;
+    const auto* items = attribute.value.as<AttributeItems>();
+    return items && !items->empty() && std::ranges::all_of(*items, [](const Attribute& item) { return item.as<DType>() != nullptr; });
 }
 
 bool isOne(const Attribute& value)
@@ -151,21 +162,31 @@ private:
         if (!id.valid()) return "_";
         const Value& value = graph.value(id);
         if (!m_options.full && value.role == ValueRole::constant)
-            if (std::string text = literal(value); !text.empty()) return text;
+            if (std::string text = literal(value.type, *value.constant); !text.empty()) return text;
+        if (!m_options.full && value.role == ValueRole::result)
+            if (std::string text = literalOfNode(graph.op(value.producer)); !text.empty()) return text;
         m_terms.enter(&graph);
         return m_terms.valueRef(id);
     }
 
-    static std::string literal(const Value& value)
+    /// Of a TensorFlow constant; empty for other nodes.
+    static std::string literalOfNode(const Operator& op)
     {
-        const Constant& constant = *value.constant;
-        if (!constant.hasBytes() || constant.sparsity || !value.type.shape.hasRank()) return {};
-        const auto count = checkedElementCount(value.type.shape);
+        if (op.kind.dialect != "tf" || op.kind.name != "Const") return {};
+        const Attribute* value = findAttribute(op.attributes, "value");
+        const auto* tensor = value ? value->as<TensorAttribute>() : nullptr;
+        return tensor ? literal(tensor->type, *tensor->data) : std::string();
+    }
+
+    static std::string literal(const TensorType& type, const Constant& constant)
+    {
+        if (!constant.hasBytes() || constant.sparsity || !type.shape.hasRank()) return {};
+        const auto count = checkedElementCount(type.shape);
         if (!count || *count > kSmallConstant) return {};
-        const auto reader = ElementReader::create(value.type.dtype, *count, constant.bytes().view());
+        const auto reader = ElementReader::create(type.dtype, *count, constant.bytes().view());
         if (!reader) return {};
         std::string text;
-        if (value.type.shape.rank() == 0) {
+        if (type.shape.rank() == 0) {
             text = reader->text(0);
         } else if (*count > 1 && reader->allEqual()) {
             text = "[" + reader->text(0) + " x" + std::to_string(*count) + "]";
@@ -185,7 +206,7 @@ private:
             if (isCallee) continue;
             if (!m_options.full) {
                 if (a.key.starts_with('@') || (hiddenWhenOne(a.key) && isOne(a.value))) continue;
-                if (tf && (a.key.starts_with('_') || a.value.as<DType>())) continue;
+                if (tf && saysTypes(a)) continue;
             }
             shown.push_back(a);
         }
@@ -204,7 +225,146 @@ private:
     void operators(GraphId graphId, const std::string& path, int depth)
     {
         const Graph& graph = m_model.graph(graphId);
+        if (m_model.dialect == Dialect::tf) return nodes(graphId, path, depth);
         for (size_t i = 0; i < graph.operators.size(); ++i) operation(graphId, OperatorId(static_cast<int64_t>(i)), path, depth);
+    }
+
+    /// Constants that are shown wherever they are used. Operands of a Merge never are: the control edge of such a constant is the branch.
+    std::vector<bool> hiddenConstants(GraphId graphId) const
+    {
+        const Graph& graph = m_model.graph(graphId);
+        std::vector<bool> hidden(graph.operators.size());
+        if (m_options.full) return hidden;
+        std::vector<bool> used(graph.operators.size());
+        for (size_t i = 0; i < hidden.size(); ++i) hidden[i] = !literalOfNode(graph.operators[i]).empty();
+        const auto show = [&](OperatorId id) { hidden[static_cast<size_t>(id.index)] = false; };
+        const auto showValue = [&](ValueId id) {
+            if (graph.value(id).role == ValueRole::result) show(graph.value(id).producer);
+        };
+        for (const Operator& op : graph.operators) {
+            for (const OperatorId control : op.controlInputs) show(control);
+            for (const ValueId input : op.inputs) {
+                if (!input.valid() || graph.value(input).role != ValueRole::result) continue;
+                used[static_cast<size_t>(graph.value(input).producer.index)] = true;
+                if (op.kind.name.ends_with("Merge")) showValue(input);
+            }
+        }
+        for (const auto& [name, op] : graph.controlOutputs) show(op);
+        for (const Signature& signature : m_model.signatures)
+            if (signature.graph == graphId)
+                for (const auto* list : {&signature.inputs, &signature.outputs})
+                    for (const SignatureBinding& binding : *list) showValue(binding.value);
+        for (const GraphOutput& output : graph.outputs)
+            if (graph.value(output.value).role == ValueRole::result) used[static_cast<size_t>(graph.value(output.value).producer.index)] = true;
+        for (size_t i = 0; i < hidden.size(); ++i) hidden[i] = hidden[i] && used[i];
+        return hidden;
+    }
+
+    /// The nodes of a TensorFlow graph, sorted, by frame and predicate.
+    void nodes(GraphId graphId, const std::string& path, int depth)
+    {
+        const Graph& graph = m_model.graph(graphId);
+        const FrameAnalysis analysis = analyzeFrames(graph);
+        for (const std::string& problem : analysis.problems) add(depth, graphId, path, "; " + problem);
+        std::vector<std::string> paths; // of frames
+        for (const Frame& frame : analysis.frames)
+            paths.push_back(frame.parent < 0 ? path
+                                             : paths[static_cast<size_t>(frame.parent)] + "/" + escapeAddressName(frame.name, true) + ":frame");
+        const std::vector<OutlineItem> items = outlineOf(graph, analysis, {m_options.full, hiddenConstants(graphId)});
+        for (size_t i = 0; i < items.size(); ++i) {
+            const OutlineItem& item = items[i];
+            const Frame& frame = analysis.frames[static_cast<size_t>(item.frame)];
+            const std::string& place = paths[static_cast<size_t>(item.frame)];
+            const int level = depth + item.depth;
+            const auto line = [&](const std::string& content) -> Draft& { return add(level, graphId, place, content); };
+            const auto numbered = [&](const std::string& content) {
+                Draft& draft = line(content);
+                draft.line.op = item.op;
+                draft.line.address += "/" + addressSite(graph.op(item.op), item.op.index);
+                number(draft);
+            };
+            switch (item.kind) {
+            case OutlineItem::Kind::node: operation(graphId, item.op, place, level); break;
+            case OutlineItem::Kind::loop:
+                line("loop " + quoted(frame.name) +
+                     (frame.parallelIterations == 10 ? "" : " parallel=" + std::to_string(frame.parallelIterations)));
+                break;
+            case OutlineItem::Kind::frame:
+                line("frame " + quoted(frame.name));
+                add(level + 1, graphId, place, "; not a loop: " + frame.irregular);
+                break;
+            case OutlineItem::Kind::variable:
+            case OutlineItem::Kind::invariant: {
+                size_t end = i;
+                while (end < items.size() && isRow(items[end])) ++end;
+                rows(graphId, frame, {items.begin() + static_cast<std::ptrdiff_t>(i), items.begin() + static_cast<std::ptrdiff_t>(end)}, place,
+                     depth);
+                i = end - 1;
+                break;
+            }
+            case OutlineItem::Kind::cond: line("cond:"); break;
+            case OutlineItem::Kind::body: line("body:"); break;
+            case OutlineItem::Kind::test:
+                numbered("test " + idText(graph.op(item.op).name) + " = " + firstOperand(graphId, item.op));
+                break;
+            case OutlineItem::Kind::next: {
+                const auto variable = std::ranges::find(frame.variables, item.op, &LoopVariable::next);
+                numbered("next " + idText(graph.op(variable->merge).name) + " = " + firstOperand(graphId, item.op));
+                break;
+            }
+            case OutlineItem::Kind::when:
+                line(std::string("when ") + (item.guard.branch ? "" : "not ") + operand(graphId, item.guard.predicate) + ":");
+                break;
+            }
+        }
+    }
+
+    static bool isRow(const OutlineItem& item)
+    {
+        return item.kind == OutlineItem::Kind::variable || item.kind == OutlineItem::Kind::invariant;
+    }
+
+    std::string firstOperand(GraphId graphId, OperatorId id)
+    {
+        const Operator& op = m_model.graph(graphId).op(id);
+        return op.inputs.empty() ? "_" : operand(graphId, op.inputs.front());
+    }
+
+    /// The variables of a v1 loop: name = initial value, type, -> what leaves the loop.
+    void rows(GraphId graphId, const Frame& frame, const std::vector<OutlineItem>& items, const std::string& path, int depth)
+    {
+        const Graph& graph = m_model.graph(graphId);
+        std::vector<std::array<std::string, 3>> cells;
+        size_t nameWidth = 0, typeWidth = 0;
+        for (const OutlineItem& item : items) {
+            const Operator& op = graph.op(item.op);
+            const bool varies = item.kind == OutlineItem::Kind::variable;
+            std::string end = "invariant";
+            if (varies) {
+                std::vector<std::string> exits;
+                for (const OperatorId exit : frame.variables[item.index].exits) exits.push_back(idText(graph.op(exit).name));
+                end = exits.empty() ? "" : "-> " + join(exits, ", ");
+            }
+            const std::string type = op.results.empty() ? "" : typeOf(graph, graph.value(op.results.front()));
+            cells.push_back({idText(op.name) + " = " + firstOperand(graphId, varies ? frame.variables[item.index].enter : item.op), type, end});
+            nameWidth = std::max(nameWidth, std::min(cells.back()[0].size(), kTypeColumn));
+            typeWidth = std::max(typeWidth, std::min(type.size(), kTypeColumn));
+        }
+        for (size_t i = 0; i < items.size(); ++i) {
+            std::string content = padded(cells[i][0], nameWidth) + "  " + padded(cells[i][1], typeWidth) + "  " + cells[i][2];
+            content.erase(content.find_last_not_of(' ') + 1);
+            Draft& draft = add(depth + items[i].depth, graphId, path + "/" + addressSite(graph.op(items[i].op), items[i].op.index), content);
+            draft.line.op = items[i].op;
+            number(draft);
+        }
+    }
+
+    /// Puts the operator's number into the gutter.
+    static void number(Draft& draft)
+    {
+        const std::string number = std::to_string(draft.line.op.index);
+        if (number.size() < kStructuredGutter) draft.line.text.replace(kStructuredGutter - 1 - number.size(), number.size(), number);
+        else draft.line.text.insert(0, number + " ");
     }
 
     void operation(GraphId graphId, OperatorId id, const std::string& path, int depth)
@@ -220,7 +380,11 @@ private:
             else for (const ValueId result : op.results) parts.push_back(idText(graph.value(result).id));
             if (!parts.empty()) content = join(parts, ", ") + " = ";
             parts.clear();
-            for (const ValueId input : op.inputs) parts.push_back(operand(graphId, input));
+            const bool isMerge = m_model.dialect == Dialect::tf && op.kind.name.ends_with("Merge");
+            for (const ValueId input : op.inputs) {
+                m_terms.enter(&graph);
+                parts.push_back(isMerge ? m_terms.valueRef(input) : operand(graphId, input));
+            }
             m_terms.enter(&graph);
             for (const OperatorId control : op.controlInputs) parts.push_back("^" + m_terms.operatorRef(control));
             content += kindText(op.kind, m_model.dialect) + "(" + join(parts, ", ") + ")";
@@ -232,9 +396,7 @@ private:
         Draft& draft = add(depth, graphId, address, content);
         draft.line.op = id;
         if (!loop) draft.type = types(graph, op);
-        const std::string number = std::to_string(id.index);
-        if (number.size() < kStructuredGutter) draft.line.text.replace(kStructuredGutter - 1 - number.size(), number.size(), number);
-        else draft.line.text.insert(0, number + " ");
+        number(draft);
         if (loop) this->loop(graphId, op, callees, address, depth);
         else
             for (const Callee& callee : callees)
@@ -254,7 +416,8 @@ private:
             const Value& formal = body.value(body.inputs[i]);
             bindings.push_back(idText(formal.id) + " = " + (i < op.inputs.size() ? operand(graphId, op.inputs[i]) : "_"));
             types.push_back(typeOf(body, formal));
-            const std::string result = i < op.results.size() ? idText(graph.value(op.results[i]).id) : "_";
+            std::string result = i < op.results.size() ? idText(graph.value(op.results[i]).id) : "_";
+            if (m_model.dialect == Dialect::tf && i < op.results.size()) result = ":" + std::to_string(i);
             results.push_back("-> " + result);
         }
         const auto widest = [](const std::vector<std::string>& texts) {
@@ -299,7 +462,7 @@ private:
         const bool bound = !target.role.starts_with("region"); // a reducer's arguments are elements, not operands
         std::vector<std::string> formals;
         for (size_t i = 0; i < graph.inputs.size(); ++i) {
-            const size_t argument = i + firstArgument(op);
+            const size_t argument = i + firstArgument(target);
             std::string text = idText(graph.value(graph.inputs[i]).id);
             if (bound && argument < op.inputs.size()) text += " = " + operand(graphId, op.inputs[argument]);
             formals.push_back(std::move(text));
