@@ -1,0 +1,132 @@
+#include "engine/debug/inspect/call_path.h"
+
+namespace loopscope {
+
+namespace {
+
+StepRole roleOf(const FrameInfo& frame)
+{
+    switch (frame.role) {
+    case CallRole::main: return StepRole::none;
+    case CallRole::loop: return frame.inCond ? StepRole::cond : StepRole::body;
+    case CallRole::thenBranch: return StepRole::thenBranch;
+    case CallRole::elseBranch: return StepRole::elseBranch;
+    case CallRole::branch: return StepRole::branch;
+    case CallRole::call: return StepRole::call;
+    case CallRole::init: return StepRole::init;
+    case CallRole::region: return StepRole::region;
+    case CallRole::frame: return StepRole::frame;
+    }
+    return StepRole::none;
+}
+
+std::string calleeRole(const AddressStep& step)
+{
+    if (step.role == StepRole::branch) return "branch" + std::to_string(step.branch);
+    return std::string(stepRoleName(step.role));
+}
+
+OperatorId findSite(const Graph& graph, const OperatorName& name)
+{
+    for (size_t i = 0; i < graph.operators.size(); ++i) {
+        const bool found = name.index >= 0 ? static_cast<int64_t>(i) == name.index : graph.operators[i].name == name.name;
+        if (found) return OperatorId(static_cast<int64_t>(i));
+    }
+    return {};
+}
+
+} // namespace
+
+CallPath CallPath::parent() const
+{
+    CallPath path = *this;
+    path.levels.pop_back();
+    return path;
+}
+
+CallPath CallPath::into(OperatorId site, GraphId graph) const
+{
+    CallPath path = *this;
+    path.levels.push_back({site, graph});
+    return path;
+}
+
+CallPath pathAt(const Executor& executor, int depth)
+{
+    CallPath path;
+    path.root = executor.root();
+    for (int d = 1; d <= depth; ++d) {
+        const FrameInfo frame = executor.frame(d);
+        path.levels.push_back({frame.site, frame.graph});
+    }
+    return path;
+}
+
+Result<CallPath> pathOf(const Model& model, GraphId root, const Address& address)
+{
+    CallPath path;
+    path.root = root;
+    if (model.findGraph(address.root) != root)
+        return Error(ErrorCode::usage, "this run does not begin there").at(toString(address)).expected(model.graph(root).id);
+    for (const AddressStep& step : address.steps) {
+        const Graph& graph = model.graph(path.graph());
+        const OperatorId site = findSite(graph, step.site);
+        GraphId entered;
+        if (site.valid())
+            for (const Callee& callee : calleesOf(graph.op(site)))
+                if (callee.role == calleeRole(step)) entered = callee.graph;
+        if (!model.hasGraph(entered)) return Error(ErrorCode::usage, "no such invocation").at(toString(address));
+        path.levels.push_back({site, entered});
+    }
+    return path;
+}
+
+bool isOnPath(const Executor& executor, int frames, const CallPath& path)
+{
+    if (frames <= path.depth()) return false;
+    for (int d = path.depth(); d >= 1; --d) {
+        const FrameInfo frame = executor.frame(d);
+        const CallPath::Level& level = path.levels[static_cast<size_t>(d - 1)];
+        if (frame.site != level.site || frame.graph != level.graph) return false;
+    }
+    return true;
+}
+
+OperatorName operatorNameOf(const Operator& op, OperatorId id)
+{
+    OperatorName name;
+    if (!op.name.empty()) {
+        name.name = op.name;
+    } else {
+        name.kind = op.kind.dialect == "custom" ? "custom" : op.kind.name;
+        name.index = id.index;
+    }
+    return name;
+}
+
+Address addressOfStack(const Model& model, std::span<const FrameInfo> stack)
+{
+    Address address;
+    if (stack.empty()) return address;
+    address.root = model.graph(stack.front().graph).id;
+    for (size_t f = 1; f < stack.size(); ++f) {
+        AddressStep step;
+        step.site = operatorNameOf(model.graph(stack[f - 1].graph).op(stack[f].site), stack[f].site);
+        step.role = roleOf(stack[f]);
+        step.branch = stack[f].branch;
+        step.iteration = stack[f].iteration;
+        address.steps.push_back(std::move(step));
+    }
+    return address;
+}
+
+std::string addressOf(const Model& model, std::span<const FrameInfo> stack, OperatorId op, int slot)
+{
+    Address address = addressOfStack(model, stack);
+    address.target = slot < 0 ? TargetKind::op : TargetKind::output;
+    address.slot = slot;
+    address.op = operatorNameOf(model.graph(stack.back().graph).op(op), op);
+    return toString(address);
+}
+
+} // namespace loopscope

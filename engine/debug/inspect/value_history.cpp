@@ -1,0 +1,307 @@
+#include "engine/debug/inspect/value_history.h"
+
+#include "engine/debug/inspect/provenance.h"
+#include "engine/ops/catalog.h"
+#include "engine/ops/control_flow.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace loopscope {
+
+namespace {
+
+constexpr size_t kMostStatistics = 1 << 16; ///< iterations of which all statistics are kept; of later ones only the mean
+
+ValueWrite writeOf(const Model& model, const WriteHit& hit, int slot, std::string origin)
+{
+    ValueWrite write;
+    write.tick = hit.before;
+    write.step = hit.step;
+    write.address = addressOf(model, hit.stack, hit.op, slot);
+    write.origin = std::move(origin);
+    write.tensor = hit.result.tensor;
+    write.bytes = std::make_shared<const std::vector<std::byte>>(hit.result.bytes);
+    write.tensor.data = const_cast<std::byte*>(write.bytes->data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): Tensor has no const form
+    return write;
+}
+
+/// The depth of the frame of the present stop that an address names; −1: another invocation.
+int depthOf(const Executor& executor, const CallPath& path, const Address& address)
+{
+    const int depth = path.depth();
+    if (!isOnPath(executor, executor.position().depth, path)) return -1;
+    for (int d = 1; d <= depth; ++d) {
+        const int64_t wanted = address.steps[static_cast<size_t>(d - 1)].iteration;
+        if (wanted >= 0 && executor.frame(d).iteration != wanted) return -1;
+    }
+    return depth;
+}
+
+Error unwritten(const ResolvedAddress& value, const std::string& why)
+{
+    return Error(ErrorCode::usage, why.empty() ? "it is not written in a run" : why + ": no operator writes it").at(toString(value.address));
+}
+
+std::string joined(const std::vector<std::string>& hops)
+{
+    std::string text;
+    for (const std::string& hop : hops) text += (text.empty() ? "" : "; ") + hop;
+    return text;
+}
+
+/// A carried value changes where the body gives something else than it got.
+std::function<bool(const Executor&, const OperatorEvent&)> carriedChanges(const StaticWriter& writer)
+{
+    const int depth = writer.carriedPath.depth();
+    return [depth, formal = writer.carried, slot = static_cast<size_t>(writer.slot)](const Executor& executor, const OperatorEvent& event) {
+        const Tensor* const before = executor.value(depth, formal);
+        return !before || slot >= event.results.size() || !isSameTensor(*before, *event.results[slot]);
+    };
+}
+
+Result<std::optional<ValueWrite>> search(const DebugTarget& target, const ResolvedAddress& value, HistoryQuery wanted)
+{
+    const Model& model = target.model;
+    LS_TRY(const CallPath path, pathOf(model, target.executor.root(), value.address));
+    if (!value.value.valid()) return Error(ErrorCode::usage, "names no value").at(toString(value.address));
+    const int64_t now = target.timeline.tick();
+    const int depth = depthOf(target.executor, path, value.address);
+    const StaticWriter writer = staticWriterOf(model, path, value.value);
+    if (depth >= 0 && wanted == HistoryQuery::lastWrite) {
+        LS_TRY(const Origin origin, originOf(target, {now, now, depth, value.value}));
+        if (origin.kind == OriginKind::write) return std::optional(writeOf(model, *origin.hit, origin.slot, joined(origin.hops)));
+        if (!writer.ops.empty()) {
+            const std::string what = model.graph(origin.graph).value(origin.at.value).id;
+            if (origin.kind == OriginKind::input) return unwritten(value, what + " is an input of the run");
+            if (origin.kind == OriginKind::constant) return unwritten(value, what + " is a constant");
+            return std::optional<ValueWrite>();
+        }
+    }
+    if (writer.ops.empty()) return unwritten(value, writer.unwritten);
+
+    WriteQuery query;
+    query.path = writer.path;
+    query.ops = writer.ops;
+    query.slot = writer.slot;
+    const bool isCarried = writer.carried.valid() && writer.path == writer.carriedPath && writer.slot >= 0;
+    std::optional<WriteHit> hit;
+    switch (wanted) {
+    case HistoryQuery::lastWrite: {
+        LS_TRY(hit, findLast(target, query, now));
+        break;
+    }
+    case HistoryQuery::lastChange:
+        if (isCarried) {
+            int64_t until = now; // what this iteration has written is carried on later
+            if (depth >= 0) until = target.executor.frame(writer.carriedPath.depth()).enteredAtStep + writer.carriedPath.depth();
+            query.accepts = carriedChanges(writer);
+            LS_TRY(hit, findLast(target, query, until));
+        } else {
+            LS_TRY(hit, findLastChange(target, query, now));
+        }
+        break;
+    case HistoryQuery::nextWrite: {
+        LS_TRY(hit, findFirst(target, query, now));
+        break;
+    }
+    case HistoryQuery::nextChange:
+        if (isCarried) {
+            query.accepts = carriedChanges(writer);
+            LS_TRY(hit, findFirst(target, query, now));
+        } else {
+            LS_TRY(const std::optional<WriteHit> present, findLast(target, query, now));
+            LS_TRY(hit, findFirst(target, query, now, present && query.slot >= 0 ? &present->result.tensor : nullptr));
+        }
+        break;
+    }
+    if (!hit) return std::optional<ValueWrite>();
+    return std::optional(writeOf(model, *hit, query.slot, writer.hop));
+}
+
+bool isLoop(const Model& model, const CallPath& path, int level)
+{
+    const CallPath::Level& entered = path.levels[static_cast<size_t>(level)];
+    const GraphId outside = level == 0 ? path.root : path.levels[static_cast<size_t>(level) - 1].graph;
+    return callForm(model.graph(outside).op(entered.site)).kind == CallKind::loop;
+}
+
+/// Listens to one execution of a loop.
+class SeriesCollector final : public TrapHandler {
+public:
+    SeriesCollector(const DebugTarget& target, CallPath path, int loopDepth, const Value& value, InvocationId caller, ValueSeries& series)
+        : m_target(target), m_path(std::move(path)), m_loopDepth(loopDepth), m_value(value), m_caller(caller), m_series(series)
+    {
+        const Model& model = target.model;
+        const CallPath::Level& loop = m_path.levels[static_cast<size_t>(loopDepth - 1)];
+        m_outside = loopDepth == 1 ? m_path.root : m_path.levels[static_cast<size_t>(loopDepth) - 2].graph;
+        m_site = loop.site;
+        for (const Callee& callee : callForm(model.graph(m_outside).op(m_site)).callees)
+            if (callee.role == "body") m_body = callee.graph;
+        const GraphId graph = m_path.graph();
+        if (m_value.role == ValueRole::input) {
+            m_formal = ValueId(&m_value - model.graph(graph).values.data());
+            m_traps.add(graph, OperatorId(0), trapBefore);
+        } else {
+            m_traps.add(graph, m_value.producer, trapAfter);
+        }
+        m_traps.add(m_outside, m_site, trapAfter);
+        if (!model.graph(m_body).operators.empty()) m_traps.add(m_body, OperatorId(0), trapBefore);
+    }
+
+    const TrapSet& traps() const { return m_traps; }
+    bool isDone() const { return m_series.complete; }
+
+    bool beforeOperator(const OperatorEvent& event, int64_t) override
+    {
+        if (m_series.complete) return false;
+        const Executor& executor = m_target.executor;
+        const int frames = frameCount(executor, event.step);
+        if (event.graph == m_body && event.op.index == 0 && frames == m_loopDepth + 1 && isHere(executor))
+            m_series.iterations = std::max(m_series.iterations, executor.frame(m_loopDepth).iteration + 1);
+        if (m_formal.valid() && event.op.index == 0 && event.graph == m_path.graph() && isValueHere(executor, frames))
+            if (const Tensor* const tensor = executor.value(m_path.depth(), m_formal)) note(executor, *tensor);
+        return false;
+    }
+
+    bool afterOperator(const OperatorEvent& event, int64_t) override
+    {
+        if (m_series.complete) return false;
+        const Executor& executor = m_target.executor;
+        if (event.graph == m_outside && event.op == m_site && event.invocation == m_caller) {
+            m_series.complete = true;
+            return true;
+        }
+        if (m_formal.valid() || event.op != m_value.producer || event.graph != m_path.graph()) return false;
+        const auto slot = static_cast<size_t>(m_value.slot);
+        if (slot < event.results.size() && isValueHere(executor, frameCount(executor, event.step))) note(executor, *event.results[slot]);
+        return false;
+    }
+
+private:
+    bool isHere(const Executor& executor) const
+    {
+        return executor.frame(m_loopDepth - 1).invocation == m_caller && executor.frame(m_loopDepth).site == m_site;
+    }
+    bool isValueHere(const Executor& executor, int frames) const
+    {
+        return frames == m_path.depth() + 1 && isHere(executor) && isOnPath(executor, frames, m_path);
+    }
+    void note(const Executor& executor, const Tensor& tensor)
+    {
+        const int64_t iteration = executor.frame(m_loopDepth).iteration;
+        const auto at = static_cast<size_t>(iteration);
+        if (m_series.numbers.size() <= at) m_series.numbers.resize(at + 1, std::numeric_limits<double>::quiet_NaN());
+        if (tensor.elementCount() == 1) {
+            m_series.numbers[at] = elementAsReal(tensor, 0);
+            return;
+        }
+        m_series.isScalar = false;
+        const TensorStatistics statistics = computeStatistics(tensor);
+        m_series.numbers[at] = statistics.finite > 0 ? statistics.mean : std::numeric_limits<double>::quiet_NaN();
+        if (at >= kMostStatistics) return;
+        if (m_series.statistics.size() <= at) m_series.statistics.resize(at + 1);
+        m_series.statistics[at] = statistics;
+    }
+
+    const DebugTarget& m_target;
+    const CallPath m_path;
+    const int m_loopDepth;
+    const Value& m_value;
+    const InvocationId m_caller;
+    ValueSeries& m_series;
+    GraphId m_outside, m_body;
+    OperatorId m_site;
+    ValueId m_formal;
+    TrapSet m_traps;
+};
+
+/// The level of the path that is the loop asked for, counted from 1: the innermost, or the innermost that is called so.
+Result<int> loopLevel(const Model& model, const CallPath& path, const std::optional<std::string>& wanted)
+{
+    for (int level = path.depth(); level >= 1; --level) {
+        if (!isLoop(model, path, level - 1)) continue;
+        if (!wanted) return level;
+        const CallPath outside = [&] {
+            CallPath p = path;
+            p.levels.resize(static_cast<size_t>(level) - 1);
+            return p;
+        }();
+        const OperatorId site = path.levels[static_cast<size_t>(level) - 1].site;
+        const std::string label = operatorLabel(model.graph(outside.graph()).op(site), site.index);
+        if (*wanted == label || wanted->ends_with("/" + label)) return level;
+    }
+    if (wanted) return Error(ErrorCode::usage, "the value is not inside this loop").at(*wanted);
+    return Error(ErrorCode::usage, "the value is in no loop");
+}
+
+Result<ValueSeries> collect(const DebugTarget& target, const ResolvedAddress& value, const std::optional<std::string>& wanted)
+{
+    const Model& model = target.model;
+    LS_TRY(const CallPath path, pathOf(model, target.executor.root(), value.address));
+    if (!value.value.valid()) return Error(ErrorCode::usage, "names no value").at(toString(value.address));
+    const Value& what = model.graph(path.graph()).value(value.value);
+    if (what.role != ValueRole::result && what.role != ValueRole::input) return unwritten(value, what.id + " is not written in the loop");
+    if (what.role == ValueRole::input && model.graph(path.graph()).operators.empty())
+        return Error(ErrorCode::usage, "no operator reads " + what.id).at(toString(value.address));
+    LS_TRY(const int level, loopLevel(model, path, wanted));
+    CallPath loop = path;
+    loop.levels.resize(static_cast<size_t>(level));
+    const OperatorId site = loop.levels.back().site;
+    const CallPath outside = loop.parent();
+
+    // The present execution of the loop, else the last one, else the next one.
+    const int64_t now = target.timeline.tick();
+    int64_t entry = 0;
+    InvocationId caller = 0;
+    const Executor& executor = target.executor;
+    const bool isInside = executor.position().depth > level && isOnPath(executor, executor.position().depth, outside) &&
+                          executor.frame(level).site == site;
+    std::vector<FrameInfo> stack;
+    if (isInside) {
+        caller = executor.frame(level - 1).invocation;
+        for (int d = 0; d < level; ++d) stack.push_back(executor.frame(d));
+        LS_TRY(entry, findEntry(target, level - 1, caller, site, now));
+    } else {
+        WriteQuery query;
+        query.path = outside;
+        query.ops = {site};
+        LS_TRY(std::optional<WriteHit> hit, findLast(target, query, now));
+        if (!hit) {
+            LS_TRY(hit, findFirst(target, query, now));
+        }
+        if (!hit) return Error(ErrorCode::usage, "the loop does not run to its end in this run").at(toString(value.address));
+        entry = hit->before;
+        caller = hit->stack.back().invocation;
+        stack = hit->stack;
+    }
+    ValueSeries series;
+    series.isScalar = true;
+    series.loop = addressOf(model, stack, site);
+    SeriesCollector collector(target, path, level, what, caller, series);
+    Status status = scan(target, entry, std::numeric_limits<int64_t>::max(), collector.traps(), collector, [&] { return collector.isDone(); });
+    if (!status.ok() && status.detail().code != ErrorCode::execution) return std::move(status).takeError();
+    series.numbers.resize(static_cast<size_t>(series.iterations), std::numeric_limits<double>::quiet_NaN());
+    if (!series.isScalar) series.statistics.resize(std::min(series.numbers.size(), kMostStatistics));
+    return series;
+}
+
+} // namespace
+
+Result<std::optional<ValueWrite>> findWrite(const DebugTarget& target, FrameContext, const ResolvedAddress& value, HistoryQuery query)
+{
+    Excursion excursion(target);
+    Result<std::optional<ValueWrite>> answer = search(target, value, query);
+    LS_CHECK_OK(excursion.comeBack());
+    return answer;
+}
+
+Result<ValueSeries> collectSeries(const DebugTarget& target, FrameContext, const ResolvedAddress& value, std::optional<std::string> loop)
+{
+    Excursion excursion(target);
+    Result<ValueSeries> series = collect(target, value, loop);
+    LS_CHECK_OK(excursion.comeBack());
+    return series;
+}
+
+} // namespace loopscope

@@ -1,0 +1,30 @@
+// The answers behind `why`, one function for each question. All of them leave the timeline anywhere.
+#pragma once
+
+#include "engine/debug/inspect/provenance.h"
+#include "engine/debug/inspect/why.h"
+
+#include <optional>
+
+namespace loopscope {
+
+/// Why the loop goes on whose frame is at `depth` of the present stop.
+Result<Explanation> explainLoop(const DebugTarget& target, int depth);
+/// How the loop `site` of the graph that the path leads to ended, when it ran last before here.
+Result<Explanation> explainLoopEnd(const DebugTarget& target, const CallPath& outside, OperatorId site);
+/// Why the branch `site` of the graph that the path leads to takes the way that it takes: in the present invocation where it is before it
+/// or inside it, else when it ran last.
+Result<Explanation> explainBranch(const DebugTarget& target, const CallPath& outside, OperatorId site);
+/// Where a NaN comes from; `element`: which one (flat), else the first.
+Result<Explanation> explainNan(const DebugTarget& target, ValueAt value, std::optional<int64_t> element);
+/// Where an element comes from.
+Result<Explanation> explainElement(const DebugTarget& target, ValueAt value, int64_t element);
+
+/// Flat index of the first NaN; −1: there is none.
+int64_t firstNan(const Tensor& tensor);
+/// The value of a frame at the present stop: of the root also an output after the end. Null: not there.
+const Tensor* valueHere(const Executor& executor, int depth, ValueId value);
+/// "x[0,3,1]"; a scalar has no index.
+std::string elementName(const std::string& id, const Shape& shape, int64_t element);
+
+} // namespace loopscope
