@@ -150,7 +150,6 @@ public:
     }
 
     const TrapSet& traps() const { return m_traps; }
-    bool isDone() const { return m_series.complete; }
 
     bool beforeOperator(const OperatorEvent& event, int64_t) override
     {
@@ -279,7 +278,7 @@ Result<ValueSeries> collect(const DebugTarget& target, const ResolvedAddress& va
     series.isScalar = true;
     series.loop = addressOf(model, stack, site);
     SeriesCollector collector(target, path, level, what, caller, series);
-    Status status = scan(target, entry, std::numeric_limits<int64_t>::max(), collector.traps(), collector, [&] { return collector.isDone(); });
+    Status status = scan(target, entry, std::numeric_limits<int64_t>::max(), collector.traps(), collector);
     if (!status.ok() && status.detail().code != ErrorCode::execution) return std::move(status).takeError();
     series.numbers.resize(static_cast<size_t>(series.iterations), std::numeric_limits<double>::quiet_NaN());
     if (!series.isScalar) series.statistics.resize(std::min(series.numbers.size(), kMostStatistics));

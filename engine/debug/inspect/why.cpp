@@ -61,7 +61,10 @@ Result<int64_t> flatIndex(const Shape& shape, std::string_view text)
         const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), at);
         if (error != std::errc() || end != part.data() + part.size())
             return Error(ErrorCode::usage, "an index").found("'" + std::string(part) + "'").expected("a number");
-        if (axis >= shape.rank()) break;
+        if (axis >= shape.rank()) {
+            axis = -1;
+            break;
+        }
         const int64_t size = shape[axis];
         if (at < -size || at >= size)
             return Error(ErrorCode::usage, "index " + std::to_string(at) + " out of range for dimension " + std::to_string(axis) + " of size " +
@@ -69,7 +72,7 @@ Result<int64_t> flatIndex(const Shape& shape, std::string_view text)
         flat = flat * size + (at < 0 ? at + size : at);
         ++axis;
     }
-    if (axis != shape.rank() || !trimmed(rest).empty())
+    if (axis != shape.rank())
         return Error(ErrorCode::usage, "an element").found("[" + std::string(text) + "]").expected(std::to_string(shape.rank()) + " indices");
     return flat;
 }
@@ -163,8 +166,16 @@ struct AskedSite {
 
 Result<AskedSite> askedSite(const DebugTarget& target, FrameContext frame, std::string_view text)
 {
-    LS_TRY(const TypedPlace place, resolveTyped(target, frame, text));
     AskedSite asked;
+    for (int depth = depthOf(target.executor, frame); depth > 0; --depth) { // one of the calls that are open
+        const FrameInfo inner = target.executor.frame(depth);
+        const Graph& caller = target.model.graph(target.executor.frame(depth - 1).graph);
+        if (operatorLabel(caller.op(inner.site), inner.site.index) != text) continue;
+        asked.outside = pathAt(target.executor, depth - 1);
+        asked.site = inner.site;
+        return asked;
+    }
+    LS_TRY(const TypedPlace place, resolveTyped(target, frame, text));
     LS_TRY(asked.outside, pathOf(target.model, target.executor.root(), place.resolved.address));
     asked.site = place.resolved.op;
     if (!asked.site.valid() && asked.outside.depth() > 0) { // an invocation: the call that it is one of

@@ -11,7 +11,6 @@ namespace {
 
 constexpr int64_t kNotSeen = -1; ///< a call that was entered before the part of the run that was looked at
 constexpr int64_t kSmallPart = 4096;
-constexpr int64_t kScanTicks = 1 << 16; ///< between two looks at whether a search is done
 
 /// Keeps hits of a query: the last, the last change, or the first.
 class Collector final : public TrapHandler {
@@ -64,7 +63,6 @@ public:
         m_hasSeen = false;
     }
 
-    bool isDone() const { return m_done; }
     bool hasHit() const { return m_hasHit; }
     WriteHit takeHit() { return std::move(m_hit); }
     const WriteHit& first() const { return m_first; } ///< of this part, if anything was seen
@@ -125,9 +123,6 @@ private:
     InvocationId m_caller;
 };
 
-/// Does nothing: whatever is told is looked at by traps.
-class Silence final : public ExecutionObserver {};
-
 bool isInside(const Executor& executor, int depth, InvocationId caller, OperatorId op)
 {
     return executor.position().depth > depth + 1 && executor.frame(depth).invocation == caller && executor.frame(depth + 1).site == op;
@@ -158,20 +153,11 @@ bool isSameTensor(const Tensor& a, const Tensor& b)
     return a.dtype == b.dtype && a.bytes == b.bytes && a.shape == b.shape && (a.bytes == 0 || std::memcmp(a.data, b.data, a.bytes) == 0);
 }
 
-Status scan(const DebugTarget& target, int64_t from, int64_t to, const TrapSet& traps, TrapHandler& handler,
-            const std::function<bool()>& isDone)
+Status scan(const DebugTarget& target, int64_t from, int64_t to, const TrapSet& traps, TrapHandler& handler)
 {
-    Timeline& timeline = target.timeline;
-    LS_CHECK_OK(timeline.goTo(from, target.control));
-    Silence silence;
-    target.executor.setTraps(traps, &handler);
-    Status status;
-    while (status.ok() && timeline.tick() < to && !timeline.finished() && !(isDone && isDone())) {
-        const int64_t next = isDone && to - timeline.tick() > kScanTicks ? timeline.tick() + kScanTicks : to;
-        status = timeline.replay(next, silence, target.control);
-    }
-    target.executor.setTraps({}, nullptr);
-    return status;
+    LS_CHECK_OK(target.timeline.goTo(from, target.control));
+    LS_TRY([[maybe_unused]] const bool trapped, target.timeline.run(to, traps, handler, target.control));
+    return {};
 }
 
 Result<int64_t> findEntry(const DebugTarget& target, int depth, InvocationId caller, OperatorId op, int64_t inside)
@@ -231,7 +217,7 @@ Result<std::optional<WriteHit>> findFirst(const DebugTarget& target, const Write
 {
     Collector collector(target, query, Collector::Want::first, std::numeric_limits<int64_t>::max());
     collector.differsFrom = differsFrom;
-    Status status = scan(target, from, std::numeric_limits<int64_t>::max(), collector.traps(), collector, [&] { return collector.isDone(); });
+    Status status = scan(target, from, std::numeric_limits<int64_t>::max(), collector.traps(), collector);
     if (collector.hasHit()) return completed(target, collector.takeHit());
     if (status.ok() || status.detail().code == ErrorCode::execution) return std::optional<WriteHit>();
     return std::move(status).takeError();

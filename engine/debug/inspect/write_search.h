@@ -70,9 +70,8 @@ Result<std::optional<WriteHit>> findFirst(const DebugTarget& target, const Write
 /// is at `depth`; `inside` itself where it is not open there. Leaves the timeline anywhere. Errors: of Timeline.
 Result<int64_t> findEntry(const DebugTarget& target, int depth, InvocationId caller, OperatorId op, int64_t inside);
 
-/// Runs from the stop `from` to the stop `to`, or until `isDone` is true after a while, with these traps and no others. Stands where it
-/// came to. Errors: of Timeline.
-Status scan(const DebugTarget& target, int64_t from, int64_t to, const TrapSet& traps, TrapHandler& handler,
-            const std::function<bool()>& isDone = {});
+/// Goes to the stop `from` and runs from there to the stop `to`, with these traps and no others, unless a trap stops before. Stands where
+/// it came to. Errors: of Timeline.
+Status scan(const DebugTarget& target, int64_t from, int64_t to, const TrapSet& traps, TrapHandler& handler);
 
 } // namespace loopscope

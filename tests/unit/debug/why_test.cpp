@@ -138,6 +138,36 @@ graph main(x: f32[2,3], y: f32[1,3]) {
                      "  <- main/pad#2:0, step 2: filled in"}));
 }
 
+TEST(Why, ReadsTheQuestionAndComesBack)
+{
+    Inspected session(kDivisions, [](Subject& subject) {
+        subject.add<int32_t>(Shape{}, {3});
+        std::vector<float> table(700, 2);
+        table[1] = 0;
+        subject.add<float>(Shape{700}, table);
+        subject.add<float>(Shape{2}, {1, 3});
+    });
+    session.goTo("main/while#0@2:body/mul#3");
+    const int64_t tick = session.timeline().tick();
+    const auto why = [&](const char* question) { return linesOf(explainWhy(session.target(), {}, question)); };
+    EXPECT_EQ(why("nan state").back(), "state[0] <- main/while#0@1:body/div#2:0, step 8: no NaN among its inputs: div(0, 0)     origin");
+    EXPECT_EQ(why(""), why("nan"));
+    EXPECT_EQ(why("loop")[0], "while#0 goes on while i < n");
+    EXPECT_EQ(why("loop while#0"), why("loop"));
+    EXPECT_EQ(why(" state[1] ")[0], "state[1] = nan");
+    EXPECT_EQ(why("state[-1]"), why("state[1]"));
+    EXPECT_EQ(why("../shifted"), Lines{"error: ../shifted: not written yet"});
+    EXPECT_EQ(why("state[2]"), Lines{"error: index 2 out of range for dimension 0 of size 2"});
+    EXPECT_EQ(why("state[x]"), Lines{"error: an index, found 'x', expected a number"});
+    EXPECT_EQ(why("state[0,0]"), Lines{"error: an element, found [0,0], expected 1 indices"});
+    EXPECT_EQ(why("branch"), Lines{"error: no branch is next or around here; say which: why branch ADDRESS"});
+    EXPECT_EQ(why("branch mul#3"), Lines{"error: mul#3: is no branch"});
+    EXPECT_EQ(why("loop mul#3"), Lines{"error: mul#3: is no loop"});
+    EXPECT_EQ(why("nan n"), Lines{"error: n: holds no NaN"});
+    EXPECT_EQ(session.timeline().tick(), tick);
+    EXPECT_EQ(session.executor().positionAddress(), "main/while#0@2:body/mul#3");
+}
+
 TEST(ElementMap, BroadcastsElementwiseOperands)
 {
     Operator op;
