@@ -1,0 +1,316 @@
+// What a debugger costs: the first stop, steps, a run with and without breakpoints, pausing, and going back, over a loop of a million
+// iterations with ten operators each. Models named in MODELS (paths, separated by blanks) are run plain and under the debugger, too.
+#include "converters/formats.h"
+#include "engine/api/session.h"
+#include "engine/base/clock.h"
+#include "engine/exec/interpreter.h"
+#include "tests/bench/report.h"
+#include "tests/unit/exec/model_builder.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <random>
+#include <sstream>
+
+using namespace loopscope;
+using namespace loopscope::testing;
+
+namespace {
+
+constexpr int32_t kTrips = 1'000'000;
+
+/// Ten operators in an iteration, and a branch with a thousand that is never taken.
+std::string loopText()
+{
+    std::string text = R"(
+graph main(n: i32[], x: f32[16]) {
+  zero = const i32[] 0
+  i, m, y = while(zero, n, x) cond=@cond body=@body : (i32[], i32[], f32[16])
+  small = less(n, zero) : bool[]
+  z = if(small, y) then=@never else=@always : f32[16]
+  return z
+}
+graph cond(i: i32[], n: i32[], x: f32[16]) {
+  go = less(i, n) : bool[]
+  return go
+}
+graph body(i: i32[], n: i32[], x: f32[16]) {
+  one = const i32[] 1
+  half = const f32[] 0.5
+  next = add(i, one) : i32[]
+  a = mul(x, half) : f32[16]
+  b = add(a, half) : f32[16]
+  c = sub(b, x) : f32[16]
+  d = mul(c, half) : f32[16]
+  e = add(d, a) : f32[16]
+  f = mul(e, half) : f32[16]
+  g = sub(f, d) : f32[16]
+  h = add(g, half) : f32[16]
+  return next, n, h
+}
+graph always(x: f32[16]) {
+  half = const f32[] 0.5
+  y = mul(x, half) : f32[16]
+  return y
+}
+graph never(x: f32[16]) {
+  half = const f32[] 0.5
+  v0 = mul(x, half) : f32[16]
+)";
+    for (int i = 1; i < 1000; ++i) text += "  v" + std::to_string(i) + " = add(v" + std::to_string(i - 1) + ", half) : f32[16]\n";
+    return text + "  return v999\n}\n";
+}
+
+[[noreturn]] void giveUp(Status status)
+{
+    std::fprintf(stderr, "%s\n", std::move(status).takeError().message().c_str());
+    std::exit(1);
+}
+
+void expect(Status status)
+{
+    if (!status.ok()) giveUp(std::move(status));
+}
+
+StopReport expect(Result<StopReport> report)
+{
+    if (!report.ok()) giveUp(std::move(report).takeError());
+    return std::move(report).value();
+}
+
+double share(std::vector<double> times, double part)
+{
+    std::ranges::sort(times);
+    return times[static_cast<size_t>(part * static_cast<double>(times.size() - 1))];
+}
+
+double since(int64_t from)
+{
+    return static_cast<double>(nowNs() - from);
+}
+
+Status setZeros(Interpreter& interpreter)
+{
+    const Graph& graph = interpreter.model().graph(interpreter.root());
+    for (size_t i = 0; i < graph.inputs.size(); ++i) {
+        const TensorType& type = graph.value(graph.inputs[i]).type;
+        std::vector<int64_t> dims;
+        for (int d = 0; d < type.shape.rank(); ++d) dims.push_back(std::max<int64_t>(type.shape[d], 1));
+        Tensor zeros;
+        zeros.dtype = type.dtype;
+        zeros.shape = Shape(std::span<const int64_t>(dims));
+        std::vector<std::byte> bytes(byteSize(zeros.dtype, zeros.shape.elementCount()));
+        zeros.data = bytes.data();
+        zeros.bytes = bytes.size();
+        LS_CHECK_OK(interpreter.setInput(static_cast<int>(i), zeros));
+    }
+    return {};
+}
+
+void setLoopInputs(Interpreter& interpreter)
+{
+    std::vector<int32_t> trips = {kTrips};
+    std::vector<float> x(16, 1.0F);
+    expect(interpreter.setInput(0, tensorOver(trips, Shape{})));
+    expect(interpreter.setInput(1, tensorOver(x, Shape{16})));
+}
+
+/// An interpreter with the flag that cancels it.
+struct Made {
+    std::unique_ptr<CancelFlag> cancel = std::make_unique<CancelFlag>();
+    std::unique_ptr<Interpreter> interpreter;
+    explicit Made(const Model& model)
+    {
+        ExecutionOptions options;
+        options.cancel = cancel.get();
+        Result<std::unique_ptr<Interpreter>> made = Interpreter::create(model, GraphId(0), options);
+        if (!made.ok()) giveUp(std::move(made).takeError());
+        interpreter = std::move(made).value();
+    }
+};
+
+ResolvedAddress place(Debugger& debugger, const std::string& text)
+{
+    Result<TypedPlace> typed = resolveTyped(debugger.target(), {}, text);
+    if (!typed.ok()) giveUp(std::move(typed).takeError());
+    return typed->resolved;
+}
+
+void breakAt(Debugger& debugger, const std::string& spec)
+{
+    if (Result<int> number = debugger.breakpoints().add(BreakpointCommand::breakpoint, spec, {}); !number.ok())
+        giveUp(std::move(number).takeError());
+}
+
+void measureFirstStop(const Model& model)
+{
+    const int64_t from = nowNs();
+    Made made(model);
+    setLoopInputs(*made.interpreter);
+    Session session(std::move(made.interpreter), std::move(made.cancel));
+    expect(session.call([](Debugger& debugger) { return debugger.control().start(); }));
+    bench::report("session_first_stop", since(from) / 1e6, "ms", 50);
+}
+
+/// A plain run, one under a debugger without breakpoints, and one with a thousand of them, in turn.
+void measureRuns(const Model& model, const char* name, int rounds, bool manyBreakpoints)
+{
+    Made plain(model);
+    Made debugged(model);
+    if (manyBreakpoints) {
+        setLoopInputs(*plain.interpreter);
+        setLoopInputs(*debugged.interpreter);
+    } else {
+        expect(setZeros(*plain.interpreter));
+        expect(setZeros(*debugged.interpreter));
+    }
+    Debugger debugger(std::move(debugged.interpreter), {}, *debugged.cancel);
+    std::vector<double> idle;
+    std::vector<double> many;
+    double checkpoints = 0;
+    for (int round = 0; round < rounds; ++round) {
+        const auto plainRun = [&] {
+            const int64_t from = nowNs();
+            expect(plain.interpreter->start());
+            expect(plain.interpreter->run());
+            return since(from);
+        };
+        const auto debuggedRun = [&] {
+            const int64_t from = nowNs();
+            expect(debugger.control().run());
+            return since(from);
+        };
+        const double before = plainRun();
+        const double without = debuggedRun();
+        checkpoints = debugger.timeline().checkpointOverhead();
+        const double between = plainRun();
+        idle.push_back(2 * without / (before + between));
+        if (!manyBreakpoints) continue;
+        for (int i = 0; i < 1000; ++i)
+            breakAt(debugger, "main/if#2:then/" + std::string(i == 0 ? "mul" : "add") + "#" + std::to_string(i));
+        const double with = debuggedRun();
+        many.push_back(2 * with / (between + plainRun()));
+        debugger.breakpoints().removeAll();
+    }
+    bench::report((std::string(name) + "_idle_over_plain").c_str(), 100 * (share(idle, 0.5) - 1), "%", 3);
+    if (manyBreakpoints) bench::report((std::string(name) + "_1000_breakpoints_over_plain").c_str(), 100 * (share(many, 0.5) - 1), "%", 5);
+    bench::report((std::string(name) + "_checkpoints").c_str(), 100 * checkpoints, "%", 5);
+}
+
+void measureSteps(Session& session)
+{
+    std::vector<double> times;
+    expect(session.call([](Debugger& debugger) { return debugger.control().start(); }));
+    const int64_t from = nowNs();
+    for (int i = 0; i < 100'000; ++i) {
+        const int64_t begin = nowNs();
+        expect(session.call([](Debugger& debugger) { return debugger.control().step(Direction::forward); }));
+        times.push_back(since(begin) / 1e3);
+    }
+    bench::report("session_step_p50", share(times, 0.5), "us", 100);
+    bench::report("session_step_p99", share(times, 0.99), "us", 1000);
+    bench::report("session_step_mean", since(from) / 1e3 / 100'000, "us", 100);
+    times.clear();
+    for (int i = 0; i < 10'000; ++i) {
+        const int64_t begin = nowNs();
+        expect(session.call([](Debugger& debugger) { return debugger.control().step(Direction::backward); }));
+        times.push_back(since(begin) / 1e6);
+    }
+    bench::report("session_step_back_p50", share(times, 0.5), "ms", 1);
+    bench::report("session_step_back_p99", share(times, 0.99), "ms", 5);
+    session.call([](Debugger& debugger) { breakAt(debugger, "main/if#2:then/mul#0"); });
+    times.clear();
+    for (int i = 0; i < 10'000; ++i) {
+        const int64_t begin = nowNs();
+        expect(session.call([](Debugger& debugger) { return debugger.control().step(Direction::forward); }));
+        times.push_back(since(begin) / 1e3);
+    }
+    bench::report("session_step_with_breakpoint_p50", share(times, 0.5), "us", 100);
+    session.call([](Debugger& debugger) { debugger.breakpoints().removeAll(); });
+}
+
+/// Pauses at random moments of a long run, and of a long way back.
+void measurePauses(Session& session)
+{
+    std::mt19937 random(1);
+    std::vector<double> times;
+    for (int i = 0; i < 40; ++i) {
+        const bool back = i % 2 == 1;
+        std::promise<StopReport> promise;
+        session.call([](Debugger& debugger) { expect(debugger.control().goToStart()); });
+        if (back) session.call([](Debugger& debugger) { expect(debugger.control().goToEnd()); });
+        session.post("long", [&](Debugger& debugger) {
+            breakAt(debugger, "main/if#2:then/mul#0");
+            promise.set_value(expect(debugger.control().resume(back ? Direction::backward : Direction::forward)));
+            debugger.breakpoints().removeAll();
+        });
+        std::this_thread::sleep_for(std::chrono::microseconds(random() % 50'000));
+        const int64_t from = nowNs();
+        session.pause();
+        const StopReport report = promise.get_future().get();
+        if (report.has(StopCause::cancelled)) times.push_back(since(from) / 1e6);
+    }
+    bench::report("session_pause_most", share(times, 1), "ms", 50);
+}
+
+void measureReverse(Debugger& debugger)
+{
+    std::vector<double> ratios;
+    for (const int64_t iteration : {100'000, 500'000, 900'000}) {
+        breakAt(debugger, "main/while#0@" + std::to_string(iteration) + ":body/mul#1");
+        expect(debugger.control().goTo(place(debugger, "main/while#0@" + std::to_string(iteration) + ":body/sub#3")));
+        int64_t from = nowNs();
+        expect(debugger.control().resume(Direction::forward));
+        const double forward = since(from);
+        from = nowNs();
+        const StopReport report = expect(debugger.control().resume(Direction::backward));
+        const double backward = since(from);
+        if (!report.has(StopCause::breakpoint)) giveUp(Error(ErrorCode::internal, "not hit"));
+        ratios.push_back(backward / forward);
+        debugger.breakpoints().removeAll();
+    }
+    bench::report("session_reverse_continue", *std::ranges::max_element(ratios), "x forward", 1.3);
+}
+
+void measureJumps(Debugger& debugger)
+{
+    std::mt19937 random(1);
+    std::vector<double> times;
+    expect(debugger.control().goTo(place(debugger, "main/while#0@5:body/add#8")));
+    for (int i = 0; i < 300; ++i) {
+        const int64_t from = nowNs();
+        expect(debugger.control().iterate(random() % kTrips, {}));
+        times.push_back(since(from) / 1e6);
+    }
+    bench::report("session_any_iteration_p95", share(times, 0.95), "ms", 50);
+    bench::report("session_saved", static_cast<double>(debugger.timeline().savedBytes()) / (1 << 20), "MiB", 256);
+}
+
+} // namespace
+
+int main()
+{
+    Result<Model> model = modelFromText(loopText(), "bench");
+    if (!model.ok()) giveUp(std::move(model).takeError());
+    measureFirstStop(*model);
+    measureRuns(*model, "session", 7, true);
+    Made made(*model);
+    setLoopInputs(*made.interpreter);
+    Session session(std::move(made.interpreter), std::move(made.cancel));
+    measureSteps(session);
+    measurePauses(session);
+    session.call([](Debugger& debugger) {
+        expect(debugger.control().start());
+        measureReverse(debugger);
+        measureJumps(debugger);
+    });
+    const char* const models = std::getenv("MODELS");
+    std::istringstream paths{std::string(models ? models : "")};
+    for (std::string path; paths >> path;) {
+        Result<LoadedModel> file = loadModel(path);
+        if (!file.ok()) giveUp(std::move(file).takeError());
+        const std::string name = path.substr(path.find_last_of('/') + 1);
+        measureRuns(file->model, ("session_" + name).c_str(), 7, false);
+    }
+}
