@@ -32,10 +32,8 @@ public:
 
     bool matches(const Breakpoint& b) const
     {
-        const std::vector<AddressStep>& steps = b.place.address.steps;
-        for (size_t i = 0; i < steps.size(); ++i)
-            if (steps[i].iteration >= 0 && target.executor.frame(static_cast<int>(i) + 1).iteration != steps[i].iteration) return false;
-        return true;
+        const Result<Address> here = parseAddress(target.executor.positionAddress());
+        return here.ok() && AddressPattern(b.place.address).matches(*here);
     }
 
     DebugTarget target;
@@ -61,6 +59,7 @@ Result<int> BreakpointSet::add(BreakpointCommand command, std::string_view spec,
     breakpoint.info.spec = toString(place.resolved.address);
     breakpoint.info.place = breakpoint.info.spec;
     breakpoint.place = std::move(place.resolved);
+    if (const Result<Address> exact = parseAddress(spec); exact.ok()) breakpoint.place.address = *exact; // iterations only as typed
     m_impl->points.push_back(std::move(breakpoint));
     return m_impl->next - 1;
 }

@@ -1,6 +1,6 @@
 // Random requests to timelines over many models: wherever they lead, the state is the one that a plain forward run has there.
 #include "engine/debug/timeline.h"
-#include "tests/unit/debug/timeline_models.h"
+#include "tests/unit/debug/plain_run.h"
 
 namespace loopscope::testing {
 namespace {
@@ -8,41 +8,11 @@ namespace {
 constexpr int kSequences = 100'000;
 constexpr size_t kMostLines = 6;
 
-/// An edit as the plain run makes it: by hand in a state that was saved there.
-struct PlainEdit {
-    int64_t tick = 0;
-    size_t frame = 0;
-    bool carried = false;
-    size_t index = 0; ///< among the frame's values, or carried position
-    Bytes bytes;
-};
-
-/// Hashes of all stops of a forward run with edits, by tick.
-std::vector<uint64_t> forwardRun(const Subject& subject, const std::vector<PlainEdit>& edits)
-{
-    const auto interpreter = subject.make();
-    EXPECT_OK(interpreter->start());
-    std::vector<uint64_t> hashes;
-    size_t next = 0;
-    for (;;) {
-        // At the tick of an edit the stop is the edited one.
-        for (; next < edits.size() && edits[next].tick == static_cast<int64_t>(hashes.size()); ++next) {
-            const PlainEdit& edit = edits[next];
-            MachineState state = interpreter->snapshot();
-            FrameState& frame = state.frames[edit.frame];
-            (edit.carried ? frame.carried : frame.values)[edit.index].bytes = edit.bytes;
-            EXPECT_OK(interpreter->restore(state));
-        }
-        hashes.push_back(interpreter->snapshot().hash());
-        if (interpreter->position().finished || !interpreter->step().ok()) return hashes;
-    }
-}
-
 /// A timeline of the test: its edits, its stops, and the stop at which the timeline it belongs to was left.
 struct Expected {
     std::vector<PlainEdit> edits;
-    std::vector<uint64_t> hashes;
-    int64_t end() const { return static_cast<int64_t>(hashes.size()) - 1; }
+    std::vector<PlainStop> stops;
+    int64_t end() const { return static_cast<int64_t>(stops.size()) - 1; }
 };
 
 class Traveller {
@@ -51,7 +21,7 @@ public:
         : m_subject(subject), m_interpreter(subject.make()), m_timeline(*m_interpreter, budget), m_budget(budget), m_random(seed)
     {
         EXPECT_OK(m_timeline.start());
-        m_lines.push_back({{}, forwardRun(subject, {})});
+        m_lines.push_back({{}, plainRun(subject, {})});
         m_left.push_back(0);
     }
 
@@ -113,36 +83,19 @@ private:
 
     void edit()
     {
-        const MachineState state = m_interpreter->snapshot();
-        PlainEdit plain;
-        plain.tick = m_timeline.tick();
-        plain.frame = static_cast<size_t>(below(static_cast<int64_t>(state.frames.size())));
-        const FrameState& frame = state.frames[plain.frame];
-        plain.carried = !frame.carried.empty() && below(2) == 0;
-        const std::vector<ValueState>& values = plain.carried ? frame.carried : frame.values;
-        if (values.empty()) return;
-        plain.index = static_cast<size_t>(below(static_cast<int64_t>(values.size())));
-        const ValueState& value = values[plain.index];
-        if (value.dtype != DType::i32 && value.dtype != DType::f32) return;
-        std::vector<int32_t> data(value.bytes.size() / 4);
-        for (int32_t& number : data) number = below(9) - 4; // of floats the very small ones, and NaN
-        plain.bytes = Bytes::copyOf(data.data(), data.size() * 4);
-        Tensor tensor;
-        tensor.dtype = value.dtype;
-        tensor.shape = value.shape;
-        tensor.data = reinterpret_cast<std::byte*>(data.data());
-        tensor.bytes = data.size() * 4;
-        const ValueId id = plain.carried ? m_subject.model->graph(frame.graph).inputs[plain.index] : value.value;
+        RandomEdit edit;
+        if (!edit.choose(m_interpreter->snapshot(), *m_subject.model, m_timeline.tick(), m_random)) return;
+        const PlainEdit& plain = edit.plain;
 
         // The past that the present stop has: edits up to here of the timeline it is on.
         Expected fork;
         for (const PlainEdit& earlier : m_lines[static_cast<size_t>(m_timeline.current())].edits)
             if (earlier.tick <= plain.tick) fork.edits.push_back(earlier);
         fork.edits.push_back(plain);
-        Result<int> made = m_timeline.edit(static_cast<int>(plain.frame), id, tensor);
+        Result<int> made = m_timeline.edit(static_cast<int>(plain.frame), edit.value, edit.tensor());
         ASSERT_TRUE(made.ok()) << made.error().message();
         ASSERT_EQ(*made, static_cast<int>(m_lines.size()));
-        fork.hashes = forwardRun(m_subject, fork.edits);
+        fork.stops = plainRun(m_subject, fork.edits);
         m_lines.push_back(std::move(fork));
         m_left.push_back(plain.tick);
     }
@@ -152,7 +105,7 @@ private:
         const Expected& now = m_lines[static_cast<size_t>(m_timeline.current())];
         m_left[static_cast<size_t>(m_timeline.current())] = m_timeline.tick();
         ASSERT_EQ(m_timeline.tick(), wanted);
-        ASSERT_EQ(m_interpreter->snapshot().hash(), now.hashes[static_cast<size_t>(wanted)])
+        ASSERT_EQ(m_interpreter->snapshot().hash(), now.stops[static_cast<size_t>(wanted)].hash)
             << "tick " << wanted << " of timeline " << m_timeline.current() << ", " << m_interpreter->positionAddress();
         ASSERT_LE(static_cast<double>(m_timeline.savedBytes()), 1.05 * static_cast<double>(m_budget.bytes));
     }
@@ -171,7 +124,7 @@ TEST(Timeline, randomRequestsLeadToTheStatesOfForwardRuns)
     std::vector<Subject> subjects = {textSubject(kEverything, 7), textSubject(kNested, 4)};
     for (uint32_t seed = 0; subjects.size() < 50; ++seed) {
         Subject subject = randomSubject(seed);
-        if (const size_t stops = forwardRun(subject, {}).size(); stops >= 10 && stops <= 400) subjects.push_back(std::move(subject));
+        if (const size_t stops = plainRun(subject, {}).size(); stops >= 10 && stops <= 400) subjects.push_back(std::move(subject));
     }
     constexpr int kPerTraveller = 40;
     std::mt19937 random(7);
