@@ -352,6 +352,11 @@ bool DataflowExecutor::trapped() const
     return m_impl->m_stopAsked;
 }
 
+int64_t DataflowExecutor::maxSteps() const
+{
+    return m_impl->m_options.maxSteps;
+}
+
 void DataflowExecutor::reset()
 {
     m_impl->reset();
