@@ -63,7 +63,22 @@ std::string infoJson(const LoadedModel& file, const ModelSummary& summary)
     json.key("control_flow").beginArray();
     for (const ControlFlowLine& line : summary.controlFlow)
         json.beginObject().key("address").value(line.address).key("depth").value(line.depth).key("text").value(line.text).endObject();
-    json.endArray().key("unsupported").beginArray();
+    json.endArray();
+    if (summary.frames.any)
+        json.key("v1")
+            .beginObject()
+            .key("frames")
+            .value(summary.frames.frames)
+            .key("loops")
+            .value(summary.frames.loops)
+            .key("nesting")
+            .value(summary.frames.nesting)
+            .key("conditionals")
+            .value(summary.frames.conditionals)
+            .key("never_live")
+            .value(summary.frames.neverLive)
+            .endObject();
+    json.key("unsupported").beginArray();
     for (const std::string& kind : summary.missing) json.value(kind);
     json.endArray().key("warnings").beginArray();
     for (const std::string& warning : summary.warnings) json.value(warning);
@@ -131,6 +146,15 @@ void printModel(Console& console, const LoadedModel& file, const ModelSummary& s
         label.resize(width, ' ');
         console.line((i == 0 ? "control flow   " : "               ") + label + "  " + line.text);
     }
+    if (summary.frames.any) {
+        const FrameSummary& f = summary.frames;
+        const auto some = [&](int64_t n, const std::string& what) { return console.number(n) + " " + what + (n == 1 ? "" : "s"); };
+        std::string text = "v1             " + some(f.frames, "frame");
+        if (f.frames > 0) text += ", " + some(f.loops, "loop") + ", nested " + std::to_string(f.nesting) + " deep";
+        text += "; " + some(f.conditionals, "conditional");
+        if (f.neverLive > 0) text += "; " + some(f.neverLive, "node") + " never live";
+        console.line(text);
+    }
     if (summary.parameters > 0) {
         std::string sizes = "constants      " + console.number(summary.parameters) +
                             (summary.parameters == 1 ? " element, " : " elements, ") + formatBytes(summary.constantBytes);
@@ -148,8 +172,9 @@ void printModel(Console& console, const LoadedModel& file, const ModelSummary& s
     const auto count = [](int64_t n, const std::string& what) {
         return n == 0 ? "no " + what + "s" : std::to_string(n) + " " + what + (n == 1 ? "" : "s");
     };
-    last += "; " + count(summary.variables, "variable") + ", ";
-    last += summary.dynamicValues == 0 ? "no dynamic shapes" : count(summary.dynamicValues, "value") + " of dynamic shape";
+    last += "; " + count(summary.variables, "variable");
+    if (model.dialect != Dialect::tf)
+        last += summary.dynamicValues == 0 ? ", no dynamic shapes" : ", " + count(summary.dynamicValues, "value") + " of dynamic shape";
     console.line(last);
     for (const std::string& warning : summary.warnings) console.warning(warning);
 }

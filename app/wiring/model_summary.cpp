@@ -3,6 +3,8 @@
 #include "app/check/golden_run.h"
 #include "app/wiring/run_observers.h"
 #include "app/wiring/value_text.h"
+#include "engine/ir/frames.h"
+#include "engine/ir/ids.h"
 #include "engine/kernels/registry.h"
 #include "engine/ops/catalog.h"
 #include "engine/plan/planner.h"
@@ -36,13 +38,14 @@ public:
         m_open.push_back(graph);
         m_seen.insert(graph);
         const Graph& g = m_model.graph(graph);
+        if (m_model.dialect == Dialect::tf && hasFramesOrSwitches(g)) addFrames(analyzeFrames(g), 0, depth, place);
         for (size_t i = 0; i < g.operators.size() && m_lines.size() < kMaxOutline; ++i) {
             const Operator& op = g.operators[i];
             const std::vector<Callee> callees = calleesOf(op);
             if (callees.empty()) continue;
             ControlFlowLine line;
             line.depth = depth;
-            const std::string label = op.kind.name + "#" + std::to_string(i);
+            const std::string label = addressSite(op, static_cast<int64_t>(i));
             line.address = place + "/" + label;
             line.label = depth == 0 ? line.address : label;
             for (const Callee& callee : callees)
@@ -59,6 +62,25 @@ public:
     bool seen(GraphId graph) const { return m_seen.contains(graph); }
 
 private:
+    void addFrames(const FrameAnalysis& analysis, int32_t parent, int depth, const std::string& place)
+    {
+        for (size_t f = 1; f < analysis.frames.size() && m_lines.size() < kMaxOutline; ++f) {
+            const Frame& frame = analysis.frames[f];
+            if (frame.parent != parent) continue;
+            const auto count = [](size_t n, const std::string& what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); };
+            ControlFlowLine line;
+            line.depth = depth;
+            const std::string label = escapeAddressName(frame.name, true);
+            line.address = place + "/" + label;
+            line.label = depth == 0 ? line.address : label;
+            line.text = frame.isLoop() ? "loop, " + count(frame.variables.size(), "variable") + ", " + count(frame.invariants.size(), "invariant")
+                                       : "frame, no loop: " + frame.irregular;
+            const std::string inside = line.address + ":frame";
+            m_lines.push_back(std::move(line));
+            addFrames(analysis, static_cast<int32_t>(f), depth + 1, inside);
+        }
+    }
+
     const Model& m_model;
     std::vector<ControlFlowLine>& m_lines;
     std::vector<GraphId> m_open;
@@ -110,6 +132,30 @@ std::optional<int64_t> macsOf(const Graph& graph)
     return sum;
 }
 
+void countFrames(const Graph& graph, ModelSummary& summary)
+{
+    if (!hasFramesOrSwitches(graph)) return;
+    const FrameAnalysis analysis = analyzeFrames(graph);
+    FrameSummary& frames = summary.frames;
+    frames.any = true;
+    frames.frames += static_cast<int64_t>(analysis.frames.size()) - 1;
+    for (const Frame& frame : analysis.frames) {
+        frames.loops += frame.isLoop() ? 1 : 0;
+        frames.nesting = std::max<int64_t>(frames.nesting, frame.depth);
+    }
+    frames.conditionals += analysis.conditionals;
+    frames.neverLive += std::count(analysis.neverLives.begin(), analysis.neverLives.end(), true);
+    for (const std::string& problem : analysis.problems) summary.warnings.push_back(problem);
+}
+
+/// Tensors of TensorFlow's constants and the initial values of its variables.
+template <typename Count> void eachTensor(const Operator& op, Count count)
+{
+    for (const char* key : {"value", "@value"})
+        if (const Attribute* attribute = findAttribute(op.attributes, key))
+            if (const auto* tensor = attribute->as<TensorAttribute>()) count(tensor->type, *tensor->data);
+}
+
 } // namespace
 
 ModelSummary summarize(const Model& model)
@@ -121,21 +167,32 @@ ModelSummary summarize(const Model& model)
     for (size_t g = 0; g < model.graphs.size(); ++g) {
         const Graph& graph = model.graphs[g];
         summary.operatorCount += static_cast<int64_t>(graph.operators.size());
+        const bool tf = model.dialect == Dialect::tf;
+        if (tf) countFrames(graph, summary);
+        const auto countConstant = [&](const TensorType& type, const Constant& constant) {
+            if (!counted.insert(&constant).second) return;
+            summary.constantBytes += constant.size();
+            if (const auto count = type.shape.isStatic() ? checkedElementCount(type.shape) : std::nullopt; count && type.dtype != DType::string)
+                summary.parameters += *count;
+        };
         for (const Operator& op : graph.operators) {
             ++summary.operators[upperKind(op)];
             if (op.kind.name == "var_handle")
                 variableNames.insert(std::string(attributeString(op.attributes, "container", "")) + "/" +
                                      std::string(attributeString(op.attributes, "shared_name", "")));
+            if (tf && (op.kind.name == "VarHandleOp" || op.kind.name == "VariableV2" || op.kind.name == "Variable")) {
+                const std::string_view shared = attributeString(op.attributes, "shared_name", "");
+                variableNames.insert(shared.empty() ? op.name : std::string(shared));
+            }
+            if (tf) eachTensor(op, countConstant);
         }
         for (const Value& value : graph.values) {
             if (value.role == ValueRole::variable) ++summary.variables;
             const Shape shape = value.type.dynamicShape();
-            if (value.role != ValueRole::constant && value.role != ValueRole::absent && !shape.isStatic()) ++summary.dynamicValues;
-            if (!value.constant || !counted.insert(value.constant.get()).second) continue;
-            summary.constantBytes += value.constant->size();
-            if (const auto count = value.type.shape.isStatic() ? checkedElementCount(value.type.shape) : std::nullopt;
-                count && value.type.dtype != DType::string)
-                summary.parameters += *count;
+            // TensorFlow's files state hardly any shape, which does not make them dynamic.
+            const bool stated = !tf && value.role != ValueRole::constant && value.role != ValueRole::absent;
+            if (stated && !shape.isStatic()) ++summary.dynamicValues;
+            if (value.constant) countConstant(value.type, *value.constant);
         }
         if (summary.macs) {
             const std::optional<int64_t> macs = macsOf(graph);
@@ -158,8 +215,8 @@ ModelSummary summarize(const Model& model)
         for (std::string& kind : missingKernels(model, id, Profile::reference)) missing.insert(std::move(kind));
     }
     summary.missing.assign(missing.begin(), missing.end());
-    summary.warnings = modelWarnings(model);
-    if (!model.graphs.empty() && summary.dynamicValues == 0) {
+    for (std::string& warning : modelWarnings(model)) summary.warnings.push_back(std::move(warning));
+    if (!model.graphs.empty() && summary.dynamicValues == 0 && model.dialect != Dialect::tf) {
         std::vector<Shape> shapes;
         for (const ValueId input : model.graphs[0].inputs) shapes.push_back(model.graphs[0].value(input).type.shape);
         Planner planner(model);

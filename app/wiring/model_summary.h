@@ -19,12 +19,22 @@ struct ControlFlowLine {
     std::string text;    ///< "cond while_cond, body while_body, 3 carried"
 };
 
+/// Control flow of TensorFlow v1, over all graphs.
+struct FrameSummary {
+    int64_t frames = 0, loops = 0;
+    int64_t nesting = 0;      ///< frames inside each other, at most
+    int64_t conditionals = 0; ///< predicates that nodes depend on
+    int64_t neverLive = 0;    ///< nodes that are dead whatever is fed
+    bool any = false;         ///< some graph has such control flow
+};
+
 struct ModelSummary {
     std::map<std::string, int64_t> operators; ///< by kind as files name it: "ADD", "custom.Foo"
     int64_t operatorCount = 0;
     std::vector<ControlFlowLine> controlFlow;
     std::vector<std::string> missing;  ///< kinds without reference kernel
     std::vector<std::string> warnings; ///< loops that other runtimes compute differently, …
+    FrameSummary frames;
     int64_t variables = 0;             ///< variables of the session and is_variable values
     int64_t dynamicValues = 0;         ///< values whose declared shape has unknown dimensions
     int64_t parameters = 0;            ///< elements of numeric constants, shared ones counted once
