@@ -25,7 +25,6 @@ public:
         versions(out);
         LS_CHECK_OK(facts(m_model.attributes, "@debug", [&] { return out.mutable_debug_info(); }));
         LS_CHECK_OK(facts(m_model.attributes, "@unknown", [&] { return &out; }));
-        LS_CHECK_OK(facts(m_model.attributes, "@library", [&] { return out.mutable_library(); }));
         for (size_t g = 1; g < m_model.graphs.size(); ++g) {
             tfpb::OpDef signature;
             LS_CHECK_OK(signatureOfGraph(m_model.graphs[g], signature));
@@ -40,7 +39,7 @@ public:
             gradient.set_function_name(m_model.graph(graph).id);
             gradient.set_gradient_func(name);
         }
-        return {};
+        return facts(m_model.attributes, "@library", [&] { return out.mutable_library(); });
     }
 
     /// What no GraphDef can say of this model, by name.
@@ -58,6 +57,9 @@ public:
             if (!main.inputs.empty() || !main.outputs.empty()) parts.push_back("inputs and outputs of graph " + main.id);
             if (!main.attributes.empty()) parts.push_back("attributes of graph " + main.id);
         }
+        if (!m_model.graphs.empty())
+            for (const Operator& op : m_model.graphs.front().operators)
+                if (findAttribute(op.attributes, "@value")) parts.push_back("the value of variable '" + op.name + "'");
         for (const Graph& graph : m_model.graphs)
             for (const Value& value : graph.values)
                 if (value.role != ValueRole::input && value.role != ValueRole::result)

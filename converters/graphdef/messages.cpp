@@ -260,8 +260,9 @@ bool looksLikeSavedModel(std::span<const std::byte> content)
     const auto version = reader.next();
     if (!version || version->number != 1 || version->wireType != graphdef::kVarint) return false;
     const auto graph = reader.next();
-    return graph && graph->number == 2 && graph->wireType == graphdef::kLength &&
-           looksLikeMetaGraph(std::as_bytes(std::span(graph->payload)));
+    if (!graph || graph->number != 2 || graph->wireType != graphdef::kLength) return false;
+    const auto first = WireReader(graph->payload).next();
+    return first && first->number >= 1 && first->number <= 7 && first->wireType == graphdef::kLength;
 }
 
 } // namespace loopscope
