@@ -372,7 +372,7 @@ private:
         const Graph& graph = m_model.graph(graphId);
         const Operator& op = graph.op(id);
         const std::vector<Callee> callees = calleesOf(op);
-        const bool loop = isLoop(callees) && m_model.hasGraph(callees[0].graph) && m_model.hasGraph(callees[1].graph);
+        const bool loop = m_options.callees && isLoop(callees) && m_model.hasGraph(callees[0].graph) && m_model.hasGraph(callees[1].graph);
         std::string content;
         if (!loop) {
             std::vector<std::string> parts;
@@ -398,7 +398,7 @@ private:
         if (!loop) draft.type = types(graph, op);
         number(draft);
         if (loop) this->loop(graphId, op, callees, address, depth);
-        else
+        else if (m_options.callees)
             for (const Callee& callee : callees)
                 if (m_model.hasGraph(callee.graph)) call(graphId, op, callee, address, depth);
     }
@@ -528,6 +528,7 @@ private:
             if (!draft.type.empty()) {
                 line.text = padded(std::move(line.text), column);
                 if (line.text.size() > column) line.text += "  ";
+                line.typeAt = line.text.size();
                 line.text += draft.type;
             }
             if (m_options.note && line.op.valid())

@@ -16,6 +16,7 @@ inline constexpr size_t kStructuredGutter = 5;
 
 struct StructuredLine {
     std::string text;    ///< as printed, gutter included
+    size_t typeAt = 0;   ///< operators: where in the text the result types begin; 0: there are none
     int depth = 0;       ///< how many calls lie between the line and its root graph
     GraphId graph;       ///< whose ids the line speaks in; invalid on comments and empty lines
     OperatorId op;       ///< the operator with that number in the gutter; invalid on other lines
@@ -24,6 +25,7 @@ struct StructuredLine {
 
 struct StructuredOptions {
     bool full = false; ///< show what is hidden otherwise: facts, attributes equal to 1, constants as ids
+    bool callees = true; ///< false: a call is one line, `a, b = while(x, y)`, and nothing of what it calls is shown
     GraphId root;      ///< invalid: the whole model, entry graphs first
     /// Appended to an operator's line after its type: values, marks; empty: nothing.
     std::function<std::string(const StructuredLine&)> note;
