@@ -69,6 +69,11 @@ public:
             return here;
         }
         if (absolute.ok()) return absolute;
+        // An operator that this graph does not have is that of the nearest caller that has it: `while#0@4` inside the loop.
+        if (text.find('#') != std::string_view::npos && text.front() != '#') {
+            for (int depth = m_depth - 1; depth >= 0; --depth)
+                if (Result<TypedPlace> outer = relative(depth, text); outer.ok()) return outer;
+        }
         return namesARoot(text) ? std::move(absolute) : std::move(here);
     }
 
