@@ -81,6 +81,10 @@ constexpr std::array kOptions = {
     OptionSpec{"markdown", 0, "", "", "the status page of the documentation", false},
     OptionSpec{"filter", 0, "REGEX", "all", "cases whose id matches", false},
     OptionSpec{"update", 0, "", "", "rewrite expected replies of text tests", false},
+    OptionSpec{"script", 0, "FILE", "none", "debugger commands to begin with, one per line", true},
+    OptionSpec{"ex", 0, "COMMAND", "none", "a debugger command, after the scripts", true},
+    OptionSpec{"batch", 0, "", "", "no prompt: end after the commands, with an exit code", false},
+    OptionSpec{"rc", 0, "", "", "run .loopscoperc of this folder first", false},
     OptionSpec{"case-timeout", 0, "SEC", "60", "seconds after which a case counts as hung", false},
 };
 

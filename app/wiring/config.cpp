@@ -4,6 +4,7 @@
 #include "engine/base/text.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 
@@ -37,6 +38,58 @@ Result<std::string> readValue(std::string_view text)
     const std::string value(trimmed(text.substr(0, text.find('#'))));
     if (value.empty()) return Error(ErrorCode::badFile, "expected a value");
     return value;
+}
+
+/// `["a", "b"]`, or one string.
+Result<std::vector<std::string>> readList(std::string_view text)
+{
+    std::vector<std::string> list;
+    if (text.empty() || text.front() != '[') {
+        LS_TRY(std::string only, readValue(text));
+        list.push_back(std::move(only));
+        return list;
+    }
+    text = trimmed(text.substr(1));
+    while (!text.empty() && text.front() != ']') {
+        if (text.front() != '"') return Error(ErrorCode::badFile, "expected a string in the list");
+        std::string value;
+        size_t at = 1;
+        for (; at < text.size() && text[at] != '"'; ++at) {
+            if (text[at] == '\\' && at + 1 < text.size()) ++at;
+            value += text[at];
+        }
+        if (at >= text.size()) return Error(ErrorCode::badFile, "string does not end on this line");
+        list.push_back(std::move(value));
+        text = trimmed(text.substr(at + 1));
+        if (!text.empty() && text.front() == ',') text = trimmed(text.substr(1));
+    }
+    if (text.empty()) return Error(ErrorCode::badFile, "list does not end on this line");
+    return list;
+}
+
+Status readDebugKey(const std::string& key, std::string_view text, DebugConfig& debug, std::string& warning)
+{
+    if (key == "startup") {
+        LS_TRY(debug.startup, readList(text));
+        return {};
+    }
+    LS_TRY(const std::string value, readValue(text));
+    const std::vector<std::string> known = {"history", "context", "startup"};
+    if (key != "history" && key != "context") {
+        const std::vector<std::string> near = nearestNames(key, known);
+        warning = "unknown key '" + key + "' of [debug]" + (near.empty() ? "" : "; did you mean '" + near.front() + "'?");
+        return {};
+    }
+    int64_t number = 0;
+    const char* end = value.data() + value.size();
+    const auto [at, error] = std::from_chars(value.data(), end, number);
+    if (error != std::errc() || at != end || number < 1 || number > 1'000'000)
+        return Error(ErrorCode::badFile, "key '" + key + "'").found("'" + value + "'").expected("1 to 1000000");
+    if (key == "history")
+        debug.history = number;
+    else
+        debug.context = static_cast<int>(number);
+    return {};
 }
 
 std::vector<std::string> optionNames()
@@ -77,6 +130,13 @@ Result<Config> parseConfig(const std::string& path, std::string_view text)
         if (equals == std::string_view::npos)
             return Error(ErrorCode::badFile, "expected KEY = VALUE").at(place).found("'" + std::string(line) + "'");
         const std::string key(trimmed(line.substr(0, equals)));
+        if (section == "debug") {
+            std::string warning;
+            if (Status status = readDebugKey(key, trimmed(line.substr(equals + 1)), config.debug, warning); !status.ok())
+                return std::move(status).takeError().at(place);
+            if (!warning.empty()) config.warnings.push_back(place + ": " + warning);
+            continue;
+        }
         Result<std::string> value = readValue(trimmed(line.substr(equals + 1)));
         if (!value.ok()) return std::move(value).takeError().at(place);
         if (section == "aliases") {

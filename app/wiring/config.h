@@ -1,9 +1,10 @@
-// Defaults and aliases of the user's configuration file, in a small part of TOML: sections, `key = value`, comments.
+// Defaults and aliases of the user's configuration file, in a small part of TOML: sections, `key = value`, lists, comments.
 #pragma once
 
 #include "app/wiring/command_line.h"
 #include "engine/base/result.h"
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -11,10 +12,18 @@
 
 namespace loopscope::app {
 
+/// The section [debug]: the terminal debugger.
+struct DebugConfig {
+    int64_t history = 10000;          ///< lines kept
+    int context = 5;                  ///< lines that `list` shows
+    std::vector<std::string> startup; ///< commands to begin with
+};
+
 struct Config {
     std::string path;                            ///< where it was read; empty: there is none
     std::map<std::string, std::string> defaults; ///< long option → value; flags "true" or "false"
     std::map<std::string, std::string> aliases;  ///< word → command and options
+    DebugConfig debug;
     std::vector<std::string> warnings;           ///< unknown keys, with the nearest
 };
 

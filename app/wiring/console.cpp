@@ -111,15 +111,17 @@ void Console::error(const Error& error)
     if (m_verbose) std::fprintf(m_err, "note: raised at %s:%d\n", error.detail().sourceFile, error.detail().sourceLine);
 }
 
-std::string Console::paint(Style style, std::string_view text) const
+std::string styled(Style style, std::string_view text)
 {
-    if (!m_colored || style == Style::plain) return std::string(text);
+    if (style == Style::plain) return std::string(text);
     const char* code = style == Style::location  ? "\x1b[1;36m"
                        : style == Style::changed ? "\x1b[33m"
                        : style == Style::bad     ? "\x1b[31m"
                                                  : "\x1b[90m";
     return code + std::string(text) + "\x1b[0m";
 }
+
+std::string Console::paint(Style style, std::string_view text) const { return m_colored ? styled(style, text) : std::string(text); }
 
 std::string Console::number(int64_t value) const { return m_outIsTerminal ? groupThousands(value) : std::to_string(value); }
 

@@ -12,6 +12,9 @@ namespace loopscope::app {
 
 enum class Style : uint8_t { plain, location, changed, bad, faint };
 
+/// `text` in the ANSI colour of a style.
+std::string styled(Style style, std::string_view text);
+
 enum class ColorMode : uint8_t { automatic, always, never };
 enum class ProgressMode : uint8_t { automatic, never, plain };
 

@@ -26,6 +26,14 @@ void installSignalHandlers()
     sigaction(SIGTERM, &action, nullptr);
 }
 
+void catchInterrupts()
+{
+    struct sigaction action = {};
+    action.sa_handler = requestStop;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, nullptr); // no SA_RESTART: a read at the prompt ends
+}
+
 Deadline::Deadline(CancelFlag& flag, double seconds)
 {
     if (seconds <= 0) return;

@@ -14,6 +14,8 @@ namespace loopscope::app {
 CancelFlag& interruptFlag();
 /// Installs the handlers. A second signal of the same kind has its default effect.
 void installSignalHandlers();
+/// From now on Ctrl-C sets the flag again and again and never ends the process: for prompts, which pause what runs.
+void catchInterrupts();
 
 /// Sets a flag when a time limit passes, on a thread of its own, which ends with the object.
 class Deadline {

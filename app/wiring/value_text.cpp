@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <functional>
 
@@ -18,10 +19,10 @@ constexpr int64_t kFullElements = 16;
 constexpr int64_t kEdge = 3;
 
 /// Writes the elements of one axis, all of them or its edges; `flat` is the first element below this axis.
-void appendAxis(std::string& out, const Tensor& tensor, int axis, int64_t flat, bool edges, int indent)
+void appendAxis(std::string& out, const Tensor& tensor, int axis, int64_t flat, bool edges, int indent, const NumberFormat& format)
 {
     if (axis == tensor.shape.rank()) {
-        out += elementText(tensor, flat);
+        out += elementText(tensor, flat, format);
         return;
     }
     const int64_t size = tensor.shape[axis];
@@ -40,12 +41,12 @@ void appendAxis(std::string& out, const Tensor& tensor, int axis, int64_t flat, 
             i = size - kEdge - 1;
             continue;
         }
-        appendAxis(out, tensor, axis + 1, flat + i * stride, edges, indent);
+        appendAxis(out, tensor, axis + 1, flat + i * stride, edges, indent, format);
     }
     out += ']';
 }
 
-std::string complexText(const Tensor& tensor, int64_t index)
+std::string complexText(const Tensor& tensor, int64_t index, int wanted)
 {
     double re = 0, im = 0;
     if (tensor.dtype == DType::c64) {
@@ -59,8 +60,25 @@ std::string complexText(const Tensor& tensor, int64_t index)
         re = parts[0];
         im = parts[1];
     }
-    const int digits = tensor.dtype == DType::c64 ? 7 : 16;
+    const int digits = wanted > 0 ? wanted : tensor.dtype == DType::c64 ? 7 : 16;
     return "(" + realText(re, digits) + ", " + realText(im, digits) + ")";
+}
+
+std::string hexReal(double value)
+{
+    if (std::isnan(value) || std::isinf(value)) return realText(value, 1);
+    std::array<char, 40> text = {};
+    std::snprintf(text.data(), text.size(), "%a", value);
+    return text.data();
+}
+
+std::string hexInteger(int64_t value, bool isUnsigned)
+{
+    std::array<char, 24> text = {};
+    const bool negative = value < 0 && !isUnsigned;
+    const auto magnitude = negative ? uint64_t{0} - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+    char* end = std::to_chars(text.data(), text.data() + text.size(), magnitude, 16).ptr;
+    return (negative ? "-0x" : "0x") + std::string(text.data(), end);
 }
 
 } // namespace
@@ -118,21 +136,23 @@ std::string quotedText(std::string_view text, size_t limit)
     return out;
 }
 
-std::string elementText(const Tensor& tensor, int64_t index)
+std::string elementText(const Tensor& tensor, int64_t index, const NumberFormat& format)
 {
+    const int digits = format.digits > 0 ? format.digits : significantDigits(tensor.dtype);
     switch (dtypeClass(tensor.dtype)) {
     case DTypeClass::boolean:
         return elementAsInteger(tensor, index) != 0 ? "true" : "false";
     case DTypeClass::signedInteger:
     case DTypeClass::unsignedInteger:
-        if (tensor.quantization != nullptr && tensor.quantization->kind == Quantization::Kind::affine)
-            return realText(elementAsReal(tensor, index), 7) + "(" + std::to_string(elementAsInteger(tensor, index)) + ")";
+        if (!format.stored && tensor.quantization != nullptr && tensor.quantization->kind == Quantization::Kind::affine)
+            return realText(elementAsReal(tensor, index), digits) + "(" + std::to_string(elementAsInteger(tensor, index)) + ")";
+        if (format.hex) return hexInteger(elementAsInteger(tensor, index), tensor.dtype == DType::u64);
         if (tensor.dtype == DType::u64) return std::to_string(static_cast<uint64_t>(elementAsInteger(tensor, index)));
         return std::to_string(elementAsInteger(tensor, index));
     case DTypeClass::floating:
-        return realText(elementAsReal(tensor, index), significantDigits(tensor.dtype));
+        return format.hex ? hexReal(elementAsReal(tensor, index)) : realText(elementAsReal(tensor, index), digits);
     case DTypeClass::complex:
-        return complexText(tensor, index);
+        return complexText(tensor, index, format.digits);
     case DTypeClass::string: {
         const auto strings = unpackStrings(tensor.view());
         if (!strings.ok() || index >= static_cast<int64_t>(strings->size())) return "?";
@@ -150,10 +170,10 @@ std::string elementText(const Tensor& tensor, int64_t index)
     }
 }
 
-std::string elementsText(const Tensor& tensor)
+std::string elementsText(const Tensor& tensor, const NumberFormat& format)
 {
     std::string out;
-    appendAxis(out, tensor, 0, 0, false, 0);
+    appendAxis(out, tensor, 0, 0, false, 0, format);
     return out;
 }
 
@@ -173,23 +193,23 @@ std::string statisticsText(const Tensor& tensor)
     return out;
 }
 
-std::string valueText(const Tensor& tensor, int indent)
+std::string valueText(const Tensor& tensor, int indent, const NumberFormat& format)
 {
     std::string out = shortType(tensor);
     const int64_t count = tensor.elementCount();
     const DTypeClass kind = dtypeClass(tensor.dtype);
     const bool hasNumbers =
         kind != DTypeClass::string && kind != DTypeClass::handle && kind != DTypeClass::block && kind != DTypeClass::none;
-    if (tensor.shape.rank() == 0) return out + " = " + elementText(tensor, 0);
+    if (tensor.shape.rank() == 0) return out + " = " + elementText(tensor, 0, format);
     if (count > kFullElements) {
         if (hasNumbers) out += "  " + statisticsText(tensor);
         out += '\n' + std::string(static_cast<size_t>(indent), ' ');
-        appendAxis(out, tensor, 0, 0, true, indent);
+        appendAxis(out, tensor, 0, 0, true, indent, format);
         return out;
     }
     out += "  ";
     const int column = indent + static_cast<int>(out.size());
-    appendAxis(out, tensor, 0, 0, false, column);
+    appendAxis(out, tensor, 0, 0, false, column, format);
     if (hasNumbers && isFloat(tensor.dtype)) {
         const TensorStatistics s = computeStatistics(tensor);
         if (s.firstAbnormal >= 0)

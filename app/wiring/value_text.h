@@ -9,17 +9,24 @@
 
 namespace loopscope::app {
 
+/// How numbers are written.
+struct NumberFormat {
+    int digits = 0;      ///< significant ones; 0: what the dtype deserves
+    bool hex = false;    ///< floats as hexadecimal floats, integers in base 16
+    bool stored = false; ///< quantized values: only the integers that are stored
+};
+
 /// At most `digits` significant digits, fewer if that is exact; scientific outside 1e-4 … 1e7. "nan", "inf", "-inf".
 std::string realText(double value, int digits);
 /// Significant digits that a dtype deserves: 7 for f32 and quantized values, 16 for f64, 4 for the narrow floats.
 int significantDigits(DType dtype);
 /// One element: real units for quantized tensors, `"text"` for strings, `#3` for handles.
-std::string elementText(const Tensor& tensor, int64_t index);
+std::string elementText(const Tensor& tensor, int64_t index, const NumberFormat& format = {});
 /// Nested brackets of all elements: `[[0.013 0.035] [1 2]]`; a scalar has none.
-std::string elementsText(const Tensor& tensor);
+std::string elementsText(const Tensor& tensor, const NumberFormat& format = {});
 /// "i32[] = 1", "f32[1,4]  [[…]]", or for more than 16 elements the statistics followed by the first and last 3 of each axis, on lines
 /// indented by `indent` blanks. Ends without a newline.
-std::string valueText(const Tensor& tensor, int indent);
+std::string valueText(const Tensor& tensor, int indent, const NumberFormat& format = {});
 /// "f32[1,?,3]", "i8[4] q(0.5, -1)": the type as messages write it.
 std::string shortType(const TensorType& type);
 std::string shortType(const Tensor& tensor);
