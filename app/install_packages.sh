@@ -3,7 +3,7 @@
 # Needs root only if something is missing. docs/dependencies.md gives the reason for each.
 set -euo pipefail
 packages=(g++ cmake ninja-build pkg-config ccache mold libfmt-dev libxxhash-dev libzip-dev flatbuffers-compiler
-          libflatbuffers-dev protobuf-compiler libprotobuf-dev libsqlite3-dev libzstd-dev nlohmann-json3-dev libcli11-dev)
+          libflatbuffers-dev protobuf-compiler libprotobuf-dev libsqlite3-dev libzstd-dev nlohmann-json3-dev libcli11-dev libedit-dev)
 if [ "${1:-build}" = test ]; then
     packages+=(libgtest-dev libgmock-dev)
 fi

@@ -18,6 +18,7 @@ Result<int> runDiff(const CommandContext& context);
 Result<int> runExport(const CommandContext& context);
 Result<int> runConvert(const CommandContext& context);
 Result<int> runOps(const CommandContext& context);
+Result<int> runDebug(const CommandContext& context);
 Result<int> runCheck(const CommandContext& context);
 Result<int> runHelp(const CommandContext& context);
 Result<int> runCompletion(const CommandContext& context);

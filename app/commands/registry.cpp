@@ -49,6 +49,8 @@ const std::vector<CommandSpec>& table()
                    "constants"},
                   running),
              1, 1, runTrace},
+            {"debug", "debug MODEL -i NAME=SOURCE…", "Steps through a model, forwards and backwards, with breakpoints on everything.",
+             "loopscope debug samples/text/collatz.lsir -i x=27", with({"script", "ex", "batch", "rc"}, running), 1, 1, runDebug},
             {"query",
              "query TRACE RECIPE|'SQL' [--NAME VALUE…]",
              "Asks a trace: a named recipe, or any SQL; --NAME VALUE fills the parameter :NAME.",

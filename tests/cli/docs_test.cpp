@@ -1,5 +1,6 @@
-// docs/commands.md names every command and option, and no option that is not there.
+// docs/commands.md names every command and option, and no option that is not there; docs/debugging.md every command of the debugger.
 #include "app/commands/commands.h"
+#include "app/terminal/command_table.h"
 #include "engine/base/bytes.h"
 
 #include <gtest/gtest.h>
@@ -32,6 +33,11 @@ TEST(CommandsPage, names_no_option_that_does_not_exist)
     const std::regex option("`(?:-[a-z]`, `)?--([a-z][a-z-]*)");
     for (auto it = std::sregex_iterator(page.begin(), page.end(), option); it != std::sregex_iterator(); ++it)
         EXPECT_NE(findOption((*it)[1].str()), nullptr) << (*it)[1].str();
+}
+
+TEST(DebuggingPage, has_the_table_of_commands)
+{
+    EXPECT_NE(readPage("docs/debugging.md").find(commandReference()), std::string::npos) << "it should hold\n" << commandReference();
 }
 
 } // namespace

@@ -1,0 +1,200 @@
+#include "app/terminal/debug_loop.h"
+
+#include "app/terminal/json_events.h"
+#include "app/terminal/line_editor.h"
+#include "app/wiring/config.h"
+#include "app/wiring/signals.h"
+#include "engine/base/text.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <unistd.h>
+
+namespace loopscope::app {
+
+namespace {
+
+constexpr int64_t kProgressEveryNs = 250'000'000;
+constexpr std::string_view kStartupFile = ".loopscoperc";
+
+/// Feeds command lines to a terminal and prints what comes of them.
+class Loop {
+public:
+    Loop(Console& console, DebugSubject subject, const DebugLoopOptions& options)
+        : m_console(console), m_options(options), m_interactive(!options.batch && !console.json() && isatty(STDIN_FILENO) == 1),
+          m_terminal(std::move(subject), settings(), [this](const TerminalEvent& event) { tell(event); })
+    {
+        m_terminal.setWaiter([this](Session& session) { wait(session); });
+    }
+
+    Result<int> run()
+    {
+        catchInterrupts();
+        if (!m_options.batch && !m_console.quiet() && !m_console.json()) m_console.print(m_terminal.banner());
+        bool fine = startup();
+        for (const std::string& command : m_options.commands)
+            if (fine && !m_terminal.ended()) fine = command.starts_with('-') ? (one(command.substr(1)), true) : one(command);
+        if (m_options.batch) {
+            const int code = ended();
+            return !fine && !m_interrupted ? static_cast<int>(m_terminal.lastError()) : code;
+        }
+        if (!m_terminal.ended()) {
+            if (m_interactive)
+                prompt();
+            else
+                pipe();
+        }
+        return ended();
+    }
+
+private:
+    TerminalSettings settings() const
+    {
+        TerminalSettings settings;
+        settings.colored = m_console.colored();
+        settings.shell = m_interactive;
+        settings.confirms = m_interactive;
+        settings.width = m_console.outIsTerminal() && !m_console.json() ? m_console.width() : 0;
+        settings.context = m_options.context;
+        return settings;
+    }
+
+    int ended()
+    {
+        if (m_console.json()) m_console.line(endedJson(++m_sequence, m_number));
+        return m_interrupted && !m_interactive ? static_cast<int>(ErrorCode::cancelled) : 0;
+    }
+
+    bool startup()
+    {
+        for (const std::string& command : m_options.startup) one(command);
+        if (!m_options.startupFile.empty() && !script(m_options.startupFile)) return false;
+        for (const std::string& path : m_options.scripts)
+            if (!m_terminal.ended() && !script(path)) return false;
+        return true;
+    }
+
+    bool script(const std::string& path) { return one("source " + path); }
+
+    bool one(const std::string& line)
+    {
+        const bool fine = m_terminal.execute(line);
+        m_console.endProgress();
+        m_progressNs = 0;
+        std::fflush(stdout);
+        return fine && !m_interrupted;
+    }
+
+    void prompt()
+    {
+        LineEditor editor(m_terminal, m_options.history);
+        while (!m_terminal.ended()) {
+            std::optional<std::string> line = editor.read(m_terminal.prompt());
+            if (!line) break;
+            m_interrupted = false;
+            interruptFlag().clear();
+            if (line->find_first_not_of(" \t") == std::string::npos) line = m_terminal.repeatable();
+            one(*line);
+        }
+    }
+
+    /// Commands from a pipe: no prompt, nothing is repeated.
+    void pipe()
+    {
+        std::string line;
+        while (!m_terminal.ended() && !m_interrupted && std::getline(std::cin, line)) {
+            ++m_number;
+            one(line);
+        }
+    }
+
+    void tell(const TerminalEvent& event)
+    {
+        m_console.endProgress();
+        if (m_console.json()) {
+            m_console.line(eventJson(event, ++m_sequence, m_number));
+        } else if (event.kind == TerminalEvent::Kind::error) {
+            // Among replies on a terminal and in pipes alike: what failed stands where it was asked.
+            std::fflush(stdout);
+            if (m_options.batch)
+                std::fputs(event.text.c_str(), stderr);
+            else
+                m_console.print(event.text);
+        } else {
+            m_console.print(event.text);
+        }
+    }
+
+    void wait(Session& session)
+    {
+        if (interruptFlag().requested()) {
+            interruptFlag().clear();
+            m_interrupted = true;
+            session.pause();
+        }
+        const SessionProgress progress = session.progress();
+        if (m_console.json() && progress.busy && progress.sinceNs - m_progressNs > kProgressEveryNs) {
+            m_progressNs = progress.sinceNs;
+            m_console.line(progressJson(++m_sequence, m_number, progress));
+            std::fflush(stdout);
+        }
+        if (!m_console.showsProgress() || !progress.busy || !m_console.progressDue()) return;
+        std::string text = "running  tick " + groupThousands(progress.tick);
+        if (progress.target != INT64_MAX && progress.target > 0) text += " of " + groupThousands(progress.target);
+        const double seconds = static_cast<double>(progress.sinceNs) / 1e9;
+        if (seconds > 0) text += "  " + std::to_string(static_cast<int64_t>(seconds)) + " s";
+        m_console.progress(text + "  (Ctrl-C pauses)");
+    }
+
+    Console& m_console;
+    const DebugLoopOptions& m_options;
+    bool m_interactive;
+    Terminal m_terminal;
+    bool m_interrupted = false;
+    int64_t m_number = 0;     ///< of the command line, for --json
+    int64_t m_sequence = 0;   ///< of the event
+    int64_t m_progressNs = 0; ///< when the running request was last told about
+};
+
+} // namespace
+
+Result<DebugSubject> liveSubject(const Model& model, const std::string& name, const std::string& signature, ExecutionOptions options)
+{
+    DebugSubject subject;
+    subject.name = name;
+    subject.model = &model;
+    LS_TRY(subject.target, selectTarget(model, signature));
+    subject.seed = options.seed;
+    subject.cancel = std::make_unique<CancelFlag>();
+    options.signature = subject.target.signature;
+    options.cancel = subject.cancel.get();
+    options.keepAll = true; // a debugger shows values that the rest of the run does not need any more
+    LS_TRY(subject.executor, Interpreter::create(model, subject.target.graph, options));
+    return subject;
+}
+
+Result<DebugLoopOptions> debugLoopOptions(const Arguments& arguments, Console&)
+{
+    DebugLoopOptions options;
+    LS_TRY(const Config config, loadConfig());
+    options.startup = config.debug.startup;
+    options.context = config.debug.context;
+    options.history = config.debug.history;
+    options.scripts = arguments.all("script");
+    options.commands = arguments.all("ex");
+    options.batch = arguments.has("batch");
+    std::error_code error;
+    if (arguments.has("rc")) {
+        if (!std::filesystem::exists(kStartupFile, error)) return Error(ErrorCode::badFile, "no such file").at(std::string(kStartupFile));
+        options.startupFile = std::string(kStartupFile);
+    }
+    return options;
+}
+
+Result<int> runDebugLoop(Console& console, DebugSubject subject, const DebugLoopOptions& options)
+{
+    return Loop(console, std::move(subject), options).run();
+}
+
+} // namespace loopscope::app

@@ -1,0 +1,175 @@
+// Commands that ask about other moments of the run: who wrote a value, when it changes, how it goes over a loop, and why.
+#include "app/terminal/commands.h"
+#include "app/terminal/stop_text.h"
+#include "app/terminal/terminal.h"
+#include "engine/base/text.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace loopscope::app::terminal {
+
+namespace {
+
+constexpr size_t kSparkline = 40; ///< columns
+
+/// The typed value; `-g` before or after it asks to go there.
+Result<ResolvedAddress> valueNamed(Terminal& terminal, std::string_view text)
+{
+    const FrameContext frame = terminal.frame();
+    LS_TRY(const TypedPlace place, terminal.ask([&](Debugger& debugger) { return resolveTyped(debugger.target(), frame, text); }));
+    if (!place.note.empty()) terminal.note(place.note);
+    if (!place.resolved.value.valid())
+        return Error(ErrorCode::usage, "this is no value").at(toString(place.resolved.address)).expected("a value, as 'acc' or 'add#2:0'");
+    return place.resolved;
+}
+
+std::string groupedReal(double value)
+{
+    if (value == std::floor(value) && std::fabs(value) < 1e15) return groupThousands(static_cast<int64_t>(value));
+    return realText(value, 5);
+}
+
+/// One character per bucket of iterations: the largest of its numbers, from the smallest to the largest of all.
+std::string sparkline(const std::vector<double>& numbers, double low, double high)
+{
+    constexpr std::array<std::string_view, 8> bars = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    const size_t perColumn = (numbers.size() + kSparkline - 1) / kSparkline;
+    std::string out;
+    for (size_t at = 0; at < numbers.size(); at += perColumn) {
+        double top = -INFINITY;
+        bool abnormal = false;
+        for (size_t i = at; i < std::min(at + perColumn, numbers.size()); ++i) {
+            if (std::isfinite(numbers[i]))
+                top = std::max(top, numbers[i]);
+            else
+                abnormal = true;
+        }
+        if (abnormal)
+            out += "!";
+        else if (high <= low)
+            out += bars[0];
+        else
+            out += bars[std::min<size_t>(7, static_cast<size_t>((top - low) / (high - low) * 8))];
+    }
+    return out;
+}
+
+HistoryQuery queryOf(std::string_view name)
+{
+    if (name == "lastwrite") return HistoryQuery::lastWrite;
+    if (name == "lastchange") return HistoryQuery::lastChange;
+    if (name == "nextwrite") return HistoryQuery::nextWrite;
+    return HistoryQuery::nextChange;
+}
+
+} // namespace
+
+Status findWrites(Terminal& terminal, const CommandLine& line)
+{
+    LS_CHECK_OK(terminal.checkStarted());
+    std::string name;
+    bool travel = false;
+    for (const std::string& word : line.words()) {
+        if (word == "-g")
+            travel = true;
+        else if (name.empty())
+            name = word;
+        else
+            return Error(ErrorCode::usage, "unexpected '" + word + "'").at(line.name).expected("a value, and -g to go there");
+    }
+    if (name.empty()) return Error(ErrorCode::usage, "of which value?").at(line.name).expected("a value, as 'acc'");
+    LS_TRY(const ResolvedAddress value, valueNamed(terminal, name));
+    const HistoryQuery query = queryOf(line.name);
+    const FrameContext frame = terminal.frame();
+    const NumberFormat format = terminal.format();
+    struct Found {
+        ValueWrite write;
+        InlineValue text;
+    };
+    LS_TRY(const std::optional<Found> found, terminal.ask([&](Debugger& debugger) -> Result<std::optional<Found>> {
+        LS_TRY(std::optional<ValueWrite> write, findWrite(debugger.target(), frame, value, query));
+        if (!write) return std::optional<Found>();
+        InlineValue text;
+        if (write->tensor.data != nullptr) text = inlineValue(write->tensor, format);
+        return std::optional<Found>({std::move(*write), std::move(text)});
+    }));
+    const bool backward = query == HistoryQuery::lastWrite || query == HistoryQuery::lastChange;
+    const bool change = query == HistoryQuery::lastChange || query == HistoryQuery::nextChange;
+    if (!found) {
+        terminal.reply(name + (change ? " does not change " : " is not written ") + (backward ? "before here\n" : "after here\n"));
+        return {};
+    }
+    if (travel) {
+        const int64_t tick = found->write.tick;
+        return terminal.move([=](RunControl& control) { return control.goToTick(tick); }, StopStyle::place);
+    }
+    std::string text = terminal.ink()(Style::location, found->write.address);
+    if (!found->text.text.empty()) text += " = " + (found->text.abnormal ? terminal.ink()(Style::bad, found->text.text) : found->text.text);
+    text += ", step " + std::to_string(found->write.step);
+    if (!found->write.origin.empty()) text += "   (" + found->write.origin + ")";
+    terminal.reply(text + "\n");
+    return {};
+}
+
+Status why(Terminal& terminal, const CommandLine& line)
+{
+    LS_CHECK_OK(terminal.checkStarted());
+    const FrameContext frame = terminal.frame();
+    LS_TRY(const Explanation explanation,
+           terminal.ask([&](Debugger& debugger) { return explainWhy(debugger.target(), frame, line.text); }));
+    terminal.reply(join(explanation.lines, "\n") + "\n");
+    return {};
+}
+
+Status histogram(Terminal& terminal, const CommandLine& line)
+{
+    LS_CHECK_OK(terminal.checkStarted());
+    const std::vector<std::string> words = line.words();
+    if (words.empty() || words.size() > 2)
+        return Error(ErrorCode::usage, "hist").expected("a value, and a loop if not the innermost: 'hist acc while#0'");
+    LS_TRY(const ResolvedAddress value, valueNamed(terminal, words[0]));
+    const std::optional<std::string> loop = words.size() > 1 ? std::optional(words[1]) : std::nullopt;
+    const FrameContext frame = terminal.frame();
+    LS_TRY(const ValueSeries series,
+           terminal.ask([&](Debugger& debugger) { return collectSeries(debugger.target(), frame, value, loop); }));
+    double low = INFINITY, high = -INFINITY;
+    size_t highAt = 0, abnormalAt = SIZE_MAX, written = 0;
+    for (size_t i = 0; i < series.numbers.size(); ++i) {
+        const double number = series.numbers[i];
+        const TensorStatistics* s = i < series.statistics.size() ? &series.statistics[i] : nullptr;
+        if (s != nullptr && s->elements == 0) continue; // not written in this iteration
+        const bool abnormal = s != nullptr ? s->nan + s->positiveInf + s->negativeInf > 0 : !std::isfinite(number);
+        if (abnormal) {
+            if (abnormalAt == SIZE_MAX && (s != nullptr || std::isinf(number) || std::isnan(number))) abnormalAt = i;
+            if (s == nullptr) continue;
+        }
+        ++written;
+        const double least = s != nullptr && s->finite > 0 ? s->min : number, most = s != nullptr && s->finite > 0 ? s->max : number;
+        if (std::isfinite(least)) low = std::min(low, least);
+        if (std::isfinite(most) && most > high) {
+            high = most;
+            highAt = i;
+        }
+    }
+    std::string text =
+        groupThousands(series.iterations) + (series.iterations == 1 ? " iteration" : " iterations") + (series.complete ? "" : " so far");
+    double lineLow = INFINITY, lineHigh = -INFINITY;
+    for (const double number : series.numbers) {
+        if (!std::isfinite(number)) continue;
+        lineLow = std::min(lineLow, number);
+        lineHigh = std::max(lineHigh, number);
+    }
+    if (high >= low)
+        text += "  min " + groupedReal(low) + "  max " + groupedReal(high) + " at " + groupThousands(static_cast<int64_t>(highAt));
+    if (!series.isScalar) text += "  (line: mean)";
+    if (written == 0 && abnormalAt == SIZE_MAX) text += "  never written";
+    text += "   " + sparkline(series.numbers, lineLow, lineHigh) + "\n";
+    if (abnormalAt != SIZE_MAX)
+        text += terminal.ink()(Style::bad, "NaN or infinity first at " + groupThousands(static_cast<int64_t>(abnormalAt))) + "\n";
+    terminal.reply(text);
+    return {};
+}
+
+} // namespace loopscope::app::terminal

@@ -1,0 +1,418 @@
+// `info TOPIC`: what there is to know at this stop.
+#include "app/terminal/commands.h"
+#include "app/terminal/stop_text.h"
+#include "app/terminal/terminal.h"
+#include "app/terminal/value_view.h"
+#include "app/wiring/model_summary.h"
+#include "app/wiring/table.h"
+#include "engine/base/text.h"
+
+#include <algorithm>
+
+namespace loopscope::app::terminal {
+
+namespace {
+
+struct Topic {
+    std::string_view name;
+    Result<std::string> (*text)(Terminal& terminal);
+    bool needsRun; ///< only at a stop
+    std::string_view summary;
+};
+
+const Graph& frameGraph(Terminal& terminal)
+{
+    if (!terminal.isStarted()) return terminal.model().graph(terminal.target().graph);
+    return terminal.model().graph(terminal.stop().stack[static_cast<size_t>(terminal.frameDepth())].graph);
+}
+
+std::string plural(int64_t count, const std::string& one) { return groupThousands(count) + " " + one + (count == 1 ? "" : "s"); }
+
+/// "name: type = value" lines of values of the selected frame; those that are not there say so.
+std::string valueLines(Terminal& terminal, const std::vector<ValueId>& values)
+{
+    const Graph& graph = frameGraph(terminal);
+    const int depth = terminal.isStarted() ? terminal.frameDepth() : -1;
+    const NumberFormat format = terminal.format();
+    const bool started = terminal.isStarted();
+    return terminal.ask([&](Debugger& debugger) {
+        std::string out;
+        for (const ValueId id : values) {
+            const Value& value = graph.value(id);
+            const Tensor* tensor = started ? debugger.executor().value(depth, id) : nullptr;
+            if (tensor != nullptr && tensor->data == nullptr && tensor->bytes == 0 && tensor->dtype == DType::unknown) tensor = nullptr;
+            const InlineValue shown = tensor != nullptr ? typedInlineValue(*tensor, format) : InlineValue();
+            out += "  " + value.id + ": ";
+            if (tensor != nullptr)
+                out += shown.abnormal ? terminal.ink()(Style::bad, shown.text) : shown.text;
+            else
+                out += shortType(value.type) + "  " + terminal.ink()(Style::faint, absenceText(Absence::notWritten));
+            out += "\n";
+        }
+        return out;
+    });
+}
+
+Result<std::string> aboutModel(Terminal& terminal)
+{
+    const ModelSummary summary = summarize(terminal.model());
+    std::string out = terminal.name() + "\n" + headText(terminal.model().graph(terminal.target().graph)) + "\n";
+    out += plural(static_cast<int64_t>(terminal.model().graphs.size()), "graph") + ", " + plural(summary.operatorCount, "operator") + ": " +
+           operatorCounts(summary.operators) + "\n";
+    for (const ControlFlowLine& line : summary.controlFlow)
+        out += "  " + std::string(static_cast<size_t>(line.depth) * 2, ' ') + line.label + "  " + line.text + "\n";
+    return out;
+}
+
+Result<std::string> aboutGraphs(Terminal& terminal)
+{
+    Table table({"graph", "inputs", "outputs", "operators"});
+    for (size_t column = 1; column < 4; ++column) table.align(column, Align::right);
+    for (const Graph& graph : terminal.model().graphs)
+        table.add(
+            {graph.id, std::to_string(graph.inputs.size()), std::to_string(graph.outputs.size()), std::to_string(graph.operators.size())});
+    return table.text();
+}
+
+Result<std::string> aboutGraph(Terminal& terminal)
+{
+    const Graph& graph = frameGraph(terminal);
+    return headText(graph) + "\n" + plural(static_cast<int64_t>(graph.operators.size()), "operator") + ", " +
+           plural(static_cast<int64_t>(graph.values.size()), "value") + "\n";
+}
+
+Result<std::string> aboutOperators(Terminal& terminal)
+{
+    const Graph& graph = frameGraph(terminal);
+    const GraphId id = terminal.model().findGraph(graph.id);
+    std::vector<OperatorRow> rows;
+    for (size_t i = 0; i < graph.operators.size(); ++i) {
+        const OperatorId op(static_cast<int64_t>(i));
+        rows.push_back({false, op.index, terminal.lines().of(id, op), {}});
+    }
+    return rows.empty() ? "no operators\n" : operatorRows(rows, terminal.ink(), terminal.settings().width);
+}
+
+Result<std::string> aboutOperator(Terminal& terminal)
+{
+    const FrameInfo& frame = terminal.stop().stack[static_cast<size_t>(terminal.frameDepth())];
+    const Graph& graph = terminal.model().graph(frame.graph);
+    if (!frame.next.valid() || static_cast<size_t>(frame.next.index) >= graph.operators.size())
+        return std::string("no operator is next here\n");
+    const Operator& op = graph.op(frame.next);
+    std::string out = operatorLabelOf(terminal.model(), frame.graph, frame.next) + "  " + op.kind.full() + "\n  " +
+                      terminal.lines().of(frame.graph, frame.next).text + "\n";
+    std::vector<ValueId> operands;
+    for (const ValueId id : op.inputs)
+        if (id.valid() && std::ranges::find(operands, id) == operands.end()) operands.push_back(id);
+    if (!operands.empty()) out += "inputs\n" + valueLines(terminal, operands);
+    if (!op.results.empty()) {
+        out += "results\n";
+        for (const ValueId id : op.results) out += "  " + graph.value(id).id + ": " + shortType(graph.value(id).type) + "\n";
+    }
+    for (const Callee& callee : calleesOf(op)) out += callee.role + " " + terminal.model().graph(callee.graph).id + "\n";
+    return out;
+}
+
+Result<std::string> aboutInputs(Terminal& terminal)
+{
+    if (!terminal.isStarted()) {
+        std::string out;
+        for (const Port& port : terminal.target().inputs) out += "  " + port.name + ": " + shortType(port.type) + "\n";
+        for (const std::string& source : terminal.inputs()) out += "given: " + source + "\n";
+        return out.empty() ? std::string("no inputs\n") : out;
+    }
+    const Graph& graph = terminal.model().graph(terminal.target().graph);
+    if (graph.inputs.empty()) return std::string("no inputs\n");
+    const NumberFormat format = terminal.format();
+    return terminal.ask([&](Debugger& debugger) {
+        std::string out;
+        for (const Port& port : terminal.target().inputs) {
+            const Tensor* tensor = debugger.executor().value(0, port.value);
+            out += "  " + port.name + ": " + (tensor != nullptr ? typedInlineValue(*tensor, format).text : shortType(port.type)) + "\n";
+        }
+        return out;
+    });
+}
+
+Result<std::string> aboutOutputs(Terminal& terminal)
+{
+    std::string out;
+    if (terminal.isStarted() && terminal.stop().report.position.finished) {
+        for (const NamedText& output : terminal.stop().outputs) out += "  " + output.name + ": " + output.text + "\n";
+        return out;
+    }
+    for (const Port& port : terminal.target().outputs) out += "  " + port.name + ": " + shortType(port.type) + "  not written yet\n";
+    return out.empty() ? std::string("no outputs\n") : out;
+}
+
+Result<std::string> aboutLocals(Terminal& terminal)
+{
+    const Graph& graph = frameGraph(terminal);
+    std::vector<ValueId> values = graph.inputs;
+    for (const Operator& op : graph.operators) values.insert(values.end(), op.results.begin(), op.results.end());
+    const std::string out = valueLines(terminal, values);
+    return out.empty() ? "no values\n" : out;
+}
+
+Result<std::string> aboutCarried(Terminal& terminal)
+{
+    const std::vector<FrameInfo>& stack = terminal.stop().stack;
+    for (int depth = terminal.frameDepth(); depth >= 0; --depth) {
+        const FrameInfo& frame = stack[static_cast<size_t>(depth)];
+        if (frame.role != CallRole::loop) continue;
+        const int before = terminal.frameDepth();
+        terminal.selectFrame(depth);
+        const std::string out = valueLines(terminal, terminal.model().graph(frame.graph).inputs);
+        terminal.selectFrame(before);
+        return "carried by " + withoutIterations(terminal.stop().frames[static_cast<size_t>(depth)]) + ", iteration " +
+               groupThousands(frame.iteration) + "\n" + out;
+    }
+    return Error(ErrorCode::usage, "there is no loop around this stop");
+}
+
+Result<std::string> aboutVariables(Terminal& terminal)
+{
+    const NumberFormat format = terminal.format();
+    return terminal.ask([&](Debugger& debugger) {
+        const MachineState state = debugger.executor().snapshot();
+        std::string out;
+        for (const auto& [handle, variable] : state.resources.variables()) {
+            out += "  resource '" + variable.name + "' -> ";
+            if (!variable.assigned) {
+                out += "not written yet\n";
+                continue;
+            }
+            Tensor tensor;
+            tensor.data = const_cast<std::byte*>(variable.bytes.data());
+            tensor.bytes = variable.bytes.size();
+            tensor.dtype = variable.dtype;
+            tensor.shape = variable.shape;
+            out += typedInlineValue(tensor, format).text + "\n";
+        }
+        for (const auto& [handle, table] : state.resources.tables())
+            out += "  table '" + table.name + "' -> " + plural(static_cast<int64_t>(table.entries.size()), "entry") + "\n";
+        for (const auto& [graph, saved] : state.variables) {
+            Tensor tensor;
+            tensor.data = const_cast<std::byte*>(saved.bytes.data());
+            tensor.bytes = saved.bytes.size();
+            tensor.dtype = saved.dtype;
+            tensor.shape = saved.shape;
+            const Value& value = debugger.model().graph(graph).value(saved.value);
+            tensor.quantization = value.type.quantization.get();
+            out += "  " + debugger.model().graph(graph).id + "/" + value.id + ": " + typedInlineValue(tensor, format).text + "\n";
+        }
+        return out.empty() ? std::string("no variables\n") : out;
+    });
+}
+
+Result<std::string> aboutConstants(Terminal& terminal)
+{
+    const Graph& graph = frameGraph(terminal);
+    std::string out;
+    for (const Value& value : graph.values) {
+        if (value.role != ValueRole::constant) continue;
+        out += "  " + value.id + ": ";
+        const auto count = value.type.shape.hasRank() ? checkedElementCount(value.type.shape) : std::nullopt;
+        if (value.constant && value.constant->hasBytes() && !value.constant->sparsity && count) {
+            const Bytes& bytes = value.constant->bytes();
+            Tensor tensor;
+            tensor.data = const_cast<std::byte*>(bytes.data());
+            tensor.bytes = bytes.size();
+            tensor.dtype = value.type.dtype;
+            tensor.shape = value.type.shape;
+            tensor.quantization = value.type.quantization.get();
+            out += typedInlineValue(tensor, terminal.format()).text + "\n";
+        } else {
+            out += shortType(value.type) + "\n";
+        }
+    }
+    return out.empty() ? std::string("no constants\n") : out;
+}
+
+std::string_view commandName(BreakpointCommand command)
+{
+    constexpr std::array<std::string_view, 6> names = {"break", "tbreak", "watch", "rwatch", "awatch", "log"};
+    return names[static_cast<size_t>(command)];
+}
+
+Result<std::string> aboutBreakpoints(Terminal& terminal)
+{
+    const std::vector<BreakpointInfo> list = terminal.ask([](Debugger& debugger) { return debugger.breakpoints().list(); });
+    if (list.empty()) return std::string("no breakpoints\n");
+    Table table({"", "kind", "what", "hits", "enabled", "cost"});
+    table.align(3, Align::right);
+    std::string notes;
+    for (const BreakpointInfo& info : list) {
+        std::string what = info.spec;
+        if (!info.condition.empty() && what.find(info.condition) == std::string::npos) what += " if " + info.condition;
+        if (info.ignore > 0) what += ", ignores " + std::to_string(info.ignore) + " more";
+        table.add({std::to_string(info.number), std::string(commandName(info.command)), what, std::to_string(info.hits),
+                   info.enabled ? "yes" : "no", info.cost});
+        if (!info.disabledBecause.empty()) notes += std::to_string(info.number) + " is disabled: " + info.disabledBecause + "\n";
+        for (const std::string& command : info.commands) notes += std::to_string(info.number) + " runs: " + command + "\n";
+    }
+    return table.text() + notes;
+}
+
+Result<std::string> aboutDisplays(Terminal& terminal)
+{
+    std::string out;
+    for (const DisplayRequest& d : terminal.displays()) out += std::to_string(d.number) + ": " + d.expression + "\n";
+    return out.empty() ? std::string("no displays\n") : out;
+}
+
+Result<std::string> aboutCheckpoints(Terminal& terminal)
+{
+    return terminal.ask([](Debugger& debugger) {
+        const Timeline& timeline = debugger.timeline();
+        return plural(static_cast<int64_t>(timeline.checkpointCount()), "checkpoint") + ", " + formatBytes(timeline.savedBytes()) +
+               " saved; taking them took " + realText(timeline.checkpointOverhead() * 100, 2) + " % of the running time\n";
+    });
+}
+
+Result<std::string> aboutTimelines(Terminal& terminal)
+{
+    CommandLine line;
+    line.name = "timelines";
+    LS_CHECK_OK(timelines(terminal, line));
+    return std::string();
+}
+
+Result<std::string> aboutLoop(Terminal& terminal)
+{
+    const std::vector<FrameInfo>& stack = terminal.stop().stack;
+    std::string out;
+    for (int depth = terminal.frameDepth(); depth >= 0; --depth) {
+        const FrameInfo& frame = stack[static_cast<size_t>(depth)];
+        if (frame.role != CallRole::loop) continue;
+        const GraphId caller = stack[static_cast<size_t>(depth) - 1].graph;
+        const Model& model = terminal.model();
+        const std::optional<int64_t> trips = terminal.ask([=](Debugger& debugger) { return debugger.control().knownTrips(depth); });
+        out += operatorLabelOf(model, caller, frame.site) + ": iteration " + groupThousands(frame.iteration);
+        if (trips) out += ", " + groupThousands(*trips) + " in this run (known from the pass before)";
+        const std::vector<Callee> callees = calleesOf(model.graph(caller).op(frame.site));
+        for (const Callee& callee : callees) {
+            if (callee.role == "cond") out += ", cond " + model.graph(callee.graph).id;
+            if (callee.role != "body") continue;
+            const Graph& body = model.graph(callee.graph);
+            int64_t invariant = 0;
+            for (size_t i = 0; i < std::min(body.inputs.size(), body.outputs.size()); ++i)
+                invariant += body.outputs[i].value == body.inputs[i] ? 1 : 0;
+            out += ", carried " + std::to_string(body.inputs.size()) + ", invariant " + std::to_string(invariant);
+        }
+        out += "\n";
+    }
+    if (out.empty()) return Error(ErrorCode::usage, "there is no loop around this stop");
+    return out;
+}
+
+Result<std::string> aboutFrame(Terminal& terminal)
+{
+    const auto depth = static_cast<size_t>(terminal.frameDepth());
+    const FrameInfo& frame = terminal.stop().stack[depth];
+    return "frame " + std::to_string(terminal.stop().stack.size() - 1 - depth) + ": " + terminal.stop().frames[depth] + "\n  graph " +
+           terminal.model().graph(frame.graph).id + ", invocation " + std::to_string(frame.invocation) + ", entered at step " +
+           std::to_string(frame.enteredAtStep) + "\n  next " + operatorLabelOf(terminal.model(), frame.graph, frame.next) + "\n";
+}
+
+Result<std::string> aboutMemory(Terminal& terminal)
+{
+    return terminal.ask([](Debugger& debugger) {
+        uint64_t live = 0;
+        int64_t values = 0;
+        const Executor& executor = debugger.executor();
+        for (int depth = 0; depth < executor.position().depth; ++depth) {
+            const Graph& graph = debugger.model().graph(executor.frame(depth).graph);
+            for (size_t i = 0; i < graph.values.size(); ++i) {
+                if (graph.values[i].role != ValueRole::result) continue;
+                if (const Tensor* tensor = executor.value(depth, ValueId(static_cast<int64_t>(i)))) {
+                    live += tensor->bytes;
+                    ++values;
+                }
+            }
+        }
+        return plural(values, "computed value") + " on the stack, " + formatBytes(live) + "\nsaved states " +
+               formatBytes(debugger.timeline().savedBytes()) + "\n";
+    });
+}
+
+Result<std::string> aboutTime(Terminal& terminal)
+{
+    const std::optional<int64_t> end = terminal.ask([](Debugger& debugger) { return debugger.control().knownEnd(); });
+    const StopReport& report = terminal.stop().report;
+    return "step " + groupThousands(report.position.step) + ", tick " + groupThousands(report.tick) +
+           (end ? " of " + groupThousands(*end) : ", the end is not known yet") + ", timeline " + std::to_string(report.timeline) + "\n";
+}
+
+Result<std::string> aboutDevices(Terminal&) { return std::string("cpu\n"); }
+
+constexpr std::array kTopics = {
+    Topic{"model", aboutModel, false, "the model: signature, operators, control flow"},
+    Topic{"graphs", aboutGraphs, false, "its graphs"},
+    Topic{"graph", aboutGraph, false, "the graph of this frame"},
+    Topic{"operators", aboutOperators, false, "operators of this graph"},
+    Topic{"operator", aboutOperator, true, "the next operator with its inputs"},
+    Topic{"inputs", aboutInputs, false, "inputs of the run"},
+    Topic{"outputs", aboutOutputs, false, "outputs of the run"},
+    Topic{"locals", aboutLocals, true, "all values of this frame"},
+    Topic{"carried", aboutCarried, true, "carried values of the innermost loop"},
+    Topic{"variables", aboutVariables, false, "variables and tables of the session"},
+    Topic{"constants", aboutConstants, false, "constants of this graph"},
+    Topic{"breakpoints", aboutBreakpoints, false, "breakpoints, watches and log points with their hits"},
+    Topic{"displays", aboutDisplays, false, "what is shown at each stop"},
+    Topic{"checkpoints", aboutCheckpoints, true, "what going back is kept ready with"},
+    Topic{"timelines", aboutTimelines, true, "courses of events, one for each edit"},
+    Topic{"loop", aboutLoop, true, "the loops around this stop"},
+    Topic{"frame", aboutFrame, true, "this invocation"},
+    Topic{"memory", aboutMemory, true, "bytes that values and saved states take"},
+    Topic{"time", aboutTime, true, "where the run stands"},
+    Topic{"devices", aboutDevices, false, "where operators run"},
+};
+
+} // namespace
+
+std::vector<std::string> infoTopics()
+{
+    std::vector<std::string> names;
+    for (const Topic& topic : kTopics) names.emplace_back(topic.name);
+    return names;
+}
+
+Status info(Terminal& terminal, const CommandLine& line)
+{
+    if (line.text.empty()) {
+        std::string out;
+        for (const Topic& topic : kTopics) {
+            std::string name(topic.name);
+            name.resize(14, ' ');
+            out += "info " + name + std::string(topic.summary) + "\n";
+        }
+        terminal.reply(out);
+        return {};
+    }
+    const Topic* found = nullptr;
+    size_t matches = 0;
+    for (const Topic& topic : kTopics) {
+        if (topic.name == line.text) {
+            found = &topic;
+            matches = 1;
+            break;
+        }
+        if (topic.name.starts_with(line.text)) {
+            found = &topic;
+            ++matches;
+        }
+    }
+    if (matches != 1)
+        return Error(ErrorCode::usage,
+                     (matches == 0 ? "info knows nothing about '" : "info: several things begin with '") + std::string(line.text) + "'")
+            .nearest(nearestNames(line.text, infoTopics()))
+            .note("topics: " + join(infoTopics(), " "));
+    if (found->needsRun) LS_CHECK_OK(terminal.checkStarted());
+    LS_TRY(const std::string text, found->text(terminal));
+    if (!text.empty()) terminal.reply(text);
+    return {};
+}
+
+} // namespace loopscope::app::terminal

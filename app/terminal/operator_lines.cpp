@@ -1,0 +1,35 @@
+#include "app/terminal/operator_lines.h"
+
+#include "app/wiring/listing.h"
+#include "engine/ir/text/structured.h"
+
+namespace loopscope::app {
+
+const OperatorLine& OperatorLines::of(GraphId graph, OperatorId op)
+{
+    std::vector<OperatorLine>& lines = m_graphs[graph];
+    if (lines.empty()) {
+        lines.resize(m_model.graph(graph).operators.size() + 1); // one more, empty: for a frame at its end
+        StructuredOptions options;
+        options.root = graph;
+        options.callees = false;
+        for (const StructuredLine& line : structuredView(m_model, options)) {
+            if (!line.op.valid() || line.graph != graph) continue;
+            const size_t end = line.typeAt > 0 ? line.typeAt : line.text.size();
+            OperatorLine& made = lines[static_cast<size_t>(line.op.index)];
+            const size_t digits = line.text.find_first_not_of(' ');
+            const size_t begin = line.text.find_first_not_of(' ', line.text.find(' ', digits));
+            if (begin < end) made.text = line.text.substr(begin, end - begin);
+            made.text.erase(made.text.find_last_not_of(' ') + 1);
+            made.type = line.text.substr(end);
+        }
+    }
+    return op.valid() && static_cast<size_t>(op.index) < lines.size() ? lines[static_cast<size_t>(op.index)] : lines.back();
+}
+
+std::string operatorLabelOf(const Model& model, GraphId graph, OperatorId op)
+{
+    return op.valid() ? operatorLabel(model.graph(graph), op) : "end";
+}
+
+} // namespace loopscope::app

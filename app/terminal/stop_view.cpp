@@ -1,0 +1,261 @@
+#include "app/terminal/stop_view.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace loopscope::app {
+
+namespace {
+
+/// Values beyond this are not compared from stop to stop: a stop must stay quick on models with large tensors.
+constexpr size_t kComparedBytes = 64 * 1024;
+constexpr size_t kComparedTotal = 1024 * 1024;
+constexpr int kBefore = 2, kAfter = 1; ///< operators around the next one
+
+bool cameByItself(const StopReport& report)
+{
+    constexpr std::array causes = {StopCause::breakpoint, StopCause::watch,  StopCause::nan,    StopCause::error,
+                                   StopCause::cancelled,  StopCause::budget, StopCause::differs};
+    return std::ranges::any_of(causes, [&](StopCause cause) { return report.has(cause); });
+}
+
+class Viewer {
+public:
+    Viewer(Debugger& debugger, StopReport report, const ViewRequest& request) : m_debugger(debugger), m_request(request)
+    {
+        m_view.report = std::move(report);
+        m_view.style = cameByItself(m_view.report) ? StopStyle::surroundings : request.style;
+        m_view.stack = m_debugger.executor().callStack();
+        for (int depth = 0; depth < static_cast<int>(m_view.stack.size()); ++depth)
+            m_view.frames.push_back(toString(frameAddress(m_debugger.executor(), depth)));
+    }
+
+    StopView run()
+    {
+        breakpoints();
+        remember();
+        const Position& position = m_view.report.position;
+        if (position.finished) {
+            outputs();
+        } else if (!m_view.stack.empty()) {
+            if (m_view.report.has(StopCause::returned)) returned();
+            for (const ValueChange& change : m_view.report.written) written(change);
+            if (m_view.style == StopStyle::step && m_view.report.written.empty()) m_view.style = StopStyle::brief;
+            if (m_view.style == StopStyle::surroundings) changes();
+            if (m_view.style == StopStyle::iteration)
+                operands();
+            else
+                window();
+        }
+        displays();
+        return std::move(m_view);
+    }
+
+private:
+    const Graph& graph() const { return m_debugger.model().graph(m_view.stack.back().graph); }
+    const Tensor* value(ValueId id) const { return id.valid() ? m_debugger.executor().value(-1, id) : nullptr; }
+
+    void breakpoints()
+    {
+        bool any = false, loud = false;
+        for (const StopReason& reason : m_view.report.reasons) {
+            if (reason.number == 0) {
+                loud = loud || reason.cause != StopCause::stepDone;
+                continue;
+            }
+            const Result<BreakpointInfo> info = m_debugger.breakpoints().get(reason.number);
+            any = true;
+            loud = loud || !info.ok() || !info->quiet;
+            if (info.ok()) m_view.commands.insert(m_view.commands.end(), info->commands.begin(), info->commands.end());
+        }
+        m_view.quiet = any && !loud;
+    }
+
+    void remember()
+    {
+        if (m_view.stack.empty()) return;
+        m_view.memory.place = withoutIterations(m_view.frames.back());
+        size_t total = 0;
+        const Graph& g = graph();
+        for (size_t i = 0; i < g.values.size() && total < kComparedTotal; ++i) {
+            const ValueRole role = g.values[i].role;
+            if (role == ValueRole::constant || role == ValueRole::absent) continue;
+            const ValueId id(static_cast<int64_t>(i));
+            const Tensor* tensor = value(id);
+            if (tensor == nullptr || tensor->data == nullptr || tensor->bytes > kComparedBytes) continue;
+            total += tensor->bytes;
+            m_view.memory.values[id] = inlineValue(*tensor, m_request.format).text;
+        }
+    }
+
+    void changes()
+    {
+        if (m_request.before == nullptr || m_request.before->place != m_view.memory.place) return;
+        for (const auto& [id, text] : m_view.memory.values) {
+            const auto before = m_request.before->values.find(id);
+            if (before == m_request.before->values.end() || before->second == text) continue;
+            m_view.changed.push_back({graph().value(id).id, before->second, text, inlineValue(*value(id)).abnormal});
+        }
+        // What the user watches comes first.
+        std::ranges::stable_partition(m_view.changed, [&](const ChangedValue& change) {
+            return std::ranges::any_of(m_request.displays, [&](const DisplayRequest& d) { return d.expression == change.name; });
+        });
+    }
+
+    NamedText named(ValueId id, const Tensor& tensor) const
+    {
+        InlineValue shown = inlineValue(tensor, m_request.format);
+        return {graph().value(id).id, std::move(shown.text), shown.abnormal};
+    }
+
+    void written(const ValueChange& change)
+    {
+        if (change.depth != static_cast<int>(m_view.stack.size()) - 1 && change.depth != -1) return;
+        if (const Tensor* tensor = value(change.value)) m_view.written.push_back(named(change.value, *tensor));
+    }
+
+    void returned()
+    {
+        const int32_t call = m_view.stack.back().next.index - 1;
+        if (call < 0) return;
+        for (const ValueId id : graph().op(OperatorId(call)).results)
+            if (const Tensor* tensor = value(id)) m_view.returned.push_back(named(id, *tensor));
+    }
+
+    void operands()
+    {
+        const OperatorId next = m_view.stack.back().next;
+        if (!next.valid()) return;
+        for (const ValueId id : graph().op(next).inputs) {
+            if (!id.valid() || graph().value(id).role == ValueRole::constant) continue;
+            const bool known = std::ranges::any_of(m_view.operands, [&](const NamedText& o) { return o.name == graph().value(id).id; });
+            const Tensor* tensor = value(id);
+            if (!known && tensor != nullptr) m_view.operands.push_back(named(id, *tensor));
+        }
+    }
+
+    void outputs()
+    {
+        const Graph& root = m_debugger.model().graph(m_debugger.executor().root());
+        for (size_t i = 0; i < root.outputs.size(); ++i) {
+            const Tensor& tensor = m_debugger.executor().output(static_cast<int>(i));
+            InlineValue shown = typedInlineValue(tensor, m_request.format);
+            const std::string& name = i < m_request.outputNames.size() ? m_request.outputNames[i] : root.value(root.outputs[i].value).id;
+            m_view.outputs.push_back({name, std::move(shown.text), shown.abnormal});
+        }
+    }
+
+    void window()
+    {
+        const int32_t next = m_view.stack.back().next.index;
+        const auto count = static_cast<int32_t>(graph().operators.size());
+        if (next < 0 || next >= count) return;
+        int32_t first = next, last = next;
+        if (m_view.style == StopStyle::surroundings) {
+            first = std::max(0, next - kBefore);
+            last = std::min(count - 1, next + kAfter);
+        } else if (m_view.style == StopStyle::brief && m_view.report.ranFrom < m_view.report.tick &&
+                   !m_view.report.has(StopCause::returned)) {
+            first = std::max(0, next - 1);
+        }
+        std::vector<OperatorId> shown;
+        for (int32_t i = first; i <= last; ++i) shown.emplace_back(i);
+        m_view.operators = valuesOf(m_debugger, -1, shown, m_view.style != StopStyle::step, m_request.format);
+    }
+
+    void displays()
+    {
+        for (const DisplayRequest& wanted : m_request.displays) {
+            ShownDisplay shown = {wanted.number, wanted.expression, "", false};
+            const auto values = evaluateList(m_debugger.target(), {}, wanted.expression, m_request.reference);
+            if (!values.ok()) {
+                shown.text = values.error().message();
+                shown.failed = true;
+            } else {
+                for (const EvaluatedValue& value : *values)
+                    shown.text += (shown.text.empty() ? "" : ", ") + bareText(value, m_request.format);
+            }
+            m_view.displays.push_back(std::move(shown));
+        }
+    }
+
+    Debugger& m_debugger;
+    const ViewRequest& m_request;
+    StopView m_view;
+};
+
+} // namespace
+
+namespace {
+
+/// Operators that have not run in this invocation show what they gave in the one before.
+void addEarlier(Debugger& debugger, int depth, const Graph& graph, const NumberFormat& format, std::vector<OperatorValues>& operators)
+{
+    std::string list;
+    std::vector<size_t> owners;
+    for (size_t i = 0; i < operators.size(); ++i) {
+        if (operators[i].age != OperatorValues::Age::none) continue;
+        for (const ValueId id : graph.op(operators[i].op).results) {
+            list += (list.empty() ? "" : ", ") + ("prev(%\"" + graph.value(id).displayName() + "\")");
+            owners.push_back(i);
+        }
+    }
+    if (list.empty()) return;
+    const auto values = evaluateList(debugger.target(), {depth}, list, nullptr);
+    if (!values.ok() || values->size() != owners.size()) return;
+    for (size_t k = 0; k < owners.size(); ++k) {
+        const EvaluatedValue& before = (*values)[k];
+        if (before.absence != Absence::present || before.value.isNone()) continue;
+        OperatorValues& shown = operators[owners[k]];
+        shown.age = OperatorValues::Age::earlier;
+        shown.text += (shown.text.empty() ? "" : ", ") + bareText(before, format);
+    }
+}
+
+} // namespace
+
+std::vector<OperatorValues> valuesOf(Debugger& debugger, int depth, const std::vector<OperatorId>& operators, bool earlier,
+                                     const NumberFormat& format)
+{
+    const Executor& executor = debugger.executor();
+    const FrameInfo frame = executor.frame(depth);
+    const Graph& graph = debugger.model().graph(frame.graph);
+    std::vector<OperatorValues> values;
+    for (const OperatorId op : operators) {
+        OperatorValues shown;
+        shown.op = op;
+        const bool ran = !frame.next.valid() || op.index < frame.next.index;
+        for (const ValueId id : graph.op(op).results) {
+            const Tensor* tensor = ran ? executor.value(depth, id) : nullptr;
+            if (tensor == nullptr || tensor->data == nullptr) continue;
+            const InlineValue text = inlineValue(*tensor, format);
+            shown.text += (shown.text.empty() ? "" : ", ") + text.text;
+            shown.abnormal = shown.abnormal || text.abnormal;
+            shown.age = OperatorValues::Age::current;
+        }
+        values.push_back(std::move(shown));
+    }
+    if (earlier && frame.role != CallRole::main) addEarlier(debugger, depth, graph, format, values);
+    return values;
+}
+
+StopView viewStop(Debugger& debugger, StopReport report, const ViewRequest& request)
+{
+    return Viewer(debugger, std::move(report), request).run();
+}
+
+std::string withoutIterations(const std::string& address)
+{
+    std::string out;
+    for (size_t i = 0; i < address.size(); ++i) {
+        if (address[i] == '@' && i + 1 < address.size() && std::isdigit(static_cast<unsigned char>(address[i + 1])) != 0) {
+            while (i + 1 < address.size() && std::isdigit(static_cast<unsigned char>(address[i + 1])) != 0) ++i;
+            continue;
+        }
+        out += address[i];
+    }
+    return out;
+}
+
+} // namespace loopscope::app

@@ -1,0 +1,99 @@
+// What the debugger shows when it stops, looked up on the engine's thread in one go: plain data that stays valid when the engine moves on.
+#pragma once
+
+#include "app/terminal/value_view.h"
+#include "engine/api/session.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace loopscope::app {
+
+/// How much of the surroundings a stop shows.
+enum class StopStyle : uint8_t {
+    surroundings, ///< two operators before the next one and one after: stops that come by themselves
+    brief,        ///< what has just run, what comes next: moves that the user asked for
+    step,         ///< what was written and what comes next, as long as the invocation is the same
+    iteration,    ///< the operands of the same operator in another iteration
+    place,        ///< what comes next
+};
+
+struct NamedText {
+    std::string name;
+    std::string text;
+    bool abnormal = false;
+};
+
+/// The values of one operator's results.
+struct OperatorValues {
+    enum class Age : uint8_t { none, current, earlier };
+    OperatorId op;
+    Age age = Age::none;
+    std::string text;
+    bool abnormal = false;
+};
+
+struct ChangedValue {
+    std::string name, before, after;
+    bool abnormal = false;
+};
+
+struct ShownDisplay {
+    int number = 0;
+    std::string expression;
+    std::string text; ///< or why it cannot be shown
+    bool failed = false;
+};
+
+/// Values of the innermost frame as they were at a stop, to tell what has changed at the next one.
+struct FrameMemory {
+    std::string place; ///< address of the invocation without iterations
+    std::map<ValueId, std::string> values;
+};
+
+struct StopView {
+    StopReport report;
+    StopStyle style = StopStyle::surroundings;
+    std::vector<FrameInfo> stack;          ///< outermost first
+    std::vector<std::string> frames;       ///< addresses of the invocations, the same order
+    std::vector<OperatorValues> operators; ///< those that are shown, in order
+    std::vector<NamedText> written;
+    std::vector<ChangedValue> changed;
+    std::vector<NamedText> operands; ///< style iteration
+    std::vector<NamedText> returned; ///< results of the call that has just returned
+    std::vector<NamedText> outputs;  ///< of a finished run
+    std::vector<ShownDisplay> displays;
+    FrameMemory memory;
+    bool quiet = false;                ///< every breakpoint that stopped here asks not to be shown
+    std::vector<std::string> commands; ///< that breakpoints want to be run here
+};
+
+struct DisplayRequest {
+    int number = 0;
+    std::string expression;
+};
+
+struct ViewRequest {
+    StopStyle style = StopStyle::surroundings;
+    NumberFormat format;
+    std::vector<DisplayRequest> displays;
+    const FrameMemory* before = nullptr;  ///< null: no stop before this one
+    std::vector<std::string> outputNames; ///< of the root graph, in its order
+    ReferenceValues* reference = nullptr;
+};
+
+/// Stands where it stood afterwards.
+StopView viewStop(Debugger& debugger, StopReport report, const ViewRequest& request);
+
+/// What the results of operators of the frame at `depth` (−1: innermost) are; with `earlier`, where one has not run in this invocation,
+/// what it gave in the one before.
+std::vector<OperatorValues> valuesOf(Debugger& debugger, int depth, const std::vector<OperatorId>& operators, bool earlier,
+                                     const NumberFormat& format);
+
+/// "main/while#0:body" of "main/while#0@37:body".
+std::string withoutIterations(const std::string& address);
+
+} // namespace loopscope::app

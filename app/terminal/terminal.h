@@ -1,0 +1,187 @@
+// The terminal debugger without a terminal: takes command lines, drives a session, and tells a sink what came of them. The prompt, scripts,
+// `--json` and text tests all sit on top of it.
+#pragma once
+
+#include "app/terminal/ink.h"
+#include "app/terminal/operator_lines.h"
+#include "app/terminal/stop_view.h"
+#include "app/wiring/run_target.h"
+#include "engine/api/session.h"
+#include "engine/ir/text/structured.h"
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <future>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace loopscope::app {
+
+struct TerminalCommand;
+
+/// What is debugged.
+struct DebugSubject {
+    std::string name;             ///< file, for the banner
+    const Model* model = nullptr; ///< outlives the debugger
+    RunTarget target;
+    std::unique_ptr<CancelFlag> cancel;
+    std::unique_ptr<Executor> executor; ///< looks at `cancel`
+    bool isReplay = false;              ///< a recording: it has its inputs
+    std::vector<std::string> inputs;    ///< as typed after --input
+    uint64_t seed = 1;
+    TimelineBudget budget;
+};
+
+struct TerminalSettings {
+    bool colored = false;
+    bool shell = false;    ///< `!COMMAND` is allowed
+    bool confirms = false; ///< `quit` warns once if there are edits
+    int width = 0;         ///< columns; 0: lines are not cut
+    int context = 5;       ///< lines that `list` shows
+};
+
+/// What came of a command, told while it happens.
+struct TerminalEvent {
+    enum class Kind : uint8_t { stopped, reply, log, error };
+    Kind kind = Kind::reply;
+    std::string text;               ///< as a person reads it; lines are ended
+    const StopView* stop = nullptr; ///< of `stopped`
+    const Error* error = nullptr;   ///< of `error`
+};
+using TerminalSink = std::function<void(const TerminalEvent&)>;
+
+/// `set option NAME V`.
+struct TerminalOptions {
+    int digits = 0;
+    int context = 5;
+};
+
+class Terminal {
+public:
+    Terminal(DebugSubject subject, TerminalSettings settings, TerminalSink sink);
+    ~Terminal();
+    Terminal(const Terminal&) = delete;
+    Terminal& operator=(const Terminal&) = delete;
+
+    /// Called about every 50 ms while a request runs: progress lines, Ctrl-C.
+    void setWaiter(std::function<void(Session&)> waiter) { m_waiter = std::move(waiter); }
+
+    /// One line as typed. Errors were told to the sink already; they change nothing. False if the command failed.
+    bool execute(std::string_view line);
+    bool ended() const { return m_ended; }
+    /// "(loop) ", "(loop r3) ", "(replay) ", ">" while the commands of a breakpoint are typed.
+    std::string prompt() const;
+    std::string banner() const;
+    /// What an empty line repeats; empty: nothing.
+    const std::string& repeatable() const { return m_repeat; }
+    ErrorCode lastError() const { return m_lastError; }
+
+    // For the commands.
+
+    /// Runs `work` on the engine's thread and waits for its answer.
+    template <typename Work> auto ask(Work work) -> std::invoke_result_t<Work, Debugger&>
+    {
+        using Answer = std::invoke_result_t<Work, Debugger&>;
+        std::promise<Answer> promise;
+        std::future<Answer> answer = promise.get_future();
+        m_session->post("", [&](Debugger& debugger) {
+            if constexpr (std::is_void_v<Answer>) {
+                work(debugger);
+                promise.set_value();
+            } else {
+                promise.set_value(work(debugger));
+            }
+        });
+        if (m_waiter)
+            while (answer.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready) m_waiter(*m_session);
+        return answer.get();
+    }
+    using Move = std::function<Result<StopReport>(RunControl&)>;
+    /// Moves and shows where that ended; what breakpoints want to be run there follows.
+    Status move(const Move& move, StopStyle style);
+    /// The same where the run may not have begun: errors say how to begin it.
+    Status checkStarted() const;
+    /// Binds inputs and begins: `move` is start or run.
+    Status begin(const std::vector<std::string>& inputs, const Move& move);
+    /// Changes a value at this stop: "timeline 2 from step 276".
+    Status edit(const std::function<Result<StopReport>(Debugger&)>& work);
+    void reply(std::string_view text);
+    void note(std::string_view text) { reply("note: " + std::string(text) + "\n"); }
+
+    const Model& model() const { return *m_subject.model; }
+    const RunTarget& target() const { return m_subject.target; }
+    const std::string& name() const { return m_subject.name; }
+    bool isReplay() const { return m_subject.isReplay; }
+    bool isStarted() const { return m_started; }
+    const Ink& ink() const { return m_ink; }
+    const TerminalSettings& settings() const { return m_settings; }
+    TerminalOptions& options() { return m_options; }
+    NumberFormat format() const { return {m_options.digits, false, false}; }
+    OperatorLines& lines() { return m_lines; }
+    const StopView& stop() const { return m_stop; } ///< the last one; valid once started
+    /// The frame that commands are about.
+    FrameContext frame() const { return m_frame; }
+    int frameDepth() const { return m_frame.depth < 0 ? static_cast<int>(m_stop.stack.size()) - 1 : m_frame.depth; }
+    void selectFrame(int depth);
+    Status setInput(const std::string& text); ///< before the run: "n=5"
+    const std::vector<std::string>& inputs() const { return m_subject.inputs; }
+
+    std::vector<DisplayRequest>& displays() { return m_displays; }
+    int nextDisplay() { return ++m_lastDisplay; }
+    /// The structured view of what runs, made when it is asked for first.
+    const std::vector<StructuredLine>& listing();
+    bool listStarted() const { return m_listStarted; } ///< since the last stop
+    size_t listFirst() const { return m_listFirst; }   ///< first line that `list` showed last
+    void setList(size_t first)
+    {
+        m_listFirst = first;
+        m_listStarted = true;
+    }
+    ReferenceValues* reference() const { return m_reference; }
+    void collectCommands(int number) { m_collecting = number; }
+    Status source(const std::string& path); ///< runs the commands of a file
+    void end() { m_ended = true; }
+    bool confirmed(); ///< of `quit` with edits: true the second time
+
+private:
+    bool fail(const Error& error);
+    bool run(std::string_view line);
+    bool collect(std::string_view line);
+    void show(StopView view);
+    void emit(TerminalEvent::Kind kind, std::string text, const StopView* stop = nullptr, const Error* error = nullptr);
+    ViewRequest viewRequest(StopStyle style) const;
+
+    DebugSubject m_subject;
+    TerminalSettings m_settings;
+    TerminalSink m_sink;
+    Ink m_ink;
+    OperatorLines m_lines;
+    TerminalOptions m_options;
+    std::unique_ptr<Session> m_session;
+    std::function<void(Session&)> m_waiter;
+    std::shared_ptr<const MachineState> m_initial; ///< before the first run: each `run` begins from here
+    bool m_started = false;
+    bool m_ended = false;
+    bool m_warned = false;
+    StopView m_stop;
+    FrameContext m_frame;
+    std::vector<DisplayRequest> m_displays;
+    int m_lastDisplay = 0;
+    std::vector<StructuredLine> m_listing;
+    size_t m_listFirst = 0;
+    bool m_listStarted = false;
+    std::string m_repeat;
+    int m_collecting = 0; ///< breakpoint whose commands are being typed; 0: none
+    std::vector<std::string> m_collected;
+    std::deque<std::string> m_pending; ///< commands of breakpoints that are to be run
+    bool m_running = false;            ///< an execute() is on the stack
+    int m_sourceDepth = 0;
+    ReferenceValues* m_reference = nullptr;
+    ErrorCode m_lastError = ErrorCode::usage;
+};
+
+} // namespace loopscope::app

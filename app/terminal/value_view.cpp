@@ -1,0 +1,159 @@
+#include "app/terminal/value_view.h"
+
+#include "engine/tensor/compare.h"
+#include "engine/tensor/npy.h"
+#include "engine/tensor/statistics.h"
+
+#include <cstring>
+
+namespace loopscope::app {
+
+namespace {
+
+constexpr int64_t kFullElements = 16;
+
+bool hasNumbers(DType dtype)
+{
+    const DTypeClass kind = dtypeClass(dtype);
+    return kind != DTypeClass::string && kind != DTypeClass::handle && kind != DTypeClass::block && kind != DTypeClass::none;
+}
+
+std::string onOneLine(const std::string& text)
+{
+    std::string out;
+    for (size_t i = 0; i < text.size(); ++i) {
+        if (text[i] != '\n') {
+            out += text[i];
+            continue;
+        }
+        while (i + 1 < text.size() && text[i + 1] == ' ') ++i;
+        out += ' ';
+    }
+    return out;
+}
+
+/// "  nan 1, first [0,1]"; the first place is left out where every element is abnormal.
+std::string abnormalText(const Tensor& tensor, const TensorStatistics& s)
+{
+    const int64_t inf = s.positiveInf + s.negativeInf;
+    std::string out = " ";
+    if (s.nan > 0) out += " nan " + std::to_string(s.nan);
+    if (inf > 0) out += " inf " + std::to_string(inf);
+    if (s.nan + inf < s.elements) out += ", first " + elementIndexText(tensor.shape, s.firstAbnormal);
+    return out;
+}
+
+/// A computed tensor as one that the texts of values know: elements are copied.
+Array computedArray(const ExpressionValue& value)
+{
+    Array array;
+    array.shape = value.shape();
+    const auto count = static_cast<size_t>(value.elementCount());
+    const auto put = [&](size_t i, auto element) { std::memcpy(array.bytes.data() + i * sizeof element, &element, sizeof element); };
+    if (value.type() == ExpressionType::real) {
+        const bool narrow = value.dtype() != DType::f64 && value.dtype() != DType::unknown;
+        array.dtype = narrow ? DType::f32 : DType::f64;
+        array.bytes.resize(count * (narrow ? 4 : 8));
+        for (size_t i = 0; i < count; ++i) {
+            const double element = value.realAt(static_cast<int64_t>(i));
+            if (narrow)
+                put(i, static_cast<float>(element));
+            else
+                put(i, element);
+        }
+    } else if (value.type() == ExpressionType::boolean) {
+        array.dtype = DType::boolean;
+        array.bytes.resize(count);
+        for (size_t i = 0; i < count; ++i) put(i, static_cast<uint8_t>(value.booleanAt(static_cast<int64_t>(i)) ? 1 : 0));
+    } else {
+        array.dtype = DType::i64;
+        array.bytes.resize(count * 8);
+        for (size_t i = 0; i < count; ++i) put(i, value.integerAt(static_cast<int64_t>(i)));
+    }
+    return array;
+}
+
+/// Anything that is no value of the model by itself: its type only where that is not obvious.
+std::string computedText(const ExpressionValue& value, const NumberFormat& format, bool withType)
+{
+    const bool numeric =
+        value.type() == ExpressionType::real || value.type() == ExpressionType::integer || value.type() == ExpressionType::boolean;
+    if (!numeric) return value.type() == ExpressionType::text && !value.isTensor() ? quotedText(value.textAt(0)) : toString(value);
+    const Array array = computedArray(value);
+    const Tensor tensor = array.view();
+    if (!value.isTensor() || value.elementCount() == 1) return elementText(tensor, 0, format);
+    const std::string text = inlineValue(tensor, format).text;
+    return withType ? describe(value) + "  " + text : text;
+}
+
+} // namespace
+
+InlineValue inlineValue(const Tensor& tensor, const NumberFormat& format)
+{
+    const int64_t count = tensor.elementCount();
+    InlineValue shown;
+    const bool numbers = hasNumbers(tensor.dtype);
+    TensorStatistics s;
+    if (numbers && (isFloat(tensor.dtype) || count > kFullElements)) s = computeStatistics(tensor);
+    shown.abnormal = s.firstAbnormal >= 0;
+    if (count > kFullElements && numbers) {
+        shown.text = s.finite > 0 ? "min " + realText(s.min, 5) + "  max " + realText(s.max, 5) + "  mean " + realText(s.mean, 5)
+                                  : "no finite element";
+    } else if (count > kFullElements) {
+        shown.text = std::to_string(count) + " elements";
+    } else {
+        shown.text = onOneLine(elementsText(tensor, format));
+    }
+    if (shown.abnormal && count > 1) shown.text += abnormalText(tensor, s);
+    return shown;
+}
+
+InlineValue typedInlineValue(const Tensor& tensor, const NumberFormat& format)
+{
+    InlineValue shown = inlineValue(tensor, format);
+    shown.text = shortType(tensor) + (tensor.shape.rank() == 0 ? " = " : "  ") + shown.text;
+    return shown;
+}
+
+std::string absenceText(Absence absence)
+{
+    switch (absence) {
+    case Absence::notWritten:
+        return "not written yet";
+    case Absence::dead:
+        return "dead";
+    case Absence::notRecorded:
+        return "not recorded";
+    case Absence::freed:
+        return "freed already";
+    default:
+        return "";
+    }
+}
+
+std::string bareText(const EvaluatedValue& value, const NumberFormat& format)
+{
+    if (value.absence != Absence::present) return absenceText(value.absence);
+    if (value.tensor.data != nullptr) return inlineValue(value.tensor, format).text;
+    return computedText(value.value, format, false);
+}
+
+std::string printedText(const std::vector<EvaluatedValue>& values, const NumberFormat& format, const Ink& ink)
+{
+    if (values.size() == 1) {
+        const EvaluatedValue& value = values.front();
+        if (value.absence != Absence::present)
+            return (value.id.empty() ? "" : value.id + ": " + shortType(value.type) + "  ") +
+                   ink(Style::faint, absenceText(value.absence)) + "\n";
+        if (value.id.empty() || value.tensor.data == nullptr) return computedText(value.value, format, true) + "\n";
+        const std::string head = value.id + ": ";
+        std::string text = valueText(value.tensor, value.tensor.elementCount() > kFullElements ? 2 : static_cast<int>(head.size()), format);
+        if (isFloat(value.tensor.dtype) && computeStatistics(value.tensor).firstAbnormal >= 0) text = ink(Style::bad, text);
+        return head + text + "\n";
+    }
+    std::string line;
+    for (const EvaluatedValue& value : values) line += (line.empty() ? "" : ", ") + bareText(value, format);
+    return line + "\n";
+}
+
+} // namespace loopscope::app

@@ -1,0 +1,232 @@
+// Commands that show and change values: print, x, display, set.
+#include "app/terminal/commands.h"
+#include "app/terminal/terminal.h"
+#include "app/terminal/value_view.h"
+#include "engine/base/text.h"
+#include "engine/tensor/compare.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace loopscope::app::terminal {
+
+namespace {
+
+constexpr int64_t kRow = 8; ///< elements on a line of `x`
+constexpr int64_t kDefaultElements = 32;
+constexpr int64_t kMostElements = 1'000'000;
+
+/// "16", "i", "b", "x", "8x": how many and how.
+struct Form {
+    int64_t count = -1;
+    char letter = 0;
+};
+
+Result<Form> formOf(const CommandLine& line, std::string_view letters)
+{
+    Form form;
+    std::string_view text = line.modifiers;
+    size_t digits = 0;
+    while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9') ++digits;
+    if (digits > 0) {
+        LS_TRY(form.count, wholeNumber(text.substr(0, digits), line.name, 1, kMostElements));
+    }
+    text.remove_prefix(digits);
+    if (text.empty()) return form;
+    if (text.size() > 1 || letters.find(text.front()) == std::string_view::npos) {
+        std::string expected;
+        for (const char letter : letters) expected += (expected.empty() ? "/" : ", /") + std::string(1, letter);
+        return Error(ErrorCode::usage, std::string(line.name)).found("'/" + std::string(line.modifiers) + "'").expected(expected);
+    }
+    form.letter = text.front();
+    return form;
+}
+
+Result<std::vector<EvaluatedValue>> evaluate(Terminal& terminal, std::string_view text)
+{
+    LS_CHECK_OK(terminal.checkStarted());
+    const FrameContext frame = terminal.frame();
+    ReferenceValues* reference = terminal.reference();
+    return terminal.ask([&](Debugger& debugger) { return evaluateList(debugger.target(), frame, text, reference); });
+}
+
+std::string byteText(std::byte byte)
+{
+    constexpr std::string_view digits = "0123456789abcdef";
+    const auto value = static_cast<unsigned>(byte);
+    return {digits[value >> 4], digits[value & 15]};
+}
+
+/// `set option NAME V`.
+Status setOption(Terminal& terminal, std::string_view text)
+{
+    const size_t blank = std::min(text.find_first_of(" \t="), text.size());
+    const std::string name(text.substr(0, blank));
+    const size_t begin = text.find_first_not_of(" \t=", blank);
+    const std::string_view value = begin == std::string_view::npos ? std::string_view() : text.substr(begin);
+    const std::vector<std::string> known = {"digits", "context"};
+    if (name == "digits") {
+        LS_TRY(const int64_t digits, wholeNumber(value == "auto" ? "0" : value, "option 'digits'", 0, 17));
+        terminal.options().digits = static_cast<int>(digits);
+    } else if (name == "context") {
+        LS_TRY(const int64_t lines, wholeNumber(value, "option 'context'", 1, 1000));
+        terminal.options().context = static_cast<int>(lines);
+    } else {
+        return Error(ErrorCode::usage, "unknown option '" + name + "'").expected("digits or context").nearest(nearestNames(name, known));
+    }
+    return {};
+}
+
+/// The `=` that assigns: not one of `== != <= >=` and not within quotes or brackets.
+size_t assignment(std::string_view text)
+{
+    bool quoted = false;
+    int depth = 0;
+    for (size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (c == '"') quoted = !quoted;
+        if (quoted) continue;
+        if (c == '[' || c == '(' || c == '{') ++depth;
+        if (c == ']' || c == ')' || c == '}') --depth;
+        if (c != '=' || depth > 0) continue;
+        if (i + 1 < text.size() && text[i + 1] == '=') {
+            ++i;
+            continue;
+        }
+        if (i > 0 && (text[i - 1] == '!' || text[i - 1] == '<' || text[i - 1] == '>')) continue;
+        return i;
+    }
+    return std::string_view::npos;
+}
+
+std::string_view stripped(std::string_view text)
+{
+    const size_t begin = text.find_first_not_of(" \t");
+    if (begin == std::string_view::npos) return {};
+    return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
+}
+
+} // namespace
+
+Status print(Terminal& terminal, const CommandLine& line)
+{
+    LS_TRY(const Form form, formOf(line, "xi"));
+    if (form.count >= 0)
+        return Error(ErrorCode::usage, "print")
+            .found("'/" + std::string(line.modifiers) + "'")
+            .expected("/x or /i; 'x/N' shows N elements");
+    if (line.text.empty()) return Error(ErrorCode::usage, "print what?").expected("an expression, 'print acc + i'");
+    LS_TRY(const std::vector<EvaluatedValue> values, evaluate(terminal, line.text));
+    NumberFormat format = terminal.format();
+    format.hex = form.letter == 'x';
+    format.stored = form.letter == 'i';
+    terminal.reply(printedText(values, format, terminal.ink()));
+    return {};
+}
+
+Status examine(Terminal& terminal, const CommandLine& line)
+{
+    LS_TRY(const Form form, formOf(line, "xib"));
+    if (line.text.empty()) return Error(ErrorCode::usage, "x of what?").expected("a value, 'x/16 state'");
+    LS_TRY(const std::vector<EvaluatedValue> values, evaluate(terminal, line.text));
+    const int64_t limit = form.count > 0 ? form.count : kDefaultElements;
+    std::string out;
+    for (const EvaluatedValue& value : values) {
+        if (value.absence != Absence::present || value.tensor.data == nullptr) {
+            out += bareText(value, terminal.format()) + "\n";
+            continue;
+        }
+        NumberFormat format = terminal.format();
+        format.hex = form.letter == 'x';
+        format.stored = form.letter == 'i';
+        const Tensor& tensor = value.tensor;
+        const bool bytes = form.letter == 'b';
+        const int64_t total = bytes ? static_cast<int64_t>(tensor.bytes) : tensor.elementCount();
+        const int64_t row = bytes ? 2 * kRow : kRow;
+        const int64_t shown = std::min(limit, total);
+        std::vector<std::string> cells;
+        size_t width = 0;
+        for (int64_t i = 0; i < shown; ++i) {
+            cells.push_back(bytes ? byteText(tensor.data[i]) : elementText(tensor, i, format));
+            width = std::max(width, cells.back().size());
+        }
+        std::vector<std::string> heads;
+        size_t head = 0;
+        for (int64_t i = 0; i < shown; i += row) {
+            heads.push_back(bytes ? "+" + std::to_string(i) : elementIndexText(tensor.shape, i));
+            head = std::max(head, heads.back().size());
+        }
+        for (int64_t i = 0; i < shown; ++i) {
+            const std::string& cell = cells[static_cast<size_t>(i)];
+            if (i % row == 0) {
+                const std::string& at = heads[static_cast<size_t>(i / row)];
+                out += (i > 0 ? "\n" : "") + at + std::string(head - at.size(), ' ') + " ";
+            }
+            out += " " + std::string(width - cell.size(), ' ') + cell;
+        }
+        if (shown > 0) out += "\n";
+        if (shown < total) out += std::to_string(total - shown) + " more\n";
+        if (total == 0) out += shortType(tensor) + "  no elements\n";
+    }
+    terminal.reply(out);
+    return {};
+}
+
+Status display(Terminal& terminal, const CommandLine& line)
+{
+    if (line.text.empty()) {
+        std::string out;
+        for (const DisplayRequest& d : terminal.displays()) out += std::to_string(d.number) + ": " + d.expression + "\n";
+        terminal.reply(out.empty() ? "no displays\n" : out);
+        return {};
+    }
+    const std::string text(line.text);
+    if (!terminal.isStarted()) {
+        // There is no frame yet: whether the names exist shows at the first stop.
+        terminal.displays().push_back({terminal.nextDisplay(), text});
+        return {};
+    }
+    LS_TRY(const std::vector<EvaluatedValue> values, evaluate(terminal, text));
+    const int number = terminal.nextDisplay();
+    terminal.displays().push_back({number, text});
+    std::string shown;
+    for (const EvaluatedValue& value : values) shown += (shown.empty() ? "" : ", ") + bareText(value, terminal.format());
+    terminal.reply(std::to_string(number) + ": " + text + " = " + shown + "\n");
+    return {};
+}
+
+Status undisplay(Terminal& terminal, const CommandLine& line)
+{
+    if (line.text.empty()) {
+        terminal.displays().clear();
+        return {};
+    }
+    LS_TRY(const int64_t number, wholeNumber(line.text, "undisplay", 1, INT32_MAX));
+    if (std::erase_if(terminal.displays(), [&](const DisplayRequest& d) { return d.number == number; }) == 0)
+        return Error(ErrorCode::usage, "no display " + std::to_string(number));
+    return {};
+}
+
+Status set(Terminal& terminal, const CommandLine& line)
+{
+    const std::string_view text = line.text;
+    if (text.starts_with("option") && (text.size() == 6 || text[6] == ' ' || text[6] == '\t'))
+        return setOption(terminal, stripped(text.substr(6)));
+    const size_t equals = assignment(text);
+    if (equals == std::string_view::npos)
+        return Error(ErrorCode::usage, "set")
+            .found("'" + std::string(text) + "'")
+            .expected("set VALUE = EXPR, set VALUE[INDEX] = EXPR or set option NAME V");
+    const std::string_view place = stripped(text.substr(0, equals)), expression = stripped(text.substr(equals + 1));
+    if (!terminal.isStarted()) return terminal.setInput(std::string(place) + "=" + std::string(expression));
+    if (terminal.isReplay()) return Error(ErrorCode::usage, "a recording cannot be changed");
+    const FrameContext frame = terminal.frame();
+    ReferenceValues* reference = terminal.reference();
+    return terminal.edit([&](Debugger& debugger) -> Result<StopReport> {
+        LS_TRY(const Edit edit, evaluateEdit(debugger.target(), frame, place, expression, reference));
+        return debugger.control().edit(edit.depth, edit.value, edit.tensor);
+    });
+}
+
+} // namespace loopscope::app::terminal
