@@ -1,6 +1,8 @@
 #include "app/check/ltest_run.h"
 
+#include "app/check/ltest_session.h"
 #include "app/check/ltest_values.h"
+#include "app/terminal/debug_loop.h"
 #include "app/wiring/listing.h"
 #include "app/wiring/run_target.h"
 #include "app/wiring/session.h"
@@ -92,6 +94,8 @@ public:
                 outcome = m_trace ? Outcome() : Outcome(broken(section, "'== trace' must follow '== run'"));
             else if (section.name == "sql")
                 outcome = query(section);
+            else if (section.name == "session")
+                outcome = session(section);
             else
                 outcome = Stop{Verdict::unsupported, "'== " + section.name + "' is not built yet", {}};
             if (outcome) return outcome;
@@ -159,23 +163,23 @@ private:
 
         m_phase = "prepare";
         const bool selects = m_model->dialect == Dialect::tf;
-        Result<Executor*> executor =
+        Result<Interpreter*> interpreter =
             selects ? m_session->enter(m_target.graph, selectionOf(section), m_target) : m_session->enter(m_target.graph);
-        if (!executor.ok()) return pend(std::move(executor).takeError());
+        if (!interpreter.ok()) return pend(std::move(interpreter).takeError());
         Result<BoundInputs> inputs = readInputs(section, m_target, options.seed);
         if (!inputs.ok()) return broken(section, inputs.error().message());
         std::unique_ptr<TraceRecorder> recorder;
-        if (const Outcome wrong = startTrace(recorder, (*executor)->model())) return wrong;
-        (*executor)->setObserver(recorder.get());
+        if (const Outcome wrong = startTrace(recorder, (*interpreter)->model())) return wrong;
+        (*interpreter)->setObserver(recorder.get());
         m_phase = "run";
-        Status status = m_session->run(**executor, *inputs, 0, nullptr, 0);
-        if (!(*executor)->position().started) m_phase = "prepare";
-        (*executor)->setObserver(nullptr);
+        Status status = m_session->run(**interpreter, *inputs, 0, nullptr, 0);
+        if (!(*interpreter)->position().started) m_phase = "prepare";
+        (*interpreter)->setObserver(nullptr);
         if (recorder) {
             if (Status closed = recorder->finish(); !closed.ok()) return broken(section, std::move(closed).takeError().message());
         }
         if (!status.ok()) return pend(std::move(status).takeError());
-        for (const Port& port : m_target.outputs) m_outputs.push_back((*executor)->output(port.index));
+        for (const Port& port : m_target.outputs) m_outputs.push_back((*interpreter)->output(port.index));
         return std::nullopt;
     }
 
@@ -214,7 +218,7 @@ private:
             else if (key == "threads")
                 options.threads = static_cast<int32_t>(number);
             else
-                return broken(section, "unknown option '" + key + "' of '== run'");
+                return broken(section, "unknown option '" + key + "' of '== " + section.name + "'");
         }
         return std::nullopt;
     }
@@ -368,14 +372,14 @@ private:
             inputs.inputs.push_back({{std::move(array).value()}, "@1"});
         }
         ModelSession session(*m_model, {});
-        Result<Executor*> executor = session.enter(target->graph);
-        if (!executor.ok()) {
+        Result<Interpreter*> interpreter = session.enter(target->graph);
+        if (!interpreter.ok()) {
             m_phase = "prepare";
-            m_error = std::move(executor).takeError();
+            m_error = std::move(interpreter).takeError();
             return std::nullopt;
         }
-        Status status = session.run(**executor, inputs, 0, nullptr, 0);
-        m_phase = (*executor)->position().started ? "run" : "prepare";
+        Status status = session.run(**interpreter, inputs, 0, nullptr, 0);
+        m_phase = (*interpreter)->position().started ? "run" : "prepare";
         if (!status.ok()) m_error = std::move(status).takeError();
         return std::nullopt;
     }
@@ -411,6 +415,33 @@ private:
         }
         const std::vector<std::string> expected(separator + 1, section.lines.end());
         return reply(section, expected, actual, static_cast<size_t>(separator - section.lines.begin()) + 1);
+    }
+
+    Outcome session(const LtestSection& section)
+    {
+        if (!m_model) return broken(section, "'== session' without a model");
+        ExecutionOptions options;
+        options.profile = m_profile;
+        options.maxSteps = kMaxSteps;
+        if (const Outcome wrong = readOptions(section, options)) return wrong;
+        Result<DebugSubject> subject = liveSubject(*m_model, m_test.name, section.value("signature"), options);
+        if (!subject.ok()) return broken(section, subject.error().message());
+        const std::vector<SessionCommand> commands = readSession(section.lines, "> ");
+        if (commands.empty()) return broken(section, "'== session' without a command ('> run')");
+        const std::vector<std::vector<std::string>> replies = replaySession(std::move(subject).value(), commands);
+        std::string difference;
+        std::vector<std::string> lines;
+        for (size_t i = 0; i < commands.size(); ++i) {
+            const std::string wrong = matchReply(commands[i].expected, replies[i]);
+            if (difference.empty() && !wrong.empty()) difference = "'> " + commands[i].text + "': " + wrong;
+            lines.push_back("> " + commands[i].text);
+            const std::vector<std::string>& kept = wrong.empty() ? commands[i].expected : replies[i];
+            lines.insert(lines.end(), kept.begin(), kept.end());
+        }
+        if (difference.empty()) return std::nullopt;
+        if (m_replies == nullptr) return fail(section, difference);
+        (*m_replies)[section.line] = std::move(lines);
+        return std::nullopt;
     }
 
     /// `keep`: lines of the section that stay in front of the reply.

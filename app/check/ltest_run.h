@@ -18,7 +18,7 @@ using LtestReplies = std::map<size_t, std::vector<std::string>>;
 /// instead of failing.
 CaseResult runLtestCase(const LtestFile& file, const LtestCase& test, LtestReplies* replies);
 
-/// Rewrites the replies of `print` and `sql` sections that differ; the number of sections changed. Errors: badFile, cannotWrite.
+/// Rewrites the replies of `print`, `sql` and `session` sections that differ; the number of sections changed. Errors: badFile, cannotWrite.
 Result<int64_t> updateLtest(const std::string& path);
 
 } // namespace loopscope::app
