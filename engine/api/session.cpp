@@ -80,6 +80,7 @@ void Session::serve()
         m_busy = true;
         m_tag = request.tag;
         m_startedNs = nowNs();
+        m_tick = m_target = m_debugger.timeline().tick();
         m_cancel->clear(); // a pause is meant for what was running then
         lock.unlock();
         request.work(m_debugger);
