@@ -27,7 +27,7 @@ public:
     Status comeBack()
     {
         if (m_target.control.cancel) m_target.control.cancel->clear(); // it was meant for the search
-        if (m_target.timeline.current() != m_line) return m_target.timeline.switchTo(m_line);
+        if (m_target.timeline.current() != m_line) LS_CHECK_OK(m_target.timeline.switchTo(m_line));
         return m_target.timeline.goTo(m_tick);
     }
 

@@ -106,7 +106,7 @@ PatternGoal::PatternGoal(const Executor& executor, std::vector<AddressPattern> p
 
 bool PatternGoal::beforeOperator(const OperatorEvent& event, int64_t tick)
 {
-    if (tick <= m_after || (m_upTo && tick > *m_upTo)) return false;
+    if (!counts(tick)) return false;
     const Result<Address> here = parseAddress(m_executor.positionAddress());
     if (!here.ok()) return false;
     const bool matches = std::ranges::any_of(m_patterns, [&](const AddressPattern& pattern) {
@@ -117,10 +117,24 @@ bool PatternGoal::beforeOperator(const OperatorEvent& event, int64_t tick)
         invocation.op = {};
         return pattern.matches(invocation) || pattern.matches(*here);
     });
-    if (!matches) return false;
-    if (!m_upTo) return m_met = true;
-    m_noted = tick;
-    return false;
+    return matches && meet(tick);
+}
+
+OutsideGoal::OutsideGoal(const Executor& executor, int depth)
+    : m_executor(executor), m_depth(depth), m_site(executor.frame(depth).site), m_caller(executor.frame(depth - 1).invocation)
+{
+    const Model& model = executor.model();
+    for (size_t g = 0; g < model.graphs.size(); ++g)
+        for (size_t o = 0; o < model.graphs[g].operators.size(); ++o)
+            m_traps.add(GraphId(static_cast<int64_t>(g)), OperatorId(static_cast<int64_t>(o)), trapBefore);
+}
+
+bool OutsideGoal::beforeOperator(const OperatorEvent&, int64_t tick)
+{
+    if (!counts(tick)) return false;
+    const bool inside = m_executor.position().depth > m_depth && m_executor.frame(m_depth).site == m_site &&
+                        m_executor.frame(m_depth - 1).invocation == m_caller;
+    return !inside && meet(tick);
 }
 
 void TripMemory::note(int timeline, const OperatorEvent& event, int64_t tick)

@@ -20,13 +20,31 @@ class Goal : public TrapHandler {
 public:
     const TrapSet& traps() const { return m_traps; }
     bool isMet() const { return m_met; }
+    /// Forward: stops up to this tick do not count.
+    void skipUpTo(int64_t tick) { m_after = tick; }
+    /// Backward: goes on wherever it is met and notes the last stop up to this tick.
+    void noteUpTo(int64_t tick) { m_upTo = tick; }
+    std::optional<int64_t> noted() const { return m_noted; }
 
     bool beforeOperator(const OperatorEvent&, int64_t) override { return false; }
     bool afterOperator(const OperatorEvent&, int64_t) override { return false; }
 
 protected:
+    bool counts(int64_t tick) const { return tick > m_after && (!m_upTo || tick <= *m_upTo); }
+    /// The goal is met at a stop that counts. True: stop there.
+    bool meet(int64_t tick)
+    {
+        if (!m_upTo) return m_met = true;
+        m_noted = tick;
+        return false;
+    }
+
     TrapSet m_traps;
     bool m_met = false;
+
+private:
+    int64_t m_after = -1;
+    std::optional<int64_t> m_upTo, m_noted;
 };
 
 /// A call operator of one invocation returns.
@@ -69,17 +87,24 @@ public:
     PatternGoal(const Executor& executor, std::vector<AddressPattern> patterns);
 
     bool beforeOperator(const OperatorEvent& event, int64_t tick) override;
-    void skipUpTo(int64_t tick) { m_after = tick; }
-    /// Backwards: goes on at every match and notes the last one up to this tick.
-    void noteUpTo(int64_t tick) { m_upTo = tick; }
-    std::optional<int64_t> noted() const { return m_noted; }
 
 private:
     const Executor& m_executor;
     std::vector<AddressPattern> m_patterns;
-    int64_t m_after = -1;
-    std::optional<int64_t> m_upTo;
-    std::optional<int64_t> m_noted;
+};
+
+/// A stop outside of the v1 frame at `depth`: no call returns there.
+class OutsideGoal final : public Goal {
+public:
+    OutsideGoal(const Executor& executor, int depth);
+
+    bool beforeOperator(const OperatorEvent& event, int64_t tick) override;
+
+private:
+    const Executor& m_executor;
+    int m_depth;
+    OperatorId m_site;
+    InvocationId m_caller;
 };
 
 /// Trips of loop executions that were seen to their end, the latest ones.

@@ -40,8 +40,12 @@ Result<std::vector<BreakpointHit>> RunControl::lastHits(int64_t low, int64_t hig
         m_breakpoints.moved(begin);
         TrapHandler& handler = m_breakpoints.handler(BreakpointSet::Mode::scan, begin == 0 ? -1 : begin);
         static_cast<void>(m_breakpoints.takeHits());
-        LS_TRY(const bool trapped, timeline.run(std::max(high, begin + 1), traps, handler, m_target.control));
-        static_cast<void>(trapped);
+        Result<bool> ran = timeline.run(std::max(high, begin + 1), traps, handler, m_target.control);
+        if (!ran.ok() && ran.error().code() == ErrorCode::cancelled) { // behind `high` there was nothing
+            if (m_target.control.cancel) m_target.control.cancel->clear();
+            LS_CHECK_OK(timeline.goTo(high));
+        }
+        if (!ran.ok()) return std::move(ran).takeError();
         std::vector<BreakpointHit> hits = m_breakpoints.takeHits();
         std::erase_if(hits, [&](const BreakpointHit& hit) { return hit.tick < low || hit.tick > high; });
         if (!hits.empty()) {
@@ -85,7 +89,12 @@ Result<int64_t> RunControl::tickBeforeCall(int depth)
 {
     const FrameInfo callee = m_target.executor.frame(depth);
     const FrameInfo caller = m_target.executor.frame(depth - 1);
-    if (callee.role != CallRole::loop && callee.role != CallRole::frame) return callee.enteredAtStep + depth - 1;
+    if (callee.role == CallRole::frame) {
+        OutsideGoal outside(m_target.executor, depth);
+        LS_TRY(const std::optional<int64_t> tick, lastBefore(outside, m_target.timeline.tick()));
+        return tick.value_or(0);
+    }
+    if (callee.role != CallRole::loop) return callee.enteredAtStep + depth - 1;
     ResolvedAddress place;
     place.address = frameAddress(m_target.executor, depth - 1);
     place.address.target = TargetKind::op;
@@ -110,7 +119,8 @@ Result<StopReport> RunControl::nextBackward(int64_t count)
         if (Status status = timeline.back(m_target.control); !status.ok()) return stopped(from, std::move(status), std::nullopt);
         int64_t target = here - 1;
         std::vector<BreakpointHit> hits;
-        if (timeline.position().depth > depth) { // a call returned here: to the stop before it, or to a breakpoint inside
+        const bool returned = timeline.position().depth > depth && m_target.executor.frame(depth).role != CallRole::frame;
+        if (returned) { // a call returned here: to the stop before it, or to a breakpoint inside
             Result<int64_t> call = tickBeforeCall(depth);
             if (!call.ok()) return stopped(from, std::move(call).takeError(), std::nullopt);
             target = *call;
@@ -140,8 +150,8 @@ Result<StopReport> RunControl::finishBackward(int depth)
     return backToHit(from, *hits, target, depth > 0 ? StopCause::stepDone : StopCause::startReached);
 }
 
-/// The last stop up to `end` that a pattern matches. Leads anywhere.
-Result<std::optional<int64_t>> RunControl::lastBefore(PatternGoal& goal, int64_t end)
+/// The last stop up to `end` where the goal is met. Leads anywhere.
+Result<std::optional<int64_t>> RunControl::lastBefore(Goal& goal, int64_t end)
 {
     Timeline& timeline = m_target.timeline;
     for (int64_t high = end; high >= 0;) {

@@ -223,7 +223,7 @@ Result<StopReport> RunControl::next(Direction direction, int64_t count)
         const Position& now = report->position;
         if (now.depth > before.depth && report->reasons == std::vector<StopReason>{{StopCause::stepDone, 0, "", ""}}) {
             const FrameInfo callee = m_target.executor.frame(before.depth);
-            if (callee.site == before.op) {
+            if (callee.site == before.op && callee.role != CallRole::frame) {
                 report = untilReturn(from, before.graph, before.op, before.invocation, StopCause::stepDone);
                 if (!report.ok()) return report;
                 noteWritten(*report, before);
@@ -255,6 +255,11 @@ Result<StopReport> RunControl::finish(Direction direction, int depth)
     const int64_t from = m_target.timeline.tick();
     const FrameInfo callee = m_target.executor.frame(frame);
     if (frame == 0 || !callee.site.valid()) return forwardTo(kEnd, nullptr, StopCause::returned);
+    if (callee.role == CallRole::frame) {
+        OutsideGoal outside(m_target.executor, frame);
+        outside.skipUpTo(from);
+        return forwardTo(kEnd, &outside, StopCause::returned);
+    }
     const FrameInfo caller = m_target.executor.frame(frame - 1);
     return untilReturn(from, caller.graph, callee.site, caller.invocation, StopCause::returned);
 }
@@ -263,7 +268,8 @@ Result<StopReport> RunControl::until()
 {
     LS_CHECK_OK(checkStarted());
     for (int depth = m_target.executor.position().depth - 1; depth > 0; --depth)
-        if (m_target.executor.frame(depth).role == CallRole::loop) return finish(Direction::forward, depth);
+        if (const CallRole role = m_target.executor.frame(depth).role; role == CallRole::loop || role == CallRole::frame)
+            return finish(Direction::forward, depth);
     return finish(Direction::forward, -1);
 }
 

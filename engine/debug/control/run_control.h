@@ -122,7 +122,7 @@ private:
     Result<std::vector<BreakpointHit>> lastHits(int64_t low, int64_t high);
     Result<StopReport> backTo(int64_t target, StopCause reached);
     Result<StopReport> backToHit(int64_t from, const std::vector<BreakpointHit>& hits, int64_t otherwise, StopCause reached);
-    Result<std::optional<int64_t>> lastBefore(PatternGoal& goal, int64_t end);
+    Result<std::optional<int64_t>> lastBefore(Goal& goal, int64_t end);
 
     // places.cpp
     Result<Search> search(const ResolvedAddress& place, Error& absence);
