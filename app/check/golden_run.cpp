@@ -75,16 +75,16 @@ public:
         Result<RunTarget> target = selectTarget(m_file.model, run.signature);
         if (!target.ok()) return failure(run, place, target.error());
         m_missing = missingKernels(m_file.model, target->graph, Profile::reference);
-        Result<Interpreter*> entered = m_session.enter(target->graph);
+        Result<Executor*> entered = m_session.enter(target->graph);
         if (!entered.ok()) return failure(run, place, entered.error());
-        Interpreter& interpreter = **entered;
+        Executor& executor = **entered;
 
         BoundInputs inputs;
         if (const std::optional<Stop> stop = readInputs(run, *target, place, inputs)) return stop;
-        Status status = m_session.run(interpreter, inputs, 0, nullptr, 0);
+        Status status = m_session.run(executor, inputs, 0, nullptr, 0);
         if (!status.ok()) return failure(run, place, std::move(status).takeError());
         if (run.mustFail) return Stop{Verdict::fail, place + "gives outputs, want an error", {}};
-        return compare(run, *target, interpreter, place);
+        return compare(run, *target, executor, place);
     }
 
 private:
@@ -108,16 +108,16 @@ private:
             named.inputs.resize(run.feeds.size());
             named.outputs.resize(run.fetches.size());
         }
-        Result<Interpreter*> entered = m_session.enter(root, selection, target);
+        Result<Executor*> entered = m_session.enter(root, selection, target);
         if (!entered.ok()) return failure(run, place, entered.error());
-        Interpreter& interpreter = **entered;
-        m_missing = missingKernels(interpreter.model(), root, Profile::reference);
+        Executor& executor = **entered;
+        m_missing = missingKernels(executor.model(), root, Profile::reference);
         BoundInputs inputs;
         if (const std::optional<Stop> stop = readInputs(named, target, place, inputs)) return stop;
-        Status status = m_session.run(interpreter, inputs, 0, nullptr, 0);
+        Status status = m_session.run(executor, inputs, 0, nullptr, 0);
         if (!status.ok()) return failure(run, place, std::move(status).takeError());
         if (run.mustFail) return Stop{Verdict::fail, place + "gives outputs, want " + run.errorClass, {}};
-        return compare(named, target, interpreter, place);
+        return compare(named, target, executor, place);
     }
 
     static ExecutionOptions options()
@@ -175,7 +175,7 @@ private:
         return std::nullopt;
     }
 
-    std::optional<Stop> compare(const GoldenRun& run, const RunTarget& target, const Interpreter& interpreter, const std::string& place)
+    std::optional<Stop> compare(const GoldenRun& run, const RunTarget& target, const Executor& executor, const std::string& place)
     {
         if (run.outPath.empty()) return std::nullopt;
         Result<NpzFile> archive = NpzFile::open(run.outPath);
@@ -190,7 +190,7 @@ private:
             if (!want.ok()) return Stop{Verdict::error, what + ": " + want.error().message(), {}};
             if (!want->has_value()) continue;
             if (const std::optional<Stop> stop =
-                    compareOutput(static_cast<int64_t>(k), interpreter.output(port->index), expected, **want, what))
+                    compareOutput(static_cast<int64_t>(k), executor.output(port->index), expected, **want, what))
                 return stop;
         }
         return std::nullopt;

@@ -163,23 +163,23 @@ private:
 
         m_phase = "prepare";
         const bool selects = m_model->dialect == Dialect::tf;
-        Result<Interpreter*> interpreter =
+        Result<Executor*> executor =
             selects ? m_session->enter(m_target.graph, selectionOf(section), m_target) : m_session->enter(m_target.graph);
-        if (!interpreter.ok()) return pend(std::move(interpreter).takeError());
+        if (!executor.ok()) return pend(std::move(executor).takeError());
         Result<BoundInputs> inputs = readInputs(section, m_target, options.seed);
         if (!inputs.ok()) return broken(section, inputs.error().message());
         std::unique_ptr<TraceRecorder> recorder;
-        if (const Outcome wrong = startTrace(recorder, (*interpreter)->model())) return wrong;
-        (*interpreter)->setObserver(recorder.get());
+        if (const Outcome wrong = startTrace(recorder, (*executor)->model())) return wrong;
+        (*executor)->setObserver(recorder.get());
         m_phase = "run";
-        Status status = m_session->run(**interpreter, *inputs, 0, nullptr, 0);
-        if (!(*interpreter)->position().started) m_phase = "prepare";
-        (*interpreter)->setObserver(nullptr);
+        Status status = m_session->run(**executor, *inputs, 0, nullptr, 0);
+        if (!(*executor)->position().started) m_phase = "prepare";
+        (*executor)->setObserver(nullptr);
         if (recorder) {
             if (Status closed = recorder->finish(); !closed.ok()) return broken(section, std::move(closed).takeError().message());
         }
         if (!status.ok()) return pend(std::move(status).takeError());
-        for (const Port& port : m_target.outputs) m_outputs.push_back((*interpreter)->output(port.index));
+        for (const Port& port : m_target.outputs) m_outputs.push_back((*executor)->output(port.index));
         return std::nullopt;
     }
 
@@ -372,14 +372,14 @@ private:
             inputs.inputs.push_back({{std::move(array).value()}, "@1"});
         }
         ModelSession session(*m_model, {});
-        Result<Interpreter*> interpreter = session.enter(target->graph);
-        if (!interpreter.ok()) {
+        Result<Executor*> executor = session.enter(target->graph);
+        if (!executor.ok()) {
             m_phase = "prepare";
-            m_error = std::move(interpreter).takeError();
+            m_error = std::move(executor).takeError();
             return std::nullopt;
         }
-        Status status = session.run(**interpreter, inputs, 0, nullptr, 0);
-        m_phase = (*interpreter)->position().started ? "run" : "prepare";
+        Status status = session.run(**executor, inputs, 0, nullptr, 0);
+        m_phase = (*executor)->position().started ? "run" : "prepare";
         if (!status.ok()) m_error = std::move(status).takeError();
         return std::nullopt;
     }

@@ -47,7 +47,7 @@ Result<int> runRun(const CommandContext& context)
     LS_CHECK_OK(checkWritable(outPath, arguments.has("force")));
 
     ModelSession session(file.model, options);
-    LS_TRY(Interpreter * interpreter, session.enter(target.graph));
+    LS_TRY(Executor * const executor, session.enter(target.graph));
     const std::vector<std::string> warnings = modelWarnings(file.model);
     for (const std::string& warning : warnings) console.warning(warning);
 
@@ -56,18 +56,18 @@ Result<int> runRun(const CommandContext& context)
     OperatorTimes times;
     observers.add(loops);
     if (arguments.has("time")) observers.add(times);
-    interpreter->setObserver(&observers);
+    executor->setObserver(&observers);
 
     OutputSink sink(target);
     int64_t steps = 0;
     const int64_t started = nowNs();
     for (int64_t run = 0; run < runs; ++run) {
         ProgressMeter meter(console, "running", knownSteps(file.model, target.graph), "steps/s");
-        Status status = session.run(*interpreter, inputs, run, console.showsProgress() ? &meter : nullptr, timeout);
-        steps += interpreter->position().step;
+        Status status = session.run(*executor, inputs, run, console.showsProgress() ? &meter : nullptr, timeout);
+        steps += executor->position().step;
         if (!status.ok()) return std::move(status).takeError();
         std::vector<Tensor> outputs;
-        for (const Port& port : target.outputs) outputs.push_back(interpreter->output(port.index));
+        for (const Port& port : target.outputs) outputs.push_back(executor->output(port.index));
         if (!outPath.empty()) sink.keep(outputs, runs > 1 ? run + 1 : 0);
         if (console.json() || !outPath.empty()) {
             if (console.json()) {
@@ -76,7 +76,7 @@ Result<int> runRun(const CommandContext& context)
                 if (runs > 1) json.key("run").value(run + 1);
                 json.key("outputs").beginArray();
                 for (size_t k = 0; k < outputs.size(); ++k) json.tensor(target.outputs[k].name, outputs[k]);
-                json.endArray().key("steps").value(interpreter->position().step);
+                json.endArray().key("steps").value(executor->position().step);
                 json.key("seconds").value(static_cast<double>(nowNs() - started) / 1e9).key("loops").beginArray();
                 for (const LoopTrips& loop : loops.loops())
                     json.beginObject().key("address").value(loop.address).key("trips").value(loop.trips).endObject();
@@ -90,7 +90,7 @@ Result<int> runRun(const CommandContext& context)
         if (runs > 1) console.line(console.paint(Style::faint, "run " + std::to_string(run + 1)));
         console.print(outputsText(target, outputs, arguments.has("print")));
     }
-    interpreter->setObserver(nullptr);
+    executor->setObserver(nullptr);
     if (!outPath.empty()) LS_CHECK_OK(sink.write(outPath, arguments.text("format"), arguments.has("force")));
     if (console.json()) return 0;
     if (arguments.has("time")) console.print(times.table(file.model));

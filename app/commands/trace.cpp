@@ -93,18 +93,18 @@ Result<int> runTrace(const CommandContext& context)
     LS_CHECK_OK(checkWritable(path, recording.overwrite));
 
     ModelSession session(file.model, options);
-    LS_TRY(Interpreter * interpreter, session.enter(target.graph));
+    LS_TRY(Executor * const executor, session.enter(target.graph));
     for (const std::string& warning : modelWarnings(file.model)) console.warning(warning);
     LS_TRY(const std::unique_ptr<TraceRecorder> recorder, TraceRecorder::create(file.model, std::move(recording)));
-    interpreter->setObserver(recorder.get());
+    executor->setObserver(recorder.get());
 
     Status outcome;
     for (int64_t run = 0; run < runs && outcome.ok(); ++run) {
         ProgressMeter meter(console, "recording", knownSteps(file.model, target.graph), "steps/s");
-        outcome = session.run(*interpreter, inputs, run, console.showsProgress() ? &meter : nullptr, timeout,
+        outcome = session.run(*executor, inputs, run, console.showsProgress() ? &meter : nullptr, timeout,
                               [&] { return formatBytes(sizeOnDisk(path)); });
     }
-    interpreter->setObserver(nullptr);
+    executor->setObserver(nullptr);
     // The file is closed whatever happened: a cancelled or failed run leaves a valid trace up to there.
     Status closed = recorder->finish();
     if (closed.ok() || recorder->summary().events > 0) report(console, recorder->summary(), level);

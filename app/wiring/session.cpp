@@ -3,6 +3,7 @@
 #include "app/wiring/command_line.h"
 #include "app/wiring/progress.h"
 #include "app/wiring/signals.h"
+#include "engine/exec/make_executor.h"
 
 #include <algorithm>
 #include <thread>
@@ -48,12 +49,12 @@ int64_t knownSteps(const Model& model, GraphId graph)
     return calls ? -1 : static_cast<int64_t>(g.operators.size());
 }
 
-Result<Interpreter*> ModelSession::enter(GraphId graph)
+Result<Executor*> ModelSession::enter(GraphId graph)
 {
     return enter(m_model, graph);
 }
 
-Result<Interpreter*> ModelSession::enter(GraphId graph, const RunSelection& selection, RunTarget& target)
+Result<Executor*> ModelSession::enter(GraphId graph, const RunSelection& selection, RunTarget& target)
 {
     std::string key = std::to_string(graph.index);
     for (const auto* names : {&selection.feeds, &selection.fetches, &selection.targets}) {
@@ -70,11 +71,11 @@ Result<Interpreter*> ModelSession::enter(GraphId graph, const RunSelection& sele
     return enter(found->second, graph);
 }
 
-Result<Interpreter*> ModelSession::enter(const Model& model, GraphId graph)
+Result<Executor*> ModelSession::enter(const Model& model, GraphId graph)
 {
-    std::unique_ptr<Interpreter>& slot = m_interpreters[{&model, graph}];
+    std::unique_ptr<Executor>& slot = m_executors[{&model, graph}];
     if (!slot) {
-        LS_TRY(slot, Interpreter::create(model, graph, m_options));
+        LS_TRY(slot, makeExecutor(model, graph, m_options));
     }
     if (m_current != nullptr && m_current != slot.get()) {
         // What outlives a run moves from the graph that ran last to this one; everything else of a state belongs to a run.
@@ -94,23 +95,23 @@ Result<Interpreter*> ModelSession::enter(const Model& model, GraphId graph)
 void ModelSession::setOptions(const ExecutionOptions& options)
 {
     m_options = options;
-    for (auto& [graph, interpreter] : m_interpreters)
-        if (interpreter.get() == m_current) m_retired = std::move(interpreter);
-    m_interpreters.clear();
+    for (auto& [graph, executor] : m_executors)
+        if (executor.get() == m_current) m_retired = std::move(executor);
+    m_executors.clear();
 }
 
-Status ModelSession::run(Interpreter& interpreter, const BoundInputs& inputs, int64_t run, ProgressMeter* meter, double timeoutSeconds,
+Status ModelSession::run(Executor& executor, const BoundInputs& inputs, int64_t run, ProgressMeter* meter, double timeoutSeconds,
                          const std::function<std::string()>& extra)
 {
     for (size_t i = 0; i < inputs.inputs.size(); ++i)
-        LS_CHECK_OK(interpreter.setInput(static_cast<int>(i), inputs.inputs[i].forRun(run).view()));
+        LS_CHECK_OK(executor.setInput(static_cast<int>(i), inputs.inputs[i].forRun(run).view()));
     const Deadline deadline(interruptFlag(), timeoutSeconds);
     const auto execute = [&]() -> Status {
-        LS_CHECK_OK(interpreter.start());
-        if (meter == nullptr) return interpreter.run();
-        while (!interpreter.position().finished) {
-            for (int i = 0; i < kStepsPerLook && !interpreter.position().finished; ++i) LS_CHECK_OK(interpreter.step());
-            if (meter->due()) meter->show(interpreter.position().step, loopPlace(interpreter.positionAddress()), extra ? extra() : "");
+        LS_CHECK_OK(executor.start());
+        if (meter == nullptr) return executor.run();
+        while (!executor.position().finished) {
+            for (int i = 0; i < kStepsPerLook && !executor.position().finished; ++i) LS_CHECK_OK(executor.step());
+            if (meter->due()) meter->show(executor.position().step, loopPlace(executor.positionAddress()), extra ? extra() : "");
         }
         return {};
     };
@@ -119,7 +120,7 @@ Status ModelSession::run(Interpreter& interpreter, const BoundInputs& inputs, in
         interruptFlag().clear();
         std::array<char, 32> seconds = {};
         std::snprintf(seconds.data(), seconds.size(), "%g", timeoutSeconds);
-        return Error(ErrorCode::execution, std::string("time limit of ") + seconds.data() + " s reached").at(interpreter.positionAddress());
+        return Error(ErrorCode::execution, std::string("time limit of ") + seconds.data() + " s reached").at(executor.positionAddress());
     }
     return status;
 }

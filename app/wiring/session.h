@@ -41,26 +41,26 @@ public:
     /// `model` must outlive the session.
     ModelSession(const Model& model, const ExecutionOptions& options) : m_model(model), m_options(options) {}
 
-    /// The interpreter of a graph, carrying the session's state. Errors as Interpreter::create.
-    Result<Interpreter*> enter(GraphId graph);
+    /// The executor of a graph, carrying the session's state. Errors as makeExecutor.
+    Result<Executor*> enter(GraphId graph);
     /// TensorFlow graphs: what the selection runs of the graph, in the same session. `target` becomes its inputs and outputs.
-    Result<Interpreter*> enter(GraphId graph, const RunSelection& selection, RunTarget& target);
-    /// From the next enter() on, other options apply; the session's state stays. Interpreters given out before are gone then.
+    Result<Executor*> enter(GraphId graph, const RunSelection& selection, RunTarget& target);
+    /// From the next enter() on, other options apply; the session's state stays. Executors given out before are gone then.
     void setOptions(const ExecutionOptions& options);
-    /// Gives the inputs of run `run` to the interpreter, starts and runs to the end. `meter` may be null. `timeoutSeconds` ≤ 0: none.
-    /// Errors: as the interpreter's; execution if the time limit passed.
-    Status run(Interpreter& interpreter, const BoundInputs& inputs, int64_t run, ProgressMeter* meter, double timeoutSeconds,
+    /// Gives the inputs of run `run` to the executor, starts and runs to the end. `meter` may be null. `timeoutSeconds` ≤ 0: none.
+    /// Errors: as the executor's; execution if the time limit passed.
+    Status run(Executor& executor, const BoundInputs& inputs, int64_t run, ProgressMeter* meter, double timeoutSeconds,
                const std::function<std::string()>& extra = {});
 
 private:
-    Result<Interpreter*> enter(const Model& model, GraphId graph);
+    Result<Executor*> enter(const Model& model, GraphId graph);
 
     const Model& m_model;
     ExecutionOptions m_options;
     std::map<std::string, Model> m_selected; ///< by what was selected
-    std::map<std::pair<const Model*, GraphId>, std::unique_ptr<Interpreter>> m_interpreters;
-    std::unique_ptr<Interpreter> m_retired; ///< ran last under other options; holds the state until the next enter()
-    Interpreter* m_current = nullptr;
+    std::map<std::pair<const Model*, GraphId>, std::unique_ptr<Executor>> m_executors;
+    std::unique_ptr<Executor> m_retired; ///< ran last under other options; holds the state until the next enter()
+    Executor* m_current = nullptr;
 };
 
 } // namespace loopscope::app

@@ -4,6 +4,7 @@
 #include "engine/debug/expression/value.h"
 #include "engine/debug/place.h"
 #include "engine/debug/target.h"
+#include "engine/tensor/compare.h"
 
 #include <memory>
 #include <string>
@@ -33,6 +34,8 @@ public:
     virtual ~ReferenceValues() = default;
     /// The value that pairs with `value` of the frame at `depth` at this stop; null: it pairs with nothing. Valid until the next call.
     virtual Result<const Tensor*> valueFor(const Executor& executor, int depth, ValueId value) = 0;
+    /// What counts as equal, as it was asked for together with the reference. Values are compared in real units, whatever their dtypes.
+    virtual Tolerance tolerance() const { return Tolerance{Tolerance::Close{}, {}, {}}; }
 };
 
 /// Evaluates a list of expressions in a frame. It stands where it stood afterwards. `reference` may be null. Errors: usage,

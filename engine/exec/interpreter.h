@@ -24,6 +24,7 @@ struct ExecutionOptions {
     int32_t maxDepth = 256;           ///< nested invocations
     uint64_t seed = 1;                ///< of random operators
     int32_t threads = 1;              ///< never changes results
+    uint64_t scheduleSeed = 0;        ///< DataflowExecutor: picks among ready nodes; 0: the documented order
     bool keepAll = false; ///< keep values that are no longer needed until their frame is left, for inspection; takes more memory
     const CancelFlag* cancel = nullptr;
 };

@@ -325,6 +325,12 @@ std::byte* Interpreter::Impl::scratch(size_t bytes)
     return m_scratch.data();
 }
 
+void Interpreter::Impl::parallel(int64_t count, BlockFunction work)
+{
+    if (!m_threads) m_threads = std::make_unique<ThreadPool>(threads());
+    m_threads->run(count, work);
+}
+
 Status Interpreter::Impl::resize(Tensor& output, const Shape& shape, size_t bytes)
 {
     auto& slot = static_cast<Slot&>(output); // every result of every instruction is a slot

@@ -1,6 +1,7 @@
 // The interpreter's inside: frames on an explicit stack, the loop that runs instructions, and how calls are entered and left.
 #pragma once
 
+#include "engine/base/thread_pool.h"
 #include "engine/exec/call_state.h"
 #include "engine/exec/interpreter.h"
 #include "engine/plan/planner.h"
@@ -118,6 +119,8 @@ public:
     Status resize(Tensor& output, const Shape& shape, size_t bytes) override;
     ResourceStore& resources() override { return m_resources; }
     RandomState& random() override { return m_random; }
+    int threads() const override { return std::max(m_options.threads, 1); }
+    void parallel(int64_t count, BlockFunction work) override;
     // ResourceListener
     void accessed(const std::string& name, AccessKind kind, const Tensor* value) override;
 
@@ -163,6 +166,7 @@ public:
 
     ResourceStore m_resources;
     RandomState m_random;
+    std::unique_ptr<ThreadPool> m_threads; ///< made when a kernel first wants it
     std::set<GraphId> m_initialised; ///< graphs that call_once has run
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/base/result.h"
+#include "engine/base/thread_pool.h"
 #include "engine/ir/model.h"
 #include "engine/tensor/tensor.h"
 
@@ -25,6 +26,14 @@ public:
     virtual Status resize(Tensor& output, const Shape& shape, size_t bytes) = 0;
     virtual ResourceStore& resources() = 0;
     virtual RandomState& random() = 0;
+    /// The most threads that parallel() uses: a kernel gives each its own part of the scratch memory.
+    virtual int threads() const { return 1; }
+    /// Calls work(begin, end, thread) for blocks that cover 0 … count − 1, at the same time, and waits for all. 0 ≤ thread < threads().
+    /// What a block computes must not depend on the others, so that results do not depend on the number of threads.
+    virtual void parallel(int64_t count, BlockFunction work)
+    {
+        if (count > 0) work(0, count, 0);
+    }
 };
 
 /// Operands of one execution. Output memory is allocated and output shapes are set (by the operator's inference) before the call.

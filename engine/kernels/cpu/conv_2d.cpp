@@ -115,10 +115,11 @@ Status runF32(const KernelArgs& args)
     const Sizes s = sizesOf(params, args.in(0).shape, filter.shape, args.out(0).shape);
     const bool packed = !params.panels.empty();
     ScratchLayout layout;
-    const size_t runsAt = layout.add<ProductRun>(s.y.filter * s.x.filter);
+    const int64_t taps = s.y.filter * s.x.filter;
+    const size_t runsAt = layout.add<ProductRun>(taps * args.runtime->threads());
     const size_t panelsAt = layout.add<float>(packed ? 0 : s.groups * groupPanelFloats(s));
     std::byte* scratch = args.runtime->scratch(layout.bytes());
-    auto* runs = reinterpret_cast<ProductRun*>(scratch + runsAt);
+    auto* allRuns = reinterpret_cast<ProductRun*>(scratch + runsAt);
     const float* panels = params.panels.data();
     if (!packed) {
         auto* own = reinterpret_cast<float*>(scratch + panelsAt);
@@ -126,11 +127,14 @@ Status runF32(const KernelArgs& args)
         panels = own;
     }
     const float* bias = args.has(2) ? args.in(2).as<float>() : nullptr;
-    float* out = args.out(0).as<float>();
     const TapRange interior = s.x.interior();
-    for (int64_t b = 0; b < s.batches; ++b) {
-        const float* image = args.in(0).as<float>() + b * s.plane();
-        for (int64_t oy = 0; oy < s.y.output; ++oy) {
+    const int64_t rowFloats = s.x.output * s.channels;
+    shareWork(args, s.batches * s.y.output, rowFloats * s.depth(), [&](int64_t begin, int64_t end, int thread) {
+        ProductRun* runs = allRuns + thread * taps;
+        for (int64_t line = begin; line < end; ++line) {
+            const float* image = args.in(0).as<float>() + line / s.y.output * s.plane();
+            const int64_t oy = line % s.y.output;
+            float* out = args.out(0).as<float>() + line * rowFloats;
             float* row = out;
             const TapRange ty = s.y.taps(oy);
             for (int64_t ox = 0; ox < s.x.output;) {
@@ -144,7 +148,7 @@ Status runF32(const KernelArgs& args)
             for (float* pixel = row; pixel < out; pixel += s.channels)
                 for (int64_t c = 0; c < s.channels; ++c) pixel[c] = clampTo(pixel[c] + (bias ? bias[c] : 0.0F), params.range);
         }
-    }
+    });
     return {};
 }
 
@@ -170,31 +174,40 @@ void gatherColumn(const Sizes& s, const int16_t* image, int64_t oy, int64_t ox, 
     }
 }
 
+/// What each thread needs: the inputs of two windows, and their sums.
+int64_t columnElements(const Sizes& s)
+{
+    return 2 * paddedDepth(s.depth());
+}
+int64_t sumElements(const Sizes& s)
+{
+    return 2 * paddedRows(s.groupChannels);
+}
+
 /// Scratch of the integer paths.
 struct IntegerScratch {
     size_t image, columns, sums, rows;
     ScratchLayout layout;
 
-    IntegerScratch(const Sizes& s, bool packed)
+    IntegerScratch(const Sizes& s, bool packed, int threads)
     {
         image = layout.add<int16_t>(s.plane());
-        columns = layout.add<int16_t>(2 * paddedDepth(s.depth()));
-        sums = layout.add<int64_t>(2 * s.groups * paddedRows(s.groupChannels));
+        columns = layout.add<int16_t>(columnElements(s) * threads);
+        sums = layout.add<int64_t>(sumElements(s) * threads);
         rows = layout.add<int16_t>(packed ? 0 : s.groups * groupRowElements(s));
     }
 };
 
-/// Calls `store(out offset, first channel, count, sums)` for the channels of each group and pixel of one image; `wide`: 64-bit sums.
+/// Calls `store(out offset, first channel, count, sums)` for the channels of each group and of pixels `begin` to `pixels` of an image;
+/// `wide`: 64-bit sums.
 template <bool wide, typename Store>
-void sumImage(const Sizes& s, const int16_t* image, const int16_t* weights, int16_t* columns, std::byte* sumsBlock, Store store)
+void sumPixels(const Sizes& s, const int16_t* image, const int16_t* weights, int64_t begin, int64_t pixels, int16_t* columns,
+               std::conditional_t<wide, int64_t, int32_t>* sums, Store store)
 {
-    using Sum = std::conditional_t<wide, int64_t, int32_t>;
-    auto* sums = reinterpret_cast<Sum*>(sumsBlock);
     const int64_t depth = paddedDepth(s.depth());
     const int64_t rows = paddedRows(s.groupChannels);
     std::fill(columns, columns + 2 * depth, int16_t{0});
-    const int64_t pixels = s.y.output * s.x.output;
-    for (int64_t pixel = 0; pixel < pixels; pixel += 2) {
+    for (int64_t pixel = begin; pixel < pixels; pixel += 2) {
         const int64_t count = std::min<int64_t>(2, pixels - pixel);
         for (int64_t g = 0; g < s.groups; ++g) {
             for (int64_t p = 0; p < count; ++p)
@@ -213,6 +226,19 @@ void sumImage(const Sizes& s, const int16_t* image, const int16_t* weights, int1
     }
 }
 
+/// sumPixels for a whole image, from all threads.
+template <bool wide, typename Store>
+void sumImage(const KernelArgs& args, const Sizes& s, const IntegerScratch& parts, const int16_t* image, const int16_t* weights,
+              std::byte* scratch, Store store)
+{
+    using Sum = std::conditional_t<wide, int64_t, int32_t>;
+    shareWork(args, s.y.output * s.x.output, s.channels * s.depth(), [&](int64_t begin, int64_t end, int thread) {
+        auto* columns = reinterpret_cast<int16_t*>(scratch + parts.columns) + thread * columnElements(s);
+        auto* sums = reinterpret_cast<Sum*>(reinterpret_cast<int64_t*>(scratch + parts.sums) + thread * sumElements(s));
+        sumPixels<wide>(s, image, weights, begin, end, columns, sums, store);
+    });
+}
+
 /// Integer weights: the prepared ones, or packed into scratch where the filter is computed at run time.
 const int16_t* weightRows(const Conv2dParams& params, const Sizes& s, const Tensor& filter, int16_t* own)
 {
@@ -226,7 +252,7 @@ template <typename T> Status run8(const KernelArgs& args)
 {
     const auto& params = args.paramsAs<Conv2dParams>();
     const Sizes s = sizesOf(params, args.in(0).shape, args.in(1).shape, args.out(0).shape);
-    const IntegerScratch parts(s, !params.rows.empty());
+    const IntegerScratch parts(s, !params.rows.empty(), args.runtime->threads());
     std::byte* scratch = args.runtime->scratch(parts.layout.bytes());
     auto* image = reinterpret_cast<int16_t*>(scratch + parts.image);
     const int16_t* weights = weightRows(params, s, args.in(1), reinterpret_cast<int16_t*>(scratch + parts.rows));
@@ -234,7 +260,7 @@ template <typename T> Status run8(const KernelArgs& args)
     for (int64_t b = 0; b < s.batches; ++b) {
         widen(args.in(0), b * s.plane(), s.plane(), params.inputZero, image);
         T* out = args.out(0).as<T>() + b * s.y.output * s.x.output * s.channels;
-        sumImage<false>(s, image, weights, reinterpret_cast<int16_t*>(scratch + parts.columns), scratch + parts.sums,
+        sumImage<false>(args, s, parts, image, weights, scratch,
                         [&](int64_t at, int64_t first, int64_t count, const int32_t* sums) {
                             params.stage.applyRow(sums, bias ? bias + first : nullptr, first, count, out + at);
                         });
@@ -247,14 +273,14 @@ template <typename Bias> Status run16(const KernelArgs& args)
 {
     const auto& params = args.paramsAs<Conv2dParams>();
     const Sizes s = sizesOf(params, args.in(0).shape, args.in(1).shape, args.out(0).shape);
-    const IntegerScratch parts(s, !params.rows.empty());
+    const IntegerScratch parts(s, !params.rows.empty(), args.runtime->threads());
     std::byte* scratch = args.runtime->scratch(parts.layout.bytes());
     const int16_t* weights = weightRows(params, s, args.in(1), reinterpret_cast<int16_t*>(scratch + parts.rows));
     const Bias* bias = args.has(2) ? args.in(2).as<Bias>() : nullptr;
     for (int64_t b = 0; b < s.batches; ++b) {
         const int16_t* image = args.in(0).as<int16_t>() + b * s.plane();
         int16_t* out = args.out(0).as<int16_t>() + b * s.y.output * s.x.output * s.channels;
-        sumImage<true>(s, image, weights, reinterpret_cast<int16_t*>(scratch + parts.columns), scratch + parts.sums,
+        sumImage<true>(args, s, parts, image, weights, scratch,
                        [&](int64_t at, int64_t first, int64_t count, const int64_t* sums) {
                            for (int64_t i = 0; i < count; ++i) {
                                const int64_t c = first + i;
@@ -272,7 +298,7 @@ Status runHybrid(const KernelArgs& args)
 {
     const auto& params = args.paramsAs<Conv2dParams>();
     const Sizes s = sizesOf(params, args.in(0).shape, args.in(1).shape, args.out(0).shape);
-    const IntegerScratch parts(s, !params.rows.empty());
+    const IntegerScratch parts(s, !params.rows.empty(), args.runtime->threads());
     std::byte* scratch = args.runtime->scratch(parts.layout.bytes());
     auto* image = reinterpret_cast<int16_t*>(scratch + parts.image);
     const int16_t* weights = weightRows(params, s, args.in(1), reinterpret_cast<int16_t*>(scratch + parts.rows));
@@ -285,7 +311,7 @@ Status runHybrid(const KernelArgs& args)
             for (int64_t i = 0; i < s.plane(); ++i) image[i] = static_cast<int16_t>(image[i] - input.zero);
         float* out = args.out(0).as<float>() + b * s.y.output * s.x.output * s.channels;
         const float tensorScale = input.scale * params.scales.front();
-        sumImage<false>(s, image, weights, reinterpret_cast<int16_t*>(scratch + parts.columns), scratch + parts.sums,
+        sumImage<false>(args, s, parts, image, weights, scratch,
                         [&](int64_t at, int64_t first, int64_t count, const int32_t* sums) {
                             for (int64_t i = 0; i < count; ++i) {
                                 const int64_t c = first + i;

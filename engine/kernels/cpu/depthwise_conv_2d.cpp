@@ -81,15 +81,17 @@ Status runF32(const KernelArgs& args)
     const Sizes s = sizesOf(params, args);
     const float* weights = args.in(1).as<float>();
     const float* bias = args.has(2) ? args.in(2).as<float>() : nullptr;
-    float* out = args.out(0).as<float>();
-    for (int64_t b = 0; b < s.batches; ++b) {
-        const float* image = args.in(0).as<float>() + b * s.plane();
-        for (int64_t oy = 0; oy < s.y.output; ++oy)
+    const int64_t rowFloats = s.x.output * s.channels;
+    shareWork(args, s.batches * s.y.output, rowFloats * s.y.filter * s.x.filter, [&](int64_t begin, int64_t end, int) {
+        for (int64_t line = begin; line < end; ++line) {
+            const float* image = args.in(0).as<float>() + line / s.y.output * s.plane();
+            float* out = args.out(0).as<float>() + line * rowFloats;
             for (int64_t ox = 0; ox < s.x.output; ++ox, out += s.channels) {
-                sumWindow(s, image, weights, oy, ox, out);
+                sumWindow(s, image, weights, line % s.y.output, ox, out);
                 for (int64_t c = 0; c < s.channels; ++c) out[c] = clampTo(out[c] + (bias ? bias[c] : 0.0F), params.range);
             }
-    }
+        }
+    });
     return {};
 }
 
@@ -97,10 +99,10 @@ struct IntegerScratch {
     size_t image, sums, rows;
     ScratchLayout layout;
 
-    IntegerScratch(const Sizes& s, bool packed)
+    IntegerScratch(const Sizes& s, bool packed, int threads)
     {
         image = layout.add<int16_t>(s.plane());
-        sums = layout.add<int64_t>(s.channels);
+        sums = layout.add<int64_t>(s.channels * threads);
         rows = layout.add<int16_t>(packed ? 0 : s.filterElements());
     }
 };
@@ -113,20 +115,24 @@ const int16_t* weightRows(const DepthwiseParams& params, const Sizes& s, const T
 }
 
 /// Sums of 16-bit products, modulo 2³² where they are 32 bits wide; `store(offset of the pixel's results, sums)` takes each pixel's.
-template <typename Sum, typename Store> void sumImage(const Sizes& s, const int16_t* image, const int16_t* weights, Sum* sums, Store store)
+template <typename Sum, typename Store>
+void sumImage(const KernelArgs& args, const Sizes& s, const int16_t* image, const int16_t* weights, std::byte* sumsBlock, Store store)
 {
-    for (int64_t oy = 0; oy < s.y.output; ++oy)
-        for (int64_t ox = 0; ox < s.x.output; ++ox) {
-            sumWindow(s, image, weights, oy, ox, sums);
-            store((oy * s.x.output + ox) * s.channels, sums);
-        }
+    shareWork(args, s.y.output, s.x.output * s.channels * s.y.filter * s.x.filter, [&](int64_t begin, int64_t end, int thread) {
+        Sum* sums = reinterpret_cast<Sum*>(reinterpret_cast<int64_t*>(sumsBlock) + thread * s.channels);
+        for (int64_t oy = begin; oy < end; ++oy)
+            for (int64_t ox = 0; ox < s.x.output; ++ox) {
+                sumWindow(s, image, weights, oy, ox, sums);
+                store((oy * s.x.output + ox) * s.channels, sums);
+            }
+    });
 }
 
 template <typename T> Status run8(const KernelArgs& args)
 {
     const auto& params = args.paramsAs<DepthwiseParams>();
     const Sizes s = sizesOf(params, args);
-    const IntegerScratch parts(s, !params.rows.empty());
+    const IntegerScratch parts(s, !params.rows.empty(), args.runtime->threads());
     std::byte* scratch = args.runtime->scratch(parts.layout.bytes());
     auto* image = reinterpret_cast<int16_t*>(scratch + parts.image);
     const int16_t* weights = weightRows(params, s, args.in(1), reinterpret_cast<int16_t*>(scratch + parts.rows));
@@ -134,7 +140,7 @@ template <typename T> Status run8(const KernelArgs& args)
     for (int64_t b = 0; b < s.batches; ++b) {
         widen(args.in(0), b * s.plane(), s.plane(), params.inputZero, image);
         T* out = args.out(0).as<T>() + b * s.y.output * s.x.output * s.channels;
-        sumImage(s, image, weights, reinterpret_cast<uint32_t*>(scratch + parts.sums), [&](int64_t at, const uint32_t* sums) {
+        sumImage<uint32_t>(args, s, image, weights, scratch + parts.sums, [&](int64_t at, const uint32_t* sums) {
             params.stage.applyRow(reinterpret_cast<const int32_t*>(sums), bias, 0, s.channels, out + at);
         });
     }
@@ -145,14 +151,14 @@ template <typename Bias> Status run16(const KernelArgs& args)
 {
     const auto& params = args.paramsAs<DepthwiseParams>();
     const Sizes s = sizesOf(params, args);
-    const IntegerScratch parts(s, !params.rows.empty());
+    const IntegerScratch parts(s, !params.rows.empty(), args.runtime->threads());
     std::byte* scratch = args.runtime->scratch(parts.layout.bytes());
     const int16_t* weights = weightRows(params, s, args.in(1), reinterpret_cast<int16_t*>(scratch + parts.rows));
     const Bias* bias = args.has(2) ? args.in(2).as<Bias>() : nullptr;
     for (int64_t b = 0; b < s.batches; ++b) {
         const int16_t* image = args.in(0).as<int16_t>() + b * s.plane();
         int16_t* out = args.out(0).as<int16_t>() + b * s.y.output * s.x.output * s.channels;
-        sumImage(s, image, weights, reinterpret_cast<int64_t*>(scratch + parts.sums), [&](int64_t at, const int64_t* sums) {
+        sumImage<int64_t>(args, s, image, weights, scratch + parts.sums, [&](int64_t at, const int64_t* sums) {
             for (int64_t c = 0; c < s.channels; ++c) {
                 const auto total = static_cast<int64_t>(static_cast<uint64_t>(sums[c]) + static_cast<uint64_t>(int64_t{bias ? bias[c] : 0}));
                 out[at + c] = static_cast<int16_t>(params.stage.apply64(total, c));
@@ -167,7 +173,7 @@ Status runHybrid(const KernelArgs& args)
 {
     const auto& params = args.paramsAs<DepthwiseParams>();
     const Sizes s = sizesOf(params, args);
-    const IntegerScratch parts(s, !params.rows.empty());
+    const IntegerScratch parts(s, !params.rows.empty(), args.runtime->threads());
     std::byte* scratch = args.runtime->scratch(parts.layout.bytes());
     auto* image = reinterpret_cast<int16_t*>(scratch + parts.image);
     const int16_t* weights = weightRows(params, s, args.in(1), reinterpret_cast<int16_t*>(scratch + parts.rows));
@@ -176,7 +182,7 @@ Status runHybrid(const KernelArgs& args)
         const HybridInput input = quantizeAsymmetric({args.in(0).as<float>() + b * s.plane(), static_cast<size_t>(s.plane())}, image);
         for (int64_t i = 0; i < s.plane(); ++i) image[i] = static_cast<int16_t>(image[i] - input.zero);
         float* out = args.out(0).as<float>() + b * s.y.output * s.x.output * s.channels;
-        sumImage(s, image, weights, reinterpret_cast<uint32_t*>(scratch + parts.sums), [&](int64_t at, const uint32_t* sums) {
+        sumImage<uint32_t>(args, s, image, weights, scratch + parts.sums, [&](int64_t at, const uint32_t* sums) {
             for (int64_t c = 0; c < s.channels; ++c) {
                 const float scale = params.scales.size() == 1 ? params.scales.front() : params.scales[static_cast<size_t>(c)];
                 const float value = static_cast<float>(static_cast<int32_t>(sums[c])) * (scale * input.scale);

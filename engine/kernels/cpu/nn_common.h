@@ -62,6 +62,17 @@ void packIntegerRows(const Tensor& weights, int64_t firstRow, int64_t rowCount, 
 /// to[i] = from[i] − zero, for i8, u8 and i16 tensors; `first` and `count` are elements.
 void widen(const Tensor& from, int64_t first, int64_t count, int32_t zero, int16_t* to);
 
+/// KernelRuntime::parallel for `count` items of about `cost` multiplications each, or on this thread alone if that is too little to share.
+template <typename Work> void shareWork(const KernelArgs& args, int64_t count, int64_t cost, Work work)
+{
+    constexpr int64_t kWorthSharing = int64_t{1} << 18; // some 50 µs, against some 10 µs for waking threads
+    if (args.runtime->threads() > 1 && count > 1 && cost > 0 && count > kWorthSharing / cost) {
+        args.runtime->parallel(count, work);
+    } else if (count > 0) {
+        work(int64_t{0}, count, 0);
+    }
+}
+
 /// An input quantized to 8 bits by its own range.
 struct HybridInput {
     float scale = 1.0F;

@@ -88,8 +88,11 @@ public:
     }
     ResourceStore& resources() override { return m_resources; }
     RandomState& random() override { return m_random; }
+    int threads() const override { return m_pool.threads(); }
+    void parallel(int64_t count, BlockFunction work) override { m_pool.run(count, work); }
 
 private:
+    ThreadPool m_pool{3};
     std::vector<std::byte> m_scratch;
     std::deque<std::vector<std::byte>> m_blocks;
     ResourceStore m_resources;

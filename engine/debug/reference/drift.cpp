@@ -1,0 +1,226 @@
+#include "engine/debug/reference/drift.h"
+
+#include "engine/debug/inspect/why_answers.h"
+#include "engine/debug/inspect/write_search.h"
+#include "engine/debug/reference/comparison_text.h"
+#include "engine/debug/reference/run_place.h"
+#include "engine/ops/catalog.h"
+#include "engine/ops/control_flow.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+namespace loopscope {
+
+namespace {
+
+constexpr size_t kMostRows = 100'000;
+
+class DriftCollector final : public TrapHandler {
+public:
+    DriftCollector(const DebugTarget& target, Reference& reference) : m_target(target), m_reference(reference)
+    {
+        const Model& model = target.model;
+        for (size_t g = 0; g < model.graphs.size(); ++g)
+            for (size_t i = 0; i < model.graphs[g].operators.size(); ++i)
+                m_traps.add(GraphId(static_cast<int64_t>(g)), OperatorId(static_cast<int64_t>(i)), trapAfter);
+    }
+    /// Of one value only, by iteration.
+    DriftCollector(const DebugTarget& target, Reference& reference, CallPath path, OperatorId op, int slot)
+        : m_target(target), m_reference(reference), m_path(std::move(path)), m_slot(slot)
+    {
+        m_traps.add(m_path->graph(), op, trapAfter);
+    }
+
+    const TrapSet& traps() const { return m_traps; }
+    Drift& drift() { return m_drift; }
+    Status takeStatus() { return std::move(m_status); }
+
+    bool beforeOperator(const OperatorEvent&, int64_t) override { return false; }
+
+    bool afterOperator(const OperatorEvent& event, int64_t) override
+    {
+        const Executor& executor = m_target.executor;
+        const int frames = frameCount(executor, event.step);
+        if (m_path && (frames != m_path->depth() + 1 || !isOnPath(executor, frames, *m_path))) return false;
+        const Operator& op = m_target.model.graph(event.graph).op(event.op);
+        for (size_t k = 0; k < event.results.size() && k < op.results.size(); ++k) {
+            if (m_slot >= 0 && static_cast<int>(k) != m_slot) continue;
+            if (!event.results[k] || !event.results[k]->data) continue;
+            m_status = compare(event, op, k, frames - 1);
+            if (!m_status.ok()) return true;
+        }
+        return false;
+    }
+
+private:
+    Status compare(const OperatorEvent& event, const Operator& op, size_t slot, int depth)
+    {
+        const Executor& executor = m_target.executor;
+        LS_TRY(const Tensor* const want, m_reference.valueFor(executor, depth, op.results[slot]));
+        if (!want) {
+            ++m_drift.unpaired;
+            return {};
+        }
+        DriftRow* const row = rowOf(event, op, slot, depth);
+        if (!row) return {};
+        const Tensor& got = *event.results[slot];
+        const Comparison comparison = compareTensors(got, *want, m_reference.tolerance(), true);
+        if (!comparison.equal && !row->isBeyond) {
+            row->isBeyond = true;
+            row->firstStep = event.step;
+            if (m_drift.first < 0) m_drift.first = static_cast<int>(row - m_drift.rows.data());
+        }
+        if (!comparison.mismatch.empty()) {
+            row->mismatch = comparison.mismatch;
+            return {};
+        }
+        row->maxAbs = std::max(row->maxAbs, comparison.maxAbs);
+        row->meanAbs += (meanDifference(got, *want) - row->meanAbs) / static_cast<double>(row->writes);
+        row->cosine = std::min(row->cosine, comparison.cosine);
+        row->snr = std::min(row->snr, signalToNoise(got, *want));
+        return {};
+    }
+
+    DriftRow* rowOf(const OperatorEvent& event, const Operator& op, size_t slot, int depth)
+    {
+        const Executor& executor = m_target.executor;
+        std::vector<int64_t> key;
+        for (int d = 1; d <= depth; ++d) {
+            const FrameInfo frame = executor.frame(d);
+            key.push_back(frame.site.index);
+            key.push_back(frame.graph.index);
+        }
+        key.push_back(event.op.index);
+        key.push_back(static_cast<int64_t>(slot));
+        if (m_path) key = {executor.frame(depth).iteration, executor.frame(0).invocation, m_drift.rows.empty() ? 0 : outerIterations(depth)};
+        const auto [found, isNew] = m_rows.try_emplace(key, m_drift.rows.size());
+        if (isNew) {
+            if (m_drift.rows.size() >= kMostRows) return nullptr;
+            DriftRow& row = m_drift.rows.emplace_back();
+            row.snr = std::numeric_limits<double>::infinity();
+            row.layer = m_path ? iterationName(depth) : layerName(event, op, slot, depth);
+        }
+        if (found->second >= m_drift.rows.size()) return nullptr;
+        DriftRow& row = m_drift.rows[found->second];
+        ++row.writes;
+        return &row;
+    }
+
+    int64_t outerIterations(int depth) const
+    {
+        int64_t sum = 0;
+        for (int d = 1; d < depth; ++d) sum = sum * 1'000'003 + m_target.executor.frame(d).iteration + 1;
+        return sum;
+    }
+
+    std::string iterationName(int depth) const
+    {
+        std::string name;
+        for (int d = 1; d <= depth; ++d) {
+            const FrameInfo frame = m_target.executor.frame(d);
+            if (frame.iteration >= 0) name += "@" + std::to_string(frame.iteration);
+        }
+        return name.empty() ? "the run" : name;
+    }
+
+    std::string layerName(const OperatorEvent& event, const Operator& op, size_t slot, int depth) const
+    {
+        std::vector<FrameInfo> stack;
+        for (int d = 0; d <= depth; ++d) {
+            stack.push_back(m_target.executor.frame(d));
+            stack.back().iteration = -1;
+        }
+        const bool hasSlot = op.results.size() > 1;
+        const std::string address = addressOf(m_target.model, stack, event.op, hasSlot ? static_cast<int>(slot) : -1);
+        return address.substr(address.find('/') + 1);
+    }
+
+    const DebugTarget& m_target;
+    Reference& m_reference;
+    std::optional<CallPath> m_path;
+    int m_slot = -1;
+    TrapSet m_traps;
+    Drift m_drift;
+    std::map<std::vector<int64_t>, size_t> m_rows;
+    Status m_status;
+};
+
+Result<Drift> collect(const DebugTarget& target, DriftCollector& collector)
+{
+    Excursion excursion(target);
+    Status status = scan(target, 0, std::numeric_limits<int64_t>::max(), collector.traps(), collector);
+    if (status.ok() || status.detail().code == ErrorCode::execution) status = collector.takeStatus(); // a run that fails is compared up to there
+    LS_CHECK_OK(excursion.comeBack());
+    LS_CHECK_OK(std::move(status));
+    return std::move(collector.drift());
+}
+
+std::string padded(const std::string& text, size_t width)
+{
+    return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
+}
+
+std::string formatted(const char* format, double number)
+{
+    if (std::isinf(number)) return number > 0 ? "inf" : "-inf";
+    std::array<char, 64> text = {};
+    std::snprintf(text.data(), text.size(), format, number);
+    return text.data();
+}
+
+} // namespace
+
+Result<Drift> collectDrift(const DebugTarget& target, Reference& reference)
+{
+    DriftCollector collector(target, reference);
+    return collect(target, collector);
+}
+
+Result<Drift> collectDriftOf(const DebugTarget& target, Reference& reference, const ResolvedAddress& value)
+{
+    LS_TRY(const CallPath path, pathOf(target.model, target.executor.root(), value.address));
+    if (!value.value.valid()) return Error(ErrorCode::usage, "names no value").at(toString(value.address));
+    const StaticWriter writer = staticWriterOf(target.model, path, value.value);
+    if (writer.ops.empty() || writer.slot < 0) return Error(ErrorCode::usage, "no operator of the run writes it").at(toString(value.address));
+    DriftCollector collector(target, reference, writer.path, writer.ops[0], writer.slot);
+    return collect(target, collector);
+}
+
+std::string driftText(const Drift& drift)
+{
+    size_t width = 5;
+    for (const DriftRow& row : drift.rows) width = std::max(width, row.layer.size());
+    width += 3;
+    std::string text = "layer" + std::string(width - 5, ' ') + "max |diff|  mean |diff|    cosine  SNR dB\n";
+    for (size_t i = 0; i < drift.rows.size(); ++i) {
+        const DriftRow& row = drift.rows[i];
+        text += row.layer + std::string(width - row.layer.size(), ' ');
+        if (row.mismatch.empty())
+            text += padded(differenceText(row.maxAbs), 10) + padded(differenceText(row.meanAbs), 13) + padded(formatted("%.6f", row.cosine), 10) +
+                    padded(formatted("%.1f", row.snr), 8);
+        else
+            text += "  " + row.mismatch;
+        if (static_cast<int>(i) == drift.first) text += "  <- first";
+        text += "\n";
+    }
+    if (drift.unpaired > 0) text += std::to_string(drift.unpaired) + (drift.unpaired == 1 ? " write has" : " writes have") + " no partner; see info against\n";
+    return text;
+}
+
+Result<std::optional<ComparedValue>> compareHere(const DebugTarget& target, Reference& reference, int depth, ValueId value)
+{
+    const Tensor* const got = valueHere(target.executor, depth, value);
+    if (!got) return std::optional<ComparedValue>();
+    LS_TRY(const Tensor* const want, reference.valueFor(target.executor, depth, value));
+    if (!want) return std::optional<ComparedValue>();
+    ComparedValue compared;
+    compared.comparison = compareTensors(*got, *want, reference.tolerance(), true);
+    compared.text = comparisonText(compared.comparison, reference.tolerance(), got->shape);
+    return std::optional(std::move(compared));
+}
+
+} // namespace loopscope

@@ -1,0 +1,92 @@
+// Values in flight: tensors with a reference count, from a pool. A value that moves through Switch, Merge, Enter and NextIteration is one
+// cell all the way.
+#pragma once
+
+#include "engine/base/bytes.h"
+#include "engine/exec/memory_block.h"
+#include "engine/tensor/tensor.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+
+namespace loopscope::dataflow {
+
+/// Immutable once its node has run.
+struct Cell : Tensor {
+    explicit Cell(MemoryAccount& account) : block(account) {}
+    int32_t references = 0;
+    bool isDead = false; ///< stands where a value is dead; there is one such cell
+    Bytes saved;         ///< what snapshots share of it; if the cell came out of one, its data, too
+    MemoryBlock block;   ///< of larger values
+    alignas(16) std::byte small[64];
+    Cell* nextFree = nullptr;
+};
+
+/// Not thread-safe. Cells must not outlive it.
+class CellPool {
+public:
+    explicit CellPool(MemoryAccount& account) : m_account(account), m_dead(account)
+    {
+        m_dead.isDead = true;
+        m_dead.references = 1;
+        m_dead.shape = Shape{0};
+    }
+
+    /// A cell with one reference and no data. Its dtype and shape are those of an earlier use.
+    Cell* take()
+    {
+        Cell* cell = m_free;
+        if (cell) [[likely]] {
+            m_free = cell->nextFree;
+        } else {
+            cell = &m_cells.emplace_back(m_account);
+        }
+        cell->references = 1;
+        return cell;
+    }
+    /// Room for `bytes` bytes, whose content is undefined. Errors: execution, no memory.
+    static Status reserve(Cell& cell, size_t bytes)
+    {
+        cell.bytes = bytes;
+        if (bytes <= sizeof(cell.small)) [[likely]] {
+            cell.data = cell.small;
+            return {};
+        }
+        LS_CHECK_OK(cell.block.reserve(bytes));
+        cell.data = cell.block.data();
+        return {};
+    }
+    static Cell* share(Cell* cell)
+    {
+        ++cell->references;
+        return cell;
+    }
+    void release(Cell* cell)
+    {
+        if (--cell->references == 0) free(*cell);
+    }
+    /// A copy of `tensor`. Errors: execution, no memory.
+    Result<Cell*> copy(const Tensor& tensor);
+    /// A cell whose data are `bytes`, shared.
+    Cell* over(const Tensor& type, const Bytes& bytes);
+    /// What stands where a value is dead. Counted like any other, never freed.
+    Cell* dead() { return &m_dead; }
+
+private:
+    static constexpr uint64_t kKeptBytes = 1 << 16; ///< a free cell keeps a block of up to this size
+    void free(Cell& cell)
+    {
+        if (cell.saved.size() > 0) [[unlikely]] cell.saved = Bytes();
+        if (cell.block.capacity() > kKeptBytes) [[unlikely]] cell.block.release();
+        cell.nextFree = m_free;
+        m_free = &cell;
+    }
+
+    MemoryAccount& m_account;
+    Cell* m_free = nullptr;
+    std::deque<Cell> m_cells;
+    Cell m_dead;
+};
+
+} // namespace loopscope::dataflow

@@ -1,0 +1,361 @@
+// What nodes compute: control flow hands cells on, everything else calls its kernel.
+#include "engine/exec/dataflow/machine.h"
+
+#include "engine/kernels/registry.h"
+#include "engine/ops/tf_rules.h"
+
+#include <cstring>
+
+namespace loopscope {
+
+using namespace dataflow;
+
+namespace {
+
+constexpr int kMostPreparations = 4; ///< for other shapes each time; then the kernel is prepared for any
+
+bool sameInputs(const KernelState& state, std::span<const Tensor* const> inputs)
+{
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        if (!inputs[i]) continue;
+        const auto& [dtype, shape] = state.inputs[i];
+        if (inputs[i]->dtype != dtype) return false;
+        if (shape.rank() == 0 && shape.hasRank()) {
+            if (inputs[i]->shape.rank() != 0) return false;
+        } else if (inputs[i]->shape != shape) {
+            return false;
+        }
+    }
+    return true;
+}
+
+} // namespace
+
+Status DataflowExecutor::Impl::readVariable(const Tensor& handle, Tensor& view)
+{
+    const Variable* variable = handle.bytes >= sizeof(int32_t) ? m_resources.variable(*handle.as<int32_t>()) : nullptr;
+    if (!variable) return Error(ErrorCode::internal, "a reference names no variable");
+    if (!variable->assigned) return tfError(TfCode::failedPrecondition, "Attempting to use uninitialized value " + variable->name);
+    view.dtype = variable->dtype;
+    view.shape = variable->shape;
+    view.bytes = variable->bytes.size();
+    view.data = const_cast<std::byte*>(variable->bytes.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): operands are read only
+    if (m_resources.listener) m_resources.listener->accessed(variable->name, AccessKind::read, &view);
+    return {};
+}
+
+/// Operand `i` as the node reads it; a reference that is read as its value is shown in `room`.
+Result<const Tensor*> DataflowExecutor::Impl::view(const Iteration& iteration, const Node& node, int32_t i, Tensor& room)
+{
+    const InputCode& input = programOf(iteration).code.inputs[static_cast<size_t>(node.firstInput + i)];
+    if (input.slot < 0) return static_cast<const Tensor*>(nullptr);
+    const Cell* const cell = iteration.slots[static_cast<size_t>(input.slot)];
+    if (!input.readsReference) return static_cast<const Tensor*>(cell);
+    LS_CHECK_OK(readVariable(*cell, room));
+    return static_cast<const Tensor*>(&room);
+}
+
+/// Operand `i` to be handed on: shared, or, if a reference is read as its value, copied.
+Result<DataflowExecutor::Impl::Cell*> DataflowExecutor::Impl::operand(Iteration& iteration, const Node& node, int32_t i)
+{
+    const InputCode& input = programOf(iteration).code.inputs[static_cast<size_t>(node.firstInput + i)];
+    Cell* const cell = iteration.slots[static_cast<size_t>(input.slot)];
+    if (!input.readsReference) [[likely]] return CellPool::share(cell);
+    Tensor room;
+    LS_CHECK_OK(readVariable(*cell, room));
+    return m_cells.copy(room);
+}
+
+Status DataflowExecutor::Impl::compute(Iteration& iteration, const Node& node)
+{
+    switch (node.kind) {
+    case NodeKind::forward:
+    case NodeKind::enter:
+    case NodeKind::constantEnter:
+    case NodeKind::exit:
+    case NodeKind::nextIteration: {
+        LS_TRY(m_results[0], operand(iteration, node, 0));
+        return {};
+    }
+    case NodeKind::switchNode:
+    case NodeKind::switchMany: return runSwitch(iteration, node);
+    case NodeKind::merge: return runMerge(iteration, node);
+    case NodeKind::constant: return runConstant(iteration, node);
+    case NodeKind::nothing: return {};
+    case NodeKind::send: return send(iteration, node, false);
+    case NodeKind::receive: {
+        const auto sent = m_sent.find(rendezvousKey(iteration, programOf(iteration).code.graph->op(node.op)));
+        m_results[0] = sent->second; // isSent() has seen it
+        m_sent.erase(sent);
+        return {};
+    }
+    case NodeKind::abort: {
+        const Operator& op = programOf(iteration).code.graph->op(node.op);
+        if (attributeBool(op.attributes, "exit_without_error", false)) return Error(ErrorCode::execution, "Abort ends the program");
+        return tfError(TfCode::internal, "Abort: " + std::string(attributeString(op.attributes, "error_msg", "")));
+    }
+    case NodeKind::call: return {}; // enterCall() does it
+    case NodeKind::kernel: break;
+    }
+    return runKernel(iteration, node);
+}
+
+Status DataflowExecutor::Impl::runSwitch(Iteration& iteration, const Node& node)
+{
+    Tensor room;
+    LS_TRY(const Tensor* const steering, view(iteration, node, 1, room));
+    const bool isMany = node.kind == NodeKind::switchMany;
+    const DType wanted = isMany ? DType::i32 : DType::boolean;
+    if (steering->shape.rank() != 0 || steering->bytes < byteSize(wanted, 1))
+        return invalidArgument("The second input must be a scalar, but it has shape " + tfShapeText(steering->shape));
+    if (steering->dtype != wanted)
+        return invalidArgument("The second input must be " + std::string(tfTypeName(wanted)) + ", but it is " +
+                               std::string(tfTypeName(steering->dtype)));
+    int32_t port = 0;
+    if (isMany) {
+        port = *steering->as<int32_t>();
+        if (port < 0 || port >= node.outputCount) port = node.outputCount - 1;
+    } else {
+        port = *steering->as<uint8_t>() != 0 ? 1 : 0;
+    }
+    LS_TRY(Cell* const data, operand(iteration, node, 0));
+    for (int32_t k = 0; k < node.outputCount; ++k)
+        m_results[static_cast<size_t>(k)] = k == port ? data : CellPool::share(m_cells.dead());
+    return {};
+}
+
+DataflowExecutor::Impl::Cell* DataflowExecutor::Impl::indexCell(int32_t index)
+{
+    const auto at = static_cast<size_t>(index);
+    if (m_indexCells.size() <= at) m_indexCells.resize(at + 1, nullptr);
+    Cell*& cell = m_indexCells[at];
+    if (!cell) {
+        cell = m_cells.take();
+        cell->dtype = DType::i32;
+        cell->shape = Shape();
+        cell->data = cell->small;
+        cell->bytes = sizeof(int32_t);
+        *cell->as<int32_t>() = index;
+    }
+    return CellPool::share(cell);
+}
+
+Status DataflowExecutor::Impl::runMerge(Iteration& iteration, const Node& node)
+{
+    const int32_t chosen = iteration.waiting[static_cast<size_t>(node.position)].chosen;
+    LS_TRY(m_results[0], operand(iteration, node, chosen));
+    if (node.outputCount > 1) m_results[1] = indexCell(chosen);
+    return {};
+}
+
+Status DataflowExecutor::Impl::runConstant(Iteration& iteration, const Node& node)
+{
+    Program& program = programOf(iteration);
+    Cell*& cell = program.constants[static_cast<size_t>(nodeIndex(iteration, node))];
+    if (!cell) {
+        const Operator& op = program.code.graph->op(node.op);
+        const Attribute* value = findAttribute(op.attributes, "value");
+        const auto* tensor = value ? value->as<TensorAttribute>() : nullptr;
+        if (!tensor || !tensor->data || !tensor->data->hasBytes()) return Error(ErrorCode::unsupported, "its data is not in this file");
+        const Bytes& bytes = tensor->data->bytes();
+        const std::optional<int64_t> count = checkedElementCount(tensor->type.shape);
+        if (!count || bytes.size() < byteSize(tensor->type.dtype, *count))
+            return Error(ErrorCode::badFile, "the constant holds too little data").found(std::to_string(bytes.size()) + " bytes");
+        Tensor type;
+        type.dtype = tensor->type.dtype;
+        type.shape = tensor->type.shape;
+        cell = m_cells.over(type, bytes);
+    }
+    m_results[0] = CellPool::share(cell);
+    return {};
+}
+
+void DataflowExecutor::Impl::dropResults(int32_t count)
+{
+    for (int32_t k = 0; k < count; ++k) m_cells.release(m_results[static_cast<size_t>(k)]);
+}
+
+Status DataflowExecutor::Impl::runKernel(Iteration& iteration, const Node& node)
+{
+    Program& program = programOf(iteration);
+    const auto inputCount = static_cast<size_t>(node.inputCount);
+    const InputCode* const inputs = program.code.inputs.data() + node.firstInput;
+    for (size_t i = 0; i < inputCount; ++i) m_in[i] = inputs[i].slot < 0 ? nullptr : iteration.slots[static_cast<size_t>(inputs[i].slot)];
+    if (node.readsReference) [[unlikely]] {
+        for (size_t i = 0; i < inputCount; ++i) {
+            if (!inputs[i].readsReference) continue;
+            LS_CHECK_OK(readVariable(*m_in[i], m_views[i]));
+            m_in[i] = &m_views[i];
+        }
+    }
+    KernelState& state = program.kernels[static_cast<size_t>(nodeIndex(iteration, node))];
+    const std::span<const Tensor* const> operands(m_in.data(), inputCount);
+    if (!state.isReady || !sameInputs(state, operands)) [[unlikely]] {
+        LS_CHECK_OK(prepare(program, node, state));
+    } else if (state.infersFromData) {
+        LS_CHECK_OK(inferOutputs(program, node, state));
+    }
+    for (int32_t k = 0; k < node.outputCount; ++k) {
+        const OutputPlan& plan = state.outputs[static_cast<size_t>(k)];
+        Cell* const cell = m_cells.take();
+        m_results[static_cast<size_t>(k)] = cell;
+        m_out[static_cast<size_t>(k)] = cell;
+        cell->dtype = plan.dtype;
+        cell->shape = plan.shape;
+        if (Status status = CellPool::reserve(*cell, plan.isFixed ? plan.bytes : 0); !status.ok()) {
+            dropResults(k + 1);
+            return status;
+        }
+    }
+    const KernelArgs args{m_in.data(), m_out.data(), state.params.get(), this, node.inputCount, node.outputCount};
+    if (Status status = state.run(args); !status.ok()) [[unlikely]] {
+        dropResults(node.outputCount);
+        return status;
+    }
+    for (int32_t k = 0; k < node.outputCount; ++k) {
+        if (state.outputs[static_cast<size_t>(k)].isFixed || m_out[static_cast<size_t>(k)]->shape.isStatic()) continue;
+        dropResults(node.outputCount);
+        return tfError(TfCode::internal, "Missing " + std::to_string(k) + "-th output from " + nodeText(program.code.graph->op(node.op)));
+    }
+    return {};
+}
+
+/// Chooses and prepares the kernel for the operands in m_in.
+Status DataflowExecutor::Impl::prepare(const Program& program, const Node& node, KernelState& state)
+{
+    const Operator& op = program.code.graph->op(node.op);
+    const KernelEntry* const entry = KernelRegistry::builtin().find(op.kind, m_options.profile);
+    if (!entry) {
+        const std::string name = op.kind.dialect == "custom" ? op.kind.name : op.kind.full();
+        return Error(ErrorCode::unsupported, "operator '" + name + "' has no kernel; it opens, lists and exports");
+    }
+    state.isReady = false;
+    const std::span<const Tensor* const> operands(m_in.data(), static_cast<size_t>(node.inputCount));
+    LS_CHECK_OK(inferOutputs(program, node, state));
+
+    std::vector<Tensor> shown(operands.size()); // only constants have data when a kernel is prepared
+    std::vector<const Tensor*> inputs(operands.size(), nullptr);
+    for (size_t i = 0; i < operands.size(); ++i) {
+        if (!operands[i]) continue;
+        shown[i] = *operands[i];
+        const Value& value = program.code.graph->value(op.inputs[i]);
+        const bool isConstant = value.role == ValueRole::result && program.code.graph->op(value.producer).kind.name == "Const";
+        if (!isConstant) shown[i].data = nullptr;
+        inputs[i] = &shown[i];
+    }
+    std::vector<Tensor> results(static_cast<size_t>(node.outputCount));
+    std::vector<const Tensor*> outputs;
+    bool isFixed = !state.infersFromData;
+    for (size_t k = 0; k < results.size(); ++k) {
+        results[k].dtype = state.outputs[k].dtype;
+        results[k].shape = state.outputs[k].shape;
+        results[k].bytes = state.outputs[k].bytes;
+        isFixed = isFixed && state.outputs[k].isFixed;
+        outputs.push_back(&results[k]);
+    }
+    const bool isGeneral = state.preparations >= kMostPreparations;
+    if (!state.run || !isGeneral || state.preparations == kMostPreparations) {
+        LS_TRY(PreparedKernel prepared, entry->prepare(KernelSetup{op, inputs, outputs, isFixed && !isGeneral, &m_model}));
+        state.run = prepared.run;
+        state.params = std::move(prepared.params);
+        ++state.preparations;
+    }
+    state.inputs.resize(operands.size());
+    for (size_t i = 0; i < operands.size(); ++i)
+        if (operands[i]) state.inputs[i] = {operands[i]->dtype, operands[i]->shape};
+    state.isReady = true;
+    return {};
+}
+
+/// Types and sizes of the results for the operands in m_in, and whether the operands' values had a say in it.
+Status DataflowExecutor::Impl::inferOutputs(const Program& program, const Node& node, KernelState& state)
+{
+    const Graph& graph = *program.code.graph;
+    const Operator& op = graph.op(node.op);
+    const auto inputCount = static_cast<size_t>(node.inputCount);
+    const auto count = static_cast<size_t>(node.outputCount);
+    const auto infer = [&](std::span<const Tensor* const> operands) -> Result<bool> {
+        for (size_t k = 0; k < count; ++k) {
+            const TensorType& type = graph.value(op.results[k]).type;
+            m_inferred[k].dtype = type.isReference ? DType::resource : type.dtype;
+            m_inferred[k].shape = Shape::unknownRank();
+        }
+        LS_CHECK_OK(inferOperator(op, operands, {m_inferred.data(), count}));
+        bool known = true;
+        for (size_t k = 0; k < count; ++k) {
+            if (graph.value(op.results[k]).type.isReference) m_inferred[k] = {DType::resource, Shape()}; // the variable's handle
+            known = known && m_inferred[k].shape.isStatic() && bitWidth(m_inferred[k].dtype) > 0;
+        }
+        return known;
+    };
+    const std::span<const Tensor* const> operands(m_in.data(), inputCount);
+    bool known = false;
+    if (!state.infersFromData) {
+        std::vector<const Tensor*> hidden(inputCount, nullptr);
+        for (size_t i = 0; i < inputCount; ++i) {
+            if (!m_in[i]) continue;
+            m_hidden[i] = *m_in[i];
+            m_hidden[i].data = nullptr;
+            hidden[i] = &m_hidden[i];
+        }
+        const Result<bool> result = infer(hidden);
+        known = result.ok() && *result;
+    }
+    if (!known) {
+        LS_TRY(const bool knownWithData, infer(operands));
+        state.infersFromData = state.infersFromData || knownWithData;
+    }
+    state.outputs.resize(count);
+    for (size_t k = 0; k < count; ++k) {
+        OutputPlan& plan = state.outputs[k];
+        plan.dtype = m_inferred[k].dtype;
+        plan.shape = m_inferred[k].shape;
+        const std::optional<int64_t> elements = plan.shape.isStatic() ? checkedElementCount(plan.shape) : std::nullopt;
+        plan.isFixed = elements && bitWidth(plan.dtype) > 0;
+        plan.bytes = plan.isFixed ? byteSize(plan.dtype, *elements) : 0;
+    }
+    return {};
+}
+
+std::string DataflowExecutor::Impl::rendezvousKey(const Iteration& iteration, const Operator& op) const
+{
+    std::string key;
+    for (const char* part : {"send_device", "recv_device", "tensor_name"})
+        key += std::string(attributeString(op.attributes, part, "")) + ";";
+    return key + toString(addressOf(iteration));
+}
+
+Status DataflowExecutor::Impl::send(Iteration& iteration, const Node& node, bool isDead)
+{
+    const std::string key = rendezvousKey(iteration, programOf(iteration).code.graph->op(node.op));
+    Cell* cell = nullptr;
+    if (isDead) {
+        cell = CellPool::share(m_cells.dead());
+    } else {
+        LS_TRY(cell, operand(iteration, node, 0));
+    }
+    if (const auto [at, isNew] = m_sent.try_emplace(key, cell); !isNew) {
+        m_cells.release(cell);
+        return tfError(TfCode::internal, "duplicate send of " + key);
+    }
+    const auto parked = m_parked.find(key);
+    if (parked == m_parked.end()) return {};
+    const auto [waiting, position] = parked->second;
+    m_parked.erase(parked);
+    markReady(*waiting, position, false);
+    --waiting->outstanding; // it never stopped counting
+    --waiting->frame->activation->outstanding;
+    return {};
+}
+
+/// Whether what a Recv waits for has been sent. Otherwise the node is put aside until it is.
+Result<bool> DataflowExecutor::Impl::isSent(Iteration& iteration, const Node& node)
+{
+    const std::string key = rendezvousKey(iteration, programOf(iteration).code.graph->op(node.op));
+    if (m_sent.contains(key)) return true;
+    if (!m_parked.try_emplace(key, std::pair(&iteration, node.position)).second)
+        return tfError(TfCode::internal, "two nodes receive " + key);
+    return false;
+}
+
+} // namespace loopscope

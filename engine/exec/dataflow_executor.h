@@ -1,0 +1,64 @@
+// The executor of TensorFlow graphs with v1 control flow (Switch, Merge, Enter, Exit, NextIteration): one token at a time, by TensorFlow's
+// own rules. It runs functional TensorFlow graphs as well, whatever mixture they are. docs/dataflow.md describes how it works.
+#pragma once
+
+#include "engine/exec/dataflow_view.h"
+#include "engine/exec/interpreter.h"
+
+#include <memory>
+#include <string>
+
+namespace loopscope {
+
+/// Runs the graph `root` of a TensorFlow model: all nodes that its roots and inputs reach. What a session feeds and fetches are the inputs
+/// and outputs of the graph (selectForRun in engine/plan makes such a graph). A dead output fails the run with TensorFlow's words.
+///
+/// Order: iterations one after the other, nodes of an iteration as ready in topological order (ties by file order), callees at once, inner
+/// frames when the iteration around them has nothing else to do. `ExecutionOptions::scheduleSeed` picks among all ready nodes instead.
+class DataflowExecutor final : public Executor {
+public:
+    /// Errors: usage, no such graph; unsupported, not a TensorFlow model. What is wrong with the graph itself is an error of start().
+    static Result<std::unique_ptr<DataflowExecutor>> create(const Model& model, GraphId root, const ExecutionOptions& options = {});
+    ~DataflowExecutor() override;
+    DataflowExecutor(const DataflowExecutor&) = delete;
+    DataflowExecutor& operator=(const DataflowExecutor&) = delete;
+
+    const Model& model() const override;
+    GraphId root() const override;
+    Status setInput(int index, const Tensor& value) override;
+    Status start() override;
+    Status step() override;
+    Status run() override;
+    Status runTo(int64_t tick, int64_t step = INT64_MAX) override;
+    int64_t tick() const override;
+    const Position& position() const override;
+    /// Iterations of v1 frames have role `frame`; their `site` is the first Enter that leads into the frame.
+    FrameInfo frame(int depth) const override;
+    std::string positionAddress() const override;
+    /// Of the iteration at `depth`; null also for dead values (DataflowView::isDead tells them apart).
+    const Tensor* value(int depth, ValueId id) const override;
+    const Tensor& output(int index) const override;
+    MachineState snapshot() const override;
+    MachineState snapshot(const MachineState& previous) const override;
+    Status restore(const MachineState& state) override;
+    void setObserver(ExecutionObserver* observer) override;
+    void muteObserver(bool muted, ExecutionObserver* also = nullptr) override;
+    /// Handlers are asked about dead nodes, too: their event has the state `dead`.
+    void setTraps(const TrapSet& traps, TrapHandler* handler) override;
+    bool trapped() const override;
+    int64_t maxSteps() const override;
+
+    /// Forgets variables, tables and random numbers.
+    void reset();
+    /// Variables and other resources that live as long as the session; executors of other selections of the same graph may take them over.
+    ResourceStore& resources();
+    RandomState& random();
+    const DataflowView& view() const;
+
+private:
+    class Impl;
+    explicit DataflowExecutor(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> m_impl;
+};
+
+} // namespace loopscope
