@@ -1,175 +1,413 @@
-// Location breakpoints on operators.
-#include "engine/debug/breakpoints/breakpoint_set.h"
+// The list of breakpoints: making, changing, listing, saving and loading them.
+#include "engine/debug/breakpoints/breakpoint_impl.h"
+
+#include "engine/base/text.h"
 
 #include <algorithm>
 
 namespace loopscope {
 
-class BreakpointSet::Impl final : public TrapHandler {
-public:
-    struct Breakpoint {
-        BreakpointInfo info;
-        ResolvedAddress place;
-    };
+namespace {
 
-    explicit Impl(DebugTarget target_) : target(target_) {}
+constexpr std::string_view kCommandNames[] = {"break", "tbreak", "watch", "rwatch", "awatch", "log"};
 
-    bool beforeOperator(const OperatorEvent& event, int64_t tick) override
-    {
-        if (tick <= after) return false;
-        bool stop = false;
-        for (Breakpoint& b : points) {
-            if (!b.info.enabled || b.place.graph != event.graph || b.place.op != event.op) continue;
-            if (!matches(b)) continue;
-            const StopReason reason{StopCause::breakpoint, b.info.number, "", ""};
-            if (mode == Mode::scan) hits.push_back({tick, b.info.number, reason});
-            else reasons.push_back(reason);
-            stop = true;
+std::string_view nameOf(BreakpointCommand command) { return kCommandNames[static_cast<size_t>(command)]; }
+
+std::string quoted(std::string_view text)
+{
+    std::string result = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') result += '\\';
+        result += c;
+    }
+    return result + "\"";
+}
+
+std::string_view trimmed(std::string_view text)
+{
+    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) text.remove_suffix(1);
+    return text;
+}
+
+Result<Within> makeWithin(const DebugTarget& target, FrameContext frame, std::string_view text)
+{
+    LS_TRY(Places places, resolvePlaces(target, frame, text));
+    if (places.isInvocation) { // all that happens in it
+        LS_TRY(Places inside, resolvePlaces(target, frame, places.text + "/..."));
+        return Within{places.text, inside.path, {}};
+    }
+    const bool all = places.isEverything && !places.text.ends_with("*");
+    return Within{places.text, places.path, all ? std::vector<PlacedOperator>() : places.operators};
+}
+
+} // namespace
+
+// Texts of log points.
+
+Result<LogText> LogText::compile(const BreakContext& context, std::span<const GraphId> graphs, std::string_view text)
+{
+    LogText result;
+    while (!text.empty()) {
+        const size_t begin = text.find("$(");
+        std::string plain(text.substr(0, begin));
+        if (begin == std::string_view::npos) {
+            result.m_parts.emplace_back(std::move(plain), std::nullopt);
+            break;
         }
-        return stop && mode == Mode::stop;
+        size_t end = begin + 2;
+        bool isQuoted = false;
+        for (int open = 1; end < text.size(); ++end) {
+            const char c = text[end];
+            if (c == '"') isQuoted = !isQuoted;
+            if (isQuoted) continue;
+            if (c == '(') ++open;
+            if (c == ')' && --open == 0) break;
+        }
+        if (end >= text.size()) return Error(ErrorCode::usage, "'$(' without ')' in the text of a log point").found(std::string(text.substr(begin)));
+        LS_TRY(EventExpression value,
+               EventExpression::compile(context, graphs, text.substr(begin + 2, end - begin - 2), ExpressionUse::value));
+        result.m_parts.emplace_back(std::move(plain), std::move(value));
+        text.remove_prefix(end + 1);
     }
-    bool afterOperator(const OperatorEvent&, int64_t) override { return false; }
+    return result;
+}
 
-    bool matches(const Breakpoint& b) const
-    {
-        const Result<Address> here = parseAddress(target.executor.positionAddress());
-        return here.ok() && AddressPattern(b.place.address).matches(*here);
+std::string LogText::textAt(const BreakEvent& event, int64_t hits)
+{
+    std::string text;
+    for (auto& [plain, value] : m_parts) {
+        text += plain;
+        if (value) text += value->textAt(event, hits);
     }
+    return text;
+}
 
-    DebugTarget target;
-    std::vector<Breakpoint> points;
-    int next = 1;
-    Mode mode = Mode::stop;
-    int64_t after = -1;
-    std::vector<StopReason> reasons;
-    std::vector<BreakpointHit> hits;
-};
+bool LogText::usesHits() const
+{
+    return std::ranges::any_of(m_parts, [](const auto& part) { return part.second && part.second->usesHits(); });
+}
+
+std::vector<PlacedOperator> LogText::loops() const
+{
+    std::vector<PlacedOperator> loops;
+    for (const auto& [plain, value] : m_parts)
+        if (value)
+            for (const PlacedOperator& loop : value->loops()) loops.push_back(loop);
+    return loops;
+}
+
+// Making them.
+
+BreakpointSet::Impl::Impl(DebugTarget target) : m_target(target), m_context{m_target, m_kept, m_trips, m_reference} {}
+
+/// Graphs that a breakpoint can be met in, that of the frame first.
+std::vector<GraphId> BreakpointSet::Impl::graphsOf(const Breakpoint& breakpoint, FrameContext frame) const
+{
+    std::vector<GraphId> graphs;
+    for (const BreakSite& site : breakpoint.kind->sites())
+        if (std::ranges::find(graphs, site.graph) == graphs.end()) graphs.push_back(site.graph);
+    const int frames = m_target.executor.position().depth;
+    if (frames == 0) return graphs;
+    const GraphId here = m_target.executor.frame(frame.depth < 0 || frame.depth >= frames ? frames - 1 : frame.depth).graph;
+    const auto found = std::ranges::find(graphs, here);
+    if (found != graphs.end()) std::rotate(graphs.begin(), found, found + 1);
+    return graphs;
+}
+
+Status BreakpointSet::Impl::compileCondition(Breakpoint& breakpoint, std::string_view text, FrameContext frame)
+{
+    if (text.empty()) {
+        breakpoint.condition.reset();
+    } else {
+        const std::vector<GraphId> graphs = graphsOf(breakpoint, frame);
+        LS_TRY(EventExpression condition, EventExpression::compile(m_context, graphs, text, ExpressionUse::condition));
+        breakpoint.condition = std::move(condition);
+    }
+    breakpoint.spec.condition = text;
+    return {};
+}
+
+Result<std::unique_ptr<Breakpoint>> BreakpointSet::Impl::make(BreakpointCommand command, std::string_view text, FrameContext frame)
+{
+    auto breakpoint = std::make_unique<Breakpoint>();
+    breakpoint->command = command;
+    breakpoint->typed = text;
+    LS_TRY(breakpoint->spec, parseSpec(text, command == BreakpointCommand::log));
+    BreakpointSpec& spec = breakpoint->spec;
+    LS_TRY(breakpoint->kind, makeKind(m_context, frame, command, spec));
+    const auto isKind = [&](const BreakKindEntry& entry) { return entry.name == spec.words[0]; };
+    breakpoint->kindName = "operator";
+    if (spec.words[0].starts_with("step:")) breakpoint->kindName = "step";
+    else if (std::ranges::any_of(breakKinds(), isKind)) breakpoint->kindName = spec.words[0];
+    if (command == BreakpointCommand::watch || command == BreakpointCommand::readWatch || command == BreakpointCommand::accessWatch)
+        breakpoint->kindName = nameOf(command);
+    if (!spec.within.empty()) {
+        LS_TRY(breakpoint->within, makeWithin(m_target, frame, spec.within));
+        spec.within = breakpoint->within->text;
+    }
+    if (!spec.condition.empty()) LS_CHECK_OK(compileCondition(*breakpoint, std::string(spec.condition), frame));
+    if (command == BreakpointCommand::log) {
+        const std::vector<GraphId> graphs = graphsOf(*breakpoint, frame);
+        LS_TRY(breakpoint->log, LogText::compile(m_context, graphs, spec.log));
+    }
+    breakpoint->enabled = !spec.disabled;
+    sync();
+    if (m_run != 0 && m_target.executor.position().depth > 0) breakpoint->origin = m_target.timeline.tick();
+    return breakpoint;
+}
+
+Breakpoint* BreakpointSet::Impl::find(int number)
+{
+    for (const auto& breakpoint : m_breakpoints)
+        if (breakpoint->number == number) return breakpoint.get();
+    return nullptr;
+}
+
+Result<Breakpoint*> BreakpointSet::Impl::get(int number)
+{
+    if (Breakpoint* breakpoint = find(number)) return breakpoint;
+    Error error(ErrorCode::usage, "no breakpoint " + std::to_string(number));
+    if (m_breakpoints.empty()) return error;
+    std::vector<std::string> numbers;
+    for (const auto& breakpoint : m_breakpoints) numbers.push_back(std::to_string(breakpoint->number));
+    return std::move(error).expected(join(numbers, ", "));
+}
+
+BreakpointInfo BreakpointSet::Impl::infoOf(Breakpoint& breakpoint)
+{
+    BreakpointInfo info;
+    info.number = breakpoint.number;
+    info.command = breakpoint.command;
+    info.kind = breakpoint.kindName;
+    info.enabled = breakpoint.enabled;
+    info.disabledBecause = breakpoint.disabledBecause;
+    info.commands = breakpoint.commands;
+    info.spec = breakpoint.typed;
+    if (!breakpoint.kind) return info;
+    info.spec = breakpoint.kind->head + suffixText(breakpoint.spec);
+    if (breakpoint.spec.hasLog) info.spec += " " + quoted(breakpoint.spec.log);
+    info.place = breakpoint.kind->place;
+    info.condition = breakpoint.spec.condition;
+    info.hitRule = toString(breakpoint.spec.rule);
+    info.quiet = breakpoint.spec.quiet;
+    info.note = breakpoint.kind->note;
+    info.hits = count(breakpoint);
+    info.ignore = std::max<int64_t>(0, breakpoint.ignoreUntil - info.hits);
+    ExpressionCost cost = breakpoint.kind->cost();
+    uint64_t bytes = breakpoint.kind->keptBytes();
+    if (breakpoint.condition) {
+        cost = std::max(cost, breakpoint.condition->cost());
+        bytes += breakpoint.condition->keptBytes();
+    }
+    info.cost = expressionCostName(cost);
+    if (bytes > 0) info.cost += ", keeps " + formatBytes(bytes);
+    return info;
+}
+
+// What others see.
 
 BreakpointSet::BreakpointSet(DebugTarget target) : m_impl(std::make_unique<Impl>(target)) {}
 BreakpointSet::~BreakpointSet() = default;
 
 Result<int> BreakpointSet::add(BreakpointCommand command, std::string_view spec, FrameContext frame)
 {
-    LS_TRY(TypedPlace place, resolveTyped(m_impl->target, frame, spec));
-    if (!place.resolved.op.valid()) return Error(ErrorCode::usage, "not an operator").at(std::string(spec));
-    Impl::Breakpoint breakpoint;
-    breakpoint.info.number = m_impl->next++;
-    breakpoint.info.command = command;
-    breakpoint.info.kind = "operator";
-    breakpoint.info.spec = toString(place.resolved.address);
-    breakpoint.info.place = breakpoint.info.spec;
-    breakpoint.place = std::move(place.resolved);
-    if (const Result<Address> exact = parseAddress(spec); exact.ok()) breakpoint.place.address = *exact; // iterations only as typed
-    m_impl->points.push_back(std::move(breakpoint));
-    return m_impl->next - 1;
+    LS_TRY(std::unique_ptr<Breakpoint> breakpoint, m_impl->make(command, trimmed(spec), frame));
+    breakpoint->number = m_impl->m_next++;
+    m_impl->m_breakpoints.push_back(std::move(breakpoint));
+    m_impl->changed();
+    return m_impl->m_next - 1;
 }
 
 Status BreakpointSet::remove(int number)
 {
-    const auto found = std::ranges::find_if(m_impl->points, [&](const Impl::Breakpoint& b) { return b.info.number == number; });
-    if (found == m_impl->points.end()) return Error(ErrorCode::usage, "no breakpoint " + std::to_string(number));
-    m_impl->points.erase(found);
+    LS_TRY(Breakpoint* const breakpoint, m_impl->get(number));
+    std::erase_if(m_impl->m_breakpoints, [&](const auto& known) { return known.get() == breakpoint; });
+    m_impl->changed();
     return {};
 }
 
 void BreakpointSet::removeAll()
 {
-    m_impl->points.clear();
+    m_impl->m_breakpoints.clear();
+    m_impl->changed();
 }
 
 Status BreakpointSet::setEnabled(int number, bool enabled)
 {
-    for (Impl::Breakpoint& b : m_impl->points)
-        if (b.info.number == number) {
-            b.info.enabled = enabled;
-            return {};
-        }
-    return Error(ErrorCode::usage, "no breakpoint " + std::to_string(number));
+    LS_TRY(Breakpoint* const breakpoint, m_impl->get(number));
+    if (enabled && !breakpoint->kind) { // perhaps it resolves now
+        LS_TRY(std::unique_ptr<Breakpoint> made, m_impl->make(breakpoint->command, breakpoint->typed, {}));
+        made->number = number;
+        made->commands = std::move(breakpoint->commands);
+        made->enabled = true;
+        *breakpoint = std::move(*made);
+    }
+    m_impl->noteProgress();
+    breakpoint->enabled = enabled;
+    if (enabled) breakpoint->disabledBecause.clear();
+    m_impl->changed();
+    return {};
 }
 
-Status BreakpointSet::setCondition(int, std::string_view, FrameContext)
+Status BreakpointSet::setCondition(int number, std::string_view expression, FrameContext frame)
 {
-    return Error(ErrorCode::unsupported, "conditions");
+    LS_TRY(Breakpoint* const breakpoint, m_impl->get(number));
+    if (!breakpoint->kind) return Error(ErrorCode::usage, "breakpoint " + std::to_string(number) + " does not resolve");
+    LS_CHECK_OK(m_impl->compileCondition(*breakpoint, trimmed(expression), frame));
+    breakpoint->hits.clear();
+    breakpoint->isHeard = false;
+    m_impl->changed();
+    return {};
 }
 
-Status BreakpointSet::setIgnore(int, int64_t)
+Status BreakpointSet::setIgnore(int number, int64_t count)
 {
-    return Error(ErrorCode::unsupported, "ignoring hits");
+    LS_TRY(Breakpoint* const breakpoint, m_impl->get(number));
+    if (count < 0) return Error(ErrorCode::usage, "a number of hits").found(std::to_string(count)).expected("0 or more");
+    m_impl->noteProgress();
+    const int64_t hits = m_impl->count(*breakpoint);
+    breakpoint->ignoreUntil = count == 0 ? 0 : count > INT64_MAX - hits ? INT64_MAX : hits + count;
+    return {};
 }
 
-Status BreakpointSet::setCommands(int, std::vector<std::string>)
+Status BreakpointSet::setCommands(int number, std::vector<std::string> commands)
 {
-    return Error(ErrorCode::unsupported, "commands");
+    LS_TRY(Breakpoint* const breakpoint, m_impl->get(number));
+    breakpoint->commands = std::move(commands);
+    return {};
 }
 
 std::vector<BreakpointInfo> BreakpointSet::list() const
 {
+    m_impl->noteProgress();
+    m_impl->sync();
     std::vector<BreakpointInfo> infos;
-    for (const Impl::Breakpoint& b : m_impl->points) infos.push_back(b.info);
+    for (const auto& breakpoint : m_impl->m_breakpoints) infos.push_back(m_impl->infoOf(*breakpoint));
     return infos;
 }
 
 Result<BreakpointInfo> BreakpointSet::get(int number) const
 {
-    for (const Impl::Breakpoint& b : m_impl->points)
-        if (b.info.number == number) return b.info;
-    return Error(ErrorCode::usage, "no breakpoint " + std::to_string(number));
+    m_impl->noteProgress();
+    m_impl->sync();
+    LS_TRY(Breakpoint* const breakpoint, m_impl->get(number));
+    return m_impl->infoOf(*breakpoint);
 }
 
 std::string BreakpointSet::save() const
 {
     std::string text;
-    for (const Impl::Breakpoint& b : m_impl->points) text += "break " + b.info.spec + "\n";
+    for (const auto& breakpoint : m_impl->m_breakpoints) {
+        std::string spec = breakpoint->typed;
+        if (breakpoint->kind) {
+            const bool isOff = std::exchange(breakpoint->spec.disabled, false);
+            spec = breakpoint->kind->head + suffixText(breakpoint->spec);
+            if (!breakpoint->enabled) spec += " disabled";
+            if (breakpoint->spec.hasLog) spec += " " + quoted(breakpoint->spec.log);
+            breakpoint->spec.disabled = isOff;
+        }
+        text += std::string(nameOf(breakpoint->command)) + " " + spec + "\n";
+        if (breakpoint->commands.empty()) continue;
+        text += "commands\n";
+        for (const std::string& command : breakpoint->commands) text += "  " + command + "\n";
+        text += "end\n";
+    }
     return text;
 }
 
-Status BreakpointSet::load(std::string_view)
+Status BreakpointSet::load(std::string_view text)
 {
-    return Error(ErrorCode::unsupported, "loading breakpoints");
+    struct Line {
+        BreakpointCommand command;
+        std::string_view spec;
+        std::vector<std::string> commands;
+    };
+    std::vector<Line> lines;
+    bool inCommands = false;
+    int number = 0;
+    while (!text.empty()) {
+        const size_t end = std::min(text.find('\n'), text.size());
+        const std::string_view line = trimmed(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+        ++number;
+        const auto wrong = [&](std::string what) { return Error(ErrorCode::usage, std::move(what)).at("line " + std::to_string(number)); };
+        if (inCommands) {
+            if (line == "end") inCommands = false;
+            else if (!line.empty()) lines.back().commands.emplace_back(line);
+            continue;
+        }
+        if (line.empty() || line.front() == '#') continue;
+        const size_t blank = std::min(line.find(' '), line.size());
+        const std::string_view word = line.substr(0, blank);
+        if (word == "commands") {
+            if (lines.empty()) return wrong("commands without a breakpoint before them");
+            inCommands = true;
+            continue;
+        }
+        const auto* const known = std::ranges::find(kCommandNames, word);
+        if (known == std::end(kCommandNames))
+            return wrong("found '" + std::string(word) + "'").expected("break, tbreak, watch, rwatch, awatch, log or commands");
+        lines.push_back({static_cast<BreakpointCommand>(known - std::begin(kCommandNames)), trimmed(line.substr(blank)), {}});
+    }
+    if (inCommands) return Error(ErrorCode::usage, "commands without end").at("line " + std::to_string(number));
+    for (Line& line : lines) {
+        auto made = m_impl->make(line.command, line.spec, FrameContext{0});
+        std::unique_ptr<Breakpoint> breakpoint;
+        if (made.ok()) {
+            breakpoint = std::move(*made);
+        } else {
+            breakpoint = std::make_unique<Breakpoint>();
+            breakpoint->command = line.command;
+            breakpoint->typed = line.spec;
+            breakpoint->enabled = false;
+            breakpoint->disabledBecause = made.error().message();
+        }
+        breakpoint->commands = std::move(line.commands);
+        breakpoint->number = m_impl->m_next++;
+        m_impl->m_breakpoints.push_back(std::move(breakpoint));
+    }
+    m_impl->changed();
+    return {};
 }
+
+void BreakpointSet::setReference(ReferenceValues* reference) { m_impl->m_reference = reference; }
 
 TrapSet BreakpointSet::traps() const
 {
-    TrapSet traps;
-    for (const Impl::Breakpoint& b : m_impl->points)
-        if (b.info.enabled) traps.add(b.place.graph, b.place.op, trapBefore);
-    return traps;
+    m_impl->reindex();
+    return m_impl->m_index.traps();
 }
 
-void BreakpointSet::moved(int64_t) {}
+void BreakpointSet::moved(int64_t) { m_impl->moved(); }
 
 TrapHandler& BreakpointSet::handler(Mode mode, int64_t after)
 {
-    m_impl->mode = mode;
-    m_impl->after = after;
+    m_impl->begin(mode, after);
     return *m_impl;
 }
 
 std::vector<StopReason> BreakpointSet::takeReasons()
 {
-    return std::exchange(m_impl->reasons, {});
+    m_impl->noteProgress();
+    return std::exchange(m_impl->m_reasons, {});
 }
 
-std::vector<LogLine> BreakpointSet::takeLogs()
-{
-    return {};
-}
+std::vector<LogLine> BreakpointSet::takeLogs() { return std::exchange(m_impl->m_logs, {}); }
 
 std::vector<BreakpointHit> BreakpointSet::takeHits()
 {
-    return std::exchange(m_impl->hits, {});
-}
-
-int64_t BreakpointSet::historyNeeded() const
-{
-    return 0;
+    m_impl->noteProgress();
+    std::ranges::stable_sort(m_impl->m_hits, {}, &BreakpointHit::tick);
+    return std::exchange(m_impl->m_hits, {});
 }
 
 void BreakpointSet::dropTemporary(const std::vector<StopReason>& reasons)
 {
     for (const StopReason& reason : reasons) {
-        const Result<BreakpointInfo> info = get(reason.number);
-        if (info.ok() && info->command == BreakpointCommand::temporary) static_cast<void>(remove(reason.number).ok());
+        const Breakpoint* breakpoint = m_impl->find(reason.number);
+        if (!breakpoint || (breakpoint->command != BreakpointCommand::temporary && !breakpoint->spec.once)) continue;
+        static_cast<void>(remove(reason.number).ok());
     }
 }
 

@@ -1,7 +1,8 @@
 // Breakpoints, watches and log points: what they are, how they are written, and how a running executor meets them. Kinds and their
-// syntax: docs/debugging.md, "Breakpoints".
+// syntax: docs/breakpoints.md.
 #pragma once
 
+#include "engine/debug/evaluate.h"
 #include "engine/debug/place.h"
 #include "engine/debug/stop.h"
 #include "engine/debug/target.h"
@@ -32,7 +33,8 @@ struct BreakpointInfo {
     bool enabled = true;
     bool quiet = false;
     std::string disabledBecause; ///< why it disabled itself; empty: it did not
-    std::string cost;        ///< class of the condition, and bytes that it keeps
+    std::string cost;        ///< class of what it looks at, and bytes that it keeps
+    std::string note;        ///< what is to be known about it: "depends on the machine: …"; empty: nothing
     std::vector<std::string> commands; ///< to run at a hit, in order
 };
 
@@ -61,12 +63,16 @@ public:
     Status setCondition(int number, std::string_view expression, FrameContext frame); ///< empty: none
     Status setIgnore(int number, int64_t count);
     Status setCommands(int number, std::vector<std::string> commands);
+    /// With hits up to this stop: parts of the run that were passed over by jumping are run once more to count them, which stands where
+    /// it stood afterwards.
     std::vector<BreakpointInfo> list() const;
     Result<BreakpointInfo> get(int number) const;
     /// The commands that make the set again, one per line.
     std::string save() const;
     /// Reads what save() wrote. Lines that no longer resolve come back disabled with their reason. Errors: usage, with the line.
     Status load(std::string_view text);
+    /// What `differs` and `ref(x)` compare with; null: there is no reference run. It must outlive the set.
+    void setReference(ReferenceValues* reference);
 
     // For RunControl.
 
@@ -78,15 +84,14 @@ public:
         stop, ///< a hit that its rules let through stops the run
         scan, ///< every hit is noted and none stops: searching backwards
     };
-    /// Handler of the traps until the next call. Stops at ticks up to `after` were seen already and are passed over.
+    /// Handler of the traps until the next call. Stops at ticks up to `after` were seen already and are passed over. Called where the run
+    /// goes on from, before traps are armed: what rules and conditions need of the past is made here, if it is not kept, by travelling.
     TrapHandler& handler(Mode mode, int64_t after);
     /// Reasons of the stop that was asked for last; empties the list.
     std::vector<StopReason> takeReasons();
     std::vector<LogLine> takeLogs();
     /// What a scan found that would have stopped, in order of ticks; empties the list.
     std::vector<BreakpointHit> takeHits();
-    /// Invocations before a scanned part that have to be run for the values that conditions keep; 0: none.
-    int64_t historyNeeded() const;
     /// Temporary ones that stopped the run go.
     void dropTemporary(const std::vector<StopReason>& reasons);
 

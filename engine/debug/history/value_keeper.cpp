@@ -10,13 +10,6 @@ namespace loopscope {
 
 namespace {
 
-uint64_t hashOf(const Tensor& tensor)
-{
-    uint64_t seed = static_cast<uint64_t>(tensor.dtype) + 1;
-    for (const int64_t dim : tensor.shape.dims()) seed = seed * 0x9E3779B97F4A7C15U + static_cast<uint64_t>(dim) + 1;
-    return hash64(tensor.view(), seed);
-}
-
 void copyInto(KeptWrite& kept, const Tensor& tensor)
 {
     kept.bytes.assign(tensor.data, tensor.data + tensor.bytes);
@@ -65,6 +58,13 @@ private:
 constexpr int64_t kFirstWindow = 1024; ///< ticks that are looked at first; then eight times as many
 
 } // namespace
+
+uint64_t writeHash(const Tensor& tensor)
+{
+    uint64_t seed = static_cast<uint64_t>(tensor.dtype) + 1;
+    for (const int64_t dim : tensor.shape.dims()) seed = seed * 0x9E3779B97F4A7C15U + static_cast<uint64_t>(dim) + 1;
+    return hash64(tensor.view(), seed);
+}
 
 std::vector<WriteSite> writeSitesOf(const Model& model, GraphId graphId, ValueId valueId)
 {
@@ -128,7 +128,7 @@ void ValueKeeper::store(InvocationId invocation, int64_t step, const Tensor& ten
     KeptWrite& kept = m_ring[m_newest];
     kept.invocation = invocation;
     kept.step = step;
-    kept.hash = hashOf(tensor);
+    kept.hash = writeHash(tensor);
     kept.shape = tensor.shape;
     const bool isEqual = hasPrevious && previous != m_newest && m_ring[previous].hash == kept.hash;
     kept.unchanged = isEqual ? m_ring[previous].unchanged + 1 : 0;

@@ -14,13 +14,16 @@ namespace loopscope {
 struct KeptWrite {
     InvocationId invocation = 0; ///< 0: none
     int64_t step = -1;           ///< of the write
-    uint64_t hash = 0;           ///< of dtype, shape and bytes
+    uint64_t hash = 0;           ///< writeHash()
     int64_t unchanged = 0;       ///< writes in a row, up to this one, that equal the one before them
     bool hasCopy = false;
     Shape shape;
     Tensor tensor;               ///< over `bytes`
     std::vector<std::byte> bytes;
 };
+
+/// Of dtype, shape and bytes: equal writes have equal hashes.
+uint64_t writeHash(const Tensor& tensor);
 
 /// Where a value gets its contents: after operators, or, for inputs of a graph, before its first operator.
 struct WriteSite {

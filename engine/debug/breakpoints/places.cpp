@@ -1,0 +1,357 @@
+#include "engine/debug/breakpoints/places.h"
+
+#include "engine/base/text.h"
+#include "engine/ir/ids.h"
+#include "engine/ops/control_flow.h"
+
+#include <algorithm>
+
+namespace loopscope {
+
+namespace {
+
+OperatorName nameOf(const Operator& op, int64_t index)
+{
+    OperatorName name;
+    if (!op.name.empty()) {
+        name.name = op.name;
+    } else {
+        name.kind = op.kind.dialect == "custom" ? "custom" : op.kind.name;
+        name.index = index;
+    }
+    return name;
+}
+
+/// Whether a pattern's name fits an operator, whatever leads there.
+bool fits(const Address& pattern, const OperatorName& op)
+{
+    Address wanted;
+    wanted.target = TargetKind::op;
+    wanted.op = pattern.op;
+    Address concrete;
+    concrete.target = TargetKind::op;
+    concrete.op = op;
+    return AddressPattern(wanted).matches(concrete);
+}
+
+bool siteFits(const AddressStep& step, const OperatorName& op)
+{
+    Address wanted;
+    wanted.target = TargetKind::op;
+    wanted.op = step.site;
+    Address concrete;
+    concrete.target = TargetKind::op;
+    concrete.op = op;
+    return AddressPattern(wanted).matches(concrete);
+}
+
+StepRole roleOf(const FrameInfo& frame)
+{
+    switch (frame.role) {
+    case CallRole::loop: return frame.inCond ? StepRole::cond : StepRole::body;
+    case CallRole::thenBranch: return StepRole::thenBranch;
+    case CallRole::elseBranch: return StepRole::elseBranch;
+    case CallRole::branch: return StepRole::branch;
+    case CallRole::call: return StepRole::call;
+    case CallRole::init: return StepRole::init;
+    case CallRole::region: return StepRole::region;
+    case CallRole::frame: return StepRole::frame;
+    default: return StepRole::none;
+    }
+}
+
+std::pair<StepRole, int32_t> roleOf(const std::string& callee)
+{
+    if (callee == "cond") return {StepRole::cond, -1};
+    if (callee == "body") return {StepRole::body, -1};
+    if (callee == "then") return {StepRole::thenBranch, -1};
+    if (callee == "else") return {StepRole::elseBranch, -1};
+    if (callee == "init") return {StepRole::init, -1};
+    if (callee.starts_with("branch")) return {StepRole::branch, static_cast<int32_t>(std::strtol(callee.c_str() + 6, nullptr, 10))};
+    if (callee.starts_with("region")) return {StepRole::region, -1};
+    return {StepRole::call, -1};
+}
+
+/// The first part of a typed place: up to a slash, an iteration or a role.
+std::string_view firstPart(std::string_view text)
+{
+    const size_t end = text.find_first_of("/@:");
+    return text.substr(0, end);
+}
+
+/// Whether a short form begins with something of this graph.
+bool isOf(const Graph& graph, std::string_view part)
+{
+    const size_t hash = part.find('#');
+    if (hash == std::string_view::npos) return part == "*" || graph.findValue(part).valid();
+    if (part.find('*') != std::string_view::npos || hash == 0) return true;
+    for (size_t o = 0; o < graph.operators.size(); ++o)
+        if (addressSite(graph.operators[o], static_cast<int64_t>(o)) == part) return true;
+    return false;
+}
+
+/// A short form as a pattern from the root; iterations of the present path do not count.
+Result<std::string> fromRoot(const DebugTarget& target, FrameContext frame, std::string_view text)
+{
+    const int frames = target.executor.position().depth;
+    int depth = frame.depth < 0 || frame.depth >= frames ? frames - 1 : frame.depth;
+    Address here;
+    here.root = target.model.graph(target.executor.root()).id;
+    if (frames > 0) here = frameAddress(target.executor, depth);
+    for (AddressStep& step : here.steps) step.iteration = -1;
+    const GraphId graphId = frames > 0 ? target.executor.frame(depth).graph : target.executor.root();
+    const Graph& graph = target.model.graph(graphId);
+
+    if (text.starts_with("...") || text.starts_with("sig:")) return std::string(text);
+    if (text.starts_with("./")) return toString(here) + "/" + std::string(text.substr(2));
+    if (text.starts_with("../")) {
+        while (text.starts_with("../")) {
+            text.remove_prefix(3);
+            if (here.steps.empty()) return Error(ErrorCode::usage, "there is no frame outside of the root");
+            here.steps.pop_back();
+        }
+        return toString(here) + "/" + std::string(text);
+    }
+    if (graph.findValue(text).valid()) return toString(here) + "/" + escapeAddressName(text, true);
+    const std::string_view part = firstPart(text);
+    if (isOf(graph, part)) return toString(here) + "/" + std::string(text);
+    if (target.model.findGraph(part).valid() || part.find('*') != std::string_view::npos) return std::string(text);
+    std::vector<std::string> names = namesIn(graph);
+    for (const Graph& other : target.model.graphs) {
+        names.push_back(other.id);
+        if (isOf(other, part)) names.push_back(".../" + std::string(part));
+    }
+    Error error(ErrorCode::usage, "no operator or value '" + std::string(part) + "' in " + graph.id);
+    std::vector<std::string> near = nearestNames(part, names);
+    const std::string anywhere = ".../" + std::string(part);
+    if (near.empty() && std::ranges::find(names, anywhere) != names.end()) near.push_back(anywhere);
+    return std::move(error).nearest(std::move(near));
+}
+
+/// Adds what one reading of the pattern's target means in the graphs that its steps lead to.
+void addTargets(const Model& model, const Address& pattern, const std::vector<GraphId>& graphs, Places& places)
+{
+    const auto isKnown = [&](GraphId g, OperatorId op, int32_t slot) {
+        return std::ranges::any_of(places.operators, [&](const PlacedOperator& known) {
+            return known.graph == g && known.op == op && known.slot == slot;
+        });
+    };
+    const bool all = pattern.target == TargetKind::invocation && !pattern.steps.empty() && pattern.steps.back().anySteps;
+    places.isInvocation = pattern.target == TargetKind::invocation && !all;
+    places.isEverything = all || (pattern.target == TargetKind::value && pattern.op.name.size() == 1 && pattern.op.name[0] < ' ');
+    for (const GraphId g : graphs) {
+        const Graph& graph = model.graph(g);
+        for (size_t o = 0; o < graph.operators.size(); ++o) {
+            const OperatorId op(static_cast<int64_t>(o));
+            if (places.isInvocation ? o > 0 : !all && !fits(pattern, nameOf(graph.operators[o], op.index))) continue;
+            const int32_t slot = pattern.target == TargetKind::output ? pattern.slot : -1;
+            if (slot >= static_cast<int32_t>(graph.operators[o].results.size())) continue;
+            if (!isKnown(g, op, slot)) places.operators.push_back({g, op, slot});
+        }
+        if (pattern.target != TargetKind::value) continue;
+        const ValueId value = graph.findValue(pattern.op.name);
+        if (!value.valid()) continue;
+        const ValueRole role = graph.value(value).role;
+        if (role == ValueRole::input || role == ValueRole::variable) places.values.push_back({g, value});
+    }
+}
+
+/// `"full name"`: the values of all graphs that the file calls so.
+Result<Places> resolveNamed(const DebugTarget& target, std::string_view text)
+{
+    Places places;
+    places.text = text;
+    const std::string_view name = text.substr(1, text.size() - 2);
+    std::vector<std::string> names;
+    for (const GraphId g : PathFilter().graphs(target.model, target.executor.root())) {
+        const Graph& graph = target.model.graph(g);
+        for (size_t v = 0; v < graph.values.size(); ++v) {
+            const Value& value = graph.values[v];
+            names.push_back(value.displayName());
+            if (value.displayName() != name) continue;
+            if (value.role == ValueRole::result) places.operators.push_back({g, value.producer, value.slot});
+            else if (value.role != ValueRole::constant) places.values.push_back({g, ValueId(static_cast<int64_t>(v))});
+        }
+    }
+    if (!places.operators.empty() || !places.values.empty()) return places;
+    return Error(ErrorCode::usage, "no value that is written is named " + std::string(text)).nearest(nearestNames(name, names));
+}
+
+} // namespace
+
+PathFilter::PathFilter(const Model& model, const std::vector<AddressStep>& steps) : m_hasAny(false)
+{
+    for (const AddressStep& written : steps) {
+        Step& step = m_steps.emplace_back();
+        step.any = written.anySteps;
+        m_hasAny = m_hasAny || step.any;
+        if (step.any) continue;
+        step.role = written.role;
+        step.branch = written.branch;
+        step.iteration = written.iteration;
+        step.iterations = written.iterations;
+        for (const Graph& graph : model.graphs) {
+            std::vector<bool>& sites = step.sites.emplace_back();
+            for (size_t o = 0; o < graph.operators.size(); ++o)
+                sites.push_back(siteFits(written, nameOf(graph.operators[o], static_cast<int64_t>(o))));
+        }
+    }
+    m_isOpen = m_steps.size() == 1 && m_steps[0].any;
+}
+
+int64_t PathFilter::onlyIteration() const { return m_steps.empty() || m_steps.back().any ? -1 : m_steps.back().iteration; }
+
+bool PathFilter::matchesFrame(const Step& step, const FrameInfo& frame, GraphId caller) const
+{
+    if (step.role != roleOf(frame) || (step.branch >= 0 && step.branch != frame.branch)) return false;
+    if (step.iteration >= 0 && step.iteration != frame.iteration) return false;
+    if (step.iterations && !step.iterations->contains(frame.iteration)) return false;
+    return step.sites[static_cast<size_t>(caller.index)][static_cast<size_t>(frame.site.index)];
+}
+
+bool PathFilter::matches(const Executor& executor, int frames) const
+{
+    if (m_isOpen) return true;
+    const int calls = frames - 1;
+    if (!m_hasAny) {
+        if (static_cast<size_t>(calls) != m_steps.size()) return false;
+        if (calls == 0) return true;
+        FrameInfo frame = executor.frame(calls); // the innermost differs soonest
+        for (int d = calls; d > 0; --d) {
+            const Step& step = m_steps[static_cast<size_t>(d) - 1];
+            if (step.iteration >= 0 && step.iteration != frame.iteration) return false;
+            const FrameInfo caller = executor.frame(d - 1);
+            if (!matchesFrame(step, frame, caller.graph)) return false;
+            frame = caller;
+        }
+        return true;
+    }
+    // As for names with stars: `...` takes as few calls as it can, and one more whenever the rest does not fit.
+    size_t p = 0;
+    int c = 0;
+    size_t any = m_steps.size();
+    int anyCall = 0;
+    while (c < calls) {
+        if (p < m_steps.size() && m_steps[p].any) {
+            any = p++;
+            anyCall = c;
+        } else if (p < m_steps.size() && matchesFrame(m_steps[p], executor.frame(c + 1), executor.frame(c).graph)) {
+            ++p;
+            ++c;
+        } else if (any < m_steps.size()) {
+            p = any + 1;
+            c = ++anyCall;
+        } else {
+            return false;
+        }
+    }
+    while (p < m_steps.size() && m_steps[p].any) ++p;
+    return p == m_steps.size();
+}
+
+std::vector<GraphId> PathFilter::graphs(const Model& model, GraphId root) const
+{
+    // A walk over (graph, steps that are behind it).
+    std::vector<std::pair<GraphId, size_t>> todo;
+    std::vector<std::vector<bool>> seen(model.graphs.size(), std::vector<bool>(m_steps.size() + 2, false));
+    std::vector<bool> reached(model.graphs.size(), false);
+    const auto visit = [&](GraphId graph, size_t step) {
+        for (;;) {
+            const auto g = static_cast<size_t>(graph.index);
+            if (seen[g][step]) return;
+            seen[g][step] = true;
+            todo.emplace_back(graph, step);
+            if (step == m_steps.size()) reached[g] = true;
+            if (step >= m_steps.size() || !m_steps[step].any) return;
+            ++step; // `...` may stand for no call
+        }
+    };
+    visit(root, 0);
+    while (!todo.empty()) {
+        const auto [graph, at] = todo.back();
+        todo.pop_back();
+        const auto& operators = model.graph(graph).operators;
+        for (size_t o = 0; o < operators.size(); ++o)
+            for (const Callee& callee : callForm(operators[o]).callees) {
+                if (!model.hasGraph(callee.graph)) continue;
+                if (m_steps.empty() && m_isOpen) {
+                    visit(callee.graph, 0);
+                    continue;
+                }
+                if (at >= m_steps.size()) continue;
+                const Step& step = m_steps[at];
+                const auto [role, branch] = roleOf(callee.role);
+                if (step.any) visit(callee.graph, at);
+                else if (step.role == role && (step.branch < 0 || step.branch == branch) && step.sites[static_cast<size_t>(graph.index)][o])
+                    visit(callee.graph, at + 1);
+            }
+    }
+    std::vector<GraphId> result;
+    for (size_t g = 0; g < reached.size(); ++g)
+        if (reached[g]) result.push_back(GraphId(static_cast<int64_t>(g)));
+    return result;
+}
+
+std::vector<std::string> namesIn(const Graph& graph)
+{
+    std::vector<std::string> names;
+    for (const Value& value : graph.values) names.push_back(value.id);
+    for (size_t o = 0; o < graph.operators.size(); ++o) names.push_back(addressSite(graph.operators[o], static_cast<int64_t>(o)));
+    return names;
+}
+
+Places allPlaces(const DebugTarget& target)
+{
+    Places places;
+    places.isEverything = true;
+    for (const GraphId g : places.path.graphs(target.model, target.executor.root()))
+        for (size_t o = 0; o < target.model.graph(g).operators.size(); ++o)
+            places.operators.push_back({g, OperatorId(static_cast<int64_t>(o)), -1});
+    return places;
+}
+
+Result<Places> resolvePlaces(const DebugTarget& target, FrameContext frame, std::string_view text)
+{
+    if (text.size() >= 2 && text.front() == '"' && text.back() == '"') return resolveNamed(target, text);
+    LS_TRY(const std::string whole, fromRoot(target, frame, text));
+    LS_TRY(const std::vector<AddressPattern> patterns, resolvePattern(target.model, whole));
+    Places places;
+    const Address& first = patterns.front().pattern();
+    for (const AddressStep& step : first.steps)
+        if (step.iterations && step.iterations->usesLast())
+            return Error(ErrorCode::usage, "which iteration is the last is known only afterwards; use break iter LOOP last").at(text);
+    places.text = toString(first);
+    places.path = PathFilter(target.model, first.steps);
+    const std::string& root = target.model.graph(target.executor.root()).id;
+    const bool isRoot = first.root.empty() || first.root == root || first.root.find_first_of("\x01") != std::string::npos;
+    if (!isRoot) {
+        Error error(ErrorCode::usage, "the run begins in another graph than " + first.root);
+        return std::move(error).at(text).nearest({root});
+    }
+    const std::vector<GraphId> graphs = places.path.graphs(target.model, target.executor.root());
+    if (patterns.size() > 1) places.text = whole;
+    for (const AddressPattern& pattern : patterns) addTargets(target.model, pattern.pattern(), graphs, places);
+    if (!places.operators.empty() || !places.values.empty()) return places;
+    std::vector<std::string> names;
+    for (const GraphId g : graphs)
+        for (std::string& name : namesIn(target.model.graph(g))) names.push_back(std::move(name));
+    const std::string last(text.substr(text.find_last_of('/') + 1));
+    if (graphs.empty()) return Error(ErrorCode::usage, "no call of this model fits").at(text);
+    if (places.isInvocation) return Error(ErrorCode::usage, "has no operators to stop at").at(text);
+    return Error(ErrorCode::usage, "no operator that runs there fits").at(text).nearest(nearestNames(last, names));
+}
+
+Result<Places> resolveLoop(const DebugTarget& target, FrameContext frame, std::string_view text)
+{
+    LS_TRY(Places places, resolvePlaces(target, frame, text));
+    const auto isLoop = [&](const PlacedOperator& placed) {
+        return callForm(target.model.graph(placed.graph).op(placed.op)).kind == CallKind::loop;
+    };
+    if (!places.isInvocation && !places.operators.empty() && std::ranges::all_of(places.operators, isLoop)) return places;
+    std::vector<std::string> loops;
+    for (const PlacedOperator& placed : allPlaces(target).operators)
+        if (isLoop(placed)) loops.push_back(addressSite(target.model.graph(placed.graph).op(placed.op), placed.op.index));
+    return Error(ErrorCode::usage, "'" + std::string(text) + "' is no loop").nearest(nearestNames(text, loops));
+}
+
+} // namespace loopscope
