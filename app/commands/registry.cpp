@@ -72,7 +72,7 @@ const std::vector<CommandSpec>& table()
              runExport},
             {"convert",
              "convert IN -o OUT",
-             "Between .tflite, .circle and .lsir.",
+             "Between .tflite, .circle and .lsir; TensorFlow graphs between .pb, .pbtxt, .meta and .lsir.",
              "loopscope convert model.tflite -o model.lsir",
              {"output", "format", "force", "data"},
              1,

@@ -1,6 +1,7 @@
 #include "app/wiring/model_file.h"
 
 #include "converters/circle/circle.h"
+#include "converters/graphdef/graphdef.h"
 #include "engine/base/text.h"
 #include "engine/ir/text/parser.h"
 #include "engine/ir/text/printer.h"
@@ -51,6 +52,11 @@ Status comesBackIdentical(const LoadedModel& file)
         LS_TRY(const Model again, importCircle(file.path, Bytes::copyOf(written)));
         if (const std::string difference = firstDifference(file.model, again); !difference.empty())
             return Error(ErrorCode::internal, "does not come back identical from .circle: " + difference);
+    } else if (file.formatName == "GraphDef" || file.formatName == "GraphDef text" || file.formatName == "MetaGraph") {
+        LS_TRY(const std::string written, file.formatName == "MetaGraph" ? exportMetaGraph(file.model) : exportGraphDef(file.model));
+        LS_TRY(const Model again, importGraphDef(file.path, Bytes::copyOf(written.data(), written.size())));
+        if (const std::string difference = firstDifference(file.model, again); !difference.empty())
+            return Error(ErrorCode::internal, "does not come back identical from its message: " + difference);
     }
     const std::string text = printModel(file.model);
     LS_TRY(const Model again, parseModel(text, file.path));

@@ -46,7 +46,12 @@ public:
     Error* unsayable(bool asMetaGraph)
     {
         std::vector<std::string> parts;
-        if (m_model.dialect != Dialect::tf) parts.push_back("dialect " + std::string(dialectName(m_model.dialect)));
+        if (m_model.dialect != Dialect::tf) {
+            m_unsayable = std::make_unique<Error>(ErrorCode::unsupported, std::string("a ") + (asMetaGraph ? "MetaGraphDef" : "GraphDef") +
+                                                                              " holds TensorFlow's operators");
+            *m_unsayable = std::move(*m_unsayable).found("dialect " + std::string(dialectName(m_model.dialect)));
+            return m_unsayable.get();
+        }
         if (!asMetaGraph)
             for (const Signature& signature : m_model.signatures) parts.push_back("signature \"" + signature.key + "\"");
         for (const Metadata& metadata : m_model.metadata)
@@ -72,8 +77,7 @@ public:
         }
         m_unsayable = std::make_unique<Error>(ErrorCode::unsupported, std::string("a ") + (asMetaGraph ? "MetaGraphDef" : "GraphDef") +
                                                                           " has no place for " + join(parts, ", "));
-        const bool metaWould = !asMetaGraph && m_model.dialect == Dialect::tf;
-        if (metaWould) *m_unsayable = std::move(*m_unsayable).note("a MetaGraphDef (.meta) keeps signatures");
+        if (!asMetaGraph) *m_unsayable = std::move(*m_unsayable).note("a MetaGraphDef (.meta) keeps signatures");
         return m_unsayable.get();
     }
 

@@ -3,11 +3,13 @@
 // steps. A crash or a sanitizer report fails the test. Usage: mutation_test [MUTANTS [FIRST_SEED]]; default $LOOPSCOPE_MUTANTS or 20000. A
 // failure prints its seed: `mutation_test 1 SEED` repeats it.
 #include "converters/formats.h"
+#include "converters/graphdef/graphdef.h"
 #include "converters/lsir/lsir.h"
 #include "converters/tflite/tflite.h"
 #include "engine/exec/interpreter.h"
 #include "engine/ir/text/parser.h"
 #include "engine/ir/text/printer.h"
+#include "engine/ir/text/structured.h"
 #include "engine/ir/verifier.h"
 #include "engine/tensor/strings.h"
 #include "schema_generated.h"
@@ -45,10 +47,12 @@ private:
 
 using Content = std::vector<std::byte>;
 
+enum class Form : uint8_t { tflite, text, graphDef, graphDefText };
+
 /// A sample as it is written in one format.
 struct Sample {
     std::string name;
-    bool isText = false;
+    Form form = Form::tflite;
     Content content;
 };
 
@@ -145,8 +149,21 @@ std::string checkTextAgain(const Model& model)
     return {};
 }
 
+/// TensorFlow's messages: what was read can be written, and comes back equal.
+std::string checkGraphDef(const Model& model, bool mustComeBackEqual)
+{
+    const auto written = exportGraphDef(model);
+    if (!written.ok()) return mustComeBackEqual ? "what was read is not written: " + written.error().message() : badMessage(written.error());
+    const auto again = importGraphDef("again", Bytes::copyOf(written->data(), written->size()));
+    if (!again.ok()) return mustComeBackEqual ? "what was written does not open: " + again.error().message() : badMessage(again.error());
+    if (mustComeBackEqual && !sameModel(model, *again)) return "differs after export: " + firstDifference(model, *again);
+    (void)structuredView(model);
+    return {};
+}
+
 std::string checkExport(const Model& model, bool mustComeBackEqual)
 {
+    if (model.dialect == Dialect::tf) return checkGraphDef(model, mustComeBackEqual);
     const auto written = exportTflite(model);
     if (!written.ok()) return badMessage(written.error());
     flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(written->data()), written->size());
@@ -210,10 +227,21 @@ std::string checkRun(const Model& model, Random& random, bool& finished)
     return {};
 }
 
-Outcome check(const Content& file, bool isText, Random& random)
+Result<Model> open(const Content& file, Form form)
+{
+    switch (form) {
+    case Form::text: return importLsir("mutant", Bytes::copyOf(file));
+    case Form::graphDef: return importGraphDef("mutant", Bytes::copyOf(file));
+    case Form::graphDefText: return importGraphDefText("mutant", Bytes::copyOf(file));
+    case Form::tflite: break;
+    }
+    return importTflite("mutant", Bytes::copyOf(file));
+}
+
+Outcome check(const Content& file, Form form, Random& random)
 {
     Outcome outcome;
-    const auto model = isText ? importLsir("mutant", Bytes::copyOf(file)) : importTflite("mutant", Bytes::copyOf(file));
+    const auto model = open(file, form);
     if (!model.ok()) {
         outcome.problem = badMessage(model.error());
         return outcome;
@@ -224,17 +252,21 @@ Outcome check(const Content& file, bool isText, Random& random)
     }
     outcome.opened = true;
     outcome.problem = checkTextAgain(*model);
-    if (outcome.problem.empty()) outcome.problem = checkExport(*model, !isText);
+    if (outcome.problem.empty()) outcome.problem = checkExport(*model, form != Form::text);
     if (outcome.problem.empty()) outcome.problem = checkRun(*model, random, outcome.finished);
     return outcome;
 }
 
 void addSample(const std::string& name, const Model& model, std::vector<Sample>& out)
 {
-    if (auto file = exportTflite(model); file.ok()) out.push_back({name + " as .tflite", false, std::move(*file)});
-    const std::string text = lsirText(model, DataMode::inlineData);
-    const auto* first = reinterpret_cast<const std::byte*>(text.data());
-    out.push_back({name, true, Content(first, first + text.size())});
+    const auto add = [&](const std::string& as, Form form, const std::string& text) {
+        const auto* first = reinterpret_cast<const std::byte*>(text.data());
+        out.push_back({name + as, form, Content(first, first + text.size())});
+    };
+    if (auto file = exportTflite(model); file.ok()) out.push_back({name + " as .tflite", Form::tflite, std::move(*file)});
+    if (const auto file = exportGraphDef(model); file.ok()) add(" as .pb", Form::graphDef, *file);
+    if (const auto file = exportGraphDefText(model); file.ok()) add(" as .pbtxt", Form::graphDefText, *file);
+    add("", Form::text, lsirText(model, DataMode::inlineData));
 }
 
 /// The models of a text test: what stands between `== model` and the next heading.
@@ -258,7 +290,7 @@ void addTestModels(const std::string& path, std::vector<Sample>& out)
 std::vector<Sample> samples()
 {
     std::vector<std::string> paths{"tests/unit/tflite/every_feature.lsir"};
-    for (const char* folder : {"samples", "tests/ops", "tests/control_flow"})
+    for (const char* folder : {"samples", "tests/ops", "tests/control_flow", "tests/text_ir"})
         for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) paths.push_back(entry.path().string());
     std::sort(paths.begin(), paths.end());
     std::vector<Sample> out;
@@ -285,7 +317,7 @@ int run(uint64_t mutants, uint64_t firstSeed)
         const Sample& sample = all[random.below(all.size())];
         const Sample& other = all[random.below(all.size())];
         const Content mutant = mutate(sample, other, random);
-        const Outcome outcome = check(mutant, sample.isText, random);
+        const Outcome outcome = check(mutant, sample.form, random);
         opened += outcome.opened ? 1 : 0;
         finished += outcome.finished ? 1 : 0;
         if (outcome.problem.empty()) continue;

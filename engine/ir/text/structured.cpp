@@ -55,6 +55,12 @@ bool saysTypes(const NamedAttribute& attribute)
     return items && !items->empty() && std::ranges::all_of(*items, [](const Attribute& item) { return item.as<DType>() != nullptr; });
 }
 
+bool namesGraphs(const Attribute& value)
+{
+    const auto* items = value.as<AttributeItems>();
+    return value.as<GraphRef>() || (items && !items->empty() && items->front().as<GraphRef>());
+}
+
 bool isOne(const Attribute& value)
 {
     if (const auto* number = value.as<int64_t>()) return *number == 1;
@@ -202,7 +208,8 @@ private:
         const bool tf = op.kind.dialect == "tf";
         AttributeList shown;
         for (const NamedAttribute& a : op.attributes) {
-            const bool isCallee = std::ranges::any_of(callees, [&](const Callee& c) { return c.role == a.key; });
+            const bool isCallee = std::ranges::any_of(callees, [&](const Callee& c) { return c.role == a.key; }) ||
+                                  (tf && !callees.empty() && namesGraphs(a.value));
             if (isCallee) continue;
             if (!m_options.full) {
                 if (a.key.starts_with('@') || (hiddenWhenOne(a.key) && isOne(a.value))) continue;
@@ -389,7 +396,7 @@ private:
             for (const OperatorId control : op.controlInputs) parts.push_back("^" + m_terms.operatorRef(control));
             content += kindText(op.kind, m_model.dialect) + "(" + join(parts, ", ") + ")";
         } else {
-            content = kindText(op.kind, m_model.dialect);
+            content = (m_model.dialect == Dialect::tf ? idText(op.name) + " = " : "") + kindText(op.kind, m_model.dialect);
         }
         content += attributes(graphId, op, callees);
         const std::string address = path + "/" + addressSite(op, id.index);

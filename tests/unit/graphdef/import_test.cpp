@@ -192,7 +192,7 @@ TEST(GraphDefExport, names_what_it_cannot_say)
     const auto written = exportGraphDef(*tfl);
     ASSERT_FALSE(written.ok());
     EXPECT_EQ(written.error().code(), ErrorCode::unsupported);
-    EXPECT_EQ(written.error().message(), "a GraphDef has no place for dialect tfl, inputs and outputs of graph main");
+    EXPECT_EQ(written.error().message(), "a GraphDef holds TensorFlow's operators, found dialect tfl");
 }
 
 } // namespace
