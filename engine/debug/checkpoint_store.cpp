@@ -17,6 +17,7 @@ template <typename Visit> void forEachValue(const MachineState& state, Visit vis
         for (const ValueState& value : frame.carried) visit(value);
     }
     for (const auto& [graph, value] : state.variables) visit(value);
+    for (const ValueState& token : state.tokens) visit(token);
 }
 
 uint64_t blockBytes(const ValueState& value)
@@ -31,6 +32,7 @@ uint64_t ownBytes(const MachineState& state)
     for (const FrameState& frame : state.frames)
         total += sizeof(FrameState) + (frame.values.capacity() + frame.carried.capacity()) * sizeof(ValueState);
     total += state.variables.capacity() * (sizeof(GraphId) + sizeof(ValueState));
+    total += state.tokens.capacity() * sizeof(ValueState) + state.dataflow.capacity() * sizeof(int64_t);
     for (const auto& [handle, variable] : state.resources.variables())
         total += sizeof(Variable) + variable.bytes.size() + variable.name.size() + kBlockOverhead;
     for (const auto& [handle, table] : state.resources.tables()) {

@@ -82,6 +82,8 @@ uint64_t MachineState::hash() const
         hash.add(graph.index);
         hash.add(value);
     }
+    for (const ValueState& token : tokens) hash.add(token);
+    hash.add(std::as_bytes(std::span(dataflow)));
     return hash.value();
 }
 
@@ -95,6 +97,8 @@ uint64_t MachineState::byteSize() const
         for (const ValueState& value : frame.carried) add(value);
     }
     for (const auto& [graph, value] : variables) add(value);
+    for (const ValueState& token : tokens) add(token);
+    total += dataflow.size() * sizeof(int64_t);
     for (const auto& [handle, variable] : resources.variables()) total += sizeof(Variable) + variable.bytes.size();
     for (const auto& [handle, table] : resources.tables())
         for (const auto& [key, value] : table.entries) total += key.size() + value.size();

@@ -46,6 +46,9 @@ struct MachineState {
     RandomState random;
     std::vector<GraphId> initialised; ///< graphs that CALL_ONCE has run
     std::vector<std::pair<GraphId, ValueState>> variables; ///< is_variable values of all graphs
+    /// DataflowExecutor: values that lie outside of `frames`, and everything that is no value: frames, iterations, what nodes wait for.
+    std::vector<ValueState> tokens;
+    std::vector<int64_t> dataflow;
 
     /// Content hash: equal for equal states. The property tests of stepping and time travel compare it.
     uint64_t hash() const;

@@ -63,6 +63,7 @@ Status DataflowExecutor::Impl::enterCall(Iteration& iteration, const Node& node)
         if (!steering) return invalidArgument("the operand that chooses is missing");
         LS_TRY(callee, chooseCallee(call, *steering));
     }
+    m_untouched = false;
     m_calls.push_back(std::move(owned));
     ++m_openCalls;
     setLimit();
@@ -252,6 +253,7 @@ Result<DataflowExecutor::Impl::Running*> DataflowExecutor::Impl::completeCall(Ca
     for (size_t k = 0; k < call.arguments.size(); ++k) m_out[k] = m_results[k] = call.arguments[k];
     OperatorEvent event = eventOf(iteration, node);
     event.ns = m_times ? nowNs() - call.startNs : -1;
+    event.trips = call.iteration; // -1 if it is no loop
     std::vector<Tensor*> shown(m_out.begin(), m_out.begin() + node.outputCount);
     event.results = {shown.data(), shown.size()};
     if (m_observer) m_observer->operatorExecuted(event);

@@ -17,7 +17,7 @@ struct Cell : Tensor {
     explicit Cell(MemoryAccount& account) : block(account) {}
     int32_t references = 0;
     bool isDead = false; ///< stands where a value is dead; there is one such cell
-    Bytes saved;         ///< what snapshots share of it; if the cell came out of one, its data, too
+    mutable Bytes saved; ///< what snapshots share of it; if the cell came out of one, its data, too
     MemoryBlock block;   ///< of larger values
     alignas(16) std::byte small[64];
     Cell* nextFree = nullptr;

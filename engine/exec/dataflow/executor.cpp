@@ -137,6 +137,7 @@ Status DataflowExecutor::Impl::start()
 {
     m_observer = nullptr; // a run that does not begin is not announced
     m_step = 0;
+    m_askedBefore = -1;
     LS_CHECK_OK(guarded([this] { return begin(); }));
     m_observer = m_runObserver = m_nextObserver;
     m_times = m_observer && m_observer->wantsTimes();
@@ -224,6 +225,7 @@ void DataflowExecutor::Impl::setTraps(const TrapSet& traps, TrapHandler* handler
 {
     m_traps = handler ? traps : TrapSet();
     m_trapHandler = handler;
+    m_askedBefore = -1;
     for (const auto& [graph, program] : m_programs)
         if (program) markTraps(*program);
 }

@@ -12,7 +12,6 @@ namespace loopscope::dataflow {
 
 namespace {
 
-constexpr int32_t kManyUses = 1 << 30;
 constexpr int32_t kMostParallelIterations = 1 << 20;
 
 struct KindName {

@@ -60,8 +60,11 @@ struct Waiting {
     int32_t pending = 0;
     int32_t dead = 0;    ///< dead inputs so far
     int32_t chosen = -1; ///< Merge: the operand that it hands on; kFired when it ran dead
+    bool operator==(const Waiting&) const = default;
 };
 inline constexpr int32_t kFired = -2;
+/// FrameCode::uses of a value that a Merge reads.
+inline constexpr int32_t kManyUses = 1 << 30;
 
 /// All nodes that run under one frame name.
 struct FrameCode {

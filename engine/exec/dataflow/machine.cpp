@@ -152,14 +152,20 @@ template <bool Single> Status DataflowExecutor::Impl::execute()
         if constexpr (Single) {
             if (moved) break;
         }
-        if (node.traps != trapNone && m_asking && (node.traps & trapBefore) != 0 && m_step < m_limit) [[unlikely]]
-            LS_CHECK_OK(askBefore(node, m_nextIsDead));
+        if (!Single && node.traps != trapNone && m_asking && (node.traps & trapBefore) != 0) [[unlikely]] askBefore(node, m_nextIsDead);
         if (m_step >= m_limit || m_cancel.requested()) [[unlikely]] return halt();
         iteration.readyBits[word] &= ~bit;
         --iteration.ready;
         if (Status status = runNode(iteration, node, m_nextIsDead); !status.ok()) [[unlikely]] {
             if (std::ranges::find(iteration.frame->alive, &iteration) != iteration.frame->alive.end()) m_iteration = &iteration;
             m_node = &node;
+            if (m_untouched) { // nothing but the attempt has happened: the machine stands before the node
+                iteration.readyBits[word] |= bit;
+                iteration.firstWord = std::min(iteration.firstWord, static_cast<int32_t>(word));
+                ++iteration.ready;
+                Tally& tally = programOf(iteration).tallies[static_cast<size_t>(nodeIndex(iteration, node))];
+                --tally.runs;
+            }
             return fail(std::move(status).takeError());
         }
         moved = true;
@@ -176,6 +182,7 @@ Status DataflowExecutor::Impl::runNode(Iteration& iteration, const Node& node, b
     if (iteration.invocation == 0) [[unlikely]] startInvocation(iteration);
     Tally& tally = programOf(iteration).tallies[static_cast<size_t>(nodeIndex(iteration, node))];
     ++tally.runs;
+    m_untouched = true;
     if (isDead) {
         ++tally.dead;
         tally.lastDead = iteration.number;
@@ -201,6 +208,7 @@ Status DataflowExecutor::Impl::runNode(Iteration& iteration, const Node& node, b
         m_observer->operatorExecuted(event);
     }
     if (!status.ok()) [[unlikely]] return status;
+    m_untouched = false;
     if (isAsked) [[unlikely]] {
         OperatorEvent event = eventOf(iteration, node);
         event.state = isDead ? EventState::dead : EventState::live;
@@ -234,22 +242,25 @@ OperatorEvent DataflowExecutor::Impl::eventOf(const Iteration& iteration, const 
     return event;
 }
 
-Status DataflowExecutor::Impl::askBefore(const Node& node, bool isDead)
+void DataflowExecutor::Impl::askBefore(const Node& node, bool isDead)
 {
+    const int64_t here = tick();
+    if (here == m_askedBefore) return;
+    m_askedBefore = here;
     updatePosition();
     if (m_iteration->invocation == 0) startInvocation(*m_iteration); // the event names it
     OperatorEvent event = eventOf(*m_iteration, node);
     event.state = isDead ? EventState::dead : EventState::live;
-    if (!m_trapHandler->beforeOperator(event, tick())) return {};
+    if (!m_trapHandler->beforeOperator(event, here)) return;
     m_stopAsked = true;
     setLimit();
-    return {};
 }
 
 /// Before a node: runTo() is there, or the run ends here.
 Status DataflowExecutor::Impl::halt()
 {
-    if (m_cancel.requested() || m_step >= m_options.maxSteps) return checkBudget();
+    const bool wanted = m_stopAsked || m_step >= m_stepLimit || tick() >= m_tickLimit;
+    if (m_cancel.requested() || (m_step >= m_options.maxSteps && !wanted)) return checkBudget();
     updatePosition();
     return {};
 }
@@ -346,6 +357,12 @@ std::byte* DataflowExecutor::Impl::scratch(size_t bytes)
     // A kernel cannot be refused its scratch memory in any other way; guarded() makes an error of it.
     if (!m_scratch.reserve(bytes).ok()) throw std::bad_alloc();
     return m_scratch.data();
+}
+
+void DataflowExecutor::Impl::parallel(int64_t count, BlockFunction work)
+{
+    if (!m_threads) m_threads = std::make_unique<ThreadPool>(threads());
+    m_threads->run(count, work);
 }
 
 Status DataflowExecutor::Impl::resize(Tensor& output, const Shape& shape, size_t bytes)

@@ -2,6 +2,7 @@
 // docs/dataflow.md states the rules; the names are TensorFlow's (core/common_runtime/propagator_state.h).
 #pragma once
 
+#include "engine/base/thread_pool.h"
 #include "engine/exec/dataflow/cell.h"
 #include "engine/exec/dataflow/graph_code.h"
 #include "engine/exec/dataflow_executor.h"
@@ -161,7 +162,7 @@ public:
     Iteration* firstActive();
     static bool precedes(const Iteration& a, const Iteration& b);
     Status runNode(Iteration& iteration, const Node& node, bool isDead);
-    Status askBefore(const Node& node, bool isDead);
+    void askBefore(const Node& node, bool isDead);
     Status halt();
     Status checkBudget();
     Status finishRun();
@@ -236,6 +237,7 @@ public:
     // snapshot.cpp
     MachineState snapshot() const;
     Status restore(const MachineState& state);
+    Status restoreRun(const MachineState& state);
 
     // view.cpp
     std::vector<DataflowFrame> frames() const override;
@@ -253,6 +255,8 @@ public:
     Status resize(Tensor& output, const Shape& shape, size_t bytes) override;
     ResourceStore& resources() override { return m_resources; }
     RandomState& random() override { return m_random; }
+    int threads() const override { return std::max(m_options.threads, 1); }
+    void parallel(int64_t count, BlockFunction work) override;
     // ResourceListener
     void accessed(const std::string& name, AccessKind kind, const Tensor* value) override;
 
@@ -305,6 +309,8 @@ public:
     TrapSet m_traps;
     TrapHandler* m_trapHandler = nullptr;
     bool m_asking = false;
+    int64_t m_askedBefore = -1; ///< the stop whose next node was asked about last
+    bool m_untouched = false;   ///< the node that runs has changed nothing yet
     bool m_stopAsked = false;
     InvocationId m_nextInvocation = 1;
     Position m_position;
@@ -321,6 +327,7 @@ public:
 
     ResourceStore m_resources;
     RandomState m_random;
+    std::unique_ptr<ThreadPool> m_threads; ///< made when a kernel first wants it
 };
 
 } // namespace loopscope

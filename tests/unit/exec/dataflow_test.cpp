@@ -1,0 +1,257 @@
+// The dataflow executor as an Executor: stepping, states, traps, orders, what observers hear. What graphs compute is in
+// tests/control_flow/tf_*.ltest.
+#include "tests/unit/exec/dataflow_models.h"
+
+#include <algorithm>
+#include <map>
+#include <random>
+
+namespace loopscope::testing {
+namespace {
+
+int32_t sumOf(const DataflowExecutor& executor)
+{
+    return *executor.output(1).as<int32_t>();
+}
+
+TEST(Dataflow, nestedFramesCompute)
+{
+    const auto model = dataflowModel(kNestedFrames);
+    for (const int32_t n : {0, 1, 2, 5, 9}) {
+        const auto executor = startedDataflow(*model, n);
+        Status status = executor->run();
+        ASSERT_TRUE(status.ok()) << std::move(status).takeError().message();
+        EXPECT_EQ(*executor->output(0).as<int32_t>(), n);
+        EXPECT_EQ(sumOf(*executor), nestedFramesSum(n)) << n;
+    }
+}
+
+TEST(Dataflow, everyOrderGivesTheSameResult)
+{
+    const auto model = dataflowModel(kNestedFrames);
+    std::map<int64_t, int> steps;
+    for (uint64_t seed = 0; seed < 200; ++seed) {
+        ExecutionOptions options;
+        options.scheduleSeed = seed;
+        options.keepAll = seed % 2 == 0;
+        const auto executor = startedDataflow(*model, 6, options);
+        ASSERT_TRUE(executor->run().ok()) << seed;
+        EXPECT_EQ(sumOf(*executor), nestedFramesSum(6)) << seed;
+        ++steps[executor->position().step];
+        EXPECT_TRUE(executor->view().races().empty()) << executor->view().races()[0].text;
+    }
+    EXPECT_EQ(steps.size(), 1U) << "what runs does not depend on the order";
+}
+
+/// Every stop: a step adds one tick, and the stop of a restored machine is the one that was saved.
+TEST(Dataflow, continuesFromEveryStateAsItDid)
+{
+    const auto model = dataflowModel(kNestedFrames);
+    for (const uint64_t seed : {uint64_t{0}, uint64_t{5}}) {
+        for (const bool keepAll : {false, true}) {
+            ExecutionOptions options;
+            options.scheduleSeed = seed;
+            options.keepAll = keepAll;
+            const auto first = startedDataflow(*model, 5, options);
+            std::vector<MachineState> states;
+            std::vector<std::string> addresses;
+            for (;;) {
+                ASSERT_EQ(first->tick(), std::ssize(states));
+                states.push_back(first->snapshot());
+                addresses.push_back(first->positionAddress());
+                if (first->position().finished) break;
+                Status status = first->step();
+                ASSERT_TRUE(status.ok()) << std::move(status).takeError().message();
+            }
+            std::mt19937 random(11);
+            const auto second = startedDataflow(*model, 1, options);
+            for (int i = 0; i < 60; ++i) {
+                size_t at = random() % states.size();
+                Status status = second->restore(states[at]);
+                ASSERT_TRUE(status.ok()) << std::move(status).takeError().message();
+                for (int steps = 0; steps < 20; ++steps, ++at) {
+                    ASSERT_EQ(second->positionAddress(), addresses[at]) << at;
+                    ASSERT_EQ(second->snapshot().hash(), states[at].hash()) << addresses[at];
+                    if (second->position().finished) {
+                        EXPECT_EQ(sumOf(*second), nestedFramesSum(5));
+                        break;
+                    }
+                    ASSERT_TRUE(second->step().ok());
+                }
+            }
+        }
+    }
+}
+
+TEST(Dataflow, runToStopsWhereStepsDo)
+{
+    const auto model = dataflowModel(kNestedFrames);
+    const auto stepped = startedDataflow(*model, 5);
+    std::vector<uint64_t> hashes = {stepped->snapshot().hash()};
+    while (!stepped->position().finished) {
+        ASSERT_TRUE(stepped->step().ok());
+        hashes.push_back(stepped->snapshot().hash());
+    }
+    for (int64_t tick = 0; tick < std::ssize(hashes); tick += 7) {
+        const auto executor = startedDataflow(*model, 5);
+        ASSERT_TRUE(executor->runTo(tick).ok());
+        ASSERT_EQ(executor->tick(), tick);
+        ASSERT_EQ(executor->snapshot().hash(), hashes[static_cast<size_t>(tick)]);
+    }
+}
+
+/// Counts what is announced and checks that it fits together.
+class Listener final : public ExecutionObserver {
+public:
+    void invocationStarted(const InvocationStart& e) override
+    {
+        EXPECT_EQ(e.id, ++m_started);
+        EXPECT_EQ(e.step, steps);
+        EXPECT_TRUE(e.parent == 0 || m_open.contains(e.parent));
+        m_open[e.id] = e.role;
+        if (e.role == CallRole::frame) ++frames;
+    }
+    void invocationEnded(const InvocationEnd& e) override
+    {
+        EXPECT_EQ(m_open.erase(e.id), 1U);
+    }
+    void operatorExecuted(const OperatorEvent& e) override
+    {
+        EXPECT_EQ(e.step, steps++);
+        EXPECT_TRUE(m_open.contains(e.invocation));
+        if (e.state == EventState::dead) {
+            ++dead;
+            EXPECT_TRUE(e.results.empty());
+        }
+    }
+    void runEnded(const RunEnd& e) override
+    {
+        EXPECT_EQ(e.reason, RunEnd::Reason::finished);
+        EXPECT_EQ(e.steps, steps);
+        EXPECT_TRUE(m_open.empty());
+    }
+    int64_t steps = 0, dead = 0, frames = 0;
+
+private:
+    InvocationId m_started = 0;
+    std::map<InvocationId, CallRole> m_open;
+};
+
+TEST(Dataflow, observersHearIterationsAsInvocations)
+{
+    const auto model = dataflowModel(kNestedFrames);
+    for (const uint64_t seed : {uint64_t{0}, uint64_t{3}}) {
+        ExecutionOptions options;
+        options.scheduleSeed = seed;
+        Listener listener;
+        const auto executor = startedDataflow(*model, 4, options, &listener);
+        ASSERT_TRUE(executor->run().ok());
+        EXPECT_EQ(listener.steps, executor->position().step);
+        // Outer iterations 0 to 4; inner ones 0 to i for each of the outer 0 to 3, and what dead Enters open in the last.
+        EXPECT_GE(listener.frames, 5 + 1 + 2 + 3 + 4);
+        EXPECT_GT(listener.dead, 0);
+    }
+}
+
+TEST(Dataflow, addressesAreTags)
+{
+    const auto model = dataflowModel(kNestedFrames);
+    const auto executor = startedDataflow(*model, 4);
+    std::vector<std::string> seen;
+    while (!executor->position().finished) {
+        seen.push_back(executor->positionAddress());
+        const FrameInfo innermost = executor->frame(-1);
+        EXPECT_EQ(innermost.next, executor->position().op);
+        ASSERT_TRUE(executor->step().ok());
+    }
+    const auto has = [&](const char* address) { return std::ranges::find(seen, address) != seen.end(); };
+    EXPECT_TRUE(has("main/outer@3:frame/inner@2:frame/i/add"));
+    EXPECT_TRUE(has("main/outer@3:frame/o/call:then/w"));
+    EXPECT_TRUE(has("main/outer@3:frame/o/call:then/w@0:body/y"));
+    EXPECT_TRUE(has("main/outer@1:frame/o/call:else/y"));
+    EXPECT_FALSE(has("main/outer@5:frame/o/less"));
+}
+
+/// Stops before the fifth and after the second time.
+class Traps final : public TrapHandler {
+public:
+    bool beforeOperator(const OperatorEvent& event, int64_t tick) override
+    {
+        lastBefore = tick;
+        state = event.state;
+        return ++before == 5;
+    }
+    bool afterOperator(const OperatorEvent& event, int64_t tick) override
+    {
+        lastAfter = tick;
+        results = event.results.size();
+        return ++after == 2;
+    }
+    int before = 0, after = 0;
+    int64_t lastBefore = -1, lastAfter = -1;
+    EventState state = EventState::live;
+    size_t results = 0;
+};
+
+TEST(Dataflow, trapsStopBeforeAndAfter)
+{
+    const auto model = dataflowModel(kNestedFrames);
+    const Graph& graph = model->graphs[0];
+    const auto find = [&](std::string_view name) { return graph.value(graph.findValue(name)).producer; };
+    const auto executor = startedDataflow(*model, 4);
+    Traps traps;
+    TrapSet set;
+    set.add(GraphId(0), find("i/twice"), trapBefore);
+    set.add(GraphId(0), find("o/call"), trapAfter);
+    executor->setTraps(set, &traps);
+    ASSERT_TRUE(executor->run().ok());
+    ASSERT_TRUE(executor->trapped());
+    EXPECT_EQ(traps.after, 2);
+    EXPECT_EQ(executor->tick(), traps.lastAfter);
+    EXPECT_EQ(traps.results, 1U);
+    ASSERT_TRUE(executor->run().ok());
+    ASSERT_TRUE(executor->trapped());
+    EXPECT_EQ(traps.before, 5);
+    EXPECT_EQ(executor->tick(), traps.lastBefore);
+    EXPECT_EQ(executor->position().op, find("i/twice"));
+    ASSERT_TRUE(executor->run().ok());
+    EXPECT_TRUE(executor->position().finished);
+    EXPECT_EQ(sumOf(*executor), nestedFramesSum(4));
+}
+
+TEST(Dataflow, stepBudgetAndDepthEndRuns)
+{
+    const auto model = dataflowModel(kNestedFrames);
+    ExecutionOptions options;
+    options.maxSteps = 50;
+    auto executor = startedDataflow(*model, 4, options);
+    Status status = executor->run();
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.detail().code, ErrorCode::execution);
+    EXPECT_NE(std::move(status).takeError().message().find("step budget of 50"), std::string::npos);
+    options = {};
+    options.maxDepth = 2;
+    executor = startedDataflow(*model, 4, options);
+    EXPECT_FALSE(executor->run().ok());
+}
+
+TEST(Dataflow, statesOfOthersAreRefused)
+{
+    const auto model = dataflowModel(kNestedFrames);
+    const auto executor = startedDataflow(*model, 4);
+    ASSERT_TRUE(executor->runTo(60).ok());
+    const MachineState good = executor->snapshot();
+    std::mt19937 random(3);
+    for (int i = 0; i < 3000; ++i) {
+        MachineState bad = good;
+        bad.dataflow[random() % bad.dataflow.size()] = static_cast<int64_t>(random() % 7) - 3;
+        if (i % 3 == 0) bad.dataflow.resize(random() % bad.dataflow.size());
+        static_cast<void>(executor->restore(bad).ok()); // most are refused; none does harm
+    }
+    ASSERT_TRUE(executor->restore(good).ok());
+    ASSERT_TRUE(executor->run().ok());
+    EXPECT_EQ(sumOf(*executor), nestedFramesSum(4));
+}
+
+} // namespace
+} // namespace loopscope::testing
