@@ -51,6 +51,7 @@ Absence StopSource::absenceOf(uint32_t handle) const
     const LivePlace& where = place(handle);
     const std::optional<int> depth = depthOf(where);
     if (!depth) return Absence::notWritten;
+    if (!target().executor.isRecorded(*depth, where.value)) return Absence::notRecorded;
     const Value& value = target().model.graph(where.graph).value(where.value);
     if (value.role != ValueRole::result) return Absence::notWritten;
     const FrameInfo frame = target().executor.frame(*depth);

@@ -8,6 +8,7 @@
 #include "engine/exec/traps.h"
 #include "engine/ir/model.h"
 #include "engine/observe/execution_observer.h"
+#include "engine/tensor/statistics.h"
 #include "engine/tensor/tensor.h"
 
 #include <cstdint>
@@ -73,6 +74,10 @@ public:
     virtual std::string positionAddress() const = 0;
     /// Values of the frame at `depth` (0 = root, −1 = innermost) by id; null if not written in this invocation or freed already.
     virtual const Tensor* value(int depth, ValueId id) const = 0;
+    /// False where value() has nothing although it was written: a recording does not hold everything.
+    virtual bool isRecorded(int, ValueId) const { return true; }
+    /// What a recording knows of such a value; null: nothing.
+    virtual const TensorStatistics* recordedStatistics(int, ValueId) const { return nullptr; }
     virtual const Tensor& output(int index) const = 0; ///< after the run finished
     std::vector<FrameInfo> callStack() const
     {

@@ -1,0 +1,48 @@
+#include "app/replay/recorded_model.h"
+
+#include "converters/lsir/lsir.h"
+
+namespace loopscope::app {
+
+namespace {
+
+std::string header(const std::string& format)
+{
+    if (format == "graphdef" || format == "saved_model") return "lsir 1\nmodel tf\n";
+    return format == "circle" ? "lsir 1\nmodel circle\n" : "lsir 1\nmodel tfl\n";
+}
+
+} // namespace
+
+Result<Model> recordedModel(const RecordedRun& run)
+{
+    // A recording of a text may be of any dialect: the first that reads is it.
+    std::vector<std::string> formats = {run.modelFormat()};
+    if (run.modelFormat() == "lsir") formats = {"tflite", "graphdef", "circle"};
+    std::optional<Error> first;
+    for (const std::string& format : formats) {
+        std::string text = header(format);
+        for (const RecordedGraph& graph : run.graphs()) text += "\n" + graph.listing;
+        Result<Model> model = modelFromText(text, "model of the recording");
+        if (!model.ok()) {
+            if (!first) first = std::move(model).takeError();
+            continue;
+        }
+        for (size_t g = 0; g < model->graphs.size(); ++g) {
+            if (g >= run.graphs().size() || model->graphs[g].operators.size() != run.graphs()[g].operators)
+                return Error(ErrorCode::badFile, "the listing of graph " + model->graphs[g].id + " does not agree with its operators");
+            for (size_t v = 0; v < model->graphs[g].values.size(); ++v) {
+                Value& value = model->graphs[g].values[v];
+                if (value.role != ValueRole::constant || !value.constant || value.constant->hasBytes()) continue;
+                const uint64_t size = value.constant->size();
+                LS_TRY(std::optional<RecordedValue> bytes, run.constant(static_cast<int>(g), static_cast<int>(v)));
+                if (bytes && bytes->hasElements && bytes->bytes.size() == size)
+                    value.constant = std::make_shared<const Constant>(Bytes::copyOf(bytes->bytes.data(), bytes->bytes.size()));
+            }
+        }
+        return model;
+    }
+    return std::move(*first);
+}
+
+} // namespace loopscope::app

@@ -1,0 +1,60 @@
+// A recording as an executor: stepping, breakpoints on places, time travel and questions work on it without running the model, as far as
+// it was recorded.
+#pragma once
+
+#include "app/replay/recorded_model.h"
+#include "engine/exec/executor.h"
+#include "tracer/api/trace_reader.h"
+
+#include <memory>
+#include <string>
+
+namespace loopscope::app {
+
+/// Owns the reader and the model. The order of operators follows from the model's text and the recorded invocations; events are looked at
+/// only for values. Values that were not recorded are not there; recordedStatistics() may still say something of them.
+class TraceExecutor final : public Executor {
+public:
+    /// `runId` 0: the newest complete run. `cancel` may be null. Errors: badFile; usage (no such run); unsupported: recordings of v1 graphs,
+    /// whose frames interleave.
+    static Result<std::unique_ptr<TraceExecutor>> open(const std::string& path, int64_t runId, const CancelFlag* cancel);
+    ~TraceExecutor() override;
+    TraceExecutor(const TraceExecutor&) = delete;
+    TraceExecutor& operator=(const TraceExecutor&) = delete;
+
+    /// "t.lstrace: incomplete: …"; empty if there is nothing to say.
+    const std::string& note() const;
+    /// "level statistics, iterations 0..63"; for messages about what is not there.
+    std::string level() const;
+
+    const Model& model() const override;
+    GraphId root() const override;
+    Status setInput(int index, const Tensor& value) override; ///< a recording has its inputs: usage
+    Status start() override;
+    Status step() override;
+    Status run() override;
+    Status runTo(int64_t tick, int64_t step = INT64_MAX) override;
+    int64_t tick() const override;
+    const Position& position() const override;
+    FrameInfo frame(int depth) const override;
+    std::string positionAddress() const override;
+    const Tensor* value(int depth, ValueId id) const override;
+    bool isRecorded(int depth, ValueId id) const override;
+    const TensorStatistics* recordedStatistics(int depth, ValueId id) const override;
+    const Tensor& output(int index) const override;
+    MachineState snapshot() const override;
+    MachineState snapshot(const MachineState& previous) const override;
+    Status restore(const MachineState& state) override;
+    void setObserver(ExecutionObserver* observer) override; ///< what was recorded was heard already: only muteObserver's `also` hears it
+    void muteObserver(bool muted, ExecutionObserver* also = nullptr) override;
+    void setTraps(const TrapSet& traps, TrapHandler* handler) override;
+    bool trapped() const override;
+    int64_t maxSteps() const override;
+
+private:
+    class Impl;
+    explicit TraceExecutor(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> m_impl;
+};
+
+} // namespace loopscope::app

@@ -1,0 +1,200 @@
+// Stepping through recordings: held against the run that was recorded, stop by stop and value by value.
+#include "app/replay/trace_executor.h"
+#include "app/wiring/listing.h"
+#include "engine/debug/inspect/value_history.h"
+#include "engine/debug/inspect/write_search.h"
+#include "engine/debug/reference/drift.h"
+#include "engine/debug/timeline.h"
+#include "tests/unit/debug/inspect_models.h"
+#include "tracer/record/recorder.h"
+
+#include <filesystem>
+#include <gtest/gtest.h>
+
+namespace loopscope::app {
+namespace {
+
+using namespace loopscope::testing;
+
+std::string tracePath()
+{
+    const auto* const info = ::testing::UnitTest::GetInstance()->current_test_info();
+    const std::filesystem::path folder = std::filesystem::temp_directory_path() / "loopscope_replay";
+    std::filesystem::create_directories(folder);
+    return (folder / (std::string(info->name()) + ".lstrace")).string();
+}
+
+/// Records a run of the subject to its end, whatever that is.
+std::string recorded(const Subject& subject, TraceLevel level = TraceLevel::all)
+{
+    RecorderOptions options;
+    options.path = tracePath();
+    options.overwrite = true;
+    options.level = level;
+    options.iterations = IterationSet();
+    options.model.format = "tflite";
+    options.listing = graphListing;
+    Result<std::unique_ptr<TraceRecorder>> recorder = TraceRecorder::create(*subject.model, options);
+    EXPECT_TRUE(recorder.ok()) << recorder.error().message();
+    const auto interpreter = subject.make();
+    interpreter->setObserver(recorder->get());
+    EXPECT_OK(interpreter->start());
+    static_cast<void>(interpreter->run().ok());
+    EXPECT_OK((*recorder)->finish());
+    return options.path;
+}
+
+std::unique_ptr<TraceExecutor> opened(const std::string& path)
+{
+    Result<std::unique_ptr<TraceExecutor>> executor = TraceExecutor::open(path, 0, nullptr);
+    EXPECT_TRUE(executor.ok()) << executor.error().message();
+    return std::move(executor).value();
+}
+
+Subject collatz(int32_t x)
+{
+    Subject subject;
+    subject.model = std::make_shared<Model>(textModel(kCollatz));
+    subject.add<int32_t>(Shape{}, {x});
+    return subject;
+}
+
+void expectSameStop(const Executor& live, const Executor& replay, bool values)
+{
+    ASSERT_EQ(replay.positionAddress(), live.positionAddress());
+    ASSERT_EQ(replay.tick(), live.tick());
+    ASSERT_EQ(replay.position().step, live.position().step);
+    ASSERT_EQ(replay.position().finished, live.position().finished);
+    ASSERT_EQ(replay.position().depth, live.position().depth);
+    for (int d = 0; d < live.position().depth; ++d) {
+        const FrameInfo a = live.frame(d), b = replay.frame(d);
+        ASSERT_EQ(a.graph, b.graph);
+        ASSERT_EQ(a.site, b.site);
+        ASSERT_EQ(a.iteration, b.iteration);
+        ASSERT_EQ(a.inCond, b.inCond);
+        ASSERT_EQ(a.next, b.next);
+        ASSERT_EQ(a.role, b.role);
+        if (!values) continue;
+        const Graph& graph = live.model().graph(a.graph);
+        for (size_t v = 0; v < graph.values.size(); ++v) {
+            const ValueId id(static_cast<int64_t>(v));
+            const Tensor* const want = live.value(d, id);
+            if (!want || want->dtype == DType::resource) continue;
+            const Tensor* const got = replay.value(d, id);
+            ASSERT_NE(got, nullptr) << live.positionAddress() << " " << graph.values[v].id;
+            ASSERT_TRUE(isSameTensor(*want, *got)) << live.positionAddress() << " " << graph.values[v].id;
+        }
+    }
+}
+
+void expectSameRun(const Subject& subject, bool values = true)
+{
+    const auto live = subject.make();
+    const auto replay = opened(recorded(subject));
+    EXPECT_OK(live->start());
+    EXPECT_OK(replay->start());
+    while (!live->position().finished && !::testing::Test::HasFatalFailure()) {
+        expectSameStop(*live, *replay, values);
+        if (::testing::Test::HasFatalFailure()) return;
+        const bool goesOn = live->step().ok();
+        EXPECT_EQ(replay->step().ok(), goesOn);
+        if (!goesOn) return;
+    }
+    expectSameStop(*live, *replay, values);
+}
+
+TEST(Replay, StepsAsTheRunDid)
+{
+    expectSameRun(collatz(6));
+    expectSameRun(textSubject(kEverything, 7));
+    expectSameRun(textSubject(kNested, 4));
+}
+
+TEST(Replay, StepsThroughRandomModels)
+{
+    for (uint32_t seed = 1; seed <= 12; ++seed) expectSameRun(randomSubject(seed));
+}
+
+TEST(Replay, TravelsAndAnswersQuestions)
+{
+    const auto replay = opened(recorded(collatz(27)));
+    Timeline timeline(*replay);
+    TravelControl control;
+    const DebugTarget target{replay->model(), *replay, timeline, control};
+    EXPECT_OK(timeline.start());
+    EXPECT_OK(timeline.goToEnd());
+    EXPECT_EQ(timeline.position().step, 820);
+    EXPECT_OK(timeline.goToStep(271));
+    EXPECT_EQ(replay->positionAddress(), "main/while#0@36:body/if#2:then/floor_div#0");
+    EXPECT_OK(timeline.back());
+    EXPECT_EQ(replay->positionAddress(), "main/while#0@36:body/if#2");
+    const Result<Address> address = parseAddress("main/while#0@36:body/x");
+    const Result<ResolvedAddress> x = resolveAddress(replay->model(), *address);
+    const Result<std::optional<ValueWrite>> write = findWrite(target, {}, *x, HistoryQuery::lastWrite);
+    ASSERT_TRUE(write.ok() && *write);
+    EXPECT_EQ((*write)->address, "main/while#0@35:body/if#2:0");
+    EXPECT_EQ(*(*write)->tensor.as<int32_t>(), 1186);
+    const Result<ValueSeries> series = collectSeries(target, {}, *x, std::nullopt);
+    ASSERT_TRUE(series.ok());
+    EXPECT_EQ(series->iterations, 111);
+    EXPECT_EQ(series->numbers[77], 9232);
+}
+
+TEST(Replay, ServesAsAReferenceRun)
+{
+    Inspected session(kCollatz, [](Subject& subject) { subject.add<int32_t>(Shape{}, {27}); });
+    auto other = referenceToRun("t.lstrace", opened(recorded(collatz(27))), session.model(), GraphId(0), {}, nullptr);
+    ASSERT_TRUE(other.ok()) << other.error().message();
+    const Result<Drift> drift = collectDrift(session.target(), **other);
+    ASSERT_TRUE(drift.ok()) << drift.error().message();
+    EXPECT_EQ(drift->first, -1);
+    EXPECT_EQ(drift->unpaired, 0);
+    EXPECT_EQ(drift->rows.size(), 11U);
+}
+
+TEST(Replay, SaysWhatWasNotRecorded)
+{
+    Subject subject = textSubject(kNested, 3);
+    const auto replay = opened(recorded(subject, TraceLevel::statistics));
+    EXPECT_EQ(replay->level(), "level statistics");
+    EXPECT_OK(replay->start());
+    EXPECT_OK(replay->run());
+    const ValueId y = replay->model().graphs[0].findValue("y");
+    EXPECT_EQ(replay->value(0, y), nullptr);
+    EXPECT_FALSE(replay->isRecorded(0, y));
+    const TensorStatistics* const statistics = replay->recordedStatistics(0, y);
+    ASSERT_NE(statistics, nullptr);
+    const auto live = subject.make();
+    EXPECT_OK(live->start());
+    EXPECT_OK(live->run());
+    EXPECT_EQ(statistics->max, computeStatistics(live->output(0)).max);
+    const ValueId i = replay->model().graphs[0].findValue("i"); // a scalar is a row's own number
+    ASSERT_NE(replay->value(0, i), nullptr);
+    EXPECT_EQ(*replay->value(0, i)->as<int32_t>(), 3);
+    std::vector<int32_t> n = {3};
+    EXPECT_FALSE(replay->setInput(0, tensorOver(n, Shape{})).ok());
+}
+
+TEST(Replay, EndsWhereTheRecordingEnds)
+{
+    Subject subject = collatz(27);
+    subject.maxSteps = 100;
+    const auto replay = opened(recorded(subject));
+    EXPECT_OK(replay->start());
+    const Status status = replay->run();
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.detail().code, ErrorCode::execution);
+    EXPECT_EQ(replay->position().step, 100);
+    EXPECT_FALSE(replay->position().finished);
+}
+
+TEST(Replay, RefusesWhatIsNoTrace)
+{
+    const std::string path = tracePath();
+    std::filesystem::remove(path);
+    EXPECT_FALSE(TraceExecutor::open(path, 0, nullptr).ok());
+    EXPECT_FALSE(TraceExecutor::open(recorded(collatz(6)), 99, nullptr).ok());
+}
+
+} // namespace
+} // namespace loopscope::app

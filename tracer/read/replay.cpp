@@ -1,0 +1,299 @@
+// A recorded run, row by row.
+#include "tracer/api/trace_replay.h"
+
+#include "tracer/read/run_view.h"
+
+#include <map>
+#include <unordered_map>
+
+namespace loopscope {
+
+namespace {
+
+constexpr int64_t kDead = 1, kNotTaken = 3, kNotWritten = 4; ///< event.state
+
+RecordedValue recorded(StoredValue stored)
+{
+    RecordedValue value;
+    value.hasElements = true;
+    value.dtype = stored.dtype;
+    value.shape = stored.shape;
+    value.bytes = std::move(stored.bytes);
+    return value;
+}
+
+} // namespace
+
+class RecordedRun::Impl {
+public:
+    Impl(RunView view) : m_view(std::move(view)) {}
+
+    Status read()
+    {
+        Database& database = m_view.database();
+        {
+            LS_TRY(Statement s, database.prepare("SELECT format FROM model WHERE id = ?"));
+            s.bind(1, m_view.run().model);
+            LS_TRY(const bool hasRow, s.step());
+            if (hasRow) m_format = s.text(0);
+        }
+        LS_TRY(Statement graphs, database.prepare("SELECT id, name, listing FROM graph WHERE model = ? ORDER BY ordinal"));
+        graphs.bind(1, m_view.run().model);
+        for (;;) {
+            LS_TRY(const bool hasRow, graphs.step());
+            if (!hasRow) break;
+            m_graphIndex[graphs.integer(0)] = static_cast<int>(m_graphs.size());
+            m_graphs.push_back({graphs.text(1), graphs.text(2), 0});
+            m_rows.emplace_back();
+        }
+        LS_TRY(Statement ops, database.prepare("SELECT o.id, o.graph FROM op o JOIN graph g ON g.id = o.graph WHERE g.model = ? ORDER BY o.graph, o.ordinal"));
+        ops.bind(1, m_view.run().model);
+        for (;;) {
+            LS_TRY(const bool hasRow, ops.step());
+            if (!hasRow) break;
+            const auto graph = m_graphIndex.find(ops.integer(1));
+            if (graph == m_graphIndex.end()) continue;
+            Rows& rows = m_rows[static_cast<size_t>(graph->second)];
+            m_opIndex[ops.integer(0)] = {graph->second, static_cast<int>(rows.ops.size())};
+            rows.ops.push_back(ops.integer(0));
+            ++m_graphs[static_cast<size_t>(graph->second)].operators;
+        }
+        LS_TRY(Statement values, database.prepare("SELECT v.graph, v.constant FROM value v JOIN graph g ON g.id = v.graph WHERE g.model = ? ORDER BY v.graph, v.id"));
+        values.bind(1, m_view.run().model);
+        for (;;) {
+            LS_TRY(const bool hasRow, values.step());
+            if (!hasRow) break;
+            const auto graph = m_graphIndex.find(values.integer(0));
+            if (graph != m_graphIndex.end()) m_rows[static_cast<size_t>(graph->second)].constants.push_back(values.optionalInteger(1));
+        }
+        const char* const columns = "SELECT id, run, parent, call, iteration, first, steps FROM invocation WHERE ";
+        LS_TRY(m_byId, database.prepare(std::string(columns) + "id = ?"));
+        LS_TRY(m_first, database.prepare(std::string(columns) + "run = ? ORDER BY id LIMIT 1"));
+        LS_TRY(m_sibling, database.prepare(std::string(columns) + "parent IS ? AND call = ? AND iteration = ? AND id BETWEEN ? AND ? ORDER BY id LIMIT 1"));
+        LS_TRY(m_step, database.prepare("SELECT id FROM event WHERE op = ? AND invocation = ? AND id BETWEEN ? AND ? LIMIT 1"));
+        LS_TRY(m_event, database.prepare(std::string("SELECT ") + kWriteColumns + " FROM event WHERE id = ?"));
+        LS_TRY(m_feed, database.prepare("SELECT dtype, shape, content FROM feed WHERE run = ? AND position = ?"));
+        LS_TRY(m_abnormal, database.prepare("SELECT nan, pos_inf, neg_inf, denormal, saturated, first_index FROM abnormal WHERE event = ? AND slot = ?"));
+        return {};
+    }
+
+    Result<std::optional<RecordedInvocation>> rowOf(Statement& s) const
+    {
+        LS_TRY(const bool hasRow, s.step());
+        if (!hasRow || s.integer(1) != m_view.run().id) {
+            s.reset();
+            return std::optional<RecordedInvocation>();
+        }
+        RecordedInvocation row;
+        row.id = s.integer(0);
+        row.parent = s.integer(2);
+        const int64_t callId = s.integer(3);
+        row.iteration = s.isNull(4) ? -1 : s.integer(4);
+        row.firstStep = s.integer(5) - m_view.run().base;
+        const std::optional<int64_t> steps = s.optionalInteger(6);
+        s.reset();
+        const ViewedCall* const call = m_view.call(callId);
+        const auto graphOf = [this](int64_t id) {
+            const auto found = m_graphIndex.find(id);
+            return found == m_graphIndex.end() ? -1 : found->second;
+        };
+        if (!call || row.parent >= row.id)
+            return Error(ErrorCode::badFile, "invocation " + std::to_string(row.id) + " is damaged").at(m_view.database().path());
+        row.graph = graphOf(call->graph);
+        row.cond = call->cond != 0 ? graphOf(call->cond) : -1;
+        row.role = call->role;
+        if (const auto op = m_opIndex.find(call->op); op != m_opIndex.end()) {
+            row.callerGraph = op->second.first;
+            row.site = op->second.second;
+        }
+        const int64_t last = m_view.run().last.value_or(m_view.run().base - 1) - m_view.run().base;
+        row.steps = steps.value_or(std::max<int64_t>(last + 1 - row.firstStep, 0));
+        if (row.graph < 0 || (row.parent != 0 && row.site < 0))
+            return Error(ErrorCode::badFile, "invocation " + std::to_string(row.id) + " enters no graph of its model").at(m_view.database().path());
+        return std::optional(std::move(row));
+    }
+
+    Result<std::optional<RecordedValue>> valueOf(const ViewedWrite& write)
+    {
+        RecordedValue value;
+        if (write.state == kNotWritten) return std::optional<RecordedValue>();
+        if (write.state == kDead) {
+            value.isDead = true;
+            return std::optional(std::move(value));
+        }
+        LS_TRY(std::optional<StoredValue> stored, m_view.valueOf(write));
+        if (stored) return std::optional(recorded(std::move(*stored)));
+        if (write.state == kNotTaken || !write.hi) return std::optional(std::move(value));
+        TensorStatistics& s = value.statistics.emplace();
+        s.min = realOf(write.lo).value_or(0);
+        s.max = *write.hi;
+        s.mean = write.mean.value_or(0);
+        s.std = write.std.value_or(0);
+        s.zeros = write.zeros.value_or(0);
+        m_abnormal.reset();
+        m_abnormal.bind(1, write.event);
+        m_abnormal.bind(2, write.slot);
+        LS_TRY(const bool hasRow, m_abnormal.step());
+        s.firstAbnormal = -1;
+        if (hasRow) {
+            s.nan = m_abnormal.integer(0);
+            s.positiveInf = m_abnormal.integer(1);
+            s.negativeInf = m_abnormal.integer(2);
+            s.denormal = m_abnormal.integer(3);
+            s.saturated = m_abnormal.integer(4);
+            s.firstAbnormal = m_abnormal.integer(5);
+        }
+        m_abnormal.reset();
+        const ViewedOperator* const op = m_view.op(write.op);
+        if (op && static_cast<size_t>(write.slot) < op->results.size()) {
+            LS_TRY(const std::optional<std::string> shape, m_view.shapeAt(op->results[static_cast<size_t>(write.slot)], write.event));
+            if (const std::optional<Shape> known = shape ? shapeFromText(*shape) : std::nullopt) {
+                value.shape = *known;
+                s.elements = known->elementCount();
+                s.finite = s.elements - s.nan - s.positiveInf - s.negativeInf;
+            }
+        }
+        return std::optional(std::move(value));
+    }
+
+    struct Rows {
+        std::vector<int64_t> ops;
+        std::vector<std::optional<int64_t>> constants; ///< by value
+    };
+
+    mutable RunView m_view;
+    std::string m_format;
+    std::vector<RecordedGraph> m_graphs;
+    std::vector<Rows> m_rows;
+    std::unordered_map<int64_t, int> m_graphIndex;
+    std::unordered_map<int64_t, std::pair<int, int>> m_opIndex;
+    mutable Statement m_byId, m_first, m_sibling, m_step, m_event, m_feed, m_abnormal;
+};
+
+Result<std::unique_ptr<RecordedRun>> RecordedRun::open(const TraceReader& trace, const TraceRun* run)
+{
+    if (!run) run = trace.defaultRun();
+    if (!run) return Error(ErrorCode::usage, "holds no run").at(trace.path());
+    LS_TRY(RunView view, RunView::create(trace.database(), *run));
+    auto impl = std::make_unique<Impl>(std::move(view));
+    LS_CHECK_OK(impl->read());
+    return std::unique_ptr<RecordedRun>(new RecordedRun(std::move(impl)));
+}
+
+RecordedRun::RecordedRun(std::unique_ptr<Impl> impl) : m_impl(std::move(impl)) {}
+RecordedRun::~RecordedRun() = default;
+
+const TraceRun& RecordedRun::run() const
+{
+    return m_impl->m_view.run();
+}
+
+const std::string& RecordedRun::modelFormat() const
+{
+    return m_impl->m_format;
+}
+
+const std::vector<RecordedGraph>& RecordedRun::graphs() const
+{
+    return m_impl->m_graphs;
+}
+
+Result<std::optional<RecordedValue>> RecordedRun::constant(int graph, int value) const
+{
+    if (graph < 0 || static_cast<size_t>(graph) >= m_impl->m_rows.size()) return std::optional<RecordedValue>();
+    const auto& constants = m_impl->m_rows[static_cast<size_t>(graph)].constants;
+    if (value < 0 || static_cast<size_t>(value) >= constants.size() || !constants[static_cast<size_t>(value)]) return std::optional<RecordedValue>();
+    LS_TRY(std::optional<StoredValue> stored, m_impl->m_view.load(*constants[static_cast<size_t>(value)]));
+    if (!stored) return std::optional<RecordedValue>();
+    return std::optional(recorded(std::move(*stored)));
+}
+
+Result<std::optional<RecordedInvocation>> RecordedRun::invocation(int64_t id) const
+{
+    m_impl->m_byId.reset();
+    m_impl->m_byId.bind(1, id);
+    return m_impl->rowOf(m_impl->m_byId);
+}
+
+Result<std::optional<RecordedInvocation>> RecordedRun::firstInvocation() const
+{
+    m_impl->m_first.reset();
+    m_impl->m_first.bind(1, run().id);
+    return m_impl->rowOf(m_impl->m_first);
+}
+
+Result<std::optional<RecordedInvocation>> RecordedRun::sibling(const RecordedInvocation& of, int64_t iteration) const
+{
+    // Iterations of one execution start one after the other, with what they call in between.
+    ViewedInvocation row;
+    LS_TRY(row, m_impl->m_view.invocation(of.id));
+    const int64_t low = iteration <= of.iteration ? of.parent : of.id, high = iteration <= of.iteration ? of.id : INT64_MAX;
+    Statement& s = m_impl->m_sibling;
+    s.reset();
+    s.bind(1, of.parent);
+    s.bind(2, row.call);
+    s.bind(3, iteration);
+    s.bind(4, low);
+    s.bind(5, high);
+    return m_impl->rowOf(s);
+}
+
+Result<std::optional<int64_t>> RecordedRun::stepOf(const RecordedInvocation& invocation, int graph, int op) const
+{
+    const auto& rows = m_impl->m_rows[static_cast<size_t>(graph)];
+    if (op < 0 || static_cast<size_t>(op) >= rows.ops.size()) return std::optional<int64_t>();
+    Statement& s = m_impl->m_step;
+    s.reset();
+    s.bind(1, rows.ops[static_cast<size_t>(op)]);
+    s.bind(2, invocation.id);
+    s.bind(3, run().base + invocation.firstStep);
+    s.bind(4, run().base + invocation.firstStep + invocation.steps);
+    LS_TRY(const bool hasRow, s.step());
+    std::optional<int64_t> step;
+    if (hasRow) step = s.integer(0) - run().base;
+    s.reset();
+    return step;
+}
+
+Result<std::optional<RecordedValue>> RecordedRun::value(int64_t step, int slot) const
+{
+    Statement& s = m_impl->m_event;
+    s.reset();
+    s.bind(1, run().base + step);
+    LS_TRY(const bool hasRow, s.step());
+    if (!hasRow) {
+        s.reset();
+        return std::optional<RecordedValue>();
+    }
+    ViewedWrite write = readWrite(s);
+    s.reset();
+    if (slot > 0) {
+        LS_TRY(const std::vector<ViewedWrite> others, m_impl->m_view.outputsOf(write));
+        bool found = false;
+        for (const ViewedWrite& other : others)
+            if (other.slot == slot) {
+                write = other;
+                found = true;
+            }
+        if (!found) return std::optional<RecordedValue>();
+    }
+    return m_impl->valueOf(write);
+}
+
+Result<std::optional<RecordedValue>> RecordedRun::feed(int position) const
+{
+    Statement& s = m_impl->m_feed;
+    s.reset();
+    s.bind(1, run().id);
+    s.bind(2, position);
+    LS_TRY(const bool hasRow, s.step());
+    std::optional<int64_t> content;
+    if (hasRow) content = s.optionalInteger(2);
+    s.reset();
+    if (!content) return std::optional<RecordedValue>();
+    LS_TRY(std::optional<StoredValue> stored, m_impl->m_view.load(*content));
+    if (!stored) return std::optional<RecordedValue>();
+    return std::optional(recorded(std::move(*stored)));
+}
+
+} // namespace loopscope
