@@ -31,11 +31,10 @@ Result<Model> recordedModel(const RecordedRun& run)
         for (size_t g = 0; g < model->graphs.size(); ++g) {
             if (g >= run.graphs().size() || model->graphs[g].operators.size() != run.graphs()[g].operators)
                 return Error(ErrorCode::badFile, "the listing of graph " + model->graphs[g].id + " does not agree with its operators");
-            for (size_t v = 0; v < model->graphs[g].values.size(); ++v) {
-                Value& value = model->graphs[g].values[v];
+            for (Value& value : model->graphs[g].values) {
                 if (value.role != ValueRole::constant || !value.constant || value.constant->hasBytes()) continue;
                 const uint64_t size = value.constant->size();
-                LS_TRY(std::optional<RecordedValue> bytes, run.constant(static_cast<int>(g), static_cast<int>(v)));
+                LS_TRY(std::optional<RecordedValue> bytes, run.constant(static_cast<int>(g), value.id));
                 if (bytes && bytes->hasElements && bytes->bytes.size() == size)
                     value.constant = std::make_shared<const Constant>(Bytes::copyOf(bytes->bytes.data(), bytes->bytes.size()));
             }

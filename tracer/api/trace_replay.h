@@ -56,8 +56,8 @@ public:
     const TraceRun& run() const;
     const std::string& modelFormat() const; ///< "tflite", "graphdef", …
     const std::vector<RecordedGraph>& graphs() const;
-    /// Bytes of a constant, if the trace stores them.
-    Result<std::optional<RecordedValue>> constant(int graph, int value) const;
+    /// Bytes of the constant with this id, if the trace stores them.
+    Result<std::optional<RecordedValue>> constant(int graph, const std::string& id) const;
 
     /// Of this run. none: there is none with this id, or none at all. Errors: badFile.
     Result<std::optional<RecordedInvocation>> invocation(int64_t id) const;

@@ -58,13 +58,13 @@ public:
             rows.ops.push_back(ops.integer(0));
             ++m_graphs[static_cast<size_t>(graph->second)].operators;
         }
-        LS_TRY(Statement values, database.prepare("SELECT v.graph, v.constant FROM value v JOIN graph g ON g.id = v.graph WHERE g.model = ? ORDER BY v.graph, v.id"));
+        LS_TRY(Statement values, database.prepare("SELECT v.graph, v.name, v.constant FROM value v JOIN graph g ON g.id = v.graph WHERE g.model = ? AND v.constant IS NOT NULL"));
         values.bind(1, m_view.run().model);
         for (;;) {
             LS_TRY(const bool hasRow, values.step());
             if (!hasRow) break;
             const auto graph = m_graphIndex.find(values.integer(0));
-            if (graph != m_graphIndex.end()) m_rows[static_cast<size_t>(graph->second)].constants.push_back(values.optionalInteger(1));
+            if (graph != m_graphIndex.end()) m_rows[static_cast<size_t>(graph->second)].constants[values.text(1)] = values.integer(2);
         }
         const char* const columns = "SELECT id, run, parent, call, iteration, first, steps FROM invocation WHERE ";
         LS_TRY(m_byId, database.prepare(std::string(columns) + "id = ?"));
@@ -158,7 +158,7 @@ public:
 
     struct Rows {
         std::vector<int64_t> ops;
-        std::vector<std::optional<int64_t>> constants; ///< by value
+        std::map<std::string, int64_t> constants; ///< content keys by id
     };
 
     mutable RunView m_view;
@@ -198,12 +198,13 @@ const std::vector<RecordedGraph>& RecordedRun::graphs() const
     return m_impl->m_graphs;
 }
 
-Result<std::optional<RecordedValue>> RecordedRun::constant(int graph, int value) const
+Result<std::optional<RecordedValue>> RecordedRun::constant(int graph, const std::string& id) const
 {
     if (graph < 0 || static_cast<size_t>(graph) >= m_impl->m_rows.size()) return std::optional<RecordedValue>();
     const auto& constants = m_impl->m_rows[static_cast<size_t>(graph)].constants;
-    if (value < 0 || static_cast<size_t>(value) >= constants.size() || !constants[static_cast<size_t>(value)]) return std::optional<RecordedValue>();
-    LS_TRY(std::optional<StoredValue> stored, m_impl->m_view.load(*constants[static_cast<size_t>(value)]));
+    const auto found = constants.find(id);
+    if (found == constants.end()) return std::optional<RecordedValue>();
+    LS_TRY(std::optional<StoredValue> stored, m_impl->m_view.load(found->second));
     if (!stored) return std::optional<RecordedValue>();
     return std::optional(recorded(std::move(*stored)));
 }
