@@ -102,12 +102,14 @@ Result<StopReport> RunControl::goToPercent(double percent)
 {
     if (!(percent >= 0 && percent <= 100)) return Error(ErrorCode::usage, "a share of the run").expected("0% to 100%");
     return jump([&]() -> Status {
+        // At the end there is one frame: tick and step are the same. A run that fails ends there.
         std::optional<int64_t> end = knownEnd();
         if (!end) {
-            LS_CHECK_OK(m_target.timeline.goToEnd(m_target.control));
-            end = m_ends[m_target.timeline.current()] = m_target.timeline.tick();
+            Status status = m_target.timeline.goToEnd(m_target.control);
+            if (!status.ok() && status.detail().code != ErrorCode::execution) return status;
+            if (m_target.timeline.finished()) m_ends[m_target.timeline.current()] = m_target.timeline.tick();
+            end = m_target.timeline.position().step;
         }
-        // At the end there is one frame: tick and step are the same.
         return m_target.timeline.goToStep(static_cast<int64_t>(static_cast<double>(*end) * percent / 100), m_target.control);
     });
 }

@@ -216,6 +216,8 @@ TEST(RunControl, a_budget_is_a_reason_to_stop)
     DebuggerFixture debugger(subject);
     EXPECT_EQ(text(debugger.control.run()), "main/while#0@15:body/if#2, step 100: budget: 100 steps");
     EXPECT_EQ(text(debugger.control.step(Direction::backward)), "main/while#0@15:body/equal#1, step 99: step done");
+    EXPECT_EQ(text(debugger.control.goToPercent(50)), "main/while#0@7:body/if#2:else/add#1, step 49: step done"); // two complete at once
+    EXPECT_EQ(debugger.control.knownEnd(), std::nullopt);
 }
 
 TEST(RunControl, a_failing_kernel_is_a_reason_to_stop_before_it)
