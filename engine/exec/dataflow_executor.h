@@ -47,6 +47,7 @@ public:
     void setTraps(const TrapSet& traps, TrapHandler* handler) override;
     bool trapped() const override;
     int64_t maxSteps() const override;
+    bool stopsInAddressOrder() const override { return false; }
 
     /// Forgets variables, tables and random numbers.
     void reset();

@@ -103,6 +103,9 @@ public:
     virtual void setTraps(const TrapSet& traps, TrapHandler* handler) = 0;
     /// Whether the last run() or runTo() ended because a trap wanted to stop.
     virtual bool trapped() const = 0;
+    /// Whether stops come in the order of their addresses (docs/text_ir.md, "Addresses") and states say where they lie, so that a place can
+    /// be searched by halving.
+    virtual bool stopsInAddressOrder() const { return true; }
     /// The step budget: operators that a run may complete.
     virtual int64_t maxSteps() const = 0;
 };

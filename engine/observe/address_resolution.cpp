@@ -120,7 +120,7 @@ private:
 
     Status enter(AddressStep& step)
     {
-        if (step.role == StepRole::frame) return {}; // a v1 frame lies in the same graph
+        if (step.role == StepRole::frame) return frame(step.site.name);
         LS_TRY(const OperatorId site, find(step.site));
         const std::vector<Callee> callees = rolesOf(graph().op(site));
         const std::string role = roleText(step);
@@ -134,6 +134,18 @@ private:
         }
         return Error(ErrorCode::usage, siteText(step.site) + " has no " + role + (roles.empty() ? "; it calls nothing" : ""))
             .expected(roles.empty() ? "" : join(roles, ", "));
+    }
+
+    /// A v1 frame lies in the same graph: Enter nodes name it.
+    Status frame(const std::string& name) const
+    {
+        std::vector<std::string> names;
+        for (const Operator& op : graph().operators) {
+            const std::string_view entered = attributeString(op.attributes, "frame_name", "");
+            if (entered == name) return {};
+            if (!entered.empty() && std::ranges::find(names, entered) == names.end()) names.emplace_back(entered);
+        }
+        return Error(ErrorCode::usage, "no frame '" + name + "' in " + graph().id).nearest(nearestNames(name, names));
     }
 
     Status slot(const std::vector<ValueId>& list, std::string_view what)

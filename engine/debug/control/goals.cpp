@@ -22,17 +22,25 @@ std::string stepText(const Address& place, size_t step)
 PlaceGoal::PlaceGoal(const Executor& executor, const ResolvedAddress& place) : m_executor(executor), m_place(place)
 {
     const Model& model = executor.model();
-    const OperatorId op = place.op.valid() ? place.op : OperatorId(0);
+    m_ordered = executor.stopsInAddressOrder();
+    m_traps.add(place.graph, place.op.valid() ? place.op : OperatorId(0), trapBefore);
+    if (!m_ordered) {
+        m_place.address.target = place.op.valid() ? TargetKind::op : TargetKind::invocation;
+        m_place.address.slot = -1;
+        m_place.address.op = place.op.valid() ? operatorName(model.graph(place.graph).op(place.op), place.op.index) : OperatorName();
+        if (place.op.valid()) return;
+        for (size_t o = 1; o < model.graph(place.graph).operators.size(); ++o) // any of them may come first
+            m_traps.add(place.graph, OperatorId(static_cast<int64_t>(o)), trapBefore);
+        return;
+    }
     m_order = orderOf(model, place);
-    m_traps.add(place.graph, op, trapBefore);
     Address upTo;
     upTo.root = place.address.root;
     size_t at = 0;
     for (const AddressStep& step : place.address.steps) {
-        if (step.role == StepRole::frame) m_ordered = false;
         m_iteration = step.iteration;
         const Result<ResolvedAddress> caller = resolveAddress(model, upTo);
-        if (caller.ok() && m_ordered) m_traps.add(caller->graph, OperatorId(m_order[3 * at++]), trapAfter);
+        if (caller.ok()) m_traps.add(caller->graph, OperatorId(m_order[3 * at++]), trapAfter);
         upTo.steps.push_back(step);
     }
 }
@@ -40,8 +48,13 @@ PlaceGoal::PlaceGoal(const Executor& executor, const ResolvedAddress& place) : m
 bool PlaceGoal::beforeOperator(const OperatorEvent&, int64_t)
 {
     if (!m_ordered) {
-        m_met = m_executor.positionAddress() == toString(m_place.address);
-        return m_met;
+        Result<Address> here = parseAddress(m_executor.positionAddress());
+        if (!here.ok()) return false;
+        if (!m_place.op.valid()) {
+            here->target = TargetKind::invocation;
+            here->op = {};
+        }
+        return m_met = *here == m_place.address;
     }
     if (m_iteration >= 0 && m_executor.frame(-1).iteration != m_iteration) return false;
     m_met = orderOf(m_executor) == m_order;

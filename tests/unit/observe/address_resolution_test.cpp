@@ -87,7 +87,7 @@ TEST(AddressResolution, TensorFlowNodesHaveNames)
 {
     const auto parsed =
         parseModel("graph main(x: f32) {\n  while = While(x) body=@b cond=@b : f32\n  a/b = AddV2(x, while) : (f32, f32)\n"
-                   "  case = Case(x, x) branches=[@b, @b] : f32\n}\ngraph b(x: f32) {\n  y = Neg(x) : f32\n  return y=y\n}\n",
+                   "  case = Case(x, x) branches=[@b, @b] : f32\n  in = Enter(x) frame_name=\"ctx\" : f32\n}\ngraph b(x: f32) {\n  y = Neg(x) : f32\n  return y=y\n}\n",
                    "test");
     ASSERT_TRUE(parsed.ok()) << parsed.error().message();
     const auto spelled = [&](std::string_view text) {
@@ -100,6 +100,7 @@ TEST(AddressResolution, TensorFlowNodesHaveNames)
     EXPECT_EQ(spelled("main/case:branch1/y"), "main/case:branch1/y:0");
     EXPECT_EQ(spelled("main/a/c"), "main/a/c: no value 'a/c' in main; did you mean 'a/b'?");
     EXPECT_EQ(spelled("main/ctx@2:frame/a/b:0"), "main/ctx@2:frame/a/b:0");
+    EXPECT_EQ(spelled("main/ctc@2:frame/a/b"), "main/ctc@2:frame/a/b: no frame 'ctc' in main; did you mean 'ctx'?");
 }
 
 TEST(AddressResolution, PatternsFollowIds)
