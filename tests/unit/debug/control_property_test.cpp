@@ -41,6 +41,12 @@ struct Expected {
     }
 };
 
+struct Placed {
+    int number = 0;
+    AddressPattern pattern;
+    int64_t origin = 0; ///< where the run stood when it was made: hits count from there
+};
+
 /// What a request should come to.
 struct Outcome {
     int64_t tick = 0;
@@ -76,10 +82,14 @@ private:
 
     bool hits(int64_t tick) const
     {
+        return std::ranges::any_of(m_breakpoints, [&](const Placed& placed) { return hits(placed, tick); });
+    }
+    bool hits(const Placed& placed, int64_t tick) const
+    {
         const PlainStop& stop = now().at(tick);
         if (!stop.op.valid()) return false;
         const Result<Address> address = parseAddress(stop.address);
-        return address.ok() && std::ranges::any_of(m_patterns, [&](const auto& entry) { return entry.second.matches(*address); });
+        return address.ok() && placed.pattern.matches(*address);
     }
     /// The first hit in (from, to], else `to`.
     Outcome forward(int64_t from, int64_t to) const
@@ -139,6 +149,21 @@ private:
         ASSERT_EQ(report->has(StopCause::breakpoint), wanted.hit) << text(report);
         ASSERT_EQ(report->has(StopCause::finished), isFinished(tick)) << text(report);
         checkTrips(stop);
+        if (below(4) == 0) checkHits();
+    }
+
+    /// Counts belong to the place in the run, however it was come to.
+    void checkHits()
+    {
+        const int64_t here = m_debugger.timeline.tick();
+        for (const Placed& placed : m_breakpoints) {
+            int64_t count = 0;
+            for (int64_t tick = placed.origin + 1; tick <= here; ++tick) count += hits(placed, tick) ? 1 : 0;
+            const Result<BreakpointInfo> info = m_debugger.breakpoints.get(placed.number);
+            ASSERT_TRUE(info.ok());
+            ASSERT_EQ(info->hits, count) << info->spec << ", made at tick " << placed.origin << ", at tick " << here;
+        }
+        ASSERT_EQ(m_debugger.timeline.tick(), here);
     }
 
     /// What is known of a loop is what the plain run says.
@@ -311,10 +336,10 @@ private:
 
     void breakpoint()
     {
-        if (m_patterns.size() >= kMostBreakpoints || (!m_patterns.empty() && below(2) == 0)) {
-            const auto entry = m_patterns.begin() + below(static_cast<int64_t>(m_patterns.size()));
-            EXPECT_OK(m_debugger.breakpoints.remove(entry->first));
-            m_patterns.erase(entry);
+        if (m_breakpoints.size() >= kMostBreakpoints || (!m_breakpoints.empty() && below(2) == 0)) {
+            const auto entry = m_breakpoints.begin() + below(static_cast<int64_t>(m_breakpoints.size()));
+            EXPECT_OK(m_debugger.breakpoints.remove(entry->number));
+            m_breakpoints.erase(entry);
             return;
         }
         Result<Address> address = parseAddress(now().at(below(now().end())).address);
@@ -324,7 +349,7 @@ private:
         const std::string spec = toString(*address);
         const Result<int> number = m_debugger.breakpoints.add(BreakpointCommand::breakpoint, spec, {0});
         ASSERT_TRUE(number.ok()) << spec << ": " << number.error().message();
-        m_patterns.emplace_back(*number, AddressPattern(*address));
+        m_breakpoints.push_back({*number, AddressPattern(*address), m_tick});
     }
 
     void edit()
@@ -362,7 +387,7 @@ private:
     std::vector<Expected> m_lines;
     int m_line = 0;
     int64_t m_tick = 0; ///< before the request
-    std::vector<std::pair<int, AddressPattern>> m_patterns;
+    std::vector<Placed> m_breakpoints;
     std::vector<Visited> m_past, m_future;
 };
 
