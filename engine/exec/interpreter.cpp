@@ -170,6 +170,7 @@ Status Interpreter::Impl::start()
     LS_CHECK_OK(guarded([this] { return begin(); }));
     m_step = 0;
     m_askedBefore = -1;
+    m_resources.objects().clear();
     m_observer = m_runObserver = m_nextObserver;
     m_times = m_observer && m_observer->wantsTimes();
     m_runStart = m_times ? nowNs() : 0;

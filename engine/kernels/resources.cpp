@@ -75,6 +75,7 @@ uint64_t ResourceStore::hash() const
             digest.add(value);
         }
     }
+    if (!m_objects.arrays().empty() || !m_objects.stacks().empty()) digest.add(m_objects.hash());
     return digest.value();
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/base/result.h"
+#include "engine/kernels/step_objects.h"
 #include "engine/tensor/tensor.h"
 
 #include <array>
@@ -47,12 +48,16 @@ public:
 class ResourceStore {
 public:
     ResourceStore() = default;
-    ResourceStore(const ResourceStore& other) : m_names(other.m_names), m_variables(other.m_variables), m_tables(other.m_tables) {}
+    ResourceStore(const ResourceStore& other)
+        : m_names(other.m_names), m_variables(other.m_variables), m_tables(other.m_tables), m_objects(other.m_objects)
+    {
+    }
     ResourceStore& operator=(const ResourceStore& other)
     {
         m_names = other.m_names;
         m_variables = other.m_variables;
         m_tables = other.m_tables;
+        m_objects = other.m_objects;
         return *this;
     }
 
@@ -63,17 +68,24 @@ public:
     Variable* variable(int32_t handle);
     HashTable* table(int32_t handle);
 
+    /// Tensor arrays and stacks of the present run. Whoever begins a run clears them.
+    StepObjects& objects() { return m_objects; }
+
     const std::map<int32_t, Variable>& variables() const { return m_variables; }
     const std::map<int32_t, HashTable>& tables() const { return m_tables; }
 
     ResourceListener* listener = nullptr;
     uint64_t hash() const; ///< equal for equal states
-    bool operator==(const ResourceStore& o) const { return m_names == o.m_names && m_variables == o.m_variables && m_tables == o.m_tables; }
+    bool operator==(const ResourceStore& o) const
+    {
+        return m_names == o.m_names && m_variables == o.m_variables && m_tables == o.m_tables && m_objects == o.m_objects;
+    }
 
 private:
     std::vector<std::string> m_names; ///< by handle
     std::map<int32_t, Variable> m_variables;
     std::map<int32_t, HashTable> m_tables;
+    StepObjects m_objects;
 };
 
 /// Philox 4x32-10 as TensorFlow and LiteRT use it: 64 bits of key, 128 bits of counter.
