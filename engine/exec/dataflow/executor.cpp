@@ -138,6 +138,7 @@ Status DataflowExecutor::Impl::start()
     m_observer = nullptr; // a run that does not begin is not announced
     m_step = 0;
     m_askedBefore = -1;
+    m_resources.objects().clear();
     LS_CHECK_OK(guarded([this] { return begin(); }));
     m_observer = m_runObserver = m_nextObserver;
     m_times = m_observer && m_observer->wantsTimes();
