@@ -240,11 +240,13 @@ private:
                 irregular("Exit '" + op.name + "' does not read a variable's Switch");
             else frame.variables[byMerge.at(gate->second)].exits.push_back(id);
         }
-        std::set<OperatorId> initial;
+        std::set<OperatorId> initial, used;
         for (const LoopVariable& variable : frame.variables) initial.insert(variable.enter);
+        for (const OperatorId id : frame.nodes)
+            for (const ValueId input : m_graph.op(id).inputs) used.insert(producerId(input));
         for (const OperatorId id : frame.enters) {
             if (initial.contains(id)) continue;
-            if (!attributeBool(m_graph.op(id).attributes, "is_constant", false) && isUsed(id, frame))
+            if (!attributeBool(m_graph.op(id).attributes, "is_constant", false) && used.contains(id))
                 irregular("Enter '" + m_graph.op(id).name + "' is used without a Merge");
             frame.invariants.push_back(id);
         }
@@ -255,13 +257,6 @@ private:
             frame.variables.clear();
             frame.invariants.clear();
         }
-    }
-
-    bool isUsed(OperatorId enter, const Frame& frame) const
-    {
-        return std::ranges::any_of(frame.nodes, [&](OperatorId id) {
-            return std::ranges::any_of(m_graph.op(id).inputs, [&](ValueId input) { return producerId(input) == enter; });
-        });
     }
 
     static void add(std::vector<Guard>& list, const std::vector<Guard>& more)

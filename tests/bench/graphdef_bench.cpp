@@ -2,11 +2,13 @@
 // control inputs, and attributes as TensorFlow writes them.
 #include "converters/graphdef/graphdef.h"
 #include "engine/base/clock.h"
+#include "engine/ir/text/structured.h"
 #include "engine/ir/verifier.h"
 #include "graph.pb.h"
 #include "tests/bench/report.h"
 
 #include <cstdio>
+#include <ctime>
 #include <string>
 
 namespace {
@@ -58,6 +60,7 @@ int main()
     const std::string content = graph.SerializeAsString();
     const Bytes bytes = Bytes::copyOf(content.data(), content.size());
 
+    const std::clock_t cpuBegin = std::clock();
     const int64_t begin = nowNs();
     const auto model = importGraphDef("bench", bytes);
     const int64_t imported = nowNs();
@@ -66,11 +69,18 @@ int main()
         return 1;
     }
     const int64_t verified = nowNs();
+    const std::clock_t cpuEnd = std::clock();
     const auto written = exportGraphDef(*model);
     const int64_t end = nowNs();
     if (!written.ok() || written->size() != content.size()) return 1;
     bench::report("graphdef_import_100k", static_cast<double>(verified - begin) / 1e9, "s", 1);
+    const int64_t viewBegin = nowNs();
+    const size_t lines = structuredView(*model).size();
+    const int64_t viewEnd = nowNs();
+    if (lines < kNodes / 2) return 1;
+    bench::note("graphdef_view_100k", static_cast<double>(viewEnd - viewBegin) / 1e9, "s");
     bench::note("graphdef_import_rate", kNodes / (static_cast<double>(imported - begin) / 1e9), "nodes/s");
+    bench::note("graphdef_import_cpu", static_cast<double>(cpuEnd - cpuBegin) / CLOCKS_PER_SEC, "s");
     bench::note("graphdef_export_100k", static_cast<double>(end - verified) / 1e9, "s");
     return 0;
 }

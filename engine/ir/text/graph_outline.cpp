@@ -15,6 +15,11 @@ size_t at(OperatorId id)
     return static_cast<size_t>(id.index);
 }
 
+size_t commonPrefix(const std::vector<Guard>& a, const std::vector<Guard>& b)
+{
+    return static_cast<size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+}
+
 /// An item of one level: a node, or a child frame with all that is in it.
 struct LevelItem {
     OperatorId op;
@@ -150,9 +155,24 @@ private:
                 return std::pair(x.predicate, x.branch) < std::pair(y.predicate, y.branch);
             });
         };
-        std::map<std::vector<Guard>, Queue, decltype(less)> groups(less);
+        std::map<std::vector<Guard>, Queue, decltype(less)> groups(less); // none is empty
+        std::set<std::pair<int64_t, const std::vector<Guard>*>> tops;      // the first item of each, by its place in the file
         std::vector<bool> done(items.size());
-        const auto makeReady = [&](size_t i) { groups.try_emplace(items[i].guards, Later{&items}).first->second.push(i); };
+        const auto topOf = [&](const auto& group) { return std::pair(items[group->second.top()].place, &group->first); };
+        const auto makeReady = [&](size_t i) {
+            const auto [group, isNew] = groups.try_emplace(items[i].guards, Later{&items});
+            if (!isNew) tops.erase(topOf(group));
+            group->second.push(i);
+            tops.insert(topOf(group));
+        };
+        const auto take = [&](auto group) {
+            tops.erase(topOf(group));
+            const size_t next = group->second.top();
+            group->second.pop();
+            if (group->second.empty()) groups.erase(group);
+            else tops.insert(topOf(group));
+            return next;
+        };
         for (size_t i = 0; i < items.size(); ++i)
             if (items[i].waiting == 0) makeReady(i);
         std::vector<Guard> open;
@@ -161,8 +181,7 @@ private:
             const LevelItem& item = items[i];
             const bool hidden = item.op.valid() && at(item.op) < m_options.hidden.size() && m_options.hidden[at(item.op)];
             if (!hidden) {
-                size_t common = 0;
-                while (common < open.size() && common < item.guards.size() && open[common] == item.guards[common]) ++common;
+                const size_t common = commonPrefix(open, item.guards);
                 for (size_t g = common; g < item.guards.size(); ++g)
                     add(OutlineItem::Kind::when, depth + static_cast<int>(g), parent).guard = item.guards[g];
                 open = item.guards;
@@ -173,27 +192,16 @@ private:
             for (const size_t user : items[i].users)
                 if (--items[user].waiting == 0 && !done[user]) makeReady(user);
         };
-        const auto commonWith = [&](const std::vector<Guard>& guards) {
-            size_t common = 0;
-            while (common < open.size() && common < guards.size() && open[common] == guards[common]) ++common;
-            return common;
-        };
-        for (;;) {
-            auto best = groups.end();
-            if (const auto same = groups.find(open); same != groups.end() && !same->second.empty()) best = same;
-            else
-                for (auto group = groups.begin(); group != groups.end(); ++group) {
-                    if (group->second.empty()) continue;
-                    if (best == groups.end()) best = group;
-                    const size_t a = commonWith(group->first);
-                    const size_t b = commonWith(best->first);
-                    if (a > b || (a == b && items[group->second.top()].place < items[best->second.top()].place)) best = group;
-                }
-            if (best == groups.end()) break;
-            const size_t next = best->second.top();
-            best->second.pop();
-            if (best->second.empty()) groups.erase(best);
-            print(next);
+        while (!groups.empty()) {
+            auto best = groups.find(open);
+            // Groups that share a prefix are neighbours: the longest that any shares, then the first in the file.
+            for (size_t length = open.size(); best == groups.end() && length > 0; --length) {
+                const std::vector<Guard> prefix(open.begin(), open.begin() + static_cast<std::ptrdiff_t>(length));
+                for (auto group = groups.lower_bound(prefix); group != groups.end() && commonPrefix(prefix, group->first) == length; ++group)
+                    if (best == groups.end() || topOf(group) < topOf(best)) best = group;
+            }
+            if (best == groups.end()) best = groups.find(*tops.begin()->second);
+            print(take(best));
         }
         for (size_t i = 0; i < items.size(); ++i) // on cycles that nothing breaks
             if (!done[i]) print(i);
