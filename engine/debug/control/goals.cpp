@@ -54,7 +54,7 @@ bool PlaceGoal::beforeOperator(const OperatorEvent&, int64_t)
             here->target = TargetKind::invocation;
             here->op = {};
         }
-        return m_met = *here == m_place.address;
+        return m_met = toString(*here) == toString(m_place.address); // a name reads as that of a value, too
     }
     if (m_iteration >= 0 && m_executor.frame(-1).iteration != m_iteration) return false;
     m_met = orderOf(m_executor) == m_order;
