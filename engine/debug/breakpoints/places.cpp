@@ -122,10 +122,9 @@ Result<std::string> fromRoot(const DebugTarget& target, FrameContext frame, std:
         if (isOf(other, part)) names.push_back(".../" + std::string(part));
     }
     Error error(ErrorCode::usage, "no operator or value '" + std::string(part) + "' in " + graph.id);
-    std::vector<std::string> near = nearestNames(part, names);
-    const std::string anywhere = ".../" + std::string(part);
-    if (near.empty() && std::ranges::find(names, anywhere) != names.end()) near.push_back(anywhere);
-    return std::move(error).nearest(std::move(near));
+    const std::string anywhere = ".../" + std::string(part); // just so, but in another graph
+    if (std::ranges::find(names, anywhere) != names.end()) return std::move(error).nearest({anywhere});
+    return std::move(error).nearest(nearestNames(part, names));
 }
 
 /// Adds what one reading of the pattern's target means in the graphs that its steps lead to.
@@ -337,6 +336,11 @@ Result<Places> resolvePlaces(const DebugTarget& target, FrameContext frame, std:
         for (std::string& name : namesIn(target.model.graph(g))) names.push_back(std::move(name));
     const std::string last(text.substr(text.find_last_of('/') + 1));
     if (graphs.empty()) return Error(ErrorCode::usage, "no call of this model fits").at(text);
+    const bool isConstant = first.target == TargetKind::value && std::ranges::any_of(graphs, [&](GraphId g) {
+        const ValueId value = target.model.graph(g).findValue(first.op.name);
+        return value.valid() && target.model.graph(g).value(value).role == ValueRole::constant;
+    });
+    if (isConstant) return Error(ErrorCode::usage, "is a constant: nothing writes it").at(text);
     if (places.isInvocation) return Error(ErrorCode::usage, "has no operators to stop at").at(text);
     return Error(ErrorCode::usage, "no operator that runs there fits").at(text).nearest(nearestNames(last, names));
 }
