@@ -125,7 +125,9 @@ Result<EventExpression> EventExpression::compile(const BreakContext& context, st
         source->keep(*expression);
         result.m_cost = std::max(result.m_cost, expression->cost());
         if (result.m_graphs.size() <= g) result.m_graphs.resize(g + 1);
-        result.m_graphs[g] = {std::move(source), std::make_unique<Expression>(std::move(*expression))};
+        std::optional<ScalarCondition> scalar;
+        if (use == ExpressionUse::condition) scalar = ScalarCondition::compile(text, *source);
+        result.m_graphs[g] = {std::move(source), std::make_unique<Expression>(std::move(*expression)), std::move(scalar)};
     }
     if (result.m_graphs.empty()) {
         if (refused) return std::move(*refused);
@@ -142,6 +144,10 @@ Result<bool> EventExpression::holds(const BreakEvent& event, int64_t hits)
     Compiled* compiled = at(event.op.graph);
     if (!compiled) return false;
     compiled->source->lookAt(event, hits);
+    if (compiled->scalar) {
+        const std::optional<bool> holds = compiled->scalar->holds(*compiled->source);
+        if (holds) return *holds;
+    }
     return compiled->expression->holds(*compiled->source);
 }
 

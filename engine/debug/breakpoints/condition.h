@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/debug/breakpoints/kind.h"
+#include "engine/debug/breakpoints/scalar_condition.h"
 
 #include <memory>
 #include <string>
@@ -73,6 +74,7 @@ private:
     struct Compiled {
         std::unique_ptr<EventSource> source;
         std::unique_ptr<Expression> expression;
+        std::optional<ScalarCondition> scalar; ///< the same, where it is simple
     };
     Compiled* at(GraphId graph)
     {

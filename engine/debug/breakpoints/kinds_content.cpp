@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <functional>
 
 namespace loopscope {
@@ -17,26 +18,37 @@ namespace {
 
 enum class Abnormal : uint8_t { nan, inf, denormal };
 
-/// Whether an element of a float type with these bits is of that sort: `exponent` has all bits of the exponent set.
-template <typename Bits> bool anyBits(const Tensor& tensor, Bits exponent, Bits sign, Abnormal what)
+/// Whether the bits of a number without its sign lie in [low, high]. 16 bytes at a time: every write of a run may be looked at.
+template <typename Bits> bool anyWithin(const Tensor& tensor, Bits magnitude, Bits low, Bits high)
 {
+    constexpr int64_t kLanes = 16 / sizeof(Bits);
+    typedef Bits Lanes __attribute__((vector_size(16)));
     const Bits* bits = tensor.as<Bits>();
     const int64_t count = tensor.elementCount();
+    const Bits span = static_cast<Bits>(high - low);
+    int64_t i = 0;
+    Lanes found = {};
+    for (; i + kLanes <= count; i += kLanes) {
+        Lanes v;
+        std::memcpy(&v, bits + i, sizeof v);
+        found |= reinterpret_cast<Lanes>(((v & magnitude) - low) <= span);
+    }
+    bool any = false;
+    for (int64_t lane = 0; lane < kLanes; ++lane) any |= found[lane] != 0;
+    for (; i < count; ++i) any |= static_cast<Bits>((bits[i] & magnitude) - low) <= span;
+    return any;
+}
+
+/// `exponent` has all bits of the exponent set.
+template <typename Bits> bool anyBits(const Tensor& tensor, Bits exponent, Bits sign, Abnormal what)
+{
     const Bits magnitude = static_cast<Bits>(~sign);
     const Bits smallest = static_cast<Bits>(exponent & (~exponent + 1)); // of the normal numbers
-    bool found = false;
     switch (what) {
-    case Abnormal::nan:
-        for (int64_t i = 0; i < count; ++i) found |= static_cast<Bits>(bits[i] & magnitude) > exponent;
-        break;
-    case Abnormal::inf:
-        for (int64_t i = 0; i < count; ++i) found |= static_cast<Bits>(bits[i] & magnitude) == exponent;
-        break;
-    case Abnormal::denormal:
-        for (int64_t i = 0; i < count; ++i) found |= static_cast<Bits>((bits[i] & magnitude) - 1) < static_cast<Bits>(smallest - 1);
-        break;
+    case Abnormal::nan: return anyWithin<Bits>(tensor, magnitude, static_cast<Bits>(exponent + 1), magnitude);
+    case Abnormal::inf: return anyWithin<Bits>(tensor, magnitude, exponent, exponent);
+    default: return anyWithin<Bits>(tensor, magnitude, 1, static_cast<Bits>(smallest - 1));
     }
-    return found;
 }
 
 bool hasAbnormal(const Tensor& tensor, Abnormal what)

@@ -16,13 +16,13 @@ constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
 /// Hands what the executor asks to everybody whose trap it is.
 class JointHandler final : public TrapHandler {
 public:
-    JointHandler(const Timeline& timeline, TripMemory& trips, const TrapSet& breakTraps, TrapHandler* breakpoints, Goal* goal)
-        : m_line(timeline.current()), m_trips(trips), m_breakTraps(breakTraps), m_breakpoints(breakpoints), m_goal(goal)
+    JointHandler(const Timeline& timeline, TripMemory& trips, TrapHandler* breakpoints, Goal* goal)
+        : m_line(timeline.current()), m_trips(trips), m_breakpoints(breakpoints), m_goal(goal)
     {}
     bool beforeOperator(const OperatorEvent& event, int64_t tick) override
     {
         bool stop = false;
-        if ((m_breakTraps.of(event.graph, event.op) & trapBefore) != 0) stop |= m_breakpoints->beforeOperator(event, tick);
+        if (m_breakpoints) stop |= m_breakpoints->beforeOperator(event, tick); // it knows which operators are its own
         if (m_goal && (m_goal->traps().of(event.graph, event.op) & trapBefore) != 0) stop |= m_goal->beforeOperator(event, tick);
         return stop;
     }
@@ -30,7 +30,7 @@ public:
     {
         bool stop = false;
         if (event.trips >= 0) m_trips.note(m_line, event, tick);
-        if ((m_breakTraps.of(event.graph, event.op) & trapAfter) != 0) stop |= m_breakpoints->afterOperator(event, tick);
+        if (m_breakpoints) stop |= m_breakpoints->afterOperator(event, tick);
         if (m_goal && (m_goal->traps().of(event.graph, event.op) & trapAfter) != 0) stop |= m_goal->afterOperator(event, tick);
         return stop;
     }
@@ -38,7 +38,6 @@ public:
 private:
     const int m_line;
     TripMemory& m_trips;
-    const TrapSet& m_breakTraps;
     TrapHandler* m_breakpoints;
     Goal* m_goal;
 };
@@ -67,21 +66,19 @@ int RunControl::depthOf(int depth) const
 /// Goes on to a tick with breakpoints and a goal. Breakpoints do not hit at stops up to `after`.
 Result<bool> RunControl::runArmed(int64_t target, Goal* goal, int64_t after)
 {
-    const TrapSet breakTraps = m_breakpoints.traps();
     TrapSet traps = m_loopTraps;
-    traps.add(breakTraps);
+    traps.add(m_breakpoints.traps());
     if (goal) traps.add(goal->traps());
-    JointHandler handler(m_target.timeline, m_trips, breakTraps, &m_breakpoints.handler(BreakpointSet::Mode::stop, after), goal);
+    JointHandler handler(m_target.timeline, m_trips, &m_breakpoints.handler(BreakpointSet::Mode::stop, after), goal);
     return m_target.timeline.run(target, traps, handler, m_target.control);
 }
 
 /// Goes on until a goal is met, breakpoints or not.
 Result<bool> RunControl::runQuietly(Goal& goal)
 {
-    const TrapSet none;
     TrapSet traps = m_loopTraps;
     traps.add(goal.traps());
-    JointHandler handler(m_target.timeline, m_trips, none, nullptr, &goal);
+    JointHandler handler(m_target.timeline, m_trips, nullptr, &goal);
     return m_target.timeline.run(kEnd, traps, handler, m_target.control);
 }
 

@@ -29,6 +29,10 @@ public:
 
     template <typename F> void each(F f)
     {
+        if (m_n == m_x.elementCount()) { // all of them, in order
+            for (int64_t i = 0; i < m_n; ++i) f(i, i);
+            return;
+        }
         for (int64_t i = 0; i < m_n; ++i) {
             f(i, m_walk.offset());
             m_walk.next();

@@ -113,6 +113,7 @@ std::string_view expressionTypeName(ExpressionType type)
 double ExpressionValue::realAt(int64_t i) const
 {
     if (m_isView) {
+        if (m_dtype == DType::f32) return static_cast<double>(m_view.as<float>()[i]); // of these large tensors are made
         if (!m_isRaw && m_type == ExpressionType::real && m_dtype != DType::u64) return elementAsReal(m_view, i);
         const int64_t stored = elementAsInteger(m_view, i);
         return m_dtype == DType::u64 ? static_cast<double>(static_cast<uint64_t>(stored)) : static_cast<double>(stored);
