@@ -57,7 +57,7 @@ struct StopReport {
     int64_t tick = 0;
     int timeline = 1;    ///< as people count them, from 1
     int64_t ranFrom = 0; ///< tick at which the request began
-    std::vector<ValueChange> written; ///< by single steps that stayed in their invocation: what they wrote
+    std::vector<ValueChange> written; ///< by a single step, or a call that was passed over, in the same invocation
     std::vector<LogLine> logs;
     bool has(StopCause cause) const
     {

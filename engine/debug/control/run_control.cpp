@@ -127,11 +127,12 @@ Result<StopReport> RunControl::stopped(int64_t from, Status status, std::optiona
 
 Result<StopReport> RunControl::start()
 {
+    m_started = false;
     LS_CHECK_OK(m_target.timeline.start());
     m_started = true;
     m_trips.clear();
     m_ends.clear();
-    m_marks.clear();
+    std::erase_if(m_marks, [](const Mark& mark) { return mark.timeline != 0; }); // the timelines that edits made are gone
     m_past.clear();
     m_future.clear();
     m_breakpoints.moved(0);
@@ -197,11 +198,11 @@ Result<StopReport> RunControl::stepForward(int64_t count)
     return report;
 }
 
-/// What a single step wrote, if it stayed in its invocation.
+/// What a single step wrote, or the call that was passed over, if that stayed in its invocation.
 void RunControl::noteWritten(StopReport& report, const Position& before) const
 {
     const Position& now = report.position;
-    if (now.step != before.step + 1 || now.invocation != before.invocation || now.depth != before.depth) return;
+    if (now.step <= before.step || now.invocation != before.invocation || now.depth != before.depth) return;
     if (now.graph != before.graph) return;
     for (const ValueId value : m_target.model.graph(before.graph).op(before.op).results) report.written.push_back({now.depth - 1, value});
 }

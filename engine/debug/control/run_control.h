@@ -20,7 +20,7 @@ namespace loopscope {
 
 enum class Direction : uint8_t { forward, backward };
 
-/// A bookmark or a note of the user.
+/// A bookmark or a note of the user. Those of the first timeline stay when the run is started again.
 struct Mark {
     std::string name; ///< empty: a note
     std::string text;

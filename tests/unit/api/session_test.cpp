@@ -45,7 +45,7 @@ Subject endless()
 
 void waitUntilBusy(const Session& session, const std::string& tag)
 {
-    while (session.progress().tag != tag) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    while (session.progress().tag != tag) std::this_thread::yield();
 }
 
 TEST(Session, answers_on_the_engine_thread_in_order)
@@ -103,6 +103,64 @@ TEST(Session, pause_ends_a_run_that_never_ends)
     ASSERT_TRUE(again.ok());
     EXPECT_EQ(again->tick, report->tick);
     EXPECT_EQ(again->address, report->address);
+}
+
+/// Pauses a request of the endless model once it is on its way.
+Result<StopReport> paused(Session& session, std::function<Result<StopReport>(Debugger&)> request)
+{
+    std::promise<Result<StopReport>> promise;
+    std::future<Result<StopReport>> answer = promise.get_future();
+    session.post("long", [&](Debugger& debugger) { promise.set_value(request(debugger)); });
+    static_cast<void>(answer.wait_for(std::chrono::milliseconds(100)));
+    session.pause();
+    // If the thread had not begun by then, the pause was for nobody.
+    while (answer.wait_for(std::chrono::milliseconds(100)) != std::future_status::ready) session.pause();
+    return answer.get();
+}
+
+TEST(Session, pause_ends_a_search_for_a_place)
+{
+    const Subject subject = endless();
+    const auto session = open(subject);
+    ASSERT_TRUE(session->call([](Debugger& debugger) { return debugger.control().start(); }).ok());
+    const auto far = [](Debugger& debugger) -> Result<StopReport> {
+        LS_TRY(const TypedPlace place, resolveTyped(debugger.target(), {}, "main/while#0@2000000000:body/add#0"));
+        return debugger.control().goTo(place.resolved);
+    };
+    const Result<StopReport> report = paused(*session, far);
+    ASSERT_TRUE(report.ok());
+    EXPECT_TRUE(report->has(StopCause::cancelled));
+    EXPECT_GT(report->tick, 0);
+    // Looking for a place without going there comes back.
+    const auto look = [](Debugger& debugger) -> Result<StopReport> {
+        LS_TRY(const TypedPlace place, resolveTyped(debugger.target(), {}, "main/while#0@2000000000:body/add#0"));
+        const Result<std::optional<int64_t>> tick = debugger.control().tickOf(place.resolved);
+        EXPECT_FALSE(tick.ok());
+        return debugger.control().here();
+    };
+    const Result<StopReport> still = paused(*session, look);
+    ASSERT_TRUE(still.ok());
+    EXPECT_EQ(still->tick, report->tick);
+}
+
+TEST(Session, pause_ends_a_search_backward_where_nothing_was_found_behind)
+{
+    const Subject subject = endless();
+    const auto session = open(subject);
+    const Result<StopReport> there = paused(*session, [](Debugger& debugger) { return debugger.control().run(); });
+    ASSERT_TRUE(there.ok());
+    session->call([](Debugger& debugger) {
+        EXPECT_TRUE(debugger.breakpoints().add(BreakpointCommand::breakpoint, "main/while#0@0:body/add#0", {}).ok());
+    });
+    // The request may be over before it is paused: then it has found the breakpoint.
+    const Result<StopReport> report = paused(*session, [](Debugger& debugger) { return debugger.control().resume(Direction::backward); });
+    ASSERT_TRUE(report.ok());
+    EXPECT_TRUE(report->has(StopCause::cancelled) || report->has(StopCause::breakpoint)) << text(report);
+    const Result<StopReport> found = report->has(StopCause::breakpoint)
+                                         ? session->call([](Debugger& debugger) -> Result<StopReport> { return debugger.control().here(); })
+                                         : session->call([](Debugger& debugger) { return debugger.control().resume(Direction::backward); });
+    ASSERT_TRUE(found.ok());
+    EXPECT_EQ(found->address, "main/while#0@0:body/add#0");
 }
 
 TEST(Session, pause_without_a_request_does_nothing)

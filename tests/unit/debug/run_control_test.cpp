@@ -43,6 +43,33 @@ TEST_F(Collatz, a_single_step_says_what_it_wrote)
     ASSERT_EQ(report->written.size(), 1U);
     EXPECT_EQ(report->written[0].depth, 1);
     EXPECT_EQ(subject.model->graph(report->position.graph).value(report->written[0].value).id, "mod");
+    ASSERT_TRUE(control.step(Direction::forward).ok());
+    const Result<StopReport> call = control.next(Direction::forward);
+    ASSERT_TRUE(call.ok());
+    ASSERT_EQ(call->written.size(), 1U);
+    EXPECT_EQ(subject.model->graph(call->position.graph).value(call->written[0].value).id, "y");
+    // The end of an iteration is the end of its invocation.
+    const Result<StopReport> end = control.step(Direction::forward);
+    ASSERT_TRUE(end.ok());
+    EXPECT_TRUE(end->written.empty());
+}
+
+TEST_F(Collatz, marks_of_the_first_timeline_stay_when_it_is_started_again)
+{
+    ASSERT_TRUE(control.start().ok());
+    ASSERT_TRUE(control.goToStep(100).ok());
+    ASSERT_TRUE(control.mark("first").ok());
+    std::vector<int32_t> two = {2};
+    ASSERT_TRUE(control.goTo(debugger.place("main/while#0@3:cond")).ok());
+    ASSERT_TRUE(control.edit(-1, subject.model->graph(GraphId(1)).findValue("x"), tensorOver(two, Shape{})).ok());
+    ASSERT_TRUE(control.mark("second").ok());
+    ASSERT_TRUE(control.start().ok());
+    ASSERT_EQ(control.marks().size(), 1U);
+    const Result<StopReport> report = control.goToMark("first");
+    ASSERT_TRUE(report.ok());
+    EXPECT_EQ(report->position.step, 100);
+    EXPECT_EQ(text(control.back()), "main/while#0, step 0: step done");
+    EXPECT_EQ(text(control.back()), "error: no jump to go back from");
 }
 
 TEST_F(Collatz, next_goes_over_calls_both_ways)
