@@ -264,8 +264,9 @@ Result<DataflowExecutor::Impl::Running*> DataflowExecutor::Impl::completeCall(Ca
     --m_openCalls;
     LS_CHECK_OK(propagate(iteration, node, false));
     if (m_asking && (node.traps & trapAfter) != 0) {
-        updatePosition();
+        showPosition(iteration, node);
         if (m_trapHandler->afterOperator(event, tick() + 1)) m_stopAsked = true;
+        m_iteration = nullptr; // what is next is looked for anew
     }
     ++m_step;
     setLimit();

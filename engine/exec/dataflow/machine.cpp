@@ -220,8 +220,9 @@ Status DataflowExecutor::Impl::runNode(Iteration& iteration, const Node& node, b
         }
         event.results = {results.data(), results.size()};
         LS_CHECK_OK(propagate(iteration, node, isDead));
-        updatePosition();
+        showPosition(iteration, node);
         if (m_trapHandler->afterOperator(event, tick() + 1)) m_stopAsked = true;
+        m_iteration = nullptr; // what is next is looked for anew
         for (Cell* cell : kept) m_cells.release(cell);
         ++m_step;
         setLimit();
@@ -334,6 +335,14 @@ void DataflowExecutor::Impl::endRun(RunEnd::Reason reason, std::string_view mess
         for (const Tensor& output : m_outputs) outputs.push_back(&output);
     end.outputs = outputs;
     m_observer->runEnded(end);
+}
+
+/// For handlers that look around: the frames are those of a node that has just run.
+void DataflowExecutor::Impl::showPosition(Iteration& iteration, const Node& node)
+{
+    m_iteration = &iteration;
+    m_node = &node;
+    updatePosition();
 }
 
 void DataflowExecutor::Impl::updatePosition()

@@ -170,6 +170,7 @@ public:
     Error stopAt(Error error, RunEnd::Reason reason);
     void endRun(RunEnd::Reason reason, std::string_view message);
     void updatePosition();
+    void showPosition(Iteration& iteration, const Node& node);
     OperatorEvent eventOf(const Iteration& iteration, const Node& node) const;
 
     // nodes.cpp: what nodes compute
@@ -247,6 +248,9 @@ public:
     bool isDead(int depth, ValueId value) const override;
     Result<std::vector<DeadHop>> whyDead(GraphId graph, OperatorId op) const override;
     std::vector<DataflowRace> races() const override { return m_races; }
+    const Iteration* iterationOf(const Program& program, int32_t frame) const;
+    std::pair<OperatorId, std::string> predicateOf(const Iteration& iteration, const Node& switchNode) const;
+    std::vector<DeadHop> hopsOf(const Iteration& iteration, const Node& node) const;
     int64_t reachableNodes() const override;
     std::vector<std::string> warnings() const override;
 
