@@ -81,6 +81,8 @@ Result<Executor*> ModelSession::enter(const Model& model, GraphId graph)
         // What outlives a run moves from the graph that ran last to this one; everything else of a state belongs to a run.
         const MachineState from = m_current->snapshot();
         MachineState to = slot->snapshot();
+        to.frames.clear(); // a run that failed there is over
+        to.finished = false;
         to.resources = from.resources;
         to.random = from.random;
         to.initialised = from.initialised;
