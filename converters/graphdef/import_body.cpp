@@ -14,6 +14,8 @@ namespace {
 /// GraphDefs older than this write a placeholder of unknown shape as a scalar.
 constexpr int32_t kScalarPlaceholders = 24;
 
+constexpr std::string_view kTooManyOutputs = "the nodes of this file claim more outputs than it can mean";
+
 Error badNode(std::string_view name, std::string what)
 {
     return Error(ErrorCode::badFile, std::move(what)).at("node '" + std::string(name) + "'");
@@ -66,6 +68,7 @@ Status BodyImport::nodes(Nodes& nodes)
     m_graph.operators.reserve(static_cast<size_t>(nodes.size()));
     m_nodes.reserve(static_cast<size_t>(nodes.size()));
     m_signatures.reserve(static_cast<size_t>(nodes.size()));
+    m_types.reserve(static_cast<size_t>(nodes.size()));
     for (tfpb::NodeDef& message : nodes) LS_CHECK_OK(node(message));
     for (const tfpb::NodeDef& message : nodes)
         for (const std::string& input : message.input())
@@ -100,7 +103,12 @@ Status BodyImport::node(tfpb::NodeDef& message)
     if (std::string unknown = unknownBytesOf(message); !unknown.empty()) setAttribute(list, "@unknown", HexBytes{std::move(unknown)});
     m_signatures.push_back(m_state.signature(op.kind.name));
     // An operator whose attributes do not say how many results it has is one that we do not know.
-    if (const TfOpSignature* s = m_signatures.back(); s && !tfSlotTypes(*s, s->outputs, list)) m_signatures.back() = nullptr;
+    const TfOpSignature* signature = m_signatures.back();
+    std::optional<std::vector<TfSlotType>> types = signature ? tfSlotTypes(*signature, signature->outputs, list) : std::nullopt;
+    if (!types) m_signatures.back() = nullptr;
+    m_resultCount += types ? types->size() : 0;
+    if (m_resultCount > static_cast<size_t>(m_state.slotsLeft)) return badNode(op.name, std::string(kTooManyOutputs));
+    m_types.push_back(types ? std::move(*types) : std::vector<TfSlotType>());
     return {};
 }
 
@@ -123,8 +131,7 @@ void BodyImport::mention(std::string_view tensor)
 Status BodyImport::results(OperatorId id)
 {
     Operator& op = m_graph.operators[static_cast<size_t>(id.index)];
-    std::vector<TfSlotType> types;
-    if (const TfOpSignature* s = m_signatures[static_cast<size_t>(id.index)]) types = *tfSlotTypes(*s, s->outputs, op.attributes);
+    std::vector<TfSlotType> types = std::move(m_types[static_cast<size_t>(id.index)]);
     std::vector<std::string> named;
     if (const auto found = m_mentioned.find(id.index); found != m_mentioned.end()) {
         if (found->second > kMostTfSlots)
@@ -134,7 +141,7 @@ Status BodyImport::results(OperatorId id)
     if (const auto found = m_named.find(id.index); found != m_named.end()) named = std::move(found->second);
     std::ranges::sort(named);
     m_state.slotsLeft -= static_cast<int64_t>(types.size());
-    if (m_state.slotsLeft < 0) return badNode(op.name, "the nodes of this file claim more outputs than it can mean");
+    if (m_state.slotsLeft < 0) return badNode(op.name, std::string(kTooManyOutputs));
     op.results.reserve(types.size() + named.size());
     const auto add = [&](std::string valueId, TfSlotType type) {
         Value& value = m_graph.values.emplace_back();
@@ -198,6 +205,7 @@ Error BodyImport::badInput(OperatorId id, std::string_view input) const
 
 Status BodyImport::connect(const Nodes& nodes)
 {
+    m_graph.values.reserve(m_graph.values.size() + m_resultCount);
     for (size_t i = 0; i < m_graph.operators.size(); ++i) LS_CHECK_OK(results(OperatorId(static_cast<int64_t>(i))));
     for (int i = 0; i < nodes.size(); ++i) LS_CHECK_OK(operands(nodes.Get(i), OperatorId(i)));
     return {};
