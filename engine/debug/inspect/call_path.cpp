@@ -1,5 +1,7 @@
 #include "engine/debug/inspect/call_path.h"
 
+#include <algorithm>
+
 namespace loopscope {
 
 namespace {
@@ -26,6 +28,15 @@ std::string calleeRole(const AddressStep& step)
     return std::string(stepRoleName(step.role));
 }
 
+/// How addresses name the call, or the v1 frame that an Enter opens.
+OperatorName siteNameOf(const Operator& op, OperatorId id, CallRole role)
+{
+    if (role != CallRole::frame) return operatorNameOf(op, id);
+    OperatorName name;
+    name.name = attributeString(op.attributes, "frame_name", op.name);
+    return name;
+}
+
 OperatorId findSite(const Graph& graph, const OperatorName& name)
 {
     for (size_t i = 0; i < graph.operators.size(); ++i) {
@@ -47,8 +58,13 @@ CallPath CallPath::parent() const
 CallPath CallPath::into(OperatorId site, GraphId graph) const
 {
     CallPath path = *this;
-    path.levels.push_back({site, graph});
+    path.levels.push_back({site, graph, false});
     return path;
+}
+
+bool CallPath::entersFrames() const
+{
+    return std::ranges::any_of(levels, &Level::isFrame);
 }
 
 CallPath pathAt(const Executor& executor, int depth)
@@ -57,7 +73,7 @@ CallPath pathAt(const Executor& executor, int depth)
     path.root = executor.root();
     for (int d = 1; d <= depth; ++d) {
         const FrameInfo frame = executor.frame(d);
-        path.levels.push_back({frame.site, frame.graph});
+        path.levels.push_back({frame.site, frame.graph, frame.role == CallRole::frame});
     }
     return path;
 }
@@ -70,13 +86,21 @@ Result<CallPath> pathOf(const Model& model, GraphId root, const Address& address
         return Error(ErrorCode::usage, "this run does not begin there").at(toString(address)).expected(model.graph(root).id);
     for (const AddressStep& step : address.steps) {
         const Graph& graph = model.graph(path.graph());
+        if (step.role == StepRole::frame) {
+            const auto enter = std::ranges::find_if(graph.operators, [&](const Operator& op) {
+                return op.kind.name.ends_with("Enter") && attributeString(op.attributes, "frame_name", "") == step.site.name;
+            });
+            if (enter == graph.operators.end()) return Error(ErrorCode::usage, "no such frame").at(toString(address));
+            path.levels.push_back({OperatorId(enter - graph.operators.begin()), path.graph(), true});
+            continue;
+        }
         const OperatorId site = findSite(graph, step.site);
         GraphId entered;
         if (site.valid())
             for (const Callee& callee : calleesOf(graph.op(site)))
                 if (callee.role == calleeRole(step)) entered = callee.graph;
         if (!model.hasGraph(entered)) return Error(ErrorCode::usage, "no such invocation").at(toString(address));
-        path.levels.push_back({site, entered});
+        path.levels.push_back({site, entered, false});
     }
     return path;
 }
@@ -87,7 +111,8 @@ bool isOnPath(const Executor& executor, int frames, const CallPath& path)
     for (int d = path.depth(); d >= 1; --d) {
         const FrameInfo frame = executor.frame(d);
         const CallPath::Level& level = path.levels[static_cast<size_t>(d - 1)];
-        if (frame.site != level.site || frame.graph != level.graph) return false;
+        if (level.isFrame ? frame.role != CallRole::frame : frame.site != level.site) return false;
+        if (frame.graph != level.graph) return false;
     }
     return true;
 }
@@ -111,7 +136,8 @@ Address addressOfStack(const Model& model, std::span<const FrameInfo> stack)
     address.root = model.graph(stack.front().graph).id;
     for (size_t f = 1; f < stack.size(); ++f) {
         AddressStep step;
-        step.site = operatorNameOf(model.graph(stack[f - 1].graph).op(stack[f].site), stack[f].site);
+        if (!stack[f].site.valid()) break;
+        step.site = siteNameOf(model.graph(stack[f - 1].graph).op(stack[f].site), stack[f].site, stack[f].role);
         step.role = roleOf(stack[f]);
         step.branch = stack[f].branch;
         step.iteration = stack[f].iteration;

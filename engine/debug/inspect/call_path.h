@@ -17,6 +17,7 @@ struct CallPath {
     struct Level {
         OperatorId site; ///< in the graph outside
         GraphId graph;   ///< entered there
+        bool isFrame = false; ///< a v1 frame, which `site` (an Enter) opens; its graph is that outside
         bool operator==(const Level&) const = default;
     };
     GraphId root;
@@ -24,6 +25,8 @@ struct CallPath {
 
     GraphId graph() const { return levels.empty() ? root : levels.back().graph; }
     int depth() const { return static_cast<int>(levels.size()); } ///< of the frame that it leads to
+    /// True if v1 frames lie on the way: their operators run in no other frame, and stops inside them are counted otherwise.
+    bool entersFrames() const;
     CallPath parent() const;
     CallPath into(OperatorId site, GraphId graph) const;
     bool operator==(const CallPath&) const = default;

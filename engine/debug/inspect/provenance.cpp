@@ -100,7 +100,7 @@ Result<Origin> originOf(const DebugTarget& target, ValueAt at)
             return writtenBy(target, query, at.until, std::move(origin));
         case ValueRole::input: break;
         }
-        if (at.depth == 0) {
+        if (at.depth == 0 || frame.role == CallRole::frame) {
             origin.kind = OriginKind::input;
             return origin;
         }
@@ -194,7 +194,7 @@ StaticWriter staticWriterOf(const Model& model, CallPath path, ValueId value)
             return writer;
         case ValueRole::input: break;
         }
-        if (path.levels.empty()) {
+        if (path.levels.empty() || path.levels.back().isFrame) {
             writer.unwritten = v.id + " is an input of the run";
             return writer;
         }

@@ -170,6 +170,7 @@ Result<AskedSite> askedSite(const DebugTarget& target, FrameContext frame, std::
     for (int depth = depthOf(target.executor, frame); depth > 0; --depth) { // one of the calls that are open
         const FrameInfo inner = target.executor.frame(depth);
         const Graph& caller = target.model.graph(target.executor.frame(depth - 1).graph);
+        if (!inner.site.valid()) continue;
         if (operatorLabel(caller.op(inner.site), inner.site.index) != text) continue;
         asked.outside = pathAt(target.executor, depth - 1);
         asked.site = inner.site;
@@ -229,7 +230,7 @@ Result<Explanation> answerBranch(const DebugTarget& target, FrameContext frame, 
     if (here.next.valid() && isBranch(target.model.graph(here.graph).op(here.next))) return explainBranch(target, pathAt(executor, depth), here.next);
     for (; depth > 0; --depth) {
         const FrameInfo inner = executor.frame(depth);
-        if (isBranch(target.model.graph(executor.frame(depth - 1).graph).op(inner.site)))
+        if (inner.site.valid() && isBranch(target.model.graph(executor.frame(depth - 1).graph).op(inner.site)))
             return explainBranch(target, pathAt(executor, depth - 1), inner.site);
     }
     return Error(ErrorCode::usage, "no branch is next or around here; say which: why branch ADDRESS");

@@ -27,7 +27,12 @@ public:
 
     bool beforeOperator(const OperatorEvent& event, int64_t tick) override
     {
-        if (!m_done) m_before[event.invocation] = tick;
+        if (m_done) return false;
+        m_before[event.invocation] = tick;
+        if (m_query.path.entersFrames()) { // once it has run, the executor stands at another place
+            m_stack.clear();
+            for (int d = 0; d < m_target.executor.position().depth; ++d) m_stack.push_back(m_target.executor.frame(d));
+        }
         return false;
     }
 
@@ -79,6 +84,7 @@ private:
     bool isWanted(const OperatorEvent& event) const
     {
         const Executor& executor = m_target.executor;
+        if (m_query.path.entersFrames()) return !m_query.accepts || m_query.accepts(executor, event);
         const int frames = frameCount(executor, event.step);
         if (frames != m_query.path.depth() + 1 || !isOnPath(executor, frames, m_query.path)) return false;
         if (m_query.iterationDepth >= 0 && executor.frame(m_query.iterationDepth).iteration != m_query.iteration) return false;
@@ -91,8 +97,9 @@ private:
         hit.after = after;
         hit.step = event.step;
         hit.op = event.op;
-        hit.stack.clear();
-        for (int d = 0; d <= m_query.path.depth(); ++d) hit.stack.push_back(m_target.executor.frame(d));
+        hit.stack = m_stack;
+        if (m_stack.empty())
+            for (int d = 0; d <= m_query.path.depth(); ++d) hit.stack.push_back(m_target.executor.frame(d));
         if (const Tensor* const result = resultOf(event)) hit.result.assign(*result);
     }
 
@@ -102,6 +109,7 @@ private:
     const int64_t m_until;
     TrapSet m_traps;
     std::map<InvocationId, int64_t> m_before; ///< calls that are open, operators that are running
+    std::vector<FrameInfo> m_stack; ///< v1 frames: around the operator that runs
     WriteHit m_hit, m_first;
     KeptTensor m_seen;
     bool m_hasHit = false, m_hasSeen = false, m_done = false;

@@ -1,4 +1,5 @@
 // Stepping through recordings: held against the run that was recorded, stop by stop and value by value.
+#include "app/replay/run_recording.h"
 #include "app/replay/trace_executor.h"
 #include "app/wiring/listing.h"
 #include "engine/debug/inspect/value_history.h"
@@ -186,6 +187,107 @@ TEST(Replay, EndsWhereTheRecordingEnds)
     EXPECT_EQ(status.detail().code, ErrorCode::execution);
     EXPECT_EQ(replay->position().step, 100);
     EXPECT_FALSE(replay->position().finished);
+}
+
+/// Everything that a trace says but times, and what the files are called.
+std::string canonicalDump(const std::string& path)
+{
+    const Result<std::unique_ptr<TraceReader>> reader = TraceReader::open(path);
+    if (!reader.ok()) return reader.error().message();
+    std::string dump;
+    for (const char* sql : {"SELECT id, base, first, last, reason, state, level, policy, error FROM run ORDER BY id",
+                            "SELECT run, position, name, dtype, shape, content FROM feed ORDER BY run, position",
+                            "SELECT id, run, parent, call, iteration, first, steps FROM invocation ORDER BY id",
+                            "SELECT id, invocation, op, state, lo, hi, mean, std, zeros, content FROM event ORDER BY id",
+                            "SELECT * FROM output ORDER BY event, slot", "SELECT * FROM abnormal ORDER BY event, slot",
+                            "SELECT * FROM access ORDER BY event, variable, kind", "SELECT hash, guard, dtype, shape, bytes FROM blob ORDER BY hash",
+                            "SELECT * FROM digest ORDER BY last", "SELECT run, first, last, reason FROM gap ORDER BY run, first"}) {
+        const Result<QueryResult> rows = (*reader)->query(sql, {}, {});
+        if (!rows.ok()) return rows.error().message();
+        for (const auto& row : rows->rows) {
+            for (const SqlValue& cell : row) dump += sqlText(cell) + "|";
+            dump += "\n";
+        }
+        dump += "--\n";
+    }
+    return dump;
+}
+
+RecorderOptions recordingOptions(const std::string& name)
+{
+    RecorderOptions options;
+    options.path = tracePath() + name;
+    options.overwrite = true;
+    options.level = TraceLevel::values;
+    options.listing = graphListing;
+    return options;
+}
+
+TEST(RunRecording, EqualsARecordingOfAPlainRunHoweverOneMoves)
+{
+    for (const Subject& subject : {textSubject(kEverything, 9), collatz(27), randomSubject(5)}) {
+        const RecorderOptions plainOptions = recordingOptions("plain"), options = recordingOptions("debugged");
+        {
+            Result<std::unique_ptr<TraceRecorder>> recorder = TraceRecorder::create(*subject.model, plainOptions);
+            ASSERT_TRUE(recorder.ok());
+            const auto interpreter = subject.make();
+            interpreter->setObserver(recorder->get());
+            EXPECT_OK(interpreter->start());
+            EXPECT_OK(interpreter->run());
+            EXPECT_OK((*recorder)->finish());
+        }
+        Result<std::unique_ptr<RunRecording>> recording = RunRecording::create(*subject.model, options);
+        ASSERT_TRUE(recording.ok());
+        const auto interpreter = subject.make();
+        interpreter->setObserver(recording->get());
+        Timeline timeline(*interpreter);
+        EXPECT_OK(timeline.start());
+        std::mt19937 random(3);
+        for (int i = 0; i < 30 && !timeline.finished(); ++i) {
+            if (random() % 2 == 0) EXPECT_OK(timeline.goTo(static_cast<int64_t>(random() % 60)));
+            else EXPECT_OK(timeline.forward());
+        }
+        EXPECT_OK(timeline.goToEnd());
+        EXPECT_OK(timeline.goTo(5));
+        EXPECT_OK((*recording)->finish());
+        EXPECT_EQ((*recording)->summary().state, "complete");
+        EXPECT_EQ(canonicalDump(options.path), canonicalDump(plainOptions.path));
+    }
+}
+
+TEST(RunRecording, GoesOnAfterAPauseAndEndsAtAnEdit)
+{
+    const Subject subject = collatz(27);
+    const RecorderOptions options = recordingOptions("paused");
+    Result<std::unique_ptr<RunRecording>> recording = RunRecording::create(*subject.model, options);
+    ASSERT_TRUE(recording.ok());
+    CancelFlag cancel;
+    ExecutionOptions execution;
+    execution.cancel = &cancel;
+    const auto interpreter = subject.make(execution);
+    interpreter->setObserver(recording->get());
+    Timeline timeline(*interpreter);
+    EXPECT_OK(timeline.start());
+    EXPECT_OK(timeline.goTo(100));
+    cancel.request();
+    EXPECT_FALSE(timeline.goTo(200).ok());
+    cancel.clear();
+    EXPECT_OK(timeline.goToStep(300));
+    const int64_t heard = (*recording)->steps(); // as far as the run came on its way to the stop
+    EXPECT_GE(heard, 300);
+    EXPECT_FALSE((*recording)->wasEdited());
+    EXPECT_OK(timeline.goTo(150));
+    const Graph& body = subject.model->graph(interpreter->frame(1).graph);
+    std::vector<int32_t> seven = {7};
+    const Result<int> fork = timeline.edit(1, body.inputs[1], tensorOver(seven, Shape{}));
+    ASSERT_TRUE(fork.ok()) << fork.error().message();
+    EXPECT_OK(timeline.goToEnd());
+    EXPECT_TRUE((*recording)->wasEdited());
+    EXPECT_OK((*recording)->finish());
+    const auto replay = opened(options.path);
+    EXPECT_OK(replay->start());
+    EXPECT_FALSE(replay->run().ok());
+    EXPECT_EQ(replay->position().step, heard);
 }
 
 TEST(Replay, RefusesWhatIsNoTrace)

@@ -1,0 +1,85 @@
+#include "app/replay/run_recording.h"
+
+namespace loopscope::app {
+
+Result<std::unique_ptr<RunRecording>> RunRecording::create(const Model& model, RecorderOptions options)
+{
+    std::string path = options.path;
+    const TraceLevel level = options.level;
+    LS_TRY(std::unique_ptr<TraceRecorder> recorder, TraceRecorder::create(model, std::move(options)));
+    return std::unique_ptr<RunRecording>(new RunRecording(std::move(recorder), std::move(path), level));
+}
+
+/// Steps of one course of events follow each other; others are those of a timeline that left it.
+bool RunRecording::hears(int64_t step)
+{
+    if (m_state == State::paused && step == m_nextStep) m_state = State::running;
+    if (m_state == State::running && step != m_nextStep) edited();
+    return m_state == State::running;
+}
+
+void RunRecording::endPaused()
+{
+    if (m_state != State::paused && m_state != State::running) return;
+    RunEnd end;
+    end.reason = RunEnd::Reason::cancelled;
+    end.steps = m_nextStep;
+    m_recorder->runEnded(end);
+    m_state = State::ended;
+}
+
+void RunRecording::runStarted(const RunStart& e)
+{
+    endPaused();
+    m_state = State::running;
+    m_nextStep = e.firstStep;
+    m_recorder->runStarted(e);
+}
+
+void RunRecording::invocationStarted(const InvocationStart& e)
+{
+    if (hears(e.step)) m_recorder->invocationStarted(e);
+}
+
+void RunRecording::operatorExecuted(const OperatorEvent& e)
+{
+    if (!hears(e.step)) return;
+    m_recorder->operatorExecuted(e);
+    ++m_nextStep;
+}
+
+void RunRecording::variableAccessed(const VariableAccess& e)
+{
+    if (hears(e.step)) m_recorder->variableAccessed(e);
+}
+
+void RunRecording::invocationEnded(const InvocationEnd& e)
+{
+    if (hears(e.step)) m_recorder->invocationEnded(e);
+}
+
+void RunRecording::runEnded(const RunEnd& e)
+{
+    if (m_state != State::running) return;
+    if (e.reason == RunEnd::Reason::cancelled) {
+        m_state = State::paused;
+        return;
+    }
+    m_recorder->runEnded(e);
+    m_state = State::ended;
+}
+
+void RunRecording::edited()
+{
+    if (m_state != State::running && m_state != State::paused) return;
+    endPaused();
+    m_state = State::edited;
+}
+
+Status RunRecording::finish()
+{
+    endPaused();
+    return m_recorder->finish();
+}
+
+} // namespace loopscope::app

@@ -1,0 +1,58 @@
+// A recording that a debugger makes: it hears every step of a run once, in whatever order the user moves through it, and stops at the first
+// edit, since a trace tells one course of events.
+#pragma once
+
+#include "engine/observe/execution_observer.h"
+#include "tracer/record/recorder.h"
+
+#include <memory>
+#include <string>
+
+namespace loopscope::app {
+
+/// Set it as the executor's observer: it takes effect at the next start of a run, and holds for all runs until it is taken away.
+class RunRecording final : public ExecutionObserver {
+public:
+    static Result<std::unique_ptr<RunRecording>> create(const Model& model, RecorderOptions options);
+
+    bool wantsTimes() const override { return m_recorder->wantsTimes(); }
+    void runStarted(const RunStart& e) override;
+    void invocationStarted(const InvocationStart& e) override;
+    void operatorExecuted(const OperatorEvent& e) override;
+    void variableAccessed(const VariableAccess& e) override;
+    void invocationEnded(const InvocationEnd& e) override;
+    void runEnded(const RunEnd& e) override;
+
+    /// Where the inputs of the next run come from.
+    void setFeeds(std::vector<TraceFeed> feeds) { m_recorder->setFeeds(std::move(feeds)); }
+    /// The present run was edited: nothing more of it is recorded.
+    void edited();
+
+    /// Closes the file. Errors: cannotWrite.
+    Status finish();
+    RecordingSummary summary() const { return m_recorder->summary(); }
+    const std::string& path() const { return m_path; }
+    TraceLevel level() const { return m_level; }
+    bool hasRun() const { return m_state != State::waiting; } ///< a run began while it was on
+    bool wasEdited() const { return m_state == State::edited; }
+    int64_t steps() const { return m_nextStep; } ///< recorded of the present run
+
+private:
+    /// `paused`: the executor said that the run was cancelled; a debugger goes on with it.
+    enum class State : uint8_t { waiting, running, paused, ended, edited };
+
+    RunRecording(std::unique_ptr<TraceRecorder> recorder, std::string path, TraceLevel level)
+        : m_recorder(std::move(recorder)), m_path(std::move(path)), m_level(level)
+    {
+    }
+    bool hears(int64_t step);
+    void endPaused();
+
+    std::unique_ptr<TraceRecorder> m_recorder;
+    std::string m_path;
+    TraceLevel m_level;
+    State m_state = State::waiting;
+    int64_t m_nextStep = 0;
+};
+
+} // namespace loopscope::app
