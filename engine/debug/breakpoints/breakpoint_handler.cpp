@@ -84,7 +84,7 @@ bool BreakpointSet::Impl::hear(const OperatorEvent& event, int64_t tick, bool is
     BreakIndex::Entry* entry = m_index.at(event.graph, event.op);
     if (!entry) return false;
     BreakIndex::Side& side = isAfter ? entry->after : entry->before;
-    const int frames = static_cast<int>(tick - event.step) + (isAfter ? 0 : 1);
+    const int frames = m_target.executor.position().depth;
     bool fixed = !side.fixed.empty();
     if (fixed) {
         if (event.invocation != m_seenInvocation || event.graph != m_seenGraph) {

@@ -45,6 +45,14 @@ bool siteFits(const AddressStep& step, const OperatorName& op)
     return AddressPattern(wanted).matches(concrete);
 }
 
+/// An Enter of the v1 frame that the step names.
+bool entersFrame(const AddressStep& step, const Operator& op)
+{
+    OperatorName frame;
+    frame.name = attributeString(op.attributes, "frame_name", "");
+    return !frame.name.empty() && siteFits(step, frame);
+}
+
 StepRole roleOf(const FrameInfo& frame)
 {
     switch (frame.role) {
@@ -192,7 +200,9 @@ PathFilter::PathFilter(const Model& model, const std::vector<AddressStep>& steps
         for (const Graph& graph : model.graphs) {
             std::vector<bool>& sites = step.sites.emplace_back();
             for (size_t o = 0; o < graph.operators.size(); ++o)
-                sites.push_back(siteFits(written, nameOf(graph.operators[o], static_cast<int64_t>(o))));
+                sites.push_back(written.role == StepRole::frame
+                                    ? entersFrame(written, graph.operators[o])
+                                    : siteFits(written, nameOf(graph.operators[o], static_cast<int64_t>(o))));
         }
     }
     m_isOpen = m_steps.size() == 1 && m_steps[0].any;
@@ -270,6 +280,10 @@ std::vector<GraphId> PathFilter::graphs(const Model& model, GraphId root) const
         const auto [graph, at] = todo.back();
         todo.pop_back();
         const auto& operators = model.graph(graph).operators;
+        const bool isFrame = at < m_steps.size() && m_steps[at].role == StepRole::frame;
+        if (isFrame && std::ranges::find(m_steps[at].sites[static_cast<size_t>(graph.index)], true) !=
+                           m_steps[at].sites[static_cast<size_t>(graph.index)].end())
+            visit(graph, at + 1); // a frame lies in the same graph
         for (size_t o = 0; o < operators.size(); ++o)
             for (const Callee& callee : callForm(operators[o]).callees) {
                 if (!model.hasGraph(callee.graph)) continue;

@@ -149,6 +149,7 @@ template <bool Single> Status DataflowExecutor::Impl::execute()
                 continue;
             }
         }
+        if (iteration.invocation == 0) [[unlikely]] startInvocation(iteration); // here, so that every way to a stop numbers alike
         if constexpr (Single) {
             if (moved) break;
         }
@@ -179,7 +180,6 @@ template Status DataflowExecutor::Impl::execute<true>();
 
 Status DataflowExecutor::Impl::runNode(Iteration& iteration, const Node& node, bool isDead)
 {
-    if (iteration.invocation == 0) [[unlikely]] startInvocation(iteration);
     Tally& tally = programOf(iteration).tallies[static_cast<size_t>(nodeIndex(iteration, node))];
     ++tally.runs;
     m_untouched = true;
@@ -249,7 +249,6 @@ void DataflowExecutor::Impl::askBefore(const Node& node, bool isDead)
     if (here == m_askedBefore) return;
     m_askedBefore = here;
     updatePosition();
-    if (m_iteration->invocation == 0) startInvocation(*m_iteration); // the event names it
     OperatorEvent event = eventOf(*m_iteration, node);
     event.state = isDead ? EventState::dead : EventState::live;
     if (!m_trapHandler->beforeOperator(event, here)) return;
