@@ -3,6 +3,7 @@
 #include "engine/base/text.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"
+#include "engine/plan/function_calls.h"
 
 #include <algorithm>
 #include <functional>
@@ -273,6 +274,7 @@ Result<Model> selectForRun(const Model& model, GraphId root, const RunSelection&
 {
     if (!model.hasGraph(root)) return Error(ErrorCode::badFile, "the model has no graph " + std::to_string(root.index));
     Model selected = model;
+    resolveFunctionCalls(selected);
     const bool whole = selection.feeds.empty() && selection.fetches.empty() && selection.targets.empty();
     for (size_t g = 0; g < selected.graphs.size(); ++g) {
         if (GraphId(static_cast<int64_t>(g)) == root && !whole) {

@@ -18,6 +18,7 @@ struct RunSelection {
 /// The model with `root` as what the selection runs: its inputs are the feeds in their order, its outputs the fetches. Without feeds,
 /// fetches and targets the root keeps its own inputs and outputs. Functions keep what their outputs, control outputs and side effects
 /// need. Graphs without cycles are in an order of execution, which respects control inputs; others keep the order of the file.
+/// Calls of functions by name and with type parameters are resolved (function_calls.h).
 /// All GraphIds and ValueIds stay valid; OperatorIds do not. Fetched references (variables of TensorFlow 1) are read by an Identity that
 /// is added at the end.
 /// Errors: usage, "feed 'x:0': no such node; did you mean 'X:0'?".

@@ -134,6 +134,14 @@ Status scatterInto(const KernelArgs& args, const Tensor& indices, const Tensor& 
             std::memcpy(out.data + vectors.starts[static_cast<size_t>(v)] * elementBytes(out), updates.data + static_cast<size_t>(v) * size, size);
         return {};
     }
+    if (out.dtype == DType::boolean) { // adding bools is or
+        for (int64_t v = 0; v < vectors.count; ++v)
+            for (int64_t i = 0; i < vectors.slice; ++i) {
+                bool& element = out.as<bool>()[vectors.starts[static_cast<size_t>(v)] + i];
+                element = element || updates.as<bool>()[v * vectors.slice + i];
+            }
+        return {};
+    }
     return forDType<TfFloats, TfSigned, TfUnsigned, TfComplex>(out.dtype, [&]<typename T>() -> Status {
         T* to = out.as<T>();
         const T* from = updates.as<T>();
@@ -442,7 +450,7 @@ constexpr std::string_view kReals = "f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 
 LS_TF_KERNEL(Gather, runGather, kAllDTypes)
 LS_TF_KERNEL(GatherV2, runGatherV2, kAllDTypes)
 LS_TF_KERNEL(GatherNd, runGatherNd, kAllDTypes)
-LS_TF_KERNEL(ScatterNd, runScatterNd, kNumbers)
+LS_TF_KERNEL(ScatterNd, runScatterNd, "numbers bool")
 LS_TF_KERNEL(TensorScatterUpdate, runTensorScatter<Scatter::update>, "numbers bool")
 LS_TF_KERNEL(TensorScatterAdd, runTensorScatter<Scatter::add>, kNumbers)
 LS_TF_KERNEL(TensorScatterSub, runTensorScatter<Scatter::subtract>, kNumbers)

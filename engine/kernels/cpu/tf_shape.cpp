@@ -49,7 +49,8 @@ Status runReshape(const KernelArgs& args)
     if (args.in(1).shape.rank() > 1) return invalidArgument("sizes input must be 1-D, not " + toString(args.in(1).shape));
     Shape shape;
     int unknown = -1;
-    int64_t product = 1;
+    bool hasZero = false;
+    int64_t product = 1; // zeros left out, so that a -1 beside them can still be found (core/kernels/reshape_op.h)
     for (const int64_t dim : tfIntegers(args.in(1))) {
         if (dim == -1) {
             if (unknown >= 0)
@@ -58,21 +59,28 @@ Status runReshape(const KernelArgs& args)
             unknown = shape.rank();
         } else if (dim < 0) {
             return invalidArgument("Size " + std::to_string(shape.rank()) + " must be non-negative, not " + std::to_string(dim));
+        } else if (dim == 0) {
+            hasZero = true;
         } else if (__builtin_mul_overflow(product, dim, &product)) {
             return invalidArgument("the requested shape has too many elements");
         }
         shape.append(dim == -1 ? 1 : dim);
     }
     if (unknown >= 0) {
-        if (product == 0 || count % product != 0)
-            return invalidArgument("Input to reshape is a tensor with " + std::to_string(count) +
+        int64_t elements = 1;
+        bool someZero = false;
+        for (const int64_t dim : args.in(0).shape.dims()) {
+            if (dim > 0 || !hasZero) elements *= dim;
+            else someZero = true;
+        }
+        shape[unknown] = elements / product;
+        if (!someZero && shape[unknown] * product != elements)
+            return invalidArgument("Input to reshape is a tensor with " + std::to_string(elements) +
                                    " values, but the requested shape requires a multiple of " + std::to_string(product));
-        shape[unknown] = count / product;
-        product = count;
     }
-    if (product != count)
+    if (shape.elementCount() != count)
         return invalidArgument("Input to reshape is a tensor with " + std::to_string(count) + " values, but the requested shape has " +
-                               std::to_string(product));
+                               std::to_string(shape.elementCount()));
     return tfCopy(args, 0, args.in(0), shape);
 }
 

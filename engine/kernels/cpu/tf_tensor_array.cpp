@@ -85,12 +85,6 @@ Status makeGradient(const KernelArgs& args, const Shape& prepended)
     if (const auto found = array->gradients.find(source); found != array->gradients.end()) return giveHandle(args, found->second);
     if (array->isGradient && array->hasAggregated)
         return arrayError(*array, "Could not write to TensorArray: a gradient array whose elements were added to has no gradient");
-    if (array->clearsAfterRead) {
-        for (const TensorArray::Element& element : array->elements)
-            if (element.cleared)
-                return arrayError(*array, "Could not create a gradient TensorArray: elements were cleared after reading (perhaps try setting "
-                                          "clear_after_read = false?).");
-    }
     array->isDynamic = false;
     TensorArray gradient;
     gradient.name = array->name + "@" + source;
