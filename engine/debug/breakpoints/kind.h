@@ -117,7 +117,7 @@ using BreakFactory = Result<std::unique_ptr<BreakKind>> (*)(const BreakContext&,
 struct BreakKindEntry {
     std::string_view name;
     std::string_view syntax; ///< "iter LOOP N"
-    BreakFactory make;       ///< null: only in TensorFlow v1 graphs
+    BreakFactory make;
 };
 std::span<const BreakKindEntry> breakKinds();
 
@@ -153,6 +153,11 @@ Result<std::unique_ptr<BreakKind>> makeError(const BreakContext&, FrameContext, 
 Result<std::unique_ptr<BreakKind>> makeTime(const BreakContext&, FrameContext, std::span<const std::string>);
 Result<std::unique_ptr<BreakKind>> makeDiffers(const BreakContext&, FrameContext, std::span<const std::string>);
 Result<std::unique_ptr<BreakKind>> makeWhen(const BreakContext&, FrameContext, std::span<const std::string>);
+Result<std::unique_ptr<BreakKind>> makeDead(const BreakContext&, FrameContext, std::span<const std::string>);
+Result<std::unique_ptr<BreakKind>> makeMerge(const BreakContext&, FrameContext, std::span<const std::string>);
+Result<std::unique_ptr<BreakKind>> makeFrame(const BreakContext&, FrameContext, std::span<const std::string>);
+Result<std::unique_ptr<BreakKind>> makeFrameDone(const BreakContext&, FrameContext, std::span<const std::string>);
+Result<std::unique_ptr<BreakKind>> makeRace(const BreakContext&, FrameContext, std::span<const std::string>);
 
 /// "break iter LOOP N" is missing or has too many operands. `name`: of the kind.
 Error wrongOperands(std::string_view name);

@@ -36,11 +36,11 @@ constexpr std::array kKinds = {
     BreakKindEntry{"time", "time KIND > 5ms", makeTime},
     BreakKindEntry{"differs", "differs [--cosine C] [PATTERN]", makeDiffers},
     BreakKindEntry{"when", "when EXPR", makeWhen},
-    BreakKindEntry{"dead", "dead [NODE]", nullptr},
-    BreakKindEntry{"merge", "merge NODE [K]", nullptr},
-    BreakKindEntry{"frame", "frame NAME", nullptr},
-    BreakKindEntry{"frame-done", "frame-done NAME", nullptr},
-    BreakKindEntry{"race", "race", nullptr},
+    BreakKindEntry{"dead", "dead [NODE]", makeDead},
+    BreakKindEntry{"merge", "merge NODE [K]", makeMerge},
+    BreakKindEntry{"frame", "frame NAME", makeFrame},
+    BreakKindEntry{"frame-done", "frame-done NAME", makeFrameDone},
+    BreakKindEntry{"race", "race", makeRace},
 };
 
 const BreakKindEntry* findKind(std::string_view name)
@@ -122,7 +122,6 @@ Result<std::unique_ptr<BreakKind>> makeKind(const BreakContext& context, FrameCo
         return makeWhen(context, frame, expression);
     }
     if (const BreakKindEntry* entry = findKind(words[0])) {
-        if (!entry->make) return Error(ErrorCode::usage, "only in TensorFlow v1 graphs").at("break " + words[0]);
         return entry->make(context, frame, words.subspan(1));
     }
     auto place = makePlace(context, frame, words);
