@@ -45,7 +45,7 @@ PlaceGoal::PlaceGoal(const Executor& executor, const ResolvedAddress& place) : m
     }
 }
 
-bool PlaceGoal::beforeOperator(const OperatorEvent&, int64_t)
+bool PlaceGoal::beforeOperator(const OperatorEvent&, int64_t tick)
 {
     if (!m_ordered) {
         Result<Address> here = parseAddress(m_executor.positionAddress());
@@ -54,7 +54,8 @@ bool PlaceGoal::beforeOperator(const OperatorEvent&, int64_t)
             here->target = TargetKind::invocation;
             here->op = {};
         }
-        return m_met = toString(*here) == toString(m_place.address); // a name reads as that of a value, too
+        // As texts: a name reads as that of a value, too.
+        return counts(tick) && toString(*here) == toString(m_place.address) && meet(tick);
     }
     if (m_iteration >= 0 && m_executor.frame(-1).iteration != m_iteration) return false;
     m_met = orderOf(m_executor) == m_order;

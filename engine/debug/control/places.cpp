@@ -35,12 +35,42 @@ Result<RunControl::Search> RunControl::search(const ResolvedAddress& place, Erro
         if (!goOn) LS_CHECK_OK(timeline.goTo(base.value_or(0), m_target.control));
         if (orderOf(m_target.executor) == goal.order()) return Search::met;
     } else {
-        LS_CHECK_OK(timeline.goTo(0, m_target.control));
+        LS_TRY(const bool found, searchUnordered(place));
+        absence = goal.absence();
+        return found ? Search::met : Search::absent;
     }
     LS_TRY(const bool trapped, runQuietly(goal));
     if (trapped && goal.isMet()) return Search::met;
     absence = goal.absence();
     return Search::absent;
+}
+
+/// The same where stops do not come in the order of addresses. Iterations of one loop mostly do, whatever lies between them.
+Result<bool> RunControl::searchUnordered(const ResolvedAddress& place)
+{
+    Timeline& timeline = m_target.timeline;
+    const Address here = frameAddress(m_target.executor, -1);
+    int64_t ahead = 0;
+    for (size_t i = 0; i < here.steps.size() && i < place.address.steps.size() && ahead == 0; ++i) {
+        const AddressStep& wanted = place.address.steps[i];
+        if (!(wanted.site == here.steps[i].site) || wanted.role != here.steps[i].role) break;
+        ahead = wanted.iteration - here.steps[i].iteration;
+    }
+    if (ahead < 0) {
+        PlaceGoal before(m_target.executor, place);
+        LS_TRY(const std::optional<int64_t> tick, lastBefore(before, timeline.tick()));
+        if (tick) {
+            LS_CHECK_OK(timeline.goTo(*tick, m_target.control));
+            return true;
+        }
+    } else if (ahead > 0) {
+        PlaceGoal behind(m_target.executor, place);
+        LS_TRY(const bool trapped, runQuietly(behind));
+        if (trapped) return true;
+    }
+    LS_CHECK_OK(timeline.goTo(0, m_target.control));
+    PlaceGoal anywhere(m_target.executor, place);
+    return runQuietly(anywhere);
 }
 
 /// Travels, and notes in the history where from. Where the travel is refused, nothing has moved.
@@ -180,6 +210,25 @@ Result<StopReport> RunControl::iterateBy(int64_t offset, FrameContext frame)
     return iterate(offset > kEnd - now ? kEnd : now + offset, frame);
 }
 
+/// Trips of the loop around, which is run to its exit. Of a v1 loop its iterations, the last of which leaves it. Leads anywhere.
+Result<int64_t> RunControl::countTrips(int loop)
+{
+    const FrameInfo callee = m_target.executor.frame(loop);
+    const FrameInfo caller = m_target.executor.frame(loop - 1);
+    if (callee.role != CallRole::frame) {
+        ReturnGoal exit(caller.graph, callee.site, caller.invocation);
+        LS_TRY(const bool left, runQuietly(exit));
+        static_cast<void>(left);
+        return m_trips.find(m_target.timeline, caller.invocation, caller.graph, callee.site).value_or(0);
+    }
+    OutsideGoal outside(m_target.executor, loop);
+    outside.skipUpTo(m_target.timeline.tick());
+    LS_TRY(const bool left, runQuietly(outside));
+    static_cast<void>(left);
+    LS_CHECK_OK(m_target.timeline.back(m_target.control));
+    return m_target.executor.position().depth > loop ? m_target.executor.frame(loop).iteration + 1 : callee.iteration + 1;
+}
+
 Result<StopReport> RunControl::iterateLast(FrameContext frame)
 {
     size_t loopStep = 0;
@@ -188,15 +237,11 @@ Result<StopReport> RunControl::iterateLast(FrameContext frame)
     std::optional<int64_t> trips = knownTrips(loop);
     const Visit before = visit();
     if (!trips) {
-        const FrameInfo callee = m_target.executor.frame(loop);
-        const FrameInfo caller = m_target.executor.frame(loop - 1);
-        if (!callee.site.valid()) return Error(ErrorCode::usage, "the last iteration of a v1 loop is not known before the run ends");
-        ReturnGoal exit(caller.graph, callee.site, caller.invocation);
-        Result<bool> left = runQuietly(exit);
-        if (!left.ok()) return stopped(before.tick, std::move(left).takeError(), std::nullopt);
-        trips = m_trips.find(m_target.timeline, caller.invocation, caller.graph, callee.site);
+        Result<int64_t> counted = countTrips(loop);
+        if (!counted.ok()) return stopped(before.tick, std::move(counted).takeError(), std::nullopt);
+        trips = *counted;
     }
-    place.address.steps[loopStep].iteration = std::max<int64_t>(trips.value_or(0) - 1, 0);
+    place.address.steps[loopStep].iteration = std::max<int64_t>(*trips - 1, 0);
     Result<StopReport> report = goToIteration(place, loopStep);
     if (report.ok() && !m_past.empty()) m_past.back() = before; // not the loop's exit, where it looked
     if (report.ok()) report->ranFrom = before.tick;

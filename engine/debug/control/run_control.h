@@ -126,6 +126,8 @@ private:
 
     // places.cpp
     Result<Search> search(const ResolvedAddress& place, Error& absence);
+    Result<int64_t> countTrips(int loop);
+    Result<bool> searchUnordered(const ResolvedAddress& place);
     Result<StopReport> jump(const std::function<Status()>& travel);
     Result<StopReport> goToIteration(const ResolvedAddress& place, size_t loopStep);
     Result<ResolvedAddress> placeInLoop(FrameContext frame, size_t& loopStep) const;

@@ -75,6 +75,9 @@ TEST(V1Control, stops_in_iterations_of_frames)
     EXPECT_EQ(address(control.step(Direction::backward)), "main/foo@4:frame/switch; step done");
     EXPECT_EQ(address(control.goTo(place("main/foo@2:frame/less"))), "main/foo@2:frame/less; step done");
     EXPECT_EQ(address(control.iterateBy(5, {})), "main/foo@7:frame/less; step done");
+    EXPECT_EQ(address(control.iterateLast({})), "main/foo@10:frame/less; step done");
+    EXPECT_EQ(address(control.iterate(3, {})), "main/foo@3:frame/less; step done");
+    EXPECT_EQ(address(control.iterate(300, {})), "error: main/foo@300:frame/less: the run does not come there");
     EXPECT_EQ(address(control.goTo(place("main/foo@11:frame/less"))), "error: main/foo@11:frame/less: the run does not come there");
     EXPECT_EQ(address(control.goTo(place("main/foo@10:frame/less"))), "main/foo@10:frame/less; step done");
     EXPECT_EQ(address(control.finish(Direction::forward)), "main/out; returned");
