@@ -4,6 +4,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/text.h"
 #include "engine/debug/breakpoints/condition.h"
+#include "engine/debug/reference/comparison_text.h"
 #include "engine/ops/control_flow.h"
 #include "engine/tensor/compare.h"
 
@@ -81,12 +82,7 @@ public:
         if (!want.ok() || !*want || !got || (!got->data && got->bytes > 0) || !got->shape.isStatic()) return false;
         const Comparison comparison = compareTensors(*got, **want, m_tolerance, true);
         if (comparison.equal) return false;
-        m_text = comparison.mismatch;
-        if (!m_text.empty()) return true;
-        char text[160];
-        const std::string where = elementIndexText(got->shape, comparison.worst);
-        std::snprintf(text, sizeof text, "got %.7g, want %.7g at %s, cosine %.6f", comparison.got, comparison.want, where.c_str(), comparison.cosine);
-        m_text = text;
+        m_text = comparisonText(comparison, m_tolerance, got->shape);
         return true;
     }
     ExpressionCost cost() const override { return ExpressionCost::reference; }
@@ -216,7 +212,7 @@ Result<std::unique_ptr<BreakKind>> makeDiffers(const BreakContext& context, Fram
         head += " " + option + " " + operands[1];
         operands = operands.subspan(2);
     }
-    if (tolerance.isExact()) tolerance.close = Tolerance::Close{};
+    if (tolerance.isExact()) tolerance = context.reference->tolerance();
     if (operands.size() > 1) return wrongOperands("differs");
     Places places = allPlaces(context.target);
     if (!operands.empty()) {
