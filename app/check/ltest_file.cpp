@@ -179,7 +179,10 @@ Result<LtestFile> parseLtest(const std::string& path, std::string_view text)
     for (size_t i = 0; i < file.lines.size(); ++i) {
         const std::string& line = file.lines[i];
         const size_t number = i + 1;
-        if (line.starts_with("#")) continue;
+        // Replies of the debugger may begin so: "#0  while#0@2:body  add#1".
+        const bool inSession = !file.cases.empty() && !file.cases.back().sections.empty() && file.cases.back().sections.back().name == "session";
+        const bool frame = inSession && line.size() > 1 && std::isdigit(static_cast<unsigned char>(line[1])) != 0;
+        if (line.starts_with("#") && !frame) continue;
         if (!line.starts_with("==")) {
             const bool blank = line.find_first_not_of(" \t") == std::string::npos;
             if (file.cases.empty() || file.cases.back().sections.empty()) {

@@ -2,7 +2,7 @@
 
 #include "app/check/ltest_session.h"
 #include "app/check/ltest_values.h"
-#include "app/terminal/debug_loop.h"
+#include "app/terminal/subject.h"
 #include "app/wiring/listing.h"
 #include "app/wiring/run_target.h"
 #include "app/wiring/session.h"
@@ -203,7 +203,7 @@ private:
         for (const std::string& word : section.words) {
             const size_t equals = word.find('=');
             const std::string key = word.substr(0, equals);
-            if (key == "profile" || key == "signature" || key == "target" || key == "fetch") continue;
+            if (key == "profile" || key == "signature" || key == "target" || key == "fetch" || key == "against" || key == "cosine") continue;
             int64_t number = 0;
             const char* begin = equals == std::string::npos ? word.data() + word.size() : word.data() + equals + 1;
             const char* end = word.data() + word.size();
@@ -417,6 +417,17 @@ private:
         return reply(section, expected, actual, static_cast<size_t>(separator - section.lines.begin()) + 1);
     }
 
+    static Tolerance sessionTolerance(const LtestSection& section)
+    {
+        Tolerance tolerance;
+        const std::string cosine = section.value("cosine");
+        if (cosine.empty())
+            tolerance.close.emplace();
+        else
+            tolerance.cosine = std::strtod(cosine.c_str(), nullptr);
+        return tolerance;
+    }
+
     Outcome session(const LtestSection& section)
     {
         if (!m_model) return broken(section, "'== session' without a model");
@@ -426,6 +437,9 @@ private:
         if (const Outcome wrong = readOptions(section, options)) return wrong;
         Result<DebugSubject> subject = liveSubject(*m_model, m_test.name, section.value("signature"), options);
         if (!subject.ok()) return broken(section, subject.error().message());
+        if (const std::string against = section.value("against"); !against.empty())
+            if (Status status = holdAgainst(*subject, against, sessionTolerance(section), options); !status.ok())
+                return broken(section, std::move(status).takeError().message());
         const std::vector<SessionCommand> commands = readSession(section.lines, "> ");
         if (commands.empty()) return broken(section, "'== session' without a command ('> run')");
         const std::vector<std::vector<std::string>> replies = replaySession(std::move(subject).value(), commands);

@@ -36,7 +36,7 @@ std::string createdText(const BreakpointInfo& info)
 Result<std::pair<int, std::string>> numberAndRest(const CommandLine& line, std::string_view expected)
 {
     const size_t end = std::min(line.text.find_first_of(" \t"), line.text.size());
-    if (end == 0) return Error(ErrorCode::usage, "which breakpoint?").at(line.name).expected(std::string(expected));
+    if (end == 0) return Error(ErrorCode::usage, "no breakpoint is named").at(line.name).expected(std::string(expected));
     LS_TRY(const int64_t number, wholeNumber(line.text.substr(0, end), line.name, 1, kMostNumber));
     const size_t rest = line.text.find_first_not_of(" \t", end);
     return std::pair{static_cast<int>(number), rest == std::string_view::npos ? std::string() : std::string(line.text.substr(rest))};
@@ -47,7 +47,7 @@ Result<std::pair<int, std::string>> numberAndRest(const CommandLine& line, std::
 Status addBreakpoint(Terminal& terminal, const CommandLine& line)
 {
     if (line.text.empty())
-        return Error(ErrorCode::usage, "where?").at(line.name).expected("what 'help " + std::string(line.name) + "' lists");
+        return Error(ErrorCode::usage, "no place is named").at(line.name).expected("what 'help " + std::string(line.name) + "' lists");
     const FrameContext frame = terminal.frame();
     const std::string spec(line.text);
     const BreakpointCommand command = commandOf(line.name);

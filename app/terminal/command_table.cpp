@@ -165,9 +165,18 @@ void addQuestions(Commands& all)
     all.push_back({"hist", "", topic, "hist VALUE [LOOP]", "hist n",
                    "How the value went over the iterations of the loop: a line of bars, least and greatest.",
                    "Each bar is the greatest of its iterations; '!' stands where it is NaN or infinite.", value, histogram});
-    for (const std::string_view name : {"frames", "tokens", "dead", "ready"})
-        all.push_back(
-            {name, "", topic, name, name, "TensorFlow graphs with Switch and Merge only.", "", CompletionKind::none, version1Graphs});
+    all.push_back({"compare", "", topic, "compare [VALUE]", "compare",
+                   "A value, or what was computed last, against the reference run of --against.", "", value, terminal::compare});
+    all.push_back({"drift", "", topic, "drift [VALUE]", "drift",
+                   "How far each layer is from the reference run; of a value in a loop: each iteration.", "", value, terminal::drift});
+    all.push_back({"frames", "", topic, "frames", "frames", "The frames of a TensorFlow 1 graph, with their iterations.", "",
+                   CompletionKind::none, version1Graphs});
+    all.push_back({"tokens", "", topic, "tokens", "tokens", "Values of a TensorFlow 1 graph that wait to be read.", "",
+                   CompletionKind::none, version1Graphs});
+    all.push_back({"dead", "", topic, "dead", "dead", "Nodes of a TensorFlow 1 graph that were dead, and how often.", "",
+                   CompletionKind::none, version1Graphs});
+    all.push_back({"ready", "", topic, "ready", "ready", "Nodes of a TensorFlow 1 graph that can run now, in order.", "",
+                   CompletionKind::none, version1Graphs});
 }
 
 void addFiles(Commands& all)

@@ -58,6 +58,10 @@ Status findWrites(Terminal&, const CommandLine&); ///< lastwrite, lastchange, ne
 Status why(Terminal&, const CommandLine&);
 Status histogram(Terminal&, const CommandLine&);
 
+// reference.cpp
+Status compare(Terminal&, const CommandLine&);
+Status drift(Terminal&, const CommandLine&);
+
 // graphs.cpp
 Status version1Graphs(Terminal&, const CommandLine&); ///< frames, tokens, dead, ready
 

@@ -32,7 +32,7 @@ public:
     {
         catchInterrupts();
         if (!m_options.batch && !m_console.quiet() && !m_console.json()) m_console.print(m_terminal.banner());
-        bool fine = startup();
+        bool fine = m_terminal.prepare() && startup();
         for (const std::string& command : m_options.commands)
             if (fine && !m_terminal.ended()) fine = command.starts_with('-') ? (one(command.substr(1)), true) : one(command);
         if (m_options.batch) {
@@ -158,21 +158,6 @@ private:
 };
 
 } // namespace
-
-Result<DebugSubject> liveSubject(const Model& model, const std::string& name, const std::string& signature, ExecutionOptions options)
-{
-    DebugSubject subject;
-    subject.name = name;
-    subject.model = &model;
-    LS_TRY(subject.target, selectTarget(model, signature));
-    subject.seed = options.seed;
-    subject.cancel = std::make_unique<CancelFlag>();
-    options.signature = subject.target.signature;
-    options.cancel = subject.cancel.get();
-    options.keepAll = true; // a debugger shows values that the rest of the run does not need any more
-    LS_TRY(subject.executor, Interpreter::create(model, subject.target.graph, options));
-    return subject;
-}
 
 Result<DebugLoopOptions> debugLoopOptions(const Arguments& arguments, Console&)
 {

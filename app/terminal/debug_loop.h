@@ -3,15 +3,11 @@
 
 #include "app/terminal/terminal.h"
 #include "app/wiring/command_line.h"
-#include "engine/exec/interpreter.h"
 
 #include <string>
 #include <vector>
 
 namespace loopscope::app {
-
-/// A model to be run, which outlives it. `options.cancel` is replaced. Errors: usage (signature), as of Interpreter::create.
-Result<DebugSubject> liveSubject(const Model& model, const std::string& name, const std::string& signature, ExecutionOptions options);
 
 struct DebugLoopOptions {
     std::vector<std::string> startup;  ///< commands of the configuration file

@@ -79,7 +79,7 @@ Status findWrites(Terminal& terminal, const CommandLine& line)
         else
             return Error(ErrorCode::usage, "unexpected '" + word + "'").at(line.name).expected("a value, and -g to go there");
     }
-    if (name.empty()) return Error(ErrorCode::usage, "of which value?").at(line.name).expected("a value, as 'acc'");
+    if (name.empty()) return Error(ErrorCode::usage, "no value is named").at(line.name).expected("a value, as 'acc'");
     LS_TRY(const ResolvedAddress value, valueNamed(terminal, name));
     const HistoryQuery query = queryOf(line.name);
     const FrameContext frame = terminal.frame();

@@ -249,6 +249,7 @@ Result<std::string> aboutBreakpoints(Terminal& terminal)
         if (info.ignore > 0) what += ", ignores " + std::to_string(info.ignore) + " more";
         table.add({std::to_string(info.number), std::string(commandName(info.command)), what, std::to_string(info.hits),
                    info.enabled ? "yes" : "no", info.cost});
+        if (!info.note.empty()) notes += std::to_string(info.number) + ": " + info.note + "\n";
         if (!info.disabledBecause.empty()) notes += std::to_string(info.number) + " is disabled: " + info.disabledBecause + "\n";
         for (const std::string& command : info.commands) notes += std::to_string(info.number) + " runs: " + command + "\n";
     }
@@ -345,6 +346,17 @@ Result<std::string> aboutTime(Terminal& terminal)
            (end ? " of " + groupThousands(*end) : ", the end is not known yet") + ", timeline " + std::to_string(report.timeline) + "\n";
 }
 
+Result<std::string> aboutAgainst(Terminal& terminal)
+{
+    if (terminal.reference() == nullptr) return Error(ErrorCode::usage, "there is no reference run; use --against");
+    return terminal.ask([&](Debugger&) {
+        const PairingSummary& pairing = terminal.reference()->pairing();
+        std::string out = terminal.reference()->name() + ": " + terminal.reference()->pairingText() + "\n";
+        for (const std::string& address : pairing.unpaired) out += "  " + address + "   pairs with nothing\n";
+        return out;
+    });
+}
+
 Result<std::string> aboutDevices(Terminal&) { return std::string("cpu\n"); }
 
 constexpr std::array kTopics = {
@@ -367,6 +379,7 @@ constexpr std::array kTopics = {
     Topic{"frame", aboutFrame, true, "this invocation"},
     Topic{"memory", aboutMemory, true, "bytes that values and saved states take"},
     Topic{"time", aboutTime, true, "where the run stands"},
+    Topic{"against", aboutAgainst, false, "the reference run, and what pairs with nothing"},
     Topic{"devices", aboutDevices, false, "where operators run"},
 };
 

@@ -77,10 +77,18 @@ Status until(Terminal& terminal, const CommandLine& line)
 
 Status advance(Terminal& terminal, const CommandLine& line)
 {
-    if (line.text.empty()) return Error(ErrorCode::usage, "which operator?").at(line.name).expected("an address or pattern, '.../add#3'");
+    if (line.text.empty())
+        return Error(ErrorCode::usage, "no operator is named").at(line.name).expected("an address or pattern, '.../add#3'");
     const std::string pattern(line.text);
     const FrameContext frame = terminal.frame();
-    return terminal.move([=](RunControl& control) { return control.advance(pattern, frame); }, StopStyle::brief);
+    const auto go = [=](RunControl& control) -> Result<StopReport> {
+        Result<StopReport> report = control.advance(pattern, frame);
+        // An operator that neither this graph nor a caller has: wherever its graph is called from.
+        if (report.ok() || report.error().code() != ErrorCode::usage || pattern.find('/') != std::string::npos) return report;
+        Result<StopReport> anywhere = control.advance(".../" + pattern, frame);
+        return anywhere.ok() ? std::move(anywhere) : std::move(report);
+    };
+    return terminal.move(go, StopStyle::brief);
 }
 
 Status iterate(Terminal& terminal, const CommandLine& line)
@@ -103,7 +111,7 @@ Status goTo(Terminal& terminal, const CommandLine& line)
 {
     LS_CHECK_OK(terminal.checkStarted());
     const std::string text(line.text);
-    if (text.empty()) return Error(ErrorCode::usage, "where to?").at("goto").expected("ADDRESS, step:N, N%, a mark, start or end");
+    if (text.empty()) return Error(ErrorCode::usage, "no place is named").at("goto").expected("ADDRESS, step:N, N%, a mark, start or end");
     const auto go = [&](Terminal::Move move) { return terminal.move(move, StopStyle::place); };
     if (text == "start") return go([](RunControl& control) { return control.goToStart(); });
     if (text == "end") return go([](RunControl& control) { return control.goToEnd(); });

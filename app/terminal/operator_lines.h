@@ -19,6 +19,7 @@ class OperatorLines {
 public:
     explicit OperatorLines(const Model& model) : m_model(model) {}
     const OperatorLine& of(GraphId graph, OperatorId op);
+    const Model& model() const { return m_model; }
 
 private:
     const Model& m_model;

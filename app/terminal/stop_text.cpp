@@ -35,9 +35,20 @@ std::string reasonsText(const StopView& view)
     return text + (open ? ": " : "; ");
 }
 
-std::string headText(const StopView& view, const Ink& ink)
+/// "after main/fully_connected#1": the operator whose result differs is the one that has just run.
+std::string writerText(const StopView& view, OperatorLines& lines)
+{
+    const FrameInfo& frame = view.stack.back();
+    if (frame.next.index < 1) return "before " + view.report.address;
+    return "after " + view.frames.back() + "/" + operatorLabelOf(lines.model(), frame.graph, OperatorId(frame.next.index - 1));
+}
+
+std::string headText(const StopView& view, OperatorLines& lines, const Ink& ink)
 {
     const StopReport& report = view.report;
+    if (report.reasons.size() == 1 && report.has(StopCause::differs) && !view.stack.empty())
+        return "differs from reference: " + ink(Style::location, writerText(view, lines)) + ", step " +
+               std::to_string(report.position.step) + "\n  " + report.reasons.front().text;
     const std::string step = ", step " + std::to_string(report.position.step);
     const bool failed = report.has(StopCause::error);
     if (report.position.finished) {
@@ -119,7 +130,7 @@ std::string operatorRows(const std::vector<OperatorRow>& rows, const Ink& ink, i
 
 std::string stopText(const StopView& view, OperatorLines& lines, const Ink& ink, int width)
 {
-    std::vector<std::string> out = {headText(view, ink)};
+    std::vector<std::string> out = {headText(view, lines, ink)};
     for (const NamedText& value : view.written)
         out.push_back(ink(Style::changed, "*") + " " + value.name + "  -> " + (value.abnormal ? ink(Style::bad, value.text) : value.text));
     // Within an invocation the place is clear: a step says what it wrote and what comes next.

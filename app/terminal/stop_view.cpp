@@ -140,7 +140,8 @@ private:
         const Graph& root = m_debugger.model().graph(m_debugger.executor().root());
         for (size_t i = 0; i < root.outputs.size(); ++i) {
             const Tensor& tensor = m_debugger.executor().output(static_cast<int>(i));
-            InlineValue shown = typedInlineValue(tensor, m_request.format);
+            InlineValue shown = {"not recorded", false};
+            if (tensor.data != nullptr || tensor.bytes == 0) shown = typedInlineValue(tensor, m_request.format);
             const std::string& name = i < m_request.outputNames.size() ? m_request.outputNames[i] : root.value(root.outputs[i].value).id;
             m_view.outputs.push_back({name, std::move(shown.text), shown.abnormal});
         }
@@ -227,9 +228,12 @@ std::vector<OperatorValues> valuesOf(Debugger& debugger, int depth, const std::v
         shown.op = op;
         const bool ran = !frame.next.valid() || op.index < frame.next.index;
         for (const ValueId id : graph.op(op).results) {
-            const Tensor* tensor = ran ? executor.value(depth, id) : nullptr;
-            if (tensor == nullptr || tensor->data == nullptr) continue;
-            const InlineValue text = inlineValue(*tensor, format);
+            if (!ran) continue;
+            const Tensor* tensor = executor.value(depth, id);
+            const bool present = tensor != nullptr && tensor->data != nullptr;
+            const TensorStatistics* statistics = present ? nullptr : executor.recordedStatistics(depth, id);
+            if (!present && statistics == nullptr) continue;
+            const InlineValue text = present ? inlineValue(*tensor, format) : inlineStatistics(*statistics, graph.value(id).type.dtype);
             shown.text += (shown.text.empty() ? "" : ", ") + text.text;
             shown.abnormal = shown.abnormal || text.abnormal;
             shown.age = OperatorValues::Age::current;

@@ -72,6 +72,31 @@ std::string Terminal::banner() const
            (m_subject.isReplay ? "A recording" : "Not started") + "; 'help' for commands.\n";
 }
 
+bool Terminal::prepare()
+{
+    if (!m_subject.note.empty()) note(m_subject.note);
+    if (!m_subject.reference || !bindInputs(m_subject.target, m_subject.inputs, m_subject.seed, 1).ok()) return true;
+    Status status = attachReference(m_subject.inputs);
+    return status.ok() || fail(std::move(status).takeError());
+}
+
+Status Terminal::attachReference(const std::vector<std::string>& inputs)
+{
+    if (!m_subject.reference || (m_reference && m_referenceInputs == inputs)) return {};
+    LS_TRY(std::unique_ptr<Reference> made, m_subject.reference(inputs));
+    const bool first = !m_reference;
+    LS_CHECK_OK(ask([&](Debugger& debugger) -> Status {
+        debugger.breakpoints().setReference(made.get());
+        if (!first) return {};
+        const Result<int> number = debugger.breakpoints().add(BreakpointCommand::breakpoint, "differs", {});
+        return number.ok() ? Status() : Status(number.error().copy());
+    }));
+    m_reference = std::move(made);
+    m_referenceInputs = inputs;
+    reply(m_reference->pairingText() + "\n");
+    return {};
+}
+
 bool Terminal::execute(std::string_view line)
 {
     const std::string copy(line);
@@ -141,7 +166,7 @@ ViewRequest Terminal::viewRequest(StopStyle style) const
     request.displays = m_displays;
     if (m_started) request.before = &m_stop.memory;
     for (const Port& port : m_subject.target.outputs) request.outputNames.push_back(port.name);
-    request.reference = m_reference;
+    request.reference = m_reference.get();
     return request;
 }
 
@@ -206,6 +231,7 @@ Status Terminal::begin(const std::vector<std::string>& typed, const Move& move)
         m_subject.inputs = sources;
         for (const std::string& text : inputs.notes) note(text);
         if (inputs.usedSeed) note("seed " + std::to_string(m_subject.seed));
+        LS_CHECK_OK(attachReference(sources));
     }
     ViewRequest request = viewRequest(StopStyle::surroundings);
     request.before = nullptr;

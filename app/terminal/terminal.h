@@ -7,6 +7,7 @@
 #include "app/terminal/stop_view.h"
 #include "app/wiring/run_target.h"
 #include "engine/api/session.h"
+#include "engine/debug/reference/reference.h"
 #include "engine/ir/text/structured.h"
 
 #include <chrono>
@@ -25,15 +26,20 @@ struct TerminalCommand;
 
 /// What is debugged.
 struct DebugSubject {
-    std::string name;             ///< file, for the banner
-    const Model* model = nullptr; ///< outlives the debugger
+    std::shared_ptr<const void> owner; ///< of the model, if nobody else owns it
+    std::string name;                  ///< file, for the banner
+    const Model* model = nullptr;      ///< outlives the debugger
     RunTarget target;
     std::unique_ptr<CancelFlag> cancel;
     std::unique_ptr<Executor> executor; ///< looks at `cancel`
     bool isReplay = false;              ///< a recording: it has its inputs
+    std::string note;                   ///< to be said once, before the first command; empty: nothing
+    std::string level;                  ///< of a recording, "level statistics": what is in it
     std::vector<std::string> inputs;    ///< as typed after --input
     uint64_t seed = 1;
     TimelineBudget budget;
+    /// --against: makes the reference run for inputs as typed. Empty: there is none.
+    std::function<Result<std::unique_ptr<Reference>>(const std::vector<std::string>& inputs)> reference;
 };
 
 struct TerminalSettings {
@@ -70,6 +76,8 @@ public:
     /// Called about every 50 ms while a request runs: progress lines, Ctrl-C.
     void setWaiter(std::function<void(Session&)> waiter) { m_waiter = std::move(waiter); }
 
+    /// Before the first command: says what the reference run pairs with, if there is one. False if it cannot be made.
+    bool prepare();
     /// One line as typed. Errors were told to the sink already; they change nothing. False if the command failed.
     bool execute(std::string_view line);
     bool ended() const { return m_ended; }
@@ -116,6 +124,7 @@ public:
     const RunTarget& target() const { return m_subject.target; }
     const std::string& name() const { return m_subject.name; }
     bool isReplay() const { return m_subject.isReplay; }
+    const std::string& level() const { return m_subject.level; }
     bool isStarted() const { return m_started; }
     const Ink& ink() const { return m_ink; }
     const TerminalSettings& settings() const { return m_settings; }
@@ -141,7 +150,7 @@ public:
         m_listFirst = first;
         m_listStarted = true;
     }
-    ReferenceValues* reference() const { return m_reference; }
+    Reference* reference() const { return m_reference.get(); } ///< null: none; the engine's thread uses it
     void collectCommands(int number) { m_collecting = number; }
     Status source(const std::string& path); ///< runs the commands of a file
     void end() { m_ended = true; }
@@ -153,6 +162,7 @@ private:
     bool collect(std::string_view line);
     void show(StopView view);
     void emit(TerminalEvent::Kind kind, std::string text, const StopView* stop = nullptr, const Error* error = nullptr);
+    Status attachReference(const std::vector<std::string>& inputs);
     ViewRequest viewRequest(StopStyle style) const;
 
     DebugSubject m_subject;
@@ -161,7 +171,9 @@ private:
     Ink m_ink;
     OperatorLines m_lines;
     TerminalOptions m_options;
-    std::unique_ptr<Session> m_session;
+    std::unique_ptr<Reference> m_reference;
+    std::vector<std::string> m_referenceInputs; ///< it was made for
+    std::unique_ptr<Session> m_session;         ///< after what it uses
     std::function<void(Session&)> m_waiter;
     std::shared_ptr<const MachineState> m_initial; ///< before the first run: each `run` begins from here
     bool m_started = false;
@@ -180,7 +192,6 @@ private:
     std::deque<std::string> m_pending; ///< commands of breakpoints that are to be run
     bool m_running = false;            ///< an execute() is on the stack
     int m_sourceDepth = 0;
-    ReferenceValues* m_reference = nullptr;
     ErrorCode m_lastError = ErrorCode::usage;
 };
 

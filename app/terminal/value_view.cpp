@@ -1,9 +1,9 @@
 #include "app/terminal/value_view.h"
 
 #include "engine/tensor/compare.h"
-#include "engine/tensor/npy.h"
 #include "engine/tensor/statistics.h"
 
+#include <cmath>
 #include <cstring>
 
 namespace loopscope::app {
@@ -51,7 +51,12 @@ Array computedArray(const ExpressionValue& value)
     const auto count = static_cast<size_t>(value.elementCount());
     const auto put = [&](size_t i, auto element) { std::memcpy(array.bytes.data() + i * sizeof element, &element, sizeof element); };
     if (value.type() == ExpressionType::real) {
-        const bool narrow = value.dtype() != DType::f64 && value.dtype() != DType::unknown;
+        // Computed numbers have no dtype of their own: what an f32 holds exactly deserves no more digits than one.
+        bool narrow = value.dtype() != DType::f64;
+        for (int64_t i = 0; value.dtype() == DType::unknown && i < value.elementCount(); ++i) {
+            const double element = value.realAt(i);
+            narrow = narrow && (std::isnan(element) || static_cast<double>(static_cast<float>(element)) == element);
+        }
         array.dtype = narrow ? DType::f32 : DType::f64;
         array.bytes.resize(count * (narrow ? 4 : 8));
         for (size_t i = 0; i < count; ++i) {
@@ -108,6 +113,21 @@ InlineValue inlineValue(const Tensor& tensor, const NumberFormat& format)
     return shown;
 }
 
+InlineValue inlineStatistics(const TensorStatistics& s, DType dtype)
+{
+    InlineValue shown;
+    shown.abnormal = s.nan + s.positiveInf + s.negativeInf > 0;
+    if (s.elements == 1 && s.finite == 1)
+        shown.text = dtype == DType::boolean ? (s.mean != 0 ? "true" : "false") : realText(s.mean, significantDigits(dtype));
+    else if (s.finite > 0)
+        shown.text = "min " + realText(s.min, 5) + "  max " + realText(s.max, 5) + "  mean " + realText(s.mean, 5);
+    else
+        shown.text = "no finite element";
+    if (shown.abnormal && s.elements > 1)
+        shown.text += "  nan " + std::to_string(s.nan) + " inf " + std::to_string(s.positiveInf + s.negativeInf);
+    return shown;
+}
+
 InlineValue typedInlineValue(const Tensor& tensor, const NumberFormat& format)
 {
     InlineValue shown = inlineValue(tensor, format);
@@ -138,13 +158,25 @@ std::string bareText(const EvaluatedValue& value, const NumberFormat& format)
     return computedText(value.value, format, false);
 }
 
-std::string printedText(const std::vector<EvaluatedValue>& values, const NumberFormat& format, const Ink& ink)
+std::optional<Tensor> elementsOf(const EvaluatedValue& value, Array& storage)
+{
+    if (value.absence != Absence::present) return std::nullopt;
+    if (value.tensor.data != nullptr) return value.tensor;
+    const ExpressionType type = value.value.type();
+    if (type != ExpressionType::real && type != ExpressionType::integer && type != ExpressionType::boolean) return std::nullopt;
+    storage = computedArray(value.value);
+    return storage.view();
+}
+
+std::string printedText(const std::vector<EvaluatedValue>& values, const NumberFormat& format, const Ink& ink, const std::string& level)
 {
     if (values.size() == 1) {
         const EvaluatedValue& value = values.front();
         if (value.absence != Absence::present)
             return (value.id.empty() ? "" : value.id + ": " + shortType(value.type) + "  ") +
-                   ink(Style::faint, absenceText(value.absence)) + "\n";
+                   ink(Style::faint,
+                       absenceText(value.absence) + (value.absence == Absence::notRecorded && !level.empty() ? " (" + level + ")" : "")) +
+                   "\n";
         if (value.id.empty() || value.tensor.data == nullptr) return computedText(value.value, format, true) + "\n";
         const std::string head = value.id + ": ";
         std::string text = valueText(value.tensor, value.tensor.elementCount() > kFullElements ? 2 : static_cast<int>(head.size()), format);

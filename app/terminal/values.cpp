@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
 
 namespace loopscope::app::terminal {
 
@@ -116,31 +117,33 @@ Status print(Terminal& terminal, const CommandLine& line)
         return Error(ErrorCode::usage, "print")
             .found("'/" + std::string(line.modifiers) + "'")
             .expected("/x or /i; 'x/N' shows N elements");
-    if (line.text.empty()) return Error(ErrorCode::usage, "print what?").expected("an expression, 'print acc + i'");
+    if (line.text.empty()) return Error(ErrorCode::usage, "no expression").at("print").expected("'print acc + i'");
     LS_TRY(const std::vector<EvaluatedValue> values, evaluate(terminal, line.text));
     NumberFormat format = terminal.format();
     format.hex = form.letter == 'x';
     format.stored = form.letter == 'i';
-    terminal.reply(printedText(values, format, terminal.ink()));
+    terminal.reply(printedText(values, format, terminal.ink(), terminal.level()));
     return {};
 }
 
 Status examine(Terminal& terminal, const CommandLine& line)
 {
     LS_TRY(const Form form, formOf(line, "xib"));
-    if (line.text.empty()) return Error(ErrorCode::usage, "x of what?").expected("a value, 'x/16 state'");
+    if (line.text.empty()) return Error(ErrorCode::usage, "no expression").at("x").expected("'x/16 state'");
     LS_TRY(const std::vector<EvaluatedValue> values, evaluate(terminal, line.text));
     const int64_t limit = form.count > 0 ? form.count : kDefaultElements;
     std::string out;
     for (const EvaluatedValue& value : values) {
-        if (value.absence != Absence::present || value.tensor.data == nullptr) {
+        Array storage;
+        const std::optional<Tensor> elements = elementsOf(value, storage);
+        if (!elements) {
             out += bareText(value, terminal.format()) + "\n";
             continue;
         }
         NumberFormat format = terminal.format();
         format.hex = form.letter == 'x';
         format.stored = form.letter == 'i';
-        const Tensor& tensor = value.tensor;
+        const Tensor& tensor = *elements;
         const bool bytes = form.letter == 'b';
         const int64_t total = bytes ? static_cast<int64_t>(tensor.bytes) : tensor.elementCount();
         const int64_t row = bytes ? 2 * kRow : kRow;
@@ -161,9 +164,11 @@ Status examine(Terminal& terminal, const CommandLine& line)
             const std::string& cell = cells[static_cast<size_t>(i)];
             if (i % row == 0) {
                 const std::string& at = heads[static_cast<size_t>(i / row)];
-                out += (i > 0 ? "\n" : "") + at + std::string(head - at.size(), ' ') + " ";
+                out += (i > 0 ? "\n" : "") + (tensor.shape.rank() > 0 || bytes ? at + std::string(head - at.size(), ' ') + "  " : "");
+            } else {
+                out += " ";
             }
-            out += " " + std::string(width - cell.size(), ' ') + cell;
+            out += std::string(width - cell.size(), ' ') + cell;
         }
         if (shown > 0) out += "\n";
         if (shown < total) out += std::to_string(total - shown) + " more\n";

@@ -81,6 +81,8 @@ constexpr std::array kOptions = {
     OptionSpec{"markdown", 0, "", "", "the status page of the documentation", false},
     OptionSpec{"filter", 0, "REGEX", "all", "cases whose id matches", false},
     OptionSpec{"update", 0, "", "", "rewrite expected replies of text tests", false},
+    OptionSpec{"against", 0, "FILE", "none", "another model, or arrays (.npz): stop where values differ from it", false},
+    OptionSpec{"trace", 0, "FILE", "none", "step through a recording instead of running a model", false},
     OptionSpec{"script", 0, "FILE", "none", "debugger commands to begin with, one per line", true},
     OptionSpec{"ex", 0, "COMMAND", "none", "a debugger command, after the scripts", true},
     OptionSpec{"batch", 0, "", "", "no prompt: end after the commands, with an exit code", false},

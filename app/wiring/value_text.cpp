@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 
@@ -219,12 +220,21 @@ std::string valueText(const Tensor& tensor, int indent, const NumberFormat& form
     return out;
 }
 
+/// The shortest text that is this scale as an f32, which files store.
+static std::string scaleText(double scale)
+{
+    if (static_cast<double>(static_cast<float>(scale)) != scale) return realText(scale, 8);
+    for (int digits = 1; digits < 9; ++digits)
+        if (static_cast<float>(std::strtod(realText(scale, digits).c_str(), nullptr)) == static_cast<float>(scale)) return realText(scale, digits);
+    return realText(scale, 9);
+}
+
 std::string shortType(const TensorType& type)
 {
     std::string out(dtypeName(type.dtype));
     out += toString(type.dynamicShape());
     if (type.quantization && type.quantization->isPerTensor())
-        out += " q(" + realText(type.quantization->scale(), 8) + ", " + std::to_string(type.quantization->zeroPoint()) + ")";
+        out += " q(" + scaleText(type.quantization->scale()) + ", " + std::to_string(type.quantization->zeroPoint()) + ")";
     return out;
 }
 
@@ -232,7 +242,7 @@ std::string shortType(const Tensor& tensor)
 {
     std::string out = std::string(dtypeName(tensor.dtype)) + toString(tensor.shape);
     if (tensor.quantization != nullptr && tensor.quantization->isPerTensor())
-        out += " q(" + realText(tensor.quantization->scale(), 8) + ", " + std::to_string(tensor.quantization->zeroPoint()) + ")";
+        out += " q(" + scaleText(tensor.quantization->scale()) + ", " + std::to_string(tensor.quantization->zeroPoint()) + ")";
     return out;
 }
 

@@ -1,0 +1,69 @@
+// Commands about the reference run that `--against` gives: compare and drift.
+#include "app/terminal/commands.h"
+#include "app/terminal/terminal.h"
+#include "engine/debug/reference/drift.h"
+
+namespace loopscope::app::terminal {
+
+namespace {
+
+Status checkReference(const Terminal& terminal, std::string_view name)
+{
+    if (terminal.reference() == nullptr)
+        return Error(ErrorCode::usage, "there is no reference run").at(name).expected("'loopscope debug MODEL --against FILE'");
+    return terminal.checkStarted();
+}
+
+} // namespace
+
+Status compare(Terminal& terminal, const CommandLine& line)
+{
+    LS_CHECK_OK(checkReference(terminal, line.name));
+    const FrameContext frame = terminal.frame();
+    const int depth = terminal.frameDepth();
+    const FrameInfo info = terminal.stop().stack[static_cast<size_t>(depth)];
+    const Graph& graph = terminal.model().graph(info.graph);
+    std::vector<ValueId> values;
+    if (!line.text.empty()) {
+        LS_TRY(const TypedPlace place, terminal.ask([&](Debugger& debugger) { return resolveTyped(debugger.target(), frame, line.text); }));
+        if (place.resolved.graph != info.graph)
+            return Error(ErrorCode::usage, "not in this frame").at(toString(place.resolved.address)).note("'goto' or 'up' first");
+        if (place.resolved.value.valid())
+            values.push_back(place.resolved.value);
+        else if (place.resolved.op.valid())
+            values = graph.op(place.resolved.op).results;
+    } else {
+        // Without argument: what was computed last here.
+        const auto ran = static_cast<size_t>(info.next.valid() ? info.next.index : static_cast<int32_t>(graph.operators.size()));
+        if (ran > 0) values = graph.operators[ran - 1].results;
+        if (values.empty()) return Error(ErrorCode::usage, "nothing was computed in this frame yet").at(line.name);
+    }
+    std::string out;
+    for (const ValueId value : values) {
+        LS_TRY(const std::optional<ComparedValue> compared,
+               terminal.ask([&](Debugger& debugger) { return compareHere(debugger.target(), *terminal.reference(), depth, value); }));
+        const std::string& id = graph.value(value).id;
+        out += id + ": " + (compared ? compared->text : "pairs with nothing that is there") + "\n";
+    }
+    terminal.reply(out);
+    return {};
+}
+
+Status drift(Terminal& terminal, const CommandLine& line)
+{
+    LS_CHECK_OK(checkReference(terminal, line.name));
+    const FrameContext frame = terminal.frame();
+    LS_TRY(const std::string text, terminal.ask([&](Debugger& debugger) -> Result<std::string> {
+        if (line.text.empty()) {
+            LS_TRY(const Drift all, collectDrift(debugger.target(), *terminal.reference()));
+            return driftText(all);
+        }
+        LS_TRY(const TypedPlace place, resolveTyped(debugger.target(), frame, line.text));
+        LS_TRY(const Drift one, collectDriftOf(debugger.target(), *terminal.reference(), place.resolved));
+        return driftText(one);
+    }));
+    terminal.reply(text);
+    return {};
+}
+
+} // namespace loopscope::app::terminal

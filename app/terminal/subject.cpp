@@ -1,0 +1,140 @@
+#include "app/terminal/subject.h"
+
+#include "app/replay/trace_executor.h"
+#include "app/wiring/inputs.h"
+#include "app/wiring/model_file.h"
+#include "app/wiring/session.h"
+#include "app/wiring/tf_target.h"
+#include "app/wiring/tolerance.h"
+#include "engine/exec/make_executor.h"
+#include "engine/tensor/npz.h"
+#include "tracer/api/trace_reader.h"
+
+namespace loopscope::app {
+
+Result<DebugSubject> liveSubject(const Model& model, const std::string& name, const std::string& signature, ExecutionOptions options)
+{
+    DebugSubject subject;
+    subject.name = name;
+    subject.model = &model;
+    LS_TRY(subject.target, selectTarget(model, signature));
+    subject.seed = options.seed;
+    subject.cancel = std::make_unique<CancelFlag>();
+    options.signature = subject.target.signature;
+    options.cancel = subject.cancel.get();
+    options.keepAll = true; // a debugger shows values that the rest of the run does not need any more
+    LS_TRY(subject.executor, makeExecutor(model, subject.target.graph, options));
+    return subject;
+}
+
+namespace {
+
+/// Inputs of the reference: what was given for the run, by name where it has an input of that name, else by position.
+Result<BoundInputs> referenceInputs(const RunTarget& run, const RunTarget& reference, const std::vector<std::string>& sources,
+                                    uint64_t seed)
+{
+    std::vector<std::string> own;
+    for (const std::string& source : sources) {
+        LS_TRY(const InputOption option, splitInputOption(source));
+        if (option.name.empty() || option.name == "all" || findInput(reference, option.name).ok()) {
+            own.push_back(source);
+            continue;
+        }
+        LS_TRY(const Port* const port, findInput(run, option.name));
+        const auto at = static_cast<size_t>(port - run.inputs.data());
+        if (at >= reference.inputs.size()) continue;
+        const std::string& name = reference.inputs[at].name;
+        own.push_back("\"" + name + "\"" + source.substr(source.find('=')));
+    }
+    return bindInputs(reference, own, seed, 1);
+}
+
+Result<std::unique_ptr<Reference>> arraysOf(const std::string& path, const Model& model, GraphId root, const Tolerance& tolerance)
+{
+    LS_TRY(NpzFile archive, NpzFile::open(path));
+    std::vector<NamedArray> arrays;
+    for (const std::string& key : archive.keys()) {
+        LS_TRY(Array array, archive.read(key));
+        arrays.push_back({key, array.dtype, array.shape, std::move(array.bytes)});
+    }
+    return referenceToArrays(fileNameOf(path), std::move(arrays), model, root, tolerance);
+}
+
+} // namespace
+
+Status holdAgainst(DebugSubject& subject, const std::string& path, const Tolerance& tolerance, const ExecutionOptions& options)
+{
+    const Model& model = *subject.model;
+    const GraphId root = subject.target.graph;
+    if (path.ends_with(".npz")) {
+        subject.reference = [=, &model](const std::vector<std::string>&) { return arraysOf(path, model, root, tolerance); };
+        return {};
+    }
+    struct Other {
+        LoadedModel file;
+        RunTarget target;
+    };
+    LS_TRY(LoadedModel file, loadModel(path));
+    auto other = std::make_shared<Other>(Other{std::move(file), {}});
+    LS_TRY(other->target, targetOf(other->file, ""));
+    const RunTarget target = subject.target;
+    subject.reference = [=, &model](const std::vector<std::string>& sources) -> Result<std::unique_ptr<Reference>> {
+        ExecutionOptions own = options;
+        own.keepAll = true;
+        own.cancel = nullptr;
+        LS_TRY(std::unique_ptr<Executor> executor, makeExecutor(other->file.model, other->target.graph, own));
+        Result<BoundInputs> inputs = referenceInputs(target, other->target, sources, own.seed);
+        if (!inputs.ok()) return std::move(inputs).takeError().at(fileNameOf(other->file.path));
+        for (size_t i = 0; i < inputs->inputs.size(); ++i)
+            LS_CHECK_OK(executor->setInput(static_cast<int>(i), inputs->inputs[i].forRun(0).view()));
+        return referenceToRun(fileNameOf(other->file.path), std::move(executor), model, root, tolerance, nullptr);
+    };
+    return {};
+}
+
+namespace {
+
+/// A recording: stepped through as far as it was recorded, without running the model.
+Result<DebugSubject> recordedSubject(const std::string& path)
+{
+    DebugSubject subject;
+    subject.name = fileNameOf(path);
+    subject.cancel = std::make_unique<CancelFlag>();
+    LS_TRY(std::unique_ptr<TraceExecutor> executor, TraceExecutor::open(path, 0, subject.cancel.get()));
+    subject.model = &executor->model();
+    LS_TRY(subject.target, selectTarget(*subject.model, ""));
+    subject.isReplay = true;
+    subject.note = executor->note();
+    subject.level = executor->level();
+    subject.executor = std::move(executor);
+    return subject;
+}
+
+} // namespace
+
+Result<DebugSubject> openSubject(const Arguments& arguments)
+{
+    if (arguments.has("trace")) {
+        if (!arguments.positionals.empty()) return Error(ErrorCode::usage, "'debug' takes a model or --trace, not both");
+        return recordedSubject(arguments.text("trace"));
+    }
+    if (arguments.positionals.empty())
+        return Error(ErrorCode::usage, "no model is named")
+            .at("'debug'")
+            .expected("loopscope debug MODEL or debug --trace FILE")
+            .note("for example: loopscope debug samples/text/collatz.lsir -i x=27");
+    if (isTraceFile(arguments.positionals[0])) return recordedSubject(arguments.positionals[0]);
+    LS_TRY(const ExecutionOptions options, executionOptions(arguments));
+    LS_TRY(const Tolerance tolerance, toleranceOf(arguments));
+    LS_TRY(LoadedModel loaded, loadModel(arguments.positionals[0]));
+    auto file = std::make_shared<LoadedModel>(std::move(loaded));
+    LS_CHECK_OK(selectFromArguments(file->model, arguments));
+    LS_TRY(DebugSubject subject, liveSubject(file->model, fileNameOf(file->path), arguments.text("signature"), options));
+    subject.owner = file;
+    subject.inputs = arguments.all("input");
+    for (std::string& feed : arguments.all("feed")) subject.inputs.push_back(std::move(feed));
+    if (arguments.has("against")) LS_CHECK_OK(holdAgainst(subject, arguments.text("against"), tolerance, options));
+    return subject;
+}
+
+} // namespace loopscope::app

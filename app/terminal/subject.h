@@ -1,0 +1,22 @@
+// What `debug` opens: a model to run, and what it is held against.
+#pragma once
+
+#include "app/terminal/terminal.h"
+#include "app/wiring/command_line.h"
+#include "engine/exec/interpreter.h"
+
+#include <string>
+
+namespace loopscope::app {
+
+/// A model to be run, which outlives it. `options.cancel` is replaced. Errors: usage (signature), as of makeExecutor.
+Result<DebugSubject> liveSubject(const Model& model, const std::string& name, const std::string& signature, ExecutionOptions options);
+
+/// Makes `subject` be held against another model or the arrays of an .npz, which are opened now; the reference run begins with each run.
+/// Errors: as of opening them.
+Status holdAgainst(DebugSubject& subject, const std::string& path, const Tolerance& tolerance, const ExecutionOptions& options);
+
+/// From the options of `debug`. It owns its model. Errors: usage, badFile, unsupported.
+Result<DebugSubject> openSubject(const Arguments& arguments);
+
+} // namespace loopscope::app
