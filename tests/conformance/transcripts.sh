@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Replays the debugger's transcripts on models of the corpus.
+#   transcripts.sh LOOPSCOPE
+# LOOPSCOPE is the program. The corpus is the folder $LOOPSCOPE_CORPUS, else ../shared/corpus beside the tree; where there is none the test
+# says so and is skipped (exit 77).
+set -euo pipefail
+program=$1
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+corpus=${LOOPSCOPE_CORPUS:-$here/../../../shared/corpus}
+for model in tflite-control-flow/tf/branch_in_loop tflite-real/mlcommons-tiny/ad01_fp32; do
+    if [ ! -f "$corpus/$model/model.tflite" ]; then
+        echo "skipped: no golden case '$model' here (set LOOPSCOPE_CORPUS)"
+        exit 77
+    fi
+done
+corpus=$(cd "$corpus" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+sed "s#CORPUS/#$corpus/#g" "$here/transcripts.ltest.in" >"$work/transcripts.ltest"
+"$program" check "$work/transcripts.ltest"
+
+# What `loopscope FILE` says of the first model.
+"$program" "$corpus/tflite-control-flow/tf/branch_in_loop/model.tflite" >"$work/info"
+while read -r line; do
+    grep -qF -- "$line" "$work/info" || { echo "'loopscope FILE' should say: $line"; cat "$work/info"; exit 1; }
+done <<'LINES'
+TFLite, 3472 bytes, "MLIR Converted."
+main(x: i32[]) -> Identity: i32[], Identity_1: i32[]
+5 graphs, 10 operators: 3 ADD, 1 each EQUAL FLOOR_DIV FLOOR_MOD IF MUL NOT_EQUAL WHILE
+control flow   main/while#0  cond while_cond, body while_body, 3 carried
+if#2        then while_cond_true_5060, else while_cond_false_5070
+all operators have reference kernels; no variables, no dynamic shapes
+LINES
