@@ -70,6 +70,8 @@ Status BodyImport::nodes(Nodes& nodes)
     m_signatures.reserve(static_cast<size_t>(nodes.size()));
     m_types.reserve(static_cast<size_t>(nodes.size()));
     for (tfpb::NodeDef& message : nodes) LS_CHECK_OK(node(message));
+    m_hasUnknown = std::ranges::find(m_signatures, nullptr) != m_signatures.end();
+    if (!m_hasUnknown) return {};
     for (const tfpb::NodeDef& message : nodes)
         for (const std::string& input : message.input())
             if (!input.starts_with('^')) mention(input);
@@ -114,6 +116,7 @@ Status BodyImport::node(tfpb::NodeDef& message)
 
 void BodyImport::mention(std::string_view tensor)
 {
+    if (!m_hasUnknown) return;
     const auto name = parseTensorName(tensor);
     if (!name) return;
     const auto found = m_nodes.find(name->node);

@@ -197,12 +197,14 @@ private:
     Status names(const Graph& graph) const
     {
         std::unordered_set<std::string_view> ids;
+        ids.reserve(graph.values.size());
         for (size_t i = 0; i < graph.values.size(); ++i) {
             if (graph.values[i].id.empty()) return broken("value " + std::to_string(i) + " has no id");
             if (!ids.insert(graph.values[i].id).second) return broken("two values have the id '" + graph.values[i].id + "'");
         }
         if (m_model.dialect != Dialect::tf) return {};
         std::unordered_set<std::string_view> nodes;
+        nodes.reserve(graph.operators.size());
         for (const Operator& op : graph.operators) {
             if (op.name.empty()) return broken("a node has no name");
             if (!nodes.insert(op.name).second) return broken("two nodes have the name '" + op.name + "'");
@@ -210,6 +212,7 @@ private:
             for (size_t slot = 0; slot < op.results.size(); ++slot) {
                 LS_CHECK_OK(value(graph, op.results[slot], "result of node '" + op.name + "'"));
                 const std::string& id = graph.value(op.results[slot]).id;
+                if (slot == 0 && id == op.name) continue; // nearly all are
                 const std::string numbered = slot == 0 ? op.name : op.name + ":" + std::to_string(slot);
                 const bool named = isNamedOutput(id, op.name);
                 if (named ? id < lastNamed : id != numbered || !lastNamed.empty())
