@@ -34,6 +34,21 @@ Tensor valueOf(const Variable& variable)
     return tensor;
 }
 
+/// A variable of a SavedModel begins with the value that its checkpoint has: the fact `@value` of its node.
+void begin(const KernelArgs& args, int32_t handle)
+{
+    const Attribute* initial = findAttribute(attributesOf(args), "@value");
+    const auto* tensor = initial ? initial->as<TensorAttribute>() : nullptr;
+    if (!tensor || !tensor->data->hasBytes()) return;
+    Variable& variable = *args.runtime->resources().variable(handle);
+    if (variable.assigned) return;
+    const auto bytes = tensor->data->bytes().view();
+    variable.bytes.assign(bytes.begin(), bytes.end());
+    variable.assigned = true;
+    variable.dtype = tensor->type.dtype;
+    variable.shape = tensor->type.shape;
+}
+
 Status runHandle(const KernelArgs& args)
 {
     ResourceStore& store = args.runtime->resources();
@@ -41,6 +56,7 @@ Status runHandle(const KernelArgs& args)
     const std::string name = variableName(args);
     const int32_t handle = store.handle(name);
     if (handle == known && store.listener) store.listener->accessed(name, AccessKind::create, nullptr);
+    begin(args, handle);
     LS_CHECK_OK(tfAllocate(args, 0, Shape()));
     *args.out(0).as<int32_t>() = handle;
     return {};
