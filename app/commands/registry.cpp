@@ -45,7 +45,7 @@ const std::vector<CommandSpec>& table()
             {"trace", "trace MODEL -i NAME=SOURCE… [-o NAME.lstrace]",
              "Runs a model and records what every operator and iteration computed, in one SQLite file.",
              "loopscope trace samples/text/collatz.lsir -i x=27 -o collatz.lstrace",
-             with({"output", "force", "level", "keep", "only", "except", "iterations", "sparse", "on-alert", "quota", "durable", "no-index",
+             with({"output", "force", "level", "keep", "only", "except", "iterations", "sparse", "on-alert", "quota", "durable", "append", "no-index",
                    "constants"},
                   running),
              1, 1, runTrace},

@@ -90,7 +90,8 @@ Result<int> runTrace(const CommandContext& context)
     const TraceLevel level = recording.level;
     if (recording.path.empty()) recording.path = std::filesystem::path(file.path).stem().string() + ".lstrace";
     const std::string path = recording.path;
-    LS_CHECK_OK(checkWritable(path, recording.overwrite));
+    if (recording.append && recording.overwrite) return Error(ErrorCode::usage, "--append and --force exclude each other");
+    if (!recording.append) LS_CHECK_OK(checkWritable(path, recording.overwrite));
 
     ModelSession session(file.model, options);
     LS_TRY(Executor * const executor, session.enter(target.graph));

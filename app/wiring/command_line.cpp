@@ -64,6 +64,7 @@ constexpr std::array kOptions = {
     OptionSpec{"quota", 0, "SIZE", "half the free space, at most 8 GiB", "largest size of the trace: 500MiB, 2GiB", false},
     OptionSpec{"on-alert", 0, "N", "0", "store values of N iterations around an alert", false},
     OptionSpec{"durable", 0, "", "", "survive power loss, not only a crash", false},
+    OptionSpec{"append", 0, "", "", "go on in a trace that is there: further runs in one file", false},
     OptionSpec{"no-index", 0, "", "", "leave out the indexes", false},
     OptionSpec{"constants", 0, "all", "up to 64 KiB", "store constants of any size", false},
     OptionSpec{"sparse", 0, "", "", "drop events of iterations that are not sampled", false},

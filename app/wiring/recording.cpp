@@ -58,6 +58,7 @@ Result<RecorderOptions> recorderOptions(const Arguments& arguments, const Loaded
         if (!set.ok()) return std::move(set).takeError().at("option '--iterations'");
         options.iterations = std::move(set).value();
     }
+    options.append = arguments.has("append");
     options.sparse = arguments.has("sparse");
     LS_TRY(options.onAlert, arguments.integer("on-alert", 0, 0, 1'000'000));
     if (arguments.has("quota")) {

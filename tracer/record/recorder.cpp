@@ -2,6 +2,7 @@
 #include "tracer/record/recorder.h"
 
 #include "engine/base/hash.h"
+#include "tracer/record/appending.h"
 #include "tracer/record/recorder_impl.h"
 #include "tracer/record/writer_process.h"
 #include "tracer/schema/schema.h"
@@ -97,11 +98,23 @@ Status writeMeta(Database& database, const RecorderOptions& options)
 
 Result<std::unique_ptr<TraceRecorder>> TraceRecorder::create(const Model& model, RecorderOptions options)
 {
-    LS_CHECK_OK(preparePath(options.path, options.overwrite));
+    struct stat found = {};
+    const bool appends = options.append && stat(options.path.c_str(), &found) == 0;
+    AppendedTrace appended;
+    if (appends) {
+        LS_TRY(appended, openForAppending(model, options));
+    } else {
+        LS_CHECK_OK(preparePath(options.path, options.overwrite));
+    }
     // A journal left beside a file that is gone would be taken for the new file's.
-    for (const char* suffix : {"-wal", "-shm", "-journal"}) unlink((options.path + suffix).c_str());
-    LS_TRY(auto database, Database::open(options.path, OpenMode::create));
+    if (!appends)
+        for (const char* suffix : {"-wal", "-shm", "-journal"}) unlink((options.path + suffix).c_str());
+    std::unique_ptr<Database> database = std::move(appended.database);
+    if (!appends) {
+        LS_TRY(database, Database::open(options.path, OpenMode::create));
+    }
     const auto setUp = [&]() -> Result<ModelRows> {
+        if (appends) return std::move(appended.rows);
         LS_CHECK_OK(database->execute("PRAGMA page_size = 16384; PRAGMA application_id = " + std::to_string(kTraceApplicationId) +
                                       "; PRAGMA user_version = " + std::to_string(kTraceSchema) +
                                       "; PRAGMA journal_mode = WAL; PRAGMA synchronous = " + (options.durable ? "FULL" : "NORMAL") +
@@ -141,10 +154,12 @@ Result<std::unique_ptr<TraceRecorder>> TraceRecorder::create(const Model& model,
         // Nothing half-written: a file that never held a recording goes again.
         writer.reset();
         database.reset();
-        for (const char* suffix : {"", "-wal", "-shm", "-journal"}) unlink((options.path + suffix).c_str());
+        if (!appends)
+            for (const char* suffix : {"", "-wal", "-shm", "-journal"}) unlink((options.path + suffix).c_str());
         return std::move(status).takeError();
     }
     auto impl = std::make_unique<Impl>(model, std::move(options), *rows, std::move(writer));
+    if (appends) impl->goOnBehind(appended.lastRun, appended.nextEvent, appended.nextInvocation);
     return std::unique_ptr<TraceRecorder>(new TraceRecorder(std::move(impl)));
 }
 

@@ -40,6 +40,7 @@ struct TraceListing {
 struct RecorderOptions {
     std::string path;                 ///< created; NAME.lstrace
     bool overwrite = false;           ///< an existing file is refused otherwise
+    bool append = false;              ///< an existing trace gets further runs; a file that is not there is created
     TraceLevel level = TraceLevel::statistics;
     std::vector<AddressPattern> keep; ///< level values: whose bytes are stored, beside carried values, inputs and outputs
     std::vector<AddressPattern> only, except; ///< operators without an event row: those that no `only` or an `except` matches

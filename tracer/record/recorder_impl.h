@@ -20,6 +20,13 @@ class TraceRecorder::Impl {
 public:
     Impl(const Model& model, RecorderOptions options, const ModelRows& rows, std::unique_ptr<TraceWriter> writer);
 
+    /// Numbers go on behind those that a file holds already.
+    void goOnBehind(int64_t lastRun, int64_t nextEvent, int64_t nextInvocation)
+    {
+        m_run = lastRun;
+        m_nextEvent = nextEvent;
+        m_nextInvocation = nextInvocation;
+    }
     void runStarted(const RunStart& e);
     void invocationStarted(const InvocationStart& e);
     void operatorExecuted(const OperatorEvent& e);

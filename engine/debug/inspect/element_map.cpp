@@ -11,6 +11,8 @@ namespace loopscope {
 
 namespace {
 
+constexpr int64_t kMostNumbered = 1 << 24; ///< elements up to which a movement operator is asked what it moves
+
 /// Operators whose results are elements of some operands, unchanged: which operands (−1: all). The others steer.
 const std::vector<int>* movedOperands(std::string_view kind)
 {
@@ -73,11 +75,11 @@ class Probe {
 public:
     Probe(const Operator& op, std::span<const Tensor* const> operands, const std::vector<int>& moved) : m_op(op), m_operands(operands), m_moved(moved) {}
 
-    /// Where each moved operand's numbers begin; none of it if the numbers do not fit.
+    /// The number that element `element` of a result is made of. Errors: unsupported, there are too many elements; as of running.
     Result<int32_t> numberOf(int slot, int64_t element)
     {
         build();
-        if (m_next > INT32_MAX) return Error(ErrorCode::unsupported, "too many elements");
+        if (m_next > kMostNumbered) return Error(ErrorCode::unsupported, "too many elements");
         LS_TRY(const std::unique_ptr<Interpreter> interpreter, Interpreter::create(m_model, GraphId(0)));
         for (size_t i = 0; i < m_inputs.size(); ++i) LS_CHECK_OK(interpreter->setInput(static_cast<int>(i), m_inputs[i]));
         LS_CHECK_OK(interpreter->start());
@@ -144,7 +146,7 @@ private:
     {
         const int64_t count = operand.elementCount();
         std::vector<int32_t>& numbers = m_numbers.emplace_back();
-        if (m_next + count <= INT32_MAX) {
+        if (m_next + count <= kMostNumbered) {
             numbers.resize(static_cast<size_t>(count));
             for (int64_t i = 0; i < count; ++i) numbers[static_cast<size_t>(i)] = static_cast<int32_t>(m_next + i);
         }

@@ -2,6 +2,7 @@
 
 #include "engine/base/text.h"
 #include "engine/tensor/statistics.h"
+#include "engine/tensor/strings.h"
 
 #include <algorithm>
 #include <array>
@@ -15,6 +16,7 @@ namespace {
 
 constexpr int kMaxOperators = 12; ///< that one text expands
 constexpr int64_t kListed = 4;
+constexpr size_t kShownBytes = 60; ///< of a string
 
 struct Sign {
     std::string_view kind, sign;
@@ -130,6 +132,13 @@ std::string realNumberText(double value, int digits)
 std::string numberText(const Tensor& tensor, int64_t index, bool grouped)
 {
     switch (dtypeClass(tensor.dtype)) {
+    case DTypeClass::string: {
+        const Result<std::vector<std::string_view>> strings = unpackStrings(tensor.view());
+        const bool isThere = strings.ok() && index >= 0 && static_cast<size_t>(index) < strings->size();
+        return isThere ? "\"" + std::string((*strings)[static_cast<size_t>(index)].substr(0, kShownBytes)) + "\"" : "?";
+    }
+    case DTypeClass::handle:
+    case DTypeClass::block: return "?";
     case DTypeClass::boolean: return elementAsInteger(tensor, index) != 0 ? "true" : "false";
     case DTypeClass::signedInteger:
     case DTypeClass::unsignedInteger:

@@ -11,6 +11,7 @@ namespace loopscope {
 
 namespace {
 
+constexpr int64_t kMostIterations = 1 << 22; ///< of a loop that does not end
 constexpr size_t kMostStatistics = 1 << 16; ///< iterations of which all statistics are kept; of later ones only the mean
 
 ValueWrite writeOf(const Model& model, const WriteHit& hit, int slot, std::string origin)
@@ -156,8 +157,11 @@ public:
         if (m_series.complete) return false;
         const Executor& executor = m_target.executor;
         const int frames = frameCount(executor, event.step);
-        if (event.graph == m_body && event.op.index == 0 && frames == m_loopDepth + 1 && isHere(executor))
-            m_series.iterations = std::max(m_series.iterations, executor.frame(m_loopDepth).iteration + 1);
+        if (event.graph == m_body && event.op.index == 0 && frames == m_loopDepth + 1 && isHere(executor)) {
+            const int64_t iteration = executor.frame(m_loopDepth).iteration;
+            if (iteration >= kMostIterations) return true;
+            m_series.iterations = std::max(m_series.iterations, iteration + 1);
+        }
         if (m_formal.valid() && event.op.index == 0 && event.graph == m_path.graph() && isValueHere(executor, frames))
             if (const Tensor* const tensor = executor.value(m_path.depth(), m_formal)) note(executor, *tensor);
         return false;
@@ -190,6 +194,7 @@ private:
     {
         const int64_t iteration = executor.frame(m_loopDepth).iteration;
         const auto at = static_cast<size_t>(iteration);
+        if (iteration < 0 || iteration >= kMostIterations) return;
         if (m_series.numbers.size() <= at) m_series.numbers.resize(at + 1, std::numeric_limits<double>::quiet_NaN());
         if (tensor.elementCount() == 1) {
             m_series.numbers[at] = elementAsReal(tensor, 0);

@@ -40,7 +40,7 @@ struct ValueSeries {
     std::vector<TensorStatistics> statistics; ///< by iteration, of values that are no scalars
 };
 /// Of the innermost loop around `frame`, or of the loop `loop` of its graph or a caller's. Runs the present execution of the loop from
-/// its start to its end once. Errors: usage, execution, cancelled.
+/// its start to its end once, at most 4,194,304 iterations. Errors: usage, execution, cancelled.
 Result<ValueSeries> collectSeries(const DebugTarget& target, FrameContext frame, const ResolvedAddress& value, std::optional<std::string> loop);
 
 } // namespace loopscope

@@ -7,9 +7,12 @@
 #include "engine/debug/reference/drift.h"
 #include "engine/debug/timeline.h"
 #include "tests/unit/debug/inspect_models.h"
+#include "tracer/api/trace_check.h"
+#include "tracer/api/trace_diff.h"
 #include "tracer/record/recorder.h"
 
 #include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 
 namespace loopscope::app {
@@ -288,6 +291,63 @@ TEST(RunRecording, GoesOnAfterAPauseAndEndsAtAnEdit)
     EXPECT_OK(replay->start());
     EXPECT_FALSE(replay->run().ok());
     EXPECT_EQ(replay->position().step, heard);
+}
+
+TEST(Appending, AddsRunsThatEqualThoseOfOneRecording)
+{
+    const Subject subject = collatz(27);
+    const RecorderOptions both = recordingOptions("both");
+    RecorderOptions one = recordingOptions("one");
+    one.model.hash = std::string(32, 'a');
+    const auto record = [&](const RecorderOptions& options, int runs) {
+        Result<std::unique_ptr<TraceRecorder>> recorder = TraceRecorder::create(*subject.model, options);
+        ASSERT_TRUE(recorder.ok()) << recorder.error().message();
+        const auto interpreter = subject.make();
+        interpreter->setObserver(recorder->get());
+        for (int run = 0; run < runs; ++run) {
+            EXPECT_OK(interpreter->start());
+            EXPECT_OK(interpreter->run());
+        }
+        EXPECT_OK((*recorder)->finish());
+    };
+    std::filesystem::remove(one.path);
+    one.overwrite = false;
+    one.append = true;
+    record(both, 2);
+    record(one, 1); // creates it
+    record(one, 1);
+    const Result<std::unique_ptr<TraceReader>> reader = TraceReader::open(one.path);
+    ASSERT_TRUE(reader.ok()) << reader.error().message();
+    ASSERT_EQ((*reader)->runs().size(), 2U);
+    EXPECT_TRUE((*reader)->isIndexed());
+    const Result<TraceCheck> check = checkTrace(**reader);
+    ASSERT_TRUE(check.ok());
+    for (const TraceViolation& violation : check->violations) ADD_FAILURE() << violation.rule << ": " << violation.text;
+    const Result<QueryResult> models = (*reader)->query("SELECT count(*) FROM model", {}, {});
+    ASSERT_TRUE(models.ok());
+    EXPECT_EQ(sqlText(models->rows[0][0]), "1");
+    const Result<std::unique_ptr<TraceReader>> other = TraceReader::open(both.path);
+    ASSERT_TRUE(other.ok());
+    const Result<TraceDiff> diff = diffTraces(**reader, **other, {});
+    ASSERT_TRUE(diff.ok());
+    EXPECT_TRUE(diff->equal);
+    const Result<QueryResult> steps = (*reader)->query("SELECT run, count(*) FROM writes WHERE slot = 0 GROUP BY run", {}, {});
+    ASSERT_TRUE(steps.ok());
+    ASSERT_EQ(steps->rows.size(), 2U);
+    EXPECT_EQ(sqlText(steps->rows[1][1]), "820");
+    const auto second = opened(one.path); // the newest run
+    EXPECT_OK(second->start());
+    EXPECT_OK(second->run());
+    EXPECT_EQ(second->position().step, 820);
+}
+
+TEST(Appending, RefusesWhatIsNoTraceAndLeavesIt)
+{
+    RecorderOptions options = recordingOptions("text");
+    std::ofstream(options.path) << "not a trace";
+    options.append = true;
+    EXPECT_FALSE(TraceRecorder::create(*collatz(6).model, options).ok());
+    EXPECT_EQ(std::filesystem::file_size(options.path), 11U);
 }
 
 TEST(Replay, RefusesWhatIsNoTrace)

@@ -110,6 +110,23 @@ TEST(WhyNan, EndsInAnInput)
     EXPECT_EQ(linesOf(explainNan(session.target(), valueAt(session, 0, "n"), std::nullopt)), Lines{"error: n: holds no NaN"});
 }
 
+TEST(WhyNan, EndsInAnEdit)
+{
+    Inspected session(kDivisions, [](Subject& subject) {
+        subject.add<int32_t>(Shape{}, {9});
+        subject.add<float>(Shape{700}, std::vector<float>(700, 2));
+        subject.add<float>(Shape{2}, {1, 3});
+    });
+    session.goTo("main/while#0@5:body/mul#3");
+    std::vector<float> edited = {1, std::numeric_limits<float>::quiet_NaN()};
+    const GraphId body = session.executor().frame(1).graph;
+    ASSERT_TRUE(session.timeline().edit(1, session.model().graph(body).findValue("state"), tensorOver(edited, Shape{2})).ok());
+    EXPECT_OK(session.timeline().goToEnd());
+    const Lines lines = linesOf(explainNan(session.target(), valueAt(session, 0, "shifted"), std::nullopt));
+    EXPECT_EQ(lines.front(), "shifted[1] <- main/add#1 <- main/while#0:3");
+    EXPECT_EQ(lines.back(), "  <- @4:body/mul#3:0 [1], step 24: was edited afterwards     origin");
+}
+
 TEST(WhyElement, FollowsElementsThroughMovement)
 {
     Inspected session(R"(

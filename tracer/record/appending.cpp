@@ -1,0 +1,88 @@
+#include "tracer/record/appending.h"
+
+#include "tracer/read/opening.h"
+#include "tracer/record/writer_process.h"
+#include "tracer/schema/schema.h"
+
+namespace loopscope {
+
+namespace {
+
+/// The rows of a model that the file holds already; none: it does not, or they do not agree with the model.
+Result<std::optional<ModelRows>> knownModel(Database& database, const Model& model, const std::string& hash)
+{
+    if (hash.empty()) return std::optional<ModelRows>();
+    LS_TRY(Statement find, database.prepare("SELECT id FROM model WHERE hash = ? ORDER BY id LIMIT 1"));
+    find.bind(1, hash);
+    LS_TRY(const bool isThere, find.step());
+    if (!isThere) return std::optional<ModelRows>();
+    ModelRows rows;
+    rows.model = find.integer(0);
+    LS_TRY(Statement graphs,
+           database.prepare("SELECT g.id, (SELECT min(id) FROM op WHERE graph = g.id), (SELECT count(*) FROM op WHERE graph = g.id), (SELECT min(id) "
+                            "FROM value WHERE graph = g.id), (SELECT count(*) FROM value WHERE graph = g.id) FROM graph g WHERE g.model = ? ORDER BY "
+                            "g.ordinal"));
+    graphs.bind(1, rows.model);
+    for (const Graph& graph : model.graphs) {
+        LS_TRY(const bool hasRow, graphs.step());
+        const bool agrees = hasRow && graphs.integer(2) == static_cast<int64_t>(graph.operators.size()) &&
+                            graphs.integer(4) == static_cast<int64_t>(graph.values.size());
+        if (!agrees) return std::optional<ModelRows>();
+        rows.graphs.push_back(graphs.integer(0));
+        rows.firstOps.push_back(graphs.integer(1));
+        rows.firstValues.push_back(graphs.integer(3));
+    }
+    LS_TRY(Statement calls, database.prepare("SELECT c.id, c.op, c.role FROM call c JOIN op o ON o.id = c.op JOIN graph g ON g.id = o.graph WHERE "
+                                             "g.model = ? AND c.frame IS NULL ORDER BY c.id"));
+    calls.bind(1, rows.model);
+    for (;;) {
+        LS_TRY(const bool hasRow, calls.step());
+        if (!hasRow) break;
+        rows.calls.push_back({calls.integer(0), calls.integer(1), calls.text(2)});
+    }
+    LS_TRY(rows.nextCall, database.integer("SELECT coalesce(max(id), 0) + 1 FROM call"));
+    return std::optional(std::move(rows));
+}
+
+} // namespace
+
+Result<AppendedTrace> openForAppending(const Model& model, const RecorderOptions& options)
+{
+    {
+        LS_TRY(const OpenedTrace before, openTrace(options.path)); // ends what a killed recorder left open
+        LS_TRY(const int64_t schema, before.database->integer("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'schema'"));
+        if (schema != kTraceSchema)
+            return Error(ErrorCode::badFile, "holds recordings of another version")
+                .at(options.path)
+                .found("schema " + std::to_string(schema))
+                .expected(std::to_string(kTraceSchema));
+        for (const TraceRun& run : before.runs)
+            if (run.state == "recording") return Error(ErrorCode::cannotWrite, "is being recorded into").at(options.path);
+    }
+    AppendedTrace trace;
+    LS_TRY(trace.database, Database::open(options.path, OpenMode::readWrite));
+    Database& database = *trace.database;
+    LS_CHECK_OK(database.execute(std::string("PRAGMA journal_mode = WAL; PRAGMA synchronous = ") + (options.durable ? "FULL" : "NORMAL") +
+                                 "; PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 4096; PRAGMA temp_store = MEMORY"));
+    std::string begin = "BEGIN IMMEDIATE;"; // rows come faster without indexes; closing makes them again
+    for (const TraceIndex& index : traceIndexes()) begin += std::string("DROP INDEX IF EXISTS ") + index.name + ";";
+    LS_CHECK_OK(database.execute(begin + "UPDATE meta SET value = '0' WHERE key IN ('indexed', 'complete');"));
+    LS_TRY(Statement writer, database.prepare("UPDATE meta SET value = ? WHERE key = 'writer'"));
+    writer.bind(1, writerProcess());
+    LS_CHECK_OK(writer.run());
+    LS_TRY(std::optional<ModelRows> known, knownModel(database, model, options.model.hash));
+    if (known) {
+        trace.rows = std::move(*known);
+    } else {
+        LS_TRY(trace.rows, writeModel(database, model, options));
+    }
+    LS_CHECK_OK(database.execute("COMMIT"));
+    LS_TRY(trace.lastRun, database.integer("SELECT coalesce(max(id), 0) FROM run"));
+    LS_TRY(trace.nextEvent, database.integer("SELECT coalesce(max(last), -1) + 1 FROM run"));
+    LS_TRY(const int64_t rows, database.integer("SELECT coalesce(max(id), -1) + 1 FROM event"));
+    trace.nextEvent = std::max(trace.nextEvent, rows);
+    LS_TRY(trace.nextInvocation, database.integer("SELECT coalesce(max(id), 0) + 1 FROM invocation"));
+    return trace;
+}
+
+} // namespace loopscope
