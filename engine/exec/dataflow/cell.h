@@ -17,6 +17,7 @@ struct Cell : Tensor {
     explicit Cell(MemoryAccount& account) : block(account) {}
     int32_t references = 0;
     bool isDead = false; ///< stands where a value is dead; there is one such cell
+    int32_t alias = -1;  ///< handle of a variable whose contents this is, whatever they become (TensorFlow 1 shares its buffer)
     mutable Bytes saved; ///< what snapshots share of it; if the cell came out of one, its data, too
     MemoryBlock block;   ///< of larger values
     alignas(16) std::byte small[64];
@@ -77,6 +78,7 @@ private:
     static constexpr uint64_t kKeptBytes = 1 << 16; ///< a free cell keeps a block of up to this size
     void free(Cell& cell)
     {
+        cell.alias = -1;
         if (cell.saved.size() > 0) [[unlikely]] cell.saved = Bytes();
         if (cell.block.capacity() > kKeptBytes) [[unlikely]] cell.block.release();
         cell.nextFree = m_free;

@@ -69,7 +69,7 @@ FrameInfo DataflowExecutor::Impl::frame(int depth) const
     return info;
 }
 
-const DataflowExecutor::Impl::Cell* DataflowExecutor::Impl::cellOf(int depth, ValueId id) const
+DataflowExecutor::Impl::Cell* DataflowExecutor::Impl::cellOf(int depth, ValueId id) const
 {
     const std::vector<const Iteration*> iterations = stack();
     const auto count = static_cast<int>(iterations.size());
@@ -83,7 +83,8 @@ const DataflowExecutor::Impl::Cell* DataflowExecutor::Impl::cellOf(int depth, Va
 
 const Tensor* DataflowExecutor::Impl::value(int depth, ValueId id) const
 {
-    const Cell* const cell = cellOf(depth, id);
+    Cell* const cell = cellOf(depth, id);
+    if (cell && cell->alias >= 0) refresh(*cell);
     return cell && !cell->isDead ? cell : nullptr;
 }
 

@@ -298,6 +298,13 @@ Status DataflowExecutor::Impl::finishRun()
             m_cells.release(cell);
             cell = *copied;
         }
+        if (cell->alias >= 0) { // what is fetched stays as it is now
+            refresh(*cell);
+            Result<Cell*> copied = m_cells.copy(*cell);
+            if (!copied.ok()) return fail(std::move(copied).takeError());
+            m_cells.release(cell);
+            cell = *copied;
+        }
         m_outputs[k] = *cell;
     }
     m_phase = Phase::finished;

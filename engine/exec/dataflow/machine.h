@@ -178,6 +178,7 @@ public:
     Result<Cell*> operand(Iteration& iteration, const Node& node, int32_t i);
     Result<const Tensor*> view(const Iteration& iteration, const Node& node, int32_t i, Tensor& room);
     Status readVariable(const Tensor& handle, Tensor& view);
+    void refresh(Cell& cell) const;
     Status runSwitch(Iteration& iteration, const Node& node);
     Status runMerge(Iteration& iteration, const Node& node);
     Status runConstant(Iteration& iteration, const Node& node);
@@ -232,7 +233,7 @@ public:
     std::vector<const Iteration*> stack() const;
     FrameInfo frame(int depth) const;
     const Tensor* value(int depth, ValueId id) const;
-    const Cell* cellOf(int depth, ValueId id) const;
+    Cell* cellOf(int depth, ValueId id) const;
     static const Iteration* parentOf(const Iteration& iteration) { return iteration.frame->parent; }
 
     // snapshot.cpp

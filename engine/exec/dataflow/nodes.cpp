@@ -44,18 +44,36 @@ Status DataflowExecutor::Impl::readVariable(const Tensor& handle, Tensor& view)
     return {};
 }
 
+/// What an alias stands for now.
+void DataflowExecutor::Impl::refresh(Cell& cell) const
+{
+    const auto variable = m_resources.variables().find(cell.alias);
+    if (variable == m_resources.variables().end()) { // of a state that names what is not there
+        cell.shape = Shape{0};
+        cell.bytes = 0;
+        cell.data = cell.small;
+        return;
+    }
+    cell.dtype = variable->second.dtype;
+    cell.shape = variable->second.shape;
+    cell.bytes = variable->second.bytes.size();
+    cell.data = const_cast<std::byte*>(variable->second.bytes.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): read only
+}
+
 /// Operand `i` as the node reads it; a reference that is read as its value is shown in `room`.
 Result<const Tensor*> DataflowExecutor::Impl::view(const Iteration& iteration, const Node& node, int32_t i, Tensor& room)
 {
     const InputCode& input = programOf(iteration).code.inputs[static_cast<size_t>(node.firstInput + i)];
     if (input.slot < 0) return static_cast<const Tensor*>(nullptr);
-    const Cell* const cell = iteration.slots[static_cast<size_t>(input.slot)];
+    Cell* const cell = iteration.slots[static_cast<size_t>(input.slot)];
+    if (cell->alias >= 0) refresh(*cell);
     if (!input.readsReference) return static_cast<const Tensor*>(cell);
     LS_CHECK_OK(readVariable(*cell, room));
     return static_cast<const Tensor*>(&room);
 }
 
-/// Operand `i` to be handed on: shared, or, if a reference is read as its value, copied.
+/// Operand `i` to be handed on: shared. A reference that is read as its value becomes an alias: later writes to the variable are seen, as in
+/// TensorFlow, whose operators that hand on share the variable's buffer.
 Result<DataflowExecutor::Impl::Cell*> DataflowExecutor::Impl::operand(Iteration& iteration, const Node& node, int32_t i)
 {
     const InputCode& input = programOf(iteration).code.inputs[static_cast<size_t>(node.firstInput + i)];
@@ -63,7 +81,10 @@ Result<DataflowExecutor::Impl::Cell*> DataflowExecutor::Impl::operand(Iteration&
     if (!input.readsReference) [[likely]] return CellPool::share(cell);
     Tensor room;
     LS_CHECK_OK(readVariable(*cell, room));
-    return m_cells.copy(room);
+    Cell* const alias = m_cells.take();
+    static_cast<Tensor&>(*alias) = room;
+    alias->alias = *cell->as<int32_t>();
+    return alias;
 }
 
 Status DataflowExecutor::Impl::compute(Iteration& iteration, const Node& node)
@@ -180,7 +201,11 @@ Status DataflowExecutor::Impl::runKernel(Iteration& iteration, const Node& node)
     Program& program = programOf(iteration);
     const auto inputCount = static_cast<size_t>(node.inputCount);
     const InputCode* const inputs = program.code.inputs.data() + node.firstInput;
-    for (size_t i = 0; i < inputCount; ++i) m_in[i] = inputs[i].slot < 0 ? nullptr : iteration.slots[static_cast<size_t>(inputs[i].slot)];
+    for (size_t i = 0; i < inputCount; ++i) {
+        Cell* const cell = inputs[i].slot < 0 ? nullptr : iteration.slots[static_cast<size_t>(inputs[i].slot)];
+        if (cell && cell->alias >= 0) [[unlikely]] refresh(*cell);
+        m_in[i] = cell;
+    }
     if (node.readsReference) [[unlikely]] {
         for (size_t i = 0; i < inputCount; ++i) {
             if (!inputs[i].readsReference) continue;

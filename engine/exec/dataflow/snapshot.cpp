@@ -13,6 +13,7 @@ namespace {
 constexpr int64_t kAbsent = -1; ///< instead of the number of a token
 constexpr int64_t kDead = -2;
 constexpr int64_t kInFrame = -3; ///< value k of the stack's frame is kInFrame − k
+constexpr int64_t kAlias = INT64_MIN; ///< an alias of the variable with handle h is kAlias + h
 
 /// Writes cells as numbers of tokens.
 class StateWriter {
@@ -31,12 +32,16 @@ public:
             number(cell ? kDead : kAbsent);
             return;
         }
+        if (cell->alias >= 0) {
+            number(kAlias + cell->alias);
+            return;
+        }
         number(static_cast<int64_t>(m_state.tokens.size()));
         m_state.tokens.push_back(stateOf(*cell, value));
     }
     void frameCell(const Cell* cell, ValueId value, FrameState* frame)
     {
-        if (!frame || cell->isDead) return this->cell(cell, value);
+        if (!frame || cell->isDead || cell->alias >= 0) return this->cell(cell, value);
         number(kInFrame - static_cast<int64_t>(frame->values.size()));
         frame->values.push_back(stateOf(*cell, value));
     }
@@ -83,7 +88,14 @@ public:
     Cell* cell(const FrameState* frame = nullptr)
     {
         const auto frameValues = static_cast<int64_t>(frame ? frame->values.size() : 0);
-        const int64_t at = within(kInFrame - frameValues + 1, static_cast<int64_t>(m_state.tokens.size()));
+        const int64_t at = number();
+        if (at < kAlias + INT32_MAX) {
+            Cell* const alias = m_cells.take();
+            alias->alias = static_cast<int32_t>(at - kAlias);
+            alias->bytes = 0;
+            return alias;
+        }
+        if (at <= kInFrame - frameValues || at >= std::ssize(m_state.tokens)) m_ok = false;
         if (!m_ok || at == kAbsent) return nullptr;
         if (at == kDead) return CellPool::share(m_cells.dead());
         const ValueState& state = at >= 0 ? m_state.tokens[static_cast<size_t>(at)] : frame->values[static_cast<size_t>(kInFrame - at)];
