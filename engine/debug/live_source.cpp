@@ -304,9 +304,11 @@ int64_t LiveSource::plainStep(int depth, OperatorId op) const
     };
     const Graph& graph = m_target.model.graph(frame.graph);
     if (m_event && depth == m_depth && m_event->op == op) return m_event->step;
+    if (!m_target.executor.stopsInAddressOrder()) return -1; // nodes run in no order of the file
     if (depth == m_depth && m_isInnermost) {
-        const int32_t next = frame.next.valid() ? frame.next.index : static_cast<int32_t>(graph.operators.size());
-        if (op.index < next && allPlain(graph, op.index + 1, next)) return (m_event ? m_event->step : m_step) - (next - op.index);
+        int32_t next = frame.next.valid() ? frame.next.index : static_cast<int32_t>(graph.operators.size());
+        if (m_event) next = m_event->op.index + 1;
+        if (op.index < next && allPlain(graph, op.index + 1, next)) return m_step - (next - op.index);
     }
     const bool isBody = frame.role == CallRole::loop && !frame.inCond;
     return isBody || !allPlain(graph, 0, op.index) ? -1 : frame.enteredAtStep + op.index;
@@ -369,7 +371,7 @@ std::optional<int64_t> LiveSource::iteration(std::optional<uint32_t> loop)
         return depth ? std::optional<int64_t>(frameAt(*depth).iteration) : std::nullopt;
     }
     for (int depth = m_depth; depth > 0; --depth)
-        if (const FrameInfo frame = frameAt(depth); frame.role == CallRole::loop) return frame.iteration;
+        if (const FrameInfo frame = frameAt(depth); frame.role == CallRole::loop || frame.role == CallRole::frame) return frame.iteration;
     return std::nullopt;
 }
 

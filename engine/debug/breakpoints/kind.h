@@ -158,6 +158,8 @@ Result<std::unique_ptr<BreakKind>> makeMerge(const BreakContext&, FrameContext, 
 Result<std::unique_ptr<BreakKind>> makeFrame(const BreakContext&, FrameContext, std::span<const std::string>);
 Result<std::unique_ptr<BreakKind>> makeFrameDone(const BreakContext&, FrameContext, std::span<const std::string>);
 Result<std::unique_ptr<BreakKind>> makeRace(const BreakContext&, FrameContext, std::span<const std::string>);
+/// Iterations of the v1 frames of a name. Errors: usage, with near names.
+Result<std::unique_ptr<BreakKind>> makeFrameIterations(const BreakContext& context, std::string_view name, IterationSet iterations);
 
 /// "break iter LOOP N" is missing or has too many operands. `name`: of the kind.
 Error wrongOperands(std::string_view name);

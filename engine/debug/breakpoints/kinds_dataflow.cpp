@@ -3,6 +3,7 @@
 
 #include "engine/base/text.h"
 #include "engine/exec/dataflow_executor.h"
+#include "engine/ir/frames.h"
 
 #include <algorithm>
 #include <charconv>
@@ -111,6 +112,30 @@ private:
     bool m_atEnd;
 };
 
+/// The first node of iterations of a frame.
+class FrameIterationKind final : public BreakKind {
+public:
+    FrameIterationKind(const BreakContext& context, std::string_view name, IterationSet iterations)
+        : BreakKind(context), m_iterations(std::move(iterations))
+    {
+        for (const GraphId id : PathFilter().graphs(model(), context.target.executor.root())) {
+            if (!hasFramesOrSwitches(model().graph(id))) continue;
+            for (const Frame& frame : analyzeFrames(model().graph(id)).frames) {
+                if (frame.parent < 0 || frame.name != name) continue;
+                for (const OperatorId op : frame.nodes) add({id, op, trapBefore, -1, ValueId()});
+            }
+        }
+    }
+    bool met(const BreakEvent& event, const BreakSite&) override
+    {
+        const FrameInfo frame = event.executor.frame(event.frames - 1);
+        return frame.enteredAtStep == event.op.step && m_iterations.contains(frame.iteration);
+    }
+
+private:
+    IterationSet m_iterations;
+};
+
 /// Something that the graph leaves to chance was noticed.
 class RaceKind final : public BreakKind {
 public:
@@ -198,6 +223,13 @@ Result<std::unique_ptr<BreakKind>> makeFrame(const BreakContext& context, FrameC
 Result<std::unique_ptr<BreakKind>> makeFrameDone(const BreakContext& context, FrameContext, std::span<const std::string> operands)
 {
     return makeFrameKind(context, operands, true);
+}
+
+Result<std::unique_ptr<BreakKind>> makeFrameIterations(const BreakContext& context, std::string_view name, IterationSet iterations)
+{
+    auto kind = std::make_unique<FrameIterationKind>(context, name, std::move(iterations));
+    if (kind->sites().empty()) return Error(ErrorCode::usage, "no frame '" + std::string(name) + "'");
+    return finish(std::move(kind), "", std::string(name));
 }
 
 Result<std::unique_ptr<BreakKind>> makeRace(const BreakContext& context, FrameContext, std::span<const std::string> operands)

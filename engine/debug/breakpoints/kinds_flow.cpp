@@ -204,9 +204,18 @@ Result<std::unique_ptr<BreakKind>> finish(std::unique_ptr<BreakKind> kind, std::
 Result<std::unique_ptr<BreakKind>> makeIter(const BreakContext& context, FrameContext frame, std::span<const std::string> operands)
 {
     if (operands.size() < 2) return wrongOperands("iter");
-    LS_TRY(Places loop, resolveLoop(context.target, frame, operands[0]));
     auto parsed = iterationsOf(joined(operands.subspan(1)));
     if (!parsed.ok()) return std::move(parsed).takeError().at("break iter");
+    if (!parsed->usesLast()) { // a v1 frame by its name
+        const std::string iterations = toString(*parsed);
+        auto frames = makeFrameIterations(context, operands[0], *parsed);
+        if (frames.ok()) {
+            (*frames)->head = "iter " + operands[0] + " " + iterations;
+            (*frames)->place += "@" + iterations;
+            return frames;
+        }
+    }
+    LS_TRY(Places loop, resolveLoop(context.target, frame, operands[0]));
     const std::string text = loop.text;
     const std::string iterations = toString(*parsed);
     std::unique_ptr<BreakKind> kind;

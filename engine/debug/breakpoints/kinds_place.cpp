@@ -12,17 +12,22 @@ namespace {
 /// Operators, and inputs of graphs by the first operator of theirs, on certain paths.
 class PlaceKind final : public BreakKind {
 public:
-    PlaceKind(const BreakContext& context, Places places) : BreakKind(context), m_path(places.path)
+    PlaceKind(const BreakContext& context, Places places) : BreakKind(context), m_path(places.path), m_isFrame(places.isFrame)
     {
         for (const PlacedOperator& placed : places.operators) add({placed.graph, placed.op, trapBefore, -1, ValueId()});
         for (const PlacedValue& value : places.values)
             if (!model().graph(value.graph).operators.empty()) add({value.graph, OperatorId(0), trapBefore, -1, ValueId()});
     }
-    bool met(const BreakEvent& event, const BreakSite&) override { return m_path.matches(event.executor, event.frames); }
+    bool met(const BreakEvent& event, const BreakSite&) override
+    {
+        if (!m_path.matches(event.executor, event.frames)) return false;
+        return !m_isFrame || event.executor.frame(event.frames - 1).enteredAtStep == event.op.step; // its first node
+    }
     int64_t onlyIteration() const override { return m_path.onlyIteration(); }
 
 private:
     PathFilter m_path;
+    bool m_isFrame;
 };
 
 /// A moment: so many operators have completed.

@@ -145,11 +145,16 @@ void addTargets(const Model& model, const Address& pattern, const std::vector<Gr
     };
     const bool all = pattern.target == TargetKind::invocation && !pattern.steps.empty() && pattern.steps.back().anySteps;
     places.isInvocation = pattern.target == TargetKind::invocation && !all;
+    places.isFrame = places.isInvocation && !pattern.steps.empty() && pattern.steps.back().role == StepRole::frame;
     places.isEverything = all || (pattern.target == TargetKind::value && pattern.op.name.size() == 1 && pattern.op.name[0] < ' ');
     for (const GraphId g : graphs) {
         const Graph& graph = model.graph(g);
         for (size_t o = 0; o < graph.operators.size(); ++o) {
             const OperatorId op(static_cast<int64_t>(o));
+            if (places.isFrame) {
+                places.operators.push_back({g, op, -1});
+                continue;
+            }
             if (places.isInvocation ? o > 0 : !all && !fits(pattern, nameOf(graph.operators[o], op.index))) continue;
             const int32_t slot = pattern.target == TargetKind::output ? pattern.slot : -1;
             if (slot >= static_cast<int32_t>(graph.operators[o].results.size())) continue;

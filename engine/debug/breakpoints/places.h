@@ -58,6 +58,7 @@ struct Places {
     std::vector<PlacedOperator> operators;
     std::vector<PlacedValue> values; ///< without an operator: inputs and variables of graphs
     bool isInvocation = false;       ///< `operators` are the first ones of invocations
+    bool isFrame = false;            ///< and those are v1 frames: `operators` are all that run in them
     bool isEverything = false;       ///< names no particular operator: `...`, `/*`
 };
 

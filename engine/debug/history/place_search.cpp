@@ -20,17 +20,14 @@ public:
     PathListener(const DebugTarget& target, const std::vector<PathStep>& path, ValueKeeper& keeper, bool stopAtFirst)
         : m_executor(target.executor), m_path(path), m_keeper(keeper), m_stopAtFirst(stopAtFirst)
     {}
-    bool beforeOperator(const OperatorEvent& event, int64_t tick) override
-    {
-        return hear(event, false, static_cast<int>(tick - event.step) + 1);
-    }
-    bool afterOperator(const OperatorEvent& event, int64_t tick) override { return hear(event, true, static_cast<int>(tick - event.step)); }
+    bool beforeOperator(const OperatorEvent& event, int64_t) override { return hear(event, false); }
+    bool afterOperator(const OperatorEvent& event, int64_t) override { return hear(event, true); }
     const KeptWrite* found() const { return m_invocation == 0 ? nullptr : m_keeper.before(m_invocation, 0); }
 
 private:
-    bool hear(const OperatorEvent& event, bool isAfter, int frames)
+    bool hear(const OperatorEvent& event, bool isAfter)
     {
-        if (!isOnPath(m_executor, frames, m_path)) return false;
+        if (!isOnPath(m_executor, m_executor.position().depth, m_path)) return false;
         m_keeper.record(event, isAfter, m_executor);
         m_invocation = event.invocation;
         return m_stopAtFirst;

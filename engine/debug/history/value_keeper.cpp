@@ -55,6 +55,37 @@ private:
     ValueKeeper& m_keeper;
 };
 
+/// Edits write without an operator: values that lie in a frame are what counts.
+void amendFromFrames(const Executor& executor, std::span<ValueKeeper* const> keepers)
+{
+    for (int depth = 0; depth < executor.position().depth; ++depth) {
+        const FrameInfo frame = executor.frame(depth);
+        for (ValueKeeper* keeper : keepers) {
+            if (keeper->graph() != frame.graph) continue;
+            const Tensor* tensor = executor.value(depth, keeper->value());
+            if (tensor && tensor->data && tensor->shape.isStatic()) keeper->amend(frame.invocation, *tensor);
+        }
+    }
+}
+
+/// Runs on to a tick; the keepers hear it, edits on the way included.
+Status runHeard(const DebugTarget& target, int64_t to, const TrapSet& traps, TrapHandler& handler, std::span<ValueKeeper* const> keepers)
+{
+    std::vector<int64_t> stops = {to};
+    const std::vector<TimelineInfo> lines = target.timeline.timelines();
+    for (int id = target.timeline.current(); id >= 0; id = lines[static_cast<size_t>(id)].parent) {
+        const TimelineInfo& line = lines[static_cast<size_t>(id)];
+        if (line.parent >= 0 && line.forkTick > target.timeline.tick() && line.forkTick < to) stops.push_back(line.forkTick);
+    }
+    std::ranges::sort(stops);
+    for (const int64_t stop : stops) {
+        LS_TRY(const bool stopped, target.timeline.run(stop, traps, handler, target.control));
+        static_cast<void>(stopped);
+        if (lines.size() > 1) amendFromFrames(target.executor, keepers);
+    }
+    return {};
+}
+
 constexpr int64_t kFirstWindow = 1024; ///< ticks that are looked at first; then eight times as many
 
 } // namespace
@@ -139,6 +170,14 @@ void ValueKeeper::store(InvocationId invocation, int64_t step, const Tensor& ten
     copyInto(m_first, tensor);
 }
 
+void ValueKeeper::amend(InvocationId invocation, const Tensor& tensor)
+{
+    const uint64_t hash = writeHash(tensor);
+    if (m_first.invocation == invocation && writeHash(m_first.tensor) != hash) copyInto(m_first, tensor);
+    if (m_count == 0 || m_ring[m_newest].invocation != invocation || m_ring[m_newest].hash == hash) return;
+    store(invocation, m_ring[m_newest].step, tensor);
+}
+
 const KeptWrite* ValueKeeper::before(InvocationId now, int64_t back) const
 {
     for (size_t i = 0; i < m_count; ++i) {
@@ -183,8 +222,7 @@ Status fillKeepers(const DebugTarget& target, std::span<ValueKeeper* const> keep
             keeper->forgetWrites();
         }
         Filler handler(target.executor, lacking);
-        LS_TRY(const bool stopped, target.timeline.run(now, traps, handler, target.control));
-        static_cast<void>(stopped);
+        LS_CHECK_OK(runHeard(target, now, traps, handler, lacking));
         std::erase_if(lacking, [&](ValueKeeper* keeper) { return from == 0 || keeper->isFull(); });
     }
     return excursion.comeBack();

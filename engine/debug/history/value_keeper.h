@@ -51,6 +51,9 @@ public:
     /// An operator of the graph has run or is about to (no results); it may be none of the value's sites.
     void record(const OperatorEvent& event, bool isAfter, const Executor& executor);
 
+    /// The value that an invocation wrote was edited since.
+    void amend(InvocationId invocation, const Tensor& tensor);
+
     /// The `back`-th write, from 1, of invocations that began before `now`; null: none is known. The present one: back = 0.
     const KeptWrite* before(InvocationId now, int64_t back) const;
     const KeptWrite* first() const { return m_first.invocation != 0 ? &m_first : nullptr; }

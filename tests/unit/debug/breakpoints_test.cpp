@@ -1,6 +1,7 @@
 // Breakpoints: what each kind stops at, how they are written, and what their conditions may say.
 #include "tests/unit/debug/breakpoint_models.h"
 #include "tests/unit/doc_tables.h"
+#include "tests/unit/exec/model_builder.h"
 
 #include <cmath>
 
@@ -194,6 +195,24 @@ TEST(Breakpoints, a_condition_that_fails_stops_with_the_reason_and_disables_itse
     EXPECT_EQ(text(run.control.resume(Direction::forward)), "main, step 826: finished");
 }
 
+TEST(Breakpoints, past_values_are_those_of_the_edited_course)
+{
+    const Subject subject = examples(27);
+    DebuggerFixture run(subject);
+    ASSERT_TRUE(setLine(run.breakpoints, "break main/while#0:body/add#3 if prev(next) == 1000").ok());
+    ASSERT_TRUE(run.control.start().ok());
+    ASSERT_TRUE(run.control.goTo(run.place("main/while#0@5:body/add#3")).ok());
+    std::vector<int32_t> thousand = {1000};
+    const ValueId next = subject.model->graph(run.executor->frame(-1).graph).findValue("next");
+    ASSERT_TRUE(run.control.edit(1, next, tensorOver(thousand, Shape{})).ok());
+    const std::string stop = "main/while#0@6:body/add#3";
+    EXPECT_EQ(run.control.resume(Direction::forward)->address, stop);
+    ASSERT_TRUE(run.control.goTo(run.place("main/while#0@8:body/add#3")).ok());
+    EXPECT_EQ(run.control.resume(Direction::backward)->address, stop); // kept values are made again across the edit
+    ASSERT_TRUE(run.control.switchTo(1).ok());
+    EXPECT_TRUE(run.control.resume(Direction::forward)->position.finished);
+}
+
 TEST(Breakpoints, log_points_print_and_go_on)
 {
     const Subject subject = examples(6);
@@ -225,6 +244,7 @@ TEST(Breakpoints, errors_name_what_is_near)
     EXPECT_EQ(refused("break .../if#2 if arg1"), "1:1: arg1 gives int; a condition needs one bool");
     EXPECT_EQ(refused("break .../if#2 hits x"), "hits needs a number: hits 4, hits %4 or hits >=4");
     EXPECT_EQ(refused("break .../if#2 often"), "found 'often' behind the place, expected if EXPR, hits N, once, in PATTERN, quiet or the end");
+    EXPECT_EQ(refused("break frame foo"), "break frame: only in TensorFlow v1 graphs");
     EXPECT_EQ(refused("break dead"), "break dead: only in TensorFlow v1 graphs");
     EXPECT_EQ(refused("break differs"), "break differs: there is no reference run; use --against");
     EXPECT_EQ(refused("watch zero"), "zero: is a constant: nothing writes it");

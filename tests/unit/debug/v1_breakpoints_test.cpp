@@ -1,0 +1,105 @@
+// Breakpoints in TensorFlow 1 graphs: nodes that are dead, Merges, frames.
+#include "engine/exec/dataflow_executor.h"
+#include "tests/unit/debug/breakpoint_models.h"
+#include "tests/unit/doc_tables.h"
+
+namespace loopscope::testing {
+namespace {
+
+/// Counts from 0 to 10; in the last iteration what lies behind the Switch's output 1 is dead.
+constexpr const char* kCounting = R"(
+graph main {
+  zero = Const() dtype=i32 value=i32[] 0 : i32
+  one = Const() dtype=i32 value=i32[] 1 : i32
+  n = Const() dtype=i32 value=i32[] 10 : i32
+  enter_i = Enter(zero) T=i32 frame_name="foo" is_constant=false parallel_iterations=10 : i32
+  enter_one = Enter(one) T=i32 frame_name="foo" is_constant=true parallel_iterations=10 : i32
+  enter_n = Enter(n) T=i32 frame_name="foo" is_constant=true parallel_iterations=10 : i32
+  merge = Merge(enter_i, next) N=2 T=i32 : (i32, i32)
+  less = Less(merge, enter_n) T=i32 : bool
+  cond = LoopCond(less) : bool
+  switch = Switch(merge, cond) T=i32 : (i32, i32)
+  add = AddV2(switch:1, enter_one) T=i32 : i32
+  next = NextIteration(add) T=i32 : i32
+  exit = Exit(switch) T=i32 : i32
+  out = Identity(exit) T=i32 : i32
+}
+)";
+
+class V1Run {
+public:
+    V1Run()
+        : model(textModel(kCounting)), executor(make(model)), timeline(*executor), target{model, *executor, timeline, travel}, breakpoints(target),
+          control(target, breakpoints)
+    {}
+    static std::unique_ptr<DataflowExecutor> make(const Model& model)
+    {
+        Result<std::unique_ptr<DataflowExecutor>> made = DataflowExecutor::create(model, GraphId(0));
+        EXPECT_TRUE(made.ok());
+        return std::move(made).value();
+    }
+
+    Model model;
+    TravelControl travel;
+    std::unique_ptr<DataflowExecutor> executor;
+    Timeline timeline;
+    DebugTarget target;
+    BreakpointSet breakpoints;
+    RunControl control;
+};
+
+/// Where the line stops first, and how often altogether.
+std::pair<std::string, int> stopsOf(std::string_view line)
+{
+    V1Run run;
+    const Result<int> number = setLine(run.breakpoints, line);
+    EXPECT_TRUE(number.ok()) << line << ": " << (number.ok() ? "" : number.error().message());
+    Result<StopReport> report = run.control.run();
+    EXPECT_TRUE(report.ok());
+    const std::string first = report->address;
+    int count = 0;
+    for (; report.ok() && report->has(StopCause::breakpoint); ++count) {
+        if (report->position.finished) return {first, count + 1};
+        report = run.control.resume(Direction::forward);
+    }
+    EXPECT_EQ(run.breakpoints.list()[0].hits, count) << line;
+    return {first, count};
+}
+
+TEST(V1Breakpoints, frames_open_go_on_and_are_done)
+{
+    EXPECT_EQ(stopsOf("break frame foo"), std::pair(std::string("main/foo@0:frame/merge"), 1));
+    EXPECT_EQ(stopsOf("break iter foo 3"), std::pair(std::string("main/foo@3:frame/merge"), 1));
+    EXPECT_EQ(stopsOf("break iter foo >= 8").second, 3); // 8, 9, and 10, which ends the loop
+    EXPECT_EQ(stopsOf("break frame-done foo").second, 1);
+}
+
+TEST(V1Breakpoints, dead_nodes_and_merges)
+{
+    EXPECT_EQ(stopsOf("break dead main/foo:frame/add").second, 1); // behind the last iteration
+    EXPECT_EQ(stopsOf("break merge main/foo:frame/merge 0").second, 1);
+    EXPECT_EQ(stopsOf("break merge main/foo:frame/merge 1").second, 10);
+    EXPECT_EQ(stopsOf("break merge main/foo:frame/merge").second, 11);
+    EXPECT_EQ(stopsOf("break main/foo@4:frame/less if merge == 4").second, 1);
+    EXPECT_EQ(stopsOf("break write main/foo:frame/add if add > 7 and prev(add) < 9").second, 2); // 8 and 9
+}
+
+TEST(V1Breakpoints, every_example_of_the_page_can_be_set)
+{
+    const auto rows = tableBelow("docs/breakpoints.md", "TensorFlow 1 graphs");
+    ASSERT_EQ(rows.size(), 6U);
+    V1Run run;
+    for (const auto& row : rows) {
+        const Result<int> number = setLine(run.breakpoints, row[1]);
+        ASSERT_TRUE(number.ok()) << row[1] << ": " << number.error().message();
+        const BreakpointInfo info = *run.breakpoints.get(*number);
+        const Result<int> again = run.breakpoints.add(info.command, info.spec, {0});
+        ASSERT_TRUE(again.ok()) << info.spec << ": " << again.error().message();
+        EXPECT_EQ(run.breakpoints.get(*again)->spec, info.spec);
+    }
+    const Result<int> unknown = setLine(run.breakpoints, "break frame fou");
+    EXPECT_EQ(unknown.ok() ? "" : unknown.error().message(), "no frame 'fou'; did you mean 'foo'?");
+}
+
+} // namespace
+} // namespace loopscope::testing
