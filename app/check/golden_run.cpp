@@ -95,10 +95,12 @@ private:
         RunSelection selection{run.feeds, run.fetches, run.targets};
         const GraphId root = rootOf(m_file.model, run.signature);
         RunTarget target;
+        RunTarget bound; // names of the signature's tensors, in the order of the selection
         GoldenRun named = run;
         if (!run.signature.empty()) {
             Result<RunTarget> signature = selectTarget(m_file.model, run.signature);
             if (!signature.ok()) return failure(run, place, signature.error());
+            bound = *signature;
             Result<RunSelection> completed = completeSelection(m_file.model, selection, run.signature);
             if (!completed.ok()) return failure(run, place, completed.error());
             selection = std::move(completed).value();
@@ -110,6 +112,8 @@ private:
         }
         Result<Executor*> entered = m_session.enter(root, selection, target);
         if (!entered.ok()) return failure(run, place, entered.error());
+        addNames(bound.inputs, target.inputs);
+        addNames(bound.outputs, target.outputs);
         Executor& executor = **entered;
         m_missing = missingKernels(executor.model(), root, Profile::reference);
         BoundInputs inputs;
@@ -118,6 +122,11 @@ private:
         if (!status.ok()) return failure(run, place, std::move(status).takeError());
         if (run.mustFail) return Stop{Verdict::fail, place + "gives outputs, want " + run.errorClass, {}};
         return compare(named, target, executor, place);
+    }
+
+    static void addNames(const std::vector<Port>& from, std::vector<Port>& to)
+    {
+        for (size_t i = 0; i < from.size() && from.size() == to.size(); ++i) to[i].aliases.push_back(from[i].name);
     }
 
     static ExecutionOptions options()
