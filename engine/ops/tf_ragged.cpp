@@ -1,0 +1,19 @@
+// Catalogue entries of TensorFlow's ragged and sparse tensors in variants.
+#include "engine/ops/catalog.h"
+#include "engine/ops/tf_rules.h"
+
+using namespace loopscope;
+
+LS_DEFINE_OP(tf, SerializeSparse)
+{
+    OpDef def = tfDef({3, 3}, "sparse_indices, sparse_values, sparse_shape", "A sparse tensor as three variants.");
+    def.differs = "out_type string is not supported";
+    return def;
+}
+LS_DEFINE_OP(tf, DeserializeSparse) { return tfDef({1, 1, 3, 3}, "serialized_sparse", "Sparse tensors in variants, stacked along new first dimensions."); }
+LS_DEFINE_OP(tf, RaggedTensorToVariant) { return tfDef({1, -1}, "nested splits…, values", "A ragged tensor as one variant, or one for each of its rows."); }
+LS_DEFINE_OP(tf, RaggedTensorFromVariant) { return tfDef({1, 1, 1, -1}, "encoded_ragged", "Ragged tensors in variants, stacked along new first dimensions."); }
+LS_DEFINE_OP(tf, RaggedTensorToTensor)
+{
+    return tfDef({4, -1}, "shape, values, default_value, row partitions…", "A ragged tensor filled up to a dense one.");
+}
