@@ -30,6 +30,7 @@ void RunRecording::endPaused()
 
 void RunRecording::runStarted(const RunStart& e)
 {
+    if (m_isClosed) return;
     endPaused();
     m_state = State::running;
     m_nextStep = e.firstStep;
@@ -79,6 +80,7 @@ void RunRecording::edited()
 Status RunRecording::finish()
 {
     endPaused();
+    m_isClosed = true;
     return m_recorder->finish();
 }
 

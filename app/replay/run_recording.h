@@ -33,8 +33,10 @@ public:
     RecordingSummary summary() const { return m_recorder->summary(); }
     const std::string& path() const { return m_path; }
     TraceLevel level() const { return m_level; }
+    bool isOn() const { return m_state == State::running || m_state == State::paused; } ///< the present run is being recorded
     bool hasRun() const { return m_state != State::waiting; } ///< a run began while it was on
     bool wasEdited() const { return m_state == State::edited; }
+    bool isClosed() const { return m_isClosed; } ///< finish() was called: nothing is heard any more
     int64_t steps() const { return m_nextStep; } ///< recorded of the present run
 
 private:
@@ -52,6 +54,7 @@ private:
     std::string m_path;
     TraceLevel m_level;
     State m_state = State::waiting;
+    bool m_isClosed = false;
     int64_t m_nextStep = 0;
 };
 

@@ -183,6 +183,10 @@ void addFiles(Commands& all)
 {
     using namespace terminal;
     constexpr std::string_view topic = "files and help";
+    all.push_back({"record", "", topic, "record [on [FILE] [LEVEL] [--force]|off]", "record on run.lstrace",
+                   "Records runs into a trace, as 'loopscope trace' does; alone it says what is recorded.",
+                   "It begins with the next 'run'. Every step is recorded once, however you move; the first edit ends the recording of a run.",
+                   CompletionKind::file, record});
     all.push_back({"save", "", topic, "save FILE [--force]", "save stops.ls", "Writes breakpoints and displays as commands.", "",
                    CompletionKind::file, save});
     all.push_back({"load", "", topic, "load FILE", "load stops.ls", "Reads what 'save' wrote.",

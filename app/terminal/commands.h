@@ -53,6 +53,11 @@ Status mark(Terminal&, const CommandLine&);
 Status marks(Terminal&, const CommandLine&);
 Status note(Terminal&, const CommandLine&);
 
+// recording.cpp
+Status record(Terminal&, const CommandLine&);
+/// What `info record` says.
+std::string recordingState(Terminal&);
+
 // history.cpp
 Status findWrites(Terminal&, const CommandLine&); ///< lastwrite, lastchange, nextwrite, nextchange
 Status why(Terminal&, const CommandLine&);

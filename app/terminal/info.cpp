@@ -53,6 +53,8 @@ std::string valueLines(Terminal& terminal, const std::vector<ValueId>& values)
     });
 }
 
+Result<std::string> aboutRecord(Terminal& terminal) { return recordingState(terminal); }
+
 Result<std::string> aboutModel(Terminal& terminal)
 {
     const ModelSummary summary = summarize(terminal.model());
@@ -380,6 +382,7 @@ constexpr std::array kTopics = {
     Topic{"memory", aboutMemory, true, "bytes that values and saved states take"},
     Topic{"time", aboutTime, true, "where the run stands"},
     Topic{"against", aboutAgainst, false, "the reference run, and what pairs with nothing"},
+    Topic{"record", aboutRecord, false, "what is recorded"},
     Topic{"devices", aboutDevices, false, "where operators run"},
 };
 

@@ -2,7 +2,9 @@
 
 #include "app/replay/trace_executor.h"
 #include "app/wiring/inputs.h"
+#include "app/wiring/listing.h"
 #include "app/wiring/model_file.h"
+#include "app/wiring/recording.h"
 #include "app/wiring/session.h"
 #include "app/wiring/tf_target.h"
 #include "app/wiring/tolerance.h"
@@ -24,6 +26,12 @@ Result<DebugSubject> liveSubject(const Model& model, const std::string& name, co
     options.cancel = subject.cancel.get();
     options.keepAll = true; // a debugger shows values that the rest of the run does not need any more
     LS_TRY(subject.executor, makeExecutor(model, subject.target.graph, options));
+    subject.recording = [profile = std::string(profileName(options.profile))] {
+        RecorderOptions recording;
+        recording.profile = profile;
+        recording.listing = graphListing;
+        return recording;
+    };
     return subject;
 }
 
@@ -68,6 +76,13 @@ Status holdAgainst(DebugSubject& subject, const std::string& path, const Toleran
     const GraphId root = subject.target.graph;
     if (path.ends_with(".npz")) {
         subject.reference = [=, &model](const std::vector<std::string>&) { return arraysOf(path, model, root, tolerance); };
+        return {};
+    }
+    if (isTraceFile(path)) {
+        subject.reference = [=, &model](const std::vector<std::string>&) -> Result<std::unique_ptr<Reference>> {
+            LS_TRY(std::unique_ptr<TraceExecutor> executor, TraceExecutor::open(path, 0, nullptr));
+            return referenceToRun(fileNameOf(path), std::move(executor), model, root, tolerance, nullptr);
+        };
         return {};
     }
     struct Other {
@@ -131,6 +146,11 @@ Result<DebugSubject> openSubject(const Arguments& arguments)
     LS_CHECK_OK(selectFromArguments(file->model, arguments));
     LS_TRY(DebugSubject subject, liveSubject(file->model, fileNameOf(file->path), arguments.text("signature"), options));
     subject.owner = file;
+    subject.recording = [file, plain = subject.recording] {
+        RecorderOptions recording = plain();
+        recording.model = traceModelInfo(*file);
+        return recording;
+    };
     subject.inputs = arguments.all("input");
     for (std::string& feed : arguments.all("feed")) subject.inputs.push_back(std::move(feed));
     if (arguments.has("against")) LS_CHECK_OK(holdAgainst(subject, arguments.text("against"), tolerance, options));

@@ -3,6 +3,7 @@
 #include "app/terminal/command_table.h"
 #include "app/terminal/stop_text.h"
 #include "app/wiring/inputs.h"
+#include "app/wiring/recording.h"
 #include "engine/base/bytes.h"
 #include "engine/base/text.h"
 
@@ -95,6 +96,34 @@ Status Terminal::attachReference(const std::vector<std::string>& inputs)
     m_referenceInputs = inputs;
     reply(m_reference->pairingText() + "\n");
     return {};
+}
+
+RecorderOptions Terminal::recorderOptions() const
+{
+    RecorderOptions options = m_subject.recording ? m_subject.recording() : RecorderOptions();
+    if (const Result<BoundInputs> inputs = bindInputs(m_subject.target, m_subject.inputs, m_subject.seed, 1); inputs.ok() && inputs->usedSeed)
+        options.seed = m_subject.seed;
+    return options;
+}
+
+Status Terminal::startRecording(RecorderOptions options)
+{
+    LS_TRY(std::unique_ptr<RunRecording> recording, RunRecording::create(model(), std::move(options)));
+    m_recordings.push_back(std::move(recording));
+    ask([&](Debugger& debugger) { debugger.executor().setObserver(m_recordings.back().get()); });
+    return {};
+}
+
+Result<RecordingSummary> Terminal::stopRecording()
+{
+    RunRecording* const present = recording();
+    if (!present) return Error(ErrorCode::usage, "nothing is being recorded");
+    Status closed = ask([&](Debugger& debugger) {
+        debugger.executor().setObserver(nullptr);
+        return present->finish();
+    });
+    LS_CHECK_OK(std::move(closed));
+    return present->summary();
 }
 
 bool Terminal::execute(std::string_view line)
@@ -210,6 +239,8 @@ Status Terminal::edit(const std::function<Result<StopReport>(Debugger&)>& work)
     m_stop = std::move(view);
     m_frame = frame;
     reply("timeline " + std::to_string(m_stop.report.timeline) + " from step " + std::to_string(m_stop.report.position.step) + "\n");
+    if (recording() && ask([&](Debugger&) { return recording()->isOn() && (recording()->edited(), true); }))
+        note("the recording of this run ends here");
     return {};
 }
 
@@ -238,6 +269,7 @@ Status Terminal::begin(const std::vector<std::string>& typed, const Move& move)
     LS_TRY(StopView view, ask([&](Debugger& debugger) -> Result<StopView> {
                Executor& executor = debugger.executor();
                if (!m_subject.isReplay) {
+                   if (recording()) recording()->setFeeds(feedsOf(inputs));
                    if (!m_initial)
                        m_initial = std::make_shared<const MachineState>(executor.snapshot());
                    else

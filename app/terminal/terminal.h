@@ -2,6 +2,7 @@
 // `--json` and text tests all sit on top of it.
 #pragma once
 
+#include "app/replay/run_recording.h"
 #include "app/terminal/ink.h"
 #include "app/terminal/operator_lines.h"
 #include "app/terminal/stop_view.h"
@@ -38,6 +39,8 @@ struct DebugSubject {
     std::vector<std::string> inputs;    ///< as typed after --input
     uint64_t seed = 1;
     TimelineBudget budget;
+    /// What a recording of it begins with, but its file and level. Empty: it cannot be recorded.
+    std::function<RecorderOptions()> recording;
     /// --against: makes the reference run for inputs as typed. Empty: there is none.
     std::function<Result<std::unique_ptr<Reference>>(const std::vector<std::string>& inputs)> reference;
 };
@@ -150,6 +153,11 @@ public:
         m_listFirst = first;
         m_listStarted = true;
     }
+    /// The recording that is on; null: none. The engine's thread feeds it.
+    RunRecording* recording() const { return m_recordings.empty() || m_recordings.back()->isClosed() ? nullptr : m_recordings.back().get(); }
+    RecorderOptions recorderOptions() const;
+    Status startRecording(RecorderOptions options); ///< errors: cannotWrite
+    Result<RecordingSummary> stopRecording();       ///< errors: usage, if none is on; cannotWrite
     Reference* reference() const { return m_reference.get(); } ///< null: none; the engine's thread uses it
     void collectCommands(int number) { m_collecting = number; }
     Status source(const std::string& path); ///< runs the commands of a file
@@ -173,6 +181,7 @@ private:
     TerminalOptions m_options;
     std::unique_ptr<Reference> m_reference;
     std::vector<std::string> m_referenceInputs; ///< it was made for
+    std::vector<std::unique_ptr<RunRecording>> m_recordings; ///< the last may be on; a run that goes on may still know the others
     std::unique_ptr<Session> m_session;         ///< after what it uses
     std::function<void(Session&)> m_waiter;
     std::shared_ptr<const MachineState> m_initial; ///< before the first run: each `run` begins from here

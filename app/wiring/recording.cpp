@@ -36,6 +36,24 @@ Result<uint64_t> parseSize(const std::string& text)
     return static_cast<uint64_t>(number * factor);
 }
 
+TraceModelInfo traceModelInfo(const LoadedModel& file)
+{
+    TraceModelInfo info;
+    info.path = file.path;
+    for (const Format& format : formats())
+        if (format.name == file.formatName) info.format = format.extension;
+    info.bytes = file.fileBytes();
+    info.hash = toHex(hashBytes(file.content.view()));
+    return info;
+}
+
+std::vector<TraceFeed> feedsOf(const BoundInputs& inputs)
+{
+    std::vector<TraceFeed> feeds;
+    for (size_t i = 0; i < inputs.inputs.size(); ++i) feeds.push_back({static_cast<int32_t>(i), inputs.inputs[i].source});
+    return feeds;
+}
+
 Result<RecorderOptions> recorderOptions(const Arguments& arguments, const LoadedModel& file, const BoundInputs& inputs)
 {
     RecorderOptions options;
@@ -69,12 +87,8 @@ Result<RecorderOptions> recorderOptions(const Arguments& arguments, const Loaded
     options.durable = arguments.has("durable");
     options.noIndex = arguments.has("no-index");
     options.allConstants = arguments.has("constants");
-    options.model.path = file.path;
-    for (const Format& format : formats())
-        if (format.name == file.formatName) options.model.format = format.extension;
-    options.model.bytes = file.fileBytes();
-    options.model.hash = toHex(hashBytes(file.content.view()));
-    for (size_t i = 0; i < inputs.inputs.size(); ++i) options.feeds.push_back({static_cast<int32_t>(i), inputs.inputs[i].source});
+    options.model = traceModelInfo(file);
+    options.feeds = feedsOf(inputs);
     options.listing = graphListing;
     options.cancel = &interruptFlag();
     return options;

@@ -9,9 +9,13 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace loopscope::app {
 
+/// What a trace says about the file of a model; reads all of it for its hash.
+TraceModelInfo traceModelInfo(const LoadedModel& file);
+std::vector<TraceFeed> feedsOf(const BoundInputs& inputs);
 /// Reads --output, --force, --level, --keep, --only, --except, --iterations, --sparse, --on-alert, --quota, --durable, --no-index and
 /// --constants; hashes the model's file. Errors: usage.
 Result<RecorderOptions> recorderOptions(const Arguments& arguments, const LoadedModel& file, const BoundInputs& inputs);
