@@ -95,12 +95,10 @@ private:
         RunSelection selection{run.feeds, run.fetches, run.targets};
         const GraphId root = rootOf(m_file.model, run.signature);
         RunTarget target;
-        RunTarget bound; // names of the signature's tensors, in the order of the selection
         GoldenRun named = run;
         if (!run.signature.empty()) {
             Result<RunTarget> signature = selectTarget(m_file.model, run.signature);
             if (!signature.ok()) return failure(run, place, signature.error());
-            bound = *signature;
             Result<RunSelection> completed = completeSelection(m_file.model, selection, run.signature);
             if (!completed.ok()) return failure(run, place, completed.error());
             selection = std::move(completed).value();
@@ -112,8 +110,11 @@ private:
         }
         Result<Executor*> entered = m_session.enter(root, selection, target);
         if (!entered.ok()) return failure(run, place, entered.error());
-        addNames(bound.inputs, target.inputs);
-        addNames(bound.outputs, target.outputs);
+        for (const Signature& signature : m_file.model.signatures)
+            if (!run.signature.empty() && signature.key == run.signature) {
+                addNames(signature, signature.inputs, target.inputs);
+                addNames(signature, signature.outputs, target.outputs);
+            }
         Executor& executor = **entered;
         m_missing = missingKernels(executor.model(), root, Profile::reference);
         BoundInputs inputs;
@@ -124,9 +125,15 @@ private:
         return compare(named, target, executor, place);
     }
 
-    static void addNames(const std::vector<Port>& from, std::vector<Port>& to)
+    /// What the signature calls the values that were selected.
+    void addNames(const Signature& signature, const std::vector<SignatureBinding>& bindings, std::vector<Port>& ports) const
     {
-        for (size_t i = 0; i < from.size() && from.size() == to.size(); ++i) to[i].aliases.push_back(from[i].name);
+        for (const SignatureBinding& binding : bindings) {
+            const std::string& id = m_file.model.graph(signature.graph).value(binding.value).id;
+            for (Port& port : ports)
+                if (port.name == id || port.name == id + ":0" || std::find(port.aliases.begin(), port.aliases.end(), id) != port.aliases.end())
+                    port.aliases.push_back(binding.name);
+        }
     }
 
     static ExecutionOptions options()
