@@ -74,6 +74,20 @@ HitLog::Part HitLog::cut(const Part& part, int64_t to)
     return result;
 }
 
+/// What is behind `from`, where the count is known there; else behind the end, nothing.
+HitLog::Part HitLog::cutFront(const Part& part, int64_t from)
+{
+    const Mark begin = countUpTo(part, from);
+    Part result;
+    result.from = begin.tick == from ? from : part.to;
+    result.to = part.to;
+    if (result.from == part.to) return result;
+    result.count = part.count - begin.count;
+    for (const Mark& mark : part.marks)
+        if (mark.tick > from) result.marks.push_back({mark.tick, mark.count - begin.count});
+    return result;
+}
+
 void HitLog::extend(int64_t tick)
 {
     if (tick <= m_part.from) return;
@@ -83,8 +97,13 @@ void HitLog::extend(int64_t tick)
         // What was known of this part before goes: it says the same.
         std::vector<Part> parts;
         for (Part& part : m_parts) {
-            if (part.to <= m_part.from || part.from >= m_part.to) parts.push_back(std::move(part));
-            else if (part.from < m_part.from && countUpTo(part, m_part.from).tick > part.from) parts.push_back(cut(part, m_part.from));
+            if (part.to <= m_part.from || part.from >= m_part.to) {
+                parts.push_back(std::move(part));
+                continue;
+            }
+            if (part.from < m_part.from && countUpTo(part, m_part.from).tick > part.from) parts.push_back(cut(part, m_part.from));
+            Part behind = cutFront(part, m_part.to);
+            if (behind.from < behind.to) parts.push_back(std::move(behind));
         }
         const auto at = std::ranges::upper_bound(parts, m_part.from, {}, &Part::from);
         const auto index = static_cast<size_t>(at - parts.begin());

@@ -46,6 +46,7 @@ private:
     void append(int64_t tick);
     static Mark countUpTo(const Part& part, int64_t tick);
     static Part cut(const Part& part, int64_t to);
+    static Part cutFront(const Part& part, int64_t from);
     static void thin(Part& part);
 
     std::vector<Part> m_parts; ///< in order, none overlaps another

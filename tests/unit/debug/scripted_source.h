@@ -16,7 +16,7 @@
 namespace loopscope {
 
 /// One version of a value.
-struct StoredTensor {
+struct ScriptedTensor {
     Array array;
     Tensor tensor;
     TensorStatistics statistics;
@@ -25,8 +25,8 @@ struct StoredTensor {
 struct ScriptedValue {
     std::string name;
     TensorType type;
-    std::deque<StoredTensor> versions; ///< by iteration; the last is the present one
-    std::deque<StoredTensor> reference;
+    std::deque<ScriptedTensor> versions; ///< by iteration; the last is the present one
+    std::deque<ScriptedTensor> reference;
     bool isFar = false, isDead = false;
     int64_t recorded = 1000; ///< iterations from here on are not recorded
 };
@@ -148,9 +148,9 @@ public:
 
 private:
     ExpressionPlace placeOf(size_t i) const { return {static_cast<uint32_t>(i), m_values[i].type, m_values[i].isFar}; }
-    static void store(std::deque<StoredTensor>& versions, const ScriptedValue& value, const Array& array)
+    static void store(std::deque<ScriptedTensor>& versions, const ScriptedValue& value, const Array& array)
     {
-        StoredTensor& stored = versions.emplace_back();
+        ScriptedTensor& stored = versions.emplace_back();
         stored.array = array;
         stored.tensor = stored.array.view();
         stored.tensor.quantization = value.type.quantization.get();
