@@ -41,6 +41,16 @@ Status addPlaceholders(const Model& model, GraphId root, RunSelection& selection
     return {};
 }
 
+/// The value that a signature's input stands for; other names as they are.
+std::string feedOf(const Model& model, std::string_view signature, const std::string& name)
+{
+    const Signature* chosen = chooseSignature(model, signature);
+    if (chosen != nullptr)
+        for (const SignatureBinding& binding : chosen->inputs)
+            if (binding.name == name) return model.graph(chosen->graph).value(binding.value).id;
+    return name;
+}
+
 } // namespace
 
 GraphId rootOf(const Model& model, std::string_view signature)
@@ -80,7 +90,7 @@ Status selectFromArguments(Model& model, const Arguments& arguments)
         for (const char* option : {"input", "feed"})
             for (const std::string& text : arguments.all(option)) {
                 LS_TRY(const InputOption input, splitInputOption(text));
-                if (!input.name.empty() && input.name != "all") asked.feeds.push_back(input.name);
+                if (!input.name.empty() && input.name != "all") asked.feeds.push_back(feedOf(model, arguments.text("signature"), input.name));
             }
     LS_TRY(const RunSelection selection, completeSelection(model, std::move(asked), arguments.text("signature")));
     LS_TRY(model, selectForRun(model, rootOf(model, arguments.text("signature")), selection));

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <optional>
 #include <queue>
 #include <set>
@@ -268,6 +269,21 @@ Status selectRoot(Graph& graph, const RunSelection& wanted)
     return {};
 }
 
+/// Values have other numbers after a selection; signatures follow by id, and lose what was left out.
+void rebindSignatures(const Model& model, GraphId root, Model& selected)
+{
+    std::map<std::string_view, ValueId> ids;
+    const std::vector<Value>& values = selected.graph(root).values;
+    for (size_t v = 0; v < values.size(); ++v) ids.emplace(values[v].id, ValueId(static_cast<int64_t>(v)));
+    for (Signature& signature : selected.signatures) {
+        if (signature.graph != root) continue;
+        for (auto* bindings : {&signature.inputs, &signature.outputs}) {
+            std::erase_if(*bindings, [&](const SignatureBinding& b) { return !ids.contains(model.graph(root).value(b.value).id); });
+            for (SignatureBinding& b : *bindings) b.value = ids.at(model.graph(root).value(b.value).id);
+        }
+    }
+}
+
 } // namespace
 
 Result<Model> selectForRun(const Model& model, GraphId root, const RunSelection& selection)
@@ -283,6 +299,7 @@ Result<Model> selectForRun(const Model& model, GraphId root, const RunSelection&
             selectFunction(selected.graphs[g]);
         }
     }
+    rebindSignatures(model, root, selected);
     return selected;
 }
 
