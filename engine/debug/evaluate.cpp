@@ -80,7 +80,8 @@ Result<EvaluatedValue> evaluateOne(StopSource& source, Expression& expression, s
     LS_TRY(const Tensor* tensor, source.current(*plain));
     if (!tensor) return result;
     result.tensor = *tensor;
-    result.bytes = source.bytesOf(*tensor);
+    if (!result.bytes) result.bytes = std::make_shared<std::vector<std::byte>>(tensor->data, tensor->data + tensor->bytes);
+    result.tensor.data = const_cast<std::byte*>(result.bytes->data());
     result.type.dtype = tensor->dtype;
     result.type.shape = tensor->shape;
     return result;
@@ -267,7 +268,7 @@ Result<std::vector<EvaluatedValue>> evaluateList(const DebugTarget& target, Fram
                                                  ReferenceValues* reference)
 {
     LS_CHECK_OK(checkStarted(target));
-    StopSource source(target, frame, reference);
+    StopSource source(target, frame, reference, {text});
     LS_TRY(const Syntax syntax, parseExpression(text, true));
     LS_TRY(std::vector<Expression> expressions, Expression::compileList(text, source));
     std::vector<EvaluatedValue> values;
@@ -286,7 +287,7 @@ Result<Edit> evaluateEdit(const DebugTarget& target, FrameContext frame, std::st
                           ReferenceValues* reference)
 {
     LS_CHECK_OK(checkStarted(target));
-    StopSource source(target, frame, reference);
+    StopSource source(target, frame, reference, {placeText, expression});
     LS_TRY(const Syntax syntax, parseExpression(placeText, false));
     const SyntaxNode& root = syntax.nodes[syntax.roots[0]];
     Target left;

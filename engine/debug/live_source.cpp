@@ -2,6 +2,7 @@
 
 #include "engine/base/bytes.h"
 #include "engine/base/text.h"
+#include "engine/exec/dataflow_executor.h"
 #include "engine/ir/ids.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"
@@ -265,6 +266,16 @@ std::optional<int> LiveSource::depthOf(const LivePlace& place) const
     return depth;
 }
 
+bool LiveSource::isDead(int depth, ValueId value) const
+{
+    if (m_event && depth == m_depth) {
+        const Value& described = m_target.model.graph(m_event->graph).value(value);
+        if (described.role == ValueRole::result && described.producer == m_event->op) return m_event->state == EventState::dead;
+    }
+    const auto* const dataflow = dynamic_cast<const DataflowExecutor*>(&m_target.executor);
+    return dataflow && dataflow->view().isDead(depth, value);
+}
+
 const Tensor* LiveSource::valueAt(int depth, ValueId value) const
 {
     if (m_event && depth == m_depth) {
@@ -327,6 +338,7 @@ ExpressionWrite LiveSource::write(uint32_t handle)
         result.writer = m_writer;
         return result;
     }
+    result.isDead = isDead(*depth, place.value);
     if (!valueAt(*depth, place.value)) return result;
     Address address = frameAddress(m_target.executor, *depth);
     address.target = TargetKind::output;

@@ -81,6 +81,8 @@ public:
     const LiveSite& site(uint32_t handle) const { return m_sites[handle]; }
     size_t placeCount() const { return m_places.size(); }
     GraphId graph() const { return m_graph; }
+    /// TensorFlow 1 graphs: it was not computed in this iteration.
+    bool isDead(int depth, ValueId value) const;
     /// Depth of the frame that holds the place now; none: no frame does.
     std::optional<int> depthOf(const LivePlace& place) const;
 

@@ -6,6 +6,12 @@
 
 namespace loopscope {
 
+bool StopSource::mayTravel(std::string_view text)
+{
+    constexpr std::string_view kWords[] = {"prev", "at", "first", "changed", "delta", "trip", "ref", "step", "writer", "{"};
+    return std::ranges::any_of(kWords, [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
+}
+
 const Tensor* StopSource::keep(const Tensor& tensor, int64_t step)
 {
     Copy& copy = m_copies.emplace_back();
@@ -41,7 +47,7 @@ Result<const Tensor*> StopSource::current(uint32_t handle)
     if (const auto known = m_current.find(handle); known != m_current.end()) return known->second;
     LS_TRY(const Tensor* found, LiveSource::current(handle));
     const bool isOwn = found && !m_copies.empty() && bytesOf(*found);
-    const Tensor* copy = found && !isOwn ? keep(*found) : found;
+    const Tensor* copy = found && m_travels && !isOwn ? keep(*found) : found;
     m_current[handle] = copy;
     return copy;
 }
@@ -54,6 +60,8 @@ Absence StopSource::absenceOf(uint32_t handle) const
     if (!target().executor.isRecorded(*depth, where.value)) return Absence::notRecorded;
     const Value& value = target().model.graph(where.graph).value(where.value);
     if (value.role != ValueRole::result) return Absence::notWritten;
+    if (isDead(*depth, where.value)) return Absence::dead;
+    if (!target().executor.stopsInAddressOrder()) return Absence::notWritten; // nodes run in no order of the file
     const FrameInfo frame = target().executor.frame(*depth);
     return frame.next.valid() && value.producer.index >= frame.next.index ? Absence::notWritten : Absence::freed;
 }

@@ -7,6 +7,7 @@
 #include "engine/debug/live_source.h"
 
 #include <deque>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -16,13 +17,16 @@ namespace loopscope {
 /// How far prev(x, n) may go back at a stop.
 inline constexpr int64_t kMostKept = 100'000;
 
-/// Everything that it hands out stays valid as long as it lives: values are copied before they are used, since looking at the past moves
-/// the executor.
+/// Everything that it hands out stays valid as long as it lives: where an expression looks at the past, which moves the executor, values
+/// are copied before they are used.
 class StopSource final : public LiveSource {
 public:
-    StopSource(const DebugTarget& target, FrameContext frame, ReferenceValues* reference)
+    /// `texts`: all that will be evaluated.
+    StopSource(const DebugTarget& target, FrameContext frame, ReferenceValues* reference, std::initializer_list<std::string_view> texts)
         : LiveSource(target, frame), m_reference(reference)
-    {}
+    {
+        for (const std::string_view text : texts) m_travels = m_travels || mayTravel(text);
+    }
 
     Status checkFarHistory(uint32_t, std::optional<int64_t>) override { return {}; }
     Status checkReference(uint32_t place) override;
@@ -55,7 +59,11 @@ private:
     Result<const Tensor*> previousOrFirst(uint32_t place, int64_t back);
     std::vector<PathStep> pathTo(const LivePlace& place) const;
 
+    /// Whether evaluating may go somewhere else, by the words that stand in it; rather too often than too seldom.
+    static bool mayTravel(std::string_view text);
+
     ReferenceValues* m_reference;
+    bool m_travels = false;
     std::deque<Copy> m_copies;
     std::map<uint32_t, const Tensor*> m_current;
     std::map<std::pair<uint32_t, int64_t>, const Tensor*> m_previous; ///< by how far back; 0: the first

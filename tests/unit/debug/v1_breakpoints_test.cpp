@@ -1,4 +1,5 @@
 // Breakpoints in TensorFlow 1 graphs: nodes that are dead, Merges, frames.
+#include "engine/debug/evaluate.h"
 #include "engine/exec/dataflow_executor.h"
 #include "tests/unit/debug/breakpoint_models.h"
 #include "tests/unit/doc_tables.h"
@@ -82,6 +83,19 @@ TEST(V1Breakpoints, dead_nodes_and_merges)
     EXPECT_EQ(stopsOf("break merge main/foo:frame/merge").second, 11);
     EXPECT_EQ(stopsOf("break main/foo@4:frame/less if merge == 4").second, 1);
     EXPECT_EQ(stopsOf("break write main/foo:frame/add if add > 7 and prev(add) < 9").second, 2); // 8 and 9
+}
+
+TEST(V1Breakpoints, values_that_were_not_computed_are_dead)
+{
+    V1Run run;
+    ASSERT_TRUE(setLine(run.breakpoints, "break dead main/foo:frame/add").ok());
+    EXPECT_EQ(run.control.run()->address, "main/foo@10:frame/add");
+    const auto values = evaluateList(run.target, {}, "%switch:1, %switch:1.dead, switch, iter");
+    ASSERT_TRUE(values.ok()) << values.error().message();
+    EXPECT_EQ((*values)[0].absence, Absence::dead);
+    EXPECT_EQ(toString((*values)[1].value), "true");
+    EXPECT_EQ(toString((*values)[2].value), "i32[] 10");
+    EXPECT_EQ(toString((*values)[3].value), "10");
 }
 
 TEST(V1Breakpoints, every_example_of_the_page_can_be_set)
