@@ -190,8 +190,10 @@ Result<std::vector<ValueId>> resolve(const Names& names, const std::vector<std::
 /// From here on the value comes from the caller. Its producer, should it run for another of its results, writes to a value of no name.
 void feed(Graph& graph, ValueId id)
 {
+    bool isPlaceholder = false;
     if (graph.value(id).role == ValueRole::result) {
         const OperatorId producer = graph.value(id).producer;
+        isPlaceholder = graph.op(producer).kind.name == "Placeholder";
         Value aside = graph.value(id);
         aside.id += ":unfed";
         aside.name.clear();
@@ -204,7 +206,8 @@ void feed(Graph& graph, ValueId id)
     value.role = ValueRole::input;
     value.producer = OperatorId();
     value.type.isReference = false;
-    value.type.shape = Shape::unknownRank();
+    // A placeholder's shape is a promise about what is fed; any other value may be fed in any shape.
+    if (!isPlaceholder) value.type.shape = Shape::unknownRank();
     value.type.signature.reset();
     graph.inputs.push_back(id);
 }
