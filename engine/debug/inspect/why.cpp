@@ -236,6 +236,21 @@ Result<Explanation> answerBranch(const DebugTarget& target, FrameContext frame, 
     return Error(ErrorCode::usage, "no branch is next or around here; say which: why branch ADDRESS");
 }
 
+Result<Explanation> answerDead(const DebugTarget& target, FrameContext frame, std::string_view text)
+{
+    if (text.empty()) { // the node that is next
+        const Position& position = target.executor.position();
+        if (!position.op.valid()) return Error(ErrorCode::usage, "no node is next; say which: why dead NODE");
+        return explainDead(target, position.graph, position.op);
+    }
+    LS_TRY(const TypedPlace place, resolveTyped(target, frame, text));
+    OperatorId op = place.resolved.op;
+    const Graph& graph = target.model.graph(place.resolved.graph);
+    if (!op.valid() && place.resolved.value.valid()) op = graph.value(place.resolved.value).producer;
+    if (!op.valid()) return Error(ErrorCode::usage, "names no node").at(std::string(text));
+    return explainDead(target, place.resolved.graph, op);
+}
+
 Result<Explanation> answer(const DebugTarget& target, FrameContext frame, std::string_view question)
 {
     const Executor& executor = target.executor;
@@ -244,7 +259,7 @@ Result<Explanation> answer(const DebugTarget& target, FrameContext frame, std::s
     if (topic == "loop") return answerLoop(target, frame, rest);
     if (topic == "branch") return answerBranch(target, frame, rest);
     if (topic == "nan") return answerNan(target, frame, rest);
-    if (topic == "dead") return Error(ErrorCode::usage, "only TensorFlow v1 graphs have dead nodes");
+    if (topic == "dead") return answerDead(target, frame, rest);
     if (!question.empty()) {
         LS_TRY(const Asked asked, askedValue(target, frame, question));
         const Tensor* const tensor = valueHere(executor, asked.at.depth, asked.at.value);

@@ -15,6 +15,8 @@ Result<Explanation> explainLoopEnd(const DebugTarget& target, const CallPath& ou
 /// Why the branch `site` of the graph that the path leads to takes the way that it takes: in the present invocation where it is before it
 /// or inside it, else when it ran last.
 Result<Explanation> explainBranch(const DebugTarget& target, const CallPath& outside, OperatorId site);
+/// Why a node of a v1 graph is dead, in the present iteration of its frame. Errors: usage, it is not dead or there is no such graph.
+Result<Explanation> explainDead(const DebugTarget& target, GraphId graph, OperatorId op);
 /// Where a NaN comes from; `element`: which one (flat), else the first.
 Result<Explanation> explainNan(const DebugTarget& target, ValueAt value, std::optional<int64_t> element);
 /// Where an element comes from.
