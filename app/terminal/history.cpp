@@ -32,9 +32,10 @@ std::string groupedReal(double value)
 }
 
 /// One character per bucket of iterations: the largest of its numbers, from the smallest to the largest of all.
-std::string sparkline(const std::vector<double>& numbers, double low, double high)
+std::string sparkline(const ValueSeries& series, double low, double high)
 {
     constexpr std::array<std::string_view, 8> bars = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    const std::vector<double>& numbers = series.numbers;
     const size_t perColumn = (numbers.size() + kSparkline - 1) / kSparkline;
     std::string out;
     for (size_t at = 0; at < numbers.size(); at += perColumn) {
@@ -43,11 +44,13 @@ std::string sparkline(const std::vector<double>& numbers, double low, double hig
         for (size_t i = at; i < std::min(at + perColumn, numbers.size()); ++i) {
             if (std::isfinite(numbers[i]))
                 top = std::max(top, numbers[i]);
-            else
+            else if (series.written[i])
                 abnormal = true;
         }
         if (abnormal)
             out += "!";
+        else if (top == -INFINITY)
+            out += " ";
         else if (high <= low)
             out += bars[0];
         else
@@ -139,10 +142,10 @@ Status histogram(Terminal& terminal, const CommandLine& line)
     for (size_t i = 0; i < series.numbers.size(); ++i) {
         const double number = series.numbers[i];
         const TensorStatistics* s = i < series.statistics.size() ? &series.statistics[i] : nullptr;
-        if (s != nullptr && s->elements == 0) continue; // not written in this iteration
+        if (!series.written[i]) continue;
         const bool abnormal = s != nullptr ? s->nan + s->positiveInf + s->negativeInf > 0 : !std::isfinite(number);
         if (abnormal) {
-            if (abnormalAt == SIZE_MAX && (s != nullptr || std::isinf(number) || std::isnan(number))) abnormalAt = i;
+            if (abnormalAt == SIZE_MAX) abnormalAt = i;
             if (s == nullptr) continue;
         }
         ++written;
@@ -165,7 +168,7 @@ Status histogram(Terminal& terminal, const CommandLine& line)
         text += "  min " + groupedReal(low) + "  max " + groupedReal(high) + " at " + groupThousands(static_cast<int64_t>(highAt));
     if (!series.isScalar) text += "  (line: mean)";
     if (written == 0 && abnormalAt == SIZE_MAX) text += "  never written";
-    text += "   " + sparkline(series.numbers, lineLow, lineHigh) + "\n";
+    text += "   " + sparkline(series, lineLow, lineHigh) + "\n";
     if (abnormalAt != SIZE_MAX)
         text += terminal.ink()(Style::bad, "NaN or infinity first at " + groupThousands(static_cast<int64_t>(abnormalAt))) + "\n";
     terminal.reply(text);

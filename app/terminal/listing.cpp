@@ -55,8 +55,7 @@ public:
         for (size_t i = m_first; i < m_end; ++i) {
             const StructuredLine& line = m_lines[i];
             std::string marks = i == m_arrow ? " =>" : "   ";
-            const auto breakpoint = m_breakpoints.find(line.address);
-            const char mark = line.op.valid() && breakpoint != m_breakpoints.end() ? (breakpoint->second ? '*' : 'o') : ' ';
+            const char mark = markOf(line);
             if (i == m_arrow) marks = " " + m_terminal.ink()(Style::location, "=>");
             std::string text = marks + mark + line.text;
             const auto value = m_values.find(i);
@@ -72,6 +71,18 @@ public:
     }
 
 private:
+    /// '*' for a breakpoint at the line's operator, 'o' for a disabled one. Patterns (`.../mul#0`) are places, too.
+    char markOf(const StructuredLine& line) const
+    {
+        if (!line.op.valid()) return ' ';
+        char mark = ' ';
+        for (const auto& [place, enabled] : m_breakpoints) {
+            const bool here = place.starts_with(".../") ? line.address.ends_with(place.substr(3)) : place == line.address;
+            if (here && mark != '*') mark = enabled ? '*' : 'o';
+        }
+        return mark;
+    }
+
     void gather()
     {
         // Which lines belong to frames that are open now.

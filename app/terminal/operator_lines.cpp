@@ -3,6 +3,8 @@
 #include "app/wiring/listing.h"
 #include "engine/ir/text/structured.h"
 
+#include <algorithm>
+
 namespace loopscope::app {
 
 const OperatorLine& OperatorLines::of(GraphId graph, OperatorId op)
@@ -22,6 +24,15 @@ const OperatorLine& OperatorLines::of(GraphId graph, OperatorId op)
             if (begin < end) made.text = line.text.substr(begin, end - begin);
             made.text.erase(made.text.find_last_not_of(' ') + 1);
             made.type = line.text.substr(end);
+        }
+        // What the view shows as part of a loop's header (v1 graphs): the line of the model's text.
+        for (const ListingLine& line : listModel(m_model, graph)) {
+            if (!line.op.valid() || line.graph != graph || !lines[static_cast<size_t>(line.op.index)].text.empty()) continue;
+            OperatorLine& made = lines[static_cast<size_t>(line.op.index)];
+            const size_t begin = std::min(line.text.find_first_not_of(' '), line.text.size());
+            const size_t type = std::min(line.text.rfind(" : "), line.text.size());
+            made.text = line.text.substr(begin, type - begin);
+            if (type < line.text.size()) made.type = line.text.substr(type + 3);
         }
     }
     return op.valid() && static_cast<size_t>(op.index) < lines.size() ? lines[static_cast<size_t>(op.index)] : lines.back();

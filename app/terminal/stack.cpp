@@ -23,6 +23,11 @@ std::string frameLabel(Terminal& terminal, int depth)
         const GraphId caller = stack[static_cast<size_t>(depth) - 1].graph;
         return operatorLabelOf(model, caller, frame.site) + "@" + std::to_string(frame.iteration) + (frame.inCond ? ":cond" : ":body");
     }
+    case CallRole::frame: {
+        const std::vector<std::string>& frames = terminal.stop().frames; // "main/while/context@4:frame"
+        const auto at = static_cast<size_t>(depth);
+        return frames[at].substr(std::min(frames[at].size(), at > 0 ? frames[at - 1].size() + 1 : 0));
+    }
     case CallRole::branch:
     case CallRole::region:
         return std::string(callRoleName(frame.role)) + std::to_string(frame.branch);

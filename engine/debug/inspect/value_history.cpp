@@ -196,6 +196,8 @@ private:
         const auto at = static_cast<size_t>(iteration);
         if (iteration < 0 || iteration >= kMostIterations) return;
         if (m_series.numbers.size() <= at) m_series.numbers.resize(at + 1, std::numeric_limits<double>::quiet_NaN());
+        if (m_series.written.size() <= at) m_series.written.resize(at + 1, false);
+        m_series.written[at] = true;
         if (tensor.elementCount() == 1) {
             m_series.numbers[at] = elementAsReal(tensor, 0);
             return;
@@ -286,6 +288,7 @@ Result<ValueSeries> collect(const DebugTarget& target, const ResolvedAddress& va
     Status status = scan(target, entry, std::numeric_limits<int64_t>::max(), collector.traps(), collector);
     if (!status.ok() && status.detail().code != ErrorCode::execution) return std::move(status).takeError();
     series.numbers.resize(static_cast<size_t>(series.iterations), std::numeric_limits<double>::quiet_NaN());
+    series.written.resize(series.numbers.size(), false);
     if (!series.isScalar) series.statistics.resize(std::min(series.numbers.size(), kMostStatistics));
     return series;
 }

@@ -37,6 +37,7 @@ struct ValueSeries {
     bool complete = false;     ///< it ran to its end
     bool isScalar = false;     ///< numbers are the value itself, else its mean
     std::vector<double> numbers; ///< by iteration; NaN where it was not written
+    std::vector<bool> written;   ///< by iteration: false where there was no value, which is also NaN in `numbers`
     std::vector<TensorStatistics> statistics; ///< by iteration, of values that are no scalars
 };
 /// Of the innermost loop around `frame`, or of the loop `loop` of its graph or a caller's. Runs the present execution of the loop from
