@@ -35,6 +35,8 @@ TensorType typeOf(const tfpb::OpDef::ArgDef& arg)
     if (!argument.typeListAttr.empty()) type.parameter = argument.typeListAttr;
     else if (!argument.numberAttr.empty() && !argument.typeAttr.empty()) type.parameter = argument.numberAttr + "*" + argument.typeAttr;
     else type.parameter = argument.numberAttr.empty() ? argument.typeAttr : argument.numberAttr;
+    // Elsewhere what is held has no form here and stays with the signature's bytes.
+    if (type.dtype != DType::resource && type.dtype != DType::variant) return type;
     for (const auto& held : arg.handle_data()) {
         const auto dtype = typeOfNumber(held.dtype());
         const auto shape = shapeOf(held.shape());

@@ -4,6 +4,7 @@
 #include "converters/graphdef/convert_values.h"
 #include "converters/graphdef/graphdef.h"
 
+#include <google/protobuf/arena.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/message.h>
@@ -161,6 +162,16 @@ Status parseBinary(google::protobuf::Message& message, std::span<const std::byte
     return Error(ErrorCode::badFile, "the message is damaged");
 }
 
+bool readsBack(const google::protobuf::Message& message, std::string_view bytes)
+{
+    silenceProtobuf();
+    google::protobuf::Arena arena;
+    google::protobuf::Message* again = message.New(&arena);
+    google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
+    stream.SetRecursionLimit(kDeepestMessage);
+    return again->MergePartialFromCodedStream(&stream) && stream.ConsumedEntireMessage();
+}
+
 Status parseText(google::protobuf::Message& message, std::span<const std::byte> content, UnknownNames unknown)
 {
     silenceProtobuf();
@@ -173,7 +184,11 @@ Status parseText(google::protobuf::Message& message, std::span<const std::byte> 
     parser.AllowPartialMessage(true);
     parser.AllowUnknownField(unknown == UnknownNames::skip);
     google::protobuf::io::ArrayInputStream stream(content.data(), static_cast<int>(content.size()));
-    if (parser.Parse(&stream, &message) && !errors.found) return {};
+    if (parser.Parse(&stream, &message) && !errors.found) {
+        // Text may hold bytes where names must be UTF-8; the binary form may not.
+        if (readsBack(message, message.SerializePartialAsString())) return {};
+        return Error(ErrorCode::badFile, "a name or text in it is not UTF-8");
+    }
     Error error(ErrorCode::badFile, errors.text.empty() ? std::string("the text cannot be read") : errors.text);
     return errors.place.empty() ? std::move(error) : std::move(error).at(errors.place);
 }

@@ -42,6 +42,9 @@ private:
 
 /// Reads a binary message. Errors: badFile, with the offset of the field that does not fit.
 Status parseBinary(google::protobuf::Message& message, std::span<const std::byte> content);
+/// Whether bytes that a message of this type was written to (at most 2 GiB) can be read again: names that are not UTF-8 cannot.
+bool readsBack(const google::protobuf::Message& message, std::string_view bytes);
+
 /// What becomes of names in a text that the message does not have.
 enum class UnknownNames : uint8_t { refuse, skip };
 /// Reads the text form. Errors: badFile, `LINE:COLUMN: …`.

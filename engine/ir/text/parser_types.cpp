@@ -81,8 +81,8 @@ bool Parser::type(TensorType& type, int depth)
             }
             if (!expect('>')) return false;
         }
-        type.isReference = accept('&');
     }
+    if (peek().is('&')) type.isReference = accept('&');
     if (peek().is('[') && !peek().spaceBefore && !dims(type)) return false;
     if (peek().isWord("sig") && peek(1).is('[')) {
         take();

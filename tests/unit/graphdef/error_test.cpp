@@ -99,5 +99,17 @@ TEST(GraphDefErrors, place_mistakes_in_text)
     EXPECT_THAT(model.error().message(), HasSubstr("nam"));
 }
 
+TEST(GraphDefErrors, refuse_names_that_are_not_utf8)
+{
+    const auto fromText = importGraphDefText("m.pbtxt", bytesOf("node { name: 'a\\377' op: 'NoOp' }"));
+    ASSERT_FALSE(fromText.ok());
+    EXPECT_EQ(fromText.error().message(), "m.pbtxt: a name or text in it is not UTF-8");
+    Model model = modelOf("node { name: 'a' op: 'NoOp' }");
+    model.graphs[0].operators[0].name = "a\xff";
+    const auto written = exportGraphDef(model);
+    ASSERT_FALSE(written.ok());
+    EXPECT_EQ(written.error().code(), ErrorCode::unsupported);
+}
+
 } // namespace
 } // namespace loopscope

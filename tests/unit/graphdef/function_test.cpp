@@ -83,6 +83,13 @@ TEST(FunctionDef, keeps_polymorphic_signatures)
     expectSameAgain(text);
 }
 
+TEST(FunctionDef, keeps_references_of_open_types_and_odd_handles)
+{
+    expectSameAgain(withFunction("input_arg { name: 'r' type_attr: 'T' is_ref: true } input_arg { name: 'u' is_ref: true }"
+                                 "input_arg { name: 'x' type: DT_FLOAT handle_data { dtype: DT_FLOAT shape { } } }",
+                                 "node_def { name: 'n' op: 'Assign' input: 'r' input: 'x' }"));
+}
+
 TEST(FunctionDef, spells_outputs_of_unknown_operators_as_the_file_does)
 {
     const std::string text = withFunction("output_arg { name: 'y' type: DT_FLOAT } output_arg { name: 'z' type: DT_FLOAT }",
