@@ -6,6 +6,7 @@
 #include "app/wiring/listing.h"
 #include "app/wiring/run_target.h"
 #include "app/wiring/session.h"
+#include "app/wiring/tf_target.h"
 #include "app/wiring/value_text.h"
 #include "converters/formats.h"
 #include "converters/lsir/lsir.h"
@@ -435,7 +436,18 @@ private:
         options.profile = m_profile;
         options.maxSteps = kMaxSteps;
         if (const Outcome wrong = readOptions(section, options)) return wrong;
-        Result<DebugSubject> subject = liveSubject(*m_model, m_test.name, section.value("signature"), options);
+        std::optional<Model> selected; // of a TensorFlow graph what the fetch needs
+        if (m_model->dialect == Dialect::tf) {
+            RunSelection asked;
+            if (const std::string fetch = section.value("fetch"); !fetch.empty()) asked.fetches = {fetch};
+            Result<RunSelection> selection = completeSelection(*m_model, std::move(asked), "");
+            if (!selection.ok()) return broken(section, selection.error().message());
+            Result<Model> made = selectForRun(*m_model, rootOf(*m_model, ""), *selection);
+            if (!made.ok()) return broken(section, made.error().message());
+            selected = std::move(made).value();
+            selected->signatures.clear(); // its ports are the feeds and fetches
+        }
+        Result<DebugSubject> subject = liveSubject(selected ? *selected : *m_model, m_test.name, section.value("signature"), options);
         if (!subject.ok()) return broken(section, subject.error().message());
         if (const std::string against = section.value("against"); !against.empty())
             if (Status status = holdAgainst(*subject, against, sessionTolerance(section), options); !status.ok())

@@ -66,6 +66,7 @@ std::string headText(const StopView& view, OperatorLines& lines, const Ink& ink)
     for (const NamedText& value : view.returned) values += (values.empty() ? "" : ", ") + value.name + " = " + value.text;
     for (const NamedText& value : view.operands) values += (values.empty() ? "" : ", ") + value.name + " " + value.text;
     if (!values.empty()) text += "     " + values;
+    if (view.isDead) text += "     dead";
     return text;
 }
 

@@ -1,5 +1,7 @@
 #include "app/terminal/stop_view.h"
 
+#include "engine/exec/dataflow_executor.h"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -29,6 +31,7 @@ public:
         m_view.stack = m_debugger.executor().callStack();
         for (int depth = 0; depth < static_cast<int>(m_view.stack.size()); ++depth)
             m_view.frames.push_back(toString(frameAddress(m_debugger.executor(), depth)));
+        if (const auto* dataflow = dynamic_cast<const DataflowExecutor*>(&m_debugger.executor())) m_view.isDead = dataflow->view().nextIsDead();
     }
 
     StopView run()

@@ -67,6 +67,7 @@ struct StopView {
     std::vector<NamedText> outputs;  ///< of a finished run
     std::vector<ShownDisplay> displays;
     FrameMemory memory;
+    bool isDead = false;               ///< v1 graphs: the next node is dead
     bool quiet = false;                ///< every breakpoint that stopped here asks not to be shown
     std::vector<std::string> commands; ///< that breakpoints want to be run here
 };

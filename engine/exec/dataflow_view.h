@@ -89,6 +89,8 @@ public:
     virtual std::vector<DataflowFrame> frames() const = 0;
     virtual std::vector<DataflowToken> tokens() const = 0;
     virtual std::vector<DataflowReady> ready() const = 0;
+    /// The next node will be passed over as dead.
+    virtual bool nextIsDead() const = 0;
     /// Nodes that have run, in the order of the file, graph by graph.
     virtual std::vector<DataflowTally> tallies() const = 0;
     /// True if the value of the frame at `depth` (0 = root, −1 = innermost) is dead in its present iteration.

@@ -1,6 +1,7 @@
 #include "engine/debug/breakpoints/places.h"
 
 #include "engine/base/text.h"
+#include "engine/ir/frames.h"
 #include "engine/ir/ids.h"
 #include "engine/ops/control_flow.h"
 
@@ -98,6 +99,14 @@ bool isOf(const Graph& graph, std::string_view part)
     return false;
 }
 
+/// Whether the text is the name of a node that runs in a frame of a v1 graph: then it means the node in every iteration.
+bool isInFrame(const Graph& graph, std::string_view text)
+{
+    const auto node = std::ranges::find(graph.operators, text, &Operator::name);
+    if (text.empty() || node == graph.operators.end() || !hasFramesOrSwitches(graph)) return false;
+    return analyzeFrames(graph).frameOf[static_cast<size_t>(node - graph.operators.begin())] > 0;
+}
+
 /// A short form as a pattern from the root; iterations of the present path do not count.
 Result<std::string> fromRoot(const DebugTarget& target, FrameContext frame, std::string_view text)
 {
@@ -111,6 +120,7 @@ Result<std::string> fromRoot(const DebugTarget& target, FrameContext frame, std:
     const Graph& graph = target.model.graph(graphId);
 
     if (text.starts_with("...") || text.starts_with("sig:")) return std::string(text);
+    if (isInFrame(graph, text)) return ".../" + std::string(text);
     if (text.starts_with("./")) return toString(here) + "/" + std::string(text.substr(2));
     if (text.starts_with("../")) {
         while (text.starts_with("../")) {

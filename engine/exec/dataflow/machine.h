@@ -245,6 +245,7 @@ public:
     std::vector<DataflowFrame> frames() const override;
     std::vector<DataflowToken> tokens() const override;
     std::vector<DataflowReady> ready() const override;
+    bool nextIsDead() const override { return m_node && m_nextIsDead && m_phase == Phase::running; }
     std::vector<DataflowTally> tallies() const override;
     bool isDead(int depth, ValueId value) const override;
     Result<std::vector<DeadHop>> whyDead(GraphId graph, OperatorId op) const override;
