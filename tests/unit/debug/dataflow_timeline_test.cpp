@@ -23,7 +23,11 @@ TEST(DataflowTimeline, leadsToTheStatesOfAForwardRun)
         const auto end = std::ssize(hashes) - 1;
         std::mt19937 random(5);
         for (int round = 0; round < 6; ++round) {
-            const auto executor = startedDataflow(*model, 6, options);
+            Result<std::unique_ptr<DataflowExecutor>> made = DataflowExecutor::create(*model, GraphId(0), options);
+            ASSERT_TRUE(made.ok());
+            DataflowExecutor* const executor = made->get();
+            int32_t six = 6;
+            ASSERT_TRUE(executor->setInput(0, scalarOf(six)).ok());
             TimelineBudget budget;
             budget.spacingNs = 1 << (random() % 16);
             budget.overhead = 1000;
