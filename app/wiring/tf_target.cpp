@@ -2,6 +2,7 @@
 
 #include "app/wiring/command_line.h"
 #include "app/wiring/inputs.h"
+#include "engine/ir/frames.h"
 
 #include <algorithm>
 
@@ -16,9 +17,21 @@ const Signature* chooseSignature(const Model& model, std::string_view key)
     return nullptr;
 }
 
+/// A value that would be dead or given more than once: an output of a Switch, or one that lies in a frame. Indices of Merges are no answers.
+bool isInsideFlow(const Graph& graph, const Value& value, const FrameAnalysis& frames)
+{
+    const std::string& kind = graph.op(value.producer).kind.name;
+    if (kind == "Switch" || kind == "RefSwitch" || kind == "_SwitchN") return true;
+    if (kind == "Merge" || kind == "RefMerge") return value.slot > 0 || frames.frameOf[static_cast<size_t>(value.producer.index)] > 0;
+    const bool leaves = kind == "Exit" || kind == "RefExit";
+    return kind == "Enter" || kind == "RefEnter" || (!leaves && frames.frameOf[static_cast<size_t>(value.producer.index)] > 0);
+}
+
 /// Values that no operator reads, as far as a session can hand them out.
 std::vector<std::string> unreadValues(const Graph& graph)
 {
+    FrameAnalysis frames;
+    if (hasFramesOrSwitches(graph)) frames = analyzeFrames(graph);
     std::vector<bool> read(graph.values.size(), false);
     for (const Operator& op : graph.operators)
         for (const ValueId input : op.inputs)
@@ -27,7 +40,8 @@ std::vector<std::string> unreadValues(const Graph& graph)
     for (size_t v = 0; v < graph.values.size(); ++v) {
         const Value& value = graph.values[v];
         const bool handle = value.type.dtype == DType::resource || value.type.dtype == DType::variant;
-        if (value.role == ValueRole::result && !read[v] && !handle) names.push_back(value.id);
+        if (value.role != ValueRole::result || read[v] || handle) continue;
+        if (frames.frameOf.empty() || !isInsideFlow(graph, value, frames)) names.push_back(value.id);
     }
     return names;
 }
