@@ -84,13 +84,12 @@ bool BreakpointSet::Impl::hear(const OperatorEvent& event, int64_t tick, bool is
     BreakIndex::Entry* entry = m_index.at(event.graph, event.op);
     if (!entry) return false;
     BreakIndex::Side& side = isAfter ? entry->after : entry->before;
-    const int frames = m_target.executor.position().depth;
     bool fixed = !side.fixed.empty();
     if (fixed) {
         if (event.invocation != m_seenInvocation || event.graph != m_seenGraph) {
             m_seenInvocation = event.invocation;
             m_seenGraph = event.graph;
-            m_seenIteration = m_target.executor.frame(frames - 1).iteration;
+            m_seenIteration = m_target.executor.frame(-1).iteration;
             m_seenFixed = m_index.hasFixed(event.graph, m_seenIteration);
         }
         fixed = m_seenFixed;
@@ -100,7 +99,7 @@ bool BreakpointSet::Impl::hear(const OperatorEvent& event, int64_t tick, bool is
     m_statistics.clear();
     for (ValueKeeper* keeper : side.keepers) keeper->record(event, isAfter, m_target.executor);
     if (entry->isLoop && isAfter && event.trips >= 0) m_trips.note(event);
-    const BreakEvent whole{event, tick, frames, isAfter, m_target.executor, m_statistics};
+    const BreakEvent whole{event, tick, m_target.executor.position().depth, isAfter, m_target.executor, m_statistics};
     bool stop = false;
     for (const BreakIndex::Armed& armed : side.any) stop |= ask(*armed.breakpoint, *armed.site, whole);
     if (!fixed) return stop;

@@ -376,7 +376,15 @@ Result<Places> resolvePlaces(const DebugTarget& target, FrameContext frame, std:
 
 Result<Places> resolveLoop(const DebugTarget& target, FrameContext frame, std::string_view text)
 {
-    LS_TRY(Places places, resolvePlaces(target, frame, text));
+    Result<Places> found = resolvePlaces(target, frame, text);
+    // The loop that runs around here is the caller's operator: the nearest frame outside that has one of that name.
+    const int frames = target.executor.position().depth;
+    for (int depth = frame.depth < 0 || frame.depth >= frames ? frames - 2 : frame.depth - 1; !found.ok() && depth >= 0; --depth) {
+        Result<Places> outside = resolvePlaces(target, FrameContext{depth}, text);
+        if (outside.ok()) found = std::move(outside);
+    }
+    if (!found.ok()) return std::move(found).takeError();
+    Places places = std::move(*found);
     const auto isLoop = [&](const PlacedOperator& placed) {
         return callForm(target.model.graph(placed.graph).op(placed.op)).kind == CallKind::loop;
     };

@@ -125,6 +125,18 @@ TEST(Breakpoints, loops_and_branches)
     EXPECT_EQ(stops.first, "main/while#0@2:body/if#2, step 18: breakpoint 1");
 }
 
+TEST(Breakpoints, a_loop_is_also_found_from_inside)
+{
+    const Subject subject = examples(27);
+    DebuggerFixture run(subject);
+    ASSERT_TRUE(run.control.start().ok());
+    ASSERT_TRUE(run.control.goTo(run.place("main/while#0@3:body/if#2:then/floor_div#0")).ok());
+    const Result<int> number = run.breakpoints.add(BreakpointCommand::breakpoint, "iter while#0 %10", {});
+    ASSERT_TRUE(number.ok()) << number.error().message();
+    EXPECT_EQ(run.breakpoints.get(*number)->place, "main/while#0@all%10");
+    EXPECT_EQ(text(run.control.resume(Direction::forward)), "main/while#0@10:cond/not_equal#0, step 75: breakpoint 1");
+}
+
 TEST(Breakpoints, contents_stop_after_the_write)
 {
     const Subject subject = examples(27, {1, -2, 0, 300});
