@@ -153,6 +153,13 @@ Result<std::string> aboutLocals(Terminal& terminal)
     const Graph& graph = frameGraph(terminal);
     std::vector<ValueId> values = graph.inputs;
     for (const Operator& op : graph.operators) values.insert(values.end(), op.results.begin(), op.results.end());
+    // Frames of a v1 graph share it: what has no value here belongs to others.
+    if (terminal.model().dialect == Dialect::tf) {
+        const int depth = terminal.frameDepth();
+        terminal.ask([&](Debugger& debugger) {
+            std::erase_if(values, [&](ValueId id) { return debugger.executor().value(depth, id) == nullptr; });
+        });
+    }
     const std::string out = valueLines(terminal, values);
     return out.empty() ? "no values\n" : out;
 }

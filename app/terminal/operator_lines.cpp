@@ -25,9 +25,11 @@ const OperatorLine& OperatorLines::of(GraphId graph, OperatorId op)
             made.text.erase(made.text.find_last_not_of(' ') + 1);
             made.type = line.text.substr(end);
         }
-        // What the view shows as part of a loop's header (v1 graphs): the line of the model's text.
-        for (const ListingLine& line : listModel(m_model, graph)) {
-            if (!line.op.valid() || line.graph != graph || !lines[static_cast<size_t>(line.op.index)].text.empty()) continue;
+        // What the view shows as part of a loop's header (v1 graphs), `x = n -> x/Exit`: the line of the model's text.
+        const auto isOperation = [](const OperatorLine& line) { return line.text.find('(') != std::string::npos; };
+        const bool complete = std::all_of(lines.begin(), lines.end() - 1, isOperation);
+        for (const ListingLine& line : complete ? std::vector<ListingLine>() : listModel(m_model, graph)) {
+            if (!line.op.valid() || line.graph != graph || isOperation(lines[static_cast<size_t>(line.op.index)])) continue;
             OperatorLine& made = lines[static_cast<size_t>(line.op.index)];
             const size_t begin = std::min(line.text.find_first_not_of(' '), line.text.size());
             const size_t type = std::min(line.text.rfind(" : "), line.text.size());

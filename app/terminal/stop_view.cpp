@@ -210,7 +210,7 @@ void addEarlier(Debugger& debugger, int depth, const Graph& graph, const NumberF
     if (!values.ok() || values->size() != owners.size()) return;
     for (size_t k = 0; k < owners.size(); ++k) {
         const EvaluatedValue& before = (*values)[k];
-        if (before.absence != Absence::present || before.value.isNone()) continue;
+        if (before.absence != Absence::present || before.value.isNone() || before.value.type() == ExpressionType::handle) continue;
         OperatorValues& shown = operators[owners[k]];
         shown.age = OperatorValues::Age::earlier;
         shown.text += (shown.text.empty() ? "" : ", ") + bareText(before, format);

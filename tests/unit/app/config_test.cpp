@@ -31,6 +31,19 @@ TEST(Config, defaults_and_aliases)
     EXPECT_FALSE(others.has("time")); // info does not take it
 }
 
+TEST(Config, the_debugger_has_a_section)
+{
+    const auto config = parseConfig("c.toml", "[debug]\nhistory = 50\ncontext = 9 # lines\nstartup = [\"display iter\", \"break nan\"]\ncontxt = 1\n");
+    ASSERT_TRUE(config.ok()) << config.error().message();
+    EXPECT_EQ(config->debug.history, 50);
+    EXPECT_EQ(config->debug.context, 9);
+    EXPECT_EQ(config->debug.startup, (std::vector<std::string>{"display iter", "break nan"}));
+    ASSERT_EQ(config->warnings.size(), 1U);
+    EXPECT_THAT(config->warnings[0], HasSubstr("c.toml:5: unknown key 'contxt' of [debug]; did you mean 'context'?"));
+    EXPECT_FALSE(parseConfig("c.toml", "[debug]\nhistory = many\n").ok());
+    EXPECT_FALSE(parseConfig("c.toml", "[debug]\nstartup = [\"a\"\n").ok());
+}
+
 TEST(Config, unknown_keys_are_warnings_with_the_nearest)
 {
     const auto config = parseConfig("c.toml", "[defaults]\ncolour = \"auto\"\n[alias]\nx = 1\n");
