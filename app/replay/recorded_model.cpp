@@ -28,8 +28,12 @@ Result<Model> recordedModel(const RecordedRun& run)
             if (!first) first = std::move(model).takeError();
             continue;
         }
+        if (model->graphs.size() != run.graphs().size())
+            return Error(ErrorCode::badFile, "the listings do not agree with the graphs")
+                .found(std::to_string(model->graphs.size()) + " graphs")
+                .expected(std::to_string(run.graphs().size()));
         for (size_t g = 0; g < model->graphs.size(); ++g) {
-            if (g >= run.graphs().size() || model->graphs[g].operators.size() != run.graphs()[g].operators)
+            if (model->graphs[g].operators.size() != run.graphs()[g].operators)
                 return Error(ErrorCode::badFile, "the listing of graph " + model->graphs[g].id + " does not agree with its operators");
             for (Value& value : model->graphs[g].values) {
                 if (value.role != ValueRole::constant || !value.constant || value.constant->hasBytes()) continue;

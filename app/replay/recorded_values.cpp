@@ -70,6 +70,12 @@ KnownValue RecordedValues::adapted(std::optional<RecordedValue> recorded, const 
                            putNumber(known, real, integer, isInteger, value.type.dtype, known.tensor.quantization);
         if (!known.isRecorded) known.bytes.clear();
     }
+    const DType dtype = known.tensor.dtype; // a damaged file may say anything
+    const std::optional<int64_t> count = checkedElementCount(known.tensor.shape);
+    if (!count || (bitWidth(dtype) > 0 && known.bytes.size() != byteSize(dtype, *count))) {
+        known.isRecorded = false;
+        known.bytes.clear();
+    }
     return known;
 }
 

@@ -324,6 +324,13 @@ Result<std::unique_ptr<TraceExecutor>> TraceExecutor::open(const std::string& pa
     if (!first) return Error(ErrorCode::usage, "holds no invocation: there is nothing to step through").at(path);
     auto impl = std::make_unique<Impl>(std::move(reader), std::move(recorded), std::move(*model), cancel);
     impl->m_root = GraphId(first->graph);
+    if (first->graph != 0) { // what ran is not the primary graph: a signature says so to whoever opens the model
+        const Graph& root = impl->m_model.graph(impl->m_root);
+        Signature signature{impl->m_run->run().signature.value_or(root.id), impl->m_root, {}, {}};
+        for (const ValueId input : root.inputs) signature.inputs.push_back({root.value(input).id, input});
+        for (const GraphOutput& output : root.outputs) signature.outputs.push_back({root.value(output.value).id, output.value});
+        impl->m_model.signatures = {std::move(signature)};
+    }
     for (const Graph& graph : impl->m_model.graphs)
         for (const Operator& op : graph.operators)
             if (op.kind.dialect == "tf" && (op.kind.name == "Enter" || op.kind.name == "Switch" || op.kind.name == "RefSwitch"))

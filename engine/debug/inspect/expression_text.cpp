@@ -98,7 +98,7 @@ ComparisonText comparisonOf(const Graph& graph, ValueId id)
     if (value.role != ValueRole::result) return {};
     const Operator& op = graph.op(value.producer);
     const Sign* const sign = signOf(op.kind.name);
-    if (!sign || sign->strength != 3 || op.inputs.size() != 2) return {};
+    if (!sign || sign->strength != 3 || op.inputs.size() != 2 || !op.inputs[0].valid() || !op.inputs[1].valid()) return {};
     return {std::string(sign->sign), op.inputs[0], op.inputs[1]};
 }
 

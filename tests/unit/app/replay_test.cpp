@@ -10,6 +10,7 @@
 #include "tracer/api/trace_check.h"
 #include "tracer/api/trace_diff.h"
 #include "tracer/record/recorder.h"
+#include "tracer/sqlite/database.h"
 
 #include <filesystem>
 #include <fstream>
@@ -177,6 +178,35 @@ TEST(Replay, SaysWhatWasNotRecorded)
     EXPECT_EQ(*replay->value(0, i)->as<int32_t>(), 3);
     std::vector<int32_t> n = {3};
     EXPECT_FALSE(replay->setInput(0, tensorOver(n, Shape{})).ok());
+}
+
+TEST(Replay, KnowsWhichGraphRan)
+{
+    Subject subject = collatz(6);
+    const GraphId triple = subject.model->findGraph("triple");
+    RecorderOptions options;
+    options.path = tracePath();
+    options.overwrite = true;
+    options.model.format = "tflite";
+    options.listing = graphListing;
+    Result<std::unique_ptr<TraceRecorder>> recorder = TraceRecorder::create(*subject.model, options);
+    ASSERT_TRUE(recorder.ok());
+    Result<std::unique_ptr<Interpreter>> interpreter = Interpreter::create(*subject.model, triple);
+    ASSERT_TRUE(interpreter.ok());
+    std::vector<int32_t> x = {5};
+    EXPECT_OK((*interpreter)->setInput(0, tensorOver(x, Shape{})));
+    (*interpreter)->setObserver(recorder->get());
+    EXPECT_OK((*interpreter)->start());
+    EXPECT_OK((*interpreter)->run());
+    EXPECT_OK((*recorder)->finish());
+    const auto replay = opened(options.path);
+    EXPECT_EQ(replay->model().graph(replay->root()).id, "triple");
+    ASSERT_EQ(replay->model().signatures.size(), 1U);
+    EXPECT_EQ(replay->model().signatures[0].graph, replay->root());
+    EXPECT_OK(replay->start());
+    EXPECT_EQ(replay->positionAddress(), "triple/mul#0");
+    EXPECT_OK(replay->run());
+    EXPECT_EQ(*replay->output(0).as<int32_t>(), 16);
 }
 
 TEST(Replay, EndsWhereTheRecordingEnds)
@@ -348,6 +378,46 @@ TEST(Appending, RefusesWhatIsNoTraceAndLeavesIt)
     options.append = true;
     EXPECT_FALSE(TraceRecorder::create(*collatz(6).model, options).ok());
     EXPECT_EQ(std::filesystem::file_size(options.path), 11U);
+}
+
+TEST(Replay, SurvivesDamagedTraces)
+{
+    const std::string good = recorded(collatz(6));
+    for (const char* damage :
+         {"UPDATE invocation SET call = 999", "UPDATE invocation SET call = 1", "UPDATE invocation SET parent = id WHERE id > 1",
+          "UPDATE invocation SET iteration = iteration + 1", "UPDATE invocation SET steps = -5", "UPDATE invocation SET first = first + 1000000",
+          "DELETE FROM invocation WHERE id % 3 = 0", "DELETE FROM event WHERE id % 2 = 0", "UPDATE event SET op = 1", "DELETE FROM event",
+          "UPDATE graph SET listing = 'graph x() {}' WHERE ordinal = 1", "DELETE FROM graph WHERE ordinal = 2", "UPDATE graph SET listing = ''",
+          "UPDATE op SET ordinal = 9 - ordinal", "UPDATE call SET graph = 1", "UPDATE call SET cond = 3", "UPDATE call SET op = 2", "DELETE FROM call",
+          "UPDATE blob SET shape = '[9,9]'", "UPDATE chunk SET data = x'00'", "UPDATE run SET last = last + 1000", "UPDATE run SET base = 77",
+          "UPDATE value SET name = 'v'", "DELETE FROM feed"}) {
+        const std::string path = good + ".damaged";
+        std::filesystem::copy_file(good, path, std::filesystem::copy_options::overwrite_existing);
+        {
+            const Result<std::unique_ptr<Database>> database = Database::open(path, OpenMode::readWrite);
+            ASSERT_TRUE(database.ok());
+            ASSERT_TRUE((*database)->execute(damage).ok()) << damage;
+        }
+        const Result<std::unique_ptr<TraceExecutor>> opened = TraceExecutor::open(path, 0, nullptr);
+        if (!opened.ok()) continue;
+        TraceExecutor& executor = **opened;
+        if (!executor.start().ok()) continue;
+        for (int steps = 0; steps < 500 && !executor.position().finished; ++steps) {
+            for (int d = 0; d < executor.position().depth; ++d) {
+                const Graph& graph = executor.model().graph(executor.frame(d).graph);
+                for (size_t v = 0; v < graph.values.size(); ++v) {
+                    const Tensor* const value = executor.value(d, ValueId(static_cast<int64_t>(v)));
+                    if (!value || bitWidth(value->dtype) == 0) continue;
+                    ASSERT_EQ(value->bytes, byteSize(value->dtype, value->elementCount())) << damage;
+                }
+            }
+            static_cast<void>(executor.positionAddress());
+            const MachineState state = executor.snapshot();
+            if (!executor.step().ok()) break;
+            static_cast<void>(executor.restore(state).ok());
+            if (!executor.step().ok()) break;
+        }
+    }
 }
 
 TEST(Replay, RefusesWhatIsNoTrace)
