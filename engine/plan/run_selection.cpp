@@ -318,7 +318,8 @@ std::string dataflowOperator(const Model& model, GraphId root)
                 return input.valid() && graph.value(input).role == ValueRole::result &&
                        graph.value(input).producer.index >= static_cast<int32_t>(o);
             };
-            if (isDataflow(op) || std::any_of(op.inputs.begin(), op.inputs.end(), isLate))
+            const bool isFor = op.kind.dialect == "tf" && op.kind.name == "For"; // a loop that only that executor knows
+            if (isFor || isDataflow(op) || std::any_of(op.inputs.begin(), op.inputs.end(), isLate))
                 return graph.id + "/" + operatorLabel(op, static_cast<int64_t>(o));
             for (const Callee& callee : callForm(op).callees)
                 if (model.hasGraph(callee.graph) && seen.insert(callee.graph).second) graphs.push_back(callee.graph);
