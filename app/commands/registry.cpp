@@ -16,8 +16,8 @@ const std::vector<CommandSpec>& table()
 {
     // Options shared by everything that runs a model.
     static const std::vector<CommandSpec> commands = [] {
-        const std::vector<std::string_view> running = {"input", "feed",    "fetch",     "target", "signature", "backend",   "profile", "seed",
-                                                       "runs",  "threads", "max-steps", "max-depth", "timeout"};
+        const std::vector<std::string_view> running = {"input",   "feed", "fetch",         "target", "signature", "backend",   "profile",
+                                                       "seed",    "runs", "schedule-seed", "threads", "max-steps", "max-depth", "timeout"};
         const auto with = [](std::vector<std::string_view> own, const std::vector<std::string_view>& more) {
             own.insert(own.end(), more.begin(), more.end());
             return own;

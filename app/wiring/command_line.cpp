@@ -25,6 +25,7 @@ constexpr std::array kOptions = {
     OptionSpec{"backend", 0, "cpu|vulkan|auto", "cpu", "where operators run", false},
     OptionSpec{"profile", 0, "reference|fast|xnnpack", "reference", "how exactly operators compute", false},
     OptionSpec{"seed", 0, "N", "1", "seed of @rand inputs and random operators", false},
+    OptionSpec{"schedule-seed", 0, "N", "the documented order", "v1 graphs: in which order nodes run that could run at the same time", false},
     OptionSpec{"runs", 0, "N", "1", "runs in one session; variables carry over", false},
     OptionSpec{"threads", 0, "N", "cores", "never changes results", false},
     OptionSpec{"max-steps", 0, "N", "1e9", "operators after which a run ends with exit code 5", false},

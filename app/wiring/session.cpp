@@ -36,6 +36,8 @@ Result<ExecutionOptions> executionOptions(const Arguments& arguments)
     LS_TRY(const int64_t depth, arguments.integer("max-depth", options.maxDepth, 1, 1'000'000));
     LS_TRY(const int64_t threads, arguments.integer("threads", std::max(1U, std::thread::hardware_concurrency()), 1, 1024));
     options.seed = static_cast<uint64_t>(seed);
+    LS_TRY(const int64_t schedule, arguments.integer("schedule-seed", 0));
+    options.scheduleSeed = static_cast<uint64_t>(schedule);
     options.maxDepth = static_cast<int32_t>(depth);
     options.threads = static_cast<int32_t>(threads);
     options.cancel = &interruptFlag();

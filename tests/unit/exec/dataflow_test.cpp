@@ -253,5 +253,56 @@ TEST(Dataflow, statesOfOthersAreRefused)
     EXPECT_EQ(sumOf(*executor), nestedFramesSum(4));
 }
 
+TEST(Dataflow, mergesWithTwoLiveInputsAreRaces)
+{
+    const auto model = dataflowModel(R"(
+graph main(n: i32[]) {
+  one = Const() dtype=i32 value=i32[] 1 : i32
+  merge = Merge(n, one) N=2 T=i32 : (i32, i32)
+  return m=merge
+}
+)");
+    const auto executor = startedDataflow(*model, 5);
+    ASSERT_TRUE(executor->run().ok());
+    EXPECT_EQ(*executor->output(0).as<int32_t>(), 5) << "the input is there first";
+    const std::vector<DataflowRace> races = executor->view().races();
+    ASSERT_EQ(races.size(), 1U);
+    EXPECT_EQ(races[0].text.find("{{node merge}} has more than one live input: operand 1 came after operand 0"), 0U) << races[0].text;
+}
+
+TEST(Dataflow, theViewShowsFramesTokensAndDeadNodes)
+{
+    const auto model = dataflowModel(kNestedFrames);
+    const Graph& graph = model->graphs[0];
+    const auto find = [&](std::string_view name) { return graph.value(graph.findValue(name)).producer; };
+    ExecutionOptions options;
+    options.keepAll = true;
+    const auto executor = startedDataflow(*model, 4, options);
+    while (executor->positionAddress() != "main/outer@2:frame/inner@1:frame/i/even") ASSERT_TRUE(executor->step().ok());
+    const DataflowView& view = executor->view();
+    EXPECT_TRUE(view.nextIsDead());
+    const std::vector<DataflowFrame> frames = view.frames();
+    ASSERT_EQ(frames.size(), 3U);
+    EXPECT_EQ(frames[1].name, "outer");
+    EXPECT_EQ(frames[1].newestIteration, 3) << "the counter is one iteration ahead of the inner loop";
+    EXPECT_EQ(frames[2].name, "inner");
+    EXPECT_EQ(frames[2].parallelIterations, 2);
+    ASSERT_FALSE(view.ready().empty());
+    EXPECT_EQ(view.ready()[0].op, find("i/even"));
+    EXPECT_TRUE(view.ready()[0].willBeDead);
+    const std::vector<DataflowToken> tokens = view.tokens();
+    EXPECT_TRUE(std::any_of(tokens.begin(), tokens.end(), [](const DataflowToken& token) {
+        return token.isDead && token.address == "main/outer@2:frame/inner@1:frame/i/c:0";
+    }));
+    const Result<std::vector<DeadHop>> why = view.whyDead(GraphId(0), find("i/even"));
+    ASSERT_TRUE(why.ok());
+    ASSERT_EQ(why->size(), 1U);
+    EXPECT_EQ((*why)[0].cause, DeadHop::Cause::untaken);
+    EXPECT_EQ((*why)[0].source, find("i/c"));
+    EXPECT_EQ((*why)[0].predicate, find("i/isOdd"));
+    EXPECT_EQ((*why)[0].predicateText, "true");
+    EXPECT_FALSE(view.whyDead(GraphId(0), find("i/less")).ok());
+}
+
 } // namespace
 } // namespace loopscope::testing
