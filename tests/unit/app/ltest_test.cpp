@@ -120,9 +120,18 @@ TEST(Ltest, a_random_input_repeats)
 
 TEST(Ltest, sections_that_are_not_built_are_unsupported)
 {
-    EXPECT_EQ(runAfterAdd("== session\n> run\n").verdict, Verdict::unsupported);
     EXPECT_EQ(runAfterAdd("== pass fuse\n== after\n").verdict, Verdict::unsupported);
     EXPECT_EQ(runText("== test t requires=vulkan\n== model\n").verdict, Verdict::unsupported);
+}
+
+TEST(Ltest, sessions_compare_replies)
+{
+    EXPECT_EQ(runAfterAdd("== session\n> stpe\nerror: unknown command 'stpe'; did you mean ...\n").verdict, Verdict::pass);
+    const CaseResult wrong = runAfterAdd("== session\n> info breakpoints\nno breakpoint\n");
+    EXPECT_EQ(wrong.verdict, Verdict::fail);
+    EXPECT_THAT(wrong.message, HasSubstr("'> info breakpoints': line 1: got 'no breakpoints', want 'no breakpoint'"));
+    EXPECT_EQ(runAfterAdd("== session\nrun\n").verdict, Verdict::error) << "a session without a command";
+    EXPECT_EQ(runAfterAdd("== session steps=3\n> run\n").verdict, Verdict::error) << "an unknown option";
 }
 
 TEST(Ltest, malformed_files_are_errors)
