@@ -225,7 +225,8 @@ Status setElement(const Tensor& tensor, std::vector<std::byte>& bytes, int64_t f
     }
     if (!isNumber) return doesNotFit(tensor, describe(value));
     if (kind == DTypeClass::floating) return storeReal(bytes, tensor.dtype, flat, value.realAt(from));
-    if (!isInteger(tensor.dtype)) return Error(ErrorCode::usage, "elements of this type cannot be set").found(std::string(dtypeName(tensor.dtype)));
+    if (!isInteger(tensor.dtype))
+        return Error(ErrorCode::usage, "elements of this type cannot be set").found(std::string(dtypeName(tensor.dtype)));
     const bool isQuantized = tensor.quantization && tensor.quantization->kind == Quantization::Kind::affine && !isRaw;
     if (isQuantized) {
         const double real = value.realAt(from);
@@ -243,7 +244,8 @@ Status setElement(const Tensor& tensor, std::vector<std::byte>& bytes, int64_t f
     const int64_t number = value.integerAt(from);
     const bool tooLarge = number > 0 && static_cast<uint64_t>(number) > integerMax(tensor.dtype);
     if (number < integerMin(tensor.dtype) || tooLarge)
-        return Error(ErrorCode::usage, "a number that " + std::string(dtypeName(tensor.dtype)) + " cannot hold").found(std::to_string(number));
+        return Error(ErrorCode::usage, "a number that " + std::string(dtypeName(tensor.dtype)) + " cannot hold")
+            .found(std::to_string(number));
     storeInteger(bytes, tensor.dtype, flat, number);
     return {};
 }
@@ -308,7 +310,8 @@ Result<Edit> evaluateEdit(const DebugTarget& target, FrameContext frame, std::st
     if (described.role == ValueRole::constant) return Error(ErrorCode::usage, "'" + described.id + "' is a constant");
     LS_TRY(const Tensor* tensor, source.current(left.place));
     if (!tensor)
-        return Error(ErrorCode::usage, "'" + described.id + (source.absenceOf(left.place) == Absence::freed ? "' is freed" : "' is not written yet"));
+        return Error(ErrorCode::usage,
+                     "'" + described.id + (source.absenceOf(left.place) == Absence::freed ? "' is freed" : "' is not written yet"));
     if (left.isRaw && !(tensor->quantization && tensor->quantization->kind == Quantization::Kind::affine))
         return Error(ErrorCode::usage, "'" + described.id + "' is not quantized");
     if (!left.isWhole) LS_CHECK_OK(selectElements(source, placeText, syntax, root, *tensor, left.indices));

@@ -180,7 +180,8 @@ Result<ExpressionPlace> LiveSource::addResolved(const ResolvedAddress& resolved)
         if (!resolved.op.valid()) return Error(ErrorCode::usage, "names an invocation, not a value").at(toString(resolved.address));
         const std::vector<ValueId>& results = m_target.model.graph(resolved.graph).op(resolved.op).results;
         if (results.size() != 1)
-            return Error(ErrorCode::usage, "has " + std::to_string(results.size()) + " results; name one, as in :0").at(toString(resolved.address));
+            return Error(ErrorCode::usage, "has " + std::to_string(results.size()) + " results; name one, as in :0")
+                .at(toString(resolved.address));
         place.value = results.front();
     }
     place.depth = static_cast<int>(resolved.address.steps.size());

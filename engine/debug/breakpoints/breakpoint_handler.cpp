@@ -313,7 +313,8 @@ Status BreakpointSet::Impl::countUpTo(std::span<Breakpoint* const> breakpoints, 
         const HitLog::Known before = breakpoint.hits.known(breakpoint.origin, std::max(from, breakpoint.origin));
         breakpoint.hits.extend(to);
         counts[i] = breakpoint.hits.known(breakpoint.origin, to).count;
-        if (breakpoint.hits.known(breakpoint.origin, to).upTo < to) counts[i] = before.count + breakpoint.heard; // too many to be kept one by one
+        if (breakpoint.hits.known(breakpoint.origin, to).upTo < to)
+            counts[i] = before.count + breakpoint.heard; // too many to be kept one by one
     }
     return excursion.comeBack();
 }

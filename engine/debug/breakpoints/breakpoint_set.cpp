@@ -64,7 +64,8 @@ Result<LogText> LogText::compile(const BreakContext& context, std::span<const Gr
             if (c == '(') ++open;
             if (c == ')' && --open == 0) break;
         }
-        if (end >= text.size()) return Error(ErrorCode::usage, "'$(' without ')' in the text of a log point").found(std::string(text.substr(begin)));
+        if (end >= text.size())
+            return Error(ErrorCode::usage, "'$(' without ')' in the text of a log point").found(std::string(text.substr(begin)));
         LS_TRY(EventExpression value,
                EventExpression::compile(context, graphs, text.substr(begin + 2, end - begin - 2), ExpressionUse::value));
         result.m_parts.emplace_back(std::move(plain), std::move(value));

@@ -64,7 +64,10 @@ protected:
 
 class UnchangedKind final : public ValueKind {
 public:
-    UnchangedKind(const BreakContext& context, const Places& places, int64_t writes) : ValueKind(context, places, writes + 1), m_writes(writes) {}
+    UnchangedKind(const BreakContext& context, const Places& places, int64_t writes)
+        : ValueKind(context, places, writes + 1), m_writes(writes)
+    {
+    }
 
 protected:
     bool isIt(const KeptWrite& now, const KeptWrite*) override { return now.unchanged >= m_writes; }
@@ -84,7 +87,8 @@ protected:
 /// Accesses of a resource variable, and of a value by the operators of its graph.
 class AccessKind final : public BreakKind {
 public:
-    AccessKind(const BreakContext& context, std::string variable, std::vector<BreakSite> sites) : BreakKind(context), m_variable(std::move(variable))
+    AccessKind(const BreakContext& context, std::string variable, std::vector<BreakSite> sites)
+        : BreakKind(context), m_variable(std::move(variable))
     {
         m_sites = std::move(sites);
         m_cause = StopCause::watch;

@@ -83,7 +83,8 @@ public:
             if (!isOne && callForm(op).kind != CallKind::none) continue;
             for (size_t k = 0; k < op.results.size(); ++k) {
                 if (placed.slot >= 0 && static_cast<size_t>(placed.slot) != k) continue;
-                if (!wants || wants(op, graph.value(op.results[k]))) add({placed.graph, placed.op, trapAfter, static_cast<int32_t>(k), ValueId()});
+                if (!wants || wants(op, graph.value(op.results[k])))
+                    add({placed.graph, placed.op, trapAfter, static_cast<int32_t>(k), ValueId()});
             }
         }
         for (const PlacedValue& placed : places.values) {
@@ -277,7 +278,8 @@ Result<std::unique_ptr<BreakKind>> makeShare(const BreakContext& context, FrameC
     if (share.isPercent) number.remove_suffix(1);
     LS_TRY(share.bound, parseNumber(number, "a bound"));
     const std::string text = places.text;
-    const std::string head = std::string(name) + " " + text + (share.orEqual ? " >= " : " > ") + numberText(share.bound) + (share.isPercent ? "%" : "");
+    const std::string head =
+        std::string(name) + " " + text + (share.orEqual ? " >= " : " > ") + numberText(share.bound) + (share.isPercent ? "%" : "");
     return finish(std::make_unique<ShareKind>(context, std::move(places), share, count), head, text);
 }
 

@@ -15,7 +15,10 @@ namespace {
 
 std::string_view frameNameOf(const Operator& enter) { return attributeString(enter.attributes, "frame_name", ""); }
 
-bool isOneOf(const Operator& op, std::string_view name) { return op.kind.dialect == "tf" && (op.kind.name == name || op.kind.name == "Ref" + std::string(name)); }
+bool isOneOf(const Operator& op, std::string_view name)
+{
+    return op.kind.dialect == "tf" && (op.kind.name == name || op.kind.name == "Ref" + std::string(name));
+}
 
 /// A node that is about to be passed over as dead.
 class DeadKind final : public BreakKind {
@@ -212,7 +215,8 @@ Result<std::unique_ptr<BreakKind>> makeMerge(const BreakContext& context, FrameC
             return Error(ErrorCode::usage, "'" + text + "' is no input of a Merge").expected("its number, from 0");
     }
     const std::string text = places.text;
-    return finish(std::make_unique<MergeKind>(context, std::move(places), wanted), "merge " + text + (wanted < 0 ? "" : " " + operands[1]), text);
+    return finish(std::make_unique<MergeKind>(context, std::move(places), wanted), "merge " + text + (wanted < 0 ? "" : " " + operands[1]),
+                  text);
 }
 
 Result<std::unique_ptr<BreakKind>> makeFrame(const BreakContext& context, FrameContext, std::span<const std::string> operands)

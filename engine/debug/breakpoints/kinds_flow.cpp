@@ -59,7 +59,8 @@ public:
         : LoopKind(context, std::move(places), true, false), m_set(std::move(set))
     {
         const auto& ranges = m_set.ranges;
-        if (ranges.size() == 1 && ranges[0].low == ranges[0].high && !ranges[0].openEnd && !ranges[0].powersOfTwo) m_only = ranges[0].low.offset;
+        if (ranges.size() == 1 && ranges[0].low == ranges[0].high && !ranges[0].openEnd && !ranges[0].powersOfTwo)
+            m_only = ranges[0].low.offset;
     }
     bool met(const BreakEvent& event, const BreakSite&) override
     {

@@ -25,7 +25,8 @@ public:
 /// Operators that take longer than a time. What it meets depends on the machine, not on the position.
 class TimeKind final : public BreakKind {
 public:
-    TimeKind(const BreakContext& context, const Places& places, int64_t limitNs) : BreakKind(context), m_path(places.path), m_limitNs(limitNs)
+    TimeKind(const BreakContext& context, const Places& places, int64_t limitNs)
+        : BreakKind(context), m_path(places.path), m_limitNs(limitNs)
     {
         note = "depends on the machine: other hits when a part of the run is run again";
         for (const PlacedOperator& placed : places.operators) {
@@ -70,7 +71,8 @@ public:
             const Operator& op = model().graph(placed.graph).op(placed.op);
             if (places.operators.size() > 1 && callForm(op).kind != CallKind::none) continue;
             for (size_t k = 0; k < op.results.size(); ++k)
-                if (placed.slot < 0 || static_cast<size_t>(placed.slot) == k) add({placed.graph, placed.op, trapAfter, static_cast<int32_t>(k), ValueId()});
+                if (placed.slot < 0 || static_cast<size_t>(placed.slot) == k)
+                    add({placed.graph, placed.op, trapAfter, static_cast<int32_t>(k), ValueId()});
         }
     }
     bool met(const BreakEvent& event, const BreakSite& site) override
@@ -78,7 +80,8 @@ public:
         if (!m_context.reference || !m_path.matches(event.executor, event.frames)) return false;
         if (static_cast<size_t>(site.slot) >= event.op.results.size()) return false;
         const Tensor* got = event.op.results[static_cast<size_t>(site.slot)];
-        const auto want = m_context.reference->valueFor(event.executor, event.frames - 1, operatorAt(site).results[static_cast<size_t>(site.slot)]);
+        const auto want =
+            m_context.reference->valueFor(event.executor, event.frames - 1, operatorAt(site).results[static_cast<size_t>(site.slot)]);
         if (!want.ok() || !*want || !got || (!got->data && got->bytes > 0) || !got->shape.isStatic()) return false;
         const Comparison comparison = compareTensors(*got, **want, m_tolerance, true);
         if (comparison.equal) return false;
@@ -105,7 +108,8 @@ public:
     WhenKind(const BreakContext& context, EventExpression expression) : BreakKind(context), m_expression(std::move(expression))
     {
         for (const PlacedValue& read : m_expression.reads())
-            for (const WriteSite& site : writeSitesOf(model(), read.graph, read.value)) addOnce({read.graph, site.op, site.trap, -1, ValueId()});
+            for (const WriteSite& site : writeSitesOf(model(), read.graph, read.value))
+                addOnce({read.graph, site.op, site.trap, -1, ValueId()});
         if (!m_sites.empty()) return;
         for (const GraphId graph : m_expression.graphs())
             for (size_t o = 0; o < model().graph(graph).operators.size(); ++o)
@@ -125,7 +129,9 @@ public:
 private:
     void addOnce(const BreakSite& site)
     {
-        const auto isSame = [&](const BreakSite& other) { return other.graph == site.graph && other.op == site.op && other.trap == site.trap; };
+        const auto isSame = [&](const BreakSite& other) {
+            return other.graph == site.graph && other.op == site.op && other.trap == site.trap;
+        };
         if (std::ranges::none_of(m_sites, isSame)) add(site);
     }
     EventExpression m_expression;
@@ -177,7 +183,8 @@ Result<std::unique_ptr<BreakKind>> makeTime(const BreakContext& context, FrameCo
         if (!resolved.ok()) {
             Error error = std::move(resolved).takeError();
             for (std::string& near : nearestNames(operands[0], kinds))
-                if (std::ranges::find(error.detail().nearest, near) == error.detail().nearest.end()) error.detail().nearest.push_back(std::move(near));
+                if (std::ranges::find(error.detail().nearest, near) == error.detail().nearest.end())
+                    error.detail().nearest.push_back(std::move(near));
             return error;
         }
         places = std::move(*resolved);

@@ -70,7 +70,8 @@ Result<std::unique_ptr<BreakKind>> finish(std::unique_ptr<BreakKind> kind, std::
 Result<std::unique_ptr<BreakKind>> makePlace(const BreakContext& context, FrameContext frame, std::span<const std::string> operands)
 {
     if (operands.size() > 1)
-        return Error(ErrorCode::usage, "found '" + operands[1] + "' behind the place").expected("if EXPR, hits N, once, in PATTERN, quiet or the end");
+        return Error(ErrorCode::usage, "found '" + operands[1] + "' behind the place")
+            .expected("if EXPR, hits N, once, in PATTERN, quiet or the end");
     LS_TRY(Places places, resolvePlaces(context.target, frame, operands[0]));
     const std::string text = places.text;
     auto kind = std::make_unique<PlaceKind>(context, std::move(places));

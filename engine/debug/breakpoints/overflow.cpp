@@ -99,7 +99,8 @@ bool reductionOverflows(std::string_view name, const Tensor& x, const Tensor& ax
         strides[static_cast<size_t>(d)] = stride;
         stride *= x.shape[d];
     }
-    for (int d = 0; d < rank; ++d) (isReduced[static_cast<size_t>(d)] ? inner : outer).addDimension(x.shape[d], strides[static_cast<size_t>(d)]);
+    for (int d = 0; d < rank; ++d)
+        (isReduced[static_cast<size_t>(d)] ? inner : outer).addDimension(x.shape[d], strides[static_cast<size_t>(d)]);
     outer.reset(0);
     const int64_t results = outer.count();
     const int64_t each = inner.count();

@@ -99,7 +99,9 @@ std::optional<size_t> ScalarCondition::addBinary(const Syntax& syntax, const Syn
     const std::optional<size_t> right = left ? add(syntax, written.children[1], source) : std::nullopt;
     if (!right) return std::nullopt;
     Node node;
-    node.kind = written.kind == SyntaxKind::logicalAnd ? Kind::logicalAnd : written.kind == SyntaxKind::logicalOr ? Kind::logicalOr : Kind::binary;
+    node.kind = written.kind == SyntaxKind::logicalAnd  ? Kind::logicalAnd
+                : written.kind == SyntaxKind::logicalOr ? Kind::logicalOr
+                                                        : Kind::binary;
     node.op = written.op;
     node.left = *left;
     node.right = *right;
@@ -158,7 +160,8 @@ std::optional<size_t> ScalarCondition::add(const Syntax& syntax, uint32_t index,
     case SyntaxKind::call: {
         if (written.children.empty() || written.children.size() > 2) return std::nullopt;
         const SyntaxNode& argument = syntax.nodes[written.children[0]];
-        constexpr std::string_view kReserved[] = {"iter", "step", "trip", "branch", "run", "hits", "true", "false", "inf", "nan", "none", "depth"};
+        constexpr std::string_view kReserved[] = {"iter", "step",  "trip", "branch", "run",  "hits",
+                                                  "true", "false", "inf",  "nan",    "none", "depth"};
         if (argument.kind == SyntaxKind::word && std::ranges::find(kReserved, argument.text) != std::end(kReserved)) return std::nullopt;
         if (written.text == "prev") {
             int64_t back = 1;

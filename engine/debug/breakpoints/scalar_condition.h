@@ -14,14 +14,29 @@ namespace loopscope {
 
 class ScalarCondition {
 public:
-    /// None if the text holds anything but values, prev(value), min and max of a value, numbers, iter, step, comparisons, + - * % and logic.
-    /// It must have been compiled against the source as an expression before.
+    /// None if the text holds anything but values, prev(value), min and max of a value, numbers, iter, step, comparisons, + - * % and
+    /// logic. It must have been compiled against the source as an expression before.
     static std::optional<ScalarCondition> compile(std::string_view text, ExpressionSource& source);
     /// None: it takes the expression to tell (a value is absent or has several elements, a number is too large).
     std::optional<bool> holds(ExpressionSource& source) const;
 
 private:
-    enum class Kind : uint8_t { integer, real, boolean, iteration, step, load, previous, least, most, binary, logicalAnd, logicalOr, logicalNot, negate };
+    enum class Kind : uint8_t {
+        integer,
+        real,
+        boolean,
+        iteration,
+        step,
+        load,
+        previous,
+        least,
+        most,
+        binary,
+        logicalAnd,
+        logicalOr,
+        logicalNot,
+        negate
+    };
     enum class Type : uint8_t { boolean, integer, real };
     struct Node {
         Kind kind = Kind::integer;

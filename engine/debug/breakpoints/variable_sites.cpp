@@ -62,7 +62,8 @@ private:
                     if (form.kind == CallKind::loop && callee.role == "cond") continue;
                     for (size_t k = 0; k < graph.outputs.size() && k < op.results.size(); ++k) {
                         changed |= flow(c, graph.outputs[k].value, g, op.results[k]);
-                        if (form.kind == CallKind::loop && k < graph.inputs.size()) changed |= flow(c, graph.outputs[k].value, c, graph.inputs[k]);
+                        if (form.kind == CallKind::loop && k < graph.inputs.size())
+                            changed |= flow(c, graph.outputs[k].value, c, graph.inputs[k]);
                     }
                 }
             }
@@ -93,7 +94,8 @@ Result<std::vector<BreakSite>> variableSites(const DebugTarget& target, std::str
     std::ranges::sort(names);
     names.erase(std::unique(names.begin(), names.end()), names.end());
     if (sites.empty())
-        return Error(ErrorCode::usage, "no operator that can run " + std::string(reads ? "reads" : "writes") + " a variable '" + std::string(name) + "'")
+        return Error(ErrorCode::usage,
+                     "no operator that can run " + std::string(reads ? "reads" : "writes") + " a variable '" + std::string(name) + "'")
             .nearest(nearestNames(name, names));
     return sites;
 }

@@ -67,12 +67,14 @@ std::optional<int64_t> beforeIteration(const DebugTarget& target, const std::vec
     const PathStep& step = path[static_cast<size_t>(shared)];
     const FrameInfo loop = executor.frame(shared + 1);
     const InvocationId caller = executor.frame(shared).invocation;
-    if (loop.role != CallRole::loop || loop.site != step.site || step.iteration < 0 || step.iteration >= loop.iteration) return std::nullopt;
+    if (loop.role != CallRole::loop || loop.site != step.site || step.iteration < 0 || step.iteration >= loop.iteration)
+        return std::nullopt;
     const int64_t now = executor.position().step;
     return target.timeline.lastSaved([&](const MachineState& state) {
         if (state.step > now) return false;
         const auto depth = static_cast<size_t>(shared) + 1;
-        const bool isInLoop = state.frames.size() > depth && state.frames[depth - 1].invocation == caller && state.frames[depth].site == step.site;
+        const bool isInLoop =
+            state.frames.size() > depth && state.frames[depth - 1].invocation == caller && state.frames[depth].site == step.site;
         return !isInLoop || state.frames[depth].iteration < step.iteration;
     });
 }

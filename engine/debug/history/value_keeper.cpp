@@ -110,7 +110,9 @@ std::vector<WriteSite> writeSitesOf(const Model& model, GraphId graphId, ValueId
         const OpDef* def = findOp(op.kind);
         if (!def) continue;
         const std::span<const int> state = def->stateOperandsOf ? def->stateOperandsOf(op) : def->stateOperands;
-        const auto writes = [&](int i) { return static_cast<size_t>(i) < op.inputs.size() && op.inputs[static_cast<size_t>(i)] == valueId; };
+        const auto writes = [&](int i) {
+            return static_cast<size_t>(i) < op.inputs.size() && op.inputs[static_cast<size_t>(i)] == valueId;
+        };
         if (std::ranges::any_of(state, writes)) sites.push_back({OperatorId(static_cast<int64_t>(o)), trapAfter, -1});
     }
     return sites;

@@ -1,5 +1,5 @@
-// The parts of breakpoints: hit counts against a plain list of ticks whatever the order of hearing, conditions that are worked out in registers,
-// integers that wrap, and hostile specifications.
+// The parts of breakpoints: hit counts against a plain list of ticks whatever the order of hearing, conditions that are worked out in
+// registers, integers that wrap, and hostile specifications.
 #include "engine/debug/breakpoints/hit_log.h"
 #include "engine/debug/breakpoints/overflow.h"
 #include "engine/debug/breakpoints/scalar_condition.h"
@@ -126,8 +126,28 @@ TEST(ScalarCondition, agrees_with_the_expression)
     source.add("v", {floats({5}, {1, -3, 2.5F, 7, 0})});
     source.add("bad", {floats({20}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, NAN, 19, 20})});
     source.add("large", {ints({}, {2147483647})});
-    const std::vector<std::string> operands = {"i", "j", "x", "large", "iter", "step", "3", "-7", "0.1", "-2.5", "prev(i)", "max(v)", "min(v)", "max(bad)",
-                                               "i * j", "i % 3", "j % 4", "x + i", "large * large", "-i", "prev(i, 9)", "9007199254740993"};
+    const std::vector<std::string> operands = {"i",
+                                               "j",
+                                               "x",
+                                               "large",
+                                               "iter",
+                                               "step",
+                                               "3",
+                                               "-7",
+                                               "0.1",
+                                               "-2.5",
+                                               "prev(i)",
+                                               "max(v)",
+                                               "min(v)",
+                                               "max(bad)",
+                                               "i * j",
+                                               "i % 3",
+                                               "j % 4",
+                                               "x + i",
+                                               "large * large",
+                                               "-i",
+                                               "prev(i, 9)",
+                                               "9007199254740993"};
     size_t answered = 0;
     size_t asked = 0;
     for (const std::string& a : operands)

@@ -255,7 +255,8 @@ TEST(Breakpoints, errors_name_what_is_near)
     EXPECT_EQ(refused("break .../if#2 if at(3, arg1) > 3"), "1:1: at(3, arg1): iteration 3 is not recorded; use trace --iterations all");
     EXPECT_EQ(refused("break .../if#2 if arg1"), "1:1: arg1 gives int; a condition needs one bool");
     EXPECT_EQ(refused("break .../if#2 hits x"), "hits needs a number: hits 4, hits %4 or hits >=4");
-    EXPECT_EQ(refused("break .../if#2 often"), "found 'often' behind the place, expected if EXPR, hits N, once, in PATTERN, quiet or the end");
+    EXPECT_EQ(refused("break .../if#2 often"),
+              "found 'often' behind the place, expected if EXPR, hits N, once, in PATTERN, quiet or the end");
     EXPECT_EQ(refused("break frame foo"), "break frame: only in TensorFlow v1 graphs");
     EXPECT_EQ(refused("break dead"), "break dead: only in TensorFlow v1 graphs");
     EXPECT_EQ(refused("break differs"), "break differs: there is no reference run; use --against");

@@ -30,8 +30,8 @@ graph main {
 class V1Run {
 public:
     V1Run()
-        : model(textModel(kCounting)), executor(make(model)), timeline(*executor), target{model, *executor, timeline, travel}, breakpoints(target),
-          control(target, breakpoints)
+        : model(textModel(kCounting)), executor(make(model)), timeline(*executor), target{model, *executor, timeline, travel},
+          breakpoints(target), control(target, breakpoints)
     {}
     static std::unique_ptr<DataflowExecutor> make(const Model& model)
     {
