@@ -113,6 +113,14 @@ void Program::prepare(int32_t index, std::span<Tensor> tensors, Profile profile)
     std::vector<const Tensor*> inputs;
     std::vector<const Tensor*> results;
     for (const ValueId input : op.inputs) inputs.push_back(input.valid() ? &tensors[static_cast<size_t>(input.index)] : nullptr);
+    std::deque<Tensor> variables; // what references stand for
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        if (!inputs[i] || !m_graph.value(op.inputs[i]).type.isReference || takesReference(op, static_cast<int>(i))) continue;
+        Tensor& variable = variables.emplace_back();
+        variable.dtype = m_graph.value(op.inputs[i]).type.dtype;
+        variable.shape = Shape::unknownRank();
+        inputs[i] = &variable;
+    }
     for (const ValueId result : op.results) results.push_back(&tensors[static_cast<size_t>(result.index)]);
     Result<PreparedKernel> prepared = entry->prepare(KernelSetup{op, inputs, results, planned.fixed, &m_model});
     if (prepared.ok()) {

@@ -178,7 +178,9 @@ Status Interpreter::Impl::readReferences(const Instruction& instruction)
         if (!variable) return Error(ErrorCode::internal, "a reference names no variable");
         if (!variable->assigned)
             return tfError(TfCode::failedPrecondition, "Attempting to use uninitialized value " + variable->name);
-        read.value.dtype = variable->dtype;
+        if (variable->dtype != read.value.dtype)
+            return invalidArgument("variable " + variable->name + " holds " + std::string(tfTypeName(variable->dtype)) + ", not " +
+                                   std::string(tfTypeName(read.value.dtype)));
         read.value.shape = variable->shape;
         read.value.bytes = variable->bytes.size();
         read.value.data = const_cast<std::byte*>(variable->bytes.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): read only

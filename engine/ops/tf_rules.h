@@ -37,6 +37,11 @@ Shape tfShapeAttribute(const AttributeList& list, std::string_view key);
 /// variable's handle. Every other operand that is a reference is replaced by the variable's value when the operator runs.
 bool takesReference(const Operator& op, int i);
 
+/// The node against its operator's signature: the counts of operands and results, their dtypes, and dtypes that attributes may not name.
+/// Kernels rely on it. Null operands and dtypes that are not known pass, and so do references that the kernel takes as such.
+/// Errors: InvalidArgument.
+Status checkTfSignature(const Operator& op, std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs);
+
 /// Leaves shapes to the kernel; dtypes are those that the graph states.
 Status inferAtRunTime(InferContext& context);
 /// One result of operand 0's dtype and shape.

@@ -187,6 +187,10 @@ Status Planner::inferOperatorResults(GraphPlan& plan, std::span<Tensor> tensors,
                                 "operand " + std::to_string(state) + " '" + value.id + "' holds state and must be a variable"));
         }
 
+    if (planned.def && planned.def->isCall && callForm(op).kind == CallKind::none) {
+        noteError(Error(ErrorCode::unsupported, "operator '" + op.kind.full() + "' is run by the dataflow executor only"));
+        return {};
+    }
     if (planned.def && planned.def->isCall) {
         std::vector<Shape> operands;
         for (const ValueId input : op.inputs) operands.push_back(input.valid() ? tensorOf(input).shape : Shape::unknownRank());

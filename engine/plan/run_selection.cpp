@@ -22,7 +22,7 @@ bool isDataflow(const Operator& op)
 {
     static const std::set<std::string_view> names = {"Switch",    "Merge",    "Enter",    "Exit",    "NextIteration",    "LoopCond",
                                                      "RefSwitch", "RefMerge", "RefEnter", "RefExit", "RefNextIteration", "ControlTrigger",
-                                                     "_SwitchN",  "_Switch"};
+                                                     "_SwitchN",  "_Switch",  "For"};
     return op.kind.dialect == "tf" && names.contains(op.kind.name);
 }
 

@@ -243,6 +243,7 @@ Status runOneHot(const KernelArgs& args)
         if (d == axis) shape.append(depth);
         if (d < indices.rank()) shape.append(indices[d]);
     }
+    if (args.in(2).elementCount() != 1 || args.in(3).elementCount() != 1) return invalidArgument("on_value and off_value must be scalars");
     LS_TRY(const TfSource on, TfSource::of(args.in(2)));
     LS_TRY(const TfSource off, TfSource::of(args.in(3)));
     TfTarget out;
@@ -422,6 +423,8 @@ Status runBincount(const KernelArgs& args)
     if (size < 0) return invalidArgument("size (" + std::to_string(size) + ") must be non-negative");
     const Shape& in = args.in(0).shape;
     const bool weighted = args.in(2).elementCount() > 0;
+    if (weighted && args.in(2).elementCount() != in.elementCount())
+        return invalidArgument("`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it acts as all weights equal to 1.");
     const bool binary = attributeBool(attributesOf(args), "binary_output", false);
     const int64_t rows = in.rank() == 2 ? in[0] : 1;
     LS_CHECK_OK(tfAllocate(args, 0, in.rank() == 2 ? Shape({rows, size}) : Shape({size})));

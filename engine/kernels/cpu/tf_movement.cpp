@@ -431,7 +431,8 @@ Result<Shape> paddedShape(const KernelArgs& args, std::vector<int64_t>& before)
     for (int d = 0; d < from.rank(); ++d) {
         const int64_t low = paddings[2 * static_cast<size_t>(d)];
         const int64_t high = paddings[2 * static_cast<size_t>(d) + 1];
-        if (low < 0 || high < 0) return invalidArgument("Paddings must be non-negative: " + std::to_string(low) + " " + std::to_string(high));
+        if (low < 0 || high < 0 || low > (int64_t{1} << 40) || high > (int64_t{1} << 40))
+            return invalidArgument("Paddings must be non-negative: " + std::to_string(low) + " " + std::to_string(high));
         before.push_back(low);
         shape[d] += low + high;
     }

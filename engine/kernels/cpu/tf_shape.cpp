@@ -173,6 +173,7 @@ Status runLinSpace(const KernelArgs& args)
 {
     LS_TRY(const int64_t count, tfInteger(args, 2, "num"));
     if (count <= 0) return invalidArgument("Requires num > 0: " + std::to_string(count));
+    if (args.in(0).elementCount() != 1 || args.in(1).elementCount() != 1) return invalidArgument("start and stop must be scalars");
     LS_CHECK_OK(tfAllocate(args, 0, Shape({count})));
     return forDType<TfFloats>(args.in(0).dtype, [&]<typename T>() -> Status {
         using C = typename Element<T>::Compute;

@@ -49,9 +49,10 @@ Status tfAllocate(const KernelArgs& args, int k, const Shape& shape);
 /// Result k becomes a copy of `source` with another shape of as many elements.
 Status tfCopy(const KernelArgs& args, int k, const Tensor& source, const Shape& shape);
 
-/// Kernels whose parameters are the operator itself.
+/// Kernels whose parameters are the operator itself, which has been held against its signature. Errors: as checkTfSignature.
 template <KernelFunction function> Result<PreparedKernel> prepareTf(const KernelSetup& setup)
 {
+    LS_CHECK_OK(checkTfSignature(setup.op, setup.inputs, setup.outputs));
     return PreparedKernel{function, std::make_shared<const Operator>(setup.op)};
 }
 inline const AttributeList& attributesOf(const KernelArgs& args) { return args.paramsAs<Operator>().attributes; }

@@ -52,7 +52,8 @@ Status giveHandle(const KernelArgs& args, int32_t handle)
 Status giveFlow(const KernelArgs& args)
 {
     LS_CHECK_OK(tfAllocate(args, 0, Shape()));
-    *args.out(0).as<float>() = *args.in(args.inputCount - 1).as<float>();
+    const Tensor& flow = args.in(args.inputCount - 1);
+    *args.out(0).as<float>() = flow.elementCount() > 0 ? *flow.as<float>() : 0;
     return {};
 }
 
@@ -206,12 +207,19 @@ Status runWrite(const KernelArgs& args)
     return giveFlow(args);
 }
 
+/// The array's elements must be of result 0's dtype.
+Status checkDType(const KernelArgs& args, const TensorArray& array)
+{
+    if (array.dtype == args.out(0).dtype) return {};
+    return arrayError(array, "dtype is " + std::string(tfTypeName(array.dtype)) + " but Op requested dtype " +
+                                 std::string(tfTypeName(args.out(0).dtype)) + ".");
+}
+
 Status runRead(const KernelArgs& args)
 {
     LS_TRY(TensorArray* const array, arrayOf(args));
     LS_TRY(const int64_t index, tfInteger(args, 1, "TensorArray index"));
-    if (array->dtype != args.out(0).dtype)
-        return arrayError(*array, "dtype is " + std::string(tfTypeName(array->dtype)) + " but Op requested dtype " + std::string(tfTypeName(args.out(0).dtype)) + ".");
+    LS_CHECK_OK(checkDType(args, *array));
     LS_TRY(const StoredTensor value, read(*array, index, Shape::unknownRank()));
     return tfCopy(args, 0, value.view(), value.shape);
 }
@@ -219,6 +227,7 @@ Status runRead(const KernelArgs& args)
 Status runGather(const KernelArgs& args)
 {
     LS_TRY(TensorArray* const array, arrayOf(args));
+    LS_CHECK_OK(checkDType(args, *array));
     const Shape wanted = tfShapeAttribute(attributesOf(args), "element_shape");
     std::vector<StoredTensor> elements;
     for (const int64_t index : tfIntegers(args.in(1))) {
@@ -318,6 +327,7 @@ Status runSplit(const KernelArgs& args)
 Status runConcat(const KernelArgs& args)
 {
     LS_TRY(TensorArray* const array, arrayOf(args));
+    LS_CHECK_OK(checkDType(args, *array));
     Shape rest = tfShapeAttribute(attributesOf(args), "element_shape_except0");
     std::vector<StoredTensor> elements;
     std::vector<int64_t> lengths;

@@ -93,9 +93,18 @@ Status runPushBack(const KernelArgs& args)
     return writeVariant(args, 0, list);
 }
 
+/// The list's elements must be of result `k`'s dtype.
+Status checkResult(const KernelArgs& args, int k, const VariantValue& list)
+{
+    if (args.out(k).dtype == list.elementType) return {};
+    return invalidArgument("Invalid data types; op elements " + std::string(tfTypeName(args.out(k).dtype)) + " but list elements " +
+                           std::string(tfTypeName(list.elementType)));
+}
+
 /// Result `k` becomes an element, or zeros of `shape` if it was not set.
 Status giveElement(const KernelArgs& args, int k, const VariantValue& list, const VariantTensor& element, const Shape& shape)
 {
+    LS_CHECK_OK(checkResult(args, k, list));
     if (element.isSet()) return tfCopy(args, k, element.view(), element.shape);
     if (!shape.isStatic())
         return invalidArgument("Trying to read an uninitialized tensor but element_shape is not fully defined: " + tfShapeText(shape) +
@@ -190,6 +199,7 @@ Status runResize(const KernelArgs& args)
 /// Some elements of a list stacked along a new first axis.
 Status stack(const KernelArgs& args, const VariantValue& list, const std::vector<VariantTensor>& elements, const Shape& wanted)
 {
+    LS_CHECK_OK(checkResult(args, 0, list));
     LS_TRY(Shape shape, knownShape(list, wanted, true));
     if (!shape.isStatic()) {
         if (elements.empty())
@@ -331,6 +341,7 @@ Status runScatterIntoExisting(const KernelArgs& args)
 Status runConcat(const KernelArgs& args)
 {
     LS_TRY(const VariantValue list, typedList(args));
+    LS_CHECK_OK(checkResult(args, 0, list));
     Shape wanted = tfShapeAttribute(attributesOf(args), "element_shape");
     std::vector<int64_t> leading;
     if (args.inputCount > 1) {

@@ -275,6 +275,7 @@ Status runCountUpTo(const KernelArgs& args)
 {
     LS_TRY(Variable* const variable, assignedVariable(args));
     const int64_t limit = attributeInt(attributesOf(args), "limit", 0);
+    if (variable->shape.rank() != 0) return invalidArgument("input is not a scalar: " + toString(variable->shape));
     LS_CHECK_OK(tfAllocate(args, 0, Shape()));
     return forDType<TypeList<int32_t, int64_t>>(variable->dtype, [&]<typename T>() -> Status {
         T& value = *reinterpret_cast<T*>(variable->bytes.data());
@@ -290,7 +291,7 @@ Status runGradientDescent(const KernelArgs& args)
 {
     LS_TRY(Variable* const variable, assignedVariable(args));
     const Tensor& delta = args.in(2);
-    if (!(delta.shape == variable->shape) || args.in(1).elementCount() != 1)
+    if (delta.dtype != variable->dtype || !(delta.shape == variable->shape) || args.in(1).elementCount() != 1)
         return invalidArgument("var and delta do not have the same shape" + toString(variable->shape) + " " + toString(delta.shape));
     LS_CHECK_OK(forDType<TfFloats>(variable->dtype, [&]<typename T>() -> Status {
         T* to = reinterpret_cast<T*>(variable->bytes.data());

@@ -130,7 +130,7 @@ Result<VariantValue> decodeVariant(std::string_view bytes)
         const int64_t size = reader.number();
         tensor.bytes = reader.take(size);
         reader.take((8 - size % 8) % 8);
-        good = good && holdsEnough(tensor);
+        good = good && holdsEnough(tensor) && (value.kind != VariantKind::list || !tensor.isSet() || tensor.dtype == value.elementType);
         value.tensors.push_back(tensor);
     }
     if (!good || reader.failed) return invalidArgument("the variant is none that this program made");
