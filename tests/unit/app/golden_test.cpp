@@ -108,9 +108,9 @@ TEST_F(Golden, unsupported_operators_and_formats_are_named)
     const CaseResult custom = check(caseText(runText()));
     EXPECT_EQ(custom.verdict, Verdict::unsupported);
     EXPECT_THAT(custom.message, HasSubstr("custom.Nobody"));
-    const CaseResult other = check(R"({"id": "g", "format": "graphdef", "model": "m.pb", "runs": []})");
+    const CaseResult other = check(R"({"id": "g", "format": "onnx", "model": "m.onnx", "runs": []})");
     EXPECT_EQ(other.verdict, Verdict::unsupported);
-    EXPECT_THAT(other.message, HasSubstr("graphdef"));
+    EXPECT_THAT(other.message, HasSubstr("onnx"));
     // Without runs the model need only open and come back identical.
     EXPECT_EQ(check(caseText("")).verdict, Verdict::pass) << check(caseText("")).message;
 }
