@@ -94,7 +94,7 @@ Status checkSlots(const Operator& op, const TfOpSignature& signature, std::span<
         return invalidArgument(op.kind.name + " has " + std::to_string(tensors.size()) + " " + noun + "s, expected " + std::to_string(types->size()));
     for (size_t i = 0; i < tensors.size(); ++i) {
         const DType wanted = (*types)[i].isReference ? DType::resource : (*types)[i].dtype;
-        if (!tensors[i] || tensors[i]->dtype == DType::unknown || wanted == DType::unknown || tensors[i]->dtype == wanted) continue;
+        if (!tensors[i] || wanted == DType::unknown || tensors[i]->dtype == wanted) continue;
         return invalidArgument(std::string(noun) + " " + std::to_string(i) + " is expected to be " + std::string(tfTypeName(wanted)) + " but is " +
                                std::string(tfTypeName(tensors[i]->dtype)));
     }

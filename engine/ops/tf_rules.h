@@ -38,7 +38,7 @@ Shape tfShapeAttribute(const AttributeList& list, std::string_view key);
 bool takesReference(const Operator& op, int i);
 
 /// The node against its operator's signature: the counts of operands and results, their dtypes, and dtypes that attributes may not name.
-/// Kernels rely on it. Null operands and dtypes that are not known pass, and so do references that the kernel takes as such.
+/// Kernels rely on it. Null operands pass, and so do references that the kernel takes as such.
 /// Errors: InvalidArgument.
 Status checkTfSignature(const Operator& op, std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs);
 

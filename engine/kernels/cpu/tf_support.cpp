@@ -6,6 +6,7 @@ Status tfAllocate(const KernelArgs& args, int k, const Shape& shape)
 {
     const std::optional<int64_t> count = checkedElementCount(shape);
     if (!count) return invalidArgument("the result would have too many elements: " + tfShapeText(shape));
+    if (args.out(k).dtype == DType::unknown) return invalidArgument("the graph does not say the type of result " + std::to_string(k));
     return args.runtime->resize(args.out(k), shape, byteSize(args.out(k).dtype, *count));
 }
 
