@@ -52,7 +52,7 @@ template <bool Single> Status Interpreter::Impl::execute()
             return refuse(*frame, *at);
         case InstructionKind::trapped:
             frame->next = at->index;
-            if (!Single && (at->traps & trapBefore) != 0) askBefore(*frame, *at);
+            if (!Single && (at->traps & trapBefore) != 0 && !isQuiet(*frame)) askBefore(*frame, *at);
             if (m_step >= m_limit || m_cancel.requested()) return halt();
             if (at->plain == InstructionKind::fail) return refuse(*frame, *at);
             if (status = runTrapped(*frame, *at); !status.ok()) return fail(std::move(status).takeError());
@@ -243,7 +243,7 @@ Status Interpreter::Impl::runTrapped(Frame& frame, const Instruction& instructio
     } else {
         LS_CHECK_OK(runSized(instruction));
     }
-    if (!m_asking || (instruction.traps & trapAfter) == 0) return {};
+    if (!m_asking || (instruction.traps & trapAfter) == 0 || isQuiet(frame)) return {};
     OperatorEvent event = eventOf(frame, OperatorId(instruction.index));
     event.results = {instruction.args.outputs, static_cast<size_t>(instruction.args.outputCount)};
     frame.next = instruction.index + 1;

@@ -71,6 +71,10 @@ public:
     Status runObserved(const Frame& frame, const Instruction& instruction);
     Status runTrapped(Frame& frame, const Instruction& instruction);
     OperatorEvent eventOf(const Frame& frame, OperatorId op) const;
+    bool isQuiet(const Frame& frame) const
+    {
+        return m_trapHandler->quiet.invocation == frame.invocation && m_trapHandler->quiet.graph == frame.activation->plan().graph;
+    }
     void askBefore(const Frame& frame, const Instruction& instruction);
     void askAfter(const OperatorEvent& event);
     Status refuse(const Frame& frame, const Instruction& instruction);

@@ -38,6 +38,7 @@ void BreakIndex::build(const Model& model, std::span<Breakpoint* const> breakpoi
 {
     m_graphs.assign(model.graphs.size(), {});
     m_iterations.assign(model.graphs.size(), {});
+    m_isAllFixed.assign(model.graphs.size(), true);
     m_traps = {};
     if (breakpoints.empty()) return;
     for (Breakpoint* breakpoint : breakpoints) arm(model, *breakpoint);
@@ -47,9 +48,12 @@ void BreakIndex::build(const Model& model, std::span<Breakpoint* const> breakpoi
             (site.trap == trapBefore ? entry.before : entry.after).keepers.push_back(keeper);
         }
     for (std::vector<int64_t>& iterations : m_iterations) std::ranges::sort(iterations);
-    for (std::vector<Entry>& operators : m_graphs)
-        for (Entry& entry : operators)
-            for (Side* side : {&entry.before, &entry.after}) std::ranges::stable_sort(side->fixed, {}, &Armed::iteration);
+    for (size_t g = 0; g < m_graphs.size(); ++g)
+        for (Entry& entry : m_graphs[g])
+            for (Side* side : {&entry.before, &entry.after}) {
+                std::ranges::stable_sort(side->fixed, {}, &Armed::iteration);
+                if (!side->any.empty() || !side->keepers.empty() || entry.isLoop) m_isAllFixed[g] = false;
+            }
 }
 
 bool BreakIndex::hasFixed(GraphId graph, int64_t iteration) const
@@ -93,6 +97,7 @@ bool BreakpointSet::Impl::hear(const OperatorEvent& event, int64_t tick, bool is
             m_seenFixed = m_index.hasFixed(event.graph, m_seenIteration);
         }
         fixed = m_seenFixed;
+        if (!fixed && m_index.isAllFixed(event.graph)) quiet = {event.invocation, event.graph};
     }
     if (!fixed && side.any.empty() && side.keepers.empty() && !entry->isLoop) return false;
 
@@ -290,6 +295,7 @@ Status BreakpointSet::Impl::countUpTo(std::span<Breakpoint* const> breakpoints, 
         m_after = after;
         m_lastTick = last;
         m_seenInvocation = 0;
+        quiet = {};
     };
     Excursion excursion(m_target);
     Status status = from > 0 ? excursion.goTo(from) : excursion.goTo(0);
@@ -297,6 +303,7 @@ Status BreakpointSet::Impl::countUpTo(std::span<Breakpoint* const> breakpoints, 
     if (status.ok()) {
         m_index.build(m_target.model, open, m_kept.all());
         m_seenInvocation = 0;
+        quiet = {};
         for (Breakpoint* breakpoint : open) {
             breakpoint->hits.begin(std::max(from, breakpoint->origin));
             breakpoint->heard = 0;
@@ -354,6 +361,7 @@ void BreakpointSet::Impl::begin(Mode mode, int64_t after)
     m_after = after;
     m_lastTick = after;
     m_seenInvocation = 0;
+    quiet = {};
     m_isHearing = true;
 }
 

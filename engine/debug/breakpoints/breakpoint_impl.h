@@ -90,6 +90,8 @@ public:
     const TrapSet& traps() const { return m_traps; }
     /// Whether something waits for this iteration of the graph.
     bool hasFixed(GraphId graph, int64_t iteration) const;
+    /// Whether everything in the graph waits for iterations of its own.
+    bool isAllFixed(GraphId graph) const { return m_isAllFixed[static_cast<size_t>(graph.index)]; }
 
 private:
     void arm(const Model& model, Breakpoint& breakpoint);
@@ -97,6 +99,7 @@ private:
 
     std::vector<std::vector<Entry>> m_graphs;
     std::vector<std::vector<int64_t>> m_iterations; ///< by graph, in order
+    std::vector<bool> m_isAllFixed;                 ///< by graph
     TrapSet m_traps;
 };
 

@@ -16,14 +16,16 @@ constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
 /// Hands what the executor asks to everybody whose trap it is.
 class JointHandler final : public TrapHandler {
 public:
-    JointHandler(const Timeline& timeline, TripMemory& trips, TrapHandler* breakpoints, Goal* goal)
-        : m_line(timeline.current()), m_trips(trips), m_breakpoints(breakpoints), m_goal(goal)
+    /// `loops`: the operators whose trips are counted.
+    JointHandler(const Timeline& timeline, TripMemory& trips, const TrapSet& loops, TrapHandler* breakpoints, Goal* goal)
+        : m_line(timeline.current()), m_trips(trips), m_loops(loops), m_breakpoints(breakpoints), m_goal(goal)
     {}
     bool beforeOperator(const OperatorEvent& event, int64_t tick) override
     {
         bool stop = false;
         if (m_breakpoints) stop |= m_breakpoints->beforeOperator(event, tick); // it knows which operators are its own
         if (m_goal && (m_goal->traps().of(event.graph, event.op) & trapBefore) != 0) stop |= m_goal->beforeOperator(event, tick);
+        if (m_breakpoints && !m_goal && m_breakpoints->quiet != quiet && !m_loops.has(event.graph)) quiet = m_breakpoints->quiet;
         return stop;
     }
     bool afterOperator(const OperatorEvent& event, int64_t tick) override
@@ -38,6 +40,7 @@ public:
 private:
     const int m_line;
     TripMemory& m_trips;
+    const TrapSet& m_loops;
     TrapHandler* m_breakpoints;
     Goal* m_goal;
 };
@@ -69,7 +72,7 @@ Result<bool> RunControl::runArmed(int64_t target, Goal* goal, int64_t after)
     TrapSet traps = m_loopTraps;
     traps.add(m_breakpoints.traps());
     if (goal) traps.add(goal->traps());
-    JointHandler handler(m_target.timeline, m_trips, &m_breakpoints.handler(BreakpointSet::Mode::stop, after), goal);
+    JointHandler handler(m_target.timeline, m_trips, m_loopTraps, &m_breakpoints.handler(BreakpointSet::Mode::stop, after), goal);
     return m_target.timeline.run(target, traps, handler, m_target.control);
 }
 
@@ -78,7 +81,7 @@ Result<bool> RunControl::runQuietly(Goal& goal)
 {
     TrapSet traps = m_loopTraps;
     traps.add(goal.traps());
-    JointHandler handler(m_target.timeline, m_trips, nullptr, &goal);
+    JointHandler handler(m_target.timeline, m_trips, m_loopTraps, nullptr, &goal);
     return m_target.timeline.run(kEnd, traps, handler, m_target.control);
 }
 
