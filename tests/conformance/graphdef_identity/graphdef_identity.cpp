@@ -11,14 +11,12 @@
 #include "engine/ir/text/parser.h"
 #include "engine/ir/text/printer.h"
 #include "engine/ir/verifier.h"
+#include "tests/conformance/corpus_walk.h"
 #include "graph.pb.h"
 #include "meta_graph.pb.h"
 
 #include <google/protobuf/util/message_differencer.h>
 
-#include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -133,38 +131,10 @@ std::string check(const std::string& path)
     return model.ok() ? checkMessage(path, graph, *model) : model.error().message();
 }
 
-std::vector<std::string> graphsIn(const std::vector<std::string>& folders)
+bool isGraph(const std::filesystem::path& path)
 {
-    std::vector<std::string> paths;
-    for (const std::string& folder : folders)
-        for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
-            if (entry.is_regular_file() && (entry.path().extension() == ".pb" || entry.path().extension() == ".pbtxt") &&
-                entry.path().filename() != "fingerprint.pb" && entry.path().filename() != "keras_metadata.pb")
-                paths.push_back(entry.path().string());
-    std::sort(paths.begin(), paths.end());
-    return paths;
-}
-
-int run(std::vector<std::string> folders)
-{
-    if (folders.empty()) {
-        const char* set = std::getenv("LOOPSCOPE_CORPUS");
-        folders.emplace_back(set ? set : "../shared/corpus");
-        if (!std::filesystem::is_directory(folders.front())) {
-            std::printf("skipped: no corpus at %s\n", folders.front().c_str());
-            return 77;
-        }
-    }
-    const std::vector<std::string> paths = graphsIn(folders);
-    int failures = 0;
-    for (const std::string& path : paths) {
-        const std::string problem = check(path);
-        if (problem.empty()) continue;
-        ++failures;
-        std::printf("%s: %s\n", path.c_str(), problem.c_str());
-    }
-    std::printf("%zu graphs, %d failures\n", paths.size(), failures);
-    return failures == 0 && !paths.empty() ? 0 : 1;
+    return (path.extension() == ".pb" || path.extension() == ".pbtxt") && path.filename() != "fingerprint.pb" &&
+        path.filename() != "keras_metadata.pb";
 }
 
 } // namespace
@@ -172,5 +142,5 @@ int run(std::vector<std::string> folders)
 
 int main(int argc, char** argv)
 {
-    return loopscope::run({argv + 1, argv + argc});
+    return loopscope::testing::checkCorpus({argv + 1, argv + argc}, "graphs", loopscope::isGraph, loopscope::check);
 }

@@ -8,11 +8,9 @@
 #include "engine/ir/text/parser.h"
 #include "engine/ir/text/printer.h"
 #include "engine/ir/verifier.h"
+#include "tests/conformance/corpus_walk.h"
 #include "schema_generated.h"
 
-#include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -50,37 +48,9 @@ std::string check(const std::string& path)
     return {};
 }
 
-std::vector<std::string> modelsIn(const std::vector<std::string>& folders)
+bool isModel(const std::filesystem::path& path)
 {
-    std::vector<std::string> paths;
-    for (const std::string& folder : folders)
-        for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
-            if (entry.is_regular_file() && (entry.path().extension() == ".tflite" || entry.path().extension() == ".circle"))
-                paths.push_back(entry.path().string());
-    std::sort(paths.begin(), paths.end());
-    return paths;
-}
-
-int run(std::vector<std::string> folders)
-{
-    if (folders.empty()) {
-        const char* set = std::getenv("LOOPSCOPE_CORPUS");
-        folders.emplace_back(set ? set : "../shared/corpus");
-        if (!std::filesystem::is_directory(folders.front())) {
-            std::printf("skipped: no corpus at %s\n", folders.front().c_str());
-            return 77;
-        }
-    }
-    const std::vector<std::string> paths = modelsIn(folders);
-    int failures = 0;
-    for (const std::string& path : paths) {
-        const std::string problem = check(path);
-        if (problem.empty()) continue;
-        ++failures;
-        std::printf("%s: %s\n", path.c_str(), problem.c_str());
-    }
-    std::printf("%zu models, %d failures\n", paths.size(), failures);
-    return failures == 0 && !paths.empty() ? 0 : 1;
+    return path.extension() == ".tflite" || path.extension() == ".circle";
 }
 
 } // namespace
@@ -88,5 +58,5 @@ int run(std::vector<std::string> folders)
 
 int main(int argc, char** argv)
 {
-    return loopscope::run({argv + 1, argv + argc});
+    return loopscope::testing::checkCorpus({argv + 1, argv + argc}, "models", loopscope::isModel, loopscope::check);
 }

@@ -1,58 +1,16 @@
 // Breakpoints in TensorFlow 1 graphs: nodes that are dead, Merges, frames.
 #include "engine/debug/evaluate.h"
-#include "engine/exec/dataflow_executor.h"
 #include "tests/unit/debug/breakpoint_models.h"
+#include "tests/unit/debug/v1_debugger.h"
 #include "tests/unit/doc_tables.h"
 
 namespace loopscope::testing {
 namespace {
 
-/// Counts from 0 to 10; in the last iteration what lies behind the Switch's output 1 is dead.
-constexpr const char* kCounting = R"(
-graph main {
-  zero = Const() dtype=i32 value=i32[] 0 : i32
-  one = Const() dtype=i32 value=i32[] 1 : i32
-  n = Const() dtype=i32 value=i32[] 10 : i32
-  enter_i = Enter(zero) T=i32 frame_name="foo" is_constant=false parallel_iterations=10 : i32
-  enter_one = Enter(one) T=i32 frame_name="foo" is_constant=true parallel_iterations=10 : i32
-  enter_n = Enter(n) T=i32 frame_name="foo" is_constant=true parallel_iterations=10 : i32
-  merge = Merge(enter_i, next) N=2 T=i32 : (i32, i32)
-  less = Less(merge, enter_n) T=i32 : bool
-  cond = LoopCond(less) : bool
-  switch = Switch(merge, cond) T=i32 : (i32, i32)
-  add = AddV2(switch:1, enter_one) T=i32 : i32
-  next = NextIteration(add) T=i32 : i32
-  exit = Exit(switch) T=i32 : i32
-  out = Identity(exit) T=i32 : i32
-}
-)";
-
-class V1Run {
-public:
-    V1Run()
-        : model(textModel(kCounting)), executor(make(model)), timeline(*executor), target{model, *executor, timeline, travel},
-          breakpoints(target), control(target, breakpoints)
-    {}
-    static std::unique_ptr<DataflowExecutor> make(const Model& model)
-    {
-        Result<std::unique_ptr<DataflowExecutor>> made = DataflowExecutor::create(model, GraphId(0));
-        EXPECT_TRUE(made.ok());
-        return std::move(made).value();
-    }
-
-    Model model;
-    TravelControl travel;
-    std::unique_ptr<DataflowExecutor> executor;
-    Timeline timeline;
-    DebugTarget target;
-    BreakpointSet breakpoints;
-    RunControl control;
-};
-
 /// Where the line stops first, and how often altogether.
 std::pair<std::string, int> stopsOf(std::string_view line)
 {
-    V1Run run;
+    V1Debugger run(kV1Loop);
     const Result<int> number = setLine(run.breakpoints, line);
     EXPECT_TRUE(number.ok()) << line << ": " << (number.ok() ? "" : number.error().message());
     Result<StopReport> report = run.control.run();
@@ -87,7 +45,7 @@ TEST(V1Breakpoints, dead_nodes_and_merges)
 
 TEST(V1Breakpoints, values_that_were_not_computed_are_dead)
 {
-    V1Run run;
+    V1Debugger run(kV1Loop);
     ASSERT_TRUE(setLine(run.breakpoints, "break dead main/foo:frame/add").ok());
     EXPECT_EQ(run.control.run()->address, "main/foo@10:frame/add");
     const auto values = evaluateList(run.target, {}, "%switch:1, %switch:1.dead, switch, iter");
@@ -102,7 +60,7 @@ TEST(V1Breakpoints, every_example_of_the_page_can_be_set)
 {
     const auto rows = tableBelow("docs/breakpoints.md", "TensorFlow 1 graphs");
     ASSERT_EQ(rows.size(), 6U);
-    V1Run run;
+    V1Debugger run(kV1Loop);
     for (const auto& row : rows) {
         const Result<int> number = setLine(run.breakpoints, row[1]);
         ASSERT_TRUE(number.ok()) << row[1] << ": " << number.error().message();

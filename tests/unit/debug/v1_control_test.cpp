@@ -1,6 +1,5 @@
 // Run control over TensorFlow 1 graphs, whose stops do not come in the order of addresses and whose frames nothing calls.
-#include "engine/exec/dataflow_executor.h"
-#include "tests/unit/debug/debugger_fixture.h"
+#include "tests/unit/debug/v1_debugger.h"
 
 #include <optional>
 #include <random>
@@ -8,65 +7,9 @@
 namespace loopscope::testing {
 namespace {
 
-constexpr const char* kLoop = R"(
-graph main {
-  zero = Const() dtype=i32 value=i32[] 0 : i32
-  one = Const() dtype=i32 value=i32[] 1 : i32
-  n = Const() dtype=i32 value=i32[] 10 : i32
-  enter_i = Enter(zero) T=i32 frame_name="foo" is_constant=false parallel_iterations=10 : i32
-  enter_one = Enter(one) T=i32 frame_name="foo" is_constant=true parallel_iterations=10 : i32
-  enter_n = Enter(n) T=i32 frame_name="foo" is_constant=true parallel_iterations=10 : i32
-  merge = Merge(enter_i, next) N=2 T=i32 : (i32, i32)
-  less = Less(merge, enter_n) T=i32 : bool
-  cond = LoopCond(less) : bool
-  switch = Switch(merge, cond) T=i32 : (i32, i32)
-  add = AddV2(switch:1, enter_one) T=i32 : i32
-  next = NextIteration(add) T=i32 : i32
-  exit = Exit(switch) T=i32 : i32
-  out = Identity(exit) T=i32 : i32
-}
-)";
-
-/// A debugger over a TensorFlow 1 graph.
-class V1Debugger {
-public:
-    explicit V1Debugger(const char* text)
-        : model(textModel(text)), executor(make(model)), timeline(*executor), target{model, *executor, timeline, travel}, breakpoints(target),
-          control(target, breakpoints)
-    {}
-
-    static std::unique_ptr<DataflowExecutor> make(const Model& model)
-    {
-        Result<std::unique_ptr<DataflowExecutor>> made = DataflowExecutor::create(model, GraphId(0));
-        EXPECT_TRUE(made.ok());
-        return std::move(made).value();
-    }
-    ResolvedAddress place(std::string_view text) const
-    {
-        Result<TypedPlace> typed = resolveTyped(target, {}, text);
-        EXPECT_TRUE(typed.ok()) << (typed.ok() ? "" : typed.error().message());
-        return typed.ok() ? typed->resolved : ResolvedAddress();
-    }
-    std::string address(const Result<StopReport>& report) const
-    {
-        if (!report.ok()) return "error: " + report.error().message();
-        std::string text = report->address;
-        for (const StopReason& reason : report->reasons) text += "; " + toString(reason);
-        return text;
-    }
-
-    Model model;
-    TravelControl travel;
-    std::unique_ptr<DataflowExecutor> executor;
-    Timeline timeline;
-    DebugTarget target;
-    BreakpointSet breakpoints;
-    RunControl control;
-};
-
 TEST(V1Control, stops_in_iterations_of_frames)
 {
-    V1Debugger debugger(kLoop);
+    V1Debugger debugger(kV1Loop);
     RunControl& control = debugger.control;
     const auto place = [&](const char* text) { return debugger.place(text); };
     const auto address = [&](const Result<StopReport>& report) { return debugger.address(report); };
@@ -86,7 +29,7 @@ TEST(V1Control, stops_in_iterations_of_frames)
 
 TEST(V1Control, leaves_frames_backward)
 {
-    V1Debugger debugger(kLoop);
+    V1Debugger debugger(kV1Loop);
     RunControl& control = debugger.control;
     const auto place = [&](const char* text) { return debugger.place(text); };
     const auto address = [&](const Result<StopReport>& report) { return debugger.address(report); };
@@ -210,7 +153,7 @@ void expectRandomRequestsLeadWhereAForwardRunSays(const char* text, int requests
 
 TEST(V1Control, random_requests_lead_where_a_forward_run_says)
 {
-    expectRandomRequestsLeadWhereAForwardRunSays(kLoop, 2000);
+    expectRandomRequestsLeadWhereAForwardRunSays(kV1Loop, 2000);
     expectRandomRequestsLeadWhereAForwardRunSays(kNestedFrames, 2000);
 }
 
