@@ -1,0 +1,1 @@
+// Empty: it gives the precompiled headers a target (CMakeLists.txt).
