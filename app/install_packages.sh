@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that building (argument: build) or testing (argument: test) needs and that are not there yet.
+# Installs the Debian packages that building (argument: build), the desktop (desktop) or testing (test) needs and that are not there yet.
 # Needs root only if something is missing. docs/dependencies.md gives the reason for each.
 set -euo pipefail
 packages=(g++ cmake ninja-build pkg-config ccache mold libfmt-dev libxxhash-dev libzip-dev flatbuffers-compiler
           libflatbuffers-dev protobuf-compiler libprotobuf-dev libsqlite3-dev libzstd-dev nlohmann-json3-dev libcli11-dev libedit-dev)
-if [ "${1:-build}" = test ]; then
-    packages+=(libgtest-dev libgmock-dev)
-fi
+case "${1:-build}" in
+    test) packages+=(qt6-base-dev libqt6svg6-dev fonts-dejavu-core libgtest-dev libgmock-dev) ;;
+    desktop) packages+=(qt6-base-dev libqt6svg6-dev fonts-dejavu-core) ;;
+esac
 missing=()
 for package in "${packages[@]}"; do
     status=$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true)

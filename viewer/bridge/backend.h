@@ -1,0 +1,79 @@
+// What the window needs from the program around it. app/desktop implements it over the terminal debugger; tests may implement it over
+// anything. Nothing here knows of widgets.
+#pragma once
+
+#include "engine/api/session.h"
+#include "engine/base/result.h"
+#include "engine/ir/model.h"
+#include "engine/tensor/npy.h"
+#include "tracer/api/trace_reader.h"
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace loopscope::viewer {
+
+/// What a command line said, while it ran.
+struct ConsoleEvent {
+    enum class Kind : uint8_t { echo, stopped, reply, log, error } kind = Kind::reply;
+    std::string text; ///< lines are ended
+};
+
+/// One input of the run.
+struct InputPort {
+    std::string name;
+    std::string type;   ///< "f32[48,2,3]"; unknown dimensions as in the text language
+    std::string source; ///< as after `--input NAME=`: "@7", "in.npy", "3"; empty: not given yet
+    std::string problem; ///< why the source does not fit; empty: it does or is not given
+};
+
+/// One opened model or recording with its debugger. Threads: execute() on one thread at a time (the bridge's), session() from any, the
+/// rest on the GUI thread while no execute() runs.
+class Backend {
+public:
+    virtual ~Backend() = default;
+    virtual const Model& model() const = 0;     ///< outlives every user of the backend
+    virtual std::string path() const = 0;       ///< as opened
+    virtual std::string name() const = 0;       ///< "lstm_seq.tflite"
+    virtual std::string contentHash() const = 0; ///< under which view, breakpoints and inputs are remembered
+    virtual bool isReplay() const = 0;          ///< a recording
+    virtual const TraceReader* trace() const = 0; ///< of a recording, else null
+
+    virtual std::vector<InputPort> inputs() const = 0;
+    /// Checked when the run begins; the port then says its problem.
+    virtual void setInput(std::string_view name, std::string_view source) = 0;
+    /// What a source would give. Errors: usage, badFile.
+    virtual Result<Array> previewInput(std::string_view name, std::string_view source) const = 0;
+
+    /// A line of the terminal debugger (docs/debugging.md). Events come on the calling thread. False if the command failed.
+    virtual bool execute(std::string_view line, const std::function<void(const ConsoleEvent&)>& sink) = 0;
+    virtual std::string prompt() const = 0;
+    /// Completions of the last word of a line that is being typed.
+    virtual std::vector<std::string> complete(std::string_view line) const = 0;
+    virtual Session& session() = 0;
+    virtual bool isStarted() const = 0;
+    virtual bool isRecording() const = 0;
+};
+
+/// Opens things. Called on a worker thread; must be safe there.
+class Services {
+public:
+    virtual ~Services() = default;
+    /// A model file, a SavedModel folder or a recording, recognised by content. Errors: badFile, usage.
+    virtual Result<std::unique_ptr<Backend>> open(const std::string& path, std::stop_token stop) = 0;
+    /// Arguments for `loopscope` as the CLI takes them, run in this process: what exports and comparisons use. Returns its output.
+    virtual Result<std::string> runCommand(const std::vector<std::string>& words) = 0;
+    struct Sample {
+        std::string title, text, button; ///< of the card on the welcome page
+        std::string path;
+        std::vector<std::string> commands; ///< of the debugger, run after opening
+        std::string task;                ///< "Debug", …
+    };
+    virtual std::vector<Sample> samples() const = 0;
+};
+
+} // namespace loopscope::viewer

@@ -1,0 +1,84 @@
+// One open model or recording as the window sees it: the debugger, what is selected, which moment is looked at, which problems there are.
+// Panels talk to each other through it and to nothing else. GUI thread.
+#pragma once
+
+#include "viewer/bridge/debug_bridge.h"
+#include "viewer/scene/view_state.h"
+
+#include <QObject>
+#include <QString>
+
+#include <memory>
+#include <vector>
+
+namespace loopscope::viewer {
+
+/// What is selected: an operator or one of its results, or a carried value. Addresses are canonical; without iterations before a run.
+struct Selection {
+    std::string address;   ///< of the operator, or of the graph for its inputs and outputs; empty: nothing
+    GraphId graph;
+    OperatorId op;         ///< invalid for inputs
+    ValueId value;         ///< of `graph`; for an operator its main result
+    bool operator==(const Selection&) const = default;
+};
+
+struct Problem {
+    enum class Severity : uint8_t { error, warning, notice } severity = Severity::error;
+    std::string text;    ///< docs/desktop.md, "Messages"
+    std::string where;   ///< address, file or step; empty: nowhere
+    std::string advice;  ///< what to do
+    bool operator==(const Problem&) const = default;
+};
+
+class Document : public QObject {
+    Q_OBJECT
+public:
+    explicit Document(std::unique_ptr<Backend> backend, QObject* parent = nullptr);
+    ~Document() override;
+
+    DebugBridge& bridge() { return m_bridge; }
+    const DebugBridge& bridge() const { return m_bridge; }
+    const Model& model() const { return m_bridge.model(); }
+    Backend& backend() { return m_bridge.backend(); }
+    std::shared_ptr<const StopSnapshot> stop() const { return m_bridge.stop(); }
+
+    const Selection& selection() const { return m_selection; }
+    /// Selects an operator by canonical or static address; fills graph, op and value. False if the model has no such place.
+    bool select(const std::string& address);
+    void select(const Selection& selection);
+    void clearSelection();
+
+    /// The frame of the stack that listing, graph and values are about: index into StopSnapshot::stack, −1: innermost.
+    int frame() const { return m_frame; }
+    void setFrame(int depth);
+
+    /// The graph shown, as a static address ("main/while#1:body"), shared by canvas and listing.
+    const ViewState& view() const { return m_view; }
+    void setView(ViewState view);
+
+    /// A command of the terminal debugger, echoed in the console.
+    void execute(const QString& line, const QString& tag = {}) { m_bridge.execute(line, tag); }
+
+    const std::vector<Problem>& problems() const { return m_problems; }
+    void report(Problem problem);
+    void clearProblems();
+
+signals:
+    void selectionChanged();
+    void frameChanged();
+    void viewChanged();
+    /// As of DebugBridge, after the document has adapted itself.
+    void stopChanged();
+    void problemsChanged();
+    /// Somebody asks to look at a place: canvas and listing scroll there and open what hides it.
+    void revealRequested(const QString& address);
+
+private:
+    DebugBridge m_bridge;
+    Selection m_selection;
+    int m_frame = -1;
+    ViewState m_view;
+    std::vector<Problem> m_problems;
+};
+
+} // namespace loopscope::viewer

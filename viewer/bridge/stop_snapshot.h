@@ -1,0 +1,58 @@
+// What the window knows of a stop: gathered on the engine's thread in one go, immutable, shared by all panels.
+#pragma once
+
+#include "engine/api/session.h"
+#include "engine/exec/dataflow_view.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace loopscope::viewer {
+
+struct FrameSnapshot {
+    FrameInfo info;
+    std::string address;                  ///< "main/while#1@37:body"
+    std::optional<int64_t> knownTrips;    ///< of the loop that it is an iteration of
+};
+
+struct BreakpointRow {
+    int number = 0;
+    std::string kind;      ///< "operator", "nan", "log", …
+    std::string where;     ///< "tanh#15 in while#1:body", as `info breakpoints` says it
+    std::string condition; ///< "iter == 37", "every 8"; empty: none
+    std::string address;   ///< static address of the operator it sits on; empty: none or many
+    int64_t hits = 0;
+    bool enabled = true, isLog = false, isTemporary = false, isWatch = false;
+    std::string problem;   ///< why it is bound to nothing; empty: it is bound
+};
+
+struct StopSnapshot {
+    bool started = false, finished = false, failed = false;
+    StopReport report;                    ///< the last one
+    Position position;
+    std::string address;                  ///< canonical, of the next operator; root when finished
+    int64_t tick = 0;
+    std::optional<int64_t> knownEnd;      ///< last tick
+    std::vector<FrameSnapshot> stack;     ///< outermost first
+    std::vector<BreakpointRow> breakpoints;
+    std::vector<Mark> marks;
+    std::vector<TimelineInfo> timelines;
+    int timeline = 1;
+    uint64_t savedBytes = 0;
+    size_t checkpoints = 0;
+    // v1 graphs
+    bool isDataflow = false, nextIsDead = false;
+    std::vector<DataflowFrame> frames;
+    std::vector<DataflowToken> tokens;
+    std::vector<DataflowReady> ready;
+    std::vector<DataflowTally> tallies;
+    std::vector<DataflowRace> races;
+};
+
+/// On the engine's thread.
+std::shared_ptr<const StopSnapshot> takeSnapshot(Debugger& debugger, const StopReport* report);
+
+} // namespace loopscope::viewer

@@ -1,0 +1,50 @@
+// What a tab of the window holds. Panels are made once per document and know only it.
+#pragma once
+
+#include "viewer/bridge/document.h"
+
+#include <QAction>
+#include <QList>
+#include <QString>
+#include <QWidget>
+
+namespace loopscope::viewer {
+
+class Panel : public QWidget {
+    Q_OBJECT
+public:
+    /// `objectName` as docs/desktop.md lists it ("panelListing"); `title` is the tab's text.
+    Panel(Document& document, const QString& objectName, const QString& title, QWidget* parent = nullptr)
+        : QWidget(parent), m_document(document), m_title(title)
+    {
+        setObjectName(objectName);
+        setAccessibleName(title);
+    }
+    Document& document() { return m_document; }
+    QString title() const { return m_title; }
+    /// Shown at the right of the tab strip while this tab is in front: 16-px icon actions and widgets.
+    virtual QList<QAction*> headActions() { return {}; }
+    virtual QWidget* headWidget() { return nullptr; }
+    /// Where the focus goes when the panel is chosen by key.
+    virtual QWidget* focusTarget() { return this; }
+    /// A command of keys.tsv while this panel has the focus. False: not mine.
+    virtual bool command(const QString&) { return false; }
+
+signals:
+    void titleChanged(const QString& title);
+
+protected:
+    void setTitle(const QString& title)
+    {
+        if (title == m_title) return;
+        m_title = title;
+        setAccessibleName(title);
+        emit titleChanged(title);
+    }
+
+private:
+    Document& m_document;
+    QString m_title;
+};
+
+} // namespace loopscope::viewer
