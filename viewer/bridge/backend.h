@@ -57,6 +57,10 @@ public:
     virtual Session& session() = 0;
     virtual bool isStarted() const = 0;
     virtual bool isRecording() const = 0;
+    /// Of the last stop; read where execute() was called, between two calls. Null: there was none.
+    virtual const StopReport* lastReport() const { return nullptr; }
+    virtual uint64_t seed() const { return 1; }
+    virtual std::string profile() const { return "reference"; }
 };
 
 /// Opens things. Called on a worker thread; must be safe there.

@@ -11,12 +11,9 @@
 #include <QString>
 #include <QTimer>
 
-#include <atomic>
-#include <condition_variable>
-#include <deque>
+#include <functional>
+#include <map>
 #include <memory>
-#include <mutex>
-#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -34,6 +31,8 @@ public:
     /// Never null; `started` is false before the first run.
     std::shared_ptr<const StopSnapshot> stop() const { return m_stop; }
     bool busy() const { return m_busy; }
+    /// Nothing runs, nothing is queued, and every question has its answer.
+    bool settled() const { return !m_busy && m_open == 0; }
 
     /// Queues a line of the terminal debugger. A newer line with the same tag replaces one that has not begun (slider drags). Echoed as it
     /// begins.
@@ -42,20 +41,27 @@ public:
     void cancel();
 
     /// Runs `work(Debugger&)` on the engine's thread and `done(answer)` on the GUI thread, unless `receiver` is gone by then or a newer
-    /// question with the same tag was asked. Answers must be plain values. Does nothing before the run was started if `work` needs one:
-    /// check stop()->started first.
+    /// question with the same tag (not empty) was asked. Answers must be plain values that can be copied. `work` must not need a run that
+    /// has not begun: check stop()->started first.
     template <typename Work, typename Done> void ask(QObject* receiver, const QString& tag, Work work, Done done)
     {
         using Answer = std::invoke_result_t<Work, Debugger&>;
         const uint64_t ticket = newTicket(receiver, tag);
         QPointer<DebugBridge> self(this);
         QPointer<QObject> target(receiver);
-        m_backend->session().post(questionTag(receiver, tag), [=, this, work = std::move(work), done = std::move(done)](Debugger& debugger) mutable {
-            auto answer = std::make_shared<Answer>(work(debugger));
-            deliver([=, done = std::move(done)]() mutable {
-                if (self && target && self->isNewest(target, tag, ticket)) done(std::move(*answer));
+        m_backend->session().post(
+            questionTag(receiver, tag),
+            [=, work = std::move(work), done = std::move(done)](Debugger& debugger) mutable {
+                auto answer = std::make_shared<Answer>(work(debugger));
+                deliver([=, done = std::move(done)]() mutable {
+                    if (!self) return;
+                    self->close();
+                    if (target && self->isNewest(target, tag, ticket)) done(std::move(*answer));
+                });
+            },
+            [self] {
+                if (self) self->close();
             });
-        });
     }
 
 signals:
@@ -64,32 +70,36 @@ signals:
     void stopChanged();
     /// The run ended with an error; `text` is one line.
     void failed(const QString& text);
+    /// A command could not be carried out; nothing has moved. `text` is one line.
+    void refused(const QString& line, const QString& text);
     void busyChanged(bool busy);
     /// At most 20 times a second while a command runs for more than 250 ms. `target` < 0: unknown.
     void progress(const QString& what, qint64 tick, qint64 target);
 
 private:
-    struct Line {
-        QString text, tag;
-    };
-    void serve();
+    struct Shared;
+    static void serve(const std::shared_ptr<Shared>& shared);
+    static void deliver(std::function<void()> call); ///< from any thread to the GUI thread; nowhere if there is none any more
     void poll();
-    void deliver(std::function<void()> call); ///< from any thread to the GUI thread
+    void drain();
+    void begun(const QString& line);
+    void ended(std::shared_ptr<const StopSnapshot> stop, const QString& line, const QString& error);
+    void close() { --m_open; }
     uint64_t newTicket(QObject* receiver, const QString& tag);
     bool isNewest(QObject* receiver, const QString& tag, uint64_t ticket) const;
     static std::string questionTag(const QObject* receiver, const QString& tag);
 
-    std::unique_ptr<Backend> m_backend;
+    std::shared_ptr<Shared> m_shared; ///< with the thread, which outlives the bridge where it cannot be stopped
+    Backend* m_backend = nullptr;     ///< owned by the thread, which ends it
     std::shared_ptr<const StopSnapshot> m_stop;
-    bool m_busy = false;
+    bool m_busy = false, m_cancelling = false;
+    int m_open = 0;    ///< questions without an answer
+    int m_pending = 0; ///< lines that have not ended
+    QString m_line; ///< that runs
+    QElapsedTimer m_since;
     QTimer m_poll;
     std::map<std::pair<QObject*, QString>, uint64_t> m_tickets;
     uint64_t m_lastTicket = 0;
-    mutable std::mutex m_mutex;
-    std::condition_variable m_wake;
-    std::deque<Line> m_lines;
-    bool m_ending = false;
-    std::thread m_thread; ///< last
 };
 
 } // namespace loopscope::viewer

@@ -13,6 +13,9 @@
 
 namespace loopscope::viewer {
 
+/// "main/while#1:body/add#14" of "main/while#1@37:body/add#14"; what is no address comes back as it is.
+std::string staticAddress(const std::string& address);
+
 /// What is selected: an operator or one of its results, or a carried value. Addresses are canonical; without iterations before a run.
 struct Selection {
     std::string address;   ///< of the operator, or of the graph for its inputs and outputs; empty: nothing
@@ -56,6 +59,14 @@ public:
     const ViewState& view() const { return m_view; }
     void setView(ViewState view);
 
+    /// How stops inside a callee that is not drawn open it.
+    OpenCallee openCallee() const { return m_open; }
+    void setOpenCallee(OpenCallee open) { m_open = open; }
+    /// `address` with the iterations of the present stop where both lie in the same invocations; canonical.
+    std::string atStop(const std::string& address) const;
+    /// Makes canvas and listing go there.
+    void reveal(const std::string& address) { emit revealRequested(QString::fromStdString(address)); }
+
     /// A command of the terminal debugger, echoed in the console.
     void execute(const QString& line, const QString& tag = {}) { m_bridge.execute(line, tag); }
 
@@ -74,10 +85,13 @@ signals:
     void revealRequested(const QString& address);
 
 private:
+    void follow();
+
     DebugBridge m_bridge;
     Selection m_selection;
     int m_frame = -1;
     ViewState m_view;
+    OpenCallee m_open = OpenCallee::inlineHere;
     std::vector<Problem> m_problems;
 };
 

@@ -1,0 +1,240 @@
+#include "viewer/bridge/debug_bridge.h"
+
+#include <QCoreApplication>
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace loopscope::viewer {
+
+namespace {
+
+constexpr int kPollMs = 50;           ///< progress at 20 Hz
+constexpr int kQuietMs = 250;         ///< shorter work shows no progress
+constexpr int kLongestWaitMs = 2000;  ///< for the thread, when the window closes
+
+QString doingText(const QString& line)
+{
+    const QString word = line.section(' ', 0, 0);
+    if (word == "goto" || word == "iter" || word == "switch") return QStringLiteral("Seeking ") + line.section(' ', 1);
+    if (word.startsWith(QLatin1String("reverse")) || word == "back" || word == "lastwrite") return QStringLiteral("Going back");
+    if (word == "run" || word == "continue" || word == "start" || word == "finish" || word == "until" || word == "next" || word == "advance")
+        return QStringLiteral("Running");
+    return line;
+}
+
+QString firstLine(std::string_view text)
+{
+    constexpr std::string_view prefix = "error: ";
+    if (text.starts_with(prefix)) text.remove_prefix(prefix.size());
+    text = text.substr(0, text.find('\n'));
+    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+}
+
+} // namespace
+
+/// What both threads know. The thread owns the backend: ending it may wait for a kernel, which the GUI thread must not.
+struct DebugBridge::Shared {
+    struct Line {
+        QString text, tag;
+    };
+    std::mutex mutex;
+    std::condition_variable wake, over;
+    std::deque<Line> lines;
+    std::vector<ConsoleEvent> events; ///< that the GUI thread has not taken yet
+    bool ending = false, ended = false;
+    std::unique_ptr<Backend> backend;
+    QPointer<DebugBridge> bridge;     ///< looked at on the GUI thread only
+    std::thread thread;
+
+    void tell(ConsoleEvent event)
+    {
+        bool first = false;
+        {
+            const std::lock_guard lock(mutex);
+            first = events.empty();
+            events.push_back(std::move(event));
+        }
+        if (first)
+            deliver([bridge = bridge] {
+                if (bridge) bridge->drain();
+            });
+    }
+};
+
+DebugBridge::DebugBridge(std::unique_ptr<Backend> backend, QObject* parent)
+    : QObject(parent), m_shared(std::make_shared<Shared>()), m_backend(backend.get())
+{
+    m_stop = m_backend->session().call([](Debugger& debugger) { return takeSnapshot(debugger, nullptr); });
+    m_shared->backend = std::move(backend);
+    m_shared->bridge = this;
+    m_poll.setInterval(kPollMs);
+    connect(&m_poll, &QTimer::timeout, this, &DebugBridge::poll);
+    m_shared->thread = std::thread([shared = m_shared] { serve(shared); });
+}
+
+DebugBridge::~DebugBridge()
+{
+    std::unique_lock lock(m_shared->mutex);
+    m_shared->lines.clear();
+    m_shared->ending = true;
+    if (m_shared->backend) m_shared->backend->session().pause();
+    m_shared->wake.notify_one();
+    bool over = false;
+    for (int waited = 0; !over && waited < kLongestWaitMs; waited += kPollMs) {
+        over = m_shared->over.wait_for(lock, std::chrono::milliseconds(kPollMs), [this] { return m_shared->ended; });
+        if (!over && m_shared->backend) m_shared->backend->session().pause(); // the next request of the same line
+    }
+    lock.unlock();
+    if (over) m_shared->thread.join();
+    else m_shared->thread.detach();
+}
+
+void DebugBridge::deliver(std::function<void()> call)
+{
+    if (QCoreApplication* const application = QCoreApplication::instance())
+        QMetaObject::invokeMethod(application, std::move(call), Qt::QueuedConnection);
+}
+
+void DebugBridge::execute(const QString& line, const QString& tag)
+{
+    {
+        const std::lock_guard lock(m_shared->mutex);
+        if (!tag.isEmpty())
+            m_pending -= static_cast<int>(std::erase_if(m_shared->lines, [&](const Shared::Line& queued) { return queued.tag == tag; }));
+        m_shared->lines.push_back({line, tag});
+        ++m_pending;
+    }
+    m_shared->wake.notify_one();
+    if (m_busy) return;
+    m_busy = true;
+    m_since.start();
+    m_poll.start();
+    emit busyChanged(true);
+}
+
+void DebugBridge::cancel()
+{
+    if (!m_busy) return;
+    {
+        const std::lock_guard lock(m_shared->mutex);
+        m_pending -= static_cast<int>(m_shared->lines.size());
+        m_shared->lines.clear();
+    }
+    // The line may not have reached the engine yet: poll() asks again until it has ended.
+    m_cancelling = true;
+    m_backend->session().pause();
+}
+
+void DebugBridge::serve(const std::shared_ptr<Shared>& shared)
+{
+    const QPointer<DebugBridge> bridge = shared->bridge;
+    std::unique_lock lock(shared->mutex);
+    for (;;) {
+        shared->wake.wait(lock, [&] { return shared->ending || !shared->lines.empty(); });
+        if (shared->ending) break;
+        const QString line = std::move(shared->lines.front().text);
+        shared->lines.pop_front();
+        lock.unlock();
+
+        deliver([bridge, line] {
+            if (bridge) bridge->begun(line);
+        });
+        shared->tell({ConsoleEvent::Kind::echo, line.toStdString() + "\n"});
+        QString error;
+        shared->backend->execute(line.toStdString(), [&](const ConsoleEvent& event) {
+            if (event.kind == ConsoleEvent::Kind::error) error = firstLine(event.text);
+            shared->tell(event);
+        });
+        const StopReport* const report = shared->backend->lastReport();
+        auto stop = shared->backend->session().call([report](Debugger& debugger) { return takeSnapshot(debugger, report); });
+
+        deliver([bridge, stop = std::move(stop), line, error] {
+            if (bridge) bridge->ended(stop, line, error);
+        });
+        lock.lock();
+    }
+    std::unique_ptr<Backend> last = std::move(shared->backend);
+    lock.unlock();
+    last.reset();
+    lock.lock();
+    shared->ended = true;
+    shared->over.notify_all();
+}
+
+void DebugBridge::drain()
+{
+    std::vector<ConsoleEvent> events;
+    {
+        const std::lock_guard lock(m_shared->mutex);
+        events.swap(m_shared->events);
+    }
+    for (const ConsoleEvent& event : events) emit console(event);
+}
+
+void DebugBridge::begun(const QString& line)
+{
+    m_line = line;
+    m_cancelling = false;
+    m_since.restart();
+}
+
+void DebugBridge::ended(std::shared_ptr<const StopSnapshot> stop, const QString& line, const QString& error)
+{
+    drain();
+    const bool idle = --m_pending == 0;
+    const bool moved = stop->tick != m_stop->tick || stop->timeline != m_stop->timeline || stop->started != m_stop->started;
+    m_stop = std::move(stop);
+    m_cancelling = false;
+    if (idle) {
+        m_busy = false;
+        m_poll.stop();
+    }
+    emit stopChanged();
+    if (m_stop->failed && moved) {
+        for (const StopReason& reason : m_stop->report.reasons)
+            if (reason.cause == StopCause::error) emit failed(QString::fromStdString(reason.text));
+    } else if (!error.isEmpty()) {
+        emit refused(line, error);
+    }
+    if (idle && m_pending == 0) emit busyChanged(false);
+}
+
+void DebugBridge::poll()
+{
+    if (m_cancelling) m_backend->session().pause();
+    if (m_since.elapsed() < kQuietMs) return;
+    const SessionProgress now = m_backend->session().progress();
+    if (!now.busy) return;
+    emit progress(doingText(m_line), now.tick, now.target == INT64_MAX ? -1 : now.target);
+}
+
+uint64_t DebugBridge::newTicket(QObject* receiver, const QString& tag)
+{
+    ++m_open;
+    const uint64_t ticket = ++m_lastTicket;
+    if (tag.isEmpty()) return ticket;
+    const auto key = std::pair(receiver, tag);
+    const bool known = m_tickets.contains(key);
+    m_tickets[key] = ticket;
+    if (!known)
+        connect(receiver, &QObject::destroyed, this, [this, key] { m_tickets.erase(key); });
+    return ticket;
+}
+
+bool DebugBridge::isNewest(QObject* receiver, const QString& tag, uint64_t ticket) const
+{
+    if (tag.isEmpty()) return true;
+    const auto found = m_tickets.find({receiver, tag});
+    return found != m_tickets.end() && found->second == ticket;
+}
+
+std::string DebugBridge::questionTag(const QObject* receiver, const QString& tag)
+{
+    return tag.isEmpty() ? std::string() : std::to_string(reinterpret_cast<uintptr_t>(receiver)) + " " + tag.toStdString();
+}
+
+} // namespace loopscope::viewer

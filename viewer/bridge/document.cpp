@@ -1,0 +1,167 @@
+#include "viewer/bridge/document.h"
+
+#include "engine/ir/model.h"
+#include "engine/observe/address.h"
+#include "engine/observe/address_resolution.h"
+
+#include <algorithm>
+
+namespace loopscope::viewer {
+
+namespace {
+
+bool samePlace(const AddressStep& a, const AddressStep& b)
+{
+    return a.site == b.site && a.role == b.role && a.branch == b.branch;
+}
+
+OperatorId producerOf(const Graph& graph, ValueId value)
+{
+    for (size_t i = 0; i < graph.operators.size(); ++i)
+        if (std::ranges::find(graph.operators[i].results, value) != graph.operators[i].results.end())
+            return OperatorId(static_cast<int64_t>(i));
+    return {};
+}
+
+} // namespace
+
+std::string staticAddress(const std::string& address)
+{
+    Result<Address> parsed = parseAddress(address);
+    if (!parsed.ok()) return address;
+    for (AddressStep& step : parsed->steps) step.iteration = -1;
+    return toString(*parsed);
+}
+
+Document::Document(std::unique_ptr<Backend> backend, QObject* parent) : QObject(parent), m_bridge(std::move(backend))
+{
+    if (!model().graphs.empty()) m_view.root = model().graphs.front().id;
+    connect(&m_bridge, &DebugBridge::stopChanged, this, [this] {
+        follow();
+        emit stopChanged();
+    });
+    connect(&m_bridge, &DebugBridge::failed, this, [this](const QString& text) {
+        report({Problem::Severity::error, text.toStdString(), stop()->address, "the state before the step is shown"});
+    });
+}
+
+Document::~Document() = default;
+
+std::string Document::atStop(const std::string& address) const
+{
+    Result<Address> parsed = parseAddress(address);
+    if (!parsed.ok() || m_bridge.stop()->stack.empty()) return address;
+    const Result<Address> here = parseAddress(m_bridge.stop()->stack.back().address);
+    if (!here.ok() || here->root != parsed->root) return address;
+    // A functional loop is two graphs in one iteration: cond and body share it.
+    const auto sameLoop = [](const AddressStep& a, const AddressStep& b) {
+        const auto isLoop = [](StepRole role) { return role == StepRole::cond || role == StepRole::body; };
+        return a.site == b.site && isLoop(a.role) && isLoop(b.role);
+    };
+    for (size_t i = 0; i < parsed->steps.size() && i < here->steps.size(); ++i) {
+        AddressStep& step = parsed->steps[i];
+        if (!samePlace(step, here->steps[i]) && !sameLoop(step, here->steps[i])) break;
+        step.iteration = here->steps[i].iteration;
+        if (!samePlace(step, here->steps[i])) break;
+    }
+    return toString(*parsed);
+}
+
+bool Document::select(const std::string& address)
+{
+    Result<Address> parsed = parseAddress(address);
+    if (!parsed.ok()) return false;
+    const Result<ResolvedAddress> resolved = resolveAddress(model(), *parsed);
+    if (!resolved.ok()) return false;
+    Selection selection;
+    selection.address = toString(resolved->address);
+    selection.graph = resolved->graph;
+    selection.op = resolved->op;
+    selection.value = resolved->value;
+    const Graph& graph = model().graph(resolved->graph);
+    const bool open = std::ranges::any_of(resolved->address.steps, [](const AddressStep& step) { return step.iteration < 0; });
+    if (open) selection.address = atStop(selection.address);
+    if (!selection.op.valid() && selection.value.valid()) selection.op = producerOf(graph, selection.value);
+    if (selection.op.valid() && !selection.value.valid()) {
+        const std::vector<ValueId>& results = graph.op(selection.op).results;
+        if (!results.empty()) selection.value = results.front();
+    }
+    select(selection);
+    return true;
+}
+
+void Document::select(const Selection& selection)
+{
+    if (selection == m_selection) return;
+    m_selection = selection;
+    emit selectionChanged();
+}
+
+void Document::clearSelection() { select(Selection()); }
+
+void Document::setFrame(int depth)
+{
+    const int frames = static_cast<int>(stop()->stack.size());
+    if (depth >= frames - 1 || depth < 0) depth = -1;
+    if (depth == m_frame) return;
+    m_frame = depth;
+    emit frameChanged();
+}
+
+void Document::setView(ViewState view)
+{
+    m_view = std::move(view);
+    emit viewChanged();
+}
+
+void Document::follow()
+{
+    const StopSnapshot& now = *stop();
+    if (m_frame != -1) {
+        m_frame = -1;
+        emit frameChanged();
+    }
+    if (!m_selection.address.empty()) {
+        Selection moved = m_selection;
+        moved.address = atStop(m_selection.address);
+        select(moved);
+    }
+    if (now.stack.empty() || now.isDataflow) return;
+    // What runs must be in the picture: the callees on the way there open.
+    const std::string place = staticAddress(now.stack.back().address);
+    const auto lies = [&](const std::string& root) { return place == root || place.starts_with(root + "/"); };
+    ViewState view = m_view;
+    if (!lies(view.root)) view.root = place.substr(0, place.find('/'));
+    if (m_open == OpenCallee::drillIn) view.root = place;
+    Result<Address> path = parseAddress(place);
+    if (!path.ok()) return;
+    Address site;
+    site.root = path->root;
+    for (const AddressStep& step : path->steps) {
+        site.target = TargetKind::op;
+        site.op = step.site;
+        const std::string call = toString(site);
+        if (call.starts_with(view.root + "/")) {
+            view.inlined.insert(call);
+            if (step.role == StepRole::cond) view.condOpen.insert(call);
+        }
+        site.steps.push_back(step);
+    }
+    if (view.root != m_view.root || view.inlined != m_view.inlined || view.condOpen != m_view.condOpen) setView(std::move(view));
+}
+
+void Document::report(Problem problem)
+{
+    if (!m_problems.empty() && m_problems.back() == problem) return;
+    m_problems.push_back(std::move(problem));
+    emit problemsChanged();
+}
+
+void Document::clearProblems()
+{
+    if (m_problems.empty()) return;
+    m_problems.clear();
+    emit problemsChanged();
+}
+
+} // namespace loopscope::viewer
