@@ -10,7 +10,7 @@ namespace loopscope::viewer {
 
 /// Rendered once for each (id, size, colour, ratio). Unknown ids give a null pixmap.
 QPixmap iconPixmap(const QString& id, int size, const QColor& color, double devicePixelRatio);
-/// text2, accent when on, 38 % when disabled; follows the theme when made anew (widgets re-ask on Theme::changed).
+/// text2, accent when on, 38 % when disabled; drawn in the colours of the moment, so that a change of theme needs no new icon.
 QIcon themedIcon(const QString& id);
 QIcon applicationIcon();
 

@@ -53,16 +53,28 @@ public:
     /// Applies palette and style sheet to the application; called by whoever owns the QApplication and again on each change.
     void apply();
 
+    /// The platform wants no motion: nothing fades then, nor in tests (QT_QPA_PLATFORM=offscreen).
+    bool reducedMotion() const;
+
 signals:
     void changed();
 
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
 private:
     Theme() = default;
+    void adoptSystem();
+    void update();
     ThemeName m_name = ThemeName::light;
     bool m_follows = false;
     int m_percent = 100;
     bool m_dense = false;
+    bool m_applied = false;
 };
+
+/// The style sheet of the application in the colours and sizes of the moment.
+QString styleSheet();
 
 inline QColor themed(Token token) { return Theme::instance().color(token); }
 inline QColor themed(Family family) { return Theme::instance().color(family); }
