@@ -19,6 +19,7 @@ Result<int> runExport(const CommandContext& context);
 Result<int> runConvert(const CommandContext& context);
 Result<int> runOps(const CommandContext& context);
 Result<int> runDebug(const CommandContext& context);
+Result<int> runGui(const CommandContext& context);
 Result<int> runCheck(const CommandContext& context);
 Result<int> runHelp(const CommandContext& context);
 Result<int> runCompletion(const CommandContext& context);

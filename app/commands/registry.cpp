@@ -51,6 +51,9 @@ const std::vector<CommandSpec>& table()
              1, 1, runTrace},
             {"debug", "debug MODEL -i NAME=SOURCE… · debug --trace FILE", "Steps through a model, forwards and backwards, with breakpoints on everything.",
              "loopscope debug samples/text/collatz.lsir -i x=27", with(with({"against", "trace", "script", "ex", "batch", "rc"}, tolerance), running), 0, 1, runDebug},
+            {"gui", "gui [MODEL|TRACE|SESSION] [-i NAME=SOURCE…]", "Opens the desktop application; with --screenshot it draws a window into a file instead.",
+             "loopscope gui samples/text/collatz.lsir -i x=27 --goto while#0@37:body/if#2 --screenshot collatz.png",
+             with({"goto", "screenshot", "size", "theme", "task", "exec", "against"}, running), 0, 2, runGui},
             {"query",
              "query TRACE RECIPE|'SQL' [--NAME VALUE…]",
              "Asks a trace: a named recipe, or any SQL; --NAME VALUE fills the parameter :NAME.",
@@ -178,6 +181,8 @@ Status checkChoices(const Arguments& arguments)
     LS_CHECK_OK(check("level", {"control", "statistics", "hashes", "values", "all"}));
     LS_CHECK_OK(check("print", {"all"}));
     LS_CHECK_OK(check("constants", {"all"}));
+    LS_CHECK_OK(check("theme", {"light", "dark", "contrast", "system"}));
+    LS_CHECK_OK(check("task", {"browse", "debug", "compare", "trace"}));
     return {};
 }
 

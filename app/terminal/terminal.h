@@ -128,6 +128,7 @@ public:
     const std::string& name() const { return m_subject.name; }
     bool isReplay() const { return m_subject.isReplay; }
     const std::string& level() const { return m_subject.level; }
+    Session& session() { return *m_session; } ///< for faces that ask questions of their own beside the commands
     bool isStarted() const { return m_started; }
     const Ink& ink() const { return m_ink; }
     const TerminalSettings& settings() const { return m_settings; }
@@ -141,6 +142,7 @@ public:
     void selectFrame(int depth);
     Status setInput(const std::string& text); ///< before the run: "n=5"
     const std::vector<std::string>& inputs() const { return m_subject.inputs; }
+    uint64_t seed() const { return m_subject.seed; }
 
     std::vector<DisplayRequest>& displays() { return m_displays; }
     int nextDisplay() { return ++m_lastDisplay; }

@@ -89,6 +89,12 @@ constexpr std::array kOptions = {
     OptionSpec{"ex", 0, "COMMAND", "none", "a debugger command, after the scripts", true},
     OptionSpec{"batch", 0, "", "", "no prompt: end after the commands, with an exit code", false},
     OptionSpec{"rc", 0, "", "", "run .loopscoperc of this folder first", false},
+    OptionSpec{"goto", 0, "ADDRESS", "none", "desktop: the place to go to, as the debugger's goto takes it", false},
+    OptionSpec{"screenshot", 0, "FILE.png", "none", "desktop: draw the window into a file, without a screen, and end", false},
+    OptionSpec{"size", 0, "WxH", "1280x800", "desktop: size of the window; 1280x800@2 draws at double resolution", false},
+    OptionSpec{"theme", 0, "light|dark|contrast|system", "as set in the window", "desktop: colours", false},
+    OptionSpec{"task", 0, "browse|debug|compare|trace", "by what is opened", "desktop: arrangement of the panels", false},
+    OptionSpec{"exec", 0, "COMMAND", "none", "desktop: a debugger command, or action.NAME, before --goto", true},
     OptionSpec{"case-timeout", 0, "SEC", "60", "seconds after which a case counts as hung", false},
 };
 

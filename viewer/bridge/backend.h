@@ -74,6 +74,7 @@ public:
     struct Sample {
         std::string title, text, button; ///< of the card on the welcome page
         std::string path;
+        std::string other;               ///< Compare: the second file
         std::vector<std::string> commands; ///< of the debugger, run after opening
         std::string task;                ///< "Debug", …
     };

@@ -1,0 +1,208 @@
+#include "app/desktop/terminal_backend.h"
+
+#include "app/commands/commands.h"
+#include "app/terminal/completion.h"
+#include "app/terminal/subject.h"
+#include "app/wiring/console.h"
+#include "app/wiring/inputs.h"
+#include "app/wiring/model_file.h"
+#include "app/wiring/value_text.h"
+#include "engine/base/bytes.h"
+#include "engine/base/hash.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+namespace loopscope::app {
+
+namespace {
+
+constexpr size_t kHashedWhole = size_t{64} << 20; ///< larger files are known by both ends and their size
+
+/// Of a file's content, or of what says what is in a folder.
+std::string hashOf(const std::string& path)
+{
+    std::error_code failure;
+    std::string file = path;
+    if (std::filesystem::is_directory(path, failure)) file += "/saved_model.pb";
+    const Result<Bytes> content = mapFile(file);
+    if (!content.ok()) return {};
+    const std::span<const std::byte> bytes = content->view();
+    if (bytes.size() <= kHashedWhole) return toHex(hashBytes(bytes));
+    const uint64_t size = bytes.size();
+    const uint64_t first = hash64(bytes.first(kHashedWhole / 2), size), last = hash64(bytes.last(kHashedWhole / 2), size);
+    return toHex(first) + toHex(last);
+}
+
+/// The target with a single input, for binding one source alone.
+RunTarget onlyPort(const RunTarget& target, const Port& port)
+{
+    RunTarget only = target;
+    only.inputs = {port};
+    return only;
+}
+
+Result<Array> bindOne(const RunTarget& target, const Port& port, std::string_view source, uint64_t seed)
+{
+    LS_TRY(BoundInputs bound, bindInputs(onlyPort(target, port), {"\"" + port.name + "\"=" + std::string(source)}, seed, 1));
+    return std::move(bound.inputs.front().arrays.front());
+}
+
+viewer::ConsoleEvent::Kind kindOf(TerminalEvent::Kind kind)
+{
+    using Kind = viewer::ConsoleEvent::Kind;
+    switch (kind) {
+    case TerminalEvent::Kind::stopped: return Kind::stopped;
+    case TerminalEvent::Kind::log: return Kind::log;
+    case TerminalEvent::Kind::error: return Kind::error;
+    default: return Kind::reply;
+    }
+}
+
+} // namespace
+
+TerminalBackend::~TerminalBackend() = default;
+
+Result<std::unique_ptr<viewer::Backend>> TerminalBackend::open(const Arguments& arguments)
+{
+    LS_TRY(DebugSubject subject, openSubject(arguments));
+    std::unique_ptr<TerminalBackend> backend(new TerminalBackend);
+    backend->m_path = arguments.has("trace") ? arguments.text("trace") : arguments.positionals.front();
+    backend->m_hash = hashOf(backend->m_path);
+    backend->m_profile = arguments.text("profile", "reference");
+    if (subject.isReplay) {
+        LS_TRY(backend->m_trace, TraceReader::open(backend->m_path));
+    }
+    TerminalBackend* const self = backend.get();
+    backend->m_terminal = std::make_unique<Terminal>(std::move(subject), TerminalSettings{}, [self](const TerminalEvent& event) {
+        if (self->m_sink) (*self->m_sink)({kindOf(event.kind), event.text});
+    });
+    backend->m_terminal->prepare();
+    return std::unique_ptr<viewer::Backend>(std::move(backend));
+}
+
+std::vector<viewer::InputPort> TerminalBackend::inputs() const
+{
+    std::vector<viewer::InputPort> ports;
+    if (isReplay()) return ports;
+    const RunTarget& target = m_terminal->target();
+    for (const Port& port : target.inputs) {
+        viewer::InputPort shown{port.name, shortType(port.type), {}, {}};
+        for (const std::string& typed : m_terminal->inputs()) {
+            const Result<InputOption> option = splitInputOption(typed);
+            if (!option.ok()) continue;
+            const bool mine = option->name == port.name || option->name == "all" || (option->name.empty() && target.inputs.size() == 1) ||
+                              std::ranges::find(port.aliases, option->name) != port.aliases.end();
+            if (!mine) continue;
+            const size_t equals = option->name.empty() ? std::string::npos : typed.find('=');
+            shown.source = equals == std::string::npos ? typed : typed.substr(equals + 1);
+        }
+        if (!shown.source.empty()) {
+            const Result<Array> bound = bindOne(target, port, shown.source, m_terminal->seed());
+            if (!bound.ok()) shown.problem = bound.error().message();
+        }
+        ports.push_back(std::move(shown));
+    }
+    return ports;
+}
+
+void TerminalBackend::setInput(std::string_view name, std::string_view source)
+{
+    static_cast<void>(m_terminal->setInput("\"" + std::string(name) + "\"=" + std::string(source)).ok());
+}
+
+Result<Array> TerminalBackend::previewInput(std::string_view name, std::string_view source) const
+{
+    LS_TRY(const Port* const port, findInput(m_terminal->target(), name));
+    return bindOne(m_terminal->target(), *port, source, m_terminal->seed());
+}
+
+bool TerminalBackend::execute(std::string_view line, const std::function<void(const viewer::ConsoleEvent&)>& sink)
+{
+    m_sink = &sink;
+    const bool fine = m_terminal->execute(line);
+    m_sink = nullptr;
+    return fine;
+}
+
+std::vector<std::string> TerminalBackend::complete(std::string_view line) const
+{
+    std::vector<std::string> words;
+    for (Candidate& candidate : completionsOf(*m_terminal, line).candidates) words.push_back(std::move(candidate.text));
+    return words;
+}
+
+Result<std::unique_ptr<viewer::Backend>> DesktopServices::open(const std::string& path, std::stop_token stop)
+{
+    Arguments arguments = m_defaults;
+    arguments.positionals = {path};
+    Result<std::unique_ptr<viewer::Backend>> opened = TerminalBackend::open(arguments);
+    if (stop.stop_requested()) return Error(ErrorCode::cancelled, "opening was cancelled").at(fileNameOf(path));
+    if (opened.ok()) { // inputs were meant for the first file
+        m_defaults.set("input", {});
+        m_defaults.set("feed", {});
+    }
+    return opened;
+}
+
+Result<std::string> DesktopServices::runCommand(const std::vector<std::string>& words)
+{
+    char *out = nullptr, *err = nullptr;
+    size_t outSize = 0, errSize = 0;
+    FILE* const outFile = open_memstream(&out, &outSize);
+    FILE* const errFile = open_memstream(&err, &errSize);
+    if (!outFile || !errFile) return Error(ErrorCode::device, "no memory for the command's output");
+    int code = 0;
+    {
+        Console console(outFile, errFile);
+        code = runCommandLine(console, words);
+    }
+    std::fclose(outFile);
+    std::fclose(errFile);
+    std::string output(out, outSize), errors(err, errSize);
+    std::free(out);
+    std::free(err);
+    if (code == 0 || code == 1) return output; // 1: `diff` found differences
+    constexpr std::string_view prefix = "error: ";
+    if (errors.starts_with(prefix)) errors.erase(0, prefix.size());
+    return Error(static_cast<ErrorCode>(code), errors.substr(0, errors.find('\n')));
+}
+
+namespace {
+
+/// Installed beside the program, or the folder of the source tree that it was built in.
+std::string samplesFolder()
+{
+    if (const char* const set = std::getenv("LOOPSCOPE_SAMPLES")) return set;
+    std::error_code failure;
+    const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", failure);
+    const std::filesystem::path here = program.parent_path();
+    for (const char* const way : {"../share/loopscope/samples/text", "../../samples/text", "../../../samples/text", "../../../../samples/text"}) {
+        const std::filesystem::path folder = (here / way).lexically_normal();
+        if (std::filesystem::exists(folder / "collatz.lsir", failure)) return folder.string();
+    }
+    return {};
+}
+
+} // namespace
+
+std::vector<viewer::Services::Sample> DesktopServices::samples() const
+{
+    const std::string folder = samplesFolder();
+    if (folder.empty()) return {};
+    const auto in = [&](const char* name) { return folder + "/" + name; };
+    std::vector<Sample> samples;
+    samples.push_back({"Watch a While run", "collatz: an If inside a While, 111 iterations. Stops in iteration 0; drag the slider.",
+                       "Run and stop inside", in("collatz.lsir"), "", {"run x=27", "goto main/while#0@0:body"}, "debug"});
+    samples.push_back({"See a dead branch", "v1_collatz: a TensorFlow 1 loop with a Switch whose other side is dead.", "Open dataflow",
+                       in("v1_collatz.lsir"), "", {"tbreak dead half", "run n=6"}, "debug"});
+    samples.push_back({"Find the worst layer", "layers: int8 weights against float32, three layers matched by name.", "Compare",
+                       in("layers_int8.lsir"), in("layers_float.lsir"), {}, "compare"});
+    samples.push_back({"Go back to a wrong value", "nan_at_613: a NaN after 613 iterations. Ask who wrote it.", "Run to the NaN",
+                       in("nan_at_613.lsir"), "", {"tbreak nan", "run n=1000"}, "debug"});
+    return samples;
+}
+
+} // namespace loopscope::app

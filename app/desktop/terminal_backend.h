@@ -1,0 +1,64 @@
+// The desktop's backend: the terminal debugger without a terminal. What the window does is what a person would type, and the console shows
+// it.
+#pragma once
+
+#include "app/terminal/terminal.h"
+#include "app/wiring/command_line.h"
+#include "viewer/bridge/backend.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace loopscope::app {
+
+class TerminalBackend : public viewer::Backend {
+public:
+    /// A model or recording with the options of `debug`: positionals, input, seed, against, … Errors: of openSubject().
+    static Result<std::unique_ptr<viewer::Backend>> open(const Arguments& arguments);
+    ~TerminalBackend() override;
+
+    const Model& model() const override { return m_terminal->model(); }
+    std::string path() const override { return m_path; }
+    std::string name() const override { return m_terminal->name(); }
+    std::string contentHash() const override { return m_hash; }
+    bool isReplay() const override { return m_terminal->isReplay(); }
+    const TraceReader* trace() const override { return m_trace.get(); }
+
+    std::vector<viewer::InputPort> inputs() const override;
+    void setInput(std::string_view name, std::string_view source) override;
+    Result<Array> previewInput(std::string_view name, std::string_view source) const override;
+
+    bool execute(std::string_view line, const std::function<void(const viewer::ConsoleEvent&)>& sink) override;
+    std::string prompt() const override { return m_terminal->prompt(); }
+    std::vector<std::string> complete(std::string_view line) const override;
+    Session& session() override { return m_terminal->session(); }
+    bool isStarted() const override { return m_terminal->isStarted(); }
+    bool isRecording() const override { return m_terminal->recording() != nullptr; }
+    const StopReport* lastReport() const override { return m_terminal->isStarted() ? &m_terminal->stop().report : nullptr; }
+    uint64_t seed() const override { return m_terminal->seed(); }
+    std::string profile() const override { return m_profile; }
+
+private:
+    TerminalBackend() = default;
+
+    std::string m_path, m_hash, m_profile = "reference";
+    std::unique_ptr<TraceReader> m_trace;
+    const std::function<void(const viewer::ConsoleEvent&)>* m_sink = nullptr; ///< while execute() runs
+    std::unique_ptr<Terminal> m_terminal;
+};
+
+/// Files, subcommands and samples for the window. `defaults` are the options of the command line that apply to everything opened; its
+/// inputs only to the first file.
+class DesktopServices : public viewer::Services {
+public:
+    explicit DesktopServices(Arguments defaults) : m_defaults(std::move(defaults)) {}
+    Result<std::unique_ptr<viewer::Backend>> open(const std::string& path, std::stop_token stop) override;
+    Result<std::string> runCommand(const std::vector<std::string>& words) override;
+    std::vector<Sample> samples() const override;
+
+private:
+    Arguments m_defaults;
+};
+
+} // namespace loopscope::app
