@@ -1,0 +1,121 @@
+// Building a scene: which graph, from where, and looking things up in it.
+#include "viewer/scene/scene.h"
+
+#include "engine/observe/address.h"
+#include "engine/observe/address_resolution.h"
+#include "engine/ops/control_flow.h"
+#include "viewer/scene/scene_builder.h"
+
+#include <algorithm>
+
+namespace loopscope::viewer {
+
+namespace {
+
+constexpr size_t kSmallGraph = 60;   ///< operators; groups of larger ones are folded
+constexpr size_t kMostInlined = 400; ///< operators that a fresh view draws inside calls
+
+/// "main/while#1@37:body/add#14" → "main/while#1:body/add#14".
+std::string withoutIterations(std::string_view address)
+{
+    std::string text;
+    text.reserve(address.size());
+    for (size_t i = 0; i < address.size(); ++i) {
+        if (address[i] == '@') {
+            size_t end = i + 1;
+            while (end < address.size() && address[end] >= '0' && address[end] <= '9') ++end;
+            if (end > i + 1 && end < address.size() && address[end] == ':') {
+                i = end - 1;
+                continue;
+            }
+        }
+        text += address[i];
+    }
+    return text;
+}
+
+} // namespace
+
+int Scene::findNode(std::string_view address) const
+{
+    auto found = nodeById.find(std::string(address));
+    if (found == nodeById.end()) found = nodeById.find(withoutIterations(address));
+    return found == nodeById.end() ? -1 : found->second;
+}
+
+TextMeasure approximateTextMeasure()
+{
+    return [](std::string_view text, TextStyle style) {
+        size_t characters = 0;
+        for (const char c : text) characters += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1 : 0;
+        double width = 6.6;
+        switch (style) {
+        case TextStyle::name:
+            width = 6.7;
+            break;
+        case TextStyle::index:
+            width = 6.2;
+            break;
+        case TextStyle::mono:
+            width = 6.7;
+            break;
+        case TextStyle::monoSmall:
+            width = 5.8;
+            break;
+        case TextStyle::head:
+            width = 7.8;
+            break;
+        }
+        return width * static_cast<double>(characters);
+    };
+}
+
+Result<std::shared_ptr<const Scene>> buildScene(const Model& model, const ViewState& view, const TextMeasure& measure,
+                                                const SceneProgress& progress)
+{
+    LS_TRY(const Address address, parseAddress(view.root));
+    LS_TRY(const ResolvedAddress resolved, resolveAddress(model, address));
+    if (resolved.address.target != TargetKind::invocation)
+        return Error(ErrorCode::usage, "the root of a view").found("'" + view.root + "'").expected("the address of a graph");
+    return SceneBuilder(model, view, measure, progress).build(resolved.graph, withoutIterations(toString(resolved.address)));
+}
+
+ViewState initialView(const Model& model)
+{
+    ViewState view;
+    if (model.graphs.empty()) return view;
+    Address address;
+    address.root = model.graphs.front().id;
+    view.root = toString(address);
+    // Calls of a small root graph are drawn inside, and small callees of theirs.
+    struct Open {
+        GraphId graph;
+        std::string prefix;
+        int depth;
+    };
+    std::vector<Open> open{{GraphId(0), view.root, 0}};
+    size_t shown = model.graphs.front().operators.size();
+    if (shown > kSmallGraph) return view;
+    for (size_t k = 0; k < open.size(); ++k) {
+        const Open here = open[k];
+        const Graph& graph = model.graph(here.graph);
+        for (size_t o = 0; o < graph.operators.size(); ++o) {
+            const CallForm form = callForm(graph.operators[o]);
+            if (form.kind == CallKind::none || form.kind == CallKind::once) continue;
+            size_t inside = 0;
+            bool whole = true;
+            for (const Callee& callee : form.callees) {
+                whole = whole && model.hasGraph(callee.graph);
+                if (whole) inside += model.graph(callee.graph).operators.size();
+            }
+            if (!whole || shown + inside > kMostInlined || here.depth >= 3) continue;
+            shown += inside;
+            const std::string site = operatorAddress(here.prefix, graph.operators[o], OperatorId(static_cast<int64_t>(o)));
+            view.inlined.insert(site);
+            for (const Callee& callee : form.callees) open.push_back({callee.graph, site + ":" + callee.role, here.depth + 1});
+        }
+    }
+    return view;
+}
+
+} // namespace loopscope::viewer

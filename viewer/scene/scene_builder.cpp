@@ -1,0 +1,205 @@
+// What a view shows of a graph: pills, operators, folded and open groups, inlined calls, and the edges between them.
+#include "viewer/scene/scene_builder.h"
+
+#include "engine/ops/catalog.h"
+#include "viewer/scene/name_groups.h"
+
+#include <algorithm>
+
+namespace loopscope::viewer {
+
+namespace {
+
+constexpr int kDeepestInlining = 32;
+constexpr size_t kMostNodes = 1000000; ///< of callees that "expand all" opens
+
+size_t at(int32_t i) { return static_cast<size_t>(i); }
+
+} // namespace
+
+Result<std::shared_ptr<const Scene>> SceneBuilder::build(GraphId graph, const std::string& prefix)
+{
+    m_scene.view = m_view;
+    m_scene.graph = graph;
+    m_scene.operators = static_cast<int64_t>(m_model.graph(graph).operators.size());
+    emitGraph(graph, prefix, -1, 0);
+    if (m_progress.report) m_progress.report(0.2);
+    LS_CHECK_OK(place());
+    return std::shared_ptr<const Scene>(std::make_shared<Scene>(std::move(m_scene)));
+}
+
+std::vector<int> SceneBuilder::producersOf(const Emission& emission, ValueId value) const
+{
+    if (!value.valid()) return {};
+    const int node = emission.producer[at(value.index)];
+    if (node >= 0) return {node};
+    if (node <= -2) return emission.joined[at(-2 - node)];
+    return {};
+}
+
+bool SceneBuilder::opensCallee(const std::string& site, const CallForm& form, int depth) const
+{
+    if (form.kind == CallKind::none || depth >= kDeepestInlining) return false;
+    for (const Callee& callee : form.callees)
+        if (!m_model.hasGraph(callee.graph)) return false;
+    if (m_view.inlined.contains(site)) return true;
+    if (!m_view.allExpanded || m_scene.nodes.size() > kMostNodes) return false;
+    return std::none_of(form.callees.begin(), form.callees.end(),
+                        [&](const Callee& callee) { return std::find(m_open.begin(), m_open.end(), callee.graph) != m_open.end(); });
+}
+
+SceneBuilder::Emission SceneBuilder::emitGraph(GraphId id, const std::string& prefix, int region, int depth)
+{
+    const Graph& graph = m_model.graph(id);
+    m_open.push_back(id);
+    Emission emission;
+    emission.graph = id;
+    emission.prefix = prefix;
+    emission.region = region;
+    emission.producer.assign(graph.values.size(), -1);
+    emission.nodeOf.assign(graph.operators.size(), -1);
+    emission.inlinedAs.assign(graph.operators.size(), -1);
+    for (size_t k = 0; k < graph.inputs.size(); ++k) {
+        const int pill = addPill(NodeKind::input, emission, graph.inputs[k], k);
+        emission.inputs.push_back(pill);
+        if (graph.inputs[k].valid()) emission.producer[at(graph.inputs[k].index)] = pill;
+    }
+    const OpGroups groups = groupsOf(id);
+    emitOperators(emission, groups, depth);
+    for (size_t k = 0; k < graph.outputs.size(); ++k)
+        emission.outputs.push_back(addPill(NodeKind::output, emission, graph.outputs[k].value, k));
+    emitEdges(emission, groups);
+    m_open.pop_back();
+    return emission;
+}
+
+OpGroups SceneBuilder::groupsOf(GraphId graph) const
+{
+    OpGroups groups;
+    if (m_view.groupByNames) groups = nameGroups(m_model.graph(graph), m_model.dialect);
+    if (groups.groupOf.empty()) groups.groupOf.assign(m_model.graph(graph).operators.size(), -1);
+    return groups;
+}
+
+void SceneBuilder::emitOperators(Emission& emission, const OpGroups& groups, int depth)
+{
+    const Graph& graph = m_model.graph(emission.graph);
+    const int own = emission.region;
+    // Per group: its region if it is open, its node if it is folded.
+    std::vector<int> regionOf(groups.groups.size(), -1), foldedAs(groups.groups.size(), -1);
+    std::vector<char> met(groups.groups.size(), 0);
+    std::vector<int> path;
+    m_scene.groups += static_cast<int64_t>(groups.groups.size());
+    for (size_t o = 0; o < graph.operators.size(); ++o) {
+        const OperatorId id(static_cast<int64_t>(o));
+        const Operator& op = graph.operators[o];
+        path.clear();
+        for (int g = groups.groupOf[o]; g >= 0; g = groups.groups[at(g)].parent) path.push_back(g);
+        int region = own, folded = -1;
+        std::string_view scope;
+        for (auto g = path.rbegin(); g != path.rend() && folded < 0; ++g) {
+            const OpGroup& group = groups.groups[at(*g)];
+            if (met[at(*g)] == 0) {
+                met[at(*g)] = 1;
+                if (isOpen(groupId(emission, group))) {
+                    SceneRegion opened;
+                    opened.kind = group.kind;
+                    opened.id = groupId(emission, group);
+                    opened.graph = emission.graph;
+                    opened.name = group.name;
+                    opened.note = std::to_string(group.members.size()) + (group.members.size() == 1 ? " op" : " ops") +
+                                  (group.note.empty() ? "" : ", " + group.note);
+                    opened.parent = region;
+                    opened.frame = group.frame;
+                    regionOf[at(*g)] = addRegion(std::move(opened));
+                } else {
+                    foldedAs[at(*g)] = addGroupNode(emission, group, region);
+                }
+            }
+            if (regionOf[at(*g)] >= 0) {
+                region = regionOf[at(*g)];
+                scope = group.key;
+            } else {
+                folded = foldedAs[at(*g)];
+            }
+        }
+        if (folded >= 0) {
+            emission.nodeOf[o] = folded;
+        } else {
+            emission.region = region;
+            const std::string address = operatorAddress(emission.prefix, op, id);
+            if (!calleesOf(op).empty() && opensCallee(address, callForm(op), depth)) {
+                emitCall(emission, id, address, region, depth);
+                continue;
+            }
+            emission.nodeOf[o] = addOperator(emission, id, address, scope);
+        }
+        for (const ValueId result : op.results)
+            if (result.valid()) emission.producer[at(result.index)] = emission.nodeOf[o];
+    }
+    emission.region = own;
+}
+
+void SceneBuilder::addValueEdges(const Emission& emission, ValueId value, int to, EdgeStyle style, int actual)
+{
+    if (!value.valid() || to < 0) return;
+    const int values = static_cast<int>(m_model.graph(emission.graph).values.size());
+    for (const int from : producersOf(emission, value)) {
+        if (from == to) continue;
+        const SceneNode& target = m_scene.nodes[at(to)];
+        if (target.kind == NodeKind::group && !m_groupEdges.insert((static_cast<int64_t>(to) << 32) | value.index).second) continue;
+        Draft draft;
+        draft.from = from;
+        draft.to = to;
+        draft.graph = emission.graph;
+        draft.value = value;
+        draft.style = style;
+        draft.actual = actual;
+        draft.net = value.index + (style == EdgeStyle::passThrough ? values : 0);
+        if (target.kind == NodeKind::input || target.kind == NodeKind::output) draft.toPort = 0.5F;
+        const NodeKind source = m_scene.nodes[at(from)].kind;
+        if (source == NodeKind::output) {
+            draft.net = values * 2 + value.index;
+            draft.fromPort = 0.5F;
+        }
+        m_drafts.push_back(std::move(draft));
+    }
+}
+
+void SceneBuilder::emitEdges(Emission& emission, const OpGroups&)
+{
+    const Graph& graph = m_model.graph(emission.graph);
+    const int controls = 3 * static_cast<int>(graph.values.size());
+    for (size_t o = 0; o < graph.operators.size(); ++o) {
+        const Operator& op = graph.operators[o];
+        if (emission.inlinedAs[o] >= 0) {
+            const auto& formals = emission.formals[at(emission.inlinedAs[o])];
+            for (size_t k = 0; k < op.inputs.size() && k < formals.size(); ++k)
+                for (const int formal : formals[k]) addValueEdges(emission, op.inputs[k], formal, EdgeStyle::data, m_actualOf[at(formal)]);
+        } else {
+            for (const ValueId input : op.inputs) addValueEdges(emission, input, emission.nodeOf[o]);
+        }
+        for (const OperatorId control : op.controlInputs) {
+            if (!control.valid()) continue;
+            const int from = emission.nodeOf[at(control.index)], to = emission.nodeOf[o];
+            if (from < 0 || to < 0 || from == to) continue;
+            if (!m_groupEdges.insert((static_cast<int64_t>(to) << 32) | (0x80000000LL + from)).second) continue;
+            Draft draft;
+            draft.from = from;
+            draft.to = to;
+            draft.graph = emission.graph;
+            draft.style = EdgeStyle::control;
+            draft.net = controls;
+            m_drafts.push_back(std::move(draft));
+        }
+    }
+    for (size_t k = 0; k < graph.outputs.size(); ++k) {
+        const ValueId value = graph.outputs[k].value;
+        if (!value.valid()) continue;
+        const std::vector<int> producers = producersOf(emission, value);
+        const bool unchanged = producers.size() == 1 && m_scene.nodes[at(producers[0])].kind == NodeKind::input;
+        addValueEdges(emission, value, emission.outputs[k], unchanged ? EdgeStyle::passThrough : EdgeStyle::data);
+    }
+}
+
+} // namespace loopscope::viewer

@@ -1,0 +1,197 @@
+// From a scene without places to one with them: the layout engine's input and output.
+#include "viewer/scene/scene_builder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace loopscope::viewer {
+
+namespace {
+
+constexpr double kActualBand = 18; ///< under the head of a region whose pills have actuals
+
+size_t at(int32_t i) { return static_cast<size_t>(i); }
+
+double headHeight(RegionKind kind, bool isSide)
+{
+    switch (kind) {
+    case RegionKind::loop:
+    case RegionKind::call:
+        return 26;
+    case RegionKind::branch:
+        return isSide ? 20 : 26;
+    case RegionKind::frame:
+        return 24;
+    case RegionKind::group:
+        return 20;
+    }
+    return 20;
+}
+
+/// Splits an orthogonal line where it crosses `low` and `high` on the flow's axis: what comes before and what after.
+void splitLine(const std::vector<Point>& line, double low, double high, bool leftToRight, std::vector<Point>& before,
+               std::vector<Point>& after)
+{
+    const auto along = [&](Point p) { return leftToRight ? p.x : p.y; };
+    const auto cut = [&](Point p, double where) {
+        (leftToRight ? p.x : p.y) = where;
+        return p;
+    };
+    size_t i = 0;
+    for (; i < line.size() && along(line[i]) <= low; ++i) before.push_back(line[i]);
+    if (i == 0 || i == line.size()) { // nothing to cut
+        before = line;
+        return;
+    }
+    before.push_back(cut(line[i - 1], low));
+    while (i < line.size() && along(line[i]) < high) ++i;
+    if (i == line.size()) return;
+    after.push_back(cut(line[i], high));
+    for (; i < line.size(); ++i) after.push_back(line[i]);
+}
+
+} // namespace
+
+Status SceneBuilder::place()
+{
+    const bool turned = m_view.leftToRight;
+    layout::Graph graph;
+    layout::Options options;
+    options.leftToRight = turned;
+    if (m_view.dense) options.rankGap = 8;
+    std::vector<int> placed(m_scene.nodes.size(), -1);
+    std::vector<char> hasActuals(m_scene.regions.size(), 0);
+    std::vector<double> widestActual(m_scene.regions.size(), 0);
+    // Folded groups of one region are equally wide: their columns stand below each other.
+    std::vector<double> groupWidth(m_scene.regions.size() + 1, 0);
+    for (const SceneNode& node : m_scene.nodes)
+        if (node.kind == NodeKind::group) groupWidth[at(node.region + 1)] = std::max(groupWidth[at(node.region + 1)], node.rect.width);
+    for (size_t n = 0; n < m_scene.nodes.size(); ++n) {
+        SceneNode& node = m_scene.nodes[n];
+        if (node.kind == NodeKind::actual) {
+            hasActuals[at(node.region)] = 1;
+            widestActual[at(node.region)] = std::max(widestActual[at(node.region)], textWidth(node.name, TextStyle::index));
+            continue;
+        }
+        if (node.kind == NodeKind::group) node.rect.width = groupWidth[at(node.region + 1)];
+        placed[n] = static_cast<int>(graph.nodes.size());
+        layout::Node item;
+        item.width = std::ceil(node.rect.width);
+        item.height = std::ceil(node.rect.height);
+        item.group = node.region;
+        item.row = node.kind == NodeKind::input ? 0 : node.kind == NodeKind::output ? 1 : -1;
+        graph.nodes.push_back(item);
+    }
+    for (size_t r = 0; r < m_scene.regions.size(); ++r) {
+        const SceneRegion& region = m_scene.regions[r];
+        layout::Group group;
+        group.parent = region.parent;
+        const bool isSide = region.kind == RegionKind::branch && !region.role.empty();
+        group.head = headHeight(region.kind, isSide);
+        group.left = group.right = group.top = group.bottom = 8;
+        if (hasActuals[r] != 0) (turned ? group.left : group.top) = turned ? std::min(widestActual[r], 120.0) + 10 : kActualBand;
+        if (region.foldedRails > 0) group.left += 14;
+        const double title =
+            38 + textWidth(region.name + " " + region.index, TextStyle::head) + 12 + textWidth(region.note, TextStyle::name) + 12;
+        group.minWidth = std::ceil(region.kind == RegionKind::loop || region.kind == RegionKind::frame ? std::max(title, 320.0)
+                                                                                                       : std::min(title, 400.0));
+        graph.groups.push_back(group);
+    }
+    std::vector<int> edgeOf(m_drafts.size(), -1);
+    for (size_t d = 0; d < m_drafts.size(); ++d) {
+        const Draft& draft = m_drafts[d];
+        if (placed[at(draft.from)] < 0 || placed[at(draft.to)] < 0) continue;
+        layout::Edge edge;
+        edge.from = placed[at(draft.from)];
+        edge.to = placed[at(draft.to)];
+        edge.net = draft.net;
+        edge.fromPort = draft.fromPort;
+        edge.toPort = draft.toPort;
+        edge.feedback = draft.style == EdgeStyle::feedback;
+        edgeOf[d] = static_cast<int>(graph.edges.size());
+        graph.edges.push_back(edge);
+    }
+    std::optional<layout::Layout> result = layout::layOut(graph, options, m_progress.stop);
+    if (!result) return Error(ErrorCode::cancelled, "layout cancelled");
+    if (m_progress.report) m_progress.report(0.9);
+
+    for (size_t n = 0; n < m_scene.nodes.size(); ++n)
+        if (placed[n] >= 0) m_scene.nodes[n].rect = result->nodes[at(placed[n])];
+    for (size_t r = 0; r < m_scene.regions.size(); ++r) {
+        SceneRegion& region = m_scene.regions[r];
+        region.rect = result->groups[r];
+        region.head = {region.rect.x, region.rect.y, region.rect.width, graph.groups[r].head};
+    }
+    for (size_t n = 0; n < m_scene.nodes.size(); ++n) { // actuals: in the band in front of their pills
+        if (m_actualOf[n] < 0) continue;
+        SceneNode& actual = m_scene.nodes[at(m_actualOf[n])];
+        const Rect& pill = m_scene.nodes[n].rect;
+        const SceneRegion& region = m_scene.regions[at(actual.region)];
+        if (turned)
+            actual.rect = {region.rect.x + 4, pill.center().y - 6, std::min(widestActual[at(actual.region)], 120.0), 12};
+        else
+            actual.rect = {pill.x, region.head.bottom() + 3, pill.width, 12};
+    }
+    for (size_t d = 0; d < m_drafts.size(); ++d) {
+        const Draft& draft = m_drafts[d];
+        SceneEdge edge;
+        edge.from = draft.from;
+        edge.to = draft.to;
+        edge.graph = draft.graph;
+        edge.value = draft.value;
+        edge.style = draft.style;
+        edge.label = draft.label;
+        if (edgeOf[d] < 0) { // a constant's text and its pill
+            const Rect& from = m_scene.nodes[at(draft.from)].rect;
+            const Rect& to = m_scene.nodes[at(draft.to)].rect;
+            edge.points = turned ? std::vector<Point>{{from.right(), to.center().y}, {to.x, to.center().y}}
+                                 : std::vector<Point>{{to.center().x, from.bottom()}, {to.center().x, to.y}};
+            m_scene.edges.push_back(std::move(edge));
+            continue;
+        }
+        layout::Route& route = result->routes[at(edgeOf[d])];
+        edge.portal = route.portal;
+        const Value* value = draft.value.valid() ? &m_model.graph(draft.graph).value(draft.value) : nullptr;
+        if (edge.portal && value != nullptr) {
+            edge.label = value->id;
+            edge.endLabel = value->id + " ←";
+        }
+        if (edge.label.empty() && value != nullptr) edge.label = shapeText(value->type);
+        if (draft.actual >= 0) {
+            SceneEdge binding = edge;
+            binding.from = draft.actual;
+            binding.style = EdgeStyle::binding;
+            edge.to = draft.actual;
+            SceneNode& actual = m_scene.nodes[at(draft.actual)];
+            if (!edge.portal) {
+                const double low = turned ? actual.rect.x : actual.rect.y;
+                const double high = turned ? actual.rect.right() : actual.rect.bottom();
+                splitLine(route.points, low, high, turned, edge.points, binding.points);
+            } else {
+                const Rect& to = m_scene.nodes[at(draft.to)].rect;
+                binding.points = turned ? std::vector<Point>{{actual.rect.right(), to.center().y}, {to.x, to.center().y}}
+                                        : std::vector<Point>{{to.center().x, actual.rect.bottom()}, {to.center().x, to.y}};
+            }
+            binding.portal = false;
+            m_scene.edges.push_back(std::move(edge));
+            m_scene.edges.push_back(std::move(binding));
+            continue;
+        }
+        if (draft.binding >= 0) m_scene.regions[at(draft.region)].bindings[at(draft.binding)].rail = route.points;
+        edge.points = std::move(route.points);
+        m_scene.edges.push_back(std::move(edge));
+    }
+    // The chip at the source counts its ends.
+    std::unordered_map<int64_t, int> ends;
+    const auto key = [](const SceneEdge& e) { return (static_cast<int64_t>(e.from) << 32) | static_cast<uint32_t>(e.value.index); };
+    for (const SceneEdge& e : m_scene.edges)
+        if (e.portal) ++ends[key(e)];
+    for (SceneEdge& e : m_scene.edges)
+        if (e.portal) e.label += " → " + std::to_string(ends[key(e)]);
+    m_scene.bounds = result->bounds;
+    if (m_progress.report) m_progress.report(1);
+    return {};
+}
+
+} // namespace loopscope::viewer
