@@ -8,6 +8,7 @@
 #include "app/wiring/table.h"
 #include "app/wiring/value_text.h"
 #include "converters/formats.h"
+#include "converters/tflite/model_metadata.h"
 #include "engine/base/text.h"
 #include "tracer/api/trace_reader.h"
 
@@ -17,7 +18,89 @@ namespace loopscope::app {
 
 namespace {
 
-std::string infoJson(const LoadedModel& file, const ModelSummary& summary)
+void jsonCounts(JsonWriter& json, std::string_view key, const std::map<std::string, int64_t>& counts)
+{
+    json.key(key).beginObject();
+    for (const auto& [kind, count] : counts) json.key(kind).value(count);
+    json.endObject();
+}
+
+/// Dtypes, quantization and placement.
+void jsonTypes(JsonWriter& json, const ModelSummary& summary)
+{
+    json.key("dtypes").beginObject();
+    for (const DTypeCount& count : summary.types.dtypes)
+        json.key(dtypeName(count.dtype))
+            .beginObject()
+            .key("values")
+            .value(count.values)
+            .key("constants")
+            .value(count.constants)
+            .key("bytes")
+            .value(count.constantBytes)
+            .endObject();
+    json.endObject().key("quantization").beginArray();
+    for (const QuantizationScheme& scheme : summary.types.schemes)
+        json.beginObject()
+            .key("role")
+            .value(scheme.role)
+            .key("dtype")
+            .value(dtypeName(scheme.dtype))
+            .key("granularity")
+            .value(scheme.granularity)
+            .key("symmetric")
+            .value(scheme.symmetric)
+            .key("count")
+            .value(scheme.count)
+            .endObject();
+    json.endArray();
+    jsonCounts(json, "hybrid", summary.types.hybrid);
+    json.key("weights_only").value(summary.types.dequantizedConstants);
+    json.key("placement").beginObject().key("reference").value(summary.placement.kernels);
+    jsonCounts(json, "interpreter", summary.placement.interpreter);
+    jsonCounts(json, "nowhere", summary.placement.nowhere);
+    jsonCounts(json, "custom", summary.placement.custom);
+    json.endObject();
+}
+
+void jsonMetadata(JsonWriter& json, const ModelMetadata& metadata)
+{
+    json.key("metadata").beginObject();
+    const auto text = [&](std::string_view key, const std::string& value) {
+        if (!value.empty()) json.key(key).value(value);
+    };
+    text("name", metadata.name);
+    text("description", metadata.description);
+    text("version", metadata.version);
+    text("author", metadata.author);
+    text("license", metadata.license);
+    json.key("tensors").beginArray();
+    for (const TensorMetadata& tensor : metadata.tensors) {
+        json.beginObject().key("place").value(tensor.place).key("description").value(tensor.description);
+        const auto numbers = [&](std::string_view key, const std::vector<float>& values) {
+            json.key(key).beginArray();
+            for (const float value : values) json.value(static_cast<double>(value));
+            json.endArray();
+        };
+        numbers("mean", tensor.mean);
+        numbers("std", tensor.deviation);
+        json.endObject();
+    }
+    json.endArray().key("files").beginArray();
+    for (const AssociatedFile& file : metadata.files) {
+        json.beginObject().key("name").value(file.name).key("role").value(file.role).key("tensor").value(file.tensor);
+        json.key("bytes").value(file.size);
+        if (file.role == "labels" && file.content) {
+            json.key("labels").beginArray();
+            for (const std::string& label : textLines(*file.content)) json.value(label);
+            json.endArray();
+        }
+        json.endObject();
+    }
+    json.endArray().endObject();
+}
+
+std::string infoJson(const LoadedModel& file, const ModelSummary& summary, const ModelMetadata& metadata)
 {
     const Model& model = file.model;
     JsonWriter json;
@@ -52,7 +135,8 @@ std::string infoJson(const LoadedModel& file, const ModelSummary& summary)
         json.beginObject().key("name").value(graph.id);
         ports("inputs", graph.inputs);
         ports("outputs", outputs);
-        json.key("ops").value(static_cast<int64_t>(graph.operators.size())).endObject();
+        json.key("ops").value(static_cast<int64_t>(graph.operators.size()));
+        json.key("calls").value(summary.calls[static_cast<size_t>(&graph - model.graphs.data())]).endObject();
     }
     json.endArray().key("ops").beginObject();
     for (const auto& [kind, count] : summary.operators) json.key(kind).value(count);
@@ -60,6 +144,9 @@ std::string infoJson(const LoadedModel& file, const ModelSummary& summary)
     summary.macs ? json.value(*summary.macs) : json.null();
     json.key("parameters").value(summary.parameters).key("activation_peak");
     summary.activationPeak ? json.value(*summary.activationPeak) : json.null();
+    json.key("unsized_values").value(summary.unsizedValues).key("dynamic_values").value(summary.dynamicValues);
+    json.key("parameter_bytes").value(summary.constantBytes);
+    jsonTypes(json, summary);
     json.key("control_flow").beginArray();
     for (const ControlFlowLine& line : summary.controlFlow)
         json.beginObject().key("address").value(line.address).key("depth").value(line.depth).key("text").value(line.text).endObject();
@@ -82,7 +169,9 @@ std::string infoJson(const LoadedModel& file, const ModelSummary& summary)
     for (const std::string& kind : summary.missing) json.value(kind);
     json.endArray().key("warnings").beginArray();
     for (const std::string& warning : summary.warnings) json.value(warning);
-    return json.endArray().endObject().text();
+    json.endArray();
+    jsonMetadata(json, metadata);
+    return json.endObject().text();
 }
 
 void printTensors(Console& console, const Model& model)
@@ -98,6 +187,62 @@ void printTensors(Console& console, const Model& model)
             table.add({graph.id, value.id, role, shortType(value.type), value.name});
         }
     console.print(table.text());
+}
+
+/// "1001 labels: "background", "tench", "goldfish", …" of a text of lines; empty if it is none.
+std::string firstLines(const Console& console, const AssociatedFile& file)
+{
+    if (!file.content) return "";
+    const std::span<const std::byte> bytes = file.content->view();
+    if (std::ranges::find(bytes, std::byte{0}) != bytes.end()) return "";
+    const std::vector<std::string> lines = textLines(*file.content);
+    constexpr size_t kShown = 3;
+    std::string noun = file.role == "labels" ? "label" : "line";
+    if (lines.size() != 1) noun += "s";
+    std::string text = ": " + console.number(static_cast<int64_t>(lines.size())) + " " + noun;
+    for (size_t i = 0; i < std::min(lines.size(), kShown); ++i) text += (i == 0 ? ": " : ", ") + quotedText(lines[i], 30);
+    return text + (lines.size() > kShown ? ", …" : "");
+}
+
+/// "(x − 127.5) / 127.5", "(x − [1, 2, 3]) / [4, 5, 6]"; empty if the input is wanted as it is.
+std::string normalizationText(const TensorMetadata& tensor)
+{
+    const auto numbers = [](const std::vector<float>& values) {
+        std::vector<std::string> parts;
+        for (const float value : values) parts.push_back(realText(value, 7));
+        return parts.size() == 1 ? parts[0] : "[" + join(parts, ", ") + "]";
+    };
+    const bool shifted = !std::ranges::all_of(tensor.mean, [](float m) { return m == 0; });
+    const bool scaled = !std::ranges::all_of(tensor.deviation, [](float d) { return d == 1; });
+    std::string text = shifted ? "(x − " + numbers(tensor.mean) + ")" : "x";
+    if (scaled) text += " / " + numbers(tensor.deviation);
+    return shifted || scaled ? text : "";
+}
+
+/// What the file says of itself, and the files behind it.
+void printModelMetadata(Console& console, const ModelMetadata& metadata)
+{
+    std::string head = metadata.name.empty() ? "" : quotedText(metadata.name);
+    const auto add = [&](const std::string& noun, const std::string& text) {
+        if (!text.empty()) head += (head.empty() ? "" : ", ") + noun + quotedText(text);
+    };
+    add("", metadata.description);
+    add("version ", metadata.version);
+    add("author ", metadata.author);
+    add("licence ", metadata.license);
+    std::vector<std::string> lines;
+    if (!head.empty()) lines.push_back(head);
+    for (const TensorMetadata& tensor : metadata.tensors) {
+        std::string line = tensor.place;
+        if (!tensor.description.empty()) line += ": " + quotedText(tensor.description);
+        if (const std::string wanted = normalizationText(tensor); !wanted.empty()) line += "; wants " + wanted;
+        lines.push_back(std::move(line));
+    }
+    for (const AssociatedFile& file : metadata.files)
+        lines.push_back(file.role + " " + file.name + " (" + formatBytes(file.size) + (file.tensor.empty() ? "" : ", of " + file.tensor) + ")" +
+                        firstLines(console, file));
+    for (size_t i = 0; i < lines.size(); ++i) console.line((i == 0 ? "metadata       " : "               ") + lines[i]);
+    for (const std::string& problem : metadata.problems) console.warning(problem);
 }
 
 void printMetadata(Console& console, const Model& model)
@@ -122,7 +267,26 @@ std::string signatureText(const Model& model, const Signature& signature)
            names(signature.inputs) + ") -> " + names(signature.outputs);
 }
 
-void printModel(Console& console, const LoadedModel& file, const ModelSummary& summary)
+/// "constants      8 elements, 32 bytes; 144 multiply-adds; activations 64 bytes"
+void printSizes(Console& console, const ModelSummary& summary)
+{
+    std::vector<std::string> parts;
+    if (summary.parameters > 0)
+        parts.push_back(console.number(summary.parameters) + (summary.parameters == 1 ? " element, " : " elements, ") +
+                        formatBytes(summary.constantBytes));
+    if (summary.macs && *summary.macs > 0)
+        parts.push_back(console.number(*summary.macs) + " multiply-adds" + (summary.controlFlow.empty() ? "" : ", each loop once"));
+    if (summary.activationPeak)
+        parts.push_back("activations " + formatBytes(*summary.activationPeak) +
+                        (summary.unsizedValues == 0 ? ""
+                         : summary.unsizedValues == 1 ? " and 1 value sized while running"
+                                                      : " and " + std::to_string(summary.unsizedValues) + " values sized while running"));
+    if (parts.empty()) return;
+    const bool counted = summary.dynamicInputs && (summary.macs || summary.activationPeak);
+    console.line((summary.parameters > 0 ? "constants      " : "one pass       ") + join(parts, "; ") + (counted ? " (unknown dimensions as 1)" : ""));
+}
+
+void printModel(Console& console, const LoadedModel& file, const ModelSummary& summary, const ModelMetadata& metadata)
 {
     const Model& model = file.model;
     std::string head = console.paint(Style::location, fileNameOf(file.path)) + "   " + std::string(file.formatName) + ", " +
@@ -155,14 +319,13 @@ void printModel(Console& console, const LoadedModel& file, const ModelSummary& s
         if (f.neverLive > 0) text += "; " + some(f.neverLive, "node") + " never live";
         console.line(text);
     }
-    if (summary.parameters > 0) {
-        std::string sizes = "constants      " + console.number(summary.parameters) +
-                            (summary.parameters == 1 ? " element, " : " elements, ") + formatBytes(summary.constantBytes);
-        if (summary.macs && *summary.macs > 0)
-            sizes += "; " + console.number(*summary.macs) + " multiply-adds" + (summary.controlFlow.empty() ? "" : ", each loop once");
-        if (summary.activationPeak) sizes += "; activations " + formatBytes(*summary.activationPeak);
-        console.line(sizes);
-    }
+    printSizes(console, summary);
+    if (const std::string dtypes = dtypesText(summary.types); !dtypes.empty()) console.line("dtypes         " + dtypes);
+    if (const std::string schemes = quantizationText(summary.types); !schemes.empty()) console.line("quantization   " + schemes);
+    printModelMetadata(console, metadata);
+    const Placement& placement = summary.placement;
+    if (!placement.interpreter.empty() || !placement.nowhere.empty() || !placement.custom.empty())
+        console.line("runs on        " + placementText(placement));
     std::string last;
     if (summary.missing.empty())
         last = "all operators have reference kernels";
@@ -232,8 +395,9 @@ Result<int> runInfo(const CommandContext& context)
     if (isTraceFile(path)) return infoTrace(console, path);
     LS_TRY(const LoadedModel file, loadModel(path));
     const ModelSummary summary = summarize(file.model);
+    const ModelMetadata metadata = readModelMetadata(file.model, file.content);
     if (console.json()) {
-        console.line(infoJson(file, summary));
+        console.line(infoJson(file, summary, metadata));
         return 0;
     }
     if (arguments.has("ops")) {
@@ -248,7 +412,7 @@ Result<int> runInfo(const CommandContext& context)
     } else if (arguments.has("metadata")) {
         printMetadata(console, file.model);
     } else {
-        printModel(console, file, summary);
+        printModel(console, file, summary, metadata);
     }
     return 0;
 }

@@ -19,25 +19,18 @@ namespace {
 /// Lines of the outline that a model may have: a graph called from many places appears under each.
 constexpr size_t kMaxOutline = 200;
 
-std::string upperKind(const Operator& op)
-{
-    if (op.kind.dialect == "custom") return op.kind.full();
-    std::string name = op.kind.name;
-    if (op.kind.dialect == "tfl" || op.kind.dialect == "circle")
-        std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
-    return name;
-}
-
 class Outline {
 public:
-    explicit Outline(const Model& model, std::vector<ControlFlowLine>& lines) : m_model(model), m_lines(lines) {}
+    Outline(const Model& model, const std::vector<int64_t>& calls, std::vector<ControlFlowLine>& lines)
+        : m_model(model), m_calls(calls), m_lines(lines)
+    {
+    }
 
     void add(GraphId graph, int depth, const std::string& place)
     {
         if (!m_model.hasGraph(graph) || std::find(m_open.begin(), m_open.end(), graph) != m_open.end()) return;
         m_open.push_back(graph);
-        m_seen.insert(graph);
-        const Graph& g = m_model.graph(graph);
+            const Graph& g = m_model.graph(graph);
         if (m_model.dialect == Dialect::tf && hasFramesOrSwitches(g)) addFrames(analyzeFrames(g), 0, depth, place);
         for (size_t i = 0; i < g.operators.size() && m_lines.size() < kMaxOutline; ++i) {
             const Operator& op = g.operators[i];
@@ -48,9 +41,16 @@ public:
             const std::string label = addressSite(op, static_cast<int64_t>(i));
             line.address = place + "/" + label;
             line.label = depth == 0 ? line.address : label;
-            for (const Callee& callee : callees)
-                line.text += (line.text.empty() ? "" : ", ") + callee.role + " " +
-                             (m_model.hasGraph(callee.graph) ? m_model.graph(callee.graph).id : "?");
+            for (const Callee& callee : callees) {
+                line.text += (line.text.empty() ? "" : ", ") + callee.role + " ";
+                if (!m_model.hasGraph(callee.graph)) {
+                    line.text += "?";
+                    continue;
+                }
+                line.text += m_model.graph(callee.graph).id;
+                const int64_t calls = m_calls[static_cast<size_t>(callee.graph.index)];
+                if (calls > 1) line.text += " (called from " + std::to_string(calls) + " places)";
+            }
             if (callees.front().role == "cond") line.text += ", " + std::to_string(op.inputs.size()) + " carried";
             const std::string address = line.address;
             m_lines.push_back(std::move(line));
@@ -58,8 +58,6 @@ public:
         }
         m_open.pop_back();
     }
-
-    bool seen(GraphId graph) const { return m_seen.contains(graph); }
 
 private:
     void addFrames(const FrameAnalysis& analysis, int32_t parent, int depth, const std::string& place)
@@ -82,32 +80,29 @@ private:
     }
 
     const Model& m_model;
+    const std::vector<int64_t>& m_calls;
     std::vector<ControlFlowLine>& m_lines;
     std::vector<GraphId> m_open;
-    std::set<GraphId> m_seen;
 };
 
-/// Views of the values of a graph as they are declared; constants with their data.
-std::vector<Tensor> declaredTensors(const Graph& graph)
+/// The plans that one run may use: each graph once, at the shapes of the call that comes first.
+void collectPlans(const GraphPlan& plan, std::map<int64_t, const GraphPlan*>& plans)
 {
-    std::vector<Tensor> tensors;
-    for (const Value& value : graph.values) {
-        Tensor t;
-        t.dtype = value.type.dtype;
-        t.shape = value.type.dynamicShape();
-        t.quantization = value.type.quantization.get();
-        if (value.constant && value.constant->hasBytes()) {
-            t.data = const_cast<std::byte*>(value.constant->bytes().data());
-            t.bytes = value.constant->bytes().size();
-        }
-        tensors.push_back(std::move(t));
-    }
-    return tensors;
+    if (!plans.try_emplace(plan.graph.index, &plan).second) return;
+    for (const PlannedOperator& op : plan.operators)
+        if (op.call)
+            for (const GraphPlan* callee : op.call->plans)
+                if (callee) collectPlans(*callee, plans);
 }
 
-std::optional<int64_t> macsOf(const Graph& graph)
+std::optional<int64_t> macsOf(const Graph& graph, const GraphPlan& plan)
 {
-    const std::vector<Tensor> tensors = declaredTensors(graph);
+    std::vector<Tensor> tensors;
+    for (size_t v = 0; v < graph.values.size(); ++v) {
+        tensors.push_back(declaredTensor(graph.values[v]));
+        tensors.back().dtype = plan.values[v].dtype;
+        tensors.back().shape = plan.values[v].shape;
+    }
     int64_t sum = 0;
     for (const Operator& op : graph.operators) {
         const OpDef* def = findOp(op.kind);
@@ -130,6 +125,37 @@ std::optional<int64_t> macsOf(const Graph& graph)
         if (__builtin_add_overflow(sum, def->macs(context), &sum)) return std::nullopt;
     }
     return sum;
+}
+
+/// Work and memory of one pass. Inputs have the shapes that the file states, where unknown dimensions are 1.
+void summarizePlan(const Model& model, std::span<const GraphId> roots, ModelSummary& summary)
+{
+    Planner planner(model);
+    std::map<int64_t, const GraphPlan*> plans;
+    for (const GraphId root : roots) {
+        const Graph& graph = model.graph(root);
+        std::vector<Shape> shapes;
+        for (const ValueId input : graph.inputs) {
+            const TensorType& type = graph.value(input).type;
+            Shape& shape = shapes.emplace_back(type.shape);
+            for (int i = 0; i < shape.rank(); ++i)
+                if (shape[i] == kUnknownDim) shape[i] = 1;
+            summary.dynamicInputs = summary.dynamicInputs || !type.dynamicShape().isStatic();
+        }
+        const auto plan = planner.plan(root, shapes, graph.id);
+        if (!plan.ok()) return;
+        summary.activationPeak = std::max(summary.activationPeak.value_or(0), (*plan)->bytes);
+        collectPlans(**plan, plans);
+    }
+    if (plans.empty()) return;
+    int64_t sum = 0;
+    bool known = true;
+    for (const auto& [graph, plan] : plans) {
+        summary.unsizedValues += std::ranges::count(plan->values, Storage::heap, &PlannedValue::storage);
+        const std::optional<int64_t> macs = macsOf(model.graph(plan->graph), *plan);
+        known = known && macs && !__builtin_add_overflow(sum, *macs, &sum);
+    }
+    if (known) summary.macs = sum;
 }
 
 void countFrames(const Graph& graph, ModelSummary& summary)
@@ -163,7 +189,7 @@ ModelSummary summarize(const Model& model)
     ModelSummary summary;
     std::set<const Constant*> counted;
     std::set<std::string> variableNames;
-    summary.macs = 0;
+    summary.calls.assign(model.graphs.size(), 0);
     for (size_t g = 0; g < model.graphs.size(); ++g) {
         const Graph& graph = model.graphs[g];
         summary.operatorCount += static_cast<int64_t>(graph.operators.size());
@@ -177,6 +203,8 @@ ModelSummary summarize(const Model& model)
         };
         for (const Operator& op : graph.operators) {
             ++summary.operators[upperKind(op)];
+            for (const Callee& callee : calleesOf(op))
+                if (model.hasGraph(callee.graph)) ++summary.calls[static_cast<size_t>(callee.graph.index)];
             if (op.kind.name == "var_handle")
                 variableNames.insert(std::string(attributeString(op.attributes, "container", "")) + "/" +
                                      std::string(attributeString(op.attributes, "shared_name", "")));
@@ -194,34 +222,26 @@ ModelSummary summarize(const Model& model)
             if (stated && !shape.isStatic()) ++summary.dynamicValues;
             if (value.constant) countConstant(value.type, *value.constant);
         }
-        if (summary.macs) {
-            const std::optional<int64_t> macs = macsOf(graph);
-            if (macs)
-                *summary.macs += *macs;
-            else
-                summary.macs.reset();
-        }
     }
     summary.variables += static_cast<int64_t>(variableNames.size());
 
     std::set<std::string> missing;
-    Outline outline(model, summary.controlFlow);
+    std::vector<GraphId> roots;
+    Outline outline(model, summary.calls, summary.controlFlow);
     for (size_t g = 0; g < model.graphs.size(); ++g) {
         const GraphId id(static_cast<int64_t>(g));
         bool isRoot = g == 0;
         for (const Signature& signature : model.signatures) isRoot = isRoot || signature.graph == id;
         if (!isRoot) continue;
+        roots.push_back(id);
         outline.add(id, 0, model.graphs[g].id);
         for (std::string& kind : missingKernels(model, id, Profile::reference)) missing.insert(std::move(kind));
     }
     summary.missing.assign(missing.begin(), missing.end());
     for (std::string& warning : modelWarnings(model)) summary.warnings.push_back(std::move(warning));
-    if (!model.graphs.empty() && summary.dynamicValues == 0 && model.dialect != Dialect::tf) {
-        std::vector<Shape> shapes;
-        for (const ValueId input : model.graphs[0].inputs) shapes.push_back(model.graphs[0].value(input).type.shape);
-        Planner planner(model);
-        if (const auto plan = planner.plan(GraphId(0), shapes, model.graphs[0].id); plan.ok()) summary.activationPeak = (*plan)->bytes;
-    }
+    summary.types = summarizeTypes(model);
+    summary.placement = summarizePlacement(model);
+    if (model.dialect != Dialect::tf) summarizePlan(model, roots, summary);
     return summary;
 }
 
