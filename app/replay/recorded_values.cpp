@@ -1,5 +1,6 @@
 #include "app/replay/recorded_values.h"
 
+#include "engine/ir/stored_constant.h"
 #include "engine/ops/control_flow.h"
 
 #include <algorithm>
@@ -87,7 +88,7 @@ Result<KnownValue> RecordedValues::lookUp(RecordedInvocation invocation, GraphId
         KnownValue known;
         switch (value.role) {
         case ValueRole::constant:
-            known.isRecorded = value.constant && value.constant->hasBytes() && !value.constant->sparsity;
+            known.isRecorded = value.constant && value.constant->hasBytes() && !isPacked(value);
             known.tensor.dtype = value.type.dtype;
             known.tensor.shape = value.type.shape;
             known.tensor.quantization = value.type.quantization.get();

@@ -6,6 +6,7 @@
 #include "app/wiring/model_summary.h"
 #include "app/wiring/table.h"
 #include "engine/base/text.h"
+#include "engine/ir/stored_constant.h"
 
 #include <algorithm>
 
@@ -223,7 +224,7 @@ Result<std::string> aboutConstants(Terminal& terminal)
         if (value.role != ValueRole::constant) continue;
         out += "  " + value.id + ": ";
         const auto count = value.type.shape.hasRank() ? checkedElementCount(value.type.shape) : std::nullopt;
-        if (value.constant && value.constant->hasBytes() && !value.constant->sparsity && count) {
+        if (value.constant && value.constant->hasBytes() && !isPacked(value) && count) {
             const Bytes& bytes = value.constant->bytes();
             Tensor tensor;
             tensor.data = const_cast<std::byte*>(bytes.data());

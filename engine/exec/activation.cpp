@@ -1,10 +1,10 @@
 #include "engine/exec/activation.h"
 
 #include "engine/exec/call_state.h"
+#include "engine/ir/stored_constant.h"
 #include "engine/kernels/registry.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/tf_rules.h"
-#include "engine/tensor/sparse.h"
 
 #include <algorithm>
 #include <cstring>
@@ -63,14 +63,14 @@ Program::Program(const Model& model, const GraphPlan& plan, Profile profile)
     for (size_t o = 0; o < m_graph.operators.size(); ++o) prepare(static_cast<int32_t>(o), tensors, profile);
 }
 
-/// A sparse constant that cannot be made dense fails the operators that read it.
+/// A packed constant that cannot be unpacked fails the operators that read it.
 void Program::makeDense()
 {
     for (size_t v = 0; v < m_graph.values.size(); ++v) {
         const Value& value = m_graph.values[v];
-        if (value.role != ValueRole::constant || !value.constant || !value.constant->hasBytes() || !value.constant->sparsity) continue;
+        if (value.role != ValueRole::constant || !value.constant || !value.constant->hasBytes() || !isPacked(value)) continue;
         const ValueId id(static_cast<int64_t>(v));
-        Result<Bytes> dense = densify(*value.constant, value.type.dtype, value.type.shape);
+        Result<Bytes> dense = unpackConstant(value);
         if (dense.ok()) {
             m_dense[id] = std::move(dense).value();
             continue;

@@ -1,5 +1,6 @@
 // Types of a whole model: results that are not stated get the types that inference gives them, stated dtypes are checked. Each graph is
 // inferred once, from its declared inputs, callees before their callers' results.
+#include "engine/ir/stored_constant.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"
 
@@ -142,7 +143,7 @@ Tensor declaredTensor(const Value& value)
     tensor.dtype = value.type.dtype;
     tensor.shape = value.type.dynamicShape();
     tensor.quantization = value.type.quantization.get();
-    if (value.role != ValueRole::constant || !value.constant || !value.constant->hasBytes() || value.constant->sparsity) return tensor;
+    if (value.role != ValueRole::constant || !value.constant || !value.constant->hasBytes() || isPacked(value)) return tensor;
     const Bytes& bytes = value.constant->bytes();
     tensor.shape = value.type.shape;
     const std::optional<int64_t> count = checkedElementCount(tensor.shape);

@@ -1,9 +1,9 @@
 // Types of values from the actual input shapes, calls included. layout.cpp gives them memory.
 #include "engine/plan/planner.h"
 
+#include "engine/ir/stored_constant.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/tf_rules.h"
-#include "engine/tensor/sparse.h"
 
 #include <algorithm>
 #include <set>
@@ -42,17 +42,31 @@ std::string keyOf(std::span<const Shape> shapes)
     return key;
 }
 
+/// The file that an external buffer lies in was not found, or ends too early.
+Error missingExternal(const Model& model, const Value& value)
+{
+    std::string place = "external buffer " + std::to_string(value.constant->externalBuffer());
+    for (const ExternalBuffer& buffer : model.externalBuffers) {
+        if (buffer.number != value.constant->externalBuffer()) continue;
+        const int64_t length = attributeInt(buffer.attributes, "length", 0);
+        place += ", " + std::to_string(length) + " bytes at " + std::to_string(attributeInt(buffer.attributes, "offset", 0)) + " of the file '" +
+                 std::string(attributeString(buffer.attributes, "group", "")) + "'";
+    }
+    return Error(ErrorCode::unsupported, "the data of constant '" + value.id + "' lies in " + place).expected("that file beside the model, and as many bytes as the type needs");
+}
+
 /// Constants must hold the bytes that their types promise, or kernels would read beyond them.
-Status checkData(const Value& value)
+Status checkData(const Model& model, const Value& value)
 {
     if (value.role == ValueRole::absent)
         return Error(ErrorCode::badFile, "'" + value.id + "' has no data: nothing writes it");
     if (value.role != ValueRole::constant) return {};
+    if (value.constant && !value.constant->hasBytes() && value.constant->externalBuffer() >= 0) return missingExternal(model, value);
     if (!value.constant || !value.constant->hasBytes())
         return Error(ErrorCode::unsupported, "the data of constant '" + value.id + "' is not in this file");
     const std::optional<int64_t> count = checkedElementCount(value.type.shape);
     if (!count) return Error(ErrorCode::badFile, "constant '" + value.id + "' has no definite shape").found(toString(value.type.shape));
-    if (value.constant->sparsity) return {}; // checked when it is made dense
+    if (isPacked(value)) return {}; // checked when it is unpacked
     if (value.constant->size() < byteSize(value.type.dtype, *count))
         return Error(ErrorCode::badFile, "constant '" + value.id + "' holds " + std::to_string(value.constant->size()) + " bytes")
             .expected(std::to_string(byteSize(value.type.dtype, *count)));
@@ -151,9 +165,9 @@ Result<std::unique_ptr<GraphPlan>> Planner::inferGraph(GraphId id, std::span<con
     std::vector<bool> returned(graph.values.size(), false);
     for (const GraphOutput& output : graph.outputs) {
         const Value& value = graph.value(output.value);
-        Status status = value.role == ValueRole::result ? Status() : checkData(value);
-        if (status.ok() && value.role == ValueRole::constant && value.constant->sparsity) {
-            const Result<Bytes> dense = densify(*value.constant, value.type.dtype, value.type.shape);
+        Status status = value.role == ValueRole::result ? Status() : checkData(m_model, value);
+        if (status.ok() && value.role == ValueRole::constant && isPacked(value)) {
+            const Result<Bytes> dense = unpackConstant(value);
             if (!dense.ok()) status = dense.error().copy();
         }
         if (!status.ok()) return std::move(status).takeError().at(place);
@@ -177,7 +191,7 @@ Status Planner::inferOperatorResults(GraphPlan& plan, std::span<Tensor> tensors,
     };
     if (planned.def) // an unknown operator fails for being unknown, and only when it is reached
         for (const ValueId input : op.inputs)
-            if (input.valid()) noteError(checkData(graph.value(input)));
+            if (input.valid()) noteError(checkData(m_model, graph.value(input)));
     if (planned.def)
         for (const int state : planned.def->stateOperandsOf ? planned.def->stateOperandsOf(op) : planned.def->stateOperands) {
             if (static_cast<size_t>(state) >= op.inputs.size() || !op.inputs[static_cast<size_t>(state)].valid()) continue;

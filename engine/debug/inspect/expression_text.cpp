@@ -1,6 +1,7 @@
 #include "engine/debug/inspect/expression_text.h"
 
 #include "engine/base/text.h"
+#include "engine/ir/stored_constant.h"
 #include "engine/tensor/statistics.h"
 #include "engine/tensor/strings.h"
 
@@ -106,7 +107,7 @@ std::string constantText(const Value& value)
 {
     const std::optional<int64_t> count = checkedElementCount(value.type.shape);
     const int bits = bitWidth(value.type.dtype);
-    if (!count || *count > kListed || *count < 1 || bits < 8 || !value.constant || !value.constant->hasBytes() || value.constant->sparsity ||
+    if (!count || *count > kListed || *count < 1 || bits < 8 || !value.constant || !value.constant->hasBytes() || isPacked(value) ||
         value.constant->size() < byteSize(value.type.dtype, *count))
         return value.id;
     const Tensor tensor = tensorOf(value);

@@ -5,6 +5,7 @@
 #include "engine/debug/reference/reference.h"
 #include "engine/debug/reference/run_place.h"
 #include "engine/debug/timeline.h"
+#include "engine/ir/stored_constant.h"
 
 #include <algorithm>
 #include <deque>
@@ -114,7 +115,7 @@ public:
 private:
     Result<const Tensor*> constant(const Value& value)
     {
-        if (!value.constant || !value.constant->hasBytes() || value.constant->sparsity || !checkedElementCount(value.type.shape)) return nullptr;
+        if (!value.constant || !value.constant->hasBytes() || isPacked(value) || !checkedElementCount(value.type.shape)) return nullptr;
         m_constant.dtype = value.type.dtype;
         m_constant.shape = value.type.shape;
         m_constant.quantization = value.type.quantization.get();
