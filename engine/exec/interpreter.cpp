@@ -89,8 +89,11 @@ void Interpreter::Impl::clearVariables()
 {
     for (auto& [id, variables] : m_variables)
         for (auto& [valueId, slot] : variables.slots) {
-            std::memset(slot.data, 0, slot.bytes);
             const Value& value = m_model.graph(id).value(valueId);
+            // i8 begins as the real number 0 (LiteRT core/subgraph.cc, ResetVariableTensors), everything else as zeros.
+            const Quantization* q = value.type.quantization.get();
+            const bool hasZero = value.type.dtype == DType::i8 && q && q->isPerTensor();
+            std::memset(slot.data, hasZero ? static_cast<int>(q->zeroPoint()) : 0, slot.bytes);
             if (!value.constant || !value.constant->hasBytes()) continue;
             const Bytes& initial = value.constant->bytes();
             if (!initial.empty()) std::memcpy(slot.data, initial.data(), std::min<size_t>(slot.bytes, initial.size()));

@@ -201,6 +201,7 @@ OpDef lstmDef(std::string_view summary, std::string_view source)
     def.summary = summary;
     def.source = source;
     def.floatBound = "1e-5 relative (the reference's tanh and logistic are approximations)";
+    def.differs = "i8 cells with peepholes and a projection to fewer numbers: every cell has its peephole; LiteRT reads as many as there are results";
     def.stateOperands = kStates;
     def.hasSideEffects = true;
     return def;

@@ -5,7 +5,7 @@
 
 namespace loopscope {
 
-/// For lstm and unidirectional_sequence_lstm with i8 input. Errors: unsupported for layer normalization, projection and diagonal weights.
+/// For lstm and unidirectional_sequence_lstm with i8 input. Errors: unsupported for diagonal weights and missing scales.
 Result<PreparedKernel> prepareIntegerLstm(const KernelSetup& setup);
 
 } // namespace loopscope
