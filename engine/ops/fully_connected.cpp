@@ -69,7 +69,37 @@ Status checkFullyConnectedScales(const InferContext& context, int64_t units)
     return {};
 }
 
-/// Constraints: C1 filter rank, C2 depth, C3 dtypes, C4 bias, C5 scales.
+/// C6: shuffled weights. SHUFFLED4x16INT8 is for u8 operands with an i32 bias and an i16 result, whose zero points are 128 and 0;
+/// SHUFFLED16x1FLOAT32 for f32. Blocks must be whole.
+Status checkWeightsFormat(InferContext& context, int64_t units, int64_t depth)
+{
+    const std::string_view format = attributeWord(context.attributes(), "weights_format", "DEFAULT");
+    const int results = format == "SHUFFLED4x16INT8" ? 2 : 1; // the second is the shuffled input
+    if (context.outputCount() != results)
+        return InferContext::violated(6, std::to_string(context.outputCount()) + " results, expected " + std::to_string(results) + " with weights_format " +
+                                             std::string(format));
+    if (format == "DEFAULT") return {};
+    const auto wrong = [&](const std::string& what) -> Status { return InferContext::violated(6, "weights_format " + std::string(format) + ": " + what); };
+    const auto requireMultiple = [&](std::string_view what, int64_t size, int64_t of) -> Status {
+        if (size == kUnknownDim || size % of == 0) return {};
+        return wrong(std::string(what) + " is " + std::to_string(size) + ", expected a multiple of " + std::to_string(of));
+    };
+    if (format == "SHUFFLED16x1FLOAT32") {
+        if (!isOneOf(context.input(1).dtype, {DType::f32})) return wrong("filter is " + std::string(dtypeName(context.input(1).dtype)) + ", expected f32");
+        return requireMultiple("the number of units", units, 16);
+    }
+    if (format != "SHUFFLED4x16INT8") return wrong("expected DEFAULT, SHUFFLED4x16INT8 or SHUFFLED16x1FLOAT32");
+    if (!isOneOf(context.input(0).dtype, {DType::u8}) || !isOneOf(context.input(1).dtype, {DType::u8})) return wrong("input and filter must be u8");
+    if (!context.has(2)) return wrong("there is no bias");
+    if (!isOneOf(context.output(0).dtype, {DType::i16})) return wrong("the result is " + std::string(dtypeName(context.output(0).dtype)) + ", expected i16");
+    for (const int i : {0, 1})
+        if (const Quantization* q = context.input(i).quantization; q && !q->scales.empty() && (q->scales.size() != 1 || q->zeroPoint() != 128))
+            return wrong("operand " + std::to_string(i) + " needs one scale and the zero point 128");
+    LS_CHECK_OK(requireMultiple("the number of units", units, 4));
+    return requireMultiple("the depth", depth, 16);
+}
+
+/// Constraints: C1 filter rank, C2 depth, C3 dtypes, C4 bias, C5 scales, C6 shuffled weights.
 Status inferFullyConnected(InferContext& context)
 {
     const Shape& input = context.input(0).shape;
@@ -101,6 +131,8 @@ Status inferFullyConnected(InferContext& context)
             return InferContext::violated(4, "bias has shape " + toString(context.input(2).shape) + ", expected " + text(units) + " elements");
     }
     LS_CHECK_OK(checkFullyConnectedScales(context, units));
+    LS_CHECK_OK(checkWeightsFormat(context, units, depth));
+    if (context.outputCount() == 2) context.setOutput(1, DType::u8, input);
     // u8 operands may give an i16 result (LiteRT's internal format of LSTM gates): then the declared type stands.
     DType dtype = context.input(0).dtype;
     if (dtype == DType::u8 && context.output(0).dtype == DType::i16) dtype = DType::i16;
@@ -122,9 +154,11 @@ LS_DEFINE_OP(tfl, fully_connected)
     OpDef def;
     def.minInputs = 2;
     def.maxInputs = 3;
+    def.maxOutputs = 2; // shuffled weights
     def.operands = "input […,I], filter [O,I], bias? [O]";
     def.summary = "Multiplies each row of the input by the transposed filter, adds the bias and clamps by the activation.";
     def.source = "LiteRT kernels/fully_connected.cc, internal/reference/{fully_connected,integer_ops/fully_connected}.h";
+    def.differs = "shuffled weights work for any number of rows; LiteRT computes them for 1 or 4 only";
     def.floatBound = "exact";
     def.infer = inferFullyConnected;
     def.macs = fullyConnectedMacs;

@@ -73,30 +73,33 @@ Status runF32(const KernelArgs& args)
             x = left;
         }
         float* out = args.out(0).as<float>() + b * s.rows * s.columns;
-        for (int64_t i = 0; i < s.rows; i += kTilePositions) {
-            FloatTile tile = {};
-            tile.input = x;
-            tile.count = static_cast<int>(std::min<int64_t>(kTilePositions, s.rows - i));
-            for (int p = 0; p < tile.count; ++p) {
-                tile.positions[p] = (i + p) * s.depth;
-                tile.sums[p] = out + (i + p) * s.columns;
+        const int64_t tiles = (s.rows + kTilePositions - 1) / kTilePositions;
+        shareWork(args, tiles, kTilePositions * s.columns * s.depth, [&](int64_t begin, int64_t end, int) {
+            for (int64_t i = begin * kTilePositions; i < std::min(end * kTilePositions, s.rows); i += kTilePositions) {
+                FloatTile tile = {};
+                tile.input = x;
+                tile.count = static_cast<int>(std::min<int64_t>(kTilePositions, s.rows - i));
+                for (int p = 0; p < tile.count; ++p) {
+                    tile.positions[p] = (i + p) * s.depth;
+                    tile.sums[p] = out + (i + p) * s.columns;
+                }
+                multiplyTile(tile, {&run, 1}, panels, s.columns, s.depth);
             }
-            multiplyTile(tile, {&run, 1}, panels, s.columns, s.depth);
-        }
+        });
     }
     return {};
 }
 
-/// 16-bit copies of the matrices of one product: rows of x and columns of y, each padded to whole steps.
+/// 16-bit copies of the matrices of one product: a row of x for each thread, and the columns of y, each padded to whole steps.
 struct IntegerScratch {
     size_t row, weights, sums;
     ScratchLayout layout;
 
-    explicit IntegerScratch(const Sizes& s)
+    IntegerScratch(const Sizes& s, int threads)
     {
-        row = layout.add<int16_t>(paddedDepth(s.depth));
+        row = layout.add<int16_t>(paddedDepth(s.depth) * threads);
         weights = layout.add<int16_t>(paddedRows(s.columns) * paddedDepth(s.depth));
-        sums = layout.add<int64_t>(paddedRows(s.columns));
+        sums = layout.add<int64_t>(paddedRows(s.columns) * threads);
     }
 };
 
@@ -108,35 +111,37 @@ template <typename T> void packColumns(const T* y, const Sizes& s, bool adjoint,
         for (int64_t k = 0; k < s.depth; ++k) weights[j * stride + k] = static_cast<int16_t>(y[adjoint ? j * s.depth + k : k * s.columns + j] - zero);
 }
 
-/// x is X, y is Y; sums are 64 bits wide for i16 x. `store(row of the result, sums)` finishes a row.
+/// x is X, y is Y; sums are 64 bits wide for i16 x. `store(row of the result, sums)` finishes a row, from any thread.
 template <typename X, typename Y, typename Sum, typename Store> void multiplyIntegers(const KernelArgs& args, const Sizes& s, Store store)
 {
     const auto& params = args.paramsAs<BatchMatmulParams>();
-    const IntegerScratch parts(s);
+    const IntegerScratch parts(s, args.runtime->threads());
     std::byte* scratch = args.runtime->scratch(parts.layout.bytes());
-    auto* row = reinterpret_cast<int16_t*>(scratch + parts.row);
     auto* weights = reinterpret_cast<int16_t*>(scratch + parts.weights);
-    auto* sums = reinterpret_cast<Sum*>(scratch + parts.sums);
     const int64_t stride = paddedDepth(s.depth);
-    std::fill(row, row + stride, int16_t{0});
     for (int64_t b = 0; b < s.batches; ++b) {
         packColumns(args.in(1).as<Y>() + s.matrixOffset(s.y, b), s, params.adjY, params.zeroY, weights);
         const X* x = args.in(0).as<X>() + s.matrixOffset(s.x, b);
-        for (int64_t i = 0; i < s.rows; ++i) {
-            for (int64_t k = 0; k < s.depth; ++k) row[k] = static_cast<int16_t>(x[params.adjX ? k * s.rows + i : i * s.depth + k] - params.zeroX);
-            if constexpr (sizeof(Sum) == 4) {
-                dotRows(row, weights, s.columns, stride, stride, sums, false);
-            } else if constexpr (sizeof(Y) == 1) {
-                dotRows64(row, weights, s.columns, stride, stride, sums, false);
-            } else {
-                for (int64_t j = 0; j < s.columns; ++j) {
-                    uint64_t sum = 0;
-                    for (int64_t k = 0; k < s.depth; ++k) sum += static_cast<uint64_t>(int64_t{row[k]} * int64_t{weights[j * stride + k]});
-                    sums[j] = static_cast<Sum>(sum);
+        shareWork(args, s.rows, s.columns * s.depth, [&](int64_t begin, int64_t end, int thread) {
+            int16_t* row = reinterpret_cast<int16_t*>(scratch + parts.row) + thread * stride;
+            Sum* sums = reinterpret_cast<Sum*>(reinterpret_cast<int64_t*>(scratch + parts.sums) + thread * paddedRows(s.columns));
+            std::fill(row, row + stride, int16_t{0});
+            for (int64_t i = begin; i < end; ++i) {
+                for (int64_t k = 0; k < s.depth; ++k) row[k] = static_cast<int16_t>(x[params.adjX ? k * s.rows + i : i * s.depth + k] - params.zeroX);
+                if constexpr (sizeof(Sum) == 4) {
+                    dotRows(row, weights, s.columns, stride, stride, sums, false);
+                } else if constexpr (sizeof(Y) == 1) {
+                    dotRows64(row, weights, s.columns, stride, stride, sums, false);
+                } else {
+                    for (int64_t j = 0; j < s.columns; ++j) {
+                        uint64_t sum = 0;
+                        for (int64_t k = 0; k < s.depth; ++k) sum += static_cast<uint64_t>(int64_t{row[k]} * int64_t{weights[j * stride + k]});
+                        sums[j] = static_cast<Sum>(sum);
+                    }
                 }
+                store(b * s.rows + i, sums);
             }
-            store(b * s.rows + i, sums);
-        }
+        });
     }
 }
 
@@ -177,18 +182,14 @@ Status runHybrid(const KernelArgs& args)
 {
     const auto& params = args.paramsAs<BatchMatmulParams>();
     const Sizes s(args, params);
-    const IntegerScratch parts(s);
+    const IntegerScratch parts(s, args.runtime->threads());
     ScratchLayout layout = parts.layout;
-    const size_t leftAt = layout.add<float>(s.depth);
+    const size_t leftAt = layout.add<float>(s.depth * args.runtime->threads());
     const size_t totalsAt = layout.add<int32_t>(s.columns);
     std::byte* scratch = args.runtime->scratch(layout.bytes());
-    auto* row = reinterpret_cast<int16_t*>(scratch + parts.row);
     auto* weights = reinterpret_cast<int16_t*>(scratch + parts.weights);
-    auto* sums = reinterpret_cast<int32_t*>(scratch + parts.sums);
-    auto* left = reinterpret_cast<float*>(scratch + leftAt);
     auto* totals = reinterpret_cast<int32_t*>(scratch + totalsAt); // Σ of each column of y
     const int64_t stride = paddedDepth(s.depth);
-    std::fill(row, row + stride, int16_t{0});
     for (int64_t b = 0; b < s.batches; ++b) {
         packColumns(args.in(1).as<int8_t>() + s.matrixOffset(s.y, b), s, params.adjY, 0, weights);
         for (int64_t j = 0; j < s.columns; ++j) {
@@ -197,19 +198,25 @@ Status runHybrid(const KernelArgs& args)
             totals[j] = static_cast<int32_t>(total);
         }
         const float* x = args.in(0).as<float>() + s.matrixOffset(s.x, b);
-        for (int64_t i = 0; i < s.rows; ++i) {
-            for (int64_t k = 0; k < s.depth; ++k) left[k] = x[params.adjX ? k * s.rows + i : i * s.depth + k];
-            const std::span<const float> values(left, static_cast<size_t>(s.depth));
-            const HybridInput input = params.asymmetric ? quantizeAsymmetric(values, row) : quantizeSymmetric(values, row);
-            dotRows(row, weights, s.columns, stride, stride, sums, false);
-            float* out = args.out(0).as<float>() + (b * s.rows + i) * s.columns;
-            for (int64_t j = 0; j < s.columns; ++j) {
-                const float offset = static_cast<float>(totals[j]) * static_cast<float>(input.zero);
-                const auto total = static_cast<int32_t>(std::clamp(static_cast<float>(sums[j]) - offset, -2147483648.0F, 2147483520.0F));
-                const float scale = input.scale * (params.scales.size() == 1 ? params.scales.front() : params.scales[static_cast<size_t>(j)]);
-                out[j] = 0.0F + scale * static_cast<float>(total);
+        shareWork(args, s.rows, s.columns * s.depth, [&](int64_t begin, int64_t end, int thread) {
+            int16_t* row = reinterpret_cast<int16_t*>(scratch + parts.row) + thread * stride;
+            int32_t* sums = reinterpret_cast<int32_t*>(reinterpret_cast<int64_t*>(scratch + parts.sums) + thread * paddedRows(s.columns));
+            float* left = reinterpret_cast<float*>(scratch + leftAt) + thread * s.depth;
+            std::fill(row, row + stride, int16_t{0});
+            for (int64_t i = begin; i < end; ++i) {
+                for (int64_t k = 0; k < s.depth; ++k) left[k] = x[params.adjX ? k * s.rows + i : i * s.depth + k];
+                const std::span<const float> values(left, static_cast<size_t>(s.depth));
+                const HybridInput input = params.asymmetric ? quantizeAsymmetric(values, row) : quantizeSymmetric(values, row);
+                dotRows(row, weights, s.columns, stride, stride, sums, false);
+                float* out = args.out(0).as<float>() + (b * s.rows + i) * s.columns;
+                for (int64_t j = 0; j < s.columns; ++j) {
+                    const float offset = static_cast<float>(totals[j]) * static_cast<float>(input.zero);
+                    const auto total = static_cast<int32_t>(std::clamp(static_cast<float>(sums[j]) - offset, -2147483648.0F, 2147483520.0F));
+                    const float scale = input.scale * (params.scales.size() == 1 ? params.scales.front() : params.scales[static_cast<size_t>(j)]);
+                    out[j] = 0.0F + scale * static_cast<float>(total);
+                }
             }
-        }
+        });
     }
     return {};
 }

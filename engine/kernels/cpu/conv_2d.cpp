@@ -1,7 +1,6 @@
 // CPU kernels of conv_2d: f32, hybrid (f32 with i8 or i4 weights), u8, i8 and i16, grouped and dilated.
-#include "engine/kernels/cpu/conv_window.h"
+#include "engine/kernels/cpu/convolution_setup.h"
 #include "engine/kernels/cpu/gemm.h"
-#include "engine/kernels/cpu/nn_common.h"
 #include "engine/kernels/registry.h"
 
 #include <algorithm>
@@ -13,13 +12,7 @@ using namespace loopscope;
 namespace {
 
 /// Everything that does not depend on the shapes of a call.
-struct Conv2dParams {
-    Window2d window;
-    ActivationRange<float> range;
-    OutputStage stage;            ///< integer activations
-    int32_t inputZero = 0;
-    int32_t filterZero = 0;
-    std::vector<float> scales;    ///< hybrid: of the filter, one or one for each channel
+struct Conv2dParams : ConvolutionSetup {
     bool perChannel = false;      ///< hybrid: scales differ between channels
     std::vector<float> panels;    ///< f32 with constant weights
     std::vector<int16_t> rows;    ///< integer weights, constant
@@ -325,32 +318,16 @@ Status runHybrid(const KernelArgs& args)
     return {};
 }
 
+constexpr ConvolutionLoops kLoops = {runF32, runHybrid, run8<uint8_t>, run8<int8_t>, run16<int64_t>, run16<int32_t>};
+
 Result<PreparedKernel> prepareConv2d(const KernelSetup& setup)
 {
     const Tensor& input = setup.in(0);
     const Tensor& filter = setup.in(1);
     auto params = std::make_shared<Conv2dParams>();
-    params->window = Window2d::fromAttributes(setup.attributes(), 1, 1);
-    const Activation activation = fusedActivation(setup.attributes());
-    params->range = activationRange<float>(activation);
     PreparedKernel kernel;
-    const bool integer = input.dtype != DType::f32;
-    if (!integer && filter.dtype == DType::f32) {
-        kernel.run = runF32;
-    } else if (!integer) {
-        kernel.run = runHybrid;
-        if (!filter.quantization || filter.quantization->scales.empty()) return Error(ErrorCode::unsupported, "filter has no scale");
-        params->scales = filter.quantization->scales;
-        for (const float scale : params->scales) params->perChannel = params->perChannel || scale != params->scales.front();
-    } else {
-        LS_TRY(params->stage, makeOutputStage(input, filter, setup.out(0), filter.shape[0], activation,
-                                              input.dtype == DType::u8 ? Scaling::floatProduct : Scaling::perChannel));
-        params->inputZero = scaleAndZero(input).zero;
-        if (input.dtype == DType::u8) params->filterZero = scaleAndZero(filter).zero;
-        if (input.dtype == DType::u8) kernel.run = run8<uint8_t>;
-        if (input.dtype == DType::i8) kernel.run = run8<int8_t>;
-        if (input.dtype == DType::i16) kernel.run = setup.has(2) && setup.in(2).dtype == DType::i32 ? run16<int32_t> : run16<int64_t>;
-    }
+    LS_TRY(kernel.run, setUpConvolution(setup, {0, 1, 2}, filter.shape[0], kLoops, *params));
+    for (const float scale : params->scales) params->perChannel = params->perChannel || scale != params->scales.front();
     if (filter.data != nullptr && filter.shape.isStatic() && input.shape.hasRank() && input.shape[3] > 0) {
         // Only the filter and the channels of the input matter for the layout of packed weights.
         const Shape any = {1, 1, 1, input.shape[3]};

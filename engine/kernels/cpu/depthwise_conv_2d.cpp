@@ -1,7 +1,6 @@
 // CPU kernels of depthwise_conv_2d: f32, hybrid (f32 with i8 or i4 weights), u8, i8 and i16.
-#include "engine/kernels/cpu/conv_window.h"
+#include "engine/kernels/cpu/convolution_setup.h"
 #include "engine/kernels/cpu/gemm.h"
-#include "engine/kernels/cpu/nn_common.h"
 #include "engine/kernels/registry.h"
 
 #include <algorithm>
@@ -12,14 +11,8 @@ using namespace loopscope;
 
 namespace {
 
-struct DepthwiseParams {
-    Window2d window;
-    ActivationRange<float> range;
-    OutputStage stage;
-    int32_t inputZero = 0;
-    int32_t filterZero = 0;
-    std::vector<float> scales;  ///< hybrid
-    std::vector<int16_t> rows;  ///< integer weights [tap][channel], constant
+struct DepthwiseParams : ConvolutionSetup {
+    std::vector<int16_t> rows; ///< integer weights [tap][channel], constant
 };
 
 struct Sizes {
@@ -193,31 +186,14 @@ Status runHybrid(const KernelArgs& args)
     return {};
 }
 
+constexpr ConvolutionLoops kLoops = {runF32, runHybrid, run8<uint8_t>, run8<int8_t>, run16<int64_t>, run16<int32_t>};
+
 Result<PreparedKernel> prepareDepthwise(const KernelSetup& setup)
 {
-    const Tensor& input = setup.in(0);
     const Tensor& filter = setup.in(1);
     auto params = std::make_shared<DepthwiseParams>();
-    params->window = Window2d::fromAttributes(setup.attributes(), 1, 1);
-    const Activation activation = fusedActivation(setup.attributes());
-    params->range = activationRange<float>(activation);
     PreparedKernel kernel;
-    const bool integer = input.dtype != DType::f32;
-    if (!integer && filter.dtype == DType::f32) {
-        kernel.run = runF32;
-    } else if (!integer) {
-        kernel.run = runHybrid;
-        if (!filter.quantization || filter.quantization->scales.empty()) return Error(ErrorCode::unsupported, "filter has no scale");
-        params->scales = filter.quantization->scales;
-    } else {
-        LS_TRY(params->stage, makeOutputStage(input, filter, setup.out(0), filter.shape[3], activation,
-                                              input.dtype == DType::u8 ? Scaling::floatProduct : Scaling::perChannel));
-        params->inputZero = scaleAndZero(input).zero;
-        if (input.dtype == DType::u8) params->filterZero = scaleAndZero(filter).zero;
-        if (input.dtype == DType::u8) kernel.run = run8<uint8_t>;
-        if (input.dtype == DType::i8) kernel.run = run8<int8_t>;
-        if (input.dtype == DType::i16) kernel.run = setup.has(2) && setup.in(2).dtype == DType::i32 ? run16<int32_t> : run16<int64_t>;
-    }
+    LS_TRY(kernel.run, setUpConvolution(setup, {0, 1, 2}, filter.shape[3], kLoops, *params));
     if (kernel.run != runF32 && filter.data != nullptr && filter.shape.isStatic()) {
         params->rows.resize(static_cast<size_t>(filter.elementCount()));
         widen(filter, 0, filter.elementCount(), params->filterZero, params->rows.data());

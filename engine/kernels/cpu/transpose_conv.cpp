@@ -1,8 +1,7 @@
 // CPU kernels of transpose_conv: f32, hybrid (f32 with i8 weights), u8, i8 and i16. The reference spreads each input element over the
 // output; we gather instead, for each output the input elements that reach it, in the same order.
-#include "engine/kernels/cpu/conv_window.h"
+#include "engine/kernels/cpu/convolution_setup.h"
 #include "engine/kernels/cpu/gemm.h"
-#include "engine/kernels/cpu/nn_common.h"
 #include "engine/kernels/registry.h"
 
 #include <algorithm>
@@ -13,15 +12,9 @@ using namespace loopscope;
 
 namespace {
 
-struct TransposeConvParams {
-    Window2d window;
-    ActivationRange<float> range;
-    OutputStage stage;
-    int32_t inputZero = 0;
-    int32_t filterZero = 0;
-    std::vector<float> scales;   ///< hybrid
-    std::vector<float> panels;   ///< f32 with constant weights
-    std::vector<int16_t> rows;   ///< integer weights [channel][tap][input channel, padded], constant
+struct TransposeConvParams : ConvolutionSetup {
+    std::vector<float> panels; ///< f32 with constant weights
+    std::vector<int16_t> rows; ///< integer weights [channel][tap][input channel, padded], constant
 };
 
 /// `y` and `x` are the axes of the forward convolution: its input is our output.
@@ -80,6 +73,12 @@ size_t listRuns(const Sizes& s, int64_t oy, int64_t ox, int64_t depth, ProductRu
     return count;
 }
 
+/// Multiplications that one pixel of the result takes, more or less.
+int64_t pixelCost(const Sizes& s)
+{
+    return std::max<int64_t>(1, s.taps() / std::max<int64_t>(1, s.y.stride * s.x.stride)) * s.inputChannels * s.channels;
+}
+
 Status runF32(const KernelArgs& args)
 {
     const auto& params = args.paramsAs<TransposeConvParams>();
@@ -88,10 +87,10 @@ Status runF32(const KernelArgs& args)
     const int64_t depth = s.taps() * s.inputChannels;
     const bool packed = !params.panels.empty();
     ScratchLayout layout;
-    const size_t runsAt = layout.add<ProductRun>(s.taps());
+    const size_t runsAt = layout.add<ProductRun>(s.taps() * args.runtime->threads());
     const size_t panelsAt = layout.add<float>(packed ? 0 : panelFloats(s.channels, depth));
     std::byte* scratch = args.runtime->scratch(layout.bytes());
-    auto* runs = reinterpret_cast<ProductRun*>(scratch + runsAt);
+    auto* allRuns = reinterpret_cast<ProductRun*>(scratch + runsAt);
     const float* panels = params.panels.data();
     if (!packed) {
         auto* own = reinterpret_cast<float*>(scratch + panelsAt);
@@ -99,18 +98,21 @@ Status runF32(const KernelArgs& args)
         panels = own;
     }
     const float* bias = args.has(3) ? args.in(3).as<float>() : nullptr;
-    float* out = args.out(0).as<float>();
-    for (int64_t b = 0; b < s.batches; ++b) {
+    const int64_t rowFloats = s.x.input * s.channels;
+    shareWork(args, s.batches * s.y.input, pixelCost(s) * s.x.input, [&](int64_t begin, int64_t end, int thread) {
+        ProductRun* runs = allRuns + thread * s.taps();
         FloatTile tile = {};
-        tile.input = args.in(2).as<float>() + b * s.inputPixels() * s.inputChannels;
         tile.count = 1;
-        for (int64_t oy = 0; oy < s.y.input; ++oy)
+        for (int64_t line = begin; line < end; ++line) {
+            tile.input = args.in(2).as<float>() + line / s.y.input * s.inputPixels() * s.inputChannels;
+            float* out = args.out(0).as<float>() + line * rowFloats;
             for (int64_t ox = 0; ox < s.x.input; ++ox, out += s.channels) {
                 tile.sums[0] = out;
-                multiplyTile(tile, {runs, listRuns(s, oy, ox, s.inputChannels, runs)}, panels, s.channels, depth);
+                multiplyTile(tile, {runs, listRuns(s, line % s.y.input, ox, s.inputChannels, runs)}, panels, s.channels, depth);
                 for (int64_t c = 0; c < s.channels; ++c) out[c] = clampTo(bias ? out[c] + bias[c] : out[c], params.range);
             }
-    }
+        }
+    });
     return {};
 }
 
@@ -118,11 +120,11 @@ struct IntegerScratch {
     size_t image, runs, sums, rows;
     ScratchLayout layout;
 
-    IntegerScratch(const Sizes& s, bool packed)
+    IntegerScratch(const Sizes& s, bool packed, int threads)
     {
         image = layout.add<int16_t>(s.inputPixels() * paddedDepth(s.inputChannels));
-        runs = layout.add<ProductRun>(s.taps());
-        sums = layout.add<int64_t>(paddedRows(s.channels));
+        runs = layout.add<ProductRun>(s.taps() * threads);
+        sums = layout.add<int64_t>(paddedRows(s.channels) * threads);
         rows = layout.add<int16_t>(packed ? 0 : paddedRows(s.channels) * s.rowStride());
     }
 };
@@ -152,30 +154,35 @@ template <typename Read> void padImage(const Sizes& s, Read read, int16_t* image
     }
 }
 
-/// Calls `store(offset, sums)` for every output pixel of one image.
+/// Calls `store(offset, sums)` for every output pixel of one image, from all threads.
 template <typename Sum, typename Store>
-void sumImage(const Sizes& s, const int16_t* image, const int16_t* weights, ProductRun* runs, Sum* sums, Store store)
+void sumImage(const KernelArgs& args, const Sizes& s, const IntegerScratch& parts, const int16_t* image, const int16_t* weights, std::byte* scratch,
+              Store store)
 {
     const int64_t depth = paddedDepth(s.inputChannels);
-    for (int64_t oy = 0; oy < s.y.input; ++oy)
-        for (int64_t ox = 0; ox < s.x.input; ++ox) {
-            const size_t count = listRuns(s, oy, ox, depth, runs);
-            if (count == 0) std::fill(sums, sums + s.channels, Sum{0});
-            for (size_t r = 0; r < count; ++r) {
-                if constexpr (sizeof(Sum) == 8)
-                    dotRows64(image + runs[r].input, weights + runs[r].weight, s.channels, s.rowStride(), depth, sums, r > 0);
-                else
-                    dotRows(image + runs[r].input, weights + runs[r].weight, s.channels, s.rowStride(), depth, sums, r > 0);
+    shareWork(args, s.y.input, pixelCost(s) * s.x.input, [&](int64_t begin, int64_t end, int thread) {
+        ProductRun* runs = reinterpret_cast<ProductRun*>(scratch + parts.runs) + thread * s.taps();
+        Sum* sums = reinterpret_cast<Sum*>(reinterpret_cast<int64_t*>(scratch + parts.sums) + thread * paddedRows(s.channels));
+        for (int64_t oy = begin; oy < end; ++oy)
+            for (int64_t ox = 0; ox < s.x.input; ++ox) {
+                const size_t count = listRuns(s, oy, ox, depth, runs);
+                if (count == 0) std::fill(sums, sums + s.channels, Sum{0});
+                for (size_t r = 0; r < count; ++r) {
+                    if constexpr (sizeof(Sum) == 8)
+                        dotRows64(image + runs[r].input, weights + runs[r].weight, s.channels, s.rowStride(), depth, sums, r > 0);
+                    else
+                        dotRows(image + runs[r].input, weights + runs[r].weight, s.channels, s.rowStride(), depth, sums, r > 0);
+                }
+                store((oy * s.x.input + ox) * s.channels, sums);
             }
-            store((oy * s.x.input + ox) * s.channels, sums);
-        }
+    });
 }
 
 template <typename T> Status run8(const KernelArgs& args)
 {
     const auto& params = args.paramsAs<TransposeConvParams>();
     const Sizes s = sizesOf(params, args.in(2).shape, args.in(1).shape, args.out(0).shape);
-    const IntegerScratch parts(s, !params.rows.empty());
+    const IntegerScratch parts(s, !params.rows.empty(), args.runtime->threads());
     std::byte* scratch = args.runtime->scratch(parts.layout.bytes());
     auto* image = reinterpret_cast<int16_t*>(scratch + parts.image);
     const int16_t* weights = weightRows(params, s, args.in(1), reinterpret_cast<int16_t*>(scratch + parts.rows));
@@ -184,7 +191,7 @@ template <typename T> Status run8(const KernelArgs& args)
         const T* in = args.in(2).as<T>() + b * s.inputPixels() * s.inputChannels;
         padImage(s, [&](int64_t i) { return static_cast<int16_t>(in[i] - params.inputZero); }, image);
         T* out = args.out(0).as<T>() + b * s.outputPixels() * s.channels;
-        sumImage(s, image, weights, reinterpret_cast<ProductRun*>(scratch + parts.runs), reinterpret_cast<int32_t*>(scratch + parts.sums),
+        sumImage<int32_t>(args, s, parts, image, weights, scratch,
                  [&](int64_t at, const int32_t* sums) {
                      for (int64_t c = 0; c < s.channels; ++c) {
                          const auto total = static_cast<int32_t>(static_cast<uint32_t>(sums[c]) + static_cast<uint32_t>(bias ? bias[c] : 0));
@@ -200,7 +207,7 @@ template <typename Sum> Status run16(const KernelArgs& args)
 {
     const auto& params = args.paramsAs<TransposeConvParams>();
     const Sizes s = sizesOf(params, args.in(2).shape, args.in(1).shape, args.out(0).shape);
-    const IntegerScratch parts(s, !params.rows.empty());
+    const IntegerScratch parts(s, !params.rows.empty(), args.runtime->threads());
     std::byte* scratch = args.runtime->scratch(parts.layout.bytes());
     auto* image = reinterpret_cast<int16_t*>(scratch + parts.image);
     const int16_t* weights = weightRows(params, s, args.in(1), reinterpret_cast<int16_t*>(scratch + parts.rows));
@@ -209,7 +216,7 @@ template <typename Sum> Status run16(const KernelArgs& args)
         const int16_t* in = args.in(2).as<int16_t>() + b * s.inputPixels() * s.inputChannels;
         padImage(s, [&](int64_t i) { return in[i]; }, image);
         int16_t* out = args.out(0).as<int16_t>() + b * s.outputPixels() * s.channels;
-        sumImage(s, image, weights, reinterpret_cast<ProductRun*>(scratch + parts.runs), reinterpret_cast<Sum*>(scratch + parts.sums),
+        sumImage<Sum>(args, s, parts, image, weights, scratch,
                  [&](int64_t at, const Sum* sums) {
                      for (int64_t c = 0; c < s.channels; ++c) {
                          using Unsigned = std::make_unsigned_t<Sum>;
@@ -229,7 +236,7 @@ Status runHybrid(const KernelArgs& args)
 {
     const auto& params = args.paramsAs<TransposeConvParams>();
     const Sizes s = sizesOf(params, args.in(2).shape, args.in(1).shape, args.out(0).shape);
-    const IntegerScratch parts(s, !params.rows.empty());
+    const IntegerScratch parts(s, !params.rows.empty(), args.runtime->threads());
     ScratchLayout layout = parts.layout;
     const int64_t elements = s.inputPixels() * s.inputChannels;
     const size_t quantizedAt = layout.add<int16_t>(elements);
@@ -242,7 +249,7 @@ Status runHybrid(const KernelArgs& args)
         const HybridInput input = quantizeAsymmetric({args.in(2).as<float>() + b * elements, static_cast<size_t>(elements)}, quantized);
         padImage(s, [&](int64_t i) { return static_cast<int16_t>(quantized[i] - input.zero); }, image);
         float* out = args.out(0).as<float>() + b * s.outputPixels() * s.channels;
-        sumImage(s, image, weights, reinterpret_cast<ProductRun*>(scratch + parts.runs), reinterpret_cast<int32_t*>(scratch + parts.sums),
+        sumImage<int32_t>(args, s, parts, image, weights, scratch,
                  [&](int64_t at, const int32_t* sums) {
                      for (int64_t c = 0; c < s.channels; ++c) {
                          const float scale = params.scales.size() == 1 ? params.scales.front() : params.scales[static_cast<size_t>(c)];
@@ -254,31 +261,14 @@ Status runHybrid(const KernelArgs& args)
     return {};
 }
 
+constexpr ConvolutionLoops kLoops = {runF32, runHybrid, run8<uint8_t>, run8<int8_t>, run16<int64_t>, run16<int32_t>};
+
 Result<PreparedKernel> prepareTransposeConv(const KernelSetup& setup)
 {
     const Tensor& filter = setup.in(1);
-    const Tensor& input = setup.in(2);
     auto params = std::make_shared<TransposeConvParams>();
-    params->window = Window2d::fromAttributes(setup.attributes(), 1, 1);
-    const Activation activation = fusedActivation(setup.attributes());
-    params->range = activationRange<float>(activation);
     PreparedKernel kernel;
-    const bool integer = input.dtype != DType::f32;
-    if (!integer && filter.dtype == DType::f32) {
-        kernel.run = runF32;
-    } else if (!integer) {
-        kernel.run = runHybrid;
-        if (!filter.quantization || filter.quantization->scales.empty()) return Error(ErrorCode::unsupported, "filter has no scale");
-        params->scales = filter.quantization->scales;
-    } else {
-        LS_TRY(params->stage, makeOutputStage(input, filter, setup.out(0), filter.shape[0], activation,
-                                              input.dtype == DType::u8 ? Scaling::floatProduct : Scaling::perChannel));
-        params->inputZero = scaleAndZero(input).zero;
-        if (input.dtype == DType::u8) params->filterZero = scaleAndZero(filter).zero;
-        if (input.dtype == DType::u8) kernel.run = run8<uint8_t>;
-        if (input.dtype == DType::i8) kernel.run = run8<int8_t>;
-        if (input.dtype == DType::i16) kernel.run = setup.has(3) && setup.in(3).dtype == DType::i32 ? run16<int32_t> : run16<int64_t>;
-    }
+    LS_TRY(kernel.run, setUpConvolution(setup, {2, 1, 3}, filter.shape[0], kLoops, *params));
     if (filter.data != nullptr && filter.shape.isStatic()) {
         const Shape any = {1, 1, 1, filter.shape[3]};
         const Sizes s = sizesOf(*params, any, filter.shape, any);

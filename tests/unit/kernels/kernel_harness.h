@@ -67,11 +67,13 @@ struct RunOptions {
     bool shapesAreStatic = true;
     Profile profile = Profile::reference;
     int64_t largestResult = int64_t{1} << 30; ///< bytes; larger results are an error of the harness
+    int threads = 3;
     bool openShapes = true;                   ///< kernels may run whose result shapes inference leaves to them
 };
 
 class TestRuntime : public KernelRuntime {
 public:
+    explicit TestRuntime(int threads = 3) : m_pool(threads) {}
     std::byte* scratch(size_t bytes) override
     {
         m_scratch.assign(bytes + 64, std::byte{0xA5});
@@ -92,7 +94,7 @@ public:
     void parallel(int64_t count, BlockFunction work) override { m_pool.run(count, work); }
 
 private:
-    ThreadPool m_pool{3};
+    ThreadPool m_pool;
     std::vector<std::byte> m_scratch;
     std::deque<std::vector<std::byte>> m_blocks;
     ResourceStore m_resources;
@@ -153,7 +155,7 @@ inline Result<std::vector<TestTensor>> runOperator(const std::string& name, cons
     if (!entry) return Error(ErrorCode::unsupported, "no kernel").at(op.kind.full());
     const std::vector<const Tensor*> constOut(outPointers.begin(), outPointers.end());
     LS_TRY(PreparedKernel kernel, entry->prepare(KernelSetup{op, in, constOut, options.shapesAreStatic}));
-    TestRuntime runtime;
+    TestRuntime runtime(options.threads);
     KernelArgs args = {in.data(),  outPointers.data(),          kernel.params.get(), &runtime, static_cast<int>(in.size()),
                        static_cast<int>(outPointers.size())};
     LS_CHECK_OK(kernel.run(args));
