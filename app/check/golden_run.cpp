@@ -6,12 +6,12 @@
 #include "app/wiring/run_target.h"
 #include "app/wiring/session.h"
 #include "app/wiring/tf_target.h"
-#include "app/wiring/value_text.h"
 #include "engine/base/text.h"
 #include "engine/kernels/registry.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/tf_rules.h"
 #include "engine/tensor/npz.h"
+#include "engine/tensor/value_text.h"
 
 #include <algorithm>
 #include <array>
@@ -131,7 +131,8 @@ private:
         for (const SignatureBinding& binding : bindings) {
             const std::string& id = m_file.model.graph(signature.graph).value(binding.value).id;
             for (Port& port : ports)
-                if (port.name == id || port.name == id + ":0" || std::find(port.aliases.begin(), port.aliases.end(), id) != port.aliases.end())
+                if (port.name == id || port.name == id + ":0" ||
+                    std::find(port.aliases.begin(), port.aliases.end(), id) != port.aliases.end())
                     port.aliases.push_back(binding.name);
         }
     }

@@ -7,7 +7,6 @@
 #include "app/wiring/run_target.h"
 #include "app/wiring/session.h"
 #include "app/wiring/tf_target.h"
-#include "app/wiring/value_text.h"
 #include "converters/formats.h"
 #include "converters/lsir/lsir.h"
 #include "engine/base/bytes.h"
@@ -15,6 +14,7 @@
 #include "engine/ir/text/printer.h"
 #include "engine/kernels/registry.h"
 #include "engine/ops/catalog.h"
+#include "engine/tensor/value_text.h"
 #include "tracer/api/trace_reader.h"
 #include "tracer/record/recorder.h"
 
@@ -204,7 +204,8 @@ private:
         for (const std::string& word : section.words) {
             const size_t equals = word.find('=');
             const std::string key = word.substr(0, equals);
-            if (key == "profile" || key == "signature" || key == "target" || key == "fetch" || key == "against" || key == "cosine") continue;
+            if (key == "profile" || key == "signature" || key == "target" || key == "fetch" || key == "against" || key == "cosine")
+                continue;
             int64_t number = 0;
             const char* begin = equals == std::string::npos ? word.data() + word.size() : word.data() + equals + 1;
             const char* end = word.data() + word.size();

@@ -1,9 +1,9 @@
 #include "app/check/ltest_values.h"
 
 #include "app/wiring/literal.h"
-#include "app/wiring/value_text.h"
 #include "engine/base/text.h"
 #include "engine/ir/text/structured.h"
+#include "engine/tensor/value_text.h"
 
 #include <algorithm>
 #include <charconv>

@@ -4,12 +4,12 @@
 #include "app/wiring/json_writer.h"
 #include "app/wiring/signals.h"
 #include "app/wiring/tolerance.h"
-#include "app/wiring/value_text.h"
 #include "converters/formats.h"
 #include "engine/base/bytes.h"
 #include "engine/base/text.h"
 #include "engine/tensor/compare.h"
 #include "engine/tensor/npz.h"
+#include "engine/tensor/value_text.h"
 #include "tracer/api/trace_diff.h"
 
 #include <algorithm>

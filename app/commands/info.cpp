@@ -6,10 +6,10 @@
 #include "app/wiring/model_summary.h"
 #include "app/wiring/run_observers.h"
 #include "app/wiring/table.h"
-#include "app/wiring/value_text.h"
 #include "converters/formats.h"
 #include "converters/tflite/model_metadata.h"
 #include "engine/base/text.h"
+#include "engine/tensor/value_text.h"
 #include "tracer/api/trace_reader.h"
 
 #include <algorithm>

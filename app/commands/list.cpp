@@ -5,11 +5,11 @@
 #include "app/wiring/listing.h"
 #include "app/wiring/model_file.h"
 #include "app/wiring/outputs.h"
-#include "app/wiring/value_text.h"
 #include "engine/base/bytes.h"
 #include "engine/base/text.h"
 #include "engine/ir/text/structured.h"
 #include "engine/ops/catalog.h"
+#include "engine/tensor/value_text.h"
 #include "tracer/api/trace_reader.h"
 
 #include <algorithm>

@@ -5,8 +5,8 @@
 #include "app/wiring/json_writer.h"
 #include "app/wiring/signals.h"
 #include "app/wiring/table.h"
-#include "app/wiring/value_text.h"
 #include "engine/base/text.h"
+#include "engine/tensor/value_text.h"
 #include "tracer/api/trace_reader.h"
 
 #include <algorithm>

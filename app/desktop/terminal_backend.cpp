@@ -6,9 +6,9 @@
 #include "app/wiring/console.h"
 #include "app/wiring/inputs.h"
 #include "app/wiring/model_file.h"
-#include "app/wiring/value_text.h"
 #include "engine/base/bytes.h"
 #include "engine/base/hash.h"
+#include "engine/tensor/value_text.h"
 
 #include <algorithm>
 #include <cstdio>

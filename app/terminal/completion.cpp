@@ -3,7 +3,7 @@
 #include "app/terminal/command_table.h"
 #include "app/terminal/commands.h"
 #include "app/terminal/terminal.h"
-#include "app/wiring/value_text.h"
+#include "engine/tensor/value_text.h"
 
 #include <algorithm>
 #include <array>

@@ -102,12 +102,12 @@ private:
             }
         }
         const int innermost = static_cast<int>(m_terminal.stop().stack.size()) - 1;
-        const NumberFormat format = m_terminal.format();
+        const ValueWriter writer = [format = m_terminal.format()](const Tensor& tensor) { return inlineValue(tensor, format); };
         m_terminal.ask([&](Debugger& debugger) {
             for (const auto& [depth, shown] : wanted) {
                 std::vector<OperatorId> operators;
                 for (const Shown& one : shown) operators.push_back(one.op);
-                const std::vector<OperatorValues> values = valuesOf(debugger, depth, operators, depth == innermost, format);
+                const std::vector<OperatorValues> values = valuesOf(debugger.target(), depth, operators, depth == innermost, writer);
                 for (size_t k = 0; k < shown.size(); ++k) m_values[shown[k].line] = values[k];
             }
             for (const BreakpointInfo& info : debugger.breakpoints().list()) {

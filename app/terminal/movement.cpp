@@ -1,7 +1,7 @@
 // Commands that move through the run, forwards and backwards.
 #include "app/terminal/commands.h"
 #include "app/terminal/terminal.h"
-#include "app/wiring/value_text.h"
+#include "engine/tensor/value_text.h"
 
 #include <charconv>
 

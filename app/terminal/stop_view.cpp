@@ -31,7 +31,8 @@ public:
         m_view.stack = m_debugger.executor().callStack();
         for (int depth = 0; depth < static_cast<int>(m_view.stack.size()); ++depth)
             m_view.frames.push_back(toString(frameAddress(m_debugger.executor(), depth)));
-        if (const auto* dataflow = dynamic_cast<const DataflowExecutor*>(&m_debugger.executor())) m_view.isDead = dataflow->view().nextIsDead();
+        if (const auto* dataflow = dynamic_cast<const DataflowExecutor*>(&m_debugger.executor()))
+            m_view.isDead = dataflow->view().nextIsDead();
     }
 
     StopView run()
@@ -165,7 +166,8 @@ private:
         }
         std::vector<OperatorId> shown;
         for (int32_t i = first; i <= last; ++i) shown.emplace_back(i);
-        m_view.operators = valuesOf(m_debugger, -1, shown, m_view.style != StopStyle::step, m_request.format);
+        m_view.operators = valuesOf(m_debugger.target(), -1, shown, m_view.style != StopStyle::step,
+                                    [this](const Tensor& tensor) { return inlineValue(tensor, m_request.format); });
     }
 
     void displays()
@@ -191,78 +193,9 @@ private:
 
 } // namespace
 
-namespace {
-
-/// Operators that have not run in this invocation show what they gave in the one before.
-void addEarlier(Debugger& debugger, int depth, const Graph& graph, const NumberFormat& format, std::vector<OperatorValues>& operators)
-{
-    std::string list;
-    std::vector<size_t> owners;
-    for (size_t i = 0; i < operators.size(); ++i) {
-        if (operators[i].age != OperatorValues::Age::none) continue;
-        for (const ValueId id : graph.op(operators[i].op).results) {
-            list += (list.empty() ? "" : ", ") + ("prev(%\"" + graph.value(id).displayName() + "\")");
-            owners.push_back(i);
-        }
-    }
-    if (list.empty()) return;
-    const auto values = evaluateList(debugger.target(), {depth}, list, nullptr);
-    if (!values.ok() || values->size() != owners.size()) return;
-    for (size_t k = 0; k < owners.size(); ++k) {
-        const EvaluatedValue& before = (*values)[k];
-        if (before.absence != Absence::present || before.value.isNone() || before.value.type() == ExpressionType::handle) continue;
-        OperatorValues& shown = operators[owners[k]];
-        shown.age = OperatorValues::Age::earlier;
-        shown.text += (shown.text.empty() ? "" : ", ") + bareText(before, format);
-    }
-}
-
-} // namespace
-
-std::vector<OperatorValues> valuesOf(Debugger& debugger, int depth, const std::vector<OperatorId>& operators, bool earlier,
-                                     const NumberFormat& format)
-{
-    const Executor& executor = debugger.executor();
-    const FrameInfo frame = executor.frame(depth);
-    const Graph& graph = debugger.model().graph(frame.graph);
-    std::vector<OperatorValues> values;
-    for (const OperatorId op : operators) {
-        OperatorValues shown;
-        shown.op = op;
-        const bool ran = !frame.next.valid() || op.index < frame.next.index;
-        for (const ValueId id : graph.op(op).results) {
-            if (!ran) continue;
-            const Tensor* tensor = executor.value(depth, id);
-            const bool present = tensor != nullptr && tensor->data != nullptr;
-            const TensorStatistics* statistics = present ? nullptr : executor.recordedStatistics(depth, id);
-            if (!present && statistics == nullptr) continue;
-            const InlineValue text = present ? inlineValue(*tensor, format) : inlineStatistics(*statistics, graph.value(id).type.dtype);
-            shown.text += (shown.text.empty() ? "" : ", ") + text.text;
-            shown.abnormal = shown.abnormal || text.abnormal;
-            shown.age = OperatorValues::Age::current;
-        }
-        values.push_back(std::move(shown));
-    }
-    if (earlier && frame.role != CallRole::main) addEarlier(debugger, depth, graph, format, values);
-    return values;
-}
-
 StopView viewStop(Debugger& debugger, StopReport report, const ViewRequest& request)
 {
     return Viewer(debugger, std::move(report), request).run();
-}
-
-std::string withoutIterations(const std::string& address)
-{
-    std::string out;
-    for (size_t i = 0; i < address.size(); ++i) {
-        if (address[i] == '@' && i + 1 < address.size() && std::isdigit(static_cast<unsigned char>(address[i + 1])) != 0) {
-            while (i + 1 < address.size() && std::isdigit(static_cast<unsigned char>(address[i + 1])) != 0) ++i;
-            continue;
-        }
-        out += address[i];
-    }
-    return out;
 }
 
 } // namespace loopscope::app

@@ -3,6 +3,7 @@
 
 #include "app/terminal/value_view.h"
 #include "engine/api/session.h"
+#include "engine/debug/inspect/frame_values.h"
 
 #include <cstdint>
 #include <map>
@@ -23,15 +24,6 @@ enum class StopStyle : uint8_t {
 
 struct NamedText {
     std::string name;
-    std::string text;
-    bool abnormal = false;
-};
-
-/// The values of one operator's results.
-struct OperatorValues {
-    enum class Age : uint8_t { none, current, earlier };
-    OperatorId op;
-    Age age = Age::none;
     std::string text;
     bool abnormal = false;
 };
@@ -88,13 +80,5 @@ struct ViewRequest {
 
 /// Stands where it stood afterwards.
 StopView viewStop(Debugger& debugger, StopReport report, const ViewRequest& request);
-
-/// What the results of operators of the frame at `depth` (−1: innermost) are; with `earlier`, where one has not run in this invocation,
-/// what it gave in the one before.
-std::vector<OperatorValues> valuesOf(Debugger& debugger, int depth, const std::vector<OperatorId>& operators, bool earlier,
-                                     const NumberFormat& format);
-
-/// "main/while#0:body" of "main/while#0@37:body".
-std::string withoutIterations(const std::string& address);
 
 } // namespace loopscope::app

@@ -1,7 +1,6 @@
 #include "app/wiring/inputs.h"
 
 #include "app/wiring/literal.h"
-#include "app/wiring/value_text.h"
 #include "engine/base/bytes.h"
 #include "engine/base/text.h"
 #include "engine/kernels/resources.h"
@@ -9,6 +8,7 @@
 #include "engine/tensor/npz.h"
 #include "engine/tensor/statistics.h"
 #include "engine/tensor/strings.h"
+#include "engine/tensor/value_text.h"
 
 #include <algorithm>
 #include <charconv>

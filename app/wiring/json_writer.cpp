@@ -1,8 +1,8 @@
 #include "app/wiring/json_writer.h"
 
-#include "app/wiring/value_text.h"
 #include "engine/tensor/statistics.h"
 #include "engine/tensor/strings.h"
+#include "engine/tensor/value_text.h"
 
 #include <array>
 #include <charconv>

@@ -2,12 +2,12 @@
 
 #include "app/check/golden_run.h"
 #include "app/wiring/run_observers.h"
-#include "app/wiring/value_text.h"
 #include "engine/ir/frames.h"
 #include "engine/ir/ids.h"
 #include "engine/kernels/registry.h"
 #include "engine/ops/catalog.h"
 #include "engine/plan/planner.h"
+#include "engine/tensor/value_text.h"
 
 #include <algorithm>
 #include <set>
@@ -71,8 +71,9 @@ private:
             const std::string label = escapeAddressName(frame.name, true);
             line.address = place + "/" + label;
             line.label = depth == 0 ? line.address : label;
-            line.text = frame.isLoop() ? "loop, " + count(frame.variables.size(), "variable") + ", " + count(frame.invariants.size(), "invariant")
-                                       : "frame, no loop: " + frame.irregular;
+            line.text = frame.isLoop()
+                            ? "loop, " + count(frame.variables.size(), "variable") + ", " + count(frame.invariants.size(), "invariant")
+                            : "frame, no loop: " + frame.irregular;
             const std::string inside = line.address + ":frame";
             m_lines.push_back(std::move(line));
             addFrames(analysis, static_cast<int32_t>(f), depth + 1, inside);
@@ -198,7 +199,8 @@ ModelSummary summarize(const Model& model)
         const auto countConstant = [&](const TensorType& type, const Constant& constant) {
             if (!counted.insert(&constant).second) return;
             summary.constantBytes += constant.size();
-            if (const auto count = type.shape.isStatic() ? checkedElementCount(type.shape) : std::nullopt; count && type.dtype != DType::string)
+            if (const auto count = type.shape.isStatic() ? checkedElementCount(type.shape) : std::nullopt;
+                count && type.dtype != DType::string)
                 summary.parameters += *count;
         };
         for (const Operator& op : graph.operators) {

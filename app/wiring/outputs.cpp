@@ -2,9 +2,9 @@
 
 #include "app/wiring/json_writer.h"
 #include "app/wiring/table.h"
-#include "app/wiring/value_text.h"
 #include "engine/base/bytes.h"
 #include "engine/tensor/npz.h"
+#include "engine/tensor/value_text.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,7 +1,7 @@
 #include "app/wiring/run_target.h"
 
-#include "app/wiring/value_text.h"
 #include "engine/base/text.h"
+#include "engine/tensor/value_text.h"
 
 #include <algorithm>
 

@@ -1,5 +1,7 @@
 #include "engine/debug/control/goals.h"
 
+#include "engine/debug/inspect/call_path.h"
+
 #include <algorithm>
 
 namespace loopscope {
@@ -151,13 +153,43 @@ bool OutsideGoal::beforeOperator(const OperatorEvent&, int64_t tick)
     return !inside && meet(tick);
 }
 
-void TripMemory::note(int timeline, const OperatorEvent& event, int64_t tick)
+void TripMemory::note(int timeline, const OperatorEvent& event, int64_t tick, const Executor& executor)
 {
     const Key key(timeline, event.invocation, event.graph.index, event.op.index);
-    if (m_trips.insert_or_assign(key, Trips{event.trips, tick}).second) m_order.push_back(key);
+    const auto [at, isNew] = m_trips.insert_or_assign(key, Trips{event.trips, tick, ""});
+    if (isNew) m_order.push_back(key);
+    if (m_named < kNamed || !isNew) {
+        std::vector<FrameInfo> stack;
+        for (int depth = 0, count = frameCount(executor, event.step); depth < count; ++depth) stack.push_back(executor.frame(depth));
+        at->second.address = addressOf(executor.model(), stack, event.op);
+        m_named += isNew ? 1 : 0;
+    }
     if (m_order.size() <= m_limit) return;
     m_trips.erase(m_order.front());
     m_order.pop_front();
+}
+
+/// Whether what was noted on a line at a tick is part of the present timeline.
+bool TripMemory::holds(const Timeline& timeline, int line, int64_t tick) const
+{
+    const std::vector<TimelineInfo> lines = timeline.timelines();
+    int64_t until = INT64_MAX;
+    for (int id = timeline.current(); id >= 0;) {
+        if (id == line) return tick <= until;
+        const TimelineInfo& info = lines[static_cast<size_t>(id)];
+        until = std::min(until, info.forkTick);
+        id = info.parent;
+    }
+    return false;
+}
+
+std::vector<LoopRun> TripMemory::list(const Timeline& timeline) const
+{
+    std::vector<LoopRun> runs;
+    for (const auto& [key, trips] : m_trips)
+        if (!trips.address.empty() && holds(timeline, std::get<0>(key), trips.tick)) runs.push_back({trips.address, trips.count, trips.tick});
+    std::ranges::sort(runs, {}, &LoopRun::address);
+    return runs;
 }
 
 std::optional<int64_t> TripMemory::find(const Timeline& timeline, InvocationId caller, GraphId graph, OperatorId op) const
@@ -178,6 +210,7 @@ void TripMemory::clear()
 {
     m_trips.clear();
     m_order.clear();
+    m_named = 0;
 }
 
 } // namespace loopscope

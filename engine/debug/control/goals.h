@@ -10,6 +10,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -107,12 +108,21 @@ private:
     InvocationId m_caller;
 };
 
+/// An execution of a loop that was seen to its end.
+struct LoopRun {
+    std::string address; ///< of the operator: "main/while#0@3:body/while#2"
+    int64_t trips = 0;
+    int64_t tick = 0;    ///< of the stop after it
+};
+
 /// Trips of loop executions that were seen to their end, the latest ones.
 class TripMemory {
 public:
     explicit TripMemory(size_t limit = 1 << 16) : m_limit(limit) {}
-    /// `tick`: of the stop after the loop.
-    void note(int timeline, const OperatorEvent& event, int64_t tick);
+    /// `tick`: of the stop after the loop. The executor stands there; it says where the loop lies.
+    void note(int timeline, const OperatorEvent& event, int64_t tick, const Executor& executor);
+    /// Those of the present timeline and of what came before it forked, of the first `kNamed` that were seen, in order of addresses.
+    std::vector<LoopRun> list(const Timeline& timeline) const;
     /// Of the execution by operator `op` of an invocation, on a timeline or before it forked.
     std::optional<int64_t> find(const Timeline& timeline, InvocationId caller, GraphId graph, OperatorId op) const;
     void clear();
@@ -122,8 +132,12 @@ private:
     struct Trips {
         int64_t count = 0;
         int64_t tick = 0;
+        std::string address; ///< empty beyond the first kNamed
     };
+    static constexpr size_t kNamed = 1 << 14;
+    bool holds(const Timeline& timeline, int line, int64_t tick) const;
     size_t m_limit;
+    size_t m_named = 0;
     std::map<Key, Trips> m_trips;
     std::deque<Key> m_order; ///< oldest first
 };

@@ -137,7 +137,7 @@ Result<StopReport> RunControl::goToPercent(double percent)
         if (!end) {
             Status status = m_target.timeline.goToEnd(m_target.control);
             if (!status.ok() && status.detail().code != ErrorCode::execution) return status;
-            if (m_target.timeline.finished()) m_ends[m_target.timeline.current()] = m_target.timeline.tick();
+            if (m_target.timeline.finished()) m_ends[m_target.timeline.current()] = {m_target.timeline.tick(), m_target.timeline.position().step};
             end = m_target.timeline.position().step;
         }
         return m_target.timeline.goToStep(static_cast<int64_t>(static_cast<double>(*end) * percent / 100), m_target.control);

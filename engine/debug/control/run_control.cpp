@@ -17,8 +17,8 @@ constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
 class JointHandler final : public TrapHandler {
 public:
     /// `loops`: the operators whose trips are counted.
-    JointHandler(const Timeline& timeline, TripMemory& trips, const TrapSet& loops, TrapHandler* breakpoints, Goal* goal)
-        : m_line(timeline.current()), m_trips(trips), m_loops(loops), m_breakpoints(breakpoints), m_goal(goal)
+    JointHandler(const DebugTarget& target, TripMemory& trips, const TrapSet& loops, TrapHandler* breakpoints, Goal* goal)
+        : m_line(target.timeline.current()), m_executor(target.executor), m_trips(trips), m_loops(loops), m_breakpoints(breakpoints), m_goal(goal)
     {}
     bool beforeOperator(const OperatorEvent& event, int64_t tick) override
     {
@@ -31,7 +31,7 @@ public:
     bool afterOperator(const OperatorEvent& event, int64_t tick) override
     {
         bool stop = false;
-        if (event.trips >= 0) m_trips.note(m_line, event, tick);
+        if (event.trips >= 0) m_trips.note(m_line, event, tick, m_executor);
         if (m_breakpoints) stop |= m_breakpoints->afterOperator(event, tick);
         if (m_goal && (m_goal->traps().of(event.graph, event.op) & trapAfter) != 0) stop |= m_goal->afterOperator(event, tick);
         return stop;
@@ -39,6 +39,7 @@ public:
 
 private:
     const int m_line;
+    const Executor& m_executor;
     TripMemory& m_trips;
     const TrapSet& m_loops;
     TrapHandler* m_breakpoints;
@@ -72,7 +73,7 @@ Result<bool> RunControl::runArmed(int64_t target, Goal* goal, int64_t after)
     TrapSet traps = m_loopTraps;
     traps.add(m_breakpoints.traps());
     if (goal) traps.add(goal->traps());
-    JointHandler handler(m_target.timeline, m_trips, m_loopTraps, &m_breakpoints.handler(BreakpointSet::Mode::stop, after), goal);
+    JointHandler handler(m_target, m_trips, m_loopTraps, &m_breakpoints.handler(BreakpointSet::Mode::stop, after), goal);
     return m_target.timeline.run(target, traps, handler, m_target.control);
 }
 
@@ -81,7 +82,7 @@ Result<bool> RunControl::runQuietly(Goal& goal)
 {
     TrapSet traps = m_loopTraps;
     traps.add(goal.traps());
-    JointHandler handler(m_target.timeline, m_trips, m_loopTraps, nullptr, &goal);
+    JointHandler handler(m_target, m_trips, m_loopTraps, nullptr, &goal);
     return m_target.timeline.run(kEnd, traps, handler, m_target.control);
 }
 
@@ -122,7 +123,7 @@ Result<StopReport> RunControl::stopped(int64_t from, Status status, std::optiona
         report.reasons.push_back(std::move(reason));
     }
     if (report.position.finished) {
-        m_ends[m_target.timeline.current()] = report.tick;
+        m_ends[m_target.timeline.current()] = {report.tick, report.position.step};
         if (!report.has(StopCause::finished)) report.reasons.push_back({StopCause::finished, 0, "", ""});
     }
     return report;
@@ -306,7 +307,13 @@ std::optional<int64_t> RunControl::knownTrips(int depth) const
 std::optional<int64_t> RunControl::knownEnd() const
 {
     const auto found = m_ends.find(m_target.timeline.current());
-    return found == m_ends.end() ? std::nullopt : std::optional(found->second);
+    return found == m_ends.end() ? std::nullopt : std::optional(found->second.tick);
+}
+
+std::optional<int64_t> RunControl::knownSteps() const
+{
+    const auto found = m_ends.find(m_target.timeline.current());
+    return found == m_ends.end() ? std::nullopt : std::optional(found->second.step);
 }
 
 } // namespace loopscope

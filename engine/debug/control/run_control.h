@@ -79,6 +79,10 @@ public:
     std::optional<int64_t> knownTrips(int depth) const;
     /// Last tick of the run on this timeline, if it was reached once.
     std::optional<int64_t> knownEnd() const;
+    /// Operators that the whole run completes, if its end was reached once on this timeline.
+    std::optional<int64_t> knownSteps() const;
+    /// Executions of loops that were seen to their end on this timeline, in order of addresses; of very many only the first.
+    std::vector<LoopRun> loopRuns() const { return m_trips.list(m_target.timeline); }
 
     /// Replaces a value at this stop; docs/time_travel.md. The report's timeline is the new one.
     Result<StopReport> edit(int depth, ValueId value, const Tensor& tensor);
@@ -142,7 +146,10 @@ private:
     bool m_started = false;
     TrapSet m_loopTraps; ///< where trips are counted
     TripMemory m_trips;
-    std::map<int, int64_t> m_ends; ///< timeline → its last tick
+    struct End {
+        int64_t tick = 0, step = 0;
+    };
+    std::map<int, End> m_ends; ///< timeline → its last stop
     std::vector<Mark> m_marks;
     std::vector<Visit> m_past, m_future;
 };

@@ -2,9 +2,9 @@
 #include "app/wiring/inputs.h"
 
 #include "app/wiring/literal.h"
-#include "app/wiring/value_text.h"
 #include "engine/base/bytes.h"
 #include "engine/tensor/npz.h"
+#include "engine/tensor/value_text.h"
 
 #include <cstring>
 #include <filesystem>

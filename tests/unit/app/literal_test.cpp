@@ -1,8 +1,8 @@
 // Literals as people type them: every dtype, nesting, filling, and messages with columns.
 #include "app/wiring/literal.h"
 
-#include "app/wiring/value_text.h"
 #include "engine/tensor/strings.h"
+#include "engine/tensor/value_text.h"
 
 #include <cmath>
 #include <cstring>

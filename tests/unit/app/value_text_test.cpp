@@ -1,5 +1,5 @@
 // Values as people read them (docs/commands.md, "Values").
-#include "app/wiring/value_text.h"
+#include "engine/tensor/value_text.h"
 
 #include "app/wiring/literal.h"
 #include "app/wiring/progress.h"

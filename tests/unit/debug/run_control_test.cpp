@@ -267,6 +267,50 @@ graph main(x: i32[2], i: i32[1]) {
     EXPECT_EQ(text(debugger.control.step(Direction::backward)), "main/add#0, step 0: step done");
 }
 
+TEST(RunControl, executions_of_loops_are_remembered_with_their_places)
+{
+    Subject subject;
+    subject.model = std::make_shared<Model>(textModel(R"(
+graph main(rows: i32[]) {
+  zero = const i32[] 0
+  r, last = while(zero, rows) cond=@less body=@row : (i32[], i32[])
+  return r
+}
+graph less(a: i32[], b: i32[]) {
+  more = less(a, b) : bool[]
+  return more
+}
+graph row(r: i32[], rows: i32[]) {
+  zero = const i32[] 0
+  one = const i32[] 1
+  c, same = while(zero, r) cond=@less body=@cell : (i32[], i32[])
+  next = add(r, one) : i32[]
+  return next, rows
+}
+graph cell(c: i32[], r: i32[]) {
+  one = const i32[] 1
+  next = add(c, one) : i32[]
+  return next, r
+}
+)"));
+    subject.add<int32_t>(Shape{}, {3});
+    DebuggerFixture debugger(subject);
+    const auto runs = [&] {
+        std::string all;
+        for (const LoopRun& run : debugger.control.loopRuns()) all += run.address + " " + std::to_string(run.trips) + "; ";
+        return all;
+    };
+    ASSERT_TRUE(debugger.control.start().ok());
+    EXPECT_EQ(runs(), "");
+    EXPECT_FALSE(debugger.control.knownSteps());
+    ASSERT_TRUE(debugger.control.resume(Direction::forward).ok());
+    const std::string all = "main/while#0 3; main/while#0@0:body/while#0 0; main/while#0@1:body/while#0 1; main/while#0@2:body/while#0 2; ";
+    EXPECT_EQ(runs(), all);
+    EXPECT_EQ(debugger.control.knownSteps(), 20); // 1 + 4 tests + 3 inner loops, their 6 tests and 3 additions, 3 additions
+    ASSERT_TRUE(debugger.control.goToStart().ok());
+    EXPECT_EQ(runs(), all); // what is known of the run stays known
+}
+
 TEST(RunControl, a_cancelled_request_stops_where_it_is_and_can_go_on)
 {
     Subject subject = collatz(27);

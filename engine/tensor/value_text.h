@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-namespace loopscope::app {
+namespace loopscope {
 
 /// How numbers are written.
 struct NumberFormat {
@@ -35,4 +35,4 @@ std::string statisticsText(const Tensor& tensor);
 /// `"text"` with escapes, at most `limit` bytes of it and then `…N` with the whole length.
 std::string quotedText(std::string_view text, size_t limit = 60);
 
-} // namespace loopscope::app
+} // namespace loopscope

@@ -1,4 +1,4 @@
-#include "app/wiring/value_text.h"
+#include "engine/tensor/value_text.h"
 
 #include "engine/tensor/compare.h"
 #include "engine/tensor/statistics.h"
@@ -12,7 +12,7 @@
 #include <cstring>
 #include <functional>
 
-namespace loopscope::app {
+namespace loopscope {
 
 namespace {
 
@@ -225,7 +225,8 @@ static std::string scaleText(double scale)
 {
     if (static_cast<double>(static_cast<float>(scale)) != scale) return realText(scale, 8);
     for (int digits = 1; digits < 9; ++digits)
-        if (static_cast<float>(std::strtod(realText(scale, digits).c_str(), nullptr)) == static_cast<float>(scale)) return realText(scale, digits);
+        if (static_cast<float>(std::strtod(realText(scale, digits).c_str(), nullptr)) == static_cast<float>(scale))
+            return realText(scale, digits);
     return realText(scale, 9);
 }
 
@@ -246,4 +247,4 @@ std::string shortType(const Tensor& tensor)
     return out;
 }
 
-} // namespace loopscope::app
+} // namespace loopscope
