@@ -87,6 +87,10 @@ ViewState initialView(const Model& model)
     Address address;
     address.root = model.graphs.front().id;
     view.root = toString(address);
+    // Frames and conditionals of a small v1 graph are open.
+    const Graph& root = model.graphs.front();
+    if (model.dialect == Dialect::tf && root.operators.size() <= kMostInlined && hasFramesOrSwitches(root))
+        for (const OpGroup& group : frameGroups(root, analyzeFrames(root)).groups) view.expanded.insert(view.root + groupSuffix(group));
     // Calls of a small root graph are drawn inside, and small callees of theirs.
     struct Open {
         GraphId graph;

@@ -1,8 +1,7 @@
 // What a view shows of a graph: pills, operators, folded and open groups, inlined calls, and the edges between them.
 #include "viewer/scene/scene_builder.h"
 
-#include "engine/ops/catalog.h"
-#include "viewer/scene/name_groups.h"
+#include "engine/observe/address.h"
 
 #include <algorithm>
 
@@ -14,6 +13,19 @@ constexpr int kDeepestInlining = 32;
 constexpr size_t kMostNodes = 1000000; ///< of callees that "expand all" opens
 
 size_t at(int32_t i) { return static_cast<size_t>(i); }
+
+/// Operands of v1 nodes: back to the next iteration, or the same in every iteration.
+EdgeStyle operandStyle(bool hasFrames, const Graph& graph, const Operator& op, ValueId input)
+{
+    if (!hasFrames || !input.valid()) return EdgeStyle::data;
+    const OperatorId producer = graph.value(input).producer;
+    const auto isKind = [](const Operator& o, std::string_view name) {
+        return o.kind.name == name || o.kind.name == "Ref" + std::string(name);
+    };
+    if (producer.valid() && isKind(op, "Merge") && isKind(graph.op(producer), "NextIteration")) return EdgeStyle::feedback;
+    if (isKind(op, "Enter") && attributeBool(op.attributes, "is_constant", false)) return EdgeStyle::captured;
+    return EdgeStyle::data;
+}
 
 } // namespace
 
@@ -64,20 +76,37 @@ SceneBuilder::Emission SceneBuilder::emitGraph(GraphId id, const std::string& pr
         emission.inputs.push_back(pill);
         if (graph.inputs[k].valid()) emission.producer[at(graph.inputs[k].index)] = pill;
     }
-    const OpGroups groups = groupsOf(id);
+    const OpGroups groups = groupsOf(emission);
     emitOperators(emission, groups, depth);
     for (size_t k = 0; k < graph.outputs.size(); ++k)
         emission.outputs.push_back(addPill(NodeKind::output, emission, graph.outputs[k].value, k));
-    emitEdges(emission, groups);
+    emitEdges(emission);
+    if (emission.frames) bindFrames(emission);
     m_open.pop_back();
     return emission;
 }
 
-OpGroups SceneBuilder::groupsOf(GraphId graph) const
+OpGroups SceneBuilder::groupsOf(Emission& emission)
 {
+    const Graph& graph = m_model.graph(emission.graph);
     OpGroups groups;
-    if (m_view.groupByNames) groups = nameGroups(m_model.graph(graph), m_model.dialect);
-    if (groups.groupOf.empty()) groups.groupOf.assign(m_model.graph(graph).operators.size(), -1);
+    if (m_model.dialect == Dialect::tf && hasFramesOrSwitches(graph)) {
+        emission.frames = std::make_shared<const FrameAnalysis>(analyzeFrames(graph));
+        if (!m_scene.frames) m_scene.frames = emission.frames;
+        groups = frameGroups(graph, *emission.frames);
+        for (const Frame& frame : emission.frames->frames) {
+            Address address;
+            address.root = "g";
+            AddressStep step;
+            step.site.name = frame.name;
+            step.role = StepRole::frame;
+            if (frame.parent >= 0) address.steps.push_back(step);
+            emission.framePrefixes.push_back(frame.parent < 0 ? emission.prefix
+                                                              : emission.framePrefixes[at(frame.parent)] + toString(address).substr(1));
+        }
+    }
+    if (m_view.groupByNames) addNameGroups(graph, groups);
+    groups.groupOf.resize(graph.operators.size(), -1);
     return groups;
 }
 
@@ -101,10 +130,11 @@ void SceneBuilder::emitOperators(Emission& emission, const OpGroups& groups, int
             const OpGroup& group = groups.groups[at(*g)];
             if (met[at(*g)] == 0) {
                 met[at(*g)] = 1;
-                if (isOpen(groupId(emission, group))) {
+                if (isOpen(emission.prefix + groupSuffix(group))) {
                     SceneRegion opened;
                     opened.kind = group.kind;
-                    opened.id = groupId(emission, group);
+                    opened.id = emission.prefix + groupSuffix(group);
+                    opened.role = group.role;
                     opened.graph = emission.graph;
                     opened.name = group.name;
                     opened.note = std::to_string(group.members.size()) + (group.members.size() == 1 ? " op" : " ops") +
@@ -118,7 +148,7 @@ void SceneBuilder::emitOperators(Emission& emission, const OpGroups& groups, int
             }
             if (regionOf[at(*g)] >= 0) {
                 region = regionOf[at(*g)];
-                scope = group.key;
+                scope = group.scope;
             } else {
                 folded = foldedAs[at(*g)];
             }
@@ -127,12 +157,13 @@ void SceneBuilder::emitOperators(Emission& emission, const OpGroups& groups, int
             emission.nodeOf[o] = folded;
         } else {
             emission.region = region;
-            const std::string address = operatorAddress(emission.prefix, op, id);
+            const std::string address = operatorAddress(emission.prefixOf(id), op, id);
             if (!calleesOf(op).empty() && opensCallee(address, callForm(op), depth)) {
                 emitCall(emission, id, address, region, depth);
                 continue;
             }
             emission.nodeOf[o] = addOperator(emission, id, address, scope);
+            if (emission.frames) m_scene.nodeById.emplace(operatorAddress(emission.prefix, op, id), emission.nodeOf[o]);
         }
         for (const ValueId result : op.results)
             if (result.valid()) emission.producer[at(result.index)] = emission.nodeOf[o];
@@ -166,7 +197,7 @@ void SceneBuilder::addValueEdges(const Emission& emission, ValueId value, int to
     }
 }
 
-void SceneBuilder::emitEdges(Emission& emission, const OpGroups&)
+void SceneBuilder::emitEdges(Emission& emission)
 {
     const Graph& graph = m_model.graph(emission.graph);
     const int controls = 3 * static_cast<int>(graph.values.size());
@@ -177,7 +208,8 @@ void SceneBuilder::emitEdges(Emission& emission, const OpGroups&)
             for (size_t k = 0; k < op.inputs.size() && k < formals.size(); ++k)
                 for (const int formal : formals[k]) addValueEdges(emission, op.inputs[k], formal, EdgeStyle::data, m_actualOf[at(formal)]);
         } else {
-            for (const ValueId input : op.inputs) addValueEdges(emission, input, emission.nodeOf[o]);
+            for (const ValueId input : op.inputs)
+                addValueEdges(emission, input, emission.nodeOf[o], operandStyle(emission.frames != nullptr, graph, op, input));
         }
         for (const OperatorId control : op.controlInputs) {
             if (!control.valid()) continue;
@@ -199,6 +231,45 @@ void SceneBuilder::emitEdges(Emission& emission, const OpGroups&)
         const std::vector<int> producers = producersOf(emission, value);
         const bool unchanged = producers.size() == 1 && m_scene.nodes[at(producers[0])].kind == NodeKind::input;
         addValueEdges(emission, value, emission.outputs[k], unchanged ? EdgeStyle::passThrough : EdgeStyle::data);
+    }
+}
+
+/// Loop variables of the frames that are open: where a value enters, waits, and goes back.
+void SceneBuilder::bindFrames(const Emission& emission)
+{
+    const Graph& graph = m_model.graph(emission.graph);
+    const auto nodeOf = [&](OperatorId op) { return op.valid() ? emission.nodeOf[at(op.index)] : -1; };
+    const auto resultOf = [&](OperatorId op) {
+        return op.valid() && !graph.op(op).results.empty() ? graph.op(op).results.front() : ValueId();
+    };
+    const auto nameOf = [&](OperatorId op) { return op.valid() ? graph.op(op).name : std::string("none"); };
+    for (SceneRegion& region : m_scene.regions) {
+        if (region.kind != RegionKind::frame || region.frame < 0 || region.graph != emission.graph) continue;
+        const Frame& frame = emission.frames->frames[at(region.frame)];
+        region.note = std::to_string(frame.variables.size()) + (frame.variables.size() == 1 ? " variable" : " variables") +
+                      (frame.irregular.empty() ? "" : ", " + frame.irregular);
+        for (const LoopVariable& variable : frame.variables) {
+            LoopBinding binding;
+            binding.variable = nameOf(variable.merge);
+            binding.actual = nodeOf(variable.enter);
+            binding.formal = nodeOf(variable.merge);
+            binding.result = nodeOf(variable.next);
+            binding.actualValue = resultOf(variable.enter);
+            binding.formalValue = resultOf(variable.merge);
+            binding.resultValue = resultOf(variable.next);
+            binding.actualText = nameOf(variable.enter);
+            binding.formalText = nameOf(variable.merge);
+            binding.feedbackText = nameOf(variable.next);
+            binding.exitText = variable.exits.empty() ? "unused" : nameOf(variable.exits.front());
+            if (!variable.exits.empty()) binding.exitValue = resultOf(variable.exits.front());
+            for (Draft& draft : m_drafts)
+                if (draft.style == EdgeStyle::feedback && draft.from == binding.result && draft.to == binding.formal && draft.binding < 0) {
+                    draft.region = static_cast<int>(&region - m_scene.regions.data());
+                    draft.binding = static_cast<int>(region.bindings.size());
+                    draft.label = "feedback " + binding.feedbackText + " → " + binding.formalText;
+                }
+            region.bindings.push_back(std::move(binding));
+        }
     }
 }
 

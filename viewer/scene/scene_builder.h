@@ -47,6 +47,12 @@ private:
         std::vector<std::vector<std::vector<int>>> formals; ///< of inlined calls: operand → nodes that take it
         std::vector<int> inlinedAs;                         ///< operator → index into `formals`; −1
         std::vector<int> inputs, outputs;                   ///< pills
+        std::shared_ptr<const FrameAnalysis> frames;        ///< v1 graphs
+        std::vector<std::string> framePrefixes;             ///< frame → address that its operators begin with
+        const std::string& prefixOf(OperatorId op) const
+        {
+            return frames ? framePrefixes[static_cast<size_t>(frames->frameOf[static_cast<size_t>(op.index)])] : prefix;
+        }
     };
 
     // Nodes and regions (scene_nodes.cpp)
@@ -55,7 +61,6 @@ private:
     int addPill(NodeKind kind, const Emission& emission, ValueId value, size_t number);
     int addOperator(const Emission& emission, OperatorId op, const std::string& address, std::string_view scope);
     int addGroupNode(const Emission& emission, const OpGroup& group, int region);
-    std::string groupId(const Emission& emission, const OpGroup& group) const;
     std::string attributeLine(const Graph& graph, const Operator& op) const;
     double textWidth(std::string_view text, TextStyle style) const { return std::ceil(m_measure(text, style)); }
 
@@ -63,10 +68,11 @@ private:
     Emission emitGraph(GraphId graph, const std::string& prefix, int region, int depth);
     void emitOperators(Emission& emission, const OpGroups& groups, int depth);
     void emitCall(Emission& emission, OperatorId op, const std::string& site, int region, int depth);
-    void emitEdges(Emission& emission, const OpGroups& groups);
+    void emitEdges(Emission& emission);
+    void bindFrames(const Emission& emission);
     void addValueEdges(const Emission& emission, ValueId value, int to, EdgeStyle style = EdgeStyle::data, int actual = -1);
     std::vector<int> producersOf(const Emission& emission, ValueId value) const;
-    OpGroups groupsOf(GraphId graph) const;
+    OpGroups groupsOf(Emission& emission);
     bool isOpen(const std::string& id) const { return m_view.allExpanded || m_view.expanded.contains(id); }
     bool opensCallee(const std::string& site, const CallForm& form, int depth) const;
 

@@ -158,17 +158,12 @@ int SceneBuilder::addOperator(const Emission& emission, OperatorId id, const std
     return addNode(std::move(node));
 }
 
-std::string SceneBuilder::groupId(const Emission& emission, const OpGroup& group) const
-{
-    return group.kind == RegionKind::frame ? emission.prefix + "/" + group.key : emission.prefix + "//" + group.key;
-}
-
 int SceneBuilder::addGroupNode(const Emission& emission, const OpGroup& group, int region)
 {
     const Graph& graph = m_model.graph(emission.graph);
     SceneNode node;
     node.kind = NodeKind::group;
-    node.id = groupId(emission, group);
+    node.id = emission.prefix + groupSuffix(group);
     node.graph = emission.graph;
     node.region = region;
     node.name = group.name;
@@ -190,7 +185,10 @@ int SceneBuilder::addGroupNode(const Emission& emission, const OpGroup& group, i
     node.rect.height = m_view.dense ? 18 : 20;
     const int index = addNode(std::move(node));
     ++m_scene.folded;
-    for (const OperatorId op : group.members) m_scene.nodeById.emplace(operatorAddress(emission.prefix, graph.op(op), op), index);
+    for (const OperatorId op : group.members) {
+        m_scene.nodeById.emplace(operatorAddress(emission.prefixOf(op), graph.op(op), op), index);
+        if (emission.frames) m_scene.nodeById.emplace(operatorAddress(emission.prefix, graph.op(op), op), index);
+    }
     return index;
 }
 

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <stop_token>
+
 namespace loopscope::viewer {
 
 namespace {
@@ -42,6 +44,137 @@ TEST(Scene, LoopIsInlineWithItsBindings)
     EXPECT_FALSE(loop.bindings[1].rail.empty());
     EXPECT_GE(scene->findNode("main/while#0@5:body/if#2:then/floor_div#0"), 0);
     EXPECT_EQ(scene->findNode("main/while#0:body/nothing#7"), -1);
+}
+
+TEST(Scene, FramesAndConditionalsOfV1AreNested)
+{
+    const Model model = sample("v1_collatz.lsir");
+    const auto scene = sceneOf(model, initialView(model));
+    ASSERT_TRUE(scene);
+    ASSERT_TRUE(scene->frames);
+    const auto frame = scene->regionById.find("main/collatz");
+    ASSERT_NE(frame, scene->regionById.end());
+    const SceneRegion& loop = scene->regions[static_cast<size_t>(frame->second)];
+    EXPECT_EQ(loop.kind, RegionKind::frame);
+    EXPECT_EQ(loop.frame, 1);
+    ASSERT_EQ(loop.bindings.size(), 2U);
+    EXPECT_EQ(loop.bindings[1].feedbackText, "steps/NextIteration");
+    EXPECT_FALSE(loop.bindings[1].rail.empty());
+    const int half = scene->findNode("main/collatz@3:frame/half");
+    ASSERT_GE(half, 0);
+    const SceneRegion& side = scene->regions[static_cast<size_t>(scene->nodes[static_cast<size_t>(half)].region)];
+    EXPECT_EQ(side.role, "false");
+    EXPECT_EQ(side.kind, RegionKind::branch);
+    // The frame can be folded: then its nodes are found in its box.
+    ViewState folded = initialView(model);
+    folded.expanded.clear();
+    const auto small = sceneOf(model, folded);
+    ASSERT_TRUE(small);
+    const int box = small->findNode("main/collatz:frame/half");
+    ASSERT_GE(box, 0);
+    EXPECT_EQ(small->nodes[static_cast<size_t>(box)].kind, NodeKind::group);
+    EXPECT_EQ(small->nodes[static_cast<size_t>(box)].id, "main/collatz");
+}
+
+namespace {
+
+/// `blocks` blocks of four operators each, names as Keras writes them, with a skip line past each block.
+Model blockModel(int blocks)
+{
+    Model model;
+    Graph graph;
+    graph.id = "main";
+    const auto addValue = [&](const std::string& name, ValueRole role) {
+        Value value;
+        value.id = "v" + std::to_string(graph.values.size());
+        value.name = name;
+        value.type = TensorType(DType::f32, Shape{2, 4});
+        value.role = role;
+        graph.values.push_back(std::move(value));
+        return ValueId(static_cast<int64_t>(graph.values.size()) - 1);
+    };
+    ValueId last = addValue("x", ValueRole::input);
+    graph.inputs = {last};
+    for (int b = 0; b < blocks; ++b) {
+        const ValueId skip = last;
+        for (const char* name : {"expand_relu/Relu6", "depthwise_relu/Relu6", "project_BN/FusedBatchNormV3", "add/add"}) {
+            Operator op;
+            op.kind = {"tfl", std::string(name) == "add/add" ? "add" : "conv_2d"};
+            op.inputs = {last};
+            if (op.kind.name == "add") op.inputs.push_back(skip);
+            last = addValue("net/model/block_" + std::to_string(b) + "_" + name, ValueRole::result);
+            graph.values.back().producer = OperatorId(static_cast<int64_t>(graph.operators.size()));
+            op.results = {last};
+            graph.operators.push_back(std::move(op));
+        }
+    }
+    graph.outputs.push_back({"", last});
+    model.graphs.push_back(std::move(graph));
+    return model;
+}
+
+} // namespace
+
+TEST(Scene, BlocksFoldByTheirTensorNames)
+{
+    const Model model = blockModel(20);
+    ViewState view = initialView(model);
+    const auto folded = sceneOf(model, view);
+    ASSERT_TRUE(folded);
+    EXPECT_EQ(folded->folded, 20);
+    EXPECT_EQ(folded->operators, 80);
+    const int block = folded->findNode("main/depthwise_conv_2d#1");
+    EXPECT_EQ(block, -1);
+    const int first = folded->findNode("main/conv_2d#1");
+    ASSERT_GE(first, 0);
+    EXPECT_EQ(folded->nodes[static_cast<size_t>(first)].name, "block_0");
+    EXPECT_EQ(folded->nodes[static_cast<size_t>(first)].detail, "4 ops");
+    EXPECT_EQ(folded->nodes[static_cast<size_t>(first)].strip.size(), 4U);
+
+    // Opening a block moves only what lies below it.
+    const int seventh = folded->findNode("main/conv_2d#28");
+    ASSERT_GE(seventh, 0);
+    const std::string id = folded->nodes[static_cast<size_t>(seventh)].id;
+    view.expanded.insert(id);
+    const auto opened = sceneOf(model, view);
+    ASSERT_TRUE(opened);
+    EXPECT_EQ(opened->folded, 19);
+    ASSERT_EQ(opened->regions.size(), 1U);
+    EXPECT_EQ(opened->regions[0].id, id);
+    EXPECT_EQ(opened->regions[0].note, "4 ops, from tensor names");
+    EXPECT_EQ(opened->nodes[static_cast<size_t>(opened->findNode("main/conv_2d#29"))].region, 0);
+    const double line = folded->nodes[static_cast<size_t>(seventh)].rect.y;
+    for (const SceneNode& before : folded->nodes) {
+        const auto found = opened->nodeById.find(before.id);
+        if (found == opened->nodeById.end() || before.id == id) continue;
+        const Rect& after = opened->nodes[static_cast<size_t>(found->second)].rect;
+        if (before.rect.y < line)
+            EXPECT_EQ(after.y, before.rect.y) << before.id;
+        else
+            EXPECT_GT(after.y, before.rect.y) << before.id;
+    }
+}
+
+TEST(Scene, RootThatIsNotThere)
+{
+    const Model model = sample("collatz.lsir");
+    ViewState view;
+    view.root = "main/while#7:body";
+    const auto scene = buildScene(model, view, approximateTextMeasure());
+    ASSERT_FALSE(scene.ok());
+    EXPECT_EQ(scene.error().code(), ErrorCode::usage);
+    view.root = "main/while#0:body";
+    EXPECT_TRUE(buildScene(model, view, approximateTextMeasure()).ok());
+}
+
+TEST(Scene, StopsWhenAsked)
+{
+    const Model model = sample("collatz.lsir");
+    std::stop_source stop;
+    stop.request_stop();
+    const auto scene = buildScene(model, initialView(model), approximateTextMeasure(), {{}, stop.get_token()});
+    ASSERT_FALSE(scene.ok());
+    EXPECT_EQ(scene.error().code(), ErrorCode::cancelled);
 }
 
 } // namespace loopscope::viewer
