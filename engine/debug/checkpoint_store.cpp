@@ -198,7 +198,7 @@ std::vector<CheckpointStore::Found> CheckpointStore::between(int line, int64_t f
     std::vector<Found> found;
     for (auto entry = m_states.lower_bound({line, from}); entry != m_states.end(); ++entry) {
         if (entry->first.first != line || entry->first.second > to) break;
-        found.push_back({entry->first.second, entry->second.state});
+        found.push_back({entry->first.second, entry->second.state, entry->second.checkpoint});
     }
     return found;
 }

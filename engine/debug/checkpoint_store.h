@@ -32,6 +32,7 @@ public:
     struct Found {
         int64_t tick = 0;
         SharedState state; ///< null: none
+        bool isCheckpoint = false; ///< not only of the undo ring
     };
 
     /// Keeps the state as a checkpoint that lies `gapNs` of running time behind the saved state before it. Thins out what is there to

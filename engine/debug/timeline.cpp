@@ -31,6 +31,7 @@ Status Timeline::start()
     m_line = m_owner = 0;
     m_sinceNs = m_costNs = m_ranNs = m_savedNs = 0;
     m_chunk = 16;
+    ++m_runs;
     LS_CHECK_OK(m_executor.start());
     if (m_executor.model().graph(m_executor.root()).operators.empty()) LS_CHECK_OK(m_executor.step());
     m_lines.emplace_back();
@@ -363,6 +364,19 @@ std::optional<int64_t> Timeline::lastSaved(const std::function<bool(const Machin
         until = line(id).info.forkTick - 1;
     }
     return std::nullopt;
+}
+
+std::vector<int64_t> Timeline::checkpointSteps() const
+{
+    std::vector<int64_t> steps;
+    int64_t until = std::numeric_limits<int64_t>::max();
+    for (int id = m_lines.empty() ? -1 : m_line; id >= 0; id = line(id).info.parent) {
+        for (const CheckpointStore::Found& found : m_store.between(id, line(id).info.forkTick, until))
+            if (found.isCheckpoint) steps.push_back(found.state->step);
+        until = line(id).info.forkTick - 1;
+    }
+    std::ranges::sort(steps);
+    return steps;
 }
 
 int64_t Timeline::checkpointBefore(int64_t tick) const

@@ -46,6 +46,8 @@ public:
     int64_t tick() const { return m_executor.tick(); }
     const Position& position() const { return m_executor.position(); }
     bool finished() const { return position().finished; }
+    /// How many runs were begun: tells moments of different runs apart.
+    int64_t runs() const { return m_runs; }
 
     /// One stop forward; usage error at the end.
     Status forward();
@@ -82,6 +84,8 @@ public:
     /// Bytes that saved states and edits take, checkpoints among them, and the share of the first passes' time that saving them took.
     uint64_t savedBytes() const { return m_store.bytes(); }
     size_t checkpointCount() const { return m_store.checkpoints(); }
+    /// Operators completed at each saved checkpoint on the way to the end of the present timeline, in order.
+    std::vector<int64_t> checkpointSteps() const;
     double checkpointOverhead() const;
 
 private:
@@ -129,6 +133,7 @@ private:
     int64_t m_sinceNs = 0;     ///< running time since the last saved state
     int64_t m_costNs = 0;      ///< of a checkpoint, smoothed
     int64_t m_chunk = 16;      ///< ticks that take about a millisecond
+    int64_t m_runs = 0;
     int64_t m_ranNs = 0, m_savedNs = 0; ///< first passes: all their time, and the checkpoints' part in it
 };
 

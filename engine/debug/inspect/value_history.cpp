@@ -1,10 +1,12 @@
 #include "engine/debug/inspect/value_history.h"
 
+#include "engine/base/clock.h"
 #include "engine/debug/inspect/provenance.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 namespace loopscope {
@@ -130,8 +132,9 @@ bool isLoop(const Model& model, const CallPath& path, int level)
 /// Listens to one execution of a loop.
 class SeriesCollector final : public TrapHandler {
 public:
-    SeriesCollector(const DebugTarget& target, CallPath path, int loopDepth, const Value& value, InvocationId caller, ValueSeries& series)
-        : m_target(target), m_path(std::move(path)), m_loopDepth(loopDepth), m_value(value), m_caller(caller), m_series(series)
+    SeriesCollector(const DebugTarget& target, CallPath path, int loopDepth, const Value& value, const SeriesOptions& options, ValueSeries& series)
+        : m_target(target), m_path(std::move(path)), m_loopDepth(loopDepth), m_value(value), m_options(options), m_caller(series.caller),
+          m_series(series), m_began(nowNs())
     {
         const Model& model = target.model;
         const CallPath::Level& loop = m_path.levels[static_cast<size_t>(loopDepth - 1)];
@@ -160,10 +163,11 @@ public:
         if (event.graph == m_body && event.op.index == 0 && frames == m_loopDepth + 1 && isHere(executor)) {
             const int64_t iteration = executor.frame(m_loopDepth).iteration;
             if (iteration >= kMostIterations) return true;
+            if (isLate()) return true;
             m_series.iterations = std::max(m_series.iterations, iteration + 1);
         }
         if (m_formal.valid() && event.op.index == 0 && event.graph == m_path.graph() && isValueHere(executor, frames))
-            if (const Tensor* const tensor = executor.value(m_path.depth(), m_formal)) note(executor, *tensor);
+            if (const Tensor* const tensor = executor.value(m_path.depth(), m_formal)) note(executor, *tensor, event.step - 1);
         return false;
     }
 
@@ -177,7 +181,7 @@ public:
         }
         if (m_formal.valid() || event.op != m_value.producer || event.graph != m_path.graph()) return false;
         const auto slot = static_cast<size_t>(m_value.slot);
-        if (slot < event.results.size() && isValueHere(executor, frameCount(executor, event.step))) note(executor, *event.results[slot]);
+        if (slot < event.results.size() && isValueHere(executor, frameCount(executor, event.step))) note(executor, *event.results[slot], event.step);
         return false;
     }
 
@@ -190,7 +194,27 @@ private:
     {
         return frames == m_path.depth() + 1 && isHere(executor) && isOnPath(executor, frames, m_path);
     }
-    void note(const Executor& executor, const Tensor& tensor)
+    /// The time that it may take is over, and it has come farther than the part before.
+    bool isLate()
+    {
+        if (m_options.budgetNs <= 0 || ++m_looks % 64 != 0 || nowNs() - m_began < m_options.budgetNs) return false;
+        return m_series.isPart = true;
+    }
+    void keepContents(const Tensor& tensor, size_t at)
+    {
+        if (m_options.keepBytes == 0 || bitWidth(tensor.dtype) == 0 || dtypeClass(tensor.dtype) == DTypeClass::handle || tensor.bytes == 0) return;
+        if (m_series.dtype == DType::unknown) {
+            m_series.dtype = tensor.dtype;
+            m_series.shape = tensor.shape;
+            m_series.contentBytes = tensor.bytes;
+        }
+        const size_t end = (at + 1) * m_series.contentBytes;
+        if (tensor.dtype != m_series.dtype || !(tensor.shape == m_series.shape) || tensor.bytes != m_series.contentBytes) return;
+        if (end > m_options.keepBytes) return;
+        if (m_series.contents.size() < end) m_series.contents.resize(end);
+        std::memcpy(m_series.contents.data() + at * m_series.contentBytes, tensor.data, tensor.bytes);
+    }
+    void note(const Executor& executor, const Tensor& tensor, int64_t step)
     {
         const int64_t iteration = executor.frame(m_loopDepth).iteration;
         const auto at = static_cast<size_t>(iteration);
@@ -198,6 +222,9 @@ private:
         if (m_series.numbers.size() <= at) m_series.numbers.resize(at + 1, std::numeric_limits<double>::quiet_NaN());
         if (m_series.written.size() <= at) m_series.written.resize(at + 1, false);
         m_series.written[at] = true;
+        if (m_series.steps.size() <= at) m_series.steps.resize(at + 1, -1);
+        m_series.steps[at] = step;
+        keepContents(tensor, at);
         if (tensor.elementCount() == 1) {
             m_series.numbers[at] = elementAsReal(tensor, 0);
             return;
@@ -214,8 +241,11 @@ private:
     const CallPath m_path;
     const int m_loopDepth;
     const Value& m_value;
+    const SeriesOptions& m_options;
     const InvocationId m_caller;
     ValueSeries& m_series;
+    const int64_t m_began;
+    int64_t m_looks = 0;
     GraphId m_outside, m_body;
     OperatorId m_site;
     ValueId m_formal;
@@ -241,7 +271,35 @@ Result<int> loopLevel(const Model& model, const CallPath& path, const std::optio
     return Error(ErrorCode::usage, "the value is in no loop");
 }
 
-Result<ValueSeries> collect(const DebugTarget& target, const ResolvedAddress& value, const std::optional<std::string>& wanted)
+/// The tick at which the present execution of a loop was entered, else of the last one, else of the next one. Notes which it is.
+Result<int64_t> findExecution(const DebugTarget& target, const CallPath& outside, OperatorId site, const ResolvedAddress& value, bool onlyWhatRan,
+                              ValueSeries& series)
+{
+    const Executor& executor = target.executor;
+    const int level = outside.depth() + 1;
+    const int64_t now = target.timeline.tick();
+    series.isScalar = true;
+    if (executor.position().depth > level && isOnPath(executor, executor.position().depth, outside) && executor.frame(level).site == site) {
+        std::vector<FrameInfo> stack;
+        for (int d = 0; d < level; ++d) stack.push_back(executor.frame(d));
+        series.caller = stack.back().invocation;
+        series.loop = addressOf(target.model, stack, site);
+        return findEntry(target, level - 1, series.caller, site, now);
+    }
+    WriteQuery query;
+    query.path = outside;
+    query.ops = {site};
+    LS_TRY(std::optional<WriteHit> hit, findLast(target, query, now));
+    if (!hit && !onlyWhatRan) {
+        LS_TRY(hit, findFirst(target, query, now));
+    }
+    if (!hit) return Error(ErrorCode::usage, onlyWhatRan ? "the loop has not run" : "the loop does not run to its end in this run").at(toString(value.address));
+    series.caller = hit->stack.back().invocation;
+    series.loop = addressOf(target.model, hit->stack, site);
+    return hit->before;
+}
+
+Result<ValueSeries> collect(const DebugTarget& target, const ResolvedAddress& value, const SeriesOptions& options)
 {
     const Model& model = target.model;
     LS_TRY(const CallPath path, pathOf(model, target.executor.root(), value.address));
@@ -250,45 +308,33 @@ Result<ValueSeries> collect(const DebugTarget& target, const ResolvedAddress& va
     if (what.role != ValueRole::result && what.role != ValueRole::input) return unwritten(value, what.id + " is not written in the loop");
     if (what.role == ValueRole::input && model.graph(path.graph()).operators.empty())
         return Error(ErrorCode::usage, "no operator reads " + what.id).at(toString(value.address));
-    LS_TRY(const int level, loopLevel(model, path, wanted));
+    LS_TRY(const int level, loopLevel(model, path, options.loop));
     CallPath loop = path;
     loop.levels.resize(static_cast<size_t>(level));
     const OperatorId site = loop.levels.back().site;
     const CallPath outside = loop.parent();
 
-    // The present execution of the loop, else the last one, else the next one.
-    const int64_t now = target.timeline.tick();
-    int64_t entry = 0;
-    InvocationId caller = 0;
-    const Executor& executor = target.executor;
-    const bool isInside = executor.position().depth > level && isOnPath(executor, executor.position().depth, outside) &&
-                          executor.frame(level).site == site;
-    std::vector<FrameInfo> stack;
-    if (isInside) {
-        caller = executor.frame(level - 1).invocation;
-        for (int d = 0; d < level; ++d) stack.push_back(executor.frame(d));
-        LS_TRY(entry, findEntry(target, level - 1, caller, site, now));
-    } else {
-        WriteQuery query;
-        query.path = outside;
-        query.ops = {site};
-        LS_TRY(std::optional<WriteHit> hit, findLast(target, query, now));
-        if (!hit) {
-            LS_TRY(hit, findFirst(target, query, now));
-        }
-        if (!hit) return Error(ErrorCode::usage, "the loop does not run to its end in this run").at(toString(value.address));
-        entry = hit->before;
-        caller = hit->stack.back().invocation;
-        stack = hit->stack;
-    }
     ValueSeries series;
-    series.isScalar = true;
-    series.loop = addressOf(model, stack, site);
-    SeriesCollector collector(target, path, level, what, caller, series);
-    Status status = scan(target, entry, std::numeric_limits<int64_t>::max(), collector.traps(), collector);
+    int64_t entry = 0;
+    if (options.continued) {
+        series = *options.continued;
+        entry = series.nextTick;
+    } else {
+        LS_TRY(entry, findExecution(target, outside, site, value, options.onlyWhatRan, series));
+    }
+    int64_t until = std::numeric_limits<int64_t>::max();
+    if (options.onlyWhatRan) {
+        const TimelineInfo line = target.timeline.timelines()[static_cast<size_t>(target.timeline.current())];
+        until = std::max({line.frontier, line.lastTick, entry});
+    }
+    series.isPart = false;
+    SeriesCollector collector(target, path, level, what, options, series);
+    Status status = scan(target, entry, until, collector.traps(), collector);
     if (!status.ok() && status.detail().code != ErrorCode::execution) return std::move(status).takeError();
+    series.nextTick = target.timeline.tick();
     series.numbers.resize(static_cast<size_t>(series.iterations), std::numeric_limits<double>::quiet_NaN());
     series.written.resize(series.numbers.size(), false);
+    series.steps.resize(series.numbers.size(), -1);
     if (!series.isScalar) series.statistics.resize(std::min(series.numbers.size(), kMostStatistics));
     return series;
 }
@@ -303,10 +349,10 @@ Result<std::optional<ValueWrite>> findWrite(const DebugTarget& target, FrameCont
     return answer;
 }
 
-Result<ValueSeries> collectSeries(const DebugTarget& target, FrameContext, const ResolvedAddress& value, std::optional<std::string> loop)
+Result<ValueSeries> collectSeries(const DebugTarget& target, FrameContext, const ResolvedAddress& value, const SeriesOptions& options)
 {
     Excursion excursion(target);
-    Result<ValueSeries> series = collect(target, value, loop);
+    Result<ValueSeries> series = collect(target, value, options);
     LS_CHECK_OK(excursion.comeBack());
     return series;
 }

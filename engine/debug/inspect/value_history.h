@@ -38,10 +38,37 @@ struct ValueSeries {
     bool isScalar = false;     ///< numbers are the value itself, else its mean
     std::vector<double> numbers; ///< by iteration; NaN where it was not written
     std::vector<bool> written;   ///< by iteration: false where there was no value, which is also NaN in `numbers`
+    std::vector<int64_t> steps;  ///< by iteration: of the write; −1: none
     std::vector<TensorStatistics> statistics; ///< by iteration, of values that are no scalars
+    // With SeriesOptions::keepBytes: the contents of the first iterations, one behind another, as long as they fit and type and shape stay.
+    DType dtype = DType::unknown;
+    Shape shape;
+    size_t contentBytes = 0;         ///< of one iteration; 0: none are kept
+    std::vector<std::byte> contents; ///< by iteration; zeros where it was not written
+    // Where a series that ran out of time is to be continued.
+    bool isPart = false;
+    int64_t nextTick = 0;
+    InvocationId caller = 0;
+
+    int64_t keptIterations() const { return contentBytes == 0 ? 0 : static_cast<int64_t>(contents.size() / contentBytes); }
+};
+
+struct SeriesOptions {
+    std::optional<std::string> loop{}; ///< none: the innermost
+    bool onlyWhatRan = false;          ///< goes no farther than this timeline was run before
+    size_t keepBytes = 0;              ///< most bytes of contents that are kept; those of handles and strings never
+    int64_t budgetNs = 0;              ///< about how long it may take before it answers with a part; 0: as long as it takes
+    std::shared_ptr<const ValueSeries> continued{}; ///< a part to go on from
 };
 /// Of the innermost loop around `frame`, or of the loop `loop` of its graph or a caller's. Runs the present execution of the loop from
 /// its start to its end once, at most 4,194,304 iterations. Errors: usage, execution, cancelled.
-Result<ValueSeries> collectSeries(const DebugTarget& target, FrameContext frame, const ResolvedAddress& value, std::optional<std::string> loop);
+Result<ValueSeries> collectSeries(const DebugTarget& target, FrameContext frame, const ResolvedAddress& value, const SeriesOptions& options);
+inline Result<ValueSeries> collectSeries(const DebugTarget& target, FrameContext frame, const ResolvedAddress& value,
+                                         std::optional<std::string> loop)
+{
+    SeriesOptions options;
+    options.loop = std::move(loop);
+    return collectSeries(target, frame, value, options);
+}
 
 } // namespace loopscope
