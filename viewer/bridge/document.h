@@ -67,6 +67,15 @@ public:
     /// Makes canvas and listing go there.
     void reveal(const std::string& address) { emit revealRequested(QString::fromStdString(address)); }
 
+    /// While a loop is scrubbed: the iteration of which values are shown as far as they are known already, marked as not exact.
+    std::optional<int64_t> preview() const { return m_preview; }
+    void setPreview(std::optional<int64_t> iteration)
+    {
+        if (iteration == m_preview) return;
+        m_preview = iteration;
+        emit previewChanged();
+    }
+
     /// A command of the terminal debugger, echoed in the console.
     void execute(const QString& line, const QString& tag = {}) { m_bridge.execute(line, tag); }
 
@@ -81,6 +90,7 @@ signals:
     /// As of DebugBridge, after the document has adapted itself.
     void stopChanged();
     void problemsChanged();
+    void previewChanged();
     /// Somebody asks to look at a place: canvas and listing scroll there and open what hides it.
     void revealRequested(const QString& address);
 
@@ -90,6 +100,7 @@ private:
     DebugBridge m_bridge;
     Selection m_selection;
     int m_frame = -1;
+    std::optional<int64_t> m_preview;
     ViewState m_view;
     OpenCallee m_open = OpenCallee::inlineHere;
     std::vector<Problem> m_problems;

@@ -34,13 +34,7 @@ signals:
     void titleChanged(const QString& title);
 
 protected:
-    void setTitle(const QString& title)
-    {
-        if (title == m_title) return;
-        m_title = title;
-        setAccessibleName(title);
-        emit titleChanged(title);
-    }
+    void setTitle(const QString& title);
 
 private:
     Document& m_document;

@@ -1,0 +1,417 @@
+#include "viewer/timeline/timeline_panel_impl.h"
+
+#include "engine/observe/address.h"
+#include "engine/ops/catalog.h"
+#include "viewer/style/icons.h"
+#include "viewer/style/theme.h"
+#include "viewer/timeline/slider_accessible.h"
+
+#include <QHBoxLayout>
+#include <QIntValidator>
+#include <QKeyEvent>
+#include <QVBoxLayout>
+
+namespace loopscope::viewer {
+
+namespace {
+
+constexpr size_t kMostAccesses = size_t{1} << 20;
+constexpr size_t kMostHits = 10'000;
+
+QString grouped(int64_t n)
+{
+    return QLocale(QLocale::English).toString(static_cast<qlonglong>(n));
+}
+
+/// What a question to the engine answers with; `survey` is empty where it could not be answered (no run, cancelled).
+struct SurveyAnswer {
+    bool ok = false;
+    RunSurvey survey;
+};
+
+auto surveyWork(const SurveyRequest& request)
+{
+    return [request](Debugger& debugger) {
+        SurveyAnswer answer;
+        Result<RunSurvey> survey = surveyRun(debugger.target(), request);
+        answer.ok = survey.ok();
+        if (survey.ok()) answer.survey = std::move(survey).value();
+        return answer;
+    };
+}
+
+QString siteName(const Model& model, GraphId graph, OperatorId site)
+{
+    if (!model.hasGraph(graph) || !site.valid()) return {};
+    return QString::fromStdString(operatorLabel(model.graph(graph).op(site), site.index));
+}
+
+} // namespace
+
+TimelinePanel::TimelinePanel(Document& document) : Panel(document, "panelTimeline", "Timeline")
+{
+    installSliderAccessibility();
+    m_bar = new TimelineBar(this);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->addWidget(m_bar);
+    setMinimumHeight(72);
+    buildHead();
+
+    connect(&document, &Document::stopChanged, this, &TimelinePanel::follow);
+    connect(&document, &Document::frameChanged, this, &TimelinePanel::refresh);
+    connect(&document, &Document::selectionChanged, this, [this] {
+        surveyAccesses();
+        refresh();
+    });
+    connect(m_bar, &TimelineBar::iterationPressed, this, [this](qint64 n) { goIteration(n); });
+    connect(m_bar, &TimelineBar::iterationDragged, this, [this](qint64 n, int slowness) { preview(n, slowness); });
+    connect(m_bar, &TimelineBar::iterationReleased, this, [this](qint64 n) { goIteration(n); });
+    connect(m_bar, &TimelineBar::iterationWheeled, this, &TimelinePanel::goBy);
+    connect(m_bar, &TimelineBar::beyondEndChosen, this, [this] { this->document().execute("until"); });
+    connect(m_bar, &TimelineBar::stepChosen, this, [this](qint64 step) { this->document().execute("goto step:" + QString::number(step), "scrub"); });
+    connect(m_bar, &TimelineBar::rangeChanged, this, &TimelinePanel::refreshHead);
+    connect(m_slider, &LoopSlider::pressed, this, [this](qint64 n) { goIteration(n); });
+    connect(m_slider, &LoopSlider::dragged, this, [this](qint64 n, int slowness) { preview(n, slowness); });
+    connect(m_slider, &LoopSlider::released, this, [this](qint64 n) { goIteration(n); });
+    connect(m_slider, &LoopSlider::wheeled, this, &TimelinePanel::goBy);
+    connect(m_slider, &LoopSlider::beyondEndChosen, this, [this] { this->document().execute("until"); });
+    follow();
+}
+
+void TimelinePanel::buildHead()
+{
+    m_head = new QWidget(this);
+    auto* row = new QHBoxLayout(m_head);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->setSpacing(6);
+    m_slider = new LoopSlider(m_head);
+    m_slider->setFixedWidth(132);
+    m_iterationLabel = new QLabel("iteration", m_head);
+    m_field = new QLineEdit(m_head);
+    m_field->setObjectName("iterationField");
+    m_field->setAccessibleName("Iteration");
+    m_field->setAlignment(Qt::AlignCenter);
+    m_field->setFixedHeight(18);
+    m_field->setFont(Theme::instance().font(FontUse::value));
+    m_field->setValidator(new QRegularExpressionValidator(QRegularExpression("[0-9,]{0,16}"), m_field));
+    m_ofLabel = new QLabel(m_head);
+    m_stepLabel = new QLabel(m_head);
+    for (QLabel* label : {m_iterationLabel, m_ofLabel, m_stepLabel}) label->setFont(Theme::instance().font(FontUse::small));
+    m_stepLabel->setFont(Theme::instance().font(FontUse::value));
+    for (QWidget* w : std::initializer_list<QWidget*>{m_slider, m_iterationLabel, m_field, m_ofLabel, m_stepLabel}) row->addWidget(w);
+    connect(m_field, &QLineEdit::returnPressed, this, [this] {
+        bool ok = false;
+        const int64_t n = m_field->text().remove(',').toLongLong(&ok);
+        if (ok) goIteration(n);
+        m_bar->setFocus();
+    });
+    m_fit = new QAction(themedIcon("fit"), "Show the whole run", this);
+    m_fit->setObjectName("timelineFit");
+    connect(m_fit, &QAction::triggered, m_bar, &TimelineBar::fit);
+    connect(&Theme::instance(), &Theme::changed, this, [this] { m_fit->setIcon(themedIcon("fit")); });
+}
+
+void TimelinePanel::follow()
+{
+    noteHits();
+    if (document().stop()->started) survey();
+    refresh();
+}
+
+/// Asks for what ran since the last answer, part after part; whatever the user asks for comes in between.
+void TimelinePanel::survey()
+{
+    if (m_surveyBusy) return;
+    m_surveyBusy = true;
+    SurveyRequest request;
+    request.fromTick = m_course.knownTick();
+    request.operators = document().stop()->isDataflow;
+    document().bridge().ask(this, "survey", surveyWork(request), [this](SurveyAnswer answer) {
+        m_surveyBusy = false;
+        if (answer.ok) addPart(answer.survey);
+    });
+}
+
+void TimelinePanel::addPart(const RunSurvey& part)
+{
+    const bool another = part.run != m_run || part.timeline != m_line;
+    if (another) {
+        if (part.run != m_run && m_course.endStep() && part.timeline == 0) m_lastRun = std::move(m_course);
+        if (part.run != m_run) {
+            m_hits.clear();
+            noteHits();
+        }
+        m_run = part.run;
+        m_line = part.timeline;
+        m_course.clear();
+        m_accesses.clear();
+        m_accessTick = 0;
+        if (part.fromTick != 0) return survey();
+    }
+    const bool fresh = part.fromTick == m_course.knownTick();
+    m_course.add(part);
+    const bool stuck = fresh && part.toTick <= part.fromTick;
+    if (!part.reachedFrontier && !stuck)
+        survey();
+    else
+        surveyAccesses();
+    refresh();
+}
+
+void TimelinePanel::surveyAccesses()
+{
+    const Selection& selection = document().selection();
+    if (selection.graph != m_accessed.graph || selection.value != m_accessed.value) {
+        m_accessed = selection;
+        m_accesses.clear();
+        m_accessTick = 0;
+    }
+    if (m_accessesBusy || !selection.value.valid() || !document().stop()->started || m_accesses.size() >= kMostAccesses) return;
+    if (m_accessTick >= m_course.knownTick()) return;
+    m_accessesBusy = true;
+    SurveyRequest request;
+    request.fromTick = m_accessTick;
+    request.invocations = false;
+    request.graph = selection.graph;
+    request.value = selection.value;
+    document().bridge().ask(this, "accesses", surveyWork(request), [this, asked = m_accessed](const SurveyAnswer& answer) {
+        m_accessesBusy = false;
+        if (!answer.ok) return;
+        const RunSurvey& part = answer.survey;
+        const bool current = asked.graph == m_accessed.graph && asked.value == m_accessed.value && part.fromTick == m_accessTick &&
+                             part.run == m_run && part.timeline == m_line;
+        if (current) {
+            for (const SurveyedAccess& access : part.accesses)
+                m_accesses.add(access.step, access.isAbnormal ? uint8_t{accessWrite | accessAbnormal} : access.isWrite ? uint8_t{accessWrite} : uint8_t{accessRead});
+            m_accessTick = part.toTick;
+        }
+        if (!current || part.toTick > part.fromTick) surveyAccesses();
+        refresh();
+    });
+}
+
+void TimelinePanel::noteHits()
+{
+    const auto stop = document().stop();
+    if (!stop->started) {
+        m_hits.clear();
+        return;
+    }
+    for (const StopReason& reason : stop->report.reasons) {
+        TimelineContent::Mark mark;
+        mark.step = stop->position.step;
+        switch (reason.cause) {
+        case StopCause::breakpoint:
+        case StopCause::watch:
+            mark.kind = TimelineContent::Mark::Kind::hit;
+            break;
+        case StopCause::nan:
+        case StopCause::error:
+        case StopCause::differs:
+            mark.kind = TimelineContent::Mark::Kind::alert;
+            break;
+        default:
+            continue;
+        }
+        mark.text = QString::fromStdString(toString(reason));
+        const bool known = std::ranges::any_of(m_hits, [&](const auto& m) { return m.step == mark.step && m.text == mark.text; });
+        if (!known && m_hits.size() < kMostHits) m_hits.push_back(mark);
+    }
+}
+
+TimelinePanel::Loop TimelinePanel::shownLoop() const
+{
+    Loop shown;
+    auto& document = const_cast<TimelinePanel*>(this)->document(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
+    const auto stop = document.stop();
+    const int top = document.frame() >= 0 ? document.frame() : static_cast<int>(stop->stack.size()) - 1;
+    bool outer = false;
+    for (int d = static_cast<int>(stop->stack.size()) - 1; d >= 1; --d) {
+        const FrameInfo& frame = stop->stack[static_cast<size_t>(d)].info;
+        if (frame.iteration < 0) continue;
+        if (d <= top) {
+            shown.index = m_course.findLoop(stop->stack[static_cast<size_t>(d) - 1].info.graph, frame.site);
+            shown.address = stop->stack[static_cast<size_t>(d)].address;
+            shown.isInnermost = !outer;
+            if (shown.index >= 0) return shown;
+        }
+        outer = true;
+    }
+    // Outside of loops: the one around the selected value, else the longest of the root.
+    size_t most = 0;
+    for (size_t i = 0; i < m_course.loops().size(); ++i) {
+        const CourseLoop& loop = m_course.loops()[i];
+        if (loop.body == document.selection().graph) {
+            shown.index = static_cast<int>(i);
+            break;
+        }
+        if (loop.iterations.size() > most) {
+            most = loop.iterations.size();
+            shown.index = static_cast<int>(i);
+        }
+    }
+    return shown;
+}
+
+void TimelinePanel::refresh()
+{
+    const auto stop = document().stop();
+    TimelineContent content;
+    content.course = &m_course;
+    content.lastRun = m_lastRun.endStep() ? &m_lastRun : nullptr;
+    content.accesses = &m_accesses;
+    content.loop = shownLoop().index;
+    content.cursorStep = stop->started ? stop->position.step : -1;
+    content.isDataflow = stop->isDataflow;
+    const Model& model = document().model();
+    content.callsLabel = model.graphs.empty() ? QString() : QString::fromStdString(model.graphs.front().id);
+    if (content.loop >= 0) {
+        const CourseLoop& loop = m_course.loops()[static_cast<size_t>(content.loop)];
+        content.loopLabel = siteName(model, loop.callerGraph, loop.site);
+    }
+    const Selection& selection = document().selection();
+    if (selection.value.valid() && model.hasGraph(selection.graph))
+        content.valueLabel = QString::fromStdString(model.graph(selection.graph).value(selection.value).id);
+    for (const CourseSpan& span : m_course.spans()) content.spanNames.push_back(siteName(model, span.callerGraph, span.site));
+    if (content.isDataflow && stop->frames.size() > 1) content.frameLabel = "frame " + QString::fromStdString(stop->frames[1].name).section('/', 0, 0);
+    content.marks = m_hits;
+    for (const Mark& mark : stop->marks)
+        content.marks.push_back({mark.step, TimelineContent::Mark::Kind::bookmark, QString::fromStdString(mark.name.empty() ? mark.text : mark.name)});
+    std::ranges::stable_sort(content.marks, {}, &TimelineContent::Mark::step);
+    m_bar->setContent(std::move(content));
+    refreshHead();
+}
+
+QString TimelinePanel::rangeText() const
+{
+    const auto [first, last] = m_bar->range();
+    QString text = "steps " + grouped(first) + " to " + grouped(last);
+    const TimelineContent& content = m_bar->content();
+    if (content.loop >= 0)
+        text += ": " + grouped(static_cast<int64_t>(m_course.loops()[static_cast<size_t>(content.loop)].starts.countIn(first, last))) + " iterations";
+    if (m_accesses.size() > 0) {
+        int64_t writes = 0, reads = 0;
+        for (size_t i = m_accesses.lowerBound(first); i < m_accesses.lowerBound(last); ++i)
+            ((m_accesses.flagsAt(i) & accessWrite) != 0 ? writes : reads) += 1;
+        text += ", " + grouped(writes) + " writes and " + grouped(reads) + " reads of " + content.valueLabel;
+    }
+    const auto hits = std::ranges::count_if(content.marks, [&, f = first, l = last](const auto& m) {
+        return m.step >= f && m.step < l && m.kind != TimelineContent::Mark::Kind::bookmark;
+    });
+    if (hits > 0) text += ", " + grouped(hits) + " hits";
+    return text;
+}
+
+void TimelinePanel::refreshHead()
+{
+    const auto stop = document().stop();
+    const Loop loop = shownLoop();
+    const bool hasLoop = loop.index >= 0 && !stop->isDataflow;
+    for (QWidget* w : std::initializer_list<QWidget*>{m_slider, m_iterationLabel, m_field, m_ofLabel}) w->setVisible(hasLoop);
+    m_stepLabel->setVisible(stop->started);
+    if (hasLoop) {
+        const CourseLoop& course = m_course.loops()[static_cast<size_t>(loop.index)];
+        // The execution under the cursor, else the last one.
+        size_t at = course.indexAt(stop->position.step);
+        if (at >= course.iterations.size()) at = course.iterations.size() - 1;
+        const InvocationId caller = course.iterations[at].caller;
+        int64_t count = 0;
+        bool open = true;
+        for (size_t i = at; i < course.iterations.size() && course.iterations[i].caller == caller; ++i) {
+            if (course.iterations[i].iteration < 0)
+                open = false;
+            else
+                count = course.iterations[i].iteration + 1;
+        }
+        if (count == 0)
+            for (size_t i = at + 1; i-- > 0 && course.iterations[i].caller == caller && count == 0;) count = course.iterations[i].iteration + 1;
+        const int64_t iteration = document().preview().value_or(m_bar->cursorIteration());
+        m_slider->setLoop(iteration, count, open);
+        if (!m_field->hasFocus()) m_field->setText(iteration < 0 ? QString() : grouped(iteration));
+        m_field->setFixedWidth(std::max(30, m_field->fontMetrics().horizontalAdvance(grouped(std::max<int64_t>(count, 10))) + 14));
+        m_ofLabel->setText(open ? "of ?" : "of " + grouped(count));
+    }
+    const auto [first, last] = m_bar->range();
+    if (first < last) {
+        m_stepLabel->setText(rangeText());
+    } else if (stop->started) {
+        QString text = "step " + grouped(stop->position.step);
+        if (m_course.endStep()) text += " of " + grouped(*m_course.endStep());
+        if (hasLoop) text.prepend("│ ");
+        if (m_course.isTruncated()) text += ", not all is drawn";
+        m_stepLabel->setText(text);
+    }
+    m_bar->setAccessibleDescription(m_bar->valueText());
+}
+
+void TimelinePanel::goIteration(int64_t iteration)
+{
+    document().setPreview(std::nullopt);
+    const Loop loop = shownLoop();
+    if (loop.index < 0) return;
+    if (loop.isInnermost && document().frame() < 0) return document().execute("iter " + QString::number(iteration), "scrub");
+    if (!loop.address.empty()) {
+        if (Result<Address> address = parseAddress(loop.address); address.ok() && !address->steps.empty()) {
+            address->steps.back().iteration = iteration;
+            return document().execute("goto " + QString::fromStdString(toString(*address)), "scrub");
+        }
+    }
+    for (const CourseIteration& it : m_course.loops()[static_cast<size_t>(loop.index)].iterations)
+        if (it.iteration == iteration) return document().execute("goto step:" + QString::number(it.first), "scrub");
+}
+
+void TimelinePanel::goBy(int by)
+{
+    const int64_t now = m_bar->cursorIteration();
+    if (shownLoop().isInnermost && document().frame() < 0)
+        document().execute(QString("iter ") + (by < 0 ? "-" : "+") + QString::number(std::abs(by)));
+    else if (now >= 0)
+        goIteration(std::max<int64_t>(0, now + by));
+}
+
+void TimelinePanel::preview(int64_t iteration, int slowness)
+{
+    document().setPreview(iteration);
+    m_bar->setPreview(iteration);
+    refreshHead();
+    if (slowness > 1) m_stepLabel->setText("1/" + grouped(slowness));
+}
+
+bool TimelinePanel::command(const QString& id)
+{
+    if (id == "stepBack") document().execute("reverse-step");
+    else if (id == "step") document().execute("step");
+    else if (id == "iterationBack") goBy(-1);
+    else if (id == "iterationForward") goBy(1);
+    else if (id == "first") document().execute("goto step:0");
+    else if (id == "last") document().execute("goto step:" + QString::number(m_course.knownStep()));
+    else if (id == "zoomIn") m_bar->zoom(1.5);
+    else if (id == "zoomOut") m_bar->zoom(1 / 1.5);
+    else if (id == "fit") m_bar->fit();
+    else if (id == "typeIteration" || id == "gotoIteration") {
+        m_field->setFocus();
+        m_field->selectAll();
+    } else
+        return false;
+    return true;
+}
+
+/// Digits begin to type an iteration; the other keys come as commands.
+void TimelinePanel::keyPressEvent(QKeyEvent* event)
+{
+    if (event->key() >= Qt::Key_0 && event->key() <= Qt::Key_9 && event->modifiers() == Qt::NoModifier && m_field->isVisibleTo(m_head)) {
+        m_field->setFocus();
+        m_field->setText(event->text());
+        return;
+    }
+    if (event->key() == Qt::Key_Escape && m_bar->range().first < m_bar->range().second) return m_bar->clearRange();
+    Panel::keyPressEvent(event);
+}
+
+Panel* makeTimelinePanel(Document& document)
+{
+    return new TimelinePanel(document);
+}
+
+} // namespace loopscope::viewer

@@ -1,0 +1,62 @@
+// The timeline's panel, private to this folder.
+#pragma once
+
+#include "viewer/timeline/loop_slider.h"
+#include "viewer/timeline/timeline_bar.h"
+#include "viewer/timeline/timeline_panel.h"
+
+#include <QLabel>
+#include <QLineEdit>
+
+namespace loopscope::viewer {
+
+class TimelinePanel final : public Panel {
+    Q_OBJECT
+public:
+    explicit TimelinePanel(Document& document);
+
+    QList<QAction*> headActions() override { return {m_fit}; }
+    QWidget* headWidget() override { return m_head; }
+    QWidget* focusTarget() override { return m_bar; }
+    bool command(const QString& id) override;
+
+protected:
+    void keyPressEvent(QKeyEvent*) override;
+
+private:
+    struct Loop {
+        int index = -1;         ///< of the course
+        std::string address;    ///< of the iteration that runs, where it is on the stack
+        bool isInnermost = false;
+    };
+    void buildHead();
+    void follow();
+    void survey();
+    void surveyAccesses();
+    void addPart(const RunSurvey& part);
+    void refresh();
+    void refreshHead();
+    Loop shownLoop() const;
+    void goIteration(int64_t iteration);
+    void goBy(int by);
+    void preview(int64_t iteration, int slowness);
+    void noteHits();
+    QString rangeText() const;
+
+    RunCourse m_course, m_lastRun;
+    EventPyramid m_accesses;
+    Selection m_accessed;       ///< of which m_accesses are
+    int64_t m_accessTick = 0;
+    bool m_accessesBusy = false, m_surveyBusy = false;
+    int64_t m_run = -1;         ///< Timeline::runs() that the course is of
+    int m_line = -1;
+    std::vector<TimelineContent::Mark> m_hits;
+    TimelineBar* m_bar = nullptr;
+    LoopSlider* m_slider = nullptr;
+    QWidget* m_head = nullptr;
+    QLabel *m_iterationLabel = nullptr, *m_ofLabel = nullptr, *m_stepLabel = nullptr;
+    QLineEdit* m_field = nullptr;
+    QAction* m_fit = nullptr;
+};
+
+} // namespace loopscope::viewer
