@@ -1,6 +1,7 @@
 #include "converters/formats.h"
 
 #include "converters/circle/circle.h"
+#include "converters/external_data.h"
 #include "converters/graphdef/graphdef.h"
 #include "converters/savedmodel/savedmodel.h"
 #include "converters/tflite/tflite.h"
@@ -183,6 +184,7 @@ Result<LoadedModel> loadModel(const std::string& path)
     for (const Format& format : kFormats) {
         if (!format.recognizes(path, content.view())) continue;
         LS_TRY(Model model, format.load(path, content));
+        findExternalData(model, std::filesystem::path(path).parent_path().string());
         if (Status status = verifyModel(model); !status.ok()) return std::move(status).takeError().at(path);
         return LoadedModel{std::move(model), path, format.name, content};
     }

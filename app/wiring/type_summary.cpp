@@ -36,17 +36,23 @@ QuantizationScheme schemeOf(const Value& value, const Quantization& q)
     return scheme;
 }
 
-int roleRank(std::string_view role)
-{
-    return role == "activations" ? 0 : role == "weights" ? 1 : 2;
-}
+int roleRank(std::string_view role) { return role == "activations" ? 0 : role == "weights" ? 1 : 2; }
 
 /// True for float activations on integer weights: an operand that is no constant is float, a quantized constant is not.
 bool isHybrid(const Graph& graph, const Operator& op)
 {
-    static const std::set<std::string_view> kKinds = {
-        "conv_2d", "depthwise_conv_2d", "fully_connected", "batch_matmul", "svdf", "rnn", "lstm", "unidirectional_sequence_rnn",
-        "unidirectional_sequence_lstm", "bidirectional_sequence_rnn", "bidirectional_sequence_lstm", "embedding_lookup"};
+    static const std::set<std::string_view> kKinds = {"conv_2d",
+                                                      "depthwise_conv_2d",
+                                                      "fully_connected",
+                                                      "batch_matmul",
+                                                      "svdf",
+                                                      "rnn",
+                                                      "lstm",
+                                                      "unidirectional_sequence_rnn",
+                                                      "unidirectional_sequence_lstm",
+                                                      "bidirectional_sequence_rnn",
+                                                      "bidirectional_sequence_lstm",
+                                                      "embedding_lookup"};
     if (op.kind.dialect != "tfl" || !kKinds.contains(op.kind.name) || op.results.empty()) return false;
     if (!isFloat(graph.value(op.results[0]).type.dtype)) return false;
     return std::ranges::any_of(op.inputs, [&](ValueId id) {
@@ -71,10 +77,7 @@ int64_t sumOf(const std::map<std::string, int64_t>& kinds)
     return sum;
 }
 
-std::string some(int64_t n, const std::string& what)
-{
-    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
-}
+std::string some(int64_t n, const std::string& what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
 
 } // namespace
 
@@ -104,8 +107,9 @@ TypeSummary summarizeTypes(const Model& model)
             const Quantization* q = value.type.quantization.get();
             if (q == nullptr || q->kind == Quantization::Kind::none) continue;
             QuantizationScheme scheme = schemeOf(value, *q);
-            auto& known = schemes.try_emplace({roleRank(scheme.role), static_cast<int>(scheme.dtype), scheme.granularity, scheme.symmetric}, scheme)
-                              .first->second;
+            auto& known =
+                schemes.try_emplace({roleRank(scheme.role), static_cast<int>(scheme.dtype), scheme.granularity, scheme.symmetric}, scheme)
+                    .first->second;
             ++known.count;
         }
         for (const Operator& op : graph.operators) {
@@ -148,7 +152,8 @@ std::string dtypesText(const TypeSummary& summary)
     for (const DTypeCount& count : summary.dtypes) {
         std::string part(dtypeName(count.dtype));
         if (count.values > 0) part += " " + some(count.values, "value");
-        if (count.constants > 0) part += (count.values > 0 ? ", " : " ") + some(count.constants, "constant") + " (" + formatBytes(count.constantBytes) + ")";
+        if (count.constants > 0)
+            part += (count.values > 0 ? ", " : " ") + some(count.constants, "constant") + " (" + formatBytes(count.constantBytes) + ")";
         parts.push_back(std::move(part));
     }
     return join(parts, "; ");

@@ -13,26 +13,26 @@ namespace loopscope::app {
 
 struct DTypeCount {
     DType dtype = DType::unknown;
-    int64_t values = 0;    ///< inputs, results and variables
-    int64_t constants = 0; ///< each use of shared data counts
+    int64_t values = 0;         ///< inputs, results and variables
+    int64_t constants = 0;      ///< each use of shared data counts
     uint64_t constantBytes = 0; ///< shared data once
 };
 
 /// Tensors that are quantized alike.
 struct QuantizationScheme {
-    std::string_view role;        ///< "activations", "weights", "biases" (constants of 32 or 64 bits)
+    std::string_view role; ///< "activations", "weights", "biases" (constants of 32 or 64 bits)
     DType dtype = DType::unknown;
-    std::string granularity;      ///< "per tensor", "per channel", "in blocks of 32", "custom"
-    bool symmetric = true;        ///< all zero points are 0 (u8: 128)
+    std::string granularity; ///< "per tensor", "per channel", "in blocks of 32", "custom"
+    bool symmetric = true;   ///< all zero points are 0 (u8: 128)
     int64_t count = 0;
 };
 
 /// Operators by where they run. Kinds as files name them.
 struct Placement {
-    int64_t kernels = 0;                            ///< reference kernels on the CPU
-    std::map<std::string, int64_t> interpreter;     ///< calls and loops, which the interpreter runs itself
-    std::map<std::string, int64_t> nowhere;         ///< no kernel
-    std::map<std::string, int64_t> custom;          ///< custom operators, with a kernel or without
+    int64_t kernels = 0;                        ///< reference kernels on the CPU
+    std::map<std::string, int64_t> interpreter; ///< calls and loops, which the interpreter runs itself
+    std::map<std::string, int64_t> nowhere;     ///< no kernel
+    std::map<std::string, int64_t> custom;      ///< custom operators, with a kernel or without
 };
 
 struct TypeSummary {

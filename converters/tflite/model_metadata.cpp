@@ -14,9 +14,9 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr size_t kEndSize = 22;       // end of central directory record, without its comment
-constexpr size_t kEntrySize = 46;     // entry of the central directory, without its names
-constexpr size_t kLocalSize = 30;     // header before a file's bytes, without its names
+constexpr size_t kEndSize = 22;   // end of central directory record, without its comment
+constexpr size_t kEntrySize = 46; // entry of the central directory, without its names
+constexpr size_t kLocalSize = 30; // header before a file's bytes, without its names
 constexpr size_t kLongestComment = 0xffff;
 
 /// Little-endian number at an offset that lies inside.
@@ -29,7 +29,8 @@ template <typename T> T numberAt(std::span<const std::byte> bytes, size_t offset
 
 bool startsAt(std::span<const std::byte> bytes, size_t offset, std::string_view mark)
 {
-    return offset <= bytes.size() && bytes.size() - offset >= mark.size() && std::memcmp(bytes.data() + offset, mark.data(), mark.size()) == 0;
+    return offset <= bytes.size() && bytes.size() - offset >= mark.size() &&
+           std::memcmp(bytes.data() + offset, mark.data(), mark.size()) == 0;
 }
 
 /// Where the end record begins; none if there is no archive.
@@ -79,21 +80,24 @@ bool readArchive(const Bytes& file, std::vector<AssociatedFile>& files)
     return true;
 }
 
-std::string textOf(const flatbuffers::String* text)
-{
-    return text ? text->str() : std::string();
-}
+std::string textOf(const flatbuffers::String* text) { return text ? text->str() : std::string(); }
 
 std::string roleOf(tflite_metadata::AssociatedFileType type)
 {
     switch (type) {
-    case tflite_metadata::AssociatedFileType_DESCRIPTIONS: return "descriptions";
+    case tflite_metadata::AssociatedFileType_DESCRIPTIONS:
+        return "descriptions";
     case tflite_metadata::AssociatedFileType_TENSOR_AXIS_LABELS:
-    case tflite_metadata::AssociatedFileType_TENSOR_VALUE_LABELS: return "labels";
-    case tflite_metadata::AssociatedFileType_TENSOR_AXIS_SCORE_CALIBRATION: return "score calibration";
-    case tflite_metadata::AssociatedFileType_VOCABULARY: return "vocabulary";
-    case tflite_metadata::AssociatedFileType_SCANN_INDEX_FILE: return "index";
-    default: return "file";
+    case tflite_metadata::AssociatedFileType_TENSOR_VALUE_LABELS:
+        return "labels";
+    case tflite_metadata::AssociatedFileType_TENSOR_AXIS_SCORE_CALIBRATION:
+        return "score calibration";
+    case tflite_metadata::AssociatedFileType_VOCABULARY:
+        return "vocabulary";
+    case tflite_metadata::AssociatedFileType_SCANN_INDEX_FILE:
+        return "index";
+    default:
+        return "file";
     }
 }
 
@@ -142,7 +146,8 @@ private:
                 if (options->std()) tensor.deviation.assign(options->std()->begin(), options->std()->end());
             });
             files(source.associated_files(), tensor.place);
-            if (!tensor.description.empty() || !tensor.mean.empty() || !tensor.deviation.empty()) m_out.tensors.push_back(std::move(tensor));
+            if (!tensor.description.empty() || !tensor.mean.empty() || !tensor.deviation.empty())
+                m_out.tensors.push_back(std::move(tensor));
         });
     }
 

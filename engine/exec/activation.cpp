@@ -63,14 +63,16 @@ Program::Program(const Model& model, const GraphPlan& plan, Profile profile)
     for (size_t o = 0; o < m_graph.operators.size(); ++o) prepare(static_cast<int32_t>(o), tensors, profile);
 }
 
-/// A packed constant that cannot be unpacked fails the operators that read it.
+/// A constant that cannot be unpacked, or lies in a file that is not there, fails the operators that read it.
 void Program::makeDense()
 {
     for (size_t v = 0; v < m_graph.values.size(); ++v) {
         const Value& value = m_graph.values[v];
-        if (value.role != ValueRole::constant || !value.constant || !value.constant->hasBytes() || !isPacked(value)) continue;
+        if (value.role != ValueRole::constant || !value.constant) continue;
+        const bool isExternal = value.constant->externalBuffer() >= 0;
+        if (!isExternal && (!value.constant->hasBytes() || !isPacked(value))) continue;
         const ValueId id(static_cast<int64_t>(v));
-        Result<Bytes> dense = unpackConstant(value);
+        Result<Bytes> dense = isExternal ? externalData(m_model, value) : unpackConstant(value);
         if (dense.ok()) {
             m_dense[id] = std::move(dense).value();
             continue;
@@ -106,8 +108,11 @@ void Program::prepare(int32_t index, std::span<Tensor> tensors, Profile profile)
     const KernelEntry* entry = KernelRegistry::builtin().find(op.kind, profile);
     if (!entry) {
         const std::string name = op.kind.dialect == "tfl" ? op.kind.name : op.kind.dialect == "custom" ? op.kind.name : op.kind.full();
-        m_failures[at] = std::make_shared<const Error>(
-            Error(ErrorCode::unsupported, "operator '" + name + "' has no kernel; it opens, lists and exports"));
+        std::string why = "operator '" + name + "' has no kernel; it opens, lists and exports";
+        if (op.kind == Kind{"circle", "run_model"})
+            why = "operator '" + name + "' runs the model file '" + std::string(attributeString(op.attributes, "location", "")) + "', signature '" +
+                  std::string(attributeString(op.attributes, "signature", "")) + "', which is opened and run by itself only";
+        m_failures[at] = std::make_shared<const Error>(Error(ErrorCode::unsupported, why));
         return;
     }
     std::vector<const Tensor*> inputs;

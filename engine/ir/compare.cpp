@@ -2,6 +2,7 @@
 // a search for the first difference, so that tests and `diff` can name it.
 #include "engine/base/hash.h"
 #include "engine/ir/model.h"
+#include "engine/ir/stored_constant.h"
 
 #include <algorithm>
 #include <cstring>
@@ -120,7 +121,14 @@ private:
         for (size_t i = 0; i < m_a.metadata.size(); ++i)
             if (m_a.metadata[i].name != m_b.metadata[i].name || !sameConstant(m_a.metadata[i].data, m_b.metadata[i].data))
                 return "metadata \"" + m_a.metadata[i].name + "\"";
-        if (m_a.externalBuffers != m_b.externalBuffers) return "external buffers";
+        const auto sameBuffer = [](const ExternalBuffer& x, const ExternalBuffer& y) {
+            AttributeList a = x.attributes;
+            AttributeList b = y.attributes;
+            removeAttribute(a, kFoundData);
+            removeAttribute(b, kFoundData);
+            return x.number == y.number && a == b;
+        };
+        if (!std::ranges::equal(m_a.externalBuffers, m_b.externalBuffers, sameBuffer)) return "external buffers";
         const auto sameGradient = [&](const auto& x, const auto& y) { return x.second == y.second && sameGraphId(x.first, y.first); };
         if (!std::ranges::equal(m_a.gradients, m_b.gradients, sameGradient)) return "gradients";
         return {};

@@ -23,7 +23,8 @@ Status requireRank(const InferContext& context, int constraint, int i, int rank)
 {
     const Shape& shape = context.input(i).shape;
     if (!shape.hasRank() || shape.rank() == rank) return {};
-    return InferContext::violated(constraint, "operand " + std::to_string(i) + " has rank " + std::to_string(shape.rank()) + ", expected " + std::to_string(rank));
+    return InferContext::violated(constraint, "operand " + std::to_string(i) + " has rank " + std::to_string(shape.rank()) + ", expected " +
+                                                  std::to_string(rank));
 }
 
 int64_t dimension(const InferContext& context, int i, int axis)
@@ -51,15 +52,15 @@ Result<BinaryShape> checkBinaryCodes(const InferContext& context, BinaryOperands
     constexpr int64_t kMostCodes = 32;
     for (const BinaryCluster& cluster : binaryClusters(*numbers)) {
         if (cluster.codes < 1 || cluster.codes > kMostCodes || cluster.rows < 0)
-            return InferContext::violated(3, "a cluster has " + std::to_string(cluster.codes) + " codes for " + std::to_string(cluster.rows) +
-                                                 " rows, expected 1 to 32 codes");
+            return InferContext::violated(3, "a cluster has " + std::to_string(cluster.codes) + " codes for " +
+                                                 std::to_string(cluster.rows) + " rows, expected 1 to 32 codes");
         shape.rows += cluster.rows;
         shape.codes += cluster.codes * cluster.rows;
     }
     for (const int i : {operands.scales, operands.binary})
         if (const int64_t found = dimension(context, i, 0); found != kUnknownDim && found != shape.codes)
-            return InferContext::violated(4, "operand " + std::to_string(i) + " has " + std::to_string(found) + " rows, the clusters have " +
-                                                 std::to_string(shape.codes) + " codes");
+            return InferContext::violated(4, "operand " + std::to_string(i) + " has " + std::to_string(found) +
+                                                 " rows, the clusters have " + std::to_string(shape.codes) + " codes");
     const int64_t words = dimension(context, operands.binary, 1);
     if (words != kUnknownDim && width != kUnknownDim && (width < 0 || (width + 31) / 32 != words))
         return InferContext::violated(5, "rows of " + std::to_string(words) + " words do not fit a width of " + std::to_string(width));
@@ -75,9 +76,12 @@ Status inferBcqFullyConnected(InferContext& context)
     const int64_t width = attributeInt(context.attributes(), "weights_hidden_size", 0);
     LS_TRY(const BinaryShape shape, checkBinaryCodes(context, {1, 2, 4}, width));
     if (const int64_t depth = dimension(context, 0, 0); depth != kUnknownDim && depth != width)
-        return InferContext::violated(5, "the input has " + std::to_string(depth) + " rows, weights_hidden_size is " + std::to_string(width));
-    if (context.has(3) && context.input(3).shape.isStatic() && shape.rows != kUnknownDim && context.input(3).shape.elementCount() != shape.rows)
-        return InferContext::violated(6, "the bias has shape " + toString(context.input(3).shape) + ", expected " + std::to_string(shape.rows) + " elements");
+        return InferContext::violated(5,
+                                      "the input has " + std::to_string(depth) + " rows, weights_hidden_size is " + std::to_string(width));
+    if (context.has(3) && context.input(3).shape.isStatic() && shape.rows != kUnknownDim &&
+        context.input(3).shape.elementCount() != shape.rows)
+        return InferContext::violated(6, "the bias has shape " + toString(context.input(3).shape) + ", expected " +
+                                             std::to_string(shape.rows) + " elements");
     context.setOutput(0, context.input(0).dtype, {shape.rows, dimension(context, 0, 1)});
     return {};
 }
@@ -104,7 +108,8 @@ Status inferBcqGather(InferContext& context)
     return {};
 }
 
-constexpr std::string_view kSource = "ONE luci/pass FuseBCQPass.cpp, onert ShapeInference.cc (operands and shapes), luci-interpreter LQFullyConnected.cpp (codes)";
+constexpr std::string_view kSource =
+    "ONE luci/pass FuseBCQPass.cpp, onert ShapeInference.cc (operands and shapes), luci-interpreter LQFullyConnected.cpp (codes)";
 constexpr std::string_view kDiffers = "ONE's own kernel is not published: order of rows and bits as in LQFullyConnected";
 
 } // namespace

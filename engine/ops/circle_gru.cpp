@@ -14,7 +14,8 @@ constexpr int kInputWeights = 1, kInputBias = 2, kStateWeights = 3, kStateBias =
 Status inferGru(InferContext& context)
 {
     const Shape& input = context.input(0).shape;
-    if (input.hasRank() && input.rank() != 3) return InferContext::violated(1, "input has rank " + std::to_string(input.rank()) + ", expected 3");
+    if (input.hasRank() && input.rank() != 3)
+        return InferContext::violated(1, "input has rank " + std::to_string(input.rank()) + ", expected 3");
     for (const int i : {kInputWeights, kStateWeights, kState}) LS_CHECK_OK(requireOperand(context, 2, i));
     const int64_t batch = dimensionFromEnd(context, 0, 2);
     const int64_t hidden = dimensionFromEnd(context, kState, 1);
@@ -26,7 +27,8 @@ Status inferGru(InferContext& context)
     if (attributeBool(context.attributes(), "return_sequences", false))
         return InferContext::violated(5, "return_sequences is true; only the last state is computed");
     const std::string_view act = attributeWord(context.attributes(), "act", "NONE");
-    if (act != "NONE" && act != "TANH") return InferContext::violated(5, "act is " + std::string(act) + ", expected NONE or TANH, which the cell has");
+    if (act != "NONE" && act != "TANH")
+        return InferContext::violated(5, "act is " + std::string(act) + ", expected NONE or TANH, which the cell has");
     context.setOutput(0, context.input(0).dtype, context.input(kState).shape);
     return {};
 }

@@ -42,26 +42,16 @@ std::string keyOf(std::span<const Shape> shapes)
     return key;
 }
 
-/// The file that an external buffer lies in was not found, or ends too early.
-Error missingExternal(const Model& model, const Value& value)
-{
-    std::string place = "external buffer " + std::to_string(value.constant->externalBuffer());
-    for (const ExternalBuffer& buffer : model.externalBuffers) {
-        if (buffer.number != value.constant->externalBuffer()) continue;
-        const int64_t length = attributeInt(buffer.attributes, "length", 0);
-        place += ", " + std::to_string(length) + " bytes at " + std::to_string(attributeInt(buffer.attributes, "offset", 0)) + " of the file '" +
-                 std::string(attributeString(buffer.attributes, "group", "")) + "'";
-    }
-    return Error(ErrorCode::unsupported, "the data of constant '" + value.id + "' lies in " + place).expected("that file beside the model, and as many bytes as the type needs");
-}
-
 /// Constants must hold the bytes that their types promise, or kernels would read beyond them.
 Status checkData(const Model& model, const Value& value)
 {
     if (value.role == ValueRole::absent)
         return Error(ErrorCode::badFile, "'" + value.id + "' has no data: nothing writes it");
     if (value.role != ValueRole::constant) return {};
-    if (value.constant && !value.constant->hasBytes() && value.constant->externalBuffer() >= 0) return missingExternal(model, value);
+    if (value.constant && value.constant->externalBuffer() >= 0) {
+        LS_TRY([[maybe_unused]] const Bytes found, externalData(model, value));
+        return {};
+    }
     if (!value.constant || !value.constant->hasBytes())
         return Error(ErrorCode::unsupported, "the data of constant '" + value.id + "' is not in this file");
     const std::optional<int64_t> count = checkedElementCount(value.type.shape);

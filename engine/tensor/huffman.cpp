@@ -12,10 +12,7 @@ namespace {
 constexpr size_t kHeaderSize = 16;
 constexpr size_t kMostNodes = 511; // 256 leaves
 
-Error misfit(const std::string& what)
-{
-    return Error(ErrorCode::badFile, "compressed constant: " + what);
-}
+Error misfit(const std::string& what) { return Error(ErrorCode::badFile, "compressed constant: " + what); }
 
 class BitReader {
 public:

@@ -3,6 +3,7 @@
 
 #include "engine/base/text.h"
 #include "engine/ir/ids.h"
+#include "engine/ir/stored_constant.h"
 #include "engine/ir/text/lexer.h"
 #include "engine/ir/text/term_writer.h"
 
@@ -74,8 +75,11 @@ private:
         m_terms.enter(nullptr);
         for (const Metadata& metadata : m_model.metadata)
             m_out += "metadata " + quoted(metadata.name) + (metadata.data ? " " + m_terms.metadata(*metadata.data) : "") + "\n";
-        for (const ExternalBuffer& buffer : m_model.externalBuffers)
-            m_out += "external " + std::to_string(buffer.number) + m_terms.attributes(buffer.attributes) + "\n";
+        for (const ExternalBuffer& buffer : m_model.externalBuffers) {
+            AttributeList attributes = buffer.attributes;
+            removeAttribute(attributes, kFoundData);
+            m_out += "external " + std::to_string(buffer.number) + m_terms.attributes(attributes) + "\n";
+        }
     }
 
     std::string bindings(const std::vector<SignatureBinding>& list) const

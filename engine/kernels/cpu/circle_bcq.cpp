@@ -64,7 +64,8 @@ Status runBcqFullyConnected(const KernelArgs& args)
             }
             multiplyTile(tile, {&run, 1}, panels, columns, depth);
             for (int p = 0; p < tile.count; ++p)
-                for (int64_t c = 0; c < columns; ++c) tile.sums[p][c] = clampTo(tile.sums[p][c] + (bias ? bias[r + p] : 0.0F), params.range);
+                for (int64_t c = 0; c < columns; ++c)
+                    tile.sums[p][c] = clampTo(tile.sums[p][c] + (bias ? bias[r + p] : 0.0F), params.range);
         }
     });
     return {};
@@ -93,9 +94,12 @@ Status runBcqGather(const KernelArgs& args)
     const int64_t size = params.columns ? params.width : params.rows;
     for (int64_t i = 0; i < count; ++i)
         if (indices[i] < 0 || indices[i] >= size)
-            return kernelError(7, "index " + std::to_string(i)).found(std::to_string(indices[i])).expected("0 to " + std::to_string(size - 1));
+            return kernelError(7, "index " + std::to_string(i))
+                .found(std::to_string(indices[i]))
+                .expected("0 to " + std::to_string(size - 1));
     if (!params.columns) {
-        for (int64_t i = 0; i < count; ++i) std::copy_n(params.weights.data() + indices[i] * params.width, params.width, out + i * params.width);
+        for (int64_t i = 0; i < count; ++i)
+            std::copy_n(params.weights.data() + indices[i] * params.width, params.width, out + i * params.width);
         return {};
     }
     for (int64_t r = 0; r < params.rows; ++r)
@@ -120,7 +124,4 @@ LS_DEFINE_KERNELS(circle, bcq_fully_connected)
     registry.add({"circle", "bcq_fully_connected", Profile::reference, prepareBcqFullyConnected, "f32"});
 }
 
-LS_DEFINE_KERNELS(circle, bcq_gather)
-{
-    registry.add({"circle", "bcq_gather", Profile::reference, prepareBcqGather, "f32"});
-}
+LS_DEFINE_KERNELS(circle, bcq_gather) { registry.add({"circle", "bcq_gather", Profile::reference, prepareBcqGather, "f32"}); }

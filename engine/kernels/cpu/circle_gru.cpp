@@ -28,10 +28,7 @@ float logistic(float x)
     return 1.0F / (1.0F + std::exp(-x));
 }
 
-float boundedTanh(float x)
-{
-    return x > 19 ? 1.0F : x < -19 ? -1.0F : std::tanh(x);
-}
+float boundedTanh(float x) { return x > 19 ? 1.0F : x < -19 ? -1.0F : std::tanh(x); }
 
 /// sums = weights · vector + bias.
 void multiply(const BoundWeights& weights, const float* vector, const Tensor* bias, int64_t rows, float* sums, std::byte* room)
@@ -66,7 +63,8 @@ Status runGru(const KernelArgs& args)
         for (int64_t b = 0; b < shape[1]; ++b) {
             float* state = states + b * hidden;
             multiply(stateWeights, state, bias(kStateBias), rows, s, scratch + temporaryAt);
-            multiply(inputWeights, args.in(0).as<float>() + (t * shape[1] + b) * shape[2], bias(kInputBias), rows, x, scratch + temporaryAt);
+            multiply(inputWeights, args.in(0).as<float>() + (t * shape[1] + b) * shape[2], bias(kInputBias), rows, x,
+                     scratch + temporaryAt);
             for (int64_t i = 0; i < hidden; ++i) {
                 const float keep = logistic(s[i] + x[i]);
                 const float reset = logistic(x[hidden + i] + s[hidden + i]);
@@ -89,7 +87,4 @@ Result<PreparedKernel> prepareGru(const KernelSetup& setup)
 
 } // namespace
 
-LS_DEFINE_KERNELS(circle, gru)
-{
-    registry.add({"circle", "gru", Profile::reference, prepareGru, "f32"});
-}
+LS_DEFINE_KERNELS(circle, gru) { registry.add({"circle", "gru", Profile::reference, prepareGru, "f32"}); }

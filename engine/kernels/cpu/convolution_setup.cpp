@@ -2,8 +2,8 @@
 
 namespace loopscope {
 
-Result<KernelFunction> setUpConvolution(const KernelSetup& setup, ConvolutionOperands operands, int64_t channels, const ConvolutionLoops& loops,
-                                        ConvolutionSetup& out)
+Result<KernelFunction> setUpConvolution(const KernelSetup& setup, ConvolutionOperands operands, int64_t channels,
+                                        const ConvolutionLoops& loops, ConvolutionSetup& out)
 {
     const Tensor& input = setup.in(operands.input);
     const Tensor& filter = setup.in(operands.filter);
@@ -17,7 +17,8 @@ Result<KernelFunction> setUpConvolution(const KernelSetup& setup, ConvolutionOpe
         return loops.hybrid;
     }
     const bool legacy = input.dtype == DType::u8; // one scale for all channels, and filters with a zero point
-    LS_TRY(out.stage, makeOutputStage(input, filter, setup.out(0), channels, activation, legacy ? Scaling::floatProduct : Scaling::perChannel));
+    LS_TRY(out.stage,
+           makeOutputStage(input, filter, setup.out(0), channels, activation, legacy ? Scaling::floatProduct : Scaling::perChannel));
     out.inputZero = scaleAndZero(input).zero;
     if (legacy) out.filterZero = scaleAndZero(filter).zero;
     if (legacy) return loops.u8;

@@ -15,7 +15,7 @@ namespace loopscope {
 struct ConvolutionSetup {
     Window2d window;
     ActivationRange<float> range;
-    OutputStage stage;         ///< integer activations
+    OutputStage stage; ///< integer activations
     int32_t inputZero = 0;
     int32_t filterZero = 0;
     std::vector<float> scales; ///< hybrid: of the filter, one or one for each channel
@@ -32,7 +32,7 @@ struct ConvolutionLoops {
 };
 
 /// Fills `out` and chooses the loop; `channels` are those of the result. Errors: unsupported, if scales are missing or do not fit.
-Result<KernelFunction> setUpConvolution(const KernelSetup& setup, ConvolutionOperands operands, int64_t channels, const ConvolutionLoops& loops,
-                                        ConvolutionSetup& out);
+Result<KernelFunction> setUpConvolution(const KernelSetup& setup, ConvolutionOperands operands, int64_t channels,
+                                        const ConvolutionLoops& loops, ConvolutionSetup& out);
 
 } // namespace loopscope

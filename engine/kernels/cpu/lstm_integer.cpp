@@ -271,7 +271,8 @@ Result<PreparedKernel> prepareIntegerLstm(const KernelSetup& setup)
         if (limit > 0) params->projectionClip = static_cast<int8_t>(std::min(limit / outputScale, 127.0F));
     }
     params->hidden = quantizeMultiplier(static_cast<double>(static_cast<float>(std::ldexp(1.0, -15) / static_cast<double>(out.scale) * std::ldexp(1.0, -15))));
-    params->hiddenZero = out.zero;
+    // Before a projection LiteRT takes the zero point off where it should add it, and adds it again to the sums: only clamping shows that.
+    params->hiddenZero = params->projected ? -out.zero : out.zero;
     const auto clip = static_cast<float>(attributeFloat(setup.attributes(), "cell_clip", 0));
     if (clip > 0) params->cellClip = static_cast<int16_t>(std::min(clip / cellScale, 32767.0F));
     params->timeMajor = attributeBool(setup.attributes(), "time_major", false);

@@ -31,7 +31,8 @@ void expectSameBits(const std::string& name, const std::vector<const TestTensor*
         options.threads = threads;
         const auto shared = runOperator(name, inputs, options);
         ASSERT_TRUE(shared.ok()) << shared.error().message();
-        for (size_t k = 0; k < alone->size(); ++k) EXPECT_EQ((*alone)[k].data, (*shared)[k].data) << name << ", " << threads << " threads, result " << k;
+        for (size_t k = 0; k < alone->size(); ++k)
+            EXPECT_EQ((*alone)[k].data, (*shared)[k].data) << name << ", " << threads << " threads, result " << k;
     }
 }
 

@@ -60,10 +60,7 @@ std::string archive(const std::vector<std::pair<std::string, std::string>>& file
     return out;
 }
 
-Bytes bytesOf(const std::string& text)
-{
-    return Bytes::copyOf(text.data(), text.size());
-}
+Bytes bytesOf(const std::string& text) { return Bytes::copyOf(text.data(), text.size()); }
 
 /// A model whose metadata describes an input to normalize and an output with labels.
 Model modelWithMetadata()
@@ -75,9 +72,8 @@ Model modelWithMetadata()
     const std::vector units = {meta::CreateProcessUnit(b, meta::ProcessUnitOptions_NormalizationOptions,
                                                        meta::CreateNormalizationOptionsDirect(b, &mean, &deviation).Union())};
     const std::vector inputs = {meta::CreateTensorMetadataDirect(b, "image", "A picture.", &units)};
-    const std::vector files = {
-        meta::CreateAssociatedFileDirect(b, "labels.txt", nullptr, meta::AssociatedFileType_TENSOR_AXIS_LABELS),
-        meta::CreateAssociatedFileDirect(b, "gone.txt", nullptr, meta::AssociatedFileType_VOCABULARY)};
+    const std::vector files = {meta::CreateAssociatedFileDirect(b, "labels.txt", nullptr, meta::AssociatedFileType_TENSOR_AXIS_LABELS),
+                               meta::CreateAssociatedFileDirect(b, "gone.txt", nullptr, meta::AssociatedFileType_VOCABULARY)};
     const std::vector outputs = {meta::CreateTensorMetadataDirect(b, "probability", nullptr, nullptr, &files)};
     const std::vector graphs = {meta::CreateSubGraphMetadataDirect(b, nullptr, nullptr, &inputs, &outputs)};
     meta::FinishModelMetadataBuffer(b, meta::CreateModelMetadataDirect(b, "Pets", "Cats and dogs.", "v2", &graphs, "Ada", "Apache"));
@@ -126,7 +122,8 @@ TEST(ModelMetadata, tensorsAndTheirFiles)
     ASSERT_EQ(metadata.files.size(), 1U);
     EXPECT_EQ(metadata.files[0].role, "labels");
     EXPECT_EQ(metadata.files[0].tensor, "output 'probability'");
-    EXPECT_EQ(metadata.problems, std::vector<std::string>{"the metadata names the file 'gone.txt', which is not in the archive behind the model"});
+    EXPECT_EQ(metadata.problems,
+              std::vector<std::string>{"the metadata names the file 'gone.txt', which is not in the archive behind the model"});
 }
 
 TEST(ModelMetadata, damageIsAProblemAndNoError)
@@ -142,7 +139,8 @@ TEST(ModelMetadata, damageIsAProblemAndNoError)
     }
     std::string broken = whole;
     broken[broken.size() - 10] = '\x7f'; // size of the directory
-    EXPECT_EQ(readModelMetadata(Model(), bytesOf(broken)).problems, std::vector<std::string>{"the zip archive behind the model is damaged"});
+    EXPECT_EQ(readModelMetadata(Model(), bytesOf(broken)).problems,
+              std::vector<std::string>{"the zip archive behind the model is damaged"});
     Model model;
     model.metadata.push_back({"TFLITE_METADATA", std::make_shared<Constant>(bytesOf("no flatbuffer at all"))});
     EXPECT_EQ(readModelMetadata(model, bytesOf("MODEL")).problems, std::vector<std::string>{"the metadata is damaged"});
