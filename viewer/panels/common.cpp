@@ -1,0 +1,71 @@
+#include "viewer/panels/common.h"
+
+#include "engine/base/text.h"
+
+namespace loopscope::viewer {
+
+QString onScreen(std::string_view numbers)
+{
+    QString text = toText(numbers);
+    for (qsizetype i = 0; i + 1 < text.size(); ++i) {
+        const bool begins = i == 0 || !text[i - 1].isLetterOrNumber();
+        if (text[i] == '-' && (text[i + 1].isDigit() || text.mid(i + 1, 3) == QLatin1String("inf")) && (begins || text[i - 1] == 'e'))
+            text[i] = QChar(0x2212);
+    }
+    return text;
+}
+
+BreakMark breakMarkOf(const BreakpointRow& row)
+{
+    if (!row.problem.empty()) return BreakMark::unbound;
+    if (!row.enabled) return BreakMark::disabled;
+    if (row.isLog) return BreakMark::log;
+    return row.condition.empty() ? BreakMark::stop : BreakMark::conditional;
+}
+
+bool sitsOn(const BreakpointRow& row, const std::string& address)
+{
+    if (row.address.empty()) return false;
+    const std::string place = staticAddress(row.address);
+    return place.starts_with(".../") ? address.ends_with(place.substr(3)) : place == address;
+}
+
+void toggleBreakpoint(Document& document, const std::string& address)
+{
+    bool removed = false;
+    for (const BreakpointRow& row : document.stop()->breakpoints) {
+        if (row.isLog || row.isWatch || !sitsOn(row, address)) continue;
+        document.execute(QString("delete %1").arg(row.number));
+        removed = true;
+    }
+    if (!removed) document.execute("break " + toText(address));
+}
+
+std::string invocationOf(const std::string& address)
+{
+    const Result<Address> parsed = parseAddress(address);
+    if (!parsed.ok()) return address;
+    Address invocation = *parsed;
+    invocation.target = TargetKind::invocation;
+    invocation.op = {};
+    invocation.slot = -1;
+    return toString(invocation);
+}
+
+std::string lastPart(const std::string& address)
+{
+    const std::string outer = invocationOf(address);
+    return outer.size() + 1 < address.size() && address.starts_with(outer) ? address.substr(outer.size() + 1) : address;
+}
+
+int frameInView(const Document& document)
+{
+    const auto stop = document.stop();
+    const auto count = static_cast<int>(stop->stack.size());
+    if (!stop->started || count == 0) return -1;
+    return document.frame() < 0 || document.frame() >= count ? count - 1 : document.frame();
+}
+
+QString counted(qint64 count, const QString& noun) { return toText(groupThousands(count)) + " " + noun + (count == 1 ? "" : "s"); }
+
+} // namespace loopscope::viewer

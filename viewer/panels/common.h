@@ -1,0 +1,35 @@
+// What the panels share about addresses and breakpoints.
+#pragma once
+
+#include "viewer/bridge/document.h"
+#include "viewer/widgets/rows.h"
+
+#include <QString>
+
+#include <string>
+#include <string_view>
+
+namespace loopscope::viewer {
+
+inline QString toText(std::string_view utf8) { return QString::fromUtf8(utf8.data(), static_cast<qsizetype>(utf8.size())); }
+
+/// Numbers as people read them on screen: U+2212 for minus.
+QString onScreen(std::string_view numbers);
+
+BreakMark breakMarkOf(const BreakpointRow& row);
+/// Whether a breakpoint sits on an operator; patterns (".../mul#0") sit wherever they match. Addresses are static.
+bool sitsOn(const BreakpointRow& row, const std::string& address);
+/// Sets one before the operator, or removes those that sit on it.
+void toggleBreakpoint(Document& document, const std::string& address);
+
+/// The address of the invocation that an operator lies in: "main/while#1:body" of "main/while#1:body/add#14".
+std::string invocationOf(const std::string& address);
+/// The last part: "add#14".
+std::string lastPart(const std::string& address);
+
+/// The index into the stack of the frame that the document looks at; −1: there is none.
+int frameInView(const Document& document);
+/// "1,350 steps", "1 step".
+QString counted(qint64 count, const QString& noun);
+
+} // namespace loopscope::viewer

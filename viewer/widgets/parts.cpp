@@ -1,0 +1,145 @@
+#include "viewer/widgets/parts.h"
+
+#include "viewer/style/theme.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPainter>
+#include <QVBoxLayout>
+
+namespace loopscope::viewer {
+
+namespace {
+
+int scaled(int pixels) { return pixels * Theme::instance().textPercent() / 100; }
+
+void paintFocus(QPainter& painter, const QRectF& box, double radius)
+{
+    painter.setPen(QPen(themed(Token::text), 1, Qt::DotLine));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRoundedRect(box.adjusted(2, 2, -2, -2), radius, radius);
+}
+
+} // namespace
+
+EmptyStack::EmptyStack(QWidget* content, QWidget* parent) : QStackedWidget(parent)
+{
+    addWidget(content);
+    m_page = new QWidget(this);
+    auto* column = new QVBoxLayout(m_page);
+    column->setContentsMargins(12, 12, 12, 12);
+    column->setSpacing(8);
+    m_text = new QLabel(m_page);
+    m_text->setObjectName("emptyText");
+    m_text->setWordWrap(true);
+    m_text->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    m_buttons = new QWidget(m_page);
+    auto* buttons = new QVBoxLayout(m_buttons);
+    buttons->setContentsMargins(0, 0, 0, 0);
+    buttons->setSpacing(4);
+    column->addWidget(m_text);
+    column->addWidget(m_buttons);
+    column->addStretch(1);
+    m_page->setAutoFillBackground(true);
+    addWidget(m_page);
+    connect(&Theme::instance(), &Theme::changed, this, [this] { restyle(); });
+    restyle();
+}
+
+void EmptyStack::restyle()
+{
+    QPalette colors = m_page->palette();
+    colors.setColor(QPalette::Window, themed(Token::surface));
+    colors.setColor(QPalette::WindowText, themed(Token::text3));
+    m_page->setPalette(colors);
+    m_text->setPalette(colors);
+    m_text->setFont(Theme::instance().font(FontUse::body));
+    m_text->setStyleSheet(QString("color: %1; background: transparent;").arg(themed(Token::text3).name()));
+}
+
+void EmptyStack::showContent() { setCurrentIndex(0); }
+
+QString EmptyStack::emptyText() const { return isEmpty() ? m_text->text() : QString(); }
+
+void EmptyStack::showEmpty(const QString& text, std::vector<Offer> offers)
+{
+    m_text->setText(text);
+    for (auto& [name, button] : m_offers) delete button;
+    m_offers.clear();
+    for (Offer& offer : offers) {
+        auto* button = new OfferButton(offer.text, false, m_buttons);
+        m_buttons->layout()->addWidget(button);
+        static_cast<QVBoxLayout*>(m_buttons->layout())->setAlignment(button, Qt::AlignLeft);
+        connect(button, &QAbstractButton::clicked, this, [run = std::move(offer.run)] { run(); });
+        m_offers.emplace_back(offer.text, button);
+    }
+    setCurrentIndex(1);
+}
+
+Chip::Chip(const QString& text, QWidget* parent) : QAbstractButton(parent)
+{
+    setText(text);
+    setAccessibleName(text);
+    setCursor(Qt::PointingHandCursor);
+    setFocusPolicy(Qt::TabFocus);
+    connect(&Theme::instance(), &Theme::changed, this, [this] {
+        updateGeometry();
+        update();
+    });
+}
+
+QSize Chip::sizeHint() const
+{
+    const QFontMetrics metrics(Theme::instance().font(FontUse::small));
+    return {metrics.horizontalAdvance(text()) + 16, scaled(Theme::instance().dense() ? 16 : 18) + 2};
+}
+
+void Chip::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    const QRectF box = QRectF(rect()).adjusted(0.5, 1.5, -0.5, -1.5);
+    painter.setPen(isChecked() ? themed(Token::accent) : themed(Token::line2));
+    painter.setBrush(isChecked() ? themed(Token::accentWeak) : underMouse() ? themed(Token::hover) : themed(Token::surface));
+    painter.drawRoundedRect(box, box.height() / 2, box.height() / 2);
+    painter.setFont(Theme::instance().font(FontUse::small));
+    painter.setPen(!isEnabled() ? themed(Token::text3) : isChecked() ? themed(Token::accent) : themed(Token::text2));
+    painter.drawText(box, Qt::AlignCenter, text());
+    if (hasFocus()) paintFocus(painter, box, box.height() / 2 - 2);
+}
+
+OfferButton::OfferButton(const QString& text, bool primary, QWidget* parent) : QAbstractButton(parent), m_primary(primary)
+{
+    setText(text);
+    setAccessibleName(text);
+    setCursor(Qt::PointingHandCursor);
+    setFocusPolicy(Qt::StrongFocus);
+    setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
+    connect(&Theme::instance(), &Theme::changed, this, [this] {
+        updateGeometry();
+        update();
+    });
+}
+
+QSize OfferButton::sizeHint() const
+{
+    const QFontMetrics metrics(Theme::instance().font(FontUse::body));
+    return {metrics.horizontalAdvance(text()) + 24, scaled(26)};
+}
+
+void OfferButton::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    const QRectF box = QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5);
+    const bool filled = m_primary && isEnabled();
+    painter.setPen(filled ? themed(Token::accent) : isEnabled() ? themed(Token::line2) : themed(Token::line));
+    painter.setBrush(filled ? themed(Token::accent) : underMouse() && isEnabled() ? themed(Token::hover) : themed(Token::surface));
+    painter.drawRoundedRect(box, 4, 4);
+    painter.setFont(Theme::instance().font(FontUse::body));
+    painter.setPen(filled ? themed(Token::onAccent) : isEnabled() ? themed(Token::text) : themed(Token::text3));
+    painter.drawText(box, Qt::AlignCenter, text());
+    if (hasFocus()) paintFocus(painter, box, 3);
+}
+
+} // namespace loopscope::viewer
