@@ -523,7 +523,9 @@ void TraceWriter::checkQuota()
     Result<bool> row = m_sql.pages.step();
     const uint64_t used = row.ok() && *row ? static_cast<uint64_t>(m_sql.pages.integer(0) * kPageSize) : 0;
     m_sql.pages.reset();
-    const auto reached = [&](uint64_t percent) { return used >= m_options.quotaBytes / 100 * percent; };
+    // Closing writes some pages more: statistics for the planner, the last rows of runs and gaps.
+    const uint64_t usable = m_options.quotaBytes - std::min<uint64_t>(m_options.quotaBytes / 20, 4 * kPageSize);
+    const auto reached = [&](uint64_t percent) { return used >= usable / 100 * percent; };
     const Throttle now = throttle.load(std::memory_order_relaxed);
     const std::string of = " of the quota of " + formatBytes(m_options.quotaBytes) + " are used: ";
     if (reached(99) && now < Throttle::nothing) {
