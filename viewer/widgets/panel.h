@@ -1,9 +1,11 @@
-// What a tab of the window holds. Panels are made once per document and know only it.
+// What a tab of the window holds. Panels are made once per document and know only it. A key that a panel's widgets ignore comes back to it
+// as command().
 #pragma once
 
 #include "viewer/bridge/document.h"
 
 #include <QAction>
+#include <QJsonObject>
 #include <QList>
 #include <QString>
 #include <QWidget>
@@ -27,7 +29,12 @@ public:
     virtual QWidget* headWidget() { return nullptr; }
     /// Where the focus goes when the panel is chosen by key.
     virtual QWidget* focusTarget() { return this; }
-    /// A command of keys.tsv while this panel has the focus. False: not mine.
+    /// What a session remembers of it (expressions, a query); empty: nothing. Read and set on the GUI thread.
+    virtual QJsonObject state() const { return {}; }
+    virtual void setState(const QJsonObject&) {}
+    /// False while its picture is being made on another thread: screenshots wait for it.
+    virtual bool settled() const { return true; }
+    /// A command of the key table (viewer/window/key_table.h) while this panel has the focus. False: not mine.
     virtual bool command(const QString&) { return false; }
 
 signals:

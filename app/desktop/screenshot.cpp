@@ -1,0 +1,127 @@
+#include "app/desktop/screenshot.h"
+
+#include "app/wiring/console.h"
+#include "viewer/window/main_window.h"
+
+#include <QApplication>
+#include <QElapsedTimer>
+#include <QPixmap>
+#include <QThread>
+
+#include <charconv>
+
+namespace loopscope::app {
+
+namespace {
+
+constexpr int kQuietMs = 150;        ///< without work before the picture is taken
+constexpr int kLongestMs = 120'000;
+
+QString textOf(const std::string& text) { return QString::fromStdString(text); }
+
+/// Lets the window work until it is quiet. False: it never was.
+bool waitUntilQuiet(viewer::MainWindow& window)
+{
+    QElapsedTimer whole, quiet;
+    whole.start();
+    quiet.start();
+    while (quiet.elapsed() < kQuietMs) {
+        QApplication::processEvents(QEventLoop::AllEvents, 20);
+        QThread::msleep(2);
+        if (!window.settled()) quiet.restart();
+        if (whole.elapsed() > kLongestMs) return false;
+    }
+    return true;
+}
+
+/// One of --exec: a command of the window ("action.stepOver"), a selection ("select ADDRESS"), or a line of the debugger.
+void carryOut(viewer::MainWindow& window, const QString& line)
+{
+    if (line.startsWith("action.")) {
+        window.run(line.mid(7));
+    } else if (line.startsWith("panel ")) {
+        window.area()->show(line.mid(6), false);
+    } else if (line.startsWith("select ") && window.document()) {
+        const std::string address = line.mid(7).toStdString();
+        if (window.document()->select(address)) window.document()->reveal(viewer::staticAddress(address));
+    } else if (window.document()) {
+        window.document()->execute(line);
+    }
+}
+
+} // namespace
+
+Result<WindowSize> parseWindowSize(std::string_view text)
+{
+    WindowSize size;
+    const auto fail = [&] { return Error(ErrorCode::usage, "option '--size'").found("'" + std::string(text) + "'").expected("WxH or WxH@2, from 960x600"); };
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    auto read = std::from_chars(at, end, size.width);
+    if (read.ec != std::errc() || read.ptr == end || *read.ptr != 'x') return fail();
+    read = std::from_chars(read.ptr + 1, end, size.height);
+    if (read.ec != std::errc()) return fail();
+    if (read.ptr != end) {
+        if (*read.ptr != '@') return fail();
+        read = std::from_chars(read.ptr + 1, end, size.ratio);
+        if (read.ec != std::errc() || read.ptr != end || size.ratio < 1 || size.ratio > 4) return fail();
+    }
+    if (size.width < 960 || size.height < 600 || size.width > 8192 || size.height > 8192) return fail();
+    return size;
+}
+
+void showState(viewer::MainWindow& window, const Arguments& arguments)
+{
+    if (!window.document()) return;
+    if (const int task = viewer::taskOf(textOf(arguments.text("task"))); task >= 0) window.setTask(static_cast<viewer::Task>(task));
+    if (arguments.positionals.size() > 1)
+        if (viewer::Panel* const panel = window.area()->panel("panelCompare"))
+            panel->command("compare " + textOf(arguments.positionals[1]));
+    const QString place = textOf(arguments.text("goto"));
+    bool runs = place.contains('@') || !arguments.all("input").empty();
+    for (const std::string& line : arguments.all("exec")) {
+        if (line.starts_with("run") || line.starts_with("start")) runs = false; // it begins by itself
+        carryOut(window, textOf(line));
+    }
+    if (place.isEmpty()) return;
+    if (window.document()->backend().isReplay()) runs = true;
+    if (runs) window.document()->execute("start");
+    const bool later = runs || !arguments.all("exec").empty();
+    if (later) window.document()->execute("goto " + place);
+    else carryOut(window, "select " + place);
+}
+
+int drawWindow(viewer::MainWindow& window, const Arguments& arguments)
+{
+    Console console(stdout, stderr);
+    window.show();
+    QString failure;
+    QObject::connect(&window, &viewer::MainWindow::openFailed, [&](const QString& text) { failure = text; });
+    bool quiet = true;
+    if (!arguments.positionals.empty()) {
+        window.open(textOf(arguments.positionals.front()));
+        quiet = waitUntilQuiet(window);
+        showState(window, arguments);
+    }
+    quiet = waitUntilQuiet(window) && quiet;
+    // Commands that look at the state after the run, in turn.
+    if (const int task = viewer::taskOf(textOf(arguments.text("task"))); task >= 0 && window.document() && window.task() != static_cast<viewer::Task>(task)) {
+        window.setTask(static_cast<viewer::Task>(task));
+        quiet = waitUntilQuiet(window) && quiet;
+    }
+    if (!quiet) {
+        console.error(Error(ErrorCode::internal, "the window did not come to rest within 120 s"));
+        return static_cast<int>(ErrorCode::internal);
+    }
+    const std::string path = arguments.text("screenshot");
+    const QPixmap picture = window.grab();
+    if (!picture.save(textOf(path), "PNG")) {
+        console.error(Error(ErrorCode::cannotWrite, "cannot be written as PNG").at(path));
+        return static_cast<int>(ErrorCode::cannotWrite);
+    }
+    if (!failure.isEmpty()) console.note(failure.toStdString());
+    window.close();
+    return 0;
+}
+
+} // namespace loopscope::app

@@ -1,0 +1,28 @@
+// --screenshot: one window in a state that the command line describes, drawn into a file without a screen.
+#pragma once
+
+#include "app/wiring/command_line.h"
+#include "engine/base/result.h"
+
+#include <string_view>
+
+namespace loopscope::viewer {
+class MainWindow;
+}
+
+namespace loopscope::app {
+
+struct WindowSize {
+    int width = 1280, height = 800;
+    double ratio = 1; ///< device pixels to a logical one
+};
+/// "1280x800", "1280x800@2". Errors: usage.
+Result<WindowSize> parseWindowSize(std::string_view text);
+
+/// --task, --exec and --goto on the open document, queued.
+void showState(viewer::MainWindow& window, const Arguments& arguments);
+
+/// Opens what is named, waits until nothing moves any more, and writes the picture. The exit code.
+int drawWindow(viewer::MainWindow& window, const Arguments& arguments);
+
+} // namespace loopscope::app

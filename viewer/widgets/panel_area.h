@@ -1,0 +1,82 @@
+// Where the panels of a task lie: a tree of splitters with tab strips on top (docs/desktop.md, "Window"). Sizes are exact, so that a window
+// of 1280×800 looks as it was drawn; extra room goes to the part that stretches. Every move can be made from a tab's menu, by keyboard.
+//
+// An arrangement is JSON, with panels by object name:
+//   {"split": "h", "sizes": [240, 540, 484], "stretch": 1, "parts": [ARRANGEMENT, …]}      a row ("h") or a column ("v")
+//   {"tabs": ["panelListing", "panelStructured"], "current": "panelListing"}               a strip
+// and at the top also "windows": [{"tabs": […], "rect": [x, y, w, h]}]. Panels that nobody makes are left out.
+#pragma once
+
+#include "viewer/widgets/panel.h"
+
+#include <QJsonObject>
+#include <QWidget>
+
+#include <functional>
+#include <map>
+
+class QSplitter;
+
+namespace loopscope::viewer {
+
+class PanelStrip;
+
+enum class Side : uint8_t { left, right, up, down };
+
+class PanelArea : public QWidget {
+    Q_OBJECT
+public:
+    /// Makes a panel by object name; null: there is none of that name.
+    using Factory = std::function<Panel*(const QString& name)>;
+    explicit PanelArea(Factory factory, QWidget* parent = nullptr);
+    ~PanelArea() override;
+
+    /// `home` is what "Reset arrangement" goes back to, and where panels come back that were closed.
+    void arrange(const QJsonObject& arrangement, const QJsonObject& home);
+    QJsonObject arrangement() const;
+    void reset() { arrange(m_home, m_home); }
+
+    /// The panel, made now if need be; null if there is none of that name.
+    Panel* panel(const QString& name);
+    bool isOpen(const QString& name) const;
+    /// Brings a panel to the front and opens it where it belongs if it was closed; with `focus` it gets the keyboard.
+    Panel* show(const QString& name, bool focus);
+    void close(const QString& name);
+    void move(const QString& name, Side side);
+    void openWindow(const QString& name);
+    void nextTab(int offset); ///< of the strip that has the focus
+    /// The panel that has the keyboard; null: none.
+    Panel* focusPanel() const;
+    /// The bar under the head of the panel's strip (PanelStrip::setProgress).
+    void setProgress(const QString& name, double done);
+    QList<PanelStrip*> strips() const;
+
+signals:
+    void arrangementChanged();
+
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
+private:
+    QWidget* build(const QJsonObject& node);
+    QJsonObject describe(QWidget* node) const;
+    PanelStrip* newStrip();
+    PanelStrip* stripOf(const Panel* panel) const;
+    PanelStrip* neighbour(PanelStrip* strip, Side side) const;
+    PanelStrip* splitAt(Side side);
+    PanelStrip* homeStrip(const QString& name);
+    void takeOut(Panel* panel);
+    void prune(PanelStrip* strip);
+    void clear();
+    void spread(QWidget* node, const QJsonObject& wanted, QSize size);
+    void showMenu(Panel* panel, const QPoint& global);
+
+    Factory m_factory;
+    std::map<QString, Panel*> m_panels; ///< owned: by their strip, or by the area while they are closed
+    QJsonObject m_home, m_wanted;
+    QWidget* m_root = nullptr;
+    QList<QWidget*> m_windows;
+    bool m_spread = false; ///< sizes were given out to the splitters
+};
+
+} // namespace loopscope::viewer

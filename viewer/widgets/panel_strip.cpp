@@ -1,0 +1,181 @@
+#include "viewer/widgets/panel_strip.h"
+
+#include "viewer/style/icons.h"
+#include "viewer/style/theme.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QMouseEvent>
+#include <QProgressBar>
+#include <QStackedWidget>
+#include <QToolButton>
+
+namespace loopscope::viewer {
+
+namespace {
+
+/// Middle click closes; the menu key opens the menu of the tab in front.
+class StripTabs : public QTabBar {
+public:
+    using QTabBar::QTabBar;
+    std::function<void(int)> closing;
+
+protected:
+    void mouseReleaseEvent(QMouseEvent* event) override
+    {
+        const int at = tabAt(event->pos());
+        if (event->button() == Qt::MiddleButton && at >= 0 && closing) closing(at);
+        else QTabBar::mouseReleaseEvent(event);
+    }
+};
+
+} // namespace
+
+PanelStrip::PanelStrip(QWidget* parent) : QFrame(parent)
+{
+    setProperty("frame", "panel");
+    setMinimumSize(160, 96);
+    auto* const column = new QVBoxLayout(this);
+    column->setContentsMargins(1, 1, 1, 1);
+    column->setSpacing(0);
+
+    auto* const tabs = new StripTabs(this);
+    m_tabs = tabs;
+    m_tabs->setDrawBase(false);
+    m_tabs->setExpanding(false);
+    m_tabs->setElideMode(Qt::ElideRight);
+    m_tabs->setUsesScrollButtons(true);
+    m_tabs->setMovable(true);
+    m_tabs->setFocusPolicy(Qt::TabFocus);
+    m_tabs->setContextMenuPolicy(Qt::CustomContextMenu);
+    m_headArea = new QWidget(this);
+    m_head = new QHBoxLayout(m_headArea);
+    m_head->setContentsMargins(4, 0, 4, 0);
+    m_head->setSpacing(2);
+    m_head->addStretch(1);
+    auto* const head = new QWidget(this);
+    head->setFixedHeight(24);
+    head->setObjectName("panelHead");
+    auto* const row = new QHBoxLayout(head);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->setSpacing(0);
+    row->addWidget(m_tabs, 0);
+    row->addWidget(m_headArea, 1);
+    column->addWidget(head);
+    m_progress = new QProgressBar(this);
+    m_progress->setTextVisible(false);
+    m_progress->setFixedHeight(2);
+    m_progress->hide();
+    column->addWidget(m_progress);
+    m_stack = new QStackedWidget(this);
+    m_stack->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Ignored);
+    column->addWidget(m_stack, 1);
+
+    const auto restyle = [head] {
+        head->setStyleSheet(QStringLiteral("#panelHead { background: %1; border-bottom: 1px solid %2; }")
+                                .arg(themed(Token::window).name(), themed(Token::line).name()));
+    };
+    restyle();
+    connect(&Theme::instance(), &Theme::changed, head, restyle);
+    connect(m_tabs, &QTabBar::currentChanged, this, [this](int index) {
+        if (index >= 0) m_stack->setCurrentIndex(index);
+        showHead();
+        emit currentChanged();
+    });
+    connect(m_tabs, &QTabBar::tabMoved, this, [this](int from, int to) {
+        QWidget* const moved = m_stack->widget(from);
+        m_stack->removeWidget(moved);
+        m_stack->insertWidget(to, moved);
+        m_stack->setCurrentIndex(m_tabs->currentIndex());
+    });
+    connect(m_tabs, &QWidget::customContextMenuRequested, this, [this](const QPoint& at) {
+        const int index = m_tabs->tabAt(at) >= 0 ? m_tabs->tabAt(at) : m_tabs->currentIndex();
+        if (index >= 0) emit menuRequested(panel(index), m_tabs->mapToGlobal(at));
+    });
+    tabs->closing = [this](int at) { emit closeRequested(panel(at)); };
+}
+
+void PanelStrip::add(Panel* panel, int at)
+{
+    if (at < 0 || at > count()) at = count();
+    m_stack->insertWidget(at, panel);
+    m_tabs->insertTab(at, panel->title());
+    connect(panel, &Panel::titleChanged, this, [this, panel](const QString& title) {
+        const int index = indexOf(panel);
+        if (index >= 0) m_tabs->setTabText(index, title);
+    });
+    m_stack->setCurrentIndex(m_tabs->currentIndex());
+    showHead();
+}
+
+void PanelStrip::take(Panel* panel)
+{
+    const int index = indexOf(panel);
+    if (index < 0) return;
+    panel->disconnect(this);
+    if (QWidget* const widget = panel->headWidget()) widget->setParent(panel);
+    m_stack->removeWidget(panel);
+    panel->setParent(nullptr);
+    m_tabs->removeTab(index);
+    showHead();
+}
+
+int PanelStrip::count() const { return m_stack->count(); }
+Panel* PanelStrip::panel(int index) const { return qobject_cast<Panel*>(m_stack->widget(index)); }
+int PanelStrip::indexOf(const Panel* panel) const { return m_stack->indexOf(const_cast<Panel*>(panel)); }
+Panel* PanelStrip::current() const { return qobject_cast<Panel*>(m_stack->currentWidget()); }
+
+void PanelStrip::setCurrent(Panel* panel)
+{
+    const int index = indexOf(panel);
+    if (index >= 0) m_tabs->setCurrentIndex(index);
+}
+
+void PanelStrip::nextTab(int offset)
+{
+    if (count() > 1) m_tabs->setCurrentIndex((m_tabs->currentIndex() + offset + count()) % count());
+}
+
+void PanelStrip::setProgress(double done)
+{
+    m_progress->setVisible(done >= 0);
+    m_progress->setRange(0, done > 1 ? 0 : 1000);
+    if (done >= 0 && done <= 1) m_progress->setValue(static_cast<int>(done * 1000));
+}
+
+void PanelStrip::showHead()
+{
+    // Widgets of panels go back to their panels, buttons were made here.
+    while (m_head->count() > 1) {
+        QLayoutItem* const item = m_head->takeAt(1);
+        QWidget* const widget = item->widget();
+        delete item;
+        if (!widget) continue;
+        if (widget->property("ofStrip").toBool()) {
+            widget->deleteLater();
+            widget->hide();
+        } else {
+            widget->hide();
+            for (int i = 0; i < count(); ++i)
+                if (panel(i)->headWidget() == widget) widget->setParent(panel(i));
+        }
+    }
+    Panel* const front = current();
+    if (!front) return;
+    if (QWidget* const widget = front->headWidget()) {
+        m_head->addWidget(widget);
+        widget->show();
+    }
+    for (QAction* const action : front->headActions()) {
+        auto* const button = new QToolButton(m_headArea);
+        button->setProperty("place", "head");
+        button->setProperty("ofStrip", true);
+        button->setDefaultAction(action);
+        button->setAutoRaise(true);
+        button->setIconSize(QSize(16, 16));
+        button->setFocusPolicy(Qt::TabFocus);
+        m_head->addWidget(button);
+    }
+}
+
+} // namespace loopscope::viewer

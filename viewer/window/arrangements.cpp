@@ -1,0 +1,109 @@
+#include "viewer/window/arrangements.h"
+
+#include <QJsonArray>
+
+#include <array>
+
+namespace loopscope::viewer {
+
+namespace {
+
+constexpr std::array kNames = {"Browse", "Debug", "Compare", "Trace"};
+
+QJsonObject strip(const QStringList& panels)
+{
+    QStringList names;
+    for (const QString& panel : panels) names.append(QStringLiteral("panel") + panel);
+    return {{"tabs", QJsonArray::fromStringList(names)}, {"current", names.front()}};
+}
+
+QJsonObject split(const char* direction, const QList<int>& sizes, int stretch, const QList<QJsonObject>& parts)
+{
+    QJsonArray all, widths;
+    for (const QJsonObject& part : parts) all.append(part);
+    for (const int size : sizes) widths.append(size);
+    return {{"split", direction}, {"sizes", widths}, {"stretch", stretch}, {"parts", all}};
+}
+
+QJsonObject row(const QList<int>& sizes, int stretch, const QList<QJsonObject>& parts) { return split("h", sizes, stretch, parts); }
+QJsonObject column(const QList<int>& sizes, int stretch, const QList<QJsonObject>& parts) { return split("v", sizes, stretch, parts); }
+
+QJsonObject browse()
+{
+    return row({236, 704, 324}, 1,
+               {column({392, 314}, 1, {strip({"Structure", "Subgraphs"}), strip({"Search", "Marks"})}), strip({"Graph"}),
+                strip({"Properties", "Tensor", "Inputs"})});
+}
+
+QJsonObject debug(int width)
+{
+    const QJsonObject left = column({350, 130, 118}, 2,
+                                    {strip({"Invocations", "CallStack"}), strip({"Breakpoints", "Marks"}), strip({"Watches", "Variables"})});
+    const QJsonObject graph = strip({"Graph", "Structure", "Inputs"});
+    const QJsonObject console = strip({"Console", "Search", "Problems"});
+    QJsonObject listing = strip({"Listing", "Structured", "Properties"});
+    if (width >= 1600) listing = row({484, 324}, 0, {strip({"Listing", "Structured"}), strip({"Properties"})});
+    if (width >= 2200)
+        return column({606, 100}, 0,
+                      {row({240, 540, 812}, 1,
+                           {left, column({600, 200}, 0, {graph, console}), column({300, 300}, 1, {listing, strip({"Tensor"})})}),
+                       strip({"Timeline"})});
+    return column({606, 100}, 0,
+                  {row({240, 540, width >= 1600 ? 812 : 484}, 1,
+                       {left, graph, column({228, 238, 132}, 1, {listing, strip({"Tensor"}), console})}),
+                   strip({"Timeline"})});
+}
+
+QJsonObject debugDataflow()
+{
+    return column({572, 134}, 0,
+                  {row({228, 700, 336}, 1,
+                       {strip({"Frames", "CallStack"}), strip({"Dataflow", "Graph", "Listing"}),
+                        column({376, 192}, 1, {strip({"Tokens", "Breakpoints", "Console"}), strip({"Properties", "Tensor"})})}),
+                   strip({"Timeline"})});
+}
+
+QJsonObject compare()
+{
+    return column({494, 208}, 0,
+                  {row({768, 500}, 0, {strip({"Compare", "Graph"}), strip({"Differences", "Console"})}),
+                   strip({"TensorDifference", "Tensor", "Listing"})});
+}
+
+QJsonObject trace()
+{
+    return column({606, 100}, 0,
+                  {row({224, 560, 480}, 1,
+                       {strip({"Recipes", "Schema"}), column({196, 406}, 1, {strip({"Sql"}), strip({"Result", "Plan"})}),
+                        column({346, 256}, 0, {strip({"Plot", "Graph"}), strip({"Tensor", "Console"})})}),
+                   strip({"Timeline"})});
+}
+
+} // namespace
+
+QString taskName(Task task) { return QLatin1String(kNames[static_cast<size_t>(task)]); }
+
+int taskOf(const QString& name)
+{
+    for (size_t i = 0; i < kNames.size(); ++i)
+        if (name.compare(QLatin1String(kNames[i]), Qt::CaseInsensitive) == 0) return static_cast<int>(i);
+    return -1;
+}
+
+QJsonObject drawnArrangement(Task task, bool dataflow, int windowWidth)
+{
+    switch (task) {
+    case Task::browse: return browse();
+    case Task::debug: return dataflow ? debugDataflow() : debug(windowWidth);
+    case Task::compare: return compare();
+    default: return trace();
+    }
+}
+
+QStringList focusOrder(bool dataflow)
+{
+    return {"panelGraph",       "panelListing", dataflow ? "panelFrames" : "panelInvocations", "panelTensor",     "panelBreakpoints",
+            "panelWatches",     "panelConsole", "panelTimeline",                               "panelProperties", "panelSearch"};
+}
+
+} // namespace loopscope::viewer

@@ -1,0 +1,86 @@
+#include "viewer/window/key_sheet.h"
+
+#include "viewer/style/theme.h"
+#include "viewer/window/key_table.h"
+#include "viewer/window/main_window.h"
+
+#include <QDialog>
+#include <QHeaderView>
+#include <QLabel>
+#include <QLineEdit>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+namespace loopscope::viewer {
+
+namespace {
+
+QString contextTitle(const QString& context)
+{
+    if (context == "global") return QObject::tr("Everywhere");
+    if (context == "sql") return QObject::tr("SQL pane");
+    return QString(context).replace(0, 1, context.left(1).toUpper());
+}
+
+} // namespace
+
+void showKeySheet(MainWindow& window)
+{
+    auto* const sheet = new QDialog(&window);
+    sheet->setObjectName("keySheet");
+    sheet->setWindowTitle(QObject::tr("Keys · Loopscope"));
+    sheet->setAttribute(Qt::WA_DeleteOnClose);
+    sheet->resize(720, 640);
+    auto* const column = new QVBoxLayout(sheet);
+    column->setContentsMargins(12, 12, 12, 12);
+    column->setSpacing(8);
+    auto* const about = new QLabel(QObject::tr("Forward keys are those of VS Code; Alt and the same key goes backwards. In graph and listing the letters of gdb "
+                                               "go forward, with Shift backwards. Keys are changed under Settings."),
+                                   sheet);
+    about->setWordWrap(true);
+    about->setProperty("tone", "dim");
+    column->addWidget(about);
+    auto* const field = new QLineEdit(sheet);
+    field->setPlaceholderText(QObject::tr("Filter"));
+    column->addWidget(field);
+    auto* const tree = new QTreeWidget(sheet);
+    tree->setColumnCount(4);
+    tree->setHeaderLabels({QObject::tr("Command"), QObject::tr("Key"), QObject::tr("Or"), QObject::tr("Console")});
+    tree->setUniformRowHeights(true);
+    tree->setIndentation(12);
+    QTreeWidgetItem* section = nullptr;
+    QString last;
+    for (const KeyRow& row : keyTable()) {
+        const QString context(row.context);
+        if (context != last) {
+            section = new QTreeWidgetItem(tree, {contextTitle(context)});
+            section->setFont(0, Theme::instance().font(FontUse::body, true));
+            last = context;
+        }
+        QString key = context == "global" && !QString(row.key).contains("..") ? window.keyOf(row.command) : QString(row.key);
+        key.replace("..", QObject::tr(" to "));
+        auto* const item = new QTreeWidgetItem(section, {QString::fromUtf8(row.label), key, QString(row.second), QString::fromUtf8(row.console)});
+        item->setFont(3, Theme::instance().font(FontUse::value));
+    }
+    tree->expandAll();
+    for (int i = 0; i < 3; ++i) tree->resizeColumnToContents(i);
+    column->addWidget(tree, 1);
+    QObject::connect(field, &QLineEdit::textChanged, tree, [tree](const QString& text) {
+        for (int i = 0; i < tree->topLevelItemCount(); ++i) {
+            QTreeWidgetItem* const part = tree->topLevelItem(i);
+            bool any = false;
+            for (int j = 0; j < part->childCount(); ++j) {
+                QTreeWidgetItem* const item = part->child(j);
+                bool hit = false;
+                for (int c = 0; c < 4; ++c) hit = hit || item->text(c).contains(text, Qt::CaseInsensitive);
+                item->setHidden(!hit);
+                any = any || hit;
+            }
+            part->setHidden(!any);
+        }
+    });
+    field->setFocus();
+    sheet->show();
+}
+
+} // namespace loopscope::viewer

@@ -1,0 +1,393 @@
+#include "viewer/window/main_window.h"
+
+#include "viewer/style/icons.h"
+#include "viewer/style/theme.h"
+#include "viewer/window/address_bar.h"
+#include "viewer/window/banner.h"
+#include "viewer/window/file_page.h"
+#include "viewer/window/panel_registry.h"
+#include "viewer/window/session_store.h"
+#include "viewer/window/status_line.h"
+#include "viewer/window/welcome_page.h"
+
+#include <QApplication>
+#include <QCloseEvent>
+#include <QFileInfo>
+#include <QJsonArray>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenuBar>
+#include <QMimeData>
+#include <QStackedWidget>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include <thread>
+
+namespace loopscope::viewer {
+
+namespace {
+
+QString textOf(const std::string& text) { return QString::fromStdString(text); }
+
+} // namespace
+
+MainWindow::MainWindow(Services& services, const Folders& folders, QWidget* parent)
+    : QMainWindow(parent), m_services(services), m_settings(folders.settings), m_sessions(std::make_unique<SessionStore>(folders.sessions))
+{
+    setObjectName("mainWindow");
+    setWindowIcon(applicationIcon());
+    setMinimumSize(960, 600);
+    resize(1280, 800);
+    setAcceptDrops(true);
+    setContextMenuPolicy(Qt::NoContextMenu);
+
+    Theme& theme = Theme::instance();
+    theme.setDense(m_settings.value("dense").toBool());
+    theme.setTextPercent(m_settings.value("textPercent").toInt(100));
+    if (m_settings.value("theme").isString()) setTheme(m_settings.value("theme").toString());
+
+    makeCommands();
+    makeActions();
+    makeMenus();
+    auto* const body = new QWidget(this);
+    auto* const column = new QVBoxLayout(body);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    m_bar = makeToolBar();
+    column->addWidget(m_bar);
+    m_banner = new Banner(body);
+    column->addWidget(m_banner);
+    m_stack = new QStackedWidget(body);
+    column->addWidget(m_stack, 1);
+    m_status = new StatusLine(body);
+    column->addWidget(m_status);
+    setCentralWidget(body);
+
+    m_welcome = new WelcomePage(m_services.samples(), m_settings, m_stack);
+    m_stack->addWidget(m_welcome);
+    m_filePage = new FilePage(m_stack);
+    m_stack->addWidget(m_filePage);
+    connect(m_welcome, &WelcomePage::commandRequested, this, [this](const QString& command) { run(command); });
+    connect(m_welcome, &WelcomePage::fileRequested, this, [this](const QString& path) { open(path); });
+    connect(m_welcome, &WelcomePage::sampleRequested, this, &MainWindow::openSample);
+    connect(m_welcome, &WelcomePage::themeRequested, this, &MainWindow::setTheme);
+    connect(m_filePage, &FilePage::reloadRequested, this, [this](const QString& path) { open(path); });
+    connect(m_filePage, &FilePage::welcomeRequested, this, &MainWindow::showWelcome);
+    connect(m_status, &StatusLine::cancelRequested, this, [this] { run("cancel"); });
+    connect(m_status, &StatusLine::densityClicked, this, [this] {
+        Theme& style = Theme::instance();
+        style.setDense(!style.dense());
+        m_settings.set("dense", style.dense());
+    });
+    connect(m_address, &AddressBar::gotoRequested, this, [this](const QString& place) { goToOperator(place); });
+    connect(m_address, &AddressBar::iterationRequested, this, [this](const QString& number) { move("iter " + number); });
+    connect(m_address, &AddressBar::crumbClicked, this, [this](const QString& address) {
+        if (!m_document) return;
+        m_document->reveal(staticAddress(address.toStdString()));
+        m_document->select(address.toStdString());
+    });
+    m_address->setCompletion([this](const QString& text) -> QStringList {
+        if (!m_document || m_document->bridge().busy()) return {};
+        QStringList words;
+        for (const std::string& word : m_document->backend().complete(("goto " + text).toStdString())) words.append(textOf(word));
+        return words;
+    });
+    qApp->installEventFilter(this);
+    showWelcome();
+    if (!m_settings.note().isEmpty()) m_status->say(m_settings.note());
+}
+
+MainWindow::~MainWindow()
+{
+    qApp->removeEventFilter(this);
+    closeDocument();
+}
+
+void MainWindow::showWelcome()
+{
+    closeDocument();
+    m_welcome->showRecent();
+    m_stack->setCurrentWidget(m_welcome);
+    m_welcome->setFocus();
+    updateActions();
+    updateAddress();
+    updateTitle();
+    m_status->show(nullptr);
+}
+
+void MainWindow::open(const QString& path, std::function<void()> then)
+{
+    m_openingStop.request_stop();
+    m_openingStop = std::stop_source();
+    const quint64 ticket = ++m_openTicket;
+    ++m_opening;
+    m_status->showWork(tr("Opening %1").arg(QFileInfo(path).fileName()));
+    // A session file names its model.
+    QString file = path;
+    const QJsonObject session = QFileInfo(path).suffix() == "lssession" ? readJson(path) : QJsonObject();
+    if (!session.isEmpty()) file = session["path"].toString();
+
+    QPointer<MainWindow> window(this);
+    Services* const services = &m_services;
+    std::thread([=, stop = m_openingStop.get_token(), then = std::move(then)]() mutable {
+        auto opened = std::make_shared<Result<std::unique_ptr<Backend>>>(services->open(file.toStdString(), stop));
+        QMetaObject::invokeMethod(qApp, [=, then = std::move(then)] {
+            if (!window) return;
+            --window->m_opening;
+            if (ticket != window->m_openTicket) return; // something else was opened meanwhile
+            window->m_status->clearWork();
+            if (!opened->ok()) {
+                if (opened->error().code() != ErrorCode::cancelled) window->showError(file, opened->error());
+                return;
+            }
+            window->showDocument(std::move(*opened).value());
+            if (!session.isEmpty()) window->m_sessions->restore(*window->m_document, *window->m_area, session);
+            else window->offerSession();
+            if (then) then();
+            emit window->documentOpened();
+        });
+    }).detach();
+}
+
+void MainWindow::openSample(int index)
+{
+    const std::vector<Services::Sample> samples = m_services.samples();
+    if (index < 0 || static_cast<size_t>(index) >= samples.size()) return;
+    const Services::Sample sample = samples[static_cast<size_t>(index)];
+    open(textOf(sample.path), [this, sample] {
+        m_banner->hide();
+        if (const int task = taskOf(textOf(sample.task)); task >= 0) setTask(static_cast<Task>(task));
+        if (!sample.other.empty())
+            if (Panel* const panel = m_area->panel("panelCompare")) panel->command("compare " + textOf(sample.other));
+        for (const std::string& command : sample.commands) m_document->execute(textOf(command));
+    });
+}
+
+void MainWindow::showDocument(std::unique_ptr<Backend> backend)
+{
+    closeDocument();
+    m_banner->hide();
+    m_document = std::make_unique<Document>(std::move(backend));
+    const QString callee = m_settings.value("openCallee").toString();
+    m_document->setOpenCallee(callee == "drillIn" ? OpenCallee::drillIn : callee == "split" ? OpenCallee::split : OpenCallee::inlineHere);
+    m_area = new PanelArea([document = m_document.get()](const QString& name) { return makePanel(name, *document); }, m_stack);
+    m_stack->addWidget(m_area);
+    m_stack->setCurrentWidget(m_area);
+    m_area->panel("panelConsole"); // hears everything from the beginning
+    connect(m_area, &PanelArea::arrangementChanged, this, [this] { m_arrangementTouched = true; });
+
+    DebugBridge& bridge = m_document->bridge();
+    connect(m_document.get(), &Document::stopChanged, this, &MainWindow::stopChanged);
+    connect(m_document.get(), &Document::selectionChanged, this, &MainWindow::updateActions);
+    connect(&bridge, &DebugBridge::busyChanged, this, [this](bool busy) {
+        if (busy) m_progressFrom = m_document->stop()->tick;
+        else {
+            m_status->clearWork();
+            m_area->setProgress("panelGraph", -1);
+        }
+        m_status->show(m_document.get());
+        updateActions();
+    });
+    connect(&bridge, &DebugBridge::progress, this, [this](const QString& what, qint64 tick, qint64 target) {
+        m_status->showProgress(what, tick, target, m_progressFrom);
+        const qint64 whole = target - m_progressFrom;
+        m_area->setProgress("panelGraph", target < 0 || whole == 0 ? 2 : double(tick - m_progressFrom) / double(whole));
+    });
+    connect(&bridge, &DebugBridge::failed, this, [this](const QString& text) {
+        const StopSnapshot& stop = *m_document->stop();
+        m_banner->show(Banner::Kind::error, text, tr("step %1. The state before the step is shown.").arg(stop.position.step),
+                       {{tr("Step back"), [this] { run("backInto"); }}, {tr("Problems"), [this] { m_area->show("panelProblems", true); }}});
+    });
+    connect(&bridge, &DebugBridge::refused, this, [this](const QString&, const QString& text) {
+        m_document->report({Problem::Severity::error, text.toStdString(), {}, {}});
+        m_status->say(text);
+    });
+    m_sessions->attach(*m_document, *m_area);
+    m_task = Task::browse;
+    const bool replay = m_document->backend().isReplay();
+    setTask(replay ? Task::trace : Task::browse);
+    m_settings.addRecent(QFileInfo(textOf(m_document->backend().path())).absoluteFilePath(), textOf(m_document->backend().name()),
+                         replay ? tr("recording") : QString());
+    updateAddress();
+    updateTitle();
+    updateActions();
+    m_status->show(m_document.get());
+}
+
+void MainWindow::offerSession()
+{
+    const QJsonObject session = m_sessions->find(m_document->backend().contentHash());
+    if (session.isEmpty()) return;
+    const qsizetype breakpoints = session["breakpoints"].toArray().size();
+    QString what = tr("Restore view");
+    if (breakpoints > 0) what += breakpoints == 1 ? tr(" and 1 breakpoint") : tr(" and %1 breakpoints").arg(breakpoints);
+    m_banner->show(Banner::Kind::notice, what, {}, {{tr("Restore"), [this, session] {
+                                                         m_sessions->restore(*m_document, *m_area, session);
+                                                     }}});
+}
+
+void MainWindow::showError(const QString& path, const Error& error)
+{
+    showWelcome();
+    m_filePage->show(path, error);
+    m_stack->setCurrentWidget(m_filePage);
+    m_address->setAddress({}, QFileInfo(path).fileName());
+    emit openFailed(textOf(error.message()));
+}
+
+void MainWindow::closeDocument()
+{
+    if (!m_document) return;
+    keepArrangement();
+    m_sessions->save();
+    m_sessions->detach();
+    m_banner->hide();
+    m_stack->setCurrentWidget(m_welcome);
+    delete std::exchange(m_area, nullptr);
+    disconnect(m_document.get(), nullptr, this, nullptr);
+    disconnect(&m_document->bridge(), nullptr, this, nullptr);
+    m_document.reset();
+    m_status->clearWork();
+}
+
+bool MainWindow::settled() const
+{
+    if (m_opening > 0) return false;
+    if (!m_document) return true;
+    if (!m_document->bridge().settled()) return false;
+    for (const Panel* const panel : m_area->findChildren<Panel*>())
+        if (!panel->isHidden() && !panel->settled()) return false;
+    return true;
+}
+
+bool MainWindow::isDataflow() const { return m_document && m_document->stop()->isDataflow; }
+
+QString MainWindow::taskKey() const { return taskName(m_task) + (m_task == Task::debug && isDataflow() ? " v1" : ""); }
+
+void MainWindow::keepArrangement()
+{
+    if (!m_area || !std::exchange(m_arrangementTouched, false)) return;
+    QJsonObject all = m_settings.value("arrangements").toObject();
+    all[taskKey()] = m_area->arrangement();
+    m_settings.set("arrangements", all);
+}
+
+void MainWindow::setTask(Task task)
+{
+    if (!m_document) return;
+    if (m_task != task) keepArrangement();
+    m_task = task;
+    const QJsonObject drawn = drawnArrangement(task, isDataflow(), width());
+    const QJsonObject kept = m_settings.value("arrangements").toObject()[taskKey()].toObject();
+    m_area->arrange(kept.isEmpty() ? drawn : kept, drawn);
+    m_arrangementTouched = false;
+    for (int i = 0; i < m_taskButtons.size(); ++i) m_taskButtons[i]->setChecked(i == static_cast<int>(task));
+    m_settings.set("task", taskName(task));
+}
+
+void MainWindow::stopChanged()
+{
+    // Whoever runs something wants to see it run.
+    if (m_task == Task::browse && m_document->stop()->started) setTask(Task::debug);
+    updateAddress();
+    updateActions();
+    m_status->show(m_document.get());
+}
+
+void MainWindow::updateAddress()
+{
+    if (!m_document) {
+        m_address->setAddress({}, tr("no model open"));
+        m_find->setPlaceholderText(tr("Nothing to search yet"));
+        return;
+    }
+    const StopSnapshot& stop = *m_document->stop();
+    const std::string selected = m_document->selection().address;
+    const std::string shown = stop.started ? stop.address : !selected.empty() ? selected : m_document->view().root;
+    m_address->setAddress(textOf(shown));
+    m_find->setPlaceholderText(tr("Find in all subgraphs"));
+}
+
+void MainWindow::updateTitle()
+{
+    const QString name = m_document ? textOf(m_document->backend().name()) : QString();
+    m_file->setText(name);
+    m_file->adjustSize();
+    setWindowTitle(name.isEmpty() ? tr("Loopscope") : name + tr(" · Loopscope"));
+}
+
+void MainWindow::updateActions()
+{
+    const bool open = m_document != nullptr;
+    const StopSnapshot none;
+    const StopSnapshot& stop = open ? *m_document->stop() : none;
+    const bool busy = open && m_document->bridge().busy(), idle = open && !busy;
+    const bool moves = idle && stop.started, forward = idle && (!stop.started || !stop.finished);
+    const bool replay = open && m_document->backend().isReplay();
+    const auto enable = [this](bool on, std::initializer_list<const char*> names) {
+        for (const char* const name : names)
+            if (QAction* const each = m_actions.value(name)) each->setEnabled(on);
+    };
+    enable(idle, {"run", "restart"});
+    enable(busy, {"pause"});
+    enable(open && (busy || stop.started), {"stop"});
+    enable(forward, {"stepOver", "stepInto"});
+    enable(moves && !stop.finished, {"stepOut", "runToCursor", "nextIteration"});
+    enable(moves, {"reverseRun", "backOver", "backInto", "backOut", "backToCursor", "previousIteration", "gotoIteration", "bookmark", "back",
+                   "forward", "previousNaN", "gotoBookmark"});
+    enable(idle, {"nextNaN", "toggleBreakpoint", "enableBreakpoint", "editBreakpoint", "deleteBreakpoints", "watchExpression"});
+    enable(idle && !replay, {"record"});
+    enable(open, {"gotoAddress", "find", "findNext", "findPrevious", "quickOpen", "saveSession", "reload", "closeTab", "nextTab",
+                  "previousTab", "exportGraph", "copyAddress", "console", "focusPanel", "task", "nextFinding", "previousFinding"});
+    for (int i = 1; i <= 10; ++i) {
+        if (QAction* const each = m_actions.value(QStringLiteral("focusPanel.%1").arg(i))) each->setEnabled(open);
+        if (QAction* const each = m_actions.value(QStringLiteral("gotoBookmark.%1").arg(i))) each->setEnabled(moves);
+        if (QAction* const each = m_actions.value(QStringLiteral("task.%1").arg(i))) each->setEnabled(open);
+    }
+    if (open && !stop.started) updateAddress();
+    if (idle) m_actions["record"]->setChecked(m_document->backend().isRecording());
+    m_find->setEnabled(open);
+}
+
+void MainWindow::setTheme(const QString& name)
+{
+    Theme& theme = Theme::instance();
+    if (name == "dark") theme.set(ThemeName::dark);
+    else if (name == "contrast") theme.set(ThemeName::highContrast);
+    else if (name == "light") theme.set(ThemeName::light);
+    else theme.followSystem();
+    m_settings.set("theme", name);
+}
+
+void MainWindow::closeEvent(QCloseEvent* event)
+{
+    m_openingStop.request_stop();
+    ++m_openTicket;
+    closeDocument();
+    m_settings.flush();
+    event->accept();
+}
+
+void MainWindow::resizeEvent(QResizeEvent* event)
+{
+    QMainWindow::resizeEvent(event);
+    const auto columns = [](int width) { return width >= 2200 ? 2 : width >= 1600 ? 1 : 0; };
+    // A window that grows past a threshold gets another column, unless its user has moved things.
+    if (m_document && m_task == Task::debug && columns(event->oldSize().width()) != columns(width()) &&
+        m_settings.value("arrangements").toObject()[taskKey()].toObject().isEmpty())
+        m_area->arrange(drawnArrangement(m_task, isDataflow(), width()), drawnArrangement(m_task, isDataflow(), width()));
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event)
+{
+    if (event->mimeData()->hasUrls() && event->mimeData()->urls().front().isLocalFile()) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event)
+{
+    open(event->mimeData()->urls().front().toLocalFile());
+    event->acceptProposedAction();
+}
+
+} // namespace loopscope::viewer

@@ -1,0 +1,15 @@
+// Who makes which panel: object name → function of a document. Folders of panels are added in panel_registry.cpp.
+#pragma once
+
+#include "viewer/widgets/panel.h"
+
+#include <QString>
+
+namespace loopscope::viewer {
+
+/// A panel of that object name, which the caller owns; null if there is none for this document.
+Panel* makePanel(const QString& name, Document& document);
+/// Shows the hits of a query in a search panel that makePanel() made.
+void searchIn(Panel* searchPanel, const QString& query);
+
+} // namespace loopscope::viewer

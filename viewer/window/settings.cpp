@@ -1,0 +1,87 @@
+#include "viewer/window/settings.h"
+
+#include <QDateTime>
+#include <QDir>
+#include <QFile>
+#include <QFileInfo>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QSaveFile>
+
+namespace loopscope::viewer {
+
+namespace {
+
+constexpr int kVersion = 2;
+constexpr int kRecent = 20;
+constexpr const char* kKnown[] = {"version", "task",   "arrangements", "theme",   "dense",      "textPercent",
+                                  "keys",    "recent", "openCallee",   "geometry", "showLegend"};
+
+} // namespace
+
+bool writeJson(const QString& path, const QJsonObject& object)
+{
+    QDir().mkpath(QFileInfo(path).absolutePath());
+    QSaveFile file(path);
+    if (!file.open(QIODevice::WriteOnly)) return false;
+    file.write(QJsonDocument(object).toJson());
+    return file.commit();
+}
+
+QJsonObject readJson(const QString& path)
+{
+    QFile file(path);
+    if (!file.open(QIODevice::ReadOnly)) return {};
+    return QJsonDocument::fromJson(file.readAll()).object();
+}
+
+Settings::Settings(const QString& path, QObject* parent) : QObject(parent), m_path(path)
+{
+    m_timer.setSingleShot(true);
+    m_timer.setInterval(1000);
+    connect(&m_timer, &QTimer::timeout, this, &Settings::flush);
+    if (path.isEmpty()) return;
+    m_values = readJson(path);
+    if (m_values.isEmpty()) return;
+    const int version = m_values["version"].toInt(1);
+    // Version 1 wrote the theme as a number.
+    if (version < 2 && m_values["theme"].isDouble())
+        m_values["theme"] = QStringList{"light", "dark", "contrast", "system"}.value(m_values["theme"].toInt(), "system");
+    int unknown = 0;
+    for (const QString& key : m_values.keys())
+        if (std::find(std::begin(kKnown), std::end(kKnown), key) == std::end(kKnown)) ++unknown;
+    if (version != kVersion || unknown > 0)
+        m_note = unknown == 0 ? tr("settings of version %1 read").arg(version)
+                              : tr("settings of version %1 read; %2 unknown %3 kept unchanged").arg(version).arg(unknown).arg(unknown == 1 ? "entry" : "entries");
+}
+
+Settings::~Settings()
+{
+    if (m_timer.isActive()) flush();
+}
+
+void Settings::set(const QString& key, const QJsonValue& value)
+{
+    if (m_values[key] == value) return;
+    m_values[key] = value;
+    m_timer.start();
+}
+
+void Settings::flush()
+{
+    m_timer.stop();
+    if (m_path.isEmpty() || m_values.isEmpty()) return;
+    m_values["version"] = std::max(kVersion, m_values["version"].toInt());
+    writeJson(m_path, m_values);
+}
+
+void Settings::addRecent(const QString& path, const QString& name, const QString& note)
+{
+    QJsonArray recent;
+    recent.append(QJsonObject{{"path", path}, {"name", name}, {"note", note}, {"time", QDateTime::currentSecsSinceEpoch()}});
+    for (const QJsonValue& other : m_values["recent"].toArray())
+        if (other.toObject()["path"] != path && recent.size() < kRecent) recent.append(other);
+    set("recent", recent);
+}
+
+} // namespace loopscope::viewer

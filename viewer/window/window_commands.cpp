@@ -1,0 +1,366 @@
+// What the commands of the key table do. Whatever moves through a run is a line of the terminal debugger.
+#include "engine/ir/model.h"
+#include "viewer/window/address_bar.h"
+#include "viewer/window/key_sheet.h"
+#include "viewer/window/key_table.h"
+#include "viewer/window/main_window.h"
+#include "viewer/window/palette.h"
+#include "viewer/window/panel_registry.h"
+#include "viewer/window/session_store.h"
+#include "viewer/window/settings_dialog.h"
+#include "viewer/window/status_line.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QKeyEvent>
+#include <QLineEdit>
+#include <QPlainTextEdit>
+
+namespace loopscope::viewer {
+
+namespace {
+
+QString textOf(const std::string& text) { return QString::fromStdString(text); }
+
+/// The context of the key table that a panel is.
+QString contextOf(const Panel* panel)
+{
+    if (!panel) return {};
+    const QString name = panel->objectName();
+    if (name == "panelGraph" || name == "panelDataflow" || name == "panelCompare") return "graph";
+    if (name == "panelListing" || name == "panelStructured") return "listing";
+    if (name == "panelTensor") return "tensor";
+    if (name == "panelTimeline") return "timeline";
+    if (name == "panelSql") return "sql";
+    return {};
+}
+
+} // namespace
+
+void MainWindow::execute(const QString& line, const QString& tag)
+{
+    if (m_document) m_document->execute(line, tag);
+}
+
+/// Opens the inputs panel if the run cannot begin. True: it cannot.
+bool MainWindow::needsInputs()
+{
+    if (m_document->stop()->started) return false;
+    for (const InputPort& port : m_document->backend().inputs()) {
+        if (!port.source.empty() && port.problem.empty()) continue;
+        if (m_task == Task::browse) setTask(Task::debug);
+        if (!m_area->show("panelInputs", true)) break;
+        m_status->say(port.source.empty() ? tr("input %1 has no value yet: fill it here, then run").arg(textOf(port.name)) : textOf(port.problem));
+        return true;
+    }
+    return false;
+}
+
+void MainWindow::runOrContinue()
+{
+    const StopSnapshot& stop = *m_document->stop();
+    if (!stop.started || stop.finished) {
+        if (needsInputs()) return;
+        m_sessions->save();
+        execute("run");
+    } else {
+        execute("continue");
+    }
+}
+
+void MainWindow::move(const QString& line)
+{
+    if (!m_document || m_document->bridge().busy()) return;
+    if (m_document->stop()->started) execute(line);
+    else if (!needsInputs()) execute("start");
+}
+
+/// What commands without an operand are about: the selection, else what runs next.
+std::string MainWindow::operatorInFocus() const
+{
+    const Selection& selection = m_document->selection();
+    if (selection.op.valid()) return selection.address;
+    return m_document->stop()->finished ? std::string() : m_document->stop()->address;
+}
+
+const BreakpointRow* MainWindow::breakpointInFocus() const
+{
+    const std::string address = staticAddress(operatorInFocus());
+    for (const BreakpointRow& row : m_document->stop()->breakpoints)
+        if (!row.address.empty() && row.address == address) return &row;
+    return nullptr;
+}
+
+void MainWindow::toggleBreakpoint()
+{
+    if (const BreakpointRow* const row = breakpointInFocus()) execute(QStringLiteral("delete %1").arg(row->number));
+    else if (const std::string address = staticAddress(operatorInFocus()); !address.empty()) execute("break " + textOf(address));
+}
+
+bool MainWindow::panelCommand(const QString& panel, const QString& command)
+{
+    if (!m_area) return false;
+    Panel* const target = m_area->panel(panel);
+    return target && target->command(command);
+}
+
+void MainWindow::focusPanel(int number)
+{
+    const QString name = focusOrder(isDataflow()).value(number - 1);
+    Panel* const before = m_area->focusPanel();
+    if (before && before->objectName() == name && m_focusBefore) {
+        m_focusBefore->setFocus(Qt::ShortcutFocusReason);
+        return;
+    }
+    m_focusBefore = QApplication::focusWidget();
+    m_area->show(name, true);
+}
+
+void MainWindow::chooseFile(const QString& title, const QString& filter, std::function<void(const QString&)> then)
+{
+    const QString start = m_document ? QFileInfo(textOf(m_document->backend().path())).absolutePath() : QString();
+    auto* const dialog = new QFileDialog(this, title, start, filter);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setFileMode(QFileDialog::ExistingFile);
+    connect(dialog, &QFileDialog::fileSelected, this, [then = std::move(then)](const QString& path) { then(path); });
+    dialog->open();
+}
+
+void MainWindow::copyText(const QString& text) { QGuiApplication::clipboard()->setText(text); }
+
+/// Before a run only the picture can go there.
+void MainWindow::goToOperator(const QString& address)
+{
+    if (!m_document) return;
+    if (m_document->stop()->started) {
+        execute("goto " + address);
+        return;
+    }
+    const std::string place = staticAddress(address.toStdString());
+    if (m_document->select(place)) m_document->reveal(place);
+    else if (!needsInputs()) {
+        execute("start");
+        execute("goto " + address);
+    }
+}
+
+void MainWindow::makeCommands()
+{
+    // A command that always applies once a document is open.
+    const auto with = [this](auto work) {
+        return [this, work] {
+            if (!m_document) return false;
+            work();
+            return true;
+        };
+    };
+    const auto line = [this, with](const QString& text) { return with([this, text] { move(text); }); };
+    const auto always = [](auto work) {
+        return [work] {
+            work();
+            return true;
+        };
+    };
+    auto& to = m_commands;
+    to["run"] = with([this] { runOrContinue(); });
+    to["pause"] = with([this] { m_document->bridge().cancel(); });
+    to["stop"] = with([this] {
+        if (m_document->bridge().busy()) m_document->bridge().cancel();
+        else if (m_document->stop()->started) execute("goto start");
+    });
+    to["restart"] = with([this] {
+        if (!needsInputs()) execute("run");
+    });
+    to["stepOver"] = line("next");
+    to["stepInto"] = line("step");
+    to["stepOut"] = line("finish");
+    to["reverseRun"] = line("reverse-continue");
+    to["backOver"] = line("reverse-next");
+    to["backInto"] = line("reverse-step");
+    to["backOut"] = line("reverse-finish");
+    to["nextIteration"] = line("iter +1");
+    to["previousIteration"] = line("iter -1");
+    to["runToCursor"] = with([this] { move("until " + textOf(staticAddress(operatorInFocus()))); });
+    to["backToCursor"] = with([this] { move("goto " + textOf(operatorInFocus())); });
+    to["gotoIteration"] = with([this] { m_address->editIteration(); });
+    to["gotoAddress"] = with([this] { m_address->edit(); });
+    to["toggleBreakpoint"] = with([this] { toggleBreakpoint(); });
+    to["enableBreakpoint"] = with([this] {
+        if (const BreakpointRow* const row = breakpointInFocus())
+            execute(QStringLiteral("%1 %2").arg(row->enabled ? "disable" : "enable").arg(row->number));
+    });
+    to["editBreakpoint"] = with([this] {
+        if (!breakpointInFocus()) toggleBreakpoint();
+        if (Panel* const panel = m_area->show("panelBreakpoints", true)) panel->command("editBreakpoint");
+    });
+    to["deleteBreakpoints"] = with([this] { execute("delete"); });
+    to["watchExpression"] = with([this] {
+        const Selection& selection = m_document->selection();
+        if (!selection.value.valid()) return;
+        execute("display " + textOf(m_document->model().graph(selection.graph).value(selection.value).id));
+    });
+    to["nextNaN"] = with([this] {
+        execute("tbreak nan");
+        if (m_document->stop()->started) execute("continue");
+        else if (!needsInputs()) execute("run");
+    });
+    to["previousNaN"] = with([this] {
+        execute("tbreak nan");
+        execute("reverse-continue");
+    });
+    to["nextFinding"] = with([this] {
+        if (m_task == Task::compare && panelCommand("panelCompare", "nextFinding")) return;
+        m_area->show("panelProblems", false);
+        panelCommand("panelProblems", "nextFinding");
+    });
+    to["previousFinding"] = with([this] {
+        if (m_task == Task::compare && panelCommand("panelCompare", "previousFinding")) return;
+        m_area->show("panelProblems", false);
+        panelCommand("panelProblems", "previousFinding");
+    });
+    to["bookmark"] = with([this] { execute(QStringLiteral("mark mark%1").arg(m_document->stop()->marks.size() + 1)); });
+    for (int i = 1; i <= 10; ++i)
+        to[QStringLiteral("gotoBookmark.%1").arg(i)] = with([this, i] {
+            const std::vector<Mark>& marks = m_document->stop()->marks;
+            if (static_cast<size_t>(i) <= marks.size()) execute("goto " + textOf(marks[static_cast<size_t>(i) - 1].name));
+        });
+    to["back"] = line("back");
+    to["forward"] = line("forward");
+    to["find"] = with([this] {
+        m_find->setFocus(Qt::ShortcutFocusReason);
+        m_find->selectAll();
+    });
+    to["findTyped"] = with([this] {
+        Panel* const panel = m_area->show("panelSearch", false);
+        if (panel) searchIn(panel, m_find->text());
+        panelCommand("panelSearch", "findNext");
+    });
+    to["findNext"] = with([this] { panelCommand("panelSearch", "findNext"); });
+    to["findPrevious"] = with([this] { panelCommand("panelSearch", "findPrevious"); });
+    to["quickOpen"] = with([this] {
+        showOperatorPalette(*this, m_document->model(), [this](const QString& address) {
+            if (m_document && m_document->select(address.toStdString())) m_document->reveal(staticAddress(address.toStdString()));
+        });
+    });
+    to["palette"] = always([this] { showCommandPalette(*this); });
+    to["keySheet"] = always([this] { showKeySheet(*this); });
+    to["settings"] = always([this] { showSettings(*this); });
+    to["open"] = always([this] {
+        chooseFile(tr("Open a model, recording or session"),
+                   tr("Models and recordings (*.tflite *.circle *.pb *.pbtxt *.meta *.lsir *.lstrace *.lssession);;All files (*)"),
+                   [this](const QString& path) { open(path); });
+    });
+    to["openRecording"] = always([this] {
+        chooseFile(tr("Open a recording"), tr("Recordings (*.lstrace);;All files (*)"), [this](const QString& path) { open(path); });
+    });
+    to["compare"] = always([this] {
+        chooseFile(tr("Compare with"), tr("Models and recordings (*)"), [this](const QString& path) {
+            if (!m_document) return open(path);
+            setTask(Task::compare);
+            if (!panelCommand("panelCompare", "compare " + path)) m_status->say(tr("nothing here compares files"));
+        });
+    });
+    to["saveSession"] = with([this] {
+        const QString path = QFileInfo(textOf(m_document->backend().path())).completeBaseName() + ".lssession";
+        auto* const dialog = new QFileDialog(this, tr("Save the session"), path, tr("Sessions (*.lssession)"));
+        dialog->setAttribute(Qt::WA_DeleteOnClose);
+        dialog->setAcceptMode(QFileDialog::AcceptSave);
+        connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& file) {
+            if (!m_sessions->saveTo(file)) m_status->say(tr("%1 cannot be written").arg(file));
+        });
+        dialog->open();
+    });
+    to["reload"] = with([this] {
+        const QString path = textOf(m_document->backend().path());
+        const QJsonObject session = m_sessions->now();
+        const Task task = m_task;
+        open(path, [this, session, task] {
+            m_sessions->restore(*m_document, *m_area, session);
+            setTask(task);
+        });
+    });
+    to["closeTab"] = with([this] {
+        if (const Panel* const panel = m_area->focusPanel()) m_area->close(panel->objectName());
+    });
+    to["nextTab"] = with([this] { m_area->nextTab(1); });
+    to["previousTab"] = with([this] { m_area->nextTab(-1); });
+    to["quit"] = always([this] { close(); });
+    to["exportGraph"] = with([this] {
+        auto* const dialog = new QFileDialog(this, tr("Export the graph"), QString(), tr("Pictures (*.svg *.png *.pdf *.dot)"));
+        dialog->setAttribute(Qt::WA_DeleteOnClose);
+        dialog->setAcceptMode(QFileDialog::AcceptSave);
+        connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& file) {
+            if (!panelCommand("panelGraph", "exportTo " + file)) m_status->say(tr("nothing here exports the graph"));
+        });
+        dialog->open();
+    });
+    to["record"] = with([this] { execute(m_document->backend().isRecording() ? "record off" : "record on"); });
+    to["copyAddress"] = with([this] { copyText(m_address->address()); });
+    to["console"] = with([this] { m_area->show("panelConsole", true); });
+    for (int i = 1; i <= 10; ++i) to[QStringLiteral("focusPanel.%1").arg(i)] = with([this, i] { focusPanel(i); });
+    for (int i = 1; i <= kTaskCount; ++i) to[QStringLiteral("task.%1").arg(i)] = with([this, i] { setTask(static_cast<Task>(i - 1)); });
+    to["up"] = with([this] {
+        const int depth = m_document->frame() < 0 ? static_cast<int>(m_document->stop()->stack.size()) - 1 : m_document->frame();
+        if (depth > 0) m_document->setFrame(depth - 1);
+    });
+    to["cancel"] = always([this] {
+        if (m_opening > 0) {
+            m_openingStop.request_stop();
+            ++m_openTicket;
+            m_status->clearWork();
+        } else if (m_document && m_document->bridge().busy()) {
+            m_document->bridge().cancel();
+        } else if (m_document) {
+            m_document->clearSelection();
+        }
+    });
+}
+
+bool MainWindow::run(const QString& command)
+{
+    const auto found = m_commands.find(command);
+    return found != m_commands.end() && found->second();
+}
+
+/// Keys that no widget wanted: those of the panel that has the focus.
+void MainWindow::keyPressEvent(QKeyEvent* event)
+{
+    Panel* const panel = m_area ? m_area->focusPanel() : nullptr;
+    const QString context = contextOf(panel);
+    const QKeyCombination pressed = event->keyCombination();
+    const QString key = QKeySequence(pressed).toString(QKeySequence::PortableText);
+    if (!context.isEmpty())
+        for (const KeyRow& row : keyTable())
+            if (QLatin1String(row.context) == context &&
+                (QString(row.key).compare(key, Qt::CaseInsensitive) == 0 || keysOf(row.key).contains(key, Qt::CaseInsensitive)) &&
+                (panel->command(row.command) || run(row.command)))
+                return event->accept();
+    // gdb's letters, with Shift backwards.
+    if (context == "graph" || context == "listing")
+        for (const KeyRow& row : keyTable())
+            if (QLatin1String(row.context) == QLatin1String("global") && *row.second && QString(row.second).compare(key, Qt::CaseInsensitive) == 0 &&
+                run(row.command))
+                return event->accept();
+    QMainWindow::keyPressEvent(event);
+}
+
+bool MainWindow::eventFilter(QObject* watched, QEvent* event)
+{
+    // Layouts disagree on the symbol of Ctrl+Shift+digit: the physical key counts.
+    if (event->type() == QEvent::ShortcutOverride || event->type() == QEvent::KeyPress) {
+        const auto* const key = static_cast<QKeyEvent*>(event);
+        const quint32 code = key->nativeScanCode();
+        if (key->modifiers() == (Qt::ControlModifier | Qt::ShiftModifier) && code >= 10 && code <= 13 && isActiveWindow()) {
+            if (event->type() == QEvent::ShortcutOverride) {
+                event->accept();
+                return true;
+            }
+            return run(QStringLiteral("task.%1").arg(code - 9));
+        }
+    }
+    return QMainWindow::eventFilter(watched, event);
+}
+
+} // namespace loopscope::viewer
