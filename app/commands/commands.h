@@ -16,6 +16,7 @@ Result<int> runTrace(const CommandContext& context);
 Result<int> runQuery(const CommandContext& context);
 Result<int> runDiff(const CommandContext& context);
 Result<int> runExport(const CommandContext& context);
+Result<int> runExportGraph(const CommandContext& context);
 Result<int> runConvert(const CommandContext& context);
 Result<int> runOps(const CommandContext& context);
 Result<int> runDebug(const CommandContext& context);

@@ -16,8 +16,8 @@ const std::vector<CommandSpec>& table()
 {
     // Options shared by everything that runs a model.
     static const std::vector<CommandSpec> commands = [] {
-        const std::vector<std::string_view> running = {"input",   "feed", "fetch",         "target", "signature", "backend",   "profile",
-                                                       "seed",    "runs", "schedule-seed", "threads", "max-steps", "max-depth", "timeout"};
+        const std::vector<std::string_view> running = {"input", "feed", "fetch",         "target",  "signature", "backend",   "profile",
+                                                       "seed",  "runs", "schedule-seed", "threads", "max-steps", "max-depth", "timeout"};
         const auto with = [](std::vector<std::string_view> own, const std::vector<std::string_view>& more) {
             own.insert(own.end(), more.begin(), more.end());
             return own;
@@ -45,13 +45,16 @@ const std::vector<CommandSpec>& table()
             {"trace", "trace MODEL -i NAME=SOURCE… [-o NAME.lstrace]",
              "Runs a model and records what every operator and iteration computed, in one SQLite file.",
              "loopscope trace samples/text/collatz.lsir -i x=27 -o collatz.lstrace",
-             with({"output", "force", "level", "keep", "only", "except", "iterations", "sparse", "on-alert", "quota", "durable", "append", "no-index",
-                   "constants"},
+             with({"output", "force", "level", "keep", "only", "except", "iterations", "sparse", "on-alert", "quota", "durable", "append",
+                   "no-index", "constants"},
                   running),
              1, 1, runTrace},
-            {"debug", "debug MODEL -i NAME=SOURCE… · debug --trace FILE", "Steps through a model, forwards and backwards, with breakpoints on everything.",
-             "loopscope debug samples/text/collatz.lsir -i x=27", with(with({"against", "trace", "script", "ex", "batch", "rc"}, tolerance), running), 0, 1, runDebug},
-            {"gui", "gui [MODEL|TRACE|SESSION] [-i NAME=SOURCE…]", "Opens the desktop application; with --screenshot it draws a window into a file instead.",
+            {"debug", "debug MODEL -i NAME=SOURCE… · debug --trace FILE",
+             "Steps through a model, forwards and backwards, with breakpoints on everything.",
+             "loopscope debug samples/text/collatz.lsir -i x=27",
+             with(with({"against", "trace", "script", "ex", "batch", "rc"}, tolerance), running), 0, 1, runDebug},
+            {"gui", "gui [MODEL|TRACE|SESSION] [-i NAME=SOURCE…]",
+             "Opens the desktop application; with --screenshot it draws a window into a file instead.",
              "loopscope gui samples/text/collatz.lsir -i x=27 --goto while#0@37:body/if#2 --screenshot collatz.png",
              with({"goto", "screenshot", "size", "theme", "task", "exec", "against"}, running), 0, 2, runGui},
             {"query",
@@ -73,6 +76,14 @@ const std::vector<CommandSpec>& table()
              1,
              2,
              runExport},
+            {"export-graph",
+             "export-graph MODEL -o FILE",
+             "The picture of a graph, loops and branches drawn inside: .svg, .pdf, .png, or .dot for other tools. Needs no screen.",
+             "loopscope export-graph samples/text/collatz.lsir -o collatz.svg",
+             {"output", "format", "force", "graph", "expand"},
+             1,
+             1,
+             runExportGraph},
             {"convert",
              "convert IN -o OUT",
              "Between .tflite, .circle and .lsir; TensorFlow graphs between .pb, .pbtxt, .meta and .lsir.",

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 namespace loopscope::layout {
 
@@ -30,6 +31,7 @@ public:
             pack(k % 2 == 1, results[at(k)]);
         }
         combine(results);
+        straightenLines();
         straighten();
         return !m_stop.stop_requested();
     }
@@ -198,6 +200,49 @@ private:
         for (Vertex& v : m_level.vertices) v.x -= lowest;
     }
 
+    /// Where a vertex may move.
+    std::pair<double, double> room(int v)
+    {
+        const std::vector<int>& row = m_level.order[at(vertex(v).rank)];
+        const size_t p = at(vertex(v).position);
+        const double low = p == 0 ? 0 : vertex(row[p - 1]).x + vertex(row[p - 1]).width + gap(row[p - 1], v);
+        const double high =
+            p + 1 == row.size() ? std::numeric_limits<double>::max() : vertex(row[p + 1]).x - gap(v, row[p + 1]) - vertex(v).width;
+        return {low, high};
+    }
+
+    /// Moves the long lines that bend at both ends onto one of them.
+    void straightenLines()
+    {
+        for (const Net& net : m_level.nets) {
+            if (net.dummyCount == 0) continue;
+            const int first = net.firstDummy, last = first + net.dummyCount - 1;
+            const double x = vertex(first).x;
+            m_moves.clear();
+            bool isStraight = false;
+            for (const auto& [begin, list, v, up] : {std::tuple(&m_level.downBegin, &m_level.downSegments, last, false),
+                                                     std::tuple(&m_level.upBegin, &m_level.upSegments, first, true)})
+                for (int k = (*begin)[at(v)]; k < (*begin)[at(v) + 1]; ++k) {
+                    const Segment& s = segment((*list)[at(k)]);
+                    const double end = up ? vertex(s.up).x + s.upOffset : vertex(s.down).x + s.downOffset;
+                    isStraight |= end == x;
+                    m_moves.push_back(end);
+                }
+            for (int v = first; v <= last && !isStraight; ++v) isStraight = vertex(v).x != x;
+            if (isStraight) continue;
+            for (const double wanted : m_moves) {
+                bool fits = true;
+                for (int v = first; v <= last && fits; ++v) {
+                    const auto [low, high] = room(v);
+                    fits = wanted >= low && wanted <= high;
+                }
+                if (!fits) continue;
+                for (int v = first; v <= last; ++v) vertex(v).x = wanted;
+                break;
+            }
+        }
+    }
+
     /// Moves items onto their only line above (or below) where there is room: no small steps.
     void straighten()
     {
@@ -208,9 +253,7 @@ private:
                     const int v = row[p];
                     const double wanted = wantedMove(v);
                     if (wanted == 0) continue;
-                    const double low = p == 0 ? 0 : vertex(row[p - 1]).x + vertex(row[p - 1]).width + gap(row[p - 1], v);
-                    const double high = p + 1 == row.size() ? std::numeric_limits<double>::max()
-                                                            : vertex(row[p + 1]).x - gap(v, row[p + 1]) - vertex(v).width;
+                    const auto [low, high] = room(v);
                     const double moved = vertex(v).x + wanted;
                     if (moved >= low && moved <= high) vertex(v).x = moved;
                 }
