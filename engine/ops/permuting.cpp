@@ -182,6 +182,8 @@ Status inferMatrixSetDiag(InferContext& c)
     return {};
 }
 
+constexpr std::string_view kDiagonalDiffers = "elements of every dtype are moved whole; LiteRT moves those that it does not list as 4 bytes";
+
 } // namespace
 
 LS_DEFINE_OP(tfl, transpose)
@@ -231,13 +233,17 @@ LS_DEFINE_OP(tfl, batch_to_space_nd)
 LS_DEFINE_OP(tfl, matrix_diag)
 {
     // C1: the input has a dimension, and the result is not too large.
-    return movementDef<inferMatrixDiag>(1, "diagonal […,N]", "Square matrices of zeros with the given diagonals.",
-                                        "LiteRT kernels/matrix_diag.cc");
+    OpDef def = movementDef<inferMatrixDiag>(1, "diagonal […,N]", "Square matrices of zeros with the given diagonals.",
+                                             "LiteRT kernels/matrix_diag.cc");
+    def.differs = kDiagonalDiffers;
+    return def;
 }
 
 LS_DEFINE_OP(tfl, matrix_set_diag)
 {
     // C1: the input has two dimensions or more. C2: the diagonal has the input's dtype, and min(rows, columns) for its last two dimensions.
-    return movementDef<inferMatrixSetDiag>(2, "input […,M,N], diagonal […,min(M,N)]", "The input with the main diagonals replaced.",
-                                           "LiteRT kernels/matrix_set_diag.cc");
+    OpDef def = movementDef<inferMatrixSetDiag>(2, "input […,M,N], diagonal […,min(M,N)]", "The input with the main diagonals replaced.",
+                                                "LiteRT kernels/matrix_set_diag.cc");
+    def.differs = kDiagonalDiffers;
+    return def;
 }

@@ -332,7 +332,9 @@ LS_DEFINE_OP(tfl, reverse_v2)
 LS_DEFINE_OP(tfl, reverse_sequence)
 {
     // C1: seq_dim and batch_dim are different dimensions. C2: there is one length for each index of batch_dim. C3: it fits seq_dim.
-    return movementDef<inferReverseSequence>(2, "input, seq_lengths [batch]",
-                                             "Turns around the first elements along seq_dim, as many as each batch says.",
-                                             "LiteRT kernels/reverse_sequence.cc");
+    OpDef def = movementDef<inferReverseSequence>(2, "input, seq_lengths [batch]",
+                                                  "Turns around the first elements along seq_dim, as many as each batch says.",
+                                                  "LiteRT kernels/reverse_sequence.cc");
+    def.differs = "a length beyond its dimension is an error; LiteRT reads outside of the input";
+    return def;
 }

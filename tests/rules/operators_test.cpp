@@ -93,5 +93,17 @@ TEST(Operators, everyConstraintHasATest)
     }
 }
 
+// A golden case that is known not to pass is a difference that users are told of.
+TEST(Operators, knownDifferencesAreDocumented)
+{
+    const std::string page = readText("docs/tflite.md");
+    for (const char* suite : {"tflite-ops", "tflite-control-flow", "tflite-real"})
+        for (const std::string& line : linesOf(readText("tests/conformance/known_" + std::string(suite) + ".txt"))) {
+            const std::string id = line.substr(0, line.find_first_of(" #"));
+            if (id.empty()) continue;
+            EXPECT_NE(page.find("`" + id + "`"), std::string::npos) << id << " is not in docs/tflite.md";
+        }
+}
+
 } // namespace
 } // namespace loopscope
