@@ -1,0 +1,334 @@
+#include "viewer/tensor/grid_views.h"
+
+#include "viewer/style/theme.h"
+
+#include <QHelpEvent>
+#include <QJsonArray>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QToolTip>
+
+#include <cmath>
+
+namespace loopscope::viewer {
+
+QString GridContent::rowName(int64_t row) const
+{
+    if (static_cast<size_t>(row) >= grid.rowFlat.size()) return {};
+    if (grid.overIterations) return QString::fromStdString(indexText(grid.shape, grid.rowFlat[static_cast<size_t>(row)]));
+    if (grid.shape.rank() <= 2) return QString::number((grid.rowBegin + row) * grid.blockRows);
+    std::string index = indexText(grid.shape, grid.rowFlat[static_cast<size_t>(row)]);
+    if (grid.colStride == 1) index = index.substr(0, index.rfind(',')) + ",:]";
+    return QString::fromStdString(index);
+}
+
+QString GridContent::columnName(int64_t col) const
+{
+    if (grid.overIterations) return "@" + QString::number(grid.colBegin + col);
+    if (grid.colStride == 0) return "value";
+    return QString::number((grid.colBegin + col) * grid.blockCols);
+}
+
+void GridModel::setContent(const GridContent* content)
+{
+    beginResetModel();
+    m_content = content;
+    if (content != nullptr) {
+        const auto kept = m_style;
+        m_style = content->grid.style;
+        m_style.raw = kept.raw;
+        m_style.hex = kept.hex;
+        m_style.complex = kept.complex;
+    }
+    endResetModel();
+}
+
+void GridModel::setStyle(const CellStyle& style)
+{
+    m_style = style;
+    if (rowCount() > 0 && columnCount() > 0) emit dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
+}
+
+int GridModel::rowCount(const QModelIndex& parent) const
+{
+    return parent.isValid() || m_content == nullptr ? 0 : static_cast<int>(m_content->grid.rows);
+}
+
+int GridModel::columnCount(const QModelIndex& parent) const
+{
+    return parent.isValid() || m_content == nullptr ? 0 : static_cast<int>(m_content->grid.cols);
+}
+
+QString GridModel::text(int64_t row, int64_t col, bool screen) const
+{
+    const Grid& grid = m_content->grid;
+    const auto at = static_cast<size_t>(row * grid.cols + col);
+    if (at < grid.texts.size()) return QString::fromStdString(grid.texts[at]);
+    CellStyle style = m_style;
+    style.screen = screen;
+    return QString::fromStdString(cellText(grid.at(row, col), style));
+}
+
+QVariant GridModel::data(const QModelIndex& index, int role) const
+{
+    if (!index.isValid() || m_content == nullptr || index.row() >= rowCount() || index.column() >= columnCount()) return {};
+    const Grid& grid = m_content->grid;
+    const Cell& cell = grid.at(index.row(), index.column());
+    switch (role) {
+    case Qt::DisplayRole:
+        return text(index.row(), index.column(), true);
+    case Qt::TextAlignmentRole:
+        return QVariant(grid.texts.empty() ? Qt::AlignRight | Qt::AlignVCenter : Qt::AlignLeft | Qt::AlignVCenter);
+    case Qt::FontRole: {
+        QFont font = Theme::instance().font(FontUse::value);
+        font.setItalic(m_content->approximate);
+        return font;
+    }
+    case Qt::ForegroundRole:
+        if (cell.known && !std::isfinite(cell.real) && grid.texts.empty()) return themed(Token::err);
+        if (cell.saturated) return themed(Token::warn);
+        if (m_content->approximate) return themed(Token::text3);
+        return themed(Token::text);
+    case Qt::ToolTipRole: {
+        QString tip = QString::fromStdString(indexText(grid.shape, grid.flat(index.row(), index.column())));
+        if (grid.overIterations) tip += " " + m_content->columnName(index.column());
+        if (grid.style.quantized)
+            tip += "  q " + QString::number(static_cast<qlonglong>(cell.bits)) + " \u2192 " + QString::fromStdString(shortNumber(cell.real));
+        else tip += "  " + text(index.row(), index.column(), true);
+        return tip + (cell.saturated ? ", saturated" : "");
+    }
+    default:
+        return {};
+    }
+}
+
+QVariant GridModel::headerData(int section, Qt::Orientation orientation, int role) const
+{
+    if (m_content == nullptr) return {};
+    if (role == Qt::DisplayRole) return orientation == Qt::Horizontal ? m_content->columnName(section) : m_content->rowName(section);
+    if (role == Qt::FontRole) return Theme::instance().font(FontUse::tiny);
+    if (role == Qt::TextAlignmentRole) return QVariant(Qt::AlignRight | Qt::AlignVCenter);
+    return {};
+}
+
+HeatMap::HeatMap(QWidget* parent) : QWidget(parent)
+{
+    setObjectName("tensorHeat");
+    setAccessibleName("Heat map");
+    setFocusPolicy(Qt::StrongFocus);
+    setMouseTracking(true);
+    setMinimumSize(160, 60);
+    connect(&Theme::instance(), &Theme::changed, this, qOverload<>(&QWidget::update));
+}
+
+void HeatMap::setContent(const GridContent* content, CellStyle style)
+{
+    m_content = content;
+    m_style = style;
+    update();
+}
+
+void HeatMap::setCursorCell(CellCursor cell)
+{
+    m_cursor = cell;
+    update();
+}
+
+QRect HeatMap::cellsRect() const
+{
+    if (m_content == nullptr || m_content->grid.rows == 0) return {};
+    const Grid& grid = m_content->grid;
+    const int right = grid.overIterations ? kValueWidth : 12, bottom = grid.overIterations ? 2 : 26;
+    QRect area(kLabelWidth, 6, width() - kLabelWidth - right, height() - 8 - bottom);
+    if (area.width() < 10 || area.height() < 10) return {};
+    if (grid.overIterations) return area;
+    // Square cells of whole pixels where they fit, at most 24 pixels.
+    const double cell = std::min({static_cast<double>(area.width()) / static_cast<double>(grid.cols),
+                                  static_cast<double>(area.height()) / static_cast<double>(grid.rows), 24.0});
+    const double square = cell >= 1 ? std::floor(cell) : cell;
+    double w = square * static_cast<double>(grid.cols), h = square * static_cast<double>(grid.rows);
+    if (w < area.width() * 0.3 && grid.rows > grid.cols) w = std::min<double>(area.width(), std::max(w, 24.0 * static_cast<double>(grid.cols)));
+    if (h < area.height() * 0.3 && grid.cols > grid.rows) h = std::min<double>(area.height(), std::max(h, 24.0 * static_cast<double>(grid.rows)));
+    return {area.left(), area.top(), std::max(1, static_cast<int>(w)), std::max(1, static_cast<int>(h))};
+}
+
+QColor HeatMap::colorOf(const Cell& cell) const
+{
+    if (!cell.known) return themed(Token::surface);
+    if (std::isnan(cell.real) || std::isinf(cell.real)) return themed(Token::errWeak);
+    return QColor::fromRgb(mapColor(mapFor(m_content->grid, m_content->range), placeIn(m_content->range, cell.real), themed(Token::surface).rgb()));
+}
+
+void HeatMap::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    painter.fillRect(rect(), themed(Token::surface));
+    const QRect area = cellsRect();
+    if (!area.isValid()) return;
+    const Grid& grid = m_content->grid;
+    QImage image(static_cast<int>(grid.cols), static_cast<int>(grid.rows), QImage::Format_RGB32);
+    for (int64_t r = 0; r < grid.rows; ++r)
+        for (int64_t c = 0; c < grid.cols; ++c) image.setPixel(static_cast<int>(c), static_cast<int>(r), colorOf(grid.at(r, c)).rgb());
+    painter.drawImage(area, image);
+    const double cw = static_cast<double>(area.width()) / static_cast<double>(grid.cols), ch = static_cast<double>(area.height()) / static_cast<double>(grid.rows);
+    const auto cellRect = [&](int64_t r, int64_t c) {
+        return QRectF(area.left() + static_cast<double>(c) * cw, area.top() + static_cast<double>(r) * ch, cw, ch);
+    };
+    if (cw >= 8 && ch >= 8 && !grid.overIterations) {
+        painter.setPen(QPen(themed(Token::surface), 1));
+        for (int64_t c = 1; c < grid.cols; ++c) painter.drawLine(QPointF(area.left() + static_cast<double>(c) * cw, area.top()), QPointF(area.left() + static_cast<double>(c) * cw, area.bottom()));
+        for (int64_t r = 1; r < grid.rows; ++r) painter.drawLine(QPointF(area.left(), area.top() + static_cast<double>(r) * ch), QPointF(area.right(), area.top() + static_cast<double>(r) * ch));
+    }
+    painter.setRenderHint(QPainter::Antialiasing);
+    // Not known yet, NaN, infinities, saturated: a pattern, a sign, an outline, never the colour alone.
+    if (grid.overIterations && m_content->known < grid.colBegin + grid.cols) {
+        const double from = area.left() + static_cast<double>(std::max<int64_t>(0, m_content->known - grid.colBegin)) * cw;
+        const QRectF unknown(from, area.top(), area.right() + 1 - from, area.height());
+        painter.save();
+        painter.setClipRect(unknown);
+        painter.setPen(QPen(themed(Token::line), 1));
+        for (double x = unknown.left() - unknown.height(); x < unknown.right(); x += 6)
+            painter.drawLine(QPointF(x, unknown.bottom()), QPointF(x + unknown.height(), unknown.top()));
+        painter.restore();
+    }
+    for (int64_t r = 0; r < grid.rows; ++r)
+        for (int64_t c = 0; c < grid.cols; ++c) {
+            const Cell& cell = grid.at(r, c);
+            if (!cell.known || (std::isfinite(cell.real) && !cell.saturated)) continue;
+            const QRectF box = cellRect(r, c);
+            const QRectF shown = box.width() < 3 || box.height() < 3 ? QRectF(box.center() - QPointF(1.5, 1.5), QSizeF(3, 3)) : box;
+            if (!std::isfinite(cell.real)) {
+                painter.setPen(Qt::NoPen);
+                painter.setBrush(themed(Token::err));
+                if (std::isnan(cell.real)) {
+                    painter.fillRect(shown, QBrush(themed(Token::err), Qt::BDiagPattern));
+                    if (box.width() < 6) painter.fillRect(shown, themed(Token::err));
+                } else {
+                    const double s = std::min({shown.width(), shown.height(), 10.0}) / 2, dir = cell.real > 0 ? -1 : 1;
+                    const QPointF m = shown.center();
+                    painter.drawPolygon(QPolygonF() << m + QPointF(-s, -dir * s) << m + QPointF(s, -dir * s) << m + QPointF(0, dir * s));
+                }
+            } else if (cell.saturated && box.width() >= 4 && box.height() >= 4) {
+                painter.setPen(QPen(themed(Token::err), 1));
+                painter.setBrush(Qt::NoBrush);
+                painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));
+            }
+        }
+    painter.setPen(QPen(themed(Token::line2), 1));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRect(QRectF(area).adjusted(-0.5, -0.5, 0.5, 0.5));
+    // Row names and, over iterations, the values of the present one.
+    painter.setFont(Theme::instance().font(FontUse::tiny));
+    const QFontMetrics metrics(painter.font());
+    const int every = std::max(1, static_cast<int>(std::ceil((metrics.height() - 2) / ch)));
+    for (int64_t r = 0; r < grid.rows; r += every) {
+        const QRectF box(0, area.top() + static_cast<double>(r) * ch, kLabelWidth - 6, std::max<double>(ch, metrics.height() - 2));
+        painter.setPen(themed(Token::text2));
+        painter.drawText(box, Qt::AlignRight | (ch >= metrics.height() - 2 ? Qt::AlignVCenter : Qt::AlignTop), metrics.elidedText(m_content->rowName(r), Qt::ElideLeft, kLabelWidth - 8));
+        if (!grid.overIterations || grid.current < grid.colBegin || grid.current >= grid.colBegin + grid.cols) continue;
+        CellStyle style = grid.style;
+        style.digits = 4;
+        style.raw = m_style.raw;
+        const Cell& cell = grid.at(r, grid.current - grid.colBegin);
+        QFont font = painter.font();
+        font.setItalic(m_content->approximate);
+        painter.setFont(font);
+        painter.setPen(themed(m_content->approximate ? Token::text3 : Token::text));
+        painter.drawText(QRectF(area.right() + 4, box.top(), kValueWidth - 12, box.height()), Qt::AlignRight | Qt::AlignVCenter, QString::fromStdString(cellText(cell, style)));
+    }
+    if (grid.overIterations && grid.current >= grid.colBegin && grid.current < grid.colBegin + grid.cols) {
+        painter.setPen(QPen(themed(Token::curLine), 2));
+        painter.drawRect(QRectF(area.left() + static_cast<double>(grid.current - grid.colBegin) * cw - 1, area.top() - 2, std::max(cw, 2.0) + 2, area.height() + 4));
+    }
+    if (m_cursor.row < grid.rows && m_cursor.col < grid.cols && (!grid.overIterations || hasFocus())) {
+        painter.setPen(QPen(themed(hasFocus() ? Token::accent : Token::text), hasFocus() ? 2 : 1));
+        painter.drawRect(cellRect(m_cursor.row, m_cursor.col).adjusted(0, 0, -0.5, -0.5));
+    }
+    if (!grid.overIterations) paintLegend(painter, area);
+}
+
+void HeatMap::paintLegend(QPainter& painter, const QRect& cells) const
+{
+    if (m_content->range.isEmpty()) return;
+    const MapKind kind = mapFor(m_content->grid, m_content->range);
+    const QRect bar(cells.left(), cells.bottom() + 8, std::clamp(cells.width(), 100, 240), 6);
+    for (int x = 0; x < bar.width(); ++x)
+        painter.fillRect(QRect(bar.left() + x, bar.top(), 1, bar.height()), QColor::fromRgb(mapColor(kind, (x + 0.5) / bar.width(), themed(Token::surface).rgb())));
+    painter.setPen(QPen(themed(Token::line2), 1));
+    painter.drawRect(QRectF(bar).adjusted(-0.5, -0.5, 0.5, 0.5));
+    painter.setPen(themed(Token::text2));
+    const QRect text(bar.left(), bar.bottom() + 2, bar.width(), 14);
+    painter.drawText(text, Qt::AlignLeft | Qt::AlignVCenter, QString::fromStdString(shortNumber(m_content->range.low)));
+    painter.drawText(text, Qt::AlignRight | Qt::AlignVCenter, QString::fromStdString(shortNumber(m_content->range.high)));
+    if (kind == MapKind::diverging && m_content->range.low == -m_content->range.high) painter.drawText(text, Qt::AlignCenter, "0");
+}
+
+std::optional<CellCursor> HeatMap::cellAt(const QPoint& at) const
+{
+    const QRect area = cellsRect();
+    if (!area.isValid() || !area.contains(at)) return std::nullopt;
+    const Grid& grid = m_content->grid;
+    return CellCursor{std::min<int64_t>((at.y() - area.top()) * grid.rows / area.height(), grid.rows - 1),
+                      std::min<int64_t>((at.x() - area.left()) * grid.cols / area.width(), grid.cols - 1)};
+}
+
+void HeatMap::mousePressEvent(QMouseEvent* event)
+{
+    setFocus(Qt::MouseFocusReason);
+    if (const auto cell = cellAt(event->pos())) emit cellChosen(cell->row, cell->col);
+}
+
+void HeatMap::mouseMoveEvent(QMouseEvent* event)
+{
+    if ((event->buttons() & Qt::LeftButton) == 0) return;
+    if (const auto cell = cellAt(event->pos())) emit cellChosen(cell->row, cell->col);
+}
+
+bool HeatMap::event(QEvent* event)
+{
+    if (event->type() == QEvent::ToolTip && m_content != nullptr) {
+        const auto* help = static_cast<QHelpEvent*>(event);
+        QString tip;
+        if (const auto cell = cellAt(help->pos())) {
+            const Grid& grid = m_content->grid;
+            const auto at = static_cast<size_t>(cell->row * grid.cols + cell->col);
+            const Cell& shown = grid.at(cell->row, cell->col);
+            tip = QString::fromStdString(indexText(grid.shape, grid.flat(cell->row, cell->col)));
+            if (grid.overIterations) tip += " " + m_content->columnName(cell->col);
+            if (at < grid.low.size())
+                tip += "  min " + QString::fromStdString(shortNumber(static_cast<double>(grid.low[at]))) + "  max " +
+                       QString::fromStdString(shortNumber(static_cast<double>(grid.high[at]))) + "  mean " + QString::fromStdString(shortNumber(shown.real));
+            else if (!shown.known) tip += "  not known yet";
+            else if (grid.style.quantized)
+                tip += "  q " + QString::number(static_cast<qlonglong>(shown.bits)) + " \u2192 " + QString::fromStdString(shortNumber(shown.real));
+            else tip += "  " + QString::fromStdString(cellText(shown, m_style));
+        }
+        QToolTip::showText(help->globalPos(), tip, this);
+        return true;
+    }
+    return QWidget::event(event);
+}
+
+QJsonObject HeatMap::describe() const
+{
+    QJsonObject out;
+    if (m_content == nullptr) return out;
+    const Grid& grid = m_content->grid;
+    const QRect area = cellsRect();
+    out["rect"] = QJsonArray{area.x(), area.y(), area.width(), area.height()};
+    out["rows"] = static_cast<qint64>(grid.rows);
+    out["columns"] = static_cast<qint64>(grid.cols);
+    out["overIterations"] = grid.overIterations;
+    out["known"] = static_cast<qint64>(m_content->known);
+    out["range"] = QJsonArray{m_content->range.low, m_content->range.high};
+    out["map"] = mapFor(grid, m_content->range) == MapKind::diverging ? "diverging" : "sequential";
+    out["cursor"] = QJsonArray{static_cast<qint64>(m_cursor.row), static_cast<qint64>(m_cursor.col)};
+    out["current"] = static_cast<qint64>(grid.current);
+    QJsonArray colors;
+    for (int64_t r = 0; r < std::min<int64_t>(grid.rows, 8); ++r)
+        for (int64_t c = 0; c < std::min<int64_t>(grid.cols, 8); ++c) colors.append(colorOf(grid.at(r, c)).name());
+    out["colors"] = colors;
+    return out;
+}
+
+} // namespace loopscope::viewer

@@ -1,0 +1,134 @@
+// The views of a grid of cells: table, heat map, plot, histogram, image. They share one cell cursor through the panel.
+#pragma once
+
+#include "viewer/tensor/value_source.h"
+
+#include <QAbstractTableModel>
+#include <QJsonObject>
+#include <QWidget>
+
+#include <array>
+
+namespace loopscope::viewer {
+
+struct CellCursor {
+    int64_t row = 0, col = 0;
+    bool operator==(const CellCursor&) const = default;
+};
+
+/// What all views of one value show.
+struct GridContent {
+    Grid grid;
+    ValueRange range;
+    bool approximate = false; ///< while scrubbing: not of the present stop
+    int64_t known = 0;        ///< over iterations: columns that have values
+    QString rowName(int64_t row) const;
+    QString columnName(int64_t col) const;
+};
+
+class GridModel : public QAbstractTableModel {
+    Q_OBJECT
+public:
+    using QAbstractTableModel::QAbstractTableModel;
+    void setContent(const GridContent* content);
+    void setStyle(const CellStyle& style);
+    int rowCount(const QModelIndex& parent = {}) const override;
+    int columnCount(const QModelIndex& parent = {}) const override;
+    QVariant data(const QModelIndex& index, int role) const override;
+    QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+    QString text(int64_t row, int64_t col, bool screen) const;
+
+private:
+    const GridContent* m_content = nullptr;
+    CellStyle m_style;
+};
+
+/// One pixel of a picture a cell, scaled without smoothing; grid lines from 8 pixels a cell.
+class HeatMap : public QWidget {
+    Q_OBJECT
+public:
+    explicit HeatMap(QWidget* parent = nullptr);
+    void setContent(const GridContent* content, CellStyle style);
+    void setCursorCell(CellCursor cell);
+    /// Cells in view with colours, range, cursor.
+    Q_INVOKABLE QJsonObject describe() const;
+    QRect cellsRect() const;
+    /// Left edge and width of the cells of any heat map: what plots below align with.
+    static constexpr int kLabelWidth = 58, kValueWidth = 92;
+
+signals:
+    void cellChosen(qint64 row, qint64 col);
+
+protected:
+    void paintEvent(QPaintEvent*) override;
+    void mousePressEvent(QMouseEvent*) override;
+    void mouseMoveEvent(QMouseEvent*) override;
+    bool event(QEvent*) override;
+
+private:
+    std::optional<CellCursor> cellAt(const QPoint& at) const;
+    QColor colorOf(const Cell& cell) const;
+    void paintLegend(QPainter& painter, const QRect& cells) const;
+
+    const GridContent* m_content = nullptr;
+    CellStyle m_style;
+    CellCursor m_cursor;
+};
+
+/// Lines over columns (iterations or an axis): the cursor's element, a second one, and the band of all.
+class GridPlot : public QWidget {
+    Q_OBJECT
+public:
+    explicit GridPlot(QWidget* parent = nullptr);
+    void setContent(const GridContent* content, CellCursor cursor, const TensorStatistics* statistics);
+    Q_INVOKABLE QJsonObject describe() const;
+
+signals:
+    void columnChosen(qint64 col);
+
+protected:
+    void paintEvent(QPaintEvent*) override;
+    void mousePressEvent(QMouseEvent*) override;
+
+private:
+    QRect plotRect() const;
+    const GridContent* m_content = nullptr;
+    CellCursor m_cursor;
+    const TensorStatistics* m_statistics = nullptr;
+};
+
+class HistogramView : public QWidget {
+    Q_OBJECT
+public:
+    explicit HistogramView(QWidget* parent = nullptr);
+    void setHistogram(std::optional<Histogram> histogram);
+    void setLogarithmic(bool on);
+    Q_INVOKABLE QJsonObject describe() const;
+
+signals:
+    void allWanted();
+
+protected:
+    void paintEvent(QPaintEvent*) override;
+    void mouseDoubleClickEvent(QMouseEvent*) override;
+
+private:
+    std::optional<Histogram> m_histogram;
+    bool m_log = false;
+};
+
+class ImageView : public QWidget {
+    Q_OBJECT
+public:
+    explicit ImageView(QWidget* parent = nullptr);
+    void setImage(std::optional<ImagePixels> image);
+    Q_INVOKABLE QJsonObject describe() const;
+
+protected:
+    void paintEvent(QPaintEvent*) override;
+
+private:
+    std::optional<ImagePixels> m_image;
+};
+
+} // namespace loopscope::viewer

@@ -1,0 +1,454 @@
+#include "viewer/tensor/tensor_panel_impl.h"
+
+#include "engine/base/text.h"
+#include "engine/observe/address.h"
+#include "viewer/style/icons.h"
+#include "viewer/style/theme.h"
+
+#include <QJsonArray>
+#include <QKeyEvent>
+
+#include <cmath>
+
+namespace loopscope::viewer {
+
+namespace {
+
+constexpr int64_t kSeriesElements = 256; ///< larger values are not shown over iterations
+
+} // namespace
+
+TensorPanel::TensorPanel(Document& document) : Panel(document, "panelTensor", "Tensor")
+{
+    buildBar();
+    buildViews();
+    connect(&document, &Document::selectionChanged, this, &TensorPanel::followSelection);
+    connect(&document, &Document::stopChanged, this, [this] {
+        request();
+        requestSeries(false);
+    });
+    connect(&document, &Document::frameChanged, this, &TensorPanel::request);
+    connect(&document, &Document::previewChanged, this, &TensorPanel::refresh);
+    connect(&Theme::instance(), &Theme::changed, this, &TensorPanel::refresh);
+    followSelection();
+}
+
+const Value* TensorPanel::declared() const
+{
+    const Model& model = const_cast<TensorPanel*>(this)->document().model(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
+    if (!m_selection.value.valid() || !model.hasGraph(m_selection.graph)) return nullptr;
+    return &model.graph(m_selection.graph).value(m_selection.value);
+}
+
+void TensorPanel::followSelection()
+{
+    if (m_tabs->currentIndex() > 0) return; // a pinned value stays in front
+    const Selection& selection = document().selection();
+    if (selection.graph == m_selection.graph && selection.value == m_selection.value && m_hasAnswer) {
+        m_selection = selection;
+        return;
+    }
+    m_selection = selection;
+    m_hasAnswer = m_modeChosen = m_useSeries = false;
+    m_series.reset();
+    m_axes.reset();
+    m_rowBegin = m_colBegin = 0;
+    m_cursor = {};
+    m_compare = CompareWith::nothing;
+    m_all = false;
+    const Value* const value = declared();
+    setTitle(value != nullptr ? QString::fromStdString(value->id) : "Tensor");
+    m_tabs->setTabText(0, title());
+    request();
+    requestSeries(true);
+}
+
+/// The address of the value itself, with the iterations of the present stop: of operators the output, of graphs the input by name.
+std::string TensorPanel::valueAddress(const Selection& selection) const
+{
+    auto& doc = const_cast<TensorPanel*>(this)->document(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
+    Result<Address> address = parseAddress(doc.atStop(selection.address));
+    if (!address.ok()) return selection.address;
+    const Value& value = doc.model().graph(selection.graph).value(selection.value);
+    if (address->target == TargetKind::op) {
+        address->target = TargetKind::output;
+        address->slot = value.slot;
+    } else if (address->target == TargetKind::invocation) {
+        address->target = TargetKind::value;
+        address->op = OperatorName();
+        address->op.name = value.id;
+    }
+    return toString(*address);
+}
+
+ValueRequest TensorPanel::currentRequest() const
+{
+    auto& doc = const_cast<TensorPanel*>(this)->document(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
+    ValueRequest request;
+    request.address = valueAddress(m_selection);
+    request.graph = m_selection.graph;
+    request.value = m_selection.value;
+    request.frame = doc.frame();
+    request.axes = m_axes;
+    request.rowBegin = m_rowBegin;
+    request.colBegin = m_colBegin;
+    request.raw = m_raw;
+    request.all = m_all;
+    request.wantsBlocks = shows(TensorMode::heat);
+    request.wantsHistogram = shows(TensorMode::histogram);
+    request.wantsChannels = shows(TensorMode::quantization);
+    request.wantsImage = shows(TensorMode::image);
+    request.compare = m_compare;
+    request.iteration = m_compareIteration;
+    return request;
+}
+
+void TensorPanel::request()
+{
+    const Value* const value = declared();
+    if (value == nullptr) {
+        m_answer = ValueAnswer();
+        m_hasAnswer = false;
+        return refresh();
+    }
+    if (value->role == ValueRole::constant) return take(readConstant(document().model(), currentRequest()));
+    if (!document().stop()->started) {
+        ValueAnswer answer;
+        answer.id = value->id;
+        answer.dtype = value->type.dtype;
+        answer.shape = value->type.shape;
+        answer.why = "nothing has run";
+        return take(std::move(answer));
+    }
+    const Selection asked = m_selection;
+    document().bridge().ask(this, "value", [question = currentRequest()](Debugger& debugger) { return readValue(debugger, question); },
+                            [this, asked](ValueAnswer answer) {
+                                if (asked.graph == m_selection.graph && asked.value == m_selection.value) take(std::move(answer));
+                            });
+}
+
+/// Asks for the value's course over its loop, part after part.
+void TensorPanel::requestSeries(bool anew)
+{
+    const Value* const value = declared();
+    if (value == nullptr || !document().stop()->started || m_seriesBusy) return;
+    if (value->role != ValueRole::result && value->role != ValueRole::input) return;
+    const auto elements = checkedElementCount(value->type.shape);
+    if (!elements || *elements > kSeriesElements || *elements == 0) return;
+    const bool more = m_series && !anew && (m_series->isPart || !m_series->complete);
+    if (m_series && !anew && !more && m_seriesOf == m_selection) return;
+    m_seriesBusy = true;
+    m_seriesOf = m_selection;
+    // A part is gone on from; what is whole as far as it ran is looked at anew: the run may be another one.
+    std::shared_ptr<const ValueSeries> continued = m_series && m_series->isPart && !anew ? m_series : nullptr;
+    document().bridge().ask(this, "series",
+                            [question = currentRequest(), continued](Debugger& debugger) { return readSeries(debugger, question, continued); },
+                            [this, asked = m_selection](SeriesAnswer answer) {
+                                m_seriesBusy = false;
+                                if (asked.graph != m_selection.graph || asked.value != m_selection.value) return requestSeries(true);
+                                m_series = std::move(answer.series);
+                                if (m_series && m_series->isPart) requestSeries(false);
+                                if (!m_modeChosen) chooseDefaultModes();
+                                refresh();
+                            });
+}
+
+void TensorPanel::take(ValueAnswer answer)
+{
+    m_answer = std::move(answer);
+    if (m_answer.shape.hasRank()) m_answer.axes = fittedAxes(m_answer.axes, m_answer.shape);
+    m_hasAnswer = true;
+    if (!m_modeChosen) chooseDefaultModes();
+    refresh();
+}
+
+/// A small value of a loop: elements × iterations with the plot below; else what the dtype deserves.
+void TensorPanel::chooseDefaultModes()
+{
+    const bool series = m_series && m_series->keptIterations() > 0 && m_series->iterations > 1;
+    const auto before = m_shown;
+    m_shown.fill(false);
+    m_useSeries = series;
+    const bool scalar = m_answer.shape.hasRank() && m_answer.shape.elementCount() == 1;
+    if (series && !scalar) m_shown[static_cast<size_t>(TensorMode::heat)] = true;
+    if (series) m_shown[static_cast<size_t>(TensorMode::plot)] = true;
+    if (!series) m_shown[static_cast<size_t>(TensorMode::table)] = true;
+    if (before != m_shown && m_hasAnswer && shows(TensorMode::heat) && !m_useSeries) request();
+}
+
+int64_t TensorPanel::iterationNow() const
+{
+    auto& doc = const_cast<TensorPanel*>(this)->document(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
+    if (doc.preview()) return *doc.preview();
+    if (m_answer.iteration >= 0) return m_answer.iteration;
+    const Result<Address> address = parseAddress(valueAddress(m_selection));
+    if (address.ok())
+        for (auto step = address->steps.rbegin(); step != address->steps.rend(); ++step)
+            if (step->iteration >= 0) return step->iteration;
+    return m_series ? m_series->iterations - 1 : -1;
+}
+
+void TensorPanel::refresh()
+{
+    const Value* const value = declared();
+    const bool previewing = document().preview().has_value();
+    m_content = m_heatContent = m_plotContent = GridContent();
+    Grid series;
+    if (value != nullptr && m_series && m_series->keptIterations() > 0) {
+        const auto stop = document().stop();
+        int64_t trips = 0;
+        for (const FrameSnapshot& frame : stop->stack)
+            if (frame.info.graph == m_selection.graph && frame.knownTrips) trips = *frame.knownTrips;
+        series = gridOf(*m_series, value->type.quantization.get(), iterationNow(), trips);
+        if (m_compare == CompareWith::iteration) {
+            const int64_t against = m_compareIteration - series.colBegin;
+            Grid base = series;
+            if (against >= 0 && against < series.cols)
+                for (int64_t r = 0; r < series.rows; ++r)
+                    for (int64_t c = 0; c < series.cols; ++c) base.cells[static_cast<size_t>(r * series.cols + c)] = series.at(r, against);
+            series = difference(series, base);
+        }
+    }
+    const bool overIterations = m_useSeries && series.rows > 0;
+    if (overIterations) {
+        m_content.grid = series;
+        m_content.known = m_series->keptIterations();
+        m_content.approximate = previewing;
+    } else {
+        m_content.grid = m_answer.grid;
+        if (m_answer.compared) m_content.grid = difference(m_answer.grid, *m_answer.compared);
+        m_content.approximate = !m_answer.isLive;
+        const size_t column = series.rows > 0 && series.current >= 0 ? static_cast<size_t>(std::max<int64_t>(0, series.current - series.colBegin)) : SIZE_MAX;
+        if (previewing && static_cast<int64_t>(column) < series.cols && series.rows == m_content.grid.rows * m_content.grid.cols) { // while scrubbing
+            for (size_t i = 0; i < m_content.grid.cells.size(); ++i)
+                m_content.grid.cells[i] = series.at(static_cast<int64_t>(i), static_cast<int64_t>(column));
+            m_content.approximate = true;
+        }
+    }
+    m_heatContent = m_content;
+    if (!overIterations && m_answer.blocks && !m_answer.compared) m_heatContent.grid = *m_answer.blocks;
+    const ValueRange range = m_rangeMode == RangeMode::typed ? m_typedRange : rangeOf(m_heatContent.grid, m_rangeMode);
+    m_content.range = m_heatContent.range = range;
+    if (series.rows > 0) {
+        m_plotContent.grid = series;
+        m_plotContent.known = m_series->keptIterations();
+    } else if (m_content.grid.cols > 1 || m_content.grid.rows <= 1) {
+        m_plotContent = m_content;
+    } else { // a vector goes to the right
+        m_plotContent.grid = m_content.grid;
+        std::swap(m_plotContent.grid.rows, m_plotContent.grid.cols);
+    }
+    m_cursor.row = std::clamp<int64_t>(m_cursor.row, 0, std::max<int64_t>(0, m_content.grid.rows - 1));
+    m_cursor.col = std::clamp<int64_t>(m_cursor.col, 0, std::max<int64_t>(0, m_content.grid.cols - 1));
+
+    const bool empty = m_hasAnswer && m_answer.shape.isStatic() && m_answer.shape.elementCount() == 0;
+    const bool none = value == nullptr || (!m_answer.present && !m_answer.statisticsOnly && !overIterations) || empty;
+    const bool scalar = !none && m_answer.present && m_answer.shape.isStatic() && m_answer.shape.elementCount() == 1 && m_answer.grid.cells.size() == 1;
+    if (none) {
+        QString text = "Select a tensor in the graph, the listing or a table.";
+        if (empty)
+            text = "empty: " + m_type->text() + ", no elements";
+        else if (value != nullptr)
+            text = "no value: " + QString::fromStdString(m_answer.why);
+        m_scalar->setText(text);
+    } else if (scalar) {
+        CellStyle style = m_answer.grid.style;
+        style.raw = m_raw;
+        style.hex = m_hex;
+        m_scalar->setText(m_answer.grid.texts.empty() ? QString::fromStdString(cellText(m_answer.grid.cells[0], style)) : QString::fromStdString(m_answer.grid.texts[0]));
+    }
+    m_scalar->setVisible(none || (scalar && !shows(TensorMode::table)));
+    m_scalar->setFont(Theme::instance().font(scalar ? FontUse::figure : FontUse::body));
+    m_model->setContent(&m_content);
+    CellStyle style = m_content.grid.style;
+    style.raw = m_raw;
+    style.hex = m_hex;
+    m_model->setStyle(style);
+    m_heat->setContent(&m_heatContent, style);
+    const bool blocks = m_heatContent.grid.blockRows > 1 || m_heatContent.grid.blockCols > 1;
+    m_heat->setCursorCell(blocks ? CellCursor{m_cursor.row / m_heatContent.grid.blockRows, m_cursor.col / m_heatContent.grid.blockCols} : m_cursor);
+    const TensorStatistics* const statistics = m_answer.hasStatistics && m_compare == CompareWith::nothing ? &m_answer.statistics : nullptr;
+    m_plot->setContent(&m_plotContent, m_cursor, statistics);
+    m_histogram->setHistogram(m_answer.histogram);
+    m_image->setImage(m_answer.image);
+    if (shows(TensorMode::statistics) || shows(TensorMode::quantization)) refreshStatistics();
+    if (m_history->isVisibleTo(this)) refreshHistory();
+    const std::array<QWidget*, kTensorModes> views = {m_table, m_heat, m_image, m_histogram, m_plot, m_stats, m_quant};
+    for (size_t i = 0; i < kTensorModes; ++i) views[i]->setVisible(!none && m_shown[i] && !m_history->isVisibleTo(this));
+    if (m_answer.statisticsOnly && !none) m_stats->setVisible(true);
+    refreshBar();
+}
+
+void TensorPanel::moveCursor(int64_t rows, int64_t cols)
+{
+    const Grid& grid = m_content.grid;
+    if (grid.rows == 0) return;
+    m_cursor.row = std::clamp<int64_t>(m_cursor.row + rows, 0, grid.rows - 1);
+    m_cursor.col = std::clamp<int64_t>(m_cursor.col + cols, 0, grid.cols - 1);
+    m_table->setCurrentIndex(m_model->index(static_cast<int>(m_cursor.row), static_cast<int>(m_cursor.col)));
+    m_heat->setCursorCell(m_cursor);
+    const TensorStatistics* const statistics = m_answer.hasStatistics ? &m_answer.statistics : nullptr;
+    m_plot->setContent(&m_plotContent, m_cursor, statistics);
+    refreshBar();
+}
+
+/// The next slice of the outermost axis that is neither rows nor columns.
+void TensorPanel::slice(int by)
+{
+    if (!m_hasAnswer || m_useSeries) return;
+    AxisChoice axes = m_answer.axes;
+    for (int axis = m_answer.shape.rank() - 1; axis >= 0; --axis) {
+        const bool used = axis == axes.column || std::ranges::find(axes.rows, axis) != axes.rows.end();
+        if (used || m_answer.shape[axis] < 2) continue;
+        int64_t& at = axes.fixed[static_cast<size_t>(axis)];
+        at = std::clamp<int64_t>(at + by, 0, m_answer.shape[axis] - 1);
+        m_axes = axes;
+        return request();
+    }
+    const Grid& grid = m_answer.grid; // no such axis: the next rows of a plane that does not fit
+    if (grid.rows >= grid.allRows) return;
+    m_rowBegin = std::clamp<int64_t>(grid.rowBegin + by * grid.rows, 0, grid.allRows - 1);
+    request();
+}
+
+bool TensorPanel::goToElement(const QString& text)
+{
+    if (!m_hasAnswer || !m_answer.shape.isStatic()) return false;
+    const int64_t flat = parseIndex(text.toStdString(), m_answer.shape);
+    if (flat < 0) return false;
+    if (m_useSeries) {
+        m_cursor.row = flat;
+        moveCursor(0, 0);
+        return true;
+    }
+    AxisChoice axes = m_answer.axes;
+    int64_t row = 0, col = 0;
+    const auto indexAt = [&](int axis) { return flat / m_answer.shape.countOf(axis + 1, m_answer.shape.rank()) % m_answer.shape[axis]; };
+    for (const int axis : axes.rows) row = row * m_answer.shape[axis] + indexAt(axis);
+    if (axes.column >= 0) col = indexAt(axes.column);
+    for (int axis = 0; axis < m_answer.shape.rank(); ++axis) axes.fixed[static_cast<size_t>(axis)] = indexAt(axis);
+    const Grid& grid = m_answer.grid;
+    const bool inside = axes == m_answer.axes && row >= grid.rowBegin && row < grid.rowBegin + grid.rows && col >= grid.colBegin && col < grid.colBegin + grid.cols;
+    const bool fits = grid.rows == grid.allRows && grid.cols == grid.allCols;
+    m_rowBegin = inside ? grid.rowBegin : fits ? 0 : row;
+    m_colBegin = inside ? grid.colBegin : fits ? 0 : col;
+    m_axes = axes;
+    m_cursor = {row - m_rowBegin, col - m_colBegin};
+    if (inside) moveCursor(0, 0);
+    else request();
+    return true;
+}
+
+void TensorPanel::compareWith(CompareWith with, int64_t iteration)
+{
+    m_compare = with;
+    m_compareIteration = iteration;
+    request();
+    refresh();
+}
+
+void TensorPanel::pin()
+{
+    if (declared() == nullptr) return;
+    m_pins.push_back(m_selection);
+    m_tabs->addTab(title() + " pinned");
+    m_tabs->setTabsClosable(true);
+    if (auto* const close = m_tabs->tabButton(0, QTabBar::RightSide)) close->hide();
+    m_tabs->show();
+}
+
+void TensorPanel::showMode(int mode, bool beside)
+{
+    const auto at = static_cast<size_t>(std::clamp(mode, 0, static_cast<int>(kTensorModes) - 1));
+    const auto shown = std::ranges::count(m_shown, true);
+    if (beside && m_shown[at] && shown > 1)
+        m_shown[at] = false;
+    else {
+        if (!beside || shown > 1) m_shown.fill(false);
+        m_shown[at] = true;
+    }
+    m_modeChosen = true;
+    // The table is of this moment; heat map and plot keep the iterations as columns while that is wanted.
+    if (shows(TensorMode::table)) m_useSeries = false;
+    m_history->hide();
+    request();
+    refresh();
+}
+
+bool TensorPanel::command(const QString& id)
+{
+    const Value* const value = declared();
+    if (id == "gotoElement") askElement();
+    else if (id == "elementHistory") toggleHistory();
+    else if (id == "fitRange") {
+        m_rangeMode = RangeMode::automatic;
+        refresh();
+    } else if (id == "pin") pin();
+    else if (id == "difference") chooseDifference();
+    else if (id == "exportTensor") askExport();
+    else if ((id == "previousWrite" || id == "nextWrite") && value != nullptr)
+        document().execute((id == "nextWrite" ? "nextwrite -g " : "lastwrite -g ") + QString::fromStdString(value->id));
+    else return false;
+    return true;
+}
+
+void TensorPanel::keyPressEvent(QKeyEvent* event)
+{
+    if (event->modifiers() != Qt::NoModifier && event->modifiers() != Qt::ShiftModifier) return Panel::keyPressEvent(event);
+    switch (event->key()) {
+    case Qt::Key_Up: return moveCursor(-1, 0);
+    case Qt::Key_Down: return moveCursor(1, 0);
+    case Qt::Key_Left: return moveCursor(0, -1);
+    case Qt::Key_Right: return moveCursor(0, 1);
+    case Qt::Key_PageUp: return slice(-1);
+    case Qt::Key_PageDown: return slice(1);
+    case Qt::Key_Q:
+        m_raw = !m_raw;
+        return request();
+    case Qt::Key_X:
+        m_hex = !m_hex;
+        return refresh();
+    case Qt::Key_L:
+        return m_histogram->setLogarithmic(true);
+    case Qt::Key_H: return toggleHistory();
+    default: break;
+    }
+    if (event->key() >= Qt::Key_1 && event->key() <= Qt::Key_7) return showMode(event->key() - Qt::Key_1, (event->modifiers() & Qt::ShiftModifier) != 0);
+    Panel::keyPressEvent(event);
+}
+
+QJsonObject TensorPanel::describe() const
+{
+    QJsonObject out;
+    QJsonArray modes;
+    constexpr std::array<const char*, kTensorModes> names = {"table", "heat", "image", "histogram", "plot", "statistics", "quantization"};
+    for (size_t i = 0; i < kTensorModes; ++i)
+        if (m_shown[i]) modes.append(names[i]);
+    out["modes"] = modes;
+    out["value"] = m_name->text();
+    out["type"] = m_type->text();
+    out["present"] = m_answer.present;
+    out["overIterations"] = m_useSeries;
+    out["cursor"] = QJsonArray{static_cast<qint64>(m_cursor.row), static_cast<qint64>(m_cursor.col)};
+    out["note"] = m_note->text();
+    out["text"] = m_scalar->text();
+    out["range"] = m_rangeButton->text();
+    out["approximate"] = m_content.approximate;
+    if (m_heat->isVisibleTo(this)) out["heat"] = m_heat->describe();
+    if (m_plot->isVisibleTo(this)) out["plot"] = m_plot->describe();
+    if (m_histogram->isVisibleTo(this)) out["histogram"] = m_histogram->describe();
+    if (m_image->isVisibleTo(this)) out["image"] = m_image->describe();
+    return out;
+}
+
+QWidget* TensorPanel::focusTarget()
+{
+    return m_table->isVisibleTo(this) ? static_cast<QWidget*>(m_table) : m_heat->isVisibleTo(this) ? static_cast<QWidget*>(m_heat) : this;
+}
+
+Panel* makeTensorPanel(Document& document)
+{
+    return new TensorPanel(document);
+}
+
+} // namespace loopscope::viewer

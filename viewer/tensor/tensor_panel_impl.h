@@ -1,0 +1,109 @@
+// The tensor viewer's panel, private to this folder.
+#pragma once
+
+#include "viewer/style/theme.h"
+#include "viewer/tensor/grid_views.h"
+#include "viewer/tensor/tensor_panel.h"
+
+#include <QLabel>
+#include <QTabBar>
+#include <QTableView>
+#include <QTableWidget>
+#include <QToolButton>
+
+namespace loopscope::viewer {
+
+enum class TensorMode : uint8_t { table, heat, image, histogram, plot, statistics, quantization };
+inline constexpr size_t kTensorModes = 7;
+
+class TensorPanel final : public Panel {
+    Q_OBJECT
+public:
+    explicit TensorPanel(Document& document);
+
+    QList<QAction*> headActions() override { return {m_pinAction, m_exportAction}; }
+    QWidget* focusTarget() override;
+    bool command(const QString& id) override;
+
+    /// Modes, value, axes, cursor, what is said below the bar.
+    Q_INVOKABLE QJsonObject describe() const;
+    /// Shows a mode; `beside` keeps what is shown (at most two at a time).
+    Q_INVOKABLE void showMode(int mode, bool beside = false);
+    /// Moves the cell cursor to `3,7,0` or a flat index. False: there is no such element.
+    Q_INVOKABLE bool goToElement(const QString& text);
+    /// Writes the value as shown: .npy whole, .csv in visible order. Empty: written; else why not.
+    Q_INVOKABLE void exportTo(const QString& path);
+    void compareWith(CompareWith with, int64_t iteration);
+    void pin();
+
+signals:
+    void exported(const QString& path, const QString& problem);
+
+protected:
+    void keyPressEvent(QKeyEvent*) override;
+    void resizeEvent(QResizeEvent*) override;
+
+private:
+    void buildBar();
+    void buildViews();
+    void followSelection();
+    void request();
+    void requestSeries(bool anew);
+    void take(ValueAnswer answer);
+    void refresh();
+    void refreshBar();
+    void refreshStatistics();
+    void refreshHistory();
+    void chooseDefaultModes();
+    void moveCursor(int64_t rows, int64_t cols);
+    void slice(int by);
+    void chooseAxes();
+    void chooseDifference();
+    void chooseRange();
+    void toggleHistory();
+    void askExport();
+    void askElement();
+    void say(const QString& text, Token color);
+    bool shows(TensorMode mode) const { return m_shown[static_cast<size_t>(mode)]; }
+    ValueRequest currentRequest() const;
+    std::string valueAddress(const Selection& selection) const;
+    int64_t iterationNow() const;
+    const Value* declared() const;
+    QString baseName() const;
+
+    Selection m_selection;             ///< what is shown: of the document, or pinned
+    std::vector<Selection> m_pins;
+    ValueAnswer m_answer;
+    bool m_hasAnswer = false;
+    std::shared_ptr<const ValueSeries> m_series;
+    Selection m_seriesOf;
+    bool m_seriesBusy = false;
+    bool m_useSeries = false;          ///< elements × iterations
+    bool m_modeChosen = false;         ///< by the user, for this value
+    std::optional<AxisChoice> m_axes;
+    int64_t m_rowBegin = 0, m_colBegin = 0;
+    CompareWith m_compare = CompareWith::nothing;
+    int64_t m_compareIteration = -1;
+    RangeMode m_rangeMode = RangeMode::automatic;
+    ValueRange m_typedRange;
+    bool m_raw = false, m_hex = false, m_all = false;
+    CellCursor m_cursor;
+    GridContent m_content, m_heatContent, m_plotContent;
+    std::array<bool, kTensorModes> m_shown{};
+
+    QTabBar* m_tabs = nullptr;
+    QWidget* m_bar = nullptr;
+    std::array<QToolButton*, kTensorModes> m_modeButtons{};
+    QLabel *m_name = nullptr, *m_type = nullptr, *m_note = nullptr, *m_scalar = nullptr;
+    QToolButton *m_axesChip = nullptr, *m_differenceChip = nullptr, *m_rangeButton = nullptr;
+    GridModel* m_model = nullptr;
+    QTableView* m_table = nullptr;
+    HeatMap* m_heat = nullptr;
+    ImageView* m_image = nullptr;
+    HistogramView* m_histogram = nullptr;
+    GridPlot* m_plot = nullptr;
+    QTableWidget *m_stats = nullptr, *m_quant = nullptr, *m_history = nullptr;
+    QAction *m_pinAction = nullptr, *m_exportAction = nullptr;
+};
+
+} // namespace loopscope::viewer

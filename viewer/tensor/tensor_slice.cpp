@@ -1,0 +1,347 @@
+#include "viewer/tensor/tensor_slice.h"
+
+#include "engine/base/text.h"
+#include "engine/tensor/strings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace loopscope::viewer {
+
+namespace {
+
+constexpr int64_t kSamplesInBlock = 16;
+constexpr int64_t kExactPlane = int64_t{1} << 22; ///< elements up to which every one is looked at
+constexpr size_t kStringBytes = 200;
+
+struct Plane {
+    int64_t rows = 1, cols = 1, base = 0, colStride = 0;
+    std::vector<std::pair<int64_t, int64_t>> rowAxes; ///< size, stride
+    int64_t rowOffset(int64_t row) const
+    {
+        int64_t flat = base;
+        for (size_t i = rowAxes.size(); i-- > 0;) {
+            flat += row % rowAxes[i].first * rowAxes[i].second;
+            row /= rowAxes[i].first;
+        }
+        return flat;
+    }
+};
+
+Plane planeOf(const Shape& shape, const AxisChoice& axes)
+{
+    Plane plane;
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+        const int64_t stride = shape.countOf(axis + 1, shape.rank());
+        const bool isRow = std::ranges::find(axes.rows, axis) != axes.rows.end();
+        if (axis == axes.column) {
+            plane.cols = shape[axis];
+            plane.colStride = stride;
+        } else if (isRow) {
+            continue;
+        } else if (static_cast<size_t>(axis) < axes.fixed.size()) {
+            plane.base += std::clamp<int64_t>(axes.fixed[static_cast<size_t>(axis)], 0, std::max<int64_t>(0, shape[axis] - 1)) * stride;
+        }
+    }
+    for (const int axis : axes.rows) {
+        plane.rowAxes.emplace_back(shape[axis], shape.countOf(axis + 1, shape.rank()));
+        plane.rows *= shape[axis];
+    }
+    return plane;
+}
+
+CellStyle styleOf(const Tensor& tensor)
+{
+    CellStyle style;
+    style.dtype = tensor.dtype;
+    style.quantized = isInteger(tensor.dtype) && tensor.quantization != nullptr && tensor.quantization->kind == Quantization::Kind::affine;
+    return style;
+}
+
+bool hasTexts(DType dtype)
+{
+    return dtypeClass(dtype) == DTypeClass::string || dtypeClass(dtype) == DTypeClass::handle;
+}
+
+bool hasData(const Tensor& tensor)
+{
+    if (tensor.data == nullptr || dtypeClass(tensor.dtype) == DTypeClass::block || tensor.dtype == DType::unknown) return false;
+    return bitWidth(tensor.dtype) == 0 || tensor.bytes >= byteSize(tensor.dtype, tensor.elementCount());
+}
+
+} // namespace
+
+AxisChoice defaultAxes(const Shape& shape)
+{
+    AxisChoice axes;
+    const int rank = shape.rank();
+    axes.fixed.assign(static_cast<size_t>(rank), 0);
+    if (rank == 1) axes.rows = {0};
+    if (rank >= 2) {
+        axes.rows = {rank - 2};
+        axes.column = rank - 1;
+    }
+    return axes;
+}
+
+AxisChoice fittedAxes(AxisChoice axes, const Shape& shape)
+{
+    if (static_cast<int>(axes.fixed.size()) != shape.rank()) return defaultAxes(shape);
+    for (int i = 0; i < shape.rank(); ++i)
+        axes.fixed[static_cast<size_t>(i)] = std::clamp<int64_t>(axes.fixed[static_cast<size_t>(i)], 0, std::max<int64_t>(0, shape[i] - 1));
+    return axes;
+}
+
+Grid readGrid(const Tensor& tensor, const AxisChoice& axes, int64_t rowBegin, int64_t colBegin, int64_t most)
+{
+    Grid grid;
+    grid.shape = tensor.shape;
+    grid.style = styleOf(tensor);
+    const Plane plane = planeOf(tensor.shape, axes);
+    grid.allRows = plane.rows;
+    grid.allCols = plane.cols;
+    grid.colStride = plane.colStride;
+    if (tensor.elementCount() == 0 || !hasData(tensor)) return grid;
+    grid.rowBegin = std::clamp<int64_t>(rowBegin, 0, plane.rows - 1);
+    grid.colBegin = std::clamp<int64_t>(colBegin, 0, plane.cols - 1);
+    grid.cols = std::min({plane.cols - grid.colBegin, most, int64_t{4096}});
+    grid.rows = std::min(plane.rows - grid.rowBegin, std::max<int64_t>(1, most / grid.cols));
+    std::vector<std::string_view> strings;
+    if (dtypeClass(tensor.dtype) == DTypeClass::string)
+        if (auto unpacked = unpackStrings(tensor.view()); unpacked.ok()) strings = std::move(unpacked).value();
+    grid.cells.reserve(static_cast<size_t>(grid.rows * grid.cols));
+    for (int64_t r = 0; r < grid.rows; ++r) {
+        const int64_t row = plane.rowOffset(grid.rowBegin + r);
+        grid.rowFlat.push_back(row);
+        for (int64_t c = 0; c < grid.cols; ++c) {
+            const int64_t flat = row + (grid.colBegin + c) * plane.colStride;
+            if (!hasTexts(tensor.dtype)) {
+                grid.cells.push_back(cellOf(tensor, flat));
+                continue;
+            }
+            Cell cell;
+            cell.known = true;
+            std::string text;
+            if (static_cast<size_t>(flat) < strings.size()) {
+                cell.real = static_cast<double>(strings[static_cast<size_t>(flat)].size());
+                text = quotedString(strings[static_cast<size_t>(flat)], kStringBytes);
+            } else if (tensor.dtype == DType::resource && tensor.bytes >= static_cast<size_t>(flat + 1) * 4) {
+                int32_t handle = 0;
+                std::memcpy(&handle, tensor.data + flat * 4, 4);
+                text = "resource " + std::to_string(handle);
+            } else {
+                text = std::string(dtypeName(tensor.dtype));
+            }
+            grid.cells.push_back(cell);
+            grid.texts.push_back(std::move(text));
+        }
+    }
+    return grid;
+}
+
+Grid readBlocks(const Tensor& tensor, const AxisChoice& axes, int64_t most)
+{
+    const Plane plane = planeOf(tensor.shape, axes);
+    const int64_t elements = plane.rows * plane.cols;
+    if (elements <= most || hasTexts(tensor.dtype) || !hasData(tensor)) return readGrid(tensor, axes, 0, 0, most);
+    Grid grid;
+    grid.shape = tensor.shape;
+    grid.style = styleOf(tensor);
+    grid.allRows = plane.rows;
+    grid.allCols = plane.cols;
+    grid.colStride = plane.colStride;
+    while (((plane.rows + grid.blockRows - 1) / grid.blockRows) * ((plane.cols + grid.blockCols - 1) / grid.blockCols) > most)
+        (plane.cols / grid.blockCols >= plane.rows / grid.blockRows ? grid.blockCols : grid.blockRows) *= 2;
+    grid.rows = (plane.rows + grid.blockRows - 1) / grid.blockRows;
+    grid.cols = (plane.cols + grid.blockCols - 1) / grid.blockCols;
+    const int64_t inBlock = grid.blockRows * grid.blockCols;
+    const int64_t stride = elements > kExactPlane ? std::max<int64_t>(1, inBlock / kSamplesInBlock) : 1;
+    grid.isSampled = stride > 1;
+    for (int64_t r = 0; r < grid.rows; ++r) {
+        grid.rowFlat.push_back(plane.rowOffset(r * grid.blockRows));
+        for (int64_t c = 0; c < grid.cols; ++c) {
+            double low = std::numeric_limits<double>::infinity(), high = -low, sum = 0;
+            int64_t finite = 0;
+            Cell cell;
+            cell.known = true;
+            double abnormal = 0;
+            for (int64_t k = 0; k < inBlock; k += stride) {
+                const int64_t row = r * grid.blockRows + k / grid.blockCols, col = c * grid.blockCols + k % grid.blockCols;
+                if (row >= plane.rows || col >= plane.cols) continue;
+                const Cell one = cellOf(tensor, plane.rowOffset(row) + col * plane.colStride);
+                cell.saturated = cell.saturated || one.saturated;
+                if (!std::isfinite(one.real)) {
+                    abnormal = one.real;
+                    continue;
+                }
+                low = std::min(low, one.real);
+                high = std::max(high, one.real);
+                sum += one.real;
+                ++finite;
+            }
+            cell.real = abnormal != 0 || finite == 0 ? (finite == 0 && abnormal == 0 ? std::numeric_limits<double>::quiet_NaN() : abnormal)
+                                                     : sum / static_cast<double>(finite);
+            grid.cells.push_back(cell);
+            grid.low.push_back(static_cast<float>(finite > 0 ? low : cell.real));
+            grid.high.push_back(static_cast<float>(finite > 0 ? high : cell.real));
+        }
+    }
+    grid.style = CellStyle{DType::f32, false, false, false, CellStyle::Complex::both, 4, true};
+    return grid;
+}
+
+Grid difference(const Grid& a, const Grid& b)
+{
+    Grid grid = a;
+    for (size_t i = 0; i < grid.cells.size(); ++i) {
+        Cell& cell = grid.cells[i];
+        const bool known = cell.known && i < b.cells.size() && b.cells[i].known && a.shape == b.shape;
+        const double d = known ? a.cells[i].real - b.cells[i].real : std::numeric_limits<double>::quiet_NaN();
+        cell = Cell();
+        cell.known = known;
+        cell.real = d;
+    }
+    grid.low.clear();
+    grid.high.clear();
+    const bool wide = a.style.dtype == DType::f64 || a.style.dtype == DType::i64 || a.style.dtype == DType::u64;
+    grid.style = CellStyle{wide ? DType::f64 : DType::f32, false, false, false, CellStyle::Complex::both, 0, true};
+    return grid;
+}
+
+Histogram histogramOf(const Tensor& tensor, bool raw, int64_t most)
+{
+    Histogram h;
+    h.total = tensor.elementCount();
+    if (h.total == 0 || !hasData(tensor) || hasTexts(tensor.dtype)) return h;
+    const bool integral = isInteger(tensor.dtype) || tensor.dtype == DType::boolean;
+    const bool quantized = styleOf(tensor).quantized;
+    const int width = bitWidth(tensor.dtype);
+    h.exact = integral && (raw || !quantized) && width <= 8;
+    const int64_t stride = std::max<int64_t>(1, h.total / most);
+    std::vector<double> values;
+    values.reserve(static_cast<size_t>(h.total / stride + 1));
+    for (int64_t i = 0; i < h.total; i += stride) {
+        const Cell cell = cellOf(tensor, i);
+        ++h.looked;
+        const double v = raw && quantized ? static_cast<double>(static_cast<int64_t>(cell.bits)) : cell.real;
+        if (std::isnan(v)) ++h.nan;
+        else if (std::isinf(v)) ++(v > 0 ? h.positiveInf : h.negativeInf);
+        else values.push_back(v);
+        if (tensor.dtype == DType::f32 && (cell.bits & 0x7f800000U) == 0 && (cell.bits & 0x7fffffU) != 0) ++h.denormal;
+    }
+    if (h.exact) {
+        h.low = tensor.dtype == DType::boolean ? 0 : static_cast<double>(integerMin(tensor.dtype));
+        h.bins.assign(tensor.dtype == DType::boolean ? 2 : size_t{1} << width, 0);
+        h.high = h.low + static_cast<double>(h.bins.size()) - 1;
+        for (const double v : values) ++h.bins[static_cast<size_t>(std::clamp(v - h.low, 0.0, h.high - h.low))];
+        return h;
+    }
+    if (values.empty()) return h;
+    const auto [low, high] = std::ranges::minmax(values);
+    h.low = low;
+    h.high = high;
+    h.bins.assign(64, 0);
+    const double scale = high > low ? 64 / (high - low) : 0;
+    for (const double v : values) ++h.bins[static_cast<size_t>(std::clamp((v - low) * scale, 0.0, 63.0))];
+    return h;
+}
+
+QuantizationRows quantizationOf(const Tensor& tensor, int64_t most)
+{
+    QuantizationRows rows;
+    const Quantization* const q = tensor.quantization;
+    if (q == nullptr || q->kind != Quantization::Kind::affine) return rows;
+    const int axis = std::clamp(q->axis, 0, std::max(0, tensor.shape.rank() - 1));
+    const int64_t expected = tensor.shape.rank() > 0 ? tensor.shape[axis] : 1, found = static_cast<int64_t>(q->scales.size());
+    const bool perChannel = found > 1 && found == expected;
+    if (found > 1 && !perChannel)
+        rows.warning = "channel scales: " + groupThousands(found) + " of " + groupThousands(expected) +
+                       " expected; the first one counts for all in \"real\", shown in \"raw\"";
+    for (size_t i = 0; i < q->scales.size(); ++i) {
+        ChannelRow row;
+        row.channel = static_cast<int64_t>(i);
+        row.scale = static_cast<double>(q->scales[i]);
+        row.zero = i < q->zeroPoints.size() ? q->zeroPoints[i] : q->zeroPoint();
+        row.min = std::numeric_limits<double>::infinity();
+        row.max = -row.min;
+        rows.channels.push_back(row);
+    }
+    const int64_t count = tensor.elementCount();
+    if (!hasData(tensor) || count == 0) return rows;
+    const int64_t inner = perChannel ? tensor.shape.countOf(axis + 1, tensor.shape.rank()) : count;
+    int64_t stride = std::max<int64_t>(1, count / most);
+    if (stride > 1) stride |= 1; // odd, so that all channels are met
+    rows.isSampled = stride > 1;
+    for (int64_t i = 0; i < count; i += stride) {
+        const int64_t channel = perChannel ? i / inner % expected : 0;
+        if (static_cast<size_t>(channel) >= rows.channels.size()) continue;
+        const Cell cell = cellOf(tensor, i);
+        ChannelRow& row = rows.channels[static_cast<size_t>(channel)];
+        row.min = std::min(row.min, cell.real);
+        row.max = std::max(row.max, cell.real);
+        row.saturated += cell.saturated;
+        ++row.elements;
+    }
+    return rows;
+}
+
+ValueRange rangeOf(const Grid& grid, RangeMode mode)
+{
+    std::vector<double> values;
+    for (const Cell& cell : grid.cells)
+        if (cell.known && std::isfinite(cell.real)) values.push_back(cell.real);
+    for (const auto* bound : {&grid.low, &grid.high})
+        for (const float v : *bound)
+            if (std::isfinite(v)) values.push_back(static_cast<double>(v));
+    if (values.empty()) return {0, 0};
+    ValueRange range;
+    if (mode == RangeMode::robust && values.size() > 2) {
+        std::ranges::sort(values);
+        range = {values[values.size() / 100], values[values.size() - 1 - values.size() / 100]};
+    } else {
+        const auto [low, high] = std::ranges::minmax(values);
+        range = {low, high};
+    }
+    const bool signs = range.low < 0 && range.high > 0;
+    if (mode == RangeMode::symmetric || (mode == RangeMode::automatic && signs)) {
+        const double most = std::max(std::fabs(range.low), std::fabs(range.high));
+        return {-most, most};
+    }
+    return range;
+}
+
+MapKind mapFor(const Grid&, const ValueRange& range)
+{
+    return range.low < 0 && range.high > 0 ? MapKind::diverging : MapKind::sequential;
+}
+
+std::string rangeText(const ValueRange& range)
+{
+    if (range.low == -range.high && range.high > 0) return "range \u00b1" + shortNumber(range.high);
+    return "range " + shortNumber(range.low) + " \u2026 " + shortNumber(range.high);
+}
+
+std::string shownText(const Grid& grid, const AxisChoice& axes)
+{
+    if (grid.overIterations) return {};
+    const int64_t shown = grid.blockRows > 1 || grid.blockCols > 1 ? grid.allRows * grid.allCols : grid.rows * grid.cols;
+    const int64_t total = grid.shape.elementCount();
+    std::string text;
+    if (grid.isSampled) text = "blocks of " + std::to_string(grid.blockRows) + "×" + std::to_string(grid.blockCols) + ", sampled · ";
+    else if (grid.blockRows > 1 || grid.blockCols > 1) text = "means of blocks of " + std::to_string(grid.blockRows) + "×" + std::to_string(grid.blockCols) + " · ";
+    if (shown < total) {
+        text += "showing " + groupThousands(shown) + " of " + groupThousands(total) + " elements";
+        for (int axis = 0; axis < grid.shape.rank(); ++axis) {
+            const bool used = axis == axes.column || std::ranges::find(axes.rows, axis) != axes.rows.end();
+            if (!used && grid.shape[axis] > 1)
+                text += " · axis " + std::to_string(axis) + " fixed at " + std::to_string(axes.fixed[static_cast<size_t>(axis)]);
+        }
+    } else if (!text.empty()) {
+        text += groupThousands(total) + " elements";
+    }
+    return text;
+}
+
+} // namespace loopscope::viewer

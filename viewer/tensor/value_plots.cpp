@@ -1,0 +1,374 @@
+// Plot over columns, histogram, image.
+#include "viewer/style/theme.h"
+#include "viewer/tensor/grid_views.h"
+
+#include <QJsonArray>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QPainterPath>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace loopscope::viewer {
+
+namespace {
+
+QString shortText(double value)
+{
+    return QString::fromStdString(shortNumber(value));
+}
+
+QString grouped(int64_t n)
+{
+    return QLocale(QLocale::English).toString(static_cast<qlonglong>(n));
+}
+
+/// 1, 2, 4, 8, 16, 20, 50, …: how far apart the numbers of an axis stand.
+int64_t tickEvery(double pitch, double least)
+{
+    for (const int64_t n : {1, 2, 4, 8, 16})
+        if (pitch * static_cast<double>(n) >= least) return n;
+    for (int64_t decade = 10;; decade *= 10)
+        for (const int64_t n : {2, 5, 10})
+            if (pitch * static_cast<double>(n * decade) >= least) return n * decade;
+}
+
+double niceBound(double value)
+{
+    if (value == 0 || !std::isfinite(value)) return 0;
+    const double magnitude = std::fabs(value), decade = std::pow(10.0, std::floor(std::log10(magnitude)));
+    for (const double n : {1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 10.0})
+        if (magnitude <= n * decade * 1.0000001) return std::copysign(n * decade, value);
+    return value;
+}
+
+} // namespace
+
+GridPlot::GridPlot(QWidget* parent) : QWidget(parent)
+{
+    setObjectName("tensorPlot");
+    setAccessibleName("Plot");
+    setMinimumSize(160, 70);
+    connect(&Theme::instance(), &Theme::changed, this, qOverload<>(&QWidget::update));
+}
+
+void GridPlot::setContent(const GridContent* content, CellCursor cursor, const TensorStatistics* statistics)
+{
+    m_content = content;
+    m_cursor = cursor;
+    m_statistics = statistics;
+    update();
+}
+
+QRect GridPlot::plotRect() const
+{
+    return {HeatMap::kLabelWidth, 20, width() - HeatMap::kLabelWidth - HeatMap::kValueWidth, height() - 20 - 18};
+}
+
+void GridPlot::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    painter.fillRect(rect(), themed(Token::surface));
+    if (m_content == nullptr || m_content->grid.rows == 0) return;
+    const Grid& grid = m_content->grid;
+    const QRect area = plotRect();
+    if (area.width() < 20 || area.height() < 16) return;
+    painter.setRenderHint(QPainter::Antialiasing);
+    // Range of what is drawn, with round ends.
+    double low = 0, high = 0;
+    bool any = false;
+    for (const Cell& cell : grid.cells) {
+        if (!cell.known || !std::isfinite(cell.real)) continue;
+        low = any ? std::min(low, cell.real) : cell.real;
+        high = any ? std::max(high, cell.real) : cell.real;
+        any = true;
+    }
+    if (low < 0 && high > 0) {
+        high = std::max(high, -low);
+        low = -high;
+    }
+    low = low < 0 ? niceBound(low) : low == high ? low - 1 : low;
+    high = high > 0 ? niceBound(high) : low == high ? high + 1 : high;
+    if (high <= low) high = low + 1;
+    const double pitch = static_cast<double>(area.width()) / static_cast<double>(std::max<int64_t>(grid.cols, 1));
+    const auto x = [&](int64_t col) { return area.left() + (static_cast<double>(col) + 0.5) * pitch; };
+    const auto y = [&](double v) { return area.bottom() - (v - low) / (high - low) * area.height(); };
+
+    painter.setFont(Theme::instance().font(FontUse::tiny));
+    for (const double level : {low, low < 0 && high > 0 ? 0.0 : (low + high) / 2, high}) {
+        painter.setPen(QPen(themed(Token::line), 1));
+        painter.drawLine(QPointF(area.left(), y(level)), QPointF(area.right(), y(level)));
+        painter.setPen(themed(Token::text2));
+        painter.drawText(QRectF(0, y(level) - 7, HeatMap::kLabelWidth - 8, 14), Qt::AlignRight | Qt::AlignVCenter, shortText(level));
+    }
+    // The band of all elements, then the lines.
+    if (grid.rows > 1) {
+        QPolygonF upper, lower;
+        for (int64_t c = 0; c < grid.cols; ++c) {
+            double a = INFINITY, b = -INFINITY;
+            for (int64_t r = 0; r < grid.rows; ++r) {
+                const Cell& cell = grid.at(r, c);
+                if (!cell.known || !std::isfinite(cell.real)) continue;
+                a = std::min(a, cell.real);
+                b = std::max(b, cell.real);
+            }
+            if (a > b) continue;
+            upper << QPointF(x(c), y(b));
+            lower.prepend(QPointF(x(c), y(a)));
+        }
+        QColor band = themed(Token::accentWeak);
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(band);
+        painter.drawPolygon(upper + lower);
+    }
+    const std::array<int64_t, 2> rows = {m_cursor.row, std::min(grid.rows - 1, m_cursor.row == 0 ? (grid.shape.rank() >= 2 ? grid.shape.back() + 1 : 1) : 0)};
+    const std::array<Token, 2> colors = {Token::sideA, Token::sideB};
+    const size_t lines = grid.rows > 1 && rows[0] != rows[1] ? 2 : 1;
+    for (size_t i = 0; i < lines; ++i) {
+        QPainterPath path;
+        bool pen = false;
+        const double step = std::max(1.0, 1 / pitch);
+        for (double c = 0; c < static_cast<double>(grid.cols); c += step) {
+            const Cell& cell = grid.at(rows[i], static_cast<int64_t>(c));
+            if (!cell.known || !std::isfinite(cell.real)) {
+                if (cell.known) { // a NaN or infinity is a mark at the top
+                    painter.setPen(QPen(themed(Token::err), 1.5));
+                    painter.drawLine(QPointF(x(static_cast<int64_t>(c)), area.top()), QPointF(x(static_cast<int64_t>(c)), area.top() + 5));
+                }
+                pen = false;
+                continue;
+            }
+            const QPointF at(x(static_cast<int64_t>(c)), y(cell.real));
+            pen ? path.lineTo(at) : path.moveTo(at);
+            pen = true;
+        }
+        painter.setBrush(Qt::NoBrush);
+        painter.setPen(QPen(themed(colors[i]), 1.6, i == 0 ? Qt::SolidLine : Qt::DashLine));
+        painter.drawPath(path);
+    }
+    if (grid.overIterations && grid.current >= grid.colBegin && grid.current < grid.colBegin + grid.cols) {
+        const int64_t col = grid.current - grid.colBegin;
+        painter.setPen(QPen(themed(Token::curLine), 1.5, Qt::DashLine));
+        painter.drawLine(QPointF(x(col), area.top() - 2), QPointF(x(col), area.bottom() + 2));
+        painter.setPen(Qt::NoPen);
+        for (size_t i = 0; i < lines; ++i) {
+            const Cell& cell = grid.at(rows[i], col);
+            if (!cell.known || !std::isfinite(cell.real)) continue;
+            painter.setBrush(themed(colors[i]));
+            painter.drawEllipse(QPointF(x(col), y(cell.real)), 3, 3);
+        }
+    }
+    // Numbers below; the present one stands out.
+    const int64_t every = tickEvery(pitch, 44), first = grid.overIterations ? grid.colBegin : grid.colBegin;
+    const auto number = [&](int64_t col, Token color, bool bold) {
+        painter.setFont(Theme::instance().font(FontUse::tiny, bold));
+        painter.setPen(themed(color));
+        painter.drawText(QRectF(x(col) - 40, area.bottom() + 3, 80, 14), Qt::AlignCenter, QString::number(first + col));
+    };
+    const int64_t current = grid.overIterations ? grid.current - grid.colBegin : -1;
+    for (int64_t c = (every - first % every) % every; c < grid.cols; c += every)
+        if (current < 0 || std::abs(static_cast<double>(c - current)) * pitch > 22) number(c, Token::text2, false);
+    if (current >= 0 && current < grid.cols) number(current, Token::text, true);
+    // The head: which lines these are, and how much is known.
+    painter.setFont(Theme::instance().font(FontUse::small));
+    const QFontMetrics metrics(painter.font());
+    double at = HeatMap::kLabelWidth;
+    const auto say = [&](const QString& text, QColor color, bool bold) {
+        painter.setFont(Theme::instance().font(FontUse::small, bold));
+        painter.setPen(color);
+        painter.drawText(QPointF(at, 14), text);
+        at += QFontMetrics(painter.font()).horizontalAdvance(text) + 5;
+    };
+    say(grid.overIterations ? "over iterations:" : "along the columns:", themed(Token::text2), false);
+    for (size_t i = 0; i < lines; ++i) say(m_content->rowName(rows[i]), themed(colors[i]), true);
+    if (grid.rows > 1) say("min \u2026 max of " + grouped(grid.rows), themed(Token::text2), false);
+    if (grid.overIterations) {
+        painter.setFont(Theme::instance().font(FontUse::small));
+        painter.setPen(themed(Token::text3));
+        const QString known = grouped(m_content->known) + " of " + grouped(grid.allCols) + " known";
+        if (at + metrics.horizontalAdvance(known) < width() - 10)
+            painter.drawText(QRectF(0, 2, width() - 10, 16), Qt::AlignRight | Qt::AlignVCenter, known);
+    }
+    if (m_statistics == nullptr) return;
+    painter.setFont(Theme::instance().font(FontUse::tiny));
+    const std::array<std::pair<const char*, double>, 4> rowsOfText = {
+        {{"min", m_statistics->min}, {"max", m_statistics->max}, {"mean", m_statistics->mean}, {"std", m_statistics->std}}};
+    for (size_t i = 0; i < rowsOfText.size(); ++i) {
+        const QRectF line(area.right() + 8, 22 + 13.0 * static_cast<double>(i), HeatMap::kValueWidth - 18, 13);
+        if (line.bottom() > height()) break;
+        painter.setPen(themed(Token::text2));
+        painter.drawText(line, Qt::AlignLeft | Qt::AlignVCenter, rowsOfText[i].first);
+        painter.setPen(themed(Token::text));
+        painter.drawText(line, Qt::AlignRight | Qt::AlignVCenter, m_statistics->finite > 0 ? shortText(rowsOfText[i].second) : QString("\u2013"));
+    }
+}
+
+void GridPlot::mousePressEvent(QMouseEvent* event)
+{
+    const QRect area = plotRect();
+    if (m_content == nullptr || !area.contains(event->pos()) || m_content->grid.cols == 0) return;
+    emit columnChosen((event->pos().x() - area.left()) * m_content->grid.cols / area.width());
+}
+
+QJsonObject GridPlot::describe() const
+{
+    QJsonObject out;
+    if (m_content == nullptr) return out;
+    const QRect area = plotRect();
+    out["rect"] = QJsonArray{area.x(), area.y(), area.width(), area.height()};
+    out["columns"] = static_cast<qint64>(m_content->grid.cols);
+    out["known"] = static_cast<qint64>(m_content->known);
+    out["row"] = static_cast<qint64>(m_cursor.row);
+    return out;
+}
+
+HistogramView::HistogramView(QWidget* parent) : QWidget(parent)
+{
+    setObjectName("tensorHistogram");
+    setAccessibleName("Histogram");
+    setMinimumSize(160, 80);
+    connect(&Theme::instance(), &Theme::changed, this, qOverload<>(&QWidget::update));
+}
+
+void HistogramView::setHistogram(std::optional<Histogram> histogram)
+{
+    m_histogram = std::move(histogram);
+    update();
+}
+
+void HistogramView::setLogarithmic(bool on)
+{
+    m_log = on;
+    update();
+}
+
+void HistogramView::mouseDoubleClickEvent(QMouseEvent*)
+{
+    if (m_histogram && m_histogram->looked < m_histogram->total) emit allWanted();
+}
+
+void HistogramView::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    painter.fillRect(rect(), themed(Token::surface));
+    painter.setFont(Theme::instance().font(FontUse::small));
+    if (!m_histogram || m_histogram->bins.empty()) {
+        painter.setPen(themed(Token::text3));
+        painter.drawText(rect(), Qt::AlignCenter, "No finite numbers.");
+        return;
+    }
+    const Histogram& h = *m_histogram;
+    const QRect area(HeatMap::kLabelWidth, 24, width() - HeatMap::kLabelWidth - 16, height() - 24 - 22);
+    if (area.width() < 20 || area.height() < 10) return;
+    const int64_t most = std::max<int64_t>(1, *std::ranges::max_element(h.bins));
+    const auto heightOf = [&](int64_t n) {
+        const double share = m_log ? std::log1p(static_cast<double>(n)) / std::log1p(static_cast<double>(most)) : static_cast<double>(n) / static_cast<double>(most);
+        return n > 0 ? std::max(1.0, share * area.height()) : 0.0;
+    };
+    const double pitch = static_cast<double>(area.width()) / static_cast<double>(h.bins.size());
+    const double gap = pitch >= 4 ? 1 : 0;
+    for (size_t i = 0; i < h.bins.size(); ++i) {
+        const double middle = h.low + (static_cast<double>(i) + 0.5) * (h.high - h.low) / static_cast<double>(h.bins.size());
+        const bool clip = h.exact && h.bins.size() > 16 && (i == 0 || i + 1 == h.bins.size()) && h.bins[i] > 0;
+        const double tall = heightOf(h.bins[i]);
+        painter.fillRect(QRectF(area.left() + static_cast<double>(i) * pitch, area.bottom() + 1 - tall, std::max(1.0, pitch - gap), tall),
+                         clip ? themed(Token::err) : themed(middle < 0 ? Token::sideA : h.low < 0 ? Token::sideB : Token::sideA));
+    }
+    painter.setPen(QPen(themed(Token::line2), 1));
+    painter.drawLine(area.bottomLeft() + QPoint(0, 1), area.bottomRight() + QPoint(0, 1));
+    painter.setFont(Theme::instance().font(FontUse::tiny));
+    painter.setPen(themed(Token::text2));
+    const QRect below(area.left(), area.bottom() + 4, area.width(), 14);
+    painter.drawText(below, Qt::AlignLeft, shortText(h.low));
+    painter.drawText(below, Qt::AlignRight, shortText(h.high));
+    painter.drawText(QRect(0, area.top() - 6, HeatMap::kLabelWidth - 6, 14), Qt::AlignRight, grouped(most));
+    painter.drawText(QRect(0, area.bottom() - 8, HeatMap::kLabelWidth - 6, 14), Qt::AlignRight, "0");
+    painter.setFont(Theme::instance().font(FontUse::small));
+    QString head = grouped(h.looked) + " of " + grouped(h.total) + (h.looked < h.total ? " sampled, double click: all" : " elements");
+    head += h.exact ? ", " + grouped(static_cast<int64_t>(h.bins.size())) + " values" : ", " + grouped(static_cast<int64_t>(h.bins.size())) + " bins";
+    if (m_log) head += ", log count";
+    painter.drawText(QPointF(HeatMap::kLabelWidth, 15), head);
+    QStringList odd;
+    for (const auto& [name, n] : std::initializer_list<std::pair<const char*, int64_t>>{
+             {"NaN", h.nan}, {"Inf", h.positiveInf}, {"\u2212Inf", h.negativeInf}, {"denormal", h.denormal}})
+        if (n > 0) odd << QString(name) + " " + grouped(n);
+    painter.setPen(themed(h.nan + h.positiveInf + h.negativeInf > 0 ? Token::err : Token::text2));
+    painter.drawText(QRect(0, 2, width() - 16, 16), Qt::AlignRight | Qt::AlignVCenter, odd.join("  "));
+}
+
+QJsonObject HistogramView::describe() const
+{
+    QJsonObject out;
+    if (!m_histogram) return out;
+    QJsonArray bins;
+    for (const int64_t n : m_histogram->bins) bins.append(static_cast<qint64>(n));
+    out["bins"] = bins;
+    out["low"] = m_histogram->low;
+    out["high"] = m_histogram->high;
+    out["exact"] = m_histogram->exact;
+    out["looked"] = static_cast<qint64>(m_histogram->looked);
+    out["total"] = static_cast<qint64>(m_histogram->total);
+    return out;
+}
+
+ImageView::ImageView(QWidget* parent) : QWidget(parent)
+{
+    setObjectName("tensorImage");
+    setAccessibleName("Image");
+    setMinimumSize(120, 80);
+    connect(&Theme::instance(), &Theme::changed, this, qOverload<>(&QWidget::update));
+}
+
+void ImageView::setImage(std::optional<ImagePixels> image)
+{
+    m_image = std::move(image);
+    update();
+}
+
+void ImageView::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    painter.fillRect(rect(), themed(Token::surface));
+    painter.setFont(Theme::instance().font(FontUse::small));
+    painter.setPen(themed(Token::text3));
+    if (!m_image) {
+        painter.drawText(rect(), Qt::AlignCenter, "Not an image: [N,] height, width, 1, 3 or 4 channels.");
+        return;
+    }
+    const ImagePixels& p = *m_image;
+    QImage image(p.width, p.height, QImage::Format_RGB32);
+    const double scale = p.range.isEmpty() ? 0 : 255 / (p.range.high - p.range.low);
+    for (int y = 0; y < p.height; ++y)
+        for (int x = 0; x < p.width; ++x) {
+            std::array<int, 3> rgb = {};
+            for (int c = 0; c < 3; ++c) {
+                const double v = p.values[(static_cast<size_t>(y) * static_cast<size_t>(p.width) + static_cast<size_t>(x)) * static_cast<size_t>(p.channels) +
+                                          static_cast<size_t>(p.channels == 1 ? 0 : c)];
+                rgb[static_cast<size_t>(c)] = std::isfinite(v) ? static_cast<int>(std::clamp((v - p.range.low) * scale, 0.0, 255.0)) : 255;
+            }
+            image.setPixel(x, y, qRgb(rgb[0], rgb[1], rgb[2]));
+        }
+    const QRect room = rect().adjusted(8, 8, -8, -24);
+    double zoom = std::min(static_cast<double>(room.width()) / p.width, static_cast<double>(room.height()) / p.height);
+    if (zoom > 1) zoom = std::floor(zoom);
+    const QRectF area(room.left(), room.top(), p.width * zoom, p.height * zoom);
+    painter.setRenderHint(QPainter::SmoothPixmapTransform, false);
+    painter.drawImage(area, image);
+    painter.setPen(QPen(themed(Token::line), 1));
+    painter.drawRect(area.adjusted(-0.5, -0.5, 0.5, 0.5));
+    painter.setPen(themed(Token::text2));
+    QString text = QString("%1 × %2, %3 channels, %4 \u2026 %5, gamma 1").arg(p.width * p.every).arg(p.height * p.every).arg(p.channels).arg(shortText(p.range.low), shortText(p.range.high));
+    if (p.every > 1) text += ", every " + QString::number(p.every) + "th pixel";
+    painter.drawText(QRect(8, height() - 20, width() - 16, 16), Qt::AlignLeft | Qt::AlignVCenter, text);
+}
+
+QJsonObject ImageView::describe() const
+{
+    QJsonObject out;
+    if (m_image) out = {{"width", m_image->width}, {"height", m_image->height}, {"channels", m_image->channels}};
+    return out;
+}
+
+} // namespace loopscope::viewer

@@ -1,0 +1,263 @@
+#include "viewer/tensor/value_source.h"
+
+#include "engine/observe/address_resolution.h"
+#include "engine/tensor/npy.h"
+#include "engine/tensor/sparse.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace loopscope::viewer {
+
+namespace {
+
+constexpr int64_t kMostStatistics = int64_t{1} << 24; ///< elements that are looked through at a stop without being asked
+constexpr size_t kSeriesBytes = size_t{16} << 20;
+constexpr int64_t kSeriesNs = 20'000'000;
+constexpr int64_t kImageSide = 512;
+
+/// The value at the stop: of a frame on the stack, innermost first, else by looking where the address says.
+struct Found {
+    const Tensor* tensor = nullptr;
+    std::vector<EvaluatedValue> values; ///< own what they show
+    int depth = -1;
+    std::string why;
+};
+
+std::string absenceWords(Absence absence, const std::string& iteration)
+{
+    switch (absence) {
+    case Absence::notWritten:
+        return iteration.empty() ? "not run yet" : "not run in " + iteration;
+    case Absence::dead:
+        return "dead";
+    case Absence::notRecorded:
+        return "not recorded";
+    case Absence::freed:
+        return "freed already";
+    default:
+        return "no value";
+    }
+}
+
+std::string iterationOf(const std::string& address)
+{
+    const Result<Address> parsed = parseAddress(address);
+    if (!parsed.ok()) return {};
+    for (auto step = parsed->steps.rbegin(); step != parsed->steps.rend(); ++step)
+        if (step->iteration >= 0) return "@" + std::to_string(step->iteration);
+    return {};
+}
+
+Found findValue(Debugger& debugger, const ValueRequest& request)
+{
+    Found found;
+    Executor& executor = debugger.executor();
+    const int depth = executor.position().depth;
+    const int top = request.frame >= 0 ? std::min(request.frame, depth - 1) : depth - 1;
+    for (int d = top; d >= 0 && found.depth < 0; --d)
+        if (executor.frame(d).graph == request.graph) found.depth = d;
+    if (found.depth >= 0) {
+        found.tensor = executor.value(found.depth, request.value);
+        if (found.tensor != nullptr) return found;
+    }
+    Result<std::vector<EvaluatedValue>> values = evaluateList(debugger.target(), {top}, "{" + request.address + "}");
+    if (!values.ok()) {
+        found.why = values.error().detail().what;
+        return found;
+    }
+    found.values = std::move(values).value();
+    if (!found.values.empty() && found.values.front().absence == Absence::present && found.values.front().tensor.data != nullptr)
+        found.tensor = &found.values.front().tensor;
+    else
+        found.why = absenceWords(found.values.empty() ? Absence::notWritten : found.values.front().absence, iterationOf(request.address));
+    return found;
+}
+
+ImagePixels imageOf(const Tensor& tensor)
+{
+    ImagePixels image;
+    const int rank = tensor.shape.rank();
+    const int64_t height = tensor.shape[rank - 3], width = tensor.shape[rank - 2], channels = tensor.shape[rank - 1];
+    image.every = std::max<int64_t>(1, (std::max(height, width) + kImageSide - 1) / kImageSide);
+    image.height = static_cast<int>((height + image.every - 1) / image.every);
+    image.width = static_cast<int>((width + image.every - 1) / image.every);
+    image.channels = static_cast<int>(channels);
+    image.range = {INFINITY, -INFINITY};
+    for (int64_t y = 0; y < height; y += image.every)
+        for (int64_t x = 0; x < width; x += image.every)
+            for (int64_t c = 0; c < channels; ++c) {
+                const double v = elementAsReal(tensor, (y * width + x) * channels + c);
+                image.values.push_back(v);
+                if (!std::isfinite(v)) continue;
+                image.range.low = std::min(image.range.low, v);
+                image.range.high = std::max(image.range.high, v);
+            }
+    return image;
+}
+
+} // namespace
+
+bool isImageShape(const Shape& shape)
+{
+    const int rank = shape.rank();
+    if ((rank != 3 && rank != 4) || !shape.isStatic()) return false;
+    const int64_t channels = shape[rank - 1];
+    return (channels == 1 || channels == 3 || channels == 4) && shape[rank - 2] >= 4 && shape[rank - 3] >= 4;
+}
+
+void fillAnswer(ValueAnswer& answer, const Tensor& tensor, const ValueRequest& request)
+{
+    answer.present = true;
+    answer.dtype = tensor.dtype;
+    answer.shape = tensor.shape;
+    answer.bytes = tensor.bytes;
+    answer.axes = request.axes ? fittedAxes(*request.axes, tensor.shape) : defaultAxes(tensor.shape);
+    if (!tensor.shape.isStatic() || tensor.elementCount() == 0) return;
+    answer.grid = readGrid(tensor, answer.axes, request.rowBegin, request.colBegin);
+    const DTypeClass c = dtypeClass(tensor.dtype);
+    const bool numbers = c != DTypeClass::string && c != DTypeClass::handle && c != DTypeClass::block && c != DTypeClass::none;
+    if (!numbers) return;
+    if (tensor.elementCount() <= kMostStatistics || request.all) {
+        answer.statistics = computeStatistics(tensor);
+        answer.hasStatistics = true;
+    }
+    if (request.wantsBlocks) answer.blocks = readBlocks(tensor, answer.axes);
+    if (request.wantsHistogram) answer.histogram = histogramOf(tensor, request.raw, request.all ? INT64_MAX : kMostSampled);
+    if (request.wantsChannels) answer.channels = quantizationOf(tensor);
+    if (request.wantsImage && isImageShape(tensor.shape)) answer.image = imageOf(tensor);
+}
+
+ValueAnswer readValue(Debugger& debugger, const ValueRequest& request)
+{
+    ValueAnswer answer;
+    const Value& declared = debugger.model().graph(request.graph).value(request.value);
+    answer.id = declared.id;
+    answer.dtype = declared.type.dtype;
+    answer.shape = declared.type.shape;
+    Found found = findValue(debugger, request);
+    Executor& executor = debugger.executor();
+    if (found.depth >= 0) answer.iteration = executor.frame(found.depth).iteration;
+    if (found.tensor == nullptr) {
+        answer.why = found.why;
+        if (found.depth >= 0)
+            if (const TensorStatistics* const statistics = executor.recordedStatistics(found.depth, request.value)) {
+                answer.statistics = *statistics;
+                answer.hasStatistics = answer.statisticsOnly = true;
+                answer.why = "statistics only: the recording does not hold the elements";
+            }
+        return answer;
+    }
+    answer.isLive = found.values.empty();
+    fillAnswer(answer, *found.tensor, request);
+    if (request.compare == CompareWith::nothing) return answer;
+    const std::string text = request.compare == CompareWith::reference ? "ref({" + request.address + "})"
+                                                                       : "at(" + std::to_string(request.iteration) + ", {" + request.address + "})";
+    std::string iterated = text;
+    if (request.compare == CompareWith::iteration) { // the same value of another iteration is an address, too
+        if (Result<Address> address = parseAddress(request.address); address.ok() && !address->steps.empty()) {
+            for (auto step = address->steps.rbegin(); step != address->steps.rend(); ++step)
+                if (step->iteration >= 0) {
+                    step->iteration = request.iteration;
+                    break;
+                }
+            iterated = "{" + toString(*address) + "}";
+        }
+    }
+    Result<std::vector<EvaluatedValue>> other = evaluateList(debugger.target(), {request.frame}, iterated);
+    if (!other.ok()) answer.compareProblem = other.error().detail().what;
+    else if (other->empty() || other->front().tensor.data == nullptr) answer.compareProblem = "no value there";
+    else answer.compared = readGrid(other->front().tensor, answer.axes, request.rowBegin, request.colBegin);
+    return answer;
+}
+
+ValueAnswer readConstant(const Model& model, const ValueRequest& request)
+{
+    ValueAnswer answer;
+    const Value& value = model.graph(request.graph).value(request.value);
+    answer.id = value.id;
+    answer.dtype = value.type.dtype;
+    answer.shape = value.type.shape;
+    if (!value.constant || !value.constant->hasBytes() || !value.type.shape.isStatic()) {
+        answer.why = value.role == ValueRole::constant ? "its data is not in the file" : "not run yet";
+        return answer;
+    }
+    Bytes dense = value.constant->bytes();
+    if (value.constant->sparsity) {
+        Result<Bytes> densified = densify(*value.constant, value.type.dtype, value.type.shape);
+        if (!densified.ok()) {
+            answer.why = densified.error().message();
+            return answer;
+        }
+        const uint64_t stored = value.constant->size(), all = std::max<uint64_t>(1, densified->size());
+        answer.sparsity = "sparse, " + std::to_string(stored * static_cast<uint64_t>(value.type.shape.elementCount()) / all) + " of " +
+                          std::to_string(value.type.shape.elementCount()) + " stored";
+        dense = std::move(densified).value();
+    }
+    Tensor tensor;
+    tensor.dtype = value.type.dtype;
+    tensor.shape = value.type.shape;
+    tensor.quantization = value.type.quantization.get();
+    tensor.data = const_cast<std::byte*>(dense.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): Tensor has no const form
+    tensor.bytes = dense.size();
+    fillAnswer(answer, tensor, request);
+    return answer;
+}
+
+Result<Array> copyValue(Debugger& debugger, const ValueRequest& request)
+{
+    const Found found = findValue(debugger, request);
+    if (found.tensor == nullptr) return Error(ErrorCode::usage, "no value: " + found.why).at(request.address);
+    if (!found.tensor->shape.isStatic()) return Error(ErrorCode::usage, "the shape is not known").at(request.address);
+    return copyOf(*found.tensor);
+}
+
+SeriesAnswer readSeries(Debugger& debugger, const ValueRequest& request, std::shared_ptr<const ValueSeries> continued)
+{
+    SeriesAnswer answer;
+    const Result<Address> address = parseAddress(request.address);
+    if (!address.ok()) return answer;
+    const Result<ResolvedAddress> resolved = resolveAddress(debugger.model(), *address);
+    if (!resolved.ok()) return answer;
+    SeriesOptions options;
+    options.onlyWhatRan = true;
+    options.keepBytes = kSeriesBytes;
+    options.budgetNs = kSeriesNs;
+    options.continued = std::move(continued);
+    Result<ValueSeries> series = collectSeries(debugger.target(), {request.frame}, *resolved, options);
+    if (series.ok()) answer.series = std::make_shared<const ValueSeries>(std::move(series).value());
+    else answer.problem = series.error().detail().what;
+    return answer;
+}
+
+Grid gridOf(const ValueSeries& series, const Quantization* quantization, int64_t currentIteration, int64_t allIterations)
+{
+    Grid grid;
+    grid.shape = series.shape;
+    grid.overIterations = true;
+    grid.current = currentIteration;
+    grid.allRows = grid.rows = series.shape.elementCount();
+    const int64_t known = series.keptIterations();
+    grid.cols = grid.allCols = std::max({allIterations, series.iterations, known});
+    const bool affine = quantization != nullptr && quantization->kind == Quantization::Kind::affine && isInteger(series.dtype);
+    grid.style.dtype = series.dtype;
+    grid.style.quantized = affine;
+    if (grid.rows * grid.cols > kMostCells) grid.cols = std::max<int64_t>(1, kMostCells / std::max<int64_t>(1, grid.rows));
+    grid.colBegin = std::clamp<int64_t>(currentIteration - grid.cols / 2, 0, grid.allCols - grid.cols);
+    grid.cells.resize(static_cast<size_t>(grid.rows * grid.cols));
+    for (int64_t row = 0; row < grid.rows; ++row) grid.rowFlat.push_back(row);
+    Tensor tensor;
+    tensor.dtype = series.dtype;
+    tensor.shape = series.shape;
+    tensor.bytes = series.contentBytes;
+    tensor.quantization = affine ? quantization : nullptr;
+    for (int64_t c = 0; c < grid.cols; ++c) {
+        const auto iteration = static_cast<size_t>(grid.colBegin + c);
+        if (iteration >= static_cast<size_t>(known) || iteration >= series.written.size() || !series.written[iteration]) continue;
+        tensor.data = const_cast<std::byte*>(series.contents.data() + iteration * series.contentBytes); // NOLINT(cppcoreguidelines-pro-type-const-cast)
+        for (int64_t row = 0; row < grid.rows; ++row) grid.cells[static_cast<size_t>(row * grid.cols + c)] = cellOf(tensor, row);
+    }
+    return grid;
+}
+
+} // namespace loopscope::viewer

@@ -1,0 +1,80 @@
+// What the tensor viewer asks the engine: the value at the present stop (or in another iteration), cut to what is shown; its course over the
+// iterations of its loop. Runs on the engine's thread and answers with plain values. No widgets.
+#pragma once
+
+#include "engine/api/session.h"
+#include "engine/tensor/npy.h"
+#include "viewer/tensor/tensor_slice.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace loopscope::viewer {
+
+enum class CompareWith : uint8_t { nothing, iteration, reference };
+
+struct ValueRequest {
+    std::string address;      ///< of the value, with the iterations of the present stop: "main/while#1@37:body/add#14:0"
+    GraphId graph;
+    ValueId value;
+    int frame = -1;
+    std::optional<AxisChoice> axes; ///< none: the default
+    int64_t rowBegin = 0, colBegin = 0;
+    bool raw = false;         ///< histogram of the stored integers
+    bool wantsBlocks = false, wantsHistogram = false, wantsChannels = false, wantsImage = false;
+    bool all = false;         ///< histogram of all elements, however many
+    CompareWith compare = CompareWith::nothing;
+    int64_t iteration = -1;   ///< to compare with
+};
+
+/// Pixels of an image tensor, 8 bits a channel, scaled by the range.
+struct ImagePixels {
+    int width = 0, height = 0, channels = 0;
+    int64_t every = 1;        ///< each how manieth pixel
+    std::vector<double> values; ///< height × width × channels
+    ValueRange range;
+};
+
+struct ValueAnswer {
+    bool present = false;
+    std::string why;          ///< why not: "not run in @37"
+    std::string id;
+    DType dtype = DType::unknown;
+    Shape shape;
+    uint64_t bytes = 0;
+    TensorStatistics statistics;
+    bool hasStatistics = false, statisticsOnly = false;
+    bool isLive = true;       ///< of this invocation; false: looked up elsewhere
+    AxisChoice axes;
+    Grid grid;
+    std::optional<Grid> blocks, compared;
+    std::string compareProblem;
+    std::optional<Histogram> histogram;
+    QuantizationRows channels;
+    std::optional<ImagePixels> image;
+    int64_t iteration = -1;   ///< of the innermost loop of the frame that holds it
+    std::string sparsity;     ///< "stored 12 of 64"
+};
+
+ValueAnswer readValue(Debugger& debugger, const ValueRequest& request);
+/// A constant needs no run.
+ValueAnswer readConstant(const Model& model, const ValueRequest& request);
+/// Fills the answer from a tensor whose shape is static and whose data is present.
+void fillAnswer(ValueAnswer& answer, const Tensor& tensor, const ValueRequest& request);
+/// Whole copy, for export. Errors: usage where there is no value.
+Result<Array> copyValue(Debugger& debugger, const ValueRequest& request);
+
+struct SeriesAnswer {
+    std::shared_ptr<const ValueSeries> series; ///< null: there is none
+    std::string problem;
+};
+/// The next part of the series over the innermost loop.
+SeriesAnswer readSeries(Debugger& debugger, const ValueRequest& request, std::shared_ptr<const ValueSeries> continued);
+
+/// elements × iterations of a series whose contents are kept. `quantization` may be null.
+Grid gridOf(const ValueSeries& series, const Quantization* quantization, int64_t currentIteration, int64_t allIterations);
+/// True for [N,]H,W,{1,3,4} with H and W at least 4.
+bool isImageShape(const Shape& shape);
+
+} // namespace loopscope::viewer
