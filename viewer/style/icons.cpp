@@ -37,8 +37,8 @@ const QHash<QString, QByteArray>& drawings()
 QPixmap rendered(const QByteArray& body, int size, const QColor& color, double ratio)
 {
     QByteArray svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 16 16\"><g fill=\"none\" stroke=\"currentColor\" "
-                     "stroke-width=\"1.5\" stroke-linecap=\"round\" stroke-linejoin=\"round\">"
-                     + body + "</g></svg>";
+                     "stroke-width=\"1.5\" stroke-linecap=\"round\" stroke-linejoin=\"round\">" +
+                     body + "</g></svg>";
     svg.replace("currentColor", color.name().toUtf8());
     QSvgRenderer renderer(svg);
     QPixmap pixmap(QSize(qRound(size * ratio), qRound(size * ratio)));

@@ -1,6 +1,6 @@
 // How Qt's own widgets look: flat, dense, one accent (docs/desktop.md, "Grid, type, density"). Widgets choose variants by properties:
-// QPushButton[primary=true], QPushButton[chip=true], QLabel[tone="dim|meta|error|warning|ok"], QLabel[type="title|figure|section|small|value"],
-// QToolButton[place="head"], QFrame[frame="panel"].
+// QPushButton[primary=true], QPushButton[chip=true], QLabel[tone="dim|meta|error|warning|ok"],
+// QLabel[type="title|figure|section|small|value"], QToolButton[place="head"], QFrame[frame="panel"].
 #include "viewer/style/theme.h"
 
 #include <QHash>
@@ -110,24 +110,42 @@ QLabel[type="value"] { font-family: "%fixed%"; font-size: %small%px; }
 QString styleSheet()
 {
     const Theme& theme = Theme::instance();
-    static const std::pair<const char*, Token> names[] = {
-        {"accentWeak", Token::accentWeak}, {"onAccent", Token::onAccent}, {"accent", Token::accent}, {"window", Token::window},
-        {"surface", Token::surface}, {"raised", Token::raised}, {"line2", Token::line2}, {"line", Token::line}, {"text2", Token::text2},
-        {"text3", Token::text3}, {"text", Token::text}, {"hover", Token::hover}, {"err", Token::err}, {"warn", Token::warn},
-        {"ok", Token::ok}};
+    static const std::pair<const char*, Token> names[] = {{"accentWeak", Token::accentWeak},
+                                                          {"onAccent", Token::onAccent},
+                                                          {"accent", Token::accent},
+                                                          {"window", Token::window},
+                                                          {"surface", Token::surface},
+                                                          {"raised", Token::raised},
+                                                          {"line2", Token::line2},
+                                                          {"line", Token::line},
+                                                          {"text2", Token::text2},
+                                                          {"text3", Token::text3},
+                                                          {"text", Token::text},
+                                                          {"hover", Token::hover},
+                                                          {"err", Token::err},
+                                                          {"warn", Token::warn},
+                                                          {"ok", Token::ok}};
     QString sheet = QString::fromUtf8(kSheet);
     // Longer names first, so that @text does not eat @text2.
     for (const auto& [name, token] : names) sheet.replace(QLatin1Char('@') + QLatin1String(name), theme.color(token).name());
     QColor disabled = theme.color(Token::text3);
-    sheet.replace(QLatin1String("@disabled"), QStringLiteral("rgba(%1,%2,%3,60%)").arg(disabled.red()).arg(disabled.green()).arg(disabled.blue()));
+    sheet.replace(QLatin1String("@disabled"),
+                  QStringLiteral("rgba(%1,%2,%3,60%)").arg(disabled.red()).arg(disabled.green()).arg(disabled.blue()));
     const QColor thumb = theme.color(Token::line2);
     sheet.replace(QLatin1String("@thumb"), QStringLiteral("rgba(%1,%2,%3,45%)").arg(thumb.red()).arg(thumb.green()).arg(thumb.blue()));
     const auto scaled = [&](double pixels) { return QString::number(qRound(pixels * theme.textPercent() / 100)); };
-    const std::pair<const char*, QString> sizes[] = {
-        {"head", scaled(19)}, {"small", scaled(11)}, {"field", scaled(24)},
-        {"button", scaled(24)}, {"buttonFocus", QString::number(scaled(24).toInt() - 2)}, {"chip", scaled(theme.dense() ? 14 : 16)},
-        {"chipRadius", scaled(theme.dense() ? 8 : 9)}, {"tab", scaled(24)}, {"title", scaled(20)}, {"figure", scaled(15)},
-        {"section", scaled(13)}, {"fixed", theme.font(FontUse::value).family()}};
+    const std::pair<const char*, QString> sizes[] = {{"head", scaled(19)},
+                                                     {"small", scaled(11)},
+                                                     {"field", scaled(24)},
+                                                     {"button", scaled(24)},
+                                                     {"buttonFocus", QString::number(scaled(24).toInt() - 2)},
+                                                     {"chip", scaled(theme.dense() ? 14 : 16)},
+                                                     {"chipRadius", scaled(theme.dense() ? 8 : 9)},
+                                                     {"tab", scaled(24)},
+                                                     {"title", scaled(20)},
+                                                     {"figure", scaled(15)},
+                                                     {"section", scaled(13)},
+                                                     {"fixed", theme.font(FontUse::value).family()}};
     for (const auto& [name, value] : sizes) sheet.replace(QLatin1Char('%') + QLatin1String(name) + QLatin1Char('%'), value);
     return sheet;
 }

@@ -70,7 +70,7 @@ QFont Theme::font(FontUse use, bool bold) const
         double size;
         bool bold, fixed;
     };
-    static constexpr Type types[] = {{20, true, false}, {15, true, false}, {13, true, false}, {12, false, false},
+    static constexpr Type types[] = {{20, true, false},  {15, true, false}, {13, true, false},  {12, false, false},
                                      {11, false, false}, {11, false, true}, {10, false, false}, {10, false, true}};
     const Type& type = types[static_cast<size_t>(use)];
     QFont font(type.fixed ? fixedFamily() : uiFamily());
@@ -86,8 +86,8 @@ int Theme::rowHeight() const { return qRound((m_dense ? 18 : 20) * m_percent / 1
 
 bool Theme::reducedMotion() const
 {
-    return qEnvironmentVariableIsSet("LOOPSCOPE_REDUCED_MOTION") || QGuiApplication::platformName() == QLatin1String("offscreen")
-           || !QApplication::isEffectEnabled(Qt::UI_General);
+    return qEnvironmentVariableIsSet("LOOPSCOPE_REDUCED_MOTION") || QGuiApplication::platformName() == QLatin1String("offscreen") ||
+           !QApplication::isEffectEnabled(Qt::UI_General);
 }
 
 void Theme::set(ThemeName name)

@@ -16,8 +16,33 @@ namespace loopscope::viewer {
 enum class ThemeName : uint8_t { light, dark, highContrast };
 
 enum class Token : uint8_t {
-    window, surface, sunken, raised, line, line2, text, text2, text3, accent, onAccent, accentWeak, hover, cur, curLine, curText, bp, err,
-    errWeak, warn, warnWeak, ok, okWeak, dead, deadWeak, sideA, sideB,
+    window,
+    surface,
+    sunken,
+    raised,
+    line,
+    line2,
+    text,
+    text2,
+    text3,
+    accent,
+    onAccent,
+    accentWeak,
+    hover,
+    cur,
+    curLine,
+    curText,
+    bp,
+    err,
+    errWeak,
+    warn,
+    warnWeak,
+    ok,
+    okWeak,
+    dead,
+    deadWeak,
+    sideA,
+    sideB,
 };
 inline constexpr size_t kTokenCount = 27;
 

@@ -38,7 +38,8 @@ int encoded(double c)
 
 Triple labOf(QRgb color)
 {
-    static constexpr Matrix toXyz = {{{0.4124564, 0.3575761, 0.1804375}, {0.2126729, 0.7151522, 0.0721750}, {0.0193339, 0.1191920, 0.9503041}}};
+    static constexpr Matrix toXyz = {
+        {{0.4124564, 0.3575761, 0.1804375}, {0.2126729, 0.7151522, 0.0721750}, {0.0193339, 0.1191920, 0.9503041}}};
     static constexpr Triple white = {0.95047, 1, 1.08883};
     const Triple xyz = times(toXyz, linearOf(color));
     Triple f{};
@@ -101,7 +102,8 @@ double colorDifference(QRgb first, QRgb second)
     const double meanL = (x[0] + y[0]) / 2;
     const double meanCp = (c1 + c2) / 2;
     const auto cosine = [](double angle) { return std::cos(angle * kPi / 180); };
-    const double t = 1 - 0.17 * cosine(meanH - 30) + 0.24 * cosine(2 * meanH) + 0.32 * cosine(3 * meanH + 6) - 0.20 * cosine(4 * meanH - 63);
+    const double t =
+        1 - 0.17 * cosine(meanH - 30) + 0.24 * cosine(2 * meanH) + 0.32 * cosine(3 * meanH + 6) - 0.20 * cosine(4 * meanH - 63);
     const double off = (meanL - 50) * (meanL - 50);
     const double sL = 1 + 0.015 * off / std::sqrt(20 + off);
     const double sC = 1 + 0.045 * meanCp;

@@ -4,8 +4,8 @@
 #include "viewer/style/theme.h"
 
 #include <QApplication>
-#include <QLineEdit>
 #include <QHeaderView>
+#include <QLineEdit>
 #include <QPushButton>
 #include <QRegularExpression>
 #include <QSignalSpy>
@@ -150,8 +150,7 @@ void StyleTest::comparedSidesDiffer()
         const auto& tokens = paletteOf(theme).tokens;
         for (int vision = 0; vision < 4; ++vision)
             QVERIFY(colorDifference(simulated(tokens[static_cast<size_t>(Token::sideA)], static_cast<Vision>(vision)),
-                                    simulated(tokens[static_cast<size_t>(Token::sideB)], static_cast<Vision>(vision)))
-                    >= 40);
+                                    simulated(tokens[static_cast<size_t>(Token::sideB)], static_cast<Vision>(vision))) >= 40);
     }
 }
 
@@ -186,11 +185,12 @@ void StyleTest::textSizeScales()
 // docs/desktop.md, "Icons".
 void StyleTest::everyIconIsDrawn()
 {
-    const QStringList ids = QStringLiteral("continue reverse-continue pause stop restart step-over step-into step-out step-back-over step-back-into "
-                                           "step-back-out iteration-back iteration-forward record find pin fit loop-region branch-region "
-                                           "call-region graph tree table heat-map histogram plot image compare swap follow export console watch "
-                                           "bookmark model-file recording warning error notice close theme")
-                                .split(QLatin1Char(' '));
+    const QStringList ids =
+        QStringLiteral("continue reverse-continue pause stop restart step-over step-into step-out step-back-over step-back-into "
+                       "step-back-out iteration-back iteration-forward record find pin fit loop-region branch-region "
+                       "call-region graph tree table heat-map histogram plot image compare swap follow export console watch "
+                       "bookmark model-file recording warning error notice close theme")
+            .split(QLatin1Char(' '));
     QCOMPARE(ids.size(), 41);
     QSet<QByteArray> pictures;
     for (const QString& id : ids) {
@@ -215,7 +215,9 @@ void StyleTest::iconTakesItsColor()
 void StyleTest::iconFollowsTheme()
 {
     const QIcon icon = themedIcon(QStringLiteral("stop"));
-    const auto middle = [&](QIcon::State state) { return icon.pixmap(QSize(16, 16), 1.0, QIcon::Normal, state).toImage().pixelColor(8, 8); };
+    const auto middle = [&](QIcon::State state) {
+        return icon.pixmap(QSize(16, 16), 1.0, QIcon::Normal, state).toImage().pixelColor(8, 8);
+    };
     Theme::instance().set(ThemeName::light);
     QCOMPARE(middle(QIcon::Off), themed(Token::text2));
     QCOMPARE(middle(QIcon::On), themed(Token::accent));

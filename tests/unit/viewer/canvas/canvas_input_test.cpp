@@ -1,0 +1,368 @@
+// How pointer, keys, menus and screen readers work the canvas.
+#include "canvas_fixture.h"
+#include "viewer/style/theme.h"
+
+#include <QAccessible>
+#include <QApplication>
+#include <QClipboard>
+#include <QMenu>
+#include <QMouseEvent>
+#include <QSignalSpy>
+#include <QWheelEvent>
+#include <cmath>
+
+namespace loopscope::viewer {
+
+using namespace testing;
+
+class CanvasInputTest : public QObject {
+    Q_OBJECT
+private slots:
+    void initTestCase() { Theme::instance().apply(); }
+    void clickSelects();
+    void ctrlClickAdds();
+    void rubberBandSelects();
+    void dragPans();
+    void wheelZoomsAtCursor();
+    void rangeZoom();
+    void fitShowsAll();
+    void sliderMoves();
+    void arrowsWalkEdges();
+    void producerAndConsumer();
+    void tabFollowsTheListing();
+    void groupExpandsInPlace();
+    void contextMenuOffers();
+    void copyName();
+    void traceUpAndDown();
+    void minimapPans();
+    void screenReaderHearsNodes();
+    void pickIsExact();
+};
+
+void CanvasInputTest::clickSelects()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.resize(540, 580);
+    canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
+    QSignalSpy edited(&canvas, &GraphCanvas::selectionEdited);
+    const int node = canvas.scene()->findNode("main/while#0:body/add#3");
+    QTest::mouseClick(&canvas, Qt::LeftButton, {}, canvas.nodeRect(node).center().toPoint());
+    QCOMPARE(edited.count(), 1);
+    QCOMPARE(canvas.selected(), std::vector<std::string>{"main/while#0:body/add#3"});
+    QVERIFY(statesOf(canvas, QStringLiteral("main/while#0:body/add#3")).contains(QStringLiteral("selected")));
+    QTest::mouseClick(&canvas, Qt::LeftButton, {}, QPoint(2, 2));
+    QVERIFY(canvas.selected().empty());
+}
+
+void CanvasInputTest::ctrlClickAdds()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.resize(540, 580);
+    canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
+    for (const char* id : {"main/while#0:body/add#3", "main/while#0:body/if#2"})
+        QTest::mouseClick(&canvas, Qt::LeftButton, Qt::ControlModifier, canvas.nodeRect(canvas.scene()->findNode(id)).center().toPoint());
+    QCOMPARE(canvas.selected().size(), size_t(2));
+    QTest::mouseClick(&canvas, Qt::LeftButton, Qt::ControlModifier, canvas.nodeRect(canvas.currentNode()).center().toPoint());
+    QCOMPARE(canvas.selected(), std::vector<std::string>{"main/while#0:body/add#3"});
+}
+
+void CanvasInputTest::rubberBandSelects()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.resize(540, 580);
+    canvas.setMinimapShown(false);
+    canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
+    QTest::mousePress(&canvas, Qt::LeftButton, Qt::ShiftModifier, QPoint(1, 60));
+    QTest::mouseMove(&canvas, QPoint(300, 300));
+    QTest::mouseRelease(&canvas, Qt::LeftButton, Qt::ShiftModifier, QPoint(538, 578));
+    QVERIFY(canvas.selected().size() > 4);
+}
+
+void CanvasInputTest::dragPans()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.resize(540, 580);
+    canvas.setMinimapShown(false);
+    canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
+    const QPointF before = canvas.origin();
+    QTest::mousePress(&canvas, Qt::LeftButton, {}, QPoint(530, 570));
+    QMouseEvent move(QEvent::MouseMove, QPointF(500, 540), canvas.mapToGlobal(QPointF(500, 540)), Qt::NoButton, Qt::LeftButton,
+                     Qt::NoModifier);
+    QApplication::sendEvent(&canvas, &move);
+    QTest::mouseRelease(&canvas, Qt::LeftButton, {}, QPoint(500, 540));
+    QCOMPARE(canvas.origin() - before, QPointF(30, 30));
+}
+
+void CanvasInputTest::wheelZoomsAtCursor()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.resize(540, 580);
+    canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
+    const QPointF cursor(200, 220);
+    const Point before = canvas.toScene(cursor);
+    QWheelEvent in(cursor, canvas.mapToGlobal(cursor), {}, QPoint(0, 120), Qt::NoButton, Qt::ControlModifier, Qt::NoScrollPhase, false);
+    QApplication::sendEvent(&canvas, &in);
+    QVERIFY(canvas.zoom() > 1.19);
+    QVERIFY(std::abs(canvas.toScene(cursor).x - before.x) < 1);
+    QVERIFY(std::abs(canvas.toScene(cursor).y - before.y) < 1);
+    const double zoom = canvas.zoom();
+    const QPointF origin = canvas.origin();
+    QWheelEvent scroll(cursor, canvas.mapToGlobal(cursor), {}, QPoint(0, -120), Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false);
+    QApplication::sendEvent(&canvas, &scroll);
+    QCOMPARE(canvas.zoom(), zoom);
+    QCOMPARE(canvas.origin(), origin + QPointF(0, 48));
+}
+
+void CanvasInputTest::rangeZoom()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.resize(540, 580);
+    canvas.setMinimapShown(false);
+    canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
+    QTest::mousePress(&canvas, Qt::LeftButton, Qt::ControlModifier, QPoint(2, 2));
+    QTest::mouseRelease(&canvas, Qt::LeftButton, Qt::ControlModifier, QPoint(272, 292));
+    QVERIFY(std::abs(canvas.zoom() - 2) < 0.05);
+}
+
+void CanvasInputTest::fitShowsAll()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.resize(300, 260);
+    canvas.setMinimapShown(false);
+    canvas.setScene(sceneOf(model, inlined({"main/while#0", "main/while#0:body/if#2"})));
+    canvas.setViewport(3, QPointF(100, 100));
+    QVERIFY(canvas.visibleNodes().size() < canvas.scene()->nodes.size());
+    QVERIFY(canvas.command(QStringLiteral("fit")));
+    QCOMPARE(canvas.visibleNodes().size(), canvas.scene()->nodes.size());
+    QVERIFY(canvas.command(QStringLiteral("actualSize")));
+    QCOMPARE(canvas.zoom(), 1.0);
+    QVERIFY(!canvas.command(QStringLiteral("noSuchCommand")));
+}
+
+void CanvasInputTest::sliderMoves()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    const StopSnapshot stop = collatzStop(model);
+    GraphCanvas canvas;
+    canvas.resize(640, 580);
+    canvas.setStateSource([&](const Scene& scene) { return stateAt(scene, model, stop); });
+    canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
+    QSignalSpy moved(&canvas, &GraphCanvas::loopMoved);
+    const QJsonObject region = canvas.describe()[QStringLiteral("regions")].toArray()[0].toObject();
+    if (!region.contains(QStringLiteral("slider"))) QSKIP("the loop is too narrow for a slider");
+    const QRectF slider = rectOf(region[QStringLiteral("slider")]);
+    QTest::mousePress(&canvas, Qt::LeftButton, {}, slider.center().toPoint());
+    QCOMPARE(moved.count(), 1);
+    QVERIFY(std::abs(moved[0][1].toLongLong() - 55) <= 1);
+    QCOMPARE(moved[0][2].toBool(), false);
+    QMouseEvent move(QEvent::MouseMove, slider.topRight(), canvas.mapToGlobal(slider.topRight()), Qt::NoButton, Qt::LeftButton,
+                     Qt::NoModifier);
+    QApplication::sendEvent(&canvas, &move);
+    QTest::mouseRelease(&canvas, Qt::LeftButton, {}, slider.topRight().toPoint());
+    QCOMPARE(moved.last()[1].toLongLong(), 110LL);
+    QCOMPARE(moved.last()[2].toBool(), true);
+}
+
+void CanvasInputTest::arrowsWalkEdges()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.resize(540, 580);
+    canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
+    canvas.select({"main/while#0:body/floor_mod#0"});
+    QTest::keyClick(&canvas, Qt::Key_Down);
+    QCOMPARE(canvas.selected().front(), std::string("main/while#0:body/equal#1"));
+    QTest::keyClick(&canvas, Qt::Key_Up);
+    QCOMPARE(canvas.selected().front(), std::string("main/while#0:body/floor_mod#0"));
+}
+
+void CanvasInputTest::producerAndConsumer()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.resize(540, 580);
+    canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
+    canvas.select({"main/while#0:body/equal#1"});
+    QVERIFY(canvas.command(QStringLiteral("producer")));
+    QCOMPARE(canvas.selected().front(), std::string("main/while#0:body/floor_mod#0"));
+    QVERIFY(canvas.command(QStringLiteral("producer")));
+    const std::string formal = canvas.selected().front();
+    QCOMPARE(canvas.scene()->nodes[static_cast<size_t>(canvas.currentNode())].kind, NodeKind::input);
+    QVERIFY(canvas.command(QStringLiteral("consumer")));
+    const std::string first = canvas.selected().front();
+    QVERIFY(canvas.command(QStringLiteral("consumer"))); // again: the next one of the same value
+    QVERIFY(canvas.selected().front() != first);
+    QVERIFY(canvas.selected().front() != formal);
+}
+
+void CanvasInputTest::tabFollowsTheListing()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.resize(540, 580);
+    canvas.setScene(sceneOf(model, {}));
+    canvas.show();
+    canvas.setFocus();
+    QVERIFY(canvas.command(QStringLiteral("nextNode")));
+    QCOMPARE(canvas.currentNode(), 0);
+    const int last = static_cast<int>(canvas.scene()->nodes.size()) - 1;
+    for (int i = 0; i <= last + 2; ++i) canvas.command(QStringLiteral("nextNode"));
+    QCOMPARE(canvas.currentNode(), last); // no wrapping: Tab leaves the canvas there
+    QVERIFY(canvas.command(QStringLiteral("previousNode")));
+    QCOMPARE(canvas.currentNode(), last - 1);
+}
+
+void CanvasInputTest::groupExpandsInPlace()
+{
+    std::string text = "graph main(x: f32[4]) {\n";
+    for (int n = 0; n < 96; ++n)
+        text += "  v" + std::to_string(n) + " = relu(" + (n == 0 ? "x" : "v" + std::to_string(n - 1)) + ") : f32[4]\n";
+    text += "  return v95\n}\n";
+    Result<Model> model = modelFromText(text, "blocks");
+    QVERIFY2(model.ok(), model.ok() ? "" : model.error().message().c_str());
+    for (Value& value : model->graphs[0].values)
+        if (value.id.starts_with('v')) {
+            const int n = std::stoi(value.id.substr(1));
+            value.name = "net/block_" + std::to_string(n / 8) + "/relu_" + std::to_string(n % 8);
+        }
+    GraphCanvas canvas;
+    canvas.setBuilder(&buildScene);
+    canvas.resize(500, 500);
+    canvas.setModel(&*model, initialView(*model));
+    QTRY_VERIFY(canvas.scene());
+    int group = -1;
+    for (size_t i = 0; i < canvas.scene()->nodes.size(); ++i)
+        if (canvas.scene()->nodes[i].kind == NodeKind::group && group < 0 && i > 1) group = static_cast<int>(i);
+    QVERIFY(group >= 0);
+    canvas.setViewport(1, canvas.origin());
+    const QPointF before = canvas.nodeRect(group).topLeft();
+    const std::string id = canvas.scene()->nodes[static_cast<size_t>(group)].id;
+    QSignalSpy edited(&canvas, &GraphCanvas::viewEdited);
+    QSignalSpy shown(&canvas, &GraphCanvas::sceneChanged);
+    canvas.select({id});
+    canvas.command(QStringLiteral("expand"));
+    QCOMPARE(edited.count(), 1);
+    QTRY_COMPARE(shown.count(), 1);
+    const SceneRegion& region = canvas.scene()->regions[static_cast<size_t>(canvas.scene()->regionById.at(id))];
+    QVERIFY(std::abs(region.rect.y - canvas.toScene(before).y) < 1.5); // its head has stayed on the screen
+    keep(canvas, QStringLiteral("groups"));
+}
+
+void CanvasInputTest::contextMenuOffers()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.resize(540, 580);
+    canvas.setScene(sceneOf(model, {}));
+    canvas.select({"main/while#0"});
+    QMenu menu;
+    canvas.fillContextMenu(menu, canvas.currentNode());
+    QVERIFY(menu.findChild<QAction*>(QStringLiteral("context.inlineCallee")));
+    QSignalSpy open(&canvas, &GraphCanvas::openRequested);
+    menu.findChild<QAction*>(QStringLiteral("context.splitCallee"))->trigger();
+    QCOMPARE(open.count(), 1);
+    QSignalSpy breakpoint(&canvas, &GraphCanvas::breakpointRequested);
+    menu.findChild<QAction*>(QStringLiteral("context.toggleBreakpoint"))->trigger();
+    QCOMPARE(breakpoint[0][0].toString(), QStringLiteral("main/while#0"));
+}
+
+void CanvasInputTest::copyName()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.setScene(sceneOf(model, {}));
+    canvas.select({"main/while#0"});
+    canvas.command(QStringLiteral("copyName"));
+    QCOMPARE(QGuiApplication::clipboard()->text(), QStringLiteral("while#0"));
+}
+
+void CanvasInputTest::traceUpAndDown()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.resize(540, 580);
+    canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
+    canvas.select({"main/while#0:body/equal#1"});
+    canvas.command(QStringLiteral("traceUp"));
+    QVERIFY(statesOf(canvas, QStringLiteral("main/while#0:body/floor_mod#0")).contains(QStringLiteral("traced")));
+    QVERIFY(!statesOf(canvas, QStringLiteral("main/while#0:body/if#2")).contains(QStringLiteral("traced")));
+    canvas.command(QStringLiteral("traceUp"));
+    QVERIFY(statesOf(canvas, QStringLiteral("main/while#0:body/if#2")).contains(QStringLiteral("traced")));
+    canvas.command(QStringLiteral("traceUp"));
+    QVERIFY(!statesOf(canvas, QStringLiteral("main/while#0:body/if#2")).contains(QStringLiteral("traced")));
+}
+
+void CanvasInputTest::minimapPans()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.resize(540, 580);
+    canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
+    canvas.show();
+    auto* map = canvas.findChild<QWidget*>(QStringLiteral("minimap"));
+    QVERIFY(map && map->isVisible());
+    canvas.setViewport(3, QPointF(0, 0));
+    QTest::mouseClick(map, Qt::LeftButton, {}, map->rect().center());
+    const Rect& b = canvas.scene()->bounds;
+    const Point middle = canvas.toScene(QPointF(270, 290));
+    QVERIFY(std::abs(middle.x - b.center().x) < b.width * 0.1);
+    QVERIFY(std::abs(middle.y - b.center().y) < b.height * 0.1);
+    canvas.command(QStringLiteral("minimap"));
+    QVERIFY(!map->isVisible());
+}
+
+void CanvasInputTest::screenReaderHearsNodes()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    const StopSnapshot stop = collatzStop(model);
+    GraphCanvas canvas;
+    canvas.resize(540, 580);
+    canvas.setStateSource([&](const Scene& scene) { return stateAt(scene, model, stop); });
+    canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
+    canvas.show();
+    QAccessibleInterface* root = QAccessible::queryAccessibleInterface(&canvas);
+    QVERIFY(root);
+    QCOMPARE(root->role(), QAccessible::Graphic);
+    QCOMPARE(root->childCount(), static_cast<int>(canvas.visibleNodes().size()));
+    QStringList names;
+    for (int i = 0; i < root->childCount(); ++i) names.append(root->child(i)->text(QAccessible::Name));
+    QVERIFY2(names.contains(QStringLiteral("add 3, arithmetic, next to run, conditional breakpoint, input count")),
+             qPrintable(names.join(QLatin1Char('\n'))));
+    QAccessibleInterface* first = root->child(0);
+    QCOMPARE(root->indexOfChild(first), 0);
+    QVERIFY(first->parent() == root);
+    QVERIFY(!first->rect().isEmpty());
+    auto* action = first->actionInterface();
+    QVERIFY(action);
+    QCOMPARE(action->actionNames(), QStringList({QStringLiteral("open"), QStringLiteral("break"), QStringLiteral("inspect")}));
+}
+
+void CanvasInputTest::pickIsExact()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    const auto scene = sceneOf(model, inlined({"main/while#0"}));
+    for (size_t i = 0; i < scene->scene->nodes.size(); ++i) {
+        if (scene->scene->nodes[i].kind == NodeKind::actual) continue;
+        QCOMPARE(scene->index.nodeAt(scene->scene->nodes[i].rect.center()), static_cast<int>(i));
+    }
+    QCOMPARE(scene->index.nodeAt({-1000, -1000}), -1);
+    for (size_t e = 0; e < scene->scene->edges.size(); ++e) {
+        const SceneEdge& edge = scene->scene->edges[e];
+        if (edge.points.size() < 2) continue;
+        const Point middle{(edge.points[0].x + edge.points[1].x) / 2, (edge.points[0].y + edge.points[1].y) / 2};
+        const int found = scene->index.edgeAt(middle, 3);
+        QVERIFY(found >= 0);
+    }
+}
+
+} // namespace loopscope::viewer
+
+QTEST_MAIN(loopscope::viewer::CanvasInputTest)
+#include "canvas_input_test.moc"

@@ -1,0 +1,357 @@
+// What the canvas draws: scenes, stops, marks, levels of detail. No document, no window.
+#include "canvas_fixture.h"
+#include "viewer/style/theme.h"
+
+#include <QSignalSpy>
+#include <QThread>
+#include <cmath>
+
+namespace loopscope::viewer {
+
+using namespace testing;
+
+class CanvasPictureTest : public QObject {
+    Q_OBJECT
+private slots:
+    void initTestCase() { Theme::instance().apply(); }
+    void levelsHaveHysteresis();
+    void drawsALoop();
+    void nodesOfDifferentKindsDoNotOverlap();
+    void stopMarksNodes();
+    void untakenSideIsGrey();
+    void stepRepaintsLittle();
+    void tilesShowWhatDirectPaintingShows();
+    void everyThemeAndLevelPaints();
+    void sliderIsFinerFarAway();
+    void unknownTripCountLeavesRoom();
+    void loaderKeepsTheOldPicture();
+    void newerRequestWins();
+    void failureIsTold();
+    void hitsAreCounted();
+    void compareMarks();
+    void bindingCardNamesTheWay();
+    void v1States();
+};
+
+void CanvasPictureTest::levelsHaveHysteresis()
+{
+    QCOMPARE(detailLevel(0.1), 0);
+    QCOMPARE(detailLevel(0.15), 1);
+    QCOMPARE(detailLevel(0.5), 2);
+    QCOMPARE(detailLevel(1), 3);
+    QCOMPARE(detailLevel(2), 4);
+    QCOMPARE(detailLevel(0.76, 2), 2); // 5 % beyond the threshold, not before
+    QCOMPARE(detailLevel(0.79, 2), 3);
+    QCOMPARE(detailLevel(0.74, 3), 3);
+    QCOMPARE(detailLevel(0.71, 3), 2);
+}
+
+void CanvasPictureTest::drawsALoop()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.resize(540, 580);
+    canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
+    canvas.show();
+    const QJsonObject all = canvas.describe();
+    QCOMPARE(all[QStringLiteral("level")].toInt(), 3);
+    QVERIFY(!nodeOf(canvas, QStringLiteral("main/while#0:body/add#3")).isEmpty());
+    QCOMPARE(nodeOf(canvas, QStringLiteral("main/while#0:body/add#3"))[QStringLiteral("text")].toString(), QStringLiteral("add#3"));
+    QCOMPARE(all[QStringLiteral("regions")].toArray().size(), 1);
+    const QRectF region = rectOf(all[QStringLiteral("regions")].toArray()[0].toObject()[QStringLiteral("rect")]);
+    QVERIFY(region.contains(rectOf(nodeOf(canvas, QStringLiteral("main/while#0:body/add#3"))[QStringLiteral("rect")])));
+    keep(canvas, QStringLiteral("loop-idle"));
+}
+
+void CanvasPictureTest::nodesOfDifferentKindsDoNotOverlap()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.resize(700, 700);
+    canvas.setScene(sceneOf(model, inlined({"main/while#0", "main/while#0:body/if#2"})));
+    const QJsonArray nodes = canvas.describe()[QStringLiteral("nodes")].toArray();
+    QVERIFY(nodes.size() > 8);
+    for (qsizetype i = 0; i < nodes.size(); ++i)
+        for (qsizetype j = 0; j < i; ++j)
+            QVERIFY2(!rectOf(nodes[i].toObject()[QStringLiteral("rect")]).intersects(rectOf(nodes[j].toObject()[QStringLiteral("rect")])),
+                     qPrintable(nodes[i].toObject()[QStringLiteral("id")].toString() + QLatin1Char(' ') +
+                                nodes[j].toObject()[QStringLiteral("id")].toString()));
+}
+
+void CanvasPictureTest::stopMarksNodes()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    const StopSnapshot stop = collatzStop(model);
+    GraphCanvas canvas;
+    canvas.resize(540, 580);
+    canvas.setStateSource([&](const Scene& scene) { return stateAt(scene, model, stop); });
+    canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
+    QCOMPARE(statesOf(canvas, QStringLiteral("main/while#0:body/add#3")),
+             QStringList({QStringLiteral("not run"), QStringLiteral("next"), QStringLiteral("conditional breakpoint")}));
+    QCOMPARE(statesOf(canvas, QStringLiteral("main/while#0:body/if#2")), QStringList({QStringLiteral("run"), QStringLiteral("last")}));
+    QCOMPARE(statesOf(canvas, QStringLiteral("main/while#0:body/floor_mod#0")), QStringList({QStringLiteral("run")}));
+    const QJsonObject region = canvas.describe()[QStringLiteral("regions")].toArray()[0].toObject();
+    QCOMPARE(region[QStringLiteral("iteration")].toInt(), 37);
+    QCOMPARE(region[QStringLiteral("trips")].toInt(), 111);
+    canvas.select({"main/while#0:body/if#2"});
+    canvas.setValueCard({"main/while#0:body/if#2", QStringLiteral("next_n"), QStringLiteral("i32[]"), {QStringLiteral("593")}});
+    keep(canvas, QStringLiteral("loop-stopped"));
+    Theme::instance().set(ThemeName::dark);
+    keep(canvas, QStringLiteral("loop-stopped-dark"));
+    Theme::instance().set(ThemeName::highContrast);
+    keep(canvas, QStringLiteral("loop-stopped-contrast"));
+    Theme::instance().set(ThemeName::light);
+}
+
+void CanvasPictureTest::untakenSideIsGrey()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    StopSnapshot stop = collatzStop(model);
+    stop.address = "main/while#0@37:body/if#2:else/add#1";
+    stop.stack[1].info.next = OperatorId(2);
+    stop.stack.push_back(frame("main/while#0@37:body/if#2:else", model.findGraph("triple"), 1, 2));
+    GraphCanvas canvas;
+    canvas.resize(700, 640);
+    canvas.setStateSource([&](const Scene& scene) { return stateAt(scene, model, stop); });
+    canvas.setScene(sceneOf(model, inlined({"main/while#0", "main/while#0:body/if#2"})));
+    QCOMPARE(statesOf(canvas, QStringLiteral("main/while#0:body/if#2:then/floor_div#0")), QStringList({QStringLiteral("untaken")}));
+    QCOMPARE(statesOf(canvas, QStringLiteral("main/while#0:body/if#2:else/mul#0")),
+             QStringList({QStringLiteral("run"), QStringLiteral("last")}));
+    QCOMPARE(statesOf(canvas, QStringLiteral("main/while#0:body/if#2:else/add#1")),
+             QStringList({QStringLiteral("not run"), QStringLiteral("next")}));
+    keep(canvas, QStringLiteral("branch"));
+}
+
+void CanvasPictureTest::stepRepaintsLittle()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    StopSnapshot stop = collatzStop(model);
+    GraphCanvas canvas;
+    canvas.resize(540, 580);
+    canvas.setStateSource([&](const Scene& scene) { return stateAt(scene, model, stop); });
+    canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
+    canvas.grab();
+    const QImage before = canvas.grab().toImage();
+    stop.address = "main/while#0@37:body/if#2";
+    stop.stack[1].info.next = OperatorId(2);
+    canvas.refreshState();
+    const QImage after = canvas.grab().toImage();
+    QVERIFY(before != after);
+    // What the cache keeps must be what a fresh canvas draws.
+    GraphCanvas fresh;
+    fresh.resize(540, 580);
+    fresh.setStateSource([&](const Scene& scene) { return stateAt(scene, model, stop); });
+    fresh.setScene(sceneOf(model, inlined({"main/while#0"})));
+    QCOMPARE(fresh.grab().toImage(), after);
+}
+
+void CanvasPictureTest::tilesShowWhatDirectPaintingShows()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.resize(700, 700);
+    canvas.setMinimapShown(false);
+    canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
+    canvas.setViewport(1.25, QPointF(0, 0)); // paints directly for a moment after zooming
+    const QImage direct = canvas.grab().toImage();
+    QTest::qWait(150);
+    const QImage tiled = canvas.grab().toImage();
+    QCOMPARE(direct.size(), tiled.size());
+    int different = 0;
+    for (int y = 0; y < direct.height(); ++y)
+        for (int x = 0; x < direct.width(); ++x) different += direct.pixel(x, y) != tiled.pixel(x, y);
+    QCOMPARE(different, 0);
+}
+
+void CanvasPictureTest::everyThemeAndLevelPaints()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.resize(540, 580);
+    canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
+    for (const ThemeName theme : {ThemeName::dark, ThemeName::highContrast, ThemeName::light}) {
+        Theme::instance().set(theme);
+        QSet<int> seen;
+        for (const double zoom : {0.1, 0.3, 0.6, 1.0, 2.5}) {
+            canvas.setViewport(zoom, canvas.origin());
+            canvas.fitSelection();
+            canvas.setViewport(zoom, QPointF(-20, -20));
+            seen.insert(canvas.level());
+            const QImage picture = canvas.grab().toImage();
+            QSet<QRgb> colors;
+            for (int y = 0; y < picture.height(); y += 2)
+                for (int x = 0; x < picture.width(); x += 2) colors.insert(picture.pixel(x, y));
+            QVERIFY2(colors.size() >= 3, qPrintable(QString::number(zoom)));
+            QVERIFY(colors.contains(themed(Token::surface).rgb()));
+        }
+        QCOMPARE(seen.size(), 5);
+    }
+}
+
+void CanvasPictureTest::sliderIsFinerFarAway()
+{
+    LoopHead head;
+    head.slider = {100, 0, 150, 22};
+    RegionState state;
+    state.trips = 1000000;
+    QCOMPARE(iterationAt(head, state, 100, 0, 100, 0), int64_t(0));
+    QCOMPARE(iterationAt(head, state, 250, 0, 100, 0), int64_t(999999));
+    const int64_t near = iterationAt(head, state, 110, 0, 100, 0);
+    const int64_t far = iterationAt(head, state, 110, 60, 100, 0);
+    const int64_t farthest = iterationAt(head, state, 110, 200, 100, 0);
+    QVERIFY(std::abs(near / 10 - far) <= 1);
+    QVERIFY(std::abs(near / 1000 - farthest) <= 1);
+    QCOMPARE(sliderPace(head, state, 200), QStringLiteral("1/1000"));
+    state.trips = 48; // fewer iterations than pixels: always coarse
+    QCOMPARE(iterationAt(head, state, 250, 200, 100, 0), int64_t(47));
+    QVERIFY(sliderPace(head, state, 200).isEmpty());
+}
+
+void CanvasPictureTest::unknownTripCountLeavesRoom()
+{
+    RegionState state;
+    state.iteration = 20;
+    QCOMPARE(sliderPosition(state, 20), 0.9);
+    LoopHead head;
+    head.slider = {0, 0, 100, 22};
+    QVERIFY(iterationAt(head, state, 100, 0, 0, 0) > 20);
+    state.trips = 21;
+    QCOMPARE(sliderPosition(state, 20), 1.0);
+    QCOMPARE(iterationAt(head, state, 100, 0, 0, 0), int64_t(20));
+}
+
+void CanvasPictureTest::loaderKeepsTheOldPicture()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    std::atomic<bool> release = false;
+    GraphCanvas canvas;
+    canvas.resize(540, 580);
+    canvas.setBuilder(&buildScene);
+    canvas.setModel(&model, {});
+    QTRY_VERIFY(canvas.scene());
+    const Scene* old = canvas.scene();
+    canvas.setBuilder([&](const Model& m, const ViewState& view, const TextMeasure& measure, const SceneProgress& progress) {
+        while (!release && !progress.stop.stop_requested()) QThread::msleep(1);
+        return buildScene(m, view, measure, progress);
+    });
+    canvas.setView(inlined({"main/while#0"}));
+    QVERIFY(canvas.isBuilding());
+    QTest::qWait(20);
+    QCOMPARE(canvas.scene(), old);
+    canvas.cancelBuilding();
+    QVERIFY(!canvas.isBuilding());
+    QVERIFY(canvas.view().inlined.empty()); // what is wanted is again what is seen
+    release = true;
+    QTest::qWait(20);
+    QCOMPARE(canvas.scene(), old);
+}
+
+void CanvasPictureTest::newerRequestWins()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.resize(540, 580);
+    canvas.setBuilder(&buildScene);
+    canvas.setModel(&model, {});
+    for (int i = 0; i < 10; ++i) canvas.setView(i % 2 ? ViewState() : inlined({"main/while#0"}));
+    canvas.setView(inlined({"main/while#0"}));
+    QTRY_VERIFY(!canvas.isBuilding());
+    QVERIFY(canvas.scene()->findNode("main/while#0:body/add#3") >= 0);
+}
+
+void CanvasPictureTest::failureIsTold()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.setBuilder(&buildScene);
+    QSignalSpy failed(&canvas, &GraphCanvas::buildFailed);
+    ViewState view;
+    view.root = "main/no_such#9:body";
+    canvas.setModel(&model, view);
+    QTRY_COMPARE(failed.count(), 1);
+    QVERIFY(!failed[0][0].toString().isEmpty());
+    canvas.grab(); // alive, and empty
+}
+
+void CanvasPictureTest::hitsAreCounted()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.resize(540, 580);
+    canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
+    canvas.setHits({QStringLiteral("main/while#0@3:body/add#3"), QStringLiteral("main/while#0:body/if#2"), QStringLiteral("main/none#1")});
+    QCOMPARE(nodeOf(canvas, QStringLiteral("main/while#0:body/add#3"))[QStringLiteral("hits")].toInt(), 1);
+    QCOMPARE(nodeOf(canvas, QStringLiteral("main/while#0:body/if#2"))[QStringLiteral("hits")].toInt(), 1);
+    QVERIFY(!nodeOf(canvas, QStringLiteral("main/while#0:body/equal#1")).contains(QStringLiteral("hits")));
+    canvas.setHits({});
+    QVERIFY(!nodeOf(canvas, QStringLiteral("main/while#0:body/add#3")).contains(QStringLiteral("hits")));
+}
+
+void CanvasPictureTest::compareMarks()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.resize(540, 580);
+    canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
+    const QImage before = canvas.grab().toImage();
+    canvas.setCompareMarks({{QStringLiteral("main/while#0:body/add#3"), CompareMark::farOver}});
+    QVERIFY(statesOf(canvas, QStringLiteral("main/while#0:body/add#3")).contains(QStringLiteral("far over tolerance")));
+    QVERIFY(canvas.grab().toImage() != before);
+    canvas.setCompareMarks({});
+    QCOMPARE(canvas.grab().toImage(), before);
+}
+
+void CanvasPictureTest::bindingCardNamesTheWay()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.resize(540, 580);
+    canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
+    const SceneRegion& loop = canvas.scene()->regions.front();
+    QCOMPARE(loop.bindings.size(), size_t(2));
+    const int formal = loop.bindings[0].formal;
+    QVERIFY(formal >= 0);
+    canvas.select({canvas.scene()->nodes[static_cast<size_t>(formal)].id});
+    canvas.grab();
+    QVERIFY(canvas.describe().contains(QStringLiteral("card")));
+    QVERIFY(!rectOf(canvas.describe()[QStringLiteral("card")]).intersects(canvas.nodeRect(formal)));
+    keep(canvas, QStringLiteral("binding-card"));
+}
+
+void CanvasPictureTest::v1States()
+{
+    const Model model = sample(QStringLiteral("v1_collatz"));
+    const auto scene = sceneOf(model, {});
+    StopSnapshot stop;
+    stop.started = stop.isDataflow = true;
+    // Three operators of the same frame: one ran, one is queued, one was dead.
+    std::vector<const SceneNode*> ops;
+    for (const SceneNode& node : scene->scene->nodes)
+        if (node.kind == NodeKind::op && node.region < 0) ops.push_back(&node);
+    if (ops.size() < 3) QSKIP("the scene folds its nodes");
+    stop.tallies.push_back({ops[0]->graph, ops[0]->op, 1, 0, -1, -1});
+    stop.tallies.push_back({ops[1]->graph, ops[1]->op, 0, 1, -1, -1});
+    DataflowReady ready;
+    ready.address = ops[2]->id;
+    ready.graph = ops[2]->graph;
+    ready.op = ops[2]->op;
+    stop.ready.push_back(ready);
+    stop.address = ops[2]->id;
+    const CanvasState state = stateAt(*scene->scene, model, stop);
+    const auto of = [&](const SceneNode* node) { return state.nodes[static_cast<size_t>(node - scene->scene->nodes.data())]; };
+    QCOMPARE(of(ops[0]).run, RunState::run);
+    QCOMPARE(of(ops[1]).run, RunState::dead);
+    QCOMPARE(of(ops[1]).badge, std::string("dead"));
+    QCOMPARE(of(ops[2]).run, RunState::ready);
+    QVERIFY(of(ops[2]).next);
+    GraphCanvas canvas;
+    canvas.resize(700, 700);
+    canvas.setStateSource([&](const Scene& s) { return stateAt(s, model, stop); });
+    canvas.setScene(scene);
+    keep(canvas, QStringLiteral("v1"));
+}
+
+} // namespace loopscope::viewer
+
+QTEST_MAIN(loopscope::viewer::CanvasPictureTest)
+#include "canvas_picture_test.moc"

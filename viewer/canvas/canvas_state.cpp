@@ -1,0 +1,355 @@
+// From a stop to what nodes and regions wear. Functional graphs: operators run in file order, so the next operator of a frame divides what
+// has run from what has not. v1 graphs: tallies, tokens and the ready set of the dataflow executor.
+#include "viewer/canvas/canvas_state.h"
+
+#include "engine/observe/address.h"
+
+#include <algorithm>
+#include <map>
+
+namespace loopscope::viewer {
+
+namespace {
+
+std::string withoutIterations(const std::string& text)
+{
+    Result<Address> address = parseAddress(text);
+    if (!address.ok()) return text;
+    for (AddressStep& step : address->steps) step.iteration = -1;
+    return toString(*address);
+}
+
+/// "1st", "2nd", "6th".
+std::string ordinal(size_t n)
+{
+    const size_t tens = n % 100;
+    const char* ending = tens >= 11 && tens <= 13 ? "th" : n % 10 == 1 ? "st" : n % 10 == 2 ? "nd" : n % 10 == 3 ? "rd" : "th";
+    return std::to_string(n) + ending;
+}
+
+/// Everything about one stop that nodes ask for.
+class StopReader {
+public:
+    StopReader(const Scene& scene, const Model& model, const StopSnapshot& stop, const std::unordered_map<std::string, int64_t>& shown)
+        : m_scene(scene), m_model(model), m_stop(stop), m_shown(shown)
+    {
+        for (const FrameSnapshot& frame : stop.stack) m_static.push_back(withoutIterations(frame.address));
+    }
+
+    CanvasState read()
+    {
+        CanvasState state = idleState(m_scene);
+        markBreakpoints(state);
+        if (!m_stop.started) return state;
+        state.started = true;
+        for (size_t i = 0; i < m_scene.regions.size(); ++i) readRegion(state, i);
+        if (m_stop.isDataflow)
+            readDataflow(state);
+        else
+            for (size_t i = 0; i < m_scene.nodes.size(); ++i) readNode(state, i);
+        markNext(state);
+        return state;
+    }
+
+private:
+    /// Groups, frames and the box around the sides of a branch draw no invocation of their own.
+    static bool isInvocation(const SceneRegion& region)
+    {
+        return region.kind != RegionKind::group && region.kind != RegionKind::frame && !region.role.empty();
+    }
+    int callRegionAround(int region) const
+    {
+        while (region >= 0 && !isInvocation(m_scene.regions[static_cast<size_t>(region)]))
+            region = m_scene.regions[static_cast<size_t>(region)].parent;
+        return region;
+    }
+    /// Static address of the invocation that a region lies in.
+    std::string contextOf(int region) const
+    {
+        const int call = callRegionAround(region);
+        return call < 0 ? m_scene.view.root : m_scene.regions[static_cast<size_t>(call)].id;
+    }
+    /// Depth of the frame that runs at a static address; −1: none does.
+    int depthOf(const std::string& context) const
+    {
+        for (size_t i = m_static.size(); i-- > 0;)
+            if (m_static[i] == context) return static_cast<int>(i);
+        return -1;
+    }
+    RunState stateInFrame(int depth, OperatorId op) const
+    {
+        const OperatorId next = m_stop.stack[static_cast<size_t>(depth)].info.next;
+        if (!next.valid() || op.index < next.index) return RunState::run;
+        const bool isCallRunning = op == next && static_cast<size_t>(depth) + 1 < m_stop.stack.size();
+        return isCallRunning ? RunState::run : RunState::notRun;
+    }
+    /// What a call site that is drawn open has done.
+    RunState siteState(const SceneRegion& region) const
+    {
+        const int depth = depthOf(contextOf(region.parent));
+        if (depth >= 0) return stateInFrame(depth, region.op);
+        const int around = callRegionAround(region.parent);
+        if (around >= 0) return siteState(m_scene.regions[static_cast<size_t>(around)]);
+        return m_stop.finished ? RunState::run : RunState::notRun;
+    }
+
+    void readRegion(CanvasState& state, size_t index) const
+    {
+        const SceneRegion& region = m_scene.regions[index];
+        RegionState& out = state.regions[index];
+        if (region.kind == RegionKind::group || region.kind == RegionKind::frame) return;
+        if (!isInvocation(region)) {
+            out.run = siteState(region);
+            return;
+        }
+        const int depth = depthOf(region.id);
+        out.run = depth >= 0 ? RunState::run : siteState(region);
+        if (depth >= 0) {
+            const FrameSnapshot& frame = m_stop.stack[static_cast<size_t>(depth)];
+            out.address = frame.address;
+            if (frame.info.iteration >= 0) out.iteration = frame.info.iteration;
+            out.trips = frame.knownTrips;
+            if (region.kind == RegionKind::branch) out.note = "taken";
+            if (region.kind == RegionKind::loop && region.role == "body") out.condition = "true";
+            return;
+        }
+        // Its sibling runs: the other side of a branch, or the cond of the loop.
+        for (size_t d = 1; d < m_stop.stack.size(); ++d) {
+            const FrameSnapshot& frame = m_stop.stack[d];
+            if (m_static[d - 1] != contextOf(region.parent) || frame.info.site != region.op) continue;
+            if (region.kind == RegionKind::branch) {
+                out.run = RunState::untaken;
+                out.note = "untaken";
+                return;
+            }
+            if (frame.info.iteration >= 0) out.iteration = frame.info.iteration;
+            out.trips = frame.knownTrips;
+            out.address = frame.address;
+            out.run = region.role == "cond" ? RunState::run : RunState::notRun;
+        }
+    }
+
+    RunState contextState(int region) const
+    {
+        const int call = callRegionAround(region);
+        if (call < 0) return m_stop.finished ? RunState::run : RunState::notRun;
+        return siteState(m_scene.regions[static_cast<size_t>(call)]);
+    }
+
+    void readNode(CanvasState& state, size_t index) const
+    {
+        const SceneNode& node = m_scene.nodes[index];
+        NodeState& out = state.nodes[index];
+        const int call = callRegionAround(node.region);
+        if (call >= 0 && state.regions[static_cast<size_t>(call)].run == RunState::untaken) {
+            out.run = RunState::untaken;
+            return;
+        }
+        const int depth = depthOf(contextOf(node.region));
+        if (node.kind == NodeKind::op) {
+            out.run = depth >= 0  ? stateInFrame(depth, node.op)
+                      : call >= 0 ? state.regions[static_cast<size_t>(call)].run
+                                  : contextState(node.region);
+        } else if (node.kind == NodeKind::group && !node.members.empty()) {
+            const OperatorId last = node.members.back();
+            out.run = depth >= 0  ? stateInFrame(depth, last)
+                      : call >= 0 ? state.regions[static_cast<size_t>(call)].run
+                                  : contextState(node.region);
+        } else {
+            out.run = depth >= 0 || node.kind == NodeKind::constant ? RunState::run
+                      : call >= 0                                   ? state.regions[static_cast<size_t>(call)].run
+                                                                    : RunState::run;
+        }
+    }
+
+    void markBreakpoints(CanvasState& state) const
+    {
+        for (const BreakpointRow& row : m_stop.breakpoints) {
+            if (row.address.empty() || row.isTemporary) continue;
+            const int node = m_scene.findNode(row.address);
+            if (node < 0) continue;
+            BreakpointMark& mark = state.nodes[static_cast<size_t>(node)].breakpoint;
+            mark = !row.problem.empty()     ? BreakpointMark::unbound
+                   : !row.enabled           ? BreakpointMark::disabled
+                   : row.isLog              ? BreakpointMark::log
+                   : !row.condition.empty() ? BreakpointMark::condition
+                                            : BreakpointMark::enabled;
+        }
+    }
+
+    void markNext(CanvasState& state) const
+    {
+        if (m_stop.finished) return;
+        // A place that is not in the picture is shown by what hides it: the call operator that was entered.
+        int node = -1;
+        std::string address = withoutIterations(m_stop.address);
+        while (node < 0 && !address.empty()) {
+            node = m_scene.findNode(address);
+            const size_t colon = address.find_last_of("/:");
+            if (colon == std::string::npos) break;
+            address.resize(colon);
+        }
+        if (node < 0) return;
+        NodeState& next = state.nodes[static_cast<size_t>(node)];
+        next.next = !m_stop.failed;
+        if (next.run == RunState::ready) next.badge.clear(); // the colour says it
+        next.error = m_stop.failed;
+        if (m_stop.isDataflow || m_stop.stack.empty()) return;
+        const FrameSnapshot& frame = m_stop.stack.back();
+        const SceneNode& at = m_scene.nodes[static_cast<size_t>(node)];
+        if (at.kind != NodeKind::op || at.graph != frame.info.graph || at.op != frame.info.next || at.op.index == 0) return;
+        for (size_t i = 0; i < m_scene.nodes.size(); ++i) {
+            const SceneNode& one = m_scene.nodes[i];
+            if (one.kind == NodeKind::op && one.graph == at.graph && one.op.index == at.op.index - 1 &&
+                contextOf(one.region) == contextOf(at.region))
+                state.nodes[i].last = true;
+        }
+    }
+
+    // --- v1 -------------------------------------------------------------------------------------------------------------------------
+
+    void readDataflow(CanvasState& state);
+    void readFrame(CanvasState& state, size_t index);
+    int64_t shownIteration(int region) const
+    {
+        while (region >= 0) {
+            if (m_scene.regions[static_cast<size_t>(region)].kind == RegionKind::frame) {
+                const auto it = m_iteration.find(region);
+                return it == m_iteration.end() ? -1 : it->second;
+            }
+            region = m_scene.regions[static_cast<size_t>(region)].parent;
+        }
+        return -1;
+    }
+
+    const Scene& m_scene;
+    const Model& m_model;
+    const StopSnapshot& m_stop;
+    const std::unordered_map<std::string, int64_t>& m_shown;
+    std::vector<std::string> m_static;  ///< addresses of the stack without iterations
+    std::map<int, int64_t> m_iteration; ///< frame region → iteration that it shows
+};
+
+/// The iteration that a step of `address` with the frame's name has; −1: none.
+int64_t iterationIn(const std::string& address, const std::string& frame)
+{
+    const Result<Address> parsed = parseAddress(address);
+    if (!parsed.ok()) return -1;
+    for (size_t i = parsed->steps.size(); i-- > 0;)
+        if (parsed->steps[i].site.name == frame) return parsed->steps[i].iteration;
+    return -1;
+}
+
+void StopReader::readFrame(CanvasState& state, size_t index)
+{
+    const SceneRegion& region = m_scene.regions[index];
+    RegionState& out = state.regions[index];
+    const DataflowFrame* live = nullptr;
+    for (const DataflowFrame& frame : m_stop.frames)
+        if (frame.role == CallRole::frame && frame.name == region.name && frame.graph == region.graph) live = &frame;
+    if (!live) {
+        out.run = RunState::notRun;
+        return;
+    }
+    out.run = RunState::run;
+    out.address = live->address;
+    int64_t shown = iterationIn(m_stop.address, region.name);
+    if (shown < 0) shown = live->oldestIteration;
+    if (const auto it = m_shown.find(region.id); it != m_shown.end() && it->second <= live->newestIteration) shown = it->second;
+    m_iteration[static_cast<int>(index)] = shown;
+    out.iteration = shown;
+    for (int64_t k = 0; k <= live->newestIteration && live->newestIteration < 64; ++k)
+        out.chips.push_back({k, k == shown ? ChipState::chosen : k < live->oldestIteration ? ChipState::done : ChipState::inFlight});
+    const auto range = [](int64_t low, int64_t high) {
+        return low == high ? std::to_string(low) : std::to_string(low) + " … " + std::to_string(high);
+    };
+    out.note = range(live->oldestIteration, live->newestIteration) + " in flight";
+    if (live->oldestIteration > 0) out.note += ", " + range(0, live->oldestIteration - 1) + " done";
+}
+
+void StopReader::readDataflow(CanvasState& state)
+{
+    for (size_t i = 0; i < m_scene.regions.size(); ++i)
+        if (m_scene.regions[i].kind == RegionKind::frame) readFrame(state, i);
+
+    struct Tally {
+        const DataflowTally* tally = nullptr;
+        std::vector<std::pair<int64_t, size_t>> ready; ///< iteration, place in the order
+        std::vector<int64_t> waiting;                  ///< iterations of values that lie before it
+    };
+    std::map<std::pair<int64_t, int64_t>, Tally> known;
+    const auto key = [](GraphId graph, OperatorId op) { return std::pair<int64_t, int64_t>(graph.index, op.index); };
+    for (const DataflowTally& tally : m_stop.tallies) known[key(tally.graph, tally.op)].tally = &tally;
+    for (size_t i = 0; i < m_stop.ready.size(); ++i) {
+        const DataflowReady& ready = m_stop.ready[i];
+        const Result<Address> address = parseAddress(ready.address);
+        const int64_t iteration = address.ok() && !address->steps.empty() ? address->steps.back().iteration : -1;
+        known[key(ready.graph, ready.op)].ready.emplace_back(iteration, i + 1);
+    }
+    for (const DataflowToken& token : m_stop.tokens)
+        for (const OperatorId op : token.waiting) known[key(token.graph, op)].waiting.push_back(token.iteration);
+
+    for (size_t i = 0; i < m_scene.nodes.size(); ++i) {
+        const SceneNode& node = m_scene.nodes[i];
+        NodeState& out = state.nodes[i];
+        if (node.kind != NodeKind::op) {
+            out.run = RunState::run;
+            continue;
+        }
+        out.run = RunState::notRun;
+        const auto it = known.find(key(node.graph, node.op));
+        if (it == known.end()) continue;
+        const Tally& one = it->second;
+        const int64_t shown = shownIteration(node.region);
+        const auto ready = std::ranges::find_if(one.ready, [&](const auto& entry) { return shown < 0 || entry.first == shown; });
+        if (ready != one.ready.end()) {
+            out.run = RunState::ready;
+            out.badge = ordinal(ready->second);
+            continue;
+        }
+        if (one.tally) {
+            const DataflowTally& tally = *one.tally;
+            const int64_t newest = std::max(tally.lastLive, tally.lastDead);
+            if (shown < 0) {
+                out.run = tally.runs == 0 && tally.dead > 0 ? RunState::dead : tally.runs > 0 ? RunState::run : RunState::notRun;
+            } else if (newest >= shown) {
+                const bool dead = tally.lastDead == shown || (tally.lastLive < shown && tally.lastDead > shown);
+                out.run = dead ? RunState::dead : RunState::run;
+            }
+            if (out.run == RunState::dead) out.badge = "dead";
+            if (out.run != RunState::notRun) continue;
+        }
+        const auto has = std::ranges::count_if(one.waiting, [&](int64_t iteration) { return shown < 0 || iteration == shown; });
+        if (has == 0) continue;
+        const Operator& op = m_model.graph(node.graph).op(node.op);
+        out.run = RunState::waiting;
+        out.badge = std::to_string(has) + " of " + std::to_string(op.inputs.size() + op.controlInputs.size());
+    }
+
+    // Values that have crossed into a later iteration than the frame shows.
+    for (size_t e = 0; e < m_scene.edges.size(); ++e) {
+        const SceneEdge& edge = m_scene.edges[e];
+        if (edge.style != EdgeStyle::feedback || edge.to < 0) continue;
+        const int64_t shown = shownIteration(m_scene.nodes[static_cast<size_t>(edge.to)].region);
+        for (const DataflowToken& token : m_stop.tokens)
+            if (token.graph == edge.graph && token.value == edge.value && token.iteration > shown)
+                state.tokens.push_back({static_cast<int>(e), "→ @" + std::to_string(token.iteration), token.isDead});
+    }
+}
+
+} // namespace
+
+CanvasState idleState(const Scene& scene)
+{
+    CanvasState state;
+    state.nodes.resize(scene.nodes.size());
+    state.regions.resize(scene.regions.size());
+    return state;
+}
+
+CanvasState stateAt(const Scene& scene, const Model& model, const StopSnapshot& stop, const std::unordered_map<std::string, int64_t>& shown)
+{
+    return StopReader(scene, model, stop, shown).read();
+}
+
+} // namespace loopscope::viewer

@@ -1,0 +1,362 @@
+// Pointer and keyboard.
+#include "viewer/canvas/graph_canvas.h"
+
+#include "viewer/style/theme.h"
+
+#include <QApplication>
+#include <QContextMenuEvent>
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QMenu>
+#include <QMouseEvent>
+#include <QNativeGestureEvent>
+#include <QToolTip>
+#include <QWheelEvent>
+
+#include <algorithm>
+#include <cmath>
+
+namespace loopscope::viewer {
+
+namespace {
+
+constexpr double kReach = 4; ///< pixels around an edge that hit it
+
+} // namespace
+
+void GraphCanvas::wheelEvent(QWheelEvent* event)
+{
+    const bool zooms = event->modifiers().testFlag(Qt::ControlModifier) != m_wheelZooms;
+    const QPointF delta = event->pixelDelta().isNull() ? QPointF(event->angleDelta()) / 120 * 48 : QPointF(event->pixelDelta());
+    if (zooms) {
+        zoomAt(event->position(), std::pow(1.2, event->angleDelta().y() / 120.0));
+    } else if (m_scene) {
+        // Over a slider the wheel moves by one, with Shift by ten.
+        const Point at = toScene(event->position());
+        const int region = m_scene->index.regionAt(at, true);
+        if (region >= 0) {
+            const LoopHead head =
+                layOutHead(scene()->regions[static_cast<size_t>(region)], m_state.regions[static_cast<size_t>(region)], m_labels);
+            const RegionState& loop = m_state.regions[static_cast<size_t>(region)];
+            if (head.slider.width > 0 && head.slider.contains(at) && loop.iteration) {
+                const int way = event->angleDelta().y() + event->angleDelta().x() > 0 ? 1 : -1;
+                const int64_t by = way * (event->modifiers().testFlag(Qt::ShiftModifier) ? 10 : 1);
+                const int64_t wanted =
+                    std::clamp<int64_t>(*loop.iteration + by, 0, loop.trips ? lastIteration(loop) : *loop.iteration + by);
+                if (wanted != *loop.iteration) emit loopMoved(region, wanted, true);
+                event->accept();
+                return;
+            }
+        }
+        const QPointF by = event->modifiers().testFlag(Qt::ShiftModifier) ? QPointF(delta.y(), delta.x()) : delta;
+        setViewport(m_zoom, m_origin - by);
+    }
+    event->accept();
+}
+
+void GraphCanvas::mousePressEvent(QMouseEvent* event)
+{
+    m_keyboardFocus = false;
+    m_pressed = m_dragTo = event->position();
+    m_originAtPress = m_origin;
+    m_addAtPress = false;
+    if (!m_scene) return;
+    if (event->button() == Qt::MiddleButton) {
+        m_drag = Drag::pan;
+        setCursor(Qt::ClosedHandCursor);
+        return;
+    }
+    if (event->button() != Qt::LeftButton) return;
+    if (const QString link = cardLinkAt(event->position()); !link.isEmpty()) {
+        select({link.toStdString()});
+        reveal(link.toStdString());
+        emit selectionEdited();
+        return;
+    }
+    const Point at = toScene(event->position());
+    if (const int region = m_scene->index.regionAt(at, true); region >= 0) {
+        const SceneRegion& one = scene()->regions[static_cast<size_t>(region)];
+        const RegionState& loop = m_state.regions[static_cast<size_t>(region)];
+        const LoopHead head = layOutHead(one, loop, m_labels);
+        if (head.slider.width > 0 && at.x >= head.slider.x - 8 && at.x <= head.slider.right() + 8 &&
+            head.slider.contains({head.slider.center().x, at.y})) {
+            m_drag = Drag::slider;
+            m_sliderRegion = region;
+            m_sliderAnchor = m_sliderIteration = iterationAt(head, loop, at.x, 0, at.x, 0);
+            m_sliderAnchorX = at.x;
+            emit loopMoved(region, m_sliderIteration, false);
+            update();
+            return;
+        }
+        for (size_t i = 0; i < head.chips.size(); ++i)
+            if (head.chips[i].contains(at)) {
+                emit frameIterationChosen(region, loop.chips[i].iteration);
+                return;
+            }
+        if (head.condition.width > 0 && head.condition.contains(at)) {
+            ViewState view = m_view;
+            if (!view.condOpen.insert(one.site).second) view.condOpen.erase(one.site);
+            editView(view, one.id);
+            return;
+        }
+        if (at.x < head.nameX || (one.kind == RegionKind::group && at.x < one.head.x + 18)) {
+            collapseRegion(region);
+            return;
+        }
+    }
+    if (event->modifiers().testFlag(Qt::ShiftModifier)) {
+        m_drag = Drag::rubber;
+        return;
+    }
+    const int node = nodeAt(event->position());
+    if (event->modifiers().testFlag(Qt::ControlModifier) && node < 0) {
+        m_drag = Drag::zoomRange;
+        return;
+    }
+    m_addAtPress = event->modifiers().testFlag(Qt::ControlModifier);
+    if (node < 0) {
+        m_drag = Drag::pending;
+        return;
+    }
+    if (event->modifiers().testFlag(Qt::AltModifier) && scene()->nodes[static_cast<size_t>(node)].call) {
+        emit openRequested(node, OpenCallee::split);
+        return;
+    }
+    // The breakpoint's disc at the left edge is its own target once there is one.
+    const SceneNode& one = scene()->nodes[static_cast<size_t>(node)];
+    if (m_state.nodes[static_cast<size_t>(node)].breakpoint != BreakpointMark::none && at.x < one.rect.x + 5) {
+        emit breakpointRequested(QString::fromStdString(one.id));
+        return;
+    }
+    if (one.kind == NodeKind::group && at.x < one.rect.x + 16 && m_level >= 2) {
+        toggleGroup(node, true);
+        return;
+    }
+    setCurrent(node, m_addAtPress);
+}
+
+void GraphCanvas::mouseMoveEvent(QMouseEvent* event)
+{
+    m_dragTo = event->position();
+    if (!m_scene) return;
+    if (m_drag == Drag::pending && (m_dragTo - m_pressed).manhattanLength() > QApplication::startDragDistance() / 2.0) {
+        m_drag = Drag::pan;
+        setCursor(Qt::ClosedHandCursor);
+    }
+    switch (m_drag) {
+    case Drag::pan:
+        setViewport(m_zoom, m_originAtPress - (m_dragTo - m_pressed));
+        return;
+    case Drag::rubber:
+    case Drag::zoomRange:
+        update();
+        return;
+    case Drag::slider: {
+        const RegionState& loop = m_state.regions[static_cast<size_t>(m_sliderRegion)];
+        const SceneRegion& region = scene()->regions[static_cast<size_t>(m_sliderRegion)];
+        const LoopHead head = layOutHead(region, loop, m_labels);
+        const Point at = toScene(m_dragTo);
+        const double away = std::max({0.0, at.y - head.slider.bottom(), head.slider.y - at.y}) * m_zoom;
+        const int64_t wanted = iterationAt(head, loop, at.x, away, m_sliderAnchorX, m_sliderAnchor);
+        const QString pace = sliderPace(head, loop, away);
+        if (pace.isEmpty()) {
+            m_sliderAnchor = wanted;
+            m_sliderAnchorX = at.x;
+            QToolTip::hideText();
+        } else {
+            QToolTip::showText(event->globalPosition().toPoint(), tr("@%1 · %2").arg(wanted).arg(pace), this);
+        }
+        if (wanted == m_sliderIteration) return;
+        m_sliderIteration = wanted;
+        emit loopMoved(m_sliderRegion, wanted, false);
+        update();
+        return;
+    }
+    case Drag::pending:
+    case Drag::none:
+        break;
+    }
+    if (event->buttons() != Qt::NoButton) return;
+    if (m_cardBox.contains(m_dragTo)) {
+        setCursor(cardLinkAt(m_dragTo).isEmpty() ? Qt::ArrowCursor : Qt::PointingHandCursor);
+        return; // the card stays while it is read
+    }
+    unsetCursor();
+    const int node = nodeAt(m_dragTo);
+    const int edge = node < 0 && m_level >= 1 ? m_scene->index.edgeAt(toScene(m_dragTo), kReach / m_zoom) : -1;
+    setHover(node, edge);
+}
+
+void GraphCanvas::mouseReleaseEvent(QMouseEvent* event)
+{
+    const Drag drag = std::exchange(m_drag, Drag::none);
+    unsetCursor();
+    if (!m_scene) return;
+    const QRectF box = QRectF(m_pressed, event->position()).normalized();
+    switch (drag) {
+    case Drag::slider:
+        QToolTip::hideText();
+        emit loopMoved(m_sliderRegion, m_sliderIteration, true);
+        m_sliderRegion = -1;
+        m_sliderIteration = -1;
+        break;
+    case Drag::pending: { // a click beside everything, or on an edge
+        const int edge = m_scene->index.edgeAt(toScene(event->position()), kReach / m_zoom);
+        if (edge >= 0) {
+            m_selectedEdge = edge;
+            m_selected.clear();
+            m_selectedNodes.clear();
+            const int from = scene()->edges[static_cast<size_t>(edge)].from;
+            if (from >= 0) {
+                setCurrent(from);
+                m_selectedEdge = edge;
+            }
+        } else if (!m_addAtPress) {
+            setCurrent(-1);
+        }
+        break;
+    }
+    case Drag::rubber: {
+        const Point a = toScene(box.topLeft());
+        std::vector<int> nodes;
+        const Rect area{a.x, a.y, box.width() / m_zoom, box.height() / m_zoom};
+        m_scene->index.nodesIn(area, nodes);
+        m_selected.clear();
+        for (const int node : nodes)
+            if (scene()->nodes[static_cast<size_t>(node)].rect.intersects(area))
+                m_selected.push_back(scene()->nodes[static_cast<size_t>(node)].id);
+        resolveSelection();
+        emit selectionEdited();
+        break;
+    }
+    case Drag::zoomRange:
+        if (box.width() > 8 && box.height() > 8) {
+            const double zoom = m_zoom * std::min(width() / box.width(), height() / box.height());
+            const Point middle = toScene(box.center());
+            const double clamped = std::clamp(zoom, 0.02, 4.0);
+            setViewport(clamped, QPointF(middle.x * clamped - width() / 2.0, middle.y * clamped - height() / 2.0));
+        }
+        break;
+    case Drag::pan:
+    case Drag::none:
+        break;
+    }
+    update();
+}
+
+void GraphCanvas::mouseDoubleClickEvent(QMouseEvent* event)
+{
+    if (event->button() != Qt::LeftButton || !m_scene) return;
+    const int node = nodeAt(event->position());
+    if (node >= 0) {
+        const SceneNode& one = scene()->nodes[static_cast<size_t>(node)];
+        if (one.kind == NodeKind::group)
+            toggleGroup(node, true);
+        else if (one.call)
+            emit openDefaultRequested(node);
+        return;
+    }
+    const int region = m_scene->index.regionAt(toScene(event->position()), true);
+    if (region >= 0) collapseRegion(region);
+}
+
+void GraphCanvas::leaveEvent(QEvent*) { setHover(-1, -1); }
+
+void GraphCanvas::focusInEvent(QFocusEvent* event)
+{
+    m_keyboardFocus =
+        event->reason() == Qt::TabFocusReason || event->reason() == Qt::BacktabFocusReason || event->reason() == Qt::ShortcutFocusReason;
+    update();
+}
+
+void GraphCanvas::focusOutEvent(QFocusEvent*)
+{
+    m_keyboardFocus = false;
+    update();
+}
+
+void GraphCanvas::keyPressEvent(QKeyEvent* event)
+{
+    // The window binds all other keys to commands; these have no command of their own.
+    if (event->modifiers() == Qt::NoModifier || event->modifiers() == Qt::KeypadModifier) {
+        switch (event->key()) {
+        case Qt::Key_Up:
+        case Qt::Key_Down:
+        case Qt::Key_Left:
+        case Qt::Key_Right:
+            m_keyboardFocus = true;
+            walk(event->key());
+            return;
+        case Qt::Key_Escape:
+            if (m_drag != Drag::none) {
+                m_drag = Drag::none;
+                m_sliderRegion = -1;
+                update();
+                return;
+            }
+            break;
+        default:
+            break;
+        }
+    }
+    QWidget::keyPressEvent(event);
+}
+
+bool GraphCanvas::event(QEvent* event)
+{
+    switch (event->type()) {
+    case QEvent::KeyPress: {
+        auto* key = static_cast<QKeyEvent*>(event);
+        const bool back = key->key() == Qt::Key_Backtab;
+        if ((key->key() == Qt::Key_Tab && key->modifiers() == Qt::NoModifier) || back) {
+            m_keyboardFocus = true;
+            const int before = currentNode();
+            stepNode(back ? -1 : 1);
+            if (currentNode() != before) return true; // at the ends the focus moves on: no trap
+        }
+        break;
+    }
+    case QEvent::NativeGesture: {
+        auto* gesture = static_cast<QNativeGestureEvent*>(event);
+        if (gesture->gestureType() == Qt::ZoomNativeGesture) {
+            zoomAt(gesture->position(), 1 + gesture->value());
+            return true;
+        }
+        break;
+    }
+    case QEvent::ToolTip: {
+        auto* help = static_cast<QHelpEvent*>(event);
+        const int node = nodeAt(help->pos());
+        if (node < 0 || bindingOf(node).first >= 0) {
+            QToolTip::hideText();
+            return true;
+        }
+        const SceneNode& one = scene()->nodes[static_cast<size_t>(node)];
+        QStringList lines{QString::fromStdString(one.id)};
+        const std::string_view family = familyName(one.family);
+        if (one.kind == NodeKind::op)
+            lines.append(tr("family: %1").arg(QString::fromUtf8(family.data(), static_cast<qsizetype>(family.size()))));
+        if (!one.shape.empty()) lines.append(QString::fromStdString(one.shape));
+        if (!one.detail.empty()) lines.append(QString::fromStdString(one.detail));
+        QToolTip::showText(help->globalPos(), lines.join(QLatin1Char('\n')), this, nodeRect(node).toAlignedRect());
+        return true;
+    }
+    default:
+        break;
+    }
+    return QWidget::event(event);
+}
+
+void GraphCanvas::contextMenuEvent(QContextMenuEvent* event)
+{
+    if (!m_scene) return;
+    int node = event->reason() == QContextMenuEvent::Keyboard ? currentNode() : nodeAt(event->pos());
+    if (node >= 0 && std::ranges::find(m_selectedNodes, node) == m_selectedNodes.end()) setCurrent(node);
+    QMenu menu(this);
+    fillContextMenu(menu, node);
+    const QPoint at = event->reason() == QContextMenuEvent::Keyboard && node >= 0 ? mapToGlobal(nodeRect(node).bottomLeft().toPoint())
+                                                                                  : event->globalPos();
+    menu.exec(at);
+}
+
+} // namespace loopscope::viewer

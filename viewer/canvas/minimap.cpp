@@ -1,0 +1,127 @@
+#include "viewer/canvas/minimap.h"
+
+#include "viewer/canvas/graph_canvas.h"
+#include "viewer/style/theme.h"
+
+#include <QMouseEvent>
+#include <QPainter>
+
+#include <algorithm>
+
+namespace loopscope::viewer {
+
+namespace {
+
+constexpr int kMargin = 4;
+
+} // namespace
+
+Minimap::Minimap(GraphCanvas& canvas) : QWidget(&canvas), m_canvas(canvas)
+{
+    setObjectName(QStringLiteral("minimap"));
+    setAccessibleName(tr("Minimap"));
+    setFocusPolicy(Qt::NoFocus);
+    setCursor(Qt::ArrowCursor);
+    hide();
+}
+
+void Minimap::setScene(const Scene* scene)
+{
+    m_scene = scene;
+    m_node = -1;
+    m_picture = QPixmap();
+    if (!scene || scene->bounds.width <= 0 || scene->bounds.height <= 0) return;
+    const double aspect = scene->bounds.height / scene->bounds.width;
+    if (aspect >= 1)
+        resize(96, std::clamp(static_cast<int>(88 * aspect) + 2 * kMargin, 60, 230));
+    else
+        resize(92, std::clamp(static_cast<int>(84 * aspect) + 2 * kMargin, 34, 92));
+    update();
+}
+
+void Minimap::repaintScene()
+{
+    m_picture = QPixmap();
+    update();
+}
+
+void Minimap::markNode(int node)
+{
+    if (node == m_node) return;
+    m_node = node;
+    update();
+}
+
+double Minimap::scale() const
+{
+    const Rect& b = m_scene->bounds;
+    return std::min((width() - 2 * kMargin) / b.width, (height() - 2 * kMargin) / b.height);
+}
+
+QPointF Minimap::offset() const
+{
+    const Rect& b = m_scene->bounds;
+    return {(width() - b.width * scale()) / 2 - b.x * scale(), (height() - b.height * scale()) / 2 - b.y * scale()};
+}
+
+void Minimap::paintEvent(QPaintEvent*)
+{
+    if (!m_scene || m_scene->bounds.width <= 0) return;
+    const double s = scale();
+    const QPointF at = offset();
+    const auto place = [&](const Rect& r) {
+        return QRectF(at.x() + r.x * s, at.y() + r.y * s, std::max(1.0, r.width * s), std::max(1.0, r.height * s));
+    };
+    if (m_picture.isNull()) {
+        const double ratio = devicePixelRatioF();
+        m_picture = QPixmap(size() * ratio);
+        m_picture.setDevicePixelRatio(ratio);
+        m_picture.fill(themed(Token::surface));
+        QPainter painter(&m_picture);
+        for (const SceneRegion& region : m_scene->regions) {
+            const QRectF box = place(region.rect);
+            if (box.height() < 4) continue;
+            painter.setPen(region.kind == RegionKind::group ? themed(Token::line) : themed(Family::controlFlow));
+            painter.setBrush(themed(Token::raised));
+            painter.drawRect(box.adjusted(0, 0, -1, -1));
+        }
+        QColor grey = themed(Token::line2);
+        grey.setAlphaF(0.7F);
+        for (const SceneNode& node : m_scene->nodes) {
+            if (node.kind == NodeKind::actual) continue;
+            painter.fillRect(place(node.rect), node.kind == NodeKind::op ? themed(node.family) : grey);
+        }
+    }
+    QPainter painter(this);
+    painter.drawPixmap(0, 0, m_picture);
+    if (m_node >= 0 && static_cast<size_t>(m_node) < m_scene->nodes.size())
+        painter.fillRect(place(m_scene->nodes[static_cast<size_t>(m_node)].rect).adjusted(-1, -1, 1, 1), themed(Token::accent));
+    painter.setPen(themed(Token::line));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRect(rect().adjusted(0, 0, -1, -1));
+    const QRectF seen = m_canvas.sceneInView();
+    const QRectF frame = place({seen.x(), seen.y(), seen.width(), seen.height()}).intersected(QRectF(rect()).adjusted(2, 2, -2, -2));
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(QPen(themed(Token::accent), 1.5));
+    painter.drawRect(frame.adjusted(0.5, 0.5, -0.5, -0.5));
+}
+
+void Minimap::goTo(QPointF point)
+{
+    if (!m_scene || m_scene->bounds.width <= 0) return;
+    const QPointF scene = (point - offset()) / scale();
+    const QPointF middle(m_canvas.width() / 2.0, m_canvas.height() / 2.0);
+    m_canvas.setViewport(m_canvas.zoom(), scene * m_canvas.zoom() - middle);
+}
+
+void Minimap::mousePressEvent(QMouseEvent* event)
+{
+    if (event->button() == Qt::LeftButton) goTo(event->position());
+}
+
+void Minimap::mouseMoveEvent(QMouseEvent* event)
+{
+    if (event->buttons() & Qt::LeftButton) goTo(event->position());
+}
+
+} // namespace loopscope::viewer

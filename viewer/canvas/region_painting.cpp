@@ -1,0 +1,283 @@
+// Regions: loops with their binding rows and rails, branches, calls, v1 frames, opened groups.
+#include "viewer/canvas/loop_slider.h"
+#include "viewer/canvas/scene_painter.h"
+
+#include "viewer/style/icons.h"
+#include "viewer/style/theme.h"
+
+#include <QPainterPath>
+
+#include <algorithm>
+#include <cmath>
+
+namespace loopscope::viewer {
+
+namespace {
+
+struct RegionColors {
+    QColor outline, name;
+    double width = 1.5;
+    bool dashed = false;
+};
+
+RegionColors colorsOf(const SceneRegion& region, const RegionState& state)
+{
+    RegionColors c{themed(Family::controlFlow), themed(Token::text), 1.5, false};
+    if (region.kind == RegionKind::group) c = {themed(Token::line2), themed(Token::text), 1, false};
+    if (region.kind == RegionKind::branch && !region.role.empty()) {
+        if (state.note == "taken") c.outline = themed(Token::ok);
+        if (state.run == RunState::untaken) c = {themed(Token::dead), themed(Token::text3), 1.5, true};
+    }
+    return c;
+}
+
+const char* iconOf(RegionKind kind)
+{
+    switch (kind) {
+    case RegionKind::loop:
+    case RegionKind::frame:
+        return "loop-region";
+    case RegionKind::branch:
+        return "branch-region";
+    case RegionKind::call:
+        return "call-region";
+    case RegionKind::group:
+        break;
+    }
+    return nullptr;
+}
+
+QString headName(const SceneRegion& region)
+{
+    const QString name = QString::fromStdString(region.name);
+    if (region.kind == RegionKind::frame) return QStringLiteral("frame ") + name;
+    return name;
+}
+
+} // namespace
+
+void ScenePainter::paintRegion(QPainter& painter, int index, const Lens& lens)
+{
+    const SceneRegion& region = m_scene.regions[static_cast<size_t>(index)];
+    const RegionState& state = m_state.regions[static_cast<size_t>(index)];
+    const RegionColors c = colorsOf(region, state);
+    const QRectF box = lens.snapped(region.rect);
+    const double radius = lens.level >= 2 ? 4 * lens.zoom : 0;
+    QPen pen(c.outline, lens.level >= 2 ? c.width : 1);
+    if (c.dashed) pen.setDashPattern({3, 3});
+    painter.setRenderHint(QPainter::Antialiasing, radius > 0);
+    painter.setPen(pen);
+    painter.setBrush(state.run == RunState::untaken ? themed(Token::deadWeak) : themed(Token::raised));
+    const double inset = lens.level >= 2 ? 0.75 : 0.5;
+    painter.drawRoundedRect(box.adjusted(inset, inset, -inset, -inset), radius, radius);
+    if (lens.level >= 2) paintRails(painter, index, lens);
+}
+
+void ScenePainter::paintRails(QPainter& painter, int index, const Lens& lens)
+{
+    const SceneRegion& region = m_scene.regions[static_cast<size_t>(index)];
+    painter.setRenderHint(QPainter::Antialiasing);
+    QColor color = themed(Token::line2);
+    if (!m_highContrast) color.setAlphaF(0.75F);
+    const LoopBinding* last = nullptr;
+    for (const LoopBinding& binding : region.bindings) {
+        if (binding.rail.size() < 2) continue;
+        painter.setPen(QPen(color, lens.stroke()));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawPath(roundedPath(binding.rail, lens, 2 * lens.zoom));
+        paintArrow(painter, lens.map(binding.rail[binding.rail.size() - 2]), lens.map(binding.rail.back()), color,
+                   std::max(0.7, lens.zoom));
+        last = &binding;
+    }
+    if (region.foldedRails == 0 || lens.level < 3) return;
+    const Label& label = m_labels.label(QStringLiteral("%L1 variables").arg(region.foldedRails), Face::index);
+    const double x = last ? last->rail[last->rail.size() / 2].x : region.rect.x + 8;
+    painter.save();
+    painter.translate(lens.map(Point{x - 4, region.rect.center().y}));
+    painter.rotate(-90);
+    drawLabelIn(painter, label, QRectF(-60 * lens.zoom, -7 * lens.zoom, 120 * lens.zoom, 14 * lens.zoom), Qt::AlignHCenter,
+                themed(Token::text3), lens.zoom);
+    painter.restore();
+}
+
+void ScenePainter::paintRail(QPainter& painter, int index, size_t which, const Lens& lens)
+{
+    const SceneRegion& region = m_scene.regions[static_cast<size_t>(index)];
+    const LoopBinding& binding = region.bindings[which];
+    if (binding.rail.size() < 2) return;
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(QPen(themed(Token::accent), 2 * lens.stroke()));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawPath(roundedPath(binding.rail, lens, 2 * lens.zoom));
+    paintArrow(painter, lens.map(binding.rail[binding.rail.size() - 2]), lens.map(binding.rail.back()), themed(Token::accent),
+               1.3 * std::max(0.7, lens.zoom));
+    if (lens.level < 3) return;
+    // The longest upright stretch carries the words.
+    size_t longest = 0;
+    double length = 0;
+    for (size_t k = 1; k < binding.rail.size(); ++k) {
+        const double here =
+            std::abs(binding.rail[k].x - binding.rail[k - 1].x) < 0.5 ? std::abs(binding.rail[k].y - binding.rail[k - 1].y) : 0;
+        if (here <= length) continue;
+        length = here;
+        longest = k;
+    }
+    const QString words = QStringLiteral("feedback %1 → %2").arg(which).arg(QString::fromStdString(binding.variable));
+    const Label& label = m_labels.label(words, Face::index);
+    if (longest == 0 || length < label.width + 20) return;
+    const Point middle{binding.rail[longest].x, (binding.rail[longest].y + binding.rail[longest - 1].y) / 2};
+    painter.save();
+    painter.translate(lens.map(middle));
+    painter.rotate(-90);
+    const QRectF area(-(label.width / 2 + 4) * lens.zoom, -7 * lens.zoom, (label.width + 8) * lens.zoom, 14 * lens.zoom);
+    painter.fillRect(area, themed(Token::raised));
+    drawLabelIn(painter, label, area, Qt::AlignHCenter, themed(Token::accent), lens.zoom);
+    painter.restore();
+}
+
+void ScenePainter::paintHead(QPainter& painter, int index, const Lens& lens, int64_t dragged)
+{
+    const SceneRegion& region = m_scene.regions[static_cast<size_t>(index)];
+    RegionState state = m_state.regions[static_cast<size_t>(index)];
+    if (dragged >= 0) state.iteration = dragged;
+    const RegionColors c = colorsOf(region, state);
+    const double z = lens.zoom;
+    const double s = lens.stroke();
+    const QRectF box = lens.snapped(region.head);
+    painter.setRenderHint(QPainter::Antialiasing);
+    const bool isGroup = region.kind == RegionKind::group;
+    const bool isSide = region.kind == RegionKind::branch && !region.role.empty();
+    if (!isGroup && !isSide) {
+        painter.setPen(QPen(c.outline, lens.level >= 2 ? c.width : 1));
+        painter.setBrush(themed(Token::window));
+        const double radius = lens.level >= 2 ? 4 * z : 0;
+        painter.drawRoundedRect(box.adjusted(0.75, 0.75, -0.75, -0.75), radius, radius);
+    }
+    if (lens.level < 2 || 12 * z < 7.5) return;
+    const auto color = [](Token token) { return themed(token); };
+    const auto at = [&](double x) { return x * z; };
+    const auto words = [&](const QString& text, Face face, double x, const QColor& ink) {
+        const Label& label = m_labels.label(text, face);
+        drawLabelIn(painter, label, QRectF(at(x), box.y(), 0, box.height()), Qt::AlignLeft, ink, z);
+        return label.width;
+    };
+    if (isGroup) {
+        const QPointF tip(at(region.head.x + 8.5), box.center().y() + 2 * z);
+        const QPointF arrow[] = {tip, tip + QPointF(-3.5 * z, -4 * z), tip + QPointF(3.5 * z, -4 * z)};
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(color(Token::text2));
+        painter.drawPolygon(arrow, 3);
+        const double name = words(QString::fromStdString(region.name), Face::group, region.head.x + 16, color(Token::text));
+        words(QString::fromStdString(region.note), Face::index, region.head.x + 16 + name + 10, color(Token::text3));
+        return;
+    }
+    if (const char* icon = iconOf(region.kind)) {
+        const int size = std::max(8, qRound(16 * z));
+        const QColor ink = isSide ? c.outline : themed(Family::controlFlow);
+        painter.drawPixmap(QPointF(std::round(at(region.head.x + 8)), std::round(box.center().y() - size / 2.0)),
+                           iconPixmap(QString::fromLatin1(icon), size, ink, lens.ratio));
+    }
+    LoopHead head = layOutHead(region, state, m_labels);
+    const double name = words(headName(region), Face::head, head.nameX, isSide ? c.outline : c.name);
+    if (!region.index.empty()) words(QString::fromStdString(region.index), Face::head, head.nameX + name + 4, color(Token::text3));
+    if (!head.note.isEmpty()) words(head.note, Face::name, head.noteX, color(Token::text2));
+    if (!head.caption.isEmpty() && !head.isEmpty()) words(head.caption, Face::name, head.captionX, color(Token::text2));
+
+    for (size_t i = 0; i < head.chips.size(); ++i) {
+        const IterationChip& chip = state.chips[i];
+        const QRectF area = lens.snapped(head.chips[i]);
+        const bool chosen = chip.state == ChipState::chosen;
+        const bool flight = chip.state == ChipState::inFlight;
+        painter.setPen(QPen(color(chosen ? Token::accent : flight ? Token::ok : Token::line), s));
+        painter.setBrush(color(chosen ? Token::accent : flight ? Token::okWeak : Token::surface));
+        painter.drawRoundedRect(area.adjusted(0.5, 0.5, -0.5, -0.5), 2 * z, 2 * z);
+        drawLabelIn(painter, m_labels.label(QString::number(chip.iteration), Face::mono), area, Qt::AlignHCenter,
+                    color(chosen ? Token::onAccent : Token::text), z);
+    }
+    if (head.field.width == 0) return;
+    const QRectF field = lens.snapped(head.field);
+    const bool known = state.iteration.has_value();
+    painter.setPen(QPen(color(known ? Token::accent : Token::line), s));
+    painter.setBrush(color(Token::surface));
+    painter.drawRoundedRect(field.adjusted(0.5, 0.5, -0.5, -0.5), 2 * z, 2 * z);
+    drawLabelIn(painter, m_labels.label(known ? QString::number(*state.iteration) : QStringLiteral("–"), Face::mono), field,
+                Qt::AlignHCenter, color(known ? Token::text : Token::text3), z * 1.1);
+    if (!head.total.isEmpty()) words(head.total, Face::name, head.totalX, color(Token::text2));
+    if (head.slider.width > 0) {
+        const double y = box.center().y();
+        const QPointF left(at(head.slider.x), y);
+        const QPointF right(at(head.slider.right()), y);
+        painter.setPen(QPen(color(Token::line2), 3 * s, Qt::SolidLine, Qt::RoundCap));
+        painter.drawLine(left, right);
+        if (!state.trips) { // the end is not known: hatched
+            const QPointF from = left + (right - left) * 0.9;
+            painter.setPen(QPen(color(Token::window), 5 * s, Qt::SolidLine, Qt::FlatCap));
+            painter.drawLine(from, right + QPointF(3, 0));
+            painter.setPen(QPen(color(Token::line2), s));
+            for (double x = from.x(); x < right.x(); x += 4 * z) painter.drawLine(QPointF(x, y + 3 * z), QPointF(x + 4 * z, y - 3 * z));
+        }
+        if (known) {
+            const QPointF knob = left + (right - left) * sliderPosition(state, *state.iteration);
+            painter.setPen(QPen(color(Token::accent), 3 * s, Qt::SolidLine, Qt::RoundCap));
+            painter.drawLine(left, knob);
+            painter.setPen(QPen(color(Token::accent), 2 * s));
+            painter.setBrush(color(Token::surface));
+            painter.drawEllipse(knob, 6 * z, 6 * z);
+        }
+    }
+    if (head.condition.width > 0) {
+        const QRectF chip = lens.snapped(head.condition);
+        painter.setPen(QPen(color(Token::line), s));
+        painter.setBrush(color(Token::surface));
+        painter.drawRoundedRect(chip.adjusted(0.5, 0.5, -0.5, -0.5), 3 * z, 3 * z);
+        // "cond" in text, what follows in grey.
+        const qsizetype blank = head.conditionText.indexOf(QLatin1Char(' '));
+        const double first = words(head.conditionText.left(blank < 0 ? head.conditionText.size() : blank + 1), Face::name,
+                                   head.condition.x + 8, color(Token::text));
+        if (blank >= 0) words(head.conditionText.mid(blank + 1), Face::name, head.condition.x + 8 + first, color(Token::text3));
+        if (!state.condition.empty())
+            drawLabelIn(painter, m_labels.label(QString::fromStdString(state.condition), Face::mono), chip.adjusted(0, 0, -8 * z, 0),
+                        Qt::AlignRight, color(state.condition.ends_with("false") ? Token::text2 : Token::ok), z);
+    }
+}
+
+void ScenePainter::paintStill(QPainter& painter, const Rect& area, const Lens& lens)
+{
+    std::vector<int> items;
+    for (size_t i = 0; i < m_scene.regions.size(); ++i)
+        if (m_scene.regions[i].rect.intersects(area)) paintRegion(painter, static_cast<int>(i), lens);
+    if (lens.level == 0) {
+        m_index.nodesIn(area, items);
+        painter.setRenderHint(QPainter::Antialiasing, false);
+        paintBlocks(painter, lens, items);
+        return;
+    }
+    m_index.edgesIn(area, items);
+    if (lens.level < 3) {
+        paintEdgeLines(painter, lens, items);
+    } else {
+        for (const int edge : items) paintEdge(painter, edge, lens, EdgeLook::plain);
+    }
+    for (size_t i = 0; i < m_scene.regions.size(); ++i)
+        if (m_scene.regions[i].head.intersects(area)) paintHead(painter, static_cast<int>(i), lens);
+    m_index.nodesIn(area, items);
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    for (const int i : items) {
+        painter.setRenderHint(QPainter::Antialiasing, lens.level >= 3);
+        paintNode(painter, i, lens, {});
+    }
+}
+
+int detailLevel(double zoom, int before)
+{
+    static constexpr double thresholds[] = {0.15, 0.4, 0.75, 1.5};
+    int level = 0;
+    for (int i = 0; i < 4; ++i) {
+        // Leaving the level so far takes 5 % more, in either direction.
+        const double margin = before < 0 ? 1 : before > i ? 0.95 : 1.05;
+        if (zoom >= thresholds[i] * margin - 1e-9) level = i + 1;
+    }
+    return level;
+}
+
+} // namespace loopscope::viewer

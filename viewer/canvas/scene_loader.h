@@ -1,0 +1,59 @@
+// Builds scenes on a thread of its own. A newer request cancels the one that is being worked on; the answer comes on the GUI thread.
+#pragma once
+
+#include "viewer/canvas/scene_index.h"
+
+#include <QObject>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace loopscope::viewer {
+
+/// As buildScene; tests and comparisons bring their own.
+using BuildScene =
+    std::function<Result<std::shared_ptr<const Scene>>(const Model&, const ViewState&, const TextMeasure&, const SceneProgress&)>;
+
+class SceneLoader : public QObject {
+    Q_OBJECT
+public:
+    explicit SceneLoader(QObject* parent = nullptr);
+    /// Cancels and waits for the thread.
+    ~SceneLoader() override;
+
+    void setBuilder(BuildScene builder) { m_builder = std::move(builder); }
+    /// `model` must live until the answer came or the loader is gone.
+    void request(const Model& model, const ViewState& view, TextMeasure measure);
+    /// Nothing is answered any more.
+    void cancel();
+    bool isBusy() const { return m_isBusy; }
+
+signals:
+    void loaded(std::shared_ptr<const loopscope::viewer::IndexedScene> scene);
+    void failed(const QString& text);
+    void progressed(double done); ///< 0 to 1
+
+private:
+    struct Job {
+        const Model* model = nullptr;
+        ViewState view;
+        TextMeasure measure;
+        uint64_t ticket = 0;
+    };
+    void serve();
+
+    BuildScene m_builder;
+    bool m_isBusy = false; ///< GUI thread
+    uint64_t m_ticket = 0; ///< of the newest request; GUI thread
+    std::mutex m_mutex;
+    std::condition_variable m_wake;
+    std::optional<Job> m_next;
+    std::stop_source m_stop; ///< of the job that runs
+    bool m_ending = false;
+    std::thread m_thread; ///< last
+};
+
+} // namespace loopscope::viewer
