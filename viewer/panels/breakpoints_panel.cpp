@@ -186,6 +186,11 @@ public:
 
     bool command(const QString& name) override
     {
+        // Asked from elsewhere it is about the breakpoint of what is selected.
+        const std::string selected = staticAddress(document().selection().address);
+        for (int i = 0; i < m_model.rowCount() && !m_view->hasFocus(); ++i)
+            if (document().selection().op.valid() && sitsOn(*m_model.row(m_model.index(i, 0)), selected))
+                m_view->setCurrentIndex(m_model.index(i, 0));
         const BreakpointRow* row = m_model.row(m_view->currentIndex());
         if (row == nullptr) return false;
         if (name == "editBreakpoint") {

@@ -52,6 +52,15 @@ std::string invocationOf(const std::string& address)
     return toString(invocation);
 }
 
+std::string graphAddressOf(const std::string& invocation)
+{
+    const Result<Address> parsed = parseAddress(invocation);
+    if (!parsed.ok()) return invocation;
+    Address address = *parsed;
+    while (!address.steps.empty() && address.steps.back().role == StepRole::frame) address.steps.pop_back();
+    return toString(address);
+}
+
 std::string lastPart(const std::string& address)
 {
     const std::string outer = invocationOf(address);

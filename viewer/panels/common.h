@@ -24,6 +24,8 @@ void toggleBreakpoint(Document& document, const std::string& address);
 
 /// The address of the invocation that an operator lies in: "main/while#1:body" of "main/while#1:body/add#14".
 std::string invocationOf(const std::string& address);
+/// The same, of the graph: v1 frames lie in the graph that opens them ("main" of "main/outer:frame/inner:frame").
+std::string graphAddressOf(const std::string& invocation);
 /// The last part: "add#14".
 std::string lastPart(const std::string& address);
 

@@ -80,12 +80,13 @@ Listing listGraph(const Model& model, GraphId graph, const std::string& address)
     StructuredOptions options;
     options.root = graph;
     options.callees = false;
+    const std::string own = escapeAddressName(model.graph(graph).id, false);
     bool first = true;
     for (const StructuredLine& line : structuredView(model, options)) {
         const bool head = std::exchange(first, false);
         if (line.text.find_first_not_of(' ') == std::string::npos || head) continue;
-        listing.lines.push_back(
-            cut(model, line, line.op.valid() ? address + "/" + addressSite(model.graph(graph).op(line.op), line.op.index) : address));
+        // Its own addresses begin at the graph; those of v1 nodes go through their frames.
+        listing.lines.push_back(cut(model, line, line.address.starts_with(own) ? address + line.address.substr(own.size()) : address));
     }
     finish(listing);
     return listing;

@@ -74,6 +74,26 @@ struct Facts {
     std::map<int, int> taken;             ///< by line of a branch operator: 0 then, 1 else, or the branch's number
 };
 
+/// Of a v1 graph: nodes run in any order, so what is there is what ran.
+std::vector<OperatorValues> presentValues(Debugger& debugger, int depth, const std::vector<OperatorId>& operators)
+{
+    std::vector<OperatorValues> all;
+    const Graph& graph = debugger.model().graph(debugger.executor().frame(depth).graph);
+    for (const OperatorId op : operators) {
+        OperatorValues& values = all.emplace_back();
+        values.op = op;
+        for (const ValueId id : graph.op(op).results) {
+            const Tensor* tensor = debugger.executor().value(depth, id);
+            if (tensor == nullptr || tensor->data == nullptr) continue;
+            const InlineValue shown = firstElements(*tensor);
+            values.text += (values.text.empty() ? "" : ", ") + shown.text;
+            values.abnormal = values.abnormal || shown.abnormal;
+            values.age = OperatorValues::Age::current;
+        }
+    }
+    return all;
+}
+
 struct Question {
     int line = 0;
     int depth = 0;
@@ -260,7 +280,7 @@ private:
         const int depth = frameInView(document());
         if (m_structured || depth < 0) return update(true);
         const FrameSnapshot& frame = document().stop()->stack[static_cast<size_t>(depth)];
-        if (frame.info.graph.valid()) load(frame.info.graph, staticAddress(frame.address));
+        if (frame.info.graph.valid()) load(frame.info.graph, graphAddressOf(staticAddress(frame.address)));
         update(true);
     }
 
@@ -270,8 +290,8 @@ private:
         const Selection& selection = document().selection();
         if (m_follow->isChecked() && !selection.address.empty() && selection.graph.valid()) {
             const std::string place = staticAddress(selection.address);
-            if (!m_structured && selection.op.valid() && (selection.graph != m_graph || invocationOf(place) != m_address))
-                load(selection.graph, invocationOf(place));
+            if (!m_structured && selection.op.valid() && (selection.graph != m_graph || graphAddressOf(invocationOf(place)) != m_address))
+                load(selection.graph, graphAddressOf(invocationOf(place)));
             reveal(place);
         }
         update(false);
@@ -334,7 +354,7 @@ private:
         const auto stop = const_cast<ListingPanel*>(this)->document().stop();
         for (int depth = static_cast<int>(stop->stack.size()) - 1; depth >= 0; --depth) {
             const FrameSnapshot& frame = stop->stack[static_cast<size_t>(depth)];
-            if (frame.info.graph != line.graph) continue;
+            if (frame.info.graph != line.graph || static_cast<size_t>(depth) >= m_frames.size()) continue;
             if (line.address == m_frames[static_cast<size_t>(depth)] + "/" + lastPart(line.address)) return depth;
         }
         return -1;
@@ -405,7 +425,7 @@ private:
         QString address = toText(m_address), counts = counted(static_cast<qint64>(graph.operators.size()), "op");
         for (size_t depth = m_frames.size(); depth-- > 0;) {
             const FrameSnapshot& frame = stop->stack[depth];
-            if (frame.info.graph != m_graph || m_frames[depth] != m_address) continue;
+            if (frame.info.graph != m_graph || graphAddressOf(m_frames[depth]) != m_address) continue;
             address = toText(frame.address);
             const qint64 ran =
                 !frame.info.next.valid() || stop->finished ? static_cast<qint64>(graph.operators.size()) : frame.info.next.index;
@@ -443,7 +463,9 @@ private:
                 for (const auto& [depth, asked] : questions) {
                     std::vector<OperatorId> operators;
                     for (const Question& one : asked) operators.push_back(one.op);
-                    const auto values = valuesOf(debugger.target(), depth, operators, earlier && depth == innermost, writer);
+                    const auto values = debugger.executor().stopsInAddressOrder()
+                                            ? valuesOf(debugger.target(), depth, operators, earlier && depth == innermost, writer)
+                                            : presentValues(debugger, depth, operators);
                     for (size_t i = 0; i < asked.size(); ++i) {
                         facts.values[asked[i].line] = values[i];
                         const Operator& op = debugger.model().graph(asked[i].graph).op(asked[i].op);

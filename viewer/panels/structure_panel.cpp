@@ -3,7 +3,7 @@
 #include "engine/ir/ids.h"
 #include "viewer/panels/common.h"
 #include "viewer/panels/panels.h"
-#include "viewer/scene/name_groups.h"
+#include "viewer/scene/op_groups.h"
 #include "viewer/scene/search.h"
 #include "viewer/style/icons.h"
 #include "viewer/widgets/parts.h"
@@ -15,6 +15,15 @@
 namespace loopscope::viewer {
 
 namespace {
+
+OpGroups groupsOf(const Graph& graph)
+{
+    OpGroups groups;
+    groups.groupOf.assign(graph.operators.size(), -1);
+    if (hasFramesOrSwitches(graph)) groups = frameGroups(graph, analyzeFrames(graph));
+    addNameGroups(graph, groups);
+    return groups;
+}
 
 /// Groups and operators of one graph, as the canvas folds them.
 class StructureModel : public QAbstractItemModel {
@@ -31,7 +40,7 @@ public:
         m_nodeOf.clear();
         if (m_model.hasGraph(graph)) {
             const Graph& of = m_model.graph(graph);
-            const OpGroups groups = nameGroups(of, m_model.dialect);
+            const OpGroups groups = groupsOf(of);
             m_nodes.push_back({-1, -1, OperatorId(), toText(address), {}, static_cast<int64_t>(of.operators.size()), ""});
             for (const OpGroup& group : groups.groups) {
                 const int parent = group.parent < 0 ? 0 : group.parent + 1;
