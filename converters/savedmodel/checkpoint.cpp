@@ -4,6 +4,7 @@
 #include "converters/graphdef/convert_values.h"
 #include "converters/graphdef/messages.h"
 #include "converters/savedmodel/crc32c.h"
+#include "converters/savedmodel/snappy.h"
 #include "engine/tensor/strings.h"
 
 #include "bundle.pb.h"
@@ -19,6 +20,7 @@ namespace loopscope::savedmodel {
 namespace {
 
 constexpr size_t kFooterSize = 48;
+constexpr uint64_t kLargestBlock = 1 << 28; ///< plain bytes; writers begin a new block after some kilobytes
 constexpr size_t kBlockTrailer = 5; ///< kind of compression, checksum
 constexpr uint64_t kTableMagic = 0xdb4775248b80fb57ULL;
 
@@ -45,6 +47,17 @@ template <typename T> T littleEndian(std::string_view bytes)
     std::memcpy(&value, bytes.data(), sizeof value);
     return value;
 }
+
+/// A number as its bytes lie in memory here or on a big-endian machine.
+template <typename T> T inOrder(T value, bool isBigEndian)
+{
+    if (!isBigEndian) return value;
+    T swapped = 0;
+    for (size_t i = 0; i < sizeof value; ++i) swapped = static_cast<T>(swapped << 8 | (value >> (8 * i) & 0xFF));
+    return swapped;
+}
+
+bool isComplex(DType dtype) { return dtype == DType::c64 || dtype == DType::c128; }
 
 struct BlockPlace {
     uint64_t offset = 0, size = 0;
@@ -98,21 +111,27 @@ Status Checkpoint::readIndex(const Bytes& file)
 }
 
 Status Checkpoint::readBlock(std::string_view file, uint64_t offset, uint64_t size,
-                             std::vector<std::pair<std::string, std::string_view>>& out) const
+                             std::vector<std::pair<std::string, std::string_view>>& out)
 {
     const std::string where = "block at offset " + std::to_string(offset);
     if (offset > file.size() || size > file.size() - offset || file.size() - offset - size < kBlockTrailer)
         return damaged("reaches beyond the end").at(where).found(std::to_string(file.size()) + " bytes");
-    const std::string_view block = file.substr(offset, size);
+    std::string_view block = file.substr(offset, size);
     const std::string_view trailer = file.substr(offset + size, kBlockTrailer);
     const uint32_t crc = maskedCrc(crc32c(std::as_bytes(std::span(file.substr(offset, size + 1)))));
     if (const auto stored = littleEndian<uint32_t>(trailer.substr(1)); stored != crc)
         return damaged("its checksum does not fit").at(where).found(hex(crc)).expected(hex(stored));
-    if (trailer.front() != 0) return Error(ErrorCode::unsupported, "compressed index blocks are not read").at(where);
-    if (size < 4) return damaged("is too short").at(where);
-    const uint64_t restarts = littleEndian<uint32_t>(block.substr(size - 4));
-    if (restarts > (size - 4) / 4) return damaged("its restarts reach beyond it").at(where);
-    std::string_view rest = block.substr(0, size - 4 - restarts * 4);
+    if (trailer.front() == 1) {
+        Result<std::string> plain = unpackSnappy(block, kLargestBlock);
+        if (!plain.ok()) return std::move(plain).takeError().at(where);
+        block = m_unpacked.emplace_back(std::move(plain).value());
+    } else if (trailer.front() != 0) {
+        return damaged("unknown compression").at(where).found(std::to_string(trailer.front())).expected("0 or 1");
+    }
+    if (block.size() < 4) return damaged("is too short").at(where);
+    const uint64_t restarts = littleEndian<uint32_t>(block.substr(block.size() - 4));
+    if (restarts > (block.size() - 4) / 4) return damaged("its restarts reach beyond it").at(where);
+    std::string_view rest = block.substr(0, block.size() - 4 - restarts * 4);
     std::string key;
     while (!rest.empty()) {
         const auto shared = takeVarint(rest);
@@ -134,8 +153,7 @@ Status Checkpoint::addEntry(std::string key, std::string_view value)
     if (key.empty()) {
         tfpb::BundleHeaderProto header;
         if (Status status = graphdef::parseBinary(header, bytes); !status.ok()) return std::move(status).takeError().at("header");
-        if (header.endianness() != tfpb::BundleHeaderProto::LITTLE)
-            return Error(ErrorCode::unsupported, "checkpoints of big-endian machines are not read");
+        m_isBigEndian = header.endianness() != tfpb::BundleHeaderProto::LITTLE;
         m_shardCount = header.num_shards();
         m_hasHeader = true;
         return {};
@@ -173,8 +191,9 @@ Result<Bytes> Checkpoint::shard(int32_t number)
 namespace {
 
 /// Strings: their lengths as varints, the masked checksum of the lengths, the bytes. The entry's checksum covers the lengths as 32-bit
-/// numbers (64-bit where they need it), the stored checksum, and the bytes (TensorFlow util/tensor_bundle).
-Result<ConstantPtr> readStrings(std::string_view bytes, int64_t count, uint32_t storedCrc)
+/// numbers (64-bit where they need it) in the order of the writer's machine, the stored checksum, and the bytes (TensorFlow
+/// util/tensor_bundle).
+Result<ConstantPtr> readStrings(std::string_view bytes, int64_t count, uint32_t storedCrc, bool isBigEndian)
 {
     std::vector<uint64_t> lengths;
     uint64_t total = 0;
@@ -185,12 +204,13 @@ Result<ConstantPtr> readStrings(std::string_view bytes, int64_t count, uint32_t 
         if (!length || *length > bytes.size()) return damaged("the lengths of its strings are damaged");
         lengths.push_back(*length);
         total += *length;
-        const auto shortLength = static_cast<uint32_t>(*length);
-        crc = *length <= UINT32_MAX ? crc32c(std::as_bytes(std::span(&shortLength, 1)), crc) : crc32c(std::as_bytes(std::span(&*length, 1)), crc);
+        const auto shortLength = inOrder(static_cast<uint32_t>(*length), isBigEndian);
+        const uint64_t longLength = inOrder(*length, isBigEndian);
+        crc = *length <= UINT32_MAX ? crc32c(std::as_bytes(std::span(&shortLength, 1)), crc) : crc32c(std::as_bytes(std::span(&longLength, 1)), crc);
     }
     if (rest.size() < 4 || rest.size() - 4 != total)
         return damaged("its strings have another length").found(std::to_string(rest.size())).expected(std::to_string(total + 4) + " bytes");
-    if (const auto stored = littleEndian<uint32_t>(rest); stored != maskedCrc(crc))
+    if (const auto stored = inOrder(littleEndian<uint32_t>(rest), isBigEndian); stored != maskedCrc(crc))
         return damaged("the checksum of its lengths does not fit").found(hex(maskedCrc(crc))).expected(hex(stored));
     crc = maskedCrc(crc32c(std::as_bytes(std::span(rest)), crc));
     if (crc != storedCrc) return damaged("its checksum does not fit").found(hex(crc)).expected(hex(storedCrc));
@@ -235,7 +255,7 @@ Result<TensorAttribute> Checkpoint::read(std::string_view key)
     if (type->dtype == DType::string) {
         if (static_cast<uint64_t>(*count) > size) return fail(damaged("the lengths of its strings are damaged"));
         Result<ConstantPtr> strings =
-            readStrings({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, *count, entry.maskedCrc);
+            readStrings({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, *count, entry.maskedCrc, m_isBigEndian);
         if (!strings.ok()) return fail(std::move(strings).takeError());
         tensor.data = std::move(strings).value();
         return tensor;
@@ -244,6 +264,12 @@ Result<TensorAttribute> Checkpoint::read(std::string_view key)
         return fail(damaged("its data has another size").found(std::to_string(size) + " bytes").expected(std::to_string(wanted)));
     if (const uint32_t crc = maskedCrc(crc32c(bytes.view())); crc != entry.maskedCrc)
         return fail(damaged("its checksum does not fit").found(hex(crc)).expected(hex(entry.maskedCrc)));
+    if (const size_t unit = isComplex(type->dtype) ? bitWidth(type->dtype) / 16 : bitWidth(type->dtype) / 8; m_isBigEndian && unit > 1) {
+        std::vector<std::byte> swapped(bytes.data(), bytes.data() + bytes.size());
+        for (size_t at = 0; at + unit <= swapped.size(); at += unit) std::reverse(swapped.begin() + static_cast<ptrdiff_t>(at), swapped.begin() + static_cast<ptrdiff_t>(at + unit));
+        tensor.data = std::make_shared<Constant>(Bytes::copyOf(swapped));
+        return tensor;
+    }
     // Kernels read elements where they lie, so they must lie aligned; shards do not promise it.
     const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % 16 == 0;
     tensor.data = std::make_shared<Constant>(aligned ? bytes : Bytes::copyOf(bytes.view()));

@@ -7,6 +7,7 @@
 #include "engine/ir/attribute.h"
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <string>
 #include <string_view>
@@ -27,7 +28,7 @@ struct CheckpointEntry {
 class Checkpoint {
 public:
     /// Opens `PREFIX.index`. Shards are opened when a tensor of theirs is read.
-    /// Errors: badFile (missing, damaged: with the file and the offset), unsupported (compressed blocks, big-endian bytes).
+    /// Errors: badFile (missing, damaged: with the file and the offset).
     static Result<Checkpoint> open(const std::string& prefix);
 
     const std::map<std::string, CheckpointEntry, std::less<>>& entries() const { return m_entries; }
@@ -38,7 +39,7 @@ public:
 private:
     explicit Checkpoint(std::string prefix) : m_prefix(std::move(prefix)) {}
     Status readIndex(const Bytes& file);
-    Status readBlock(std::string_view file, uint64_t offset, uint64_t size, std::vector<std::pair<std::string, std::string_view>>& out) const;
+    Status readBlock(std::string_view file, uint64_t offset, uint64_t size, std::vector<std::pair<std::string, std::string_view>>& out);
     Status addEntry(std::string key, std::string_view value);
     Result<Bytes> shard(int32_t number);
     std::string shardName(int32_t number) const;
@@ -46,6 +47,8 @@ private:
     std::string m_prefix;
     int32_t m_shardCount = 0;
     bool m_hasHeader = false;
+    bool m_isBigEndian = false; ///< the bytes in the shards
+    std::deque<std::string> m_unpacked; ///< blocks that were compressed
     std::map<std::string, CheckpointEntry, std::less<>> m_entries;
     std::map<int32_t, Bytes> m_shards;
 };

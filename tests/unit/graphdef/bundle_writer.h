@@ -38,11 +38,12 @@ public:
     {
         tfpb::BundleHeaderProto header;
         header.set_num_shards(1);
+        if (isBigEndian) header.set_endianness(tfpb::BundleHeaderProto::BIG);
         std::string block = blockEntry("", header.SerializeAsString());
         for (const auto& [key, entry] : entries) block += blockEntry(key, entry.SerializeAsString());
         std::string file;
-        const std::string place = append(file, block);
-        const std::string indexPlace = append(file, blockEntry("zzz", place));
+        const std::string place = append(file, block, isCompressed);
+        const std::string indexPlace = append(file, blockEntry("zzz", place), isCompressed);
         std::string footer = std::string(2, '\0') + indexPlace; // no meta index
         footer.resize(40);
         const uint64_t magic = 0xdb4775248b80fb57ULL;
@@ -57,6 +58,8 @@ public:
 
     std::map<std::string, tfpb::BundleEntryProto> entries;
     std::string data;
+    bool isBigEndian = false;
+    bool isCompressed = false;
 
 private:
     static std::string varint(uint64_t value)
@@ -66,18 +69,37 @@ private:
         return out + static_cast<char>(value);
     }
 
+    /// Snappy's format by hand: literals of up to 60 bytes, and a copy where four zeros follow four zeros.
+    static std::string snappy(const std::string& plain)
+    {
+        std::string out = varint(plain.size());
+        for (size_t at = 0; at < plain.size();) {
+            if (at >= 4 && plain.substr(at - 4, 4) == std::string(4, '\0') && plain.substr(at, 4) == std::string(4, '\0')) {
+                out += {'\1', '\4'}; // four bytes from four bytes before
+                at += 4;
+                continue;
+            }
+            const size_t length = std::min<size_t>(at % 2 == 0 ? 7 : 60, plain.size() - at);
+            out += static_cast<char>((length - 1) << 2);
+            out += plain.substr(at, length);
+            at += length;
+        }
+        return out;
+    }
+
     static std::string blockEntry(const std::string& key, const std::string& value)
     {
         return varint(0) + varint(key.size()) + varint(value.size()) + key + value;
     }
 
     /// A block with no restarts but the first; gives its place.
-    static std::string append(std::string& file, std::string block)
+    static std::string append(std::string& file, std::string block, bool isCompressed)
     {
         const uint32_t restarts[] = {0, 1};
         block.append(reinterpret_cast<const char*>(restarts), sizeof restarts);
+        if (isCompressed) block = snappy(block);
         const std::string place = varint(file.size()) + varint(block.size());
-        block += '\0'; // not compressed
+        block += isCompressed ? '\1' : '\0';
         const uint32_t crc = savedmodel::maskedCrc(savedmodel::crc32c(std::as_bytes(std::span(block))));
         block.append(reinterpret_cast<const char*>(&crc), sizeof crc);
         file += block;

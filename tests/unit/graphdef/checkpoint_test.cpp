@@ -1,5 +1,6 @@
 // Checkpoints: the checksum against known values, tensors read back, and every way in which files can be damaged.
 #include "converters/savedmodel/checkpoint.h"
+#include "converters/savedmodel/snappy.h"
 #include "engine/tensor/strings.h"
 #include "tests/unit/graphdef/bundle_writer.h"
 #include "tests/unit/graphdef/small_graph.h"
@@ -59,6 +60,52 @@ TEST_F(CheckpointTest, reads_what_was_written)
     EXPECT_EQ(value->type, TensorType(DType::f32, Shape{2}));
     EXPECT_EQ(std::memcmp(value->data->bytes().data(), w, 8), 0);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(value->data->bytes().data()) % 16, 0U) << "aligned for kernels, wherever it lies";
+}
+
+TEST(Snappy, unpacks_literals_and_copies)
+{
+    // "abcabcabcabc-x": a literal, an overlapping copy of 9 from 3 back, a literal with its length in a byte of its own.
+    const std::string packed = std::string("\x0e", 1) + "\x08" "abc" + std::string("\x15\x03", 2) + std::string("\xf0\x01", 2) + "-x";
+    const auto plain = savedmodel::unpackSnappy(packed, 100);
+    ASSERT_TRUE(plain.ok()) << plain.error().message();
+    EXPECT_EQ(*plain, "abcabcabcabc-x");
+    const std::string far = std::string("\x06", 1) + "\x04" "ab" + std::string("\x0e\x02\x00", 3); // a copy of 4 with two bytes of offset
+    EXPECT_EQ(*savedmodel::unpackSnappy(far, 100), "ababab");
+    for (const std::string& broken : {packed.substr(0, packed.size() - 1), std::string("\x0e\x15\x03", 3), std::string("\x01\x08", 2) + "abc", std::string("\xff", 1)})
+        EXPECT_FALSE(savedmodel::unpackSnappy(broken, 100).ok());
+    EXPECT_FALSE(savedmodel::unpackSnappy(packed, 13).ok());
+}
+
+TEST_F(CheckpointTest, reads_compressed_blocks)
+{
+    BundleWriter writer;
+    writer.isCompressed = true;
+    writer.add("w", tfpb::DT_INT32, {2}, std::string("\x01\0\0\0\x02\0\0\0", 8));
+    writer.add("wide/name/of/another/tensor", tfpb::DT_INT8, {1}, "\x07");
+    writer.write(prefix());
+    auto checkpoint = Checkpoint::open(prefix());
+    ASSERT_TRUE(checkpoint.ok()) << checkpoint.error().message();
+    EXPECT_EQ(checkpoint->entries().size(), 2U);
+    const auto value = checkpoint->read("w");
+    ASSERT_TRUE(value.ok()) << value.error().message();
+    EXPECT_EQ(static_cast<int>(value->data->bytes().data()[4]), 2);
+}
+
+TEST_F(CheckpointTest, reads_big_endian_tensors)
+{
+    BundleWriter writer;
+    writer.isBigEndian = true;
+    writer.add("i", tfpb::DT_INT32, {2}, std::string("\0\0\0\x01\x01\x02\x03\x04", 8));
+    writer.add("c", tfpb::DT_COMPLEX64, {1}, std::string("\x3f\x80\0\0\x40\0\0\0", 8));
+    writer.add("b", tfpb::DT_INT8, {1}, "\x07");
+    writer.write(prefix());
+    auto checkpoint = Checkpoint::open(prefix());
+    ASSERT_TRUE(checkpoint.ok()) << checkpoint.error().message();
+    const int32_t numbers[] = {1, 0x01020304};
+    EXPECT_EQ(std::memcmp(checkpoint->read("i")->data->bytes().data(), numbers, 8), 0);
+    const float parts[] = {1.0F, 2.0F};
+    EXPECT_EQ(std::memcmp(checkpoint->read("c")->data->bytes().data(), parts, 8), 0);
+    EXPECT_EQ(static_cast<int>(checkpoint->read("b")->data->bytes().data()[0]), 7);
 }
 
 TEST_F(CheckpointTest, reads_strings)
