@@ -2,6 +2,7 @@
 
 #include "engine/base/bytes.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace loopscope::app {
@@ -33,6 +34,21 @@ GoldenTensor readTensor(const Json& object)
     return tensor;
 }
 
+/// The names in "{{node NAME}}" and "{{function_node NAME}}", each once.
+std::vector<std::string> namedNodes(const std::string& message)
+{
+    std::vector<std::string> names;
+    for (const std::string_view mark : {"{{node ", "{{function_node "})
+        for (size_t at = message.find(mark); at != std::string::npos; at = message.find(mark, at + 1)) {
+            const size_t begin = at + mark.size();
+            const size_t end = message.find("}}", begin);
+            if (end == std::string::npos) break;
+            std::string name = message.substr(begin, end - begin);
+            if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+        }
+    return names;
+}
+
 GoldenRun readRun(const Json& object, const std::string& folder)
 {
     GoldenRun run;
@@ -46,7 +62,10 @@ GoldenRun readRun(const Json& object, const std::string& folder)
         if (const auto list = object.find(key); list != object.end())
             for (const Json& name : *list) names->push_back(name.get<std::string>());
     run.mustFail = object.contains("error");
-    if (run.mustFail && object["error"].is_object()) run.errorClass = textOr(object["error"], "class", "");
+    if (run.mustFail && object["error"].is_object()) {
+        run.errorClass = textOr(object["error"], "class", "");
+        run.errorNodes = namedNodes(textOr(object["error"], "message", ""));
+    }
     if (const auto dtypes = object.find("dtypes"); dtypes != object.end())
         for (const auto& [key, name] : dtypes->items()) run.dtypes[key] = name.get<std::string>();
     return run;

@@ -29,6 +29,7 @@ struct GoldenRun {
     std::vector<std::string> feeds, fetches, targets; ///< TensorFlow graphs: `node:slot`, targets by node name
     bool mustFail = false;
     std::string errorClass; ///< TensorFlow's class of the error that must come; empty: any
+    std::vector<std::string> errorNodes; ///< nodes and functions that TensorFlow's message names: `{{node NAME}}`, `{{function_node NAME}}`
 };
 
 struct GoldenCase {

@@ -153,9 +153,12 @@ private:
         if (run.mustFail) {
             if (m_file.model.dialect != Dialect::tf) return std::nullopt; // classes of errors are TensorFlow's
             const std::string_view found = tfClassOf(error.detail());
-            if (run.errorClass.empty() || found == run.errorClass || (found.empty() && run.errorClass == "InvalidArgumentError"))
-                return std::nullopt;
-            return Stop{Verdict::fail, place + "want " + run.errorClass + ", got " + std::string(found) + " " + error.message(), {}};
+            const std::string got = ", got " + (found.empty() ? "" : std::string(found) + " ") + error.message();
+            if (!run.errorClass.empty() && found != run.errorClass) return Stop{Verdict::fail, place + "want " + run.errorClass + got, {}};
+            for (const std::string& node : run.errorNodes)
+                if (error.message().find(node) == std::string::npos)
+                    return Stop{Verdict::fail, place + "the error must name " + node + got, {}};
+            return std::nullopt;
         }
         if (unsupported) return Stop{Verdict::unsupported, error.message(), {}};
         return Stop{error.code() == ErrorCode::internal ? Verdict::error : Verdict::fail, place + error.message(), {}};

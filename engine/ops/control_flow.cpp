@@ -137,6 +137,10 @@ Status checkInputs(const Model& model, const Graph& graph, const Operator& op, s
         const ValueId operand = op.inputs[first + i];
         if (!operand.valid()) return violated(kCounts, "operand " + std::to_string(first + i) + " is missing");
         const Value& formal = target.value(target.inputs[i]);
+        if (!dtypesAgree(formal.type.dtype, graph.value(operand).type.dtype) && model.dialect == Dialect::tf)
+            return invalidArgument("{{function_node " + target.id + "}} Expects arg[" + std::to_string(i) + "] to be " +
+                                   std::string(tfTypeName(formal.type.dtype)) + " but " + std::string(tfTypeName(graph.value(operand).type.dtype)) +
+                                   " is provided");
         if (!dtypesAgree(formal.type.dtype, graph.value(operand).type.dtype))
             return violated(kDTypes, "operand " + std::to_string(first + i) + " for input " + typed(formal) + " of '" + target.id + "'")
                 .found(dtypeText(graph, operand))
