@@ -9,7 +9,6 @@
 #include "app/wiring/session.h"
 #include "app/wiring/tf_target.h"
 #include "engine/base/clock.h"
-#include "engine/exec/dataflow_executor.h"
 
 namespace loopscope::app {
 
@@ -55,7 +54,9 @@ Result<int> runRun(const CommandContext& context)
     FanOut observers;
     LoopCounter loops;
     OperatorTimes times;
+    PrintedLines printed(console);
     observers.add(loops);
+    observers.add(printed);
     if (arguments.has("time")) observers.add(times);
     executor->setObserver(&observers);
 
@@ -66,8 +67,7 @@ Result<int> runRun(const CommandContext& context)
         ProgressMeter meter(console, "running", knownSteps(file.model, target.graph), "steps/s");
         Status status = session.run(*executor, inputs, run, console.showsProgress() ? &meter : nullptr, timeout);
         steps += executor->position().step;
-        if (const auto* dataflow = dynamic_cast<const DataflowExecutor*>(executor))
-            for (const DataflowRace& race : dataflow->view().races()) console.warning("race: " + race.text);
+        for (const DataflowRace& race : executor->races()) console.warning("race: " + race.text);
         if (!status.ok()) return std::move(status).takeError();
         std::vector<Tensor> outputs;
         for (const Port& port : target.outputs) outputs.push_back(executor->output(port.index));

@@ -97,7 +97,11 @@ Result<int> runTrace(const CommandContext& context)
     LS_TRY(Executor * const executor, session.enter(target.graph));
     for (const std::string& warning : modelWarnings(file.model)) console.warning(warning);
     LS_TRY(const std::unique_ptr<TraceRecorder> recorder, TraceRecorder::create(file.model, std::move(recording)));
-    executor->setObserver(recorder.get());
+    PrintedLines printed(console);
+    FanOut observers;
+    observers.add(*recorder);
+    observers.add(printed);
+    executor->setObserver(&observers);
 
     Status outcome;
     for (int64_t run = 0; run < runs && outcome.ok(); ++run) {

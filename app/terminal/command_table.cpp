@@ -14,6 +14,10 @@ namespace {
 constexpr std::string_view kPlaces = "Places: 'add#2' or 'acc' in this graph, 'while#0@37', '../acc' in the caller, './add#2', '#12',\n"
                                      "'main/while#0@37:body/add#2:0' in full, '\"full name\"'.";
 
+constexpr std::string_view kGotoPlaces = "Places: 'add#2' or 'acc' in this graph, 'while#0@37', '../acc' in the caller, './add#2', '#12',\n"
+                                         "'main/while#0@37:body/add#2:0' in full, '\"full name\"'. 'forward': from an iteration of a gradient\n"
+                                         "loop to the iteration of the forward loop that it belongs to.";
+
 constexpr std::string_view kBreakpointKinds =
     "Before an operator:          break add#3 · break .../add#3 · break type conv_2d · break graph step · break step:276\n"
     "Loops:                       break iter while#0 37 · iter while#0 >= 37 · iter while#0 %100 · loop while#0 · exit while#0\n"
@@ -64,10 +68,11 @@ void addTravel(Commands& all)
     all.push_back({"reverse-finish", "rf", topic, "reverse-finish", "reverse-finish", "Goes back to before this invocation was called.", "",
                    CompletionKind::none, finish});
     all.push_back({"iter", "it", topic, "iter [+N|-N|N|last]", "iter -1", "The same operator in another iteration of the innermost loop.",
-                   "Without argument it says which iteration this is. An empty line repeats 'iter +1'.", CompletionKind::iteration, iterate,
+                   "Without argument it says which iteration this is, and in a gradient loop to which forward iteration it\n"
+                   "belongs ('goto forward'). An empty line repeats 'iter +1'.", CompletionKind::iteration, iterate,
                    true});
-    all.push_back({"goto", "g", topic, "goto ADDRESS|step:N|N%|MARK|start|end", "goto while#0@36:body/if#2",
-                   "Goes to any place of the run, forwards or backwards.", kPlaces, CompletionKind::place, goTo});
+    all.push_back({"goto", "g", topic, "goto ADDRESS|step:N|N%|MARK|start|end|forward", "goto while#0@36:body/if#2",
+                   "Goes to any place of the run, forwards or backwards.", kGotoPlaces, CompletionKind::place, goTo});
     all.push_back({"back", "", topic, "back", "back", "Returns to where the last jump began.", "", CompletionKind::none, back});
     all.push_back({"forward", "", topic, "forward", "forward", "Undoes 'back'.", "", CompletionKind::none, forward});
     all.push_back(

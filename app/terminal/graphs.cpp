@@ -5,23 +5,31 @@
 #include "app/wiring/table.h"
 #include "engine/base/text.h"
 #include "engine/exec/dataflow_executor.h"
+#include "engine/ir/frames.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
 
 namespace loopscope::app::terminal {
 
 namespace {
 
+/// Frames that are open; graphs only where something in them can run.
 std::string framesText(const DataflowView& view)
 {
-    Table table({"", "", "", ""});
-    for (const DataflowFrame& frame : view.frames()) {
+    Table table({"", "", ""});
+    const std::vector<DataflowFrame> frames = view.frames();
+    for (const DataflowFrame& frame : frames) {
+        const bool loop = frame.role == CallRole::frame;
+        if (!loop && frame.ready == 0 && frames.size() > 1) continue;
         std::string state = groupThousands(frame.ready) + " ready";
         if (frame.missingEnters > 0) state += ", waits for " + std::to_string(frame.missingEnters) + " more to enter";
         if (frame.deferred > 0) state += ", " + std::to_string(frame.deferred) + " values wait for another iteration";
-        const bool loop = frame.role == CallRole::frame;
         std::string iterations = loop ? "iteration " + groupThousands(frame.newestIteration) : "";
         if (loop && frame.oldestIteration != frame.newestIteration) iterations += " (since " + groupThousands(frame.oldestIteration) + ")";
-        table.add({std::string(static_cast<size_t>(frame.depth) * 2, ' ') + frame.name, iterations, state,
-                   loop ? std::to_string(frame.parallelIterations) + " iterations may overlap" : ""});
+        if (loop && frame.parallelIterations > 1) state += ", " + std::to_string(frame.parallelIterations) + " iterations may overlap";
+        table.add({std::string(static_cast<size_t>(std::max(frame.depth - 1, 0)) * 2, ' ') + frame.name, iterations, state});
     }
     return table.rowCount() > 0 ? table.text() : "no frames\n";
 }
@@ -47,16 +55,52 @@ std::string readyText(const DataflowView& view)
     return out.empty() ? "nothing is ready\n" : out;
 }
 
-/// Nodes that were dead at least once; those that share their numbers on one line from the third on.
+/// The LoopCond of the frame that a node runs in; invalid: none.
+OperatorId conditionOf(const FrameAnalysis& analysis, OperatorId op)
+{
+    return analysis.frames[static_cast<size_t>(analysis.frameOf[static_cast<size_t>(op.index)])].condition;
+}
+
+/// Nodes that were dead at least once: those that never lived, those that live in one iteration only, others; on one line those that died
+/// with the loop.
 std::string deadText(const Model& model, const DataflowView& view)
 {
-    Table table({"", "", ""});
+    constexpr size_t kFewest = 3; ///< that make a line together
+    std::map<GraphId, FrameAnalysis> analyses;
+    std::map<std::tuple<GraphId, OperatorId, int64_t>, std::vector<DataflowTally>> ended; ///< by LoopCond and iterations
+    std::vector<std::vector<std::string>> always, once, others;
     for (const DataflowTally& tally : view.tallies()) {
         if (tally.dead == 0) continue;
-        std::string when = tally.dead == tally.runs ? "always" : "";
-        if (when.empty() && tally.lastLive >= 0) when = "lives last in @" + std::to_string(tally.lastLive);
-        if (when.empty() && tally.lastDead >= 0) when = "dead last in @" + std::to_string(tally.lastDead);
-        table.add({operatorLabelOf(model, tally.graph, tally.op), groupThousands(tally.dead) + " of " + groupThousands(tally.runs), when});
+        auto analysis = analyses.find(tally.graph);
+        if (analysis == analyses.end()) analysis = analyses.emplace(tally.graph, analyzeFrames(model.graph(tally.graph))).first;
+        const std::string count = groupThousands(tally.dead) + " of " + groupThousands(tally.runs);
+        const auto row = [&](const std::string& when) { return std::vector{operatorLabelOf(model, tally.graph, tally.op), count, when}; };
+        if (tally.dead == tally.runs) {
+            always.push_back(row("always"));
+        } else if (tally.runs - tally.dead == 1 && tally.lastLive == tally.runs - 1) {
+            once.push_back(row("lives in @" + std::to_string(tally.lastLive) + ", when the loop ends"));
+        } else if (const OperatorId condition = conditionOf(analysis->second, tally.op);
+                   condition.valid() && tally.dead == 1 && tally.lastDead == tally.runs - 1) {
+            ended[{tally.graph, condition, tally.runs}].push_back(tally);
+        } else {
+            std::string when = tally.lastLive >= 0 ? "lives last in @" + std::to_string(tally.lastLive) : "";
+            if (when.empty() && tally.lastDead >= 0) when = "dead last in @" + std::to_string(tally.lastDead);
+            others.push_back(row(when));
+        }
+    }
+    Table table({"", "", ""});
+    table.align(1, Align::right);
+    for (const auto* rows : {&always, &once, &others})
+        for (const std::vector<std::string>& row : *rows) table.add(row);
+    const bool isFirst = table.rowCount() == 0;
+    for (const auto& [key, tallies] : ended) {
+        const auto& [graph, condition, runs] = key;
+        const std::string count = "1 of " + groupThousands(runs);
+        const std::string when = "only in @" + std::to_string(runs - 1) + ", after " + operatorLabelOf(model, graph, condition) + " = false";
+        if (tallies.size() >= kFewest)
+            table.add({groupThousands(std::ssize(tallies)) + (isFirst ? " nodes" : " others"), count, when});
+        else
+            for (const DataflowTally& tally : tallies) table.add({operatorLabelOf(model, graph, tally.op), count, when});
     }
     return table.rowCount() > 0 ? table.text() : "nothing was dead so far\n";
 }

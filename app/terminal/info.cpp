@@ -6,6 +6,8 @@
 #include "app/wiring/model_summary.h"
 #include "app/wiring/table.h"
 #include "engine/base/text.h"
+#include "engine/debug/history/forward_iteration.h"
+#include "engine/ir/frames.h"
 #include "engine/ir/stored_constant.h"
 
 #include <algorithm>
@@ -290,12 +292,40 @@ Result<std::string> aboutTimelines(Terminal& terminal)
     return std::string();
 }
 
+/// "grad/context: iteration 1, 3 variables, 2 invariants": a frame of a v1 graph.
+std::string frameLine(Terminal& terminal, int depth)
+{
+    const FrameInfo& stop = terminal.stop().stack[static_cast<size_t>(depth)];
+    const FrameAnalysis frames = analyzeFrames(terminal.model().graph(stop.graph));
+    for (const Frame& frame : frames.frames) {
+        if (std::ranges::find(frame.enters, stop.site) == frame.enters.end()) continue;
+        std::string text = frame.name + ": iteration " + groupThousands(stop.iteration);
+        if (frame.isLoop())
+            text += ", " + plural(std::ssize(frame.variables), "variable") + ", " + plural(std::ssize(frame.invariants), "invariant");
+        return text + "\n";
+    }
+    return "";
+}
+
+/// Of an iteration of a gradient loop: which one of the forward loop it belongs to.
+Result<std::string> forwardText(Terminal& terminal)
+{
+    const FrameContext frame = terminal.frame();
+    LS_TRY(const std::optional<ForwardIteration> found,
+           terminal.ask([=](Debugger& debugger) { return findForwardIteration(debugger.target(), frame); }));
+    if (!found) return std::string();
+    return "belongs to iteration " + groupThousands(found->iteration) + " of the forward loop: " + found->address + ", where " + found->site +
+           " at step " + groupThousands(found->step) + (found->popped ? " put what is popped here" : " put what is read here") +
+           "; 'goto forward' goes there\n";
+}
+
 Result<std::string> aboutLoop(Terminal& terminal)
 {
     const std::vector<FrameInfo>& stack = terminal.stop().stack;
     std::string out;
     for (int depth = terminal.frameDepth(); depth >= 0; --depth) {
         const FrameInfo& frame = stack[static_cast<size_t>(depth)];
+        if (frame.role == CallRole::frame) out += frameLine(terminal, depth);
         if (frame.role != CallRole::loop) continue;
         const GraphId caller = stack[static_cast<size_t>(depth) - 1].graph;
         const Model& model = terminal.model();
@@ -315,7 +345,17 @@ Result<std::string> aboutLoop(Terminal& terminal)
         out += "\n";
     }
     if (out.empty()) return Error(ErrorCode::usage, "there is no loop around this stop");
-    return out;
+    LS_TRY(const std::string forward, forwardText(terminal));
+    return out + forward;
+}
+
+Result<std::string> aboutRaces(Terminal& terminal)
+{
+    return terminal.ask([](Debugger& debugger) {
+        std::string out;
+        for (const DataflowRace& race : debugger.executor().races()) out += "step " + groupThousands(race.step) + "  " + race.text + "\n";
+        return out.empty() ? "no races so far\n" : out;
+    });
 }
 
 Result<std::string> aboutFrame(Terminal& terminal)
@@ -387,6 +427,7 @@ constexpr std::array kTopics = {
     Topic{"timelines", aboutTimelines, true, "courses of events, one for each edit"},
     Topic{"loop", aboutLoop, true, "the loops around this stop"},
     Topic{"frame", aboutFrame, true, "this invocation"},
+    Topic{"races", aboutRaces, true, "what the run so far has left to chance"},
     Topic{"memory", aboutMemory, true, "bytes that values and saved states take"},
     Topic{"time", aboutTime, true, "where the run stands"},
     Topic{"against", aboutAgainst, false, "the reference run, and what pairs with nothing"},

@@ -1,6 +1,7 @@
 // Commands that move through the run, forwards and backwards.
 #include "app/terminal/commands.h"
 #include "app/terminal/terminal.h"
+#include "engine/debug/history/forward_iteration.h"
 #include "engine/tensor/value_text.h"
 
 #include <charconv>
@@ -111,9 +112,18 @@ Status goTo(Terminal& terminal, const CommandLine& line)
 {
     LS_CHECK_OK(terminal.checkStarted());
     const std::string text(line.text);
-    if (text.empty()) return Error(ErrorCode::usage, "no place is named").at("goto").expected("ADDRESS, step:N, N%, a mark, start or end");
+    if (text.empty()) return Error(ErrorCode::usage, "no place is named").at("goto").expected("ADDRESS, step:N, N%, a mark, start, end or forward");
     const auto go = [&](Terminal::Move move) { return terminal.move(move, StopStyle::place); };
     if (text == "start") return go([](RunControl& control) { return control.goToStart(); });
+    if (text == "forward") {
+        const FrameContext frame = terminal.frame();
+        LS_TRY(const std::optional<ForwardIteration> found,
+               terminal.ask([=](Debugger& debugger) { return findForwardIteration(debugger.target(), frame); }));
+        if (!found)
+            return Error(ErrorCode::usage, "no iteration around this stop takes from a stack, list or array what another loop has put there")
+                .at("goto forward");
+        return go([tick = found->tick](RunControl& control) { return control.goToTick(tick); });
+    }
     if (text == "end") return go([](RunControl& control) { return control.goToEnd(); });
     if (text.starts_with("step:")) {
         LS_TRY(const int64_t step, wholeNumber(std::string_view(text).substr(5), "step", 0, kMost));

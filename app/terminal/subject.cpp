@@ -8,7 +8,9 @@
 #include "app/wiring/session.h"
 #include "app/wiring/tf_target.h"
 #include "app/wiring/tolerance.h"
+#include "engine/base/text.h"
 #include "engine/exec/make_executor.h"
+#include "engine/ir/frames.h"
 #include "engine/tensor/npz.h"
 #include "tracer/api/trace_reader.h"
 
@@ -36,6 +38,8 @@ Result<DebugSubject> liveSubject(const Model& model, const std::string& name, co
 }
 
 namespace {
+
+constexpr size_t kNamedFrames = 3; ///< of a graph with more, only their number is said
 
 /// Inputs of the reference: what was given for the run, by name where it has an input of that name, else by position.
 Result<BoundInputs> referenceInputs(const RunTarget& run, const RunTarget& reference, const std::vector<std::string>& sources,
@@ -109,6 +113,20 @@ Status holdAgainst(DebugSubject& subject, const std::string& path, const Toleran
 
 namespace {
 
+/// "22 of 25 nodes after pruning; frame while/while_context, parallel_iterations 10". Empty where nothing was pruned and there is no frame.
+std::string selectionText(const Model& model, GraphId root, size_t nodes)
+{
+    if (model.dialect != Dialect::tf) return "";
+    const Graph& graph = model.graph(root);
+    const FrameAnalysis analysis = hasFramesOrSwitches(graph) ? analyzeFrames(graph) : FrameAnalysis();
+    if (analysis.frames.size() < 2 && graph.operators.size() == nodes) return "";
+    std::string text = groupThousands(std::ssize(graph.operators)) + " of " + groupThousands(static_cast<int64_t>(nodes)) + " nodes after pruning";
+    if (analysis.frames.size() > 1 + kNamedFrames) return text + "; " + groupThousands(std::ssize(analysis.frames) - 1) + " frames";
+    for (size_t f = 1; f < analysis.frames.size(); ++f)
+        text += "; frame " + analysis.frames[f].name + ", parallel_iterations " + std::to_string(analysis.frames[f].parallelIterations);
+    return text;
+}
+
 /// A recording: stepped through as far as it was recorded, without running the model.
 Result<DebugSubject> recordedSubject(const std::string& path)
 {
@@ -143,9 +161,12 @@ Result<DebugSubject> openSubject(const Arguments& arguments)
     LS_TRY(const Tolerance tolerance, toleranceOf(arguments));
     LS_TRY(LoadedModel loaded, loadModel(arguments.positionals[0]));
     auto file = std::make_shared<LoadedModel>(std::move(loaded));
+    const GraphId root = rootOf(file->model, arguments.text("signature"));
+    const size_t nodes = file->model.hasGraph(root) ? file->model.graph(root).operators.size() : 0;
     LS_CHECK_OK(selectFromArguments(file->model, arguments));
     LS_TRY(DebugSubject subject, liveSubject(file->model, fileNameOf(file->path), arguments.text("signature"), options));
     subject.owner = file;
+    subject.selection = selectionText(file->model, subject.target.graph, nodes);
     subject.recording = [file, plain = subject.recording] {
         RecorderOptions recording = plain();
         recording.model = traceModelInfo(*file);

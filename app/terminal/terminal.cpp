@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <mutex>
+#include <utility>
 
 namespace loopscope::app {
 
@@ -25,11 +27,33 @@ std::string_view trimmed(std::string_view text)
 
 } // namespace
 
+/// Keeps what a model prints until the terminal tells it. The engine's thread writes, the terminal's reads.
+class Terminal::Sayings final : public ExecutionObserver {
+public:
+    void printed(const PrintedText& event) override
+    {
+        const std::scoped_lock lock(m_mutex);
+        if (m_text.size() < kMost) m_text += event.text;
+    }
+    std::string take()
+    {
+        const std::scoped_lock lock(m_mutex);
+        return std::exchange(m_text, {});
+    }
+
+private:
+    static constexpr size_t kMost = 1 << 20; ///< of one request
+    std::mutex m_mutex;
+    std::string m_text;
+};
+
 Terminal::Terminal(DebugSubject subject, TerminalSettings settings, TerminalSink sink)
     : m_subject(std::move(subject)), m_settings(settings), m_sink(std::move(sink)), m_ink(settings.colored), m_lines(*m_subject.model)
 {
     m_options.context = settings.context;
+    if (!m_subject.isReplay && canPrint(*m_subject.model)) m_sayings = std::make_unique<Sayings>();
     m_session = std::make_unique<Session>(std::move(m_subject.executor), std::move(m_subject.cancel), m_subject.budget);
+    if (m_sayings) observe();
 }
 
 Terminal::~Terminal() = default;
@@ -75,6 +99,7 @@ std::string Terminal::banner() const
 
 bool Terminal::prepare()
 {
+    if (!m_subject.selection.empty()) reply(m_subject.selection + "\n");
     if (!m_subject.note.empty()) note(m_subject.note);
     if (!m_subject.reference || !bindInputs(m_subject.target, m_subject.inputs, m_subject.seed, 1).ok()) return true;
     Status status = attachReference(m_subject.inputs);
@@ -110,7 +135,7 @@ Status Terminal::startRecording(RecorderOptions options)
 {
     LS_TRY(std::unique_ptr<RunRecording> recording, RunRecording::create(model(), std::move(options)));
     m_recordings.push_back(std::move(recording));
-    ask([&](Debugger& debugger) { debugger.executor().setObserver(m_recordings.back().get()); });
+    observe();
     return {};
 }
 
@@ -118,12 +143,27 @@ Result<RecordingSummary> Terminal::stopRecording()
 {
     RunRecording* const present = recording();
     if (!present) return Error(ErrorCode::usage, "nothing is being recorded");
-    Status closed = ask([&](Debugger& debugger) {
-        debugger.executor().setObserver(nullptr);
-        return present->finish();
-    });
+    Status closed = ask([&](Debugger&) { return present->finish(); });
+    observe();
     LS_CHECK_OK(std::move(closed));
     return present->summary();
+}
+
+/// Who hears of the next run: the recording that is on, and the keeper of what the model prints.
+void Terminal::observe()
+{
+    FanOut& observers = m_observers.emplace_back();
+    RunRecording* const recorded = recording();
+    if (recorded) observers.add(*recorded);
+    if (m_sayings) observers.add(*m_sayings);
+    const bool any = recorded || m_sayings;
+    ask([&](Debugger& debugger) { debugger.executor().setObserver(any ? &observers : nullptr); });
+}
+
+void Terminal::tellSayings()
+{
+    if (!m_sayings) return;
+    if (const std::string text = m_sayings->take(); !text.empty()) emit(TerminalEvent::Kind::log, text.ends_with('\n') ? text : text + "\n");
 }
 
 bool Terminal::execute(std::string_view line)
@@ -204,6 +244,7 @@ void Terminal::show(StopView view)
     m_stop = std::move(view);
     m_frame = {};
     m_listStarted = false;
+    tellSayings();
     for (const LogLine& log : m_stop.report.logs) emit(TerminalEvent::Kind::log, log.text + "\n");
     if (!m_stop.quiet) emit(TerminalEvent::Kind::stopped, stopText(m_stop, m_lines, m_ink, m_settings.width), &m_stop);
     m_pending.assign(m_stop.commands.begin(), m_stop.commands.end());

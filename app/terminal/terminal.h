@@ -6,6 +6,7 @@
 #include "app/terminal/ink.h"
 #include "app/terminal/operator_lines.h"
 #include "app/terminal/stop_view.h"
+#include "app/wiring/run_observers.h"
 #include "app/wiring/run_target.h"
 #include "engine/api/session.h"
 #include "engine/debug/reference/reference.h"
@@ -35,6 +36,7 @@ struct DebugSubject {
     std::unique_ptr<Executor> executor; ///< looks at `cancel`
     bool isReplay = false;              ///< a recording: it has its inputs
     std::string note;                   ///< to be said once, before the first command; empty: nothing
+    std::string selection;              ///< TensorFlow graphs: "22 of 25 nodes after pruning; …", said before the first command
     std::string level;                  ///< of a recording, "level statistics": what is in it
     std::vector<std::string> inputs;    ///< as typed after --input
     uint64_t seed = 1;
@@ -171,6 +173,8 @@ private:
     bool run(std::string_view line);
     bool collect(std::string_view line);
     void show(StopView view);
+    void observe();
+    void tellSayings();
     void emit(TerminalEvent::Kind kind, std::string text, const StopView* stop = nullptr, const Error* error = nullptr);
     Status attachReference(const std::vector<std::string>& inputs);
     ViewRequest viewRequest(StopStyle style) const;
@@ -184,6 +188,9 @@ private:
     std::unique_ptr<Reference> m_reference;
     std::vector<std::string> m_referenceInputs; ///< it was made for
     std::vector<std::unique_ptr<RunRecording>> m_recordings; ///< the last may be on; a run that goes on may still know the others
+    class Sayings;
+    std::unique_ptr<Sayings> m_sayings;         ///< what the model prints; null: it never does
+    std::deque<FanOut> m_observers;             ///< the last is that of the next run
     std::unique_ptr<Session> m_session;         ///< after what it uses
     std::function<void(Session&)> m_waiter;
     std::shared_ptr<const MachineState> m_initial; ///< before the first run: each `run` begins from here

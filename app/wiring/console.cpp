@@ -96,6 +96,13 @@ void Console::warning(std::string_view text)
     std::fprintf(m_err, "warning: %.*s\n", static_cast<int>(text.size()), text.data());
 }
 
+void Console::said(std::string_view text)
+{
+    clearProgressLine();
+    std::fflush(m_out);
+    std::fwrite(text.data(), 1, text.size(), m_err);
+}
+
 void Console::error(const Error& error)
 {
     endProgress();

@@ -45,6 +45,8 @@ public:
     /// Writes "note: …" or "warning: …" to stderr; nothing under --quiet.
     void note(std::string_view text);
     void warning(std::string_view text);
+    /// Writes to stderr what the model that runs says.
+    void said(std::string_view text);
     /// Writes "error: …" and its notes, or the JSON form under --json.
     void error(const Error& error);
 

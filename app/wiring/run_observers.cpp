@@ -104,6 +104,23 @@ std::string OperatorTimes::table(const Model& model) const
     return table.text();
 }
 
+void PrintedLines::printed(const PrintedText& e)
+{
+    if (e.stream == "stdout" && !m_console.json())
+        m_console.print(e.text);
+    else
+        m_console.said(e.text);
+}
+
+bool canPrint(const Model& model)
+{
+    if (model.dialect != Dialect::tf) return false;
+    for (const Graph& graph : model.graphs)
+        for (const Operator& op : graph.operators)
+            if (op.kind.name == "Print" || op.kind.name == "PrintV2") return true;
+    return false;
+}
+
 std::vector<std::string> modelWarnings(const Model& model)
 {
     std::vector<std::string> warnings;

@@ -1,6 +1,7 @@
 // Observers that the commands attach to a run: how often loops went round, and where the time went.
 #pragma once
 
+#include "app/wiring/console.h"
 #include "app/wiring/session.h"
 #include "engine/observe/execution_observer.h"
 
@@ -53,6 +54,18 @@ private:
     };
     std::map<std::pair<GraphId, OperatorId>, Sum> m_sums;
 };
+
+/// Tells the console what a model prints.
+class PrintedLines final : public ExecutionObserver {
+public:
+    explicit PrintedLines(Console& console) : m_console(console) {}
+    void printed(const PrintedText& e) override;
+
+private:
+    Console& m_console;
+};
+/// Whether a graph of the model has an operator that prints.
+bool canPrint(const Model& model);
 
 /// What `info` and `run` warn about: loops that other runtimes compute differently. Empty for most models.
 std::vector<std::string> modelWarnings(const Model& model);

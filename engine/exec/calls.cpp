@@ -42,7 +42,7 @@ std::byte* blockOf(const CallState& call, const Activation& caller)
 
 } // namespace
 
-Status Interpreter::Impl::enter(Frame& caller, const Instruction& instruction)
+Status Interpreter::Impl::enter(CallFrame& caller, const Instruction& instruction)
 {
     const GraphId graph = caller.activation->plan().graph;
     CallState& call = caller.activation->call(instruction.index);
@@ -50,7 +50,7 @@ Status Interpreter::Impl::enter(Frame& caller, const Instruction& instruction)
     const PlannedOperator& planned = caller.activation->plan().operators[static_cast<size_t>(instruction.index)];
     const CallForm& form = planned.call->form;
     if (form.kind == CallKind::once && m_initialised.contains(form.callees[0].graph)) {
-        Frame done;
+        CallFrame done;
         done.call = &call;
         m_frames.push_back(done); // completeCall takes it off again
         completeCall(m_frames.back());
@@ -182,7 +182,7 @@ Status Interpreter::Impl::enterLoop(CallState& call, std::span<const Tensor* con
 {
     LS_CHECK_OK(bindLoop(call, initial));
     pushFrame(call, CallRole::loop, -1, *call.cond);
-    Frame& frame = m_frames.back();
+    CallFrame& frame = m_frames.back();
     frame.inCond = true;
     frame.iteration = 0;
     frame.invocation = m_nextInvocation++;
@@ -190,7 +190,7 @@ Status Interpreter::Impl::enterLoop(CallState& call, std::span<const Tensor* con
     return {};
 }
 
-Result<bool> Interpreter::Impl::readVerdict(const Frame& frame) const
+Result<bool> Interpreter::Impl::readVerdict(const CallFrame& frame) const
 {
     const Slot& verdict = *frame.call->verdictSlot;
     if (frame.call->planned->form.tensorflow) return tfTruth(verdict);
@@ -202,7 +202,7 @@ Result<bool> Interpreter::Impl::readVerdict(const Frame& frame) const
 }
 
 /// Results that the callee did not write in place are copied: inputs, constants, variables and repetitions.
-Status Interpreter::Impl::leaveGraph(Frame& frame)
+Status Interpreter::Impl::leaveGraph(CallFrame& frame)
 {
     CallState& call = *frame.call;
     const std::vector<PlannedOutput>& outputs = frame.activation->plan().outputs;
@@ -244,13 +244,13 @@ Status Interpreter::Impl::finishRoot()
 }
 
 /// The call operator of `frame` is done: the frame goes, the operator counts as completed.
-void Interpreter::Impl::completeCall(Frame& frame)
+void Interpreter::Impl::completeCall(CallFrame& frame)
 {
     const CallState& call = *frame.call;
     const int64_t trips = frame.role == CallRole::loop ? frame.iteration : -1;
     if (m_observer && frame.activation) endInvocation(frame);
     popFrame();
-    Frame& caller = m_frames.back();
+    CallFrame& caller = m_frames.back();
     const Instruction& instruction = caller.activation->code()[call.op.index];
     const bool asked = m_asking && (instruction.traps & trapAfter) != 0;
     if (m_observer || asked) {
@@ -268,7 +268,7 @@ void Interpreter::Impl::completeCall(Frame& frame)
 
 void Interpreter::Impl::pushFrame(CallState& call, CallRole role, int32_t branch, Activation& activation)
 {
-    Frame frame;
+    CallFrame frame;
     frame.activation = &activation;
     frame.call = &call;
     frame.role = role;
@@ -280,9 +280,10 @@ void Interpreter::Impl::pushFrame(CallState& call, CallRole role, int32_t branch
 
 void Interpreter::Impl::popFrame()
 {
-    const Frame frame = m_frames.back();
+    const CallFrame frame = m_frames.back();
     m_frames.pop_back();
     setLimit();
+    forgetAccesses(frame.invocation);
     if (!frame.activation) return;
     giveBack(*frame.call->body);
     if (frame.role != CallRole::loop) return;
@@ -290,7 +291,7 @@ void Interpreter::Impl::popFrame()
     frame.call->restored.clear();
 }
 
-void Interpreter::Impl::startInvocation(Frame& frame)
+void Interpreter::Impl::startInvocation(CallFrame& frame)
 {
     InvocationStart event;
     event.id = frame.invocation;
@@ -304,7 +305,7 @@ void Interpreter::Impl::startInvocation(Frame& frame)
         event.cond = frame.call->cond->plan().graph;
     }
     if (m_frames.size() > 1) {
-        const Frame& caller = m_frames[m_frames.size() - 2];
+        const CallFrame& caller = m_frames[m_frames.size() - 2];
         event.parent = caller.invocation;
         event.callerGraph = caller.activation->plan().graph;
         event.site = frame.call->op;
@@ -313,7 +314,7 @@ void Interpreter::Impl::startInvocation(Frame& frame)
     m_observer->invocationStarted(event);
 }
 
-void Interpreter::Impl::endInvocation(const Frame& frame)
+void Interpreter::Impl::endInvocation(const CallFrame& frame)
 {
     InvocationEnd event;
     event.id = frame.invocation;

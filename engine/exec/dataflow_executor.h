@@ -46,6 +46,7 @@ public:
     /// Handlers are asked about dead nodes, too: their event has the state `dead`.
     void setTraps(const TrapSet& traps, TrapHandler* handler) override;
     bool trapped() const override;
+    std::vector<DataflowRace> races() const override;
     int64_t maxSteps() const override;
     bool stopsInAddressOrder() const override { return false; }
 

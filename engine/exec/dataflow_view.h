@@ -4,6 +4,7 @@
 
 #include "engine/base/ids.h"
 #include "engine/base/result.h"
+#include "engine/exec/race.h"
 #include "engine/observe/events.h"
 
 #include <cstdint>
@@ -73,15 +74,6 @@ struct DeadHop {
     std::string predicateText; ///< "true", "false", the index of a _SwitchN; empty if it is gone
 };
 
-/// Something whose result depends on an order that the graph does not fix.
-struct DataflowRace {
-    enum class Kind : uint8_t { merge, variable } kind = Kind::merge;
-    std::string text;    ///< one line for people
-    GraphId graph;
-    OperatorId first, second; ///< the Merge twice, or the two nodes that touch the variable
-    int64_t step = 0;    ///< at which it was noticed
-};
-
 /// Read-only questions to a DataflowExecutor, about where it stands.
 class DataflowView {
 public:
@@ -98,6 +90,8 @@ public:
     /// From the node backwards to the Switch and its predicate, in the present iteration of its frame. Errors: usage if it is not dead.
     virtual Result<std::vector<DeadHop>> whyDead(GraphId graph, OperatorId op) const = 0;
     virtual std::vector<DataflowRace> races() const = 0;
+    /// While a handler is told that a node has run (TrapHandler::afterOperator): names of the frames that complete with it, innermost first.
+    virtual std::vector<std::string> endingFrames() const = 0;
     /// Nodes of the root graph that run, of all that it has; what TensorFlow would log about it.
     virtual int64_t reachableNodes() const = 0;
     virtual std::vector<std::string> warnings() const = 0;

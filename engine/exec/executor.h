@@ -39,6 +39,7 @@ struct FrameInfo {
     bool inCond = false;
     OperatorId next;       ///< next operator of this frame (outer frames: the call operator that is running); invalid at its end
     int64_t enteredAtStep = 0;
+    TakenFrom taken;       ///< iterations
 };
 
 /// Runs one graph of a model, as often as wanted; variables and random state carry over from run to run. Not thread-safe; owned and
@@ -106,6 +107,8 @@ public:
     /// Whether stops come in the order of their addresses (docs/text_ir.md, "Addresses") and states say where they lie, so that a place can
     /// be searched by halving.
     virtual bool stopsInAddressOrder() const { return true; }
+    /// What this run has shown to depend on an order that the graph does not fix.
+    virtual std::vector<DataflowRace> races() const { return {}; }
     /// The step budget: operators that a run may complete.
     virtual int64_t maxSteps() const = 0;
 };

@@ -42,7 +42,7 @@ std::vector<GraphId> reachableGraphs(const Model& model, GraphId root)
 Interpreter::Impl::Impl(const Model& model, GraphId root, const ExecutionOptions& options)
     : m_model(model), m_root(root), m_options(options), m_cancel(options.cancel ? *options.cancel : m_neverCancelled),
       m_account{0, MemoryAccount::machineLimit()}, m_planner(std::make_unique<Planner>(model)), m_arena(m_account), m_scratch(m_account),
-      m_random(options.seed)
+      m_random(options.seed), m_accesses(model)
 {
     const Graph& graph = model.graph(root);
     for (const ValueId input : graph.inputs) {
@@ -161,7 +161,7 @@ Status Interpreter::Impl::begin()
         m_outputs[k].slot.dtype = root->output(k).dtype;
         if (m_rootPlan->outputs[k].direct) LS_CHECK_OK(directSlot(root->output(k), m_outputs[k].slot));
     }
-    Frame frame;
+    CallFrame frame;
     frame.activation = root;
     m_frames.push_back(frame);
     return {};
@@ -174,14 +174,16 @@ Status Interpreter::Impl::start()
     m_step = 0;
     m_askedBefore = -1;
     m_resources.objects().clear();
+    m_accesses.setAccesses({});
+    m_races.clear();
     m_observer = m_runObserver = m_nextObserver;
     m_times = m_observer && m_observer->wantsTimes();
     m_runStart = m_times ? nowNs() : 0;
     m_phase = Phase::running;
-    Frame& frame = m_frames.back();
+    CallFrame& frame = m_frames.back();
     frame.invocation = m_nextInvocation++;
+    m_resources.listener = listener();
     if (m_observer) {
-        m_resources.listener = this;
         RunStart event;
         event.model = &m_model;
         event.root = m_root;
@@ -245,7 +247,7 @@ void Interpreter::Impl::muteObserver(bool muted, ExecutionObserver* also)
         m_joined.add(*also);
         m_observer = &m_joined;
     }
-    m_resources.listener = m_observer && m_phase == Phase::running ? this : nullptr;
+    m_resources.listener = m_phase == Phase::running ? listener() : nullptr;
 }
 
 Status Interpreter::Impl::run()
@@ -304,7 +306,7 @@ bool Interpreter::Impl::isLive(size_t frame, ValueId id) const
 
 FrameInfo Interpreter::Impl::frame(int depth) const
 {
-    const Frame& frame = m_frames[depth < 0 ? m_frames.size() - 1 : static_cast<size_t>(depth)];
+    const CallFrame& frame = m_frames[depth < 0 ? m_frames.size() - 1 : static_cast<size_t>(depth)];
     FrameInfo info;
     info.invocation = frame.invocation;
     info.graph = frame.activation->plan().graph;
@@ -315,6 +317,7 @@ FrameInfo Interpreter::Impl::frame(int depth) const
     info.inCond = frame.inCond;
     info.next = frame.next < static_cast<int32_t>(frame.activation->plan().operators.size()) ? OperatorId(frame.next) : OperatorId();
     info.enteredAtStep = frame.enteredAtStep;
+    info.taken = frame.taken;
     return info;
 }
 
@@ -388,6 +391,11 @@ FrameInfo Interpreter::frame(int depth) const
 void Interpreter::setTraps(const TrapSet& traps, TrapHandler* handler)
 {
     m_impl->setTraps(traps, handler);
+}
+
+std::vector<DataflowRace> Interpreter::races() const
+{
+    return m_impl->m_races;
 }
 
 int64_t Interpreter::maxSteps() const

@@ -61,6 +61,7 @@ public:
     void muteObserver(bool muted, ExecutionObserver* also = nullptr) override;
     void setTraps(const TrapSet& traps, TrapHandler* handler) override;
     bool trapped() const override;
+    std::vector<DataflowRace> races() const override;
     int64_t maxSteps() const override;
 
     /// Forgets variables, tables, call-once marks and random numbers.

@@ -8,7 +8,7 @@ namespace loopscope {
 
 namespace {
 
-StepRole roleOf(const Frame& frame)
+StepRole roleOf(const CallFrame& frame)
 {
     switch (frame.role) {
     case CallRole::main: return StepRole::none;
@@ -31,10 +31,10 @@ std::string Interpreter::Impl::address() const
     Address address;
     address.root = m_model.graph(m_root).id;
     for (size_t f = 0; f < m_frames.size(); ++f) {
-        const Frame& frame = m_frames[f];
+        const CallFrame& frame = m_frames[f];
         if (f > 0) {
             AddressStep step;
-            const Frame& caller = m_frames[f - 1];
+            const CallFrame& caller = m_frames[f - 1];
             step.site = operatorName(caller.activation->program().graph().op(frame.call->op), frame.call->op.index);
             step.role = roleOf(frame);
             step.branch = frame.branch;

@@ -15,7 +15,7 @@ namespace loopscope {
 /// operator.
 template <bool Single> Status Interpreter::Impl::execute()
 {
-    Frame* frame = &m_frames.back();
+    CallFrame* frame = &m_frames.back();
     const Instruction* at = frame->activation->code() + frame->next;
     bool moved = false;
     Status status;
@@ -94,6 +94,8 @@ template <bool Single> Status Interpreter::Impl::execute()
                     if (status.ok()) [[likely]] {
                         if (frame->iteration >= m_options.maxSteps) [[unlikely]] return checkBudget(); // a loop without operators
                         if (m_observer) [[unlikely]] endInvocation(*frame);
+                        forgetAccesses(frame->invocation);
+                        frame->taken = {};
                         ++frame->iteration;
                         frame->inCond = true;
                         frame->activation = frame->call->cond;
@@ -184,11 +186,12 @@ Status Interpreter::Impl::readReferences(const Instruction& instruction)
         read.value.shape = variable->shape;
         read.value.bytes = variable->bytes.size();
         read.value.data = const_cast<std::byte*>(variable->bytes.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): read only
+        if (m_resources.listener) m_resources.listener->accessed(variable->name, AccessKind::read, &read.value);
     }
     return {};
 }
 
-Status Interpreter::Impl::runObserved(const Frame& frame, const Instruction& instruction)
+Status Interpreter::Impl::runObserved(const CallFrame& frame, const Instruction& instruction)
 {
     const int64_t from = m_times ? nowNs() : 0;
     Status status = instruction.plain == InstructionKind::kernel ? instruction.run(instruction.args) : runSized(instruction);
@@ -203,7 +206,7 @@ Status Interpreter::Impl::runObserved(const Frame& frame, const Instruction& ins
     return status;
 }
 
-OperatorEvent Interpreter::Impl::eventOf(const Frame& frame, OperatorId op) const
+OperatorEvent Interpreter::Impl::eventOf(const CallFrame& frame, OperatorId op) const
 {
     OperatorEvent event;
     event.step = m_step;
@@ -213,7 +216,7 @@ OperatorEvent Interpreter::Impl::eventOf(const Frame& frame, OperatorId op) cons
     return event;
 }
 
-void Interpreter::Impl::askBefore(const Frame& frame, const Instruction& instruction)
+void Interpreter::Impl::askBefore(const CallFrame& frame, const Instruction& instruction)
 {
     const int64_t here = tick();
     if (here == m_askedBefore) return;
@@ -233,7 +236,7 @@ void Interpreter::Impl::askAfter(const OperatorEvent& event)
     setLimit();
 }
 
-Status Interpreter::Impl::runTrapped(Frame& frame, const Instruction& instruction)
+Status Interpreter::Impl::runTrapped(CallFrame& frame, const Instruction& instruction)
 {
     if (instruction.plain == InstructionKind::call) return enter(frame, instruction);
     if (m_observer) {
@@ -251,7 +254,7 @@ Status Interpreter::Impl::runTrapped(Frame& frame, const Instruction& instructio
     return {};
 }
 
-Status Interpreter::Impl::refuse(const Frame& frame, const Instruction& instruction)
+Status Interpreter::Impl::refuse(const CallFrame& frame, const Instruction& instruction)
 {
     if (m_observer) {
         OperatorEvent event = eventOf(frame, OperatorId(instruction.index));
@@ -313,7 +316,7 @@ void Interpreter::Impl::updatePosition()
     m_position.step = m_step;
     m_position.depth = static_cast<int32_t>(m_frames.size());
     if (m_frames.empty()) return;
-    const Frame& frame = m_frames.back();
+    const CallFrame& frame = m_frames.back();
     m_position.graph = frame.activation->plan().graph;
     m_position.invocation = frame.invocation;
     const bool atEnd = frame.next >= static_cast<int32_t>(frame.activation->plan().operators.size());
@@ -352,6 +355,12 @@ Status Interpreter::Impl::resize(Tensor& output, const Shape& shape, size_t byte
 
 void Interpreter::Impl::accessed(const std::string& name, AccessKind kind, const Tensor* value)
 {
+    if (kind != AccessKind::create && m_model.dialect == Dialect::tf) {
+        std::vector<AccessSite> around;
+        for (size_t f = m_frames.size(); f-- > 0;)
+            around.push_back({m_frames[f].invocation, m_frames[f].activation->plan().graph, OperatorId(m_frames[f].next), OperatorId()});
+        for (DataflowRace& race : m_accesses.note(around, name, kind == AccessKind::write, m_step)) addRace(m_races, std::move(race));
+    }
     if (!m_observer) return;
     VariableAccess access;
     access.kind = kind == AccessKind::create ? VariableAccess::Kind::create

@@ -14,7 +14,7 @@
 namespace loopscope {
 
 /// One activation on the stack. Of a loop there is one frame, whose activation is its cond or its body.
-struct Frame {
+struct CallFrame {
     Activation* activation = nullptr;
     CallState* call = nullptr;  ///< in the frame outside; null for the root
     CallRole role = CallRole::main;
@@ -24,6 +24,7 @@ struct Frame {
     InvocationId invocation = 0;
     int64_t iteration = -1;
     int64_t enteredAtStep = 0;
+    TakenFrom taken;
     int64_t invocationStart = 0; ///< nanoseconds, if times are on
     int64_t callStart = 0;
 };
@@ -68,16 +69,16 @@ public:
     template <bool Single> Status execute();
     Status runSized(const Instruction& instruction);
     Status readReferences(const Instruction& instruction);
-    Status runObserved(const Frame& frame, const Instruction& instruction);
-    Status runTrapped(Frame& frame, const Instruction& instruction);
-    OperatorEvent eventOf(const Frame& frame, OperatorId op) const;
-    bool isQuiet(const Frame& frame) const
+    Status runObserved(const CallFrame& frame, const Instruction& instruction);
+    Status runTrapped(CallFrame& frame, const Instruction& instruction);
+    OperatorEvent eventOf(const CallFrame& frame, OperatorId op) const;
+    bool isQuiet(const CallFrame& frame) const
     {
         return m_trapHandler->quiet.invocation == frame.invocation && m_trapHandler->quiet.graph == frame.activation->plan().graph;
     }
-    void askBefore(const Frame& frame, const Instruction& instruction);
+    void askBefore(const CallFrame& frame, const Instruction& instruction);
     void askAfter(const OperatorEvent& event);
-    Status refuse(const Frame& frame, const Instruction& instruction);
+    Status refuse(const CallFrame& frame, const Instruction& instruction);
     Status checkBudget();
     Status halt();
     Error fail(Error error);
@@ -86,7 +87,7 @@ public:
     void updatePosition();
 
     // calls.cpp: entering and leaving graphs
-    Status enter(Frame& caller, const Instruction& instruction);
+    Status enter(CallFrame& caller, const Instruction& instruction);
     Status enterGraph(CallState& call, size_t callee, CallRole role, int32_t branch);
     Status enterLoop(CallState& call, std::span<const Tensor* const> initial);
     Status planLate(CallState& call, GraphId graph);
@@ -94,15 +95,19 @@ public:
     Status bindLoop(CallState& call, std::span<const Tensor* const> initial);
     Result<size_t> chooseCallee(const CallState& call) const;
     Status checkTaken(CallState& call, GraphId graph, size_t callee) const;
-    Result<bool> readVerdict(const Frame& frame) const;
-    Status leaveGraph(Frame& frame);
+    Result<bool> readVerdict(const CallFrame& frame) const;
+    Status leaveGraph(CallFrame& frame);
     Status finishRoot();
     Status publishOutputs();
-    void completeCall(Frame& frame);
+    void completeCall(CallFrame& frame);
     void pushFrame(CallState& call, CallRole role, int32_t branch, Activation& activation);
     void popFrame();
-    void startInvocation(Frame& frame);
-    void endInvocation(const Frame& frame);
+    void forgetAccesses(InvocationId invocation)
+    {
+        if (!m_accesses.empty()) m_accesses.forget(invocation);
+    }
+    void startInvocation(CallFrame& frame);
+    void endInvocation(const CallFrame& frame);
     ActivationPool& poolOf(const GraphPlan& plan) { return m_pools[&plan]; }
     ActivationPool& poolOf(CallState& call, size_t callee);
     Result<Activation*> take(ActivationPool& pool, const GraphPlan& plan, std::byte* base);
@@ -125,8 +130,22 @@ public:
     RandomState& random() override { return m_random; }
     int threads() const override { return std::max(m_options.threads, 1); }
     void parallel(int64_t count, BlockFunction work) override;
-    // ResourceListener
+    int64_t iterationTick() const override
+    {
+        return std::ranges::any_of(m_frames, [](const CallFrame& frame) { return frame.role == CallRole::loop; }) ? tick() : -1;
+    }
+    void elementTaken(int64_t tick, bool pops) override
+    {
+        for (size_t f = m_frames.size(); f-- > 0;)
+            if (m_frames[f].role == CallRole::loop) return m_frames[f].taken.note(tick, pops);
+    }
+    // ResourceListener: of TensorFlow graphs it looks for races, too
+    ResourceListener* listener() { return m_observer || m_model.dialect == Dialect::tf ? this : nullptr; }
     void accessed(const std::string& name, AccessKind kind, const Tensor* value) override;
+    void printed(std::string_view stream, std::string_view text) override
+    {
+        if (m_observer) m_observer->printed({stream, text, m_step});
+    }
 
     enum class Phase : uint8_t { idle, running, finished, ended };
 
@@ -155,7 +174,7 @@ public:
     std::vector<InferredType> m_inferred;
 
     Phase m_phase = Phase::idle;
-    std::vector<Frame> m_frames;
+    std::vector<CallFrame> m_frames;
     int64_t m_step = 0;
     int64_t m_limit = 0; ///< stop before an operator once so many have completed: the least of the budget and of what runTo() wants
     int64_t m_tickLimit = INT64_MAX;
@@ -170,6 +189,8 @@ public:
 
     ResourceStore m_resources;
     RandomState m_random;
+    VariableRaces m_accesses;
+    std::vector<DataflowRace> m_races;
     std::unique_ptr<ThreadPool> m_threads; ///< made when a kernel first wants it
     std::set<GraphId> m_initialised; ///< graphs that call_once has run
 };

@@ -41,7 +41,7 @@ void addFrame(StateHash& hash, const FrameState& frame)
 {
     for (const int64_t number :
          {int64_t{frame.graph.index}, static_cast<int64_t>(frame.role), int64_t{frame.branch}, frame.invocation, int64_t{frame.site.index},
-          frame.iteration, int64_t{frame.inCond}, int64_t{frame.next}, frame.enteredAtStep})
+          frame.iteration, int64_t{frame.inCond}, int64_t{frame.next}, frame.enteredAtStep, frame.taken.tick, int64_t{frame.taken.popped}})
         hash.add(number);
     hash.add(static_cast<int64_t>(frame.values.size()));
     for (const ValueState& value : frame.values) hash.add(value);

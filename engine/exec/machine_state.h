@@ -4,6 +4,7 @@
 
 #include "engine/base/bytes.h"
 #include "engine/base/ids.h"
+#include "engine/exec/variable_races.h"
 #include "engine/kernels/resources.h"
 #include "engine/observe/events.h"
 #include "engine/tensor/dtype.h"
@@ -22,6 +23,18 @@ struct ValueState {
     Bytes bytes;
 };
 
+/// Where an iteration first took something from a stack, list or tensor array that an iteration had put there: a backward loop takes
+/// what its forward loop has saved.
+struct TakenFrom {
+    int64_t tick = -1;   ///< the stop before the operator that had put it there; −1: nothing was taken
+    bool popped = false; ///< else it was read; what is popped counts for more
+    bool operator==(const TakenFrom&) const = default;
+    void note(int64_t from, bool pops)
+    {
+        if (from >= 0 && (tick < 0 || (pops && !popped))) *this = {from, pops};
+    }
+};
+
 /// One frame: which graph, how entered, where it stands, what is live in it.
 struct FrameState {
     GraphId graph;
@@ -33,6 +46,7 @@ struct FrameState {
     bool inCond = false;
     int32_t next = 0; ///< index of the next operator
     int64_t enteredAtStep = 0;
+    TakenFrom taken;
     std::vector<ValueState> values;
     std::vector<ValueState> carried; ///< loops: the carried values, by position (ValueState::value is the position)
 };
@@ -49,6 +63,9 @@ struct MachineState {
     /// DataflowExecutor: values that lie outside of `frames`, and everything that is no value: frames, iterations, what nodes wait for.
     std::vector<ValueState> tokens;
     std::vector<int64_t> dataflow;
+    /// What has been noticed about orders, which decides nothing about what happens next: no part of the hash.
+    VariableAccesses accesses;
+    std::vector<DataflowRace> races;
 
     /// Content hash: equal for equal states. The property tests of stepping and time travel compare it.
     uint64_t hash() const;

@@ -69,6 +69,8 @@ MachineState Interpreter::Impl::snapshot(const MachineState* previous) const
     state.finished = m_phase == Phase::finished;
     state.resources = m_resources;
     state.random = m_random;
+    state.accesses = m_accesses.accesses();
+    state.races = m_races;
     state.initialised.assign(m_initialised.begin(), m_initialised.end());
     for (const auto& [graph, variables] : m_variables)
         for (const auto& [value, slot] : variables.slots) {
@@ -77,7 +79,7 @@ MachineState Interpreter::Impl::snapshot(const MachineState* previous) const
             state.variables.emplace_back(graph, stateLike(value, slot, known ? &previous->variables[at].second : nullptr));
         }
     for (size_t f = 0; f < m_frames.size(); ++f) {
-        const Frame& frame = m_frames[f];
+        const CallFrame& frame = m_frames[f];
         const GraphPlan& plan = frame.activation->plan();
         FrameState& saved = state.frames.emplace_back();
         saved.graph = plan.graph;
@@ -89,6 +91,7 @@ MachineState Interpreter::Impl::snapshot(const MachineState* previous) const
         saved.inCond = frame.inCond;
         saved.next = frame.next;
         saved.enteredAtStep = frame.enteredAtStep;
+        saved.taken = frame.taken;
         const FrameState* before = previous && f < previous->frames.size() ? &previous->frames[f] : nullptr;
         const bool sameCall = before && before->invocation == frame.invocation && before->graph == plan.graph;
         for (size_t v = 0; v < plan.values.size(); ++v) {
@@ -115,14 +118,16 @@ Status Interpreter::Impl::restore(const MachineState& state)
 {
     m_frames.clear();
     m_phase = Phase::idle;
-    ResourceListener* const listener = m_resources.listener;
+    ResourceListener* const before = m_resources.listener;
     m_resources = state.resources;
-    m_resources.listener = listener;
+    m_resources.listener = before;
     m_random = state.random;
     m_initialised = {state.initialised.begin(), state.initialised.end()};
     m_step = state.step;
     m_askedBefore = -1;
     m_nextInvocation = state.nextInvocation;
+    m_accesses.setAccesses(state.accesses);
+    m_races = state.races;
     for (const auto& [graph, saved] : state.variables) {
         const auto found = m_variables.find(graph);
         if (found == m_variables.end()) return foreignState("an unknown variable");
@@ -139,7 +144,7 @@ Status Interpreter::Impl::restore(const MachineState& state)
         }
     if (!m_frames.empty()) {
         m_phase = state.finished ? Phase::finished : Phase::running;
-        if (m_observer) m_resources.listener = this;
+        m_resources.listener = listener();
         if (state.finished) LS_CHECK_OK(publishOutputs());
     }
     updatePosition();
@@ -157,7 +162,7 @@ Status Interpreter::Impl::restoreFrame(const FrameState& state)
         }
         LS_CHECK_OK(begin());
     } else {
-        Frame& caller = m_frames.back();
+        CallFrame& caller = m_frames.back();
         const GraphPlan& plan = caller.activation->plan();
         if (!state.site.valid() || static_cast<size_t>(state.site.index) >= plan.operators.size() || caller.next != state.site.index)
             return foreignState("a frame without a call");
@@ -168,7 +173,7 @@ Status Interpreter::Impl::restoreFrame(const FrameState& state)
         if (!planned.call->planned) LS_CHECK_OK(planLate(call, plan.graph));
         LS_CHECK_OK(restoreCall(call, state));
     }
-    Frame& frame = m_frames.back();
+    CallFrame& frame = m_frames.back();
     if (frame.activation->plan().graph != state.graph) return foreignState("another graph in a frame");
     if (state.next < 0 || static_cast<size_t>(state.next) > frame.activation->plan().operators.size())
         return foreignState("a place beyond the graph");
@@ -176,6 +181,7 @@ Status Interpreter::Impl::restoreFrame(const FrameState& state)
     frame.invocation = state.invocation;
     frame.iteration = state.iteration;
     frame.enteredAtStep = state.enteredAtStep;
+    frame.taken = state.taken;
     if (m_times) frame.invocationStart = frame.callStart = nowNs(); // what passed before belongs to another run
     return restoreValues(*frame.activation, state);
 }

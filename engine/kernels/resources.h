@@ -36,12 +36,19 @@ struct HashTable {
 
 enum class AccessKind : uint8_t { create, read, write };
 
-/// Hears of every access while set; the interpreter forwards to its observer.
+/// Hears of every access while set; executors forward to their observer.
 class ResourceListener {
 public:
     virtual ~ResourceListener() = default;
     /// `value`: what was read or written; null for create.
     virtual void accessed(const std::string& name, AccessKind kind, const Tensor* value) = 0;
+    /// What a Print operator says, ends of lines included; `stream` as the model names it ("stderr", "stdout", "log(info)", …).
+    virtual void printed(std::string_view /*stream*/, std::string_view /*text*/) {}
+    /// Asked by who puts an element into a stack, list or tensor array: the stop before the operator that runs, if it lies in an iteration
+    /// of a loop; else −1. The element keeps it.
+    virtual int64_t iterationTick() const { return -1; }
+    /// An element that came from there is taken out, or read.
+    virtual void elementTaken(int64_t /*tick*/, bool /*pops*/) {}
 };
 
 /// Numbers handles from 0 in order of first use, so that runs are repeatable. Copying copies the state, not the listener.
@@ -49,7 +56,7 @@ class ResourceStore {
 public:
     ResourceStore() = default;
     ResourceStore(const ResourceStore& other)
-        : m_names(other.m_names), m_variables(other.m_variables), m_tables(other.m_tables), m_objects(other.m_objects)
+        : m_names(other.m_names), m_variables(other.m_variables), m_tables(other.m_tables), m_objects(other.m_objects), m_counts(other.m_counts)
     {
     }
     ResourceStore& operator=(const ResourceStore& other)
@@ -58,6 +65,7 @@ public:
         m_variables = other.m_variables;
         m_tables = other.m_tables;
         m_objects = other.m_objects;
+        m_counts = other.m_counts;
         return *this;
     }
 
@@ -75,10 +83,17 @@ public:
     const std::map<int32_t, HashTable>& tables() const { return m_tables; }
 
     ResourceListener* listener = nullptr;
+    /// How often something has happened in this session, by who counts it.
+    int64_t& count(const std::string& name) { return m_counts[name]; }
+    int64_t iterationTick() const { return listener ? listener->iterationTick() : -1; }
+    void elementTaken(int64_t tick, bool pops) const
+    {
+        if (listener && tick >= 0) listener->elementTaken(tick, pops);
+    }
     uint64_t hash() const; ///< equal for equal states
     bool operator==(const ResourceStore& o) const
     {
-        return m_names == o.m_names && m_variables == o.m_variables && m_tables == o.m_tables && m_objects == o.m_objects;
+        return m_names == o.m_names && m_variables == o.m_variables && m_tables == o.m_tables && m_objects == o.m_objects && m_counts == o.m_counts;
     }
 
 private:
@@ -86,6 +101,7 @@ private:
     std::map<int32_t, Variable> m_variables;
     std::map<int32_t, HashTable> m_tables;
     StepObjects m_objects;
+    std::map<std::string, int64_t> m_counts;
 };
 
 /// Philox 4x32-10 as TensorFlow and LiteRT use it: 64 bits of key, 128 bits of counter.

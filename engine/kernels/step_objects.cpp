@@ -19,7 +19,7 @@ Tensor StoredTensor::view() const
 
 StoredTensor StoredTensor::copyOf(const Tensor& tensor)
 {
-    return {tensor.dtype, tensor.shape, Bytes::copyOf(tensor.view())};
+    return {tensor.dtype, tensor.shape, Bytes::copyOf(tensor.view()), -1};
 }
 
 bool StoredTensor::operator==(const StoredTensor& other) const

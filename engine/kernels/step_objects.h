@@ -17,6 +17,7 @@ struct StoredTensor {
     DType dtype = DType::unknown;
     Shape shape;
     Bytes bytes;
+    int64_t origin = -1; ///< ResourceStore::iterationTick() of who put it there; no part of its value
 
     bool isSet() const { return dtype != DType::unknown; }
     Tensor view() const;

@@ -43,6 +43,13 @@ struct InvocationStart {
     int64_t step = 0;         ///< index of the next operator to complete
 };
 
+/// What a model says while it runs: TensorFlow's Print operators.
+struct PrintedText {
+    std::string_view stream; ///< as the model names it: "stderr", "stdout", "log(info)", …
+    std::string_view text;   ///< ends of lines included
+    int64_t step = 0;        ///< of the operator
+};
+
 struct InvocationEnd {
     InvocationId id = 0;
     int64_t step = 0; ///< index of the next operator to complete: end − start = steps inside, callees included

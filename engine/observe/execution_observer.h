@@ -15,6 +15,7 @@ public:
     virtual void invocationStarted(const InvocationStart&) {}
     virtual void operatorExecuted(const OperatorEvent&) {}
     virtual void variableAccessed(const VariableAccess&) {}
+    virtual void printed(const PrintedText&) {}
     virtual void invocationEnded(const InvocationEnd&) {}
     virtual void runEnded(const RunEnd&) {}
 };
@@ -34,6 +35,7 @@ public:
     void invocationStarted(const InvocationStart& e) override { for (auto* o : m_observers) o->invocationStarted(e); }
     void operatorExecuted(const OperatorEvent& e) override { for (auto* o : m_observers) o->operatorExecuted(e); }
     void variableAccessed(const VariableAccess& e) override { for (auto* o : m_observers) o->variableAccessed(e); }
+    void printed(const PrintedText& e) override { for (auto* o : m_observers) o->printed(e); }
     void invocationEnded(const InvocationEnd& e) override { for (auto* o : m_observers) o->invocationEnded(e); }
     void runEnded(const RunEnd& e) override { for (auto* o : m_observers) o->runEnded(e); }
 

@@ -32,3 +32,8 @@ control flow   main/while#0  cond while_cond, body while_body, 3 carried
 if#2        then while_cond_true_5060, else while_cond_false_5070
 all operators have reference kernels; no variables, no dynamic shapes
 LINES
+
+# What the debugger says before the first command about a graph of which only a part runs.
+graph=$corpus/tf-v1/control_flow_ops_py/test_while_cond_1/graph.pb
+said=$("$program" debug "$graph" --fetch while/Exit:0 --batch --ex run | head -1)
+[ "$said" = "22 of 25 nodes after pruning; frame while/while_context, parallel_iterations 10" ] || { echo "it says: $said"; exit 1; }

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
 
 namespace loopscope {
 
@@ -57,61 +56,60 @@ private:
     int64_t m_wanted;
 };
 
-/// The first node of a frame instance, or an Exit that hands the loop's result out.
+/// The first node of a frame instance, or the node with which it completes.
 class FrameKind final : public BreakKind {
 public:
-    FrameKind(const BreakContext& context, std::string_view name, bool atEnd) : BreakKind(context), m_atEnd(atEnd)
+    FrameKind(const BreakContext& context, std::string_view name, bool atEnd) : BreakKind(context), m_name(name), m_atEnd(atEnd)
     {
-        for (size_t g = 0; g < model().graphs.size(); ++g) addSites(GraphId(static_cast<int64_t>(g)), name);
+        for (size_t g = 0; g < model().graphs.size(); ++g) {
+            if (!hasFramesOrSwitches(model().graphs[g])) continue;
+            if (m_atEnd)
+                addInside(GraphId(static_cast<int64_t>(g)));
+            else
+                addFirst(GraphId(static_cast<int64_t>(g)));
+        }
     }
     bool met(const BreakEvent& event, const BreakSite&) override
     {
         if (event.frames < 2 || event.op.state == EventState::failed) return false;
+        if (m_atEnd) {
+            const auto* const executor = dynamic_cast<const DataflowExecutor*>(&event.executor);
+            if (!executor) return false;
+            const std::vector<std::string> ending = executor->view().endingFrames();
+            return std::ranges::find(ending, m_name) != ending.end();
+        }
         const FrameInfo frame = event.executor.frame(event.frames - 1);
-        if (frame.role != CallRole::frame) return false;
-        if (m_atEnd) return event.op.state == EventState::live;
-        return frame.iteration == 0 && frame.enteredAtStep == event.op.step; // an iteration begins with its first node
+        return frame.role == CallRole::frame && frame.iteration == 0 && frame.enteredAtStep == event.op.step; // its first node
     }
 
 private:
-    /// What can run first in a frame reads an Enter; what ends it is its first Exit.
-    void addSites(GraphId id, std::string_view name)
+    /// What can run first in a frame reads an Enter.
+    void addFirst(GraphId id)
     {
         const Graph& graph = model().graph(id);
-        std::set<int32_t> inside; ///< operators whose operands lie in the frame
-        std::vector<int32_t> open;
         for (size_t o = 0; o < graph.operators.size(); ++o) {
-            const Operator& op = graph.operators[o];
             const auto isFromEnter = [&](ValueId input) {
                 if (!input.valid() || !graph.value(input).producer.valid()) return false;
                 const Operator& producer = graph.op(graph.value(input).producer);
-                return isOneOf(producer, "Enter") && frameNameOf(producer) == name;
+                return isOneOf(producer, "Enter") && frameNameOf(producer) == m_name;
             };
-            if (!std::ranges::any_of(op.inputs, isFromEnter)) continue;
-            const auto index = static_cast<int32_t>(o);
-            if (!m_atEnd) add({id, OperatorId(index), trapBefore, -1, ValueId()});
-            if (inside.insert(index).second) open.push_back(index);
+            if (std::ranges::any_of(graph.operators[o].inputs, isFromEnter)) add({id, OperatorId(static_cast<int64_t>(o)), trapBefore, -1, ValueId()});
         }
-        if (!m_atEnd || open.empty()) return;
-        std::vector<std::vector<int32_t>> readers(graph.values.size());
-        for (size_t o = 0; o < graph.operators.size(); ++o)
-            for (const ValueId input : graph.operators[o].inputs)
-                if (input.valid()) readers[static_cast<size_t>(input.index)].push_back(static_cast<int32_t>(o));
-        int32_t first = -1;
-        for (size_t i = 0; i < open.size(); ++i) {
-            const Operator& op = graph.operators[static_cast<size_t>(open[i])];
-            if (isOneOf(op, "Exit")) {
-                if (first < 0 || open[i] < first) first = open[i];
-                continue;
-            }
-            if (isOneOf(op, "Enter")) continue; // into a frame inside it
-            for (const ValueId result : op.results)
-                for (const int32_t reader : readers[static_cast<size_t>(result.index)])
-                    if (inside.insert(reader).second) open.push_back(reader);
+    }
+    /// What can run last in it lies in it, or in a frame inside it.
+    void addInside(GraphId id)
+    {
+        const FrameAnalysis analysis = analyzeFrames(model().graph(id));
+        std::vector<bool> inside(analysis.frames.size(), false);
+        for (size_t f = 1; f < analysis.frames.size(); ++f) { // parents before children
+            const Frame& frame = analysis.frames[f];
+            inside[f] = frame.name == m_name || (frame.parent > 0 && inside[static_cast<size_t>(frame.parent)]);
+            if (!inside[f]) continue;
+            for (const OperatorId op : frame.nodes) add({id, op, trapAfter, -1, ValueId()});
         }
-        if (first >= 0) add({id, OperatorId(first), trapAfter, -1, ValueId()});
     }
 
+    std::string m_name;
     bool m_atEnd;
 };
 
@@ -150,9 +148,7 @@ public:
     }
     bool met(const BreakEvent& event, const BreakSite&) override
     {
-        const auto* const executor = dynamic_cast<const DataflowExecutor*>(&event.executor);
-        if (!executor) return false;
-        return std::ranges::any_of(executor->view().races(), [&](const DataflowRace& race) { return race.step == event.op.step; });
+        return std::ranges::any_of(event.executor.races(), [&](const DataflowRace& race) { return race.step == event.op.step; });
     }
 };
 

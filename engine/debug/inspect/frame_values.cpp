@@ -1,5 +1,7 @@
 #include "engine/debug/inspect/frame_values.h"
 
+#include "engine/exec/dataflow_executor.h"
+
 #include <cctype>
 
 namespace loopscope {
@@ -47,6 +49,7 @@ std::vector<OperatorValues> valuesOf(const DebugTarget& target, int depth, const
     const Executor& executor = target.executor;
     const FrameInfo frame = executor.frame(depth);
     const Graph& graph = target.model.graph(frame.graph);
+    const auto* const dataflow = dynamic_cast<const DataflowExecutor*>(&executor);
     std::vector<OperatorValues> values;
     for (const OperatorId op : operators) {
         OperatorValues shown;
@@ -56,11 +59,20 @@ std::vector<OperatorValues> valuesOf(const DebugTarget& target, int depth, const
             if (!ran) continue;
             const Tensor* tensor = executor.value(depth, id);
             const bool present = tensor != nullptr && tensor->data != nullptr;
+            if (!present && dataflow != nullptr && dataflow->view().isDead(depth, id)) { // a side that was not taken, or what follows from it
+                shown.text += (shown.text.empty() ? "" : ", ") + std::string("dead");
+                shown.age = OperatorValues::Age::current;
+                continue;
+            }
             const TensorStatistics* statistics = present ? nullptr : executor.recordedStatistics(depth, id);
             if (!present && statistics == nullptr) continue;
             const InlineValue text = present ? writer(*tensor) : inlineStatistics(*statistics, graph.value(id).type.dtype);
             shown.text += (shown.text.empty() ? "" : ", ") + text.text;
             shown.abnormal = shown.abnormal || text.abnormal;
+            shown.age = OperatorValues::Age::current;
+        }
+        if (dataflow != nullptr && op == frame.next && depth < 0 && dataflow->view().nextIsDead()) {
+            shown.text = "dead";
             shown.age = OperatorValues::Age::current;
         }
         values.push_back(std::move(shown));

@@ -129,6 +129,71 @@ bool isLoop(const Model& model, const CallPath& path, int level)
     return callForm(model.graph(outside).op(entered.site)).kind == CallKind::loop;
 }
 
+/// False: beyond what a series holds.
+bool noteInSeries(ValueSeries& series, int64_t iteration, const Tensor& tensor, int64_t step)
+{
+    const auto at = static_cast<size_t>(iteration);
+    if (iteration < 0 || iteration >= kMostIterations) return false;
+    if (series.numbers.size() <= at) series.numbers.resize(at + 1, std::numeric_limits<double>::quiet_NaN());
+    if (series.written.size() <= at) series.written.resize(at + 1, false);
+    series.written[at] = true;
+    if (series.steps.size() <= at) series.steps.resize(at + 1, -1);
+    series.steps[at] = step;
+    if (tensor.elementCount() == 1) {
+        series.numbers[at] = elementAsReal(tensor, 0);
+        return true;
+    }
+    series.isScalar = false;
+    const TensorStatistics statistics = computeStatistics(tensor);
+    series.numbers[at] = statistics.finite > 0 ? statistics.mean : std::numeric_limits<double>::quiet_NaN();
+    if (at >= kMostStatistics) return true;
+    if (series.statistics.size() <= at) series.statistics.resize(at + 1);
+    series.statistics[at] = statistics;
+    return true;
+}
+
+/// Listens to one instance of a v1 frame: the one that is open in the invocation `caller`, or the last one if that is 0.
+class FrameSeriesCollector final : public TrapHandler {
+public:
+    FrameSeriesCollector(const Executor& executor, GraphId graph, OperatorId site, const Value& value, InvocationId caller, ValueSeries& series)
+        : m_executor(executor), m_site(site), m_value(value), m_caller(caller), m_isFixed(caller != 0), m_series(series)
+    {
+        m_traps.add(graph, value.producer, trapAfter);
+    }
+    const TrapSet& traps() const { return m_traps; }
+    bool beforeOperator(const OperatorEvent&, int64_t) override { return false; }
+    bool afterOperator(const OperatorEvent& event, int64_t) override
+    {
+        const int depth = m_executor.position().depth - 1;
+        const auto slot = static_cast<size_t>(m_value.slot);
+        if (event.state != EventState::live || depth < 1 || slot >= event.results.size()) return false;
+        const FrameInfo frame = m_executor.frame(depth);
+        const InvocationId caller = m_executor.frame(depth - 1).invocation;
+        if (frame.role != CallRole::frame || frame.site != m_site || (m_isFixed && caller != m_caller)) return false;
+        if (caller != m_caller) { // another instance of the frame: that of the next iteration around it
+            std::string loop = std::move(m_series.loop);
+            m_series = ValueSeries();
+            m_series.loop = std::move(loop);
+            m_series.isScalar = true;
+            m_caller = caller;
+        }
+        if (frame.iteration >= kMostIterations) return true;
+        m_series.iterations = std::max(m_series.iterations, frame.iteration + 1);
+        const Tensor& result = *event.results[slot];
+        if (result.data) noteInSeries(m_series, frame.iteration, result, event.step); // a Switch gives one of its sides
+        return false;
+    }
+
+private:
+    const Executor& m_executor;
+    const OperatorId m_site;
+    const Value& m_value;
+    InvocationId m_caller;
+    const bool m_isFixed;
+    ValueSeries& m_series;
+    TrapSet m_traps;
+};
+
 /// Listens to one execution of a loop.
 class SeriesCollector final : public TrapHandler {
 public:
@@ -217,24 +282,7 @@ private:
     void note(const Executor& executor, const Tensor& tensor, int64_t step)
     {
         const int64_t iteration = executor.frame(m_loopDepth).iteration;
-        const auto at = static_cast<size_t>(iteration);
-        if (iteration < 0 || iteration >= kMostIterations) return;
-        if (m_series.numbers.size() <= at) m_series.numbers.resize(at + 1, std::numeric_limits<double>::quiet_NaN());
-        if (m_series.written.size() <= at) m_series.written.resize(at + 1, false);
-        m_series.written[at] = true;
-        if (m_series.steps.size() <= at) m_series.steps.resize(at + 1, -1);
-        m_series.steps[at] = step;
-        keepContents(tensor, at);
-        if (tensor.elementCount() == 1) {
-            m_series.numbers[at] = elementAsReal(tensor, 0);
-            return;
-        }
-        m_series.isScalar = false;
-        const TensorStatistics statistics = computeStatistics(tensor);
-        m_series.numbers[at] = statistics.finite > 0 ? statistics.mean : std::numeric_limits<double>::quiet_NaN();
-        if (at >= kMostStatistics) return;
-        if (m_series.statistics.size() <= at) m_series.statistics.resize(at + 1);
-        m_series.statistics[at] = statistics;
+        if (noteInSeries(m_series, iteration, tensor, step)) keepContents(tensor, static_cast<size_t>(iteration));
     }
 
     const DebugTarget& m_target;
@@ -299,6 +347,38 @@ Result<int64_t> findExecution(const DebugTarget& target, const CallPath& outside
     return hit->before;
 }
 
+std::string_view frameNameOf(const Model& model, const CallPath& path)
+{
+    return attributeString(model.graph(path.graph()).op(path.levels.back().site).attributes, "frame_name", "");
+}
+
+Result<ValueSeries> collectInFrame(const DebugTarget& target, const CallPath& path, const Value& what, bool onlyWhatRan)
+{
+    const Executor& executor = target.executor;
+    const OperatorId site = path.levels.back().site;
+    const int depth = path.depth();
+    const bool isInside = executor.position().depth > depth && isOnPath(executor, executor.position().depth, path);
+    ValueSeries series;
+    series.isScalar = true;
+    series.loop = frameNameOf(target.model, path);
+    int64_t until = std::numeric_limits<int64_t>::max();
+    if (onlyWhatRan) {
+        const TimelineInfo line = target.timeline.timelines()[static_cast<size_t>(target.timeline.current())];
+        until = std::max(line.frontier, line.lastTick);
+    }
+    FrameSeriesCollector collector(executor, path.graph(), site, what, isInside ? executor.frame(depth - 1).invocation : 0, series);
+    Status status = scan(target, 0, until, collector.traps(), collector);
+    if (!status.ok() && status.detail().code != ErrorCode::execution) return std::move(status).takeError();
+    series.complete = status.ok() && target.timeline.finished();
+    series.nextTick = target.timeline.tick();
+    if (series.iterations == 0) return Error(ErrorCode::usage, what.id + " is never live in this run");
+    series.numbers.resize(static_cast<size_t>(series.iterations), std::numeric_limits<double>::quiet_NaN());
+    series.written.resize(series.numbers.size(), false);
+    series.steps.resize(series.numbers.size(), -1);
+    if (!series.isScalar) series.statistics.resize(std::min(series.numbers.size(), kMostStatistics));
+    return series;
+}
+
 Result<ValueSeries> collect(const DebugTarget& target, const ResolvedAddress& value, const SeriesOptions& options)
 {
     const Model& model = target.model;
@@ -308,6 +388,9 @@ Result<ValueSeries> collect(const DebugTarget& target, const ResolvedAddress& va
     if (what.role != ValueRole::result && what.role != ValueRole::input) return unwritten(value, what.id + " is not written in the loop");
     if (what.role == ValueRole::input && model.graph(path.graph()).operators.empty())
         return Error(ErrorCode::usage, "no operator reads " + what.id).at(toString(value.address));
+    if (!path.levels.empty() && path.levels.back().isFrame && what.role == ValueRole::result &&
+        (!options.loop || *options.loop == frameNameOf(model, path)))
+        return collectInFrame(target, path, what, options.onlyWhatRan);
     LS_TRY(const int level, loopLevel(model, path, options.loop));
     CallPath loop = path;
     loop.levels.resize(static_cast<size_t>(level));

@@ -4,6 +4,8 @@
 #include "engine/base/clock.h"
 #include "engine/ops/tf_rules.h"
 
+#include <array>
+
 namespace loopscope {
 
 using namespace dataflow;
@@ -49,7 +51,10 @@ Status DataflowExecutor::Impl::enterCall(Iteration& iteration, const Node& node)
         int64_t* const numbers[] = {&call.counter, &call.limit, &call.delta};
         for (int32_t i = 0; i < 3; ++i) {
             LS_TRY(const Tensor* const number, view(iteration, node, i, room));
-            if (!number || number->dtype != DType::i32 || number->bytes < sizeof(int32_t)) return invalidArgument("start, limit and delta must be int32 scalars");
+            if (!number || number->dtype != DType::i32) return invalidArgument("start, limit and delta must be int32 scalars");
+            constexpr std::array kNames = {"start", "limit", "delta"};
+            if (number->shape.rank() != 0 || number->bytes < sizeof(int32_t))
+                return invalidArgument(std::string(kNames[static_cast<size_t>(i)]) + " must be a scalar, but it has shape " + tfShapeText(number->shape));
             *numbers[i] = *number->as<int32_t>();
         }
         const bool isBounded = call.delta > 0   ? call.counter <= call.limit
@@ -180,7 +185,7 @@ Result<DataflowExecutor::Impl::Running*> DataflowExecutor::Impl::continueCall(Ca
     if (!call.inCond) {
         if (outputs.size() != call.arguments.size()) {
             for (Cell* output : outputs) m_cells.release(output);
-            return invalidArgument("While loop body returned " + std::to_string(outputs.size()) + " arguments. Expected: " +
+            return invalidArgument(std::string(call.code->isFor ? "For" : "While") + " loop body returned " + std::to_string(outputs.size()) + " arguments. Expected: " +
                                    std::to_string(call.arguments.size()));
         }
         give();

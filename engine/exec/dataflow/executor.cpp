@@ -22,7 +22,7 @@ std::string typeText(DType dtype, const Shape& shape)
 DataflowExecutor::Impl::Impl(const Model& model, GraphId root, const ExecutionOptions& options)
     : m_model(model), m_root(root), m_options(options), m_cancel(options.cancel ? *options.cancel : m_neverCancelled),
       m_account{0, MemoryAccount::machineLimit()}, m_cells(m_account), m_scratch(m_account),
-      m_inputs(model.graph(root).inputs.size(), nullptr), m_schedule(options.scheduleSeed), m_random(options.seed)
+      m_inputs(model.graph(root).inputs.size(), nullptr), m_schedule(options.scheduleSeed), m_accesses(model), m_random(options.seed)
 {
 }
 
@@ -106,6 +106,7 @@ void DataflowExecutor::Impl::clear()
     m_parked.clear();
     m_active.clear();
     m_races.clear();
+    m_accesses.setAccesses({});
     m_iteration = nullptr;
     m_node = nullptr;
     m_serial = 0;
@@ -144,8 +145,8 @@ Status DataflowExecutor::Impl::start()
     m_times = m_observer && m_observer->wantsTimes();
     m_runStart = m_times ? nowNs() : 0;
     m_phase = Phase::running;
+    m_resources.listener = this;
     if (m_observer) {
-        m_resources.listener = this;
         RunStart event;
         event.model = &m_model;
         event.root = m_root;
@@ -219,7 +220,7 @@ void DataflowExecutor::Impl::muteObserver(bool muted, ExecutionObserver* also)
         m_joined.add(*also);
         m_observer = &m_joined;
     }
-    m_resources.listener = m_observer && m_phase == Phase::running ? this : nullptr;
+    m_resources.listener = m_phase == Phase::running ? this : nullptr;
 }
 
 void DataflowExecutor::Impl::setTraps(const TrapSet& traps, TrapHandler* handler)
@@ -353,6 +354,11 @@ void DataflowExecutor::setTraps(const TrapSet& traps, TrapHandler* handler)
 bool DataflowExecutor::trapped() const
 {
     return m_impl->m_stopAsked;
+}
+
+std::vector<DataflowRace> DataflowExecutor::races() const
+{
+    return m_impl->m_races;
 }
 
 int64_t DataflowExecutor::maxSteps() const

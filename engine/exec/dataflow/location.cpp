@@ -46,6 +46,7 @@ FrameInfo DataflowExecutor::Impl::frame(int depth) const
     info.invocation = iteration.invocation;
     info.graph = activation.program->code.id;
     info.enteredAtStep = iteration.enteredAtStep;
+    info.taken = iteration.taken;
     if (frame.index != 0) {
         info.role = CallRole::frame;
         info.site = frame.code->enter;

@@ -388,8 +388,41 @@ Status DataflowExecutor::Impl::resize(Tensor& output, const Shape& shape, size_t
     return {};
 }
 
+/// Iterations of frames, and callees that loops run again and again.
+static bool isLoopIteration(const Iteration& iteration)
+{
+    return iteration.frame->index != 0 || iteration.frame->activation->role == CallRole::loop;
+}
+
+int64_t DataflowExecutor::Impl::iterationTick() const
+{
+    for (const Iteration* at = m_iteration; at; at = parentOf(*at))
+        if (isLoopIteration(*at)) return tick();
+    return -1;
+}
+
+void DataflowExecutor::Impl::elementTaken(int64_t tick, bool pops)
+{
+    for (Iteration* at = m_iteration; at; at = at->frame->parent)
+        if (isLoopIteration(*at)) return at->taken.note(tick, pops);
+}
+
+void DataflowExecutor::Impl::touched(const std::string& variable, bool isWrite)
+{
+    if (!m_iteration || !m_node) return; // what is fetched is read when everything is over
+    std::vector<AccessSite> around;
+    OperatorId op = m_node->op;
+    for (const Iteration* at = m_iteration; at; at = parentOf(*at)) {
+        const DynamicFrame& frame = *at->frame;
+        around.push_back({at->invocation, programOf(*at).code.id, op, frame.index != 0 ? frame.code->enter : OperatorId()});
+        if (frame.index == 0 && frame.parent) op = programOf(*frame.parent).code.nodes[static_cast<size_t>(frame.activation->call->node)].op;
+    }
+    for (DataflowRace& race : m_accesses.note(around, variable, isWrite, m_step)) addRace(m_races, std::move(race));
+}
+
 void DataflowExecutor::Impl::accessed(const std::string& name, AccessKind kind, const Tensor* value)
 {
+    if (kind != AccessKind::create) touched(name, kind == AccessKind::write);
     if (!m_observer) return;
     VariableAccess access;
     access.kind = kind == AccessKind::create ? VariableAccess::Kind::create

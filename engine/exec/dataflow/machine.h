@@ -31,6 +31,7 @@ struct Iteration {
     InvocationId invocation = 0;   ///< 0 until its first node runs
     int64_t enteredAtStep = 0;
     int64_t startNs = 0;           ///< if times are on
+    TakenFrom taken;
     int32_t outstanding = 0;       ///< nodes that are ready or running
     int32_t ready = 0;
     int32_t firstWord = 0;         ///< no earlier word of readyBits has a bit
@@ -209,7 +210,6 @@ public:
     Iteration& addIteration(DynamicFrame& frame, int64_t number);
     void dropIteration(Iteration& iteration);
     void dropFrame(DynamicFrame& frame);
-    void noteRace(DataflowRace race);
 
     // callees.cpp: functions
     Status enterCall(Iteration& iteration, const Node& node);
@@ -250,6 +250,7 @@ public:
     bool isDead(int depth, ValueId value) const override;
     Result<std::vector<DeadHop>> whyDead(GraphId graph, OperatorId op) const override;
     std::vector<DataflowRace> races() const override { return m_races; }
+    std::vector<std::string> endingFrames() const override;
     const Iteration* iterationOf(const Program& program, int32_t frame) const;
     std::pair<OperatorId, std::string> predicateOf(const Iteration& iteration, const Node& switchNode) const;
     std::vector<DeadHop> hopsOf(const Iteration& iteration, const Node& node) const;
@@ -263,8 +264,15 @@ public:
     RandomState& random() override { return m_random; }
     int threads() const override { return std::max(m_options.threads, 1); }
     void parallel(int64_t count, BlockFunction work) override;
-    // ResourceListener
+    int64_t iterationTick() const override;
+    void elementTaken(int64_t tick, bool pops) override;
+    // ResourceListener: it looks for races, too
     void accessed(const std::string& name, AccessKind kind, const Tensor* value) override;
+    void printed(std::string_view stream, std::string_view text) override
+    {
+        if (m_observer) m_observer->printed({stream, text, m_step});
+    }
+    void touched(const std::string& variable, bool isWrite);
 
     enum class Phase : uint8_t { idle, running, finished, ended };
 
@@ -330,6 +338,7 @@ public:
     std::vector<Tensor> m_hidden;
     std::vector<Cell*> m_indexCells; ///< scalars 0, 1, …: what Merges say they chose
     std::vector<DataflowRace> m_races;
+    VariableRaces m_accesses;
 
     ResourceStore m_resources;
     RandomState m_random;

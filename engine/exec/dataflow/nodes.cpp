@@ -203,7 +203,10 @@ Status DataflowExecutor::Impl::runKernel(Iteration& iteration, const Node& node)
     const InputCode* const inputs = program.code.inputs.data() + node.firstInput;
     for (size_t i = 0; i < inputCount; ++i) {
         Cell* const cell = inputs[i].slot < 0 ? nullptr : iteration.slots[static_cast<size_t>(inputs[i].slot)];
-        if (cell && cell->alias >= 0) [[unlikely]] refresh(*cell);
+        if (cell && cell->alias >= 0) [[unlikely]] {
+            refresh(*cell);
+            if (const Variable* variable = m_resources.variable(cell->alias)) touched(variable->name, false);
+        }
         m_in[i] = cell;
     }
     if (node.readsReference) [[unlikely]] {

@@ -59,7 +59,7 @@ Status DataflowExecutor::Impl::deliverEdge(Iteration& target, const Program& pro
     } else if (isLive) {
         if ((waiting.pending & 1) == 0 || waiting.chosen == kFired) {
             const Operator& op = program.code.graph->op(node.op);
-            noteRace({DataflowRace::Kind::merge,
+            addRace(m_races, {DataflowRace::Kind::merge,
                       nodeText(op) + " has more than one live input: operand " + std::to_string(edge.input) + " came after " +
                           (waiting.chosen >= 0 ? "operand " + std::to_string(waiting.chosen) : std::string("it was dead")) +
                           "; which one TensorFlow takes depends on timing",
@@ -175,6 +175,7 @@ DataflowExecutor::Impl::Iteration& DataflowExecutor::Impl::addIteration(DynamicF
     iteration->invocation = 0;
     iteration->enteredAtStep = m_step;
     iteration->outstanding = 0;
+    iteration->taken = {};
     iteration->firstWord = static_cast<int32_t>(words);
     frame.alive.push_back(iteration);
     frame.iterationCount = number;
@@ -191,6 +192,7 @@ void DataflowExecutor::Impl::dropIteration(Iteration& iteration)
     }
     if (iteration.ready > 0) std::fill(iteration.readyBits.begin(), iteration.readyBits.end(), 0);
     iteration.ready = 0;
+    if (!m_accesses.empty()) [[unlikely]] m_accesses.forget(iteration.invocation);
     iteration.children.clear();
     if (iteration.active) {
         iteration.active = false;
@@ -347,16 +349,6 @@ Result<DataflowExecutor::Impl::DynamicFrame*> DataflowExecutor::Impl::completeFr
     }
     dropFrame(frame);
     return parent.outstanding == 0 ? parent.frame : nullptr;
-}
-
-void DataflowExecutor::Impl::noteRace(DataflowRace race)
-{
-    constexpr size_t kMostRaces = 100;
-    const auto same = [&](const DataflowRace& known) {
-        return known.kind == race.kind && known.graph == race.graph && known.first == race.first && known.second == race.second;
-    };
-    if (m_races.size() >= kMostRaces || std::ranges::any_of(m_races, same)) return;
-    m_races.push_back(std::move(race));
 }
 
 } // namespace loopscope

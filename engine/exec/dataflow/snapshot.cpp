@@ -144,7 +144,8 @@ template <typename T> int64_t indexIn(const std::vector<std::unique_ptr<T>>& lis
 void writeIteration(StateWriter& writer, const Iteration& iteration, FrameState* frame)
 {
     const FrameCode& code = *iteration.frame->code;
-    for (const int64_t number : {iteration.number, iteration.invocation, iteration.enteredAtStep, int64_t{iteration.outstanding}})
+    for (const int64_t number : {iteration.number, iteration.invocation, iteration.enteredAtStep, int64_t{iteration.outstanding}, iteration.taken.tick,
+                                 int64_t{iteration.taken.popped}})
         writer.number(number);
     int64_t changed = 0;
     for (size_t p = 0; p < code.waiting.size(); ++p) changed += !(iteration.waiting[p] == code.waiting[p]);
@@ -183,6 +184,8 @@ MachineState DataflowExecutor::Impl::snapshot() const
     state.finished = m_phase == Phase::finished;
     state.resources = m_resources;
     state.random = m_random;
+    state.accesses = m_accesses.accesses();
+    state.races = m_races;
     if (m_activations.empty()) return state;
 
     const std::vector<const Iteration*> around = stack();
@@ -198,6 +201,7 @@ MachineState DataflowExecutor::Impl::snapshot() const
         saved.inCond = info.inCond;
         saved.next = info.next.index;
         saved.enteredAtStep = info.enteredAtStep;
+        saved.taken = info.taken;
     }
     StateWriter writer(state);
     const Inventory inventory(*m_activations.front()->frame);
@@ -288,7 +292,9 @@ Status DataflowExecutor::Impl::restore(const MachineState& state)
         return status;
     }
     m_phase = state.finished ? Phase::finished : Phase::running;
-    if (m_observer) m_resources.listener = this;
+    m_accesses.setAccesses(state.accesses);
+    m_races = state.races;
+    m_resources.listener = this;
     if (state.finished)
         for (const Cell* output : m_activations.front()->outputs) m_outputs.push_back(*output);
     selectNext();
@@ -367,6 +373,8 @@ Status DataflowExecutor::Impl::restoreRun(const MachineState& state)
             iteration.invocation = reader.number();
             iteration.enteredAtStep = reader.number();
             iteration.outstanding = static_cast<int32_t>(reader.within(0, INT32_MAX));
+            iteration.taken.tick = reader.number();
+            iteration.taken.popped = reader.number() != 0;
             for (size_t w = reader.count(); w > 0 && reader.ok(); --w) {
                 Waiting& waiting = iteration.waiting[static_cast<size_t>(reader.within(0, std::ssize(code.waiting)))];
                 waiting.pending = static_cast<int32_t>(reader.within(INT32_MIN, INT32_MAX));

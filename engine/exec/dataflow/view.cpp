@@ -250,6 +250,28 @@ Result<std::vector<DeadHop>> DataflowExecutor::Impl::whyDead(GraphId graph, Oper
     return hops;
 }
 
+/// The node has delivered its results and counts as running still: as retire() and completeFrame() will find things.
+std::vector<std::string> DataflowExecutor::Impl::endingFrames() const
+{
+    std::vector<std::string> names;
+    int32_t running = 1;
+    const DynamicFrame* ended = nullptr;
+    for (const Iteration* at = m_iteration; at && at->frame->index != 0; at = at->frame->parent) {
+        const DynamicFrame& frame = *at->frame;
+        const auto isOver = [&](const Iteration* iteration) {
+            const bool isHere = iteration == at;
+            const size_t children = isHere && ended ? 1 : 0;
+            return iteration->outstanding == (isHere ? running : 0) && iteration->children.size() == children;
+        };
+        if (frame.pendingEnters > 0 || !frame.deferred.empty() || !std::ranges::all_of(frame.alive, isOver)) break;
+        names.push_back(frame.code->name);
+        if (!frame.deadExits.empty()) break; // they go on outside
+        running = 0;
+        ended = &frame;
+    }
+    return names;
+}
+
 int64_t DataflowExecutor::Impl::reachableNodes() const
 {
     const auto found = m_programs.find(m_root);

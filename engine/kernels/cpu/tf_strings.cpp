@@ -1,6 +1,7 @@
 // Kernels of TensorFlow's strings, and of the operators that tell people something: core/kernels/as_string_op.cc, substr_op.cc,
 // logging_ops.cc; the words for values are those of core/framework/tensor.cc (SummarizeValue).
 #include "engine/kernels/cpu/tf_support.h"
+#include "engine/kernels/resources.h"
 
 #include <algorithm>
 #include <array>
@@ -114,9 +115,32 @@ Status runAssert(const KernelArgs& args)
     return invalidArgument(message);
 }
 
+/// Its data as "message[0 1 2...][3]" (core/kernels/logging_ops.cc), the first `first_n` times.
 Status runPrint(const KernelArgs& args)
 {
-    return args.outputCount == 0 ? Status() : tfCopy(args, 0, args.in(0), args.in(0).shape);
+    const AttributeList& attributes = attributesOf(args);
+    ResourceStore& resources = args.runtime->resources();
+    const int64_t most = attributeInt(attributes, "first_n", -1);
+    if (most < 0 || resources.count(nodeOf(args))++ < most) {
+        std::string text(attributeString(attributes, "message", ""));
+        for (int i = 1; i < args.inputCount; ++i) {
+            LS_TRY(const std::string data, summary(args.in(i), attributeInt(attributes, "summarize", 3)));
+            text += "[" + data + "]";
+        }
+        if (resources.listener) resources.listener->printed("stderr", text + "\n");
+    }
+    return tfCopy(args, 0, args.in(0), args.in(0).shape);
+}
+
+/// A string, and what ends it.
+Status runPrintV2(const KernelArgs& args)
+{
+    LS_TRY(const auto strings, readStrings(args.in(0)));
+    if (args.in(0).shape.rank() != 0) return invalidArgument("PrintV2 expects a scalar, got shape " + tfShapeText(args.in(0).shape));
+    const std::string text = std::string(strings[0]) + std::string(attributeString(attributesOf(args), "end", "\n"));
+    if (ResourceListener* listener = args.runtime->resources().listener)
+        listener->printed(attributeString(attributesOf(args), "output_stream", "stderr"), text);
+    return {};
 }
 
 Status runFormat(const KernelArgs& args)
@@ -354,7 +378,7 @@ Status runReduceJoin(const KernelArgs& args)
 
 LS_TF_KERNEL(Assert, runAssert, kAllDTypes)
 LS_TF_KERNEL(Print, runPrint, kAllDTypes)
-LS_TF_KERNEL(PrintV2, runPrint, "str")
+LS_TF_KERNEL(PrintV2, runPrintV2, "str")
 LS_TF_KERNEL(StringFormat, runFormat, kAllDTypes)
 LS_TF_KERNEL(StringJoin, runJoin, "str")
 LS_TF_KERNEL(StringUpper, runUpper, "str")

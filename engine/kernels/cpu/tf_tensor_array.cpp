@@ -204,6 +204,7 @@ Status runWrite(const KernelArgs& args)
     LS_TRY(TensorArray* const array, arrayOf(args));
     LS_TRY(const int64_t index, tfInteger(args, 1, "TensorArray index"));
     LS_CHECK_OK(write(*array, index, args.in(2)));
+    array->elements[static_cast<size_t>(index)].value.origin = args.runtime->resources().iterationTick();
     return giveFlow(args);
 }
 
@@ -221,6 +222,7 @@ Status runRead(const KernelArgs& args)
     LS_TRY(const int64_t index, tfInteger(args, 1, "TensorArray index"));
     LS_CHECK_OK(checkDType(args, *array));
     LS_TRY(const StoredTensor value, read(*array, index, Shape::unknownRank()));
+    args.runtime->resources().elementTaken(value.origin, false);
     return tfCopy(args, 0, value.view(), value.shape);
 }
 
@@ -411,6 +413,7 @@ Status runPush(const KernelArgs& args)
     if (stack->maxSize >= 0 && static_cast<int64_t>(stack->elements.size()) >= stack->maxSize)
         return invalidArgument("Stack[" + stack->name + "] overflowed its max_size (" + std::to_string(stack->maxSize) + ")");
     stack->elements.push_back(StoredTensor::copyOf(value));
+    stack->elements.back().origin = args.runtime->resources().iterationTick();
     return tfCopy(args, 0, value, value.shape);
 }
 
@@ -422,6 +425,7 @@ Status runPop(const KernelArgs& args)
     stack->elements.pop_back();
     if (value.dtype != args.out(0).dtype)
         return invalidArgument("Must have type " + std::string(tfTypeName(value.dtype)) + " but got " + std::string(tfTypeName(args.out(0).dtype)));
+    args.runtime->resources().elementTaken(value.origin, true);
     return tfCopy(args, 0, value.view(), value.shape);
 }
 

@@ -1,6 +1,7 @@
 // Kernels of TensorFlow's lists and optionals: core/kernels/list_kernels.h, optional_ops.h.
 #include "engine/kernels/cpu/tf_support.h"
 #include "engine/kernels/cpu/tf_variant.h"
+#include "engine/kernels/resources.h"
 #include "engine/tensor/strings.h"
 
 #include <algorithm>
@@ -90,6 +91,7 @@ Status runPushBack(const KernelArgs& args)
         return invalidArgument("Tried to push item into a full list list size: " + std::to_string(list.tensors.size()) +
                                " max_num_elements: " + std::to_string(list.maxElements));
     list.tensors.push_back(variantTensor(args.in(1)));
+    list.tensors.back().origin = args.runtime->resources().iterationTick();
     return writeVariant(args, 0, list);
 }
 
@@ -136,6 +138,7 @@ Status runPopBack(const KernelArgs& args)
     LS_TRY(const Shape shape, knownShape(list, wanted, false));
     const VariantTensor last = list.tensors.back();
     LS_CHECK_OK(giveElement(args, 1, list, last, shape));
+    args.runtime->resources().elementTaken(last.origin, true);
     list.tensors.pop_back();
     return writeVariant(args, 0, list);
 }
@@ -149,6 +152,7 @@ Status runGetItem(const KernelArgs& args)
                                " elements.");
     LS_TRY(const Shape wanted, elementShape(args, 2));
     LS_TRY(const Shape shape, knownShape(list, wanted, true));
+    args.runtime->resources().elementTaken(list.tensors[static_cast<size_t>(index)].origin, false);
     return giveElement(args, 0, list, list.tensors[static_cast<size_t>(index)], shape);
 }
 
@@ -163,6 +167,7 @@ Status runSetItem(const KernelArgs& args)
         return invalidArgument("Trying to modify element " + std::to_string(index) + " in a list with " + std::to_string(size) + " elements.");
     LS_CHECK_OK(checkElement(list, args.in(2), "set"));
     list.tensors[static_cast<size_t>(index)] = variantTensor(args.in(2));
+    list.tensors[static_cast<size_t>(index)].origin = args.runtime->resources().iterationTick();
     return writeVariant(args, 0, list);
 }
 
@@ -253,7 +258,7 @@ Status runGather(const KernelArgs& args)
 Result<VariantTensor> rowsOf(const Tensor& tensor, int64_t begin, int64_t count, const Shape& shape, std::deque<std::string>& storage)
 {
     const int64_t each = tensor.shape.countOf(1, tensor.shape.rank());
-    VariantTensor row{tensor.dtype, shape, {}};
+    VariantTensor row{tensor.dtype, shape, {}, -1};
     if (bitWidth(tensor.dtype) == 0) {
         LS_TRY(const auto strings, readStrings(tensor));
         std::vector<std::string> own;

@@ -232,6 +232,7 @@ Status runGatherNd(const KernelArgs& args)
         }
         if (each > 0) std::memcpy(out.at(v * each), in.at(from), static_cast<size_t>(each * in.size()));
     }
+    tell(args, *variable, AccessKind::read, &value);
     return out.finish();
 }
 

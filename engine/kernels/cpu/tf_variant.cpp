@@ -83,7 +83,7 @@ Tensor VariantTensor::view() const
 
 VariantTensor variantTensor(const Tensor& tensor)
 {
-    return {tensor.dtype, tensor.shape, {reinterpret_cast<const char*>(tensor.data), tensor.bytes}};
+    return {tensor.dtype, tensor.shape, {reinterpret_cast<const char*>(tensor.data), tensor.bytes}, -1};
 }
 
 std::string encodeVariant(const VariantValue& value)
@@ -99,6 +99,7 @@ std::string encodeVariant(const VariantValue& value)
     for (const VariantTensor& tensor : value.tensors) {
         put(out, static_cast<int64_t>(tensor.dtype));
         put(out, tensor.shape);
+        put(out, tensor.origin);
         put(out, static_cast<int64_t>(tensor.bytes.size()));
         out += tensor.bytes;
         out.append((8 - tensor.bytes.size() % 8) % 8, '\0'); // elements stay aligned as far as the block is
@@ -127,6 +128,7 @@ Result<VariantValue> decodeVariant(std::string_view bytes)
         good = dtype >= 0 && dtype <= static_cast<int64_t>(DType::mxint8);
         tensor.dtype = static_cast<DType>(dtype);
         tensor.shape = reader.shape();
+        tensor.origin = reader.number();
         const int64_t size = reader.number();
         tensor.bytes = reader.take(size);
         reader.take((8 - size % 8) % 8);

@@ -17,6 +17,7 @@ struct VariantTensor {
     DType dtype = DType::unknown;
     Shape shape;
     std::string_view bytes;
+    int64_t origin = -1; ///< of elements of lists: ResourceStore::iterationTick() of who put it there
     bool isSet() const { return dtype != DType::unknown; }
     Tensor view() const;
 };
