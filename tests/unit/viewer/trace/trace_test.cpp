@@ -1,0 +1,209 @@
+// The panels of the Trace task over a recording of 48 iterations.
+#include "tests/unit/viewer/text_backend.h"
+#include "tracer/record/recorder.h"
+#include "viewer/trace/result_panels.h"
+#include "viewer/trace/trace_desk.h"
+#include "viewer/trace/trace_panels.h"
+
+#include <QAbstractItemModelTester>
+#include <QJsonArray>
+#include <QLineEdit>
+#include <QListWidget>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QTableView>
+#include <QTemporaryDir>
+#include <QTest>
+
+namespace loopscope::viewer::testing {
+namespace {
+
+constexpr const char* kLoop = R"(
+graph main(x: f32[2]) {
+  zero = const i32[] 0
+  n, y = while(zero, x) cond=@cond body=@body : (i32[], f32[2])
+  return y
+}
+graph cond(i: i32[], x: f32[2]) {
+  limit = const i32[] 48
+  go = less(i, limit) : bool[]
+  return go
+}
+graph body(i: i32[], x: f32[2]) {
+  one = const i32[] 1
+  half = const f32[] 0.5
+  next = add(i, one) : i32[]
+  scaled = mul(x, half) : f32[2]
+  return next, scaled
+}
+)";
+
+std::string record(const QString& path)
+{
+    const Model model = textModel(kLoop);
+    RecorderOptions options;
+    options.path = path.toStdString();
+    options.level = TraceLevel::all;
+    options.iterations = IterationSet();
+    auto recorder = TraceRecorder::create(model, options);
+    if (!recorder.ok()) qFatal("%s", recorder.error().message().c_str());
+    auto executor = makeExecutor(model, GraphId(0));
+    const Array input = arrayOf<float>(Shape{2}, {1, 2});
+    (*executor)->setObserver(recorder->get());
+    if (!(*executor)->setInput(0, input.view()).ok() || !(*executor)->start().ok() || !(*executor)->run().ok() || !(*recorder)->finish().ok()) qFatal("no run");
+    return options.path;
+}
+
+struct Fixture {
+    Fixture() : path(record(folder.filePath("run.lstrace"))), reader(std::move(TraceReader::open(path)).value())
+    {
+        auto made = std::make_unique<TextBackend>(textModel(kLoop), std::vector<Array>{arrayOf<float>(Shape{2}, {1, 2})});
+        made->reader = reader.get();
+        backend = made.get();
+        document = std::make_unique<Document>(std::move(made));
+        for (auto* make : {makeRecipesPanel, makeSqlPanel, makeResultPanel, makePlotPanel, makeRecordedValuePanel}) panels.emplace_back(make(*document));
+        for (const auto& panel : panels) {
+            panel->resize(560, 260);
+            panel->show();
+        }
+    }
+    TraceDesk& desk() { return TraceDesk::of(*document); }
+    void run(const QString& sql, const QueryParameters& parameters = {}, double seconds = 5)
+    {
+        desk().run(sql, parameters, seconds);
+        QTRY_VERIFY_WITH_TIMEOUT(!desk().busy(), 20000);
+    }
+    template <typename T> T* find(const char* name)
+    {
+        for (const auto& panel : panels)
+            if (T* const found = panel->findChild<T*>(name)) return found;
+        return nullptr;
+    }
+
+    QTemporaryDir folder;
+    std::string path;
+    std::unique_ptr<TraceReader> reader;
+    TextBackend* backend = nullptr;
+    std::unique_ptr<Document> document;
+    std::vector<std::unique_ptr<Panel>> panels;
+};
+
+} // namespace
+
+class TraceTest : public QObject {
+    Q_OBJECT
+private slots:
+    void parametersAreFoundOutsideOfTextAndComments()
+    {
+        QCOMPARE(parametersOf("SELECT :a, ':b', \":c\" -- :d\nFROM x WHERE y = :run AND z = :a"), (QStringList{"a", "run"}));
+        QCOMPARE(parametersOf("SELECT 'open :x"), QStringList());
+    }
+    void csvQuotesWhatNeedsIt()
+    {
+        QueryResult result;
+        result.columns = {"a", "b"};
+        result.rows = {{SqlValue(int64_t{1}), SqlValue(std::string("x,\"y\""))}, {SqlValue(std::monostate()), SqlValue(0.5)}};
+        QCOMPARE(csvOf(result, {1, 0}), QByteArray("a,b\n,0.5\n1,\"x,\"\"y\"\"\"\n"));
+    }
+    void recipesFilterAsOneTypes()
+    {
+        Fixture f;
+        auto* list = f.find<QListWidget>("recipeList");
+        QCOMPARE(list->count(), static_cast<int>(traceRecipes().size()));
+        f.find<QLineEdit>("recipeFilter")->setText("largest-jump");
+        QCOMPARE(list->count(), 1);
+        f.find<QLineEdit>("recipeFilter")->setText("no such question");
+        QCOMPARE(list->count(), 0);
+    }
+    void aRecipeFillsTheEditorAndItsParameters()
+    {
+        Fixture f;
+        f.document->select("main/while#0:body/mul#1");
+        f.find<QLineEdit>("recipeFilter")->setText("loop-trips");
+        emit f.find<QListWidget>("recipeList")->itemActivated(f.find<QListWidget>("recipeList")->item(0));
+        auto* editor = f.find<QPlainTextEdit>("sqlEditor");
+        QVERIFY(editor->toPlainText().contains("SELECT"));
+        QCOMPARE(f.panels[1]->title(), QString("loop-trips"));
+        QTRY_VERIFY(f.find<QTableView>("resultTable")->model()->rowCount() > 0);
+        editor->appendPlainText(" ");
+        QCOMPARE(f.panels[1]->title(), QString("loop-trips, edited"));
+    }
+    void resultsAreSortedAndLinked()
+    {
+        Fixture f;
+        f.run("SELECT iteration, step, mean FROM writes WHERE op_id = :op AND slot = 0", {{"op", "main/while#0/mul#1"}});
+        QCOMPARE(f.desk().answer()->problem, QString());
+        auto* table = f.find<QTableView>("resultTable");
+        QAbstractItemModelTester tester(table->model(), QAbstractItemModelTester::FailureReportingMode::QtTest);
+        QCOMPARE(table->model()->rowCount(), 48);
+        QCOMPARE(table->model()->index(0, 2).data().toString(), QString("0.75")); // of 0.5 and 1
+        table->model()->sort(0, Qt::DescendingOrder);
+        QCOMPARE(table->model()->index(0, 0).data().toString(), QString("47"));
+        QCOMPARE(f.desk().linkOf(3, 1).command, QString("goto step:11")); // less, add, mul in each iteration
+        QCOMPARE(f.desk().linkOf(3, 0).address, QString("main/while#0@3:body/mul#1"));
+        QVERIFY(f.desk().linkOf(3, 2).command.isEmpty());
+        auto* plot = f.find<ResultPlot>("resultPlot");
+        QCOMPARE(plot->describe()["x"].toString(), QString("iteration"));
+        QCOMPARE(plot->describe()["ys"].toArray(), (QJsonArray{"step", "mean"}));
+        f.desk().selectRow(5);
+        QCOMPARE(plot->describe()["selected"].toInt(), 5);
+        const QString csv = f.folder.filePath("r.csv");
+        QString problem = "not called";
+        QMetaObject::invokeMethod(f.panels[2].get(), "exportTo", Q_RETURN_ARG(QString, problem), Q_ARG(QString, csv));
+        QCOMPARE(problem, QString());
+        QFile file(csv);
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        QCOMPARE(file.readLine(), QByteArray("iteration,step,mean\n"));
+        QVERIFY(file.readLine().startsWith("47,"));
+    }
+    void onlyReadingIsAllowed()
+    {
+        Fixture f;
+        f.run("DELETE FROM event");
+        QVERIFY(!f.desk().answer()->problem.isEmpty());
+        QVERIFY(f.find<QLabel>("sqlMessage")->isVisibleTo(f.panels[1].get()));
+        f.run("SELECT count(*) FROM event");
+        QCOMPARE(std::get<int64_t>(f.desk().answer()->result.rows[0][0]), int64_t{48 * 3 + 2});
+    }
+    void aSlowQueryStopsAndMayGoOn()
+    {
+        Fixture f;
+        const QString endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+        f.run(endless, {}, 0.05);
+        QVERIFY(f.desk().answer()->timedOut);
+        QCOMPARE(f.desk().answer()->problem, QString("stopped after 0.05 s"));
+        QVERIFY(f.find<QPushButton>("sqlLonger")->isVisibleTo(f.panels[1].get()));
+        f.desk().run(endless, {}, 0); // let it run, until it is cancelled
+        QVERIFY(f.desk().busy());
+        f.desk().cancel();
+        QTRY_VERIFY_WITH_TIMEOUT(!f.desk().busy(), 20000);
+        QVERIFY(!f.desk().answer()->timedOut);
+        QVERIFY(!f.desk().answer()->problem.isEmpty());
+    }
+    void theSelectedRowsValueIsRead()
+    {
+        Fixture f;
+        executeAndSettle(*f.document, "start");
+        executeAndSettle(*f.document, "end");
+        f.run("SELECT iteration, mean FROM writes WHERE op_id = :op AND slot = 0 ORDER BY iteration", {{"op", "main/while#0/mul#1"}});
+        f.desk().selectRow(3);
+        auto* table = f.find<QTableWidget>("recordedValue");
+        QTRY_COMPARE(table->rowCount(), 2);
+        QCOMPARE(f.find<QLabel>("recordedAddress")->text(), QString("main/while#0@3:body/mul#1:0"));
+        QCOMPARE(table->item(0, 1)->text(), QString("0.125"));
+        QCOMPARE(table->item(0, 2)->text(), QString("0.0625"));
+        QCOMPARE(table->item(1, 3)->text(), QString("-0.125"));
+    }
+    void withoutARecordingItSaysSo()
+    {
+        Document document(std::make_unique<TextBackend>(textModel(kLoop), std::vector<Array>{arrayOf<float>(Shape{2}, {1, 2})}));
+        const std::unique_ptr<Panel> panel(makeSqlPanel(document));
+        QVERIFY(!panel->findChild<QPushButton*>("sqlRun")->isEnabled());
+        QCOMPARE(panel->findChild<QLabel*>("sqlMessage")->text(), QString("no recording is open"));
+    }
+};
+
+} // namespace loopscope::viewer::testing
+
+QTEST_MAIN(loopscope::viewer::testing::TraceTest)
+#include "trace_test.moc"

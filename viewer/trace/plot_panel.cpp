@@ -1,0 +1,342 @@
+// The plot of a query's result: own painting, at most four series.
+#include "viewer/style/theme.h"
+#include "viewer/trace/result_panels.h"
+
+#include <QHBoxLayout>
+#include <QJsonArray>
+#include <QMenu>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include <cmath>
+#include <numeric>
+
+namespace loopscope::viewer {
+
+namespace {
+
+constexpr size_t kMostSeries = 4;
+constexpr int kMostPoints = 10'000; ///< beyond, a column of pixels shows its smallest and largest value
+constexpr std::array<Token, kMostSeries> kColors = {Token::sideA, Token::sideB, Token::ok, Token::text2};
+constexpr std::array<Qt::PenStyle, kMostSeries> kDashes = {Qt::DashLine, Qt::SolidLine, Qt::DotLine, Qt::DashDotLine};
+
+double niceStep(double span, int most)
+{
+    if (!(span > 0)) return 1;
+    const double raw = span / most, decade = std::pow(10.0, std::floor(std::log10(raw)));
+    for (const double n : {1.0, 2.0, 5.0})
+        if (raw <= n * decade) return n * decade;
+    return 10 * decade;
+}
+
+} // namespace
+
+ResultPlot::ResultPlot(QWidget* parent) : QWidget(parent), m_answer(std::make_shared<TraceAnswer>())
+{
+    setObjectName("resultPlot");
+    setAccessibleName("Plot of the result");
+    setMinimumSize(160, 96);
+    connect(&Theme::instance(), &Theme::changed, this, qOverload<>(&QWidget::update));
+}
+
+std::vector<int> ResultPlot::numericColumns() const
+{
+    std::vector<int> columns;
+    const auto& rows = m_answer->result.rows;
+    for (size_t c = 0; c < m_answer->result.columns.size(); ++c)
+        for (size_t r = 0; r < std::min<size_t>(rows.size(), 50); ++r)
+            if (isNumber(rows[r][c])) {
+                columns.push_back(static_cast<int>(c));
+                break;
+            }
+    return columns;
+}
+
+/// x: the first column of moments, else the row number; y: the last two others that hold numbers.
+void ResultPlot::setAnswer(std::shared_ptr<const TraceAnswer> answer)
+{
+    const bool sameColumns = answer->result.columns == m_answer->result.columns;
+    m_answer = std::move(answer);
+    m_selected = -1;
+    if (!sameColumns) {
+        m_x = -1;
+        m_ys.clear();
+        const std::vector<int> numeric = numericColumns();
+        for (const int c : numeric) {
+            const std::string& name = m_answer->result.columns[static_cast<size_t>(c)];
+            if (m_x < 0 && (name == "iteration" || name == "step" || name == "event" || name == "at_step")) m_x = c;
+        }
+        for (auto c = numeric.rbegin(); c != numeric.rend() && m_ys.size() < 2; ++c)
+            if (*c != m_x) m_ys.insert(m_ys.begin(), *c);
+    }
+    measure();
+}
+
+void ResultPlot::setColumns(int x, const std::vector<int>& ys)
+{
+    m_x = x;
+    m_ys = ys;
+    if (m_ys.size() > kMostSeries) m_ys.resize(kMostSeries);
+    measure();
+}
+
+void ResultPlot::setShape(Shape shape)
+{
+    m_shape = shape;
+    measure();
+}
+
+void ResultPlot::setSelected(int row)
+{
+    m_selected = row;
+    update();
+}
+
+double ResultPlot::xOf(int row) const
+{
+    return m_x < 0 ? row : numberOf(m_answer->result.rows[static_cast<size_t>(row)][static_cast<size_t>(m_x)]);
+}
+
+double ResultPlot::yOf(int row, int column) const
+{
+    return numberOf(m_answer->result.rows[static_cast<size_t>(row)][static_cast<size_t>(column)]);
+}
+
+void ResultPlot::measure()
+{
+    const auto& rows = m_answer->result.rows;
+    m_byX.resize(rows.size());
+    std::iota(m_byX.begin(), m_byX.end(), 0);
+    if (m_x >= 0) std::ranges::stable_sort(m_byX, {}, [this](int row) { const double x = xOf(row); return std::isnan(x) ? -INFINITY : x; });
+    m_xRange = m_yRange = {INFINITY, -INFINITY};
+    for (const int row : m_byX) {
+        const double x = xOf(row);
+        if (!std::isfinite(x)) continue;
+        m_xRange = {std::min(m_xRange.low, x), std::max(m_xRange.high, x)};
+        for (const int c : m_ys)
+            if (const double y = yOf(row, c); std::isfinite(y)) m_yRange = {std::min(m_yRange.low, y), std::max(m_yRange.high, y)};
+    }
+    if (m_shape == Shape::bars && m_yRange.low <= m_yRange.high) m_yRange = {std::min(m_yRange.low, 0.0), std::max(m_yRange.high, 0.0)};
+    const auto widen = [](Range& range) {
+        if (range.low > range.high) range = {0, 1};
+        else if (range.low == range.high) range = {range.low - 0.5, range.high + 0.5};
+    };
+    widen(m_xRange);
+    widen(m_yRange);
+    const double step = niceStep(m_yRange.high - m_yRange.low, 6);
+    m_yRange = {std::floor(m_yRange.low / step) * step, std::ceil(m_yRange.high / step) * step};
+    update();
+}
+
+QRectF ResultPlot::area() const
+{
+    return {52, 14, std::max(20.0, width() - 66.0), std::max(20.0, height() - 54.0)};
+}
+
+void ResultPlot::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    painter.fillRect(rect(), themed(Token::surface));
+    painter.setFont(Theme::instance().font(FontUse::tiny));
+    if (m_ys.empty() || m_byX.empty()) {
+        painter.setPen(themed(Token::text3));
+        painter.setFont(Theme::instance().font(FontUse::body));
+        painter.drawText(rect(), Qt::AlignCenter, "No column of numbers to draw.");
+        return;
+    }
+    const QRectF box = area();
+    const auto px = [&](double x) { return box.left() + (x - m_xRange.low) / (m_xRange.high - m_xRange.low) * box.width(); };
+    const auto py = [&](double y) { return box.bottom() - (y - m_yRange.low) / (m_yRange.high - m_yRange.low) * box.height(); };
+    const double yStep = niceStep(m_yRange.high - m_yRange.low, 6), xStep = std::max(m_x >= 0 ? 1e-300 : 1.0, niceStep(m_xRange.high - m_xRange.low, std::max(2, width() / 80)));
+    for (double y = m_yRange.low; y <= m_yRange.high + yStep / 2; y += yStep) {
+        painter.setPen(QPen(themed(Token::line), 1));
+        painter.drawLine(QPointF(box.left(), py(y)), QPointF(box.right(), py(y)));
+        painter.setPen(themed(Token::text2));
+        painter.drawText(QRectF(0, py(y) - 8, box.left() - 6, 16), Qt::AlignRight | Qt::AlignVCenter, QString::number(std::fabs(y) < yStep / 1e6 ? 0 : y, 'g', 6));
+    }
+    for (double x = std::ceil(m_xRange.low / xStep) * xStep; x <= m_xRange.high + xStep / 1e6; x += xStep) {
+        painter.setPen(themed(Token::text2));
+        painter.drawText(QRectF(px(x) - 40, box.bottom() + 4, 80, 14), Qt::AlignCenter, QString::number(x, 'g', 8));
+    }
+    painter.drawText(QRectF(box.left(), box.bottom() + 20, box.width(), 16), Qt::AlignCenter,
+                     m_x < 0 ? QString("row") : QString::fromStdString(m_answer->result.columns[static_cast<size_t>(m_x)]));
+    painter.setRenderHint(QPainter::Antialiasing);
+    const bool many = m_byX.size() > kMostPoints;
+    for (size_t s = 0; s < m_ys.size(); ++s) {
+        const QColor color = themed(kColors[s]);
+        if (many) { // the smallest and the largest value under each column of pixels
+            painter.setPen(QPen(color, 1));
+            size_t at = 0;
+            for (int column = 0; column < static_cast<int>(box.width()) && at < m_byX.size(); ++column) {
+                double low = INFINITY, high = -INFINITY;
+                for (; at < m_byX.size() && px(xOf(m_byX[at])) < box.left() + column + 1; ++at)
+                    if (const double y = yOf(m_byX[at], m_ys[s]); std::isfinite(y)) {
+                        low = std::min(low, y);
+                        high = std::max(high, y);
+                    }
+                if (low <= high) painter.drawLine(QPointF(box.left() + column + 0.5, py(low)), QPointF(box.left() + column + 0.5, py(high) - 0.5));
+            }
+            continue;
+        }
+        if (m_shape == Shape::bars) {
+            const double pitch = box.width() / static_cast<double>(m_byX.size()), w = std::max(1.0, pitch * 0.7 / static_cast<double>(m_ys.size()));
+            for (const int row : m_byX)
+                if (const double y = yOf(row, m_ys[s]); std::isfinite(y))
+                    painter.fillRect(QRectF(QPointF(px(xOf(row)) + w * (static_cast<double>(s) - static_cast<double>(m_ys.size()) / 2), py(std::max(y, 0.0))),
+                                            QPointF(px(xOf(row)) + w * (static_cast<double>(s) + 1 - static_cast<double>(m_ys.size()) / 2), py(std::min(y, 0.0)))), color);
+            continue;
+        }
+        QPolygonF line;
+        const auto flush = [&] {
+            if (m_shape == Shape::points) {
+                painter.setPen(Qt::NoPen);
+                painter.setBrush(color);
+                for (const QPointF& p : line) painter.drawEllipse(p, 2, 2);
+            } else {
+                painter.setPen(QPen(color, 1.6, kDashes[s]));
+                painter.setBrush(Qt::NoBrush);
+                painter.drawPolyline(line);
+            }
+            line.clear();
+        };
+        for (const int row : m_byX) {
+            const double x = xOf(row), y = yOf(row, m_ys[s]);
+            if (std::isfinite(x) && std::isfinite(y)) line << QPointF(px(x), py(y));
+            else flush();
+        }
+        flush();
+    }
+    if (m_shape == Shape::band && m_ys.size() >= 2 && !many) {
+        QPolygonF band;
+        for (const int row : m_byX) band << QPointF(px(xOf(row)), py(yOf(row, m_ys[0])));
+        for (auto row = m_byX.rbegin(); row != m_byX.rend(); ++row) band << QPointF(px(xOf(*row)), py(yOf(*row, m_ys[1])));
+        QColor fill = themed(Token::accent);
+        fill.setAlpha(40);
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(fill);
+        painter.drawPolygon(band);
+    }
+    if (m_selected >= 0 && static_cast<size_t>(m_selected) < m_byX.size()) {
+        const double x = px(xOf(m_selected));
+        painter.setPen(QPen(themed(Token::curLine), 1.5, Qt::DashLine));
+        painter.drawLine(QPointF(x, box.top() - 8), QPointF(x, box.bottom()));
+        painter.setPen(Qt::NoPen);
+        for (size_t s = 0; s < m_ys.size(); ++s)
+            if (const double y = yOf(m_selected, m_ys[s]); std::isfinite(y)) {
+                painter.setBrush(themed(kColors[s]));
+                painter.drawEllipse(QPointF(x, py(y)), 3.5, 3.5);
+            }
+    }
+    // Legend, where the lines are fewest: the corner that holds no point of the first series.
+    painter.setFont(Theme::instance().font(FontUse::small));
+    const QFontMetrics metrics(painter.font());
+    int widest = 0;
+    for (const int c : m_ys) widest = std::max(widest, metrics.horizontalAdvance(QString::fromStdString(m_answer->result.columns[static_cast<size_t>(c)])));
+    const QSizeF size(widest + 42, 16.0 * static_cast<double>(m_ys.size()) + 8);
+    std::array<QRectF, 4> corners = {QRectF(QPointF(box.left() + 8, box.bottom() - size.height() - 6), size), QRectF(QPointF(box.left() + 8, box.top() + 2), size),
+                                     QRectF(QPointF(box.right() - size.width() - 6, box.top() + 2), size),
+                                     QRectF(QPointF(box.right() - size.width() - 6, box.bottom() - size.height() - 6), size)};
+    std::array<int, 4> covered{};
+    for (size_t i = 0; i < m_byX.size(); i += std::max<size_t>(1, m_byX.size() / 500))
+        for (const int c : m_ys)
+            for (size_t k = 0; k < corners.size(); ++k) covered[k] += corners[k].contains(QPointF(px(xOf(m_byX[i])), py(yOf(m_byX[i], c))));
+    const QRectF legend = corners[static_cast<size_t>(std::ranges::min_element(covered) - covered.begin())];
+    painter.setPen(QPen(themed(Token::line), 1));
+    painter.setBrush(themed(Token::surface));
+    painter.drawRoundedRect(legend, 3, 3);
+    for (size_t s = 0; s < m_ys.size(); ++s) {
+        const double y = legend.top() + 12 + 16.0 * static_cast<double>(s);
+        painter.setPen(QPen(themed(kColors[s]), 1.6, kDashes[s]));
+        painter.drawLine(QPointF(legend.left() + 8, y), QPointF(legend.left() + 26, y));
+        painter.setPen(themed(Token::text));
+        painter.drawText(QRectF(legend.left() + 32, y - 8, widest + 6, 16), Qt::AlignVCenter, QString::fromStdString(m_answer->result.columns[static_cast<size_t>(m_ys[s])]));
+    }
+}
+
+void ResultPlot::mousePressEvent(QMouseEvent* event)
+{
+    const QRectF box = area();
+    if (m_byX.empty() || m_ys.empty()) return;
+    const double x = m_xRange.low + (event->position().x() - box.left()) / box.width() * (m_xRange.high - m_xRange.low);
+    const auto after = std::ranges::lower_bound(m_byX, x, {}, [this](int row) { return xOf(row); });
+    const auto at = after == m_byX.end() ? std::prev(after) : after != m_byX.begin() && x - xOf(*std::prev(after)) < xOf(*after) - x ? std::prev(after) : after;
+    emit rowChosen(*at);
+}
+
+QJsonObject ResultPlot::describe() const
+{
+    QJsonArray ys;
+    for (const int c : m_ys) ys.append(QString::fromStdString(m_answer->result.columns[static_cast<size_t>(c)]));
+    return {{"x", m_x < 0 ? QString("row") : QString::fromStdString(m_answer->result.columns[static_cast<size_t>(m_x)])}, {"ys", ys},
+            {"rows", static_cast<qint64>(m_byX.size())}, {"selected", m_selected}, {"yRange", QJsonArray{m_yRange.low, m_yRange.high}}};
+}
+
+PlotPanel::PlotPanel(Document& document) : Panel(document, "panelPlot", "Plot")
+{
+    TraceDesk& desk = TraceDesk::of(document);
+    m_plot = new ResultPlot(this);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->addWidget(m_plot);
+    auto* button = new QToolButton(this);
+    button->setObjectName("plotColumns");
+    button->setAutoRaise(true);
+    button->setFont(Theme::instance().font(FontUse::small));
+    button->setToolTip("Columns and form of the plot");
+    m_columns = button;
+    connect(button, &QToolButton::clicked, this, &PlotPanel::choose);
+    connect(&desk, &TraceDesk::answered, this, [this, &desk] {
+        m_plot->setAnswer(desk.answer());
+        refresh();
+    });
+    connect(&desk, &TraceDesk::rowSelected, this, [this, &desk] { m_plot->setSelected(desk.selectedRow()); });
+    connect(m_plot, &ResultPlot::rowChosen, &desk, &TraceDesk::selectRow);
+    m_plot->setAnswer(desk.answer());
+    refresh();
+}
+
+void PlotPanel::refresh()
+{
+    const auto answer = TraceDesk::of(document()).answer();
+    QStringList ys;
+    for (const int c : m_plot->ys()) ys << QString::fromStdString(answer->result.columns[static_cast<size_t>(c)]);
+    static_cast<QToolButton*>(m_columns)->setText(
+        ys.isEmpty() ? QString() : "x " + (m_plot->x() < 0 ? QString("row") : QString::fromStdString(answer->result.columns[static_cast<size_t>(m_plot->x())])) + "   y " + ys.join(", "));
+}
+
+void PlotPanel::choose()
+{
+    const auto answer = TraceDesk::of(document()).answer();
+    QMenu menu(this);
+    QMenu* const xs = menu.addMenu("x");
+    QMenu* const ys = menu.addMenu("y");
+    const std::vector<int> numeric = m_plot->numericColumns();
+    xs->addAction("row", this, [this] { m_plot->setColumns(-1, m_plot->ys()); });
+    for (const int c : numeric) {
+        const QString name = QString::fromStdString(answer->result.columns[static_cast<size_t>(c)]);
+        xs->addAction(name, this, [this, c] { m_plot->setColumns(c, m_plot->ys()); });
+        QAction* const y = ys->addAction(name, this, [this, c](bool on) {
+            std::vector<int> chosen = m_plot->ys();
+            if (on && chosen.size() < kMostSeries) chosen.push_back(c);
+            else std::erase(chosen, c);
+            m_plot->setColumns(m_plot->x(), chosen);
+        });
+        y->setCheckable(true);
+        y->setChecked(std::ranges::find(m_plot->ys(), c) != m_plot->ys().end());
+    }
+    menu.addSeparator();
+    for (const auto& [name, shape] : std::initializer_list<std::pair<const char*, ResultPlot::Shape>>{
+             {"Lines", ResultPlot::Shape::line}, {"Points", ResultPlot::Shape::points}, {"Bars", ResultPlot::Shape::bars}, {"Band", ResultPlot::Shape::band}})
+        menu.addAction(name, this, [this, s = shape] { m_plot->setShape(s); });
+    menu.exec(m_columns->mapToGlobal(QPoint(0, m_columns->height())));
+    refresh();
+}
+
+Panel* makePlotPanel(Document& document)
+{
+    return new PlotPanel(document);
+}
+
+} // namespace loopscope::viewer

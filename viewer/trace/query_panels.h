@@ -1,0 +1,86 @@
+// The panels of recipes and SQL, private to this folder.
+#pragma once
+
+#include "viewer/trace/trace_desk.h"
+#include "viewer/trace/trace_panels.h"
+
+#include <QLabel>
+#include <QLineEdit>
+#include <QListWidget>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QSyntaxHighlighter>
+#include <QTreeWidget>
+
+#include <map>
+
+class QCompleter;
+class QHBoxLayout;
+
+namespace loopscope::viewer {
+
+class RecipesPanel final : public Panel {
+    Q_OBJECT
+public:
+    explicit RecipesPanel(Document& document);
+    QWidget* focusTarget() override { return m_filter; }
+
+private:
+    void fill();
+    void open(const QListWidgetItem* item);
+    QLineEdit* m_filter = nullptr;
+    QListWidget* m_list = nullptr;
+};
+
+class SqlHighlighter final : public QSyntaxHighlighter {
+    Q_OBJECT
+public:
+    using QSyntaxHighlighter::QSyntaxHighlighter;
+
+protected:
+    void highlightBlock(const QString& text) override;
+};
+
+/// The editor, with completion from the schema.
+class SqlEditor final : public QPlainTextEdit {
+    Q_OBJECT
+public:
+    explicit SqlEditor(QWidget* parent);
+    void setWords(const QStringList& words);
+
+signals:
+    void runRequested();
+
+protected:
+    void keyPressEvent(QKeyEvent* event) override;
+
+private:
+    QString wordBefore() const;
+    QCompleter* m_completer = nullptr;
+};
+
+class SqlPanel final : public Panel {
+    Q_OBJECT
+public:
+    explicit SqlPanel(Document& document);
+    QWidget* focusTarget() override { return m_editor; }
+    bool command(const QString& id) override;
+
+private:
+    void show(const QString& name, const QString& sql, const QString& parameters);
+    void refreshParameters();
+    void run(double seconds);
+    void refreshState();
+    SqlEditor* m_editor = nullptr;
+    QPushButton *m_run = nullptr, *m_cancel = nullptr, *m_longer = nullptr;
+    QLabel* m_message = nullptr;
+    QHBoxLayout* m_chips = nullptr;
+    std::map<QString, QLineEdit*> m_fields;
+    std::map<QString, QString> m_defaults;
+    QString m_name, m_original;
+};
+
+/// Tables and views of a trace with their columns.
+std::vector<std::pair<QString, QStringList>> traceSchema(const QString& path);
+
+} // namespace loopscope::viewer

@@ -1,0 +1,304 @@
+#include "viewer/trace/result_panels.h"
+
+#include "engine/base/text.h"
+#include "engine/observe/address.h"
+#include "engine/tensor/compare.h"
+#include "engine/tensor/value_text.h"
+#include "viewer/style/icons.h"
+#include "viewer/style/theme.h"
+
+#include <QFileDialog>
+#include <QHeaderView>
+#include <QSaveFile>
+#include <QVBoxLayout>
+
+#include <cmath>
+#include <numeric>
+
+namespace loopscope::viewer {
+
+namespace {
+
+constexpr int64_t kMostElements = 4096; ///< of a recorded value, shown
+constexpr size_t kMostText = 300;
+
+QString cellOfSql(const SqlValue& value)
+{
+    if (const auto* const real = std::get_if<double>(&value)) return QString::fromStdString(realText(*real, 6));
+    if (std::holds_alternative<std::monostate>(value)) return {};
+    const std::string text = sqlText(value);
+    return QString::fromStdString(text.substr(0, kMostText));
+}
+
+bool less(const SqlValue& a, const SqlValue& b)
+{
+    if (isNumber(a) && isNumber(b)) {
+        const auto* const i = std::get_if<int64_t>(&a);
+        const auto* const j = std::get_if<int64_t>(&b);
+        return i != nullptr && j != nullptr ? *i < *j : numberOf(a) < numberOf(b);
+    }
+    if (a.index() != b.index()) return a.index() < b.index();
+    return sqlText(a) < sqlText(b);
+}
+
+} // namespace
+
+ResultModel::ResultModel(TraceDesk& desk, QObject* parent) : QAbstractTableModel(parent), m_desk(desk), m_answer(desk.answer()) {}
+
+void ResultModel::setAnswer(std::shared_ptr<const TraceAnswer> answer)
+{
+    beginResetModel();
+    m_answer = std::move(answer);
+    m_order.resize(m_answer->result.rows.size());
+    std::iota(m_order.begin(), m_order.end(), 0);
+    endResetModel();
+}
+
+int ResultModel::rowCount(const QModelIndex& parent) const
+{
+    return parent.isValid() ? 0 : static_cast<int>(m_order.size());
+}
+
+int ResultModel::columnCount(const QModelIndex& parent) const
+{
+    return parent.isValid() ? 0 : static_cast<int>(m_answer->result.columns.size());
+}
+
+QVariant ResultModel::data(const QModelIndex& index, int role) const
+{
+    if (!index.isValid() || index.row() >= rowCount() || index.column() >= columnCount()) return {};
+    const int row = m_order[static_cast<size_t>(index.row())];
+    const SqlValue& value = m_answer->result.rows[static_cast<size_t>(row)][static_cast<size_t>(index.column())];
+    switch (role) {
+    case Qt::DisplayRole:
+        return cellOfSql(value);
+    case Qt::ToolTipRole: {
+        const TraceLink link = m_desk.linkOf(row, index.column());
+        return link.command.isEmpty() ? QVariant() : QVariant(link.command + " (Return)");
+    }
+    case Qt::TextAlignmentRole:
+        return QVariant(isNumber(value) ? Qt::AlignRight | Qt::AlignVCenter : Qt::AlignLeft | Qt::AlignVCenter);
+    case Qt::FontRole:
+        return Theme::instance().font(FontUse::value);
+    case Qt::ForegroundRole:
+        return themed(m_desk.linkOf(row, index.column()).command.isEmpty() ? Token::text : Token::accent);
+    default:
+        return {};
+    }
+}
+
+QVariant ResultModel::headerData(int section, Qt::Orientation orientation, int role) const
+{
+    if (orientation != Qt::Horizontal || section >= columnCount()) return {};
+    if (role == Qt::DisplayRole) return QString::fromStdString(m_answer->result.columns[static_cast<size_t>(section)]);
+    if (role == Qt::TextAlignmentRole && rowCount() > 0)
+        return QVariant(isNumber(m_answer->result.rows[0][static_cast<size_t>(section)]) ? Qt::AlignRight | Qt::AlignVCenter : Qt::AlignLeft | Qt::AlignVCenter);
+    return {};
+}
+
+void ResultModel::sort(int column, Qt::SortOrder order)
+{
+    if (column < 0 || column >= columnCount()) return;
+    emit layoutAboutToBeChanged();
+    const auto& rows = m_answer->result.rows;
+    const auto at = static_cast<size_t>(column);
+    std::ranges::stable_sort(m_order, [&](int a, int b) {
+        const SqlValue &va = rows[static_cast<size_t>(a)][at], &vb = rows[static_cast<size_t>(b)][at];
+        return order == Qt::AscendingOrder ? less(va, vb) : less(vb, va);
+    });
+    emit layoutChanged();
+}
+
+ResultPanel::ResultPanel(Document& document) : Panel(document, "panelResult", "Result")
+{
+    TraceDesk& desk = TraceDesk::of(document);
+    m_model = new ResultModel(desk, this);
+    m_table = new QTableView(this);
+    m_table->setObjectName("resultTable");
+    m_table->setAccessibleName("Result");
+    m_table->setModel(m_model);
+    m_table->setFrameShape(QFrame::NoFrame);
+    m_table->setShowGrid(false);
+    m_table->setWordWrap(false);
+    m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
+    m_table->setSelectionMode(QAbstractItemView::SingleSelection);
+    m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    m_table->verticalHeader()->hide();
+    m_table->verticalHeader()->setDefaultSectionSize(Theme::instance().rowHeight());
+    m_table->horizontalHeader()->setMinimumSectionSize(48);
+    m_table->horizontalHeader()->setSortIndicatorShown(true);
+    m_table->horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
+    m_summary = new QLabel(this);
+    m_summary->setFont(Theme::instance().font(FontUse::small));
+    m_summary->setObjectName("resultSummary");
+    m_export = new QAction(themedIcon("export"), "Export csv", this);
+    connect(&Theme::instance(), &Theme::changed, this, [this] { m_export->setIcon(themedIcon("export")); });
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->addWidget(m_table);
+    connect(&desk, &TraceDesk::answered, this, &ResultPanel::refresh);
+    connect(m_table->horizontalHeader(), &QHeaderView::sectionClicked, this, [this](int section) {
+        m_model->sort(section, m_table->horizontalHeader()->sortIndicatorOrder());
+    });
+    connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this, &desk](const QModelIndex& index) {
+        if (index.isValid()) desk.selectRow(m_model->order()[static_cast<size_t>(index.row())]);
+    });
+    connect(m_table, &QTableView::activated, this, [this, &desk](const QModelIndex& index) {
+        const int row = m_model->order()[static_cast<size_t>(index.row())];
+        TraceLink link = desk.linkOf(row, index.column());
+        for (int c = 0; c < m_model->columnCount() && link.command.isEmpty(); ++c) link = desk.linkOf(row, c);
+        if (!link.command.isEmpty()) this->document().execute(link.command);
+    });
+    connect(m_export, &QAction::triggered, this, [this] {
+        const QString path = QFileDialog::getSaveFileName(this, "Export", "result.csv", "Comma-separated values (*.csv)");
+        if (path.isEmpty()) return;
+        const QString problem = exportTo(path);
+        if (!problem.isEmpty()) this->document().report({Problem::Severity::error, problem.toStdString(), path.toStdString(), "choose another file"});
+    });
+    refresh();
+}
+
+void ResultPanel::refresh()
+{
+    const auto answer = TraceDesk::of(document()).answer();
+    m_model->setAnswer(answer);
+    const int columns = m_model->columnCount();
+    for (int c = 0; c < columns; ++c) {
+        m_table->resizeColumnToContents(c);
+        m_table->setColumnWidth(c, std::clamp(m_table->columnWidth(c) + 12, 60, 320));
+    }
+    m_table->horizontalHeader()->setStretchLastSection(columns == 1);
+    QString text = answer->problem;
+    if (text.isEmpty() && !answer->sql.isEmpty()) {
+        const QString rows = QString::fromStdString(groupThousands(m_model->rowCount()));
+        text = answer->result.more ? "first " + rows + " rows" : rows + " of " + rows + " rows";
+        text += answer->seconds > 0 ? QString(", read only, limit %1 s").arg(answer->seconds) : QString(", read only, no limit");
+    }
+    m_summary->setText(text);
+}
+
+QString ResultPanel::exportTo(const QString& path)
+{
+    QSaveFile file(path);
+    const QByteArray bytes = csvOf(TraceDesk::of(document()).answer()->result, m_model->order());
+    if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit()) return path + ": " + file.errorString();
+    return {};
+}
+
+RecordedValuePanel::RecordedValuePanel(Document& document) : Panel(document, "panelRecordedValue", "Value")
+{
+    m_address = new QLabel("Select a row of the result.", this);
+    m_address->setObjectName("recordedAddress");
+    m_address->setContentsMargins(8, 5, 8, 5);
+    m_address->setFont(Theme::instance().font(FontUse::body, true));
+    m_address->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    m_stored = new QLabel(this);
+    m_stored->setFont(Theme::instance().font(FontUse::small));
+    m_table = new QTableWidget(0, 4, this);
+    m_table->setObjectName("recordedValue");
+    m_table->setFrameShape(QFrame::NoFrame);
+    m_table->setShowGrid(false);
+    m_table->verticalHeader()->hide();
+    m_table->verticalHeader()->setDefaultSectionSize(Theme::instance().rowHeight());
+    m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    m_table->hide();
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    layout->addWidget(m_address);
+    layout->addWidget(m_table, 1);
+    layout->addStretch(0);
+    connect(&TraceDesk::of(document), &TraceDesk::rowSelected, this, &RecordedValuePanel::refresh);
+    connect(&TraceDesk::of(document), &TraceDesk::answered, this, &RecordedValuePanel::refresh);
+    connect(&document, &Document::stopChanged, this, &RecordedValuePanel::refresh);
+}
+
+/// The value of the row's iteration and of the one before, element by element.
+void RecordedValuePanel::refresh()
+{
+    TraceDesk& desk = TraceDesk::of(document());
+    const QString place = desk.valueOf(desk.selectedRow());
+    m_table->hide();
+    m_stored->clear();
+    if (place.isEmpty()) return m_address->setText("Select a row of the result.");
+    Result<Address> address = parseAddress(place.toStdString());
+    if (!address.ok()) return;
+    if (address->target == TargetKind::op) {
+        address->target = TargetKind::output;
+        address->slot = 0;
+    }
+    m_address->setText(QString::fromStdString(toString(*address)));
+    if (!document().stop()->started) {
+        m_stored->setText("start the replay to read it");
+        return;
+    }
+    Address before = *address;
+    int64_t iteration = -1;
+    for (auto step = before.steps.rbegin(); step != before.steps.rend(); ++step)
+        if (step->iteration >= 0) {
+            iteration = step->iteration;
+            --step->iteration;
+            break;
+        }
+    struct Values {
+        std::vector<std::string> names, now, then, change;
+        std::vector<double> differences;
+        bool stored = false;
+        int64_t total = 0;
+    };
+    const std::string here = "{" + toString(*address) + "}", there = iteration > 0 ? "{" + toString(before) + "}" : std::string();
+    document().bridge().ask(this, "recorded", [here, there](Debugger& debugger) {
+        Values values;
+        const auto now = evaluateList(debugger.target(), {}, here);
+        if (!now.ok() || now->empty() || now->front().tensor.data == nullptr) return values;
+        const Tensor& a = now->front().tensor;
+        values.stored = true;
+        values.total = a.shape.isStatic() ? a.elementCount() : 0;
+        Result<std::vector<EvaluatedValue>> then = there.empty() ? Result<std::vector<EvaluatedValue>>(std::vector<EvaluatedValue>()) : evaluateList(debugger.target(), {}, there);
+        const bool both = then.ok() && !then->empty() && then->front().tensor.data != nullptr && then->front().tensor.shape == a.shape;
+        for (int64_t i = 0; i < std::min(values.total, kMostElements); ++i) {
+            values.names.push_back(elementIndexText(a.shape, i));
+            values.now.push_back(elementText(a, i));
+            values.then.push_back(both ? elementText(then->front().tensor, i) : "");
+            const double d = both ? elementAsReal(a, i) - elementAsReal(then->front().tensor, i) : std::nan("");
+            values.differences.push_back(d);
+            values.change.push_back(both ? realText(d, 6) : "");
+        }
+        return values;
+    }, [this, iteration](const Values& values) {
+        const int shown = static_cast<int>(values.names.size());
+        m_stored->setText(!values.stored ? QString("statistics only") : shown < values.total ? QString("%1 of %2 elements").arg(shown).arg(values.total) : QString("stored in full"));
+        m_table->setVisible(values.stored);
+        m_table->setRowCount(shown);
+        m_table->setHorizontalHeaderLabels({"element", iteration > 0 ? "@" + QString::number(iteration - 1) : QString("before"),
+                                            iteration >= 0 ? "@" + QString::number(iteration) : QString("value"), "\u0394"});
+        int largest = -1;
+        for (int i = 0; i < shown; ++i)
+            if (std::isfinite(values.differences[static_cast<size_t>(i)]) &&
+                (largest < 0 || std::fabs(values.differences[static_cast<size_t>(i)]) > std::fabs(values.differences[static_cast<size_t>(largest)])))
+                largest = i;
+        for (int i = 0; i < shown; ++i) {
+            const auto at = static_cast<size_t>(i);
+            const std::array<const std::string*, 4> texts = {&values.names[at], &values.then[at], &values.now[at], &values.change[at]};
+            for (int c = 0; c < 4; ++c) {
+                auto* item = new QTableWidgetItem(QString::fromStdString(*texts[static_cast<size_t>(c)]));
+                item->setFont(Theme::instance().font(FontUse::value, c == 3 && i == largest));
+                item->setTextAlignment(c == 0 ? Qt::AlignLeft | Qt::AlignVCenter : Qt::AlignRight | Qt::AlignVCenter);
+                m_table->setItem(i, c, item);
+            }
+        }
+        for (int c = 0; c < 4; ++c) m_table->setColumnWidth(c, c == 0 ? 80 : 96);
+    });
+}
+
+Panel* makeResultPanel(Document& document)
+{
+    return new ResultPanel(document);
+}
+
+Panel* makeRecordedValuePanel(Document& document)
+{
+    return new RecordedValuePanel(document);
+}
+
+} // namespace loopscope::viewer

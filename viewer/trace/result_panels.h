@@ -1,0 +1,120 @@
+// The panels of a query's result, private to this folder.
+#pragma once
+
+#include "viewer/trace/trace_desk.h"
+#include "viewer/trace/trace_panels.h"
+
+#include <QAbstractTableModel>
+#include <QJsonObject>
+#include <QLabel>
+#include <QTableView>
+#include <QTableWidget>
+
+#include <array>
+
+namespace loopscope::viewer {
+
+/// Rows of an answer in an order of their own; nothing is formatted that is not seen.
+class ResultModel final : public QAbstractTableModel {
+    Q_OBJECT
+public:
+    explicit ResultModel(TraceDesk& desk, QObject* parent);
+    void setAnswer(std::shared_ptr<const TraceAnswer> answer);
+    int rowCount(const QModelIndex& parent = {}) const override;
+    int columnCount(const QModelIndex& parent = {}) const override;
+    QVariant data(const QModelIndex& index, int role) const override;
+    QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+    void sort(int column, Qt::SortOrder order) override;
+    const std::vector<int>& order() const { return m_order; }
+
+private:
+    TraceDesk& m_desk;
+    std::shared_ptr<const TraceAnswer> m_answer;
+    std::vector<int> m_order; ///< rows of the answer as shown
+};
+
+class ResultPanel final : public Panel {
+    Q_OBJECT
+public:
+    explicit ResultPanel(Document& document);
+    QList<QAction*> headActions() override { return {m_export}; }
+    QWidget* headWidget() override { return m_summary; }
+    QWidget* focusTarget() override { return m_table; }
+    /// All rows as shown. Empty: written; else why not.
+    Q_INVOKABLE QString exportTo(const QString& path);
+
+private:
+    void refresh();
+    ResultModel* m_model = nullptr;
+    QTableView* m_table = nullptr;
+    QLabel* m_summary = nullptr;
+    QAction* m_export = nullptr;
+};
+
+/// Lines, points, bars or a band of up to four columns over one.
+class ResultPlot final : public QWidget {
+    Q_OBJECT
+public:
+    enum class Shape : uint8_t { line, points, bars, band };
+    explicit ResultPlot(QWidget* parent);
+    void setAnswer(std::shared_ptr<const TraceAnswer> answer);
+    void setColumns(int x, const std::vector<int>& ys);
+    void setShape(Shape shape);
+    void setSelected(int row);
+    int x() const { return m_x; } ///< −1: the row number
+    const std::vector<int>& ys() const { return m_ys; }
+    Shape shape() const { return m_shape; }
+    std::vector<int> numericColumns() const;
+    Q_INVOKABLE QJsonObject describe() const;
+
+signals:
+    void rowChosen(int row);
+
+protected:
+    void paintEvent(QPaintEvent*) override;
+    void mousePressEvent(QMouseEvent*) override;
+
+private:
+    struct Range {
+        double low = 0, high = 1;
+    };
+    void measure();
+    double xOf(int row) const;
+    double yOf(int row, int column) const;
+    QRectF area() const;
+    std::shared_ptr<const TraceAnswer> m_answer;
+    int m_x = -1, m_selected = -1;
+    std::vector<int> m_ys;
+    std::vector<int> m_byX; ///< rows in order of x
+    Range m_xRange, m_yRange;
+    Shape m_shape = Shape::line;
+};
+
+class PlotPanel final : public Panel {
+    Q_OBJECT
+public:
+    explicit PlotPanel(Document& document);
+    QWidget* headWidget() override { return m_columns; }
+    QWidget* focusTarget() override { return m_plot; }
+
+private:
+    void choose();
+    void refresh();
+    ResultPlot* m_plot = nullptr;
+    QWidget* m_columns = nullptr;
+    QLabel* m_text = nullptr;
+};
+
+class RecordedValuePanel final : public Panel {
+    Q_OBJECT
+public:
+    explicit RecordedValuePanel(Document& document);
+    QWidget* headWidget() override { return m_stored; }
+
+private:
+    void refresh();
+    QLabel *m_address = nullptr, *m_stored = nullptr;
+    QTableWidget* m_table = nullptr;
+};
+
+} // namespace loopscope::viewer

@@ -1,0 +1,14 @@
+// The panels of the Trace task: recipes and schema, SQL, its result, its plot, the recorded value of the selected row.
+#pragma once
+
+#include "viewer/widgets/panel.h"
+
+namespace loopscope::viewer {
+
+Panel* makeRecipesPanel(Document& document);
+Panel* makeSqlPanel(Document& document);
+Panel* makeResultPanel(Document& document);
+Panel* makePlotPanel(Document& document);
+Panel* makeRecordedValuePanel(Document& document);
+
+} // namespace loopscope::viewer
