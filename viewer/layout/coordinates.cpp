@@ -28,9 +28,11 @@ public:
         for (int k = 0; k < 4; ++k) {
             if (m_stop.stop_requested()) return false;
             align(k >= 2, k % 2 == 1);
+            if (m_stop.stop_requested()) return false;
             pack(k % 2 == 1, results[at(k)]);
         }
         combine(results);
+        if (m_stop.stop_requested()) return false;
         straightenLines();
         straighten();
         return !m_stop.stop_requested();

@@ -91,7 +91,7 @@ std::optional<Layout> layOut(const Graph& input, const Options& options, std::st
         }
     }
     const Graph& graph = options.leftToRight ? turned : input;
-    Plan plan = makePlan(graph, options);
+    Plan plan = makePlan(graph, options, stop);
     if (stop.stop_requested() || !rankLevels(plan, stop)) return std::nullopt;
     for (const int level : plan.levelOrder)
         if (!orderLevel(plan, level, stop)) return std::nullopt;

@@ -112,8 +112,8 @@ struct Plan {
 
 // The phases, in order. Each returns false if `stop` was requested.
 
-/// Cuts the graph into levels.
-Plan makePlan(const Graph& graph, const Options& options);
+/// Cuts the graph into levels. Incomplete if `stop` was requested.
+Plan makePlan(const Graph& graph, const Options& options, const std::stop_token& stop);
 /// Ranks of all levels; decides which edges are portals.
 bool rankLevels(Plan& plan, const std::stop_token& stop);
 /// Vertices, segments and their order in the ranks; parents before children.

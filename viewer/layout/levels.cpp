@@ -33,7 +33,7 @@ public:
         m_plan.options = options;
     }
 
-    Plan build()
+    Plan build(const std::stop_token& stop)
     {
         makeLevels();
         makeItems();
@@ -43,6 +43,7 @@ public:
         for (const Edge& edge : m_graph.edges) {
             m_plan.firstPiece.push_back(static_cast<int>(m_plan.pieces.size()));
             addEdge(edge);
+            if ((m_plan.firstPiece.size() & 1023U) == 0 && stop.stop_requested()) break;
         }
         m_plan.firstPiece.push_back(static_cast<int>(m_plan.pieces.size()));
         m_plan.portal.assign(m_graph.edges.size(), false);
@@ -253,6 +254,6 @@ private:
 
 } // namespace
 
-Plan makePlan(const Graph& graph, const Options& options) { return Builder(graph, options).build(); }
+Plan makePlan(const Graph& graph, const Options& options, const std::stop_token& stop) { return Builder(graph, options).build(stop); }
 
 } // namespace loopscope::layout

@@ -9,8 +9,9 @@ namespace loopscope::layout {
 
 namespace {
 
-constexpr int kSweeps = 14;
+constexpr int kSweeps = 24;
 constexpr int kPatience = 4;            ///< sweeps without improvement
+constexpr size_t kSmall = 2000;         ///< segments of a level that is ordered with more care
 constexpr size_t kWidestExchange = 160; ///< ranks that exchange neighbours
 
 size_t at(int i) { return static_cast<size_t>(i); }
@@ -22,14 +23,21 @@ public:
     bool order()
     {
         makeVertices();
-        makeSegments();
-        initialOrder();
         if (m_stop.stop_requested()) return false;
-        sweep();
-        exchange();
-        m_level.order = m_best;
+        makeSegments();
+        if (m_stop.stop_requested()) return false;
+        // Small levels can pay for several beginnings.
+        const int starts = m_level.segments.size() <= kSmall ? 3 : 1;
+        for (int start = 0; start < starts && (start == 0 || m_level.crossings > 0); ++start) {
+            initialOrder(start);
+            if (m_stop.stop_requested()) return false;
+            sweep();
+            exchange(m_best, m_bestCrossings);
+            if (start > 0 && m_bestCrossings >= m_level.crossings) continue;
+            m_level.order = m_best;
+            m_level.crossings = m_bestCrossings;
+        }
         setPositions(m_level.order);
-        m_level.crossings = m_bestCrossings;
         return !m_stop.stop_requested();
     }
 
@@ -119,28 +127,31 @@ private:
         for (size_t s = 0; s < m_level.segments.size(); ++s) list[at(next[end(m_level.segments[s])]++)] = static_cast<int>(s);
     }
 
-    void initialOrder()
+    void initialOrder(int start)
     {
-        // Depth first from above, in order of input: what belongs together begins together.
+        // Depth first from above (1: from below, 2: as ranked), in order of input: what belongs together begins together.
         std::vector<std::vector<int>> order(at(m_level.ranks));
         std::vector<char> placed(m_level.vertices.size(), 0);
         std::vector<int> stack;
-        std::vector<int> roots;
-        for (size_t v = 0; v < m_level.vertices.size(); ++v)
-            if (m_level.upBegin[v] == m_level.upBegin[v + 1]) roots.push_back(static_cast<int>(v));
-        const auto visit = [&](int root) {
-            stack.push_back(root);
+        const std::vector<int>& before = start == 1 ? m_level.downBegin : m_level.upBegin;
+        const std::vector<int>& begin = start == 1 ? m_level.upBegin : m_level.downBegin;
+        const std::vector<int>& list = start == 1 ? m_level.upSegments : m_level.downSegments;
+        for (size_t root = 0; root < m_level.vertices.size(); ++root) {
+            if (start != 2 && before[root] != before[root + 1]) continue;
+            stack.push_back(static_cast<int>(root));
             while (!stack.empty()) {
                 const int v = stack.back();
                 stack.pop_back();
                 if (placed[at(v)] != 0) continue;
                 placed[at(v)] = 1;
                 order[at(vertex(v).rank)].push_back(v);
-                for (int k = m_level.downBegin[at(v) + 1] - 1; k >= m_level.downBegin[at(v)]; --k)
-                    stack.push_back(m_level.segments[at(m_level.downSegments[at(k)])].down);
+                if (start == 2) continue;
+                for (int k = begin[at(v) + 1] - 1; k >= begin[at(v)]; --k) {
+                    const Segment& s = m_level.segments[at(list[at(k)])];
+                    stack.push_back(start == 1 ? s.up : s.down);
+                }
             }
-        };
-        for (const int root : roots) visit(root);
+        }
         const auto arrange = [&](int rank, const std::vector<double>& hints, const std::vector<int>& items) {
             if (hints.size() != items.size()) return;
             std::vector<int>& row = order[at(rank)];
@@ -214,7 +225,9 @@ private:
                 if ((k & 255) == 0 && m_stop.stop_requested()) return;
                 arrangeByNeighbours(order, down ? k : m_level.ranks - 1 - k, down, round % 4 >= 2);
             }
-            const int64_t crossings = countCrossings(m_level);
+            if (m_stop.stop_requested()) return;
+            int64_t crossings = countCrossings(m_level);
+            if (m_level.segments.size() <= kSmall) exchange(order, crossings);
             if (crossings < m_bestCrossings) {
                 m_bestCrossings = crossings;
                 m_best = order;
@@ -275,14 +288,14 @@ private:
         return result;
     }
 
-    void exchange()
+    void exchange(std::vector<std::vector<int>>& order, int64_t& crossings)
     {
-        if (m_bestCrossings == 0) return;
+        if (crossings == 0) return;
         int64_t budget = 4000000 + 8 * static_cast<int64_t>(m_level.segments.size());
         for (int pass = 0; pass < 8; ++pass) {
             int64_t gained = 0;
             for (int r = 0; r < m_level.ranks; ++r) {
-                std::vector<int>& row = m_best[at(r)];
+                std::vector<int>& row = order[at(r)];
                 if (m_fixed[at(r)] != 0 || row.size() < 2 || row.size() > kWidestExchange) continue;
                 if ((r & 255) == 0 && m_stop.stop_requested()) return;
                 for (size_t p = 0; p + 1 < row.size() && budget > 0; ++p) {
@@ -299,7 +312,7 @@ private:
                     vertex(a).position = static_cast<int>(p + 1);
                 }
             }
-            m_bestCrossings -= gained;
+            crossings -= gained;
             if (gained == 0 || budget <= 0) break;
         }
     }

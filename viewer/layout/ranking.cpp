@@ -238,11 +238,14 @@ bool rankLevels(Plan& plan, const std::stop_token& stop)
         if (stop.stop_requested()) return false;
         Ranker(level).rank();
     }
+    if (plan.portal.size() != plan.graph->edges.size()) return false;
     cutCrowds(plan);
+    if (stop.stop_requested()) return false;
     countLive(plan);
     const int64_t bound = std::max<int64_t>(2 * static_cast<int64_t>(plan.portal.size()), 4096);
     int longest = std::max(plan.options.longestEdge, 1);
     while (longest > 1 && passedPlaces(plan, longest) > bound) longest -= std::max(1, longest / 8);
+    if (stop.stop_requested()) return false;
     cutLongEdges(plan, longest);
     countLive(plan);
     for (Level& l : plan.levels) {

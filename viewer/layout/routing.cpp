@@ -27,13 +27,15 @@ public:
     {
         assignRails();
         makeWires();
+        if (m_stop.stop_requested()) return false;
         for (std::vector<Wire>& channel : m_channels) {
             if (m_stop.stop_requested()) return false;
             assignTracks(channel);
         }
         placeRanks();
+        if (m_stop.stop_requested()) return false;
         draw();
-        return true;
+        return !m_stop.stop_requested();
     }
 
 private:
@@ -222,6 +224,7 @@ private:
         m_level.sinkRoutes.assign(m_level.sinks.size(), {});
         const double dx = m_level.contentX;
         for (size_t n = 0; n < m_level.nets.size(); ++n) {
+            if ((n & 1023U) == 0 && m_stop.stop_requested()) return;
             const Net& net = m_level.nets[n];
             for (int s = net.firstSink; s < net.firstSink + net.sinkCount; ++s) {
                 const Sink& sink = m_level.sinks[at(s)];

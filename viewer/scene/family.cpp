@@ -46,7 +46,7 @@ constexpr Entry kTable[] = {
      "prod max min all any argmax argmin avgpool avgpool3d maxpool maxpool3d maxpoolv2 euclideannorm cumprod bincount densebincount topk "
      "topkv2 non_max_suppression_v4 non_max_suppression_v5"},
     {Family::movement,
-     "reshape squeeze expand_dims shape rank densify concatenation split split_v pack unpack slice strided_slice "
+     "reshape bcq_gather squeeze expand_dims shape rank densify concatenation split split_v pack unpack slice strided_slice "
      "dynamic_update_slice reverse_v2 reverse_sequence gather gather_nd scatter_nd sparse_to_dense transpose space_to_depth depth_to_space "
      "space_to_batch_nd batch_to_space_nd matrix_diag matrix_set_diag tile broadcast_to broadcast_args pad padv2 mirror_pad "
      "resize_bilinear "

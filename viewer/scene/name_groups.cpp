@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <queue>
+#include <set>
 
 namespace loopscope::viewer {
 
@@ -405,6 +406,7 @@ void tidy(OpGroups& groups, size_t operators)
         for (int g = groups.groupOf[o]; g >= 0; g = groups.groups[at(g)].parent) ++size[at(g)];
     std::vector<int> renumbered(groups.groups.size(), -1);
     std::vector<OpGroup> kept;
+    std::set<std::string> keys;
     for (size_t g = 0; g < groups.groups.size(); ++g) {
         OpGroup& group = groups.groups[g];
         const int parent = group.parent < 0 ? -1 : renumbered[at(group.parent)];
@@ -416,6 +418,11 @@ void tidy(OpGroups& groups, size_t operators)
         renumbered[g] = static_cast<int>(kept.size());
         group.parent = parent;
         group.members.clear();
+        // The same scope may be met in several frames.
+        for (int k = 2; !keys.insert(group.key).second; ++k) {
+            if (const size_t colon = group.key.rfind(':'); k > 2 && colon != std::string::npos) group.key.resize(colon);
+            group.key += ":" + std::to_string(k);
+        }
         kept.push_back(std::move(group));
     }
     groups.groups = std::move(kept);

@@ -35,6 +35,7 @@ Result<std::shared_ptr<const Scene>> SceneBuilder::build(GraphId graph, const st
     m_scene.graph = graph;
     m_scene.operators = static_cast<int64_t>(m_model.graph(graph).operators.size());
     emitGraph(graph, prefix, -1, 0);
+    if (m_progress.stop.stop_requested()) return Error(ErrorCode::cancelled, "layout cancelled");
     if (m_progress.report) m_progress.report(0.2);
     LS_CHECK_OK(place());
     return std::shared_ptr<const Scene>(std::make_shared<Scene>(std::move(m_scene)));
@@ -120,6 +121,7 @@ void SceneBuilder::emitOperators(Emission& emission, const OpGroups& groups, int
     std::vector<int> path;
     m_scene.groups += static_cast<int64_t>(groups.groups.size());
     for (size_t o = 0; o < graph.operators.size(); ++o) {
+        if ((o & 1023U) == 0 && m_progress.stop.stop_requested()) return;
         const OperatorId id(static_cast<int64_t>(o));
         const Operator& op = graph.operators[o];
         path.clear();
@@ -201,6 +203,7 @@ void SceneBuilder::emitEdges(Emission& emission)
 {
     const Graph& graph = m_model.graph(emission.graph);
     const int controls = 3 * static_cast<int>(graph.values.size());
+    if (m_progress.stop.stop_requested()) return;
     for (size_t o = 0; o < graph.operators.size(); ++o) {
         const Operator& op = graph.operators[o];
         if (emission.inlinedAs[o] >= 0) {
