@@ -1,4 +1,5 @@
-// Catalogue entry of batch_matmul.
+// Catalogue entries of batch_matmul and custom.BatchMatMulV2.
+#include "engine/ops/batch_matmul_options.h"
 #include "engine/ops/catalog.h"
 
 #include <algorithm>
@@ -42,8 +43,8 @@ Status inferBatchMatmul(InferContext& context)
         context.setOutput(0, dtype, Shape::unknownRank());
         return {};
     }
-    const bool adjX = attributeBool(context.attributes(), "adj_x", false);
-    const bool adjY = attributeBool(context.attributes(), "adj_y", false);
+    const bool adjX = isAdjoint(context.attributes(), "adj_x");
+    const bool adjY = isAdjoint(context.attributes(), "adj_y");
     const auto last = [](const Shape& shape, int back) { return shape[shape.rank() - back]; };
     if (differ(last(x.shape, adjX ? 2 : 1), last(y.shape, adjY ? 1 : 2)))
         return InferContext::violated(2, "x " + toString(x.shape) + (adjX ? " (adjoint)" : "") + " and y " + toString(y.shape) + (adjY ? " (adjoint)" : "") +
@@ -63,15 +64,13 @@ int64_t batchMatmulMacs(const InferContext& context)
     const Shape& x = context.input(0).shape;
     const Shape& y = context.input(1).shape;
     if (!x.isStatic() || !y.isStatic() || x.rank() < 2 || y.rank() < 2) return 0;
-    const bool adjY = attributeBool(context.attributes(), "adj_y", false);
+    const bool adjY = isAdjoint(context.attributes(), "adj_y");
     const auto batch = broadcastShapes(Shape(x.dims().first(static_cast<size_t>(x.rank() - 2))), Shape(y.dims().first(static_cast<size_t>(y.rank() - 2))));
     if (!batch) return 0;
     return batch->elementCount() * x[x.rank() - 1] * x[x.rank() - 2] * y[y.rank() - (adjY ? 2 : 1)];
 }
 
-} // namespace
-
-LS_DEFINE_OP(tfl, batch_matmul)
+OpDef definition()
 {
     OpDef def;
     def.minInputs = def.maxInputs = 2;
@@ -82,5 +81,21 @@ LS_DEFINE_OP(tfl, batch_matmul)
     def.floatBound = "exact";
     def.infer = inferBatchMatmul;
     def.macs = batchMatmulMacs;
+    return def;
+}
+
+} // namespace
+
+LS_DEFINE_OP(tfl, batch_matmul)
+{
+    return definition();
+}
+
+LS_DEFINE_OP(custom, BatchMatMulV2)
+{
+    OpDef def = definition();
+    def.summary = "batch_matmul as old converters pass it on, with adj_x and adj_y in its options.";
+    def.source = "ONE luci/import CircleBatchMatMul.cpp, onert custom loader";
+    def.differs = {};
     return def;
 }

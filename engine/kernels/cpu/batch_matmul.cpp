@@ -2,6 +2,7 @@
 #include "engine/kernels/cpu/gemm.h"
 #include "engine/kernels/cpu/nn_common.h"
 #include "engine/kernels/registry.h"
+#include "engine/ops/batch_matmul_options.h"
 
 #include <algorithm>
 #include <memory>
@@ -226,8 +227,8 @@ Result<PreparedKernel> prepareBatchMatmul(const KernelSetup& setup)
     const Tensor& x = setup.in(0);
     const Tensor& y = setup.in(1);
     auto params = std::make_shared<BatchMatmulParams>();
-    params->adjX = attributeBool(setup.attributes(), "adj_x", false);
-    params->adjY = attributeBool(setup.attributes(), "adj_y", false);
+    params->adjX = isAdjoint(setup.attributes(), "adj_x");
+    params->adjY = isAdjoint(setup.attributes(), "adj_y");
     PreparedKernel kernel;
     if (x.dtype == DType::f32 && y.dtype == DType::f32) {
         kernel.run = runF32;
@@ -264,4 +265,9 @@ Result<PreparedKernel> prepareBatchMatmul(const KernelSetup& setup)
 LS_DEFINE_KERNELS(tfl, batch_matmul)
 {
     registry.add({"tfl", "batch_matmul", Profile::reference, prepareBatchMatmul, "f32 i8 i16"});
+}
+
+LS_DEFINE_KERNELS(custom, BatchMatMulV2)
+{
+    registry.add({"custom", "BatchMatMulV2", Profile::reference, prepareBatchMatmul, "f32 i8 i16"});
 }
