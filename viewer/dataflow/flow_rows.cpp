@@ -192,6 +192,8 @@ std::vector<FlowRow> tokenRows(const StopSnapshot& stop, const Model& model)
     };
     std::map<std::string, Waiting> waiting;
     std::vector<std::string> order;
+    std::set<std::string> ready;
+    for (const DataflowReady& node : stop.ready) ready.insert(node.address);
     for (const DataflowToken& token : stop.tokens) {
         std::string value;
         const Address invocation = invocationOf(token.address, value);
@@ -200,6 +202,7 @@ std::vector<FlowRow> tokenRows(const StopSnapshot& stop, const Model& model)
             node.target = TargetKind::op;
             node.op.name = addressSite(model.graph(token.graph).op(op), op.index);
             const std::string address = toString(node);
+            if (ready.contains(address)) continue;
             const auto [at, isNew] = waiting.try_emplace(address, Waiting{token.graph, op, {}});
             if (isNew) order.push_back(address);
             at->second.has.insert(token.value.index);

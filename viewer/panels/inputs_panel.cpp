@@ -55,6 +55,7 @@ public:
         m_text = new QLineEdit(toText(port.source), this);
         m_text->setObjectName("inputSource." + toText(port.name));
         m_text->setAccessibleName("Elements of " + toText(port.name));
+        m_text->setMinimumWidth(80);
         m_choose = new QToolButton(this);
         m_choose->setText("…");
         m_choose->setToolTip("Choose a file");
@@ -195,6 +196,7 @@ public:
         m_area = new QScrollArea(this);
         m_area->setFrameShape(QFrame::NoFrame);
         m_area->setWidgetResizable(true);
+        m_area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
         m_area->setWidget(content);
         m_stack = new EmptyStack(m_area, this);
         auto* foot = new QWidget(this);

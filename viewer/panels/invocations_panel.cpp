@@ -22,7 +22,7 @@ public:
         m_view = new RowView("invocationTree", "Invocations");
         m_view->setTree(true);
         m_view->setModel(&m_model);
-        m_view->setColumnWidths({96});
+        m_view->setColumnWidths({116});
         m_stack = new EmptyStack(m_view, this);
         m_iteration = new QLineEdit(this);
         m_iteration->setObjectName("invocationIteration");

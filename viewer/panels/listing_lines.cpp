@@ -24,8 +24,10 @@ ListingLine cut(const Model& model, const StructuredLine& line, std::string addr
     made.graph = line.graph;
     made.op = line.op;
     const size_t end = line.typeAt > 0 ? line.typeAt : line.text.size();
-    std::string text =
-        line.text.size() > kStructuredGutter ? trimmedEnd(line.text.substr(kStructuredGutter, end - std::min(end, kStructuredGutter))) : "";
+    // The head of a root graph begins at the left, where other lines have their gutter.
+    const bool hasGutter = line.op.valid() || line.text.find_first_not_of(' ') >= kStructuredGutter;
+    const size_t begins = std::min(end, hasGutter ? kStructuredGutter : size_t{0});
+    std::string text = trimmedEnd(line.text.substr(begins, end - begins));
     if (end < line.text.size()) made.type = line.text.substr(end);
     made.indent = static_cast<int>(std::min(text.find_first_not_of(' '), text.size()));
     if (!line.op.valid()) {

@@ -123,16 +123,17 @@ public:
     {
         const int count = m_model.rowCount();
         if ((name != "nextFinding" && name != "previousFinding") || count == 0) return false;
-        const int at = m_view->currentIndex().isValid() ? m_view->currentIndex().row() : name == "nextFinding" ? -1 : count;
-        const int next = (at + (name == "nextFinding" ? 1 : count - 1)) % count;
-        m_view->setCurrentIndex(m_model.index(next, 0));
-        visit(next);
+        // From the one that was visited last: a view that gets the focus makes its first row the current one.
+        m_visited = m_visited < 0 ? (name == "nextFinding" ? 0 : count - 1) : (m_visited + (name == "nextFinding" ? 1 : count - 1)) % count;
+        m_view->setCurrentIndex(m_model.index(m_visited, 0));
+        visit(m_visited);
         return true;
     }
 
 private:
     void visit(int row)
     {
+        m_visited = row;
         if (!m_model.isLink(row)) return;
         const std::string where = m_model.problem(row).where;
         if (document().select(where)) document().reveal(where);
@@ -142,6 +143,7 @@ private:
     {
         const int before = m_model.rowCount();
         m_model.setProblems(document().problems(), document());
+        if (m_model.rowCount() < before) m_visited = -1;
         setTitle(QString("Problems %1").arg(m_model.rowCount()));
         m_clear->setEnabled(m_model.rowCount() > 0);
         if (m_model.rowCount() == 0)
@@ -155,6 +157,7 @@ private:
     ProblemView* m_view = nullptr;
     EmptyStack* m_stack = nullptr;
     QAction* m_clear = nullptr;
+    int m_visited = -1;
 };
 
 } // namespace

@@ -240,7 +240,10 @@ private:
                                        : QString("%1 of %2 %3").arg(count).arg(answer.searched).arg(noun));
         m_count->setVisible(answer.problem.empty());
         const QString problem = toText(answer.problem), nearest = toText(answer.nearest);
+        const int at = query == m_shown ? m_view->currentIndex().row() : -1; // asked again: the hit that is visited stays
+        m_shown = query;
         m_hits.setAnswer(std::move(answer));
+        if (at >= 0 && at < m_hits.rowCount()) m_view->setCurrentIndex(m_hits.index(at, 0));
         m_showing = false;
         if (!problem.isEmpty()) {
             m_stack->showEmpty(problem);
@@ -289,6 +292,7 @@ private:
     QWidget* m_top = nullptr;
     QTimer m_typing;
     std::shared_ptr<const SearchIndex> m_index;
+    QString m_shown; ///< the query whose hits these are
     bool m_showing = false, m_wantFirst = false;
     Background m_building, m_searching; ///< last: their ends wait for what reads the index and the model
 };
