@@ -94,6 +94,8 @@ public:
     QString accessibleText(int node) const; ///< "tanh 15, next to run, breakpoint, input add 1, shape 2 by 4"
     std::vector<int> visibleNodes() const;
     void fillContextMenu(QMenu& menu, int node);
+    /// Writes the whole graph at 100 percent; the ending chooses PNG, SVG or PDF. What went wrong, or nothing.
+    QString exportPicture(const QString& file) const;
 
 signals:
     void selectionEdited(); ///< by pointer or key

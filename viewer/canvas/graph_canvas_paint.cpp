@@ -62,11 +62,7 @@ void GraphCanvas::paintEvent(QPaintEvent* event)
     }
 }
 
-void GraphCanvas::paintStillInto(QPainter& painter, const Rect& area)
-{
-    ScenePainter scene = painterFor();
-    scene.paintStill(painter, {area.x - kBleed, area.y - 16, area.width + 2 * kBleed, area.height + 32}, lens());
-}
+void GraphCanvas::paintStillInto(QPainter& painter, const Rect& area) { painterFor().paintStill(painter, area, lens()); }
 
 void GraphCanvas::paintTiles(QPainter& painter, const QRect& dirty)
 {

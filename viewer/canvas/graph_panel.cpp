@@ -105,9 +105,12 @@ GraphPanel::GraphPanel(Document& document, QWidget* parent)
         ViewState view = initialView(document.model());
         if (!view.root.empty()) document.setView(std::move(view));
     }
+    if (const Model& model = document.model(); !model.graphs.empty() && hasFramesOrSwitches(model.graphs.front())) setTitle(tr("Dataflow"));
     m_canvas->setModel(&document.model(), document.view());
     m_canvas->setLegendShown(!document.stop()->started);
 }
+
+Panel* makeGraphPanel(Document& document) { return new GraphPanel(document); }
 
 QWidget* GraphPanel::headWidget()
 {
@@ -130,6 +133,12 @@ bool GraphPanel::command(const QString& id)
         view.root.resize(slash);
         document().setView(std::move(view));
         document().select(site);
+        return true;
+    }
+    if (id.startsWith(QLatin1String("exportTo "))) {
+        const QString problem = m_canvas->exportPicture(id.mid(9));
+        if (!problem.isEmpty())
+            document().report({Problem::Severity::error, problem.toStdString(), document().view().root, "choose another file"});
         return true;
     }
     if (id == QLatin1String("cancel")) {
@@ -286,18 +295,20 @@ void GraphPanel::askValue()
 
 void GraphPanel::moveLoop(int region, int64_t iteration, bool isFinal)
 {
+    // While the knob is dragged, what is known of that iteration is shown; the run goes there on release.
+    if (!isFinal) return document().setPreview(iteration);
+    document().setPreview(std::nullopt);
     const SceneRegion& loop = m_canvas->scene()->regions[static_cast<size_t>(region)];
     const RegionState& state = m_canvas->state().regions[static_cast<size_t>(region)];
-    if (isFinal && state.iteration == iteration) return;
+    const StopSnapshot& stop = *document().stop();
+    if (!stop.started || state.iteration == iteration) return;
+    const bool isInnermost = !stop.stack.empty() && stop.stack.back().address == state.address;
+    if (isInnermost && document().frame() < 0) return document().execute(QStringLiteral("iter %1").arg(iteration), QStringLiteral("scrub"));
     // The loop's own iteration is the last one in the address of its frame; loops around it stay where they are.
-    std::string address = state.address.empty() ? document().atStop(loop.id) : state.address;
-    Result<Address> parsed = parseAddress(address);
-    if (!parsed.ok() || parsed->steps.empty()) return;
-    parsed->target = TargetKind::invocation;
-    AddressStep& step = parsed->steps.back();
-    step.iteration = iteration;
-    step.role = StepRole::body;
-    document().execute(QStringLiteral("goto ") + QString::fromStdString(toString(*parsed)), QStringLiteral("loop slider"));
+    Result<Address> address = parseAddress(state.address.empty() ? document().atStop(loop.id) : state.address);
+    if (!address.ok() || address->steps.empty()) return;
+    address->steps.back().iteration = iteration;
+    document().execute(QStringLiteral("goto ") + QString::fromStdString(toString(*address)), QStringLiteral("scrub"));
 }
 
 void GraphPanel::triggerWindow(const QString& id)

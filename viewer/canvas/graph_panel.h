@@ -47,4 +47,6 @@ private:
     int64_t m_stoppedAt = -1;
 };
 
+Panel* makeGraphPanel(Document& document);
+
 } // namespace loopscope::viewer

@@ -4,6 +4,7 @@
 #include "viewer/style/icons.h"
 #include "viewer/style/theme.h"
 
+#include <QImage>
 #include <QPainterPath>
 
 #include <algorithm>
@@ -100,14 +101,6 @@ QColor averageOf(const std::vector<Family>& strip)
     return {red / n, green / n, blue / n};
 }
 
-void outlineAliased(QPainter& painter, const QRectF& box, double width, const QColor& color)
-{
-    painter.fillRect(QRectF(box.x(), box.y(), box.width(), width), color);
-    painter.fillRect(QRectF(box.x(), box.bottom() - width, box.width(), width), color);
-    painter.fillRect(QRectF(box.x(), box.y(), width, box.height()), color);
-    painter.fillRect(QRectF(box.right() - width, box.y(), width, box.height()), color);
-}
-
 } // namespace
 
 QString shownName(const SceneNode& node)
@@ -124,22 +117,54 @@ QRectF Lens::snapped(const Rect& r) const
     return {left, top, std::max(1 / ratio, on(r.right()) - left), std::max(1 / ratio, on(r.bottom()) - top)};
 }
 
-void ScenePainter::paintBlocks(QPainter& painter, const Lens& lens, const std::vector<int>& nodes)
+/// Level 0, where there may be a hundred thousand: pixels are written without a painter.
+void ScenePainter::paintBlocks(QPainter& painter, const Rect& area, const Lens& lens, const std::vector<int>& nodes)
 {
-    const QColor pill = themed(Token::line2);
-    std::array<QColor, kFamilyCount> families;
-    for (size_t i = 0; i < kFamilyCount; ++i) families[i] = themed(static_cast<Family>(i));
+    const double left = std::floor(area.x * lens.zoom);
+    const double top = std::floor(area.y * lens.zoom);
+    const QSize size(static_cast<int>(std::ceil((area.width * lens.zoom + 2) * lens.ratio)),
+                     static_cast<int>(std::ceil((area.height * lens.zoom + 2) * lens.ratio)));
+    if (size.isEmpty() || nodes.empty()) return;
+    QImage image(size, QImage::Format_ARGB32_Premultiplied);
+    image.setDevicePixelRatio(lens.ratio);
+    image.fill(Qt::transparent);
+    const auto fill = [&](int x0, int y0, int x1, int y1, QRgb color) {
+        x0 = std::max(x0, 0);
+        x1 = std::min(x1, size.width());
+        y1 = std::min(y1, size.height());
+        for (int y = std::max(y0, 0); y < y1; ++y) {
+            auto* row = reinterpret_cast<QRgb*>(image.scanLine(y));
+            if (x0 < x1) std::fill(row + x0, row + x1, color);
+        }
+    };
+    const double scale = lens.zoom * lens.ratio;
+    const auto pixel = [](double v) { return static_cast<int>(std::lround(v)); };
+    const QRgb pill = themed(Token::line2).rgb();
+    std::array<QRgb, kFamilyCount> families;
+    for (size_t i = 0; i < kFamilyCount; ++i) families[i] = themed(static_cast<Family>(i)).rgb();
     for (const int i : nodes) {
         const SceneNode& one = node(i);
         if (one.kind == NodeKind::actual) continue;
-        const QRectF box = lens.snapped(one.rect);
+        const int x = pixel(one.rect.x * scale - left * lens.ratio);
+        const int y = pixel(one.rect.y * scale - top * lens.ratio);
+        const int right = std::max(x + 1, pixel(one.rect.right() * scale - left * lens.ratio));
+        const int bottom = std::max(y + 1, pixel(one.rect.bottom() * scale - top * lens.ratio));
         if (one.kind == NodeKind::group) {
-            painter.fillRect(box, averageOf(one.strip));
-            outlineAliased(painter, box, 1, pill);
+            fill(x, y, right, bottom, pill);
+            fill(x + 1, y + 1, right - 1, bottom - 1, averageOf(one.strip).rgb());
         } else {
-            painter.fillRect(box, one.kind == NodeKind::op ? families[static_cast<size_t>(one.family)] : pill);
+            fill(x, y, right, bottom, one.kind == NodeKind::op ? families[static_cast<size_t>(one.family)] : pill);
         }
     }
+    painter.drawImage(QPointF(left, top), image);
+}
+
+bool ScenePainter::hasSideText(int index) const
+{
+    const SceneNode& one = node(index);
+    if (!state(index).badge.empty()) return true;
+    return !one.shape.empty() && one.kind == NodeKind::op &&
+           (one.region < 0 || m_scene.regions[static_cast<size_t>(one.region)].kind == RegionKind::group);
 }
 
 void ScenePainter::paintNode(QPainter& painter, int index, const Lens& lens, const NodeLook& look)

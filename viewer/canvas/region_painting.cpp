@@ -153,6 +153,8 @@ void ScenePainter::paintHead(QPainter& painter, int index, const Lens& lens, int
         const double radius = lens.level >= 2 ? 4 * z : 0;
         painter.drawRoundedRect(box.adjusted(0.75, 0.75, -0.75, -0.75), radius, radius);
     }
+    if (isGroup || isSide) // edges that cross a head pass behind it
+        painter.fillRect(box.adjusted(2, 2, -2, 0), themed(state.run == RunState::untaken ? Token::deadWeak : Token::raised));
     if (lens.level < 2 || 12 * z < 7.5) return;
     const auto color = [](Token token) { return themed(token); };
     const auto at = [&](double x) { return x * z; };
@@ -243,29 +245,33 @@ void ScenePainter::paintHead(QPainter& painter, int index, const Lens& lens, int
 
 void ScenePainter::paintStill(QPainter& painter, const Rect& area, const Lens& lens)
 {
+    constexpr double reach = 16; // arrows, rings and second outlines beyond their node
+    constexpr double side = 150; // shapes, badges and chips beside it
+    const Rect near{area.x - reach, area.y - reach, area.width + 2 * reach, area.height + 2 * reach};
+    const Rect far{area.x - side, near.y, area.width + 2 * side, near.height};
     std::vector<int> items;
     for (size_t i = 0; i < m_scene.regions.size(); ++i)
-        if (m_scene.regions[i].rect.intersects(area)) paintRegion(painter, static_cast<int>(i), lens);
+        if (m_scene.regions[i].rect.intersects(near)) paintRegion(painter, static_cast<int>(i), lens);
     if (lens.level == 0) {
-        m_index.nodesIn(area, items);
-        painter.setRenderHint(QPainter::Antialiasing, false);
-        paintBlocks(painter, lens, items);
+        m_index.nodesIn(near, items);
+        paintBlocks(painter, near, lens, items);
         return;
     }
-    m_index.edgesIn(area, items);
+    m_index.edgesIn(near, items);
     if (lens.level < 3) {
         paintEdgeLines(painter, lens, items);
     } else {
         for (const int edge : items) paintEdge(painter, edge, lens, EdgeLook::plain);
     }
     for (size_t i = 0; i < m_scene.regions.size(); ++i)
-        if (m_scene.regions[i].head.intersects(area)) paintHead(painter, static_cast<int>(i), lens);
-    m_index.nodesIn(area, items);
-    painter.setRenderHint(QPainter::Antialiasing, false);
-    for (const int i : items) {
-        painter.setRenderHint(QPainter::Antialiasing, lens.level >= 3);
-        paintNode(painter, i, lens, {});
-    }
+        if (m_scene.regions[i].head.intersects(near)) paintHead(painter, static_cast<int>(i), lens);
+    m_index.nodesIn(lens.level >= 3 ? far : near, items);
+    painter.setRenderHint(QPainter::Antialiasing, lens.level >= 3);
+    for (const int i : items)
+        if (node(i).rect.intersects(near) || hasSideText(i)) {
+            painter.setRenderHint(QPainter::Antialiasing, lens.level >= 3);
+            paintNode(painter, i, lens, {});
+        }
 }
 
 int detailLevel(double zoom, int before)

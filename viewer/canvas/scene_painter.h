@@ -60,7 +60,8 @@ private:
     const SceneNode& node(int i) const { return m_scene.nodes[static_cast<size_t>(i)]; }
     const NodeState& state(int i) const { return m_state.nodes[static_cast<size_t>(i)]; }
 
-    void paintBlocks(QPainter& painter, const Lens& lens, const std::vector<int>& nodes);
+    void paintBlocks(QPainter& painter, const Rect& area, const Lens& lens, const std::vector<int>& nodes);
+    bool hasSideText(int node) const;
     void paintBox(QPainter& painter, int index, const Lens& lens, const NodeLook& look);
     void paintOp(QPainter& painter, int index, const Lens& lens, const NodeLook& look);
     void paintPill(QPainter& painter, int index, const Lens& lens, const NodeLook& look);

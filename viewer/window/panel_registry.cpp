@@ -1,5 +1,6 @@
 #include "viewer/window/panel_registry.h"
 
+#include "viewer/canvas/graph_panel.h"
 #include "viewer/timeline/timeline_panel.h"
 
 #include <map>
@@ -13,6 +14,7 @@ using Maker = Panel* (*)(Document&);
 const std::map<QString, Maker>& makers()
 {
     static const std::map<QString, Maker> all = {
+        {"panelGraph", makeGraphPanel},
         {"panelTimeline", makeTimelinePanel},
     };
     return all;

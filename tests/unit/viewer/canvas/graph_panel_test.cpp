@@ -4,7 +4,9 @@
 #include "viewer/canvas/graph_panel.h"
 #include "viewer/style/theme.h"
 
+#include <QFileInfo>
 #include <QSignalSpy>
+#include <QTemporaryDir>
 
 namespace loopscope::viewer {
 
@@ -24,6 +26,7 @@ private slots:
     void sliderIsACommand();
     void revealOpensWhatHides();
     void upGoesToTheCaller();
+    void exportsPictures();
 
 private:
     TextBackend* m_backend = nullptr;
@@ -117,7 +120,10 @@ void GraphPanelTest::sliderIsACommand()
     emit m_panel->canvas().loopMoved(0, 20, true);
     QTRY_COMPARE(m_document->stop()->stack.back().info.iteration, int64_t(20));
     QVERIFY(m_backend->errors.empty());
-    QVERIFY(QString::fromStdString(m_backend->lines.back()).startsWith(QStringLiteral("goto main/while#0@20")));
+    QCOMPARE(m_backend->lines.back(), std::string("iter 20"));
+    emit m_panel->canvas().loopMoved(0, 30, false); // dragging only looks
+    QCOMPARE(m_document->preview(), std::optional<int64_t>(30));
+    QCOMPARE(m_backend->lines.back(), std::string("iter 20"));
 }
 
 void GraphPanelTest::revealOpensWhatHides()
@@ -140,6 +146,21 @@ void GraphPanelTest::upGoesToTheCaller()
     QVERIFY(m_panel->command(QStringLiteral("up")));
     QCOMPARE(m_document->view().root, std::string("main"));
     QCOMPARE(m_document->selection().op, OperatorId(0));
+}
+
+void GraphPanelTest::exportsPictures()
+{
+    QTemporaryDir folder;
+    for (const char* name : {"a.png", "a.svg", "a.pdf"}) {
+        const QString file = folder.filePath(QString::fromLatin1(name));
+        QVERIFY(m_panel->command(QStringLiteral("exportTo ") + file));
+        QVERIFY2(QFileInfo(file).size() > 2000, name);
+    }
+    QVERIFY(m_document->problems().empty());
+    const QImage picture(folder.filePath(QStringLiteral("a.png")));
+    QCOMPARE(picture.width(), static_cast<int>(2 * (m_panel->canvas().scene()->bounds.width + 24)));
+    QVERIFY(m_panel->command(QStringLiteral("exportTo ") + folder.filePath(QStringLiteral("a.gif"))));
+    QCOMPARE(m_document->problems().size(), size_t(1));
 }
 
 } // namespace loopscope::viewer
