@@ -383,23 +383,27 @@ int64_t countCrossings(const Level& level)
 {
     // Between two ranks: inversions of the far ends, segments sorted by their near ends (Barth, Mutzel, Jünger).
     int64_t crossings = 0;
-    std::vector<std::vector<std::pair<int, int>>> byRank(at(std::max(level.ranks, 1)));
+    std::vector<size_t> begin(at(level.ranks) + 2, 0);
+    for (const Segment& s : level.segments) ++begin[at(level.vertices[at(s.up)].rank) + 1];
+    for (size_t r = 1; r < begin.size(); ++r) begin[r] += begin[r - 1];
+    std::vector<std::pair<int, int>> ends(level.segments.size());
+    std::vector<size_t> next(begin.begin(), begin.end() - 1);
     for (const Segment& s : level.segments)
-        byRank[at(level.vertices[at(s.up)].rank)].emplace_back(level.vertices[at(s.up)].position, level.vertices[at(s.down)].position);
+        ends[next[at(level.vertices[at(s.up)].rank)]++] = {level.vertices[at(s.up)].position, level.vertices[at(s.down)].position};
     std::vector<int> tree;
-    for (std::vector<std::pair<int, int>>& ends : byRank) {
-        if (ends.size() < 2) continue;
-        std::sort(ends.begin(), ends.end());
+    for (size_t r = 0; r + 1 < begin.size(); ++r) {
+        if (begin[r + 1] - begin[r] < 2) continue;
+        const auto first = ends.begin() + static_cast<ptrdiff_t>(begin[r]), last = ends.begin() + static_cast<ptrdiff_t>(begin[r + 1]);
+        std::sort(first, last);
         int widest = 0;
-        for (const auto& [up, down] : ends) widest = std::max(widest, down);
+        for (auto end = first; end != last; ++end) widest = std::max(widest, end->second);
         tree.assign(at(widest) + 2, 0);
         int seen = 0;
-        for (const auto& [up, down] : ends) {
+        for (auto end = first; end != last; ++end, ++seen) {
             int smaller = 0;
-            for (int i = down + 1; i > 0; i -= i & -i) smaller += tree[at(i)];
+            for (int i = end->second + 1; i > 0; i -= i & -i) smaller += tree[at(i)];
             crossings += seen - smaller;
-            for (int i = down + 1; i < static_cast<int>(tree.size()); i += i & -i) ++tree[at(i)];
-            ++seen;
+            for (int i = end->second + 1; i < static_cast<int>(tree.size()); i += i & -i) ++tree[at(i)];
         }
     }
     return crossings;

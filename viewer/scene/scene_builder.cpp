@@ -164,6 +164,7 @@ void SceneBuilder::emitOperators(Emission& emission, const OpGroups& groups, int
                 emitCall(emission, id, address, region, depth);
                 continue;
             }
+            if (m_view.showConstants) addConstants(emission, op);
             emission.nodeOf[o] = addOperator(emission, id, address, scope);
             if (emission.frames) m_scene.nodeById.emplace(operatorAddress(emission.prefix, op, id), emission.nodeOf[o]);
         }
@@ -171,6 +172,29 @@ void SceneBuilder::emitOperators(Emission& emission, const OpGroups& groups, int
             if (result.valid()) emission.producer[at(result.index)] = emission.nodeOf[o];
     }
     emission.region = own;
+}
+
+/// Pills of the constants that `op` is the first to use.
+void SceneBuilder::addConstants(Emission& emission, const Operator& op)
+{
+    const Graph& graph = m_model.graph(emission.graph);
+    for (const ValueId input : op.inputs) {
+        if (!input.valid() || graph.value(input).role != ValueRole::constant || emission.producer[at(input.index)] != -1) continue;
+        const Value& value = graph.value(input);
+        SceneNode node;
+        node.kind = NodeKind::constant;
+        node.id = emission.prefix + "=" + value.id;
+        node.graph = emission.graph;
+        node.value = input;
+        node.name = constantText(value);
+        node.shape = shapeText(value.type);
+        node.detail = value.displayName();
+        node.family = Family::state;
+        node.region = emission.region;
+        node.rect.width = std::clamp(textWidth(node.name, TextStyle::monoSmall) + 20, 40.0, 160.0);
+        node.rect.height = 18;
+        emission.producer[at(input.index)] = addNode(std::move(node));
+    }
 }
 
 void SceneBuilder::addValueEdges(const Emission& emission, ValueId value, int to, EdgeStyle style, int actual)

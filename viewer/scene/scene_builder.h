@@ -70,6 +70,7 @@ private:
     void emitCall(Emission& emission, OperatorId op, const std::string& site, int region, int depth);
     void emitEdges(Emission& emission);
     void bindFrames(const Emission& emission);
+    void addConstants(Emission& emission, const Operator& op);
     void addValueEdges(const Emission& emission, ValueId value, int to, EdgeStyle style = EdgeStyle::data, int actual = -1);
     std::vector<int> producersOf(const Emission& emission, ValueId value) const;
     OpGroups groupsOf(Emission& emission);

@@ -193,7 +193,7 @@ void SceneBuilder::emitCall(Emission& caller, OperatorId id, const std::string& 
         m_scene.regions[at(region)].note = "cond " + opCount(m_model.graph(call.form.callees[0].graph).operators.size());
         const Emission inner = emitCallee(caller, call, body, region, formals);
         bindLoop(caller, call, inner, region);
-        if (m_view.condOpen.contains(site)) emitCond(call, inner, region);
+        if (m_view.condOpen.contains(site) || m_view.allExpanded) emitCond(call, inner, region);
         takeResults(inner);
         break;
     }

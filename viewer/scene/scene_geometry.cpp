@@ -157,7 +157,8 @@ Status SceneBuilder::place()
             edge.label = value->id;
             edge.endLabel = value->id + " ←";
         }
-        if (edge.label.empty() && value != nullptr) edge.label = shapeText(value->type);
+        if (edge.label.empty() && value != nullptr)
+            edge.label = m_view.showNames ? value->id + " " + shapeText(value->type) : shapeText(value->type);
         if (draft.actual >= 0) {
             SceneEdge binding = edge;
             binding.from = draft.actual;

@@ -18,7 +18,7 @@ std::string check(const std::string& path)
     ViewState initial = initialView(file->model);
     ViewState open = initial;
     open.allExpanded = true;
-    open.showAttributes = true;
+    open.showAttributes = open.showConstants = open.showNames = true;
     ViewState turned = initial;
     turned.leftToRight = true;
     turned.dense = true;

@@ -1,6 +1,8 @@
 // Scenes of small models: what is in them, and that their geometry holds.
 #include "converters/formats.h"
 #include "converters/lsir/lsir.h"
+#include "engine/ir/text/parser.h"
+#include "tests/unit/viewer/scene/scene_checks.h"
 #include "viewer/scene/scene.h"
 
 #include <gtest/gtest.h>
@@ -152,6 +154,54 @@ TEST(Scene, BlocksFoldByTheirTensorNames)
             EXPECT_EQ(after.y, before.rect.y) << before.id;
         else
             EXPECT_GT(after.y, before.rect.y) << before.id;
+    }
+}
+
+TEST(Scene, ConstantsAndConditionsOnRequest)
+{
+    const Model model = sample("collatz.lsir");
+    ViewState view = initialView(model);
+    view.showConstants = true;
+    view.condOpen.insert("main/while#0");
+    const auto scene = sceneOf(model, view);
+    ASSERT_TRUE(scene);
+    EXPECT_EQ(testing::problemOf(*scene), "");
+    const auto cond = scene->regionById.find("main/while#0:cond");
+    ASSERT_NE(cond, scene->regionById.end());
+    EXPECT_EQ(scene->regions[static_cast<size_t>(cond->second)].parent, scene->regionById.at("main/while#0:body"));
+    EXPECT_GE(scene->findNode("main/while#0@0:cond/not_equal#0"), 0);
+    const int two = scene->findNode("main/while#0:body=two");
+    ASSERT_GE(two, 0);
+    EXPECT_EQ(scene->nodes[static_cast<size_t>(two)].kind, NodeKind::constant);
+    EXPECT_EQ(scene->nodes[static_cast<size_t>(two)].name, "2");
+}
+
+TEST(Scene, ManyLoopVariablesShareOneBundle)
+{
+    for (const int count : {12, 13}) {
+        std::string inputs, formals, results, returns;
+        for (int k = 0; k < count; ++k) {
+            const std::string comma = k == 0 ? "" : ", ", n = std::to_string(k);
+            inputs += comma + "a" + n + ": i32[]";
+            formals += comma + "a" + n;
+            results += comma + "r" + n;
+            returns += comma + "i32[]";
+        }
+        const std::string text = "graph main(" + inputs + ") {\n  " + results + " = while(" + formals + ") body=@body cond=@cond : (" +
+                                 returns + ")\n  return " + results + "\n}\ngraph cond(" + inputs +
+                                 ") {\n  c = less(a0, a1) : bool[]\n  return c\n}\ngraph body(" + inputs +
+                                 ") {\n  b = add(a0, a1) : i32[]\n  return b" + formals.substr(2) + "\n}\n";
+        const Result<Model> model = parseModel(text, "many");
+        ASSERT_TRUE(model.ok()) << model.error().message();
+        const auto scene = sceneOf(*model, initialView(*model));
+        ASSERT_TRUE(scene);
+        EXPECT_EQ(testing::problemOf(*scene), "");
+        const SceneRegion& loop = scene->regions[0];
+        EXPECT_EQ(loop.bindings.size(), static_cast<size_t>(count));
+        EXPECT_EQ(loop.foldedRails, count == 12 ? 0 : 13);
+        EXPECT_EQ(loop.bindings[1].rail.empty(), count == 13);
+        EXPECT_TRUE(loop.bindings[1].invariant);
+        EXPECT_FALSE(loop.bindings[0].invariant);
     }
 }
 
