@@ -1,6 +1,7 @@
 #include "engine/debug/inspect/run_survey.h"
 
 #include "engine/base/clock.h"
+#include "engine/ops/control_flow.h"
 #include "engine/tensor/statistics.h"
 
 #include <algorithm>
@@ -80,6 +81,30 @@ int64_t frontierOf(const Timeline& timeline)
     return std::max({line.frontier, line.lastTick, timeline.tick()});
 }
 
+/// A graph of TFLite or Circle that calls nothing: its operators run once, in the order of the file, so that nothing needs to run again.
+bool isPlain(const DebugTarget& target)
+{
+    if (target.model.dialect == Dialect::tf) return false;
+    const Graph& graph = target.model.graph(target.executor.root());
+    return std::ranges::none_of(graph.operators, [](const Operator& op) { return !callForm(op).callees.empty(); });
+}
+
+void surveyPlain(const DebugTarget& target, const SurveyRequest& request, RunSurvey& survey)
+{
+    const GraphId root = target.executor.root();
+    const Graph& graph = target.model.graph(root);
+    survey.toTick = survey.toStep = survey.frontierTick;
+    survey.reachedFrontier = true;
+    survey.reachedEnd = survey.frontierTick >= static_cast<int64_t>(graph.operators.size());
+    if (request.graph != root || !request.value.valid()) return;
+    const Value& value = graph.value(request.value);
+    for (int64_t step = request.fromTick; step < survey.toStep; ++step) {
+        const Operator& op = graph.op(OperatorId(step));
+        if (std::ranges::find(op.inputs, request.value) != op.inputs.end()) survey.accesses.push_back({step, false, false});
+        if (value.role == ValueRole::result && value.producer == OperatorId(step)) survey.accesses.push_back({step, true, false});
+    }
+}
+
 Status listen(const DebugTarget& target, const SurveyRequest& request, RunSurvey& survey)
 {
     Listener listener(target.model, request, survey);
@@ -110,6 +135,11 @@ Result<RunSurvey> surveyRun(const DebugTarget& target, const SurveyRequest& requ
     survey.timeline = target.timeline.current();
     survey.run = target.timeline.runs();
     survey.frontierTick = frontierOf(target.timeline);
+    if (isPlain(target) && !request.operators) {
+        surveyPlain(target, request, survey);
+        survey.checkpointSteps = target.timeline.checkpointSteps();
+        return survey;
+    }
     Excursion excursion(target);
     Status status = listen(target, request, survey);
     LS_CHECK_OK(excursion.comeBack());

@@ -106,6 +106,31 @@ TEST(RunSurvey, KnowsWhenAValueIsWrittenAndRead)
     EXPECT_EQ(std::ranges::count_if(carried.accesses, [](const SurveyedAccess& a) { return !a.isWrite && a.step == 269; }), 1);
 }
 
+TEST(RunSurvey, RunsNothingAgainWhereNothingIsCalled)
+{
+    Inspected session(R"(
+graph main(x: f32[2]) {
+  a = neg(x) : f32[2]
+  b = neg(a) : f32[2]
+  c = add(a, b) : f32[2]
+  return c
+}
+)", [](Subject& subject) { subject.add<float>(Shape{2}, {1, 2}); });
+    ASSERT_TRUE(session.timeline().goTo(2).ok());
+    SurveyRequest request;
+    request.graph = GraphId(0);
+    request.value = session.place("main/a").value;
+    const RunSurvey half = whole(session, request);
+    EXPECT_EQ(half.toStep, 2);
+    EXPECT_FALSE(half.reachedEnd);
+    ASSERT_TRUE(session.timeline().goToEnd().ok());
+    const RunSurvey survey = whole(session, request);
+    EXPECT_TRUE(survey.reachedEnd);
+    ASSERT_EQ(survey.accesses.size(), 3U); // written by 0, read by 1 and 2
+    EXPECT_TRUE(survey.accesses[0].isWrite);
+    EXPECT_EQ(survey.accesses[2].step, 2);
+}
+
 TEST(RunSurvey, NeedsARun)
 {
     const Inspected session = collatz(27);
