@@ -135,17 +135,23 @@ void TensorPanel::requestSeries(bool anew)
     if (value->role != ValueRole::result && value->role != ValueRole::input) return;
     const auto elements = checkedElementCount(value->type.shape);
     if (!elements || *elements > kSeriesElements || *elements == 0) return;
-    const bool more = m_series && !anew && (m_series->isPart || !m_series->complete);
-    if (m_series && !anew && !more && m_seriesOf == m_selection) return;
+    if (m_series && !anew) { // another execution of the loop begins anew; one that is known to its end is done
+        const auto& stack = document().stop()->stack;
+        for (size_t d = 1; d < stack.size(); ++d)
+            if (stack[d].info.graph == m_selection.graph && stack[d].info.iteration >= 0 && stack[d - 1].info.invocation != m_series->caller) anew = true;
+        if (!anew && m_series->complete && !m_series->isPart) return;
+    }
     m_seriesBusy = true;
-    m_seriesOf = m_selection;
-    // A part is gone on from; what is whole as far as it ran is looked at anew: the run may be another one.
-    std::shared_ptr<const ValueSeries> continued = m_series && m_series->isPart && !anew ? m_series : nullptr;
+    std::shared_ptr<const ValueSeries> continued = anew ? nullptr : m_series;
     document().bridge().ask(this, "series",
                             [question = currentRequest(), continued](Debugger& debugger) { return readSeries(debugger, question, continued); },
-                            [this, asked = m_selection](SeriesAnswer answer) {
+                            [this, asked = m_selection, went = continued != nullptr](SeriesAnswer answer) {
                                 m_seriesBusy = false;
                                 if (asked.graph != m_selection.graph || asked.value != m_selection.value) return requestSeries(true);
+                                const bool other = answer.run != m_seriesRun || answer.timeline != m_seriesLine;
+                                m_seriesRun = answer.run;
+                                m_seriesLine = answer.timeline;
+                                if (other && went) return requestSeries(true);
                                 m_series = std::move(answer.series);
                                 if (m_series && m_series->isPart) requestSeries(false);
                                 if (!m_modeChosen) chooseDefaultModes();
@@ -160,6 +166,7 @@ void TensorPanel::take(ValueAnswer answer)
     m_hasAnswer = true;
     if (!m_modeChosen) chooseDefaultModes();
     refresh();
+    if (m_series && m_answer.run != 0 && (m_answer.run != m_seriesRun || m_answer.timeline != m_seriesLine)) requestSeries(true);
 }
 
 /// A small value of a loop: elements × iterations with the plot below; else what the dtype deserves.

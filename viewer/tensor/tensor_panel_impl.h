@@ -6,6 +6,7 @@
 #include "viewer/tensor/tensor_panel.h"
 
 #include <QLabel>
+#include <QPushButton>
 #include <QTabBar>
 #include <QTableView>
 #include <QTableWidget>
@@ -76,8 +77,9 @@ private:
     ValueAnswer m_answer;
     bool m_hasAnswer = false;
     std::shared_ptr<const ValueSeries> m_series;
-    Selection m_seriesOf;
     bool m_seriesBusy = false;
+    int64_t m_seriesRun = -1;          ///< run and timeline that it is of
+    int m_seriesLine = -1;
     bool m_useSeries = false;          ///< elements × iterations
     bool m_modeChosen = false;         ///< by the user, for this value
     std::optional<AxisChoice> m_axes;
@@ -95,7 +97,8 @@ private:
     QWidget* m_bar = nullptr;
     std::array<QToolButton*, kTensorModes> m_modeButtons{};
     QLabel *m_name = nullptr, *m_type = nullptr, *m_note = nullptr, *m_scalar = nullptr;
-    QToolButton *m_axesChip = nullptr, *m_differenceChip = nullptr, *m_rangeButton = nullptr;
+    QPushButton *m_axesChip = nullptr, *m_differenceChip = nullptr;
+    QToolButton* m_rangeButton = nullptr;
     GridModel* m_model = nullptr;
     QTableView* m_table = nullptr;
     HeatMap* m_heat = nullptr;

@@ -44,13 +44,12 @@ void dressTable(QTableView* table)
     table->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
 }
 
-QToolButton* chip(QWidget* parent, const QString& name)
+QPushButton* chip(QWidget* parent, const QString& name)
 {
-    auto* button = new QToolButton(parent);
+    auto* button = new QPushButton(parent);
+    button->setProperty("chip", true);
     button->setAccessibleName(name);
     button->setToolTip(name);
-    button->setFixedHeight(20);
-    button->setFont(Theme::instance().font(FontUse::small));
     return button;
 }
 
@@ -92,12 +91,13 @@ void TensorPanel::buildBar()
     m_bar->setObjectName("tensorBar");
     auto* row = new QHBoxLayout(m_bar);
     row->setContentsMargins(6, 2, 6, 2);
-    row->setSpacing(2);
+    row->setSpacing(0);
     constexpr std::array<const char*, kTensorModes> icons = {"table", "heat-map", "image", "histogram", "plot", "", ""};
     constexpr std::array<const char*, kTensorModes> names = {"Table", "Heat map", "Image", "Histogram", "Plot", "Statistics", "Quantization"};
     constexpr std::array<const char*, kTensorModes> texts = {"", "", "", "", "", "\u03a3", "q"};
     for (size_t i = 0; i < kTensorModes; ++i) {
         auto* button = new QToolButton(m_bar);
+        button->setProperty("place", "head");
         button->setFixedSize(24, 22);
         button->setCheckable(true);
         button->setAutoRaise(true);
@@ -124,18 +124,22 @@ void TensorPanel::buildBar()
     m_type->setFont(Theme::instance().font(FontUse::value));
     m_axesChip = chip(m_bar, "Which axes go down and to the right");
     m_differenceChip = chip(m_bar, "Difference to another iteration or run (d)");
-    m_rangeButton = chip(m_bar, "Range of the colours");
-    m_rangeButton->setAutoRaise(true);
+    m_rangeButton = new QToolButton(m_bar);
+    m_rangeButton->setProperty("place", "head");
+    m_rangeButton->setAccessibleName("Range of the colours");
+    m_rangeButton->setToolTip("Range of the colours");
+    m_rangeButton->setFont(Theme::instance().font(FontUse::small));
     row->addWidget(m_name);
     row->addSpacing(4);
     row->addWidget(m_type);
     row->addSpacing(4);
     row->addWidget(m_axesChip);
+    row->addSpacing(4);
     row->addWidget(m_differenceChip);
     row->addStretch(1);
     row->addWidget(m_rangeButton);
-    connect(m_axesChip, &QToolButton::clicked, this, &TensorPanel::chooseAxes);
-    connect(m_differenceChip, &QToolButton::clicked, this, &TensorPanel::chooseDifference);
+    connect(m_axesChip, &QPushButton::clicked, this, &TensorPanel::chooseAxes);
+    connect(m_differenceChip, &QPushButton::clicked, this, &TensorPanel::chooseDifference);
     connect(m_rangeButton, &QToolButton::clicked, this, &TensorPanel::chooseRange);
     m_pinAction = new QAction(themedIcon("pin"), "Pin this tensor (p)", this);
     connect(m_pinAction, &QAction::triggered, this, &TensorPanel::pin);
@@ -234,10 +238,17 @@ void TensorPanel::refreshBar()
     m_bar->setVisible(value != nullptr);
     if (value == nullptr) return say({}, Token::text3);
     m_name->setText(QString::fromStdString(value->id));
-    QString type = QString::fromStdString(std::string(dtypeName(m_answer.dtype)) + toString(m_answer.shape));
+    const QString type = QString::fromStdString(std::string(dtypeName(m_answer.dtype)) + toString(m_answer.shape));
     m_type->setText(type);
     m_type->setToolTip(bitWidth(m_answer.dtype) == 4 ? "packed, 2 per byte" : QString());
     for (size_t i = 0; i < kTensorModes; ++i) m_modeButtons[i]->setChecked(m_shown[i]);
+    if (shows(TensorMode::table)) { // as wide as the widest of the first cells
+        const QFontMetrics metrics(Theme::instance().font(FontUse::value));
+        int widest = metrics.horizontalAdvance("0000000");
+        for (int64_t at = 0; at < std::min<int64_t>(m_content.grid.rows * m_content.grid.cols, 400); ++at)
+            widest = std::max(widest, metrics.horizontalAdvance(m_model->text(at / m_content.grid.cols, at % m_content.grid.cols, true)));
+        m_table->horizontalHeader()->setDefaultSectionSize(std::min(widest + 14, 320));
+    }
     m_modeButtons[static_cast<size_t>(TensorMode::image)]->setEnabled(isImageShape(m_answer.shape));
     m_modeButtons[static_cast<size_t>(TensorMode::quantization)]->setEnabled(value->type.quantization != nullptr);
     QString axes = "rows: dim 0";
@@ -266,7 +277,13 @@ void TensorPanel::refreshBar()
     m_rangeButton->setVisible(ranged);
     m_differenceChip->setVisible(true);
     if (wanted() > room) m_rangeButton->hide();
-    if (wanted() > room) m_differenceChip->hide();
+    if (wanted() > room && m_compare == CompareWith::nothing) m_differenceChip->hide();
+    if (const int over = wanted() - room; over > 0) {
+        const QFontMetrics metrics(m_name->font());
+        const int least = metrics.horizontalAdvance("mmmm"), now = metrics.horizontalAdvance(m_name->text());
+        m_name->setText(metrics.elidedText(m_name->text(), Qt::ElideMiddle, std::max(least, now - over)));
+    }
+    m_name->setToolTip(QString::fromStdString(value->displayName()));
 
     QStringList notes;
     Token color = Token::text3;

@@ -135,6 +135,8 @@ ValueAnswer readValue(Debugger& debugger, const ValueRequest& request)
     answer.id = declared.id;
     answer.dtype = declared.type.dtype;
     answer.shape = declared.type.shape;
+    answer.run = debugger.timeline().runs();
+    answer.timeline = debugger.timeline().current();
     Found found = findValue(debugger, request);
     Executor& executor = debugger.executor();
     if (found.depth >= 0) answer.iteration = executor.frame(found.depth).iteration;
@@ -215,6 +217,8 @@ Result<Array> copyValue(Debugger& debugger, const ValueRequest& request)
 SeriesAnswer readSeries(Debugger& debugger, const ValueRequest& request, std::shared_ptr<const ValueSeries> continued)
 {
     SeriesAnswer answer;
+    answer.run = debugger.timeline().runs();
+    answer.timeline = debugger.timeline().current();
     const Result<Address> address = parseAddress(request.address);
     if (!address.ok()) return answer;
     const Result<ResolvedAddress> resolved = resolveAddress(debugger.model(), *address);

@@ -55,6 +55,8 @@ struct ValueAnswer {
     std::optional<ImagePixels> image;
     int64_t iteration = -1;   ///< of the innermost loop of the frame that holds it
     std::string sparsity;     ///< "stored 12 of 64"
+    int64_t run = 0;          ///< Timeline::runs()
+    int timeline = 0;         ///< of Timeline
 };
 
 ValueAnswer readValue(Debugger& debugger, const ValueRequest& request);
@@ -68,6 +70,8 @@ Result<Array> copyValue(Debugger& debugger, const ValueRequest& request);
 struct SeriesAnswer {
     std::shared_ptr<const ValueSeries> series; ///< null: there is none
     std::string problem;
+    int64_t run = 0;
+    int timeline = 0;
 };
 /// The next part of the series over the innermost loop.
 SeriesAnswer readSeries(Debugger& debugger, const ValueRequest& request, std::shared_ptr<const ValueSeries> continued);

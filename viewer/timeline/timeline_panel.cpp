@@ -93,6 +93,7 @@ void TimelinePanel::buildHead()
     m_field->setAccessibleName("Iteration");
     m_field->setAlignment(Qt::AlignCenter);
     m_field->setFixedHeight(18);
+    m_field->setStyleSheet("padding: 0; min-height: 0; border-radius: 2px;");
     m_field->setFont(Theme::instance().font(FontUse::value));
     m_field->setValidator(new QRegularExpressionValidator(QRegularExpression("[0-9,]{0,16}"), m_field));
     m_ofLabel = new QLabel(m_head);

@@ -202,7 +202,7 @@ SqlPanel::SqlPanel(Document& document) : Panel(document, "panelSql", "SQL")
     m_editor->setWords(words);
     m_run = new QPushButton("Run  Ctrl+Enter", this);
     m_run->setObjectName("sqlRun");
-    m_run->setDefault(true);
+    m_run->setProperty("primary", true);
     m_cancel = new QPushButton("Cancel", this);
     m_cancel->setObjectName("sqlCancel");
     m_longer = new QPushButton("Let it run", this);
