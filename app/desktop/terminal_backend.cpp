@@ -147,6 +147,17 @@ Result<std::unique_ptr<viewer::Backend>> DesktopServices::open(const std::string
     return opened;
 }
 
+Result<std::unique_ptr<viewer::Backend>> DesktopServices::openAgainst(const std::string& path, const std::string& other, double cosine,
+                                                                      std::stop_token stop)
+{
+    const Arguments before = m_defaults;
+    m_defaults.set("against", {other});
+    if (cosine > 0) m_defaults.set("cosine", {std::to_string(cosine)});
+    Result<std::unique_ptr<viewer::Backend>> opened = open(path, std::move(stop));
+    m_defaults = before;
+    return opened;
+}
+
 Result<std::string> DesktopServices::runCommand(const std::vector<std::string>& words)
 {
     char *out = nullptr, *err = nullptr;
@@ -194,12 +205,12 @@ std::vector<viewer::Services::Sample> DesktopServices::samples() const
     if (folder.empty()) return {};
     const auto in = [&](const char* name) { return folder + "/" + name; };
     std::vector<Sample> samples;
-    samples.push_back({"Watch a While run", "collatz: an If inside a While, 111 iterations. Stops in iteration 0; drag the slider.",
+    samples.push_back({"Watch a While run", "collatz: an If in a While, 111 iterations. Drag the slider.",
                        "Run and stop inside", in("collatz.lsir"), "", {"run x=27", "goto main/while#0@0:body"}, "debug"});
     samples.push_back({"See a dead branch", "v1_collatz: a TensorFlow 1 loop with a Switch whose other side is dead.", "Open dataflow",
                        in("v1_collatz.lsir"), "", {"tbreak dead half", "run n=6"}, "debug"});
-    samples.push_back({"Find the worst layer", "layers: int8 weights against float32, three layers matched by name.", "Compare",
-                       in("layers_int8.lsir"), in("layers_float.lsir"), {}, "compare"});
+    samples.push_back({"Find the worst layer", "layers: int8 weights against float32. Stops in the first layer that differs.", "Compare",
+                       in("layers_int8.lsir"), in("layers_float.lsir"), {"run x=@7", "drift"}, "compare"});
     samples.push_back({"Go back to a wrong value", "nan_at_613: a NaN after 613 iterations. Ask who wrote it.", "Run to the NaN",
                        in("nan_at_613.lsir"), "", {"tbreak nan", "run n=1000"}, "debug"});
     return samples;

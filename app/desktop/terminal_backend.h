@@ -4,7 +4,7 @@
 
 #include "app/terminal/terminal.h"
 #include "app/wiring/command_line.h"
-#include "viewer/bridge/backend.h"
+#include "viewer/window/window_services.h"
 
 #include <functional>
 #include <memory>
@@ -50,10 +50,11 @@ private:
 
 /// Files, subcommands and samples for the window. `defaults` are the options of the command line that apply to everything opened; its
 /// inputs only to the first file.
-class DesktopServices : public viewer::Services {
+class DesktopServices : public viewer::WindowServices {
 public:
     explicit DesktopServices(Arguments defaults) : m_defaults(std::move(defaults)) {}
     Result<std::unique_ptr<viewer::Backend>> open(const std::string& path, std::stop_token stop) override;
+    Result<std::unique_ptr<viewer::Backend>> openAgainst(const std::string& path, const std::string& other, double cosine, std::stop_token stop) override;
     Result<std::string> runCommand(const std::vector<std::string>& words) override;
     std::vector<Sample> samples() const override;
 

@@ -43,7 +43,7 @@ PanelStrip::PanelStrip(QWidget* parent) : QFrame(parent)
     m_tabs = tabs;
     m_tabs->setDrawBase(false);
     m_tabs->setExpanding(false);
-    m_tabs->setElideMode(Qt::ElideRight);
+    m_tabs->setElideMode(Qt::ElideNone); // what does not fit scrolls
     m_tabs->setUsesScrollButtons(true);
     m_tabs->setMovable(true);
     m_tabs->setFocusPolicy(Qt::TabFocus);
@@ -52,7 +52,6 @@ PanelStrip::PanelStrip(QWidget* parent) : QFrame(parent)
     m_head = new QHBoxLayout(m_headArea);
     m_head->setContentsMargins(4, 0, 4, 0);
     m_head->setSpacing(2);
-    m_head->addStretch(1);
     auto* const head = new QWidget(this);
     head->setFixedHeight(24);
     head->setObjectName("panelHead");
@@ -60,7 +59,8 @@ PanelStrip::PanelStrip(QWidget* parent) : QFrame(parent)
     row->setContentsMargins(0, 0, 0, 0);
     row->setSpacing(0);
     row->addWidget(m_tabs, 0);
-    row->addWidget(m_headArea, 1);
+    row->addStretch(1);
+    row->addWidget(m_headArea, 0);
     column->addWidget(head);
     m_progress = new QProgressBar(this);
     m_progress->setTextVisible(false);
@@ -146,8 +146,8 @@ void PanelStrip::setProgress(double done)
 void PanelStrip::showHead()
 {
     // Widgets of panels go back to their panels, buttons were made here.
-    while (m_head->count() > 1) {
-        QLayoutItem* const item = m_head->takeAt(1);
+    while (m_head->count() > 0) {
+        QLayoutItem* const item = m_head->takeAt(0);
         QWidget* const widget = item->widget();
         delete item;
         if (!widget) continue;

@@ -59,7 +59,7 @@ QJsonObject debugDataflow()
     return column({572, 134}, 0,
                   {row({228, 700, 336}, 1,
                        {strip({"Frames", "CallStack"}), strip({"Dataflow", "Graph", "Listing"}),
-                        column({376, 192}, 1, {strip({"Tokens", "Breakpoints", "Console"}), strip({"Properties", "Tensor"})})}),
+                        column({376, 192}, 1, {strip({"Tokens", "Breakpoints", "Console"}), strip({"Operator", "Properties", "Tensor"})})}),
                    strip({"Timeline"})});
 }
 

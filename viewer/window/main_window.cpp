@@ -28,11 +28,13 @@ namespace loopscope::viewer {
 
 namespace {
 
+constexpr double kSampleCosine = 0.999; ///< layers of int8 weights stay above it unless something is wrong
+
 QString textOf(const std::string& text) { return QString::fromStdString(text); }
 
 } // namespace
 
-MainWindow::MainWindow(Services& services, const Folders& folders, QWidget* parent)
+MainWindow::MainWindow(WindowServices& services, const Folders& folders, QWidget* parent)
     : QMainWindow(parent), m_services(services), m_settings(folders.settings), m_sessions(std::make_unique<SessionStore>(folders.sessions))
 {
     setObjectName("mainWindow");
@@ -116,7 +118,7 @@ void MainWindow::showWelcome()
     m_status->show(nullptr);
 }
 
-void MainWindow::open(const QString& path, std::function<void()> then)
+void MainWindow::open(const QString& path, std::function<void()> then, const QString& against, double cosine)
 {
     m_openingStop.request_stop();
     m_openingStop = std::stop_source();
@@ -129,9 +131,11 @@ void MainWindow::open(const QString& path, std::function<void()> then)
     if (!session.isEmpty()) file = session["path"].toString();
 
     QPointer<MainWindow> window(this);
-    Services* const services = &m_services;
+    WindowServices* const services = &m_services;
     std::thread([=, stop = m_openingStop.get_token(), then = std::move(then)]() mutable {
-        auto opened = std::make_shared<Result<std::unique_ptr<Backend>>>(services->open(file.toStdString(), stop));
+        const std::string name = file.toStdString();
+        auto opened = std::make_shared<Result<std::unique_ptr<Backend>>>(
+            against.isEmpty() ? services->open(name, stop) : services->openAgainst(name, against.toStdString(), cosine, stop));
         QMetaObject::invokeMethod(qApp, [=, then = std::move(then)] {
             if (!window) return;
             --window->m_opening;
@@ -157,11 +161,12 @@ void MainWindow::openSample(int index)
     const Services::Sample sample = samples[static_cast<size_t>(index)];
     open(textOf(sample.path), [this, sample] {
         m_banner->hide();
-        if (const int task = taskOf(textOf(sample.task)); task >= 0) setTask(static_cast<Task>(task));
-        if (!sample.other.empty())
-            if (Panel* const panel = m_area->panel("panelCompare")) panel->command("compare " + textOf(sample.other));
+        const bool compares = m_area->panel("panelCompare") != nullptr;
+        if (const int task = taskOf(textOf(sample.task)); task >= 0)
+            setTask(static_cast<Task>(task) == Task::compare && !compares ? Task::debug : static_cast<Task>(task));
+        if (!sample.other.empty() && compares) m_area->panel("panelCompare")->command("compare " + textOf(sample.other));
         for (const std::string& command : sample.commands) m_document->execute(textOf(command));
-    });
+    }, textOf(sample.other), sample.other.empty() ? 0 : kSampleCosine);
 }
 
 void MainWindow::showDocument(std::unique_ptr<Backend> backend)
@@ -170,7 +175,7 @@ void MainWindow::showDocument(std::unique_ptr<Backend> backend)
     m_banner->hide();
     m_document = std::make_unique<Document>(std::move(backend));
     const QString callee = m_settings.value("openCallee").toString();
-    m_document->setOpenCallee(callee == "drillIn" ? OpenCallee::drillIn : callee == "split" ? OpenCallee::split : OpenCallee::inlineHere);
+    m_document->setOpenCallee(callee == "drillIn" ? OpenCallee::drillIn : OpenCallee::inlineHere);
     m_area = new PanelArea([document = m_document.get()](const QString& name) { return makePanel(name, *document); }, m_stack);
     m_stack->addWidget(m_area);
     m_stack->setCurrentWidget(m_area);
@@ -257,7 +262,7 @@ bool MainWindow::settled() const
     if (!m_document) return true;
     if (!m_document->bridge().settled()) return false;
     for (const Panel* const panel : m_area->findChildren<Panel*>())
-        if (!panel->isHidden() && !panel->settled()) return false;
+        if (!panel->isHidden() && (!panel->settled() || isBeingDrawn(panel))) return false;
     return true;
 }
 
@@ -313,7 +318,8 @@ void MainWindow::updateTitle()
 {
     const QString name = m_document ? textOf(m_document->backend().name()) : QString();
     m_file->setText(name);
-    m_file->adjustSize();
+    menuBar()->setCornerWidget(m_file, Qt::TopRightCorner); // gives it the room that it needs now
+    m_file->show();
     setWindowTitle(name.isEmpty() ? tr("Loopscope") : name + tr(" · Loopscope"));
 }
 

@@ -6,6 +6,7 @@
 #include "viewer/widgets/panel_area.h"
 #include "viewer/window/arrangements.h"
 #include "viewer/window/settings.h"
+#include "viewer/window/window_services.h"
 
 #include <QMainWindow>
 #include <QPointer>
@@ -38,11 +39,12 @@ public:
         QString sessions; ///< folder; empty: nothing is remembered
     };
     /// `services` must outlive the window and what it is opening.
-    MainWindow(Services& services, const Folders& folders, QWidget* parent = nullptr);
+    MainWindow(WindowServices& services, const Folders& folders, QWidget* parent = nullptr);
     ~MainWindow() override;
 
     /// Opens a model, recording or session in the background and shows it in place of what was open.
-    void open(const QString& path, std::function<void()> then = {});
+    /// `against`: another file that its runs are held against, by cosine similarity if `cosine` > 0.
+    void open(const QString& path, std::function<void()> then = {}, const QString& against = {}, double cosine = 0);
     void openSample(int index);
     void closeDocument();
     Document* document() { return m_document.get(); }
@@ -110,7 +112,7 @@ private:
     void copyText(const QString& text);
     void goToOperator(const QString& address);
 
-    Services& m_services;
+    WindowServices& m_services;
     Settings m_settings;
     std::unique_ptr<SessionStore> m_sessions;
     QMap<QString, QAction*> m_actions;

@@ -1,6 +1,9 @@
 #include "viewer/window/panel_registry.h"
 
 #include "viewer/canvas/graph_panel.h"
+#include "viewer/dataflow/dataflow_panels.h"
+#include "viewer/panels/panels.h"
+#include "viewer/tensor/tensor_panel.h"
 #include "viewer/timeline/timeline_panel.h"
 
 #include <map>
@@ -11,10 +14,41 @@ namespace {
 
 using Maker = Panel* (*)(Document&);
 
+Panel* makeGraph(Document& document)
+{
+    auto* const panel = static_cast<GraphPanel*>(makeGraphPanel(document));
+    // One picture at a time: what is asked for beside it takes its place.
+    QObject::connect(panel, &GraphPanel::splitRequested, &document, [&document](const QString& root) {
+        ViewState view = document.view();
+        view.root = root.toStdString();
+        document.setView(std::move(view));
+    });
+    return panel;
+}
+
 const std::map<QString, Maker>& makers()
 {
     static const std::map<QString, Maker> all = {
-        {"panelGraph", makeGraphPanel},
+        {"panelListing", makeListingPanel},
+        {"panelStructured", makeStructuredPanel},
+        {"panelInvocations", makeInvocationsPanel},
+        {"panelCallStack", makeCallStackPanel},
+        {"panelBreakpoints", makeBreakpointsPanel},
+        {"panelMarks", makeMarksPanel},
+        {"panelWatches", makeWatchesPanel},
+        {"panelVariables", makeVariablesPanel},
+        {"panelConsole", makeConsolePanel},
+        {"panelProblems", makeProblemsPanel},
+        {"panelSearch", makeSearchPanel},
+        {"panelProperties", makePropertiesPanel},
+        {"panelStructure", makeStructurePanel},
+        {"panelSubgraphs", makeSubgraphsPanel},
+        {"panelInputs", makeInputsPanel},
+        {"panelFrames", makeFramesPanel},
+        {"panelTokens", makeTokensPanel},
+        {"panelOperator", makeOperatorPanel},
+        {"panelTensor", makeTensorPanel},
+        {"panelGraph", makeGraph},
         {"panelTimeline", makeTimelinePanel},
     };
     return all;
@@ -28,6 +62,12 @@ Panel* makePanel(const QString& name, Document& document)
     return found == makers().end() ? nullptr : found->second(document);
 }
 
-void searchIn(Panel*, const QString&) {}
+bool isBeingDrawn(const Panel* panel)
+{
+    const auto* const graph = qobject_cast<const GraphPanel*>(panel);
+    return graph && const_cast<GraphPanel*>(graph)->canvas().isBuilding();
+}
+
+void searchIn(Panel* searchPanel, const QString& query) { searchFor(searchPanel, query); }
 
 } // namespace loopscope::viewer

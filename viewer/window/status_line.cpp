@@ -18,7 +18,11 @@ constexpr int kSayMs = 8000;
 
 QString grouped(qint64 number) { return QLocale(QLocale::English).toString(number); }
 
-QString megabytes(uint64_t bytes) { return QString::number(static_cast<double>(bytes) / (1 << 20), 'f', 1) + QStringLiteral(" MiB"); }
+QString megabytes(uint64_t bytes)
+{
+    if (bytes < (100U << 10)) return QString::number((bytes + 1023) >> 10) + QStringLiteral(" KiB");
+    return QString::number(static_cast<double>(bytes) / (1 << 20), 'f', 1) + QStringLiteral(" MiB");
+}
 
 QString browsedText(const Document& document)
 {
@@ -50,8 +54,7 @@ QString stopReasonText(const Document& document)
         parts.append(text);
     }
     if (parts.isEmpty() || (parts.size() == 1 && parts[0] == "step done"))
-        return QStringLiteral("step %1").arg(grouped(stop.position.step)) +
-               (stop.knownEnd && stop.finished ? QString() : QString());
+        return QStringLiteral("step %1").arg(grouped(stop.position.step));
     return parts.join(QStringLiteral(" · also "));
 }
 
@@ -77,6 +80,12 @@ StatusLine::StatusLine(QWidget* parent) : QWidget(parent)
     m_row->addStretch(1);
     m_seed = label("statusSeed", false);
     m_recording = label("statusRecording", true);
+    auto* const last = new QFrame(this);
+    last->setProperty("line", true);
+    last->setFixedSize(1, 14);
+    m_row->addSpacing(10);
+    m_row->addWidget(last);
+    m_row->addSpacing(8);
     m_density = new QPushButton(this);
     m_density->setObjectName("statusDensity");
     m_density->setFlat(true);
@@ -92,7 +101,7 @@ StatusLine::StatusLine(QWidget* parent) : QWidget(parent)
     connect(m_cancel, &QPushButton::clicked, this, &StatusLine::cancelRequested);
     connect(m_density, &QPushButton::clicked, this, &StatusLine::densityClicked);
     const auto restyle = [this] {
-        setStyleSheet(QStringLiteral("#statusLine { border-top: 1px solid %1; background: %2; } QLabel { color: %3; font-size: %4px; } "
+        setStyleSheet(QStringLiteral("#statusLine { border-top: 1px solid %1; background: %2; } QFrame[line=\"true\"] { background: %1; } QLabel { color: %3; font-size: %4px; } "
                                      "QPushButton { border: 0; background: transparent; padding: 0 2px; min-height: 18px; color: %3; font-size: %4px; } "
                                      "QPushButton#statusCancel { color: %5; } QPushButton:focus { border: 1px dotted %3; padding: 0 1px; }")
                           .arg(themed(Token::line).name(), themed(Token::window).name(), themed(Token::text2).name())
@@ -112,7 +121,7 @@ QLabel* StatusLine::label(const QString& name, bool separated)
     made->setObjectName(name);
     if (separated) {
         auto* const line = new QFrame(this);
-        line->setFrameShape(QFrame::VLine);
+        line->setProperty("line", true);
         line->setFixedSize(1, 14);
         line->setObjectName(name + "Line");
         m_row->addSpacing(10);

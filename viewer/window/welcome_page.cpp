@@ -332,7 +332,7 @@ QWidget* WelcomePage::keyColumn()
     column->addSpacing(2);
     const std::pair<QString, QStringList> rows[] = {{tr("Continue, pause"), {"F5", "F6"}},
                                                     {tr("Over, into, out"), {"F10", "F11", "Shift+F11"}},
-                                                    {tr("The same, backwards"), {"Alt+F10", "Alt+F11", "Alt+Shift+F11"}},
+                                                    {tr("Backwards: Alt and the same"), {"Alt+F10", "Alt+F11"}},
                                                     {tr("Iteration back, forward"), {"Ctrl+PgUp", "Ctrl+PgDown"}},
                                                     {tr("Breakpoint here"), {"F9"}},
                                                     {tr("Everything"), {"Ctrl+Shift+P"}},

@@ -15,6 +15,8 @@
 #include <QMenuBar>
 #include <QToolButton>
 
+#include <string_view>
+
 namespace loopscope::viewer {
 
 namespace {
@@ -33,6 +35,22 @@ constexpr IconOf kIcons[] = {
     {"bookmark", "bookmark"},     {"console", "console"},     {"exportGraph", "export"},
     {"watchExpression", "watch"},
 };
+
+/// Going is green and recording red, as on every recorder.
+QIcon iconOf(const IconOf& entry)
+{
+    const bool goes = std::string_view(entry.command) == "run", records = std::string_view(entry.command) == "record";
+    if (!goes && !records) return themedIcon(entry.icon);
+    const QColor color = themed(goes ? Token::ok : Token::bp);
+    QColor faint = color;
+    faint.setAlphaF(0.38F);
+    QIcon icon;
+    for (const double ratio : {1.0, 2.0}) {
+        icon.addPixmap(iconPixmap(entry.icon, 16, color, ratio));
+        icon.addPixmap(iconPixmap(entry.icon, 16, faint, ratio), QIcon::Disabled);
+    }
+    return icon;
+}
 
 /// Keys that have no console text need the word to be found in the palette.
 QString tipOf(const QString& label, const QString& key) { return key.isEmpty() ? label : label + QStringLiteral(" · ") + key; }
@@ -79,11 +97,11 @@ void MainWindow::makeActions()
         }
     }
     for (const IconOf& each : kIcons)
-        if (QAction* const one = m_actions.value(each.command)) one->setIcon(themedIcon(each.icon));
+        if (QAction* const one = m_actions.value(each.command)) one->setIcon(iconOf(each));
     m_actions["record"]->setCheckable(true);
     connect(&Theme::instance(), &Theme::changed, this, [this] {
         for (const IconOf& each : kIcons)
-            if (QAction* const one = m_actions.value(each.command)) one->setIcon(themedIcon(each.icon));
+            if (QAction* const one = m_actions.value(each.command)) one->setIcon(iconOf(each));
     });
 }
 
@@ -171,7 +189,7 @@ void MainWindow::makeMenus()
     m_file = new QLabel(this);
     m_file->setObjectName("fileName");
     m_file->setProperty("tone", "meta");
-    m_file->setContentsMargins(8, 0, 12, 0);
+    m_file->setContentsMargins(8, 4, 12, 4);
     bar->setCornerWidget(m_file, Qt::TopRightCorner);
 }
 
@@ -214,7 +232,9 @@ QWidget* MainWindow::makeToolBar()
     m_find->setObjectName("findField");
     m_find->setAccessibleName(tr("Find in all subgraphs"));
     m_find->setFixedSize(214, 26);
-    m_find->addAction(themedIcon("find"), QLineEdit::LeadingPosition);
+    QAction* const lens = m_find->addAction(themedIcon("find"), QLineEdit::LeadingPosition);
+    connect(&Theme::instance(), &Theme::changed, lens, [lens] { lens->setIcon(themedIcon("find")); });
+    for (QToolButton* const inside : m_find->findChildren<QToolButton*>()) inside->setStyleSheet("min-height: 0; min-width: 0; border: 0;");
     row->addWidget(m_find);
     connect(m_find, &QLineEdit::returnPressed, this, [this] { run("findTyped"); });
     line();

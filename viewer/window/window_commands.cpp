@@ -258,8 +258,16 @@ void MainWindow::makeCommands()
     to["compare"] = always([this] {
         chooseFile(tr("Compare with"), tr("Models and recordings (*)"), [this](const QString& path) {
             if (!m_document) return open(path);
-            setTask(Task::compare);
-            if (!panelCommand("panelCompare", "compare " + path)) m_status->say(tr("nothing here compares files"));
+            const auto present = textOf(m_document->backend().path());
+            open(present, [this, path] {
+                if (m_area->panel("panelCompare")) {
+                    setTask(Task::compare);
+                    panelCommand("panelCompare", "compare " + path);
+                } else {
+                    setTask(Task::debug);
+                    m_status->say(tr("runs stop where they differ from %1").arg(QFileInfo(path).fileName()));
+                }
+            }, path);
         });
     });
     to["saveSession"] = with([this] {
