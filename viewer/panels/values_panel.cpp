@@ -238,7 +238,12 @@ protected:
     }
 
 private:
-    void restyle() { m_field->setFont(Theme::instance().font(FontUse::value)); }
+    void restyle()
+    {
+        const QFont font = Theme::instance().font(FontUse::value);
+        m_field->setFont(font);
+        m_field->setStyleSheet(QString("font-size: %1px;").arg(font.pixelSize())); // an application style sheet would keep the old size
+    }
 
     void add(const QString& expression)
     {

@@ -40,7 +40,8 @@ EmptyStack::EmptyStack(QWidget* content, QWidget* parent) : QStackedWidget(paren
     column->addWidget(m_text);
     column->addWidget(m_buttons);
     column->addStretch(1);
-    m_page->setAutoFillBackground(true);
+    m_page->setObjectName("emptyPage");
+    m_page->setAttribute(Qt::WA_StyledBackground);
     addWidget(m_page);
     connect(&Theme::instance(), &Theme::changed, this, [this] { restyle(); });
     restyle();
@@ -48,11 +49,7 @@ EmptyStack::EmptyStack(QWidget* content, QWidget* parent) : QStackedWidget(paren
 
 void EmptyStack::restyle()
 {
-    QPalette colors = m_page->palette();
-    colors.setColor(QPalette::Window, themed(Token::surface));
-    colors.setColor(QPalette::WindowText, themed(Token::text3));
-    m_page->setPalette(colors);
-    m_text->setPalette(colors);
+    m_page->setStyleSheet(QString("#emptyPage { background: %1; }").arg(themed(Token::surface).name()));
     m_text->setFont(Theme::instance().font(FontUse::body));
     m_text->setStyleSheet(QString("color: %1; background: transparent;").arg(themed(Token::text3).name()));
 }
