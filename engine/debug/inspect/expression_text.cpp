@@ -23,10 +23,13 @@ struct Sign {
     std::string_view kind, sign;
     int strength; ///< binds tighter than signs with a smaller one
 };
-constexpr std::array kSigns = std::to_array<Sign>({
+constexpr std::array kSigns = std::to_array<Sign>({ // of both dialects
     {"logical_or", "or", 1},   {"logical_and", "and", 2}, {"equal", "==", 3},   {"not_equal", "!=", 3}, {"less", "<", 3},
     {"less_equal", "<=", 3},   {"greater", ">", 3},       {"greater_equal", ">=", 3}, {"add", "+", 4},  {"sub", "-", 4},
     {"mul", "*", 5},           {"div", "/", 5},           {"floor_div", "//", 5},     {"floor_mod", "%", 5},
+    {"LogicalOr", "or", 1},    {"LogicalAnd", "and", 2},  {"Equal", "==", 3},   {"NotEqual", "!=", 3},  {"Less", "<", 3},
+    {"LessEqual", "<=", 3},    {"Greater", ">", 3},       {"GreaterEqual", ">=", 3},  {"Add", "+", 4},    {"AddV2", "+", 4},
+    {"Sub", "-", 4},           {"Mul", "*", 5},           {"RealDiv", "/", 5},        {"FloorDiv", "//", 5}, {"FloorMod", "%", 5},
 });
 
 const Sign* signOf(std::string_view kind)
@@ -46,6 +49,15 @@ public:
         if (value.role == ValueRole::constant) return constantText(value);
         if (value.role != ValueRole::result || depth > 8 || ++m_operators > kMaxOperators) return leaf(id);
         const Operator& op = m_graph.op(value.producer);
+        if (const std::string text = nodeText(op); !text.empty()) return text;
+        if (isTensorFlow(op, "Identity") || isTensorFlow(op, "LoopCond") || isTensorFlow(op, "StopGradient")) return write(op.inputs[0], strength, depth + 1);
+        if (isTensorFlow(op, "Enter")) { // the value outside, whatever the iteration
+            const Value& outside = m_graph.value(op.inputs[0]);
+            const std::string text = outside.role == ValueRole::result ? nodeText(m_graph.op(outside.producer)) : "";
+            if (!text.empty()) return text;
+            leaf(id);
+            return outside.id;
+        }
         if (!calleesOf(op).empty() || op.results.size() != 1) return leaf(id);
         if (const Sign* const sign = signOf(op.kind.name); sign && op.inputs.size() == 2) {
             const std::string left = write(op.inputs[0], sign->strength, depth + 1);
@@ -53,7 +65,7 @@ public:
             std::string text = left + " " + std::string(sign->sign) + " " + right;
             return sign->strength < strength ? "(" + text + ")" : text;
         }
-        if (op.kind.name == "logical_not" && op.inputs.size() == 1) return "not " + write(op.inputs[0], 6, depth + 1);
+        if ((op.kind.name == "logical_not" || op.kind.name == "LogicalNot") && op.inputs.size() == 1) return "not " + write(op.inputs[0], 6, depth + 1);
         if ((op.kind.name == "cast" || op.kind.name == "reshape") && !op.inputs.empty() && value.type.shape.hasRank() &&
             value.type.shape.rank() == 0)
             return write(op.inputs[0], strength, depth + 1);
@@ -63,6 +75,16 @@ public:
     }
 
 private:
+    static bool isTensorFlow(const Operator& op, std::string_view name)
+    {
+        return op.kind.dialect == "tf" && op.kind.name == name && !op.inputs.empty() && op.inputs[0].valid();
+    }
+    /// A Const node of one element as a literal; empty: it is none.
+    static std::string nodeText(const Operator& op)
+    {
+        const std::optional<Tensor> tensor = constantNode(op);
+        return tensor ? numberText(*tensor, 0, false) : "";
+    }
     std::string leaf(ValueId id)
     {
         if (std::ranges::find(m_leaves, id) == m_leaves.end()) m_leaves.push_back(id);
@@ -87,6 +109,21 @@ Tensor tensorOf(const Value& value)
 }
 
 } // namespace
+
+std::optional<Tensor> constantNode(const Operator& op)
+{
+    const Attribute* const attribute = op.kind.dialect == "tf" && op.kind.name == "Const" ? findAttribute(op.attributes, "value") : nullptr;
+    const auto* const value = attribute ? attribute->as<TensorAttribute>() : nullptr;
+    if (!value || !value->data || !value->data->hasBytes() || !value->type.shape.isStatic() || value->type.shape.elementCount() != 1 ||
+        bitWidth(value->type.dtype) < 8 || value->data->size() < byteSize(value->type.dtype, 1))
+        return std::nullopt;
+    Tensor tensor;
+    tensor.dtype = value->type.dtype;
+    tensor.shape = value->type.shape;
+    tensor.data = const_cast<std::byte*>(value->data->bytes().data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): only read from here
+    tensor.bytes = value->data->size();
+    return tensor;
+}
 
 std::string expressionText(const Graph& graph, ValueId value, std::vector<ValueId>& leaves)
 {

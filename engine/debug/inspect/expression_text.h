@@ -5,6 +5,7 @@
 #include "engine/tensor/tensor.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ ComparisonText comparisonOf(const Graph& graph, ValueId value);
 
 /// A constant of one element as a literal; a small list; else its id.
 std::string constantText(const Value& value);
+
+/// What a Const node of one number holds, over the node's own bytes; none: it is no such node.
+std::optional<Tensor> constantNode(const Operator& op);
 
 /// "3", "0.5", "true": element `index`, with thousands grouped in integers if `grouped`.
 std::string numberText(const Tensor& tensor, int64_t index, bool grouped = true);

@@ -4,6 +4,8 @@
 #include "engine/base/hash.h"
 #include "engine/base/text.h"
 #include "engine/debug/inspect/expression_text.h"
+#include "engine/debug/place.h"
+#include "engine/ir/frames.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"
 #include "engine/tensor/statistics.h"
@@ -248,6 +250,17 @@ Side sideOf(const Graph& cond, ValueId id, const std::vector<Track>& tracks)
         side.number = elementAsReal(tensor, 0);
         return side;
     }
+    if (value.role == ValueRole::result) { // a Const node, or one that is handed into a frame
+        const Operator* op = &cond.op(value.producer);
+        if (op->kind.name == "Enter" && !op->inputs.empty() && cond.value(op->inputs[0]).role == ValueRole::result)
+            op = &cond.op(cond.value(op->inputs[0]).producer);
+        if (const std::optional<Tensor> tensor = constantNode(*op)) {
+            side.name = numberText(*tensor, 0, false);
+            side.isNumber = side.hasStep = true;
+            side.number = elementAsReal(*tensor, 0);
+            return side;
+        }
+    }
     for (const Track& track : tracks) {
         if (track.formal != id || !track.isScalar || track.last.empty()) continue;
         side.isNumber = true;
@@ -428,6 +441,92 @@ Result<Explanation> explainLoop(const DebugTarget& target, int depth)
                                groupThousands(watch.repeats()) + ": the loop repeats itself and cannot end.");
     for (const Wrap& wrap : watch.wraps())
         answer.lines.push_back("also: " + wrap.value + " wrapped first at @" + std::to_string(wrap.iteration) + " (" + wrap.text + ")");
+    return answer;
+}
+
+namespace {
+
+/// Hears what a v1 frame's condition reads, in the iterations of one instance of the frame.
+class FrameWatch final : public TrapHandler {
+public:
+    FrameWatch(const DebugTarget& target, GraphId graph, int depth, std::vector<Track>& tracks)
+        : m_executor(target.executor), m_graph(target.model.graph(graph)), m_depth(depth), m_site(m_executor.frame(depth).site),
+          m_caller(m_executor.frame(depth - 1).invocation), m_tracks(tracks)
+    {
+        for (const Track& track : tracks)
+            if (!track.isInvariant) m_traps.add(graph, m_graph.value(track.formal).producer, trapAfter);
+    }
+    const TrapSet& traps() const { return m_traps; }
+    bool beforeOperator(const OperatorEvent&, int64_t) override { return false; }
+    bool afterOperator(const OperatorEvent& event, int64_t) override
+    {
+        if (event.state != EventState::live || m_executor.position().depth != m_depth + 1) return false;
+        if (m_executor.frame(m_depth).site != m_site || m_executor.frame(m_depth - 1).invocation != m_caller) return false;
+        for (Track& track : m_tracks) {
+            const Value& value = m_graph.value(track.formal);
+            const auto slot = static_cast<size_t>(value.slot);
+            if (value.producer != event.op || slot >= event.results.size()) continue;
+            const Tensor& result = *event.results[slot];
+            track.isScalar = result.elementCount() == 1;
+            track.now = shortValue(result); // it may be gone where the question is asked
+            if (!track.isScalar) continue;
+            track.number = elementAsReal(result, 0);
+            track.last.push_back(track.number);
+            if (track.last.size() > kLastIterations) track.last.pop_front();
+        }
+        return false;
+    }
+
+private:
+    const Executor& m_executor;
+    const Graph& m_graph;
+    const int m_depth;
+    const OperatorId m_site;
+    const InvocationId m_caller;
+    std::vector<Track>& m_tracks;
+    TrapSet m_traps;
+};
+
+} // namespace
+
+Result<Explanation> explainFrame(const DebugTarget& target, int depth)
+{
+    const Executor& executor = target.executor;
+    const int64_t now = target.timeline.tick();
+    const FrameInfo stop = executor.frame(depth);
+    const Graph& graph = target.model.graph(stop.graph);
+    const FrameAnalysis analysis = analyzeFrames(graph);
+    const auto frame = std::ranges::find_if(analysis.frames, [&](const auto& f) { return std::ranges::find(f.enters, stop.site) != f.enters.end(); });
+    if (frame == analysis.frames.end() || !frame->isLoop() || graph.op(frame->condition).inputs.empty())
+        return Error(ErrorCode::usage, "the frame is no loop: it has no LoopCond").at(toString(frameAddress(executor, depth)));
+    const ValueId verdictValue = graph.op(frame->condition).inputs[0];
+    std::vector<ValueId> leaves;
+    Explanation answer;
+    answer.lines.push_back(frame->name + " goes on while " + expressionText(graph, verdictValue, leaves));
+    std::vector<Track> tracks;
+    for (const ValueId leaf : leaves) {
+        Track track;
+        track.formal = leaf;
+        const Value& value = graph.value(leaf);
+        track.isInvariant = value.role != ValueRole::result || graph.op(value.producer).kind.name == "Enter";
+        if (const Tensor* const tensor = executor.value(depth, leaf)) {
+            track.now = shortValue(*tensor);
+            track.isScalar = tensor->elementCount() == 1;
+            if (track.isScalar) track.number = elementAsReal(*tensor, 0);
+            if (track.isScalar && track.isInvariant) track.last.push_back(track.number);
+        }
+        tracks.push_back(std::move(track));
+    }
+    FrameWatch watch(target, stop.graph, depth, tracks);
+    LS_CHECK_OK(scan(target, 0, now, watch.traps(), watch));
+    LS_CHECK_OK(target.timeline.goTo(now, target.control));
+    addLeafLines(answer, graph, tracks);
+    const ComparisonText comparison = comparisonOf(graph, verdictValue);
+    std::string says;
+    if (!comparison.sign.empty())
+        says = verdict(sideOf(graph, comparison.left, tracks), sideOf(graph, comparison.right, tracks), comparison.sign, stop.iteration);
+    if (std::ranges::all_of(tracks, &Track::isInvariant)) says = "None of this changes: the loop cannot end.";
+    if (!says.empty()) answer.lines.push_back(says);
     return answer;
 }
 

@@ -191,8 +191,9 @@ Result<Explanation> answerLoop(const DebugTarget& target, FrameContext frame, st
 {
     const Executor& executor = target.executor;
     if (text.empty()) {
-        const int depth = innermostLoop(executor, depthOf(executor, frame));
-        if (depth > 0) return explainLoop(target, depth);
+        int depth = depthOf(executor, frame);
+        while (depth > 0 && executor.frame(depth).role != CallRole::loop && executor.frame(depth).role != CallRole::frame) --depth;
+        if (depth > 0) return executor.frame(depth).role == CallRole::frame ? explainFrame(target, depth) : explainLoop(target, depth);
         const Graph& graph = target.model.graph(executor.frame(0).graph); // the only loop of the root, which has ended
         OperatorId only;
         int loops = 0;

@@ -10,6 +10,8 @@ namespace loopscope {
 
 /// Why the loop goes on whose frame is at `depth` of the present stop.
 Result<Explanation> explainLoop(const DebugTarget& target, int depth);
+/// The same of a v1 frame.
+Result<Explanation> explainFrame(const DebugTarget& target, int depth);
 /// How the loop `site` of the graph that the path leads to ended, when it ran last before here.
 Result<Explanation> explainLoopEnd(const DebugTarget& target, const CallPath& outside, OperatorId site);
 /// Why the branch `site` of the graph that the path leads to takes the way that it takes: in the present invocation where it is before it

@@ -1,6 +1,7 @@
 // Answers to why: on models in which the answer is known.
 #include "engine/debug/inspect/element_map.h"
 #include "engine/debug/inspect/why_answers.h"
+#include "engine/exec/dataflow_executor.h"
 #include "tests/unit/debug/inspect_models.h"
 
 #include <gtest/gtest.h>
@@ -60,6 +61,38 @@ TEST(WhyLoop, NoticesAStateThatComesAgain)
     EXPECT_EQ(lines[0], "while#0 goes on while k < 10");
     EXPECT_EQ(lines[1], "  k  changes between 0 and 2 over the last 10 iterations; now 2");
     EXPECT_EQ(lines[2], "state of iteration 6 = state of iteration 0: the loop repeats itself and cannot end.");
+}
+
+TEST(WhyLoop, AnswersForFramesOfV1Graphs)
+{
+    const Model model = textModel(R"(
+graph main {
+  zero = Const() dtype=i32 value=i32[] 0 : i32
+  one = Const() dtype=i32 value=i32[] 1 : i32
+  n = Const() dtype=i32 value=i32[] 9 : i32
+  w/n = Enter(n) T=i32 frame_name="w" is_constant=true parallel_iterations=10 : i32
+  w/one = Enter(one) T=i32 frame_name="w" is_constant=true parallel_iterations=10 : i32
+  w/i_0 = Enter(zero) T=i32 frame_name="w" is_constant=false parallel_iterations=10 : i32
+  i = Merge(w/i_0, w/i_n) N=2 T=i32 : (i32, i32)
+  w/less = Less(i, w/n) T=i32 : bool
+  w/cond = LoopCond(w/less) : bool
+  w/i_s = Switch(i, w/cond) T=i32 : (i32, i32)
+  w/add = AddV2(w/i_s:1, w/one) T=i32 : i32
+  w/i_n = NextIteration(w/add) T=i32 : i32
+  w/i_x = Exit(w/i_s) T=i32 : i32
+  out = Identity(w/i_x) T=i32 : i32
+}
+)");
+    Result<std::unique_ptr<DataflowExecutor>> made = DataflowExecutor::create(model, GraphId(0));
+    ASSERT_TRUE(made.ok());
+    Timeline timeline(**made);
+    TravelControl control;
+    const DebugTarget target{model, **made, timeline, control};
+    EXPECT_OK(timeline.start());
+    while ((*made)->positionAddress() != "main/w@4:frame/w/add" && timeline.forward().ok()) {}
+    EXPECT_EQ(linesOf(explainFrame(target, 1)), (Lines{"w goes on while i < 9", "  i  grows by 1 each iteration; now 4",
+                                                       "If i goes on like this, the loop ends in 5 iterations, at @9."}));
+    EXPECT_EQ((*made)->positionAddress(), "main/w@4:frame/w/add");
 }
 
 TEST(WhyBranch, NamesPredicateAndTheLastOtherWay)
