@@ -224,7 +224,13 @@ private:
             cursor.insertText(echo ? QString(QChar(0x203A)) + " " : "  ", mark);
             insertLinked(cursor, line, plain);
         }
-        if (atEnd || echo) bar->setValue(bar->maximum());
+        if (!atEnd && !echo) return;
+        if (!m_log->textCursor().hasSelection()) { // at the end of a long line it would pull the view to the right
+            cursor.movePosition(QTextCursor::StartOfBlock);
+            m_log->setTextCursor(cursor);
+        }
+        bar->setValue(bar->maximum());
+        m_log->horizontalScrollBar()->setValue(0);
     }
 
     void insertLinked(QTextCursor& cursor, const QString& line, const QTextCharFormat& plain)
