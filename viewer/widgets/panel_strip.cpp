@@ -5,6 +5,7 @@
 
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QMenu>
 #include <QMouseEvent>
 #include <QProgressBar>
 #include <QStackedWidget>
@@ -172,6 +173,7 @@ void PanelStrip::showHead()
         button->setProperty("ofStrip", true);
         button->setDefaultAction(action);
         button->setAutoRaise(true);
+        if (action->menu()) button->setPopupMode(QToolButton::InstantPopup);
         button->setIconSize(QSize(16, 16));
         button->setFocusPolicy(Qt::TabFocus);
         m_head->addWidget(button);

@@ -75,7 +75,7 @@ QJsonObject trace()
     return column({606, 100}, 0,
                   {row({224, 560, 480}, 1,
                        {strip({"Recipes", "Schema"}), column({196, 406}, 1, {strip({"Sql"}), strip({"Result", "Plan"})}),
-                        column({346, 256}, 0, {strip({"Plot", "Graph"}), strip({"Tensor", "Console"})})}),
+                        column({346, 256}, 0, {strip({"Plot", "Graph"}), strip({"RecordedValue", "Tensor", "Console"})})}),
                    strip({"Timeline"})});
 }
 

@@ -5,6 +5,7 @@
 #include "viewer/panels/panels.h"
 #include "viewer/tensor/tensor_panel.h"
 #include "viewer/timeline/timeline_panel.h"
+#include "viewer/trace/trace_panels.h"
 
 #include <map>
 
@@ -24,6 +25,17 @@ Panel* makeGraph(Document& document)
         document.setView(std::move(view));
     });
     return panel;
+}
+
+/// Of recordings only.
+const std::map<QString, Maker>& traceMakers()
+{
+    static const std::map<QString, Maker> all = {
+        {"panelRecipes", makeRecipesPanel}, {"panelSql", makeSqlPanel},
+        {"panelResult", makeResultPanel},   {"panelPlot", makePlotPanel},
+        {"panelRecordedValue", makeRecordedValuePanel},
+    };
+    return all;
 }
 
 const std::map<QString, Maker>& makers()
@@ -58,6 +70,8 @@ const std::map<QString, Maker>& makers()
 
 Panel* makePanel(const QString& name, Document& document)
 {
+    if (document.backend().trace())
+        if (const auto of = traceMakers().find(name); of != traceMakers().end()) return of->second(document);
     const auto found = makers().find(name);
     return found == makers().end() ? nullptr : found->second(document);
 }
