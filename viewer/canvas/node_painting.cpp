@@ -180,8 +180,15 @@ void ScenePainter::paintNode(QPainter& painter, int index, const Lens& lens, con
         if (lens.zoom * 10 < kSmallestText) return;
         const SceneNode& one = node(index);
         const Label& label = m_labels.label(QString::fromStdString(one.name), Face::index, one.rect.width + 20);
-        drawLabelIn(painter, label, lens.map(one.rect), Qt::AlignHCenter,
-                    themed(look.hovered || look.highlighted ? Token::accent : Token::text3), lens.zoom);
+        // The line to the formal passes behind the words.
+        const bool untaken = one.region >= 0 && m_state.regions[static_cast<size_t>(one.region)].run == RunState::untaken;
+        const QRectF box = lens.map(one.rect);
+        painter.fillRect(QRectF(box.center().x() - label.width * lens.zoom / 2 - 2, box.y(), label.width * lens.zoom + 4, box.height()),
+                         themed(one.region < 0 ? Token::surface
+                                : untaken      ? Token::deadWeak
+                                               : Token::raised));
+        drawLabelIn(painter, label, box, Qt::AlignHCenter, themed(look.hovered || look.highlighted ? Token::accent : Token::text3),
+                    lens.zoom);
         return;
     }
     default:
