@@ -18,6 +18,7 @@ namespace {
 constexpr double kLeastZoom = 0.02;
 constexpr double kMostZoom = 4;
 constexpr double kMargin = 8;
+constexpr double kWordsFrom = 0.75; ///< below, heads of regions and pills have no words
 constexpr double kReadable = 0.4; ///< a graph that would have to be smaller than this opens at its top instead
 
 std::string withoutIterations(const std::string& text)
@@ -344,16 +345,17 @@ void GraphCanvas::setHover(int node, int edge)
     update();
 }
 
-bool GraphCanvas::reveal(const std::string& address, bool center)
+bool GraphCanvas::reveal(const std::string& address, bool center, bool readable)
 {
     if (!m_scene) return false;
     const int node = scene()->findNode(withoutIterations(address));
     if (node < 0) return false;
     const QRectF box = nodeRect(node);
     const QRectF room = QRectF(rect()).adjusted(24, 24, -24, -24);
-    if (!center && room.contains(box)) return true;
+    const bool grows = readable && m_isFitted && !m_fitsWhole && m_zoom < kWordsFrom;
+    if (!center && !grows && room.contains(box)) return true;
     m_isFitted = false;
-    if (m_zoom < 0.5) { // so small that arriving would show nothing
+    if (grows || m_zoom < 0.5) { // so small that arriving would show nothing
         m_zoom = 1;
         m_level = detailLevel(m_zoom, m_level);
         m_tiles.clear();
@@ -524,12 +526,16 @@ void GraphCanvas::placeMinimap()
     m_minimap->move(width() - m_minimap->width() - static_cast<int>(kMargin), y);
 }
 
-void GraphCanvas::resizeEvent(QResizeEvent*)
+void GraphCanvas::resizeEvent(QResizeEvent* event)
 {
-    if (m_isFitted)
+    if (m_isFitted) {
         placeFitted();
-    else
+    } else {
+        // What is in the middle stays there.
+        const QSize before = event->oldSize();
+        if (before.isValid()) m_origin += QPointF(before.width() - width(), before.height() - height()) / 2;
         clampOrigin();
+    }
     placeMinimap();
     emit viewportChanged();
 }

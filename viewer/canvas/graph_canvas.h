@@ -71,7 +71,8 @@ public:
     const std::vector<std::string>& selected() const { return m_selected; }
     int currentNode() const { return m_selectedNodes.empty() ? -1 : m_selectedNodes.front(); }
     /// Brings a place into view, if it is not there; false if no picture holds it. Opens nothing.
-    bool reveal(const std::string& address, bool center = false);
+    /// `readable`: a picture that is still fitted as a whole and too small for its words grows to full size.
+    bool reveal(const std::string& address, bool center = false, bool readable = false);
     /// The view with all groups and calls open that hide `address`.
     ViewState viewShowing(const std::string& address) const;
 

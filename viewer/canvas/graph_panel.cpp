@@ -82,7 +82,7 @@ GraphPanel::GraphPanel(Document& document, QWidget* parent)
     });
     connect(m_canvas, &GraphCanvas::sceneChanged, this, [this] {
         showSelection();
-        if (!m_reveal.empty() && m_canvas->reveal(m_reveal)) m_reveal.clear();
+        if (!m_reveal.empty() && m_canvas->reveal(m_reveal, false, true)) m_reveal.clear();
     });
     connect(m_canvas, &GraphCanvas::viewportChanged, this, [this] {
         if (m_zoomLabel) m_zoomLabel->setText(QStringLiteral("%1 %").arg(qRound(m_canvas->zoom() * 100)));
@@ -202,7 +202,7 @@ void GraphPanel::followStop()
     if (moved) m_shownIterations.clear();
     m_canvas->refreshState();
     if (moved && stop.started && !stop.finished && !m_canvas->underMouseDrag()) {
-        const bool there = m_canvas->reveal(stop.address);
+        const bool there = m_canvas->reveal(stop.address, false, true);
         m_reveal = m_canvas->isBuilding() || !there ? stop.address : std::string();
     }
     askValue();

@@ -19,6 +19,12 @@ double paceOf(const LoopHead& head, const RegionState& state, double away)
 
 } // namespace
 
+QString headName(const SceneRegion& region)
+{
+    const QString name = QString::fromStdString(region.name);
+    return region.kind == RegionKind::frame ? QStringLiteral("frame ") + name : name;
+}
+
 int64_t lastIteration(const RegionState& state)
 {
     if (state.trips && *state.trips > 0) return *state.trips - 1;
@@ -41,7 +47,7 @@ LoopHead layOutHead(const SceneRegion& region, const RegionState& state, LabelCa
     const double right = box.right() - 8;
     const double top = box.center().y - 9;
     const auto width = [&](const QString& text, Face face) { return labels.width(text, face); };
-    const double name = width(QString::fromStdString(region.name), Face::head) +
+    const double name = width(headName(region), Face::head) +
                         (region.index.empty() ? 0 : 4 + width(QString::fromStdString(region.index), Face::head));
     head.nameRoom = std::max(0.0, std::min(name, right - head.nameX));
     double x = head.nameX + name + 10;

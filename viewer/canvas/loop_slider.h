@@ -29,6 +29,8 @@ struct LoopHead {
     bool isEmpty() const { return field.width == 0 && chips.empty(); }
 };
 
+/// What is written first in a head: "while", "frame NAME".
+QString headName(const SceneRegion& region);
 LoopHead layOutHead(const SceneRegion& region, const RegionState& state, LabelCache& labels);
 
 /// The last iteration that the slider reaches: of `trips` the last one, else the present one.

@@ -352,6 +352,9 @@ void ScenePainter::paintPill(QPainter& painter, int index, const Lens& lens, con
         } else {
             drawLabelIn(painter, name, box, Qt::AlignHCenter, c.text, lens.zoom);
         }
+    } else if (lens.zoom * kNameSize >= kSmallestText - 1.5) { // no room for two lines, but for the name
+        drawLabelIn(painter, m_labels.label(QString::fromStdString(one.name), Face::pill, one.rect.width - 10), box, Qt::AlignHCenter,
+                    c.text, lens.zoom);
     }
     paintMarks(painter, index, lens, look, box, radius);
 }

@@ -47,13 +47,6 @@ const char* iconOf(RegionKind kind)
     return nullptr;
 }
 
-QString headName(const SceneRegion& region)
-{
-    const QString name = QString::fromStdString(region.name);
-    if (region.kind == RegionKind::frame) return QStringLiteral("frame ") + name;
-    return name;
-}
-
 } // namespace
 
 void ScenePainter::paintRegion(QPainter& painter, int index, const Lens& lens)

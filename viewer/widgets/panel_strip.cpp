@@ -7,6 +7,7 @@
 #include <QLabel>
 #include <QMenu>
 #include <QMouseEvent>
+#include <QPainter>
 #include <QProgressBar>
 #include <QStackedWidget>
 #include <QToolButton>
@@ -22,6 +23,13 @@ public:
     std::function<void(int)> closing;
 
 protected:
+    /// The line under the strip goes on beside the tabs.
+    void paintEvent(QPaintEvent* event) override
+    {
+        QTabBar::paintEvent(event);
+        const int end = count() > 0 ? tabRect(count() - 1).right() + 1 : 0;
+        QPainter(this).fillRect(end, height() - 1, width() - end, 1, themed(Token::line));
+    }
     void mouseReleaseEvent(QMouseEvent* event) override
     {
         const int at = tabAt(event->pos());

@@ -379,6 +379,14 @@ void RowView::drawRow(QPainter* painter, const QStyleOptionViewItem& option, con
             if (alignment.testFlag(Qt::AlignRight)) break;
             cell.setRight(cell.right() + columnWidth(next));
         }
+        // In trees, names take what numbers at the right leave of their column.
+        if (m_tree && column == 0 && header()->count() == 2) {
+            const QModelIndex next = index.siblingAtColumn(1);
+            const auto alignment = static_cast<Qt::Alignment>(next.data(Qt::TextAlignmentRole).toInt());
+            const QString text = next.data().toString();
+            const int written = QFontMetrics(Theme::instance().font(FontUse::value)).horizontalAdvance(text) + 24;
+            if (!text.isEmpty() && alignment.testFlag(Qt::AlignRight)) cell.setRight(cell.right() + std::max(0, columnWidth(1) - written));
+        }
         plain.rect = cell;
         itemDelegateForIndex(index)->paint(painter, plain, index.siblingAtColumn(column));
     }

@@ -86,7 +86,6 @@ void AddressBar::layOut()
     m_crumbs.clear();
     const QFontMetrics metrics(Theme::instance().font(FontUse::value));
     const auto widthOf = [&](const QString& text) { return metrics.horizontalAdvance(text); };
-    const int room = m_key->x() - kLeft - 6;
     const QStringList whole = segments(m_address);
     QStringList parts = whole;
     const int separator = widthOf("/") + 2 * kBlank;
@@ -95,7 +94,9 @@ void AddressBar::layOut()
         for (const QString& part : parts) sum += widthOf(part);
         return sum + separator * static_cast<int>(parts.size() - 1);
     };
-    // What lies in the middle goes first: both ends say the most.
+    // The key goes first, then what lies in the middle: both ends say the most.
+    m_key->setVisible(total() <= m_key->x() - kLeft - 6);
+    const int room = (m_key->isHidden() ? width() - 8 : m_key->x() - 6) - kLeft;
     qsizetype dropped = 0;
     while (parts.size() > 2 && total() + (dropped > 0 ? separator + widthOf("…") : 0) > room) {
         parts.removeAt(1);
@@ -120,7 +121,7 @@ void AddressBar::layOut()
         }
         const QString address = QStringList(whole.mid(0, (i == 0 ? 0 : i + dropped) + 1)).join('/');
         QString part = parts[i];
-        const int end = m_key->x() - 6;
+        const int end = kLeft + room;
         if (x + widthOf(part) > end) part = metrics.elidedText(part, Qt::ElideMiddle, std::max(20, end - x));
         const qsizetype at = part.indexOf('@'), colon = part.indexOf(':', std::max<qsizetype>(at, 0));
         if (at > 0 && colon > at) {
