@@ -21,6 +21,15 @@ namespace loopscope::viewer {
 
 namespace {
 
+/// As wide as in the drawing where there is room, narrower in small windows and with large text.
+class FindField : public QLineEdit {
+public:
+    using QLineEdit::QLineEdit;
+    QSize sizeHint() const override { return {214, 26}; }
+    QSize minimumSizeHint() const override { return {90, 26}; }
+};
+
+
 struct IconOf {
     const char* command;
     const char* icon;
@@ -228,10 +237,11 @@ QWidget* MainWindow::makeToolBar()
     m_address = new AddressBar(bar);
     row->addWidget(m_address, 1);
     row->addSpacing(8);
-    m_find = new QLineEdit(bar);
+    m_find = new FindField(bar);
     m_find->setObjectName("findField");
     m_find->setAccessibleName(tr("Find in all subgraphs"));
-    m_find->setFixedSize(214, 26);
+    m_find->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+    m_find->setStyleSheet("QLineEdit { min-height: 24px; max-height: 24px; }"); // the bar does not grow with the text
     QAction* const lens = m_find->addAction(themedIcon("find"), QLineEdit::LeadingPosition);
     connect(&Theme::instance(), &Theme::changed, lens, [lens] { lens->setIcon(themedIcon("find")); });
     for (QToolButton* const inside : m_find->findChildren<QToolButton*>()) inside->setStyleSheet("min-height: 0; min-width: 0; border: 0;");
