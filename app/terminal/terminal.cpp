@@ -58,7 +58,7 @@ Terminal::Terminal(DebugSubject subject, TerminalSettings settings, TerminalSink
 
 Terminal::~Terminal() = default;
 
-void Terminal::emit(TerminalEvent::Kind kind, std::string text, const StopView* stop, const Error* error)
+void Terminal::deliver(TerminalEvent::Kind kind, std::string text, const StopView* stop, const Error* error)
 {
     TerminalEvent event;
     event.kind = kind;
@@ -68,14 +68,14 @@ void Terminal::emit(TerminalEvent::Kind kind, std::string text, const StopView* 
     m_sink(event);
 }
 
-void Terminal::reply(std::string_view text) { emit(TerminalEvent::Kind::reply, std::string(text)); }
+void Terminal::reply(std::string_view text) { deliver(TerminalEvent::Kind::reply, std::string(text)); }
 
 bool Terminal::fail(const Error& error)
 {
     m_lastError = error.code();
     std::string text = m_ink(Style::bad, "error:") + " " + error.message() + "\n";
     for (const std::string& note : error.detail().notes) text += "note: " + note + "\n";
-    emit(TerminalEvent::Kind::error, std::move(text), nullptr, &error);
+    deliver(TerminalEvent::Kind::error, std::move(text), nullptr, &error);
     return false;
 }
 
@@ -163,7 +163,7 @@ void Terminal::observe()
 void Terminal::tellSayings()
 {
     if (!m_sayings) return;
-    if (const std::string text = m_sayings->take(); !text.empty()) emit(TerminalEvent::Kind::log, text.ends_with('\n') ? text : text + "\n");
+    if (const std::string text = m_sayings->take(); !text.empty()) deliver(TerminalEvent::Kind::log, text.ends_with('\n') ? text : text + "\n");
 }
 
 bool Terminal::execute(std::string_view line)
@@ -245,8 +245,8 @@ void Terminal::show(StopView view)
     m_frame = {};
     m_listStarted = false;
     tellSayings();
-    for (const LogLine& log : m_stop.report.logs) emit(TerminalEvent::Kind::log, log.text + "\n");
-    if (!m_stop.quiet) emit(TerminalEvent::Kind::stopped, stopText(m_stop, m_lines, m_ink, m_settings.width), &m_stop);
+    for (const LogLine& log : m_stop.report.logs) deliver(TerminalEvent::Kind::log, log.text + "\n");
+    if (!m_stop.quiet) deliver(TerminalEvent::Kind::stopped, stopText(m_stop, m_lines, m_ink, m_settings.width), &m_stop);
     m_pending.assign(m_stop.commands.begin(), m_stop.commands.end());
 }
 

@@ -175,7 +175,7 @@ private:
     void show(StopView view);
     void observe();
     void tellSayings();
-    void emit(TerminalEvent::Kind kind, std::string text, const StopView* stop = nullptr, const Error* error = nullptr);
+    void deliver(TerminalEvent::Kind kind, std::string text, const StopView* stop = nullptr, const Error* error = nullptr);
     Status attachReference(const std::vector<std::string>& inputs);
     ViewRequest viewRequest(StopStyle style) const;
 
