@@ -4,6 +4,7 @@
 #include "converters/external_data.h"
 #include "converters/graphdef/graphdef.h"
 #include "converters/savedmodel/savedmodel.h"
+#include "converters/tflite/file_archive.h"
 #include "converters/tflite/tflite.h"
 #include "engine/base/text.h"
 #include "engine/ir/verifier.h"
@@ -17,17 +18,17 @@ namespace loopscope {
 
 namespace {
 
-Status saveTflite(const Model& model, const std::string& path, const SaveOptions& options)
+/// Saves a FlatBuffer, and behind it the files that came with the model.
+template <auto write> Status saveFlat(const Model& model, const std::string& path, const SaveOptions& options)
 {
-    LS_TRY(const std::vector<std::byte> bytes, exportTflite(model));
+    LS_TRY(std::vector<std::byte> bytes, write(model));
+    const std::vector<std::byte> archive = movedFileArchive(options.source, bytes.size());
+    bytes.insert(bytes.end(), archive.begin(), archive.end());
     return writeFile(path, bytes, options.overwrite);
 }
 
-Status saveCircle(const Model& model, const std::string& path, const SaveOptions& options)
-{
-    LS_TRY(const std::vector<std::byte> bytes, exportCircle(model));
-    return writeFile(path, bytes, options.overwrite);
-}
+Result<std::vector<std::byte>> tfliteBytes(const Model& model) { return exportTflite(model); }
+Result<std::vector<std::byte>> circleBytes(const Model& model) { return exportCircle(model); }
 
 /// Saves what an exporter of text or bytes gives.
 template <Result<std::string> (*write)(const Model&)>
@@ -75,8 +76,8 @@ bool isLsir(std::string_view path, std::span<const std::byte> content)
 }
 
 constexpr std::array kFormats = {
-    Format{"TFLite", "tflite", &isTflite, &importTflite, &saveTflite},
-    Format{"Circle", "circle", &isCircle, &importCircle, &saveCircle},
+    Format{"TFLite", "tflite", &isTflite, &importTflite, &saveFlat<tfliteBytes>, true},
+    Format{"Circle", "circle", &isCircle, &importCircle, &saveFlat<circleBytes>, true},
     Format{"GraphDef", "pb", &isGraphDef, &importGraphDef, &saveWith<exportGraphDef>},
     Format{"GraphDef text", "pbtxt", &isGraphDefText, &importGraphDefText, &saveWith<exportGraphDefText>},
     Format{"MetaGraph", "meta", &isMetaGraph, &importGraphDef, &saveWith<exportMetaGraph>},
@@ -191,16 +192,22 @@ Result<LoadedModel> loadModel(const std::string& path)
     return notAModel(path, content.view());
 }
 
-Status saveModel(const Model& model, const std::string& path, const SaveOptions& options)
+Result<const Format*> formatToSave(const std::string& path, const SaveOptions& options)
 {
     const std::string extension = options.format.empty() ? extensionOf(path) : options.format;
     std::vector<std::string> known;
     for (const Format& format : kFormats) {
-        if (format.extension == extension) return format.save(model, path, options);
+        if (format.extension == extension) return &format;
         known.emplace_back(format.extension);
     }
     std::string what = extension.empty() ? "the file's name says no format" : "no format '" + extension + "' to write";
     return Error(ErrorCode::usage, std::move(what)).at(path).expected(join(known, " or ")).nearest(nearestNames(extension, known));
+}
+
+Status saveModel(const Model& model, const std::string& path, const SaveOptions& options)
+{
+    LS_TRY(const Format* const format, formatToSave(path, options));
+    return format->save(model, path, options);
 }
 
 } // namespace loopscope

@@ -27,6 +27,7 @@ struct SaveOptions {
     std::string format;     ///< extension of the format without the dot; empty: that of the path
     bool overwrite = false; ///< an existing file is refused otherwise
     DataMode data = DataMode::automatic; ///< where text puts large constants
+    Bytes source; ///< the file that the model came from: .tflite and .circle take the archive of files behind it along
 };
 
 /// One format.
@@ -37,6 +38,7 @@ struct Format {
     bool (*recognizes)(std::string_view path, std::span<const std::byte> content);
     Result<Model> (*load)(const std::string& path, Bytes content);
     Status (*save)(const Model& model, const std::string& path, const SaveOptions& options);
+    bool keepsFiles = false; ///< what it saves has room for SaveOptions::source
 };
 
 /// All formats that can be opened, in the order in which they are tried.
@@ -45,6 +47,9 @@ std::span<const Format> formats();
 /// Opens a model file; its kind comes from its content, never its name. The model has passed verifyModel.
 /// Errors: badFile (missing, malformed, no model: what it is instead, where that can be told), unsupported (a model of another kind).
 Result<LoadedModel> loadModel(const std::string& path);
+
+/// The format in which saveModel writes. Errors: usage (there is none of that name).
+Result<const Format*> formatToSave(const std::string& path, const SaveOptions& options);
 
 /// Writes a model in the format that the options or the extension name. Nothing half-written is ever seen.
 /// Errors: usage (no such format), unsupported (what the format cannot say, by name), cannotWrite.

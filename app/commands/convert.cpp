@@ -3,11 +3,25 @@
 #include "app/wiring/console.h"
 #include "app/wiring/json_writer.h"
 #include "converters/formats.h"
+#include "converters/tflite/file_archive.h"
 #include "engine/base/text.h"
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 namespace loopscope::app {
+
+namespace {
+
+void tellLostFiles(Console& console, const LoadedModel& file)
+{
+    std::vector<std::string> names;
+    for (const ArchivedFile& lost : readFileArchive(file.content).files) names.push_back(lost.name);
+    if (!names.empty()) console.warning("left out, for the format has no room for files beside the model: " + join(names, ", "));
+}
+
+} // namespace
 
 Result<int> runConvert(const CommandContext& context)
 {
@@ -30,7 +44,10 @@ Result<int> runConvert(const CommandContext& context)
     else if (data == "none")
         options.data = DataMode::none;
     LS_TRY(const LoadedModel file, loadModel(arguments.positionals[0]));
-    LS_CHECK_OK(saveModel(file.model, out, options));
+    options.source = file.content;
+    LS_TRY(const Format* const format, formatToSave(out, options));
+    LS_CHECK_OK(format->save(file.model, out, options));
+    if (!format->keepsFiles) tellLostFiles(console, file);
     std::error_code error;
     const auto bytes = std::filesystem::file_size(out, error);
     if (console.json()) {

@@ -1,84 +1,16 @@
-// Reads the metadata's FlatBuffer and the directory of the zip archive (PKWARE APPNOTE 6.3, sections 4.3.7, 4.3.12 and 4.3.16).
 #include "converters/tflite/model_metadata.h"
 
+#include "converters/tflite/file_archive.h"
 #include "metadata_schema_generated.h"
 
 #include <algorithm>
-#include <cstring>
 #include <set>
 #include <string_view>
+#include <utility>
 
 namespace loopscope {
 
 namespace {
-
-using namespace std::string_view_literals;
-
-constexpr size_t kEndSize = 22;   // end of central directory record, without its comment
-constexpr size_t kEntrySize = 46; // entry of the central directory, without its names
-constexpr size_t kLocalSize = 30; // header before a file's bytes, without its names
-constexpr size_t kLongestComment = 0xffff;
-
-/// Little-endian number at an offset that lies inside.
-template <typename T> T numberAt(std::span<const std::byte> bytes, size_t offset)
-{
-    T out;
-    std::memcpy(&out, bytes.data() + offset, sizeof(T));
-    return out;
-}
-
-bool startsAt(std::span<const std::byte> bytes, size_t offset, std::string_view mark)
-{
-    return offset <= bytes.size() && bytes.size() - offset >= mark.size() &&
-           std::memcmp(bytes.data() + offset, mark.data(), mark.size()) == 0;
-}
-
-/// Where the end record begins; none if there is no archive.
-std::optional<size_t> endOfArchive(std::span<const std::byte> bytes)
-{
-    if (bytes.size() < kEndSize) return std::nullopt;
-    const size_t last = bytes.size() - kEndSize;
-    for (size_t back = 0; back <= std::min(last, kLongestComment); ++back) {
-        const size_t at = last - back;
-        if (startsAt(bytes, at, "PK\x05\x06"sv) && numberAt<uint16_t>(bytes, at + 20) == back) return at;
-    }
-    return std::nullopt;
-}
-
-/// Adds the archive's files; false if its directory makes no sense.
-bool readArchive(const Bytes& file, std::vector<AssociatedFile>& files)
-{
-    const std::span<const std::byte> bytes = file.view();
-    const std::optional<size_t> end = endOfArchive(bytes);
-    if (!end) return true;
-    const auto count = numberAt<uint16_t>(bytes, *end + 10);
-    const uint64_t size = numberAt<uint32_t>(bytes, *end + 12);
-    const uint64_t offset = numberAt<uint32_t>(bytes, *end + 16);
-    if (size + offset > *end) return false;
-    const uint64_t base = *end - size - offset; // offsets count from the archive's start or from the file's
-    uint64_t at = base + offset;
-    for (int i = 0; i < count; ++i) {
-        if (at + kEntrySize > *end || !startsAt(bytes, at, "PK\x01\x02"sv)) return false;
-        const auto method = numberAt<uint16_t>(bytes, at + 10);
-        const uint64_t packed = numberAt<uint32_t>(bytes, at + 20);
-        const uint64_t nameSize = numberAt<uint16_t>(bytes, at + 28);
-        const uint64_t next = at + kEntrySize + nameSize + numberAt<uint16_t>(bytes, at + 30) + numberAt<uint16_t>(bytes, at + 32);
-        if (next > *end) return false;
-        AssociatedFile out;
-        out.name.assign(reinterpret_cast<const char*>(bytes.data()) + at + kEntrySize, nameSize);
-        out.role = "file";
-        out.size = numberAt<uint32_t>(bytes, at + 24);
-        const uint64_t local = base + numberAt<uint32_t>(bytes, at + 42);
-        at = next;
-        if (out.name.ends_with('/')) continue; // a folder
-        if (local + kLocalSize > *end || !startsAt(bytes, local, "PK\x03\x04"sv)) return false;
-        const uint64_t data = local + kLocalSize + numberAt<uint16_t>(bytes, local + 26) + numberAt<uint16_t>(bytes, local + 28);
-        if (data > *end || packed > *end - data) return false;
-        if (method == 0 && packed == out.size) out.content = file.slice(data, packed);
-        files.push_back(std::move(out));
-    }
-    return true;
-}
 
 std::string textOf(const flatbuffers::String* text) { return text ? text->str() : std::string(); }
 
@@ -175,10 +107,10 @@ private:
 ModelMetadata readModelMetadata(const Model& model, const Bytes& file)
 {
     ModelMetadata out;
-    if (!readArchive(file, out.files)) {
-        out.files.clear();
-        out.problems.emplace_back("the zip archive behind the model is damaged");
-    }
+    FileArchive archive = readFileArchive(file);
+    if (archive.isDamaged) out.problems.emplace_back("the zip archive behind the model is damaged");
+    for (ArchivedFile& found : archive.files)
+        out.files.push_back({.name = std::move(found.name), .role = "file", .tensor = {}, .size = found.size, .content = std::move(found.content)});
     for (const Metadata& entry : model.metadata) {
         if (entry.name != "TFLITE_METADATA" || !entry.data || !entry.data->hasBytes()) continue;
         // Verified bytes must be aligned; those of the file need not be.

@@ -1,6 +1,7 @@
 // Metadata and associated files behind a model: what is there is found, what is damaged is said.
 #include "converters/tflite/model_metadata.h"
 
+#include "converters/tflite/file_archive.h"
 #include "metadata_schema_generated.h"
 
 #include <gtest/gtest.h>
@@ -98,6 +99,34 @@ TEST(ModelMetadata, filesBehindTheModel)
     EXPECT_EQ(metadata.files[0].size, 9U);
     EXPECT_EQ(textLines(*metadata.files[0].content), (std::vector<std::string>{"one", "two"}));
     EXPECT_EQ(metadata.files[1].size, 0U);
+}
+
+TEST(FileArchive, goesBehindAnotherModel)
+{
+    const std::string packed = archive({{"a.txt", "one"}, {"b.txt", "three"}});
+    for (const std::string& before : {std::string(), std::string("MODEL"), std::string(1000, 'x')}) {
+        const std::vector<std::byte> moved = movedFileArchive(bytesOf("AN OLD MODEL" + packed), before.size());
+        const std::string whole = before + std::string(reinterpret_cast<const char*>(moved.data()), moved.size());
+        const FileArchive found = readFileArchive(bytesOf(whole));
+        ASSERT_EQ(found.files.size(), 2U);
+        EXPECT_EQ(found.files[1].name, "b.txt");
+        EXPECT_EQ(textLines(*found.files[1].content), std::vector<std::string>{"three"});
+        // Counted from the file's start: the same bytes without anything before them are the archive as it was.
+        if (before.empty()) {
+            EXPECT_EQ(whole, packed);
+        }
+    }
+    EXPECT_TRUE(movedFileArchive(bytesOf("no archive"), 0).empty());
+}
+
+TEST(FileArchive, movingADamagedOneStaysInside)
+{
+    const std::string whole = "MODEL" + archive({{"labels.txt", "cat"}, {"b.bin", "01"}});
+    for (size_t i = 0; i < whole.size(); ++i) {
+        std::string damaged = whole;
+        damaged[i] = static_cast<char>(~damaged[i]);
+        EXPECT_LE(movedFileArchive(bytesOf(damaged), 7).size(), whole.size());
+    }
 }
 
 TEST(ModelMetadata, compressedFilesAreOnlyNamed)
