@@ -1,6 +1,7 @@
 #include "engine/plan/function_calls.h"
 
 #include "engine/ops/tf_registry.h"
+#include "engine/plan/function_gradient.h"
 
 #include <algorithm>
 #include <charconv>
@@ -26,36 +27,73 @@ public:
         const size_t originals = m_model.graphs.size();
         for (size_t g = 0; g < m_model.graphs.size(); ++g)
             for (size_t o = 0; o < m_model.graphs[g].operators.size(); ++o) {
-                rename(m_model.graphs[g], OperatorId(static_cast<int64_t>(o)));
+                rename(GraphId(static_cast<int64_t>(g)), OperatorId(static_cast<int64_t>(o)));
                 bind(g, o);
                 if (m_model.graphs.size() > originals + kMostCopies) return;
             }
     }
 
 private:
-    void rename(Graph& graph, OperatorId id)
+    void rename(GraphId in, OperatorId id)
     {
-        Operator& op = graph.operators[static_cast<size_t>(id.index)];
-        if (op.kind.dialect != "tf") return;
+        const Operator node = m_model.graph(in).op(id);
+        if (node.kind.dialect != "tf") return;
         GraphId callee;
         std::shared_ptr<const AttributeList> bindings;
-        if (op.kind.name == "SymbolicGradient") {
-            const Attribute* f = findAttribute(op.attributes, "f");
+        if (node.kind.name == "SymbolicGradient") {
+            const Attribute* f = findAttribute(node.attributes, "f");
             const auto* ref = f ? f->as<GraphRef>() : nullptr;
-            for (const auto& [function, gradient] : m_model.gradients)
-                if (ref && function == ref->graph)
-                    if (const auto found = m_functions.find(gradient); found != m_functions.end()) callee = found->second;
-            if (!callee.valid()) return;
-            bindings = ref->attributes;
+            if (!ref || !m_model.hasGraph(ref->graph)) return;
+            callee = registeredGradient(ref->graph);
+            if (callee.valid())
+                bindings = ref->attributes;
+            else
+                callee = gradientOf(ref->attributes && isPolymorphic(ref->graph) ? copyFor(ref->graph, *ref->attributes) : ref->graph);
+            if (const size_t given = m_model.graph(callee).outputs.size(); given != resultCount(node)) { // the kernel says so if it runs
+                setAttribute(m_model.graph(in).operators[static_cast<size_t>(id.index)].attributes, "@results",
+                             static_cast<int64_t>(given));
+                return;
+            }
         } else {
-            const auto found = findTfOp(op.kind.name) ? m_functions.end() : m_functions.find(op.kind.name);
+            const auto found = findTfOp(node.kind.name) ? m_functions.end() : m_functions.find(node.kind.name);
             if (found == m_functions.end()) return;
             callee = found->second;
-            bindings = std::make_shared<const AttributeList>(op.attributes);
+            bindings = std::make_shared<const AttributeList>(node.attributes);
         }
+        Operator& op = m_model.graph(in).operators[static_cast<size_t>(id.index)];
         op.kind.name = "PartitionedCall";
         setAttribute(op.attributes, "f", GraphRef{callee, bindings});
-        orderResults(graph, id, m_model.graph(callee));
+        orderResults(m_model.graph(in), id, m_model.graph(callee));
+    }
+
+    static size_t resultCount(const Operator& gradient)
+    {
+        const Attribute* const types = findAttribute(gradient.attributes, "Tout");
+        const auto* const items = types ? types->as<AttributeItems>() : nullptr;
+        return items ? items->size() : gradient.results.size();
+    }
+
+    GraphId registeredGradient(GraphId function) const
+    {
+        for (const auto& [owner, gradient] : m_model.gradients)
+            if (owner == function)
+                if (const auto found = m_functions.find(gradient); found != m_functions.end()) return found->second;
+        return {};
+    }
+
+    /// The function's gradient, made when it is first asked for.
+    GraphId gradientOf(GraphId function)
+    {
+        const auto [at, isNew] = m_gradients.emplace(function, GraphId(static_cast<int64_t>(m_model.graphs.size())));
+        const GraphId id = at->second;
+        if (!isNew) return id;
+        Graph copy = m_model.graph(function);
+        copy.id += "__gradient";
+        copy.name.clear();
+        m_model.graphs.push_back(std::move(copy));
+        for (size_t o = 0; o < m_model.graph(id).operators.size(); ++o) rename(id, OperatorId(static_cast<int64_t>(o)));
+        makeGradient(m_model.graph(id));
+        return id;
     }
 
     /// One result for each output of the callee: the importer knows only those that are read, by number or by name.
@@ -175,14 +213,12 @@ private:
     Model& m_model;
     std::unordered_map<std::string, GraphId> m_functions;
     std::map<int32_t, bool> m_polymorphic;
+    std::map<GraphId, GraphId> m_gradients; ///< functions and the gradients that were made for them
     std::vector<std::pair<std::pair<int32_t, AttributeList>, GraphId>> m_copies;
 };
 
 } // namespace
 
-void resolveFunctionCalls(Model& model)
-{
-    CallResolver(model).run();
-}
+void resolveFunctionCalls(Model& model) { CallResolver(model).run(); }
 
 } // namespace loopscope

@@ -6,9 +6,10 @@
 
 namespace loopscope {
 
-/// Turns nodes whose operator is a function of the model into PartitionedCall, and SymbolicGradient of a function whose gradient function
-/// is in the model into a call of that. Functions whose parameters or attributes are placeholders (`$T`) are copied for each set of
-/// bindings that a call gives them; copies stand after the other graphs. GraphIds stay valid.
+/// Turns nodes whose operator is a function of the model into PartitionedCall, and SymbolicGradient of a function into a call of the
+/// gradient that the model registers for it, else of one that is made from the operators' rules (function_gradient.h). Functions whose
+/// parameters or attributes are placeholders (`$T`) are copied for each set of bindings that a call gives them. Copies and gradients stand
+/// after the other graphs. GraphIds stay valid.
 void resolveFunctionCalls(Model& model);
 
 } // namespace loopscope

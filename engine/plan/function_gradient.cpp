@@ -1,0 +1,146 @@
+#include "engine/plan/function_gradient.h"
+
+#include "engine/plan/gradient_rules.h"
+
+#include <algorithm>
+
+namespace loopscope {
+
+namespace {
+
+class GradientMaker {
+public:
+    explicit GradientMaker(Graph& graph)
+        : m_graph(graph), m_nodes(graph), m_gradients(graph.values.size()), m_reached(graph.values.size(), false)
+    {
+        const auto taken = [&] {
+            return std::ranges::any_of(graph.operators, [&](const Operator& op) { return op.name.starts_with(m_prefix + "/"); });
+        };
+        for (int k = 1; taken(); ++k) m_prefix = "gradients_" + std::to_string(k);
+    }
+
+    void run()
+    {
+        const std::vector<OperatorId> order = topologicalOrder();
+        for (const ValueId input : m_graph.inputs) reach(input);
+        for (const OperatorId id : order) {
+            const Operator& op = m_graph.op(id);
+            const bool depends = std::ranges::any_of(op.inputs, [&](ValueId input) { return input.valid() && isReached(input); });
+            if (!depends || stopsGradients(op.kind.name)) continue;
+            for (const ValueId result : op.results) reach(result);
+        }
+        addOutputGradients();
+        for (auto id = order.rbegin(); id != order.rend(); ++id) goThrough(*id);
+        finish();
+    }
+
+private:
+    bool isReached(ValueId value) const { return m_reached[static_cast<size_t>(value.index)]; }
+    void reach(ValueId value) { m_reached[static_cast<size_t>(value.index)] = true; }
+    std::vector<GradientValue>& gradientsOf(ValueId value) { return m_gradients[static_cast<size_t>(value.index)]; }
+
+    /// Operators behind those they read; those of cycles are left out.
+    std::vector<OperatorId> topologicalOrder() const
+    {
+        const size_t count = m_graph.operators.size();
+        std::vector<int> waits(count, 0);
+        std::vector<std::vector<size_t>> readers(count);
+        for (size_t o = 0; o < count; ++o)
+            for (const ValueId input : m_graph.operators[o].inputs) {
+                if (!input.valid() || m_graph.value(input).role != ValueRole::result) continue;
+                ++waits[o];
+                readers[static_cast<size_t>(m_graph.value(input).producer.index)].push_back(o);
+            }
+        std::vector<OperatorId> order;
+        for (size_t o = 0; o < count; ++o)
+            if (waits[o] == 0) order.emplace_back(static_cast<int64_t>(o));
+        for (size_t k = 0; k < order.size(); ++k)
+            for (const size_t reader : readers[static_cast<size_t>(order[k].index)])
+                if (--waits[reader] == 0) order.emplace_back(static_cast<int64_t>(reader));
+        return order;
+    }
+
+    void addOutputGradients()
+    {
+        for (size_t k = 0; k < m_graph.outputs.size(); ++k) {
+            const ValueId output = m_graph.outputs[k].value;
+            Value dy;
+            dy.id = m_prefix + "/dy_" + std::to_string(k);
+            dy.role = ValueRole::input;
+            dy.type.dtype = m_graph.value(output).type.dtype;
+            const ValueId id(static_cast<int64_t>(m_graph.values.size()));
+            m_graph.values.push_back(std::move(dy));
+            m_graph.inputs.push_back(id);
+            gradientsOf(output).push_back(m_nodes.value(id));
+            ++m_outputs;
+        }
+    }
+
+    /// The sum of what has come together for a value; invalid if nothing has.
+    GradientValue sumFor(ValueId value)
+    {
+        const std::vector<GradientValue>& parts = gradientsOf(value);
+        if (parts.empty()) return {};
+        return parts.size() == 1 ? parts.front() : m_nodes.add("AddN", parts).front();
+    }
+
+    void goThrough(OperatorId id)
+    {
+        const Operator op = m_graph.op(id);
+        const auto hasGradient = [&](ValueId result) { return isReached(result) && !gradientsOf(result).empty(); };
+        if (std::ranges::none_of(op.results, hasGradient)) return;
+        m_nodes.setScope(m_prefix + "/" + op.name + "_grad");
+        GradientCase c{m_nodes, op, {}, {}, {}, std::vector<GradientValue>(op.inputs.size())};
+        for (const ValueId input : op.inputs) c.x.push_back(m_nodes.value(input));
+        for (const ValueId result : op.results) {
+            c.y.push_back(m_nodes.value(result));
+            const GradientValue sum = sumFor(result);
+            c.dy.push_back(sum.valid() ? sum : m_nodes.node("ZerosLike", {c.y.back()}));
+        }
+        if (const GradientRule rule = findGradientRule(op.kind.name))
+            rule(c);
+        else
+            askFor(c);
+        for (size_t i = 0; i < c.dx.size(); ++i)
+            if (c.dx[i].valid() && isReached(op.inputs[i])) gradientsOf(op.inputs[i]).push_back(c.dx[i]);
+    }
+
+    /// SymbolicGradient of what the operator calls or, for one that is no call, of the operator.
+    void askFor(GradientCase& c)
+    {
+        std::vector<GradientValue> operands = c.x;
+        operands.insert(operands.end(), c.dy.begin(), c.dy.end());
+        AttributeItems results;
+        for (const GradientValue& x : c.x) results.emplace_back(m_nodes.dtype(x));
+        const Attribute* const callee = findAttribute(c.op.attributes, "f");
+        Attribute function = callee && callee->as<GraphRef>() ? Attribute(*callee) : Attribute(AttributeMap{{"function", c.op.kind.name}});
+        c.dx = m_nodes.add("SymbolicGradient", operands, {{"Tout", std::move(results)}, {"f", std::move(function)}});
+    }
+
+    void finish()
+    {
+        const size_t inputs = m_graph.inputs.size() - m_outputs;
+        m_graph.outputs.clear();
+        m_graph.controlOutputs.clear();
+        m_nodes.setScope(m_prefix);
+        for (size_t i = 0; i < inputs; ++i) {
+            const ValueId input = m_graph.inputs[i];
+            GradientValue sum = sumFor(input);
+            if (!sum.valid()) sum = m_nodes.node("ZerosLike", {m_nodes.value(input)});
+            m_graph.outputs.push_back({"dx_" + std::to_string(i), sum.id});
+        }
+    }
+
+    Graph& m_graph;
+    GradientNodes m_nodes;
+    std::string m_prefix = "gradients";
+    std::vector<std::vector<GradientValue>> m_gradients; ///< for each value of the function what has come for it
+    std::vector<bool> m_reached;                         ///< values that depend on an input
+    size_t m_outputs = 0;
+};
+
+} // namespace
+
+void makeGradient(Graph& function) { GradientMaker(function).run(); }
+
+} // namespace loopscope

@@ -1,0 +1,113 @@
+#include "engine/plan/gradient_nodes.h"
+
+#include "engine/ops/tf_registry.h"
+
+#include <algorithm>
+
+namespace loopscope {
+
+namespace {
+
+/// The attributes of `signature` that the operands' dtypes and their number determine.
+void completeAttributes(const TfOpSignature& signature, const std::vector<DType>& dtypes, AttributeList& attributes)
+{
+    size_t next = 0;
+    for (const TfArgument& argument : signature.inputs) {
+        size_t count = 1;
+        if (argument.isList()) {
+            const std::string& key = argument.typeListAttr.empty() ? argument.numberAttr : argument.typeListAttr;
+            if (!findAttribute(attributes, key)) { // the list takes what is not needed behind it
+                const auto behind = static_cast<size_t>(&signature.inputs.back() - &argument);
+                count = dtypes.size() - std::min(dtypes.size(), next + behind);
+                AttributeItems types;
+                for (size_t i = next; i < next + count; ++i) types.emplace_back(dtypes[i]);
+                if (argument.typeListAttr.empty())
+                    setAttribute(attributes, key, static_cast<int64_t>(count));
+                else
+                    setAttribute(attributes, key, std::move(types));
+            } else {
+                count = static_cast<size_t>(tfArgumentCount(signature, argument, attributes).value_or(0));
+            }
+        }
+        if (!argument.typeAttr.empty() && next < dtypes.size() && !findAttribute(attributes, argument.typeAttr))
+            setAttribute(attributes, argument.typeAttr, dtypes[next]);
+        next += count;
+    }
+}
+
+} // namespace
+
+std::string GradientNodes::freshName(const std::string& kind)
+{
+    const int used = m_used[kind]++;
+    return m_scope + "/" + kind + (used == 0 ? "" : "_" + std::to_string(used));
+}
+
+std::vector<GradientValue> GradientNodes::add(std::string_view kind, std::span<const GradientValue> inputs, AttributeList attributes)
+{
+    Operator op;
+    op.kind = {"tf", std::string(kind)};
+    op.name = freshName(op.kind.name);
+    std::vector<DType> dtypes;
+    for (const GradientValue& input : inputs) {
+        op.inputs.push_back(input.id);
+        dtypes.push_back(dtype(input));
+    }
+    std::vector<TfSlotType> types;
+    if (const TfOpSignature* const signature = findTfOp(kind)) {
+        completeAttributes(*signature, dtypes, attributes);
+        types = tfSlotTypes(*signature, signature->outputs, attributes).value_or(std::vector<TfSlotType>());
+    }
+    op.attributes = std::move(attributes);
+    std::vector<GradientValue> results;
+    for (size_t k = 0; k < types.size(); ++k) {
+        Value value;
+        value.id = k == 0 ? op.name : op.name + ":" + std::to_string(k);
+        value.type.dtype = types[k].dtype;
+        value.role = ValueRole::result;
+        value.producer = OperatorId(static_cast<int64_t>(m_graph.operators.size()));
+        value.slot = static_cast<int32_t>(k);
+        results.push_back({this, ValueId(static_cast<int64_t>(m_graph.values.size()))});
+        op.results.push_back(results.back().id);
+        m_graph.values.push_back(std::move(value));
+    }
+    m_graph.operators.push_back(std::move(op));
+    return results;
+}
+
+GradientValue GradientNodes::node(std::string_view kind, std::initializer_list<GradientValue> inputs, AttributeList attributes)
+{
+    return add(kind, std::span(inputs.begin(), inputs.size()), std::move(attributes)).front();
+}
+
+GradientValue GradientNodes::constant(TensorType type, const void* data, size_t bytes)
+{
+    const DType dtype = type.dtype;
+    return node("Const", {},
+                {{"dtype", dtype}, {"value", TensorAttribute{std::move(type), std::make_shared<Constant>(Bytes::copyOf(data, bytes))}}});
+}
+
+GradientValue GradientNodes::number(double value, DType dtype)
+{
+    const auto single = static_cast<float>(value);
+    const GradientValue stored = constant(TensorType(DType::f32, Shape()), &single, sizeof single);
+    return dtype == DType::f32 ? stored : node("Cast", {stored}, {{"DstT", dtype}});
+}
+
+GradientValue GradientNodes::integer(int32_t value) { return constant(TensorType(DType::i32, Shape()), &value, sizeof value); }
+
+GradientValue GradientNodes::integers(std::span<const int32_t> values)
+{
+    return constant(TensorType(DType::i32, Shape({static_cast<int64_t>(values.size())})), values.data(), values.size_bytes());
+}
+
+GradientValue operator+(GradientValue a, GradientValue b) { return a.nodes->node("AddV2", {a, b}); }
+GradientValue operator-(GradientValue a, GradientValue b) { return a.nodes->node("Sub", {a, b}); }
+GradientValue operator*(GradientValue a, GradientValue b) { return a.nodes->node("Mul", {a, b}); }
+GradientValue operator/(GradientValue a, GradientValue b) { return a.nodes->node("RealDiv", {a, b}); }
+GradientValue operator-(GradientValue a) { return a.nodes->node("Neg", {a}); }
+GradientValue operator+(double a, GradientValue b) { return b.nodes->number(a, b.nodes->dtype(b)) + b; }
+GradientValue operator-(double a, GradientValue b) { return b.nodes->number(a, b.nodes->dtype(b)) - b; }
+GradientValue operator*(double a, GradientValue b) { return b.nodes->number(a, b.nodes->dtype(b)) * b; }
+
+} // namespace loopscope

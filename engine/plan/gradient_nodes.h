@@ -1,0 +1,69 @@
+// Nodes of a gradient graph, written as arithmetic: what rules of gradients (gradient_rules.h) are put together from.
+#pragma once
+
+#include "engine/ir/model.h"
+
+#include <initializer_list>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace loopscope {
+
+class GradientNodes;
+
+/// A value of the graph under construction. Arithmetic on it adds nodes.
+struct GradientValue {
+    GradientNodes* nodes = nullptr;
+    ValueId id;
+    bool valid() const { return id.valid(); }
+};
+
+/// Adds nodes to a graph. Attributes that follow from the operands (`T`, `N`, `Tin`) are filled in.
+class GradientNodes {
+public:
+    explicit GradientNodes(Graph& graph) : m_graph(graph) {}
+
+    /// Nodes from here on are named `scope/KIND`; no node of the graph has such a name yet.
+    void setScope(std::string scope)
+    {
+        m_scope = std::move(scope);
+        m_used.clear();
+    }
+
+    /// All results of a new node; one without a result per its signature gives none.
+    std::vector<GradientValue> add(std::string_view kind, std::span<const GradientValue> inputs, AttributeList attributes = {});
+    /// The first result.
+    GradientValue node(std::string_view kind, std::initializer_list<GradientValue> inputs, AttributeList attributes = {});
+
+    GradientValue value(ValueId id) { return {this, id}; }
+    DType dtype(GradientValue value) const { return m_graph.value(value.id).type.dtype; }
+    /// A scalar of that dtype.
+    GradientValue number(double value, DType dtype);
+    GradientValue integer(int32_t value);
+    GradientValue integers(std::span<const int32_t> values);
+
+    const Graph& graph() const { return m_graph; }
+
+private:
+    GradientValue constant(TensorType type, const void* data, size_t bytes);
+    std::string freshName(const std::string& kind);
+
+    Graph& m_graph;
+    std::string m_scope;
+    std::map<std::string, int> m_used; ///< kinds in this scope
+};
+
+GradientValue operator+(GradientValue a, GradientValue b);
+GradientValue operator-(GradientValue a, GradientValue b);
+GradientValue operator*(GradientValue a, GradientValue b);
+GradientValue operator/(GradientValue a, GradientValue b);
+GradientValue operator-(GradientValue a);
+/// With a scalar of the value's dtype.
+GradientValue operator+(double a, GradientValue b);
+GradientValue operator-(double a, GradientValue b);
+GradientValue operator*(double a, GradientValue b);
+
+} // namespace loopscope

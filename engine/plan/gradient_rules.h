@@ -1,0 +1,31 @@
+// How each TensorFlow operator's gradient is computed from its operands, its results and their gradients. The rules are those that
+// TensorFlow registers for SymbolicGradient (core/ops/math_grad.cc, array_grad.cc, nn_grad.cc).
+#pragma once
+
+#include "engine/plan/gradient_nodes.h"
+
+namespace loopscope {
+
+/// One operator whose gradient is asked for.
+struct GradientCase {
+    GradientNodes& nodes;
+    const Operator op; ///< a copy: nodes are added to its graph
+    std::vector<GradientValue> x, y, dy;
+    std::vector<GradientValue> dx; ///< the answer; invalid: zeros
+
+    void give(GradientValue gradient) { dx[0] = gradient; }
+    void give(GradientValue first, GradientValue second)
+    {
+        dx[0] = first;
+        dx[1] = second;
+    }
+};
+
+using GradientRule = void (*)(GradientCase&);
+
+/// The rule of an operator, or null.
+GradientRule findGradientRule(std::string_view kind);
+/// True for operators through which no gradient flows: constants, shapes, comparisons, ….
+bool stopsGradients(std::string_view kind);
+
+} // namespace loopscope

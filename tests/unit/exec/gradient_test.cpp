@@ -1,0 +1,226 @@
+// Gradients that are made for SymbolicGradient, held against difference quotients of the functions themselves.
+#include "converters/lsir/lsir.h"
+#include "engine/exec/make_executor.h"
+#include "engine/plan/run_selection.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+namespace loopscope::testing {
+namespace {
+
+/// A function of a and b, all f64: `nodes` compute r.
+struct FunctionCase {
+    const char* name;
+    Shape a, b, r;
+    const char* nodes;
+};
+
+std::string typeText(const Shape& shape) { return "f64" + toString(shape); }
+
+std::string modelOf(const FunctionCase& f)
+{
+    const std::string a = typeText(f.a), b = typeText(f.b), r = typeText(f.r);
+    return "model tf\ngraph main(a: " + a + ", b: " + b + ", dr: " + r + ") {\n  r = f(a, b) : f64\n" +
+           "  g = SymbolicGradient(a, b, dr) Tin=[f64, f64, f64] Tout=[f64, f64] f=@f : (f64, f64)\n  return r=r, ga=g, gb=g:1\n}\n" +
+           "graph f(a: f64, b: f64) {\n" + f.nodes + "\n  return r=r\n}\n";
+}
+
+class Evaluated {
+public:
+    explicit Evaluated(const FunctionCase& f) : m_case(f)
+    {
+        Result<Model> model = modelFromText(modelOf(f), f.name);
+        EXPECT_TRUE(model.ok()) << model.error().message();
+        if (!model.ok()) return;
+        Result<Model> selected = selectForRun(*model, GraphId(0), {});
+        EXPECT_TRUE(selected.ok()) << f.name;
+        m_model = std::make_unique<Model>(std::move(selected).value());
+        Result<std::unique_ptr<Executor>> executor = makeExecutor(*m_model, GraphId(0));
+        EXPECT_TRUE(executor.ok()) << f.name;
+        if (executor.ok()) m_executor = std::move(executor).value();
+    }
+
+    /// Result k, flat; empty if the run fails.
+    std::vector<double> run(std::vector<double> a, std::vector<double> b, std::vector<double> dr, int k)
+    {
+        if (!m_executor) return {};
+        int index = 0;
+        for (auto [values, shape] : {std::pair(&a, &m_case.a), {&b, &m_case.b}, {&dr, &m_case.r}}) {
+            Tensor tensor;
+            tensor.data = reinterpret_cast<std::byte*>(values->data());
+            tensor.bytes = values->size() * sizeof(double);
+            tensor.dtype = DType::f64;
+            tensor.shape = *shape;
+            EXPECT_TRUE(m_executor->setInput(index++, tensor).ok());
+        }
+        Status status = m_executor->start();
+        if (status.ok()) status = m_executor->run();
+        EXPECT_TRUE(status.ok()) << m_case.name << ": " << std::move(status).takeError().message();
+        if (!m_executor->position().finished) return {};
+        const Tensor& out = m_executor->output(k);
+        return {out.as<double>(), out.as<double>() + out.elementCount()};
+    }
+
+private:
+    const FunctionCase& m_case;
+    std::unique_ptr<Model> m_model;
+    std::unique_ptr<Executor> m_executor;
+};
+
+std::vector<double> values(const Shape& shape, double first, double step)
+{
+    std::vector<double> result;
+    for (int64_t i = 0; i < shape.elementCount(); ++i) result.push_back(first + step * static_cast<double>(i * 5 % 7));
+    return result;
+}
+
+double dot(const std::vector<double>& x, const std::vector<double>& y)
+{
+    double sum = 0;
+    for (size_t i = 0; i < x.size() && i < y.size(); ++i) sum += x[i] * y[i];
+    return sum;
+}
+
+void expectGradients(const FunctionCase& f)
+{
+    SCOPED_TRACE(f.name);
+    Evaluated model(f);
+    const std::vector<double> a = values(f.a, 0.21, 0.09), b = values(f.b, 0.65, -0.07), dr = values(f.r, 0.5, 0.3);
+    constexpr double kStep = 1e-5;
+    for (const int side : {0, 1}) {
+        const std::vector<double> gradient = model.run(a, b, dr, 1 + side);
+        ASSERT_EQ(gradient.size(), side == 0 ? a.size() : b.size());
+        for (size_t i = 0; i < gradient.size(); ++i) {
+            std::vector<double> high[2] = {a, b}, low[2] = {a, b};
+            high[side][i] += kStep;
+            low[side][i] -= kStep;
+            const double slope = (dot(model.run(high[0], high[1], dr, 0), dr) - dot(model.run(low[0], low[1], dr, 0), dr)) / (2 * kStep);
+            EXPECT_NEAR(gradient[i], slope, 1e-6 * (1 + std::abs(slope)))
+                << "operand " << side << ", element " << i; // error of the quotient: h²
+        }
+    }
+}
+
+TEST(Gradient, ofElementwiseOperators)
+{
+    for (const char* kind :
+         {"Identity", "Abs",  "Neg",  "Reciprocal", "Inv",       "Square", "Sqrt", "Rsqrt",    "Exp",      "Expm1",   "Log",   "Log1p",
+          "Sin",      "Cos",  "Tan",  "Asin",       "Acos",      "Atan",   "Sinh", "Cosh",     "Tanh",     "Asinh",   "Atanh", "Erf",
+          "Sigmoid",  "Sign", "Relu", "Relu6",      "LeakyRelu", "Elu",    "Selu", "Softplus", "Softsign", "Snapshot"}) {
+        const std::string nodes = std::string("  y = ") + kind + "(a) T=f64 : f64\n  r = Mul(y, b) T=f64 : f64";
+        expectGradients({kind, Shape({2, 3}), Shape({3}), Shape({2, 3}), nodes.c_str()});
+    }
+    expectGradients(
+        {"Acosh", Shape({2}), Shape({2}), Shape({2}), "  e = Exp(b) T=f64 : f64\n  y = Acosh(e) T=f64 : f64\n  r = Mul(a, y) T=f64 : f64"});
+}
+
+TEST(Gradient, sumsOverBroadcastDimensions)
+{
+    for (const char* kind :
+         {"Add", "AddV2", "Sub", "Mul", "Div", "RealDiv", "DivNoNan", "MulNoNan", "SquaredDifference", "Pow", "Maximum", "Minimum"}) {
+        const std::string nodes = std::string("  r = ") + kind + "(a, b) T=f64 : f64";
+        expectGradients({kind, Shape({2, 3}), Shape({3}), Shape({2, 3}), nodes.c_str()});
+        expectGradients({kind, Shape({3}), Shape({2, 1}), Shape({2, 3}), nodes.c_str()});
+    }
+}
+
+TEST(Gradient, ofReductions)
+{
+    for (const char* kind : {"Sum", "Mean", "Max", "Min"})
+        for (const char* keep : {"false", "true"}) {
+            const std::string nodes =
+                std::string("  axes = Const() dtype=i32 value=i32[1] [-1] : i32\n  y = Mul(a, b) T=f64 : f64\n  r = ") + kind +
+                "(y, axes) T=f64 Tidx=i32 keep_dims=" + keep + " : f64";
+            expectGradients({kind, Shape({2, 3}), Shape({3}), keep[0] == 't' ? Shape({2, 1}) : Shape({2}), nodes.c_str()});
+        }
+    expectGradients({"L2Loss", Shape({4}), Shape({4}), Shape(), "  y = Mul(a, b) T=f64 : f64\n  r = L2Loss(y) T=f64 : f64"});
+}
+
+TEST(Gradient, ofMatrixProducts)
+{
+    for (const char* ta : {"false", "true"})
+        for (const char* tb : {"false", "true"}) {
+            const Shape a = ta[0] == 't' ? Shape({3, 2}) : Shape({2, 3}), b = tb[0] == 't' ? Shape({4, 3}) : Shape({3, 4});
+            const std::string plain = std::string("  r = MatMul(a, b) T=f64 transpose_a=") + ta + " transpose_b=" + tb + " : f64";
+            expectGradients({"MatMul", a, b, Shape({2, 4}), plain.c_str()});
+            const std::string batch = std::string("  r = BatchMatMulV2(a, b) T=f64 adj_x=") + ta + " adj_y=" + tb + " : f64";
+            expectGradients({"BatchMatMulV2", Shape({2, a[0], a[1]}), b, Shape({2, 2, 4}), batch.c_str()});
+        }
+}
+
+TEST(Gradient, ofOperatorsThatMoveElements)
+{
+    const FunctionCase cases[] = {
+        {"Reshape", Shape({2, 3}), Shape({3, 2}), Shape({3, 2}),
+         "  s = Const() dtype=i32 value=i32[2] [3, 2] : i32\n  y = Reshape(a, s) T=f64 Tshape=i32 : f64\n  r = Mul(y, b) T=f64 : f64"},
+        {"Transpose", Shape({2, 3}), Shape({3, 2}), Shape({3, 2}),
+         "  p = Const() dtype=i32 value=i32[2] [1, 0] : i32\n  y = Transpose(a, p) T=f64 Tperm=i32 : f64\n  r = Mul(y, b) T=f64 : f64"},
+        {"Pack and Unpack", Shape({3}), Shape({3}), Shape({3}),
+         "  p = Pack(a, b) N=2 T=f64 axis=1 : f64\n  u = Unpack(p) T=f64 axis=0 num=3 : (f64, f64, f64)\n  v = Pack(u:2, u, u) N=3 T=f64 "
+         "axis=0 : f64\n"
+         "  x = Const() dtype=i32 value=i32[] 1 : i32\n  q = Square(v) T=f64 : f64\n"
+         "  r = Sum(q, x) T=f64 Tidx=i32 keep_dims=false : f64"},
+        {"ConcatV2", Shape({2, 3}), Shape({2, 1}), Shape({2, 4}),
+         "  x = Const() dtype=i32 value=i32[] -1 : i32\n  c = ConcatV2(a, b, x) N=2 T=f64 Tidx=i32 : f64\n  r = Square(c) T=f64 : f64"},
+        {"Concat", Shape({2, 3}), Shape({1, 3}), Shape({3, 3}),
+         "  x = Const() dtype=i32 value=i32[] 0 : i32\n  c = Concat(x, a, b) N=2 T=f64 : f64\n  r = Square(c) T=f64 : f64"},
+        {"Split", Shape({4}), Shape({2}), Shape({2}),
+         "  x = Const() dtype=i32 value=i32[] 0 : i32\n  s = Split(x, a) T=f64 num_split=2 : (f64, f64)\n  m = Mul(s:1, b) T=f64 : f64\n"
+         "  r = Mul(m, s) T=f64 : f64"},
+        {"SplitV", Shape({4}), Shape({3}), Shape({3}),
+         "  n = Const() dtype=i32 value=i32[2] [1, 3] : i32\n  x = Const() dtype=i32 value=i32[] 0 : i32\n"
+         "  s = SplitV(a, n, x) T=f64 Tlen=i32 num_split=2 : (f64, f64)\n  m = Mul(s:1, b) T=f64 : f64\n  r = Mul(m, s) T=f64 : f64"},
+        {"Slice", Shape({2, 4}), Shape({2}), Shape({1, 2}),
+         "  p = Const() dtype=i32 value=i32[2] [1, 1] : i32\n  n = Const() dtype=i32 value=i32[2] [1, 2] : i32\n"
+         "  s = Slice(a, p, n) Index=i32 T=f64 : f64\n  r = Mul(s, b) T=f64 : f64"},
+        {"StridedSlice", Shape({4}), Shape({2}), Shape({2}),
+         "  p = Const() dtype=i32 value=i32[1] [3] : i32\n  e = Const() dtype=i32 value=i32[1] [0] : i32\n  d = Const() dtype=i32 "
+         "value=i32[1] [-2] : i32\n"
+         "  s = StridedSlice(a, p, e, d) Index=i32 T=f64 begin_mask=0 ellipsis_mask=0 end_mask=0 new_axis_mask=0 shrink_axis_mask=0 : f64\n"
+         "  r = Mul(s, b) T=f64 : f64"},
+        {"ReverseV2", Shape({3}), Shape({3}), Shape({3}),
+         "  x = Const() dtype=i32 value=i32[1] [0] : i32\n  y = ReverseV2(a, x) T=f64 Tidx=i32 : f64\n  r = Mul(y, b) T=f64 : f64"},
+        {"Tile", Shape({2}), Shape({6}), Shape({6}),
+         "  m = Const() dtype=i32 value=i32[1] [3] : i32\n  y = Tile(a, m) T=f64 Tmultiples=i32 : f64\n  r = Mul(y, b) T=f64 : f64"},
+        {"BroadcastTo", Shape({2, 1}), Shape({2, 3}), Shape({2, 3}),
+         "  s = Const() dtype=i32 value=i32[2] [2, 3] : i32\n  y = BroadcastTo(a, s) T=f64 Tidx=i32 : f64\n  r = Mul(y, b) T=f64 : f64"},
+        {"Fill", Shape(), Shape({3}), Shape({3}),
+         "  s = Const() dtype=i32 value=i32[1] [3] : i32\n  y = Fill(s, a) T=f64 index_type=i32 : f64\n  r = Mul(y, b) T=f64 : f64"},
+        {"GatherNd", Shape({3}), Shape({2}), Shape({2}),
+         "  i = Const() dtype=i32 value=i32[2,1] [2, 2] : i32\n  y = GatherNd(a, i) Tindices=i32 Tparams=f64 : f64\n  r = Mul(y, b) T=f64 "
+         ": f64"},
+        {"Select", Shape({3}), Shape({3}), Shape({3}),
+         "  c = Const() dtype=bool value=bool[3] [true, false, true] : bool\n  s = Select(c, a, b) T=f64 : f64\n  r = Square(s) T=f64 : "
+         "f64"},
+        {"AddN", Shape({3}), Shape({3}), Shape({3}), "  s = AddN(a, b, a) N=3 T=f64 : f64\n  r = Square(s) T=f64 : f64"},
+        {"Cast and ExpandDims", Shape({3}), Shape({3}), Shape({1, 3}),
+         "  m = Mul(a, b) T=f64 : f64\n  c = Cast(m) DstT=c128 SrcT=f64 Truncate=false : c128\n  l = Real(c) T=c128 Tout=f64 : f64\n"
+         "  x = Const() dtype=i32 value=i32[] 0 : i32\n  r = ExpandDims(l, x) T=f64 Tdim=i32 : f64"},
+    };
+    for (const FunctionCase& f : cases) expectGradients(f);
+}
+
+TEST(Gradient, ofLayers)
+{
+    const FunctionCase cases[] = {
+        {"Softmax", Shape({2, 3}), Shape({3}), Shape({2, 3}), "  m = Mul(a, b) T=f64 : f64\n  r = Softmax(m) T=f64 : f64"},
+        {"LogSoftmax", Shape({2, 3}), Shape({3}), Shape({2, 3}), "  m = Mul(a, b) T=f64 : f64\n  r = LogSoftmax(m) T=f64 : f64"},
+        {"SoftmaxCrossEntropyWithLogits", Shape({2, 3}), Shape({2, 3}), Shape({2}),
+         "  labels = Softmax(b) T=f64 : f64\n  r = SoftmaxCrossEntropyWithLogits(a, labels) T=f64 : (f64, f64)"},
+        {"BiasAdd", Shape({2, 3}), Shape({3}), Shape({2, 3}), "  r = BiasAdd(a, b) T=f64 data_format=\"NHWC\" : f64"},
+        {"Conv2D", Shape({1, 4, 4, 2}), Shape({3, 2, 2, 3}), Shape({1, 2, 2, 3}),
+         "  r = Conv2D(a, b) T=f64 data_format=\"NHWC\" dilations=[1, 1, 1, 1] padding=\"SAME\" strides=[1, 2, 2, 1] : f64"},
+        {"DepthwiseConv2dNative", Shape({1, 3, 3, 2}), Shape({2, 2, 2, 2}), Shape({1, 2, 2, 4}),
+         "  r = DepthwiseConv2dNative(a, b) T=f64 data_format=\"NHWC\" dilations=[1, 1, 1, 1] padding=\"VALID\" strides=[1, 1, 1, 1] : "
+         "f64"},
+        {"pooling", Shape({1, 4, 4, 1}), Shape({1}), Shape({1, 2, 2, 1}),
+         "  m = Mul(a, b) T=f64 : f64\n  p = AvgPool(m) T=f64 data_format=\"NHWC\" ksize=[1, 2, 2, 1] padding=\"SAME\" strides=[1, 1, 1, "
+         "1] : f64\n"
+         "  r = MaxPool(p) T=f64 data_format=\"NHWC\" ksize=[1, 2, 2, 1] padding=\"VALID\" strides=[1, 2, 2, 1] : f64"},
+    };
+    for (const FunctionCase& f : cases) expectGradients(f);
+}
+
+} // namespace
+} // namespace loopscope::testing
