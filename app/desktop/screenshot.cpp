@@ -38,7 +38,7 @@ bool waitUntilQuiet(viewer::MainWindow& window)
 void carryOut(viewer::MainWindow& window, const QString& line)
 {
     if (line.startsWith("action.")) {
-        window.run(line.mid(7));
+        if (!window.run(line.mid(7)) && window.area()) window.area()->panel("panelGraph")->command(line.mid(7));
     } else if (line.startsWith("panel ")) {
         window.area()->show(line.mid(6), false);
     } else if (line.startsWith("select ") && window.document()) {

@@ -114,6 +114,20 @@ void Document::setView(ViewState view)
     emit viewChanged();
 }
 
+void Document::setOpenCallee(OpenCallee open)
+{
+    if (open == m_open) return;
+    m_open = open;
+    emit openCalleeChanged();
+}
+
+void Document::setHits(const QStringList& addresses)
+{
+    if (addresses == m_hits) return;
+    m_hits = addresses;
+    emit hitsChanged();
+}
+
 void Document::follow()
 {
     const StopSnapshot& now = *stop();
@@ -141,8 +155,10 @@ void Document::follow()
         site.target = TargetKind::op;
         site.op = step.site;
         const std::string call = toString(site);
+        // Beside its caller lies what the graph in view calls; what that calls itself is drawn inside of it.
+        const bool isBeside = m_open == OpenCallee::split && call.find('/', view.root.size() + 1) == std::string::npos;
         if (call.starts_with(view.root + "/")) {
-            view.inlined.insert(call);
+            if (!isBeside) view.inlined.insert(call);
             if (step.role == StepRole::cond) view.condOpen.insert(call);
         }
         site.steps.push_back(step);

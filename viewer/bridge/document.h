@@ -6,7 +6,7 @@
 #include "viewer/scene/view_state.h"
 
 #include <QObject>
-#include <QString>
+#include <QStringList>
 
 #include <memory>
 #include <vector>
@@ -59,9 +59,9 @@ public:
     const ViewState& view() const { return m_view; }
     void setView(ViewState view);
 
-    /// How stops inside a callee that is not drawn open it.
+    /// How callees open: as the user opened the last one. So do those that a stop lies in.
     OpenCallee openCallee() const { return m_open; }
-    void setOpenCallee(OpenCallee open) { m_open = open; }
+    void setOpenCallee(OpenCallee open);
     /// `address` with the iterations of the present stop where both lie in the same invocations; canonical.
     std::string atStop(const std::string& address) const;
     /// Makes canvas and listing go there.
@@ -75,6 +75,10 @@ public:
         m_preview = iteration;
         emit previewChanged();
     }
+
+    /// Static addresses of what the search has found last, to be marked where it is drawn.
+    const QStringList& hits() const { return m_hits; }
+    void setHits(const QStringList& addresses);
 
     /// A command of the terminal debugger, echoed in the console.
     void execute(const QString& line, const QString& tag = {}) { m_bridge.execute(line, tag); }
@@ -91,6 +95,8 @@ signals:
     void stopChanged();
     void problemsChanged();
     void previewChanged();
+    void hitsChanged();
+    void openCalleeChanged();
     /// Somebody asks to look at a place: canvas and listing scroll there and open what hides it.
     void revealRequested(const QString& address);
 
@@ -103,6 +109,7 @@ private:
     std::optional<int64_t> m_preview;
     ViewState m_view;
     OpenCallee m_open = OpenCallee::inlineHere;
+    QStringList m_hits;
     std::vector<Problem> m_problems;
 };
 

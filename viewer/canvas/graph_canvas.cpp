@@ -100,8 +100,7 @@ void GraphCanvas::setModel(const Model* model, const ViewState& view)
     m_loader.cancel();
     m_model = model;
     m_view = view;
-    m_isFitted = true;
-    m_fitsWhole = false;
+    startOver();
     if (!model) {
         setScene(nullptr);
         return;
@@ -115,10 +114,7 @@ void GraphCanvas::setModel(const Model* model, const ViewState& view)
 void GraphCanvas::setView(const ViewState& view, const std::string& anchor)
 {
     if (sameView(view, m_view) && (m_scene || m_loader.isBusy())) return;
-    if (view.root != m_view.root) {
-        m_isFitted = true;
-        m_fitsWhole = false;
-    }
+    if (view.root != m_view.root) startOver();
     m_view = view;
     m_anchor = anchor;
     if (!m_model) return;
@@ -186,13 +182,12 @@ void GraphCanvas::adopt(std::shared_ptr<const IndexedScene> scene)
     m_state = m_scene ? (m_source ? m_source(*m_scene->scene) : idleState(*m_scene->scene)) : CanvasState();
     setCompareMarks(m_compareMarks);
     resolveSelection();
-    QStringList hits;
-    for (const std::string& address : m_hitAddresses) hits.append(QString::fromStdString(address));
-    setHits(hits);
+    countHits();
     m_minimap->setScene(this->scene());
     if (m_isFitted) {
         placeFitted();
     } else {
+        keepInView();
         clampOrigin();
     }
     placeMinimap();
@@ -265,11 +260,30 @@ void GraphCanvas::setHits(const QStringList& addresses)
     std::vector<std::string> wanted;
     for (const QString& address : addresses) wanted.push_back(withoutIterations(address.toStdString()));
     m_hitAddresses = std::move(wanted);
+    countHits();
+}
+
+/// A hit counts for what is drawn of it: the operator, the folded group, or the call whose callee is not drawn. An open group or callee
+/// counts what lies inside at its head.
+void GraphCanvas::countHits()
+{
     m_hits.clear();
-    if (m_scene)
-        for (const std::string& address : m_hitAddresses)
-            if (const int node = scene()->findNode(address); node >= 0) ++m_hits[node];
+    m_regionHits.clear();
     update();
+    if (!m_scene) return;
+    for (const std::string& address : m_hitAddresses) {
+        std::string place = address;
+        int node = scene()->findNode(place);
+        for (size_t end = place.rfind(':'); node < 0 && end != std::string::npos; end = place.rfind(':')) {
+            place.resize(end);
+            node = scene()->findNode(place);
+        }
+        if (node < 0) continue;
+        ++m_hits[node];
+        for (int region = scene()->nodes[static_cast<size_t>(node)].region; region >= 0;
+             region = scene()->regions[static_cast<size_t>(region)].parent)
+            if (scene()->regions[static_cast<size_t>(region)].kind == RegionKind::group) ++m_regionHits[region];
+    }
 }
 
 void GraphCanvas::setValueCard(const ValueCard& card)
@@ -310,10 +324,37 @@ void GraphCanvas::select(const std::vector<std::string>& addresses)
 void GraphCanvas::resolveSelection()
 {
     m_selectedNodes.clear();
-    if (m_scene)
+    m_selectedRegion = -1;
+    if (m_scene) {
         for (const std::string& address : m_selected)
             if (const int node = scene()->findNode(address); node >= 0) m_selectedNodes.push_back(node);
+        if (m_selectedNodes.empty() && !m_selected.empty())
+            if (const auto region = scene()->regionById.find(m_selected.front()); region != scene()->regionById.end())
+                m_selectedRegion = region->second;
+    }
     m_minimap->markNode(currentNode());
+}
+
+std::optional<CallSite> GraphCanvas::currentCall() const
+{
+    if (m_selectedRegion >= 0) {
+        const SceneRegion& region = scene()->regions[static_cast<size_t>(m_selectedRegion)];
+        if (!region.site.empty()) return CallSite{region.site, region.caller, region.op};
+    } else if (const int node = currentNode(); node >= 0) {
+        const SceneNode& one = scene()->nodes[static_cast<size_t>(node)];
+        if (one.call) return callOf(one);
+    }
+    return std::nullopt;
+}
+
+void GraphCanvas::selectRegion(int region)
+{
+    const SceneRegion& one = scene()->regions[static_cast<size_t>(region)];
+    m_selectedEdge = -1;
+    m_selected = {one.site.empty() ? one.id : one.site};
+    resolveSelection();
+    update();
+    emit selectionEdited();
 }
 
 void GraphCanvas::setCurrent(int node, bool add)
@@ -348,9 +389,13 @@ void GraphCanvas::setHover(int node, int edge)
 bool GraphCanvas::reveal(const std::string& address, bool center, bool readable)
 {
     if (!m_scene) return false;
-    const int node = scene()->findNode(withoutIterations(address));
-    if (node < 0) return false;
-    const QRectF box = nodeRect(node);
+    const std::string place = withoutIterations(address);
+    const int node = scene()->findNode(place);
+    const auto region = node < 0 ? scene()->regionById.find(place) : scene()->regionById.end();
+    if (node < 0 && region == scene()->regionById.end()) return false;
+    Rect r = node >= 0 ? scene()->nodes[static_cast<size_t>(node)].rect : scene()->regions[static_cast<size_t>(region->second)].head;
+    if (node < 0) r.width = std::min(r.width, 240.0); // its name
+    const QRectF box = inWidget(r);
     const QRectF room = QRectF(rect()).adjusted(24, 24, -24, -24);
     const bool grows = readable && m_isFitted && !m_fitsWhole && m_zoom < kWordsFrom;
     if (!center && !grows && room.contains(box)) return true;
@@ -360,7 +405,6 @@ bool GraphCanvas::reveal(const std::string& address, bool center, bool readable)
         m_level = detailLevel(m_zoom, m_level);
         m_tiles.clear();
     }
-    const Rect& r = scene()->nodes[static_cast<size_t>(node)].rect;
     m_origin = QPointF(r.center().x * m_zoom - width() / 2.0, r.center().y * m_zoom - height() / 2.0);
     clampOrigin();
     update();
@@ -408,6 +452,12 @@ void GraphCanvas::fit()
 {
     m_fitsWhole = true;
     placeFitted();
+}
+
+void GraphCanvas::startOver()
+{
+    m_isFitted = true;
+    m_fitsWhole = false;
 }
 
 void GraphCanvas::placeFitted()
@@ -487,6 +537,16 @@ void GraphCanvas::clampOrigin()
     m_origin = {std::round(m_origin.x() * ratio) / ratio, std::round(m_origin.y() * ratio) / ratio};
 }
 
+/// A picture that has become so small that it fits is shown whole: it moves as little as that takes.
+void GraphCanvas::keepInView()
+{
+    if (!m_scene) return;
+    const QRectF area = freeArea(), box = inWidget(scene()->bounds);
+    if (box.width() > area.width() || box.height() > area.height()) return;
+    m_origin.rx() += std::max(0.0, box.right() - area.right()) - std::max(0.0, area.left() - box.left());
+    m_origin.ry() += std::max(0.0, box.bottom() - area.bottom()) - std::max(0.0, area.top() - box.top());
+}
+
 void GraphCanvas::zoomAt(QPointF point, double factor)
 {
     const double zoom = std::clamp(m_zoom * factor, kLeastZoom, kMostZoom);
@@ -494,11 +554,12 @@ void GraphCanvas::zoomAt(QPointF point, double factor)
     setViewport(zoom, (m_origin + point) * (zoom / m_zoom) - point);
 }
 
-QRectF GraphCanvas::nodeRect(int node) const
+QRectF GraphCanvas::inWidget(const Rect& r) const
 {
-    const Rect& r = scene()->nodes[static_cast<size_t>(node)].rect;
     return {r.x * m_zoom - m_origin.x(), r.y * m_zoom - m_origin.y(), r.width * m_zoom, r.height * m_zoom};
 }
+
+QRectF GraphCanvas::nodeRect(int node) const { return inWidget(scene()->nodes[static_cast<size_t>(node)].rect); }
 
 QRectF GraphCanvas::sceneInView() const { return {m_origin.x() / m_zoom, m_origin.y() / m_zoom, width() / m_zoom, height() / m_zoom}; }
 

@@ -32,6 +32,13 @@ struct ValueCard {
     bool operator==(const ValueCard&) const = default;
 };
 
+/// A call operator, as a node or as the head of its opened callee.
+struct CallSite {
+    std::string address; ///< static
+    GraphId graph;       ///< that owns it
+    OperatorId op;
+};
+
 class GraphCanvas : public QWidget {
     Q_OBJECT
 public:
@@ -70,6 +77,10 @@ public:
     void select(const std::vector<std::string>& addresses);
     const std::vector<std::string>& selected() const { return m_selected; }
     int currentNode() const { return m_selectedNodes.empty() ? -1 : m_selectedNodes.front(); }
+    /// Of an opened callee or group whose head is selected; −1: none.
+    int currentRegion() const { return m_selectedRegion; }
+    /// The call that is selected; none: something else is.
+    std::optional<CallSite> currentCall() const;
     /// Brings a place into view, if it is not there; false if no picture holds it. Opens nothing.
     /// `readable`: a picture that is still fitted as a whole and too small for its words grows to full size.
     bool reveal(const std::string& address, bool center = false, bool readable = false);
@@ -81,9 +92,12 @@ public:
     QPointF origin() const { return m_origin; } ///< scene × zoom at the widget's top left
     void setViewport(double zoom, QPointF origin);
     void fit();
+    /// The next picture is placed as a first one is, wherever the user was in this one.
+    void startOver();
     void fitSelection();
     void zoomAt(QPointF point, double factor);
     QRectF nodeRect(int node) const; ///< in the widget
+    QRectF inWidget(const Rect& area) const;
     QRectF sceneInView() const;
     Point toScene(QPointF point) const { return {(point.x() + m_origin.x()) / m_zoom, (point.y() + m_origin.y()) / m_zoom}; }
     int nodeAt(QPointF point) const;
@@ -101,14 +115,15 @@ public:
 signals:
     void selectionEdited(); ///< by pointer or key
     void viewEdited();      ///< groups, options: view() is what is wanted now
-    void openRequested(int node, loopscope::viewer::OpenCallee how);
-    void openDefaultRequested(int node); ///< double click: as last time
+    void openRequested(const loopscope::viewer::CallSite& site, loopscope::viewer::OpenCallee how);
+    void openDefaultRequested(const loopscope::viewer::CallSite& site); ///< double click: as last time
     void upRequested();
     void breakpointRequested(const QString& address);
     void loopMoved(int region, qint64 iteration, bool isFinal);
     void frameIterationChosen(int region, qint64 iteration);
     void commandRequested(const QString& id); ///< of the context menu, for the window
     void viewportChanged();
+    void focused();
     void sceneChanged();
     void buildingChanged(bool building);
     void buildFailed(const QString& text);
@@ -137,13 +152,17 @@ private:
     void editView(ViewState view, const std::string& anchor = {});
     QPointF anchorPlace(const IndexedScene& scene, const std::string& id, bool& found) const;
     void applyState(CanvasState state);
+    void countHits();
     void resolveSelection();
     void setCurrent(int node, bool add = false);
+    void selectRegion(int region);
+    CallSite callOf(const SceneNode& node) const { return {node.id, node.graph, node.op}; }
     void setHover(int node, int edge);
     void invalidate(const Rect& area);
     void restyle();
     void placeFitted();
     void clampOrigin();
+    void keepInView();
     void placeMinimap();
     QRectF freeArea() const; ///< that fit() uses
 
@@ -168,6 +187,7 @@ private:
     bool toggleGroup(int node, bool open);
     bool collapseRegion(int region);
     int regionUnderCurrent() const;
+    int firstNodeOf(int region) const;
     QString cardLinkAt(QPointF point) const;
 
     SceneLoader m_loader;
@@ -179,7 +199,7 @@ private:
     CanvasState m_state;
     QHash<QString, CompareMark> m_compareMarks;
     std::vector<std::string> m_hitAddresses;
-    std::map<int, int> m_hits; ///< node → hits in it
+    std::map<int, int> m_hits, m_regionHits; ///< node, opened group → hits in it
     ValueCard m_valueCard;
     mutable LabelCache m_labels;
     TextMeasure m_measure;
@@ -197,6 +217,7 @@ private:
 
     std::vector<std::string> m_selected;
     std::vector<int> m_selectedNodes;
+    int m_selectedRegion = -1;
     int m_hoverNode = -1, m_hoverEdge = -1;
     int m_selectedEdge = -1;
     std::set<int> m_traced;

@@ -102,11 +102,10 @@ bool GraphCanvas::command(const QString& id)
         editView(view, m_selected.empty() ? std::string() : m_selected.front());
     };
     if (is("drillIn") || is("inlineCallee") || is("splitCallee")) {
-        if (!one) return true;
-        if (one->kind == NodeKind::group)
+        if (one && one->kind == NodeKind::group)
             toggleGroup(node, true);
-        else if (one->call)
-            emit openRequested(node, is("drillIn") ? OpenCallee::drillIn : is("inlineCallee") ? OpenCallee::inlineHere : OpenCallee::split);
+        else if (const std::optional<CallSite> call = currentCall())
+            emit openRequested(*call, is("drillIn") ? OpenCallee::drillIn : is("inlineCallee") ? OpenCallee::inlineHere : OpenCallee::split);
     } else if (is("up")) {
         emit upRequested();
     } else if (is("walkUp")) {
@@ -128,7 +127,7 @@ bool GraphCanvas::command(const QString& id)
     } else if (is("consumer")) {
         follow(true);
     } else if (is("expand")) {
-        if (one && !toggleGroup(node, true) && one->call) emit openRequested(node, OpenCallee::inlineHere);
+        if (one && !toggleGroup(node, true) && one->call) emit openRequested(callOf(*one), OpenCallee::inlineHere);
     } else if (is("collapse")) {
         collapseRegion(regionUnderCurrent());
     } else if (is("expandAll")) {
@@ -201,18 +200,28 @@ bool GraphCanvas::collapseRegion(int region)
     } else {
         return false;
     }
+    select({anchor}); // what it is folded into
+    emit selectionEdited();
     editView(view, anchor);
     return true;
 }
 
 int GraphCanvas::regionUnderCurrent() const
 {
+    if (m_selectedRegion >= 0) return m_selectedRegion;
     const int node = currentNode();
-    if (node < 0) return -1;
-    // What was just opened is named by its own id, and no node has it any more.
-    for (size_t i = 0; i < scene()->regions.size(); ++i)
-        if (scene()->regions[i].id == m_selected.front() || scene()->regions[i].site == m_selected.front()) return static_cast<int>(i);
-    return scene()->nodes[static_cast<size_t>(node)].region;
+    return node < 0 ? -1 : scene()->nodes[static_cast<size_t>(node)].region;
+}
+
+/// The first node in the head's region, in listing order: where keys go on from a head.
+int GraphCanvas::firstNodeOf(int region) const
+{
+    for (size_t i = 0; i < scene()->nodes.size(); ++i) {
+        if (scene()->nodes[i].kind == NodeKind::actual) continue;
+        for (int around = scene()->nodes[i].region; around >= 0; around = scene()->regions[static_cast<size_t>(around)].parent)
+            if (around == region) return static_cast<int>(i);
+    }
+    return -1;
 }
 
 void GraphCanvas::stepNode(int by)
@@ -220,7 +229,10 @@ void GraphCanvas::stepNode(int by)
     if (!m_scene || scene()->nodes.empty()) return;
     const int count = static_cast<int>(scene()->nodes.size());
     int node = currentNode();
-    if (node < 0) {
+    if (node < 0 && m_selectedRegion >= 0) {
+        node = firstNodeOf(m_selectedRegion);
+        if (node < 0) return;
+    } else if (node < 0) {
         node = by > 0 ? 0 : count - 1;
     } else {
         do node += by;
@@ -471,20 +483,20 @@ QJsonObject GraphCanvas::describe() const
         const SceneRegion& one = scene()->regions[i];
         if (!one.rect.intersects({seen.x(), seen.y(), seen.width(), seen.height()})) continue;
         const RegionState& state = m_state.regions[i];
-        const auto inWidget = [&](const Rect& r) {
-            return rectArray({r.x * m_zoom - m_origin.x(), r.y * m_zoom - m_origin.y(), r.width * m_zoom, r.height * m_zoom});
-        };
-        QJsonObject region{{QStringLiteral("id"), QString::fromStdString(one.id)}, {QStringLiteral("rect"), inWidget(one.rect)}};
+        const auto placeOf = [&](const Rect& r) { return rectArray(inWidget(r)); };
+        QJsonObject region{{QStringLiteral("id"), QString::fromStdString(one.id)}, {QStringLiteral("rect"), placeOf(one.rect)}};
         if (state.iteration) region[QStringLiteral("iteration")] = static_cast<qint64>(*state.iteration);
         if (state.trips) region[QStringLiteral("trips")] = static_cast<qint64>(*state.trips);
         if (!state.note.empty()) region[QStringLiteral("note")] = QString::fromStdString(state.note);
+        if (static_cast<int>(i) == m_selectedRegion) region[QStringLiteral("selected")] = true;
         const LoopHead head = layOutHead(one, state, m_labels);
-        if (head.slider.width > 0) region[QStringLiteral("slider")] = inWidget(head.slider);
-        if (head.field.width > 0) region[QStringLiteral("field")] = inWidget(head.field);
-        if (head.condition.width > 0) region[QStringLiteral("condition")] = inWidget(head.condition);
+        if (head.slider.width > 0) region[QStringLiteral("slider")] = placeOf(head.slider);
+        if (head.field.width > 0) region[QStringLiteral("field")] = placeOf(head.field);
+        if (head.condition.width > 0) region[QStringLiteral("condition")] = placeOf(head.condition);
         QJsonArray chips;
-        for (const Rect& chip : head.chips) chips.append(inWidget(chip));
+        for (const Rect& chip : head.chips) chips.append(placeOf(chip));
         if (!chips.isEmpty()) region[QStringLiteral("chips")] = chips;
+        if (const auto hit = m_regionHits.find(static_cast<int>(i)); hit != m_regionHits.end()) region[QStringLiteral("hits")] = hit->second;
         regions.append(region);
     }
     all[QStringLiteral("regions")] = regions;

@@ -103,6 +103,10 @@ void GraphCanvas::mousePressEvent(QMouseEvent* event)
             collapseRegion(region);
             return;
         }
+        if (event->modifiers().testFlag(Qt::AltModifier) && !one.site.empty()) {
+            emit openRequested({one.site, one.caller, one.op}, OpenCallee::split);
+            return;
+        }
     }
     if (event->modifiers().testFlag(Qt::ShiftModifier)) {
         m_drag = Drag::rubber;
@@ -119,7 +123,7 @@ void GraphCanvas::mousePressEvent(QMouseEvent* event)
         return;
     }
     if (event->modifiers().testFlag(Qt::AltModifier) && scene()->nodes[static_cast<size_t>(node)].call) {
-        emit openRequested(node, OpenCallee::split);
+        emit openRequested(callOf(scene()->nodes[static_cast<size_t>(node)]), OpenCallee::split);
         return;
     }
     // The breakpoint's disc at the left edge is its own target once there is one.
@@ -200,7 +204,11 @@ void GraphCanvas::mouseReleaseEvent(QMouseEvent* event)
         m_sliderRegion = -1;
         m_sliderIteration = -1;
         break;
-    case Drag::pending: { // a click beside everything, or on an edge
+    case Drag::pending: { // a click on a head, on an edge, or beside everything
+        if (const int head = m_scene->index.regionAt(toScene(event->position()), true); head >= 0) {
+            selectRegion(head);
+            break;
+        }
         const int edge = m_scene->index.edgeAt(toScene(event->position()), kReach / m_zoom);
         if (edge >= 0) {
             m_selectedEdge = edge;
@@ -253,7 +261,7 @@ void GraphCanvas::mouseDoubleClickEvent(QMouseEvent* event)
         if (one.kind == NodeKind::group)
             toggleGroup(node, true);
         else if (one.call)
-            emit openDefaultRequested(node);
+            emit openDefaultRequested(callOf(one));
         return;
     }
     const int region = m_scene->index.regionAt(toScene(event->position()), true);
@@ -267,6 +275,7 @@ void GraphCanvas::focusInEvent(QFocusEvent* event)
     m_keyboardFocus =
         event->reason() == Qt::TabFocusReason || event->reason() == Qt::BacktabFocusReason || event->reason() == Qt::ShortcutFocusReason;
     update();
+    emit focused();
 }
 
 void GraphCanvas::focusOutEvent(QFocusEvent*)

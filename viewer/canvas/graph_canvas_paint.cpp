@@ -55,7 +55,7 @@ void GraphCanvas::paintEvent(QPaintEvent* event)
         painter.fillRect(QRectF(0, 0, width(), 2), themed(Token::line));
         painter.fillRect(QRectF(0, 0, std::max(12.0, width() * m_progress), 2), themed(Token::accent));
     }
-    if (m_keyboardFocus && m_selectedNodes.empty()) {
+    if (m_keyboardFocus && m_selectedNodes.empty() && m_selectedRegion < 0) {
         painter.setPen(QPen(themed(Token::text), 2, Qt::DotLine));
         painter.setBrush(Qt::NoBrush);
         painter.drawRect(rect().adjusted(2, 2, -2, -2));
@@ -138,6 +138,20 @@ void GraphCanvas::paintEmphasis(QPainter& painter)
         if (!dragged && (again.empty() || region.kind == RegionKind::group)) continue;
         if (region.head.intersects(area)) scene.paintHead(painter, static_cast<int>(i), l, dragged ? m_sliderIteration : -1);
     }
+    if (m_selectedRegion >= 0) {
+        const SceneRegion& region = this->scene()->regions[static_cast<size_t>(m_selectedRegion)];
+        const QRectF head = l.snapped(region.head);
+        painter.setRenderHint(QPainter::Antialiasing);
+        painter.setPen(QPen(themed(Token::accent), 2));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRoundedRect(head.adjusted(1, 1, -1, -1), 3, 3);
+        if (m_keyboardFocus) {
+            QPen ring(themed(Token::text), 2);
+            ring.setDashPattern({1, 1.5});
+            painter.setPen(ring);
+            painter.drawRoundedRect(head.adjusted(-3, -3, 3, 3), 4, 4);
+        }
+    }
     for (const int node : again) {
         NodeLook look;
         look.hovered = node == m_hoverNode;
@@ -178,24 +192,23 @@ void GraphCanvas::paintTokens(QPainter& painter, ScenePainter&)
     }
 }
 
-/// Counts of search hits beside what holds them: a pill at its right.
+/// Counts of search hits beside what holds them: a pill at its right; a dot beside a single operator.
 void GraphCanvas::paintHits(QPainter& painter)
 {
     painter.setRenderHint(QPainter::Antialiasing);
-    for (const auto& [node, count] : m_hits) {
-        const QRectF box = nodeRect(node);
-        if (!QRectF(rect()).adjusted(-60, -20, 60, 20).intersects(box)) continue;
+    const auto mark = [&](const QRectF& box, int count, bool isCounted) {
+        if (!QRectF(rect()).adjusted(-60, -20, 60, 20).intersects(box)) return;
         painter.setPen(QPen(themed(Token::curLine), 1));
         painter.setBrush(themed(Token::cur));
-        if (scene()->nodes[static_cast<size_t>(node)].kind != NodeKind::group) {
-            painter.drawEllipse(QPointF(box.right() + 6, box.center().y()), 3.5, 3.5);
-            continue;
-        }
+        if (!isCounted) return painter.drawEllipse(QPointF(box.right() + 6, box.center().y()), 3.5, 3.5);
         const Label& label = m_labels.label(QStringLiteral("%L1").arg(count), Face::index);
         const QRectF pill(box.right() + 6, box.center().y() - 7, std::max(26.0, label.width + 12), 14);
         painter.drawRoundedRect(pill, 7, 7);
         drawLabelIn(painter, label, pill, Qt::AlignHCenter, themed(Token::curText));
-    }
+    };
+    for (const auto& [node, count] : m_hits)
+        mark(nodeRect(node), count, count > 1 || scene()->nodes[static_cast<size_t>(node)].kind == NodeKind::group);
+    for (const auto& [region, count] : m_regionHits) mark(inWidget(scene()->regions[static_cast<size_t>(region)].head), count, true);
 }
 
 void GraphCanvas::paintLegend(QPainter& painter)

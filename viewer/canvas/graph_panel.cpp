@@ -1,51 +1,33 @@
 #include "viewer/canvas/graph_panel.h"
 
-#include "engine/observe/address.h"
-#include "engine/ops/control_flow.h"
-#include "engine/tensor/statistics.h"
+#include "viewer/canvas/callee_pane.h"
 #include "viewer/style/icons.h"
-#include "viewer/style/theme.h"
 
 #include <QAction>
 #include <QLabel>
+#include <QResizeEvent>
+#include <QSplitter>
 #include <QVBoxLayout>
-
-#include <algorithm>
-#include <cmath>
 
 namespace loopscope::viewer {
 
 namespace {
 
-/// First elements of a value, one a line: "-0.2331", "0.0426 …".
-QStringList firstElements(const Tensor& tensor)
-{
-    constexpr int64_t most = 2;
-    if (!tensor.data) return {};
-    const int64_t count = tensor.elementCount();
-    if (count == 0) return {QStringLiteral("empty")};
-    QStringList lines;
-    for (int64_t i = 0; i < std::min(count, most); ++i) {
-        const double value = elementAsReal(tensor, i);
-        if (std::isnan(value) && (tensor.dtype == DType::string || tensor.dtype == DType::resource || tensor.dtype == DType::variant))
-            return {};
-        QString text = QString::number(value, 'g', 4);
-        text.replace(QLatin1Char('-'), QChar(0x2212));
-        lines.append(text);
-    }
-    if (count > most) lines.last() += QStringLiteral(" …");
-    return lines;
-}
+/// A graph is higher than wide: side by side only where that leaves both panes wide enough.
+Qt::Orientation splitFor(QSize size) { return size.width() > 1.3 * size.height() ? Qt::Horizontal : Qt::Vertical; }
 
 } // namespace
 
 GraphPanel::GraphPanel(Document& document, QWidget* parent)
-    : Panel(document, QStringLiteral("panelGraph"), tr("Graph"), parent), m_canvas(new GraphCanvas(this))
+    : Panel(document, QStringLiteral("panelGraph"), tr("Graph"), parent), m_splitter(new QSplitter(this)), m_main(new GraphPane(document)),
+      m_active(m_main)
 {
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
-    layout->addWidget(m_canvas);
-    setFocusProxy(m_canvas);
+    layout->addWidget(m_splitter);
+    m_splitter->setChildrenCollapsible(false);
+    m_splitter->addWidget(m_main);
+    setFocusProxy(m_main);
 
     const auto action = [this](const char* icon, const QString& text, const QString& id) {
         auto* made = new QAction(themedIcon(QString::fromLatin1(icon)), text, this);
@@ -53,51 +35,27 @@ GraphPanel::GraphPanel(Document& document, QWidget* parent)
         m_actions.append(made);
     };
     action("fit", tr("Fit"), QStringLiteral("fit"));
-    action("compare", tr("Open the callee beside"), QStringLiteral("splitCallee"));
+    action("compare", tr("Open the callee beside, or close it"), QStringLiteral("splitCallee"));
 
-    m_canvas->setBuilder(&buildScene);
-    m_canvas->setStateSource([this](const Scene& scene) {
-        const auto stop = this->document().stop();
-        return stop ? stateAt(scene, this->document().model(), *stop, m_shownIterations) : idleState(scene);
+    connect(m_main, &GraphPane::viewWanted, this, [this](const ViewState& view) { this->document().setView(view); });
+    connect(m_main, &GraphPane::splitWanted, this, [this](const QString& callee) {
+        if (m_callee && m_callee->root() == callee.toStdString()) return hideCallee();
+        showCallee(callee.toStdString());
+        m_callee->setFocus(Qt::OtherFocusReason);
     });
-    connect(m_canvas, &GraphCanvas::selectionEdited, this, &GraphPanel::adoptSelection);
-    connect(m_canvas, &GraphCanvas::viewEdited, this, [this] { this->document().setView(m_canvas->view()); });
-    connect(m_canvas, &GraphCanvas::openRequested, this, &GraphPanel::open);
-    connect(m_canvas, &GraphCanvas::openDefaultRequested, this, [this](int node) { open(node, this->document().openCallee()); });
-    connect(m_canvas, &GraphCanvas::upRequested, this, [this] { command(QStringLiteral("up")); });
-    connect(m_canvas, &GraphCanvas::breakpointRequested, this, [this](const QString& address) {
-        for (const BreakpointRow& row : this->document().stop()->breakpoints)
-            if (row.address == address.toStdString()) return this->document().execute(QStringLiteral("delete %1").arg(row.number));
-        this->document().execute(QStringLiteral("break ") + address);
-    });
-    connect(m_canvas, &GraphCanvas::loopMoved, this, &GraphPanel::moveLoop);
-    connect(m_canvas, &GraphCanvas::frameIterationChosen, this, [this](int region, qint64 iteration) {
-        m_shownIterations[m_canvas->scene()->regions[static_cast<size_t>(region)].id] = iteration;
-        m_canvas->refreshState();
-    });
-    connect(m_canvas, &GraphCanvas::commandRequested, this, &GraphPanel::triggerWindow);
-    connect(m_canvas, &GraphCanvas::buildFailed, this, [this](const QString& text) {
-        this->document().report(
-            {Problem::Severity::error, text.toStdString(), this->document().view().root, "the picture before is shown"});
-    });
-    connect(m_canvas, &GraphCanvas::sceneChanged, this, [this] {
-        showSelection();
-        if (!m_reveal.empty() && m_canvas->reveal(m_reveal, false, true)) m_reveal.clear();
-    });
-    connect(m_canvas, &GraphCanvas::viewportChanged, this, [this] {
-        if (m_zoomLabel) m_zoomLabel->setText(QStringLiteral("%1 %").arg(qRound(m_canvas->zoom() * 100)));
-    });
+    connect(m_main, &GraphPane::upWanted, this, &GraphPanel::goUp);
+    watchZoom(*m_main);
 
     connect(&document, &Document::stopChanged, this, &GraphPanel::followStop);
-    connect(&document, &Document::selectionChanged, this, &GraphPanel::showSelection);
-    connect(&document, &Document::viewChanged, this, [this] {
-        m_canvas->setView(this->document().view(), m_canvas->selected().empty() ? std::string() : m_canvas->selected().front());
+    connect(&document, &Document::viewChanged, this, &GraphPanel::followView);
+    connect(&document, &Document::hitsChanged, this, [this] {
+        for (GraphCanvas* canvas : {&this->canvas(), calleeCanvas()})
+            if (canvas) canvas->setHits(this->document().hits());
     });
     connect(&document, &Document::revealRequested, this, [this](const QString& address) {
-        const std::string text = address.toStdString();
-        ViewState wanted = m_canvas->viewShowing(text);
-        this->document().setView(std::move(wanted));
-        m_reveal = m_canvas->isBuilding() || !m_canvas->reveal(text, true) ? text : std::string();
+        const std::string place = staticAddress(address.toStdString());
+        const bool isInCallee = m_callee && place.starts_with(m_callee->root() + "/");
+        (isInCallee ? m_callee->pane() : *m_main).reveal(place);
     });
 
     // A document that nobody has given a view yet starts with that of a fresh model.
@@ -106,16 +64,24 @@ GraphPanel::GraphPanel(Document& document, QWidget* parent)
         if (!view.root.empty()) document.setView(std::move(view));
     }
     if (const Model& model = document.model(); !model.graphs.empty() && hasFramesOrSwitches(model.graphs.front())) setTitle(tr("Dataflow"));
-    m_canvas->setModel(&document.model(), document.view());
-    m_canvas->setLegendShown(!document.stop()->started);
+    m_main->show(document.view());
 }
 
 Panel* makeGraphPanel(Document& document) { return new GraphPanel(document); }
 
+GraphCanvas* GraphPanel::calleeCanvas() { return m_callee ? &m_callee->pane().canvas() : nullptr; }
+
+GraphPane& GraphPanel::activePane() const { return *m_active; }
+
+bool GraphPanel::settled() const
+{
+    return !m_main->canvas().isBuilding() && !(m_callee && m_callee->pane().canvas().isBuilding());
+}
+
 QWidget* GraphPanel::headWidget()
 {
     if (!m_zoomLabel) {
-        m_zoomLabel = new QLabel(QStringLiteral("%1 %").arg(qRound(m_canvas->zoom() * 100)));
+        m_zoomLabel = new QLabel(QStringLiteral("%1 %").arg(qRound(activePane().canvas().zoom() * 100)));
         m_zoomLabel->setProperty("type", "small");
         m_zoomLabel->setProperty("tone", "meta");
         connect(m_zoomLabel, &QObject::destroyed, this, [this] { m_zoomLabel = nullptr; });
@@ -123,197 +89,127 @@ QWidget* GraphPanel::headWidget()
     return m_zoomLabel;
 }
 
+/// The zoom in the head, and where commands go, are of the pane that has the focus.
+void GraphPanel::watchZoom(GraphPane& pane)
+{
+    const auto show = [this, &pane] {
+        if (m_zoomLabel && m_active == &pane) m_zoomLabel->setText(QStringLiteral("%1 %").arg(qRound(pane.canvas().zoom() * 100)));
+    };
+    connect(&pane.canvas(), &GraphCanvas::viewportChanged, this, show);
+    connect(&pane.canvas(), &GraphCanvas::focused, this, [this, &pane, show] {
+        m_active = &pane;
+        show();
+    });
+}
+
 bool GraphPanel::command(const QString& id)
 {
     if (id == QLatin1String("up")) {
-        ViewState view = document().view();
-        const size_t slash = view.root.rfind('/');
-        if (slash == std::string::npos) return true;
-        const std::string site = view.root.substr(0, view.root.rfind(':'));
-        view.root.resize(slash);
-        document().setView(std::move(view));
-        document().select(site);
+        goUp();
         return true;
     }
-    if (id.startsWith(QLatin1String("exportTo "))) {
-        const QString problem = m_canvas->exportPicture(id.mid(9));
-        if (!problem.isEmpty())
-            document().report({Problem::Severity::error, problem.toStdString(), document().view().root, "choose another file"});
-        return true;
-    }
-    if (id == QLatin1String("cancel")) {
-        if (!m_canvas->isBuilding()) return false;
-        m_canvas->cancelBuilding();
-        document().setView(m_canvas->view());
-        return true;
-    }
-    return m_canvas->command(id);
+    if (id == QLatin1String("splitCallee") && toggleCallee()) return true;
+    return activePane().command(id);
 }
 
-std::string GraphPanel::calleeOf(const SceneNode& node) const
+/// Closes the callee where the command could open no other one.
+bool GraphPanel::toggleCallee()
 {
-    if (!node.op.valid()) return {};
-    const Model& model = const_cast<GraphPanel*>(this)->document().model();
-    const CallForm form = callForm(model.graph(node.graph).op(node.op));
-    std::string role;
-    // The side that runs, else the body of a loop, else the first.
-    for (const FrameSnapshot& frame : const_cast<GraphPanel*>(this)->document().stop()->stack) {
-        const std::string plain = staticAddress(frame.address);
-        if (plain.starts_with(node.id + ":") && plain.find('/', node.id.size()) == std::string::npos)
-            role = plain.substr(node.id.size() + 1);
-    }
-    for (const Callee& callee : form.callees)
-        if (role.empty() && callee.role == "body") role = callee.role;
-    if (role.empty() && !form.callees.empty()) role = form.callees.front().role;
-    return role.empty() ? std::string() : node.id + ":" + role;
+    if (!m_callee) return false;
+    if (activePane().canvas().currentCall()) return false;
+    hideCallee();
+    return true;
 }
 
-void GraphPanel::open(int index, OpenCallee how)
+/// From a callee beside its caller to the call in the caller; else the caller takes the place of the graph.
+void GraphPanel::goUp()
 {
-    const SceneNode& node = m_canvas->scene()->nodes[static_cast<size_t>(index)];
-    if (!node.call) return;
     ViewState view = document().view();
-    document().setOpenCallee(how);
-    switch (how) {
-    case OpenCallee::drillIn: {
-        const std::string callee = calleeOf(node);
-        if (callee.empty()) return;
-        view.root = callee;
-        break;
+    const bool fromCallee = m_callee && m_active == &m_callee->pane();
+    const std::string from = fromCallee ? m_callee->root() : view.root;
+    const size_t slash = from.rfind('/');
+    if (slash == std::string::npos) return;
+    const std::string site = from.substr(0, from.rfind(':'));
+    if (fromCallee) {
+        m_main->setFocus(Qt::OtherFocusReason);
+        m_active = m_main;
+        document().select(site);
+        return m_main->reveal(site);
     }
-    case OpenCallee::inlineHere:
-        if (!view.inlined.insert(node.id).second) view.inlined.erase(node.id);
-        break;
-    case OpenCallee::split: {
-        const std::string callee = calleeOf(node);
-        if (!callee.empty()) emit splitRequested(QString::fromStdString(callee));
-        return;
-    }
-    }
+    view.root.resize(slash);
     document().setView(std::move(view));
+    document().select(site);
 }
 
+void GraphPanel::showCallee(const std::string& root)
+{
+    m_dismissed.clear();
+    ViewState view = document().view();
+    view.root = root;
+    if (m_callee) {
+        m_callee->setRoot(root);
+        return m_callee->pane().setView(view);
+    }
+    m_callee = new CalleePane(document());
+    m_callee->setRoot(root);
+    GraphPane& pane = m_callee->pane();
+    connect(&pane, &GraphPane::viewWanted, this, [this](const ViewState& wanted) {
+        // What is open is the same in both; a callee that was drilled into takes the place of this one.
+        ViewState shared = wanted;
+        m_callee->setRoot(wanted.root);
+        shared.root = document().view().root;
+        document().setView(std::move(shared));
+    });
+    connect(&pane, &GraphPane::splitWanted, this, [this](const QString& callee) { showCallee(callee.toStdString()); });
+    connect(&pane, &GraphPane::upWanted, this, &GraphPanel::goUp);
+    connect(m_callee, &CalleePane::closeRequested, this, &GraphPanel::hideCallee);
+    watchZoom(pane);
+    m_splitter->setOrientation(splitFor(size()));
+    m_splitter->addWidget(m_callee);
+    const int half = std::max(m_splitter->width(), m_splitter->height()) / 2;
+    m_splitter->setSizes({half, half});
+    pane.show(view);
+}
+
+void GraphPanel::hideCallee()
+{
+    if (!m_callee) return;
+    m_active = m_main;
+    m_main->setFocus(Qt::OtherFocusReason);
+    m_dismissed = m_callee->root();
+    m_callee->hide();
+    m_callee->deleteLater(); // it may be one of its own widgets that asks
+    m_callee = nullptr;
+}
+
+void GraphPanel::followView()
+{
+    m_main->setView(document().view());
+    if (!m_callee) return;
+    ViewState view = document().view();
+    view.root = m_callee->root();
+    m_callee->pane().setView(view);
+}
+
+/// Where the user has callees beside their callers, a stop in one that is not drawn in the caller shows it.
 void GraphPanel::followStop()
 {
     const StopSnapshot& stop = *document().stop();
-    m_canvas->setLegendShown(!stop.started);
-    const bool moved = stop.tick != m_stoppedAt;
-    m_stoppedAt = stop.tick;
-    if (moved) m_shownIterations.clear();
-    m_canvas->refreshState();
-    if (moved && stop.started && !stop.finished && !m_canvas->underMouseDrag()) {
-        const bool there = m_canvas->reveal(stop.address, false, true);
-        m_reveal = m_canvas->isBuilding() || !there ? stop.address : std::string();
+    if (document().openCallee() != OpenCallee::split || !stop.started || stop.isDataflow) return;
+    const std::string& root = document().view().root;
+    for (const FrameSnapshot& frame : stop.stack) {
+        const std::string invocation = staticAddress(frame.address);
+        if (!invocation.starts_with(root + "/") || invocation.find('/', root.size() + 1) != std::string::npos) continue;
+        if (document().view().inlined.contains(invocation.substr(0, invocation.rfind(':')))) return;
+        if (m_callee ? m_callee->root() != invocation : m_dismissed != invocation) showCallee(invocation);
+        return;
     }
-    askValue();
 }
 
-void GraphPanel::showSelection()
+void GraphPanel::resizeEvent(QResizeEvent* event)
 {
-    if (!m_adopting) {
-        const Selection& selection = document().selection();
-        const std::string address = selection.address.empty() ? std::string() : staticAddress(selection.address);
-        if (address.empty()) {
-            m_canvas->select({});
-        } else {
-            // Inputs and results of a graph are pills; of an operator the address of its value is not that of its node.
-            std::string place = address;
-            if (m_canvas->scene() && m_canvas->scene()->findNode(place) < 0 && selection.value.valid()) {
-                for (const SceneNode& node : m_canvas->scene()->nodes)
-                    if (node.graph == selection.graph && node.value == selection.value &&
-                        (node.kind == NodeKind::input || node.op == selection.op))
-                        place = node.id;
-            }
-            if (m_canvas->selected().empty() || m_canvas->selected().front() != place) {
-                m_canvas->select({place});
-                m_canvas->reveal(place);
-            }
-        }
-    }
-    askValue();
-}
-
-void GraphPanel::adoptSelection()
-{
-    m_adopting = true;
-    const int index = m_canvas->currentNode();
-    if (index < 0) {
-        document().clearSelection();
-    } else {
-        const SceneNode& node = m_canvas->scene()->nodes[static_cast<size_t>(index)];
-        if (node.kind == NodeKind::op && document().select(node.id)) {
-            // done: the address with the iterations of the stop
-        } else {
-            Selection selection;
-            selection.graph = node.graph;
-            selection.value = node.value;
-            selection.op = node.op;
-            // "main/while#1:body>arg4" is the input of the graph "main/while#1:body", which has the address with "/arg4".
-            std::string address = node.id;
-            const size_t mark = address.find_last_of("><");
-            if (mark != std::string::npos && node.value.valid())
-                address = address.substr(0, mark) + "/" + document().model().graph(node.graph).value(node.value).id;
-            if (node.kind == NodeKind::group || !document().select(address)) {
-                selection.address = node.id;
-                document().select(selection);
-            }
-        }
-    }
-    m_adopting = false;
-    askValue();
-}
-
-void GraphPanel::askValue()
-{
-    const int index = m_canvas->currentNode();
-    const StopSnapshot& stop = *document().stop();
-    if (index < 0 || !stop.started || !m_canvas->scene()) return m_canvas->setValueCard({});
-    const SceneNode& node = m_canvas->scene()->nodes[static_cast<size_t>(index)];
-    if (node.kind != NodeKind::op || !node.value.valid()) return m_canvas->setValueCard({});
-    int depth = -1;
-    const size_t slash = node.id.rfind('/');
-    const std::string context = slash == std::string::npos ? std::string() : node.id.substr(0, slash);
-    for (size_t d = 0; d < stop.stack.size(); ++d)
-        if (stop.stack[d].info.graph == node.graph && staticAddress(stop.stack[d].address) == context) depth = static_cast<int>(d);
-    ValueCard card;
-    card.address = node.id;
-    card.title = QString::fromStdString(document().model().graph(node.graph).value(node.value).id);
-    card.type = QString::fromStdString(node.shape);
-    if (depth < 0) return m_canvas->setValueCard({});
-    document().bridge().ask(
-        this, QStringLiteral("canvas value"),
-        [depth, value = node.value](Debugger& debugger) {
-            if (depth >= debugger.executor().position().depth) return QStringList();
-            const Tensor* tensor = debugger.executor().value(depth, value);
-            return tensor ? firstElements(*tensor) : QStringList();
-        },
-        [this, card](QStringList lines) mutable {
-            card.lines = std::move(lines);
-            m_canvas->setValueCard(card);
-        });
-}
-
-void GraphPanel::moveLoop(int region, int64_t iteration, bool isFinal)
-{
-    // While the knob is dragged, what is known of that iteration is shown; the run goes there on release.
-    if (!isFinal) return document().setPreview(iteration);
-    document().setPreview(std::nullopt);
-    const SceneRegion& loop = m_canvas->scene()->regions[static_cast<size_t>(region)];
-    const RegionState& state = m_canvas->state().regions[static_cast<size_t>(region)];
-    const StopSnapshot& stop = *document().stop();
-    if (!stop.started || state.iteration == iteration) return;
-    const bool isInnermost = !stop.stack.empty() && stop.stack.back().address == state.address;
-    if (isInnermost && document().frame() < 0) return document().execute(QStringLiteral("iter %1").arg(iteration), QStringLiteral("scrub"));
-    // The loop's own iteration is the last one in the address of its frame; loops around it stay where they are.
-    Result<Address> address = parseAddress(state.address.empty() ? document().atStop(loop.id) : state.address);
-    if (!address.ok() || address->steps.empty()) return;
-    address->steps.back().iteration = iteration;
-    document().execute(QStringLiteral("goto ") + QString::fromStdString(toString(*address)), QStringLiteral("scrub"));
-}
-
-void GraphPanel::triggerWindow(const QString& id)
-{
-    if (QAction* action = window()->findChild<QAction*>(QStringLiteral("action.") + id)) action->trigger();
+    Panel::resizeEvent(event);
+    if (m_callee) m_splitter->setOrientation(splitFor(size()));
 }
 
 } // namespace loopscope::viewer

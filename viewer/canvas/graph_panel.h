@@ -1,50 +1,51 @@
-// The graph of a document: connects the canvas with selection, stops, breakpoints and loops.
+// The graph of a document in the window: one pane, and a second one while a callee is shown beside its caller. Both show the same run, the
+// same selection and the same open groups; they differ in the graph that they begin with.
 #pragma once
 
-#include "viewer/canvas/graph_canvas.h"
+#include "viewer/canvas/graph_pane.h"
 #include "viewer/widgets/panel.h"
 
-#include <unordered_map>
-
 class QLabel;
+class QSplitter;
 
 namespace loopscope::viewer {
+
+class CalleePane;
 
 class GraphPanel : public Panel {
     Q_OBJECT
 public:
     explicit GraphPanel(Document& document, QWidget* parent = nullptr);
 
-    GraphCanvas& canvas() { return *m_canvas; }
+    GraphCanvas& canvas() { return m_main->canvas(); }
+    /// Of the callee that is shown beside its caller; null: none is.
+    GraphCanvas* calleeCanvas();
     QList<QAction*> headActions() override { return m_actions; }
     QWidget* headWidget() override;
-    QWidget* focusTarget() override { return m_canvas; }
+    QWidget* focusTarget() override { return &activePane().canvas(); }
+    bool settled() const override;
     bool command(const QString& id) override;
-    /// Counts of a search on folded groups, dots on operators.
-    void setHits(const QStringList& addresses) { m_canvas->setHits(addresses); }
 
-signals:
-    /// Opens a second view of the document at a static address ("main/while#1:body").
-    void splitRequested(const QString& root);
+protected:
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
-    void open(int node, OpenCallee how);
+    void showCallee(const std::string& root);
+    void hideCallee();
+    bool toggleCallee();
+    void goUp();
     void followStop();
-    void showSelection();
-    void adoptSelection();
-    void askValue();
-    void moveLoop(int region, int64_t iteration, bool isFinal);
-    std::string calleeOf(const SceneNode& node) const; ///< "main/while#1:body"; empty: none
-    /// Triggers an action of the window, if there is one of that name.
-    void triggerWindow(const QString& id);
+    void followView();
+    GraphPane& activePane() const; ///< that has the focus, or had it last
+    void watchZoom(GraphPane& pane);
 
-    GraphCanvas* m_canvas;
+    QSplitter* m_splitter;
+    GraphPane* m_main;
+    CalleePane* m_callee = nullptr;
+    GraphPane* m_active;
+    std::string m_dismissed; ///< root of the callee that was closed: stops in it do not open it again
     QLabel* m_zoomLabel = nullptr;
     QList<QAction*> m_actions;
-    std::unordered_map<std::string, int64_t> m_shownIterations; ///< of v1 frames
-    std::string m_reveal;                                       ///< what shall be in view once the picture has it
-    bool m_adopting = false;
-    int64_t m_stoppedAt = -1;
 };
 
 Panel* makeGraphPanel(Document& document);

@@ -220,6 +220,7 @@ private:
         const QString query = m_field->text().trimmed();
         if (query.isEmpty() || !m_index) {
             m_hits.setAnswer({});
+            document().setHits({});
             m_count->hide();
             if (query.isEmpty())
                 m_stack->showEmpty("Type a name, op:kind, shape:[1,?,3], dtype:i8, #56, padding=SAME, /regex/ or conv_2d > add.");
@@ -242,6 +243,9 @@ private:
         const QString problem = toText(answer.problem), nearest = toText(answer.nearest);
         const int at = query == m_shown ? m_view->currentIndex().row() : -1; // asked again: the hit that is visited stays
         m_shown = query;
+        QStringList addresses;
+        for (const SearchHit& hit : answer.hits) addresses.append(toText(hit.address));
+        document().setHits(addresses);
         m_hits.setAnswer(std::move(answer));
         if (at >= 0 && at < m_hits.rowCount()) m_view->setCurrentIndex(m_hits.index(at, 0));
         m_showing = false;

@@ -174,8 +174,9 @@ void MainWindow::showDocument(std::unique_ptr<Backend> backend)
     closeDocument();
     m_banner->hide();
     m_document = std::make_unique<Document>(std::move(backend));
-    const QString callee = m_settings.value("openCallee").toString();
-    m_document->setOpenCallee(callee == "drillIn" ? OpenCallee::drillIn : OpenCallee::inlineHere);
+    m_document->setOpenCallee(calleeNamed(m_settings.value("openCallee").toString()));
+    connect(m_document.get(), &Document::openCalleeChanged, this,
+            [this] { m_settings.set("openCallee", calleeName(m_document->openCallee())); });
     m_area = new PanelArea([document = m_document.get()](const QString& name) { return makePanel(name, *document); }, m_stack);
     m_stack->addWidget(m_area);
     m_stack->setCurrentWidget(m_area);
@@ -262,7 +263,7 @@ bool MainWindow::settled() const
     if (!m_document) return true;
     if (!m_document->bridge().settled()) return false;
     for (const Panel* const panel : m_area->findChildren<Panel*>())
-        if (!panel->isHidden() && (!panel->settled() || isBeingDrawn(panel))) return false;
+        if (!panel->isHidden() && !panel->settled()) return false;
     return true;
 }
 

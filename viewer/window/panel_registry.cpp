@@ -15,18 +15,6 @@ namespace {
 
 using Maker = Panel* (*)(Document&);
 
-Panel* makeGraph(Document& document)
-{
-    auto* const panel = static_cast<GraphPanel*>(makeGraphPanel(document));
-    // One picture at a time: what is asked for beside it takes its place.
-    QObject::connect(panel, &GraphPanel::splitRequested, &document, [&document](const QString& root) {
-        ViewState view = document.view();
-        view.root = root.toStdString();
-        document.setView(std::move(view));
-    });
-    return panel;
-}
-
 /// Of recordings only.
 const std::map<QString, Maker>& traceMakers()
 {
@@ -60,7 +48,7 @@ const std::map<QString, Maker>& makers()
         {"panelTokens", makeTokensPanel},
         {"panelOperator", makeOperatorPanel},
         {"panelTensor", makeTensorPanel},
-        {"panelGraph", makeGraph},
+        {"panelGraph", makeGraphPanel},
         {"panelTimeline", makeTimelinePanel},
     };
     return all;
@@ -74,12 +62,6 @@ Panel* makePanel(const QString& name, Document& document)
         if (const auto of = traceMakers().find(name); of != traceMakers().end()) return of->second(document);
     const auto found = makers().find(name);
     return found == makers().end() ? nullptr : found->second(document);
-}
-
-bool isBeingDrawn(const Panel* panel)
-{
-    const auto* const graph = qobject_cast<const GraphPanel*>(panel);
-    return graph && const_cast<GraphPanel*>(graph)->canvas().isBuilding();
 }
 
 void searchIn(Panel* searchPanel, const QString& query) { searchFor(searchPanel, query); }

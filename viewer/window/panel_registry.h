@@ -9,8 +9,6 @@ namespace loopscope::viewer {
 
 /// A panel of that object name, which the caller owns; null if there is none for this document.
 Panel* makePanel(const QString& name, Document& document);
-/// Its picture is being laid out on another thread.
-bool isBeingDrawn(const Panel* panel);
 /// Shows the hits of a query in a search panel that makePanel() made.
 void searchIn(Panel* searchPanel, const QString& query);
 

@@ -55,6 +55,26 @@ Settings::Settings(const QString& path, QObject* parent) : QObject(parent), m_pa
                               : tr("settings of version %1 read; %2 unknown %3 kept unchanged").arg(version).arg(unknown).arg(unknown == 1 ? "entry" : "entries");
 }
 
+QString calleeName(OpenCallee how)
+{
+    switch (how) {
+    case OpenCallee::drillIn:
+        return QStringLiteral("drillIn");
+    case OpenCallee::split:
+        return QStringLiteral("split");
+    case OpenCallee::inlineHere:
+        break;
+    }
+    return QStringLiteral("inline");
+}
+
+OpenCallee calleeNamed(const QString& name)
+{
+    for (const OpenCallee how : {OpenCallee::drillIn, OpenCallee::split})
+        if (name == calleeName(how)) return how;
+    return OpenCallee::inlineHere;
+}
+
 Settings::~Settings()
 {
     if (m_timer.isActive()) flush();

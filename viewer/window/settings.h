@@ -2,6 +2,8 @@
 // version does not know are kept.
 #pragma once
 
+#include "viewer/scene/view_state.h"
+
 #include <QJsonObject>
 #include <QJsonValue>
 #include <QObject>
@@ -31,6 +33,10 @@ private:
     QJsonObject m_values;
     QTimer m_timer;
 };
+
+/// How callees open, as settings say it: "inline", "drillIn", "split".
+QString calleeName(OpenCallee how);
+OpenCallee calleeNamed(const QString& name); ///< any other name: inline
 
 /// Writes beside the file and renames. False if that failed.
 bool writeJson(const QString& path, const QJsonObject& object);

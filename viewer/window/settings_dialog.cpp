@@ -52,13 +52,15 @@ void showSettings(MainWindow& window)
     QObject::connect(theme, &QComboBox::activated, dialog, [&window, theme] { window.setTheme(theme->currentData().toString()); });
     form->addRow(QObject::tr("Theme"), theme);
     QComboBox* const callee = choice(dialog,
-                                     {{"inline", QObject::tr("in the picture")}, {"drillIn", QObject::tr("in place of the picture")}},
+                                     {{"inline", QObject::tr("in the picture")},
+                                      {"drillIn", QObject::tr("in place of the picture")},
+                                      {"split", QObject::tr("beside the picture")}},
                                      settings.value("openCallee").toString("inline"));
     QObject::connect(callee, &QComboBox::activated, dialog, [&window, callee] {
         const QString name = callee->currentData().toString();
         window.settings().set("openCallee", name);
         if (window.document())
-            window.document()->setOpenCallee(name == "drillIn" ? OpenCallee::drillIn : OpenCallee::inlineHere);
+            window.document()->setOpenCallee(calleeNamed(name));
     });
     form->addRow(QObject::tr("Called graphs open"), callee);
     auto* const dense = new QCheckBox(QObject::tr("Dense rows"), dialog);

@@ -31,6 +31,7 @@ private slots:
     void producerAndConsumer();
     void tabFollowsTheListing();
     void groupExpandsInPlace();
+    void headStandsForItsCall();
     void contextMenuOffers();
     void copyName();
     void traceUpAndDown();
@@ -253,6 +254,31 @@ void CanvasInputTest::groupExpandsInPlace()
     const SceneRegion& region = canvas.scene()->regions[static_cast<size_t>(canvas.scene()->regionById.at(id))];
     QVERIFY(std::abs(region.rect.y - canvas.toScene(before).y) < 1.5); // its head has stayed on the screen
     keep(canvas, QStringLiteral("groups"));
+}
+
+/// What is drawn inside can be folded, drilled into and split by keys, too: its head stands for the call.
+void CanvasInputTest::headStandsForItsCall()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.resize(640, 580);
+    canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
+    QSignalSpy edited(&canvas, &GraphCanvas::selectionEdited);
+    QSignalSpy open(&canvas, &GraphCanvas::openRequested);
+    const QRectF head = canvas.inWidget(canvas.scene()->regions[0].head);
+    QTest::mouseClick(&canvas, Qt::LeftButton, {}, (head.topLeft() + QPointF(60, 13)).toPoint());
+    QCOMPARE(edited.count(), 1);
+    QCOMPARE(canvas.currentRegion(), 0);
+    QVERIFY(canvas.describe()[QStringLiteral("regions")].toArray()[0].toObject()[QStringLiteral("selected")].toBool());
+    QVERIFY(canvas.command(QStringLiteral("splitCallee")));
+    QCOMPARE(open.count(), 1);
+    QCOMPARE(open[0][0].value<CallSite>().address, std::string("main/while#0"));
+    QCOMPARE(open[0][0].value<CallSite>().op, OperatorId(0));
+    QVERIFY(canvas.command(QStringLiteral("nextNode"))); // into it
+    QCOMPARE(canvas.scene()->nodes[static_cast<size_t>(canvas.currentNode())].region, 0);
+    QVERIFY(canvas.command(QStringLiteral("collapse")));
+    QVERIFY(canvas.view().inlined.empty());
+    QCOMPARE(canvas.selected(), std::vector<std::string>{"main/while#0"});
 }
 
 void CanvasInputTest::contextMenuOffers()

@@ -5,8 +5,10 @@
 #include "viewer/style/theme.h"
 
 #include <QFileInfo>
+#include <QLabel>
 #include <QSignalSpy>
 #include <QTemporaryDir>
+#include <QToolButton>
 
 namespace loopscope::viewer {
 
@@ -22,6 +24,10 @@ private slots:
     void followsStops();
     void selectionGoesBothWays();
     void opensCalleesThreeWays();
+    void calleeOpensBesideItsCaller();
+    void calleeBesideFollowsTheRun();
+    void altClickSplits();
+    void hitsAreMarked();
     void breakpointIsACommand();
     void sliderIsACommand();
     void revealOpensWhatHides();
@@ -88,11 +94,7 @@ void GraphPanelTest::selectionGoesBothWays()
 
 void GraphPanelTest::opensCalleesThreeWays()
 {
-    QSignalSpy split(m_panel.get(), &GraphPanel::splitRequested);
     m_panel->canvas().select({"main/while#0:body/if#2"});
-    QVERIFY(m_panel->command(QStringLiteral("splitCallee")));
-    QCOMPARE(split.count(), 1);
-    QVERIFY(split[0][0].toString().startsWith(QStringLiteral("main/while#0:body/if#2:")));
     QVERIFY(m_panel->command(QStringLiteral("inlineCallee")));
     QVERIFY(m_document->view().inlined.contains("main/while#0:body/if#2"));
     QTRY_VERIFY(m_panel->canvas().scene()->findNode("main/while#0:body/if#2:else/mul#0") >= 0);
@@ -103,6 +105,89 @@ void GraphPanelTest::opensCalleesThreeWays()
     m_panel->canvas().select({"main/while#0"});
     QVERIFY(m_panel->command(QStringLiteral("drillIn")));
     QCOMPARE(m_document->view().root, std::string("main/while#0:body"));
+}
+
+/// Each pane takes a part of the panel, neither covers the other, and what the keys do goes to the one with the focus.
+void GraphPanelTest::calleeOpensBesideItsCaller()
+{
+    QVERIFY(!m_panel->calleeCanvas());
+    m_panel->canvas().select({"main/while#0:body/if#2"});
+    QVERIFY(m_panel->command(QStringLiteral("splitCallee")));
+    GraphCanvas* const callee = m_panel->calleeCanvas();
+    QVERIFY(callee);
+    QTRY_VERIFY(m_panel->settled());
+    QVERIFY(callee->view().root.starts_with("main/while#0:body/if#2:"));
+    QVERIFY(callee->isVisible());
+    QCOMPARE(m_document->view().root, std::string("main"));
+    QCOMPARE(m_document->openCallee(), OpenCallee::split);
+    const auto placeOf = [&](const QWidget& widget) { return QRect(widget.mapTo(m_panel.get(), QPoint()), widget.size()); };
+    QVERIFY(!placeOf(m_panel->canvas()).intersects(placeOf(*callee)));
+    QVERIFY(m_panel->canvas().height() > 150 && callee->height() > 150);
+    keep(*m_panel, QStringLiteral("panel-split"));
+
+    // Selecting in one selects in the document, which both show.
+    const int node = callee->visibleNodes().back();
+    QTest::mouseClick(callee, Qt::LeftButton, {}, callee->nodeRect(node).center().toPoint());
+    QVERIFY(QString::fromStdString(m_document->selection().address).startsWith(QString::fromStdString(callee->view().root)));
+
+    // From the callee up to the call, which the caller shows selected; then closed by the key that opened it.
+    emit callee->focused();
+    QVERIFY(m_panel->command(QStringLiteral("up")));
+    QCOMPARE(m_document->selection().address, std::string("main/while#0:body/if#2"));
+    QCOMPARE(m_panel->canvas().selected().front(), std::string("main/while#0:body/if#2"));
+    QVERIFY(m_panel->command(QStringLiteral("splitCallee")));
+    QVERIFY(!m_panel->calleeCanvas());
+}
+
+void GraphPanelTest::calleeBesideFollowsTheRun()
+{
+    m_document->setView({});
+    m_document->setOpenCallee(OpenCallee::split);
+    executeAndSettle(*m_document, QStringLiteral("start"));
+    executeAndSettle(*m_document, QStringLiteral("goto main/while#0@5:body/add#3"));
+    QVERIFY(m_backend->errors.empty());
+    QVERIFY(m_document->view().inlined.empty());
+    QVERIFY(m_panel->calleeCanvas());
+    QTRY_VERIFY(m_panel->settled());
+    QCOMPARE(m_panel->calleeCanvas()->view().root, std::string("main/while#0:body"));
+    QVERIFY(statesOf(*m_panel->calleeCanvas(), QStringLiteral("main/while#0:body/add#3")).contains(QStringLiteral("next")));
+    QVERIFY(statesOf(m_panel->canvas(), QStringLiteral("main/while#0")).contains(QStringLiteral("next")));
+    auto* const name = m_panel->findChild<QLabel*>(QStringLiteral("calleeName"));
+    QCOMPARE(name->toolTip(), QStringLiteral("main/while#0@5:body"));
+    // What the callee calls is drawn inside of it.
+    executeAndSettle(*m_document, QStringLiteral("goto main/while#0@5:body/if#2:else/mul#0"));
+    QVERIFY(m_backend->errors.empty());
+    QTRY_VERIFY(m_panel->settled());
+    QCOMPARE(m_panel->calleeCanvas()->view().root, std::string("main/while#0:body"));
+    QVERIFY(statesOf(*m_panel->calleeCanvas(), QStringLiteral("main/while#0:body/if#2:else/mul#0")).contains(QStringLiteral("next")));
+    // Closed, it stays closed while the run goes on in it.
+    m_panel->findChild<QToolButton*>(QStringLiteral("calleeClose"))->click();
+    QVERIFY(!m_panel->calleeCanvas());
+    executeAndSettle(*m_document, QStringLiteral("goto main/while#0@6:body/add#3"));
+    QVERIFY(!m_panel->calleeCanvas());
+}
+
+void GraphPanelTest::altClickSplits()
+{
+    const int node = m_panel->canvas().scene()->findNode("main/while#0:body/if#2");
+    QTest::mouseClick(&m_panel->canvas(), Qt::LeftButton, Qt::AltModifier, m_panel->canvas().nodeRect(node).center().toPoint());
+    QVERIFY(m_panel->calleeCanvas());
+    // What is open is open in both.
+    QVERIFY(m_panel->command(QStringLiteral("attributes")));
+    QVERIFY(m_document->view().showAttributes);
+    QVERIFY(m_panel->calleeCanvas()->view().showAttributes);
+    QVERIFY(m_panel->canvas().view().showAttributes);
+    QCOMPARE(m_panel->canvas().view().root, std::string("main"));
+}
+
+void GraphPanelTest::hitsAreMarked()
+{
+    m_document->setHits({QStringLiteral("main/while#0:body/add#3"), QStringLiteral("main/while#0:body/if#2:else/mul#0"),
+                         QStringLiteral("main/while#0:body/if#2:else/add#1")});
+    QCOMPARE(nodeOf(m_panel->canvas(), QStringLiteral("main/while#0:body/add#3"))[QStringLiteral("hits")].toInt(), 1);
+    QCOMPARE(nodeOf(m_panel->canvas(), QStringLiteral("main/while#0:body/if#2"))[QStringLiteral("hits")].toInt(), 2);
+    m_document->setHits({});
+    QVERIFY(!nodeOf(m_panel->canvas(), QStringLiteral("main/while#0:body/if#2")).contains(QStringLiteral("hits")));
 }
 
 void GraphPanelTest::breakpointIsACommand()

@@ -1,0 +1,309 @@
+#include "viewer/canvas/graph_pane.h"
+
+#include "engine/observe/address.h"
+#include "engine/ops/control_flow.h"
+#include "engine/tensor/statistics.h"
+
+#include <QAction>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <cmath>
+
+namespace loopscope::viewer {
+
+namespace {
+
+/// First elements of a value, one a line: "-0.2331", "0.0426 …".
+QStringList firstElements(const Tensor& tensor)
+{
+    constexpr int64_t most = 2;
+    if (!tensor.data) return {};
+    const int64_t count = tensor.elementCount();
+    if (count == 0) return {QStringLiteral("empty")};
+    QStringList lines;
+    for (int64_t i = 0; i < std::min(count, most); ++i) {
+        const double value = elementAsReal(tensor, i);
+        if (std::isnan(value) && (tensor.dtype == DType::string || tensor.dtype == DType::resource || tensor.dtype == DType::variant))
+            return {};
+        QString text = QString::number(value, 'g', 4);
+        text.replace(QLatin1Char('-'), QChar(0x2212));
+        lines.append(text);
+    }
+    if (count > most) lines.last() += QStringLiteral(" …");
+    return lines;
+}
+
+} // namespace
+
+GraphPane::GraphPane(Document& document, QWidget* parent) : QWidget(parent), m_document(document), m_canvas(new GraphCanvas(this))
+{
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->addWidget(m_canvas);
+    setFocusProxy(m_canvas);
+
+    m_canvas->setBuilder(&buildScene);
+    m_canvas->setStateSource([this](const Scene& scene) {
+        const auto stop = m_document.stop();
+        return stop ? stateAt(scene, m_document.model(), *stop, m_shownIterations) : idleState(scene);
+    });
+    connect(m_canvas, &GraphCanvas::selectionEdited, this, &GraphPane::adoptSelection);
+    connect(m_canvas, &GraphCanvas::viewEdited, this, [this] { emit viewWanted(m_canvas->view()); });
+    connect(m_canvas, &GraphCanvas::openRequested, this, &GraphPane::open);
+    connect(m_canvas, &GraphCanvas::openDefaultRequested, this, [this](const CallSite& site) { open(site, m_document.openCallee()); });
+    connect(m_canvas, &GraphCanvas::upRequested, this, &GraphPane::upWanted);
+    connect(m_canvas, &GraphCanvas::breakpointRequested, this, [this](const QString& address) { toggleBreakpoint(address.toStdString()); });
+    connect(m_canvas, &GraphCanvas::loopMoved, this, &GraphPane::moveLoop);
+    connect(m_canvas, &GraphCanvas::frameIterationChosen, this, [this](int region, qint64 iteration) {
+        m_shownIterations[m_canvas->scene()->regions[static_cast<size_t>(region)].id] = iteration;
+        m_canvas->refreshState();
+    });
+    connect(m_canvas, &GraphCanvas::commandRequested, this, &GraphPane::triggerWindow);
+    connect(m_canvas, &GraphCanvas::buildFailed, this, [this](const QString& text) {
+        m_document.report(
+            {Problem::Severity::error, text.toStdString(), m_canvas->view().root, "the picture before is shown"});
+    });
+    connect(m_canvas, &GraphCanvas::sceneChanged, this, &GraphPane::pictureChanged);
+
+    connect(&document, &Document::stopChanged, this, &GraphPane::followStop);
+    connect(&document, &Document::selectionChanged, this, &GraphPane::showSelection);
+    m_canvas->setLegendShown(!document.stop()->started);
+}
+
+void GraphPane::show(const ViewState& view)
+{
+    m_canvas->setModel(&m_document.model(), view);
+    m_canvas->setHits(m_document.hits());
+    if (m_document.stop()->started && staticAddress(m_document.stop()->address).starts_with(view.root + "/"))
+        m_reveal = m_document.stop()->address;
+}
+
+void GraphPane::setView(const ViewState& view)
+{
+    m_canvas->setView(view, m_canvas->selected().empty() ? std::string() : m_canvas->selected().front());
+}
+
+void GraphPane::reveal(const std::string& address)
+{
+    emit viewWanted(m_canvas->viewShowing(address));
+    m_opensForReveal = true;
+    m_reveal = m_canvas->isBuilding() || !m_canvas->reveal(address, true) ? address : std::string();
+}
+
+void GraphPane::pictureChanged()
+{
+    showSelection();
+    if (m_reveal.empty()) return;
+    // A group inside of a group that was opened may hide the place still.
+    const int node = m_canvas->scene() ? m_canvas->scene()->findNode(m_reveal) : -1;
+    if (m_opensForReveal && node >= 0 && m_canvas->scene()->nodes[static_cast<size_t>(node)].kind == NodeKind::group) {
+        const std::string address = m_reveal;
+        return reveal(address);
+    }
+    if (sees(m_reveal)) m_reveal.clear();
+}
+
+/// Brings a place into view, or what stands for it where a callee is not drawn; false while neither is there.
+bool GraphPane::sees(const std::string& address)
+{
+    std::string place = staticAddress(address);
+    while (!m_canvas->reveal(place, false, true)) {
+        const size_t end = place.find_last_of("/:");
+        if (end == std::string::npos) return false;
+        place.resize(end);
+    }
+    return true;
+}
+
+bool GraphPane::command(const QString& id)
+{
+    if (id.startsWith(QLatin1String("exportTo "))) {
+        const QString problem = m_canvas->exportPicture(id.mid(9));
+        if (!problem.isEmpty())
+            m_document.report({Problem::Severity::error, problem.toStdString(), m_canvas->view().root, "choose another file"});
+        return true;
+    }
+    if (id == QLatin1String("cancel")) {
+        if (!m_canvas->isBuilding()) return false;
+        m_canvas->cancelBuilding();
+        emit viewWanted(m_canvas->view());
+        return true;
+    }
+    return m_canvas->command(id);
+}
+
+void GraphPane::toggleBreakpoint(const std::string& address)
+{
+    for (const BreakpointRow& row : m_document.stop()->breakpoints)
+        if (row.address == address) return m_document.execute(QStringLiteral("delete %1").arg(row.number));
+    m_document.execute(QStringLiteral("break ") + QString::fromStdString(address));
+}
+
+/// The side that runs, else the body of a loop, else the first.
+std::string GraphPane::calleeOf(const CallSite& site) const
+{
+    const CallForm form = callForm(m_document.model().graph(site.graph).op(site.op));
+    std::string role;
+    for (const FrameSnapshot& frame : m_document.stop()->stack) {
+        const std::string plain = staticAddress(frame.address);
+        if (plain.starts_with(site.address + ":") && plain.find('/', site.address.size()) == std::string::npos)
+            role = plain.substr(site.address.size() + 1);
+    }
+    for (const Callee& callee : form.callees)
+        if (role.empty() && callee.role == "body") role = callee.role;
+    if (role.empty() && !form.callees.empty()) role = form.callees.front().role;
+    return role.empty() ? std::string() : site.address + ":" + role;
+}
+
+void GraphPane::open(const CallSite& site, OpenCallee how)
+{
+    ViewState view = m_canvas->view();
+    m_document.setOpenCallee(how);
+    const std::string callee = calleeOf(site);
+    if (callee.empty()) return;
+    switch (how) {
+    case OpenCallee::drillIn:
+        view.root = callee;
+        break;
+    case OpenCallee::inlineHere:
+        if (!view.inlined.insert(site.address).second) view.inlined.erase(site.address);
+        break;
+    case OpenCallee::split:
+        if (view.inlined.erase(site.address) > 0) { // it need not be drawn twice, and what is left is small
+            m_canvas->startOver();
+            emit viewWanted(view);
+        }
+        emit splitWanted(QString::fromStdString(callee));
+        return;
+    }
+    emit viewWanted(view);
+}
+
+void GraphPane::followStop()
+{
+    const StopSnapshot& stop = *m_document.stop();
+    m_canvas->setLegendShown(!stop.started);
+    const bool moved = stop.tick != m_stoppedAt;
+    m_stoppedAt = stop.tick;
+    if (moved) m_shownIterations.clear();
+    m_canvas->refreshState();
+    if (moved && stop.started && !stop.finished && !m_canvas->underMouseDrag()) {
+        m_opensForReveal = false;
+        m_reveal = m_canvas->isBuilding() || !sees(stop.address) ? stop.address : std::string();
+    }
+    askValue();
+}
+
+void GraphPane::showSelection()
+{
+    if (!m_adopting) {
+        const Selection& selection = m_document.selection();
+        const std::string address = selection.address.empty() ? std::string() : staticAddress(selection.address);
+        if (address.empty()) {
+            m_canvas->select({});
+        } else {
+            // Inputs and results of a graph are pills; of an operator the address of its value is not that of its node.
+            std::string place = address;
+            if (m_canvas->scene() && m_canvas->scene()->findNode(place) < 0 && selection.value.valid()) {
+                for (const SceneNode& node : m_canvas->scene()->nodes)
+                    if (node.graph == selection.graph && node.value == selection.value &&
+                        (node.kind == NodeKind::input || node.op == selection.op))
+                        place = node.id;
+            }
+            if (m_canvas->selected().empty() || m_canvas->selected().front() != place) {
+                m_canvas->select({place});
+                m_canvas->reveal(place);
+            }
+        }
+    }
+    askValue();
+}
+
+void GraphPane::adoptSelection()
+{
+    m_adopting = true;
+    const int index = m_canvas->currentNode();
+    if (const int region = m_canvas->currentRegion(); region >= 0) {
+        const SceneRegion& head = m_canvas->scene()->regions[static_cast<size_t>(region)];
+        if (head.site.empty() || !m_document.select(head.site)) m_document.clearSelection();
+    } else if (index < 0) {
+        m_document.clearSelection();
+    } else {
+        const SceneNode& node = m_canvas->scene()->nodes[static_cast<size_t>(index)];
+        if (node.kind == NodeKind::op && m_document.select(node.id)) {
+            // done: the address with the iterations of the stop
+        } else {
+            Selection selection;
+            selection.graph = node.graph;
+            selection.value = node.value;
+            selection.op = node.op;
+            // "main/while#1:body>arg4" is the input of the graph "main/while#1:body", which has the address with "/arg4".
+            std::string address = node.id;
+            const size_t mark = address.find_last_of("><");
+            if (mark != std::string::npos && node.value.valid())
+                address = address.substr(0, mark) + "/" + m_document.model().graph(node.graph).value(node.value).id;
+            if (node.kind == NodeKind::group || !m_document.select(address)) {
+                selection.address = node.id;
+                m_document.select(selection);
+            }
+        }
+    }
+    m_adopting = false;
+    askValue();
+}
+
+void GraphPane::askValue()
+{
+    const int index = m_canvas->currentNode();
+    const StopSnapshot& stop = *m_document.stop();
+    if (index < 0 || !stop.started || !m_canvas->scene()) return m_canvas->setValueCard({});
+    const SceneNode& node = m_canvas->scene()->nodes[static_cast<size_t>(index)];
+    if (node.kind != NodeKind::op || !node.value.valid()) return m_canvas->setValueCard({});
+    int depth = -1;
+    const size_t slash = node.id.rfind('/');
+    const std::string context = slash == std::string::npos ? std::string() : node.id.substr(0, slash);
+    for (size_t d = 0; d < stop.stack.size(); ++d)
+        if (stop.stack[d].info.graph == node.graph && staticAddress(stop.stack[d].address) == context) depth = static_cast<int>(d);
+    ValueCard card;
+    card.address = node.id;
+    card.title = QString::fromStdString(m_document.model().graph(node.graph).value(node.value).id);
+    card.type = QString::fromStdString(node.shape);
+    if (depth < 0) return m_canvas->setValueCard({});
+    m_document.bridge().ask(
+        this, QStringLiteral("canvas value"),
+        [depth, value = node.value](Debugger& debugger) {
+            if (depth >= debugger.executor().position().depth) return QStringList();
+            const Tensor* tensor = debugger.executor().value(depth, value);
+            return tensor ? firstElements(*tensor) : QStringList();
+        },
+        [this, card](QStringList lines) mutable {
+            card.lines = std::move(lines);
+            m_canvas->setValueCard(card);
+        });
+}
+
+void GraphPane::moveLoop(int region, int64_t iteration, bool isFinal)
+{
+    // While the knob is dragged, what is known of that iteration is shown; the run goes there on release.
+    if (!isFinal) return m_document.setPreview(iteration);
+    m_document.setPreview(std::nullopt);
+    const SceneRegion& loop = m_canvas->scene()->regions[static_cast<size_t>(region)];
+    const RegionState& state = m_canvas->state().regions[static_cast<size_t>(region)];
+    const StopSnapshot& stop = *m_document.stop();
+    if (!stop.started || state.iteration == iteration) return;
+    const bool isInnermost = !stop.stack.empty() && stop.stack.back().address == state.address;
+    if (isInnermost && m_document.frame() < 0) return m_document.execute(QStringLiteral("iter %1").arg(iteration), QStringLiteral("scrub"));
+    // The loop's own iteration is the last one in the address of its frame; loops around it stay where they are.
+    Result<Address> address = parseAddress(state.address.empty() ? m_document.atStop(loop.id) : state.address);
+    if (!address.ok() || address->steps.empty()) return;
+    address->steps.back().iteration = iteration;
+    m_document.execute(QStringLiteral("goto ") + QString::fromStdString(toString(*address)), QStringLiteral("scrub"));
+}
+
+void GraphPane::triggerWindow(const QString& id)
+{
+    if (QAction* action = window()->findChild<QAction*>(QStringLiteral("action.") + id)) action->trigger();
+}
+
+} // namespace loopscope::viewer

@@ -1,0 +1,54 @@
+// One picture of a document's graph: connects a canvas with selection, stops, breakpoints and loops. A graph panel has one, and a second
+// one while a callee is shown beside its caller.
+#pragma once
+
+#include "viewer/bridge/document.h"
+#include "viewer/canvas/graph_canvas.h"
+
+#include <unordered_map>
+
+namespace loopscope::viewer {
+
+class GraphPane : public QWidget {
+    Q_OBJECT
+public:
+    explicit GraphPane(Document& document, QWidget* parent = nullptr);
+
+    GraphCanvas& canvas() { return *m_canvas; }
+    /// Begins with a view of the document's model.
+    void show(const ViewState& view);
+    /// Shows another view; viewWanted() has asked for it, or somebody else.
+    void setView(const ViewState& view);
+    /// Opens what hides a place of the graph that is shown, and brings it into sight.
+    void reveal(const std::string& address);
+    bool command(const QString& id);
+
+signals:
+    void viewWanted(const loopscope::viewer::ViewState& view);
+    void splitWanted(const QString& callee); ///< static address: "main/while#1:body"
+    void upWanted();
+
+private:
+    void open(const CallSite& site, OpenCallee how);
+    void followStop();
+    bool sees(const std::string& address);
+    void showSelection();
+    void adoptSelection();
+    void askValue();
+    void moveLoop(int region, int64_t iteration, bool isFinal);
+    void toggleBreakpoint(const std::string& address);
+    void pictureChanged();
+    std::string calleeOf(const CallSite& site) const; ///< "main/while#1:body"; empty: none
+    /// Triggers an action of the window, if there is one of that name.
+    void triggerWindow(const QString& id);
+
+    Document& m_document;
+    GraphCanvas* m_canvas;
+    std::unordered_map<std::string, int64_t> m_shownIterations; ///< of v1 frames
+    std::string m_reveal;                                       ///< what shall be in view once the picture has it
+    bool m_opensForReveal = false;                              ///< and whether groups that hide it are opened
+    bool m_adopting = false;
+    int64_t m_stoppedAt = -1;
+};
+
+} // namespace loopscope::viewer
