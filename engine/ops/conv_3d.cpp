@@ -64,8 +64,8 @@ Status inferConv3dTranspose(InferContext& context)
                                              dimensionText(channels) + " channels");
     for (int a = 0; a < 3; ++a) {
         // The windows are those of the forward convolution, over the output.
-        const auto windows = convolvedSize(context, kAxes[a], output[a + 1], operandDimension(context, 1, a));
-        if (!windows.ok()) return windows.error().copy();
+        LS_TRY(const int64_t windows, convolvedSize(context, kAxes[a], output[a + 1], operandDimension(context, 1, a)));
+        LS_CHECK_OK(checkTransposedSize(kAxes[a], windows, operandDimension(context, 2, a + 1)));
     }
     LS_CHECK_OK(checkConvolutionBias(context, 3, channels));
     context.setOutput(0, DType::f32, output);

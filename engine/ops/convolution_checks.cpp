@@ -100,6 +100,23 @@ Status checkConvolutionScales(const InferContext& context, int input, int filter
     return {};
 }
 
+Status checkTransposedSize(char axis, int64_t windows, int64_t input)
+{
+    if (!dimensionsDiffer(windows, input)) return {};
+    return InferContext::violated(6, "the output has " + std::to_string(windows) + " windows along " + std::string(1, axis) + ", the input " + std::to_string(input) +
+                                         " elements");
+}
+
+Status checkBiasZero(const InferContext& context, int constraint, int input, int bias)
+{
+    if (!context.has(bias) || !isInteger(context.input(input).dtype)) return {};
+    const Quantization* const q = context.input(bias).quantization;
+    if (q == nullptr) return {};
+    for (const int64_t zero : q->zeroPoints)
+        if (zero != 0) return InferContext::violated(constraint, "bias has zero point " + std::to_string(zero) + ", expected 0");
+    return {};
+}
+
 Result<int64_t> convolvedSize(const InferContext& context, char axis, int64_t input, int64_t filter)
 {
     WindowAxis window = windowAxis(context.attributes(), axis, input, filter);

@@ -1,5 +1,6 @@
 // What the catalogue entries of convolutions check alike. Constraints of all of them: C1 ranks, C2 channels, C3 dtypes, C4 strides,
-// C5 dilations, C6 sizes, C7 bias, C8 scales. Everything here lets pass what is not known yet.
+// C5 dilations, C6 sizes, C7 bias, C8 scales, that of
+// the bias included (checkBiasScale of the kernels). Everything here lets pass what is not known yet.
 #pragma once
 
 #include "engine/ops/op_def.h"
@@ -28,6 +29,11 @@ Status checkConvolutionBias(const InferContext& context, int bias, int64_t chann
 /// C8: integer operands carry scales: one for the input, one or one for each output channel for the filter, whose zero points are 0
 /// unless the input is u8.
 Status checkConvolutionScales(const InferContext& context, int input, int filter, int64_t channels);
+
+/// C6: a transposed convolution's output has as many windows along an axis ('d', 'h', 'w') as the input has elements.
+Status checkTransposedSize(char axis, int64_t windows, int64_t input);
+/// The constraint of a bias of integers: its zero points are 0.
+Status checkBiasZero(const InferContext& context, int constraint, int input, int bias);
 
 /// The result's shape at the operands' shapes, of unknown rank if they break a constraint.
 Shape inferredShape(const InferContext& context);

@@ -23,6 +23,7 @@ Status inferDepthwise(InferContext& context)
     LS_TRY(const int64_t width, convolvedSize(context, 'w', operandDimension(context, 0, 2), operandDimension(context, 1, 2)));
     LS_CHECK_OK(checkConvolutionBias(context, 2, channels));
     LS_CHECK_OK(checkConvolutionScales(context, 0, 1, channels));
+    LS_CHECK_OK(checkBiasZero(context, 8, 0, 2));
     context.setOutput(0, context.input(0).dtype, {operandDimension(context, 0, 0), height, width, channels});
     return {};
 }

@@ -1,5 +1,6 @@
 // Catalogue entry of fully_connected.
 #include "engine/ops/catalog.h"
+#include "engine/ops/convolution_checks.h"
 
 #include <algorithm>
 #include <string>
@@ -7,16 +8,6 @@
 using namespace loopscope;
 
 namespace {
-
-std::string text(int64_t value)
-{
-    return value == kUnknownDim ? "?" : std::to_string(value);
-}
-
-bool differ(int64_t a, int64_t b)
-{
-    return a != kUnknownDim && b != kUnknownDim && a != b;
-}
 
 bool isOneOf(DType dtype, std::initializer_list<DType> allowed)
 {
@@ -64,8 +55,8 @@ Status checkFullyConnectedScales(const InferContext& context, int64_t units)
     if (q == nullptr || q->kind == Quantization::Kind::blockwise) return q ? Status() : InferContext::violated(5, "filter has no scale");
     if (q->scales.empty()) return InferContext::violated(5, "filter has no scale");
     const auto scales = static_cast<int64_t>(q->scales.size());
-    if (scales != 1 && differ(scales, units))
-        return InferContext::violated(5, "filter has " + std::to_string(scales) + " scales, expected 1 or " + text(units));
+    if (scales != 1 && dimensionsDiffer(scales, units))
+        return InferContext::violated(5, "filter has " + std::to_string(scales) + " scales, expected 1 or " + dimensionText(units));
     return {};
 }
 
@@ -111,14 +102,14 @@ Status inferFullyConnected(InferContext& context)
     LS_CHECK_OK(checkFullyConnectedDtypes(context));
     Shape output = {kUnknownDim, units};
     if (attributeBool(context.attributes(), "keep_num_dims", false)) {
-        if (input.hasRank() && (input.rank() == 0 || differ(input.back(), depth)))
-            return InferContext::violated(2, "input " + toString(input) + " does not end in the filter's depth " + text(depth));
+        if (input.hasRank() && (input.rank() == 0 || dimensionsDiffer(input.back(), depth)))
+            return InferContext::violated(2, "input " + toString(input) + " does not end in the filter's depth " + dimensionText(depth));
         output = input;
         if (input.hasRank()) output[input.rank() - 1] = units;
     } else if (input.isStatic() && depth != kUnknownDim) {
         const auto elements = checkedElementCount(input);
         if (!elements || (depth == 0 ? *elements != 0 : *elements < depth && *elements != 0))
-            return InferContext::violated(2, "input " + toString(input) + " does not fill one row of the filter's depth " + text(depth));
+            return InferContext::violated(2, "input " + toString(input) + " does not fill one row of the filter's depth " + dimensionText(depth));
         // As many whole rows as there are; LiteRT drops what is left over.
         output[0] = depth == 0 ? input.countOf(0, std::max(0, input.rank() - 1)) : *elements / depth;
     } else if (input.hasRank() && input.rank() > 0 && depth != kUnknownDim && input.back() == depth) {
@@ -127,10 +118,11 @@ Status inferFullyConnected(InferContext& context)
     }
     if (context.has(2) && context.input(2).shape.isStatic()) {
         const auto elements = checkedElementCount(context.input(2).shape);
-        if (!elements || differ(*elements, units))
-            return InferContext::violated(4, "bias has shape " + toString(context.input(2).shape) + ", expected " + text(units) + " elements");
+        if (!elements || dimensionsDiffer(*elements, units))
+            return InferContext::violated(4, "bias has shape " + toString(context.input(2).shape) + ", expected " + dimensionText(units) + " elements");
     }
     LS_CHECK_OK(checkFullyConnectedScales(context, units));
+    LS_CHECK_OK(checkBiasZero(context, 5, 0, 2));
     LS_CHECK_OK(checkWeightsFormat(context, units, depth));
     if (context.outputCount() == 2) context.setOutput(1, DType::u8, input);
     // u8 operands may give an i16 result (LiteRT's internal format of LSTM gates): then the declared type stands.

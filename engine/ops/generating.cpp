@@ -114,8 +114,8 @@ Status inferRange(InferContext& c)
     const DType dtype = c.input(0).dtype;
     for (int i = 0; i < 3; ++i) {
         LS_CHECK_OK(requireSameType(c, 0, i, 1));
-        if (c.input(i).shape.isStatic() && checkedElementCount(c.input(i).shape) != 1)
-            return InferContext::violated(1, "elements of " + describeOperand(c, i)).expected("1");
+        if (c.input(i).shape.hasRank() && c.input(i).shape.rank() != 0)
+            return InferContext::violated(1, "rank of " + describeOperand(c, i)).found(std::to_string(c.input(i).shape.rank())).expected("0");
     }
     switch (dtype) {
     case DType::f16:

@@ -1,6 +1,7 @@
 // Catalogue entries of the LSTM operators: lstm, unidirectional_sequence_lstm, bidirectional_sequence_lstm.
 #include "engine/ops/catalog.h"
 #include "engine/ops/recurrent_checks.h"
+#include "engine/tensor/value_text.h"
 
 #include <array>
 #include <string>
@@ -95,6 +96,15 @@ Status checkDtypes(const InferContext& context)
     return InferContext::violated(5, "input is " + std::string(dtypeName(dtype)) + ", expected f32 or i8");
 }
 
+/// C7: clips are limits, 0 for none.
+Status checkClips(const InferContext& context)
+{
+    for (const char* const name : {"cell_clip", "proj_clip"})
+        if (const double clip = attributeFloat(context.attributes(), name, 0); !(clip >= 0))
+            return InferContext::violated(7, std::string(name) + " is " + realText(clip, 6) + ", expected at least 0");
+    return {};
+}
+
 bool isBasic(const Operator& op)
 {
     return attributeWord(op.attributes, "kernel_type", "FULL") == "BASIC";
@@ -137,6 +147,7 @@ Status inferLstm(InferContext& context)
     if (input.hasRank() && input.rank() != 2) return InferContext::violated(1, "input has rank " + std::to_string(input.rank()) + ", expected 2");
     if (isBasic(context.op())) return inferBasicLstm(context);
     LS_CHECK_OK(checkDtypes(context));
+    LS_CHECK_OK(checkClips(context));
     if (context.outputCount() != 1) return InferContext::violated(6, std::to_string(context.outputCount()) + " results, expected 1");
     const int64_t batch = dimensionFromEnd(context, 0, 2);
     LS_TRY(const int64_t outputs, checkCell(context, kCell, dimensionFromEnd(context, 0, 1), kUnknownDim, batch));
@@ -149,6 +160,7 @@ Status inferSequenceLstm(InferContext& context)
     const Shape& input = context.input(0).shape;
     if (input.hasRank() && input.rank() != 3) return InferContext::violated(1, "input has rank " + std::to_string(input.rank()) + ", expected 3");
     LS_CHECK_OK(checkDtypes(context));
+    LS_CHECK_OK(checkClips(context));
     const bool timeMajor = attributeBool(context.attributes(), "time_major", false);
     const int64_t batch = dimensionFromEnd(context, 0, timeMajor ? 2 : 3);
     LS_TRY(const int64_t outputs, checkCell(context, kCell, dimensionFromEnd(context, 0, 1), kUnknownDim, batch));
@@ -161,6 +173,7 @@ Status inferBidirectionalLstm(InferContext& context)
     const Shape& input = context.input(0).shape;
     if (input.hasRank() && input.rank() != 3) return InferContext::violated(1, "input has rank " + std::to_string(input.rank()) + ", expected 3");
     LS_CHECK_OK(checkDtypes(context));
+    LS_CHECK_OK(checkClips(context));
     const bool timeMajor = attributeBool(context.attributes(), "time_major", true);
     const int64_t batch = dimensionFromEnd(context, 0, timeMajor ? 2 : 3);
     const int64_t inputs = dimensionFromEnd(context, 0, 1);

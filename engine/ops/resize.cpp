@@ -38,7 +38,8 @@ Status inferResize(InferContext& context, bool bilinear)
     output[1] = output[2] = kUnknownDim;
     if (const auto target = context.intValues(1); target && target->size() == 2) {
         for (const int64_t dim : *target)
-            if (dim < 0) return InferContext::violated(4, "target size is " + std::to_string(dim) + ", expected at least 0");
+            if (const int64_t least = bilinear ? 1 : 0; dim < least)
+                return InferContext::violated(4, "target size is " + std::to_string(dim) + ", expected at least " + std::to_string(least));
         output[1] = (*target)[0];
         output[2] = (*target)[1];
     }

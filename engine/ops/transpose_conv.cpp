@@ -32,11 +32,12 @@ Status inferTransposeConv(InferContext& context)
         const int64_t filter = operandDimension(context, 1, axis);
         const WindowAxis window = windowAxis(context.attributes(), axis == 1 ? 'h' : 'w', output[axis], filter == kUnknownDim ? 1 : filter);
         // The windows are those of the forward convolution of which this is the gradient: one over the output, not over the input.
-        const auto windows = checkedOutputSize(window, axis == 1 ? 'h' : 'w', 4, 5, 6);
-        if (!windows.ok()) return windows.error().copy();
+        LS_TRY(const int64_t windows, checkedOutputSize(window, axis == 1 ? 'h' : 'w', 4, 5, 6));
+        if (filter != kUnknownDim) LS_CHECK_OK(checkTransposedSize(axis == 1 ? 'h' : 'w', windows, operandDimension(context, 2, axis)));
     }
     LS_CHECK_OK(checkConvolutionBias(context, 3, channels));
     LS_CHECK_OK(checkConvolutionScales(context, 2, 1, channels));
+    LS_CHECK_OK(checkBiasZero(context, 8, 2, 3));
     context.setOutput(0, context.input(2).dtype, output);
     return {};
 }

@@ -17,6 +17,7 @@ Result<KernelFunction> setUpConvolution(const KernelSetup& setup, ConvolutionOpe
         return loops.hybrid;
     }
     const bool legacy = input.dtype == DType::u8; // one scale for all channels, and filters with a zero point
+    if (legacy && setup.has(operands.bias)) LS_CHECK_OK(checkBiasScale(8, input, filter, setup.in(operands.bias), setup.out(0)));
     LS_TRY(out.stage,
            makeOutputStage(input, filter, setup.out(0), channels, activation, legacy ? Scaling::floatProduct : Scaling::perChannel));
     out.inputZero = scaleAndZero(input).zero;

@@ -31,7 +31,8 @@ struct ConvolutionLoops {
     KernelFunction f32, hybrid, u8, i8, i16, i16WithI32Bias;
 };
 
-/// Fills `out` and chooses the loop; `channels` are those of the result. Errors: unsupported, if scales are missing or do not fit.
+/// Fills `out` and chooses the loop; `channels` are those of the result. Errors: unsupported, if scales are missing or do not fit;
+/// badFile (C8), if that of the bias does not.
 Result<KernelFunction> setUpConvolution(const KernelSetup& setup, ConvolutionOperands operands, int64_t channels,
                                         const ConvolutionLoops& loops, ConvolutionSetup& out);
 

@@ -285,6 +285,7 @@ Result<PreparedKernel> prepareFullyConnected(const KernelSetup& setup)
     const Activation activation = fusedActivation(setup.attributes());
     params->range = activationRange<float>(activation);
     const int64_t units = filter.shape[0];
+    if (input.dtype != DType::f32 && setup.has(2)) LS_CHECK_OK(checkBiasScale(5, input, filter, setup.in(2), setup.out(0)));
     PreparedKernel kernel;
     if (input.dtype == DType::f32 && filter.dtype == DType::f32) {
         kernel.run = runF32;

@@ -1,6 +1,8 @@
 // Shared parts of convolutions and matrix products: output rescaling, integer weight rows and on-the-fly quantization.
 #include "engine/kernels/cpu/nn_common.h"
 
+#include "engine/tensor/value_text.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -47,6 +49,18 @@ Result<OutputStage> makeOutputStage(const Tensor& input, const Tensor& filter, c
         stage.right.push_back(std::max(-multiplier.shift, 0));
     }
     return stage;
+}
+
+Status checkBiasScale(int constraint, const Tensor& input, const Tensor& filter, const Tensor& bias, const Tensor& output)
+{
+    for (const Tensor* t : {&input, &filter, &bias, &output})
+        if (!t->quantization || t->quantization->scales.size() != 1) return {};
+    const float expected = scaleAndZero(input).scale * scaleAndZero(filter).scale;
+    const float found = bias.quantization->scales.front();
+    if (std::abs(static_cast<double>(expected) - found) <= 0.02 * static_cast<double>(scaleAndZero(output).scale)) return {};
+    return Error(ErrorCode::badFile, "C" + std::to_string(constraint) + ": scale of the bias")
+        .found(realText(found, 6))
+        .expected(realText(expected, 6) + ", the product of the scales of input and filter");
 }
 
 namespace {

@@ -54,6 +54,10 @@ private:
 Result<OutputStage> makeOutputStage(const Tensor& input, const Tensor& filter, const Tensor& output, int64_t channels, Activation activation,
                                     Scaling scaling);
 
+/// Where one scale holds for the whole filter, that of the bias is the product of those of input and filter, to 2 % of the result's
+/// (LiteRT kernel_util.cc, GetQuantizedConvolutionMultipler). A bias without a scale is taken at its word. Errors: badFile, the constraint.
+Status checkBiasScale(int constraint, const Tensor& input, const Tensor& filter, const Tensor& bias, const Tensor& output);
+
 /// Element r · elements + d of integer weights (i2, i4, i8, u8, i16) minus `zero`, as 16-bit rows of `rowStride`: row r at rows[r · rowStride].
 /// The rest of each row, and rows up to `paddedCount`, are zeros.
 void packIntegerRows(const Tensor& weights, int64_t firstRow, int64_t rowCount, int64_t elements, int32_t zero, int64_t rowStride, int64_t paddedCount,
