@@ -37,10 +37,13 @@ void addMovement(Commands& all)
     constexpr std::string_view topic = "moving forwards";
     all.push_back({"run", "r", topic, "run [NAME=SOURCE…]", "run x=27",
                    "Begins the run and goes on to the first stop; inputs may be given anew.",
-                   "Sources are those of --input: a number, a list, FILE.npy, FILE.npz:KEY, @7; 'x=in.npy; x[0,3]=nan' patches an element.",
+                   "Sources are those of --input: a number, a list, FILE.npy, FILE.npz:KEY, FILE.png, @7; 'x=in.npy; x[0,3]=nan' patches an element.",
                    CompletionKind::inputName, run});
     all.push_back({"start", "", topic, "start [NAME=SOURCE…]", "start", "Begins the run and stops before the first operator.", "",
                    CompletionKind::inputName, terminal::start});
+    all.push_back({"input", "", topic, "input NAME=SOURCE", "input x=27", "Gives an input of the next run; 'run' begins it.",
+                   "Sources are those of --input; '@last' is what the last run was fed with. 'info inputs' lists what is given.",
+                   CompletionKind::inputName, input});
     all.push_back({"continue", "c", topic, "continue [N]", "continue", "Goes on to the next stop.", "With N: to the N-th hit from here.",
                    CompletionKind::none, resume});
     all.push_back({"step", "s", topic, "step [N]", "step", "Runs the next operator, or enters it if it is a call.", "",

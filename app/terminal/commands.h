@@ -8,6 +8,7 @@ namespace loopscope::app::terminal {
 // movement.cpp
 Status run(Terminal&, const CommandLine&);
 Status start(Terminal&, const CommandLine&);
+Status input(Terminal&, const CommandLine&);
 Status resume(Terminal&, const CommandLine&); ///< continue, reverse-continue
 Status step(Terminal&, const CommandLine&);   ///< step, next and their reverses
 Status finish(Terminal&, const CommandLine&); ///< finish, reverse-finish

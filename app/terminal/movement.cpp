@@ -45,6 +45,13 @@ Status start(Terminal& terminal, const CommandLine& line)
     return terminal.begin(inputWords(line), [](RunControl& control) { return control.start(); });
 }
 
+Status input(Terminal& terminal, const CommandLine& line)
+{
+    if (terminal.isReplay()) return Error(ErrorCode::usage, "a recording has its inputs");
+    if (line.text.empty()) return Error(ErrorCode::usage, "input").expected("NAME=SOURCE, as after --input");
+    return terminal.setInput(std::string(line.text));
+}
+
 Status resume(Terminal& terminal, const CommandLine& line)
 {
     LS_TRY(const int64_t count, countOf(line));

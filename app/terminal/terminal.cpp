@@ -299,7 +299,8 @@ Status Terminal::begin(const std::vector<std::string>& typed, const Move& move)
     }
     BoundInputs inputs;
     if (!m_subject.isReplay) {
-        LS_TRY(inputs, bindInputs(m_subject.target, sources, m_subject.seed, 1));
+        const std::shared_ptr<const BoundInputs> last = lastInputs();
+        LS_TRY(inputs, bindInputs(m_subject.target, sources, m_subject.seed, 1, last.get()));
         m_subject.inputs = sources;
         for (const std::string& text : inputs.notes) note(text);
         if (inputs.usedSeed) note("seed " + std::to_string(m_subject.seed));
@@ -321,6 +322,7 @@ Status Terminal::begin(const std::vector<std::string>& typed, const Move& move)
                LS_TRY(StopReport report, move(debugger.control()));
                return viewStop(debugger, std::move(report), request);
            }));
+    if (!m_subject.isReplay) m_lastInputs = std::make_shared<const BoundInputs>(std::move(inputs));
     m_started = true;
     show(std::move(view));
     return {};

@@ -12,6 +12,7 @@
 #include "engine/debug/reference/reference.h"
 #include "engine/ir/text/structured.h"
 
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <functional>
@@ -24,6 +25,7 @@
 
 namespace loopscope::app {
 
+struct BoundInputs;
 struct TerminalCommand;
 
 /// What is debugged.
@@ -142,7 +144,9 @@ public:
     FrameContext frame() const { return m_frame; }
     int frameDepth() const { return m_frame.depth < 0 ? static_cast<int>(m_stop.stack.size()) - 1 : m_frame.depth; }
     void selectFrame(int depth);
-    Status setInput(const std::string& text); ///< before the run: "n=5"
+    Status setInput(const std::string& text); ///< of the next run: "n=5"
+    /// What the last run was fed with; null: there was none. From any thread.
+    std::shared_ptr<const BoundInputs> lastInputs() const { return m_lastInputs.load(); }
     const std::vector<std::string>& inputs() const { return m_subject.inputs; }
     uint64_t seed() const { return m_subject.seed; }
 
@@ -193,6 +197,7 @@ private:
     std::deque<FanOut> m_observers;             ///< the last is that of the next run
     std::unique_ptr<Session> m_session;         ///< after what it uses
     std::function<void(Session&)> m_waiter;
+    std::atomic<std::shared_ptr<const BoundInputs>> m_lastInputs;
     std::shared_ptr<const MachineState> m_initial; ///< before the first run: each `run` begins from here
     bool m_started = false;
     bool m_ended = false;

@@ -1,11 +1,12 @@
 #include "app/wiring/inputs.h"
 
+#include "app/wiring/filled_array.h"
 #include "app/wiring/literal.h"
 #include "engine/base/bytes.h"
 #include "engine/base/text.h"
 #include "engine/kernels/resources.h"
-#include "engine/tensor/half.h"
 #include "engine/tensor/npz.h"
+#include "engine/tensor/picture.h"
 #include "engine/tensor/statistics.h"
 #include "engine/tensor/strings.h"
 #include "engine/tensor/value_text.h"
@@ -15,7 +16,8 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <limits>
+#include <optional>
+#include <tuple>
 
 namespace loopscope::app {
 
@@ -45,89 +47,7 @@ size_t findUnquoted(std::string_view text, char wanted, size_t from)
 
 Error inputError(const Port& port, std::string what) { return Error(ErrorCode::usage, std::move(what)).at("input '" + port.name + "'"); }
 
-/// Stores a real number as an element of a numeric dtype, as C++ converts (saturating where that would be undefined).
-void storeReal(std::byte* to, DType dtype, double value)
-{
-    const auto put = [&](auto element) { std::memcpy(to, &element, sizeof element); };
-    const auto integer = [&](auto least, auto most) {
-        using T = decltype(least);
-        if (std::isnan(value))
-            put(T{0});
-        else if (value <= static_cast<double>(least))
-            put(least);
-        else if (value >= static_cast<double>(most))
-            put(most);
-        else
-            put(static_cast<T>(value));
-    };
-    switch (dtype) {
-    case DType::f16:
-        put(floatToF16(static_cast<float>(value)));
-        break;
-    case DType::bf16:
-        put(floatToBf16(static_cast<float>(value)));
-        break;
-    case DType::f32:
-        put(static_cast<float>(value));
-        break;
-    case DType::f64:
-        put(value);
-        break;
-    case DType::f8e4m3fn:
-        put(floatToF8e4m3fn(static_cast<float>(value)));
-        break;
-    case DType::f8e5m2:
-        put(floatToF8e5m2(static_cast<float>(value)));
-        break;
-    case DType::i16:
-        integer(std::numeric_limits<int16_t>::min(), std::numeric_limits<int16_t>::max());
-        break;
-    case DType::i32:
-        integer(std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max());
-        break;
-    case DType::i64:
-        integer(std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max());
-        break;
-    case DType::u8:
-        integer(uint8_t{0}, std::numeric_limits<uint8_t>::max());
-        break;
-    case DType::u16:
-        integer(uint16_t{0}, std::numeric_limits<uint16_t>::max());
-        break;
-    case DType::u32:
-        integer(uint32_t{0}, std::numeric_limits<uint32_t>::max());
-        break;
-    case DType::u64:
-        integer(uint64_t{0}, std::numeric_limits<uint64_t>::max());
-        break;
-    case DType::boolean:
-        put(value != 0);
-        break;
-    case DType::u4:
-        integer(uint8_t{0}, uint8_t{15});
-        break;
-    default:
-        integer(static_cast<int8_t>(std::max<int64_t>(integerMin(dtype), -128)),
-                static_cast<int8_t>(std::min<uint64_t>(integerMax(dtype), 127)));
-        break;
-    }
-}
-
 bool isNumeric(DType d) { return isFloat(d) || d == DType::boolean || (isInteger(d) && dtypeClass(d) != DTypeClass::handle); }
-
-/// Fills `elements` of `dtype` from a function of the index.
-template <typename F> Array filledWith(DType dtype, const Shape& shape, int64_t count, F&& element)
-{
-    Array array;
-    array.dtype = dtype;
-    array.shape = shape;
-    const int bits = bitWidth(dtype);
-    const size_t width = bits < 8 ? 1 : static_cast<size_t>(bits) / 8;
-    array.bytes.resize(static_cast<size_t>(count) * width);
-    for (int64_t i = 0; i < count; ++i) storeReal(array.bytes.data() + static_cast<size_t>(i) * width, dtype, element(i));
-    if (bits < 8) array.bytes = packElements(array.bytes, dtype);
-    return array;
-}
 
 Result<Array> castTo(const Array& array, DType dtype)
 {
@@ -171,10 +91,9 @@ Result<Array> conform(const Port& port, Array array, bool cast, std::vector<std:
     return array;
 }
 
-Result<std::vector<Array>> fromRawFile(const Port& port, const std::string& path, int64_t runs)
+Result<std::vector<Array>> fromRawFile(const Port& port, const std::string& path, const Shape& shape, int64_t runs)
 {
     LS_TRY(const Bytes content, mapFile(path));
-    const Shape shape = concreteShape(port.type);
     const auto count = checkedElementCount(shape);
     const uint64_t bytes = count ? byteSize(port.type.dtype, *count) : 0;
     if (bytes == 0) return inputError(port, shortType(port.type) + " cannot be read from a raw file");
@@ -192,7 +111,7 @@ Result<std::vector<Array>> fromRawFile(const Port& port, const std::string& path
     return arrays;
 }
 
-enum class FileKind : uint8_t { none, npy, zip, other };
+enum class FileKind : uint8_t { none, npy, zip, picture, other };
 
 FileKind fileKind(const std::string& path)
 {
@@ -200,6 +119,7 @@ FileKind fileKind(const std::string& path)
     if (!std::filesystem::is_regular_file(path, error)) return FileKind::none;
     const Result<Bytes> content = mapFile(path);
     if (!content.ok()) return FileKind::other;
+    if (isPng(content->view())) return FileKind::picture;
     const std::string_view text(content->as<char>(), content->size());
     return text.starts_with("\x93NUMPY") ? FileKind::npy : text.starts_with("PK") ? FileKind::zip : FileKind::other;
 }
@@ -220,14 +140,79 @@ bool looksLikePath(const std::string& source)
            source.ends_with(".bin") || source.ends_with(".png");
 }
 
-Result<std::vector<Array>> resolve(const Port& port, const InputOption& option, uint64_t seed, int64_t runs, BoundInputs& bound)
+/// "4,2" between brackets; nothing if it is no list of sizes.
+std::optional<Shape> sizesFromText(std::string_view text)
 {
-    const std::string& source = option.source;
+    Shape shape;
+    while (!trimmed(text).empty()) {
+        const size_t comma = std::min(text.find(','), text.size());
+        const std::string_view token = trimmed(text.substr(0, comma));
+        int64_t size = 0;
+        const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), size);
+        if (error != std::errc() || end != token.data() + token.size() || size < 0) return std::nullopt;
+        shape.append(size);
+        text.remove_prefix(std::min(comma + 1, text.size()));
+    }
+    return shape;
+}
+
+/// Takes `:[4,2]` off the end of a source.
+std::optional<Shape> takeShape(std::string& source)
+{
+    size_t at = std::string::npos;
+    for (size_t next = findUnquoted(source, ':', 0); next != std::string::npos; next = findUnquoted(source, ':', next + 1)) at = next;
+    if (at == std::string::npos || at + 2 >= source.size() || source[at + 1] != '[' || source.back() != ']') return std::nullopt;
+    std::optional<Shape> shape = sizesFromText(std::string_view(source).substr(at + 2, source.size() - at - 3));
+    if (shape) source.resize(at);
+    return shape;
+}
+
+/// "-1,1" as two finite numbers, the first not the greater one.
+std::optional<std::pair<double, double>> rangeFromText(std::string_view text)
+{
+    const size_t comma = text.find(',');
+    if (comma == std::string_view::npos) return std::nullopt;
+    const auto number = [](std::string_view token) -> std::optional<double> {
+        token = trimmed(token);
+        double value = 0;
+        const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), value);
+        return error == std::errc() && end == token.data() + token.size() && std::isfinite(value) ? std::optional(value) : std::nullopt;
+    };
+    const auto low = number(text.substr(0, comma)), high = number(text.substr(comma + 1));
+    if (!low || !high || *low > *high) return std::nullopt;
+    return std::pair(*low, *high);
+}
+
+/// `cat.png[-1,1]`: the range of the pixels, taken off where a file has the name before it.
+std::optional<std::pair<double, double>> takeRange(std::string& source)
+{
+    const size_t open = source.rfind('[');
+    std::error_code failure;
+    if (open == std::string::npos || source.back() != ']' || std::filesystem::exists(source, failure)) return std::nullopt;
+    if (!std::filesystem::is_regular_file(source.substr(0, open), failure)) return std::nullopt;
+    const auto range = rangeFromText(std::string_view(source).substr(open + 1, source.size() - open - 2));
+    if (range) source.resize(open);
+    return range;
+}
+
+Result<std::vector<Array>> resolve(const Port& port, const InputOption& option, uint64_t seed, int64_t runs, const BoundInputs* last,
+                                   BoundInputs& bound)
+{
+    std::string source = option.source;
+    if (source == "@last") {
+        if (last == nullptr) return inputError(port, "@last: nothing has run yet");
+        return last->inputs[static_cast<size_t>(port.index)].arrays;
+    }
     if (source.starts_with("@")) {
         Result<Array> array = randomFromText(std::string_view(source).substr(1), port.type, seed, port.index, bound.usedSeed);
         if (!array.ok()) return std::move(array).takeError().at("input '" + port.name + "'");
         return std::vector<Array>{std::move(array).value()};
     }
+    std::error_code failure;
+    std::optional<Shape> shape;
+    if (!std::filesystem::exists(source, failure)) shape = takeShape(source);
+    PictureOptions picture = option.picture;
+    picture.range = takeRange(source);
     const auto [path, key] = splitKey(source);
     switch (fileKind(path)) {
     case FileKind::npy: {
@@ -249,8 +234,14 @@ Result<std::vector<Array>> resolve(const Port& port, const InputOption& option, 
         LS_TRY(Array fitting, conform(port, std::move(array), option.cast, bound.notes));
         return std::vector<Array>{std::move(fitting)};
     }
+    case FileKind::picture: {
+        LS_TRY(const Bytes content, mapFile(path));
+        Result<Array> array = arrayOfPicture(port, content.view(), picture, bound.notes);
+        if (!array.ok()) return std::move(array).takeError().at("input '" + port.name + "'");
+        return std::vector<Array>{std::move(array).value()};
+    }
     case FileKind::other:
-        return fromRawFile(port, path, runs);
+        return fromRawFile(port, path, shape.value_or(concreteShape(port.type)), runs);
     case FileKind::none:
         break;
     }
@@ -260,7 +251,7 @@ Result<std::vector<Array>> resolve(const Port& port, const InputOption& option, 
             .at("input '" + port.name + "'");
     DType dtype = port.type.dtype;
     if (option.cast && isNumeric(dtype)) dtype = literalDtype(source);
-    Result<Array> array = parseLiteral(source, dtype, port.type.dynamicShape(), ScalarMeans::fill);
+    Result<Array> array = parseLiteral(source, dtype, shape.value_or(port.type.dynamicShape()), ScalarMeans::fill);
     if (!array.ok()) return std::move(array).takeError().at("input '" + port.name + "'");
     LS_TRY(Array fitting, conform(port, std::move(array).value(), option.cast, bound.notes));
     return std::vector<Array>{std::move(fitting)};
@@ -293,6 +284,17 @@ Status applyPatch(const Port& port, const InputOption::Patch& patch, Array& arra
     Status status = setElement(array, flat, patch.value);
     if (!status.ok()) return std::move(status).takeError().at("input '" + port.name + "': [" + patch.index + "]");
     return {};
+}
+
+Result<BoundInput> bindPort(const Port& port, const InputOption& option, uint64_t seed, int64_t runs, const BoundInputs* last,
+                            BoundInputs& bound)
+{
+    BoundInput input;
+    LS_TRY(input.arrays, resolve(port, option, seed, runs, last, bound));
+    input.source = option.source;
+    for (Array& array : input.arrays)
+        for (const InputOption::Patch& patch : option.patches) LS_CHECK_OK(applyPatch(port, patch, array));
+    return input;
 }
 
 } // namespace
@@ -352,16 +354,10 @@ Result<Array> randomFromText(std::string_view text, const TensorType& type, uint
     }
     RandomRange range;
     if (text.starts_with("[")) {
-        const size_t comma = text.find(','), close = text.find(']');
-        if (comma == std::string_view::npos || close == std::string_view::npos || comma > close) return wrong();
-        const auto number = [&](std::string_view token, double& value) {
-            token = trimmed(token);
-            const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), value);
-            return error == std::errc() && end == token.data() + token.size() && std::isfinite(value);
-        };
-        if (!number(text.substr(1, comma - 1), range.low) || !number(text.substr(comma + 1, close - comma - 1), range.high) ||
-            range.low > range.high)
-            return wrong();
+        const size_t close = text.find(']');
+        const auto bounds = close == std::string_view::npos ? std::nullopt : rangeFromText(text.substr(1, close - 1));
+        if (!bounds) return wrong();
+        std::tie(range.low, range.high) = *bounds;
         range.given = true;
         if (isInteger(type.dtype) &&
             (range.low < static_cast<double>(integerMin(type.dtype)) || range.high > static_cast<double>(integerMax(type.dtype))))
@@ -370,17 +366,9 @@ Result<Array> randomFromText(std::string_view text, const TensorType& type, uint
     }
     Shape shape = concreteShape(type);
     if (text.starts_with(":[") && text.ends_with("]")) {
-        shape = Shape{};
-        std::string_view dims = text.substr(2, text.size() - 3);
-        while (!trimmed(dims).empty()) {
-            const size_t comma = std::min(dims.find(','), dims.size());
-            const std::string_view token = trimmed(dims.substr(0, comma));
-            int64_t size = 0;
-            const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), size);
-            if (error != std::errc() || end != token.data() + token.size() || size < 0) return wrong();
-            shape.append(size);
-            dims.remove_prefix(std::min(comma + 1, dims.size()));
-        }
+        const std::optional<Shape> sizes = sizesFromText(text.substr(2, text.size() - 3));
+        if (!sizes) return wrong();
+        shape = *sizes;
         text = {};
     }
     if (!text.empty()) return wrong();
@@ -404,9 +392,17 @@ Result<InputOption> splitInputOption(const std::string& text)
         option.name = std::string(name);
         first = trimmed(first.substr(equals + 1));
     }
-    if (first.ends_with(":cast")) {
-        option.cast = true;
-        first.remove_suffix(5);
+    const auto take = [&first](std::string_view suffix) {
+        if (!first.ends_with(suffix)) return false;
+        first.remove_suffix(suffix.size());
+        return true;
+    };
+    for (bool taken = true; taken;) {
+        const bool cast = take(":cast"), fit = take(":fit"), nchw = take(":nchw"), nhwc = take(":nhwc");
+        option.cast = option.cast || cast;
+        option.picture.fit = option.picture.fit || fit;
+        if (nchw || nhwc) option.picture.layout = nchw ? PictureOptions::Layout::nchw : PictureOptions::Layout::nhwc;
+        taken = cast || fit || nchw || nhwc;
     }
     option.source = std::string(first);
     if (option.source.empty()) return Error(ErrorCode::usage, "option '--input'").found("'" + text + "'").expected("NAME=SOURCE");
@@ -423,7 +419,16 @@ Result<InputOption> splitInputOption(const std::string& text)
     return option;
 }
 
-Result<BoundInputs> bindInputs(const RunTarget& target, const std::vector<std::string>& options, uint64_t seed, int64_t runs)
+Result<Array> bindInput(const Port& port, std::string_view source, uint64_t seed, const BoundInputs* last)
+{
+    LS_TRY(const InputOption option, splitInputOption("x=" + std::string(source)));
+    BoundInputs bound;
+    LS_TRY(BoundInput input, bindPort(port, option, seed, 1, last, bound));
+    return std::move(input.arrays.front());
+}
+
+Result<BoundInputs> bindInputs(const RunTarget& target, const std::vector<std::string>& options, uint64_t seed, int64_t runs,
+                               const BoundInputs* last)
 {
     BoundInputs bound;
     bound.inputs.resize(target.inputs.size());
@@ -476,14 +481,11 @@ Result<BoundInputs> bindInputs(const RunTarget& target, const std::vector<std::s
             chosen[index] = rest;
         }
         const InputOption& option = chosen[index];
-        LS_TRY(bound.inputs[index].arrays, resolve(port, option, seed, runs, bound));
-        bound.inputs[index].source = option.source;
+        LS_TRY(bound.inputs[index], bindPort(port, option, seed, runs, last, bound));
         const Shape declared = port.type.dynamicShape();
-        if (option.source.starts_with("@") && option.source.find(":[") == std::string::npos &&
+        if (option.source.starts_with("@") && option.source != "@last" && option.source.find(":[") == std::string::npos &&
             (!declared.hasRank() || !declared.isStatic()))
             bound.notes.push_back("input '" + port.name + "': unknown dimensions of " + shortType(port.type) + " are taken as 1");
-        for (Array& array : bound.inputs[index].arrays)
-            for (const InputOption::Patch& patch : option.patches) LS_CHECK_OK(applyPatch(port, patch, array));
         const Array& array = bound.inputs[index].arrays.front();
         if (isFloat(array.dtype)) {
             if (const int64_t nans = computeStatistics(array.view()).nan; nans > 0)

@@ -1,6 +1,7 @@
 // `--input NAME=SOURCE`: files, seeded random numbers, constants and patches become the arrays that a run is fed with.
 #pragma once
 
+#include "app/wiring/picture_input.h"
 #include "app/wiring/run_target.h"
 #include "engine/base/result.h"
 #include "engine/tensor/npy.h"
@@ -14,8 +15,9 @@ namespace loopscope::app {
 /// One `--input` as typed, split. `x=in.npy:cast; x[0,3,1]=nan`.
 struct InputOption {
     std::string name;   ///< empty: there is only one input, or the source is a whole archive; "all": the rest
-    std::string source; ///< without patches and `:cast`
-    bool cast = false;
+    std::string source; ///< without patches and what follows
+    bool cast = false;  ///< `:cast`
+    PictureOptions picture; ///< `:fit`, `:nchw`, `:nhwc`
     struct Patch {
         std::string index; ///< "0,3,1"
         std::string value;
@@ -37,8 +39,13 @@ struct BoundInputs {
     bool usedSeed = false;
 };
 
-/// Binds every input of the target. Errors: usage (unknown, missing, wrong dtype or shape), badFile.
-Result<BoundInputs> bindInputs(const RunTarget& target, const std::vector<std::string>& options, uint64_t seed, int64_t runs);
+/// Binds every input of the target. `last`: what the run before was fed with, for `@last`; null: there was none. Errors: usage (unknown,
+/// missing, wrong dtype or shape), badFile.
+Result<BoundInputs> bindInputs(const RunTarget& target, const std::vector<std::string>& options, uint64_t seed, int64_t runs,
+                               const BoundInputs* last = nullptr);
+
+/// One of them alone; `source` as after `NAME=`.
+Result<Array> bindInput(const Port& port, std::string_view source, uint64_t seed, const BoundInputs* last);
 
 /// Seeded elements: floats normal(0,1), integers 0…9, bool a fair coin; with `low`/`high` uniform over both ends. Only the generator,
 /// the seed and the shape decide.

@@ -9,8 +9,10 @@ namespace {
 /// Walks the stored dimensions from the outermost and puts every stored element in its place.
 class Densifier {
 public:
-    Densifier(const Sparsity& sparsity, const Shape& shape, std::span<const std::byte> stored, std::span<std::byte> dense, size_t width)
-        : m_sparsity(sparsity), m_shape(shape), m_stored(stored), m_dense(dense), m_width(width), m_indices(sparsity.dimensions.size(), 0)
+    Densifier(const Sparsity& sparsity, const Shape& shape, std::span<const std::byte> stored, std::span<std::byte> dense, size_t width,
+              std::vector<int64_t>* places)
+        : m_sparsity(sparsity), m_shape(shape), m_stored(stored), m_dense(dense), m_width(width), m_places(places),
+          m_indices(sparsity.dimensions.size(), 0)
     {
     }
 
@@ -89,6 +91,7 @@ private:
         }
         if ((m_next + 1) * m_width > m_stored.size()) return misfit("the number of stored elements");
         std::memcpy(m_dense.data() + static_cast<size_t>(flat) * m_width, m_stored.data() + m_next * m_width, m_width);
+        if (m_places != nullptr) m_places->push_back(flat);
         ++m_next;
         return {};
     }
@@ -98,6 +101,7 @@ private:
     std::span<const std::byte> m_stored;
     std::span<std::byte> m_dense;
     size_t m_width;
+    std::vector<int64_t>* m_places; ///< null: nobody asks
     std::vector<int64_t> m_indices; ///< by level
     std::vector<int64_t> m_blockSizes;
     size_t m_next = 0; ///< stored element
@@ -106,7 +110,7 @@ private:
 
 } // namespace
 
-Result<Bytes> densify(const Constant& constant, DType dtype, const Shape& shape)
+Result<Bytes> densify(const Constant& constant, DType dtype, const Shape& shape, std::vector<int64_t>* places)
 {
     const int bits = bitWidth(dtype);
     if (bits == 0 || bits % 8 != 0) return Error(ErrorCode::unsupported, "sparse constants of dtype " + std::string(dtypeName(dtype)));
@@ -114,7 +118,7 @@ Result<Bytes> densify(const Constant& constant, DType dtype, const Shape& shape)
     constexpr uint64_t kLargest = uint64_t{1} << 33; // a few stored bytes must not ask for all memory
     if (!count || byteSize(dtype, *count) > kLargest) return Error(ErrorCode::badFile, "sparse constant of shape " + toString(shape));
     const auto dense = std::make_shared<std::vector<std::byte>>(byteSize(dtype, *count));
-    Densifier densifier(*constant.sparsity, shape, constant.bytes().view(), *dense, static_cast<size_t>(bits) / 8);
+    Densifier densifier(*constant.sparsity, shape, constant.bytes().view(), *dense, static_cast<size_t>(bits) / 8, places);
     LS_CHECK_OK(densifier.run());
     const std::span<const std::byte> view = *dense;
     return Bytes(view, dense);

@@ -1,9 +1,11 @@
 #include "engine/tensor/value_text.h"
 
 #include "engine/tensor/compare.h"
+#include "engine/tensor/half.h"
 #include "engine/tensor/statistics.h"
 #include "engine/tensor/strings.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -47,7 +49,7 @@ void appendAxis(std::string& out, const Tensor& tensor, int axis, int64_t flat, 
     out += ']';
 }
 
-std::string complexText(const Tensor& tensor, int64_t index, int wanted)
+std::string complexText(const Tensor& tensor, int64_t index, int digits)
 {
     double re = 0, im = 0;
     if (tensor.dtype == DType::c64) {
@@ -61,8 +63,10 @@ std::string complexText(const Tensor& tensor, int64_t index, int wanted)
         re = parts[0];
         im = parts[1];
     }
-    const int digits = wanted > 0 ? wanted : tensor.dtype == DType::c64 ? 7 : 16;
-    return "(" + realText(re, digits) + ", " + realText(im, digits) + ")";
+    const auto part = [&](double value) {
+        return digits == NumberFormat::kExact ? exactText(value, tensor.dtype) : realText(value, digits > 0 ? digits : tensor.dtype == DType::c64 ? 7 : 16);
+    };
+    return "(" + part(re) + ", " + part(im) + ")";
 }
 
 std::string hexReal(double value)
@@ -73,30 +77,71 @@ std::string hexReal(double value)
     return text.data();
 }
 
-std::string hexInteger(int64_t value, bool isUnsigned)
+template <typename T> std::string digitsOf(T value, PlainRange plain)
 {
-    std::array<char, 24> text = {};
-    const bool negative = value < 0 && !isUnsigned;
-    const auto magnitude = negative ? uint64_t{0} - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
-    char* end = std::to_chars(text.data(), text.data() + text.size(), magnitude, 16).ptr;
-    return (negative ? "-0x" : "0x") + std::string(text.data(), end);
+    std::array<char, 64> text = {};
+    const double magnitude = std::fabs(static_cast<double>(value));
+    const auto format = magnitude < plain.from || magnitude >= plain.below ? std::chars_format::scientific : std::chars_format::fixed;
+    return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value, format).ptr};
+}
+
+/// What a narrow float makes of a number.
+double narrowed(double value, DType dtype)
+{
+    const auto single = static_cast<float>(value);
+    const float stored = dtype == DType::f16        ? f16ToFloat(floatToF16(single))
+                         : dtype == DType::bf16     ? bf16ToFloat(floatToBf16(single))
+                         : dtype == DType::f8e4m3fn ? f8e4m3fnToFloat(floatToF8e4m3fn(single))
+                                                    : f8e5m2ToFloat(floatToF8e5m2(single));
+    return static_cast<double>(stored);
+}
+
+std::string wordOf(double value)
+{
+    if (std::isnan(value)) return "nan";
+    if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+    return std::signbit(value) ? "-0" : "0";
+}
+
+/// Bytes of the UTF-8 character that begins `text`; 0: it is none.
+size_t characterLength(std::string_view text)
+{
+    const auto first = static_cast<unsigned char>(text[0]);
+    const size_t length = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+    if (length > text.size()) return 0;
+    for (size_t i = 1; i < length; ++i)
+        if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
+    return length;
 }
 
 } // namespace
 
-std::string realText(double value, int digits)
+std::string realText(double value, int digits, PlainRange plain)
 {
-    if (std::isnan(value)) return "nan";
-    if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-    if (value == 0) return std::signbit(value) ? "-0" : "0";
-    std::array<char, 40> text = {};
+    if (!std::isfinite(value) || value == 0) return wordOf(value);
     // %g-like rounding to significant digits, then the shortest form of the rounded number.
     std::array<char, 40> rounded = {};
     std::to_chars(rounded.data(), rounded.data() + rounded.size() - 1, value, std::chars_format::scientific, digits - 1);
-    const double shown = std::strtod(rounded.data(), nullptr);
-    const double magnitude = std::fabs(shown);
-    const auto format = magnitude < 1e-4 || magnitude >= 1e7 ? std::chars_format::scientific : std::chars_format::fixed;
-    return std::string(text.data(), std::to_chars(text.data(), text.data() + text.size(), shown, format).ptr);
+    return digitsOf(std::strtod(rounded.data(), nullptr), plain);
+}
+
+std::string exactText(double value, DType dtype, PlainRange plain)
+{
+    if (!std::isfinite(value) || value == 0) return wordOf(value);
+    if (isFloat(dtype) && bitWidth(dtype) < 32)
+        for (int digits = 1; digits < 9; ++digits)
+            if (const std::string text = realText(value, digits, plain); narrowed(std::strtod(text.c_str(), nullptr), dtype) == value) return text;
+    const bool isWide = dtype == DType::f64 || dtype == DType::c128 || dtype == DType::i64 || dtype == DType::u64;
+    return isWide ? digitsOf(value, plain) : digitsOf(static_cast<float>(value), plain);
+}
+
+std::string integerText(uint64_t bits, bool isUnsigned, bool hex)
+{
+    std::array<char, 24> text = {};
+    const bool negative = !isUnsigned && static_cast<int64_t>(bits) < 0;
+    const uint64_t magnitude = negative ? uint64_t{0} - bits : bits;
+    char* const end = std::to_chars(text.data(), text.data() + text.size(), magnitude, hex ? 16 : 10).ptr;
+    return (negative ? "-" : "") + std::string(hex ? "0x" : "") + std::string(text.data(), end);
 }
 
 int significantDigits(DType dtype)
@@ -116,48 +161,56 @@ int significantDigits(DType dtype)
 
 std::string quotedText(std::string_view text, size_t limit)
 {
+    constexpr std::string_view digits = "0123456789abcdef";
+    size_t shown = limit == 0 ? text.size() : std::min(limit, text.size());
+    while (shown > 0 && shown < text.size() && (static_cast<unsigned char>(text[shown]) & 0xc0) == 0x80) --shown; // not inside a character
     std::string out = "\"";
-    for (char c : text.substr(0, limit)) {
+    for (size_t at = 0; at < shown;) {
+        const char c = text[at];
+        const size_t length = characterLength(text.substr(at, shown - at));
         if (c == '"' || c == '\\')
             out += '\\', out += c;
         else if (c == '\n')
             out += "\\n";
         else if (c == '\t')
             out += "\\t";
-        else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-            constexpr std::string_view digits = "0123456789abcdef";
+        else if (length == 0 || static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
             out += "\\x";
             out += digits[static_cast<unsigned char>(c) >> 4];
             out += digits[static_cast<unsigned char>(c) & 15];
         } else
-            out += c;
+            out += text.substr(at, length);
+        at += std::max<size_t>(1, length);
     }
     out += '"';
-    if (text.size() > limit) out += "…" + std::to_string(text.size());
+    if (shown < text.size()) out += "…" + std::to_string(text.size());
     return out;
 }
 
 std::string elementText(const Tensor& tensor, int64_t index, const NumberFormat& format)
 {
-    const int digits = format.digits > 0 ? format.digits : significantDigits(tensor.dtype);
+    const auto real = [&](double value) {
+        if (format.digits == NumberFormat::kExact) return exactText(value, tensor.dtype);
+        return realText(value, format.digits > 0 ? format.digits : significantDigits(tensor.dtype));
+    };
     switch (dtypeClass(tensor.dtype)) {
     case DTypeClass::boolean:
         return elementAsInteger(tensor, index) != 0 ? "true" : "false";
     case DTypeClass::signedInteger:
-    case DTypeClass::unsignedInteger:
+    case DTypeClass::unsignedInteger: {
+        const auto stored = static_cast<uint64_t>(elementAsInteger(tensor, index));
         if (!format.stored && tensor.quantization != nullptr && tensor.quantization->kind == Quantization::Kind::affine)
-            return realText(elementAsReal(tensor, index), digits) + "(" + std::to_string(elementAsInteger(tensor, index)) + ")";
-        if (format.hex) return hexInteger(elementAsInteger(tensor, index), tensor.dtype == DType::u64);
-        if (tensor.dtype == DType::u64) return std::to_string(static_cast<uint64_t>(elementAsInteger(tensor, index)));
-        return std::to_string(elementAsInteger(tensor, index));
+            return real(elementAsReal(tensor, index)) + "(" + integerText(stored, false, false) + ")";
+        return integerText(stored, tensor.dtype == DType::u64, format.hex);
+    }
     case DTypeClass::floating:
-        return format.hex ? hexReal(elementAsReal(tensor, index)) : realText(elementAsReal(tensor, index), digits);
+        return format.hex ? hexReal(elementAsReal(tensor, index)) : real(elementAsReal(tensor, index));
     case DTypeClass::complex:
         return complexText(tensor, index, format.digits);
     case DTypeClass::string: {
         const auto strings = unpackStrings(tensor.view());
         if (!strings.ok() || index >= static_cast<int64_t>(strings->size())) return "?";
-        return quotedText((*strings)[static_cast<size_t>(index)]);
+        return quotedText((*strings)[static_cast<size_t>(index)], format.digits == NumberFormat::kExact ? 0 : 60);
     }
     case DTypeClass::handle:
         if (tensor.dtype == DType::resource && tensor.bytes >= static_cast<size_t>(index + 1) * 4) {

@@ -11,13 +11,22 @@ namespace loopscope {
 
 /// How numbers are written.
 struct NumberFormat {
-    int digits = 0;      ///< significant ones; 0: what the dtype deserves
+    static constexpr int kExact = -1;
+    int digits = 0;      ///< significant ones; 0: what the dtype deserves; kExact: the fewest that give the same element back
     bool hex = false;    ///< floats as hexadecimal floats, integers in base 16
     bool stored = false; ///< quantized values: only the integers that are stored
 };
 
-/// At most `digits` significant digits, fewer if that is exact; scientific outside 1e-4 … 1e7. "nan", "inf", "-inf".
-std::string realText(double value, int digits);
+/// Magnitudes that are written without an exponent: `from` and more, less than `below`.
+struct PlainRange {
+    double from = 1e-4, below = 1e7;
+};
+/// At most `digits` significant digits, fewer if that is exact. "nan", "inf", "-inf".
+std::string realText(double value, int digits, PlainRange plain = {});
+/// The fewest digits that read back as the same number of a float dtype; of others as the same f32 (f64 for 64-bit integers).
+std::string exactText(double value, DType dtype, PlainRange plain = {});
+/// Of sign-extended bits: "-3", "0x1f", "-0x3".
+std::string integerText(uint64_t bits, bool isUnsigned, bool hex);
 /// Significant digits that a dtype deserves: 7 for f32 and quantized values, 16 for f64, 4 for the narrow floats.
 int significantDigits(DType dtype);
 /// One element: real units for quantized tensors, `"text"` for strings, `#3` for handles.
@@ -32,7 +41,7 @@ std::string shortType(const TensorType& type);
 std::string shortType(const Tensor& tensor);
 /// "min 0  max 14.553  mean 1.9351  std 3.1264  zeros 65", then " nan 1 inf 0, first [0,1]" if there are any.
 std::string statisticsText(const Tensor& tensor);
-/// `"text"` with escapes, at most `limit` bytes of it and then `…N` with the whole length.
+/// `"text"` with escapes, bytes that are no UTF-8 as \xNN; at most `limit` bytes of it and then `…N` with the whole length. 0: all.
 std::string quotedText(std::string_view text, size_t limit = 60);
 
 } // namespace loopscope

@@ -6,10 +6,12 @@
 #include "engine/tensor/npz.h"
 #include "engine/tensor/value_text.h"
 
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <png.h>
 #include <unistd.h>
 
 namespace loopscope::app {
@@ -171,6 +173,63 @@ TEST_F(Inputs, mistakes_in_names_are_helped)
     EXPECT_FALSE(bindInputs(targetOf({}), {"1"}, 1, 1).ok());
     EXPECT_FALSE(splitInputOption("=1").ok());
     EXPECT_FALSE(splitInputOption("x=").ok());
+}
+
+/// A PNG of two pixels, red and blue, written with libpng.
+std::vector<std::byte> redAndBlue()
+{
+    constexpr std::array<uint8_t, 6> pixels = {255, 0, 0, 0, 0, 255};
+    png_image image = {};
+    image.version = PNG_IMAGE_VERSION;
+    image.width = 2;
+    image.height = 1;
+    image.format = PNG_FORMAT_RGB;
+    png_alloc_size_t size = 0;
+    EXPECT_NE(png_image_write_get_memory_size(image, size, 0, pixels.data(), 0, nullptr), 0);
+    std::vector<std::byte> png(size);
+    EXPECT_NE(png_image_write_to_memory(&image, png.data(), &size, 0, pixels.data(), 0, nullptr), 0);
+    return png;
+}
+
+TEST_F(Inputs, pictures_become_pixels)
+{
+    const std::vector<std::byte> png = redAndBlue();
+    ASSERT_TRUE(writeFile(path("p.png"), png, true).ok());
+    const std::string x = "x=" + path("p.png");
+    EXPECT_EQ(bind({DType::u8, Shape{1, 1, 2, 3}}, x), "u8[1,1,2,3] [[[[255 0 0]\n   [0 0 255]]]]");
+    EXPECT_EQ(bind({DType::f32, Shape{1, 2, 3}}, x + "[-1,1]"), "f32[1,2,3] [[[1 -1 -1]\n  [-1 -1 1]]]");
+    EXPECT_EQ(bind({DType::f32, Shape{3, 1, 2}}, x), "f32[3,1,2] [[[1 0]]\n [[0 0]]\n [[0 1]]]") << "channels stand first";
+    EXPECT_EQ(bind({DType::u8, Shape{3, 1, 3}}, x + ":fit:nchw"), "u8[3,1,3] [[[255 128 0]]\n [[0 0 0]]\n [[0 128 255]]]");
+    EXPECT_THAT(bind({DType::u8, Shape{4, 4, 3}}, x), HasSubstr("found 2x1 pixels, expected 4x4 pixels; add ':fit'"));
+    EXPECT_THAT(bind({DType::u8, Shape{8, 4, 4, 3}}, x), HasSubstr("found 1, expected 8"));
+    EXPECT_THAT(bind({DType::u8, Shape{5, 5}}, x), HasSubstr("expected 5x5 pixels"));
+    EXPECT_THAT(bind({DType::u8, Shape{2}}, x), HasSubstr("holds no picture"));
+    ASSERT_TRUE(writeFile(path("cut.png"), std::span(png).first(40), true).ok());
+    EXPECT_THAT(bind({DType::u8, Shape{1, 2, 3}}, "x=" + path("cut.png")), HasSubstr("not a readable PNG"));
+}
+
+TEST_F(Inputs, a_shape_may_follow_any_source)
+{
+    TensorType open;
+    open.dtype = DType::f32;
+    open.shape = Shape{-1, 2};
+    EXPECT_EQ(bind(open, "x=0.5:[2,2]"), "f32[2,2] [[0.5 0.5]\n [0.5 0.5]]");
+    EXPECT_THAT(bind(open, "x=0.5:[2]"), HasSubstr("found f32[2], expected f32[?,2]"));
+    const std::array<float, 4> raw = {1, 2, 3, 4};
+    ASSERT_TRUE(writeFile(path("x.bin"), std::as_bytes(std::span(raw)), true).ok());
+    EXPECT_EQ(bind(open, "x=" + path("x.bin") + ":[2,2]"), "f32[2,2] [[1 2]\n [3 4]]");
+    EXPECT_EQ(bind({DType::string, Shape{1}}, "x=[\"a:[2]\"]"), "str[1] [\"a:[2]\"]");
+}
+
+TEST_F(Inputs, the_last_run_is_a_source)
+{
+    const RunTarget target = targetOf({{"x", {DType::i32, Shape{2}}}});
+    EXPECT_FALSE(bindInputs(target, {"x=@last"}, 1, 1).ok());
+    const auto first = bindInputs(target, {"x=[4,5]"}, 1, 1);
+    ASSERT_TRUE(first.ok());
+    const auto second = bindInputs(target, {"x=@last; x[1]=9"}, 1, 1, &*first);
+    ASSERT_TRUE(second.ok());
+    EXPECT_EQ(elementsText(second->inputs[0].forRun(0).view()), "[4 9]");
 }
 
 } // namespace

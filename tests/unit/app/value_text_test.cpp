@@ -61,6 +61,25 @@ TEST(ValueText, long_strings_are_cut_and_say_their_length)
     EXPECT_EQ(quotedText("a\"b\\\x01"), "\"a\\\"b\\\\\\x01\"");
 }
 
+TEST(ValueText, bytes_that_are_no_characters_are_escaped)
+{
+    EXPECT_EQ(quotedText("\xff\xc3\xa9"), "\"\\xff\xc3\xa9\"");
+    EXPECT_EQ(quotedText("ab\xc3\xa9", 3), "\"ab\"…4") << "not cut inside of a character";
+}
+
+TEST(ValueText, exact_digits_read_back_as_the_same_element)
+{
+    EXPECT_EQ(exactText(static_cast<double>(0.1F), DType::f32), "0.1");
+    EXPECT_EQ(exactText(0.1, DType::f64), "0.1");
+    EXPECT_EQ(exactText(static_cast<double>(16777218.0F), DType::f32), "1.6777218e+07");
+    EXPECT_EQ(exactText(0.0999755859375, DType::f16), "0.1");
+    EXPECT_EQ(exactText(0.10009765625, DType::bf16), "0.1");
+    EXPECT_EQ(exactText(0.1015625, DType::f8e4m3fn), "0.1");
+    EXPECT_EQ(exactText(-0.0, DType::f32), "-0");
+    EXPECT_EQ(integerText(0xffffffffffffffff, true, false), "18446744073709551615");
+    EXPECT_EQ(integerText(static_cast<uint64_t>(-31), false, true), "-0x1f");
+}
+
 TEST(Table, columns_align)
 {
     Table table({"op", "n", "mean"});
