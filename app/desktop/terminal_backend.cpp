@@ -36,20 +36,6 @@ std::string hashOf(const std::string& path)
     return toHex(first) + toHex(last);
 }
 
-/// The target with a single input, for binding one source alone.
-RunTarget onlyPort(const RunTarget& target, const Port& port)
-{
-    RunTarget only = target;
-    only.inputs = {port};
-    return only;
-}
-
-Result<Array> bindOne(const RunTarget& target, const Port& port, std::string_view source, uint64_t seed)
-{
-    LS_TRY(BoundInputs bound, bindInputs(onlyPort(target, port), {"\"" + port.name + "\"=" + std::string(source)}, seed, 1));
-    return std::move(bound.inputs.front().arrays.front());
-}
-
 viewer::ConsoleEvent::Kind kindOf(TerminalEvent::Kind kind)
 {
     using Kind = viewer::ConsoleEvent::Kind;
@@ -89,7 +75,7 @@ std::vector<viewer::InputPort> TerminalBackend::inputs() const
     if (isReplay()) return ports;
     const RunTarget& target = m_terminal->target();
     for (const Port& port : target.inputs) {
-        viewer::InputPort shown{port.name, shortType(port.type), {}, {}};
+        viewer::InputPort shown{port.name, shortType(port.type), port.type.dtype, port.type.dynamicShape(), {}, {}};
         for (const std::string& typed : m_terminal->inputs()) {
             const Result<InputOption> option = splitInputOption(typed);
             if (!option.ok()) continue;
@@ -99,13 +85,22 @@ std::vector<viewer::InputPort> TerminalBackend::inputs() const
             const size_t equals = option->name.empty() ? std::string::npos : typed.find('=');
             shown.source = equals == std::string::npos ? typed : typed.substr(equals + 1);
         }
-        if (!shown.source.empty()) {
-            const Result<Array> bound = bindOne(target, port, shown.source, m_terminal->seed());
-            if (!bound.ok()) shown.problem = bound.error().message();
-        }
+        if (!shown.source.empty()) shown.problem = problemOf(port, shown.source);
         ports.push_back(std::move(shown));
     }
     return ports;
+}
+
+/// Files are read once: whoever asks again gets the answer of then.
+std::string TerminalBackend::problemOf(const Port& port, const std::string& source) const
+{
+    {
+        const std::scoped_lock lock(m_checkedMutex);
+        const auto known = m_checked.find(port.name);
+        if (known != m_checked.end() && known->second.source == source && !source.starts_with("@last")) return known->second.problem;
+    }
+    const Result<Array> bound = previewInput(port.name, source);
+    return bound.ok() ? std::string() : bound.error().message();
 }
 
 void TerminalBackend::setInput(std::string_view name, std::string_view source)
@@ -116,7 +111,10 @@ void TerminalBackend::setInput(std::string_view name, std::string_view source)
 Result<Array> TerminalBackend::previewInput(std::string_view name, std::string_view source) const
 {
     LS_TRY(const Port* const port, findInput(m_terminal->target(), name));
-    return bindOne(m_terminal->target(), *port, source, m_terminal->seed());
+    Result<Array> bound = bindInput(*port, source, m_terminal->seed(), m_terminal->lastInputs().get());
+    const std::scoped_lock lock(m_checkedMutex);
+    m_checked[port->name] = {std::string(source), bound.ok() ? std::string() : bound.error().message()};
+    return bound;
 }
 
 bool TerminalBackend::execute(std::string_view line, const std::function<void(const viewer::ConsoleEvent&)>& sink)

@@ -7,7 +7,9 @@
 #include "viewer/window/window_services.h"
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 
 namespace loopscope::app {
@@ -41,6 +43,13 @@ public:
 
 private:
     TerminalBackend() = default;
+    std::string problemOf(const Port& port, const std::string& source) const;
+
+    struct Checked {
+        std::string source, problem;
+    };
+    mutable std::mutex m_checkedMutex;
+    mutable std::map<std::string, Checked> m_checked; ///< sources that were tried last, by input
 
     std::string m_path, m_hash, m_profile = "reference";
     std::unique_ptr<TraceReader> m_trace;

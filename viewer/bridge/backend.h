@@ -27,6 +27,8 @@ struct ConsoleEvent {
 struct InputPort {
     std::string name;
     std::string type;   ///< "f32[48,2,3]"; unknown dimensions as in the text language
+    DType dtype = DType::unknown;
+    Shape shape;        ///< −1: unknown dimension
     std::string source; ///< as after `--input NAME=`: "@7", "in.npy", "3"; empty: not given yet
     std::string problem; ///< why the source does not fit; empty: it does or is not given
 };
@@ -46,7 +48,7 @@ public:
     virtual std::vector<InputPort> inputs() const = 0;
     /// Checked when the run begins; the port then says its problem.
     virtual void setInput(std::string_view name, std::string_view source) = 0;
-    /// What a source would give. Errors: usage, badFile.
+    /// What a source would give. From any thread. Errors: usage, badFile.
     virtual Result<Array> previewInput(std::string_view name, std::string_view source) const = 0;
 
     /// A line of the terminal debugger (docs/debugging.md). Events come on the calling thread. False if the command failed.

@@ -41,7 +41,7 @@ public:
         std::vector<InputPort> all;
         for (const ValueId id : ports()) {
             const Value& value = m_model.graphs.front().value(id);
-            InputPort port{value.id, std::string(dtypeName(value.type.dtype)) + toString(value.type.shape), "", ""};
+            InputPort port{value.id, std::string(dtypeName(value.type.dtype)) + toString(value.type.shape), value.type.dtype, value.type.shape, "", ""};
             if (const auto found = m_sources.find(value.id); found != m_sources.end()) port.source = found->second;
             all.push_back(std::move(port));
         }
@@ -131,6 +131,11 @@ private:
         if (verb == "start" || verb == "run") {
             LS_CHECK_OK(feed(debugger));
             return moved(verb == "start" ? control.start() : control.run());
+        }
+        if (verb == "input") {
+            const size_t equals = rest.find('=');
+            m_sources[rest.substr(0, equals)] = rest.substr(equals + 1);
+            return false;
         }
         if (verb == "step") return moved(control.step(Direction::forward));
         if (verb == "continue") return moved(control.resume(Direction::forward));

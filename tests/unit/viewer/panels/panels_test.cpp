@@ -1,8 +1,11 @@
 // The text panels over a debugger: what they show, what they send, and that their models keep the rules of Qt's models.
 #include "tests/unit/viewer/panels/panel_backend.h"
 #include "viewer/dataflow/dataflow_panels.h"
+#include "viewer/panels/common.h"
+#include "viewer/panels/input_source.h"
 #include "viewer/panels/listing_view.h"
 #include "viewer/panels/panels.h"
+#include "viewer/panels/value_table.h"
 #include "viewer/widgets/parts.h"
 
 #include <QAbstractItemModelTester>
@@ -11,8 +14,10 @@
 #include <QJsonArray>
 #include <QLabel>
 #include <QLineEdit>
+#include <QTableView>
 #include <QTest>
 #include <QTextBrowser>
+#include <QToolButton>
 
 #include <filesystem>
 #include <unistd.h>
@@ -452,20 +457,87 @@ private slots:
         QVERIFY(!run->isEnabled());
         QCOMPARE(reason->text(), QString("x is not given"));
         auto* source = panel->findChild<QLineEdit*>("inputSource.x");
-        panel->findChild<QComboBox*>()->setCurrentIndex(3);
-        source->setEnabled(true);
         source->setText("[1,2]");
         emit source->editingFinished();
         QVERIFY(!run->isEnabled());
-        QVERIFY2(reason->text().startsWith("x: "), qPrintable(reason->text()));
+        QTRY_VERIFY2(reason->text().startsWith("x: "), qPrintable(reason->text()));
+        QTRY_COMPARE(panel->findChild<QComboBox*>("inputKind.x")->currentText(), QString("table"));
         grab(*panel, "inputs");
         QTest::mouseClick(panel->findChild<OfferButton*>("inputsFill"), Qt::LeftButton);
         QTRY_VERIFY(run->isEnabled());
         source->setText("27");
         emit source->editingFinished();
+        QTRY_VERIFY(run->isEnabled());
         QTest::mouseClick(run, Qt::LeftButton);
         QTRY_VERIFY(document->stop()->finished);
         QCOMPARE(document->stop()->position.step, int64_t{709});
+    }
+
+    void inputsFollowWhatIsGivenElsewhere()
+    {
+        const auto document = openFile("samples/text/collatz.lsir", {});
+        const auto panel = shown(makeInputsPanel(*document), {420, 160});
+        QStringList echoed;
+        connect(&document->bridge(), &DebugBridge::console, this, [&](const ConsoleEvent& event) {
+            if (event.kind == ConsoleEvent::Kind::echo) echoed << QString::fromStdString(event.text).trimmed();
+        });
+        execute(*document, "input x=5");
+        auto* source = panel->findChild<QLineEdit*>("inputSource.x");
+        QTRY_COMPARE(source->text(), QString("5"));
+        QTRY_COMPARE(panel->findChild<QLabel*>("inputPreview.x")->text(), QString("i32[]  5"));
+        source->setText("6");
+        emit source->editingFinished();
+        QTRY_COMPARE(echoed.size(), 2);
+        QVERIFY2(echoed.back().endsWith("input x=6"), qPrintable(echoed.back()));
+    }
+
+    void inputsAreTypedIntoATable()
+    {
+        const auto document = openFile("samples/text/nan_at_613.lsir", {});
+        const auto panel = shown(makeInputsPanel(*document), {420, 300});
+        const std::string name = document->backend().inputs().front().name;
+        auto* source = panel->findChild<QLineEdit*>("inputSource." + toText(name));
+        source->setText("3");
+        emit source->editingFinished();
+        auto* run = panel->findChild<OfferButton*>("inputsRun");
+        QTRY_VERIFY(run->isEnabled());
+        panel->findChild<QToolButton*>("inputEdit." + toText(name))->setChecked(true);
+        auto* table = panel->findChild<QTableView*>("inputTable." + toText(name));
+        QTRY_VERIFY(table->isVisible());
+        QAbstractItemModelTester tester(table->model(), QAbstractItemModelTester::FailureReportingMode::QtTest);
+        const QModelIndex cell = table->model()->index(0, 0);
+        QCOMPARE(cell.data().toString(), QString("3"));
+        QVERIFY(table->model()->setData(cell, "8"));
+        QTRY_COMPARE(source->text(), QString("8"));
+        QTRY_COMPARE(table->model()->index(0, 0).data().toString(), QString("8"));
+    }
+
+    void inputSourcesComeApartAndTogether()
+    {
+        using Kind = InputSource::Kind;
+        for (const auto& [text, kind] : {std::pair("@7[-1,1]:[2,3]", Kind::seed), std::pair("/a/b.npy:cast", Kind::file),
+                                         std::pair("cat.png[-1,1]:nchw:fit", Kind::file), std::pair("[[1,2],[3,4]]", Kind::table),
+                                         std::pair("@last; x[0,3]=nan; x[1,1]=2", Kind::lastRun), std::pair("0.5:[4]", Kind::constant),
+                                         std::pair("\"a;b:[2]\"", Kind::constant), std::pair("", Kind::none)}) {
+            const InputSource source = inputSourceOf(text);
+            QCOMPARE(static_cast<int>(source.kind), static_cast<int>(kind));
+            QCOMPARE(textOf(source), QString(text));
+        }
+        const InputSource picture = inputSourceOf("cat.png[-1,1]:fit:nchw:[1,2]");
+        QVERIFY(!picture.isPicture()); // a shape belongs before the words
+        QVERIFY(inputSourceOf("cat.png[0,1]").isPicture());
+        QCOMPARE(inputSourceOf("cat.png[0,1]").range, QString("0,1"));
+    }
+
+    void literalsKeepWhatFits()
+    {
+        Array array;
+        array.dtype = DType::i32;
+        array.shape = Shape{2, 2};
+        for (const int32_t v : {1, -2, 3, 4}) array.bytes.insert(array.bytes.end(), reinterpret_cast<const std::byte*>(&v), reinterpret_cast<const std::byte*>(&v) + 4);
+        QCOMPARE(literalOf(array, array.shape), QString("[[1,-2],[3,4]]"));
+        QCOMPARE(literalOf(array, array.shape, 1, "7"), QString("[[1,7],[3,4]]"));
+        QCOMPARE(literalOf(array, Shape{3, 1}), QString("[[1],[3],[0]]"));
     }
 
     void structureShowsTheGraph()
