@@ -1,4 +1,4 @@
-// Catalogue entries of TensorFlow's transforms of signals and pictures, and of matrices with given diagonals.
+// Catalogue entries of TensorFlow's Fourier transforms.
 #include "engine/ops/catalog.h"
 #include "engine/ops/tf_rules.h"
 
@@ -6,16 +6,20 @@ using namespace loopscope;
 
 namespace {
 
-OpDef inverse(std::string_view summary) { return tfDef({2, 2}, "input, fft_length", summary, inferAtRunTime, "1e-6 of the largest result"); }
+OpDef transform(std::string_view summary) { return tfDef({}, "input", summary, inferTfSame, "1e-6 of the largest result"); }
+OpDef half(std::string_view summary) { return tfDef({2, 2}, "input, fft_length", summary, inferAtRunTime, "1e-6 of the largest result"); }
 
 } // namespace
 
-LS_DEFINE_OP(tf, IRFFT) { return inverse("The real signal of half a spectrum."); }
-LS_DEFINE_OP(tf, IRFFT2D) { return inverse("The real picture of half a spectrum of two dimensions."); }
-LS_DEFINE_OP(tf, IRFFT3D) { return inverse("The real signal of half a spectrum of three dimensions."); }
-LS_DEFINE_OP(tf, AdjustHue) { return tfDef({2, 2}, "images [..,3], delta", "RGB colours with their hue turned.", inferTfSame, "1e-6"); }
-LS_DEFINE_OP(tf, AdjustSaturation) { return tfDef({2, 2}, "images [..,3], scale", "RGB colours with their saturation scaled.", inferTfSame, "1e-6"); }
-LS_DEFINE_OP(tf, MatrixDiagV3)
-{
-    return tfDef({5, 5}, "diagonal, k, num_rows, num_cols, padding_value", "Matrices with the given diagonals, a constant elsewhere.");
-}
+LS_DEFINE_OP(tf, FFT) { return transform("The spectrum of complex signals."); }
+LS_DEFINE_OP(tf, FFT2D) { return transform("The spectrum of complex pictures."); }
+LS_DEFINE_OP(tf, FFT3D) { return transform("The spectrum of complex volumes."); }
+LS_DEFINE_OP(tf, IFFT) { return transform("The complex signals of spectra."); }
+LS_DEFINE_OP(tf, IFFT2D) { return transform("The complex pictures of spectra."); }
+LS_DEFINE_OP(tf, IFFT3D) { return transform("The complex volumes of spectra."); }
+LS_DEFINE_OP(tf, RFFT) { return half("Half the spectrum of real signals."); }
+LS_DEFINE_OP(tf, RFFT2D) { return half("Half the spectrum of real pictures."); }
+LS_DEFINE_OP(tf, RFFT3D) { return half("Half the spectrum of real volumes."); }
+LS_DEFINE_OP(tf, IRFFT) { return half("The real signal of half a spectrum."); }
+LS_DEFINE_OP(tf, IRFFT2D) { return half("The real picture of half a spectrum of two dimensions."); }
+LS_DEFINE_OP(tf, IRFFT3D) { return half("The real signal of half a spectrum of three dimensions."); }

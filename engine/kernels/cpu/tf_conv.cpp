@@ -54,7 +54,8 @@ Result<Connections> connect(const KernelArgs& args, const Shape& input, const Sh
         all.outputs = all.channels * last;
         all.outputsPerGroup = last;
     } else {
-        if (all.perGroup < 1 || last < 1 || all.channels % all.perGroup != 0 || all.channels == 0 || last % (all.channels / all.perGroup) != 0)
+        if (all.perGroup < 1 || last < 1 || all.channels % all.perGroup != 0 || all.channels == 0 ||
+            last % (all.channels / all.perGroup) != 0)
             return invalidArgument("input depth must be evenly divisible by filter depth" + depths);
         all.outputs = last;
         all.outputsPerGroup = last / (all.channels / all.perGroup);
@@ -74,7 +75,8 @@ template <Convolution kind> Status runConv(const KernelArgs& args)
         const T* x = args.in(0).as<T>();
         const T* w = args.in(1).as<T>();
         all.forEach([&](int64_t in, int64_t out, int64_t weight) {
-            sums[static_cast<size_t>(out)] += static_cast<double>(Element<T>::load(x[in])) * static_cast<double>(Element<T>::load(w[weight]));
+            sums[static_cast<size_t>(out)] +=
+                static_cast<double>(Element<T>::load(x[in])) * static_cast<double>(Element<T>::load(w[weight]));
         });
         tfStore<T>(args, 0, sums);
         return {};
@@ -98,8 +100,8 @@ template <Convolution kind, bool byFilter> Status runConvGrad(const KernelArgs& 
         const T* other = args.in(byFilter ? 0 : 1).as<T>();
         const T* back = dy.as<T>();
         all.forEach([&](int64_t in, int64_t out, int64_t weight) {
-            sums[static_cast<size_t>(byFilter ? weight : in)] += static_cast<double>(Element<T>::load(back[out])) *
-                                                                 static_cast<double>(Element<T>::load(other[byFilter ? in : weight]));
+            sums[static_cast<size_t>(byFilter ? weight : in)] +=
+                static_cast<double>(Element<T>::load(back[out])) * static_cast<double>(Element<T>::load(other[byFilter ? in : weight]));
         });
         tfStore<T>(args, 0, sums);
         return {};

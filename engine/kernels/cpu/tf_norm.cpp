@@ -105,8 +105,9 @@ Status runFusedBatchNormGrad(const KernelArgs& args)
     const Tensor& dy = args.in(0);
     const Tensor& x = args.in(1);
     LS_TRY(const Channels channels, channelsOf(args, x));
-    if (!(dy.shape == x.shape)) return invalidArgument("x and y_backprop must have same shape, but x has shape " + toString(x.shape) +
-                                                       " and y_backprop has shape " + toString(dy.shape));
+    if (!(dy.shape == x.shape))
+        return invalidArgument("x and y_backprop must have same shape, but x has shape " + toString(x.shape) +
+                               " and y_backprop has shape " + toString(dy.shape));
     for (int operand = 2; operand <= 4; ++operand) LS_CHECK_OK(checkVector(args, operand, channels.count, "scale and saved moments"));
     LS_CHECK_OK(tfAllocate(args, 0, x.shape));
     LS_CHECK_OK(tfAllocate(args, 1, Shape({channels.count})));
@@ -147,7 +148,8 @@ Status runLrn(const KernelArgs& args)
     LS_CHECK_OK(tfAllocate(args, 0, x.shape));
     const AttributeList& attributes = attributesOf(args);
     const int64_t radius = attributeInt(attributes, "depth_radius", 5);
-    const double bias = attributeFloat(attributes, "bias", 1), alpha = attributeFloat(attributes, "alpha", 1), beta = attributeFloat(attributes, "beta", 0.5);
+    const double bias = attributeFloat(attributes, "bias", 1), alpha = attributeFloat(attributes, "alpha", 1),
+                 beta = attributeFloat(attributes, "beta", 0.5);
     const int64_t depth = x.shape[3];
     return forDType<TypeList<float, Half, BFloat16>>(x.dtype, [&]<typename T>() -> Status {
         for (int64_t row = 0, rows = depth == 0 ? 0 : x.shape.elementCount() / depth; row < rows; ++row)

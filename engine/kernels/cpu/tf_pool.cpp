@@ -78,7 +78,8 @@ template <int spatial> Status runAvgPoolGrad(const KernelArgs& args)
         const std::vector<int64_t> counts = countsOf(pool);
         std::vector<double> sums(static_cast<size_t>(shape.elementCount()), 0);
         pool.forEach([&](int64_t in, int64_t out) {
-            sums[static_cast<size_t>(in)] += static_cast<double>(Element<T>::load(dy.as<T>()[out])) / static_cast<double>(counts[static_cast<size_t>(out)]);
+            sums[static_cast<size_t>(in)] +=
+                static_cast<double>(Element<T>::load(dy.as<T>()[out])) / static_cast<double>(counts[static_cast<size_t>(out)]);
         });
         tfStore<T>(args, 0, sums);
         return {};
@@ -123,8 +124,10 @@ Status runMaxPoolWithArgmax(const KernelArgs& args)
         for (size_t i = 0; i < best.size(); ++i) {
             args.out(0).as<T>()[i] = best[i] < 0 ? T() : x[best[i]];
             const int64_t place = best[i] < 0 ? 0 : best[i] % picture;
-            if (places.dtype == DType::i64) places.as<int64_t>()[i] = place;
-            else places.as<int32_t>()[i] = static_cast<int32_t>(place);
+            if (places.dtype == DType::i64)
+                places.as<int64_t>()[i] = place;
+            else
+                places.as<int32_t>()[i] = static_cast<int32_t>(place);
         }
         return {};
     });

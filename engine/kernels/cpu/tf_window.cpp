@@ -36,8 +36,9 @@ Result<PlacedAxis> placeAxis(const TfWindowSpec& spec, size_t dim, int64_t input
     }
     axis.output = (input + both - reach + axis.stride) / axis.stride;
     if (input + both < reach)
-        return invalidArgument("Computed output size would be negative: " + std::to_string(axis.output) + " [input_size: " + std::to_string(input) +
-                               ", effective_filter_size: " + std::to_string(reach) + ", stride: " + std::to_string(axis.stride) + "]");
+        return invalidArgument("Computed output size would be negative: " + std::to_string(axis.output) +
+                               " [input_size: " + std::to_string(input) + ", effective_filter_size: " + std::to_string(reach) +
+                               ", stride: " + std::to_string(axis.stride) + "]");
     return axis;
 }
 
@@ -87,7 +88,8 @@ Result<TfWindows> TfWindows::over(const Shape& input, const TfLayout& layout, co
     for (const int dim : {0, layout.channelDim()}) {
         const auto at = static_cast<size_t>(dim);
         if (spec.sizes[at] == 1 && spec.strides[at] == 1) continue;
-        return tfError(TfCode::unimplemented, std::string("Windows are not yet supported on the ") + (dim == 0 ? "batch" : "depth") + " dimension.");
+        return tfError(TfCode::unimplemented,
+                       std::string("Windows are not yet supported on the ") + (dim == 0 ? "batch" : "depth") + " dimension.");
     }
     TfWindows windows;
     windows.m_batches = input[0];

@@ -45,8 +45,8 @@ public:
     Shape outputShape(int64_t channels) const;
     const TfLayout& layout() const { return m_layout; }
 
-    /// Calls visit(in, out, tap) for every tap that lies inside: the element of channel 0 of a pixel of an input with `inChannels` channels and
-    /// of a result with `outChannels`, and the tap counted over the whole window.
+    /// Calls visit(in, out, tap) for every tap that lies inside: the element of channel 0 of a pixel of an input with `inChannels` channels
+    /// and of a result with `outChannels`, and the tap counted over the whole window.
     template <typename F> void forEach(int64_t inChannels, int64_t outChannels, F&& visit) const
     {
         const int64_t inArea = m_axes[0].input * m_axes[1].input * m_axes[2].input;
@@ -63,8 +63,10 @@ public:
                         for (int64_t kz = slices.first; kz < slices.last; ++kz)
                             for (int64_t ky = rows.first; ky < rows.last; ++ky)
                                 for (int64_t kx = columns.first; kx < columns.last; ++kx) {
-                                    const int64_t pixel = ((m_axes[0].origin(z) + kz * m_axes[0].dilation) * m_axes[1].input + m_axes[1].origin(y) +
-                                                           ky * m_axes[1].dilation) * m_axes[2].input + m_axes[2].origin(x) + kx * m_axes[2].dilation;
+                                    const int64_t pixel = ((m_axes[0].origin(z) + kz * m_axes[0].dilation) * m_axes[1].input +
+                                                           m_axes[1].origin(y) + ky * m_axes[1].dilation) *
+                                                              m_axes[2].input +
+                                                          m_axes[2].origin(x) + kx * m_axes[2].dilation;
                                     visit(inBase + pixel * (first ? 1 : inChannels), outBase + out * (first ? 1 : outChannels),
                                           (kz * m_axes[1].filter + ky) * m_axes[2].filter + kx);
                                 }
@@ -81,8 +83,7 @@ private:
 /// Result `k` becomes `sums`, rounded to its dtype.
 template <typename T> void tfStore(const KernelArgs& args, int k, const std::vector<double>& sums)
 {
-    for (size_t i = 0; i < sums.size(); ++i)
-        args.out(k).as<T>()[i] = Element<T>::store(static_cast<typename Element<T>::Compute>(sums[i]));
+    for (size_t i = 0; i < sums.size(); ++i) args.out(k).as<T>()[i] = Element<T>::store(static_cast<typename Element<T>::Compute>(sums[i]));
 }
 
 } // namespace loopscope

@@ -1,0 +1,364 @@
+// Kernels of TensorFlow's operators on pictures: core/kernels/image (adjust_*, resize_*, crop_and_resize_op.cc, non_max_suppression_op.cc).
+#include "engine/kernels/cpu/tf_support.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <queue>
+
+using namespace loopscope;
+
+namespace {
+
+/// Hue in sixths of a turn from 0 to 6, saturation and value.
+std::array<float, 3> toHsv(float r, float g, float b)
+{
+    const float value = std::max({r, g, b});
+    const float range = value - std::min({r, g, b});
+    float hue = 0;
+    if (range > 0) {
+        if (r == value)
+            hue = (g - b) / range;
+        else if (g == value)
+            hue = (b - r) / range + 2;
+        else
+            hue = (r - g) / range + 4;
+        if (hue < 0) hue += 6;
+    }
+    return {hue, value > 0 ? range / value : 0, value};
+}
+
+std::array<float, 3> toRgb(float hue, float saturation, float value)
+{
+    const float chroma = saturation * value;
+    const float least = value - chroma;
+    const auto channel = [&](float offset) { // how much of the range this colour has at that hue
+        float h = std::fmod(hue + offset, 6.0F);
+        if (h < 0) h += 6;
+        return least + chroma * std::clamp(std::min(h, 4 - h), 0.0F, 1.0F);
+    };
+    return {channel(2), channel(0), channel(4)};
+}
+
+template <bool turnsHue> Status runAdjust(const KernelArgs& args)
+{
+    const Shape& shape = args.in(0).shape;
+    if (shape.rank() < 3 || shape.back() != 3)
+        return invalidArgument("input must have 3 channels but instead has shape " + toString(shape));
+    if (args.in(1).elementCount() != 1) return invalidArgument("delta must be scalar: " + toString(args.in(1).shape));
+    LS_CHECK_OK(tfAllocate(args, 0, shape));
+    const float amount = *args.in(1).as<float>();
+    return forDType<TypeList<float, Half>>(args.in(0).dtype, [&]<typename T>() -> Status {
+        const T* in = args.in(0).as<T>();
+        T* out = args.out(0).as<T>();
+        for (int64_t i = 0, n = shape.elementCount(); i < n; i += 3) {
+            std::array<float, 3> hsv = toHsv(Element<T>::load(in[i]), Element<T>::load(in[i + 1]), Element<T>::load(in[i + 2]));
+            if (turnsHue)
+                hsv[0] += amount * 6;
+            else
+                hsv[1] = std::clamp(hsv[1] * amount, 0.0F, 1.0F);
+            const std::array<float, 3> rgb = toRgb(hsv[0], hsv[1], hsv[2]);
+            for (int64_t c = 0; c < 3; ++c) out[i + c] = Element<T>::store(rgb[static_cast<size_t>(c)]);
+        }
+        return {};
+    });
+}
+
+/// (x − mean) · factor + mean, the mean of each channel of a picture.
+Status runAdjustContrast(const KernelArgs& args)
+{
+    const Shape& shape = args.in(0).shape;
+    if (shape.rank() < 3) return invalidArgument("input must be at least 3-D, got shape " + toString(shape));
+    if (args.in(1).elementCount() != 1) return invalidArgument("contrast_factor must be scalar: " + toString(args.in(1).shape));
+    LS_CHECK_OK(tfAllocate(args, 0, shape));
+    const double factor = *args.in(1).as<float>();
+    const int64_t channels = shape.back(), pixels = shape[shape.rank() - 3] * shape[shape.rank() - 2];
+    const int64_t pictures = shape.countOf(0, shape.rank() - 3);
+    return forDType<TypeList<float, Half>>(args.in(0).dtype, [&]<typename T>() -> Status {
+        for (int64_t p = 0; p < pictures; ++p)
+            for (int64_t c = 0; c < channels; ++c) {
+                const T* in = args.in(0).as<T>() + p * pixels * channels + c;
+                T* out = args.out(0).as<T>() + p * pixels * channels + c;
+                double mean = 0;
+                for (int64_t i = 0; i < pixels; ++i) mean += Element<T>::load(in[i * channels]) / static_cast<double>(pixels);
+                for (int64_t i = 0; i < pixels; ++i)
+                    out[i * channels] = Element<T>::store(static_cast<float>((Element<T>::load(in[i * channels]) - mean) * factor + mean));
+            }
+        return {};
+    });
+}
+
+/// Where the pixels of a result lie in a picture of another size, along one axis.
+struct ResizedAxis {
+    int64_t input = 0, output = 0;
+    float scale = 1;
+    bool corners = false, centres = false;
+
+    float position(int64_t i) const { return centres ? (static_cast<float>(i) + 0.5F) * scale - 0.5F : static_cast<float>(i) * scale; }
+    int64_t nearest(int64_t i) const
+    {
+        const float at = centres ? (static_cast<float>(i) + 0.5F) * scale : static_cast<float>(i) * scale;
+        return std::clamp<int64_t>(static_cast<int64_t>(corners ? std::round(at) : std::floor(at)), 0, input - 1);
+    }
+};
+
+struct Resize {
+    std::array<ResizedAxis, 2> axes;
+    Shape shape;
+};
+
+Result<Resize> resizeOf(const KernelArgs& args)
+{
+    const Shape& in = args.in(0).shape;
+    if (in.rank() != 4) return invalidArgument("input must be 4-dimensional" + toString(in));
+    const std::vector<int64_t> size = tfIntegers(args.in(1));
+    if (args.in(1).shape.rank() != 1 || size.size() != 2)
+        return invalidArgument("shape_t must have two elements" + toString(args.in(1).shape));
+    if (size[0] < 1 || size[1] < 1) return invalidArgument("output dimensions must be positive");
+    if (in[1] < 1 || in[2] < 1) return invalidArgument("input image must be of non-zero size");
+    const bool corners = attributeBool(attributesOf(args), "align_corners", false);
+    const bool centres = attributeBool(attributesOf(args), "half_pixel_centers", false);
+    if (corners && centres) return invalidArgument("If half_pixel_centers is True, align_corners must be False.");
+    Resize resize;
+    resize.shape = Shape({in[0], size[0], size[1], in[3]});
+    for (int a = 0; a < 2; ++a) {
+        const int64_t from = in[a + 1], to = size[static_cast<size_t>(a)];
+        const float scale = corners && to > 1 ? static_cast<float>(from - 1) / static_cast<float>(to - 1)
+                                              : static_cast<float>(from) / static_cast<float>(to);
+        resize.axes[static_cast<size_t>(a)] = {from, to, scale, corners, centres};
+    }
+    return resize;
+}
+
+/// The two neighbours of a position among `size` pixels, and how far it is from the first.
+struct Neighbours {
+    int64_t low, high;
+    float distance;
+    static Neighbours of(float position, int64_t size)
+    {
+        const float floor = std::floor(position);
+        return {std::max<int64_t>(static_cast<int64_t>(floor), 0), std::min(static_cast<int64_t>(std::ceil(position)), size - 1),
+                position - floor};
+    }
+};
+
+/// Between four pixels of a picture of `width`, for channel c.
+template <typename T> float between(const T* picture, int64_t width, int64_t channels, int64_t c, const Neighbours& y, const Neighbours& x)
+{
+    const auto pixel = [&](int64_t row, int64_t column) {
+        return static_cast<float>(Element<T>::load(picture[(row * width + column) * channels + c]));
+    };
+    const float top = pixel(y.low, x.low) + (pixel(y.low, x.high) - pixel(y.low, x.low)) * x.distance;
+    const float bottom = pixel(y.high, x.low) + (pixel(y.high, x.high) - pixel(y.high, x.low)) * x.distance;
+    return top + (bottom - top) * y.distance;
+}
+
+using Reals = TypeList<float, double, Half, BFloat16, uint8_t, int8_t, uint16_t, int16_t, int32_t, int64_t>;
+
+Status runResizeBilinear(const KernelArgs& args)
+{
+    LS_TRY(const Resize resize, resizeOf(args));
+    LS_CHECK_OK(tfAllocate(args, 0, resize.shape));
+    const Shape& in = args.in(0).shape;
+    float* out = args.out(0).as<float>();
+    return forDType<Reals>(args.in(0).dtype, [&]<typename T>() -> Status {
+        for (int64_t b = 0; b < in[0]; ++b)
+            for (int64_t y = 0; y < resize.shape[1]; ++y) {
+                const Neighbours row = Neighbours::of(resize.axes[0].position(y), in[1]);
+                for (int64_t x = 0; x < resize.shape[2]; ++x) {
+                    const Neighbours column = Neighbours::of(resize.axes[1].position(x), in[2]);
+                    for (int64_t c = 0; c < in[3]; ++c)
+                        *out++ = between(args.in(0).as<T>() + b * in.countOf(1, 4), in[2], in[3], c, row, column);
+                }
+            }
+        return {};
+    });
+}
+
+Status runResizeNearest(const KernelArgs& args)
+{
+    LS_TRY(const Resize resize, resizeOf(args));
+    LS_TRY(const TfSource in, TfSource::of(args.in(0)));
+    TfTarget out;
+    LS_CHECK_OK(out.begin(args, 0, resize.shape));
+    const Shape& shape = args.in(0).shape;
+    for (int64_t i = 0, pixels = resize.shape.countOf(0, 3); i < pixels && shape[3] > 0; ++i) {
+        const int64_t x = resize.axes[1].nearest(i % resize.shape[2]), y = resize.axes[0].nearest(i / resize.shape[2] % resize.shape[1]);
+        const int64_t from = (i / resize.shape.countOf(1, 3) * shape[1] + y) * shape[2] + x;
+        std::memcpy(out.at(i * shape[3]), in.at(from * shape[3]), static_cast<size_t>(shape[3] * in.size()));
+    }
+    return out.finish();
+}
+
+/// Boxes in parts of the picture's size, each resized to one size; what lies outside becomes extrapolation_value.
+Status runCropAndResize(const KernelArgs& args)
+{
+    const Shape& in = args.in(0).shape;
+    const Shape& boxes = args.in(1).shape;
+    if (in.rank() != 4) return invalidArgument("input image must be 4-D" + toString(in));
+    if (boxes.rank() != 2 || boxes[1] != 4) return invalidArgument("boxes must have 4 columns" + toString(boxes));
+    const std::vector<int64_t> pictures = tfIntegers(args.in(2)), size = tfIntegers(args.in(3));
+    if (static_cast<int64_t>(pictures.size()) != boxes[0]) return invalidArgument("box_index has incompatible shape");
+    if (size.size() != 2) return invalidArgument("crop_size must have two elements, got shape " + toString(args.in(3).shape));
+    if (size[0] < 1 || size[1] < 1) return invalidArgument("crop dimensions must be positive");
+    if (in[1] < 1 || in[2] < 1) return invalidArgument("image dimensions must be positive");
+    for (const int64_t picture : pictures)
+        if (picture < 0 || picture >= in[0]) return tfError(TfCode::outOfRange, "box_index has values outside [0, batch_size)");
+    LS_CHECK_OK(tfAllocate(args, 0, Shape({boxes[0], size[0], size[1], in[3]})));
+    const bool nearest = attributeString(attributesOf(args), "method", "bilinear") == "nearest";
+    const auto outside = static_cast<float>(attributeFloat(attributesOf(args), "extrapolation_value", 0));
+    float* out = args.out(0).as<float>();
+    return forDType<Reals>(args.in(0).dtype, [&]<typename T>() -> Status {
+        for (int64_t b = 0; b < boxes[0]; ++b) {
+            const float* box = args.in(1).as<float>() + 4 * b;
+            const T* picture = args.in(0).as<T>() + pictures[static_cast<size_t>(b)] * in.countOf(1, 4);
+            const auto place = [&](int axis, int64_t i) {
+                const auto last = static_cast<float>(in[axis + 1] - 1);
+                const int64_t count = size[static_cast<size_t>(axis)];
+                if (count == 1) return 0.5F * (box[axis] + box[axis + 2]) * last;
+                return box[axis] * last + static_cast<float>(i) * ((box[axis + 2] - box[axis]) * last / static_cast<float>(count - 1));
+            };
+            const auto isInside = [&](int axis, float at) { return at >= 0 && at <= static_cast<float>(in[axis + 1] - 1); };
+            for (int64_t y = 0; y < size[0]; ++y)
+                for (int64_t x = 0; x < size[1]; ++x) {
+                    const float atY = place(0, y), atX = place(1, x);
+                    const bool inside = isInside(0, atY) && isInside(1, atX);
+                    for (int64_t c = 0; c < in[3]; ++c) {
+                        if (!inside)
+                            *out++ = outside;
+                        else if (nearest)
+                            *out++ = static_cast<float>(Element<T>::load(
+                                picture[(static_cast<int64_t>(std::round(atY)) * in[2] + static_cast<int64_t>(std::round(atX))) * in[3] +
+                                        c]));
+                        else
+                            *out++ = between(picture, in[2], in[3], c, Neighbours::of(atY, in[1]), Neighbours::of(atX, in[2]));
+                    }
+                }
+        }
+        return {};
+    });
+}
+
+/// Intersection over union of two boxes of two opposite corners each.
+float overlap(const float* a, const float* b)
+{
+    const auto low = [](const float* box, int axis) { return std::min(box[axis], box[axis + 2]); };
+    const auto high = [](const float* box, int axis) { return std::max(box[axis], box[axis + 2]); };
+    const auto area = [&](const float* box) { return (high(box, 0) - low(box, 0)) * (high(box, 1) - low(box, 1)); };
+    if (area(a) <= 0 || area(b) <= 0) return 0;
+    const float height = std::max(std::min(high(a, 0), high(b, 0)) - std::max(low(a, 0), low(b, 0)), 0.0F);
+    const float width = std::max(std::min(high(a, 1), high(b, 1)) - std::max(low(a, 1), low(b, 1)), 0.0F);
+    return height * width / (area(a) + area(b) - height * width);
+}
+
+struct SuppressionLimits {
+    int64_t most = 0;
+    float overlap = 0.5F, score = -std::numeric_limits<float>::infinity(), sigma = 0;
+};
+
+struct Chosen {
+    std::vector<int32_t> boxes;
+    std::vector<float> scores;
+};
+
+/// Boxes by falling score that no better one overlaps too much; with a sigma, overlaps lower a score instead.
+Chosen suppress(const std::vector<float>& boxes, const std::vector<float>& scores, const SuppressionLimits& limits)
+{
+    struct Candidate {
+        float score;
+        int32_t box;
+        size_t compared; ///< boxes chosen before this one that it has been compared with
+        bool operator<(const Candidate& other) const { return score != other.score ? score < other.score : box > other.box; }
+    };
+    std::priority_queue<Candidate> waiting;
+    for (size_t i = 0; i < scores.size(); ++i)
+        if (scores[i] > limits.score) waiting.push({scores[i], static_cast<int32_t>(i), 0});
+    Chosen chosen;
+    while (static_cast<int64_t>(chosen.boxes.size()) < limits.most && !waiting.empty()) {
+        Candidate next = waiting.top();
+        waiting.pop();
+        const float before = next.score;
+        bool dropped = false;
+        for (size_t j = chosen.boxes.size(); j-- > next.compared && !dropped;) {
+            const float shared = overlap(&boxes[4 * static_cast<size_t>(next.box)], &boxes[4 * static_cast<size_t>(chosen.boxes[j])]);
+            if (limits.sigma > 0) next.score *= shared <= limits.overlap ? std::exp(-0.5F / limits.sigma * shared * shared) : 0.0F;
+            dropped = limits.sigma > 0 ? next.score <= limits.score : shared > limits.overlap;
+        }
+        next.compared = chosen.boxes.size();
+        if (dropped) continue;
+        if (next.score == before) {
+            chosen.boxes.push_back(next.box);
+            chosen.scores.push_back(next.score);
+        } else if (next.score > limits.score) {
+            waiting.push(next);
+        }
+    }
+    return chosen;
+}
+
+std::vector<float> floatsOf(const Tensor& tensor)
+{
+    std::vector<float> values(static_cast<size_t>(tensor.elementCount()));
+    for (size_t i = 0; i < values.size(); ++i)
+        values[i] = tensor.dtype == DType::f16 ? f16ToFloat(tensor.as<uint16_t>()[i]) : tensor.as<float>()[i];
+    return values;
+}
+
+/// NonMaxSuppression to its fifth version: operands came one by one, and from the fourth on results.
+template <int version> Status runSuppression(const KernelArgs& args)
+{
+    const Shape& boxes = args.in(0).shape;
+    if (boxes.rank() != 2 || boxes[1] != 4) return invalidArgument("boxes must have 4 columns but has shape " + toString(boxes));
+    if (!(args.in(1).shape == Shape({boxes[0]}))) return invalidArgument("scores has incompatible shape");
+    SuppressionLimits limits;
+    LS_TRY(limits.most, tfInteger(args, 2, "max_output_size"));
+    if (limits.most < 0) return invalidArgument("output size must be non-negative");
+    limits.most = std::min(limits.most, boxes[0]);
+    const auto limit = [&](int operand) { return floatsOf(args.in(operand)).at(0); };
+    for (int operand = 3; operand < args.inputCount; ++operand)
+        if (args.in(operand).elementCount() != 1) return invalidArgument("iou_threshold, score_threshold and soft_nms_sigma must be 0-D");
+    limits.overlap = version == 1 ? static_cast<float>(attributeFloat(attributesOf(args), "iou_threshold", 0.5)) : limit(3);
+    if (limits.overlap < 0 || limits.overlap > 1) return invalidArgument("iou_threshold must be in [0, 1]");
+    if (version >= 3) limits.score = limit(4);
+    if (version >= 5) limits.sigma = limit(5);
+    if (limits.sigma < 0) return invalidArgument("soft_nms_sigma_ must be non-negative");
+    const Chosen chosen = suppress(floatsOf(args.in(0)), floatsOf(args.in(1)), limits);
+    const auto found = static_cast<int64_t>(chosen.boxes.size());
+    const bool pads = version >= 4 && attributeBool(attributesOf(args), "pad_to_max_output_size", false);
+    LS_TRY(const int64_t most, tfInteger(args, 2, "max_output_size"));
+    const Shape shape({pads ? most : found});
+    LS_CHECK_OK(tfAllocate(args, 0, shape));
+    for (int64_t i = 0; i < shape[0]; ++i) args.out(0).as<int32_t>()[i] = i < found ? chosen.boxes[static_cast<size_t>(i)] : 0;
+    if (version >= 5) {
+        LS_CHECK_OK(tfAllocate(args, 1, shape));
+        for (int64_t i = 0; i < shape[0]; ++i) {
+            const float score = i < found ? chosen.scores[static_cast<size_t>(i)] : 0;
+            if (args.out(1).dtype == DType::f16)
+                args.out(1).as<uint16_t>()[i] = floatToF16(score);
+            else
+                args.out(1).as<float>()[i] = score;
+        }
+    }
+    if (version < 4) return {};
+    constexpr int kCount = version >= 5 ? 2 : 1;
+    LS_CHECK_OK(tfAllocate(args, kCount, Shape()));
+    *args.out(kCount).as<int32_t>() = static_cast<int32_t>(found);
+    return {};
+}
+
+constexpr std::string_view kReals = "f32 f64 f16 bf16 u8 i8 u16 i16 i32 i64";
+
+} // namespace
+
+LS_TF_KERNEL(AdjustHue, runAdjust<true>, "f32 f16")
+LS_TF_KERNEL(AdjustSaturation, runAdjust<false>, "f32 f16")
+LS_TF_KERNEL(AdjustContrastv2, runAdjustContrast, "f32 f16")
+LS_TF_KERNEL(ResizeBilinear, runResizeBilinear, kReals)
+LS_TF_KERNEL(ResizeNearestNeighbor, runResizeNearest, kReals)
+LS_TF_KERNEL(CropAndResize, runCropAndResize, kReals)
+LS_TF_KERNEL(NonMaxSuppression, runSuppression<1>, "f32")
+LS_TF_KERNEL(NonMaxSuppressionV2, runSuppression<2>, "f32 f16")
+LS_TF_KERNEL(NonMaxSuppressionV3, runSuppression<3>, "f32 f16")
+LS_TF_KERNEL(NonMaxSuppressionV4, runSuppression<4>, "f32 f16")
+LS_TF_KERNEL(NonMaxSuppressionV5, runSuppression<5>, "f32 f16")

@@ -1,0 +1,53 @@
+// Catalogue entries of TensorFlow's operators on pictures.
+#include "engine/ops/catalog.h"
+#include "engine/ops/tf_rules.h"
+
+using namespace loopscope;
+
+LS_DEFINE_OP(tf, AdjustHue) { return tfDef({2, 2}, "images [..,3], delta", "RGB colours with their hue turned.", inferTfSame, "1e-6"); }
+LS_DEFINE_OP(tf, AdjustSaturation)
+{
+    return tfDef({2, 2}, "images [..,3], scale", "RGB colours with their saturation scaled.", inferTfSame, "1e-6");
+}
+LS_DEFINE_OP(tf, AdjustContrastv2)
+{
+    return tfDef({2, 2}, "images [..,H,W,C], contrast_factor", "Distances from the mean of each channel scaled.", inferTfSame,
+                 "1e-6 relative");
+}
+LS_DEFINE_OP(tf, ResizeBilinear)
+{
+    return tfDef({2, 2}, "images [N,H,W,C], size", "Pictures of another size, pixels mixed from four neighbours.", inferAtRunTime,
+                 "1e-6 relative");
+}
+LS_DEFINE_OP(tf, ResizeNearestNeighbor)
+{
+    return tfDef({2, 2}, "images [N,H,W,C], size", "Pictures of another size, pixels those of the nearest place.");
+}
+LS_DEFINE_OP(tf, CropAndResize)
+{
+    return tfDef({4, 4}, "image [N,H,W,C], boxes, box_ind, crop_size", "Parts of pictures, each resized to one size.", inferAtRunTime,
+                 "1e-6 relative");
+}
+LS_DEFINE_OP(tf, NonMaxSuppression)
+{
+    return tfDef({3, 3}, "boxes, scores, max_output_size", "Boxes by falling score that overlap no better one.");
+}
+LS_DEFINE_OP(tf, NonMaxSuppressionV2)
+{
+    return tfDef({4, 4}, "boxes, scores, max_output_size, iou_threshold", "Boxes by falling score that overlap no better one.");
+}
+LS_DEFINE_OP(tf, NonMaxSuppressionV3)
+{
+    return tfDef({5, 5}, "boxes, scores, max_output_size, iou_threshold, score_threshold",
+                 "Boxes by falling score that overlap no better one.");
+}
+LS_DEFINE_OP(tf, NonMaxSuppressionV4)
+{
+    return tfDef({5, 5, 2, 2}, "boxes, scores, max_output_size, iou_threshold, score_threshold",
+                 "Boxes by falling score that overlap no better one, and their number.");
+}
+LS_DEFINE_OP(tf, NonMaxSuppressionV5)
+{
+    return tfDef({6, 6, 3, 3}, "boxes, scores, max_output_size, iou_threshold, score_threshold, soft_nms_sigma",
+                 "Boxes by falling score, which overlaps lower, and their number.", inferAtRunTime, "1e-6 relative");
+}
