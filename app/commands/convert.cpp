@@ -2,6 +2,7 @@
 #include "app/commands/commands.h"
 #include "app/wiring/console.h"
 #include "app/wiring/json_writer.h"
+#include "app/wiring/outputs.h"
 #include "converters/formats.h"
 #include "converters/tflite/file_archive.h"
 #include "engine/base/text.h"
@@ -27,12 +28,7 @@ Result<int> runConvert(const CommandContext& context)
 {
     Console& console = context.console;
     const Arguments& arguments = context.arguments;
-    const std::string out = arguments.text("output");
-    if (out.empty())
-        return Error(ErrorCode::usage, "something is missing")
-            .at("'convert'")
-            .expected("-o FILE")
-            .note("for example: loopscope convert model.tflite -o model.lsir");
+    LS_TRY(const std::string out, outputPath(arguments, "convert", "loopscope convert model.tflite -o model.lsir"));
     SaveOptions options;
     options.format = arguments.text("format");
     options.overwrite = arguments.has("force");

@@ -12,12 +12,7 @@ Result<int> runExport(const CommandContext& context)
 {
     Console& console = context.console;
     const Arguments& arguments = context.arguments;
-    const std::string path = arguments.text("output");
-    if (path.empty())
-        return Error(ErrorCode::usage, "something is missing")
-            .at("'export'")
-            .expected("-o FILE")
-            .note("for example: loopscope export t.lstrace -o t.csv");
+    LS_TRY(const std::string path, outputPath(arguments, "export", "loopscope export t.lstrace -o t.csv"));
     TraceExportOptions options;
     const std::string format = outputFormat(path, arguments.text("format"));
     if (format == "npz")

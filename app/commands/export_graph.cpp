@@ -49,12 +49,7 @@ Result<int> runExportGraph(const CommandContext& context)
 {
     Console& console = context.console;
     const Arguments& arguments = context.arguments;
-    const std::string path = arguments.text("output");
-    if (path.empty())
-        return Error(ErrorCode::usage, "something is missing")
-            .at("'export-graph'")
-            .expected("-o FILE")
-            .note("for example: loopscope export-graph model.tflite -o model.svg");
+    LS_TRY(const std::string path, outputPath(arguments, "export-graph", "loopscope export-graph model.tflite -o model.svg"));
     const std::string format = outputFormat(path, arguments.text("format"));
     const std::vector<std::string> formats = {"svg", "pdf", "png", "dot"};
     if (std::find(formats.begin(), formats.end(), format) == formats.end())

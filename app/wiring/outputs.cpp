@@ -67,6 +67,13 @@ Status OutputSink::write(const std::string& path, const std::string& format, boo
     return Error(ErrorCode::usage, "output format").found("'" + kind + "'").expected("npz, npy or json").at(path);
 }
 
+Result<std::string> outputPath(const Arguments& arguments, std::string_view command, std::string_view example)
+{
+    std::string path = arguments.text("output");
+    if (!path.empty()) return path;
+    return Error(ErrorCode::usage, "something is missing").at("'" + std::string(command) + "'").expected("-o FILE").note("for example: " + std::string(example));
+}
+
 std::string outputFormat(const std::string& path, const std::string& format)
 {
     if (!format.empty()) return format;

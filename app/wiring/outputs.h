@@ -1,6 +1,7 @@
 // What becomes of a run's outputs: printed as text, or collected and written as .npz, .npy or .json.
 #pragma once
 
+#include "app/wiring/command_line.h"
 #include "app/wiring/run_target.h"
 #include "engine/base/result.h"
 #include "engine/tensor/npy.h"
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace loopscope::app {
@@ -34,6 +36,9 @@ private:
     std::vector<std::string> m_names;
     std::vector<Array> m_arrays;
 };
+
+/// What `--output` of a command that writes a file says. Errors: usage (it is missing), with `example`.
+Result<std::string> outputPath(const Arguments& arguments, std::string_view command, std::string_view example);
 
 /// The extension of `path` without its dot, or `format` if that is given.
 std::string outputFormat(const std::string& path, const std::string& format);
