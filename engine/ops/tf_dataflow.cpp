@@ -46,6 +46,8 @@ LS_DEFINE_OP(tf, For)
 {
     return dataflowDef({3, -1, 0, -1}, "start, limit, delta i32 [], loop variables…", "Runs body on the counter and the loop variables.");
 }
+LS_DEFINE_OP(tf, Send) { return dataflowDef({1, 1, 0, 0}, "tensor", kSend); }
+LS_DEFINE_OP(tf, Recv) { return dataflowDef({0, 0, 1, 1}, "", kReceive); }
 LS_DEFINE_OP(tf, _Send) { return dataflowDef({1, 1, 0, 0}, "tensor", kSend); }
 LS_DEFINE_OP(tf, _HostSend) { return dataflowDef({1, 1, 0, 0}, "tensor", kSend); }
 LS_DEFINE_OP(tf, _Recv) { return dataflowDef({0, 0, 1, 1}, "", kReceive); }

@@ -20,9 +20,9 @@ namespace {
 /// Operators that TensorFlow 1's executor treats in its own way.
 bool isDataflow(const Operator& op)
 {
-    static const std::set<std::string_view> names = {"Switch",    "Merge",    "Enter",    "Exit",    "NextIteration",    "LoopCond",
-                                                     "RefSwitch", "RefMerge", "RefEnter", "RefExit", "RefNextIteration", "ControlTrigger",
-                                                     "_SwitchN",  "_Switch",  "For"};
+    static const std::set<std::string_view> names = {
+        "Switch", "RefSwitch", "_SwitchN", "_Switch", "Merge", "RefMerge", "Enter", "RefEnter", "Exit", "RefExit", "NextIteration", "RefNextIteration",
+        "LoopCond", "ControlTrigger", "For", "Send", "Recv", "_Send", "_Recv", "_HostSend", "_HostRecv"};
     return op.kind.dialect == "tf" && names.contains(op.kind.name);
 }
 
@@ -318,8 +318,7 @@ std::string dataflowOperator(const Model& model, GraphId root)
                 return input.valid() && graph.value(input).role == ValueRole::result &&
                        graph.value(input).producer.index >= static_cast<int32_t>(o);
             };
-            const bool isFor = op.kind.dialect == "tf" && op.kind.name == "For"; // a loop that only that executor knows
-            if (isFor || isDataflow(op) || std::any_of(op.inputs.begin(), op.inputs.end(), isLate))
+            if (isDataflow(op) || std::any_of(op.inputs.begin(), op.inputs.end(), isLate))
                 return graph.id + "/" + operatorLabel(op, static_cast<int64_t>(o));
             for (const Callee& callee : callForm(op).callees)
                 if (model.hasGraph(callee.graph) && seen.insert(callee.graph).second) graphs.push_back(callee.graph);

@@ -140,14 +140,10 @@ template <bool Single> Status DataflowExecutor::Impl::execute()
         const Node& node = *m_node;
         const auto word = static_cast<size_t>(node.position) / 64;
         const uint64_t bit = uint64_t{1} << (node.position % 64);
-        if (node.kind == NodeKind::receive && !m_nextIsDead) {
-            Result<bool> arrived = isSent(iteration, node);
-            if (!arrived.ok()) return fail(std::move(arrived).takeError());
-            if (!*arrived) { // its turn comes again when somebody has sent
-                iteration.readyBits[word] &= ~bit;
-                --iteration.ready;
-                continue;
-            }
+        if (node.kind == NodeKind::receive && !m_nextIsDead && !isSent(iteration, node)) { // its turn comes again when somebody has sent
+            iteration.readyBits[word] &= ~bit;
+            --iteration.ready;
+            continue;
         }
         if (iteration.invocation == 0) [[unlikely]] startInvocation(iteration); // here, so that every way to a stop numbers alike
         if constexpr (Single) {

@@ -188,7 +188,7 @@ public:
     Status prepare(const Program& program, const Node& node, dataflow::KernelState& state);
     Status inferOutputs(const Program& program, const Node& node, dataflow::KernelState& state);
     Status send(Iteration& iteration, const Node& node, bool isDead);
-    Result<bool> isSent(Iteration& iteration, const Node& node);
+    bool isSent(Iteration& iteration, const Node& node);
     std::string rendezvousKey(const Iteration& iteration, const Operator& op) const;
     void dropResults(int32_t count);
 
@@ -312,8 +312,8 @@ public:
     bool m_nextIsDead = false;
     int64_t m_serial = 0;
     uint64_t m_schedule = 0; ///< state of the random order; 0: deterministic order
-    std::map<std::string, Cell*> m_sent;                        ///< rendezvous: what nobody has received yet
-    std::map<std::string, std::pair<Iteration*, int32_t>> m_parked; ///< Recvs that wait, and their positions
+    std::multimap<std::string, Cell*> m_sent; ///< rendezvous: what nobody has received yet; of one key in the order in which it came
+    std::multimap<std::string, std::pair<Iteration*, int32_t>> m_parked; ///< Recvs that wait, and their positions
 
     int64_t m_step = 0;
     int64_t m_openCalls = 0;

@@ -105,7 +105,7 @@ Status DataflowExecutor::Impl::compute(Iteration& iteration, const Node& node)
     case NodeKind::nothing: return {};
     case NodeKind::send: return send(iteration, node, false);
     case NodeKind::receive: {
-        const auto sent = m_sent.find(rendezvousKey(iteration, programOf(iteration).code.graph->op(node.op)));
+        const auto sent = m_sent.lower_bound(rendezvousKey(iteration, programOf(iteration).code.graph->op(node.op)));
         m_results[0] = sent->second; // isSent() has seen it
         m_sent.erase(sent);
         return {};
@@ -350,7 +350,10 @@ std::string DataflowExecutor::Impl::rendezvousKey(const Iteration& iteration, co
     std::string key;
     for (const char* part : {"send_device", "recv_device", "tensor_name"})
         key += std::string(attributeString(op.attributes, part, "")) + ";";
-    return key + toString(addressOf(iteration));
+    // What TensorFlow has put where it cut a graph stays within a call; what a program sends may be received in another one.
+    if (op.kind.name.starts_with('_')) return key + toString(addressOf(iteration));
+    for (const Iteration* at = &iteration; at->frame->index != 0; at = parentOf(*at)) key += at->frame->code->name + "@" + std::to_string(at->number) + ";";
+    return key;
 }
 
 Status DataflowExecutor::Impl::send(Iteration& iteration, const Node& node, bool isDead)
@@ -362,12 +365,9 @@ Status DataflowExecutor::Impl::send(Iteration& iteration, const Node& node, bool
     } else {
         LS_TRY(cell, operand(iteration, node, 0));
     }
-    if (const auto [at, isNew] = m_sent.try_emplace(key, cell); !isNew) {
-        m_cells.release(cell);
-        return tfError(TfCode::internal, "duplicate send of " + key);
-    }
-    const auto parked = m_parked.find(key);
-    if (parked == m_parked.end()) return {};
+    m_sent.emplace(key, cell);
+    const auto parked = m_parked.lower_bound(key);
+    if (parked == m_parked.end() || parked->first != key) return {};
     const auto [waiting, position] = parked->second;
     m_parked.erase(parked);
     markReady(*waiting, position, false);
@@ -377,12 +377,11 @@ Status DataflowExecutor::Impl::send(Iteration& iteration, const Node& node, bool
 }
 
 /// Whether what a Recv waits for has been sent. Otherwise the node is put aside until it is.
-Result<bool> DataflowExecutor::Impl::isSent(Iteration& iteration, const Node& node)
+bool DataflowExecutor::Impl::isSent(Iteration& iteration, const Node& node)
 {
     const std::string key = rendezvousKey(iteration, programOf(iteration).code.graph->op(node.op));
     if (m_sent.contains(key)) return true;
-    if (!m_parked.try_emplace(key, std::pair(&iteration, node.position)).second)
-        return tfError(TfCode::internal, "two nodes receive " + key);
+    m_parked.emplace(key, std::pair(&iteration, node.position));
     return false;
 }
 

@@ -418,7 +418,7 @@ Status DataflowExecutor::Impl::restoreRun(const MachineState& state)
     for (size_t p = reader.count(); p > 0 && reader.ok(); --p) {
         std::string key = reader.text();
         Iteration* const iteration = iterations[static_cast<size_t>(reader.within(0, std::ssize(iterations)))];
-        m_parked[std::move(key)] = {iteration, static_cast<int32_t>(reader.within(0, iteration->frame->code->nodeCount))};
+        m_parked.emplace(std::move(key), std::pair(iteration, static_cast<int32_t>(reader.within(0, iteration->frame->code->nodeCount))));
     }
     while (reader.ok() && !reader.atEnd()) {
         const GraphId graph(reader.within(0, std::ssize(m_model.graphs)));
