@@ -17,3 +17,17 @@ LS_DEFINE_OP(tf, RaggedTensorToTensor)
 {
     return tfDef({4, -1}, "shape, values, default_value, row partitions…", "A ragged tensor filled up to a dense one.");
 }
+LS_DEFINE_OP(tf, SerializeManySparse)
+{
+    OpDef def = tfDef({3, 3}, "sparse_indices, sparse_values, sparse_shape", "Each row of a sparse tensor as three variants.");
+    def.differs = "out_type string is not supported";
+    return def;
+}
+LS_DEFINE_OP(tf, RaggedRange) { return tfDef({3, 3, 2, 2}, "starts, limits, deltas", "Ranges as the rows of a ragged tensor: splits and values."); }
+LS_DEFINE_OP(tf, CompositeTensorVariantFromComponents) { return tfDef({0, -1}, "components…", "A value of several tensors as one variant."); }
+LS_DEFINE_OP(tf, CompositeTensorVariantToComponents)
+{
+    OpDef def = tfDef({1, 1, 0, -1}, "encoded", "The tensors of a value that is one variant.");
+    def.differs = "the type in metadata is not compared";
+    return def;
+}

@@ -33,5 +33,6 @@ LS_DEFINE_OP(tf, L2Loss) { return tfDef({}, "t", "Half the sum of squares.", inf
 LS_DEFINE_OP(tf, MatMul) { return tfDef({2, 2}, "a [m,k], b [k,n]", "The matrix product; either may be transposed first.", inferAtRunTime, kSumBound); }
 LS_DEFINE_OP(tf, BatchMatMul) { return tfDef({2, 2}, "x, y", "Matrix products of two stacks of matrices.", inferAtRunTime, kSumBound); }
 LS_DEFINE_OP(tf, BatchMatMulV2) { return tfDef({2, 2}, "x, y", "Matrix products of two stacks of matrices, which broadcast.", inferAtRunTime, kSumBound); }
+LS_DEFINE_OP(tf, BatchMatMulV3) { return tfDef({2, 2}, "x, y", "Matrix products of two stacks of matrices, which broadcast.", inferAtRunTime, kSumBound); }
 LS_DEFINE_OP(tf, BiasAdd) { return tfDef({2, 2}, "value, bias", "A vector added along the last dimension, or the second for NCHW.", inferTfSame); }
 LS_DEFINE_OP(tf, BiasAddGrad) { return tfDef({}, "out_backprop", "Sums over all dimensions but the channels.", inferAtRunTime, kSumBound); }

@@ -42,7 +42,6 @@ LS_DEFINE_OP(tf, ResourceGatherNd) { return stateful({2, 2}, "resource, indices"
 LS_DEFINE_OP(tf, ResourceScatterUpdate) { return stateful({3, 3, 0, 0}, "resource, indices, updates", "Replaces rows of the variable."); }
 LS_DEFINE_OP(tf, ResourceScatterAdd) { return stateful({3, 3, 0, 0}, "resource, indices, updates", "Adds to rows of the variable."); }
 LS_DEFINE_OP(tf, ResourceScatterSub) { return stateful({3, 3, 0, 0}, "resource, indices, updates", "Subtracts from rows of the variable."); }
-LS_DEFINE_OP(tf, ResourceApplyGradientDescent) { return stateful({3, 3, 0, 0}, "var, alpha, delta", "var − alpha · delta."); }
 LS_DEFINE_OP(tf, VariableV2) { return handle("A reference to a variable of TensorFlow 1."); }
 LS_DEFINE_OP(tf, Variable) { return handle("A reference to a variable of TensorFlow 1."); }
 LS_DEFINE_OP(tf, IsVariableInitialized) { return reference(1, "ref", "Whether the variable was assigned."); }
@@ -54,4 +53,3 @@ LS_DEFINE_OP(tf, ScatterUpdate) { return reference(3, "ref, indices, updates", "
 LS_DEFINE_OP(tf, ScatterAdd) { return reference(3, "ref, indices, updates", "Adds to rows of the variable; the same reference."); }
 LS_DEFINE_OP(tf, ScatterSub) { return reference(3, "ref, indices, updates", "Subtracts from rows of the variable; the same reference."); }
 LS_DEFINE_OP(tf, CountUpTo) { return reference(1, "ref", "The variable's value, which then grows by 1, up to limit."); }
-LS_DEFINE_OP(tf, ApplyGradientDescent) { return reference(3, "var, alpha, delta", "var − alpha · delta; the same reference."); }

@@ -5,6 +5,7 @@
 #include "engine/tensor/strings.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace loopscope;
 
@@ -38,6 +39,55 @@ Status runSerializeSparse(const KernelArgs& args)
         parts.push_back(encodeVariant(part));
     }
     return giveVariants(args, Shape({3}), parts);
+}
+
+/// Every row of a sparse batch as a sparse tensor of its own.
+Status runSerializeManySparse(const KernelArgs& args)
+{
+    if (args.out(0).dtype != DType::variant) return Error(ErrorCode::unsupported, "sparse tensors serialised as strings");
+    const Shape& indices = args.in(0).shape;
+    const std::vector<int64_t> dense = tfIntegers(args.in(2));
+    const auto rank = static_cast<int64_t>(dense.size());
+    if (indices.rank() != 2 || indices[1] != rank) return invalidArgument("Input indices should be a matrix but received shape " + toString(indices));
+    if (!(args.in(1).shape == Shape({indices[0]})))
+        return invalidArgument("Number of values must match first dimension of indices. Got " + toString(args.in(1).shape) + " values, indices shape: " + toString(indices));
+    if (rank < 2) return invalidArgument("Rank of input SparseTensor should be > 1, but saw rank: " + std::to_string(rank));
+    const std::vector<int64_t> places = tfIntegers(args.in(0));
+    std::vector<std::vector<int64_t>> rows(static_cast<size_t>(std::max<int64_t>(dense[0], 0))); // entries of each
+    if (dense[0] < 0 || dense[0] > (int64_t{1} << 28)) return invalidArgument("Invalid shape of a sparse tensor: " + std::to_string(dense[0]) + " rows");
+    for (int64_t entry = 0; entry < indices[0]; ++entry) {
+        const int64_t row = places[static_cast<size_t>(entry * rank)];
+        if (row < 0 || row >= dense[0])
+            return invalidArgument("Received unexpected column 0 value " + std::to_string(row) + ", out of bounds for a batch of " + std::to_string(dense[0]));
+        rows[static_cast<size_t>(row)].push_back(entry);
+    }
+    const int64_t each = elementBytes(args.in(1));
+    std::vector<std::string_view> strings;
+    if (each == 0) { LS_TRY(strings, readStrings(args.in(1))); }
+    const auto* shapeBytes = reinterpret_cast<const char*>(dense.data() + 1);
+    std::vector<std::string> encoded;
+    for (const std::vector<int64_t>& row : rows) {
+        const auto count = static_cast<int64_t>(row.size());
+        std::string own, values;
+        std::vector<std::string> texts;
+        for (const int64_t entry : row) {
+            own.append(reinterpret_cast<const char*>(&places[static_cast<size_t>(entry * rank + 1)]), static_cast<size_t>(rank - 1) * 8);
+            if (each > 0) values.append(reinterpret_cast<const char*>(args.in(1).data + entry * each), static_cast<size_t>(each));
+            else texts.emplace_back(strings[static_cast<size_t>(entry)]);
+        }
+        const std::vector<std::byte> block = each > 0 ? std::vector<std::byte>() : packStrings(texts);
+        if (each == 0) values.assign(reinterpret_cast<const char*>(block.data()), block.size());
+        const VariantTensor parts[] = {{DType::i64, Shape({count, rank - 1}), own},
+                                       {args.in(1).dtype, Shape({count}), values},
+                                       {DType::i64, Shape({rank - 1}), std::string_view(shapeBytes, static_cast<size_t>(rank - 1) * 8)}};
+        for (const VariantTensor& tensor : parts) {
+            VariantValue part;
+            part.kind = VariantKind::tensors;
+            part.tensors = {tensor};
+            encoded.push_back(encodeVariant(part));
+        }
+    }
+    return giveVariants(args, Shape({dense[0], 3}), encoded);
 }
 
 /// The integers of a tensor inside a variant; its bytes may lie anywhere.
@@ -357,8 +407,74 @@ Status runToTensor(const KernelArgs& args)
     return out.finish();
 }
 
+/// One range for each row: starts, limits and deltas are scalars, or vectors of one length.
+Status runRange(const KernelArgs& args)
+{
+    int64_t rows = -1;
+    for (int i = 0; i < 3; ++i) {
+        const Shape& shape = args.in(i).shape;
+        if (shape.rank() > 1) return invalidArgument("starts, limits and deltas must be scalars or vectors");
+        if (shape.rank() == 1 && rows >= 0 && shape[0] != rows) return invalidArgument("starts, limits, and deltas must have the same shape");
+        if (shape.rank() == 1) rows = shape[0];
+    }
+    if (rows < 0) rows = 1;
+    return forDType<TypeList<float, double, BFloat16, int32_t, int64_t>>(args.in(0).dtype, [&]<typename T>() -> Status {
+        using C = typename Element<T>::Compute;
+        const auto operand = [&](int i, int64_t row) { return Element<T>::load(args.in(i).as<T>()[args.in(i).shape.rank() == 0 ? 0 : row]); };
+        constexpr double kMost = int64_t{1} << 40;
+        std::vector<int64_t> splits = {0};
+        for (int64_t row = 0; row < rows; ++row) {
+            const C delta = operand(2, row);
+            if (delta == C(0)) return invalidArgument("Requires delta != 0");
+            const double length = (static_cast<double>(operand(1, row)) - static_cast<double>(operand(0, row))) / static_cast<double>(delta);
+            const double count = std::max(std::ceil(length), 0.0) + static_cast<double>(splits.back());
+            if (!(count <= kMost)) return invalidArgument("Requires ((limit - start) / delta) <= " + std::to_string(int64_t{1} << 40));
+            splits.push_back(static_cast<int64_t>(count));
+        }
+        LS_CHECK_OK(giveIntegers(args, 0, splits, Shape({rows + 1})));
+        LS_CHECK_OK(tfAllocate(args, 1, Shape({splits.back()})));
+        for (int64_t row = 0; row < rows; ++row) {
+            C value = operand(0, row);
+            for (int64_t i = splits[static_cast<size_t>(row)]; i < splits[static_cast<size_t>(row) + 1]; ++i, value = static_cast<C>(value + operand(2, row)))
+                args.out(1).as<T>()[i] = Element<T>::store(value);
+        }
+        return {};
+    });
+}
+
+/// A value of several tensors (a RaggedTensor, an extension type) in one variant, and the tensors again.
+Status runFromComponents(const KernelArgs& args)
+{
+    VariantValue value;
+    value.kind = VariantKind::tensors;
+    for (int i = 0; i < args.inputCount; ++i) value.tensors.push_back(variantTensor(args.in(i)));
+    return giveVariants(args, Shape(), {encodeVariant(value)});
+}
+
+Status runToComponents(const KernelArgs& args)
+{
+    LS_TRY(const auto blobs, readStrings(args.in(0)));
+    if (blobs.size() != 1) return invalidArgument("`encoded` must be a scalar, got shape " + toString(args.in(0).shape));
+    LS_TRY(const VariantValue value, decodeVariant(blobs[0]));
+    if (value.kind != VariantKind::tensors) return invalidArgument("`encoded` must be a CompositeTensorVariant.");
+    if (static_cast<int>(value.tensors.size()) != args.outputCount)
+        return invalidArgument("Encoded value has " + std::to_string(value.tensors.size()) + " components, expected " + std::to_string(args.outputCount));
+    for (int k = 0; k < args.outputCount; ++k) {
+        const VariantTensor& tensor = value.tensors[static_cast<size_t>(k)];
+        if (tensor.dtype != args.out(k).dtype)
+            return invalidArgument("Tensor at index " + std::to_string(k) + " had incompatible dtype: expected " + std::string(tfTypeName(args.out(k).dtype)) +
+                                   ", but got " + std::string(tfTypeName(tensor.dtype)) + ".");
+        LS_CHECK_OK(tfCopy(args, k, tensor.view(), tensor.shape));
+    }
+    return {};
+}
+
 } // namespace
 
+LS_TF_KERNEL(SerializeManySparse, runSerializeManySparse, kAllDTypes)
+LS_TF_KERNEL(RaggedRange, runRange, "f32 f64 bf16 i32 i64")
+LS_TF_KERNEL(CompositeTensorVariantFromComponents, runFromComponents, kAllDTypes)
+LS_TF_KERNEL(CompositeTensorVariantToComponents, runToComponents, kAllDTypes)
 LS_TF_KERNEL(SerializeSparse, runSerializeSparse, kAllDTypes)
 LS_TF_KERNEL(DeserializeSparse, runDeserializeSparse, kAllDTypes)
 LS_TF_KERNEL(RaggedTensorToVariant, runToVariant, kAllDTypes)

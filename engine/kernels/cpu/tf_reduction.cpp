@@ -277,6 +277,8 @@ Status runBatchMatMul(const KernelArgs& args)
     const Shape& b = args.in(1).shape;
     if (a.rank() < 2) return invalidArgument("In[0] ndims must be >= 2: " + std::to_string(a.rank()));
     if (b.rank() < 2) return invalidArgument("In[1] ndims must be >= 2: " + std::to_string(b.rank()));
+    if (args.in(0).dtype != args.in(1).dtype || args.in(0).dtype != args.out(0).dtype)
+        return Error(ErrorCode::unsupported, "a product of matrices of different dtypes");
     const bool ta = attributeBool(attributesOf(args), "adj_x", false);
     const bool tb = attributeBool(attributesOf(args), "adj_y", false);
     const int64_t m = a[a.rank() - (ta ? 1 : 2)];
@@ -374,5 +376,6 @@ LS_TF_KERNEL(L2Loss, runL2Loss, "f32 f64 f16 bf16")
 LS_TF_KERNEL(MatMul, runMatMul, kNumbers)
 LS_TF_KERNEL(BatchMatMul, runBatchMatMul, kNumbers)
 LS_TF_KERNEL(BatchMatMulV2, runBatchMatMul, kNumbers)
+LS_TF_KERNEL(BatchMatMulV3, runBatchMatMul, kNumbers)
 LS_TF_KERNEL(BiasAdd, runBiasAdd, kNumbers)
 LS_TF_KERNEL(BiasAddGrad, runBiasAddGrad, kNumbers)

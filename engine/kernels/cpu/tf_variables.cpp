@@ -1,9 +1,65 @@
 // Kernels of TensorFlow's variables. A handle, of a resource or a reference, is a number in the session's ResourceStore; every access is
 // told to its listener.
-#include "engine/kernels/cpu/tf_support.h"
-#include "engine/kernels/resources.h"
+#include "engine/kernels/cpu/tf_variables.h"
 
 #include <algorithm>
+
+namespace loopscope {
+
+namespace {
+
+void tell(const KernelArgs& args, const Variable& variable, AccessKind kind, const Tensor* value)
+{
+    if (ResourceListener* listener = args.runtime->resources().listener) listener->accessed(variable.name, kind, value);
+}
+
+Result<Variable*> variableOf(const KernelArgs& args, int i = 0)
+{
+    if (args.in(i).elementCount() != 1 || args.in(i).bytes < sizeof(int32_t)) return invalidArgument("a handle is a scalar");
+    Variable* variable = args.runtime->resources().variable(*args.in(i).as<int32_t>());
+    if (!variable) return tfError(TfCode::notFound, "the handle is that of no variable");
+    return variable;
+}
+
+} // namespace
+
+Tensor tfValueOf(const Variable& variable)
+{
+    Tensor tensor;
+    tensor.dtype = variable.dtype;
+    tensor.shape = variable.shape;
+    tensor.bytes = variable.bytes.size();
+    static std::byte nothing = {};
+    tensor.data = variable.bytes.empty() ? &nothing : const_cast<std::byte*>(variable.bytes.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): read only
+    return tensor;
+}
+
+Result<Variable*> tfAssignedVariable(const KernelArgs& args, int i)
+{
+    LS_TRY(Variable* const variable, variableOf(args, i));
+    if (variable->assigned) return variable;
+    const bool reference = args.outputCount > 0 && takesReference(args.paramsAs<Operator>(), i);
+    if (reference) return tfError(TfCode::failedPrecondition, "Attempting to use uninitialized value " + variable->name);
+    return tfError(TfCode::failedPrecondition,
+                   "Could not find variable " + variable->name +
+                       ". This could mean that the variable has been deleted. In TF1, it can also mean the variable is uninitialized.");
+}
+
+void tfTellWritten(const KernelArgs& args, const Variable& variable)
+{
+    const Tensor now = tfValueOf(variable);
+    tell(args, variable, AccessKind::write, &now);
+}
+
+Status tfHandOn(const KernelArgs& args)
+{
+    if (args.outputCount == 0) return {};
+    LS_CHECK_OK(tfAllocate(args, 0, Shape()));
+    *args.out(0).as<int32_t>() = *args.in(0).as<int32_t>();
+    return {};
+}
+
+} // namespace loopscope
 
 using namespace loopscope;
 
@@ -16,22 +72,6 @@ std::string variableName(const KernelArgs& args)
     if (name.empty()) name = nodeOf(args);
     const std::string_view container = attributeString(attributes, "container", "");
     return container.empty() ? name : std::string(container) + "/" + name;
-}
-
-void tell(const KernelArgs& args, const Variable& variable, AccessKind kind, const Tensor* value)
-{
-    if (ResourceListener* listener = args.runtime->resources().listener) listener->accessed(variable.name, kind, value);
-}
-
-Tensor valueOf(const Variable& variable)
-{
-    Tensor tensor;
-    tensor.dtype = variable.dtype;
-    tensor.shape = variable.shape;
-    tensor.bytes = variable.bytes.size();
-    static std::byte nothing = {};
-    tensor.data = variable.bytes.empty() ? &nothing : const_cast<std::byte*>(variable.bytes.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): read only
-    return tensor;
 }
 
 /// A variable of a SavedModel begins with the value that its checkpoint has: the fact `@value` of its node.
@@ -62,36 +102,7 @@ Status runHandle(const KernelArgs& args)
     return {};
 }
 
-Result<Variable*> variableOf(const KernelArgs& args)
-{
-    if (args.in(0).elementCount() != 1 || args.in(0).bytes < sizeof(int32_t)) return invalidArgument("a handle is a scalar");
-    Variable* variable = args.runtime->resources().variable(*args.in(0).as<int32_t>());
-    if (!variable) return tfError(TfCode::notFound, "the handle is that of no variable");
-    return variable;
-}
-
-/// The variable, which must have been assigned.
-Result<Variable*> assignedVariable(const KernelArgs& args)
-{
-    LS_TRY(Variable* const variable, variableOf(args));
-    if (variable->assigned) return variable;
-    const bool reference = args.outputCount > 0 && takesReference(args.paramsAs<Operator>(), 0);
-    if (reference) return tfError(TfCode::failedPrecondition, "Attempting to use uninitialized value " + variable->name);
-    return tfError(TfCode::failedPrecondition,
-                   "Could not find variable " + variable->name +
-                       ". This could mean that the variable has been deleted. In TF1, it can also mean the variable is uninitialized.");
-}
-
-/// A reference is handed on: the result is the handle. Resources have no result.
-Status handOn(const KernelArgs& args)
-{
-    if (args.outputCount == 0) return {};
-    LS_CHECK_OK(tfAllocate(args, 0, Shape()));
-    *args.out(0).as<int32_t>() = *args.in(0).as<int32_t>();
-    return {};
-}
-
-Status runRefIdentity(const KernelArgs& args) { return handOn(args); }
+Status runRefIdentity(const KernelArgs& args) { return tfHandOn(args); }
 
 Status runIsInitialized(const KernelArgs& args)
 {
@@ -103,11 +114,11 @@ Status runIsInitialized(const KernelArgs& args)
 
 Status runRead(const KernelArgs& args)
 {
-    LS_TRY(Variable* const variable, assignedVariable(args));
+    LS_TRY(Variable* const variable, tfAssignedVariable(args));
     if (args.out(0).dtype != variable->dtype)
         return invalidArgument("Trying to read variable with wrong dtype. Expected " + std::string(tfTypeName(args.out(0).dtype)) + " got " +
                                std::string(tfTypeName(variable->dtype)));
-    LS_CHECK_OK(tfCopy(args, 0, valueOf(*variable), variable->shape));
+    LS_CHECK_OK(tfCopy(args, 0, tfValueOf(*variable), variable->shape));
     tell(args, *variable, AccessKind::read, &args.out(0));
     return {};
 }
@@ -128,15 +139,14 @@ Status runAssign(const KernelArgs& args)
     variable->assigned = true;
     variable->dtype = value.dtype;
     variable->shape = value.shape;
-    const Tensor now = valueOf(*variable);
-    tell(args, *variable, AccessKind::write, &now);
-    return handOn(args);
+    tfTellWritten(args, *variable);
+    return tfHandOn(args);
 }
 
 /// variable ← variable ± value, for values of the variable's shape (resources also take a scalar).
 template <bool add> Status runAssignSum(const KernelArgs& args)
 {
-    LS_TRY(Variable* const variable, assignedVariable(args));
+    LS_TRY(Variable* const variable, tfAssignedVariable(args));
     const Tensor& value = args.in(1);
     const bool scalar = value.elementCount() == 1 && value.shape.rank() == 0;
     if (value.dtype != variable->dtype || (!scalar && !(value.shape == variable->shape)))
@@ -152,14 +162,13 @@ template <bool add> Status runAssignSum(const KernelArgs& args)
         }
         return {};
     })));
-    const Tensor now = valueOf(*variable);
-    tell(args, *variable, AccessKind::write, &now);
-    return handOn(args);
+    tfTellWritten(args, *variable);
+    return tfHandOn(args);
 }
 
 Status runVariableShape(const KernelArgs& args)
 {
-    LS_TRY(const Variable* const variable, assignedVariable(args));
+    LS_TRY(const Variable* const variable, tfAssignedVariable(args));
     LS_CHECK_OK(tfAllocate(args, 0, Shape({variable->shape.rank()})));
     for (int d = 0; d < variable->shape.rank(); ++d) {
         if (args.out(0).dtype == DType::i64) args.out(0).as<int64_t>()[d] = variable->shape[d];
@@ -193,12 +202,12 @@ Result<std::vector<int64_t>> rowsOf(const KernelArgs& args, const Variable& vari
 
 Status runGather(const KernelArgs& args)
 {
-    LS_TRY(Variable* const variable, assignedVariable(args));
+    LS_TRY(Variable* const variable, tfAssignedVariable(args));
     LS_TRY(const std::vector<int64_t> rows, rowsOf(args, *variable));
     if (attributeInt(attributesOf(args), "batch_dims", 0) != 0) return Error(ErrorCode::unsupported, "batch_dims of a variable's rows");
     Shape shape = args.in(1).shape;
     for (int d = 1; d < variable->shape.rank(); ++d) shape.append(variable->shape[d]);
-    const Tensor value = valueOf(*variable);
+    const Tensor value = tfValueOf(*variable);
     LS_TRY(const TfSource in, TfSource::of(value));
     TfTarget out;
     LS_CHECK_OK(out.begin(args, 0, shape));
@@ -211,13 +220,13 @@ Status runGather(const KernelArgs& args)
 
 Status runGatherNd(const KernelArgs& args)
 {
-    LS_TRY(Variable* const variable, assignedVariable(args));
+    LS_TRY(Variable* const variable, tfAssignedVariable(args));
     const Shape& indices = args.in(1).shape;
     if (indices.rank() < 1 || indices.back() > variable->shape.rank()) return invalidArgument("index innermost dimension length must be <= params rank");
     const auto depth = static_cast<int>(indices.back());
     Shape shape(indices.dims().first(static_cast<size_t>(indices.rank() - 1)));
     for (int d = depth; d < variable->shape.rank(); ++d) shape.append(variable->shape[d]);
-    const Tensor value = valueOf(*variable);
+    const Tensor value = tfValueOf(*variable);
     LS_TRY(const TfSource in, TfSource::of(value));
     TfTarget out;
     LS_CHECK_OK(out.begin(args, 0, shape));
@@ -240,7 +249,7 @@ enum class Scatter { update, add, subtract };
 
 template <Scatter how> Status runScatter(const KernelArgs& args)
 {
-    LS_TRY(Variable* const variable, assignedVariable(args));
+    LS_TRY(Variable* const variable, tfAssignedVariable(args));
     LS_TRY(const std::vector<int64_t> rows, rowsOf(args, *variable));
     const Tensor& updates = args.in(2);
     const int64_t each = strideOf(variable->shape, 0);
@@ -249,7 +258,7 @@ template <Scatter how> Status runScatter(const KernelArgs& args)
     if (updates.dtype != variable->dtype || (!scalar && updates.elementCount() != static_cast<int64_t>(rows.size()) * each))
         return invalidArgument("Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got updates.shape " +
                                toString(updates.shape) + ", indices.shape " + toString(args.in(1).shape) + ", params.shape " + toString(variable->shape));
-    Tensor value = valueOf(*variable);
+    Tensor value = tfValueOf(*variable);
     if (how == Scatter::update) {
         const auto size = static_cast<size_t>(bitWidth(variable->dtype) / 8);
         for (size_t r = 0; r < rows.size(); ++r)
@@ -269,12 +278,12 @@ template <Scatter how> Status runScatter(const KernelArgs& args)
         })));
     }
     tell(args, *variable, AccessKind::write, &value);
-    return handOn(args);
+    return tfHandOn(args);
 }
 
 Status runCountUpTo(const KernelArgs& args)
 {
-    LS_TRY(Variable* const variable, assignedVariable(args));
+    LS_TRY(Variable* const variable, tfAssignedVariable(args));
     const int64_t limit = attributeInt(attributesOf(args), "limit", 0);
     if (variable->shape.rank() != 0) return invalidArgument("input is not a scalar: " + toString(variable->shape));
     LS_CHECK_OK(tfAllocate(args, 0, Shape()));
@@ -282,28 +291,9 @@ Status runCountUpTo(const KernelArgs& args)
         T& value = *reinterpret_cast<T*>(variable->bytes.data());
         if (value >= limit) return tfError(TfCode::outOfRange, "Reached limit of " + std::to_string(limit));
         *args.out(0).as<T>() = value++;
-        const Tensor now = valueOf(*variable);
-        tell(args, *variable, AccessKind::write, &now);
+        tfTellWritten(args, *variable);
         return {};
     });
-}
-
-Status runGradientDescent(const KernelArgs& args)
-{
-    LS_TRY(Variable* const variable, assignedVariable(args));
-    const Tensor& delta = args.in(2);
-    if (delta.dtype != variable->dtype || !(delta.shape == variable->shape) || args.in(1).elementCount() != 1)
-        return invalidArgument("var and delta do not have the same shape" + toString(variable->shape) + " " + toString(delta.shape));
-    LS_CHECK_OK(forDType<TfFloats>(variable->dtype, [&]<typename T>() -> Status {
-        T* to = reinterpret_cast<T*>(variable->bytes.data());
-        const auto alpha = Element<T>::load(*args.in(1).as<T>());
-        for (int64_t i = 0, n = delta.elementCount(); i < n; ++i)
-            to[i] = Element<T>::store(Element<T>::load(to[i]) - alpha * Element<T>::load(delta.as<T>()[i]));
-        return {};
-    }));
-    const Tensor now = valueOf(*variable);
-    tell(args, *variable, AccessKind::write, &now);
-    return handOn(args);
 }
 
 constexpr std::string_view kNumbers = "f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 c64 c128";
@@ -323,7 +313,6 @@ LS_TF_KERNEL(ResourceGatherNd, runGatherNd, kAllDTypes)
 LS_TF_KERNEL(ResourceScatterUpdate, runScatter<Scatter::update>, "numbers bool")
 LS_TF_KERNEL(ResourceScatterAdd, runScatter<Scatter::add>, kNumbers)
 LS_TF_KERNEL(ResourceScatterSub, runScatter<Scatter::subtract>, kNumbers)
-LS_TF_KERNEL(ResourceApplyGradientDescent, runGradientDescent, "f32 f64 f16 bf16")
 LS_TF_KERNEL(VariableV2, runHandle, kAllDTypes)
 LS_TF_KERNEL(Variable, runHandle, kAllDTypes)
 LS_TF_KERNEL(IsVariableInitialized, runIsInitialized, kAllDTypes)
@@ -335,4 +324,3 @@ LS_TF_KERNEL(ScatterUpdate, runScatter<Scatter::update>, "numbers bool")
 LS_TF_KERNEL(ScatterAdd, runScatter<Scatter::add>, kNumbers)
 LS_TF_KERNEL(ScatterSub, runScatter<Scatter::subtract>, kNumbers)
 LS_TF_KERNEL(CountUpTo, runCountUpTo, "i32 i64")
-LS_TF_KERNEL(ApplyGradientDescent, runGradientDescent, "f32 f64 f16 bf16")
