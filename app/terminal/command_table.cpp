@@ -183,6 +183,8 @@ void addQuestions(Commands& all)
                    CompletionKind::none, version1Graphs});
     all.push_back({"dead", "", topic, "dead", "dead", "Nodes of a TensorFlow 1 graph that were dead, and how often.", "",
                    CompletionKind::none, version1Graphs});
+    all.push_back({"order", "", topic, "order arrival|SEED", "order 7", "In which order ready nodes of a TensorFlow 1 graph run, from the next run on.",
+                   "As --schedule-seed: 'arrival' is the documented order, a seed picks among all that are ready.", CompletionKind::none, order});
     all.push_back({"ready", "", topic, "ready", "ready", "Nodes of a TensorFlow 1 graph that can run now, in order.", "",
                    CompletionKind::none, version1Graphs});
 }

@@ -69,6 +69,7 @@ Status compare(Terminal&, const CommandLine&);
 Status drift(Terminal&, const CommandLine&);
 
 // graphs.cpp
+Status order(Terminal&, const CommandLine&);
 Status version1Graphs(Terminal&, const CommandLine&); ///< frames, tokens, dead, ready
 
 // files.cpp

@@ -107,6 +107,20 @@ std::string deadText(const Model& model, const DataflowView& view)
 
 } // namespace
 
+Status order(Terminal& terminal, const CommandLine& line)
+{
+    if (terminal.isReplay() || !terminal.ask([](Debugger& debugger) { return dynamic_cast<DataflowExecutor*>(&debugger.executor()) != nullptr; }))
+        return Error(ErrorCode::usage, "'order' is about runs of TensorFlow graphs with Switch and Merge");
+    int64_t seed = 0;
+    if (line.text != "arrival") {
+        LS_TRY(seed, wholeNumber(line.text, "order", 1, INT64_MAX));
+    }
+    terminal.setOrder(static_cast<uint64_t>(seed));
+    terminal.reply(seed == 0 ? std::string("from the next run on, ready nodes run as they arrive\n")
+                             : "from the next run on, seed " + std::to_string(seed) + " picks among the ready nodes\n");
+    return {};
+}
+
 Status version1Graphs(Terminal& terminal, const CommandLine& line)
 {
     const std::string name(line.name);

@@ -6,6 +6,7 @@
 #include "app/wiring/recording.h"
 #include "engine/base/bytes.h"
 #include "engine/base/text.h"
+#include "engine/exec/dataflow_executor.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -316,6 +317,8 @@ Status Terminal::begin(const std::vector<std::string>& typed, const Move& move)
                        m_initial = std::make_shared<const MachineState>(executor.snapshot());
                    else
                        LS_CHECK_OK(executor.restore(*m_initial));
+                   if (auto* const dataflow = dynamic_cast<DataflowExecutor*>(&executor); dataflow != nullptr && m_order)
+                       dataflow->setScheduleSeed(*m_order);
                    for (size_t i = 0; i < inputs.inputs.size(); ++i)
                        LS_CHECK_OK(executor.setInput(static_cast<int>(i), inputs.inputs[i].forRun(0).view()));
                }

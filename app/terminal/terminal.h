@@ -19,6 +19,7 @@
 #include <future>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -145,6 +146,7 @@ public:
     int frameDepth() const { return m_frame.depth < 0 ? static_cast<int>(m_stop.stack.size()) - 1 : m_frame.depth; }
     void selectFrame(int depth);
     Status setInput(const std::string& text); ///< of the next run: "n=5"
+    void setOrder(uint64_t seed) { m_order = seed; } ///< of nodes that are ready, from the next run on; 0: the documented one
     /// What the last run was fed with; null: there was none. From any thread.
     std::shared_ptr<const BoundInputs> lastInputs() const { return m_lastInputs.load(); }
     const std::vector<std::string>& inputs() const { return m_subject.inputs; }
@@ -198,6 +200,7 @@ private:
     std::unique_ptr<Session> m_session;         ///< after what it uses
     std::function<void(Session&)> m_waiter;
     std::atomic<std::shared_ptr<const BoundInputs>> m_lastInputs;
+    std::optional<uint64_t> m_order; ///< none: as the executor was made
     std::shared_ptr<const MachineState> m_initial; ///< before the first run: each `run` begins from here
     bool m_started = false;
     bool m_ended = false;

@@ -52,6 +52,9 @@ public:
 
     /// Forgets variables, tables and random numbers.
     void reset();
+    /// ExecutionOptions::scheduleSeed of the next run; a run that has begun keeps its order only if this is not called.
+    void setScheduleSeed(uint64_t seed);
+    uint64_t scheduleSeed() const;
     /// Variables and other resources that live as long as the session; executors of other selections of the same graph may take them over.
     ResourceStore& resources();
     RandomState& random();

@@ -76,6 +76,7 @@ void addDataflow(const DataflowExecutor& executor, StopSnapshot& snapshot)
 {
     const DataflowView& view = executor.view();
     snapshot.isDataflow = true;
+    snapshot.scheduleSeed = executor.scheduleSeed();
     if (!snapshot.started) return;
     snapshot.nextIsDead = view.nextIsDead();
     snapshot.frames = view.frames();

@@ -45,6 +45,7 @@ struct StopSnapshot {
     size_t checkpoints = 0;
     // v1 graphs
     bool isDataflow = false, nextIsDead = false;
+    uint64_t scheduleSeed = 0;            ///< of the order of ready nodes; 0: as they arrive
     std::vector<DataflowFrame> frames;
     std::vector<DataflowToken> tokens;
     std::vector<DataflowReady> ready;

@@ -9,6 +9,8 @@
 #include "viewer/widgets/rows.h"
 
 #include <QAbstractItemModel>
+#include <QHBoxLayout>
+#include <QLabel>
 #include <QSet>
 #include <QVBoxLayout>
 
@@ -218,8 +220,29 @@ public:
         m_view->setModel(&m_model);
         m_view->setHeaderVisible(false);
         m_view->setColumnWidths({76, 64});
+        column->setSpacing(0);
         m_stack = new EmptyStack(m_view, this);
-        column->addWidget(m_stack);
+        m_orders = new QWidget(this);
+        auto* orders = new QHBoxLayout(m_orders);
+        orders->setContentsMargins(8, 3, 8, 3);
+        orders->setSpacing(6);
+        m_label = new QLabel("order", m_orders);
+        m_arrival = new Chip("first in, first out", m_orders);
+        m_arrival->setObjectName("orderArrival");
+        m_seeded = new Chip("seed 7", m_orders);
+        m_seeded->setObjectName("orderSeed");
+        for (Chip* const chip : {m_arrival, m_seeded}) {
+            chip->setCheckable(true);
+            chip->setToolTip("Begins the run anew in this order");
+        }
+        orders->addWidget(m_label);
+        orders->addWidget(m_arrival);
+        orders->addWidget(m_seeded);
+        orders->addStretch(1);
+        column->addWidget(m_stack, 1);
+        column->addWidget(m_orders);
+        connect(m_arrival, &QAbstractButton::clicked, this, [this] { reorder("arrival"); });
+        connect(m_seeded, &QAbstractButton::clicked, this, [this] { reorder(QString::number(nextSeed())); });
         connect(m_view->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& index) {
             if (m_showing || !index.isValid()) return;
             const std::string address = m_model.row(index.row()).address;
@@ -235,10 +258,34 @@ public:
     QWidget* focusTarget() override { return m_view; }
 
 private:
+    /// Another seed each time, so that several orders are a click away each.
+    uint64_t nextSeed()
+    {
+        const uint64_t now = document().stop()->scheduleSeed;
+        return now == 0 ? 7 : now + 1;
+    }
+    void reorder(const QString& order)
+    {
+        document().execute("order " + order);
+        document().execute("start");
+        showOrder();
+    }
+    void showOrder()
+    {
+        const StopSnapshot& stop = *document().stop();
+        m_orders->setVisible(stop.isDataflow && !document().backend().isReplay());
+        m_arrival->setChecked(stop.scheduleSeed == 0);
+        m_seeded->setChecked(stop.scheduleSeed != 0);
+        m_seeded->setText(stop.scheduleSeed == 0 ? QString("seed 7") : QString("seed %1, next %2").arg(stop.scheduleSeed).arg(nextSeed()));
+        m_seeded->updateGeometry();
+        m_label->setFont(Theme::instance().font(FontUse::body));
+        m_label->setStyleSheet(QString("color: %1;").arg(themed(Token::text2).name()));
+    }
     void show()
     {
         m_showing = true;
         const auto stop = document().stop();
+        showOrder();
         m_model.setRows(tokenRows(*stop, document().model()));
         if (m_model.rowCount() > 0)
             m_stack->showContent();
@@ -251,6 +298,9 @@ private:
     TokenModel m_model;
     RowView* m_view = nullptr;
     EmptyStack* m_stack = nullptr;
+    QWidget* m_orders = nullptr;
+    QLabel* m_label = nullptr;
+    Chip *m_arrival = nullptr, *m_seeded = nullptr;
     bool m_showing = false;
 };
 

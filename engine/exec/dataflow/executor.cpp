@@ -371,6 +371,16 @@ void DataflowExecutor::reset()
     m_impl->reset();
 }
 
+void DataflowExecutor::setScheduleSeed(uint64_t seed)
+{
+    m_impl->m_schedule = seed;
+}
+
+uint64_t DataflowExecutor::scheduleSeed() const
+{
+    return m_impl->m_schedule;
+}
+
 ResourceStore& DataflowExecutor::resources()
 {
     return m_impl->m_resources;
