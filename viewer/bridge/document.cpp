@@ -23,6 +23,26 @@ OperatorId producerOf(const Graph& graph, ValueId value)
     return {};
 }
 
+/// `address` with the iterations of `moment` where both lie in the same invocations.
+std::string withIterationsOf(const std::string& address, const std::string& moment)
+{
+    Result<Address> parsed = parseAddress(address);
+    const Result<Address> here = parseAddress(moment);
+    if (!parsed.ok() || !here.ok() || here->root != parsed->root) return address;
+    // A functional loop is two graphs in one iteration: cond and body share it.
+    const auto sameLoop = [](const AddressStep& a, const AddressStep& b) {
+        const auto isLoop = [](StepRole role) { return role == StepRole::cond || role == StepRole::body; };
+        return a.site == b.site && isLoop(a.role) && isLoop(b.role);
+    };
+    for (size_t i = 0; i < parsed->steps.size() && i < here->steps.size(); ++i) {
+        AddressStep& step = parsed->steps[i];
+        if (!samePlace(step, here->steps[i]) && !sameLoop(step, here->steps[i])) break;
+        step.iteration = here->steps[i].iteration;
+        if (!samePlace(step, here->steps[i])) break;
+    }
+    return toString(*parsed);
+}
+
 } // namespace
 
 std::string staticAddress(const std::string& address)
@@ -37,6 +57,7 @@ Document::Document(std::unique_ptr<Backend> backend, QObject* parent) : QObject(
 {
     if (!model().graphs.empty()) m_view.root = model().graphs.front().id;
     connect(&m_bridge, &DebugBridge::stopChanged, this, [this] {
+        m_lookedAt.clear();
         follow();
         emit stopChanged();
     });
@@ -49,22 +70,19 @@ Document::~Document() = default;
 
 std::string Document::atStop(const std::string& address) const
 {
-    Result<Address> parsed = parseAddress(address);
-    if (!parsed.ok() || m_bridge.stop()->stack.empty()) return address;
-    const Result<Address> here = parseAddress(m_bridge.stop()->stack.back().address);
-    if (!here.ok() || here->root != parsed->root) return address;
-    // A functional loop is two graphs in one iteration: cond and body share it.
-    const auto sameLoop = [](const AddressStep& a, const AddressStep& b) {
-        const auto isLoop = [](StepRole role) { return role == StepRole::cond || role == StepRole::body; };
-        return a.site == b.site && isLoop(a.role) && isLoop(b.role);
-    };
-    for (size_t i = 0; i < parsed->steps.size() && i < here->steps.size(); ++i) {
-        AddressStep& step = parsed->steps[i];
-        if (!samePlace(step, here->steps[i]) && !sameLoop(step, here->steps[i])) break;
-        step.iteration = here->steps[i].iteration;
-        if (!samePlace(step, here->steps[i])) break;
-    }
-    return toString(*parsed);
+    return m_bridge.stop()->stack.empty() ? address : withIterationsOf(address, m_bridge.stop()->stack.back().address);
+}
+
+std::string Document::atView(const std::string& address) const
+{
+    return m_lookedAt.empty() ? atStop(address) : withIterationsOf(address, m_lookedAt);
+}
+
+void Document::lookAt(const std::string& invocation)
+{
+    if (invocation == m_lookedAt) return;
+    m_lookedAt = invocation;
+    emit lookedAtChanged();
 }
 
 bool Document::select(const std::string& address)
@@ -103,6 +121,7 @@ void Document::setFrame(int depth)
 {
     const int frames = static_cast<int>(stop()->stack.size());
     if (depth >= frames - 1 || depth < 0) depth = -1;
+    lookAt({});
     if (depth == m_frame) return;
     m_frame = depth;
     emit frameChanged();

@@ -55,6 +55,11 @@ public:
     int frame() const { return m_frame; }
     void setFrame(int depth);
 
+    /// The invocation that listing and tensor are about where that is not one of the stack: "main/while#1@5:body", which ended. Empty: a
+    /// frame of the present stop. The run stays where it is; the next stop ends looking.
+    const std::string& lookedAt() const { return m_lookedAt; }
+    void lookAt(const std::string& invocation);
+
     /// The graph shown, as a static address ("main/while#1:body"), shared by canvas and listing.
     const ViewState& view() const { return m_view; }
     void setView(ViewState view);
@@ -64,6 +69,8 @@ public:
     void setOpenCallee(OpenCallee open);
     /// `address` with the iterations of the present stop where both lie in the same invocations; canonical.
     std::string atStop(const std::string& address) const;
+    /// The same with the iterations of what is looked at.
+    std::string atView(const std::string& address) const;
     /// Makes canvas and listing go there.
     void reveal(const std::string& address) { emit revealRequested(QString::fromStdString(address)); }
 
@@ -90,6 +97,7 @@ public:
 signals:
     void selectionChanged();
     void frameChanged();
+    void lookedAtChanged();
     void viewChanged();
     /// As of DebugBridge, after the document has adapted itself.
     void stopChanged();
@@ -106,6 +114,7 @@ private:
     DebugBridge m_bridge;
     Selection m_selection;
     int m_frame = -1;
+    std::string m_lookedAt;
     std::optional<int64_t> m_preview;
     ViewState m_view;
     OpenCallee m_open = OpenCallee::inlineHere;

@@ -240,10 +240,11 @@ private:
         m_field->setFont(Theme::instance().font(FontUse::value));
     }
 
-    void breakAtExits()
+    /// Call sites of all loops that a static way leads to.
+    std::vector<QString> loopSites()
     {
-        // Every loop that a static way leads to.
         const Model& model = document().model();
+        std::vector<QString> loops;
         std::vector<std::pair<GraphId, std::string>> open;
         std::vector<bool> seen(model.graphs.size());
         if (!model.graphs.empty()) open.emplace_back(GraphId(0), model.graphs.front().id);
@@ -254,11 +255,27 @@ private:
             for (size_t o = 0; o < model.graph(graph).operators.size(); ++o) {
                 const CallForm form = callForm(model.graph(graph).operators[o]);
                 const std::string site = address + "/" + addressSite(model.graph(graph).operators[o], static_cast<int64_t>(o));
-                if (form.kind == CallKind::loop) document().execute("break exit " + toText(site));
+                if (form.kind == CallKind::loop) loops.push_back(toText(site));
                 for (const Callee& callee : form.callees)
                     if (model.hasGraph(callee.graph)) open.emplace_back(callee.graph, site + ":" + callee.role);
             }
         }
+        return loops;
+    }
+
+    /// What can be asked of any model: no NaN where nothing is floating point, no exits where there are no loops.
+    std::vector<Offer> offers()
+    {
+        if (m_offers) return *m_offers;
+        m_offers.emplace();
+        const auto isReal = [](const Value& value) { return isFloat(value.type.dtype) || dtypeClass(value.type.dtype) == DTypeClass::complex; };
+        if (std::ranges::any_of(document().model().graphs, [&](const Graph& graph) { return std::ranges::any_of(graph.values, isReal); }))
+            m_offers->push_back({"Break on the first NaN or Inf", [this] { document().execute("break nan"); }});
+        if (const std::vector<QString> loops = loopSites(); !loops.empty())
+            m_offers->push_back({"Break at each loop exit", [this, loops] {
+                                     for (const QString& loop : loops) document().execute("break exit " + loop);
+                                 }});
+        return *m_offers;
     }
 
     void fillMenu()
@@ -268,8 +285,7 @@ private:
         if (document().selection().op.valid())
             m_menu->addAction("Break before " + toText(lastPart(selected)), this,
                               [this, selected] { document().execute("break " + toText(staticAddress(selected))); });
-        m_menu->addAction("Break on the first NaN or Inf", this, [this] { document().execute("break nan"); });
-        m_menu->addAction("Break at each loop exit", this, [this] { breakAtExits(); });
+        for (const Offer& offer : offers()) m_menu->addAction(offer.text, this, offer.run);
         if (const Selection& at = document().selection(); at.value.valid() && at.graph.valid()) {
             const std::string id = document().model().graph(at.graph).value(at.value).id;
             m_menu->addAction("Break when " + toText(id) + " changes", this, [this, id] { document().execute("watch " + toText(id)); });
@@ -289,8 +305,7 @@ private:
     {
         m_model.refresh();
         if (m_model.rowCount() == 0)
-            m_stack->showEmpty("No breakpoints.", {{"Break on the first NaN or Inf", [this] { document().execute("break nan"); }},
-                                                   {"Break at each loop exit", [this] { breakAtExits(); }}});
+            m_stack->showEmpty("No breakpoints.", offers());
         else
             m_stack->showContent();
         if (m_model.rowCount() != m_count) {
@@ -309,6 +324,7 @@ private:
     QAction* m_add = nullptr;
     QMenu* m_menu = nullptr;
     int m_count = 0;
+    std::optional<std::vector<Offer>> m_offers; ///< none: nobody asked yet
 };
 
 class MarkModel : public QAbstractTableModel {

@@ -458,6 +458,13 @@ bool InvocationModel::isOperator(const QModelIndex& index) const
     return index.isValid() && static_cast<Node*>(index.internalPointer())->kind == Kind::op;
 }
 
+bool InvocationModel::hasRun(const QModelIndex& index) const
+{
+    if (!index.isValid()) return false;
+    const Time time = static_cast<Node*>(index.internalPointer())->time;
+    return time == Time::past || time == Time::now;
+}
+
 std::string InvocationModel::loopOf(const QModelIndex& index) const
 {
     for (const Node* node = index.isValid() ? static_cast<Node*>(index.internalPointer()) : nullptr;

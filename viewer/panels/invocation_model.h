@@ -40,6 +40,8 @@ public:
     /// Canonical address of what a row means: an operator, an iteration, an invocation; of a range its first.
     std::string addressOf(const QModelIndex& index) const;
     bool isOperator(const QModelIndex& index) const;
+    /// It ran in this run and is over, or at least began: its state can be looked at.
+    bool hasRun(const QModelIndex& index) const;
     /// The loop that a row is, or lies in: "main/while#1" with the iterations outside; empty: none.
     std::string loopOf(const QModelIndex& index) const;
     /// The same row after another stop.

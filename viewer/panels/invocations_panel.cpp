@@ -121,15 +121,20 @@ private:
         }
     }
 
-    /// The view follows, time does not.
+    /// The view follows, time does not: of what has ended listing and tensor show the state after it.
     void look(const QModelIndex& index)
     {
         if (m_showing || !index.isValid()) return;
         const std::string address = m_model.addressOf(index);
         const auto stop = document().stop();
         const std::string invocation = m_model.isOperator(index) ? invocationOf(address) : address;
-        for (size_t depth = 0; depth < stop->stack.size(); ++depth)
-            if (stop->stack[depth].address == invocation) document().setFrame(static_cast<int>(depth));
+        const auto open = std::ranges::find(stop->stack, invocation, &FrameSnapshot::address);
+        if (open != stop->stack.end()) {
+            document().lookAt({});
+            document().setFrame(static_cast<int>(open - stop->stack.begin()));
+        } else if (m_model.hasRun(index)) {
+            document().lookAt(invocation);
+        }
         if (m_model.isOperator(index)) {
             document().select(address);
             document().reveal(address);

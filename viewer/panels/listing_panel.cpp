@@ -3,6 +3,7 @@
 #include "engine/ir/ids.h"
 #include "engine/ops/control_flow.h"
 #include "viewer/panels/common.h"
+#include "viewer/panels/listing_head.h"
 #include "viewer/panels/listing_view.h"
 #include "viewer/panels/panels.h"
 #include "viewer/style/icons.h"
@@ -12,7 +13,6 @@
 #include <QClipboard>
 #include <QLabel>
 #include <QLineEdit>
-#include <QPainter>
 #include <QTimer>
 #include <QVBoxLayout>
 
@@ -23,50 +23,6 @@ namespace loopscope::viewer {
 namespace {
 
 constexpr int kStaleDelayMs = 120; ///< values of earlier invocations are looked up by travelling: not while somebody steps quickly
-
-/// The line above the rows: which graph, of which moment.
-class ListingHead : public QWidget {
-public:
-    explicit ListingHead(QWidget* parent) : QWidget(parent) { setAccessibleName("Graph in view"); }
-    void setTexts(const QString& address, const QString& signature, const QString& counts)
-    {
-        m_address = address;
-        m_signature = signature;
-        m_counts = counts;
-        setToolTip(address + "\n" + signature + "\n" + counts);
-        setAccessibleDescription(address + ", " + counts);
-        update();
-    }
-    QSize sizeHint() const override { return {100, Theme::instance().rowHeight()}; }
-
-protected:
-    void paintEvent(QPaintEvent*) override
-    {
-        QPainter painter(this);
-        painter.fillRect(rect(), themed(Token::raised));
-        painter.fillRect(QRect(0, height() - 1, width(), 1), themed(Token::line));
-        const QFont font = Theme::instance().font(FontUse::value);
-        const QFontMetrics metrics(font);
-        painter.setFont(font);
-        const QRect inner = rect().adjusted(8, 0, -8, -1);
-        const int countsWidth = metrics.horizontalAdvance(m_counts);
-        painter.setPen(themed(Token::text2));
-        painter.drawText(inner, Qt::AlignVCenter | Qt::AlignRight, m_counts);
-        const int room = inner.width() - countsWidth - 16;
-        const QString address = metrics.elidedText(m_address, Qt::ElideMiddle, room);
-        painter.setPen(themed(Token::accent));
-        painter.drawText(inner, Qt::AlignVCenter | Qt::AlignLeft, address);
-        const int used = metrics.horizontalAdvance(address) + metrics.horizontalAdvance("  ");
-        if (used < room - 24) {
-            painter.setPen(themed(Token::text2));
-            painter.drawText(inner.adjusted(used, 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft,
-                             metrics.elidedText(m_signature, Qt::ElideRight, room - used));
-        }
-    }
-
-private:
-    QString m_address, m_signature, m_counts;
-};
 
 /// What the engine says about lines in sight.
 struct Facts {
@@ -145,6 +101,7 @@ public:
         connect(m_find, &QLineEdit::returnPressed, this, [this] { command("findNext"); });
         connect(&document, &Document::stopChanged, this, &ListingPanel::stopped);
         connect(&document, &Document::frameChanged, this, [this] { followFrame(); });
+        connect(&document, &Document::lookedAtChanged, this, [this] { followFrame(); });
         connect(&document, &Document::selectionChanged, this, [this] { followSelection(); });
         connect(&document, &Document::revealRequested, this,
                 [this](const QString& address) { reveal(staticAddress(address.toStdString())); });
@@ -277,6 +234,10 @@ private:
     /// The graph of the frame that is looked at.
     void followFrame()
     {
+        if (const std::string& looked = document().lookedAt(); !looked.empty() && !m_structured) {
+            showInvocation(looked);
+            return;
+        }
         const int depth = frameInView(document());
         if (m_structured || depth < 0) return update(true);
         const FrameSnapshot& frame = document().stop()->stack[static_cast<size_t>(depth)];
@@ -400,7 +361,7 @@ private:
         state.last.clear();
         const int depth = frameInView(document());
         state.quiet = depth >= 0;
-        if (depth >= 0 && !stop->finished) {
+        if (depth >= 0 && !stop->finished && !looksElsewhere()) {
             const FrameSnapshot& frame = stop->stack[static_cast<size_t>(depth)];
             const Graph& graph = document().model().graph(frame.info.graph);
             const auto address = [&](OperatorId op) {
@@ -417,12 +378,20 @@ private:
         if (moved) m_ask.start();
     }
 
+    /// What is shown ended before this stop.
+    bool looksElsewhere() const
+    {
+        auto& doc = const_cast<ListingPanel*>(this)->document(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
+        return !m_structured && !doc.lookedAt().empty() && graphAddressOf(staticAddress(doc.lookedAt())) == m_address;
+    }
+
     void updateHead()
     {
         if (m_structured || !m_graph.valid()) return;
         const auto stop = document().stop();
         const Graph& graph = document().model().graph(m_graph);
         QString address = toText(m_address), counts = counted(static_cast<qint64>(graph.operators.size()), "op");
+        if (looksElsewhere()) return m_head->setTexts(toText(document().lookedAt()), "looked at", counts);
         for (size_t depth = m_frames.size(); depth-- > 0;) {
             const FrameSnapshot& frame = stop->stack[depth];
             if (frame.info.graph != m_graph || graphAddressOf(m_frames[depth]) != m_address) continue;
@@ -435,9 +404,49 @@ private:
         m_head->setTexts(address, toText(signatureText(graph)), counts);
     }
 
+    /// Values of the lines in sight, of an invocation that is on no frame any more.
+    void askElsewhere()
+    {
+        ListingState state = m_view->state();
+        const std::string invocation = document().lookedAt();
+        std::vector<int> numbers;
+        std::string list;
+        for (const int number : m_view->linesInSight()) {
+            const ListingLine& line = lines()[static_cast<size_t>(number)];
+            if (!line.op.valid() || document().model().graph(line.graph).op(line.op).results.empty()) continue;
+            numbers.push_back(number);
+            list += (list.empty() ? "{" : ", {") + invocation + "/" + lastPart(line.address) + ":0}";
+            state.ran[number] = true;
+        }
+        m_view->setState(state);
+        if (numbers.empty() || document().bridge().busy()) return;
+        document().bridge().ask(
+            this, "values",
+            [list](Debugger& debugger) {
+                std::vector<QString> texts;
+                const auto values = evaluateList(debugger.target(), {}, list);
+                if (!values.ok()) return texts;
+                for (const EvaluatedValue& value : *values)
+                    texts.push_back(value.absence == Absence::present && value.tensor.data != nullptr ? toText(firstElements(value.tensor).text) : QString());
+                return texts;
+            },
+            [this, numbers, invocation](const std::vector<QString>& texts) {
+                if (document().lookedAt() != invocation || texts.size() != numbers.size()) return;
+                ListingState shown = m_view->state();
+                for (size_t i = 0; i < texts.size(); ++i) {
+                    ListingValue value;
+                    value.text = onScreen(texts[i].toStdString());
+                    shown.values[numbers[i]] = value;
+                    shown.ran[numbers[i]] = !texts[i].isEmpty();
+                }
+                m_view->setState(std::move(shown));
+            });
+    }
+
     /// Values of the lines in sight; with `earlier` also those that iterations before gave.
     void ask(bool earlier)
     {
+        if (looksElsewhere()) return askElsewhere();
         const auto stop = document().stop();
         ListingState state = m_view->state();
         std::map<int, std::vector<Question>> questions;

@@ -5,6 +5,7 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPainter>
+#include <QScrollArea>
 #include <QVBoxLayout>
 
 namespace loopscope::viewer {
@@ -42,7 +43,13 @@ EmptyStack::EmptyStack(QWidget* content, QWidget* parent) : QStackedWidget(paren
     column->addStretch(1);
     m_page->setObjectName("emptyPage");
     m_page->setAttribute(Qt::WA_StyledBackground);
-    addWidget(m_page);
+    auto* area = new QScrollArea(this); // a panel may be lower than its offers
+    area->setFrameShape(QFrame::NoFrame);
+    area->setWidgetResizable(true);
+    area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    area->setFocusPolicy(Qt::NoFocus);
+    area->setWidget(m_page);
+    addWidget(area);
     connect(&Theme::instance(), &Theme::changed, this, [this] { restyle(); });
     restyle();
 }
@@ -111,12 +118,14 @@ OfferButton::OfferButton(const QString& text, bool primary, QWidget* parent) : Q
     setAccessibleName(text);
     setCursor(Qt::PointingHandCursor);
     setFocusPolicy(Qt::StrongFocus);
-    setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
+    setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Fixed);
     connect(&Theme::instance(), &Theme::changed, this, [this] {
         updateGeometry();
         update();
     });
 }
+
+QSize OfferButton::minimumSizeHint() const { return {std::min(sizeHint().width(), 60), sizeHint().height()}; }
 
 QSize OfferButton::sizeHint() const
 {
@@ -135,7 +144,7 @@ void OfferButton::paintEvent(QPaintEvent*)
     painter.drawRoundedRect(box, 4, 4);
     painter.setFont(Theme::instance().font(FontUse::body));
     painter.setPen(filled ? themed(Token::onAccent) : isEnabled() ? themed(Token::text) : themed(Token::text3));
-    painter.drawText(box, Qt::AlignCenter, text());
+    painter.drawText(box, Qt::AlignCenter, painter.fontMetrics().elidedText(text(), Qt::ElideRight, static_cast<int>(box.width()) - 10));
     if (hasFocus()) paintFocus(painter, box, 3);
 }
 

@@ -58,6 +58,7 @@ class OfferButton : public QAbstractButton {
 public:
     explicit OfferButton(const QString& text, bool primary = false, QWidget* parent = nullptr);
     QSize sizeHint() const override;
+    QSize minimumSizeHint() const override; ///< the text is elided below its own width
 
 protected:
     void paintEvent(QPaintEvent* event) override;

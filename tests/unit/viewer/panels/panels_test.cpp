@@ -269,6 +269,37 @@ private slots:
         QTRY_COMPARE(QString::fromStdString(document->stop()->address).section('/', 1, 1), QString("while#0@7:body"));
     }
 
+    void whatHasEndedIsLookedAtWithoutGoingThere()
+    {
+        const auto document = collatz();
+        const auto tree = shown(makeInvocationsPanel(*document), {360, 700});
+        const auto listing = shown(makeListingPanel(*document), {520, 300});
+        execute(*document, "start");
+        execute(*document, "goto main/while#0@20:body/add#3");
+        auto* view = tree->findChild<RowView*>("invocationTree");
+        const auto find = [&](const QString& text) {
+            const QModelIndexList found = view->model()->match(view->model()->index(0, 0), Qt::DisplayRole, text, 1, Qt::MatchRecursive | Qt::MatchExactly);
+            return found.isEmpty() ? QModelIndex() : found.front();
+        };
+        const QModelIndex range = find("@0..18");
+        QVERIFY(range.isValid());
+        view->expand(range);
+        const QModelIndex tenth = find("@10");
+        const QModelIndex iteration = tenth.isValid() ? tenth : find("@10..18");
+        QVERIFY(iteration.isValid());
+        const int64_t step = document->stop()->position.step;
+        view->setCurrentIndex(iteration);
+        QCOMPARE(document->lookedAt(), std::string("main/while#0@10:body"));
+        auto* lines = listing->findChild<ListingView*>();
+        // n is 214 in iteration 10, so 107 follows; at the stop it is 364.
+        QTRY_COMPARE(rowAt(*lines, "main/while#0:body/floor_mod#0")["value"].toString(), QString("0"));
+        QCOMPARE(rowAt(*lines, "main/while#0:body/if#2")["value"].toString(), QString("107"));
+        QCOMPARE(document->stop()->position.step, step); // the run stands where it stood
+        execute(*document, "step");
+        QVERIFY(document->lookedAt().empty());
+        QTRY_VERIFY(rowAt(*lines, "main/while#0:body/if#2")["value"].toString() != "107");
+    }
+
     void callStackChoosesTheFrame()
     {
         const auto document = collatz();
@@ -292,8 +323,9 @@ private slots:
         const auto panel = shown(makeBreakpointsPanel(*document), {300, 160});
         QCOMPARE(panel->findChild<EmptyStack*>()->emptyText(), QString("No breakpoints."));
         const auto buttons = panel->findChildren<OfferButton*>();
-        QCOMPARE(buttons.size(), 2);
-        QTest::mouseClick(buttons[1], Qt::LeftButton); // at each loop exit
+        QCOMPARE(buttons.size(), 1); // integers hold no NaN
+        QCOMPARE(buttons[0]->text(), QString("Break at each loop exit"));
+        QTest::mouseClick(buttons[0], Qt::LeftButton);
         QTRY_COMPARE(modelOf(*panel, "breakpointTable")->rowCount(), 1);
         execute(*document, "break main/while#0:body/if#2");
         QAbstractItemModel* model = modelOf(*panel, "breakpointTable");
