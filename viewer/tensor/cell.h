@@ -30,16 +30,14 @@ struct CellStyle {
 
 /// Element `index` of a tensor whose data is present.
 Cell cellOf(const Tensor& tensor, int64_t index);
+/// A complex cell as one real number; `both`: the magnitude.
+double complexPart(const Cell& cell, CellStyle::Complex part);
 /// "−0.2331", "141", "0x8d", "true"; strings are written elsewhere. Unknown cells are "".
 std::string cellText(const Cell& cell, const CellStyle& style);
 /// 4 significant digits, exponent below 1e−3 and from 1e6: for lists, axes and statistics. "NaN", "Inf", "−Inf".
 std::string shortNumber(double value, bool screen = true);
 /// The shortest digits that read back as the same number of the dtype.
 std::string exactNumber(double value, DType dtype, bool screen = true);
-/// Quoted, control bytes escaped, invalid UTF-8 as \xNN; at most `limit` bytes of it and then "…" with the length (0: all).
-std::string quotedString(std::string_view text, size_t limit);
-/// "[1,2]" of a flat index.
-std::string indexText(const Shape& shape, int64_t flat);
 /// A flat index of `3,7,0`, `[3,7,0]` or `flat`; −1: it is no element of the shape.
 int64_t parseIndex(std::string_view text, const Shape& shape);
 /// True if the dtype holds signed numbers: a diverging colour map fits.

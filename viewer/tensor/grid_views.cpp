@@ -1,5 +1,7 @@
 #include "viewer/tensor/grid_views.h"
 
+#include "engine/tensor/compare.h"
+
 #include "viewer/style/theme.h"
 
 #include <QHelpEvent>
@@ -14,16 +16,19 @@ namespace loopscope::viewer {
 
 QString GridContent::rowName(int64_t row) const
 {
+    if (static_cast<size_t>(row) < grid.rowNames.size()) return QString::fromStdString(grid.rowNames[static_cast<size_t>(row)]);
     if (static_cast<size_t>(row) >= grid.rowFlat.size()) return {};
-    if (grid.overIterations) return QString::fromStdString(indexText(grid.shape, grid.rowFlat[static_cast<size_t>(row)]));
+    if (grid.isSparse) return QString::fromStdString(elementIndexText(grid.shape, grid.rowFlat[static_cast<size_t>(row)]));
+    if (grid.overIterations) return QString::fromStdString(elementIndexText(grid.shape, grid.rowFlat[static_cast<size_t>(row)]));
     if (grid.shape.rank() <= 2) return QString::number((grid.rowBegin + row) * grid.blockRows);
-    std::string index = indexText(grid.shape, grid.rowFlat[static_cast<size_t>(row)]);
+    std::string index = elementIndexText(grid.shape, grid.rowFlat[static_cast<size_t>(row)]);
     if (grid.colStride == 1) index = index.substr(0, index.rfind(',')) + ",:]";
     return QString::fromStdString(index);
 }
 
 QString GridContent::columnName(int64_t col) const
 {
+    if (static_cast<size_t>(col) < grid.columnNames.size()) return QString::fromStdString(grid.columnNames[static_cast<size_t>(col)]);
     if (grid.overIterations) return "@" + QString::number(grid.colBegin + col);
     if (grid.colStride == 0) return "value";
     return QString::number((grid.colBegin + col) * grid.blockCols);
@@ -90,7 +95,7 @@ QVariant GridModel::data(const QModelIndex& index, int role) const
         if (m_content->approximate) return themed(Token::text3);
         return themed(Token::text);
     case Qt::ToolTipRole: {
-        QString tip = QString::fromStdString(indexText(grid.shape, grid.flat(index.row(), index.column())));
+        QString tip = QString::fromStdString(elementIndexText(grid.shape, grid.flat(index.row(), index.column())));
         if (grid.overIterations) tip += " " + m_content->columnName(index.column());
         if (grid.style.quantized)
             tip += "  q " + QString::number(static_cast<qlonglong>(cell.bits)) + " \u2192 " + QString::fromStdString(shortNumber(cell.real));
@@ -293,7 +298,7 @@ bool HeatMap::event(QEvent* event)
             const Grid& grid = m_content->grid;
             const auto at = static_cast<size_t>(cell->row * grid.cols + cell->col);
             const Cell& shown = grid.at(cell->row, cell->col);
-            tip = QString::fromStdString(indexText(grid.shape, grid.flat(cell->row, cell->col)));
+            tip = QString::fromStdString(elementIndexText(grid.shape, grid.flat(cell->row, cell->col)));
             if (grid.overIterations) tip += " " + m_content->columnName(cell->col);
             if (at < grid.low.size())
                 tip += "  min " + QString::fromStdString(shortNumber(static_cast<double>(grid.low[at]))) + "  max " +

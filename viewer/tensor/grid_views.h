@@ -122,13 +122,20 @@ class ImageView : public QWidget {
 public:
     explicit ImageView(QWidget* parent = nullptr);
     void setImage(std::optional<ImagePixels> image);
+    /// `channel`: −1: all, as colours.
+    void setLook(int channel, double gamma, RangeMode mode, ValueRange typed);
     Q_INVOKABLE QJsonObject describe() const;
 
 protected:
     void paintEvent(QPaintEvent*) override;
 
 private:
+    ValueRange range() const;
     std::optional<ImagePixels> m_image;
+    int m_channel = -1;
+    double m_gamma = 1;
+    RangeMode m_mode = RangeMode::automatic;
+    ValueRange m_typed;
 };
 
 } // namespace loopscope::viewer

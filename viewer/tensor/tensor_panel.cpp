@@ -28,6 +28,7 @@ TensorPanel::TensorPanel(Document& document) : Panel(document, "panelTensor", "T
         requestSeries(false);
     });
     connect(&document, &Document::frameChanged, this, &TensorPanel::request);
+    connect(&document, &Document::lookedAtChanged, this, &TensorPanel::request);
     connect(&document, &Document::previewChanged, this, &TensorPanel::refresh);
     connect(&Theme::instance(), &Theme::changed, this, &TensorPanel::refresh);
     followSelection();
@@ -48,17 +49,24 @@ void TensorPanel::followSelection()
         m_selection = selection;
         return;
     }
+    show(selection);
+    m_tabs->setTabText(0, title());
+}
+
+/// Another value: nothing that was chosen for the one before holds.
+void TensorPanel::show(const Selection& selection)
+{
     m_selection = selection;
-    m_hasAnswer = m_modeChosen = m_useSeries = false;
+    m_hasAnswer = m_modeChosen = m_useSeries = m_dense = false;
     m_series.reset();
+    m_scan.reset();
     m_axes.reset();
+    m_item = m_channel = -1;
     m_rowBegin = m_colBegin = 0;
     m_cursor = {};
     m_compare = CompareWith::nothing;
-    m_all = false;
     const Value* const value = declared();
     setTitle(value != nullptr ? QString::fromStdString(value->id) : "Tensor");
-    m_tabs->setTabText(0, title());
     request();
     requestSeries(true);
 }
@@ -67,7 +75,7 @@ void TensorPanel::followSelection()
 std::string TensorPanel::valueAddress(const Selection& selection) const
 {
     auto& doc = const_cast<TensorPanel*>(this)->document(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
-    Result<Address> address = parseAddress(doc.atStop(selection.address));
+    Result<Address> address = parseAddress(doc.atView(selection.address));
     if (!address.ok()) return selection.address;
     const Value& value = doc.model().graph(selection.graph).value(selection.value);
     if (address->target == TargetKind::op) {
@@ -89,11 +97,16 @@ ValueRequest TensorPanel::currentRequest() const
     request.graph = m_selection.graph;
     request.value = m_selection.value;
     request.frame = doc.frame();
+    request.elsewhere = !doc.lookedAt().empty();
     request.axes = m_axes;
     request.rowBegin = m_rowBegin;
     request.colBegin = m_colBegin;
     request.raw = m_raw;
-    request.all = m_all;
+    request.bytes = m_hex;
+    request.dense = m_dense;
+    request.item = m_item;
+    if (m_answer.dtype == DType::string && m_hasAnswer && m_answer.grid.rows > m_cursor.row && m_answer.grid.cols > m_cursor.col)
+        request.whole = m_answer.grid.flat(m_cursor.row, m_cursor.col);
     request.wantsBlocks = shows(TensorMode::heat);
     request.wantsHistogram = shows(TensorMode::histogram);
     request.wantsChannels = shows(TensorMode::quantization);
@@ -106,12 +119,21 @@ ValueRequest TensorPanel::currentRequest() const
 void TensorPanel::request()
 {
     const Value* const value = declared();
+    m_reading = false;
     if (value == nullptr) {
         m_answer = ValueAnswer();
         m_hasAnswer = false;
         return refresh();
     }
-    if (value->role == ValueRole::constant) return take(readConstant(document().model(), currentRequest()));
+    if (value->role == ValueRole::constant) {
+        m_reading = true;
+        m_reader.run([&model = document().model(), question = currentRequest()](std::stop_token) { return readConstant(model, question); },
+                     [this, asked = m_selection](ValueAnswer answer) {
+                         m_reading = false;
+                         if (asked.graph == m_selection.graph && asked.value == m_selection.value) take(std::move(answer));
+                     });
+        return;
+    }
     if (!document().stop()->started) {
         ValueAnswer answer;
         answer.id = value->id;
@@ -172,7 +194,7 @@ void TensorPanel::take(ValueAnswer answer)
 /// A small value of a loop: elements × iterations with the plot below; else what the dtype deserves.
 void TensorPanel::chooseDefaultModes()
 {
-    const bool series = m_series && m_series->keptIterations() > 0 && m_series->iterations > 1;
+    const bool series = m_series && m_series->keptIterations() > 0 && m_series->iterations > 1 && m_answer.held.empty();
     const auto before = m_shown;
     m_shown.fill(false);
     m_useSeries = series;
@@ -232,6 +254,9 @@ void TensorPanel::refresh()
             m_content.approximate = true;
         }
     }
+    m_content.grid.style.complex = m_complex;
+    if (dtypeClass(m_content.grid.style.dtype) == DTypeClass::complex)
+        for (Cell& cell : m_content.grid.cells) cell.real = complexPart(cell, m_complex);
     m_heatContent = m_content;
     if (!overIterations && m_answer.blocks && !m_answer.compared) m_heatContent.grid = *m_answer.blocks;
     const ValueRange range = m_rangeMode == RangeMode::typed ? m_typedRange : rangeOf(m_heatContent.grid, m_rangeMode);
@@ -253,7 +278,9 @@ void TensorPanel::refresh()
     const bool scalar = !none && m_answer.present && m_answer.shape.isStatic() && m_answer.shape.elementCount() == 1 && m_answer.grid.cells.size() == 1;
     if (none) {
         QString text = "Select a tensor in the graph, the listing or a table.";
-        if (empty)
+        if (!m_hasAnswer && value != nullptr)
+            text.clear();
+        else if (empty)
             text = "empty: " + m_type->text() + ", no elements";
         else if (value != nullptr)
             text = "no value: " + QString::fromStdString(m_answer.why);
@@ -264,25 +291,33 @@ void TensorPanel::refresh()
         style.hex = m_hex;
         m_scalar->setText(m_answer.grid.texts.empty() ? QString::fromStdString(cellText(m_answer.grid.cells[0], style)) : QString::fromStdString(m_answer.grid.texts[0]));
     }
-    m_scalar->setVisible(none || (scalar && !shows(TensorMode::table)));
+    else if (!m_answer.held.empty() && m_item < 0)
+        m_scalar->setText(QString::fromStdString(m_answer.held));
+    else if (m_answer.dtype == DType::string)
+        m_scalar->setText(QString::fromStdString(m_answer.whole));
+    const bool inWords = (!m_answer.held.empty() && m_item < 0) || (m_answer.dtype == DType::string && !m_answer.whole.empty());
+    m_scalar->setVisible(none || (scalar && !shows(TensorMode::table)) || (inWords && !none));
     m_scalar->setFont(Theme::instance().font(scalar ? FontUse::figure : FontUse::body));
     m_model->setContent(&m_content);
     CellStyle style = m_content.grid.style;
     style.raw = m_raw;
     style.hex = m_hex;
+    style.complex = m_complex;
     m_model->setStyle(style);
     m_heat->setContent(&m_heatContent, style);
     const bool blocks = m_heatContent.grid.blockRows > 1 || m_heatContent.grid.blockCols > 1;
     m_heat->setCursorCell(blocks ? CellCursor{m_cursor.row / m_heatContent.grid.blockRows, m_cursor.col / m_heatContent.grid.blockCols} : m_cursor);
     const TensorStatistics* const statistics = m_answer.hasStatistics && m_compare == CompareWith::nothing ? &m_answer.statistics : nullptr;
     m_plot->setContent(&m_plotContent, m_cursor, statistics);
-    m_histogram->setHistogram(m_answer.histogram);
+    m_histogram->setHistogram(m_scan && m_scan->done ? std::optional(m_scan->histogram) : m_answer.histogram);
     m_image->setImage(m_answer.image);
+    m_image->setLook(m_channel, m_gamma, m_rangeMode, m_typedRange);
     if (shows(TensorMode::statistics) || shows(TensorMode::quantization)) refreshStatistics();
     if (m_history->isVisibleTo(this)) refreshHistory();
     const std::array<QWidget*, kTensorModes> views = {m_table, m_heat, m_image, m_histogram, m_plot, m_stats, m_quant};
     for (size_t i = 0; i < kTensorModes; ++i) views[i]->setVisible(!none && m_shown[i] && !m_history->isVisibleTo(this));
     if (m_answer.statisticsOnly && !none) m_stats->setVisible(true);
+    refreshOptions();
     refreshBar();
 }
 
@@ -297,6 +332,7 @@ void TensorPanel::moveCursor(int64_t rows, int64_t cols)
     const TensorStatistics* const statistics = m_answer.hasStatistics ? &m_answer.statistics : nullptr;
     m_plot->setContent(&m_plotContent, m_cursor, statistics);
     refreshBar();
+    if (m_answer.dtype == DType::string && m_answer.present && m_answer.held.empty()) request(); // the whole of another string
 }
 
 /// The next slice of the outermost axis that is neither rows nor columns.
@@ -386,6 +422,7 @@ bool TensorPanel::command(const QString& id)
 {
     const Value* const value = declared();
     if (id == "gotoElement") askElement();
+    else if (id == "copyCells") copyCells();
     else if (id == "elementHistory") toggleHistory();
     else if (id == "fitRange") {
         m_rangeMode = RangeMode::automatic;
@@ -414,7 +451,13 @@ void TensorPanel::keyPressEvent(QKeyEvent* event)
         return request();
     case Qt::Key_X:
         m_hex = !m_hex;
+        if (m_answer.dtype == DType::string) request();
         return refresh();
+    case Qt::Key_Return:
+    case Qt::Key_Enter: return openItem();
+    case Qt::Key_Escape:
+        if (m_scan && !m_scan->done) return stopScan();
+        break;
     case Qt::Key_L:
         return m_histogram->setLogarithmic(true);
     case Qt::Key_H: return toggleHistory();
@@ -441,6 +484,10 @@ QJsonObject TensorPanel::describe() const
     out["text"] = m_scalar->text();
     out["range"] = m_rangeButton->text();
     out["approximate"] = m_content.approximate;
+    QJsonArray options;
+    for (const Chip* const chip : m_options->findChildren<Chip*>())
+        if (chip->isVisibleTo(this)) options.append(chip->text());
+    out["options"] = options;
     if (m_heat->isVisibleTo(this)) out["heat"] = m_heat->describe();
     if (m_plot->isVisibleTo(this)) out["plot"] = m_plot->describe();
     if (m_histogram->isVisibleTo(this)) out["histogram"] = m_histogram->describe();

@@ -3,7 +3,9 @@
 
 #include "viewer/style/theme.h"
 #include "viewer/tensor/grid_views.h"
+#include "viewer/tensor/option_bar.h"
 #include "viewer/tensor/tensor_panel.h"
+#include "viewer/widgets/parts.h"
 
 #include <QLabel>
 #include <QPushButton>
@@ -24,6 +26,7 @@ public:
 
     QList<QAction*> headActions() override { return {m_pinAction, m_exportAction}; }
     QWidget* focusTarget() override;
+    bool settled() const override { return !m_reading && (!m_scan || m_scan->done); }
     bool command(const QString& id) override;
 
     /// Modes, value, axes, cursor, what is said below the bar.
@@ -36,6 +39,8 @@ public:
     Q_INVOKABLE void exportTo(const QString& path);
     void compareWith(CompareWith with, int64_t iteration);
     void pin();
+    /// Counts all elements of a huge value for the histogram; Esc or stopScan() ends that.
+    Q_INVOKABLE void beginScan();
 
 signals:
     void exported(const QString& path, const QString& problem);
@@ -48,6 +53,7 @@ private:
     void buildBar();
     void buildViews();
     void followSelection();
+    void show(const Selection& selection);
     void request();
     void requestSeries(bool anew);
     void take(ValueAnswer answer);
@@ -55,6 +61,12 @@ private:
     void refreshBar();
     void refreshStatistics();
     void refreshHistory();
+    void refreshOptions();
+    void stopScan();
+    void continueScanning();
+    void openItem();
+    void copyCells();
+    int64_t lastKnownIteration() const;
     void chooseDefaultModes();
     void moveCursor(int64_t rows, int64_t cols);
     void slice(int by);
@@ -88,7 +100,14 @@ private:
     int64_t m_compareIteration = -1;
     RangeMode m_rangeMode = RangeMode::automatic;
     ValueRange m_typedRange;
-    bool m_raw = false, m_hex = false, m_all = false;
+    bool m_raw = false, m_hex = false, m_dense = false;
+    CellStyle::Complex m_complex = CellStyle::Complex::both;
+    int m_channel = -1;                ///< of pictures; −1: all
+    double m_gamma = 1;
+    int64_t m_item = -1;               ///< of a list: the tensor in it that is shown; −1: the list
+    std::optional<HistogramScan> m_scan; ///< of all elements
+    uint64_t m_scanTicket = 0;
+    bool m_reading = false;            ///< a constant, on another thread
     CellCursor m_cursor;
     GridContent m_content, m_heatContent, m_plotContent;
     std::array<bool, kTensorModes> m_shown{};
@@ -106,6 +125,9 @@ private:
     HistogramView* m_histogram = nullptr;
     GridPlot* m_plot = nullptr;
     QTableWidget *m_stats = nullptr, *m_quant = nullptr, *m_history = nullptr;
+    OptionBar* m_options = nullptr;
+    ProgressLine* m_progress = nullptr;
+    Background m_reader, m_scanner;
     QAction *m_pinAction = nullptr, *m_exportAction = nullptr;
 };
 

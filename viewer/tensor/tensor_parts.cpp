@@ -1,4 +1,5 @@
 // The parts of the tensor panel: bar, views, menus, export, element history.
+#include "engine/tensor/compare.h"
 #include "engine/base/text.h"
 #include "engine/observe/address.h"
 #include "engine/ops/catalog.h"
@@ -71,15 +72,7 @@ void TensorPanel::buildBar()
     m_tabs->setDrawBase(false);
     m_tabs->hide();
     connect(m_tabs, &QTabBar::currentChanged, this, [this](int index) {
-        const Selection wanted = index > 0 ? m_pins[static_cast<size_t>(index) - 1] : document().selection();
-        m_selection = wanted;
-        m_hasAnswer = m_modeChosen = false;
-        m_series.reset();
-        m_axes.reset();
-        const Value* const value = declared();
-        setTitle(value != nullptr ? QString::fromStdString(value->id) : "Tensor");
-        request();
-        requestSeries(true);
+        show(index > 0 ? m_pins[static_cast<size_t>(index) - 1] : document().selection());
     });
     connect(m_tabs, &QTabBar::tabCloseRequested, this, [this](int index) {
         if (index <= 0) return;
@@ -188,8 +181,12 @@ void TensorPanel::buildViews()
     m_note->setContentsMargins(10, 2, 10, 3);
     m_note->setFont(Theme::instance().font(FontUse::small));
     layout->addWidget(m_tabs);
+    m_options = new OptionBar(this);
+    m_progress = new ProgressLine(this);
+    layout->addWidget(m_progress);
     layout->addWidget(m_bar);
     layout->addWidget(m_scalar);
+    layout->addWidget(m_options);
     for (QWidget* view : std::initializer_list<QWidget*>{m_table, m_heat, m_image, m_histogram}) layout->addWidget(view, 5);
     layout->addWidget(m_plot, 4);
     for (QWidget* view : std::initializer_list<QWidget*>{m_stats, m_quant, m_history}) layout->addWidget(view, 5);
@@ -213,10 +210,8 @@ void TensorPanel::buildViews()
         m_cursor = {index.row(), index.column()};
         moveCursor(0, 0);
     });
-    connect(m_histogram, &HistogramView::allWanted, this, [this] {
-        m_all = true;
-        request();
-    });
+    connect(m_histogram, &HistogramView::allWanted, this, &TensorPanel::beginScan);
+    connect(m_table, &QTableView::activated, this, &TensorPanel::openItem);
     connect(m_history, &QTableWidget::itemActivated, this, [this](const QTableWidgetItem* item) {
         const QString step = m_history->item(item->row(), 1)->data(Qt::UserRole).toString();
         if (!step.isEmpty()) document().execute("goto step:" + step);
@@ -269,7 +264,7 @@ void TensorPanel::refreshBar()
                                                                     : QString("\u0394 to reference"));
     m_differenceChip->setCheckable(true);
     m_differenceChip->setChecked(m_compare != CompareWith::nothing);
-    const bool ranged = !m_content.range.isEmpty() && (shows(TensorMode::heat) || shows(TensorMode::plot));
+    const bool ranged = !m_content.range.isEmpty() && (shows(TensorMode::heat) || shows(TensorMode::plot) || shows(TensorMode::image));
     m_rangeButton->setText(ranged ? QString::fromStdString(rangeText(m_content.range)) : QString());
     // What does not fit folds from the right: the range, then the difference.
     const int room = width() - 12;
@@ -288,7 +283,7 @@ void TensorPanel::refreshBar()
     QStringList notes;
     Token color = Token::text3;
     if (document().preview() && m_content.approximate) notes << "\u2248 @" + QString::number(*document().preview());
-    else if (m_hasAnswer && m_answer.present && !m_answer.isLive) notes << "of an invocation that was left";
+    else if (m_hasAnswer && m_answer.present && !m_answer.isLive) notes << (document().lookedAt().empty() ? QString("of an invocation that was left") : "looked at: " + QString::fromStdString(document().lookedAt()));
     if (!m_answer.compareProblem.empty()) {
         notes << "no difference: " + QString::fromStdString(m_answer.compareProblem);
         color = Token::warn;
@@ -299,7 +294,8 @@ void TensorPanel::refreshBar()
     }
     const Grid& shown = shows(TensorMode::heat) ? m_heatContent.grid : m_content.grid;
     if (const std::string text = shownText(shown, m_answer.axes); !text.empty() && m_answer.present) notes << QString::fromStdString(text);
-    if (!m_answer.sparsity.empty()) notes << QString::fromStdString(m_answer.sparsity);
+    if (m_answer.isSparse && m_dense) notes << "with the zeros that are not stored";
+    if (!m_answer.held.empty() && m_item < 0 && m_answer.grid.rows > 0) notes << "Return opens a tensor";
     if (m_answer.statisticsOnly) notes << "statistics only";
     if (m_answer.hasStatistics && m_answer.statistics.firstAbnormal >= 0) {
         const TensorStatistics& s = m_answer.statistics;
@@ -307,7 +303,7 @@ void TensorPanel::refreshBar()
         for (const auto& [name, n] : std::initializer_list<std::pair<const char*, int64_t>>{{"NaN", s.nan}, {"Inf", s.positiveInf}, {"\u2212Inf", s.negativeInf}})
             if (n > 0) counts << QString(name) + " " + QString::fromStdString(groupThousands(n));
         notes << counts.join(", ") + " of " + QString::fromStdString(groupThousands(s.elements)) + ", first at " +
-                     QString::fromStdString(indexText(m_answer.shape, s.firstAbnormal));
+                     QString::fromStdString(elementIndexText(m_answer.shape, s.firstAbnormal));
         color = Token::err;
     }
     say(notes.join(" · "), color);
@@ -378,7 +374,7 @@ void TensorPanel::refreshHistory()
         m_history->setItem(row, 4, cellItem(after, true));
         before = after;
     }
-    say("element " + QString::fromStdString(indexText(m_answer.shape, element)) + ": " + QString::fromStdString(groupThousands(m_history->rowCount())) +
+    say("element " + QString::fromStdString(elementIndexText(m_answer.shape, element)) + ": " + QString::fromStdString(groupThousands(m_history->rowCount())) +
             " changes in " + QString::fromStdString(groupThousands(m_series->keptIterations())) + " iterations · Return goes there",
         Token::text3);
 }

@@ -1,5 +1,6 @@
 #include "viewer/tensor/tensor_slice.h"
 
+#include "engine/tensor/value_text.h"
 #include "engine/base/text.h"
 #include "engine/tensor/strings.h"
 
@@ -126,7 +127,7 @@ Grid readGrid(const Tensor& tensor, const AxisChoice& axes, int64_t rowBegin, in
             std::string text;
             if (static_cast<size_t>(flat) < strings.size()) {
                 cell.real = static_cast<double>(strings[static_cast<size_t>(flat)].size());
-                text = quotedString(strings[static_cast<size_t>(flat)], kStringBytes);
+                text = quotedText(strings[static_cast<size_t>(flat)], kStringBytes);
             } else if (tensor.dtype == DType::resource && tensor.bytes >= static_cast<size_t>(flat + 1) * 4) {
                 int32_t handle = 0;
                 std::memcpy(&handle, tensor.data + flat * 4, 4);
@@ -139,6 +140,44 @@ Grid readGrid(const Tensor& tensor, const AxisChoice& axes, int64_t rowBegin, in
         }
     }
     return grid;
+}
+
+Grid readPlaces(const Tensor& tensor, std::vector<int64_t> places, int64_t most)
+{
+    Grid grid;
+    grid.shape = tensor.shape;
+    grid.style = styleOf(tensor);
+    grid.isSparse = true;
+    grid.columnNames = {"stored"};
+    grid.allRows = static_cast<int64_t>(places.size());
+    grid.allCols = grid.cols = 1;
+    grid.rows = std::min(grid.allRows, most);
+    places.resize(static_cast<size_t>(grid.rows));
+    if (!hasData(tensor)) return grid;
+    for (const int64_t flat : places) grid.cells.push_back(cellOf(tensor, flat));
+    grid.rowFlat = std::move(places);
+    return grid;
+}
+
+void showBytes(Grid& grid, const Tensor& tensor)
+{
+    constexpr std::string_view digits = "0123456789abcdef";
+    const auto strings = unpackStrings(tensor.view());
+    if (!strings.ok()) return;
+    for (size_t i = 0; i < grid.texts.size(); ++i) {
+        const auto flat = static_cast<size_t>(grid.flat(static_cast<int64_t>(i) / grid.cols, static_cast<int64_t>(i) % grid.cols));
+        if (flat >= strings->size()) continue;
+        const std::string_view bytes = (*strings)[flat];
+        std::string text;
+        for (const char c : bytes.substr(0, kStringBytes)) {
+            const auto byte = static_cast<unsigned char>(c);
+            text += text.empty() ? "" : " ";
+            text += digits[byte >> 4];
+            text += digits[byte & 15];
+        }
+        if (bytes.size() > kStringBytes) text += " …" + std::to_string(bytes.size());
+        grid.texts[i] = std::move(text);
+    }
 }
 
 Grid readBlocks(const Tensor& tensor, const AxisChoice& axes, int64_t most)
@@ -210,42 +249,115 @@ Grid difference(const Grid& a, const Grid& b)
     return grid;
 }
 
-Histogram histogramOf(const Tensor& tensor, bool raw, int64_t most)
+namespace {
+
+constexpr double kNothing = std::numeric_limits<double>::infinity(); ///< low end of what holds no finite number
+
+Histogram begunHistogram(const Tensor& tensor, bool raw)
 {
     Histogram h;
     h.total = tensor.elementCount();
-    if (h.total == 0 || !hasData(tensor) || hasTexts(tensor.dtype)) return h;
+    h.low = kNothing;
+    h.high = -kNothing;
     const bool integral = isInteger(tensor.dtype) || tensor.dtype == DType::boolean;
-    const bool quantized = styleOf(tensor).quantized;
     const int width = bitWidth(tensor.dtype);
-    h.exact = integral && (raw || !quantized) && width <= 8;
-    const int64_t stride = std::max<int64_t>(1, h.total / most);
-    std::vector<double> values;
-    values.reserve(static_cast<size_t>(h.total / stride + 1));
-    for (int64_t i = 0; i < h.total; i += stride) {
+    h.exact = (integral && (raw || !styleOf(tensor).quantized) && width <= 8);
+    if (!h.exact) return h;
+    h.low = tensor.dtype == DType::boolean ? 0 : static_cast<double>(integerMin(tensor.dtype));
+    h.bins.assign(tensor.dtype == DType::boolean ? 2 : size_t{1} << width, 0);
+    h.high = h.low + static_cast<double>(h.bins.size()) - 1;
+    return h;
+}
+
+double binned(const Cell& cell, const Tensor& tensor, bool raw)
+{
+    return raw && styleOf(tensor).quantized ? static_cast<double>(static_cast<int64_t>(cell.bits)) : cell.real;
+}
+
+void countIn(Histogram& h, double v)
+{
+    const double scale = h.exact ? 1 : h.high > h.low ? static_cast<double>(h.bins.size()) / (h.high - h.low) : 0;
+    ++h.bins[static_cast<size_t>(std::clamp((v - h.low) * scale, 0.0, static_cast<double>(h.bins.size()) - 1))];
+}
+
+/// Counts what is no number and finds the range; exact bars are full then.
+void lookAt(Histogram& h, const Tensor& tensor, bool raw, int64_t from, int64_t to, int64_t stride)
+{
+    for (int64_t i = from; i < to; i += stride) {
         const Cell cell = cellOf(tensor, i);
         ++h.looked;
-        const double v = raw && quantized ? static_cast<double>(static_cast<int64_t>(cell.bits)) : cell.real;
-        if (std::isnan(v)) ++h.nan;
-        else if (std::isinf(v)) ++(v > 0 ? h.positiveInf : h.negativeInf);
-        else values.push_back(v);
+        const double v = binned(cell, tensor, raw);
         if (tensor.dtype == DType::f32 && (cell.bits & 0x7f800000U) == 0 && (cell.bits & 0x7fffffU) != 0) ++h.denormal;
+        if (std::isnan(v)) {
+            ++h.nan;
+        } else if (std::isinf(v)) {
+            ++(v > 0 ? h.positiveInf : h.negativeInf);
+        } else if (h.exact) {
+            countIn(h, v);
+        } else {
+            h.low = std::min(h.low, v);
+            h.high = std::max(h.high, v);
+        }
     }
-    if (h.exact) {
-        h.low = tensor.dtype == DType::boolean ? 0 : static_cast<double>(integerMin(tensor.dtype));
-        h.bins.assign(tensor.dtype == DType::boolean ? 2 : size_t{1} << width, 0);
-        h.high = h.low + static_cast<double>(h.bins.size()) - 1;
-        for (const double v : values) ++h.bins[static_cast<size_t>(std::clamp(v - h.low, 0.0, h.high - h.low))];
-        return h;
+}
+
+void fillBins(Histogram& h, const Tensor& tensor, bool raw, int64_t from, int64_t to, int64_t stride)
+{
+    for (int64_t i = from; i < to; i += stride)
+        if (const double v = binned(cellOf(tensor, i), tensor, raw); std::isfinite(v)) countIn(h, v);
+}
+
+bool wantsBins(Histogram& h)
+{
+    if (h.exact) return false;
+    if (h.low <= h.high) {
+        h.bins.assign(64, 0);
+        return true;
     }
-    if (values.empty()) return h;
-    const auto [low, high] = std::ranges::minmax(values);
-    h.low = low;
-    h.high = high;
-    h.bins.assign(64, 0);
-    const double scale = high > low ? 64 / (high - low) : 0;
-    for (const double v : values) ++h.bins[static_cast<size_t>(std::clamp((v - low) * scale, 0.0, 63.0))];
+    h.low = h.high = 0;
+    return false;
+}
+
+} // namespace
+
+Histogram histogramOf(const Tensor& tensor, bool raw, int64_t most)
+{
+    if (tensor.elementCount() == 0 || !hasData(tensor) || hasTexts(tensor.dtype)) {
+        Histogram none;
+        none.total = tensor.elementCount();
+        return none;
+    }
+    Histogram h = begunHistogram(tensor, raw);
+    const int64_t stride = std::max<int64_t>(1, h.total / most);
+    lookAt(h, tensor, raw, 0, h.total, stride);
+    if (wantsBins(h)) fillBins(h, tensor, raw, 0, h.total, stride);
     return h;
+}
+
+double HistogramScan::share() const
+{
+    const double passes = histogram.exact ? 1 : 2;
+    if (done || histogram.total == 0) return done ? 1 : 0;
+    return (static_cast<double>(next) / static_cast<double>(histogram.total) + (counts ? 1 : 0)) / passes;
+}
+
+HistogramScan continueScan(HistogramScan scan, const Tensor& tensor, bool raw, int64_t elements)
+{
+    Histogram& h = scan.histogram;
+    if (tensor.elementCount() == 0 || !hasData(tensor) || hasTexts(tensor.dtype)) {
+        scan.done = true;
+        return scan;
+    }
+    if (scan.next == 0 && !scan.counts) h = begunHistogram(tensor, raw);
+    const int64_t end = std::min(h.total, scan.next + elements);
+    if (scan.counts) fillBins(h, tensor, raw, scan.next, end, 1);
+    else lookAt(h, tensor, raw, scan.next, end, 1);
+    scan.next = end;
+    if (end < h.total) return scan;
+    scan.done = scan.counts || !wantsBins(h);
+    scan.counts = true;
+    if (!scan.done) scan.next = 0;
+    return scan;
 }
 
 QuantizationRows quantizationOf(const Tensor& tensor, int64_t most)
@@ -325,7 +437,10 @@ std::string rangeText(const ValueRange& range)
 
 std::string shownText(const Grid& grid, const AxisChoice& axes)
 {
-    if (grid.overIterations) return {};
+    if (grid.overIterations || !grid.rowNames.empty()) return {};
+    if (grid.isSparse)
+        return (grid.rows < grid.allRows ? "showing " + groupThousands(grid.rows) + " of the stored elements, " : std::string()) +
+               groupThousands(grid.allRows) + " stored of " + groupThousands(grid.shape.elementCount());
     const int64_t shown = grid.blockRows > 1 || grid.blockCols > 1 ? grid.allRows * grid.allCols : grid.rows * grid.cols;
     const int64_t total = grid.shape.elementCount();
     std::string text;

@@ -38,6 +38,8 @@ struct Grid {
     std::vector<Cell> cells;     ///< rows × cols
     std::vector<float> low, high; ///< of blocks, else empty
     std::vector<std::string> texts; ///< strings and handles, by cell
+    std::vector<std::string> rowNames, columnNames; ///< where places have names of their own: items of a list; else empty
+    bool isSparse = false;       ///< rows are stored elements, wherever they lie
     std::vector<int64_t> rowFlat; ///< flat index of each row's first element of the whole row
     int64_t colStride = 0;
     bool isSampled = false;      ///< blocks: not every element was looked at
@@ -55,6 +57,10 @@ struct Grid {
 
 /// The window of the plane that begins at (rowBegin, colBegin). `tensor`: static, its data present.
 Grid readGrid(const Tensor& tensor, const AxisChoice& axes, int64_t rowBegin, int64_t colBegin, int64_t most = kMostCells);
+/// Elements at `places` (flat indices), one a row.
+Grid readPlaces(const Tensor& tensor, std::vector<int64_t> places, int64_t most = kMostCells);
+/// The bytes of strings instead of their characters: `61 62 0a`.
+void showBytes(Grid& grid, const Tensor& tensor);
 /// The whole plane in at most `most` blocks with mean, smallest and largest value; blocks of one element where it fits.
 Grid readBlocks(const Tensor& tensor, const AxisChoice& axes, int64_t most = kMostCells);
 /// b subtracted from a, cell by cell, in real units; cells that b lacks are unknown.
@@ -70,6 +76,16 @@ struct Histogram {
 /// Exact bars for integers of at most 256 values and bool, else 64 bins. `raw`: stored integers of quantized values. Looks at most at `most`
 /// elements, spread evenly.
 Histogram histogramOf(const Tensor& tensor, bool raw, int64_t most = kMostSampled);
+/// A histogram of all elements, however many, made in parts.
+struct HistogramScan {
+    Histogram histogram;
+    int64_t next = 0;     ///< element
+    bool counts = false;  ///< the range is known, bins are being filled
+    bool done = false;
+    double share() const; ///< of the work, 0 … 1
+};
+/// The next part: at most `elements` of them.
+HistogramScan continueScan(HistogramScan scan, const Tensor& tensor, bool raw, int64_t elements);
 
 /// One scale of a quantized value.
 struct ChannelRow {

@@ -286,7 +286,7 @@ void HistogramView::paintEvent(QPaintEvent*)
     painter.drawText(QRect(0, area.top() - 6, HeatMap::kLabelWidth - 6, 14), Qt::AlignRight, grouped(most));
     painter.drawText(QRect(0, area.bottom() - 8, HeatMap::kLabelWidth - 6, 14), Qt::AlignRight, "0");
     painter.setFont(Theme::instance().font(FontUse::small));
-    QString head = grouped(h.looked) + " of " + grouped(h.total) + (h.looked < h.total ? " sampled, double click: all" : " elements");
+    QString head = grouped(h.looked) + " of " + grouped(h.total) + (h.looked < h.total ? " sampled" : " elements");
     head += h.exact ? ", " + grouped(static_cast<int64_t>(h.bins.size())) + " values" : ", " + grouped(static_cast<int64_t>(h.bins.size())) + " bins";
     if (m_log) head += ", log count";
     painter.drawText(QPointF(HeatMap::kLabelWidth, 15), head);
@@ -327,6 +327,32 @@ void ImageView::setImage(std::optional<ImagePixels> image)
     update();
 }
 
+void ImageView::setLook(int channel, double gamma, RangeMode mode, ValueRange typed)
+{
+    m_channel = channel;
+    m_gamma = gamma;
+    m_mode = mode;
+    m_typed = typed;
+    update();
+}
+
+/// What is black and what is white.
+ValueRange ImageView::range() const
+{
+    const ValueRange all = m_image->range;
+    if (m_mode == RangeMode::typed) return m_typed;
+    if (m_mode == RangeMode::symmetric) {
+        const double most = std::max(std::fabs(all.low), std::fabs(all.high));
+        return {-most, most};
+    }
+    if (m_mode != RangeMode::robust) return all;
+    std::vector<double> sorted;
+    std::ranges::copy_if(m_image->values, std::back_inserter(sorted), [](double v) { return std::isfinite(v); });
+    if (sorted.size() < 3) return all;
+    std::ranges::sort(sorted);
+    return {sorted[sorted.size() / 100], sorted[sorted.size() - 1 - sorted.size() / 100]};
+}
+
 void ImageView::paintEvent(QPaintEvent*)
 {
     QPainter painter(this);
@@ -339,14 +365,15 @@ void ImageView::paintEvent(QPaintEvent*)
     }
     const ImagePixels& p = *m_image;
     QImage image(p.width, p.height, QImage::Format_RGB32);
-    const double scale = p.range.isEmpty() ? 0 : 255 / (p.range.high - p.range.low);
+    const ValueRange shown = range();
     for (int y = 0; y < p.height; ++y)
         for (int x = 0; x < p.width; ++x) {
             std::array<int, 3> rgb = {};
             for (int c = 0; c < 3; ++c) {
                 const double v = p.values[(static_cast<size_t>(y) * static_cast<size_t>(p.width) + static_cast<size_t>(x)) * static_cast<size_t>(p.channels) +
-                                          static_cast<size_t>(p.channels == 1 ? 0 : c)];
-                rgb[static_cast<size_t>(c)] = std::isfinite(v) ? static_cast<int>(std::clamp((v - p.range.low) * scale, 0.0, 255.0)) : 255;
+                                          static_cast<size_t>(p.channels == 1 ? 0 : m_channel >= 0 ? std::min(m_channel, p.channels - 1) : c)];
+                const double light = shown.isEmpty() ? 0 : std::clamp(placeIn(shown, v), 0.0, 1.0);
+                rgb[static_cast<size_t>(c)] = std::isfinite(v) ? static_cast<int>(255 * (m_gamma == 1 ? light : std::pow(light, 1 / m_gamma))) : 255;
             }
             image.setPixel(x, y, qRgb(rgb[0], rgb[1], rgb[2]));
         }
@@ -359,7 +386,12 @@ void ImageView::paintEvent(QPaintEvent*)
     painter.setPen(QPen(themed(Token::line), 1));
     painter.drawRect(area.adjusted(-0.5, -0.5, 0.5, 0.5));
     painter.setPen(themed(Token::text2));
-    QString text = QString("%1 × %2, %3 channels, %4 \u2026 %5, gamma 1").arg(p.width * p.every).arg(p.height * p.every).arg(p.channels).arg(shortText(p.range.low), shortText(p.range.high));
+    QString text = QString("%1 × %2, %3, %4 \u2026 %5, gamma %6")
+                       .arg(p.width * p.every)
+                       .arg(p.height * p.every)
+                       .arg(m_channel < 0 ? QString("%1 channels").arg(p.channels) : QString("channel %1 of %2").arg(m_channel).arg(p.channels))
+                       .arg(shortText(shown.low), shortText(shown.high))
+                       .arg(m_gamma);
     if (p.every > 1) text += ", every " + QString::number(p.every) + "th pixel";
     painter.drawText(QRect(8, height() - 20, width() - 16, 16), Qt::AlignLeft | Qt::AlignVCenter, text);
 }

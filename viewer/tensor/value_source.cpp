@@ -3,6 +3,9 @@
 #include "engine/observe/address_resolution.h"
 #include "engine/tensor/npy.h"
 #include "engine/tensor/sparse.h"
+#include "engine/tensor/strings.h"
+#include "engine/tensor/value_text.h"
+#include "viewer/tensor/held_values.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +18,8 @@ constexpr int64_t kMostStatistics = int64_t{1} << 24; ///< elements that are loo
 constexpr size_t kSeriesBytes = size_t{16} << 20;
 constexpr int64_t kSeriesNs = 20'000'000;
 constexpr int64_t kImageSide = 512;
+constexpr size_t kMostText = 4096;                    ///< of one string
+constexpr int64_t kScanned = int64_t{1} << 21;        ///< elements of a histogram that are counted before others may ask
 
 /// The value at the stop: of a frame on the stack, innermost first, else by looking where the address says.
 struct Found {
@@ -22,6 +27,7 @@ struct Found {
     std::vector<EvaluatedValue> values; ///< own what they show
     int depth = -1;
     std::string why;
+    bool neverRun = false;
 };
 
 std::string absenceWords(Absence absence, const std::string& iteration)
@@ -55,7 +61,7 @@ Found findValue(Debugger& debugger, const ValueRequest& request)
     Executor& executor = debugger.executor();
     const int depth = executor.position().depth;
     const int top = request.frame >= 0 ? std::min(request.frame, depth - 1) : depth - 1;
-    for (int d = top; d >= 0 && found.depth < 0; --d)
+    for (int d = top; d >= 0 && found.depth < 0 && !request.elsewhere; --d)
         if (executor.frame(d).graph == request.graph) found.depth = d;
     if (found.depth >= 0) {
         found.tensor = executor.value(found.depth, request.value);
@@ -69,8 +75,11 @@ Found findValue(Debugger& debugger, const ValueRequest& request)
     found.values = std::move(values).value();
     if (!found.values.empty() && found.values.front().absence == Absence::present && found.values.front().tensor.data != nullptr)
         found.tensor = &found.values.front().tensor;
-    else
-        found.why = absenceWords(found.values.empty() ? Absence::notWritten : found.values.front().absence, iterationOf(request.address));
+    else {
+        const Absence absence = found.values.empty() ? Absence::notWritten : found.values.front().absence;
+        found.why = absenceWords(absence, iterationOf(request.address));
+        found.neverRun = absence == Absence::notWritten;
+    }
     return found;
 }
 
@@ -116,14 +125,19 @@ void fillAnswer(ValueAnswer& answer, const Tensor& tensor, const ValueRequest& r
     if (!tensor.shape.isStatic() || tensor.elementCount() == 0) return;
     answer.grid = readGrid(tensor, answer.axes, request.rowBegin, request.colBegin);
     const DTypeClass c = dtypeClass(tensor.dtype);
+    if (c == DTypeClass::string) {
+        if (request.bytes) showBytes(answer.grid, tensor);
+        if (const auto strings = unpackStrings(tensor.view()); strings.ok() && request.whole >= 0 && static_cast<size_t>(request.whole) < strings->size())
+            answer.whole = quotedText((*strings)[static_cast<size_t>(request.whole)], kMostText);
+    }
     const bool numbers = c != DTypeClass::string && c != DTypeClass::handle && c != DTypeClass::block && c != DTypeClass::none;
     if (!numbers) return;
-    if (tensor.elementCount() <= kMostStatistics || request.all) {
+    if (tensor.elementCount() <= kMostStatistics) {
         answer.statistics = computeStatistics(tensor);
         answer.hasStatistics = true;
     }
     if (request.wantsBlocks) answer.blocks = readBlocks(tensor, answer.axes);
-    if (request.wantsHistogram) answer.histogram = histogramOf(tensor, request.raw, request.all ? INT64_MAX : kMostSampled);
+    if (request.wantsHistogram) answer.histogram = histogramOf(tensor, request.raw);
     if (request.wantsChannels) answer.channels = quantizationOf(tensor);
     if (request.wantsImage && isImageShape(tensor.shape)) answer.image = imageOf(tensor);
 }
@@ -142,6 +156,7 @@ ValueAnswer readValue(Debugger& debugger, const ValueRequest& request)
     if (found.depth >= 0) answer.iteration = executor.frame(found.depth).iteration;
     if (found.tensor == nullptr) {
         answer.why = found.why;
+        answer.neverRun = found.neverRun;
         if (found.depth >= 0)
             if (const TensorStatistics* const statistics = executor.recordedStatistics(found.depth, request.value)) {
                 answer.statistics = *statistics;
@@ -151,6 +166,21 @@ ValueAnswer readValue(Debugger& debugger, const ValueRequest& request)
         return answer;
     }
     answer.isLive = found.values.empty();
+    if (dtypeClass(found.tensor->dtype) == DTypeClass::handle) {
+        HeldValues held = heldBy(executor, *found.tensor, request.item);
+        answer.held = std::move(held.summary);
+        if (held.opened) {
+            fillAnswer(answer, held.opened->view(), request);
+        } else {
+            answer.present = true;
+            answer.dtype = found.tensor->dtype;
+            answer.shape = found.tensor->shape;
+            answer.bytes = found.tensor->bytes;
+            answer.axes = defaultAxes(answer.shape);
+            answer.grid = std::move(held.grid);
+        }
+        return answer;
+    }
     fillAnswer(answer, *found.tensor, request);
     if (request.compare == CompareWith::nothing) return answer;
     const std::string text = request.compare == CompareWith::reference ? "ref({" + request.address + "})"
@@ -173,6 +203,34 @@ ValueAnswer readValue(Debugger& debugger, const ValueRequest& request)
     return answer;
 }
 
+namespace {
+
+/// A constant as a tensor; `dense` keeps its elements.
+struct ConstantTensor {
+    Tensor tensor;
+    Bytes dense;
+    std::vector<int64_t> places; ///< of a sparse one: the flat indices of what is stored
+};
+
+Result<ConstantTensor> constantTensor(const Value& value)
+{
+    if (!value.constant || !value.constant->hasBytes() || !value.type.shape.isStatic())
+        return Error(ErrorCode::badFile, value.role == ValueRole::constant ? "its data is not in the file" : "not run yet");
+    ConstantTensor constant;
+    constant.dense = value.constant->bytes();
+    if (value.constant->sparsity) {
+        LS_TRY(constant.dense, densify(*value.constant, value.type.dtype, value.type.shape, &constant.places));
+    }
+    constant.tensor.dtype = value.type.dtype;
+    constant.tensor.shape = value.type.shape;
+    constant.tensor.quantization = value.type.quantization.get();
+    constant.tensor.data = const_cast<std::byte*>(constant.dense.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): Tensor has no const form
+    constant.tensor.bytes = constant.dense.size();
+    return constant;
+}
+
+} // namespace
+
 ValueAnswer readConstant(const Model& model, const ValueRequest& request)
 {
     ValueAnswer answer;
@@ -180,30 +238,29 @@ ValueAnswer readConstant(const Model& model, const ValueRequest& request)
     answer.id = value.id;
     answer.dtype = value.type.dtype;
     answer.shape = value.type.shape;
-    if (!value.constant || !value.constant->hasBytes() || !value.type.shape.isStatic()) {
-        answer.why = value.role == ValueRole::constant ? "its data is not in the file" : "not run yet";
+    Result<ConstantTensor> constant = constantTensor(value);
+    if (!constant.ok()) {
+        answer.why = constant.error().message();
         return answer;
     }
-    Bytes dense = value.constant->bytes();
-    if (value.constant->sparsity) {
-        Result<Bytes> densified = densify(*value.constant, value.type.dtype, value.type.shape);
-        if (!densified.ok()) {
-            answer.why = densified.error().message();
-            return answer;
-        }
-        const uint64_t stored = value.constant->size(), all = std::max<uint64_t>(1, densified->size());
-        answer.sparsity = "sparse, " + std::to_string(stored * static_cast<uint64_t>(value.type.shape.elementCount()) / all) + " of " +
-                          std::to_string(value.type.shape.elementCount()) + " stored";
-        dense = std::move(densified).value();
-    }
-    Tensor tensor;
-    tensor.dtype = value.type.dtype;
-    tensor.shape = value.type.shape;
-    tensor.quantization = value.type.quantization.get();
-    tensor.data = const_cast<std::byte*>(dense.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): Tensor has no const form
-    tensor.bytes = dense.size();
-    fillAnswer(answer, tensor, request);
+    answer.isSparse = value.constant->sparsity.has_value();
+    fillAnswer(answer, constant->tensor, request);
+    if (answer.isSparse && !request.dense) answer.grid = readPlaces(constant->tensor, std::move(constant->places));
     return answer;
+}
+
+std::optional<HistogramScan> scanConstant(const Model& model, const ValueRequest& request, HistogramScan scan)
+{
+    const Result<ConstantTensor> constant = constantTensor(model.graph(request.graph).value(request.value));
+    if (!constant.ok()) return std::nullopt;
+    return continueScan(std::move(scan), constant->tensor, request.raw, kScanned);
+}
+
+std::optional<HistogramScan> readScan(Debugger& debugger, const ValueRequest& request, HistogramScan scan)
+{
+    const Found found = findValue(debugger, request);
+    if (found.tensor == nullptr || !found.tensor->shape.isStatic()) return std::nullopt;
+    return continueScan(std::move(scan), *found.tensor, request.raw, kScanned);
 }
 
 Result<Array> copyValue(Debugger& debugger, const ValueRequest& request)

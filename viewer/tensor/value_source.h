@@ -19,11 +19,15 @@ struct ValueRequest {
     GraphId graph;
     ValueId value;
     int frame = -1;
+    bool elsewhere = false;   ///< of the invocation in the address, not of the frames that are open
     std::optional<AxisChoice> axes; ///< none: the default
     int64_t rowBegin = 0, colBegin = 0;
     bool raw = false;         ///< histogram of the stored integers
     bool wantsBlocks = false, wantsHistogram = false, wantsChannels = false, wantsImage = false;
-    bool all = false;         ///< histogram of all elements, however many
+    bool bytes = false;       ///< strings as bytes
+    bool dense = false;       ///< sparse constants with their zeros
+    int64_t item = -1;        ///< of a list or resource: the tensor in it that is shown
+    int64_t whole = -1;       ///< flat index of the string that is wanted in full
     CompareWith compare = CompareWith::nothing;
     int64_t iteration = -1;   ///< to compare with
 };
@@ -45,6 +49,7 @@ struct ValueAnswer {
     uint64_t bytes = 0;
     TensorStatistics statistics;
     bool hasStatistics = false, statisticsOnly = false;
+    bool neverRun = false;    ///< absent because nothing has written it here
     bool isLive = true;       ///< of this invocation; false: looked up elsewhere
     AxisChoice axes;
     Grid grid;
@@ -54,7 +59,9 @@ struct ValueAnswer {
     QuantizationRows channels;
     std::optional<ImagePixels> image;
     int64_t iteration = -1;   ///< of the innermost loop of the frame that holds it
-    std::string sparsity;     ///< "stored 12 of 64"
+    bool isSparse = false;
+    std::string held;         ///< of a resource or variant: "tensor list of f32[2]: 5 tensors"; empty: it is none
+    std::string whole;        ///< the string that was wanted in full
     int64_t run = 0;          ///< Timeline::runs()
     int timeline = 0;         ///< of Timeline
 };
@@ -64,6 +71,9 @@ ValueAnswer readValue(Debugger& debugger, const ValueRequest& request);
 ValueAnswer readConstant(const Model& model, const ValueRequest& request);
 /// Fills the answer from a tensor whose shape is static and whose data is present.
 void fillAnswer(ValueAnswer& answer, const Tensor& tensor, const ValueRequest& request);
+/// The next part of a histogram of all elements. None: there is no value.
+std::optional<HistogramScan> readScan(Debugger& debugger, const ValueRequest& request, HistogramScan scan);
+std::optional<HistogramScan> scanConstant(const Model& model, const ValueRequest& request, HistogramScan scan);
 /// Whole copy, for export. Errors: usage where there is no value.
 Result<Array> copyValue(Debugger& debugger, const ValueRequest& request);
 

@@ -1,11 +1,19 @@
 // The tensor viewer: how elements are written, which part is read, and the panel over a loop.
+#include "engine/kernels/cpu/tf_variant.h"
+#include "engine/tensor/compare.h"
 #include "engine/tensor/half.h"
+#include "engine/tensor/strings.h"
+#include "engine/tensor/value_text.h"
 #include "tests/unit/viewer/text_backend.h"
 #include "viewer/style/theme.h"
 #include "viewer/tensor/grid_views.h"
+#include "viewer/tensor/held_values.h"
 #include "viewer/tensor/tensor_panel.h"
 
+#include <QAbstractButton>
 #include <QAbstractItemModelTester>
+#include <QClipboard>
+#include <QGuiApplication>
 #include <QJsonArray>
 #include <QSignalSpy>
 #include <QTableView>
@@ -158,10 +166,10 @@ private slots:
     }
     void stringsAreQuotedAndCutBetweenCharacters()
     {
-        QCOMPARE(quotedString("a\"\n\x01", 0), std::string("\"a\\\"\\n\\x01\""));
-        QCOMPARE(quotedString("\xff\xc3\xa9", 0), std::string("\"\\xff\xc3\xa9\""));
-        QCOMPARE(quotedString("ab\xc3\xa9", 3), std::string("\"ab\"… 4"));
-        QCOMPARE(quotedString("\xf0\x9f", 0), std::string("\"\\xf0\\x9f\""));
+        QCOMPARE(quotedText("a\"\n\x01", 0), std::string("\"a\\\"\\n\\x01\""));
+        QCOMPARE(quotedText("\xff\xc3\xa9", 0), std::string("\"\\xff\xc3\xa9\""));
+        QCOMPARE(quotedText("ab\xc3\xa9", 3), std::string("\"ab\"…4"));
+        QCOMPARE(quotedText("\xf0\x9f", 0), std::string("\"\\xf0\\x9f\""));
     }
     void indicesAreTypedInTwoWays()
     {
@@ -174,7 +182,7 @@ private slots:
         QCOMPARE(parseIndex("1,2", shape), -1);
         QCOMPARE(parseIndex("a", shape), -1);
         QCOMPARE(parseIndex("99999999999999999999", shape), -1);
-        QCOMPARE(indexText(shape, 23), std::string("[1,2,3]"));
+        QCOMPARE(elementIndexText(shape, 23), std::string("[1,2,3]"));
     }
     void readsOnlyTheWindow()
     {
@@ -313,8 +321,128 @@ private slots:
         selection.graph = GraphId(0);
         selection.value = f.document.model().graph(GraphId(0)).findValue("table");
         f.document.select(selection);
-        QVERIFY(f.describe()["present"].toBool());
+        QTRY_VERIFY(f.describe()["present"].toBool());
         QCOMPARE(f.panel->findChild<QTableView*>("tensorTable")->model()->index(1, 2).data().toString(), QString("6"));
+    }
+    void cellsAreCopiedWithExactDigits()
+    {
+        Fixture f;
+        Selection selection;
+        selection.address = "main";
+        selection.graph = GraphId(0);
+        selection.value = f.document.model().graph(GraphId(0)).findValue("table");
+        f.document.select(selection);
+        QTRY_VERIFY(f.describe()["present"].toBool());
+        f.panel->findChild<QTableView*>("tensorTable")->selectAll();
+        QVERIFY(f.panel->command("copyCells"));
+        QCOMPARE(QGuiApplication::clipboard()->text(), QString("1\t2\t3\n4\t5\t6"));
+    }
+    void sparseConstantsShowWhatIsStored()
+    {
+        Model model = textModel(kLoop);
+        const ValueId table = model.graph(GraphId(0)).findValue("table");
+        Value& value = model.graphs.front().values[static_cast<size_t>(table.index)];
+        const std::array<float, 2> stored = {7, 8};
+        auto bytes = std::make_shared<std::vector<std::byte>>(sizeof stored);
+        std::memcpy(bytes->data(), stored.data(), sizeof stored);
+        auto constant = std::make_shared<Constant>(Bytes(std::span<const std::byte>(*bytes), bytes));
+        Sparsity sparsity; // rows dense, columns by index
+        sparsity.traversalOrder = {0, 1};
+        sparsity.dimensions.resize(2);
+        sparsity.dimensions[0].denseSize = 2;
+        sparsity.dimensions[1].compressed = true;
+        sparsity.dimensions[1].segments = {0, 1, 2};
+        sparsity.dimensions[1].indices = {2, 0};
+        constant->sparsity = sparsity;
+        value.constant = constant;
+        ValueRequest request;
+        request.graph = GraphId(0);
+        request.value = table;
+        ValueAnswer answer = readConstant(model, request);
+        QVERIFY(answer.isSparse);
+        QCOMPARE(answer.grid.rows, int64_t{2});
+        QCOMPARE(answer.grid.rowFlat, (std::vector<int64_t>{2, 3})); // [0,2] and [1,0]
+        QCOMPARE(answer.grid.cells[1].real, 8.0);
+        QCOMPARE(shownText(answer.grid, answer.axes), std::string("2 stored of 6"));
+        GridContent content;
+        content.grid = answer.grid;
+        QCOMPARE(content.rowName(0), QString("[0,2]"));
+        request.dense = true;
+        answer = readConstant(model, request);
+        QCOMPARE(answer.grid.cells.size(), size_t{6});
+    }
+    void listsAreTablesOfTensors()
+    {
+        const Array two = arrayOf<float>(Shape{2}, {1, 2}), three = arrayOf<float>(Shape{3}, {3, 4, 5});
+        VariantValue list;
+        list.kind = VariantKind::list;
+        list.elementType = DType::f32;
+        list.elementShape = Shape{-1};
+        list.tensors = {variantTensor(two.view()), VariantTensor(), variantTensor(three.view())};
+        Array holder;
+        holder.dtype = DType::variant;
+        holder.shape = Shape{};
+        holder.bytes = packStrings(std::vector<std::string>{encodeVariant(list)});
+        Fixture f; // lists need nothing of its executor
+        const HeldValues held = f.backend->session().call([&](Debugger& debugger) { return heldBy(debugger.executor(), holder.view(), 2); });
+        QCOMPARE(held.summary, std::string("tensor list of f32[?]: 3 tensors"));
+        QCOMPARE(held.grid.texts, (std::vector<std::string>{"f32[2]", "1 2", "", "not set", "f32[3]", "3 4 5"}));
+        QCOMPARE(held.grid.rowNames, (std::vector<std::string>{"[0]", "[1]", "[2]"}));
+        QVERIFY(held.opened.has_value());
+        QCOMPARE(held.opened->view().as<float>()[2], 5.0F);
+    }
+    void allElementsAreCountedInParts()
+    {
+        std::vector<float> values;
+        for (int i = 0; i < 1000; ++i) values.push_back(i == 500 ? NAN : static_cast<float>(i % 64));
+        const Array array = arrayOf<float>(Shape{1000}, values);
+        const Histogram whole = histogramOf(array.view(), false, INT64_MAX);
+        HistogramScan scan;
+        int parts = 0;
+        for (; !scan.done; ++parts) {
+            const double before = scan.share();
+            scan = continueScan(std::move(scan), array.view(), false, 300);
+            QVERIFY(scan.share() > before);
+        }
+        QCOMPARE(parts, 8); // four for the range, four for the bins
+        QCOMPARE(scan.histogram.bins, whole.bins);
+        QCOMPARE(scan.histogram.nan, int64_t{1});
+        QCOMPARE(scan.histogram.looked, int64_t{1000});
+        QCOMPARE(histogramOf(array.view(), false, 10).looked, int64_t{10});
+    }
+    void complexNumbersHaveFourParts()
+    {
+        Cell cell;
+        cell.bits = std::bit_cast<uint64_t>(3.0);
+        cell.imaginary = 4;
+        QCOMPARE(complexPart(cell, CellStyle::Complex::magnitude), 5.0);
+        QCOMPARE(complexPart(cell, CellStyle::Complex::real), 3.0);
+        QCOMPARE(complexPart(cell, CellStyle::Complex::imaginary), 4.0);
+        QCOMPARE(complexPart(cell, CellStyle::Complex::phase), std::atan2(4.0, 3.0));
+    }
+    void stringsHaveBytes()
+    {
+        Array strings;
+        strings.dtype = DType::string;
+        strings.shape = Shape{2};
+        strings.bytes = packStrings(std::vector<std::string>{"a\n", ""});
+        Grid grid = readGrid(strings.view(), defaultAxes(strings.shape), 0, 0);
+        QCOMPARE(grid.texts[0], std::string("\"a\\n\""));
+        showBytes(grid, strings.view());
+        QCOMPARE(grid.texts, (std::vector<std::string>{"61 0a", ""}));
+    }
+    void whereNothingRanTheLastWriteIsOffered()
+    {
+        Fixture f;
+        executeAndSettle(f.document, "start");
+        QVERIFY(f.document.select("main/while#0:body/neg#2"));
+        executeAndSettle(f.document, "goto main/while#0@3:body/mul#1");
+        f.showMode(0);
+        QTRY_COMPARE(f.describe()["text"].toString(), QString("no value: not run in @3"));
+        QTRY_COMPARE(f.describe()["options"].toArray(), (QJsonArray{"Show @2", "Go to its last write"}));
+        auto* options = f.panel->findChild<QWidget*>("tensorOptions");
+        QTest::mouseClick(options->findChildren<QAbstractButton*>().front(), Qt::LeftButton);
+        QTRY_COMPARE(f.document.stop()->address, std::string("main/while#0@2:body/neg#2"));
     }
     void whatHasNotRunSaysSo()
     {

@@ -1,0 +1,145 @@
+// What the tensor panel offers for the value that is shown: forms of complex numbers, channels of pictures, items of lists, all elements of
+// huge values, the way to the last value where there is none.
+#include "viewer/tensor/tensor_panel_impl.h"
+
+#include "engine/base/text.h"
+#include "engine/observe/address.h"
+
+#include <QClipboard>
+#include <QGuiApplication>
+
+namespace loopscope::viewer {
+
+namespace {
+
+constexpr double kGamma = 2.2;
+
+} // namespace
+
+/// The last iteration before this one in which the value is known to be written; −1: none is known.
+int64_t TensorPanel::lastKnownIteration() const
+{
+    if (!m_series) return -1;
+    const int64_t now = iterationNow();
+    for (int64_t i = std::min<int64_t>(now, std::ssize(m_series->written)) - 1; i >= 0; --i)
+        if (m_series->written[static_cast<size_t>(i)]) return i;
+    return -1;
+}
+
+void TensorPanel::refreshOptions()
+{
+    std::vector<ViewOption> options;
+    const Value* const value = declared();
+    const auto again = [this](auto& setting, auto to) {
+        return [this, &setting, to] {
+            setting = to;
+            request();
+            refresh();
+        };
+    };
+    if (value != nullptr && m_hasAnswer && m_answer.neverRun && !m_useSeries && iterationNow() > 0) {
+        if (const int64_t last = lastKnownIteration(); last >= 0) {
+            Result<Address> address = parseAddress(valueAddress(m_selection));
+            if (address.ok())
+                for (auto step = address->steps.rbegin(); step != address->steps.rend(); ++step)
+                    if (step->iteration >= 0) {
+                        step->iteration = last;
+                        break;
+                    }
+            const QString place = address.ok() ? QString::fromStdString(toString(*address)) : QString();
+            options.push_back({"Show @" + QString::number(last), false, [this, place] { document().execute("goto " + place); }, "Goes to " + place});
+        }
+        options.push_back({"Go to its last write", false, [this] { command("previousWrite"); }, "Goes back to where it was written last (,)"});
+    }
+    if (m_hasAnswer && m_answer.present) {
+        if (dtypeClass(m_answer.dtype) == DTypeClass::complex) {
+            using Complex = CellStyle::Complex;
+            for (const auto& [text, form] : {std::pair("a+bi", Complex::both), std::pair("magnitude", Complex::magnitude), std::pair("phase", Complex::phase),
+                                             std::pair("real", Complex::real), std::pair("imaginary", Complex::imaginary)})
+                options.push_back({text, m_complex == form, again(m_complex, form), {}});
+        }
+        if (m_answer.dtype == DType::string) options.push_back({"bytes", m_hex, again(m_hex, !m_hex), "The bytes of the strings (x)"});
+        if (m_answer.isSparse) options.push_back({"dense", m_dense, again(m_dense, !m_dense), "With the zeros that are not stored"});
+        if (m_item >= 0) options.push_back({"\u2039 " + QString::fromStdString(m_answer.held), false, again(m_item, int64_t{-1}), "Back to all items"});
+        if (shows(TensorMode::image) && m_answer.image) {
+            constexpr std::string_view names = "RGBA";
+            options.push_back({"all", m_channel < 0, again(m_channel, -1), "All channels"});
+            for (int c = 0; c < m_answer.image->channels && m_answer.image->channels > 1; ++c)
+                options.push_back({QString(QChar(names[static_cast<size_t>(c)])), m_channel == c, again(m_channel, c), "Channel " + QString::number(c)});
+            options.push_back({"gamma 2.2", m_gamma != 1, again(m_gamma, m_gamma == 1 ? kGamma : 1.0), "Brighter darks: values to the power of 1/2.2"});
+        }
+        if (shows(TensorMode::histogram) && m_answer.histogram && m_answer.histogram->looked < m_answer.histogram->total) {
+            if (m_scan && !m_scan->done) {
+                options.push_back({QString("Stop, %1 %").arg(static_cast<int>(m_scan->share() * 100)), false, [this] { stopScan(); }, "Esc"});
+            } else if (!m_scan) {
+                const QString all = QString::fromStdString(groupThousands(m_answer.histogram->total));
+                options.push_back({"All " + all, false, [this] { beginScan(); }, "Counts every element"});
+            }
+        }
+    }
+    m_options->setOptions(std::move(options));
+    m_progress->setVisible(m_scan && !m_scan->done);
+    if (m_scan) m_progress->setShare(m_scan->share());
+}
+
+void TensorPanel::beginScan()
+{
+    if (m_scan && !m_scan->done) return;
+    m_scan.emplace();
+    continueScanning();
+}
+
+void TensorPanel::stopScan()
+{
+    m_scan.reset();
+    refresh();
+}
+
+/// One part after the other, so that others are served in between.
+void TensorPanel::continueScanning()
+{
+    const Value* const value = declared();
+    if (value == nullptr || !m_scan || m_scan->done) return;
+    const uint64_t ticket = ++m_scanTicket;
+    const auto taken = [this, ticket](std::optional<HistogramScan> scan) {
+        if (ticket != m_scanTicket || !m_scan) return;
+        m_scan = std::move(scan);
+        refresh();
+        continueScanning();
+    };
+    if (value->role == ValueRole::constant)
+        m_scanner.run([&model = document().model(), question = currentRequest(), scan = *m_scan](std::stop_token) { return scanConstant(model, question, scan); }, taken);
+    else
+        document().bridge().ask(this, "scan", [question = currentRequest(), scan = *m_scan](Debugger& debugger) { return readScan(debugger, question, scan); }, taken);
+}
+
+/// Opens what the row under the cursor stands for.
+void TensorPanel::openItem()
+{
+    if (m_answer.held.empty() || m_item >= 0 || m_content.grid.rowNames.empty()) return;
+    m_item = m_content.grid.rowBegin + m_cursor.row;
+    m_axes.reset();
+    request();
+}
+
+/// Exact digits, cells of a row apart by tabs: what is selected, else the cell of the cursor.
+void TensorPanel::copyCells()
+{
+    const Grid& grid = m_content.grid;
+    if (grid.rows == 0 || grid.cols == 0) return;
+    QItemSelection chosen = shows(TensorMode::table) ? m_table->selectionModel()->selection() : QItemSelection();
+    if (chosen.isEmpty()) {
+        const QModelIndex cell = m_model->index(static_cast<int>(m_cursor.row), static_cast<int>(m_cursor.col));
+        chosen.select(cell, cell);
+    }
+    QString text;
+    for (const QItemSelectionRange& range : chosen)
+        for (int row = range.top(); row <= range.bottom(); ++row) {
+            if (!text.isEmpty()) text += '\n';
+            for (int col = range.left(); col <= range.right(); ++col) text += (col > range.left() ? "\t" : "") + m_model->text(row, col, false);
+        }
+    QGuiApplication::clipboard()->setText(text);
+    say(QString::fromStdString(groupThousands(text.count('\t') + text.count('\n') + 1)) + " cells copied", Token::text3);
+}
+
+} // namespace loopscope::viewer
