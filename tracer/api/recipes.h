@@ -11,7 +11,10 @@ struct Recipe {
     std::string_view question;   ///< one sentence
     std::string_view parameters; ///< names separated by blanks, `name=N` with a default: "run op slot=0"
     std::string_view sql;
+    std::string_view topic() const; ///< "Control flow", "Values", "Time", "Compare" or "Recording"
 };
+/// In the order in which lists show them.
+std::span<const std::string_view> recipeTopics();
 
 /// All of them, in the order of the documentation.
 std::span<const Recipe> traceRecipes();

@@ -3,6 +3,7 @@
 #include "tracer/schema/schema.h"
 
 #include <array>
+#include <string>
 
 namespace loopscope {
 
@@ -201,7 +202,30 @@ constexpr std::array kRecipes = std::to_array<Recipe>({
      "SELECT id, state, error FROM run WHERE state <> 'complete'"},
 });
 
+constexpr std::array kTopics = std::to_array<std::string_view>({"Control flow", "Values", "Time", "Compare", "Recording"});
+
+/// The names of a topic, between blanks.
+constexpr std::array<std::string_view, kTopics.size()> kOfTopic = {
+    " branch-per-iteration branch-counts branch-changes branch-never loop-trips loop-trips-summary loop-condition loop-condition-result "
+    "loop-repeats loop-odd-iterations never-executed dead-nodes dead-always dead-per-iteration call-stack around op-counts ",
+    " first-nan first-inf abnormal-by-op abnormal-per-iteration value-per-iteration value-at never-changes largest-jump last-write next-write "
+    "last-change ranges saturated all-zero constant-tensors shape-changes variable-history ",
+    " slowest-ops slowest-kinds time-per-graph macs-per-second loop-slowest-iterations rate not-on-device ",
+    " first-difference branch-differences trip-differences error-per-op error-per-iteration first-significant forks ",
+    " runs stored-bytes shared-values gaps notes alerts incomplete ",
+};
+
 } // namespace
+
+std::span<const std::string_view> recipeTopics() { return kTopics; }
+
+std::string_view Recipe::topic() const
+{
+    const std::string wanted = " " + std::string(name) + " ";
+    for (size_t i = 0; i < kTopics.size(); ++i)
+        if (kOfTopic[i].find(wanted) != std::string_view::npos) return kTopics[i];
+    return {};
+}
 
 std::span<const Recipe> traceRecipes()
 {

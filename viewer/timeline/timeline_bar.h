@@ -32,6 +32,7 @@ struct TimelineContent {
     };
     std::vector<Mark> marks;          ///< in order of steps
     int64_t cursorStep = -1;          ///< −1: nothing has run
+    bool isRecorded = false;          ///< all of it is known from a recording, no moment is the present one
     bool isDataflow = false;
     QString frameLabel;               ///< v1: "frame while"
 };

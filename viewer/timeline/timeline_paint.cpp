@@ -97,7 +97,7 @@ void TimelineBar::paintEvent(QPaintEvent*)
         painter.drawLine(QPointF(a, 0), QPointF(a, height()));
         painter.drawLine(QPointF(b, 0), QPointF(b, height()));
     }
-    paintCursor(painter);
+    if (!m_content.isRecorded) paintCursor(painter);
     if (hasFocus()) {
         painter.setClipping(false);
         painter.setPen(QPen(themed(Token::accent), 1, Qt::DotLine));
@@ -338,9 +338,13 @@ void TimelineBar::paintDataflow(QPainter& painter) const
         painter.drawText(QRect(x + 8, y, 40, 16), Qt::AlignVCenter | Qt::AlignLeft, legend[i].first);
     }
     painter.setFont(Theme::instance().font(FontUse::tiny));
+    // Where lanes are lower than a label some go without, so that none touch.
+    const int tall = QFontMetrics(painter.font()).tightBoundingRect("@0").height() + 2;
+    const int pitch = m_lanes.size() > 1 ? m_lanes[1].rect.top() - m_lanes[0].rect.top() : tall;
+    const size_t labelled = static_cast<size_t>(std::max(1, (tall + pitch - 1) / std::max(1, pitch)));
     for (const Lane& lane : m_lanes) {
         painter.setPen(themed(Token::text2));
-        painter.drawText(QRect(74, lane.rect.top() - 3, lane.rect.left() - 80, lane.rect.height() + 6), Qt::AlignVCenter | Qt::AlignRight, lane.label);
+        if (lane.index % labelled == 0) painter.drawText(QRect(74, lane.rect.top() - 3, lane.rect.left() - 80, lane.rect.height() + 6), Qt::AlignVCenter | Qt::AlignRight, lane.label);
         painter.fillRect(QRect(lane.rect.left(), lane.rect.bottom() + 2, lane.rect.width(), 1), themed(Token::line));
         const EventPyramid& events = m_content.course->lanes()[lane.index].events;
         const double width = m_scale.pixelsPerStep();

@@ -4,6 +4,7 @@
 #include "engine/ops/catalog.h"
 #include "viewer/style/icons.h"
 #include "viewer/style/theme.h"
+#include "viewer/timeline/recorded_course.h"
 #include "viewer/timeline/slider_accessible.h"
 
 #include <QHBoxLayout>
@@ -69,7 +70,7 @@ TimelinePanel::TimelinePanel(Document& document) : Panel(document, "panelTimelin
     connect(m_bar, &TimelineBar::iterationReleased, this, [this](qint64 n) { goIteration(n); });
     connect(m_bar, &TimelineBar::iterationWheeled, this, &TimelinePanel::goBy);
     connect(m_bar, &TimelineBar::beyondEndChosen, this, [this] { this->document().execute("until"); });
-    connect(m_bar, &TimelineBar::stepChosen, this, [this](qint64 step) { this->document().execute("goto step:" + QString::number(step), "scrub"); });
+    connect(m_bar, &TimelineBar::stepChosen, this, [this](qint64 step) { go("goto step:" + QString::number(step)); });
     connect(m_bar, &TimelineBar::rangeChanged, this, &TimelinePanel::refreshHead);
     connect(m_slider, &LoopSlider::pressed, this, [this](qint64 n) { goIteration(n); });
     connect(m_slider, &LoopSlider::dragged, this, [this](qint64 n, int slowness) { preview(n, slowness); });
@@ -77,6 +78,27 @@ TimelinePanel::TimelinePanel(Document& document) : Panel(document, "panelTimelin
     connect(m_slider, &LoopSlider::wheeled, this, &TimelinePanel::goBy);
     connect(m_slider, &LoopSlider::beyondEndChosen, this, [this] { this->document().execute("until"); });
     follow();
+    if (document.backend().trace() != nullptr && !document.stop()->started) readRecording();
+}
+
+/// A recording has its whole course before anything is replayed.
+void TimelinePanel::readRecording()
+{
+    m_reading = true;
+    m_reader.run([&model = document().model(), path = document().backend().trace()->path()](std::stop_token) { return recordedSurvey(model, path); },
+                 [this](const RunSurvey& survey) {
+                     m_reading = false;
+                     if (document().stop()->started || survey.invocations.empty()) return;
+                     m_course.add(survey);
+                     m_isRecorded = true;
+                     refresh();
+                 });
+}
+
+void TimelinePanel::go(const QString& line)
+{
+    if (!document().stop()->started && m_isRecorded) document().execute("start");
+    document().execute(line, "scrub");
 }
 
 void TimelinePanel::buildHead()
@@ -137,6 +159,7 @@ void TimelinePanel::survey()
 void TimelinePanel::addPart(const RunSurvey& part)
 {
     const bool another = part.run != m_run || part.timeline != m_line;
+    m_isRecorded = false;
     if (another) {
         if (part.run != m_run && m_course.endStep() && part.timeline == 0) m_lastRun = std::move(m_course);
         if (part.run != m_run) {
@@ -263,8 +286,9 @@ void TimelinePanel::refresh()
     content.lastRun = m_lastRun.endStep() ? &m_lastRun : nullptr;
     content.accesses = &m_accesses;
     content.loop = shownLoop().index;
-    content.cursorStep = stop->started ? stop->position.step : -1;
-    content.isDataflow = stop->isDataflow;
+    content.isRecorded = m_isRecorded;
+    content.cursorStep = stop->started ? stop->position.step : m_isRecorded ? m_course.knownStep() : -1;
+    content.isDataflow = stop->isDataflow || (m_isRecorded && !m_course.lanes().empty());
     const Model& model = document().model();
     content.callsLabel = model.graphs.empty() ? QString() : QString::fromStdString(model.graphs.front().id);
     if (content.loop >= 0) {
@@ -310,7 +334,7 @@ void TimelinePanel::refreshHead()
     const Loop loop = shownLoop();
     const bool hasLoop = loop.index >= 0 && !stop->isDataflow;
     for (QWidget* w : std::initializer_list<QWidget*>{m_slider, m_iterationLabel, m_field, m_ofLabel}) w->setVisible(hasLoop);
-    m_stepLabel->setVisible(stop->started);
+    m_stepLabel->setVisible(stop->started || m_isRecorded);
     if (hasLoop) {
         const CourseLoop& course = m_course.loops()[static_cast<size_t>(loop.index)];
         // The execution under the cursor, else the last one.
@@ -327,7 +351,7 @@ void TimelinePanel::refreshHead()
         }
         if (count == 0)
             for (size_t i = at + 1; i-- > 0 && course.iterations[i].caller == caller && count == 0;) count = course.iterations[i].iteration + 1;
-        const int64_t iteration = document().preview().value_or(m_bar->cursorIteration());
+        const int64_t iteration = document().preview().value_or(m_isRecorded ? -1 : m_bar->cursorIteration());
         m_slider->setLoop(iteration, count, open);
         if (!m_field->hasFocus()) m_field->setText(iteration < 0 ? QString() : grouped(iteration));
         m_field->setFixedWidth(std::max(30, m_field->fontMetrics().horizontalAdvance(grouped(std::max<int64_t>(count, 10))) + 14));
@@ -336,6 +360,8 @@ void TimelinePanel::refreshHead()
     const auto [first, last] = m_bar->range();
     if (first < last) {
         m_stepLabel->setText(rangeText());
+    } else if (m_isRecorded) {
+        m_stepLabel->setText((hasLoop ? QString("│ ") : QString()) + grouped(m_course.knownStep()) + " steps recorded");
     } else if (stop->started) {
         QString text = "step " + grouped(stop->position.step);
         if (m_course.endStep()) text += " of " + grouped(*m_course.endStep());
@@ -359,7 +385,7 @@ void TimelinePanel::goIteration(int64_t iteration)
         }
     }
     for (const CourseIteration& it : m_course.loops()[static_cast<size_t>(loop.index)].iterations)
-        if (it.iteration == iteration) return document().execute("goto step:" + QString::number(it.first), "scrub");
+        if (it.iteration == iteration) return go("goto step:" + QString::number(it.first));
 }
 
 void TimelinePanel::goBy(int by)

@@ -4,6 +4,7 @@
 #include "viewer/timeline/loop_slider.h"
 #include "viewer/timeline/timeline_bar.h"
 #include "viewer/timeline/timeline_panel.h"
+#include "viewer/widgets/parts.h"
 
 #include <QLabel>
 #include <QLineEdit>
@@ -18,6 +19,7 @@ public:
     QList<QAction*> headActions() override { return {m_fit}; }
     QWidget* headWidget() override { return m_head; }
     QWidget* focusTarget() override { return m_bar; }
+    bool settled() const override { return !m_reading; }
     bool command(const QString& id) override;
 
 protected:
@@ -31,6 +33,8 @@ private:
     };
     void buildHead();
     void follow();
+    void readRecording();
+    void go(const QString& line); ///< where the run is a recording that nobody has begun to replay, begins it
     void survey();
     void surveyAccesses();
     void addPart(const RunSurvey& part);
@@ -56,6 +60,9 @@ private:
     QWidget* m_head = nullptr;
     QLabel *m_iterationLabel = nullptr, *m_ofLabel = nullptr, *m_stepLabel = nullptr;
     QLineEdit* m_field = nullptr;
+    bool m_isRecorded = false;  ///< m_course is of the recording, not of what was replayed
+    bool m_reading = false;
+    Background m_reader;
     QAction* m_fit = nullptr;
 };
 

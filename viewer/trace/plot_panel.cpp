@@ -104,30 +104,55 @@ double ResultPlot::yOf(int row, int column) const
     return numberOf(m_answer->result.rows[static_cast<size_t>(row)][static_cast<size_t>(column)]);
 }
 
-void ResultPlot::measure()
+/// Order of the rows by x, and the ranges that hold them.
+ResultPlot::Measured ResultPlot::measured(const TraceAnswer& answer, int x, const std::vector<int>& ys, Shape shape)
 {
-    const auto& rows = m_answer->result.rows;
-    m_byX.resize(rows.size());
-    std::iota(m_byX.begin(), m_byX.end(), 0);
-    if (m_x >= 0) std::ranges::stable_sort(m_byX, {}, [this](int row) { const double x = xOf(row); return std::isnan(x) ? -INFINITY : x; });
-    m_xRange = m_yRange = {INFINITY, -INFINITY};
-    for (const int row : m_byX) {
-        const double x = xOf(row);
-        if (!std::isfinite(x)) continue;
-        m_xRange = {std::min(m_xRange.low, x), std::max(m_xRange.high, x)};
-        for (const int c : m_ys)
-            if (const double y = yOf(row, c); std::isfinite(y)) m_yRange = {std::min(m_yRange.low, y), std::max(m_yRange.high, y)};
+    const auto& rows = answer.result.rows;
+    const auto at = [&](int row, int column) { return column < 0 ? row : numberOf(rows[static_cast<size_t>(row)][static_cast<size_t>(column)]); };
+    Measured found;
+    found.byX.resize(rows.size());
+    std::iota(found.byX.begin(), found.byX.end(), 0);
+    if (x >= 0)
+        std::ranges::stable_sort(found.byX, {}, [&](int row) {
+            const double place = at(row, x);
+            return std::isnan(place) ? -INFINITY : place;
+        });
+    Range &xs = found.x, &values = found.y;
+    xs = values = {INFINITY, -INFINITY};
+    for (const int row : found.byX) {
+        const double place = at(row, x);
+        if (!std::isfinite(place)) continue;
+        xs = {std::min(xs.low, place), std::max(xs.high, place)};
+        for (const int c : ys)
+            if (const double y = at(row, c); std::isfinite(y)) values = {std::min(values.low, y), std::max(values.high, y)};
     }
-    if (m_shape == Shape::bars && m_yRange.low <= m_yRange.high) m_yRange = {std::min(m_yRange.low, 0.0), std::max(m_yRange.high, 0.0)};
+    if (shape == Shape::bars && values.low <= values.high) values = {std::min(values.low, 0.0), std::max(values.high, 0.0)};
     const auto widen = [](Range& range) {
         if (range.low > range.high) range = {0, 1};
         else if (range.low == range.high) range = {range.low - 0.5, range.high + 0.5};
     };
-    widen(m_xRange);
-    widen(m_yRange);
-    const double step = niceStep(m_yRange.high - m_yRange.low, 6);
-    m_yRange = {std::floor(m_yRange.low / step) * step, std::ceil(m_yRange.high / step) * step};
+    widen(xs);
+    widen(values);
+    const double step = niceStep(values.high - values.low, 6);
+    values = {std::floor(values.low / step) * step, std::ceil(values.high / step) * step};
+    return found;
+}
+
+/// Many rows are sorted on another thread; until then nothing is drawn.
+void ResultPlot::measure()
+{
+    const auto take = [this](Measured found) {
+        m_byX = std::move(found.byX);
+        m_xRange = found.x;
+        m_yRange = found.y;
+        update();
+    };
+    m_byX.clear();
     update();
+    const auto work = [answer = m_answer, x = m_x, ys = m_ys, shape = m_shape](std::stop_token) { return measured(*answer, x, ys, shape); };
+    if (m_answer->result.rows.size() > kMostPoints) return m_background.run(work, take);
+    m_background.run([](std::stop_token) { return 0; }, [](int) {}); // what is under way is void
+    take(work({}));
 }
 
 QRectF ResultPlot::area() const

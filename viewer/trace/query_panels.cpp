@@ -5,12 +5,13 @@
 #include <QAbstractItemView>
 #include <QCompleter>
 #include <QHBoxLayout>
+#include <QJsonArray>
+#include <QJsonObject>
 #include <QKeyEvent>
 #include <QRegularExpression>
 #include <QScrollBar>
 #include <QStringListModel>
 #include <QTextBlock>
-#include <QTabBar>
 #include <QVBoxLayout>
 
 namespace loopscope::viewer {
@@ -26,6 +27,8 @@ const QStringList& keywords()
     return words;
 }
 
+QString text(std::string_view s) { return QString::fromUtf8(s.data(), static_cast<qsizetype>(s.size())); }
+
 } // namespace
 
 std::vector<std::pair<QString, QStringList>> traceSchema(const QString& path)
@@ -33,14 +36,14 @@ std::vector<std::pair<QString, QStringList>> traceSchema(const QString& path)
     std::vector<std::pair<QString, QStringList>> tables;
     const auto reader = TraceReader::open(path.toStdString());
     if (!reader.ok()) return tables;
-    const Result<QueryResult> rows = (*reader)->query(
-        "SELECT m.name, p.name FROM sqlite_schema m, pragma_table_info(m.name) p WHERE m.type IN ('table', 'view') AND m.name NOT LIKE 'sqlite_%' "
-        "ORDER BY m.type, m.name, p.cid", {});
-    if (!rows.ok()) return tables;
-    for (const auto& row : rows->rows) {
-        const QString table = QString::fromStdString(sqlText(row[0]));
-        if (tables.empty() || tables.back().first != table) tables.emplace_back(table, QStringList());
-        tables.back().second << QString::fromStdString(sqlText(row[1]));
+    const Result<QueryResult> names = (*reader)->query(
+        "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY type, name", {});
+    if (!names.ok()) return tables;
+    for (const auto& row : names->rows) { // pragmas are no reading
+        const Result<QueryResult> empty = (*reader)->query("SELECT * FROM \"" + sqlText(row[0]) + "\" LIMIT 0", {});
+        if (!empty.ok()) continue;
+        tables.emplace_back(QString::fromStdString(sqlText(row[0])), QStringList());
+        for (const std::string& column : empty->columns) tables.back().second << QString::fromStdString(column);
     }
     return tables;
 }
@@ -50,10 +53,6 @@ RecipesPanel::RecipesPanel(Document& document) : Panel(document, "panelRecipes",
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
-    auto* tabs = new QTabBar(this);
-    tabs->addTab("Recipes");
-    tabs->addTab("Schema");
-    tabs->setObjectName("recipeTabs");
     m_filter = new QLineEdit(this);
     m_filter->setObjectName("recipeFilter");
     m_filter->setPlaceholderText(QString("Filter %1 recipes").arg(traceRecipes().size()));
@@ -63,58 +62,125 @@ RecipesPanel::RecipesPanel(Document& document) : Panel(document, "panelRecipes",
     m_list->setAccessibleName("Recipes");
     m_list->setFrameShape(QFrame::NoFrame);
     m_list->setUniformItemSizes(true);
-    auto* schema = new QTreeWidget(this);
-    schema->setObjectName("schemaTree");
-    schema->setHeaderHidden(true);
-    schema->setFrameShape(QFrame::NoFrame);
-    schema->hide();
+    m_list->installEventFilter(this);
     auto* field = new QHBoxLayout;
     field->setContentsMargins(6, 6, 6, 6);
     field->addWidget(m_filter);
-    layout->addWidget(tabs);
     layout->addLayout(field);
     layout->addWidget(m_list);
-    layout->addWidget(schema);
     fill();
     connect(m_filter, &QLineEdit::textChanged, this, &RecipesPanel::fill);
     connect(m_filter, &QLineEdit::returnPressed, this, [this] {
-        if (m_list->count() > 0) open(m_list->currentItem() != nullptr ? m_list->currentItem() : m_list->item(0));
+        for (int row = 0; row < m_list->count(); ++row)
+            if (m_list->item(row)->flags().testFlag(Qt::ItemIsSelectable) && (m_list->currentRow() < 0 || m_list->currentRow() == row))
+                return open(m_list->item(row));
     });
     connect(m_list, &QListWidget::itemActivated, this, [this](const QListWidgetItem* item) { open(item); });
     connect(m_list, &QListWidget::itemClicked, this, [this](const QListWidgetItem* item) { open(item); });
-    connect(tabs, &QTabBar::currentChanged, this, [this, schema](int index) {
-        if (index == 1 && schema->topLevelItemCount() == 0)
-            for (const auto& [table, columns] : traceSchema(TraceDesk::of(this->document()).path())) {
-                auto* item = new QTreeWidgetItem(schema, {table});
-                for (const QString& column : columns) new QTreeWidgetItem(item, {column});
-            }
-        schema->setVisible(index == 1);
-        m_list->setVisible(index == 0);
-        m_filter->setVisible(index == 0);
-    });
+    connect(&TraceDesk::of(document), &TraceDesk::recipesChanged, this, &RecipesPanel::fill);
+    connect(&Theme::instance(), &Theme::changed, this, &RecipesPanel::fill);
 }
 
 void RecipesPanel::fill()
 {
     const QString wanted = m_filter->text().trimmed();
     m_list->clear();
-    for (const Recipe& recipe : traceRecipes()) {
-        const QString name = QString::fromUtf8(recipe.name.data(), static_cast<qsizetype>(recipe.name.size()));
-        const QString question = QString::fromUtf8(recipe.question.data(), static_cast<qsizetype>(recipe.question.size()));
-        if (!wanted.isEmpty() && !name.contains(wanted, Qt::CaseInsensitive) && !question.contains(wanted, Qt::CaseInsensitive)) continue;
-        auto* item = new QListWidgetItem(name, m_list);
-        item->setToolTip(question);
+    const auto matches = [&](const QString& name, const QString& question) {
+        return wanted.isEmpty() || name.contains(wanted, Qt::CaseInsensitive) || question.contains(wanted, Qt::CaseInsensitive);
+    };
+    const auto add = [this](const QString& name, const QString& tip) {
+        auto* item = new QListWidgetItem("   " + name, m_list);
+        item->setData(Qt::UserRole, name);
+        item->setToolTip(tip);
         item->setSizeHint({0, Theme::instance().rowHeight()});
+    };
+    const auto section = [this](const QString& title) {
+        auto* item = new QListWidgetItem(title, m_list);
+        item->setFlags(Qt::ItemIsEnabled);
+        item->setFont(Theme::instance().font(FontUse::body, true));
+        item->setForeground(themed(Token::text));
+        item->setBackground(themed(Token::raised));
+        item->setSizeHint({0, Theme::instance().rowHeight()});
+    };
+    bool headed = false;
+    for (const OwnRecipe& recipe : TraceDesk::of(document()).ownRecipes()) {
+        if (!matches(recipe.name, recipe.sql)) continue;
+        if (!std::exchange(headed, true)) section("Own");
+        add(recipe.name, "Delete forgets it");
+    }
+    for (const std::string_view topic : recipeTopics()) {
+        headed = false;
+        for (const Recipe& recipe : traceRecipes()) {
+            if (recipe.topic() != topic || !matches(text(recipe.name), text(recipe.question))) continue;
+            if (!std::exchange(headed, true)) section(text(topic));
+            add(text(recipe.name), text(recipe.question));
+        }
     }
 }
 
 void RecipesPanel::open(const QListWidgetItem* item)
 {
-    if (item == nullptr) return;
-    const Recipe* const recipe = findRecipe(item->text().toStdString());
-    if (recipe == nullptr) return;
-    const auto text = [](std::string_view s) { return QString::fromUtf8(s.data(), static_cast<qsizetype>(s.size())); };
-    TraceDesk::of(document()).edit(text(recipe->name), "-- " + text(recipe->name) + ": " + text(recipe->question) + "\n" + text(recipe->sql), text(recipe->parameters));
+    if (item == nullptr || !item->flags().testFlag(Qt::ItemIsSelectable)) return;
+    const QString name = item->data(Qt::UserRole).toString();
+    TraceDesk& desk = TraceDesk::of(document());
+    for (const OwnRecipe& own : desk.ownRecipes())
+        if (own.name == name) return desk.edit(own.name, own.sql, own.parameters);
+    if (const Recipe* const recipe = findRecipe(name.toStdString()))
+        desk.edit(name, "-- " + name + ": " + text(recipe->question) + "\n" + text(recipe->sql), text(recipe->parameters));
+}
+
+bool RecipesPanel::eventFilter(QObject* watched, QEvent* event)
+{
+    if (watched == m_list && event->type() == QEvent::KeyPress && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Delete && m_list->currentItem() != nullptr) {
+        TraceDesk::of(document()).forget(m_list->currentItem()->data(Qt::UserRole).toString());
+        return true;
+    }
+    return Panel::eventFilter(watched, event);
+}
+
+QJsonObject RecipesPanel::state() const
+{
+    QJsonArray own;
+    auto& desk = TraceDesk::of(const_cast<RecipesPanel*>(this)->document()); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
+    for (const OwnRecipe& recipe : desk.ownRecipes()) own.append(QJsonObject{{"name", recipe.name}, {"sql", recipe.sql}, {"parameters", recipe.parameters}});
+    return own.isEmpty() ? QJsonObject() : QJsonObject{{"own", own}};
+}
+
+void RecipesPanel::setState(const QJsonObject& state)
+{
+    std::vector<OwnRecipe> own;
+    for (const QJsonValue& value : state["own"].toArray()) {
+        const QJsonObject recipe = value.toObject();
+        if (!recipe["name"].toString().isEmpty()) own.push_back({recipe["name"].toString(), recipe["sql"].toString(), recipe["parameters"].toString()});
+    }
+    TraceDesk::of(document()).setOwnRecipes(std::move(own));
+}
+
+SchemaPanel::SchemaPanel(Document& document) : Panel(document, "panelSchema", "Schema")
+{
+    m_tree = new QTreeWidget(this);
+    m_tree->setObjectName("schemaTree");
+    m_tree->setAccessibleName("Tables and views");
+    m_tree->setHeaderHidden(true);
+    m_tree->setFrameShape(QFrame::NoFrame);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->addWidget(m_tree);
+}
+
+void SchemaPanel::showEvent(QShowEvent* event)
+{
+    Panel::showEvent(event);
+    if (std::exchange(m_isRead, true)) return;
+    m_reading = true;
+    m_reader.run([path = TraceDesk::of(document()).path()](std::stop_token) { return traceSchema(path); },
+                 [this](const std::vector<std::pair<QString, QStringList>>& tables) {
+                     m_reading = false;
+                     for (const auto& [table, columns] : tables) {
+                         auto* item = new QTreeWidgetItem(m_tree, {table});
+                         for (const QString& column : columns) new QTreeWidgetItem(item, {column});
+                     }
+                 });
 }
 
 void SqlHighlighter::highlightBlock(const QString& text)
@@ -195,11 +261,14 @@ void SqlEditor::keyPressEvent(QKeyEvent* event)
 SqlPanel::SqlPanel(Document& document) : Panel(document, "panelSql", "SQL")
 {
     m_editor = new SqlEditor(this);
-    QStringList words;
-    for (const auto& [table, columns] : traceSchema(TraceDesk::of(document).path())) words << table << columns;
-    words.removeDuplicates();
-    words.sort();
-    m_editor->setWords(words);
+    m_reader.run([path = TraceDesk::of(document).path()](std::stop_token) { return traceSchema(path); },
+                 [this](const std::vector<std::pair<QString, QStringList>>& tables) {
+                     QStringList words;
+                     for (const auto& [table, columns] : tables) words << table << columns;
+                     words.removeDuplicates();
+                     words.sort();
+                     m_editor->setWords(words);
+                 });
     m_run = new QPushButton("Run  Ctrl+Enter", this);
     m_run->setObjectName("sqlRun");
     m_run->setProperty("primary", true);
@@ -208,6 +277,14 @@ SqlPanel::SqlPanel(Document& document) : Panel(document, "panelSql", "SQL")
     m_longer = new QPushButton("Let it run", this);
     m_longer->setObjectName("sqlLonger");
     m_longer->hide();
+    m_keep = new QPushButton("Save as recipe", this);
+    m_keep->setObjectName("sqlKeep");
+    m_keep->setToolTip("Keeps the query in the list of recipes, for this recording");
+    m_keepName = new QLineEdit(this);
+    m_keepName->setObjectName("sqlKeepName");
+    m_keepName->setAccessibleName("Name of the recipe");
+    m_keepName->setPlaceholderText("name, then Return");
+    m_keepName->hide();
     m_message = new QLabel(this);
     m_message->setObjectName("sqlMessage");
     m_message->setWordWrap(true);
@@ -216,9 +293,9 @@ SqlPanel::SqlPanel(Document& document) : Panel(document, "panelSql", "SQL")
     auto* row = new QHBoxLayout;
     row->setContentsMargins(6, 4, 6, 4);
     row->setSpacing(8);
-    for (QPushButton* button : {m_run, m_cancel, m_longer}) {
-        button->setFixedHeight(26);
-        row->addWidget(button);
+    for (QWidget* widget : std::initializer_list<QWidget*>{m_run, m_cancel, m_longer, m_keep, m_keepName}) {
+        widget->setFixedHeight(26);
+        row->addWidget(widget);
     }
     row->addStretch(1);
     m_chips = new QHBoxLayout;
@@ -237,9 +314,16 @@ SqlPanel::SqlPanel(Document& document) : Panel(document, "panelSql", "SQL")
     connect(m_run, &QPushButton::clicked, this, [this] { run(TraceDesk::kSeconds); });
     connect(m_longer, &QPushButton::clicked, this, [this] { run(0); });
     connect(m_cancel, &QPushButton::clicked, &desk, &TraceDesk::cancel);
+    connect(m_keep, &QPushButton::clicked, this, &SqlPanel::askName);
+    connect(m_keepName, &QLineEdit::returnPressed, this, &SqlPanel::keep);
+    connect(m_keepName, &QLineEdit::editingFinished, this, [this] {
+        m_keepName->hide();
+        m_keep->show();
+    });
     connect(m_editor, &SqlEditor::runRequested, this, [this] { run(TraceDesk::kSeconds); });
     connect(m_editor, &QPlainTextEdit::textChanged, this, [this] {
         refreshParameters();
+        refreshState();
         if (!m_name.isEmpty()) setTitle(m_editor->toPlainText() == m_original ? m_name : m_name + ", edited");
     });
     refreshState();
@@ -317,12 +401,43 @@ void SqlPanel::run(double seconds)
     TraceDesk::of(document()).run(m_editor->toPlainText(), parameters, seconds);
 }
 
+void SqlPanel::askName()
+{
+    const bool isOwn = findRecipe(m_name.toStdString()) == nullptr;
+    m_keepName->setText(m_name.isEmpty() ? QString("my-query") : isOwn ? m_name : "my-" + m_name);
+    m_keep->hide();
+    m_keepName->show();
+    m_keepName->setFocus();
+    m_keepName->selectAll();
+}
+
+/// The query under its name, with the parameters as they stand.
+void SqlPanel::keep()
+{
+    const QString name = m_keepName->text().trimmed().replace(' ', '-');
+    if (name.isEmpty()) return;
+    if (findRecipe(name.toStdString()) != nullptr) {
+        m_message->setText(name + " is a recipe of the program: choose another name");
+        m_message->show();
+        return;
+    }
+    QStringList parameters;
+    for (const auto& [parameter, field] : m_fields) parameters << parameter + "=" + field->text();
+    m_name = name;
+    m_original = m_editor->toPlainText();
+    setTitle(name);
+    TraceDesk::of(document()).keep({name, m_original, parameters.join(' ')});
+    m_editor->setFocus();
+    refreshState();
+}
+
 void SqlPanel::refreshState()
 {
     const TraceDesk& desk = TraceDesk::of(document());
     const auto answer = desk.answer();
     m_run->setEnabled(!desk.busy() && !desk.path().isEmpty());
     m_cancel->setEnabled(desk.busy());
+    m_keep->setEnabled(!desk.path().isEmpty() && !m_editor->toPlainText().trimmed().isEmpty() && m_editor->toPlainText() != m_original);
     m_longer->setVisible(!desk.busy() && answer->timedOut);
     QString text = desk.path().isEmpty() ? "no recording is open" : desk.busy() ? QString() : answer->problem;
     QPalette palette = m_message->palette();
@@ -335,6 +450,11 @@ void SqlPanel::refreshState()
 Panel* makeRecipesPanel(Document& document)
 {
     return new RecipesPanel(document);
+}
+
+Panel* makeSchemaPanel(Document& document)
+{
+    return new SchemaPanel(document);
 }
 
 Panel* makeSqlPanel(Document& document)

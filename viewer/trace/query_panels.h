@@ -19,17 +19,40 @@ class QHBoxLayout;
 
 namespace loopscope::viewer {
 
+/// Recipes under their topics, one's own first.
 class RecipesPanel final : public Panel {
     Q_OBJECT
 public:
     explicit RecipesPanel(Document& document);
     QWidget* focusTarget() override { return m_filter; }
+    QJsonObject state() const override; ///< one's own recipes
+    void setState(const QJsonObject& state) override;
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override; ///< Delete forgets a recipe of one's own
 
 private:
     void fill();
     void open(const QListWidgetItem* item);
     QLineEdit* m_filter = nullptr;
     QListWidget* m_list = nullptr;
+};
+
+/// Tables and views of the recording with their columns; read when it is first shown.
+class SchemaPanel final : public Panel {
+    Q_OBJECT
+public:
+    explicit SchemaPanel(Document& document);
+    QWidget* focusTarget() override { return m_tree; }
+    bool settled() const override { return !m_reading; }
+
+protected:
+    void showEvent(QShowEvent* event) override;
+
+private:
+    QTreeWidget* m_tree = nullptr;
+    bool m_reading = false, m_isRead = false;
+    Background m_reader;
 };
 
 class SqlHighlighter final : public QSyntaxHighlighter {
@@ -70,14 +93,18 @@ private:
     void show(const QString& name, const QString& sql, const QString& parameters);
     void refreshParameters();
     void run(double seconds);
+    void askName();
+    void keep();
     void refreshState();
     SqlEditor* m_editor = nullptr;
-    QPushButton *m_run = nullptr, *m_cancel = nullptr, *m_longer = nullptr;
+    QPushButton *m_run = nullptr, *m_cancel = nullptr, *m_longer = nullptr, *m_keep = nullptr;
+    QLineEdit* m_keepName = nullptr; ///< asked for in its place
     QLabel* m_message = nullptr;
     QHBoxLayout* m_chips = nullptr;
     std::map<QString, QLineEdit*> m_fields;
     std::map<QString, QString> m_defaults;
     QString m_name, m_original;
+    Background m_reader; ///< of the schema's words
 };
 
 /// Tables and views of a trace with their columns.

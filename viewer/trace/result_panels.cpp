@@ -13,6 +13,7 @@
 #include <QVBoxLayout>
 
 #include <cmath>
+#include <map>
 #include <numeric>
 
 namespace loopscope::viewer {
@@ -21,6 +22,7 @@ namespace {
 
 constexpr int64_t kMostElements = 4096; ///< of a recorded value, shown
 constexpr size_t kMostText = 300;
+constexpr size_t kSortedAtOnce = 10'000; ///< rows
 
 QString cellOfSql(const SqlValue& value)
 {
@@ -47,6 +49,7 @@ ResultModel::ResultModel(TraceDesk& desk, QObject* parent) : QAbstractTableModel
 
 void ResultModel::setAnswer(std::shared_ptr<const TraceAnswer> answer)
 {
+    m_sorter.run([](std::stop_token) { return 0; }, [](int) {}); // an order of other rows is void
     beginResetModel();
     m_answer = std::move(answer);
     m_order.resize(m_answer->result.rows.size());
@@ -99,14 +102,22 @@ QVariant ResultModel::headerData(int section, Qt::Orientation orientation, int r
 void ResultModel::sort(int column, Qt::SortOrder order)
 {
     if (column < 0 || column >= columnCount()) return;
-    emit layoutAboutToBeChanged();
-    const auto& rows = m_answer->result.rows;
-    const auto at = static_cast<size_t>(column);
-    std::ranges::stable_sort(m_order, [&](int a, int b) {
-        const SqlValue &va = rows[static_cast<size_t>(a)][at], &vb = rows[static_cast<size_t>(b)][at];
-        return order == Qt::AscendingOrder ? less(va, vb) : less(vb, va);
-    });
-    emit layoutChanged();
+    const auto take = [this](std::vector<int> sorted) {
+        emit layoutAboutToBeChanged();
+        m_order = std::move(sorted);
+        emit layoutChanged();
+    };
+    const auto work = [answer = m_answer, before = m_order, at = static_cast<size_t>(column), order](std::stop_token) {
+        std::vector<int> sorted = before;
+        const auto& rows = answer->result.rows;
+        std::ranges::stable_sort(sorted, [&](int a, int b) {
+            const SqlValue &va = rows[static_cast<size_t>(a)][at], &vb = rows[static_cast<size_t>(b)][at];
+            return order == Qt::AscendingOrder ? less(va, vb) : less(vb, va);
+        });
+        return sorted;
+    };
+    if (m_order.size() > kSortedAtOnce) return m_sorter.run(work, take);
+    take(work({}));
 }
 
 ResultPanel::ResultPanel(Document& document) : Panel(document, "panelResult", "Result")
@@ -147,7 +158,7 @@ ResultPanel::ResultPanel(Document& document) : Panel(document, "panelResult", "R
         const int row = m_model->order()[static_cast<size_t>(index.row())];
         TraceLink link = desk.linkOf(row, index.column());
         for (int c = 0; c < m_model->columnCount() && link.command.isEmpty(); ++c) link = desk.linkOf(row, c);
-        if (!link.command.isEmpty()) this->document().execute(link.command);
+        if (!link.command.isEmpty()) desk.goTo(link.command);
     });
     connect(m_export, &QAction::triggered, this, [this] {
         const QString path = QFileDialog::getSaveFileName(this, "Export", "result.csv", "Comma-separated values (*.csv)");
@@ -183,6 +194,48 @@ QString ResultPanel::exportTo(const QString& path)
     const QByteArray bytes = csvOf(TraceDesk::of(document()).answer()->result, m_model->order());
     if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit()) return path + ": " + file.errorString();
     return {};
+}
+
+PlanPanel::PlanPanel(Document& document) : Panel(document, "panelPlan", "Plan")
+{
+    m_tree = new QTreeWidget(this);
+    m_tree->setObjectName("planTree");
+    m_tree->setAccessibleName("Plan of the query");
+    m_tree->setHeaderHidden(true);
+    m_tree->setFrameShape(QFrame::NoFrame);
+    m_empty = new QLabel("Run a query to see how its rows are found.", this);
+    m_empty->setContentsMargins(10, 8, 10, 8);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->addWidget(m_empty);
+    layout->addWidget(m_tree, 1);
+    layout->addStretch(0);
+    connect(&TraceDesk::of(document), &TraceDesk::answered, this, &PlanPanel::refresh);
+    connect(&Theme::instance(), &Theme::changed, this, &PlanPanel::refresh);
+    refresh();
+}
+
+void PlanPanel::refresh()
+{
+    const QueryResult& plan = TraceDesk::of(document()).answer()->plan;
+    m_tree->clear();
+    std::map<int64_t, QTreeWidgetItem*> items; // by id
+    for (const std::vector<SqlValue>& row : plan.rows) {
+        if (row.size() < 4 || !std::holds_alternative<int64_t>(row[0]) || !std::holds_alternative<int64_t>(row[1])) continue;
+        const auto parent = items.find(std::get<int64_t>(row[1]));
+        auto* item = parent == items.end() ? new QTreeWidgetItem(m_tree) : new QTreeWidgetItem(parent->second);
+        const QString detail = QString::fromStdString(sqlText(row[3]));
+        item->setText(0, detail);
+        item->setFont(0, Theme::instance().font(FontUse::value));
+        if (detail.startsWith("SCAN ")) {
+            item->setForeground(0, themed(Token::warn));
+            item->setToolTip(0, "looks at every row");
+        }
+        items[std::get<int64_t>(row[0])] = item;
+    }
+    m_tree->expandAll();
+    m_tree->setVisible(m_tree->topLevelItemCount() > 0);
+    m_empty->setVisible(m_tree->topLevelItemCount() == 0);
 }
 
 RecordedValuePanel::RecordedValuePanel(Document& document) : Panel(document, "panelRecordedValue", "Value")
@@ -294,6 +347,11 @@ void RecordedValuePanel::refresh()
 Panel* makeResultPanel(Document& document)
 {
     return new ResultPanel(document);
+}
+
+Panel* makePlanPanel(Document& document)
+{
+    return new PlanPanel(document);
 }
 
 Panel* makeRecordedValuePanel(Document& document)

@@ -9,6 +9,7 @@
 #include <QLabel>
 #include <QTableView>
 #include <QTableWidget>
+#include <QTreeWidget>
 
 #include <array>
 
@@ -24,13 +25,14 @@ public:
     int columnCount(const QModelIndex& parent = {}) const override;
     QVariant data(const QModelIndex& index, int role) const override;
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
-    void sort(int column, Qt::SortOrder order) override;
+    void sort(int column, Qt::SortOrder order) override; ///< many rows take their places a moment later
     const std::vector<int>& order() const { return m_order; }
 
 private:
     TraceDesk& m_desk;
     std::shared_ptr<const TraceAnswer> m_answer;
     std::vector<int> m_order; ///< rows of the answer as shown
+    Background m_sorter;      ///< of many rows
 };
 
 class ResultPanel final : public Panel {
@@ -49,6 +51,19 @@ private:
     QTableView* m_table = nullptr;
     QLabel* m_summary = nullptr;
     QAction* m_export = nullptr;
+};
+
+/// How SQLite finds the rows: EXPLAIN QUERY PLAN as a tree. Steps that look at every row of a table are marked.
+class PlanPanel final : public Panel {
+    Q_OBJECT
+public:
+    explicit PlanPanel(Document& document);
+    QWidget* focusTarget() override { return m_tree; }
+
+private:
+    void refresh();
+    QTreeWidget* m_tree = nullptr;
+    QLabel* m_empty = nullptr;
 };
 
 /// Lines, points, bars or a band of up to four columns over one.
@@ -78,6 +93,11 @@ private:
     struct Range {
         double low = 0, high = 1;
     };
+    struct Measured {
+        std::vector<int> byX;
+        Range x, y;
+    };
+    static Measured measured(const TraceAnswer& answer, int x, const std::vector<int>& ys, Shape shape);
     void measure();
     double xOf(int row) const;
     double yOf(int row, int column) const;
@@ -88,6 +108,7 @@ private:
     std::vector<int> m_byX; ///< rows in order of x
     Range m_xRange, m_yRange;
     Shape m_shape = Shape::line;
+    Background m_background;
 };
 
 class PlotPanel final : public Panel {

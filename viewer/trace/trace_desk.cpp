@@ -6,22 +6,53 @@
 
 namespace loopscope::viewer {
 
+namespace {
+
+/// On a thread of its own, with a reader of its own.
+std::shared_ptr<const TraceAnswer> answerOf(const std::string& path, const QString& sql, const QueryParameters& parameters, double seconds,
+                                            const CancelFlag& cancel)
+{
+    auto answer = std::make_shared<TraceAnswer>();
+    answer->sql = sql;
+    answer->parameters = parameters;
+    answer->seconds = seconds;
+    const auto fail = [&](const Error& error) {
+        const QString text = QString::fromStdString(error.message());
+        answer->timedOut = text.contains("--limit-time");
+        answer->problem = answer->timedOut ? QString("stopped after %1 s").arg(seconds) : text;
+    };
+    const Result<std::unique_ptr<TraceReader>> reader = TraceReader::open(path);
+    if (!reader.ok()) {
+        fail(reader.error());
+        return answer;
+    }
+    QueryLimits limits;
+    limits.seconds = seconds;
+    limits.rows = TraceDesk::kMostRows;
+    limits.cancel = &cancel;
+    Result<QueryResult> result = (*reader)->query(sql.toStdString(), parameters, limits);
+    if (result.ok()) answer->result = std::move(result).value();
+    else fail(result.error());
+    if (cancel.requested()) return answer;
+    if (Result<QueryResult> plan = (*reader)->query("EXPLAIN QUERY PLAN " + sql.toStdString(), parameters, limits); plan.ok()) // a slow query most of all has one
+        answer->plan = std::move(plan).value();
+    return answer;
+}
+
+} // namespace
+
 TraceDesk& TraceDesk::of(Document& document)
 {
     if (auto* const desk = document.findChild<TraceDesk*>({}, Qt::FindDirectChildrenOnly)) return *desk;
     return *new TraceDesk(document);
 }
 
-TraceDesk::TraceDesk(Document& document) : QObject(&document)
+TraceDesk::TraceDesk(Document& document) : QObject(&document), m_document(document)
 {
     if (const TraceReader* const trace = document.backend().trace()) m_path = QString::fromStdString(trace->path());
 }
 
-TraceDesk::~TraceDesk()
-{
-    cancel();
-    if (m_thread.joinable()) m_thread.join();
-}
+TraceDesk::~TraceDesk() { cancel(); }
 
 void TraceDesk::cancel()
 {
@@ -31,41 +62,37 @@ void TraceDesk::cancel()
 void TraceDesk::run(const QString& sql, const QueryParameters& parameters, double seconds)
 {
     cancel();
-    if (m_thread.joinable()) m_thread.join(); // a cancelled query ends at once
     m_cancel = std::make_shared<CancelFlag>();
     m_busy = true;
     emit busyChanged();
-    const uint64_t ticket = ++m_ticket;
-    m_thread = std::thread([this, sql, parameters, seconds, ticket, cancel = m_cancel, path = m_path.toStdString()] {
-        auto answer = std::make_shared<TraceAnswer>();
-        answer->sql = sql;
-        answer->parameters = parameters;
-        answer->seconds = seconds;
-        const auto fail = [&](const Error& error) {
-            QString text = QString::fromStdString(error.message());
-            answer->timedOut = text.contains("--limit-time");
-            answer->problem = answer->timedOut ? QString("stopped after %1 s").arg(seconds) : text;
-        };
-        if (auto reader = TraceReader::open(path); reader.ok()) {
-            QueryLimits limits;
-            limits.seconds = seconds;
-            limits.rows = kMostRows;
-            limits.cancel = cancel.get();
-            Result<QueryResult> result = (*reader)->query(sql.toStdString(), parameters, limits);
-            if (result.ok()) answer->result = std::move(result).value();
-            else fail(result.error());
-        } else {
-            fail(reader.error());
-        }
-        QMetaObject::invokeMethod(this, [this, answer, ticket] {
-            if (ticket != m_ticket) return;
-            m_busy = false;
-            m_answer = answer;
-            m_row = -1;
-            emit busyChanged();
-            emit answered();
-        }, Qt::QueuedConnection);
-    });
+    m_queries.run([=, cancel = m_cancel, path = m_path.toStdString()](std::stop_token) { return answerOf(path, sql, parameters, seconds, *cancel); },
+                  [this](std::shared_ptr<const TraceAnswer> answer) {
+                      m_busy = false;
+                      m_answer = std::move(answer);
+                      m_row = -1;
+                      emit busyChanged();
+                      emit answered();
+                  });
+}
+
+void TraceDesk::keep(OwnRecipe recipe)
+{
+    const auto at = std::ranges::find(m_own, recipe.name, &OwnRecipe::name);
+    if (at == m_own.end()) m_own.push_back(std::move(recipe));
+    else *at = std::move(recipe);
+    emit recipesChanged();
+}
+
+void TraceDesk::forget(const QString& name)
+{
+    if (std::erase_if(m_own, [&](const OwnRecipe& recipe) { return recipe.name == name; }) > 0) emit recipesChanged();
+}
+
+void TraceDesk::setOwnRecipes(std::vector<OwnRecipe> recipes)
+{
+    if (recipes == m_own) return;
+    m_own = std::move(recipes);
+    emit recipesChanged();
 }
 
 void TraceDesk::selectRow(int row)
@@ -118,6 +145,12 @@ TraceLink TraceDesk::linkOf(int row, int column) const
         }
     }
     return link;
+}
+
+void TraceDesk::goTo(const QString& command)
+{
+    if (!m_document.stop()->started) m_document.execute("start");
+    m_document.execute(command);
 }
 
 QString TraceDesk::valueOf(int row) const

@@ -1,14 +1,15 @@
 // What the panels of the Trace task share for one document: the query and its result. Queries run on a thread of their own with a reader of
-// their own; a newer one cancels the one before. GUI thread.
+// their own; a newer one cancels the one before. GUI thread; it never waits for a query.
 #pragma once
 
 #include "tracer/api/trace_reader.h"
 #include "viewer/bridge/document.h"
+#include "viewer/widgets/parts.h"
 
 #include <QObject>
 
 #include <memory>
-#include <thread>
+#include <vector>
 
 namespace loopscope::viewer {
 
@@ -17,6 +18,7 @@ struct TraceAnswer {
     QString sql;
     QueryParameters parameters;
     QueryResult result;
+    QueryResult plan;      ///< EXPLAIN QUERY PLAN: id, parent, notused, detail; empty: there is none
     QString problem;       ///< one line; empty: it worked
     bool timedOut = false;
     double seconds = 5;    ///< the limit that held; 0: none
@@ -26,6 +28,12 @@ struct TraceAnswer {
 struct TraceLink {
     QString command;       ///< "goto step:17"; empty: no link
     QString address;       ///< where it leads, if that is an address
+};
+
+/// A query that a person has kept for this recording.
+struct OwnRecipe {
+    QString name, sql, parameters; ///< parameters: "run=1 op=main/while#1/add#14"
+    bool operator==(const OwnRecipe&) const = default;
 };
 
 class TraceDesk : public QObject {
@@ -47,28 +55,37 @@ public:
     void selectRow(int row);
     /// Where a cell leads: columns of steps, events, iterations and addresses do.
     TraceLink linkOf(int row, int column) const;
+    /// Follows a link; begins the replay where nobody has.
+    void goTo(const QString& command);
     /// The value that a row is about: its address in the row's iteration; empty: it is about none.
     QString valueOf(int row) const;
     /// Shows SQL in the editor, as a recipe of that name.
     void edit(const QString& name, const QString& sql, const QString& parameters) { emit editRequested(name, sql, parameters); }
+    const std::vector<OwnRecipe>& ownRecipes() const { return m_own; }
+    /// Keeps a query; one of the same name is replaced.
+    void keep(OwnRecipe recipe);
+    void forget(const QString& name);
+    void setOwnRecipes(std::vector<OwnRecipe> recipes);
 
 signals:
     void answered();
     void busyChanged();
     void rowSelected();
+    void recipesChanged();
     void editRequested(const QString& name, const QString& sql, const QString& parameters);
 
 private:
     explicit TraceDesk(Document& document);
     QString addressFor(int row, const QString& iteration) const;
 
+    Document& m_document;
     QString m_path;
     std::shared_ptr<const TraceAnswer> m_answer = std::make_shared<TraceAnswer>();
     std::shared_ptr<CancelFlag> m_cancel;
-    uint64_t m_ticket = 0;
     bool m_busy = false;
     int m_row = -1;
-    std::thread m_thread;
+    std::vector<OwnRecipe> m_own;
+    Background m_queries;
 };
 
 /// True for columns whose cells are numbers to be drawn.

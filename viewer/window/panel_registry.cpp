@@ -19,8 +19,8 @@ using Maker = Panel* (*)(Document&);
 const std::map<QString, Maker>& traceMakers()
 {
     static const std::map<QString, Maker> all = {
-        {"panelRecipes", makeRecipesPanel}, {"panelSql", makeSqlPanel},
-        {"panelResult", makeResultPanel},   {"panelPlot", makePlotPanel},
+        {"panelRecipes", makeRecipesPanel}, {"panelSchema", makeSchemaPanel}, {"panelSql", makeSqlPanel},
+        {"panelResult", makeResultPanel},   {"panelPlan", makePlanPanel},     {"panelPlot", makePlotPanel},
         {"panelRecordedValue", makeRecordedValuePanel},
     };
     return all;

@@ -1,6 +1,10 @@
 // The panels of the Trace task over a recording of 48 iterations.
 #include "tests/unit/viewer/text_backend.h"
 #include "tracer/record/recorder.h"
+#include "viewer/timeline/recorded_course.h"
+#include "viewer/timeline/run_course.h"
+#include "viewer/timeline/timeline_bar.h"
+#include "viewer/timeline/timeline_panel.h"
 #include "viewer/trace/result_panels.h"
 #include "viewer/trace/trace_desk.h"
 #include "viewer/trace/trace_panels.h"
@@ -14,6 +18,7 @@
 #include <QTableView>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QTreeWidget>
 
 namespace loopscope::viewer::testing {
 namespace {
@@ -61,7 +66,7 @@ struct Fixture {
         made->reader = reader.get();
         backend = made.get();
         document = std::make_unique<Document>(std::move(made));
-        for (auto* make : {makeRecipesPanel, makeSqlPanel, makeResultPanel, makePlotPanel, makeRecordedValuePanel}) panels.emplace_back(make(*document));
+        for (auto* make : {makeRecipesPanel, makeSqlPanel, makeResultPanel, makePlotPanel, makeRecordedValuePanel, makeSchemaPanel, makePlanPanel}) panels.emplace_back(make(*document));
         for (const auto& panel : panels) {
             panel->resize(560, 260);
             panel->show();
@@ -105,13 +110,20 @@ private slots:
         result.rows = {{SqlValue(int64_t{1}), SqlValue(std::string("x,\"y\""))}, {SqlValue(std::monostate()), SqlValue(0.5)}};
         QCOMPARE(csvOf(result, {1, 0}), QByteArray("a,b\n,0.5\n1,\"x,\"\"y\"\"\"\n"));
     }
+    void everyRecipeHasATopic()
+    {
+        for (const Recipe& recipe : traceRecipes()) QVERIFY2(!recipe.topic().empty(), std::string(recipe.name).c_str());
+    }
     void recipesFilterAsOneTypes()
     {
         Fixture f;
         auto* list = f.find<QListWidget>("recipeList");
-        QCOMPARE(list->count(), static_cast<int>(traceRecipes().size()));
+        QCOMPARE(list->count(), static_cast<int>(traceRecipes().size() + recipeTopics().size()));
+        QCOMPARE(list->item(0)->text(), QString("Control flow"));
+        QVERIFY(!list->item(0)->flags().testFlag(Qt::ItemIsSelectable));
         f.find<QLineEdit>("recipeFilter")->setText("largest-jump");
-        QCOMPARE(list->count(), 1);
+        QCOMPARE(list->count(), 2);
+        QCOMPARE(list->item(0)->text(), QString("Values"));
         f.find<QLineEdit>("recipeFilter")->setText("no such question");
         QCOMPARE(list->count(), 0);
     }
@@ -120,13 +132,73 @@ private slots:
         Fixture f;
         f.document->select("main/while#0:body/mul#1");
         f.find<QLineEdit>("recipeFilter")->setText("loop-trips");
-        emit f.find<QListWidget>("recipeList")->itemActivated(f.find<QListWidget>("recipeList")->item(0));
+        emit f.find<QListWidget>("recipeList")->itemActivated(f.find<QListWidget>("recipeList")->item(1));
         auto* editor = f.find<QPlainTextEdit>("sqlEditor");
         QVERIFY(editor->toPlainText().contains("SELECT"));
         QCOMPARE(f.panels[1]->title(), QString("loop-trips"));
         QTRY_VERIFY(f.find<QTableView>("resultTable")->model()->rowCount() > 0);
         editor->appendPlainText(" ");
         QCOMPARE(f.panels[1]->title(), QString("loop-trips, edited"));
+    }
+    void anEditedQueryBecomesARecipeOfOnesOwn()
+    {
+        Fixture f;
+        auto* editor = f.find<QPlainTextEdit>("sqlEditor");
+        editor->setPlainText("SELECT count(*) AS n FROM event WHERE id >= :from");
+        f.find<QLineEdit>("parameter.from")->setText("3");
+        QTest::mouseClick(f.find<QPushButton>("sqlKeep"), Qt::LeftButton);
+        auto* name = f.find<QLineEdit>("sqlKeepName");
+        QVERIFY(name->isVisible());
+        name->setText("first-nan"); // taken
+        QTest::keyClick(name, Qt::Key_Return);
+        QVERIFY(f.desk().ownRecipes().empty());
+        QVERIFY(f.find<QLabel>("sqlMessage")->text().contains("first-nan is a recipe of the program"));
+        QTest::mouseClick(f.find<QPushButton>("sqlKeep"), Qt::LeftButton);
+        name->setText("events from");
+        QTest::keyClick(name, Qt::Key_Return);
+        QCOMPARE(f.desk().ownRecipes(), (std::vector<OwnRecipe>{{"events-from", "SELECT count(*) AS n FROM event WHERE id >= :from", "from=3"}}));
+        QCOMPARE(f.panels[1]->title(), QString("events-from"));
+        auto* list = f.find<QListWidget>("recipeList");
+        QCOMPARE(list->item(0)->text(), QString("Own"));
+        const QJsonObject state = f.panels[0]->state();
+        Fixture again; // a later session
+        again.panels[0]->setState(state);
+        QCOMPARE(again.desk().ownRecipes(), f.desk().ownRecipes());
+        emit again.find<QListWidget>("recipeList")->itemActivated(again.find<QListWidget>("recipeList")->item(1));
+        QCOMPARE(again.find<QLineEdit>("parameter.from")->text(), QString("3"));
+        list->setCurrentRow(1);
+        QTest::keyClick(list, Qt::Key_Delete);
+        QVERIFY(f.desk().ownRecipes().empty());
+        QCOMPARE(list->item(0)->text(), QString("Control flow"));
+    }
+    void thePlanIsATree()
+    {
+        Fixture f;
+        auto* tree = f.find<QTreeWidget>("planTree");
+        QCOMPARE(tree->topLevelItemCount(), 0);
+        f.run("SELECT count(*) FROM (SELECT id FROM event UNION ALL SELECT id FROM op)");
+        QVERIFY(tree->topLevelItemCount() > 0);
+        const QList<QTreeWidgetItem*> scans = tree->findItems("SCAN", Qt::MatchStartsWith | Qt::MatchRecursive);
+        QVERIFY(!scans.isEmpty());
+        f.run("nonsense");
+        QCOMPARE(tree->topLevelItemCount(), 0);
+    }
+    void theSchemaListsTablesAndColumns()
+    {
+        Fixture f;
+        auto* tree = f.find<QTreeWidget>("schemaTree");
+        QTRY_VERIFY(tree->topLevelItemCount() > 10);
+        const QList<QTreeWidgetItem*> loops = tree->findItems("loops", Qt::MatchExactly);
+        QCOMPARE(loops.size(), 1);
+        QCOMPARE(loops.front()->child(0)->text(0), QString("run"));
+    }
+    void aNewerQueryTakesThePlaceOfASlowOne()
+    {
+        Fixture f;
+        f.desk().run("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n", {}, 0);
+        f.run("SELECT 7");
+        QCOMPARE(f.desk().answer()->problem, QString());
+        QCOMPARE(std::get<int64_t>(f.desk().answer()->result.rows[0][0]), int64_t{7});
     }
     void resultsAreSortedAndLinked()
     {
@@ -179,6 +251,43 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(!f.desk().busy(), 20000);
         QVERIFY(!f.desk().answer()->timedOut);
         QVERIFY(!f.desk().answer()->problem.isEmpty());
+    }
+    void theCourseOfARecordingNeedsNoReplay()
+    {
+        Fixture f;
+        const RunSurvey survey = recordedSurvey(f.document->model(), f.path);
+        QVERIFY(survey.reachedEnd);
+        RunCourse course;
+        course.add(survey);
+        QCOMPARE(course.endStep(), std::optional<int64_t>(48 * 3 + 2));
+        QCOMPARE(course.loops().size(), size_t{1});
+        const CourseLoop& loop = course.loops().front();
+        QCOMPARE(loop.iterations.size(), size_t{49}); // the last held nothing but its condition
+        QCOMPARE(loop.iterations[5].first, int64_t{15});
+        QCOMPARE(loop.iterations[5].end, int64_t{18});
+        QCOMPARE(loop.iterations.back().iteration, int64_t{-1});
+        QVERIFY(recordedSurvey(f.document->model(), "/no/such/file").invocations.empty());
+    }
+    void theTimelineOfARecordingIsThereAtOnce()
+    {
+        Fixture f;
+        const std::unique_ptr<Panel> timeline(makeTimelinePanel(*f.document));
+        timeline->resize(900, 100);
+        timeline->show();
+        QTRY_VERIFY(timeline->settled());
+        auto* bar = timeline->findChild<TimelineBar*>();
+        QVERIFY(bar->content().isRecorded);
+        QVERIFY(!f.document->stop()->started);
+        emit bar->stepChosen(17);
+        QTRY_COMPARE(f.document->stop()->position.step, int64_t{17});
+        QTRY_VERIFY(!bar->content().isRecorded);
+    }
+    void linksBeginTheReplay()
+    {
+        Fixture f;
+        f.desk().goTo("goto step:7");
+        QTRY_COMPARE(f.document->stop()->position.step, int64_t{7});
+        QCOMPARE(f.backend->lines, (std::vector<std::string>{"start", "goto step:7"}));
     }
     void theSelectedRowsValueIsRead()
     {

@@ -1,0 +1,15 @@
+// The course of a recorded run, read from the recording itself: its timeline is there before anything is replayed.
+#pragma once
+
+#include "engine/debug/inspect/run_survey.h"
+#include "engine/ir/model.h"
+
+#include <string>
+
+namespace loopscope::viewer {
+
+/// The newest complete run of the trace as one part of a survey, from tick 0. `model`: as the trace describes it. Empty where the trace
+/// cannot be read. From any thread.
+RunSurvey recordedSurvey(const Model& model, const std::string& path);
+
+} // namespace loopscope::viewer
