@@ -348,7 +348,7 @@ Result<int> infoTrace(Console& console, const std::string& path)
     if (!reader->note().empty()) console.note(reader->note());
     LS_TRY(const QueryResult models, reader->query("SELECT name, format, bytes, path FROM model ORDER BY id", {}));
     LS_TRY(const QueryResult loops,
-           reader->query("SELECT run, loop, count(*), sum(trips) FROM loops GROUP BY run, call ORDER BY run, min(step)", {}));
+           reader->query("SELECT run, coalesce(loop, frame), count(*), sum(trips) FROM loops GROUP BY run, call ORDER BY run, min(step)", {}));
     if (console.json()) {
         for (const TraceRun& run : reader->runs()) {
             JsonWriter json;
