@@ -79,18 +79,7 @@ Result<Executor*> ModelSession::enter(const Model& model, GraphId graph)
     if (!slot) {
         LS_TRY(slot, makeExecutor(model, graph, m_options));
     }
-    if (m_current != nullptr && m_current != slot.get()) {
-        // What outlives a run moves from the graph that ran last to this one; everything else of a state belongs to a run.
-        const MachineState from = m_current->snapshot();
-        MachineState to = slot->snapshot();
-        to.frames.clear(); // a run that failed there is over
-        to.finished = false;
-        to.resources = from.resources;
-        to.random = from.random;
-        to.initialised = from.initialised;
-        to.variables = from.variables;
-        LS_CHECK_OK(slot->restore(to));
-    }
+    if (m_current != nullptr && m_current != slot.get()) LS_CHECK_OK(carryOver(*m_current, *slot));
     m_current = slot.get();
     m_retired.reset();
     return m_current;

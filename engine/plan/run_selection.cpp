@@ -4,6 +4,7 @@
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"
 #include "engine/plan/function_calls.h"
+#include "engine/tensor/strings.h"
 
 #include <algorithm>
 #include <functional>
@@ -272,6 +273,32 @@ Status selectRoot(Graph& graph, const RunSelection& wanted)
     return {};
 }
 
+/// What a SavedModel runs once when a session begins (it fills tables), as a graph of its own behind the others. Nodes that stand for paths
+/// of assets give their names in the model.
+Status addInitialiser(const Model& model, Model& selected)
+{
+    const std::string init(attributeString(model.attributes, "init_op", ""));
+    if (init.empty() || selected.graphs.empty()) return {};
+    Graph graph = selected.graphs.front();
+    graph.id += "__initialiser";
+    graph.name.clear();
+    for (Operator& op : graph.operators) {
+        const std::string asset(attributeString(op.attributes, "@asset", ""));
+        if (asset.empty()) continue;
+        const std::vector<std::byte> name = packStrings(std::vector<std::string>{asset});
+        op.kind.name = "Const";
+        op.inputs.clear();
+        op.attributes.clear();
+        setAttribute(op.attributes, "dtype", DType::string);
+        setAttribute(op.attributes, "value",
+                     TensorAttribute{TensorType(DType::string, Shape()), std::make_shared<Constant>(Bytes::copyOf(name.data(), name.size()))});
+    }
+    LS_CHECK_OK(selectRoot(graph, {{}, {}, {init}}));
+    setAttribute(selected.attributes, std::string(kInitialiserGraph), GraphRef{GraphId(static_cast<int64_t>(selected.graphs.size())), nullptr});
+    selected.graphs.push_back(std::move(graph));
+    return {};
+}
+
 /// Values have other numbers after a selection; signatures follow by id, and lose what was left out.
 void rebindSignatures(const Model& model, GraphId root, Model& selected)
 {
@@ -294,8 +321,10 @@ Result<Model> selectForRun(const Model& model, GraphId root, const RunSelection&
     if (!model.hasGraph(root)) return Error(ErrorCode::badFile, "the model has no graph " + std::to_string(root.index));
     Model selected = model;
     resolveFunctionCalls(selected);
+    const size_t graphs = selected.graphs.size();
+    LS_CHECK_OK(addInitialiser(model, selected));
     const bool whole = selection.feeds.empty() && selection.fetches.empty() && selection.targets.empty();
-    for (size_t g = 0; g < selected.graphs.size(); ++g) {
+    for (size_t g = 0; g < graphs; ++g) {
         if (GraphId(static_cast<int64_t>(g)) == root && !whole) {
             LS_CHECK_OK(selectRoot(selected.graphs[g], selection));
         } else {

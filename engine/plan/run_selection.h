@@ -6,6 +6,7 @@
 #include "engine/ir/model.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace loopscope {
@@ -15,10 +16,14 @@ struct RunSelection {
     std::vector<std::string> feeds, fetches, targets;
 };
 
+/// Attribute of a selected model: the graph that is to run once when a session begins, before any other. Absent: there is none.
+inline constexpr std::string_view kInitialiserGraph = "@initialiser_graph";
+
 /// The model with `root` as what the selection runs: its inputs are the feeds in their order, its outputs the fetches. Without feeds,
 /// fetches and targets the root keeps its own inputs and outputs. Functions keep what their outputs, control outputs and side effects
 /// need. Graphs without cycles are in an order of execution, which respects control inputs; others keep the order of the file.
 /// Calls of functions by name and with type parameters are resolved (function_calls.h).
+/// The initialising node of a SavedModel (`init_op`) becomes a graph behind the others, kInitialiserGraph.
 /// All GraphIds and ValueIds stay valid; OperatorIds do not. Fetched references (variables of TensorFlow 1) are read by an Identity that
 /// is added at the end.
 /// Errors: usage, "feed 'x:0': no such node; did you mean 'X:0'?".
