@@ -41,6 +41,16 @@ struct DataflowToken {
     std::vector<OperatorId> waiting; ///< nodes that read it and wait for something else
 };
 
+/// A value that lies in an iteration, whether or not all who read it have taken it.
+struct DataflowValue {
+    GraphId graph;
+    ValueId value;
+    int32_t frame = 0;      ///< index into frames()
+    int64_t iteration = -1;
+    bool isDead = false;
+    std::string text;       ///< of one element: "4", "true"; empty: more, or no number
+};
+
 /// A node that can run now, in the order in which nodes will run.
 struct DataflowReady {
     std::string address;
@@ -80,6 +90,7 @@ public:
     virtual ~DataflowView() = default;
     virtual std::vector<DataflowFrame> frames() const = 0;
     virtual std::vector<DataflowToken> tokens() const = 0;
+    virtual std::vector<DataflowValue> values() const = 0;
     virtual std::vector<DataflowReady> ready() const = 0;
     /// The next node will be passed over as dead.
     virtual bool nextIsDead() const = 0;

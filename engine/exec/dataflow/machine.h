@@ -244,6 +244,7 @@ public:
     // view.cpp
     std::vector<DataflowFrame> frames() const override;
     std::vector<DataflowToken> tokens() const override;
+    std::vector<DataflowValue> values() const override;
     std::vector<DataflowReady> ready() const override;
     bool nextIsDead() const override { return m_node && m_nextIsDead && m_phase == Phase::running; }
     std::vector<DataflowTally> tallies() const override;

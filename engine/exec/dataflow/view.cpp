@@ -2,6 +2,7 @@
 #include "engine/exec/dataflow/machine.h"
 
 #include "engine/ops/tf_rules.h"
+#include "engine/tensor/value_text.h"
 
 #include <bit>
 #include <tuple>
@@ -94,6 +95,35 @@ std::vector<DataflowToken> DataflowExecutor::Impl::tokens() const
             token.isDead = iteration.slots[s]->isDead;
             token.waiting = std::move(waiting[s]);
             token.address = value.producer.valid() ? addressOf(iteration, value.producer, value.slot) : toString(addressOf(iteration)) + "/" + value.id;
+        }
+    });
+    return result;
+}
+
+std::vector<DataflowValue> DataflowExecutor::Impl::values() const
+{
+    std::vector<DataflowValue> result;
+    if (m_activations.empty()) return result;
+    const NumberFormat format{.digits = 4};
+    const Frame* last = nullptr;
+    int32_t index = -1; // iterations of one frame come together, frames in the order of frames()
+    forEachIteration(*m_activations.front()->frame, [&](const Iteration& iteration) {
+        if (iteration.frame != last) {
+            last = iteration.frame;
+            ++index;
+        }
+        for (size_t s = 0; s < iteration.slots.size(); ++s) {
+            Cell* const cell = iteration.slots[s];
+            if (!cell) continue;
+            if (cell->alias >= 0) refresh(*cell);
+            DataflowValue& value = result.emplace_back();
+            value.graph = programOf(iteration).code.id;
+            value.value = iteration.frame->code->slots[s];
+            value.frame = index;
+            value.iteration = iteration.number;
+            value.isDead = cell->isDead;
+            if (!cell->isDead && cell->data && dtypeClass(cell->dtype) != DTypeClass::handle && cell->elementCount() == 1)
+                value.text = elementText(*cell, 0, format);
         }
     });
     return result;
