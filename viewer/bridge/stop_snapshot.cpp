@@ -4,6 +4,7 @@
 #include "engine/exec/dataflow_executor.h"
 #include "engine/observe/address.h"
 #include "engine/observe/address_resolution.h"
+#include "viewer/bridge/loop_condition.h"
 
 namespace loopscope::viewer {
 
@@ -83,6 +84,7 @@ void addDataflow(const DataflowExecutor& executor, StopSnapshot& snapshot)
     snapshot.tokens = view.tokens();
     snapshot.ready = view.ready();
     snapshot.tallies = view.tallies();
+    snapshot.values = view.values();
     snapshot.races = view.races();
 }
 
@@ -110,8 +112,10 @@ std::shared_ptr<const StopSnapshot> takeSnapshot(Debugger& debugger, const StopR
             frame.info = executor.frame(depth);
             frame.address = toString(frameAddress(executor, depth));
             frame.knownTrips = control.knownTrips(depth);
+            frame.condition = loopConditionText(executor, depth);
             snapshot->stack.push_back(std::move(frame));
         }
+        snapshot->loopRuns = control.loopRuns();
         snapshot->marks = control.marks();
         snapshot->timelines = debugger.timeline().timelines();
         snapshot->timeline = snapshot->report.timeline;

@@ -16,6 +16,7 @@ struct FrameSnapshot {
     FrameInfo info;
     std::string address;                  ///< "main/while#1@37:body"
     std::optional<int64_t> knownTrips;    ///< of the loop that it is an iteration of
+    std::string condition;                ///< of that loop, in numbers: "37<48"; empty: it is none
 };
 
 struct BreakpointRow {
@@ -38,6 +39,7 @@ struct StopSnapshot {
     std::optional<int64_t> knownEnd;      ///< last tick
     std::vector<FrameSnapshot> stack;     ///< outermost first
     std::vector<BreakpointRow> breakpoints;
+    std::vector<LoopRun> loopRuns;        ///< executions of loops that were seen to their end
     std::vector<Mark> marks;
     std::vector<TimelineInfo> timelines;
     int timeline = 1;
@@ -50,6 +52,7 @@ struct StopSnapshot {
     std::vector<DataflowToken> tokens;
     std::vector<DataflowReady> ready;
     std::vector<DataflowTally> tallies;
+    std::vector<DataflowValue> values;
     std::vector<DataflowRace> races;
 };
 

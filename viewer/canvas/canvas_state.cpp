@@ -3,21 +3,15 @@
 #include "viewer/canvas/canvas_state.h"
 
 #include "engine/observe/address.h"
+#include "viewer/bridge/document.h"
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 namespace loopscope::viewer {
 
 namespace {
-
-std::string withoutIterations(const std::string& text)
-{
-    Result<Address> address = parseAddress(text);
-    if (!address.ok()) return text;
-    for (AddressStep& step : address->steps) step.iteration = -1;
-    return toString(*address);
-}
 
 /// "1st", "2nd", "6th".
 std::string ordinal(size_t n)
@@ -30,10 +24,10 @@ std::string ordinal(size_t n)
 /// Everything about one stop that nodes ask for.
 class StopReader {
 public:
-    StopReader(const Scene& scene, const Model& model, const StopSnapshot& stop, const std::unordered_map<std::string, int64_t>& shown)
-        : m_scene(scene), m_model(model), m_stop(stop), m_shown(shown)
+    StopReader(const Scene& scene, const Model& model, const StopSnapshot& stop, const PictureMemory& memory)
+        : m_scene(scene), m_model(model), m_stop(stop), m_memory(memory)
     {
-        for (const FrameSnapshot& frame : stop.stack) m_static.push_back(withoutIterations(frame.address));
+        for (const FrameSnapshot& frame : stop.stack) m_static.push_back(staticAddress(frame.address));
     }
 
     CanvasState read()
@@ -110,7 +104,10 @@ private:
             if (frame.info.iteration >= 0) out.iteration = frame.info.iteration;
             out.trips = frame.knownTrips;
             if (region.kind == RegionKind::branch) out.note = "taken";
-            if (region.kind == RegionKind::loop && region.role == "body") out.condition = "true";
+            if (region.kind == RegionKind::loop && region.role == "body") {
+                out.condition = frame.condition.empty() ? "true" : frame.condition + " true";
+                recallTrips(region, out);
+            }
             return;
         }
         // Its sibling runs: the other side of a branch, or the cond of the loop.
@@ -126,7 +123,35 @@ private:
             out.trips = frame.knownTrips;
             out.address = frame.address;
             out.run = region.role == "cond" ? RunState::run : RunState::notRun;
+            if (region.kind != RegionKind::loop) return;
+            out.condition = frame.condition; // that is being decided
+            return recallTrips(region, out);
         }
+        if (region.kind == RegionKind::loop) readEndedLoop(region, out);
+    }
+
+    /// A loop that has ended here, or did so when the run came by before.
+    void readEndedLoop(const SceneRegion& region, RegionState& out) const
+    {
+        const int depth = depthOf(contextOf(region.parent)); // none is left of a run that has finished
+        const std::string site =
+            depth < 0 ? region.site : m_stop.stack[static_cast<size_t>(depth)].address + region.site.substr(region.site.rfind('/'));
+        for (const LoopRun& run : m_stop.loopRuns) {
+            if (run.address != site) continue;
+            out.trips = run.trips;
+            if (out.run == RunState::run && run.tick <= m_stop.tick) out.condition = "false";
+            return;
+        }
+        recallTrips(region, out);
+    }
+
+    void recallTrips(const SceneRegion& region, RegionState& out) const
+    {
+        if (out.trips) return;
+        const auto known = m_memory.trips.find(region.id);
+        if (known == m_memory.trips.end() || out.iteration.value_or(0) >= known->second) return;
+        out.trips = known->second;
+        out.tripsFromEarlier = true;
     }
 
     RunState contextState(int region) const
@@ -182,7 +207,7 @@ private:
         if (m_stop.finished) return;
         // A place that is not in the picture is shown by what hides it: the call operator that was entered.
         int node = -1;
-        std::string address = withoutIterations(m_stop.address);
+        std::string address = staticAddress(m_stop.address);
         while (node < 0 && !address.empty()) {
             node = m_scene.findNode(address);
             const size_t colon = address.find_last_of("/:");
@@ -222,12 +247,30 @@ private:
         return -1;
     }
 
+    /// Of StopSnapshot::frames, the one that a region's frame shows; 0: the root.
+    int32_t shownFrame(int region) const
+    {
+        for (; region >= 0; region = m_scene.regions[static_cast<size_t>(region)].parent)
+            if (const auto it = m_frame.find(region); it != m_frame.end()) return it->second;
+        return 0;
+    }
+    /// What the node gave in the iteration that its frame shows, if that is one number and still there.
+    std::string valueText(const SceneNode& node) const
+    {
+        if (!node.value.valid()) return {};
+        const int64_t shown = std::max<int64_t>(0, shownIteration(node.region));
+        const auto found = m_texts.find({node.graph.index, node.value.index, shownFrame(node.region), shown});
+        return found == m_texts.end() ? std::string() : *found->second;
+    }
+
     const Scene& m_scene;
     const Model& m_model;
     const StopSnapshot& m_stop;
-    const std::unordered_map<std::string, int64_t>& m_shown;
+    const PictureMemory& m_memory;
     std::vector<std::string> m_static;  ///< addresses of the stack without iterations
     std::map<int, int64_t> m_iteration; ///< frame region → iteration that it shows
+    std::map<int, int32_t> m_frame;     ///< frame region → index into StopSnapshot::frames
+    std::map<std::tuple<int32_t, int32_t, int32_t, int64_t>, const std::string*> m_texts; ///< of v1 values: graph, value, frame, iteration
 };
 
 /// The iteration that a step of `address` with the frame's name has; −1: none.
@@ -246,7 +289,10 @@ void StopReader::readFrame(CanvasState& state, size_t index)
     RegionState& out = state.regions[index];
     const DataflowFrame* live = nullptr;
     for (const DataflowFrame& frame : m_stop.frames)
-        if (frame.role == CallRole::frame && frame.name == region.name && frame.graph == region.graph) live = &frame;
+        if (frame.role == CallRole::frame && frame.name == region.name && frame.graph == region.graph) {
+            live = &frame;
+            m_frame[static_cast<int>(index)] = static_cast<int32_t>(&frame - m_stop.frames.data());
+        }
     if (!live) {
         out.run = RunState::notRun;
         return;
@@ -255,7 +301,8 @@ void StopReader::readFrame(CanvasState& state, size_t index)
     out.address = live->address;
     int64_t shown = iterationIn(m_stop.address, region.name);
     if (shown < 0) shown = live->oldestIteration;
-    if (const auto it = m_shown.find(region.id); it != m_shown.end() && it->second <= live->newestIteration) shown = it->second;
+    const auto chosen = m_memory.shownIterations.find(region.id);
+    if (chosen != m_memory.shownIterations.end() && chosen->second <= live->newestIteration) shown = chosen->second;
     m_iteration[static_cast<int>(index)] = shown;
     out.iteration = shown;
     for (int64_t k = 0; k <= live->newestIteration && live->newestIteration < 64; ++k)
@@ -271,6 +318,9 @@ void StopReader::readDataflow(CanvasState& state)
 {
     for (size_t i = 0; i < m_scene.regions.size(); ++i)
         if (m_scene.regions[i].kind == RegionKind::frame) readFrame(state, i);
+
+    for (const DataflowValue& value : m_stop.values)
+        if (!value.text.empty()) m_texts[{value.graph.index, value.value.index, value.frame, std::max<int64_t>(0, value.iteration)}] = &value.text;
 
     struct Tally {
         const DataflowTally* tally = nullptr;
@@ -317,6 +367,7 @@ void StopReader::readDataflow(CanvasState& state)
                 out.run = dead ? RunState::dead : RunState::run;
             }
             if (out.run == RunState::dead) out.badge = "dead";
+            if (out.run == RunState::run) out.badge = valueText(node);
             if (out.run != RunState::notRun) continue;
         }
         const auto has = std::ranges::count_if(one.waiting, [&](int64_t iteration) { return shown < 0 || iteration == shown; });
@@ -330,10 +381,15 @@ void StopReader::readDataflow(CanvasState& state)
     for (size_t e = 0; e < m_scene.edges.size(); ++e) {
         const SceneEdge& edge = m_scene.edges[e];
         if (edge.style != EdgeStyle::feedback || edge.to < 0) continue;
-        const int64_t shown = shownIteration(m_scene.nodes[static_cast<size_t>(edge.to)].region);
-        for (const DataflowToken& token : m_stop.tokens)
-            if (token.graph == edge.graph && token.value == edge.value && token.iteration > shown)
-                state.tokens.push_back({static_cast<int>(e), "→ @" + std::to_string(token.iteration), token.isDead});
+        const int region = m_scene.nodes[static_cast<size_t>(edge.to)].region;
+        const int64_t shown = shownIteration(region);
+        const int32_t frame = shownFrame(region);
+        for (const DataflowValue& value : m_stop.values) {
+            if (value.graph != edge.graph || value.value != edge.value || value.frame != frame || value.iteration <= shown) continue;
+            std::string text = value.isDead ? "dead" : value.text;
+            text += (text.empty() ? "→ @" : " → @") + std::to_string(value.iteration);
+            state.tokens.push_back({static_cast<int>(e), std::move(text), value.isDead});
+        }
     }
 }
 
@@ -347,9 +403,9 @@ CanvasState idleState(const Scene& scene)
     return state;
 }
 
-CanvasState stateAt(const Scene& scene, const Model& model, const StopSnapshot& stop, const std::unordered_map<std::string, int64_t>& shown)
+CanvasState stateAt(const Scene& scene, const Model& model, const StopSnapshot& stop, const PictureMemory& memory)
 {
-    return StopReader(scene, model, stop, shown).read();
+    return StopReader(scene, model, stop, memory).read();
 }
 
 } // namespace loopscope::viewer

@@ -48,7 +48,7 @@ struct RegionState {
     std::optional<int64_t> iteration; ///< of a loop that is running
     std::optional<int64_t> trips;     ///< known number of iterations
     bool tripsFromEarlier = false;    ///< known from an earlier run only
-    std::string condition;            ///< "true": what cond gave last; empty: nothing known
+    std::string condition;            ///< what cond gave last, with what it compared: "37<48 true"; empty: nothing known
     std::string note;                 ///< "untaken", "taken", "3 … 6 in flight, 0 … 2 done"
     std::vector<IterationChip> chips; ///< v1 frames
     std::string address;              ///< of the invocation that it shows, with iterations; empty: none
@@ -72,8 +72,12 @@ struct CanvasState {
 
 /// Before any run.
 CanvasState idleState(const Scene& scene);
-/// At a stop. `shownIteration` of v1 frames: which iteration a frame shows, by region id; where it has none, that of the next node.
-CanvasState stateAt(const Scene& scene, const Model& model, const StopSnapshot& stop,
-                    const std::unordered_map<std::string, int64_t>& shownIterations = {});
+/// What a picture remembers beside the stop, by region id.
+struct PictureMemory {
+    std::unordered_map<std::string, int64_t> shownIterations; ///< of v1 frames, chosen by the user; else that of the next node is shown
+    std::unordered_map<std::string, int64_t> trips;           ///< of loops, when they ended last
+};
+
+CanvasState stateAt(const Scene& scene, const Model& model, const StopSnapshot& stop, const PictureMemory& memory = {});
 
 } // namespace loopscope::viewer

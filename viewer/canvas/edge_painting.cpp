@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace loopscope::viewer {
 
@@ -14,6 +15,8 @@ namespace {
 
 constexpr double kRadius = 6;
 constexpr double kStub = 12;
+constexpr double kChipRoom = 110; ///< of its words
+constexpr double kChipStep = 16;
 
 QPen edgePen(EdgeStyle style, const QColor& color, double width)
 {
@@ -161,7 +164,7 @@ void ScenePainter::paintEdge(QPainter& painter, int index, const Lens& lens, Edg
     if (look == EdgeLook::hovered) width = 1.5;
     if (look == EdgeLook::selected) width = 2;
     if (edge.portal) {
-        if (lens.level >= 3 || look != EdgeLook::plain) paintPortal(painter, edge, lens, look);
+        if (lens.level >= 3 || look != EdgeLook::plain) paintPortal(painter, index, lens, look);
         return;
     }
     if (edge.points.size() < 2) return;
@@ -200,33 +203,63 @@ void ScenePainter::paintEdgeText(QPainter& painter, const SceneEdge& edge, const
     }
 }
 
-/// A stub with a chip at each end, where no other node is in the way of the chip.
-void ScenePainter::paintPortal(QPainter& painter, const SceneEdge& edge, const Lens& lens, EdgeLook look)
+/// Beside its node, at the right of a source and at the left of a consumer; several at one node lie above each other.
+Rect ScenePainter::portalPlace(int index, bool atSource)
 {
+    const SceneEdge& edge = m_scene.edges[static_cast<size_t>(index)];
+    const int end = atSource ? edge.from : edge.to;
+    int before = 0, all = 0;
+    std::set<int32_t> seen;
+    for (const int other : atSource ? m_index.outOf(end) : m_index.into(end)) {
+        const SceneEdge& one = m_scene.edges[static_cast<size_t>(other)];
+        if (!one.portal || !seen.insert(one.value.index).second) continue;
+        if (one.value == edge.value) before = all;
+        ++all;
+    }
+    const Rect& box = node(end).rect;
+    const double width = m_labels.label(QString::fromStdString(atSource ? edge.label : edge.endLabel), Face::index, kChipRoom).width + 10;
+    const double middle = box.y + box.height / 2 + kChipStep * (before - (all - 1) / 2.0);
+    return {atSource ? box.right() + kStub : box.x - kStub - width, middle - 7, width, 14};
+}
+
+bool ScenePainter::isCovered(const Rect& place, int except) const
+{
+    std::vector<int> near;
+    m_index.nodesIn(place, near);
+    return std::ranges::any_of(near, [&](int i) { return i != except && node(i).rect.intersects(place); });
+}
+
+std::optional<Rect> ScenePainter::portalChip(int index, bool atSource)
+{
+    const SceneEdge& edge = m_scene.edges[static_cast<size_t>(index)];
+    const int end = atSource ? edge.from : edge.to;
+    if (!edge.portal || end < 0) return std::nullopt;
+    const Rect place = portalPlace(index, atSource);
+    return isCovered(place, end) ? std::nullopt : std::optional(place);
+}
+
+/// A stub with a chip at each end. Where another node is in the way of a chip, it shows while it is lit.
+void ScenePainter::paintPortal(QPainter& painter, int index, const Lens& lens, EdgeLook look)
+{
+    const SceneEdge& edge = m_scene.edges[static_cast<size_t>(index)];
     const QColor color = look == EdgeLook::plain ? themed(Token::line2) : themed(Token::accent);
     const QColor text = look == EdgeLook::plain ? themed(Token::text2) : themed(Token::accent);
-    const auto chip = [&](int end, const std::string& words, bool atRight) {
+    const auto chip = [&](int end, const std::string& words, bool atSource) {
         if (end < 0) return;
+        const Rect place = portalPlace(index, atSource);
+        if (look == EdgeLook::plain && isCovered(place, end)) return;
         const Rect& box = node(end).rect;
-        const double y = box.y + box.height / 2;
-        const double x = atRight ? box.right() : box.x;
-        const double away = atRight ? 1 : -1;
+        const double y = std::clamp(place.center().y, box.y + 3, box.bottom() - 3);
+        const Point at{atSource ? box.right() : box.x, y}, far{atSource ? place.x : place.right(), y};
         painter.setRenderHint(QPainter::Antialiasing);
         painter.setPen(QPen(color, 1.2 * lens.stroke()));
-        painter.drawLine(lens.map(Point{x, y}), lens.map(Point{x + away * kStub, y}));
-        if (!atRight) paintArrow(painter, lens.map(Point{x - kStub, y}), lens.map(Point{x, y}), color, lens.zoom);
-        const Label& label = m_labels.label(QString::fromStdString(words), Face::index, 110);
-        const double width = label.width + 10;
-        const Rect place{atRight ? x + kStub : x - kStub - width, y - 7, width, 14};
-        std::vector<int> near;
-        m_index.nodesIn(place, near);
-        const bool blocked = std::ranges::any_of(near, [&](int i) { return i != end && node(i).rect.intersects(place); });
-        if (blocked && look == EdgeLook::plain) return;
+        painter.drawLine(lens.map(at), lens.map(far));
+        if (!atSource) paintArrow(painter, lens.map(far), lens.map(at), color, lens.zoom);
         const QRectF area = lens.map(place);
-        painter.setPen(QPen(color, 1));
-        painter.setBrush(themed(Token::surface));
+        painter.setPen(QPen(color, look == EdgeLook::plain ? 1 : 1.5));
+        painter.setBrush(look == EdgeLook::plain ? themed(Token::surface) : themed(Token::accentWeak));
         painter.drawRoundedRect(area, area.height() / 2, area.height() / 2);
-        drawLabelIn(painter, label, area, Qt::AlignHCenter, text, lens.zoom);
+        drawLabelIn(painter, m_labels.label(QString::fromStdString(words), Face::index, kChipRoom), area, Qt::AlignHCenter, text, lens.zoom);
     };
     chip(edge.from, edge.label, true);
     chip(edge.to, edge.endLabel, false);

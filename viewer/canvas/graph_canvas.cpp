@@ -1,10 +1,12 @@
-// What the canvas shows and where: scenes, views, selection, zoom and place.
+// What the canvas shows and where: scenes, views, zoom and place.
 #include "viewer/canvas/graph_canvas.h"
 
+#include "viewer/bridge/document.h"
 #include "viewer/canvas/canvas_accessible.h"
 #include "viewer/canvas/minimap.h"
 #include "viewer/style/theme.h"
 
+#include <QLineEdit>
 #include <QResizeEvent>
 #include <QToolTip>
 
@@ -18,21 +20,7 @@ namespace {
 constexpr double kLeastZoom = 0.02;
 constexpr double kMostZoom = 4;
 constexpr double kMargin = 8;
-constexpr double kWordsFrom = 0.75; ///< below, heads of regions and pills have no words
 constexpr double kReadable = 0.4; ///< a graph that would have to be smaller than this opens at its top instead
-
-std::string withoutIterations(const std::string& text)
-{
-    std::string plain;
-    for (size_t i = 0; i < text.size(); ++i) {
-        if (text[i] == '@') {
-            while (i + 1 < text.size() && std::isdigit(static_cast<unsigned char>(text[i + 1]))) ++i;
-            continue;
-        }
-        plain += text[i];
-    }
-    return plain;
-}
 
 bool sameView(const ViewState& a, const ViewState& b)
 {
@@ -179,6 +167,7 @@ void GraphCanvas::adopt(std::shared_ptr<const IndexedScene> scene)
     m_traceMode = 0;
     m_drag = Drag::none;
     m_sliderRegion = -1;
+    if (m_iterationField) m_iterationField->hide();
     m_state = m_scene ? (m_source ? m_source(*m_scene->scene) : idleState(*m_scene->scene)) : CanvasState();
     setCompareMarks(m_compareMarks);
     resolveSelection();
@@ -258,7 +247,7 @@ void GraphCanvas::setCompareMarks(const QHash<QString, CompareMark>& marks)
 void GraphCanvas::setHits(const QStringList& addresses)
 {
     std::vector<std::string> wanted;
-    for (const QString& address : addresses) wanted.push_back(withoutIterations(address.toStdString()));
+    for (const QString& address : addresses) wanted.push_back(staticAddress(address.toStdString()));
     m_hitAddresses = std::move(wanted);
     countHits();
 }
@@ -306,135 +295,6 @@ void GraphCanvas::setMinimapShown(bool shown)
 {
     m_minimapShown = shown;
     placeMinimap();
-}
-
-// --- Selection ------------------------------------------------------------------------------------------------------------------------
-
-void GraphCanvas::select(const std::vector<std::string>& addresses)
-{
-    std::vector<std::string> wanted;
-    for (const std::string& address : addresses) wanted.push_back(withoutIterations(address));
-    if (wanted == m_selected) return;
-    m_selected = std::move(wanted);
-    m_selectedEdge = -1;
-    resolveSelection();
-    update();
-}
-
-void GraphCanvas::resolveSelection()
-{
-    m_selectedNodes.clear();
-    m_selectedRegion = -1;
-    if (m_scene) {
-        for (const std::string& address : m_selected)
-            if (const int node = scene()->findNode(address); node >= 0) m_selectedNodes.push_back(node);
-        if (m_selectedNodes.empty() && !m_selected.empty())
-            if (const auto region = scene()->regionById.find(m_selected.front()); region != scene()->regionById.end())
-                m_selectedRegion = region->second;
-    }
-    m_minimap->markNode(currentNode());
-}
-
-std::optional<CallSite> GraphCanvas::currentCall() const
-{
-    if (m_selectedRegion >= 0) {
-        const SceneRegion& region = scene()->regions[static_cast<size_t>(m_selectedRegion)];
-        if (!region.site.empty()) return CallSite{region.site, region.caller, region.op};
-    } else if (const int node = currentNode(); node >= 0) {
-        const SceneNode& one = scene()->nodes[static_cast<size_t>(node)];
-        if (one.call) return callOf(one);
-    }
-    return std::nullopt;
-}
-
-void GraphCanvas::selectRegion(int region)
-{
-    const SceneRegion& one = scene()->regions[static_cast<size_t>(region)];
-    m_selectedEdge = -1;
-    m_selected = {one.site.empty() ? one.id : one.site};
-    resolveSelection();
-    update();
-    emit selectionEdited();
-}
-
-void GraphCanvas::setCurrent(int node, bool add)
-{
-    m_selectedEdge = -1;
-    if (node < 0) {
-        if (add) return;
-        m_selected.clear();
-    } else {
-        const std::string& id = scene()->nodes[static_cast<size_t>(node)].id;
-        if (!add) m_selected.clear();
-        const auto known = std::ranges::find(m_selected, id);
-        if (known == m_selected.end())
-            m_selected.insert(m_selected.begin(), id);
-        else if (add)
-            m_selected.erase(known);
-    }
-    resolveSelection();
-    update();
-    emit selectionEdited();
-    if (node >= 0) announceFocus(*this, node);
-}
-
-void GraphCanvas::setHover(int node, int edge)
-{
-    if (node == m_hoverNode && edge == m_hoverEdge) return;
-    m_hoverNode = node;
-    m_hoverEdge = edge;
-    update();
-}
-
-bool GraphCanvas::reveal(const std::string& address, bool center, bool readable)
-{
-    if (!m_scene) return false;
-    const std::string place = withoutIterations(address);
-    const int node = scene()->findNode(place);
-    const auto region = node < 0 ? scene()->regionById.find(place) : scene()->regionById.end();
-    if (node < 0 && region == scene()->regionById.end()) return false;
-    Rect r = node >= 0 ? scene()->nodes[static_cast<size_t>(node)].rect : scene()->regions[static_cast<size_t>(region->second)].head;
-    if (node < 0) r.width = std::min(r.width, 240.0); // its name
-    const QRectF box = inWidget(r);
-    const QRectF room = QRectF(rect()).adjusted(24, 24, -24, -24);
-    const bool grows = readable && m_isFitted && !m_fitsWhole && m_zoom < kWordsFrom;
-    if (!center && !grows && room.contains(box)) return true;
-    m_isFitted = false;
-    if (grows || m_zoom < 0.5) { // so small that arriving would show nothing
-        m_zoom = 1;
-        m_level = detailLevel(m_zoom, m_level);
-        m_tiles.clear();
-    }
-    m_origin = QPointF(r.center().x * m_zoom - width() / 2.0, r.center().y * m_zoom - height() / 2.0);
-    clampOrigin();
-    update();
-    m_minimap->update();
-    emit viewportChanged();
-    return true;
-}
-
-ViewState GraphCanvas::viewShowing(const std::string& address) const
-{
-    ViewState view = m_view;
-    const std::string plain = withoutIterations(address);
-    // Every call on the way from the view's root is drawn inline: "main/while#1:body/if#3:then/add#2" needs while#1 and if#3.
-    if (!plain.starts_with(view.root)) {
-        const size_t last = plain.find_last_of('/');
-        if (last != std::string::npos) view.root = plain.substr(0, last);
-        return view;
-    }
-    for (size_t colon = plain.find(':', view.root.size()); colon != std::string::npos; colon = plain.find(':', colon + 1)) {
-        const std::string site = plain.substr(0, colon);
-        if (plain.compare(colon, 5, ":body") != 0 && plain.compare(colon, 5, ":cond") == 0) view.condOpen.insert(site);
-        if (colon > 0 && site.find('/') != std::string::npos) view.inlined.insert(site);
-    }
-    if (m_scene)
-        for (int node = scene()->findNode(plain); node >= 0;) {
-            const SceneNode& one = scene()->nodes[static_cast<size_t>(node)];
-            if (one.kind == NodeKind::group) view.expanded.insert(one.id);
-            break;
-        }
-    return view;
 }
 
 // --- Place ----------------------------------------------------------------------------------------------------------------------------
@@ -518,6 +378,7 @@ void GraphCanvas::setViewport(double zoom, QPointF origin)
     m_origin = origin;
     clampOrigin();
     if (!zoomed && m_origin == before) return;
+    if (m_iterationField) m_iterationField->hide(); // its head has moved away
     update();
     m_minimap->update();
     emit viewportChanged();
@@ -575,6 +436,19 @@ std::vector<int> GraphCanvas::visibleNodes() const
 }
 
 int GraphCanvas::nodeAt(QPointF point) const { return m_scene ? m_scene->index.nodeAt(toScene(point)) : -1; }
+
+std::pair<int, bool> GraphCanvas::portalAt(QPointF point) const
+{
+    if (!m_scene || m_level < 3) return {-1, false};
+    const Point at = toScene(point);
+    std::vector<int> near;
+    m_scene->index.edgesIn({at.x, at.y - 16, 0, 32}, near);
+    ScenePainter painter = painterFor();
+    for (const int edge : near)
+        for (const bool atSource : {true, false})
+            if (const std::optional<Rect> chip = painter.portalChip(edge, atSource); chip && chip->contains(at)) return {edge, atSource};
+    return {-1, false};
+}
 
 void GraphCanvas::placeMinimap()
 {

@@ -18,6 +18,7 @@
 #include <memory>
 #include <set>
 
+class QLineEdit;
 class QMenu;
 
 namespace loopscope::viewer {
@@ -101,6 +102,8 @@ public:
     QRectF sceneInView() const;
     Point toScene(QPointF point) const { return {(point.x() + m_origin.x()) / m_zoom, (point.y() + m_origin.y()) / m_zoom}; }
     int nodeAt(QPointF point) const;
+    /// The cut edge whose chip is there, and whether that is the chip of its source; −1: none.
+    std::pair<int, bool> portalAt(QPointF point) const;
 
     /// A command of the graph context of the keys; false: not one.
     bool command(const QString& id);
@@ -142,6 +145,7 @@ protected:
     void focusInEvent(QFocusEvent* event) override;
     void focusOutEvent(QFocusEvent* event) override;
     bool event(QEvent* event) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
     enum class Drag : uint8_t { none, pending, pan, rubber, zoomRange, slider };
@@ -176,6 +180,11 @@ private:
     void paintCards(QPainter& painter);
     void paintCard(QPainter& painter, const QRectF& box, const QString& title, const QString& type);
     QRectF placeCard(const QRectF& node, QSizeF size) const;
+    struct CardRow {
+        QString name, text;
+        std::string target; ///< id of what a click selects; empty: nothing
+    };
+    std::vector<CardRow> bindingRows(const SceneRegion& loop, size_t which, int subject) const;
     std::pair<int, size_t> bindingOf(int node) const; ///< region and loop variable of a pill; −1: none
     std::vector<int> emphasizedEdges(bool selected) const;
 
@@ -183,6 +192,10 @@ private:
     void walk(int key);
     void stepNode(int by);
     void follow(bool toConsumer);
+    void goToNode(int node);
+    bool showEnds(int edge, QPointF at);
+    int portalOf(int node) const;
+    void editIteration(int region);
     void traceNext();
     bool toggleGroup(int node, bool open);
     bool collapseRegion(int region);
@@ -232,6 +245,7 @@ private:
     int64_t m_sliderIteration = -1, m_sliderAnchor = 0;
     double m_sliderAnchorX = 0;
     bool m_wheelZooms = false, m_legend = false, m_minimapShown = true, m_keyboardFocus = false;
+    QLineEdit* m_iterationField = nullptr; ///< over the head that is edited
     QRectF m_cardBox;
     mutable std::vector<std::pair<QRectF, std::string>> m_cardLinks;
     Minimap* m_minimap = nullptr;

@@ -106,6 +106,8 @@ bool GraphCanvas::command(const QString& id)
             toggleGroup(node, true);
         else if (const std::optional<CallSite> call = currentCall())
             emit openRequested(*call, is("drillIn") ? OpenCallee::drillIn : is("inlineCallee") ? OpenCallee::inlineHere : OpenCallee::split);
+        else if (const int portal = portalOf(node); portal >= 0 && is("drillIn"))
+            showEnds(portal, nodeRect(node).bottomLeft());
     } else if (is("up")) {
         emit upRequested();
     } else if (is("walkUp")) {
@@ -318,6 +320,45 @@ void GraphCanvas::follow(bool toConsumer)
     reveal(m_selected.front());
 }
 
+void GraphCanvas::goToNode(int node)
+{
+    if (node < 0) return;
+    setCurrent(node);
+    reveal(m_selected.front(), true);
+}
+
+/// A cut edge that begins or ends at a node; −1: none.
+int GraphCanvas::portalOf(int node) const
+{
+    if (node < 0) return -1;
+    for (const auto* edges : {&m_scene->index.outOf(node), &m_scene->index.into(node)})
+        for (const int edge : *edges)
+            if (scene()->edges[static_cast<size_t>(edge)].portal) return edge;
+    return -1;
+}
+
+/// All ends of the value that a cut edge carries, to choose from. False: there are only two.
+bool GraphCanvas::showEnds(int edge, QPointF at)
+{
+    const std::vector<int> net = m_scene->index.netOf(edge);
+    if (net.size() < 2) return false;
+    auto* const menu = new QMenu(this);
+    menu->setObjectName(QStringLiteral("portalEnds"));
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    const auto add = [&](int node, const QString& what) {
+        const SceneNode& one = scene()->nodes[static_cast<size_t>(node)];
+        const std::string id = one.id;
+        const QString text = shownName(one) + QString::fromStdString(one.index) + QLatin1Char('\t') + what;
+        connect(menu->addAction(text), &QAction::triggered, this, [this, id] { goToNode(scene()->findNode(id)); });
+    };
+    const SceneEdge& first = scene()->edges[static_cast<size_t>(edge)];
+    if (first.from >= 0) add(first.from, tr("from"));
+    menu->addSeparator();
+    for (const int other : net) add(scene()->edges[static_cast<size_t>(other)].to, tr("to"));
+    menu->popup(mapToGlobal(at.toPoint()));
+    return true;
+}
+
 void GraphCanvas::traceNext()
 {
     m_traced.clear();
@@ -477,6 +518,19 @@ QJsonObject GraphCanvas::describe() const
         nodes.append(node);
     }
     all[QStringLiteral("nodes")] = nodes;
+    QJsonArray portals;
+    if (m_level >= 3) {
+        ScenePainter painter = painterFor();
+        for (size_t e = 0; e < scene()->edges.size(); ++e)
+            for (const bool atSource : {true, false}) {
+                const SceneEdge& edge = scene()->edges[e];
+                const std::optional<Rect> chip = edge.portal ? painter.portalChip(static_cast<int>(e), atSource) : std::nullopt;
+                if (!chip || !QRectF(rect()).intersects(inWidget(*chip))) continue;
+                portals.append(QJsonObject{{QStringLiteral("text"), QString::fromStdString(atSource ? edge.label : edge.endLabel)},
+                                           {QStringLiteral("rect"), rectArray(inWidget(*chip))}});
+            }
+    }
+    if (!portals.isEmpty()) all[QStringLiteral("portals")] = portals;
     QJsonArray regions;
     const QRectF seen = sceneInView();
     for (size_t i = 0; i < scene()->regions.size(); ++i) {
@@ -487,6 +541,8 @@ QJsonObject GraphCanvas::describe() const
         QJsonObject region{{QStringLiteral("id"), QString::fromStdString(one.id)}, {QStringLiteral("rect"), placeOf(one.rect)}};
         if (state.iteration) region[QStringLiteral("iteration")] = static_cast<qint64>(*state.iteration);
         if (state.trips) region[QStringLiteral("trips")] = static_cast<qint64>(*state.trips);
+        if (state.tripsFromEarlier) region[QStringLiteral("tripsFromEarlier")] = true;
+        if (!state.condition.empty()) region[QStringLiteral("decided")] = QString::fromStdString(state.condition);
         if (!state.note.empty()) region[QStringLiteral("note")] = QString::fromStdString(state.note);
         if (static_cast<int>(i) == m_selectedRegion) region[QStringLiteral("selected")] = true;
         const LoopHead head = layOutHead(one, state, m_labels);

@@ -7,9 +7,11 @@
 #include <QContextMenuEvent>
 #include <QHelpEvent>
 #include <QKeyEvent>
+#include <QLineEdit>
 #include <QMenu>
 #include <QMouseEvent>
 #include <QNativeGestureEvent>
+#include <QRegularExpressionValidator>
 #include <QToolTip>
 #include <QWheelEvent>
 
@@ -88,6 +90,10 @@ void GraphCanvas::mousePressEvent(QMouseEvent* event)
             update();
             return;
         }
+        if (head.field.width > 0 && head.field.contains(at)) {
+            editIteration(region);
+            return;
+        }
         for (size_t i = 0; i < head.chips.size(); ++i)
             if (head.chips[i].contains(at)) {
                 emit frameIterationChosen(region, loop.chips[i].iteration);
@@ -107,6 +113,12 @@ void GraphCanvas::mousePressEvent(QMouseEvent* event)
             emit openRequested({one.site, one.caller, one.op}, OpenCallee::split);
             return;
         }
+    }
+    if (const auto [edge, atSource] = portalAt(event->position()); edge >= 0) {
+        const SceneEdge& one = scene()->edges[static_cast<size_t>(edge)];
+        if (!atSource) return goToNode(one.from);
+        if (!showEnds(edge, event->position())) goToNode(one.to);
+        return;
     }
     if (event->modifiers().testFlag(Qt::ShiftModifier)) {
         m_drag = Drag::rubber;
@@ -186,9 +198,55 @@ void GraphCanvas::mouseMoveEvent(QMouseEvent* event)
         return; // the card stays while it is read
     }
     unsetCursor();
+    if (const int portal = portalAt(m_dragTo).first; portal >= 0) {
+        setCursor(Qt::PointingHandCursor);
+        return setHover(-1, portal);
+    }
     const int node = nodeAt(m_dragTo);
     const int edge = node < 0 && m_level >= 1 ? m_scene->index.edgeAt(toScene(m_dragTo), kReach / m_zoom) : -1;
     setHover(node, edge);
+}
+
+/// The number in a loop's head, to be typed: Return goes to that iteration.
+void GraphCanvas::editIteration(int region)
+{
+    const LoopHead head = layOutHead(scene()->regions[static_cast<size_t>(region)], m_state.regions[static_cast<size_t>(region)], m_labels);
+    const std::optional<int64_t> now = m_state.regions[static_cast<size_t>(region)].iteration;
+    if (!now) return; // it has not run
+    if (!m_iterationField) {
+        m_iterationField = new QLineEdit(this);
+        m_iterationField->setObjectName(QStringLiteral("iterationField"));
+        m_iterationField->setAccessibleName(tr("Iteration"));
+        m_iterationField->setValidator(new QRegularExpressionValidator(QRegularExpression(QStringLiteral("[0-9]{1,18}")), m_iterationField));
+        m_iterationField->setAlignment(Qt::AlignHCenter);
+        m_iterationField->installEventFilter(this);
+    }
+    m_iterationField->disconnect(this);
+    connect(m_iterationField, &QLineEdit::editingFinished, this, [this] { m_iterationField->hide(); });
+    connect(m_iterationField, &QLineEdit::returnPressed, this, [this, region, scene = m_scene] {
+        setFocus(Qt::OtherFocusReason);
+        if (scene != m_scene || m_iterationField->text().isEmpty()) return; // another picture came meanwhile
+        const int64_t wanted = m_iterationField->text().toLongLong();
+        if (scene->scene->regions[static_cast<size_t>(region)].kind == RegionKind::frame) emit frameIterationChosen(region, wanted);
+        else emit loopMoved(region, wanted, true);
+    });
+    m_iterationField->setFont(Theme::instance().font(FontUse::value));
+    const QRectF box = inWidget(head.field);
+    m_iterationField->setGeometry(QRectF(box.center().x() - std::max(46.0, box.width()) / 2, box.center().y() - 11, std::max(46.0, box.width()), 22).toRect());
+    m_iterationField->setText(QString::number(*now));
+    m_iterationField->selectAll();
+    m_iterationField->show();
+    m_iterationField->setFocus(Qt::OtherFocusReason);
+}
+
+bool GraphCanvas::eventFilter(QObject* watched, QEvent* event)
+{
+    if (watched == m_iterationField && event->type() == QEvent::KeyPress && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
+        m_iterationField->hide();
+        setFocus(Qt::OtherFocusReason);
+        return true;
+    }
+    return QWidget::eventFilter(watched, event);
 }
 
 void GraphCanvas::mouseReleaseEvent(QMouseEvent* event)

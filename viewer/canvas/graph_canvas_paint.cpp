@@ -115,7 +115,11 @@ void GraphCanvas::paintEmphasis(QPainter& painter)
     const auto inView = [&](int node) { return this->scene()->nodes[static_cast<size_t>(node)].rect.intersects(area); };
     std::set<int> again; // nodes to be drawn over the lines
 
-    const std::pair<int, size_t> rails[] = {bindingOf(m_hoverNode), bindingOf(currentNode())};
+    const auto railOf = [&](int edge) {
+        const bool isRail = edge >= 0 && this->scene()->edges[static_cast<size_t>(edge)].style == EdgeStyle::feedback;
+        return bindingOf(isRail ? this->scene()->edges[static_cast<size_t>(edge)].to : -1);
+    };
+    const std::pair<int, size_t> rails[] = {bindingOf(m_hoverNode), bindingOf(currentNode()), railOf(m_hoverEdge), railOf(m_selectedEdge)};
     for (const auto& [region, which] : rails)
         if (region >= 0) scene.paintRail(painter, region, which, l);
 
@@ -324,6 +328,48 @@ void GraphCanvas::paintCard(QPainter& painter, const QRectF& box, const QString&
                 themed(Token::text));
 }
 
+/// What the card beside a pill lists: the way of its variable; of a pill of many, the variables with what the caller passes.
+std::vector<GraphCanvas::CardRow> GraphCanvas::bindingRows(const SceneRegion& loop, size_t which, int subject) const
+{
+    constexpr size_t mostRows = 8;
+    const Scene& now = *scene();
+    const LoopBinding& binding = loop.bindings[which];
+    const auto isHere = [&](const LoopBinding& one) { return one.formal == subject || one.result == subject; };
+    const auto nodeWith = [&](GraphId graph, ValueId value, NodeKind kind) -> std::string {
+        if (!value.valid()) return {};
+        for (const SceneNode& node : now.nodes)
+            if (node.kind == kind && node.graph == graph && node.value == value) return node.id;
+        return {};
+    };
+    const auto producer = [&](GraphId graph, ValueId value) {
+        const std::string op = nodeWith(graph, value, NodeKind::op);
+        return op.empty() ? nodeWith(graph, value, NodeKind::input) : op;
+    };
+    std::vector<CardRow> rows;
+    if (const auto all = static_cast<size_t>(std::ranges::count_if(loop.bindings, isHere)); all > 1) {
+        for (const LoopBinding& one : loop.bindings) {
+            if (!isHere(one)) continue;
+            if (rows.size() == mostRows) {
+                rows.push_back({tr("… %1 more").arg(all - mostRows), {}, {}});
+                break;
+            }
+            rows.push_back({QString::fromStdString(one.variable), QString::fromStdString(one.actualText), producer(loop.caller, one.actualValue)});
+        }
+        return rows;
+    }
+    const auto idOf = [&](int node) { return node < 0 ? std::string() : now.nodes[static_cast<size_t>(node)].id; };
+    std::string feedback = nodeWith(loop.graph, binding.resultValue, NodeKind::op);
+    if (feedback.empty()) feedback = idOf(binding.result);
+    const bool isLoop = loop.kind == RegionKind::loop;
+    rows.push_back({tr("actual"), QString::fromStdString(binding.actualText), producer(loop.caller, binding.actualValue)});
+    rows.push_back({tr("formal"), QString::fromStdString(binding.formalText), idOf(binding.formal)});
+    if (isLoop) rows.push_back({tr("feedback"), QString::fromStdString(binding.feedbackText), feedback});
+    rows.push_back({isLoop ? tr("exit") : tr("result"), QString::fromStdString(binding.exitText),
+                    binding.exitText.ends_with("unused") ? std::string() : loop.site});
+    std::erase_if(rows, [](const CardRow& row) { return row.text.isEmpty(); });
+    return rows;
+}
+
 void GraphCanvas::paintCards(QPainter& painter)
 {
     m_cardLinks.clear();
@@ -335,36 +381,16 @@ void GraphCanvas::paintCards(QPainter& painter)
         region >= 0 && now.regions[static_cast<size_t>(region)].kind != RegionKind::group) {
         const SceneRegion& loop = now.regions[static_cast<size_t>(region)];
         const LoopBinding& binding = loop.bindings[which];
-        const auto nodeWith = [&](GraphId graph, ValueId value, NodeKind kind) -> std::string {
-            if (!value.valid()) return {};
-            for (const SceneNode& node : now.nodes)
-                if (node.kind == kind && node.graph == graph && node.value == value) return node.id;
-            return {};
-        };
-        const auto idOf = [&](int node) { return node < 0 ? std::string() : now.nodes[static_cast<size_t>(node)].id; };
-        struct Row {
-            QString name, text;
-            std::string target;
-        };
-        std::string actual = nodeWith(loop.caller, binding.actualValue, NodeKind::op);
-        if (actual.empty()) actual = nodeWith(loop.caller, binding.actualValue, NodeKind::input);
-        std::string feedback = nodeWith(loop.graph, binding.resultValue, NodeKind::op);
-        if (feedback.empty()) feedback = idOf(binding.result);
-        std::vector<Row> rows;
-        const bool isLoop = loop.kind == RegionKind::loop;
-        rows.push_back({tr("actual"), QString::fromStdString(binding.actualText), actual});
-        rows.push_back({tr("formal"), QString::fromStdString(binding.formalText), idOf(binding.formal)});
-        if (isLoop) rows.push_back({tr("feedback"), QString::fromStdString(binding.feedbackText), feedback});
-        rows.push_back({isLoop ? tr("exit") : tr("result"), QString::fromStdString(binding.exitText),
-                        binding.exitText.ends_with("unused") ? std::string() : loop.site});
-        std::erase_if(rows, [](const Row& row) { return row.text.isEmpty(); });
+        const std::vector<CardRow> rows = bindingRows(loop, which, subject);
         const int anchor = binding.formal >= 0 ? binding.formal : subject;
         const QString type = typeText(now.nodes[static_cast<size_t>(anchor)]);
-        double wide = m_labels.width(QString::fromStdString(binding.variable), Face::group) + m_labels.width(type, Face::mono) + 28;
-        for (const Row& row : rows) wide = std::max(wide, 62 + m_labels.width(row.text, Face::mono) + 16);
+        const bool isOne = now.nodes[static_cast<size_t>(anchor)].value.valid();
+        const QString title = QString::fromStdString(isOne ? binding.variable : now.nodes[static_cast<size_t>(anchor)].name);
+        double wide = m_labels.width(title, Face::group) + m_labels.width(type, Face::mono) + 28;
+        for (const CardRow& row : rows) wide = std::max(wide, 62 + m_labels.width(row.text, Face::mono) + 16);
         wide = std::clamp(wide, 162.0, 320.0);
         const QRectF box = placeCard(nodeRect(subject), {wide, 24 + 15.0 * static_cast<double>(rows.size()) + 2});
-        paintCard(painter, box, QString::fromStdString(binding.variable), type);
+        paintCard(painter, box, title, type);
         m_cardBox = box;
         for (size_t i = 0; i < rows.size(); ++i) {
             const QRectF line(box.x() + 8, box.y() + 22 + 15.0 * static_cast<double>(i), box.width() - 16, 15);

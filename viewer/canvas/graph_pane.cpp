@@ -46,7 +46,7 @@ GraphPane::GraphPane(Document& document, QWidget* parent) : QWidget(parent), m_d
     m_canvas->setBuilder(&buildScene);
     m_canvas->setStateSource([this](const Scene& scene) {
         const auto stop = m_document.stop();
-        return stop ? stateAt(scene, m_document.model(), *stop, m_shownIterations) : idleState(scene);
+        return stop ? stateAt(scene, m_document.model(), *stop, m_memory) : idleState(scene);
     });
     connect(m_canvas, &GraphCanvas::selectionEdited, this, &GraphPane::adoptSelection);
     connect(m_canvas, &GraphCanvas::viewEdited, this, [this] { emit viewWanted(m_canvas->view()); });
@@ -56,7 +56,7 @@ GraphPane::GraphPane(Document& document, QWidget* parent) : QWidget(parent), m_d
     connect(m_canvas, &GraphCanvas::breakpointRequested, this, [this](const QString& address) { toggleBreakpoint(address.toStdString()); });
     connect(m_canvas, &GraphCanvas::loopMoved, this, &GraphPane::moveLoop);
     connect(m_canvas, &GraphCanvas::frameIterationChosen, this, [this](int region, qint64 iteration) {
-        m_shownIterations[m_canvas->scene()->regions[static_cast<size_t>(region)].id] = iteration;
+        m_memory.shownIterations[m_canvas->scene()->regions[static_cast<size_t>(region)].id] = iteration;
         m_canvas->refreshState();
     });
     connect(m_canvas, &GraphCanvas::commandRequested, this, &GraphPane::triggerWindow);
@@ -186,13 +186,24 @@ void GraphPane::followStop()
     m_canvas->setLegendShown(!stop.started);
     const bool moved = stop.tick != m_stoppedAt;
     m_stoppedAt = stop.tick;
-    if (moved) m_shownIterations.clear();
+    if (moved) m_memory.shownIterations.clear();
     m_canvas->refreshState();
+    noteTrips();
     if (moved && stop.started && !stop.finished && !m_canvas->underMouseDrag()) {
         m_opensForReveal = false;
         m_reveal = m_canvas->isBuilding() || !sees(stop.address) ? stop.address : std::string();
     }
     askValue();
+}
+
+/// How often loops ran, for heads that do not know it yet when they run again.
+void GraphPane::noteTrips()
+{
+    if (!m_canvas->scene()) return;
+    const std::vector<SceneRegion>& regions = m_canvas->scene()->regions;
+    for (size_t i = 0; i < regions.size(); ++i)
+        if (const RegionState& state = m_canvas->state().regions[i]; state.trips && !state.tripsFromEarlier)
+            m_memory.trips[regions[i].id] = *state.trips;
 }
 
 void GraphPane::showSelection()

@@ -5,8 +5,6 @@
 #include "viewer/bridge/document.h"
 #include "viewer/canvas/graph_canvas.h"
 
-#include <unordered_map>
-
 namespace loopscope::viewer {
 
 class GraphPane : public QWidget {
@@ -31,6 +29,7 @@ signals:
 private:
     void open(const CallSite& site, OpenCallee how);
     void followStop();
+    void noteTrips();
     bool sees(const std::string& address);
     void showSelection();
     void adoptSelection();
@@ -44,9 +43,9 @@ private:
 
     Document& m_document;
     GraphCanvas* m_canvas;
-    std::unordered_map<std::string, int64_t> m_shownIterations; ///< of v1 frames
-    std::string m_reveal;                                       ///< what shall be in view once the picture has it
-    bool m_opensForReveal = false;                              ///< and whether groups that hide it are opened
+    PictureMemory m_memory;
+    std::string m_reveal;          ///< what shall be in view once the picture has it
+    bool m_opensForReveal = false; ///< and whether groups that hide it are opened
     bool m_adopting = false;
     int64_t m_stoppedAt = -1;
 };

@@ -101,7 +101,7 @@ LoopHead layOutHead(const SceneRegion& region, const RegionState& state, LabelCa
     head.totalX = x;
     x += total + 14;
     // The condition keeps the right end if the slider can stay usable.
-    head.conditionText = QString::fromStdString(region.note);
+    if (region.kind == RegionKind::loop) head.conditionText = QString::fromStdString(region.note);
     if (!head.conditionText.isEmpty()) {
         const double words = width(head.conditionText, Face::name) +
                              (state.condition.empty() ? 0 : 10 + width(QString::fromStdString(state.condition), Face::mono));

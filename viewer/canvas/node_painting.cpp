@@ -352,9 +352,12 @@ void ScenePainter::paintPill(QPainter& painter, int index, const Lens& lens, con
         } else {
             drawLabelIn(painter, name, box, Qt::AlignHCenter, c.text, lens.zoom);
         }
-    } else if (lens.zoom * kNameSize >= kSmallestText - 1.5) { // no room for two lines, but for the name
-        drawLabelIn(painter, m_labels.label(QString::fromStdString(one.name), Face::pill, one.rect.width - 10), box, Qt::AlignHCenter,
-                    c.text, lens.zoom);
+    } else if (box.height() >= kSmallestText + 2) { // no room for two lines, but for the name
+        const double scale = std::max(lens.zoom, kSmallestText / kNameSize);
+        const double room = (box.width() - 6) / scale;
+        if (room >= 12)
+            drawLabelIn(painter, m_labels.label(QString::fromStdString(one.name), Face::pill, std::floor(room)), box, Qt::AlignHCenter, c.text,
+                        scale);
     }
     paintMarks(painter, index, lens, look, box, radius);
 }

@@ -14,6 +14,10 @@ namespace loopscope::viewer {
 
 namespace {
 
+constexpr double kHeadSize = 12;    ///< pixels of a head's name at zoom 1
+constexpr double kSmallestHead = 8; ///< on screen
+constexpr double kLeastLine = 9.5;  ///< height on screen that holds a name of that size
+
 struct RegionColors {
     QColor outline, name;
     double width = 1.5;
@@ -72,7 +76,6 @@ void ScenePainter::paintRails(QPainter& painter, int index, const Lens& lens)
     painter.setRenderHint(QPainter::Antialiasing);
     QColor color = themed(Token::line2);
     if (!m_highContrast) color.setAlphaF(0.75F);
-    const LoopBinding* last = nullptr;
     for (const LoopBinding& binding : region.bindings) {
         if (binding.rail.size() < 2) continue;
         painter.setPen(QPen(color, lens.stroke()));
@@ -80,16 +83,34 @@ void ScenePainter::paintRails(QPainter& painter, int index, const Lens& lens)
         painter.drawPath(roundedPath(binding.rail, lens, 2 * lens.zoom));
         paintArrow(painter, lens.map(binding.rail[binding.rail.size() - 2]), lens.map(binding.rail.back()), color,
                    std::max(0.7, lens.zoom));
-        last = &binding;
     }
-    if (region.foldedRails == 0 || lens.level < 3) return;
+    if (region.foldedRails > 0) paintBundle(painter, region, lens, color);
+}
+
+/// Many feedback lines as one thick one, from the row of results to the row of formals, with how many they are.
+void ScenePainter::paintBundle(QPainter& painter, const SceneRegion& region, const Lens& lens, const QColor& color)
+{
+    const Rect* formal = nullptr;
+    const Rect* result = nullptr; // the leftmost of their rows
+    for (const LoopBinding& binding : region.bindings) {
+        if (binding.formal >= 0 && (!formal || node(binding.formal).rect.x < formal->x)) formal = &node(binding.formal).rect;
+        if (binding.result >= 0 && (!result || node(binding.result).rect.x < result->x)) result = &node(binding.result).rect;
+    }
+    if (!formal || !result || m_scene.view.leftToRight) return;
+    const double x = region.rect.x + 8;
+    const std::vector<Point> line{{result->x, result->center().y}, {x, result->center().y}, {x, formal->center().y}, {formal->x, formal->center().y}};
+    painter.setPen(QPen(color, 3 * lens.stroke() * std::min(1.0, std::max(0.5, lens.zoom))));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawPath(roundedPath(line, lens, 3 * lens.zoom));
+    paintArrow(painter, lens.map(line[2]), lens.map(line[3]), color, 1.4 * std::max(0.7, lens.zoom));
+    if (lens.level < 3) return;
     const Label& label = m_labels.label(QStringLiteral("%L1 variables").arg(region.foldedRails), Face::index);
-    const double x = last ? last->rail[last->rail.size() / 2].x : region.rect.x + 8;
+    if (result->y - formal->bottom() < label.width + 20) return;
     painter.save();
-    painter.translate(lens.map(Point{x - 4, region.rect.center().y}));
+    painter.translate(lens.map(Point{x + 9, (result->y + formal->bottom()) / 2}));
     painter.rotate(-90);
     drawLabelIn(painter, label, QRectF(-60 * lens.zoom, -7 * lens.zoom, 120 * lens.zoom, 14 * lens.zoom), Qt::AlignHCenter,
-                themed(Token::text3), lens.zoom);
+                themed(Token::text2), lens.zoom);
     painter.restore();
 }
 
@@ -148,7 +169,8 @@ void ScenePainter::paintHead(QPainter& painter, int index, const Lens& lens, int
     }
     if (isGroup || isSide) // edges that cross a head pass behind it
         painter.fillRect(box.adjusted(2, 2, -2, 0), themed(state.run == RunState::untaken ? Token::deadWeak : Token::raised));
-    if (lens.level < 2 || 12 * z < 7.5) return;
+    if (box.height() < kLeastLine) return;
+    if (kHeadSize * z < kSmallestHead) return paintHeadName(painter, index, lens, box, isSide ? c.outline : c.name);
     const auto color = [](Token token) { return themed(token); };
     const auto at = [&](double x) { return x * z; };
     const auto words = [&](const QString& text, Face face, double x, const QColor& ink) {
@@ -234,6 +256,31 @@ void ScenePainter::paintHead(QPainter& painter, int index, const Lens& lens, int
             drawLabelIn(painter, m_labels.label(QString::fromStdString(state.condition), Face::mono), chip.adjusted(0, 0, -8 * z, 0),
                         Qt::AlignRight, color(state.condition.ends_with("false") ? Token::text2 : Token::ok), z);
     }
+}
+
+/// Where a whole head would be too small to read, its name stays, not smaller than that.
+void ScenePainter::paintHeadName(QPainter& painter, int index, const Lens& lens, const QRectF& box, const QColor& color)
+{
+    const SceneRegion& region = m_scene.regions[static_cast<size_t>(index)];
+    const double scale = kSmallestHead / kHeadSize;
+    double left = box.left() + 4;
+    if (const char* icon = iconOf(region.kind)) {
+        const int size = std::min(10, static_cast<int>(box.height()) - 2);
+        const bool isSide = region.kind == RegionKind::branch && !region.role.empty();
+        painter.drawPixmap(QPointF(std::round(left), std::round(box.center().y() - size / 2.0)),
+                           iconPixmap(QString::fromLatin1(icon), size, isSide ? color : themed(Family::controlFlow), lens.ratio));
+        left += size + 3;
+    }
+    const double room = (box.right() - 4 - left) / scale;
+    if (room < 12) return;
+    const Face face = region.kind == RegionKind::group ? Face::group : Face::head;
+    const Label& name = m_labels.label(headName(region), face, room);
+    drawLabelIn(painter, name, QRectF(left, box.y(), 0, box.height()), Qt::AlignLeft, color, scale);
+    if (region.index.empty() || name.isElided) return;
+    const Label& number = m_labels.label(QString::fromStdString(region.index), Face::head);
+    if (name.width + 4 + number.width > room) return;
+    drawLabelIn(painter, number, QRectF(left + (name.width + 4) * scale, box.y(), 0, box.height()), Qt::AlignLeft, themed(Token::text3),
+                scale);
 }
 
 void ScenePainter::paintStill(QPainter& painter, const Rect& area, const Lens& lens)

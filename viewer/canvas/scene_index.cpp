@@ -7,6 +7,7 @@ namespace loopscope::viewer {
 
 namespace {
 
+constexpr double kChipReach = 132; ///< of the chips at the ends of cut edges
 constexpr double kReach = 8; ///< how far lines and badges reach beyond their geometry
 
 Rect around(Point a, Point b, double margin)
@@ -73,7 +74,7 @@ SceneIndex::SceneIndex(const Scene& scene) : m_scene(scene), m_into(scene.nodes.
         for (const int end : {edge.from, edge.to})
             if (end >= 0) {
                 const Rect& box = scene.nodes[static_cast<size_t>(end)].rect;
-                add({box.x - 90, box.y, box.width + 180, box.height});
+                add({box.x - kChipReach, box.y - kChipReach / 4, box.width + 2 * kChipReach, box.height + kChipReach / 2});
             }
     });
     for (size_t i = 0; i < scene.edges.size(); ++i) {

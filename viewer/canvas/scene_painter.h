@@ -10,6 +10,8 @@
 #include <QPainter>
 #include <QRectF>
 
+#include <optional>
+
 namespace loopscope::viewer {
 
 /// Which of the five levels of detail belongs to a zoom: 0 map, 1 shape, 2 name, 3 full, 4 detail. `before` is the level so far: a
@@ -53,6 +55,9 @@ public:
     /// The feedback line of one loop variable in accent, with its label.
     void paintRail(QPainter& painter, int region, size_t binding, const Lens& lens);
 
+    /// The chip at one end of a cut edge; none: another node is in its way.
+    std::optional<Rect> portalChip(int edge, bool atSource);
+
     /// How much text of the node was cut at level 3: what tooltips ask.
     bool isElided(int node);
 
@@ -74,9 +79,13 @@ private:
                    bool struck);
 
     void paintRegion(QPainter& painter, int region, const Lens& lens);
+    void paintHeadName(QPainter& painter, int region, const Lens& lens, const QRectF& box, const QColor& color);
     void paintRails(QPainter& painter, int region, const Lens& lens);
+    void paintBundle(QPainter& painter, const SceneRegion& region, const Lens& lens, const QColor& color);
     void paintEdgeLines(QPainter& painter, const Lens& lens, const std::vector<int>& edges);
-    void paintPortal(QPainter& painter, const SceneEdge& edge, const Lens& lens, EdgeLook look);
+    void paintPortal(QPainter& painter, int edge, const Lens& lens, EdgeLook look);
+    Rect portalPlace(int edge, bool atSource);
+    bool isCovered(const Rect& place, int except) const;
     void paintEdgeText(QPainter& painter, const SceneEdge& edge, const Lens& lens, const QColor& color);
     bool isDeadEdge(const SceneEdge& edge) const;
     bool isRail(const SceneEdge& edge) const;

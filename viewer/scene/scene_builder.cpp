@@ -61,7 +61,7 @@ bool SceneBuilder::opensCallee(const std::string& site, const CallForm& form, in
                         [&](const Callee& callee) { return std::find(m_open.begin(), m_open.end(), callee.graph) != m_open.end(); });
 }
 
-SceneBuilder::Emission SceneBuilder::emitGraph(GraphId id, const std::string& prefix, int region, int depth)
+SceneBuilder::Emission SceneBuilder::emitGraph(GraphId id, const std::string& prefix, int region, int depth, bool foldInvariants)
 {
     const Graph& graph = m_model.graph(id);
     m_open.push_back(id);
@@ -72,15 +72,24 @@ SceneBuilder::Emission SceneBuilder::emitGraph(GraphId id, const std::string& pr
     emission.producer.assign(graph.values.size(), -1);
     emission.nodeOf.assign(graph.operators.size(), -1);
     emission.inlinedAs.assign(graph.operators.size(), -1);
+    const std::vector<bool> folded = foldInvariants ? foldedInvariants(graph) : std::vector<bool>(graph.inputs.size(), false);
+    const auto invariants = static_cast<size_t>(std::count(folded.begin(), folded.end(), true));
+    int together = -1;
     for (size_t k = 0; k < graph.inputs.size(); ++k) {
-        const int pill = addPill(NodeKind::input, emission, graph.inputs[k], k);
+        if (folded[k] && together < 0) together = addInvariantPill(NodeKind::input, emission, invariants);
+        const int pill = folded[k] ? together : addPill(NodeKind::input, emission, graph.inputs[k], k);
+        if (folded[k]) m_scene.nodeById.emplace(prefix + ">" + graph.value(graph.inputs[k]).id, pill);
         emission.inputs.push_back(pill);
         if (graph.inputs[k].valid()) emission.producer[at(graph.inputs[k].index)] = pill;
     }
     const OpGroups groups = groupsOf(emission);
     emitOperators(emission, groups, depth);
-    for (size_t k = 0; k < graph.outputs.size(); ++k)
-        emission.outputs.push_back(addPill(NodeKind::output, emission, graph.outputs[k].value, k));
+    together = -1;
+    for (size_t k = 0; k < graph.outputs.size(); ++k) {
+        const bool isFolded = k < folded.size() && folded[k];
+        if (isFolded && together < 0) together = addInvariantPill(NodeKind::output, emission, invariants);
+        emission.outputs.push_back(isFolded ? together : addPill(NodeKind::output, emission, graph.outputs[k].value, k));
+    }
     emitEdges(emission);
     if (emission.frames) bindFrames(emission);
     m_open.pop_back();
@@ -257,6 +266,10 @@ void SceneBuilder::emitEdges(Emission& emission)
         if (!value.valid()) continue;
         const std::vector<int> producers = producersOf(emission, value);
         const bool unchanged = producers.size() == 1 && m_scene.nodes[at(producers[0])].kind == NodeKind::input;
+        // All that one pill hands on to another is one line.
+        if (unchanged && std::find(emission.outputs.begin(), emission.outputs.begin() + static_cast<std::ptrdiff_t>(k), emission.outputs[k]) !=
+                             emission.outputs.begin() + static_cast<std::ptrdiff_t>(k))
+            continue;
         addValueEdges(emission, value, emission.outputs[k], unchanged ? EdgeStyle::passThrough : EdgeStyle::data);
     }
 }

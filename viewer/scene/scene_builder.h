@@ -59,13 +59,15 @@ private:
     int addNode(SceneNode node);
     int addRegion(SceneRegion region);
     int addPill(NodeKind kind, const Emission& emission, ValueId value, size_t number);
+    int addInvariantPill(NodeKind kind, const Emission& emission, size_t count);
     int addOperator(const Emission& emission, OperatorId op, const std::string& address, std::string_view scope);
     int addGroupNode(const Emission& emission, const OpGroup& group, int region);
     std::string attributeLine(const Graph& graph, const Operator& op) const;
     double textWidth(std::string_view text, TextStyle style) const { return std::ceil(m_measure(text, style)); }
 
     // What is in a graph (scene_builder.cpp)
-    Emission emitGraph(GraphId graph, const std::string& prefix, int region, int depth);
+    /// `foldInvariants`: of a loop's body; what its iterations only hand on has one pill.
+    Emission emitGraph(GraphId graph, const std::string& prefix, int region, int depth, bool foldInvariants = false);
     void emitOperators(Emission& emission, const OpGroups& groups, int depth);
     void emitCall(Emission& emission, OperatorId op, const std::string& site, int region, int depth);
     void emitEdges(Emission& emission);
@@ -104,6 +106,11 @@ private:
     std::vector<GraphId> m_open;              ///< graphs around the one that is emitted
     std::unordered_set<int64_t> m_groupEdges; ///< value and folded group: one line each
 };
+
+/// Loop variables with a rail and a pill each; of more, rails fold into one bundle and those that never change into one pill.
+inline constexpr size_t kMostRails = 12;
+/// Which inputs of a loop's body have no pill of their own: those that are returned unchanged, where there are too many variables.
+std::vector<bool> foldedInvariants(const Graph& body);
 
 /// Static address of an operator of the graph at `prefix`: "main/while#1:body" → "main/while#1:body/add#14".
 std::string operatorAddress(const std::string& prefix, const Operator& op, OperatorId id);

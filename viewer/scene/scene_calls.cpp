@@ -8,13 +8,21 @@ namespace loopscope::viewer {
 
 namespace {
 
-constexpr size_t kMostRails = 12; ///< loop variables with a rail each; more fold into one bundle
-
 size_t at(int32_t i) { return static_cast<size_t>(i); }
 
 std::string opCount(size_t count) { return std::to_string(count) + (count == 1 ? " op" : " ops"); }
 
 } // namespace
+
+std::vector<bool> foldedInvariants(const Graph& body)
+{
+    std::vector<bool> folded(body.inputs.size(), false);
+    if (body.inputs.size() <= kMostRails) return folded;
+    for (size_t k = 0; k < body.inputs.size() && k < body.outputs.size(); ++k)
+        folded[k] = body.inputs[k].valid() && body.outputs[k].value == body.inputs[k];
+    if (std::count(folded.begin(), folded.end(), true) < 2) folded.assign(folded.size(), false);
+    return folded;
+}
 
 std::string SceneBuilder::actualText(const Graph& graph, ValueId id) const
 {
@@ -66,9 +74,15 @@ SceneBuilder::Emission SceneBuilder::emitCallee(Emission& caller, const CallPlac
     const Operator& op = outer.op(call.op);
     // The actuals stand in front of the pills in listing order.
     std::vector<int> actuals;
+    const bool isBody = m_scene.regions[at(region)].kind == RegionKind::loop;
+    const std::vector<bool> folded = isBody ? foldedInvariants(inner) : std::vector<bool>(inner.inputs.size(), false);
     const size_t first = static_cast<size_t>(call.form.firstArgument);
     const std::string prefix = call.site + ":" + callee.role;
     for (size_t k = 0; k < inner.inputs.size() && first + k < op.inputs.size(); ++k) {
+        if (folded[k]) {
+            actuals.push_back(-1);
+            continue;
+        }
         SceneNode node;
         node.kind = NodeKind::actual;
         node.id = prefix + ">" + (inner.inputs[k].valid() ? inner.value(inner.inputs[k]).id : std::to_string(k)) + "^";
@@ -80,11 +94,11 @@ SceneBuilder::Emission SceneBuilder::emitCallee(Emission& caller, const CallPlac
         node.rect.height = 12;
         actuals.push_back(addNode(std::move(node)));
     }
-    Emission emission = emitGraph(callee.graph, prefix, region, call.depth + 1);
+    Emission emission = emitGraph(callee.graph, prefix, region, call.depth + 1, isBody);
     SceneRegion& made = m_scene.regions[at(region)];
     for (size_t k = 0; k < emission.inputs.size() && k < actuals.size(); ++k) {
         const int formal = emission.inputs[k], actual = actuals[k];
-        m_actualOf[at(formal)] = actual;
+        if (actual >= 0) m_actualOf[at(formal)] = actual;
         formals[first + k].push_back(formal);
         LoopBinding binding;
         const Value& value = inner.value(inner.inputs[k]);
@@ -93,11 +107,11 @@ SceneBuilder::Emission SceneBuilder::emitCallee(Emission& caller, const CallPlac
         binding.formal = formal;
         binding.actualValue = op.inputs[first + k];
         binding.formalValue = inner.inputs[k];
-        binding.actualText = m_scene.nodes[at(actual)].name;
+        binding.actualText = actualText(outer, op.inputs[first + k]);
         binding.formalText = value.id + " in " + callee.role;
         made.bindings.push_back(std::move(binding));
         // A constant has no line that leads here; the binding does.
-        if (producersOf(caller, op.inputs[first + k]).empty()) {
+        if (actual >= 0 && producersOf(caller, op.inputs[first + k]).empty()) {
             Draft draft;
             draft.from = actual;
             draft.to = formal;

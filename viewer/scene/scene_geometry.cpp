@@ -91,7 +91,7 @@ Status SceneBuilder::place()
         group.head = headHeight(region.kind, isSide);
         group.left = group.right = group.top = group.bottom = 8;
         if (hasActuals[r] != 0) (turned ? group.left : group.top) = turned ? std::min(widestActual[r], 120.0) + 10 : kActualBand;
-        if (region.foldedRails > 0) group.left += 14;
+        if (region.foldedRails > 0) group.left += 18;
         const double title =
             38 + textWidth(region.name + " " + region.index, TextStyle::head) + 12 + textWidth(region.note, TextStyle::name) + 12;
         group.minWidth = std::ceil(region.kind == RegionKind::loop || region.kind == RegionKind::frame ? std::max(title, 320.0)

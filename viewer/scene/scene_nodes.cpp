@@ -111,6 +111,19 @@ int SceneBuilder::addPill(NodeKind kind, const Emission& emission, ValueId value
     return addNode(std::move(node));
 }
 
+int SceneBuilder::addInvariantPill(NodeKind kind, const Emission& emission, size_t count)
+{
+    SceneNode node;
+    node.kind = kind;
+    node.graph = emission.graph;
+    node.region = emission.region;
+    node.id = emission.prefix + (kind == NodeKind::input ? ">" : "<") + "*invariant";
+    node.name = std::to_string(count) + " invariant";
+    node.rect.width = std::max(kNarrowest, textWidth(node.name, TextStyle::name) + 20);
+    node.rect.height = kind == NodeKind::input ? 28 : m_view.dense ? 16 : 18;
+    return addNode(std::move(node));
+}
+
 std::string SceneBuilder::attributeLine(const Graph& graph, const Operator& op) const
 {
     std::string line;

@@ -2,6 +2,7 @@
 #include "canvas_fixture.h"
 #include "viewer/style/theme.h"
 
+#include <QMenu>
 #include <QSignalSpy>
 #include <QThread>
 #include <cmath>
@@ -30,6 +31,9 @@ private slots:
     void hitsAreCounted();
     void compareMarks();
     void bindingCardNamesTheWay();
+    void portalsLeadToTheirEnds();
+    void smallHeadsKeepTheirNames();
+    void v1TokensShowTheirValues();
     void v1States();
 };
 
@@ -316,6 +320,101 @@ void CanvasPictureTest::bindingCardNamesTheWay()
     QVERIFY(canvas.describe().contains(QStringLiteral("card")));
     QVERIFY(!rectOf(canvas.describe()[QStringLiteral("card")]).intersects(canvas.nodeRect(formal)));
     keep(canvas, QStringLiteral("binding-card"));
+}
+
+/// One value for 20 consumers is cut: chips at its ends, which light together and lead to each other.
+void CanvasPictureTest::portalsLeadToTheirEnds()
+{
+    std::string text = "graph main(x: f32[4], mask: f32[4]) {\n";
+    for (int n = 0; n < 20; ++n)
+        text += "  v" + std::to_string(n) + " = add(" + (n == 0 ? "x" : "v" + std::to_string(n - 1)) + ", mask) : f32[4]\n";
+    text += "  return v19\n}\n";
+    Result<Model> model = modelFromText(text, "masked");
+    QVERIFY2(model.ok(), model.ok() ? "" : model.error().message().c_str());
+    GraphCanvas canvas;
+    canvas.resize(700, 900);
+    canvas.setScene(sceneOf(*model, {}));
+    canvas.setViewport(1, QPointF(-200, -20));
+    canvas.show();
+    const QJsonArray portals = canvas.describe()[QStringLiteral("portals")].toArray();
+    QVERIFY(portals.size() > 10);
+    const auto chip = [&](const char* words) {
+        for (const QJsonValue& one : portals)
+            if (one.toObject()[QStringLiteral("text")].toString() == QString::fromUtf8(words))
+                return rectOf(one.toObject()[QStringLiteral("rect")]);
+        return QRectF();
+    };
+    const QRectF source = chip("mask → 20"), consumer = chip("mask ←");
+    QVERIFY(!source.isEmpty() && !consumer.isEmpty());
+    for (const int node : canvas.visibleNodes()) QVERIFY(!canvas.nodeRect(node).intersects(consumer));
+
+    const QImage before = canvas.grab(consumer.toAlignedRect()).toImage();
+    QTest::mouseMove(&canvas, source.center().toPoint());
+    QVERIFY(canvas.grab(consumer.toAlignedRect()).toImage() != before); // the other ends light up
+    keep(canvas, QStringLiteral("portals"));
+    QTest::mouseClick(&canvas, Qt::LeftButton, {}, consumer.center().toPoint());
+    QCOMPARE(canvas.selected().front(), std::string("main>mask"));
+
+    QVERIFY(canvas.command(QStringLiteral("drillIn")));
+    auto* const ends = canvas.findChild<QMenu*>(QStringLiteral("portalEnds"));
+    QVERIFY(ends);
+    QCOMPARE(ends->actions().size(), 22); // the source, a line, 20 consumers
+    ends->actions().last()->trigger();
+    QCOMPARE(canvas.selected().front(), std::string("main/add#19"));
+    ends->close();
+}
+
+/// Names stay as long as there is room for letters of 8 pixels.
+void CanvasPictureTest::smallHeadsKeepTheirNames()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.resize(540, 580);
+    canvas.setMinimapShown(false);
+    canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
+    for (const double zoom : {0.42, 0.5, 0.58, 0.64}) {
+        canvas.setViewport(zoom, QPointF(-20, -20));
+        QTest::qWait(130);
+        const QImage picture = canvas.grab().toImage();
+        const QRect head = canvas.inWidget(canvas.scene()->regions[0].head).toAlignedRect().adjusted(20, 3, -3, -3);
+        int dark = 0;
+        for (int y = head.top(); y <= head.bottom(); ++y)
+            for (int x = head.left(); x <= head.right(); ++x) dark += qGray(picture.pixel(x, y)) < 120;
+        QVERIFY2(dark > 10, qPrintable(QString::number(zoom)));
+        keep(canvas, QStringLiteral("head-%1").arg(qRound(zoom * 100)));
+    }
+}
+
+/// A value that NextIteration has sent on is written at its edge, and nodes of the iteration that is shown wear theirs.
+void CanvasPictureTest::v1TokensShowTheirValues()
+{
+    const Model model = sample(QStringLiteral("v1_collatz"));
+    const auto scene = sceneOf(model, initialView(model));
+    const SceneRegion& loop = scene->scene->regions[static_cast<size_t>(scene->scene->regionById.at("main/collatz"))];
+    const LoopBinding& steps = loop.bindings[1];
+    const SceneNode& next = scene->scene->nodes[static_cast<size_t>(steps.result)];
+    const SceneNode& merge = scene->scene->nodes[static_cast<size_t>(steps.formal)];
+    StopSnapshot stop;
+    stop.started = stop.isDataflow = true;
+    stop.address = "main/collatz@3:frame/half";
+    DataflowFrame frame;
+    frame.name = "collatz";
+    frame.address = "main/collatz@4:frame";
+    frame.graph = loop.graph;
+    frame.oldestIteration = 3;
+    frame.newestIteration = 4;
+    stop.frames = {DataflowFrame(), frame};
+    stop.tallies = {{merge.graph, merge.op, 4, 0, 3, -1}, {next.graph, next.op, 4, 0, 3, -1}};
+    stop.values = {{merge.graph, merge.value, 1, 3, false, "3"}, {next.graph, next.value, 1, 4, false, "4"}};
+    const CanvasState state = stateAt(*scene->scene, model, stop);
+    QCOMPARE(state.tokens.size(), size_t(1));
+    QCOMPARE(state.tokens[0].text, std::string("4 → @4"));
+    QCOMPARE(scene->scene->edges[static_cast<size_t>(state.tokens[0].edge)].from, steps.result);
+    QCOMPARE(state.nodes[static_cast<size_t>(steps.formal)].badge, std::string("3"));
+    // In the iteration that it went to it is no longer under way.
+    PictureMemory memory;
+    memory.shownIterations["main/collatz"] = 4;
+    QVERIFY(stateAt(*scene->scene, model, stop, memory).tokens.empty());
 }
 
 void CanvasPictureTest::v1States()

@@ -6,6 +6,7 @@
 
 #include <QFileInfo>
 #include <QLabel>
+#include <QLineEdit>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QToolButton>
@@ -32,6 +33,8 @@ private slots:
     void sliderIsACommand();
     void revealOpensWhatHides();
     void upGoesToTheCaller();
+    void headKnowsWhatDecided();
+    void iterationIsTyped();
     void exportsPictures();
 
 private:
@@ -231,6 +234,52 @@ void GraphPanelTest::upGoesToTheCaller()
     QVERIFY(m_panel->command(QStringLiteral("up")));
     QCOMPARE(m_document->view().root, std::string("main"));
     QCOMPARE(m_document->selection().op, OperatorId(0));
+}
+
+QJsonObject loopOf(const GraphCanvas& canvas) { return canvas.describe()[QStringLiteral("regions")].toArray()[0].toObject(); }
+
+/// "of ?" until the loop was seen to its end, what decided each iteration, and the number of the last run when it runs again.
+void GraphPanelTest::headKnowsWhatDecided()
+{
+    GraphCanvas& canvas = m_panel->canvas();
+    executeAndSettle(*m_document, QStringLiteral("start"));
+    executeAndSettle(*m_document, QStringLiteral("goto main/while#0@1:body/add#3"));
+    QVERIFY(m_backend->errors.empty());
+    QVERIFY(!loopOf(canvas).contains(QStringLiteral("trips")));
+    QCOMPARE(loopOf(canvas)[QStringLiteral("decided")].toString(), QStringLiteral("82!=1 true")); // 27 → 82
+    executeAndSettle(*m_document, QStringLiteral("continue"));
+    QCOMPARE(loopOf(canvas)[QStringLiteral("trips")].toInt(), 111);
+    QCOMPARE(loopOf(canvas)[QStringLiteral("decided")].toString(), QStringLiteral("false"));
+    executeAndSettle(*m_document, QStringLiteral("goto main/while#0@1:body/add#3"));
+    QCOMPARE(loopOf(canvas)[QStringLiteral("trips")].toInt(), 111);
+    QVERIFY(!loopOf(canvas).contains(QStringLiteral("tripsFromEarlier")));
+    executeAndSettle(*m_document, QStringLiteral("start")); // forgets what the run before has shown
+    executeAndSettle(*m_document, QStringLiteral("goto main/while#0@1:body/add#3"));
+    QCOMPARE(loopOf(canvas)[QStringLiteral("trips")].toInt(), 111);
+    QVERIFY(loopOf(canvas)[QStringLiteral("tripsFromEarlier")].toBool());
+    keep(*m_panel, QStringLiteral("panel-last-run"));
+}
+
+void GraphPanelTest::iterationIsTyped()
+{
+    GraphCanvas& canvas = m_panel->canvas();
+    executeAndSettle(*m_document, QStringLiteral("start"));
+    executeAndSettle(*m_document, QStringLiteral("goto main/while#0@5:body/add#3"));
+    const QRectF field = rectOf(loopOf(canvas)[QStringLiteral("field")]);
+    const auto type = [&](const char* keys, Qt::Key last) {
+        QTest::mouseClick(&canvas, Qt::LeftButton, {}, field.center().toPoint());
+        auto* const edit = canvas.findChild<QLineEdit*>(QStringLiteral("iterationField"));
+        QVERIFY(edit && edit->isVisible());
+        QTest::keyClicks(edit, QString::fromLatin1(keys));
+        QTest::keyClick(edit, last);
+        QVERIFY(!edit->isVisible());
+    };
+    const size_t before = m_backend->lines.size();
+    type("7", Qt::Key_Escape);
+    QCOMPARE(m_backend->lines.size(), before);
+    type("12x", Qt::Key_Return); // takes digits only
+    QTRY_COMPARE(m_document->stop()->stack.back().info.iteration, int64_t(12));
+    QCOMPARE(m_backend->lines.back(), std::string("iter 12"));
 }
 
 void GraphPanelTest::exportsPictures()

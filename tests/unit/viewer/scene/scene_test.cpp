@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <stop_token>
 
 namespace loopscope::viewer {
@@ -202,6 +203,16 @@ TEST(Scene, ManyLoopVariablesShareOneBundle)
         EXPECT_EQ(loop.bindings[1].rail.empty(), count == 13);
         EXPECT_TRUE(loop.bindings[1].invariant);
         EXPECT_FALSE(loop.bindings[0].invariant);
+        // Those that never change have one pill at each end then, and every one of them is still found.
+        const int together = scene->findNode("main/while#0:body>*invariant");
+        EXPECT_EQ(together >= 0, count == 13);
+        if (count == 12) continue;
+        EXPECT_EQ(scene->nodes[static_cast<size_t>(together)].name, "12 invariant");
+        EXPECT_EQ(loop.bindings[1].formal, together);
+        EXPECT_EQ(loop.bindings[12].result, scene->findNode("main/while#0:body<*invariant"));
+        EXPECT_EQ(scene->findNode("main/while#0:body>a7"), together);
+        EXPECT_NE(loop.bindings[0].formal, together);
+        EXPECT_EQ(std::count_if(scene->edges.begin(), scene->edges.end(), [&](const SceneEdge& e) { return e.style == EdgeStyle::passThrough; }), 1);
     }
 }
 
