@@ -31,6 +31,8 @@ LS_DEFINE_OP(tf, Pow) { return binary("x to the power of y.", "2 ulp"); }
 LS_DEFINE_OP(tf, Atan2) { return binary("The angle of the point (y, x).", "2 ulp"); }
 LS_DEFINE_OP(tf, Xdivy) { return binary("x / y, 0 where x is 0."); }
 LS_DEFINE_OP(tf, Xlogy) { return binary("x · log y, 0 where x is 0.", "2 ulp"); }
+LS_DEFINE_OP(tf, Xlog1py) { return binary("x · log(1 + y), 0 where x is 0.", "2 ulp"); }
+LS_DEFINE_OP(tf, NextAfter) { return binary("The number next to x in the direction of y."); }
 LS_DEFINE_OP(tf, BitwiseAnd) { return binary("Bit by bit and."); }
 LS_DEFINE_OP(tf, BitwiseOr) { return binary("Bit by bit or."); }
 LS_DEFINE_OP(tf, BitwiseXor) { return binary("Bit by bit exclusive or."); }

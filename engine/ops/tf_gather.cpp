@@ -25,6 +25,12 @@ LS_DEFINE_OP(tf, ParallelDynamicStitch) { return tfDef({2, -1}, "indices…, dat
 LS_DEFINE_OP(tf, DynamicPartition) { return tfDef({2, 2, 1, -1}, "data, partitions", "Slices of data sorted into results by partition number."); }
 LS_DEFINE_OP(tf, OneHot) { return tfDef({4, 4}, "indices, depth, on_value, off_value", "on_value where the index is, off_value elsewhere."); }
 LS_DEFINE_OP(tf, Where) { return tfDef({}, "condition", "The indices of elements that are true or not zero."); }
+LS_DEFINE_OP(tf, TensorScatterMax) { return scatters("A copy of the tensor, the larger of element and update at index vectors."); }
+LS_DEFINE_OP(tf, TensorScatterMin) { return scatters("A copy of the tensor, the smaller of element and update at index vectors."); }
+LS_DEFINE_OP(tf, UniqueWithCounts)
+{
+    return tfDef({1, 1, 3, 3}, "x", "Different elements in order of first occurrence, which one each element is, and how often each occurs.");
+}
 LS_DEFINE_OP(tf, Unique) { return tfDef({1, 1, 2, 2}, "x", "Different elements in order of first occurrence, and which one each element is."); }
 LS_DEFINE_OP(tf, TopKV2) { return tfDef({2, 2, 2, 2}, "input, k", "The k largest elements of each row, largest first, and where they were."); }
 LS_DEFINE_OP(tf, UnsortedSegmentSum) { return unsorted("Sums of the slices of each segment."); }

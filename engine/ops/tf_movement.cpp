@@ -35,4 +35,6 @@ LS_DEFINE_OP(tf, ReverseSequence) { return same({2, 2}, "input, seq_lengths", "T
 LS_DEFINE_OP(tf, Roll) { return same({3, 3}, "input, shift, axis", "Moved along dimensions; what leaves at one end enters at the other."); }
 LS_DEFINE_OP(tf, Pad) { return moves({2, 2}, "input, paddings", "Zeros before and after each dimension."); }
 LS_DEFINE_OP(tf, PadV2) { return moves({3, 3}, "input, paddings, constant_values", "A constant before and after each dimension."); }
+LS_DEFINE_OP(tf, ConjugateTranspose) { return moves({2, 2}, "x, perm", "As Transpose, of conjugates."); }
+LS_DEFINE_OP(tf, MirrorPadGrad) { return moves({2, 2}, "input, paddings", "Elements with those added that MirrorPad made of them."); }
 LS_DEFINE_OP(tf, MirrorPad) { return moves({2, 2}, "input, paddings", "The operand's mirror image before and after each dimension."); }

@@ -48,6 +48,8 @@ LS_DEFINE_OP(tf, Atanh) { return function("Inverse hyperbolic tangent."); }
 LS_DEFINE_OP(tf, Erf) { return function("Error function."); }
 LS_DEFINE_OP(tf, Erfc) { return function("1 − erf x."); }
 LS_DEFINE_OP(tf, Lgamma) { return function("log |Γ(x)|."); }
+LS_DEFINE_OP(tf, Digamma) { return function("The derivative of log Γ(x)."); }
+LS_DEFINE_OP(tf, PopulationCount) { return converted("How many bits are set."); }
 LS_DEFINE_OP(tf, Floor) { return unary("Rounded towards −∞."); }
 LS_DEFINE_OP(tf, Ceil) { return unary("Rounded towards ∞."); }
 LS_DEFINE_OP(tf, Round) { return unary("Rounded to the nearest integer, ties to the even one."); }

@@ -17,6 +17,15 @@ struct RealDivOp { template <typename T> T operator()(T a, T b) const { return a
 struct DivNoNanOp { template <typename T> T operator()(T a, T b) const { return b == T(0) ? T(0) : a / b; } };
 struct XdivyOp { template <typename T> T operator()(T a, T b) const { return a == T(0) ? T(0) : a / b; } };
 struct XlogyOp { template <typename T> T operator()(T a, T b) const { return a == T(0) ? T(0) : a * std::log(b); } };
+struct Xlog1pyOp {
+    template <typename T> T operator()(T a, T b) const
+    {
+        if (a == T(0)) return T(0);
+        if constexpr (kIsComplex<T>) return a * std::log(T(1) + b);
+        else return a * std::log1p(b);
+    }
+};
+struct NextAfterOp { template <typename T> T operator()(T a, T b) const { return std::nextafter(a, b); } };
 struct MaximumOp { template <typename T> T operator()(T a, T b) const { return a != a ? a : b != b ? b : a < b ? b : a; } };
 struct MinimumOp { template <typename T> T operator()(T a, T b) const { return a != a ? a : b != b ? b : b < a ? b : a; } };
 struct SquaredDifferenceOp {
@@ -234,6 +243,8 @@ LS_TF_KERNEL(Pow, runPow, kNumbers)
 LS_TF_KERNEL(Atan2, (runBinary<Atan2Op, TfFloats>), kFloats)
 LS_TF_KERNEL(Xdivy, (runBinary<XdivyOp, TfFloats, TfComplex>), kFloats)
 LS_TF_KERNEL(Xlogy, (runBinary<XlogyOp, TfFloats, TfComplex>), kFloats)
+LS_TF_KERNEL(Xlog1py, (runBinary<Xlog1pyOp, TfFloats, TfComplex>), kFloats)
+LS_TF_KERNEL(NextAfter, (runBinary<NextAfterOp, TypeList<float, double>>), "f32 f64")
 LS_TF_KERNEL(BitwiseAnd, (runBinary<AndOp, TfSigned, TfUnsigned>), kIntegers)
 LS_TF_KERNEL(BitwiseOr, (runBinary<OrOp, TfSigned, TfUnsigned>), kIntegers)
 LS_TF_KERNEL(BitwiseXor, (runBinary<XorOp, TfSigned, TfUnsigned>), kIntegers)

@@ -117,7 +117,7 @@ Status runGatherNd(const KernelArgs& args)
     return out.finish();
 }
 
-enum class Scatter { update, add, subtract };
+enum class Scatter { update, add, subtract, maximum, minimum };
 
 /// Writes operand `updates` to result 0 at index vectors; what is there already stays where none points.
 Status scatterInto(const KernelArgs& args, const Tensor& indices, const Tensor& updates, const Shape& shape, Scatter how)
@@ -150,7 +150,10 @@ Status scatterInto(const KernelArgs& args, const Tensor& indices, const Tensor& 
                 T& element = to[vectors.starts[static_cast<size_t>(v)] + i];
                 const auto a = Element<T>::load(element);
                 const auto b = Element<T>::load(from[v * vectors.slice + i]);
-                element = Element<T>::store(how == Scatter::add ? wrappingAdd(a, b) : wrappingSub(a, b));
+                if (how == Scatter::add || how == Scatter::subtract) element = Element<T>::store(how == Scatter::add ? wrappingAdd(a, b) : wrappingSub(a, b));
+                else if constexpr (!kIsComplex<T>) {
+                    if (how == Scatter::maximum ? a < b : b < a) element = from[v * vectors.slice + i];
+                }
             }
         return {};
     });
@@ -276,6 +279,17 @@ Status runWhere(const KernelArgs& args)
     return {};
 }
 
+/// Result k becomes a vector of i32 or i64.
+Status storeIntegers(const KernelArgs& args, int k, const std::vector<int64_t>& values)
+{
+    LS_CHECK_OK(tfAllocate(args, k, Shape({static_cast<int64_t>(values.size())})));
+    for (size_t i = 0; i < values.size(); ++i) {
+        if (args.out(k).dtype == DType::i64) args.out(k).as<int64_t>()[i] = values[i];
+        else args.out(k).as<int32_t>()[i] = static_cast<int32_t>(values[i]);
+    }
+    return {};
+}
+
 Status runUnique(const KernelArgs& args)
 {
     if (args.in(0).shape.rank() != 1) return invalidArgument("unique expects a 1D vector.");
@@ -307,11 +321,10 @@ Status runUnique(const KernelArgs& args)
     LS_CHECK_OK(out.begin(args, 0, Shape({static_cast<int64_t>(first.size())})));
     for (size_t i = 0; i < first.size(); ++i) std::memcpy(out.at(static_cast<int64_t>(i)), in.at(first[i]), static_cast<size_t>(in.size()));
     LS_CHECK_OK(out.finish());
-    LS_CHECK_OK(tfAllocate(args, 1, Shape({count})));
-    for (int64_t i = 0; i < count; ++i) {
-        if (args.out(1).dtype == DType::i64) args.out(1).as<int64_t>()[i] = which[static_cast<size_t>(i)];
-        else args.out(1).as<int32_t>()[i] = static_cast<int32_t>(which[static_cast<size_t>(i)]);
-    }
+    std::vector<int64_t> counts(first.size());
+    for (const int64_t n : which) ++counts[static_cast<size_t>(n)];
+    LS_CHECK_OK(storeIntegers(args, 1, which));
+    if (args.outputCount > 2) LS_CHECK_OK(storeIntegers(args, 2, counts));
     return {};
 }
 
@@ -457,12 +470,15 @@ LS_TF_KERNEL(ScatterNd, runScatterNd, "numbers bool")
 LS_TF_KERNEL(TensorScatterUpdate, runTensorScatter<Scatter::update>, "numbers bool")
 LS_TF_KERNEL(TensorScatterAdd, runTensorScatter<Scatter::add>, kNumbers)
 LS_TF_KERNEL(TensorScatterSub, runTensorScatter<Scatter::subtract>, kNumbers)
+LS_TF_KERNEL(TensorScatterMax, runTensorScatter<Scatter::maximum>, kReals)
+LS_TF_KERNEL(TensorScatterMin, runTensorScatter<Scatter::minimum>, kReals)
 LS_TF_KERNEL(DynamicStitch, runDynamicStitch, kAllDTypes)
 LS_TF_KERNEL(ParallelDynamicStitch, runDynamicStitch, kAllDTypes)
 LS_TF_KERNEL(DynamicPartition, runDynamicPartition, kAllDTypes)
 LS_TF_KERNEL(OneHot, runOneHot, kAllDTypes)
 LS_TF_KERNEL(Where, runWhere, "numbers bool")
 LS_TF_KERNEL(Unique, runUnique, "numbers bool str")
+LS_TF_KERNEL(UniqueWithCounts, runUnique, "numbers bool str")
 LS_TF_KERNEL(TopKV2, runTopK, kReals)
 LS_TF_KERNEL(UnsortedSegmentSum, runUnsortedSegments<Fold::sum>, kNumbers)
 LS_TF_KERNEL(UnsortedSegmentProd, runUnsortedSegments<Fold::product>, kNumbers)

@@ -191,6 +191,141 @@ Status runResizeNearest(const KernelArgs& args)
     return out.finish();
 }
 
+/// Four pixels around a position, and their weights. Keys' kernel leaves out what lies beyond the border, the older one repeats the border.
+struct CubicTaps {
+    std::array<int64_t, 4> pixels = {};
+    std::array<float, 4> weights = {};
+
+    static CubicTaps of(float position, int64_t size, bool isKeys)
+    {
+        constexpr int64_t kSteps = 1024; // weights are those of positions in steps of 1/1024
+        const float a = isKeys ? -0.5F : -0.75F;
+        const auto near = [a](double x) { return static_cast<float>(((a + 2) * x - (a + 3)) * x * x + 1); };
+        const auto far = [a](double x) { return static_cast<float>(((a * x - 5 * a) * x + 8 * a) * x - 4 * a); };
+        const auto first = static_cast<int64_t>(std::floor(position));
+        const int64_t step = std::lrint((position - static_cast<float>(first)) * kSteps);
+        const double t = static_cast<double>(step) / kSteps, rest = static_cast<double>(kSteps - step) / kSteps;
+        CubicTaps taps;
+        taps.weights = {far(1 + t), near(t), near(rest), far(1 + rest)};
+        float sum = 0;
+        for (size_t k = 0; k < 4; ++k) {
+            const int64_t wanted = first - 1 + static_cast<int64_t>(k);
+            taps.pixels[k] = std::clamp<int64_t>(wanted, 0, size - 1);
+            if (isKeys && taps.pixels[k] != wanted) taps.weights[k] = 0;
+            sum += taps.weights[k];
+        }
+        if (isKeys && std::abs(sum) >= 1000 * std::numeric_limits<float>::min())
+            for (float& weight : taps.weights) weight *= 1 / sum;
+        return taps;
+    }
+    float mix(const std::array<float, 4>& values) const
+    {
+        return values[0] * weights[0] + values[1] * weights[1] + values[2] * weights[2] + values[3] * weights[3];
+    }
+};
+
+Status runResizeBicubic(const KernelArgs& args)
+{
+    LS_TRY(const Resize resize, resizeOf(args));
+    LS_CHECK_OK(tfAllocate(args, 0, resize.shape));
+    const Shape& in = args.in(0).shape;
+    const bool isKeys = resize.axes[0].centres;
+    std::vector<CubicTaps> columns;
+    for (int64_t x = 0; x < resize.shape[2]; ++x) columns.push_back(CubicTaps::of(resize.axes[1].position(x), in[2], isKeys));
+    float* out = args.out(0).as<float>();
+    return forDType<Reals>(args.in(0).dtype, [&]<typename T>() -> Status {
+        for (int64_t b = 0; b < in[0]; ++b)
+            for (int64_t y = 0; y < resize.shape[1]; ++y) {
+                const CubicTaps row = CubicTaps::of(resize.axes[0].position(y), in[1], isKeys);
+                for (const CubicTaps& column : columns)
+                    for (int64_t c = 0; c < in[3]; ++c) {
+                        const auto pixel = [&](int64_t py, int64_t px) {
+                            return static_cast<float>(Element<T>::load(args.in(0).as<T>()[((b * in[1] + py) * in[2] + px) * in[3] + c]));
+                        };
+                        std::array<float, 4> across = {};
+                        for (size_t k = 0; k < 4; ++k)
+                            across[k] = row.mix({pixel(row.pixels[0], column.pixels[k]), pixel(row.pixels[1], column.pixels[k]),
+                                                 pixel(row.pixels[2], column.pixels[k]), pixel(row.pixels[3], column.pixels[k])});
+                        *out++ = column.mix(across);
+                    }
+            }
+        return {};
+    });
+}
+
+/// The pixels that a pixel of the result covers along one axis, and how much of each.
+struct Cover {
+    int64_t first = 0;
+    std::vector<float> shares;
+
+    static Cover of(int64_t i, float scale)
+    {
+        const float begin = static_cast<float>(i) * scale, end = static_cast<float>(i + 1) * scale;
+        Cover cover{static_cast<int64_t>(std::floor(begin)), {}};
+        for (auto at = cover.first, stop = static_cast<int64_t>(std::ceil(end)); at < stop; ++at) {
+            const auto low = static_cast<float>(at), high = static_cast<float>(at + 1);
+            cover.shares.push_back(low < begin ? (high > end ? scale : high - begin) : high > end ? end - low : 1.0F);
+        }
+        return cover;
+    }
+};
+
+Status runResizeArea(const KernelArgs& args)
+{
+    LS_TRY(const Resize resize, resizeOf(args));
+    LS_CHECK_OK(tfAllocate(args, 0, resize.shape));
+    const Shape& in = args.in(0).shape;
+    const float whole = 1 / (resize.axes[0].scale * resize.axes[1].scale);
+    float* out = args.out(0).as<float>();
+    return forDType<Reals>(args.in(0).dtype, [&]<typename T>() -> Status {
+        for (int64_t b = 0; b < in[0]; ++b)
+            for (int64_t y = 0; y < resize.shape[1]; ++y) {
+                const Cover rows = Cover::of(y, resize.axes[0].scale);
+                for (int64_t x = 0; x < resize.shape[2]; ++x) {
+                    const Cover columns = Cover::of(x, resize.axes[1].scale);
+                    for (int64_t c = 0; c < in[3]; ++c) {
+                        float sum = 0;
+                        for (size_t r = 0; r < rows.shares.size(); ++r)
+                            for (size_t k = 0; k < columns.shares.size(); ++k) {
+                                const int64_t py = std::min(rows.first + static_cast<int64_t>(r), in[1] - 1);
+                                const int64_t px = std::min(columns.first + static_cast<int64_t>(k), in[2] - 1);
+                                const auto pixel = static_cast<float>(Element<T>::load(args.in(0).as<T>()[((b * in[1] + py) * in[2] + px) * in[3] + c]));
+                                sum += pixel * rows.shares[r] * columns.shares[k] * whole;
+                            }
+                        *out++ = sum;
+                    }
+                }
+            }
+        return {};
+    });
+}
+
+/// Between red, green, blue and hue, saturation, value; all from 0 to 1 (core/kernels/image/colorspace_op.h).
+template <bool toHue> Status runColours(const KernelArgs& args)
+{
+    const Shape& shape = args.in(0).shape;
+    if (shape.rank() < 1) return invalidArgument("input must be at least 1D" + toString(shape));
+    if (shape.back() != 3) return invalidArgument("input must have 3 channels but input only has " + std::to_string(shape.back()) + " channels.");
+    LS_CHECK_OK(tfAllocate(args, 0, shape));
+    return forDType<TfFloats>(args.in(0).dtype, [&]<typename T>() -> Status {
+        for (int64_t i = 0, n = shape.elementCount(); i < n; i += 3) {
+            const auto part = [&](int64_t k) { return static_cast<float>(Element<T>::load(args.in(0).as<T>()[i + k])); };
+            std::array<float, 3> result = {};
+            if (toHue) {
+                result = toHsv(part(0), part(1), part(2));
+                result[0] /= 6;
+            } else {
+                const float hue = part(0) * 6;
+                const std::array<float, 3> shares = {std::abs(hue - 3) - 1, 2 - std::abs(hue - 2), 2 - std::abs(hue - 4)};
+                for (size_t k = 0; k < 3; ++k) result[k] = (1 - part(1) + part(1) * std::clamp(shares[k], 0.0F, 1.0F)) * part(2);
+            }
+            for (int64_t k = 0; k < 3; ++k)
+                args.out(0).as<T>()[i + k] = Element<T>::store(static_cast<typename Element<T>::Compute>(result[static_cast<size_t>(k)]));
+        }
+        return {};
+    });
+}
+
 /// Boxes in parts of the picture's size, each resized to one size; what lies outside becomes extrapolation_value.
 Status runCropAndResize(const KernelArgs& args)
 {
@@ -356,6 +491,10 @@ LS_TF_KERNEL(AdjustSaturation, runAdjust<false>, "f32 f16")
 LS_TF_KERNEL(AdjustContrastv2, runAdjustContrast, "f32 f16")
 LS_TF_KERNEL(ResizeBilinear, runResizeBilinear, kReals)
 LS_TF_KERNEL(ResizeNearestNeighbor, runResizeNearest, kReals)
+LS_TF_KERNEL(ResizeBicubic, runResizeBicubic, kReals)
+LS_TF_KERNEL(ResizeArea, runResizeArea, kReals)
+LS_TF_KERNEL(RGBToHSV, runColours<true>, "f32 f64 f16 bf16")
+LS_TF_KERNEL(HSVToRGB, runColours<false>, "f32 f64 f16 bf16")
 LS_TF_KERNEL(CropAndResize, runCropAndResize, kReals)
 LS_TF_KERNEL(NonMaxSuppression, runSuppression<1>, "f32")
 LS_TF_KERNEL(NonMaxSuppressionV2, runSuppression<2>, "f32 f16")

@@ -463,30 +463,84 @@ Status runPad(const KernelArgs& args)
     return out.finish();
 }
 
+/// Which element of a tensor a mirrored border repeats.
+struct Mirror {
+    Shape inner, padded;
+    std::vector<int64_t> before;
+    int64_t offset = 1; ///< 1: the border element itself is not repeated
+
+    /// Where element `i` of the padded tensor comes from.
+    int64_t source(int64_t i) const
+    {
+        int64_t source = 0;
+        for (int d = 0; d < padded.rank(); ++d) {
+            int64_t at = i / strideOf(padded, d) % padded[d] - before[static_cast<size_t>(d)];
+            if (at < 0) at = -at - 1 + offset;
+            else if (at >= inner[d]) at = 2 * inner[d] - at - 1 - offset;
+            source += at * strideOf(inner, d);
+        }
+        return source;
+    }
+    Status check() const
+    {
+        for (int d = 0; d < inner.rank(); ++d)
+            if (const int64_t most = inner[d] - offset;
+                inner[d] < 0 || before[static_cast<size_t>(d)] > most || padded[d] - inner[d] - before[static_cast<size_t>(d)] > most)
+                return invalidArgument("paddings must be no greater than the dimension size: " + std::to_string(before[static_cast<size_t>(d)]) +
+                                       " greater than " + std::to_string(inner[d]));
+        return {};
+    }
+};
+
+int64_t mirrorOffset(const KernelArgs& args) { return attributeString(attributesOf(args), "mode", "REFLECT") == "SYMMETRIC" ? 0 : 1; }
+
 Status runMirrorPad(const KernelArgs& args)
 {
-    std::vector<int64_t> before;
-    LS_TRY(const Shape shape, paddedShape(args, before));
-    const Shape& from = args.in(0).shape;
-    const int64_t offset = attributeString(attributesOf(args), "mode", "REFLECT") == "SYMMETRIC" ? 0 : 1;
-    for (int d = 0; d < from.rank(); ++d)
-        if (const int64_t most = from[d] - offset; before[static_cast<size_t>(d)] > most || shape[d] - from[d] - before[static_cast<size_t>(d)] > most)
-            return invalidArgument("paddings must be no greater than the dimension size: " + std::to_string(before[static_cast<size_t>(d)]) +
-                                   " greater than " + std::to_string(from[d]));
+    Mirror mirror{args.in(0).shape, {}, {}, mirrorOffset(args)};
+    LS_TRY(mirror.padded, paddedShape(args, mirror.before));
+    LS_CHECK_OK(mirror.check());
     LS_TRY(const TfSource in, TfSource::of(args.in(0)));
     TfTarget out;
-    LS_CHECK_OK(out.begin(args, 0, shape));
-    for (int64_t i = 0, n = shape.elementCount(); i < n; ++i) {
-        int64_t source = 0;
-        for (int d = 0; d < shape.rank(); ++d) {
-            int64_t at = i / strideOf(shape, d) % shape[d] - before[static_cast<size_t>(d)];
-            if (at < 0) at = -at - 1 + offset;
-            else if (at >= from[d]) at = 2 * from[d] - at - 1 - offset;
-            source += at * strideOf(from, d);
-        }
-        std::memcpy(out.at(i), in.at(source), static_cast<size_t>(in.size()));
-    }
+    LS_CHECK_OK(out.begin(args, 0, mirror.padded));
+    for (int64_t i = 0, n = mirror.padded.elementCount(); i < n; ++i) std::memcpy(out.at(i), in.at(mirror.source(i)), static_cast<size_t>(in.size()));
     return out.finish();
+}
+
+/// Adds up what the borders repeat.
+Status runMirrorPadGrad(const KernelArgs& args)
+{
+    Mirror mirror{{}, args.in(0).shape, {}, mirrorOffset(args)};
+    const std::vector<int64_t> paddings = tfIntegers(args.in(1));
+    if (static_cast<int>(paddings.size()) != 2 * mirror.padded.rank())
+        return invalidArgument("paddings must be a matrix with 2 columns: " + toString(args.in(1).shape));
+    for (int d = 0; d < mirror.padded.rank(); ++d) {
+        const int64_t before = paddings[static_cast<size_t>(2 * d)], after = paddings[static_cast<size_t>(2 * d + 1)];
+        if (before < 0 || after < 0) return invalidArgument("Paddings must be non-negative: " + std::to_string(before) + ", " + std::to_string(after));
+        mirror.before.push_back(before);
+        mirror.inner.append(before > mirror.padded[d] || after > mirror.padded[d] ? -1 : mirror.padded[d] - before - after);
+    }
+    LS_CHECK_OK(mirror.check());
+    LS_CHECK_OK(tfAllocate(args, 0, mirror.inner));
+    return forDType<TfFloats, TfSigned, TfUnsigned, TfComplex>(args.in(0).dtype, [&]<typename T>() -> Status {
+        T* out = args.out(0).as<T>();
+        std::fill_n(out, args.out(0).elementCount(), T());
+        for (int64_t i = 0, n = mirror.padded.elementCount(); i < n; ++i) {
+            T& sum = out[mirror.source(i)];
+            sum = Element<T>::store(wrappingAdd(Element<T>::load(sum), Element<T>::load(args.in(0).as<T>()[i])));
+        }
+        return {};
+    });
+}
+
+Status runConjugateTranspose(const KernelArgs& args)
+{
+    LS_CHECK_OK(runTranspose(args));
+    Tensor& out = args.out(0);
+    if (dtypeClass(out.dtype) != DTypeClass::complex) return {};
+    return forDType<TfComplex>(out.dtype, [&]<typename T>() -> Status {
+        for (int64_t i = 0, n = out.elementCount(); i < n; ++i) out.as<T>()[i] = std::conj(out.as<T>()[i]);
+        return {};
+    });
 }
 
 } // namespace
@@ -499,6 +553,7 @@ LS_TF_KERNEL(Split, runSplit, kAllDTypes)
 LS_TF_KERNEL(SplitV, runSplitV, kAllDTypes)
 LS_TF_KERNEL(Tile, runTile, kAllDTypes)
 LS_TF_KERNEL(Transpose, runTranspose, kAllDTypes)
+LS_TF_KERNEL(ConjugateTranspose, runConjugateTranspose, kAllDTypes)
 LS_TF_KERNEL(Slice, runSlice, kAllDTypes)
 LS_TF_KERNEL(StridedSlice, runStridedSlice, kAllDTypes)
 LS_TF_KERNEL(StridedSliceGrad, runStridedSliceGrad, kAllDTypes)
@@ -510,3 +565,4 @@ LS_TF_KERNEL(Roll, runRoll, kAllDTypes)
 LS_TF_KERNEL(Pad, runPad, kAllDTypes)
 LS_TF_KERNEL(PadV2, runPad, kAllDTypes)
 LS_TF_KERNEL(MirrorPad, runMirrorPad, kAllDTypes)
+LS_TF_KERNEL(MirrorPadGrad, runMirrorPadGrad, "numbers")

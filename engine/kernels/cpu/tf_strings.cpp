@@ -6,18 +6,24 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 
 using namespace loopscope;
 
 namespace {
 
+/// 6 digits (f64: 15) if they say the number, else 9 (17), as TensorFlow has it (tsl/platform/numbers.cc, FloatToBuffer).
 std::string numberText(double value, bool single)
 {
+    if (std::isnan(value)) return "nan";
+    if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
     std::array<char, 64> text = {};
-    const auto end = single ? std::to_chars(text.begin(), text.end(), static_cast<float>(value)).ptr
-                            : std::to_chars(text.begin(), text.end(), value).ptr;
-    return {text.begin(), end};
+    std::snprintf(text.data(), text.size(), "%.*g", single ? 6 : 15, value);
+    const bool isExact = single ? std::strtof(text.data(), nullptr) == static_cast<float>(value) : std::strtod(text.data(), nullptr) == value;
+    if (!isExact) std::snprintf(text.data(), text.size(), "%.*g", single ? 9 : 17, value);
+    return text.data();
 }
 
 /// All elements in words. Strings in quotes if `quoted`.

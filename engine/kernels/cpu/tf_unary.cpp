@@ -1,6 +1,7 @@
 // Kernels of TensorFlow's element-wise functions of one operand, and of conversions between dtypes.
 #include "engine/kernels/cpu/tf_support.h"
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -47,6 +48,37 @@ LS_FUNCTION(EluOp, x < T(0) ? std::expm1(x) : x)
 LS_FUNCTION(SoftsignOp, x / (T(1) + std::abs(x)))
 LS_FUNCTION(ConjOp, std::conj(x))
 #undef LS_FUNCTION
+
+/// ψ(x): moved to x ≥ 10 by ψ(x) = ψ(x + 1) − 1/x, then the asymptotic series; reflected below 0 (core/kernels/cwise_op_digamma.cc; the
+/// series is that of Abramowitz and Stegun, 6.3.18).
+struct DigammaOp {
+    template <typename T> T operator()(T x) const
+    {
+        constexpr double kPi = 3.14159265358979323846;
+        auto at = static_cast<double>(x);
+        double sum = 0;
+        if (at <= 0) {
+            if (at == std::floor(at)) return std::numeric_limits<T>::quiet_NaN();
+            sum = -kPi / std::tan(kPi * at);
+            at = 1 - at;
+        }
+        for (; at < 10; ++at) sum -= 1 / at;
+        const double square = 1 / (at * at);
+        const double series =
+            square * (1.0 / 12 - square * (1.0 / 120 - square * (1.0 / 252 - square * (1.0 / 240 - square * (1.0 / 132 - square * 691.0 / 32760)))));
+        return static_cast<T>(sum + std::log(at) - 0.5 / at - series);
+    }
+};
+
+Status runPopulationCount(const KernelArgs& args)
+{
+    LS_CHECK_OK(tfAllocate(args, 0, args.in(0).shape));
+    return forDType<TfSigned, TfUnsigned>(args.in(0).dtype, [&]<typename T>() -> Status {
+        for (int64_t i = 0, n = args.in(0).elementCount(); i < n; ++i)
+            args.out(0).as<uint8_t>()[i] = static_cast<uint8_t>(std::popcount(static_cast<std::make_unsigned_t<T>>(args.in(0).as<T>()[i])));
+        return {};
+    });
+}
 
 struct AbsOp {
     template <typename T> T operator()(T x) const
@@ -226,6 +258,8 @@ LS_TF_KERNEL(Atanh, (runUnary<AtanhOp, TfFloats>), kFloats)
 LS_TF_KERNEL(Erf, (runUnary<ErfOp, TfFloats>), kFloats)
 LS_TF_KERNEL(Erfc, (runUnary<ErfcOp, TfFloats>), kFloats)
 LS_TF_KERNEL(Lgamma, (runUnary<LgammaOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Digamma, (runUnary<DigammaOp, TfFloats>), kFloats)
+LS_TF_KERNEL(PopulationCount, runPopulationCount, "i8 i16 i32 i64 u8 u16 u32 u64")
 LS_TF_KERNEL(Floor, (runUnary<FloorOp, TfFloats>), kFloats)
 LS_TF_KERNEL(Ceil, (runUnary<CeilOp, TfFloats>), kFloats)
 LS_TF_KERNEL(Round, (runUnary<RintOp, TfFloats, TfSigned>), kReals)
