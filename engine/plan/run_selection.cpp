@@ -3,7 +3,9 @@
 #include "engine/base/text.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"
+#include "engine/plan/call_pruning.h"
 #include "engine/plan/function_calls.h"
+#include "engine/plan/graph_selection.h"
 #include "engine/tensor/strings.h"
 
 #include <algorithm>
@@ -18,126 +20,14 @@ namespace loopscope {
 
 namespace {
 
-/// Operators that TensorFlow 1's executor treats in its own way.
-bool isDataflow(const Operator& op)
-{
-    static const std::set<std::string_view> names = {
-        "Switch", "RefSwitch", "_SwitchN", "_Switch", "Merge", "RefMerge", "Enter", "RefEnter", "Exit", "RefExit", "NextIteration", "RefNextIteration",
-        "LoopCond", "ControlTrigger", "For", "Send", "Recv", "_Send", "_Recv", "_HostSend", "_HostRecv"};
-    return op.kind.dialect == "tf" && names.contains(op.kind.name);
-}
-
-/// One graph being rewritten.
-class GraphSelection {
-public:
-    explicit GraphSelection(Graph& graph) : m_graph(graph), m_needed(graph.operators.size(), false) {}
-
-    void need(OperatorId op)
-    {
-        if (!op.valid() || m_needed[static_cast<size_t>(op.index)]) return;
-        m_needed[static_cast<size_t>(op.index)] = true;
-        m_open.push_back(op);
-    }
-    void need(ValueId value)
-    {
-        if (m_graph.value(value).role == ValueRole::result) need(m_graph.value(value).producer);
-    }
-    bool isNeeded(size_t op) const { return m_needed[op]; }
-
-    /// Everything that the needed operators read or wait for.
-    void close()
-    {
-        while (!m_open.empty()) {
-            const Operator& op = m_graph.op(m_open.back());
-            m_open.pop_back();
-            for (const ValueId input : op.inputs)
-                if (input.valid()) need(input);
-            for (const OperatorId control : op.controlInputs) need(control);
-        }
-    }
-
-    /// Drops the other operators and orders the rest; of several that could run next the first in the file does.
-    void reorder()
-    {
-        const size_t count = m_graph.operators.size();
-        std::vector<int32_t> waits(count, 0);
-        std::vector<std::vector<int32_t>> followers(count);
-        const auto wait = [&](size_t op, OperatorId before) {
-            if (!before.valid() || !m_needed[static_cast<size_t>(before.index)]) return;
-            followers[static_cast<size_t>(before.index)].push_back(static_cast<int32_t>(op));
-            ++waits[op];
-        };
-        for (size_t o = 0; o < count; ++o) {
-            if (!m_needed[o]) continue;
-            for (const ValueId input : m_graph.operators[o].inputs)
-                if (input.valid() && m_graph.value(input).role == ValueRole::result) wait(o, m_graph.value(input).producer);
-            for (const OperatorId control : m_graph.operators[o].controlInputs) wait(o, control);
-        }
-        std::priority_queue<int32_t, std::vector<int32_t>, std::greater<>> ready;
-        size_t needed = 0;
-        for (size_t o = 0; o < count; ++o) {
-            if (!m_needed[o]) continue;
-            ++needed;
-            if (waits[o] == 0) ready.push(static_cast<int32_t>(o));
-        }
-        std::vector<int32_t> order;
-        order.reserve(needed);
-        while (!ready.empty()) {
-            const int32_t o = ready.top();
-            ready.pop();
-            order.push_back(o);
-            for (const int32_t next : followers[static_cast<size_t>(o)])
-                if (--waits[static_cast<size_t>(next)] == 0) ready.push(next);
-        }
-        if (order.size() != needed) { // a cycle: the order of the file is as good as any
-            order.clear();
-            for (size_t o = 0; o < count; ++o)
-                if (m_needed[o]) order.push_back(static_cast<int32_t>(o));
-        }
-        apply(order);
-    }
-
-private:
-    void apply(const std::vector<int32_t>& order)
-    {
-        std::vector<int32_t> place(m_graph.operators.size(), -1);
-        for (size_t i = 0; i < order.size(); ++i) place[static_cast<size_t>(order[i])] = static_cast<int32_t>(i);
-        std::vector<Operator> operators;
-        operators.reserve(order.size());
-        for (const int32_t o : order) {
-            Operator op = std::move(m_graph.operators[static_cast<size_t>(o)]);
-            std::vector<OperatorId> controls;
-            for (const OperatorId control : op.controlInputs)
-                if (const int32_t at = place[static_cast<size_t>(control.index)]; at >= 0) controls.push_back(OperatorId(at));
-            op.controlInputs = std::move(controls);
-            operators.push_back(std::move(op));
-        }
-        m_graph.operators = std::move(operators);
-        for (Value& value : m_graph.values) {
-            if (value.role != ValueRole::result) continue;
-            const int32_t at = place[static_cast<size_t>(value.producer.index)];
-            value.producer = OperatorId(at);
-            if (at < 0) value.role = ValueRole::absent;
-        }
-        std::erase_if(m_graph.controlOutputs, [&](auto& output) { return place[static_cast<size_t>(output.second.index)] < 0; });
-        for (auto& [name, op] : m_graph.controlOutputs) op = OperatorId(place[static_cast<size_t>(op.index)]);
-    }
-
-    Graph& m_graph;
-    std::vector<bool> m_needed;
-    std::vector<OperatorId> m_open;
-};
-
 /// A function keeps what its outputs, control outputs and side effects need.
 void selectFunction(Graph& graph)
 {
     GraphSelection selection(graph);
     for (const GraphOutput& output : graph.outputs) selection.need(output.value);
     for (const auto& [name, op] : graph.controlOutputs) selection.need(op);
-    for (size_t o = 0; o < graph.operators.size(); ++o) {
-        const OpDef* def = findOp(graph.operators[o].kind);
-        if (!def || def->hasSideEffects || isDataflow(graph.operators[o])) selection.need(OperatorId(static_cast<int64_t>(o)));
-    }
+    for (size_t o = 0; o < graph.operators.size(); ++o)
+        if (hasEffects(graph.operators[o])) selection.need(OperatorId(static_cast<int64_t>(o)));
     selection.close();
     selection.reorder();
 }
@@ -331,6 +221,7 @@ Result<Model> selectForRun(const Model& model, GraphId root, const RunSelection&
             selectFunction(selected.graphs[g]);
         }
     }
+    if (!whole) pruneCalls(selected, root, selection.targets);
     rebindSignatures(model, root, selected);
     return selected;
 }
