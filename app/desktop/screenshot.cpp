@@ -34,13 +34,19 @@ bool waitUntilQuiet(viewer::MainWindow& window)
     return true;
 }
 
-/// One of --exec: a command of the window ("action.stepOver"), a selection ("select ADDRESS"), or a line of the debugger.
+/// One of --exec: a command of the window ("action.stepOver"), a selection ("select ADDRESS"), a panel, perhaps with a command for it
+/// ("panel panelTensor mode heat"), or a line of the debugger.
 void carryOut(viewer::MainWindow& window, const QString& line)
 {
     if (line.startsWith("action.")) {
         if (!window.run(line.mid(7)) && window.area()) window.area()->panel("panelGraph")->command(line.mid(7));
     } else if (line.startsWith("panel ")) {
-        window.area()->show(line.mid(6), false);
+        const QString name = line.section(' ', 1, 1), command = line.section(' ', 2);
+        window.area()->show(name, false);
+        if (viewer::Panel* const panel = window.area()->panel(name); panel && !command.isEmpty()) {
+            waitUntilQuiet(window); // it is about what the commands before have brought
+            panel->command(command);
+        }
     } else if (line.startsWith("select ") && window.document()) {
         const std::string address = line.mid(7).toStdString();
         if (window.document()->select(address)) window.document()->reveal(viewer::staticAddress(address));

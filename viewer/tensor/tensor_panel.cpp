@@ -14,6 +14,7 @@ namespace loopscope::viewer {
 
 namespace {
 
+constexpr std::array<const char*, kTensorModes> kModeNames = {"table", "heat", "image", "histogram", "plot", "statistics", "quantization"};
 constexpr int64_t kSeriesElements = 256; ///< larger values are not shown over iterations
 
 } // namespace
@@ -423,6 +424,11 @@ bool TensorPanel::command(const QString& id)
     const Value* const value = declared();
     if (id == "gotoElement") askElement();
     else if (id == "copyCells") copyCells();
+    else if (id.startsWith("mode ")) {
+        const auto mode = std::ranges::find(kModeNames, id.section(' ', 1, 1));
+        if (mode == kModeNames.end()) return false;
+        showMode(static_cast<int>(mode - kModeNames.begin()), id.endsWith(" beside"));
+    }
     else if (id == "elementHistory") toggleHistory();
     else if (id == "fitRange") {
         m_rangeMode = RangeMode::automatic;
@@ -471,9 +477,8 @@ QJsonObject TensorPanel::describe() const
 {
     QJsonObject out;
     QJsonArray modes;
-    constexpr std::array<const char*, kTensorModes> names = {"table", "heat", "image", "histogram", "plot", "statistics", "quantization"};
     for (size_t i = 0; i < kTensorModes; ++i)
-        if (m_shown[i]) modes.append(names[i]);
+        if (m_shown[i]) modes.append(kModeNames[i]);
     out["modes"] = modes;
     out["value"] = m_name->text();
     out["type"] = m_type->text();

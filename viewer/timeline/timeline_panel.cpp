@@ -78,7 +78,7 @@ TimelinePanel::TimelinePanel(Document& document) : Panel(document, "panelTimelin
     connect(m_slider, &LoopSlider::wheeled, this, &TimelinePanel::goBy);
     connect(m_slider, &LoopSlider::beyondEndChosen, this, [this] { this->document().execute("until"); });
     follow();
-    if (document.backend().trace() != nullptr && !document.stop()->started) readRecording();
+    if (document.backend().trace() != nullptr) readRecording();
 }
 
 /// A recording has its whole course before anything is replayed.
@@ -88,10 +88,9 @@ void TimelinePanel::readRecording()
     m_reader.run([&model = document().model(), path = document().backend().trace()->path()](std::stop_token) { return recordedSurvey(model, path); },
                  [this](const RunSurvey& survey) {
                      m_reading = false;
-                     if (document().stop()->started || survey.invocations.empty()) return;
-                     m_course.add(survey);
-                     m_isRecorded = true;
-                     refresh();
+                     m_isRecorded = !survey.invocations.empty();
+                     if (m_isRecorded) m_course.add(survey);
+                     follow();
                  });
 }
 
@@ -138,7 +137,8 @@ void TimelinePanel::buildHead()
 void TimelinePanel::follow()
 {
     noteHits();
-    if (document().stop()->started) survey();
+    if (document().stop()->started && !m_isRecorded && !m_reading) survey();
+    if (m_isRecorded) surveyAccesses();
     refresh();
 }
 
@@ -159,7 +159,6 @@ void TimelinePanel::survey()
 void TimelinePanel::addPart(const RunSurvey& part)
 {
     const bool another = part.run != m_run || part.timeline != m_line;
-    m_isRecorded = false;
     if (another) {
         if (part.run != m_run && m_course.endStep() && part.timeline == 0) m_lastRun = std::move(m_course);
         if (part.run != m_run) {
@@ -203,6 +202,10 @@ void TimelinePanel::surveyAccesses()
         m_accessesBusy = false;
         if (!answer.ok) return;
         const RunSurvey& part = answer.survey;
+        if (m_isRecorded) { // its course is of no run of ours
+            m_run = part.run;
+            m_line = part.timeline;
+        }
         const bool current = asked.graph == m_accessed.graph && asked.value == m_accessed.value && part.fromTick == m_accessTick &&
                              part.run == m_run && part.timeline == m_line;
         if (current) {
@@ -286,7 +289,7 @@ void TimelinePanel::refresh()
     content.lastRun = m_lastRun.endStep() ? &m_lastRun : nullptr;
     content.accesses = &m_accesses;
     content.loop = shownLoop().index;
-    content.isRecorded = m_isRecorded;
+    content.isRecorded = m_isRecorded && !stop->started;
     content.cursorStep = stop->started ? stop->position.step : m_isRecorded ? m_course.knownStep() : -1;
     content.isDataflow = stop->isDataflow || (m_isRecorded && !m_course.lanes().empty());
     const Model& model = document().model();
@@ -351,7 +354,7 @@ void TimelinePanel::refreshHead()
         }
         if (count == 0)
             for (size_t i = at + 1; i-- > 0 && course.iterations[i].caller == caller && count == 0;) count = course.iterations[i].iteration + 1;
-        const int64_t iteration = document().preview().value_or(m_isRecorded ? -1 : m_bar->cursorIteration());
+        const int64_t iteration = document().preview().value_or(m_bar->content().isRecorded ? -1 : m_bar->cursorIteration());
         m_slider->setLoop(iteration, count, open);
         if (!m_field->hasFocus()) m_field->setText(iteration < 0 ? QString() : grouped(iteration));
         m_field->setFixedWidth(std::max(30, m_field->fontMetrics().horizontalAdvance(grouped(std::max<int64_t>(count, 10))) + 14));
@@ -360,7 +363,7 @@ void TimelinePanel::refreshHead()
     const auto [first, last] = m_bar->range();
     if (first < last) {
         m_stepLabel->setText(rangeText());
-    } else if (m_isRecorded) {
+    } else if (m_isRecorded && !stop->started) {
         m_stepLabel->setText((hasLoop ? QString("│ ") : QString()) + grouped(m_course.knownStep()) + " steps recorded");
     } else if (stop->started) {
         QString text = "step " + grouped(stop->position.step);

@@ -22,6 +22,8 @@ constexpr int kMostPoints = 10'000; ///< beyond, a column of pixels shows its sm
 constexpr std::array<Token, kMostSeries> kColors = {Token::sideA, Token::sideB, Token::ok, Token::text2};
 constexpr std::array<Qt::PenStyle, kMostSeries> kDashes = {Qt::DashLine, Qt::SolidLine, Qt::DotLine, Qt::DashDotLine};
 
+QString numberText(double number) { return QString::number(number, 'g', 8).replace('-', QChar(0x2212)); }
+
 double niceStep(double span, int most)
 {
     if (!(span > 0)) return 1;
@@ -179,11 +181,11 @@ void ResultPlot::paintEvent(QPaintEvent*)
         painter.setPen(QPen(themed(Token::line), 1));
         painter.drawLine(QPointF(box.left(), py(y)), QPointF(box.right(), py(y)));
         painter.setPen(themed(Token::text2));
-        painter.drawText(QRectF(0, py(y) - 8, box.left() - 6, 16), Qt::AlignRight | Qt::AlignVCenter, QString::number(std::fabs(y) < yStep / 1e6 ? 0 : y, 'g', 6));
+        painter.drawText(QRectF(0, py(y) - 8, box.left() - 6, 16), Qt::AlignRight | Qt::AlignVCenter, numberText(std::fabs(y) < yStep / 1e6 ? 0 : y));
     }
     for (double x = std::ceil(m_xRange.low / xStep) * xStep; x <= m_xRange.high + xStep / 1e6; x += xStep) {
         painter.setPen(themed(Token::text2));
-        painter.drawText(QRectF(px(x) - 40, box.bottom() + 4, 80, 14), Qt::AlignCenter, QString::number(x, 'g', 8));
+        painter.drawText(QRectF(px(x) - 40, box.bottom() + 4, 80, 14), Qt::AlignCenter, numberText(x));
     }
     painter.drawText(QRectF(box.left(), box.bottom() + 20, box.width(), 16), Qt::AlignCenter,
                      m_x < 0 ? QString("row") : QString::fromStdString(m_answer->result.columns[static_cast<size_t>(m_x)]));

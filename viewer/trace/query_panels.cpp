@@ -4,6 +4,7 @@
 
 #include <QAbstractItemView>
 #include <QCompleter>
+#include <QGridLayout>
 #include <QHBoxLayout>
 #include <QJsonArray>
 #include <QJsonObject>
@@ -28,6 +29,9 @@ const QStringList& keywords()
 }
 
 QString text(std::string_view s) { return QString::fromUtf8(s.data(), static_cast<qsizetype>(s.size())); }
+
+/// As the editor shows it, with its question above.
+QString sqlOf(const Recipe& recipe) { return "-- " + text(recipe.name) + ": " + text(recipe.question) + "\n" + text(recipe.sql); }
 
 } // namespace
 
@@ -126,7 +130,7 @@ void RecipesPanel::open(const QListWidgetItem* item)
     for (const OwnRecipe& own : desk.ownRecipes())
         if (own.name == name) return desk.edit(own.name, own.sql, own.parameters);
     if (const Recipe* const recipe = findRecipe(name.toStdString()))
-        desk.edit(name, "-- " + name + ": " + text(recipe->question) + "\n" + text(recipe->sql), text(recipe->parameters));
+        desk.edit(name, sqlOf(*recipe), text(recipe->parameters));
 }
 
 bool RecipesPanel::eventFilter(QObject* watched, QEvent* event)
@@ -306,6 +310,11 @@ SqlPanel::SqlPanel(Document& document) : Panel(document, "panelSql", "SQL")
     layout->setSpacing(0);
     layout->addWidget(m_editor, 1);
     layout->addWidget(m_message);
+    m_chipGrid = new QGridLayout;
+    m_chipGrid->setContentsMargins(8, 2, 8, 0);
+    m_chipGrid->setHorizontalSpacing(12);
+    m_chipGrid->setColumnStretch(3, 1);
+    layout->addLayout(m_chipGrid);
     layout->addLayout(row);
     TraceDesk& desk = TraceDesk::of(document);
     connect(&desk, &TraceDesk::editRequested, this, &SqlPanel::show);
@@ -331,6 +340,12 @@ SqlPanel::SqlPanel(Document& document) : Panel(document, "panelSql", "SQL")
 
 bool SqlPanel::command(const QString& id)
 {
+    if (id.startsWith("recipe ")) {
+        const QString name = id.mid(7);
+        const Recipe* const recipe = findRecipe(name.toStdString());
+        if (recipe != nullptr) show(name, sqlOf(*recipe), text(recipe->parameters));
+        return recipe != nullptr;
+    }
     if (id != "runQuery") return false;
     run(TraceDesk::kSeconds);
     return true;
@@ -385,12 +400,20 @@ void SqlPanel::refreshParameters()
         if (name == "op" && value.isEmpty()) value = QString::fromStdString(document().selection().address);
         if (name == "limit" && value.isEmpty()) value = "100";
         field->setText(value);
-        field->setFixedWidth(std::clamp(field->fontMetrics().horizontalAdvance(value) + 18, 44, 190));
+        field->setCursorPosition(0); // the beginning of a long address is seen
+        field->setToolTip(value);
+        field->setFixedWidth(std::clamp(field->fontMetrics().horizontalAdvance(value) + 22, 44, 220));
         connect(field, &QLineEdit::returnPressed, this, [this] { run(TraceDesk::kSeconds); });
         row->addWidget(label);
         row->addWidget(field);
-        m_chips->addWidget(chip);
         m_fields[name] = field;
+    }
+    // Beside the buttons while there is room, else on lines of their own, in the order of the text.
+    const qsizetype beside = 2, across = 3;
+    for (qsizetype i = 0; i < names.size(); ++i) {
+        QWidget* const chip = m_fields[names[i]]->parentWidget();
+        if (names.size() <= beside) m_chips->addWidget(chip);
+        else m_chipGrid->addWidget(chip, static_cast<int>(i / across), static_cast<int>(i % across), Qt::AlignLeft);
     }
 }
 

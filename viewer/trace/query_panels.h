@@ -15,6 +15,7 @@
 #include <map>
 
 class QCompleter;
+class QGridLayout;
 class QHBoxLayout;
 
 namespace loopscope::viewer {
@@ -101,6 +102,7 @@ private:
     QLineEdit* m_keepName = nullptr; ///< asked for in its place
     QLabel* m_message = nullptr;
     QHBoxLayout* m_chips = nullptr;
+    QGridLayout* m_chipGrid = nullptr;
     std::map<QString, QLineEdit*> m_fields;
     std::map<QString, QString> m_defaults;
     QString m_name, m_original;

@@ -1,8 +1,6 @@
 #include "viewer/trace/result_panels.h"
 
 #include "engine/base/text.h"
-#include "engine/observe/address.h"
-#include "engine/tensor/compare.h"
 #include "engine/tensor/value_text.h"
 #include "viewer/style/icons.h"
 #include "viewer/style/theme.h"
@@ -20,7 +18,6 @@ namespace loopscope::viewer {
 
 namespace {
 
-constexpr int64_t kMostElements = 4096; ///< of a recorded value, shown
 constexpr size_t kMostText = 300;
 constexpr size_t kSortedAtOnce = 10'000; ///< rows
 
@@ -169,6 +166,13 @@ ResultPanel::ResultPanel(Document& document) : Panel(document, "panelResult", "R
     refresh();
 }
 
+bool ResultPanel::command(const QString& id)
+{
+    if (!id.startsWith("row ")) return false;
+    m_table->selectRow(id.mid(4).toInt());
+    return true;
+}
+
 void ResultPanel::refresh()
 {
     const auto answer = TraceDesk::of(document()).answer();
@@ -238,112 +242,6 @@ void PlanPanel::refresh()
     m_empty->setVisible(m_tree->topLevelItemCount() == 0);
 }
 
-RecordedValuePanel::RecordedValuePanel(Document& document) : Panel(document, "panelRecordedValue", "Value")
-{
-    m_address = new QLabel("Select a row of the result.", this);
-    m_address->setObjectName("recordedAddress");
-    m_address->setContentsMargins(8, 5, 8, 5);
-    m_address->setFont(Theme::instance().font(FontUse::body, true));
-    m_address->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    m_stored = new QLabel(this);
-    m_stored->setFont(Theme::instance().font(FontUse::small));
-    m_table = new QTableWidget(0, 4, this);
-    m_table->setObjectName("recordedValue");
-    m_table->setFrameShape(QFrame::NoFrame);
-    m_table->setShowGrid(false);
-    m_table->verticalHeader()->hide();
-    m_table->verticalHeader()->setDefaultSectionSize(Theme::instance().rowHeight());
-    m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
-    m_table->hide();
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
-    layout->addWidget(m_address);
-    layout->addWidget(m_table, 1);
-    layout->addStretch(0);
-    connect(&TraceDesk::of(document), &TraceDesk::rowSelected, this, &RecordedValuePanel::refresh);
-    connect(&TraceDesk::of(document), &TraceDesk::answered, this, &RecordedValuePanel::refresh);
-    connect(&document, &Document::stopChanged, this, &RecordedValuePanel::refresh);
-}
-
-/// The value of the row's iteration and of the one before, element by element.
-void RecordedValuePanel::refresh()
-{
-    TraceDesk& desk = TraceDesk::of(document());
-    const QString place = desk.valueOf(desk.selectedRow());
-    m_table->hide();
-    m_stored->clear();
-    if (place.isEmpty()) return m_address->setText("Select a row of the result.");
-    Result<Address> address = parseAddress(place.toStdString());
-    if (!address.ok()) return;
-    if (address->target == TargetKind::op) {
-        address->target = TargetKind::output;
-        address->slot = 0;
-    }
-    m_address->setText(QString::fromStdString(toString(*address)));
-    if (!document().stop()->started) {
-        m_stored->setText("start the replay to read it");
-        return;
-    }
-    Address before = *address;
-    int64_t iteration = -1;
-    for (auto step = before.steps.rbegin(); step != before.steps.rend(); ++step)
-        if (step->iteration >= 0) {
-            iteration = step->iteration;
-            --step->iteration;
-            break;
-        }
-    struct Values {
-        std::vector<std::string> names, now, then, change;
-        std::vector<double> differences;
-        bool stored = false;
-        int64_t total = 0;
-    };
-    const std::string here = "{" + toString(*address) + "}", there = iteration > 0 ? "{" + toString(before) + "}" : std::string();
-    document().bridge().ask(this, "recorded", [here, there](Debugger& debugger) {
-        Values values;
-        const auto now = evaluateList(debugger.target(), {}, here);
-        if (!now.ok() || now->empty() || now->front().tensor.data == nullptr) return values;
-        const Tensor& a = now->front().tensor;
-        values.stored = true;
-        values.total = a.shape.isStatic() ? a.elementCount() : 0;
-        Result<std::vector<EvaluatedValue>> then = there.empty() ? Result<std::vector<EvaluatedValue>>(std::vector<EvaluatedValue>()) : evaluateList(debugger.target(), {}, there);
-        const bool both = then.ok() && !then->empty() && then->front().tensor.data != nullptr && then->front().tensor.shape == a.shape;
-        for (int64_t i = 0; i < std::min(values.total, kMostElements); ++i) {
-            values.names.push_back(elementIndexText(a.shape, i));
-            values.now.push_back(elementText(a, i));
-            values.then.push_back(both ? elementText(then->front().tensor, i) : "");
-            const double d = both ? elementAsReal(a, i) - elementAsReal(then->front().tensor, i) : std::nan("");
-            values.differences.push_back(d);
-            values.change.push_back(both ? realText(d, 6) : "");
-        }
-        return values;
-    }, [this, iteration](const Values& values) {
-        const int shown = static_cast<int>(values.names.size());
-        m_stored->setText(!values.stored ? QString("statistics only") : shown < values.total ? QString("%1 of %2 elements").arg(shown).arg(values.total) : QString("stored in full"));
-        m_table->setVisible(values.stored);
-        m_table->setRowCount(shown);
-        m_table->setHorizontalHeaderLabels({"element", iteration > 0 ? "@" + QString::number(iteration - 1) : QString("before"),
-                                            iteration >= 0 ? "@" + QString::number(iteration) : QString("value"), "\u0394"});
-        int largest = -1;
-        for (int i = 0; i < shown; ++i)
-            if (std::isfinite(values.differences[static_cast<size_t>(i)]) &&
-                (largest < 0 || std::fabs(values.differences[static_cast<size_t>(i)]) > std::fabs(values.differences[static_cast<size_t>(largest)])))
-                largest = i;
-        for (int i = 0; i < shown; ++i) {
-            const auto at = static_cast<size_t>(i);
-            const std::array<const std::string*, 4> texts = {&values.names[at], &values.then[at], &values.now[at], &values.change[at]};
-            for (int c = 0; c < 4; ++c) {
-                auto* item = new QTableWidgetItem(QString::fromStdString(*texts[static_cast<size_t>(c)]));
-                item->setFont(Theme::instance().font(FontUse::value, c == 3 && i == largest));
-                item->setTextAlignment(c == 0 ? Qt::AlignLeft | Qt::AlignVCenter : Qt::AlignRight | Qt::AlignVCenter);
-                m_table->setItem(i, c, item);
-            }
-        }
-        for (int c = 0; c < 4; ++c) m_table->setColumnWidth(c, c == 0 ? 80 : 96);
-    });
-}
-
 Panel* makeResultPanel(Document& document)
 {
     return new ResultPanel(document);
@@ -352,11 +250,6 @@ Panel* makeResultPanel(Document& document)
 Panel* makePlanPanel(Document& document)
 {
     return new PlanPanel(document);
-}
-
-Panel* makeRecordedValuePanel(Document& document)
-{
-    return new RecordedValuePanel(document);
 }
 
 } // namespace loopscope::viewer

@@ -42,6 +42,7 @@ public:
     QList<QAction*> headActions() override { return {m_export}; }
     QWidget* headWidget() override { return m_summary; }
     QWidget* focusTarget() override { return m_table; }
+    bool command(const QString& id) override; ///< "row N": selects it
     /// All rows as shown. Empty: written; else why not.
     Q_INVOKABLE QString exportTo(const QString& path);
 
@@ -132,10 +133,15 @@ public:
     explicit RecordedValuePanel(Document& document);
     QWidget* headWidget() override { return m_stored; }
 
+    struct Write;
+    struct WritePair;
+
 private:
     void refresh();
+    void show(const WritePair& pair);
     QLabel *m_address = nullptr, *m_stored = nullptr;
     QTableWidget* m_table = nullptr;
+    Background m_background;
 };
 
 } // namespace loopscope::viewer
