@@ -90,10 +90,16 @@ void TimelineBar::arrange()
         const size_t count = m_content.course->lanes().size();
         const int room = std::max(20, height() - 18);
         const int pitch = std::clamp(count == 0 ? 13 : room / static_cast<int>(count), 5, 14);
-        for (size_t i = 0; i < count && static_cast<int>(i + 1) * pitch <= room; ++i) {
-            const int64_t iteration = m_content.course->lanes()[i].iteration;
-            lane(Lane::Kind::dataflow, 4 + static_cast<int>(i) * pitch, pitch - 3, iteration < 0 ? "root" : "@" + QString::number(iteration), i);
-        }
+        // Of more lanes than fit those that lead to the cursor are shown.
+        const auto& lanes = m_content.course->lanes();
+        const auto fits = static_cast<size_t>(std::max(1, room / pitch));
+        const auto begun = static_cast<size_t>(std::ranges::count_if(lanes, [&](const CourseLane& one) {
+            return one.events.size() > 0 && one.events.stepAt(0) <= m_content.cursorStep;
+        }));
+        const size_t first = count <= fits ? 0 : std::min(count - fits, begun + 1 > fits ? begun + 1 - fits : 0);
+        for (size_t i = first; i < std::min(count, first + fits); ++i)
+            lane(Lane::Kind::dataflow, 4 + static_cast<int>(i - first) * pitch, pitch - 3,
+                 lanes[i].iteration < 0 ? "root" : "@" + QString::number(lanes[i].iteration), i);
     } else {
         lane(Lane::Kind::calls, kCallsTop, kCallsHeight, m_content.callsLabel);
         lane(Lane::Kind::iterations, kPipTop, kPipHeight, m_content.loopLabel);

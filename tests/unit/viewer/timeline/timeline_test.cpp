@@ -1,6 +1,7 @@
 // The timeline: pyramid, scale and slow drag by themselves; the panel over a run of 48 iterations; the course of a v1 graph.
 #include "tests/unit/viewer/text_backend.h"
 #include "viewer/timeline/loop_slider.h"
+#include "viewer/timeline/run_course.h"
 #include "viewer/timeline/timeline_bar.h"
 #include "viewer/timeline/timeline_panel.h"
 
@@ -241,6 +242,46 @@ private slots:
         QCOMPARE(bar->text(QAccessible::Value), QString("iteration 7 of 8, step 30"));
         QVERIFY(bar->valueInterface() != nullptr);
         QCOMPARE(bar->valueInterface()->currentValue().toInt(), 7);
+    }
+    void ofManyLanesThoseAtTheCursorAreShown()
+    {
+        RunSurvey survey; // 60 iterations of a frame, two nodes each
+        SurveyedInvocation root;
+        root.id = 1;
+        root.graph = GraphId(0);
+        survey.invocations.push_back(root);
+        for (int i = 0; i < 60; ++i) {
+            SurveyedInvocation frame = root;
+            frame.id = static_cast<InvocationId>(2 + i);
+            frame.parent = 1;
+            frame.role = CallRole::frame;
+            frame.iteration = i;
+            frame.firstStep = i * 2;
+            survey.invocations.push_back(frame);
+            for (int node = 0; node < 2; ++node) survey.operators.push_back({i * 2 + node, frame.id, GraphId(0), OperatorId(node), false});
+        }
+        survey.toTick = survey.toStep = 120;
+        survey.reachedEnd = true;
+        RunCourse course;
+        course.add(survey);
+        TimelineBar bar;
+        bar.resize(900, 110);
+        const auto labels = [&](int64_t step) {
+            TimelineContent content;
+            content.course = &course;
+            content.isDataflow = true;
+            content.cursorStep = step;
+            bar.setContent(std::move(content));
+            QStringList names;
+            for (const QJsonValue& lane : bar.describe()["lanes"].toArray()) names << lane.toObject()["label"].toString();
+            return names;
+        };
+        QVERIFY(labels(0).contains("@0"));
+        QVERIFY(!labels(0).contains("@40"));
+        QVERIFY(labels(80).contains("@40"));
+        QVERIFY(!labels(80).contains("@0"));
+        QVERIFY(labels(119).contains("@59"));
+        QCOMPARE(labels(0).size(), labels(119).size());
     }
 };
 
