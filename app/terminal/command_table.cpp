@@ -51,7 +51,8 @@ void addMovement(Commands& all)
     all.push_back({"next", "n", topic, "next [N]", "next", "Runs the next operator; a call runs as a whole.",
                    "A loop is one operator to 'next', all its iterations included.", CompletionKind::none, step, true});
     all.push_back({"finish", "fin", topic, "finish", "finish", "Goes on until this invocation has returned, and shows what it gave.",
-                   "Of an iteration: until the loop has ended. 'up' first finishes an outer one.", CompletionKind::none, finish});
+                   "Of an iteration: until the loop has ended; of a loop's condition: until it has decided. 'up' first finishes an\n"
+                   "outer one.", CompletionKind::none, finish});
     all.push_back({"until", "u", topic, "until [PATTERN]", "until", "Goes on past the end of the innermost loop, or to an operator.", "",
                    CompletionKind::place, until});
     all.push_back({"advance", "", topic, "advance PATTERN", "advance if#2", "Goes on to the next operator that a pattern matches.", kPlaces,

@@ -137,7 +137,8 @@ bool PatternGoal::beforeOperator(const OperatorEvent& event, int64_t tick)
 }
 
 OutsideGoal::OutsideGoal(const Executor& executor, int depth)
-    : m_executor(executor), m_depth(depth), m_site(executor.frame(depth).site), m_caller(executor.frame(depth - 1).invocation)
+    : m_executor(executor), m_depth(depth), m_site(executor.frame(depth).site), m_caller(executor.frame(depth - 1).invocation),
+      m_isCond(executor.frame(depth).inCond)
 {
     const Model& model = executor.model();
     for (size_t g = 0; g < model.graphs.size(); ++g)
@@ -149,7 +150,7 @@ bool OutsideGoal::beforeOperator(const OperatorEvent&, int64_t tick)
 {
     if (!counts(tick)) return false;
     const bool inside = m_executor.position().depth > m_depth && m_executor.frame(m_depth).site == m_site &&
-                        m_executor.frame(m_depth - 1).invocation == m_caller;
+                        m_executor.frame(m_depth - 1).invocation == m_caller && (!m_isCond || m_executor.frame(m_depth).inCond);
     return !inside && meet(tick);
 }
 

@@ -94,7 +94,7 @@ private:
     std::vector<AddressPattern> m_patterns;
 };
 
-/// A stop outside of the v1 frame at `depth`: no call returns there.
+/// A stop outside of the v1 frame at `depth`, or of the cond that it is now: no call returns there.
 class OutsideGoal final : public Goal {
 public:
     OutsideGoal(const Executor& executor, int depth);
@@ -106,6 +106,7 @@ private:
     int m_depth;
     OperatorId m_site;
     InvocationId m_caller;
+    bool m_isCond;
 };
 
 /// An execution of a loop that was seen to its end.

@@ -331,6 +331,14 @@ void RunControl::note(std::string text)
     addMark("", std::move(text));
 }
 
+void RunControl::keepMark(Mark mark)
+{
+    std::erase_if(m_marks, [&](const Mark& other) {
+        return mark.name.empty() ? other.tick == mark.tick && other.text == mark.text : other.name == mark.name;
+    });
+    m_marks.push_back(std::move(mark));
+}
+
 void RunControl::addMark(std::string name, std::string text)
 {
     const StopReport now = here();

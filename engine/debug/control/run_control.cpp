@@ -257,7 +257,7 @@ Result<StopReport> RunControl::finish(Direction direction, int depth)
     const int64_t from = m_target.timeline.tick();
     const FrameInfo callee = m_target.executor.frame(frame);
     if (frame == 0 || !callee.site.valid()) return forwardTo(kEnd, nullptr, StopCause::returned);
-    if (callee.role == CallRole::frame) {
+    if (callee.role == CallRole::frame || callee.inCond) {
         OutsideGoal outside(m_target.executor, frame);
         outside.skipUpTo(from);
         return forwardTo(kEnd, &outside, StopCause::returned);

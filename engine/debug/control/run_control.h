@@ -48,7 +48,7 @@ public:
     Result<StopReport> step(Direction direction, int64_t count = 1);
     /// `count` operators of this invocation, over calls; in its caller where the invocation ends.
     Result<StopReport> next(Direction direction, int64_t count = 1);
-    /// Forward: to the return of the invocation at `depth` (−1: innermost; of a loop: its exit). Backward: before its call.
+    /// Forward: to the return of the invocation at `depth` (−1: innermost; of a loop's body: its exit, of its cond: what that decided). Backward: before its call.
     Result<StopReport> finish(Direction direction, int depth = -1);
     /// Past the end of the innermost loop, or of this invocation where there is no loop.
     Result<StopReport> until();
@@ -90,6 +90,8 @@ public:
 
     Status mark(std::string name);
     void note(std::string text);
+    /// A mark or note of an earlier session: its place is where the same inputs led then. Replaces a mark of its name.
+    void keepMark(Mark mark);
     const std::vector<Mark>& marks() const { return m_marks; }
     Result<StopReport> goToMark(std::string_view name);
 
