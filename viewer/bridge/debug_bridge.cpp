@@ -36,11 +36,13 @@ QString firstLine(std::string_view text)
 
 } // namespace
 
+struct DebugBridge::Line {
+    QString text, tag;
+    std::function<void(Debugger&)> change; ///< instead of a text
+};
+
 /// What both threads know. The thread owns the backend: ending it may wait for a kernel, which the GUI thread must not.
 struct DebugBridge::Shared {
-    struct Line {
-        QString text, tag;
-    };
     std::mutex mutex;
     std::condition_variable wake, over;
     std::deque<Line> lines;
@@ -99,13 +101,17 @@ void DebugBridge::deliver(std::function<void()> call)
         QMetaObject::invokeMethod(application, std::move(call), Qt::QueuedConnection);
 }
 
-void DebugBridge::execute(const QString& line, const QString& tag)
+void DebugBridge::execute(const QString& line, const QString& tag) { queue({line, tag, {}}); }
+
+void DebugBridge::change(std::function<void(Debugger&)> work) { queue({{}, {}, std::move(work)}); }
+
+void DebugBridge::queue(Line line)
 {
     {
         const std::lock_guard lock(m_shared->mutex);
-        if (!tag.isEmpty())
-            m_pending -= static_cast<int>(std::erase_if(m_shared->lines, [&](const Shared::Line& queued) { return queued.tag == tag; }));
-        m_shared->lines.push_back({line, tag});
+        if (!line.tag.isEmpty())
+            m_pending -= static_cast<int>(std::erase_if(m_shared->lines, [&](const Line& queued) { return queued.tag == line.tag; }));
+        m_shared->lines.push_back(std::move(line));
         ++m_pending;
     }
     m_shared->wake.notify_one();
@@ -136,23 +142,30 @@ void DebugBridge::serve(const std::shared_ptr<Shared>& shared)
     for (;;) {
         shared->wake.wait(lock, [&] { return shared->ending || !shared->lines.empty(); });
         if (shared->ending) break;
-        const QString line = std::move(shared->lines.front().text);
+        const auto [line, tag, change] = std::move(shared->lines.front());
         shared->lines.pop_front();
         lock.unlock();
 
-        deliver([bridge, line] {
+        deliver([bridge, line = line] {
             if (bridge) bridge->begun(line);
         });
-        shared->tell({ConsoleEvent::Kind::echo, line.toStdString() + "\n"});
         QString error;
-        shared->backend->execute(line.toStdString(), [&](const ConsoleEvent& event) {
-            if (event.kind == ConsoleEvent::Kind::error) error = firstLine(event.text);
-            shared->tell(event);
-        });
+        if (change) {
+            shared->backend->session().call([&](Debugger& debugger) {
+                change(debugger);
+                return true;
+            });
+        } else {
+            shared->tell({ConsoleEvent::Kind::echo, line.toStdString() + "\n"});
+            shared->backend->execute(line.toStdString(), [&](const ConsoleEvent& event) {
+                if (event.kind == ConsoleEvent::Kind::error) error = firstLine(event.text);
+                shared->tell(event);
+            });
+        }
         const StopReport* const report = shared->backend->lastReport();
         auto stop = shared->backend->session().call([report](Debugger& debugger) { return takeSnapshot(debugger, report); });
 
-        deliver([bridge, stop = std::move(stop), line, error] {
+        deliver([bridge, stop = std::move(stop), line = line, error] {
             if (bridge) bridge->ended(stop, line, error);
         });
         lock.lock();

@@ -37,6 +37,8 @@ public:
     /// Queues a line of the terminal debugger. A newer line with the same tag replaces one that has not begun (slider drags). Echoed as it
     /// begins.
     void execute(const QString& line, const QString& tag = {});
+    /// The same for a change that has no command, such as what a session brings back: in its turn, announced as after a command.
+    void change(std::function<void(Debugger&)> work);
     /// Stops what runs at the next operator boundary and drops what is queued.
     void cancel();
 
@@ -80,6 +82,8 @@ private:
     struct Shared;
     static void serve(const std::shared_ptr<Shared>& shared);
     static void deliver(std::function<void()> call); ///< from any thread to the GUI thread; nowhere if there is none any more
+    struct Line;
+    void queue(Line line);
     void poll();
     void drain();
     void begun(const QString& line);

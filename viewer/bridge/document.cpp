@@ -85,12 +85,12 @@ void Document::lookAt(const std::string& invocation)
     emit lookedAtChanged();
 }
 
-bool Document::select(const std::string& address)
+std::optional<Selection> Document::find(const std::string& address) const
 {
     Result<Address> parsed = parseAddress(address);
-    if (!parsed.ok()) return false;
+    if (!parsed.ok()) return std::nullopt;
     const Result<ResolvedAddress> resolved = resolveAddress(model(), *parsed);
-    if (!resolved.ok()) return false;
+    if (!resolved.ok()) return std::nullopt;
     Selection selection;
     selection.address = toString(resolved->address);
     selection.graph = resolved->graph;
@@ -104,8 +104,30 @@ bool Document::select(const std::string& address)
         const std::vector<ValueId>& results = graph.op(selection.op).results;
         if (!results.empty()) selection.value = results.front();
     }
-    select(selection);
-    return true;
+    return selection;
+}
+
+std::string Document::valueAddress(const Selection& selection) const
+{
+    Result<Address> address = parseAddress(atView(selection.address));
+    if (!address.ok()) return selection.address;
+    const Value& value = model().graph(selection.graph).value(selection.value);
+    if (address->target == TargetKind::op) {
+        address->target = TargetKind::output;
+        address->slot = value.slot;
+    } else if (address->target == TargetKind::invocation) {
+        address->target = TargetKind::value;
+        address->op = OperatorName();
+        address->op.name = value.id;
+    }
+    return toString(*address);
+}
+
+bool Document::select(const std::string& address)
+{
+    const std::optional<Selection> found = find(address);
+    if (found) select(*found);
+    return found.has_value();
 }
 
 void Document::select(const Selection& selection)

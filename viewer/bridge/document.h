@@ -9,6 +9,7 @@
 #include <QStringList>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace loopscope::viewer {
@@ -46,6 +47,8 @@ public:
     std::shared_ptr<const StopSnapshot> stop() const { return m_bridge.stop(); }
 
     const Selection& selection() const { return m_selection; }
+    /// What an address names, with the iterations of the present stop where it has none; none if the model has no such place.
+    std::optional<Selection> find(const std::string& address) const;
     /// Selects an operator by canonical or static address; fills graph, op and value. False if the model has no such place.
     bool select(const std::string& address);
     void select(const Selection& selection);
@@ -71,6 +74,8 @@ public:
     std::string atStop(const std::string& address) const;
     /// The same with the iterations of what is looked at.
     std::string atView(const std::string& address) const;
+    /// Of the selected value itself, with the iterations of what is looked at: of operators the output, of graphs the input by name.
+    std::string valueAddress(const Selection& selection) const;
     /// Makes canvas and listing go there.
     void reveal(const std::string& address) { emit revealRequested(QString::fromStdString(address)); }
 

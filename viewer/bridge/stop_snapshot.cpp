@@ -96,6 +96,7 @@ std::shared_ptr<const StopSnapshot> takeSnapshot(Debugger& debugger, const StopR
     Executor& executor = debugger.executor();
     const RunControl& control = debugger.control();
     for (const BreakpointInfo& info : debugger.breakpoints().list()) snapshot->breakpoints.push_back(rowOf(debugger.model(), info));
+    snapshot->marks = control.marks();
     snapshot->started = control.isStarted();
     if (snapshot->started) {
         snapshot->report = control.here();
@@ -116,7 +117,6 @@ std::shared_ptr<const StopSnapshot> takeSnapshot(Debugger& debugger, const StopR
             snapshot->stack.push_back(std::move(frame));
         }
         snapshot->loopRuns = control.loopRuns();
-        snapshot->marks = control.marks();
         snapshot->timelines = debugger.timeline().timelines();
         snapshot->timeline = snapshot->report.timeline;
         snapshot->savedBytes = debugger.timeline().savedBytes();

@@ -6,6 +6,7 @@
 #include "viewer/widgets/parts.h"
 
 #include <QAbstractItemModel>
+#include <QJsonArray>
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QVBoxLayout>
@@ -155,8 +156,6 @@ private:
 
 class WatchesPanel : public Panel {
     Q_OBJECT
-    /// The expressions; sessions keep them.
-    Q_PROPERTY(QStringList watches READ watches WRITE setWatches NOTIFY watchesChanged)
 public:
     explicit WatchesPanel(Document& document) : Panel(document, "panelWatches", "Watches"), m_model(this)
     {
@@ -184,7 +183,7 @@ public:
             add(text);
         });
         connect(m_view, &RowView::chosen, this, [this](const QModelIndex& index) { m_view->edit(index.siblingAtColumn(0)); });
-        connect(&m_model, &WatchModel::edited, this, [this] { refresh(), emit watchesChanged(); });
+        connect(&m_model, &WatchModel::edited, this, &WatchesPanel::changed);
         connect(&document, &Document::stopChanged, this, &WatchesPanel::refresh);
         connect(&document, &Document::frameChanged, this, &WatchesPanel::refresh);
         connect(&document.bridge(), &DebugBridge::console, this, [this](const ConsoleEvent& event) {
@@ -201,11 +200,16 @@ public:
 
     QWidget* focusTarget() override { return m_model.rowCount() == 0 ? static_cast<QWidget*>(m_field) : m_view; }
     QList<QAction*> headActions() override { return {m_add}; }
-    QStringList watches() const { return m_model.expressions(); }
-    void setWatches(const QStringList& watches)
+    QJsonObject state() const override
     {
-        m_model.setExpressions(watches);
-        refresh();
+        return m_model.rowCount() == 0 ? QJsonObject() : QJsonObject{{"watches", QJsonArray::fromStringList(m_model.expressions())}};
+    }
+    void setState(const QJsonObject& state) override
+    {
+        QStringList expressions;
+        for (const QJsonValue& each : state["watches"].toArray()) expressions.append(each.toString());
+        m_model.setExpressions(expressions);
+        changed();
     }
 
     bool command(const QString& name) override
@@ -215,9 +219,6 @@ public:
         return true;
     }
 
-signals:
-    void watchesChanged();
-
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override
     {
@@ -225,8 +226,7 @@ protected:
             const auto* key = static_cast<QKeyEvent*>(event);
             if (key->key() == Qt::Key_Delete) {
                 m_model.remove(m_view->currentIndex().row());
-                refresh();
-                emit watchesChanged();
+                changed();
                 return true;
             }
             if (key->key() == Qt::Key_F2) {
@@ -248,8 +248,13 @@ private:
     void add(const QString& expression)
     {
         m_model.add(expression);
+        changed();
+    }
+
+    void changed()
+    {
         refresh();
-        emit watchesChanged();
+        emit stateChanged();
     }
 
     void refresh()

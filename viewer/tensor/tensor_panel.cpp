@@ -72,29 +72,11 @@ void TensorPanel::show(const Selection& selection)
     requestSeries(true);
 }
 
-/// The address of the value itself, with the iterations of the present stop: of operators the output, of graphs the input by name.
-std::string TensorPanel::valueAddress(const Selection& selection) const
-{
-    auto& doc = const_cast<TensorPanel*>(this)->document(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
-    Result<Address> address = parseAddress(doc.atView(selection.address));
-    if (!address.ok()) return selection.address;
-    const Value& value = doc.model().graph(selection.graph).value(selection.value);
-    if (address->target == TargetKind::op) {
-        address->target = TargetKind::output;
-        address->slot = value.slot;
-    } else if (address->target == TargetKind::invocation) {
-        address->target = TargetKind::value;
-        address->op = OperatorName();
-        address->op.name = value.id;
-    }
-    return toString(*address);
-}
-
 ValueRequest TensorPanel::currentRequest() const
 {
     auto& doc = const_cast<TensorPanel*>(this)->document(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
     ValueRequest request;
-    request.address = valueAddress(m_selection);
+    request.address = doc.valueAddress(m_selection);
     request.graph = m_selection.graph;
     request.value = m_selection.value;
     request.frame = doc.frame();
@@ -211,7 +193,7 @@ int64_t TensorPanel::iterationNow() const
     auto& doc = const_cast<TensorPanel*>(this)->document(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
     if (doc.preview()) return *doc.preview();
     if (m_answer.iteration >= 0) return m_answer.iteration;
-    const Result<Address> address = parseAddress(valueAddress(m_selection));
+    const Result<Address> address = parseAddress(doc.valueAddress(m_selection));
     if (address.ok())
         for (auto step = address->steps.rbegin(); step != address->steps.rend(); ++step)
             if (step->iteration >= 0) return step->iteration;
@@ -391,14 +373,31 @@ void TensorPanel::compareWith(CompareWith with, int64_t iteration)
     refresh();
 }
 
-void TensorPanel::pin()
+void TensorPanel::addPin(const Selection& selection)
 {
-    if (declared() == nullptr) return;
-    m_pins.push_back(m_selection);
-    m_tabs->addTab(title() + " pinned");
+    const Model& model = document().model();
+    if (!selection.value.valid() || !model.hasGraph(selection.graph)) return;
+    m_pins.push_back(selection);
+    m_tabs->addTab(QString::fromStdString(model.graph(selection.graph).value(selection.value).id) + " pinned");
     m_tabs->setTabsClosable(true);
     if (auto* const close = m_tabs->tabButton(0, QTabBar::RightSide)) close->hide();
     m_tabs->show();
+    emit stateChanged();
+}
+
+QJsonObject TensorPanel::state() const
+{
+    auto& doc = const_cast<TensorPanel*>(this)->document(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
+    QJsonArray pins;
+    for (const Selection& each : m_pins) pins.append(QString::fromStdString(staticAddress(doc.valueAddress(each))));
+    return pins.isEmpty() ? QJsonObject() : QJsonObject{{"pins", pins}};
+}
+
+void TensorPanel::setState(const QJsonObject& state)
+{
+    while (!m_pins.empty()) emit m_tabs->tabCloseRequested(1);
+    for (const QJsonValue& each : state["pins"].toArray())
+        if (const std::optional<Selection> found = document().find(each.toString().toStdString())) addPin(*found);
 }
 
 void TensorPanel::showMode(int mode, bool beside)

@@ -28,6 +28,8 @@ public:
     QWidget* focusTarget() override;
     bool settled() const override { return !m_reading && (!m_scan || m_scan->done); }
     bool command(const QString& id) override;
+    QJsonObject state() const override;
+    void setState(const QJsonObject& state) override;
 
     /// Modes, value, axes, cursor, what is said below the bar.
     Q_INVOKABLE QJsonObject describe() const;
@@ -38,9 +40,9 @@ public:
     /// Writes the value as shown: .npy whole, .csv in visible order. Empty: written; else why not.
     Q_INVOKABLE void exportTo(const QString& path);
     void compareWith(CompareWith with, int64_t iteration);
-    void pin();
     /// Counts all elements of a huge value for the histogram; Esc or stopScan() ends that.
     Q_INVOKABLE void beginScan();
+    void pin() { addPin(m_selection); }
 
 signals:
     void exported(const QString& path, const QString& problem);
@@ -54,6 +56,7 @@ private:
     void buildViews();
     void followSelection();
     void show(const Selection& selection);
+    void addPin(const Selection& selection);
     void request();
     void requestSeries(bool anew);
     void take(ValueAnswer answer);
@@ -79,7 +82,6 @@ private:
     void say(const QString& text, Token color);
     bool shows(TensorMode mode) const { return m_shown[static_cast<size_t>(mode)]; }
     ValueRequest currentRequest() const;
-    std::string valueAddress(const Selection& selection) const;
     int64_t iterationNow() const;
     const Value* declared() const;
     QString baseName() const;

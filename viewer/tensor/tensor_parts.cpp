@@ -79,6 +79,7 @@ void TensorPanel::buildBar()
         m_pins.erase(m_pins.begin() + index - 1);
         m_tabs->removeTab(index);
         m_tabs->setVisible(!m_pins.empty());
+        emit stateChanged();
     });
     m_bar = new QWidget(this);
     m_bar->setObjectName("tensorBar");
@@ -475,7 +476,8 @@ void TensorPanel::askElement()
 
 QString TensorPanel::baseName() const
 {
-    QString name = QString::fromStdString(valueAddress(m_selection));
+    auto& doc = const_cast<TensorPanel*>(this)->document(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
+    QString name = QString::fromStdString(doc.valueAddress(m_selection));
     return name.replace('/', '_').replace(':', '_');
 }
 

@@ -39,6 +39,7 @@ public:
 
 signals:
     void titleChanged(const QString& title);
+    void stateChanged(); ///< what state() returns is another
 
 protected:
     void setTitle(const QString& title);

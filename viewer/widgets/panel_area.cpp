@@ -44,6 +44,22 @@ QJsonArray tabsWith(const QJsonObject& node, const QString& name)
     return {};
 }
 
+/// Where the panel wants the keyboard; of one that shows only why it is empty: what that offers, else the panel itself.
+void focusInto(Panel& panel)
+{
+    QWidget* target = panel.focusTarget();
+    if (!target->isVisible() || !target->isEnabled()) {
+        target = &panel;
+        for (QWidget* const each : panel.findChildren<QWidget*>())
+            if (each->isVisible() && each->isEnabled() && (each->focusPolicy() & Qt::TabFocus)) {
+                target = each;
+                break;
+            }
+    }
+    if (target == &panel && panel.focusPolicy() == Qt::NoFocus) panel.setFocusPolicy(Qt::ClickFocus);
+    target->setFocus(Qt::ShortcutFocusReason);
+}
+
 } // namespace
 
 PanelArea::PanelArea(Factory factory, QWidget* parent) : QWidget(parent), m_factory(std::move(factory))
@@ -67,7 +83,15 @@ Panel* PanelArea::panel(const QString& name)
     made->setParent(this);
     made->hide();
     m_panels[name] = made;
+    connect(made, &Panel::stateChanged, this, &PanelArea::stateChanged);
     return made;
+}
+
+QList<Panel*> PanelArea::panels() const
+{
+    QList<Panel*> all;
+    for (const auto& [name, panel] : m_panels) all.append(panel);
+    return all;
 }
 
 PanelStrip* PanelArea::newStrip()
@@ -264,7 +288,7 @@ Panel* PanelArea::show(const QString& name, bool focus)
     if (strip->window() != window()) strip->window()->raise();
     if (focus) {
         strip->window()->activateWindow();
-        shown->focusTarget()->setFocus(Qt::ShortcutFocusReason);
+        focusInto(*shown);
     }
     return shown;
 }

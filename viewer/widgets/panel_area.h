@@ -38,6 +38,7 @@ public:
 
     /// The panel, made now if need be; null if there is none of that name.
     Panel* panel(const QString& name);
+    QList<Panel*> panels() const; ///< made so far
     bool isOpen(const QString& name) const;
     /// Brings a panel to the front and opens it where it belongs if it was closed; with `focus` it gets the keyboard.
     Panel* show(const QString& name, bool focus);
@@ -53,6 +54,7 @@ public:
 
 signals:
     void arrangementChanged();
+    void stateChanged(); ///< of a panel
 
 protected:
     void resizeEvent(QResizeEvent* event) override;

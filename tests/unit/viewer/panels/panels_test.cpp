@@ -367,7 +367,7 @@ private slots:
         QCOMPARE(model->index(1, 1).data().toString(), QString("1186"));
         QVERIFY2(model->index(2, 1).data().toString().startsWith("1:1: "), qPrintable(model->index(2, 1).data().toString()));
         QCOMPARE(model->index(2, 1).data(toneRole).toInt(), static_cast<int>(Tone::err));
-        QCOMPARE(panel->property("watches").toStringList(), QStringList({"iter", "n * 2", "nn + 1"}));
+        QCOMPARE(panel->state()["watches"].toArray(), QJsonArray({"iter", "n * 2", "nn + 1"})); // sessions keep them
         // `display` in the console is a watch, too.
         execute(*document, "display count");
         QTRY_COMPARE(model->rowCount(), 4);
