@@ -2,6 +2,7 @@
 
 #include "app/wiring/console.h"
 #include "viewer/window/main_window.h"
+#include "viewer/window/status_line.h"
 
 #include <QApplication>
 #include <QElapsedTimer>
@@ -18,6 +19,16 @@ constexpr int kQuietMs = 150;        ///< without work before the picture is tak
 constexpr int kLongestMs = 120'000;
 
 QString textOf(const std::string& text) { return QString::fromStdString(text); }
+
+/// What the picture shows, in a line: "main/while#0@613:body/mul#5, step 5523: NaN (gain)"; empty before a run.
+std::string stateLine(viewer::MainWindow& window)
+{
+    if (!window.document() || !window.document()->stop()->started) return {};
+    const viewer::StopSnapshot& stop = *window.document()->stop();
+    const std::string where = (stop.finished ? "finished" : stop.address) + ", step " + std::to_string(stop.position.step);
+    const std::string reason = viewer::stopReasonText(*window.document()).toStdString();
+    return reason.empty() || reason.starts_with("step ") ? where + "\n" : where + ": " + reason + "\n";
+}
 
 /// Lets the window work until it is quiet. False: it never was.
 bool waitUntilQuiet(viewer::MainWindow& window)
@@ -101,8 +112,11 @@ int drawWindow(viewer::MainWindow& window, const Arguments& arguments)
 {
     Console console(stdout, stderr);
     window.show();
-    QString failure;
-    QObject::connect(&window, &viewer::MainWindow::openFailed, [&](const QString& text) { failure = text; });
+    int code = 0;
+    QObject::connect(&window, &viewer::MainWindow::openFailed, [&](const Error& error) {
+        console.error(error); // the picture shows it, too
+        code = static_cast<int>(error.code());
+    });
     bool quiet = true;
     if (!arguments.positionals.empty()) {
         window.open(textOf(arguments.positionals.front()));
@@ -125,9 +139,9 @@ int drawWindow(viewer::MainWindow& window, const Arguments& arguments)
         console.error(Error(ErrorCode::cannotWrite, "cannot be written as PNG").at(path));
         return static_cast<int>(ErrorCode::cannotWrite);
     }
-    if (!failure.isEmpty()) console.note(failure.toStdString());
+    console.print(stateLine(window));
     window.close();
-    return 0;
+    return code;
 }
 
 } // namespace loopscope::app

@@ -61,6 +61,8 @@ int ProxyStyle::pixelMetric(PixelMetric metric, const QStyleOption* option, cons
 int ProxyStyle::styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget, QStyleHintReturn* data) const
 {
     switch (hint) {
+    case SH_UnderlineShortcut:
+        return Theme::instance().mnemonicsShown() ? 1 : 0;
     case SH_EtchDisabledText:
     case SH_ScrollBar_Transient:
         return 0;

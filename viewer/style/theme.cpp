@@ -7,6 +7,8 @@
 #include <QApplication>
 #include <QEvent>
 #include <QFontDatabase>
+#include <QKeyEvent>
+#include <QMenuBar>
 #include <QPalette>
 
 namespace loopscope::viewer {
@@ -153,8 +155,22 @@ void Theme::apply()
     app->setStyleSheet(styleSheet());
 }
 
+void Theme::showMnemonics(bool shown)
+{
+    if (shown == m_mnemonics) return;
+    m_mnemonics = shown;
+    for (QWidget* const window : QApplication::topLevelWidgets()) {
+        window->update();
+        for (QMenuBar* const bar : window->findChildren<QMenuBar*>()) bar->update();
+    }
+}
+
 bool Theme::eventFilter(QObject* watched, QEvent* event)
 {
+    // They stay while a menu is open, and go with the next click.
+    const bool alt = (event->type() == QEvent::KeyPress || event->type() == QEvent::KeyRelease) && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Alt;
+    if (alt) showMnemonics(event->type() == QEvent::KeyPress || QApplication::activePopupWidget() || qobject_cast<QMenuBar*>(QApplication::focusWidget()));
+    else if (event->type() == QEvent::MouseButtonPress || event->type() == QEvent::WindowDeactivate) showMnemonics(false);
     if (event->type() == QEvent::ThemeChange && m_follows) {
         const ThemeName before = m_name;
         adoptSystem();

@@ -9,6 +9,7 @@
 #include <QObject>
 #include <QString>
 
+#include <algorithm>
 #include <array>
 
 namespace loopscope::viewer {
@@ -74,9 +75,14 @@ public:
     bool dense() const { return m_dense; }
     void setDense(bool dense);
     int rowHeight() const; ///< 20 comfortable, 18 dense, times the text size
+    /// Of a bar or field that is drawn `height` high: it grows with the text and never shrinks, so that its icons fit.
+    int barHeight(int height) const { return height * std::max(100, m_percent) / 100; }
 
     /// Applies palette and style sheet to the application; called by whoever owns the QApplication and again on each change.
     void apply();
+
+    /// Underlined letters of menus and buttons: only once Alt is pressed, as everywhere on the desktop.
+    bool mnemonicsShown() const { return m_mnemonics; }
 
     /// The platform wants no motion: nothing fades then, nor in tests (QT_QPA_PLATFORM=offscreen).
     bool reducedMotion() const;
@@ -91,11 +97,13 @@ private:
     Theme() = default;
     void adoptSystem();
     void update();
+    void showMnemonics(bool shown);
     ThemeName m_name = ThemeName::light;
     bool m_follows = false;
     int m_percent = 100;
     bool m_dense = false;
     bool m_applied = false;
+    bool m_mnemonics = false;
 };
 
 /// The style sheet of the application in the colours and sizes of the moment.

@@ -39,7 +39,7 @@ void TensorPanel::refreshOptions()
     };
     if (value != nullptr && m_hasAnswer && m_answer.neverRun && !m_useSeries && iterationNow() > 0) {
         if (const int64_t last = lastKnownIteration(); last >= 0) {
-            Result<Address> address = parseAddress(valueAddress(m_selection));
+            Result<Address> address = parseAddress(document().valueAddress(m_selection));
             if (address.ok())
                 for (auto step = address->steps.rbegin(); step != address->steps.rend(); ++step)
                     if (step->iteration >= 0) {

@@ -62,7 +62,6 @@ PanelStrip::PanelStrip(QWidget* parent) : QFrame(parent)
     m_head->setContentsMargins(4, 0, 4, 0);
     m_head->setSpacing(2);
     auto* const head = new QWidget(this);
-    head->setFixedHeight(24);
     head->setObjectName("panelHead");
     auto* const row = new QHBoxLayout(head);
     row->setContentsMargins(0, 0, 0, 0);
@@ -81,6 +80,7 @@ PanelStrip::PanelStrip(QWidget* parent) : QFrame(parent)
     column->addWidget(m_stack, 1);
 
     const auto restyle = [head] {
+        head->setFixedHeight(Theme::instance().barHeight(24));
         head->setStyleSheet(QStringLiteral("#panelHead { background: %1; border-bottom: 1px solid %2; }")
                                 .arg(themed(Token::window).name(), themed(Token::line).name()));
     };

@@ -3,6 +3,7 @@
 #include "viewer/style/theme.h"
 
 #include <QHBoxLayout>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QPainter>
 #include <QScrollArea>
@@ -43,7 +44,9 @@ EmptyStack::EmptyStack(QWidget* content, QWidget* parent) : QStackedWidget(paren
     column->addStretch(1);
     m_page->setObjectName("emptyPage");
     m_page->setAttribute(Qt::WA_StyledBackground);
-    auto* area = new QScrollArea(this); // a panel may be lower than its offers
+    // What does not fit a small panel can be scrolled to.
+    auto* area = new QScrollArea(this);
+    area->setObjectName("emptyArea");
     area->setFrameShape(QFrame::NoFrame);
     area->setWidgetResizable(true);
     area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -126,6 +129,12 @@ OfferButton::OfferButton(const QString& text, bool primary, QWidget* parent) : Q
 }
 
 QSize OfferButton::minimumSizeHint() const { return {std::min(sizeHint().width(), 60), sizeHint().height()}; }
+
+void OfferButton::keyPressEvent(QKeyEvent* event)
+{
+    if (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) return click();
+    QAbstractButton::keyPressEvent(event);
+}
 
 QSize OfferButton::sizeHint() const
 {

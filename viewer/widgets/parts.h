@@ -61,6 +61,7 @@ public:
     QSize minimumSizeHint() const override; ///< the text is elided below its own width
 
 protected:
+    void keyPressEvent(QKeyEvent* event) override; ///< Return presses it as Space does
     void paintEvent(QPaintEvent* event) override;
 
 private:

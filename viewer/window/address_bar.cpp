@@ -38,7 +38,6 @@ QStringList segments(const QString& address)
 AddressBar::AddressBar(QWidget* parent) : QFrame(parent)
 {
     setObjectName("addressBar");
-    setFixedHeight(26);
     setMinimumWidth(160);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     setMouseTracking(true);
@@ -59,6 +58,7 @@ AddressBar::AddressBar(QWidget* parent) : QFrame(parent)
     m_key = new QLabel(QStringLiteral("Ctrl+G"), this);
     m_key->setProperty("tone", "meta");
     const auto restyle = [this] {
+        setFixedHeight(Theme::instance().barHeight(26));
         m_key->setFont(Theme::instance().font(FontUse::tiny));
         m_key->setStyleSheet(QStringLiteral("border: 1px solid %1; border-radius: 3px; padding: 0 4px;").arg(themed(Token::line).name()));
         m_field->setFont(Theme::instance().font(FontUse::value));
@@ -81,7 +81,7 @@ void AddressBar::setAddress(const QString& address, const QString& hint)
 void AddressBar::layOut()
 {
     const QSize key = m_key->sizeHint();
-    m_key->setGeometry(width() - key.width() - 8, (height() - 16) / 2, key.width(), 16);
+    m_key->setGeometry(width() - key.width() - 8, (height() - key.height()) / 2, key.width(), key.height());
     m_field->setGeometry(kLeft, 2, width() - kLeft - key.width() - 16, height() - 4);
     m_crumbs.clear();
     const QFontMetrics metrics(Theme::instance().font(FontUse::value));
@@ -149,7 +149,7 @@ void AddressBar::paintEvent(QPaintEvent*)
     painter.setPen(themed(isEditing() ? Token::accent : Token::line));
     painter.setBrush(themed(Token::surface));
     painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
-    painter.drawPixmap(8, 6, iconPixmap("graph", 14, themed(Token::text2), devicePixelRatioF()));
+    painter.drawPixmap(8, (height() - 14) / 2, iconPixmap("graph", 14, themed(Token::text2), devicePixelRatioF()));
     if (isEditing()) return;
     painter.setFont(Theme::instance().font(FontUse::value));
     if (m_address.isEmpty()) {

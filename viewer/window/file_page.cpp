@@ -14,6 +14,7 @@
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QRegularExpression>
+#include <QTextBlock>
 
 namespace loopscope::viewer {
 
@@ -45,6 +46,17 @@ qint64 offsetIn(const QString& message)
     return match.hasMatch() ? match.captured(1).toLongLong(nullptr, 16) : -1;
 }
 
+/// Where a byte stands in a line of hexLine().
+int hexColumn(int byte) { return 10 + 3 * byte + byte / 4; }
+
+/// The place that a reader wanted to go to ("vtable at offset 10412"); −1: none.
+qint64 wantedIn(const QString& message)
+{
+    static const QRegularExpression place("offset ([0-9]+)");
+    const QRegularExpressionMatch match = place.match(message);
+    return match.hasMatch() ? match.captured(1).toLongLong() : -1;
+}
+
 } // namespace
 
 FilePage::FilePage(QWidget* parent) : QWidget(parent)
@@ -70,7 +82,6 @@ FilePage::FilePage(QWidget* parent) : QWidget(parent)
     }
     m_bytes = new QPlainTextEdit(this);
     m_bytes->setReadOnly(true);
-    m_bytes->setFixedHeight(84);
     m_bytes->setLineWrapMode(QPlainTextEdit::NoWrap);
     m_bytes->setAccessibleName(tr("Bytes of the file"));
     auto* const buttons = new QHBoxLayout;
@@ -103,6 +114,8 @@ void FilePage::restyle()
     m_icon->setPixmap(iconPixmap("error", 20, themed(Token::err), devicePixelRatioF()));
     m_bytes->setFont(Theme::instance().font(FontUse::value));
     m_bytes->setStyleSheet(QStringLiteral("background: %1; padding: 6px;").arg(themed(Token::sunken).name()));
+    m_bytes->setFixedHeight(4 * QFontMetrics(m_bytes->font()).lineSpacing() + 24);
+    markByte();
 }
 
 void FilePage::show(const QString& path, const Error& error)
@@ -120,10 +133,12 @@ void FilePage::show(const QString& path, const Error& error)
     QFile file(path);
     m_bytes->hide();
     m_known->clear();
+    m_marked.reset();
     if (!QFileInfo(path).isFile() || !file.open(QIODevice::ReadOnly)) return;
     QStringList lines;
     const qint64 place = offsetIn(text), begin = place < 0 ? 0 : std::max<qint64>(0, std::min(place, file.size() - 1)) / kColumns * kColumns;
     if (begin > 0) lines.append(hexLine(file.read(kColumns), 0));
+    const qsizetype marked = lines.size();
     for (qint64 at = begin; at < file.size() && lines.size() < 4; at += kColumns) {
         file.seek(at);
         lines.append(hexLine(file.read(kColumns), at));
@@ -132,11 +147,31 @@ void FilePage::show(const QString& path, const Error& error)
         m_bytes->setPlainText(lines.join('\n'));
         m_bytes->show();
     }
-    const QString size = QLocale(QLocale::English).toString(file.size());
-    m_known->setText(place >= 0 && place >= file.size() ? tr("The file has %1 bytes; the message is about byte %2, past its end. The download may be incomplete.")
-                                                              .arg(size, QLocale(QLocale::English).toString(place))
-                     : place >= 0 ? tr("The file has %1 bytes; the message is about byte %2.").arg(size, QLocale(QLocale::English).toString(place))
-                                  : tr("The file has %1 bytes.").arg(size));
+    m_marked = place >= 0 && place < file.size() ? std::optional(QPoint(hexColumn(static_cast<int>(place - begin)), static_cast<int>(marked))) : std::nullopt;
+    markByte();
+    const QLocale english(QLocale::English);
+    QString known = tr("The file has %1 bytes").arg(english.toString(file.size()));
+    if (place >= 0) known += tr("; the message is about byte %1").arg(english.toString(place));
+    const qint64 wanted = std::max(place, wantedIn(text));
+    if (wanted >= file.size()) known += tr(", and byte %1 is past its end. The download may be incomplete").arg(english.toString(wanted));
+    m_known->setText(known + '.');
+}
+
+/// In the colour of errors, so that it is found among the others.
+void FilePage::markByte()
+{
+    QList<QTextEdit::ExtraSelection> marks;
+    if (m_marked) {
+        QTextEdit::ExtraSelection mark;
+        mark.cursor = QTextCursor(m_bytes->document()->findBlockByNumber(m_marked->y()));
+        mark.cursor.movePosition(QTextCursor::Right, QTextCursor::MoveAnchor, m_marked->x());
+        mark.cursor.movePosition(QTextCursor::Right, QTextCursor::KeepAnchor, 2);
+        mark.format.setForeground(themed(Token::err));
+        mark.format.setFontWeight(QFont::Bold);
+        mark.format.setFontUnderline(true);
+        marks.append(mark);
+    }
+    m_bytes->setExtraSelections(marks);
 }
 
 } // namespace loopscope::viewer

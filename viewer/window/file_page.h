@@ -1,7 +1,10 @@
 // What is shown instead of a file that cannot be read: what is wrong, where in the file, what can be done.
 #pragma once
 
+#include <QPoint>
 #include <QWidget>
+
+#include <optional>
 
 class QLabel;
 class QPlainTextEdit;
@@ -25,8 +28,10 @@ signals:
 
 private:
     void restyle();
+    void markByte();
 
     QString m_path;
+    std::optional<QPoint> m_marked; ///< column and line of the byte that the message is about
     QLabel *m_icon, *m_title, *m_text, *m_known;
     QPlainTextEdit* m_bytes;
 };

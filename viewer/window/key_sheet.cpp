@@ -1,7 +1,7 @@
 #include "viewer/window/key_sheet.h"
 
 #include "viewer/style/theme.h"
-#include "viewer/window/key_table.h"
+#include "viewer/window/key_bindings.h"
 #include "viewer/window/main_window.h"
 
 #include <QDialog>
@@ -13,16 +13,12 @@
 
 namespace loopscope::viewer {
 
-namespace {
-
-QString contextTitle(const QString& context)
+QString keyContextTitle(const QString& context)
 {
     if (context == "global") return QObject::tr("Everywhere");
     if (context == "sql") return QObject::tr("SQL pane");
     return QString(context).replace(0, 1, context.left(1).toUpper());
 }
-
-} // namespace
 
 void showKeySheet(MainWindow& window)
 {
@@ -44,6 +40,7 @@ void showKeySheet(MainWindow& window)
     field->setPlaceholderText(QObject::tr("Filter"));
     column->addWidget(field);
     auto* const tree = new QTreeWidget(sheet);
+    tree->setObjectName("keyTree");
     tree->setColumnCount(4);
     tree->setHeaderLabels({QObject::tr("Command"), QObject::tr("Key"), QObject::tr("Or"), QObject::tr("Console")});
     tree->setUniformRowHeights(true);
@@ -53,13 +50,16 @@ void showKeySheet(MainWindow& window)
     for (const KeyRow& row : keyTable()) {
         const QString context(row.context);
         if (context != last) {
-            section = new QTreeWidgetItem(tree, {contextTitle(context)});
+            section = new QTreeWidgetItem(tree, {keyContextTitle(context)});
             section->setFont(0, Theme::instance().font(FontUse::body, true));
             last = context;
         }
-        QString key = context == "global" && !QString(row.key).contains("..") ? window.keyOf(row.command) : QString(row.key);
-        key.replace("..", QObject::tr(" to "));
-        auto* const item = new QTreeWidgetItem(section, {QString::fromUtf8(row.label), key, QString(row.second), QString::fromUtf8(row.console)});
+        const auto keyOf = [&](bool second) {
+            const KeyPlace* const place = KeyBindings::find(context, row.command, second);
+            return place ? window.keys().keyOf(*place) : QString(second ? row.second : row.key);
+        };
+        auto* const item = new QTreeWidgetItem(
+            section, {QString::fromUtf8(row.label), keyOf(false).replace("..", QObject::tr(" to ")), keyOf(true), QString::fromUtf8(row.console)});
         item->setFont(3, Theme::instance().font(FontUse::value));
     }
     tree->expandAll();

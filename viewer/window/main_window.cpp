@@ -2,6 +2,7 @@
 
 #include "viewer/style/icons.h"
 #include "viewer/style/theme.h"
+#include "viewer/window/accessibility.h"
 #include "viewer/window/address_bar.h"
 #include "viewer/window/banner.h"
 #include "viewer/window/file_page.h"
@@ -41,6 +42,7 @@ MainWindow::MainWindow(WindowServices& services, const Folders& folders, QWidget
     setWindowIcon(applicationIcon());
     setMinimumSize(960, 600);
     resize(1280, 800);
+    if (const QString kept = m_settings.value("geometry").toString(); !kept.isEmpty()) restoreGeometry(QByteArray::fromBase64(kept.toLatin1()));
     setAcceptDrops(true);
     setContextMenuPolicy(Qt::NoContextMenu);
 
@@ -128,7 +130,7 @@ void MainWindow::open(const QString& path, std::function<void()> then, const QSt
     // A session file names its model.
     QString file = path;
     const QJsonObject session = QFileInfo(path).suffix() == "lssession" ? readJson(path) : QJsonObject();
-    if (!session.isEmpty()) file = session["path"].toString();
+    if (!session.isEmpty()) file = sessionModel(path, session);
 
     QPointer<MainWindow> window(this);
     WindowServices* const services = &m_services;
@@ -146,7 +148,7 @@ void MainWindow::open(const QString& path, std::function<void()> then, const QSt
                 return;
             }
             window->showDocument(std::move(*opened).value());
-            if (!session.isEmpty()) window->m_sessions->restore(*window->m_document, *window->m_area, session);
+            if (!session.isEmpty()) window->restoreSession(session);
             else window->offerSession();
             if (then) then();
             emit window->documentOpened();
@@ -180,7 +182,7 @@ void MainWindow::showDocument(std::unique_ptr<Backend> backend)
     m_area = new PanelArea([document = m_document.get()](const QString& name) { return makePanel(name, *document); }, m_stack);
     m_stack->addWidget(m_area);
     m_stack->setCurrentWidget(m_area);
-    m_area->panel("panelConsole"); // hears everything from the beginning
+    for (const char* const listener : {"panelConsole", "panelWatches"}) m_area->panel(listener); // they hear commands from the beginning
     connect(m_area, &PanelArea::arrangementChanged, this, [this] { m_arrangementTouched = true; });
 
     DebugBridge& bridge = m_document->bridge();
@@ -202,17 +204,18 @@ void MainWindow::showDocument(std::unique_ptr<Backend> backend)
     });
     connect(&bridge, &DebugBridge::failed, this, [this](const QString& text) {
         const StopSnapshot& stop = *m_document->stop();
-        m_banner->show(Banner::Kind::error, text, tr("step %1. The state before the step is shown.").arg(stop.position.step),
+        m_banner->show(Banner::Kind::error, failureText(text), tr("step %1. The state before the step is shown.").arg(stop.position.step),
                        {{tr("Step back"), [this] { run("backInto"); }}, {tr("Problems"), [this] { m_area->show("panelProblems", true); }}});
     });
     connect(&bridge, &DebugBridge::refused, this, [this](const QString&, const QString& text) {
         m_document->report({Problem::Severity::error, text.toStdString(), {}, {}});
         m_status->say(text);
     });
-    m_sessions->attach(*m_document, *m_area);
     m_task = Task::browse;
     const bool replay = m_document->backend().isReplay();
     setTask(replay ? Task::trace : Task::browse);
+    setWheelHabit(m_area->panel("panelGraph"), m_settings.value("wheelZooms").toBool());
+    m_sessions->attach(*m_document, *m_area);
     m_settings.addRecent(QFileInfo(textOf(m_document->backend().path())).absoluteFilePath(), textOf(m_document->backend().name()),
                          replay ? tr("recording") : QString());
     updateAddress();
@@ -223,14 +226,27 @@ void MainWindow::showDocument(std::unique_ptr<Backend> backend)
 
 void MainWindow::offerSession()
 {
-    const QJsonObject session = m_sessions->find(m_document->backend().contentHash());
+    const QJsonObject session = m_sessions->remembered();
     if (session.isEmpty()) return;
-    const qsizetype breakpoints = session["breakpoints"].toArray().size();
-    QString what = tr("Restore view");
-    if (breakpoints > 0) what += breakpoints == 1 ? tr(" and 1 breakpoint") : tr(" and %1 breakpoints").arg(breakpoints);
-    m_banner->show(Banner::Kind::notice, what, {}, {{tr("Restore"), [this, session] {
-                                                         m_sessions->restore(*m_document, *m_area, session);
-                                                     }}});
+    const QString contents = sessionContents(session), address = session["address"].toString();
+    std::vector<Banner::Choice> choices = {{tr("Restore"), [this, session] { restoreSession(session); }}};
+    // To stand there again the model must run, which nobody has asked for.
+    if (!address.isEmpty())
+        choices.push_back({tr("Restore and run there"), [this, session, address] {
+                               restoreSession(session);
+                               if (needsInputs()) return;
+                               execute("start");
+                               execute("goto " + address);
+                           }});
+    m_banner->show(Banner::Kind::notice, contents.isEmpty() ? tr("Restore view") : tr("Restore view and %1").arg(contents),
+                   address.isEmpty() ? QString() : tr("it stood at %1").arg(address), choices);
+}
+
+void MainWindow::restoreSession(const QJsonObject& session)
+{
+    m_sessions->restore(session);
+    const QString note = sessionNote(session);
+    if (!note.isEmpty()) m_status->say(note);
 }
 
 void MainWindow::showError(const QString& path, const Error& error)
@@ -239,7 +255,7 @@ void MainWindow::showError(const QString& path, const Error& error)
     m_filePage->show(path, error);
     m_stack->setCurrentWidget(m_filePage);
     m_address->setAddress({}, QFileInfo(path).fileName());
-    emit openFailed(textOf(error.message()));
+    emit openFailed(error);
 }
 
 void MainWindow::closeDocument()
@@ -286,8 +302,11 @@ void MainWindow::setTask(Task task)
     m_task = task;
     const QJsonObject drawn = drawnArrangement(task, isDataflow(), width());
     const QJsonObject kept = m_settings.value("arrangements").toObject()[taskKey()].toObject();
+    const QString focus = m_area->focusPanel() ? m_area->focusPanel()->objectName() : QString();
     m_area->arrange(kept.isEmpty() ? drawn : kept, drawn);
+    if (!focus.isEmpty() && m_area->isOpen(focus)) m_area->show(focus, true); // who steps by keys goes on stepping
     m_arrangementTouched = false;
+    orderFocus(*m_area, focusOrder(isDataflow()));
     for (int i = 0; i < m_taskButtons.size(); ++i) m_taskButtons[i]->setChecked(i == static_cast<int>(task));
     m_settings.set("task", taskName(task));
 }
@@ -355,6 +374,7 @@ void MainWindow::updateActions()
     if (open && !stop.started) updateAddress();
     if (idle) m_actions["record"]->setChecked(m_document->backend().isRecording());
     m_find->setEnabled(open);
+    for (QToolButton* const task : std::as_const(m_taskButtons)) task->setEnabled(open);
 }
 
 void MainWindow::setTheme(const QString& name)
@@ -367,8 +387,21 @@ void MainWindow::setTheme(const QString& name)
     m_settings.set("theme", name);
 }
 
+void MainWindow::setWheelZooms(bool zooms)
+{
+    m_settings.set("wheelZooms", zooms);
+    if (Panel* const panel = m_area ? m_area->panel("panelGraph") : nullptr) setWheelHabit(panel, zooms);
+}
+
+/// Where the window was, for the next start.
+void MainWindow::keepGeometry()
+{
+    m_settings.set("geometry", QString::fromLatin1(saveGeometry().toBase64()));
+}
+
 void MainWindow::closeEvent(QCloseEvent* event)
 {
+    keepGeometry();
     m_openingStop.request_stop();
     ++m_openTicket;
     closeDocument();

@@ -5,6 +5,7 @@
 #include "viewer/bridge/document.h"
 #include "viewer/widgets/panel_area.h"
 #include "viewer/window/arrangements.h"
+#include "viewer/window/key_bindings.h"
 #include "viewer/window/settings.h"
 #include "viewer/window/window_services.h"
 
@@ -60,9 +61,13 @@ public:
     /// A command of the key table, "stepOver", or one with its number, "gotoBookmark.3". False: it does not apply now.
     bool run(const QString& command);
     QAction* action(const QString& command) const { return m_actions.value(command); }
-    /// Changes the first key of a command; false if another global one has it, which `clash` then names.
-    bool rebind(const QString& command, const QString& key, QString* clash = nullptr);
+    const KeyBindings& keys() const { return m_keys; }
+    /// The first key of a global command.
     QString keyOf(const QString& command) const;
+    /// Changes a key; false if it is in the way of another command, which `clash` then names.
+    bool rebind(const KeyPlace& place, const QString& key, QString* clash = nullptr);
+    void resetKeys();
+    void setWheelZooms(bool zooms);
     /// Exchanges the theme now and remembers it: "light", "dark", "contrast", "system".
     void setTheme(const QString& name);
     void showWelcome();
@@ -70,7 +75,7 @@ public:
 
 signals:
     void documentOpened();
-    void openFailed(const QString& text);
+    void openFailed(const loopscope::Error& error);
 
 protected:
     void closeEvent(QCloseEvent* event) override;
@@ -92,8 +97,11 @@ private:
     QString taskKey() const;
     bool isDataflow() const;
     void offerSession();
+    void restoreSession(const QJsonObject& session);
+    void keepGeometry();
     // window_actions.cpp
-    QAction* addAction(const QString& command, const QString& label, const QString& key, const QString& second, const QString& tip);
+    QAction* addAction(const QString& command, const QString& label, const QString& tip);
+    void applyKeys();
     void makeActions();
     void makeMenus();
     QWidget* makeToolBar();
@@ -109,11 +117,13 @@ private:
     bool panelCommand(const QString& panel, const QString& command);
     void focusPanel(int number);
     void chooseFile(const QString& title, const QString& filter, std::function<void(const QString&)> then);
+    bool changedKey(const QKeyEvent& event);
     void copyText(const QString& text);
     void goToOperator(const QString& address);
 
     WindowServices& m_services;
     Settings m_settings;
+    KeyBindings m_keys{m_settings};
     std::unique_ptr<SessionStore> m_sessions;
     QMap<QString, QAction*> m_actions;
     std::map<QString, std::function<bool()>> m_commands;

@@ -64,6 +64,14 @@ Panel* makePanel(const QString& name, Document& document)
     return found == makers().end() ? nullptr : found->second(document);
 }
 
+void setWheelHabit(Panel* panel, bool zooms)
+{
+    auto* const graph = qobject_cast<GraphPanel*>(panel);
+    if (!graph) return;
+    graph->canvas().setWheelZooms(zooms);
+    if (GraphCanvas* const beside = graph->calleeCanvas()) beside->setWheelZooms(zooms);
+}
+
 void searchIn(Panel* searchPanel, const QString& query) { searchFor(searchPanel, query); }
 
 } // namespace loopscope::viewer

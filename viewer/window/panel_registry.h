@@ -9,6 +9,8 @@ namespace loopscope::viewer {
 
 /// A panel of that object name, which the caller owns; null if there is none for this document.
 Panel* makePanel(const QString& name, Document& document);
+/// Whether the wheel zooms the panel's picture without Ctrl.
+void setWheelHabit(Panel* panel, bool zooms);
 /// Shows the hits of a query in a search panel that makePanel() made.
 void searchIn(Panel* searchPanel, const QString& query);
 

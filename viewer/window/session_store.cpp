@@ -4,13 +4,16 @@
 #include "viewer/widgets/panel_area.h"
 #include "viewer/window/settings.h"
 
+#include <QFile>
+#include <QFileInfo>
 #include <QJsonArray>
 
 namespace loopscope::viewer {
 
 namespace {
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
+constexpr const char* kKnown[] = {"version", "path", "name", "view", "address", "breakpoints", "marks", "inputs", "panels"};
 
 QJsonArray arrayOf(const std::set<std::string>& texts)
 {
@@ -26,7 +29,62 @@ std::set<std::string> textsOf(const QJsonValue& value)
     return texts;
 }
 
+QJsonArray marksToJson(const std::vector<Mark>& marks)
+{
+    QJsonArray all;
+    for (const Mark& mark : marks)
+        if (mark.timeline == 0) // the others are of values that somebody changed
+            all.append(QJsonObject{{"name", QString::fromStdString(mark.name)},
+                                   {"text", QString::fromStdString(mark.text)},
+                                   {"address", QString::fromStdString(mark.address)},
+                                   {"tick", static_cast<qint64>(mark.tick)},
+                                   {"step", static_cast<qint64>(mark.step)}});
+    return all;
+}
+
+std::vector<Mark> marksFromJson(const QJsonArray& array)
+{
+    std::vector<Mark> marks;
+    for (const QJsonValue& each : array) {
+        const QJsonObject object = each.toObject();
+        if (!object["tick"].isDouble()) continue; // version 1 had no ticks
+        marks.push_back({object["name"].toString().toStdString(), object["text"].toString().toStdString(), 0, object["tick"].toInteger(),
+                         object["address"].toString().toStdString(), object["step"].toInteger()});
+    }
+    return marks;
+}
+
+QString counted(qsizetype count, const QString& one, const QString& many)
+{
+    return count == 1 ? QStringLiteral("1 ") + one : QString::number(count) + ' ' + many;
+}
+
 } // namespace
+
+QString sessionContents(const QJsonObject& session)
+{
+    QStringList parts;
+    const auto add = [&](const QJsonValue& array, const QString& one, const QString& many) {
+        if (const qsizetype count = array.toArray().size(); count > 0) parts.append(counted(count, one, many));
+    };
+    QJsonArray breakpoints; // a line each, and those of their commands
+    for (const QJsonValue& line : session["breakpoints"].toArray())
+        if (const QString text = line.toString(); !text.startsWith(' ') && text != "commands" && text != "end") breakpoints.append(line);
+    add(breakpoints, QObject::tr("breakpoint"), QObject::tr("breakpoints"));
+    add(session["marks"], QObject::tr("mark"), QObject::tr("marks"));
+    const QJsonObject panels = session["panels"].toObject();
+    add(panels["panelWatches"].toObject()["watches"], QObject::tr("watch"), QObject::tr("watches"));
+    add(panels["panelTensor"].toObject()["pins"], QObject::tr("pinned tensor"), QObject::tr("pinned tensors"));
+    return parts.join(QStringLiteral(", "));
+}
+
+QString sessionNote(const QJsonObject& session) { return versionNote(QObject::tr("session"), session, kVersion, kKnown); }
+
+QString sessionModel(const QString& file, const QJsonObject& session)
+{
+    const QString named = session["path"].toString(), beside = QFileInfo(file).absolutePath() + '/' + QFileInfo(named).fileName();
+    return !QFileInfo::exists(named) && QFileInfo::exists(beside) ? beside : named;
+}
 
 QJsonObject viewToJson(const ViewState& view)
 {
@@ -65,113 +123,131 @@ SessionStore::SessionStore(const QString& folder, QObject* parent) : QObject(par
     connect(&m_timer, &QTimer::timeout, this, &SessionStore::save);
 }
 
-QString SessionStore::pathOf(const std::string& contentHash) const
-{
-    if (m_folder.isEmpty() || contentHash.empty()) return {};
-    return m_folder + "/" + QString::fromStdString(contentHash) + ".json";
-}
-
 void SessionStore::attach(Document& document, PanelArea& area)
 {
     detach();
     m_document = &document;
     m_area = &area;
-    m_before = readJson(pathOf(document.backend().contentHash()));
+    const std::string hash = document.backend().contentHash();
+    if (!m_folder.isEmpty() && !hash.empty()) m_path = m_folder + "/" + QString::fromStdString(hash) + ".json";
+    m_before = m_offered = readJson(m_path);
+    if (m_before["version"].toInt() < 1) m_offered = {};
     connect(&document, &Document::viewChanged, this, &SessionStore::changed);
-    connect(&document, &Document::stopChanged, this, [this] {
-        if (!m_document) return;
-        m_document->bridge().ask(
-            this, "save", [](Debugger& debugger) { return debugger.breakpoints().save(); },
-            [this](const std::string& text) {
-                const QString lines = QString::fromStdString(text);
-                if (lines == m_breakpoints) return;
-                m_breakpoints = lines;
-                changed();
-            });
+    connect(&document, &Document::stopChanged, this, &SessionStore::noteState);
+    connect(&document.bridge(), &DebugBridge::busyChanged, this, [this](bool busy) {
+        if (busy && m_timer.isActive()) save();
     });
+    connect(&area, &PanelArea::stateChanged, this, &SessionStore::changed);
+    noteState();
+    m_saved = now();
 }
 
 void SessionStore::detach()
 {
-    if (m_document) disconnect(m_document, nullptr, this, nullptr);
+    if (m_document) {
+        disconnect(m_document, nullptr, this, nullptr);
+        disconnect(&m_document->bridge(), nullptr, this, nullptr);
+    }
+    if (m_area) disconnect(m_area, nullptr, this, nullptr);
     m_document = nullptr;
     m_area = nullptr;
+    m_path.clear();
     m_breakpoints.clear();
-    m_before = {};
-    m_dirty = false;
+    m_before = m_offered = m_saved = m_inputs = {};
     m_timer.stop();
 }
 
-void SessionStore::changed()
+/// Inputs can be asked for only while nothing runs.
+void SessionStore::noteInputs()
 {
-    m_dirty = true;
-    m_timer.start();
+    if (m_document->bridge().busy()) return;
+    m_inputs = {};
+    for (const InputPort& port : m_document->backend().inputs())
+        if (!port.source.empty()) m_inputs[QString::fromStdString(port.name)] = QString::fromStdString(port.source);
 }
 
-QJsonObject SessionStore::find(const std::string& contentHash) const
+void SessionStore::noteState()
 {
-    const QJsonObject session = readJson(pathOf(contentHash));
-    const bool known = session["version"].toInt() >= 1 && (session.contains("breakpoints") || session.contains("view"));
-    return known ? session : QJsonObject();
+    if (!m_document) return;
+    changed();
+    noteInputs();
+    m_document->bridge().ask(
+        this, "save", [](Debugger& debugger) { return debugger.breakpoints().save(); },
+        [this](const std::string& text) {
+            m_breakpoints = QString::fromStdString(text);
+            changed();
+        });
 }
 
 QJsonObject SessionStore::now() const
 {
     if (!m_document) return {};
+    const StopSnapshot& stop = *m_document->stop();
     QJsonObject session = m_before;
+    const auto set = [&](const QString& name, const auto& value) {
+        if (!value.isEmpty() || !m_offered.contains(name)) session[name] = value;
+    };
     session["version"] = std::max(kVersion, m_before["version"].toInt());
-    session["path"] = QString::fromStdString(m_document->backend().path());
+    session["path"] = QFileInfo(QString::fromStdString(m_document->backend().path())).absoluteFilePath();
     session["name"] = QString::fromStdString(m_document->backend().name());
     session["view"] = viewToJson(m_document->view());
-    session["address"] = QString::fromStdString(m_document->stop()->address);
-    session["breakpoints"] = QJsonArray::fromStringList(m_breakpoints.split('\n', Qt::SkipEmptyParts));
-    QJsonArray marks;
-    for (const Mark& mark : m_document->stop()->marks)
-        marks.append(QJsonObject{{"name", QString::fromStdString(mark.name)},
-                                 {"text", QString::fromStdString(mark.text)},
-                                 {"address", QString::fromStdString(mark.address)},
-                                 {"step", static_cast<qint64>(mark.step)}});
-    if (m_document->stop()->started) session["marks"] = marks;
-    if (!m_document->bridge().busy()) {
-        QJsonObject inputs;
-        for (const InputPort& port : m_document->backend().inputs())
-            if (!port.source.empty()) inputs[QString::fromStdString(port.name)] = QString::fromStdString(port.source);
-        session["inputs"] = inputs;
-    }
+    set("address", stop.started ? QString::fromStdString(stop.address) : QString());
+    set("breakpoints", QJsonArray::fromStringList(m_breakpoints.split('\n', Qt::SkipEmptyParts)));
+    set("marks", marksToJson(stop.marks));
+    set("inputs", m_inputs);
     QJsonObject panels = m_before["panels"].toObject();
     if (m_area)
-        for (const Panel* const panel : m_area->findChildren<Panel*>())
-            if (const QJsonObject state = panel->state(); !state.isEmpty()) panels[panel->objectName()] = state;
-    if (!panels.isEmpty()) session["panels"] = panels;
+        for (const Panel* const panel : m_area->panels()) {
+            const QJsonObject state = panel->state();
+            if (!state.isEmpty()) panels[panel->objectName()] = state;
+            else if (m_offered.isEmpty()) panels.remove(panel->objectName());
+        }
+    set("panels", panels);
     return session;
 }
 
 void SessionStore::save()
 {
     m_timer.stop();
-    // A look at a file leaves nothing behind; what was set or run does.
-    if (!m_document || (!m_dirty && !m_document->stop()->started)) return;
-    const QString path = pathOf(m_document->backend().contentHash());
-    if (path.isEmpty()) return;
-    writeJson(path, now());
-    m_dirty = false;
+    if (!m_document || m_path.isEmpty()) return;
+    noteInputs();
+    const QJsonObject session = now();
+    if (session == m_saved) return;
+    if (writeJson(m_path, session)) m_saved = session;
 }
 
 bool SessionStore::saveTo(const QString& path) const { return m_document && writeJson(path, now()); }
 
-void SessionStore::restore(Document& document, PanelArea& area, const QJsonObject& session)
+void SessionStore::restore(const QJsonObject& session)
 {
+    if (!m_document) return;
+    m_offered = {};
+    for (const QString& name : session.keys())
+        if (!m_before.contains(name)) m_before[name] = session[name];
     const QJsonObject inputs = session["inputs"].toObject();
-    if (!document.bridge().busy())
-        for (const QString& name : inputs.keys()) document.backend().setInput(name.toStdString(), inputs[name].toString().toStdString());
+    if (!m_document->bridge().busy())
+        for (const QString& name : inputs.keys()) m_document->backend().setInput(name.toStdString(), inputs[name].toString().toStdString());
     if (session.contains("view")) {
         const ViewState view = viewFromJson(session["view"].toObject());
-        if (document.model().findGraph(view.root.substr(0, view.root.find('/'))).valid()) document.setView(view);
+        if (m_document->model().findGraph(view.root.substr(0, view.root.find('/'))).valid()) m_document->setView(view);
     }
-    for (const QJsonValue& line : session["breakpoints"].toArray()) document.execute(line.toString());
+    QStringList lines;
+    for (const QJsonValue& line : session["breakpoints"].toArray()) lines.append(line.toString());
+    m_document->bridge().change([text = lines.join('\n').toStdString(), marks = marksFromJson(session["marks"].toArray())](Debugger& debugger) {
+        static_cast<void>(debugger.breakpoints().load(text).ok()); // what does not fit comes back disabled, with its reason
+        for (const Mark& mark : marks) debugger.control().keepMark(mark);
+    });
     const QJsonObject panels = session["panels"].toObject();
     for (const QString& name : panels.keys())
-        if (Panel* const panel = area.panel(name)) panel->setState(panels[name].toObject());
+        if (Panel* const panel = m_area->panel(name)) panel->setState(panels[name].toObject());
+}
+
+void SessionStore::forget()
+{
+    if (!m_path.isEmpty()) QFile::remove(m_path);
+    m_before = m_offered = {};
+    m_timer.stop();
+    m_saved = now();
 }
 
 } // namespace loopscope::viewer

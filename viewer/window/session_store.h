@@ -1,5 +1,6 @@
-// Sessions: what is remembered of a model by the hash of its content, as readable JSON: view, breakpoints, inputs, marks, what panels keep.
-// Written atomically a second after a change, before each run and on closing; unknown entries are kept.
+// Sessions: what is remembered of a model by the hash of its content, as readable JSON: view, breakpoints, marks, inputs, the place of the
+// stop, what panels keep (watches, pinned tensors). Written atomically a second after a change, before each run and on closing; entries of
+// other versions are kept.
 #pragma once
 
 #include <QJsonObject>
@@ -22,31 +23,43 @@ public:
     /// `folder` empty: nothing is read or written.
     explicit SessionStore(const QString& folder, QObject* parent = nullptr);
 
-    /// Follows a document from now on.
+    /// Follows a document from now on. What it is like now is no change: a look at a file leaves nothing behind.
     void attach(Document& document, PanelArea& area);
     void detach();
-    /// What is remembered of a content; empty: nothing worth restoring.
-    QJsonObject find(const std::string& contentHash) const;
+    /// What is remembered of the document; empty: nothing worth restoring. Until it is restored, entries of which the window has nothing
+    /// new stay in the file.
+    const QJsonObject& remembered() const { return m_offered; }
     /// The session as it is now; empty if nothing is attached.
     QJsonObject now() const;
     void save();
     bool saveTo(const QString& path) const;
-    /// Sets view, inputs, breakpoints and what panels keep. Breakpoints come back as commands of the console.
-    void restore(Document& document, PanelArea& area, const QJsonObject& session);
+    /// Sets view, inputs, breakpoints, marks and what panels keep; runs nothing.
+    void restore(const QJsonObject& session);
+    /// Removes what is remembered of the document.
+    void forget();
 
 private:
-    void changed();
-    QString pathOf(const std::string& contentHash) const;
+    void changed() { m_timer.start(); }
+    void noteState();
+    void noteInputs();
 
-    QString m_folder;
+    QString m_folder, m_path;
     QPointer<Document> m_document;
     QPointer<PanelArea> m_area;
     QJsonObject m_before;  ///< as read: entries of other versions stay
+    QJsonObject m_offered; ///< of m_before, not restored yet
+    QJsonObject m_saved;   ///< as last written, or as it was when it began
+    QJsonObject m_inputs;  ///< of the last moment at which nothing ran
     QString m_breakpoints; ///< commands that make them again, one per line
-    bool m_dirty = false;
     QTimer m_timer;
 };
 
+/// "2 breakpoints", "1 breakpoint, 3 marks, 2 watches"; empty: none of these.
+QString sessionContents(const QJsonObject& session);
+/// "session of version 9 read; 1 unknown entry kept unchanged"; empty: it is of this version and all is known.
+QString sessionNote(const QJsonObject& session);
+/// The model that a session file is about: as it says, else the file of that name beside it.
+QString sessionModel(const QString& file, const QJsonObject& session);
 QJsonObject viewToJson(const ViewState& view);
 ViewState viewFromJson(const QJsonObject& object);
 

@@ -15,9 +15,21 @@ namespace {
 constexpr int kVersion = 2;
 constexpr int kRecent = 20;
 constexpr const char* kKnown[] = {"version", "task",   "arrangements", "theme",   "dense",      "textPercent",
-                                  "keys",    "recent", "openCallee",   "geometry", "showLegend"};
+                                  "keys",    "recent", "openCallee",   "geometry", "wheelZooms"};
 
 } // namespace
+
+QString versionNote(const QString& what, const QJsonObject& object, int current, std::span<const char* const> known)
+{
+    const int version = object["version"].toInt(1);
+    const auto isKnown = [&](const QString& key) { return std::any_of(known.begin(), known.end(), [&](const char* name) { return key == QLatin1String(name); }); };
+    const QStringList keys = object.keys();
+    const auto unknown = std::count_if(keys.begin(), keys.end(), [&](const QString& key) { return !isKnown(key); });
+    if (version == current && unknown == 0) return {};
+    QString note = QObject::tr("%1 of version %2 read").arg(what).arg(version);
+    if (unknown > 0) note += QObject::tr("; %1 unknown %2 kept unchanged").arg(unknown).arg(unknown == 1 ? QObject::tr("entry") : QObject::tr("entries"));
+    return note;
+}
 
 bool writeJson(const QString& path, const QJsonObject& object)
 {
@@ -30,6 +42,7 @@ bool writeJson(const QString& path, const QJsonObject& object)
 
 QJsonObject readJson(const QString& path)
 {
+    if (path.isEmpty()) return {};
     QFile file(path);
     if (!file.open(QIODevice::ReadOnly)) return {};
     return QJsonDocument::fromJson(file.readAll()).object();
@@ -47,12 +60,7 @@ Settings::Settings(const QString& path, QObject* parent) : QObject(parent), m_pa
     // Version 1 wrote the theme as a number.
     if (version < 2 && m_values["theme"].isDouble())
         m_values["theme"] = QStringList{"light", "dark", "contrast", "system"}.value(m_values["theme"].toInt(), "system");
-    int unknown = 0;
-    for (const QString& key : m_values.keys())
-        if (std::find(std::begin(kKnown), std::end(kKnown), key) == std::end(kKnown)) ++unknown;
-    if (version != kVersion || unknown > 0)
-        m_note = unknown == 0 ? tr("settings of version %1 read").arg(version)
-                              : tr("settings of version %1 read; %2 unknown %3 kept unchanged").arg(version).arg(unknown).arg(unknown == 1 ? "entry" : "entries");
+    m_note = versionNote(tr("settings"), m_values, kVersion, kKnown);
 }
 
 QString calleeName(OpenCallee how)

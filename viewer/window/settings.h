@@ -10,6 +10,8 @@
 #include <QString>
 #include <QTimer>
 
+#include <span>
+
 namespace loopscope::viewer {
 
 class Settings : public QObject {
@@ -38,6 +40,8 @@ private:
 QString calleeName(OpenCallee how);
 OpenCallee calleeNamed(const QString& name); ///< any other name: inline
 
+/// "settings of version 1 read; 2 unknown entries kept unchanged"; empty: the version is `current`, all entries are `known`.
+QString versionNote(const QString& what, const QJsonObject& object, int current, std::span<const char* const> known);
 /// Writes beside the file and renames. False if that failed.
 bool writeJson(const QString& path, const QJsonObject& object);
 /// Empty if there is no such file or it is no JSON object.

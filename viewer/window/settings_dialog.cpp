@@ -1,20 +1,14 @@
 #include "viewer/window/settings_dialog.h"
 
 #include "viewer/style/theme.h"
-#include "viewer/window/key_table.h"
+#include "viewer/window/key_editor.h"
 #include "viewer/window/main_window.h"
 
-#include <QAction>
 #include <QCheckBox>
 #include <QComboBox>
 #include <QDialog>
 #include <QFormLayout>
-#include <QHeaderView>
-#include <QJsonObject>
-#include <QKeySequenceEdit>
 #include <QLabel>
-#include <QPushButton>
-#include <QTableWidget>
 #include <QVBoxLayout>
 
 namespace loopscope::viewer {
@@ -37,7 +31,7 @@ void showSettings(MainWindow& window)
     dialog->setObjectName("settingsDialog");
     dialog->setWindowTitle(QObject::tr("Settings · Loopscope"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->resize(640, 600);
+    dialog->resize(680, 640);
     auto* const column = new QVBoxLayout(dialog);
     column->setContentsMargins(12, 12, 12, 12);
     column->setSpacing(8);
@@ -63,6 +57,10 @@ void showSettings(MainWindow& window)
             window.document()->setOpenCallee(calleeNamed(name));
     });
     form->addRow(QObject::tr("Called graphs open"), callee);
+    auto* const wheel = new QCheckBox(QObject::tr("The wheel zooms the graph, with Ctrl it scrolls"), dialog);
+    wheel->setChecked(settings.value("wheelZooms").toBool());
+    QObject::connect(wheel, &QCheckBox::toggled, dialog, [&window](bool on) { window.setWheelZooms(on); });
+    form->addRow({}, wheel);
     auto* const dense = new QCheckBox(QObject::tr("Dense rows"), dialog);
     dense->setChecked(Theme::instance().dense());
     QObject::connect(dense, &QCheckBox::toggled, dialog, [&window](bool on) {
@@ -72,51 +70,10 @@ void showSettings(MainWindow& window)
     form->addRow({}, dense);
     column->addLayout(form);
 
-    auto* const clash = new QLabel(dialog);
-    clash->setObjectName("keyClash");
-    clash->setProperty("tone", "error");
-    auto* const table = new QTableWidget(0, 2, dialog);
-    table->setHorizontalHeaderLabels({QObject::tr("Command"), QObject::tr("Key")});
-    table->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
-    table->setColumnWidth(1, 180);
-    table->verticalHeader()->hide();
-    for (const KeyRow& row : keyTable()) {
-        const QString command(row.command);
-        if (QLatin1String(row.context) != QLatin1String("global") || QString(row.key).contains("..")) continue;
-        const int at = table->rowCount();
-        table->insertRow(at);
-        auto* const name = new QTableWidgetItem(QString::fromUtf8(row.label));
-        name->setFlags(Qt::ItemIsEnabled);
-        table->setItem(at, 0, name);
-        auto* const edit = new QKeySequenceEdit(QKeySequence(window.keyOf(command)), table);
-        edit->setClearButtonEnabled(true);
-        edit->setObjectName("key." + command);
-        table->setCellWidget(at, 1, edit);
-        table->setRowHeight(at, 28);
-        QObject::connect(edit, &QKeySequenceEdit::editingFinished, dialog, [&window, edit, clash, command] {
-            QString other;
-            const QString key = edit->keySequence().toString(QKeySequence::PortableText);
-            if (window.rebind(command, key, &other)) {
-                clash->clear();
-            } else {
-                clash->setText(QObject::tr("%1 is the key of \"%2\" already").arg(key, other));
-                edit->setKeySequence(QKeySequence(window.keyOf(command)));
-            }
-        });
-    }
-    column->addWidget(new QLabel(QObject::tr("Keys"), dialog));
-    column->addWidget(table, 1);
-    column->addWidget(clash);
-    auto* const reset = new QPushButton(QObject::tr("Reset all keys"), dialog);
-    QObject::connect(reset, &QPushButton::clicked, dialog, [&window, table] {
-        for (const KeyRow& row : keyTable())
-            if (QLatin1String(row.context) == QLatin1String("global") && !QString(row.key).contains("..")) {
-                window.rebind(row.command, row.key);
-                if (auto* const edit = table->findChild<QKeySequenceEdit*>(QStringLiteral("key.") + row.command))
-                    edit->setKeySequence(QKeySequence(QString(row.key)));
-            }
-    });
-    column->addWidget(reset, 0, Qt::AlignLeft);
+    auto* const heading = new QLabel(QObject::tr("Keys"), dialog);
+    heading->setProperty("type", "section");
+    column->addWidget(heading);
+    column->addWidget(new KeyEditor(window, dialog), 1);
     dialog->show();
 }
 

@@ -1,13 +1,16 @@
 #include "viewer/window/status_line.h"
 
+#include "engine/observe/address.h"
 #include "viewer/bridge/document.h"
 #include "viewer/style/icons.h"
 #include "viewer/style/theme.h"
+#include "viewer/window/accessibility.h"
 
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLocale>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QTimer>
 
 namespace loopscope::viewer {
@@ -38,12 +41,28 @@ QString browsedText(const Document& document)
 
 } // namespace
 
+QString failureText(const QString& error)
+{
+    const qsizetype colon = error.indexOf(QLatin1String(": "));
+    const QString place = error.left(colon);
+    if (colon < 0 || !parseAddress(place.toStdString()).ok()) return error;
+    // The constraint's number is for who looks it up; the console has it.
+    static const QRegularExpression number("^C[0-9]+: ");
+    QString what = error.mid(colon + 2);
+    what.remove(number);
+    return QStringLiteral("%1 failed: %2").arg(place.section('/', -1), what);
+}
+
 QString stopReasonText(const Document& document)
 {
     const StopSnapshot& stop = *document.stop();
     QStringList parts;
     for (const StopReason& reason : stop.report.reasons) {
         if (reason.cause == StopCause::finished) continue; // the state says it
+        if (reason.cause == StopCause::error) {
+            parts.append(QStringLiteral("%1, step %2").arg(QString::fromStdString(stop.address).section('/', -1), grouped(stop.position.step)));
+            continue;
+        }
         QString text = QString::fromStdString(toString(reason));
         if (reason.cause == StopCause::breakpoint && reason.number > 0)
             for (const BreakpointRow& row : stop.breakpoints)
@@ -61,7 +80,6 @@ QString stopReasonText(const Document& document)
 StatusLine::StatusLine(QWidget* parent) : QWidget(parent)
 {
     setObjectName("statusLine");
-    setFixedHeight(22);
     m_row = new QHBoxLayout(this);
     m_row->setContentsMargins(10, 1, 10, 0);
     m_row->setSpacing(0);
@@ -101,6 +119,7 @@ StatusLine::StatusLine(QWidget* parent) : QWidget(parent)
     connect(m_cancel, &QPushButton::clicked, this, &StatusLine::cancelRequested);
     connect(m_density, &QPushButton::clicked, this, &StatusLine::densityClicked);
     const auto restyle = [this] {
+        setFixedHeight(Theme::instance().barHeight(22));
         setStyleSheet(QStringLiteral("#statusLine { border-top: 1px solid %1; background: %2; } QFrame[line=\"true\"] { background: %1; } QLabel { color: %3; font-size: %4px; } "
                                      "QPushButton { border: 0; background: transparent; padding: 0 2px; min-height: 18px; color: %3; font-size: %4px; } "
                                      "QPushButton#statusCancel { color: %5; } QPushButton:focus { border: 1px dotted %3; padding: 0 1px; }")
@@ -110,6 +129,7 @@ StatusLine::StatusLine(QWidget* parent) : QWidget(parent)
         show(m_document);
     };
     setAttribute(Qt::WA_StyledBackground);
+    installStatusReader();
     restyle();
     connect(&Theme::instance(), &Theme::changed, this, restyle);
     clearWork();
@@ -154,7 +174,9 @@ void StatusLine::show(Document* document)
     };
     if (!document) {
         setState(nullptr, tr("Ready"), static_cast<int>(Token::text2));
-        for (QLabel* const each : {m_reason, m_profile, m_memory, m_seed, m_recording}) set(each, {});
+        for (QLabel* const each : {m_profile, m_memory, m_seed, m_recording}) set(each, {});
+        set(m_reason, m_said);
+        setAccessibleName(spokenStatus(m_state->text(), m_said, nullptr));
         return;
     }
     const StopSnapshot& stop = *document->stop();
@@ -166,6 +188,7 @@ void StatusLine::show(Document* document)
     else setState("pause", replay ? tr("Replaying") : tr("Stopped"), static_cast<int>(Token::curLine));
     const bool busy = document->bridge().busy();
     set(m_reason, !m_said.isEmpty() ? m_said : stop.started && !busy ? stopReasonText(*document) : QString());
+    if (!busy) setAccessibleName(spokenStatus(m_state->text(), m_reason->text(), document)); // read out; "running" would be noise
     // The backend belongs to its thread while a command runs.
     if (!busy) {
         set(m_profile, replay ? tr("a recording") : QString::fromStdString(document->backend().profile()) + tr(" kernels"));

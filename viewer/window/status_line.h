@@ -45,6 +45,8 @@ private:
     Document* m_document = nullptr;
 };
 
+/// "read_variable#1 failed: variable 'never' is read before it was assigned": of an error of the engine, "main/read_variable#1: C2: variable …".
+QString failureText(const QString& error);
 /// "breakpoint 1 on tanh#15, iter == 37": all reasons of the stop.
 QString stopReasonText(const Document& document);
 

@@ -4,6 +4,9 @@
 #include "viewer/window/address_bar.h"
 #include "viewer/window/key_table.h"
 #include "viewer/window/main_window.h"
+#include "viewer/window/session_store.h"
+#include "viewer/window/status_line.h"
+#include "viewer/window/tool_row.h"
 
 #include <QAction>
 #include <QActionGroup>
@@ -66,17 +69,11 @@ QString tipOf(const QString& label, const QString& key) { return key.isEmpty() ?
 
 } // namespace
 
-QAction* MainWindow::addAction(const QString& command, const QString& label, const QString& key, const QString& second, const QString& tip)
+QAction* MainWindow::addAction(const QString& command, const QString& label, const QString& tip)
 {
     auto* const made = new QAction(label, this);
     made->setObjectName("action." + command);
-    QList<QKeySequence> keys;
-    if (!key.isEmpty()) keys.append(QKeySequence(key));
-    // Letters belong to the graph and the listing: keyPressEvent() finds them there.
-    if (second.size() > 1 && !second.startsWith("Shift+") ) keys.append(QKeySequence(second));
-    made->setShortcuts(keys);
     made->setShortcutContext(Qt::WindowShortcut);
-    made->setToolTip(tipOf(label, key));
     made->setStatusTip(tip);
     made->setProperty("console", tip);
     QMainWindow::addAction(made);
@@ -85,26 +82,31 @@ QAction* MainWindow::addAction(const QString& command, const QString& label, con
     return made;
 }
 
+void MainWindow::applyKeys()
+{
+    std::map<QAction*, QList<QKeySequence>> all;
+    for (const KeyPlace& place : KeyBindings::places()) {
+        QAction* const each = place.context == "global" ? m_actions.value(place.command) : nullptr;
+        if (!each) continue;
+        const QString key = m_keys.keyOf(place);
+        // Letters belong to the graph and the listing: keyPressEvent() finds them there.
+        if (!key.isEmpty() && !isLetterKey(key)) all[each].append(QKeySequence(key));
+        if (!place.isSecond) each->setToolTip(tipOf(each->text(), key));
+    }
+    for (QAction* const each : std::as_const(m_actions)) each->setShortcuts(all[each]);
+}
+
 void MainWindow::makeActions()
 {
-    const QJsonObject keys = m_settings.value("keys").toObject();
-    for (const KeyRow& row : keyTable()) {
-        const QString command(row.command), context(row.context);
-        if (context != "global") continue;
-        const QString label = QString::fromUtf8(row.label), console = QString::fromUtf8(row.console);
-        const QString key = keys.contains(command) ? keys[command].toString() : QString(row.key);
-        const QStringList all = keysOf(key);
-        if (key.contains("..")) {
-            addAction(command, label, {}, {}, console);
-            for (qsizetype i = 0; i < all.size(); ++i) {
-                const QString name = command == "task" ? tr("Task %1").arg(taskName(static_cast<Task>(i)))
-                                                       : label.section(' ', 0, label.contains("bookmark") ? 2 : 1) + " " + QString::number(i + 1);
-                addAction(command + "." + QString::number(i + 1), name, all[i], {}, console);
-            }
-        } else {
-            addAction(command, label, key, QString(row.second), console);
-        }
+    for (const KeyRow& row : keyTable())
+        if (QLatin1String(row.context) == QLatin1String("global") && QLatin1String(row.key).contains(QLatin1String("..")))
+            addAction(row.command, QString::fromUtf8(row.label), QString::fromUtf8(row.console));
+    for (const KeyPlace& place : KeyBindings::places()) {
+        if (place.context != "global" || place.isSecond) continue;
+        const KeyRow* const row = findKeyRow(place.command.section('.', 0, 0));
+        addAction(place.command, place.label, row ? QString::fromUtf8(row->console) : QString());
     }
+    applyKeys();
     for (const IconOf& each : kIcons)
         if (QAction* const one = m_actions.value(each.command)) one->setIcon(iconOf(each));
     m_actions["record"]->setCheckable(true);
@@ -118,7 +120,9 @@ void MainWindow::makeMenus()
 {
     QMenuBar* const bar = menuBar();
     bar->setObjectName("menuBar");
-    bar->setFixedHeight(24);
+    const auto grow = [bar] { bar->setFixedHeight(Theme::instance().barHeight(24)); };
+    grow();
+    connect(&Theme::instance(), &Theme::changed, bar, grow);
     bar->setNativeMenuBar(false);
     const auto fill = [this](QMenu* menu, std::initializer_list<const char*> commands) {
         for (const char* const command : commands) {
@@ -141,6 +145,11 @@ void MainWindow::makeMenus()
     QMenu* const file = bar->addMenu(tr("&File"));
     fill(file, {"open", "openRecording", "compare", "-", "saveSession", "reload", "exportGraph", "-", "closeTab"});
     file->addAction(tr("Close the file"), this, &MainWindow::showWelcome);
+    file->addAction(tr("Forget what is remembered of this model"), this, [this] {
+        if (!m_document) return;
+        m_sessions->forget();
+        m_status->say(tr("nothing is remembered of %1 any more").arg(QString::fromStdString(m_document->backend().name())));
+    })->setObjectName("forgetModel");
     fill(file, {"-", "settings", "quit"});
     QMenu* const edit = bar->addMenu(tr("&Edit"));
     fill(edit, {"copyAddress", "-", "find", "findNext", "findPrevious", "quickOpen"});
@@ -204,21 +213,19 @@ void MainWindow::makeMenus()
 
 QWidget* MainWindow::makeToolBar()
 {
-    auto* const bar = new QWidget(this);
+    auto* const bar = new ToolRow(this);
     bar->setObjectName("toolbarRun");
-    bar->setFixedHeight(36);
     bar->setAttribute(Qt::WA_StyledBackground);
-    auto* const row = new QHBoxLayout(bar);
+    QHBoxLayout* const row = bar->row();
     row->setContentsMargins(8, 3, 8, 4);
     row->setSpacing(2);
     const auto line = [&] {
         auto* const separator = new QFrame(bar);
         separator->setObjectName("toolSeparator");
-        separator->setFixedSize(1, 20);
-        row->addSpacing(4);
+        separator->setFixedSize(9, 20); // its middle is drawn
         row->addWidget(separator);
-        row->addSpacing(4);
     };
+    QMap<QString, QWidget*> buttons;
     const auto button = [&](const char* command) {
         auto* const made = new QToolButton(bar);
         made->setDefaultAction(m_actions[command]);
@@ -227,11 +234,19 @@ QWidget* MainWindow::makeToolBar()
         made->setFixedSize(28, 28);
         made->setFocusPolicy(Qt::TabFocus);
         row->addWidget(made);
+        buttons[command] = made;
     };
     for (const char* const command : {"run", "pause", "stop", "restart", "", "stepOver", "stepInto", "stepOut", "", "reverseRun", "backOver",
                                       "backInto", "backOut", "", "previousIteration", "nextIteration", "", "record"}) {
         if (*command) button(command);
         else line();
+    }
+    bar->addMenuButton();
+    for (const QStringList& together : {QStringList{"restart"}, {"backOut"}, {"stepOut"}, {"stop"}, {"record"}, {"previousIteration", "nextIteration"},
+                                        {"backOver", "backInto"}, {"reverseRun"}}) {
+        QList<QWidget*> widgets;
+        for (const QString& command : together) widgets.append(buttons[command]);
+        bar->fold(widgets);
     }
     row->addSpacing(10);
     m_address = new AddressBar(bar);
@@ -241,7 +256,6 @@ QWidget* MainWindow::makeToolBar()
     m_find->setObjectName("findField");
     m_find->setAccessibleName(tr("Find in all subgraphs"));
     m_find->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
-    m_find->setStyleSheet("QLineEdit { min-height: 24px; max-height: 24px; }"); // the bar does not grow with the text
     QAction* const lens = m_find->addAction(themedIcon("find"), QLineEdit::LeadingPosition);
     connect(&Theme::instance(), &Theme::changed, lens, [lens] { lens->setIcon(themedIcon("find")); });
     for (QToolButton* const inside : m_find->findChildren<QToolButton*>()) inside->setStyleSheet("min-height: 0; min-width: 0; border: 0;");
@@ -255,20 +269,28 @@ QWidget* MainWindow::makeToolBar()
         task->setText(name);
         task->setToolTip(tipOf(tr("Task %1").arg(name), QStringLiteral("Ctrl+Shift+%1").arg(i + 1)));
         task->setCheckable(true);
-        task->setFixedHeight(28);
         task->setFocusPolicy(Qt::TabFocus);
         connect(task, &QToolButton::clicked, this, [this, i] { run(QStringLiteral("task.%1").arg(i + 1)); });
         row->addWidget(task);
         m_taskButtons.append(task);
     }
     const auto restyle = [this, bar] {
-        bar->setStyleSheet(QStringLiteral("#toolbarRun { background: %1; border-bottom: 1px solid %2; } #toolSeparator { background: %2; }")
+        const Theme& theme = Theme::instance();
+        bar->setFixedHeight(theme.barHeight(36));
+        m_find->setStyleSheet(QStringLiteral("QLineEdit { min-height: %1px; max-height: %1px; }").arg(theme.barHeight(26) - 2));
+        bar->setStyleSheet(QStringLiteral("#toolbarRun { background: %1; border-bottom: 1px solid %2; } #toolSeparator { background: %2; margin: 0 4px; } "
+                                          "#toolMore::menu-indicator { image: none; }")
                                .arg(themed(Token::window).name(), themed(Token::line).name()));
         for (QToolButton* const task : m_taskButtons) {
-            QFont font = Theme::instance().font(FontUse::small);
+            const QFont font = theme.font(FontUse::small);
             task->setFont(font);
-            task->setStyleSheet(QStringLiteral("QToolButton { font-size: %1px; padding: 0 8px; min-height: 26px; }").arg(font.pixelSize()));
+            task->setStyleSheet(QStringLiteral("QToolButton { font-size: %1px; padding: 0 8px; min-height: %2px; min-width: %3px; }")
+                                    .arg(font.pixelSize())
+                                    .arg(theme.barHeight(28) - 2)
+                                    .arg(QFontMetrics(font).horizontalAdvance(task->text()) + 2));
+            task->ensurePolished(); // refold() asks how wide it must be
         }
+        bar->refold();
     };
     restyle();
     connect(&Theme::instance(), &Theme::changed, bar, restyle);
@@ -281,27 +303,21 @@ QString MainWindow::keyOf(const QString& command) const
     return found ? found->shortcut().toString(QKeySequence::PortableText) : QString();
 }
 
-bool MainWindow::rebind(const QString& command, const QString& key, QString* clash)
+bool MainWindow::rebind(const KeyPlace& place, const QString& key, QString* clash)
 {
-    QAction* const changed = m_actions.value(command);
-    if (!changed) return false;
-    const QKeySequence wanted(key);
-    for (auto each = m_actions.begin(); each != m_actions.end(); ++each)
-        if (each.key() != command && !wanted.isEmpty() && each.value()->shortcuts().contains(wanted)) {
-            if (clash) *clash = each.value()->text();
-            return false;
-        }
-    const QList<QKeySequence> before = changed->shortcuts();
-    QList<QKeySequence> keys = {wanted};
-    keys.append(before.mid(1));
-    changed->setShortcuts(keys);
-    changed->setToolTip(tipOf(changed->text(), key));
-    QJsonObject all = m_settings.value("keys").toObject();
-    const KeyRow* const row = findKeyRow(command);
-    if (row && key == QLatin1String(row->key)) all.remove(command);
-    else all[command] = key;
-    m_settings.set("keys", all);
+    if (const KeyPlace* const other = m_keys.holder(place, key)) {
+        if (clash) *clash = other->label;
+        return false;
+    }
+    m_keys.set(place, key);
+    applyKeys();
     return true;
+}
+
+void MainWindow::resetKeys()
+{
+    m_settings.set("keys", QJsonObject());
+    applyKeys();
 }
 
 } // namespace loopscope::viewer

@@ -192,8 +192,12 @@ void MainWindow::makeCommands()
             execute(QStringLiteral("%1 %2").arg(row->enabled ? "disable" : "enable").arg(row->number));
     });
     to["editBreakpoint"] = with([this] {
-        if (!breakpointInFocus()) toggleBreakpoint();
-        if (Panel* const panel = m_area->show("panelBreakpoints", true)) panel->command("editBreakpoint");
+        const auto edit = [this] {
+            if (Panel* const panel = m_area->show("panelBreakpoints", true)) panel->command("editBreakpoint");
+        };
+        if (breakpointInFocus()) return edit();
+        toggleBreakpoint(); // its row is there after the command
+        connect(m_document.get(), &Document::stopChanged, this, edit, Qt::SingleShotConnection);
     });
     to["deleteBreakpoints"] = with([this] { execute("delete"); });
     to["watchExpression"] = with([this] {
@@ -228,6 +232,15 @@ void MainWindow::makeCommands()
         });
     to["back"] = line("back");
     to["forward"] = line("forward");
+    // Without iterations: of the invocation that runs, else of the nearest one.
+    const auto write = [this, with](const QString& question) {
+        return with([this, question] {
+            const Selection& selection = m_document->selection();
+            if (selection.value.valid()) move(question + textOf(staticAddress(m_document->valueAddress(selection))));
+        });
+    };
+    to["previousWrite"] = write("lastwrite -g ");
+    to["nextWrite"] = write("nextwrite -g ");
     to["find"] = with([this] {
         m_find->setFocus(Qt::ShortcutFocusReason);
         m_find->selectAll();
@@ -285,7 +298,7 @@ void MainWindow::makeCommands()
         const QJsonObject session = m_sessions->now();
         const Task task = m_task;
         open(path, [this, session, task] {
-            m_sessions->restore(*m_document, *m_area, session);
+            m_sessions->restore(session);
             setTask(task);
         });
     });
@@ -337,21 +350,30 @@ void MainWindow::keyPressEvent(QKeyEvent* event)
 {
     Panel* const panel = m_area ? m_area->focusPanel() : nullptr;
     const QString context = contextOf(panel);
-    const QKeyCombination pressed = event->keyCombination();
-    const QString key = QKeySequence(pressed).toString(QKeySequence::PortableText);
+    const QString key = QKeySequence(event->keyCombination()).toString(QKeySequence::PortableText);
+    const bool letters = context == "graph" || context == "listing"; // of gdb
     if (!context.isEmpty())
-        for (const KeyRow& row : keyTable())
-            if (QLatin1String(row.context) == context &&
-                (QString(row.key).compare(key, Qt::CaseInsensitive) == 0 || keysOf(row.key).contains(key, Qt::CaseInsensitive)) &&
-                (panel->command(row.command) || run(row.command)))
-                return event->accept();
-    // gdb's letters, with Shift backwards.
-    if (context == "graph" || context == "listing")
-        for (const KeyRow& row : keyTable())
-            if (QLatin1String(row.context) == QLatin1String("global") && *row.second && QString(row.second).compare(key, Qt::CaseInsensitive) == 0 &&
-                run(row.command))
-                return event->accept();
+        for (const KeyPlace& place : KeyBindings::places()) {
+            if (place.context != context && !(letters && place.isSecond)) continue;
+            const QString bound = m_keys.keyOf(place);
+            const bool hit = bound.compare(key, Qt::CaseInsensitive) == 0 || (place.isFixed && keysOf(bound).contains(key, Qt::CaseInsensitive));
+            if (hit && ((!place.isSecond && panel->command(place.command)) || run(place.command))) return event->accept();
+        }
     QMainWindow::keyPressEvent(event);
+}
+
+/// Keys that the user has changed go before what a panel's widgets do with them. True: the key was one of these.
+bool MainWindow::changedKey(const QKeyEvent& event)
+{
+    Panel* const panel = m_area ? m_area->focusPanel() : nullptr;
+    const QString context = contextOf(panel);
+    if (context.isEmpty()) return false;
+    const QWidget* const focus = QApplication::focusWidget();
+    const bool types = focus->testAttribute(Qt::WA_InputMethodEnabled) && !(event.modifiers() & (Qt::ControlModifier | Qt::AltModifier)) && !event.text().isEmpty();
+    if (types) return false;
+    const KeyBindings::Meaning meaning = m_keys.changedMeaning(context, QKeySequence(event.keyCombination()).toString(QKeySequence::PortableText));
+    if (meaning.command.isEmpty()) return meaning.isVacated;
+    return panel->command(meaning.command) || run(meaning.command);
 }
 
 bool MainWindow::eventFilter(QObject* watched, QEvent* event)
@@ -367,6 +389,7 @@ bool MainWindow::eventFilter(QObject* watched, QEvent* event)
             }
             return run(QStringLiteral("task.%1").arg(code - 9));
         }
+        if (event->type() == QEvent::KeyPress && watched == QApplication::focusWidget() && isActiveWindow() && changedKey(*key)) return true;
     }
     return QMainWindow::eventFilter(watched, event);
 }

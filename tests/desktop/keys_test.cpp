@@ -1,0 +1,211 @@
+// Keys: the table holds no clash, every key does what the table says, and any of them can be changed in every context.
+#include "driven_window.h"
+#include "viewer/canvas/graph_panel.h"
+#include "viewer/window/key_bindings.h"
+
+#include <QKeySequenceEdit>
+#include <QTableWidget>
+#include <QToolButton>
+
+#include <map>
+#include <set>
+
+using namespace loopscope;
+using namespace loopscope::viewer;
+
+class KeysTest : public QObject, public viewer::testing::DrivenWindow {
+    Q_OBJECT
+private slots:
+    void init() { begin(); }
+    void cleanup() { end(); }
+
+    void noKeyTwiceInAContext()
+    {
+        std::map<QString, std::set<QString>> used;
+        std::set<QString> global;
+        for (const KeyRow& row : keyTable()) {
+            const QString context(row.context);
+            QStringList keys = keysOf(row.key);
+            // Single letters work in graph and listing, the rest everywhere.
+            const QString second(row.second);
+            if (context == "global" && !second.isEmpty() && !isLetterKey(second)) keys.append(second);
+            for (const QString& key : keys) {
+                QVERIFY2(used[context].insert(key).second, qPrintable(context + " " + key));
+                QVERIFY2(!QKeySequence(key).isEmpty(), qPrintable(key));
+                if (context == "global") global.insert(key);
+            }
+        }
+        for (const auto& [context, keys] : used)
+            if (context != "global")
+                for (const QString& key : keys) QVERIFY2(!global.contains(key), qPrintable(context + " " + key));
+        for (const char* const context : {"graph", "listing"})
+            for (const KeyRow& row : keyTable())
+                if (QLatin1String(row.context) == QLatin1String("global") && *row.second)
+                    QVERIFY2(!used[context].contains(row.second), row.second);
+        QCOMPARE(keyTable().size(), size_t(112));
+    }
+
+    void everyGlobalCommandDoesSomething()
+    {
+        open("collatz.lsir");
+        for (const KeyRow& row : keyTable()) {
+            if (QLatin1String(row.context) != QLatin1String("global")) continue;
+            QVERIFY2(m_window->action(row.command), row.command);
+            QCOMPARE(m_window->action(row.command)->objectName(), QString("action.") + row.command);
+        }
+        for (const char* const command : {"stepOver", "runToCursor", "bookmark", "find", "gotoAddress", "gotoIteration", "copyAddress", "task.2"})
+            QVERIFY2(m_window->run(command), command);
+        QVERIFY(!m_window->run("noSuchCommand"));
+    }
+
+    void lettersOfGdbStepInTheGraph()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        enter("panelGraph");
+        press("n");
+        QVERIFY(stop().started);
+        press("s");
+        QVERIFY(address().contains("while#0@0:cond"));
+        const int64_t tick = stop().tick;
+        press("n");
+        press("Shift+N");
+        QCOMPARE(stop().tick, tick);
+        enter("panelConsole");
+        press("n"); // here it is a letter
+        QCOMPARE(stop().tick, tick);
+        QCOMPARE(find<QLineEdit>("consoleInput")->text(), QString("n"));
+    }
+
+    void globalKeysAreRebound()
+    {
+        const KeyPlace& over = *KeyBindings::find("global", "stepOver");
+        QString clash;
+        QVERIFY(!m_window->rebind(over, "F11", &clash));
+        QCOMPARE(clash, QString("Step into"));
+        QVERIFY(!m_window->rebind(over, "Space", &clash)); // of the graph, where it would be taken
+        QVERIFY(m_window->rebind(over, "F12", &clash));
+        QCOMPARE(m_window->keyOf("stepOver"), QString("F12"));
+        QVERIFY(m_window->action("stepOver")->toolTip().endsWith("F12"));
+        restart();
+        QCOMPARE(m_window->action("stepOver")->shortcut(), QKeySequence("F12"));
+        QVERIFY(m_window->rebind(over, "F10"));
+        QVERIFY(m_window->settings().value("keys").toObject().isEmpty());
+    }
+
+    void numberedKeysAreReboundOneByOne()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        QVERIFY(m_window->rebind(*KeyBindings::find("global", "task.2"), "Ctrl+Alt+2"));
+        press("Ctrl+Alt+2");
+        QCOMPARE(m_window->task(), Task::debug);
+        QCOMPARE(m_window->action("task.1")->shortcut(), QKeySequence("Ctrl+Shift+1"));
+    }
+
+    void keysOfPanelsAreRebound()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        GraphCanvas& canvas = static_cast<GraphPanel*>(enter("panelGraph"))->canvas();
+        const double fitted = canvas.zoom();
+        const KeyPlace& fit = *KeyBindings::find("graph", "fit");
+        QString clash;
+        QVERIFY(!m_window->rebind(fit, "F5", &clash)); // global keys come first
+        QCOMPARE(clash, QString("Continue"));
+        QVERIFY(!m_window->rebind(fit, "m", &clash));
+        QCOMPARE(clash, QString("Minimap"));
+        QVERIFY(m_window->rebind(fit, "z"));
+        canvas.zoomAt(QPointF(50, 50), 1.5);
+        QVERIFY(canvas.zoom() > fitted * 1.4);
+        press("Space"); // means nothing any more
+        QVERIFY(canvas.zoom() > fitted * 1.4);
+        press("z");
+        QCOMPARE(canvas.zoom(), fitted);
+    }
+
+    void gdbLettersAreRebound()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        QVERIFY(m_window->rebind(*KeyBindings::find("global", "stepInto", true), "j"));
+        enter("panelGraph");
+        press("s");
+        QVERIFY(!stop().started);
+        press("j");
+        QVERIFY(stop().started);
+    }
+
+    void settingsNameAClashWhileItIsTypedAndResetRows()
+    {
+        QVERIFY(m_window->rebind(*KeyBindings::find("global", "stepInto"), "F12"));
+        m_window->run("settings");
+        auto* const table = find<QTableWidget>("keyTable");
+        QVERIFY(table);
+        find<QLineEdit>("keyFilter")->setText("Step over");
+        int row = -1, shown = 0;
+        for (int i = 0; i < table->rowCount(); ++i)
+            if (!table->isRowHidden(i)) ++shown, row = i;
+        QCOMPARE(shown, 1);
+        const auto edit = [&](const QString& key) {
+            table->setCurrentCell(row, 2);
+            table->editItem(table->item(row, 2));
+            auto* const editor = table->findChild<QKeySequenceEdit*>("keyEdit");
+            QVERIFY(editor);
+            editor->setKeySequence(QKeySequence(key));
+        };
+        auto* const clash = find<QLabel>("keyClash");
+        edit("F12");
+        QVERIFY(clash->text().contains("Step into"));
+        edit("Ctrl+Alt+O");
+        QVERIFY(clash->text().isEmpty());
+        emit table->findChild<QKeySequenceEdit*>("keyEdit")->editingFinished();
+        QTest::qWait(10);
+        QCOMPARE(m_window->keyOf("stepOver"), QString("Ctrl+Alt+O"));
+        QTest::mouseClick(find<QToolButton>("keyReset.stepOver"), Qt::LeftButton);
+        QTest::qWait(10);
+        QCOMPARE(m_window->keyOf("stepOver"), QString("F10"));
+        QVERIFY(!find<QToolButton>("keyReset.stepOver"));
+        QTest::mouseClick(find<QPushButton>("keyResetAll"), Qt::LeftButton);
+        QCOMPARE(m_window->keyOf("stepInto"), QString("F11"));
+    }
+
+    void mnemonicsShowOnlyWithAlt()
+    {
+        Theme& theme = Theme::instance();
+        QVERIFY(!theme.mnemonicsShown());
+        QTest::keyPress(m_window.get(), Qt::Key_Alt, Qt::AltModifier);
+        QVERIFY(theme.mnemonicsShown());
+        QTest::mouseClick(m_window.get(), Qt::LeftButton, {}, QPoint(600, 500));
+        QVERIFY(!theme.mnemonicsShown());
+        QTest::keyRelease(m_window.get(), Qt::Key_Alt);
+    }
+
+    void thePaletteRunsCommands()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        m_window->run("palette");
+        auto* const field = find<QLineEdit>("paletteField");
+        QVERIFY(field);
+        field->setText("step into");
+        QTest::keyClick(field, Qt::Key_Return);
+        settle();
+        QVERIFY(stop().started);
+        m_window->run("quickOpen");
+        QTRY_VERIFY(find<QTreeView>("paletteList"));
+        find<QLineEdit>("paletteField")->setText("floor_div");
+        QTest::keyClick(find<QLineEdit>("paletteField"), Qt::Key_Return);
+        settle();
+        QVERIFY(selected().endsWith("then/floor_div#0"));
+    }
+
+    void theKeySheetListsWhatIsBound()
+    {
+        QVERIFY(m_window->rebind(*KeyBindings::find("graph", "minimap"), "Ctrl+M"));
+        m_window->run("keySheet");
+        auto* const tree = find<QTreeView>("keyTree");
+        QVERIFY(tree);
+        const QStringList rows = viewer::testing::rowsOf(tree);
+        QVERIFY(rows.contains("Step over | F10 | n | next"));
+        QVERIFY(rows.contains("Minimap | Ctrl+M |  | "));
+    }
+};
+
+QTEST_MAIN(KeysTest)
+#include "keys_test.moc"

@@ -1,0 +1,282 @@
+// The panels in the window: what is done in one is seen in the others, by pointer and by key, and by who cannot see it.
+#include "driven_window.h"
+#include "viewer/canvas/graph_panel.h"
+#include "viewer/panels/listing_view.h"
+#include "viewer/widgets/rows.h"
+#include "viewer/window/accessibility.h"
+
+#include <QAccessible>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QPlainTextEdit>
+#include <QTableView>
+#include <QTextBrowser>
+
+using namespace loopscope;
+using namespace loopscope::viewer;
+using viewer::testing::rowsOf;
+
+class PanelsTest : public QObject, public viewer::testing::DrivenWindow {
+    Q_OBJECT
+private slots:
+    void init() { begin(); }
+    void cleanup() { end(); }
+
+    // --- what is chosen in one panel is shown in the others -------------------------------------------------------------------------
+
+    void aRowOfTheStructureIsSelectedEverywhere()
+    {
+        open("collatz.lsir");
+        clickRow("structureTree", "while#0");
+        QCOMPARE(selected(), QString("main/while#0"));
+        QCOMPARE(canvas().selected().front(), std::string("main/while#0"));
+        const QStringList properties = rowsOf(find<QTreeView>("propertyTable"));
+        QVERIFY2(properties.join('\n').contains("main/while#0"), qPrintable(properties.join('\n')));
+    }
+
+    void aSubgraphIsShownInTheGraph()
+    {
+        open("collatz.lsir");
+        enter("panelSubgraphs");
+        const QStringList rows = rowsOf(find<QTreeView>("subgraphTable"));
+        QCOMPARE(rows.size(), 5);
+        chooseRow("subgraphTable", "half");
+        QVERIFY2(m_window->document()->view().root.ends_with("if#2:then"), m_window->document()->view().root.c_str());
+        press("Backspace"); // up to the caller
+        enter("panelGraph");
+        press("Backspace");
+        QVERIFY(!m_window->document()->view().root.ends_with("then"));
+    }
+
+    void aNodeOfTheGraphIsSelectedInTheListing()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        execute("start");
+        execute("goto while#0@3:body/if#2");
+        GraphCanvas& graph = canvas();
+        const int node = graph.scene()->findNode("main/while#0:body/floor_mod#0");
+        QVERIFY(node >= 0);
+        QTest::mouseClick(&graph, Qt::LeftButton, {}, graph.nodeRect(node).center().toPoint());
+        settle();
+        QCOMPARE(selected(), QString("main/while#0@3:body/floor_mod#0"));
+        auto* const tensor = m_window->area()->panel("panelTensor");
+        QCOMPARE(tensor->title(), QString("rest"));
+    }
+
+    void anInvocationBecomesTheMoment()
+    {
+        open("collatz.lsir", {{"x", "6"}});
+        execute("run");
+        enter("panelInvocations");
+        auto* const tree = find<QTreeView>("invocationTree");
+        tree->expandAll();
+        settle();
+        chooseRow("invocationTree", "@3");
+        QVERIFY2(address().startsWith("main/while#0@3:"), qPrintable(address()));
+    }
+
+    void aFrameOfTheStackIsLookedAt()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        execute("start");
+        execute("goto while#0@5:body/if#2:else/mul#0");
+        enter("panelVariables");
+        QVERIFY(rowsOf(find<QTreeView>("variableTable")).filter("n  i32[]").first().endsWith("31"));
+        const int64_t tick = stop().tick;
+        enter("panelCallStack");
+        clickRow("callStackTable", "1  while#0");
+        QCOMPARE(m_window->document()->frame(), 1);
+        QCOMPARE(stop().tick, tick); // looking is free
+    }
+
+    void marksAndBookmarks()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        execute("start");
+        execute("goto while#0@5:body/if#2");
+        press("Ctrl+B");
+        press("Ctrl+PgDown");
+        enter("panelMarks");
+        QCOMPARE(rowsOf(find<QTreeView>("markTable")).size(), 1);
+        chooseRow("markTable", "mark1");
+        QCOMPARE(address(), QString("main/while#0@5:body/if#2"));
+        press("Ctrl+PgDown");
+        press("Ctrl+1");
+        QCOMPARE(address(), QString("main/while#0@5:body/if#2"));
+    }
+
+    void problemsAreWalkedByKey()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        execute("start");
+        execute("goto nowhere");
+        press("F8");
+        QVERIFY(m_window->area()->isOpen("panelProblems"));
+        QVERIFY(rowsOf(find<QTreeView>("problemTable")).first().contains("nowhere"));
+    }
+
+    void theConsoleHearsClicksAndIsHeard()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        trigger("stepInto");
+        const QString log = find<QTextBrowser>("consoleLog")->toPlainText();
+        QVERIFY2(log.contains("start"), qPrintable(log));
+        press("Ctrl+`");
+        type("goto while#0@7:body/if#2");
+        press("Return");
+        QCOMPARE(address(), QString("main/while#0@7:body/if#2"));
+    }
+
+    void bothListingsFollowTheStop()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        execute("start");
+        execute("goto while#0@7:body/if#2");
+        QJsonObject shown;
+        for (const char* const view : {"listingView", "structuredView"}) {
+            enter(view == QString("listingView") ? "panelListing" : "panelStructured");
+            auto* const listing = find<ListingView>(view);
+            QVERIFY(listing && listing->isVisible());
+            QVERIFY2(listing->state().current.ends_with("while#0:body/if#2"), listing->state().current.c_str());
+        }
+    }
+
+    void theTimelineKnowsWhatRan()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        execute("run");
+        QJsonObject course;
+        QVERIFY(QMetaObject::invokeMethod(find<QWidget>("timelineBar"), "describe", Q_RETURN_ARG(QJsonObject, course)));
+        QVERIFY2(!course["marks"].isUndefined() && !course["lanes"].toArray().isEmpty(), QJsonDocument(course).toJson().constData());
+    }
+
+    // --- TensorFlow 1 graphs --------------------------------------------------------------------------------------------------------
+
+    void framesTokensAndTheOperatorOfADataflowRun()
+    {
+        open("v1_collatz.lsir", {{"n", "6"}});
+        execute("tbreak dead half");
+        execute("run");
+        QVERIFY(stop().isDataflow);
+        QVERIFY(rowsOf(find<QTreeView>("frameTree")).join('\n').contains("@0"));
+        const QStringList tokens = rowsOf(find<QTreeView>("tokenTable"));
+        QVERIFY2(tokens.first().startsWith("Ready set"), qPrintable(tokens.join('\n')));
+        enter("panelOperator");
+        QVERIFY(!rowsOf(find<QTreeView>("operatorTable")).isEmpty());
+        const int node = canvas().scene()->findNode(staticAddress(address().toStdString()));
+        QVERIFY(node >= 0);
+        QVERIFY2(canvas().accessibleText(node).contains("next to run"), qPrintable(canvas().accessibleText(node)));
+    }
+
+    // --- recordings -----------------------------------------------------------------------------------------------------------------
+
+    void aRecordingIsAskedAndEnteredThere()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        const QString path = m_folder->path() + "/run.lstrace";
+        execute("record on " + path);
+        execute("run");
+        execute("record off");
+        open(path);
+        QCOMPARE(m_window->task(), Task::trace);
+        QVERIFY(m_window->document()->backend().isReplay());
+        auto* const editor = find<QPlainTextEdit>("sqlEditor");
+        editor->setPlainText("SELECT address FROM value_history WHERE value = 'next_n' ORDER BY max DESC LIMIT 1");
+        editor->setFocus();
+        press("Ctrl+Return");
+        auto* const result = find<QTableView>("resultTable");
+        QTRY_VERIFY(result->model()->rowCount() == 1);
+        QCOMPARE(result->model()->index(0, 0).data().toString(), QString("main/while#0@76:body/if#2:0"));
+        execute("start");
+        execute("goto main/while#0@76:body/if#2");
+        QCOMPARE(address(), QString("main/while#0@76:body/if#2"));
+        QCOMPARE(m_window->status()->stateText(), QString("Replaying"));
+    }
+
+    // --- for who does not see it or uses no pointer ---------------------------------------------------------------------------------
+
+    void theStatusIsReadOut()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        execute("break main/while#0:body/if#2 if n > 1000");
+        execute("run");
+        QAccessibleInterface* const status = QAccessible::queryAccessibleInterface(m_window->status());
+        QVERIFY(status);
+        QCOMPARE(status->role(), QAccessible::StatusBar);
+        const QString iteration = address().section('@', 1).section(':', 0, 0);
+        QCOMPARE(status->text(QAccessible::Name), "Stopped. Breakpoint 1 on if#2, n > 1000. if 2, iteration " + iteration + ".");
+    }
+
+    void nodesAreReadOut()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        execute("break main/while#0:body/if#2");
+        execute("run");
+        QAccessibleInterface* const graph = QAccessible::queryAccessibleInterface(&canvas());
+        QVERIFY(graph && graph->childCount() > 0);
+        QStringList names;
+        for (int i = 0; i < graph->childCount(); ++i)
+            if (QAccessibleInterface* const child = graph->child(i)) names.append(child->text(QAccessible::Name));
+        QVERIFY2(!names.filter("floor_mod 0").isEmpty(), qPrintable(names.join('\n')));
+        for (const QString& name : names) QVERIFY(!name.isEmpty());
+    }
+
+    void tabGoesThroughThePanelsInTheirOrder()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        execute("start");
+        QStringList order;
+        QWidget* each = canvas().nextInFocusChain();
+        for (int guard = 0; guard < 2000 && each != &canvas(); ++guard, each = each->nextInFocusChain())
+            for (const QWidget* up = each; up; up = up->parentWidget())
+                if (const auto* const panel = qobject_cast<const Panel*>(up); panel && panel->isVisible() && !order.contains(panel->objectName()))
+                    order.append(panel->objectName());
+        const QStringList wanted = {"panelListing", "panelInvocations", "panelTensor", "panelBreakpoints", "panelWatches", "panelConsole", "panelTimeline"};
+        QStringList found;
+        for (const QString& name : order)
+            if (wanted.contains(name)) found.append(name);
+        QCOMPARE(found, wanted);
+    }
+
+    void everyPanelIsReachedByItsNumberAndLeftAgain()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        execute("start");
+        const QStringList order = focusOrder(false);
+        for (int i = 1; i <= 10; ++i) {
+            press(QString("Alt+%1").arg(i % 10));
+            QVERIFY2(m_window->area()->focusPanel(), qPrintable(order[i - 1]));
+            QCOMPARE(m_window->area()->focusPanel()->objectName(), order[i - 1]);
+        }
+        press("Alt+1");
+        press("Alt+2");
+        press("Alt+2"); // back to where it was
+        QCOMPARE(m_window->area()->focusPanel()->objectName(), QString("panelGraph"));
+    }
+
+private:
+    GraphCanvas& canvas() { return static_cast<GraphPanel*>(m_window->area()->panel("panelGraph"))->canvas(); }
+    QModelIndex rowWith(QTreeView* view, const QString& text)
+    {
+        const QModelIndexList found = view->model()->match(view->model()->index(0, 0), Qt::DisplayRole, text, 1, Qt::MatchStartsWith | Qt::MatchRecursive);
+        return found.isEmpty() ? QModelIndex() : found.front();
+    }
+    void clickRow(const char* name, const QString& text)
+    {
+        auto* const view = find<QTreeView>(name);
+        const QModelIndex index = rowWith(view, text);
+        QVERIFY2(index.isValid(), qPrintable(text + " in\n" + rowsOf(view).join('\n')));
+        view->scrollTo(index);
+        QTest::mouseClick(view->viewport(), Qt::LeftButton, {}, view->visualRect(index).center());
+        settle();
+    }
+    void chooseRow(const char* name, const QString& text)
+    {
+        clickRow(name, text);
+        QTest::keyClick(find<QTreeView>(name), Qt::Key_Return);
+        settle();
+    }
+};
+
+QTEST_MAIN(PanelsTest)
+#include "panels_test.moc"
