@@ -130,7 +130,8 @@ private slots:
     }
     void anInputThatDoesNotFitIsSaidBeforeTheRun()
     {
-        open("collatz.lsir", {{"x", "[1,2,3]"}});
+        open("collatz.lsir");
+        execute("input x=[1,2,3]");
         press("F5");
         QVERIFY(!stop().started);
         const QString reason = find<QLabel>("inputsReason")->text();

@@ -49,7 +49,8 @@ public:
         connect(m_fill, &QAbstractButton::clicked, this, [this] {
             for (InputRow* row : m_inputs)
                 if (!row->isValid() && !row->isChecking()) row->give("@7");
-            m_run->setFocus();
+            m_runIsNext = true;
+            check();
         });
         connect(&document, &Document::stopChanged, this, &InputsPanel::fill);
         connect(&document.bridge(), &DebugBridge::busyChanged, this, &InputsPanel::fill);
@@ -112,6 +113,10 @@ private:
                           : checking > 0               ? QString("reading")
                           : document().stop()->started ? QString("begins a new run")
                                                        : QString());
+        if (m_runIsNext && m_run->isEnabled()) {
+            m_runIsNext = false;
+            m_run->setFocus();
+        }
     }
 
     QVBoxLayout* m_rows = nullptr;
@@ -120,6 +125,7 @@ private:
     OfferButton* m_run = nullptr;
     OfferButton* m_fill = nullptr;
     QLabel* m_reason = nullptr;
+    bool m_runIsNext = false; ///< all was filled at once: Return runs, as soon as the values were looked at
     std::vector<InputRow*> m_inputs;
     PictureHabit m_habit;
 };
