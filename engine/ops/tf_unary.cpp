@@ -41,7 +41,7 @@ LS_DEFINE_OP(tf, Acos) { return function("Arc cosine."); }
 LS_DEFINE_OP(tf, Atan) { return function("Arc tangent."); }
 LS_DEFINE_OP(tf, Sinh) { return function("Hyperbolic sine."); }
 LS_DEFINE_OP(tf, Cosh) { return function("Hyperbolic cosine."); }
-LS_DEFINE_OP(tf, Tanh) { return function("Hyperbolic tangent."); }
+LS_DEFINE_OP(tf, Tanh) { return unary("Hyperbolic tangent; f32 by TensorFlow's quotient of polynomials.", "exact; f64 2 ulp"); }
 LS_DEFINE_OP(tf, Asinh) { return function("Inverse hyperbolic sine."); }
 LS_DEFINE_OP(tf, Acosh) { return function("Inverse hyperbolic cosine."); }
 LS_DEFINE_OP(tf, Atanh) { return function("Inverse hyperbolic tangent."); }

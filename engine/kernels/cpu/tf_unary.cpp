@@ -30,7 +30,6 @@ LS_FUNCTION(AcosOp, std::acos(x))
 LS_FUNCTION(AtanOp, std::atan(x))
 LS_FUNCTION(SinhOp, std::sinh(x))
 LS_FUNCTION(CoshOp, std::cosh(x))
-LS_FUNCTION(TanhOp, std::tanh(x))
 LS_FUNCTION(AsinhOp, std::asinh(x))
 LS_FUNCTION(AcoshOp, std::acosh(x))
 LS_FUNCTION(AtanhOp, std::atanh(x))
@@ -48,6 +47,25 @@ LS_FUNCTION(EluOp, x < T(0) ? std::expm1(x) : x)
 LS_FUNCTION(SoftsignOp, x / (T(1) + std::abs(x)))
 LS_FUNCTION(ConjOp, std::conj(x))
 #undef LS_FUNCTION
+
+/// In f32 TensorFlow's tanh is Eigen's: a quotient of polynomials, a few ulp off. Networks that saturate magnify its last bits in their
+/// gradients, 1 − y², so that only the same bits give the same answers. The coefficients are those of
+/// Eigen/src/Core/MathFunctionsImpl.h, the place where it becomes 1 was measured (TensorFlow 2.21).
+struct TanhOp {
+    template <typename T> T operator()(T x) const
+    {
+        if constexpr (!std::is_same_v<T, float>) {
+            return std::tanh(x);
+        } else {
+            if (std::abs(x) >= 7.90738964F) return std::copysign(1.0F, x);
+            const float square = x * x;
+            const float above = ((1.394553628e-8F * square + 2.102733560e-5F) * square + 3.520756727e-3F) * square + 1.340216100e-1F;
+            const float below =
+                (((8.015776984e-7F * square + 3.326951409e-4F) * square + 2.597254514e-2F) * square + 4.673548340e-1F) * square + 1;
+            return (square * x * above + x) / below;
+        }
+    }
+};
 
 /// ψ(x): moved to x ≥ 10 by ψ(x) = ψ(x + 1) − 1/x, then the asymptotic series; reflected below 0 (core/kernels/cwise_op_digamma.cc; the
 /// series is that of Abramowitz and Stegun, 6.3.18).
