@@ -1,4 +1,5 @@
 // Kernels of TensorFlow's lists and optionals: core/kernels/list_kernels.h, optional_ops.h.
+#include "engine/kernels/cpu/tf_list_view.h"
 #include "engine/kernels/cpu/tf_support.h"
 #include "engine/kernels/cpu/tf_variant.h"
 #include "engine/kernels/resources.h"
@@ -39,26 +40,44 @@ DType elementType(const KernelArgs& args)
     return tfTypeAttribute(attributesOf(args), "element_dtype");
 }
 
+Status checkType(DType wanted, DType found)
+{
+    if (wanted == DType::unknown || wanted == found) return {};
+    return invalidArgument("Invalid data types; op elements " + std::string(tfTypeName(wanted)) + " but list elements " + std::string(tfTypeName(found)));
+}
+
 /// The list of operand 0, whose elements must be of the operator's dtype.
 Result<VariantValue> typedList(const KernelArgs& args)
 {
     LS_TRY(VariantValue list, listOperand(args, 0));
-    const DType wanted = elementType(args);
-    if (wanted != DType::unknown && list.elementType != wanted)
-        return invalidArgument("Invalid data types; op elements " + std::string(tfTypeName(wanted)) + " but list elements " +
-                               std::string(tfTypeName(list.elementType)));
+    LS_CHECK_OK(checkType(elementType(args), list.elementType));
     return list;
 }
 
-Status checkElement(const VariantValue& list, const Tensor& tensor, const char* verb)
+/// The same, not taken apart.
+Result<ListView> typedView(const KernelArgs& args)
 {
-    if (tensor.dtype != list.elementType)
-        return invalidArgument("Invalid data types; op elements " + std::string(tfTypeName(tensor.dtype)) + " but list elements " +
-                               std::string(tfTypeName(list.elementType)));
-    if (!merged(list.elementShape, tensor.shape))
-        return invalidArgument(std::string("Tried to ") + verb + " a tensor with incompatible shape to a list. Op element shape: " +
-                               toString(tensor.shape) + " list shape: " + tfShapeText(list.elementShape));
-    return {};
+    LS_TRY(ListView list, ListView::of(args, 0));
+    LS_CHECK_OK(checkType(elementType(args), list.elementType()));
+    return list;
+}
+
+/// Whether a tensor may come into a list of those elements.
+Status checkElement(DType elements, const Shape& shape, const Tensor& tensor, const char* verb)
+{
+    LS_CHECK_OK(checkType(tensor.dtype, elements));
+    if (merged(shape, tensor.shape)) return {};
+    return invalidArgument(std::string("Tried to ") + verb + " a tensor with incompatible shape to a list. Op element shape: " +
+                           toString(tensor.shape) + " list shape: " + tfShapeText(shape));
+}
+
+/// Operand `i` as an element that comes into a list now.
+Result<VariantTensor> newElement(const KernelArgs& args, int i, const ListView& list, const char* verb)
+{
+    LS_CHECK_OK(checkElement(list.elementType(), list.elementShape(), args.in(i), verb));
+    VariantTensor element = variantTensor(args.in(i));
+    element.origin = args.runtime->resources().iterationTick();
+    return element;
 }
 
 Status runEmptyList(const KernelArgs& args)
@@ -85,97 +104,99 @@ Status runReserve(const KernelArgs& args)
 
 Status runPushBack(const KernelArgs& args)
 {
-    LS_TRY(VariantValue list, typedList(args));
-    LS_CHECK_OK(checkElement(list, args.in(1), "append"));
-    if (list.maxElements >= 0 && static_cast<int64_t>(list.tensors.size()) >= list.maxElements)
-        return invalidArgument("Tried to push item into a full list list size: " + std::to_string(list.tensors.size()) +
-                               " max_num_elements: " + std::to_string(list.maxElements));
-    list.tensors.push_back(variantTensor(args.in(1)));
-    list.tensors.back().origin = args.runtime->resources().iterationTick();
-    return writeVariant(args, 0, list);
+    LS_TRY(const ListView list, typedView(args));
+    LS_TRY(const VariantTensor element, newElement(args, 1, list, "append"));
+    if (list.maxElements() >= 0 && list.count() >= list.maxElements())
+        return invalidArgument("Tried to push item into a full list list size: " + std::to_string(list.count()) +
+                               " max_num_elements: " + std::to_string(list.maxElements()));
+    return list.writeWith(args, 0, list.count(), element);
 }
 
 /// The list's elements must be of result `k`'s dtype.
-Status checkResult(const KernelArgs& args, int k, const VariantValue& list)
+Status checkResult(const KernelArgs& args, int k, DType elements)
 {
-    if (args.out(k).dtype == list.elementType) return {};
-    return invalidArgument("Invalid data types; op elements " + std::string(tfTypeName(args.out(k).dtype)) + " but list elements " +
-                           std::string(tfTypeName(list.elementType)));
+    return checkType(args.out(k).dtype, elements);
 }
 
-/// Result `k` becomes an element, or zeros of `shape` if it was not set.
-Status giveElement(const KernelArgs& args, int k, const VariantValue& list, const VariantTensor& element, const Shape& shape)
+/// Result `k` becomes an element of a list, or zeros of `shape` if it was not set.
+Status giveElement(const KernelArgs& args, int k, DType elements, const VariantTensor& element, const Shape& shape)
 {
-    LS_CHECK_OK(checkResult(args, k, list));
+    LS_CHECK_OK(checkResult(args, k, elements));
     if (element.isSet()) return tfCopy(args, k, element.view(), element.shape);
     if (!shape.isStatic())
         return invalidArgument("Trying to read an uninitialized tensor but element_shape is not fully defined: " + tfShapeText(shape) +
                                " and no list element is set.");
     std::deque<std::string> storage;
-    return tfCopy(args, k, orZeros(element, list.elementType, shape, storage).view(), shape);
+    return tfCopy(args, k, orZeros(element, elements, shape, storage).view(), shape);
 }
 
-/// The list's, the operator's and (if asked) all set elements' shapes together. Errors: InvalidArgument if they contradict each other.
-Result<Shape> knownShape(const VariantValue& list, const Shape& wanted, bool consultElements)
+Result<Shape> mergedShape(const Shape& list, const Shape& wanted)
 {
-    std::optional<Shape> shape = merged(list.elementShape, wanted);
-    if (!shape)
-        return invalidArgument("Incompatible shapes during merge: " + tfShapeText(wanted) + " vs. " + tfShapeText(list.elementShape));
+    if (std::optional<Shape> shape = merged(list, wanted)) return *shape;
+    return invalidArgument("Incompatible shapes during merge: " + tfShapeText(wanted) + " vs. " + tfShapeText(list));
+}
+
+/// The list's, the operator's and all set elements' shapes together. Errors: InvalidArgument if they contradict each other.
+Result<Shape> knownShape(const VariantValue& list, const Shape& wanted)
+{
+    LS_TRY(Shape shape, mergedShape(list.elementShape, wanted));
     for (const VariantTensor& element : list.tensors) {
-        if (!consultElements || shape->isStatic()) break;
+        if (shape.isStatic()) break;
         if (!element.isSet()) continue;
-        std::optional<Shape> both = merged(*shape, element.shape);
-        if (both) shape = both;
+        if (std::optional<Shape> both = merged(shape, element.shape)) shape = *both;
     }
-    return *shape;
+    return shape;
 }
 
 Status runPopBack(const KernelArgs& args)
 {
-    LS_TRY(VariantValue list, typedList(args));
-    if (list.tensors.empty()) return invalidArgument("Trying to pop from an empty list.");
+    LS_TRY(const ListView list, typedView(args));
+    if (list.count() == 0) return invalidArgument("Trying to pop from an empty list.");
     LS_TRY(const Shape wanted, elementShape(args, 1));
-    LS_TRY(const Shape shape, knownShape(list, wanted, false));
-    const VariantTensor last = list.tensors.back();
-    LS_CHECK_OK(giveElement(args, 1, list, last, shape));
+    LS_TRY(const Shape shape, mergedShape(list.elementShape(), wanted));
+    LS_TRY(const VariantTensor last, list.element(list.count() - 1));
+    LS_CHECK_OK(giveElement(args, 1, list.elementType(), last, shape));
     args.runtime->resources().elementTaken(last.origin, true);
-    list.tensors.pop_back();
-    return writeVariant(args, 0, list);
+    return list.writeWithoutLast(args, 0);
 }
 
 Status runGetItem(const KernelArgs& args)
 {
-    LS_TRY(const VariantValue list, typedList(args));
+    LS_TRY(const ListView list, typedView(args));
     LS_TRY(const int64_t index, tfInteger(args, 1, "index"));
-    if (index < 0 || index >= static_cast<int64_t>(list.tensors.size()))
-        return invalidArgument("Trying to access element " + std::to_string(index) + " in a list with " + std::to_string(list.tensors.size()) +
-                               " elements.");
+    if (index < 0 || index >= list.count())
+        return invalidArgument("Trying to access element " + std::to_string(index) + " in a list with " + std::to_string(list.count()) + " elements.");
     LS_TRY(const Shape wanted, elementShape(args, 2));
-    LS_TRY(const Shape shape, knownShape(list, wanted, true));
-    args.runtime->resources().elementTaken(list.tensors[static_cast<size_t>(index)].origin, false);
-    return giveElement(args, 0, list, list.tensors[static_cast<size_t>(index)], shape);
+    LS_TRY(Shape shape, mergedShape(list.elementShape(), wanted));
+    LS_TRY(const VariantTensor element, list.element(index));
+    if (!element.isSet() && !shape.isStatic()) { // other elements may know it
+        LS_TRY(const VariantValue all, typedList(args));
+        LS_TRY(shape, knownShape(all, wanted));
+    }
+    args.runtime->resources().elementTaken(element.origin, false);
+    return giveElement(args, 0, list.elementType(), element, shape);
 }
 
 Status runSetItem(const KernelArgs& args)
 {
-    LS_TRY(VariantValue list, typedList(args));
+    LS_TRY(const ListView list, typedView(args));
     LS_TRY(const int64_t index, tfInteger(args, 1, "index"));
-    const auto size = static_cast<int64_t>(list.tensors.size());
-    if (index >= size && index < kMostElements && attributeBool(attributesOf(args), "resize_if_index_out_of_bounds", false))
-        list.tensors.resize(static_cast<size_t>(index) + 1);
-    if (index < 0 || index >= static_cast<int64_t>(list.tensors.size()))
-        return invalidArgument("Trying to modify element " + std::to_string(index) + " in a list with " + std::to_string(size) + " elements.");
-    LS_CHECK_OK(checkElement(list, args.in(2), "set"));
-    list.tensors[static_cast<size_t>(index)] = variantTensor(args.in(2));
-    list.tensors[static_cast<size_t>(index)].origin = args.runtime->resources().iterationTick();
-    return writeVariant(args, 0, list);
+    const bool grows = index >= list.count() && index < kMostElements && attributeBool(attributesOf(args), "resize_if_index_out_of_bounds", false);
+    if (index < 0 || (index >= list.count() && !grows))
+        return invalidArgument("Trying to modify element " + std::to_string(index) + " in a list with " + std::to_string(list.count()) + " elements.");
+    LS_TRY(const VariantTensor element, newElement(args, 2, list, "set"));
+    if (index <= list.count()) return list.writeWith(args, 0, index, element);
+    LS_TRY(VariantValue all, typedList(args));
+    all.tensors.resize(static_cast<size_t>(index) + 1);
+    all.tensors.back() = element;
+    return writeVariant(args, 0, all);
 }
 
 Status runLength(const KernelArgs& args)
 {
-    LS_TRY(const VariantValue list, listOperand(args, 0));
+    LS_TRY(const ListView list, ListView::of(args, 0));
     LS_CHECK_OK(tfAllocate(args, 0, Shape()));
-    *args.out(0).as<int32_t>() = static_cast<int32_t>(list.tensors.size());
+    *args.out(0).as<int32_t>() = static_cast<int32_t>(list.count());
     return {};
 }
 
@@ -204,8 +225,8 @@ Status runResize(const KernelArgs& args)
 /// Some elements of a list stacked along a new first axis.
 Status stack(const KernelArgs& args, const VariantValue& list, const std::vector<VariantTensor>& elements, const Shape& wanted)
 {
-    LS_CHECK_OK(checkResult(args, 0, list));
-    LS_TRY(Shape shape, knownShape(list, wanted, true));
+    LS_CHECK_OK(checkResult(args, 0, list.elementType));
+    LS_TRY(Shape shape, knownShape(list, wanted));
     if (!shape.isStatic()) {
         if (elements.empty())
             return invalidArgument("Tried to stack elements of an empty list with non-fully-defined element_shape: " + tfShapeText(shape));
@@ -346,14 +367,14 @@ Status runScatterIntoExisting(const KernelArgs& args)
 Status runConcat(const KernelArgs& args)
 {
     LS_TRY(const VariantValue list, typedList(args));
-    LS_CHECK_OK(checkResult(args, 0, list));
+    LS_CHECK_OK(checkResult(args, 0, list.elementType));
     Shape wanted = tfShapeAttribute(attributesOf(args), "element_shape");
     std::vector<int64_t> leading;
     if (args.inputCount > 1) {
         LS_TRY(wanted, elementShape(args, 1));
         leading = tfIntegers(args.in(2));
     }
-    LS_TRY(Shape shape, knownShape(list, wanted, false));
+    LS_TRY(Shape shape, mergedShape(list.elementShape, wanted));
     if (shape.hasRank() && shape.rank() < 1) return invalidArgument("Concat requires elements to be at least vectors, found scalars instead.");
     Shape rest = shape.hasRank() ? withoutFirst(shape) : Shape::unknownRank();
     for (const VariantTensor& element : list.tensors) {
@@ -459,7 +480,7 @@ Status runPushBackBatch(const KernelArgs& args)
         LS_TRY(VariantValue list, decodeVariant(lists[i]));
         if (list.kind != VariantKind::list) return invalidArgument("Input handle is not a list.");
         LS_TRY(const VariantTensor row, rowsOf(tensor, static_cast<int64_t>(i), 1, shape, storage));
-        LS_CHECK_OK(checkElement(list, row.view(), "append"));
+        LS_CHECK_OK(checkElement(list.elementType, list.elementShape, row.view(), "append"));
         list.tensors.push_back(row);
         pushed.push_back(encodeVariant(list));
     }

@@ -1,9 +1,12 @@
 #include "engine/kernels/cpu/tf_variant.h"
 
+#include "engine/kernels/cpu/tf_list_view.h"
 #include "engine/kernels/cpu/tf_support.h"
 #include "engine/tensor/strings.h"
 
+#include <algorithm>
 #include <deque>
+#include <limits>
 
 namespace loopscope {
 
@@ -86,6 +89,39 @@ VariantTensor variantTensor(const Tensor& tensor)
     return {tensor.dtype, tensor.shape, {reinterpret_cast<const char*>(tensor.data), tensor.bytes}, -1};
 }
 
+namespace {
+
+void put(std::string& out, const VariantTensor& tensor)
+{
+    put(out, static_cast<int64_t>(tensor.dtype));
+    put(out, tensor.shape);
+    put(out, tensor.origin);
+    put(out, static_cast<int64_t>(tensor.bytes.size()));
+    out += tensor.bytes;
+    out.append((8 - tensor.bytes.size() % 8) % 8, '\0'); // elements stay aligned as far as the block is
+}
+
+/// The inverse of `put`. False if the bytes are no element of a value of that kind and type.
+bool take(Reader& reader, VariantKind kind, DType elementType, VariantTensor& tensor)
+{
+    const int64_t dtype = reader.number();
+    if (dtype < 0 || dtype > static_cast<int64_t>(DType::mxint8)) return false;
+    tensor.dtype = static_cast<DType>(dtype);
+    tensor.shape = reader.shape();
+    tensor.origin = reader.number();
+    const int64_t size = reader.number();
+    tensor.bytes = reader.take(size);
+    reader.take((8 - size % 8) % 8);
+    return !reader.failed && holdsEnough(tensor) && (kind != VariantKind::list || !tensor.isSet() || tensor.dtype == elementType);
+}
+
+/// The two numbers that end a header: how many elements there are, and their encoded size if all have the same (else −1; 0: there is none).
+constexpr size_t kTail = 2 * sizeof(int64_t);
+
+int64_t combined(int64_t sizeOfAll, int64_t size) { return sizeOfAll == 0 || sizeOfAll == size ? size : -1; }
+
+} // namespace
+
 std::string encodeVariant(const VariantValue& value)
 {
     if (value.kind == VariantKind::none) return {};
@@ -96,14 +132,15 @@ std::string encodeVariant(const VariantValue& value)
     put(out, value.maxElements);
     put(out, value.elementShape);
     put(out, static_cast<int64_t>(value.tensors.size()));
+    const size_t at = out.size();
+    int64_t elementSize = 0;
+    put(out, elementSize);
     for (const VariantTensor& tensor : value.tensors) {
-        put(out, static_cast<int64_t>(tensor.dtype));
-        put(out, tensor.shape);
-        put(out, tensor.origin);
-        put(out, static_cast<int64_t>(tensor.bytes.size()));
-        out += tensor.bytes;
-        out.append((8 - tensor.bytes.size() % 8) % 8, '\0'); // elements stay aligned as far as the block is
+        const size_t begin = out.size();
+        put(out, tensor);
+        elementSize = combined(elementSize, static_cast<int64_t>(out.size() - begin));
     }
+    std::memcpy(out.data() + at, &elementSize, sizeof elementSize);
     return out;
 }
 
@@ -118,21 +155,14 @@ Result<VariantValue> decodeVariant(std::string_view bytes)
     value.maxElements = reader.number();
     value.elementShape = reader.shape();
     const int64_t count = reader.number();
+    reader.number(); // the size of an element: who takes all apart needs none
     bool good = ours && kind >= 0 && kind <= static_cast<int64_t>(VariantKind::tensors) && elementType >= 0 &&
                 elementType <= static_cast<int64_t>(DType::mxint8);
     value.kind = static_cast<VariantKind>(kind);
     value.elementType = static_cast<DType>(elementType);
     for (int64_t i = 0; good && i < count && !reader.failed; ++i) {
         VariantTensor tensor;
-        const int64_t dtype = reader.number();
-        good = dtype >= 0 && dtype <= static_cast<int64_t>(DType::mxint8);
-        tensor.dtype = static_cast<DType>(dtype);
-        tensor.shape = reader.shape();
-        tensor.origin = reader.number();
-        const int64_t size = reader.number();
-        tensor.bytes = reader.take(size);
-        reader.take((8 - size % 8) % 8);
-        good = good && holdsEnough(tensor) && (value.kind != VariantKind::list || !tensor.isSet() || tensor.dtype == value.elementType);
+        good = take(reader, value.kind, value.elementType, tensor);
         value.tensors.push_back(tensor);
     }
     if (!good || reader.failed) return invalidArgument("the variant is none that this program made");
@@ -147,6 +177,98 @@ Result<VariantValue> listOperand(const KernelArgs& args, int i)
     LS_TRY(VariantValue value, decodeVariant(strings[0]));
     if (value.kind != VariantKind::list) return invalidArgument("Input handle is not a list.");
     return value;
+}
+
+Result<ListView> ListView::of(const KernelArgs& args, int i)
+{
+    const Tensor& tensor = args.in(i);
+    if (tensor.shape.rank() != 0) return invalidArgument("input handle must be a scalar, got shape " + tfShapeText(tensor.shape));
+    LS_TRY(const auto strings, readStrings(tensor));
+    ListView list;
+    list.m_bytes = strings[0];
+    Reader reader{list.m_bytes};
+    const bool ours = !list.m_bytes.empty() && reader.number() == kMagic;
+    const int64_t kind = ours ? reader.number() : 0;
+    const int64_t elementType = reader.number();
+    list.m_maxElements = reader.number();
+    list.m_elementShape = reader.shape();
+    list.m_count = reader.number();
+    list.m_elementSize = reader.number();
+    if (kind != static_cast<int64_t>(VariantKind::list)) return invalidArgument("Input handle is not a list.");
+    const bool good = !reader.failed && elementType >= 0 && elementType <= static_cast<int64_t>(DType::mxint8) && list.m_count >= 0 && list.m_elementSize >= -1;
+    if (!good) return invalidArgument("the variant is none that this program made");
+    list.m_elementType = static_cast<DType>(elementType);
+    list.m_body = list.m_bytes.size() - reader.bytes.size();
+    return list;
+}
+
+Result<size_t> ListView::offsetOf(int64_t i) const
+{
+    if (i == m_count) return m_bytes.size();
+    if (m_elementSize > 0) return m_body + static_cast<size_t>(i * m_elementSize);
+    Reader reader{m_bytes.substr(m_body)};
+    for (int64_t e = 0; e < i && !reader.failed; ++e) {
+        reader.number(); // dtype
+        const int64_t rank = reader.number();
+        reader.take(rank > 0 ? rank * 8 : 0);
+        reader.number(); // origin
+        const int64_t size = reader.number();
+        reader.take(size);
+        reader.take((8 - size % 8) % 8);
+    }
+    if (reader.failed) return invalidArgument("the variant is none that this program made");
+    return m_bytes.size() - reader.bytes.size();
+}
+
+Result<VariantTensor> ListView::element(int64_t i) const
+{
+    LS_TRY(const size_t offset, offsetOf(i));
+    Reader reader{m_bytes.substr(std::min(offset, m_bytes.size()))};
+    VariantTensor tensor;
+    if (!take(reader, VariantKind::list, m_elementType, tensor)) return invalidArgument("the variant is none that this program made");
+    return tensor;
+}
+
+Status ListView::writeWith(const KernelArgs& args, int k, int64_t i, const VariantTensor& element) const
+{
+    LS_TRY(const size_t begin, offsetOf(i));
+    size_t end = begin;
+    if (i < m_count) { LS_TRY(end, offsetOf(i + 1)); }
+    std::string encoded;
+    put(encoded, element);
+    const auto size = static_cast<int64_t>(encoded.size());
+    const bool alone = m_count == (i < m_count ? 1 : 0);
+    const std::string_view parts[] = {m_bytes.substr(0, begin), encoded, m_bytes.substr(end)};
+    return write(args, k, m_count + (i == m_count ? 1 : 0), alone ? size : combined(m_elementSize, size), parts);
+}
+
+Status ListView::writeWithoutLast(const KernelArgs& args, int k) const
+{
+    LS_TRY(const size_t begin, offsetOf(m_count - 1));
+    const std::string_view parts[] = {m_bytes.substr(0, begin)};
+    return write(args, k, m_count - 1, m_count == 1 ? 0 : m_elementSize, parts);
+}
+
+Status ListView::write(const KernelArgs& args, int k, int64_t count, int64_t elementSize, std::span<const std::string_view> parts) const
+{
+    constexpr size_t kHeader = 3 * sizeof(int32_t); // of a block of one string (strings.h)
+    size_t total = kHeader;
+    for (const std::string_view part : parts) total += part.size();
+    if (total > static_cast<size_t>(std::numeric_limits<int32_t>::max()))
+        return Error(ErrorCode::execution, "the list is too long").found(std::to_string(total) + " bytes").expected("less than 2 GiB");
+    LS_CHECK_OK(args.runtime->resize(args.out(k), Shape(), total));
+    const int32_t words[] = {1, kHeader, static_cast<int32_t>(total)};
+    std::byte* to = args.out(k).data;
+    std::memcpy(to, words, sizeof words);
+    to += kHeader;
+    const int64_t tail[] = {count, elementSize};
+    std::byte* const patched = to + m_body - kTail;
+    for (const std::string_view part : parts) {
+        if (!part.empty()) std::memcpy(to, part.data(), part.size());
+        to += part.size();
+    }
+    std::memcpy(patched, tail, sizeof tail);
+    return {};
 }
 
 Status writeVariant(const KernelArgs& args, int k, const VariantValue& value)
