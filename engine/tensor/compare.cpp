@@ -70,6 +70,7 @@ public:
             m_unlike = true;
         }
         if (same) return;
+        ++m_result.different;
         const bool finite = std::isfinite(got) && std::isfinite(want);
         const double difference = finite ? std::fabs(got - want) : std::numeric_limits<double>::infinity();
         if (m_result.worst < 0 || difference > m_result.maxAbs) {
@@ -130,6 +131,7 @@ Comparison compareStrings(const Tensor& got, const Tensor& want, Comparison resu
         if (result.beyond++ == 0) result.first = result.worst = static_cast<int64_t>(i);
         result.maxAbs = std::numeric_limits<double>::infinity();
     }
+    result.different = result.beyond;
     result.equal = result.beyond == 0;
     return result;
 }
@@ -188,7 +190,7 @@ Comparison compareTensors(const Tensor& got, const Tensor& want, const Tolerance
             }
         }
     } else if (got.bytes != want.bytes || (got.bytes > 0 && std::memcmp(got.data, want.data, got.bytes) != 0)) {
-        result.beyond = 1; // handles and block formats have no numbers of their own: bytes decide
+        result.beyond = result.different = 1; // handles and block formats have no numbers of their own: bytes decide
         result.maxAbs = std::numeric_limits<double>::infinity();
         return result;
     }

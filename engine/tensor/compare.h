@@ -28,6 +28,7 @@ struct Comparison {
     std::string mismatch; ///< "shape [2,3], want [3,2]" or dtype; nothing else is meaningful then
     int64_t elements = 0;
     int64_t beyond = 0;            ///< elements beyond the tolerance
+    int64_t different = 0;         ///< elements that are not the same, within tolerance or not
     int64_t first = -1;            ///< flat index of the first element beyond the tolerance (or that differs at all, if none is)
     int64_t worst = -1;            ///< flat index of the largest difference; −1 if no element differs
     double got = 0, want = 0;      ///< the worst element, in real units

@@ -18,6 +18,42 @@ namespace loopscope {
 namespace {
 
 constexpr size_t kMostRows = 100'000;
+constexpr size_t kMostWrites = 200'000; ///< kept one by one
+constexpr size_t kMostTrips = 1'000;
+
+DriftFigures figuresOf(const Comparison& comparison, const Tensor& got, const Tensor& want)
+{
+    DriftFigures figures;
+    figures.isBeyond = !comparison.equal;
+    figures.mismatch = comparison.mismatch;
+    if (!figures.mismatch.empty()) return figures;
+    figures.maxAbs = comparison.maxAbs;
+    figures.meanAbs = meanDifference(got, want);
+    figures.cosine = comparison.cosine;
+    figures.snr = signalToNoise(got, want);
+    figures.maxRel = comparison.maxRel;
+    figures.maxUlp = comparison.maxUlp;
+    figures.elements = comparison.elements;
+    figures.different = comparison.different;
+    return figures;
+}
+
+void addWrite(DriftRow& row, const DriftFigures& write)
+{
+    row.isBeyond |= write.isBeyond;
+    if (!write.mismatch.empty()) {
+        row.mismatch = write.mismatch;
+        return;
+    }
+    row.maxAbs = std::max(row.maxAbs, write.maxAbs);
+    row.meanAbs += (write.meanAbs - row.meanAbs) / static_cast<double>(row.writes);
+    row.cosine = std::min(row.cosine, write.cosine);
+    row.snr = std::min(row.snr, write.snr);
+    row.maxRel = std::max(row.maxRel, write.maxRel);
+    if (write.maxUlp) row.maxUlp = std::max(row.maxUlp.value_or(0), *write.maxUlp);
+    row.elements += write.elements;
+    row.different += write.different;
+}
 
 class DriftCollector final : public TrapHandler {
 public:
@@ -47,13 +83,15 @@ public:
         const int frames = frameCount(executor, event.step);
         if (m_path && (frames != m_path->depth() + 1 || !isOnPath(executor, frames, *m_path))) return false;
         const Operator& op = m_target.model.graph(event.graph).op(event.op);
+        const int64_t trips = m_path ? 0 : countTrips(frames - 1);
         for (size_t k = 0; k < event.results.size() && k < op.results.size(); ++k) {
             if (m_slot >= 0 && static_cast<int>(k) != m_slot) continue;
             if (!event.results[k] || !event.results[k]->data) continue;
             m_status = compare(event, op, k, frames - 1);
             if (!m_status.ok()) return true;
         }
-        return false;
+        if (!m_path && callForm(op).kind == CallKind::loop) m_status = compareTrips(event, frames - 1, trips);
+        return !m_status.ok();
     }
 
 private:
@@ -69,19 +107,47 @@ private:
         if (!row) return {};
         const Tensor& got = *event.results[slot];
         const Comparison comparison = compareTensors(got, *want, m_reference.tolerance(), true);
-        if (!comparison.equal && !row->isBeyond) {
-            row->isBeyond = true;
+        DriftFigures figures = figuresOf(comparison, got, *want);
+        const auto index = static_cast<int>(row - m_drift.rows.data());
+        if (figures.isBeyond && !row->isBeyond) {
             row->firstStep = event.step;
-            if (m_drift.first < 0) m_drift.first = static_cast<int>(row - m_drift.rows.data());
+            if (m_drift.first < 0) m_drift.first = index;
         }
-        if (!comparison.mismatch.empty()) {
-            row->mismatch = comparison.mismatch;
-            return {};
-        }
-        row->maxAbs = std::max(row->maxAbs, comparison.maxAbs);
-        row->meanAbs += (meanDifference(got, *want) - row->meanAbs) / static_cast<double>(row->writes);
-        row->cosine = std::min(row->cosine, comparison.cosine);
-        row->snr = std::min(row->snr, signalToNoise(got, *want));
+        if (row->worstStep < 0 || figures.maxAbs > row->maxAbs) row->worstStep = event.step;
+        addWrite(*row, figures);
+        if (m_path) return {};
+        std::vector<int64_t> iterations = iterationsAt(depth);
+        if (iterations.empty()) return {};
+        m_drift.writesAreCut = m_drift.writes.size() >= kMostWrites;
+        if (!m_drift.writesAreCut) m_drift.writes.push_back({index, event.step, std::move(iterations), std::move(figures)});
+        return {};
+    }
+
+    std::vector<int64_t> iterationsAt(int depth) const
+    {
+        std::vector<int64_t> iterations;
+        for (int d = 1; d <= depth; ++d)
+            if (const FrameInfo frame = m_target.executor.frame(d); frame.iteration >= 0) iterations.push_back(frame.iteration);
+        return iterations;
+    }
+
+    /// An operator of a condition says how many iterations are done, one of a body that another is under way. Returns the iterations of the
+    /// loop that the operator is, which has returned to the frame at `depth`; 0 for others.
+    int64_t countTrips(int depth)
+    {
+        const auto at = static_cast<size_t>(depth);
+        const int64_t inside = m_trips.size() > at + 1 ? m_trips[at + 1] : 0;
+        m_trips.resize(at + 1);
+        const FrameInfo frame = m_target.executor.frame(depth);
+        if (frame.role == CallRole::loop) m_trips[at] = frame.iteration + (frame.inCond ? 0 : 1);
+        return inside;
+    }
+
+    Status compareTrips(const OperatorEvent& event, int depth, int64_t here)
+    {
+        LS_TRY(const std::optional<int64_t> there, m_reference.tripsFor(m_target.executor, depth, event.op));
+        if (there && *there != here && m_drift.trips.size() < kMostTrips)
+            m_drift.trips.push_back({addressAt(event, depth, -1, true), here, *there});
         return {};
     }
 
@@ -101,8 +167,11 @@ private:
         if (isNew) {
             if (m_drift.rows.size() >= kMostRows) return nullptr;
             DriftRow& row = m_drift.rows.emplace_back();
-            row.snr = std::numeric_limits<double>::infinity();
+            row.address = addressAt(event, depth, -1, false);
             row.layer = m_path ? iterationName(depth) : layerName(event, op, slot, depth);
+            row.graph = event.graph;
+            row.op = event.op;
+            row.slot = static_cast<int>(slot);
         }
         if (found->second >= m_drift.rows.size()) return nullptr;
         DriftRow& row = m_drift.rows[found->second];
@@ -129,14 +198,18 @@ private:
 
     std::string layerName(const OperatorEvent& event, const Operator& op, size_t slot, int depth) const
     {
+        const std::string address = addressAt(event, depth, op.results.size() > 1 ? static_cast<int>(slot) : -1, false);
+        return address.substr(address.find('/') + 1);
+    }
+
+    std::string addressAt(const OperatorEvent& event, int depth, int slot, bool iterations) const
+    {
         std::vector<FrameInfo> stack;
         for (int d = 0; d <= depth; ++d) {
             stack.push_back(m_target.executor.frame(d));
-            stack.back().iteration = -1;
+            if (!iterations) stack.back().iteration = -1;
         }
-        const bool hasSlot = op.results.size() > 1;
-        const std::string address = addressOf(m_target.model, stack, event.op, hasSlot ? static_cast<int>(slot) : -1);
-        return address.substr(address.find('/') + 1);
+        return addressOf(m_target.model, stack, event.op, slot);
     }
 
     const DebugTarget& m_target;
@@ -145,6 +218,7 @@ private:
     int m_slot = -1;
     TrapSet m_traps;
     Drift m_drift;
+    std::vector<int64_t> m_trips; ///< of the loops that are open, by depth
     std::map<std::vector<int64_t>, size_t> m_rows;
     Status m_status;
 };
@@ -158,6 +232,43 @@ Result<Drift> collect(const DebugTarget& target, DriftCollector& collector)
     LS_CHECK_OK(std::move(status));
     return std::move(collector.drift());
 }
+
+/// Hears one operator at one step.
+class BothSides final : public TrapHandler {
+public:
+    BothSides(const DebugTarget& target, Reference& reference, const DriftRow& row, int64_t step,
+              const std::function<void(const Tensor&, const Tensor*)>& use)
+        : m_target(target), m_reference(reference), m_row(row), m_step(step), m_use(use)
+    {
+        m_traps.add(row.graph, row.op, trapAfter);
+    }
+    const TrapSet& traps() const { return m_traps; }
+    bool found() const { return m_found; }
+    Status takeStatus() { return std::move(m_status); }
+
+    bool beforeOperator(const OperatorEvent&, int64_t) override { return false; }
+    bool afterOperator(const OperatorEvent& event, int64_t) override
+    {
+        const auto slot = static_cast<size_t>(m_row.slot);
+        if (event.step != m_step || slot >= event.results.size() || !event.results[slot]) return false;
+        m_found = true;
+        const ValueId value = m_target.model.graph(event.graph).op(event.op).results[slot];
+        Result<const Tensor*> there = m_reference.valueFor(m_target.executor, frameCount(m_target.executor, event.step) - 1, value);
+        if (there.ok()) m_use(*event.results[slot], *there);
+        else m_status = std::move(there).takeError();
+        return true;
+    }
+
+private:
+    const DebugTarget& m_target;
+    Reference& m_reference;
+    const DriftRow& m_row;
+    int64_t m_step;
+    const std::function<void(const Tensor&, const Tensor*)>& m_use;
+    TrapSet m_traps;
+    bool m_found = false;
+    Status m_status;
+};
 
 std::string padded(const std::string& text, size_t width)
 {
@@ -188,6 +299,23 @@ Result<Drift> collectDriftOf(const DebugTarget& target, Reference& reference, co
     if (writer.ops.empty() || writer.slot < 0) return Error(ErrorCode::usage, "no operator of the run writes it").at(toString(value.address));
     DriftCollector collector(target, reference, writer.path, writer.ops[0], writer.slot);
     return collect(target, collector);
+}
+
+Status withBothSides(const DebugTarget& target, Reference& reference, const DriftRow& row, int64_t step,
+                     const std::function<void(const Tensor& here, const Tensor* there)>& use)
+{
+    BothSides handler(target, reference, row, step, use);
+    Excursion excursion(target);
+    Status status = target.timeline.goToStep(step, target.control);
+    if (status.ok()) {
+        const Result<bool> trapped = target.timeline.run(std::numeric_limits<int64_t>::max(), handler.traps(), handler, target.control);
+        if (!trapped.ok()) status = trapped.error().copy();
+    }
+    if (handler.found()) status = handler.takeStatus();
+    LS_CHECK_OK(excursion.comeBack());
+    LS_CHECK_OK(std::move(status));
+    if (!handler.found()) return Error(ErrorCode::usage, "is not written at step " + std::to_string(step)).at(row.address);
+    return {};
 }
 
 std::string driftText(const Drift& drift)

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,13 @@ public:
     Tolerance tolerance() const override { return m_tolerance; }
     void setTolerance(const Tolerance& tolerance) { m_tolerance = tolerance; }
     virtual const PairingSummary& pairing() const = 0;
+    /// What the other run runs and how its values pair, for pictures of both sides; null: arrays. Unchanging, so any thread may read them.
+    virtual const Model* model() const { return nullptr; }
+    virtual GraphId root() const { return {}; }
+    virtual const ValuePairing* values() const { return nullptr; }
+    /// How many iterations the partner of a loop made, which is operator `loop` of the frame at `depth` and has just returned. None: it has no
+    /// partner, or the other run does not come past it.
+    virtual Result<std::optional<int64_t>> tripsFor(const Executor&, int, OperatorId) { return std::optional<int64_t>(); }
     /// "11 of 11 inputs and computed values paired by name; int8 weights, f32 activations"
     std::string pairingText() const;
 

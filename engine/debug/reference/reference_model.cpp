@@ -71,25 +71,36 @@ public:
     }
 
     const PairingSummary& pairing() const override { return m_pairing.summary(); }
+    const Model* model() const override { return &m_executor->model(); }
+    GraphId root() const override { return m_executor->root(); }
+    const ValuePairing* values() const override { return &m_pairing; }
+
+    Result<std::optional<int64_t>> tripsFor(const Executor& executor, int depth, OperatorId loop) override
+    {
+        const std::optional<OtherFrame> other = frameThere(executor, depth);
+        if (!other) return std::optional<int64_t>();
+        RunPlace place{other->way, 0};
+        for (const ValueId result : executor.model().graph(other->graph).op(loop).results) {
+            const ValueId partner = m_pairing.partner(other->graph, other->there, result);
+            if (!partner.valid()) continue;
+            place.way.push_back(m_executor->model().graph(other->there).value(partner).producer.index);
+            break;
+        }
+        if (place.way.size() == other->way.size()) return std::optional<int64_t>();
+        if (!isBehind(place)) LS_CHECK_OK(runTo(place));
+        const auto trips = m_trips.find(place.way);
+        if (!isBehind(place) || trips == m_trips.end()) return std::optional<int64_t>();
+        return std::optional(trips->second);
+    }
 
     Result<const Tensor*> valueFor(const Executor& executor, int depth, ValueId value) override
     {
         if (depth < 0) depth = executor.position().depth - 1;
-        // The same way through the reference's calls.
-        GraphId graph = executor.root(), there = m_executor->root();
-        RunPlace place;
-        for (int d = 1; d <= depth; ++d) {
-            const FrameInfo frame = executor.frame(d);
-            const ValuePairing::Step step = m_pairing.into(graph, there, frame.site, frame.graph);
-            if (!step.site.valid()) return nullptr;
-            const bool isLoop = frame.role == CallRole::loop;
-            place.way.push_back(step.site.index);
-            place.way.push_back(isLoop ? frame.iteration : 0);
-            place.way.push_back(isLoop && !frame.inCond ? 1 : 0);
-            graph = frame.graph;
-            there = step.graph;
-        }
-        const ValueId partner = m_pairing.partner(graph, there, value);
+        const std::optional<OtherFrame> other = frameThere(executor, depth);
+        if (!other) return nullptr;
+        const GraphId there = other->there;
+        RunPlace place{other->way, 0};
+        const ValueId partner = m_pairing.partner(other->graph, there, value);
         if (!partner.valid()) return nullptr;
         const Value& theirs = m_executor->model().graph(there).value(partner);
         switch (theirs.role) {
@@ -113,6 +124,29 @@ public:
     }
 
 private:
+    /// A frame of this run and the way to its partner.
+    struct OtherFrame {
+        GraphId graph, there;
+        std::vector<int64_t> way;
+    };
+    /// The same way through the reference's calls; none: one of them has no partner.
+    std::optional<OtherFrame> frameThere(const Executor& executor, int depth) const
+    {
+        OtherFrame other{executor.root(), m_executor->root(), {}};
+        for (int d = 1; d <= depth; ++d) {
+            const FrameInfo frame = executor.frame(d);
+            const ValuePairing::Step step = m_pairing.into(other.graph, other.there, frame.site, frame.graph);
+            if (!step.site.valid()) return std::nullopt;
+            const bool isLoop = frame.role == CallRole::loop;
+            other.way.push_back(step.site.index);
+            other.way.push_back(isLoop ? frame.iteration : 0);
+            other.way.push_back(isLoop && !frame.inCond ? 1 : 0);
+            other.graph = frame.graph;
+            other.there = step.graph;
+        }
+        return other;
+    }
+
     Result<const Tensor*> constant(const Value& value)
     {
         if (!value.constant || !value.constant->hasBytes() || isPacked(value) || !checkedElementCount(value.type.shape)) return nullptr;
@@ -138,12 +172,13 @@ private:
         return &m_answer;
     }
 
+    bool isBehind(const RunPlace& place) const { return m_timeline.finished() || isWritten(place.way, here()); }
     std::vector<int64_t> here() const { return wayOfStop(*m_executor, m_executor->position().depth - 1); }
 
     /// Runs until the place was passed, from a saved state before it where it lies behind.
     Status runTo(const RunPlace& place)
     {
-        if (m_timeline.finished() || isWritten(place.way, here())) {
+        if (isBehind(place)) {
             const std::optional<int64_t> saved = m_timeline.lastSaved([&](const MachineState& state) { return !isPassed(place, state); });
             LS_CHECK_OK(m_timeline.goTo(saved.value_or(0), m_control));
         }
@@ -196,8 +231,19 @@ private:
         }
         std::vector<int64_t> next = place.way; // the stop after it, at the earliest
         ++next.back();
+        countTrips(place.way);
         const bool isPast = m_hasFound || isWritten(m_wanted->way, next);
         return isPast && (!m_hasFound || m_batchBytes >= kBatchBytes || m_batchValues >= kBatchValues);
+    }
+
+    /// An operator of a condition says how many iterations are done, one of a body that another is under way.
+    void countTrips(const std::vector<int64_t>& way)
+    {
+        for (size_t d = 0; d + 3 < way.size(); d += 3) {
+            std::vector<int64_t> loop(way.begin(), way.begin() + static_cast<ptrdiff_t>(d) + 1);
+            int64_t& trips = m_trips[std::move(loop)];
+            trips = std::max(trips, way[d + 1] + way[d + 2]);
+        }
     }
 
     void keep(const RunPlace& place, const Tensor& tensor)
@@ -216,6 +262,7 @@ private:
     TrapSet m_traps;
     std::set<GraphId> m_formals; ///< graphs of which what they are given is kept, too
     ValueCache m_cache;
+    std::map<std::vector<int64_t>, int64_t> m_trips; ///< by the way to the loop's operator: iterations seen
     const RunPlace* m_wanted = nullptr;
     bool m_hasFound = false;
     uint64_t m_batchBytes = 0;
@@ -228,8 +275,9 @@ private:
 std::string Reference::pairingText() const
 {
     const PairingSummary& summary = pairing();
-    return std::to_string(summary.paired) + " of " + std::to_string(summary.total) + " inputs and computed values paired by " + summary.how +
-           (summary.note.empty() ? "" : "; " + summary.note);
+    std::string text = std::to_string(summary.paired) + " of " + std::to_string(summary.total) + " inputs and computed values paired by " + summary.how;
+    if (summary.byStructure > 0 && summary.byStructure < summary.paired) text += ", " + std::to_string(summary.byStructure) + " of them by structure";
+    return text + (summary.note.empty() ? "" : "; " + summary.note);
 }
 
 Result<std::unique_ptr<Reference>> referenceToRun(std::string name, std::unique_ptr<Executor> executor, const Model& model, GraphId root,

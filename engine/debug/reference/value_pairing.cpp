@@ -1,5 +1,6 @@
 #include "engine/debug/reference/value_pairing.h"
 
+#include "engine/debug/reference/structure_pairing.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"
 
@@ -100,54 +101,109 @@ std::string dtypeText(DType dtype)
 
 } // namespace
 
+std::string_view pairedByText(PairedBy how)
+{
+    switch (how) {
+    case PairedBy::address: return "address";
+    case PairedBy::name: return "name";
+    case PairedBy::position: return "position";
+    case PairedBy::structure: return "structure";
+    }
+    return "";
+}
+
 ValuePairing ValuePairing::create(const Model& model, GraphId root, const Model& reference, GraphId referenceRoot)
 {
     ValuePairing pairing;
     const bool same = root == referenceRoot && haveSameStructure(model, reference);
-    pairing.m_summary.how = same ? "address" : "name";
-    pairing.pairGraphs(model, reference, {root, referenceRoot}, model.graph(root).id, same);
     const Graph &here = model.graph(root), &there = reference.graph(referenceRoot);
+    pairing.pairGraphs(model, reference, {root, referenceRoot}, here.id, there.id, same);
+    PairingSummary& summary = pairing.m_summary;
+    summary.how = same ? "address" : summary.byStructure > 0 && 2 * summary.byStructure > summary.paired ? "structure" : "name";
     const DType weights = mostCommon(here, true), activations = mostCommon(here, false);
     const bool differs = weights != mostCommon(there, true) || activations != mostCommon(there, false);
     if (differs && weights != DType::unknown && activations != DType::unknown)
-        pairing.m_summary.note = dtypeText(weights) + " weights, " + dtypeText(activations) + " activations";
+        summary.note = dtypeText(weights) + " weights, " + dtypeText(activations) + " activations";
     return pairing;
 }
 
-void ValuePairing::pairGraphs(const Model& model, const Model& reference, Graphs graphs, const std::string& path, bool sameStructure)
+void ValuePairing::pairByName(const Graph& here, const Graph& there, Pairs& pairs)
+{
+    const std::map<std::string, ValueId> names = byName(there, false), ids = byName(there, true);
+    for (size_t v = 0; v < here.values.size(); ++v) {
+        const Value& value = here.values[v];
+        if (value.role == ValueRole::absent) continue;
+        auto found = names.find(sortedName(value.displayName()));
+        if (found == names.end()) { // files without full names, and traces
+            found = ids.find(value.id);
+            if (found == ids.end() || (!value.name.empty() && !there.value(found->second).name.empty())) continue;
+        }
+        if (isComputed(value) == isComputed(there.value(found->second)))
+            pairs.values[ValueId(static_cast<int64_t>(v))] = {found->second, PairedBy::name};
+    }
+    // Formals of callees, and inputs of the run whose names differ, pair by position.
+    for (size_t i = 0; i < here.inputs.size() && here.inputs.size() == there.inputs.size(); ++i)
+        pairs.values.try_emplace(here.inputs[i], Partner{there.inputs[i], PairedBy::position});
+}
+
+/// What names left over: results of operators that stand in the same order between operators that pair.
+void ValuePairing::pairOperators(const Graph& here, const Graph& there, Pairs& pairs)
+{
+    std::vector<int> partners(here.operators.size(), -1);
+    std::vector<char> taken(there.operators.size(), 0);
+    for (const auto& [value, partner] : pairs.values) {
+        const OperatorId one = here.value(value).producer, other = there.value(partner.value).producer;
+        if (other.valid()) taken[static_cast<size_t>(other.index)] = 1;
+        if (one.valid() && other.valid()) partners[static_cast<size_t>(one.index)] = other.index;
+    }
+    for (const auto& [one, other] : pairByStructure(here, there, partners, taken)) {
+        const Operator &a = here.op(one), &b = there.op(other);
+        for (size_t k = 0; k < a.results.size(); ++k)
+            if (a.results[k].valid() && b.results[k].valid()) pairs.values.try_emplace(a.results[k], Partner{b.results[k], PairedBy::structure});
+    }
+}
+
+void ValuePairing::count(const Graph& here, const Graph& there, const Pairs& pairs, const std::string& path, const std::string& pathThere,
+                         bool isRoot)
+{
+    const auto counts = [isRoot](const Value& value) { return value.role == ValueRole::result || (isRoot && value.role == ValueRole::input); };
+    std::vector<char> taken(there.values.size(), 0);
+    for (size_t v = 0; v < here.values.size(); ++v) {
+        const auto partner = pairs.values.find(ValueId(static_cast<int64_t>(v)));
+        if (partner != pairs.values.end()) taken[static_cast<size_t>(partner->second.value.index)] = 1;
+        if (!counts(here.values[v])) continue;
+        ++m_summary.total;
+        if (partner == pairs.values.end()) m_summary.unpaired.push_back(path + "/" + here.values[v].id);
+        else ++m_summary.paired;
+        if (partner != pairs.values.end() && partner->second.how == PairedBy::structure) ++m_summary.byStructure;
+    }
+    for (size_t v = 0; v < there.values.size(); ++v)
+        if (taken[v] == 0 && counts(there.values[v])) m_summary.unpairedThere.push_back(pathThere + "/" + there.values[v].id);
+}
+
+void ValuePairing::pairGraphs(const Model& model, const Model& reference, Graphs graphs, const std::string& path,
+                              const std::string& pathThere, bool sameStructure)
 {
     const auto [entry, isNew] = m_pairs.try_emplace(graphs);
     if (!isNew) return;
     Pairs& pairs = entry->second;
     const Graph &here = model.graph(graphs.first), &there = reference.graph(graphs.second);
     if (sameStructure) {
-        for (size_t v = 0; v < here.values.size(); ++v) pairs.values[ValueId(static_cast<int64_t>(v))] = ValueId(static_cast<int64_t>(v));
-    } else {
-        const std::map<std::string, ValueId> names = byName(there, false), ids = byName(there, true);
         for (size_t v = 0; v < here.values.size(); ++v) {
-            const Value& value = here.values[v];
-            if (value.role == ValueRole::absent) continue;
-            auto found = names.find(sortedName(value.displayName()));
-            if (found == names.end()) { // files without full names, and traces
-                found = ids.find(value.id);
-                if (found == ids.end() || (!value.name.empty() && !there.value(found->second).name.empty())) continue;
-            }
-            if (isComputed(value) == isComputed(there.value(found->second))) pairs.values[ValueId(static_cast<int64_t>(v))] = found->second;
+            const ValueId value(static_cast<int64_t>(v));
+            pairs.values[value] = {value, PairedBy::address};
         }
-        // Formals of callees, and inputs of the run whose names differ, pair by position.
-        for (size_t i = 0; i < here.inputs.size() && here.inputs.size() == there.inputs.size(); ++i)
-            pairs.values.try_emplace(here.inputs[i], there.inputs[i]);
+    } else {
+        pairByName(here, there, pairs);
+        pairOperators(here, there, pairs);
     }
-    const bool isRoot = m_pairs.size() == 1;
-    for (size_t v = 0; v < here.values.size(); ++v) {
-        const Value& value = here.values[v];
-        if (value.role != ValueRole::result && !(isRoot && value.role == ValueRole::input)) continue;
-        ++m_summary.total;
-        if (pairs.values.contains(ValueId(static_cast<int64_t>(v)))) ++m_summary.paired;
-        else m_summary.unpaired.push_back(path + "/" + value.id);
-    }
+    count(here, there, pairs, path, pathThere, m_pairs.size() == 1);
     // A call pairs with the call that gives the partner of one of its results, and its callees with those in the same role.
-    std::vector<std::pair<Graphs, std::string>> further;
+    struct Further {
+        Graphs graphs;
+        std::string path, pathThere;
+    };
+    std::vector<Further> further;
     for (size_t i = 0; i < here.operators.size(); ++i) {
         const Operator& op = here.operators[i];
         const std::vector<Callee> callees = calleesOf(op);
@@ -155,17 +211,19 @@ void ValuePairing::pairGraphs(const Model& model, const Model& reference, Graphs
         OperatorId site;
         if (sameStructure) site = OperatorId(static_cast<int64_t>(i));
         for (size_t k = 0; k < op.results.size() && !site.valid(); ++k)
-            if (const auto found = pairs.values.find(op.results[k]); found != pairs.values.end()) site = there.value(found->second).producer;
+            if (const auto found = pairs.values.find(op.results[k]); found != pairs.values.end()) site = there.value(found->second.value).producer;
         if (!site.valid() || callForm(there.op(site)).kind != callForm(op).kind) continue;
         const std::vector<Callee> others = calleesOf(there.op(site));
         for (const Callee& callee : callees) {
             const auto other = std::ranges::find(others, callee.role, &Callee::role);
             if (other == others.end() || !model.hasGraph(callee.graph) || !reference.hasGraph(other->graph)) continue;
             pairs.calls[{OperatorId(static_cast<int64_t>(i)), callee.graph}] = {site, other->graph};
-            further.push_back({{callee.graph, other->graph}, path + "/" + operatorLabel(op, static_cast<int64_t>(i)) + ":" + callee.role});
+            further.push_back({{callee.graph, other->graph},
+                               path + "/" + operatorLabel(op, static_cast<int64_t>(i)) + ":" + callee.role,
+                               pathThere + "/" + operatorLabel(there.op(site), site.index) + ":" + callee.role});
         }
     }
-    for (const auto& [next, nextPath] : further) pairGraphs(model, reference, next, nextPath, sameStructure);
+    for (const Further& next : further) pairGraphs(model, reference, next.graphs, next.path, next.pathThere, sameStructure);
 }
 
 ValuePairing::Step ValuePairing::into(GraphId graph, GraphId there, OperatorId site, GraphId entered) const
@@ -176,12 +234,24 @@ ValuePairing::Step ValuePairing::into(GraphId graph, GraphId there, OperatorId s
     return call == pairs->second.calls.end() ? Step{} : call->second;
 }
 
-ValueId ValuePairing::partner(GraphId graph, GraphId there, ValueId value) const
+const ValuePairing::Partner* ValuePairing::find(GraphId graph, GraphId there, ValueId value) const
 {
     const auto pairs = m_pairs.find({graph, there});
-    if (pairs == m_pairs.end()) return {};
+    if (pairs == m_pairs.end()) return nullptr;
     const auto found = pairs->second.values.find(value);
-    return found == pairs->second.values.end() ? ValueId() : found->second;
+    return found == pairs->second.values.end() ? nullptr : &found->second;
+}
+
+ValueId ValuePairing::partner(GraphId graph, GraphId there, ValueId value) const
+{
+    const Partner* const found = find(graph, there, value);
+    return found ? found->value : ValueId();
+}
+
+PairedBy ValuePairing::how(GraphId graph, GraphId there, ValueId value) const
+{
+    const Partner* const found = find(graph, there, value);
+    return found ? found->how : PairedBy::name;
 }
 
 } // namespace loopscope

@@ -206,6 +206,62 @@ TEST(Drift, GivesARowForEachIteration)
     EXPECT_EQ(drift->rows[3].maxAbs, 0);
 }
 
+TEST(Drift, TellsFiguresOfEachWriteAndHowOftenLoopsWentRound)
+{
+    Inspected session(kSum, [](Subject& subject) { subject.add<int32_t>(Shape{}, {3}); });
+    const Model renamed = textModel(kRenamedSum);
+    const auto other = reference(session, renamed, 10);
+    const Result<Drift> drift = collectDrift(session.target(), *other);
+    ASSERT_TRUE(drift.ok()) << drift.error().message();
+    ASSERT_EQ(drift->trips.size(), 1U);
+    EXPECT_EQ(drift->trips[0].address, "main/while#0");
+    EXPECT_EQ(drift->trips[0].here, 4); // 0 to 3
+    EXPECT_EQ(drift->trips[0].there, 11);
+    // In the loop the runs agree until one of them leaves it, with 6 and 55.
+    EXPECT_EQ(drift->rows.back().address, "main/while#0");
+    ASSERT_EQ(drift->writes.size(), 5U + 2 * 4); // the condition is asked once more
+    for (const DriftWrite& write : drift->writes) EXPECT_EQ(write.figures.isBeyond, &write == &drift->writes.back());
+    EXPECT_EQ(drift->writes.back().iterations, std::vector<int64_t>{4});
+    std::vector<std::string> beyond;
+    for (const DriftRow& row : drift->rows)
+        if (row.isBeyond) beyond.push_back(row.layer);
+    EXPECT_EQ(beyond, (std::vector<std::string>{"while#0:cond/less_equal#0", "while#0:0", "while#0:1", "while#0:2"}));
+}
+
+TEST(Drift, SaysTheSameOfTwoRunsThatLeaveTheirLoopsAlike)
+{
+    Inspected session(kSum, [](Subject& subject) { subject.add<int32_t>(Shape{}, {3}); });
+    const Model same = textModel(kSum);
+    const auto other = reference(session, same, 3);
+    const Result<Drift> drift = collectDrift(session.target(), *other);
+    ASSERT_TRUE(drift.ok());
+    EXPECT_TRUE(drift->trips.empty());
+    EXPECT_EQ(drift->first, -1);
+    for (const DriftRow& row : drift->rows) EXPECT_EQ(row.different, 0);
+}
+
+TEST(Drift, ShowsBothSidesOfOneWrite)
+{
+    Inspected session(kSum, [](Subject& subject) { subject.add<int32_t>(Shape{}, {3}); });
+    const Model same = textModel(kSum);
+    const auto other = reference(session, same, 10);
+    const Result<Drift> drift = collectDrift(session.target(), *other);
+    ASSERT_TRUE(drift.ok());
+    session.goTo("main/while#0@1:body/add#1");
+    const int64_t tick = session.timeline().tick();
+    int64_t here = -1, there = -1;
+    const auto keep = [&](const Tensor& a, const Tensor* b) {
+        here = elementAsInteger(a, 0);
+        there = b ? elementAsInteger(*b, 0) : -1;
+    };
+    for (const DriftRow& row : drift->rows)
+        if (row.address == "main/while#0" && row.slot == 1) EXPECT_OK(withBothSides(session.target(), *other, row, row.worstStep, keep));
+    EXPECT_EQ(here, 6);
+    EXPECT_EQ(there, 55);
+    EXPECT_EQ(session.timeline().tick(), tick);
+    EXPECT_FALSE(withBothSides(session.target(), *other, drift->rows.front(), drift->rows.back().worstStep, keep).ok());
+}
+
 TEST(ReferenceArrays, PairByNameAndByAddress)
 {
     Inspected session(kSum, [](Subject& subject) { subject.add<int32_t>(Shape{}, {3}); });

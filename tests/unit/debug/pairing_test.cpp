@@ -1,0 +1,103 @@
+// Which operators of two models belong together: by name, by what stands between named neighbours, on every way through their calls.
+#include "engine/debug/reference/operator_match.h"
+#include "engine/debug/reference/structure_pairing.h"
+#include "tests/unit/debug/inspect_models.h"
+
+#include <gtest/gtest.h>
+
+namespace loopscope::testing {
+namespace {
+
+/// A chain whose ends have names that files of both sides keep; what lies between was renamed, and one operator is new.
+constexpr const char* kChain = R"(
+graph main(x: f32[2]) {
+  a = mul(x, x) : f32[2]
+  b = neg(a) : f32[2]
+  c = exp(b) : f32[2]
+  d = add(c, x) : f32[2]
+  return d
+}
+)";
+constexpr const char* kRenamedChain = R"(
+graph main(x: f32[2]) {
+  a = mul(x, x) : f32[2]
+  q = neg(a) : f32[2]
+  extra = abs(q) : f32[2]
+  r = exp(extra) : f32[2]
+  d = add(r, x) : f32[2]
+  return d
+}
+)";
+
+std::vector<std::string> linesOf(const std::vector<OperatorMatch>& matches)
+{
+    std::vector<std::string> lines;
+    for (const OperatorMatch& match : matches)
+        lines.push_back(match.here + " " + (match.there.empty() ? "-" : match.there + " " + std::string(pairedByText(match.how))));
+    return lines;
+}
+
+std::vector<std::string> matched(const Model& a, const Model& b)
+{
+    const ValuePairing pairing = ValuePairing::create(a, GraphId(0), b, GraphId(0));
+    return linesOf(matchOperators(a, GraphId(0), b, GraphId(0), pairing));
+}
+
+TEST(Pairing, TakesWhatNamesLeaveOverByKindShapeAndOrder)
+{
+    const Model a = textModel(kChain), b = textModel(kRenamedChain);
+    EXPECT_EQ(matched(a, b), (std::vector<std::string>{"main/mul#0 main/mul#0 name", "main/neg#1 main/neg#1 structure",
+                                                       "main/exp#2 main/exp#3 structure", "main/add#3 main/add#4 name"}));
+    const ValuePairing pairing = ValuePairing::create(a, GraphId(0), b, GraphId(0));
+    EXPECT_EQ(pairing.summary().byStructure, 2);
+    EXPECT_EQ(pairing.summary().how, "name");
+    EXPECT_TRUE(pairing.summary().unpaired.empty());
+    EXPECT_EQ(pairing.summary().unpairedThere, std::vector<std::string>{"main/extra"});
+}
+
+TEST(Pairing, LeavesAloneWhatIsAlikeByChance)
+{
+    const Model a = textModel(R"(
+graph main(x: f32[2]) {
+  p = neg(x) : f32[2]
+  q = exp(p) : f32[2]
+  r = abs(q) : f32[2]
+  return r
+}
+)");
+    const Model b = textModel(R"(
+graph main(y: f32[2]) {
+  s = sqrt(y) : f32[2]
+  t = abs(s) : f32[2]
+  u = sin(t) : f32[2]
+  return u
+}
+)");
+    EXPECT_EQ(matched(a, b), (std::vector<std::string>{"main/neg#0 -", "main/exp#1 -", "main/abs#2 -"}));
+}
+
+TEST(Pairing, AnotherShapeIsAnotherOperator)
+{
+    const Model a = textModel("graph main(x: f32[2]) {\n  p = neg(x) : f32[2]\n  return p\n}\n");
+    const Model b = textModel("graph main(x: f32[3]) {\n  q = neg(x) : f32[3]\n  r = exp(q) : f32[3]\n  return r\n}\n");
+    EXPECT_EQ(matched(a, b), std::vector<std::string>{"main/neg#0 -"});
+}
+
+TEST(Pairing, FollowsEveryWayThroughCalls)
+{
+    const Model model = textModel(kCollatz);
+    const std::vector<std::string> lines = matched(model, model);
+    EXPECT_EQ(lines.front(), "main/while#0 main/while#0 address");
+    EXPECT_NE(std::ranges::find(lines, "main/while#0:body/if#2:else/mul#0 main/while#0:body/if#2:else/mul#0 address"), lines.end());
+    EXPECT_EQ(lines.size(), 1U + 1 + 5 + 1 + 2); // while, cond, body, half, triple
+}
+
+TEST(Pairing, TheLongestRiseSkipsWhatCrosses)
+{
+    EXPECT_EQ(longestRise({0, 5, 1, -1, 2, 9, 3}), (std::vector<size_t>{0, 2, 4, 6}));
+    EXPECT_TRUE(longestRise({-1, -1}).empty());
+    EXPECT_EQ(longestRise({4, 4, 4}).size(), 1U);
+}
+
+} // namespace
+} // namespace loopscope::testing
