@@ -1,6 +1,7 @@
 #include "app/terminal/subject.h"
 
 #include "app/replay/trace_executor.h"
+#include "app/terminal/reference_inputs.h"
 #include "app/wiring/inputs.h"
 #include "app/wiring/listing.h"
 #include "app/wiring/model_file.h"
@@ -40,26 +41,6 @@ Result<DebugSubject> liveSubject(const Model& model, const std::string& name, co
 namespace {
 
 constexpr size_t kNamedFrames = 3; ///< of a graph with more, only their number is said
-
-/// Inputs of the reference: what was given for the run, by name where it has an input of that name, else by position.
-Result<BoundInputs> referenceInputs(const RunTarget& run, const RunTarget& reference, const std::vector<std::string>& sources,
-                                    uint64_t seed)
-{
-    std::vector<std::string> own;
-    for (const std::string& source : sources) {
-        LS_TRY(const InputOption option, splitInputOption(source));
-        if (option.name.empty() || option.name == "all" || findInput(reference, option.name).ok()) {
-            own.push_back(source);
-            continue;
-        }
-        LS_TRY(const Port* const port, findInput(run, option.name));
-        const auto at = static_cast<size_t>(port - run.inputs.data());
-        if (at >= reference.inputs.size()) continue;
-        const std::string& name = reference.inputs[at].name;
-        own.push_back("\"" + name + "\"" + source.substr(source.find('=')));
-    }
-    return bindInputs(reference, own, seed, 1);
-}
 
 Result<std::unique_ptr<Reference>> arraysOf(const std::string& path, const Model& model, GraphId root, const Tolerance& tolerance)
 {
