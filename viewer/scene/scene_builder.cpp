@@ -37,7 +37,7 @@ Result<std::shared_ptr<const Scene>> SceneBuilder::build(GraphId graph, const st
     emitGraph(graph, prefix, -1, 0);
     if (m_progress.stop.stop_requested()) return Error(ErrorCode::cancelled, "layout cancelled");
     if (m_progress.report) m_progress.report(0.2);
-    LS_CHECK_OK(place());
+    LS_CHECK_OK(m_view.rows ? placeRows() : place());
     return std::shared_ptr<const Scene>(std::make_shared<Scene>(std::move(m_scene)));
 }
 

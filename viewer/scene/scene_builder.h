@@ -95,6 +95,8 @@ private:
 
     // Geometry (scene_geometry.cpp)
     Status place();
+    // One operator a row (scene_rows.cpp)
+    Status placeRows();
 
     const Model& m_model;
     const ViewState& m_view;
@@ -114,6 +116,7 @@ std::vector<bool> foldedInvariants(const Graph& body);
 
 /// Static address of an operator of the graph at `prefix`: "main/while#1:body" → "main/while#1:body/add#14".
 std::string operatorAddress(const std::string& prefix, const Operator& op, OperatorId id);
+double headHeight(const SceneRegion& region);
 /// "f32[2,4]".
 std::string shapeText(const TensorType& type);
 /// A constant in a few characters: "0", "zeros", "f32[3,4]".

@@ -13,22 +13,6 @@ constexpr double kActualBand = 18; ///< under the head of a region whose pills h
 
 size_t at(int32_t i) { return static_cast<size_t>(i); }
 
-double headHeight(RegionKind kind, bool isSide)
-{
-    switch (kind) {
-    case RegionKind::loop:
-    case RegionKind::call:
-        return 26;
-    case RegionKind::branch:
-        return isSide ? 20 : 26;
-    case RegionKind::frame:
-        return 24;
-    case RegionKind::group:
-        return 20;
-    }
-    return 20;
-}
-
 /// Splits an orthogonal line where it crosses `low` and `high` on the flow's axis: what comes before and what after.
 void splitLine(const std::vector<Point>& line, double low, double high, bool leftToRight, std::vector<Point>& before,
                std::vector<Point>& after)
@@ -52,6 +36,22 @@ void splitLine(const std::vector<Point>& line, double low, double high, bool lef
 }
 
 } // namespace
+
+double headHeight(const SceneRegion& region)
+{
+    switch (region.kind) {
+    case RegionKind::loop:
+    case RegionKind::call:
+        return 26;
+    case RegionKind::branch:
+        return region.role.empty() ? 26 : 20; // a side
+    case RegionKind::frame:
+        return 24;
+    case RegionKind::group:
+        return 20;
+    }
+    return 20;
+}
 
 Status SceneBuilder::place()
 {
@@ -87,8 +87,7 @@ Status SceneBuilder::place()
         const SceneRegion& region = m_scene.regions[r];
         layout::Group group;
         group.parent = region.parent;
-        const bool isSide = region.kind == RegionKind::branch && !region.role.empty();
-        group.head = headHeight(region.kind, isSide);
+        group.head = headHeight(region);
         group.left = group.right = group.top = group.bottom = 8;
         if (hasActuals[r] != 0) (turned ? group.left : group.top) = turned ? std::min(widestActual[r], 120.0) + 10 : kActualBand;
         if (region.foldedRails > 0) group.left += 18;

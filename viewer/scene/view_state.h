@@ -23,6 +23,7 @@ struct ViewState {
     bool showAttributes = false;
     bool showNames = false;          ///< tensor names on edges
     bool leftToRight = false;
+    bool rows = false;               ///< one operator a row, in listing order, instead of a layered layout
     bool dense = false;              ///< node height 18, rank gap 8
 };
 
