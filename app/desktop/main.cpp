@@ -61,7 +61,7 @@ int main(int argc, char** argv)
         } else {
             window.show();
             if (!arguments.positionals.empty())
-                window.open(QString::fromStdString(arguments.positionals.front()), [&] { app::showState(window, arguments); });
+                app::openNamed(window, arguments, [&] { app::showState(window, arguments); });
             code = QApplication::exec();
         }
         // A file that is still being read belongs to a thread that nobody waits for.

@@ -87,13 +87,20 @@ Result<WindowSize> parseWindowSize(std::string_view text)
     return size;
 }
 
+void openNamed(viewer::MainWindow& window, const Arguments& arguments, std::function<void()> then)
+{
+    const std::vector<std::string>& names = arguments.positionals;
+    const bool compares = names.size() > 1;
+    window.open(textOf(names.front()), [&window, compares, then = std::move(then)] {
+        if (compares) window.compare();
+        if (then) then();
+    }, compares ? textOf(names[1]) : QString());
+}
+
 void showState(viewer::MainWindow& window, const Arguments& arguments)
 {
     if (!window.document()) return;
     if (const int task = viewer::taskOf(textOf(arguments.text("task"))); task >= 0) window.setTask(static_cast<viewer::Task>(task));
-    if (arguments.positionals.size() > 1)
-        if (viewer::Panel* const panel = window.area()->panel("panelCompare"))
-            panel->command("compare " + textOf(arguments.positionals[1]));
     const QString place = textOf(arguments.text("goto"));
     bool runs = place.contains('@') || !arguments.all("input").empty();
     for (const std::string& line : arguments.all("exec")) {
@@ -119,7 +126,7 @@ int drawWindow(viewer::MainWindow& window, const Arguments& arguments)
     });
     bool quiet = true;
     if (!arguments.positionals.empty()) {
-        window.open(textOf(arguments.positionals.front()));
+        openNamed(window, arguments);
         quiet = waitUntilQuiet(window);
         showState(window, arguments);
     }

@@ -4,6 +4,7 @@
 #include "app/wiring/command_line.h"
 #include "engine/base/result.h"
 
+#include <functional>
 #include <string_view>
 
 namespace loopscope::viewer {
@@ -19,6 +20,8 @@ struct WindowSize {
 /// "1280x800", "1280x800@2". Errors: usage.
 Result<WindowSize> parseWindowSize(std::string_view text);
 
+/// Opens the model or recording that is named; a second name is what its runs are compared with.
+void openNamed(viewer::MainWindow& window, const Arguments& arguments, std::function<void()> then = {});
 /// --task, --exec and --goto on the open document, queued.
 void showState(viewer::MainWindow& window, const Arguments& arguments);
 

@@ -56,6 +56,7 @@ Result<std::unique_ptr<viewer::Backend>> TerminalBackend::open(const Arguments& 
     LS_TRY(DebugSubject subject, openSubject(arguments));
     std::unique_ptr<TerminalBackend> backend(new TerminalBackend);
     backend->m_path = arguments.has("trace") ? arguments.text("trace") : arguments.positionals.front();
+    backend->m_against = arguments.text("against");
     backend->m_hash = hashOf(backend->m_path);
     backend->m_profile = arguments.text("profile", "reference");
     if (subject.isReplay) {

@@ -38,6 +38,7 @@ public:
     bool isStarted() const override { return m_terminal->isStarted(); }
     bool isRecording() const override { return m_terminal->recording() != nullptr; }
     const StopReport* lastReport() const override { return m_terminal->isStarted() ? &m_terminal->stop().report : nullptr; }
+    viewer::ComparedRun compared() const override { return {m_terminal->sharedReference(), m_terminal->target().graph, m_against, m_terminal->drift()}; }
     uint64_t seed() const override { return m_terminal->seed(); }
     std::string profile() const override { return m_profile; }
 
@@ -51,7 +52,7 @@ private:
     mutable std::mutex m_checkedMutex;
     mutable std::map<std::string, Checked> m_checked; ///< sources that were tried last, by input
 
-    std::string m_path, m_hash, m_profile = "reference";
+    std::string m_path, m_against, m_hash, m_profile = "reference";
     std::unique_ptr<TraceReader> m_trace;
     const std::function<void(const viewer::ConsoleEvent&)>* m_sink = nullptr; ///< while execute() runs
     std::unique_ptr<Terminal> m_terminal;

@@ -53,11 +53,13 @@ Status drift(Terminal& terminal, const CommandLine& line)
 {
     LS_CHECK_OK(checkReference(terminal, line.name));
     const FrameContext frame = terminal.frame();
+    if (line.text.empty()) {
+        LS_TRY(Drift all, terminal.ask([&](Debugger& debugger) { return collectDrift(debugger.target(), *terminal.reference()); }));
+        terminal.keepDrift(std::make_shared<const Drift>(std::move(all)));
+        terminal.reply(driftText(*terminal.drift()));
+        return {};
+    }
     LS_TRY(const std::string text, terminal.ask([&](Debugger& debugger) -> Result<std::string> {
-        if (line.text.empty()) {
-            LS_TRY(const Drift all, collectDrift(debugger.target(), *terminal.reference()));
-            return driftText(all);
-        }
         LS_TRY(const TypedPlace place, resolveTyped(debugger.target(), frame, line.text));
         LS_TRY(const Drift one, collectDriftOf(debugger.target(), *terminal.reference(), place.resolved));
         return driftText(one);

@@ -119,6 +119,7 @@ Status Terminal::attachReference(const std::vector<std::string>& inputs)
         return number.ok() ? Status() : Status(number.error().copy());
     }));
     m_reference = std::move(made);
+    m_drift.reset();
     m_referenceInputs = inputs;
     reply(m_reference->pairingText() + "\n");
     return {};

@@ -9,6 +9,7 @@
 #include "app/wiring/run_observers.h"
 #include "app/wiring/run_target.h"
 #include "engine/api/session.h"
+#include "engine/debug/reference/drift.h"
 #include "engine/debug/reference/reference.h"
 #include "engine/ir/text/structured.h"
 
@@ -169,6 +170,10 @@ public:
     Status startRecording(RecorderOptions options); ///< errors: cannotWrite
     Result<RecordingSummary> stopRecording();       ///< errors: usage, if none is on; cannotWrite
     Reference* reference() const { return m_reference.get(); } ///< null: none; the engine's thread uses it
+    std::shared_ptr<Reference> sharedReference() const { return m_reference; }
+    /// What `drift` found last against this reference; null: nothing yet.
+    std::shared_ptr<const Drift> drift() const { return m_drift; }
+    void keepDrift(std::shared_ptr<const Drift> drift) { m_drift = std::move(drift); }
     void collectCommands(int number) { m_collecting = number; }
     Status source(const std::string& path); ///< runs the commands of a file
     void end() { m_ended = true; }
@@ -191,7 +196,8 @@ private:
     Ink m_ink;
     OperatorLines m_lines;
     TerminalOptions m_options;
-    std::unique_ptr<Reference> m_reference;
+    std::shared_ptr<Reference> m_reference;
+    std::shared_ptr<const Drift> m_drift;
     std::vector<std::string> m_referenceInputs; ///< it was made for
     std::vector<std::unique_ptr<RunRecording>> m_recordings; ///< the last may be on; a run that goes on may still know the others
     class Sayings;

@@ -7,6 +7,7 @@
 #include "engine/ir/model.h"
 #include "engine/tensor/npy.h"
 #include "tracer/api/trace_reader.h"
+#include "viewer/bridge/compared_run.h"
 
 #include <functional>
 #include <memory>
@@ -61,6 +62,8 @@ public:
     virtual bool isRecording() const = 0;
     /// Of the last stop; read where execute() was called, between two calls. Null: there was none.
     virtual const StopReport* lastReport() const { return nullptr; }
+    /// Read where lastReport() is.
+    virtual ComparedRun compared() const { return {}; }
     virtual uint64_t seed() const { return 1; }
     virtual std::string profile() const { return "reference"; }
 };

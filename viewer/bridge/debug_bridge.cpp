@@ -70,7 +70,8 @@ struct DebugBridge::Shared {
 DebugBridge::DebugBridge(std::unique_ptr<Backend> backend, QObject* parent)
     : QObject(parent), m_shared(std::make_shared<Shared>()), m_backend(backend.get())
 {
-    m_stop = m_backend->session().call([](Debugger& debugger) { return takeSnapshot(debugger, nullptr); });
+    m_stop = m_backend->session().call(
+        [compared = m_backend->compared()](Debugger& debugger) { return takeSnapshot(debugger, nullptr, compared); });
     m_shared->backend = std::move(backend);
     m_shared->bridge = this;
     m_poll.setInterval(kPollMs);
@@ -163,7 +164,9 @@ void DebugBridge::serve(const std::shared_ptr<Shared>& shared)
             });
         }
         const StopReport* const report = shared->backend->lastReport();
-        auto stop = shared->backend->session().call([report](Debugger& debugger) { return takeSnapshot(debugger, report); });
+        auto stop = shared->backend->session().call([report, compared = shared->backend->compared()](Debugger& debugger) {
+            return takeSnapshot(debugger, report, compared);
+        });
 
         deliver([bridge, stop = std::move(stop), line = line, error] {
             if (bridge) bridge->ended(stop, line, error);

@@ -90,9 +90,10 @@ void addDataflow(const DataflowExecutor& executor, StopSnapshot& snapshot)
 
 } // namespace
 
-std::shared_ptr<const StopSnapshot> takeSnapshot(Debugger& debugger, const StopReport* report)
+std::shared_ptr<const StopSnapshot> takeSnapshot(Debugger& debugger, const StopReport* report, ComparedRun compared)
 {
     auto snapshot = std::make_shared<StopSnapshot>();
+    snapshot->compared = std::move(compared);
     Executor& executor = debugger.executor();
     const RunControl& control = debugger.control();
     for (const BreakpointInfo& info : debugger.breakpoints().list()) snapshot->breakpoints.push_back(rowOf(debugger.model(), info));

@@ -3,6 +3,7 @@
 
 #include "engine/api/session.h"
 #include "engine/exec/dataflow_view.h"
+#include "viewer/bridge/compared_run.h"
 
 #include <cstdint>
 #include <memory>
@@ -45,6 +46,7 @@ struct StopSnapshot {
     int timeline = 1;
     uint64_t savedBytes = 0;
     size_t checkpoints = 0;
+    ComparedRun compared;
     // v1 graphs
     bool isDataflow = false, nextIsDead = false;
     uint64_t scheduleSeed = 0;            ///< of the order of ready nodes; 0: as they arrive
@@ -57,6 +59,6 @@ struct StopSnapshot {
 };
 
 /// On the engine's thread.
-std::shared_ptr<const StopSnapshot> takeSnapshot(Debugger& debugger, const StopReport* report);
+std::shared_ptr<const StopSnapshot> takeSnapshot(Debugger& debugger, const StopReport* report, ComparedRun compared = {});
 
 } // namespace loopscope::viewer

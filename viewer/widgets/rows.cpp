@@ -321,6 +321,7 @@ void RowView::placeColumns()
     int used = 0;
     const int columns = header()->count();
     for (int column = 1; column < columns; ++column) {
+        if (header()->isSectionHidden(column)) continue;
         const int wanted = static_cast<size_t>(column) <= m_widths.size() ? scaled(m_widths[static_cast<size_t>(column) - 1]) : scaled(80);
         const int most = std::max(24, viewport()->width() * 3 / 5 / (columns - 1));
         const int width = columns == 2 ? std::min(wanted, most) : wanted;

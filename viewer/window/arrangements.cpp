@@ -65,8 +65,10 @@ QJsonObject debugDataflow()
 
 QJsonObject compare()
 {
-    return column({494, 208}, 0,
-                  {row({768, 500}, 0, {strip({"Compare", "Graph"}), strip({"Differences", "Console"})}),
+    return column({498, 208}, 0,
+                  {row({296, 168, 296, 500}, 3,
+                       {strip({"CompareA", "Graph"}), strip({"CompareStrip"}), strip({"CompareB"}),
+                        strip({"Differences", "Unmatched", "CompareSettings", "Console"})}),
                    strip({"TensorDifference", "Tensor", "Listing"})});
 }
 

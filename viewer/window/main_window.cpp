@@ -29,6 +29,7 @@ namespace loopscope::viewer {
 
 namespace {
 
+constexpr const char* kCompareInput = "@7"; ///< of a comparison that was given none
 constexpr double kSampleCosine = 0.999; ///< layers of int8 weights stay above it unless something is wrong
 
 QString textOf(const std::string& text) { return QString::fromStdString(text); }
@@ -156,6 +157,31 @@ void MainWindow::open(const QString& path, std::function<void()> then, const QSt
     }).detach();
 }
 
+void MainWindow::compareWith(const QString& other)
+{
+    if (!m_document) return open(other);
+    const std::vector<InputPort> inputs = m_document->backend().inputs();
+    open(textOf(m_document->backend().path()), [this, inputs] {
+        for (const InputPort& port : inputs)
+            if (!port.source.empty()) m_document->backend().setInput(port.name, port.source);
+        compare();
+    }, other);
+}
+
+void MainWindow::compare()
+{
+    if (!m_document) return;
+    bool filled = false;
+    for (const InputPort& port : m_document->backend().inputs()) {
+        if (m_document->stop()->started || !port.source.empty()) continue;
+        m_document->backend().setInput(port.name, kCompareInput);
+        filled = true;
+    }
+    setTask(Task::compare);
+    panelCommand("panelDifferences", "compare");
+    if (filled) m_status->say(tr("A and B run on the same input, filled with seed %1").arg(QLatin1String(kCompareInput + 1)));
+}
+
 void MainWindow::openSample(int index)
 {
     const std::vector<Services::Sample> samples = m_services.samples();
@@ -163,10 +189,7 @@ void MainWindow::openSample(int index)
     const Services::Sample sample = samples[static_cast<size_t>(index)];
     open(textOf(sample.path), [this, sample] {
         m_banner->hide();
-        const bool compares = m_area->panel("panelCompare") != nullptr;
-        if (const int task = taskOf(textOf(sample.task)); task >= 0)
-            setTask(static_cast<Task>(task) == Task::compare && !compares ? Task::debug : static_cast<Task>(task));
-        if (!sample.other.empty() && compares) m_area->panel("panelCompare")->command("compare " + textOf(sample.other));
+        if (const int task = taskOf(textOf(sample.task)); task >= 0) setTask(static_cast<Task>(task));
         for (const std::string& command : sample.commands) m_document->execute(textOf(command));
     }, textOf(sample.other), sample.other.empty() ? 0 : kSampleCosine);
 }

@@ -47,6 +47,10 @@ public:
     /// `against`: another file that its runs are held against, by cosine similarity if `cosine` > 0.
     void open(const QString& path, std::function<void()> then = {}, const QString& against = {}, double cosine = 0);
     void openSample(int index);
+    /// Opens the present file again, held against another model or recording, and compares both with the inputs that it has.
+    void compareWith(const QString& other);
+    /// Of a document that is held against another: runs both. Inputs without a value are filled.
+    void compare();
     void closeDocument();
     Document* document() { return m_document.get(); }
     PanelArea* area() { return m_area; }

@@ -1,6 +1,7 @@
 #include "viewer/window/panel_registry.h"
 
 #include "viewer/canvas/graph_panel.h"
+#include "viewer/compare/compare_panels.h"
 #include "viewer/dataflow/dataflow_panels.h"
 #include "viewer/panels/panels.h"
 #include "viewer/tensor/tensor_panel.h"
@@ -50,6 +51,13 @@ const std::map<QString, Maker>& makers()
         {"panelTensor", makeTensorPanel},
         {"panelGraph", makeGraphPanel},
         {"panelTimeline", makeTimelinePanel},
+        {"panelCompareA", makeCompareAPanel},
+        {"panelCompareB", makeCompareBPanel},
+        {"panelCompareStrip", makeErrorStripPanel},
+        {"panelDifferences", makeDifferencesPanel},
+        {"panelUnmatched", makeUnmatchedPanel},
+        {"panelCompareSettings", makeCompareSettingsPanel},
+        {"panelTensorDifference", makeTensorDifferencePanel},
     };
     return all;
 }

@@ -29,7 +29,7 @@ QString contextOf(const Panel* panel)
 {
     if (!panel) return {};
     const QString name = panel->objectName();
-    if (name == "panelGraph" || name == "panelDataflow" || name == "panelCompare") return "graph";
+    if (name == "panelGraph" || name == "panelDataflow" || name.startsWith("panelCompare")) return "graph";
     if (name == "panelListing" || name == "panelStructured") return "listing";
     if (name == "panelTensor") return "tensor";
     if (name == "panelTimeline") return "timeline";
@@ -215,12 +215,12 @@ void MainWindow::makeCommands()
         execute("reverse-continue");
     });
     to["nextFinding"] = with([this] {
-        if (m_task == Task::compare && panelCommand("panelCompare", "nextFinding")) return;
+        if (m_task == Task::compare && panelCommand("panelDifferences", "nextFinding")) return;
         m_area->show("panelProblems", false);
         panelCommand("panelProblems", "nextFinding");
     });
     to["previousFinding"] = with([this] {
-        if (m_task == Task::compare && panelCommand("panelCompare", "previousFinding")) return;
+        if (m_task == Task::compare && panelCommand("panelDifferences", "previousFinding")) return;
         m_area->show("panelProblems", false);
         panelCommand("panelProblems", "previousFinding");
     });
@@ -269,19 +269,8 @@ void MainWindow::makeCommands()
         chooseFile(tr("Open a recording"), tr("Recordings (*.lstrace);;All files (*)"), [this](const QString& path) { open(path); });
     });
     to["compare"] = always([this] {
-        chooseFile(tr("Compare with"), tr("Models and recordings (*)"), [this](const QString& path) {
-            if (!m_document) return open(path);
-            const auto present = textOf(m_document->backend().path());
-            open(present, [this, path] {
-                if (m_area->panel("panelCompare")) {
-                    setTask(Task::compare);
-                    panelCommand("panelCompare", "compare " + path);
-                } else {
-                    setTask(Task::debug);
-                    m_status->say(tr("runs stop where they differ from %1").arg(QFileInfo(path).fileName()));
-                }
-            }, path);
-        });
+        chooseFile(tr("Compare with"), tr("Models and recordings (*.tflite *.circle *.pb *.pbtxt *.lsir *.lstrace *.npz);;All files (*)"),
+                   [this](const QString& path) { compareWith(path); });
     });
     to["saveSession"] = with([this] {
         const QString path = QFileInfo(textOf(m_document->backend().path())).completeBaseName() + ".lssession";

@@ -1,0 +1,21 @@
+// What a session holds its run against, as the panels that compare see it.
+#pragma once
+
+#include "engine/debug/reference/drift.h"
+#include "engine/debug/reference/reference.h"
+
+#include <memory>
+#include <string>
+
+namespace loopscope::viewer {
+
+struct ComparedRun {
+    /// The engine's thread drives it; its name, models and pairing any thread may read. Null: there is none.
+    std::shared_ptr<Reference> reference;
+    GraphId root;     ///< what this side runs
+    std::string path; ///< the other side's file
+    /// What `drift` found last with these inputs; null: it was not asked.
+    std::shared_ptr<const Drift> drift;
+};
+
+} // namespace loopscope::viewer

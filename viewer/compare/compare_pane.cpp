@@ -1,0 +1,293 @@
+#include "viewer/compare/compare_pane.h"
+
+#include "viewer/compare/compare_panels.h"
+#include "viewer/compare/compare_parts.h"
+#include "viewer/style/icons.h"
+
+#include <QAction>
+#include <QEvent>
+#include <QLabel>
+#include <QPainter>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace loopscope::viewer {
+
+namespace {
+
+constexpr double kMargin = 6;
+constexpr double kEdge = 12;      ///< of the picture: what is nearer counts as out of view
+constexpr double kReadable = 0.6; ///< wider pictures are cut at the right instead
+
+} // namespace
+
+NameLine::NameLine(QWidget* parent) : QWidget(parent)
+{
+    setFixedHeight(22);
+    connect(&Theme::instance(), &Theme::changed, this, [this] { update(); });
+}
+
+void NameLine::show(bool here, const QString& name, const QString& detail)
+{
+    m_here = here;
+    m_name = name;
+    m_detail = detail;
+    setToolTip(detail.isEmpty() ? name : name + QStringLiteral(", ") + detail);
+    setAccessibleName(QStringLiteral("%1 %2").arg(here ? "A" : "B", toolTip()));
+    update();
+}
+
+void NameLine::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    painter.fillRect(rect(), themed(Token::surface));
+    painter.setPen(themed(Token::line));
+    painter.drawLine(0, height() - 1, width(), height() - 1);
+    const Theme& theme = Theme::instance();
+    QRect room(8, 0, width() - 14, height() - 1);
+    painter.setFont(theme.font(FontUse::body, true));
+    painter.setPen(themed(m_here ? Token::sideA : Token::sideB));
+    painter.drawText(room, Qt::AlignVCenter | Qt::AlignLeft, m_here ? "A" : "B");
+    room.setLeft(room.left() + painter.fontMetrics().horizontalAdvance('B') + 8);
+    // The name has the room first; what is left goes to the detail.
+    painter.setFont(theme.font(FontUse::body));
+    painter.setPen(themed(Token::text));
+    const QFontMetrics names = painter.fontMetrics();
+    painter.drawText(room, Qt::AlignVCenter | Qt::AlignLeft, names.elidedText(m_name, Qt::ElideMiddle, room.width()));
+    room.setLeft(room.left() + names.horizontalAdvance(m_name) + 8);
+    painter.setFont(theme.font(FontUse::small));
+    painter.setPen(themed(Token::text2));
+    if (painter.fontMetrics().horizontalAdvance(m_detail) <= room.width())
+        painter.drawText(room, Qt::AlignVCenter | Qt::AlignLeft, m_detail);
+}
+
+ComparePane::ComparePane(Document& document, CompareSide side)
+    : Panel(document, side == CompareSide::here ? "panelCompareA" : "panelCompareB", side == CompareSide::here ? "A" : "B"),
+      m_comparison(Comparison::of(document)), m_side(side)
+{
+    auto* const content = new QWidget;
+    auto* const column = new QVBoxLayout(content);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    m_name = new NameLine(content);
+    m_name->setObjectName("compareName");
+    column->addWidget(m_name);
+    m_canvas = new GraphCanvas(content);
+    m_canvas->setObjectName(side == CompareSide::here ? "compareA" : "compareB");
+    m_canvas->setAccessibleName(side == CompareSide::here ? tr("Side A") : tr("Side B"));
+    m_canvas->setMinimapShown(false);
+    m_canvas->installEventFilter(this);
+    column->addWidget(m_canvas, 1);
+    m_stack = new EmptyStack(content, this);
+    auto* const whole = new QVBoxLayout(this);
+    whole->setContentsMargins(0, 0, 0, 0);
+    whole->addWidget(m_stack);
+
+    m_fit = new QAction(tr("Fit the width"), this);
+    m_fit->setIcon(themedIcon("fit"));
+    connect(m_fit, &QAction::triggered, this, [this] {
+        m_fitted = true;
+        fitWidth();
+    });
+    m_canvas->setStateSource([this](const Scene& scene) {
+        CanvasState state = idleState(scene);
+        if (!m_comparison.drift() || !m_comparison.scenes()) return state;
+        state.started = true;
+        const bool here = shown() == CompareSide::here;
+        for (size_t r = 0; r < scene.regions.size(); ++r) {
+            const SceneRegion& region = scene.regions[r];
+            if (region.kind != RegionKind::loop) continue;
+            std::string loop = region.site;
+            if (!here) {
+                const auto row = m_comparison.scenes()->rowsThere.find(loop);
+                if (row == m_comparison.scenes()->rowsThere.end()) continue;
+                loop = m_comparison.scenes()->rows[static_cast<size_t>(row->second.front())].here;
+            }
+            state.regions[r].trips = m_comparison.iterationsOf(loop);
+            state.regions[r].iteration = m_comparison.iterationOf(loop);
+        }
+        const auto& rows = here ? m_comparison.scenes()->rowsHere : m_comparison.scenes()->rowsThere;
+        for (size_t n = 0; n < scene.nodes.size(); ++n) {
+            if (scene.nodes[n].kind != NodeKind::op) continue;
+            const auto row = rows.find(scene.nodes[n].id);
+            if (row == rows.end()) continue;
+            const std::string& address = m_comparison.scenes()->rows[static_cast<size_t>(row->second.front())].here;
+            state.nodes[n].run = m_comparison.verdictAt(address) ? RunState::run : RunState::notRun;
+        }
+        return state;
+    });
+
+    connect(m_canvas, &GraphCanvas::selectionEdited, this, &ComparePane::adoptSelection);
+    connect(m_canvas, &GraphCanvas::viewportChanged, this, [this] {
+        if (!m_placing) m_fitted = false;
+        if (!m_following && m_canvas->scene()) m_comparison.moveViewport(m_side, {m_canvas->zoom(), m_canvas->origin().y(), m_fitted});
+        if (m_zoom) m_zoom->setText(QStringLiteral("%1 %").arg(qRound(m_canvas->zoom() * 100)));
+    });
+    connect(m_canvas, &GraphCanvas::loopMoved, this, [this](int region, qint64 iteration, bool) {
+        std::string loop = m_canvas->scene()->regions[static_cast<size_t>(region)].site;
+        if (shown() == CompareSide::there) {
+            const auto row = m_comparison.scenes()->rowsThere.find(loop);
+            if (row == m_comparison.scenes()->rowsThere.end()) return;
+            loop = m_comparison.scenes()->rows[static_cast<size_t>(row->second.front())].here;
+        }
+        m_comparison.setIteration(loop, iteration);
+    });
+    connect(m_canvas, &GraphCanvas::commandRequested, this, [this](const QString& id) {
+        if (QAction* const action = window()->findChild<QAction*>(QStringLiteral("action.") + id)) action->trigger();
+    });
+    connect(&m_comparison, &Comparison::viewportMoved, this, [this](CompareSide from, const Comparison::Viewport& viewport) {
+        if (from == m_side || !m_comparison.isLinked() || !m_canvas->scene()) return;
+        m_following = true;
+        m_canvas->setViewport(viewport.zoom, QPointF(m_canvas->origin().x(), viewport.top));
+        m_following = false;
+        m_fitted = viewport.fitted;
+    });
+    connect(&m_comparison, &Comparison::scrollWanted, this, [this](double top) {
+        if (m_side == CompareSide::here && m_canvas->scene()) m_canvas->setViewport(m_canvas->zoom(), QPointF(m_canvas->origin().x(), top));
+    });
+    connect(&m_comparison, &Comparison::linkChanged, this, [this] { // A shows where both are
+        if (m_comparison.isLinked() && m_side == CompareSide::here && m_canvas->scene())
+            m_comparison.moveViewport(m_side, {m_canvas->zoom(), m_canvas->origin().y(), m_fitted});
+    });
+    connect(&m_comparison, &Comparison::runChanged, this, &ComparePane::showNames);
+    connect(&m_comparison, &Comparison::scenesChanged, this, &ComparePane::showScene);
+    connect(&m_comparison, &Comparison::judgementChanged, this, &ComparePane::showMarks);
+    connect(&m_comparison, &Comparison::selectionChanged, this, &ComparePane::showSelection);
+    connect(&Theme::instance(), &Theme::changed, this, &ComparePane::showNames);
+    showNames();
+    showScene();
+}
+
+QWidget* ComparePane::headWidget()
+{
+    if (!m_zoom) {
+        m_zoom = new QLabel(QStringLiteral("%1 %").arg(qRound(m_canvas->zoom() * 100)));
+        m_zoom->setProperty("type", "small");
+        m_zoom->setProperty("tone", "meta");
+        connect(m_zoom, &QObject::destroyed, this, [this] { m_zoom = nullptr; });
+    }
+    return m_zoom;
+}
+
+void ComparePane::showNames()
+{
+    const bool here = shown() == CompareSide::here;
+    m_name->show(here, m_comparison.nameOf(shown()), m_comparison.detailOf(shown()));
+    if (m_comparison.stage() == Comparison::Stage::none) {
+        showStage(*m_stack, m_comparison, this);
+    } else if (m_comparison.reference() && !m_comparison.reference()->model()) {
+        m_stack->showEmpty(
+            tr("%1 holds arrays and no graph: the differences are in the table.").arg(m_comparison.nameOf(CompareSide::there)));
+    } else {
+        m_stack->showContent();
+    }
+}
+
+void ComparePane::showScene()
+{
+    showNames();
+    m_placing = true;
+    m_canvas->setScene(m_comparison.sceneOf(shown()));
+    m_placing = false;
+    if (m_fitted) fitWidth();
+    showMarks();
+    showSelection();
+}
+
+void ComparePane::showMarks()
+{
+    QHash<QString, CompareMark> marks;
+    if (const PairedScenes* const scenes = m_comparison.scenes()) {
+        const bool here = shown() == CompareSide::here;
+        for (const PairedRow& row : scenes->rows) {
+            const std::optional<Verdict> verdict = m_comparison.verdictAt(row.here);
+            if (!verdict || *verdict < Verdict::over) continue;
+            marks[toText(here ? row.here : row.there)] = *verdict == Verdict::over ? CompareMark::over : CompareMark::farOver;
+        }
+        for (const std::string& address : here ? scenes->onlyHere : scenes->onlyThere) marks[toText(address)] = CompareMark::onlyHere;
+    }
+    m_canvas->setCompareMarks(marks);
+    m_canvas->refreshState();
+}
+
+void ComparePane::showSelection()
+{
+    const std::vector<std::string>& selected = m_comparison.selected(shown());
+    m_canvas->select(selected);
+    if (m_adopting || selected.empty() || !m_canvas->scene()) return;
+    // Only up or down: rows begin at the left. A call that is drawn open is found by its head.
+    const Scene& scene = *m_canvas->scene();
+    double y = 0, height = 0;
+    if (const int node = scene.findNode(selected.front()); node >= 0) {
+        y = scene.nodes[static_cast<size_t>(node)].rect.y;
+        height = scene.nodes[static_cast<size_t>(node)].rect.height;
+    } else if (const auto region = scene.regionById.find(selected.front()); region != scene.regionById.end()) {
+        y = scene.regions[static_cast<size_t>(region->second)].head.y;
+        height = scene.regions[static_cast<size_t>(region->second)].head.height;
+    } else {
+        return;
+    }
+    const double zoom = m_canvas->zoom(), top = y * zoom - m_canvas->origin().y();
+    if (top >= kEdge && top + height * zoom <= m_canvas->height() - kEdge) return;
+    m_canvas->setViewport(zoom, QPointF(m_canvas->origin().x(), (y + height / 2) * zoom - m_canvas->height() / 2.0));
+}
+
+void ComparePane::adoptSelection()
+{
+    if (m_canvas->selected().empty()) return;
+    m_adopting = true;
+    m_comparison.selectAt(shown(), m_canvas->selected().front());
+    m_adopting = false;
+}
+
+void ComparePane::fitWidth()
+{
+    const Scene* const scene = m_canvas->scene();
+    if (!scene || scene->bounds.width <= 0 || m_canvas->width() < 2) return;
+    const double zoom = std::clamp((m_canvas->width() - 2 * kMargin) / scene->bounds.width, kReadable, 1.0);
+    m_placing = true;
+    m_canvas->setViewport(zoom, QPointF(scene->bounds.x * zoom - kMargin, scene->bounds.y * zoom - kMargin));
+    m_placing = false;
+}
+
+bool ComparePane::command(const QString& id)
+{
+    if (id == QLatin1String("nextFinding") || id == QLatin1String("previousFinding"))
+        return m_comparison.goToDifference(id == QLatin1String("nextFinding") ? 1 : -1);
+    if (id == QLatin1String("toggleAB")) {
+        m_swapped = !m_swapped;
+        const double zoom = m_canvas->zoom();
+        const QPointF origin = m_canvas->origin();
+        const bool fitted = std::exchange(m_fitted, false);
+        showScene(); // the same place of the other side: rows stand at the same height
+        m_placing = true;
+        m_canvas->setViewport(zoom, origin);
+        m_placing = false;
+        m_fitted = fitted;
+        return true;
+    }
+    if (id == QLatin1String("fit")) {
+        m_fitted = true;
+        fitWidth();
+        return true;
+    }
+    return m_canvas->command(id);
+}
+
+bool ComparePane::eventFilter(QObject* watched, QEvent* event)
+{
+    if (watched == m_canvas && event->type() == QEvent::Resize) {
+        m_placing = true;
+        static_cast<QObject*>(m_canvas)->event(event); // its own way of resizing first
+        m_placing = false;
+        if (m_fitted) fitWidth();
+        return true;
+    }
+    return Panel::eventFilter(watched, event);
+}
+
+Panel* makeCompareAPanel(Document& document) { return new ComparePane(document, CompareSide::here); }
+Panel* makeCompareBPanel(Document& document) { return new ComparePane(document, CompareSide::there); }
+
+} // namespace loopscope::viewer

@@ -1,0 +1,64 @@
+// One side of a comparison: its name and its graph, one operator a row, in step with the other side.
+#pragma once
+
+#include "viewer/canvas/graph_canvas.h"
+#include "viewer/compare/comparison.h"
+#include "viewer/widgets/panel.h"
+
+class QLabel;
+
+namespace loopscope::viewer {
+
+/// The letter of a side in its colour, its file, and what kind of model that is.
+class NameLine : public QWidget {
+    Q_OBJECT
+public:
+    explicit NameLine(QWidget* parent = nullptr);
+    void show(bool here, const QString& name, const QString& detail);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    bool m_here = true;
+    QString m_name, m_detail;
+};
+
+class ComparePane : public Panel {
+    Q_OBJECT
+public:
+    ComparePane(Document& document, CompareSide side);
+
+    GraphCanvas& canvas() { return *m_canvas; }
+    QList<QAction*> headActions() override { return {m_fit}; }
+    QWidget* headWidget() override;
+    QWidget* focusTarget() override { return m_canvas; }
+    bool settled() const override { return !m_comparison.isBusy(); }
+    /// "toggleAB": the other side in place, again for this one; "nextFinding", "previousFinding"; the rest is the canvas's.
+    bool command(const QString& id) override;
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+private:
+    void showNames();
+    void showScene();
+    void showMarks();
+    void showSelection();
+    void adoptSelection();
+    void fitWidth();
+    CompareSide shown() const { return m_swapped ? (m_side == CompareSide::here ? CompareSide::there : CompareSide::here) : m_side; }
+
+    Comparison& m_comparison;
+    CompareSide m_side;
+    bool m_swapped = false; ///< `a`: the other side in place
+    bool m_fitted = true;   ///< nobody scrolled or zoomed yet
+    bool m_placing = false, m_following = false, m_adopting = false;
+    GraphCanvas* m_canvas;
+    EmptyStack* m_stack;
+    NameLine* m_name;
+    QLabel* m_zoom = nullptr;
+    QAction* m_fit;
+};
+
+} // namespace loopscope::viewer

@@ -1,0 +1,17 @@
+// The panels of the Compare task. Each is owned by whoever asked for it.
+#pragma once
+
+namespace loopscope::viewer {
+
+class Document;
+class Panel;
+
+Panel* makeCompareAPanel(Document& document);
+Panel* makeCompareBPanel(Document& document);
+Panel* makeErrorStripPanel(Document& document);
+Panel* makeDifferencesPanel(Document& document);
+Panel* makeUnmatchedPanel(Document& document);
+Panel* makeCompareSettingsPanel(Document& document);
+Panel* makeTensorDifferencePanel(Document& document);
+
+} // namespace loopscope::viewer

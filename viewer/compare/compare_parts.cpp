@@ -1,0 +1,46 @@
+#include "viewer/compare/compare_parts.h"
+
+#include <QAction>
+
+namespace loopscope::viewer {
+
+QString placeText(const std::string& address)
+{
+    const size_t slash = address.rfind('/');
+    if (slash == std::string::npos) return toText(address);
+    const std::string path = address.substr(0, slash), name = address.substr(slash + 1);
+    const size_t parent = path.find('/');
+    return toText(parent == std::string::npos ? name : name + " in " + path.substr(parent + 1));
+}
+
+QString tensorText(const Model& model, const DriftRow& row)
+{
+    const Graph& graph = model.graph(row.graph);
+    const Value& value = graph.value(graph.op(row.op).results[static_cast<size_t>(row.slot)]);
+    QString name = toText(value.displayName()).section(';', 0, 0);
+    // "…/Conv2d_13_pointwise/Relu6" says more than its long way there.
+    const QStringList parts = name.split('/', Qt::SkipEmptyParts);
+    if (parts.size() > 2) name = parts[parts.size() - 2] + '/' + parts.back();
+    return name;
+}
+
+bool showStage(EmptyStack& stack, Comparison& comparison, QWidget* window)
+{
+    switch (comparison.stage()) {
+    case Comparison::Stage::none:
+        stack.showEmpty(QObject::tr("Nothing to compare with yet: another model file, or a recording of a run."),
+                        {{QObject::tr("Compare with a file"), [window] {
+                              if (QAction* const action = window->window()->findChild<QAction*>("action.compare")) action->trigger();
+                          }}});
+        return true;
+    case Comparison::Stage::notRun:
+        stack.showEmpty(QObject::tr("A and B were not compared with these inputs yet."),
+                        {{QObject::tr("Run both and compare"), [&comparison] { comparison.compare(); }}});
+        return true;
+    case Comparison::Stage::ready:
+        break;
+    }
+    return false;
+}
+
+} // namespace loopscope::viewer

@@ -1,0 +1,132 @@
+// Settings of a comparison: the measure, the limit from which a difference counts, and what the other side is.
+#include "viewer/compare/compare_panels.h"
+#include "viewer/compare/compare_parts.h"
+#include "viewer/widgets/panel.h"
+
+#include <QButtonGroup>
+#include <QFormLayout>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QRadioButton>
+#include <QVBoxLayout>
+
+namespace loopscope::viewer {
+
+namespace {
+
+class CompareSettingsPanel : public Panel {
+    Q_OBJECT
+public:
+    explicit CompareSettingsPanel(Document& document)
+        : Panel(document, "panelCompareSettings", tr("Settings")), m_comparison(Comparison::of(document))
+    {
+        auto* const content = new QWidget;
+        content->setObjectName("compareSettings");
+        auto* const column = new QVBoxLayout(content);
+        column->setContentsMargins(12, 10, 12, 10);
+        column->setSpacing(6);
+        column->addWidget(heading(tr("Measure")));
+        auto* const group = new QButtonGroup(this);
+        for (const Metric metric : kMetrics) {
+            auto* const button = new QRadioButton(QString::fromUtf8(metricName(metric)), content);
+            button->setObjectName(QStringLiteral("measure.%1").arg(static_cast<int>(metric)));
+            button->setToolTip(QString::fromUtf8(metricHelp(metric)));
+            group->addButton(button, static_cast<int>(metric));
+            auto* const help = new QLabel(QString::fromUtf8(metricHelp(metric)), content);
+            help->setProperty("type", "small");
+            help->setProperty("tone", "meta");
+            help->setWordWrap(true);
+            auto* const row = new QHBoxLayout;
+            button->setFixedWidth(96);
+            row->addWidget(button);
+            row->addWidget(help, 1);
+            column->addLayout(row);
+            m_measures.push_back(button);
+        }
+        connect(group, &QButtonGroup::idClicked, this, [this](int id) { m_comparison.setMetric(static_cast<Metric>(id)); });
+        column->addSpacing(8);
+        column->addWidget(heading(tr("Limit")));
+        auto* const row = new QHBoxLayout;
+        m_sign = new QLabel(content);
+        m_limit = new QLineEdit(content);
+        m_limit->setObjectName("compareLimit");
+        m_limit->setAccessibleName(tr("Limit of the measure"));
+        m_limit->setFixedWidth(110);
+        m_problem = new QLabel(content);
+        m_problem->setProperty("type", "small");
+        row->addWidget(m_sign);
+        row->addWidget(m_limit);
+        row->addWidget(m_problem, 1);
+        column->addLayout(row);
+        connect(m_limit, &QLineEdit::editingFinished, this, &CompareSettingsPanel::adoptLimit);
+        column->addSpacing(8);
+        column->addWidget(heading(tr("Sides")));
+        m_sides = new QLabel(content);
+        m_sides->setWordWrap(true);
+        column->addWidget(m_sides);
+        column->addStretch(1);
+        m_stack = new EmptyStack(content, this);
+        auto* const whole = new QVBoxLayout(this);
+        whole->setContentsMargins(0, 0, 0, 0);
+        whole->addWidget(m_stack);
+        connect(&m_comparison, &Comparison::runChanged, this, &CompareSettingsPanel::showAll);
+        connect(&m_comparison, &Comparison::judgementChanged, this, &CompareSettingsPanel::showAll);
+        connect(&Theme::instance(), &Theme::changed, this, &CompareSettingsPanel::showAll);
+        showAll();
+    }
+    QWidget* focusTarget() override { return m_limit; }
+
+private:
+    QLabel* heading(const QString& text)
+    {
+        auto* const label = new QLabel(text);
+        m_headings.push_back(label);
+        return label;
+    }
+
+    void adoptLimit()
+    {
+        bool isNumber = false;
+        const double limit = m_limit->text().toDouble(&isNumber);
+        const bool fits = isNumber && limit >= (m_comparison.metric() == Metric::snr ? -1000 : 0) &&
+                          (limit <= 1 || (m_comparison.metric() != Metric::cosine && m_comparison.metric() != Metric::equal));
+        m_problem->setText(fits ? QString() : !isNumber ? tr("not a number") : tr("expected 0 to 1"));
+        if (fits) m_comparison.setLimit(limit);
+    }
+
+    void showAll()
+    {
+        for (QLabel* const label : m_headings) label->setFont(Theme::instance().font(FontUse::section, true));
+        m_problem->setStyleSheet(QStringLiteral("color: %1;").arg(themed(Token::err).name()));
+        m_problem->clear();
+        if (m_comparison.stage() == Comparison::Stage::none) {
+            showStage(*m_stack, m_comparison, this);
+            return;
+        }
+        m_stack->showContent();
+        for (size_t k = 0; k < kMetrics.size(); ++k) m_measures[k]->setChecked(kMetrics[k] == m_comparison.metric());
+        m_sign->setText(tr("%1 is fine if %2")
+                            .arg(QString::fromUtf8(metricName(m_comparison.metric())), moreIsBetter(m_comparison.metric()) ? "≥" : "≤"));
+        m_limit->setText(QString::number(m_comparison.limit(), 'g', 6));
+        QStringList lines = {tr("A: %1").arg(m_comparison.nameOf(CompareSide::here)),
+                             tr("B: %1").arg(m_comparison.nameOf(CompareSide::there))};
+        if (m_comparison.reference()) lines.append(toText(m_comparison.reference()->pairingText()));
+        m_sides->setText(lines.join('\n'));
+    }
+
+    Comparison& m_comparison;
+    EmptyStack* m_stack = nullptr;
+    std::vector<QLabel*> m_headings;
+    std::vector<QRadioButton*> m_measures;
+    QLabel *m_sign = nullptr, *m_problem = nullptr, *m_sides = nullptr;
+    QLineEdit* m_limit = nullptr;
+};
+
+} // namespace
+
+Panel* makeCompareSettingsPanel(Document& document) { return new CompareSettingsPanel(document); }
+
+} // namespace loopscope::viewer
+
+#include "compare_settings_panel.moc"

@@ -1,0 +1,147 @@
+// What the panels of the Compare task share for one document: the other side, which rows belong together, how far they are apart, which of
+// them is selected, and where both pictures are scrolled to. GUI thread; pictures are built on a thread of their own, runs are compared by
+// `drift`, a command of the debugger.
+#pragma once
+
+#include "viewer/bridge/document.h"
+#include "viewer/canvas/scene_index.h"
+#include "viewer/compare/metric.h"
+#include "viewer/compare/paired_scenes.h"
+#include "viewer/widgets/parts.h"
+
+#include <QObject>
+#include <QString>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace loopscope::viewer {
+
+enum class CompareSide : uint8_t { here, there };
+
+class Comparison : public QObject {
+    Q_OBJECT
+public:
+    /// That of a document; made when first asked for, owned by the document.
+    static Comparison& of(Document& document);
+
+    enum class Stage : uint8_t {
+        none,   ///< there is nothing to compare with
+        notRun, ///< there is, but the runs were not compared
+        ready,
+    };
+    Stage stage() const;
+    /// Begins the run if it has not begun, and compares. A run of the debugger: progress and Esc are the window's.
+    void compare();
+    /// The pictures are being built.
+    bool isBusy() const { return m_building; }
+
+    Document& document() { return m_document; }
+    QString nameOf(CompareSide side) const;
+    QString detailOf(CompareSide side) const; ///< "u8, 0.5 MB": the dtype of most results, and the file's size
+    const Model* modelOf(CompareSide side) const;
+    /// Null until they are built, and where the other side has no graph (arrays).
+    const PairedScenes* scenes() const { return m_scenes.get(); }
+    std::shared_ptr<const IndexedScene> sceneOf(CompareSide side) const { return side == CompareSide::here ? m_here : m_there; }
+    /// Null: the runs were not compared.
+    const Drift* drift() const { return m_run.drift.get(); }
+    const Reference* reference() const { return m_run.reference.get(); }
+    std::shared_ptr<Reference> sharedReference() const { return m_run.reference; }
+    std::shared_ptr<const Drift> sharedDrift() const { return m_run.drift; }
+
+    // --- How rows are judged --------------------------------------------------------------------------------------------------------
+    Metric metric() const { return m_metric; }
+    void setMetric(Metric metric);
+    double limit() const;
+    void setLimit(double limit); ///< of the present metric
+    /// The iteration of a loop that is looked at (by static address of its operator); none: all together.
+    std::optional<int64_t> iterationOf(const std::string& loop) const;
+    void setIteration(const std::string& loop, std::optional<int64_t> iteration);
+    int64_t iterationsOf(const std::string& loop) const; ///< that were compared
+    /// Of a row of the drift in the iterations that are looked at. Null: it was not written there on both sides.
+    const DriftFigures* figuresOf(int row) const;
+    /// The step of the write that these figures are of.
+    int64_t stepOf(int row) const;
+    Verdict verdictOf(int row) const;
+    /// The worst verdict of an operator's results; none: nothing was compared.
+    std::optional<Verdict> verdictAt(const std::string& here) const;
+    /// Rows of the drift that an operator of this side wrote.
+    std::vector<int> rowsAt(const std::string& here) const;
+    MetricScale scale() const { return m_scale; }
+    int64_t comparedRows() const { return drift() ? std::ssize(drift()->rows) : 0; }
+    int64_t differentRows() const; ///< not the same bit for bit
+
+    // --- Selection and ways through the differences -----------------------------------------------------------------------------------
+    int row() const { return m_row; } ///< of the drift; −1: none
+    const std::vector<std::string>& selected(CompareSide side) const { return m_selected[static_cast<size_t>(side)]; }
+    QString reason() const; ///< "by tensor name": why the selected ones belong together; empty: they do not
+    void selectRow(int row);
+    void selectAt(CompareSide side, const std::string& address);
+    /// The first row over the limit, then the next one by order of execution; `step` −1: backwards. False: there is none.
+    bool goToDifference(int step);
+    /// The next worse row by the metric; from the worst on it begins with the least again. False: no row differs.
+    bool goToWorse();
+    int firstOver() const; ///< −1: none
+    int worst() const;     ///< −1: nothing differs
+
+    // --- Both pictures ----------------------------------------------------------------------------------------------------------------
+    bool isLinked() const { return m_linked; }
+    void setLinked(bool linked);
+    /// Where a picture stands: zoom, and the height of its widget's top in pixels.
+    struct Viewport {
+        double zoom = 1, top = 0;
+        bool fitted = true; ///< nobody scrolled or zoomed yet
+    };
+    const Viewport& viewport() const { return m_viewport; } ///< of A, which the strip between stands beside
+    void moveViewport(CompareSide side, const Viewport& viewport);
+    void scrollTo(double top) { emit scrollWanted(top); }
+
+    /// "B left while#0 after 17 iterations, A after 23".
+    QStringList tripLines() const;
+    /// What the figures cannot tell: "the two files hold other weights: …". Empty: nothing.
+    QString caveat() const { return m_caveat; }
+
+signals:
+    void runChanged(); ///< another side, or newly compared
+    void scenesChanged();
+    void judgementChanged(); ///< metric, limit or iterations
+    void selectionChanged();
+    void linkChanged();
+    void scrollWanted(double top); ///< of A
+    /// The other side follows if they are linked.
+    void viewportMoved(loopscope::viewer::CompareSide side, const loopscope::viewer::Comparison::Viewport& viewport);
+
+private:
+    explicit Comparison(Document& document);
+    void adopt();
+    void build();
+    void chooseMetric();
+    void judge();
+    void setSelection(int row, std::vector<std::string> here, std::vector<std::string> there);
+    bool isInView(const DriftWrite& write) const;
+
+    Document& m_document;
+    ComparedRun m_run;
+    std::shared_ptr<const PairedScenes> m_scenes;
+    std::shared_ptr<const IndexedScene> m_here, m_there;
+    std::unordered_map<std::string, std::vector<int>> m_rowsAt;
+    std::map<std::string, int64_t> m_trips; ///< by static address of the loop: iterations that were compared
+    std::map<std::string, int64_t> m_iterations;
+    std::vector<std::vector<std::string>> m_loopsOf; ///< per row: the loops around it, outermost first
+    std::vector<int> m_writeOf;                      ///< per row: the write that is looked at; −1: all together; −2: none
+    Metric m_metric = Metric::cosine;
+    bool m_metricChosen = false;
+    std::map<Metric, double> m_limits;
+    MetricScale m_scale;
+    int m_row = -1;
+    std::vector<std::string> m_selected[2];
+    QString m_caveat;
+    Viewport m_viewport;
+    bool m_linked = true, m_building = false, m_selecting = false;
+    Background m_work; ///< last: it uses nothing above but ends before it goes
+};
+
+} // namespace loopscope::viewer

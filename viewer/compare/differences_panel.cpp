@@ -1,0 +1,278 @@
+// Differences: what was compared, the first and the worst of it, and a row for each tensor that is not the same. F8 walks them.
+#include "viewer/compare/compare_panels.h"
+#include "viewer/compare/compare_parts.h"
+#include "viewer/compare/differences_model.h"
+#include "viewer/style/icons.h"
+#include "viewer/widgets/panel.h"
+
+#include <QAction>
+#include <QFrame>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QVBoxLayout>
+
+namespace loopscope::viewer {
+
+namespace {
+
+/// A small word with a large figure below; a link if something is behind it.
+class Figure : public QWidget {
+    Q_OBJECT
+public:
+    explicit Figure(const QString& word, QWidget* parent) : QWidget(parent), m_word(new QLabel(word, this)), m_value(new QLabel(this))
+    {
+        auto* const column = new QVBoxLayout(this);
+        column->setContentsMargins(0, 0, 0, 0);
+        column->setSpacing(1);
+        column->addWidget(m_word);
+        column->addWidget(m_value);
+        connect(m_value, &QLabel::linkActivated, this, &Figure::clicked);
+    }
+    void show(const QString& word, const QString& value, Token color, bool isLink)
+    {
+        const Theme& theme = Theme::instance();
+        m_word->setText(word);
+        m_word->setFont(theme.font(FontUse::small));
+        m_word->setStyleSheet(QStringLiteral("color: %1;").arg(themed(Token::text2).name()));
+        m_value->setFont(theme.font(FontUse::section, true));
+        m_value->setTextFormat(Qt::RichText);
+        const QString text = value.toHtmlEscaped();
+        m_value->setText(isLink ? QStringLiteral("<a href='go' style='color:%1;text-decoration:none;font-weight:600'>%2</a>")
+                                      .arg(themed(color).name(), text)
+                                : QStringLiteral("<span style='color:%1;font-weight:600'>%2</span>").arg(themed(color).name(), text));
+    }
+
+signals:
+    void clicked();
+
+private:
+    QLabel *m_word, *m_value;
+};
+
+/// Narrow, it leaves out the measures that say least, unless they are the one that is looked at.
+class DifferenceView : public RowView {
+public:
+    DifferenceView(Comparison& comparison, QWidget* parent)
+        : RowView("differenceTable", tr("Differences"), parent), m_comparison(comparison)
+    {
+    }
+    void chooseColumns()
+    {
+        const bool isNarrow = width() < 620 * Theme::instance().textPercent() / 100;
+        for (size_t k = 0; k < kMetrics.size(); ++k) {
+            const bool optional = kMetrics[k] == Metric::maxRel || kMetrics[k] == Metric::ulp;
+            setColumnHidden(static_cast<int>(k) + 1, optional && isNarrow && kMetrics[k] != m_comparison.metric());
+        }
+        setColumnWidths({62, 62, 62, 52, 62, 66, 56});
+    }
+
+protected:
+    void resizeEvent(QResizeEvent* event) override
+    {
+        chooseColumns();
+        RowView::resizeEvent(event);
+    }
+
+private:
+    Comparison& m_comparison;
+};
+
+class DifferencesPanel : public Panel {
+    Q_OBJECT
+public:
+    explicit DifferencesPanel(Document& document)
+        : Panel(document, "panelDifferences", tr("Differences")), m_comparison(Comparison::of(document)), m_model(m_comparison, this)
+    {
+        auto* const content = new QWidget;
+        auto* const column = new QVBoxLayout(content);
+        column->setContentsMargins(0, 0, 0, 0);
+        column->setSpacing(0);
+        column->addWidget(makeFigures(content));
+        column->addWidget(makeBar(content));
+        m_notes = new QLabel(content);
+        m_notes->setObjectName("compareNotes");
+        m_notes->setWordWrap(true);
+        m_notes->setContentsMargins(10, 0, 10, 6);
+        column->addWidget(m_notes);
+        m_view = new DifferenceView(m_comparison, content);
+        m_view->setModel(&m_model);
+        m_view->setSortingEnabled(true);
+        m_view->sortByColumn(DifferencesModel::kTensor, Qt::AscendingOrder);
+        m_table = new EmptyStack(m_view, content);
+        column->addWidget(m_table, 1);
+        m_stack = new EmptyStack(content, this);
+        auto* const whole = new QVBoxLayout(this);
+        whole->setContentsMargins(0, 0, 0, 0);
+        whole->addWidget(m_stack);
+
+        connect(m_view->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& now) {
+            if (now.isValid() && !m_showing) m_comparison.selectRow(m_model.driftRow(now.row()));
+        });
+        connect(m_view, &RowView::chosen, this, [this](const QModelIndex& index) { // looking becomes being there
+            const int64_t step = m_comparison.stepOf(m_model.driftRow(index.row()));
+            if (step >= 0) this->document().execute(QStringLiteral("goto step:%1").arg(step));
+        });
+        connect(&m_comparison, &Comparison::runChanged, this, &DifferencesPanel::showAll);
+        connect(&m_comparison, &Comparison::scenesChanged, this, &DifferencesPanel::showAll);
+        connect(&m_comparison, &Comparison::judgementChanged, this, &DifferencesPanel::showAll);
+        connect(&m_comparison, &Comparison::selectionChanged, this, &DifferencesPanel::showSelection);
+        connect(&Theme::instance(), &Theme::changed, this, &DifferencesPanel::showAll);
+        m_again = new QAction(tr("Compare again"), this);
+        m_again->setIcon(themedIcon("restart"));
+        connect(m_again, &QAction::triggered, this, [this] { m_comparison.compare(); });
+        showAll();
+    }
+
+    QList<QAction*> headActions() override { return {m_again}; }
+    QWidget* focusTarget() override { return m_view; }
+    bool command(const QString& id) override
+    {
+        if (id == QLatin1String("compare"))
+            m_comparison.compare();
+        else if (id == QLatin1String("nextFinding"))
+            return find(1);
+        else if (id == QLatin1String("previousFinding"))
+            return find(-1);
+        else
+            return false;
+        return true;
+    }
+
+private:
+    QWidget* makeFigures(QWidget* parent)
+    {
+        auto* const box = new QWidget(parent);
+        auto* const row = new QHBoxLayout(box);
+        row->setContentsMargins(10, 8, 10, 6);
+        row->setSpacing(22);
+        m_matched = new Figure(tr("Matched"), box);
+        m_first = new Figure(QString(), box);
+        m_worst = new Figure(tr("Worst"), box);
+        for (Figure* const figure : {m_matched, m_first, m_worst}) row->addWidget(figure);
+        row->addStretch(1);
+        connect(m_first, &Figure::clicked, this, [this] { m_comparison.selectRow(m_comparison.firstOver()); });
+        connect(m_worst, &Figure::clicked, this, [this] { m_comparison.selectRow(m_comparison.worst()); });
+        return box;
+    }
+
+    QWidget* makeBar(QWidget* parent)
+    {
+        auto* const box = new QWidget(parent);
+        auto* const row = new QHBoxLayout(box);
+        row->setContentsMargins(10, 2, 10, 8);
+        row->setSpacing(6);
+        m_next = new OfferButton(tr("First difference  F8"), true, box);
+        m_next->setObjectName("compareNext");
+        m_worse = new OfferButton(tr("Next worse"), false, box);
+        m_worse->setObjectName("compareWorse");
+        row->addWidget(m_next);
+        row->addWidget(m_worse);
+        row->addStretch(1);
+        for (const Metric metric : {Metric::cosine, Metric::snr, Metric::maxAbs}) {
+            auto* const chip = new Chip(QString::fromUtf8(metricName(metric)), box);
+            chip->setObjectName(QStringLiteral("compareMetric.%1").arg(static_cast<int>(metric)));
+            chip->setCheckable(true);
+            chip->setToolTip(QString::fromUtf8(metricHelp(metric)));
+            connect(chip, &QAbstractButton::clicked, this, [this, metric] {
+                m_comparison.setMetric(metric);
+                showAll(); // a click on the chip that is on leaves it on
+            });
+            row->addWidget(chip);
+            m_chips.emplace_back(metric, chip);
+        }
+        connect(m_next, &QAbstractButton::clicked, this, [this] { find(1); });
+        connect(m_worse, &QAbstractButton::clicked, this, [this] { m_comparison.goToWorse(); });
+        return box;
+    }
+
+    bool find(int step)
+    {
+        if (m_comparison.stage() != Comparison::Stage::ready) return false;
+        return m_comparison.goToDifference(step) || m_comparison.firstOver() >= 0;
+    }
+
+    QString placeOf(int row) const
+    {
+        const std::string& address = m_comparison.drift()->rows[static_cast<size_t>(row)].address;
+        return toText(address.substr(address.rfind('/') + 1));
+    }
+
+    void showAll()
+    {
+        if (showStage(*m_stack, m_comparison, this)) {
+            m_again->setEnabled(false);
+            return;
+        }
+        m_stack->showContent();
+        m_again->setEnabled(true);
+        const PairingSummary& pairing = m_comparison.reference()->pairing();
+        const Metric metric = m_comparison.metric();
+        const int first = m_comparison.firstOver(), worst = m_comparison.worst();
+        const QString bound =
+            QStringLiteral("%1 %2").arg(QString::fromUtf8(metricName(metric)), toText(metricText(metric, m_comparison.limit())));
+        m_matched->show(tr("Matched by %1").arg(toText(pairing.how)), tr("%L1 of %L2").arg(pairing.paired).arg(pairing.total), Token::text,
+                        false);
+        m_first->show(moreIsBetter(metric) ? tr("First below %1").arg(bound) : tr("First above %1").arg(bound),
+                      first < 0 ? tr("none") : placeOf(first), first < 0 ? Token::ok : Token::accent, first >= 0);
+        m_worst->show(tr("Worst"), worst < 0 ? tr("none") : placeOf(worst),
+                      worst < 0                                           ? Token::ok
+                      : m_comparison.verdictOf(worst) == Verdict::farOver ? Token::err
+                      : m_comparison.verdictOf(worst) == Verdict::over    ? Token::warn
+                                                                          : Token::ok,
+                      worst >= 0);
+        for (const auto& [each, chip] : m_chips) chip->setChecked(each == metric);
+        m_next->setEnabled(first >= 0);
+        m_worse->setEnabled(worst >= 0);
+        QStringList notes = m_comparison.tripLines().mid(0, 3);
+        if (m_comparison.tripLines().size() > 3) notes.append(tr("… and %L1 more loops").arg(m_comparison.tripLines().size() - 3));
+        if (!m_comparison.caveat().isEmpty()) notes.append(m_comparison.caveat());
+        m_notes->setVisible(!notes.isEmpty());
+        m_notes->setText(notes.join('\n'));
+        m_notes->setFont(Theme::instance().font(FontUse::small));
+        m_notes->setStyleSheet(QStringLiteral("color: %1;").arg(themed(Token::text2).name()));
+        m_view->chooseColumns();
+        const auto compared = m_comparison.comparedRows();
+        if (compared == 0)
+            m_table->showEmpty(tr("Nothing that was computed on both sides pairs."), {});
+        else if (m_comparison.differentRows() == 0)
+            m_table->showEmpty(tr("Equal in all %L1 of %L1 tensors, bit for bit.").arg(compared), {});
+        else
+            m_table->showContent();
+        showSelection();
+    }
+
+    void showSelection()
+    {
+        const int row = m_comparison.row() < 0 ? -1 : m_model.rowOf(m_comparison.row());
+        m_showing = true;
+        if (row < 0)
+            m_view->clearSelection();
+        else if (!m_view->currentIndex().isValid() || m_view->currentIndex().row() != row ||
+                 m_view->selectionModel()->selectedRows().isEmpty()) {
+            m_view->setCurrentIndex(m_model.index(row, 0));
+            m_view->scrollTo(m_model.index(row, 0));
+        }
+        m_showing = false;
+        m_next->setText(m_comparison.row() < 0 ? tr("First difference  F8") : tr("Next difference  F8"));
+        m_next->updateGeometry();
+    }
+
+    Comparison& m_comparison;
+    DifferencesModel m_model;
+    EmptyStack *m_stack = nullptr, *m_table = nullptr;
+    DifferenceView* m_view = nullptr;
+    QLabel* m_notes = nullptr;
+    Figure *m_matched = nullptr, *m_first = nullptr, *m_worst = nullptr;
+    OfferButton *m_next = nullptr, *m_worse = nullptr;
+    std::vector<std::pair<Metric, Chip*>> m_chips;
+    QAction* m_again = nullptr;
+    bool m_showing = false;
+};
+
+} // namespace
+
+Panel* makeDifferencesPanel(Document& document) { return new DifferencesPanel(document); }
+
+} // namespace loopscope::viewer
+
+#include "differences_panel.moc"

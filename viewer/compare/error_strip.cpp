@@ -1,0 +1,282 @@
+#include "viewer/compare/error_strip.h"
+
+#include "viewer/compare/compare_panels.h"
+#include "viewer/compare/compare_parts.h"
+#include "viewer/style/icons.h"
+#include "viewer/widgets/panel.h"
+
+#include <QAction>
+#include <QHelpEvent>
+#include <QJsonArray>
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QToolTip>
+#include <QVBoxLayout>
+#include <QWheelEvent>
+
+#include <algorithm>
+#include <cmath>
+
+namespace loopscope::viewer {
+
+namespace {
+
+constexpr double kLeft = 14, kValueRoom = 54, kMark = 12;
+constexpr double kMostBar = 10;
+
+QJsonArray jsonOf(const QRectF& r) { return {r.x(), r.y(), r.width(), r.height()}; }
+
+} // namespace
+
+ErrorStrip::ErrorStrip(Comparison& comparison, QWidget* parent) : QWidget(parent), m_comparison(comparison)
+{
+    setObjectName("compareStrip");
+    setAccessibleName(tr("Error strip"));
+    setFocusPolicy(Qt::StrongFocus);
+    setMouseTracking(true);
+    const auto repaint = [this] { update(); };
+    connect(&m_comparison, &Comparison::scenesChanged, this, repaint);
+    connect(&m_comparison, &Comparison::judgementChanged, this, repaint);
+    connect(&m_comparison, &Comparison::selectionChanged, this, repaint);
+    connect(&m_comparison, &Comparison::viewportMoved, this, repaint);
+    connect(&Theme::instance(), &Theme::changed, this, repaint);
+}
+
+int ErrorStrip::headHeight() const { return 22; } // as the names above the pictures
+double ErrorStrip::axisLeft() const { return kLeft; }
+double ErrorStrip::axisWidth() const { return std::max(20.0, width() - kLeft - kValueRoom - kMark); }
+
+std::vector<ErrorStrip::Bar> ErrorStrip::barsInView() const
+{
+    std::vector<Bar> bars;
+    const PairedScenes* const scenes = m_comparison.scenes();
+    if (!scenes || !m_comparison.drift()) return bars;
+    const Comparison::Viewport& viewport = m_comparison.viewport();
+    const MetricScale scale = m_comparison.scale();
+    const std::string* last = nullptr;
+    for (const PairedRow& pair : scenes->rows) {
+        if (last && *last == pair.here) continue; // one bar however many partners
+        last = &pair.here;
+        const double y = headHeight() + pair.y * viewport.zoom - viewport.top, height = pair.height * viewport.zoom;
+        if (y + height < headHeight() || y > this->height()) continue;
+        Bar bar;
+        bar.pair = &pair;
+        bar.box = QRectF(0, y, width(), height);
+        for (const int row : m_comparison.rowsAt(pair.here)) {
+            const DriftFigures* const figures = m_comparison.figuresOf(row);
+            if (!figures) continue;
+            if (bar.measured &&
+                goodness(*figures, m_comparison.metric()) >= goodness(*m_comparison.figuresOf(bar.row), m_comparison.metric()))
+                continue;
+            bar.row = row;
+            bar.measured = true;
+        }
+        if (bar.measured) {
+            const DriftFigures& figures = *m_comparison.figuresOf(bar.row);
+            bar.verdict = m_comparison.verdictOf(bar.row);
+            const double length = bar.verdict == Verdict::equal ? 0 : scale.place(measured(figures, m_comparison.metric()));
+            const double thick = std::max(1.0, std::min(kMostBar, height - 2));
+            bar.bar = QRectF(axisLeft(), bar.box.center().y() - thick / 2,
+                             std::max(bar.verdict == Verdict::equal ? 0.0 : 1.0, length * axisWidth()), thick);
+        }
+        bars.push_back(bar);
+    }
+    return bars;
+}
+
+void ErrorStrip::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    painter.fillRect(rect(), themed(Token::surface));
+    const Theme& theme = Theme::instance();
+    const Metric metric = m_comparison.metric();
+    const double limit = m_comparison.limit();
+    const MetricScale scale = m_comparison.scale();
+    const bool ready = m_comparison.drift() != nullptr;
+    const double limitX = axisLeft() + scale.place(limit) * axisWidth();
+    const int head = headHeight();
+    painter.save();
+    painter.setClipRect(0, head, width(), height() - head);
+    if (ready) {
+        painter.setPen(QPen(themed(Token::line), 1));
+        painter.drawLine(QPointF(axisLeft() - 0.5, head), QPointF(axisLeft() - 0.5, height()));
+        QPen dashed(themed(Token::warn), 1);
+        dashed.setDashPattern({3, 3});
+        painter.setPen(dashed);
+        painter.drawLine(QPointF(std::round(limitX) + 0.5, head), QPointF(std::round(limitX) + 0.5, height()));
+    }
+    painter.setFont(theme.font(FontUse::value));
+    const QFontMetricsF metrics(painter.font());
+    const int first = m_comparison.firstOver();
+    for (const Bar& bar : barsInView()) {
+        const bool selected =
+            !m_comparison.selected(CompareSide::here).empty() && m_comparison.selected(CompareSide::here).front() == bar.pair->here;
+        if (selected) painter.fillRect(bar.box, themed(Token::accentWeak));
+        if (bar.measured) painter.fillRect(bar.bar, verdictColor(bar.verdict));
+        if (bar.box.height() >= metrics.height() - 2) {
+            QString text = tr("not run");
+            if (bar.measured)
+                text = bar.verdict == Verdict::equal ? QStringLiteral("=")
+                                                     : toText(metricText(metric, measured(*m_comparison.figuresOf(bar.row), metric)));
+            if (bar.measured && !m_comparison.figuresOf(bar.row)->mismatch.empty()) text = tr("unlike");
+            painter.setPen(themed(!bar.measured || bar.verdict == Verdict::equal ? Token::text3 : selected ? Token::text : Token::text2));
+            const double x = bar.measured ? bar.bar.right() + 5 : axisLeft() + 5;
+            painter.drawText(QRectF(x, bar.box.y(), width() - x, bar.box.height()), Qt::AlignVCenter | Qt::AlignLeft, text);
+        }
+        if (bar.row >= 0 && bar.row == first) {
+            QPolygonF mark;
+            const QPointF tip(width() - kMark, bar.box.center().y());
+            mark << tip << tip + QPointF(7, -6) << tip + QPointF(7, 6);
+            painter.setRenderHint(QPainter::Antialiasing);
+            painter.setPen(Qt::NoPen);
+            painter.setBrush(themed(Token::warn));
+            painter.drawPolygon(mark);
+            painter.setRenderHint(QPainter::Antialiasing, false);
+        }
+    }
+    painter.restore();
+    // What the bars mean.
+    painter.fillRect(0, 0, width(), head - 1, themed(Token::surface));
+    painter.setPen(themed(Token::line));
+    painter.drawLine(0, head - 1, width(), head - 1);
+    if (ready) {
+        const QString bound = QStringLiteral("%1 %2").arg(moreIsBetter(metric) ? QStringLiteral("≥") : QStringLiteral("≤"),
+                                                          toText(metricText(metric, limit)));
+        painter.setPen(themed(Token::warn));
+        const QRect room(6, 0, width() - 12, head - 1);
+        painter.drawText(room, Qt::AlignVCenter | Qt::AlignRight, bound);
+        painter.setFont(theme.font(FontUse::small));
+        painter.setPen(themed(Token::text2));
+        const QString name = QString::fromUtf8(metricName(metric));
+        const QString axis = tr("%1, %2 to %3").arg(name, QString::number(scale.none, 'g', 3), QString::number(scale.most, 'g', 3));
+        const int free = room.width() - 8 - QFontMetrics(theme.font(FontUse::value)).horizontalAdvance(bound);
+        painter.drawText(room, Qt::AlignVCenter | Qt::AlignLeft, painter.fontMetrics().horizontalAdvance(axis) <= free ? axis : name);
+    }
+    if (hasFocus()) {
+        painter.setPen(QPen(themed(Token::text), 1, Qt::DotLine));
+        painter.drawRect(rect().adjusted(1, head + 1, -2, -2));
+    }
+}
+
+const ErrorStrip::Bar* ErrorStrip::barAt(const std::vector<Bar>& bars, QPointF point) const
+{
+    if (point.y() < headHeight()) return nullptr;
+    for (const Bar& bar : bars)
+        if (point.y() >= bar.box.top() - 3 && point.y() < bar.box.bottom() + 3) return &bar;
+    return nullptr;
+}
+
+void ErrorStrip::mousePressEvent(QMouseEvent* event)
+{
+    const std::vector<Bar> bars = barsInView();
+    const Bar* const bar = event->button() == Qt::LeftButton ? barAt(bars, event->position()) : nullptr;
+    if (!bar) return QWidget::mousePressEvent(event);
+    if (bar->row >= 0)
+        m_comparison.selectRow(bar->row);
+    else
+        m_comparison.selectAt(CompareSide::here, bar->pair->here);
+}
+
+void ErrorStrip::wheelEvent(QWheelEvent* event)
+{
+    const QPoint pixels = event->pixelDelta().isNull() ? event->angleDelta() * 60 / 120 : event->pixelDelta();
+    m_comparison.scrollTo(m_comparison.viewport().top - pixels.y());
+    event->accept();
+}
+
+void ErrorStrip::keyPressEvent(QKeyEvent* event)
+{
+    const int by = event->key() == Qt::Key_Down ? 1 : event->key() == Qt::Key_Up ? -1 : 0;
+    const int row = m_comparison.row() + by;
+    if (by == 0 || row < 0 || row >= m_comparison.comparedRows()) return QWidget::keyPressEvent(event);
+    m_comparison.selectRow(row);
+}
+
+bool ErrorStrip::event(QEvent* event)
+{
+    if (event->type() != QEvent::ToolTip) return QWidget::event(event);
+    const auto* const help = static_cast<QHelpEvent*>(event);
+    const std::vector<Bar> bars = barsInView();
+    const Bar* const bar = barAt(bars, help->pos());
+    if (!bar) {
+        QToolTip::hideText();
+        return true;
+    }
+    QString text = placeText(bar->pair->here);
+    if (bar->pair->there != bar->pair->here) text += QStringLiteral(" ↔ ") + placeText(bar->pair->there);
+    text += tr("\nmatched by %1").arg(QString::fromUtf8(pairedByText(bar->pair->how).data()));
+    if (bar->measured) {
+        const DriftFigures& figures = *m_comparison.figuresOf(bar->row);
+        text += QStringLiteral("\n") + (figures.mismatch.empty() ? QString() : toText(figures.mismatch) + QStringLiteral("\n"));
+        if (figures.mismatch.empty())
+            text +=
+                QStringLiteral("%1 %2, %3")
+                    .arg(metricName(m_comparison.metric()),
+                         toText(metricText(m_comparison.metric(), measured(figures, m_comparison.metric()))), verdictText(bar->verdict));
+    } else {
+        text += tr("\nnot run on both sides");
+    }
+    QToolTip::showText(help->globalPos(), text, this);
+    return true;
+}
+
+QJsonObject ErrorStrip::describe() const
+{
+    QJsonArray all;
+    for (const Bar& bar : barsInView()) {
+        QJsonObject one{{"address", toText(bar.pair->here)}, {"box", jsonOf(bar.box)}, {"measured", bar.measured}};
+        if (bar.measured) {
+            one["bar"] = jsonOf(bar.bar);
+            one["verdict"] = verdictText(bar.verdict);
+            one["value"] = toText(metricText(m_comparison.metric(), measured(*m_comparison.figuresOf(bar.row), m_comparison.metric())));
+        }
+        if (bar.row >= 0 && bar.row == m_comparison.firstOver()) one["first"] = true;
+        all.append(one);
+    }
+    return {{"bars", all},
+            {"limit", axisLeft() + m_comparison.scale().place(m_comparison.limit()) * axisWidth()},
+            {"metric", metricName(m_comparison.metric())}};
+}
+
+namespace {
+
+class ErrorStripPanel : public Panel {
+    Q_OBJECT
+public:
+    explicit ErrorStripPanel(Document& document)
+        : Panel(document, "panelCompareStrip", tr("Error")), m_comparison(Comparison::of(document)),
+          m_strip(new ErrorStrip(m_comparison, this))
+    {
+        auto* const column = new QVBoxLayout(this);
+        column->setContentsMargins(0, 0, 0, 0);
+        column->addWidget(m_strip);
+        m_link = new QAction(tr("Both pictures move together"), this);
+        m_link->setObjectName("compareLink");
+        m_link->setCheckable(true);
+        m_link->setChecked(true);
+        m_link->setIcon(themedIcon("follow"));
+        connect(m_link, &QAction::toggled, &m_comparison, &Comparison::setLinked);
+        connect(&m_comparison, &Comparison::linkChanged, this, [this] { m_link->setChecked(m_comparison.isLinked()); });
+    }
+    QList<QAction*> headActions() override { return {m_link}; }
+    QWidget* focusTarget() override { return m_strip; }
+    bool command(const QString& id) override
+    {
+        if (id != QLatin1String("nextFinding") && id != QLatin1String("previousFinding")) return false;
+        return m_comparison.goToDifference(id == QLatin1String("nextFinding") ? 1 : -1);
+    }
+
+private:
+    Comparison& m_comparison;
+    ErrorStrip* m_strip;
+    QAction* m_link;
+};
+
+} // namespace
+
+Panel* makeErrorStripPanel(Document& document) { return new ErrorStripPanel(document); }
+
+} // namespace loopscope::viewer
+
+#include "error_strip.moc"

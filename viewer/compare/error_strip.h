@@ -1,0 +1,44 @@
+// Between the two pictures: one bar for each pair of rows, at their height, as long as they are apart; a line at the limit, a mark at the
+// first row over it. A click goes there.
+#pragma once
+
+#include "viewer/compare/comparison.h"
+
+#include <QJsonObject>
+#include <QWidget>
+
+namespace loopscope::viewer {
+
+class ErrorStrip : public QWidget {
+    Q_OBJECT
+public:
+    explicit ErrorStrip(Comparison& comparison, QWidget* parent = nullptr);
+    /// The bars in view: address, rectangle, value, verdict; the limit's place; the marked row.
+    Q_INVOKABLE QJsonObject describe() const;
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    bool event(QEvent* event) override;
+
+private:
+    struct Bar {
+        int row = -1; ///< of the drift
+        const PairedRow* pair = nullptr;
+        QRectF box; ///< the whole row
+        QRectF bar;
+        Verdict verdict = Verdict::equal;
+        bool measured = false; ///< else: not run on both sides
+    };
+    std::vector<Bar> barsInView() const;
+    double axisLeft() const;
+    double axisWidth() const;
+    int headHeight() const;
+    const Bar* barAt(const std::vector<Bar>& bars, QPointF point) const;
+
+    Comparison& m_comparison;
+};
+
+} // namespace loopscope::viewer

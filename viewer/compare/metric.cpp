@@ -1,0 +1,187 @@
+#include "viewer/compare/metric.h"
+
+#include "engine/debug/reference/comparison_text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace loopscope::viewer {
+
+namespace {
+
+constexpr double kMostDecibels = 80; ///< where bars begin: float noise
+constexpr double kFar = 3;           ///< limits
+constexpr double kFarDecibels = 6;
+
+std::string formatted(const char* format, double value)
+{
+    std::array<char, 48> text = {};
+    std::snprintf(text.data(), text.size(), format, value);
+    return text.data();
+}
+
+/// The next of 1, 2, 5 times a power of ten.
+double roundUp(double value)
+{
+    if (!(value > 0) || !std::isfinite(value)) return 1;
+    const double power = std::pow(10, std::floor(std::log10(value)));
+    for (const double step : {1.0, 2.0, 5.0, 10.0})
+        if (value <= step * power * (1 + 1e-9)) return step * power;
+    return 10 * power;
+}
+
+} // namespace
+
+const char* metricName(Metric metric)
+{
+    switch (metric) {
+    case Metric::cosine:
+        return "cosine";
+    case Metric::snr:
+        return "SQNR";
+    case Metric::maxAbs:
+        return "max |Δ|";
+    case Metric::meanAbs:
+        return "mean |Δ|";
+    case Metric::maxRel:
+        return "relative";
+    case Metric::ulp:
+        return "ULP";
+    case Metric::equal:
+        return "equal";
+    }
+    return "";
+}
+
+const char* metricHelp(Metric metric)
+{
+    switch (metric) {
+    case Metric::cosine:
+        return "cosine similarity of the whole tensors, as real numbers; the smallest of all writes";
+    case Metric::snr:
+        return "the reference's squares to the differences' squares, in dB; the smallest of all writes";
+    case Metric::maxAbs:
+        return "largest difference of two elements, in real units";
+    case Metric::meanAbs:
+        return "mean difference of the elements, in real units";
+    case Metric::maxRel:
+        return "largest difference of two elements, divided by the reference's";
+    case Metric::ulp:
+        return "largest distance in units of the last place; floats of one dtype only";
+    case Metric::equal:
+        return "share of elements that are the same number on both sides";
+    }
+    return "";
+}
+
+bool moreIsBetter(Metric metric) { return metric == Metric::cosine || metric == Metric::snr || metric == Metric::equal; }
+
+double usualLimit(Metric metric)
+{
+    switch (metric) {
+    case Metric::cosine:
+        return 0.99;
+    case Metric::snr:
+        return 20;
+    case Metric::maxAbs:
+        return 1e-5;
+    case Metric::meanAbs:
+        return 1e-6;
+    case Metric::maxRel:
+        return 1e-4;
+    case Metric::ulp:
+        return 4;
+    case Metric::equal:
+        return 1;
+    }
+    return 0;
+}
+
+double measured(const DriftFigures& figures, Metric metric)
+{
+    if (!figures.mismatch.empty()) return std::nan("");
+    switch (metric) {
+    case Metric::cosine:
+        return figures.cosine;
+    case Metric::snr:
+        return figures.snr;
+    case Metric::maxAbs:
+        return figures.maxAbs;
+    case Metric::meanAbs:
+        return figures.meanAbs;
+    case Metric::maxRel:
+        return figures.maxRel;
+    case Metric::ulp:
+        return figures.maxUlp ? static_cast<double>(*figures.maxUlp) : figures.different == 0 ? 0 : std::nan("");
+    case Metric::equal:
+        return figures.elements == 0 ? 1
+                                     : static_cast<double>(figures.elements - figures.different) / static_cast<double>(figures.elements);
+    }
+    return std::nan("");
+}
+
+std::string metricText(Metric metric, double value)
+{
+    if (std::isnan(value)) return "–";
+    if (std::isinf(value)) return value > 0 ? "∞" : "−∞";
+    switch (metric) {
+    case Metric::cosine:
+        return value < 1 && value > 0.99995 ? formatted("%.6f", std::min(value, 0.999999)) : formatted("%.4f", value);
+    case Metric::snr:
+        return formatted("%.1f dB", value);
+    case Metric::ulp:
+        return value >= 1e6 ? formatted("%.1e", value) : formatted("%.0f", value);
+    case Metric::equal:
+        return value < 1 ? formatted("%.1f %%", std::min(100 * value, 99.9)) : "100 %";
+    case Metric::maxAbs:
+    case Metric::meanAbs:
+    case Metric::maxRel:
+        break;
+    }
+    return differenceText(value);
+}
+
+Verdict verdictOf(const DriftFigures& figures, Metric metric, double limit)
+{
+    if (!figures.mismatch.empty()) return Verdict::farOver;
+    if (figures.different == 0) return Verdict::equal;
+    const double value = measured(figures, metric);
+    if (std::isnan(value)) return Verdict::within;
+    if (moreIsBetter(metric) ? value >= limit : value <= limit) return Verdict::within;
+    const bool isFar = metric == Metric::snr  ? value < limit - kFarDecibels
+                       : moreIsBetter(metric) ? 1 - value > kFar * (1 - limit)
+                                              : value > kFar * limit;
+    return isFar ? Verdict::farOver : Verdict::over;
+}
+
+double goodness(const DriftFigures& figures, Metric metric)
+{
+    const double value = measured(figures, metric);
+    if (std::isnan(value)) return figures.mismatch.empty() ? INFINITY : -INFINITY;
+    return moreIsBetter(metric) ? value : -value;
+}
+
+double MetricScale::place(double value) const
+{
+    if (std::isnan(value)) return 1;
+    return std::clamp((value - none) / (most - none), 0.0, 1.0);
+}
+
+MetricScale scaleFor(Metric metric, double worst, double limit)
+{
+    switch (metric) {
+    case Metric::cosine:
+    case Metric::equal: {
+        const double reach = roundUp(std::max(1 - (std::isnan(worst) ? 1 : worst), 1.5 * (1 - limit)));
+        return {1, 1 - std::min(reach, metric == Metric::cosine ? 2.0 : 1.0)};
+    }
+    case Metric::snr:
+        return {kMostDecibels, std::min({std::floor(std::isfinite(worst) ? worst / 10 : 0) * 10, limit - 10, 0.0})};
+    default:
+        break;
+    }
+    return {0, roundUp(std::max(std::isfinite(worst) ? worst : 0, 1.5 * limit))};
+}
+
+} // namespace loopscope::viewer

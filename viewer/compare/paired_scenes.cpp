@@ -1,0 +1,153 @@
+#include "viewer/compare/paired_scenes.h"
+
+#include "engine/debug/reference/structure_pairing.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace loopscope::viewer {
+
+namespace {
+
+/// Where an operator is drawn.
+struct Place {
+    std::string id;
+    double y = 0, height = 0;
+    bool isRegion = false;
+};
+
+std::optional<Place> placeOf(const Scene& scene, const std::string& address)
+{
+    if (const int node = scene.findNode(address); node >= 0) {
+        const SceneNode& found = scene.nodes[static_cast<size_t>(node)];
+        return Place{found.id, found.rect.y, found.rect.height, false};
+    }
+    const auto region = scene.regionById.find(address);
+    if (region == scene.regionById.end()) return std::nullopt;
+    const SceneRegion& found = scene.regions[static_cast<size_t>(region->second)];
+    return Place{address, found.head.y, found.head.height, true};
+}
+
+/// A step function: how far down everything from a height on moves.
+class Shift {
+public:
+    void add(double from, double by) { m_total[from] = (m_total.empty() ? 0 : m_total.rbegin()->second) + by; }
+    double total() const { return m_total.empty() ? 0 : m_total.rbegin()->second; }
+    double operator()(double y) const
+    {
+        const auto next = m_total.upper_bound(y + 1e-6);
+        return next == m_total.begin() ? 0 : std::prev(next)->second;
+    }
+
+private:
+    std::map<double, double> m_total;
+};
+
+void move(Scene& scene, const Shift& shift)
+{
+    const auto moveBox = [&](Rect& box) {
+        const double top = shift(box.y), bottom = shift(box.bottom());
+        box.height += bottom - top;
+        box.y += top;
+    };
+    for (SceneNode& node : scene.nodes) node.rect.y += shift(node.rect.y);
+    for (SceneRegion& region : scene.regions) {
+        region.head.y += shift(region.head.y);
+        moveBox(region.rect);
+        for (LoopBinding& binding : region.bindings)
+            for (Point& point : binding.rail) point.y += shift(point.y);
+    }
+    for (SceneEdge& edge : scene.edges)
+        for (Point& point : edge.points) point.y += shift(point.y);
+    scene.bounds.height += shift.total();
+}
+
+ViewState rowsView(const Model& model, GraphId root, bool dense)
+{
+    ViewState view;
+    view.root = model.graph(root).id;
+    view.rows = true;
+    view.allExpanded = true;
+    view.groupByNames = false;
+    view.dense = dense;
+    return view;
+}
+
+} // namespace
+
+void alignRows(Scene& a, Scene& b, const std::vector<std::pair<double, double>>& pairs)
+{
+    Shift down, other;
+    for (const auto& [here, there] : pairs) {
+        const double apart = (here + down.total()) - (there + other.total());
+        if (apart < 0) down.add(here, -apart);
+        if (apart > 0) other.add(there, apart);
+    }
+    move(a, down);
+    move(b, other);
+    a.bounds.width = b.bounds.width = std::max(a.bounds.width, b.bounds.width);
+    a.bounds.height = b.bounds.height = std::max(a.bounds.height, b.bounds.height);
+}
+
+Result<std::shared_ptr<const PairedScenes>> pairScenes(const ComparedModel& here, const ComparedModel& there, const ValuePairing& pairing,
+                                                       bool dense, const TextMeasure& measure, const SceneProgress& progress)
+{
+    const auto build = [&](const ComparedModel& side) -> Result<Scene> {
+        SceneProgress quiet;
+        quiet.stop = progress.stop;
+        LS_TRY(const std::shared_ptr<const Scene> scene, buildScene(*side.model, rowsView(*side.model, side.root, dense), measure, quiet));
+        return Scene(*scene);
+    };
+    LS_TRY(Scene a, build(here));
+    LS_TRY(Scene b, build(there));
+    auto paired = std::make_shared<PairedScenes>();
+    std::set<std::string> partners;
+    std::vector<std::pair<Place, Place>> places;
+    for (OperatorMatch& match : matchOperators(*here.model, here.root, *there.model, there.root, pairing)) {
+        const std::optional<Place> one = placeOf(a, match.here);
+        if (!one) continue;
+        const std::optional<Place> other = match.there.empty() ? std::nullopt : placeOf(b, match.there);
+        if (!other) {
+            paired->onlyHere.push_back(one->id);
+            continue;
+        }
+        partners.insert(other->id);
+        paired->rows.push_back({one->id, other->id, match.how, 0, one->height, one->isRegion});
+        places.emplace_back(*one, *other);
+    }
+    // What is drawn there and belongs to nothing here.
+    for (const SceneNode& node : b.nodes)
+        if (node.kind == NodeKind::op && !partners.contains(node.id)) paired->onlyThere.push_back(node.id);
+    for (const SceneRegion& region : b.regions)
+        if (!region.site.empty() && partners.insert(region.site).second) paired->onlyThere.push_back(region.site);
+
+    // Partners that stand in the same order on both sides come to stand at the same height.
+    std::vector<size_t> order(places.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::stable_sort(order, {}, [&](size_t i) { return places[i].first.y; });
+    std::map<double, int> ranks;
+    for (const auto& [one, other] : places) ranks.emplace(other.y, 0);
+    int rank = 0;
+    for (auto& [y, number] : ranks) number = rank++;
+    std::vector<int> numbers;
+    for (const size_t i : order) numbers.push_back(ranks[places[i].second.y]);
+    std::vector<std::pair<double, double>> pairs;
+    for (const size_t i : longestRise(numbers))
+        if (pairs.empty() || places[order[i]].first.y > pairs.back().first)
+            pairs.emplace_back(places[order[i]].first.y, places[order[i]].second.y);
+    alignRows(a, b, pairs);
+
+    for (size_t i = 0; i < paired->rows.size(); ++i) {
+        PairedRow& row = paired->rows[i];
+        row.y = placeOf(a, row.here)->y;
+        paired->rowsHere[row.here].push_back(static_cast<int>(i));
+        paired->rowsThere[row.there].push_back(static_cast<int>(i));
+    }
+    if (progress.stop.stop_requested()) return Error(ErrorCode::cancelled, "layout cancelled");
+    paired->here = std::make_shared<const Scene>(std::move(a));
+    paired->there = std::make_shared<const Scene>(std::move(b));
+    return std::shared_ptr<const PairedScenes>(std::move(paired));
+}
+
+} // namespace loopscope::viewer

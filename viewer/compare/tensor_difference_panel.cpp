@@ -1,0 +1,155 @@
+// Tensor difference: both sides of the selected row at one moment of the run, fetched from the engine when the selection rests.
+#include "viewer/compare/compare_panels.h"
+#include "viewer/compare/compare_parts.h"
+#include "viewer/compare/tensor_difference_view.h"
+#include "viewer/widgets/panel.h"
+
+#include <QLabel>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <cmath>
+
+namespace loopscope::viewer {
+
+namespace {
+
+class TensorDifferencePanel : public Panel {
+    Q_OBJECT
+public:
+    explicit TensorDifferencePanel(Document& document)
+        : Panel(document, "panelTensorDifference", tr("Tensor difference")), m_comparison(Comparison::of(document)),
+          m_view(new TensorDifferenceView), m_stack(new EmptyStack(m_view, this))
+    {
+        auto* const column = new QVBoxLayout(this);
+        column->setContentsMargins(0, 0, 0, 0);
+        column->addWidget(m_stack);
+        connect(&m_comparison, &Comparison::runChanged, this, &TensorDifferencePanel::follow);
+        connect(&m_comparison, &Comparison::selectionChanged, this, &TensorDifferencePanel::follow);
+        connect(&m_comparison, &Comparison::judgementChanged, this, &TensorDifferencePanel::follow);
+        connect(m_view, &TensorDifferenceView::planeWanted, this, [this](const AxisChoice& axes) { fetch(axes); });
+        follow();
+    }
+
+    QWidget* headWidget() override
+    {
+        if (!m_head) {
+            m_head = new QLabel;
+            m_head->setProperty("type", "small");
+            m_head->setProperty("tone", "meta");
+            connect(m_head, &QObject::destroyed, this, [this] { m_head = nullptr; });
+            showHead();
+        }
+        return m_head;
+    }
+    QWidget* focusTarget() override { return m_view; }
+
+private:
+    void follow()
+    {
+        const int row = m_comparison.row();
+        const int64_t step = m_comparison.stepOf(row);
+        if (row == m_row && step == m_step && m_comparison.drift() == m_drift) return;
+        m_row = row;
+        m_step = step;
+        m_drift = m_comparison.drift();
+        if (showStage(*m_stack, m_comparison, this)) return showNothing();
+        if (row < 0) {
+            m_stack->showEmpty(m_comparison.selected(CompareSide::here).empty() && m_comparison.selected(CompareSide::there).empty()
+                                   ? tr("Select an operator on either side, or a row of the differences.")
+                                   : tr("What is selected was not computed on both sides."));
+            return showNothing();
+        }
+        if (step < 0) {
+            m_stack->showEmpty(tr("Not run on both sides in this iteration."));
+            return showNothing();
+        }
+        fetch(std::nullopt);
+    }
+
+    void showNothing()
+    {
+        m_view->show(nullptr, {});
+        showHead();
+    }
+
+    void fetch(std::optional<AxisChoice> axes)
+    {
+        const DriftRow row = m_comparison.drift()->rows[static_cast<size_t>(m_row)];
+        DifferenceRequest request;
+        const int64_t keep = axes ? m_view->marked() : -1;
+        request.axes = std::move(axes);
+        document().bridge().ask(
+            this, QStringLiteral("difference"),
+            [reference = m_comparison.sharedReference(), row, step = m_step, request](Debugger& debugger) {
+                auto found = std::make_shared<TensorDifference>();
+                Status status = withBothSides(debugger.target(), *reference, row, step, [&](const Tensor& here, const Tensor* there) {
+                    if (there)
+                        *found = differenceOf(here, *there, request);
+                    else
+                        found->why = "B has no such value";
+                });
+                if (!status.ok()) found->why = std::move(status).takeError().message();
+                return std::shared_ptr<const TensorDifference>(std::move(found));
+            },
+            [this, keep](std::shared_ptr<const TensorDifference> found) {
+                if (!found->present) {
+                    m_stack->showEmpty(toText(found->why));
+                    return showNothing();
+                }
+                m_stack->showContent();
+                m_view->show(std::move(found), facts());
+                if (keep >= 0) m_view->mark(keep);
+                showHead();
+            });
+    }
+
+    std::vector<std::pair<QString, QString>> facts() const
+    {
+        std::vector<std::pair<QString, QString>> facts;
+        const DriftFigures* const figures = m_comparison.figuresOf(m_row);
+        if (!figures) return facts;
+        for (const Metric metric : {Metric::cosine, Metric::snr, Metric::maxAbs, Metric::meanAbs, Metric::equal, Metric::ulp}) {
+            const double value = measured(*figures, metric);
+            if (std::isnan(value)) continue;
+            facts.emplace_back(QString::fromUtf8(metricName(metric)), toText(metricText(metric, value)));
+        }
+        return facts;
+    }
+
+    void showHead()
+    {
+        if (!m_head) return;
+        const TensorDifference* const shown = m_view->difference();
+        if (!shown || m_row < 0 || !m_comparison.drift()) return m_head->clear();
+        const DriftRow& row = m_comparison.drift()->rows[static_cast<size_t>(m_row)];
+        QStringList parts;
+        // The plane, where there is more than one.
+        for (int d = 0; d < shown->shape.rank(); ++d) {
+            const bool isFixed = d != shown->axes.column && std::ranges::find(shown->axes.rows, d) == shown->axes.rows.end();
+            if (isFixed && shown->shape[d] > 1)
+                parts.append(tr("axis %1 at %2 of %3").arg(d).arg(shown->axes.fixed[static_cast<size_t>(d)]).arg(shown->shape[d]));
+        }
+        if (m_comparison.drift()->rows[static_cast<size_t>(m_row)].writes > 1) parts.append(tr("step %L1").arg(m_step));
+        parts.append(toText(shown->typeHere));
+        parts.append(tensorText(document().model(), row));
+        if (!m_comparison.reason().isEmpty()) parts.append(m_comparison.reason());
+        m_head->setText(parts.join(QStringLiteral(" · ")));
+    }
+
+    Comparison& m_comparison;
+    TensorDifferenceView* m_view;
+    EmptyStack* m_stack;
+    QLabel* m_head = nullptr;
+    int m_row = -2;
+    int64_t m_step = -1;
+    const Drift* m_drift = nullptr; ///< that the row is of; only compared, never read
+};
+
+} // namespace
+
+Panel* makeTensorDifferencePanel(Document& document) { return new TensorDifferencePanel(document); }
+
+} // namespace loopscope::viewer
+
+#include "tensor_difference_panel.moc"
