@@ -177,6 +177,8 @@ void TensorPanel::buildViews()
         table->hide();
     }
     m_stats->horizontalHeader()->hide();
+    constexpr std::array<int, 6> widths = {58, 88, 44, 76, 76, 104};
+    for (size_t c = 0; c < widths.size(); ++c) m_quant->setColumnWidth(static_cast<int>(c), widths[c]);
     m_note = new QLabel(this);
     m_note->setObjectName("tensorNote");
     m_note->setContentsMargins(10, 2, 10, 3);
@@ -259,7 +261,8 @@ void TensorPanel::refreshBar()
                 axes += ", dim " + QString::number(axis) + " = " + QString::number(m_answer.axes.fixed[static_cast<size_t>(axis)]);
     }
     m_axesChip->setText(axes);
-    m_axesChip->setVisible(m_answer.shape.hasRank() && m_answer.shape.rank() > 0);
+    const bool byAxes = shows(TensorMode::table) || shows(TensorMode::heat) || shows(TensorMode::plot); // the others are of all elements
+    m_axesChip->setVisible(byAxes && m_answer.shape.hasRank() && m_answer.shape.rank() > 0 && (m_answer.held.empty() || m_item >= 0));
     m_differenceChip->setText(m_compare == CompareWith::nothing     ? QString("\u0394")
                               : m_compare == CompareWith::iteration ? "\u0394 to @" + QString::number(m_compareIteration)
                                                                     : QString("\u0394 to reference"));
@@ -294,7 +297,7 @@ void TensorPanel::refreshBar()
         color = Token::warn;
     }
     const Grid& shown = shows(TensorMode::heat) ? m_heatContent.grid : m_content.grid;
-    if (const std::string text = shownText(shown, m_answer.axes); !text.empty() && m_answer.present) notes << QString::fromStdString(text);
+    if (const std::string text = shownText(shown, m_answer.axes); !text.empty() && m_answer.present && byAxes) notes << QString::fromStdString(text);
     if (m_answer.isSparse && m_dense) notes << "with the zeros that are not stored";
     if (!m_answer.held.empty() && m_item < 0 && m_answer.grid.rows > 0) notes << "Return opens a tensor";
     if (m_answer.statisticsOnly) notes << "statistics only";
