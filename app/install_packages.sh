@@ -2,7 +2,7 @@
 # Installs the Debian packages that building (argument: build), the desktop (desktop) or testing (test) needs and that are not there yet.
 # Needs root only if something is missing. docs/dependencies.md gives the reason for each.
 set -euo pipefail
-packages=(g++ cmake ninja-build pkg-config ccache mold libfmt-dev libxxhash-dev libzip-dev libpng-dev flatbuffers-compiler
+packages=(g++ cmake ninja-build pkg-config ccache mold libfmt-dev libxxhash-dev libzip-dev libpng-dev libjpeg62-turbo-dev flatbuffers-compiler
           libflatbuffers-dev protobuf-compiler libprotobuf-dev libsqlite3-dev libzstd-dev nlohmann-json3-dev libcli11-dev libedit-dev
           libgraphviz-dev)
 case "${1:-build}" in

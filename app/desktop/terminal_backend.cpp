@@ -36,6 +36,18 @@ std::string hashOf(const std::string& path)
     return toHex(first) + toHex(last);
 }
 
+/// `in.npy:cast; x[0]=1` begins with the path of a file that takes a while to read.
+bool namesLargeFile(std::string_view source)
+{
+    constexpr uintmax_t kLarge = 1 << 20;
+    std::error_code failure;
+    for (size_t end = source.size(); end != std::string_view::npos && end > 0; end = source.find_last_of(":;[ ", end - 1)) {
+        const std::string path(source.substr(0, end));
+        if (std::filesystem::is_regular_file(path, failure)) return std::filesystem::file_size(path, failure) > kLarge;
+    }
+    return false;
+}
+
 viewer::ConsoleEvent::Kind kindOf(TerminalEvent::Kind kind)
 {
     using Kind = viewer::ConsoleEvent::Kind;
@@ -92,7 +104,8 @@ std::vector<viewer::InputPort> TerminalBackend::inputs() const
     return ports;
 }
 
-/// Files are read once: whoever asks again gets the answer of then.
+/// Files are read once: whoever asks again gets the answer of then. Of a large one that nobody has looked into yet there is no answer: this is
+/// asked on the GUI thread.
 std::string TerminalBackend::problemOf(const Port& port, const std::string& source) const
 {
     {
@@ -100,6 +113,7 @@ std::string TerminalBackend::problemOf(const Port& port, const std::string& sour
         const auto known = m_checked.find(port.name);
         if (known != m_checked.end() && known->second.source == source && !source.starts_with("@last")) return known->second.problem;
     }
+    if (namesLargeFile(source)) return {};
     const Result<Array> bound = previewInput(port.name, source);
     return bound.ok() ? std::string() : bound.error().message();
 }

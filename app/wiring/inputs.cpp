@@ -119,7 +119,7 @@ FileKind fileKind(const std::string& path)
     if (!std::filesystem::is_regular_file(path, error)) return FileKind::none;
     const Result<Bytes> content = mapFile(path);
     if (!content.ok()) return FileKind::other;
-    if (isPng(content->view())) return FileKind::picture;
+    if (isPicture(content->view())) return FileKind::picture;
     const std::string_view text(content->as<char>(), content->size());
     return text.starts_with("\x93NUMPY") ? FileKind::npy : text.starts_with("PK") ? FileKind::zip : FileKind::other;
 }
@@ -137,7 +137,7 @@ std::pair<std::string, std::string> splitKey(const std::string& source)
 bool looksLikePath(const std::string& source)
 {
     return source.find('/') != std::string::npos || source.find(".np") != std::string::npos || source.ends_with(".raw") ||
-           source.ends_with(".bin") || source.ends_with(".png");
+           source.ends_with(".bin") || source.ends_with(".png") || source.ends_with(".jpg") || source.ends_with(".jpeg");
 }
 
 /// "4,2" between brackets; nothing if it is no list of sizes.

@@ -20,6 +20,6 @@ struct PictureOptions {
 };
 
 /// Errors: usage (the input holds no picture, another size), badFile.
-Result<Array> arrayOfPicture(const Port& port, std::span<const std::byte> png, const PictureOptions& options, std::vector<std::string>& notes);
+Result<Array> arrayOfPicture(const Port& port, std::span<const std::byte> file, const PictureOptions& options, std::vector<std::string>& notes);
 
 } // namespace loopscope::app

@@ -1,11 +1,16 @@
 #include "engine/tensor/picture.h"
 
-#include <png.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <csetjmp>
+#include <cstdio>
 #include <cstring>
+#include <memory>
+#include <string_view>
+
+#include <jpeglib.h>
+#include <png.h>
 
 namespace loopscope {
 
@@ -40,11 +45,26 @@ std::vector<Weights> weightsOf(int64_t from, int64_t to)
     return all;
 }
 
-} // namespace
-
-bool isPng(std::span<const std::byte> content)
+bool beginsWith(std::span<const std::byte> content, std::string_view mark)
 {
-    return content.size() >= 8 && std::memcmp(content.data(), "\x89PNG\r\n\x1a\n", 8) == 0;
+    return content.size() >= mark.size() && std::memcmp(content.data(), mark.data(), mark.size()) == 0;
+}
+
+bool isPng(std::span<const std::byte> content) { return beginsWith(content, "\x89PNG\r\n\x1a\n"); }
+
+Array pixelArray(uint64_t height, uint64_t width, int channels)
+{
+    Array array;
+    array.dtype = DType::u8;
+    array.shape = Shape{static_cast<int64_t>(height), static_cast<int64_t>(width), channels};
+    array.bytes.resize(height * width * static_cast<uint64_t>(channels));
+    return array;
+}
+
+Status checkSize(uint64_t height, uint64_t width)
+{
+    if (height * width <= kMostPixels) return {};
+    return Error(ErrorCode::badFile, "picture").found(std::to_string(width) + "x" + std::to_string(height) + " pixels").expected("at most 2^28");
 }
 
 Result<Array> readPng(std::span<const std::byte> content, int channels)
@@ -58,17 +78,81 @@ Result<Array> readPng(std::span<const std::byte> content, int channels)
     };
     if (png_image_begin_read_from_memory(&image, content.data(), content.size()) == 0) return failed();
     image.format = channels == 1 ? PNG_FORMAT_GRAY : channels == 4 ? PNG_FORMAT_RGBA : PNG_FORMAT_RGB;
-    if (uint64_t{image.width} * image.height > kMostPixels) {
+    if (Status status = checkSize(image.height, image.width); !status.ok()) {
         png_image_free(&image);
-        return Error(ErrorCode::badFile, "picture").found(std::to_string(image.width) + "x" + std::to_string(image.height) + " pixels").expected("at most 2^28");
+        return std::move(status).takeError();
     }
-    Array array;
-    array.dtype = DType::u8;
-    array.shape = Shape{image.height, image.width, channels};
-    array.bytes.resize(size_t{image.height} * image.width * static_cast<size_t>(channels));
+    Array array = pixelArray(image.height, image.width, channels);
     constexpr png_color kBlack = {0, 0, 0};
     if (png_image_finish_read(&image, &kBlack, array.bytes.data(), 0, nullptr) == 0) return failed();
     return array;
+}
+
+/// libjpeg reports errors by a jump: what it jumps over is plain data only.
+struct JpegReader {
+    jpeg_decompress_struct state = {};
+    jpeg_error_mgr errors = {};
+    std::jmp_buf back = {};
+    std::array<char, JMSG_LENGTH_MAX> message = {};
+
+    /// False: `message` says why.
+    bool begin(std::span<const std::byte> content, int channels)
+    {
+        state.err = jpeg_std_error(&errors);
+        state.client_data = this;
+        errors.error_exit = [](j_common_ptr common) {
+            auto* const self = static_cast<JpegReader*>(common->client_data);
+            common->err->format_message(common, self->message.data());
+            std::longjmp(self->back, 1);
+        };
+        errors.output_message = [](j_common_ptr) {}; // warnings: the picture is shown as far as it goes
+        if (setjmp(back) != 0) return false;
+        jpeg_create_decompress(&state);
+        state.client_data = this;
+        jpeg_mem_src(&state, reinterpret_cast<const unsigned char*>(content.data()), content.size());
+        jpeg_read_header(&state, TRUE);
+        state.out_color_space = channels == 1 ? JCS_GRAYSCALE : channels == 4 ? JCS_EXT_RGBA : JCS_RGB;
+        return true;
+    }
+    bool read(unsigned char* pixels, size_t stride)
+    {
+        if (setjmp(back) != 0) return false;
+        jpeg_start_decompress(&state);
+        while (state.output_scanline < state.output_height) {
+            unsigned char* row = pixels + state.output_scanline * stride;
+            jpeg_read_scanlines(&state, &row, 1);
+        }
+        jpeg_finish_decompress(&state);
+        return true;
+    }
+};
+
+Result<Array> readJpeg(std::span<const std::byte> content, int channels)
+{
+    const auto reader = std::make_unique<JpegReader>();
+    const auto failed = [&] {
+        Error error(ErrorCode::badFile, "not a readable JPEG: " + std::string(reader->message.data()));
+        jpeg_destroy_decompress(&reader->state);
+        return error;
+    };
+    if (!reader->begin(content, channels)) return failed();
+    if (Status status = checkSize(reader->state.image_height, reader->state.image_width); !status.ok()) {
+        jpeg_destroy_decompress(&reader->state);
+        return std::move(status).takeError();
+    }
+    Array array = pixelArray(reader->state.image_height, reader->state.image_width, channels);
+    if (!reader->read(reinterpret_cast<unsigned char*>(array.bytes.data()), array.bytes.size() / std::max<size_t>(1, reader->state.image_height))) return failed();
+    jpeg_destroy_decompress(&reader->state);
+    return array;
+}
+
+} // namespace
+
+bool isPicture(std::span<const std::byte> content) { return isPng(content) || beginsWith(content, "\xff\xd8\xff"); }
+
+Result<Array> readPicture(std::span<const std::byte> content, int channels)
+{
+    return isPng(content) ? readPng(content, channels) : readJpeg(content, channels);
 }
 
 Array resizedPicture(const Array& pixels, int64_t height, int64_t width)

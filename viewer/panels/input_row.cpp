@@ -274,7 +274,7 @@ void InputRow::kindChosen(int kind)
 void InputRow::chooseFile()
 {
     const QString path = QFileDialog::getOpenFileName(this, "Elements of " + toText(m_port.name), {},
-                                                      "Arrays and pictures (*.npy *.npz *.png *.bin *.raw);;All files (*)");
+                                                      "Arrays and pictures (*.npy *.npz *.png *.jpg *.jpeg *.bin *.raw);;All files (*)");
     if (path.isEmpty()) return refresh();
     give(path);
 }

@@ -27,11 +27,17 @@ InputSource::Kind kindOf(const QString& text)
     if (text.startsWith('@')) return Kind::seed;
     if (text.startsWith('[')) return Kind::table;
     if (text.startsWith('"')) return Kind::constant;
-    static const QRegularExpression file(R"(/|\.(npy|npz|png|bin|raw)\b)", QRegularExpression::CaseInsensitiveOption);
+    static const QRegularExpression file(R"(/|\.(npy|npz|png|jpe?g|bin|raw)\b)", QRegularExpression::CaseInsensitiveOption);
     return file.match(text).hasMatch() ? Kind::file : Kind::constant;
 }
 
 } // namespace
+
+bool isPictureName(const QString& path)
+{
+    static const QRegularExpression ending(R"(\.(png|jpe?g)$)", QRegularExpression::CaseInsensitiveOption);
+    return ending.match(path).hasMatch();
+}
 
 InputSource inputSourceOf(QString text)
 {
@@ -63,10 +69,10 @@ InputSource inputSourceOf(QString text)
         source.shape = std::move(sizes);
         text = text.left(match.capturedStart());
     }
-    static const QRegularExpression range(R"(\.png\[([^\]]*)\]$)", QRegularExpression::CaseInsensitiveOption);
+    static const QRegularExpression range(R"(\.(?:png|jpe?g)(\[[^\]]*\])$)", QRegularExpression::CaseInsensitiveOption);
     if (const QRegularExpressionMatch match = range.match(text); match.hasMatch()) {
-        source.range = match.captured(1);
-        text = text.left(match.capturedStart() + 4);
+        source.range = match.captured(1).mid(1).chopped(1);
+        text.chop(match.captured(1).size());
     }
     source.text = text;
     source.kind = kindOf(text);

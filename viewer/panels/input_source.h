@@ -10,6 +10,9 @@
 
 namespace loopscope::viewer {
 
+/// By its ending.
+bool isPictureName(const QString& path);
+
 struct InputSource {
     enum class Kind : uint8_t { none, seed, file, table, lastRun, constant };
     enum class Layout : uint8_t { declared, nhwc, nchw };
@@ -22,7 +25,7 @@ struct InputSource {
     bool fit = false, cast = false;
     QString patches;                           ///< "x[0,3]=nan; x[1]=2"
 
-    bool isPicture() const { return kind == Kind::file && text.endsWith(".png", Qt::CaseInsensitive); }
+    bool isPicture() const { return kind == Kind::file && isPictureName(text); }
     bool operator==(const InputSource&) const = default;
 };
 

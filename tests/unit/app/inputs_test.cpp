@@ -4,13 +4,17 @@
 #include "app/wiring/literal.h"
 #include "engine/base/bytes.h"
 #include "engine/tensor/npz.h"
+#include "engine/tensor/statistics.h"
 #include "engine/tensor/value_text.h"
 
 #include <array>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <jpeglib.h>
 #include <png.h>
 #include <unistd.h>
 
@@ -206,6 +210,41 @@ TEST_F(Inputs, pictures_become_pixels)
     EXPECT_THAT(bind({DType::u8, Shape{2}}, x), HasSubstr("holds no picture"));
     ASSERT_TRUE(writeFile(path("cut.png"), std::span(png).first(40), true).ok());
     EXPECT_THAT(bind({DType::u8, Shape{1, 2, 3}}, "x=" + path("cut.png")), HasSubstr("not a readable PNG"));
+}
+
+TEST_F(Inputs, jpegs_become_pixels)
+{
+    // A grey ramp of 16 x 8 pixels, written with libjpeg: lossy, so each pixel is near what was written.
+    jpeg_compress_struct state = {};
+    jpeg_error_mgr errors = {};
+    state.err = jpeg_std_error(&errors);
+    jpeg_create_compress(&state);
+    unsigned char* file = nullptr;
+    unsigned long size = 0; // NOLINT(google-runtime-int): libjpeg's
+    jpeg_mem_dest(&state, &file, &size);
+    state.image_width = 16;
+    state.image_height = 8;
+    state.input_components = 1;
+    state.in_color_space = JCS_GRAYSCALE;
+    jpeg_set_defaults(&state);
+    jpeg_set_quality(&state, 100, TRUE);
+    jpeg_start_compress(&state, TRUE);
+    std::array<unsigned char, 16> row = {};
+    for (size_t i = 0; i < row.size(); ++i) row[i] = static_cast<unsigned char>(i * 16);
+    unsigned char* rows = row.data();
+    while (state.next_scanline < state.image_height) jpeg_write_scanlines(&state, &rows, 1);
+    jpeg_finish_compress(&state);
+    const std::vector<std::byte> jpeg(reinterpret_cast<std::byte*>(file), reinterpret_cast<std::byte*>(file) + size);
+    jpeg_destroy_compress(&state);
+    std::free(file);
+    ASSERT_TRUE(writeFile(path("p.jpg"), jpeg, true).ok());
+
+    const auto bound = bindInputs(targetOf({{"x", {DType::u8, Shape{1, 8, 16, 3}}}}), {"x=" + path("p.jpg")}, 1, 1);
+    ASSERT_TRUE(bound.ok()) << bound.error().message();
+    const Tensor view = bound->inputs[0].forRun(0).view();
+    for (int64_t i = 0; i < view.elementCount(); ++i) ASSERT_NEAR(elementAsInteger(view, i), i / 3 % 16 * 16, 4) << i;
+    ASSERT_TRUE(writeFile(path("cut.jpg"), std::span(jpeg).first(20), true).ok());
+    EXPECT_THAT(bind({DType::u8, Shape{1, 8, 16, 3}}, "x=" + path("cut.jpg")), HasSubstr("not a readable JPEG"));
 }
 
 TEST_F(Inputs, a_shape_may_follow_any_source)

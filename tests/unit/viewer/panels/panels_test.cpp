@@ -559,6 +559,8 @@ private slots:
         QVERIFY(!picture.isPicture()); // a shape belongs before the words
         QVERIFY(inputSourceOf("cat.png[0,1]").isPicture());
         QCOMPARE(inputSourceOf("cat.png[0,1]").range, QString("0,1"));
+        QCOMPARE(textOf(inputSourceOf("cat.JPEG[-1,1]:fit")), QString("cat.JPEG[-1,1]:fit"));
+        QVERIFY(inputSourceOf("cat.JPEG[-1,1]:fit").isPicture());
     }
 
     void literalsKeepWhatFits()
