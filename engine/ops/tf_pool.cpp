@@ -50,3 +50,4 @@ LS_DEFINE_OP(tf, MaxPoolGradGradV2)
     return layer({5, 5}, "orig_input, orig_output, grad, ksize, strides",
                  "The gradient of MaxPoolGradV2: what the largest element of each window got.");
 }
+LS_DEFINE_OP(tf, ExtractImagePatches) { return tfDef({}, "images [N,H,W,C]", "The pixels of each window as channels of one."); }

@@ -53,3 +53,9 @@ LS_DEFINE_OP(tf, ScatterUpdate) { return reference(3, "ref, indices, updates", "
 LS_DEFINE_OP(tf, ScatterAdd) { return reference(3, "ref, indices, updates", "Adds to rows of the variable; the same reference."); }
 LS_DEFINE_OP(tf, ScatterSub) { return reference(3, "ref, indices, updates", "Subtracts from rows of the variable; the same reference."); }
 LS_DEFINE_OP(tf, CountUpTo) { return reference(1, "ref", "The variable's value, which then grows by 1, up to limit."); }
+LS_DEFINE_OP(tf, RefSelect)
+{
+    OpDef def = reference(2, "index i32 [], references…", "The reference of that index.");
+    def.maxInputs = -1;
+    return def;
+}

@@ -166,6 +166,27 @@ Status runMaxPoolGradGrad(const KernelArgs& args)
     });
 }
 
+/// The pixels of each window as channels of one; zeros where it reaches beyond the picture.
+Status runExtractPatches(const KernelArgs& args)
+{
+    const Shape& in = args.in(0).shape;
+    TfWindowSpec spec;
+    spec.sizes = attributeInts(attributesOf(args), "ksizes");
+    spec.strides = attributeInts(attributesOf(args), "strides");
+    spec.dilations = attributeInts(attributesOf(args), "rates");
+    if (spec.dilations.size() != 4) return invalidArgument("rates must be a list of 4");
+    spec.padding = attributeString(attributesOf(args), "padding", "VALID");
+    LS_TRY(const TfWindows windows, TfWindows::over(in, TfLayout(), spec));
+    const int64_t channels = in[3], patch = spec.sizes[1] * spec.sizes[2] * channels;
+    LS_TRY(const TfSource source, TfSource::of(args.in(0)));
+    TfTarget out;
+    LS_CHECK_OK(out.begin(args, 0, windows.outputShape(patch), true));
+    windows.forEach(channels, patch, [&](int64_t from, int64_t to, int64_t tap) {
+        std::memcpy(out.at(to + tap * channels), source.at(from), static_cast<size_t>(channels * source.size()));
+    });
+    return out.finish();
+}
+
 constexpr std::string_view kFloats = "f32 f64 f16 bf16";
 constexpr std::string_view kReals = "f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64";
 
@@ -184,3 +205,4 @@ LS_TF_KERNEL(MaxPoolGradV2, runMaxPoolGrad<2>, kFloats)
 LS_TF_KERNEL(MaxPool3DGrad, runMaxPoolGrad<3>, kFloats)
 LS_TF_KERNEL(MaxPoolGradGrad, runMaxPoolGradGrad, kReals)
 LS_TF_KERNEL(MaxPoolGradGradV2, runMaxPoolGradGrad, kReals)
+LS_TF_KERNEL(ExtractImagePatches, runExtractPatches, "numbers bool")

@@ -30,7 +30,7 @@ double uniformDouble(uint32_t low, uint32_t high)
     return value - 1.0;
 }
 
-enum class Distribution { uniform, normal };
+enum class Distribution { uniform, normal, truncated };
 
 /// Four f32, or two f64, from the block of a stream.
 template <typename T> size_t numbersOf(const std::array<uint32_t, 4>& block, Distribution distribution, std::array<T, 4>& numbers)
@@ -61,11 +61,31 @@ template <typename T> size_t numbersOf(const std::array<uint32_t, 4>& block, Dis
     }
 }
 
+/// Normal numbers closer than 2 to 0. Each group of a block's size has a region of the stream to itself, since nobody knows how many it takes.
+template <typename T> void fillTruncated(T* out, int64_t count, const PhiloxStream& stream)
+{
+    constexpr int64_t kGroup = sizeof(T) == 8 ? 2 : 4, kBlocksOfGroup = kGroup * 256 / 4;
+    for (int64_t first = 0; first < count; first += kGroup) {
+        PhiloxStream own = stream;
+        own.skip(static_cast<uint64_t>(first / kGroup * kBlocksOfGroup));
+        for (int64_t i = first; i < std::min(first + kGroup, count);) {
+            std::array<T, 4> numbers = {};
+            const size_t got = numbersOf<T>(own.next(), Distribution::normal, numbers);
+            for (size_t k = 0; k < got && i < std::min(first + kGroup, count); ++k)
+                if (std::abs(numbers[k]) < 2) out[i++] = numbers[k];
+        }
+    }
+}
+
 Status fill(const KernelArgs& args, PhiloxStream& stream, Distribution distribution)
 {
     return forDType<TypeList<float, double>>(args.out(0).dtype, [&]<typename T>() -> Status {
         std::array<T, 4> numbers = {};
         const int64_t count = args.out(0).elementCount();
+        if (distribution == Distribution::truncated) {
+            fillTruncated(args.out(0).as<T>(), count, stream);
+            return {};
+        }
         for (int64_t i = 0; i < count;) {
             const size_t got = numbersOf<T>(stream.next(), distribution, numbers);
             for (size_t k = 0; k < got && i < count; ++k, ++i) args.out(0).as<T>()[i] = numbers[k];
@@ -83,8 +103,8 @@ PhiloxStream reserve(const KernelArgs& args, int64_t count)
     const uint64_t identity = hash64(std::as_bytes(std::span(node.data(), node.size())));
     PhiloxStream& stream = seed == 0 && seed2 == 0 ? args.runtime->random().session() : args.runtime->random().stream(identity, seed, seed2);
     const PhiloxStream mine = stream;
-    constexpr int64_t kReservedPerNumber = 256;
-    stream.skip(static_cast<uint64_t>((count * kReservedPerNumber + 3) / 4));
+    constexpr int64_t kReservedPerNumber = 256; // blocks of four words: plenty, but that is what TensorFlow reserves
+    stream.skip(static_cast<uint64_t>(count * kReservedPerNumber));
     return mine;
 }
 
@@ -96,19 +116,12 @@ template <Distribution distribution> Status runRandom(const KernelArgs& args)
     return fill(args, stream, distribution);
 }
 
-Status runUniformInt(const KernelArgs& args)
+/// Integers from low to high, high excluded.
+Status fillIntegers(const KernelArgs& args, PhiloxStream stream, int64_t low, int64_t high)
 {
-    LS_TRY(const Shape shape, tfShapeOperand(args.in(0)));
-    LS_TRY(const int64_t low, tfInteger(args, 1, "minval"));
-    LS_TRY(const int64_t high, tfInteger(args, 2, "maxval"));
-    LS_CHECK_OK(tfAllocate(args, 0, shape));
-    const int64_t count = shape.elementCount();
-    if (count == 0) return {};
-    if (low >= high) return invalidArgument("Need minval < maxval, got " + std::to_string(low) + " >= " + std::to_string(high));
-    PhiloxStream stream = reserve(args, count);
     const uint64_t range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
-    const bool wide = args.out(0).dtype == DType::i64;
-    for (int64_t i = 0; i < count;) {
+    const bool wide = bitWidth(args.out(0).dtype) == 64;
+    for (int64_t i = 0, count = args.out(0).elementCount(); i < count;) {
         const std::array<uint32_t, 4> block = stream.next();
         for (size_t k = 0; k < (wide ? 2U : 4U) && i < count; ++k, ++i) {
             const uint64_t bits = wide ? (uint64_t{block[2 * k + 1]} << 32) | block[2 * k] : block[k];
@@ -120,17 +133,89 @@ Status runUniformInt(const KernelArgs& args)
     return {};
 }
 
-/// The seed is scrambled by a stream of its own, so that weak seeds do no harm.
-template <Distribution distribution> Status runStateless(const KernelArgs& args)
+struct Bounds {
+    int64_t low = 0, high = 0;
+};
+
+/// Bounds in operands `i` and `i + 1`; the result of that shape has at least one element.
+Result<Bounds> boundsOf(const KernelArgs& args, int i, const Shape& shape)
+{
+    Bounds bounds;
+    LS_TRY(bounds.low, tfInteger(args, i, "minval"));
+    LS_TRY(bounds.high, tfInteger(args, i + 1, "maxval"));
+    if (shape.elementCount() == 0 || bounds.low < bounds.high) return bounds;
+    return invalidArgument("Need minval < maxval, got " + std::to_string(bounds.low) + " >= " + std::to_string(bounds.high));
+}
+
+Status runUniformInt(const KernelArgs& args)
 {
     LS_TRY(const Shape shape, tfShapeOperand(args.in(0)));
-    const std::vector<int64_t> seed = tfIntegers(args.in(1));
-    if (seed.size() != 2) return invalidArgument("seed must have shape [2], not " + toString(args.in(1).shape));
+    LS_TRY(const Bounds bounds, boundsOf(args, 1, shape));
     LS_CHECK_OK(tfAllocate(args, 0, shape));
+    if (shape.elementCount() == 0) return {};
+    return fillIntegers(args, reserve(args, shape.elementCount()), bounds.low, bounds.high);
+}
+
+/// The stream of a seed. The seed is scrambled by a stream of its own, so that weak seeds do no harm.
+Result<PhiloxStream> streamOfSeed(const KernelArgs& args, int i)
+{
+    const std::vector<int64_t> seed = tfIntegers(args.in(i));
+    if (seed.size() != 2) return invalidArgument("seed must have shape [2], not " + toString(args.in(i).shape));
     PhiloxStream scrambler{0x02461e293ec8f720ULL, static_cast<uint64_t>(seed[0]), static_cast<uint64_t>(seed[1])};
     const std::array<uint32_t, 4> mix = scrambler.next();
-    PhiloxStream stream{(uint64_t{mix[1]} << 32) | mix[0], 0, (uint64_t{mix[3]} << 32) | mix[2]};
+    return PhiloxStream{(uint64_t{mix[1]} << 32) | mix[0], 0, (uint64_t{mix[3]} << 32) | mix[2]};
+}
+
+/// The stream of operands 1 to 3: key, counter, algorithm.
+Result<PhiloxStream> streamOfKey(const KernelArgs& args)
+{
+    constexpr int64_t kPhilox = 1, kAny = 3;
+    LS_TRY(const int64_t algorithm, tfInteger(args, 3, "alg"));
+    if (algorithm != kPhilox && algorithm != kAny) return Error(ErrorCode::unsupported, "random algorithm " + std::to_string(algorithm));
+    const std::vector<int64_t> key = tfIntegers(args.in(1)), counter = tfIntegers(args.in(2));
+    if (key.size() != 1) return invalidArgument("key must have shape [1], not " + toString(args.in(1).shape));
+    if (counter.size() < 2) return invalidArgument("counter must have at least 2 elements, got shape " + toString(args.in(2).shape));
+    return PhiloxStream{static_cast<uint64_t>(key[0]), static_cast<uint64_t>(counter[0]), static_cast<uint64_t>(counter[1])};
+}
+
+/// The first version of an operator has a seed, the second a key, a counter and an algorithm.
+template <Distribution distribution, bool second> Status runStateless(const KernelArgs& args)
+{
+    LS_TRY(const Shape shape, tfShapeOperand(args.in(0)));
+    LS_TRY(PhiloxStream stream, second ? streamOfKey(args) : streamOfSeed(args, 1));
+    LS_CHECK_OK(tfAllocate(args, 0, shape));
     return fill(args, stream, distribution);
+}
+
+template <bool second> Status runStatelessInt(const KernelArgs& args)
+{
+    LS_TRY(const Shape shape, tfShapeOperand(args.in(0)));
+    LS_TRY(const Bounds bounds, boundsOf(args, second ? 4 : 2, shape));
+    LS_TRY(const PhiloxStream stream, second ? streamOfKey(args) : streamOfSeed(args, 1));
+    LS_CHECK_OK(tfAllocate(args, 0, shape));
+    return shape.elementCount() == 0 ? Status() : fillIntegers(args, stream, bounds.low, bounds.high);
+}
+
+/// Key and counter of a seed, and the algorithm that takes them.
+Status runGetKeyCounter(const KernelArgs& args)
+{
+    LS_TRY(const PhiloxStream stream, streamOfSeed(args, 0));
+    LS_CHECK_OK(tfAllocate(args, 0, Shape({1})));
+    LS_CHECK_OK(tfAllocate(args, 1, Shape({2})));
+    args.out(0).as<uint64_t>()[0] = stream.key;
+    args.out(1).as<uint64_t>()[0] = stream.counterLow;
+    args.out(1).as<uint64_t>()[1] = stream.counterHigh;
+    if (args.outputCount < 3) return {};
+    LS_CHECK_OK(tfAllocate(args, 2, Shape()));
+    *args.out(2).as<int32_t>() = 1;
+    return {};
+}
+
+Status runGetAlgorithm(const KernelArgs& args)
+{
+    LS_CHECK_OK(tfAllocate(args, 0, Shape()));
+    *args.out(0).as<int32_t>() = 1;
+    return {};
 }
 
 } // namespace
@@ -138,5 +223,15 @@ template <Distribution distribution> Status runStateless(const KernelArgs& args)
 LS_TF_KERNEL(RandomUniform, runRandom<Distribution::uniform>, "f32 f64")
 LS_TF_KERNEL(RandomStandardNormal, runRandom<Distribution::normal>, "f32 f64")
 LS_TF_KERNEL(RandomUniformInt, runUniformInt, "i32 i64")
-LS_TF_KERNEL(StatelessRandomUniform, runStateless<Distribution::uniform>, "f32 f64")
-LS_TF_KERNEL(StatelessRandomNormal, runStateless<Distribution::normal>, "f32 f64")
+LS_TF_KERNEL(TruncatedNormal, runRandom<Distribution::truncated>, "f32 f64")
+LS_TF_KERNEL(StatelessRandomUniform, (runStateless<Distribution::uniform, false>), "f32 f64")
+LS_TF_KERNEL(StatelessRandomUniformV2, (runStateless<Distribution::uniform, true>), "f32 f64")
+LS_TF_KERNEL(StatelessRandomNormal, (runStateless<Distribution::normal, false>), "f32 f64")
+LS_TF_KERNEL(StatelessRandomNormalV2, (runStateless<Distribution::normal, true>), "f32 f64")
+LS_TF_KERNEL(StatelessTruncatedNormal, (runStateless<Distribution::truncated, false>), "f32 f64")
+LS_TF_KERNEL(StatelessTruncatedNormalV2, (runStateless<Distribution::truncated, true>), "f32 f64")
+LS_TF_KERNEL(StatelessRandomUniformInt, runStatelessInt<false>, "i32 i64")
+LS_TF_KERNEL(StatelessRandomUniformIntV2, runStatelessInt<true>, "i32 i64 u32 u64")
+LS_TF_KERNEL(StatelessRandomGetKeyCounter, runGetKeyCounter, "i32 i64")
+LS_TF_KERNEL(StatelessRandomGetKeyCounterAlg, runGetKeyCounter, "i32 i64")
+LS_TF_KERNEL(StatelessRandomGetAlg, runGetAlgorithm, "i32")

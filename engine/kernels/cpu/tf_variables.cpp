@@ -104,6 +104,17 @@ Status runHandle(const KernelArgs& args)
 
 Status runRefIdentity(const KernelArgs& args) { return tfHandOn(args); }
 
+/// The reference that operand 0 chooses of those behind it.
+Status runRefSelect(const KernelArgs& args)
+{
+    LS_TRY(const int64_t index, tfInteger(args, 0, "Index"));
+    if (index < 0 || index + 1 >= args.inputCount)
+        return invalidArgument("Index must be in the range [0, " + std::to_string(args.inputCount - 1) + ") but got " + std::to_string(index));
+    LS_CHECK_OK(tfAllocate(args, 0, Shape()));
+    *args.out(0).as<int32_t>() = *args.in(static_cast<int>(index) + 1).as<int32_t>();
+    return {};
+}
+
 Status runIsInitialized(const KernelArgs& args)
 {
     LS_TRY(const Variable* const variable, variableOf(args));
@@ -317,6 +328,7 @@ LS_TF_KERNEL(VariableV2, runHandle, kAllDTypes)
 LS_TF_KERNEL(Variable, runHandle, kAllDTypes)
 LS_TF_KERNEL(IsVariableInitialized, runIsInitialized, kAllDTypes)
 LS_TF_KERNEL(RefIdentity, runRefIdentity, kAllDTypes)
+LS_TF_KERNEL(RefSelect, runRefSelect, kAllDTypes)
 LS_TF_KERNEL(Assign, runAssign, kAllDTypes)
 LS_TF_KERNEL(AssignAdd, runAssignSum<true>, kNumbers)
 LS_TF_KERNEL(AssignSub, runAssignSum<false>, kNumbers)

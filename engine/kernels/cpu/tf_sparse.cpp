@@ -1,0 +1,272 @@
+// Kernels of TensorFlow's sparse tensors, which are three tensors: indices [n,rank], values [n] and the dense shape [rank]:
+// core/kernels/sparse_*_op.cc, segment_reduction_ops_impl.h.
+#include "engine/kernels/cpu/tf_support.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+using namespace loopscope;
+
+namespace {
+
+/// The places of a sparse tensor whose indices and shape are operands `i` and `s`.
+struct Places {
+    Shape shape;
+    int64_t count = 0;
+    std::vector<int64_t> indices; ///< [count, rank]
+    int rank() const { return shape.rank(); }
+    int64_t at(int64_t entry, int d) const { return indices[static_cast<size_t>(entry * rank() + d)]; }
+};
+
+/// Errors: InvalidArgument if an index lies outside of the shape.
+Result<Places> placesOf(const KernelArgs& args, int i, int s)
+{
+    Places places;
+    LS_TRY(places.shape, tfShapeOperand(args.in(s)));
+    const Shape& indices = args.in(i).shape;
+    if (indices.rank() != 2 || indices[1] != places.rank())
+        return invalidArgument("Input indices should be a matrix of " + std::to_string(places.rank()) + " columns but received shape " +
+                               toString(indices));
+    places.count = indices[0];
+    places.indices = tfIntegers(args.in(i));
+    for (int64_t e = 0; e < places.count; ++e)
+        for (int d = 0; d < places.rank(); ++d)
+            if (places.at(e, d) < 0 || places.at(e, d) >= places.shape[d]) {
+                std::string text;
+                for (int k = 0; k < places.rank(); ++k) text += (k ? "," : "") + std::to_string(places.at(e, k));
+                return invalidArgument("indices[" + std::to_string(e) + "] = [" + text + "] is out of bounds: need 0 <= index < " +
+                                       toString(places.shape));
+            }
+    return places;
+}
+
+Status checkValues(const KernelArgs& args, int v, int64_t count)
+{
+    if (args.in(v).shape == Shape({count})) return {};
+    return invalidArgument("Input values should be a vector of " + std::to_string(count) + " elements but received shape " +
+                           toString(args.in(v).shape));
+}
+
+Status giveIntegers(const KernelArgs& args, int k, const Shape& shape, const std::vector<int64_t>& numbers)
+{
+    LS_CHECK_OK(tfAllocate(args, k, shape));
+    std::copy(numbers.begin(), numbers.end(), args.out(k).as<int64_t>());
+    return {};
+}
+
+/// indices may be a number, a vector or a matrix; the values one number for all.
+Status runToDense(const KernelArgs& args)
+{
+    LS_TRY(const Shape shape, tfShapeOperand(args.in(1)));
+    const Shape& indices = args.in(0).shape;
+    if (indices.rank() > 2) return invalidArgument("sparse_indices should be a scalar, vector, or matrix, got shape " + toString(indices));
+    const int64_t count = indices.rank() > 0 ? indices[0] : 1, depth = indices.rank() > 1 ? indices[1] : 1;
+    if (depth != shape.rank())
+        return invalidArgument("output_shape has incorrect number of elements: " + std::to_string(shape.rank()) +
+                               " should be: " + std::to_string(depth));
+    const bool single = args.in(2).shape.rank() == 0;
+    if (!single) LS_CHECK_OK(checkValues(args, 2, count));
+    if (args.in(3).elementCount() != 1) return invalidArgument("default_value should be a scalar.");
+    LS_TRY(const TfSource values, TfSource::of(args.in(2)));
+    LS_TRY(const TfSource otherwise, TfSource::of(args.in(3)));
+    TfTarget out;
+    LS_CHECK_OK(out.begin(args, 0, shape));
+    const auto size = static_cast<size_t>(out.size());
+    for (int64_t i = 0, n = shape.elementCount(); i < n; ++i) std::memcpy(out.at(i), otherwise.at(0), size);
+    const std::vector<int64_t> places = tfIntegers(args.in(0));
+    for (int64_t e = 0; e < count; ++e) {
+        int64_t to = 0;
+        for (int64_t d = 0; d < depth; ++d) {
+            const int64_t index = places[static_cast<size_t>(e * depth + d)];
+            if (index < 0 || index >= shape[static_cast<int>(d)])
+                return invalidArgument("indices[" + std::to_string(e) + "] is out of bounds: need 0 <= index < " + toString(shape));
+            to = to * shape[static_cast<int>(d)] + index;
+        }
+        std::memcpy(out.at(to), values.at(single ? 0 : e), size);
+    }
+    return out.finish();
+}
+
+/// A · b, each or both adjoint.
+Status runDenseMatMul(const KernelArgs& args)
+{
+    LS_TRY(const Places a, placesOf(args, 0, 2));
+    LS_CHECK_OK(checkValues(args, 1, a.count));
+    const Shape& b = args.in(3).shape;
+    if (a.rank() != 2 || b.rank() != 2)
+        return invalidArgument("Tensor 'a_shape' must have 2 elements and 'b' must be a matrix, got " + toString(a.shape) + " and " +
+                               toString(b));
+    const bool ta = attributeBool(attributesOf(args), "adjoint_a", false), tb = attributeBool(attributesOf(args), "adjoint_b", false);
+    const int64_t rows = a.shape[ta ? 1 : 0], inner = a.shape[ta ? 0 : 1], columns = b[tb ? 0 : 1];
+    if (b[tb ? 1 : 0] != inner)
+        return invalidArgument("Cannot multiply A and B because inner dimension does not match: " + std::to_string(inner) + " vs. " +
+                               std::to_string(b[tb ? 1 : 0]));
+    LS_CHECK_OK(tfAllocate(args, 0, Shape({rows, columns})));
+    return forDType<TfFloats, TfSigned, TfComplex>(args.in(1).dtype, [&]<typename T>() -> Status {
+        using C = typename Element<T>::Compute;
+        using W = std::conditional_t<std::is_same_v<C, float>, double, C>;
+        const auto adjoint = [](W value, bool flips) {
+            if constexpr (kIsComplex<C>)
+                return flips ? std::conj(value) : value;
+            else
+                return value;
+        };
+        std::vector<W> sums(static_cast<size_t>(rows * columns), W(0));
+        for (int64_t e = 0; e < a.count; ++e) {
+            const int64_t row = a.at(e, ta ? 1 : 0), k = a.at(e, ta ? 0 : 1);
+            const W x = adjoint(static_cast<W>(Element<T>::load(args.in(1).as<T>()[e])), ta);
+            for (int64_t c = 0; c < columns; ++c) {
+                const W y = adjoint(static_cast<W>(Element<T>::load(args.in(3).as<T>()[tb ? c * inner + k : k * columns + c])), tb);
+                W& sum = sums[static_cast<size_t>(row * columns + c)];
+                sum = wrappingAdd(sum, wrappingMul(x, y));
+            }
+        }
+        for (size_t i = 0; i < sums.size(); ++i) args.out(0).as<T>()[i] = Element<T>::store(static_cast<C>(sums[i]));
+        return {};
+    });
+}
+
+/// Sums over the axes, as a dense tensor.
+Status runReduceSum(const KernelArgs& args)
+{
+    LS_TRY(const Places in, placesOf(args, 0, 2));
+    LS_CHECK_OK(checkValues(args, 1, in.count));
+    std::vector<bool> reduced(static_cast<size_t>(in.rank()), args.in(3).elementCount() == 0); // no axes: all of them
+    for (const int64_t axis : tfIntegers(args.in(3))) {
+        LS_TRY(const int d, tfAxis(axis, in.rank(), "Invalid reduction dimension"));
+        reduced[static_cast<size_t>(d)] = true;
+    }
+    const bool keeps = attributeBool(attributesOf(args), "keep_dims", false);
+    Shape shape;
+    for (int d = 0; d < in.rank(); ++d) {
+        if (!reduced[static_cast<size_t>(d)])
+            shape.append(in.shape[d]);
+        else if (keeps)
+            shape.append(1);
+    }
+    LS_CHECK_OK(tfAllocate(args, 0, shape));
+    return forDType<TfFloats, TfSigned, TfUnsigned, TfComplex>(args.in(1).dtype, [&]<typename T>() -> Status {
+        using C = typename Element<T>::Compute;
+        using W = std::conditional_t<std::is_same_v<C, float>, double, C>;
+        std::vector<W> sums(static_cast<size_t>(shape.elementCount()), W(0));
+        for (int64_t e = 0; e < in.count; ++e) {
+            int64_t to = 0;
+            for (int d = 0; d < in.rank(); ++d)
+                if (!reduced[static_cast<size_t>(d)]) to = to * in.shape[d] + in.at(e, d);
+            W& sum = sums[static_cast<size_t>(to)];
+            sum = wrappingAdd(sum, static_cast<W>(Element<T>::load(args.in(1).as<T>()[e])));
+        }
+        for (size_t i = 0; i < sums.size(); ++i) args.out(0).as<T>()[i] = Element<T>::store(static_cast<C>(sums[i]));
+        return {};
+    });
+}
+
+/// Entries in the order of a dense tensor.
+Status runReorder(const KernelArgs& args)
+{
+    LS_TRY(const Places in, placesOf(args, 0, 2));
+    LS_CHECK_OK(checkValues(args, 1, in.count));
+    std::vector<int64_t> order(static_cast<size_t>(in.count));
+    std::iota(order.begin(), order.end(), 0);
+    const auto entry = [&](int64_t e) { return in.indices.begin() + e * in.rank(); };
+    std::stable_sort(order.begin(), order.end(), [&](int64_t x, int64_t y) {
+        return std::lexicographical_compare(entry(x), entry(x) + in.rank(), entry(y), entry(y) + in.rank());
+    });
+    std::vector<int64_t> indices;
+    LS_TRY(const TfSource values, TfSource::of(args.in(1)));
+    TfTarget out;
+    LS_CHECK_OK(out.begin(args, 1, Shape({in.count})));
+    for (size_t e = 0; e < order.size(); ++e) {
+        indices.insert(indices.end(), entry(order[e]), entry(order[e]) + in.rank());
+        std::memcpy(out.at(static_cast<int64_t>(e)), values.at(order[e]), static_cast<size_t>(out.size()));
+    }
+    LS_CHECK_OK(out.finish());
+    return giveIntegers(args, 0, args.in(0).shape, indices);
+}
+
+/// The same entries in a shape of as many elements; −1 stands for what is left.
+Status runReshape(const KernelArgs& args)
+{
+    LS_TRY(const Places in, placesOf(args, 0, 1));
+    std::vector<int64_t> dims = tfIntegers(args.in(2));
+    const int64_t elements = in.shape.elementCount();
+    int64_t known = 1;
+    for (const int64_t dim : dims) {
+        if (dim < -1) return invalidArgument("size " + std::to_string(dim) + " must be non-negative");
+        if (dim >= 0 && (dim > 0 && known > (int64_t{1} << 60) / dim)) return invalidArgument("the requested shape has too many elements");
+        if (dim >= 0) known *= dim;
+    }
+    if (std::ranges::count(dims, -1) > 1) return invalidArgument("only one output dimension may be -1");
+    if (const auto open = std::ranges::find(dims, -1); open != dims.end()) *open = known > 0 ? elements / known : 0;
+    LS_TRY(const Shape shape, [&]() -> Result<Shape> {
+        const Shape asked{std::span<const int64_t>(dims)};
+        if (checkedElementCount(asked) != elements)
+            return invalidArgument("Input to reshape is a tensor with " + std::to_string(elements) +
+                                   " dense values, but the requested shape has " + std::to_string(checkedElementCount(asked).value_or(-1)));
+        return asked;
+    }());
+    std::vector<int64_t> indices;
+    for (int64_t e = 0; e < in.count; ++e) {
+        int64_t flat = 0;
+        for (int d = 0; d < in.rank(); ++d) flat = flat * in.shape[d] + in.at(e, d);
+        for (int d = 0; d < shape.rank(); ++d) indices.push_back(flat / strideOf(shape, d) % shape[d]);
+    }
+    LS_CHECK_OK(giveIntegers(args, 0, Shape({in.count, shape.rank()}), indices));
+    return giveIntegers(args, 1, Shape({shape.rank()}), dims);
+}
+
+enum class Segments { sum, mean, squareRoot };
+
+/// Rows of data by index, summed by segment; means over the number of rows of a segment, or its square root.
+template <Segments how> Status runSegments(const KernelArgs& args)
+{
+    const Shape& data = args.in(0).shape;
+    const std::vector<int64_t> indices = tfIntegers(args.in(1)), segments = tfIntegers(args.in(2));
+    if (data.rank() < 1) return invalidArgument("data must be at least rank 1");
+    if (indices.size() != segments.size()) return invalidArgument("segment_ids and indices should have same size.");
+    if (!std::ranges::is_sorted(segments) || (!segments.empty() && segments.front() < 0))
+        return invalidArgument("segment ids are not increasing");
+    for (size_t i = 0; i < indices.size(); ++i)
+        if (indices[i] < 0 || indices[i] >= data[0])
+            return invalidArgument("Bad: indices[" + std::to_string(i) + "] == " + std::to_string(indices[i]) + " out of range [0, " +
+                                   std::to_string(data[0]) + ")");
+    Shape shape = data;
+    shape[0] = segments.empty() ? 0 : segments.back() + 1;
+    LS_CHECK_OK(tfAllocate(args, 0, shape));
+    const int64_t width = strideOf(data, 0);
+    return forDType<TfFloats, TfSigned, TfUnsigned>(args.in(0).dtype, [&]<typename T>() -> Status {
+        using C = typename Element<T>::Compute;
+        using W = std::conditional_t<std::is_same_v<C, float>, double, C>;
+        std::vector<W> sums(static_cast<size_t>(shape.elementCount()), W(0));
+        std::vector<int64_t> counts(static_cast<size_t>(shape[0]), 0);
+        for (size_t i = 0; i < indices.size(); ++i) {
+            ++counts[static_cast<size_t>(segments[i])];
+            for (int64_t c = 0; c < width; ++c) {
+                W& sum = sums[static_cast<size_t>(segments[i] * width + c)];
+                sum = wrappingAdd(sum, static_cast<W>(Element<T>::load(args.in(0).as<T>()[indices[i] * width + c])));
+            }
+        }
+        for (size_t i = 0; i < sums.size(); ++i) {
+            const double count = static_cast<double>(std::max<int64_t>(counts[i / static_cast<size_t>(width)], 1));
+            W value = sums[i];
+            if constexpr (how != Segments::sum)
+                value = static_cast<W>(static_cast<double>(value) / (how == Segments::mean ? count : std::sqrt(count)));
+            args.out(0).as<T>()[i] = Element<T>::store(static_cast<C>(value));
+        }
+        return {};
+    });
+}
+
+constexpr std::string_view kNumbers = "f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 c64 c128";
+
+} // namespace
+
+LS_TF_KERNEL(SparseToDense, runToDense, kAllDTypes)
+LS_TF_KERNEL(SparseTensorDenseMatMul, runDenseMatMul, "f32 f64 f16 bf16 i8 i16 i32 i64 c64 c128")
+LS_TF_KERNEL(SparseReduceSum, runReduceSum, kNumbers)
+LS_TF_KERNEL(SparseReorder, runReorder, kAllDTypes)
+LS_TF_KERNEL(SparseReshape, runReshape, "i64")
+LS_TF_KERNEL(SparseSegmentSum, runSegments<Segments::sum>, "f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64")
+LS_TF_KERNEL(SparseSegmentMean, runSegments<Segments::mean>, "f32 f64 f16 bf16")
+LS_TF_KERNEL(SparseSegmentSqrtN, runSegments<Segments::squareRoot>, "f32 f64 f16 bf16")
