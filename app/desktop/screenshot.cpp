@@ -26,7 +26,9 @@ std::string stateLine(viewer::MainWindow& window)
     if (!window.document() || !window.document()->stop()->started) return {};
     const viewer::StopSnapshot& stop = *window.document()->stop();
     const std::string where = (stop.finished ? "finished" : stop.address) + ", step " + std::to_string(stop.position.step);
-    const std::string reason = viewer::stopReasonText(*window.document()).toStdString();
+    std::string reason = viewer::stopReasonText(*window.document()).toStdString();
+    for (const StopReason& each : stop.report.reasons)
+        if (each.cause == StopCause::error) reason = viewer::failureText(QString::fromStdString(each.text)).toStdString();
     return reason.empty() || reason.starts_with("step ") ? where + "\n" : where + ": " + reason + "\n";
 }
 
@@ -49,15 +51,14 @@ bool waitUntilQuiet(viewer::MainWindow& window)
 /// ("panel panelTensor mode heat"), or a line of the debugger.
 void carryOut(viewer::MainWindow& window, const QString& line)
 {
+    // Commands of the window are about what those before have brought.
+    if (line.startsWith("action.") || line.startsWith("select ") || line.startsWith("panel ")) waitUntilQuiet(window);
     if (line.startsWith("action.")) {
         if (!window.run(line.mid(7)) && window.area()) window.area()->panel("panelGraph")->command(line.mid(7));
     } else if (line.startsWith("panel ")) {
         const QString name = line.section(' ', 1, 1), command = line.section(' ', 2);
         window.area()->show(name, false);
-        if (viewer::Panel* const panel = window.area()->panel(name); panel && !command.isEmpty()) {
-            waitUntilQuiet(window); // it is about what the commands before have brought
-            panel->command(command);
-        }
+        if (viewer::Panel* const panel = window.area()->panel(name); panel && !command.isEmpty()) panel->command(command);
     } else if (line.startsWith("select ") && window.document()) {
         const std::string address = line.mid(7).toStdString();
         if (window.document()->select(address)) window.document()->reveal(viewer::staticAddress(address));

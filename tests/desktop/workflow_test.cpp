@@ -128,6 +128,15 @@ private slots:
         QVERIFY(stop().started);
         QVERIFY(stop().finished);
     }
+    void aRunFromTheConsoleAsksForInputsToo()
+    {
+        open("collatz.lsir");
+        press("Ctrl+`");
+        type("run");
+        press("Return");
+        QVERIFY(!stop().started);
+        QVERIFY(find<QWidget>("inputsFill")->isVisible());
+    }
     void anInputThatDoesNotFitIsSaidBeforeTheRun()
     {
         open("collatz.lsir");

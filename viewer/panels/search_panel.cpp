@@ -3,6 +3,7 @@
 #include "viewer/panels/panels.h"
 #include "viewer/scene/search.h"
 #include "viewer/style/icons.h"
+#include "viewer/widgets/flow_layout.h"
 #include "viewer/widgets/parts.h"
 
 #include <QButtonGroup>
@@ -116,8 +117,7 @@ public:
         m_field->installEventFilter(this);
         m_glass = m_field->addAction(themedIcon("find"), QLineEdit::LeadingPosition);
         head->addWidget(m_field);
-        auto* chips = new QHBoxLayout;
-        chips->setSpacing(4);
+        auto* chips = new FlowLayout(4);
         m_kinds = new QButtonGroup(this);
         int id = 0;
         for (const char* name : {"operators", "tensors", "attributes"}) {
@@ -127,7 +127,6 @@ public:
             m_kinds->addButton(chip, id++);
             chips->addWidget(chip);
         }
-        chips->addStretch(1);
         head->addLayout(chips);
         m_count = new QLabel(this);
         m_count->setObjectName("searchCount");

@@ -92,7 +92,9 @@ void TensorPanel::buildBar()
     for (size_t i = 0; i < kTensorModes; ++i) {
         auto* button = new QToolButton(m_bar);
         button->setProperty("place", "head");
-        button->setFixedSize(24, 22);
+        const auto grow = [button] { button->setFixedSize(Theme::instance().barHeight(24), Theme::instance().barHeight(22)); };
+        grow();
+        connect(&Theme::instance(), &Theme::changed, button, grow);
         button->setCheckable(true);
         button->setAutoRaise(true);
         button->setIconSize({16, 16});

@@ -113,7 +113,9 @@ void TimelinePanel::buildHead()
     m_field->setObjectName("iterationField");
     m_field->setAccessibleName("Iteration");
     m_field->setAlignment(Qt::AlignCenter);
-    m_field->setFixedHeight(18);
+    const auto grow = [this] { m_field->setFixedHeight(Theme::instance().barHeight(18)); };
+    grow();
+    connect(&Theme::instance(), &Theme::changed, m_field, grow);
     m_field->setStyleSheet("padding: 0; min-height: 0; border-radius: 2px;");
     m_field->setFont(Theme::instance().font(FontUse::value));
     m_field->setValidator(new QRegularExpressionValidator(QRegularExpression("[0-9,]{0,16}"), m_field));

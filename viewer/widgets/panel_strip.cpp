@@ -3,12 +3,14 @@
 #include "viewer/style/icons.h"
 #include "viewer/style/theme.h"
 
+#include <QAbstractItemView>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QMenu>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QProgressBar>
+#include <QScrollArea>
 #include <QStackedWidget>
 #include <QToolButton>
 
@@ -107,7 +109,20 @@ PanelStrip::PanelStrip(QWidget* parent) : QFrame(parent)
 void PanelStrip::add(Panel* panel, int at)
 {
     if (at < 0 || at > count()) at = count();
-    m_stack->insertWidget(at, panel);
+    // A panel that needs more room than there is can be scrolled; nothing in it is squeezed.
+    auto* const area = new QScrollArea;
+    area->setObjectName("panelScroll");
+    area->setFrameShape(QFrame::NoFrame);
+    area->setWidgetResizable(true);
+    area->setFocusPolicy(Qt::NoFocus);
+    area->setStyleSheet("#panelScroll, #panelScroll > #qt_scrollarea_viewport { background: transparent; }");
+    for (QAbstractScrollArea* const list : panel->findChildren<QAbstractScrollArea*>())
+        if (list->minimumHeight() == 0 && !qobject_cast<QAbstractItemView*>(list->parentWidget()))
+            list->setMinimumSize(48, 32); // what scrolls by itself gives way first
+    area->setWidget(panel);
+    panel->setAutoFillBackground(false);
+    panel->show();
+    m_stack->insertWidget(at, area);
     m_tabs->insertTab(at, panel->title());
     connect(panel, &Panel::titleChanged, this, [this, panel](const QString& title) {
         const int index = indexOf(panel);
@@ -123,16 +138,32 @@ void PanelStrip::take(Panel* panel)
     if (index < 0) return;
     panel->disconnect(this);
     if (QWidget* const widget = panel->headWidget()) widget->setParent(panel);
-    m_stack->removeWidget(panel);
+    auto* const area = static_cast<QScrollArea*>(m_stack->widget(index));
+    panel->hide();
+    area->takeWidget();
     panel->setParent(nullptr);
+    m_stack->removeWidget(area);
+    area->deleteLater();
     m_tabs->removeTab(index);
     showHead();
 }
 
 int PanelStrip::count() const { return m_stack->count(); }
-Panel* PanelStrip::panel(int index) const { return qobject_cast<Panel*>(m_stack->widget(index)); }
-int PanelStrip::indexOf(const Panel* panel) const { return m_stack->indexOf(const_cast<Panel*>(panel)); }
-Panel* PanelStrip::current() const { return qobject_cast<Panel*>(m_stack->currentWidget()); }
+
+Panel* PanelStrip::panel(int index) const
+{
+    const auto* const area = qobject_cast<QScrollArea*>(m_stack->widget(index));
+    return area ? qobject_cast<Panel*>(area->widget()) : nullptr;
+}
+
+int PanelStrip::indexOf(const Panel* wanted) const
+{
+    for (int i = 0; i < count(); ++i)
+        if (panel(i) == wanted) return i;
+    return -1;
+}
+
+Panel* PanelStrip::current() const { return panel(m_stack->currentIndex()); }
 
 void PanelStrip::setCurrent(Panel* panel)
 {

@@ -4,9 +4,9 @@
 
 #include <QHBoxLayout>
 #include <QKeyEvent>
-#include <QLabel>
 #include <QPainter>
 #include <QScrollArea>
+#include <QStyle>
 #include <QVBoxLayout>
 
 namespace loopscope::viewer {
@@ -52,6 +52,7 @@ EmptyStack::EmptyStack(QWidget* content, QWidget* parent) : QStackedWidget(paren
     area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     area->setFocusPolicy(Qt::NoFocus);
     area->setWidget(m_page);
+    setMinimumSize(48, 32);
     addWidget(area);
     connect(&Theme::instance(), &Theme::changed, this, [this] { restyle(); });
     restyle();
@@ -81,6 +82,20 @@ void EmptyStack::showEmpty(const QString& text, std::vector<Offer> offers)
         m_offers.emplace_back(offer.text, button);
     }
     setCurrentIndex(1);
+}
+
+QSize ElidedLabel::minimumSizeHint() const
+{
+    const QSize whole = QLabel::minimumSizeHint();
+    return {std::min(whole.width(), fontMetrics().averageCharWidth() * 12), whole.height()};
+}
+
+void ElidedLabel::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    const QString shown = fontMetrics().elidedText(text(), Qt::ElideMiddle, contentsRect().width());
+    setToolTip(shown == text() ? QString() : text());
+    style()->drawItemText(&painter, contentsRect(), static_cast<int>(Qt::AlignVCenter | Qt::AlignLeft), palette(), isEnabled(), shown, foregroundRole());
 }
 
 Chip::Chip(const QString& text, QWidget* parent) : QAbstractButton(parent)

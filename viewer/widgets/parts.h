@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QAbstractButton>
+#include <QLabel>
 #include <QPointer>
 #include <QStackedWidget>
 #include <QThreadPool>
@@ -13,7 +14,6 @@
 #include <vector>
 
 class QHBoxLayout;
-class QLabel;
 
 namespace loopscope::viewer {
 
@@ -39,6 +39,17 @@ private:
     QWidget* m_page = nullptr;
     QWidget* m_buttons = nullptr;
     std::vector<std::pair<QString, QAbstractButton*>> m_offers;
+};
+
+/// A line that is cut in its middle where there is no room for it, with the whole as its tool tip.
+class ElidedLabel : public QLabel {
+    Q_OBJECT
+public:
+    using QLabel::QLabel;
+    QSize minimumSizeHint() const override;
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
 };
 
 /// A rounded button that is on or off, or a plain one.

@@ -230,9 +230,11 @@ void MainWindow::showDocument(std::unique_ptr<Backend> backend)
         m_banner->show(Banner::Kind::error, failureText(text), tr("step %1. The state before the step is shown.").arg(stop.position.step),
                        {{tr("Step back"), [this] { run("backInto"); }}, {tr("Problems"), [this] { m_area->show("panelProblems", true); }}});
     });
-    connect(&bridge, &DebugBridge::refused, this, [this](const QString&, const QString& text) {
+    connect(&bridge, &DebugBridge::refused, this, [this](const QString& line, const QString& text) {
         m_document->report({Problem::Severity::error, text.toStdString(), {}, {}});
         m_status->say(text);
+        // However the run was begun, by a key, a button of a panel or in the console: what it lacks is asked for in one place.
+        if (const QString word = line.section(' ', 0, 0); word == "run" || word == "start") needsInputs();
     });
     m_task = Task::browse;
     const bool replay = m_document->backend().isReplay();
@@ -302,7 +304,7 @@ bool MainWindow::settled() const
     if (!m_document) return true;
     if (!m_document->bridge().settled()) return false;
     for (const Panel* const panel : m_area->findChildren<Panel*>())
-        if (!panel->isHidden() && !panel->settled()) return false;
+        if (panel->isVisibleTo(m_area) && !panel->settled()) return false;
     return true;
 }
 

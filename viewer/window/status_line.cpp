@@ -4,6 +4,7 @@
 #include "viewer/bridge/document.h"
 #include "viewer/style/icons.h"
 #include "viewer/style/theme.h"
+#include "viewer/widgets/parts.h"
 #include "viewer/window/accessibility.h"
 
 #include <QHBoxLayout>
@@ -137,7 +138,7 @@ StatusLine::StatusLine(QWidget* parent) : QWidget(parent)
 
 QLabel* StatusLine::label(const QString& name, bool separated)
 {
-    auto* const made = new QLabel(this);
+    auto* const made = new ElidedLabel(this);
     made->setObjectName(name);
     if (separated) {
         auto* const line = new QFrame(this);
@@ -187,6 +188,7 @@ void StatusLine::show(Document* document)
     else if (stop.finished) setState("stop", tr("Finished"), static_cast<int>(Token::text));
     else setState("pause", replay ? tr("Replaying") : tr("Stopped"), static_cast<int>(Token::curLine));
     const bool busy = document->bridge().busy();
+    if (stop.tick != m_saidAt) m_said.clear(); // the run has moved on: why it stopped counts more
     set(m_reason, !m_said.isEmpty() ? m_said : stop.started && !busy ? stopReasonText(*document) : QString());
     if (!busy) setAccessibleName(spokenStatus(m_state->text(), m_reason->text(), document)); // read out; "running" would be noise
     // The backend belongs to its thread while a command runs.
@@ -229,6 +231,7 @@ void StatusLine::showProgress(const QString& what, qint64 tick, qint64 target, q
 void StatusLine::say(const QString& text)
 {
     m_said = text;
+    m_saidAt = m_document ? m_document->stop()->tick : -1;
     m_saying->start(kSayMs);
     show(m_document);
 }

@@ -42,6 +42,7 @@ private:
     QPushButton *m_cancel, *m_density;
     QTimer* m_saying;
     QString m_said;
+    qint64 m_saidAt = -1; ///< tick of the stop at which it was said
     Document* m_document = nullptr;
 };
 

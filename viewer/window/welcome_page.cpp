@@ -19,7 +19,9 @@ namespace loopscope::viewer {
 
 namespace {
 
-constexpr int kWidth = 1104, kStart = 284, kCard = 388;
+constexpr int kStart = 284, kCard = 388, kGap = 32, kCardGap = 12, kMargin = 24;
+
+int scaled(int pixels) { return Theme::instance().barHeight(pixels); }
 
 QLabel* words(const QString& text, const char* type, const char* tone, QWidget* parent)
 {
@@ -158,9 +160,8 @@ WelcomePage::WelcomePage(std::vector<Services::Sample> samples, Settings& settin
     page->setObjectName("welcomeBody");
     setWidget(page);
     auto* const centre = new QHBoxLayout(page);
-    centre->setContentsMargins(24, 44, 24, 24);
+    centre->setContentsMargins(kMargin, 44, kMargin, 24);
     auto* const body = new QWidget(page);
-    body->setFixedWidth(kWidth);
     centre->addStretch(1);
     centre->addWidget(body, 0, Qt::AlignTop);
     centre->addStretch(1);
@@ -182,35 +183,60 @@ WelcomePage::WelcomePage(std::vector<Services::Sample> samples, Settings& settin
     column->addLayout(head);
     column->addSpacing(32);
 
-    auto* const columns = new QHBoxLayout;
-    columns->setSpacing(32);
-    columns->addWidget(startColumn(), 0, Qt::AlignTop);
+    m_columns = new QBoxLayout(QBoxLayout::LeftToRight);
+    m_columns->setSpacing(kGap);
+    m_start = startColumn();
+    m_columns->addWidget(m_start, 0, Qt::AlignTop);
     auto* const right = new QVBoxLayout;
     right->setSpacing(0);
     right->addWidget(sampleGrid());
     right->addSpacing(20);
-    auto* const lower = new QHBoxLayout;
-    lower->setSpacing(12);
-    lower->addWidget(keyColumn(), 0, Qt::AlignTop);
-    lower->addWidget(programColumn(), 0, Qt::AlignTop);
-    right->addLayout(lower);
-    columns->addLayout(right);
-    column->addLayout(columns);
+    m_lower = new QBoxLayout(QBoxLayout::LeftToRight);
+    m_lower->setSpacing(kCardGap);
+    for (QWidget* const part : {keyColumn(), programColumn()}) {
+        m_lower->addWidget(part, 0, Qt::AlignTop);
+        m_cardWide.append(part);
+    }
+    right->addLayout(m_lower);
+    m_columns->addLayout(right);
+    column->addLayout(m_columns);
     const auto restyle = [page, this] {
         page->setStyleSheet(QStringLiteral("#welcomeBody { background: %1; } #card { background: %2; border: 1px solid %3; border-radius: 4px; } "
                                            "#cardFirst { background: %2; border: 1px solid %4; border-radius: 4px; }")
                                 .arg(themed(Token::window).name(), themed(Token::surface).name(), themed(Token::line).name(),
                                      themed(Token::accent).name()));
         showTheme();
+        arrange();
     };
     restyle();
     connect(&Theme::instance(), &Theme::changed, this, restyle);
 }
 
+/// Widths grow with the text; what does not fit beside goes below.
+void WelcomePage::arrange()
+{
+    const int start = scaled(kStart), card = scaled(kCard), room = viewport()->width() - 2 * kMargin;
+    const bool beside = start + kGap + card <= room;
+    const bool two = (beside ? start + kGap : 0) + 2 * card + kCardGap <= room;
+    m_start->setFixedWidth(beside ? start : card);
+    m_columns->setDirection(beside ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
+    m_lower->setDirection(two ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
+    for (QWidget* const part : std::as_const(m_cardWide)) part->setFixedWidth(card);
+    for (qsizetype i = 0; i < m_cards.size(); ++i) {
+        m_grid->removeWidget(m_cards[i]);
+        m_grid->addWidget(m_cards[i], static_cast<int>(two ? i / 2 : i) + 1, static_cast<int>(two ? i % 2 : 0));
+    }
+}
+
+void WelcomePage::resizeEvent(QResizeEvent* event)
+{
+    QScrollArea::resizeEvent(event);
+    arrange();
+}
+
 QWidget* WelcomePage::startColumn()
 {
     auto* const part = new QWidget(this);
-    part->setFixedWidth(kStart);
     auto* const column = new QVBoxLayout(part);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(6);
@@ -268,7 +294,7 @@ void WelcomePage::showRecent()
         grid->setContentsMargins(0, 0, 0, 4);
         grid->setSpacing(0);
         const QFontMetrics metrics(Theme::instance().font(FontUse::body));
-        QPushButton* const button = link(metrics.elidedText(recent["name"].toString(), Qt::ElideMiddle, 200), part);
+        QPushButton* const button = link(metrics.elidedText(recent["name"].toString(), Qt::ElideMiddle, scaled(200)), part);
         button->setStyleSheet("padding: 0; text-align: left;");
         button->setToolTip(path);
         connect(button, &QPushButton::clicked, this, [this, path] { emit fileRequested(path); });
@@ -277,34 +303,40 @@ void WelcomePage::showRecent()
         const QString note = recent["note"].toString();
         const QFontMetrics small(Theme::instance().font(FontUse::small));
         const QString second = note.isEmpty() ? QFileInfo(path).absolutePath() : note;
-        grid->addWidget(words(small.elidedText(second, Qt::ElideMiddle, kStart - 4), "small", "meta", part), 1, 0, 1, 2);
+        grid->addWidget(words(small.elidedText(second, Qt::ElideMiddle, scaled(kStart) - 4), "small", "meta", part), 1, 0, 1, 2);
         m_recent->addWidget(part);
     }
-    if (shown == 0) m_recent->addWidget(words(tr("Nothing yet: press a button on the right."), "", "meta", this));
+    if (shown > 0) return;
+    QLabel* const nothing = words(tr("Nothing yet: open a sample."), "", "meta", this);
+    nothing->setWordWrap(true);
+    m_recent->addWidget(nothing);
 }
 
 QWidget* WelcomePage::sampleGrid()
 {
     auto* const part = new QWidget(this);
-    auto* const grid = new QGridLayout(part);
-    grid->setContentsMargins(0, 0, 0, 0);
-    grid->setSpacing(12);
-    grid->setVerticalSpacing(12);
-    grid->addWidget(words(m_samples.empty() ? tr("The samples are not installed") : tr("Samples: each opens, stops inside and shows one thing"),
-                          "section", "", part),
-                    0, 0, 1, 2);
+    m_grid = new QGridLayout(part);
+    m_grid->setContentsMargins(0, 0, 0, 0);
+    m_grid->setSpacing(kCardGap);
+    m_grid->setVerticalSpacing(kCardGap);
+    QLabel* const heading = words(m_samples.empty() ? tr("The samples are not installed") : tr("Samples: each opens, stops inside and shows one thing"),
+                                  "section", "", part);
+    heading->setWordWrap(true);
+    m_grid->addWidget(heading, 0, 0, 1, 2);
     for (size_t i = 0; i < m_samples.size() && i < 4; ++i) {
         const Services::Sample& sample = m_samples[i];
         auto* const card = new QFrame(part);
         card->setObjectName(i == 0 ? "cardFirst" : "card");
-        card->setFixedSize(kCard, 108);
+        card->setMinimumHeight(108);
         auto* const row = new QHBoxLayout(card);
         row->setContentsMargins(12, 10, 12, 10);
         row->setSpacing(14);
         row->addWidget(new Thumbnail(static_cast<int>(i), card));
         auto* const text = new QVBoxLayout;
         text->setSpacing(2);
-        text->addWidget(words(QString::fromStdString(sample.title), "section", "", card));
+        QLabel* const title = words(QString::fromStdString(sample.title), "section", "", card);
+        title->setWordWrap(true);
+        text->addWidget(title);
         QLabel* const about = words(QString::fromStdString(sample.text), "", "dim", card);
         about->setWordWrap(true);
         text->addWidget(about);
@@ -315,7 +347,8 @@ QWidget* WelcomePage::sampleGrid()
         connect(button, &QPushButton::clicked, this, [this, i] { emit sampleRequested(static_cast<int>(i)); });
         text->addWidget(button, 0, Qt::AlignLeft);
         row->addLayout(text, 1);
-        grid->addWidget(card, static_cast<int>(i / 2) + 1, static_cast<int>(i % 2));
+        m_cards.append(card);
+        m_cardWide.append(card);
         if (i == 0) setFocusProxy(button);
     }
     return part;
@@ -324,7 +357,6 @@ QWidget* WelcomePage::sampleGrid()
 QWidget* WelcomePage::keyColumn()
 {
     auto* const part = new QWidget(this);
-    part->setFixedWidth(kCard);
     auto* const column = new QVBoxLayout(part);
     column->setContentsMargins(0, 0, 28, 0);
     column->setSpacing(6);
@@ -351,7 +383,6 @@ QWidget* WelcomePage::keyColumn()
 QWidget* WelcomePage::programColumn()
 {
     auto* const part = new QWidget(this);
-    part->setFixedWidth(kCard);
     auto* const column = new QVBoxLayout(part);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(6);

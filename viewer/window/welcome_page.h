@@ -7,8 +7,10 @@
 
 #include <vector>
 
-class QVBoxLayout;
+class QBoxLayout;
+class QGridLayout;
 class QPushButton;
+class QVBoxLayout;
 
 namespace loopscope::viewer {
 
@@ -19,6 +21,9 @@ class WelcomePage : public QScrollArea {
 public:
     WelcomePage(std::vector<Services::Sample> samples, Settings& settings, QWidget* parent = nullptr);
     void showRecent();
+
+protected:
+    void resizeEvent(QResizeEvent* event) override;
 
 signals:
     void commandRequested(const QString& command);
@@ -32,10 +37,15 @@ private:
     QWidget* keyColumn();
     QWidget* programColumn();
     void showTheme();
+    void arrange();
 
     std::vector<Services::Sample> m_samples;
     Settings& m_settings;
+    QBoxLayout *m_columns = nullptr, *m_lower = nullptr;
+    QGridLayout* m_grid = nullptr;
     QVBoxLayout* m_recent = nullptr;
+    QWidget* m_start = nullptr;
+    QList<QWidget*> m_cards, m_cardWide; ///< the samples; all that is as wide as a card
     QList<QPushButton*> m_themes;
 };
 

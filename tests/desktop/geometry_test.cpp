@@ -1,0 +1,215 @@
+// The tree of widgets: the names that tests and scripts find them by, and that nothing overlaps and no text is cut, whatever the size of the
+// window and of the text.
+#include "driven_window.h"
+#include "viewer/widgets/parts.h"
+
+#include <QAbstractItemView>
+#include <QAbstractScrollArea>
+#include <QScrollBar>
+#include <QTabBar>
+#include <QToolButton>
+
+using namespace loopscope;
+using namespace loopscope::viewer;
+
+namespace {
+
+QString nameOf(const QWidget* widget)
+{
+    QString path;
+    for (; widget && !widget->isWindow(); widget = widget->parentWidget())
+        path.prepend('/' + (widget->objectName().isEmpty() ? QString(widget->metaObject()->className()).section(':', -1) : widget->objectName()));
+    return path;
+}
+
+bool isShown(const QWidget* widget) { return widget->isVisible() && !widget->visibleRegion().isEmpty(); }
+
+/// Drawn over a neighbour on purpose.
+bool isOverlay(const QWidget* widget)
+{
+    return widget->objectName() == "minimap" || qobject_cast<const QScrollBar*>(widget) || widget->inherits("QRubberBand") ||
+           qobject_cast<const QTabBar*>(widget->parentWidget()); // Qt's own arrows share an edge
+}
+
+QStringList overlapsIn(const QWidget* window)
+{
+    QStringList found;
+    for (const QWidget* const parent : window->findChildren<QWidget*>()) {
+        if (!isShown(parent)) continue;
+        QList<const QWidget*> children;
+        for (const QWidget* const child : parent->findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly))
+            if (isShown(child) && !child->isWindow() && !isOverlay(child)) children.append(child);
+        for (qsizetype i = 0; i < children.size(); ++i)
+            for (qsizetype j = i + 1; j < children.size(); ++j)
+                if (children[i]->geometry().intersects(children[j]->geometry())) found.append(nameOf(children[i]) + " over " + nameOf(children[j]));
+    }
+    return found;
+}
+
+/// What of a widget's text has no room; empty: all is there.
+QString cutOf(const QWidget* widget)
+{
+    const QFontMetrics metrics(widget->font());
+    const auto tooSmall = [&](int needed, int present, const QString& text) {
+        return needed <= present ? QString() : QStringLiteral("%1 “%2” needs %3, has %4").arg(nameOf(widget), text).arg(needed).arg(present);
+    };
+    if (qobject_cast<const ElidedLabel*>(widget) || qobject_cast<const OfferButton*>(widget)) return {}; // they elide what has no room
+    if (const auto* const label = qobject_cast<const QLabel*>(widget)) {
+        if (label->text().isEmpty() || label->textFormat() == Qt::RichText) return {};
+        const QString text = label->text().left(40);
+        if (label->wordWrap()) return tooSmall(label->heightForWidth(label->width()), label->height(), text);
+        const QString wide = tooSmall(label->minimumSizeHint().width(), label->width(), text);
+        return wide.isEmpty() ? tooSmall(metrics.ascent() + metrics.descent(), label->height(), text) : wide;
+    }
+    if (const auto* const button = qobject_cast<const QAbstractButton*>(widget)) {
+        if (button->text().isEmpty()) return {};
+        if (const auto* const tool = qobject_cast<const QToolButton*>(button); tool && !tool->icon().isNull() && tool->toolButtonStyle() == Qt::ToolButtonIconOnly) return {};
+        const QString wide = tooSmall(metrics.horizontalAdvance(button->text().remove('&')), button->width(), button->text());
+        return wide.isEmpty() ? tooSmall(metrics.ascent() + metrics.descent(), button->height(), button->text()) : wide;
+    }
+    if (const auto* const tabs = qobject_cast<const QTabBar*>(widget)) return tabs->count() == 0 ? QString() : tooSmall(metrics.ascent() + metrics.descent(), tabs->height(), tabs->tabText(0));
+    if (const auto* const field = qobject_cast<const QLineEdit*>(widget)) return tooSmall(metrics.ascent() + metrics.descent(), field->height(), field->objectName());
+    return {};
+}
+
+QStringList cutsIn(const QWidget* window)
+{
+    QStringList found;
+    for (const QWidget* const widget : window->findChildren<QWidget*>()) {
+        if (!isShown(widget)) continue;
+        const QString cut = cutOf(widget);
+        if (!cut.isEmpty()) found.append(cut);
+    }
+    return found;
+}
+
+} // namespace
+
+class GeometryTest : public QObject, public viewer::testing::DrivenWindow {
+    Q_OBJECT
+private slots:
+    void init() { begin(); }
+    void cleanup() { end(); }
+
+    void widgetsHaveTheirNames()
+    {
+        names({"menuBar", "toolbarRun", "addressBar", "findField", "taskBrowse", "taskDebug", "taskCompare", "taskTrace", "statusState", "statusReason",
+               "statusProgress", "statusCancel", "welcomePage", "sampleCard0", "sampleCard1", "sampleCard2", "sampleCard3", "filePage", "errorBanner"});
+        open("collatz.lsir", {{"x", "27"}});
+        names({"panelGraph", "graphCanvas", "minimap", "panelStructure", "panelSearch", "searchResults", "panelProperties", "panelInputs"});
+        execute("run");
+        names({"panelListing", "listingView", "panelInvocations", "invocationTree", "panelCallStack", "panelBreakpoints", "breakpointTable", "panelWatches",
+               "panelVariables", "panelTensor", "tensorBar", "tensorTable", "tensorHeat", "tensorImage", "tensorHistogram", "tensorPlot", "tensorStats",
+               "tensorQuant", "panelConsole", "consoleLog", "consoleInput", "panelTimeline", "timelineBar", "loopSlider", "panelProblems", "problemTable"});
+        if (m_window->area()->panel("panelCompare")) {
+            m_window->setTask(Task::compare);
+            names({"compareA", "compareStrip", "compareB", "differenceTable", "tensorDifference"});
+        }
+        open("v1_collatz.lsir", {{"n", "6"}});
+        execute("run");
+        names({"panelFrames", "frameTree", "tokenTable"});
+        open(recording());
+        names({"recipeList", "sqlEditor", "sqlRun", "resultTable", "resultPlot"});
+        m_window->run("palette");
+        names({"palette"});
+        m_window->run("keySheet");
+        names({"keySheet"});
+    }
+
+    void everyPanelHasAName()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        for (int task = 0; task < kTaskCount; ++task) {
+            m_window->setTask(static_cast<Task>(task));
+            for (const Panel* const panel : m_window->area()->panels()) {
+                QVERIFY(panel->objectName().startsWith("panel"));
+                QVERIFY2(!panel->accessibleName().isEmpty(), qPrintable(panel->objectName()));
+            }
+        }
+    }
+
+    void whatIsPaintedDescribesItself()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        execute("run");
+        for (const char* const name : {"graphCanvas", "timelineBar", "tensorHeat"}) {
+            QJsonObject description;
+            QVERIFY2(QMetaObject::invokeMethod(find<QWidget>(name), "describe", Q_RETURN_ARG(QJsonObject, description)), name);
+            if (QLatin1String(name) != QLatin1String("tensorHeat")) QVERIFY2(!description.isEmpty(), name);
+        }
+    }
+
+    void nothingOverlapsOrIsCut_data()
+    {
+        QTest::addColumn<QSize>("size");
+        QTest::addColumn<int>("percent");
+        QTest::newRow("1280x800") << QSize(1280, 800) << 100;
+        QTest::newRow("smallest") << QSize(960, 600) << 100;
+        QTest::newRow("text 80 %") << QSize(1280, 800) << 80;
+        QTest::newRow("text 150 %") << QSize(1280, 800) << 150;
+        QTest::newRow("text 200 %") << QSize(1280, 800) << 200;
+    }
+    void nothingOverlapsOrIsCut()
+    {
+        QFETCH(QSize, size);
+        QFETCH(int, percent);
+        Theme::instance().setTextPercent(percent);
+        m_window->resize(size);
+        QTest::qWait(20);
+        check("welcome");
+        open("collatz.lsir", {{"x", "27"}});
+        check("Browse");
+        execute("break main/while#0:body/if#2 if n > 100");
+        execute("display n * 2");
+        execute("run");
+        m_window->document()->select("main/while#0:body/add#3");
+        for (int task = 0; task < kTaskCount; ++task) {
+            m_window->setTask(static_cast<Task>(task));
+            settle();
+            QCOMPARE(m_window->size(), size);
+            check(taskName(static_cast<Task>(task)));
+            // Every tab in turn.
+            for (PanelStrip* const strip : m_window->area()->strips())
+                for (int tab = 1; tab < strip->count(); ++tab) m_window->area()->show(strip->panel(tab)->objectName(), false);
+            settle();
+            check(taskName(static_cast<Task>(task)) + " behind");
+        }
+        execute("goto nowhere");
+        open("v1_collatz.lsir", {{"n", "6"}});
+        execute("tbreak dead half");
+        execute("run");
+        check("dataflow");
+        open(recording());
+        check("recording");
+        m_window->open(m_folder->path() + "/missing.tflite");
+        settle();
+        check("file page");
+    }
+
+private:
+    void names(const QStringList& wanted)
+    {
+        for (const QString& name : wanted) QVERIFY2(m_window->findChild<QWidget*>(name), qPrintable(name));
+    }
+    void check(const QString& where)
+    {
+        const QStringList wrong = overlapsIn(m_window.get()) + cutsIn(m_window.get());
+        QVERIFY2(wrong.isEmpty(), qPrintable(where + ":\n" + wrong.join('\n')));
+        const QRect inside = m_window->rect();
+        for (const QWidget* const child : m_window->findChild<QWidget*>("toolbarRun")->findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly))
+            if (child->isVisible()) QVERIFY2(inside.contains(QRect(child->mapTo(m_window.get(), QPoint(0, 0)), child->size())), qPrintable(nameOf(child)));
+    }
+    QString recording()
+    {
+        const QString path = m_folder->path() + "/run.lstrace";
+        if (QFile::exists(path)) return path;
+        open("collatz.lsir", {{"x", "27"}});
+        execute("record on " + path);
+        execute("run");
+        execute("record off");
+        return path;
+    }
+};
+
+QTEST_MAIN(GeometryTest)
+#include "geometry_test.moc"

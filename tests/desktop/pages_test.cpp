@@ -1,0 +1,77 @@
+// docs/desktop.md: every command line on it is run, and ends where the page says.
+#include <QFile>
+#include <QFileInfo>
+#include <QImage>
+#include <QProcess>
+#include <QRegularExpression>
+#include <QTemporaryDir>
+#include <QTest>
+
+namespace {
+
+struct Example {
+    QStringList words; ///< behind `loopscope gui`
+    QString answer;
+};
+
+/// Words as a shell would split them.
+QStringList wordsOf(const QString& line) { return QProcess::splitCommand(QString(line).replace('\'', '"')); }
+
+QList<Example> examplesOf(const QString& page)
+{
+    QList<Example> examples;
+    QFile file(page);
+    if (!file.open(QIODevice::ReadOnly)) return examples;
+    bool inside = false;
+    for (const QString& line : QString::fromUtf8(file.readAll()).split('\n')) {
+        const QString text = line.startsWith("    ") ? line.trimmed() : QString();
+        if (text.startsWith("$ loopscope gui ")) {
+            examples.append({wordsOf(text.mid(16)), {}});
+            inside = true;
+        } else if (inside && examples.last().words.endsWith("\\")) {
+            examples.last().words.removeLast();
+            examples.last().words += wordsOf(text);
+        } else if (inside && !text.isEmpty()) {
+            examples.last().answer += text + '\n';
+        } else {
+            inside = false;
+        }
+    }
+    return examples;
+}
+
+} // namespace
+
+class PagesTest : public QObject {
+    Q_OBJECT
+private slots:
+    void commandsOfThePageLeadWhereItSays_data()
+    {
+        QTest::addColumn<QStringList>("words");
+        QTest::addColumn<QString>("answer");
+        const QList<Example> examples = examplesOf("docs/desktop.md");
+        QVERIFY(examples.size() >= 5);
+        for (const Example& example : examples) QTest::newRow(qPrintable(example.words.join(' '))) << example.words << example.answer;
+    }
+    void commandsOfThePageLeadWhereItSays()
+    {
+        QFETCH(QStringList, words);
+        QFETCH(QString, answer);
+        QTemporaryDir folder;
+        QSize size(1280, 800);
+        QString picture;
+        for (qsizetype i = 0; i + 1 < words.size(); ++i)
+            if (words[i] == "--screenshot") words[i + 1] = picture = folder.path() + '/' + QFileInfo(words[i + 1]).fileName();
+        QVERIFY(!picture.isEmpty());
+        QProcess program;
+        program.start(LOOPSCOPE_GUI, words);
+        QVERIFY(program.waitForFinished(60000));
+        QCOMPARE(QString::fromUtf8(program.readAllStandardError()).remove(QRegularExpression("QStandardPaths: .*\n")), QString());
+        QCOMPARE(program.exitCode(), 0);
+        QCOMPARE(QString::fromUtf8(program.readAllStandardOutput()), answer);
+        QCOMPARE(QImage(picture).size(), size);
+    }
+};
+
+QTEST_GUILESS_MAIN(PagesTest)
+#include "pages_test.moc"
