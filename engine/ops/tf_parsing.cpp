@@ -12,3 +12,9 @@ LS_DEFINE_OP(tf, StringSplitV2) { return tfDef({2, 2, 3, 3}, "input, sep", "The 
 LS_DEFINE_OP(tf, DecodeRaw) { return tfDef({}, "bytes", "The bytes of strings as numbers."); }
 LS_DEFINE_OP(tf, EncodeBase64) { return tfDef({}, "input", "Strings in base 64, with - and _."); }
 LS_DEFINE_OP(tf, DecodeBase64) { return tfDef({}, "input", "Strings out of base 64, with - and _."); }
+LS_DEFINE_OP(tf, ReadFile)
+{
+    OpDef def = tfDef({}, "filename", "The content of a file.");
+    def.differs = "reads the assets of a SavedModel only, by their names there";
+    return def;
+}

@@ -1,6 +1,6 @@
 // Kernels of TensorFlow's operators that take text and bytes apart: core/kernels/decode_csv_op.cc, string_split_op.cc, decode_raw_op.cc,
 // base64_ops.cc.
-#include "engine/kernels/cpu/tf_support.h"
+#include "engine/kernels/cpu/tf_assets.h"
 
 #include <algorithm>
 #include <bit>
@@ -171,6 +171,14 @@ Status runStringSplit(const KernelArgs& args)
     return {};
 }
 
+Status runReadFile(const KernelArgs& args)
+{
+    LS_TRY(const auto names, readStrings(args.in(0)));
+    if (names.size() != 1) return invalidArgument("Input filename tensor must be scalar, but had shape: " + toString(args.in(0).shape));
+    LS_TRY(const std::string_view content, args.paramsAs<TfFileParams>().read(names[0]));
+    return writeStrings(*args.runtime, args.out(0), Shape(), {&content, 1});
+}
+
 /// The bytes of strings of equal length as numbers, which become the last dimension.
 Status runDecodeRaw(const KernelArgs& args)
 {
@@ -252,3 +260,7 @@ LS_TF_KERNEL(StringSplitV2, runStringSplit, "str")
 LS_TF_KERNEL(DecodeRaw, runDecodeRaw, "numbers bool")
 LS_TF_KERNEL(EncodeBase64, runEncodeBase64, "str")
 LS_TF_KERNEL(DecodeBase64, runDecodeBase64, "str")
+LS_DEFINE_KERNELS(tf, ReadFile)
+{
+    registry.add({"tf", "ReadFile", Profile::reference, prepareTfFile<runReadFile>, "str"});
+}

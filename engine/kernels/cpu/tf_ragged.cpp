@@ -54,7 +54,7 @@ Status runSerializeManySparse(const KernelArgs& args)
     if (rank < 2) return invalidArgument("Rank of input SparseTensor should be > 1, but saw rank: " + std::to_string(rank));
     const std::vector<int64_t> places = tfIntegers(args.in(0));
     std::vector<std::vector<int64_t>> rows(static_cast<size_t>(std::max<int64_t>(dense[0], 0))); // entries of each
-    if (dense[0] < 0 || dense[0] > (int64_t{1} << 28)) return invalidArgument("Invalid shape of a sparse tensor: " + std::to_string(dense[0]) + " rows");
+    if (dense[0] < 0 || dense[0] > (int64_t{1} << 24)) return invalidArgument("Invalid shape of a sparse tensor: " + std::to_string(dense[0]) + " rows");
     for (int64_t entry = 0; entry < indices[0]; ++entry) {
         const int64_t row = places[static_cast<size_t>(entry * rank)];
         if (row < 0 || row >= dense[0])

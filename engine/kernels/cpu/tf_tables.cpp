@@ -1,6 +1,6 @@
 // Kernels of TensorFlow's lookup tables: core/kernels/lookup_table_op.cc, lookup_table_init_op.cc, lookup_util.cc. Keys and values are kept
 // as the bytes of their elements. Files are those that the model has brought along: nothing else is read.
-#include "engine/kernels/cpu/tf_support.h"
+#include "engine/kernels/cpu/tf_assets.h"
 #include "engine/kernels/resources.h"
 
 #include <algorithm>
@@ -107,12 +107,6 @@ Status runInitialize(const KernelArgs& args)
     return initialise(args, *table, {keys.begin(), keys.end()}, {values.begin(), values.end()});
 }
 
-/// The operator, and the files of the model.
-struct TextFileParams {
-    Operator op;
-    std::vector<Metadata> assets;
-};
-
 /// A column of a line (from 0), the line (−2) or its number (−1), as an element of that dtype.
 Result<std::string> columnOf(std::string_view line, int64_t number, int64_t column, char delimiter, DType dtype)
 {
@@ -142,13 +136,11 @@ Result<std::string> columnOf(std::string_view line, int64_t number, int64_t colu
 
 Status runInitializeFromTextFile(const KernelArgs& args)
 {
-    const auto& params = args.paramsAs<TextFileParams>();
+    const auto& params = args.paramsAs<TfFileParams>();
     LS_TRY(HashTable* const table, tableOf(args, DType::unknown, DType::unknown));
     LS_TRY(const auto names, readStrings(args.in(1)));
     if (names.size() != 1) return invalidArgument("filename should be a single string, but got " + toString(args.in(1).shape));
-    const auto asset = std::ranges::find(params.assets, names[0], &Metadata::name);
-    if (asset == params.assets.end() || !asset->data || !asset->data->hasBytes())
-        return tfError(TfCode::notFound, std::string(names[0]) + "; No such file among the model's assets");
+    LS_TRY(std::string_view rest, params.read(names[0]));
     const AttributeList& attributes = params.op.attributes;
     const int64_t keyColumn = attributeInt(attributes, "key_index", -2), valueColumn = attributeInt(attributes, "value_index", -1);
     const int64_t size = attributeInt(attributes, "vocab_size", -1), offset = attributeInt(attributes, "offset", 0);
@@ -160,8 +152,6 @@ Status runInitializeFromTextFile(const KernelArgs& args)
         if (column == -2 && dtype != DType::string)
             return invalidArgument("Key and value of a whole line must be string, got " + std::string(tfTypeName(dtype)));
     }
-    const Bytes& bytes = asset->data->bytes();
-    std::string_view rest(bytes.as<char>(), bytes.size());
     std::vector<std::string> keys, values;
     for (int64_t line = 0; !rest.empty() && (size < 0 || line < size + offset); ++line) {
         const size_t end = std::min(rest.find('\n'), rest.size());
@@ -178,16 +168,6 @@ Status runInitializeFromTextFile(const KernelArgs& args)
         return invalidArgument("Invalid vocab_size in " + std::string(names[0]) + ": expected " + std::to_string(size) + " but got " +
                                std::to_string(keys.size()));
     return initialise(args, *table, keys, values);
-}
-
-Result<PreparedKernel> prepareTextFile(const KernelSetup& setup)
-{
-    LS_CHECK_OK(checkTfSignature(setup.op, setup.inputs, setup.outputs));
-    TextFileParams params{setup.op, {}};
-    if (setup.model)
-        for (const Metadata& entry : setup.model->metadata)
-            if (entry.name.starts_with("assets/")) params.assets.push_back(entry);
-    return PreparedKernel{runInitializeFromTextFile, std::make_shared<const TextFileParams>(std::move(params))};
 }
 
 Status runFind(const KernelArgs& args)
@@ -263,7 +243,7 @@ LS_TF_KERNEL(MutableHashTableV2, runTable<true>, kElements)
 LS_TF_KERNEL(InitializeTableV2, runInitialize, kElements)
 LS_DEFINE_KERNELS(tf, InitializeTableFromTextFileV2)
 {
-    registry.add({"tf", "InitializeTableFromTextFileV2", Profile::reference, prepareTextFile, "i32 i64 f32 f64 str"});
+    registry.add({"tf", "InitializeTableFromTextFileV2", Profile::reference, prepareTfFile<runInitializeFromTextFile>, "i32 i64 f32 f64 str"});
 }
 LS_TF_KERNEL(LookupTableFindV2, runFind, kElements)
 LS_TF_KERNEL(LookupTableSizeV2, runSize, kElements)

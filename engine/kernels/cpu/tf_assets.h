@@ -1,0 +1,38 @@
+// Files for TensorFlow's kernels: those that a SavedModel has brought along, by their names in the model. Nothing else is read.
+#pragma once
+
+#include "engine/kernels/cpu/tf_support.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+namespace loopscope {
+
+/// The parameters of a kernel that reads files.
+struct TfFileParams {
+    Operator op;
+    std::vector<Metadata> assets;
+
+    /// Errors: NotFound.
+    Result<std::string_view> read(std::string_view name) const
+    {
+        const auto asset = std::ranges::find(assets, name, &Metadata::name);
+        if (asset == assets.end() || !asset->data || !asset->data->hasBytes())
+            return tfError(TfCode::notFound, std::string(name) + "; No such file among the model's assets");
+        return std::string_view(asset->data->bytes().as<char>(), asset->data->bytes().size());
+    }
+};
+
+/// Kernels whose parameters are TfFileParams. Errors: as checkTfSignature.
+template <KernelFunction function> Result<PreparedKernel> prepareTfFile(const KernelSetup& setup)
+{
+    LS_CHECK_OK(checkTfSignature(setup.op, setup.inputs, setup.outputs));
+    TfFileParams params{setup.op, {}};
+    if (setup.model)
+        for (const Metadata& entry : setup.model->metadata)
+            if (entry.name.starts_with("assets/")) params.assets.push_back(entry);
+    return PreparedKernel{function, std::make_shared<const TfFileParams>(std::move(params))};
+}
+
+} // namespace loopscope
