@@ -56,12 +56,12 @@ constexpr Entry kTable[] = {
      "tensorscatteradd tensorscattersub dynamicstitch dynamicpartition paralleldynamicstitch resizebilinear resizenearestneighbor "
      "spacetodepth depthtospace spacetobatch spacetobatchnd batchtospace batchtospacend linspace diag matrixdiag matrixsetdiag empty "
      "ensureshape placeholderwithdefault uniquev2 broadcastargs broadcastgradientargs invertpermutation matrixdiagv3 matrixdiagpartv3 "
-     "matrixsetdiagv3 refidentity"},
+     "matrixsetdiagv3 diagpart matrixdiagv2 matrixdiagpart matrixdiagpartv2 matrixsetdiagv2 matrixbandpart refidentity"},
     {Family::controlFlow,
      "while if case call call_once composite custom_call switch merge enter exit nextiteration loopcond refswitch refmerge refenter "
      "refexit "
      "refnextiteration _switchn controltrigger abort for statelesswhile statelessif statelesscase partitionedcall statefulpartitionedcall "
-     "remotecall symbolicgradient noop assert _send _recv _hostsend _hostrecv deviceindex tobool"},
+     "remotecall symbolicgradient noop assert send recv _send _recv _hostsend _hostrecv deviceindex tobool"},
     {Family::conversion,
      "quantize dequantize cast fake_quant bitcast convert uniform_quantize uniform_dequantize bitcast_convert bucketize"},
     {Family::state,
@@ -98,7 +98,11 @@ constexpr Part kParts[] = {
     {Family::state, "accumulator"},
     {Family::state, "resource"},
     {Family::state, "optional"},
+    {Family::state, "compositetensor"},
     {Family::conversion, "quantize"},
+    {Family::conversion, "fakequant"},
+    {Family::conversion, "decode"},
+    {Family::conversion, "encode"},
     {Family::matrix, "conv2d"},
     {Family::matrix, "conv3d"},
     {Family::matrix, "matmul"},
@@ -107,6 +111,10 @@ constexpr Part kParts[] = {
     {Family::matrix, "rnn"},
     {Family::matrix, "cholesky"},
     {Family::matrix, "svd"},
+    {Family::matrix, "matrixinverse"},
+    {Family::matrix, "determinant"},
+    {Family::matrix, "matrixsolve"},
+    {Family::matrix, "triangularsolve"},
     {Family::reduction, "pool"},
     {Family::reduction, "segment"},
     {Family::reduction, "reduce"},
@@ -126,6 +134,7 @@ constexpr Part kParts[] = {
     {Family::movement, "pad"},
     {Family::movement, "ragged"},
     {Family::movement, "sparse"},
+    {Family::arithmetic, "apply"},
     {Family::arithmetic, "grad"},
     {Family::arithmetic, "fft"},
 };
