@@ -1,6 +1,6 @@
-// The canvas against its goals, in software rendering: frames while panning and zooming, picking, expanding, stepping, and the longest time
-// that the GUI thread was away from its event loop. Run with QT_QPA_PLATFORM=offscreen.
-#include "converters/lsir/lsir.h"
+// The canvas against its goals, in software rendering: from a file to its first picture, frames while panning and zooming, picking,
+// expanding, stepping, and the longest time that the GUI thread was away from its event loop. Run with QT_QPA_PLATFORM=offscreen.
+#include "converters/formats.h"
 #include "report.h"
 #include "viewer/canvas/graph_canvas.h"
 #include "viewer/style/theme.h"
@@ -8,6 +8,7 @@
 #include <QApplication>
 #include <QElapsedTimer>
 #include <QImage>
+#include <QTemporaryDir>
 #include <QThread>
 #include <QTimer>
 
@@ -165,6 +166,35 @@ void measureModel()
     bench::report("canvas.gui_thread_away", longest, "ms", 50);
 }
 
+/// From a file on disk to the first painted picture: reading, checking, grouping, layout, painting.
+void measureOpening()
+{
+    QTemporaryDir folder;
+    for (const auto& [operators, name, goal, runs] :
+         {std::tuple(1000, "canvas.open_file_1k", 250.0, 20), std::tuple(10000, "canvas.open_file_10k", 500.0, 20),
+          std::tuple(100000, "canvas.open_file_100k", 1500.0, 5)}) {
+        const std::string path = folder.filePath(QStringLiteral("model.tflite")).toStdString();
+        SaveOptions options;
+        options.overwrite = true;
+        if (!saveModel(blocks(operators), path, options).ok()) qFatal("cannot write %s", path.c_str());
+        std::vector<double> times;
+        for (int i = 0; i < runs; ++i) {
+            QElapsedTimer timer;
+            timer.start();
+            Result<LoadedModel> loaded = loadModel(path);
+            if (!loaded.ok()) qFatal("%s", loaded.error().message().c_str());
+            GraphCanvas canvas;
+            canvas.resize(1000, 700);
+            canvas.setBuilder(&buildScene);
+            canvas.setModel(&loaded->model, initialView(loaded->model));
+            while (canvas.isBuilding()) QCoreApplication::processEvents(QEventLoop::AllEvents, 5);
+            canvas.grab();
+            times.push_back(ms(timer));
+        }
+        bench::report(name, p95(times), "ms", goal);
+    }
+}
+
 void measureStep(const std::shared_ptr<const IndexedScene>& scene)
 {
     GraphCanvas canvas;
@@ -219,5 +249,6 @@ int main(int argc, char** argv)
         measurePick(canvas);
     }
     measureModel();
+    measureOpening();
     return 0;
 }

@@ -538,7 +538,8 @@ QJsonObject GraphCanvas::describe() const
         if (!one.rect.intersects({seen.x(), seen.y(), seen.width(), seen.height()})) continue;
         const RegionState& state = m_state.regions[i];
         const auto placeOf = [&](const Rect& r) { return rectArray(inWidget(r)); };
-        QJsonObject region{{QStringLiteral("id"), QString::fromStdString(one.id)}, {QStringLiteral("rect"), placeOf(one.rect)}};
+        QJsonObject region{{QStringLiteral("id"), QString::fromStdString(one.id)}, {QStringLiteral("rect"), placeOf(one.rect)},
+                           {QStringLiteral("head"), placeOf(one.head)}};
         if (state.iteration) region[QStringLiteral("iteration")] = static_cast<qint64>(*state.iteration);
         if (state.trips) region[QStringLiteral("trips")] = static_cast<qint64>(*state.trips);
         if (state.tripsFromEarlier) region[QStringLiteral("tripsFromEarlier")] = true;

@@ -1,0 +1,153 @@
+// Where things stand on the screen, by what the canvas says of itself: at every level with words, and while things are opened.
+#include "canvas_fixture.h"
+#include "viewer/style/theme.h"
+
+#include <QSignalSpy>
+
+#include <cmath>
+
+namespace loopscope::viewer {
+
+using namespace testing;
+
+class CanvasGeometryTest : public QObject {
+    Q_OBJECT
+private slots:
+    void initTestCase() { Theme::instance().apply(); }
+    void nothingCoversAnything_data();
+    void nothingCoversAnything();
+    void partsOfHeadsStandSideBySide();
+    void openedHeadStays_data();
+    void openedHeadStays();
+};
+
+namespace {
+
+void addSamples()
+{
+    QTest::addColumn<QString>("name");
+    for (const QFileInfo& file : QDir(QStringLiteral("samples/text")).entryInfoList({QStringLiteral("*.lsir")}))
+        QTest::newRow(qPrintable(file.completeBaseName())) << file.completeBaseName();
+}
+
+QString overlapOf(const std::vector<std::pair<QRectF, QString>>& boxes)
+{
+    for (size_t i = 0; i < boxes.size(); ++i)
+        for (size_t k = 0; k < i; ++k)
+            if (boxes[i].first.intersects(boxes[k].first)) return boxes[i].second + QStringLiteral(" meets ") + boxes[k].second;
+    return {};
+}
+
+} // namespace
+
+void CanvasGeometryTest::nothingCoversAnything_data() { addSamples(); }
+
+/// Nodes do not meet each other or a head, and stay inside of their region, at levels 2, 3 and 4.
+void CanvasGeometryTest::nothingCoversAnything()
+{
+    QFETCH(QString, name);
+    const Model model = sample(name);
+    GraphCanvas canvas;
+    canvas.resize(4000, 4000);
+    canvas.setScene(sceneOf(model, initialView(model)));
+    for (const double zoom : {0.5, 1.0, 2.0}) {
+        canvas.setViewport(zoom, QPointF(-20, -20));
+        const QJsonObject all = canvas.describe();
+        QCOMPARE(all[QStringLiteral("level")].toInt(), zoom < 1 ? 2 : zoom > 1 ? 4 : 3);
+        QHash<QString, QRectF> regions;
+        std::vector<std::pair<QRectF, QString>> boxes;
+        for (const QJsonValue& value : all[QStringLiteral("regions")].toArray()) {
+            const QJsonObject region = value.toObject();
+            const QString id = region[QStringLiteral("id")].toString();
+            regions[id] = rectOf(region[QStringLiteral("rect")]);
+            boxes.emplace_back(rectOf(region[QStringLiteral("head")]).adjusted(0.2, 0.2, -0.2, -0.2), QStringLiteral("head of ") + id);
+        }
+        QVERIFY(!all[QStringLiteral("nodes")].toArray().isEmpty());
+        for (const QJsonValue& value : all[QStringLiteral("nodes")].toArray()) {
+            const QJsonObject node = value.toObject();
+            const QRectF box = rectOf(node[QStringLiteral("rect")]);
+            boxes.emplace_back(box.adjusted(0.2, 0.2, -0.2, -0.2), node[QStringLiteral("id")].toString());
+            if (!node.contains(QStringLiteral("region"))) continue;
+            const QRectF around = regions[node[QStringLiteral("region")].toString()];
+            QVERIFY2(around.adjusted(-0.2, -0.2, 0.2, 0.2).contains(box), qPrintable(node[QStringLiteral("id")].toString()));
+        }
+        QCOMPARE(overlapOf(boxes), QString());
+    }
+}
+
+/// Field, slider, condition and chips of a head keep apart, however wide the loop is, and stay in the head.
+void CanvasGeometryTest::partsOfHeadsStandSideBySide()
+{
+    LabelCache labels;
+    SceneRegion loop;
+    loop.kind = RegionKind::loop;
+    loop.name = "while";
+    loop.index = "#1";
+    loop.note = "cond 3 ops";
+    RegionState state;
+    state.iteration = 37;
+    state.trips = 48;
+    state.tripsFromEarlier = true;
+    state.condition = "37<48 true";
+    int complete = 0;
+    for (double width = 60; width <= 900; width += 7) {
+        loop.head = {10, 10, width, 26};
+        const LoopHead head = layOutHead(loop, state, labels);
+        std::vector<std::pair<QRectF, QString>> boxes;
+        const auto add = [&](const Rect& r, const char* what) {
+            if (r.width <= 0) return;
+            QVERIFY2(r.x >= 10 && r.right() <= 10 + width, what);
+            boxes.emplace_back(QRectF(r.x, r.y, r.width, r.height), QString::fromLatin1(what));
+        };
+        add({head.nameX, 10, head.nameRoom, 20}, "name");
+        add(head.field, "field");
+        if (!head.total.isEmpty()) add({head.totalX, 10, labels.width(head.total, Face::name), 20}, "total");
+        add(head.slider, "slider");
+        add(head.condition, "condition");
+        QVERIFY2(overlapOf(boxes).isEmpty(), qPrintable(QStringLiteral("%1 at %2").arg(overlapOf(boxes)).arg(width)));
+        complete += boxes.size() == 5;
+    }
+    QVERIFY(complete > 20);
+}
+
+void CanvasGeometryTest::openedHeadStays_data() { addSamples(); }
+
+/// What is opened or folded stays where it was on the screen.
+void CanvasGeometryTest::openedHeadStays()
+{
+    QFETCH(QString, name);
+    const Model model = sample(name);
+    GraphCanvas canvas;
+    canvas.setBuilder(&buildScene);
+    canvas.resize(500, 300); // smaller than the picture: a whole one may be moved into view
+    ViewState view = initialView(model);
+    view.inlined.clear();
+    canvas.setModel(&model, view);
+    QTRY_VERIFY(canvas.scene());
+    std::vector<std::string> ids;
+    for (const SceneNode& node : canvas.scene()->nodes)
+        if (node.call || node.kind == NodeKind::group) ids.push_back(node.id);
+    for (const std::string& id : ids) {
+        const int node = canvas.scene()->findNode(id);
+        canvas.setViewport(1.4, QPointF(canvas.nodeRect(node).center() / canvas.zoom() * 1.4) - QPointF(200, 80));
+        canvas.setViewport(1.4, canvas.origin() + canvas.nodeRect(node).center() - QPointF(200, 120));
+        const QPointF before(canvas.nodeRect(node).center().x(), canvas.nodeRect(node).top());
+        QSignalSpy shown(&canvas, &GraphCanvas::sceneChanged);
+        ViewState opened = canvas.view();
+        (canvas.scene()->nodes[static_cast<size_t>(node)].call ? opened.inlined : opened.expanded).insert(id);
+        canvas.setView(opened, id);
+        QTRY_COMPARE(shown.count(), 1);
+        const Scene& now = *canvas.scene();
+        if (canvas.inWidget(now.bounds).width() < 500 && canvas.inWidget(now.bounds).height() < 300) continue;
+        const QRectF head = canvas.inWidget(now.regions[static_cast<size_t>(now.regionById.at(id))].rect);
+        QVERIFY2(std::abs(head.top() - before.y()) < 1.5, qPrintable(QString::fromStdString(id)));
+        QVERIFY2(std::abs(head.center().x() - before.x()) < 1.5, qPrintable(QString::fromStdString(id)));
+        canvas.setView(view, id);
+        QTRY_COMPARE(shown.count(), 2);
+    }
+}
+
+} // namespace loopscope::viewer
+
+QTEST_MAIN(loopscope::viewer::CanvasGeometryTest)
+#include "canvas_geometry_test.moc"
