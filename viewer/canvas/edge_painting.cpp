@@ -178,29 +178,41 @@ void ScenePainter::paintEdge(QPainter& painter, int index, const Lens& lens, Edg
     painter.drawPath(roundedPath(edge.points, lens, radius));
     if (lens.level >= 2)
         paintArrow(painter, lens.map(edge.points[edge.points.size() - 2]), lens.map(edge.points.back()), color, std::max(0.7, lens.zoom));
-    const bool text = !edge.label.empty() && (lens.level >= 4 || (lens.level >= 3 && look != EdgeLook::plain));
-    if (text) paintEdgeText(painter, edge, lens, look == EdgeLook::plain ? themed(Token::text3) : themed(Token::accent));
+    if (!edge.label.empty() && lens.level == 3 && look != EdgeLook::plain) paintEdgeText(painter, edge, lens, themed(Token::accent));
 }
 
-/// Beside the longest stretch that has room for it; nowhere if none has.
-void ScenePainter::paintEdgeText(QPainter& painter, const SceneEdge& edge, const Lens& lens, const QColor& color)
+/// Shape, and from near the tensor's name.
+QString ScenePainter::edgeWords(const SceneEdge& edge, const Lens& lens) const
 {
-    const Label& label = m_labels.label(QString::fromStdString(edge.label), Face::monoSmall);
-    std::vector<int> near;
+    const QString shape = QString::fromStdString(edge.label);
+    if (lens.level < 4 || !m_model || !edge.value.valid() || m_scene.view.showNames || edge.portal) return shape;
+    return QString::fromStdString(m_model->graph(edge.graph).value(edge.value).id) + QLatin1Char(' ') + shape;
+}
+
+/// Beside the first stretch that has room for the words; none: nowhere.
+std::optional<Rect> ScenePainter::edgeTextPlace(const SceneEdge& edge, const Label& label, double scale, bool isAlone) const
+{
+    const double width = label.width * scale, height = 12 * scale;
     for (size_t k = 1; k < edge.points.size(); ++k) {
         const Point a = edge.points[k - 1];
         const Point b = edge.points[k];
         const bool vertical = std::abs(a.x - b.x) < 0.5;
-        const Rect place = vertical ? Rect{a.x + 3, (a.y + b.y) / 2 - 6, label.width, 12}
-                                    : Rect{(a.x + b.x) / 2 - label.width / 2, a.y - 12, label.width, 12};
-        if (vertical ? std::abs(a.y - b.y) < 12 : std::abs(a.x - b.x) < label.width + 8) continue;
-        m_index.nodesIn(place, near);
-        if (std::ranges::any_of(near, [&](int i) { return node(i).rect.intersects(place); })) continue;
-        const QRectF box = lens.map(place);
-        painter.fillRect(box, edge.from >= 0 && node(edge.from).region >= 0 ? themed(Token::raised) : themed(Token::surface));
-        drawLabelIn(painter, label, box, Qt::AlignLeft, color, lens.zoom);
-        return;
+        if (vertical ? std::abs(a.y - b.y) < height : std::abs(a.x - b.x) < width + 8) continue;
+        const Rect place = vertical ? Rect{a.x + 3, (a.y + b.y) / 2 - height / 2, width, height}
+                                    : Rect{(a.x + b.x) / 2 - width / 2, a.y - height - 1.5, width, height};
+        if (isAlone ? isFree(place, -1) : !isCovered(place, -1)) return place;
     }
+    return std::nullopt;
+}
+
+void ScenePainter::paintEdgeText(QPainter& painter, const SceneEdge& edge, const Lens& lens, const QColor& color)
+{
+    const Label& label = m_labels.label(edgeWords(edge, lens), Face::monoSmall);
+    const std::optional<Rect> place = edgeTextPlace(edge, label, 1, false);
+    if (!place) return;
+    const QRectF box = lens.map(*place);
+    painter.fillRect(box, edge.from >= 0 && node(edge.from).region >= 0 ? themed(Token::raised) : themed(Token::surface));
+    drawLabelIn(painter, label, box, Qt::AlignLeft, color, lens.zoom);
 }
 
 /// Beside its node, at the right of a source and at the left of a consumer; several at one node lie above each other.

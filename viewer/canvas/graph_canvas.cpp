@@ -160,7 +160,7 @@ void GraphCanvas::adopt(std::shared_ptr<const IndexedScene> scene)
         if (had && has) m_origin = after - before;
     }
     m_anchor.clear();
-    m_scene = std::move(scene);
+    m_loader.discard(std::exchange(m_scene, std::move(scene)));
     m_tiles.clear();
     m_hoverNode = m_hoverEdge = m_selectedEdge = -1;
     m_traced.clear();
@@ -280,6 +280,13 @@ void GraphCanvas::setValueCard(const ValueCard& card)
     if (card == m_valueCard) return;
     m_valueCard = card;
     update();
+}
+
+void GraphCanvas::setValues(const QHash<QString, QString>& values)
+{
+    if (values == m_values) return;
+    m_values = values;
+    if (m_level >= 4) update();
 }
 
 void GraphCanvas::setLegendShown(bool shown)

@@ -69,6 +69,7 @@ public:
     void setCompareMarks(const QHash<QString, CompareMark>& marks); ///< by address
     void setHits(const QStringList& addresses);
     void setValueCard(const ValueCard& card);
+    void setValues(const QHash<QString, QString>& values); ///< by node id, of what is in view: for level 4
     void setLegendShown(bool shown);
     void setMinimapShown(bool shown);
     void setWheelZooms(bool zooms) { m_wheelZooms = zooms; } ///< without Ctrl; then Ctrl scrolls
@@ -214,6 +215,7 @@ private:
     std::vector<std::string> m_hitAddresses;
     std::map<int, int> m_hits, m_regionHits; ///< node, opened group → hits in it
     ValueCard m_valueCard;
+    QHash<QString, QString> m_values;
     mutable LabelCache m_labels;
     TextMeasure m_measure;
 

@@ -514,6 +514,8 @@ QJsonObject GraphCanvas::describe() const
         if (m_traced.contains(i)) states.append(QStringLiteral("traced"));
         if (!states.isEmpty()) node[QStringLiteral("states")] = states;
         if (!state.badge.empty()) node[QStringLiteral("badge")] = QString::fromStdString(state.badge);
+        if (m_level >= 4 && m_values.contains(QString::fromStdString(one.id)))
+            node[QStringLiteral("value")] = m_values[QString::fromStdString(one.id)];
         if (const auto hit = m_hits.find(i); hit != m_hits.end()) node[QStringLiteral("hits")] = hit->second;
         nodes.append(node);
     }

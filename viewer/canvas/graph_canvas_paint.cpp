@@ -20,7 +20,10 @@ QString typeText(const SceneNode& node) { return QString::fromStdString(node.sha
 
 } // namespace
 
-ScenePainter GraphCanvas::painterFor() const { return {*m_scene, m_labels, m_state, Theme::instance().name() == ThemeName::highContrast}; }
+ScenePainter GraphCanvas::painterFor() const
+{
+    return {*m_scene, m_labels, m_state, Theme::instance().name() == ThemeName::highContrast, m_model};
+}
 
 void GraphCanvas::paintEvent(QPaintEvent* event)
 {
@@ -164,6 +167,7 @@ void GraphCanvas::paintEmphasis(QPainter& painter)
         look.focused = m_keyboardFocus && node == currentNode();
         scene.paintNode(painter, node, l, look);
     }
+    if (l.level >= 4) scene.paintDetails(painter, {seen.x(), seen.y(), seen.width(), seen.height()}, l, m_values, m_valueCard.lines.isEmpty() ? -1 : currentNode());
     if (l.level >= 2) paintTokens(painter, scene);
 }
 

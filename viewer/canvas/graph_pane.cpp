@@ -1,5 +1,6 @@
 #include "viewer/canvas/graph_pane.h"
 
+#include "engine/debug/inspect/frame_values.h"
 #include "engine/observe/address.h"
 #include "engine/ops/control_flow.h"
 #include "engine/tensor/statistics.h"
@@ -9,13 +10,23 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace loopscope::viewer {
 
 namespace {
 
+/// Of several results the first, with the minus sign of the screen.
+QString firstOf(const std::string& values)
+{
+    const QString all = QString::fromStdString(values), first = all.section(QLatin1String(", "), 0, 0);
+    return QString(first).replace(QLatin1Char('-'), QChar(0x2212)) + (first.size() < all.size() ? QStringLiteral(", …") : QString());
+}
+
+constexpr int kSettleMs = 80; ///< after panning or zooming, before values of what is in view are asked for
+
 /// First elements of a value, one a line: "-0.2331", "0.0426 …".
-QStringList firstElements(const Tensor& tensor)
+QStringList valueLines(const Tensor& tensor)
 {
     constexpr int64_t most = 2;
     if (!tensor.data) return {};
@@ -65,6 +76,12 @@ GraphPane::GraphPane(Document& document, QWidget* parent) : QWidget(parent), m_d
             {Problem::Severity::error, text.toStdString(), m_canvas->view().root, "the picture before is shown"});
     });
     connect(m_canvas, &GraphCanvas::sceneChanged, this, &GraphPane::pictureChanged);
+    m_settling.setSingleShot(true);
+    m_settling.setInterval(kSettleMs);
+    connect(m_canvas, &GraphCanvas::viewportChanged, this, [this] {
+        if (m_canvas->level() >= 4) m_settling.start();
+    });
+    connect(&m_settling, &QTimer::timeout, this, &GraphPane::askValues);
 
     connect(&document, &Document::stopChanged, this, &GraphPane::followStop);
     connect(&document, &Document::selectionChanged, this, &GraphPane::showSelection);
@@ -189,6 +206,7 @@ void GraphPane::followStop()
     if (moved) m_memory.shownIterations.clear();
     m_canvas->refreshState();
     noteTrips();
+    askValues();
     if (moved && stop.started && !stop.finished && !m_canvas->underMouseDrag()) {
         m_opensForReveal = false;
         m_reveal = m_canvas->isBuilding() || !sees(stop.address) ? stop.address : std::string();
@@ -286,12 +304,50 @@ void GraphPane::askValue()
         [depth, value = node.value](Debugger& debugger) {
             if (depth >= debugger.executor().position().depth) return QStringList();
             const Tensor* tensor = debugger.executor().value(depth, value);
-            return tensor ? firstElements(*tensor) : QStringList();
+            return tensor ? valueLines(*tensor) : QStringList();
         },
         [this, card](QStringList lines) mutable {
             card.lines = std::move(lines);
             m_canvas->setValueCard(card);
         });
+}
+
+/// What the operators in view gave in the invocations that are open, where there is room to write it.
+void GraphPane::askValues()
+{
+    const StopSnapshot& stop = *m_document.stop();
+    if (m_canvas->level() < 4 || !stop.started || stop.isDataflow) return m_canvas->setValues({});
+    struct Asked {
+        std::vector<OperatorId> operators;
+        QStringList ids;
+    };
+    std::map<int, Asked> asked; // by depth
+    std::vector<std::string> contexts;
+    for (const FrameSnapshot& frame : stop.stack) contexts.push_back(staticAddress(frame.address));
+    for (const int index : m_canvas->visibleNodes()) {
+        const SceneNode& node = m_canvas->scene()->nodes[static_cast<size_t>(index)];
+        if (node.kind != NodeKind::op) continue;
+        const auto context = std::ranges::find(contexts, node.id.substr(0, node.id.rfind('/')));
+        if (context == contexts.end()) continue;
+        Asked& frame = asked[static_cast<int>(context - contexts.begin())];
+        frame.operators.push_back(node.op);
+        frame.ids.append(QString::fromStdString(node.id));
+    }
+    m_document.bridge().ask(
+        this, QStringLiteral("canvas values"),
+        [asked](Debugger& debugger) {
+            QHash<QString, QString> texts;
+            for (const auto& [depth, frame] : asked) {
+                if (depth >= debugger.executor().position().depth) continue;
+                const std::vector<OperatorValues> values =
+                    valuesOf(debugger.target(), depth, frame.operators, false, [](const Tensor& tensor) { return firstElements(tensor); });
+                for (size_t i = 0; i < values.size() && i < frame.operators.size(); ++i)
+                    if (values[i].age == OperatorValues::Age::current)
+                        texts[frame.ids[static_cast<qsizetype>(i)]] = firstOf(values[i].text);
+            }
+            return texts;
+        },
+        [this](const QHash<QString, QString>& texts) { m_canvas->setValues(texts); });
 }
 
 void GraphPane::moveLoop(int region, int64_t iteration, bool isFinal)

@@ -34,6 +34,7 @@ private:
     void showSelection();
     void adoptSelection();
     void askValue();
+    void askValues();
     void moveLoop(int region, int64_t iteration, bool isFinal);
     void toggleBreakpoint(const std::string& address);
     void pictureChanged();
@@ -46,6 +47,7 @@ private:
     PictureMemory m_memory;
     std::string m_reveal;          ///< what shall be in view once the picture has it
     bool m_opensForReveal = false; ///< and whether groups that hide it are opened
+    QTimer m_settling;
     bool m_adopting = false;
     int64_t m_stoppedAt = -1;
 };

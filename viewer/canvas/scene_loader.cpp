@@ -30,6 +30,16 @@ void SceneLoader::request(const Model& model, const ViewState& view, TextMeasure
     m_wake.notify_one();
 }
 
+void SceneLoader::discard(std::shared_ptr<const IndexedScene> scene)
+{
+    if (!scene) return;
+    {
+        const std::lock_guard lock(m_mutex);
+        m_discarded.push_back(std::move(scene));
+    }
+    m_wake.notify_one();
+}
+
 void SceneLoader::cancel()
 {
     const std::lock_guard lock(m_mutex);
@@ -46,8 +56,13 @@ void SceneLoader::serve()
         std::stop_source stop;
         {
             std::unique_lock lock(m_mutex);
-            m_wake.wait(lock, [this] { return m_ending || m_next; });
+            m_wake.wait(lock, [this] { return m_ending || m_next || !m_discarded.empty(); });
             if (m_ending) return;
+            if (!m_next) {
+                const auto discarded = std::exchange(m_discarded, {});
+                lock.unlock();
+                continue;
+            }
             job = std::move(*m_next);
             m_next.reset();
             m_stop = stop;

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <vector>
 
 namespace loopscope::viewer {
 
@@ -30,6 +31,8 @@ public:
     /// Nothing is answered any more.
     void cancel();
     bool isBusy() const { return m_isBusy; }
+    /// Lets go of a picture on the thread: one of 10,000 nodes takes milliseconds to take apart.
+    void discard(std::shared_ptr<const IndexedScene> scene);
 
 signals:
     void loaded(std::shared_ptr<const loopscope::viewer::IndexedScene> scene);
@@ -51,6 +54,7 @@ private:
     std::mutex m_mutex;
     std::condition_variable m_wake;
     std::optional<Job> m_next;
+    std::vector<std::shared_ptr<const IndexedScene>> m_discarded;
     std::stop_source m_stop; ///< of the job that runs
     bool m_ending = false;
     std::thread m_thread; ///< last

@@ -41,8 +41,9 @@ enum class EdgeLook : uint8_t { plain, hovered, selected };
 
 class ScenePainter {
 public:
-    ScenePainter(const IndexedScene& scene, LabelCache& labels, const CanvasState& state, bool highContrast)
-        : m_scene(*scene.scene), m_index(scene.index), m_labels(labels), m_state(state), m_highContrast(highContrast)
+    /// `model`: of the scene; null: level 4 has nothing to add.
+    ScenePainter(const IndexedScene& scene, LabelCache& labels, const CanvasState& state, bool highContrast, const Model* model = nullptr)
+        : m_scene(*scene.scene), m_index(scene.index), m_labels(labels), m_state(state), m_highContrast(highContrast), m_model(model)
     {
     }
 
@@ -54,6 +55,10 @@ public:
     void paintHead(QPainter& painter, int region, const Lens& lens, int64_t dragged = -1);
     /// The feedback line of one loop variable in accent, with its label.
     void paintRail(QPainter& painter, int region, size_t binding, const Lens& lens);
+
+    /// Level 4, as far as there is room: beside each operator its value (`values`: by node id), type and attributes, names of operands at
+    /// the ends of edges, and names and types of tensors along them. `except`: the node that has a card.
+    void paintDetails(QPainter& painter, const Rect& area, const Lens& lens, const QHash<QString, QString>& values, int except);
 
     /// The chip at one end of a cut edge; none: another node is in its way.
     std::optional<Rect> portalChip(int edge, bool atSource);
@@ -87,6 +92,10 @@ private:
     Rect portalPlace(int edge, bool atSource);
     bool isCovered(const Rect& place, int except) const;
     void paintEdgeText(QPainter& painter, const SceneEdge& edge, const Lens& lens, const QColor& color);
+    void paintOperandNames(QPainter& painter, int index, const Lens& lens, std::vector<Rect>& taken);
+    QString edgeWords(const SceneEdge& edge, const Lens& lens) const;
+    std::optional<Rect> edgeTextPlace(const SceneEdge& edge, const Label& label, double scale, bool isAlone) const;
+    bool isFree(const Rect& place, int except) const;
     bool isDeadEdge(const SceneEdge& edge) const;
     bool isRail(const SceneEdge& edge) const;
 
@@ -95,6 +104,7 @@ private:
     LabelCache& m_labels;
     const CanvasState& m_state;
     bool m_highContrast;
+    const Model* m_model;
 };
 
 /// Name as it is written: custom kinds plain (drawn in italics), unknown ones in quotes.

@@ -8,6 +8,7 @@
 #include "engine/tensor/value_text.h"
 #include "viewer/panels/common.h"
 #include "viewer/scene/family.h"
+#include "viewer/scene/operand_names.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,30 +18,6 @@ namespace loopscope::viewer {
 namespace {
 
 constexpr size_t kMostEnds = 6; ///< consumers that are listed one by one
-
-/// "input", "filter", "bias" of "input [N,H,W,C], filter [O,KH,KW,I], bias? [O]".
-QStringList operandNames(const Operator& op)
-{
-    QStringList names;
-    const OpDef* definition = findOp(op.kind);
-    if (definition == nullptr) return names;
-    int depth = 0;
-    QString word;
-    const QString list = toText(definition->operands) + ",";
-    for (const QChar c : list) {
-        if (c == '[' || c == '(') ++depth;
-        if (c == ']' || c == ')') --depth;
-        if (c != ',' || depth > 0) {
-            word += c;
-            continue;
-        }
-        QString name = word.trimmed().section(' ', 0, 0);
-        name.remove('?');
-        names << name;
-        word.clear();
-    }
-    return names;
-}
 
 class Sheet {
 public:
@@ -200,13 +177,13 @@ private:
             QString("of %1, in %2").arg(toText(groupThousands(static_cast<int64_t>(graph().operators.size()))), toText(graph().id));
         if (!op.name.empty()) add("kind", toText(op.kind.full()));
         attributes(op.attributes);
-        const QStringList names = operandNames(op);
-        const bool named = names.size() >= static_cast<qsizetype>(op.inputs.size()) && !names.contains("…") && !names.contains("...");
+        const std::vector<std::string> names = operandNames(op);
+        const auto nameOf = [&](size_t operand) { return names.empty() ? QString("in %1").arg(operand) : toText(names[operand]); };
         if (!op.inputs.empty()) {
             const auto given = std::ranges::count_if(op.inputs, [](ValueId id) { return id.valid(); });
             section("Inputs", QString("%1 of %2").arg(given).arg(op.inputs.size()));
             for (size_t i = 0; i < op.inputs.size(); ++i)
-                operand(named ? names[static_cast<qsizetype>(i)] : QString("in %1").arg(i), op.inputs[i]);
+                operand(nameOf(i), op.inputs[i]);
         }
         if (!op.controlInputs.empty()) {
             section("Waits for", QString::number(op.controlInputs.size()));
@@ -223,7 +200,7 @@ private:
         section("Quantization");
         bool any = false;
         for (size_t i = 0; i < op.inputs.size(); ++i)
-            any = quantization(named ? names[static_cast<qsizetype>(i)] : QString("in %1").arg(i), op.inputs[i]) || any;
+            any = quantization(nameOf(i), op.inputs[i]) || any;
         for (size_t i = 0; i < op.results.size(); ++i)
             any = quantization(op.results.size() == 1 ? QString("output") : QString("out %1").arg(i), op.results[i]) || any;
         if (!any) m_sheet.rows.resize(before);

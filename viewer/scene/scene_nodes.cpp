@@ -1,9 +1,9 @@
 // Nodes and regions: names, sizes, families.
 #include "engine/ir/text/literals.h"
-#include "engine/ir/text/printer.h"
 #include "engine/observe/address.h"
 #include "engine/observe/address_resolution.h"
 #include "engine/ops/catalog.h"
+#include "viewer/scene/operand_names.h"
 #include "viewer/scene/scene_builder.h"
 
 #include <algorithm>
@@ -126,13 +126,11 @@ int SceneBuilder::addInvariantPill(NodeKind kind, const Emission& emission, size
 
 std::string SceneBuilder::attributeLine(const Graph& graph, const Operator& op) const
 {
+    constexpr size_t longest = 40;
     std::string line;
-    for (const NamedAttribute& attribute : op.attributes) {
-        if (attribute.key.starts_with("@")) continue;
-        const std::string text = attributeText(attribute.value, m_model, &graph);
-        if (text.size() > 24) continue;
-        line += (line.empty() ? "" : " ") + attribute.key + "=" + text;
-        if (line.size() > 40) break;
+    for (const std::string& text : attributeTexts(m_model, graph, op, op.attributes.size())) {
+        line += (line.empty() ? "" : " ") + text;
+        if (line.size() > longest) break;
     }
     return line;
 }

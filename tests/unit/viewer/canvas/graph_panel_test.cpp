@@ -34,6 +34,7 @@ private slots:
     void revealOpensWhatHides();
     void upGoesToTheCaller();
     void headKnowsWhatDecided();
+    void valuesAreShownFromNear();
     void iterationIsTyped();
     void exportsPictures();
 
@@ -258,6 +259,24 @@ void GraphPanelTest::headKnowsWhatDecided()
     QCOMPARE(loopOf(canvas)[QStringLiteral("trips")].toInt(), 111);
     QVERIFY(loopOf(canvas)[QStringLiteral("tripsFromEarlier")].toBool());
     keep(*m_panel, QStringLiteral("panel-last-run"));
+}
+
+/// From near, operators have their values written beside them: those of the invocations that are open.
+void GraphPanelTest::valuesAreShownFromNear()
+{
+    GraphCanvas& canvas = m_panel->canvas();
+    executeAndSettle(*m_document, QStringLiteral("start"));
+    executeAndSettle(*m_document, QStringLiteral("goto main/while#0@1:body/add#3"));
+    const QString odd = QStringLiteral("main/while#0:body/floor_mod#0");
+    QVERIFY(!nodeOf(canvas, odd).contains(QStringLiteral("value")));
+    canvas.setViewport(2, canvas.origin());
+    QVERIFY(canvas.reveal(odd.toStdString(), true));
+    QCOMPARE(canvas.level(), 4);
+    QTRY_COMPARE(nodeOf(canvas, odd)[QStringLiteral("value")].toString(), QStringLiteral("0")); // 82 mod 2
+    QVERIFY(!nodeOf(canvas, QStringLiteral("main/while#0:body/add#3")).contains(QStringLiteral("value"))); // it is next
+    keep(*m_panel, QStringLiteral("panel-details"));
+    executeAndSettle(*m_document, QStringLiteral("goto main/while#0@2:body/add#3"));
+    QTRY_COMPARE(nodeOf(canvas, odd)[QStringLiteral("value")].toString(), QStringLiteral("1")); // 41 mod 2
 }
 
 void GraphPanelTest::iterationIsTyped()
