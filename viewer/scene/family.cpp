@@ -56,7 +56,7 @@ constexpr Entry kTable[] = {
      "tensorscatteradd tensorscattersub dynamicstitch dynamicpartition paralleldynamicstitch resizebilinear resizenearestneighbor "
      "spacetodepth depthtospace spacetobatch spacetobatchnd batchtospace batchtospacend linspace diag matrixdiag matrixsetdiag empty "
      "ensureshape placeholderwithdefault uniquev2 broadcastargs broadcastgradientargs invertpermutation matrixdiagv3 matrixdiagpartv3 "
-     "matrixsetdiagv3 diagpart matrixdiagv2 matrixdiagpart matrixdiagpartv2 matrixsetdiagv2 matrixbandpart refidentity"},
+     "matrixsetdiagv3 diagpart matrixdiagv2 matrixdiagpart matrixdiagpartv2 matrixsetdiagv2 matrixbandpart uniquewithcounts conjugatetranspose listdiff refidentity"},
     {Family::controlFlow,
      "while if case call call_once composite custom_call switch merge enter exit nextiteration loopcond refswitch refmerge refenter "
      "refexit "
@@ -135,6 +135,15 @@ constexpr Part kParts[] = {
     {Family::movement, "ragged"},
     {Family::movement, "sparse"},
     {Family::arithmetic, "apply"},
+    {Family::arithmetic, "xlog1py"},
+    {Family::arithmetic, "nextafter"},
+    {Family::arithmetic, "populationcount"},
+    {Family::conversion, "rgbtohsv"},
+    {Family::conversion, "hsvtorgb"},
+    {Family::reduction, "lowerbound"},
+    {Family::reduction, "upperbound"},
+    {Family::reduction, "histogram"},
+    {Family::reduction, "intopk"},
     {Family::arithmetic, "grad"},
     {Family::arithmetic, "fft"},
 };
