@@ -56,7 +56,8 @@ constexpr Entry kTable[] = {
      "tensorscatteradd tensorscattersub dynamicstitch dynamicpartition paralleldynamicstitch resizebilinear resizenearestneighbor "
      "spacetodepth depthtospace spacetobatch spacetobatchnd batchtospace batchtospacend linspace diag matrixdiag matrixsetdiag empty "
      "ensureshape placeholderwithdefault uniquev2 broadcastargs broadcastgradientargs invertpermutation matrixdiagv3 matrixdiagpartv3 "
-     "matrixsetdiagv3 diagpart matrixdiagv2 matrixdiagpart matrixdiagpartv2 matrixsetdiagv2 matrixbandpart uniquewithcounts conjugatetranspose listdiff refidentity"},
+     "matrixsetdiagv3 diagpart matrixdiagv2 matrixdiagpart matrixdiagpartv2 matrixsetdiagv2 matrixbandpart uniquewithcounts conjugatetranspose listdiff extractimagepatches "
+     "refselect refidentity"},
     {Family::controlFlow,
      "while if case call call_once composite custom_call switch merge enter exit nextiteration loopcond refswitch refmerge refenter "
      "refexit "
