@@ -6,6 +6,8 @@
 #include "engine/observe/address_resolution.h"
 #include "viewer/bridge/loop_condition.h"
 
+#include <algorithm>
+
 namespace loopscope::viewer {
 
 namespace {
@@ -83,6 +85,9 @@ void addDataflow(const DataflowExecutor& executor, StopSnapshot& snapshot)
     snapshot.frames = view.frames();
     snapshot.tokens = view.tokens();
     snapshot.ready = view.ready();
+    // With a seed any of them may be the next one: it stands first here, too.
+    const auto next = std::ranges::find(snapshot.ready, snapshot.address, &DataflowReady::address);
+    if (next != snapshot.ready.end()) std::rotate(snapshot.ready.begin(), next, next + 1);
     snapshot.tallies = view.tallies();
     snapshot.values = view.values();
     snapshot.races = view.races();

@@ -52,7 +52,7 @@ struct StopSnapshot {
     uint64_t scheduleSeed = 0;            ///< of the order of ready nodes; 0: as they arrive
     std::vector<DataflowFrame> frames;
     std::vector<DataflowToken> tokens;
-    std::vector<DataflowReady> ready;
+    std::vector<DataflowReady> ready;     ///< the next one first; the others in their order if that is known (scheduleSeed 0)
     std::vector<DataflowTally> tallies;
     std::vector<DataflowValue> values;
     std::vector<DataflowRace> races;

@@ -175,7 +175,7 @@ std::vector<FlowRow> tokenRows(const StopSnapshot& stop, const Model& model)
         std::string name;
         invocationOf(ready.address, name);
         FlowRow row;
-        row.number = QString::number(i + 1);
+        row.number = stop.scheduleSeed == 0 || i == 0 ? QString::number(i + 1) : QString("·"); // with a seed only the next one is known
         row.name = toText(name);
         row.iteration = iterationsOf(ready.address);
         row.address = ready.address;

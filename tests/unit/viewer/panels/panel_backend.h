@@ -3,6 +3,7 @@
 
 #include "converters/lsir/lsir.h"
 #include "engine/api/session.h"
+#include "engine/exec/dataflow_executor.h"
 #include "engine/exec/make_executor.h"
 #include "viewer/bridge/document.h"
 
@@ -135,6 +136,12 @@ private:
         if (verb == "input") {
             const size_t equals = rest.find('=');
             m_sources[rest.substr(0, equals)] = rest.substr(equals + 1);
+            return false;
+        }
+        if (verb == "order") {
+            auto* const dataflow = dynamic_cast<DataflowExecutor*>(&debugger.executor());
+            if (dataflow == nullptr) return Error(ErrorCode::usage, "no order");
+            dataflow->setScheduleSeed(rest == "arrival" ? 0 : std::stoull(rest));
             return false;
         }
         if (verb == "step") return moved(control.step(Direction::forward));

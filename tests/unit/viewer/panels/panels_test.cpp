@@ -620,6 +620,32 @@ private slots:
         QTRY_COMPARE(tokens->findChild<EmptyStack*>()->emptyText(), QString("No token is in flight: the graph has finished."));
     }
 
+    void readyNodesTakeAnotherOrder()
+    {
+        const auto document = openFile("samples/text/v1_collatz.lsir", {"n=6"});
+        const auto tokens = shown(makeTokensPanel(*document), {336, 300});
+        execute(*document, "start");
+        auto* seeded = tokens->findChild<Chip*>("orderSeed");
+        QTRY_VERIFY(tokens->findChild<Chip*>("orderArrival")->isChecked());
+        QTest::mouseClick(seeded, Qt::LeftButton);
+        QTRY_COMPARE(document->stop()->scheduleSeed, uint64_t{7});
+        QTRY_VERIFY(seeded->isChecked());
+        QCOMPARE(seeded->text(), QString("seed 7, next 8"));
+        bool isOther = false; // than the one that arrived first
+        for (int i = 0; i < 60; ++i) {
+            execute(*document, "step");
+            const auto stop = document->stop();
+            if (stop->ready.empty()) break;
+            QCOMPARE(stop->ready.front().address, stop->address); // what is marked as next is what runs
+            const QStringList rows = rowsOf(*tokens->findChild<RowView*>("tokenTable"));
+            QVERIFY2(rows[1].startsWith("1  ") && rows[1].endsWith(" <="), qPrintable(rows.join("\n")));
+            isOther = isOther || (rows.size() > 2 && rows[2].startsWith("·  "));
+        }
+        QVERIFY(isOther);
+        QTest::mouseClick(tokens->findChild<Chip*>("orderArrival"), Qt::LeftButton);
+        QTRY_COMPARE(document->stop()->scheduleSeed, uint64_t{0});
+    }
+
     void picturesInAllThemes()
     {
         if (qEnvironmentVariableIsEmpty("PANELS_PICTURES")) QSKIP("set PANELS_PICTURES to a folder");
