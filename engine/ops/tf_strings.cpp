@@ -30,3 +30,4 @@ LS_DEFINE_OP(tf, Substr) { return tfDef({3, 3}, "input, pos, len", "len bytes (o
 LS_DEFINE_OP(tf, AsString) { return same("Numbers and bools as text."); }
 LS_DEFINE_OP(tf, StringToNumber) { return same("Text as numbers."); }
 LS_DEFINE_OP(tf, ReduceJoin) { return tfDef({2, 2}, "inputs, reduction_indices", "Strings joined along dimensions."); }
+LS_DEFINE_OP(tf, StringToHashBucketFast) { return tfDef({}, "input", "A number below num_buckets for each string, by its fingerprint."); }

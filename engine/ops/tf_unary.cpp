@@ -47,6 +47,7 @@ LS_DEFINE_OP(tf, Acosh) { return function("Inverse hyperbolic cosine."); }
 LS_DEFINE_OP(tf, Atanh) { return function("Inverse hyperbolic tangent."); }
 LS_DEFINE_OP(tf, Erf) { return function("Error function."); }
 LS_DEFINE_OP(tf, Erfc) { return function("1 − erf x."); }
+LS_DEFINE_OP(tf, Erfinv) { return function("The inverse of the error function."); }
 LS_DEFINE_OP(tf, Lgamma) { return function("log |Γ(x)|."); }
 LS_DEFINE_OP(tf, Digamma) { return function("The derivative of log Γ(x)."); }
 LS_DEFINE_OP(tf, PopulationCount) { return converted("How many bits are set."); }

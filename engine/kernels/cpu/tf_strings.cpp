@@ -1,5 +1,6 @@
 // Kernels of TensorFlow's strings, and of the operators that tell people something: core/kernels/as_string_op.cc, substr_op.cc,
 // logging_ops.cc; the words for values are those of core/framework/tensor.cc (SummarizeValue).
+#include "engine/kernels/cpu/fingerprint.h"
 #include "engine/kernels/cpu/tf_support.h"
 #include "engine/kernels/resources.h"
 
@@ -380,6 +381,18 @@ Status runReduceJoin(const KernelArgs& args)
     return giveStrings(args, shape, texts);
 }
 
+/// Which of num_buckets a string falls into.
+Status runHashBucket(const KernelArgs& args)
+{
+    LS_TRY(const auto strings, readStrings(args.in(0)));
+    const int64_t buckets = attributeInt(attributesOf(args), "num_buckets", 0);
+    if (buckets < 1) return invalidArgument("num_buckets must be positive, got " + std::to_string(buckets));
+    LS_CHECK_OK(tfAllocate(args, 0, args.in(0).shape));
+    for (size_t i = 0; i < strings.size(); ++i)
+        args.out(0).as<int64_t>()[i] = static_cast<int64_t>(fingerprint64(strings[i]) % static_cast<uint64_t>(buckets));
+    return {};
+}
+
 } // namespace
 
 LS_TF_KERNEL(Assert, runAssert, kAllDTypes)
@@ -395,3 +408,4 @@ LS_TF_KERNEL(Substr, runSubstr, "str")
 LS_TF_KERNEL(AsString, runAsString, "numbers bool str")
 LS_TF_KERNEL(StringToNumber, runToNumber, "f32 f64 i32 i64")
 LS_TF_KERNEL(ReduceJoin, runReduceJoin, "str")
+LS_TF_KERNEL(StringToHashBucketFast, runHashBucket, "str")

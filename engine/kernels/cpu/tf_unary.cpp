@@ -4,10 +4,22 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 using namespace loopscope;
 
 namespace {
+
+/// The inverse of erf, by Newton's method from Winitzki's approximation.
+double inverseErf(double x)
+{
+    if (!(std::abs(x) < 1)) return x == 1 || x == -1 ? std::copysign(std::numeric_limits<double>::infinity(), x) : std::numeric_limits<double>::quiet_NaN();
+    constexpr double kA = 0.147;
+    const double logarithm = std::log1p(-x * x), half = 2 / (std::numbers::pi * kA) + logarithm / 2;
+    double y = std::copysign(std::sqrt(std::sqrt(half * half - logarithm / kA) - half), x);
+    for (int i = 0; i < 4; ++i) y -= (std::erf(y) - x) * std::sqrt(std::numbers::pi) / 2 * std::exp(y * y);
+    return y;
+}
 
 // Each function works on the type of calculation: f32 for half floats, else the element type.
 #define LS_FUNCTION(name, expression)                                                                                                      \
@@ -35,6 +47,7 @@ LS_FUNCTION(AcoshOp, std::acosh(x))
 LS_FUNCTION(AtanhOp, std::atanh(x))
 LS_FUNCTION(ErfOp, std::erf(x))
 LS_FUNCTION(ErfcOp, std::erfc(x))
+LS_FUNCTION(ErfinvOp, inverseErf(x))
 LS_FUNCTION(LgammaOp, std::lgamma(x))
 LS_FUNCTION(FloorOp, std::floor(x))
 LS_FUNCTION(CeilOp, std::ceil(x))
@@ -275,6 +288,7 @@ LS_TF_KERNEL(Acosh, (runUnary<AcoshOp, TfFloats>), kFloats)
 LS_TF_KERNEL(Atanh, (runUnary<AtanhOp, TfFloats>), kFloats)
 LS_TF_KERNEL(Erf, (runUnary<ErfOp, TfFloats>), kFloats)
 LS_TF_KERNEL(Erfc, (runUnary<ErfcOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Erfinv, (runUnary<ErfinvOp, TfFloats>), kFloats)
 LS_TF_KERNEL(Lgamma, (runUnary<LgammaOp, TfFloats>), kFloats)
 LS_TF_KERNEL(Digamma, (runUnary<DigammaOp, TfFloats>), kFloats)
 LS_TF_KERNEL(PopulationCount, runPopulationCount, "i8 i16 i32 i64 u8 u16 u32 u64")
