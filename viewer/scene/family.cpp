@@ -32,7 +32,7 @@ constexpr Entry kTable[] = {
      "shift_right_logical cbrt expm1 log1p "
      "addv2 realdiv mulnonan divnonan truncatediv mod truncatemod xdivy xlogy bitwiseand bitwiseor bitwisexor leftshift rightshift invert "
      "approximateequal lessequal greaterequal notequal logicaland logicalor logicalnot isfinite isinf isnan reciprocal inv sinh cosh tan "
-     "asin acos atan asinh acosh atanh erf erfc lgamma digamma rint biasadd biasaddv1 addn accumulatenv2 squareddifference floordiv "
+     "asin acos atan asinh acosh atanh erf erfc erfinv lgamma digamma rint biasadd biasaddv1 addn accumulatenv2 squareddifference floordiv "
      "floormod zeroslike oneslike selectv2 clipbyvalue adjusthue adjustsaturation adjustcontrastv2 complex countupto cross conj angle "
      "complexabs l2loss checknumerics"},
     {Family::activation,
@@ -66,7 +66,7 @@ constexpr Entry kTable[] = {
     {Family::conversion,
      "quantize dequantize cast fake_quant bitcast convert uniform_quantize uniform_dequantize bitcast_convert bucketize"},
     {Family::state,
-     "var_handle read_variable assign_variable const placeholder placeholderv2 fakeparam variable variablev2 varhandleop readvariableop "
+     "var_handle read_variable assign_variable const placeholder placeholderv2 fakeparam variable variablev2 varhandleop readvariableop readfile "
      "assignvariableop assignaddvariableop assignsubvariableop assign assignadd assignsub temporaryvariable destroytemporaryvariable "
      "isvariableinitialized varisinitializedop optimization_barrier"},
     {Family::other,
