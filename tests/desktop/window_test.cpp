@@ -170,6 +170,17 @@ private slots:
         QVERIFY(m_window->findChild<QWidget*>("filePage")->isVisible());
     }
 
+    void openingRunsNothing()
+    {
+        for (const char* const model : {"collatz.lsir", "v1_collatz.lsir", "conv_classifier.lsir"}) {
+            open(model);
+            m_window->setTask(Task::debug); // where the timeline asks what ran
+            settle();
+            QVERIFY2(!m_window->document()->backend().session().call([](Debugger& debugger) { return debugger.timeline().position().started; }), model);
+            QVERIFY2(!stop().started, model);
+        }
+    }
+
     void ofTwoFilesTheLaterOneStays()
     {
         m_window->open("samples/text/collatz.lsir");

@@ -50,6 +50,7 @@ QLineEdit[invalid="true"] { border-color: @err; }
 QLineEdit:disabled, QSpinBox:disabled, QComboBox:disabled { color: @disabled; background: @window; }
 QAbstractItemView QLineEdit { border: 1px solid @accent; border-radius: 0; padding: 0 2px; min-height: 0; }
 QComboBox::drop-down { border: 0; width: 18px; }
+QComboBox::down-arrow { image: url(:/style/arrow-down.svg); width: 10px; height: 10px; }
 QComboBox QAbstractItemView { border: 1px solid @line2; }
 QPlainTextEdit, QTextEdit { background: @surface; color: @text; border: 0; selection-background-color: @accentWeak; selection-color: @text; }
 

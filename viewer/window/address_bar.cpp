@@ -95,7 +95,7 @@ void AddressBar::layOut()
         return sum + separator * static_cast<int>(parts.size() - 1);
     };
     // The key goes first, then what lies in the middle: both ends say the most.
-    m_key->setVisible(total() <= m_key->x() - kLeft - 6);
+    m_key->setVisible((m_address.isEmpty() ? widthOf(m_hint) : total()) <= m_key->x() - kLeft - 6);
     const int room = (m_key->isHidden() ? width() - 8 : m_key->x() - 6) - kLeft;
     qsizetype dropped = 0;
     while (parts.size() > 2 && total() + (dropped > 0 ? separator + widthOf("…") : 0) > room) {
@@ -154,7 +154,8 @@ void AddressBar::paintEvent(QPaintEvent*)
     painter.setFont(Theme::instance().font(FontUse::value));
     if (m_address.isEmpty()) {
         painter.setPen(themed(Token::text3));
-        painter.drawText(QRect(kLeft, 0, m_key->x() - kLeft, height()), Qt::AlignVCenter, m_hint);
+        const QRect room(kLeft, 0, (m_key->isHidden() ? width() - 8 : m_key->x()) - kLeft, height());
+        painter.drawText(room, Qt::AlignVCenter, painter.fontMetrics().elidedText(m_hint, Qt::ElideMiddle, room.width()));
         return;
     }
     for (const Crumb& crumb : m_crumbs) {
