@@ -234,6 +234,7 @@ private:
     // --- v1 -------------------------------------------------------------------------------------------------------------------------
 
     void readDataflow(CanvasState& state);
+    void readSides(CanvasState& state) const;
     void readFrame(CanvasState& state, size_t index);
     int64_t shownIteration(int region) const
     {
@@ -258,7 +259,8 @@ private:
     std::string valueText(const SceneNode& node) const
     {
         if (!node.value.valid()) return {};
-        const int64_t shown = std::max<int64_t>(0, shownIteration(node.region));
+        const bool isNext = m_model.graph(node.graph).op(node.op).kind.name.ends_with("NextIteration"); // what it gave lies there
+        const int64_t shown = std::max<int64_t>(0, shownIteration(node.region)) + (isNext ? 1 : 0);
         const auto found = m_texts.find({node.graph.index, node.value.index, shownFrame(node.region), shown});
         return found == m_texts.end() ? std::string() : *found->second;
     }
@@ -312,6 +314,24 @@ void StopReader::readFrame(CanvasState& state, size_t index)
     };
     out.note = range(live->oldestIteration, live->newestIteration) + " in flight";
     if (live->oldestIteration > 0) out.note += ", " + range(0, live->oldestIteration - 1) + " done";
+}
+
+/// Of a v1 conditional: a side whose nodes are dead was not taken.
+void StopReader::readSides(CanvasState& state) const
+{
+    for (size_t r = 0; r < m_scene.regions.size(); ++r) {
+        const SceneRegion& region = m_scene.regions[r];
+        if (region.kind != RegionKind::branch || region.role.empty() || !region.site.empty()) continue;
+        bool isDead = false, isLive = false;
+        for (size_t i = 0; i < m_scene.nodes.size(); ++i) {
+            if (m_scene.nodes[i].region != static_cast<int>(r)) continue;
+            const RunState run = state.nodes[i].run;
+            isDead = isDead || run == RunState::dead;
+            isLive = isLive || run == RunState::run || run == RunState::ready;
+        }
+        state.regions[r].run = isLive ? RunState::run : isDead ? RunState::untaken : RunState::none;
+        state.regions[r].note = isLive ? "taken" : isDead ? "dead" : "";
+    }
 }
 
 void StopReader::readDataflow(CanvasState& state)
@@ -377,6 +397,7 @@ void StopReader::readDataflow(CanvasState& state)
         out.badge = std::to_string(has) + " of " + std::to_string(op.inputs.size() + op.controlInputs.size());
     }
 
+    readSides(state);
     // Values that have crossed into a later iteration than the frame shows.
     for (size_t e = 0; e < m_scene.edges.size(); ++e) {
         const SceneEdge& edge = m_scene.edges[e];

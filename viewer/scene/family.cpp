@@ -33,7 +33,7 @@ constexpr Entry kTable[] = {
      "addv2 realdiv mulnonan divnonan truncatediv mod truncatemod xdivy xlogy bitwiseand bitwiseor bitwisexor leftshift rightshift invert "
      "approximateequal lessequal greaterequal notequal logicaland logicalor logicalnot isfinite isinf isnan reciprocal inv sinh cosh tan "
      "asin acos atan asinh acosh atanh erf erfc erfinv lgamma digamma rint biasadd biasaddv1 addn accumulatenv2 squareddifference floordiv "
-     "floormod zeroslike oneslike selectv2 clipbyvalue adjusthue adjustsaturation adjustcontrastv2 complex countupto cross conj angle "
+     "floormod zeroslike oneslike selectv2 refselect clipbyvalue adjusthue adjustsaturation adjustcontrastv2 complex countupto cross conj angle "
      "complexabs l2loss checknumerics"},
     {Family::activation,
      "relu relu6 relu_n1_to_1 relu_0_to_1 leaky_relu elu prelu gelu hard_swish logistic tanh softmax log_softmax l2_normalization "
@@ -56,8 +56,7 @@ constexpr Entry kTable[] = {
      "tensorscatteradd tensorscattersub dynamicstitch dynamicpartition paralleldynamicstitch resizebilinear resizenearestneighbor "
      "spacetodepth depthtospace spacetobatch spacetobatchnd batchtospace batchtospacend linspace diag matrixdiag matrixsetdiag empty "
      "ensureshape placeholderwithdefault uniquev2 broadcastargs broadcastgradientargs invertpermutation matrixdiagv3 matrixdiagpartv3 "
-     "matrixsetdiagv3 diagpart matrixdiagv2 matrixdiagpart matrixdiagpartv2 matrixsetdiagv2 matrixbandpart uniquewithcounts conjugatetranspose listdiff extractimagepatches "
-     "refselect refidentity"},
+     "matrixsetdiagv3 diagpart matrixdiagv2 matrixdiagpart matrixdiagpartv2 matrixsetdiagv2 matrixbandpart uniquewithcounts conjugatetranspose listdiff extractimagepatches refidentity"},
     {Family::controlFlow,
      "while if case call call_once composite custom_call switch merge enter exit nextiteration loopcond refswitch refmerge refenter "
      "refexit "
@@ -100,6 +99,7 @@ constexpr Part kParts[] = {
     {Family::state, "resource"},
     {Family::state, "optional"},
     {Family::state, "compositetensor"},
+    {Family::state, "readfile"},
     {Family::conversion, "quantize"},
     {Family::conversion, "fakequant"},
     {Family::conversion, "decode"},

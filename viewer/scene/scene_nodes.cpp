@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kLongestStrip = 64;
 constexpr double kNarrowest = 56, kWidest = 200; ///< nodes
+constexpr double kBadgeRoom = 42; ///< of v1 nodes, which wear their values: "1 of 2", "false", "2187"
 
 /// What remains of a v1 node's name inside its scope.
 std::string shortName(std::string_view name, std::string_view scope)
@@ -163,6 +164,7 @@ int SceneBuilder::addOperator(const Emission& emission, OperatorId id, const std
     double width = textWidth(node.name, TextStyle::name);
     if (!node.index.empty()) width += 4 + textWidth(node.index, TextStyle::index);
     if (node.unknown) width += 8;
+    if (emission.frames) width += kBadgeRoom;
     width = std::max(width, textWidth(node.detail, TextStyle::monoSmall));
     node.rect.width = std::clamp(width + 18, kNarrowest, kWidest);
     node.rect.height = (m_view.dense ? 18 : 20) + (node.detail.empty() ? 0 : 14);

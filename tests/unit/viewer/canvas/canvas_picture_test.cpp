@@ -411,6 +411,24 @@ void CanvasPictureTest::v1TokensShowTheirValues()
     QCOMPARE(state.tokens[0].text, std::string("4 → @4"));
     QCOMPARE(scene->scene->edges[static_cast<size_t>(state.tokens[0].edge)].from, steps.result);
     QCOMPARE(state.nodes[static_cast<size_t>(steps.formal)].badge, std::string("3"));
+    QCOMPARE(state.nodes[static_cast<size_t>(steps.result)].badge, std::string("4")); // what it gave in @3
+    // A side of a conditional is taken or dead as its nodes are.
+    const auto sideOf = [&](const char* node) {
+        return static_cast<size_t>(scene->scene->nodes[static_cast<size_t>(scene->scene->findNode(node))].region);
+    };
+    const size_t half = sideOf("main/collatz:frame/half"), triple = sideOf("main/collatz:frame/triple");
+    QVERIFY(half != triple);
+    const auto tallyOf = [&](const char* node, int64_t live, int64_t dead) {
+        const SceneNode& one = scene->scene->nodes[static_cast<size_t>(scene->scene->findNode(node))];
+        stop.tallies.push_back({one.graph, one.op, 4, 1, live, dead});
+    };
+    QCOMPARE(state.regions[half].note, std::string());
+    tallyOf("main/collatz:frame/half", -1, 3);
+    tallyOf("main/collatz:frame/triple", 3, -1);
+    const CanvasState decided = stateAt(*scene->scene, model, stop);
+    QCOMPARE(decided.regions[half].note, std::string("dead"));
+    QCOMPARE(decided.regions[half].run, RunState::untaken);
+    QCOMPARE(decided.regions[triple].note, std::string("taken"));
     // In the iteration that it went to it is no longer under way.
     PictureMemory memory;
     memory.shownIterations["main/collatz"] = 4;
