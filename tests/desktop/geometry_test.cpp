@@ -101,10 +101,8 @@ private slots:
         names({"panelListing", "listingView", "panelInvocations", "invocationTree", "panelCallStack", "panelBreakpoints", "breakpointTable", "panelWatches",
                "panelVariables", "panelTensor", "tensorBar", "tensorTable", "tensorHeat", "tensorImage", "tensorHistogram", "tensorPlot", "tensorStats",
                "tensorQuant", "panelConsole", "consoleLog", "consoleInput", "panelTimeline", "timelineBar", "loopSlider", "panelProblems", "problemTable"});
-        if (m_window->area()->panel("panelCompare")) {
-            m_window->setTask(Task::compare);
-            names({"compareA", "compareStrip", "compareB", "differenceTable", "tensorDifference"});
-        }
+        m_window->setTask(Task::compare);
+        names({"compareA", "compareStrip", "compareB", "differenceTable", "tensorDifference"});
         open("v1_collatz.lsir", {{"n", "6"}});
         execute("run");
         names({"panelFrames", "frameTree", "tokenTable"});

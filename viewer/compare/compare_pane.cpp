@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kMargin = 6;
 constexpr double kEdge = 12;      ///< of the picture: what is nearer counts as out of view
-constexpr double kReadable = 0.6; ///< wider pictures are cut at the right instead
+constexpr double kReadable = 0.8; ///< wider pictures are cut at the right instead
 
 } // namespace
 
@@ -64,7 +64,7 @@ void NameLine::paintEvent(QPaintEvent*)
 
 ComparePane::ComparePane(Document& document, CompareSide side)
     : Panel(document, side == CompareSide::here ? "panelCompareA" : "panelCompareB", side == CompareSide::here ? "A" : "B"),
-      m_comparison(Comparison::of(document)), m_side(side)
+      m_desk(CompareDesk::of(document)), m_side(side)
 {
     auto* const content = new QWidget;
     auto* const column = new QVBoxLayout(content);
@@ -92,7 +92,7 @@ ComparePane::ComparePane(Document& document, CompareSide side)
     });
     m_canvas->setStateSource([this](const Scene& scene) {
         CanvasState state = idleState(scene);
-        if (!m_comparison.drift() || !m_comparison.scenes()) return state;
+        if (!m_desk.drift() || !m_desk.scenes()) return state;
         state.started = true;
         const bool here = shown() == CompareSide::here;
         for (size_t r = 0; r < scene.regions.size(); ++r) {
@@ -100,20 +100,20 @@ ComparePane::ComparePane(Document& document, CompareSide side)
             if (region.kind != RegionKind::loop) continue;
             std::string loop = region.site;
             if (!here) {
-                const auto row = m_comparison.scenes()->rowsThere.find(loop);
-                if (row == m_comparison.scenes()->rowsThere.end()) continue;
-                loop = m_comparison.scenes()->rows[static_cast<size_t>(row->second.front())].here;
+                const auto row = m_desk.scenes()->rowsThere.find(loop);
+                if (row == m_desk.scenes()->rowsThere.end()) continue;
+                loop = m_desk.scenes()->rows[static_cast<size_t>(row->second.front())].here;
             }
-            state.regions[r].trips = m_comparison.iterationsOf(loop);
-            state.regions[r].iteration = m_comparison.iterationOf(loop);
+            state.regions[r].trips = m_desk.iterationsOf(loop);
+            state.regions[r].iteration = m_desk.iterationOf(loop);
         }
-        const auto& rows = here ? m_comparison.scenes()->rowsHere : m_comparison.scenes()->rowsThere;
+        const auto& rows = here ? m_desk.scenes()->rowsHere : m_desk.scenes()->rowsThere;
         for (size_t n = 0; n < scene.nodes.size(); ++n) {
             if (scene.nodes[n].kind != NodeKind::op) continue;
             const auto row = rows.find(scene.nodes[n].id);
             if (row == rows.end()) continue;
-            const std::string& address = m_comparison.scenes()->rows[static_cast<size_t>(row->second.front())].here;
-            state.nodes[n].run = m_comparison.verdictAt(address) ? RunState::run : RunState::notRun;
+            const std::string& address = m_desk.scenes()->rows[static_cast<size_t>(row->second.front())].here;
+            state.nodes[n].run = m_desk.verdictAt(address) ? RunState::run : RunState::notRun;
         }
         return state;
     });
@@ -121,39 +121,39 @@ ComparePane::ComparePane(Document& document, CompareSide side)
     connect(m_canvas, &GraphCanvas::selectionEdited, this, &ComparePane::adoptSelection);
     connect(m_canvas, &GraphCanvas::viewportChanged, this, [this] {
         if (!m_placing) m_fitted = false;
-        if (!m_following && m_canvas->scene()) m_comparison.moveViewport(m_side, {m_canvas->zoom(), m_canvas->origin().y(), m_fitted});
+        if (!m_following && m_canvas->scene()) m_desk.moveViewport(m_side, {m_canvas->zoom(), m_canvas->origin().y(), m_fitted});
         if (m_zoom) m_zoom->setText(QStringLiteral("%1 %").arg(qRound(m_canvas->zoom() * 100)));
     });
     connect(m_canvas, &GraphCanvas::loopMoved, this, [this](int region, qint64 iteration, bool) {
         std::string loop = m_canvas->scene()->regions[static_cast<size_t>(region)].site;
         if (shown() == CompareSide::there) {
-            const auto row = m_comparison.scenes()->rowsThere.find(loop);
-            if (row == m_comparison.scenes()->rowsThere.end()) return;
-            loop = m_comparison.scenes()->rows[static_cast<size_t>(row->second.front())].here;
+            const auto row = m_desk.scenes()->rowsThere.find(loop);
+            if (row == m_desk.scenes()->rowsThere.end()) return;
+            loop = m_desk.scenes()->rows[static_cast<size_t>(row->second.front())].here;
         }
-        m_comparison.setIteration(loop, iteration);
+        m_desk.setIteration(loop, iteration);
     });
     connect(m_canvas, &GraphCanvas::commandRequested, this, [this](const QString& id) {
         if (QAction* const action = window()->findChild<QAction*>(QStringLiteral("action.") + id)) action->trigger();
     });
-    connect(&m_comparison, &Comparison::viewportMoved, this, [this](CompareSide from, const Comparison::Viewport& viewport) {
-        if (from == m_side || !m_comparison.isLinked() || !m_canvas->scene()) return;
+    connect(&m_desk, &CompareDesk::viewportMoved, this, [this](CompareSide from, const CompareDesk::Viewport& viewport) {
+        if (from == m_side || !m_desk.isLinked() || !m_canvas->scene()) return;
         m_following = true;
         m_canvas->setViewport(viewport.zoom, QPointF(m_canvas->origin().x(), viewport.top));
         m_following = false;
         m_fitted = viewport.fitted;
     });
-    connect(&m_comparison, &Comparison::scrollWanted, this, [this](double top) {
+    connect(&m_desk, &CompareDesk::scrollWanted, this, [this](double top) {
         if (m_side == CompareSide::here && m_canvas->scene()) m_canvas->setViewport(m_canvas->zoom(), QPointF(m_canvas->origin().x(), top));
     });
-    connect(&m_comparison, &Comparison::linkChanged, this, [this] { // A shows where both are
-        if (m_comparison.isLinked() && m_side == CompareSide::here && m_canvas->scene())
-            m_comparison.moveViewport(m_side, {m_canvas->zoom(), m_canvas->origin().y(), m_fitted});
+    connect(&m_desk, &CompareDesk::linkChanged, this, [this] { // A shows where both are
+        if (m_desk.isLinked() && m_side == CompareSide::here && m_canvas->scene())
+            m_desk.moveViewport(m_side, {m_canvas->zoom(), m_canvas->origin().y(), m_fitted});
     });
-    connect(&m_comparison, &Comparison::runChanged, this, &ComparePane::showNames);
-    connect(&m_comparison, &Comparison::scenesChanged, this, &ComparePane::showScene);
-    connect(&m_comparison, &Comparison::judgementChanged, this, &ComparePane::showMarks);
-    connect(&m_comparison, &Comparison::selectionChanged, this, &ComparePane::showSelection);
+    connect(&m_desk, &CompareDesk::runChanged, this, &ComparePane::showNames);
+    connect(&m_desk, &CompareDesk::scenesChanged, this, &ComparePane::showScene);
+    connect(&m_desk, &CompareDesk::judgementChanged, this, &ComparePane::showMarks);
+    connect(&m_desk, &CompareDesk::selectionChanged, this, &ComparePane::showSelection);
     connect(&Theme::instance(), &Theme::changed, this, &ComparePane::showNames);
     showNames();
     showScene();
@@ -173,12 +173,11 @@ QWidget* ComparePane::headWidget()
 void ComparePane::showNames()
 {
     const bool here = shown() == CompareSide::here;
-    m_name->show(here, m_comparison.nameOf(shown()), m_comparison.detailOf(shown()));
-    if (m_comparison.stage() == Comparison::Stage::none) {
-        showStage(*m_stack, m_comparison, this);
-    } else if (m_comparison.reference() && !m_comparison.reference()->model()) {
-        m_stack->showEmpty(
-            tr("%1 holds arrays and no graph: the differences are in the table.").arg(m_comparison.nameOf(CompareSide::there)));
+    m_name->show(here, m_desk.nameOf(shown()), m_desk.detailOf(shown()));
+    if (m_desk.stage() == CompareDesk::Stage::none) {
+        showStage(*m_stack, m_desk, this);
+    } else if (m_desk.reference() && !m_desk.reference()->model()) {
+        m_stack->showEmpty(tr("%1 holds arrays and no graph: the differences are in the table.").arg(m_desk.nameOf(CompareSide::there)));
     } else {
         m_stack->showContent();
     }
@@ -188,7 +187,7 @@ void ComparePane::showScene()
 {
     showNames();
     m_placing = true;
-    m_canvas->setScene(m_comparison.sceneOf(shown()));
+    m_canvas->setScene(m_desk.sceneOf(shown()));
     m_placing = false;
     if (m_fitted) fitWidth();
     showMarks();
@@ -198,10 +197,10 @@ void ComparePane::showScene()
 void ComparePane::showMarks()
 {
     QHash<QString, CompareMark> marks;
-    if (const PairedScenes* const scenes = m_comparison.scenes()) {
+    if (const PairedScenes* const scenes = m_desk.scenes()) {
         const bool here = shown() == CompareSide::here;
         for (const PairedRow& row : scenes->rows) {
-            const std::optional<Verdict> verdict = m_comparison.verdictAt(row.here);
+            const std::optional<Verdict> verdict = m_desk.verdictAt(row.here);
             if (!verdict || *verdict < Verdict::over) continue;
             marks[toText(here ? row.here : row.there)] = *verdict == Verdict::over ? CompareMark::over : CompareMark::farOver;
         }
@@ -213,7 +212,7 @@ void ComparePane::showMarks()
 
 void ComparePane::showSelection()
 {
-    const std::vector<std::string>& selected = m_comparison.selected(shown());
+    const std::vector<std::string>& selected = m_desk.selected(shown());
     m_canvas->select(selected);
     if (m_adopting || selected.empty() || !m_canvas->scene()) return;
     // Only up or down: rows begin at the left. A call that is drawn open is found by its head.
@@ -237,7 +236,7 @@ void ComparePane::adoptSelection()
 {
     if (m_canvas->selected().empty()) return;
     m_adopting = true;
-    m_comparison.selectAt(shown(), m_canvas->selected().front());
+    m_desk.selectAt(shown(), m_canvas->selected().front());
     m_adopting = false;
 }
 
@@ -254,7 +253,7 @@ void ComparePane::fitWidth()
 bool ComparePane::command(const QString& id)
 {
     if (id == QLatin1String("nextFinding") || id == QLatin1String("previousFinding"))
-        return m_comparison.goToDifference(id == QLatin1String("nextFinding") ? 1 : -1);
+        return m_desk.goToDifference(id == QLatin1String("nextFinding") ? 1 : -1);
     if (id == QLatin1String("toggleAB")) {
         m_swapped = !m_swapped;
         const double zoom = m_canvas->zoom();

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "viewer/canvas/graph_canvas.h"
-#include "viewer/compare/comparison.h"
+#include "viewer/compare/compare_desk.h"
 #include "viewer/widgets/panel.h"
 
 class QLabel;
@@ -33,7 +33,7 @@ public:
     QList<QAction*> headActions() override { return {m_fit}; }
     QWidget* headWidget() override;
     QWidget* focusTarget() override { return m_canvas; }
-    bool settled() const override { return !m_comparison.isBusy(); }
+    bool settled() const override { return !m_desk.isBusy(); }
     /// "toggleAB": the other side in place, again for this one; "nextFinding", "previousFinding"; the rest is the canvas's.
     bool command(const QString& id) override;
 
@@ -49,7 +49,7 @@ private:
     void fitWidth();
     CompareSide shown() const { return m_swapped ? (m_side == CompareSide::here ? CompareSide::there : CompareSide::here) : m_side; }
 
-    Comparison& m_comparison;
+    CompareDesk& m_desk;
     CompareSide m_side;
     bool m_swapped = false; ///< `a`: the other side in place
     bool m_fitted = true;   ///< nobody scrolled or zoomed yet

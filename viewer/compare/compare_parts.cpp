@@ -24,20 +24,20 @@ QString tensorText(const Model& model, const DriftRow& row)
     return name;
 }
 
-bool showStage(EmptyStack& stack, Comparison& comparison, QWidget* window)
+bool showStage(EmptyStack& stack, CompareDesk& desk, QWidget* window)
 {
-    switch (comparison.stage()) {
-    case Comparison::Stage::none:
+    switch (desk.stage()) {
+    case CompareDesk::Stage::none:
         stack.showEmpty(QObject::tr("Nothing to compare with yet: another model file, or a recording of a run."),
                         {{QObject::tr("Compare with a file"), [window] {
                               if (QAction* const action = window->window()->findChild<QAction*>("action.compare")) action->trigger();
                           }}});
         return true;
-    case Comparison::Stage::notRun:
+    case CompareDesk::Stage::notRun:
         stack.showEmpty(QObject::tr("A and B were not compared with these inputs yet."),
-                        {{QObject::tr("Run both and compare"), [&comparison] { comparison.compare(); }}});
+                        {{QObject::tr("Run both and compare"), [&desk] { desk.compare(); }}});
         return true;
-    case Comparison::Stage::ready:
+    case CompareDesk::Stage::ready:
         break;
     }
     return false;

@@ -1,7 +1,7 @@
 // What the panels of the Compare task do alike: an empty page for each stage, colours of verdicts.
 #pragma once
 
-#include "viewer/compare/comparison.h"
+#include "viewer/compare/compare_desk.h"
 #include "viewer/style/theme.h"
 #include "viewer/widgets/parts.h"
 #include "viewer/widgets/rows.h"
@@ -45,6 +45,6 @@ QString placeText(const std::string& address);
 QString tensorText(const Model& model, const DriftRow& row);
 
 /// Shows why there is nothing to see and what can be done. False: there is something.
-bool showStage(EmptyStack& stack, Comparison& comparison, QWidget* window);
+bool showStage(EmptyStack& stack, CompareDesk& desk, QWidget* window);
 
 } // namespace loopscope::viewer

@@ -19,7 +19,7 @@ class CompareSettingsPanel : public Panel {
     Q_OBJECT
 public:
     explicit CompareSettingsPanel(Document& document)
-        : Panel(document, "panelCompareSettings", tr("Settings")), m_comparison(Comparison::of(document))
+        : Panel(document, "panelCompareSettings", tr("Settings")), m_desk(CompareDesk::of(document))
     {
         auto* const content = new QWidget;
         content->setObjectName("compareSettings");
@@ -44,7 +44,7 @@ public:
             column->addLayout(row);
             m_measures.push_back(button);
         }
-        connect(group, &QButtonGroup::idClicked, this, [this](int id) { m_comparison.setMetric(static_cast<Metric>(id)); });
+        connect(group, &QButtonGroup::idClicked, this, [this](int id) { m_desk.setMetric(static_cast<Metric>(id)); });
         column->addSpacing(8);
         column->addWidget(heading(tr("Limit")));
         auto* const row = new QHBoxLayout;
@@ -70,8 +70,8 @@ public:
         auto* const whole = new QVBoxLayout(this);
         whole->setContentsMargins(0, 0, 0, 0);
         whole->addWidget(m_stack);
-        connect(&m_comparison, &Comparison::runChanged, this, &CompareSettingsPanel::showAll);
-        connect(&m_comparison, &Comparison::judgementChanged, this, &CompareSettingsPanel::showAll);
+        connect(&m_desk, &CompareDesk::runChanged, this, &CompareSettingsPanel::showAll);
+        connect(&m_desk, &CompareDesk::judgementChanged, this, &CompareSettingsPanel::showAll);
         connect(&Theme::instance(), &Theme::changed, this, &CompareSettingsPanel::showAll);
         showAll();
     }
@@ -89,10 +89,10 @@ private:
     {
         bool isNumber = false;
         const double limit = m_limit->text().toDouble(&isNumber);
-        const bool fits = isNumber && limit >= (m_comparison.metric() == Metric::snr ? -1000 : 0) &&
-                          (limit <= 1 || (m_comparison.metric() != Metric::cosine && m_comparison.metric() != Metric::equal));
+        const bool fits = isNumber && limit >= (m_desk.metric() == Metric::snr ? -1000 : 0) &&
+                          (limit <= 1 || (m_desk.metric() != Metric::cosine && m_desk.metric() != Metric::equal));
         m_problem->setText(fits ? QString() : !isNumber ? tr("not a number") : tr("expected 0 to 1"));
-        if (fits) m_comparison.setLimit(limit);
+        if (fits) m_desk.setLimit(limit);
     }
 
     void showAll()
@@ -100,22 +100,21 @@ private:
         for (QLabel* const label : m_headings) label->setFont(Theme::instance().font(FontUse::section, true));
         m_problem->setStyleSheet(QStringLiteral("color: %1;").arg(themed(Token::err).name()));
         m_problem->clear();
-        if (m_comparison.stage() == Comparison::Stage::none) {
-            showStage(*m_stack, m_comparison, this);
+        if (m_desk.stage() == CompareDesk::Stage::none) {
+            showStage(*m_stack, m_desk, this);
             return;
         }
         m_stack->showContent();
-        for (size_t k = 0; k < kMetrics.size(); ++k) m_measures[k]->setChecked(kMetrics[k] == m_comparison.metric());
-        m_sign->setText(tr("%1 is fine if %2")
-                            .arg(QString::fromUtf8(metricName(m_comparison.metric())), moreIsBetter(m_comparison.metric()) ? "≥" : "≤"));
-        m_limit->setText(QString::number(m_comparison.limit(), 'g', 6));
-        QStringList lines = {tr("A: %1").arg(m_comparison.nameOf(CompareSide::here)),
-                             tr("B: %1").arg(m_comparison.nameOf(CompareSide::there))};
-        if (m_comparison.reference()) lines.append(toText(m_comparison.reference()->pairingText()));
+        for (size_t k = 0; k < kMetrics.size(); ++k) m_measures[k]->setChecked(kMetrics[k] == m_desk.metric());
+        m_sign->setText(
+            tr("%1 is fine if %2").arg(QString::fromUtf8(metricName(m_desk.metric())), moreIsBetter(m_desk.metric()) ? "≥" : "≤"));
+        m_limit->setText(QString::number(m_desk.limit(), 'g', 6));
+        QStringList lines = {tr("A: %1").arg(m_desk.nameOf(CompareSide::here)), tr("B: %1").arg(m_desk.nameOf(CompareSide::there))};
+        if (m_desk.reference()) lines.append(toText(m_desk.reference()->pairingText()));
         m_sides->setText(lines.join('\n'));
     }
 
-    Comparison& m_comparison;
+    CompareDesk& m_desk;
     EmptyStack* m_stack = nullptr;
     std::vector<QLabel*> m_headings;
     std::vector<QRadioButton*> m_measures;

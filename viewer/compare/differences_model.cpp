@@ -9,10 +9,10 @@
 
 namespace loopscope::viewer {
 
-DifferencesModel::DifferencesModel(Comparison& comparison, QObject* parent) : QAbstractTableModel(parent), m_comparison(comparison)
+DifferencesModel::DifferencesModel(CompareDesk& desk, QObject* parent) : QAbstractTableModel(parent), m_desk(desk)
 {
-    connect(&comparison, &Comparison::runChanged, this, [this] { collect(); });
-    connect(&comparison, &Comparison::judgementChanged, this, [this] { collect(); });
+    connect(&desk, &CompareDesk::runChanged, this, [this] { collect(); });
+    connect(&desk, &CompareDesk::judgementChanged, this, [this] { collect(); });
     collect();
 }
 
@@ -20,8 +20,8 @@ void DifferencesModel::collect()
 {
     beginResetModel();
     m_rows.clear();
-    for (int row = 0; row < m_comparison.comparedRows(); ++row) {
-        const DriftFigures* const figures = m_comparison.figuresOf(row);
+    for (int row = 0; row < m_desk.comparedRows(); ++row) {
+        const DriftFigures* const figures = m_desk.figuresOf(row);
         if (figures && (m_all || figures->different > 0 || !figures->mismatch.empty())) m_rows.push_back(row);
     }
     order();
@@ -36,7 +36,7 @@ void DifferencesModel::order()
         return;
     }
     const Metric metric = kMetrics[static_cast<size_t>(m_sortColumn - 1)];
-    const auto value = [&](int row) { return goodness(*m_comparison.figuresOf(row), metric); };
+    const auto value = [&](int row) { return goodness(*m_desk.figuresOf(row), metric); };
     // The first click shows the worst, whichever end of the numbers that is.
     if (m_sortOrder == Qt::AscendingOrder)
         std::ranges::stable_sort(m_rows, {}, value);
@@ -88,16 +88,15 @@ QVariant DifferencesModel::data(const QModelIndex& index, int role) const
 {
     if (!index.isValid() || index.row() >= rowCount()) return {};
     const int at = driftRow(index.row());
-    const DriftRow& row = m_comparison.drift()->rows[static_cast<size_t>(at)];
-    const DriftFigures& figures = *m_comparison.figuresOf(at);
-    const Verdict verdict = m_comparison.verdictOf(at);
+    const DriftRow& row = m_desk.drift()->rows[static_cast<size_t>(at)];
+    const DriftFigures& figures = *m_desk.figuresOf(at);
+    const Verdict verdict = m_desk.verdictOf(at);
     if (role == Qt::ToolTipRole) {
-        const std::string& id =
-            m_comparison.document()
-                .model()
-                .graph(row.graph)
-                .value(m_comparison.document().model().graph(row.graph).op(row.op).results[static_cast<size_t>(row.slot)])
-                .displayName();
+        const std::string& id = m_desk.document()
+                                    .model()
+                                    .graph(row.graph)
+                                    .value(m_desk.document().model().graph(row.graph).op(row.op).results[static_cast<size_t>(row.slot)])
+                                    .displayName();
         QString text = toText(row.address) + "\n" + toText(id) + "\n" + QString::fromUtf8(verdictText(verdict));
         if (!figures.mismatch.empty()) text += "\n" + toText(figures.mismatch);
         if (row.writes > 1) text += tr("\n%L1 writes").arg(row.writes);
@@ -106,13 +105,13 @@ QVariant DifferencesModel::data(const QModelIndex& index, int role) const
     if (index.column() == kTensor) {
         switch (role) {
         case Qt::DisplayRole:
-            return tensorText(m_comparison.document().model(), row);
+            return tensorText(m_desk.document().model(), row);
         case Qt::AccessibleTextRole:
             return tr("%1, %2").arg(placeText(row.address), QString::fromUtf8(verdictText(verdict)));
         case stripeRole:
-            return static_cast<int>(familyOf(m_comparison.document().model().graph(row.graph).op(row.op).kind));
+            return static_cast<int>(familyOf(m_desk.document().model().graph(row.graph).op(row.op).kind));
         case boldRole:
-            return at == m_comparison.row();
+            return at == m_desk.row();
         default:
             return {};
         }
@@ -126,7 +125,7 @@ QVariant DifferencesModel::data(const QModelIndex& index, int role) const
     case Qt::TextAlignmentRole:
         return static_cast<int>(Qt::AlignRight | Qt::AlignVCenter);
     case toneRole:
-        if (metric != m_comparison.metric()) return {};
+        if (metric != m_desk.metric()) return {};
         return static_cast<int>(verdict == Verdict::farOver ? Tone::err : verdict == Verdict::over ? Tone::warn : Tone::ok);
     default:
         return {};

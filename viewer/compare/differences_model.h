@@ -1,7 +1,7 @@
 // The differences of two runs as a table: one row for each result that was compared and is not the same.
 #pragma once
 
-#include "viewer/compare/comparison.h"
+#include "viewer/compare/compare_desk.h"
 
 #include <QAbstractTableModel>
 
@@ -10,7 +10,7 @@ namespace loopscope::viewer {
 class DifferencesModel : public QAbstractTableModel {
     Q_OBJECT
 public:
-    explicit DifferencesModel(Comparison& comparison, QObject* parent = nullptr);
+    explicit DifferencesModel(CompareDesk& desk, QObject* parent = nullptr);
 
     static constexpr int kTensor = 0; ///< column; then the metrics in the order of kMetrics
     int rowCount(const QModelIndex& parent = {}) const override;
@@ -29,7 +29,7 @@ private:
     void collect();
     void order();
 
-    Comparison& m_comparison;
+    CompareDesk& m_desk;
     std::vector<int> m_rows; ///< of the drift, as they are shown
     int m_sortColumn = kTensor;
     Qt::SortOrder m_sortOrder = Qt::AscendingOrder;

@@ -52,16 +52,13 @@ private:
 /// Narrow, it leaves out the measures that say least, unless they are the one that is looked at.
 class DifferenceView : public RowView {
 public:
-    DifferenceView(Comparison& comparison, QWidget* parent)
-        : RowView("differenceTable", tr("Differences"), parent), m_comparison(comparison)
-    {
-    }
+    DifferenceView(CompareDesk& desk, QWidget* parent) : RowView("differenceTable", tr("Differences"), parent), m_desk(desk) {}
     void chooseColumns()
     {
         const bool isNarrow = width() < 620 * Theme::instance().textPercent() / 100;
         for (size_t k = 0; k < kMetrics.size(); ++k) {
             const bool optional = kMetrics[k] == Metric::maxRel || kMetrics[k] == Metric::ulp;
-            setColumnHidden(static_cast<int>(k) + 1, optional && isNarrow && kMetrics[k] != m_comparison.metric());
+            setColumnHidden(static_cast<int>(k) + 1, optional && isNarrow && kMetrics[k] != m_desk.metric());
         }
         setColumnWidths({62, 62, 62, 52, 62, 66, 56});
     }
@@ -74,14 +71,14 @@ protected:
     }
 
 private:
-    Comparison& m_comparison;
+    CompareDesk& m_desk;
 };
 
 class DifferencesPanel : public Panel {
     Q_OBJECT
 public:
     explicit DifferencesPanel(Document& document)
-        : Panel(document, "panelDifferences", tr("Differences")), m_comparison(Comparison::of(document)), m_model(m_comparison, this)
+        : Panel(document, "panelDifferences", tr("Differences")), m_desk(CompareDesk::of(document)), m_model(m_desk, this)
     {
         auto* const content = new QWidget;
         auto* const column = new QVBoxLayout(content);
@@ -94,7 +91,7 @@ public:
         m_notes->setWordWrap(true);
         m_notes->setContentsMargins(10, 0, 10, 6);
         column->addWidget(m_notes);
-        m_view = new DifferenceView(m_comparison, content);
+        m_view = new DifferenceView(m_desk, content);
         m_view->setModel(&m_model);
         m_view->setSortingEnabled(true);
         m_view->sortByColumn(DifferencesModel::kTensor, Qt::AscendingOrder);
@@ -106,20 +103,20 @@ public:
         whole->addWidget(m_stack);
 
         connect(m_view->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& now) {
-            if (now.isValid() && !m_showing) m_comparison.selectRow(m_model.driftRow(now.row()));
+            if (now.isValid() && !m_showing) m_desk.selectRow(m_model.driftRow(now.row()));
         });
         connect(m_view, &RowView::chosen, this, [this](const QModelIndex& index) { // looking becomes being there
-            const int64_t step = m_comparison.stepOf(m_model.driftRow(index.row()));
+            const int64_t step = m_desk.stepOf(m_model.driftRow(index.row()));
             if (step >= 0) this->document().execute(QStringLiteral("goto step:%1").arg(step));
         });
-        connect(&m_comparison, &Comparison::runChanged, this, &DifferencesPanel::showAll);
-        connect(&m_comparison, &Comparison::scenesChanged, this, &DifferencesPanel::showAll);
-        connect(&m_comparison, &Comparison::judgementChanged, this, &DifferencesPanel::showAll);
-        connect(&m_comparison, &Comparison::selectionChanged, this, &DifferencesPanel::showSelection);
+        connect(&m_desk, &CompareDesk::runChanged, this, &DifferencesPanel::showAll);
+        connect(&m_desk, &CompareDesk::scenesChanged, this, &DifferencesPanel::showAll);
+        connect(&m_desk, &CompareDesk::judgementChanged, this, &DifferencesPanel::showAll);
+        connect(&m_desk, &CompareDesk::selectionChanged, this, &DifferencesPanel::showSelection);
         connect(&Theme::instance(), &Theme::changed, this, &DifferencesPanel::showAll);
         m_again = new QAction(tr("Compare again"), this);
         m_again->setIcon(themedIcon("restart"));
-        connect(m_again, &QAction::triggered, this, [this] { m_comparison.compare(); });
+        connect(m_again, &QAction::triggered, this, [this] { m_desk.compare(); });
         showAll();
     }
 
@@ -128,7 +125,7 @@ public:
     bool command(const QString& id) override
     {
         if (id == QLatin1String("compare"))
-            m_comparison.compare();
+            m_desk.compare();
         else if (id == QLatin1String("nextFinding"))
             return find(1);
         else if (id == QLatin1String("previousFinding"))
@@ -150,8 +147,8 @@ private:
         m_worst = new Figure(tr("Worst"), box);
         for (Figure* const figure : {m_matched, m_first, m_worst}) row->addWidget(figure);
         row->addStretch(1);
-        connect(m_first, &Figure::clicked, this, [this] { m_comparison.selectRow(m_comparison.firstOver()); });
-        connect(m_worst, &Figure::clicked, this, [this] { m_comparison.selectRow(m_comparison.worst()); });
+        connect(m_first, &Figure::clicked, this, [this] { m_desk.selectRow(m_desk.firstOver()); });
+        connect(m_worst, &Figure::clicked, this, [this] { m_desk.selectRow(m_desk.worst()); });
         return box;
     }
 
@@ -174,67 +171,67 @@ private:
             chip->setCheckable(true);
             chip->setToolTip(QString::fromUtf8(metricHelp(metric)));
             connect(chip, &QAbstractButton::clicked, this, [this, metric] {
-                m_comparison.setMetric(metric);
+                m_desk.setMetric(metric);
                 showAll(); // a click on the chip that is on leaves it on
             });
             row->addWidget(chip);
             m_chips.emplace_back(metric, chip);
         }
         connect(m_next, &QAbstractButton::clicked, this, [this] { find(1); });
-        connect(m_worse, &QAbstractButton::clicked, this, [this] { m_comparison.goToWorse(); });
+        connect(m_worse, &QAbstractButton::clicked, this, [this] { m_desk.goToWorse(); });
         return box;
     }
 
     bool find(int step)
     {
-        if (m_comparison.stage() != Comparison::Stage::ready) return false;
-        return m_comparison.goToDifference(step) || m_comparison.firstOver() >= 0;
+        if (m_desk.stage() != CompareDesk::Stage::ready) return false;
+        return m_desk.goToDifference(step) || m_desk.firstOver() >= 0;
     }
 
     QString placeOf(int row) const
     {
-        const std::string& address = m_comparison.drift()->rows[static_cast<size_t>(row)].address;
+        const std::string& address = m_desk.drift()->rows[static_cast<size_t>(row)].address;
         return toText(address.substr(address.rfind('/') + 1));
     }
 
     void showAll()
     {
-        if (showStage(*m_stack, m_comparison, this)) {
+        if (showStage(*m_stack, m_desk, this)) {
             m_again->setEnabled(false);
             return;
         }
         m_stack->showContent();
         m_again->setEnabled(true);
-        const PairingSummary& pairing = m_comparison.reference()->pairing();
-        const Metric metric = m_comparison.metric();
-        const int first = m_comparison.firstOver(), worst = m_comparison.worst();
+        const PairingSummary& pairing = m_desk.reference()->pairing();
+        const Metric metric = m_desk.metric();
+        const int first = m_desk.firstOver(), worst = m_desk.worst();
         const QString bound =
-            QStringLiteral("%1 %2").arg(QString::fromUtf8(metricName(metric)), toText(metricText(metric, m_comparison.limit())));
+            QStringLiteral("%1 %2").arg(QString::fromUtf8(metricName(metric)), toText(metricText(metric, m_desk.limit())));
         m_matched->show(tr("Matched by %1").arg(toText(pairing.how)), tr("%L1 of %L2").arg(pairing.paired).arg(pairing.total), Token::text,
                         false);
         m_first->show(moreIsBetter(metric) ? tr("First below %1").arg(bound) : tr("First above %1").arg(bound),
                       first < 0 ? tr("none") : placeOf(first), first < 0 ? Token::ok : Token::accent, first >= 0);
         m_worst->show(tr("Worst"), worst < 0 ? tr("none") : placeOf(worst),
-                      worst < 0                                           ? Token::ok
-                      : m_comparison.verdictOf(worst) == Verdict::farOver ? Token::err
-                      : m_comparison.verdictOf(worst) == Verdict::over    ? Token::warn
-                                                                          : Token::ok,
+                      worst < 0                                     ? Token::ok
+                      : m_desk.verdictOf(worst) == Verdict::farOver ? Token::err
+                      : m_desk.verdictOf(worst) == Verdict::over    ? Token::warn
+                                                                    : Token::ok,
                       worst >= 0);
         for (const auto& [each, chip] : m_chips) chip->setChecked(each == metric);
         m_next->setEnabled(first >= 0);
         m_worse->setEnabled(worst >= 0);
-        QStringList notes = m_comparison.tripLines().mid(0, 3);
-        if (m_comparison.tripLines().size() > 3) notes.append(tr("… and %L1 more loops").arg(m_comparison.tripLines().size() - 3));
-        if (!m_comparison.caveat().isEmpty()) notes.append(m_comparison.caveat());
+        QStringList notes = m_desk.tripLines().mid(0, 3);
+        if (m_desk.tripLines().size() > 3) notes.append(tr("… and %L1 more loops").arg(m_desk.tripLines().size() - 3));
+        if (!m_desk.caveat().isEmpty()) notes.append(m_desk.caveat());
         m_notes->setVisible(!notes.isEmpty());
         m_notes->setText(notes.join('\n'));
         m_notes->setFont(Theme::instance().font(FontUse::small));
         m_notes->setStyleSheet(QStringLiteral("color: %1;").arg(themed(Token::text2).name()));
         m_view->chooseColumns();
-        const auto compared = m_comparison.comparedRows();
+        const auto compared = m_desk.comparedRows();
         if (compared == 0)
             m_table->showEmpty(tr("Nothing that was computed on both sides pairs."), {});
-        else if (m_comparison.differentRows() == 0)
+        else if (m_desk.differentRows() == 0)
             m_table->showEmpty(tr("Equal in all %L1 of %L1 tensors, bit for bit.").arg(compared), {});
         else
             m_table->showContent();
@@ -243,7 +240,7 @@ private:
 
     void showSelection()
     {
-        const int row = m_comparison.row() < 0 ? -1 : m_model.rowOf(m_comparison.row());
+        const int row = m_desk.row() < 0 ? -1 : m_model.rowOf(m_desk.row());
         m_showing = true;
         if (row < 0)
             m_view->clearSelection();
@@ -253,11 +250,11 @@ private:
             m_view->scrollTo(m_model.index(row, 0));
         }
         m_showing = false;
-        m_next->setText(m_comparison.row() < 0 ? tr("First difference  F8") : tr("Next difference  F8"));
+        m_next->setText(m_desk.row() < 0 ? tr("First difference  F8") : tr("Next difference  F8"));
         m_next->updateGeometry();
     }
 
-    Comparison& m_comparison;
+    CompareDesk& m_desk;
     DifferencesModel m_model;
     EmptyStack *m_stack = nullptr, *m_table = nullptr;
     DifferenceView* m_view = nullptr;

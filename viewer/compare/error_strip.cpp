@@ -29,17 +29,17 @@ QJsonArray jsonOf(const QRectF& r) { return {r.x(), r.y(), r.width(), r.height()
 
 } // namespace
 
-ErrorStrip::ErrorStrip(Comparison& comparison, QWidget* parent) : QWidget(parent), m_comparison(comparison)
+ErrorStrip::ErrorStrip(CompareDesk& desk, QWidget* parent) : QWidget(parent), m_desk(desk)
 {
     setObjectName("compareStrip");
     setAccessibleName(tr("Error strip"));
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
     const auto repaint = [this] { update(); };
-    connect(&m_comparison, &Comparison::scenesChanged, this, repaint);
-    connect(&m_comparison, &Comparison::judgementChanged, this, repaint);
-    connect(&m_comparison, &Comparison::selectionChanged, this, repaint);
-    connect(&m_comparison, &Comparison::viewportMoved, this, repaint);
+    connect(&m_desk, &CompareDesk::scenesChanged, this, repaint);
+    connect(&m_desk, &CompareDesk::judgementChanged, this, repaint);
+    connect(&m_desk, &CompareDesk::selectionChanged, this, repaint);
+    connect(&m_desk, &CompareDesk::viewportMoved, this, repaint);
     connect(&Theme::instance(), &Theme::changed, this, repaint);
 }
 
@@ -50,10 +50,10 @@ double ErrorStrip::axisWidth() const { return std::max(20.0, width() - kLeft - k
 std::vector<ErrorStrip::Bar> ErrorStrip::barsInView() const
 {
     std::vector<Bar> bars;
-    const PairedScenes* const scenes = m_comparison.scenes();
-    if (!scenes || !m_comparison.drift()) return bars;
-    const Comparison::Viewport& viewport = m_comparison.viewport();
-    const MetricScale scale = m_comparison.scale();
+    const PairedScenes* const scenes = m_desk.scenes();
+    if (!scenes || !m_desk.drift()) return bars;
+    const CompareDesk::Viewport& viewport = m_desk.viewport();
+    const MetricScale scale = m_desk.scale();
     const std::string* last = nullptr;
     for (const PairedRow& pair : scenes->rows) {
         if (last && *last == pair.here) continue; // one bar however many partners
@@ -63,19 +63,17 @@ std::vector<ErrorStrip::Bar> ErrorStrip::barsInView() const
         Bar bar;
         bar.pair = &pair;
         bar.box = QRectF(0, y, width(), height);
-        for (const int row : m_comparison.rowsAt(pair.here)) {
-            const DriftFigures* const figures = m_comparison.figuresOf(row);
+        for (const int row : m_desk.rowsAt(pair.here)) {
+            const DriftFigures* const figures = m_desk.figuresOf(row);
             if (!figures) continue;
-            if (bar.measured &&
-                goodness(*figures, m_comparison.metric()) >= goodness(*m_comparison.figuresOf(bar.row), m_comparison.metric()))
-                continue;
+            if (bar.measured && goodness(*figures, m_desk.metric()) >= goodness(*m_desk.figuresOf(bar.row), m_desk.metric())) continue;
             bar.row = row;
             bar.measured = true;
         }
         if (bar.measured) {
-            const DriftFigures& figures = *m_comparison.figuresOf(bar.row);
-            bar.verdict = m_comparison.verdictOf(bar.row);
-            const double length = bar.verdict == Verdict::equal ? 0 : scale.place(measured(figures, m_comparison.metric()));
+            const DriftFigures& figures = *m_desk.figuresOf(bar.row);
+            bar.verdict = m_desk.verdictOf(bar.row);
+            const double length = bar.verdict == Verdict::equal ? 0 : scale.place(measured(figures, m_desk.metric()));
             const double thick = std::max(1.0, std::min(kMostBar, height - 2));
             bar.bar = QRectF(axisLeft(), bar.box.center().y() - thick / 2,
                              std::max(bar.verdict == Verdict::equal ? 0.0 : 1.0, length * axisWidth()), thick);
@@ -90,10 +88,10 @@ void ErrorStrip::paintEvent(QPaintEvent*)
     QPainter painter(this);
     painter.fillRect(rect(), themed(Token::surface));
     const Theme& theme = Theme::instance();
-    const Metric metric = m_comparison.metric();
-    const double limit = m_comparison.limit();
-    const MetricScale scale = m_comparison.scale();
-    const bool ready = m_comparison.drift() != nullptr;
+    const Metric metric = m_desk.metric();
+    const double limit = m_desk.limit();
+    const MetricScale scale = m_desk.scale();
+    const bool ready = m_desk.drift() != nullptr;
     const double limitX = axisLeft() + scale.place(limit) * axisWidth();
     const int head = headHeight();
     painter.save();
@@ -108,18 +106,17 @@ void ErrorStrip::paintEvent(QPaintEvent*)
     }
     painter.setFont(theme.font(FontUse::value));
     const QFontMetricsF metrics(painter.font());
-    const int first = m_comparison.firstOver();
+    const int first = m_desk.firstOver();
     for (const Bar& bar : barsInView()) {
-        const bool selected =
-            !m_comparison.selected(CompareSide::here).empty() && m_comparison.selected(CompareSide::here).front() == bar.pair->here;
+        const bool selected = !m_desk.selected(CompareSide::here).empty() && m_desk.selected(CompareSide::here).front() == bar.pair->here;
         if (selected) painter.fillRect(bar.box, themed(Token::accentWeak));
         if (bar.measured) painter.fillRect(bar.bar, verdictColor(bar.verdict));
         if (bar.box.height() >= metrics.height() - 2) {
             QString text = tr("not run");
             if (bar.measured)
                 text = bar.verdict == Verdict::equal ? QStringLiteral("=")
-                                                     : toText(metricText(metric, measured(*m_comparison.figuresOf(bar.row), metric)));
-            if (bar.measured && !m_comparison.figuresOf(bar.row)->mismatch.empty()) text = tr("unlike");
+                                                     : toText(metricText(metric, measured(*m_desk.figuresOf(bar.row), metric)));
+            if (bar.measured && !m_desk.figuresOf(bar.row)->mismatch.empty()) text = tr("unlike");
             painter.setPen(themed(!bar.measured || bar.verdict == Verdict::equal ? Token::text3 : selected ? Token::text : Token::text2));
             const double x = bar.measured ? bar.bar.right() + 5 : axisLeft() + 5;
             painter.drawText(QRectF(x, bar.box.y(), width() - x, bar.box.height()), Qt::AlignVCenter | Qt::AlignLeft, text);
@@ -173,24 +170,24 @@ void ErrorStrip::mousePressEvent(QMouseEvent* event)
     const Bar* const bar = event->button() == Qt::LeftButton ? barAt(bars, event->position()) : nullptr;
     if (!bar) return QWidget::mousePressEvent(event);
     if (bar->row >= 0)
-        m_comparison.selectRow(bar->row);
+        m_desk.selectRow(bar->row);
     else
-        m_comparison.selectAt(CompareSide::here, bar->pair->here);
+        m_desk.selectAt(CompareSide::here, bar->pair->here);
 }
 
 void ErrorStrip::wheelEvent(QWheelEvent* event)
 {
     const QPoint pixels = event->pixelDelta().isNull() ? event->angleDelta() * 60 / 120 : event->pixelDelta();
-    m_comparison.scrollTo(m_comparison.viewport().top - pixels.y());
+    m_desk.scrollTo(m_desk.viewport().top - pixels.y());
     event->accept();
 }
 
 void ErrorStrip::keyPressEvent(QKeyEvent* event)
 {
     const int by = event->key() == Qt::Key_Down ? 1 : event->key() == Qt::Key_Up ? -1 : 0;
-    const int row = m_comparison.row() + by;
-    if (by == 0 || row < 0 || row >= m_comparison.comparedRows()) return QWidget::keyPressEvent(event);
-    m_comparison.selectRow(row);
+    const int row = m_desk.row() + by;
+    if (by == 0 || row < 0 || row >= m_desk.comparedRows()) return QWidget::keyPressEvent(event);
+    m_desk.selectRow(row);
 }
 
 bool ErrorStrip::event(QEvent* event)
@@ -207,13 +204,12 @@ bool ErrorStrip::event(QEvent* event)
     if (bar->pair->there != bar->pair->here) text += QStringLiteral(" ↔ ") + placeText(bar->pair->there);
     text += tr("\nmatched by %1").arg(QString::fromUtf8(pairedByText(bar->pair->how).data()));
     if (bar->measured) {
-        const DriftFigures& figures = *m_comparison.figuresOf(bar->row);
+        const DriftFigures& figures = *m_desk.figuresOf(bar->row);
         text += QStringLiteral("\n") + (figures.mismatch.empty() ? QString() : toText(figures.mismatch) + QStringLiteral("\n"));
         if (figures.mismatch.empty())
-            text +=
-                QStringLiteral("%1 %2, %3")
-                    .arg(metricName(m_comparison.metric()),
-                         toText(metricText(m_comparison.metric(), measured(figures, m_comparison.metric()))), verdictText(bar->verdict));
+            text += QStringLiteral("%1 %2, %3")
+                        .arg(metricName(m_desk.metric()), toText(metricText(m_desk.metric(), measured(figures, m_desk.metric()))),
+                             verdictText(bar->verdict));
     } else {
         text += tr("\nnot run on both sides");
     }
@@ -229,14 +225,13 @@ QJsonObject ErrorStrip::describe() const
         if (bar.measured) {
             one["bar"] = jsonOf(bar.bar);
             one["verdict"] = verdictText(bar.verdict);
-            one["value"] = toText(metricText(m_comparison.metric(), measured(*m_comparison.figuresOf(bar.row), m_comparison.metric())));
+            one["value"] = toText(metricText(m_desk.metric(), measured(*m_desk.figuresOf(bar.row), m_desk.metric())));
         }
-        if (bar.row >= 0 && bar.row == m_comparison.firstOver()) one["first"] = true;
+        if (bar.row >= 0 && bar.row == m_desk.firstOver()) one["first"] = true;
         all.append(one);
     }
-    return {{"bars", all},
-            {"limit", axisLeft() + m_comparison.scale().place(m_comparison.limit()) * axisWidth()},
-            {"metric", metricName(m_comparison.metric())}};
+    return {
+        {"bars", all}, {"limit", axisLeft() + m_desk.scale().place(m_desk.limit()) * axisWidth()}, {"metric", metricName(m_desk.metric())}};
 }
 
 namespace {
@@ -245,8 +240,7 @@ class ErrorStripPanel : public Panel {
     Q_OBJECT
 public:
     explicit ErrorStripPanel(Document& document)
-        : Panel(document, "panelCompareStrip", tr("Error")), m_comparison(Comparison::of(document)),
-          m_strip(new ErrorStrip(m_comparison, this))
+        : Panel(document, "panelCompareStrip", tr("Error")), m_desk(CompareDesk::of(document)), m_strip(new ErrorStrip(m_desk, this))
     {
         auto* const column = new QVBoxLayout(this);
         column->setContentsMargins(0, 0, 0, 0);
@@ -256,19 +250,19 @@ public:
         m_link->setCheckable(true);
         m_link->setChecked(true);
         m_link->setIcon(themedIcon("follow"));
-        connect(m_link, &QAction::toggled, &m_comparison, &Comparison::setLinked);
-        connect(&m_comparison, &Comparison::linkChanged, this, [this] { m_link->setChecked(m_comparison.isLinked()); });
+        connect(m_link, &QAction::toggled, &m_desk, &CompareDesk::setLinked);
+        connect(&m_desk, &CompareDesk::linkChanged, this, [this] { m_link->setChecked(m_desk.isLinked()); });
     }
     QList<QAction*> headActions() override { return {m_link}; }
     QWidget* focusTarget() override { return m_strip; }
     bool command(const QString& id) override
     {
         if (id != QLatin1String("nextFinding") && id != QLatin1String("previousFinding")) return false;
-        return m_comparison.goToDifference(id == QLatin1String("nextFinding") ? 1 : -1);
+        return m_desk.goToDifference(id == QLatin1String("nextFinding") ? 1 : -1);
     }
 
 private:
-    Comparison& m_comparison;
+    CompareDesk& m_desk;
     ErrorStrip* m_strip;
     QAction* m_link;
 };

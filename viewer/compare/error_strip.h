@@ -2,7 +2,7 @@
 // first row over it. A click goes there.
 #pragma once
 
-#include "viewer/compare/comparison.h"
+#include "viewer/compare/compare_desk.h"
 
 #include <QJsonObject>
 #include <QWidget>
@@ -12,7 +12,7 @@ namespace loopscope::viewer {
 class ErrorStrip : public QWidget {
     Q_OBJECT
 public:
-    explicit ErrorStrip(Comparison& comparison, QWidget* parent = nullptr);
+    explicit ErrorStrip(CompareDesk& desk, QWidget* parent = nullptr);
     /// The bars in view: address, rectangle, value, verdict; the limit's place; the marked row.
     Q_INVOKABLE QJsonObject describe() const;
 
@@ -38,7 +38,7 @@ private:
     int headHeight() const;
     const Bar* barAt(const std::vector<Bar>& bars, QPointF point) const;
 
-    Comparison& m_comparison;
+    CompareDesk& m_desk;
 };
 
 } // namespace loopscope::viewer

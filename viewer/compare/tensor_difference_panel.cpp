@@ -18,15 +18,15 @@ class TensorDifferencePanel : public Panel {
     Q_OBJECT
 public:
     explicit TensorDifferencePanel(Document& document)
-        : Panel(document, "panelTensorDifference", tr("Tensor difference")), m_comparison(Comparison::of(document)),
+        : Panel(document, "panelTensorDifference", tr("Tensor difference")), m_desk(CompareDesk::of(document)),
           m_view(new TensorDifferenceView), m_stack(new EmptyStack(m_view, this))
     {
         auto* const column = new QVBoxLayout(this);
         column->setContentsMargins(0, 0, 0, 0);
         column->addWidget(m_stack);
-        connect(&m_comparison, &Comparison::runChanged, this, &TensorDifferencePanel::follow);
-        connect(&m_comparison, &Comparison::selectionChanged, this, &TensorDifferencePanel::follow);
-        connect(&m_comparison, &Comparison::judgementChanged, this, &TensorDifferencePanel::follow);
+        connect(&m_desk, &CompareDesk::runChanged, this, &TensorDifferencePanel::follow);
+        connect(&m_desk, &CompareDesk::selectionChanged, this, &TensorDifferencePanel::follow);
+        connect(&m_desk, &CompareDesk::judgementChanged, this, &TensorDifferencePanel::follow);
         connect(m_view, &TensorDifferenceView::planeWanted, this, [this](const AxisChoice& axes) { fetch(axes); });
         follow();
     }
@@ -47,15 +47,15 @@ public:
 private:
     void follow()
     {
-        const int row = m_comparison.row();
-        const int64_t step = m_comparison.stepOf(row);
-        if (row == m_row && step == m_step && m_comparison.drift() == m_drift) return;
+        const int row = m_desk.row();
+        const int64_t step = m_desk.stepOf(row);
+        if (row == m_row && step == m_step && m_desk.drift() == m_drift) return;
         m_row = row;
         m_step = step;
-        m_drift = m_comparison.drift();
-        if (showStage(*m_stack, m_comparison, this)) return showNothing();
+        m_drift = m_desk.drift();
+        if (showStage(*m_stack, m_desk, this)) return showNothing();
         if (row < 0) {
-            m_stack->showEmpty(m_comparison.selected(CompareSide::here).empty() && m_comparison.selected(CompareSide::there).empty()
+            m_stack->showEmpty(m_desk.selected(CompareSide::here).empty() && m_desk.selected(CompareSide::there).empty()
                                    ? tr("Select an operator on either side, or a row of the differences.")
                                    : tr("What is selected was not computed on both sides."));
             return showNothing();
@@ -75,13 +75,13 @@ private:
 
     void fetch(std::optional<AxisChoice> axes)
     {
-        const DriftRow row = m_comparison.drift()->rows[static_cast<size_t>(m_row)];
+        const DriftRow row = m_desk.drift()->rows[static_cast<size_t>(m_row)];
         DifferenceRequest request;
         const int64_t keep = axes ? m_view->marked() : -1;
         request.axes = std::move(axes);
         document().bridge().ask(
             this, QStringLiteral("difference"),
-            [reference = m_comparison.sharedReference(), row, step = m_step, request](Debugger& debugger) {
+            [reference = m_desk.sharedReference(), row, step = m_step, request](Debugger& debugger) {
                 auto found = std::make_shared<TensorDifference>();
                 Status status = withBothSides(debugger.target(), *reference, row, step, [&](const Tensor& here, const Tensor* there) {
                     if (there)
@@ -107,7 +107,7 @@ private:
     std::vector<std::pair<QString, QString>> facts() const
     {
         std::vector<std::pair<QString, QString>> facts;
-        const DriftFigures* const figures = m_comparison.figuresOf(m_row);
+        const DriftFigures* const figures = m_desk.figuresOf(m_row);
         if (!figures) return facts;
         for (const Metric metric : {Metric::cosine, Metric::snr, Metric::maxAbs, Metric::meanAbs, Metric::equal, Metric::ulp}) {
             const double value = measured(*figures, metric);
@@ -121,8 +121,8 @@ private:
     {
         if (!m_head) return;
         const TensorDifference* const shown = m_view->difference();
-        if (!shown || m_row < 0 || !m_comparison.drift()) return m_head->clear();
-        const DriftRow& row = m_comparison.drift()->rows[static_cast<size_t>(m_row)];
+        if (!shown || m_row < 0 || !m_desk.drift()) return m_head->clear();
+        const DriftRow& row = m_desk.drift()->rows[static_cast<size_t>(m_row)];
         QStringList parts;
         // The plane, where there is more than one.
         for (int d = 0; d < shown->shape.rank(); ++d) {
@@ -130,14 +130,14 @@ private:
             if (isFixed && shown->shape[d] > 1)
                 parts.append(tr("axis %1 at %2 of %3").arg(d).arg(shown->axes.fixed[static_cast<size_t>(d)]).arg(shown->shape[d]));
         }
-        if (m_comparison.drift()->rows[static_cast<size_t>(m_row)].writes > 1) parts.append(tr("step %L1").arg(m_step));
+        if (m_desk.drift()->rows[static_cast<size_t>(m_row)].writes > 1) parts.append(tr("step %L1").arg(m_step));
         parts.append(toText(shown->typeHere));
         parts.append(tensorText(document().model(), row));
-        if (!m_comparison.reason().isEmpty()) parts.append(m_comparison.reason());
+        if (!m_desk.reason().isEmpty()) parts.append(m_desk.reason());
         m_head->setText(parts.join(QStringLiteral(" · ")));
     }
 
-    Comparison& m_comparison;
+    CompareDesk& m_desk;
     TensorDifferenceView* m_view;
     EmptyStack* m_stack;
     QLabel* m_head = nullptr;

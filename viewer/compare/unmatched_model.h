@@ -1,7 +1,7 @@
 // Operators that only one of two models has, as a table: those of A, then those of B, in listing order.
 #pragma once
 
-#include "viewer/compare/comparison.h"
+#include "viewer/compare/compare_desk.h"
 
 #include <QAbstractTableModel>
 
@@ -12,7 +12,7 @@ namespace loopscope::viewer {
 class UnmatchedModel : public QAbstractTableModel {
     Q_OBJECT
 public:
-    explicit UnmatchedModel(Comparison& comparison, QObject* parent = nullptr);
+    explicit UnmatchedModel(CompareDesk& desk, QObject* parent = nullptr);
     int rowCount(const QModelIndex& parent = {}) const override;
     int columnCount(const QModelIndex& parent = {}) const override;
     QVariant data(const QModelIndex& index, int role) const override;
@@ -22,7 +22,7 @@ public:
 
 private:
     void collect();
-    Comparison& m_comparison;
+    CompareDesk& m_desk;
     std::vector<std::pair<CompareSide, std::string>> m_rows;
 };
 

@@ -8,9 +8,9 @@
 
 namespace loopscope::viewer {
 
-UnmatchedModel::UnmatchedModel(Comparison& comparison, QObject* parent) : QAbstractTableModel(parent), m_comparison(comparison)
+UnmatchedModel::UnmatchedModel(CompareDesk& desk, QObject* parent) : QAbstractTableModel(parent), m_desk(desk)
 {
-    connect(&comparison, &Comparison::scenesChanged, this, [this] { collect(); });
+    connect(&desk, &CompareDesk::scenesChanged, this, [this] { collect(); });
     collect();
 }
 
@@ -18,7 +18,7 @@ void UnmatchedModel::collect()
 {
     beginResetModel();
     m_rows.clear();
-    if (const PairedScenes* const scenes = m_comparison.scenes()) {
+    if (const PairedScenes* const scenes = m_desk.scenes()) {
         for (const std::string& address : scenes->onlyHere) m_rows.emplace_back(CompareSide::here, address);
         for (const std::string& address : scenes->onlyThere) m_rows.emplace_back(CompareSide::there, address);
     }
@@ -50,7 +50,7 @@ class UnmatchedPanel : public Panel {
     Q_OBJECT
 public:
     explicit UnmatchedPanel(Document& document)
-        : Panel(document, "panelUnmatched", tr("Unmatched")), m_comparison(Comparison::of(document)), m_model(m_comparison, this)
+        : Panel(document, "panelUnmatched", tr("Unmatched")), m_desk(CompareDesk::of(document)), m_model(m_desk, this)
     {
         m_view = new RowView("unmatchedTable", tr("Unmatched"));
         m_view->setModel(&m_model);
@@ -60,10 +60,10 @@ public:
         column->setContentsMargins(0, 0, 0, 0);
         column->addWidget(m_stack);
         connect(m_view->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& now) {
-            if (now.isValid()) m_comparison.selectAt(m_model.side(now.row()), m_model.address(now.row()));
+            if (now.isValid()) m_desk.selectAt(m_model.side(now.row()), m_model.address(now.row()));
         });
-        connect(&m_comparison, &Comparison::runChanged, this, &UnmatchedPanel::showAll);
-        connect(&m_comparison, &Comparison::scenesChanged, this, &UnmatchedPanel::showAll);
+        connect(&m_desk, &CompareDesk::runChanged, this, &UnmatchedPanel::showAll);
+        connect(&m_desk, &CompareDesk::scenesChanged, this, &UnmatchedPanel::showAll);
         showAll();
     }
     QWidget* focusTarget() override { return m_view; }
@@ -72,18 +72,18 @@ private:
     void showAll()
     {
         const int count = m_model.rowCount();
-        setTitle(m_comparison.scenes() ? tr("Unmatched %L1").arg(count) : tr("Unmatched"));
-        if (m_comparison.stage() == Comparison::Stage::none)
-            showStage(*m_stack, m_comparison, this);
-        else if (!m_comparison.scenes())
-            m_stack->showEmpty(m_comparison.isBusy() ? tr("Matching …") : tr("Nothing to match: B has no graph."));
+        setTitle(m_desk.scenes() ? tr("Unmatched %L1").arg(count) : tr("Unmatched"));
+        if (m_desk.stage() == CompareDesk::Stage::none)
+            showStage(*m_stack, m_desk, this);
+        else if (!m_desk.scenes())
+            m_stack->showEmpty(m_desk.isBusy() ? tr("Matching …") : tr("Nothing to match: B has no graph."));
         else if (count == 0)
             m_stack->showEmpty(tr("Every operator of A has a partner in B, and the other way round."));
         else
             m_stack->showContent();
     }
 
-    Comparison& m_comparison;
+    CompareDesk& m_desk;
     UnmatchedModel m_model;
     RowView* m_view = nullptr;
     EmptyStack* m_stack = nullptr;

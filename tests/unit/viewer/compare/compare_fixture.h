@@ -103,7 +103,7 @@ struct Sides {
         backend = made.get();
         document = std::make_unique<Document>(std::move(made));
         window = std::make_unique<QWidget>();
-        window->resize(1280, 500);
+        window->resize(1280, 900); // every row in view
         auto* const row = new QHBoxLayout(window.get());
         row->setContentsMargins(0, 0, 0, 0);
         a = static_cast<ComparePane*>(makeCompareAPanel(*document));
@@ -114,12 +114,11 @@ struct Sides {
             row->addWidget(panel, panel == differences ? 2 : 1);
         window->show();
     }
-    Comparison& comparison() { return Comparison::of(*document); }
+    CompareDesk& desk() { return CompareDesk::of(*document); }
     void compare()
     {
-        comparison().compare();
-        QTRY_VERIFY_WITH_TIMEOUT(document->bridge().settled() && comparison().drift() && comparison().scenes() && !comparison().isBusy(),
-                                 20000);
+        desk().compare();
+        QTRY_VERIFY_WITH_TIMEOUT(document->bridge().settled() && desk().drift() && desk().scenes() && !desk().isBusy(), 20000);
         QTest::qWait(10);
     }
     ErrorStrip& bars() { return *strip->findChild<ErrorStrip*>("compareStrip"); }
@@ -138,10 +137,7 @@ struct Sides {
                 for (const QJsonValue& state : one["states"].toArray()) all.append(state.toString());
         return all;
     }
-    std::string selected()
-    {
-        return comparison().selected(CompareSide::here).empty() ? "" : comparison().selected(CompareSide::here).front();
-    }
+    std::string selected() { return desk().selected(CompareSide::here).empty() ? "" : desk().selected(CompareSide::here).front(); }
 
     CompareBackend* backend = nullptr;
     std::unique_ptr<Document> document;

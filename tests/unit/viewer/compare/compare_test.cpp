@@ -65,7 +65,7 @@ private slots:
     void withoutAnotherSideThereIsAWayToOne()
     {
         Document document(std::make_unique<TextBackend>(textModel(kSideA), inputsOf(3)));
-        QCOMPARE(Comparison::of(document).stage(), Comparison::Stage::none);
+        QCOMPARE(CompareDesk::of(document).stage(), CompareDesk::Stage::none);
         std::unique_ptr<Panel> differences(makeDifferencesPanel(document));
         QVERIFY(differences->findChild<EmptyStack*>()->emptyText().startsWith("Nothing to compare with yet"));
         std::unique_ptr<Panel> pane(makeCompareBPanel(document));
@@ -77,7 +77,7 @@ private slots:
     {
         Sides sides;
         sides.compare();
-        const PairedScenes& scenes = *sides.comparison().scenes();
+        const PairedScenes& scenes = *sides.desk().scenes();
         QCOMPARE(scenes.rows.size(), size_t(7)); // main: add, mul, while, neg; less; add and mul of the body
         const auto y = [](const Scene& scene, const std::string& id) {
             return scene.nodes[static_cast<size_t>(scene.findNode(id))].rect.y;
@@ -129,14 +129,14 @@ private slots:
         click(a, "main/mul#1");
         QCOMPARE(b.selected(), std::vector<std::string>{"main/mul#2"});
         QCOMPARE(sides.document->selection().address, std::string("main/mul#1"));
-        QCOMPARE(sides.comparison().reason(), QString("by tensor name"));
-        QCOMPARE(sides.comparison().drift()->rows[static_cast<size_t>(sides.comparison().row())].address, std::string("main/mul#1"));
+        QCOMPARE(sides.desk().reason(), QString("by tensor name"));
+        QCOMPARE(sides.desk().drift()->rows[static_cast<size_t>(sides.desk().row())].address, std::string("main/mul#1"));
         click(b, "main/neg#4");
         QCOMPARE(a.selected(), std::vector<std::string>{"main/neg#3"});
         click(b, "main/abs#1");
         QVERIFY(a.selected().empty());
-        QCOMPARE(sides.comparison().row(), -1);
-        QVERIFY(sides.comparison().reason().isEmpty());
+        QCOMPARE(sides.desk().row(), -1);
+        QVERIFY(sides.desk().reason().isEmpty());
         sides.document->select("main/add#0"); // another panel
         QCOMPARE(b.selected(), std::vector<std::string>{"main/add#0"});
     }
@@ -145,8 +145,8 @@ private slots:
     {
         Sides sides;
         sides.compare();
-        sides.comparison().setMetric(Metric::maxAbs);
-        sides.comparison().setLimit(0.5);
+        sides.desk().setMetric(Metric::maxAbs);
+        sides.desk().setLimit(0.5);
         QVERIFY(sides.states(*sides.a, "main/add#0").filter("compare").isEmpty());
         QVERIFY(!sides.states(*sides.a, "main/mul#1").filter("over", Qt::CaseInsensitive).isEmpty());
         QVERIFY(!sides.states(*sides.b, "main/mul#2").filter("over", Qt::CaseInsensitive).isEmpty());
@@ -200,7 +200,7 @@ private slots:
     void theTableObeysItsContract()
     {
         Sides sides;
-        DifferencesModel model(sides.comparison());
+        DifferencesModel model(sides.desk());
         QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
         QCOMPARE(model.rowCount(), 0);
         sides.compare();
@@ -211,12 +211,11 @@ private slots:
         model.setAllShown(false);
         model.sort(1, Qt::AscendingOrder);
         for (int row = 1; row < model.rowCount(); ++row)
-            QVERIFY(sides.comparison().figuresOf(model.driftRow(row - 1))->maxAbs >=
-                    sides.comparison().figuresOf(model.driftRow(row))->maxAbs);
+            QVERIFY(sides.desk().figuresOf(model.driftRow(row - 1))->maxAbs >= sides.desk().figuresOf(model.driftRow(row))->maxAbs);
         model.sort(DifferencesModel::kTensor, Qt::AscendingOrder);
         for (int row = 1; row < model.rowCount(); ++row) QVERIFY(model.driftRow(row - 1) < model.driftRow(row));
-        sides.comparison().setMetric(Metric::snr);
-        sides.comparison().setIteration("main/while#2", 0);
+        sides.desk().setMetric(Metric::snr);
+        sides.desk().setIteration("main/while#2", 0);
         QCOMPARE(model.headerData(1, Qt::Horizontal, Qt::DisplayRole).toString(), QString("max |Δ|"));
     }
 
@@ -224,10 +223,10 @@ private slots:
     {
         Sides sides;
         sides.compare();
-        sides.comparison().setMetric(Metric::maxAbs);
-        sides.comparison().setLimit(0.1);
+        sides.desk().setMetric(Metric::maxAbs);
+        sides.desk().setLimit(0.1);
         std::vector<std::string> seen;
-        for (int i = 0; i < 10 && sides.comparison().goToDifference(1); ++i) seen.push_back(sides.selected());
+        for (int i = 0; i < 10 && sides.desk().goToDifference(1); ++i) seen.push_back(sides.selected());
         QCOMPARE(seen, (std::vector<std::string>{"main/mul#1", "main/while#2:body/mul#1", "main/while#2", "main/neg#3"}));
         QVERIFY(sides.differences->command("nextFinding")); // at the last it stays
         QCOMPARE(sides.selected(), std::string("main/neg#3"));
@@ -239,13 +238,13 @@ private slots:
     {
         Sides sides;
         sides.compare();
-        sides.comparison().setMetric(Metric::maxAbs);
-        QVERIFY(sides.comparison().goToWorse());
-        QCOMPARE(sides.comparison().row(), sides.comparison().worst());
-        QVERIFY(sides.comparison().goToWorse()); // from the worst it begins with the least
-        const double least = sides.comparison().figuresOf(sides.comparison().row())->maxAbs;
-        QVERIFY(sides.comparison().goToWorse());
-        QVERIFY(sides.comparison().figuresOf(sides.comparison().row())->maxAbs >= least);
+        sides.desk().setMetric(Metric::maxAbs);
+        QVERIFY(sides.desk().goToWorse());
+        QCOMPARE(sides.desk().row(), sides.desk().worst());
+        QVERIFY(sides.desk().goToWorse()); // from the worst it begins with the least
+        const double least = sides.desk().figuresOf(sides.desk().row())->maxAbs;
+        QVERIFY(sides.desk().goToWorse());
+        QVERIFY(sides.desk().figuresOf(sides.desk().row())->maxAbs >= least);
     }
 
     void aRowOfTheTableSelectsBothSides()
@@ -265,9 +264,9 @@ private slots:
     {
         Sides sides(3, 3, kSideA);
         sides.compare();
-        QCOMPARE(sides.comparison().differentRows(), int64_t(0));
-        QCOMPARE(sides.comparison().firstOver(), -1);
-        QVERIFY(!sides.comparison().goToDifference(1));
+        QCOMPARE(sides.desk().differentRows(), int64_t(0));
+        QCOMPARE(sides.desk().firstOver(), -1);
+        QVERIFY(!sides.desk().goToDifference(1));
         bool said = false;
         for (const EmptyStack* const stack : sides.differences->findChildren<EmptyStack*>())
             said |= stack->emptyText().startsWith("Equal in all");
@@ -280,31 +279,31 @@ private slots:
     {
         Sides sides;
         sides.compare();
-        Comparison& comparison = sides.comparison();
-        comparison.setMetric(Metric::maxAbs);
-        const int row = comparison.rowsAt("main/while#2:body/mul#1").front();
-        QCOMPARE(comparison.iterationsOf("main/while#2"), int64_t(4)); // the condition is asked once more
-        const double all = comparison.figuresOf(row)->maxAbs;
-        comparison.setIteration("main/while#2", 0);
-        const double first = comparison.figuresOf(row)->maxAbs;
+        CompareDesk& desk = sides.desk();
+        desk.setMetric(Metric::maxAbs);
+        const int row = desk.rowsAt("main/while#2:body/mul#1").front();
+        QCOMPARE(desk.iterationsOf("main/while#2"), int64_t(4)); // the condition is asked once more
+        const double all = desk.figuresOf(row)->maxAbs;
+        desk.setIteration("main/while#2", 0);
+        const double first = desk.figuresOf(row)->maxAbs;
         QVERIFY(first < all);
-        comparison.setIteration("main/while#2", 2);
-        QCOMPARE(comparison.figuresOf(row)->maxAbs, all); // the last is the worst
-        QVERIFY(comparison.stepOf(row) > 0);
-        comparison.setIteration("main/while#2", 3); // only the condition runs there
-        QVERIFY(comparison.figuresOf(row) == nullptr);
+        desk.setIteration("main/while#2", 2);
+        QCOMPARE(desk.figuresOf(row)->maxAbs, all); // the last is the worst
+        QVERIFY(desk.stepOf(row) > 0);
+        desk.setIteration("main/while#2", 3); // only the condition runs there
+        QVERIFY(desk.figuresOf(row) == nullptr);
         QVERIFY(!sides.bar("main/while#2:body/mul#1")["measured"].toBool());
         QVERIFY(!sides.states(*sides.a, "main/while#2:body/mul#1").filter("not", Qt::CaseInsensitive).isEmpty());
-        QVERIFY(comparison.figuresOf(comparison.rowsAt("main/mul#1").front()) != nullptr); // outside nothing changes
-        comparison.setIteration("main/while#2", std::nullopt);
-        QCOMPARE(comparison.figuresOf(row)->maxAbs, all);
+        QVERIFY(desk.figuresOf(desk.rowsAt("main/mul#1").front()) != nullptr); // outside nothing changes
+        desk.setIteration("main/while#2", std::nullopt);
+        QCOMPARE(desk.figuresOf(row)->maxAbs, all);
     }
 
     void unlikeNumbersOfIterationsAreReported()
     {
         Sides sides(2, 5);
         sides.compare();
-        QCOMPARE(sides.comparison().tripLines(), QStringList("B left while#2 after 5 iterations, A after 2"));
+        QCOMPARE(sides.desk().tripLines(), QStringList("B left while#2 after 5 iterations, A after 2"));
     }
 };
 

@@ -1,4 +1,4 @@
-#include "viewer/compare/comparison.h"
+#include "viewer/compare/compare_desk.h"
 
 #include "viewer/canvas/labels.h"
 #include "viewer/compare/weights_apart.h"
@@ -33,15 +33,15 @@ std::vector<std::string> loopsAround(const std::string& address)
 
 } // namespace
 
-Comparison& Comparison::of(Document& document)
+CompareDesk& CompareDesk::of(Document& document)
 {
-    if (auto* const made = document.findChild<Comparison*>({}, Qt::FindDirectChildrenOnly)) return *made;
-    return *new Comparison(document);
+    if (auto* const made = document.findChild<CompareDesk*>({}, Qt::FindDirectChildrenOnly)) return *made;
+    return *new CompareDesk(document);
 }
 
-Comparison::Comparison(Document& document) : QObject(&document), m_document(document)
+CompareDesk::CompareDesk(Document& document) : QObject(&document), m_document(document)
 {
-    connect(&document, &Document::stopChanged, this, &Comparison::adopt);
+    connect(&document, &Document::stopChanged, this, &CompareDesk::adopt);
     connect(&Theme::instance(), &Theme::changed, this, [this] {
         if (m_scenes && (m_scenes->here->view.dense != Theme::instance().dense())) build();
     });
@@ -52,15 +52,15 @@ Comparison::Comparison(Document& document) : QObject(&document), m_document(docu
     adopt();
 }
 
-Comparison::Stage Comparison::stage() const { return !m_run.reference ? Stage::none : !m_run.drift ? Stage::notRun : Stage::ready; }
+CompareDesk::Stage CompareDesk::stage() const { return !m_run.reference ? Stage::none : !m_run.drift ? Stage::notRun : Stage::ready; }
 
-void Comparison::compare()
+void CompareDesk::compare()
 {
     if (!m_document.stop()->started) m_document.execute(QStringLiteral("start"));
     m_document.execute(QStringLiteral("drift"));
 }
 
-QString Comparison::nameOf(CompareSide side) const
+QString CompareDesk::nameOf(CompareSide side) const
 {
     const QString here = textOf(m_document.backend().name()), there = m_run.reference ? textOf(m_run.reference->name()) : QString();
     if (here != there) return side == CompareSide::here ? here : there;
@@ -69,7 +69,7 @@ QString Comparison::nameOf(CompareSide side) const
     return file.dir().dirName() + '/' + file.fileName();
 }
 
-QString Comparison::detailOf(CompareSide side) const
+QString CompareDesk::detailOf(CompareSide side) const
 {
     const Model* const model = modelOf(side);
     if (!model) return {};
@@ -85,13 +85,13 @@ QString Comparison::detailOf(CompareSide side) const
     return parts.join(QStringLiteral(", "));
 }
 
-const Model* Comparison::modelOf(CompareSide side) const
+const Model* CompareDesk::modelOf(CompareSide side) const
 {
     if (side == CompareSide::here) return &m_document.model();
     return m_run.reference ? m_run.reference->model() : nullptr;
 }
 
-void Comparison::adopt()
+void CompareDesk::adopt()
 {
     const ComparedRun& now = m_document.stop()->compared;
     const bool other = now.reference != m_run.reference, compared = now.drift != m_run.drift;
@@ -132,7 +132,7 @@ void Comparison::adopt()
     emit judgementChanged();
 }
 
-void Comparison::build()
+void CompareDesk::build()
 {
     if (!m_run.reference || !m_run.reference->model() || !m_run.reference->values()) {
         m_building = false;
@@ -171,7 +171,7 @@ void Comparison::build()
 
 // --- Judgement ------------------------------------------------------------------------------------------------------------------------
 
-void Comparison::chooseMetric()
+void CompareDesk::chooseMetric()
 {
     if (m_metricChosen) return;
     const Tolerance tolerance = m_run.reference->tolerance();
@@ -183,12 +183,14 @@ void Comparison::chooseMetric()
     if (tolerance.close) m_limits[Metric::maxRel] = tolerance.close->rtol;
     if (tolerance.ulp) m_limits[Metric::ulp] = static_cast<double>(*tolerance.ulp);
     // Directions tell unlike representations apart, distances tell noise from errors.
+    // Single numbers have no direction.
     double least = 1;
-    for (const DriftRow& row : drift()->rows) least = std::min(least, row.cosine);
+    for (const DriftRow& row : drift()->rows)
+        if (row.elements > row.writes) least = std::min(least, row.cosine);
     m_metric = least < 0.9999 ? Metric::cosine : Metric::maxAbs;
 }
 
-void Comparison::setMetric(Metric metric)
+void CompareDesk::setMetric(Metric metric)
 {
     m_metricChosen = true;
     if (metric == m_metric) return;
@@ -197,13 +199,13 @@ void Comparison::setMetric(Metric metric)
     emit judgementChanged();
 }
 
-double Comparison::limit() const
+double CompareDesk::limit() const
 {
     const auto chosen = m_limits.find(m_metric);
     return chosen == m_limits.end() ? usualLimit(m_metric) : chosen->second;
 }
 
-void Comparison::setLimit(double limit)
+void CompareDesk::setLimit(double limit)
 {
     if (limit == this->limit()) return;
     m_limits[m_metric] = limit;
@@ -211,19 +213,19 @@ void Comparison::setLimit(double limit)
     emit judgementChanged();
 }
 
-std::optional<int64_t> Comparison::iterationOf(const std::string& loop) const
+std::optional<int64_t> CompareDesk::iterationOf(const std::string& loop) const
 {
     const auto found = m_iterations.find(loop);
     return found == m_iterations.end() ? std::nullopt : std::optional(found->second);
 }
 
-int64_t Comparison::iterationsOf(const std::string& loop) const
+int64_t CompareDesk::iterationsOf(const std::string& loop) const
 {
     const auto found = m_trips.find(loop);
     return found == m_trips.end() ? 0 : found->second;
 }
 
-void Comparison::setIteration(const std::string& loop, std::optional<int64_t> iteration)
+void CompareDesk::setIteration(const std::string& loop, std::optional<int64_t> iteration)
 {
     if (iteration == iterationOf(loop)) return;
     if (iteration)
@@ -234,7 +236,7 @@ void Comparison::setIteration(const std::string& loop, std::optional<int64_t> it
     emit judgementChanged();
 }
 
-bool Comparison::isInView(const DriftWrite& write) const
+bool CompareDesk::isInView(const DriftWrite& write) const
 {
     const std::vector<std::string>& loops = m_loopsOf[static_cast<size_t>(write.row)];
     for (size_t k = 0; k < loops.size() && k < write.iterations.size(); ++k)
@@ -243,7 +245,7 @@ bool Comparison::isInView(const DriftWrite& write) const
 }
 
 /// Finds the writes that are looked at, and the scale that holds them.
-void Comparison::judge()
+void CompareDesk::judge()
 {
     m_writeOf.clear();
     m_scale = {};
@@ -273,7 +275,7 @@ void Comparison::judge()
     m_scale = scaleFor(m_metric, worst, limit());
 }
 
-const DriftFigures* Comparison::figuresOf(int row) const
+const DriftFigures* CompareDesk::figuresOf(int row) const
 {
     if (!drift() || row < 0 || static_cast<size_t>(row) >= m_writeOf.size()) return nullptr;
     const int write = m_writeOf[static_cast<size_t>(row)];
@@ -281,26 +283,26 @@ const DriftFigures* Comparison::figuresOf(int row) const
     return write == kAll ? &drift()->rows[static_cast<size_t>(row)] : &drift()->writes[static_cast<size_t>(write)].figures;
 }
 
-int64_t Comparison::stepOf(int row) const
+int64_t CompareDesk::stepOf(int row) const
 {
     if (!figuresOf(row)) return -1;
     const int write = m_writeOf[static_cast<size_t>(row)];
     return write == kAll ? drift()->rows[static_cast<size_t>(row)].worstStep : drift()->writes[static_cast<size_t>(write)].step;
 }
 
-Verdict Comparison::verdictOf(int row) const
+Verdict CompareDesk::verdictOf(int row) const
 {
     const DriftFigures* const figures = figuresOf(row);
     return figures ? viewer::verdictOf(*figures, m_metric, limit()) : Verdict::equal;
 }
 
-std::vector<int> Comparison::rowsAt(const std::string& here) const
+std::vector<int> CompareDesk::rowsAt(const std::string& here) const
 {
     const auto found = m_rowsAt.find(here);
     return found == m_rowsAt.end() ? std::vector<int>() : found->second;
 }
 
-std::optional<Verdict> Comparison::verdictAt(const std::string& here) const
+std::optional<Verdict> CompareDesk::verdictAt(const std::string& here) const
 {
     std::optional<Verdict> worst;
     for (const int row : rowsAt(here))
@@ -308,7 +310,7 @@ std::optional<Verdict> Comparison::verdictAt(const std::string& here) const
     return worst;
 }
 
-int64_t Comparison::differentRows() const
+int64_t CompareDesk::differentRows() const
 {
     return drift() ? std::ranges::count_if(drift()->rows, [](const DriftRow& row) { return row.different > 0 || !row.mismatch.empty(); })
                    : 0;
@@ -316,7 +318,7 @@ int64_t Comparison::differentRows() const
 
 // --- Selection ------------------------------------------------------------------------------------------------------------------------
 
-void Comparison::setSelection(int row, std::vector<std::string> here, std::vector<std::string> there)
+void CompareDesk::setSelection(int row, std::vector<std::string> here, std::vector<std::string> there)
 {
     if (row == m_row && here == m_selected[0] && there == m_selected[1]) return;
     m_row = row;
@@ -330,7 +332,7 @@ void Comparison::setSelection(int row, std::vector<std::string> here, std::vecto
     emit selectionChanged();
 }
 
-void Comparison::selectRow(int row)
+void CompareDesk::selectRow(int row)
 {
     if (!drift() || row < 0 || static_cast<size_t>(row) >= drift()->rows.size()) return setSelection(-1, {}, {});
     const std::string& here = drift()->rows[static_cast<size_t>(row)].address;
@@ -341,7 +343,7 @@ void Comparison::selectRow(int row)
     setSelection(row, {here}, std::move(there));
 }
 
-void Comparison::selectAt(CompareSide side, const std::string& address)
+void CompareDesk::selectAt(CompareSide side, const std::string& address)
 {
     std::vector<std::string> others;
     if (m_scenes) {
@@ -362,7 +364,7 @@ void Comparison::selectAt(CompareSide side, const std::string& address)
     setSelection(row, std::move(here), std::move(there));
 }
 
-QString Comparison::reason() const
+QString CompareDesk::reason() const
 {
     if (!m_scenes || m_selected[0].empty() || m_selected[1].empty()) return {};
     const auto found = m_scenes->rowsHere.find(m_selected[0].front());
@@ -380,14 +382,14 @@ QString Comparison::reason() const
     return {};
 }
 
-int Comparison::firstOver() const
+int CompareDesk::firstOver() const
 {
     for (int row = 0; row < comparedRows(); ++row)
         if (verdictOf(row) >= Verdict::over) return row;
     return -1;
 }
 
-int Comparison::worst() const
+int CompareDesk::worst() const
 {
     int worst = -1;
     for (int row = 0; row < comparedRows(); ++row)
@@ -397,7 +399,7 @@ int Comparison::worst() const
     return worst;
 }
 
-bool Comparison::goToDifference(int step)
+bool CompareDesk::goToDifference(int step)
 {
     const auto count = static_cast<int>(comparedRows());
     for (int row = m_row < 0 && step < 0 ? count - 1 : m_row + step; row >= 0 && row < count; row += step)
@@ -408,7 +410,7 @@ bool Comparison::goToDifference(int step)
     return false;
 }
 
-bool Comparison::goToWorse()
+bool CompareDesk::goToWorse()
 {
     std::vector<int> rows;
     for (int row = 0; row < comparedRows(); ++row)
@@ -422,20 +424,20 @@ bool Comparison::goToWorse()
     return true;
 }
 
-void Comparison::moveViewport(CompareSide side, const Viewport& viewport)
+void CompareDesk::moveViewport(CompareSide side, const Viewport& viewport)
 {
     if (m_linked || side == CompareSide::here) m_viewport = viewport;
     emit viewportMoved(side, viewport);
 }
 
-void Comparison::setLinked(bool linked)
+void CompareDesk::setLinked(bool linked)
 {
     if (linked == m_linked) return;
     m_linked = linked;
     emit linkChanged();
 }
 
-QStringList Comparison::tripLines() const
+QStringList CompareDesk::tripLines() const
 {
     QStringList lines;
     if (!drift()) return lines;

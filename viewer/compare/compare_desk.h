@@ -22,11 +22,11 @@ namespace loopscope::viewer {
 
 enum class CompareSide : uint8_t { here, there };
 
-class Comparison : public QObject {
+class CompareDesk : public QObject {
     Q_OBJECT
 public:
     /// That of a document; made when first asked for, owned by the document.
-    static Comparison& of(Document& document);
+    static CompareDesk& of(Document& document);
 
     enum class Stage : uint8_t {
         none,   ///< there is nothing to compare with
@@ -112,10 +112,10 @@ signals:
     void linkChanged();
     void scrollWanted(double top); ///< of A
     /// The other side follows if they are linked.
-    void viewportMoved(loopscope::viewer::CompareSide side, const loopscope::viewer::Comparison::Viewport& viewport);
+    void viewportMoved(loopscope::viewer::CompareSide side, const loopscope::viewer::CompareDesk::Viewport& viewport);
 
 private:
-    explicit Comparison(Document& document);
+    explicit CompareDesk(Document& document);
     void adopt();
     void build();
     void chooseMetric();
