@@ -8,7 +8,6 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
-#include <QRadioButton>
 #include <QVBoxLayout>
 
 namespace loopscope::viewer {
@@ -29,8 +28,9 @@ public:
         column->addWidget(heading(tr("Measure")));
         auto* const group = new QButtonGroup(this);
         for (const Metric metric : kMetrics) {
-            auto* const button = new QRadioButton(QString::fromUtf8(metricName(metric)), content);
+            auto* const button = new Chip(QString::fromUtf8(metricName(metric)), content);
             button->setObjectName(QStringLiteral("measure.%1").arg(static_cast<int>(metric)));
+            button->setCheckable(true);
             button->setToolTip(QString::fromUtf8(metricHelp(metric)));
             group->addButton(button, static_cast<int>(metric));
             auto* const help = new QLabel(QString::fromUtf8(metricHelp(metric)), content);
@@ -117,7 +117,7 @@ private:
     CompareDesk& m_desk;
     EmptyStack* m_stack = nullptr;
     std::vector<QLabel*> m_headings;
-    std::vector<QRadioButton*> m_measures;
+    std::vector<Chip*> m_measures;
     QLabel *m_sign = nullptr, *m_problem = nullptr, *m_sides = nullptr;
     QLineEdit* m_limit = nullptr;
 };

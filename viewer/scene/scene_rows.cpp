@@ -16,6 +16,7 @@ constexpr double kIndent = 14, kPadding = 8;
 constexpr double kLaneGap = 5;
 constexpr int kMostLanes = 8; ///< more share the outermost
 constexpr double kShapeGap = 10;
+constexpr double kLoopHead = 250; ///< name, iteration field and a short slider
 
 size_t at(int32_t i) { return static_cast<size_t>(i); }
 
@@ -153,7 +154,8 @@ Status SceneBuilder::placeRows()
         region.rect.x = left + levelOfRegion[r] * kIndent;
         const double title =
             38 + textWidth(region.name + " " + region.index, TextStyle::head) + 24 + textWidth(region.note, TextStyle::name);
-        const double least = region.kind == RegionKind::loop || region.kind == RegionKind::frame ? std::max(title, 320.0) : title;
+        const bool hasControls = region.kind == RegionKind::loop || region.kind == RegionKind::frame;
+        const double least = hasControls ? std::max(title, kLoopHead) : title;
         region.rect.width = std::max(std::ceil(least), right + (deepest - 1 - levelOfRegion[r]) * kPadding - region.rect.x);
         region.head = {region.rect.x, region.rect.y, region.rect.width, region.head.height};
         wide = std::max(wide, region.rect.right());
