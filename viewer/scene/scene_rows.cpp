@@ -16,7 +16,7 @@ constexpr double kIndent = 14, kPadding = 8;
 constexpr double kLaneGap = 5;
 constexpr int kMostLanes = 8; ///< more share the outermost
 constexpr double kShapeGap = 10;
-constexpr double kLoopHead = 250; ///< name, iteration field and a short slider
+constexpr double kLoopHead = 296; ///< name, iteration field and a short slider
 
 size_t at(int32_t i) { return static_cast<size_t>(i); }
 
