@@ -99,7 +99,6 @@ constexpr Part kParts[] = {
     {Family::state, "resource"},
     {Family::state, "optional"},
     {Family::state, "compositetensor"},
-    {Family::state, "readfile"},
     {Family::conversion, "quantize"},
     {Family::conversion, "fakequant"},
     {Family::conversion, "decode"},

@@ -31,6 +31,7 @@ private slots:
     void producerAndConsumer();
     void tabFollowsTheListing();
     void groupExpandsInPlace();
+    void railLightsUnderThePointer();
     void headStandsForItsCall();
     void contextMenuOffers();
     void copyName();
@@ -254,6 +255,35 @@ void CanvasInputTest::groupExpandsInPlace()
     const SceneRegion& region = canvas.scene()->regions[static_cast<size_t>(canvas.scene()->regionById.at(id))];
     QVERIFY(std::abs(region.rect.y - canvas.toScene(before).y) < 1.5); // its head has stayed on the screen
     keep(canvas, QStringLiteral("groups"));
+}
+
+/// The pointer on a feedback rail lights it; off it, the picture is as before.
+void CanvasInputTest::railLightsUnderThePointer()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.resize(640, 580);
+    canvas.setMinimapShown(false);
+    canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
+    canvas.show();
+    const LoopBinding& count = canvas.scene()->regions[0].bindings[1];
+    QVERIFY(count.rail.size() > 3);
+    Point at; // the middle of its longest upright stretch
+    double longest = 0;
+    for (size_t k = 1; k < count.rail.size(); ++k) {
+        const double length = std::abs(count.rail[k].y - count.rail[k - 1].y);
+        if (length <= longest) continue;
+        longest = length;
+        at = {count.rail[k].x, (count.rail[k].y + count.rail[k - 1].y) / 2};
+    }
+    const QPoint place = canvas.inWidget({at.x, at.y, 0, 0}).topLeft().toPoint();
+    const QImage before = canvas.grab().toImage();
+    QTest::mouseMove(&canvas, place);
+    const QImage lit = canvas.grab().toImage();
+    QVERIFY(lit != before);
+    QCOMPARE(lit.pixelColor(place.x(), static_cast<int>(place.y() - longest / 2 + 8)), themed(Token::accent));
+    QTest::mouseMove(&canvas, QPoint(2, 2));
+    QCOMPARE(canvas.grab().toImage(), before);
 }
 
 /// What is drawn inside can be folded, drilled into and split by keys, too: its head stands for the call.
