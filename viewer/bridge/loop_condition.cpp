@@ -56,12 +56,14 @@ private:
         if (!m_isInCond)
             if (const auto input = std::ranges::find(m_cond.inputs, value); input != m_cond.inputs.end()) {
                 const auto position = static_cast<size_t>(input - m_cond.inputs.begin());
-                if (position < m_body.inputs.size() && m_body.inputs[position].valid()) tensor = m_executor.value(m_depth, m_body.inputs[position]);
+                if (position < m_body.inputs.size() && m_body.inputs[position].valid())
+                    tensor = m_executor.value(m_depth, m_body.inputs[position]);
             }
         if (tensor && tensor->data && tensor->elementCount() == 1 && dtypeClass(tensor->dtype) != DTypeClass::handle)
             return numberText(*tensor, 0, false);
         // A cast or a reshape of one number is that number.
-        if (const Operator* op = producerOf(value); op && op->inputs.size() == 1 && depth < kDeepest) return operand(op->inputs[0], depth + 1);
+        if (const Operator* op = producerOf(value); op && op->inputs.size() == 1 && depth < kDeepest)
+            return operand(op->inputs[0], depth + 1);
         return one.id;
     }
 

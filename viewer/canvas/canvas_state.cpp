@@ -340,7 +340,8 @@ void StopReader::readDataflow(CanvasState& state)
         if (m_scene.regions[i].kind == RegionKind::frame) readFrame(state, i);
 
     for (const DataflowValue& value : m_stop.values)
-        if (!value.text.empty()) m_texts[{value.graph.index, value.value.index, value.frame, std::max<int64_t>(0, value.iteration)}] = &value.text;
+        if (!value.text.empty())
+            m_texts[{value.graph.index, value.value.index, value.frame, std::max<int64_t>(0, value.iteration)}] = &value.text;
 
     struct Tally {
         const DataflowTally* tally = nullptr;

@@ -271,7 +271,8 @@ void ScenePainter::paintPortal(QPainter& painter, int index, const Lens& lens, E
         painter.setPen(QPen(color, look == EdgeLook::plain ? 1 : 1.5));
         painter.setBrush(look == EdgeLook::plain ? themed(Token::surface) : themed(Token::accentWeak));
         painter.drawRoundedRect(area, area.height() / 2, area.height() / 2);
-        drawLabelIn(painter, m_labels.label(QString::fromStdString(words), Face::index, kChipRoom), area, Qt::AlignHCenter, text, lens.zoom);
+        drawLabelIn(painter, m_labels.label(QString::fromStdString(words), Face::index, kChipRoom), area, Qt::AlignHCenter, text,
+                    lens.zoom);
     };
     chip(edge.from, edge.label, true);
     chip(edge.to, edge.endLabel, false);

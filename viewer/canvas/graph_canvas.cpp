@@ -26,7 +26,8 @@ bool sameView(const ViewState& a, const ViewState& b)
 {
     return a.root == b.root && a.inlined == b.inlined && a.expanded == b.expanded && a.condOpen == b.condOpen &&
            a.groupByNames == b.groupByNames && a.allExpanded == b.allExpanded && a.showConstants == b.showConstants &&
-           a.showAttributes == b.showAttributes && a.showNames == b.showNames && a.leftToRight == b.leftToRight && a.rows == b.rows && a.dense == b.dense;
+           a.showAttributes == b.showAttributes && a.showNames == b.showNames && a.leftToRight == b.leftToRight && a.rows == b.rows &&
+           a.dense == b.dense;
 }
 
 } // namespace

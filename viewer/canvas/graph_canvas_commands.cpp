@@ -105,7 +105,9 @@ bool GraphCanvas::command(const QString& id)
         if (one && one->kind == NodeKind::group)
             toggleGroup(node, true);
         else if (const std::optional<CallSite> call = currentCall())
-            emit openRequested(*call, is("drillIn") ? OpenCallee::drillIn : is("inlineCallee") ? OpenCallee::inlineHere : OpenCallee::split);
+            emit openRequested(*call, is("drillIn")        ? OpenCallee::drillIn
+                                      : is("inlineCallee") ? OpenCallee::inlineHere
+                                                           : OpenCallee::split);
         else if (const int portal = portalOf(node); portal >= 0 && is("drillIn"))
             showEnds(portal, nodeRect(node).bottomLeft());
     } else if (is("up")) {
@@ -540,7 +542,8 @@ QJsonObject GraphCanvas::describe() const
         if (!one.rect.intersects({seen.x(), seen.y(), seen.width(), seen.height()})) continue;
         const RegionState& state = m_state.regions[i];
         const auto placeOf = [&](const Rect& r) { return rectArray(inWidget(r)); };
-        QJsonObject region{{QStringLiteral("id"), QString::fromStdString(one.id)}, {QStringLiteral("rect"), placeOf(one.rect)},
+        QJsonObject region{{QStringLiteral("id"), QString::fromStdString(one.id)},
+                           {QStringLiteral("rect"), placeOf(one.rect)},
                            {QStringLiteral("head"), placeOf(one.head)}};
         if (state.iteration) region[QStringLiteral("iteration")] = static_cast<qint64>(*state.iteration);
         if (state.trips) region[QStringLiteral("trips")] = static_cast<qint64>(*state.trips);
@@ -555,7 +558,8 @@ QJsonObject GraphCanvas::describe() const
         QJsonArray chips;
         for (const Rect& chip : head.chips) chips.append(placeOf(chip));
         if (!chips.isEmpty()) region[QStringLiteral("chips")] = chips;
-        if (const auto hit = m_regionHits.find(static_cast<int>(i)); hit != m_regionHits.end()) region[QStringLiteral("hits")] = hit->second;
+        if (const auto hit = m_regionHits.find(static_cast<int>(i)); hit != m_regionHits.end())
+            region[QStringLiteral("hits")] = hit->second;
         regions.append(region);
     }
     all[QStringLiteral("regions")] = regions;

@@ -217,7 +217,8 @@ void GraphCanvas::editIteration(int region)
         m_iterationField = new QLineEdit(this);
         m_iterationField->setObjectName(QStringLiteral("iterationField"));
         m_iterationField->setAccessibleName(tr("Iteration"));
-        m_iterationField->setValidator(new QRegularExpressionValidator(QRegularExpression(QStringLiteral("[0-9]{1,18}")), m_iterationField));
+        m_iterationField->setValidator(
+            new QRegularExpressionValidator(QRegularExpression(QStringLiteral("[0-9]{1,18}")), m_iterationField));
         m_iterationField->setAlignment(Qt::AlignHCenter);
         m_iterationField->installEventFilter(this);
     }
@@ -227,12 +228,15 @@ void GraphCanvas::editIteration(int region)
         setFocus(Qt::OtherFocusReason);
         if (scene != m_scene || m_iterationField->text().isEmpty()) return; // another picture came meanwhile
         const int64_t wanted = m_iterationField->text().toLongLong();
-        if (scene->scene->regions[static_cast<size_t>(region)].kind == RegionKind::frame) emit frameIterationChosen(region, wanted);
-        else emit loopMoved(region, wanted, true);
+        if (scene->scene->regions[static_cast<size_t>(region)].kind == RegionKind::frame)
+            emit frameIterationChosen(region, wanted);
+        else
+            emit loopMoved(region, wanted, true);
     });
     m_iterationField->setFont(Theme::instance().font(FontUse::value));
     const QRectF box = inWidget(head.field);
-    m_iterationField->setGeometry(QRectF(box.center().x() - std::max(46.0, box.width()) / 2, box.center().y() - 11, std::max(46.0, box.width()), 22).toRect());
+    m_iterationField->setGeometry(
+        QRectF(box.center().x() - std::max(46.0, box.width()) / 2, box.center().y() - 11, std::max(46.0, box.width()), 22).toRect());
     m_iterationField->setText(QString::number(*now));
     m_iterationField->selectAll();
     m_iterationField->show();

@@ -167,7 +167,9 @@ void GraphCanvas::paintEmphasis(QPainter& painter)
         look.focused = m_keyboardFocus && node == currentNode();
         scene.paintNode(painter, node, l, look);
     }
-    if (l.level >= 4) scene.paintDetails(painter, {seen.x(), seen.y(), seen.width(), seen.height()}, l, m_values, m_valueCard.lines.isEmpty() ? -1 : currentNode());
+    if (l.level >= 4)
+        scene.paintDetails(painter, {seen.x(), seen.y(), seen.width(), seen.height()}, l, m_values,
+                           m_valueCard.lines.isEmpty() ? -1 : currentNode());
     if (l.level >= 2) paintTokens(painter, scene);
 }
 
@@ -357,7 +359,8 @@ std::vector<GraphCanvas::CardRow> GraphCanvas::bindingRows(const SceneRegion& lo
                 rows.push_back({tr("… %1 more").arg(all - mostRows), {}, {}});
                 break;
             }
-            rows.push_back({QString::fromStdString(one.variable), QString::fromStdString(one.actualText), producer(loop.caller, one.actualValue)});
+            rows.push_back(
+                {QString::fromStdString(one.variable), QString::fromStdString(one.actualText), producer(loop.caller, one.actualValue)});
         }
         return rows;
     }

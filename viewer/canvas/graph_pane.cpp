@@ -72,8 +72,7 @@ GraphPane::GraphPane(Document& document, QWidget* parent) : QWidget(parent), m_d
     });
     connect(m_canvas, &GraphCanvas::commandRequested, this, &GraphPane::triggerWindow);
     connect(m_canvas, &GraphCanvas::buildFailed, this, [this](const QString& text) {
-        m_document.report(
-            {Problem::Severity::error, text.toStdString(), m_canvas->view().root, "the picture before is shown"});
+        m_document.report({Problem::Severity::error, text.toStdString(), m_canvas->view().root, "the picture before is shown"});
     });
     connect(m_canvas, &GraphCanvas::sceneChanged, this, &GraphPane::pictureChanged);
     m_settling.setSingleShot(true);

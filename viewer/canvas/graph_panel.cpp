@@ -73,10 +73,7 @@ GraphCanvas* GraphPanel::calleeCanvas() { return m_callee ? &m_callee->pane().ca
 
 GraphPane& GraphPanel::activePane() const { return *m_active; }
 
-bool GraphPanel::settled() const
-{
-    return !m_main->canvas().isBuilding() && !(m_callee && m_callee->pane().canvas().isBuilding());
-}
+bool GraphPanel::settled() const { return !m_main->canvas().isBuilding() && !(m_callee && m_callee->pane().canvas().isBuilding()); }
 
 QWidget* GraphPanel::headWidget()
 {

@@ -47,8 +47,8 @@ LoopHead layOutHead(const SceneRegion& region, const RegionState& state, LabelCa
     const double right = box.right() - 8;
     const double top = box.center().y - 9;
     const auto width = [&](const QString& text, Face face) { return labels.width(text, face); };
-    const double name = width(headName(region), Face::head) +
-                        (region.index.empty() ? 0 : 4 + width(QString::fromStdString(region.index), Face::head));
+    const double name =
+        width(headName(region), Face::head) + (region.index.empty() ? 0 : 4 + width(QString::fromStdString(region.index), Face::head));
     head.nameRoom = std::max(0.0, std::min(name, right - head.nameX));
     double x = head.nameX + name + 10;
     if (region.kind == RegionKind::frame) {

@@ -356,8 +356,8 @@ void ScenePainter::paintPill(QPainter& painter, int index, const Lens& lens, con
         const double scale = std::max(lens.zoom, kSmallestText / kNameSize);
         const double room = (box.width() - 6) / scale;
         if (room >= 12)
-            drawLabelIn(painter, m_labels.label(QString::fromStdString(one.name), Face::pill, std::floor(room)), box, Qt::AlignHCenter, c.text,
-                        scale);
+            drawLabelIn(painter, m_labels.label(QString::fromStdString(one.name), Face::pill, std::floor(room)), box, Qt::AlignHCenter,
+                        c.text, scale);
     }
     paintMarks(painter, index, lens, look, box, radius);
 }

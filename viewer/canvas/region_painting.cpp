@@ -98,7 +98,8 @@ void ScenePainter::paintBundle(QPainter& painter, const SceneRegion& region, con
     }
     if (!formal || !result || m_scene.view.leftToRight) return;
     const double x = region.rect.x + 8;
-    const std::vector<Point> line{{result->x, result->center().y}, {x, result->center().y}, {x, formal->center().y}, {formal->x, formal->center().y}};
+    const std::vector<Point> line{
+        {result->x, result->center().y}, {x, result->center().y}, {x, formal->center().y}, {formal->x, formal->center().y}};
     painter.setPen(QPen(color, 3 * lens.stroke() * std::min(1.0, std::max(0.5, lens.zoom))));
     painter.setBrush(Qt::NoBrush);
     painter.drawPath(roundedPath(line, lens, 3 * lens.zoom));

@@ -8,7 +8,7 @@ namespace loopscope::viewer {
 namespace {
 
 constexpr double kChipReach = 132; ///< of the chips at the ends of cut edges
-constexpr double kReach = 8; ///< how far lines and badges reach beyond their geometry
+constexpr double kReach = 8;       ///< how far lines and badges reach beyond their geometry
 
 Rect around(Point a, Point b, double margin)
 {

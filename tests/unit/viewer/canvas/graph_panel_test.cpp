@@ -272,7 +272,7 @@ void GraphPanelTest::valuesAreShownFromNear()
     canvas.setViewport(2, canvas.origin());
     QVERIFY(canvas.reveal(odd.toStdString(), true));
     QCOMPARE(canvas.level(), 4);
-    QTRY_COMPARE(nodeOf(canvas, odd)[QStringLiteral("value")].toString(), QStringLiteral("0")); // 82 mod 2
+    QTRY_COMPARE(nodeOf(canvas, odd)[QStringLiteral("value")].toString(), QStringLiteral("0"));            // 82 mod 2
     QVERIFY(!nodeOf(canvas, QStringLiteral("main/while#0:body/add#3")).contains(QStringLiteral("value"))); // it is next
     keep(*m_panel, QStringLiteral("panel-details"));
     executeAndSettle(*m_document, QStringLiteral("goto main/while#0@2:body/add#3"));

@@ -28,9 +28,10 @@ TEST(OperandNames, AreThoseOfTheCatalogue)
 
 TEST(OperandNames, AttributesAreShortAndFew)
 {
-    const Result<Model> model = parseModel("graph main(x: f32[1,4,4,1]) {\n  y = max_pool_2d(x) padding=SAME stride_w=2 stride_h=2 filter_width=2 "
-                                           "filter_height=2 : f32[1,2,2,1]\n  return y\n}\n",
-                                           "pool");
+    const Result<Model> model =
+        parseModel("graph main(x: f32[1,4,4,1]) {\n  y = max_pool_2d(x) padding=SAME stride_w=2 stride_h=2 filter_width=2 "
+                   "filter_height=2 : f32[1,2,2,1]\n  return y\n}\n",
+                   "pool");
     ASSERT_TRUE(model.ok()) << model.error().message();
     const Graph& graph = model->graphs.front();
     EXPECT_EQ(attributeTexts(*model, graph, graph.operators[0], 2), (std::vector<std::string>{"filter_height=2", "filter_width=2"}));

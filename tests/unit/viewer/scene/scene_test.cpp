@@ -212,7 +212,9 @@ TEST(Scene, ManyLoopVariablesShareOneBundle)
         EXPECT_EQ(loop.bindings[12].result, scene->findNode("main/while#0:body<*invariant"));
         EXPECT_EQ(scene->findNode("main/while#0:body>a7"), together);
         EXPECT_NE(loop.bindings[0].formal, together);
-        EXPECT_EQ(std::count_if(scene->edges.begin(), scene->edges.end(), [&](const SceneEdge& e) { return e.style == EdgeStyle::passThrough; }), 1);
+        EXPECT_EQ(
+            std::count_if(scene->edges.begin(), scene->edges.end(), [&](const SceneEdge& e) { return e.style == EdgeStyle::passThrough; }),
+            1);
     }
 }
 
