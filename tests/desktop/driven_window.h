@@ -111,6 +111,7 @@ protected:
         field->setText(path);
         QTest::keyClick(field, Qt::Key_Return);
         QTRY_VERIFY(!dialog->isVisible());
+        m_window->activateWindow(); // as a window manager does
         settle();
     }
     template <typename Widget = QWidget> Widget* find(const QString& name) { return m_window->findChild<Widget*>(name); }

@@ -172,7 +172,10 @@ private slots:
             settle();
             check(taskName(static_cast<Task>(task)) + " behind");
         }
-        execute("goto nowhere");
+        m_window->openSample(2);
+        settle();
+        QCOMPARE(m_window->task(), Task::compare);
+        check("two files");
         open("v1_collatz.lsir", {{"n", "6"}});
         execute("tbreak dead half");
         execute("run");

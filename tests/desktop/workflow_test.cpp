@@ -7,6 +7,7 @@
 #include <QFile>
 #include <QMenu>
 #include <QMimeData>
+#include <QTreeView>
 
 using namespace loopscope;
 using namespace loopscope::viewer;
@@ -208,6 +209,20 @@ private slots:
         QVERIFY2(address().startsWith("main/while#0@37:body/"), qPrintable(address()));
         press("Alt+Left");
         QCOMPARE(stop().tick, here);
+    }
+
+    // 8. The first wrong layer.
+    void twoFilesAreComparedAndTheFirstDifferenceIsOneKeyAway()
+    {
+        open("layers_int8.lsir");
+        press("Ctrl+Shift+D");
+        answerDialog(QDir::currentPath() + "/samples/text/layers_float.lsir");
+        QCOMPARE(m_window->task(), Task::compare);
+        auto* const table = find<QTreeView>("differenceTable");
+        QTRY_COMPARE(rowsOf(table).size(), 3);
+        settle();
+        press("F8");
+        QTRY_COMPARE(selected(), QString("main/fully_connected#0"));
     }
 
     // 9. Find a NaN.
