@@ -236,6 +236,22 @@ void CompareDesk::setIteration(const std::string& loop, std::optional<int64_t> i
     emit judgementChanged();
 }
 
+void CompareDesk::showAllIterations()
+{
+    if (m_iterations.empty()) return;
+    m_iterations.clear();
+    judge();
+    emit judgementChanged();
+}
+
+QStringList CompareDesk::iterationLines() const
+{
+    QStringList lines;
+    for (const auto& [loop, iteration] : m_iterations)
+        lines.append(tr("%1: iteration %L2 of %L3").arg(textOf(loop.substr(loop.find('/') + 1))).arg(iteration).arg(iterationsOf(loop)));
+    return lines;
+}
+
 bool CompareDesk::isInView(const DriftWrite& write) const
 {
     const std::vector<std::string>& loops = m_loopsOf[static_cast<size_t>(write.row)];

@@ -61,6 +61,9 @@ public:
     std::optional<int64_t> iterationOf(const std::string& loop) const;
     void setIteration(const std::string& loop, std::optional<int64_t> iteration);
     int64_t iterationsOf(const std::string& loop) const; ///< that were compared
+    void showAllIterations();
+    /// "while#1: iteration 3 of 6", a line for each loop of which one iteration is looked at.
+    QStringList iterationLines() const;
     /// Of a row of the drift in the iterations that are looked at. Null: it was not written there on both sides.
     const DriftFigures* figuresOf(int row) const;
     /// The step of the write that these figures are of.

@@ -60,7 +60,7 @@ public:
             const bool optional = kMetrics[k] == Metric::maxRel || kMetrics[k] == Metric::ulp;
             setColumnHidden(static_cast<int>(k) + 1, optional && isNarrow && kMetrics[k] != m_desk.metric());
         }
-        setColumnWidths({62, 62, 62, 52, 62, 66, 56});
+        setColumnWidths({62, 62, 62, 52, 68, 66, 56});
     }
 
 protected:
@@ -165,6 +165,11 @@ private:
         row->addWidget(m_next);
         row->addWidget(m_worse);
         row->addStretch(1);
+        m_all = new Chip(tr("all iterations"), box);
+        m_all->setObjectName("compareAllIterations");
+        m_all->setToolTip(tr("One iteration of a loop is looked at; back to all of them together"));
+        row->addWidget(m_all);
+        connect(m_all, &QAbstractButton::clicked, this, [this] { m_desk.showAllIterations(); });
         for (const Metric metric : {Metric::cosine, Metric::snr, Metric::maxAbs}) {
             auto* const chip = new Chip(QString::fromUtf8(metricName(metric)), box);
             chip->setObjectName(QStringLiteral("compareMetric.%1").arg(static_cast<int>(metric)));
@@ -220,7 +225,9 @@ private:
         for (const auto& [each, chip] : m_chips) chip->setChecked(each == metric);
         m_next->setEnabled(first >= 0);
         m_worse->setEnabled(worst >= 0);
-        QStringList notes = m_desk.tripLines().mid(0, 3);
+        QStringList notes = m_desk.iterationLines();
+        m_all->setVisible(!notes.isEmpty());
+        notes += m_desk.tripLines().mid(0, 3);
         if (m_desk.tripLines().size() > 3) notes.append(tr("… and %L1 more loops").arg(m_desk.tripLines().size() - 3));
         if (!m_desk.caveat().isEmpty()) notes.append(m_desk.caveat());
         m_notes->setVisible(!notes.isEmpty());
@@ -262,6 +269,7 @@ private:
     Figure *m_matched = nullptr, *m_first = nullptr, *m_worst = nullptr;
     OfferButton *m_next = nullptr, *m_worse = nullptr;
     std::vector<std::pair<Metric, Chip*>> m_chips;
+    Chip* m_all = nullptr;
     QAction* m_again = nullptr;
     bool m_showing = false;
 };

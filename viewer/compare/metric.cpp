@@ -18,7 +18,7 @@ std::string formatted(const char* format, double value)
 {
     std::array<char, 48> text = {};
     std::snprintf(text.data(), text.size(), format, value);
-    return text.data();
+    return text[0] == '-' ? "−" + std::string(text.data() + 1) : text.data(); // as numbers are written on screen
 }
 
 /// The next of 1, 2, 5 times a power of ten.
