@@ -106,7 +106,7 @@ LoopHead layOutHead(const SceneRegion& region, const RegionState& state, LabelCa
         const double words = width(head.conditionText, Face::name) +
                              (state.condition.empty() ? 0 : 10 + width(QString::fromStdString(state.condition), Face::mono));
         const double chip = words + 16;
-        if (right - chip - x > 70) head.condition = {right - chip, top, chip, 18};
+        if (right - chip - x > 64) head.condition = {right - chip, top, chip, 18};
     }
     const double room = (head.condition.width > 0 ? head.condition.x - 14 : right - 4) - x;
     if (room > 48) head.slider = {x + kKnob, box.y + 2, std::min(kTrack, room - 2 * kKnob), box.height - 4};

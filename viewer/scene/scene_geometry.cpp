@@ -9,7 +9,10 @@ namespace loopscope::viewer {
 
 namespace {
 
-constexpr double kActualBand = 18; ///< under the head of a region whose pills have actuals
+constexpr double kLoopControls = 310; ///< field, number of iterations, a short slider, and what the condition compared
+constexpr double kFrameHead = 320;    ///< name and chips of iterations
+constexpr double kWidestTitle = 400;  ///< of groups, calls and branches; longer ones are cut
+constexpr double kActualBand = 18;    ///< under the head of a region whose pills have actuals
 
 size_t at(int32_t i) { return static_cast<size_t>(i); }
 
@@ -93,8 +96,9 @@ Status SceneBuilder::place()
         if (region.foldedRails > 0) group.left += 18;
         const double title =
             38 + textWidth(region.name + " " + region.index, TextStyle::head) + 12 + textWidth(region.note, TextStyle::name) + 12;
-        group.minWidth = std::ceil(region.kind == RegionKind::loop || region.kind == RegionKind::frame ? std::max(title, 320.0)
-                                                                                                       : std::min(title, 400.0));
+        group.minWidth = std::ceil(region.kind == RegionKind::loop    ? title + kLoopControls
+                                   : region.kind == RegionKind::frame ? std::max(title, kFrameHead)
+                                                                      : std::min(title, kWidestTitle));
         graph.groups.push_back(group);
     }
     std::vector<int> edgeOf(m_drafts.size(), -1);
