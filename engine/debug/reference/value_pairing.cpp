@@ -48,6 +48,12 @@ bool isComputed(const Value& value)
     return value.role == ValueRole::result || value.role == ValueRole::input;
 }
 
+/// Not where both are known to have other shapes: a converter may give a layer's name to its unpacked weights.
+bool mayBeEqual(const Value& a, const Value& b)
+{
+    return !a.type.shape.isStatic() || !b.type.shape.isStatic() || a.type.shape == b.type.shape;
+}
+
 std::map<std::string, ValueId> byName(const Graph& graph, bool ids)
 {
     std::map<std::string, ValueId> names;
@@ -138,7 +144,7 @@ void ValuePairing::pairByName(const Graph& here, const Graph& there, Pairs& pair
             found = ids.find(value.id);
             if (found == ids.end() || (!value.name.empty() && !there.value(found->second).name.empty())) continue;
         }
-        if (isComputed(value) == isComputed(there.value(found->second)))
+        if (isComputed(value) == isComputed(there.value(found->second)) && mayBeEqual(value, there.value(found->second)))
             pairs.values[ValueId(static_cast<int64_t>(v))] = {found->second, PairedBy::name};
     }
     // Formals of callees, and inputs of the run whose names differ, pair by position.

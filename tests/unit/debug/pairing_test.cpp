@@ -83,6 +83,20 @@ TEST(Pairing, AnotherShapeIsAnotherOperator)
     EXPECT_EQ(matched(a, b), std::vector<std::string>{"main/neg#0 -"});
 }
 
+TEST(Pairing, ANameOnAnotherShapeMeansSomethingElse)
+{
+    const Model a = textModel("graph main(x: f32[2]) {\n  layer = neg(x) : f32[2]\n  end = exp(layer) : f32[2]\n  return end\n}\n");
+    const Model b = textModel(R"(
+graph main(x: f32[2], w: f32[3]) {
+  layer = abs(w) : f32[3]
+  moved = neg(x) : f32[2]
+  end = exp(moved) : f32[2]
+  return end
+}
+)");
+    EXPECT_EQ(matched(a, b), (std::vector<std::string>{"main/neg#0 main/neg#1 structure", "main/exp#1 main/exp#2 name"}));
+}
+
 TEST(Pairing, FollowsEveryWayThroughCalls)
 {
     const Model model = textModel(kCollatz);
