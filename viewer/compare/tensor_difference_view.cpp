@@ -19,7 +19,7 @@ namespace loopscope::viewer {
 namespace {
 
 constexpr double kMargin = 16, kGap = 30, kScale = 26; ///< below a plane: its colours and the range
-constexpr double kNumberWidth = 58, kHistogramWidth = 236, kFactsWidth = 220;
+constexpr double kNumberWidth = 72, kHistogramWidth = 236, kFactsWidth = 220;
 
 QString textOf(const std::string& text) { return QString::fromStdString(text); }
 QString realText(double value) { return textOf(shortNumber(value)); }
