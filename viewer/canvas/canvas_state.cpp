@@ -217,7 +217,7 @@ private:
         if (node < 0) return;
         NodeState& next = state.nodes[static_cast<size_t>(node)];
         next.next = !m_stop.failed;
-        if (next.run == RunState::ready) next.badge.clear(); // the colour says it
+        if (next.run == RunState::ready) next.badge = next.willBeDead ? "dead" : ""; // that it is next the colour says
         next.error = m_stop.failed;
         if (m_stop.isDataflow || m_stop.stack.empty()) return;
         const FrameSnapshot& frame = m_stop.stack.back();
@@ -345,7 +345,7 @@ void StopReader::readDataflow(CanvasState& state)
 
     struct Tally {
         const DataflowTally* tally = nullptr;
-        std::vector<std::pair<int64_t, size_t>> ready; ///< iteration, place in the order
+        std::vector<std::pair<int64_t, size_t>> ready; ///< iteration, place in the ready set
         std::vector<int64_t> waiting;                  ///< iterations of values that lie before it
     };
     std::map<std::pair<int64_t, int64_t>, Tally> known;
@@ -355,7 +355,7 @@ void StopReader::readDataflow(CanvasState& state)
         const DataflowReady& ready = m_stop.ready[i];
         const Result<Address> address = parseAddress(ready.address);
         const int64_t iteration = address.ok() && !address->steps.empty() ? address->steps.back().iteration : -1;
-        known[key(ready.graph, ready.op)].ready.emplace_back(iteration, i + 1);
+        known[key(ready.graph, ready.op)].ready.emplace_back(iteration, i);
     }
     for (const DataflowToken& token : m_stop.tokens)
         for (const OperatorId op : token.waiting) known[key(token.graph, op)].waiting.push_back(token.iteration);
@@ -375,7 +375,8 @@ void StopReader::readDataflow(CanvasState& state)
         const auto ready = std::ranges::find_if(one.ready, [&](const auto& entry) { return shown < 0 || entry.first == shown; });
         if (ready != one.ready.end()) {
             out.run = RunState::ready;
-            out.badge = ordinal(ready->second);
+            out.willBeDead = m_stop.ready[ready->second].willBeDead;
+            out.badge = ordinal(ready->second + 1) + (out.willBeDead ? ", dead" : "");
             continue;
         }
         if (one.tally) {

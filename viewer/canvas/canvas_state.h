@@ -29,6 +29,7 @@ enum class CompareMark : uint8_t { none, over, farOver, onlyHere };
 struct NodeState {
     RunState run = RunState::none;
     bool next = false, last = false, error = false;
+    bool willBeDead = false; ///< v1: ready with a dead operand
     BreakpointMark breakpoint = BreakpointMark::none;
     CompareMark compare = CompareMark::none;
     std::string badge; ///< right-aligned in the node: "dead", "1 of 2", "6th", a value

@@ -307,14 +307,16 @@ void GraphCanvas::setMinimapShown(bool shown)
 
 // --- Place ----------------------------------------------------------------------------------------------------------------------------
 
-QRectF GraphCanvas::freeArea() const
+QRectF GraphCanvas::freeArea(bool besideMap) const
 {
     QRectF area = QRectF(rect()).adjusted(kMargin, kMargin, -kMargin, -kMargin);
     if (m_legend && width() >= 640) area.setRight(area.right() - 156);
-    if (m_minimapShown && m_scene && m_minimap->height() > 100 && width() >= 420)
+    if (besideMap && m_minimapShown && m_scene && m_minimap->height() > 100 && width() >= 420)
         area.setRight(area.right() - m_minimap->width() - kMargin);
     return area;
 }
+
+bool GraphCanvas::showsAll() const { return m_scene && QRectF(rect()).contains(inWidget(scene()->bounds)); }
 
 void GraphCanvas::fit()
 {
@@ -334,11 +336,14 @@ void GraphCanvas::placeFitted()
     if (!m_scene || width() < 2 || height() < 2) return;
     const Rect& b = scene()->bounds;
     if (b.width <= 0 || b.height <= 0) return;
-    const QRectF area = freeArea();
+    QRectF area = freeArea(false); // a picture that is seen whole needs no map
     double zoom = std::min({area.width() / b.width, area.height() / b.height, 1.0});
     QPointF origin;
     const bool tooSmall = zoom < kReadable && !m_fitsWhole;
-    if (tooSmall) zoom = std::clamp(area.width() / b.width, kReadable, 1.0);
+    if (tooSmall) {
+        area = freeArea(true);
+        zoom = std::clamp(area.width() / b.width, kReadable, 1.0);
+    }
     zoom = std::clamp(zoom, kLeastZoom, kMostZoom);
     origin.setX((b.x + b.width / 2) * zoom - area.center().x());
     origin.setY(tooSmall ? b.y * zoom - kMargin : (b.y + b.height / 2) * zoom - area.center().y());
@@ -350,6 +355,7 @@ void GraphCanvas::placeFitted()
     m_origin = origin;
     clampOrigin();
     update();
+    placeMinimap();
     m_minimap->update();
     emit viewportChanged();
 }
@@ -388,6 +394,7 @@ void GraphCanvas::setViewport(double zoom, QPointF origin)
     if (!zoomed && m_origin == before) return;
     if (m_iterationField) m_iterationField->hide(); // its head has moved away
     update();
+    placeMinimap();
     m_minimap->update();
     emit viewportChanged();
 }
@@ -410,7 +417,7 @@ void GraphCanvas::clampOrigin()
 void GraphCanvas::keepInView()
 {
     if (!m_scene) return;
-    const QRectF area = freeArea(), box = inWidget(scene()->bounds);
+    const QRectF area = freeArea(false), box = inWidget(scene()->bounds);
     if (box.width() > area.width() || box.height() > area.height()) return;
     m_origin.rx() += std::max(0.0, box.right() - area.right()) - std::max(0.0, area.left() - box.left());
     m_origin.ry() += std::max(0.0, box.bottom() - area.bottom()) - std::max(0.0, area.top() - box.top());
@@ -461,7 +468,7 @@ std::pair<int, bool> GraphCanvas::portalAt(QPointF point) const
 void GraphCanvas::placeMinimap()
 {
     const bool room = width() > 300 && height() > 160;
-    const bool shown = m_minimapShown && m_scene && !scene()->nodes.empty() && room;
+    const bool shown = m_minimapShown && m_scene && !scene()->nodes.empty() && room && !showsAll();
     m_minimap->setVisible(shown);
     if (!shown) return;
     // A tall map stands at the top right, a low one lies at the bottom right.

@@ -169,7 +169,8 @@ private:
     void clampOrigin();
     void keepInView();
     void placeMinimap();
-    QRectF freeArea() const; ///< that fit() uses
+    QRectF freeArea(bool besideMap) const; ///< without margins and legend, and without the map if asked
+    bool showsAll() const;                 ///< no part of the graph lies outside of the widget
 
     // graph_canvas_paint.cpp
     void paintTiles(QPainter& painter, const QRect& dirty);

@@ -471,6 +471,7 @@ QString GraphCanvas::accessibleText(int node) const
         parts.append(tr("next to run"));
     else if (m_state.started && !runWord(state.run).isEmpty() && state.run != RunState::run)
         parts.append(runWord(state.run));
+    if (state.willBeDead) parts.append(tr("will be dead"));
     if (!state.badge.empty() && state.badge != "dead") parts.append(QString::fromStdString(state.badge));
     if (const QString mark = breakpointWord(state.breakpoint); !mark.isEmpty()) parts.append(mark);
     QStringList inputs;
@@ -505,6 +506,7 @@ QJsonObject GraphCanvas::describe() const
         QJsonArray states;
         if (const QString run = runWord(state.run); !run.isEmpty()) states.append(run);
         if (state.next) states.append(QStringLiteral("next"));
+        if (state.willBeDead) states.append(QStringLiteral("will be dead"));
         if (state.last) states.append(QStringLiteral("last"));
         if (state.error) states.append(QStringLiteral("error"));
         if (const QString mark = breakpointWord(state.breakpoint); !mark.isEmpty()) states.append(mark);

@@ -1,6 +1,7 @@
 // One frame: tiles of the still picture, then what is emphasised, then cards and legends that do not move with the graph.
 #include "viewer/canvas/graph_canvas.h"
 
+#include "viewer/canvas/minimap.h"
 #include "viewer/style/theme.h"
 
 #include <QPaintEvent>
@@ -233,7 +234,7 @@ void GraphCanvas::paintLegend(QPainter& painter)
         else
             for (const OperatorId op : node.members) ++counts[static_cast<size_t>(familyOf(m_model->graph(node.graph).op(op).kind))];
     }
-    const double right = m_minimap && m_minimapShown && freeArea().right() < width() - 170 ? width() - 8 - 96 - 12 : width() - 8;
+    const double right = m_minimap->isVisibleTo(this) && m_minimap->height() > 100 ? m_minimap->x() - 12 : width() - 8;
     const QRectF card(right - 148, 12, 148, 30 + 16.0 * kFamilyCount);
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(themed(Token::line), 1));

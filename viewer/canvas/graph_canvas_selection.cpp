@@ -112,7 +112,7 @@ bool GraphCanvas::reveal(const std::string& address, bool center, bool readable)
     }
     // In the middle, but without leaving room empty that the rest of the graph could have.
     const Rect& all = scene()->bounds;
-    const QRectF area = freeArea();
+    const QRectF area = freeArea(true);
     const auto originFor = [&](double middle, double low, double high, double size, double from, double to) {
         const double origin = middle * m_zoom - size / 2, first = low * m_zoom - from, last = high * m_zoom - to;
         return first < last ? std::clamp(origin, first, last) : std::clamp(origin, last, first);

@@ -60,6 +60,7 @@ NodeColors colorsOf(const NodeState& state, const NodeLook& look, bool highContr
         c.fill = themed(Token::okWeak);
         c.outline = themed(Token::ok);
         c.width = 2;
+        c.struck = state.willBeDead;
         break;
     }
     if (look.hovered) {
@@ -80,7 +81,7 @@ NodeColors colorsOf(const NodeState& state, const NodeLook& look, bool highContr
         c.width = 2;
         c.stripe = 1;
         c.dashes.clear();
-        c.struck = false;
+        c.struck = state.willBeDead;
     }
     return c;
 }

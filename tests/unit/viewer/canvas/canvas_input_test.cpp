@@ -363,8 +363,10 @@ void CanvasInputTest::minimapPans()
     canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
     canvas.show();
     auto* map = canvas.findChild<QWidget*>(QStringLiteral("minimap"));
-    QVERIFY(map && map->isVisible());
+    canvas.fit();
+    QVERIFY(map && !map->isVisible()); // all of it is in sight
     canvas.setViewport(3, QPointF(0, 0));
+    QVERIFY(map->isVisible());
     QTest::mouseClick(map, Qt::LeftButton, {}, map->rect().center());
     const Rect& b = canvas.scene()->bounds;
     const Point middle = canvas.toScene(QPointF(270, 290));

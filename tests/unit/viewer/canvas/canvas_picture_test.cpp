@@ -452,6 +452,7 @@ void CanvasPictureTest::v1States()
     ready.address = ops[2]->id;
     ready.graph = ops[2]->graph;
     ready.op = ops[2]->op;
+    ready.willBeDead = true;
     stop.ready.push_back(ready);
     stop.address = ops[2]->id;
     const CanvasState state = stateAt(*scene->scene, model, stop);
@@ -460,7 +461,8 @@ void CanvasPictureTest::v1States()
     QCOMPARE(of(ops[1]).run, RunState::dead);
     QCOMPARE(of(ops[1]).badge, std::string("dead"));
     QCOMPARE(of(ops[2]).run, RunState::ready);
-    QVERIFY(of(ops[2]).next);
+    QVERIFY(of(ops[2]).next && of(ops[2]).willBeDead);
+    QCOMPARE(of(ops[2]).badge, std::string("dead"));
     GraphCanvas canvas;
     canvas.resize(700, 700);
     canvas.setStateSource([&](const Scene& s) { return stateAt(s, model, stop); });
