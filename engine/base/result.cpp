@@ -2,6 +2,26 @@
 
 namespace loopscope {
 
+namespace {
+
+/// Control characters written out (`\n`, `\x1b`): what files call things cannot break a message's line or reach a terminal.
+std::string onOneLine(std::string_view text)
+{
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string out;
+    out.reserve(text.size());
+    for (const char c : text) {
+        const auto code = static_cast<unsigned char>(c);
+        if (code >= 0x20 && code != 0x7f) out += c;
+        else if (c == '\n') out += "\\n";
+        else if (c == '\t') out += "\\t";
+        else out += {'\\', 'x', digits[code >> 4], digits[code & 15]};
+    }
+    return out;
+}
+
+} // namespace
+
 Error::Error(ErrorCode code, std::string what, const char* file, int line) : m_detail(std::make_unique<ErrorDetail>())
 {
     m_detail->code = code;
@@ -61,7 +81,7 @@ std::string Error::message() const
             text += (i == 0 ? "'" : " or '") + m_detail->nearest[i] + "'";
         text += "?";
     }
-    return text;
+    return onOneLine(text);
 }
 
 Error Error::copy() const

@@ -106,6 +106,19 @@ private:
         return {to};
     }
 
+    /// The first stop after `tick` that is not in the cond of a loop in which the frame at `depth` stands.
+    int64_t decidedAfter(int64_t tick, size_t depth) const
+    {
+        const std::vector<FrameInfo>& from = now().at(tick).frames;
+        for (int64_t later = tick + 1; later < now().end(); ++later) {
+            const std::vector<FrameInfo>& frames = now().at(later).frames;
+            if (frames.size() <= depth || frames[depth].site != from[depth].site || frames[depth - 1].invocation != from[depth - 1].invocation ||
+                !frames[depth].inCond)
+                return later;
+        }
+        return now().end();
+    }
+
     void request()
     {
         m_tick = m_debugger.timeline.tick();
@@ -218,9 +231,12 @@ private:
 
     void finish()
     {
-        const int depth = below(now().at(m_tick).depth());
+        const PlainStop& from = now().at(m_tick);
+        const int depth = below(from.depth());
+        const bool inCond = depth > 0 && from.frames[static_cast<size_t>(depth)].inCond;
         Outcome wanted{m_tick, isFinished(m_tick)};
-        if (!wanted.refused) wanted = forward(m_tick, depth == 0 ? now().end() : now().outAfter(m_tick, depth));
+        if (!wanted.refused)
+            wanted = forward(m_tick, depth == 0 ? now().end() : inCond ? decidedAfter(m_tick, static_cast<size_t>(depth)) : now().outAfter(m_tick, depth));
         check("finish", m_control.finish(Direction::forward, depth), wanted);
     }
 
