@@ -20,7 +20,7 @@ namespace {
 constexpr double kLeastZoom = 0.02;
 constexpr double kMostZoom = 4;
 constexpr double kMargin = 8;
-constexpr double kReadable = 0.4; ///< a graph that would have to be smaller than this opens at its top instead
+constexpr double kReadable = 0.6; ///< names can be read; a graph that would have to be smaller opens at its top instead
 
 bool sameView(const ViewState& a, const ViewState& b)
 {

@@ -143,7 +143,8 @@ ResultPanel::ResultPanel(Document& document) : Panel(document, "panelResult", "R
     connect(&Theme::instance(), &Theme::changed, this, [this] { m_export->setIcon(themedIcon("export")); });
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
-    layout->addWidget(m_table);
+    m_stack = new EmptyStack(m_table, this);
+    layout->addWidget(m_stack);
     connect(&desk, &TraceDesk::answered, this, &ResultPanel::refresh);
     connect(m_table->horizontalHeader(), &QHeaderView::sectionClicked, this, [this](int section) {
         m_model->sort(section, m_table->horizontalHeader()->sortIndicatorOrder());
@@ -177,6 +178,8 @@ void ResultPanel::refresh()
 {
     const auto answer = TraceDesk::of(document()).answer();
     m_model->setAnswer(answer);
+    if (answer->sql.isEmpty()) m_stack->showEmpty("No query yet. Choose a recipe, or write SQL above and press Ctrl+Return.");
+    else m_stack->showContent();
     const int columns = m_model->columnCount();
     for (int c = 0; c < columns; ++c) {
         m_table->resizeColumnToContents(c);

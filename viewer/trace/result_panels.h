@@ -3,6 +3,7 @@
 
 #include "viewer/trace/trace_desk.h"
 #include "viewer/trace/trace_panels.h"
+#include "viewer/widgets/parts.h"
 
 #include <QAbstractTableModel>
 #include <QJsonObject>
@@ -50,6 +51,7 @@ private:
     void refresh();
     ResultModel* m_model = nullptr;
     QTableView* m_table = nullptr;
+    EmptyStack* m_stack = nullptr;
     QLabel* m_summary = nullptr;
     QAction* m_export = nullptr;
 };
