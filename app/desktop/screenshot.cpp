@@ -54,7 +54,8 @@ void carryOut(viewer::MainWindow& window, const QString& line)
     // Commands of the window are about what those before have brought.
     if (line.startsWith("action.") || line.startsWith("select ") || line.startsWith("panel ")) waitUntilQuiet(window);
     if (line.startsWith("action.")) {
-        if (!window.run(line.mid(7)) && window.area()) window.area()->panel("panelGraph")->command(line.mid(7));
+        viewer::Panel* const graph = window.area() ? window.area()->panel("panelGraph") : nullptr;
+        if (!window.run(line.mid(7)) && graph) graph->command(line.mid(7)); // keys of the graph are its panel's
     } else if (line.startsWith("panel ")) {
         const QString name = line.section(' ', 1, 1), command = line.section(' ', 2);
         window.area()->show(name, false);

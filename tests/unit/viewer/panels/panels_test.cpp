@@ -645,39 +645,6 @@ private slots:
         QTest::mouseClick(tokens->findChild<Chip*>("orderArrival"), Qt::LeftButton);
         QTRY_COMPARE(document->stop()->scheduleSeed, uint64_t{0});
     }
-
-    void picturesInAllThemes()
-    {
-        if (qEnvironmentVariableIsEmpty("PANELS_PICTURES")) QSKIP("set PANELS_PICTURES to a folder");
-        const QString file = qEnvironmentVariable("PANELS_MODEL", "samples/text/collatz.lsir");
-        const auto document = openFile(file.toStdString(), {qEnvironmentVariable("PANELS_INPUT", "x=27").toStdString()});
-        std::vector<std::unique_ptr<Panel>> panels;
-        for (const Factory make : kFactories) panels.push_back(shown(make(*document), {460, 300}));
-        for (const QString& line : qEnvironmentVariable("PANELS_LINES", "break main/while#0@37/if#2;break nan;run;display n").split(';'))
-            execute(*document, line);
-        QTest::qWait(400);
-        const auto all = [&](const QString& suffix) {
-            for (const auto& panel : panels) {
-                QTest::qWait(5);
-                grab(*panel, panel->objectName() + suffix);
-            }
-        };
-        all("_light");
-        Theme::instance().set(ThemeName::dark);
-        Theme::instance().setDense(true);
-        Theme::instance().apply();
-        QTest::qWait(200);
-        all("_dark_dense");
-        Theme::instance().set(ThemeName::highContrast);
-        Theme::instance().setDense(false);
-        Theme::instance().setTextPercent(200);
-        Theme::instance().apply();
-        QTest::qWait(200);
-        all("_contrast_200");
-        Theme::instance().set(ThemeName::light);
-        Theme::instance().setTextPercent(100);
-        Theme::instance().apply();
-    }
 };
 
 } // namespace loopscope::viewer
