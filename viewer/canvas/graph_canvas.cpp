@@ -354,10 +354,7 @@ void GraphCanvas::placeFitted()
     m_level = detailLevel(zoom);
     m_origin = origin;
     clampOrigin();
-    update();
-    placeMinimap();
-    m_minimap->update();
-    emit viewportChanged();
+    viewportMoved();
 }
 
 void GraphCanvas::fitSelection()
@@ -393,10 +390,7 @@ void GraphCanvas::setViewport(double zoom, QPointF origin)
     clampOrigin();
     if (!zoomed && m_origin == before) return;
     if (m_iterationField) m_iterationField->hide(); // its head has moved away
-    update();
-    placeMinimap();
-    m_minimap->update();
-    emit viewportChanged();
+    viewportMoved();
 }
 
 void GraphCanvas::clampOrigin()
@@ -465,6 +459,14 @@ std::pair<int, bool> GraphCanvas::portalAt(QPointF point) const
     return {-1, false};
 }
 
+void GraphCanvas::viewportMoved()
+{
+    update();
+    placeMinimap();
+    m_minimap->update();
+    emit viewportChanged();
+}
+
 void GraphCanvas::placeMinimap()
 {
     const bool room = width() > 300 && height() > 160;
@@ -486,8 +488,7 @@ void GraphCanvas::resizeEvent(QResizeEvent* event)
         if (before.isValid()) m_origin += QPointF(before.width() - width(), before.height() - height()) / 2;
         clampOrigin();
     }
-    placeMinimap();
-    emit viewportChanged();
+    viewportMoved();
 }
 
 } // namespace loopscope::viewer

@@ -168,6 +168,7 @@ private:
     void placeFitted();
     void clampOrigin();
     void keepInView();
+    void viewportMoved(); ///< what follows from another zoom, origin or size
     void placeMinimap();
     QRectF freeArea(bool besideMap) const; ///< without margins and legend, and without the map if asked
     bool showsAll() const;                 ///< no part of the graph lies outside of the widget

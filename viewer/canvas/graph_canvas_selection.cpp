@@ -120,9 +120,7 @@ bool GraphCanvas::reveal(const std::string& address, bool center, bool readable)
     m_origin = {originFor(r.center().x, all.x, all.right(), width(), area.left(), area.right()),
                 originFor(r.center().y, all.y, all.bottom(), height(), area.top(), area.bottom())};
     clampOrigin();
-    update();
-    m_minimap->update();
-    emit viewportChanged();
+    viewportMoved();
     return true;
 }
 
@@ -138,15 +136,13 @@ ViewState GraphCanvas::viewShowing(const std::string& address) const
     }
     for (size_t colon = plain.find(':', view.root.size()); colon != std::string::npos; colon = plain.find(':', colon + 1)) {
         const std::string site = plain.substr(0, colon);
-        if (plain.compare(colon, 5, ":body") != 0 && plain.compare(colon, 5, ":cond") == 0) view.condOpen.insert(site);
+        if (plain.compare(colon, 5, ":cond") == 0) view.condOpen.insert(site);
         if (colon > 0 && site.find('/') != std::string::npos) view.inlined.insert(site);
     }
-    if (m_scene)
-        for (int node = scene()->findNode(plain); node >= 0;) {
-            const SceneNode& one = scene()->nodes[static_cast<size_t>(node)];
-            if (one.kind == NodeKind::group) view.expanded.insert(one.id);
-            break;
-        }
+    if (const int node = m_scene ? scene()->findNode(plain) : -1; node >= 0) {
+        const SceneNode& one = scene()->nodes[static_cast<size_t>(node)];
+        if (one.kind == NodeKind::group) view.expanded.insert(one.id);
+    }
     return view;
 }
 

@@ -359,17 +359,21 @@ void CanvasInputTest::minimapPans()
 {
     const Model model = sample(QStringLiteral("collatz"));
     GraphCanvas canvas;
-    canvas.resize(540, 580);
+    canvas.resize(400, 420); // smaller than the graph
     canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
     canvas.show();
     auto* map = canvas.findChild<QWidget*>(QStringLiteral("minimap"));
     canvas.fit();
     QVERIFY(map && !map->isVisible()); // all of it is in sight
+    canvas.setViewport(0.3, QPointF(0, 0));
+    QVERIFY(!map->isVisible());
+    QVERIFY(canvas.reveal("main/while#0:body/if#2", true, false)); // comes near
+    QVERIFY(map->isVisible());
     canvas.setViewport(3, QPointF(0, 0));
     QVERIFY(map->isVisible());
     QTest::mouseClick(map, Qt::LeftButton, {}, map->rect().center());
     const Rect& b = canvas.scene()->bounds;
-    const Point middle = canvas.toScene(QPointF(270, 290));
+    const Point middle = canvas.toScene(QPointF(200, 210));
     QVERIFY(std::abs(middle.x - b.center().x) < b.width * 0.1);
     QVERIFY(std::abs(middle.y - b.center().y) < b.height * 0.1);
     canvas.command(QStringLiteral("minimap"));
