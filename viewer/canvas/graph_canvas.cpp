@@ -157,10 +157,16 @@ void GraphCanvas::adopt(std::shared_ptr<const IndexedScene> scene)
     QPointF before;
     if (m_scene && scene && !m_isFitted && !m_anchor.empty()) {
         before = anchorPlace(*m_scene, m_anchor, had) * m_zoom - m_origin;
+        // A head that was kept at the top of the view goes on from there.
+        for (const HeadPlace& head : m_stuckHeads)
+            if (const SceneRegion& region = this->scene()->regions[static_cast<size_t>(head.region)];
+                region.id == m_anchor || region.site == m_anchor)
+                before.setY(head.onScreen(head.box).top());
         const QPointF after = anchorPlace(*scene, m_anchor, has) * m_zoom;
         if (had && has) m_origin = after - before;
     }
     m_anchor.clear();
+    m_stuckHeads.clear(); // of the old picture
     m_loader.discard(std::exchange(m_scene, std::move(scene)));
     m_tiles.clear();
     m_hoverNode = m_hoverEdge = m_selectedEdge = -1;
@@ -181,6 +187,7 @@ void GraphCanvas::adopt(std::shared_ptr<const IndexedScene> scene)
         clampOrigin();
     }
     placeMinimap();
+    updateStuckHeads();
     update();
     emit sceneChanged();
     emit viewportChanged();
@@ -218,6 +225,7 @@ void GraphCanvas::applyState(CanvasState state)
     }
     const bool tokens = state.tokens != m_state.tokens;
     m_state = std::move(state);
+    updateStuckHeads();
     if (tokens) update();
 }
 
@@ -296,6 +304,7 @@ void GraphCanvas::setLegendShown(bool shown)
     m_legend = shown;
     if (m_isFitted) placeFitted();
     placeMinimap();
+    updateStuckHeads();
     update();
 }
 
@@ -303,6 +312,7 @@ void GraphCanvas::setMinimapShown(bool shown)
 {
     m_minimapShown = shown;
     placeMinimap();
+    updateStuckHeads();
 }
 
 // --- Place ----------------------------------------------------------------------------------------------------------------------------
@@ -444,11 +454,11 @@ std::vector<int> GraphCanvas::visibleNodes() const
     return nodes;
 }
 
-int GraphCanvas::nodeAt(QPointF point) const { return m_scene ? m_scene->index.nodeAt(toScene(point)) : -1; }
+int GraphCanvas::nodeAt(QPointF point) const { return m_scene && !isUnderStuckHead(point) ? m_scene->index.nodeAt(toScene(point)) : -1; }
 
 std::pair<int, bool> GraphCanvas::portalAt(QPointF point) const
 {
-    if (!m_scene || m_level < 3) return {-1, false};
+    if (!m_scene || m_level < 3 || isUnderStuckHead(point)) return {-1, false};
     const Point at = toScene(point);
     std::vector<int> near;
     m_scene->index.edgesIn({at.x, at.y - 16, 0, 32}, near);
@@ -463,6 +473,7 @@ void GraphCanvas::viewportMoved()
 {
     update();
     placeMinimap();
+    updateStuckHeads();
     m_minimap->update();
     emit viewportChanged();
 }

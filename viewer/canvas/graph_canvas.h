@@ -40,6 +40,20 @@ struct CallSite {
     OperatorId op;
 };
 
+/// Where the head of a region is on the screen: in the picture, or kept at the top of the view.
+struct HeadPlace {
+    int region = -1;
+    Rect box; ///< × zoom − origin: pixels of the widget
+    double zoom = 1;
+    QPointF origin;
+    bool isStuck = false; ///< away from its place in the picture
+    Point at(QPointF point) const { return {(point.x() + origin.x()) / zoom, (point.y() + origin.y()) / zoom}; }
+    QRectF onScreen(const Rect& part) const
+    {
+        return {part.x * zoom - origin.x(), part.y * zoom - origin.y(), part.width * zoom, part.height * zoom};
+    }
+};
+
 class GraphCanvas : public QWidget {
     Q_OBJECT
 public:
@@ -103,6 +117,8 @@ public:
     QRectF sceneInView() const;
     Point toScene(QPointF point) const { return {(point.x() + m_origin.x()) / m_zoom, (point.y() + m_origin.y()) / m_zoom}; }
     int nodeAt(QPointF point) const;
+    /// Where the head of a region is drawn and hit now.
+    HeadPlace headPlace(int region) const;
     /// The cut edge whose chip is there, and whether that is the chip of its source; −1: none.
     std::pair<int, bool> portalAt(QPointF point) const;
 
@@ -173,6 +189,15 @@ private:
     QRectF freeArea(bool besideMap) const; ///< without margins and legend, and without the map if asked
     bool showsAll() const;                 ///< no part of the graph lies outside of the widget
 
+    // graph_canvas_heads.cpp
+    void updateStuckHeads();
+    std::vector<int> regionsInFocus() const;
+    std::optional<HeadPlace> headAt(QPointF point) const;
+    LoopHead partsOf(const HeadPlace& head) const;
+    bool isUnderStuckHead(QPointF point) const;
+    double stuckBottom() const; ///< pixels from the top that they cover
+    void paintStuckHeads(QPainter& painter);
+
     // graph_canvas_paint.cpp
     void paintTiles(QPainter& painter, const QRect& dirty);
     void paintStillInto(QPainter& painter, const Rect& area);
@@ -224,8 +249,9 @@ private:
     double m_zoom = 1;
     int m_level = 3;
     QPointF m_origin;
-    bool m_isFitted = true;   ///< follows the widget's size until the user moves
-    bool m_fitsWhole = false; ///< however small that is; else a large graph opens readable at its top
+    std::vector<HeadPlace> m_stuckHeads; ///< outermost first
+    bool m_isFitted = true;              ///< follows the widget's size until the user moves
+    bool m_fitsWhole = false;            ///< however small that is; else a large graph opens readable at its top
     TileCache m_tiles;
     double m_ratio = 1; ///< of what is painted on: the screen, or the picture of a screenshot
     QElapsedTimer m_sinceZoom;

@@ -543,17 +543,19 @@ QJsonObject GraphCanvas::describe() const
         const SceneRegion& one = scene()->regions[i];
         if (!one.rect.intersects({seen.x(), seen.y(), seen.width(), seen.height()})) continue;
         const RegionState& state = m_state.regions[i];
-        const auto placeOf = [&](const Rect& r) { return rectArray(inWidget(r)); };
+        const HeadPlace place = headPlace(static_cast<int>(i));
+        const auto placeOf = [&](const Rect& r) { return rectArray(place.onScreen(r)); };
         QJsonObject region{{QStringLiteral("id"), QString::fromStdString(one.id)},
-                           {QStringLiteral("rect"), placeOf(one.rect)},
-                           {QStringLiteral("head"), placeOf(one.head)}};
+                           {QStringLiteral("rect"), rectArray(inWidget(one.rect))},
+                           {QStringLiteral("head"), placeOf(place.box)}};
+        if (place.isStuck) region[QStringLiteral("stuck")] = true;
         if (state.iteration) region[QStringLiteral("iteration")] = static_cast<qint64>(*state.iteration);
         if (state.trips) region[QStringLiteral("trips")] = static_cast<qint64>(*state.trips);
         if (state.tripsFromEarlier) region[QStringLiteral("tripsFromEarlier")] = true;
         if (!state.condition.empty()) region[QStringLiteral("decided")] = QString::fromStdString(state.condition);
         if (!state.note.empty()) region[QStringLiteral("note")] = QString::fromStdString(state.note);
         if (static_cast<int>(i) == m_selectedRegion) region[QStringLiteral("selected")] = true;
-        const LoopHead head = layOutHead(one, state, m_labels);
+        const LoopHead head = partsOf(place);
         if (head.slider.width > 0) region[QStringLiteral("slider")] = placeOf(head.slider);
         if (head.field.width > 0) region[QStringLiteral("field")] = placeOf(head.field);
         if (head.condition.width > 0) region[QStringLiteral("condition")] = placeOf(head.condition);

@@ -34,13 +34,11 @@ void GraphCanvas::wheelEvent(QWheelEvent* event)
         zoomAt(event->position(), std::pow(1.2, event->angleDelta().y() / 120.0));
     } else if (m_scene) {
         // Over a slider the wheel moves by one, with Shift by ten.
-        const Point at = toScene(event->position());
-        const int region = m_scene->index.regionAt(at, true);
-        if (region >= 0) {
-            const LoopHead head =
-                layOutHead(scene()->regions[static_cast<size_t>(region)], m_state.regions[static_cast<size_t>(region)], m_labels);
+        if (const std::optional<HeadPlace> place = headAt(event->position())) {
+            const int region = place->region;
+            const LoopHead head = partsOf(*place);
             const RegionState& loop = m_state.regions[static_cast<size_t>(region)];
-            if (head.slider.width > 0 && head.slider.contains(at) && loop.iteration) {
+            if (head.slider.width > 0 && head.slider.contains(place->at(event->position())) && loop.iteration) {
                 const int way = event->angleDelta().y() + event->angleDelta().x() > 0 ? 1 : -1;
                 const int64_t by = way * (event->modifiers().testFlag(Qt::ShiftModifier) ? 10 : 1);
                 const int64_t wanted =
@@ -75,11 +73,12 @@ void GraphCanvas::mousePressEvent(QMouseEvent* event)
         emit selectionEdited();
         return;
     }
-    const Point at = toScene(event->position());
-    if (const int region = m_scene->index.regionAt(at, true); region >= 0) {
+    if (const std::optional<HeadPlace> place = headAt(event->position())) {
+        const int region = place->region;
+        const Point at = place->at(event->position());
         const SceneRegion& one = scene()->regions[static_cast<size_t>(region)];
         const RegionState& loop = m_state.regions[static_cast<size_t>(region)];
-        const LoopHead head = layOutHead(one, loop, m_labels);
+        const LoopHead head = partsOf(*place);
         if (head.slider.width > 0 && at.x >= head.slider.x - 8 && at.x <= head.slider.right() + 8 &&
             head.slider.contains({head.slider.center().x, at.y})) {
             m_drag = Drag::slider;
@@ -105,7 +104,7 @@ void GraphCanvas::mousePressEvent(QMouseEvent* event)
             editView(view, one.id);
             return;
         }
-        if (at.x < head.nameX || (one.kind == RegionKind::group && at.x < one.head.x + 18)) {
+        if (at.x < head.nameX || (one.kind == RegionKind::group && at.x < place->box.x + 18)) {
             collapseRegion(region);
             return;
         }
@@ -138,6 +137,7 @@ void GraphCanvas::mousePressEvent(QMouseEvent* event)
         emit openRequested(callOf(scene()->nodes[static_cast<size_t>(node)]), OpenCallee::split);
         return;
     }
+    const Point at = toScene(event->position());
     // The breakpoint's disc at the left edge is its own target once there is one.
     const SceneNode& one = scene()->nodes[static_cast<size_t>(node)];
     if (m_state.nodes[static_cast<size_t>(node)].breakpoint != BreakpointMark::none && at.x < one.rect.x + 5) {
@@ -169,10 +169,10 @@ void GraphCanvas::mouseMoveEvent(QMouseEvent* event)
         return;
     case Drag::slider: {
         const RegionState& loop = m_state.regions[static_cast<size_t>(m_sliderRegion)];
-        const SceneRegion& region = scene()->regions[static_cast<size_t>(m_sliderRegion)];
-        const LoopHead head = layOutHead(region, loop, m_labels);
-        const Point at = toScene(m_dragTo);
-        const double away = std::max({0.0, at.y - head.slider.bottom(), head.slider.y - at.y}) * m_zoom;
+        const HeadPlace place = headPlace(m_sliderRegion);
+        const LoopHead head = partsOf(place);
+        const Point at = place.at(m_dragTo);
+        const double away = std::max({0.0, at.y - head.slider.bottom(), head.slider.y - at.y}) * place.zoom;
         const int64_t wanted = iterationAt(head, loop, at.x, away, m_sliderAnchorX, m_sliderAnchor);
         const QString pace = sliderPace(head, loop, away);
         if (pace.isEmpty()) {
@@ -203,14 +203,16 @@ void GraphCanvas::mouseMoveEvent(QMouseEvent* event)
         return setHover(-1, portal);
     }
     const int node = nodeAt(m_dragTo);
-    const int edge = node < 0 && m_level >= 1 ? m_scene->index.edgeAt(toScene(m_dragTo), kReach / m_zoom) : -1;
+    const bool isFree = node < 0 && m_level >= 1 && !isUnderStuckHead(m_dragTo);
+    const int edge = isFree ? m_scene->index.edgeAt(toScene(m_dragTo), kReach / m_zoom) : -1;
     setHover(node, edge);
 }
 
 /// The number in a loop's head, to be typed: Return goes to that iteration.
 void GraphCanvas::editIteration(int region)
 {
-    const LoopHead head = layOutHead(scene()->regions[static_cast<size_t>(region)], m_state.regions[static_cast<size_t>(region)], m_labels);
+    const HeadPlace place = headPlace(region);
+    const LoopHead head = partsOf(place);
     const std::optional<int64_t> now = m_state.regions[static_cast<size_t>(region)].iteration;
     if (!now) return; // it has not run
     if (!m_iterationField) {
@@ -234,7 +236,7 @@ void GraphCanvas::editIteration(int region)
             emit loopMoved(region, wanted, true);
     });
     m_iterationField->setFont(Theme::instance().font(FontUse::value));
-    const QRectF box = inWidget(head.field);
+    const QRectF box = place.onScreen(head.field);
     m_iterationField->setGeometry(
         QRectF(box.center().x() - std::max(46.0, box.width()) / 2, box.center().y() - 11, std::max(46.0, box.width()), 22).toRect());
     m_iterationField->setText(QString::number(*now));
@@ -267,8 +269,8 @@ void GraphCanvas::mouseReleaseEvent(QMouseEvent* event)
         m_sliderIteration = -1;
         break;
     case Drag::pending: { // a click on a head, on an edge, or beside everything
-        if (const int head = m_scene->index.regionAt(toScene(event->position()), true); head >= 0) {
-            selectRegion(head);
+        if (const std::optional<HeadPlace> head = headAt(event->position())) {
+            selectRegion(head->region);
             break;
         }
         const int edge = m_scene->index.edgeAt(toScene(event->position()), kReach / m_zoom);
@@ -326,8 +328,7 @@ void GraphCanvas::mouseDoubleClickEvent(QMouseEvent* event)
             emit openDefaultRequested(callOf(one));
         return;
     }
-    const int region = m_scene->index.regionAt(toScene(event->position()), true);
-    if (region >= 0) collapseRegion(region);
+    if (const std::optional<HeadPlace> head = headAt(event->position())) collapseRegion(head->region);
 }
 
 void GraphCanvas::leaveEvent(QEvent*) { setHover(-1, -1); }

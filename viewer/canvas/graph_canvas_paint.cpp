@@ -40,6 +40,7 @@ void GraphCanvas::paintEvent(QPaintEvent* event)
         paintEmphasis(painter);
         painter.restore();
         paintHits(painter);
+        paintStuckHeads(painter);
         if (m_legend) paintLegend(painter);
         paintCards(painter);
     }
@@ -144,7 +145,7 @@ void GraphCanvas::paintEmphasis(QPainter& painter)
         const SceneRegion& region = this->scene()->regions[i];
         const bool dragged = static_cast<int>(i) == m_sliderRegion && m_sliderIteration >= 0;
         if (!dragged && (again.empty() || region.kind == RegionKind::group)) continue;
-        if (region.head.intersects(area)) scene.paintHead(painter, static_cast<int>(i), l, dragged ? m_sliderIteration : -1);
+        if (region.head.intersects(area)) scene.paintHead(painter, static_cast<int>(i), region.head, l, dragged ? m_sliderIteration : -1);
     }
     if (m_selectedRegion >= 0) {
         const SceneRegion& region = this->scene()->regions[static_cast<size_t>(m_selectedRegion)];
@@ -286,7 +287,7 @@ std::pair<int, size_t> GraphCanvas::bindingOf(int node) const
 /// Beside the node, where it covers the fewest others and least of the next operator.
 QRectF GraphCanvas::placeCard(const QRectF& node, QSizeF size) const
 {
-    const QRectF room = QRectF(rect()).adjusted(4, 4, -4, -4);
+    const QRectF room = QRectF(rect()).adjusted(4, stuckBottom() + 4, -4, -4);
     const QPointF places[] = {{node.right() + 12, node.top() - 4},
                               {node.left() - size.width() - 12, node.top() - 4},
                               {node.center().x() - size.width() / 2, node.bottom() + 10},

@@ -101,7 +101,7 @@ bool GraphCanvas::reveal(const std::string& address, bool center, bool readable)
     Rect r = node >= 0 ? scene()->nodes[static_cast<size_t>(node)].rect : scene()->regions[static_cast<size_t>(region->second)].head;
     if (node < 0) r.width = std::min(r.width, 240.0); // its name
     const QRectF box = inWidget(r);
-    const QRectF room = QRectF(rect()).adjusted(24, 24, -24, -24);
+    const QRectF room = QRectF(rect()).adjusted(24, std::max(24.0, stuckBottom() + 8), -24, -24);
     const bool grows = readable && m_isFitted && !m_fitsWhole && m_zoom < kWordsFrom;
     if (!center && !grows && room.contains(box)) return true;
     m_isFitted = false;

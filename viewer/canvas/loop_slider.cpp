@@ -10,6 +10,7 @@ namespace {
 constexpr double kIcon = 16;
 constexpr double kTrack = 150;
 constexpr double kKnob = 6;
+constexpr double kLeastTrack = 64; ///< with its margins
 
 double paceOf(const LoopHead& head, const RegionState& state, double away)
 {
@@ -39,10 +40,9 @@ double sliderPosition(const RegionState& state, int64_t iteration)
     return last == 0 ? (state.trips ? 0 : end) : std::clamp(static_cast<double>(iteration) / static_cast<double>(last), 0.0, 1.0) * end;
 }
 
-LoopHead layOutHead(const SceneRegion& region, const RegionState& state, LabelCache& labels)
+LoopHead layOutHead(const SceneRegion& region, const Rect& box, const RegionState& state, LabelCache& labels)
 {
     LoopHead head;
-    const Rect& box = region.head;
     head.nameX = box.x + 8 + kIcon + 6;
     const double right = box.right() - 8;
     const double top = box.center().y - 9;
@@ -81,8 +81,23 @@ LoopHead layOutHead(const SceneRegion& region, const RegionState& state, LabelCa
 
     const QString number = QString::number(std::max(state.iteration.value_or(0), lastIteration(state)));
     const double field = std::max(30.0, width(number, Face::mono) * 1.1 + 14);
+    QString count = state.trips ? QStringLiteral("of %L1").arg(*state.trips) : QStringLiteral("of ?");
+    if (state.tripsFromEarlier) count += QStringLiteral(", last run");
+    const double total = width(count, Face::name);
+    // What cond gave is worth more than the word and the count of its operators.
+    const bool isLoop = region.kind == RegionKind::loop;
+    const auto chipFor = [&](const QString& text) {
+        if (text.isEmpty()) return 0.0;
+        return width(text, Face::name) + (state.condition.empty() ? 0 : 10 + width(QString::fromStdString(state.condition), Face::mono)) +
+               16;
+    };
+    if (isLoop) head.conditionText = QString::fromStdString(region.note);
     const double caption = width(head.caption, Face::name) + 6;
-    if (x + caption + field > right) {
+    const auto fits = [&](double before) {
+        return x + before + field + 6 + total + 14 + kLeastTrack + chipFor(head.conditionText) <= right;
+    };
+    if (isLoop && !fits(caption)) head.conditionText = head.conditionText.section(QLatin1Char(' '), 0, 0);
+    if (x + caption + field > right || (isLoop && !fits(caption) && fits(0))) {
         head.caption.clear();
         if (x + field > right) return head;
     } else {
@@ -91,23 +106,13 @@ LoopHead layOutHead(const SceneRegion& region, const RegionState& state, LabelCa
     }
     head.field = {x, top, field, 18};
     x = head.field.right() + 6;
-    head.total = state.trips ? QStringLiteral("of %L1").arg(*state.trips) : QStringLiteral("of ?");
-    if (state.tripsFromEarlier) head.total += QStringLiteral(", last run");
-    const double total = width(head.total, Face::name);
-    if (x + total > right) {
-        head.total.clear();
-        return head;
-    }
+    if (x + total > right) return head;
+    head.total = std::move(count);
     head.totalX = x;
     x += total + 14;
     // The condition keeps the right end if the slider can stay usable.
-    if (region.kind == RegionKind::loop) head.conditionText = QString::fromStdString(region.note);
-    if (!head.conditionText.isEmpty()) {
-        const double words = width(head.conditionText, Face::name) +
-                             (state.condition.empty() ? 0 : 10 + width(QString::fromStdString(state.condition), Face::mono));
-        const double chip = words + 16;
-        if (right - chip - x > 64) head.condition = {right - chip, top, chip, 18};
-    }
+    if (const double chip = chipFor(head.conditionText); chip > 0 && right - chip - x >= kLeastTrack)
+        head.condition = {right - chip, top, chip, 18};
     const double room = (head.condition.width > 0 ? head.condition.x - 14 : right - 4) - x;
     if (room > 48) head.slider = {x + kKnob, box.y + 2, std::min(kTrack, room - 2 * kKnob), box.height - 4};
     return head;

@@ -11,7 +11,7 @@
 
 namespace loopscope::viewer {
 
-/// In scene coordinates. Parts that do not fit are empty, from the right: condition, "of 48", slider.
+/// In the coordinates of its box. Parts that do not fit are empty, from the right: condition, "of 48", slider.
 struct LoopHead {
     double nameX = 0; ///< of the region's name
     double nameRoom = 0;
@@ -31,7 +31,8 @@ struct LoopHead {
 
 /// What is written first in a head: "while", "frame NAME".
 QString headName(const SceneRegion& region);
-LoopHead layOutHead(const SceneRegion& region, const RegionState& state, LabelCache& labels);
+/// `box`: where the head is drawn, its own place or another one.
+LoopHead layOutHead(const SceneRegion& region, const Rect& box, const RegionState& state, LabelCache& labels);
 
 /// The last iteration that the slider reaches: of `trips` the last one, else the present one.
 int64_t lastIteration(const RegionState& state);

@@ -150,7 +150,7 @@ void ScenePainter::paintRail(QPainter& painter, int index, size_t which, const L
     painter.restore();
 }
 
-void ScenePainter::paintHead(QPainter& painter, int index, const Lens& lens, int64_t dragged)
+void ScenePainter::paintHead(QPainter& painter, int index, const Rect& place, const Lens& lens, int64_t dragged)
 {
     const SceneRegion& region = m_scene.regions[static_cast<size_t>(index)];
     RegionState state = m_state.regions[static_cast<size_t>(index)];
@@ -158,7 +158,7 @@ void ScenePainter::paintHead(QPainter& painter, int index, const Lens& lens, int
     const RegionColors c = colorsOf(region, state);
     const double z = lens.zoom;
     const double s = lens.stroke();
-    const QRectF box = lens.snapped(region.head);
+    const QRectF box = lens.snapped(place);
     painter.setRenderHint(QPainter::Antialiasing);
     const bool isGroup = region.kind == RegionKind::group;
     const bool isSide = region.kind == RegionKind::branch && !region.role.empty();
@@ -180,22 +180,22 @@ void ScenePainter::paintHead(QPainter& painter, int index, const Lens& lens, int
         return label.width;
     };
     if (isGroup) {
-        const QPointF tip(at(region.head.x + 8.5), box.center().y() + 2 * z);
+        const QPointF tip(at(place.x + 8.5), box.center().y() + 2 * z);
         const QPointF arrow[] = {tip, tip + QPointF(-3.5 * z, -4 * z), tip + QPointF(3.5 * z, -4 * z)};
         painter.setPen(Qt::NoPen);
         painter.setBrush(color(Token::text2));
         painter.drawPolygon(arrow, 3);
-        const double name = words(QString::fromStdString(region.name), Face::group, region.head.x + 16, color(Token::text));
-        words(QString::fromStdString(region.note), Face::index, region.head.x + 16 + name + 10, color(Token::text3));
+        const double name = words(QString::fromStdString(region.name), Face::group, place.x + 16, color(Token::text));
+        words(QString::fromStdString(region.note), Face::index, place.x + 16 + name + 10, color(Token::text3));
         return;
     }
     if (const char* icon = iconOf(region.kind)) {
         const int size = std::max(8, qRound(16 * z));
         const QColor ink = isSide ? c.outline : themed(Family::controlFlow);
-        painter.drawPixmap(QPointF(std::round(at(region.head.x + 8)), std::round(box.center().y() - size / 2.0)),
+        painter.drawPixmap(QPointF(std::round(at(place.x + 8)), std::round(box.center().y() - size / 2.0)),
                            iconPixmap(QString::fromLatin1(icon), size, ink, lens.ratio));
     }
-    LoopHead head = layOutHead(region, state, m_labels);
+    const LoopHead head = layOutHead(region, place, state, m_labels);
     const double name = words(headName(region), Face::head, head.nameX, isSide ? c.outline : c.name);
     if (!region.index.empty()) words(QString::fromStdString(region.index), Face::head, head.nameX + name + 4, color(Token::text3));
     if (!head.note.isEmpty()) words(head.note, Face::name, head.noteX, color(Token::text2));
@@ -305,7 +305,7 @@ void ScenePainter::paintStill(QPainter& painter, const Rect& area, const Lens& l
         for (const int edge : items) paintEdge(painter, edge, lens, EdgeLook::plain);
     }
     for (size_t i = 0; i < m_scene.regions.size(); ++i)
-        if (m_scene.regions[i].head.intersects(near)) paintHead(painter, static_cast<int>(i), lens);
+        if (const Rect& head = m_scene.regions[i].head; head.intersects(near)) paintHead(painter, static_cast<int>(i), head, lens);
     m_index.nodesIn(lens.level >= 3 ? far : near, items);
     painter.setRenderHint(QPainter::Antialiasing, lens.level >= 3);
     for (const int i : items)

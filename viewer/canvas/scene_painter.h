@@ -52,7 +52,8 @@ public:
     void paintNode(QPainter& painter, int node, const Lens& lens, const NodeLook& look);
     void paintEdge(QPainter& painter, int edge, const Lens& lens, EdgeLook look);
     /// Field, slider, condition or iteration chips of a region's head, which follow the run.
-    void paintHead(QPainter& painter, int region, const Lens& lens, int64_t dragged = -1);
+    /// `place`: where the head is drawn, its own box or one in view.
+    void paintHead(QPainter& painter, int region, const Rect& place, const Lens& lens, int64_t dragged = -1);
     /// The feedback line of one loop variable in accent, with its label.
     void paintRail(QPainter& painter, int region, size_t binding, const Lens& lens);
 

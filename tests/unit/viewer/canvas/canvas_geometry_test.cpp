@@ -92,7 +92,7 @@ void CanvasGeometryTest::partsOfHeadsStandSideBySide()
     int complete = 0;
     for (double width = 60; width <= 900; width += 7) {
         loop.head = {10, 10, width, 26};
-        const LoopHead head = layOutHead(loop, state, labels);
+        const LoopHead head = layOutHead(loop, loop.head, state, labels);
         std::vector<std::pair<QRectF, QString>> boxes;
         const auto add = [&](const Rect& r, const char* what) {
             if (r.width <= 0) return;
