@@ -53,6 +53,27 @@ Result<std::unique_ptr<Reference>> arraysOf(const std::string& path, const Model
     return referenceToArrays(fileNameOf(path), std::move(arrays), model, root, tolerance);
 }
 
+/// Makes another TensorFlow graph run from and to what this run is fed with and gives, as far as it has values of these names.
+Status selectAlike(Model& other, const DebugSubject& subject)
+{
+    const GraphId root = rootOf(other, "");
+    if (other.dialect != Dialect::tf || !other.hasGraph(root) || !other.graph(root).outputs.empty()) return {};
+    const auto shared = [&](const std::vector<Port>& ports) {
+        std::vector<std::string> names;
+        for (const Port& port : ports) {
+            const std::string& id = subject.model->graph(subject.target.graph).value(port.value).id;
+            if (other.graph(root).findValue(id).valid()) names.push_back(id);
+        }
+        return names;
+    };
+    RunSelection asked;
+    asked.feeds = shared(subject.target.inputs);
+    asked.fetches = shared(subject.target.outputs);
+    LS_TRY(const RunSelection selection, completeSelection(other, std::move(asked), ""));
+    LS_TRY(other, selectForRun(other, root, selection));
+    return {};
+}
+
 } // namespace
 
 Status holdAgainst(DebugSubject& subject, const std::string& path, const Tolerance& tolerance, const ExecutionOptions& options)
@@ -75,6 +96,7 @@ Status holdAgainst(DebugSubject& subject, const std::string& path, const Toleran
         RunTarget target;
     };
     LS_TRY(LoadedModel file, loadModel(path));
+    LS_CHECK_OK(selectAlike(file.model, subject));
     auto other = std::make_shared<Other>(Other{std::move(file), {}});
     LS_TRY(other->target, targetOf(other->file, ""));
     const RunTarget target = subject.target;

@@ -3,7 +3,9 @@
 #include "engine/debug/inspect/why_answers.h"
 #include "engine/debug/inspect/write_search.h"
 #include "engine/debug/reference/comparison_text.h"
+#include "engine/debug/reference/frame_nodes.h"
 #include "engine/debug/reference/run_place.h"
+#include "engine/ir/frames.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"
 
@@ -12,6 +14,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <set>
 
 namespace loopscope {
 
@@ -80,7 +83,7 @@ public:
     bool afterOperator(const OperatorEvent& event, int64_t) override
     {
         const Executor& executor = m_target.executor;
-        const int frames = frameCount(executor, event.step);
+        const int frames = framesAtTrap(executor, event.step);
         if (m_path && (frames != m_path->depth() + 1 || !isOnPath(executor, frames, *m_path))) return false;
         const Operator& op = m_target.model.graph(event.graph).op(event.op);
         const int64_t trips = m_path ? 0 : countTrips(frames - 1);
@@ -90,7 +93,8 @@ public:
             m_status = compare(event, op, k, frames - 1);
             if (!m_status.ok()) return true;
         }
-        if (!m_path && callForm(op).kind == CallKind::loop) m_status = compareTrips(event, frames - 1, trips);
+        if (!m_path && m_status.ok() && callForm(op).kind == CallKind::loop) m_status = compareTrips(event, frames - 1, trips);
+        if (!m_path && m_status.ok() && leavesFrame(op) && event.state == EventState::live) m_status = compareRounds(event, frames - 1);
         return !m_status.ok();
     }
 
@@ -148,6 +152,25 @@ private:
         LS_TRY(const std::optional<int64_t> there, m_reference.tripsFor(m_target.executor, depth, event.op));
         if (there && *there != here && m_drift.trips.size() < kMostTrips)
             m_drift.trips.push_back({addressAt(event, depth, -1, true), here, *there});
+        return {};
+    }
+
+    /// The same of a v1 frame, of which the first Exit that hands something out tells.
+    Status compareRounds(const OperatorEvent& event, int depth)
+    {
+        const Executor& executor = m_target.executor;
+        if (depth < 1 || executor.frame(depth).role != CallRole::frame) return {};
+        std::vector<int64_t> frame = wayTo(executor, depth);
+        frame.resize(frame.size() - 2);
+        if (!m_framesLeft.insert(std::move(frame)).second) return {};
+        LS_TRY(const std::optional<int64_t> there, m_reference.tripsFor(executor, depth, event.op));
+        const int64_t here = executor.frame(depth).iteration;
+        if (!there || *there == here || m_drift.trips.size() >= kMostTrips) return {};
+        std::vector<FrameInfo> stack;
+        for (int d = 0; d <= depth; ++d) stack.push_back(executor.frame(d));
+        stack.back().iteration = -1;
+        std::string address = toString(addressOfStack(m_target.model, stack));
+        m_drift.trips.push_back({address.substr(0, address.rfind(':')), here, *there});
         return {};
     }
 
@@ -219,6 +242,7 @@ private:
     TrapSet m_traps;
     Drift m_drift;
     std::vector<int64_t> m_trips; ///< of the loops that are open, by depth
+    std::set<std::vector<int64_t>> m_framesLeft; ///< v1 frames that were compared, by the way to them
     std::map<std::vector<int64_t>, size_t> m_rows;
     Status m_status;
 };
@@ -253,7 +277,7 @@ public:
         if (event.step != m_step || slot >= event.results.size() || !event.results[slot]) return false;
         m_found = true;
         const ValueId value = m_target.model.graph(event.graph).op(event.op).results[slot];
-        Result<const Tensor*> there = m_reference.valueFor(m_target.executor, frameCount(m_target.executor, event.step) - 1, value);
+        Result<const Tensor*> there = m_reference.valueFor(m_target.executor, framesAtTrap(m_target.executor, event.step) - 1, value);
         if (there.ok()) m_use(*event.results[slot], *there);
         else m_status = std::move(there).takeError();
         return true;
@@ -269,6 +293,19 @@ private:
     bool m_found = false;
     Status m_status;
 };
+
+/// The path to the v1 frame that a node runs in, which its name alone does not tell.
+CallPath inItsFrame(const Model& model, CallPath path, OperatorId op)
+{
+    const Graph& graph = model.graph(path.graph());
+    if ((!path.levels.empty() && path.levels.back().isFrame) || !hasFramesOrSwitches(graph)) return path;
+    const FrameAnalysis analysis = analyzeFrames(graph);
+    std::vector<CallPath::Level> inner;
+    for (int32_t f = analysis.frameOf[static_cast<size_t>(op.index)]; f > 0; f = analysis.frames[static_cast<size_t>(f)].parent)
+        inner.push_back({analysis.frames[static_cast<size_t>(f)].enters.front(), path.graph(), true});
+    path.levels.insert(path.levels.end(), inner.rbegin(), inner.rend());
+    return path;
+}
 
 std::string padded(const std::string& text, size_t width)
 {
@@ -297,7 +334,7 @@ Result<Drift> collectDriftOf(const DebugTarget& target, Reference& reference, co
     if (!value.value.valid()) return Error(ErrorCode::usage, "names no value").at(toString(value.address));
     const StaticWriter writer = staticWriterOf(target.model, path, value.value);
     if (writer.ops.empty() || writer.slot < 0) return Error(ErrorCode::usage, "no operator of the run writes it").at(toString(value.address));
-    DriftCollector collector(target, reference, writer.path, writer.ops[0], writer.slot);
+    DriftCollector collector(target, reference, inItsFrame(target.model, writer.path, writer.ops[0]), writer.ops[0], writer.slot);
     return collect(target, collector);
 }
 

@@ -31,7 +31,7 @@ struct DriftFigures {
 /// One operator's result, over all its writes in the run; or one write of it.
 struct DriftRow : DriftFigures {
     std::string layer;      ///< "fully_connected#1"; inside other graphs "while#0:body/add#2"; "@37": an iteration
-    std::string address;    ///< of the operator, without iterations: "main/while#0:body/add#2"
+    std::string address;    ///< of the operator, without iterations: "main/while#0:body/add#2", "main/collatz:frame/up"
     GraphId graph;
     OperatorId op;
     int slot = 0;           ///< which result
@@ -48,9 +48,9 @@ struct DriftWrite {
     DriftFigures figures;
 };
 
-/// A loop that the two runs left after unlike many iterations.
+/// A loop, or a v1 frame, that the two runs left after unlike many iterations.
 struct DriftTrips {
-    std::string address;    ///< of the loop, with the iterations of those around it: "main/while#1"
+    std::string address;    ///< of the loop, with the iterations of those around it: "main/while#1", "main/outer@3:frame/inner"
     int64_t here = 0, there = 0;
 };
 

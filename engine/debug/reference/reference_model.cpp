@@ -1,16 +1,20 @@
 // A reference run of a model or a recording: it is driven to the places whose values are wanted, and keeps what it passes on the way for
 // the questions that come next.
-#include "engine/debug/inspect/call_path.h"
+#include "engine/base/hash.h"
 #include "engine/debug/inspect/write_search.h"
+#include "engine/debug/reference/frame_nodes.h"
 #include "engine/debug/reference/reference.h"
 #include "engine/debug/reference/run_place.h"
 #include "engine/debug/timeline.h"
+#include "engine/ir/frames.h"
 #include "engine/ir/stored_constant.h"
 
 #include <algorithm>
 #include <deque>
 #include <limits>
 #include <set>
+#include <span>
+#include <unordered_map>
 
 namespace loopscope {
 
@@ -49,12 +53,30 @@ private:
     uint64_t m_bytes = 0;
 };
 
+/// When a run came by its places, where addresses do not tell. Places are known by their hashes: a wrong time costs a search that finds
+/// nothing, and no wrong value.
+class PassedPlaces {
+public:
+    static constexpr int64_t kDead = -1; ///< came by, and wrote nothing
+    void add(const std::vector<int64_t>& way, int64_t tick) { m_ticks.try_emplace(keyOf(way), tick); }
+    /// The last stop before it; none: not yet.
+    std::optional<int64_t> find(const std::vector<int64_t>& way) const
+    {
+        const auto found = m_ticks.find(keyOf(way));
+        return found == m_ticks.end() ? std::nullopt : std::optional(found->second);
+    }
+
+private:
+    static uint64_t keyOf(const std::vector<int64_t>& way) { return hash64(std::as_bytes(std::span(way))); }
+    std::unordered_map<uint64_t, int64_t> m_ticks;
+};
+
 class ReferenceRun final : public Reference, private TrapHandler {
 public:
     ReferenceRun(std::string name, std::unique_ptr<Executor> executor, const Model& model, GraphId root, const Tolerance& tolerance,
                  CancelFlag* cancel)
         : Reference(std::move(name), tolerance), m_executor(std::move(executor)), m_timeline(*m_executor),
-          m_pairing(ValuePairing::create(model, root, m_executor->model(), m_executor->root()))
+          m_pairing(ValuePairing::create(model, root, m_executor->model(), m_executor->root())), m_isOrdered(m_executor->stopsInAddressOrder())
     {
         m_control.cancel = cancel;
     }
@@ -67,6 +89,9 @@ public:
         for (size_t g = 0; g < there.graphs.size(); ++g)
             for (size_t i = 0; i < there.graphs[g].operators.size(); ++i)
                 m_traps.add(GraphId(static_cast<int64_t>(g)), OperatorId(static_cast<int64_t>(i)), trapAfter);
+        // What was passed is not looked at again: what callees are given is kept from the beginning.
+        for (size_t g = 0; g < there.graphs.size() && !m_isOrdered; ++g)
+            if (GraphId graph(static_cast<int64_t>(g)); graph != root() && !there.graphs[g].operators.empty()) keepFormals(graph);
         return m_timeline.start();
     }
 
@@ -79,18 +104,24 @@ public:
     {
         const std::optional<OtherFrame> other = frameThere(executor, depth);
         if (!other) return std::optional<int64_t>();
-        RunPlace place{other->way, 0};
-        for (const ValueId result : executor.model().graph(other->graph).op(loop).results) {
+        const Operator& op = executor.model().graph(other->graph).op(loop);
+        RunPlace place;
+        for (const ValueId result : op.results) {
             const ValueId partner = m_pairing.partner(other->graph, other->there, result);
             if (!partner.valid()) continue;
-            place.way.push_back(m_executor->model().graph(other->there).value(partner).producer.index);
+            place = placeOf(*other, m_executor->model().graph(other->there).value(partner));
             break;
         }
-        if (place.way.size() == other->way.size()) return std::optional<int64_t>();
+        if (place.way.empty()) return std::optional<int64_t>();
         if (!isBehind(place)) LS_CHECK_OK(runTo(place));
-        const auto trips = m_trips.find(place.way);
-        if (!isBehind(place) || trips == m_trips.end()) return std::optional<int64_t>();
-        return std::optional(trips->second);
+        if (!isBehind(place) || (!m_isOrdered && !m_passed.find(place.way))) return std::optional<int64_t>();
+        std::vector<int64_t> key = place.way;
+        if (leavesFrame(op)) { // the frame that it runs in, in whatever iteration
+            if (!other->isFrame) return std::optional<int64_t>();
+            key.assign(other->way.begin(), other->way.end() - 2);
+        }
+        const auto trips = m_trips.find(key);
+        return trips == m_trips.end() ? std::nullopt : std::optional(trips->second);
     }
 
     Result<const Tensor*> valueFor(const Executor& executor, int depth, ValueId value) override
@@ -99,21 +130,17 @@ public:
         const std::optional<OtherFrame> other = frameThere(executor, depth);
         if (!other) return nullptr;
         const GraphId there = other->there;
-        RunPlace place{other->way, 0};
         const ValueId partner = m_pairing.partner(other->graph, there, value);
         if (!partner.valid()) return nullptr;
         const Value& theirs = m_executor->model().graph(there).value(partner);
         switch (theirs.role) {
-        case ValueRole::result:
-            place.way.push_back(theirs.producer.index);
-            place.slot = theirs.slot;
-            return fetch(place, theirs);
+        case ValueRole::result: return fetch(placeOf(*other, theirs), theirs);
         case ValueRole::input: {
             const std::vector<ValueId>& inputs = m_executor->model().graph(there).inputs;
             if (depth == 0) return m_executor->value(0, partner);
+            RunPlace place{other->way, static_cast<int32_t>(std::ranges::find(inputs, partner) - inputs.begin())};
             place.way.push_back(RunPlace::kFormal);
-            place.slot = static_cast<int32_t>(std::ranges::find(inputs, partner) - inputs.begin());
-            if (m_formals.insert(there).second) m_traps.add(there, OperatorId(0), trapBefore);
+            keepFormals(there);
             return fetch(place, theirs);
         }
         case ValueRole::constant: return constant(theirs);
@@ -128,6 +155,7 @@ private:
     struct OtherFrame {
         GraphId graph, there;
         std::vector<int64_t> way;
+        bool isFrame = false; ///< of v1
     };
     /// The same way through the reference's calls; none: one of them has no partner.
     std::optional<OtherFrame> frameThere(const Executor& executor, int depth) const
@@ -137,14 +165,41 @@ private:
             const FrameInfo frame = executor.frame(d);
             const ValuePairing::Step step = m_pairing.into(other.graph, other.there, frame.site, frame.graph);
             if (!step.site.valid()) return std::nullopt;
-            const bool isLoop = frame.role == CallRole::loop;
-            other.way.push_back(step.site.index);
-            other.way.push_back(isLoop ? frame.iteration : 0);
-            other.way.push_back(isLoop && !frame.inCond ? 1 : 0);
+            const auto [iteration, part] = roundOf(frame);
+            other.way.insert(other.way.end(), {step.site.index, iteration, part});
             other.graph = frame.graph;
             other.there = step.graph;
+            other.isFrame = frame.role == CallRole::frame;
         }
         return other;
+    }
+
+    /// Where the partner of a value that is looked at in `frame` is written.
+    RunPlace placeOf(const OtherFrame& frame, const Value& theirs)
+    {
+        RunPlace place{frame.way, theirs.slot};
+        const Operator& producer = m_executor->model().graph(frame.there).op(theirs.producer);
+        if (frame.isFrame && (entersFrame(producer) || leavesFrame(producer))) {
+            const Operator& site = m_executor->model().graph(frame.there).op(OperatorId(frame.way[frame.way.size() - 3]));
+            const std::string inside = entersFrame(producer) ? frameNameOf(producer) : frameOf(frame.there, theirs.producer);
+            if (frameNameOf(site) == inside) place.way.resize(place.way.size() - 3);
+        }
+        place.way.push_back(theirs.producer.index);
+        return place;
+    }
+
+    /// Name of the v1 frame that a node runs in.
+    const std::string& frameOf(GraphId graph, OperatorId op)
+    {
+        auto found = m_frames.find(graph);
+        if (found == m_frames.end()) found = m_frames.emplace(graph, analyzeFrames(m_executor->model().graph(graph))).first;
+        const FrameAnalysis& analysis = found->second;
+        return analysis.frames[static_cast<size_t>(analysis.frameOf[static_cast<size_t>(op.index)])].name;
+    }
+
+    void keepFormals(GraphId graph)
+    {
+        if (m_formals.insert(graph).second) m_traps.add(graph, OperatorId(0), trapBefore);
     }
 
     Result<const Tensor*> constant(const Value& value)
@@ -172,13 +227,21 @@ private:
         return &m_answer;
     }
 
-    bool isBehind(const RunPlace& place) const { return m_timeline.finished() || isWritten(place.way, here()); }
+    bool isBehind(const RunPlace& place) const
+    {
+        if (!m_isOrdered) return m_isHeardOut || m_passed.find(place.way);
+        return m_timeline.finished() || isWritten(place.way, here());
+    }
     std::vector<int64_t> here() const { return wayOfStop(*m_executor, m_executor->position().depth - 1); }
 
     /// Runs until the place was passed, from a saved state before it where it lies behind.
     Status runTo(const RunPlace& place)
     {
-        if (isBehind(place)) {
+        if (!m_isOrdered) {
+            const std::optional<int64_t> passed = m_passed.find(place.way);
+            if (passed ? *passed == PassedPlaces::kDead : m_isHeardOut) return {};
+            LS_CHECK_OK(m_timeline.goTo(passed.value_or(m_heard), m_control));
+        } else if (isBehind(place)) {
             const std::optional<int64_t> saved = m_timeline.lastSaved([&](const MachineState& state) { return !isPassed(place, state); });
             LS_CHECK_OK(m_timeline.goTo(saved.value_or(0), m_control));
         }
@@ -188,7 +251,10 @@ private:
         m_batchValues = 0;
         const Result<bool> trapped = m_timeline.run(std::numeric_limits<int64_t>::max(), m_traps, *this, m_control);
         m_wanted = nullptr;
-        if (trapped.ok() || trapped.error().code() == ErrorCode::execution) return {}; // a reference that fails says nothing from there on
+        m_heard = std::max(m_heard, m_timeline.tick());
+        const bool failed = !trapped.ok() && trapped.error().code() == ErrorCode::execution; // says nothing from there on
+        m_isHeardOut |= failed || (trapped.ok() && !*trapped);
+        if (trapped.ok() || failed) return {};
         return trapped.error().copy();
     }
 
@@ -208,12 +274,13 @@ private:
         return isWritten(place.way, way);
     }
 
-    bool beforeOperator(const OperatorEvent& event, int64_t) override
+    bool beforeOperator(const OperatorEvent& event, int64_t tick) override
     {
         if (event.op.index != 0 || !m_formals.contains(event.graph)) return false;
-        const int depth = frameCount(*m_executor, event.step) - 1;
+        const int depth = framesAtTrap(*m_executor, event.step) - 1;
         RunPlace place{wayTo(*m_executor, depth), 0};
         place.way.push_back(RunPlace::kFormal);
+        if (!m_isOrdered) m_passed.add(place.way, tick);
         for (const ValueId input : m_executor->model().graph(event.graph).inputs) {
             if (const Tensor* const tensor = m_executor->value(depth, input)) keep(place, *tensor);
             ++place.slot;
@@ -221,19 +288,26 @@ private:
         return false;
     }
 
-    bool afterOperator(const OperatorEvent& event, int64_t) override
+    bool afterOperator(const OperatorEvent& event, int64_t tick) override
     {
-        RunPlace place{wayTo(*m_executor, frameCount(*m_executor, event.step) - 1), 0};
+        RunPlace place{wayTo(*m_executor, framesAtTrap(*m_executor, event.step) - 1), 0};
         place.way.push_back(event.op.index);
+        countTrips(place.way);
+        if (const size_t size = place.way.size(); size > 3 && leavesFrame(m_executor->model().graph(event.graph).op(event.op)))
+            place.way.erase(place.way.end() - 4, place.way.end() - 1);
+        const bool isDead = event.state == EventState::dead;
         for (const Tensor* const result : event.results) {
             if (result && result->data) keep(place, *result);
             ++place.slot;
         }
+        const bool isEnough = m_hasFound && (m_batchBytes >= kBatchBytes || m_batchValues >= kBatchValues);
+        if (!m_isOrdered) {
+            m_passed.add(place.way, isDead ? PassedPlaces::kDead : tick - 1);
+            return isEnough || (!m_hasFound && place.way == m_wanted->way); // it came by and wrote nothing
+        }
         std::vector<int64_t> next = place.way; // the stop after it, at the earliest
         ++next.back();
-        countTrips(place.way);
-        const bool isPast = m_hasFound || isWritten(m_wanted->way, next);
-        return isPast && (!m_hasFound || m_batchBytes >= kBatchBytes || m_batchValues >= kBatchValues);
+        return isEnough || (!m_hasFound && isWritten(m_wanted->way, next));
     }
 
     /// An operator of a condition says how many iterations are done, one of a body that another is under way.
@@ -259,8 +333,13 @@ private:
     Timeline m_timeline;
     TravelControl m_control;
     ValuePairing m_pairing;
+    bool m_isOrdered; ///< Executor::stopsInAddressOrder
     TrapSet m_traps;
     std::set<GraphId> m_formals; ///< graphs of which what they are given is kept, too
+    std::map<GraphId, FrameAnalysis> m_frames; ///< of graphs that were asked about
+    PassedPlaces m_passed;     ///< of runs that are not ordered, up to the stop m_heard
+    int64_t m_heard = 0;
+    bool m_isHeardOut = false; ///< to the end
     ValueCache m_cache;
     std::map<std::vector<int64_t>, int64_t> m_trips; ///< by the way to the loop's operator: iterations seen
     const RunPlace* m_wanted = nullptr;

@@ -1,9 +1,24 @@
 #include "engine/debug/reference/run_place.h"
 
+#include "engine/debug/inspect/call_path.h"
+
 #include <algorithm>
 #include <limits>
 
 namespace loopscope {
+
+int framesAtTrap(const Executor& executor, int64_t step)
+{
+    // Where v1 frames lie on the stack, ticks do not count it; an executor that has them shows its position to handlers.
+    return executor.stopsInAddressOrder() ? frameCount(executor, step) : executor.position().depth;
+}
+
+std::pair<int64_t, int64_t> roundOf(const FrameInfo& frame)
+{
+    if (frame.role == CallRole::frame) return {frame.iteration, 0};
+    if (frame.role != CallRole::loop) return {0, 0};
+    return {frame.iteration, frame.inCond ? 0 : 1};
+}
 
 std::vector<int64_t> wayTo(const Executor& executor, int depth)
 {
@@ -11,10 +26,10 @@ std::vector<int64_t> wayTo(const Executor& executor, int depth)
     way.reserve(static_cast<size_t>(3 * depth) + 1);
     for (int d = 1; d <= depth; ++d) {
         const FrameInfo frame = executor.frame(d);
-        const bool isLoop = frame.role == CallRole::loop;
+        const auto [iteration, part] = roundOf(frame);
         way.push_back(frame.site.index);
-        way.push_back(isLoop ? frame.iteration : 0);
-        way.push_back(isLoop && !frame.inCond ? 1 : 0);
+        way.push_back(iteration);
+        way.push_back(part);
     }
     return way;
 }

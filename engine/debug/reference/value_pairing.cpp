@@ -1,5 +1,6 @@
 #include "engine/debug/reference/value_pairing.h"
 
+#include "engine/debug/reference/frame_nodes.h"
 #include "engine/debug/reference/structure_pairing.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"
@@ -169,6 +170,36 @@ void ValuePairing::pairOperators(const Graph& here, const Graph& there, Pairs& p
     }
 }
 
+/// Frames of one name pair, else those whose Enters do.
+void ValuePairing::pairFrames(const Graph& here, const Graph& there, Graphs graphs, Pairs& pairs)
+{
+    std::map<std::string, OperatorId> others;
+    for (size_t i = 0; i < there.operators.size(); ++i)
+        if (entersFrame(there.operators[i])) others.try_emplace(frameNameOf(there.operators[i]), OperatorId(static_cast<int64_t>(i)));
+    if (others.empty()) return;
+    struct Mine {
+        OperatorId first;
+        OperatorId partner;
+    };
+    std::map<std::string, Mine> mine;
+    for (size_t i = 0; i < here.operators.size(); ++i) {
+        const Operator& op = here.operators[i];
+        if (!entersFrame(op)) continue;
+        const std::string name = frameNameOf(op);
+        Mine& frame = mine.try_emplace(name, Mine{OperatorId(static_cast<int64_t>(i)), {}}).first->second;
+        if (frame.partner.valid()) continue;
+        auto other = others.find(name);
+        for (size_t k = 0; k < op.results.size() && other == others.end(); ++k) {
+            const auto found = pairs.values.find(op.results[k]);
+            const OperatorId enter = found == pairs.values.end() ? OperatorId() : there.value(found->second.value).producer;
+            if (enter.valid() && entersFrame(there.op(enter))) other = others.find(frameNameOf(there.op(enter)));
+        }
+        if (other != others.end()) frame.partner = other->second;
+    }
+    for (const auto& [name, frame] : mine)
+        if (frame.partner.valid()) pairs.calls[{frame.first, graphs.first}] = {frame.partner, graphs.second};
+}
+
 void ValuePairing::count(const Graph& here, const Graph& there, const Pairs& pairs, const std::string& path, const std::string& pathThere,
                          bool isRoot)
 {
@@ -203,6 +234,7 @@ void ValuePairing::pairGraphs(const Model& model, const Model& reference, Graphs
         pairByName(here, there, pairs);
         pairOperators(here, there, pairs);
     }
+    pairFrames(here, there, graphs, pairs);
     count(here, there, pairs, path, pathThere, m_pairs.size() == 1);
     // A call pairs with the call that gives the partner of one of its results, and its callees with those in the same role.
     struct Further {

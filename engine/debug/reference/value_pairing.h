@@ -38,7 +38,8 @@ public:
     /// Of everything that is reachable from the two roots.
     static ValuePairing create(const Model& model, GraphId root, const Model& reference, GraphId referenceRoot);
 
-    /// The reference's graph that pairs with a call of `graph`, which itself pairs with `there`.
+    /// The reference's graph that pairs with a call of `graph`, which itself pairs with `there`. A v1 frame is such a call: its site is the
+    /// first Enter of its name in the file, and it leads to the graph that it lies in.
     struct Step {
         OperatorId site; ///< in `there`; invalid: the call has no partner
         GraphId graph;
@@ -64,6 +65,7 @@ private:
                     bool sameStructure);
     static void pairByName(const Graph& here, const Graph& there, Pairs& pairs);
     static void pairOperators(const Graph& here, const Graph& there, Pairs& pairs);
+    static void pairFrames(const Graph& here, const Graph& there, Graphs graphs, Pairs& pairs);
     void count(const Graph& here, const Graph& there, const Pairs& pairs, const std::string& path, const std::string& pathThere, bool isRoot);
     const Partner* find(GraphId graph, GraphId there, ValueId value) const;
 
