@@ -1,6 +1,7 @@
 // Catalogue entries of conv_3d and conv_3d_transpose.
 #include "engine/ops/catalog.h"
 #include "engine/ops/convolution_checks.h"
+#include "engine/ops/recurrent_checks.h"
 
 #include <string>
 
@@ -49,6 +50,7 @@ Status inferConv3dTranspose(InferContext& context)
     const Shape& sizeShape = context.input(0).shape;
     if (sizeShape.hasRank() && (sizeShape.rank() != 1 || dimensionsDiffer(sizeShape[0], 5)))
         return InferContext::violated(1, "the output shape has shape " + toString(sizeShape) + ", expected [5]");
+    LS_CHECK_OK(requireDtypeIfPresent(context, 1, 0, DType::i32));
     const int64_t channels = operandDimension(context, 1, 3);
     if (dimensionsDiffer(operandDimension(context, 2, 4), operandDimension(context, 1, 4)) || operandDimension(context, 1, 4) == 0)
         return InferContext::violated(2, "input has " + dimensionText(operandDimension(context, 2, 4)) + " channels, the filter " +

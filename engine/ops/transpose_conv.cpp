@@ -1,6 +1,7 @@
 // Catalogue entry of transpose_conv.
 #include "engine/ops/catalog.h"
 #include "engine/ops/convolution_checks.h"
+#include "engine/ops/recurrent_checks.h"
 
 #include <string>
 
@@ -15,6 +16,7 @@ Status inferTransposeConv(InferContext& context)
     const Shape& sizeShape = context.input(0).shape;
     if (sizeShape.hasRank() && (sizeShape.rank() != 1 || dimensionsDiffer(sizeShape[0], 4)))
         return InferContext::violated(1, "the output shape has shape " + toString(sizeShape) + ", expected [4]");
+    LS_CHECK_OK(requireDtypeIfPresent(context, 1, 0, DType::i32));
     const int64_t channels = operandDimension(context, 1, 0);
     if (dimensionsDiffer(operandDimension(context, 1, 3), operandDimension(context, 2, 3)) || operandDimension(context, 1, 3) == 0)
         return InferContext::violated(2, "input has " + dimensionText(operandDimension(context, 2, 3)) + " channels, the filter " + dimensionText(operandDimension(context, 1, 3)));
