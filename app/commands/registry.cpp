@@ -2,6 +2,7 @@
 
 #include "app/wiring/config.h"
 #include "app/wiring/console.h"
+#include "engine/base/allocation.h"
 #include "engine/base/text.h"
 
 #include <algorithm>
@@ -271,7 +272,7 @@ const CommandSpec* findCommand(std::string_view name)
 int runCommandLine(Console& console, std::span<const std::string> words)
 {
     configureConsole(console, words);
-    Result<int> result = dispatch(console, words);
+    Result<int> result = allocating([&] { return dispatch(console, words); });
     console.endProgress();
     if (result.ok()) return *result;
     console.error(result.error());

@@ -4,6 +4,7 @@
 #include "app/terminal/stop_text.h"
 #include "app/wiring/inputs.h"
 #include "app/wiring/recording.h"
+#include "engine/base/allocation.h"
 #include "engine/base/bytes.h"
 #include "engine/base/text.h"
 #include "engine/exec/dataflow_executor.h"
@@ -208,7 +209,7 @@ bool Terminal::run(std::string_view typed)
     }
     rest.text = trimmed(after);
     if (rest.name != "quit") m_warned = false;
-    if (Status status = (*command)->run(*this, rest); !status.ok()) return fail(std::move(status).takeError());
+    if (Status status = allocating([&] { return (*command)->run(*this, rest); }); !status.ok()) return fail(std::move(status).takeError());
     if ((*command)->repeats) m_repeat = std::string(line);
     return true;
 }

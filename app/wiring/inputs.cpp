@@ -2,6 +2,7 @@
 
 #include "app/wiring/filled_array.h"
 #include "app/wiring/literal.h"
+#include "engine/base/allocation.h"
 #include "engine/base/bytes.h"
 #include "engine/base/text.h"
 #include "engine/kernels/resources.h"
@@ -290,7 +291,9 @@ Result<BoundInput> bindPort(const Port& port, const InputOption& option, uint64_
                             BoundInputs& bound)
 {
     BoundInput input;
-    LS_TRY(input.arrays, resolve(port, option, seed, runs, last, bound));
+    Result<std::vector<Array>> arrays = allocating([&] { return resolve(port, option, seed, runs, last, bound); });
+    if (!arrays.ok() && arrays.error().code() == ErrorCode::execution) return std::move(arrays).takeError().at("input '" + port.name + "'");
+    LS_TRY(input.arrays, std::move(arrays));
     input.source = option.source;
     for (Array& array : input.arrays)
         for (const InputOption::Patch& patch : option.patches) LS_CHECK_OK(applyPatch(port, patch, array));
@@ -311,7 +314,7 @@ Shape concreteShape(const TensorType& type)
 Result<Array> randomArray(DType dtype, const Shape& shape, uint64_t seed, const RandomRange& range)
 {
     const auto count = checkedElementCount(shape);
-    if (!count || *count > (int64_t{1} << 34)) return Error(ErrorCode::usage, "shape " + toString(shape) + " is too large");
+    if (!count || *count > kMostMadeElements) return Error(ErrorCode::usage, "shape " + toString(shape) + " is too large");
     RandomState random(seed);
     if (dtype == DType::string) {
         std::vector<std::string> strings(static_cast<size_t>(*count));

@@ -309,6 +309,14 @@ Result<Shape> shapeFor(int64_t count, const Shape& wanted)
                                        toString(wanted) + (unknown > 1 ? " (nest the lists to say the shape)" : ""));
 }
 
+/// The number of elements that one scalar fills.
+Result<int64_t> madeElements(const Shape& shape)
+{
+    const auto count = checkedElementCount(shape);
+    if (!count || *count > kMostMadeElements) return Error(ErrorCode::usage, "shape " + toString(shape) + " is too large");
+    return *count;
+}
+
 } // namespace
 
 Result<Array> parseLiteral(std::string_view text, DType dtype, const Shape& wanted, ScalarMeans scalar)
@@ -321,7 +329,7 @@ Result<Array> parseLiteral(std::string_view text, DType dtype, const Shape& want
     int64_t copies = 1;
     if (reader.nesting().empty()) {
         if (wanted.hasRank() && wanted.isStatic()) {
-            const int64_t count = wanted.elementCount();
+            LS_TRY(const int64_t count, madeElements(wanted));
             if (count != 1 && scalar != ScalarMeans::fill)
                 return Error(ErrorCode::usage, "found a scalar").expected("shape " + toString(wanted));
             array.shape = wanted;
@@ -330,7 +338,7 @@ Result<Array> parseLiteral(std::string_view text, DType dtype, const Shape& want
             array.shape = Shape::ofRank(wanted.rank(), 1);
             for (int d = 0; d < wanted.rank(); ++d)
                 if (wanted[d] >= 0) array.shape[d] = wanted[d];
-            copies = array.shape.elementCount();
+            LS_TRY(copies, madeElements(array.shape));
         }
     } else if (reader.nesting().size() == 1) {
         LS_TRY(array.shape, shapeFor(scalars.count, wanted));

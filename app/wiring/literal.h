@@ -4,6 +4,7 @@
 #include "engine/base/result.h"
 #include "engine/tensor/npy.h"
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -11,6 +12,9 @@ namespace loopscope::app {
 
 /// What a bare scalar gives when more elements are wanted.
 enum class ScalarMeans : unsigned char { oneElement, fill };
+
+/// How many elements an array made from a few words may have: no model takes more, and a file may declare any shape.
+constexpr int64_t kMostMadeElements = int64_t{1} << 31;
 
 /// Reads a literal as `dtype` (never unknown). Nested lists give the shape; a flat list takes the shape `wanted`, whose unknown
 /// dimensions follow from the count if there is only one. Integers must fit the dtype; a float literal for an integer dtype is an error.

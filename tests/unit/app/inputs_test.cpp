@@ -142,6 +142,7 @@ TEST_F(Inputs, seeds_repeat_and_ranges_hold)
     check(coin, "@7", 0, 1, true);
     EXPECT_THAT(bind({DType::f32, Shape{kUnknownDim, 2}}, "x=@7[0,0]:[3,2]"), HasSubstr("f32[3,2]"));
     EXPECT_THAT(bind({DType::i8, Shape{2}}, "x=@7[0,300]"), HasSubstr("does not fit i8"));
+    EXPECT_THAT(bind({DType::i64, Shape{4, 3037000500}}, "x=@7"), HasSubstr("shape [4,3037000500] is too large"));
     EXPECT_THAT(bind(floats, "x=@7[1"), HasSubstr("random source"));
     EXPECT_THAT(bind({DType::f32, Shape{2, 2}}, "x=@7:[4]"), HasSubstr("found shape [4]"));
 }

@@ -40,6 +40,15 @@ TEST(Literal, a_scalar_fills_or_is_one_element)
     EXPECT_THAT(shown("0.5", DType::f32, Shape{2}), testing::HasSubstr("expected shape [2]"));
 }
 
+TEST(Literal, a_scalar_fills_no_shape_that_is_too_large)
+{
+    // The product of the second shape is 0 in 64 bits.
+    EXPECT_EQ(shown("0", DType::i8, Shape{4, 3037000500}, ScalarMeans::fill), "error: shape [4,3037000500] is too large");
+    EXPECT_EQ(shown("0", DType::i8, Shape{int64_t{1} << 32, int64_t{1} << 32}, ScalarMeans::fill),
+              "error: shape [4294967296,4294967296] is too large");
+    EXPECT_EQ(shown("0", DType::i8, Shape{int64_t{1} << 32, kUnknownDim}, ScalarMeans::fill), "error: shape [4294967296,1] is too large");
+}
+
 TEST(Literal, unknown_dimensions_follow_from_the_count)
 {
     EXPECT_EQ(shown("[1, 2, 3, 4, 5, 6]", DType::i32, Shape{kUnknownDim, 3}), "i32[2,3] [[1 2 3]\n [4 5 6]]");

@@ -1,0 +1,25 @@
+// Where too large a request for memory becomes an error. The standard library throws; whoever does what a file or an input asks for, and
+// is not under the guard of an executor already, runs it through this.
+#pragma once
+
+#include "engine/base/result.h"
+
+#include <new>
+#include <stdexcept>
+#include <type_traits>
+
+namespace loopscope {
+
+/// What `work` returns (a Status or a Result), or an error with the code execution if memory for it cannot be had.
+template <typename Work> std::invoke_result_t<Work> allocating(Work&& work)
+{
+    try {
+        return work();
+    } catch (const std::bad_alloc&) {
+        return Error(ErrorCode::execution, "out of memory");
+    } catch (const std::length_error&) {
+        return Error(ErrorCode::execution, "a size that no machine can hold");
+    }
+}
+
+} // namespace loopscope
