@@ -54,6 +54,7 @@ KnownValue RecordedValues::adapted(std::optional<RecordedValue> recorded, const 
     known.tensor.dtype = value.type.dtype;
     known.tensor.quantization = value.type.quantization.get();
     if (!recorded) return known;
+    known.isDead = recorded->isDead;
     known.statistics = recorded->statistics;
     known.tensor.shape = recorded->shape;
     if (!recorded->hasElements) return known;

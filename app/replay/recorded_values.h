@@ -16,6 +16,7 @@ namespace loopscope::app {
 /// A value that was looked up.
 struct KnownValue {
     bool isRecorded = false; ///< its elements are there
+    bool isDead = false;
     Tensor tensor;
     std::vector<std::byte> bytes;
     std::optional<TensorStatistics> statistics;

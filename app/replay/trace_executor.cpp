@@ -6,34 +6,15 @@
 #include "engine/ops/control_flow.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdlib>
 
 namespace loopscope::app {
 
 namespace {
 
-struct Role {
-    CallRole role = CallRole::main;
-    int32_t branch = -1;
-};
-
-Role roleOf(const std::string& text)
-{
-    if (text == "loop") return {CallRole::loop, -1};
-    if (text == "then") return {CallRole::thenBranch, -1};
-    if (text == "else") return {CallRole::elseBranch, -1};
-    if (text.starts_with("branch")) return {CallRole::branch, static_cast<int32_t>(std::atoi(text.c_str() + 6))};
-    if (text == "call") return {CallRole::call, -1};
-    if (text == "init") return {CallRole::init, -1};
-    if (text.starts_with("region")) return {CallRole::region, -1};
-    return {};
-}
-
 /// A frame on the stack.
 struct ReplayFrame {
     RecordedInvocation invocation;
-    Role role;
+    RecordedRole role;
     bool inCond = false;
     int32_t next = 0;
 
@@ -44,8 +25,9 @@ struct ReplayFrame {
 
 class TraceExecutor::Impl {
 public:
-    Impl(std::unique_ptr<TraceReader> reader, std::unique_ptr<RecordedRun> run, Model model, const CancelFlag* cancel)
-        : m_reader(std::move(reader)), m_run(std::move(run)), m_model(std::move(model)), m_cancel(cancel), m_values(m_model, *m_run)
+    Impl(RecordingFile file, const CancelFlag* cancel)
+        : m_reader(std::move(file.reader)), m_run(std::move(file.run)), m_model(std::move(file.model)), m_root(file.root), m_cancel(cancel),
+          m_values(m_model, *m_run)
     {
     }
 
@@ -201,7 +183,7 @@ public:
             const bool isEntered = callee && callee->parent == frame.invocation.id && callee->callerGraph == frame.graph().index &&
                                    callee->site == frame.next;
             if (isEntered) {
-                ReplayFrame entered{*callee, roleOf(callee->role), false, 0};
+                ReplayFrame entered{*callee, recordedRole(callee->role), false, 0};
                 entered.inCond = entered.role.role == CallRole::loop && callee->cond >= 0;
                 ++m_nextInvocation;
                 m_frames.push_back(std::move(entered));
@@ -209,17 +191,9 @@ public:
                 return settle();
             }
         }
-        if (m_position.step >= end) return ended();
+        if (m_position.step >= end) return recordingEnds(m_run->run(), address());
         completed();
         return settle();
-    }
-
-    /// The recording does not go on, though the model would.
-    Status ended() const
-    {
-        const TraceRun& run = m_run->run();
-        if (run.error) return Error(ErrorCode::execution, *run.error);
-        return Error(ErrorCode::execution, "the recording ends here: " + run.state).at(address());
     }
 
     Status runTo(int64_t target, int64_t step)
@@ -312,47 +286,13 @@ public:
     Tensor m_noResult;
 };
 
-Result<std::unique_ptr<TraceExecutor>> TraceExecutor::open(const std::string& path, int64_t runId, const CancelFlag* cancel)
+std::unique_ptr<TraceExecutor> TraceExecutor::create(RecordingFile file, const CancelFlag* cancel)
 {
-    LS_TRY(std::unique_ptr<TraceReader> reader, TraceReader::open(path));
-    const TraceRun* const run = runId == 0 ? reader->defaultRun() : reader->findRun(runId);
-    if (!run && runId != 0) return Error(ErrorCode::usage, "no run " + std::to_string(runId)).at(path).expected(std::to_string(reader->runs().size()) + " runs");
-    LS_TRY(std::unique_ptr<RecordedRun> recorded, RecordedRun::open(*reader, run));
-    Result<Model> model = recordedModel(*recorded);
-    if (!model.ok()) return std::move(model).takeError().at(path);
-    LS_TRY(const std::optional<RecordedInvocation> first, recorded->firstInvocation());
-    if (!first) return Error(ErrorCode::usage, "holds no invocation: there is nothing to step through").at(path);
-    auto impl = std::make_unique<Impl>(std::move(reader), std::move(recorded), std::move(*model), cancel);
-    impl->m_root = GraphId(first->graph);
-    if (first->graph != 0) { // what ran is not the primary graph: a signature says so to whoever opens the model
-        const Graph& root = impl->m_model.graph(impl->m_root);
-        Signature signature{impl->m_run->run().signature.value_or(root.id), impl->m_root, {}, {}};
-        for (const ValueId input : root.inputs) signature.inputs.push_back({root.value(input).id, input});
-        for (const GraphOutput& output : root.outputs) signature.outputs.push_back({root.value(output.value).id, output.value});
-        impl->m_model.signatures = {std::move(signature)};
-    }
-    for (const Graph& graph : impl->m_model.graphs)
-        for (const Operator& op : graph.operators)
-            if (op.kind.dialect == "tf" && (op.kind.name == "Enter" || op.kind.name == "Switch" || op.kind.name == "RefSwitch"))
-                return Error(ErrorCode::unsupported, "a recording of a v1 graph cannot be stepped through; query and diff read it").at(path);
-    return std::unique_ptr<TraceExecutor>(new TraceExecutor(std::move(impl)));
+    return std::unique_ptr<TraceExecutor>(new TraceExecutor(std::make_unique<Impl>(std::move(file), cancel)));
 }
 
 TraceExecutor::TraceExecutor(std::unique_ptr<Impl> impl) : m_impl(std::move(impl)) {}
 TraceExecutor::~TraceExecutor() = default;
-
-const std::string& TraceExecutor::note() const
-{
-    return m_impl->m_reader->note();
-}
-
-std::string TraceExecutor::level() const
-{
-    constexpr std::array names = {"control", "statistics", "hashes", "values", "all"};
-    const TraceRun& run = m_impl->m_run->run();
-    const std::string level = run.level >= 0 && static_cast<size_t>(run.level) < names.size() ? names[static_cast<size_t>(run.level)] : "?";
-    return "level " + level + (run.policy.empty() ? "" : ", iterations " + run.policy);
-}
 
 const Model& TraceExecutor::model() const
 {

@@ -2,9 +2,8 @@
 // it was recorded.
 #pragma once
 
-#include "app/replay/recorded_model.h"
+#include "app/replay/recording_file.h"
 #include "engine/exec/executor.h"
-#include "tracer/api/trace_reader.h"
 
 #include <memory>
 #include <string>
@@ -15,17 +14,11 @@ namespace loopscope::app {
 /// only for values. Values that were not recorded are not there; recordedStatistics() may still say something of them.
 class TraceExecutor final : public Executor {
 public:
-    /// `runId` 0: the newest complete run. `cancel` may be null. Errors: badFile; usage (no such run); unsupported: recordings of v1 graphs,
-    /// whose frames interleave.
-    static Result<std::unique_ptr<TraceExecutor>> open(const std::string& path, int64_t runId, const CancelFlag* cancel);
+    /// Of a graph without v1 control flow, whose stops follow one another as the text has them. `cancel` may be null.
+    static std::unique_ptr<TraceExecutor> create(RecordingFile file, const CancelFlag* cancel);
     ~TraceExecutor() override;
     TraceExecutor(const TraceExecutor&) = delete;
     TraceExecutor& operator=(const TraceExecutor&) = delete;
-
-    /// "t.lstrace: incomplete: …"; empty if there is nothing to say.
-    const std::string& note() const;
-    /// "level statistics, iterations 0..63"; for messages about what is not there.
-    std::string level() const;
 
     const Model& model() const override;
     GraphId root() const override;

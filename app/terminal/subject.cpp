@@ -1,6 +1,6 @@
 #include "app/terminal/subject.h"
 
-#include "app/replay/trace_executor.h"
+#include "app/replay/replay_executor.h"
 #include "app/terminal/reference_inputs.h"
 #include "app/wiring/inputs.h"
 #include "app/wiring/listing.h"
@@ -86,7 +86,8 @@ Status holdAgainst(DebugSubject& subject, const std::string& path, const Toleran
     }
     if (isTraceFile(path)) {
         subject.reference = [=, &model](const std::vector<std::string>&) -> Result<std::unique_ptr<Reference>> {
-            LS_TRY(std::unique_ptr<TraceExecutor> executor, TraceExecutor::open(path, 0, nullptr));
+            LS_TRY(RecordingFile file, openRecording(path, 0));
+            std::unique_ptr<Executor> executor = replayExecutor(std::move(file), nullptr);
             return referenceToRun(fileNameOf(path), std::move(executor), model, root, tolerance, nullptr);
         };
         return {};
@@ -136,13 +137,13 @@ Result<DebugSubject> recordedSubject(const std::string& path)
     DebugSubject subject;
     subject.name = fileNameOf(path);
     subject.cancel = std::make_unique<CancelFlag>();
-    LS_TRY(std::unique_ptr<TraceExecutor> executor, TraceExecutor::open(path, 0, subject.cancel.get()));
-    subject.model = &executor->model();
+    LS_TRY(RecordingFile file, openRecording(path, 0));
+    subject.note = file.reader->note();
+    subject.level = file.level();
+    subject.executor = replayExecutor(std::move(file), subject.cancel.get());
+    subject.model = &subject.executor->model();
     LS_TRY(subject.target, selectTarget(*subject.model, ""));
     subject.isReplay = true;
-    subject.note = executor->note();
-    subject.level = executor->level();
-    subject.executor = std::move(executor);
     return subject;
 }
 

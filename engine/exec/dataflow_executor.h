@@ -4,6 +4,7 @@
 
 #include "engine/exec/dataflow_view.h"
 #include "engine/exec/interpreter.h"
+#include "engine/exec/recorded_results.h"
 
 #include <memory>
 #include <string>
@@ -19,6 +20,10 @@ class DataflowExecutor final : public Executor {
 public:
     /// Errors: usage, no such graph; unsupported, not a TensorFlow model. What is wrong with the graph itself is an error of start().
     static Result<std::unique_ptr<DataflowExecutor>> create(const Model& model, GraphId root, const ExecutionOptions& options = {});
+    /// Steps through a recorded run: frames, iterations and dead tokens follow from the graph and from the predicates that were recorded, the
+    /// order and all values from the recording; no kernel runs. Values that were not recorded are not there (isRecorded()); inputs cannot
+    /// be set. What was recorded was heard already: only muteObserver()'s `also` hears it.
+    static std::unique_ptr<DataflowExecutor> replay(std::shared_ptr<RecordedResults> recorded, const CancelFlag* cancel);
     ~DataflowExecutor() override;
     DataflowExecutor(const DataflowExecutor&) = delete;
     DataflowExecutor& operator=(const DataflowExecutor&) = delete;
@@ -37,6 +42,8 @@ public:
     std::string positionAddress() const override;
     /// Of the iteration at `depth`; null also for dead values (DataflowView::isDead tells them apart).
     const Tensor* value(int depth, ValueId id) const override;
+    bool isRecorded(int depth, ValueId id) const override;
+    const TensorStatistics* recordedStatistics(int depth, ValueId id) const override;
     const Tensor& output(int index) const override;
     MachineState snapshot() const override;
     MachineState snapshot(const MachineState& previous) const override;

@@ -67,7 +67,7 @@ struct OperatorEvent {
     EventState state = EventState::live;
     int64_t ns = -1; ///< duration, callees included; −1 if times are off
     int64_t trips = -1; ///< of a loop: iterations of its body; else −1
-    std::span<const Tensor* const> results; ///< in result order
+    std::span<const Tensor* const> results; ///< in result order; null, or without data: dead, or of a recording that does not hold it
 };
 
 /// A variable, table or stack was touched by the operator that is running now (its OperatorEvent follows).

@@ -28,11 +28,18 @@ struct RecordedInvocation {
     int64_t id = 0, parent = 0; ///< 0: the root has none
     int graph = -1;             ///< of a loop its body
     int cond = -1;              ///< of a loop
-    int callerGraph = -1, site = -1; ///< the call operator; −1: root
-    std::string role;           ///< "main", "loop", "then", "else", "branch2", "call", "init", …
+    int callerGraph = -1, site = -1; ///< the call operator; −1: root, v1 frame
+    std::string role;           ///< "main", "loop", "then", "else", "branch2", "call", "init", "frame", …
     int64_t iteration = -1;
     int64_t firstStep = 0;      ///< of the next operator to complete at entry
     int64_t steps = 0;          ///< completed inside, callees included
+};
+
+/// An operator that completed. Dataflow graphs complete theirs in an order of their own.
+struct RecordedEvent {
+    int64_t invocation = 0;
+    int graph = -1, op = -1;
+    bool isDead = false, hasFailed = false;
 };
 
 /// What is known of a value that was written.
@@ -66,6 +73,8 @@ public:
     Result<std::optional<RecordedInvocation>> sibling(const RecordedInvocation& invocation, int64_t iteration) const;
     /// The step at which an operator completed in an invocation. none: it did not, or was not recorded.
     Result<std::optional<int64_t>> stepOf(const RecordedInvocation& invocation, int graph, int op) const;
+    /// The operator that completed at a step. none: not recorded. Steps are read in blocks. Errors: badFile.
+    Result<std::optional<RecordedEvent>> event(int64_t step) const;
     /// Result `slot` of the operator that completed at a step. none: not recorded.
     Result<std::optional<RecordedValue>> value(int64_t step, int slot) const;
     /// What input `position` of the root graph was fed with. none: not recorded.

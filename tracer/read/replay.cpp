@@ -10,7 +10,8 @@ namespace loopscope {
 
 namespace {
 
-constexpr int64_t kDead = 1, kNotTaken = 3, kNotWritten = 4; ///< event.state
+constexpr int64_t kBlock = 1024; ///< steps that are read at once
+constexpr int64_t kDead = 1, kFailed = 2, kNotTaken = 3, kNotWritten = 4; ///< event.state
 
 RecordedValue recorded(StoredValue stored)
 {
@@ -72,6 +73,7 @@ public:
         LS_TRY(m_sibling, database.prepare(std::string(columns) + "parent IS ? AND call = ? AND iteration = ? AND id BETWEEN ? AND ? ORDER BY id LIMIT 1"));
         LS_TRY(m_step, database.prepare("SELECT id FROM event WHERE op = ? AND invocation = ? AND id BETWEEN ? AND ? LIMIT 1"));
         LS_TRY(m_event, database.prepare(std::string("SELECT ") + kWriteColumns + " FROM event WHERE id = ?"));
+        LS_TRY(m_block, database.prepare("SELECT id, invocation, op, state FROM event WHERE id BETWEEN ? AND ?"));
         LS_TRY(m_feed, database.prepare("SELECT dtype, shape, content FROM feed WHERE run = ? AND position = ?"));
         LS_TRY(m_abnormal, database.prepare("SELECT nan, pos_inf, neg_inf, denormal, saturated, first_index FROM abnormal WHERE event = ? AND slot = ?"));
         return {};
@@ -108,9 +110,34 @@ public:
         }
         const int64_t last = m_view.run().last.value_or(m_view.run().base - 1) - m_view.run().base;
         row.steps = steps.value_or(std::max<int64_t>(last + 1 - row.firstStep, 0));
-        if (row.graph < 0 || (row.parent != 0 && row.site < 0))
+        if (row.graph < 0 || (row.parent != 0 && row.site < 0 && row.role != "frame"))
             return Error(ErrorCode::badFile, "invocation " + std::to_string(row.id) + " enters no graph of its model").at(m_view.database().path());
         return std::optional(std::move(row));
+    }
+
+    Status readBlock(int64_t first)
+    {
+        m_events.assign(static_cast<size_t>(kBlock), std::nullopt);
+        m_firstEvent = first;
+        const int64_t base = m_view.run().base;
+        const int64_t last = std::min(base + first + kBlock - 1, m_view.run().last.value_or(INT64_MAX));
+        m_block.reset();
+        m_block.bind(1, base + first);
+        m_block.bind(2, last);
+        for (;;) {
+            LS_TRY(const bool hasRow, m_block.step());
+            if (!hasRow) break;
+            const int64_t step = m_block.integer(0) - base;
+            const auto op = m_opIndex.find(m_block.integer(2));
+            if (op == m_opIndex.end()) {
+                m_block.reset();
+                return Error(ErrorCode::badFile, "step " + std::to_string(step) + " is of no operator of its model").at(m_view.database().path());
+            }
+            const int64_t state = m_block.isNull(3) ? 0 : m_block.integer(3);
+            m_events[static_cast<size_t>(step - first)] = {m_block.integer(1), op->second.first, op->second.second, state == kDead, state == kFailed};
+        }
+        m_block.reset();
+        return {};
     }
 
     Result<std::optional<RecordedValue>> valueOf(const ViewedWrite& write)
@@ -167,7 +194,9 @@ public:
     std::vector<Rows> m_rows;
     std::unordered_map<int64_t, int> m_graphIndex;
     std::unordered_map<int64_t, std::pair<int, int>> m_opIndex;
-    mutable Statement m_byId, m_first, m_sibling, m_step, m_event, m_feed, m_abnormal;
+    std::vector<std::optional<RecordedEvent>> m_events; ///< of a block of steps
+    int64_t m_firstEvent = INT64_MIN;
+    mutable Statement m_block, m_byId, m_first, m_sibling, m_step, m_event, m_feed, m_abnormal;
 };
 
 Result<std::unique_ptr<RecordedRun>> RecordedRun::open(const TraceReader& trace, const TraceRun* run)
@@ -254,6 +283,13 @@ Result<std::optional<int64_t>> RecordedRun::stepOf(const RecordedInvocation& inv
     if (hasRow) step = s.integer(0) - run().base;
     s.reset();
     return step;
+}
+
+Result<std::optional<RecordedEvent>> RecordedRun::event(int64_t step) const
+{
+    if (step < 0) return std::optional<RecordedEvent>();
+    if (step - step % kBlock != m_impl->m_firstEvent) LS_CHECK_OK(m_impl->readBlock(step - step % kBlock));
+    return m_impl->m_events[static_cast<size_t>(step % kBlock)];
 }
 
 Result<std::optional<RecordedValue>> RecordedRun::value(int64_t step, int slot) const

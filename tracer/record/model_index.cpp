@@ -59,7 +59,7 @@ ModelIndex::ModelIndex(const Model& model, const ModelRows& rows) : m_model(mode
                     const auto v = static_cast<size_t>(value.index);
                     result.value = rows.firstValues[g] + value.index;
                     result.isOutput = isOutput[v];
-                    result.isCarried = isBody[g] && isOutput[v];
+                    result.isCarried = (isBody[g] && isOutput[v]) || (op.kind.dialect == "tf" && op.kind.name == "NextIteration");
                     declared = graph.values[v].type.dynamicShape();
                 }
                 m_declared.push_back(std::move(declared));

@@ -15,7 +15,7 @@ namespace loopscope {
 /// A result of an operator, with what changes while running.
 struct ResultInfo {
     int64_t value = 0;      ///< row id; 0: the result has no value
-    bool isCarried = false; ///< becomes a value of the next iteration where its graph is a loop's body
+    bool isCarried = false; ///< becomes a value of the next iteration where its graph is a loop's body, or in a v1 frame
     bool isOutput = false;  ///< output of its graph
     bool hadNaN = false, hadInfinity = false; ///< in this run
     Shape shape;            ///< in force

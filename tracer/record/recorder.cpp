@@ -266,11 +266,12 @@ void TraceRecorder::Impl::runStarted(const RunStart& e)
         }
         feed.dtype = dtypeName(input.dtype);
         feed.shape = toString(input.shape);
-        if (m_level >= 2) {
+        const bool isSingle = m_level >= 1 && bitWidth(input.dtype) > 0 && input.elementCount() == 1; // there is no row that would have it
+        if (m_level >= 2 || isSingle) {
             const ContentKey key = contentKey(input.dtype, input.shape, input.view());
             feed.hasContent = true;
             feed.content = key.key;
-            if (m_level >= 3) storeBytes(input, key, nullptr, -1);
+            if (m_level >= 3 || isSingle) storeBytes(input, key, nullptr, -1);
         }
         run.feeds.push_back(std::move(feed));
     }

@@ -126,7 +126,7 @@ bool TraceRecorder::Impl::wantsBytes(const Open& open, const OperatorEvent& e, c
     if (isInRow || open.sampled == Sampled::no) return false;
     if (m_options.onAlert > 0 || m_level >= 4) return true;
     if (m_level < 3) return false;
-    if (result.isCarried && open.role == CallRole::loop && e.graph == open.graph) return true;
+    if (result.isCarried && (open.role == CallRole::frame || (open.role == CallRole::loop && e.graph == open.graph))) return true;
     if (result.isOutput && open.role == CallRole::main) return true;
     return isKept(open, e, slot);
 }

@@ -117,7 +117,7 @@ constexpr TraceColumn kFeed[] = {
     {"source", T, kRequired, "where it came from: `in.npy`, `@seed`, a constant; empty: not known"},
     {"dtype", T, kRequired, "`f32`, …"},
     {"shape", T, kRequired, "`[1,4]`"},
-    {"content", I, kNullable, "content key; NULL below level 2"},
+    {"content", I, kNullable, "content key; NULL below level 2 where there is more than one element"},
 };
 constexpr TraceColumn kPlacement[] = {
     {"run", I, kRequired, "→ run"},

@@ -193,8 +193,10 @@ Result<DataflowExecutor::Impl::Running*> DataflowExecutor::Impl::continueCall(Ca
         call.counter += call.delta;
         return continueLoop(call);
     }
-    Result<bool> goesOn = outputs.size() == 1 ? tfTruth(*outputs[0])
-                                              : invalidArgument("Expected a single scalar return value from WhileOp cond, got " +
+    const bool isKnown = !m_recorded || outputs.size() != 1 || load(*outputs[0]);
+    Result<bool> goesOn = !isKnown              ? Error(ErrorCode::execution, "the recording does not hold what the condition gave").at(address())
+                          : outputs.size() == 1 ? tfTruth(*outputs[0])
+                                                : invalidArgument("Expected a single scalar return value from WhileOp cond, got " +
                                                                 std::to_string(outputs.size()) + " tensors.");
     for (Cell* output : outputs) m_cells.release(output);
     if (!goesOn.ok()) return std::move(goesOn).takeError();
@@ -255,7 +257,10 @@ Result<DataflowExecutor::Impl::Running*> DataflowExecutor::Impl::completeCall(Ca
     if (call.arguments.size() != static_cast<size_t>(node.outputCount))
         return invalidArgument("Expect to produce " + std::to_string(node.outputCount) + " tensors, but only get " +
                                std::to_string(call.arguments.size()));
-    for (size_t k = 0; k < call.arguments.size(); ++k) m_out[k] = m_results[k] = call.arguments[k];
+    for (size_t k = 0; k < call.arguments.size(); ++k) {
+        if (m_recorded) load(*call.arguments[k]);
+        m_out[k] = m_results[k] = call.arguments[k];
+    }
     OperatorEvent event = eventOf(iteration, node);
     event.ns = m_times ? nowNs() - call.startNs : -1;
     event.trips = call.iteration; // -1 if it is no loop

@@ -28,4 +28,14 @@ Cell* CellPool::over(const Tensor& type, const Bytes& bytes)
     return cell;
 }
 
+Cell* CellPool::recorded(int64_t step, int32_t slot)
+{
+    Cell* const cell = take();
+    static_cast<Tensor&>(*cell) = Tensor();
+    cell->shape = Shape{0};
+    cell->recordedStep = step;
+    cell->recordedSlot = slot;
+    return cell;
+}
+
 } // namespace loopscope::dataflow

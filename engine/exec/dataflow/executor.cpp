@@ -35,6 +35,7 @@ Status DataflowExecutor::Impl::setInput(int index, const Tensor& value)
         return Error(ErrorCode::usage, "there is no input " + std::to_string(index)).found(std::to_string(graph.inputs.size()) + " inputs");
     const Value& declared = graph.value(graph.inputs[static_cast<size_t>(index)]);
     const std::string place = "input '" + declared.id + "'";
+    if (m_recorded) return Error(ErrorCode::usage, "a recording has its inputs").at(place);
     if (m_phase == Phase::running) return Error(ErrorCode::usage, "a run is going on").at(place);
     const std::optional<int64_t> count = checkedElementCount(value.shape);
     if ((value.dtype != declared.type.dtype && declared.type.dtype != DType::unknown) || !count)
@@ -123,6 +124,11 @@ Status DataflowExecutor::Impl::begin()
     clear();
     m_phase = Phase::idle;
     const Graph& graph = m_model.graph(m_root);
+    if (m_recorded) {
+        m_nextInvocation = m_recorded->firstInvocation();
+        for (size_t i = 0; i < m_inputs.size(); ++i)
+            if (!m_inputs[i]) m_inputs[i] = m_cells.recorded(RecordedResults::kInputs, static_cast<int32_t>(i));
+    }
     for (size_t i = 0; i < m_inputs.size(); ++i)
         if (!m_inputs[i]) return Error(ErrorCode::usage, "missing").at("input '" + graph.value(graph.inputs[i]).id + "'");
     LS_TRY(Program* const root, program(m_root));
@@ -242,6 +248,17 @@ void DataflowExecutor::Impl::reset()
     updatePosition();
 }
 
+std::unique_ptr<DataflowExecutor> DataflowExecutor::replay(std::shared_ptr<RecordedResults> recorded, const CancelFlag* cancel)
+{
+    ExecutionOptions options;
+    options.keepAll = true;
+    options.maxSteps = INT64_MAX;
+    options.cancel = cancel;
+    auto impl = std::make_unique<Impl>(recorded->model(), recorded->root(), options);
+    impl->m_recorded = std::move(recorded);
+    return std::unique_ptr<DataflowExecutor>(new DataflowExecutor(std::move(impl)));
+}
+
 DataflowExecutor::DataflowExecutor(std::unique_ptr<Impl> impl) : m_impl(std::move(impl)) {}
 DataflowExecutor::~DataflowExecutor() = default;
 
@@ -315,6 +332,16 @@ const Tensor* DataflowExecutor::value(int depth, ValueId id) const
     return m_impl->value(depth, id);
 }
 
+bool DataflowExecutor::isRecorded(int depth, ValueId id) const
+{
+    return m_impl->isRecorded(depth, id);
+}
+
+const TensorStatistics* DataflowExecutor::recordedStatistics(int depth, ValueId id) const
+{
+    return m_impl->recordedStatistics(depth, id);
+}
+
 const Tensor& DataflowExecutor::output(int index) const
 {
     return m_impl->m_outputs[static_cast<size_t>(index)];
@@ -338,7 +365,7 @@ Status DataflowExecutor::restore(const MachineState& state)
 
 void DataflowExecutor::setObserver(ExecutionObserver* observer)
 {
-    m_impl->m_nextObserver = observer;
+    if (!m_impl->m_recorded) m_impl->m_nextObserver = observer;
 }
 
 void DataflowExecutor::muteObserver(bool muted, ExecutionObserver* also)

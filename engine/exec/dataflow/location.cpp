@@ -86,7 +86,7 @@ const Tensor* DataflowExecutor::Impl::value(int depth, ValueId id) const
 {
     Cell* const cell = cellOf(depth, id);
     if (cell && cell->alias >= 0) refresh(*cell);
-    return cell && !cell->isDead ? cell : nullptr;
+    return cell && !cell->isDead && load(*cell) ? cell : nullptr;
 }
 
 Address DataflowExecutor::Impl::addressOf(const Iteration& innermost) const

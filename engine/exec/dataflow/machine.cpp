@@ -127,6 +127,7 @@ bool DataflowExecutor::Impl::selectNext()
     const FrameCode& code = *m_iteration->frame->code;
     m_node = &programOf(*m_iteration).code.nodes[static_cast<size_t>(code.firstNode + position)];
     m_nextIsDead = (m_iteration->deadBits[static_cast<size_t>(position) / 64] >> (position % 64) & 1) != 0;
+    if (m_recorded) [[unlikely]] follow();
     return true;
 }
 
@@ -163,7 +164,7 @@ template <bool Single> Status DataflowExecutor::Impl::execute()
                 Tally& tally = programOf(iteration).tallies[static_cast<size_t>(nodeIndex(iteration, node))];
                 --tally.runs;
             }
-            return fail(std::move(status).takeError());
+            return m_recorded ? stopAt(std::move(status).takeError(), RunEnd::Reason::failed) : fail(std::move(status).takeError());
         }
         moved = true;
     }
@@ -184,18 +185,24 @@ Status DataflowExecutor::Impl::runNode(Iteration& iteration, const Node& node, b
         tally.lastDead = iteration.number;
     } else {
         tally.lastLive = iteration.number;
+    }
+    if (m_recorded) [[unlikely]] LS_CHECK_OK(checkRecorded());
+    if (!isDead) {
         if (node.kind == NodeKind::call) return enterCall(iteration, node);
     }
     const int64_t from = m_times ? nowNs() : 0;
     Status status;
     if (!isDead) [[likely]] {
-        status = compute(iteration, node);
+        status = m_recorded ? recall(iteration, node) : compute(iteration, node);
     } else if (node.kind == NodeKind::send) {
         status = send(iteration, node, true);
     }
     const bool isAsked = m_asking && (node.traps & trapAfter) != 0;
     if ((m_observer || isAsked) && status.ok() && !isDead) [[unlikely]]
-        for (size_t k = 0; k < static_cast<size_t>(node.outputCount); ++k) m_out[k] = m_results[k];
+        for (size_t k = 0; k < static_cast<size_t>(node.outputCount); ++k) {
+            if (m_recorded) load(*m_results[k]);
+            m_out[k] = m_results[k]->isDead ? nullptr : m_results[k];
+        }
     if (m_observer) [[unlikely]] {
         OperatorEvent event = eventOf(iteration, node);
         event.ns = m_times ? nowNs() - from : -1;
@@ -211,7 +218,7 @@ Status DataflowExecutor::Impl::runNode(Iteration& iteration, const Node& node, b
         std::vector<Tensor*> results; // propagating hands the cells on; every one that is somewhere stays
         std::vector<Cell*> kept;
         if (!isDead) {
-            results.assign(m_out.begin(), m_out.begin() + node.outputCount);
+            results.assign(m_results.begin(), m_results.begin() + node.outputCount); // a dead one has no data
             for (int32_t k = 0; k < node.outputCount; ++k) kept.push_back(CellPool::share(m_results[static_cast<size_t>(k)]));
         }
         event.results = {results.data(), results.size()};
@@ -272,6 +279,8 @@ Status DataflowExecutor::Impl::checkBudget()
 Status DataflowExecutor::Impl::finishRun()
 {
     Running& root = *m_activations.front();
+    if (m_recorded && m_step < m_recorded->steps())
+        return stopAt(Error(ErrorCode::badFile, "the recording goes on where the graph has nothing to do").at(address()), RunEnd::Reason::failed);
     if (!m_parked.empty()) {
         const auto& [key, place] = *m_parked.begin();
         m_iteration = place.first;
@@ -286,7 +295,8 @@ Status DataflowExecutor::Impl::finishRun()
             Error error = invalidArgument("Retval[" + std::to_string(k) + "] does not have value");
             return stopAt(std::move(error).at("output '" + graph.outputs[k].name + "' of " + graph.id), RunEnd::Reason::failed);
         }
-        if (graph.value(graph.outputs[k].value).type.isReference) {
+        if (m_recorded) load(*cell);
+        if (graph.value(graph.outputs[k].value).type.isReference && !m_recorded) {
             Tensor view;
             if (Status status = readVariable(*cell, view); !status.ok()) return fail(std::move(status).takeError());
             Result<Cell*> copied = m_cells.copy(view);

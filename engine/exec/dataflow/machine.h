@@ -181,6 +181,7 @@ public:
     Status readVariable(const Tensor& handle, Tensor& view);
     void refresh(Cell& cell) const;
     Status runSwitch(Iteration& iteration, const Node& node);
+    Result<int32_t> portOf(const Iteration& iteration, const Node& node);
     Status runMerge(Iteration& iteration, const Node& node);
     Status runConstant(Iteration& iteration, const Node& node);
     Cell* indexCell(int32_t index);
@@ -225,6 +226,18 @@ public:
     void startInvocation(Iteration& iteration);
     void endInvocation(const Iteration& iteration);
     void endInvocation(InvocationId invocation, int64_t startNs);
+
+    // replay.cpp: a recording instead of kernels
+    void follow();
+    bool isNext(const Iteration& iteration, OperatorId op, const RecordedNode& wanted) const;
+    Result<std::optional<RecordedNode>> nextRecorded() const;
+    Status checkRecorded();
+    Status recall(Iteration& iteration, const Node& node);
+    void recallResults(const Node& node, bool replaces);
+    std::optional<int32_t> recordedPort(const Node& node) const;
+    bool load(Cell& cell) const;
+    bool isRecorded(int depth, ValueId id) const;
+    const TensorStatistics* recordedStatistics(int depth, ValueId id) const;
 
     // location.cpp: where things are
     Address addressOf(const Iteration& iteration) const;
@@ -340,6 +353,10 @@ public:
     std::vector<Cell*> m_indexCells; ///< scalars 0, 1, …: what Merges say they chose
     std::vector<DataflowRace> m_races;
     VariableRaces m_accesses;
+
+    std::shared_ptr<RecordedResults> m_recorded; ///< null: a live run
+    std::optional<RecordedNode> m_recordedNode;  ///< the next node, if it was recorded
+    std::optional<Error> m_divergence;           ///< the recording cannot be followed from here
 
     ResourceStore m_resources;
     RandomState m_random;

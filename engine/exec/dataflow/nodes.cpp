@@ -67,7 +67,9 @@ Result<const Tensor*> DataflowExecutor::Impl::view(const Iteration& iteration, c
     if (input.slot < 0) return static_cast<const Tensor*>(nullptr);
     Cell* const cell = iteration.slots[static_cast<size_t>(input.slot)];
     if (cell->alias >= 0) refresh(*cell);
-    if (!input.readsReference) return static_cast<const Tensor*>(cell);
+    if (m_recorded && !load(*cell))
+        return Error(ErrorCode::execution, "the recording does not hold what decides here").at(addressOf(iteration, node.op));
+    if (!input.readsReference || m_recorded) return static_cast<const Tensor*>(cell);
     LS_CHECK_OK(readVariable(*cell, room));
     return static_cast<const Tensor*>(&room);
 }
@@ -78,7 +80,7 @@ Result<DataflowExecutor::Impl::Cell*> DataflowExecutor::Impl::operand(Iteration&
 {
     const InputCode& input = programOf(iteration).code.inputs[static_cast<size_t>(node.firstInput + i)];
     Cell* const cell = iteration.slots[static_cast<size_t>(input.slot)];
-    if (!input.readsReference) [[likely]] return CellPool::share(cell);
+    if (!input.readsReference || m_recorded) [[likely]] return CellPool::share(cell);
     Tensor room;
     LS_CHECK_OK(readVariable(*cell, room));
     Cell* const alias = m_cells.take();
@@ -123,6 +125,18 @@ Status DataflowExecutor::Impl::compute(Iteration& iteration, const Node& node)
 
 Status DataflowExecutor::Impl::runSwitch(Iteration& iteration, const Node& node)
 {
+    LS_TRY(const int32_t port, portOf(iteration, node));
+    LS_TRY(Cell* const data, operand(iteration, node, 0));
+    for (int32_t k = 0; k < node.outputCount; ++k)
+        m_results[static_cast<size_t>(k)] = k == port ? data : CellPool::share(m_cells.dead());
+    return {};
+}
+
+/// The output that gets the data.
+Result<int32_t> DataflowExecutor::Impl::portOf(const Iteration& iteration, const Node& node)
+{
+    if (m_recorded)
+        if (const std::optional<int32_t> port = recordedPort(node)) return *port;
     Tensor room;
     LS_TRY(const Tensor* const steering, view(iteration, node, 1, room));
     const bool isMany = node.kind == NodeKind::switchMany;
@@ -132,17 +146,9 @@ Status DataflowExecutor::Impl::runSwitch(Iteration& iteration, const Node& node)
     if (steering->dtype != wanted)
         return invalidArgument("The second input must be " + std::string(tfTypeName(wanted)) + ", but it is " +
                                std::string(tfTypeName(steering->dtype)));
-    int32_t port = 0;
-    if (isMany) {
-        port = *steering->as<int32_t>();
-        if (port < 0 || port >= node.outputCount) port = node.outputCount - 1;
-    } else {
-        port = *steering->as<uint8_t>() != 0 ? 1 : 0;
-    }
-    LS_TRY(Cell* const data, operand(iteration, node, 0));
-    for (int32_t k = 0; k < node.outputCount; ++k)
-        m_results[static_cast<size_t>(k)] = k == port ? data : CellPool::share(m_cells.dead());
-    return {};
+    if (!isMany) return *steering->as<uint8_t>() != 0 ? 1 : 0;
+    const int32_t port = *steering->as<int32_t>();
+    return port < 0 || port >= node.outputCount ? node.outputCount - 1 : port;
 }
 
 DataflowExecutor::Impl::Cell* DataflowExecutor::Impl::indexCell(int32_t index)

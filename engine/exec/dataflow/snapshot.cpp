@@ -13,6 +13,7 @@ namespace {
 constexpr int64_t kAbsent = -1; ///< instead of the number of a token
 constexpr int64_t kDead = -2;
 constexpr int64_t kInFrame = -3; ///< value k of the stack's frame is kInFrame − k
+constexpr int64_t kRecorded = INT64_MIN / 2; ///< of a recording: its step and slot follow
 constexpr int64_t kAlias = INT64_MIN; ///< an alias of the variable with handle h is kAlias + h
 
 /// Writes cells as numbers of tokens.
@@ -36,12 +37,16 @@ public:
             number(kAlias + cell->alias);
             return;
         }
+        if (cell->recordedStep != Cell::kComputed) {
+            for (const int64_t value : {kRecorded, cell->recordedStep, int64_t{cell->recordedSlot}}) number(value);
+            return;
+        }
         number(static_cast<int64_t>(m_state.tokens.size()));
         m_state.tokens.push_back(stateOf(*cell, value));
     }
     void frameCell(const Cell* cell, ValueId value, FrameState* frame)
     {
-        if (!frame || cell->isDead || cell->alias >= 0) return this->cell(cell, value);
+        if (!frame || cell->isDead || cell->alias >= 0 || cell->recordedStep != Cell::kComputed) return this->cell(cell, value);
         number(kInFrame - static_cast<int64_t>(frame->values.size()));
         frame->values.push_back(stateOf(*cell, value));
     }
@@ -94,6 +99,10 @@ public:
             alias->alias = static_cast<int32_t>(at - kAlias);
             alias->bytes = 0;
             return alias;
+        }
+        if (at == kRecorded) {
+            const int64_t step = number();
+            return m_cells.recorded(step, static_cast<int32_t>(within(0, INT32_MAX)));
         }
         if (at <= kInFrame - frameValues || at >= std::ssize(m_state.tokens)) m_ok = false;
         if (!m_ok || at == kAbsent) return nullptr;
@@ -296,7 +305,10 @@ Status DataflowExecutor::Impl::restore(const MachineState& state)
     m_races = state.races;
     m_resources.listener = this;
     if (state.finished)
-        for (const Cell* output : m_activations.front()->outputs) m_outputs.push_back(*output);
+        for (Cell* output : m_activations.front()->outputs) {
+            load(*output);
+            m_outputs.push_back(*output);
+        }
     selectNext();
     updatePosition();
     return {};

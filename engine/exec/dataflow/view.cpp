@@ -116,6 +116,7 @@ std::vector<DataflowValue> DataflowExecutor::Impl::values() const
             Cell* const cell = iteration.slots[s];
             if (!cell) continue;
             if (cell->alias >= 0) refresh(*cell);
+            load(*cell);
             DataflowValue& value = result.emplace_back();
             value.graph = programOf(iteration).code.id;
             value.value = iteration.frame->code->slots[s];
@@ -200,7 +201,8 @@ std::pair<OperatorId, std::string> DataflowExecutor::Impl::predicateOf(const Ite
         at = graph.value(op.inputs[0]).producer;
     }
     const ValuePlace place = code.values[static_cast<size_t>(steering.index)];
-    const Cell* const cell = place.frame == iteration.frame->index ? iteration.slots[static_cast<size_t>(place.slot)] : nullptr;
+    Cell* const cell = place.frame == iteration.frame->index ? iteration.slots[static_cast<size_t>(place.slot)] : nullptr;
+    if (cell) load(*cell);
     if (!cell || cell->isDead || cell->bytes == 0) return found;
     if (cell->dtype == DType::boolean) found.second = *cell->as<uint8_t>() != 0 ? "true" : "false";
     if (cell->dtype == DType::i32 && cell->bytes >= sizeof(int32_t)) found.second = std::to_string(*cell->as<int32_t>());

@@ -1,6 +1,6 @@
 // Stepping through recordings: held against the run that was recorded, stop by stop and value by value.
+#include "app/replay/replay_executor.h"
 #include "app/replay/run_recording.h"
-#include "app/replay/trace_executor.h"
 #include "app/wiring/listing.h"
 #include "engine/debug/inspect/value_history.h"
 #include "engine/debug/inspect/write_search.h"
@@ -49,11 +49,11 @@ std::string recorded(const Subject& subject, TraceLevel level = TraceLevel::all)
     return options.path;
 }
 
-std::unique_ptr<TraceExecutor> opened(const std::string& path)
+std::unique_ptr<Executor> opened(const std::string& path)
 {
-    Result<std::unique_ptr<TraceExecutor>> executor = TraceExecutor::open(path, 0, nullptr);
-    EXPECT_TRUE(executor.ok()) << executor.error().message();
-    return std::move(executor).value();
+    Result<RecordingFile> file = openRecording(path, 0);
+    EXPECT_TRUE(file.ok()) << file.error().message();
+    return replayExecutor(std::move(file).value(), nullptr);
 }
 
 Subject collatz(int32_t x)
@@ -160,8 +160,11 @@ TEST(Replay, ServesAsAReferenceRun)
 TEST(Replay, SaysWhatWasNotRecorded)
 {
     Subject subject = textSubject(kNested, 3);
-    const auto replay = opened(recorded(subject, TraceLevel::statistics));
-    EXPECT_EQ(replay->level(), "level statistics, iterations all");
+    const std::string path = recorded(subject, TraceLevel::statistics);
+    Result<RecordingFile> file = openRecording(path, 0);
+    ASSERT_TRUE(file.ok());
+    EXPECT_EQ(file->level(), "level statistics, iterations all");
+    const auto replay = opened(path);
     EXPECT_OK(replay->start());
     EXPECT_OK(replay->run());
     const ValueId y = replay->model().graphs[0].findValue("y");
@@ -398,9 +401,10 @@ TEST(Replay, SurvivesDamagedTraces)
             ASSERT_TRUE(database.ok());
             ASSERT_TRUE((*database)->execute(damage).ok()) << damage;
         }
-        const Result<std::unique_ptr<TraceExecutor>> opened = TraceExecutor::open(path, 0, nullptr);
-        if (!opened.ok()) continue;
-        TraceExecutor& executor = **opened;
+        Result<RecordingFile> file = openRecording(path, 0);
+        if (!file.ok()) continue;
+        const std::unique_ptr<Executor> owned = replayExecutor(std::move(file).value(), nullptr);
+        Executor& executor = *owned;
         if (!executor.start().ok()) continue;
         for (int steps = 0; steps < 500 && !executor.position().finished; ++steps) {
             for (int d = 0; d < executor.position().depth; ++d) {
@@ -424,8 +428,8 @@ TEST(Replay, RefusesWhatIsNoTrace)
 {
     const std::string path = tracePath();
     std::filesystem::remove(path);
-    EXPECT_FALSE(TraceExecutor::open(path, 0, nullptr).ok());
-    EXPECT_FALSE(TraceExecutor::open(recorded(collatz(6)), 99, nullptr).ok());
+    EXPECT_FALSE(openRecording(path, 0).ok());
+    EXPECT_FALSE(openRecording(recorded(collatz(6)), 99).ok());
 }
 
 } // namespace
