@@ -316,7 +316,7 @@ void StopReader::readFrame(CanvasState& state, size_t index)
     if (live->oldestIteration > 0) out.note += ", " + range(0, live->oldestIteration - 1) + " done";
 }
 
-/// Of a v1 conditional: a side whose nodes are dead was not taken.
+/// Of a v1 conditional: a side whose nodes are dead, or ready with a dead operand, was not taken.
 void StopReader::readSides(CanvasState& state) const
 {
     for (size_t r = 0; r < m_scene.regions.size(); ++r) {
@@ -325,9 +325,9 @@ void StopReader::readSides(CanvasState& state) const
         bool isDead = false, isLive = false;
         for (size_t i = 0; i < m_scene.nodes.size(); ++i) {
             if (m_scene.nodes[i].region != static_cast<int>(r)) continue;
-            const RunState run = state.nodes[i].run;
-            isDead = isDead || run == RunState::dead;
-            isLive = isLive || run == RunState::run || run == RunState::ready;
+            const NodeState& node = state.nodes[i];
+            isDead = isDead || node.run == RunState::dead || node.willBeDead;
+            isLive = isLive || node.run == RunState::run || (node.run == RunState::ready && !node.willBeDead);
         }
         state.regions[r].run = isLive ? RunState::run : isDead ? RunState::untaken : RunState::none;
         state.regions[r].note = isLive ? "taken" : isDead ? "dead" : "";

@@ -423,6 +423,11 @@ void CanvasPictureTest::v1TokensShowTheirValues()
         stop.tallies.push_back({one.graph, one.op, 4, 1, live, dead});
     };
     QCOMPARE(state.regions[half].note, std::string());
+    // One that waits for its turn with a dead operand is dead as well.
+    const SceneNode& halving = scene->scene->nodes[static_cast<size_t>(scene->scene->findNode("main/collatz:frame/half"))];
+    stop.ready = {{"main/collatz@3:frame/half", halving.graph, halving.op, 0, true}};
+    QCOMPARE(stateAt(*scene->scene, model, stop).regions[half].note, std::string("dead"));
+    stop.ready.clear();
     tallyOf("main/collatz:frame/half", -1, 3);
     tallyOf("main/collatz:frame/triple", 3, -1);
     const CanvasState decided = stateAt(*scene->scene, model, stop);
