@@ -200,9 +200,8 @@ bool BreakpointSet::Impl::noteLate(Breakpoint& breakpoint, const BreakEvent& eve
 /// Which run and timeline counts are of. Those of another one say nothing.
 void BreakpointSet::Impl::sync()
 {
-    const Executor& executor = m_target.executor;
-    if (executor.position().depth == 0) return;
-    const InvocationId run = executor.frame(0).invocation;
+    if (m_target.executor.position().depth == 0) return;
+    const int64_t run = m_target.timeline.runs(); // numbers of invocations come again where an edit has gone back to a saved state
     const int line = m_target.timeline.current();
     if (run == m_run && line == m_line) return;
     if (run != m_run) {

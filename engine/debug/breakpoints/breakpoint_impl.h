@@ -158,7 +158,7 @@ private:
     int64_t m_after = -1;
     int64_t m_lastTick = -1;       ///< of the last event that was heard
     int m_line = 0;                ///< timeline that counts and kept values are of
-    InvocationId m_run = 0;        ///< root invocation of the run that they are of
+    int64_t m_run = 0;             ///< Timeline::runs() of the run that they are of
     int64_t m_keptTick = -1;       ///< where kept values are right; −1: nowhere
     InvocationId m_seenInvocation = 0; ///< the invocation and graph that the next two are of
     GraphId m_seenGraph;
