@@ -31,6 +31,7 @@ void appendAxis(std::string& out, const Tensor& tensor, int axis, int64_t flat, 
     const int64_t size = tensor.shape[axis];
     const int64_t stride = tensor.shape.countOf(axis + 1, tensor.shape.rank());
     const bool innermost = axis + 1 == tensor.shape.rank();
+    edges = edges || stride == 0; // any number of rows may hold no element
     out += '[';
     for (int64_t i = 0; i < size; ++i) {
         if (i > 0) {

@@ -49,6 +49,14 @@ TEST(ValueText, large_tensors_show_statistics_and_edges)
               "i8[2,10]  min 0  max 0  mean 0  std 0  zeros 20\n    [[0 0 0 … 0 0 0]\n     [0 0 0 … 0 0 0]]");
 }
 
+TEST(ValueText, a_tensor_without_elements_shows_few_of_its_rows)
+{
+    EXPECT_EQ(shown("0", DType::i8, Shape{2, 0}), "i8[2,0]  [[]\n              []]");
+    const std::string next = "\n" + std::string(23, ' ');
+    EXPECT_EQ(shown("0", DType::i8, Shape{2147483647, 0}),
+              "i8[2147483647,0]  [[]" + next + "[]" + next + "[]" + next + "…" + next + "[]" + next + "[]" + next + "[]]");
+}
+
 TEST(ValueText, quantized_values_show_both_numbers)
 {
     const Quantization q = Quantization::perTensor(0.5F, -1);
