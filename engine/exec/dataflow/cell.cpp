@@ -1,5 +1,6 @@
 #include "engine/exec/dataflow/cell.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace loopscope::dataflow {
@@ -14,6 +15,35 @@ Result<Cell*> CellPool::copy(const Tensor& tensor)
     }
     if (tensor.bytes > 0) std::memcpy(cell->data, tensor.data, tensor.bytes);
     return cell;
+}
+
+Cell* CellPool::takeRoomy(size_t bytes)
+{
+    const auto isBetter = [bytes](const Cell* a, const Cell* b) {
+        if (bytes == 0) return a->block.capacity() > b->block.capacity();
+        if ((a->block.capacity() >= bytes) != (b->block.capacity() >= bytes)) return a->block.capacity() >= bytes;
+        return a->block.capacity() < b->block.capacity();
+    };
+    const auto best = std::ranges::min_element(m_roomy, isBetter);
+    if (best == m_roomy.end() || (*best)->block.capacity() < bytes) return take();
+    Cell* const cell = *best;
+    m_keptBytes -= cell->block.capacity();
+    *best = m_roomy.back();
+    m_roomy.pop_back();
+    cell->references = 1;
+    return cell;
+}
+
+void CellPool::keepBlock(Cell& cell)
+{
+    if (m_roomy.size() < kKeptBlocks && m_keptBytes + cell.block.capacity() <= kKeptBytes) {
+        m_keptBytes += cell.block.capacity();
+        m_roomy.push_back(&cell);
+        return;
+    }
+    cell.block.release();
+    cell.nextFree = m_free;
+    m_free = &cell;
 }
 
 Cell* CellPool::over(const Tensor& type, const Bytes& bytes)

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <vector>
 
 namespace loopscope::dataflow {
 
@@ -49,6 +50,9 @@ public:
         cell->references = 1;
         return cell;
     }
+    /// The same with the block of a value that is gone: the smallest one that holds `bytes`, or for a size that is not known yet (0) the
+    /// largest one, which mostly is that of an older version of the same list (tf_list_view.h).
+    Cell* takeRoomy(size_t bytes);
     /// Room for `bytes` bytes, whose content is undefined. Errors: execution, no memory.
     static Status reserve(Cell& cell, size_t bytes)
     {
@@ -80,13 +84,15 @@ public:
     Cell* dead() { return &m_dead; }
 
 private:
-    static constexpr uint64_t kKeptBytes = 1 << 16; ///< a free cell keeps a block of up to this size
+    static constexpr uint64_t kKeptBytes = 1 << 28; ///< in blocks of free cells
+    static constexpr size_t kKeptBlocks = 32;
+    void keepBlock(Cell& cell);
     void free(Cell& cell)
     {
         cell.alias = -1;
         cell.recordedStep = Cell::kComputed;
         if (cell.saved.size() > 0) [[unlikely]] cell.saved = Bytes();
-        if (cell.block.capacity() > kKeptBytes) [[unlikely]] cell.block.release();
+        if (cell.block.capacity() > 0) [[unlikely]] return keepBlock(cell);
         cell.nextFree = m_free;
         m_free = &cell;
     }
@@ -94,6 +100,8 @@ private:
     MemoryAccount& m_account;
     Cell* m_free = nullptr;
     std::deque<Cell> m_cells;
+    std::vector<Cell*> m_roomy; ///< free, with blocks
+    uint64_t m_keptBytes = 0;   ///< in m_roomy
     Cell m_dead;
 };
 

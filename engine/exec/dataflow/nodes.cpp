@@ -231,7 +231,8 @@ Status DataflowExecutor::Impl::runKernel(Iteration& iteration, const Node& node)
     }
     for (int32_t k = 0; k < node.outputCount; ++k) {
         const OutputPlan& plan = state.outputs[static_cast<size_t>(k)];
-        Cell* const cell = m_cells.take();
+        const bool isSmall = plan.isFixed && plan.bytes <= sizeof(Cell::small);
+        Cell* const cell = isSmall ? m_cells.take() : m_cells.takeRoomy(plan.isFixed ? plan.bytes : 0);
         m_results[static_cast<size_t>(k)] = cell;
         m_out[static_cast<size_t>(k)] = cell;
         cell->dtype = plan.dtype;

@@ -1,5 +1,6 @@
 // TensorLists as they are encoded: their elements are found, and lists with one element more, less or changed are written, without taking
-// the whole list apart. What is left of a push is one copy of the list's bytes.
+// the whole list apart. In a loop not even its bytes are copied: memory that a list is written to mostly holds what the same list was an
+// iteration or two before, and only what has changed since is written again. A hash in the list's header says whether it does.
 #pragma once
 
 #include "engine/kernels/cpu/tf_variant.h"
@@ -28,7 +29,19 @@ public:
 private:
     /// Where element `i` begins, or the end (i = count()).
     Result<size_t> offsetOf(int64_t i) const;
-    Status write(const KernelArgs& args, int k, int64_t count, int64_t elementSize, std::span<const std::string_view> parts) const;
+    /// What differs between this list and the one that is written.
+    struct Change {
+        int64_t index = 0;        ///< of the element that is set, appended, or taken off
+        std::string_view element; ///< encoded; empty: taken off
+        int64_t count = 0;        ///< of the new list
+        int64_t elementSize = 0;  ///< of the new list
+        uint64_t hash = 0;        ///< of the new list
+    };
+    Result<Change> changeOf(int64_t i, std::string_view element) const;
+    Status write(const KernelArgs& args, int k, const Change& change) const;
+    Status writeWithRoom(const KernelArgs& args, int k, int64_t i, const VariantTensor& element) const;
+    Result<bool> bringUpToDate(const KernelArgs& args, int k, const Change& change) const;
+    std::string_view encoded(int64_t i) const { return m_bytes.substr(m_body + static_cast<size_t>(i * m_elementSize), static_cast<size_t>(m_elementSize)); }
 
     std::string_view m_bytes;
     size_t m_body = 0; ///< where elements begin
@@ -36,6 +49,7 @@ private:
     Shape m_elementShape;
     int64_t m_maxElements = -1, m_count = 0;
     int64_t m_elementSize = 0; ///< encoded, if all have the same; 0: there is none, −1: they differ
+    uint64_t m_hash = 0;       ///< of all elements (listHash)
 };
 
 } // namespace loopscope

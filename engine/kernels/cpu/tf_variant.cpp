@@ -1,5 +1,6 @@
 #include "engine/kernels/cpu/tf_variant.h"
 
+#include "engine/base/hash.h"
 #include "engine/kernels/cpu/tf_list_view.h"
 #include "engine/kernels/cpu/tf_support.h"
 #include "engine/tensor/strings.h"
@@ -115,8 +116,15 @@ bool take(Reader& reader, VariantKind kind, DType elementType, VariantTensor& te
     return !reader.failed && holdsEnough(tensor) && (kind != VariantKind::list || !tensor.isSet() || tensor.dtype == elementType);
 }
 
-/// The two numbers that end a header: how many elements there are, and their encoded size if all have the same (else −1; 0: there is none).
-constexpr size_t kTail = 2 * sizeof(int64_t);
+/// The numbers that end a header: how many elements there are, their encoded size if all have the same (else −1; 0: there is none), and of
+/// lists a hash of them.
+constexpr size_t kTail = 3 * sizeof(int64_t);
+
+/// What element `i` contributes to the hash of a list, which is the sum over all: a change of one element is a change of one term.
+uint64_t listHash(int64_t i, std::string_view element)
+{
+    return hash64(std::as_bytes(std::span(element)), static_cast<uint64_t>(i));
+}
 
 int64_t combined(int64_t sizeOfAll, int64_t size) { return sizeOfAll == 0 || sizeOfAll == size ? size : -1; }
 
@@ -133,14 +141,18 @@ std::string encodeVariant(const VariantValue& value)
     put(out, value.elementShape);
     put(out, static_cast<int64_t>(value.tensors.size()));
     const size_t at = out.size();
-    int64_t elementSize = 0;
-    put(out, elementSize);
-    for (const VariantTensor& tensor : value.tensors) {
+    int64_t tail[] = {0, 0};
+    put(out, tail[0]);
+    put(out, tail[1]);
+    uint64_t hash = 0;
+    for (size_t i = 0; i < value.tensors.size(); ++i) {
         const size_t begin = out.size();
-        put(out, tensor);
-        elementSize = combined(elementSize, static_cast<int64_t>(out.size() - begin));
+        put(out, value.tensors[i]);
+        tail[0] = combined(tail[0], static_cast<int64_t>(out.size() - begin));
+        if (value.kind == VariantKind::list) hash += listHash(static_cast<int64_t>(i), std::string_view(out).substr(begin));
     }
-    std::memcpy(out.data() + at, &elementSize, sizeof elementSize);
+    tail[1] = static_cast<int64_t>(hash);
+    std::memcpy(out.data() + at, tail, sizeof tail);
     return out;
 }
 
@@ -155,7 +167,8 @@ Result<VariantValue> decodeVariant(std::string_view bytes)
     value.maxElements = reader.number();
     value.elementShape = reader.shape();
     const int64_t count = reader.number();
-    reader.number(); // the size of an element: who takes all apart needs none
+    reader.number(); // the size of an element and the hash: who takes all apart needs none
+    reader.number();
     bool good = ours && kind >= 0 && kind <= static_cast<int64_t>(VariantKind::tensors) && elementType >= 0 &&
                 elementType <= static_cast<int64_t>(DType::mxint8);
     value.kind = static_cast<VariantKind>(kind);
@@ -194,6 +207,7 @@ Result<ListView> ListView::of(const KernelArgs& args, int i)
     list.m_elementShape = reader.shape();
     list.m_count = reader.number();
     list.m_elementSize = reader.number();
+    list.m_hash = static_cast<uint64_t>(reader.number());
     if (kind != static_cast<int64_t>(VariantKind::list)) return invalidArgument("Input handle is not a list.");
     const bool good = !reader.failed && elementType >= 0 && elementType <= static_cast<int64_t>(DType::mxint8) && list.m_count >= 0 && list.m_elementSize >= -1;
     if (!good) return invalidArgument("the variant is none that this program made");
@@ -229,45 +243,137 @@ Result<VariantTensor> ListView::element(int64_t i) const
     return tensor;
 }
 
+namespace {
+
+constexpr int64_t kMostRoom = 64 << 20; ///< bytes that a list may take with elements that are not set yet
+
+} // namespace
+
 Status ListView::writeWith(const KernelArgs& args, int k, int64_t i, const VariantTensor& element) const
 {
-    LS_TRY(const size_t begin, offsetOf(i));
-    size_t end = begin;
-    if (i < m_count) { LS_TRY(end, offsetOf(i + 1)); }
-    std::string encoded;
-    put(encoded, element);
-    const auto size = static_cast<int64_t>(encoded.size());
-    const bool alone = m_count == (i < m_count ? 1 : 0);
-    const std::string_view parts[] = {m_bytes.substr(0, begin), encoded, m_bytes.substr(end)};
-    return write(args, k, m_count + (i == m_count ? 1 : 0), alone ? size : combined(m_elementSize, size), parts);
+    std::string bytes;
+    put(bytes, element);
+    const auto size = static_cast<int64_t>(bytes.size());
+    if (i < m_count && m_elementSize > 0 && m_elementSize < size && m_count <= kMostRoom / size) {
+        LS_TRY(const VariantTensor before, this->element(i));
+        if (!before.isSet()) return writeWithRoom(args, k, i, element);
+    }
+    LS_TRY(const Change change, changeOf(i, bytes));
+    return write(args, k, change);
+}
+
+/// The first element comes into a list that was reserved: the elements that are not set get room for as much, so that all have one size.
+Status ListView::writeWithRoom(const KernelArgs& args, int k, int64_t i, const VariantTensor& element) const
+{
+    LS_TRY(VariantValue list, decodeVariant(m_bytes));
+    const std::string room(element.bytes.size(), '\0');
+    for (VariantTensor& unset : list.tensors) {
+        if (unset.isSet()) continue;
+        unset.shape = element.shape;
+        unset.bytes = room;
+    }
+    list.tensors[static_cast<size_t>(i)] = element;
+    return writeVariant(args, k, list);
 }
 
 Status ListView::writeWithoutLast(const KernelArgs& args, int k) const
 {
-    LS_TRY(const size_t begin, offsetOf(m_count - 1));
-    const std::string_view parts[] = {m_bytes.substr(0, begin)};
-    return write(args, k, m_count - 1, m_count == 1 ? 0 : m_elementSize, parts);
+    LS_TRY(const Change change, changeOf(m_count - 1, {}));
+    return write(args, k, change);
 }
 
-Status ListView::write(const KernelArgs& args, int k, int64_t count, int64_t elementSize, std::span<const std::string_view> parts) const
+Result<ListView::Change> ListView::changeOf(int64_t i, std::string_view element) const
 {
-    constexpr size_t kHeader = 3 * sizeof(int32_t); // of a block of one string (strings.h)
-    size_t total = kHeader;
-    for (const std::string_view part : parts) total += part.size();
+    Change change{i, element, element.empty() ? m_count - 1 : std::max(m_count, i + 1), m_elementSize, m_hash};
+    if (i < m_count) {
+        LS_TRY(const size_t begin, offsetOf(i));
+        LS_TRY(const size_t end, offsetOf(i + 1));
+        if (end > m_bytes.size()) return invalidArgument("the variant is none that this program made");
+        change.hash -= listHash(i, m_bytes.substr(begin, end - begin));
+    }
+    if (element.empty()) {
+        if (m_count == 1) change.elementSize = 0;
+        return change;
+    }
+    const auto size = static_cast<int64_t>(element.size());
+    change.elementSize = m_count == (i < m_count ? 1 : 0) ? size : combined(m_elementSize, size);
+    change.hash += listHash(i, element);
+    return change;
+}
+
+namespace {
+
+constexpr size_t kBlock = 3 * sizeof(int32_t); ///< before the bytes of a block of one string (strings.h)
+constexpr int64_t kMostBehind = 16;            ///< elements by which an older list may be longer or shorter
+
+} // namespace
+
+/// Makes the new list of an older one that the result's memory may still hold. False: it holds none that is known to differ from this list
+/// in a few elements only; nothing was written.
+Result<bool> ListView::bringUpToDate(const KernelArgs& args, int k, const Change& change) const
+{
+    Tensor& out = args.out(k);
+    const int64_t size = m_elementSize;
+    if (size <= 0 || change.elementSize != size) return false;
+    const size_t elements = kBlock + m_body;
+    const size_t total = elements + static_cast<size_t>(change.count * size);
+    LS_CHECK_OK(args.runtime->resize(out, Shape(), total));
+    int32_t words[3];
+    int64_t tail[3];
+    const auto look = [&] {
+        std::memcpy(words, out.data, sizeof words);
+        std::memcpy(tail, out.data + elements - kTail, sizeof tail);
+        return words[0] == 1 && words[1] == static_cast<int32_t>(kBlock) && tail[1] == size && tail[0] > 0 && tail[0] >= m_count - kMostBehind &&
+               tail[0] <= m_count + kMostBehind && words[2] == static_cast<int64_t>(elements) + tail[0] * size &&
+               std::memcmp(out.data + kBlock, m_bytes.data(), m_body - kTail) == 0;
+    };
+    if (total < elements + static_cast<size_t>(size) || !look()) return false;
+    const int64_t count = tail[0];
+    if (static_cast<size_t>(words[2]) > total) { // a longer list: all of it must be there to be looked at
+        LS_CHECK_OK(args.runtime->resize(out, Shape(), static_cast<size_t>(words[2])));
+        if (!look()) return false;
+    }
+    const auto at = [&](int64_t i) { return reinterpret_cast<char*>(out.data) + elements + static_cast<size_t>(i * size); };
+    const auto there = [&](int64_t i) { return listHash(i, {at(i), static_cast<size_t>(size)}); };
+    auto hash = static_cast<uint64_t>(tail[2]);
+    for (int64_t i = count; i < m_count; ++i) hash += listHash(i, encoded(i));
+    for (int64_t i = m_count; i < count; ++i) hash -= there(i);
+    int64_t other = -1; // one more element that may differ: loops go through lists in order
+    for (const int64_t i : {change.index - 1, change.index + 1, change.index}) {
+        if (hash == m_hash) break;
+        if (i < 0 || i >= std::min(count, m_count) || hash - there(i) + listHash(i, encoded(i)) != m_hash) continue;
+        hash = m_hash;
+        other = i;
+    }
+    if (hash != m_hash) return false;
+    for (int64_t i = count; i < std::min(m_count, change.count); ++i) std::memcpy(at(i), encoded(i).data(), static_cast<size_t>(size));
+    if (other >= 0) std::memcpy(at(other), encoded(other).data(), static_cast<size_t>(size));
+    if (!change.element.empty()) std::memcpy(at(change.index), change.element.data(), change.element.size());
+    LS_CHECK_OK(args.runtime->resize(out, Shape(), total));
+    return true;
+}
+
+Status ListView::write(const KernelArgs& args, int k, const Change& change) const
+{
+    LS_TRY(const size_t begin, offsetOf(change.index));
+    size_t end = begin;
+    if (change.index < m_count) { LS_TRY(end, offsetOf(change.index + 1)); }
+    const size_t total = kBlock + m_bytes.size() - (end - begin) + change.element.size();
     if (total > static_cast<size_t>(std::numeric_limits<int32_t>::max()))
         return Error(ErrorCode::execution, "the list is too long").found(std::to_string(total) + " bytes").expected("less than 2 GiB");
-    LS_CHECK_OK(args.runtime->resize(args.out(k), Shape(), total));
-    const int32_t words[] = {1, kHeader, static_cast<int32_t>(total)};
-    std::byte* to = args.out(k).data;
-    std::memcpy(to, words, sizeof words);
-    to += kHeader;
-    const int64_t tail[] = {count, elementSize};
-    std::byte* const patched = to + m_body - kTail;
-    for (const std::string_view part : parts) {
-        if (!part.empty()) std::memcpy(to, part.data(), part.size());
-        to += part.size();
+    LS_TRY(const bool isThere, bringUpToDate(args, k, change));
+    if (!isThere) {
+        LS_CHECK_OK(args.runtime->resize(args.out(k), Shape(), total));
+        std::byte* to = args.out(k).data + kBlock;
+        for (const std::string_view part : {m_bytes.substr(0, begin), change.element, m_bytes.substr(end)}) {
+            if (!part.empty()) std::memcpy(to, part.data(), part.size());
+            to += part.size();
+        }
     }
-    std::memcpy(patched, tail, sizeof tail);
+    const int32_t words[] = {1, kBlock, static_cast<int32_t>(total)};
+    const int64_t tail[] = {change.count, change.elementSize, static_cast<int64_t>(change.hash)};
+    std::memcpy(args.out(k).data, words, sizeof words);
+    std::memcpy(args.out(k).data + kBlock + m_body - kTail, tail, sizeof tail);
     return {};
 }
 
