@@ -435,6 +435,8 @@ Result<BoundInputs> bindInputs(const RunTarget& target, const std::vector<std::s
 {
     BoundInputs bound;
     bound.inputs.resize(target.inputs.size());
+    // By place among these inputs: they may be some of a model's (Port::index is the place among all).
+    const auto placeOf = [&](const Port& port) { return static_cast<size_t>(&port - target.inputs.data()); };
     std::vector<InputOption> chosen(target.inputs.size());
     std::vector<bool> given(target.inputs.size(), false);
     InputOption rest;
@@ -450,7 +452,7 @@ Result<BoundInputs> bindInputs(const RunTarget& target, const std::vector<std::s
             // A whole archive: keys are names, or positions.
             LS_TRY(const NpzFile archive, NpzFile::open(option.source));
             for (const Port& port : target.inputs) {
-                const auto index = static_cast<size_t>(port.index);
+                const size_t index = placeOf(port);
                 std::string key = archive.has(std::to_string(port.index)) ? std::to_string(port.index) : "";
                 for (const std::string& alias : port.aliases)
                     if (archive.has(alias)) key = alias;
@@ -471,12 +473,12 @@ Result<BoundInputs> bindInputs(const RunTarget& target, const std::vector<std::s
         if (!option.name.empty()) {
             LS_TRY(port, findInput(target, option.name));
         }
-        const auto index = static_cast<size_t>(port->index);
+        const size_t index = placeOf(*port);
         chosen[index] = std::move(option);
         given[index] = true;
     }
     for (const Port& port : target.inputs) {
-        const auto index = static_cast<size_t>(port.index);
+        const size_t index = placeOf(port);
         if (!given[index]) {
             if (!hasRest)
                 return inputError(port, "missing; give --input " + port.name + "=VALUE or " + port.name + "=@rand")

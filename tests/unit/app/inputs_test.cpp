@@ -1,6 +1,7 @@
 // `--input` in all its forms: files, archives, seeds, constants, patches, conversions, and the messages for what does not fit.
 #include "app/wiring/inputs.h"
 
+#include "app/terminal/reference_inputs.h"
 #include "app/wiring/literal.h"
 #include "engine/base/bytes.h"
 #include "engine/tensor/npz.h"
@@ -64,6 +65,28 @@ protected:
 private:
     std::filesystem::path m_folder = std::filesystem::temp_directory_path() / ("inputs_test." + std::to_string(getpid()));
 };
+
+TEST_F(Inputs, of_a_part_of_the_models_inputs)
+{
+    RunTarget target = targetOf({{"x", {DType::i32, Shape{}}}, {"y", {DType::i32, Shape{2}}}});
+    target.inputs.erase(target.inputs.begin());
+    for (const char* option : {"y=[3, 4]", "[3, 4]", "all=[3, 4]"}) {
+        const auto bound = bindInputs(target, {option}, 1, 1);
+        ASSERT_TRUE(bound.ok()) << bound.error().message();
+        ASSERT_EQ(bound->inputs.size(), 1U);
+        EXPECT_EQ(elementsText(bound->inputs[0].forRun(0).view()), "[3 4]");
+    }
+}
+
+TEST_F(Inputs, of_a_reference_whose_second_input_has_another_shape)
+{
+    const RunTarget run = targetOf({{"x", {DType::i32, Shape{}}}, {"y", {DType::i32, Shape{2}}}}),
+                    reference = targetOf({{"x", {DType::i32, Shape{}}}, {"y", {DType::i32, Shape{3}}}});
+    const auto bound = referenceInputs(run, reference, {"all=7"}, 1);
+    ASSERT_TRUE(bound.ok()) << bound.error().message();
+    EXPECT_EQ(elementsText(bound->inputs[0].forRun(0).view()), "7");
+    EXPECT_EQ(elementsText(bound->inputs[1].forRun(0).view()), "[7 7 7]");
+}
 
 TEST_F(Inputs, constants)
 {
