@@ -58,7 +58,7 @@ public:
     bool isIndexed() const;
 
     /// Runs SQL of the user: reading only, one statement. Every parameter that the SQL names is bound by the rules of bindParameters.
-    /// Errors: usage (syntax, a writing statement, a missing parameter, the time limit), cancelled.
+    /// Errors: usage (syntax, a writing statement, a missing parameter), execution (the time limit, nothing else), cancelled.
     Status query(std::string_view sql, const QueryParameters& parameters, const QueryLimits& limits, const ColumnSink& columns,
                  const RowSink& row) const;
     Result<QueryResult> query(std::string_view sql, const QueryParameters& parameters, const QueryLimits& limits = {}) const;

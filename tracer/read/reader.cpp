@@ -256,7 +256,7 @@ Status TraceReader::query(std::string_view sql, const QueryParameters& parameter
         if (state.isLate) {
             char seconds[32];
             const auto end = std::to_chars(seconds, seconds + sizeof(seconds), limits.seconds).ptr;
-            return Error(ErrorCode::usage, "stopped after " + std::string(seconds, end) + " s; --limit-time gives more").at("query");
+            return Error(ErrorCode::execution, "stopped after " + std::string(seconds, end) + " s; --limit-time gives more").at("query");
         }
         const int code = sqlite3_errcode(db.handle()) & 0xff;
         if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_IOERR) return error.copy();

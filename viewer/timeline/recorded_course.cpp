@@ -30,13 +30,16 @@ CallRole roleOf(const std::string& name)
 
 } // namespace
 
-RunSurvey recordedSurvey(const Model& model, const std::string& path)
+RunSurvey recordedSurvey(const Model& model, const std::string& path, std::stop_token stop)
 {
     RunSurvey survey;
     const Result<std::unique_ptr<TraceReader>> reader = TraceReader::open(path);
     if (!reader.ok() || (*reader)->defaultRun() == nullptr) return survey;
     const QueryParameters run = {{"run", std::to_string((*reader)->defaultRun()->id)}};
+    CancelFlag cancel;
+    const std::stop_callback onStop(std::move(stop), [&] { cancel.request(); });
     QueryLimits limits;
+    limits.cancel = &cancel;
     limits.seconds = 0;
     limits.rows = static_cast<int64_t>(RunCourse::kMostIterations);
     const Result<QueryResult> rows = (*reader)->query(kInvocations, run, limits);

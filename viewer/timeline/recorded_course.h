@@ -4,12 +4,13 @@
 #include "engine/debug/inspect/run_survey.h"
 #include "engine/ir/model.h"
 
+#include <stop_token>
 #include <string>
 
 namespace loopscope::viewer {
 
 /// The newest complete run of the trace as one part of a survey, from tick 0. `model`: as the trace describes it. Empty where the trace
-/// cannot be read. From any thread.
-RunSurvey recordedSurvey(const Model& model, const std::string& path);
+/// cannot be read, or not before `stop`. From any thread.
+RunSurvey recordedSurvey(const Model& model, const std::string& path, std::stop_token stop = {});
 
 } // namespace loopscope::viewer

@@ -85,7 +85,7 @@ TimelinePanel::TimelinePanel(Document& document) : Panel(document, "panelTimelin
 void TimelinePanel::readRecording()
 {
     m_reading = true;
-    m_reader.run([&model = document().model(), path = document().backend().trace()->path()](std::stop_token) { return recordedSurvey(model, path); },
+    m_reader.run([&model = document().model(), path = document().backend().trace()->path()](std::stop_token stop) { return recordedSurvey(model, path, std::move(stop)); },
                  [this](const RunSurvey& survey) {
                      m_reading = false;
                      m_isRecorded = !survey.invocations.empty();

@@ -20,6 +20,7 @@ namespace {
 constexpr size_t kMostSeries = 4;
 constexpr int kMostPoints = 10'000; ///< beyond, a column of pixels shows its smallest and largest value
 constexpr std::array<Token, kMostSeries> kColors = {Token::sideA, Token::sideB, Token::ok, Token::text2};
+constexpr std::array kShapes = {"Lines", "Points", "Bars", "Band"}; ///< ResultPlot::Shape
 constexpr std::array<Qt::PenStyle, kMostSeries> kDashes = {Qt::DashLine, Qt::SolidLine, Qt::DotLine, Qt::DashDotLine};
 
 QString numberText(double number) { return QString::number(number, 'g', 8).replace('-', QChar(0x2212)); }
@@ -56,7 +57,7 @@ std::vector<int> ResultPlot::numericColumns() const
     return columns;
 }
 
-/// x: the first column of moments, else the row number; y: the last two others that hold numbers.
+/// x: the first column of moments, else the row number; y: minimum, maximum and mean, else the last two others that hold numbers.
 void ResultPlot::setAnswer(std::shared_ptr<const TraceAnswer> answer)
 {
     const bool sameColumns = answer->result.columns == m_answer->result.columns;
@@ -70,6 +71,9 @@ void ResultPlot::setAnswer(std::shared_ptr<const TraceAnswer> answer)
             const std::string& name = m_answer->result.columns[static_cast<size_t>(c)];
             if (m_x < 0 && (name == "iteration" || name == "step" || name == "event" || name == "at_step")) m_x = c;
         }
+        for (const int c : numeric) // a range is what its ends are
+            if (const std::string& name = m_answer->result.columns[static_cast<size_t>(c)]; name == "min" || name == "max" || name == "mean") m_ys.push_back(c);
+        if (m_ys.size() < 2) m_ys.clear();
         for (auto c = numeric.rbegin(); c != numeric.rend() && m_ys.size() < 2; ++c)
             if (*c != m_x) m_ys.insert(m_ys.begin(), *c);
     }
@@ -297,7 +301,7 @@ QJsonObject ResultPlot::describe() const
     QJsonArray ys;
     for (const int c : m_ys) ys.append(QString::fromStdString(m_answer->result.columns[static_cast<size_t>(c)]));
     return {{"x", m_x < 0 ? QString("row") : QString::fromStdString(m_answer->result.columns[static_cast<size_t>(m_x)])}, {"ys", ys},
-            {"rows", static_cast<qint64>(m_byX.size())}, {"selected", m_selected}, {"yRange", QJsonArray{m_yRange.low, m_yRange.high}}};
+            {"shape", kShapes[static_cast<size_t>(m_shape)]}, {"rows", static_cast<qint64>(m_byX.size())}, {"selected", m_selected}, {"yRange", QJsonArray{m_yRange.low, m_yRange.high}}};
 }
 
 PlotPanel::PlotPanel(Document& document) : Panel(document, "panelPlot", "Plot")
@@ -316,6 +320,7 @@ PlotPanel::PlotPanel(Document& document) : Panel(document, "panelPlot", "Plot")
     connect(button, &QToolButton::clicked, this, &PlotPanel::choose);
     connect(&desk, &TraceDesk::answered, this, [this, &desk] {
         m_plot->setAnswer(desk.answer());
+        apply();
         refresh();
     });
     connect(&desk, &TraceDesk::rowSelected, this, [this, &desk] { m_plot->setSelected(desk.selectedRow()); });
@@ -354,11 +359,50 @@ void PlotPanel::choose()
         y->setChecked(std::ranges::find(m_plot->ys(), c) != m_plot->ys().end());
     }
     menu.addSeparator();
-    for (const auto& [name, shape] : std::initializer_list<std::pair<const char*, ResultPlot::Shape>>{
-             {"Lines", ResultPlot::Shape::line}, {"Points", ResultPlot::Shape::points}, {"Bars", ResultPlot::Shape::bars}, {"Band", ResultPlot::Shape::band}})
-        menu.addAction(name, this, [this, s = shape] { m_plot->setShape(s); });
-    menu.exec(m_columns->mapToGlobal(QPoint(0, m_columns->height())));
+    for (size_t i = 0; i < kShapes.size(); ++i) menu.addAction(kShapes[i], this, [this, i] { m_plot->setShape(static_cast<ResultPlot::Shape>(i)); });
+    if (menu.exec(m_columns->mapToGlobal(QPoint(0, m_columns->height()))) == nullptr) return;
+    keep();
     refresh();
+}
+
+QString PlotPanel::columnNames() const
+{
+    QStringList names;
+    auto& desk = TraceDesk::of(const_cast<PlotPanel*>(this)->document()); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
+    for (const std::string& name : desk.answer()->result.columns) names << QString::fromStdString(name);
+    return names.join(' ');
+}
+
+void PlotPanel::keep()
+{
+    const QJsonObject drawn = m_plot->describe();
+    m_choices[columnNames()] = QJsonObject{{"x", drawn["x"]}, {"ys", drawn["ys"]}, {"shape", drawn["shape"]}};
+    emit stateChanged();
+}
+
+/// What was chosen before for answers of these columns.
+void PlotPanel::apply()
+{
+    const QJsonObject choice = m_choices.value(columnNames()).toObject();
+    if (choice.isEmpty()) return;
+    const auto& columns = TraceDesk::of(document()).answer()->result.columns;
+    const auto columnOf = [&](const QJsonValue& name) {
+        const auto at = std::ranges::find(columns, name.toString().toStdString());
+        return at == columns.end() ? -1 : static_cast<int>(at - columns.begin());
+    };
+    std::vector<int> ys;
+    for (const QJsonValue& name : choice["ys"].toArray())
+        if (const int column = columnOf(name); column >= 0) ys.push_back(column);
+    m_plot->setColumns(columnOf(choice["x"]), ys);
+    for (size_t i = 0; i < kShapes.size(); ++i)
+        if (choice["shape"].toString() == kShapes[i]) m_plot->setShape(static_cast<ResultPlot::Shape>(i));
+    refresh();
+}
+
+void PlotPanel::setState(const QJsonObject& state)
+{
+    m_choices = state["plots"].toObject();
+    apply();
 }
 
 Panel* makePlotPanel(Document& document)

@@ -1,6 +1,7 @@
 #include "viewer/trace/query_panels.h"
 
 #include "viewer/style/theme.h"
+#include "viewer/trace/opening_query.h"
 
 #include <QAbstractItemView>
 #include <QCompleter>
@@ -32,6 +33,14 @@ QString text(std::string_view s) { return QString::fromUtf8(s.data(), static_cas
 
 /// As the editor shows it, with its question above.
 QString sqlOf(const Recipe& recipe) { return "-- " + text(recipe.name) + ": " + text(recipe.question) + "\n" + text(recipe.sql); }
+
+void setField(QLineEdit& field, const QString& value)
+{
+    field.setText(value);
+    field.setCursorPosition(0); // the beginning of a long address is seen
+    field.setToolTip(value);
+    field.setFixedWidth(std::clamp(field.fontMetrics().horizontalAdvance(value) + 22, 44, 220));
+}
 
 } // namespace
 
@@ -82,6 +91,7 @@ RecipesPanel::RecipesPanel(Document& document) : Panel(document, "panelRecipes",
     connect(m_list, &QListWidget::itemActivated, this, [this](const QListWidgetItem* item) { open(item); });
     connect(m_list, &QListWidget::itemClicked, this, [this](const QListWidgetItem* item) { open(item); });
     connect(&TraceDesk::of(document), &TraceDesk::recipesChanged, this, &RecipesPanel::fill);
+    connect(&TraceDesk::of(document), &TraceDesk::shown, this, &RecipesPanel::mark);
     connect(&Theme::instance(), &Theme::changed, this, &RecipesPanel::fill);
 }
 
@@ -131,6 +141,15 @@ void RecipesPanel::open(const QListWidgetItem* item)
         if (own.name == name) return desk.edit(own.name, own.sql, own.parameters);
     if (const Recipe* const recipe = findRecipe(name.toStdString()))
         desk.edit(name, sqlOf(*recipe), text(recipe->parameters));
+}
+
+void RecipesPanel::mark(const QString& name)
+{
+    for (int row = 0; row < m_list->count(); ++row)
+        if (m_list->item(row)->data(Qt::UserRole).toString() == name) {
+            m_list->setCurrentRow(row);
+            m_list->scrollToItem(m_list->item(row));
+        }
 }
 
 bool RecipesPanel::eventFilter(QObject* watched, QEvent* event)
@@ -334,8 +353,64 @@ SqlPanel::SqlPanel(Document& document) : Panel(document, "panelSql", "SQL")
         refreshParameters();
         refreshState();
         if (!m_name.isEmpty()) setTitle(m_editor->toPlainText() == m_original ? m_name : m_name + ", edited");
+        touch();
     });
     refreshState();
+    if (!desk.path().isEmpty()) begin();
+}
+
+/// With a recipe that has something to show, unless somebody was faster.
+void SqlPanel::begin()
+{
+    m_isBeginning = true;
+    m_beginner.run([&model = document().model(), path = TraceDesk::of(document()).path().toStdString()](std::stop_token stop) { return openingQuery(model, path, std::move(stop)); },
+                   [this](const OpeningQuery& opening) {
+                       m_isBeginning = false;
+                       const Recipe* const recipe = findRecipe(opening.recipe);
+                       if (recipe == nullptr || m_isChosen || !m_editor->toPlainText().isEmpty()) return;
+                       std::map<QString, QString> parameters;
+                       for (const auto& [name, value] : opening.parameters) parameters[QString::fromStdString(name)] = QString::fromStdString(value);
+                       set(text(recipe->name), sqlOf(*recipe), sqlOf(*recipe), std::move(parameters));
+                       emit TraceDesk::of(document()).shown(m_name);
+                       run(TraceDesk::kSeconds);
+                   });
+}
+
+bool SqlPanel::settled() const
+{
+    return !m_isBeginning && !TraceDesk::of(const_cast<SqlPanel*>(this)->document()).busy(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
+}
+
+void SqlPanel::touch()
+{
+    if (m_isSetting) return;
+    m_isChosen = true;
+    emit stateChanged();
+}
+
+QJsonObject SqlPanel::state() const
+{
+    if (!m_isChosen || m_editor->toPlainText().trimmed().isEmpty()) return {};
+    QJsonObject parameters;
+    for (const auto& [name, field] : m_fields) parameters[name] = field->text();
+    return {{"name", m_name}, {"sql", m_editor->toPlainText()}, {"parameters", parameters}};
+}
+
+void SqlPanel::setState(const QJsonObject& state)
+{
+    const QString name = state["name"].toString(), sql = state["sql"].toString();
+    if (sql.trimmed().isEmpty()) return;
+    QString original;
+    if (const Recipe* const recipe = findRecipe(name.toStdString())) original = sqlOf(*recipe);
+    for (const OwnRecipe& own : TraceDesk::of(document()).ownRecipes())
+        if (own.name == name) original = own.sql;
+    std::map<QString, QString> parameters;
+    const QJsonObject kept = state["parameters"].toObject();
+    for (const QString& parameter : kept.keys()) parameters[parameter] = kept[parameter].toString();
+    set(name, original, sql, std::move(parameters));
+    emit TraceDesk::of(document()).shown(name);
+    m_isChosen = true;
+    if (isReady()) run(TraceDesk::kSeconds);
 }
 
 bool SqlPanel::command(const QString& id)
@@ -353,22 +428,37 @@ bool SqlPanel::command(const QString& id)
 
 void SqlPanel::show(const QString& name, const QString& sql, const QString& parameters)
 {
-    m_name = name;
-    m_original = sql;
-    m_defaults.clear();
+    std::map<QString, QString> defaults;
     for (const QString& word : parameters.split(' ', Qt::SkipEmptyParts))
-        if (const qsizetype at = word.indexOf('='); at > 0) m_defaults[word.left(at)] = word.mid(at + 1);
-    m_editor->setPlainText(sql);
-    setTitle(name);
-    bool ready = true;
-    for (const auto& [parameter, field] : m_fields) ready = ready && !field->text().isEmpty();
-    if (ready) run(TraceDesk::kSeconds);
+        if (const qsizetype at = word.indexOf('='); at > 0) defaults[word.left(at)] = word.mid(at + 1);
+    set(name, sql, sql, std::move(defaults));
+    emit TraceDesk::of(document()).shown(name);
+    touch();
+    if (isReady()) run(TraceDesk::kSeconds);
     else
         for (const auto& [parameter, field] : m_fields)
             if (field->text().isEmpty()) {
                 field->setFocus();
                 break;
             }
+}
+
+void SqlPanel::set(const QString& name, const QString& original, const QString& sql, std::map<QString, QString> parameters)
+{
+    m_isSetting = true;
+    m_name = name;
+    m_original = original;
+    m_defaults = std::move(parameters);
+    m_editor->setPlainText(sql);
+    setTitle(name.isEmpty() ? QString("SQL") : sql == original ? name : name + ", edited");
+    for (const auto& [parameter, field] : m_fields) // those that the text before had, too
+        if (const auto value = m_defaults.find(parameter); value != m_defaults.end()) setField(*field, value->second);
+    m_isSetting = false;
+}
+
+bool SqlPanel::isReady() const
+{
+    return std::ranges::none_of(m_fields, [](const auto& each) { return each.second->text().isEmpty(); });
 }
 
 void SqlPanel::refreshParameters()
@@ -399,10 +489,8 @@ void SqlPanel::refreshParameters()
             value = QString::number(trace->defaultRun()->id);
         if (name == "op" && value.isEmpty()) value = QString::fromStdString(document().selection().address);
         if (name == "limit" && value.isEmpty()) value = "100";
-        field->setText(value);
-        field->setCursorPosition(0); // the beginning of a long address is seen
-        field->setToolTip(value);
-        field->setFixedWidth(std::clamp(field->fontMetrics().horizontalAdvance(value) + 22, 44, 220));
+        setField(*field, value);
+        connect(field, &QLineEdit::textEdited, this, &SqlPanel::touch);
         connect(field, &QLineEdit::returnPressed, this, [this] { run(TraceDesk::kSeconds); });
         row->addWidget(label);
         row->addWidget(field);

@@ -35,6 +35,7 @@ protected:
 private:
     void fill();
     void open(const QListWidgetItem* item);
+    void mark(const QString& name); ///< as the one that the editor shows
     QLineEdit* m_filter = nullptr;
     QListWidget* m_list = nullptr;
 };
@@ -88,10 +89,17 @@ class SqlPanel final : public Panel {
 public:
     explicit SqlPanel(Document& document);
     QWidget* focusTarget() override { return m_editor; }
+    bool settled() const override;
     bool command(const QString& id) override;
+    QJsonObject state() const override; ///< the query, once somebody has chosen or changed one
+    void setState(const QJsonObject& state) override;
 
 private:
+    void begin();
     void show(const QString& name, const QString& sql, const QString& parameters);
+    void set(const QString& name, const QString& original, const QString& sql, std::map<QString, QString> parameters);
+    bool isReady() const; ///< every parameter has a value
+    void touch();
     void refreshParameters();
     void run(double seconds);
     void askName();
@@ -106,7 +114,11 @@ private:
     std::map<QString, QLineEdit*> m_fields;
     std::map<QString, QString> m_defaults;
     QString m_name, m_original;
+    bool m_isChosen = false;  ///< what the editor holds is a person's choice, not what the panel began with
+    bool m_isSetting = false; ///< set() is at work
+    bool m_isBeginning = false;
     Background m_reader; ///< of the schema's words
+    Background m_beginner;
 };
 
 /// Tables and views of a trace with their columns.

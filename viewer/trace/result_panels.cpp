@@ -146,6 +146,7 @@ ResultPanel::ResultPanel(Document& document) : Panel(document, "panelResult", "R
     m_stack = new EmptyStack(m_table, this);
     layout->addWidget(m_stack);
     connect(&desk, &TraceDesk::answered, this, &ResultPanel::refresh);
+    connect(&desk, &TraceDesk::rowSelected, this, &ResultPanel::follow);
     connect(m_table->horizontalHeader(), &QHeaderView::sectionClicked, this, [this](int section) {
         m_model->sort(section, m_table->horizontalHeader()->sortIndicatorOrder());
     });
@@ -174,6 +175,16 @@ bool ResultPanel::command(const QString& id)
     return true;
 }
 
+/// The row that the plot or another panel has selected.
+void ResultPanel::follow()
+{
+    const int row = TraceDesk::of(document()).selectedRow();
+    const auto at = std::ranges::find(m_model->order(), row);
+    if (row < 0 || at == m_model->order().end()) return;
+    const int shown = static_cast<int>(at - m_model->order().begin());
+    if (m_table->currentIndex().row() != shown) m_table->selectRow(shown);
+}
+
 void ResultPanel::refresh()
 {
     const auto answer = TraceDesk::of(document()).answer();
@@ -193,6 +204,7 @@ void ResultPanel::refresh()
         text += answer->seconds > 0 ? QString(", read only, limit %1 s").arg(answer->seconds) : QString(", read only, no limit");
     }
     m_summary->setText(text);
+    if (m_model->rowCount() > 0) m_table->selectRow(0); // its value is shown beside
 }
 
 QString ResultPanel::exportTo(const QString& path)

@@ -49,6 +49,7 @@ public:
 
 private:
     void refresh();
+    void follow();
     ResultModel* m_model = nullptr;
     QTableView* m_table = nullptr;
     EmptyStack* m_stack = nullptr;
@@ -120,10 +121,16 @@ public:
     explicit PlotPanel(Document& document);
     QWidget* headWidget() override { return m_columns; }
     QWidget* focusTarget() override { return m_plot; }
+    QJsonObject state() const override { return m_choices.isEmpty() ? QJsonObject() : QJsonObject{{"plots", m_choices}}; }
+    void setState(const QJsonObject& state) override;
 
 private:
     void choose();
+    void keep();
+    void apply();
     void refresh();
+    QString columnNames() const;
+    QJsonObject m_choices; ///< what was chosen for answers with these columns: x, ys, shape
     ResultPlot* m_plot = nullptr;
     QWidget* m_columns = nullptr;
     QLabel* m_text = nullptr;

@@ -1,12 +1,27 @@
 #include "viewer/trace/trace_desk.h"
 
+#include "engine/base/text.h"
 #include "engine/observe/address.h"
 
+#include <QRegularExpression>
+
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace loopscope::viewer {
 
 namespace {
+
+constexpr std::array<std::string_view, 18> kNotReading = {"INSERT", "UPDATE", "DELETE",  "REPLACE", "CREATE", "DROP",   "ALTER",    "ATTACH",    "DETACH",
+                                                          "PRAGMA", "VACUUM", "REINDEX", "ANALYZE", "BEGIN",  "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE"};
+
+/// Behind comments and blanks; empty: the text begins otherwise.
+QString firstWord(const QString& sql)
+{
+    static const QRegularExpression word(R"(^(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*([A-Za-z]+))", QRegularExpression::DotMatchesEverythingOption);
+    return word.match(sql).captured(1);
+}
 
 /// On a thread of its own, with a reader of its own.
 std::shared_ptr<const TraceAnswer> answerOf(const std::string& path, const QString& sql, const QueryParameters& parameters, double seconds,
@@ -17,10 +32,14 @@ std::shared_ptr<const TraceAnswer> answerOf(const std::string& path, const QStri
     answer->parameters = parameters;
     answer->seconds = seconds;
     const auto fail = [&](const Error& error) {
-        const QString text = QString::fromStdString(error.message());
-        answer->timedOut = text.contains("--limit-time");
-        answer->problem = answer->timedOut ? QString("stopped after %1 s").arg(seconds) : text;
+        answer->timedOut = error.code() == ErrorCode::execution;
+        answer->problem = answer->timedOut ? QString("stopped after %1 s, %2 rows read").arg(seconds).arg(QString::fromStdString(groupThousands(static_cast<int64_t>(answer->result.rows.size()))))
+                                           : QString::fromStdString(error.message());
     };
+    if (const QString verb = firstWord(sql); std::ranges::find(kNotReading, verb.toUpper().toStdString()) != kNotReading.end()) {
+        answer->problem = QString("this pane reads only: \"%1\" is not allowed").arg(verb);
+        return answer;
+    }
     const Result<std::unique_ptr<TraceReader>> reader = TraceReader::open(path);
     if (!reader.ok()) {
         fail(reader.error());
@@ -30,9 +49,19 @@ std::shared_ptr<const TraceAnswer> answerOf(const std::string& path, const QStri
     limits.seconds = seconds;
     limits.rows = TraceDesk::kMostRows;
     limits.cancel = &cancel;
-    Result<QueryResult> result = (*reader)->query(sql.toStdString(), parameters, limits);
-    if (result.ok()) answer->result = std::move(result).value();
-    else fail(result.error());
+    // Row by row, so that what a query that took too long has found is there.
+    QueryResult& result = answer->result;
+    Status status = (*reader)->query(
+        sql.toStdString(), parameters, limits, [&](std::span<const std::string> columns) { result.columns.assign(columns.begin(), columns.end()); },
+        [&](std::span<const SqlValue> row) {
+            if (static_cast<int64_t>(result.rows.size()) >= limits.rows) {
+                result.more = true;
+                return false;
+            }
+            result.rows.emplace_back(row.begin(), row.end());
+            return true;
+        });
+    if (!status.ok()) fail(std::move(status).takeError());
     if (cancel.requested()) return answer;
     if (Result<QueryResult> plan = (*reader)->query("EXPLAIN QUERY PLAN " + sql.toStdString(), parameters, limits); plan.ok()) // a slow query most of all has one
         answer->plan = std::move(plan).value();

@@ -73,6 +73,7 @@ signals:
     void rowSelected();
     void recipesChanged();
     void editRequested(const QString& name, const QString& sql, const QString& parameters);
+    void shown(const QString& name); ///< the editor has taken up a recipe
 
 private:
     explicit TraceDesk(Document& document);

@@ -93,6 +93,7 @@ TEST(Reader, stopsAtTheTimeLimitAndOnRequest)
     const Recording r = record(optionsFor(tracePath()));
     const char* endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
     EXPECT_EQ(queryError(*r.reader, endless, {}, {.seconds = 0.2}), "query: stopped after 0.2 s; --limit-time gives more");
+    EXPECT_EQ(r.reader->query(endless, {}, {.seconds = 0.05}).error().code(), ErrorCode::execution); // as other budgets
     CancelFlag cancel;
     cancel.request();
     const Result<QueryResult> result = r.reader->query(endless, {}, {.cancel = &cancel});

@@ -71,6 +71,7 @@ struct Fixture {
             panel->resize(560, 260);
             panel->show();
         }
+        QTRY_VERIFY_WITH_TIMEOUT(panels[1]->settled(), 20000); // what it begins with
     }
     TraceDesk& desk() { return TraceDesk::of(*document); }
     void run(const QString& sql, const QueryParameters& parameters = {}, double seconds = 5)
@@ -175,7 +176,6 @@ private slots:
     {
         Fixture f;
         auto* tree = f.find<QTreeWidget>("planTree");
-        QCOMPARE(tree->topLevelItemCount(), 0);
         f.run("SELECT count(*) FROM (SELECT id FROM event UNION ALL SELECT id FROM op)");
         QVERIFY(tree->topLevelItemCount() > 0);
         const QList<QTreeWidgetItem*> scans = tree->findItems("SCAN", Qt::MatchStartsWith | Qt::MatchRecursive);
@@ -231,8 +231,10 @@ private slots:
     void onlyReadingIsAllowed()
     {
         Fixture f;
-        f.run("DELETE FROM event");
-        QVERIFY(!f.desk().answer()->problem.isEmpty());
+        f.run("-- all of them\ndelete FROM event");
+        QCOMPARE(f.desk().answer()->problem, QString("this pane reads only: \"delete\" is not allowed"));
+        f.run("WITH one AS (SELECT 1) DELETE FROM event");
+        QVERIFY(f.desk().answer()->problem.contains("only reading is allowed"));
         QVERIFY(f.find<QLabel>("sqlMessage")->isVisibleTo(f.panels[1].get()));
         f.run("SELECT count(*) FROM event");
         QCOMPARE(std::get<int64_t>(f.desk().answer()->result.rows[0][0]), int64_t{48 * 3 + 2});
@@ -243,7 +245,7 @@ private slots:
         const QString endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
         f.run(endless, {}, 0.05);
         QVERIFY(f.desk().answer()->timedOut);
-        QCOMPARE(f.desk().answer()->problem, QString("stopped after 0.05 s"));
+        QCOMPARE(f.desk().answer()->problem, QString("stopped after 0.05 s, 0 rows read"));
         QVERIFY(f.find<QPushButton>("sqlLonger")->isVisibleTo(f.panels[1].get()));
         f.desk().run(endless, {}, 0); // let it run, until it is cancelled
         QVERIFY(f.desk().busy());
@@ -251,6 +253,50 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(!f.desk().busy(), 20000);
         QVERIFY(!f.desk().answer()->timedOut);
         QVERIFY(!f.desk().answer()->problem.isEmpty());
+    }
+    void rowsReadBeforeTheLimitStay()
+    {
+        Fixture f;
+        f.run("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < 4", {}, 0.05);
+        QVERIFY(f.desk().answer()->timedOut);
+        QCOMPARE(f.find<QTableView>("resultTable")->model()->rowCount(), 3);
+        QCOMPARE(f.desk().answer()->problem, QString("stopped after 0.05 s, 3 rows read"));
+    }
+    void aRecordingOpensWithAResultAndAPlot()
+    {
+        Fixture f;
+        QCOMPARE(f.panels[1]->title(), QString("value-per-iteration"));
+        QCOMPARE(f.find<QLineEdit>("parameter.op")->text(), QString("main/while#0/mul#1")); // not the counter
+        QCOMPARE(f.find<QListWidget>("recipeList")->currentItem()->data(Qt::UserRole).toString(), QString("value-per-iteration"));
+        QCOMPARE(f.find<QTableView>("resultTable")->model()->rowCount(), 48);
+        QCOMPARE(f.find<QTableView>("resultTable")->currentIndex().row(), 0);
+        QCOMPARE(f.find<ResultPlot>("resultPlot")->describe()["ys"].toArray(), (QJsonArray{"min", "max", "mean"}));
+        QVERIFY(f.panels[1]->state().isEmpty()); // nobody has chosen it
+    }
+    void theQueryAndThePlotAreRemembered()
+    {
+        Fixture f;
+        auto* editor = f.find<QPlainTextEdit>("sqlEditor");
+        editor->setPlainText("SELECT iteration, mean, std FROM writes WHERE op_id = :op AND slot = 0 AND iteration < :n");
+        f.find<QLineEdit>("parameter.n")->setText("7");
+        f.panels[1]->command("runQuery");
+        QTRY_VERIFY(f.panels[1]->settled());
+        f.panels[3]->setState({{"plots", QJsonObject{{"iteration mean std", QJsonObject{{"x", "mean"}, {"ys", QJsonArray{"std"}}, {"shape", "Points"}}}}}});
+        const QJsonObject query = f.panels[1]->state(), plot = f.panels[3]->state();
+        Fixture later;
+        later.panels[1]->setState(query);
+        later.panels[3]->setState(plot);
+        QTRY_VERIFY(later.panels[1]->settled());
+        QCOMPARE(later.find<QPlainTextEdit>("sqlEditor")->toPlainText(), editor->toPlainText());
+        QCOMPARE(later.panels[1]->title(), QString("value-per-iteration, edited"));
+        QCOMPARE(later.find<QTableView>("resultTable")->model()->rowCount(), 7);
+        const QJsonObject drawn = later.find<ResultPlot>("resultPlot")->describe();
+        QCOMPARE(drawn["x"].toString(), QString("mean"));
+        QCOMPARE(drawn["ys"].toArray(), (QJsonArray{"std"}));
+        QCOMPARE(drawn["shape"].toString(), QString("Points"));
+        later.run("SELECT iteration, mean FROM writes"); // other columns
+        QCOMPARE(later.find<ResultPlot>("resultPlot")->describe()["x"].toString(), QString("iteration"));
+        QCOMPARE(later.panels[3]->state(), plot);
     }
     void theCourseOfARecordingNeedsNoReplay()
     {
@@ -296,9 +342,9 @@ private slots:
         f.run("SELECT iteration, mean FROM writes WHERE op_id = :op AND slot = 0 ORDER BY iteration", {{"op", "main/while#0/mul#1"}});
         f.desk().selectRow(3);
         auto* table = f.find<QTableWidget>("recordedValue");
+        QTRY_COMPARE(f.find<QLabel>("recordedAddress")->text(), QString("main/while#0@3:body/mul#1:0"));
         QTRY_COMPARE(table->rowCount(), 2);
-        QCOMPARE(f.find<QLabel>("recordedAddress")->text(), QString("main/while#0@3:body/mul#1:0"));
-        QCOMPARE(table->item(0, 1)->text(), QString("0.125"));
+        QTRY_COMPARE(table->item(0, 1)->text(), QString("0.125"));
         QCOMPARE(table->item(0, 2)->text(), QString("0.0625"));
         QCOMPARE(table->item(1, 3)->text(), QString("-0.125"));
     }
