@@ -54,9 +54,9 @@ std::optional<Array> inOtherUnits(const Array& given, const Port& from, const Po
 }
 
 Result<BoundInputs> referenceInputs(const RunTarget& run, const RunTarget& reference, const std::vector<std::string>& sources,
-                                    uint64_t seed)
+                                    uint64_t seed, const BoundInputs* last)
 {
-    LS_TRY(const BoundInputs given, bindInputs(run, sources, seed, 1));
+    LS_TRY(const BoundInputs given, bindInputs(run, sources, seed, 1, last));
     BoundInputs bound;
     bound.inputs.resize(reference.inputs.size());
     RunTarget rest = reference;

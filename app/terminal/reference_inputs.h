@@ -15,8 +15,8 @@ namespace loopscope::app {
 std::optional<Array> inOtherUnits(const Array& given, const Port& from, const Port& to);
 
 /// Inputs pair by name where the reference has an input of that name, else by position. What cannot be taken over is bound from its source
-/// as typed. Errors: as of bindInputs().
+/// as typed. `last`: what the run before was fed with, for `@last`; null: there was none. Errors: as of bindInputs().
 Result<BoundInputs> referenceInputs(const RunTarget& run, const RunTarget& reference, const std::vector<std::string>& sources,
-                                    uint64_t seed);
+                                    uint64_t seed, const BoundInputs* last);
 
 } // namespace loopscope::app

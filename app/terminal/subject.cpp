@@ -81,11 +81,11 @@ Status holdAgainst(DebugSubject& subject, const std::string& path, const Toleran
     const Model& model = *subject.model;
     const GraphId root = subject.target.graph;
     if (path.ends_with(".npz")) {
-        subject.reference = [=, &model](const std::vector<std::string>&) { return arraysOf(path, model, root, tolerance); };
+        subject.reference = [=, &model](const std::vector<std::string>&, const BoundInputs*) { return arraysOf(path, model, root, tolerance); };
         return {};
     }
     if (isTraceFile(path)) {
-        subject.reference = [=, &model](const std::vector<std::string>&) -> Result<std::unique_ptr<Reference>> {
+        subject.reference = [=, &model](const std::vector<std::string>&, const BoundInputs*) -> Result<std::unique_ptr<Reference>> {
             LS_TRY(RecordingFile file, openRecording(path, 0));
             std::unique_ptr<Executor> executor = replayExecutor(std::move(file), nullptr);
             return referenceToRun(fileNameOf(path), std::move(executor), model, root, tolerance, nullptr);
@@ -101,12 +101,12 @@ Status holdAgainst(DebugSubject& subject, const std::string& path, const Toleran
     auto other = std::make_shared<Other>(Other{std::move(file), {}});
     LS_TRY(other->target, targetOf(other->file, ""));
     const RunTarget target = subject.target;
-    subject.reference = [=, &model](const std::vector<std::string>& sources) -> Result<std::unique_ptr<Reference>> {
+    subject.reference = [=, &model](const std::vector<std::string>& sources, const BoundInputs* last) -> Result<std::unique_ptr<Reference>> {
         ExecutionOptions own = options;
         own.keepAll = true;
         own.cancel = nullptr;
         LS_TRY(std::unique_ptr<Executor> executor, makeExecutor(other->file.model, other->target.graph, own));
-        Result<BoundInputs> inputs = referenceInputs(target, other->target, sources, own.seed);
+        Result<BoundInputs> inputs = referenceInputs(target, other->target, sources, own.seed, last);
         if (!inputs.ok()) return std::move(inputs).takeError().at(fileNameOf(other->file.path));
         for (size_t i = 0; i < inputs->inputs.size(); ++i)
             LS_CHECK_OK(executor->setInput(static_cast<int>(i), inputs->inputs[i].forRun(0).view()));

@@ -111,7 +111,8 @@ bool Terminal::prepare()
 Status Terminal::attachReference(const std::vector<std::string>& inputs)
 {
     if (!m_subject.reference || (m_reference && m_referenceInputs == inputs)) return {};
-    LS_TRY(std::unique_ptr<Reference> made, m_subject.reference(inputs));
+    const std::shared_ptr<const BoundInputs> last = lastInputs();
+    LS_TRY(std::unique_ptr<Reference> made, m_subject.reference(inputs, last.get()));
     const bool first = !m_reference;
     LS_CHECK_OK(ask([&](Debugger& debugger) -> Status {
         debugger.breakpoints().setReference(made.get());

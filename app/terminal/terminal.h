@@ -47,8 +47,9 @@ struct DebugSubject {
     TimelineBudget budget;
     /// What a recording of it begins with, but its file and level. Empty: it cannot be recorded.
     std::function<RecorderOptions()> recording;
-    /// --against: makes the reference run for inputs as typed. Empty: there is none.
-    std::function<Result<std::unique_ptr<Reference>>(const std::vector<std::string>& inputs)> reference;
+    /// --against: makes the reference run for inputs as typed; `last` is what the run before was fed with, null: there was none. Empty: there is
+    /// no reference.
+    std::function<Result<std::unique_ptr<Reference>>(const std::vector<std::string>& inputs, const BoundInputs* last)> reference;
 };
 
 struct TerminalSettings {
