@@ -125,7 +125,13 @@ Result<StopReport> RunControl::goToStart()
 
 Result<StopReport> RunControl::goToEnd()
 {
-    return jump([&] { return m_target.timeline.goToEnd(m_target.control); });
+    return jump([&]() -> Status {
+        if (knownEnd()) return m_target.timeline.goToEnd(m_target.control);
+        // Nobody has been there: how often loops run is learned on the way, as by `continue`.
+        Goal none;
+        LS_CHECK_OK(runQuietly(none));
+        return {};
+    });
 }
 
 Result<StopReport> RunControl::goToPercent(double percent)

@@ -177,6 +177,18 @@ TEST_F(Collatz, knows_where_places_lie_without_going_there)
     EXPECT_EQ(debugger.timeline.tick(), 0);
 }
 
+TEST_F(Collatz, learns_how_often_loops_run_on_the_way_to_the_end)
+{
+    ASSERT_TRUE(control.start().ok());
+    EXPECT_TRUE(control.loopRuns().empty());
+    EXPECT_EQ(text(control.goToEnd()), "main, step 709: finished");
+    ASSERT_EQ(control.loopRuns().size(), 1U);
+    EXPECT_EQ(control.loopRuns().front().address, "main/while#0");
+    EXPECT_EQ(control.loopRuns().front().trips, 111);
+    ASSERT_TRUE(control.goTo(debugger.place("main/while#0@37:body/if#2")).ok());
+    EXPECT_EQ(control.knownTrips(1), 111);
+}
+
 TEST_F(Collatz, goes_to_other_iterations_at_the_same_operator)
 {
     ASSERT_TRUE(control.start().ok());
