@@ -61,7 +61,13 @@ int main(int argc, char** argv)
         } else {
             window.show();
             if (!arguments.positionals.empty())
-                app::openNamed(window, arguments, [&] { app::showState(window, arguments); });
+                app::openNamed(window, arguments, [&] {
+                    Status status = app::showState(window, arguments);
+                    if (status.ok()) return;
+                    const Error error = std::move(status).takeError();
+                    window.say(QString::fromStdString(error.message()));
+                    fail(error);
+                });
             code = QApplication::exec();
         }
         // A file that is still being read belongs to a thread that nobody waits for.

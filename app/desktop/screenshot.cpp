@@ -1,7 +1,10 @@
 #include "app/desktop/screenshot.h"
 
 #include "app/wiring/console.h"
+#include "engine/base/text.h"
+#include "engine/observe/address_resolution.h"
 #include "viewer/window/main_window.h"
+#include "viewer/window/panel_registry.h"
 #include "viewer/window/status_line.h"
 
 #include <QApplication>
@@ -47,25 +50,59 @@ bool waitUntilQuiet(viewer::MainWindow& window)
     return true;
 }
 
+/// A wrong --exec, with the names that are near where there are any.
+Error refused(const std::string& what, std::string_view name = {}, const QStringList& names = {})
+{
+    std::vector<std::string> candidates;
+    for (const QString& each : names) candidates.push_back(each.toStdString());
+    return Error(ErrorCode::usage, what).at("option '--exec'").nearest(nearestNames(name, candidates));
+}
+
+Status doAction(viewer::MainWindow& window, const QString& command)
+{
+    if (window.run(command)) return {};
+    // Keys of a panel are commands of it alone; the graph has further ones.
+    for (const char* const name : {"panelGraph", "panelListing", "panelTensor", "panelTimeline", "panelSql"})
+        if (viewer::Panel* const panel = window.area() ? window.area()->panel(name) : nullptr; panel && panel->command(command)) return {};
+    const QStringList known = window.commands();
+    const std::string name = command.toStdString();
+    if (known.contains(command)) return refused("action '" + name + "' does not apply here");
+    return refused("no action '" + name + "'", name, known);
+}
+
+Status showPanel(viewer::MainWindow& window, const QString& name, const QString& command)
+{
+    const std::string text = name.toStdString();
+    if (!window.area()->show(name, false)) {
+        const QStringList known = viewer::panelNames();
+        return known.contains(name) ? refused("panel '" + text + "' is not for this file") : refused("no panel '" + text + "'", text, known);
+    }
+    if (command.isEmpty() || window.area()->panel(name)->command(command)) return {};
+    return refused("panel '" + text + "' has no command '" + command.toStdString() + "'");
+}
+
 /// One of --exec: a command of the window ("action.stepOver"), a selection ("select ADDRESS"), a panel, perhaps with a command for it
-/// ("panel panelTensor mode heat"), or a line of the debugger.
-void carryOut(viewer::MainWindow& window, const QString& line)
+/// ("panel panelTensor mode heat"), or a line of the debugger, whose errors come later, through its bridge.
+Status carryOut(viewer::MainWindow& window, const QString& line)
 {
     // Commands of the window are about what those before have brought.
     if (line.startsWith("action.") || line.startsWith("select ") || line.startsWith("panel ")) waitUntilQuiet(window);
-    if (line.startsWith("action.")) {
-        viewer::Panel* const graph = window.area() ? window.area()->panel("panelGraph") : nullptr;
-        if (!window.run(line.mid(7)) && graph) graph->command(line.mid(7)); // keys of the graph are its panel's
-    } else if (line.startsWith("panel ")) {
-        const QString name = line.section(' ', 1, 1), command = line.section(' ', 2);
-        window.area()->show(name, false);
-        if (viewer::Panel* const panel = window.area()->panel(name); panel && !command.isEmpty()) panel->command(command);
-    } else if (line.startsWith("select ") && window.document()) {
-        const std::string address = line.mid(7).toStdString();
-        if (window.document()->select(address)) window.document()->reveal(viewer::staticAddress(address));
-    } else if (window.document()) {
+    if (line.startsWith("action.")) return doAction(window, line.mid(7));
+    if (!window.document()) return {}; // what could not be opened has been said
+    if (line.startsWith("panel ")) return showPanel(window, line.section(' ', 1, 1), line.section(' ', 2));
+    if (!line.startsWith("select ")) {
         window.document()->execute(line);
+        return {};
     }
+    const std::string address = line.mid(7).toStdString();
+    if (window.document()->select(address)) {
+        window.document()->reveal(viewer::staticAddress(address));
+        return {};
+    }
+    const Result<Address> parsed = parseAddress(address);
+    if (!parsed.ok()) return parsed.error().copy();
+    const Result<ResolvedAddress> place = resolveAddress(window.document()->model(), *parsed);
+    return place.ok() ? refused("'" + address + "' is no operator or value") : place.error().copy();
 }
 
 } // namespace
@@ -99,22 +136,23 @@ void openNamed(viewer::MainWindow& window, const Arguments& arguments, std::func
     }, compares ? textOf(names[1]) : QString());
 }
 
-void showState(viewer::MainWindow& window, const Arguments& arguments)
+Status showState(viewer::MainWindow& window, const Arguments& arguments)
 {
-    if (!window.document()) return;
+    if (!window.document()) return {};
     if (const int task = viewer::taskOf(textOf(arguments.text("task"))); task >= 0) window.setTask(static_cast<viewer::Task>(task));
     const QString place = textOf(arguments.text("goto"));
     bool runs = place.contains('@') || !arguments.all("input").empty();
     for (const std::string& line : arguments.all("exec")) {
         if (line.starts_with("run") || line.starts_with("start")) runs = false; // it begins by itself
-        carryOut(window, textOf(line));
+        LS_CHECK_OK(carryOut(window, textOf(line)));
     }
-    if (place.isEmpty()) return;
+    if (place.isEmpty()) return {};
     if (window.document()->backend().isReplay()) runs = true;
     if (runs) window.document()->execute("start");
     const bool later = runs || !arguments.all("exec").empty();
     if (later) window.document()->execute("goto " + place);
-    else carryOut(window, "select " + place);
+    else return carryOut(window, "select " + place);
+    return {};
 }
 
 int drawWindow(viewer::MainWindow& window, const Arguments& arguments)
@@ -127,10 +165,20 @@ int drawWindow(viewer::MainWindow& window, const Arguments& arguments)
         code = static_cast<int>(error.code());
     });
     bool quiet = true;
-    if (!arguments.positionals.empty()) {
+    const auto refuse = [&](const Error& error) {
+        console.error(error);
+        code = static_cast<int>(error.code());
+    };
+    if (arguments.positionals.empty()) {
+        for (const std::string& line : arguments.all("exec"))
+            if (Status status = carryOut(window, textOf(line)); !status.ok()) refuse(std::move(status).takeError());
+    } else {
         openNamed(window, arguments);
         quiet = waitUntilQuiet(window);
-        showState(window, arguments);
+        if (window.document())
+            QObject::connect(&window.document()->bridge(), &viewer::DebugBridge::refused, &window,
+                             [&](const QString& line, const QString& text) { refuse(Error(ErrorCode::usage, text.toStdString()).at("'" + line.toStdString() + "'")); });
+        if (Status status = showState(window, arguments); !status.ok()) refuse(std::move(status).takeError());
     }
     quiet = waitUntilQuiet(window) && quiet;
     // Commands that look at the state after the run, in turn.

@@ -71,6 +71,29 @@ private slots:
         QCOMPARE(QString::fromUtf8(program.readAllStandardOutput()), answer);
         QCOMPARE(QImage(picture).size(), size);
     }
+    void wrongArgumentsAreNamed_data()
+    {
+        QTest::addColumn<QString>("words");
+        QTest::addColumn<QString>("error");
+        QTest::newRow("action") << "--exec action.stepOvr" << "error: option '--exec': no action 'stepOvr'; did you mean 'stepOver' or 'stepOut'?\n";
+        QTest::newRow("panel") << "--exec 'panel panelTensr'" << "error: option '--exec': no panel 'panelTensr'; did you mean 'panelTensor'?\n";
+        QTest::newRow("panelOfRecordings") << "--exec 'panel panelPlot'" << "error: option '--exec': panel 'panelPlot' is not for this file\n";
+        QTest::newRow("panelCommand") << "--exec 'panel panelTensor fly'" << "error: option '--exec': panel 'panelTensor' has no command 'fly'\n";
+        QTest::newRow("selection") << "--exec 'select main/nothing#3'" << "error: main/nothing#3: no operator 'nothing#3' in main, which has 1 operator\n";
+        QTest::newRow("command") << "--exec 'goto end'" << "error: 'goto end': the run has not begun; 'run' goes to the first stop, 'start' to the first operator\n";
+        QTest::newRow("place") << "--goto nowhere" << "error: nowhere: no graph 'nowhere'\n";
+    }
+    void wrongArgumentsAreNamed()
+    {
+        QFETCH(QString, words);
+        QFETCH(QString, error);
+        QTemporaryDir folder;
+        QProcess program;
+        program.start(LOOPSCOPE_GUI, QStringList{"samples/text/collatz.lsir", "--screenshot", folder.filePath("x.png")} + wordsOf(words));
+        QVERIFY(program.waitForFinished(60000));
+        QCOMPARE(QString::fromUtf8(program.readAllStandardError()).remove(QRegularExpression("QStandardPaths: .*\n")), error);
+        QCOMPARE(program.exitCode(), 2);
+    }
 };
 
 QTEST_GUILESS_MAIN(PagesTest)

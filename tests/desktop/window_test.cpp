@@ -163,6 +163,30 @@ private slots:
         QVERIFY(failed.first().contains("broken.tflite"));
         QVERIFY(m_window->findChild<QWidget*>("filePage")->isVisible());
         QVERIFY(!m_window->document());
+        // It says what is left, and tries again.
+        const auto texts = [&] {
+            QStringList all;
+            for (const QLabel* const label : m_window->findChild<QWidget*>("filePage")->findChildren<QLabel*>()) all.append(label->text());
+            return all.join('\n');
+        };
+        QVERIFY2(texts().contains("Table of contents"), qPrintable(texts()));
+        QVERIFY(m_services->runCommand({"convert", "samples/text/collatz.lsir", "-o", path.toStdString(), "--force"}).ok());
+        file.open(QIODevice::ReadWrite);
+        const QByteArray whole = file.readAll();
+        file.resize(whole.size() - 40);
+        file.close();
+        trigger("reload");
+        QVERIFY2(texts().contains("broken.tflite cannot be read to the end"), qPrintable(texts()));
+        QVERIFY2(texts().contains("Subgraphs"), qPrintable(texts()));
+        file.open(QIODevice::WriteOnly);
+        file.write(whole);
+        file.close();
+        trigger("reload");
+        QVERIFY(m_window->document());
+        m_window->open("docs/desktop.md");
+        settle();
+        QVERIFY2(texts().contains("desktop.md is not a model"), qPrintable(texts()));
+        QVERIFY(find<QWidget>("fileParts")->isHidden());
         open("collatz.lsir");
         QVERIFY(m_window->document());
         m_window->open(m_folder->path() + "/missing.tflite");

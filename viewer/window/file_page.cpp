@@ -7,6 +7,7 @@
 #include <QClipboard>
 #include <QFile>
 #include <QFileInfo>
+#include <QGridLayout>
 #include <QGuiApplication>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -49,12 +50,14 @@ qint64 offsetIn(const QString& message)
 /// Where a byte stands in a line of hexLine().
 int hexColumn(int byte) { return 10 + 3 * byte + byte / 4; }
 
-/// The place that a reader wanted to go to ("vtable at offset 10412"); −1: none.
+/// The place that a reader wanted to go to ("vtable at offset 10412", "root table at 0x1c, file ends at 0x8"); −1: none.
 qint64 wantedIn(const QString& message)
 {
-    static const QRegularExpression place("offset ([0-9]+)");
-    const QRegularExpressionMatch match = place.match(message);
-    return match.hasMatch() ? match.captured(1).toLongLong() : -1;
+    static const QRegularExpression offset("offset ([0-9]+)"), pointed("table at 0x([0-9a-f]+)"), ends("file ends at 0x([0-9a-f]+)");
+    if (const QRegularExpressionMatch match = offset.match(message); match.hasMatch()) return match.captured(1).toLongLong();
+    if (const QRegularExpressionMatch match = pointed.match(message); match.hasMatch()) return match.captured(1).toLongLong(nullptr, 16);
+    const QRegularExpressionMatch match = ends.match(message); // something begins inside and does not end there
+    return match.hasMatch() ? match.captured(1).toLongLong(nullptr, 16) : -1;
 }
 
 } // namespace
@@ -86,7 +89,7 @@ FilePage::FilePage(QWidget* parent) : QWidget(parent)
     m_bytes->setAccessibleName(tr("Bytes of the file"));
     auto* const buttons = new QHBoxLayout;
     buttons->setSpacing(8);
-    auto* const reload = new QPushButton(tr("Reload"), this);
+    auto* const reload = new QPushButton(tr("Reload  Ctrl+R"), this);
     reload->setProperty("primary", true);
     auto* const copy = new QPushButton(tr("Copy report"), this);
     auto* const back = new QPushButton(tr("Welcome page"), this);
@@ -97,13 +100,22 @@ FilePage::FilePage(QWidget* parent) : QWidget(parent)
     column->addSpacing(4);
     column->addWidget(m_bytes);
     column->addWidget(m_known);
+    m_partsTitle = new QLabel(tr("What could be read"), this);
+    m_partsTitle->setProperty("type", "section");
+    column->addSpacing(4);
+    column->addWidget(m_partsTitle);
+    m_parts = new QWidget(this);
+    m_parts->setObjectName("fileParts");
+    column->addWidget(m_parts);
     column->addSpacing(8);
     column->addLayout(buttons);
     column->addStretch(1);
     connect(reload, &QPushButton::clicked, this, [this] { emit reloadRequested(m_path); });
     connect(back, &QPushButton::clicked, this, &FilePage::welcomeRequested);
     connect(copy, &QPushButton::clicked, this, [this] {
-        QGuiApplication::clipboard()->setText(m_path + "\n" + m_title->text() + "\n" + m_text->text() + "\n" + m_bytes->toPlainText());
+        QString report = m_path + "\n" + m_title->text() + "\n" + m_text->text() + "\n" + m_known->text() + "\n" + m_bytes->toPlainText();
+        for (const FilePart& part : m_readable) report += "\n" + part.text + ": " + part.note;
+        QGuiApplication::clipboard()->setText(report);
     });
     restyle();
     connect(&Theme::instance(), &Theme::changed, this, &FilePage::restyle);
@@ -116,6 +128,36 @@ void FilePage::restyle()
     m_bytes->setStyleSheet(QStringLiteral("background: %1; padding: 6px;").arg(themed(Token::sunken).name()));
     m_bytes->setFixedHeight(4 * QFontMetrics(m_bytes->font()).lineSpacing() + 24);
     markByte();
+    showParts();
+}
+
+/// A line each: a sign in its colour, the part, and how much of it is there.
+void FilePage::showParts()
+{
+    delete m_parts->layout();
+    qDeleteAll(m_parts->findChildren<QWidget*>());
+    m_partsTitle->setVisible(!m_readable.isEmpty());
+    m_parts->setVisible(!m_readable.isEmpty());
+    auto* const grid = new QGridLayout(m_parts);
+    grid->setContentsMargins(0, 0, 0, 0);
+    grid->setHorizontalSpacing(8);
+    grid->setVerticalSpacing(2);
+    grid->setColumnStretch(3, 1);
+    for (int row = 0; row < m_readable.size(); ++row) {
+        const FilePart& part = m_readable[row];
+        const auto add = [&](int column, const QString& text, const char* tone) {
+            auto* const label = new QLabel(text, m_parts);
+            if (tone) label->setProperty("tone", tone);
+            grid->addWidget(label, row, column);
+        };
+        switch (part.state) {
+        case FilePart::State::whole: add(0, QStringLiteral("\u2713"), "ok"); break;
+        case FilePart::State::partly: add(0, QStringLiteral("!"), "warning"); break;
+        case FilePart::State::missing: add(0, QStringLiteral("\u2715"), "error"); break;
+        }
+        add(1, part.text, nullptr);
+        add(2, part.note, "meta");
+    }
 }
 
 void FilePage::show(const QString& path, const Error& error)
@@ -124,17 +166,28 @@ void FilePage::show(const QString& path, const Error& error)
     const ErrorDetail& detail = error.detail();
     const QString name = QFileInfo(path).fileName();
     m_title->setText(detail.code == ErrorCode::unsupported ? tr("%1 cannot be opened yet").arg(name) : tr("%1 cannot be read").arg(name));
+    m_readable.clear();
     QString text = QString::fromStdString(error.message());
     for (const QString& beginning : {path + ": ", name + ": "})
         if (text.startsWith(beginning)) text.remove(0, beginning.size());
     for (const std::string& note : detail.notes) text += "\n" + QString::fromStdString(note);
+    if (const QString kind = tr("not a model: "); text.startsWith(kind)) {
+        m_title->setText(tr("%1 is not a model").arg(name));
+        text.remove(0, kind.size());
+    }
     m_text->setText(text);
 
-    QFile file(path);
+    const QString of = QFileInfo(path).isDir() ? path + "/saved_model.pb" : path;
+    QFile file(of);
     m_bytes->hide();
     m_known->clear();
     m_marked.reset();
-    if (!QFileInfo(path).isFile() || !file.open(QIODevice::ReadOnly)) return;
+    showParts();
+    if (!QFileInfo(of).isFile() || !file.open(QIODevice::ReadOnly)) return;
+    if (const uchar* const bytes = file.map(0, file.size())) {
+        m_readable = filePartsOf(QByteArrayView(bytes, file.size()));
+        showParts();
+    }
     QStringList lines;
     const qint64 place = offsetIn(text), begin = place < 0 ? 0 : std::max<qint64>(0, std::min(place, file.size() - 1)) / kColumns * kColumns;
     if (begin > 0) lines.append(hexLine(file.read(kColumns), 0));
@@ -153,7 +206,10 @@ void FilePage::show(const QString& path, const Error& error)
     QString known = tr("The file has %1 bytes").arg(english.toString(file.size()));
     if (place >= 0) known += tr("; the message is about byte %1").arg(english.toString(place));
     const qint64 wanted = std::max(place, wantedIn(text));
-    if (wanted >= file.size()) known += tr(", and byte %1 is past its end. The download may be incomplete").arg(english.toString(wanted));
+    if (wanted >= file.size()) {
+        m_title->setText(tr("%1 cannot be read to the end").arg(name));
+        known += tr(", and byte %1 is past its end. The download may be incomplete").arg(english.toString(wanted));
+    }
     m_known->setText(known + '.');
 }
 

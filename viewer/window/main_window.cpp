@@ -126,12 +126,14 @@ void MainWindow::open(const QString& path, std::function<void()> then, const QSt
     m_openingStop.request_stop();
     m_openingStop = std::stop_source();
     const quint64 ticket = ++m_openTicket;
+    // A session file names its model.
+    QString file = path, damage;
+    const QJsonObject session = QFileInfo(path).suffix() == "lssession" ? readJson(path, &damage) : QJsonObject();
+    if (!damage.isEmpty())
+        return showError(path, Error(ErrorCode::badFile, "not a session").at(QFileInfo(path).fileName().toStdString()).found(damage.toStdString()).expected("a JSON object"));
+    if (!session.isEmpty()) file = sessionModel(path, session);
     ++m_opening;
     m_status->showWork(tr("Opening %1").arg(QFileInfo(path).fileName()));
-    // A session file names its model.
-    QString file = path;
-    const QJsonObject session = QFileInfo(path).suffix() == "lssession" ? readJson(path) : QJsonObject();
-    if (!session.isEmpty()) file = sessionModel(path, session);
 
     QPointer<MainWindow> window(this);
     WindowServices* const services = &m_services;
@@ -163,7 +165,8 @@ void MainWindow::compareWith(const QString& other)
     const std::vector<InputPort> inputs = m_document->backend().inputs();
     open(textOf(m_document->backend().path()), [this, inputs] {
         for (const InputPort& port : inputs)
-            if (!port.source.empty()) m_document->backend().setInput(port.name, port.source);
+            if (!port.source.empty() && !port.source.starts_with("@last")) // there has been no run of the document that is opened now
+                m_document->backend().setInput(port.name, port.source);
         compare();
     }, other);
 }
@@ -231,8 +234,7 @@ void MainWindow::showDocument(std::unique_ptr<Backend> backend)
                        {{tr("Step back"), [this] { run("backInto"); }}, {tr("Problems"), [this] { m_area->show("panelProblems", true); }}});
     });
     connect(&bridge, &DebugBridge::refused, this, [this](const QString& line, const QString& text) {
-        m_document->report({Problem::Severity::error, text.toStdString(), {}, {}});
-        m_status->say(text);
+        say(text);
         // However the run was begun, by a key, a button of a panel or in the console: what it lacks is asked for in one place.
         if (const QString word = line.section(' ', 0, 0); word == "run" || word == "start") needsInputs();
     });
@@ -251,6 +253,7 @@ void MainWindow::showDocument(std::unique_ptr<Backend> backend)
 
 void MainWindow::offerSession()
 {
+    if (!m_sessions->damage().isEmpty()) m_status->say(m_sessions->damage());
     const QJsonObject session = m_sessions->remembered();
     if (session.isEmpty()) return;
     const QString contents = sessionContents(session), address = session["address"].toString();
@@ -279,6 +282,7 @@ void MainWindow::showError(const QString& path, const Error& error)
     showWelcome();
     m_filePage->show(path, error);
     m_stack->setCurrentWidget(m_filePage);
+    updateActions();
     m_address->setAddress({}, QFileInfo(path).fileName());
     emit openFailed(error);
 }
@@ -389,7 +393,8 @@ void MainWindow::updateActions()
                    "forward", "previousNaN", "gotoBookmark"});
     enable(idle, {"nextNaN", "toggleBreakpoint", "enableBreakpoint", "editBreakpoint", "deleteBreakpoints", "watchExpression"});
     enable(idle && !replay, {"record"});
-    enable(open, {"gotoAddress", "find", "findNext", "findPrevious", "quickOpen", "saveSession", "reload", "closeTab", "nextTab",
+    enable(open || m_stack->currentWidget() == m_filePage, {"reload"});
+    enable(open, {"gotoAddress", "find", "findNext", "findPrevious", "quickOpen", "saveSession", "closeTab", "nextTab",
                   "previousTab", "exportGraph", "copyAddress", "console", "focusPanel", "task", "nextFinding", "previousFinding"});
     for (int i = 1; i <= 10; ++i) {
         if (QAction* const each = m_actions.value(QStringLiteral("focusPanel.%1").arg(i))) each->setEnabled(open);

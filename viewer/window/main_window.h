@@ -64,6 +64,10 @@ public:
     void setTask(Task task);
     /// A command of the key table, "stepOver", or one with its number, "gotoBookmark.3". False: it does not apply now.
     bool run(const QString& command);
+    /// The names that run() and the panels know, sorted.
+    QStringList commands() const;
+    /// In the status line and among the problems.
+    void say(const QString& problem);
     QAction* action(const QString& command) const { return m_actions.value(command); }
     const KeyBindings& keys() const { return m_keys; }
     /// The first key of a global command.

@@ -72,6 +72,14 @@ Panel* makePanel(const QString& name, Document& document)
     return found == makers().end() ? nullptr : found->second(document);
 }
 
+QStringList panelNames()
+{
+    QStringList names;
+    for (const auto* const table : {&traceMakers(), &makers()})
+        for (const auto& [name, make] : *table) names.append(name);
+    return names;
+}
+
 void setWheelHabit(Panel* panel, bool zooms)
 {
     auto* const graph = qobject_cast<GraphPanel*>(panel);

@@ -130,7 +130,9 @@ void SessionStore::attach(Document& document, PanelArea& area)
     m_area = &area;
     const std::string hash = document.backend().contentHash();
     if (!m_folder.isEmpty() && !hash.empty()) m_path = m_folder + "/" + QString::fromStdString(hash) + ".json";
-    m_before = m_offered = readJson(m_path);
+    QString damage;
+    m_before = m_offered = readOwnJson(m_path, &damage);
+    m_damage = damage.isEmpty() ? QString() : tr("what was remembered of this model cannot be read: %1; it begins anew, the file is kept as %2.damaged").arg(damage, QFileInfo(m_path).fileName());
     if (m_before["version"].toInt() < 1) m_offered = {};
     connect(&document, &Document::viewChanged, this, &SessionStore::changed);
     connect(&document, &Document::stopChanged, this, &SessionStore::noteState);
@@ -152,6 +154,7 @@ void SessionStore::detach()
     m_document = nullptr;
     m_area = nullptr;
     m_path.clear();
+    m_damage.clear();
     m_breakpoints.clear();
     m_before = m_offered = m_saved = m_inputs = {};
     m_timer.stop();

@@ -29,6 +29,8 @@ public:
     /// What is remembered of the document; empty: nothing worth restoring. Until it is restored, entries of which the window has nothing
     /// new stay in the file.
     const QJsonObject& remembered() const { return m_offered; }
+    /// Why nothing is remembered of the document although there is a file; empty: nothing to say.
+    const QString& damage() const { return m_damage; }
     /// The session as it is now; empty if nothing is attached.
     QJsonObject now() const;
     void save();
@@ -43,7 +45,7 @@ private:
     void noteState();
     void noteInputs();
 
-    QString m_folder, m_path;
+    QString m_folder, m_path, m_damage;
     QPointer<Document> m_document;
     QPointer<PanelArea> m_area;
     QJsonObject m_before;  ///< as read: entries of other versions stay

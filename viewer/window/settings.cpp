@@ -40,12 +40,26 @@ bool writeJson(const QString& path, const QJsonObject& object)
     return file.commit();
 }
 
-QJsonObject readJson(const QString& path)
+QJsonObject readJson(const QString& path, QString* damage)
 {
     if (path.isEmpty()) return {};
     QFile file(path);
     if (!file.open(QIODevice::ReadOnly)) return {};
-    return QJsonDocument::fromJson(file.readAll()).object();
+    QJsonParseError problem;
+    const QJsonDocument document = QJsonDocument::fromJson(file.readAll(), &problem);
+    if (damage && problem.error != QJsonParseError::NoError) *damage = QObject::tr("%1 at byte %2").arg(problem.errorString()).arg(problem.offset);
+    else if (damage && !document.isObject()) *damage = QObject::tr("a JSON list");
+    return document.object();
+}
+
+QJsonObject readOwnJson(const QString& path, QString* damage)
+{
+    const QJsonObject object = readJson(path, damage);
+    if (damage->isEmpty()) return object;
+    const QString kept = path + QStringLiteral(".damaged");
+    QFile::remove(kept);
+    QFile::copy(path, kept);
+    return object;
 }
 
 Settings::Settings(const QString& path, QObject* parent) : QObject(parent), m_path(path)
@@ -54,7 +68,9 @@ Settings::Settings(const QString& path, QObject* parent) : QObject(parent), m_pa
     m_timer.setInterval(1000);
     connect(&m_timer, &QTimer::timeout, this, &Settings::flush);
     if (path.isEmpty()) return;
-    m_values = readJson(path);
+    QString damage;
+    m_values = readOwnJson(path, &damage);
+    if (!damage.isEmpty()) m_note = tr("settings cannot be read: %1; they begin anew, the file is kept as %2.damaged").arg(damage, QFileInfo(path).fileName());
     if (m_values.isEmpty()) return;
     const int version = m_values["version"].toInt(1);
     // Version 1 wrote the theme as a number.

@@ -44,7 +44,9 @@ OpenCallee calleeNamed(const QString& name); ///< any other name: inline
 QString versionNote(const QString& what, const QJsonObject& object, int current, std::span<const char* const> known);
 /// Writes beside the file and renames. False if that failed.
 bool writeJson(const QString& path, const QJsonObject& object);
-/// Empty if there is no such file or it is no JSON object.
-QJsonObject readJson(const QString& path);
+/// Empty if there is no such file or it is no JSON object; `damage` then says why: "unterminated object at byte 17".
+QJsonObject readJson(const QString& path, QString* damage = nullptr);
+/// The same of a file that is going to be written again: one that cannot be read is kept beside it, as NAME.damaged.
+QJsonObject readOwnJson(const QString& path, QString* damage);
 
 } // namespace loopscope::viewer

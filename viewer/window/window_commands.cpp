@@ -1,6 +1,7 @@
 // What the commands of the key table do. Whatever moves through a run is a line of the terminal debugger.
 #include "engine/ir/model.h"
 #include "viewer/window/address_bar.h"
+#include "viewer/window/file_page.h"
 #include "viewer/window/key_sheet.h"
 #include "viewer/window/key_table.h"
 #include "viewer/window/main_window.h"
@@ -17,6 +18,7 @@
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QPlainTextEdit>
+#include <QStackedWidget>
 
 namespace loopscope::viewer {
 
@@ -282,7 +284,12 @@ void MainWindow::makeCommands()
         });
         dialog->open();
     });
-    to["reload"] = with([this] {
+    to["reload"] = [this] {
+        if (!m_document && m_stack->currentWidget() == m_filePage) {
+            open(m_filePage->path());
+            return true;
+        }
+        if (!m_document) return false;
         const QString path = textOf(m_document->backend().path());
         const QJsonObject session = m_sessions->now();
         const Task task = m_task;
@@ -290,7 +297,8 @@ void MainWindow::makeCommands()
             m_sessions->restore(session);
             setTask(task);
         });
-    });
+        return true;
+    };
     to["closeTab"] = with([this] {
         if (const Panel* const panel = m_area->focusPanel()) m_area->close(panel->objectName());
     });
@@ -332,6 +340,22 @@ bool MainWindow::run(const QString& command)
 {
     const auto found = m_commands.find(command);
     return found != m_commands.end() && found->second();
+}
+
+QStringList MainWindow::commands() const
+{
+    QStringList names;
+    for (const auto& [name, work] : m_commands) names.append(name);
+    for (const KeyRow& row : keyTable()) names.append(QLatin1String(row.command));
+    names.sort();
+    names.removeDuplicates();
+    return names;
+}
+
+void MainWindow::say(const QString& problem)
+{
+    if (m_document) m_document->report({Problem::Severity::error, problem.toStdString(), {}, {}});
+    m_status->say(problem);
 }
 
 /// Keys that no widget wanted: those of the panel that has the focus.
