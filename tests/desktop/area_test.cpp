@@ -113,6 +113,18 @@ private slots:
         QCOMPARE(m_area->arrangement(), saved);
     }
 
+    /// As somebody may have written it into the settings.
+    void arrangementsMayLeaveSizesOut()
+    {
+        const QJsonObject graph{{"tabs", QJsonArray{"panelGraph"}}}, tensor{{"tabs", QJsonArray{"panelTensor"}}}, console{{"tabs", QJsonArray{"panelConsole"}}};
+        for (const QJsonArray& sizes : {QJsonArray(), QJsonArray{300}}) {
+            const QJsonObject written{{"split", "h"}, {"stretch", 1}, {"sizes", sizes}, {"parts", QJsonArray{graph, tensor, console}}};
+            m_area->arrange(written, written);
+            QTest::qWait(20);
+            QCOMPARE(m_area->strips().size(), 3);
+        }
+    }
+
     void everyMoveKeepsEveryPanel_data()
     {
         QTest::addColumn<QString>("panel");

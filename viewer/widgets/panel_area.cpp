@@ -119,7 +119,7 @@ QWidget* PanelArea::build(const QJsonObject& node)
     }
     QList<QWidget*> parts;
     QList<int> indices;
-    const QJsonArray wanted = node["parts"].toArray();
+    const QJsonArray wanted = node["parts"].toArray(), drawn = node["sizes"].toArray(); // a file may give sizes for some
     for (int i = 0; i < wanted.size(); ++i)
         if (QWidget* const part = build(wanted[i].toObject())) {
             parts.append(part);
@@ -136,7 +136,7 @@ QWidget* PanelArea::build(const QJsonObject& node)
         splitter->addWidget(parts[i]);
         splitter->setStretchFactor(i, indices[i] == stretch ? 1 : 0);
         if (indices[i] == stretch) stretched = i;
-        sizes.append(node["sizes"].toArray()[indices[i]].toInt(160));
+        sizes.append(drawn.at(indices[i]).toInt(160));
     }
     splitter->setProperty("wanted", sizes);
     splitter->setProperty("stretch", stretched);
