@@ -82,7 +82,7 @@ TEST_F(Inputs, of_a_reference_whose_second_input_has_another_shape)
 {
     const RunTarget run = targetOf({{"x", {DType::i32, Shape{}}}, {"y", {DType::i32, Shape{2}}}}),
                     reference = targetOf({{"x", {DType::i32, Shape{}}}, {"y", {DType::i32, Shape{3}}}});
-    const auto bound = referenceInputs(run, reference, {"all=7"}, 1);
+    const auto bound = referenceInputs(run, reference, {"all=7"}, 1, nullptr);
     ASSERT_TRUE(bound.ok()) << bound.error().message();
     EXPECT_EQ(elementsText(bound->inputs[0].forRun(0).view()), "7");
     EXPECT_EQ(elementsText(bound->inputs[1].forRun(0).view()), "[7 7 7]");
