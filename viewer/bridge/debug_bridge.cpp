@@ -131,6 +131,12 @@ void DebugBridge::cancel()
         m_pending -= static_cast<int>(m_shared->lines.size());
         m_shared->lines.clear();
     }
+    if (m_pending == 0) { // nothing had begun, so nothing will say that it has ended
+        m_busy = false;
+        m_poll.stop();
+        emit busyChanged(false);
+        return;
+    }
     // The line may not have reached the engine yet: poll() asks again until it has ended.
     m_cancelling = true;
     m_backend->session().pause();

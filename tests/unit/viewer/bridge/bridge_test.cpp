@@ -87,6 +87,22 @@ private slots:
         QCOMPARE(document.stop()->tick, tick + 1);
     }
 
+    void whatIsCancelledBeforeItBeginsIsOver()
+    {
+        Document document(backendOf("collatz.lsir", {"x=27"}));
+        QSignalSpy busy(&document.bridge(), &DebugBridge::busyChanged);
+        for (int i = 0; i < 100; ++i) { // mostly the bridge's thread has not woken up yet
+            document.execute("start");
+            document.bridge().cancel();
+            QVERIFY(wait(document));
+            QVERIFY(!busy.isEmpty() && !busy.last().at(0).toBool());
+        }
+        document.execute("start");
+        document.execute("step");
+        QVERIFY(wait(document));
+        QCOMPARE(document.stop()->tick, int64_t(1));
+    }
+
     void closingDuringARunEnds()
     {
         QElapsedTimer timer;
