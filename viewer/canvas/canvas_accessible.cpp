@@ -21,7 +21,7 @@ public:
     int node() const { return m_canvas && m_canvas->scene() ? m_canvas->scene()->findNode(m_id) : -1; }
     bool isValid() const override { return node() >= 0; }
     QObject* object() const override { return nullptr; }
-    QWindow* window() const override { return m_canvas->window()->windowHandle(); }
+    QWindow* window() const override { return m_canvas ? m_canvas->window()->windowHandle() : nullptr; }
     QAccessibleInterface* parent() const override { return QAccessible::queryAccessibleInterface(m_canvas.data()); }
     QAccessibleInterface* child(int) const override { return nullptr; }
     QAccessibleInterface* childAt(int, int) const override { return nullptr; }

@@ -140,6 +140,7 @@ signals:
     void upRequested();
     void breakpointRequested(const QString& address);
     void loopMoved(int region, qint64 iteration, bool isFinal);
+    void loopDropped(); ///< the drag that loopMoved() told of ended without a choice
     void frameIterationChosen(int region, qint64 iteration);
     void commandRequested(const QString& id); ///< of the context menu, for the window
     void viewportChanged();
@@ -179,6 +180,7 @@ private:
     void selectRegion(int region);
     CallSite callOf(const SceneNode& node) const { return {node.id, node.graph, node.op}; }
     void setHover(int node, int edge);
+    void dropDrag(); ///< whatever is dragged
     void invalidate(const Rect& area);
     void restyle();
     void placeFitted();

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace loopscope::viewer {
 
@@ -255,6 +256,14 @@ bool GraphCanvas::eventFilter(QObject* watched, QEvent* event)
     return QWidget::eventFilter(watched, event);
 }
 
+void GraphCanvas::dropDrag()
+{
+    const bool wasSlider = std::exchange(m_drag, Drag::none) == Drag::slider;
+    m_sliderRegion = -1;
+    m_sliderIteration = -1;
+    if (wasSlider) emit loopDropped();
+}
+
 void GraphCanvas::mouseReleaseEvent(QMouseEvent* event)
 {
     const Drag drag = std::exchange(m_drag, Drag::none);
@@ -361,8 +370,7 @@ void GraphCanvas::keyPressEvent(QKeyEvent* event)
             return;
         case Qt::Key_Escape:
             if (m_drag != Drag::none) {
-                m_drag = Drag::none;
-                m_sliderRegion = -1;
+                dropDrag();
                 update();
                 return;
             }
@@ -424,11 +432,12 @@ void GraphCanvas::contextMenuEvent(QContextMenuEvent* event)
     if (!m_scene) return;
     int node = event->reason() == QContextMenuEvent::Keyboard ? currentNode() : nodeAt(event->pos());
     if (node >= 0 && std::ranges::find(m_selectedNodes, node) == m_selectedNodes.end()) setCurrent(node);
-    QMenu menu(this);
-    fillContextMenu(menu, node);
+    auto* const menu = new QMenu(this);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    fillContextMenu(*menu, node);
     const QPoint at = event->reason() == QContextMenuEvent::Keyboard && node >= 0 ? mapToGlobal(nodeRect(node).bottomLeft().toPoint())
                                                                                   : event->globalPos();
-    menu.exec(at);
+    menu->popup(at);
 }
 
 } // namespace loopscope::viewer

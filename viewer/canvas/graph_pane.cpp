@@ -66,6 +66,7 @@ GraphPane::GraphPane(Document& document, QWidget* parent) : QWidget(parent), m_d
     connect(m_canvas, &GraphCanvas::upRequested, this, &GraphPane::upWanted);
     connect(m_canvas, &GraphCanvas::breakpointRequested, this, [this](const QString& address) { toggleBreakpoint(address.toStdString()); });
     connect(m_canvas, &GraphCanvas::loopMoved, this, &GraphPane::moveLoop);
+    connect(m_canvas, &GraphCanvas::loopDropped, this, [this] { m_document.setPreview(std::nullopt); });
     connect(m_canvas, &GraphCanvas::frameIterationChosen, this, [this](int region, qint64 iteration) {
         m_memory.shownIterations[m_canvas->scene()->regions[static_cast<size_t>(region)].id] = iteration;
         m_canvas->refreshState();

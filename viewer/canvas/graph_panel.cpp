@@ -81,7 +81,6 @@ QWidget* GraphPanel::headWidget()
         m_zoomLabel = new QLabel(QStringLiteral("%1 %").arg(qRound(activePane().canvas().zoom() * 100)));
         m_zoomLabel->setProperty("type", "small");
         m_zoomLabel->setProperty("tone", "meta");
-        connect(m_zoomLabel, &QObject::destroyed, this, [this] { m_zoomLabel = nullptr; });
     }
     return m_zoomLabel;
 }

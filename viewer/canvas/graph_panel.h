@@ -5,6 +5,8 @@
 #include "viewer/canvas/graph_pane.h"
 #include "viewer/widgets/panel.h"
 
+#include <QPointer>
+
 class QLabel;
 class QSplitter;
 
@@ -44,7 +46,7 @@ private:
     CalleePane* m_callee = nullptr;
     GraphPane* m_active;
     std::string m_dismissed; ///< root of the callee that was closed: stops in it do not open it again
-    QLabel* m_zoomLabel = nullptr;
+    QPointer<QLabel> m_zoomLabel; ///< in the head of the strip, which may end before
     QList<QAction*> m_actions;
 };
 

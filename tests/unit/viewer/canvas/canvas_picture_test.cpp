@@ -20,7 +20,7 @@ private slots:
     void nodesOfDifferentKindsDoNotOverlap();
     void stopMarksNodes();
     void untakenSideIsGrey();
-    void stepRepaintsLittle();
+    void aStepRepaintsAllThatChanged();
     void tilesShowWhatDirectPaintingShows();
     void everyThemeAndLevelPaints();
     void sliderIsFinerFarAway();
@@ -126,7 +126,7 @@ void CanvasPictureTest::untakenSideIsGrey()
     keep(canvas, QStringLiteral("branch"));
 }
 
-void CanvasPictureTest::stepRepaintsLittle()
+void CanvasPictureTest::aStepRepaintsAllThatChanged()
 {
     const Model model = sample(QStringLiteral("collatz"));
     StopSnapshot stop = collatzStop(model);

@@ -31,6 +31,7 @@ private slots:
     void hitsAreMarked();
     void breakpointIsACommand();
     void sliderIsACommand();
+    void whatIsDraggedCanBeDropped();
     void revealOpensWhatHides();
     void upGoesToTheCaller();
     void headKnowsWhatDecided();
@@ -213,6 +214,31 @@ void GraphPanelTest::sliderIsACommand()
     emit m_panel->canvas().loopMoved(0, 30, false); // dragging only looks
     QCOMPARE(m_document->preview(), std::optional<int64_t>(30));
     QCOMPARE(m_backend->lines.back(), std::string("iter 20"));
+}
+
+void GraphPanelTest::whatIsDraggedCanBeDropped()
+{
+    executeAndSettle(*m_document, QStringLiteral("start"));
+    executeAndSettle(*m_document, QStringLiteral("end"));
+    executeAndSettle(*m_document, QStringLiteral("goto main/while#0@5:body/add#3"));
+    GraphCanvas& canvas = m_panel->canvas();
+    const auto slider = [&] {
+        for (const QJsonValue& region : canvas.describe()[QStringLiteral("regions")].toArray())
+            if (region.toObject().contains(QStringLiteral("slider"))) return rectOf(region.toObject()[QStringLiteral("slider")]);
+        return QRectF();
+    }();
+    QVERIFY(!slider.isEmpty());
+    const auto press = [&] {
+        QTest::mousePress(&canvas, Qt::LeftButton, {}, slider.center().toPoint());
+        QVERIFY(m_document->preview());
+    };
+    press();
+    QTest::keyClick(&canvas, Qt::Key_Escape);
+    QVERIFY(!m_document->preview()); // values of the stop are shown again
+    QTest::mouseRelease(&canvas, Qt::LeftButton, {}, slider.center().toPoint());
+    press();
+    canvas.setScene(sceneOf(m_document->model(), canvas.view())); // another picture
+    QVERIFY(!m_document->preview());
 }
 
 void GraphPanelTest::revealOpensWhatHides()
