@@ -138,15 +138,36 @@ int64_t TimelineBar::cursorIteration() const
 
 int64_t TimelineBar::shownIteration() const { return m_preview ? *m_preview : cursorIteration(); }
 
-int64_t TimelineBar::iterationAt(double x) const
+const CourseIteration* TimelineBar::pipAt(double x) const
 {
     const CourseLoop* const l = loop();
-    if (l == nullptr || l->iterations.empty()) return -1;
+    if (l == nullptr || l->iterations.empty()) return nullptr;
     const auto step = static_cast<int64_t>(m_scale.toStep(x));
     const auto after = std::ranges::upper_bound(l->iterations, step, {}, &CourseIteration::first);
     auto at = after == l->iterations.begin() ? after : std::prev(after);
     while (at->iteration < 0 && at != l->iterations.begin()) --at;
-    return at->iteration;
+    return &*at;
+}
+
+size_t TimelineBar::cursorPip() const
+{
+    const size_t at = loop()->indexAt(m_content.cursorStep);
+    return at < loop()->iterations.size() ? at : 0;
+}
+
+bool TimelineBar::isElsewhere(const CourseIteration& pip) const { return pip.caller != loop()->iterations[cursorPip()].caller; }
+
+const CourseIteration* TimelineBar::pipOf(int64_t iteration) const
+{
+    const CourseLoop* const l = loop();
+    if (l == nullptr || l->iterations.empty()) return nullptr;
+    // Those of one execution follow each other; the last may be a condition that was false, which has no number.
+    size_t from = cursorPip();
+    if (l->iterations[from].iteration < 0 && from > 0) --from;
+    const int64_t at = static_cast<int64_t>(from) + iteration - l->iterations[from].iteration;
+    if (at < 0 || at >= static_cast<int64_t>(l->iterations.size())) return nullptr;
+    const CourseIteration& found = l->iterations[static_cast<size_t>(at)];
+    return found.iteration == iteration && !isElsewhere(found) ? &found : nullptr;
 }
 
 double TimelineBar::pipPitch() const
@@ -185,10 +206,11 @@ void TimelineBar::mousePressEvent(QMouseEvent* event)
         m_grip = Grip::range;
         const auto step = static_cast<int64_t>(m_scale.toStep(event->pos().x()));
         m_range = {step, step};
-    } else if (event->button() == Qt::LeftButton && lane != nullptr && lane->kind == Lane::Kind::iterations && loop() != nullptr &&
-               event->pos().x() >= m_scale.left()) {
+    } else if (const CourseIteration* const pip = pipAt(event->pos().x());
+               event->button() == Qt::LeftButton && lane != nullptr && lane->kind == Lane::Kind::iterations && pip != nullptr &&
+               !isElsewhere(*pip) && event->pos().x() >= m_scale.left()) {
         m_grip = Grip::scrub;
-        m_dragged = iterationAt(event->pos().x());
+        m_dragged = pip->iteration;
         m_drag.begin(event->pos().x(), m_dragged);
         setPreview(m_dragged);
         emit iterationPressed(m_dragged);
@@ -227,7 +249,7 @@ void TimelineBar::mouseMoveEvent(QMouseEvent* event)
         const double distance = std::abs(at.y() - (lane != nullptr ? lane->rect.center().y() : at.y()));
         const double perPixel = pitch > 0 ? 1 / pitch : 1;
         if (SlowDrag::slowness(distance, perPixel) == 1 && perPixel <= 1) { // as many pixels as iterations: it is where the pointer is
-            m_dragged = iterationAt(at.x());
+            if (const CourseIteration* const pip = pipAt(at.x()); pip != nullptr && !isElsewhere(*pip)) m_dragged = pip->iteration;
             m_drag.begin(at.x(), m_dragged);
         } else {
             const CourseLoop* const l = loop();
@@ -266,6 +288,8 @@ void TimelineBar::mouseReleaseEvent(QMouseEvent* event)
         } else if (lane != nullptr && lane->kind == Lane::Kind::marks) {
             for (const TimelineContent::Mark& mark : m_content.marks)
                 if (std::abs(mark.step - step) <= reach) chosen = mark.step;
+        } else if (const CourseIteration* const pip = pipAt(event->pos().x()); pip != nullptr && lane != nullptr && lane->kind == Lane::Kind::iterations) {
+            chosen = pip->first;
         }
         emit stepChosen(std::clamp<int64_t>(chosen, 0, m_content.course->knownStep()));
     } else if (grip == Grip::range && m_range.first == m_range.second) {
@@ -307,8 +331,8 @@ QString TimelineBar::tooltipAt(const QPoint& at) const
     case Lane::Kind::calls:
         for (size_t i = m_content.course->spans().size(); i-- > 0;) {
             const CourseSpan& span = m_content.course->spans()[i];
-            if (span.first <= step && (span.end < 0 || step < span.end) && i < m_content.spanNames.size())
-                return m_content.spanNames[i] + ", steps " + number(span.first) + " to " + (span.end < 0 ? "…" : number(span.end - 1));
+            if (m_content.nameOf && span.first <= step && (span.end < 0 || step < span.end))
+                return m_content.nameOf(span) + ", steps " + number(span.first) + " to " + (span.end < 0 ? "…" : number(span.end - 1));
         }
         break;
     case Lane::Kind::iterations: {

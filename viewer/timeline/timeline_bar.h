@@ -8,6 +8,7 @@
 #include <QPixmap>
 #include <QWidget>
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -24,7 +25,7 @@ struct TimelineContent {
     const EventPyramid* accesses = nullptr; ///< AccessFlag
     int loop = -1;                    ///< index into course->loops(), −1: none
     QString callsLabel, loopLabel, valueLabel;
-    std::vector<QString> spanNames;   ///< by index of course->spans(), for tooltips
+    std::function<QString(const CourseSpan&)> nameOf; ///< of a span, for tooltips; empty: they have none
     struct Mark {
         int64_t step = 0;
         enum class Kind : uint8_t { bookmark, hit, alert } kind = Kind::bookmark;
@@ -90,7 +91,10 @@ private:
     };
     void arrange();
     const Lane* laneAt(const QPoint& at) const;
-    int64_t iterationAt(double x) const;
+    const CourseIteration* pipAt(double x) const;              ///< null: none is known
+    const CourseIteration* pipOf(int64_t iteration) const;     ///< in the execution of the loop that the cursor stands in
+    bool isElsewhere(const CourseIteration& pip) const;        ///< in another one: numbers of iterations do not reach it
+    size_t cursorPip() const;                                  ///< outside of the loop its first one
     int64_t shownIteration() const;
     const CourseLoop* loop() const;
     double pipPitch() const; ///< pixels of an average iteration

@@ -197,8 +197,8 @@ void TimelineBar::paintIterations(QPainter& painter, const QRect& lane) const
     }
     if (shown >= 0) {
         const QString text = QString::number(shown);
-        const double x = m_preview ? m_scale.toX(static_cast<double>(all[std::min(static_cast<size_t>(shown), all.size() - 1)].first))
-                                   : m_scale.toX(static_cast<double>(m_content.cursorStep));
+        const CourseIteration* const previewed = m_preview ? pipOf(shown) : nullptr;
+        const double x = m_scale.toX(static_cast<double>(previewed != nullptr ? previewed->first : m_content.cursorStep));
         const double width = metrics.horizontalAdvance(text) + 8;
         const QRectF box(std::clamp(x - width / 2, m_scale.left(), m_scale.right() - width), lane.top(), width, lane.height());
         painter.setPen(Qt::NoPen);
@@ -217,6 +217,7 @@ void TimelineBar::paintPips(QPainter& painter, const QRect& lane, size_t first, 
     const double gap = pitch >= 8 ? 1.6 : 0.6;
     int64_t lastNumber = -1;
     for (size_t i = last; i-- > first && lastNumber < 0;) lastNumber = l.iterations[i].iteration;
+    const CourseIteration* const previewed = m_preview ? pipOf(shown) : nullptr;
     painter.setRenderHint(QPainter::Antialiasing, true);
     const QFont normal = Theme::instance().font(FontUse::tiny), bold = Theme::instance().font(FontUse::tiny, true);
     const QFontMetrics metrics(bold);
@@ -228,7 +229,8 @@ void TimelineBar::paintPips(QPainter& painter, const QRect& lane, size_t first, 
         if (it.end < 0 && i > 0 && l.iterations[i - 1].end >= 0) // about as long as the one before it
             end = std::max(end, static_cast<double>(it.first + l.iterations[i - 1].end - l.iterations[i - 1].first));
         const QRectF box(a, lane.top() + 0.5, std::max(1.0, m_scale.toX(end) - a - gap), lane.height() - 1);
-        const bool current = it.iteration == shown && (m_preview || (it.first <= m_content.cursorStep && (it.end < 0 || m_content.cursorStep < it.end)));
+        const bool holdsCursor = it.iteration == shown && it.first <= m_content.cursorStep && (it.end < 0 || m_content.cursorStep < it.end);
+        const bool current = m_preview ? &it == previewed : holdsCursor;
         const bool done = it.first <= m_content.cursorStep;
         painter.setPen(current || done ? QPen(themed(Token::accent), 0.8) : QPen(themed(Token::line), 0.8));
         painter.setBrush(themed(current ? Token::accent : done ? Token::accentWeak : Token::sunken));
@@ -391,12 +393,8 @@ void TimelineBar::paintCursor(QPainter& painter) const
 {
     double step = static_cast<double>(m_content.cursorStep);
     const CourseLoop* const l = loop();
-    if (m_preview && l != nullptr && *m_preview >= 0)
-        for (const CourseIteration& it : l->iterations)
-            if (it.iteration == *m_preview) {
-                step = static_cast<double>(it.first) + 0.5;
-                break;
-            }
+    if (m_preview)
+        if (const CourseIteration* const pip = pipOf(*m_preview)) step = static_cast<double>(pip->first) + 0.5;
     const double x = std::round(m_scale.toX(step));
     if (x < m_scale.left() - 1 || x > m_scale.right() + 1) return;
     painter.setClipping(false);

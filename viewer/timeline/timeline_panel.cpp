@@ -69,14 +69,14 @@ TimelinePanel::TimelinePanel(Document& document) : Panel(document, "panelTimelin
     connect(m_bar, &TimelineBar::iterationDragged, this, [this](qint64 n, int slowness) { preview(n, slowness); });
     connect(m_bar, &TimelineBar::iterationReleased, this, [this](qint64 n) { goIteration(n); });
     connect(m_bar, &TimelineBar::iterationWheeled, this, &TimelinePanel::goBy);
-    connect(m_bar, &TimelineBar::beyondEndChosen, this, [this] { this->document().execute("until"); });
+    connect(m_bar, &TimelineBar::beyondEndChosen, this, &TimelinePanel::runOn);
     connect(m_bar, &TimelineBar::stepChosen, this, [this](qint64 step) { go("goto step:" + QString::number(step)); });
     connect(m_bar, &TimelineBar::rangeChanged, this, &TimelinePanel::refreshHead);
     connect(m_slider, &LoopSlider::pressed, this, [this](qint64 n) { goIteration(n); });
     connect(m_slider, &LoopSlider::dragged, this, [this](qint64 n, int slowness) { preview(n, slowness); });
     connect(m_slider, &LoopSlider::released, this, [this](qint64 n) { goIteration(n); });
     connect(m_slider, &LoopSlider::wheeled, this, &TimelinePanel::goBy);
-    connect(m_slider, &LoopSlider::beyondEndChosen, this, [this] { this->document().execute("until"); });
+    connect(m_slider, &LoopSlider::beyondEndChosen, this, &TimelinePanel::runOn);
     follow();
     if (document.backend().trace() != nullptr) readRecording();
 }
@@ -113,16 +113,19 @@ void TimelinePanel::buildHead()
     m_field->setObjectName("iterationField");
     m_field->setAccessibleName("Iteration");
     m_field->setAlignment(Qt::AlignCenter);
-    const auto grow = [this] { m_field->setFixedHeight(Theme::instance().barHeight(18)); };
-    grow();
-    connect(&Theme::instance(), &Theme::changed, m_field, grow);
     m_field->setStyleSheet("padding: 0; min-height: 0; border-radius: 2px;");
-    m_field->setFont(Theme::instance().font(FontUse::value));
     m_field->setValidator(new QRegularExpressionValidator(QRegularExpression("[0-9,]{0,16}"), m_field));
     m_ofLabel = new QLabel(m_head);
     m_stepLabel = new QLabel(m_head);
-    for (QLabel* label : {m_iterationLabel, m_ofLabel, m_stepLabel}) label->setFont(Theme::instance().font(FontUse::small));
-    m_stepLabel->setFont(Theme::instance().font(FontUse::value));
+    const auto restyle = [this] {
+        const Theme& theme = Theme::instance();
+        m_field->setFixedHeight(theme.barHeight(18));
+        for (QLabel* label : {m_iterationLabel, m_ofLabel}) label->setFont(theme.font(FontUse::small));
+        m_field->setFont(theme.font(FontUse::value));
+        m_stepLabel->setFont(theme.font(FontUse::value));
+    };
+    restyle();
+    connect(&Theme::instance(), &Theme::changed, m_head, restyle);
     for (QWidget* w : std::initializer_list<QWidget*>{m_slider, m_iterationLabel, m_field, m_ofLabel, m_stepLabel}) row->addWidget(w);
     connect(m_field, &QLineEdit::returnPressed, this, [this] {
         bool ok = false;
@@ -172,7 +175,10 @@ void TimelinePanel::addPart(const RunSurvey& part)
         m_course.clear();
         m_accesses.clear();
         m_accessTick = 0;
-        if (part.fromTick != 0) return survey();
+        if (part.fromTick != 0) {
+            refresh(); // the bar draws what is left of the course meanwhile: nothing
+            return survey();
+        }
     }
     const bool fresh = part.fromTick == m_course.knownTick();
     m_course.add(part);
@@ -303,7 +309,7 @@ void TimelinePanel::refresh()
     const Selection& selection = document().selection();
     if (selection.value.valid() && model.hasGraph(selection.graph))
         content.valueLabel = QString::fromStdString(model.graph(selection.graph).value(selection.value).id);
-    for (const CourseSpan& span : m_course.spans()) content.spanNames.push_back(siteName(model, span.callerGraph, span.site));
+    content.nameOf = [&model](const CourseSpan& span) { return siteName(model, span.callerGraph, span.site); };
     if (content.isDataflow && stop->frames.size() > 1) content.frameLabel = "frame " + QString::fromStdString(stop->frames[1].name).section('/', 0, 0);
     content.marks = m_hits;
     for (const Mark& mark : stop->marks)
@@ -377,9 +383,22 @@ void TimelinePanel::refreshHead()
     m_bar->setAccessibleDescription(m_bar->valueText());
 }
 
-void TimelinePanel::goIteration(int64_t iteration)
+/// Into the part that has not run yet.
+void TimelinePanel::runOn()
+{
+    endPreview();
+    document().execute("until");
+}
+
+void TimelinePanel::endPreview()
 {
     document().setPreview(std::nullopt);
+    m_bar->setPreview(std::nullopt);
+}
+
+void TimelinePanel::goIteration(int64_t iteration)
+{
+    endPreview();
     const Loop loop = shownLoop();
     if (loop.index < 0) return;
     if (loop.isInnermost && document().frame() < 0) return document().execute("iter " + QString::number(iteration), "scrub");

@@ -41,6 +41,8 @@ private:
     void refresh();
     void refreshHead();
     Loop shownLoop() const;
+    void runOn();
+    void endPreview();
     void goIteration(int64_t iteration);
     void goBy(int by);
     void preview(int64_t iteration, int slowness);

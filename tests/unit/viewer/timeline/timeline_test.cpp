@@ -1,5 +1,6 @@
 // The timeline: pyramid, scale and slow drag by themselves; the panel over a run of 48 iterations; the course of a v1 graph.
 #include "tests/unit/viewer/text_backend.h"
+#include "viewer/style/theme.h"
 #include "viewer/timeline/loop_slider.h"
 #include "viewer/timeline/run_course.h"
 #include "viewer/timeline/timeline_bar.h"
@@ -38,9 +39,42 @@ graph body(i: i32[], x: f32[2]) {
 }
 )";
 
+/// 3 iterations of 1 step and 4 iterations of 4.
+constexpr const char* kNested = R"(
+graph main(x: f32[2]) {
+  zero = const i32[] 0
+  n, y = while(zero, x) cond=@outer_cond body=@outer : (i32[], f32[2])
+  return y
+}
+graph outer_cond(i: i32[], x: f32[2]) {
+  limit = const i32[] 3
+  go = less(i, limit) : bool[]
+  return go
+}
+graph outer(i: i32[], x: f32[2]) {
+  zero = const i32[] 0
+  one = const i32[] 1
+  m, y = while(zero, x) cond=@inner_cond body=@inner : (i32[], f32[2])
+  next = add(i, one) : i32[]
+  return next, y
+}
+graph inner_cond(j: i32[], x: f32[2]) {
+  limit = const i32[] 4
+  go = less(j, limit) : bool[]
+  return go
+}
+graph inner(j: i32[], x: f32[2]) {
+  one = const i32[] 1
+  next = add(j, one) : i32[]
+  turned = neg(x) : f32[2]
+  back = neg(turned) : f32[2]
+  return next, back
+}
+)";
+
 struct Fixture {
-    Fixture()
-        : backend(new TextBackend(textModel(kLoop), {arrayOf<float>(Shape{2}, {1, 2})})), document(std::unique_ptr<Backend>(backend)),
+    explicit Fixture(const char* model = kLoop)
+        : backend(new TextBackend(textModel(model), {arrayOf<float>(Shape{2}, {1, 2})})), document(std::unique_ptr<Backend>(backend)),
           panel(makeTimelinePanel(document)), bar(panel->findChild<TimelineBar*>("timelineBar")), head(panel->headWidget())
     {
         panel->resize(1270, 76);
@@ -203,6 +237,49 @@ private slots:
         QVERIFY(!f.document.preview().has_value());
         QCOMPARE(f.backend->lines.size(), size_t{2});
         QCOMPARE(f.backend->lines[0], std::string("iter 12"));
+    }
+    void theSlidersPreviewEndsWithTheDrag()
+    {
+        Fixture f;
+        f.execute("start", 0);
+        f.execute("end", 195);
+        f.execute("goto main/while#0@37:body/mul#1", 195);
+        emit f.slider->dragged(20, 1);
+        QCOMPARE(f.bar->valueText(), QString("iteration 20 of 48, step 150"));
+        emit f.slider->released(20);
+        QTRY_COMPARE(f.document.stop()->stack.back().info.iteration, 20);
+        QVERIFY(f.panel->command("iterationForward"));
+        QTRY_VERIFY(f.bar->valueText().startsWith("iteration 21 of 48"));
+        emit f.slider->dragged(47, 1);
+        emit f.slider->beyondEndChosen();
+        QVERIFY(!f.document.preview());
+        QVERIFY(!f.bar->valueText().startsWith("iteration 47"));
+    }
+    void aPipOfAnotherExecutionIsGoneToByItsStep()
+    {
+        Fixture f(kNested);
+        executeAndSettle(f.document, "start");
+        executeAndSettle(f.document, "end");
+        executeAndSettle(f.document, "goto main/while#0@0:body/while#0@2:body/neg#1");
+        QTRY_COMPARE(f.describe()["loop"].toObject()["pips"].toArray().size(), 12);
+        const QJsonObject pip = f.describe()["loop"].toObject()["pips"].toArray()[9].toObject();
+        QCOMPARE(pip["iteration"].toInt(), 1);
+        QTest::mouseClick(f.bar, Qt::LeftButton, {}, QPoint(static_cast<int>(pip["x"].toDouble()) + 4, 30));
+        QTRY_COMPARE(f.document.stop()->stack[1].info.iteration, 2);
+        QCOMPARE(f.document.stop()->stack.back().info.iteration, 1);
+        QVERIFY(!f.document.preview());
+    }
+    void theHeadFollowsTheSizeOfText()
+    {
+        const Fixture f;
+        Theme::instance().setTextPercent(150);
+        for (const QLabel* const label : f.head->findChildren<QLabel*>())
+            QVERIFY2(label->font().pixelSize() == Theme::instance().font(FontUse::small).pixelSize() ||
+                         label->font().pixelSize() == Theme::instance().font(FontUse::value).pixelSize(),
+                     qPrintable(label->text()));
+        const int size = f.head->findChild<QLineEdit*>("iterationField")->font().pixelSize();
+        Theme::instance().setTextPercent(100);
+        QVERIFY(size > f.head->findChild<QLineEdit*>("iterationField")->font().pixelSize());
     }
     void keysAndTypedNumbersMove()
     {
