@@ -66,10 +66,12 @@ KnownValue RecordedValues::adapted(std::optional<RecordedValue> recorded, const 
         wide.data = known.bytes.data();
         wide.bytes = known.bytes.size();
         const bool isInteger = loopscope::isInteger(wide.dtype);
-        const double real = elementAsReal(wide, 0);
-        const int64_t integer = isInteger ? elementAsInteger(wide, 0) : static_cast<int64_t>(std::fabs(real) < 9e18 ? real : 0);
-        known.isRecorded = recorded->shape.elementCount() == 1 &&
-                           putNumber(known, real, integer, isInteger, value.type.dtype, known.tensor.quantization);
+        known.isRecorded = false;
+        if (bitWidth(wide.dtype) > 0 && recorded->shape.elementCount() == 1) {
+            const double real = elementAsReal(wide, 0);
+            const int64_t integer = isInteger ? elementAsInteger(wide, 0) : static_cast<int64_t>(std::fabs(real) < 9e18 ? real : 0);
+            known.isRecorded = putNumber(known, real, integer, isInteger, value.type.dtype, known.tensor.quantization);
+        }
         if (!known.isRecorded) known.bytes.clear();
     }
     const DType dtype = known.tensor.dtype; // a damaged file may say anything

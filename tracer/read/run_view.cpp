@@ -1,6 +1,7 @@
 #include "tracer/read/run_view.h"
 
 #include "engine/tensor/dtype.h"
+#include "engine/tensor/strings.h"
 
 #include <algorithm>
 #include <charconv>
@@ -12,8 +13,21 @@ namespace loopscope {
 namespace {
 
 constexpr size_t kMostPaths = 100'000;
+constexpr size_t kKeptPath = 4096; ///< characters of a path that is kept for those below it
 /// A blob row may say anything; no value of a trace is larger.
 constexpr int64_t kLargestBlob = int64_t{1} << 36;
+
+/// Whether the bytes are as many as the elements need: who reads them goes by dtype and shape.
+bool holdsElements(const StoredValue& value)
+{
+    const std::optional<int64_t> count = checkedElementCount(value.shape);
+    if (!count) return false;
+    if (value.dtype == DType::string) {
+        const auto strings = unpackStrings(value.bytes);
+        return strings.ok() && std::ssize(*strings) == *count;
+    }
+    return bitWidth(value.dtype) == 0 || value.bytes.size() == byteSize(value.dtype, *count);
+}
 
 } // namespace
 
@@ -201,21 +215,44 @@ std::string RunView::partOf(const ViewedInvocation& row, int64_t graph) const
     return graph == c->cond && graph != c->graph ? ":cond" : ":body";
 }
 
+/// "main/while#0@3": the invocation without the part that a graph of it is.
 Result<std::string> RunView::pathOf(int64_t id, const ViewedInvocation& row)
 {
-    if (const auto found = m_paths.find(id); found != m_paths.end()) return found->second;
+    // Up to an invocation that is known; a damaged file may nest as many as it holds.
+    std::vector<ViewedInvocation> above{row};
+    above.back().id = id;
+    std::string path;
+    for (;;) {
+        if (const auto found = m_paths.find(above.back().id); found != m_paths.end()) {
+            path = found->second;
+            break;
+        }
+        const ViewedInvocation& last = above.back();
+        if (last.parent == 0) break;
+        if (last.parent >= last.id)
+            return Error(ErrorCode::badFile, "invocation " + std::to_string(last.id) + " is its own ancestor").at(m_database->path());
+        LS_TRY(ViewedInvocation parent, invocation(last.parent));
+        above.push_back(parent);
+    }
+    const bool isKnown = m_paths.contains(above.back().id);
+    for (size_t k = above.size() - (isKnown ? 1 : 0); k-- > 0;) {
+        const ViewedInvocation* const parent = k + 1 < above.size() ? &above[k + 1] : nullptr;
+        LS_CHECK_OK(appendTo(path, above[k], parent));
+        if (path.size() > kKeptPath && k > 0) continue;
+        if (m_paths.size() >= kMostPaths) m_paths.clear();
+        m_paths[above[k].id] = path;
+    }
+    return path;
+}
+
+/// Goes on from the path of the parent; null: there is none.
+Status RunView::appendTo(std::string& path, const ViewedInvocation& row, const ViewedInvocation* parent)
+{
     const ViewedCall* c = call(row.call);
-    if (c == nullptr) return Error(ErrorCode::badFile, "invocation " + std::to_string(id) + " has no call").at(m_database->path());
+    if (c == nullptr) return Error(ErrorCode::badFile, "invocation " + std::to_string(row.id) + " has no call").at(m_database->path());
     const ViewedOperator* caller = op(c->op);
     const std::string label = caller != nullptr ? caller->label : "?";
-    std::string path;
-    if (row.parent != 0) {
-        if (row.parent >= id)
-            return Error(ErrorCode::badFile, "invocation " + std::to_string(id) + " is its own ancestor").at(m_database->path());
-        LS_TRY(const ViewedInvocation parent, invocation(row.parent));
-        LS_TRY(path, pathOf(row.parent, parent));
-        path += partOf(parent, caller != nullptr ? caller->graph : 0) + "/";
-    }
+    if (parent) path += partOf(*parent, caller != nullptr ? caller->graph : 0) + "/";
     const std::string iteration = "@" + std::to_string(row.iteration);
     if (c->role == "main") {
         for (const char letter : m_graphs[c->graph]) path += letter == '/' ? std::string("%2F") : std::string(1, letter);
@@ -226,8 +263,7 @@ Result<std::string> RunView::pathOf(int64_t id, const ViewedInvocation& row)
     } else {
         path += label + ":" + c->role;
     }
-    if (m_paths.size() >= kMostPaths) m_paths.clear();
-    return m_paths[id] = path;
+    return {};
 }
 
 Result<std::string> RunView::addressOf(const ViewedWrite& write)
@@ -292,14 +328,16 @@ Result<std::optional<StoredValue>> RunView::load(int64_t content)
     const auto damaged = [&](const char* what) {
         return Error(ErrorCode::badFile, "blob " + std::to_string(content) + ": " + what).at(m_database->path());
     };
-    if (!dtype || !shape || size < 0 || stored < 0 || size > kLargestBlob || stored > kLargestBlob)
+    int64_t afterLast = 0;
+    if (!dtype || !shape || size < 0 || stored < 0 || size > kLargestBlob || stored > kLargestBlob || chunks < 0 ||
+        __builtin_add_overflow(first, chunks, &afterLast))
         return damaged("bad dtype, shape or size");
     value.dtype = *dtype;
     value.shape = *shape;
     std::vector<std::byte> data;
     m_chunks.reset();
     m_chunks.bind(1, first);
-    m_chunks.bind(2, first + chunks - 1);
+    m_chunks.bind(2, afterLast - 1);
     for (;;) {
         LS_TRY(const bool hasChunk, m_chunks.step());
         if (!hasChunk) break;
@@ -311,6 +349,7 @@ Result<std::optional<StoredValue>> RunView::load(int64_t content)
     if (codec == 0) {
         if (stored != size) return damaged("sizes disagree");
         value.bytes = std::move(data);
+        if (!holdsElements(value)) return damaged("its bytes are not those of its dtype and shape");
         return std::optional(std::move(value));
     }
     // The frame itself says its size; memory is taken only where both agree.
@@ -319,6 +358,7 @@ Result<std::optional<StoredValue>> RunView::load(int64_t content)
     value.bytes.resize(static_cast<size_t>(size));
     const size_t unpacked = ZSTD_decompress(value.bytes.data(), value.bytes.size(), data.data(), data.size());
     if (ZSTD_isError(unpacked) != 0 || unpacked != value.bytes.size()) return damaged("cannot be unpacked");
+    if (!holdsElements(value)) return damaged("its bytes are not those of its dtype and shape");
     return std::optional(std::move(value));
 }
 

@@ -101,6 +101,7 @@ private:
     RunView(Database& database, TraceRun run) : m_database(&database), m_run(std::move(run)) {}
     Status read();
     Result<std::string> pathOf(int64_t invocation, const ViewedInvocation& row);
+    Status appendTo(std::string& path, const ViewedInvocation& row, const ViewedInvocation* parent);
 
     Database* m_database;
     TraceRun m_run;

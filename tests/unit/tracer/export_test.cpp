@@ -88,6 +88,27 @@ TEST(Export, saysWhereElementsAreNotStored)
     EXPECT_FALSE(std::filesystem::exists(tracePath("o.npz")));
 }
 
+TEST(Export, refusesElementsThatAreNotThere)
+{
+    for (const char* damage : {"UPDATE blob SET shape = '[4000]' WHERE shape = '[4]'", "UPDATE blob SET dtype = 'c128'", "UPDATE blob SET dtype = 'str'"}) {
+        Recording r = everything();
+        edit(r, damage);
+        const Result<TraceExportSummary> done = exportTrace(*r.reader, tracePath("o.npz"), {.format = TraceExportFormat::npz});
+        ASSERT_FALSE(done.ok()) << damage;
+        EXPECT_THAT(done.error().message(), testing::HasSubstr("its bytes are not those of its dtype and shape"));
+    }
+}
+
+TEST(Export, followsInvocationsThatADamagedFileNestsWithoutEnd)
+{
+    Recording r = everything();
+    edit(r, "WITH RECURSIVE n(i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE i < 60000) INSERT INTO invocation(id, run, parent, call, iteration, first, steps)"
+            " SELECT i, 1, CASE i WHEN 1000 THEN 1 ELSE i - 1 END, (SELECT call FROM invocation WHERE id = 2), 0, 1, 1 FROM n;"
+            " UPDATE event SET invocation = 60000 WHERE id = 5");
+    const Result<TraceExportSummary> done = exportTrace(*r.reader, tracePath("o.csv"), {.format = TraceExportFormat::csv});
+    EXPECT_TRUE(done.ok()) << done.error().message();
+}
+
 TEST(Export, csvHasARowPerWrite)
 {
     const Recording r = record(optionsFor(tracePath()));
