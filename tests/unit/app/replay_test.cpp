@@ -392,7 +392,8 @@ TEST(Replay, SurvivesDamagedTraces)
           "DELETE FROM invocation WHERE id % 3 = 0", "DELETE FROM event WHERE id % 2 = 0", "UPDATE event SET op = 1", "DELETE FROM event",
           "UPDATE graph SET listing = 'graph x() {}' WHERE ordinal = 1", "DELETE FROM graph WHERE ordinal = 2", "UPDATE graph SET listing = ''",
           "UPDATE op SET ordinal = 9 - ordinal", "UPDATE call SET graph = 1", "UPDATE call SET cond = 3", "UPDATE call SET op = 2", "DELETE FROM call",
-          "UPDATE blob SET shape = '[9,9]'", "UPDATE chunk SET data = x'00'", "UPDATE run SET last = last + 1000", "UPDATE run SET base = 77",
+          "UPDATE blob SET shape = '[9,9]'", "UPDATE blob SET dtype = 'f64', shape = '[0]', bytes = 0, codec = 0, stored = 0, chunks = 0",
+          "UPDATE chunk SET data = x'00'", "UPDATE run SET last = last + 1000", "UPDATE run SET base = 77",
           "UPDATE value SET name = 'v'", "DELETE FROM feed"}) {
         const std::string path = good + ".damaged";
         std::filesystem::copy_file(good, path, std::filesystem::copy_options::overwrite_existing);
