@@ -54,6 +54,11 @@ void RunRecording::variableAccessed(const VariableAccess& e)
     if (hears(e.step)) m_recorder->variableAccessed(e);
 }
 
+void RunRecording::printed(const PrintedText& e)
+{
+    if (hears(e.step)) m_recorder->printed(e);
+}
+
 void RunRecording::invocationEnded(const InvocationEnd& e)
 {
     if (hears(e.step)) m_recorder->invocationEnded(e);

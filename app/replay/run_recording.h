@@ -20,6 +20,7 @@ public:
     void invocationStarted(const InvocationStart& e) override;
     void operatorExecuted(const OperatorEvent& e) override;
     void variableAccessed(const VariableAccess& e) override;
+    void printed(const PrintedText& e) override;
     void invocationEnded(const InvocationEnd& e) override;
     void runEnded(const RunEnd& e) override;
 

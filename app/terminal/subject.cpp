@@ -140,6 +140,10 @@ Result<DebugSubject> recordedSubject(const std::string& path)
     LS_TRY(RecordingFile file, openRecording(path, 0));
     subject.note = file.reader->note();
     subject.level = file.level();
+    subject.printed = [run = file.run.get()](int64_t first, int64_t last) { // the executor owns the run
+        Result<std::string> text = run->printed(first, last);
+        return text.ok() ? std::move(text).value() : std::string();
+    };
     subject.executor = replayExecutor(std::move(file), subject.cancel.get());
     subject.model = &subject.executor->model();
     LS_TRY(subject.target, selectTarget(*subject.model, ""));

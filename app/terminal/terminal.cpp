@@ -166,8 +166,16 @@ void Terminal::observe()
 
 void Terminal::tellSayings()
 {
-    if (!m_sayings) return;
-    if (const std::string text = m_sayings->take(); !text.empty()) deliver(TerminalEvent::Kind::log, text.ends_with('\n') ? text : text + "\n");
+    std::string text;
+    if (m_sayings) {
+        text = m_sayings->take();
+    } else if (m_subject.printed) {
+        text = ask([&](Debugger& debugger) {
+            const int64_t step = debugger.executor().position().step, told = std::exchange(m_toldSteps, std::max(m_toldSteps, step));
+            return told < step ? m_subject.printed(told, step - 1) : std::string();
+        });
+    }
+    if (!text.empty()) deliver(TerminalEvent::Kind::log, text.ends_with('\n') ? text : text + "\n");
 }
 
 bool Terminal::execute(std::string_view line)
@@ -330,6 +338,7 @@ Status Terminal::begin(const std::vector<std::string>& typed, const Move& move)
            }));
     if (!m_subject.isReplay) m_lastInputs = std::make_shared<const BoundInputs>(std::move(inputs));
     m_started = true;
+    m_toldSteps = 0;
     show(std::move(view));
     return {};
 }

@@ -41,6 +41,7 @@ struct DebugSubject {
     bool isReplay = false;              ///< a recording: it has its inputs
     std::string note;                   ///< to be said once, before the first command; empty: nothing
     std::string selection;              ///< TensorFlow graphs: "22 of 25 nodes after pruning; …", said before the first command
+    std::function<std::string(int64_t first, int64_t last)> printed; ///< what the model said in those steps of a recording; asked by the engine's thread
     std::string level;                  ///< of a recording, "level statistics": what is in it
     std::vector<std::string> inputs;    ///< as typed after --input
     uint64_t seed = 1;
@@ -202,6 +203,7 @@ private:
     std::vector<std::string> m_referenceInputs; ///< it was made for
     std::vector<std::unique_ptr<RunRecording>> m_recordings; ///< the last may be on; a run that goes on may still know the others
     class Sayings;
+    int64_t m_toldSteps = 0;                    ///< of a recording: what it printed in steps before this one was told
     std::unique_ptr<Sayings> m_sayings;         ///< what the model prints; null: it never does
     std::deque<FanOut> m_observers;             ///< the last is that of the next run
     std::unique_ptr<Session> m_session;         ///< after what it uses

@@ -77,6 +77,8 @@ public:
     Result<std::optional<RecordedEvent>> event(int64_t step) const;
     /// Result `slot` of the operator that completed at a step. none: not recorded.
     Result<std::optional<RecordedValue>> value(int64_t step, int slot) const;
+    /// What the model printed in steps first … last, in order.
+    Result<std::string> printed(int64_t first, int64_t last) const;
     /// What input `position` of the root graph was fed with. none: not recorded.
     Result<std::optional<RecordedValue>> feed(int position) const;
 

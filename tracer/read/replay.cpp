@@ -74,6 +74,9 @@ public:
         LS_TRY(m_step, database.prepare("SELECT id FROM event WHERE op = ? AND invocation = ? AND id BETWEEN ? AND ? LIMIT 1"));
         LS_TRY(m_event, database.prepare(std::string("SELECT ") + kWriteColumns + " FROM event WHERE id = ?"));
         LS_TRY(m_block, database.prepare("SELECT id, invocation, op, state FROM event WHERE id BETWEEN ? AND ?"));
+        LS_TRY(const int64_t prints, database.integer("SELECT count(*) FROM sqlite_master WHERE name = 'print'")); // since schema 2
+        if (prints > 0) { LS_TRY(m_prints, database.prepare("SELECT text FROM print WHERE event BETWEEN ? AND ? ORDER BY event")); }
+        m_hasPrints = prints > 0;
         LS_TRY(m_feed, database.prepare("SELECT dtype, shape, content FROM feed WHERE run = ? AND position = ?"));
         LS_TRY(m_abnormal, database.prepare("SELECT nan, pos_inf, neg_inf, denormal, saturated, first_index FROM abnormal WHERE event = ? AND slot = ?"));
         return {};
@@ -196,7 +199,8 @@ public:
     std::unordered_map<int64_t, std::pair<int, int>> m_opIndex;
     std::vector<std::optional<RecordedEvent>> m_events; ///< of a block of steps
     int64_t m_firstEvent = INT64_MIN;
-    mutable Statement m_block, m_byId, m_first, m_sibling, m_step, m_event, m_feed, m_abnormal;
+    bool m_hasPrints = false;
+    mutable Statement m_prints, m_block, m_byId, m_first, m_sibling, m_step, m_event, m_feed, m_abnormal;
 };
 
 Result<std::unique_ptr<RecordedRun>> RecordedRun::open(const TraceReader& trace, const TraceRun* run)
@@ -315,6 +319,23 @@ Result<std::optional<RecordedValue>> RecordedRun::value(int64_t step, int slot) 
         if (!found) return std::optional<RecordedValue>();
     }
     return m_impl->valueOf(write);
+}
+
+Result<std::string> RecordedRun::printed(int64_t first, int64_t last) const
+{
+    std::string text;
+    if (!m_impl->m_hasPrints) return text;
+    Statement& s = m_impl->m_prints;
+    s.reset();
+    s.bind(1, run().base + first);
+    s.bind(2, run().base + last);
+    for (;;) {
+        LS_TRY(const bool hasRow, s.step());
+        if (!hasRow) break;
+        text += s.text(0);
+    }
+    s.reset();
+    return text;
 }
 
 Result<std::optional<RecordedValue>> RecordedRun::feed(int position) const

@@ -190,6 +190,10 @@ void TraceRecorder::variableAccessed(const VariableAccess& e)
 {
     m_impl->variableAccessed(e);
 }
+void TraceRecorder::printed(const PrintedText& e)
+{
+    m_impl->printed(e);
+}
 void TraceRecorder::invocationEnded(const InvocationEnd& e)
 {
     m_impl->invocationEnded(e);

@@ -289,6 +289,12 @@ void TraceRecorder::Impl::variableAccessed(const VariableAccess& e)
     pushItem({std::move(item)});
 }
 
+void TraceRecorder::Impl::printed(const PrintedText& e)
+{
+    if (!m_isRunning || m_level == 0) return;
+    pushItem({PrintItem{m_base + e.step, std::string(e.stream), std::string(e.text)}});
+}
+
 void TraceRecorder::Impl::dropStep(int64_t step, GapReason reason)
 {
     if (m_gap.first <= m_gap.last && m_gap.last + 1 == step && m_gap.reason == reason) {

@@ -31,6 +31,7 @@ public:
     void invocationStarted(const InvocationStart& e);
     void operatorExecuted(const OperatorEvent& e);
     void variableAccessed(const VariableAccess& e);
+    void printed(const PrintedText& e);
     void invocationEnded(const InvocationEnd& e);
     void runEnded(const RunEnd& e);
     Status finish();

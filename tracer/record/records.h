@@ -107,6 +107,10 @@ struct AccessItem {
     int64_t lo = 0, content = 0;
     double hi = 0, mean = 0;
 };
+struct PrintItem {
+    int64_t event = 0;
+    std::string stream, text;
+};
 struct AlertItem {
     int64_t run = 0, event = 0;
     int32_t slot = -1;
@@ -139,7 +143,7 @@ struct RunEndItem {
 };
 
 struct Item {
-    std::variant<BlobItem, ReshapeItem, AccessItem, AlertItem, CallItem, RunItem, RunEndItem> content;
+    std::variant<BlobItem, ReshapeItem, AccessItem, PrintItem, AlertItem, CallItem, RunItem, RunEndItem> content;
 };
 
 /// Room for any record.

@@ -100,6 +100,7 @@ Status TraceWriter::start()
     LS_CHECK_OK(prepare(m_sql.digest, "INSERT OR REPLACE INTO digest VALUES (?, ?)"));
     LS_CHECK_OK(prepare(m_sql.clock, "INSERT OR REPLACE INTO clock VALUES (?, ?)"));
     LS_CHECK_OK(prepare(m_sql.gap, "INSERT INTO gap VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET last = max(last, ?3)"));
+    LS_CHECK_OK(prepare(m_sql.print, "INSERT OR REPLACE INTO print VALUES (?, ?, ?)"));
     LS_CHECK_OK(prepare(m_sql.alert, "INSERT INTO alert VALUES (?, ?, ?, ?, ?, ?)"));
     LS_CHECK_OK(prepare(m_sql.call, "INSERT INTO call VALUES (?, ?, ?, ?, ?, ?)"));
     LS_CHECK_OK(prepare(m_sql.run,
@@ -268,7 +269,8 @@ void TraceWriter::takeItem(std::unique_ptr<Item> item)
         m_nextEvent = m_run.base + end->steps;
         if (m_droppedHere) m_gaps.push_back(*std::exchange(m_droppedHere, std::nullopt));
         if (m_lostEvents && std::string_view(end->state) == "complete") end->state = "quota";
-    } else if (std::holds_alternative<ReshapeItem>(item->content) || std::holds_alternative<AccessItem>(item->content)) {
+    } else if (std::holds_alternative<ReshapeItem>(item->content) || std::holds_alternative<AccessItem>(item->content) ||
+               std::holds_alternative<PrintItem>(item->content)) {
         // They belong to events, and end with them.
         if (throttle.load(std::memory_order_relaxed) >= Throttle::noEvents) return;
     } else if (std::holds_alternative<AlertItem>(item->content)) {
@@ -418,6 +420,14 @@ Status TraceWriter::write(const AccessItem& item)
         bindNumber(m_sql.access, 6, item.flags, item.lo);
     bindIf(m_sql.access, 7, (item.flags & kHasContent) != 0, item.content);
     return m_sql.access.run();
+}
+
+Status TraceWriter::write(const PrintItem& item)
+{
+    m_sql.print.bind(1, item.event);
+    m_sql.print.bind(2, item.stream);
+    m_sql.print.bind(3, item.text);
+    return m_sql.print.run();
 }
 
 Status TraceWriter::write(const AlertItem& item)

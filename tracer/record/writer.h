@@ -63,7 +63,7 @@ private:
     };
     struct Statements {
         Statement insertEvents, insertInvocations, closeInvocation, output, abnormal, reshape, access, blob, findBlob, chunk, digest, clock,
-            gap, alert, call, run, endRun, feed, pages;
+            gap, print, alert, call, run, endRun, feed, pages;
     };
 
     void loop();
@@ -77,6 +77,7 @@ private:
     Status write(BlobItem& item);
     Status write(const ReshapeItem& item);
     Status write(const AccessItem& item);
+    Status write(const PrintItem& item);
     Status write(const AlertItem& item);
     Status write(const CallItem& item);
     Status write(const RunItem& item);

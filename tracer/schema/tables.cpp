@@ -216,6 +216,11 @@ constexpr TraceColumn kGap[] = {
     {"last", I, kRequired, "last step without one"},
     {"reason", T, kRequired, "`policy …` `filter` `quota` `full disk` `level`"},
 };
+constexpr TraceColumn kPrint[] = {
+    {"event", I, kRequired, "→ event, of the operator that said it"},
+    {"stream", T, kRequired, "where to, as the model names it: `stderr`, `stdout`, `log(info)`, …"},
+    {"text", T, kRequired, "ends of lines included"},
+};
 constexpr TraceColumn kAlert[] = {
     {"id", I, kRequired, "key"},
     {"run", I, kRequired, "→ run"},
@@ -304,6 +309,7 @@ constexpr std::array kTables = std::to_array<TraceTable>({
     {"digest", "A rolling hash, so that equal beginnings of two runs are skipped unread.", kDigest, "last", false},
     {"clock", "One row per commit.", kClock, "event", false},
     {"gap", "Steps that have no event rows.", kGap, "run, first", true},
+    {"print", "What the model said: TensorFlow's Print operators. Since schema 2.", kPrint, "event", false},
     {"alert", "What the recorder warned about.", kAlert, "id", false},
     {"edit", "A change that a person made while debugging.", kEdit, "id", false},
     {"mark", "Bookmarks and notes; writable after the recording.", kMark, "id", false},

@@ -301,6 +301,26 @@ TEST(V1Replay, TheUntakenSideOfASwitchIsRecordedAsDead)
     }
 }
 
+TEST(V1Replay, HoldsWhatTheModelPrinted)
+{
+    constexpr const char* kSays = R"(
+graph main(n: i32[]) {
+  hello = Const() dtype=str value=str[] "one\n" : str
+  again = Const() dtype=str value=str[] "two" : str
+  first = PrintV2(hello) end="" output_stream="stderr"
+  second = PrintV2(again, ^first) end="" output_stream="stdout"
+  y = Identity(n, ^second) T=i32 : i32
+  return y=y
+}
+)";
+    Result<RecordingFile> file = openRecording(recorded(kSays, 1).path, 0);
+    ASSERT_TRUE(file.ok());
+    const auto printed = [&](int64_t first, int64_t last) { return file->run->printed(first, last).value(); };
+    EXPECT_EQ(printed(0, 100), "one\ntwo");
+    EXPECT_EQ(printed(0, 2), "one\n");
+    EXPECT_EQ(printed(4, 9), "");
+}
+
 TEST(V1Replay, TakesNoInputs)
 {
     const auto replay = opened(recorded(kNestedFrames, 2).path);
