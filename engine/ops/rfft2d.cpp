@@ -39,6 +39,7 @@ LS_DEFINE_OP(tfl, rfft2d)
     def.operands = "input […,H,W], fft_length [2]";
     def.summary = "Two-dimensional Fourier transform of real matrices, cut or filled up with zeros to fft_length; the redundant half is left out.";
     def.source = "LiteRT kernels/rfft2d.cc";
+    def.differs = "rows of length 1 are transformed; LiteRT takes the redundant half away from where there is none: [1, 2.5] gives it [1 - i, 2.5]";
     def.floatBound = "1 ulp of the largest result (both compute in f64 and round once)";
     def.infer = inferRfft2d;
     return def;
