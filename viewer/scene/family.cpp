@@ -43,7 +43,7 @@ constexpr Entry kTable[] = {
     {Family::reduction,
      "mean sum reduce_max reduce_min reduce_prod reduce_any reduce_all arg_max arg_min cumsum average_pool_2d max_pool_2d l2_pool_2d "
      "reduce_window segment_sum unsorted_segment_sum unsorted_segment_prod unsorted_segment_max unsorted_segment_min topk_v2 reduce sort "
-     "prod max min all any argmax argmin avgpool avgpool3d maxpool maxpool3d maxpoolv2 euclideannorm cumprod bincount densebincount topk "
+     "prod max min all any argmax argmin avgpool avgpool3d maxpool maxpool3d maxpoolv2 euclideannorm cumprod cumulativelogsumexp bincount densebincount topk "
      "topkv2 non_max_suppression_v4 non_max_suppression_v5"},
     {Family::movement,
      "reshape bcq_gather squeeze expand_dims shape rank densify concatenation split split_v pack unpack slice strided_slice "
@@ -63,7 +63,8 @@ constexpr Entry kTable[] = {
      "refnextiteration _switchn controltrigger abort for statelesswhile statelessif statelesscase partitionedcall statefulpartitionedcall "
      "remotecall symbolicgradient noop assert send recv _send _recv _hostsend _hostrecv deviceindex tobool"},
     {Family::conversion,
-     "quantize dequantize cast fake_quant bitcast convert uniform_quantize uniform_dequantize bitcast_convert bucketize"},
+     "quantize dequantize cast fake_quant bitcast convert uniform_quantize uniform_dequantize bitcast_convert bucketize parseexample parseexamplev2 "
+     "parsesingleexample"},
     {Family::state,
      "var_handle read_variable assign_variable const placeholder placeholderv2 fakeparam variable variablev2 varhandleop readvariableop readfile "
      "assignvariableop assignaddvariableop assignsubvariableop assign assignadd assignsub temporaryvariable destroytemporaryvariable "
