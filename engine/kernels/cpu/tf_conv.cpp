@@ -39,7 +39,7 @@ Result<Connections> connect(const KernelArgs& args, const Shape& input, const Sh
     if (filter.rank() != rank) return invalidArgument("filter must be " + std::to_string(rank) + "-dimensional: " + toString(filter));
     if (input.rank() != rank) return invalidArgument("input must be " + std::to_string(rank) + "-dimensional: " + toString(input));
     LS_TRY(const TfLayout layout, tfLayout(args, rank - 2));
-    LS_TRY(TfWindowSpec spec, tfWindowSpec(args, rank));
+    TfWindowSpec spec = tfWindowSpec(args, rank);
     spec.sizes.assign(static_cast<size_t>(rank), 1);
     for (int axis = 0; axis < rank - 2; ++axis) spec.sizes[static_cast<size_t>(layout.spatialDim(axis))] = filter[axis];
     Connections all;

@@ -26,7 +26,7 @@ Result<Pool> poolOf(const KernelArgs& args, const Shape& input, int spatial)
 {
     LS_TRY(const TfLayout layout, tfLayout(args, spatial));
     if (input.rank() != spatial + 2) return invalidArgument("tensor_in must be " + std::to_string(spatial + 2) + "-dimensional");
-    LS_TRY(TfWindowSpec spec, tfWindowSpec(args, spatial + 2));
+    TfWindowSpec spec = tfWindowSpec(args, spatial + 2);
     if (spec.sizes.empty() && args.inputCount >= 3) {
         spec.sizes = tfIntegers(args.in(args.inputCount - 2));
         spec.strides = tfIntegers(args.in(args.inputCount - 1));
@@ -174,10 +174,12 @@ Status runExtractPatches(const KernelArgs& args)
     spec.sizes = attributeInts(attributesOf(args), "ksizes");
     spec.strides = attributeInts(attributesOf(args), "strides");
     spec.dilations = attributeInts(attributesOf(args), "rates");
-    if (spec.dilations.size() != 4) return invalidArgument("rates must be a list of 4");
     spec.padding = attributeString(attributesOf(args), "padding", "VALID");
     LS_TRY(const TfWindows windows, TfWindows::over(in, TfLayout(), spec));
-    const int64_t channels = in[3], patch = spec.sizes[1] * spec.sizes[2] * channels;
+    const int64_t channels = in[3];
+    int64_t patch = 0;
+    if (__builtin_mul_overflow(spec.sizes[1] * spec.sizes[2], channels, &patch))
+        return invalidArgument("a patch would have too many elements: " + std::to_string(spec.sizes[1]) + " x " + std::to_string(spec.sizes[2]));
     LS_TRY(const TfSource source, TfSource::of(args.in(0)));
     TfTarget out;
     LS_CHECK_OK(out.begin(args, 0, windows.outputShape(patch), true));

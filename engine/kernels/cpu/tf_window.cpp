@@ -61,7 +61,7 @@ Result<TfLayout> tfLayout(const KernelArgs& args, int spatial)
     return TfLayout{spatial, format == first};
 }
 
-Result<TfWindowSpec> tfWindowSpec(const KernelArgs& args, int rank)
+TfWindowSpec tfWindowSpec(const KernelArgs& args, int rank)
 {
     const AttributeList& attributes = attributesOf(args);
     TfWindowSpec spec;
@@ -69,13 +69,8 @@ Result<TfWindowSpec> tfWindowSpec(const KernelArgs& args, int rank)
     spec.strides = attributeInts(attributes, "strides");
     spec.dilations = attributeInts(attributes, "dilations");
     if (spec.dilations.empty()) spec.dilations.assign(static_cast<size_t>(rank), 1);
-    LS_CHECK_OK(checkList(spec.dilations, rank, "dilations"));
     spec.padding = attributeString(attributes, "padding", "VALID");
-    if (spec.padding != "EXPLICIT") return spec;
-    spec.explicitPadding = attributeInts(attributes, "explicit_paddings");
-    if (static_cast<int>(spec.explicitPadding.size()) != 2 * rank ||
-        std::ranges::any_of(spec.explicitPadding, [](int64_t n) { return n < 0 || n > kLargest; }))
-        return invalidArgument("explicit_paddings attribute must contain " + std::to_string(2 * rank) + " values that are >= 0");
+    if (spec.padding == "EXPLICIT") spec.explicitPadding = attributeInts(attributes, "explicit_paddings");
     return spec;
 }
 
@@ -85,6 +80,10 @@ Result<TfWindows> TfWindows::over(const Shape& input, const TfLayout& layout, co
     if (input.rank() != rank) return invalidArgument("input must be " + std::to_string(rank) + "-dimensional: " + toString(input));
     LS_CHECK_OK(checkList(spec.sizes, rank, "ksize"));
     LS_CHECK_OK(checkList(spec.strides, rank, "strides"));
+    LS_CHECK_OK(checkList(spec.dilations, rank, "dilations"));
+    if (spec.padding == "EXPLICIT" && (static_cast<int>(spec.explicitPadding.size()) != 2 * rank ||
+                                       std::ranges::any_of(spec.explicitPadding, [](int64_t n) { return n < 0 || n > kLargest; })))
+        return invalidArgument("explicit_paddings attribute must contain " + std::to_string(2 * rank) + " values that are >= 0");
     for (const int dim : {0, layout.channelDim()}) {
         const auto at = static_cast<size_t>(dim);
         if (spec.sizes[at] == 1 && spec.strides[at] == 1) continue;

@@ -30,13 +30,13 @@ struct TfWindowSpec {
     std::vector<int64_t> explicitPadding; ///< before and behind, for each dimension
 };
 
-/// From the attributes strides, dilations, padding, explicit_paddings and, for pooling, ksize. Errors: InvalidArgument.
-Result<TfWindowSpec> tfWindowSpec(const KernelArgs& args, int rank);
+/// From the attributes strides, dilations, padding, explicit_paddings and, for pooling, ksize; as the file has them.
+TfWindowSpec tfWindowSpec(const KernelArgs& args, int rank);
 
 /// Windows over the pixels of an input with their place in its elements and in those of the result.
 class TfWindows {
 public:
-    /// Errors: InvalidArgument in TensorFlow's words.
+    /// Errors: InvalidArgument in TensorFlow's words, also where the specification is none.
     static Result<TfWindows> over(const Shape& input, const TfLayout& layout, const TfWindowSpec& spec);
 
     int64_t batches() const { return m_batches; }
