@@ -16,45 +16,39 @@ struct CsvRules {
     std::string missing; ///< text of a field that counts as empty
 };
 
-struct CsvField {
-    std::string text;
-    bool quoted = false;
-};
-
 /// The fields of one record. Errors: InvalidArgument.
-Result<std::vector<CsvField>> fieldsOf(std::string_view record, const CsvRules& rules)
+Result<std::vector<std::string>> fieldsOf(std::string_view record, const CsvRules& rules)
 {
-    std::vector<CsvField> fields;
-    size_t at = 0;
-    const auto endsLine = [&](size_t i) { return record[i] == '\n' || record[i] == '\r'; };
-    for (bool more = true; more;) {
-        CsvField field;
-        more = false;
-        field.quoted = rules.quotes && at < record.size() && record[at] == '"';
-        if (field.quoted) {
+    std::vector<std::string> fields;
+    const auto endsLine = [](char c) { return c == '\n' || c == '\r'; };
+    for (size_t at = 0; at < record.size();) {
+        if (endsLine(record[at])) { // before a field it does not count
+            ++at;
+            continue;
+        }
+        std::string& field = fields.emplace_back();
+        if (rules.quotes && record[at] == '"') {
             for (++at; at < record.size(); ++at) {
                 if (record[at] != '"')
-                    field.text += record[at];
+                    field += record[at];
                 else if (at + 1 < record.size() && record[at + 1] == '"')
-                    field.text += record[at++];
+                    field += record[at++];
                 else
                     break;
             }
             if (at >= record.size()) return invalidArgument("Quoted field has to end with quote followed by delim or end");
-            if (++at < record.size() && record[at] != rules.delimiter && !endsLine(at))
-                return invalidArgument("Quoted field has to end with quote followed by delim or end");
+            if (++at < record.size() && record[at] != rules.delimiter)
+                return invalidArgument("Quote inside a string has to be escaped by another quote");
         } else {
-            for (; at < record.size() && record[at] != rules.delimiter && !endsLine(at); ++at) {
-                if (rules.quotes && record[at] == '"') return invalidArgument("Unquoted fields cannot have quotes/CRLFs inside");
-                field.text += record[at];
+            for (; at < record.size() && record[at] != rules.delimiter; ++at) {
+                if (endsLine(record[at]) || (rules.quotes && record[at] == '"'))
+                    return invalidArgument("Unquoted fields cannot have quotes/CRLFs inside");
+                field += record[at];
             }
         }
-        if (at < record.size() && record[at] == rules.delimiter) {
-            more = true;
-            ++at;
-        }
-        fields.push_back(std::move(field));
+        ++at; // the delimiter
     }
+    if (record.ends_with(rules.delimiter)) fields.emplace_back();
     return fields;
 }
 
@@ -82,9 +76,9 @@ Status runDecodeCsv(const KernelArgs& args)
     const bool selects = !columns.empty();
     for (int k = 0; k < args.outputCount && !selects; ++k) columns.push_back(k);
     if (static_cast<int>(columns.size()) != args.outputCount) return invalidArgument("select_cols should match output size");
-    std::vector<std::vector<CsvField>> rows;
+    std::vector<std::vector<std::string>> rows;
     for (size_t r = 0; r < records.size(); ++r) {
-        LS_TRY(std::vector<CsvField> fields, fieldsOf(records[r], rules));
+        LS_TRY(std::vector<std::string> fields, fieldsOf(records[r], rules));
         if (!selects && static_cast<int>(fields.size()) != args.outputCount)
             return invalidArgument("Expect " + std::to_string(args.outputCount) + " fields but have " + std::to_string(fields.size()) +
                                    " in record " + std::to_string(r));
@@ -99,8 +93,8 @@ Status runDecodeCsv(const KernelArgs& args)
         if (otherwise.elementCount() > 1)
             return invalidArgument("There should only be 1 default per field but field " + std::to_string(k) + " has " +
                                    std::to_string(otherwise.elementCount()));
-        const auto fieldOf = [&](size_t r) -> const CsvField& { return rows[r][static_cast<size_t>(columns[static_cast<size_t>(k)])]; };
-        const auto isMissing = [&](const CsvField& field) { return field.text == rules.missing || (!field.quoted && field.text.empty()); };
+        const auto fieldOf = [&](size_t r) -> const std::string& { return rows[r][static_cast<size_t>(columns[static_cast<size_t>(k)])]; };
+        const auto isMissing = [&](const std::string& field) { return field.empty() || field == rules.missing; };
         for (size_t r = 0; r < rows.size(); ++r)
             if (isMissing(fieldOf(r)) && otherwise.elementCount() == 0)
                 return invalidArgument("Field " + std::to_string(k) + " is required but missing in record " + std::to_string(r) + "!");
@@ -108,7 +102,7 @@ Status runDecodeCsv(const KernelArgs& args)
             LS_TRY(const auto defaults, readStrings(otherwise));
             std::vector<std::string_view> texts;
             for (size_t r = 0; r < rows.size(); ++r)
-                texts.push_back(isMissing(fieldOf(r)) ? defaults[0] : std::string_view(fieldOf(r).text));
+                texts.push_back(isMissing(fieldOf(r)) ? defaults[0] : std::string_view(fieldOf(r)));
             LS_CHECK_OK(writeStrings(*args.runtime, args.out(k), args.in(0).shape, texts));
             continue;
         }
@@ -118,9 +112,9 @@ Status runDecodeCsv(const KernelArgs& args)
                 T& value = args.out(k).as<T>()[r];
                 if (isMissing(fieldOf(r)))
                     value = *otherwise.as<T>();
-                else if (!parseNumber(fieldOf(r).text, value))
+                else if (!parseNumber(fieldOf(r), value))
                     return invalidArgument("Field " + std::to_string(k) + " in record " + std::to_string(r) + " is not a valid " +
-                                           std::string(tfTypeName(otherwise.dtype)) + ": " + fieldOf(r).text);
+                                           std::string(tfTypeName(otherwise.dtype)) + ": " + fieldOf(r));
             }
             return {};
         })));
@@ -128,7 +122,7 @@ Status runDecodeCsv(const KernelArgs& args)
     return {};
 }
 
-/// The pieces of each string as a sparse tensor: [string, piece]. An empty separator means white space.
+/// The pieces of each string as a sparse tensor: [string, piece]. An empty separator means white space; maxsplit limits if it is above 0.
 Status runStringSplit(const KernelArgs& args)
 {
     LS_TRY(const auto strings, readStrings(args.in(0)));
@@ -151,7 +145,7 @@ Status runStringSplit(const KernelArgs& args)
         if (separator.empty()) rest.remove_prefix(std::min(rest.find_first_not_of(kSpace), rest.size()));
         while (!(separator.empty() && rest.empty())) {
             const size_t end = separator.empty() ? rest.find_first_of(kSpace) : rest.find(separator);
-            if (end == std::string_view::npos || (most >= 0 && count == most)) {
+            if (end == std::string_view::npos || (most > 0 && count == most)) {
                 add(rest);
                 break;
             }
