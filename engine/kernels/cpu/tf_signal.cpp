@@ -163,7 +163,8 @@ template <int rank> Status runInverseReal(const KernelArgs& args)
     const int64_t inputSize = in.countOf(in.rank() - rank, in.rank());
     return forDType<TfComplex>(args.in(0).dtype, [&]<typename T>() -> Status {
         using Real = typename T::value_type;
-        std::vector<Complex> work(static_cast<size_t>(spectrum.elementCount()));
+        std::vector<Complex> work(static_cast<size_t>(spectrum.elementCount())), line(static_cast<size_t>(width));
+        Transform transform(width, true);
         for (int64_t b = 0; b < batches && signal.elementCount() > 0; ++b) {
             for (int64_t i = 0; i < spectrum.elementCount(); ++i) {
                 int64_t from = b * inputSize;
@@ -171,20 +172,15 @@ template <int rank> Status runInverseReal(const KernelArgs& args)
                 work[static_cast<size_t>(i)] = Complex(args.in(0).as<T>()[from]);
             }
             for (int d = 0; d + 1 < rank; ++d) transformAlong(work, spectrum, d, true); // complex along all dimensions but the last
-            for (int64_t row = 0; row < spectrum.elementCount() / half; ++row)
-                for (int64_t t = 0; t < width; ++t) { // the other half is the conjugate of this one
-                    const Complex* x = work.data() + row * half;
-                    double sum = x[0].real();
-                    for (int64_t f = 1; f < half; ++f) {
-                        const double weight = 2 * f == width ? 1 : 2;
-                        sum +=
-                            weight *
-                            (x[f] * std::polar(1.0, 2 * std::numbers::pi * static_cast<double>(f * t % width) / static_cast<double>(width)))
-                                .real();
-                    }
-                    args.out(0).as<Real>()[(b * spectrum.elementCount() / half + row) * width + t] =
-                        static_cast<Real>(sum / static_cast<double>(width));
-                }
+            const int64_t rows = spectrum.elementCount() / half;
+            for (int64_t row = 0; row < rows; ++row) {
+                const Complex* x = work.data() + row * half;
+                for (int64_t f = 0; f < width; ++f) // the other half is the conjugate of this one; what is its own conjugate is real
+                    line[static_cast<size_t>(f)] = 2 * f == width || f == 0 ? x[f].real() : f < half ? x[f] : std::conj(x[width - f]);
+                transform.run(line.data(), 1);
+                for (int64_t t = 0; t < width; ++t)
+                    args.out(0).as<Real>()[(b * rows + row) * width + t] = static_cast<Real>(line[static_cast<size_t>(t)].real());
+            }
         }
         return {};
     });
