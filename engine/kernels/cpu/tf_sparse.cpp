@@ -55,7 +55,7 @@ Status giveIntegers(const KernelArgs& args, int k, const Shape& shape, const std
     return {};
 }
 
-/// indices may be a number, a vector or a matrix; the values one number for all.
+/// indices may be a number, a vector or a matrix, in order if they are to be validated; the values one number for all.
 Status runToDense(const KernelArgs& args)
 {
     LS_TRY(const Shape shape, tfShapeOperand(args.in(1)));
@@ -75,7 +75,8 @@ Status runToDense(const KernelArgs& args)
     const auto size = static_cast<size_t>(out.size());
     for (int64_t i = 0, n = shape.elementCount(); i < n; ++i) std::memcpy(out.at(i), otherwise.at(0), size);
     const std::vector<int64_t> places = tfIntegers(args.in(0));
-    for (int64_t e = 0; e < count; ++e) {
+    const bool validates = attributeBool(attributesOf(args), "validate_indices", true);
+    for (int64_t e = 0, before = -1; e < count; ++e) {
         int64_t to = 0;
         for (int64_t d = 0; d < depth; ++d) {
             const int64_t index = places[static_cast<size_t>(e * depth + d)];
@@ -83,6 +84,10 @@ Status runToDense(const KernelArgs& args)
                 return invalidArgument("indices[" + std::to_string(e) + "] is out of bounds: need 0 <= index < " + toString(shape));
             to = to * shape[static_cast<int>(d)] + index;
         }
+        if (validates && to <= before)
+            return invalidArgument("indices[" + std::to_string(e) + "] is " +
+                                   (to == before ? "repeated" : "out of order. Many sparse ops require sorted indices."));
+        before = to;
         std::memcpy(out.at(to), values.at(single ? 0 : e), size);
     }
     return out.finish();
@@ -190,6 +195,7 @@ Status runReshape(const KernelArgs& args)
 {
     LS_TRY(const Places in, placesOf(args, 0, 1));
     std::vector<int64_t> dims = tfIntegers(args.in(2));
+    if (args.in(2).shape.rank() != 1) return invalidArgument("Target shape should be a vector but received shape " + toString(args.in(2).shape));
     const int64_t elements = in.shape.elementCount();
     int64_t known = 1;
     for (const int64_t dim : dims) {
@@ -239,8 +245,8 @@ template <Segments how> Status runSegments(const KernelArgs& args)
         using C = typename Element<T>::Compute;
         using W = std::conditional_t<std::is_same_v<C, float>, double, C>;
         std::vector<W> sums(static_cast<size_t>(shape.elementCount()), W(0));
-        std::vector<int64_t> counts(static_cast<size_t>(shape[0]), 0);
-        for (size_t i = 0; i < indices.size(); ++i) {
+        std::vector<int64_t> counts(width > 0 ? static_cast<size_t>(shape[0]) : 0, 0);
+        for (size_t i = 0; i < indices.size() && width > 0; ++i) {
             ++counts[static_cast<size_t>(segments[i])];
             for (int64_t c = 0; c < width; ++c) {
                 W& sum = sums[static_cast<size_t>(segments[i] * width + c)];
