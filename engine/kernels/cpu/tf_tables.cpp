@@ -80,10 +80,13 @@ Status give(const KernelArgs& args, int k, const Shape& shape, const std::vector
     return {};
 }
 
-/// Fills a table once: of equal keys with equal values one counts.
+/// Fills a table once: of equal keys with equal values one counts. Whoever fills it again must have as many entries: more is not compared.
 Status initialise(const KernelArgs& args, HashTable& table, const std::vector<std::string>& keys, const std::vector<std::string>& values)
 {
-    if (table.initialised) return {};
+    if (table.initialised)
+        return keys.size() == table.entries.size()
+                   ? Status()
+                   : Status(tfError(TfCode::failedPrecondition, "Table was already initialized with different data."));
     std::map<std::string, std::string> entries;
     for (size_t i = 0; i < keys.size(); ++i)
         if (const auto [at, isNew] = entries.emplace(keys[i], values[i]); !isNew && at->second != values[i])

@@ -15,7 +15,7 @@ struct Step {
     std::array<double, 4> v = {};                ///< the variable, then its slots, in the order of the operands
     std::array<double, kMostOperands> s = {};    ///< operands that are scalars, by their position
     double gradient = 0;
-    bool nesterov = false;
+    bool nesterov = false, updatesSlots = true;
 };
 
 struct Optimizer {
@@ -38,11 +38,11 @@ constexpr Optimizer kKerasMomentum = {2, 3, [](Step& e) {
 
 /// var, accum; lr 2, epsilon 3 in the second version.
 constexpr Optimizer kAdagrad = {2, 3, [](Step& e) {
-    e.v[1] += e.gradient * e.gradient;
+    if (e.updatesSlots) e.v[1] += e.gradient * e.gradient;
     e.v[0] -= e.s[2] * e.gradient / std::sqrt(e.v[1]);
 }};
 constexpr Optimizer kAdagradV2 = {2, 4, [](Step& e) {
-    e.v[1] += e.gradient * e.gradient;
+    if (e.updatesSlots) e.v[1] += e.gradient * e.gradient;
     e.v[0] -= e.s[2] * e.gradient / (std::sqrt(e.v[1]) + e.s[3]);
 }};
 
@@ -93,6 +93,7 @@ template <const Optimizer& optimizer> Status runStep(const KernelArgs& args)
     LS_CHECK_OK(forDType<TfFloats>(gradient.dtype, [&]<typename T>() -> Status {
         Step step;
         step.nesterov = attributeBool(attributesOf(args), "use_nesterov", false);
+        step.updatesSlots = attributeBool(attributesOf(args), "update_slots", true);
         for (int i = optimizer.variables; i < args.inputCount; ++i)
             if (i != optimizer.gradient) step.s[static_cast<size_t>(i)] = Element<T>::load(*args.in(i).as<T>());
         for (int64_t at = 0, count = gradient.elementCount(); at < count; ++at) {
