@@ -251,7 +251,7 @@ Status runCross(const KernelArgs& args)
                 const int64_t i = at + (k + 1) % 3, j = at + (k + 2) % 3;
                 const auto a = [&](int64_t e) { return Element<T>::load(args.in(0).as<T>()[e]); };
                 const auto b = [&](int64_t e) { return Element<T>::load(args.in(1).as<T>()[e]); };
-                args.out(0).as<T>()[at + k] = Element<T>::store(static_cast<C>(a(i) * b(j) - a(j) * b(i)));
+                args.out(0).as<T>()[at + k] = Element<T>::store(wrappingSub<C>(wrappingMul<C>(a(i), b(j)), wrappingMul<C>(a(j), b(i))));
             }
         return {};
     });

@@ -340,10 +340,10 @@ Status runEinsum(const KernelArgs& args)
         using Wide = std::conditional_t<kIsComplex<Compute>, std::complex<double>,
                                         std::conditional_t<std::is_floating_point_v<Compute>, double, Compute>>;
         std::vector<Wide> sums(static_cast<size_t>(plan.result.elementCount()), Wide(0));
-        int64_t count = 1;
-        for (const int64_t size : plan.sizes) count *= size;
+        const std::optional<int64_t> count = checkedElementCount(Shape(std::span<const int64_t>(plan.sizes))); // of products
+        if (!count) return tfError(TfCode::resourceExhausted, "the sums have too many products");
         std::vector<int64_t> index(plan.sizes.size(), 0), at(plan.strides.size(), 0);
-        for (int64_t i = 0; i < count; ++i) {
+        for (int64_t i = 0; i < *count; ++i) {
             Wide product(1);
             for (size_t t = 0; t + 1 < at.size(); ++t)
                 product = wrappingMul(product, static_cast<Wide>(Element<T>::load(args.in(static_cast<int>(t)).as<T>()[at[t]])));

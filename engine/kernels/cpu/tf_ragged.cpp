@@ -53,8 +53,8 @@ Status runSerializeManySparse(const KernelArgs& args)
         return invalidArgument("Number of values must match first dimension of indices. Got " + toString(args.in(1).shape) + " values, indices shape: " + toString(indices));
     if (rank < 2) return invalidArgument("Rank of input SparseTensor should be > 1, but saw rank: " + std::to_string(rank));
     const std::vector<int64_t> places = tfIntegers(args.in(0));
-    std::vector<std::vector<int64_t>> rows(static_cast<size_t>(std::max<int64_t>(dense[0], 0))); // entries of each
     if (dense[0] < 0 || dense[0] > (int64_t{1} << 24)) return invalidArgument("Invalid shape of a sparse tensor: " + std::to_string(dense[0]) + " rows");
+    std::vector<std::vector<int64_t>> rows(static_cast<size_t>(dense[0])); // entries of each
     for (int64_t entry = 0; entry < indices[0]; ++entry) {
         const int64_t row = places[static_cast<size_t>(entry * rank)];
         if (row < 0 || row >= dense[0])
@@ -421,12 +421,17 @@ Status runRange(const KernelArgs& args)
     return forDType<TypeList<float, double, BFloat16, int32_t, int64_t>>(args.in(0).dtype, [&]<typename T>() -> Status {
         using C = typename Element<T>::Compute;
         const auto operand = [&](int i, int64_t row) { return Element<T>::load(args.in(i).as<T>()[args.in(i).shape.rank() == 0 ? 0 : row]); };
+        const auto distance = [](C from, C to) { // f64 does not hold every i64, but every distance that counts here
+            if constexpr (!std::is_integral_v<C>) return static_cast<double>(to) - static_cast<double>(from);
+            else if (to < from) return -static_cast<double>(static_cast<uint64_t>(from) - static_cast<uint64_t>(to));
+            else return static_cast<double>(static_cast<uint64_t>(to) - static_cast<uint64_t>(from));
+        };
         constexpr double kMost = int64_t{1} << 40;
         std::vector<int64_t> splits = {0};
         for (int64_t row = 0; row < rows; ++row) {
             const C delta = operand(2, row);
             if (delta == C(0)) return invalidArgument("Requires delta != 0");
-            const double length = (static_cast<double>(operand(1, row)) - static_cast<double>(operand(0, row))) / static_cast<double>(delta);
+            const double length = distance(operand(0, row), operand(1, row)) / static_cast<double>(delta);
             const double count = std::max(std::ceil(length), 0.0) + static_cast<double>(splits.back());
             if (!(count <= kMost)) return invalidArgument("Requires ((limit - start) / delta) <= " + std::to_string(int64_t{1} << 40));
             splits.push_back(static_cast<int64_t>(count));
@@ -435,7 +440,7 @@ Status runRange(const KernelArgs& args)
         LS_CHECK_OK(tfAllocate(args, 1, Shape({splits.back()})));
         for (int64_t row = 0; row < rows; ++row) {
             C value = operand(0, row);
-            for (int64_t i = splits[static_cast<size_t>(row)]; i < splits[static_cast<size_t>(row) + 1]; ++i, value = static_cast<C>(value + operand(2, row)))
+            for (int64_t i = splits[static_cast<size_t>(row)]; i < splits[static_cast<size_t>(row) + 1]; ++i, value = wrappingAdd(value, operand(2, row)))
                 args.out(1).as<T>()[i] = Element<T>::store(value);
         }
         return {};

@@ -143,7 +143,8 @@ Result<Bounds> boundsOf(const KernelArgs& args, int i, const Shape& shape)
     Bounds bounds;
     LS_TRY(bounds.low, tfInteger(args, i, "minval"));
     LS_TRY(bounds.high, tfInteger(args, i + 1, "maxval"));
-    if (shape.elementCount() == 0 || bounds.low < bounds.high) return bounds;
+    const bool isLess = args.in(i).dtype == DType::u64 ? static_cast<uint64_t>(bounds.low) < static_cast<uint64_t>(bounds.high) : bounds.low < bounds.high;
+    if (shape.elementCount() == 0 || isLess) return bounds;
     return invalidArgument("Need minval < maxval, got " + std::to_string(bounds.low) + " >= " + std::to_string(bounds.high));
 }
 

@@ -1,5 +1,6 @@
 // Kernels of TensorFlow's operators that find where values belong: core/kernels/{searchsorted,bucketize,histogram,in_topk,listdiff}_op.cc.
 #include "engine/kernels/cpu/tf_support.h"
+#include "engine/tensor/statistics.h"
 
 #include <algorithm>
 #include <cmath>
@@ -72,12 +73,16 @@ Status runHistogram(const KernelArgs& args)
         if (!(low < high))
             return invalidArgument("value_range should satisfy value_range[0] < value_range[1], but got '[" + std::to_string(low) + ", " +
                                    std::to_string(high) + "]'");
-        const double step = static_cast<double>(high - low) / static_cast<double>(bins);
+        const auto above = [low](T value) { // floats are subtracted as they are, integers where nothing overflows
+            if constexpr (std::is_integral_v<T>) return static_cast<double>(value) - static_cast<double>(low);
+            else return static_cast<double>(value - low);
+        };
+        const double step = above(high) / static_cast<double>(bins);
         std::vector<int64_t> counts(static_cast<size_t>(bins));
         for (int64_t i = 0, n = args.in(0).elementCount(); i < n; ++i) {
             const T value = args.in(0).as<T>()[i];
             if (value != value) continue;
-            const double place = static_cast<double>(std::max(value, low) - low) / step;
+            const double place = above(std::max(value, low)) / step;
             ++counts[static_cast<size_t>(std::min(place, static_cast<double>(bins - 1)))];
         }
         for (int64_t b = 0; b < bins; ++b) storeIndex(args, 0, b, counts[static_cast<size_t>(b)]);
@@ -121,10 +126,17 @@ Status runListDiff(const KernelArgs& args)
                       : std::string_view(reinterpret_cast<const char*>(source.at(i)), static_cast<size_t>(source.size()));
     };
     std::set<std::string_view> known;
-    for (int64_t i = 0, n = args.in(1).elementCount(); i < n; ++i) known.insert(bytesAt(y, i));
+    std::set<double> reals; // the zeros of either sign are one, NaN equals nothing
+    const bool isReal = isFloat(args.in(0).dtype);
+    for (int64_t i = 0, n = args.in(1).elementCount(); i < n; ++i) {
+        if (!isReal) known.insert(bytesAt(y, i));
+        else if (const double value = elementAsReal(args.in(1), i); !std::isnan(value)) reals.insert(value);
+    }
     std::vector<int64_t> kept;
-    for (int64_t i = 0, n = args.in(0).elementCount(); i < n; ++i)
-        if (!known.contains(bytesAt(x, i))) kept.push_back(i);
+    for (int64_t i = 0, n = args.in(0).elementCount(); i < n; ++i) {
+        const double value = isReal ? elementAsReal(args.in(0), i) : 0;
+        if (isReal ? std::isnan(value) || !reals.contains(value) : !known.contains(bytesAt(x, i))) kept.push_back(i);
+    }
     const Shape shape({static_cast<int64_t>(kept.size())});
     LS_CHECK_OK(tfAllocate(args, 1, shape));
     TfTarget out;
