@@ -15,7 +15,8 @@ struct Grid {
     float rounded(float x) const
     {
         if (scale == 0) return 0;
-        return std::floor((std::clamp(x, least, most) - least) * inverse - zero + 0.5F) * scale;
+        // no std::clamp: nothing says that min is less than max
+        return std::floor((std::max(std::min(x, most), least) - least) * inverse - zero + 0.5F) * scale;
     }
     bool holds(float x) const { return x >= least && x <= most; }
 };

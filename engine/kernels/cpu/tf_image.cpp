@@ -137,9 +137,9 @@ struct Neighbours {
     float distance;
     static Neighbours of(float position, int64_t size)
     {
-        const float floor = std::floor(position);
-        return {std::max<int64_t>(static_cast<int64_t>(floor), 0), std::min(static_cast<int64_t>(std::ceil(position)), size - 1),
-                position - floor};
+        const float floor = std::floor(position); // of more than 2^24 pixels the last one's position may be rounded to `size`
+        return {std::clamp<int64_t>(static_cast<int64_t>(floor), 0, size - 1),
+                std::clamp<int64_t>(static_cast<int64_t>(std::ceil(position)), 0, size - 1), position - floor};
     }
 };
 
@@ -354,6 +354,7 @@ Status runCropAndResize(const KernelArgs& args)
                 if (count == 1) return 0.5F * (box[axis] + box[axis + 2]) * last;
                 return box[axis] * last + static_cast<float>(i) * ((box[axis + 2] - box[axis]) * last / static_cast<float>(count - 1));
             };
+            const auto pixelAt = [&](int axis, float at) { return std::min(static_cast<int64_t>(std::round(at)), in[axis + 1] - 1); };
             const auto isInside = [&](int axis, float at) { return at >= 0 && at <= static_cast<float>(in[axis + 1] - 1); };
             for (int64_t y = 0; y < size[0]; ++y)
                 for (int64_t x = 0; x < size[1]; ++x) {
@@ -363,9 +364,7 @@ Status runCropAndResize(const KernelArgs& args)
                         if (!inside)
                             *out++ = outside;
                         else if (nearest)
-                            *out++ = static_cast<float>(Element<T>::load(
-                                picture[(static_cast<int64_t>(std::round(atY)) * in[2] + static_cast<int64_t>(std::round(atX))) * in[3] +
-                                        c]));
+                            *out++ = static_cast<float>(Element<T>::load(picture[(pixelAt(0, atY) * in[2] + pixelAt(1, atX)) * in[3] + c]));
                         else
                             *out++ = between(picture, in[2], in[3], c, Neighbours::of(atY, in[1]), Neighbours::of(atX, in[2]));
                     }

@@ -2,6 +2,7 @@
 #include "engine/kernels/cpu/tf_window.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace loopscope;
 
@@ -150,6 +151,8 @@ Status runLrn(const KernelArgs& args)
     const int64_t radius = attributeInt(attributes, "depth_radius", 5);
     const double bias = attributeFloat(attributes, "bias", 1), alpha = attributeFloat(attributes, "alpha", 1),
                  beta = attributeFloat(attributes, "beta", 0.5);
+    if (radius < 0 || radius > std::numeric_limits<int32_t>::max())
+        return invalidArgument("depth_radius = " + std::to_string(radius) + " larger than int max");
     const int64_t depth = x.shape[3];
     return forDType<TypeList<float, Half, BFloat16>>(x.dtype, [&]<typename T>() -> Status {
         for (int64_t row = 0, rows = depth == 0 ? 0 : x.shape.elementCount() / depth; row < rows; ++row)
