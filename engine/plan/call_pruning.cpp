@@ -14,6 +14,9 @@ namespace {
 
 using Flags = std::vector<bool>;
 
+/// Calls nested deeper keep what they call as it is.
+constexpr int kDeepestCalls = 256;
+
 /// Whether a FakeParam may stand for a value of that dtype: a handle would have to be one.
 bool canFake(DType dtype) { return dtype != DType::unknown && dtype != DType::resource; }
 
@@ -133,8 +136,10 @@ private:
                 m_model.graph(form.callees[1].graph).outputs.size() != live.size())
                 return false;
             for (bool grows = true; grows;) {
-                for (size_t i = 0; i < live.size(); ++i)
-                    live[i] = live[i] || cond.uses[i] || !canFake(graph.value(op.inputs[first + i]).type.dtype);
+                for (size_t i = 0; i < live.size(); ++i) {
+                    const ValueId operand = op.inputs[first + i];
+                    live[i] = live[i] || cond.uses[i] || !operand.valid() || !canFake(graph.value(operand).type.dtype);
+                }
                 const Part body = part(form.callees[1].graph, live, true, true);
                 if (body.uses.size() != live.size()) return false;
                 grows = false;
@@ -193,7 +198,7 @@ private:
         const auto [at, isNew] = m_parts.try_emplace(std::tuple(function, outputs, effects, isBody),
                                                      Part{function, Flags(m_model.graph(function).inputs.size(), true)});
         Part& known = at->second; // of a function that calls itself: as it is
-        if (!isNew || outputs.size() != m_model.graph(function).outputs.size()) return known;
+        if (!isNew || m_depth >= kDeepestCalls || outputs.size() != m_model.graph(function).outputs.size()) return known;
         Graph copy = m_model.graph(function);
         bool changed = false;
         for (size_t k = 0; k < outputs.size(); ++k) {
@@ -212,15 +217,16 @@ private:
         GraphSelection selection(copy);
         for (size_t o = 0; o < copy.operators.size(); ++o) selection.need(OperatorId(static_cast<int64_t>(o)));
         selection.reorder(); // what was added stands in front of who reads it
+        ++m_depth;
         changed = prune(copy, {}, effects) || changed;
-        Flags uses;
-        for (const ValueId input : copy.inputs) {
-            const bool isRead = std::ranges::any_of(
-                copy.operators, [&](const Operator& op) { return std::ranges::find(op.inputs, input) != op.inputs.end(); });
-            bool isGiven = false;
-            for (size_t k = 0; k < outputs.size(); ++k) isGiven = isGiven || (outputs[k] && copy.outputs[k].value == input);
-            uses.push_back(isRead || isGiven);
-        }
+        --m_depth;
+        Flags isUsed(copy.values.size(), false), uses;
+        for (const Operator& op : copy.operators)
+            for (const ValueId input : op.inputs)
+                if (input.valid()) isUsed[static_cast<size_t>(input.index)] = true;
+        for (size_t k = 0; k < outputs.size(); ++k)
+            if (outputs[k]) isUsed[static_cast<size_t>(copy.outputs[k].value.index)] = true;
+        for (const ValueId input : copy.inputs) uses.push_back(isUsed[static_cast<size_t>(input.index)]);
         if (changed) {
             copy.id += "__part" + std::to_string(m_parts.size());
             copy.name.clear();
@@ -233,6 +239,7 @@ private:
 
     Model& m_model;
     std::map<std::tuple<GraphId, Flags, bool, bool>, Part> m_parts;
+    int m_depth = 0; ///< functions that are being pruned, each for a call in another
 };
 
 } // namespace

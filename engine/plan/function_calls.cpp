@@ -14,6 +14,8 @@ namespace {
 
 /// Copies of one function for different bindings end here: a function that calls itself with ever new types must not go on for ever.
 constexpr size_t kMostCopies = 1000;
+/// Functions that ask for gradients of functions that ask for gradients of …
+constexpr int kDeepestGradients = 256;
 
 class CallResolver {
 public:
@@ -44,6 +46,10 @@ private:
             const Attribute* f = findAttribute(node.attributes, "f");
             const auto* ref = f ? f->as<GraphRef>() : nullptr;
             if (!ref || !m_model.hasGraph(ref->graph)) return;
+            if (m_depth >= kDeepestGradients) { // the kernel says so if it runs
+                setAttribute(m_model.graph(in).operators[static_cast<size_t>(id.index)].attributes, "f", AttributeMap{{"function", node.kind.name}});
+                return;
+            }
             callee = registeredGradient(ref->graph);
             if (callee.valid())
                 bindings = ref->attributes;
@@ -91,7 +97,9 @@ private:
         copy.id += "__gradient";
         copy.name.clear();
         m_model.graphs.push_back(std::move(copy));
+        ++m_depth;
         for (size_t o = 0; o < m_model.graph(id).operators.size(); ++o) rename(id, OperatorId(static_cast<int64_t>(o)));
+        --m_depth;
         makeGradient(m_model.graph(id));
         return id;
     }
@@ -214,6 +222,7 @@ private:
     std::unordered_map<std::string, GraphId> m_functions;
     std::map<int32_t, bool> m_polymorphic;
     std::map<GraphId, GraphId> m_gradients; ///< functions and the gradients that were made for them
+    int m_depth = 0;                        ///< gradients that are being made, each for another
     std::vector<std::pair<std::pair<int32_t, AttributeList>, GraphId>> m_copies;
 };
 

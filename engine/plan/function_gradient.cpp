@@ -1,5 +1,6 @@
 #include "engine/plan/function_gradient.h"
 
+#include "engine/ops/tf_registry.h"
 #include "engine/plan/gradient_rules.h"
 
 #include <algorithm>
@@ -7,6 +8,22 @@
 namespace loopscope {
 
 namespace {
+
+/// Whether an operator has the operands and results of its signature, and so what its rule looks at.
+bool isWhole(const Operator& op)
+{
+    const TfOpSignature* const signature = findTfOp(op.kind.name);
+    const auto fits = [&](std::span<const TfArgument> arguments, const std::vector<ValueId>& values) {
+        size_t count = 0;
+        for (const TfArgument& argument : arguments) {
+            const int64_t slots = tfArgumentCount(*signature, argument, op.attributes).value_or(0);
+            if (slots < 1) return false;
+            count += static_cast<size_t>(slots);
+        }
+        return count == values.size() && std::ranges::all_of(values, &ValueId::valid);
+    };
+    return signature && fits(signature->inputs, op.inputs) && fits(signature->outputs, op.results);
+}
 
 class GradientMaker {
 public:
@@ -97,12 +114,12 @@ private:
             const GradientValue sum = sumFor(result);
             c.dy.push_back(sum.valid() ? sum : m_nodes.node("ZerosLike", {c.y.back()}));
         }
-        if (const GradientRule rule = findGradientRule(op.kind.name))
+        if (const GradientRule rule = findGradientRule(op.kind.name); rule && isWhole(op))
             rule(c);
         else
             askFor(c);
         for (size_t i = 0; i < c.dx.size(); ++i)
-            if (c.dx[i].valid() && isReached(op.inputs[i])) gradientsOf(op.inputs[i]).push_back(c.dx[i]);
+            if (c.dx[i].valid() && op.inputs[i].valid() && isReached(op.inputs[i])) gradientsOf(op.inputs[i]).push_back(c.dx[i]);
     }
 
     /// SymbolicGradient of what the operator calls or, for one that is no call, of the operator.

@@ -39,7 +39,7 @@ public:
     GradientValue node(std::string_view kind, std::initializer_list<GradientValue> inputs, AttributeList attributes = {});
 
     GradientValue value(ValueId id) { return {this, id}; }
-    DType dtype(GradientValue value) const { return m_graph.value(value.id).type.dtype; }
+    DType dtype(GradientValue value) const { return value.valid() ? m_graph.value(value.id).type.dtype : DType::unknown; }
     /// A scalar of that dtype.
     GradientValue number(double value, DType dtype);
     GradientValue integer(int32_t value);

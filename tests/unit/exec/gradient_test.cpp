@@ -4,6 +4,7 @@
 #include "engine/plan/run_selection.h"
 
 #include <cmath>
+#include <functional>
 #include <gtest/gtest.h>
 
 namespace loopscope::testing {
@@ -220,6 +221,57 @@ TEST(Gradient, ofLayers)
          "  r = MaxPool(p) T=f64 data_format=\"NHWC\" ksize=[1, 2, 2, 1] padding=\"VALID\" strides=[1, 2, 2, 1] : f64"},
     };
     for (const FunctionCase& f : cases) expectGradients(f);
+}
+
+/// Runs a model to its first error, or to its end.
+std::string failureOf(const std::string& text)
+{
+    Result<Model> model = modelFromText(text, "text");
+    EXPECT_TRUE(model.ok());
+    if (!model.ok()) return {};
+    const Result<Model> selected = selectForRun(*model, GraphId(0), {{}, {"main_r:0"}, {}});
+    if (!selected.ok()) return selected.error().message();
+    const Result<std::unique_ptr<Executor>> executor = makeExecutor(*selected, GraphId(0));
+    if (!executor.ok()) return executor.error().message();
+    Status status = (*executor)->start();
+    if (status.ok()) status = (*executor)->run();
+    return status.ok() ? std::string() : std::move(status).takeError().message();
+}
+
+const std::string kMain = "model tf\ngraph main {\n  a = Const() dtype=f64 value=f64[1] [1.0] : f64\n";
+
+TEST(Gradient, ofAnOperatorThatLacksAnOperandFailsWhenItRuns)
+{
+    const std::string error = failureOf(kMain +
+                                        "  main_r = SymbolicGradient(a, a) Tin=[f64, f64] Tout=[f64] f=@f : f64\n  return r=main_r\n}\n"
+                                        "graph f(a: f64) {\n  r = Mul(a) T=f64 : f64\n  return r=r\n}\n");
+    EXPECT_NE(error.find("Mul"), std::string::npos) << error;
+}
+
+/// main calls f0, which calls f1, and so on; `call` makes the call of what its argument names.
+std::string chainOf(int count, const std::function<std::string(const std::string& callee)>& call, const std::string& last)
+{
+    std::string text;
+    for (int i = 0; i < count; ++i)
+        text += "graph f" + std::to_string(i) + "(a: f64) {\n  r = " + (i + 1 < count ? call("f" + std::to_string(i + 1)) : last) +
+                "  s = Neg(a) T=f64 : f64\n  return r=r, s=s\n}\n";
+    return text;
+}
+
+TEST(Gradient, ofFunctionsThatAskForGradientsWithoutEnd)
+{
+    const auto gradient = [](const std::string& callee) { return "SymbolicGradient(a, a, a) Tin=[f64, f64, f64] Tout=[f64] f=@" + callee + " : f64\n"; };
+    const std::string error = failureOf(kMain + "  main_r = " + gradient("f0") + "  return r=main_r\n}\n" +
+                                        chainOf(20'000, gradient, "Identity(a) T=f64 : f64\n"));
+    EXPECT_NE(error, "") << "the calls are deeper than any run may go";
+}
+
+TEST(CallPruning, ofCallsWithoutEnd)
+{
+    const auto call = [](const std::string& callee) { return "PartitionedCall(a) Tin=[f64] Tout=[f64, f64] f=@" + callee + " : (f64, f64)\n"; };
+    const std::string error = failureOf(kMain + "  c = " + call("f0") + "  main_r = Identity(c) T=f64 : f64\n  return r=main_r\n}\n" +
+                                        chainOf(20'000, call, "Identity(a) T=f64 : f64\n"));
+    EXPECT_NE(error.find("recursion"), std::string::npos) << error.substr(error.size() < 200 ? 0 : error.size() - 200);
 }
 
 } // namespace
