@@ -196,10 +196,17 @@ std::optional<std::pair<double, double>> takeRange(std::string& source)
     return range;
 }
 
+Status checkNoPicture(const Port& port, const PictureOptions& options)
+{
+    if (!options.fit && !options.range && options.layout == PictureOptions::Layout::declared) return {};
+    return inputError(port, "a range, ':fit', ':nchw' and ':nhwc' are for pictures");
+}
+
 Result<std::vector<Array>> resolve(const Port& port, const InputOption& option, uint64_t seed, int64_t runs, const BoundInputs* last,
                                    BoundInputs& bound)
 {
     std::string source = option.source;
+    if (source.starts_with("@")) LS_CHECK_OK(checkNoPicture(port, option.picture));
     if (source == "@last") {
         if (last == nullptr) return inputError(port, "@last: nothing has run yet");
         return last->inputs[static_cast<size_t>(port.index)].arrays;
@@ -215,7 +222,10 @@ Result<std::vector<Array>> resolve(const Port& port, const InputOption& option, 
     PictureOptions picture = option.picture;
     picture.range = takeRange(source);
     const auto [path, key] = splitKey(source);
-    switch (fileKind(path)) {
+    const FileKind kind = fileKind(path);
+    if (shape && kind != FileKind::none && kind != FileKind::other) return inputError(port, "a shape is for constants, seeded and raw inputs: the file has its own");
+    if (kind != FileKind::none && kind != FileKind::picture) LS_CHECK_OK(checkNoPicture(port, picture));
+    switch (kind) {
     case FileKind::npy: {
         LS_TRY(const Bytes content, mapFile(path));
         Result<Array> array = readNpy(content.view());
@@ -247,6 +257,7 @@ Result<std::vector<Array>> resolve(const Port& port, const InputOption& option, 
         break;
     }
     if (looksLikePath(source) && source.front() != '"') return Error(ErrorCode::badFile, "no such file").at(source);
+    LS_CHECK_OK(checkNoPicture(port, picture));
     if (port.type.dtype == DType::unknown || port.type.dtype == DType::resource || port.type.dtype == DType::variant)
         return Error(ErrorCode::unsupported, std::string(dtypeName(port.type.dtype)) + " inputs cannot be given")
             .at("input '" + port.name + "'");

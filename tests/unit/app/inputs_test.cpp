@@ -271,7 +271,7 @@ TEST_F(Inputs, jpegs_become_pixels)
     EXPECT_THAT(bind({DType::u8, Shape{1, 8, 16, 3}}, "x=" + path("cut.jpg")), HasSubstr("not a readable JPEG"));
 }
 
-TEST_F(Inputs, a_shape_may_follow_any_source)
+TEST_F(Inputs, a_shape_may_follow_what_has_none)
 {
     TensorType open;
     open.dtype = DType::f32;
@@ -282,6 +282,16 @@ TEST_F(Inputs, a_shape_may_follow_any_source)
     ASSERT_TRUE(writeFile(path("x.bin"), std::as_bytes(std::span(raw)), true).ok());
     EXPECT_EQ(bind(open, "x=" + path("x.bin") + ":[2,2]"), "f32[2,2] [[1 2]\n [3 4]]");
     EXPECT_EQ(bind({DType::string, Shape{1}}, "x=[\"a:[2]\"]"), "str[1] [\"a:[2]\"]");
+    EXPECT_THAT(bind(open, "x=" + writeArray("x.npy", "[1,2]", DType::f32, Shape{1, 2}) + ":[2,2]"), HasSubstr("the file has its own"));
+}
+
+TEST_F(Inputs, what_goes_with_pictures_goes_with_nothing_else)
+{
+    const TensorType two(DType::f32, Shape{2});
+    const std::string npy = "x=" + writeArray("x.npy", "[1,2]", DType::f32, Shape{2});
+    for (const std::string& option : {npy + "[0,1]", npy + ":fit", std::string("x=5:nchw"), std::string("x=@7:nhwc"), std::string("x=[1,2]:fit")})
+        EXPECT_THAT(bind(two, option), HasSubstr("are for pictures")) << option;
+    EXPECT_THAT(bind(two, "x=" + path("none.png") + "[0,1]:fit"), HasSubstr("no such file"));
 }
 
 TEST_F(Inputs, the_last_run_is_a_source)
