@@ -274,7 +274,8 @@ public:
     bool afterOperator(const OperatorEvent& event, int64_t) override
     {
         const auto slot = static_cast<size_t>(m_row.slot);
-        if (event.step != m_step || slot >= event.results.size() || !event.results[slot]) return false;
+        if (event.step < m_step) return false;
+        if (event.step > m_step || slot >= event.results.size() || !event.results[slot]) return true; // it is no write of that row
         m_found = true;
         const ValueId value = m_target.model.graph(event.graph).op(event.op).results[slot];
         Result<const Tensor*> there = m_reference.valueFor(m_target.executor, framesAtTrap(m_target.executor, event.step) - 1, value);
