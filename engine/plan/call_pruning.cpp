@@ -52,7 +52,9 @@ public:
             if (graph.value(output.value).role == ValueRole::result) whole.insert(graph.value(output.value).producer);
         for (size_t o = 0; o < graph.operators.size(); ++o)
             if (std::ranges::find(targets, graph.operators[o].name) != targets.end()) whole.insert(OperatorId(static_cast<int64_t>(o)));
+        const size_t originals = m_model.graphs.size();
         if (prune(graph, whole, false)) m_model.graph(root) = std::move(graph);
+        dropUnused(root, originals);
     }
 
 private:
@@ -235,6 +237,41 @@ private:
         }
         known.uses = std::move(uses);
         return known;
+    }
+
+    /// Drops those of the copies behind the `originals` that nothing calls: bodies that loops were tried with.
+    void dropUnused(GraphId root, size_t originals)
+    {
+        const auto isCopy = [originals](GraphId graph) { return graph.valid() && static_cast<size_t>(graph.index) >= originals; };
+        std::vector<GraphId> places(m_model.graphs.size()); // of the copies that are called, where they are moved to
+        std::vector<GraphId> called = {root};
+        for (size_t k = 0; k < called.size(); ++k)
+            for (const Operator& op : m_model.graph(called[k]).operators)
+                for (const Callee& callee : calleesOf(op)) {
+                    if (!isCopy(callee.graph) || places[static_cast<size_t>(callee.graph.index)].valid()) continue;
+                    places[static_cast<size_t>(callee.graph.index)] = callee.graph;
+                    called.push_back(callee.graph);
+                }
+        size_t next = originals;
+        for (size_t g = originals; g < places.size(); ++g) {
+            if (!places[g].valid()) continue;
+            places[g] = GraphId(static_cast<int64_t>(next));
+            if (next != g) m_model.graphs[next] = std::move(m_model.graphs[g]);
+            ++next;
+        }
+        if (next == places.size()) return;
+        m_model.graphs.resize(next);
+        const auto move = [&](Attribute& attribute) {
+            if (auto* const ref = attribute.as<GraphRef>(); ref && isCopy(ref->graph)) ref->graph = places[static_cast<size_t>(ref->graph.index)];
+        };
+        for (size_t k = 0; k < called.size(); ++k) {
+            const GraphId at = k == 0 ? root : places[static_cast<size_t>(called[k].index)];
+            for (Operator& op : m_model.graph(at).operators)
+                for (NamedAttribute& attribute : op.attributes) {
+                    if (auto* const items = attribute.value.as<AttributeItems>()) std::ranges::for_each(*items, move);
+                    else move(attribute.value);
+                }
+        }
     }
 
     Model& m_model;

@@ -266,6 +266,26 @@ TEST(Gradient, ofFunctionsThatAskForGradientsWithoutEnd)
     EXPECT_NE(error, "") << "the calls are deeper than any run may go";
 }
 
+TEST(CallPruning, keepsNoBodyThatALoopWasTriedWith)
+{
+    const char* const kFormals = "(a: i32, b: i32, c: i32, d: i32)";
+    const std::string text = std::string("model tf\ngraph main(a: i32[], b: i32[], c: i32[], d: i32[]) {\n"
+                                         "  w = While(a, b, c, d) T=[i32, i32, i32, i32] _lower_using_switch_merge=true body=@body cond=@cond "
+                                         "output_shapes=[] parallel_iterations=10 : (i32, i32, i32, i32)\n"
+                                         "  y = Identity(w:1) T=i32 : i32\n  return y=y, z=w:3\n}\ngraph cond") +
+                             kFormals + " {\n  r = Less(a, a) T=i32 : bool\n  return r=r\n}\ngraph body" + kFormals +
+                             " {\n  b1 = AddV2(b, c) T=i32 : i32\n  c1 = AddV2(c, c) T=i32 : i32\n  d1 = AddV2(d, d) T=i32 : i32\n"
+                             "  return a=a, b=b1, c=c1, d=d1\n}\n";
+    const Result<Model> model = modelFromText(text, "loop");
+    ASSERT_TRUE(model.ok()) << model.error().message();
+    const Result<Model> selected = selectForRun(*model, GraphId(0), {{}, {"y:0"}, {}}); // b is needed, so c, and d is not
+    ASSERT_TRUE(selected.ok()) << selected.error().message();
+    ASSERT_EQ(selected->graphs.size(), 4U) << "main, cond, body and the part of the body without d";
+    EXPECT_EQ(selected->graphs[3].operators.size(), 2U);
+    const Operator& loop = selected->graphs[0].operators[0].kind.name == "While" ? selected->graphs[0].operators[0] : selected->graphs[0].operators[1];
+    EXPECT_EQ(attributeGraph(loop.attributes, "body"), GraphId(3));
+}
+
 TEST(CallPruning, ofCallsWithoutEnd)
 {
     const auto call = [](const std::string& callee) { return "PartitionedCall(a) Tin=[f64] Tout=[f64, f64] f=@" + callee + " : (f64, f64)\n"; };
