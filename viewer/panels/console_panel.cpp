@@ -84,17 +84,18 @@ public:
             follow(url.path(QUrl::FullyDecoded), QGuiApplication::keyboardModifiers().testFlag(Qt::ControlModifier));
         });
         connect(m_log, &QWidget::customContextMenuRequested, this, [this](QPoint at) {
-            QMenu menu;
+            auto* const menu = new QMenu(this);
+            menu->setAttribute(Qt::WA_DeleteOnClose);
             const QString link = QUrl(m_log->anchorAt(at)).path(QUrl::FullyDecoded);
             if (!link.isEmpty()) {
-                menu.addAction("Select " + link, this, [this, link] { follow(link, false); });
-                menu.addAction("Go to " + link, this, [this, link] { follow(link, true); });
-                menu.addSeparator();
+                menu->addAction("Select " + link, this, [this, link] { follow(link, false); });
+                menu->addAction("Go to " + link, this, [this, link] { follow(link, true); });
+                menu->addSeparator();
             }
-            menu.addAction("Copy", m_log, &QTextEdit::copy)->setEnabled(m_log->textCursor().hasSelection());
-            menu.addAction("Select all", m_log, &QTextEdit::selectAll);
-            menu.addAction("Clear", m_log, &QTextEdit::clear);
-            menu.exec(m_log->mapToGlobal(at));
+            menu->addAction("Copy", m_log, &QTextEdit::copy)->setEnabled(m_log->textCursor().hasSelection());
+            menu->addAction("Select all", m_log, &QTextEdit::selectAll);
+            menu->addAction("Clear", m_log, &QTextEdit::clear);
+            menu->popup(m_log->mapToGlobal(at));
         });
         connect(&Theme::instance(), &Theme::changed, this, &ConsolePanel::restyle);
         restyle();

@@ -273,10 +273,13 @@ void InputRow::kindChosen(int kind)
 
 void InputRow::chooseFile()
 {
-    const QString path = QFileDialog::getOpenFileName(this, "Elements of " + toText(m_port.name), {},
-                                                      "Arrays and pictures (*.npy *.npz *.png *.jpg *.jpeg *.bin *.raw);;All files (*)");
-    if (path.isEmpty()) return refresh();
-    give(path);
+    auto* const dialog = new QFileDialog(this, "Elements of " + toText(m_port.name), {},
+                                         "Arrays and pictures (*.npy *.npz *.png *.jpg *.jpeg *.bin *.raw);;All files (*)");
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setFileMode(QFileDialog::ExistingFile);
+    connect(dialog, &QFileDialog::fileSelected, this, &InputRow::give);
+    connect(dialog, &QDialog::rejected, this, &InputRow::refresh);
+    dialog->open();
 }
 
 void InputRow::pictureChosen()

@@ -417,19 +417,20 @@ void ListingView::contextMenuEvent(QContextMenuEvent* event)
     const int line = m_rows[static_cast<size_t>(row)];
     setCursorLine(line);
     emit lineActivated(line);
-    QMenu menu(this);
+    auto* const menu = new QMenu(this);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
     const ListingLine& at = m_listing->lines[static_cast<size_t>(line)];
-    menu.addAction("Copy line", this, [this] { emit commandKey("copyName"); });
+    menu->addAction("Copy line", this, [this] { emit commandKey("copyName"); });
     if (at.op.valid()) {
-        menu.addAction("Copy address", this, [address = text(at.address)] { QApplication::clipboard()->setText(address); });
-        menu.addAction(m_state.marks.contains(at.address) ? "Remove breakpoint" : "Break here", this,
+        menu->addAction("Copy address", this, [address = text(at.address)] { QApplication::clipboard()->setText(address); });
+        menu->addAction(m_state.marks.contains(at.address) ? "Remove breakpoint" : "Break here", this,
                        [this, line] { emit gutterClicked(line); });
-        if (at.isCall) menu.addAction("Open the callee", this, [this] { emit commandKey("drillIn"); });
-        menu.addAction("Show in the graph", this, [this] { emit commandKey("inspect"); });
-        menu.addAction("To the producer", this, [this] { emit commandKey("producer"); });
-        menu.addAction("To the consumer", this, [this] { emit commandKey("consumer"); });
+        if (at.isCall) menu->addAction("Open the callee", this, [this] { emit commandKey("drillIn"); });
+        menu->addAction("Show in the graph", this, [this] { emit commandKey("inspect"); });
+        menu->addAction("To the producer", this, [this] { emit commandKey("producer"); });
+        menu->addAction("To the consumer", this, [this] { emit commandKey("consumer"); });
     }
-    menu.exec(event->globalPos());
+    menu->popup(event->globalPos());
 }
 
 bool ListingView::viewportEvent(QEvent* event)

@@ -108,10 +108,14 @@ public:
         connect(m_view, &QWidget::customContextMenuRequested, this, [this](QPoint at) {
             const QModelIndex index = m_view->indexAt(at);
             if (!index.isValid()) return;
-            QMenu menu;
-            menu.addAction("Copy", this, [this] { QApplication::clipboard()->setText(m_view->selectedText()); });
-            if (m_model.isLink(index.row())) menu.addAction("Show", this, [this, index] { visit(index.row()); });
-            menu.exec(m_view->viewport()->mapToGlobal(at));
+            auto* const menu = new QMenu(this);
+            menu->setAttribute(Qt::WA_DeleteOnClose);
+            menu->addAction("Copy", this, [this] { QApplication::clipboard()->setText(m_view->selectedText()); });
+            if (m_model.isLink(index.row()))
+                menu->addAction("Show", this, [this, row = QPersistentModelIndex(index)] {
+                    if (row.isValid()) visit(row.row());
+                });
+            menu->popup(m_view->viewport()->mapToGlobal(at));
         });
         connect(&document, &Document::problemsChanged, this, &ProblemsPanel::show);
         show();

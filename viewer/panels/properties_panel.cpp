@@ -221,15 +221,16 @@ public:
         });
         connect(m_view, &QWidget::customContextMenuRequested, this, [this](QPoint at) {
             const QModelIndex index = m_view->indexAt(at);
-            QMenu menu;
+            auto* const menu = new QMenu(this);
+            menu->setAttribute(Qt::WA_DeleteOnClose);
             if (index.isValid())
-                menu.addAction("Copy value", this, [this, index] { QApplication::clipboard()->setText(m_model.row(index.row()).value); });
-            menu.addAction("Copy rows", this, [this] { QApplication::clipboard()->setText(m_view->selectedText()); });
-            menu.addAction("Copy all", this, [this] {
+                menu->addAction("Copy value", this, [value = m_model.row(index.row()).value] { QApplication::clipboard()->setText(value); });
+            menu->addAction("Copy rows", this, [this] { QApplication::clipboard()->setText(m_view->selectedText()); });
+            menu->addAction("Copy all", this, [this] {
                 m_view->selectAll();
                 QApplication::clipboard()->setText(m_view->selectedText());
             });
-            menu.exec(m_view->viewport()->mapToGlobal(at));
+            menu->popup(m_view->viewport()->mapToGlobal(at));
         });
         connect(&document, &Document::selectionChanged, this, &PropertiesPanel::show);
         connect(&document, &Document::stopChanged, this, &PropertiesPanel::show);
