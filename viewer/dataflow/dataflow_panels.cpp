@@ -339,8 +339,6 @@ public:
             return row.port + "   " + row.value + "\n" + row.link;
         case monoRole:
             return true;
-        case struckRole:
-            return false;
         case toneRole:
             return static_cast<int>(row.isDead ? Tone::dead : row.isAbsent ? Tone::text3 : Tone::text);
         default:
@@ -379,6 +377,7 @@ public:
 private:
     void show()
     {
+        ++m_shows;
         const auto stop = document().stop();
         Selection at = document().selection();
         if (!at.op.valid() && stop->started && !stop->finished) {
@@ -386,6 +385,7 @@ private:
             at.op = stop->position.op;
         }
         if (!at.op.valid() || !at.graph.valid()) {
+            setTitle("Operator");
             m_stack->showEmpty("Select a node in the graph, the listing or a table.");
             return;
         }
@@ -422,7 +422,9 @@ private:
                     }
                 });
             },
-            [this](std::vector<PortRow> rows) { m_model.setRows(std::move(rows)); });
+            [this, show = m_shows](std::vector<PortRow> rows) {
+                if (show == m_shows) m_model.setRows(std::move(rows)); // else another node is in view by now
+            });
     }
 
     template <typename Fill> static std::vector<PortRow> rowsOf(const Model& model, const Selection& at, Fill fill)
@@ -455,6 +457,7 @@ private:
     PortModel m_model;
     RowView* m_view = nullptr;
     EmptyStack* m_stack = nullptr;
+    uint64_t m_shows = 0; ///< counts what was shown
 };
 
 } // namespace

@@ -308,8 +308,8 @@ private:
             m_stack->showEmpty("No breakpoints.", offers());
         else
             m_stack->showContent();
+        m_error->hide(); // of a command that was refused this is followed by what was wrong
         if (m_model.rowCount() != m_count) {
-            m_error->hide();
             m_field->clear();
             m_field->hide();
         }

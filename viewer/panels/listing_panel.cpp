@@ -73,6 +73,7 @@ public:
         m_find = new QLineEdit(this);
         m_find->setObjectName("listingFind");
         m_find->setPlaceholderText("Find in these lines");
+        m_find->setAccessibleName("Find in these lines");
         m_find->setClearButtonEnabled(true);
         m_find->hide();
         column->addWidget(m_head);
@@ -193,6 +194,7 @@ private:
         m_graph = graph;
         m_address = address;
         m_texts.clear();
+        m_changed.clear();
         const Model& model = document().model();
         // Small graphs at once, so that a step into a call shows its lines in the same frame.
         if (!m_structured && model.graph(graph).operators.size() < 2000) {

@@ -218,11 +218,14 @@ private:
         m_typing.stop();
         const QString query = m_field->text().trimmed();
         if (query.isEmpty() || !m_index) {
+            m_searching.run([](std::stop_token) { return 0; }, [](int) {}); // what is under way is void
             m_hits.setAnswer({});
             document().setHits({});
             m_count->hide();
-            if (query.isEmpty())
+            if (query.isEmpty()) {
+                m_wantFirst = false;
                 m_stack->showEmpty("Type a name, op:kind, shape:[1,?,3], dtype:i8, #56, padding=SAME, /regex/ or conv_2d > add.");
+            }
             return;
         }
         const auto kind = static_cast<SearchKind>(std::max(0, m_kinds->checkedId()));
@@ -232,6 +235,7 @@ private:
 
     void show(const QString& query, SearchAnswer answer)
     {
+        const bool wantsFirst = std::exchange(m_wantFirst, false);
         m_showing = true;
         const QString noun = m_kinds->checkedButton()->text();
         const qint64 count = answer.count;
@@ -260,7 +264,7 @@ private:
             m_stack->showEmpty(text, std::move(offers));
         } else {
             m_stack->showContent();
-            if (std::exchange(m_wantFirst, false)) {
+            if (wantsFirst) {
                 m_recent.note(query, count);
                 m_recentView->show();
                 restyle();

@@ -341,6 +341,7 @@ private slots:
         QCOMPARE(model->index(1, 0).data(Qt::EditRole).toString(), QString("iter == 37"));
         QVERIFY(model->setData(model->index(0, 0), Qt::Unchecked, Qt::CheckStateRole));
         QTRY_COMPARE(model->index(0, 0).data(chipRole).toString(), QString("disabled"));
+        QVERIFY(!error->isVisible()); // of another command
         execute(*document, "run");
         QTRY_COMPARE(model->index(1, 1).data().toString(), QString("1"));
         grab(*panel, "breakpoints");
@@ -453,6 +454,14 @@ private slots:
         searchFor(panel.get(), "floor_mood");
         QTRY_COMPARE(panel->findChild<EmptyStack*>()->emptyText(),
                      QString("No operator, tensor or attribute matches \"floor_mood\". Nearest: floor_mod."));
+        // Return waits for no later query, and what is found for a query that is gone is not shown.
+        panel->findChild<QLineEdit*>("searchField")->setText("op:floor");
+        QTRY_COMPARE(count->text(), QString("2 of 9 operators"));
+        QCOMPARE(staticAddress(document->selection().address), std::string("main/while#0:body/if#2:then/floor_div#0"));
+        searchFor(panel.get(), "op:mul");
+        searchFor(panel.get(), "");
+        QTest::qWait(100);
+        QCOMPARE(modelOf(*panel, "searchResults")->rowCount(), 0);
         searchFor(panel.get(), "/floor(/");
         QTRY_COMPARE(panel->findChild<EmptyStack*>()->emptyText(), QString("1:1: not a regular expression: /floor(/"));
     }
@@ -618,6 +627,22 @@ private slots:
         grab(*node, "operator");
         execute(*document, "continue");
         QTRY_COMPARE(tokens->findChild<EmptyStack*>()->emptyText(), QString("No token is in flight: the graph has finished."));
+    }
+
+    void theOperatorInViewIsTheLastOneSelected()
+    {
+        const auto document = collatz();
+        const auto node = shown(makeOperatorPanel(*document), {336, 160});
+        execute(*document, "start");
+        document->select("main/while#0"); // its values are asked for
+        document->select("main/while#0:body/add#3"); // no frame holds it yet: shown at once
+        const QStringList rows = rowsOf(*node->findChild<RowView*>("operatorTable"));
+        QVERIFY(!rows.isEmpty());
+        QTest::qWait(100);
+        QCOMPARE(rowsOf(*node->findChild<RowView*>("operatorTable")), rows);
+        document->clearSelection();
+        execute(*document, "continue");
+        QCOMPARE(node->title(), QString("Operator"));
     }
 
     void readyNodesTakeAnotherOrder()
