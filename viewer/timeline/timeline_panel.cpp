@@ -150,7 +150,7 @@ void TimelinePanel::follow()
 /// Asks for what ran since the last answer, part after part; whatever the user asks for comes in between.
 void TimelinePanel::survey()
 {
-    if (m_surveyBusy) return;
+    if (m_surveyBusy || !isVisible()) return; // nobody looks: nothing is executed again
     m_surveyBusy = true;
     SurveyRequest request;
     request.fromTick = m_course.knownTick();
@@ -198,7 +198,7 @@ void TimelinePanel::surveyAccesses()
         m_accesses.clear();
         m_accessTick = 0;
     }
-    if (m_accessesBusy || !selection.value.valid() || !document().stop()->started || m_accesses.size() >= kMostAccesses) return;
+    if (m_accessesBusy || !isVisible() || !selection.value.valid() || !document().stop()->started || m_accesses.size() >= kMostAccesses) return;
     if (m_accessTick >= m_course.knownTick()) return;
     m_accessesBusy = true;
     SurveyRequest request;
@@ -446,6 +446,12 @@ bool TimelinePanel::command(const QString& id)
     } else
         return false;
     return true;
+}
+
+void TimelinePanel::showEvent(QShowEvent* event)
+{
+    Panel::showEvent(event);
+    follow();
 }
 
 /// Digits begin to type an iteration; the other keys come as commands.

@@ -24,6 +24,7 @@ public:
 
 protected:
     void keyPressEvent(QKeyEvent*) override;
+    void showEvent(QShowEvent*) override;
 
 private:
     struct Loop {

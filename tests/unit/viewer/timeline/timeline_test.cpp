@@ -297,6 +297,16 @@ private slots:
         QTRY_COMPARE(f.document.stop()->position.step, 0);
         QVERIFY(!f.panel->command("noSuchThing"));
     }
+    void nothingIsExecutedAgainWhileNobodyLooks()
+    {
+        Fixture f;
+        f.panel->hide();
+        f.execute("start", 0);
+        f.execute("end", 0);
+        QVERIFY(f.document.stop()->finished);
+        f.panel->show();
+        QTRY_COMPARE(f.known(), 195);
+    }
     void shiftDragSelectsARange()
     {
         Fixture f;
