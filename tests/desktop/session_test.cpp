@@ -1,6 +1,7 @@
 // Sessions and settings: what comes back, what is asked before, what stays of other versions, and that nothing runs unasked.
 #include "driven_window.h"
 #include "viewer/scene/view_state.h"
+#include "viewer/trace/trace_desk.h"
 #include "viewer/window/banner.h"
 
 #include <QFile>
@@ -127,6 +128,35 @@ private slots:
         QCOMPARE(readJson(sessionFile())["inputs"].toObject()["n"].toString(), QString("1000000000"));
     }
 
+    void whatWasSetRightBeforeALongRunIsKept()
+    {
+        open("count.lsir", {{"n", "1000000000"}});
+        m_window->document()->execute("break iter while#0 999999998");
+        m_window->document()->execute("run"); // begins before the window has heard of the breakpoint
+        QTest::qWait(50);
+        QVERIFY(m_window->document()->bridge().busy());
+        m_window->close();
+        bool kept = false;
+        for (const QJsonValue& line : readJson(sessionFile())["breakpoints"].toArray()) kept = kept || line.toString().contains("999999998");
+        QVERIFY(kept);
+    }
+
+    void closingEndsAQueryWithoutALimit()
+    {
+        const QString path = m_folder->path() + "/run.lstrace";
+        open("collatz.lsir", {{"x", "27"}});
+        execute("record on " + path);
+        execute("run");
+        execute("record off");
+        open(path);
+        TraceDesk& desk = TraceDesk::of(*m_window->document());
+        desk.run("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n", {}, 0);
+        QTest::qWait(50);
+        QVERIFY(desk.busy());
+        m_window->close();
+        QVERIFY(!m_window->document());
+    }
+
     void aSessionFileOpensLikeAModel()
     {
         QVERIFY(QFile::copy("samples/text/collatz.lsir", m_folder->path() + "/model.lsir"));
@@ -208,6 +238,10 @@ private slots:
         file.close();
         open("collatz.lsir");
         QVERIFY(!find<Banner>("errorBanner")->isVisible());
+        QVERIFY2(reason().contains("at byte 22; it begins anew, the file is kept as "), qPrintable(reason()));
+        QFile kept(m_folder->path() + "/sessions/" + QDir(m_folder->path() + "/sessions").entryList({"*.damaged"}).value(0));
+        QVERIFY(kept.open(QIODevice::ReadOnly));
+        QCOMPARE(kept.readAll(), QByteArray("{ \"version\": 2, \"view\""));
     }
 
     void nothingIsWrittenHalf()
@@ -240,6 +274,8 @@ private slots:
         broken.close();
         start();
         QVERIFY(m_window->isVisible());
+        QVERIFY2(reason().contains("settings cannot be read"), qPrintable(reason()));
+        QVERIFY(QFile::exists(path + ".damaged"));
     }
 
     void theWindowComesBackWhereItWas()

@@ -310,6 +310,26 @@ private slots:
         QCOMPARE(address(), QString("main/var_handle#0"));
         QVERIFY(!banner->isVisible());
     }
+    void aChangedValueBeginsATimelineThatIsSaid()
+    {
+        open("nan_at_613.lsir", {{"n", "1000"}});
+        execute("start");
+        execute("goto main/while#0@613:body/mul#5");
+        auto* const banner = find<QWidget>("errorBanner");
+        QVERIFY(!banner->isVisible());
+        execute("set gain = 1");
+        QVERIFY(banner->isVisible());
+        QCOMPARE(banner->accessibleName(), QString("timeline 2 from step 5,523: set gain = 1. timeline 1 is kept"));
+        QCOMPARE(stop().timeline, 2);
+        for (QPushButton* const button : banner->findChildren<QPushButton*>())
+            if (button->text() == "Back to timeline 1") QTest::mouseClick(button, Qt::LeftButton);
+        settle();
+        QCOMPARE(stop().timeline, 1);
+        QVERIFY(!banner->isVisible());
+        execute("run"); // a run of its own has one
+        execute("step");
+        QVERIFY(!banner->isVisible());
+    }
 
 private:
     GraphCanvas& canvas() { return static_cast<GraphPanel*>(m_window->area()->panel("panelGraph"))->canvas(); }

@@ -201,6 +201,7 @@ void MainWindow::showDocument(std::unique_ptr<Backend> backend)
 {
     closeDocument();
     m_banner->hide();
+    m_timelines = 0;
     m_document = std::make_unique<Document>(std::move(backend));
     m_document->setOpenCallee(calleeNamed(m_settings.value("openCallee").toString()));
     connect(m_document.get(), &Document::openCalleeChanged, this,
@@ -222,6 +223,9 @@ void MainWindow::showDocument(std::unique_ptr<Backend> backend)
         }
         m_status->show(m_document.get());
         updateActions();
+    });
+    connect(&bridge, &DebugBridge::console, this, [this](const ConsoleEvent& event) {
+        if (event.kind == ConsoleEvent::Kind::echo) m_lastLine = textOf(event.text).trimmed();
     });
     connect(&bridge, &DebugBridge::progress, this, [this](const QString& what, qint64 tick, qint64 target) {
         m_status->showProgress(what, tick, target, m_progressFrom);
@@ -291,8 +295,7 @@ void MainWindow::closeDocument()
 {
     if (!m_document) return;
     keepArrangement();
-    m_sessions->save();
-    m_sessions->detach();
+    m_sessions->close();
     m_banner->hide();
     m_stack->setCurrentWidget(m_welcome);
     delete std::exchange(m_area, nullptr);
@@ -344,9 +347,22 @@ void MainWindow::stopChanged()
 {
     // Whoever runs something wants to see it run.
     if (m_task == Task::browse && m_document->stop()->started) setTask(Task::debug);
+    noticeTimeline();
     updateAddress();
     updateActions();
     m_status->show(m_document.get());
+}
+
+/// Whoever changes a value is told that what was before is still there.
+void MainWindow::noticeTimeline()
+{
+    const std::vector<TimelineInfo>& lines = m_document->stop()->timelines;
+    const size_t before = std::exchange(m_timelines, lines.size());
+    if (before == 0 || lines.size() <= before) return;
+    const int parent = lines.back().parent + 1;
+    m_banner->show(Banner::Kind::notice,
+                   tr("timeline %1 from step %2: %3").arg(lines.size()).arg(QLocale(QLocale::English).toString(qint64{m_document->stop()->position.step})).arg(m_lastLine),
+                   tr("timeline %1 is kept").arg(parent), {{tr("Back to timeline %1").arg(parent), [this, parent] { execute(QStringLiteral("switch %1").arg(parent)); }}});
 }
 
 void MainWindow::updateAddress()

@@ -98,6 +98,7 @@ private:
     void showDocument(std::unique_ptr<Backend> backend);
     void showError(const QString& path, const Error& error);
     void stopChanged();
+    void noticeTimeline();
     void updateActions();
     void updateAddress();
     void updateTitle();
@@ -153,6 +154,8 @@ private:
     std::stop_source m_openingStop;
     quint64 m_openTicket = 0;
     qint64 m_progressFrom = 0;
+    size_t m_timelines = 0; ///< that the run had at the last stop
+    QString m_lastLine;     ///< the command that ran last
     QPointer<QWidget> m_focusBefore; ///< Alt+1 again returns there
 };
 

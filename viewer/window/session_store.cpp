@@ -8,11 +8,15 @@
 #include <QFileInfo>
 #include <QJsonArray>
 
+#include <chrono>
+#include <future>
+
 namespace loopscope::viewer {
 
 namespace {
 
 constexpr int kVersion = 2;
+constexpr auto kClosing = std::chrono::seconds(1); ///< that the window may wait for what runs to stop
 constexpr const char* kKnown[] = {"version", "path", "name", "view", "address", "breakpoints", "marks", "inputs", "panels"};
 
 QJsonArray arrayOf(const std::set<std::string>& texts)
@@ -217,6 +221,21 @@ void SessionStore::save()
     const QJsonObject session = now();
     if (session == m_saved) return;
     if (writeJson(m_path, session)) m_saved = session;
+}
+
+/// What was set right before something long began has no answer yet: what runs is cancelled, and the engine asked once more.
+void SessionStore::close()
+{
+    if (!m_document) return;
+    if (DebugBridge& bridge = m_document->bridge(); bridge.busy() && !m_path.isEmpty()) {
+        bridge.cancel();
+        auto saved = std::make_shared<std::promise<std::string>>();
+        std::future<std::string> answer = saved->get_future();
+        bridge.backend().session().post("", [saved](Debugger& debugger) { saved->set_value(debugger.breakpoints().save()); });
+        if (answer.wait_for(kClosing) == std::future_status::ready) m_breakpoints = QString::fromStdString(answer.get());
+    }
+    save();
+    detach();
 }
 
 bool SessionStore::saveTo(const QString& path) const { return m_document && writeJson(path, now()); }

@@ -34,6 +34,8 @@ public:
     /// The session as it is now; empty if nothing is attached.
     QJsonObject now() const;
     void save();
+    /// Saves for the last time and follows the document no longer. Cancels what runs; waits for that, at most a second.
+    void close();
     bool saveTo(const QString& path) const;
     /// Sets view, inputs, breakpoints, marks and what panels keep; runs nothing.
     void restore(const QJsonObject& session);
