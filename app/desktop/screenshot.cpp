@@ -1,6 +1,7 @@
 #include "app/desktop/screenshot.h"
 
 #include "app/wiring/console.h"
+#include "app/wiring/inputs.h"
 #include "engine/base/text.h"
 #include "engine/observe/address_resolution.h"
 #include "viewer/window/main_window.h"
@@ -105,6 +106,20 @@ Status carryOut(viewer::MainWindow& window, const QString& line)
     return place.ok() ? refused("'" + address + "' is no operator or value") : place.error().copy();
 }
 
+/// Inputs by name, of which a picture without a run would say nothing.
+Status checkInputs(viewer::MainWindow& window, const Arguments& arguments)
+{
+    for (const char* const option : {"input", "feed"})
+        for (const std::string& typed : arguments.all(option)) {
+            LS_TRY(const InputOption input, splitInputOption(typed));
+            if (input.name.empty() || input.name == "all") continue;
+            const std::string source = typed.substr(typed.find('=', typed.starts_with('"') ? typed.find('"', 1) : 0) + 1);
+            const Result<Array> bound = window.document()->backend().previewInput(input.name, source);
+            if (!bound.ok()) return bound.error().copy();
+        }
+    return {};
+}
+
 } // namespace
 
 Result<WindowSize> parseWindowSize(std::string_view text)
@@ -175,6 +190,8 @@ int drawWindow(viewer::MainWindow& window, const Arguments& arguments)
     } else {
         openNamed(window, arguments);
         quiet = waitUntilQuiet(window);
+        if (window.document() && arguments.all("exec").empty() && !arguments.has("goto"))
+            if (Status status = checkInputs(window, arguments); !status.ok()) refuse(std::move(status).takeError());
         if (window.document())
             QObject::connect(&window.document()->bridge(), &viewer::DebugBridge::refused, &window,
                              [&](const QString& line, const QString& text) { refuse(Error(ErrorCode::usage, text.toStdString()).at("'" + line.toStdString() + "'")); });
