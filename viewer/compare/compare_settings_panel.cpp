@@ -2,9 +2,11 @@
 #include "viewer/compare/compare_panels.h"
 #include "viewer/compare/compare_parts.h"
 #include "viewer/widgets/panel.h"
+#include "viewer/widgets/parts.h"
 
 #include <QButtonGroup>
 #include <QFormLayout>
+#include <QGridLayout>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
@@ -27,21 +29,20 @@ public:
         column->setSpacing(6);
         column->addWidget(heading(tr("Measure")));
         auto* const group = new QButtonGroup(this);
+        auto* const measures = new QGridLayout;
+        measures->setColumnStretch(1, 1);
+        column->addLayout(measures);
         for (const Metric metric : kMetrics) {
             auto* const button = new Chip(QString::fromUtf8(metricName(metric)), content);
             button->setObjectName(QStringLiteral("measure.%1").arg(static_cast<int>(metric)));
             button->setCheckable(true);
             button->setToolTip(QString::fromUtf8(metricHelp(metric)));
             group->addButton(button, static_cast<int>(metric));
-            auto* const help = new QLabel(QString::fromUtf8(metricHelp(metric)), content);
+            auto* const help = new ElidedLabel(QString::fromUtf8(metricHelp(metric)), content); // the tooltip of the button has all of it
             help->setProperty("type", "small");
             help->setProperty("tone", "meta");
-            help->setWordWrap(true);
-            auto* const row = new QHBoxLayout;
-            button->setFixedWidth(96);
-            row->addWidget(button);
-            row->addWidget(help, 1);
-            column->addLayout(row);
+            measures->addWidget(button, static_cast<int>(m_measures.size()), 0);
+            measures->addWidget(help, static_cast<int>(m_measures.size()), 1);
             m_measures.push_back(button);
         }
         connect(group, &QButtonGroup::idClicked, this, [this](int id) { m_desk.setMetric(static_cast<Metric>(id)); });
@@ -55,7 +56,7 @@ public:
         m_limit->setFixedWidth(110);
         m_problem = new QLabel(content);
         m_problem->setProperty("type", "small");
-        row->addWidget(m_sign);
+        column->addWidget(m_sign);
         row->addWidget(m_limit);
         row->addWidget(m_problem, 1);
         column->addLayout(row);

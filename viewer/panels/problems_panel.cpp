@@ -1,6 +1,8 @@
 // Problems: everything that went wrong or was changed, with its place and what to do.
 #include "viewer/panels/common.h"
 #include "viewer/panels/panels.h"
+#include "viewer/style/icons.h"
+#include "viewer/style/theme.h"
 #include "viewer/widgets/parts.h"
 
 #include <QApplication>
@@ -100,6 +102,8 @@ public:
         column->addWidget(m_stack);
         m_clear = new QAction("Clear", this);
         m_clear->setToolTip("Clear the list");
+        m_clear->setIcon(themedIcon("close"));
+        connect(&Theme::instance(), &Theme::changed, this, [this] { m_clear->setIcon(themedIcon("close")); });
         connect(m_clear, &QAction::triggered, this, [this] { this->document().clearProblems(); });
         connect(m_view, &RowView::chosen, this, [this](const QModelIndex& index) { visit(index.row()); });
         connect(m_view, &RowView::linkClicked, this, [this](const QString& address) {

@@ -15,6 +15,7 @@
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QRegularExpression>
+#include <QScrollArea>
 #include <QTextBlock>
 
 namespace loopscope::viewer {
@@ -65,7 +66,15 @@ qint64 wantedIn(const QString& message)
 FilePage::FilePage(QWidget* parent) : QWidget(parent)
 {
     setObjectName("filePage");
-    auto* const outer = new QHBoxLayout(this);
+    auto* const whole = new QVBoxLayout(this);
+    whole->setContentsMargins(0, 0, 0, 0);
+    auto* const scroll = new QScrollArea(this);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setWidgetResizable(true);
+    auto* const page = new QWidget(scroll);
+    scroll->setWidget(page);
+    whole->addWidget(scroll);
+    auto* const outer = new QHBoxLayout(page);
     outer->setContentsMargins(96, 48, 96, 24);
     outer->setSpacing(12);
     m_icon = new QLabel(this);
