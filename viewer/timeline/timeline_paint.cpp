@@ -346,7 +346,11 @@ void TimelineBar::paintDataflow(QPainter& painter) const
     const size_t labelled = static_cast<size_t>(std::max(1, (tall + pitch - 1) / std::max(1, pitch)));
     for (const Lane& lane : m_lanes) {
         painter.setPen(themed(Token::text2));
-        if (lane.index % labelled == 0) painter.drawText(QRect(74, lane.rect.top() - 3, lane.rect.left() - 80, lane.rect.height() + 6), Qt::AlignVCenter | Qt::AlignRight, lane.label);
+        if (lane.index % labelled == 0) {
+            const int high = QFontMetrics(painter.font()).height(); // the first and the last lane may be lower than half of it
+            const int top = std::max(0, std::min(lane.rect.center().y() - high / 2, height() - high));
+            painter.drawText(QRect(74, top, lane.rect.left() - 80, high), Qt::AlignVCenter | Qt::AlignRight, lane.label);
+        }
         painter.fillRect(QRect(lane.rect.left(), lane.rect.bottom() + 2, lane.rect.width(), 1), themed(Token::line));
         const EventPyramid& events = m_content.course->lanes()[lane.index].events;
         const double width = m_scale.pixelsPerStep();
