@@ -71,7 +71,7 @@ constexpr Entry kTable[] = {
      "isvariableinitialized varisinitializedop optimization_barrier"},
     {Family::other,
      "hashtable hashtable_find hashtable_import hashtable_size hashtable_lookup custom random_uniform random_standard_normal multinomial "
-     "rng_bit_generator lsh_projection skip_gram delegate ngrams"},
+     "rng_bit_generator lsh_projection skip_gram delegate ngrams regexreplace staticregexreplace regexfullmatch staticregexfullmatch"},
 };
 
 struct Part {
