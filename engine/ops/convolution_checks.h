@@ -1,6 +1,6 @@
 // What the catalogue entries of convolutions check alike. Constraints of all of them: C1 ranks, C2 channels, C3 dtypes, C4 strides,
-// C5 dilations, C6 sizes, C7 bias, C8 scales, that of
-// the bias included (checkBiasScale of the kernels). Everything here lets pass what is not known yet.
+// C5 dilations, C6 sizes, C7 bias, C8 scales, that of the bias included (checkBiasScale of the kernels). Everything here lets pass what is
+// not known yet.
 #pragma once
 
 #include "engine/ops/op_def.h"
