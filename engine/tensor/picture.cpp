@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include <jpeglib.h>
+#include <jerror.h>
 #include <png.h>
 
 namespace loopscope {
@@ -67,21 +68,20 @@ Status checkSize(uint64_t height, uint64_t width)
     return Error(ErrorCode::badFile, "picture").found(std::to_string(width) + "x" + std::to_string(height) + " pixels").expected("at most 2^28");
 }
 
+struct PngReader {
+    png_image image = {};
+    ~PngReader() { png_image_free(&image); }
+};
+
 Result<Array> readPng(std::span<const std::byte> content, int channels)
 {
-    png_image image = {};
+    PngReader reader;
+    png_image& image = reader.image;
     image.version = PNG_IMAGE_VERSION;
-    const auto failed = [&] {
-        Error error(ErrorCode::badFile, "not a readable PNG: " + std::string(image.message));
-        png_image_free(&image);
-        return error;
-    };
+    const auto failed = [&] { return Error(ErrorCode::badFile, "not a readable PNG: " + std::string(image.message)); };
     if (png_image_begin_read_from_memory(&image, content.data(), content.size()) == 0) return failed();
     image.format = channels == 1 ? PNG_FORMAT_GRAY : channels == 4 ? PNG_FORMAT_RGBA : PNG_FORMAT_RGB;
-    if (Status status = checkSize(image.height, image.width); !status.ok()) {
-        png_image_free(&image);
-        return std::move(status).takeError();
-    }
+    LS_CHECK_OK(checkSize(image.height, image.width));
     Array array = pixelArray(image.height, image.width, channels);
     constexpr png_color kBlack = {0, 0, 0};
     if (png_image_finish_read(&image, &kBlack, array.bytes.data(), 0, nullptr) == 0) return failed();
@@ -95,6 +95,8 @@ struct JpegReader {
     std::jmp_buf back = {};
     std::array<char, JMSG_LENGTH_MAX> message = {};
 
+    ~JpegReader() { jpeg_destroy_decompress(&state); }
+
     /// False: `message` says why.
     bool begin(std::span<const std::byte> content, int channels)
     {
@@ -105,7 +107,10 @@ struct JpegReader {
             common->err->format_message(common, self->message.data());
             std::longjmp(self->back, 1);
         };
-        errors.output_message = [](j_common_ptr) {}; // warnings: the picture is shown as far as it goes
+        errors.output_message = [](j_common_ptr) {};
+        errors.emit_message = [](j_common_ptr common, int level) { // of the warnings one says that pixels are missing
+            if (level < 0 && common->err->msg_code == JWRN_HIT_MARKER) common->err->error_exit(common);
+        };
         if (setjmp(back) != 0) return false;
         jpeg_create_decompress(&state);
         state.client_data = this;
@@ -130,19 +135,11 @@ struct JpegReader {
 Result<Array> readJpeg(std::span<const std::byte> content, int channels)
 {
     const auto reader = std::make_unique<JpegReader>();
-    const auto failed = [&] {
-        Error error(ErrorCode::badFile, "not a readable JPEG: " + std::string(reader->message.data()));
-        jpeg_destroy_decompress(&reader->state);
-        return error;
-    };
+    const auto failed = [&] { return Error(ErrorCode::badFile, "not a readable JPEG: " + std::string(reader->message.data())); };
     if (!reader->begin(content, channels)) return failed();
-    if (Status status = checkSize(reader->state.image_height, reader->state.image_width); !status.ok()) {
-        jpeg_destroy_decompress(&reader->state);
-        return std::move(status).takeError();
-    }
+    LS_CHECK_OK(checkSize(reader->state.image_height, reader->state.image_width));
     Array array = pixelArray(reader->state.image_height, reader->state.image_width, channels);
     if (!reader->read(reinterpret_cast<unsigned char*>(array.bytes.data()), array.bytes.size() / std::max<size_t>(1, reader->state.image_height))) return failed();
-    jpeg_destroy_decompress(&reader->state);
     return array;
 }
 

@@ -269,6 +269,10 @@ TEST_F(Inputs, jpegs_become_pixels)
     for (int64_t i = 0; i < view.elementCount(); ++i) ASSERT_NEAR(elementAsInteger(view, i), i / 3 % 16 * 16, 4) << i;
     ASSERT_TRUE(writeFile(path("cut.jpg"), std::span(jpeg).first(20), true).ok());
     EXPECT_THAT(bind({DType::u8, Shape{1, 8, 16, 3}}, "x=" + path("cut.jpg")), HasSubstr("not a readable JPEG"));
+    ASSERT_TRUE(writeFile(path("half.jpg"), std::span(jpeg).first(jpeg.size() - 6), true).ok());
+    EXPECT_THAT(bind({DType::u8, Shape{1, 8, 16, 3}}, "x=" + path("half.jpg")), HasSubstr("premature end of data segment"));
+    ASSERT_TRUE(writeFile(path("whole.jpg"), std::span(jpeg).first(jpeg.size() - 2), true).ok());
+    EXPECT_THAT(bind({DType::u8, Shape{1, 8, 16, 3}}, "x=" + path("whole.jpg")), HasSubstr("u8[1,8,16,3]")) << "only the mark of the end is missing";
 }
 
 TEST_F(Inputs, a_shape_may_follow_what_has_none)
