@@ -10,7 +10,7 @@ namespace loopscope::viewer {
 namespace {
 
 constexpr int kDeepestInlining = 32;
-constexpr size_t kMostNodes = 1000000; ///< of callees that "expand all" opens
+constexpr size_t kMostNodes = 50000; ///< of callees that "expand all" opens: their number may double with every call inside another
 
 size_t at(int32_t i) { return static_cast<size_t>(i); }
 

@@ -218,6 +218,25 @@ TEST(Scene, ManyLoopVariablesShareOneBundle)
     }
 }
 
+/// Twice as many calls in each graph as in the one around it: all of them would be 2^30.
+TEST(Scene, ExpandAllEndsWhereCallsMultiply)
+{
+    std::string text;
+    for (int i = 0; i < 30; ++i) {
+        const std::string next = "@g" + std::to_string(i + 1);
+        text += "graph g" + std::to_string(i) + "(x: i32[], c: bool[]) {\n  y = if(c, x, c) else=" + next + " then=" + next + " : i32[]\n  return y\n}\n";
+    }
+    const auto model = modelFromText(text + "graph g30(x: i32[], c: bool[]) {\n  y = neg(x) : i32[]\n  return y\n}\n", "test");
+    ASSERT_TRUE(model.ok()) << model.error().message();
+    ViewState view = initialView(*model);
+    view.allExpanded = true;
+    view.rows = true; // what is in it, not how it is laid out
+    const auto scene = sceneOf(*model, view);
+    ASSERT_TRUE(scene);
+    EXPECT_GT(scene->nodes.size(), 50000U);
+    EXPECT_LT(scene->nodes.size(), 51000U);
+}
+
 TEST(Scene, RootThatIsNotThere)
 {
     const Model model = sample("collatz.lsir");
