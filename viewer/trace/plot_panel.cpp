@@ -11,6 +11,7 @@
 #include <QVBoxLayout>
 
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 namespace loopscope::viewer {
@@ -341,15 +342,24 @@ void PlotPanel::refresh()
 void PlotPanel::choose()
 {
     const auto answer = TraceDesk::of(document()).answer();
-    QMenu menu(this);
-    QMenu* const xs = menu.addMenu("x");
-    QMenu* const ys = menu.addMenu("y");
-    const std::vector<int> numeric = m_plot->numericColumns();
-    xs->addAction("row", this, [this] { m_plot->setColumns(-1, m_plot->ys()); });
-    for (const int c : numeric) {
+    auto* const menu = new QMenu(this);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    // Columns are those of this answer: another one may come while the menu is open.
+    const auto change = [this, answer](QMenu* in, const QString& name, const std::function<void(bool)>& work) {
+        return in->addAction(name, this, [this, answer, work](bool on) {
+            if (TraceDesk::of(document()).answer() != answer) return;
+            work(on);
+            keep();
+            refresh();
+        });
+    };
+    QMenu* const xs = menu->addMenu("x");
+    QMenu* const ys = menu->addMenu("y");
+    change(xs, "row", [this](bool) { m_plot->setColumns(-1, m_plot->ys()); });
+    for (const int c : m_plot->numericColumns()) {
         const QString name = QString::fromStdString(answer->result.columns[static_cast<size_t>(c)]);
-        xs->addAction(name, this, [this, c] { m_plot->setColumns(c, m_plot->ys()); });
-        QAction* const y = ys->addAction(name, this, [this, c](bool on) {
+        change(xs, name, [this, c](bool) { m_plot->setColumns(c, m_plot->ys()); });
+        QAction* const y = change(ys, name, [this, c](bool on) {
             std::vector<int> chosen = m_plot->ys();
             if (on && chosen.size() < kMostSeries) chosen.push_back(c);
             else std::erase(chosen, c);
@@ -358,11 +368,9 @@ void PlotPanel::choose()
         y->setCheckable(true);
         y->setChecked(std::ranges::find(m_plot->ys(), c) != m_plot->ys().end());
     }
-    menu.addSeparator();
-    for (size_t i = 0; i < kShapes.size(); ++i) menu.addAction(kShapes[i], this, [this, i] { m_plot->setShape(static_cast<ResultPlot::Shape>(i)); });
-    if (menu.exec(m_columns->mapToGlobal(QPoint(0, m_columns->height()))) == nullptr) return;
-    keep();
-    refresh();
+    menu->addSeparator();
+    for (size_t i = 0; i < kShapes.size(); ++i) change(menu, kShapes[i], [this, i](bool) { m_plot->setShape(static_cast<ResultPlot::Shape>(i)); });
+    menu->popup(m_columns->mapToGlobal(QPoint(0, m_columns->height())));
 }
 
 QString PlotPanel::columnNames() const

@@ -160,10 +160,14 @@ ResultPanel::ResultPanel(Document& document) : Panel(document, "panelResult", "R
         if (!link.command.isEmpty()) desk.goTo(link.command);
     });
     connect(m_export, &QAction::triggered, this, [this] {
-        const QString path = QFileDialog::getSaveFileName(this, "Export", "result.csv", "Comma-separated values (*.csv)");
-        if (path.isEmpty()) return;
-        const QString problem = exportTo(path);
-        if (!problem.isEmpty()) this->document().report({Problem::Severity::error, problem.toStdString(), path.toStdString(), "choose another file"});
+        auto* const dialog = new QFileDialog(this, "Export", "result.csv", "Comma-separated values (*.csv)");
+        dialog->setAttribute(Qt::WA_DeleteOnClose);
+        dialog->setAcceptMode(QFileDialog::AcceptSave);
+        connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
+            const QString problem = exportTo(path);
+            if (!problem.isEmpty()) this->document().report({Problem::Severity::error, problem.toStdString(), path.toStdString(), "choose another file"});
+        });
+        dialog->open();
     });
     refresh();
 }

@@ -13,11 +13,13 @@
 #include <QJsonArray>
 #include <QLineEdit>
 #include <QListWidget>
+#include <QMenu>
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QTableView>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QToolButton>
 #include <QTreeWidget>
 
 namespace loopscope::viewer::testing {
@@ -272,6 +274,25 @@ private slots:
         QCOMPARE(f.find<QTableView>("resultTable")->currentIndex().row(), 0);
         QCOMPARE(f.find<ResultPlot>("resultPlot")->describe()["ys"].toArray(), (QJsonArray{"min", "max", "mean"}));
         QVERIFY(f.panels[1]->state().isEmpty()); // nobody has chosen it
+    }
+    void thePlotsMenuIsForItsAnswerOnly()
+    {
+        Fixture f;
+        auto* plot = f.find<ResultPlot>("resultPlot");
+        const auto action = [&](const QString& text) -> QAction* {
+            QTest::mouseClick(f.find<QToolButton>("plotColumns"), Qt::LeftButton);
+            for (QAction* const each : f.panels[3]->findChildren<QMenu*>(QString(), Qt::FindDirectChildrenOnly).last()->actions())
+                if (each->text() == text) return each;
+            return nullptr;
+        };
+        action("Points")->trigger();
+        QCOMPARE(plot->describe()["shape"].toString(), QString("Points"));
+        QVERIFY(f.panels[3]->state()["plots"].toObject().contains("iteration min max mean std"));
+        QAction* const late = action("Bars");
+        f.run("SELECT 1 AS one, 2 AS two");
+        late->trigger();
+        QCOMPARE(plot->describe()["shape"].toString(), QString("Points"));
+        for (QMenu* const menu : f.panels[3]->findChildren<QMenu*>(QString(), Qt::FindDirectChildrenOnly)) menu->close();
     }
     void theQueryAndThePlotAreRemembered()
     {
