@@ -29,6 +29,18 @@ EdgeStyle operandStyle(bool hasFrames, const Graph& graph, const Operator& op, V
 
 } // namespace
 
+SceneEdge SceneBuilder::Draft::edge() const
+{
+    SceneEdge edge;
+    edge.from = from;
+    edge.to = to;
+    edge.graph = graph;
+    edge.value = value;
+    edge.style = style;
+    edge.label = label;
+    return edge;
+}
+
 Result<std::shared_ptr<const Scene>> SceneBuilder::build(GraphId graph, const std::string& prefix)
 {
     m_scene.view = m_view;

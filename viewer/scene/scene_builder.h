@@ -34,6 +34,7 @@ private:
         float fromPort = -1, toPort = -1;
         int region = -1, binding = -1; ///< of feedback edges: whose rail this is
         std::string label;
+        SceneEdge edge() const; ///< without points
     };
 
     /// A graph while it is emitted: where its values come from.

@@ -138,13 +138,7 @@ Status SceneBuilder::place()
     }
     for (size_t d = 0; d < m_drafts.size(); ++d) {
         const Draft& draft = m_drafts[d];
-        SceneEdge edge;
-        edge.from = draft.from;
-        edge.to = draft.to;
-        edge.graph = draft.graph;
-        edge.value = draft.value;
-        edge.style = draft.style;
-        edge.label = draft.label;
+        SceneEdge edge = draft.edge();
         if (edgeOf[d] < 0) { // a constant's text and its pill
             const Rect& from = m_scene.nodes[at(draft.from)].rect;
             const Rect& to = m_scene.nodes[at(draft.to)].rect;

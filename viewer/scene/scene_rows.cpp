@@ -167,13 +167,7 @@ Status SceneBuilder::placeRows()
     }
 
     for (const Draft& draft : m_drafts) {
-        SceneEdge edge;
-        edge.from = draft.from;
-        edge.to = draft.to;
-        edge.graph = draft.graph;
-        edge.value = draft.value;
-        edge.style = draft.style;
-        edge.label = draft.label;
+        SceneEdge edge = draft.edge();
         const Rect &from = nodes[at(draft.from)].rect, &to = nodes[at(draft.to)].rect;
         if (rowOf[at(draft.from)] < 0 || rowOf[at(draft.to)] < 0) { // what a caller passes, and its pill
             edge.points = {{from.x, to.center().y}, {to.right(), to.center().y}};
