@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <queue>
 #include <set>
 
 namespace loopscope::viewer {
@@ -14,7 +13,8 @@ constexpr size_t kWorthGrouping = 60; ///< operators of one level
 constexpr size_t kWorthNesting = 16;  ///< operators of a group that gets groups of its own
 constexpr double kDominant = 0.3;     ///< share of a level; a scope that holds more of it is dissolved
 constexpr size_t kDeepest = 24;       ///< scopes of a name
-constexpr size_t kShortestRun = 4;    ///< operators without scope that fold together
+constexpr size_t kShortestRun = 3;    ///< operators without scope that fold together
+constexpr size_t kShortestRest = 4;   ///< what is left of a dissolved scope, to be a group of its name
 
 size_t at(int i) { return static_cast<size_t>(i); }
 
@@ -31,13 +31,14 @@ std::string_view numberedHead(std::string_view name)
     return {};
 }
 
-/// "expanded_conv_depthwise_relu" → "expanded_conv".
+/// "expanded_conv_depthwise_relu" → "expanded_conv"; none of "up_sampling2d_1": that is the second layer of its kind.
 std::string_view twoWords(std::string_view name)
 {
     const size_t first = name.find('_');
     if (first == std::string_view::npos) return {};
     const size_t second = name.find('_', first + 1);
-    return second == std::string_view::npos ? std::string_view() : name.substr(0, second);
+    if (second == std::string_view::npos || second == first + 1 || isDigits(name.substr(second + 1))) return {};
+    return name.substr(0, second);
 }
 
 struct Scope {
@@ -165,21 +166,44 @@ private:
             const bool wraps = scope.ops.empty() && scope.order.size() == 1 && inside == 1;
             if (dissolve || wraps) {
                 emit(c, parent, inner, level);
+                if (dissolve && scope.size > 1) keepRest(c, parent, inner);
                 continue;
             }
-            const int made = static_cast<int>(m_groups.groups.size());
-            OpGroup group;
-            group.key = m_prefix.empty() ? inner : m_prefix + "/" + inner;
-            group.name = scope.name;
-            group.note = m_exact ? "" : "from tensor names";
-            group.scope = m_exact ? group.key : "";
-            group.parent = parent;
-            m_groups.groups.push_back(std::move(group));
+            const int made = add(scope.name, inner, parent);
             if (scope.size >= kWorthNesting && inside >= 2)
                 emit(c, made, inner, scope.size);
             else
                 take(c, made);
         }
+    }
+
+    int add(const std::string& name, const std::string& path, int parent)
+    {
+        OpGroup group;
+        group.key = m_prefix.empty() ? path : m_prefix + "/" + path;
+        group.name = name;
+        group.note = m_exact ? "" : "from tensor names";
+        group.scope = m_exact ? group.key : "";
+        group.parent = parent;
+        m_groups.groups.push_back(std::move(group));
+        return static_cast<int>(m_groups.groups.size()) - 1;
+    }
+
+    /// What a dissolved scope held beside other scopes is a group of its name.
+    void keepRest(int index, int parent, const std::string& path)
+    {
+        std::vector<int> rest = m_scopes[at(index)].ops;
+        for (const int c : m_scopes[at(index)].order)
+            if (m_scopes[at(c)].size == 1) collect(c, rest);
+        if (rest.size() < kShortestRest) return;
+        const int made = add(m_scopes[at(index)].name, path, parent);
+        for (const int op : rest) m_groups.groupOf[at(op)] = made;
+    }
+
+    void collect(int index, std::vector<int>& ops) const
+    {
+        ops.insert(ops.end(), m_scopes[at(index)].ops.begin(), m_scopes[at(index)].ops.end());
+        for (const int c : m_scopes[at(index)].order) collect(c, ops);
     }
 
     void take(int index, int group)
@@ -193,7 +217,8 @@ private:
     {
         size_t loose = 0;
         for (const int op : m_ops) loose += m_groups.groupOf[at(op)] == m_parent ? 1 : 0;
-        if (loose < kWorthGrouping / 2 || m_exact) return;
+        // Where hardly anything has a scope, segments say more.
+        if (loose < kShortestRun || 2 * loose > m_ops.size() || m_exact) return;
         for (size_t k = 0; k < m_ops.size();) {
             size_t end = k;
             const auto isLoose = [&](size_t i) { return m_groups.groupOf[at(m_ops[i])] == m_parent && !hasCallees(m_ops[i]); };
@@ -227,11 +252,13 @@ private:
 /// Makes data flow one way between the groups of each level.
 class Splitter {
 public:
-    Splitter(const Graph& graph, OpGroups& groups, size_t firstNamed) : m_graph(graph), m_groups(groups), m_firstNamed(firstNamed) {}
+    Splitter(const Graph& graph, OpGroups& groups, const DataOrder& order, size_t firstNamed)
+        : m_graph(graph), m_groups(groups), m_order(order), m_firstNamed(firstNamed)
+    {
+    }
 
     void run()
     {
-        sortOperators();
         const size_t count = m_groups.groups.size();
         std::vector<std::vector<int>> inside(count + 1);
         std::vector<int> children(count + 1, 0);
@@ -254,41 +281,6 @@ public:
     }
 
 private:
-    void sortOperators()
-    {
-        const size_t count = m_graph.operators.size();
-        m_position.resize(count);
-        m_successors.resize(count);
-        std::vector<int> waiting(count, 0);
-        for (size_t o = 0; o < count; ++o) {
-            const Operator& op = m_graph.operators[o];
-            const auto add = [&](int from) {
-                if (m_graph.operators[at(from)].kind.name == "NextIteration") return;
-                m_successors[at(from)].push_back(static_cast<int>(o));
-                ++waiting[o];
-            };
-            for (const ValueId input : op.inputs)
-                if (input.valid() && m_graph.value(input).producer.valid()) add(m_graph.value(input).producer.index);
-            for (const OperatorId control : op.controlInputs)
-                if (control.valid()) add(control.index);
-        }
-        std::priority_queue<int, std::vector<int>, std::greater<>> ready;
-        for (size_t o = 0; o < count; ++o)
-            if (waiting[o] == 0) ready.push(static_cast<int>(o));
-        int next = 0;
-        std::vector<char> done(count, 0);
-        while (!ready.empty()) {
-            const int o = ready.top();
-            ready.pop();
-            done[at(o)] = 1;
-            m_position[at(o)] = next++;
-            for (const int s : m_successors[at(o)])
-                if (--waiting[at(s)] == 0) ready.push(s);
-        }
-        for (size_t o = 0; o < count; ++o)
-            if (done[o] == 0) m_position[o] = next++; // on a cycle
-    }
-
     /// The item of `level` that holds an operator: a group, or count of groups + operator; −1: not in this level.
     int itemOf(int op, int level) const
     {
@@ -321,7 +313,7 @@ private:
         const size_t items = original.size();
         std::vector<std::vector<int>> out(items);
         for (size_t k = 0; k < inside.size(); ++k)
-            for (const int s : m_successors[at(inside[k])])
+            for (const int s : m_order.successors[at(inside[k])])
                 if (m_itemOfOp[at(s)] >= 0 && m_itemOfOp[at(s)] != item[k]) out[at(item[k])].push_back(m_itemOfOp[at(s)]);
         for (const int op : inside) m_itemOfOp[at(op)] = -1;
         std::vector<int> number(items, -1), low(items, 0), component(items, -1), stack;
@@ -365,7 +357,7 @@ private:
             if (const int c = component[at(item[k])]; sizes[at(c)] > 1) ops[at(c)].emplace_back(inside[k], original[at(item[k])]);
         for (std::vector<std::pair<int, int>>& sequence : ops) {
             std::stable_sort(sequence.begin(), sequence.end(),
-                             [&](const auto& a, const auto& b) { return m_position[at(a.first)] < m_position[at(b.first)]; });
+                             [&](const auto& a, const auto& b) { return m_order.position[at(a.first)] < m_order.position[at(b.first)]; });
             std::map<int, int> parts;
             for (size_t k = 0; k < sequence.size();) {
                 size_t end = k;
@@ -391,9 +383,8 @@ private:
 
     const Graph& m_graph;
     OpGroups& m_groups;
+    const DataOrder& m_order;
     size_t m_firstNamed;
-    std::vector<int> m_position;
-    std::vector<std::vector<int>> m_successors;
     std::vector<int> m_local;    ///< item → its number in the level at hand
     std::vector<int> m_itemOfOp; ///< the same for operators of the level at hand; −1: elsewhere
 };
@@ -407,7 +398,14 @@ void tidy(OpGroups& groups, size_t operators)
     std::vector<int> renumbered(groups.groups.size(), -1);
     std::vector<OpGroup> kept;
     std::set<std::string> keys;
+    std::vector<std::pair<int, size_t>> order; // depth, group: segments stand behind what they hold
     for (size_t g = 0; g < groups.groups.size(); ++g) {
+        int depth = 0;
+        for (int outer = groups.groups[g].parent; outer >= 0; outer = groups.groups[at(outer)].parent) ++depth;
+        order.emplace_back(depth, g);
+    }
+    std::ranges::sort(order);
+    for (const auto& [depth, g] : order) {
         OpGroup& group = groups.groups[g];
         const int parent = group.parent < 0 ? -1 : renumbered[at(group.parent)];
         if (size[g] == 0) continue;
@@ -443,8 +441,13 @@ void addNameGroups(const Graph& graph, OpGroups& groups)
     for (size_t o = 0; o < graph.operators.size(); ++o) direct[at(groups.groupOf[o] + 1)].push_back(static_cast<int>(o));
     for (size_t level = 0; level < direct.size(); ++level)
         if (direct[level].size() > kWorthGrouping) Namer(graph, groups, static_cast<int>(level) - 1, direct[level]).run();
-    if (groups.groups.size() == firstNamed) return;
-    Splitter(graph, groups, firstNamed).run();
+    if (graph.operators.size() <= kWorthGrouping) return;
+    const DataOrder order = dataOrder(graph);
+    if (groups.groups.size() > firstNamed) {
+        Splitter(graph, groups, order, firstNamed).run();
+        tidy(groups, graph.operators.size());
+    }
+    addSegments(graph, groups, order);
     tidy(groups, graph.operators.size());
 }
 

@@ -31,8 +31,20 @@ struct OpGroups {
 /// Frames, and the two sides of what lives under a predicate.
 OpGroups frameGroups(const Graph& graph, const FrameAnalysis& analysis);
 
-/// Adds scopes from names below every group (and the root) that has many operators of its own. Small graphs get none. Between the groups
-/// of one level data flows one way only: scopes that do not allow that are split where it turns.
+/// The order of data: from each operator to those that need its results or wait for it, iterations of v1 loops left out.
+struct DataOrder {
+    std::vector<int> position;                ///< operator → place in an order in which data flows forward, near that of the file
+    std::vector<std::vector<int>> successors; ///< operator → operators
+};
+DataOrder dataOrder(const Graph& graph);
+
+/// Where more stands side by side than can be looked at, whatever the names say, cuts it into segments in the order of data. Frames,
+/// conditionals and calls stay in sight. What is added stands behind what was there, parents behind their children.
+void addSegments(const Graph& graph, OpGroups& groups, const DataOrder& order);
+
+/// Adds scopes from names below every group (and the root) that has many operators of its own, and segments where that leaves too many
+/// things side by side. Small graphs get none. Between the groups of one level data flows one way only: scopes that do not allow that are
+/// split where it turns.
 void addNameGroups(const Graph& graph, OpGroups& groups);
 
 /// What a group's id adds to the address of its graph: "//block_13"; frames "/while/while_context".
