@@ -150,6 +150,21 @@ private slots:
         QVERIFY2(!course["marks"].isUndefined() && !course["lanes"].toArray().isEmpty(), QJsonDocument(course).toJson().constData());
     }
 
+    // A jump hears no loop on its way; the survey that draws the timeline tells everybody.
+    void heardLoopsHaveTheirLength()
+    {
+        open("nested_loops.lsir", {{"rows", "3"}, {"columns", "4"}});
+        execute("start");
+        execute("goto step:60");
+        execute("goto main/while#0@0:body/while#0@2:body/add#1");
+        QCOMPARE(stop().stack.back().knownTrips, std::optional<int64_t>(4));
+        for (const QJsonValue& one : canvas().describe()["regions"].toArray()) {
+            const QJsonObject loop = one.toObject();
+            if (loop["id"].toString() == "main/while#0:body/while#0:body") QCOMPARE(loop["trips"].toInt(), 4);
+            QVERIFY(!loop.contains("tripsFromEarlier"));
+        }
+    }
+
     // --- TensorFlow 1 graphs --------------------------------------------------------------------------------------------------------
 
     void framesTokensAndTheOperatorOfADataflowRun()

@@ -12,6 +12,8 @@
 #include <QKeyEvent>
 #include <QVBoxLayout>
 
+#include <utility>
+
 namespace loopscope::viewer {
 
 namespace {
@@ -27,6 +29,7 @@ QString grouped(int64_t n)
 /// What a question to the engine answers with; `survey` is empty where it could not be answered (no run, cancelled).
 struct SurveyAnswer {
     bool ok = false;
+    bool heardLoops = false; ///< whose ends nobody knew
     RunSurvey survey;
 };
 
@@ -36,7 +39,9 @@ auto surveyWork(const SurveyRequest& request)
         SurveyAnswer answer;
         Result<RunSurvey> survey = surveyRun(debugger.target(), request);
         answer.ok = survey.ok();
-        if (survey.ok()) answer.survey = std::move(survey).value();
+        if (!survey.ok()) return answer;
+        answer.heardLoops = debugger.control().noteTrips(*survey);
+        answer.survey = std::move(survey).value();
         return answer;
     };
 }
@@ -157,6 +162,7 @@ void TimelinePanel::survey()
     request.operators = document().stop()->isDataflow;
     document().bridge().ask(this, "survey", surveyWork(request), [this](SurveyAnswer answer) {
         m_surveyBusy = false;
+        m_heardLoops = m_heardLoops || answer.heardLoops;
         if (answer.ok) addPart(answer.survey);
     });
 }
@@ -183,10 +189,13 @@ void TimelinePanel::addPart(const RunSurvey& part)
     const bool fresh = part.fromTick == m_course.knownTick();
     m_course.add(part);
     const bool stuck = fresh && part.toTick <= part.fromTick;
-    if (!part.reachedFrontier && !stuck)
+    if (!part.reachedFrontier && !stuck) {
         survey();
-    else
+    } else {
         surveyAccesses();
+        // Everybody says "of ?" still.
+        if (std::exchange(m_heardLoops, false)) document().bridge().change([](Debugger&) {});
+    }
     refresh();
 }
 

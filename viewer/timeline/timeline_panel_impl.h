@@ -55,6 +55,7 @@ private:
     Selection m_accessed;       ///< of which m_accesses are
     int64_t m_accessTick = 0;
     bool m_accessesBusy = false, m_surveyBusy = false;
+    bool m_heardLoops = false;  ///< the survey has heard ends of loops that the debugger did not know
     int64_t m_run = -1;         ///< Timeline::runs() that the course is of
     int m_line = -1;
     std::vector<TimelineContent::Mark> m_hits;

@@ -1,6 +1,7 @@
 #include "engine/debug/control/goals.h"
 
 #include "engine/debug/inspect/call_path.h"
+#include "engine/debug/inspect/run_survey.h"
 
 #include <algorithm>
 
@@ -156,18 +157,27 @@ bool OutsideGoal::beforeOperator(const OperatorEvent&, int64_t tick)
 
 void TripMemory::note(int timeline, const OperatorEvent& event, int64_t tick, const Executor& executor)
 {
-    const Key key(timeline, event.invocation, event.graph.index, event.op.index);
-    const auto [at, isNew] = m_trips.insert_or_assign(key, Trips{event.trips, tick, ""});
+    keep(Key(timeline, event.invocation, event.graph.index, event.op.index), event.trips, tick, [&] { return executedAddress(executor, event); });
+}
+
+bool TripMemory::note(int timeline, const SurveyedLoop& loop)
+{
+    return keep(Key(timeline, loop.caller, loop.graph.index, loop.site.index), loop.trips, loop.endTick, [&] { return loop.address; });
+}
+
+bool TripMemory::keep(const Key& key, int64_t count, int64_t tick, const std::function<std::string()>& address)
+{
+    const auto [at, isNew] = m_trips.insert_or_assign(key, Trips{count, tick, ""});
     if (isNew) m_order.push_back(key);
     if (m_named < kNamed || !isNew) {
-        std::vector<FrameInfo> stack;
-        for (int depth = 0, count = frameCount(executor, event.step); depth < count; ++depth) stack.push_back(executor.frame(depth));
-        at->second.address = addressOf(executor.model(), stack, event.op);
+        at->second.address = address();
         m_named += isNew ? 1 : 0;
     }
-    if (m_order.size() <= m_limit) return;
-    m_trips.erase(m_order.front());
-    m_order.pop_front();
+    if (m_order.size() > m_limit) {
+        m_trips.erase(m_order.front());
+        m_order.pop_front();
+    }
+    return isNew;
 }
 
 /// Whether what was noted on a line at a tick is part of the present timeline.

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -15,6 +16,8 @@
 #include <vector>
 
 namespace loopscope {
+
+struct SurveyedLoop;
 
 /// A handler with the traps that it needs.
 class Goal : public TrapHandler {
@@ -122,6 +125,8 @@ public:
     explicit TripMemory(size_t limit = 1 << 16) : m_limit(limit) {}
     /// `tick`: of the stop after the loop. The executor stands there; it says where the loop lies.
     void note(int timeline, const OperatorEvent& event, int64_t tick, const Executor& executor);
+    /// The same from listening to a part of the run. True: it was not known.
+    bool note(int timeline, const SurveyedLoop& loop);
     /// Those of the present timeline and of what came before it forked, of the first `kNamed` that were seen, in order of addresses.
     std::vector<LoopRun> list(const Timeline& timeline) const;
     /// Of the execution by operator `op` of an invocation, on a timeline or before it forked.
@@ -136,6 +141,7 @@ private:
         std::string address; ///< empty beyond the first kNamed
     };
     static constexpr size_t kNamed = 1 << 14;
+    bool keep(const Key& key, int64_t count, int64_t tick, const std::function<std::string()>& address);
     bool holds(const Timeline& timeline, int line, int64_t tick) const;
     size_t m_limit;
     size_t m_named = 0;

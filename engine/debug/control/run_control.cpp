@@ -2,6 +2,7 @@
 #include "engine/debug/control/run_control.h"
 
 #include "engine/base/text.h"
+#include "engine/debug/inspect/run_survey.h"
 #include "engine/ops/control_flow.h"
 
 #include <algorithm>
@@ -302,6 +303,13 @@ std::optional<int64_t> RunControl::knownTrips(int depth) const
     const FrameInfo caller = m_target.executor.frame(frame - 1);
     if (callee.role != CallRole::loop) return std::nullopt;
     return m_trips.find(m_target.timeline, caller.invocation, caller.graph, callee.site);
+}
+
+bool RunControl::noteTrips(const RunSurvey& survey)
+{
+    bool isNew = false;
+    for (const SurveyedLoop& loop : survey.loops) isNew |= m_trips.note(survey.timeline, loop);
+    return isNew;
 }
 
 std::optional<int64_t> RunControl::knownEnd() const

@@ -18,6 +18,8 @@
 
 namespace loopscope {
 
+struct RunSurvey;
+
 enum class Direction : uint8_t { forward, backward };
 
 /// A bookmark or a note of the user. Those of the first timeline stay when the run is started again.
@@ -83,6 +85,8 @@ public:
     std::optional<int64_t> knownSteps() const;
     /// Executions of loops that were seen to their end on this timeline, in order of addresses; of very many only the first.
     std::vector<LoopRun> loopRuns() const { return m_trips.list(m_target.timeline); }
+    /// Takes over the loops that a survey of this run heard to their end, jumps having passed them by. True: there were new ones.
+    bool noteTrips(const RunSurvey& survey);
 
     /// Replaces a value at this stop; docs/time_travel.md. The report's timeline is the new one.
     Result<StopReport> edit(int depth, ValueId value, const Tensor& tensor);

@@ -117,6 +117,13 @@ bool isOnPath(const Executor& executor, int frames, const CallPath& path)
     return true;
 }
 
+std::string executedAddress(const Executor& executor, const OperatorEvent& event)
+{
+    std::vector<FrameInfo> stack;
+    for (int depth = 0, count = frameCount(executor, event.step); depth < count; ++depth) stack.push_back(executor.frame(depth));
+    return addressOf(executor.model(), stack, event.op);
+}
+
 OperatorName operatorNameOf(const Operator& op, OperatorId id)
 {
     OperatorName name;

@@ -50,6 +50,8 @@ inline int frameCount(const Executor& executor, int64_t step)
 Address addressOfStack(const Model& model, std::span<const FrameInfo> stack);
 /// The same, of an operator in it and, from `slot` 0 on, its output.
 std::string addressOf(const Model& model, std::span<const FrameInfo> stack, OperatorId op, int slot = -1);
+/// Of the operator that has just completed, while its event is heard.
+std::string executedAddress(const Executor& executor, const OperatorEvent& event);
 /// "add#2" or a node's name, as addresses have it.
 OperatorName operatorNameOf(const Operator& op, OperatorId id);
 

@@ -1,6 +1,7 @@
 #include "engine/debug/inspect/run_survey.h"
 
 #include "engine/base/clock.h"
+#include "engine/debug/inspect/call_path.h"
 #include "engine/ops/control_flow.h"
 #include "engine/tensor/statistics.h"
 
@@ -17,8 +18,10 @@ constexpr int64_t kMostStatistics = 1 << 16; ///< elements of a write that is lo
 /// Notes what it hears.
 class Listener final : public ExecutionObserver {
 public:
-    Listener(const Model& model, const SurveyRequest& request, RunSurvey& survey) : m_request(request), m_survey(survey)
+    Listener(const Executor& executor, const SurveyRequest& request, RunSurvey& survey)
+        : m_executor(executor), m_request(request), m_survey(survey)
     {
+        const Model& model = executor.model();
         if (!request.graph.valid() || !request.value.valid()) return;
         const Graph& graph = model.graph(request.graph);
         const Value& value = graph.value(request.value);
@@ -44,7 +47,7 @@ public:
     void operatorExecuted(const OperatorEvent& event) override
     {
         if (event.state == EventState::failed) return;
-        if (m_request.invocations && event.trips >= 0) m_survey.loops.push_back({event.invocation, event.op, event.trips, event.step + 1});
+        if (m_request.invocations && event.trips >= 0) endLoop(event);
         if (m_request.operators)
             m_survey.operators.push_back({event.step, event.invocation, event.graph, event.op, event.state == EventState::dead});
         if (event.graph != m_request.graph || event.state == EventState::dead) return;
@@ -57,6 +60,12 @@ public:
     }
 
 private:
+    void endLoop(const OperatorEvent& event)
+    {
+        SurveyedLoop loop{event.invocation, event.op, event.trips, event.step + 1, m_executor.tick() + 1, event.graph, {}};
+        if (m_survey.loops.size() < kNamedLoops) loop.address = executedAddress(m_executor, event);
+        m_survey.loops.push_back(std::move(loop));
+    }
     bool isAbnormal(const OperatorEvent& event) const
     {
         const auto slot = static_cast<size_t>(m_slot);
@@ -66,6 +75,7 @@ private:
         return computeStatistics(tensor).firstAbnormal >= 0;
     }
 
+    const Executor& m_executor;
     const SurveyRequest& m_request;
     RunSurvey& m_survey;
     OperatorId m_producer;
@@ -107,7 +117,7 @@ void surveyPlain(const DebugTarget& target, const SurveyRequest& request, RunSur
 
 Status listen(const DebugTarget& target, const SurveyRequest& request, RunSurvey& survey)
 {
-    Listener listener(target.model, request, survey);
+    Listener listener(target.executor, request, survey);
     const int64_t began = nowNs();
     const int64_t from = std::clamp<int64_t>(request.fromTick, 0, survey.frontierTick);
     LS_CHECK_OK(target.timeline.goTo(from, target.control));

@@ -6,6 +6,7 @@
 #include "engine/observe/events.h"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace loopscope {
@@ -42,7 +43,12 @@ struct SurveyedLoop {
     OperatorId site;
     int64_t trips = 0;
     int64_t endStep = 0;     ///< behind the loop
+    int64_t endTick = INT64_MAX; ///< of the stop after it; INT64_MAX: not known
+    GraphId graph = {};       ///< of the call operator
+    std::string address = {}; ///< of that operator; empty beyond the first kNamedLoops of a part
 };
+
+constexpr size_t kNamedLoops = 4096;
 
 struct SurveyedAccess {
     int64_t step = 0;

@@ -1,4 +1,5 @@
 // Each request of run control on small models, forward and backward, with the stops worked out by hand.
+#include "engine/debug/inspect/run_survey.h"
 #include "tests/unit/debug/debugger_fixture.h"
 
 namespace loopscope::testing {
@@ -321,6 +322,18 @@ graph cell(c: i32[], r: i32[]) {
     EXPECT_EQ(debugger.control.knownSteps(), 20); // 1 + 4 tests + 3 inner loops, their 6 tests and 3 additions, 3 additions
     ASSERT_TRUE(debugger.control.goToStart().ok());
     EXPECT_EQ(runs(), all); // what is known of the run stays known
+
+    // A jump hears nothing; a survey of what it passed by does, and notes the same.
+    const std::vector<LoopRun> heard = debugger.control.loopRuns();
+    ASSERT_TRUE(debugger.control.start().ok());
+    ASSERT_TRUE(debugger.timeline.goToEnd().ok());
+    EXPECT_EQ(runs(), "");
+    const Result<RunSurvey> survey = surveyRun(debugger.target, {});
+    ASSERT_TRUE(survey.ok());
+    EXPECT_TRUE(debugger.control.noteTrips(*survey));
+    EXPECT_EQ(runs(), all);
+    for (size_t i = 0; i < heard.size(); ++i) EXPECT_EQ(debugger.control.loopRuns()[i].tick, heard[i].tick) << heard[i].address;
+    EXPECT_FALSE(debugger.control.noteTrips(*survey));
 }
 
 TEST(RunControl, a_cancelled_request_stops_where_it_is_and_can_go_on)
