@@ -13,6 +13,8 @@ namespace loopscope::viewer {
 
 namespace {
 
+constexpr int64_t kMostChips = 8; ///< iterations of a v1 frame; more are a slider
+
 /// "1st", "2nd", "6th".
 std::string ordinal(size_t n)
 {
@@ -255,14 +257,22 @@ private:
             if (const auto it = m_frame.find(region); it != m_frame.end()) return it->second;
         return 0;
     }
-    /// What the node gave in the iteration that its frame shows, if that is one number and still there.
+    /// What the node gave in the iteration that its frame shows, if that is one number and still there. Of a Switch the side that it
+    /// sent its value to: ":1 27".
     std::string valueText(const SceneNode& node) const
     {
         if (!node.value.valid()) return {};
-        const bool isNext = m_model.graph(node.graph).op(node.op).kind.name.ends_with("NextIteration"); // what it gave lies there
+        const Operator& op = m_model.graph(node.graph).op(node.op);
+        const bool isNext = op.kind.name.ends_with("NextIteration"); // what it gave lies there
         const int64_t shown = std::max<int64_t>(0, shownIteration(node.region)) + (isNext ? 1 : 0);
-        const auto found = m_texts.find({node.graph.index, node.value.index, shownFrame(node.region), shown});
-        return found == m_texts.end() ? std::string() : *found->second;
+        const auto textOf = [&](ValueId value) {
+            const auto found = m_texts.find({node.graph.index, value.index, shownFrame(node.region), shown});
+            return found == m_texts.end() ? std::string() : *found->second;
+        };
+        if (!op.kind.name.ends_with("Switch") && !op.kind.name.ends_with("SwitchN")) return textOf(node.value);
+        for (size_t port = 0; port < op.results.size(); ++port)
+            if (std::string text = textOf(op.results[port]); !text.empty()) return ":" + std::to_string(port) + " " + text;
+        return {};
     }
 
     const Scene& m_scene;
@@ -307,7 +317,9 @@ void StopReader::readFrame(CanvasState& state, size_t index)
     if (chosen != m_memory.shownIterations.end() && chosen->second <= live->newestIteration) shown = chosen->second;
     m_iteration[static_cast<int>(index)] = shown;
     out.iteration = shown;
-    for (int64_t k = 0; k <= live->newestIteration && live->newestIteration < 64; ++k)
+    out.oldest = live->oldestIteration;
+    out.newest = live->newestIteration;
+    for (int64_t k = 0; k <= live->newestIteration && live->newestIteration < kMostChips; ++k)
         out.chips.push_back({k, k == shown ? ChipState::chosen : k < live->oldestIteration ? ChipState::done : ChipState::inFlight});
     const auto range = [](int64_t low, int64_t high) {
         return low == high ? std::to_string(low) : std::to_string(low) + " … " + std::to_string(high);

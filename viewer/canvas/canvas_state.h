@@ -51,7 +51,8 @@ struct RegionState {
     bool tripsFromEarlier = false;    ///< known from an earlier run only
     std::string condition;            ///< what cond gave last, with what it compared: "37<48 true"; empty: nothing known
     std::string note;                 ///< "untaken", "taken", "3 … 6 in flight, 0 … 2 done"
-    std::vector<IterationChip> chips; ///< v1 frames
+    std::vector<IterationChip> chips; ///< v1 frames with few iterations
+    int64_t oldest = -1, newest = -1; ///< v1 frames: iterations in flight; −1: this is none
     std::string address;              ///< of the invocation that it shows, with iterations; empty: none
     bool operator==(const RegionState&) const = default;
 };

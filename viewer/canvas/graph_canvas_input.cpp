@@ -43,7 +43,7 @@ void GraphCanvas::wheelEvent(QWheelEvent* event)
                 const int way = event->angleDelta().y() + event->angleDelta().x() > 0 ? 1 : -1;
                 const int64_t by = way * (event->modifiers().testFlag(Qt::ShiftModifier) ? 10 : 1);
                 const int64_t wanted =
-                    std::clamp<int64_t>(*loop.iteration + by, 0, loop.trips ? lastIteration(loop) : *loop.iteration + by);
+                    std::clamp<int64_t>(*loop.iteration + by, 0, shareOfKnown(loop) == 1 ? lastIteration(loop) : *loop.iteration + by);
                 if (wanted != *loop.iteration) emit loopMoved(region, wanted, true);
                 event->accept();
                 return;

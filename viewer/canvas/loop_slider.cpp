@@ -20,6 +20,8 @@ double paceOf(const LoopHead& head, const RegionState& state, double away)
 
 } // namespace
 
+double shareOfKnown(const RegionState& state) { return state.trips || state.newest >= 0 ? 1 : 0.9; }
+
 QString headName(const SceneRegion& region)
 {
     const QString name = QString::fromStdString(region.name);
@@ -28,6 +30,7 @@ QString headName(const SceneRegion& region)
 
 int64_t lastIteration(const RegionState& state)
 {
+    if (state.newest >= 0) return state.newest;
     if (state.trips && *state.trips > 0) return *state.trips - 1;
     return std::max<int64_t>(0, state.iteration.value_or(0));
 }
@@ -35,9 +38,8 @@ int64_t lastIteration(const RegionState& state)
 double sliderPosition(const RegionState& state, int64_t iteration)
 {
     const int64_t last = lastIteration(state);
-    // Where the end is not known, the last tenth stays free: it is hatched, and dragging into it runs on.
-    const double end = state.trips ? 1 : 0.9;
-    return last == 0 ? (state.trips ? 0 : end) : std::clamp(static_cast<double>(iteration) / static_cast<double>(last), 0.0, 1.0) * end;
+    const double end = shareOfKnown(state);
+    return last == 0 ? (end == 1 ? 0 : end) : std::clamp(static_cast<double>(iteration) / static_cast<double>(last), 0.0, 1.0) * end;
 }
 
 LoopHead layOutHead(const SceneRegion& region, const Rect& box, const RegionState& state, LabelCache& labels)
@@ -52,12 +54,12 @@ LoopHead layOutHead(const SceneRegion& region, const Rect& box, const RegionStat
     head.nameRoom = std::max(0.0, std::min(name, right - head.nameX));
     double x = head.nameX + name + 10;
     if (region.kind == RegionKind::frame) {
-        if (state.chips.empty()) return head;
+        if (state.newest < 0) return head;
         head.caption = QStringLiteral("show iteration");
         const double caption = width(head.caption, Face::name) + 8;
         const double chip = 26;
         const auto count = static_cast<double>(state.chips.size());
-        if (state.chips.size() <= 8 && x + caption + count * (chip + 2) < right) {
+        if (!state.chips.empty() && x + caption + count * (chip + 2) < right) {
             head.captionX = x;
             x += caption;
             for (size_t i = 0; i < state.chips.size(); ++i) {
@@ -81,7 +83,9 @@ LoopHead layOutHead(const SceneRegion& region, const Rect& box, const RegionStat
 
     const QString number = QString::number(std::max(state.iteration.value_or(0), lastIteration(state)));
     const double field = std::max(30.0, width(number, Face::mono) * 1.1 + 14);
-    QString count = state.trips ? QStringLiteral("of %L1").arg(*state.trips) : QStringLiteral("of ?");
+    QString count = state.newest >= 0 ? QStringLiteral("of %L1 so far").arg(state.newest + 1)
+                    : state.trips     ? QStringLiteral("of %L1").arg(*state.trips)
+                                      : QStringLiteral("of ?");
     if (state.tripsFromEarlier) count += QStringLiteral(", last run");
     const double total = width(count, Face::name);
     // What cond gave is worth more than the word and the count of its operators.
@@ -115,19 +119,24 @@ LoopHead layOutHead(const SceneRegion& region, const Rect& box, const RegionStat
         head.condition = {right - chip, top, chip, 18};
     const double room = (head.condition.width > 0 ? head.condition.x - 14 : right - 4) - x;
     if (room > 48) head.slider = {x + kKnob, box.y + 2, std::min(kTrack, room - 2 * kKnob), box.height - 4};
+    if (const double at = head.slider.right() + 14;
+        state.newest >= 0 && at + width(QString::fromStdString(state.note), Face::name) <= right) {
+        head.note = QString::fromStdString(state.note);
+        head.noteX = at;
+    }
     return head;
 }
 
 int64_t iterationAt(const LoopHead& head, const RegionState& state, double x, double away, double anchorX, int64_t anchor)
 {
     const int64_t last = lastIteration(state);
-    const double end = state.trips ? 1 : 0.9;
+    const double end = shareOfKnown(state);
     const double perPixel = static_cast<double>(std::max<int64_t>(1, last)) / (head.slider.width * end);
     const double pace = paceOf(head, state, away);
     const double wanted = pace == 1 ? (x - head.slider.x) * perPixel : static_cast<double>(anchor) + (x - anchorX) * perPixel * pace;
     const auto rounded = static_cast<int64_t>(std::llround(wanted));
     // Beyond a known end there is nothing; beyond an unknown one the run goes on.
-    return std::clamp<int64_t>(rounded, 0, state.trips ? last : last + std::max<int64_t>(1, last / 9));
+    return std::clamp<int64_t>(rounded, 0, end == 1 ? last : last + std::max<int64_t>(1, last / 9));
 }
 
 QString sliderPace(const LoopHead& head, const RegionState& state, double away)

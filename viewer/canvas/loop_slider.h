@@ -36,6 +36,8 @@ LoopHead layOutHead(const SceneRegion& region, const Rect& box, const RegionStat
 
 /// The last iteration that the slider reaches: of `trips` the last one, else the present one.
 int64_t lastIteration(const RegionState& state);
+/// Where the end is not known, the last tenth of the track stays free: it is hatched, and dragging into it runs on.
+double shareOfKnown(const RegionState& state);
 /// Along the track, 0 to 1.
 double sliderPosition(const RegionState& state, int64_t iteration);
 /// The iteration under `x`. Far from the bar (`away` pixels) dragging is finer: the way from where the knob was counts a tenth, then a

@@ -227,8 +227,8 @@ void ScenePainter::paintHead(QPainter& painter, int index, const Rect& place, co
         const QPointF right(at(head.slider.right()), y);
         painter.setPen(QPen(color(Token::line2), 3 * s, Qt::SolidLine, Qt::RoundCap));
         painter.drawLine(left, right);
-        if (!state.trips) { // the end is not known: hatched
-            const QPointF from = left + (right - left) * 0.9;
+        if (const double share = shareOfKnown(state); share < 1) { // the end is not known: hatched
+            const QPointF from = left + (right - left) * share;
             painter.setPen(QPen(color(Token::window), 5 * s, Qt::SolidLine, Qt::FlatCap));
             painter.drawLine(from, right + QPointF(3, 0));
             painter.setPen(QPen(color(Token::line2), s));
@@ -241,6 +241,14 @@ void ScenePainter::paintHead(QPainter& painter, int index, const Rect& place, co
             painter.setPen(QPen(color(Token::accent), 2 * s));
             painter.setBrush(color(Token::surface));
             painter.drawEllipse(knob, 6 * z, 6 * z);
+        }
+        if (state.newest >= 0) { // a mark below the track for each iteration in flight, as many as there is room for
+            const auto step = std::max<int64_t>(1, static_cast<int64_t>(3 * static_cast<double>(state.newest + 1) / head.slider.width));
+            painter.setPen(QPen(color(Token::ok), 2 * s, Qt::SolidLine, Qt::FlatCap));
+            for (int64_t k = state.oldest; k <= state.newest; k += step) {
+                const QPointF mark = left + (right - left) * sliderPosition(state, k) + QPointF(0, 7 * z);
+                painter.drawLine(mark, mark + QPointF(0, 4 * z));
+            }
         }
     }
     if (head.condition.width > 0) {

@@ -35,6 +35,7 @@ private slots:
     void smallHeadsKeepTheirNames();
     void v1TokensShowTheirValues();
     void v1States();
+    void framesOfManyIterationsHaveASlider();
 };
 
 void CanvasPictureTest::levelsHaveHysteresis()
@@ -434,6 +435,14 @@ void CanvasPictureTest::v1TokensShowTheirValues()
     QCOMPARE(decided.regions[half].note, std::string("dead"));
     QCOMPARE(decided.regions[half].run, RunState::untaken);
     QCOMPARE(decided.regions[triple].note, std::string("taken"));
+    // Of a Switch the side that it sent its value to.
+    const SceneNode& branch = scene->scene->nodes[static_cast<size_t>(scene->scene->findNode("main/collatz:frame/branch"))];
+    stop.tallies.push_back({branch.graph, branch.op, 4, 0, 3, -1});
+    const std::vector<ValueId>& sides = model.graph(branch.graph).op(branch.op).results;
+    stop.values.push_back({branch.graph, sides[0], 1, 3, true, ""});
+    stop.values.push_back({branch.graph, sides[1], 1, 3, false, "7"});
+    const CanvasState sent = stateAt(*scene->scene, model, stop);
+    QCOMPARE(sent.nodes[static_cast<size_t>(&branch - scene->scene->nodes.data())].badge, std::string(":1 7"));
     // In the iteration that it went to it is no longer under way.
     PictureMemory memory;
     memory.shownIterations["main/collatz"] = 4;
@@ -473,6 +482,38 @@ void CanvasPictureTest::v1States()
     canvas.setStateSource([&](const Scene& s) { return stateAt(s, model, stop); });
     canvas.setScene(scene);
     keep(canvas, QStringLiteral("v1"));
+}
+
+/// Up to eight iterations are chips, more are a slider over all of them; nothing in it runs.
+void CanvasPictureTest::framesOfManyIterationsHaveASlider()
+{
+    const Model model = sample(QStringLiteral("v1_collatz"));
+    const auto scene = sceneOf(model, initialView(model));
+    StopSnapshot stop;
+    stop.started = stop.isDataflow = true;
+    stop.address = "main/collatz@6:frame/half";
+    DataflowFrame frame;
+    frame.name = "collatz";
+    frame.graph = scene->scene->graph;
+    frame.oldestIteration = 6;
+    frame.newestIteration = 7;
+    stop.frames = {DataflowFrame(), frame};
+    GraphCanvas canvas;
+    canvas.resize(800, 900);
+    canvas.setStateSource([&](const Scene& s) { return stateAt(s, model, stop); });
+    canvas.setScene(scene);
+    const auto head = [&] { return canvas.describe()[QStringLiteral("regions")].toArray()[0].toObject(); };
+    QCOMPARE(head()[QStringLiteral("chips")].toArray().size(), 8);
+    QVERIFY(!head().contains(QStringLiteral("slider")));
+    stop.frames[1].newestIteration = 99;
+    canvas.refreshState();
+    QVERIFY(!head().contains(QStringLiteral("chips")));
+    QCOMPARE(head()[QStringLiteral("iteration")].toInt(), 6);
+    keep(canvas, QStringLiteral("frame-slider"));
+    QSignalSpy moved(&canvas, &GraphCanvas::loopMoved);
+    const QRectF slider = rectOf(head()[QStringLiteral("slider")]);
+    QTest::mouseClick(&canvas, Qt::LeftButton, {}, (slider.topRight() + QPointF(4, slider.height() / 2)).toPoint());
+    QCOMPARE(moved.last()[1].toInt(), 99); // not beyond the newest
 }
 
 } // namespace loopscope::viewer
