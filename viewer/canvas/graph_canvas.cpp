@@ -266,6 +266,7 @@ void GraphCanvas::countHits()
 {
     m_hits.clear();
     m_regionHits.clear();
+    m_portalHits.clear();
     update();
     if (!m_scene) return;
     for (const std::string& address : m_hitAddresses) {
@@ -280,6 +281,21 @@ void GraphCanvas::countHits()
         for (int region = scene()->nodes[static_cast<size_t>(node)].region; region >= 0;
              region = scene()->regions[static_cast<size_t>(region)].parent)
             if (scene()->regions[static_cast<size_t>(region)].kind == RegionKind::group) ++m_regionHits[region];
+    }
+    if (m_hits.empty()) return;
+    // Chips of cut edges count for what they lead to.
+    const auto hitsAt = [&](int node) {
+        const auto found = m_hits.find(node);
+        return found == m_hits.end() ? 0 : found->second;
+    };
+    std::map<std::pair<int, int32_t>, int> ofNet;
+    for (const SceneEdge& edge : scene()->edges)
+        if (edge.portal) ofNet[{edge.from, edge.value.index}] += hitsAt(edge.to);
+    for (size_t e = 0; e < scene()->edges.size(); ++e) {
+        const SceneEdge& edge = scene()->edges[e];
+        if (!edge.portal) continue;
+        const std::pair<int, int> hits(ofNet[{edge.from, edge.value.index}], hitsAt(edge.from));
+        if (hits.first + hits.second > 0) m_portalHits[static_cast<int>(e)] = hits;
     }
 }
 
@@ -336,12 +352,14 @@ void GraphCanvas::fit()
 void GraphCanvas::startOver()
 {
     m_isFitted = true;
+    m_isPlaced = false;
     m_fitsWhole = false;
 }
 
 void GraphCanvas::placeFitted()
 {
     m_isFitted = true;
+    m_isPlaced = false;
     if (!m_scene || width() < 2 || height() < 2) return;
     const Rect& b = scene()->bounds;
     if (b.width <= 0 || b.height <= 0) return;
@@ -389,6 +407,7 @@ void GraphCanvas::setViewport(double zoom, QPointF origin)
     const bool zoomed = zoom != m_zoom;
     const QPointF before = m_origin;
     m_isFitted = false;
+    m_isPlaced = true;
     if (zoomed) {
         m_tiles.clear();
         m_sinceZoom.restart();

@@ -107,6 +107,8 @@ public:
     int level() const { return m_level; }
     QPointF origin() const { return m_origin; } ///< scene × zoom at the widget's top left
     void setViewport(double zoom, QPointF origin);
+    /// Whether somebody has put the picture where it is; else it follows the widget's size, or the run.
+    bool isPlaced() const { return m_isPlaced; }
     void fit();
     /// The next picture is placed as a first one is, wherever the user was in this one.
     void startOver();
@@ -243,6 +245,8 @@ private:
     QHash<QString, CompareMark> m_compareMarks;
     std::vector<std::string> m_hitAddresses;
     std::map<int, int> m_hits, m_regionHits; ///< node, opened group → hits in it
+    /// Cut edge → hits among the ends that its source's chip stands for, and at its source.
+    std::map<int, std::pair<int, int>> m_portalHits;
     ValueCard m_valueCard;
     QHash<QString, QString> m_values;
     mutable LabelCache m_labels;
@@ -253,7 +257,8 @@ private:
     QPointF m_origin;
     std::vector<HeadPlace> m_stuckHeads; ///< outermost first
     bool m_isFitted = true;              ///< follows the widget's size until the user moves
-    bool m_fitsWhole = false;            ///< however small that is; else a large graph opens readable at its top
+    bool m_isPlaced = false;
+    bool m_fitsWhole = false; ///< however small that is; else a large graph opens readable at its top
     TileCache m_tiles;
     double m_ratio = 1; ///< of what is painted on: the screen, or the picture of a screenshot
     QElapsedTimer m_sinceZoom;

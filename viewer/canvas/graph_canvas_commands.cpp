@@ -532,8 +532,12 @@ QJsonObject GraphCanvas::describe() const
                 const SceneEdge& edge = scene()->edges[e];
                 const std::optional<Rect> chip = edge.portal ? painter.portalChip(static_cast<int>(e), atSource) : std::nullopt;
                 if (!chip || !QRectF(rect()).intersects(inWidget(*chip))) continue;
-                portals.append(QJsonObject{{QStringLiteral("text"), QString::fromStdString(atSource ? edge.label : edge.endLabel)},
-                                           {QStringLiteral("rect"), rectArray(inWidget(*chip))}});
+                QJsonObject portal{{QStringLiteral("text"), QString::fromStdString(atSource ? edge.label : edge.endLabel)},
+                                   {QStringLiteral("rect"), rectArray(inWidget(*chip))}};
+                const auto hits = m_portalHits.find(static_cast<int>(e));
+                const int count = hits == m_portalHits.end() ? 0 : atSource ? hits->second.first : hits->second.second;
+                if (count > 0) portal[QStringLiteral("hits")] = count;
+                portals.append(portal);
             }
     }
     if (!portals.isEmpty()) all[QStringLiteral("portals")] = portals;

@@ -220,6 +220,18 @@ void GraphCanvas::paintHits(QPainter& painter)
     };
     for (const auto& [node, count] : m_hits)
         mark(nodeRect(node), count, count > 1 || scene()->nodes[static_cast<size_t>(node)].kind == NodeKind::group);
+    if (m_level >= 3 && !m_portalHits.empty()) {
+        ScenePainter chips = painterFor();
+        std::set<std::pair<int, int32_t>> done; // a chip at a source stands for all edges of its net
+        for (const auto& [index, hits] : m_portalHits) {
+            const SceneEdge& edge = scene()->edges[static_cast<size_t>(index)];
+            const bool isFirst = done.emplace(edge.from, edge.value.index).second;
+            if (const auto chip = isFirst && hits.first > 0 ? chips.portalChip(index, true) : std::nullopt)
+                mark(inWidget(*chip), hits.first, true);
+            if (const auto chip = hits.second > 0 ? chips.portalChip(index, false) : std::nullopt)
+                mark(inWidget({chip->x - 38 / m_zoom, chip->y, 0, chip->height}), hits.second, true); // towards the outside
+        }
+    }
     for (const auto& [region, count] : m_regionHits) mark(inWidget(scene()->regions[static_cast<size_t>(region)].head), count, true);
 }
 

@@ -6,11 +6,13 @@
 #include "engine/tensor/statistics.h"
 
 #include <QAction>
+#include <QJsonArray>
 #include <QVBoxLayout>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 namespace loopscope::viewer {
 
@@ -67,10 +69,7 @@ GraphPane::GraphPane(Document& document, QWidget* parent) : QWidget(parent), m_d
     connect(m_canvas, &GraphCanvas::breakpointRequested, this, [this](const QString& address) { toggleBreakpoint(address.toStdString()); });
     connect(m_canvas, &GraphCanvas::loopMoved, this, &GraphPane::moveLoop);
     connect(m_canvas, &GraphCanvas::loopDropped, this, [this] { m_document.setPreview(std::nullopt); });
-    connect(m_canvas, &GraphCanvas::frameIterationChosen, this, [this](int region, qint64 iteration) {
-        m_memory.shownIterations[m_canvas->scene()->regions[static_cast<size_t>(region)].id] = iteration;
-        m_canvas->refreshState();
-    });
+    connect(m_canvas, &GraphCanvas::frameIterationChosen, this, &GraphPane::chooseIteration);
     connect(m_canvas, &GraphCanvas::commandRequested, this, &GraphPane::triggerWindow);
     connect(m_canvas, &GraphCanvas::buildFailed, this, [this](const QString& text) {
         m_document.report({Problem::Severity::error, text.toStdString(), m_canvas->view().root, "the picture before is shown"});
@@ -80,6 +79,7 @@ GraphPane::GraphPane(Document& document, QWidget* parent) : QWidget(parent), m_d
     m_settling.setInterval(kSettleMs);
     connect(m_canvas, &GraphCanvas::viewportChanged, this, [this] {
         if (m_canvas->level() >= 4) m_settling.start();
+        if (m_canvas->isPlaced() && m_place.isEmpty()) emit stateChanged();
     });
     connect(&m_settling, &QTimer::timeout, this, &GraphPane::askValues);
 
@@ -111,6 +111,7 @@ void GraphPane::reveal(const std::string& address)
 void GraphPane::pictureChanged()
 {
     showSelection();
+    recallPlace();
     if (m_reveal.empty()) return;
     // A group inside of a group that was opened may hide the place still.
     const int node = m_canvas->scene() ? m_canvas->scene()->findNode(m_reveal) : -1;
@@ -203,7 +204,7 @@ void GraphPane::followStop()
     m_canvas->setLegendShown(!stop.started);
     const bool moved = stop.tick != m_stoppedAt;
     m_stoppedAt = stop.tick;
-    if (moved) m_memory.shownIterations.clear();
+    m_memory.shownIterations = stop.tick == m_chosenAt ? m_chosenIterations : std::unordered_map<std::string, int64_t>();
     m_canvas->refreshState();
     noteTrips();
     askValues();
@@ -350,8 +351,59 @@ void GraphPane::askValues()
         [this](const QHash<QString, QString>& texts) { m_canvas->setValues(texts); });
 }
 
+/// Another iteration of a v1 frame is shown; the run stays.
+void GraphPane::chooseIteration(int region, int64_t iteration)
+{
+    m_chosenIterations = m_memory.shownIterations;
+    m_chosenIterations[m_canvas->scene()->regions[static_cast<size_t>(region)].id] = iteration;
+    m_chosenAt = m_document.stop()->tick;
+    m_memory.shownIterations = m_chosenIterations;
+    m_canvas->refreshState();
+    emit stateChanged();
+}
+
+QJsonObject GraphPane::state() const
+{
+    QJsonObject state;
+    if (!m_place.isEmpty()) state = m_place; // that has not been taken over yet
+    if (m_canvas->isPlaced() && m_canvas->scene()) {
+        const QRectF seen = m_canvas->sceneInView();
+        state[QStringLiteral("root")] = QString::fromStdString(m_canvas->view().root);
+        state[QStringLiteral("zoom")] = m_canvas->zoom();
+        state[QStringLiteral("middle")] = QJsonArray{std::round(seen.center().x()), std::round(seen.center().y())};
+    }
+    if (m_chosenIterations.empty()) return state;
+    QJsonObject chosen;
+    for (const auto& [region, iteration] : m_chosenIterations) chosen[QString::fromStdString(region)] = static_cast<qint64>(iteration);
+    state[QStringLiteral("iterations")] = chosen;
+    state[QStringLiteral("tick")] = static_cast<qint64>(m_chosenAt);
+    return state;
+}
+
+void GraphPane::setState(const QJsonObject& state)
+{
+    m_place = state.contains(QStringLiteral("zoom")) ? state : QJsonObject();
+    m_chosenIterations.clear();
+    const QJsonObject chosen = state[QStringLiteral("iterations")].toObject();
+    for (const QString& region : chosen.keys()) m_chosenIterations[region.toStdString()] = chosen[region].toInteger();
+    m_chosenAt = chosen.isEmpty() ? -1 : state[QStringLiteral("tick")].toInteger(-1);
+    if (!m_canvas->isBuilding()) recallPlace();
+}
+
+void GraphPane::recallPlace()
+{
+    if (m_place.isEmpty() || m_canvas->isBuilding() || !m_canvas->scene()) return;
+    const QJsonObject place = std::exchange(m_place, {});
+    if (place[QStringLiteral("root")].toString().toStdString() != m_canvas->view().root) return;
+    const double zoom = place[QStringLiteral("zoom")].toDouble(1);
+    const QJsonArray middle = place[QStringLiteral("middle")].toArray();
+    m_canvas->setViewport(zoom, QPointF(middle.at(0).toDouble(), middle.at(1).toDouble()) * zoom -
+                                    QPointF(m_canvas->width(), m_canvas->height()) / 2);
+}
+
 void GraphPane::moveLoop(int region, int64_t iteration, bool isFinal)
 {
+    if (m_canvas->scene()->regions[static_cast<size_t>(region)].kind == RegionKind::frame) return chooseIteration(region, iteration);
     // While the knob is dragged, what is known of that iteration is shown; the run goes there on release.
     if (!isFinal) return m_document.setPreview(iteration);
     m_document.setPreview(std::nullopt);

@@ -21,7 +21,13 @@ public:
     void reveal(const std::string& address);
     bool command(const QString& id);
 
+    /// What a session remembers: zoom and middle, once the user has moved the picture, and chosen iterations of v1 frames.
+    QJsonObject state() const;
+    /// Taken over when the picture is there, and when the run stands where the iterations were chosen.
+    void setState(const QJsonObject& state);
+
 signals:
+    void stateChanged();
     void viewWanted(const loopscope::viewer::ViewState& view);
     void splitWanted(const QString& callee); ///< static address: "main/while#1:body"
     void upWanted();
@@ -38,6 +44,8 @@ private:
     void moveLoop(int region, int64_t iteration, bool isFinal);
     void toggleBreakpoint(const std::string& address);
     void pictureChanged();
+    void chooseIteration(int region, int64_t iteration);
+    void recallPlace();
     std::string calleeOf(const CallSite& site) const; ///< "main/while#1:body"; empty: none
     /// Triggers an action of the window, if there is one of that name.
     void triggerWindow(const QString& id);
@@ -45,8 +53,11 @@ private:
     Document& m_document;
     GraphCanvas* m_canvas;
     PictureMemory m_memory;
-    std::string m_reveal;          ///< what shall be in view once the picture has it
-    bool m_opensForReveal = false; ///< and whether groups that hide it are opened
+    std::unordered_map<std::string, int64_t> m_chosenIterations; ///< of v1 frames, by region
+    int64_t m_chosenAt = -1;                                     ///< tick at which they were chosen: elsewhere others matter
+    QJsonObject m_place;                                         ///< to be taken over with the next picture
+    std::string m_reveal;                                        ///< what shall be in view once the picture has it
+    bool m_opensForReveal = false;                               ///< and whether groups that hide it are opened
     QTimer m_settling;
     bool m_adopting = false;
     int64_t m_stoppedAt = -1;

@@ -1,5 +1,7 @@
 #include "viewer/canvas/graph_panel.h"
 
+#include "engine/observe/address.h"
+#include "engine/observe/address_resolution.h"
 #include "viewer/canvas/callee_pane.h"
 #include "viewer/style/icons.h"
 
@@ -45,6 +47,7 @@ GraphPanel::GraphPanel(Document& document, QWidget* parent)
     });
     connect(m_main, &GraphPane::upWanted, this, &GraphPanel::goUp);
     watchZoom(*m_main);
+    connect(m_main, &GraphPane::stateChanged, this, &GraphPanel::stateChanged);
 
     connect(&document, &Document::stopChanged, this, &GraphPanel::followStop);
     connect(&document, &Document::viewChanged, this, &GraphPanel::followView);
@@ -74,6 +77,28 @@ GraphCanvas* GraphPanel::calleeCanvas() { return m_callee ? &m_callee->pane().ca
 GraphPane& GraphPanel::activePane() const { return *m_active; }
 
 bool GraphPanel::settled() const { return !m_main->canvas().isBuilding() && !(m_callee && m_callee->pane().canvas().isBuilding()); }
+
+QJsonObject GraphPanel::state() const
+{
+    QJsonObject state = m_main->state();
+    if (!m_callee) return state;
+    QJsonObject callee = m_callee->pane().state();
+    callee[QStringLiteral("root")] = QString::fromStdString(m_callee->root());
+    state[QStringLiteral("callee")] = callee;
+    return state;
+}
+
+void GraphPanel::setState(const QJsonObject& state)
+{
+    m_main->setState(state);
+    const QJsonObject callee = state[QStringLiteral("callee")].toObject();
+    const std::string root = callee[QStringLiteral("root")].toString().toStdString();
+    // The model may be another one by now.
+    const Result<Address> address = parseAddress(root);
+    if (root.empty() || !address.ok() || !resolveAddress(document().model(), *address).ok()) return;
+    showCallee(root);
+    m_callee->pane().setState(callee);
+}
 
 QWidget* GraphPanel::headWidget()
 {
@@ -144,6 +169,7 @@ void GraphPanel::showCallee(const std::string& root)
     view.root = root;
     if (m_callee) {
         m_callee->setRoot(root);
+        emit stateChanged();
         return m_callee->pane().setView(view);
     }
     m_callee = new CalleePane(document());
@@ -160,11 +186,13 @@ void GraphPanel::showCallee(const std::string& root)
     connect(&pane, &GraphPane::upWanted, this, &GraphPanel::goUp);
     connect(m_callee, &CalleePane::closeRequested, this, &GraphPanel::hideCallee);
     watchZoom(pane);
+    connect(&pane, &GraphPane::stateChanged, this, &GraphPanel::stateChanged);
     m_splitter->setOrientation(splitFor(size()));
     m_splitter->addWidget(m_callee);
     const int half = std::max(m_splitter->width(), m_splitter->height()) / 2;
     m_splitter->setSizes({half, half});
     pane.show(view);
+    emit stateChanged();
 }
 
 void GraphPanel::hideCallee()
@@ -176,6 +204,7 @@ void GraphPanel::hideCallee()
     m_callee->hide();
     m_callee->deleteLater(); // it may be one of its own widgets that asks
     m_callee = nullptr;
+    emit stateChanged();
 }
 
 void GraphPanel::followView()

@@ -26,6 +26,8 @@ public:
     QWidget* headWidget() override;
     QWidget* focusTarget() override { return &activePane().canvas(); }
     bool settled() const override;
+    QJsonObject state() const override;
+    void setState(const QJsonObject& state) override;
     bool command(const QString& id) override;
 
 protected:

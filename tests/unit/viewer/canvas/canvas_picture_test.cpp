@@ -349,6 +349,23 @@ void CanvasPictureTest::portalsLeadToTheirEnds()
     QVERIFY(!source.isEmpty() && !consumer.isEmpty());
     for (const int node : canvas.visibleNodes()) QVERIFY(!canvas.nodeRect(node).intersects(consumer));
 
+    // Chips count for what they lead to.
+    const auto hitsOf = [&](const char* words) {
+        int most = 0;
+        for (const QJsonValue& one : canvas.describe()[QStringLiteral("portals")].toArray())
+            if (one.toObject()[QStringLiteral("text")].toString() == QString::fromUtf8(words))
+                most = std::max(most, one.toObject()[QStringLiteral("hits")].toInt());
+        return most;
+    };
+    QCOMPARE(hitsOf("mask → 20"), 0);
+    canvas.setHits({QStringLiteral("main/add#3"), QStringLiteral("main/add#17")});
+    QCOMPARE(hitsOf("mask → 20"), 2);
+    QCOMPARE(hitsOf("mask ←"), 0);
+    keep(canvas, QStringLiteral("portal-hits"));
+    canvas.setHits({QStringLiteral("main>mask")});
+    QCOMPARE(hitsOf("mask ←"), 1);
+    canvas.setHits({});
+
     const QImage before = canvas.grab(consumer.toAlignedRect()).toImage();
     QTest::mouseMove(&canvas, source.center().toPoint());
     QVERIFY(canvas.grab(consumer.toAlignedRect()).toImage() != before); // the other ends light up

@@ -28,6 +28,8 @@ private slots:
     void calleeOpensBesideItsCaller();
     void calleeBesideFollowsTheRun();
     void altClickSplits();
+    void stateBringsPlaceAndCalleeBack();
+    void chosenIterationsComeBackWhereTheyWereChosen();
     void hitsAreMarked();
     void breakpointIsACommand();
     void sliderIsACommand();
@@ -170,6 +172,88 @@ void GraphPanelTest::calleeBesideFollowsTheRun()
     QVERIFY(!m_panel->calleeCanvas());
     executeAndSettle(*m_document, QStringLiteral("goto main/while#0@6:body/add#3"));
     QVERIFY(!m_panel->calleeCanvas());
+}
+
+/// What a session keeps: where the user has put the picture, and the callee beside it.
+void GraphPanelTest::stateBringsPlaceAndCalleeBack()
+{
+    QVERIFY(m_panel->state().isEmpty()); // nobody has moved anything
+    QSignalSpy changed(m_panel.get(), &Panel::stateChanged);
+    m_panel->canvas().select({"main/while#0:body/if#2"});
+    QVERIFY(m_panel->command(QStringLiteral("splitCallee")));
+    QTRY_VERIFY(m_panel->settled());
+    QCOMPARE(changed.count(), 1);
+    m_panel->canvas().setViewport(1.3, QPointF(60, 90));
+    QVERIFY(changed.count() > 1);
+    const QJsonObject state = m_panel->state();
+    const QPointF middle = m_panel->canvas().sceneInView().center();
+
+    GraphPanel other(*m_document);
+    other.resize(m_panel->size());
+    other.show();
+    other.setState(state); // before its picture is there
+    QTRY_VERIFY(other.settled() && other.canvas().scene());
+    QVERIFY(other.calleeCanvas());
+    QCOMPARE(other.calleeCanvas()->view().root, m_panel->calleeCanvas()->view().root);
+    QCOMPARE(other.canvas().zoom(), 1.3);
+    QVERIFY((other.canvas().sceneInView().center() - middle).manhattanLength() < 40);
+    QCOMPARE(other.state()[QStringLiteral("callee")].toObject()[QStringLiteral("root")],
+             state[QStringLiteral("callee")].toObject()[QStringLiteral("root")]);
+
+    // A callee that this model does not have is left out.
+    QJsonObject wrong = state;
+    wrong[QStringLiteral("callee")] = QJsonObject{{QStringLiteral("root"), QStringLiteral("main/while#9:body")}};
+    GraphPanel third(*m_document);
+    third.setState(wrong);
+    QVERIFY(!third.calleeCanvas());
+}
+
+/// The user's choice of an iteration of a v1 frame holds at the stop at which it was made.
+void GraphPanelTest::chosenIterationsComeBackWhereTheyWereChosen()
+{
+    QFile file(QStringLiteral("samples/text/v1_collatz.lsir"));
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    QByteArray text = file.readAll();
+    text.replace("Placeholder() dtype=i32 shape=shape[]", "Const() dtype=i32 value=i32[] 6");
+    Document document(std::make_unique<TextBackend>(textModel(text.constData()), std::vector<Array>()));
+    GraphPanel panel(document);
+    panel.resize(700, 800);
+    panel.show();
+    QTRY_VERIFY(panel.settled() && panel.canvas().scene());
+    executeAndSettle(document, QStringLiteral("start"));
+    executeAndSettle(document, QStringLiteral("goto main/collatz@3:frame/x/now"));
+    const auto iteration = [&] {
+        return panel.canvas().describe()[QStringLiteral("regions")].toArray()[0].toObject()[QStringLiteral("iteration")].toInt(-1);
+    };
+    QCOMPARE(iteration(), 3);
+    emit panel.canvas().frameIterationChosen(0, 1);
+    QCOMPARE(iteration(), 1);
+    const QJsonObject state = panel.state();
+    const int64_t tick = document.stop()->tick;
+    executeAndSettle(document, QStringLiteral("step"));
+    QCOMPARE(iteration(), 3); // what is next matters again
+    GraphPanel later(document);
+    later.resize(700, 800);
+    QTRY_VERIFY(later.settled() && later.canvas().scene());
+    later.setState(state);
+    executeAndSettle(document, QStringLiteral("goto main/collatz@3:frame/x/now"));
+    QCOMPARE(document.stop()->tick, tick);
+    QCOMPARE(iteration(), 1);
+    QCOMPARE(later.canvas().describe()[QStringLiteral("regions")].toArray()[0].toObject()[QStringLiteral("iteration")].toInt(-1), 1);
+    // And every node that ran in the iteration that is shown has its value, as long as it is one number.
+    for (int i = 0; i < 30; ++i) {
+        executeAndSettle(document, QStringLiteral("step"));
+        const StopSnapshot& stop = *document.stop();
+        const Scene& scene = *panel.canvas().scene();
+        for (const char* name : {"main/collatz:frame/LoopCond", "main/collatz:frame/more", "main/collatz:frame/x/Switch"}) {
+            const auto node = static_cast<size_t>(scene.findNode(name));
+            const NodeState& shown = panel.canvas().state().nodes[node];
+            const bool isGone = stop.frames.size() > 1 && iteration() < stop.frames[1].oldestIteration;
+            if (shown.run == RunState::run && !isGone)
+                QVERIFY2(!shown.badge.empty(),
+                         qPrintable(QStringLiteral("%1 at step %2").arg(QString::fromLatin1(name)).arg(stop.position.step)));
+        }
+    }
 }
 
 void GraphPanelTest::altClickSplits()
