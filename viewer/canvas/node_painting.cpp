@@ -180,7 +180,7 @@ void ScenePainter::paintNode(QPainter& painter, int index, const Lens& lens, con
     case NodeKind::actual: {
         if (lens.zoom * 10 < kSmallestText) return;
         const SceneNode& one = node(index);
-        const Label& label = m_labels.label(QString::fromStdString(one.name), Face::index, one.rect.width + 20);
+        const Label& label = m_labels.label(QString::fromStdString(one.name), Face::index, one.rect.width);
         // The line to the formal passes behind the words.
         const bool untaken = one.region >= 0 && m_state.regions[static_cast<size_t>(one.region)].run == RunState::untaken;
         const QRectF box = lens.map(one.rect);

@@ -96,6 +96,7 @@ private:
 
     // Geometry (scene_geometry.cpp)
     Status place();
+    void widenActuals();
     // One operator a row (scene_rows.cpp)
     Status placeRows();
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 namespace loopscope::viewer {
 
@@ -54,6 +55,36 @@ double headHeight(const SceneRegion& region)
         return 20;
     }
     return 20;
+}
+
+/// What a caller passes is often longer than the pill below it: it has the room up to the middle between its neighbours.
+void SceneBuilder::widenActuals()
+{
+    constexpr double gap = 6;
+    std::vector<int> row;
+    for (const int actual : m_actualOf)
+        if (actual >= 0) row.push_back(actual);
+    const auto nodeAt = [&](size_t i) -> SceneNode& { return m_scene.nodes[at(row[i])]; };
+    std::ranges::sort(row, [&](int a, int b) {
+        const SceneNode &one = m_scene.nodes[at(a)], &other = m_scene.nodes[at(b)];
+        return std::tie(one.region, one.rect.x) < std::tie(other.region, other.rect.x);
+    });
+    std::vector<double> half(row.size()); // of the width that it gets
+    for (size_t i = 0; i < row.size(); ++i) {
+        const SceneNode& one = nodeAt(i);
+        const Rect& box = m_scene.regions[at(one.region)].rect;
+        const double middle = one.rect.center().x;
+        double room = std::min(middle - box.x, box.right() - middle) - gap;
+        for (const size_t other : {i - 1, i + 1}) // i − 1 of the first is beyond the end, too
+            if (other < row.size() && nodeAt(other).region == one.region)
+                room = std::min(room, std::abs(nodeAt(other).rect.center().x - middle) / 2 - gap / 2);
+        const double wanted = std::ceil(textWidth(one.name, TextStyle::index)) / 2 + 2;
+        half[i] = std::clamp(wanted, one.rect.width / 2, std::max(one.rect.width / 2, room));
+    }
+    for (size_t i = 0; i < row.size(); ++i) {
+        Rect& rect = nodeAt(i).rect;
+        rect = {std::round(rect.center().x - half[i]), rect.y, std::round(2 * half[i]), rect.height};
+    }
 }
 
 Status SceneBuilder::place()
@@ -136,6 +167,7 @@ Status SceneBuilder::place()
         else
             actual.rect = {pill.x, region.head.bottom() + 3, pill.width, 12};
     }
+    if (!turned) widenActuals();
     for (size_t d = 0; d < m_drafts.size(); ++d) {
         const Draft& draft = m_drafts[d];
         SceneEdge edge = draft.edge();

@@ -177,6 +177,43 @@ TEST(Scene, ConstantsAndConditionsOnRequest)
     EXPECT_EQ(scene->nodes[static_cast<size_t>(two)].name, "2");
 }
 
+/// What a caller passes may be wider than its pill, up to the middle between it and its neighbours.
+TEST(Scene, ActualsTakeTheRoomBesideTheirPills)
+{
+    const Result<Model> model = parseModel(R"(
+graph main(a_long_name_of_what_is_passed: f32[2], another_long_name_that_is_passed: f32[2]) {
+  x, y = while(a_long_name_of_what_is_passed, another_long_name_that_is_passed) cond=@cond body=@body : (f32[2], f32[2])
+  return x, y
+}
+graph cond(x: f32[2], y: f32[2]) {
+  go = const bool[] false
+  return go
+}
+graph body(x: f32[2], y: f32[2]) {
+  return x, y
+}
+)",
+                                           "long");
+    ASSERT_TRUE(model.ok()) << model.error().message();
+    ViewState view;
+    view.inlined.insert("main/while#0");
+    const auto scene = sceneOf(*model, view);
+    ASSERT_TRUE(scene);
+    std::vector<const SceneNode*> actuals;
+    for (const SceneNode& node : scene->nodes)
+        if (node.kind == NodeKind::actual) actuals.push_back(&node);
+    ASSERT_EQ(actuals.size(), 2U);
+    const SceneRegion& loop = scene->regions[0];
+    for (size_t i = 0; i < 2; ++i) {
+        const Rect& pill = scene->nodes[static_cast<size_t>(loop.bindings[i].formal)].rect;
+        EXPECT_GT(actuals[i]->rect.width, pill.width);
+        EXPECT_NEAR(actuals[i]->rect.center().x, pill.center().x, 1);
+        EXPECT_GT(actuals[i]->rect.x, loop.rect.x);
+        EXPECT_LT(actuals[i]->rect.right(), loop.rect.right());
+    }
+    EXPECT_FALSE(actuals[0]->rect.intersects(actuals[1]->rect));
+}
+
 TEST(Scene, ManyLoopVariablesShareOneBundle)
 {
     for (const int count : {12, 13}) {
