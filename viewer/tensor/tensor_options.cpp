@@ -86,7 +86,18 @@ void TensorPanel::beginScan()
 {
     if (m_scan && !m_scan->done) return;
     m_scan.emplace();
+    m_scanned = scanSource();
     continueScanning();
+}
+
+/// What a histogram is of: address and frame of the value, the tensor of a list, raw or real, the moment.
+std::tuple<std::string, int, int64_t, bool, int64_t> TensorPanel::scanSource() const
+{
+    const Value* const value = declared();
+    const bool isConstant = value != nullptr && value->role == ValueRole::constant;
+    auto& doc = const_cast<TensorPanel*>(this)->document(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
+    const ValueRequest request = currentRequest();
+    return {request.address, request.frame, request.item, request.raw, isConstant ? 0 : doc.stop()->tick};
 }
 
 void TensorPanel::stopScan()

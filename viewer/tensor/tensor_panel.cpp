@@ -103,6 +103,7 @@ void TensorPanel::request()
 {
     const Value* const value = declared();
     m_reading = false;
+    if (m_scan && m_scanned != scanSource()) m_scan.reset(); // it counted what is no longer shown
     if (value == nullptr) {
         m_answer = ValueAnswer();
         m_hasAnswer = false;

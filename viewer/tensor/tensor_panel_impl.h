@@ -14,6 +14,9 @@
 #include <QTableWidget>
 #include <QToolButton>
 
+#include <string>
+#include <tuple>
+
 namespace loopscope::viewer {
 
 enum class TensorMode : uint8_t { table, heat, image, histogram, plot, statistics, quantization };
@@ -66,6 +69,7 @@ private:
     void refreshHistory();
     void refreshOptions();
     void stopScan();
+    std::tuple<std::string, int, int64_t, bool, int64_t> scanSource() const;
     void continueScanning();
     void openItem();
     void copyCells();
@@ -108,6 +112,7 @@ private:
     double m_gamma = 1;
     int64_t m_item = -1;               ///< of a list: the tensor in it that is shown; −1: the list
     std::optional<HistogramScan> m_scan; ///< of all elements
+    std::tuple<std::string, int, int64_t, bool, int64_t> m_scanned; ///< scanSource() of m_scan
     uint64_t m_scanTicket = 0;
     bool m_reading = false;            ///< a constant, on another thread
     CellCursor m_cursor;

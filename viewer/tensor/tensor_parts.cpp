@@ -166,11 +166,14 @@ void TensorPanel::buildViews()
     m_plot = new GridPlot(this);
     m_stats = new QTableWidget(0, 2, this);
     m_stats->setObjectName("tensorStats");
+    m_stats->setAccessibleName("Statistics");
     m_quant = new QTableWidget(0, 6, this);
     m_quant->setObjectName("tensorQuant");
+    m_quant->setAccessibleName("Quantization by channel");
     m_quant->setHorizontalHeaderLabels({"channel", "scale", "zero", "min", "max", "saturated"});
     m_history = new QTableWidget(0, 5, this);
     m_history->setObjectName("tensorHistory");
+    m_history->setAccessibleName("Changes of the element");
     m_history->setHorizontalHeaderLabels({"iteration", "step", "writer", "before", "after"});
     for (QTableWidget* table : {m_stats, m_quant, m_history}) {
         dressTable(table);
@@ -397,9 +400,10 @@ void TensorPanel::toggleHistory()
 
 void TensorPanel::chooseAxes()
 {
-    QMenu menu(this);
+    auto* const menu = new QMenu(this);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
     const auto add = [&](const QString& text, bool on, const std::function<void()>& act) {
-        QAction* const action = menu.addAction(text);
+        QAction* const action = menu->addAction(text);
         action->setCheckable(true);
         action->setChecked(on);
         connect(action, &QAction::triggered, this, act);
@@ -426,30 +430,32 @@ void TensorPanel::chooseAxes()
             request();
         });
     }
-    menu.exec(m_axesChip->mapToGlobal(QPoint(0, m_axesChip->height())));
+    menu->popup(m_axesChip->mapToGlobal(QPoint(0, m_axesChip->height())));
 }
 
 void TensorPanel::chooseDifference()
 {
-    QMenu menu(this);
+    auto* const menu = new QMenu(this);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
     const int64_t now = iterationNow();
-    menu.addAction("No difference", this, [this] { compareWith(CompareWith::nothing, -1); });
-    if (now > 0) menu.addAction("\u0394 to the iteration before, @" + QString::number(now - 1), this, [this, now] { compareWith(CompareWith::iteration, now - 1); });
+    menu->addAction("No difference", this, [this] { compareWith(CompareWith::nothing, -1); });
+    if (now > 0) menu->addAction("\u0394 to the iteration before, @" + QString::number(now - 1), this, [this, now] { compareWith(CompareWith::iteration, now - 1); });
     if (now >= 0)
-        menu.addAction("\u0394 to another iteration \u2026", this, [this, now] {
+        menu->addAction("\u0394 to another iteration \u2026", this, [this, now] {
             bool ok = false;
             const int iteration = QInputDialog::getInt(this, "Difference", "Iteration", static_cast<int>(std::max<int64_t>(now - 1, 0)), 0, INT_MAX, 1, &ok);
             if (ok) compareWith(CompareWith::iteration, iteration);
         });
-    menu.addAction("\u0394 to the reference run", this, [this] { compareWith(CompareWith::reference, -1); });
-    menu.exec(m_differenceChip->mapToGlobal(QPoint(0, m_differenceChip->height())));
+    menu->addAction("\u0394 to the reference run", this, [this] { compareWith(CompareWith::reference, -1); });
+    menu->popup(m_differenceChip->mapToGlobal(QPoint(0, m_differenceChip->height())));
 }
 
 void TensorPanel::chooseRange()
 {
-    QMenu menu(this);
+    auto* const menu = new QMenu(this);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
     const auto add = [&](const char* text, RangeMode mode) {
-        QAction* const action = menu.addAction(text, this, [this, mode] {
+        QAction* const action = menu->addAction(text, this, [this, mode] {
             m_rangeMode = mode;
             refresh();
         });
@@ -459,7 +465,7 @@ void TensorPanel::chooseRange()
     add("Automatic", RangeMode::automatic);
     add("Symmetric about 0", RangeMode::symmetric);
     add("Robust, 1st to 99th percentile", RangeMode::robust);
-    menu.addAction("Typed \u2026", this, [this] {
+    menu->addAction("Typed \u2026", this, [this] {
         bool ok = false;
         const QString text = QInputDialog::getText(this, "Range", "Low and high", QLineEdit::Normal,
                                                    QString("%1 %2").arg(m_content.range.low).arg(m_content.range.high), &ok);
@@ -469,7 +475,7 @@ void TensorPanel::chooseRange()
         m_rangeMode = RangeMode::typed;
         refresh();
     });
-    menu.exec(m_rangeButton->mapToGlobal(QPoint(0, m_rangeButton->height())));
+    menu->popup(m_rangeButton->mapToGlobal(QPoint(0, m_rangeButton->height())));
 }
 
 void TensorPanel::askElement()

@@ -161,7 +161,7 @@ void GridPlot::paintEvent(QPaintEvent*)
         }
     }
     // Numbers below; the present one stands out.
-    const int64_t every = tickEvery(pitch, 44), first = grid.overIterations ? grid.colBegin : grid.colBegin;
+    const int64_t every = tickEvery(pitch, 44), first = grid.colBegin;
     const auto number = [&](int64_t col, Token color, bool bold) {
         painter.setFont(Theme::instance().font(FontUse::tiny, bold));
         painter.setPen(themed(color));

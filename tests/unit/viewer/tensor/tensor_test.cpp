@@ -410,6 +410,33 @@ private slots:
         QCOMPARE(scan.histogram.looked, int64_t{1000});
         QCOMPARE(histogramOf(array.view(), false, 10).looked, int64_t{10});
     }
+    void theCountOfAllIsOfTheValueThatIsShown()
+    {
+        constexpr int64_t count = 2 * kMostSampled; // every other one is looked at
+        const QString text = QString(kLoop).replace("2,4", QString::number(count));
+        Document document(std::make_unique<TextBackend>(textModel(text.toUtf8().constData()),
+                                                        std::vector<Array>{arrayOf<float>(Shape{count}, std::vector<float>(count, 4))}));
+        const std::unique_ptr<Panel> panel(makeTensorPanel(document));
+        panel->resize(484, 212);
+        panel->show();
+        const auto histogram = [&panel] {
+            QJsonObject out;
+            QMetaObject::invokeMethod(panel.get(), "describe", Q_RETURN_ARG(QJsonObject, out));
+            return out["histogram"].toObject();
+        };
+        executeAndSettle(document, "start");
+        QVERIFY(document.select("main/while#0:body/mul#1"));
+        executeAndSettle(document, "goto main/while#0@0:body/neg#2");
+        QMetaObject::invokeMethod(panel.get(), "showMode", Q_ARG(int, 3), Q_ARG(bool, false));
+        QTRY_COMPARE(histogram()["looked"].toInteger(), kMostSampled);
+        for (QAbstractButton* const chip : panel->findChild<QWidget*>("tensorOptions")->findChildren<QAbstractButton*>())
+            if (chip->text().startsWith("All ")) QTest::mouseClick(chip, Qt::LeftButton);
+        QTRY_COMPARE(histogram()["looked"].toInteger(), count);
+        QCOMPARE(histogram()["low"].toDouble(), 2.0);
+        executeAndSettle(document, "goto main/while#0@1:body/neg#2");
+        QTRY_COMPARE(histogram()["low"].toDouble(), -1.0); // what was counted is of the iteration before
+        QCOMPARE(histogram()["looked"].toInteger(), kMostSampled);
+    }
     void complexNumbersHaveFourParts()
     {
         Cell cell;
