@@ -68,6 +68,7 @@ RecipesPanel::RecipesPanel(Document& document) : Panel(document, "panelRecipes",
     layout->setSpacing(0);
     m_filter = new QLineEdit(this);
     m_filter->setObjectName("recipeFilter");
+    m_filter->setAccessibleName("Filter of the recipes");
     m_filter->setPlaceholderText(QString("Filter %1 recipes").arg(traceRecipes().size()));
     m_filter->setClearButtonEnabled(true);
     m_list = new QListWidget(this);

@@ -93,6 +93,7 @@ RecordedValuePanel::RecordedValuePanel(Document& document) : Panel(document, "pa
     m_stored->setFont(Theme::instance().font(FontUse::small));
     m_table = new QTableWidget(0, 4, this);
     m_table->setObjectName("recordedValue");
+    m_table->setAccessibleName("Elements of the recorded value");
     m_table->setFrameShape(QFrame::NoFrame);
     m_table->setShowGrid(false);
     m_table->verticalHeader()->hide();
