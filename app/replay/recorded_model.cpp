@@ -8,8 +8,8 @@ namespace {
 
 std::string header(const std::string& format)
 {
-    if (format == "graphdef" || format == "saved_model") return "lsir 1\nmodel tf\n";
-    return format == "circle" ? "lsir 1\nmodel circle\n" : "lsir 1\nmodel tfl\n";
+    if (format == "tflite") return "lsir 1\nmodel tfl\n";
+    return format == "circle" ? "lsir 1\nmodel circle\n" : "lsir 1\nmodel tf\n"; // "pb", "pbtxt", "meta", "saved_model"
 }
 
 } // namespace
@@ -18,7 +18,7 @@ Result<Model> recordedModel(const RecordedRun& run)
 {
     // A recording of a text may be of any dialect: the first that reads is it.
     std::vector<std::string> formats = {run.modelFormat()};
-    if (run.modelFormat() == "lsir") formats = {"tflite", "graphdef", "circle"};
+    if (run.modelFormat() == "lsir" || run.modelFormat().empty()) formats = {"tflite", "pb", "circle"};
     std::optional<Error> first;
     for (const std::string& format : formats) {
         std::string text = header(format);

@@ -42,6 +42,7 @@ bool putNumber(KnownValue& known, double real, int64_t integer, bool isInteger, 
     case DType::i32: put(known, static_cast<int32_t>(integer)); return true;
     case DType::u32: put(known, static_cast<uint32_t>(integer)); return true;
     case DType::i64: put(known, integer); return true;
+    case DType::u64: put(known, static_cast<uint64_t>(integer)); return true;
     default: return false;
     }
 }

@@ -192,6 +192,10 @@ public:
             }
         }
         if (m_position.step >= end) return recordingEnds(m_run->run(), address());
+        if (m_position.step + 1 == end && m_run->run().error) { // what failed has a row of its own
+            LS_TRY(const std::optional<RecordedEvent> last, m_run->event(m_position.step));
+            if (last && last->hasFailed) return recordingEnds(m_run->run(), address());
+        }
         completed();
         return settle();
     }

@@ -295,7 +295,7 @@ Status DataflowExecutor::Impl::finishRun()
             Error error = invalidArgument("Retval[" + std::to_string(k) + "] does not have value");
             return stopAt(std::move(error).at("output '" + graph.outputs[k].name + "' of " + graph.id), RunEnd::Reason::failed);
         }
-        if (m_recorded) load(*cell);
+        if (m_recorded && !load(*cell)) continue; // the result is not known
         if (graph.value(graph.outputs[k].value).type.isReference && !m_recorded) {
             Tensor view;
             if (Status status = readVariable(*cell, view); !status.ok()) return fail(std::move(status).takeError());

@@ -306,8 +306,7 @@ Status DataflowExecutor::Impl::restore(const MachineState& state)
     m_resources.listener = this;
     if (state.finished)
         for (Cell* output : m_activations.front()->outputs) {
-            load(*output);
-            m_outputs.push_back(*output);
+            m_outputs.push_back(load(*output) ? static_cast<const Tensor&>(*output) : Tensor());
         }
     selectNext();
     updatePosition();

@@ -425,6 +425,27 @@ TEST(Replay, SurvivesDamagedTraces)
     }
 }
 
+TEST(Replay, StopsBeforeWhatFailed)
+{
+    Subject subject;
+    subject.model = std::make_shared<Model>(textModel(R"(
+graph main(x: i32[]) {
+  zero = const i32[] 0
+  y = add(x, zero) : i32[]
+  z = floor_div(y, zero) : i32[]
+  return z
+}
+)"));
+    subject.add<int32_t>(Shape{}, {5});
+    expectSameRun(subject);
+    const auto replay = opened(recorded(subject));
+    EXPECT_OK(replay->start());
+    Status status = replay->run();
+    ASSERT_FALSE(status.ok());
+    EXPECT_NE(std::move(status).takeError().message().find("division by zero"), std::string::npos);
+    EXPECT_EQ(replay->position().step, 1);
+}
+
 TEST(Replay, RefusesWhatIsNoTrace)
 {
     const std::string path = tracePath();

@@ -27,9 +27,10 @@ graph main(n: i32[]) {
   s = Switch(set, big) T=i32 : (i32, i32)
   less = Sub(s:1, one) T=i32 : i32
   m = Merge(s, less) N=2 T=i32 : (i32, i32)
+  wide = Cast(n) DstT=u64 SrcT=i32 Truncate=false : u64
   table = Const() dtype=f32 value=f32[3] [1.5, 2.5, 3.5] : f32
   doubled = Add(table, table) T=f32 : f32
-  return m=m, which=m:1, doubled=doubled
+  return m=m, which=m:1, doubled=doubled, wide=wide
 }
 )";
 
@@ -51,7 +52,7 @@ Recorded recorded(const char* text, int32_t n, RecorderOptions recording = {}, E
     Recorded subject{dataflowModel(text), options, n, (folder / (std::string("v1_") + info->name() + ".lstrace")).string()};
     recording.path = subject.path;
     recording.overwrite = true;
-    recording.model.format = "graphdef";
+    recording.model.format = "pb"; // as a file of TensorFlow has it
     recording.listing = graphListing;
     Result<std::unique_ptr<TraceRecorder>> recorder = TraceRecorder::create(*subject.model, recording);
     EXPECT_TRUE(recorder.ok()) << recorder.error().message();
