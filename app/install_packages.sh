@@ -4,7 +4,7 @@
 set -euo pipefail
 packages=(g++ cmake ninja-build pkg-config ccache mold libfmt-dev libxxhash-dev libzip-dev libpng-dev libjpeg62-turbo-dev flatbuffers-compiler
           libflatbuffers-dev protobuf-compiler libprotobuf-dev libsqlite3-dev libzstd-dev nlohmann-json3-dev libcli11-dev libedit-dev
-          libgraphviz-dev)
+          libgraphviz-dev libre2-dev)
 case "${1:-build}" in
     test) packages+=(qt6-base-dev libqt6svg6-dev fonts-dejavu-core libgtest-dev libgmock-dev) ;;
     desktop) packages+=(qt6-base-dev libqt6svg6-dev fonts-dejavu-core) ;;

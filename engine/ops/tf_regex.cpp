@@ -9,8 +9,7 @@ namespace {
 OpDef regexDef(TfArity arity, std::string_view operands, std::string_view summary)
 {
     OpDef def = tfDef(arity, operands, summary);
-    def.source = "TensorFlow 2.21 core/kernels and RE2's syntax";
-    def.differs = "\\p{…}, \\Q and \\C are not supported; (?i) folds ASCII letters only; \\B does not match inside of a character";
+    def.source = "TensorFlow 2.21 core/kernels/regex_replace_op.cc, regex_full_match_op.cc";
     return def;
 }
 
