@@ -32,7 +32,7 @@ constexpr Entry kTable[] = {
      "shift_right_logical cbrt expm1 log1p "
      "addv2 realdiv mulnonan divnonan truncatediv mod truncatemod xdivy xlogy bitwiseand bitwiseor bitwisexor leftshift rightshift invert "
      "approximateequal lessequal greaterequal notequal logicaland logicalor logicalnot isfinite isinf isnan reciprocal inv sinh cosh tan "
-     "asin acos atan asinh acosh atanh erf erfc erfinv lgamma digamma rint biasadd biasaddv1 addn accumulatenv2 squareddifference floordiv "
+     "asin acos atan asinh acosh atanh erf erfc erfinv lgamma digamma besseli0 besseli0e besseli1 besseli1e igamma igammac rint biasadd biasaddv1 addn accumulatenv2 squareddifference floordiv "
      "floormod zeroslike oneslike selectv2 refselect clipbyvalue adjusthue adjustsaturation adjustcontrastv2 complex countupto cross conj angle "
      "complexabs l2loss checknumerics"},
     {Family::activation,

@@ -1,0 +1,21 @@
+// Catalogue entries of TensorFlow's special functions that are computed by series.
+#include "engine/ops/catalog.h"
+#include "engine/ops/tf_rules.h"
+
+using namespace loopscope;
+
+namespace {
+
+constexpr std::string_view kBound = "f32 2 ulp; f64 1e-11 relative";
+
+OpDef bessel(std::string_view summary) { return tfDef({}, "x", summary, inferTfSame, kBound); }
+OpDef gammaPart(std::string_view summary) { return tfDef({2, 2}, "a, x", summary, inferTfBroadcast, kBound); }
+
+} // namespace
+
+LS_DEFINE_OP(tf, BesselI0) { return bessel("The modified Bessel function of order 0."); }
+LS_DEFINE_OP(tf, BesselI0e) { return bessel("exp(−|x|) times the modified Bessel function of order 0."); }
+LS_DEFINE_OP(tf, BesselI1) { return bessel("The modified Bessel function of order 1."); }
+LS_DEFINE_OP(tf, BesselI1e) { return bessel("exp(−|x|) times the modified Bessel function of order 1."); }
+LS_DEFINE_OP(tf, Igamma) { return gammaPart("The lower incomplete gamma function, regularised."); }
+LS_DEFINE_OP(tf, Igammac) { return gammaPart("The upper incomplete gamma function, regularised."); }
