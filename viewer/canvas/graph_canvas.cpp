@@ -175,6 +175,7 @@ void GraphCanvas::adopt(std::shared_ptr<const IndexedScene> scene)
     dropDrag();
     if (m_iterationField) m_iterationField->hide();
     m_state = m_scene ? (m_source ? m_source(*m_scene->scene) : idleState(*m_scene->scene)) : CanvasState();
+    findNextNode();
     setCompareMarks(m_compareMarks);
     resolveSelection();
     countHits();
@@ -224,6 +225,7 @@ void GraphCanvas::applyState(CanvasState state)
     }
     const bool tokens = state.tokens != m_state.tokens;
     m_state = std::move(state);
+    findNextNode();
     updateStuckHeads();
     if (tokens) update();
 }

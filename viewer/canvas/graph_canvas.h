@@ -194,6 +194,7 @@ private:
     bool showsAll() const;                 ///< no part of the graph lies outside of the widget
 
     // graph_canvas_heads.cpp
+    void findNextNode(); ///< after every change of the state
     void updateStuckHeads();
     std::vector<int> regionsInFocus() const;
     std::optional<HeadPlace> headAt(QPointF point) const;
@@ -255,6 +256,7 @@ private:
     double m_zoom = 1;
     int m_level = 3;
     QPointF m_origin;
+    int m_nextNode = -1; ///< that runs next, or failed
     std::vector<HeadPlace> m_stuckHeads; ///< outermost first
     bool m_isFitted = true;              ///< follows the widget's size until the user moves
     bool m_isPlaced = false;

@@ -65,13 +65,15 @@ std::vector<int> GraphCanvas::regionsInFocus() const
         std::ranges::reverse(regions);
         return regions;
     };
-    const auto next = std::ranges::find_if(m_state.nodes, [](const NodeState& node) { return node.next || node.error; });
-    if (next != m_state.nodes.end()) {
-        const auto node = static_cast<int>(next - m_state.nodes.begin());
-        if (QRectF(rect()).intersects(nodeRect(node)))
-            if (std::vector<int> regions = chain(scene()->nodes[static_cast<size_t>(node)].region); !regions.empty()) return regions;
-    }
+    if (m_nextNode >= 0 && QRectF(rect()).intersects(nodeRect(m_nextNode)))
+        if (std::vector<int> regions = chain(scene()->nodes[static_cast<size_t>(m_nextNode)].region); !regions.empty()) return regions;
     return chain(m_scene->index.regionAt(toScene(QRectF(rect()).center())));
+}
+
+void GraphCanvas::findNextNode()
+{
+    const auto next = std::ranges::find_if(m_state.nodes, [](const NodeState& node) { return node.next || node.error; });
+    m_nextNode = next == m_state.nodes.end() ? -1 : static_cast<int>(next - m_state.nodes.begin());
 }
 
 void GraphCanvas::updateStuckHeads()
