@@ -1,5 +1,6 @@
 #include "engine/debug/evaluate.h"
 
+#include "engine/debug/evaluate_after.h"
 #include "engine/debug/expression/expression.h"
 #include "engine/debug/expression/functions.h"
 #include "engine/debug/expression/syntax.h"
@@ -264,13 +265,8 @@ Status setStrings(const Tensor& tensor, std::vector<std::byte>& bytes, const Tar
     return {};
 }
 
-} // namespace
-
-Result<std::vector<EvaluatedValue>> evaluateList(const DebugTarget& target, FrameContext frame, std::string_view text,
-                                                 ReferenceValues* reference)
+Result<std::vector<EvaluatedValue>> evaluateAll(StopSource& source, std::string_view text)
 {
-    LS_CHECK_OK(checkStarted(target));
-    StopSource source(target, frame, reference, {text});
     LS_TRY(const Syntax syntax, parseExpression(text, true));
     LS_TRY(std::vector<Expression> expressions, Expression::compileList(text, source));
     std::vector<EvaluatedValue> values;
@@ -283,6 +279,25 @@ Result<std::vector<EvaluatedValue>> evaluateList(const DebugTarget& target, Fram
         values.push_back(std::move(value));
     }
     return values;
+}
+
+} // namespace
+
+Result<std::vector<EvaluatedValue>> evaluateList(const DebugTarget& target, FrameContext frame, std::string_view text,
+                                                 ReferenceValues* reference)
+{
+    LS_CHECK_OK(checkStarted(target));
+    StopSource source(target, frame, reference, {text});
+    return evaluateAll(source, text);
+}
+
+Result<std::vector<EvaluatedValue>> evaluateAfter(const DebugTarget& target, const OperatorEvent& ran, std::string_view text)
+{
+    LS_CHECK_OK(checkStarted(target));
+    StopSource source(target, {}, nullptr, {text});
+    StatisticsCache statistics;
+    source.lookAtInnermost(target.executor.position().depth, ran.step + 1, &ran, &statistics);
+    return evaluateAll(source, text);
 }
 
 Result<Edit> evaluateEdit(const DebugTarget& target, FrameContext frame, std::string_view placeText, std::string_view expression,
