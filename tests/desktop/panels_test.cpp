@@ -75,6 +75,36 @@ private slots:
         QVERIFY2(address().startsWith("main/while#0@3:"), qPrintable(address()));
     }
 
+    void whatHasEndedIsShownInTheGraph()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        execute("start");
+        execute("goto while#0@20:body/add#3");
+        const int64_t tick = stop().tick;
+        m_window->document()->select("main/while#0:body/add#3");
+        settle();
+        const auto shown = [this] { return canvas().describe()["valueCard"].toString(); };
+        const auto next = static_cast<size_t>(canvas().scene()->findNode("main/while#0:body/add#3"));
+        const auto region = static_cast<size_t>(canvas().scene()->nodes[next].region);
+        QVERIFY(canvas().state().nodes[next].next);
+        QCOMPARE(shown(), QString()); // it has not run here
+        m_window->document()->lookAt("main/while#0@10:body");
+        settle();
+        QTRY_COMPARE(shown(), QString("next_count @10 11"));
+        QVERIFY(!canvas().state().nodes[next].next);
+        QCOMPARE(canvas().state().nodes[next].run, RunState::run); // the iteration has ended
+        QCOMPARE(canvas().state().regions[region].iteration, std::optional<int64_t>(10));
+        m_window->document()->lookAt({});
+        settle();
+        QTRY_COMPARE(shown(), QString());
+        QVERIFY(canvas().state().nodes[next].next);
+        m_window->document()->setPreview(12, "main/while#0:body");
+        QTRY_COMPARE(shown(), QString("next_count \u2248 @12 13"));
+        m_window->document()->setPreview(std::nullopt);
+        QTRY_COMPARE(shown(), QString());
+        QCOMPARE(stop().tick, tick);
+    }
+
     void aFrameOfTheStackIsLookedAt()
     {
         open("collatz.lsir", {{"x", "27"}});

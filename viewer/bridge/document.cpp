@@ -5,6 +5,7 @@
 #include "engine/observe/address_resolution.h"
 
 #include <algorithm>
+#include <span>
 
 namespace loopscope::viewer {
 
@@ -13,6 +14,18 @@ namespace {
 bool samePlace(const AddressStep& a, const AddressStep& b)
 {
     return a.site == b.site && a.role == b.role && a.branch == b.branch;
+}
+
+/// A functional loop is two graphs in one iteration: cond and body share it.
+bool sameLoop(const AddressStep& a, const AddressStep& b)
+{
+    const auto isLoop = [](StepRole role) { return role == StepRole::cond || role == StepRole::body; };
+    return a.site == b.site && isLoop(a.role) && isLoop(b.role);
+}
+
+bool isLoopStep(const AddressStep& step)
+{
+    return step.role == StepRole::cond || step.role == StepRole::body || step.role == StepRole::frame;
 }
 
 OperatorId producerOf(const Graph& graph, ValueId value)
@@ -29,11 +42,6 @@ std::string withIterationsOf(const std::string& address, const std::string& mome
     Result<Address> parsed = parseAddress(address);
     const Result<Address> here = parseAddress(moment);
     if (!parsed.ok() || !here.ok() || here->root != parsed->root) return address;
-    // A functional loop is two graphs in one iteration: cond and body share it.
-    const auto sameLoop = [](const AddressStep& a, const AddressStep& b) {
-        const auto isLoop = [](StepRole role) { return role == StepRole::cond || role == StepRole::body; };
-        return a.site == b.site && isLoop(a.role) && isLoop(b.role);
-    };
     for (size_t i = 0; i < parsed->steps.size() && i < here->steps.size(); ++i) {
         AddressStep& step = parsed->steps[i];
         if (!samePlace(step, here->steps[i]) && !sameLoop(step, here->steps[i])) break;
@@ -83,6 +91,54 @@ void Document::lookAt(const std::string& invocation)
     if (invocation == m_lookedAt) return;
     m_lookedAt = invocation;
     emit lookedAtChanged();
+}
+
+void Document::setPreview(std::optional<int64_t> iteration, const std::string& loop)
+{
+    const std::string place = iteration ? staticAddress(loop) : std::string();
+    if (iteration == m_preview && place == m_previewLoop) return;
+    m_preview = iteration;
+    m_previewLoop = place;
+    emit previewChanged();
+}
+
+ValuePlace Document::valuePlace(const std::string& graph) const
+{
+    ValuePlace place;
+    const StopSnapshot& now = *stop();
+    if (!now.started) return place;
+    const std::string open = atStop(graph);
+    Result<Address> address = parseAddress(atView(graph));
+    if (m_preview && address.ok()) {
+        // The loop is on the way to the graph, or the scrubbing does not concern it.
+        const Result<Address> loop = parseAddress(m_previewLoop);
+        std::vector<AddressStep>& steps = address->steps;
+        const size_t count = loop.ok() && loop->root == address->root ? loop->steps.size() : 0;
+        const auto same = [](const AddressStep& a, const AddressStep& b) { return samePlace(a, b) || sameLoop(a, b); };
+        if (count > 0 && count <= steps.size() && std::ranges::equal(loop->steps, std::span(steps).first(count), same)) {
+            steps[count - 1].iteration = *m_preview;
+            place.sampledStep = static_cast<int>(count) - 1;
+        }
+    }
+    const std::string shown = address.ok() ? toString(*address) : graph;
+    for (size_t d = now.stack.size(); d-- > 0 && place.depth < 0;)
+        if (now.stack[d].address == shown) place.depth = static_cast<int>(d);
+    if (place.depth >= 0) return {place.depth, {}, -1};
+    const bool isMoment = address.ok() && std::ranges::none_of(address->steps, [](const AddressStep& step) { return isLoopStep(step) && step.iteration < 0; });
+    if ((place.sampledStep >= 0 || !m_lookedAt.empty()) && shown != open && isMoment) place.invocation = shown;
+    return place;
+}
+
+ValuePlace Document::valuePlace() const
+{
+    const StopSnapshot& now = *stop();
+    if (!m_lookedAt.empty()) return valuePlace(staticAddress(m_lookedAt));
+    const auto count = static_cast<int>(now.stack.size());
+    if (!now.started || count == 0) return {};
+    const int depth = m_frame < 0 || m_frame >= count ? count - 1 : m_frame;
+    ValuePlace place = valuePlace(staticAddress(now.stack[static_cast<size_t>(depth)].address));
+    if (!place.isElsewhere()) place.depth = depth;
+    return place;
 }
 
 std::optional<Selection> Document::find(const std::string& address) const

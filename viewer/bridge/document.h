@@ -26,6 +26,15 @@ struct Selection {
     bool operator==(const Selection&) const = default;
 };
 
+/// Where the values that are shown of an invocation come from: a frame of the present stop, another moment, or nowhere.
+struct ValuePlace {
+    int depth = -1;         ///< of a frame of the present stop; −1: of none
+    std::string invocation; ///< of another moment, canonical: what is looked at, or that under the pointer that scrubs a loop
+    int sampledStep = -1;   ///< step of that address that is the scrubbed loop: an iteration near it will do; −1: it is exact
+    bool isElsewhere() const { return !invocation.empty(); }
+    bool operator==(const ValuePlace&) const = default;
+};
+
 struct Problem {
     enum class Severity : uint8_t { error, warning, notice } severity = Severity::error;
     std::string text;    ///< docs/desktop.md, "Messages"
@@ -58,8 +67,8 @@ public:
     int frame() const { return m_frame; }
     void setFrame(int depth);
 
-    /// The invocation that listing and tensor are about where that is not one of the stack: "main/while#1@5:body", which ended. Empty: a
-    /// frame of the present stop. The run stays where it is; the next stop ends looking.
+    /// The invocation that graph, listing and values are about where that is not one of the stack: "main/while#1@5:body", which ended.
+    /// Empty: a frame of the present stop. The run stays where it is; the next stop ends looking.
     const std::string& lookedAt() const { return m_lookedAt; }
     void lookAt(const std::string& invocation);
 
@@ -81,12 +90,13 @@ public:
 
     /// While a loop is scrubbed: the iteration of which values are shown as far as they are known already, marked as not exact.
     std::optional<int64_t> preview() const { return m_preview; }
-    void setPreview(std::optional<int64_t> iteration)
-    {
-        if (iteration == m_preview) return;
-        m_preview = iteration;
-        emit previewChanged();
-    }
+    /// `loop`: its body or frame as an address, with or without iterations; empty: that is not known.
+    void setPreview(std::optional<int64_t> iteration, const std::string& loop = {});
+
+    /// Where the values of a graph, a static address ("main/while#1:body"), are to be read.
+    ValuePlace valuePlace(const std::string& graph) const;
+    /// The same of what is in view: the frame, or what is looked at.
+    ValuePlace valuePlace() const;
 
     /// Static addresses of what the search has found last, to be marked where it is drawn.
     const QStringList& hits() const { return m_hits; }
@@ -121,6 +131,7 @@ private:
     int m_frame = -1;
     std::string m_lookedAt;
     std::optional<int64_t> m_preview;
+    std::string m_previewLoop; ///< static
     ViewState m_view;
     OpenCallee m_open = OpenCallee::inlineHere;
     QStringList m_hits;

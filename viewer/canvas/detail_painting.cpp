@@ -51,6 +51,7 @@ void ScenePainter::paintDetails(QPainter& painter, const Rect& area, const Lens&
     struct Line {
         QString text;
         Token color;
+        Face face = Face::mono;
     };
     std::vector<int> nodes, edges;
     m_index.nodesIn(area, nodes);
@@ -62,7 +63,10 @@ void ScenePainter::paintDetails(QPainter& painter, const Rect& area, const Lens&
         if (one.kind != NodeKind::op || index == except) continue;
         const Graph& graph = m_model->graph(one.graph);
         std::vector<Line> lines;
-        if (const QString value = values.value(QString::fromStdString(one.id)); !value.isEmpty()) lines.push_back({value, Token::text});
+        if (const QString value = values.value(QString::fromStdString(one.id)); !value.isEmpty()) {
+            const bool isElsewhere = value.startsWith('@') || value.startsWith(QChar(0x2248)); // of another moment, which stands in front
+            lines.push_back({value, isElsewhere ? Token::text3 : Token::text, isElsewhere ? Face::monoItalic : Face::mono});
+        }
         if (!one.shape.empty()) lines.push_back({QString::fromStdString(one.shape), Token::text2});
         if (one.detail.empty()) // else they stand in the node
             for (const std::string& text : attributeTexts(*m_model, graph, graph.op(one.op), kMostAttributes))
@@ -73,7 +77,7 @@ void ScenePainter::paintDetails(QPainter& painter, const Rect& area, const Lens&
         for (const bool atRight : {true, false}) {
             double y = one.rect.y;
             for (const Line& line : lines) {
-                const Label& label = m_labels.label(line.text, Face::mono, kWidest);
+                const Label& label = m_labels.label(line.text, line.face, kWidest);
                 const double width = label.width / lens.zoom;
                 const Rect place{atRight ? right + kGap : one.rect.x - kGap - width, y, width, height};
                 if (!isFree(place, index) || meetsAny(place, taken)) break;

@@ -30,6 +30,7 @@ struct ValueCard {
     std::string address; ///< of the operator or the graph's input, without iterations
     QString title, type;
     QStringList lines;
+    QString moment = {}; ///< of another one than the present stop: "@10", "≈ @10"
     bool operator==(const ValueCard&) const = default;
 };
 

@@ -574,6 +574,7 @@ QJsonObject GraphCanvas::describe() const
     QJsonArray tokens;
     for (const TokenChip& chip : m_state.tokens) tokens.append(QString::fromStdString(chip.text));
     if (!tokens.isEmpty()) all[QStringLiteral("tokens")] = tokens;
+    if (!m_valueCard.lines.isEmpty()) all[QStringLiteral("valueCard")] = (QStringList{m_valueCard.title, m_valueCard.moment} + m_valueCard.lines).join(' ');
     if (!m_cardBox.isEmpty()) all[QStringLiteral("card")] = rectArray(m_cardBox);
     return all;
 }

@@ -425,16 +425,19 @@ void GraphCanvas::paintCards(QPainter& painter)
     if (now.nodes[static_cast<size_t>(currentNode())].id != m_valueCard.address) return;
     const QRectF node = nodeRect(currentNode());
     if (!QRectF(rect()).intersects(node)) return;
-    double wide = std::max(m_labels.width(m_valueCard.title, Face::group), m_labels.width(m_valueCard.type, Face::mono)) + 16;
+    const bool isElsewhere = !m_valueCard.moment.isEmpty();
+    const QString type = (isElsewhere ? m_valueCard.moment + QStringLiteral(" · ") : QString()) + m_valueCard.type;
+    double wide = std::max(m_labels.width(m_valueCard.title, Face::group), m_labels.width(type, Face::mono)) + 16;
     for (const QString& line : m_valueCard.lines) wide = std::max(wide, m_labels.width(line, Face::mono) + 16);
-    wide = std::clamp(wide, 70.0, 118.0);
+    wide = std::clamp(wide, 70.0, isElsewhere ? 200.0 : 118.0);
     const QRectF box = placeCard(node, {wide, 24 + 11.0 * static_cast<double>(m_valueCard.lines.size() + 1) + 4});
     paintCard(painter, box, m_valueCard.title, {});
-    drawLabelIn(painter, m_labels.label(m_valueCard.type, Face::mono, wide - 16), QRectF(box.x() + 8, box.y() + 20, wide, 12),
+    drawLabelIn(painter, m_labels.label(type, Face::mono, wide - 16), QRectF(box.x() + 8, box.y() + 20, wide, 12),
                 Qt::AlignLeft, themed(Token::text2));
     for (qsizetype i = 0; i < m_valueCard.lines.size(); ++i)
-        drawLabelIn(painter, m_labels.label(m_valueCard.lines[i], Face::mono, wide - 16),
-                    QRectF(box.x() + 8, box.y() + 31 + 11.0 * static_cast<double>(i), wide, 12), Qt::AlignLeft, themed(Token::text));
+        drawLabelIn(painter, m_labels.label(m_valueCard.lines[i], isElsewhere ? Face::monoItalic : Face::mono, wide - 16),
+                    QRectF(box.x() + 8, box.y() + 31 + 11.0 * static_cast<double>(i), wide, 12), Qt::AlignLeft,
+                    themed(isElsewhere ? Token::text3 : Token::text));
 }
 
 } // namespace loopscope::viewer

@@ -2,8 +2,10 @@
 
 #include "engine/debug/inspect/frame_values.h"
 #include "engine/observe/address.h"
+#include "engine/observe/address_resolution.h"
 #include "engine/ops/control_flow.h"
 #include "engine/tensor/statistics.h"
+#include "viewer/bridge/elsewhere.h"
 
 #include <QAction>
 #include <QJsonArray>
@@ -47,6 +49,64 @@ QStringList valueLines(const Tensor& tensor)
     return lines;
 }
 
+CallRole roleOf(StepRole role)
+{
+    switch (role) {
+    case StepRole::cond:
+    case StepRole::body:
+        return CallRole::loop;
+    case StepRole::thenBranch:
+        return CallRole::thenBranch;
+    case StepRole::elseBranch:
+        return CallRole::elseBranch;
+    case StepRole::branch:
+        return CallRole::branch;
+    default:
+        return CallRole::call;
+    }
+}
+
+/// The stop as a picture of what is looked at needs it: the frames that lead there, the last one at its end, and nothing to run next.
+StopSnapshot lookedAtStop(const Document& document)
+{
+    StopSnapshot stop = *document.stop();
+    const Result<Address> looked = parseAddress(document.lookedAt());
+    if (!looked.ok()) return stop;
+    std::vector<FrameSnapshot> stack;
+    Address at;
+    at.root = looked->root;
+    for (size_t d = 0; d <= looked->steps.size(); ++d) {
+        FrameSnapshot frame;
+        if (d > 0) {
+            Address site = at;
+            site.target = TargetKind::op;
+            site.op = looked->steps[d - 1].site;
+            at.steps.push_back(looked->steps[d - 1]);
+            if (const Result<ResolvedAddress> call = resolveAddress(document.model(), site); call.ok()) stack.back().info.next = call->op;
+        }
+        const std::string address = toString(at);
+        const bool isKnown = d < stop.stack.size() && staticAddress(stop.stack[d].address) == staticAddress(address);
+        if (isKnown) frame = stop.stack[d]; // how often its loop runs
+        const Result<ResolvedAddress> place = resolveAddress(document.model(), at);
+        if (!place.ok()) return *document.stop();
+        frame.address = address;
+        frame.info.graph = place->graph;
+        frame.info.next = {};
+        frame.condition.clear();
+        if (d > 0) {
+            frame.info.role = roleOf(at.steps.back().role);
+            frame.info.branch = at.steps.back().branch;
+            frame.info.iteration = at.steps.back().iteration;
+            frame.info.site = stack.back().info.next;
+        }
+        stack.push_back(std::move(frame));
+    }
+    stop.stack = std::move(stack);
+    stop.address.clear();
+    stop.finished = stop.failed = false;
+    return stop;
+}
+
 } // namespace
 
 GraphPane::GraphPane(Document& document, QWidget* parent) : QWidget(parent), m_document(document), m_canvas(new GraphCanvas(this))
@@ -58,8 +118,8 @@ GraphPane::GraphPane(Document& document, QWidget* parent) : QWidget(parent), m_d
 
     m_canvas->setBuilder(&buildScene);
     m_canvas->setStateSource([this](const Scene& scene) {
-        const auto stop = m_document.stop();
-        return stop ? stateAt(scene, m_document.model(), *stop, m_memory) : idleState(scene);
+        if (!m_document.lookedAt().empty()) return stateAt(scene, m_document.model(), lookedAtStop(m_document), m_memory);
+        return stateAt(scene, m_document.model(), *m_document.stop(), m_memory);
     });
     connect(m_canvas, &GraphCanvas::selectionEdited, this, &GraphPane::adoptSelection);
     connect(m_canvas, &GraphCanvas::viewEdited, this, [this] { emit viewWanted(m_canvas->view()); });
@@ -85,6 +145,19 @@ GraphPane::GraphPane(Document& document, QWidget* parent) : QWidget(parent), m_d
 
     connect(&document, &Document::stopChanged, this, &GraphPane::followStop);
     connect(&document, &Document::selectionChanged, this, &GraphPane::showSelection);
+    connect(&document, &Document::lookedAtChanged, this, [this] {
+        m_canvas->refreshState();
+        askValues();
+        askValue();
+    });
+    m_scrubbed.setSingleShot(true);
+    m_scrubbed.setInterval(0); // where scrubbing ends, the run is about to move
+    connect(&m_scrubbed, &QTimer::timeout, this, [this] {
+        if (m_document.bridge().busy()) return;
+        askValues();
+        askValue();
+    });
+    connect(&document, &Document::previewChanged, &m_scrubbed, qOverload<>(&QTimer::start));
     m_canvas->setLegendShown(!document.stop()->started);
 }
 
@@ -290,47 +363,50 @@ void GraphPane::askValue()
     if (index < 0 || !stop.started || !m_canvas->scene()) return m_canvas->setValueCard({});
     const SceneNode& node = m_canvas->scene()->nodes[static_cast<size_t>(index)];
     if (node.kind != NodeKind::op || !node.value.valid()) return m_canvas->setValueCard({});
-    int depth = -1;
     const size_t slash = node.id.rfind('/');
-    const std::string context = slash == std::string::npos ? std::string() : node.id.substr(0, slash);
-    for (size_t d = 0; d < stop.stack.size(); ++d)
-        if (stop.stack[d].info.graph == node.graph && staticAddress(stop.stack[d].address) == context) depth = static_cast<int>(d);
+    const ValuePlace place = slash == std::string::npos ? ValuePlace() : m_document.valuePlace(node.id.substr(0, slash));
     ValueCard card;
     card.address = node.id;
     card.title = QString::fromStdString(m_document.model().graph(node.graph).value(node.value).id);
     card.type = QString::fromStdString(node.shape);
-    if (depth < 0) return m_canvas->setValueCard({});
+    if (place.depth < 0 && !place.isElsewhere()) return m_canvas->setValueCard({});
     m_document.bridge().ask(
         this, QStringLiteral("canvas value"),
-        [depth, value = node.value](Debugger& debugger) {
-            if (depth >= debugger.executor().position().depth) return QStringList();
-            const Tensor* tensor = debugger.executor().value(depth, value);
-            return tensor ? valueLines(*tensor) : QStringList();
+        [place, card, value = node.value](Debugger& debugger) mutable {
+            const auto note = [&](const Tensor* tensor) {
+                if (tensor != nullptr) card.lines = valueLines(*tensor);
+            };
+            if (place.isElsewhere()) {
+                const ReadElsewhere read = readElsewhere(debugger, place, [&](const EndedInvocation& end) { note(end.value(value)); });
+                card.moment = momentText(read);
+                if (!read.why.empty()) card.lines = QStringList{QString::fromStdString(read.why)};
+            } else if (place.depth < debugger.executor().position().depth) {
+                note(debugger.executor().value(place.depth, value));
+            }
+            return card;
         },
-        [this, card](QStringList lines) mutable {
-            card.lines = std::move(lines);
-            m_canvas->setValueCard(card);
-        });
+        [this](const ValueCard& card) { m_canvas->setValueCard(card); });
 }
 
-/// What the operators in view gave in the invocations that are open, where there is room to write it.
+/// What the operators in view gave in the invocations that are open or looked at, where there is room to write it.
 void GraphPane::askValues()
 {
     const StopSnapshot& stop = *m_document.stop();
     if (m_canvas->level() < 4 || !stop.started || stop.isDataflow) return m_canvas->setValues({});
     struct Asked {
+        ValuePlace place;
         std::vector<OperatorId> operators;
         QStringList ids;
     };
-    std::map<int, Asked> asked; // by depth
-    std::vector<std::string> contexts;
-    for (const FrameSnapshot& frame : stop.stack) contexts.push_back(staticAddress(frame.address));
+    std::map<std::string, Asked> asked; // by graph
     for (const int index : m_canvas->visibleNodes()) {
         const SceneNode& node = m_canvas->scene()->nodes[static_cast<size_t>(index)];
-        if (node.kind != NodeKind::op) continue;
-        const auto context = std::ranges::find(contexts, node.id.substr(0, node.id.rfind('/')));
-        if (context == contexts.end()) continue;
-        Asked& frame = asked[static_cast<int>(context - contexts.begin())];
+        const size_t slash = node.id.rfind('/');
+        if (node.kind != NodeKind::op || slash == std::string::npos) continue;
+        const auto [found, isNew] = asked.try_emplace(node.id.substr(0, slash));
+        Asked& frame = found->second;
+        if (isNew) frame.place = m_document.valuePlace(found->first);
+        if (frame.place.depth < 0 && !frame.place.isElsewhere()) continue;
         frame.operators.push_back(node.op);
         frame.ids.append(QString::fromStdString(node.id));
     }
@@ -338,10 +414,23 @@ void GraphPane::askValues()
         this, QStringLiteral("canvas values"),
         [asked](Debugger& debugger) {
             QHash<QString, QString> texts;
-            for (const auto& [depth, frame] : asked) {
-                if (depth >= debugger.executor().position().depth) continue;
-                const std::vector<OperatorValues> values =
-                    valuesOf(debugger.target(), depth, frame.operators, false, [](const Tensor& tensor) { return firstElements(tensor); });
+            for (const auto& [graph, frame] : asked) {
+                if (frame.place.isElsewhere()) {
+                    QHash<QString, QString> there;
+                    const ReadElsewhere read = readElsewhere(debugger, frame.place, [&](const EndedInvocation& end) {
+                        const Graph& ended = debugger.model().graph(end.frame().graph);
+                        for (size_t i = 0; i < frame.operators.size(); ++i) {
+                            const std::vector<ValueId>& results = ended.op(frame.operators[i]).results;
+                            const Tensor* const tensor = results.empty() ? nullptr : end.value(results.front());
+                            if (tensor != nullptr && tensor->data != nullptr) there[frame.ids[static_cast<qsizetype>(i)]] = firstOf(firstElements(*tensor).text);
+                        }
+                    });
+                    for (auto one = there.cbegin(); one != there.cend(); ++one) texts[one.key()] = momentText(read) + QLatin1Char(' ') + one.value();
+                    continue;
+                }
+                if (frame.place.depth < 0 || frame.place.depth >= debugger.executor().position().depth) continue;
+                const std::vector<OperatorValues> values = valuesOf(debugger.target(), frame.place.depth, frame.operators, false,
+                                                                    [](const Tensor& tensor) { return firstElements(tensor); });
                 for (size_t i = 0; i < values.size() && i < frame.operators.size(); ++i)
                     if (values[i].age == OperatorValues::Age::current)
                         texts[frame.ids[static_cast<qsizetype>(i)]] = firstOf(values[i].text);
@@ -405,9 +494,9 @@ void GraphPane::moveLoop(int region, int64_t iteration, bool isFinal)
 {
     if (m_canvas->scene()->regions[static_cast<size_t>(region)].kind == RegionKind::frame) return chooseIteration(region, iteration);
     // While the knob is dragged, what is known of that iteration is shown; the run goes there on release.
-    if (!isFinal) return m_document.setPreview(iteration);
-    m_document.setPreview(std::nullopt);
     const SceneRegion& loop = m_canvas->scene()->regions[static_cast<size_t>(region)];
+    if (!isFinal) return m_document.setPreview(iteration, loop.id);
+    m_document.setPreview(std::nullopt);
     const RegionState& state = m_canvas->state().regions[static_cast<size_t>(region)];
     const StopSnapshot& stop = *m_document.stop();
     if (!stop.started || state.iteration == iteration) return;

@@ -58,7 +58,7 @@ private:
     QJsonObject m_place;                                         ///< to be taken over with the next picture
     std::string m_reveal;                                        ///< what shall be in view once the picture has it
     bool m_opensForReveal = false;                               ///< and whether groups that hide it are opened
-    QTimer m_settling;
+    QTimer m_settling, m_scrubbed;
     bool m_adopting = false;
     int64_t m_stoppedAt = -1;
 };

@@ -24,7 +24,7 @@ QFont shapedFont(Face face)
     };
     static constexpr Type types[] = {{11, false, false, false}, {10, false, false, false}, {10, false, true, false},
                                      {9.5, false, true, false}, {12, true, false, false},  {10, true, false, false},
-                                     {11, true, false, false},  {11, false, false, true}};
+                                     {11, true, false, false},  {11, false, false, true},  {10, false, true, true}};
     const Type& type = types[static_cast<size_t>(face)];
     QFont font = Theme::instance().font(type.fixed ? FontUse::value : FontUse::small, type.bold);
     font.setItalic(type.italic);

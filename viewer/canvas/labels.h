@@ -12,7 +12,7 @@
 namespace loopscope::viewer {
 
 /// The faces of the canvas; `pill` and `group` are bold.
-enum class Face : uint8_t { name, index, mono, monoSmall, head, pill, group, italic };
+enum class Face : uint8_t { name, index, mono, monoSmall, head, pill, group, italic, monoItalic };
 
 /// Widths in the fonts of the moment; may be called on any thread at the same time. Follows no change of text size: ask for a new one.
 TextMeasure fontTextMeasure();

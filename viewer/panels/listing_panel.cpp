@@ -1,9 +1,9 @@
 // Listing and structured view: lines of the model in step with the graph, with breakpoints, the next operator and the last values.
-#include "engine/debug/inspect/frame_values.h"
 #include "engine/ir/ids.h"
 #include "engine/ops/control_flow.h"
 #include "viewer/panels/common.h"
 #include "viewer/panels/listing_head.h"
+#include "viewer/panels/listing_values.h"
 #include "viewer/panels/listing_view.h"
 #include "viewer/panels/panels.h"
 #include "viewer/style/icons.h"
@@ -23,39 +23,6 @@ namespace loopscope::viewer {
 namespace {
 
 constexpr int kStaleDelayMs = 120; ///< values of earlier invocations are looked up by travelling: not while somebody steps quickly
-
-/// What the engine says about lines in sight.
-struct Facts {
-    std::map<int, OperatorValues> values; ///< by line
-    std::map<int, int> taken;             ///< by line of a branch operator: 0 then, 1 else, or the branch's number
-};
-
-/// Of a v1 graph: nodes run in any order, so what is there is what ran.
-std::vector<OperatorValues> presentValues(Debugger& debugger, int depth, const std::vector<OperatorId>& operators)
-{
-    std::vector<OperatorValues> all;
-    const Graph& graph = debugger.model().graph(debugger.executor().frame(depth).graph);
-    for (const OperatorId op : operators) {
-        OperatorValues& values = all.emplace_back();
-        values.op = op;
-        for (const ValueId id : graph.op(op).results) {
-            const Tensor* tensor = debugger.executor().value(depth, id);
-            if (tensor == nullptr || tensor->data == nullptr) continue;
-            const InlineValue shown = firstElements(*tensor);
-            values.text += (values.text.empty() ? "" : ", ") + shown.text;
-            values.abnormal = values.abnormal || shown.abnormal;
-            values.age = OperatorValues::Age::current;
-        }
-    }
-    return all;
-}
-
-struct Question {
-    int line = 0;
-    int depth = 0;
-    GraphId graph;
-    OperatorId op;
-};
 
 class ListingPanel : public Panel {
     Q_OBJECT
@@ -103,6 +70,13 @@ public:
         connect(&document, &Document::stopChanged, this, &ListingPanel::stopped);
         connect(&document, &Document::frameChanged, this, [this] { followFrame(); });
         connect(&document, &Document::lookedAtChanged, this, [this] { followFrame(); });
+        m_scrubbed.setSingleShot(true);
+        m_scrubbed.setInterval(0); // where scrubbing ends, the run is about to move
+        connect(&m_scrubbed, &QTimer::timeout, this, [this] {
+            if (!this->document().bridge().busy()) update(!this->document().preview());
+            if (this->document().preview()) m_ask.start();
+        });
+        connect(&document, &Document::previewChanged, &m_scrubbed, qOverload<>(&QTimer::start));
         connect(&document, &Document::selectionChanged, this, [this] { followSelection(); });
         connect(&document, &Document::revealRequested, this,
                 [this](const QString& address) { reveal(staticAddress(address.toStdString())); });
@@ -380,11 +354,18 @@ private:
         if (moved) m_ask.start();
     }
 
-    /// What is shown ended before this stop.
+    /// Where the values of a line are to be read.
+    ValuePlace placeOf(const ListingLine& line) const
+    {
+        const auto& doc = const_cast<ListingPanel*>(this)->document(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
+        return doc.valuePlace(graphAddressOf(invocationOf(line.address)));
+    }
+
+    /// What is shown is of another moment than this stop.
     bool looksElsewhere() const
     {
-        auto& doc = const_cast<ListingPanel*>(this)->document(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
-        return !m_structured && !doc.lookedAt().empty() && graphAddressOf(staticAddress(doc.lookedAt())) == m_address;
+        const auto& doc = const_cast<ListingPanel*>(this)->document(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
+        return !m_structured && doc.valuePlace(m_address).isElsewhere();
     }
 
     void updateHead()
@@ -393,7 +374,8 @@ private:
         const auto stop = document().stop();
         const Graph& graph = document().model().graph(m_graph);
         QString address = toText(m_address), counts = counted(static_cast<qint64>(graph.operators.size()), "op");
-        if (looksElsewhere()) return m_head->setTexts(toText(document().lookedAt()), "looked at", counts);
+        if (const ValuePlace place = document().valuePlace(m_address); place.isElsewhere())
+            return m_head->setTexts(toText(place.invocation), place.sampledStep >= 0 ? "≈ sampled" : "looked at", counts);
         for (size_t depth = m_frames.size(); depth-- > 0;) {
             const FrameSnapshot& frame = stop->stack[depth];
             if (frame.info.graph != m_graph || graphAddressOf(m_frames[depth]) != m_address) continue;
@@ -406,95 +388,69 @@ private:
         m_head->setTexts(address, toText(signatureText(graph)), counts);
     }
 
-    /// Values of the lines in sight, of an invocation that is on no frame any more.
-    void askElsewhere()
-    {
-        ListingState state = m_view->state();
-        const std::string invocation = document().lookedAt();
-        std::vector<int> numbers;
-        std::string list;
-        for (const int number : m_view->linesInSight()) {
-            const ListingLine& line = lines()[static_cast<size_t>(number)];
-            if (!line.op.valid() || document().model().graph(line.graph).op(line.op).results.empty()) continue;
-            numbers.push_back(number);
-            list += (list.empty() ? "{" : ", {") + invocation + "/" + lastPart(line.address) + ":0}";
-            state.ran[number] = true;
-        }
-        m_view->setState(state);
-        if (numbers.empty() || document().bridge().busy()) return;
-        document().bridge().ask(
-            this, "values",
-            [list](Debugger& debugger) {
-                std::vector<QString> texts;
-                const auto values = evaluateList(debugger.target(), {}, list);
-                if (!values.ok()) return texts;
-                for (const EvaluatedValue& value : *values)
-                    texts.push_back(value.absence == Absence::present && value.tensor.data != nullptr ? toText(firstElements(value.tensor).text) : QString());
-                return texts;
-            },
-            [this, numbers, invocation](const std::vector<QString>& texts) {
-                if (document().lookedAt() != invocation || texts.size() != numbers.size()) return;
-                ListingState shown = m_view->state();
-                for (size_t i = 0; i < texts.size(); ++i) {
-                    ListingValue value;
-                    value.text = onScreen(texts[i].toStdString());
-                    shown.values[numbers[i]] = value;
-                    shown.ran[numbers[i]] = !texts[i].isEmpty();
-                }
-                m_view->setState(std::move(shown));
-            });
-    }
-
     /// Values of the lines in sight; with `earlier` also those that iterations before gave.
     void ask(bool earlier)
     {
-        if (looksElsewhere()) return askElsewhere();
         const auto stop = document().stop();
         ListingState state = m_view->state();
-        std::map<int, std::vector<Question>> questions;
+        std::map<int, std::vector<ListingQuestion>> here;
+        std::map<std::string, ListingElsewhere> elsewhere; // by invocation
+        const bool looks = !document().lookedAt().empty() || document().preview();
         for (const int number : m_view->linesInSight()) {
             const ListingLine& line = lines()[static_cast<size_t>(number)];
+            if (!line.op.valid()) continue;
+            if (ValuePlace place = looks ? placeOf(line) : ValuePlace(); place.isElsewhere()) {
+                ListingElsewhere& other = elsewhere[place.invocation];
+                other.place = std::move(place);
+                other.questions.push_back({number, line.graph, line.op});
+                continue;
+            }
             const int depth = depthOf(line);
             if (depth < 0) continue;
-            const bool ran = hasRun(line, depth) || stop->finished;
-            state.ran[number] = ran;
+            state.ran[number] = hasRun(line, depth) || stop->finished;
             if (line.isCall) noteCall(state, number, line, depth);
-            questions[depth].push_back({number, depth, line.graph, line.op});
+            here[depth].push_back({number, line.graph, line.op});
         }
         if (stop->failed && !m_view->state().current.empty()) noteFailure(state);
         m_view->setState(state);
-        if (questions.empty() || document().bridge().busy()) return;
-        const auto innermost = static_cast<int>(stop->stack.size()) - 1;
-        const ValueWriter writer = [](const Tensor& tensor) { return firstElements(tensor); };
+        if (document().bridge().busy()) return;
+        if (!elsewhere.empty()) askElsewhere(elsewhere);
+        if (here.empty()) return;
         document().bridge().ask(
             this, earlier ? "stale" : "values",
-            [questions, innermost, earlier, writer, tick = stop->tick](Debugger& debugger) {
-                Facts facts;
-                if (debugger.timeline().tick() != tick) return facts; // it has moved on: another question follows
-                for (const auto& [depth, asked] : questions) {
-                    std::vector<OperatorId> operators;
-                    for (const Question& one : asked) operators.push_back(one.op);
-                    const auto values = debugger.executor().stopsInAddressOrder()
-                                            ? valuesOf(debugger.target(), depth, operators, earlier && depth == innermost, writer)
-                                            : presentValues(debugger, depth, operators);
-                    for (size_t i = 0; i < asked.size(); ++i) {
-                        facts.values[asked[i].line] = values[i];
-                        const Operator& op = debugger.model().graph(asked[i].graph).op(asked[i].op);
-                        const CallForm form = callForm(op);
-                        if (form.kind != CallKind::branch && form.kind != CallKind::select) continue;
-                        if (values[i].age != OperatorValues::Age::current || op.inputs.empty() || !op.inputs.front().valid()) continue;
-                        const Tensor* steer = debugger.executor().value(depth, op.inputs.front());
-                        if (steer == nullptr || steer->data == nullptr || steer->elementCount() < 1) continue;
-                        const auto number = static_cast<int>(elementAsReal(*steer, 0));
-                        facts.taken[asked[i].line] = form.kind == CallKind::branch ? (number != 0 ? 0 : 1) : number;
-                    }
-                }
-                return facts;
+            [here, earlier, tick = stop->tick](Debugger& debugger) {
+                return debugger.timeline().tick() == tick ? factsHere(debugger, here, earlier) : ListingFacts(); // it has moved on: another question follows
             },
-            [this, earlier](const Facts& facts) { answered(facts, earlier); });
+            [this, earlier](const ListingFacts& facts) { answered(facts, earlier); });
     }
 
-    void answered(const Facts& facts, bool earlier)
+    void askElsewhere(const std::map<std::string, ListingElsewhere>& invocations)
+    {
+        std::vector<ListingElsewhere> asked;
+        for (const auto& [invocation, one] : invocations) asked.push_back(one);
+        document().bridge().ask(
+            this, "elsewhere", [asked](Debugger& debugger) { return factsElsewhere(debugger, asked); },
+            [this](const ListingElsewhereFacts& answer) {
+                ListingState state = m_view->state();
+                for (const auto& [number, read] : answer.read) {
+                    if (number >= static_cast<int>(lines().size()) || !placeOf(lines()[static_cast<size_t>(number)]).isElsewhere()) return;
+                    const auto found = answer.facts.values.find(number);
+                    const bool ran = found != answer.facts.values.end() && found->second.age == OperatorValues::Age::current;
+                    state.ran[number] = ran;
+                    state.values.erase(number);
+                    if (!ran) continue;
+                    ListingValue value;
+                    value.text = onScreen(found->second.text);
+                    value.isAbnormal = found->second.abnormal;
+                    value.moment = momentText(read);
+                    state.values[number] = value;
+                }
+                for (const auto& [number, taken] : answer.facts.taken) foldBranches(state, number, taken);
+                m_view->setState(std::move(state));
+            });
+    }
+
+    void answered(const ListingFacts& facts, bool earlier)
     {
         const auto stop = document().stop();
         ListingState state = m_view->state();
@@ -510,11 +466,10 @@ private:
             ListingValue value;
             value.text = onScreen(values.text);
             value.isAbnormal = values.abnormal;
-            value.isStale = values.age == OperatorValues::Age::earlier;
-            if (value.isStale) {
+            if (values.age == OperatorValues::Age::earlier) {
                 const int depth = depthOf(line);
                 const qint64 iteration = depth >= 0 ? stop->stack[static_cast<size_t>(depth)].info.iteration : -1;
-                value.from = iteration > 0 ? iteration - 1 : -2;
+                value.moment = iteration > 0 ? "@" + QString::number(iteration - 1) : QString("before:");
                 if (depth >= 0) state.ran[number] = false;
             } else {
                 auto& [text, tick] = m_texts[number];
@@ -558,6 +513,7 @@ private:
             const ListingLine& head = lines()[i];
             if (head.branchEnd < 0 || head.indent < indent) break;
             if (branch++ != taken) state.untaken.insert(static_cast<int>(i));
+            else state.untaken.erase(static_cast<int>(i));
             i = static_cast<size_t>(head.branchEnd) - 1;
         }
     }
@@ -584,7 +540,7 @@ private:
     ListingView* m_view = nullptr;
     QLineEdit* m_find = nullptr;
     QAction* m_follow = nullptr;
-    QTimer m_ask, m_stale;
+    QTimer m_ask, m_stale, m_scrubbed;
     bool m_loaded = false, m_own = false, m_moved = false;
     GraphId m_graph;
     std::string m_address;                              ///< static, of the invocation shown

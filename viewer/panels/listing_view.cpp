@@ -37,11 +37,7 @@ void paintArrow(QPainter& painter, QPointF center)
     painter.restore();
 }
 
-QString staleText(const ListingValue& value)
-{
-    if (!value.isStale) return value.text;
-    return (value.from >= 0 ? QString("@%1 ").arg(value.from) : QString("before: ")) + value.text;
-}
+QString staleText(const ListingValue& value) { return value.moment.isEmpty() ? value.text : value.moment + " " + value.text; }
 
 } // namespace
 
@@ -260,7 +256,7 @@ void ListingView::paintRow(QPainter& painter, const QRect& rect, int number) con
     QColor valueColor = themed(Token::text);
     if (value != m_state.values.end()) {
         shown = staleText(value->second);
-        italic = value->second.isStale;
+        italic = !value->second.moment.isEmpty();
         bold = value->second.isChanged;
         valueColor = failed || value->second.isAbnormal ? themed(Token::err) : italic ? themed(Token::text3) : themed(Token::text);
     }
@@ -476,7 +472,7 @@ QJsonObject ListingView::describe() const
         if (m_state.untaken.contains(number)) row["state"] = "untaken";
         if (const auto value = m_state.values.find(number); value != m_state.values.end()) {
             row["value"] = staleText(value->second);
-            if (value->second.isStale) row["stale"] = true;
+            if (!value->second.moment.isEmpty()) row["stale"] = true;
             if (value->second.isChanged) row["changed"] = true;
         }
         if (const auto note = m_state.notes.find(number); note != m_state.notes.end()) row["note"] = note->second;

@@ -16,8 +16,7 @@ namespace loopscope::viewer {
 /// What is known of an operator's results at this stop.
 struct ListingValue {
     QString text;
-    qint64 from = -1; ///< stale: iteration that it is from; −2: an earlier invocation
-    bool isStale = false;
+    QString moment; ///< of another one than this stop: "@36", "≈ @12", "before:"; empty: of this one
     bool isAbnormal = false;
     bool isChanged = false; ///< since the last stop
     bool isError = false;

@@ -432,7 +432,14 @@ void TimelinePanel::goBy(int by)
 
 void TimelinePanel::preview(int64_t iteration, int slowness)
 {
-    document().setPreview(iteration);
+    const Loop loop = shownLoop();
+    std::string body = loop.address;
+    if (body.empty() && loop.index >= 0) { // on no frame: of the root's loops the place is known all the same
+        const CourseLoop& course = m_course.loops()[static_cast<size_t>(loop.index)];
+        const Model& model = document().model();
+        if (course.callerGraph == GraphId(0)) body = model.graphs.front().id + "/" + siteName(model, course.callerGraph, course.site).toStdString() + ":body";
+    }
+    document().setPreview(iteration, body);
     m_bar->setPreview(iteration);
     refreshHead();
     if (slowness > 1) m_stepLabel->setText("1/" + grouped(slowness));

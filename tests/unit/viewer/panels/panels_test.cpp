@@ -1,5 +1,5 @@
 // The text panels over a debugger: what they show, what they send, and that their models keep the rules of Qt's models.
-#include "tests/unit/viewer/panels/panel_backend.h"
+#include "tests/unit/viewer/panels/panel_views.h"
 #include "viewer/dataflow/dataflow_panels.h"
 #include "viewer/panels/common.h"
 #include "viewer/panels/input_source.h"
@@ -32,59 +32,6 @@ const std::vector<Factory> kFactories = {
     makeListingPanel,   makeStructuredPanel, makeInvocationsPanel, makeCallStackPanel, makeBreakpointsPanel, makeMarksPanel,
     makeWatchesPanel,   makeVariablesPanel,  makeConsolePanel,     makeProblemsPanel,  makeSearchPanel,      makePropertiesPanel,
     makeStructurePanel, makeSubgraphsPanel,  makeInputsPanel,      makeFramesPanel,    makeTokensPanel,      makeOperatorPanel};
-
-std::unique_ptr<Document> collatz() { return openFile("samples/text/collatz.lsir", {"x=27"}); }
-
-/// Runs a line and lets questions and repaints come in.
-void execute(Document& document, const QString& line)
-{
-    document.execute(line);
-    QTRY_VERIFY_WITH_TIMEOUT(!document.bridge().busy(), 30000);
-    QTest::qWait(30);
-}
-
-template <typename P> std::unique_ptr<Panel> shown(P* panel, QSize size = {360, 300})
-{
-    panel->resize(size);
-    panel->show();
-    return std::unique_ptr<Panel>(panel);
-}
-
-QAbstractItemModel* modelOf(Panel& panel, const char* name) { return panel.findChild<RowView*>(name)->model(); }
-
-/// Visible rows of a tree or table, cells joined by '|', children indented.
-QStringList rowsOf(const RowView& view, const QModelIndex& parent = {}, int depth = 0)
-{
-    QStringList rows;
-    const QAbstractItemModel& model = *view.model();
-    for (int row = 0; row < model.rowCount(parent); ++row) {
-        QStringList cells;
-        for (int column = 0; column < model.columnCount(parent); ++column) {
-            const QModelIndex index = model.index(row, column, parent);
-            QString cell = index.data().toString();
-            if (const QString chip = index.data(chipRole).toString(); !chip.isEmpty()) cell += " (" + chip + ")";
-            cells << cell;
-        }
-        const QModelIndex index = model.index(row, 0, parent);
-        rows << QString(depth * 2, ' ') + cells.join("|") + (index.data(currentRole).toBool() ? " <=" : "");
-        if (view.isExpanded(index)) rows << rowsOf(view, index, depth + 1);
-    }
-    return rows;
-}
-
-QJsonObject rowAt(const ListingView& view, const QString& address)
-{
-    for (const QJsonValue& row : view.describe()["rows"].toArray())
-        if (row.toObject()["address"].toString() == address && row.toObject().contains("index")) return row.toObject();
-    return {};
-}
-
-/// Pictures of all panels for people, where PANELS_PICTURES names a folder.
-void grab(Panel& panel, const QString& name)
-{
-    const QString folder = qEnvironmentVariable("PANELS_PICTURES");
-    if (!folder.isEmpty()) panel.grab().save(folder + "/" + name + ".png");
-}
 
 } // namespace
 
@@ -267,37 +214,6 @@ private slots:
         QCOMPARE(field->text(), QString("7"));
         QTest::keyClick(field, Qt::Key_Return);
         QTRY_COMPARE(QString::fromStdString(document->stop()->address).section('/', 1, 1), QString("while#0@7:body"));
-    }
-
-    void whatHasEndedIsLookedAtWithoutGoingThere()
-    {
-        const auto document = collatz();
-        const auto tree = shown(makeInvocationsPanel(*document), {360, 700});
-        const auto listing = shown(makeListingPanel(*document), {520, 300});
-        execute(*document, "start");
-        execute(*document, "goto main/while#0@20:body/add#3");
-        auto* view = tree->findChild<RowView*>("invocationTree");
-        const auto find = [&](const QString& text) {
-            const QModelIndexList found = view->model()->match(view->model()->index(0, 0), Qt::DisplayRole, text, 1, Qt::MatchRecursive | Qt::MatchExactly);
-            return found.isEmpty() ? QModelIndex() : found.front();
-        };
-        const QModelIndex range = find("@0..18");
-        QVERIFY(range.isValid());
-        view->expand(range);
-        const QModelIndex tenth = find("@10");
-        const QModelIndex iteration = tenth.isValid() ? tenth : find("@10..18");
-        QVERIFY(iteration.isValid());
-        const int64_t step = document->stop()->position.step;
-        view->setCurrentIndex(iteration);
-        QCOMPARE(document->lookedAt(), std::string("main/while#0@10:body"));
-        auto* lines = listing->findChild<ListingView*>();
-        // n is 214 in iteration 10, so 107 follows; at the stop it is 364.
-        QTRY_COMPARE(rowAt(*lines, "main/while#0:body/floor_mod#0")["value"].toString(), QString("0"));
-        QCOMPARE(rowAt(*lines, "main/while#0:body/if#2")["value"].toString(), QString("107"));
-        QCOMPARE(document->stop()->position.step, step); // the run stands where it stood
-        execute(*document, "step");
-        QVERIFY(document->lookedAt().empty());
-        QTRY_VERIFY(rowAt(*lines, "main/while#0:body/if#2")["value"].toString() != "107");
     }
 
     void callStackChoosesTheFrame()
