@@ -278,6 +278,32 @@ private slots:
         QVERIFY(QFile::exists(path + ".damaged"));
     }
 
+    void modesOfTheTensorViewerAreRememberedByDtypeAndRank()
+    {
+        const QString path = m_folder->path() + "/settings.json";
+        m_window.reset();
+        QVERIFY(writeJson(path, {{"version", 2}, {"tensorModes", QJsonObject{{"f99 7", QJsonObject{{"modes", "later"}}}}}}));
+        start();
+        QVERIFY2(!reason().contains("unknown"), qPrintable(reason()));
+        const auto shown = [&](const char* value) {
+            m_window->document()->select(value);
+            settle();
+            QJsonObject tensor;
+            QMetaObject::invokeMethod(m_window->area()->panel("panelTensor"), "describe", Q_RETURN_ARG(QJsonObject, tensor));
+            return tensor["modes"].toArray();
+        };
+        open("conv_classifier.lsir", {{"image", "@7"}});
+        QCOMPARE(shown("main/bias"), QJsonArray{"table"});
+        QVERIFY(m_window->area()->panel("panelTensor")->command("mode histogram"));
+        QCOMPARE(shown("main/weights"), QJsonArray{"table"}); // of another rank
+        QCOMPARE(shown("main/bias"), QJsonArray{"histogram"});
+        restart();
+        open("conv_classifier.lsir", {{"image", "@7"}});
+        QCOMPARE(shown("main/bias"), QJsonArray{"histogram"});
+        QCOMPARE(shown("main/weights"), QJsonArray{"table"});
+        QCOMPARE(readJson(path)["tensorModes"].toObject()["f99 7"].toObject()["modes"].toString(), QString("later")); // of a later version
+    }
+
     void theWindowComesBackWhereItWas()
     {
         m_window->resize(1100, 700);

@@ -9,7 +9,13 @@ namespace loopscope::viewer {
 enum class MapKind : uint8_t { sequential, diverging };
 
 /// How the colour range of a view is found.
-enum class RangeMode : uint8_t { automatic, symmetric, robust, typed };
+enum class RangeMode : uint8_t {
+    automatic,
+    symmetric,
+    robust,
+    typed,
+    shared, ///< with the pinned values
+};
 
 struct ValueRange {
     double low = 0, high = 1;

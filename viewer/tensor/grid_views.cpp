@@ -16,28 +16,55 @@ namespace loopscope::viewer {
 
 QString GridContent::rowName(int64_t row) const
 {
+    const int64_t local = row - grid.rowBegin;
     if (static_cast<size_t>(row) < grid.rowNames.size()) return QString::fromStdString(grid.rowNames[static_cast<size_t>(row)]);
-    if (static_cast<size_t>(row) >= grid.rowFlat.size()) return {};
-    if (grid.isSparse) return QString::fromStdString(elementIndexText(grid.shape, grid.rowFlat[static_cast<size_t>(row)]));
-    if (grid.overIterations) return QString::fromStdString(elementIndexText(grid.shape, grid.rowFlat[static_cast<size_t>(row)]));
-    if (grid.shape.rank() <= 2) return QString::number((grid.rowBegin + row) * grid.blockRows);
-    std::string index = elementIndexText(grid.shape, grid.rowFlat[static_cast<size_t>(row)]);
-    if (grid.colStride == 1) index = index.substr(0, index.rfind(',')) + ",:]";
+    if (grid.shape.rank() <= 2 && !grid.isSparse && !grid.overIterations) return QString::number(row * grid.blockRows);
+    if (local < 0 || static_cast<size_t>(local) >= grid.rowFlat.size()) return {};
+    std::string index = elementIndexText(grid.shape, grid.rowFlat[static_cast<size_t>(local)]);
+    if (!grid.isSparse && !grid.overIterations && grid.colStride == 1) index = index.substr(0, index.rfind(',')) + ",:]";
     return QString::fromStdString(index);
 }
 
 QString GridContent::columnName(int64_t col) const
 {
     if (static_cast<size_t>(col) < grid.columnNames.size()) return QString::fromStdString(grid.columnNames[static_cast<size_t>(col)]);
-    if (grid.overIterations) return "@" + QString::number(grid.colBegin + col);
+    if (grid.overIterations) return "@" + QString::number(col);
     if (grid.colStride == 0) return "value";
-    return QString::number((grid.colBegin + col) * grid.blockCols);
+    return QString::number(col * grid.blockCols);
 }
 
-void GridModel::setContent(const GridContent* content)
+namespace {
+
+constexpr int64_t kMostTableRows = int64_t{1} << 19, kMostTableCols = int64_t{1} << 16; ///< headers keep something for each
+
+/// Where a part of `all` places begins that holds `at`: where it began before if that does.
+int64_t beginOf(int64_t before, int64_t at, int64_t all, int64_t most)
 {
-    beginResetModel();
+    if (all <= most) return 0;
+    if (at >= before && at < before + most && before + most <= all) return before;
+    return std::clamp<int64_t>(at - most / 2, 0, all - most);
+}
+
+} // namespace
+
+void GridModel::setContent(const GridContent* content, CellCursor cursor)
+{
+    CellCursor begin;
+    int rows = 0, cols = 0;
+    if (content != nullptr && content->grid.rows > 0) {
+        const Grid& grid = content->grid;
+        const bool isWhole = grid.isSparse || !grid.rowNames.empty(); // what is not read of these cannot be read either
+        const int64_t allRows = isWhole ? grid.rows : grid.allRows, allCols = isWhole ? grid.cols : grid.allCols;
+        begin = {beginOf(m_begin.row, cursor.row, allRows, kMostTableRows), beginOf(m_begin.col, cursor.col, allCols, kMostTableCols)};
+        rows = static_cast<int>(std::min(allRows, kMostTableRows));
+        cols = static_cast<int>(std::min(allCols, kMostTableCols));
+    }
+    const bool isSame = rows == m_rows && cols == m_cols && begin == m_begin && rows > 0;
+    if (!isSame) beginResetModel();
     m_content = content;
+    m_begin = begin;
+    m_rows = rows;
+    m_cols = cols;
     if (content != nullptr) {
         const auto kept = m_style;
         m_style = content->grid.style;
@@ -45,7 +72,10 @@ void GridModel::setContent(const GridContent* content)
         m_style.hex = kept.hex;
         m_style.complex = kept.complex;
     }
-    endResetModel();
+    if (!isSame) return endResetModel();
+    emit dataChanged(index(0, 0), index(rows - 1, cols - 1));
+    emit headerDataChanged(Qt::Horizontal, 0, cols - 1);
+    emit headerDataChanged(Qt::Vertical, 0, rows - 1);
 }
 
 void GridModel::setStyle(const CellStyle& style)
@@ -54,34 +84,34 @@ void GridModel::setStyle(const CellStyle& style)
     if (rowCount() > 0 && columnCount() > 0) emit dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
 }
 
-int GridModel::rowCount(const QModelIndex& parent) const
-{
-    return parent.isValid() || m_content == nullptr ? 0 : static_cast<int>(m_content->grid.rows);
-}
+int GridModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : m_rows; }
 
-int GridModel::columnCount(const QModelIndex& parent) const
-{
-    return parent.isValid() || m_content == nullptr ? 0 : static_cast<int>(m_content->grid.cols);
-}
+int GridModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : m_cols; }
 
 QString GridModel::text(int64_t row, int64_t col, bool screen) const
 {
     const Grid& grid = m_content->grid;
-    const auto at = static_cast<size_t>(row * grid.cols + col);
+    if (!grid.covers(row, col)) return {};
+    const auto at = static_cast<size_t>((row - grid.rowBegin) * grid.cols + col - grid.colBegin);
     if (at < grid.texts.size()) return QString::fromStdString(grid.texts[at]);
     CellStyle style = m_style;
     style.screen = screen;
-    return QString::fromStdString(cellText(grid.at(row, col), style));
+    const QString text = QString::fromStdString(cellText(grid.cells[at], style));
+    // Two words of equal width would look alike from afar.
+    return screen && style.dtype == DType::boolean && !text.isEmpty() ? (grid.cells[at].bits != 0 ? "1 \u25cf" : "0 \u25cb") : text;
 }
 
 QVariant GridModel::data(const QModelIndex& index, int role) const
 {
     if (!index.isValid() || m_content == nullptr || index.row() >= rowCount() || index.column() >= columnCount()) return {};
     const Grid& grid = m_content->grid;
-    const Cell& cell = grid.at(index.row(), index.column());
+    const CellCursor place = cellOf(index);
+    if (!grid.covers(place.row, place.col)) return {};
+    const int64_t row = place.row - grid.rowBegin, col = place.col - grid.colBegin;
+    const Cell& cell = grid.at(row, col);
     switch (role) {
     case Qt::DisplayRole:
-        return text(index.row(), index.column(), true);
+        return text(place.row, place.col, true);
     case Qt::TextAlignmentRole:
         return QVariant(grid.texts.empty() ? Qt::AlignRight | Qt::AlignVCenter : Qt::AlignLeft | Qt::AlignVCenter);
     case Qt::FontRole: {
@@ -95,11 +125,11 @@ QVariant GridModel::data(const QModelIndex& index, int role) const
         if (m_content->approximate) return themed(Token::text3);
         return themed(Token::text);
     case Qt::ToolTipRole: {
-        QString tip = QString::fromStdString(elementIndexText(grid.shape, grid.flat(index.row(), index.column())));
-        if (grid.overIterations) tip += " " + m_content->columnName(index.column());
+        QString tip = QString::fromStdString(elementIndexText(grid.shape, grid.flat(row, col)));
+        if (grid.overIterations) tip += " " + m_content->columnName(place.col);
         if (grid.style.quantized)
             tip += "  q " + QString::number(static_cast<qlonglong>(cell.bits)) + " \u2192 " + QString::fromStdString(shortNumber(cell.real));
-        else tip += "  " + text(index.row(), index.column(), true);
+        else tip += "  " + text(place.row, place.col, true);
         return tip + (cell.saturated ? ", saturated" : "");
     }
     default:
@@ -110,10 +140,26 @@ QVariant GridModel::data(const QModelIndex& index, int role) const
 QVariant GridModel::headerData(int section, Qt::Orientation orientation, int role) const
 {
     if (m_content == nullptr) return {};
-    if (role == Qt::DisplayRole) return orientation == Qt::Horizontal ? m_content->columnName(section) : m_content->rowName(section);
+    if (role == Qt::DisplayRole) return orientation == Qt::Horizontal ? m_content->columnName(m_begin.col + section) : m_content->rowName(m_begin.row + section);
     if (role == Qt::FontRole) return Theme::instance().font(FontUse::tiny);
     if (role == Qt::TextAlignmentRole) return QVariant(Qt::AlignRight | Qt::AlignVCenter);
     return {};
+}
+
+void CellDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const
+{
+    const bool isSelected = (option.state & QStyle::State_Selected) != 0, isCursor = index == m_table->currentIndex();
+    const QItemSelection chosen = m_table->selectionModel()->selection();
+    const bool isRange = chosen.size() > 1 || (chosen.size() == 1 && (chosen.front().width() > 1 || chosen.front().height() > 1));
+    if (isSelected && isRange) painter->fillRect(option.rect, themed(Token::accentWeak));
+    QStyleOptionViewItem cell = option;
+    cell.state &= ~(QStyle::State_Selected | QStyle::State_HasFocus | QStyle::State_MouseOver);
+    QStyledItemDelegate::paint(painter, cell, index);
+    if (!isCursor) return;
+    painter->save();
+    painter->setPen(QPen(themed(m_table->hasFocus() ? Token::accent : Token::text), m_table->hasFocus() ? 2 : 1));
+    painter->drawRect(QRectF(option.rect).adjusted(1, 1, -1, -1));
+    painter->restore();
 }
 
 HeatMap::HeatMap(QWidget* parent) : QWidget(parent)
@@ -133,9 +179,10 @@ void HeatMap::setContent(const GridContent* content, CellStyle style)
     update();
 }
 
-void HeatMap::setCursorCell(CellCursor cell)
+void HeatMap::setCursorCell(CellCursor cell, std::optional<CellCursor> from)
 {
     m_cursor = cell;
+    m_from = from;
     update();
 }
 
@@ -229,7 +276,7 @@ void HeatMap::paintEvent(QPaintEvent*)
     for (int64_t r = 0; r < grid.rows; r += every) {
         const QRectF box(0, area.top() + static_cast<double>(r) * ch, kLabelWidth - 6, std::max<double>(ch, metrics.height() - 2));
         painter.setPen(themed(Token::text2));
-        painter.drawText(box, Qt::AlignRight | (ch >= metrics.height() - 2 ? Qt::AlignVCenter : Qt::AlignTop), metrics.elidedText(m_content->rowName(r), Qt::ElideLeft, kLabelWidth - 8));
+        painter.drawText(box, Qt::AlignRight | (ch >= metrics.height() - 2 ? Qt::AlignVCenter : Qt::AlignTop), metrics.elidedText(m_content->rowName(grid.rowBegin + r), Qt::ElideLeft, kLabelWidth - 8));
         if (!grid.overIterations || grid.current < grid.colBegin || grid.current >= grid.colBegin + grid.cols) continue;
         CellStyle style = grid.style;
         style.digits = 4;
@@ -245,9 +292,22 @@ void HeatMap::paintEvent(QPaintEvent*)
         painter.setPen(QPen(themed(Token::curLine), 2));
         painter.drawRect(QRectF(area.left() + static_cast<double>(grid.current - grid.colBegin) * cw - 1, area.top() - 2, std::max(cw, 2.0) + 2, area.height() + 4));
     }
-    if (m_cursor.row < grid.rows && m_cursor.col < grid.cols && (!grid.overIterations || hasFocus())) {
+    const auto isInside = [&](const CellCursor& cell) { return cell.row >= 0 && cell.col >= 0 && cell.row < grid.rows && cell.col < grid.cols; };
+    if (m_from && isInside(m_cursor) && isInside(*m_from)) {
+        painter.setPen(QPen(themed(Token::accent), 1, Qt::DashLine));
+        painter.drawRect(cellRect(m_cursor.row, m_cursor.col).united(cellRect(m_from->row, m_from->col)).adjusted(0, 0, -0.5, -0.5));
+    }
+    if (isInside(m_cursor)) {
+        // Over any colour: the theme's text around, the surface within.
+        QRectF box = cellRect(m_cursor.row, m_cursor.col).adjusted(0, 0, -0.5, -0.5);
+        if (box.width() < 5) box.adjust(-(5 - box.width()) / 2, 0, (5 - box.width()) / 2, 0);
+        if (box.height() < 5) box.adjust(0, -(5 - box.height()) / 2, 0, (5 - box.height()) / 2);
         painter.setPen(QPen(themed(hasFocus() ? Token::accent : Token::text), hasFocus() ? 2 : 1));
-        painter.drawRect(cellRect(m_cursor.row, m_cursor.col).adjusted(0, 0, -0.5, -0.5));
+        painter.drawRect(box);
+        if (box.width() >= 8 && box.height() >= 8) {
+            painter.setPen(QPen(themed(Token::surface), 1));
+            painter.drawRect(box.adjusted(1.5, 1.5, -1.5, -1.5));
+        }
     }
     if (!grid.overIterations) paintLegend(painter, area);
 }
@@ -299,7 +359,7 @@ bool HeatMap::event(QEvent* event)
             const auto at = static_cast<size_t>(cell->row * grid.cols + cell->col);
             const Cell& shown = grid.at(cell->row, cell->col);
             tip = QString::fromStdString(elementIndexText(grid.shape, grid.flat(cell->row, cell->col)));
-            if (grid.overIterations) tip += " " + m_content->columnName(cell->col);
+            if (grid.overIterations) tip += " " + m_content->columnName(grid.colBegin + cell->col);
             if (at < grid.low.size())
                 tip += "  min " + QString::fromStdString(shortNumber(static_cast<double>(grid.low[at]))) + "  max " +
                        QString::fromStdString(shortNumber(static_cast<double>(grid.high[at]))) + "  mean " + QString::fromStdString(shortNumber(shown.real));

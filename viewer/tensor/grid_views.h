@@ -5,6 +5,8 @@
 
 #include <QAbstractTableModel>
 #include <QJsonObject>
+#include <QStyledItemDelegate>
+#include <QTableView>
 #include <QWidget>
 
 #include <array>
@@ -26,21 +28,41 @@ struct GridContent {
     QString columnName(int64_t col) const;
 };
 
+/// All cells of the plane; those that are not read are empty. Of a plane with very many rows or columns a part around the cursor.
 class GridModel : public QAbstractTableModel {
     Q_OBJECT
 public:
     using QAbstractTableModel::QAbstractTableModel;
-    void setContent(const GridContent* content);
+    /// `cursor`: of the plane, to be among the rows and columns.
+    void setContent(const GridContent* content, CellCursor cursor);
+    /// Of the plane, what the first row and column of the model are.
+    CellCursor begin() const { return m_begin; }
+    QModelIndex indexOf(CellCursor cell) const { return index(static_cast<int>(cell.row - m_begin.row), static_cast<int>(cell.col - m_begin.col)); }
+    CellCursor cellOf(const QModelIndex& index) const { return {m_begin.row + index.row(), m_begin.col + index.column()}; }
     void setStyle(const CellStyle& style);
     int rowCount(const QModelIndex& parent = {}) const override;
     int columnCount(const QModelIndex& parent = {}) const override;
     QVariant data(const QModelIndex& index, int role) const override;
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+    /// Of a cell of the plane; empty where it is not read.
     QString text(int64_t row, int64_t col, bool screen) const;
 
 private:
     const GridContent* m_content = nullptr;
     CellStyle m_style;
+    CellCursor m_begin;
+    int m_rows = 0, m_cols = 0;
+};
+
+/// Selected cells on the selection's ground, the cursor outlined.
+class CellDelegate : public QStyledItemDelegate {
+    Q_OBJECT
+public:
+    explicit CellDelegate(QTableView* table) : QStyledItemDelegate(table), m_table(table) {}
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+
+private:
+    QTableView* m_table;
 };
 
 /// One pixel of a picture a cell, scaled without smoothing; grid lines from 8 pixels a cell.
@@ -49,7 +71,8 @@ class HeatMap : public QWidget {
 public:
     explicit HeatMap(QWidget* parent = nullptr);
     void setContent(const GridContent* content, CellStyle style);
-    void setCursorCell(CellCursor cell);
+    /// Of the grid. `from`: other corner of what is selected.
+    void setCursorCell(CellCursor cell, std::optional<CellCursor> from = {});
     /// Cells in view with colours, range, cursor.
     Q_INVOKABLE QJsonObject describe() const;
     QRect cellsRect() const;
@@ -73,6 +96,7 @@ private:
     const GridContent* m_content = nullptr;
     CellStyle m_style;
     CellCursor m_cursor;
+    std::optional<CellCursor> m_from;
 };
 
 /// Lines over columns (iterations or an axis): the cursor's element, a second one, and the band of all.
@@ -103,6 +127,10 @@ public:
     explicit HistogramView(QWidget* parent = nullptr);
     void setHistogram(std::optional<Histogram> histogram);
     void setLogarithmic(bool on);
+    /// Of what is counted: its bar is outlined. NaN: nothing.
+    void setCursorValue(double value, DType dtype);
+    /// "−3: 12 of 400, 3 %": what is counted in a bar.
+    QString barText(size_t bar) const;
     Q_INVOKABLE QJsonObject describe() const;
 
 signals:
@@ -111,10 +139,15 @@ signals:
 protected:
     void paintEvent(QPaintEvent*) override;
     void mouseDoubleClickEvent(QMouseEvent*) override;
+    bool event(QEvent*) override;
 
 private:
+    QRect barsRect() const;
+    QString barName(size_t bar) const;
     std::optional<Histogram> m_histogram;
     bool m_log = false;
+    double m_cursor = 0;
+    DType m_dtype = DType::unknown;
 };
 
 class ImageView : public QWidget {
@@ -124,18 +157,26 @@ public:
     void setImage(std::optional<ImagePixels> image);
     /// `channel`: −1: all, as colours.
     void setLook(int channel, double gamma, RangeMode mode, ValueRange typed);
+    /// The pixel of the cell cursor, of the picture that is shown; none: it lies in another one.
+    void setCursorPixel(std::optional<CellCursor> pixel);
     Q_INVOKABLE QJsonObject describe() const;
+
+signals:
+    void pixelChosen(qint64 row, qint64 col);
 
 protected:
     void paintEvent(QPaintEvent*) override;
+    void mousePressEvent(QMouseEvent*) override;
 
 private:
+    QRectF pixelsRect() const;
     ValueRange range() const;
     std::optional<ImagePixels> m_image;
     int m_channel = -1;
     double m_gamma = 1;
     RangeMode m_mode = RangeMode::automatic;
     ValueRange m_typed;
+    std::optional<CellCursor> m_cursor;
 };
 
 } // namespace loopscope::viewer

@@ -5,9 +5,6 @@
 #include "engine/base/text.h"
 #include "engine/observe/address.h"
 
-#include <QClipboard>
-#include <QGuiApplication>
-
 namespace loopscope::viewer {
 
 namespace {
@@ -68,6 +65,20 @@ void TensorPanel::refreshOptions()
                 options.push_back({QString(QChar(names[static_cast<size_t>(c)])), m_channel == c, again(m_channel, c), "Channel " + QString::number(c)});
             options.push_back({"gamma 2.2", m_gamma != 1, again(m_gamma, m_gamma == 1 ? kGamma : 1.0), "Brighter darks: values to the power of 1/2.2"});
         }
+        if (shows(TensorMode::histogram)) options.push_back({"log", m_log, again(m_log, !m_log), "Counts on a logarithmic scale (l)"});
+        if (shows(TensorMode::quantization) && value->type.quantization && value->type.quantization->kind == Quantization::Kind::blockwise)
+            for (const auto& [name, id] : {std::pair("scales", value->type.quantization->blockScales), std::pair("zero points", value->type.quantization->blockZeros)}) {
+                if (id < 0) continue;
+                const QString other = QString::fromStdString(document().model().graph(m_selection.graph).value(ValueId(id)).id);
+                options.push_back({QString(name) + ": " + other, false,
+                                   [this, id] {
+                                       Selection tensor = m_selection;
+                                       tensor.value = ValueId(id);
+                                       tensor.op = {};
+                                       show(tensor);
+                                   },
+                                   "Shows that tensor"});
+            }
         if (shows(TensorMode::histogram) && m_answer.histogram && m_answer.histogram->looked < m_answer.histogram->total) {
             if (m_scan && !m_scan->done) {
                 options.push_back({QString("Stop, %1 %").arg(static_cast<int>(m_scan->share() * 100)), false, [this] { stopScan(); }, "Esc"});
@@ -90,14 +101,14 @@ void TensorPanel::beginScan()
     continueScanning();
 }
 
-/// What a histogram is of: address and frame of the value, the tensor of a list, raw or real, the moment.
+/// What a histogram is of: address and frame of the value, the tensor of a list, whether zeros count that are not stored, the moment.
 std::tuple<std::string, int, int64_t, bool, int64_t> TensorPanel::scanSource() const
 {
     const Value* const value = declared();
     const bool isConstant = value != nullptr && value->role == ValueRole::constant;
     auto& doc = const_cast<TensorPanel*>(this)->document(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
     const ValueRequest request = currentRequest();
-    return {request.address, request.frame, request.item, request.raw, isConstant ? 0 : doc.stop()->tick};
+    return {request.address, request.frame, request.item, request.dense, isConstant ? 0 : doc.stop()->tick};
 }
 
 void TensorPanel::stopScan()
@@ -128,29 +139,9 @@ void TensorPanel::continueScanning()
 void TensorPanel::openItem()
 {
     if (m_answer.held.empty() || m_item >= 0 || m_content.grid.rowNames.empty()) return;
-    m_item = m_content.grid.rowBegin + m_cursor.row;
+    m_item = m_cursor.row;
     m_axes.reset();
     request();
-}
-
-/// Exact digits, cells of a row apart by tabs: what is selected, else the cell of the cursor.
-void TensorPanel::copyCells()
-{
-    const Grid& grid = m_content.grid;
-    if (grid.rows == 0 || grid.cols == 0) return;
-    QItemSelection chosen = shows(TensorMode::table) ? m_table->selectionModel()->selection() : QItemSelection();
-    if (chosen.isEmpty()) {
-        const QModelIndex cell = m_model->index(static_cast<int>(m_cursor.row), static_cast<int>(m_cursor.col));
-        chosen.select(cell, cell);
-    }
-    QString text;
-    for (const QItemSelectionRange& range : chosen)
-        for (int row = range.top(); row <= range.bottom(); ++row) {
-            if (!text.isEmpty()) text += '\n';
-            for (int col = range.left(); col <= range.right(); ++col) text += (col > range.left() ? "\t" : "") + m_model->text(row, col, false);
-        }
-    QGuiApplication::clipboard()->setText(text);
-    say(QString::fromStdString(groupThousands(text.count('\t') + text.count('\n') + 1)) + " cells copied", Token::text3);
 }
 
 } // namespace loopscope::viewer

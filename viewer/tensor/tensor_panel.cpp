@@ -6,7 +6,6 @@
 #include "viewer/style/theme.h"
 
 #include <QJsonArray>
-#include <QKeyEvent>
 
 #include <cmath>
 
@@ -16,6 +15,7 @@ namespace {
 
 constexpr std::array<const char*, kTensorModes> kModeNames = {"table", "heat", "image", "histogram", "plot", "statistics", "quantization"};
 constexpr int64_t kSeriesElements = 256; ///< larger values are not shown over iterations
+constexpr int64_t kPlotRows = 16;        ///< of a part of a plane, where its rows are drawn as lines
 
 } // namespace
 
@@ -26,6 +26,7 @@ TensorPanel::TensorPanel(Document& document) : Panel(document, "panelTensor", "T
     connect(&document, &Document::selectionChanged, this, &TensorPanel::followSelection);
     connect(&document, &Document::stopChanged, this, [this] {
         request();
+        requestPinnedRange();
         requestSeries(false);
     });
     connect(&document, &Document::frameChanged, this, &TensorPanel::request);
@@ -63,8 +64,11 @@ void TensorPanel::show(const Selection& selection)
     m_scan.reset();
     m_axes.reset();
     m_item = m_channel = -1;
-    m_rowBegin = m_colBegin = 0;
+    m_picture = 0;
+    m_window = {};
     m_cursor = {};
+    m_anchor.reset();
+    m_isPlaced = false;
     m_compare = CompareWith::nothing;
     const Value* const value = declared();
     setTitle(value != nullptr ? QString::fromStdString(value->id) : "Tensor");
@@ -82,14 +86,13 @@ ValueRequest TensorPanel::currentRequest() const
     request.frame = doc.frame();
     request.elsewhere = !doc.lookedAt().empty();
     request.axes = m_axes;
-    request.rowBegin = m_rowBegin;
-    request.colBegin = m_colBegin;
-    request.raw = m_raw;
+    request.window = m_window;
+    request.window.rows = shows(TensorMode::plot) ? kPlotRows : Window().rows;
+    request.picture = m_picture;
     request.bytes = m_hex;
     request.dense = m_dense;
     request.item = m_item;
-    if (m_answer.dtype == DType::string && m_hasAnswer && m_answer.grid.rows > m_cursor.row && m_answer.grid.cols > m_cursor.col)
-        request.whole = m_answer.grid.flat(m_cursor.row, m_cursor.col);
+    if (m_answer.dtype == DType::string && m_hasAnswer) request.whole = flatAtCursor();
     request.wantsBlocks = shows(TensorMode::heat);
     request.wantsHistogram = shows(TensorMode::histogram);
     request.wantsChannels = shows(TensorMode::quantization);
@@ -175,18 +178,68 @@ void TensorPanel::take(ValueAnswer answer)
     if (m_series && m_answer.run != 0 && (m_answer.run != m_seriesRun || m_answer.timeline != m_seriesLine)) requestSeries(true);
 }
 
-/// A small value of a loop: elements × iterations with the plot below; else what the dtype deserves.
+/// Its course over a loop is known.
+bool TensorPanel::hasSeries() const
+{
+    return m_series && m_series->keptIterations() > 0 && m_series->iterations > 1 && m_answer.held.empty();
+}
+
+/// As values of the kind were looked at last; else a small value of a loop as elements × iterations with the plot below, and the others as
+/// a table.
 void TensorPanel::chooseDefaultModes()
 {
-    const bool series = m_series && m_series->keptIterations() > 0 && m_series->iterations > 1 && m_answer.held.empty();
+    const bool series = hasSeries();
     const auto before = m_shown;
-    m_shown.fill(false);
-    m_useSeries = series;
-    const bool scalar = m_answer.shape.hasRank() && m_answer.shape.elementCount() == 1;
-    if (series && !scalar) m_shown[static_cast<size_t>(TensorMode::heat)] = true;
-    if (series) m_shown[static_cast<size_t>(TensorMode::plot)] = true;
-    if (!series) m_shown[static_cast<size_t>(TensorMode::table)] = true;
-    if (before != m_shown && m_hasAnswer && shows(TensorMode::heat) && !m_useSeries) request();
+    if (!recallModes(series)) {
+        m_shown.fill(false);
+        m_useSeries = series;
+        const bool scalar = m_answer.shape.hasRank() && m_answer.shape.elementCount() == 1;
+        if (series && !scalar) m_shown[static_cast<size_t>(TensorMode::heat)] = true;
+        if (series) m_shown[static_cast<size_t>(TensorMode::plot)] = true;
+        if (!series) m_shown[static_cast<size_t>(TensorMode::table)] = true;
+    }
+    const bool needsMore = (shows(TensorMode::heat) && !m_useSeries) || shows(TensorMode::image) || shows(TensorMode::histogram) || shows(TensorMode::quantization);
+    if (before != m_shown && m_hasAnswer && needsMore) request();
+}
+
+/// False: nothing is remembered of which this value has a mode.
+bool TensorPanel::recallModes(bool hasSeries)
+{
+    const Value* const value = declared();
+    if (value == nullptr || !m_hasAnswer || !m_answer.shape.hasRank() || !m_answer.held.empty()) return false;
+    const std::optional<RememberedModes> kept = m_modes.find(m_answer.dtype, m_answer.shape.rank(), hasSeries);
+    if (!kept) return false;
+    std::array<bool, kTensorModes> modes{};
+    for (size_t i = 0; i < kTensorModes; ++i) {
+        const auto mode = static_cast<TensorMode>(i);
+        const bool fits = mode == TensorMode::image ? isImageShape(m_answer.shape) : mode != TensorMode::quantization || value->type.quantization != nullptr;
+        modes[i] = fits && kept->modes.contains(QLatin1String(kModeNames[i]));
+    }
+    if (std::ranges::count(modes, true) == 0) return false;
+    m_shown = modes;
+    m_useSeries = hasSeries && kept->overIterations;
+    return true;
+}
+
+void TensorPanel::rememberModes()
+{
+    m_modeChosen = true;
+    if (!m_hasAnswer || !m_answer.shape.hasRank() || !m_answer.held.empty() || m_answer.dtype == DType::unknown) return;
+    RememberedModes modes;
+    for (size_t i = 0; i < kTensorModes; ++i)
+        if (m_shown[i]) modes.modes.append(QLatin1String(kModeNames[i]));
+    modes.overIterations = m_useSeries;
+    if (m_modes.remember(m_answer.dtype, m_answer.shape.rank(), hasSeries(), modes) && m_modesChanged) m_modesChanged(m_modes.entries());
+}
+
+void TensorPanel::keepModes(const QJsonObject& modes, std::function<void(const QJsonObject&)> changed)
+{
+    m_modes.setEntries(modes);
+    m_modesChanged = std::move(changed);
+    if (!m_modeChosen && m_hasAnswer) {
+        chooseDefaultModes();
+        refresh();
+    }
 }
 
 int64_t TensorPanel::iterationNow() const
@@ -243,23 +296,29 @@ void TensorPanel::refresh()
         for (Cell& cell : m_content.grid.cells) cell.real = complexPart(cell, m_complex);
     m_heatContent = m_content;
     if (!overIterations && m_answer.blocks && !m_answer.compared) m_heatContent.grid = *m_answer.blocks;
-    const ValueRange range = m_rangeMode == RangeMode::typed ? m_typedRange : rangeOf(m_heatContent.grid, m_rangeMode);
-    m_content.range = m_heatContent.range = range;
+    m_content.range = m_heatContent.range = shownRange();
     if (series.rows > 0) {
         m_plotContent.grid = series;
         m_plotContent.known = m_series->keptIterations();
-    } else if (m_content.grid.cols > 1 || m_content.grid.rows <= 1) {
+    } else {
         m_plotContent = m_content;
-    } else { // a vector goes to the right
-        m_plotContent.grid = m_content.grid;
-        std::swap(m_plotContent.grid.rows, m_plotContent.grid.cols);
+        Grid& plot = m_plotContent.grid;
+        if (plot.cols <= 1 && plot.rows > 1) { // a vector goes to the right
+            std::swap(plot.rows, plot.cols);
+            std::swap(plot.allRows, plot.allCols);
+            std::swap(plot.rowBegin, plot.colBegin);
+            plot.rowNames = {value != nullptr ? value->id : std::string()};
+        }
     }
-    m_cursor.row = std::clamp<int64_t>(m_cursor.row, 0, std::max<int64_t>(0, m_content.grid.rows - 1));
-    m_cursor.col = std::clamp<int64_t>(m_cursor.col, 0, std::max<int64_t>(0, m_content.grid.cols - 1));
+    if (overIterations && !m_isPlaced) m_cursor.col = m_content.grid.current;
+    const CellCursor end = planeEnd();
+    m_cursor.row = std::clamp<int64_t>(m_cursor.row, 0, std::max<int64_t>(0, end.row - 1));
+    m_cursor.col = std::clamp<int64_t>(m_cursor.col, 0, std::max<int64_t>(0, end.col - 1));
 
     const bool empty = m_hasAnswer && m_answer.shape.isStatic() && m_answer.shape.elementCount() == 0;
     const bool none = value == nullptr || (!m_answer.present && !m_answer.statisticsOnly && !overIterations) || empty;
     const bool scalar = !none && m_answer.present && m_answer.shape.isStatic() && m_answer.shape.elementCount() == 1 && m_answer.grid.cells.size() == 1;
+    const bool isPacked = !none && m_answer.present && dtypeClass(m_answer.dtype) == DTypeClass::block; // of Circle: only kernels read them
     if (none) {
         QString text = "Select a tensor in the graph, the listing or a table.";
         if (!m_hasAnswer && value != nullptr)
@@ -275,95 +334,93 @@ void TensorPanel::refresh()
         style.hex = m_hex;
         m_scalar->setText(m_answer.grid.texts.empty() ? QString::fromStdString(cellText(m_answer.grid.cells[0], style)) : QString::fromStdString(m_answer.grid.texts[0]));
     }
+    else if (isPacked)
+        m_scalar->setText("blocks of " + QString::fromStdString(std::string(dtypeName(m_answer.dtype))) + " are not unpacked: " +
+                          QString::fromStdString(formatBytes(m_answer.bytes)));
     else if (!m_answer.held.empty() && m_item < 0)
         m_scalar->setText(QString::fromStdString(m_answer.held));
     else if (m_answer.dtype == DType::string)
         m_scalar->setText(QString::fromStdString(m_answer.whole));
     const bool inWords = (!m_answer.held.empty() && m_item < 0) || (m_answer.dtype == DType::string && !m_answer.whole.empty());
-    m_scalar->setVisible(none || (scalar && !shows(TensorMode::table)) || (inWords && !none));
+    const bool isNumber = scalar && m_answer.shape.rank() == 0; // large, where a table would have one cell
+    m_scalar->setVisible(none || isPacked || (scalar && (isNumber || !shows(TensorMode::table))) || (inWords && !none));
     m_scalar->setFont(Theme::instance().font(scalar ? FontUse::figure : FontUse::body));
-    m_model->setContent(&m_content);
+    m_model->setContent(&m_content, m_cursor);
     CellStyle style = m_content.grid.style;
     style.raw = m_raw;
     style.hex = m_hex;
     style.complex = m_complex;
     m_model->setStyle(style);
     m_heat->setContent(&m_heatContent, style);
-    const bool blocks = m_heatContent.grid.blockRows > 1 || m_heatContent.grid.blockCols > 1;
-    m_heat->setCursorCell(blocks ? CellCursor{m_cursor.row / m_heatContent.grid.blockRows, m_cursor.col / m_heatContent.grid.blockCols} : m_cursor);
-    const TensorStatistics* const statistics = m_answer.hasStatistics && m_compare == CompareWith::nothing ? &m_answer.statistics : nullptr;
-    m_plot->setContent(&m_plotContent, m_cursor, statistics);
     m_histogram->setHistogram(m_scan && m_scan->done ? std::optional(m_scan->histogram) : m_answer.histogram);
     m_image->setImage(m_answer.image);
-    m_image->setLook(m_channel, m_gamma, m_rangeMode, m_typedRange);
+    m_histogram->setLogarithmic(m_log);
+    m_image->setLook(m_channel, m_gamma, m_rangeMode == RangeMode::shared ? RangeMode::typed : m_rangeMode,
+                     m_rangeMode == RangeMode::shared ? m_content.range : m_typedRange);
     if (shows(TensorMode::statistics) || shows(TensorMode::quantization)) refreshStatistics();
     if (m_history->isVisibleTo(this)) refreshHistory();
     const std::array<QWidget*, kTensorModes> views = {m_table, m_heat, m_image, m_histogram, m_plot, m_stats, m_quant};
-    for (size_t i = 0; i < kTensorModes; ++i) views[i]->setVisible(!none && m_shown[i] && !m_history->isVisibleTo(this));
+    for (size_t i = 0; i < kTensorModes; ++i) {
+        const bool isOneCell = isNumber && static_cast<TensorMode>(i) == TensorMode::table && !m_useSeries;
+        views[i]->setVisible(!none && !isPacked && m_shown[i] && !isOneCell && !m_history->isVisibleTo(this));
+    }
     if (m_answer.statisticsOnly && !none) m_stats->setVisible(true);
     refreshOptions();
-    refreshBar();
+    showCursor();
 }
 
-void TensorPanel::moveCursor(int64_t rows, int64_t cols)
+/// Of the colours.
+ValueRange TensorPanel::shownRange() const
 {
-    const Grid& grid = m_content.grid;
-    if (grid.rows == 0) return;
-    m_cursor.row = std::clamp<int64_t>(m_cursor.row + rows, 0, grid.rows - 1);
-    m_cursor.col = std::clamp<int64_t>(m_cursor.col + cols, 0, grid.cols - 1);
-    m_table->setCurrentIndex(m_model->index(static_cast<int>(m_cursor.row), static_cast<int>(m_cursor.col)));
-    m_heat->setCursorCell(m_cursor);
-    const TensorStatistics* const statistics = m_answer.hasStatistics ? &m_answer.statistics : nullptr;
-    m_plot->setContent(&m_plotContent, m_cursor, statistics);
-    refreshBar();
-    if (m_answer.dtype == DType::string && m_answer.present && m_answer.held.empty()) request(); // the whole of another string
+    if (m_rangeMode == RangeMode::typed) return m_typedRange;
+    const ValueRange own = rangeOf(m_heatContent.grid, m_rangeMode);
+    if (m_rangeMode != RangeMode::shared || !m_pinnedRange) return own;
+    ValueRange all = {std::min(own.low, m_pinnedRange->low), std::max(own.high, m_pinnedRange->high)};
+    if (all.low < 0 && all.high > 0) all.low = -(all.high = std::max(all.high, -all.low));
+    return all;
 }
 
-/// The next slice of the outermost axis that is neither rows nor columns.
-void TensorPanel::slice(int by)
+void TensorPanel::setRange(RangeMode mode)
 {
-    if (!m_hasAnswer || m_useSeries) return;
-    AxisChoice axes = m_answer.axes;
-    for (int axis = m_answer.shape.rank() - 1; axis >= 0; --axis) {
-        const bool used = axis == axes.column || std::ranges::find(axes.rows, axis) != axes.rows.end();
-        if (used || m_answer.shape[axis] < 2) continue;
-        int64_t& at = axes.fixed[static_cast<size_t>(axis)];
-        at = std::clamp<int64_t>(at + by, 0, m_answer.shape[axis] - 1);
-        m_axes = axes;
-        return request();
+    m_rangeMode = mode;
+    requestPinnedRange();
+    refresh();
+}
+
+/// Smallest and largest of the pinned values at this stop, for colours that mean the same in all of them.
+void TensorPanel::requestPinnedRange()
+{
+    if (m_rangeMode != RangeMode::shared) return;
+    std::vector<ValueRequest> questions;
+    const bool started = document().stop()->started;
+    for (const Selection& each : m_pins) {
+        if (document().model().graph(each.graph).value(each.value).role != ValueRole::constant && !started) continue;
+        ValueRequest question;
+        question.address = document().valueAddress(each);
+        question.graph = each.graph;
+        question.value = each.value;
+        question.frame = document().frame();
+        question.elsewhere = !document().lookedAt().empty();
+        questions.push_back(std::move(question));
     }
-    const Grid& grid = m_answer.grid; // no such axis: the next rows of a plane that does not fit
-    if (grid.rows >= grid.allRows) return;
-    m_rowBegin = std::clamp<int64_t>(grid.rowBegin + by * grid.rows, 0, grid.allRows - 1);
-    request();
-}
-
-bool TensorPanel::goToElement(const QString& text)
-{
-    if (!m_hasAnswer || !m_answer.shape.isStatic()) return false;
-    const int64_t flat = parseIndex(text.toStdString(), m_answer.shape);
-    if (flat < 0) return false;
-    if (m_useSeries) {
-        m_cursor.row = flat;
-        moveCursor(0, 0);
-        return true;
-    }
-    AxisChoice axes = m_answer.axes;
-    int64_t row = 0, col = 0;
-    const auto indexAt = [&](int axis) { return flat / m_answer.shape.countOf(axis + 1, m_answer.shape.rank()) % m_answer.shape[axis]; };
-    for (const int axis : axes.rows) row = row * m_answer.shape[axis] + indexAt(axis);
-    if (axes.column >= 0) col = indexAt(axes.column);
-    for (int axis = 0; axis < m_answer.shape.rank(); ++axis) axes.fixed[static_cast<size_t>(axis)] = indexAt(axis);
-    const Grid& grid = m_answer.grid;
-    const bool inside = axes == m_answer.axes && row >= grid.rowBegin && row < grid.rowBegin + grid.rows && col >= grid.colBegin && col < grid.colBegin + grid.cols;
-    const bool fits = grid.rows == grid.allRows && grid.cols == grid.allCols;
-    m_rowBegin = inside ? grid.rowBegin : fits ? 0 : row;
-    m_colBegin = inside ? grid.colBegin : fits ? 0 : col;
-    m_axes = axes;
-    m_cursor = {row - m_rowBegin, col - m_colBegin};
-    if (inside) moveCursor(0, 0);
-    else request();
-    return true;
+    document().bridge().ask(
+        this, "pinned range",
+        [questions, &model = document().model()](Debugger& debugger) {
+            std::optional<ValueRange> all;
+            for (const ValueRequest& question : questions) {
+                const bool isConstant = model.graph(question.graph).value(question.value).role == ValueRole::constant;
+                const ValueAnswer answer = isConstant ? readConstant(model, question) : readValue(debugger, question);
+                if (!answer.present && !answer.statisticsOnly) continue;
+                const bool known = answer.hasStatistics && answer.statistics.finite > 0;
+                const ValueRange one = known ? ValueRange{answer.statistics.min, answer.statistics.max} : rangeOf(answer.grid, RangeMode::robust);
+                all = all ? ValueRange{std::min(all->low, one.low), std::max(all->high, one.high)} : one;
+            }
+            return all;
+        },
+        [this](std::optional<ValueRange> range) {
+            m_pinnedRange = range;
+            refresh();
+        });
 }
 
 void TensorPanel::compareWith(CompareWith with, int64_t iteration)
@@ -383,6 +440,7 @@ void TensorPanel::addPin(const Selection& selection)
     m_tabs->setTabsClosable(true);
     if (auto* const close = m_tabs->tabButton(0, QTabBar::RightSide)) close->hide();
     m_tabs->show();
+    requestPinnedRange();
     emit stateChanged();
 }
 
@@ -411,9 +469,9 @@ void TensorPanel::showMode(int mode, bool beside)
         if (!beside || shown > 1) m_shown.fill(false);
         m_shown[at] = true;
     }
-    m_modeChosen = true;
     // The table is of this moment; heat map and plot keep the iterations as columns while that is wanted.
     if (shows(TensorMode::table)) m_useSeries = false;
+    rememberModes();
     m_history->hide();
     request();
     refresh();
@@ -430,47 +488,14 @@ bool TensorPanel::command(const QString& id)
         showMode(static_cast<int>(mode - kModeNames.begin()), id.endsWith(" beside"));
     }
     else if (id == "elementHistory") toggleHistory();
-    else if (id == "fitRange") {
-        m_rangeMode = RangeMode::automatic;
-        refresh();
-    } else if (id == "pin") pin();
+    else if (id == "fitRange") setRange(RangeMode::automatic);
+    else if (id == "pin") pin();
     else if (id == "difference") chooseDifference();
     else if (id == "exportTensor") askExport();
     else if ((id == "previousWrite" || id == "nextWrite") && value != nullptr)
         document().execute((id == "nextWrite" ? "nextwrite -g " : "lastwrite -g ") + QString::fromStdString(value->id));
     else return false;
     return true;
-}
-
-void TensorPanel::keyPressEvent(QKeyEvent* event)
-{
-    if (event->modifiers() != Qt::NoModifier && event->modifiers() != Qt::ShiftModifier) return Panel::keyPressEvent(event);
-    switch (event->key()) {
-    case Qt::Key_Up: return moveCursor(-1, 0);
-    case Qt::Key_Down: return moveCursor(1, 0);
-    case Qt::Key_Left: return moveCursor(0, -1);
-    case Qt::Key_Right: return moveCursor(0, 1);
-    case Qt::Key_PageUp: return slice(-1);
-    case Qt::Key_PageDown: return slice(1);
-    case Qt::Key_Q:
-        m_raw = !m_raw;
-        return request();
-    case Qt::Key_X:
-        m_hex = !m_hex;
-        if (m_answer.dtype == DType::string) request();
-        return refresh();
-    case Qt::Key_Return:
-    case Qt::Key_Enter: return openItem();
-    case Qt::Key_Escape:
-        if (m_scan && !m_scan->done) return stopScan();
-        break;
-    case Qt::Key_L:
-        return m_histogram->setLogarithmic(true);
-    case Qt::Key_H: return toggleHistory();
-    default: break;
-    }
-    if (event->key() >= Qt::Key_1 && event->key() <= Qt::Key_7) return showMode(event->key() - Qt::Key_1, (event->modifiers() & Qt::ShiftModifier) != 0);
-    Panel::keyPressEvent(event);
 }
 
 QJsonObject TensorPanel::describe() const
@@ -488,6 +513,9 @@ QJsonObject TensorPanel::describe() const
     out["note"] = m_note->text();
     out["text"] = m_scalar->text();
     out["range"] = m_rangeButton->text();
+    out["window"] = QJsonArray{static_cast<qint64>(m_content.grid.rowBegin), static_cast<qint64>(m_content.grid.colBegin),
+                               static_cast<qint64>(m_content.grid.rows), static_cast<qint64>(m_content.grid.cols)};
+    if (m_anchor) out["anchor"] = QJsonArray{static_cast<qint64>(m_anchor->row), static_cast<qint64>(m_anchor->col)};
     out["approximate"] = m_content.approximate;
     QJsonArray options;
     for (const Chip* const chip : m_options->findChildren<Chip*>())
@@ -508,6 +536,11 @@ QWidget* TensorPanel::focusTarget()
 Panel* makeTensorPanel(Document& document)
 {
     return new TensorPanel(document);
+}
+
+void keepTensorModes(Panel& tensorPanel, const QJsonObject& modes, std::function<void(const QJsonObject&)> changed)
+{
+    if (auto* const panel = qobject_cast<TensorPanel*>(&tensorPanel)) panel->keepModes(modes, std::move(changed));
 }
 
 } // namespace loopscope::viewer

@@ -3,6 +3,7 @@
 
 #include "viewer/style/theme.h"
 #include "viewer/tensor/grid_views.h"
+#include "viewer/tensor/mode_memory.h"
 #include "viewer/tensor/option_bar.h"
 #include "viewer/tensor/tensor_panel.h"
 #include "viewer/widgets/parts.h"
@@ -10,6 +11,7 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QTabBar>
+#include <QTimer>
 #include <QTableView>
 #include <QTableWidget>
 #include <QToolButton>
@@ -43,9 +45,12 @@ public:
     /// Writes the value as shown: .npy whole, .csv in visible order. Empty: written; else why not.
     Q_INVOKABLE void exportTo(const QString& path);
     void compareWith(CompareWith with, int64_t iteration);
+    void keepModes(const QJsonObject& modes, std::function<void(const QJsonObject&)> changed);
     /// Counts all elements of a huge value for the histogram; Esc or stopScan() ends that.
     Q_INVOKABLE void beginScan();
     void pin() { addPin(m_selection); }
+    /// Colours mean the same as in the pinned values.
+    Q_INVOKABLE void shareRange() { setRange(RangeMode::shared); }
 
 signals:
     void exported(const QString& path, const QString& problem);
@@ -67,6 +72,7 @@ private:
     void refreshBar();
     void refreshStatistics();
     void refreshHistory();
+    void refreshBlockScales();
     void refreshOptions();
     void stopScan();
     std::tuple<std::string, int, int64_t, bool, int64_t> scanSource() const;
@@ -75,7 +81,23 @@ private:
     void copyCells();
     int64_t lastKnownIteration() const;
     void chooseDefaultModes();
-    void moveCursor(int64_t rows, int64_t cols);
+    bool recallModes(bool hasSeries);
+    void rememberModes();
+    ValueRange shownRange() const;
+    void requestPinnedRange();
+    void setRange(RangeMode mode);
+    bool hasSeries() const;
+    bool eventFilter(QObject* watched, QEvent* event) override;
+    bool cursorKey(const QKeyEvent& event);
+    void placeCursor(CellCursor cell, bool extend = false);
+    void moveCursor(int64_t rows, int64_t cols, bool extend = false) { placeCursor({m_cursor.row + rows, m_cursor.col + cols}, extend); }
+    void showCursor();
+    void followTable();
+    void readWhereScrolled();
+    CellCursor planeEnd() const;
+    bool isRead(CellCursor cell) const;
+    int64_t flatAtCursor() const;
+    std::pair<CellCursor, CellCursor> selectedCells() const;
     void slice(int by);
     void chooseAxes();
     void chooseDifference();
@@ -101,21 +123,27 @@ private:
     bool m_useSeries = false;          ///< elements × iterations
     bool m_modeChosen = false;         ///< by the user, for this value
     std::optional<AxisChoice> m_axes;
-    int64_t m_rowBegin = 0, m_colBegin = 0;
+    Window m_window;                   ///< of planes that are not read whole
     CompareWith m_compare = CompareWith::nothing;
     int64_t m_compareIteration = -1;
     RangeMode m_rangeMode = RangeMode::automatic;
     ValueRange m_typedRange;
-    bool m_raw = false, m_hex = false, m_dense = false;
+    std::optional<ValueRange> m_pinnedRange; ///< of the pinned values together
+    bool m_raw = false, m_hex = false, m_dense = false, m_log = false;
     CellStyle::Complex m_complex = CellStyle::Complex::both;
     int m_channel = -1;                ///< of pictures; −1: all
     double m_gamma = 1;
+    int64_t m_picture = 0;             ///< of a batch
     int64_t m_item = -1;               ///< of a list: the tensor in it that is shown; −1: the list
     std::optional<HistogramScan> m_scan; ///< of all elements
     std::tuple<std::string, int, int64_t, bool, int64_t> m_scanned; ///< scanSource() of m_scan
     uint64_t m_scanTicket = 0;
     bool m_reading = false;            ///< a constant, on another thread
-    CellCursor m_cursor;
+    CellCursor m_cursor;               ///< in the plane; over iterations: element and iteration
+    bool m_isPlaced = false;           ///< the cursor, by the user; else it follows the iteration
+    std::optional<CellCursor> m_anchor; ///< other corner of what is selected; none: nothing but the cursor is
+    bool m_placing = false;            ///< the table follows the cursor, not the other way round
+    QTimer m_scrolled;
     GridContent m_content, m_heatContent, m_plotContent;
     std::array<bool, kTensorModes> m_shown{};
 
@@ -132,9 +160,12 @@ private:
     HistogramView* m_histogram = nullptr;
     GridPlot* m_plot = nullptr;
     QTableWidget *m_stats = nullptr, *m_quant = nullptr, *m_history = nullptr;
+    QLabel* m_packed = nullptr;
     OptionBar* m_options = nullptr;
     ProgressLine* m_progress = nullptr;
     Background m_reader, m_scanner;
+    ModeMemory m_modes;
+    std::function<void(const QJsonObject&)> m_modesChanged;
     QAction *m_pinAction = nullptr, *m_exportAction = nullptr;
 };
 

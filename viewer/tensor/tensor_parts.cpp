@@ -15,6 +15,7 @@
 #include <QInputDialog>
 #include <QMenu>
 #include <QSaveFile>
+#include <QScrollBar>
 #include <QVBoxLayout>
 
 namespace loopscope::viewer {
@@ -54,6 +55,8 @@ QPushButton* chip(QWidget* parent, const QString& name)
     return button;
 }
 
+QString onScreen(const std::string& integer) { return QString::fromStdString(integer).replace('-', QChar(0x2212)); }
+
 /// Bytes written aside and renamed. Empty: it worked.
 QString writeFile(const QString& path, const QByteArray& bytes)
 {
@@ -79,6 +82,8 @@ void TensorPanel::buildBar()
         m_pins.erase(m_pins.begin() + index - 1);
         m_tabs->removeTab(index);
         m_tabs->setVisible(!m_pins.empty());
+        if (m_pins.empty() && m_rangeMode == RangeMode::shared) m_rangeMode = RangeMode::automatic;
+        requestPinnedRange();
         emit stateChanged();
     });
     m_bar = new QWidget(this);
@@ -116,6 +121,8 @@ void TensorPanel::buildBar()
     row->addSpacing(6);
     m_name = new QLabel(m_bar);
     m_type = new QLabel(m_bar);
+    m_packed = new QLabel(m_bar);
+    m_packed->setFont(Theme::instance().font(FontUse::small));
     m_name->setFont(Theme::instance().font(FontUse::value, true));
     m_type->setFont(Theme::instance().font(FontUse::value));
     m_axesChip = chip(m_bar, "Which axes go down and to the right");
@@ -128,6 +135,8 @@ void TensorPanel::buildBar()
     row->addWidget(m_name);
     row->addSpacing(4);
     row->addWidget(m_type);
+    row->addSpacing(4);
+    row->addWidget(m_packed);
     row->addSpacing(4);
     row->addWidget(m_axesChip);
     row->addSpacing(4);
@@ -159,6 +168,7 @@ void TensorPanel::buildViews()
     m_table->setAccessibleName("Values");
     m_table->setModel(m_model);
     dressTable(m_table);
+    m_table->setItemDelegate(new CellDelegate(m_table));
     m_table->horizontalHeader()->setDefaultSectionSize(84);
     m_heat = new HeatMap(this);
     m_image = new ImageView(this);
@@ -202,22 +212,32 @@ void TensorPanel::buildViews()
     layout->addWidget(m_note);
     setFocusPolicy(Qt::StrongFocus);
     setMinimumSize(160, 96);
-    const auto chosen = [this](int64_t row, int64_t col) {
-        m_cursor = {row * m_heatContent.grid.blockRows, col * m_heatContent.grid.blockCols};
-        moveCursor(0, 0);
-    };
-    connect(m_heat, &HeatMap::cellChosen, this, [this, chosen](qint64 row, qint64 col) {
-        chosen(row, col);
+    connect(m_heat, &HeatMap::cellChosen, this, [this](qint64 row, qint64 col) {
+        const Grid& heat = m_heatContent.grid;
+        placeCursor({(heat.rowBegin + row) * heat.blockRows, (heat.colBegin + col) * heat.blockCols},
+                    (QGuiApplication::keyboardModifiers() & Qt::ShiftModifier) != 0);
         if (m_useSeries && (QGuiApplication::keyboardModifiers() & Qt::ControlModifier) != 0)
-            document().execute("iter " + QString::number(m_content.grid.colBegin + col), "scrub");
+            document().execute("iter " + QString::number(m_cursor.col), "scrub");
     });
     connect(m_plot, &GridPlot::columnChosen, this, [this](qint64 col) {
-        if (m_plotContent.grid.overIterations) document().execute("iter " + QString::number(m_plotContent.grid.colBegin + col), "scrub");
+        const Grid& plot = m_plotContent.grid;
+        if (plot.overIterations) return document().execute("iter " + QString::number(plot.colBegin + col), "scrub");
+        const bool isTurned = plot.rows == 1 && m_content.grid.cols <= 1;
+        placeCursor(isTurned ? CellCursor{plot.colBegin + col, 0} : CellCursor{m_cursor.row, plot.colBegin + col});
     });
-    connect(m_table, &QTableView::clicked, this, [this](const QModelIndex& index) {
-        m_cursor = {index.row(), index.column()};
-        moveCursor(0, 0);
+    connect(m_image, &ImageView::pixelChosen, this, [this](qint64 row, qint64 col) {
+        const int rank = m_answer.shape.rank();
+        const int64_t pixel = (m_answer.image->picture * m_answer.shape[rank - 3] + row) * m_answer.shape[rank - 2] + col;
+        goToElement(QString::number(pixel * m_answer.shape[rank - 1] + std::max(m_channel, 0)));
     });
+    connect(m_table->selectionModel(), &QItemSelectionModel::selectionChanged, this, &TensorPanel::followTable);
+    connect(m_table->selectionModel(), &QItemSelectionModel::currentChanged, this, &TensorPanel::followTable);
+    m_table->installEventFilter(this);
+    m_scrolled.setSingleShot(true);
+    m_scrolled.setInterval(0);
+    connect(&m_scrolled, &QTimer::timeout, this, &TensorPanel::readWhereScrolled);
+    for (const QScrollBar* const bar : {m_table->verticalScrollBar(), m_table->horizontalScrollBar()})
+        connect(bar, &QScrollBar::valueChanged, &m_scrolled, qOverload<>(&QTimer::start));
     connect(m_histogram, &HistogramView::allWanted, this, &TensorPanel::beginScan);
     connect(m_table, &QTableView::activated, this, &TensorPanel::openItem);
     connect(m_history, &QTableWidget::itemActivated, this, [this](const QTableWidgetItem* item) {
@@ -243,13 +263,17 @@ void TensorPanel::refreshBar()
     m_name->setText(QString::fromStdString(value->id));
     const QString type = QString::fromStdString(std::string(dtypeName(m_answer.dtype)) + toString(m_answer.shape));
     m_type->setText(type);
-    m_type->setToolTip(bitWidth(m_answer.dtype) == 4 ? "packed, 2 per byte" : QString());
+    const int width8 = bitWidth(m_answer.dtype);
+    m_packed->setText(width8 > 0 && width8 < 8 ? QString("packed, %1 per byte").arg(8 / width8) : QString());
+    m_packed->setVisible(!m_packed->text().isEmpty());
+    m_type->setToolTip(m_packed->text());
     for (size_t i = 0; i < kTensorModes; ++i) m_modeButtons[i]->setChecked(m_shown[i]);
     if (shows(TensorMode::table)) { // as wide as the widest of the first cells
         const QFontMetrics metrics(Theme::instance().font(FontUse::value));
         int widest = metrics.horizontalAdvance("0000000");
-        for (int64_t at = 0; at < std::min<int64_t>(m_content.grid.rows * m_content.grid.cols, 400); ++at)
-            widest = std::max(widest, metrics.horizontalAdvance(m_model->text(at / m_content.grid.cols, at % m_content.grid.cols, true)));
+        const Grid& grid = m_content.grid;
+        for (int64_t at = 0; at < std::min<int64_t>(grid.rows * grid.cols, 400); ++at)
+            widest = std::max(widest, metrics.horizontalAdvance(m_model->text(grid.rowBegin + at / grid.cols, grid.colBegin + at % grid.cols, true)));
         m_table->horizontalHeader()->setDefaultSectionSize(std::min(widest + 14, 320));
     }
     m_modeButtons[static_cast<size_t>(TensorMode::image)]->setEnabled(isImageShape(m_answer.shape));
@@ -274,12 +298,13 @@ void TensorPanel::refreshBar()
     m_differenceChip->setCheckable(true);
     m_differenceChip->setChecked(m_compare != CompareWith::nothing);
     const bool ranged = !m_content.range.isEmpty() && (shows(TensorMode::heat) || shows(TensorMode::plot) || shows(TensorMode::image));
-    m_rangeButton->setText(ranged ? QString::fromStdString(rangeText(m_content.range)) : QString());
+    m_rangeButton->setText(ranged ? QString::fromStdString(rangeText(m_content.range)) + (m_rangeMode == RangeMode::shared ? ", shared" : "") : QString());
     // What does not fit folds from the right: the range, then the difference.
     const int room = width() - 12;
     const auto wanted = [this] { return m_bar->layout()->sizeHint().width(); };
     m_rangeButton->setVisible(ranged);
     m_differenceChip->setVisible(true);
+    if (wanted() > room) m_packed->hide();
     if (wanted() > room) m_rangeButton->hide();
     if (wanted() > room && m_compare == CompareWith::nothing) m_differenceChip->hide();
     if (const int over = wanted() - room; over > 0) {
@@ -327,7 +352,8 @@ void TensorPanel::refreshStatistics()
                                                      {"bytes", QString::fromStdString(formatBytes(m_answer.bytes))}};
     if (m_answer.hasStatistics) {
         const bool finite = s.finite > 0;
-        rows.insert(rows.end(), {{"finite", count(s.finite)}, {"min", finite ? number(s.min) : "\u2013"}, {"max", finite ? number(s.max) : "\u2013"},
+        const auto bound = [&](const std::string& exact, double value) { return !exact.empty() ? onScreen(exact) : finite ? number(value) : QString("\u2013"); };
+        rows.insert(rows.end(), {{"finite", count(s.finite)}, {"min", bound(m_answer.exactMin, s.min)}, {"max", bound(m_answer.exactMax, s.max)},
                                  {"mean", finite ? number(s.mean) : "\u2013"}, {"std", finite ? number(s.std) : "\u2013"}, {"zeros", count(s.zeros)}});
         for (const auto& [name, n] : std::initializer_list<std::pair<const char*, int64_t>>{
                  {"NaN", s.nan}, {"Inf", s.positiveInf}, {"\u2212Inf", s.negativeInf}, {"denormal", s.denormal}, {"saturated", s.saturated}})
@@ -340,6 +366,8 @@ void TensorPanel::refreshStatistics()
     }
     m_stats->setColumnWidth(0, 90);
     m_stats->setColumnWidth(1, 170);
+    if (m_answer.blockScales) return refreshBlockScales();
+    m_quant->setHorizontalHeaderLabels({"channel", "scale", "zero", "min", "max", "saturated"});
     const auto& channels = m_answer.channels.channels;
     m_quant->setRowCount(static_cast<int>(std::min<size_t>(channels.size(), kMostHistoryRows)));
     for (int i = 0; i < m_quant->rowCount(); ++i) {
@@ -353,13 +381,31 @@ void TensorPanel::refreshStatistics()
     }
 }
 
+/// Scales of blocks as the tensors that they are, an element a row.
+void TensorPanel::refreshBlockScales()
+{
+    m_quant->setHorizontalHeaderLabels({"block", "scale", "zero", "", "", ""});
+    const Grid &scales = *m_answer.blockScales, *const zeros = m_answer.blockZeros ? &*m_answer.blockZeros : nullptr;
+    const int64_t count = std::min<int64_t>(scales.rows * scales.cols, kMostHistoryRows);
+    m_quant->setRowCount(static_cast<int>(count));
+    for (int64_t i = 0; i < count; ++i) {
+        const int64_t row = i / scales.cols, col = i % scales.cols;
+        const int at = static_cast<int>(i);
+        m_quant->setItem(at, 0, cellItem(QString::fromStdString(elementIndexText(scales.shape, scales.flat(row, col))), true));
+        m_quant->setItem(at, 1, cellItem(QString::fromStdString(cellText(scales.at(row, col), scales.style)), true));
+        const bool hasZero = zeros != nullptr && static_cast<size_t>(i) < zeros->cells.size();
+        m_quant->setItem(at, 2, cellItem(hasZero ? QString::fromStdString(cellText(zeros->cells[static_cast<size_t>(i)], zeros->style)) : "0", true));
+        for (int c = 3; c < 6; ++c) m_quant->setItem(at, c, cellItem({}, true));
+    }
+}
+
 /// Who wrote the element under the cursor, iteration by iteration, where it changed.
 void TensorPanel::refreshHistory()
 {
     m_history->setRowCount(0);
     const Value* const value = declared();
     if (value == nullptr || !m_series || m_series->keptIterations() == 0) return;
-    const int64_t element = m_useSeries ? m_cursor.row : m_content.grid.rows > 0 ? m_content.grid.flat(m_cursor.row, m_cursor.col) : 0;
+    const int64_t element = std::max<int64_t>(0, flatAtCursor());
     const Grid all = gridOf(*m_series, value->type.quantization.get(), 0, 0);
     if (element >= all.rows) return;
     QString writer = "carried";
@@ -411,24 +457,59 @@ void TensorPanel::chooseAxes()
     if (m_series && m_series->keptIterations() > 0)
         add("columns: iteration", m_useSeries, [this] {
             m_useSeries = true;
-            m_modeChosen = true;
             m_shown.fill(false);
             m_shown[static_cast<size_t>(TensorMode::heat)] = m_shown[static_cast<size_t>(TensorMode::plot)] = true;
+            rememberModes();
             refresh();
         });
-    for (int column = -1; column < m_answer.shape.rank(); ++column) {
-        if (m_answer.shape.rank() > 1 && column < 0) continue;
-        AxisChoice axes = m_answer.axes;
-        axes.column = column;
-        if (m_answer.shape.rank() > 1) axes.rows = {column == m_answer.shape.rank() - 1 ? column - 1 : m_answer.shape.rank() - 1};
-        else axes.rows = column < 0 ? std::vector<int>{0} : std::vector<int>{};
-        add(column < 0 ? QString("rows: dim 0") : "columns: dim " + QString::number(column), !m_useSeries && axes == m_answer.axes, [this, axes] {
+    const auto choose = [this](AxisChoice axes) {
+        return [this, axes] {
             m_useSeries = false;
-            m_modeChosen = true;
             m_axes = axes;
-            m_rowBegin = m_colBegin = 0;
+            m_window = {};
+            rememberModes();
             request();
-        });
+        };
+    };
+    const AxisChoice now = m_answer.axes;
+    const int rank = m_answer.shape.rank();
+    const auto isRow = [](const AxisChoice& axes, int axis) { return std::ranges::find(axes.rows, axis) != axes.rows.end(); };
+    for (int column = -1; column < rank; ++column) {
+        if (rank > 1 && column < 0) continue;
+        AxisChoice axes = now;
+        axes.column = column;
+        if (rank > 1 && isRow(axes, column)) axes.rows = {now.column >= 0 ? now.column : column == rank - 1 ? column - 1 : rank - 1};
+        if (rank == 1) axes.rows = column < 0 ? std::vector<int>{0} : std::vector<int>{};
+        add(column < 0 ? QString("rows: dim 0") : "columns: dim " + QString::number(column), !m_useSeries && axes == now, choose(axes));
+    }
+    if (rank > 2) {
+        menu->addSeparator();
+        AxisChoice all = now;
+        all.rows.clear();
+        QStringList names;
+        for (int axis = 0; axis < rank; ++axis) {
+            if (axis == now.column) continue;
+            AxisChoice axes = now;
+            axes.rows = {axis};
+            add("rows: dim " + QString::number(axis), !m_useSeries && axes == now, choose(axes));
+            all.rows.push_back(axis);
+            names << QString::number(axis);
+        }
+        add("rows: dim " + names.join("\u00d7"), !m_useSeries && all == now, choose(all));
+        menu->addSeparator();
+        for (int axis = 0; axis < rank; ++axis) {
+            if (axis == now.column || isRow(now, axis) || m_answer.shape[axis] < 2) continue;
+            const auto place = static_cast<size_t>(axis);
+            menu->addAction(QString("dim %1 = %2 \u2026").arg(axis).arg(now.fixed[place]), this, [this, now, axis, place, choose] {
+                bool ok = false;
+                const int most = static_cast<int>(std::min<int64_t>(m_answer.shape[axis] - 1, INT_MAX));
+                const int at = QInputDialog::getInt(this, "Slice", QString("Index along dim %1, 0 to %2").arg(axis).arg(most), static_cast<int>(now.fixed[place]), 0, most, 1, &ok);
+                if (!ok) return;
+                AxisChoice axes = now;
+                axes.fixed[place] = at;
+                choose(axes)();
+            });
+        }
     }
     menu->popup(m_axesChip->mapToGlobal(QPoint(0, m_axesChip->height())));
 }
@@ -455,16 +536,14 @@ void TensorPanel::chooseRange()
     auto* const menu = new QMenu(this);
     menu->setAttribute(Qt::WA_DeleteOnClose);
     const auto add = [&](const char* text, RangeMode mode) {
-        QAction* const action = menu->addAction(text, this, [this, mode] {
-            m_rangeMode = mode;
-            refresh();
-        });
+        QAction* const action = menu->addAction(text, this, [this, mode] { setRange(mode); });
         action->setCheckable(true);
         action->setChecked(m_rangeMode == mode);
     };
     add("Automatic", RangeMode::automatic);
     add("Symmetric about 0", RangeMode::symmetric);
     add("Robust, 1st to 99th percentile", RangeMode::robust);
+    if (!m_pins.empty()) add("Shared with the pinned ones", RangeMode::shared);
     menu->addAction("Typed \u2026", this, [this] {
         bool ok = false;
         const QString text = QInputDialog::getText(this, "Range", "Low and high", QLineEdit::Normal,
@@ -507,12 +586,13 @@ void TensorPanel::exportTo(const QString& path)
     };
     if (path.endsWith(".csv")) {
         QByteArray csv;
-        for (int64_t c = 0; c < m_content.grid.cols; ++c) csv += "," + m_content.columnName(c).toUtf8();
+        const Grid& grid = m_content.grid;
+        for (int64_t c = grid.colBegin; c < grid.colBegin + grid.cols; ++c) csv += "," + m_content.columnName(c).toUtf8();
         csv += "\n";
-        for (int64_t r = 0; r < m_content.grid.rows; ++r) {
+        for (int64_t r = grid.rowBegin; r < grid.rowBegin + grid.rows; ++r) {
             const auto quoted = [](QString text) { return text.contains(',') || text.contains('"') ? '"' + text.replace("\"", "\"\"") + '"' : text; };
             csv += quoted(m_content.rowName(r)).toUtf8();
-            for (int64_t c = 0; c < m_content.grid.cols; ++c) csv += "," + quoted(m_model->text(r, c, false)).toUtf8();
+            for (int64_t c = grid.colBegin; c < grid.colBegin + grid.cols; ++c) csv += "," + quoted(m_model->text(r, c, false)).toUtf8();
             csv += "\n";
         }
         return done(writeFile(path, csv));

@@ -95,7 +95,19 @@ AxisChoice fittedAxes(AxisChoice axes, const Shape& shape)
     return axes;
 }
 
-Grid readGrid(const Tensor& tensor, const AxisChoice& axes, int64_t rowBegin, int64_t colBegin, int64_t most)
+std::pair<int64_t, int64_t> planeSize(const Shape& shape, const AxisChoice& axes)
+{
+    const Plane plane = planeOf(shape, axes);
+    return {plane.rows, plane.cols};
+}
+
+int64_t flatOf(const Shape& shape, const AxisChoice& axes, int64_t row, int64_t col)
+{
+    const Plane plane = planeOf(shape, axes);
+    return plane.rowOffset(row) + col * plane.colStride;
+}
+
+Grid readGrid(const Tensor& tensor, const AxisChoice& axes, Window window, int64_t most)
 {
     Grid grid;
     grid.shape = tensor.shape;
@@ -105,10 +117,18 @@ Grid readGrid(const Tensor& tensor, const AxisChoice& axes, int64_t rowBegin, in
     grid.allCols = plane.cols;
     grid.colStride = plane.colStride;
     if (tensor.elementCount() == 0 || !hasData(tensor)) return grid;
-    grid.rowBegin = std::clamp<int64_t>(rowBegin, 0, plane.rows - 1);
-    grid.colBegin = std::clamp<int64_t>(colBegin, 0, plane.cols - 1);
-    grid.cols = std::min({plane.cols - grid.colBegin, most, int64_t{4096}});
-    grid.rows = std::min(plane.rows - grid.rowBegin, std::max<int64_t>(1, most / grid.cols));
+    if (window.cols > 0) {
+        grid.cols = std::min({window.cols, plane.cols, most});
+        grid.rows = std::min({window.rows, plane.rows, std::max<int64_t>(1, most / grid.cols)});
+    } else if (plane.rows * plane.cols <= most) {
+        grid.cols = plane.cols;
+        grid.rows = plane.rows;
+    } else {
+        grid.cols = std::min(plane.cols, std::max<int64_t>(1, most / std::min(plane.rows, window.rows)));
+        grid.rows = std::min(plane.rows, std::max<int64_t>(1, most / grid.cols));
+    }
+    grid.rowBegin = std::clamp<int64_t>(window.rowBegin, 0, plane.rows - grid.rows);
+    grid.colBegin = std::clamp<int64_t>(window.colBegin, 0, plane.cols - grid.cols);
     std::vector<std::string_view> strings;
     if (dtypeClass(tensor.dtype) == DTypeClass::string)
         if (auto unpacked = unpackStrings(tensor.view()); unpacked.ok()) strings = std::move(unpacked).value();
@@ -184,7 +204,7 @@ Grid readBlocks(const Tensor& tensor, const AxisChoice& axes, int64_t most)
 {
     const Plane plane = planeOf(tensor.shape, axes);
     const int64_t elements = plane.rows * plane.cols;
-    if (elements <= most || hasTexts(tensor.dtype) || !hasData(tensor)) return readGrid(tensor, axes, 0, 0, most);
+    if (elements <= most || hasTexts(tensor.dtype) || !hasData(tensor)) return readGrid(tensor, axes, {}, most);
     Grid grid;
     grid.shape = tensor.shape;
     grid.style = styleOf(tensor);
@@ -231,9 +251,39 @@ Grid readBlocks(const Tensor& tensor, const AxisChoice& axes, int64_t most)
     return grid;
 }
 
+namespace {
+
+/// a − b of whole numbers; none where the dtypes are others or a difference does not fit 64 bits.
+bool subtractExactly(const Grid& a, const Grid& b, Grid& grid)
+{
+    const auto isWhole = [](const Grid& one) { return isInteger(one.style.dtype) && !one.style.quantized; };
+    if (!isWhole(a) || !isWhole(b) || a.style.dtype != b.style.dtype || a.shape != b.shape) return false;
+    const bool isUnsigned = a.style.dtype == DType::u64;
+    for (size_t i = 0; i < grid.cells.size(); ++i) {
+        Cell& cell = grid.cells[i];
+        const bool known = cell.known && i < b.cells.size() && b.cells[i].known;
+        const uint64_t left = cell.bits, right = known ? b.cells[i].bits : 0, wrapped = left - right;
+        const auto less = isUnsigned ? left < right : static_cast<int64_t>(left) < static_cast<int64_t>(right);
+        if (known && less != (static_cast<int64_t>(wrapped) < 0)) return false;
+        cell = Cell();
+        cell.known = known;
+        cell.bits = wrapped;
+        cell.real = static_cast<double>(static_cast<int64_t>(wrapped));
+    }
+    grid.style = CellStyle();
+    grid.style.dtype = DType::i64;
+    return true;
+}
+
+} // namespace
+
 Grid difference(const Grid& a, const Grid& b)
 {
     Grid grid = a;
+    grid.low.clear();
+    grid.high.clear();
+    if (subtractExactly(a, b, grid)) return grid;
+    grid.cells = a.cells;
     for (size_t i = 0; i < grid.cells.size(); ++i) {
         Cell& cell = grid.cells[i];
         const bool known = cell.known && i < b.cells.size() && b.cells[i].known && a.shape == b.shape;
@@ -242,122 +292,9 @@ Grid difference(const Grid& a, const Grid& b)
         cell.known = known;
         cell.real = d;
     }
-    grid.low.clear();
-    grid.high.clear();
     const bool wide = a.style.dtype == DType::f64 || a.style.dtype == DType::i64 || a.style.dtype == DType::u64;
     grid.style = CellStyle{wide ? DType::f64 : DType::f32, false, false, false, CellStyle::Complex::both, 0, true};
     return grid;
-}
-
-namespace {
-
-constexpr double kNothing = std::numeric_limits<double>::infinity(); ///< low end of what holds no finite number
-
-Histogram begunHistogram(const Tensor& tensor, bool raw)
-{
-    Histogram h;
-    h.total = tensor.elementCount();
-    h.low = kNothing;
-    h.high = -kNothing;
-    const bool integral = isInteger(tensor.dtype) || tensor.dtype == DType::boolean;
-    const int width = bitWidth(tensor.dtype);
-    h.exact = (integral && (raw || !styleOf(tensor).quantized) && width <= 8);
-    if (!h.exact) return h;
-    h.low = tensor.dtype == DType::boolean ? 0 : static_cast<double>(integerMin(tensor.dtype));
-    h.bins.assign(tensor.dtype == DType::boolean ? 2 : size_t{1} << width, 0);
-    h.high = h.low + static_cast<double>(h.bins.size()) - 1;
-    return h;
-}
-
-double binned(const Cell& cell, const Tensor& tensor, bool raw)
-{
-    return raw && styleOf(tensor).quantized ? static_cast<double>(static_cast<int64_t>(cell.bits)) : cell.real;
-}
-
-void countIn(Histogram& h, double v)
-{
-    const double scale = h.exact ? 1 : h.high > h.low ? static_cast<double>(h.bins.size()) / (h.high - h.low) : 0;
-    ++h.bins[static_cast<size_t>(std::clamp((v - h.low) * scale, 0.0, static_cast<double>(h.bins.size()) - 1))];
-}
-
-/// Counts what is no number and finds the range; exact bars are full then.
-void lookAt(Histogram& h, const Tensor& tensor, bool raw, int64_t from, int64_t to, int64_t stride)
-{
-    for (int64_t i = from; i < to; i += stride) {
-        const Cell cell = cellOf(tensor, i);
-        ++h.looked;
-        const double v = binned(cell, tensor, raw);
-        if (tensor.dtype == DType::f32 && (cell.bits & 0x7f800000U) == 0 && (cell.bits & 0x7fffffU) != 0) ++h.denormal;
-        if (std::isnan(v)) {
-            ++h.nan;
-        } else if (std::isinf(v)) {
-            ++(v > 0 ? h.positiveInf : h.negativeInf);
-        } else if (h.exact) {
-            countIn(h, v);
-        } else {
-            h.low = std::min(h.low, v);
-            h.high = std::max(h.high, v);
-        }
-    }
-}
-
-void fillBins(Histogram& h, const Tensor& tensor, bool raw, int64_t from, int64_t to, int64_t stride)
-{
-    for (int64_t i = from; i < to; i += stride)
-        if (const double v = binned(cellOf(tensor, i), tensor, raw); std::isfinite(v)) countIn(h, v);
-}
-
-bool wantsBins(Histogram& h)
-{
-    if (h.exact) return false;
-    if (h.low <= h.high) {
-        h.bins.assign(64, 0);
-        return true;
-    }
-    h.low = h.high = 0;
-    return false;
-}
-
-} // namespace
-
-Histogram histogramOf(const Tensor& tensor, bool raw, int64_t most)
-{
-    if (tensor.elementCount() == 0 || !hasData(tensor) || hasTexts(tensor.dtype)) {
-        Histogram none;
-        none.total = tensor.elementCount();
-        return none;
-    }
-    Histogram h = begunHistogram(tensor, raw);
-    const int64_t stride = std::max<int64_t>(1, h.total / most);
-    lookAt(h, tensor, raw, 0, h.total, stride);
-    if (wantsBins(h)) fillBins(h, tensor, raw, 0, h.total, stride);
-    return h;
-}
-
-double HistogramScan::share() const
-{
-    const double passes = histogram.exact ? 1 : 2;
-    if (done || histogram.total == 0) return done ? 1 : 0;
-    return (static_cast<double>(next) / static_cast<double>(histogram.total) + (counts ? 1 : 0)) / passes;
-}
-
-HistogramScan continueScan(HistogramScan scan, const Tensor& tensor, bool raw, int64_t elements)
-{
-    Histogram& h = scan.histogram;
-    if (tensor.elementCount() == 0 || !hasData(tensor) || hasTexts(tensor.dtype)) {
-        scan.done = true;
-        return scan;
-    }
-    if (scan.next == 0 && !scan.counts) h = begunHistogram(tensor, raw);
-    const int64_t end = std::min(h.total, scan.next + elements);
-    if (scan.counts) fillBins(h, tensor, raw, scan.next, end, 1);
-    else lookAt(h, tensor, raw, scan.next, end, 1);
-    scan.next = end;
-    if (end < h.total) return scan;
-    scan.done = scan.counts || !wantsBins(h);
-    scan.counts = true;
-    if (!scan.done) scan.next = 0;
-    return scan;
 }
 
 QuantizationRows quantizationOf(const Tensor& tensor, int64_t most)
@@ -417,7 +354,7 @@ ValueRange rangeOf(const Grid& grid, RangeMode mode)
         range = {low, high};
     }
     const bool signs = range.low < 0 && range.high > 0;
-    if (mode == RangeMode::symmetric || (mode == RangeMode::automatic && signs)) {
+    if (mode == RangeMode::symmetric || ((mode == RangeMode::automatic || mode == RangeMode::shared) && signs)) {
         const double most = std::max(std::fabs(range.low), std::fabs(range.high));
         return {-most, most};
     }

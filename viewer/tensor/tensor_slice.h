@@ -1,11 +1,12 @@
 // The part of a tensor that is on the screen, copied on the engine's thread: a window of at most 65,536 cells of a plane of its axes, blocks
-// of larger planes, histograms, scales. No widgets.
+// of larger planes, scales. No widgets.
 #pragma once
 
 #include "engine/tensor/statistics.h"
 #include "engine/tensor/tensor_type.h"
 #include "viewer/tensor/cell.h"
 #include "viewer/tensor/color_map.h"
+#include "viewer/tensor/histogram.h"
 
 #include <cstdint>
 #include <string>
@@ -14,7 +15,6 @@
 namespace loopscope::viewer {
 
 inline constexpr int64_t kMostCells = 65'536;
-inline constexpr int64_t kMostSampled = 1'048'576;
 
 /// Which axes go down, which goes to the right, and where the others stand.
 struct AxisChoice {
@@ -48,15 +48,25 @@ struct Grid {
     int64_t current = -1;        ///< column of the present iteration
 
     const Cell& at(int64_t row, int64_t col) const { return cells[static_cast<size_t>(row * cols + col)]; }
+    /// Whether a cell of the plane is in the window.
+    bool covers(int64_t row, int64_t col) const { return row >= rowBegin && row < rowBegin + rows && col >= colBegin && col < colBegin + cols; }
     int64_t flat(int64_t row, int64_t col) const
     {
         return rowFlat[static_cast<size_t>(row)] + (overIterations ? 0 : (colBegin + col) * colStride);
     }
-    int64_t total() const { return overIterations ? shape.elementCount() : shape.elementCount(); }
 };
 
-/// The window of the plane that begins at (rowBegin, colBegin). `tensor`: static, its data present.
-Grid readGrid(const Tensor& tensor, const AxisChoice& axes, int64_t rowBegin, int64_t colBegin, int64_t most = kMostCells);
+/// Where a window of a plane begins, and what it is for.
+struct Window {
+    int64_t rowBegin = 0, colBegin = 0;
+    int64_t rows = 256; ///< that it has at least where the plane is larger than the window, as far as there are so many
+    int64_t cols = 0;   ///< > 0: exactly so many rows and columns, as far as there are
+};
+/// The window of the plane: all of it if that is at most `most` cells. `tensor`: static, its data present.
+Grid readGrid(const Tensor& tensor, const AxisChoice& axes, Window window = {}, int64_t most = kMostCells);
+/// Rows and columns of the plane of a static shape, and the flat index of one of its cells.
+std::pair<int64_t, int64_t> planeSize(const Shape& shape, const AxisChoice& axes);
+int64_t flatOf(const Shape& shape, const AxisChoice& axes, int64_t row, int64_t col);
 /// Elements at `places` (flat indices), one a row.
 Grid readPlaces(const Tensor& tensor, std::vector<int64_t> places, int64_t most = kMostCells);
 /// The bytes of strings instead of their characters: `61 62 0a`.
@@ -65,27 +75,6 @@ void showBytes(Grid& grid, const Tensor& tensor);
 Grid readBlocks(const Tensor& tensor, const AxisChoice& axes, int64_t most = kMostCells);
 /// b subtracted from a, cell by cell, in real units; cells that b lacks are unknown.
 Grid difference(const Grid& a, const Grid& b);
-
-struct Histogram {
-    double low = 0, high = 0;
-    bool exact = false;            ///< one bar for each stored value from `low` on
-    std::vector<int64_t> bins;
-    int64_t nan = 0, positiveInf = 0, negativeInf = 0, denormal = 0;
-    int64_t looked = 0, total = 0; ///< elements
-};
-/// Exact bars for integers of at most 256 values and bool, else 64 bins. `raw`: stored integers of quantized values. Looks at most at `most`
-/// elements, spread evenly.
-Histogram histogramOf(const Tensor& tensor, bool raw, int64_t most = kMostSampled);
-/// A histogram of all elements, however many, made in parts.
-struct HistogramScan {
-    Histogram histogram;
-    int64_t next = 0;     ///< element
-    bool counts = false;  ///< the range is known, bins are being filled
-    bool done = false;
-    double share() const; ///< of the work, 0 … 1
-};
-/// The next part: at most `elements` of them.
-HistogramScan continueScan(HistogramScan scan, const Tensor& tensor, bool raw, int64_t elements);
 
 /// One scale of a quantized value.
 struct ChannelRow {

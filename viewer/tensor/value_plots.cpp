@@ -2,10 +2,12 @@
 #include "viewer/style/theme.h"
 #include "viewer/tensor/grid_views.h"
 
+#include <QHelpEvent>
 #include <QJsonArray>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QPainterPath>
+#include <QToolTip>
 
 #include <algorithm>
 #include <array>
@@ -123,7 +125,8 @@ void GridPlot::paintEvent(QPaintEvent*)
         painter.setBrush(band);
         painter.drawPolygon(upper + lower);
     }
-    const std::array<int64_t, 2> rows = {m_cursor.row, std::min(grid.rows - 1, m_cursor.row == 0 ? (grid.shape.rank() >= 2 ? grid.shape.back() + 1 : 1) : 0)};
+    const int64_t cursor = std::clamp<int64_t>(m_cursor.row, 0, grid.rows - 1);
+    const std::array<int64_t, 2> rows = {cursor, std::min(grid.rows - 1, cursor == 0 ? (grid.shape.rank() >= 2 ? grid.shape.back() + 1 : 1) : 0)};
     const std::array<Token, 2> colors = {Token::sideA, Token::sideB};
     const size_t lines = grid.rows > 1 && rows[0] != rows[1] ? 2 : 1;
     for (size_t i = 0; i < lines; ++i) {
@@ -160,6 +163,13 @@ void GridPlot::paintEvent(QPaintEvent*)
             painter.drawEllipse(QPointF(x(col), y(cell.real)), 3, 3);
         }
     }
+    if (m_cursor.col >= 0 && m_cursor.col < grid.cols && m_cursor.col != grid.current - grid.colBegin) { // the cell cursor
+        if (const Cell& cell = grid.at(cursor, m_cursor.col); cell.known && std::isfinite(cell.real)) {
+            painter.setBrush(Qt::NoBrush);
+            painter.setPen(QPen(themed(Token::text), 1));
+            painter.drawRect(QRectF(x(m_cursor.col) - 3.5, y(cell.real) - 3.5, 7, 7));
+        }
+    }
     // Numbers below; the present one stands out.
     const int64_t every = tickEvery(pitch, 44), first = grid.colBegin;
     const auto number = [&](int64_t col, Token color, bool bold) {
@@ -182,7 +192,7 @@ void GridPlot::paintEvent(QPaintEvent*)
         at += QFontMetrics(painter.font()).horizontalAdvance(text) + 5;
     };
     say(grid.overIterations ? "over iterations:" : "along the columns:", themed(Token::text2), false);
-    for (size_t i = 0; i < lines; ++i) say(m_content->rowName(rows[i]), themed(colors[i]), true);
+    for (size_t i = 0; i < lines; ++i) say(m_content->rowName(grid.rowBegin + rows[i]), themed(colors[i]), true);
     if (grid.rows > 1) say("min \u2026 max of " + grouped(grid.rows), themed(Token::text2), false);
     if (grid.overIterations) {
         painter.setFont(Theme::instance().font(FontUse::small));
@@ -221,6 +231,7 @@ QJsonObject GridPlot::describe() const
     out["columns"] = static_cast<qint64>(m_content->grid.cols);
     out["known"] = static_cast<qint64>(m_content->known);
     out["row"] = static_cast<qint64>(m_cursor.row);
+    out["column"] = static_cast<qint64>(m_cursor.col);
     return out;
 }
 
@@ -249,6 +260,44 @@ void HistogramView::mouseDoubleClickEvent(QMouseEvent*)
     if (m_histogram && m_histogram->looked < m_histogram->total) emit allWanted();
 }
 
+void HistogramView::setCursorValue(double value, DType dtype)
+{
+    m_cursor = value;
+    m_dtype = dtype;
+    update();
+}
+
+QRect HistogramView::barsRect() const { return {HeatMap::kLabelWidth, 24, width() - HeatMap::kLabelWidth - 16, height() - 24 - 22}; }
+
+QString HistogramView::barName(size_t bar) const
+{
+    const Histogram& h = *m_histogram;
+    if (!h.values.empty()) return shortText(h.values[bar]);
+    if (h.exact && m_dtype == DType::boolean) return bar == 0 ? "false" : "true";
+    const double width = (h.high - h.low) / static_cast<double>(h.bins.size());
+    if (h.exact) return shortText(h.low + static_cast<double>(bar));
+    return shortText(h.low + width * static_cast<double>(bar)) + " \u2026 " + shortText(h.low + width * static_cast<double>(bar + 1));
+}
+
+QString HistogramView::barText(size_t bar) const
+{
+    const Histogram& h = *m_histogram;
+    const double share = 100.0 * static_cast<double>(h.bins[bar]) / static_cast<double>(std::max<int64_t>(1, h.looked));
+    return barName(bar) + ": " + grouped(h.bins[bar]) + " of " + grouped(h.looked) + ", " + QString::number(share, 'g', 3) + " %";
+}
+
+bool HistogramView::event(QEvent* event)
+{
+    if (event->type() != QEvent::ToolTip) return QWidget::event(event);
+    const auto* const help = static_cast<QHelpEvent*>(event);
+    const QRect area = barsRect();
+    const bool isOnBar = m_histogram && !m_histogram->bins.empty() && help->pos().x() >= area.left() && help->pos().x() <= area.right();
+    QString tip;
+    if (isOnBar) tip = barText(static_cast<size_t>(help->pos().x() - area.left()) * m_histogram->bins.size() / static_cast<size_t>(area.width()));
+    QToolTip::showText(help->globalPos(), tip, this);
+    return true;
+}
+
 void HistogramView::paintEvent(QPaintEvent*)
 {
     QPainter painter(this);
@@ -260,7 +309,7 @@ void HistogramView::paintEvent(QPaintEvent*)
         return;
     }
     const Histogram& h = *m_histogram;
-    const QRect area(HeatMap::kLabelWidth, 24, width() - HeatMap::kLabelWidth - 16, height() - 24 - 22);
+    const QRect area = barsRect();
     if (area.width() < 20 || area.height() < 10) return;
     const int64_t most = std::max<int64_t>(1, *std::ranges::max_element(h.bins));
     const auto heightOf = [&](int64_t n) {
@@ -269,33 +318,52 @@ void HistogramView::paintEvent(QPaintEvent*)
     };
     const double pitch = static_cast<double>(area.width()) / static_cast<double>(h.bins.size());
     const double gap = pitch >= 4 ? 1 : 0;
+    const double scale = h.exact ? 1 : h.high > h.low ? static_cast<double>(h.bins.size()) / (h.high - h.low) : 0;
     for (size_t i = 0; i < h.bins.size(); ++i) {
-        const double middle = h.low + (static_cast<double>(i) + 0.5) * (h.high - h.low) / static_cast<double>(h.bins.size());
-        const bool clip = h.exact && h.bins.size() > 16 && (i == 0 || i + 1 == h.bins.size()) && h.bins[i] > 0;
+        const double middle = !h.values.empty() ? h.values[i] : h.low + (static_cast<double>(i) + 0.5) * (h.high - h.low) / static_cast<double>(h.bins.size());
+        const bool clip = (h.clips && h.exact && (i == 0 || i + 1 == h.bins.size())) || std::isnan(middle);
         const double tall = heightOf(h.bins[i]);
-        painter.fillRect(QRectF(area.left() + static_cast<double>(i) * pitch, area.bottom() + 1 - tall, std::max(1.0, pitch - gap), tall),
-                         clip ? themed(Token::err) : themed(middle < 0 ? Token::sideA : h.low < 0 ? Token::sideB : Token::sideA));
+        const QRectF bar(area.left() + static_cast<double>(i) * pitch, area.bottom() + 1 - tall, std::max(1.0, pitch - gap), tall);
+        painter.fillRect(bar, clip ? themed(Token::err) : themed(middle < 0 ? Token::sideA : h.low < 0 ? Token::sideB : Token::sideA));
+        const bool isCursor = !h.values.empty() ? h.values[i] == m_cursor && (i + 1 == h.values.size() || h.values[i + 1] != m_cursor)
+                                                : std::isfinite(m_cursor) && m_cursor >= h.low && m_cursor <= h.high &&
+                                                      static_cast<size_t>(std::clamp((m_cursor - h.low) * scale, 0.0, static_cast<double>(h.bins.size()) - 1)) == i;
+        if (!isCursor) continue;
+        painter.setPen(QPen(themed(Token::text), 1)); // the cell under the cursor is one of these
+        painter.drawRect(QRectF(bar.left() - 0.5, area.bottom() + 1 - std::max(tall, 4.0), std::max(bar.width(), 3.0), std::max(tall, 4.0)));
     }
     painter.setPen(QPen(themed(Token::line2), 1));
     painter.drawLine(area.bottomLeft() + QPoint(0, 1), area.bottomRight() + QPoint(0, 1));
     painter.setFont(Theme::instance().font(FontUse::tiny));
     painter.setPen(themed(Token::text2));
     const QRect below(area.left(), area.bottom() + 4, area.width(), 14);
-    painter.drawText(below, Qt::AlignLeft, shortText(h.low));
-    painter.drawText(below, Qt::AlignRight, shortText(h.high));
+    if (h.exact && m_dtype == DType::boolean) {
+        for (size_t i = 0; i < h.bins.size(); ++i)
+            painter.drawText(QRectF(area.left() + static_cast<double>(i) * pitch, below.top(), pitch, below.height()), Qt::AlignCenter, barText(i));
+    } else {
+        painter.drawText(below, Qt::AlignLeft, shortText(h.low));
+        painter.drawText(below, Qt::AlignRight, shortText(h.high));
+    }
     painter.drawText(QRect(0, area.top() - 6, HeatMap::kLabelWidth - 6, 14), Qt::AlignRight, grouped(most));
     painter.drawText(QRect(0, area.bottom() - 8, HeatMap::kLabelWidth - 6, 14), Qt::AlignRight, "0");
     painter.setFont(Theme::instance().font(FontUse::small));
     QString head = grouped(h.looked) + " of " + grouped(h.total) + (h.looked < h.total ? " sampled" : " elements");
     head += h.exact ? ", " + grouped(static_cast<int64_t>(h.bins.size())) + " values" : ", " + grouped(static_cast<int64_t>(h.bins.size())) + " bins";
+    if (h.clips) head += " as stored";
+    if (m_dtype == DType::string) head += " of length";
     if (m_log) head += ", log count";
-    painter.drawText(QPointF(HeatMap::kLabelWidth, 15), head);
     QStringList odd;
     for (const auto& [name, n] : std::initializer_list<std::pair<const char*, int64_t>>{
              {"NaN", h.nan}, {"Inf", h.positiveInf}, {"\u2212Inf", h.negativeInf}, {"denormal", h.denormal}})
         if (n > 0) odd << QString(name) + " " + grouped(n);
-    painter.setPen(themed(h.nan + h.positiveInf + h.negativeInf > 0 ? Token::err : Token::text2));
-    painter.drawText(QRect(0, 2, width() - 16, 16), Qt::AlignRight | Qt::AlignVCenter, odd.join("  "));
+    if (h.clips && h.exact && h.bins.front() + h.bins.back() > 0) odd << grouped(h.bins.front() + h.bins.back()) + " at the ends";
+    const QString counts = odd.join("  ");
+    const QFontMetrics metrics(painter.font());
+    const int room = width() - HeatMap::kLabelWidth - 16 - (counts.isEmpty() ? 0 : metrics.horizontalAdvance(counts) + 10);
+    painter.setPen(themed(Token::text2));
+    painter.drawText(QPointF(HeatMap::kLabelWidth, 15), metrics.elidedText(head, Qt::ElideRight, room));
+    painter.setPen(themed(h.nan + h.positiveInf + h.negativeInf > 0 || h.clips ? Token::err : Token::text2));
+    painter.drawText(QRect(0, 2, width() - 16, 16), Qt::AlignRight | Qt::AlignVCenter, counts);
 }
 
 QJsonObject HistogramView::describe() const
@@ -308,6 +376,8 @@ QJsonObject HistogramView::describe() const
     out["low"] = m_histogram->low;
     out["high"] = m_histogram->high;
     out["exact"] = m_histogram->exact;
+    out["clips"] = m_histogram->clips;
+    out["log"] = m_log;
     out["looked"] = static_cast<qint64>(m_histogram->looked);
     out["total"] = static_cast<qint64>(m_histogram->total);
     return out;
@@ -377,14 +447,20 @@ void ImageView::paintEvent(QPaintEvent*)
             }
             image.setPixel(x, y, qRgb(rgb[0], rgb[1], rgb[2]));
         }
-    const QRect room = rect().adjusted(8, 8, -8, -24);
-    double zoom = std::min(static_cast<double>(room.width()) / p.width, static_cast<double>(room.height()) / p.height);
-    if (zoom > 1) zoom = std::floor(zoom);
-    const QRectF area(room.left(), room.top(), p.width * zoom, p.height * zoom);
+    const QRectF area = pixelsRect();
     painter.setRenderHint(QPainter::SmoothPixmapTransform, false);
     painter.drawImage(area, image);
     painter.setPen(QPen(themed(Token::line), 1));
     painter.drawRect(area.adjusted(-0.5, -0.5, 0.5, 0.5));
+    if (m_cursor) {
+        const double side = area.width() / p.width;
+        QRectF box(area.left() + static_cast<double>(m_cursor->col / p.every) * side, area.top() + static_cast<double>(m_cursor->row / p.every) * side, side, side);
+        if (side < 5) box = QRectF(box.center() - QPointF(2.5, 2.5), QSizeF(5, 5));
+        painter.setPen(QPen(themed(Token::surface), 3));
+        painter.drawRect(box);
+        painter.setPen(QPen(themed(Token::accent), 1));
+        painter.drawRect(box);
+    }
     painter.setPen(themed(Token::text2));
     QString text = QString("%1 × %2, %3, %4 \u2026 %5, gamma %6")
                        .arg(p.width * p.every)
@@ -392,14 +468,42 @@ void ImageView::paintEvent(QPaintEvent*)
                        .arg(m_channel < 0 ? QString("%1 channels").arg(p.channels) : QString("channel %1 of %2").arg(m_channel).arg(p.channels))
                        .arg(shortText(shown.low), shortText(shown.high))
                        .arg(m_gamma);
+    if (p.pictures > 1) text.prepend(QString("picture %1 of %2, ").arg(p.picture).arg(p.pictures));
     if (p.every > 1) text += ", every " + QString::number(p.every) + "th pixel";
     painter.drawText(QRect(8, height() - 20, width() - 16, 16), Qt::AlignLeft | Qt::AlignVCenter, text);
+}
+
+void ImageView::setCursorPixel(std::optional<CellCursor> pixel)
+{
+    if (pixel == m_cursor) return;
+    m_cursor = pixel;
+    update();
+}
+
+/// As large as fits in whole pixels.
+QRectF ImageView::pixelsRect() const
+{
+    const QRect room = rect().adjusted(8, 8, -8, -24);
+    double zoom = std::min(static_cast<double>(room.width()) / m_image->width, static_cast<double>(room.height()) / m_image->height);
+    if (zoom > 1) zoom = std::floor(zoom);
+    return {static_cast<double>(room.left()), static_cast<double>(room.top()), m_image->width * zoom, m_image->height * zoom};
+}
+
+void ImageView::mousePressEvent(QMouseEvent* event)
+{
+    if (!m_image) return;
+    const QRectF area = pixelsRect();
+    if (!area.contains(event->position())) return;
+    const auto at = [](double from, double size, int pixels) { return static_cast<qint64>(from / size * pixels); };
+    emit pixelChosen(at(event->position().y() - area.top(), area.height(), m_image->height) * m_image->every,
+                     at(event->position().x() - area.left(), area.width(), m_image->width) * m_image->every);
 }
 
 QJsonObject ImageView::describe() const
 {
     QJsonObject out;
-    if (m_image) out = {{"width", m_image->width}, {"height", m_image->height}, {"channels", m_image->channels}};
+    if (m_image) out = {{"width", m_image->width}, {"height", m_image->height}, {"channels", m_image->channels}, {"picture", static_cast<qint64>(m_image->picture)}};
+    if (m_cursor) out["cursor"] = QJsonArray{static_cast<qint64>(m_cursor->row), static_cast<qint64>(m_cursor->col)};
     return out;
 }
 

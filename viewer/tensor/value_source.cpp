@@ -83,26 +83,45 @@ Found findValue(Debugger& debugger, const ValueRequest& request)
     return found;
 }
 
-ImagePixels imageOf(const Tensor& tensor)
+ImagePixels imageOf(const Tensor& tensor, int64_t picture)
 {
     ImagePixels image;
     const int rank = tensor.shape.rank();
+    image.pictures = rank == 4 ? tensor.shape[0] : 1;
+    image.picture = std::clamp<int64_t>(picture, 0, image.pictures - 1);
     const int64_t height = tensor.shape[rank - 3], width = tensor.shape[rank - 2], channels = tensor.shape[rank - 1];
     image.every = std::max<int64_t>(1, (std::max(height, width) + kImageSide - 1) / kImageSide);
     image.height = static_cast<int>((height + image.every - 1) / image.every);
     image.width = static_cast<int>((width + image.every - 1) / image.every);
     image.channels = static_cast<int>(channels);
     image.range = {INFINITY, -INFINITY};
+    const int64_t first = image.picture * height * width * channels;
     for (int64_t y = 0; y < height; y += image.every)
         for (int64_t x = 0; x < width; x += image.every)
             for (int64_t c = 0; c < channels; ++c) {
-                const double v = elementAsReal(tensor, (y * width + x) * channels + c);
+                const double v = elementAsReal(tensor, first + (y * width + x) * channels + c);
                 image.values.push_back(v);
                 if (!std::isfinite(v)) continue;
                 image.range.low = std::min(image.range.low, v);
                 image.range.high = std::max(image.range.high, v);
             }
     return image;
+}
+
+/// Smallest and largest of 64-bit integers, which doubles do not hold.
+void noteExactRange(ValueAnswer& answer, const Tensor& tensor)
+{
+    const bool isUnsigned = tensor.dtype == DType::u64;
+    if ((tensor.dtype != DType::i64 && !isUnsigned) || tensor.quantization != nullptr) return;
+    const auto less = [&](int64_t a, int64_t b) { return isUnsigned ? static_cast<uint64_t>(a) < static_cast<uint64_t>(b) : a < b; };
+    int64_t low = elementAsInteger(tensor, 0), high = low;
+    for (int64_t i = 1; i < tensor.elementCount(); ++i) {
+        const int64_t value = elementAsInteger(tensor, i);
+        if (less(value, low)) low = value;
+        if (less(high, value)) high = value;
+    }
+    answer.exactMin = integerText(static_cast<uint64_t>(low), isUnsigned, false);
+    answer.exactMax = integerText(static_cast<uint64_t>(high), isUnsigned, false);
 }
 
 } // namespace
@@ -123,7 +142,8 @@ void fillAnswer(ValueAnswer& answer, const Tensor& tensor, const ValueRequest& r
     answer.bytes = tensor.bytes;
     answer.axes = request.axes ? fittedAxes(*request.axes, tensor.shape) : defaultAxes(tensor.shape);
     if (!tensor.shape.isStatic() || tensor.elementCount() == 0) return;
-    answer.grid = readGrid(tensor, answer.axes, request.rowBegin, request.colBegin);
+    answer.grid = readGrid(tensor, answer.axes, request.window);
+    if (request.wantsHistogram) answer.histogram = histogramOf(tensor);
     const DTypeClass c = dtypeClass(tensor.dtype);
     if (c == DTypeClass::string) {
         if (request.bytes) showBytes(answer.grid, tensor);
@@ -135,11 +155,11 @@ void fillAnswer(ValueAnswer& answer, const Tensor& tensor, const ValueRequest& r
     if (tensor.elementCount() <= kMostStatistics) {
         answer.statistics = computeStatistics(tensor);
         answer.hasStatistics = true;
+        noteExactRange(answer, tensor);
     }
     if (request.wantsBlocks) answer.blocks = readBlocks(tensor, answer.axes);
-    if (request.wantsHistogram) answer.histogram = histogramOf(tensor, request.raw);
     if (request.wantsChannels) answer.channels = quantizationOf(tensor);
-    if (request.wantsImage && isImageShape(tensor.shape)) answer.image = imageOf(tensor);
+    if (request.wantsImage && isImageShape(tensor.shape)) answer.image = imageOf(tensor, request.picture);
 }
 
 ValueAnswer readValue(Debugger& debugger, const ValueRequest& request)
@@ -199,7 +219,7 @@ ValueAnswer readValue(Debugger& debugger, const ValueRequest& request)
     Result<std::vector<EvaluatedValue>> other = evaluateList(debugger.target(), {request.frame}, iterated);
     if (!other.ok()) answer.compareProblem = other.error().detail().what;
     else if (other->empty() || other->front().tensor.data == nullptr) answer.compareProblem = "no value there";
-    else answer.compared = readGrid(other->front().tensor, answer.axes, request.rowBegin, request.colBegin);
+    else answer.compared = readGrid(other->front().tensor, answer.axes, request.window);
     return answer;
 }
 
@@ -231,6 +251,24 @@ Result<ConstantTensor> constantTensor(const Value& value)
 
 } // namespace
 
+namespace {
+
+/// Scales and zero points of block-wise quantization are tensors of their own.
+void readBlockScales(ValueAnswer& answer, const Model& model, GraphId graph, const Value& value)
+{
+    const Quantization* const q = value.type.quantization.get();
+    if (q == nullptr || q->kind != Quantization::Kind::blockwise) return;
+    const auto read = [&](int32_t id, std::optional<Grid>& grid) {
+        if (id < 0) return;
+        const Result<ConstantTensor> constant = constantTensor(model.graph(graph).value(ValueId(id)));
+        if (constant.ok()) grid = readGrid(constant->tensor, defaultAxes(constant->tensor.shape));
+    };
+    read(q->blockScales, answer.blockScales);
+    read(q->blockZeros, answer.blockZeros);
+}
+
+} // namespace
+
 ValueAnswer readConstant(const Model& model, const ValueRequest& request)
 {
     ValueAnswer answer;
@@ -245,7 +283,11 @@ ValueAnswer readConstant(const Model& model, const ValueRequest& request)
     }
     answer.isSparse = value.constant->sparsity.has_value();
     fillAnswer(answer, constant->tensor, request);
-    if (answer.isSparse && !request.dense) answer.grid = readPlaces(constant->tensor, std::move(constant->places));
+    if (answer.isSparse && !request.dense) {
+        if (request.wantsHistogram) answer.histogram = histogramOf(Counted{constant->tensor, &constant->places});
+        answer.grid = readPlaces(constant->tensor, std::move(constant->places));
+    }
+    if (request.wantsChannels) readBlockScales(answer, model, request.graph, value);
     return answer;
 }
 
@@ -253,14 +295,15 @@ std::optional<HistogramScan> scanConstant(const Model& model, const ValueRequest
 {
     const Result<ConstantTensor> constant = constantTensor(model.graph(request.graph).value(request.value));
     if (!constant.ok()) return std::nullopt;
-    return continueScan(std::move(scan), constant->tensor, request.raw, kScanned);
+    const bool onlyStored = !request.dense && model.graph(request.graph).value(request.value).constant->sparsity.has_value();
+    return continueScan(std::move(scan), Counted{constant->tensor, onlyStored ? &constant->places : nullptr}, kScanned);
 }
 
 std::optional<HistogramScan> readScan(Debugger& debugger, const ValueRequest& request, HistogramScan scan)
 {
     const Found found = findValue(debugger, request);
     if (found.tensor == nullptr || !found.tensor->shape.isStatic()) return std::nullopt;
-    return continueScan(std::move(scan), *found.tensor, request.raw, kScanned);
+    return continueScan(std::move(scan), Counted{*found.tensor}, kScanned);
 }
 
 Result<Array> copyValue(Debugger& debugger, const ValueRequest& request)

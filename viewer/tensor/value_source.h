@@ -21,13 +21,13 @@ struct ValueRequest {
     int frame = -1;
     bool elsewhere = false;   ///< of the invocation in the address, not of the frames that are open
     std::optional<AxisChoice> axes; ///< none: the default
-    int64_t rowBegin = 0, colBegin = 0;
-    bool raw = false;         ///< histogram of the stored integers
+    Window window;
     bool wantsBlocks = false, wantsHistogram = false, wantsChannels = false, wantsImage = false;
     bool bytes = false;       ///< strings as bytes
     bool dense = false;       ///< sparse constants with their zeros
     int64_t item = -1;        ///< of a list or resource: the tensor in it that is shown
     int64_t whole = -1;       ///< flat index of the string that is wanted in full
+    int64_t picture = 0;      ///< which of a batch
     CompareWith compare = CompareWith::nothing;
     int64_t iteration = -1;   ///< to compare with
 };
@@ -35,6 +35,7 @@ struct ValueRequest {
 /// Pixels of an image tensor, 8 bits a channel, scaled by the range.
 struct ImagePixels {
     int width = 0, height = 0, channels = 0;
+    int64_t picture = 0, pictures = 1; ///< which of a batch
     int64_t every = 1;        ///< each how manieth pixel
     std::vector<double> values; ///< height × width × channels
     ValueRange range;
@@ -49,6 +50,7 @@ struct ValueAnswer {
     uint64_t bytes = 0;
     TensorStatistics statistics;
     bool hasStatistics = false, statisticsOnly = false;
+    std::string exactMin, exactMax; ///< of 64-bit integers, all digits; empty: the statistics say it
     bool neverRun = false;    ///< absent because nothing has written it here
     bool isLive = true;       ///< of this invocation; false: looked up elsewhere
     AxisChoice axes;
@@ -57,6 +59,7 @@ struct ValueAnswer {
     std::string compareProblem;
     std::optional<Histogram> histogram;
     QuantizationRows channels;
+    std::optional<Grid> blockScales, blockZeros; ///< of block-wise quantization: its tensors, where they are constants
     std::optional<ImagePixels> image;
     int64_t iteration = -1;   ///< of the innermost loop of the frame that holds it
     bool isSparse = false;

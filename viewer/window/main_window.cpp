@@ -2,6 +2,7 @@
 
 #include "viewer/style/icons.h"
 #include "viewer/style/theme.h"
+#include "viewer/tensor/tensor_panel.h"
 #include "viewer/window/accessibility.h"
 #include "viewer/window/address_bar.h"
 #include "viewer/window/banner.h"
@@ -246,6 +247,8 @@ void MainWindow::showDocument(std::unique_ptr<Backend> backend)
     const bool replay = m_document->backend().isReplay();
     setTask(replay ? Task::trace : Task::browse);
     setWheelHabit(m_area->panel("panelGraph"), m_settings.value("wheelZooms").toBool());
+    keepTensorModes(*m_area->panel("panelTensor"), m_settings.value("tensorModes").toObject(),
+                    [this](const QJsonObject& modes) { m_settings.set("tensorModes", modes); });
     m_sessions->attach(*m_document, *m_area);
     m_settings.addRecent(QFileInfo(textOf(m_document->backend().path())).absoluteFilePath(), textOf(m_document->backend().name()),
                          replay ? tr("recording") : QString());
