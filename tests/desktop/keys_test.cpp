@@ -3,6 +3,7 @@
 #include "viewer/canvas/graph_panel.h"
 #include "viewer/window/key_bindings.h"
 
+#include <QJsonArray>
 #include <QKeySequenceEdit>
 #include <QTableWidget>
 #include <QToolButton>
@@ -119,6 +120,43 @@ private slots:
         QVERIFY(canvas.zoom() > fitted * 1.4);
         press("z");
         QCOMPARE(canvas.zoom(), fitted);
+    }
+
+    void arrowsAndDigitsOfPanelsAreReboundOneByOne()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        m_window->document()->select("main");
+        Selection zero;
+        zero.address = "main";
+        zero.graph = GraphId(0);
+        zero.value = m_window->document()->model().graph(GraphId(0)).findValue("zero");
+        m_window->document()->select(zero);
+        const KeyPlace& heat = *KeyBindings::find("tensor", "mode.2");
+        QCOMPARE(heat.label, QString("heat map"));
+        QString clash;
+        QVERIFY(!m_window->rebind(heat, "Up", &clash));
+        QCOMPARE(clash, QString("Move the cell cursor: Up"));
+        QVERIFY(m_window->rebind(heat, "v"));
+        QVERIFY(m_window->rebind(*KeyBindings::find("graph", "walk.2"), "j"));
+        QVERIFY(KeyBindings::find("timeline", "typeIteration")->isFixed);
+        Panel* const tensor = enter("panelTensor");
+        const auto modes = [&] {
+            QJsonObject shown;
+            QMetaObject::invokeMethod(tensor, "describe", Q_RETURN_ARG(QJsonObject, shown));
+            return shown["modes"].toArray();
+        };
+        QCOMPARE(modes(), QJsonArray{"table"});
+        press("2"); // means nothing any more
+        QCOMPARE(modes(), QJsonArray{"table"});
+        press("v");
+        QCOMPARE(modes(), QJsonArray{"heat"});
+        m_window->document()->select("main/while#0");
+        GraphCanvas& canvas = static_cast<GraphPanel*>(enter("panelGraph"))->canvas();
+        const std::vector<std::string> before = canvas.selected();
+        press("Down");
+        QCOMPARE(canvas.selected(), before);
+        press("j");
+        QVERIFY(canvas.selected() != before);
     }
 
     void gdbLettersAreRebound()

@@ -34,7 +34,15 @@ std::vector<KeyPlace> allPlaces()
             }
             continue;
         }
-        all.push_back({context, command, label, key, false, keysOf(key).size() > 1});
+        const QStringList keys = keysOf(key);
+        if (keys.size() > 1 && command != QLatin1String("typeIteration")) {
+            const QStringList names = label.split(QStringLiteral(", ")); // "Table, heat map, …": one for each key, else one for all
+            for (qsizetype i = 0; i < keys.size(); ++i)
+                all.push_back({context, command + '.' + QString::number(i + 1), names.size() == keys.size() ? names[i] : label + QStringLiteral(": ") + keys[i], keys[i],
+                               false, false, true});
+            continue;
+        }
+        all.push_back({context, command, label, key, false, keys.size() > 1});
         if (global) all.push_back({context, command, label, QString(row.second), true});
     }
     return all;
@@ -102,7 +110,7 @@ KeyBindings::Meaning KeyBindings::changedMeaning(const QString& context, const Q
     for (const KeyPlace& place : places()) {
         const bool letters = isGlobal(place) && place.isSecond && (context == QLatin1String("graph") || context == QLatin1String("listing"));
         if ((place.context != context && !letters) || !isChanged(place)) continue;
-        if (keyOf(place).compare(key, Qt::CaseInsensitive) == 0) return {place.command, false};
+        if (keyOf(place).compare(key, Qt::CaseInsensitive) == 0) return {place.command, place.isOfMany ? place.key : QString(), false};
         if (place.key.compare(key, Qt::CaseInsensitive) == 0) meaning.isVacated = true;
     }
     return meaning;

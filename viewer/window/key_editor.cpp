@@ -140,7 +140,7 @@ void KeyEditor::fill()
             auto* const item = new QTableWidgetItem;
             const bool editable = (i == keyColumn && !place.isFixed) || (i == secondColumn && KeyBindings::find(place.context, place.command, true));
             item->setFlags(editable ? Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemIsEditable : Qt::ItemIsEnabled | Qt::ItemIsSelectable);
-            if (i == keyColumn && place.isFixed) item->setToolTip(tr("These keys stay together"));
+            if (i == keyColumn && place.isFixed) item->setToolTip(tr("Digits type a number"));
             if (i == whereColumn || (i == keyColumn && place.isFixed)) item->setForeground(themed(Token::text3));
             m_table->setItem(row, i, item);
         }

@@ -55,8 +55,11 @@ void showKeySheet(MainWindow& window)
             last = context;
         }
         const auto keyOf = [&](bool second) {
-            const KeyPlace* const place = KeyBindings::find(context, row.command, second);
-            return place ? window.keys().keyOf(*place) : QString(second ? row.second : row.key);
+            if (const KeyPlace* const place = KeyBindings::find(context, row.command, second)) return window.keys().keyOf(*place);
+            QStringList keys;
+            for (const KeyPlace& place : KeyBindings::places())
+                if (place.isOfMany && !second && place.context == context && place.command.section('.', 0, 0) == QLatin1String(row.command)) keys.append(window.keys().keyOf(place));
+            return keys.isEmpty() || keys == keysOf(row.key) ? QString(second ? row.second : row.key) : keys.join(' ');
         };
         auto* const item = new QTreeWidgetItem(
             section, {QString::fromUtf8(row.label), keyOf(false).replace("..", QObject::tr(" to ")), keyOf(true), QString::fromUtf8(row.console)});

@@ -381,12 +381,17 @@ bool MainWindow::changedKey(const QKeyEvent& event)
     Panel* const panel = m_area ? m_area->focusPanel() : nullptr;
     const QString context = contextOf(panel);
     if (context.isEmpty()) return false;
-    const QWidget* const focus = QApplication::focusWidget();
+    if (!event.spontaneous()) return false; // delivered below
+    QWidget* const focus = QApplication::focusWidget();
     const bool types = focus->testAttribute(Qt::WA_InputMethodEnabled) && !(event.modifiers() & (Qt::ControlModifier | Qt::AltModifier)) && !event.text().isEmpty();
     if (types) return false;
     const KeyBindings::Meaning meaning = m_keys.changedMeaning(context, QKeySequence(event.keyCombination()).toString(QKeySequence::PortableText));
     if (meaning.command.isEmpty()) return meaning.isVacated;
-    return panel->command(meaning.command) || run(meaning.command);
+    if (meaning.delivered.isEmpty()) return panel->command(meaning.command) || run(meaning.command);
+    const QKeyCombination known = QKeySequence(meaning.delivered)[0];
+    QKeyEvent press(QEvent::KeyPress, known.key(), known.keyboardModifiers());
+    QApplication::sendEvent(focus, &press);
+    return true;
 }
 
 bool MainWindow::eventFilter(QObject* watched, QEvent* event)
