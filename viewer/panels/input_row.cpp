@@ -36,6 +36,15 @@ struct Checked {
     QImage pixels;
 };
 
+/// Whether a shape is what the model declares, whose unknown dimensions may be anything.
+bool fitsDeclared(const Shape& shape, const Shape& declared)
+{
+    if (shape.rank() != declared.rank()) return false;
+    for (int axis = 0; axis < declared.rank(); ++axis)
+        if (declared[axis] >= 0 && shape[axis] != declared[axis]) return false;
+    return true;
+}
+
 /// The pixels that an input was given, as the model gets them: height, width and channels where the source says.
 QImage pixelsOf(const Array& array, const InputSource& source)
 {
@@ -417,13 +426,17 @@ void InputRow::refresh()
     m_picture->setVisible(!m_pixels.isNull());
     if (!m_pixels.isNull()) m_picture->setPixmap(QPixmap::fromImage(m_pixels));
     const Tensor view = m_elements->array().view();
+    // Another shape than the model declares is allowed, and makes it another model.
+    const bool isResized = m_valid && m_problem.isEmpty() && m_port.shape.hasRank() && !fitsDeclared(shape, m_port.shape);
+    const QString resized = isResized ? "resized from " + toText(toString(m_port.shape)) : QString();
     m_preview->setText(!m_problem.isEmpty()  ? m_problem
                        : source().isEmpty()  ? QString("not given yet")
                        : m_checking          ? QString("reading …")
-                       : isTable             ? QString()
-                                             : toText(shortType(view)) + "  " + onScreen(firstElements(view, 6).text));
+                       : isTable             ? resized
+                                             : toText(shortType(view)) + "  " + onScreen(firstElements(view, 6).text) +
+                                                   (isResized ? " · " + resized : QString()));
     m_preview->setVisible(!m_preview->text().isEmpty());
-    m_preview->setStyleSheet(QString("color: %1;").arg(themed(m_problem.isEmpty() ? Token::text3 : Token::err).name()));
+    m_preview->setStyleSheet(QString("color: %1;").arg(themed(!m_problem.isEmpty() ? Token::err : isResized ? Token::warn : Token::text3).name()));
 }
 
 } // namespace loopscope::viewer

@@ -61,6 +61,7 @@ public:
             Array array;
             array.dtype = value.type.dtype;
             array.shape = value.type.shape;
+            if (source.find(":[") != std::string_view::npos) array.shape = Shape{std::stol(std::string(source.substr(source.find(":[") + 2)))};
             const auto put = [&](auto element) {
                 for (int64_t i = 0; i < array.shape.elementCount(); ++i) {
                     array.bytes.resize(array.bytes.size() + sizeof element);

@@ -446,6 +446,10 @@ private slots:
         emit source->editingFinished();
         QTRY_COMPARE(echoed.size(), 2);
         QVERIFY2(echoed.back().endsWith("input x=6"), qPrintable(echoed.back()));
+        // Another shape than is declared is no error, but not what the model says either.
+        source->setText("6:[2]");
+        emit source->editingFinished();
+        QTRY_COMPARE(panel->findChild<QLabel*>("inputPreview.x")->text(), QString("i32[2]  6 6 · resized from []"));
     }
 
     void inputsAreTypedIntoATable()
