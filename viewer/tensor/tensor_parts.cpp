@@ -123,6 +123,7 @@ void TensorPanel::buildBar()
     m_type = new QLabel(m_bar);
     m_packed = new QLabel(m_bar);
     m_packed->setFont(Theme::instance().font(FontUse::small));
+    m_packed->setContentsMargins(6, 0, 0, 0);
     m_name->setFont(Theme::instance().font(FontUse::value, true));
     m_type->setFont(Theme::instance().font(FontUse::value));
     m_axesChip = chip(m_bar, "Which axes go down and to the right");
@@ -135,7 +136,6 @@ void TensorPanel::buildBar()
     row->addWidget(m_name);
     row->addSpacing(4);
     row->addWidget(m_type);
-    row->addSpacing(4);
     row->addWidget(m_packed);
     row->addSpacing(4);
     row->addWidget(m_axesChip);
@@ -316,6 +316,7 @@ void TensorPanel::refreshBar()
 
     QStringList notes;
     Token color = Token::text3;
+    if (m_packed->isHidden() && !m_packed->text().isEmpty()) notes << m_packed->text(); // the bar has no room for it
     if (document().preview() && m_content.approximate) notes << "\u2248 @" + QString::number(*document().preview());
     else if (m_hasAnswer && m_answer.present && !m_answer.isLive) notes << (document().lookedAt().empty() ? QString("of an invocation that was left") : "looked at: " + QString::fromStdString(document().lookedAt()));
     if (!m_answer.compareProblem.empty()) {

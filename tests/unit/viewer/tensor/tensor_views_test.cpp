@@ -169,6 +169,9 @@ private slots:
         bool isSaid = false;
         for (const QLabel* const label : f.panel->findChildren<QLabel*>()) isSaid = isSaid || label->text() == "packed, 2 per byte";
         QVERIFY(isSaid);
+        f.panel->resize(320, 300); // the bar has no room for it
+        QTRY_VERIFY2(f.describe()["note"].toString().contains("packed, 2 per byte"), qPrintable(f.describe()["note"].toString()));
+        f.panel->resize(620, 300);
         f.select("flags");
         QTRY_COMPARE(f.table()->model()->index(0, 0).data().toString(), QString("1 \u25cf"));
         QCOMPARE(f.table()->model()->index(1, 0).data().toString(), QString("0 \u25cb"));
