@@ -149,25 +149,26 @@ std::vector<std::string> TerminalBackend::complete(std::string_view line) const
 
 Result<std::unique_ptr<viewer::Backend>> DesktopServices::open(const std::string& path, std::stop_token stop)
 {
-    Arguments arguments = m_defaults;
-    arguments.positionals = {path};
-    Result<std::unique_ptr<viewer::Backend>> opened = TerminalBackend::open(arguments);
-    if (stop.stop_requested()) return Error(ErrorCode::cancelled, "opening was cancelled").at(fileNameOf(path));
-    if (opened.ok()) { // inputs were meant for the first file
-        m_defaults.set("input", {});
-        m_defaults.set("feed", {});
-    }
-    return opened;
+    return openAgainst(path, {}, 0, std::move(stop));
 }
 
 Result<std::unique_ptr<viewer::Backend>> DesktopServices::openAgainst(const std::string& path, const std::string& other, double cosine,
                                                                       std::stop_token stop)
 {
-    const Arguments before = m_defaults;
-    m_defaults.set("against", {other});
-    if (cosine > 0) m_defaults.set("cosine", {std::to_string(cosine)});
-    Result<std::unique_ptr<viewer::Backend>> opened = open(path, std::move(stop));
-    m_defaults = before;
+    Arguments arguments = [this] {
+        const std::scoped_lock lock(m_mutex);
+        return m_defaults;
+    }();
+    arguments.positionals = {path};
+    if (!other.empty()) arguments.set("against", {other});
+    if (cosine > 0) arguments.set("cosine", {std::to_string(cosine)});
+    Result<std::unique_ptr<viewer::Backend>> opened = TerminalBackend::open(arguments);
+    if (stop.stop_requested()) return Error(ErrorCode::cancelled, "opening was cancelled").at(fileNameOf(path));
+    if (opened.ok()) { // inputs were meant for the first file
+        const std::scoped_lock lock(m_mutex);
+        m_defaults.set("input", {});
+        m_defaults.set("feed", {});
+    }
     return opened;
 }
 

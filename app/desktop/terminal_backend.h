@@ -59,7 +59,7 @@ private:
 };
 
 /// Files, subcommands and samples for the window. `defaults` are the options of the command line that apply to everything opened; its
-/// inputs only to the first file.
+/// inputs only to the first file. One file may be opened while another still is.
 class DesktopServices : public viewer::WindowServices {
 public:
     explicit DesktopServices(Arguments defaults) : m_defaults(std::move(defaults)) {}
@@ -69,7 +69,8 @@ public:
     std::vector<Sample> samples() const override;
 
 private:
-    Arguments m_defaults;
+    std::mutex m_mutex;
+    Arguments m_defaults; ///< under the mutex
 };
 
 } // namespace loopscope::app
