@@ -6,7 +6,11 @@
 #include "viewer/window/arrangements.h"
 
 #include <QJsonArray>
+#include <QMenu>
+#include <QPointer>
+#include <QProgressBar>
 #include <QSignalSpy>
+#include <QTabBar>
 #include <QTest>
 
 using namespace loopscope;
@@ -166,6 +170,33 @@ private slots:
         QCOMPARE(m_area->arrangement()["windows"].toArray().size(), 1);
         stripOf("panelTensor")->window()->close();
         QCOMPARE(stripOf("panelTensor")->window(), m_area->window());
+    }
+
+    void theOrderOfTabsIsPartOfTheArrangement()
+    {
+        QSignalSpy changed(m_area, &PanelArea::arrangementChanged);
+        stripOf("panelListing")->findChild<QTabBar*>()->moveTab(0, 2);
+        QVERIFY(!changed.isEmpty());
+        QCOMPARE(stripOf("panelListing")->panel(2)->objectName(), QString("panelListing"));
+    }
+
+    void progressFollowsItsPanel()
+    {
+        m_area->setProgress("panelGraph", 0.5);
+        auto* const bar = stripOf("panelGraph")->findChild<QProgressBar*>();
+        QVERIFY(bar->isVisible());
+        m_area->move("panelGraph", Side::left);
+        m_area->setProgress("panelGraph", -1);
+        QVERIFY(!bar->isVisible());
+    }
+
+    void theMenuOfATabMayOutliveIt()
+    {
+        emit stripOf("panelTensor")->menuRequested(m_area->panel("panelTensor"), QPoint(10, 10));
+        QPointer<QMenu> menu(m_area->findChild<QMenu*>("tabMenu"));
+        QVERIFY(menu && menu->isVisible());
+        delete std::exchange(m_area, nullptr); // another file was opened
+        QVERIFY(!menu);
     }
 
     void theLastPanelStays()

@@ -466,27 +466,31 @@ void PanelArea::setProgress(const QString& name, double done)
 {
     const auto found = m_panels.find(name);
     if (found == m_panels.end()) return;
-    if (PanelStrip* const strip = stripOf(found->second)) strip->setProgress(done);
+    PanelStrip* const own = stripOf(found->second);
+    for (PanelStrip* const strip : strips()) // the panel may have moved since
+        if (strip != own) strip->setProgress(-1);
+    if (own) own->setProgress(done);
 }
 
 void PanelArea::showMenu(Panel* panel, const QPoint& global)
 {
     const QString name = panel->objectName();
-    QMenu menu(this);
-    menu.setObjectName("tabMenu");
-    menu.addAction(tr("Move &left"), this, [this, name] { move(name, Side::left); });
-    menu.addAction(tr("Move &right"), this, [this, name] { move(name, Side::right); });
-    menu.addAction(tr("Move &up"), this, [this, name] { move(name, Side::up); });
-    menu.addAction(tr("Move &down"), this, [this, name] { move(name, Side::down); });
-    menu.addSeparator();
-    menu.addAction(tr("Open in own &window"), this, [this, name] { openWindow(name); });
-    menu.addAction(tr("&Close"), this, [this, name] { close(name); });
-    menu.addSeparator();
-    menu.addAction(tr("Re&set arrangement"), this, [this] {
+    auto* const menu = new QMenu(this); // a file that is opened meanwhile takes the area with it
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    menu->setObjectName("tabMenu");
+    menu->addAction(tr("Move &left"), this, [this, name] { move(name, Side::left); });
+    menu->addAction(tr("Move &right"), this, [this, name] { move(name, Side::right); });
+    menu->addAction(tr("Move &up"), this, [this, name] { move(name, Side::up); });
+    menu->addAction(tr("Move &down"), this, [this, name] { move(name, Side::down); });
+    menu->addSeparator();
+    menu->addAction(tr("Open in own &window"), this, [this, name] { openWindow(name); });
+    menu->addAction(tr("&Close"), this, [this, name] { close(name); });
+    menu->addSeparator();
+    menu->addAction(tr("Re&set arrangement"), this, [this] {
         reset();
         emit arrangementChanged();
     });
-    menu.exec(global);
+    menu->popup(global);
 }
 
 } // namespace loopscope::viewer

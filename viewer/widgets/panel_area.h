@@ -48,7 +48,7 @@ public:
     void nextTab(int offset); ///< of the strip that has the focus
     /// The panel that has the keyboard; null: none.
     Panel* focusPanel() const;
-    /// The bar under the head of the panel's strip (PanelStrip::setProgress).
+    /// The bar under the head of the panel's strip (PanelStrip::setProgress); only one strip has one.
     void setProgress(const QString& name, double done);
     QList<PanelStrip*> strips() const;
 

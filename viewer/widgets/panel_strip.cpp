@@ -98,6 +98,7 @@ PanelStrip::PanelStrip(QWidget* parent) : QFrame(parent)
         m_stack->removeWidget(moved);
         m_stack->insertWidget(to, moved);
         m_stack->setCurrentIndex(m_tabs->currentIndex());
+        emit currentChanged(); // their order is remembered, too
     });
     connect(m_tabs, &QWidget::customContextMenuRequested, this, [this](const QPoint& at) {
         const int index = m_tabs->tabAt(at) >= 0 ? m_tabs->tabAt(at) : m_tabs->currentIndex();

@@ -33,7 +33,7 @@ public:
 signals:
     void menuRequested(loopscope::viewer::Panel* panel, const QPoint& global);
     void closeRequested(loopscope::viewer::Panel* panel);
-    void currentChanged();
+    void currentChanged(); ///< another panel is in front, or they stand in another order
 
 private:
     void showHead();
