@@ -55,6 +55,7 @@ public:
         m_limit->setAccessibleName(tr("Limit of the measure"));
         m_limit->setFixedWidth(110);
         m_problem = new QLabel(content);
+        m_problem->setObjectName("compareLimitProblem");
         m_problem->setProperty("type", "small");
         column->addWidget(m_sign);
         row->addWidget(m_limit);
@@ -90,9 +91,13 @@ private:
     {
         bool isNumber = false;
         const double limit = m_limit->text().toDouble(&isNumber);
-        const bool fits = isNumber && limit >= (m_desk.metric() == Metric::snr ? -1000 : 0) &&
-                          (limit <= 1 || (m_desk.metric() != Metric::cosine && m_desk.metric() != Metric::equal));
-        m_problem->setText(fits ? QString() : !isNumber ? tr("not a number") : tr("expected 0 to 1"));
+        const bool isShare = m_desk.metric() == Metric::cosine || m_desk.metric() == Metric::equal;
+        const double least = m_desk.metric() == Metric::snr ? -1000 : 0;
+        const bool fits = isNumber && limit >= least && (limit <= 1 || !isShare);
+        m_problem->setText(fits        ? QString()
+                           : !isNumber ? tr("not a number")
+                           : isShare   ? tr("expected 0 to 1")
+                                       : tr("expected %1 or more").arg(least));
         if (fits) m_desk.setLimit(limit);
     }
 

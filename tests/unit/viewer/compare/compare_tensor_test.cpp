@@ -7,6 +7,7 @@
 #include "viewer/style/theme.h"
 
 #include <QAbstractItemModelTester>
+#include <QLabel>
 #include <QLineEdit>
 #include <QTreeView>
 
@@ -138,12 +139,19 @@ private slots:
         };
         enter("0.5");
         QCOMPARE(sides.desk().limit(), 0.5);
+        auto* const problem = panel->findChild<QLabel*>("compareLimitProblem");
+        QCOMPARE(problem->text(), QString());
         enter("2");
         QCOMPARE(sides.desk().limit(), 0.5);
+        QCOMPARE(problem->text(), QString("expected 0 to 1"));
         enter("much");
         QCOMPARE(sides.desk().limit(), 0.5);
+        QCOMPARE(problem->text(), QString("not a number"));
         sides.desk().setMetric(Metric::maxAbs); // each measure has a limit of its own
         QCOMPARE(sides.desk().limit(), usualLimit(Metric::maxAbs));
+        enter("-1");
+        QCOMPARE(sides.desk().limit(), usualLimit(Metric::maxAbs));
+        QCOMPARE(problem->text(), QString("expected 0 or more"));
         sides.desk().setMetric(Metric::cosine);
         QCOMPARE(field->text(), QString("0.5"));
         panel.reset();
