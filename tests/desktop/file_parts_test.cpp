@@ -83,6 +83,34 @@ private slots:
                 QVERIFY(filePartsOf(exact).size() <= 7);
             }
     }
+    void sharedVectorsAreNotFollowedForEver()
+    {
+        constexpr uint32_t count = 1000; // of subgraphs, all at one place, and of its operators: a million in all
+        QByteArray bytes;
+        const auto add = [&](std::initializer_list<uint16_t> fields) {
+            for (const uint16_t field : fields) bytes.append(reinterpret_cast<const char*>(&field), sizeof field);
+        };
+        const auto number = [&](uint32_t value) { bytes.append(reinterpret_cast<const char*>(&value), sizeof value); };
+        const auto vector = [&] { // of offsets to what follows
+            number(count);
+            for (uint32_t i = 0; i < count; ++i) number(4 * (count - i) + 12);
+        };
+        number(20);
+        bytes.append("TFL3");
+        add({10, 8, 0, 0, 4, 0}); // fields of the root: its third one
+        number(12);
+        number(4);
+        vector();
+        add({12, 8, 0, 0, 0, 4});
+        number(12);
+        number(4);
+        vector();
+        add({4, 4, 0, 0, 0, 0});
+        number(12);
+        const QList<FilePart> parts = filePartsOf(bytes);
+        QCOMPARE(parts[2], (FilePart{State::whole, "Subgraphs", "1,000"}));
+        QCOMPARE(parts[3], (FilePart{State::partly, "Operators", "99,000 of 1,000,000"}));
+    }
     void otherFilesHaveNoParts()
     {
         for (const QByteArray& bytes : {QByteArray(), QByteArray("TFL3"), QByteArray("hello, these are notes"), QByteArray("PK\3\4")}) QVERIFY(filePartsOf(bytes).isEmpty());

@@ -11,7 +11,7 @@ namespace loopscope::viewer {
 
 namespace {
 
-constexpr uint32_t kMostEntries = 100'000;
+constexpr uint32_t kMostEntries = 100'000; ///< in all: many tables may share a vector
 
 QString text(const char* source) { return QCoreApplication::translate("FileParts", source); }
 
@@ -72,7 +72,7 @@ public:
         if (!vector) return found;
         found.isThere = true;
         found.all = *number<uint32_t>(*vector);
-        for (uint32_t i = 0; i < std::min(found.all, kMostEntries); ++i) {
+        for (uint32_t i = 0; i < found.all && m_left > 0; ++i, --m_left) {
             const auto entry = follow(*vector + 4 + 4 * int64_t{i});
             if (entry && hasTable(*entry)) found.inside.append(*entry);
         }
@@ -87,6 +87,7 @@ private:
         return table - *back;
     }
     QByteArrayView m_bytes;
+    mutable uint32_t m_left = kMostEntries; ///< entries of vectors that may still be looked at
 };
 
 FilePart partOf(const QString& what, const FlatFile::Tables& tables)
