@@ -178,9 +178,9 @@ bool GraphCanvas::toggleGroup(int node, bool open)
     const SceneNode& one = scene()->nodes[static_cast<size_t>(node)];
     if (one.kind != NodeKind::group) return false;
     ViewState view = m_view;
-    if (open)
+    if (open && view.folded.erase(one.id) == 0)
         view.expanded.insert(one.id);
-    else
+    else if (!open)
         view.expanded.erase(one.id);
     editView(view, one.id);
     return true;
@@ -192,9 +192,13 @@ bool GraphCanvas::collapseRegion(int region)
     const SceneRegion& one = scene()->regions[static_cast<size_t>(region)];
     ViewState view = m_view;
     std::string anchor = one.id;
-    if (one.kind == RegionKind::group) {
+    if (view.allExpanded && (one.kind == RegionKind::group || (one.kind == RegionKind::frame && view.rows))) {
+        view.folded.insert(one.id);
+    } else if (view.allExpanded && !one.site.empty()) {
+        view.folded.insert(one.site);
+        anchor = one.site;
+    } else if (one.kind == RegionKind::group) {
         view.expanded.erase(one.id);
-        view.allExpanded = false;
     } else if (!one.site.empty()) {
         if (one.role == "cond" && view.condOpen.contains(one.site))
             view.condOpen.erase(one.site);

@@ -68,7 +68,7 @@ bool SceneBuilder::opensCallee(const std::string& site, const CallForm& form, in
     for (const Callee& callee : form.callees)
         if (!m_model.hasGraph(callee.graph)) return false;
     if (m_view.inlined.contains(site)) return true;
-    if (!m_view.allExpanded || m_scene.nodes.size() > kMostNodes) return false;
+    if (!m_view.allExpanded || m_view.folded.contains(site) || m_scene.nodes.size() > kMostNodes) return false;
     return std::none_of(form.callees.begin(), form.callees.end(),
                         [&](const Callee& callee) { return std::find(m_open.begin(), m_open.end(), callee.graph) != m_open.end(); });
 }

@@ -77,7 +77,7 @@ private:
     void addValueEdges(const Emission& emission, ValueId value, int to, EdgeStyle style = EdgeStyle::data, int actual = -1);
     std::vector<int> producersOf(const Emission& emission, ValueId value) const;
     OpGroups groupsOf(Emission& emission);
-    bool isOpen(const std::string& id) const { return m_view.allExpanded || m_view.expanded.contains(id); }
+    bool isOpen(const std::string& id) const { return (m_view.allExpanded && !m_view.folded.contains(id)) || m_view.expanded.contains(id); }
     bool opensCallee(const std::string& site, const CallForm& form, int depth) const;
 
     // Calls (scene_calls.cpp)

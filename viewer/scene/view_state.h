@@ -17,6 +17,7 @@ struct ViewState {
     std::set<std::string> inlined;   ///< static addresses of call operators whose callees are drawn inside: "main/while#1"
     std::set<std::string> expanded;  ///< ids of groups that are open (SceneNode::id)
     std::set<std::string> condOpen;  ///< loops of which cond is drawn, too
+    std::set<std::string> folded;    ///< call operators, groups and frames that stay closed where allExpanded opens all others
     bool groupByNames = true;        ///< groups from tensor or node names, where the graph is large enough to want them
     bool allExpanded = false;
     bool showConstants = false;

@@ -96,6 +96,7 @@ QJsonObject viewToJson(const ViewState& view)
             {"inlined", arrayOf(view.inlined)},
             {"expanded", arrayOf(view.expanded)},
             {"condOpen", arrayOf(view.condOpen)},
+            {"folded", arrayOf(view.folded)},
             {"groupByNames", view.groupByNames},
             {"allExpanded", view.allExpanded},
             {"showConstants", view.showConstants},
@@ -111,6 +112,7 @@ ViewState viewFromJson(const QJsonObject& object)
     view.inlined = textsOf(object["inlined"]);
     view.expanded = textsOf(object["expanded"]);
     view.condOpen = textsOf(object["condOpen"]);
+    view.folded = textsOf(object["folded"]);
     view.groupByNames = object["groupByNames"].toBool(view.groupByNames);
     view.allExpanded = object["allExpanded"].toBool();
     view.showConstants = object["showConstants"].toBool();
