@@ -290,7 +290,9 @@ void TensorPanel::keyPressEvent(QKeyEvent* event)
     case Qt::Key_L:
         m_log = !m_log;
         return refresh();
-    case Qt::Key_H: return toggleHistory();
+    case Qt::Key_H:
+        if (m_feed) break;
+        return toggleHistory();
     default: break;
     }
     // With Shift layouts give other symbols than digits: the physical key counts.

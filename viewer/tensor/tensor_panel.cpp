@@ -36,8 +36,30 @@ TensorPanel::TensorPanel(Document& document) : Panel(document, "panelTensor", "T
     followSelection();
 }
 
+TensorPanel::TensorPanel(Document& document, const QString& objectName, const QString& title, TensorFeed* feed)
+    : Panel(document, objectName, title), m_feed(feed)
+{
+    feed->setParent(this);
+    buildBar();
+    buildViews();
+    connect(feed, &TensorFeed::changed, this, &TensorPanel::followFeed);
+    connect(&Theme::instance(), &Theme::changed, this, &TensorPanel::refresh);
+    m_fed = feed->now();
+    show({});
+}
+
+/// The same value at another moment keeps what was chosen for it.
+void TensorPanel::followFeed()
+{
+    const Value* const before = m_fed.declared;
+    m_fed = m_feed->now();
+    if (m_fed.declared != before) return show({});
+    request();
+}
+
 const Value* TensorPanel::declared() const
 {
+    if (m_feed) return m_fed.declared;
     const Model& model = const_cast<TensorPanel*>(this)->document().model(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
     if (!m_selection.value.valid() || !model.hasGraph(m_selection.graph)) return nullptr;
     return &model.graph(m_selection.graph).value(m_selection.value);
@@ -71,7 +93,7 @@ void TensorPanel::show(const Selection& selection)
     m_isPlaced = false;
     m_compare = CompareWith::nothing;
     const Value* const value = declared();
-    setTitle(value != nullptr ? QString::fromStdString(value->id) : "Tensor");
+    if (!m_feed) setTitle(value != nullptr ? QString::fromStdString(value->id) : "Tensor");
     request();
     requestSeries(true);
 }
@@ -80,7 +102,8 @@ ValueRequest TensorPanel::currentRequest() const
 {
     auto& doc = const_cast<TensorPanel*>(this)->document(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
     ValueRequest request;
-    request.address = doc.valueAddress(m_selection);
+    request.address = m_feed ? m_fed.place.toStdString() : doc.valueAddress(m_selection);
+    request.fetch = m_fed.fetch;
     request.graph = m_selection.graph;
     request.value = m_selection.value;
     request.frame = doc.frame();
@@ -112,7 +135,7 @@ void TensorPanel::request()
         m_hasAnswer = false;
         return refresh();
     }
-    if (value->role == ValueRole::constant) {
+    if (value->role == ValueRole::constant && !m_feed) {
         m_reading = true;
         m_reader.run([&model = document().model(), question = currentRequest()](std::stop_token) { return readConstant(model, question); },
                      [this, asked = m_selection](ValueAnswer answer) {
@@ -140,7 +163,7 @@ void TensorPanel::request()
 void TensorPanel::requestSeries(bool anew)
 {
     const Value* const value = declared();
-    if (value == nullptr || !document().stop()->started || m_seriesBusy) return;
+    if (value == nullptr || m_feed || !document().stop()->started || m_seriesBusy) return;
     if (value->role != ValueRole::result && value->role != ValueRole::input) return;
     const auto elements = checkedElementCount(value->type.shape);
     if (!elements || *elements > kSeriesElements || *elements == 0) return;
@@ -257,7 +280,7 @@ int64_t TensorPanel::iterationNow() const
 void TensorPanel::refresh()
 {
     const Value* const value = declared();
-    const bool previewing = document().preview().has_value();
+    const bool previewing = !m_feed && document().preview().has_value();
     m_content = m_heatContent = m_plotContent = GridContent();
     Grid series;
     if (value != nullptr && m_series && m_series->keptIterations() > 0) {
@@ -320,7 +343,7 @@ void TensorPanel::refresh()
     const bool scalar = !none && m_answer.present && m_answer.shape.isStatic() && m_answer.shape.elementCount() == 1 && m_answer.grid.cells.size() == 1;
     const bool isPacked = !none && m_answer.present && dtypeClass(m_answer.dtype) == DTypeClass::block; // of Circle: only kernels read them
     if (none) {
-        QString text = "Select a tensor in the graph, the listing or a table.";
+        QString text = m_feed ? m_fed.why : QString("Select a tensor in the graph, the listing or a table.");
         if (!m_hasAnswer && value != nullptr)
             text.clear();
         else if (empty)
@@ -480,6 +503,8 @@ void TensorPanel::showMode(int mode, bool beside)
 bool TensorPanel::command(const QString& id)
 {
     const Value* const value = declared();
+    const bool isAboutTheRun = id == "elementHistory" || id == "pin" || id == "difference" || id == "previousWrite" || id == "nextWrite";
+    if (m_feed && isAboutTheRun) return false;
     if (id == "gotoElement") askElement();
     else if (id == "copyCells") copyCells();
     else if (id.startsWith("mode ")) {
@@ -536,6 +561,11 @@ QWidget* TensorPanel::focusTarget()
 Panel* makeTensorPanel(Document& document)
 {
     return new TensorPanel(document);
+}
+
+Panel* makeFedTensorPanel(Document& document, const QString& objectName, const QString& title, TensorFeed* feed)
+{
+    return new TensorPanel(document, objectName, title, feed);
 }
 
 void keepTensorModes(Panel& tensorPanel, const QJsonObject& modes, std::function<void(const QJsonObject&)> changed)

@@ -28,8 +28,9 @@ class TensorPanel final : public Panel {
     Q_OBJECT
 public:
     explicit TensorPanel(Document& document);
+    TensorPanel(Document& document, const QString& objectName, const QString& title, TensorFeed* feed);
 
-    QList<QAction*> headActions() override { return {m_pinAction, m_exportAction}; }
+    QList<QAction*> headActions() override { return m_feed ? QList{m_exportAction} : QList{m_pinAction, m_exportAction}; }
     QWidget* focusTarget() override;
     bool settled() const override { return !m_reading && (!m_scan || m_scan->done); }
     bool command(const QString& id) override;
@@ -63,6 +64,7 @@ private:
     void buildBar();
     void buildViews();
     void followSelection();
+    void followFeed();
     void show(const Selection& selection);
     void addPin(const Selection& selection);
     void request();
@@ -112,6 +114,8 @@ private:
     const Value* declared() const;
     QString baseName() const;
 
+    TensorFeed* m_feed = nullptr;      ///< null: the selection is followed
+    FedTensor m_fed;
     Selection m_selection;             ///< what is shown: of the document, or pinned
     std::vector<Selection> m_pins;
     ValueAnswer m_answer;

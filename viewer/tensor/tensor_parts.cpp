@@ -303,7 +303,7 @@ void TensorPanel::refreshBar()
     const int room = width() - 12;
     const auto wanted = [this] { return m_bar->layout()->sizeHint().width(); };
     m_rangeButton->setVisible(ranged);
-    m_differenceChip->setVisible(true);
+    m_differenceChip->setVisible(!m_feed);
     if (wanted() > room) m_packed->hide();
     if (wanted() > room) m_rangeButton->hide();
     if (wanted() > room && m_compare == CompareWith::nothing) m_differenceChip->hide();
@@ -317,7 +317,7 @@ void TensorPanel::refreshBar()
     QStringList notes;
     Token color = Token::text3;
     if (m_packed->isHidden() && !m_packed->text().isEmpty()) notes << m_packed->text(); // the bar has no room for it
-    if (document().preview() && m_content.approximate) notes << "\u2248 @" + QString::number(*document().preview());
+    if (!m_feed && document().preview() && m_content.approximate) notes << "\u2248 @" + QString::number(*document().preview());
     else if (m_hasAnswer && m_answer.present && !m_answer.isLive) notes << (document().lookedAt().empty() ? QString("of an invocation that was left") : "looked at: " + QString::fromStdString(document().lookedAt()));
     if (!m_answer.compareProblem.empty()) {
         notes << "no difference: " + QString::fromStdString(m_answer.compareProblem);
@@ -568,7 +568,7 @@ void TensorPanel::askElement()
 QString TensorPanel::baseName() const
 {
     auto& doc = const_cast<TensorPanel*>(this)->document(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
-    QString name = QString::fromStdString(doc.valueAddress(m_selection));
+    QString name = m_feed ? m_fed.place : QString::fromStdString(doc.valueAddress(m_selection));
     return name.replace('/', '_').replace(':', '_');
 }
 

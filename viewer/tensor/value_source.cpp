@@ -25,6 +25,7 @@ constexpr int64_t kScanned = int64_t{1} << 21;        ///< elements of a histogr
 struct Found {
     const Tensor* tensor = nullptr;
     std::vector<EvaluatedValue> values; ///< own what they show
+    std::shared_ptr<const KeptTensor> kept; ///< of ValueRequest::fetch
     int depth = -1;
     std::string why;
     bool neverRun = false;
@@ -58,6 +59,16 @@ std::string iterationOf(const std::string& address)
 Found findValue(Debugger& debugger, const ValueRequest& request)
 {
     Found found;
+    if (request.fetch) {
+        Result<std::shared_ptr<const KeptTensor>> fetched = request.fetch(debugger);
+        if (fetched.ok()) {
+            found.kept = std::move(fetched).value();
+            found.tensor = &found.kept->tensor;
+        } else {
+            found.why = fetched.error().detail().what;
+        }
+        return found;
+    }
     Executor& executor = debugger.executor();
     const int depth = executor.position().depth;
     const int top = request.frame >= 0 ? std::min(request.frame, depth - 1) : depth - 1;
@@ -165,10 +176,12 @@ void fillAnswer(ValueAnswer& answer, const Tensor& tensor, const ValueRequest& r
 ValueAnswer readValue(Debugger& debugger, const ValueRequest& request)
 {
     ValueAnswer answer;
-    const Value& declared = debugger.model().graph(request.graph).value(request.value);
-    answer.id = declared.id;
-    answer.dtype = declared.type.dtype;
-    answer.shape = declared.type.shape;
+    if (!request.fetch) {
+        const Value& declared = debugger.model().graph(request.graph).value(request.value);
+        answer.id = declared.id;
+        answer.dtype = declared.type.dtype;
+        answer.shape = declared.type.shape;
+    }
     answer.run = debugger.timeline().runs();
     answer.timeline = debugger.timeline().current();
     Found found = findValue(debugger, request);

@@ -3,14 +3,20 @@
 #pragma once
 
 #include "engine/api/session.h"
+#include "engine/debug/inspect/write_search.h"
 #include "engine/tensor/npy.h"
 #include "viewer/tensor/tensor_slice.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
 namespace loopscope::viewer {
+
+/// Where a tensor comes from that is not simply the value at the present stop. Called on the engine's thread; returns to where the run
+/// stood. Errors: whatever keeps it from being there, in words that follow "no value: ".
+using TensorFetch = std::function<Result<std::shared_ptr<const KeptTensor>>(Debugger&)>;
 
 enum class CompareWith : uint8_t { nothing, iteration, reference };
 
@@ -30,6 +36,7 @@ struct ValueRequest {
     int64_t picture = 0;      ///< which of a batch
     CompareWith compare = CompareWith::nothing;
     int64_t iteration = -1;   ///< to compare with
+    TensorFetch fetch;        ///< the tensor itself; empty: the value at the stop
 };
 
 /// Pixels of an image tensor, 8 bits a channel, scaled by the range.
