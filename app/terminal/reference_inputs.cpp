@@ -91,4 +91,28 @@ Result<BoundInputs> referenceInputs(const RunTarget& run, const RunTarget& refer
     return bound;
 }
 
+Result<BoundInputs> takenInputs(const RunTarget& run, const std::vector<const Tensor*>& given, const RunTarget& reference)
+{
+    BoundInputs bound;
+    bound.inputs.resize(reference.inputs.size());
+    for (size_t i = 0; i < reference.inputs.size(); ++i) {
+        const Port& port = reference.inputs[i];
+        const Port* const partner = partnerOf(port, run, reference);
+        const Tensor* const known = partner ? given[static_cast<size_t>(partner - run.inputs.data())] : nullptr;
+        std::optional<Array> taken;
+        if (known && known->data) {
+            Array array{known->dtype, known->shape, {}};
+            const auto* const bytes = static_cast<const std::byte*>(known->data);
+            array.bytes.assign(bytes, bytes + known->bytes);
+            taken = inOtherUnits(array, *partner, port);
+        }
+        if (!taken)
+            return Error(ErrorCode::usage, partner && !known ? "its value is not in the recording" : "nothing in the recording fits it")
+                .at("input '" + port.name + "'")
+                .note("record the run with --level values");
+        bound.inputs[i].arrays.push_back(std::move(*taken));
+    }
+    return bound;
+}
+
 } // namespace loopscope::app

@@ -19,4 +19,8 @@ std::optional<Array> inOtherUnits(const Array& given, const Port& from, const Po
 Result<BoundInputs> referenceInputs(const RunTarget& run, const RunTarget& reference, const std::vector<std::string>& sources,
                                     uint64_t seed, const BoundInputs* last);
 
+/// The same for a run whose inputs are known, in the order of its ports; null: not known. Errors: usage, naming an input of the reference
+/// that nothing known can be taken over for.
+Result<BoundInputs> takenInputs(const RunTarget& run, const std::vector<const Tensor*>& given, const RunTarget& reference);
+
 } // namespace loopscope::app

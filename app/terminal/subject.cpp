@@ -53,6 +53,17 @@ Result<std::unique_ptr<Reference>> arraysOf(const std::string& path, const Model
     return referenceToArrays(fileNameOf(path), std::move(arrays), model, root, tolerance);
 }
 
+/// What the run of a recording was fed with, as another model takes it.
+Result<BoundInputs> recordedInputs(const std::string& path, const RunTarget& run, const RunTarget& other)
+{
+    LS_TRY(RecordingFile file, openRecording(path, 0));
+    const std::unique_ptr<Executor> executor = replayExecutor(std::move(file), nullptr);
+    LS_CHECK_OK(executor->start());
+    std::vector<const Tensor*> given;
+    for (const Port& port : run.inputs) given.push_back(executor->value(0, port.value));
+    return takenInputs(run, given, other);
+}
+
 /// Makes another TensorFlow graph run from and to what this run is fed with and gives, as far as it has values of these names.
 Status selectAlike(Model& other, const DebugSubject& subject)
 {
@@ -74,9 +85,9 @@ Status selectAlike(Model& other, const DebugSubject& subject)
     return {};
 }
 
-} // namespace
-
-Status holdAgainst(DebugSubject& subject, const std::string& path, const Tolerance& tolerance, const ExecutionOptions& options)
+/// `recording`: the file that `subject` is stepped through; empty: it is a model.
+Status holdAgainst(DebugSubject& subject, const std::string& recording, const std::string& path, const Tolerance& tolerance,
+                   const ExecutionOptions& options)
 {
     const Model& model = *subject.model;
     const GraphId root = subject.target.graph;
@@ -106,13 +117,21 @@ Status holdAgainst(DebugSubject& subject, const std::string& path, const Toleran
         own.keepAll = true;
         own.cancel = nullptr;
         LS_TRY(std::unique_ptr<Executor> executor, makeExecutor(other->file.model, other->target.graph, own));
-        Result<BoundInputs> inputs = referenceInputs(target, other->target, sources, own.seed, last);
+        Result<BoundInputs> inputs = recording.empty() ? referenceInputs(target, other->target, sources, own.seed, last)
+                                                       : recordedInputs(recording, target, other->target);
         if (!inputs.ok()) return std::move(inputs).takeError().at(fileNameOf(other->file.path));
         for (size_t i = 0; i < inputs->inputs.size(); ++i)
             LS_CHECK_OK(executor->setInput(static_cast<int>(i), inputs->inputs[i].forRun(0).view()));
         return referenceToRun(fileNameOf(other->file.path), std::move(executor), model, root, tolerance, nullptr);
     };
     return {};
+}
+
+} // namespace
+
+Status holdAgainst(DebugSubject& subject, const std::string& path, const Tolerance& tolerance, const ExecutionOptions& options)
+{
+    return holdAgainst(subject, {}, path, tolerance, options);
 }
 
 namespace {
@@ -151,20 +170,30 @@ Result<DebugSubject> recordedSubject(const std::string& path)
     return subject;
 }
 
+Result<DebugSubject> recordedAgainst(const std::string& path, const Arguments& arguments)
+{
+    LS_TRY(DebugSubject subject, recordedSubject(path));
+    if (!arguments.has("against")) return subject;
+    LS_TRY(const ExecutionOptions options, executionOptions(arguments));
+    LS_TRY(const Tolerance tolerance, toleranceOf(arguments));
+    LS_CHECK_OK(holdAgainst(subject, path, arguments.text("against"), tolerance, options));
+    return subject;
+}
+
 } // namespace
 
 Result<DebugSubject> openSubject(const Arguments& arguments)
 {
     if (arguments.has("trace")) {
         if (!arguments.positionals.empty()) return Error(ErrorCode::usage, "'debug' takes a model or --trace, not both");
-        return recordedSubject(arguments.text("trace"));
+        return recordedAgainst(arguments.text("trace"), arguments);
     }
     if (arguments.positionals.empty())
         return Error(ErrorCode::usage, "no model is named")
             .at("'debug'")
             .expected("loopscope debug MODEL or debug --trace FILE")
             .note("for example: loopscope debug samples/text/collatz.lsir -i x=27");
-    if (isTraceFile(arguments.positionals[0])) return recordedSubject(arguments.positionals[0]);
+    if (isTraceFile(arguments.positionals[0])) return recordedAgainst(arguments.positionals[0], arguments);
     LS_TRY(const ExecutionOptions options, executionOptions(arguments));
     LS_TRY(const Tolerance tolerance, toleranceOf(arguments));
     LS_TRY(LoadedModel loaded, loadModel(arguments.positionals[0]));

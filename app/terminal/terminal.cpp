@@ -103,7 +103,8 @@ bool Terminal::prepare()
 {
     if (!m_subject.selection.empty()) reply(m_subject.selection + "\n");
     if (!m_subject.note.empty()) note(m_subject.note);
-    if (!m_subject.reference || !bindInputs(m_subject.target, m_subject.inputs, m_subject.seed, 1).ok()) return true;
+    const bool hasInputs = m_subject.isReplay || bindInputs(m_subject.target, m_subject.inputs, m_subject.seed, 1).ok();
+    if (!m_subject.reference || !hasInputs) return true;
     Status status = attachReference(m_subject.inputs);
     return status.ok() || fail(std::move(status).takeError());
 }
@@ -316,8 +317,8 @@ Status Terminal::begin(const std::vector<std::string>& typed, const Move& move)
         m_subject.inputs = sources;
         for (const std::string& text : inputs.notes) note(text);
         if (inputs.usedSeed) note("seed " + std::to_string(m_subject.seed));
-        LS_CHECK_OK(attachReference(sources));
     }
+    LS_CHECK_OK(attachReference(sources));
     ViewRequest request = viewRequest(StopStyle::surroundings);
     request.before = nullptr;
     LS_TRY(StopView view, ask([&](Debugger& debugger) -> Result<StopView> {
