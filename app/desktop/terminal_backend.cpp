@@ -6,6 +6,7 @@
 #include "app/wiring/console.h"
 #include "app/wiring/inputs.h"
 #include "app/wiring/model_file.h"
+#include "converters/tflite/model_metadata.h"
 #include "engine/base/bytes.h"
 #include "engine/base/hash.h"
 #include "engine/tensor/value_text.h"
@@ -59,9 +60,33 @@ viewer::ConsoleEvent::Kind kindOf(TerminalEvent::Kind kind)
     }
 }
 
+/// The labels of classes in a TFLite file; empty: it has none.
+std::shared_ptr<const std::vector<std::string>> labelsOf(const std::string& path, const Model& model)
+{
+    std::vector<std::string> labels;
+    if (model.dialect == Dialect::tfl)
+        if (const Result<Bytes> content = mapFile(path); content.ok())
+            for (const AssociatedFile& file : readModelMetadata(model, *content).files)
+                if (file.role == "labels" && file.content && labels.empty()) labels = textLines(*file.content);
+    return std::make_shared<const std::vector<std::string>>(std::move(labels));
+}
+
 } // namespace
 
 TerminalBackend::~TerminalBackend() = default;
+
+viewer::ComparedRun TerminalBackend::compared() const
+{
+    const std::shared_ptr<Reference> reference = m_terminal->sharedReference();
+    if (reference && !m_labels) m_labels = labelsOf(m_path, model());
+    if (reference && reference->model() && !m_labelsThere) m_labelsThere = labelsOf(m_against, *reference->model());
+    return {.reference = reference,
+            .root = m_terminal->target().graph,
+            .path = m_against,
+            .labelsHere = m_labels,
+            .labelsThere = m_labelsThere,
+            .drift = m_terminal->drift()};
+}
 
 Result<std::unique_ptr<viewer::Backend>> TerminalBackend::open(const Arguments& arguments)
 {

@@ -38,7 +38,7 @@ public:
     bool isStarted() const override { return m_terminal->isStarted(); }
     bool isRecording() const override { return m_terminal->recording() != nullptr; }
     const StopReport* lastReport() const override { return m_terminal->isStarted() ? &m_terminal->stop().report : nullptr; }
-    viewer::ComparedRun compared() const override { return {m_terminal->sharedReference(), m_terminal->target().graph, m_against, m_terminal->drift()}; }
+    viewer::ComparedRun compared() const override;
     uint64_t seed() const override { return m_terminal->seed(); }
     std::string profile() const override { return m_profile; }
 
@@ -51,6 +51,9 @@ private:
     };
     mutable std::mutex m_checkedMutex;
     mutable std::map<std::string, Checked> m_checked; ///< sources that were tried last, by input
+
+    /// Labels of classes that the files say; those of the other one are read when there is a model of it.
+    mutable std::shared_ptr<const std::vector<std::string>> m_labels, m_labelsThere;
 
     std::string m_path, m_against, m_hash, m_profile = "reference";
     std::unique_ptr<TraceReader> m_trace;

@@ -4,6 +4,8 @@
 
 #include "viewer/compare/compare_desk.h"
 
+#include <QFile>
+
 using namespace loopscope;
 using namespace loopscope::viewer;
 
@@ -68,7 +70,85 @@ private slots:
         open("layers_int8.lsir", {{"x", "@7"}});
         m_window->compareWith("samples/text/no_such_file.lsir");
         settle();
-        QVERIFY(m_window->document() == nullptr); // the page about the file
+        QVERIFY(m_window->document() != nullptr); // what was open stays open
+        auto* const banner = find("errorBanner");
+        QVERIFY(banner && banner->isVisible());
+        QStringList words;
+        for (const QLabel* const label : banner->findChildren<QLabel*>()) words.append(label->text());
+        QVERIFY2(words.join(' ').contains("no_such_file.lsir"), qPrintable(words.join(' ')));
+    }
+
+    void filesWithNothingInCommonSaySoWhereTheWorkIs()
+    {
+        QFile other(m_folder->path() + "/other.lsir");
+        QVERIFY(other.open(QIODevice::WriteOnly));
+        other.write("graph main() {\n  c = const f32[2] [1.0, 2.0]\n  z = neg(c) : f32[2]\n  return z\n}\n");
+        other.close();
+        open("newton.lsir", {{"x", "2"}});
+        m_window->compareWith(other.fileName());
+        settle();
+        QVERIFY(m_window->document() != nullptr);
+        const CompareDesk& desk = CompareDesk::of(*m_window->document());
+        QVERIFY(desk.drift() == nullptr);
+        QVERIFY2(desk.problem().contains("pairs"), qPrintable(desk.problem()));
+        QVERIFY(find("panelDifferences")->findChild<EmptyStack*>()->emptyText().startsWith("A and B cannot be compared: "));
+    }
+
+    void twoRecordingsAreComparedWithoutTheirModel()
+    {
+        open("collatz.lsir", {{"x", "6"}});
+        for (const char* const name : {"six", "seven"}) {
+            if (name == std::string("seven")) m_window->document()->backend().setInput("x", "7");
+            execute("record on " + m_folder->path() + "/" + name + ".lstrace values");
+            execute("run");
+            execute("record off");
+        }
+        open(m_folder->path() + "/six.lstrace");
+        m_window->compareWith(m_folder->path() + "/seven.lstrace");
+        settle();
+        const CompareDesk& desk = CompareDesk::of(*m_window->document());
+        QVERIFY2(desk.drift() != nullptr, qPrintable(desk.problem()));
+        QCOMPARE(desk.tripLines(), QStringList("B left while#0 after 16 iterations, A after 8"));
+        QCOMPARE(m_window->task(), Task::compare);
+        // The other side may be the model: it runs on what was recorded.
+        m_window->compareWith(QDir::currentPath() + "/samples/text/collatz.lsir");
+        settle();
+        QVERIFY2(CompareDesk::of(*m_window->document()).drift() != nullptr, qPrintable(CompareDesk::of(*m_window->document()).problem()));
+        QCOMPARE(CompareDesk::of(*m_window->document()).differentRows(), int64_t(0));
+    }
+
+    void sidesAreSwapped()
+    {
+        open("layers_int8.lsir", {{"x", "[1,-0.5,0.8,0.3]"}});
+        m_window->compareWith("samples/text/layers_float.lsir");
+        settle();
+        const double before = CompareDesk::of(*m_window->document()).drift()->rows[1].maxAbs;
+        auto* const swap = m_window->findChild<QAction*>("compareSwap");
+        QVERIFY(swap && swap->isEnabled());
+        swap->trigger();
+        settle();
+        QCOMPARE(QString::fromStdString(m_window->document()->backend().name()), QString("layers_float.lsir"));
+        const CompareDesk& desk = CompareDesk::of(*m_window->document());
+        QCOMPARE(desk.nameOf(CompareSide::there), QString("layers_int8.lsir"));
+        QVERIFY(desk.drift() != nullptr);
+        QCOMPARE(desk.drift()->rows[1].maxAbs, before);
+        QCOMPARE(m_window->windowTitle(), QString("layers_float.lsir against layers_int8.lsir · Loopscope"));
+    }
+
+    void measureAndLimitAreRememberedByTheProgram()
+    {
+        open("layers_int8.lsir", {{"x", "[1,-0.5,0.8,0.3]"}});
+        m_window->compareWith("samples/text/layers_float.lsir");
+        settle();
+        CompareDesk& desk = CompareDesk::of(*m_window->document());
+        desk.setMetric(Metric::snr);
+        desk.setLimit(21);
+        restart();
+        open("layers_int8.lsir", {{"x", "[1,-0.5,0.8,0.3]"}});
+        m_window->compareWith("samples/text/layers_float.lsir");
+        settle();
+        QCOMPARE(CompareDesk::of(*m_window->document()).metric(), Metric::snr);
+        QCOMPARE(CompareDesk::of(*m_window->document()).limit(), 21.0);
     }
 };
 

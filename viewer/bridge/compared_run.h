@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace loopscope::viewer {
 
@@ -14,6 +15,8 @@ struct ComparedRun {
     std::shared_ptr<Reference> reference;
     GraphId root;     ///< what this side runs
     std::string path; ///< the other side's file
+    /// Names of classes that the files of both sides say, in order; empty: they say none.
+    std::shared_ptr<const std::vector<std::string>> labelsHere, labelsThere;
     /// What `drift` found last with these inputs; null: it was not asked.
     std::shared_ptr<const Drift> drift;
 };

@@ -6,6 +6,7 @@
 
 #include <QDir>
 #include <QFileInfo>
+#include <QJsonArray>
 #include <QLocale>
 
 #include <algorithm>
@@ -24,7 +25,7 @@ constexpr int kAll = -1, kNotThere = -2;
 std::vector<std::string> loopsAround(const std::string& address)
 {
     std::vector<std::string> loops;
-    for (const char* const role : {":body/", ":cond/"})
+    for (const char* const role : {":body/", ":cond/", ":frame/"})
         for (size_t at = address.find(role); at != std::string::npos; at = address.find(role, at + 1))
             loops.push_back(address.substr(0, at));
     std::ranges::sort(loops, {}, &std::string::size);
@@ -42,12 +43,17 @@ CompareDesk& CompareDesk::of(Document& document)
 CompareDesk::CompareDesk(Document& document) : QObject(&document), m_document(document)
 {
     connect(&document, &Document::stopChanged, this, &CompareDesk::adopt);
+    connect(&document.bridge(), &DebugBridge::refused, this, [this](const QString& line, const QString& text) {
+        if (stage() == Stage::ready || (line != QLatin1String("start") && line != QLatin1String("drift"))) return;
+        if (!m_problem.isEmpty()) return; // what follows from it
+        m_problem = text;
+        emit runChanged();
+    });
     connect(&Theme::instance(), &Theme::changed, this, [this] {
         if (m_scenes && (m_scenes->here->view.dense != Theme::instance().dense())) build();
     });
     connect(&document, &Document::selectionChanged, this, [this] {
-        if (!m_selecting && !m_document.selection().address.empty())
-            selectAt(CompareSide::here, staticAddress(m_document.selection().address));
+        if (const std::string chosen = chosenOperator(); !m_selecting && !chosen.empty()) selectAt(CompareSide::here, chosen);
     });
     adopt();
 }
@@ -56,6 +62,7 @@ CompareDesk::Stage CompareDesk::stage() const { return !m_run.reference ? Stage:
 
 void CompareDesk::compare()
 {
+    m_problem.clear();
     if (!m_document.stop()->started) m_document.execute(QStringLiteral("start"));
     m_document.execute(QStringLiteral("drift"));
 }
@@ -103,9 +110,9 @@ void CompareDesk::adopt()
     m_run = now;
     m_rowsAt.clear();
     m_trips.clear();
-    m_iterations.clear();
     m_loopsOf.clear();
-    m_row = -1;
+    m_row = m_pinned = -1;
+    m_topClasses.reset();
     if (const Drift* const drift = this->drift()) {
         for (size_t i = 0; i < drift->rows.size(); ++i) {
             m_rowsAt[drift->rows[i].address].push_back(static_cast<int>(i));
@@ -118,7 +125,9 @@ void CompareDesk::adopt()
                 trips = std::max(trips, write.iterations[k] + 1);
             }
         }
+        std::erase_if(m_iterations, [this](const auto& looked) { return looked.second >= iterationsOf(looked.first); });
         chooseMetric();
+        askForClasses();
     }
     judge();
     if (otherModel) {
@@ -130,6 +139,9 @@ void CompareDesk::adopt()
     emit runChanged();
     if (otherModel) build();
     emit judgementChanged();
+    reselect();
+    emit shownRowChanged();
+    emit topClassesChanged();
 }
 
 void CompareDesk::build()
@@ -147,11 +159,11 @@ void CompareDesk::build()
     };
     const ComparedModel here{&m_document.model(), m_run.root};
     m_work.run(
-        [here, reference = m_run.reference, dense = Theme::instance().dense(), measure = fontTextMeasure()](std::stop_token stop) {
+        [here, reference = m_run.reference, dense = Theme::instance().dense(), folded = m_folded, measure = fontTextMeasure()](std::stop_token stop) {
             Built built;
             SceneProgress progress;
             progress.stop = std::move(stop);
-            auto scenes = pairScenes(here, {reference->model(), reference->root()}, *reference->values(), dense, measure, progress);
+            auto scenes = pairScenes(here, {reference->model(), reference->root()}, *reference->values(), dense, folded, measure, progress);
             if (!scenes.ok()) return built;
             built.scenes = std::move(scenes).value();
             built.here = std::make_shared<const IndexedScene>(built.scenes->here);
@@ -166,6 +178,7 @@ void CompareDesk::build()
             m_there = std::move(built.there);
             m_caveat = textOf(built.caveat);
             emit scenesChanged();
+            reselect();
         });
 }
 
@@ -180,6 +193,7 @@ void CompareDesk::chooseMetric()
         m_limits[Metric::cosine] = *tolerance.cosine;
         return;
     }
+    if (m_metricRemembered) return;
     if (tolerance.close) m_limits[Metric::maxRel] = tolerance.close->rtol;
     if (tolerance.ulp) m_limits[Metric::ulp] = static_cast<double>(*tolerance.ulp);
     // Directions tell unlike representations apart, distances tell noise from errors.
@@ -197,6 +211,7 @@ void CompareDesk::setMetric(Metric metric)
     m_metric = metric;
     judge();
     emit judgementChanged();
+    emit choiceChanged();
 }
 
 double CompareDesk::limit() const
@@ -209,8 +224,28 @@ void CompareDesk::setLimit(double limit)
 {
     if (limit == this->limit()) return;
     m_limits[m_metric] = limit;
+    m_metricChosen = true;
     judge();
     emit judgementChanged();
+    emit choiceChanged();
+}
+
+QJsonObject CompareDesk::choice() const
+{
+    QJsonObject limits;
+    for (const auto& [metric, limit] : m_limits) limits[metricId(metric)] = limit;
+    return {{"metric", metricId(m_metric)}, {"limits", limits}};
+}
+
+void CompareDesk::restoreChoice(const QJsonObject& choice)
+{
+    const std::optional<Metric> metric = metricOf(choice["metric"].toString().toStdString());
+    if (!metric) return;
+    m_metric = *metric;
+    m_metricRemembered = true;
+    const QJsonObject limits = choice["limits"].toObject();
+    for (const Metric each : kMetrics)
+        if (const QJsonValue limit = limits[metricId(each)]; limit.isDouble()) m_limits[each] = limit.toDouble();
 }
 
 std::optional<int64_t> CompareDesk::iterationOf(const std::string& loop) const
@@ -234,6 +269,7 @@ void CompareDesk::setIteration(const std::string& loop, std::optional<int64_t> i
         m_iterations.erase(loop);
     judge();
     emit judgementChanged();
+    emit placesChanged();
 }
 
 void CompareDesk::showAllIterations()
@@ -242,6 +278,69 @@ void CompareDesk::showAllIterations()
     m_iterations.clear();
     judge();
     emit judgementChanged();
+    emit placesChanged();
+}
+
+QJsonObject CompareDesk::places() const
+{
+    QJsonObject iterations, all;
+    for (const auto& [loop, iteration] : m_iterations) iterations[textOf(loop)] = static_cast<qint64>(iteration);
+    QJsonArray folded;
+    for (const std::string& id : m_folded.here) folded.append(textOf(id));
+    if (!iterations.isEmpty()) all["iterations"] = iterations;
+    if (!folded.isEmpty()) all["folded"] = folded;
+    return all;
+}
+
+void CompareDesk::restorePlaces(const QJsonObject& places)
+{
+    const QJsonObject iterations = places["iterations"].toObject();
+    for (const QString& loop : iterations.keys()) {
+        const auto iteration = static_cast<int64_t>(iterations[loop].toInteger(-1));
+        // Until there is a comparison nobody knows how many iterations there are; then those beyond are dropped.
+        if (iteration >= 0 && (!drift() || iteration < iterationsOf(loop.toStdString()))) m_iterations[loop.toStdString()] = iteration;
+    }
+    judge();
+    emit judgementChanged();
+    for (const QJsonValue& id : places["folded"].toArray()) setFolded(CompareSide::here, id.toString().toStdString(), true);
+}
+
+std::string CompareDesk::loopOf(CompareSide side, const SceneRegion& region) const
+{
+    if (region.kind != RegionKind::loop && region.kind != RegionKind::frame) return {};
+    const std::string& id = region.kind == RegionKind::frame ? region.id : region.site;
+    if (side == CompareSide::here || !m_scenes) return id;
+    if (region.kind == RegionKind::frame) {
+        const auto frame = m_scenes->framesThere.find(id);
+        return frame == m_scenes->framesThere.end() ? std::string() : frame->second;
+    }
+    const auto row = m_scenes->rowsThere.find(id);
+    return row == m_scenes->rowsThere.end() ? std::string() : m_scenes->rows[static_cast<size_t>(row->second.front())].here;
+}
+
+void CompareDesk::setFolded(CompareSide side, const std::string& id, bool folded)
+{
+    const auto change = [folded](std::set<std::string>& all, const std::string& one) {
+        return folded ? all.insert(one).second : all.erase(one) > 0;
+    };
+    bool changed = change(side == CompareSide::here ? m_folded.here : m_folded.there, id);
+    std::set<std::string>& others = side == CompareSide::here ? m_folded.there : m_folded.here;
+    for (const std::string& partner : partnersOf(side, id)) changed |= change(others, partner);
+    if (m_scenes) {
+        const auto& frames = side == CompareSide::here ? m_scenes->framesHere : m_scenes->framesThere;
+        if (const auto frame = frames.find(id); frame != frames.end()) changed |= change(others, frame->second);
+    }
+    if (!changed) return;
+    build();
+    emit placesChanged();
+}
+
+void CompareDesk::unfoldAll()
+{
+    if (m_folded.here.empty() && m_folded.there.empty()) return;
+    m_folded = {};
+    build();
+    emit placesChanged();
 }
 
 QStringList CompareDesk::iterationLines() const
@@ -264,6 +363,7 @@ bool CompareDesk::isInView(const DriftWrite& write) const
 void CompareDesk::judge()
 {
     m_writeOf.clear();
+    m_over.clear();
     m_scale = {};
     if (!drift()) return;
     const std::vector<DriftRow>& rows = drift()->rows;
@@ -289,6 +389,23 @@ void CompareDesk::judge()
         worst = moreIsBetter(m_metric) ? std::min(worst, value) : std::max(worst, value);
     }
     m_scale = scaleFor(m_metric, worst, limit());
+    orderOver();
+}
+
+void CompareDesk::orderOver()
+{
+    m_firstStep.assign(drift()->rows.size(), -1);
+    for (const DriftWrite& write : drift()->writes) {
+        int64_t& step = m_firstStep[static_cast<size_t>(write.row)];
+        if (step < 0 && isInView(write) && viewer::verdictOf(write.figures, m_metric, limit()) >= Verdict::over) step = write.step;
+    }
+    m_over.clear();
+    for (size_t i = 0; i < m_firstStep.size(); ++i) {
+        const auto row = static_cast<int>(i);
+        if (m_firstStep[i] < 0) m_firstStep[i] = stepOf(row);
+        if (verdictOf(row) >= Verdict::over) m_over.push_back(row);
+    }
+    std::ranges::stable_sort(m_over, {}, [&](int row) { return m_firstStep[static_cast<size_t>(row)]; });
 }
 
 const DriftFigures* CompareDesk::figuresOf(int row) const
@@ -315,7 +432,12 @@ Verdict CompareDesk::verdictOf(int row) const
 std::vector<int> CompareDesk::rowsAt(const std::string& here) const
 {
     const auto found = m_rowsAt.find(here);
-    return found == m_rowsAt.end() ? std::vector<int>() : found->second;
+    std::vector<int> rows = found == m_rowsAt.end() ? std::vector<int>() : found->second;
+    if (m_folded.here.contains(here))
+        for (const auto& [address, inside] : m_rowsAt)
+            if (address.starts_with(here + ":")) rows.insert(rows.end(), inside.begin(), inside.end());
+    std::ranges::sort(rows);
+    return rows;
 }
 
 std::optional<Verdict> CompareDesk::verdictAt(const std::string& here) const
@@ -330,114 +452,6 @@ int64_t CompareDesk::differentRows() const
 {
     return drift() ? std::ranges::count_if(drift()->rows, [](const DriftRow& row) { return row.different > 0 || !row.mismatch.empty(); })
                    : 0;
-}
-
-// --- Selection ------------------------------------------------------------------------------------------------------------------------
-
-void CompareDesk::setSelection(int row, std::vector<std::string> here, std::vector<std::string> there)
-{
-    if (row == m_row && here == m_selected[0] && there == m_selected[1]) return;
-    m_row = row;
-    m_selected[0] = std::move(here);
-    m_selected[1] = std::move(there);
-    if (!m_selected[0].empty() && staticAddress(m_document.selection().address) != m_selected[0].front()) {
-        m_selecting = true;
-        m_document.select(m_selected[0].front());
-        m_selecting = false;
-    }
-    emit selectionChanged();
-}
-
-void CompareDesk::selectRow(int row)
-{
-    if (!drift() || row < 0 || static_cast<size_t>(row) >= drift()->rows.size()) return setSelection(-1, {}, {});
-    const std::string& here = drift()->rows[static_cast<size_t>(row)].address;
-    std::vector<std::string> there;
-    if (m_scenes)
-        if (const auto found = m_scenes->rowsHere.find(here); found != m_scenes->rowsHere.end())
-            for (const int pair : found->second) there.push_back(m_scenes->rows[static_cast<size_t>(pair)].there);
-    setSelection(row, {here}, std::move(there));
-}
-
-void CompareDesk::selectAt(CompareSide side, const std::string& address)
-{
-    std::vector<std::string> others;
-    if (m_scenes) {
-        const auto& known = side == CompareSide::here ? m_scenes->rowsHere : m_scenes->rowsThere;
-        if (const auto found = known.find(address); found != known.end())
-            for (const int pair : found->second) {
-                const PairedRow& row = m_scenes->rows[static_cast<size_t>(pair)];
-                others.push_back(side == CompareSide::here ? row.there : row.here);
-            }
-    }
-    std::vector<std::string> one = {address};
-    std::vector<std::string>& here = side == CompareSide::here ? one : others;
-    std::vector<std::string>& there = side == CompareSide::here ? others : one;
-    int row = -1; // of several results the worst
-    for (const std::string& operation : here)
-        for (const int each : rowsAt(operation))
-            if (figuresOf(each) && (row < 0 || goodness(*figuresOf(each), m_metric) < goodness(*figuresOf(row), m_metric))) row = each;
-    setSelection(row, std::move(here), std::move(there));
-}
-
-QString CompareDesk::reason() const
-{
-    if (!m_scenes || m_selected[0].empty() || m_selected[1].empty()) return {};
-    const auto found = m_scenes->rowsHere.find(m_selected[0].front());
-    if (found == m_scenes->rowsHere.end()) return {};
-    switch (m_scenes->rows[static_cast<size_t>(found->second.front())].how) {
-    case PairedBy::address:
-        return tr("by address");
-    case PairedBy::name:
-        return tr("by tensor name");
-    case PairedBy::position:
-        return tr("by position");
-    case PairedBy::structure:
-        return tr("by structure: kind, shape and order");
-    }
-    return {};
-}
-
-int CompareDesk::firstOver() const
-{
-    for (int row = 0; row < comparedRows(); ++row)
-        if (verdictOf(row) >= Verdict::over) return row;
-    return -1;
-}
-
-int CompareDesk::worst() const
-{
-    int worst = -1;
-    for (int row = 0; row < comparedRows(); ++row)
-        if (figuresOf(row) && verdictOf(row) != Verdict::equal &&
-            (worst < 0 || goodness(*figuresOf(row), m_metric) < goodness(*figuresOf(worst), m_metric)))
-            worst = row;
-    return worst;
-}
-
-bool CompareDesk::goToDifference(int step)
-{
-    const auto count = static_cast<int>(comparedRows());
-    for (int row = m_row < 0 && step < 0 ? count - 1 : m_row + step; row >= 0 && row < count; row += step)
-        if (verdictOf(row) >= Verdict::over) {
-            selectRow(row);
-            return true;
-        }
-    return false;
-}
-
-bool CompareDesk::goToWorse()
-{
-    std::vector<int> rows;
-    for (int row = 0; row < comparedRows(); ++row)
-        if (figuresOf(row) && verdictOf(row) != Verdict::equal) rows.push_back(row);
-    if (rows.empty()) return false;
-    // Of equally bad ones the first stands for the worst.
-    std::ranges::sort(rows, std::greater{}, [this](int row) { return std::pair(goodness(*figuresOf(row), m_metric), row); });
-    const auto present = std::ranges::find(rows, m_row);
-    // Without a selection that differs, the worst; from there on upwards the least comes next.
-    selectRow(present == rows.end() ? rows.back() : present + 1 == rows.end() ? rows.front() : *(present + 1));
-    return true;
 }
 
 void CompareDesk::moveViewport(CompareSide side, const Viewport& viewport)
@@ -463,6 +477,34 @@ QStringList CompareDesk::tripLines() const
                          .arg(trips.there)
                          .arg(trips.here));
     return lines;
+}
+
+void CompareDesk::askForClasses()
+{
+    const std::vector<int> outputs = scoreRows(m_document.model(), m_run.root, *drift());
+    if (outputs.empty()) return;
+    const DriftRow row = drift()->rows[static_cast<size_t>(outputs.front())];
+    m_document.bridge().ask(
+        this, QStringLiteral("classes"),
+        [reference = m_run.reference, row](Debugger& debugger) {
+            std::optional<TopClasses> top;
+            const Status status = withBothSides(debugger.target(), *reference, row, row.worstStep, [&](const Tensor& here, const Tensor* there) {
+                if (there) top = topClassesOf(here, *there);
+            });
+            return status.ok() ? top : std::nullopt;
+        },
+        [this, asked = m_run.drift](std::optional<TopClasses> top) {
+            if (asked != m_run.drift || !top) return;
+            // Both sides decide among the same classes: what one file does not say, the other may.
+            const auto label = [&](const auto& own, const auto& other, int64_t index) {
+                const std::string found = own ? labelOf(*own, *top, index) : std::string();
+                return found.empty() && other ? labelOf(*other, *top, index) : found;
+            };
+            top->labelHere = label(m_run.labelsHere, m_run.labelsThere, top->here);
+            top->labelThere = label(m_run.labelsThere, m_run.labelsHere, top->there);
+            m_topClasses = std::move(top);
+            emit topClassesChanged();
+        });
 }
 
 } // namespace loopscope::viewer

@@ -5,10 +5,12 @@
 
 #include "viewer/bridge/document.h"
 #include "viewer/canvas/scene_index.h"
+#include "viewer/compare/class_scores.h"
 #include "viewer/compare/metric.h"
 #include "viewer/compare/paired_scenes.h"
 #include "viewer/widgets/parts.h"
 
+#include <QJsonObject>
 #include <QObject>
 #include <QString>
 
@@ -36,6 +38,8 @@ public:
     Stage stage() const;
     /// Begins the run if it has not begun, and compares. A run of the debugger: progress and Esc are the window's.
     void compare();
+    /// Why that did not work, in one line; empty: it did, or nobody tried.
+    QString problem() const { return m_problem; }
     /// The pictures are being built.
     bool isBusy() const { return m_building; }
 
@@ -43,6 +47,7 @@ public:
     QString nameOf(CompareSide side) const;
     QString detailOf(CompareSide side) const; ///< "u8, 0.5 MB": the dtype of most results, and the file's size
     const Model* modelOf(CompareSide side) const;
+    GraphId root() const { return m_run.root; } ///< what this side runs
     /// Null until they are built, and where the other side has no graph (arrays).
     const PairedScenes* scenes() const { return m_scenes.get(); }
     std::shared_ptr<const IndexedScene> sceneOf(CompareSide side) const { return side == CompareSide::here ? m_here : m_there; }
@@ -51,17 +56,31 @@ public:
     const Reference* reference() const { return m_run.reference.get(); }
     std::shared_ptr<Reference> sharedReference() const { return m_run.reference; }
     std::shared_ptr<const Drift> sharedDrift() const { return m_run.drift; }
+    /// The class that each side gives its highest score. None: nothing looks like scores, or they are being read.
+    const std::optional<TopClasses>& topClasses() const { return m_topClasses; }
+    /// Both sides can change places: the other one is no bundle of arrays, which nothing can run.
+    bool canSwap() const { return reference() && reference()->model(); }
+    void swapSides() { emit swapRequested(); }
 
     // --- How rows are judged --------------------------------------------------------------------------------------------------------
     Metric metric() const { return m_metric; }
     void setMetric(Metric metric);
     double limit() const;
     void setLimit(double limit); ///< of the present metric
+    /// Metric and limits as somebody chose them, {"metric": "cosine", "limits": {"cosine": 0.96}}. They hold from the next comparison on,
+    /// unless its run has a tolerance of its own.
+    QJsonObject choice() const;
+    void restoreChoice(const QJsonObject& choice);
     /// The iteration of a loop that is looked at (by static address of its operator); none: all together.
     std::optional<int64_t> iterationOf(const std::string& loop) const;
     void setIteration(const std::string& loop, std::optional<int64_t> iteration);
     int64_t iterationsOf(const std::string& loop) const; ///< that were compared
     void showAllIterations();
+    /// The iterations that are looked at, and what is folded: {"iterations": {"main/while#1": 3}, "folded": ["main/if#2"]}.
+    QJsonObject places() const;
+    void restorePlaces(const QJsonObject& places);
+    /// The loop or v1 frame that a region of a side's picture draws, by the address that it has here; empty: it draws none that is compared.
+    std::string loopOf(CompareSide side, const SceneRegion& region) const;
     /// "while#1: iteration 3 of 6", a line for each loop of which one iteration is looked at.
     QStringList iterationLines() const;
     /// Of a row of the drift in the iterations that are looked at. Null: it was not written there on both sides.
@@ -71,7 +90,7 @@ public:
     Verdict verdictOf(int row) const;
     /// The worst verdict of an operator's results; none: nothing was compared.
     std::optional<Verdict> verdictAt(const std::string& here) const;
-    /// Rows of the drift that an operator of this side wrote.
+    /// Rows of the drift that an operator of this side wrote; of a call or frame that is folded also those of everything in it.
     std::vector<int> rowsAt(const std::string& here) const;
     MetricScale scale() const { return m_scale; }
     int64_t comparedRows() const { return drift() ? std::ssize(drift()->rows) : 0; }
@@ -80,17 +99,28 @@ public:
     // --- Selection and ways through the differences -----------------------------------------------------------------------------------
     int row() const { return m_row; } ///< of the drift; −1: none
     const std::vector<std::string>& selected(CompareSide side) const { return m_selected[static_cast<size_t>(side)]; }
+    /// The operators of the other side that belong to one of this side.
+    std::vector<std::string> partnersOf(CompareSide side, const std::string& address) const;
     QString reason() const; ///< "by tensor name": why the selected ones belong together; empty: they do not
     void selectRow(int row);
     void selectAt(CompareSide side, const std::string& address);
     /// The first row over the limit, then the next one by order of execution; `step` −1: backwards. False: there is none.
+    /// A row of a loop counts by its first write over the limit.
     bool goToDifference(int step);
     /// The next worse row by the metric; from the worst on it begins with the least again. False: no row differs.
     bool goToWorse();
     int firstOver() const; ///< −1: none
     int worst() const;     ///< −1: nothing differs
+    /// The row whose tensors are shown: the selected one, or the one that was pinned.
+    int shownRow() const { return m_pinned < 0 ? m_row : m_pinned; }
+    bool isPinned() const { return m_pinned >= 0; }
+    void setPinned(bool pinned);
 
     // --- Both pictures ----------------------------------------------------------------------------------------------------------------
+    /// Closes or opens a call, group or frame on both sides, `id` as ViewState::folded has it.
+    void setFolded(CompareSide side, const std::string& id, bool folded);
+    void unfoldAll();
+    bool isFolded(CompareSide side, const std::string& id) const { return foldedOf(side).contains(id); }
     bool isLinked() const { return m_linked; }
     void setLinked(bool linked);
     /// Where a picture stands: zoom, and the height of its widget's top in pixels.
@@ -113,6 +143,11 @@ signals:
     void judgementChanged(); ///< metric, limit or iterations
     void selectionChanged();
     void linkChanged();
+    void shownRowChanged();
+    void topClassesChanged();
+    void choiceChanged(); ///< by the user
+    void placesChanged();
+    void swapRequested();
     void scrollWanted(double top); ///< of A
     /// The other side follows if they are linked.
     void viewportMoved(loopscope::viewer::CompareSide side, const loopscope::viewer::CompareDesk::Viewport& viewport);
@@ -123,6 +158,14 @@ private:
     void build();
     void chooseMetric();
     void judge();
+    void orderOver();
+    void reselect();
+    std::string chosenOperator() const;
+    void askForClasses();
+    const std::set<std::string>& foldedOf(CompareSide side) const { return side == CompareSide::here ? m_folded.here : m_folded.there; }
+    void select(CompareSide side, const std::string& address, int row);
+    std::string shownFor(CompareSide side, const std::string& address) const;
+    int worstOf(const std::vector<int>& rows) const;
     void setSelection(int row, std::vector<std::string> here, std::vector<std::string> there);
     bool isInView(const DriftWrite& write) const;
 
@@ -134,14 +177,18 @@ private:
     std::map<std::string, int64_t> m_trips; ///< by static address of the loop: iterations that were compared
     std::map<std::string, int64_t> m_iterations;
     std::vector<std::vector<std::string>> m_loopsOf; ///< per row: the loops around it, outermost first
+    std::vector<int64_t> m_firstStep;                ///< per row: of its first write over the limit, else of the write that is looked at
+    std::vector<int> m_over;                         ///< rows over the limit, by these steps
     std::vector<int> m_writeOf;                      ///< per row: the write that is looked at; −1: all together; −2: none
     Metric m_metric = Metric::cosine;
-    bool m_metricChosen = false;
+    bool m_metricChosen = false, m_metricRemembered = false;
     std::map<Metric, double> m_limits;
     MetricScale m_scale;
-    int m_row = -1;
+    FoldedSides m_folded;
+    std::optional<TopClasses> m_topClasses;
+    int m_row = -1, m_pinned = -1;
     std::vector<std::string> m_selected[2];
-    QString m_caveat;
+    QString m_caveat, m_problem;
     Viewport m_viewport;
     bool m_linked = true, m_building = false, m_selecting = false;
     Background m_work; ///< last: it uses nothing above but ends before it goes

@@ -18,6 +18,7 @@ namespace {
 
 constexpr double kMargin = 6;
 constexpr double kEdge = 12;      ///< of the picture: what is nearer counts as out of view
+constexpr int64_t kMostChips = 9; ///< of a v1 frame; a head with more than 8 iterations has a slider
 constexpr double kReadable = 0.8; ///< wider pictures are cut at the right instead
 
 } // namespace
@@ -90,6 +91,14 @@ ComparePane::ComparePane(Document& document, CompareSide side)
         m_fitted = true;
         fitWidth();
     });
+    if (side == CompareSide::there) {
+        m_swap = new QAction(tr("Swap A and B"), this);
+        m_swap->setObjectName("compareSwap");
+        m_swap->setIcon(themedIcon("swap"));
+        connect(m_swap, &QAction::triggered, &m_desk, &CompareDesk::swapSides);
+    } else {
+        connect(&m_desk, &CompareDesk::placesChanged, this, &Panel::stateChanged);
+    }
     m_canvas->setStateSource([this](const Scene& scene) {
         CanvasState state = idleState(scene);
         if (!m_desk.drift() || !m_desk.scenes()) return state;
@@ -97,15 +106,13 @@ ComparePane::ComparePane(Document& document, CompareSide side)
         const bool here = shown() == CompareSide::here;
         for (size_t r = 0; r < scene.regions.size(); ++r) {
             const SceneRegion& region = scene.regions[r];
-            if (region.kind != RegionKind::loop) continue;
-            std::string loop = region.site;
-            if (!here) {
-                const auto row = m_desk.scenes()->rowsThere.find(loop);
-                if (row == m_desk.scenes()->rowsThere.end()) continue;
-                loop = m_desk.scenes()->rows[static_cast<size_t>(row->second.front())].here;
-            }
+            const std::string loop = m_desk.loopOf(shown(), region);
+            if (loop.empty() || m_desk.iterationsOf(loop) == 0) continue;
             state.regions[r].trips = m_desk.iterationsOf(loop);
             state.regions[r].iteration = m_desk.iterationOf(loop);
+            if (region.kind != RegionKind::frame) continue;
+            for (int64_t k = 0; k < m_desk.iterationsOf(loop) && k < kMostChips; ++k)
+                state.regions[r].chips.push_back({k, m_desk.iterationOf(loop) == k ? ChipState::chosen : ChipState::done});
         }
         const auto& rows = here ? m_desk.scenes()->rowsHere : m_desk.scenes()->rowsThere;
         for (size_t n = 0; n < scene.nodes.size(); ++n) {
@@ -125,14 +132,13 @@ ComparePane::ComparePane(Document& document, CompareSide side)
         if (m_zoom) m_zoom->setText(QStringLiteral("%1 %").arg(qRound(m_canvas->zoom() * 100)));
     });
     connect(m_canvas, &GraphCanvas::loopMoved, this, [this](int region, qint64 iteration, bool) {
-        std::string loop = m_canvas->scene()->regions[static_cast<size_t>(region)].site;
-        if (shown() == CompareSide::there) {
-            const auto row = m_desk.scenes()->rowsThere.find(loop);
-            if (row == m_desk.scenes()->rowsThere.end()) return;
-            loop = m_desk.scenes()->rows[static_cast<size_t>(row->second.front())].here;
-        }
-        m_desk.setIteration(loop, iteration);
+        chooseIteration(region, iteration);
     });
+    connect(m_canvas, &GraphCanvas::frameIterationChosen, this, &ComparePane::chooseIteration);
+    connect(m_canvas, &GraphCanvas::viewEdited, this, &ComparePane::adoptView);
+    const auto unfold = [this](const CallSite& site) { m_desk.setFolded(shown(), site.address, false); };
+    connect(m_canvas, &GraphCanvas::openRequested, this, unfold);
+    connect(m_canvas, &GraphCanvas::openDefaultRequested, this, unfold);
     connect(m_canvas, &GraphCanvas::commandRequested, this, [this](const QString& id) {
         if (QAction* const action = window()->findChild<QAction*>(QStringLiteral("action.") + id)) action->trigger();
     });
@@ -174,7 +180,8 @@ void ComparePane::showNames()
 {
     const bool here = shown() == CompareSide::here;
     m_name->show(here, m_desk.nameOf(shown()), m_desk.detailOf(shown()));
-    if (m_desk.stage() == CompareDesk::Stage::none) {
+    if (m_swap) m_swap->setEnabled(m_desk.canSwap());
+    if (m_desk.stage() == CompareDesk::Stage::none || (m_desk.stage() == CompareDesk::Stage::notRun && !m_desk.problem().isEmpty())) {
         showStage(*m_stack, m_desk, this);
     } else if (m_desk.reference() && !m_desk.reference()->model()) {
         m_stack->showEmpty(tr("%1 holds arrays and no graph: the differences are in the table.").arg(m_desk.nameOf(CompareSide::there)));
@@ -230,6 +237,24 @@ void ComparePane::showSelection()
     const double zoom = m_canvas->zoom(), top = y * zoom - m_canvas->origin().y();
     if (top >= kEdge && top + height * zoom <= m_canvas->height() - kEdge) return;
     m_canvas->setViewport(zoom, QPointF(m_canvas->origin().x(), (y + height / 2) * zoom - m_canvas->height() / 2.0));
+}
+
+void ComparePane::chooseIteration(int region, qint64 iteration)
+{
+    const std::string loop = m_desk.loopOf(shown(), m_canvas->scene()->regions[static_cast<size_t>(region)]);
+    if (!loop.empty()) m_desk.setIteration(loop, iteration);
+}
+
+/// What was closed or opened in this picture is closed or opened in both.
+void ComparePane::adoptView()
+{
+    const std::set<std::string>& now = m_canvas->view().folded;
+    const std::set<std::string> before = m_canvas->scene() ? m_canvas->scene()->view.folded : std::set<std::string>();
+    if (!m_canvas->view().allExpanded) return m_desk.unfoldAll();
+    for (const std::string& id : now)
+        if (!before.contains(id)) m_desk.setFolded(shown(), id, true);
+    for (const std::string& id : before)
+        if (!now.contains(id)) m_desk.setFolded(shown(), id, false);
 }
 
 void ComparePane::adoptSelection()

@@ -30,10 +30,12 @@ public:
     ComparePane(Document& document, CompareSide side);
 
     GraphCanvas& canvas() { return *m_canvas; }
-    QList<QAction*> headActions() override { return {m_fit}; }
+    QList<QAction*> headActions() override { return m_swap ? QList{m_swap, m_fit} : QList{m_fit}; }
     QWidget* headWidget() override;
     QWidget* focusTarget() override { return m_canvas; }
     bool settled() const override { return !m_desk.isBusy(); }
+    QJsonObject state() const override { return m_side == CompareSide::here ? m_desk.places() : QJsonObject(); }
+    void setState(const QJsonObject& state) override { m_desk.restorePlaces(state); }
     /// "toggleAB": the other side in place, again for this one; "nextFinding", "previousFinding"; the rest is the canvas's.
     bool command(const QString& id) override;
 
@@ -46,6 +48,8 @@ private:
     void showMarks();
     void showSelection();
     void adoptSelection();
+    void adoptView();
+    void chooseIteration(int region, qint64 iteration);
     void fitWidth();
     CompareSide shown() const { return m_swapped ? (m_side == CompareSide::here ? CompareSide::there : CompareSide::here) : m_side; }
 
@@ -59,6 +63,7 @@ private:
     NameLine* m_name;
     QLabel* m_zoom = nullptr;
     QAction* m_fit;
+    QAction* m_swap = nullptr; ///< of B
 };
 
 } // namespace loopscope::viewer

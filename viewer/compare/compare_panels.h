@@ -13,5 +13,7 @@ Panel* makeDifferencesPanel(Document& document);
 Panel* makeUnmatchedPanel(Document& document);
 Panel* makeCompareSettingsPanel(Document& document);
 Panel* makeTensorDifferencePanel(Document& document);
+Panel* makeTensorAPanel(Document& document);
+Panel* makeTensorBPanel(Document& document);
 
 } // namespace loopscope::viewer

@@ -24,14 +24,22 @@ QString tensorText(const Model& model, const DriftRow& row)
     return name;
 }
 
+void chooseOther(QWidget* asking)
+{
+    if (QAction* const action = asking->window()->findChild<QAction*>("action.compare")) action->trigger();
+}
+
 bool showStage(EmptyStack& stack, CompareDesk& desk, QWidget* window)
 {
+    if (desk.stage() != CompareDesk::Stage::ready && !desk.problem().isEmpty()) {
+        stack.showEmpty(QObject::tr("A and B cannot be compared: %1").arg(desk.problem()),
+                        {{QObject::tr("Choose another file"), [window] { chooseOther(window); }}});
+        return true;
+    }
     switch (desk.stage()) {
     case CompareDesk::Stage::none:
         stack.showEmpty(QObject::tr("Nothing to compare with yet: another model file, or a recording of a run."),
-                        {{QObject::tr("Compare with a file"), [window] {
-                              if (QAction* const action = window->window()->findChild<QAction*>("action.compare")) action->trigger();
-                          }}});
+                        {{QObject::tr("Compare with a file"), [window] { chooseOther(window); }}});
         return true;
     case CompareDesk::Stage::notRun:
         stack.showEmpty(QObject::tr("A and B were not compared with these inputs yet."),

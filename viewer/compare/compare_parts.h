@@ -44,6 +44,8 @@ QString placeText(const std::string& address);
 /// What the tensor of a row is called: the end of its name in the file, or its id.
 QString tensorText(const Model& model, const DriftRow& row);
 
+/// Asks the window for another file to compare with.
+void chooseOther(QWidget* asking);
 /// Shows why there is nothing to see and what can be done. False: there is something.
 bool showStage(EmptyStack& stack, CompareDesk& desk, QWidget* window);
 

@@ -67,6 +67,15 @@ public:
         m_sides = new QLabel(content);
         m_sides->setWordWrap(true);
         column->addWidget(m_sides);
+        auto* const buttons = new QHBoxLayout;
+        auto* const other = new OfferButton(tr("Other file for B"), false, content);
+        m_swap = new OfferButton(tr("Swap A and B"), false, content);
+        buttons->addWidget(other);
+        buttons->addWidget(m_swap);
+        buttons->addStretch(1);
+        column->addLayout(buttons);
+        connect(other, &QAbstractButton::clicked, this, [this] { chooseOther(this); });
+        connect(m_swap, &QAbstractButton::clicked, this, [this] { m_desk.swapSides(); });
         column->addStretch(1);
         m_stack = new EmptyStack(content, this);
         auto* const whole = new QVBoxLayout(this);
@@ -118,6 +127,7 @@ private:
         QStringList lines = {tr("A: %1").arg(m_desk.nameOf(CompareSide::here)), tr("B: %1").arg(m_desk.nameOf(CompareSide::there))};
         if (m_desk.reference()) lines.append(toText(m_desk.reference()->pairingText()));
         m_sides->setText(lines.join('\n'));
+        m_swap->setEnabled(m_desk.canSwap());
     }
 
     CompareDesk& m_desk;
@@ -126,6 +136,7 @@ private:
     std::vector<Chip*> m_measures;
     QLabel *m_sign = nullptr, *m_problem = nullptr, *m_sides = nullptr;
     QLineEdit* m_limit = nullptr;
+    OfferButton* m_swap = nullptr;
 };
 
 } // namespace

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace loopscope::viewer {
 
@@ -24,14 +25,49 @@ void DifferencesModel::collect()
         const DriftFigures* const figures = m_desk.figuresOf(row);
         if (figures && (m_all || figures->different > 0 || !figures->mismatch.empty())) m_rows.push_back(row);
     }
+    nameClipped();
     order();
     endResetModel();
+}
+
+/// "255s" where all that is quantized is u8, "127s" for i8.
+void DifferencesModel::nameClipped()
+{
+    m_hasClipped = false;
+    std::set<DType> dtypes;
+    for (int row = 0; row < m_desk.comparedRows(); ++row) {
+        const DriftRow& one = m_desk.drift()->rows[static_cast<size_t>(row)];
+        if (one.quantized == 0) continue;
+        m_hasClipped = true;
+        const auto note = [&](const Value& value) {
+            if (value.type.quantization) dtypes.insert(value.type.dtype);
+        };
+        const Model& here = m_desk.document().model();
+        const ValueId value = here.graph(one.graph).op(one.op).results[static_cast<size_t>(one.slot)];
+        note(here.graph(one.graph).value(value));
+        const Reference& other = *m_desk.reference();
+        if (!other.model() || one.graph != m_desk.root()) continue;
+        if (const ValueId there = other.values()->partner(one.graph, other.root(), value); there.valid())
+            note(other.model()->graph(other.root()).value(there));
+    }
+    m_clippedName = dtypes.size() == 1 ? QStringLiteral("%1s").arg(static_cast<qulonglong>(integerMax(*dtypes.begin()))) : tr("clipped");
 }
 
 void DifferencesModel::order()
 {
     std::ranges::sort(m_rows);
-    if (m_sortColumn == kTensor) {
+    if (m_sortColumn == kClipped) {
+        const auto share = [&](int row) {
+            const double clipped = clippedShare(*m_desk.figuresOf(row));
+            return std::isnan(clipped) ? 1.0 : -clipped;
+        };
+        if (m_sortOrder == Qt::AscendingOrder)
+            std::ranges::stable_sort(m_rows, {}, share);
+        else
+            std::ranges::stable_sort(m_rows, std::greater{}, share);
+        return;
+    }
+    if (m_sortColumn == kTensor || m_sortColumn == kNumber) {
         if (m_sortOrder == Qt::DescendingOrder) std::ranges::reverse(m_rows);
         return;
     }
@@ -72,13 +108,22 @@ int DifferencesModel::rowOf(int driftRow) const
 }
 
 int DifferencesModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(m_rows.size()); }
-int DifferencesModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : 1 + static_cast<int>(kMetrics.size()); }
+int DifferencesModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : kNumber + 1; }
 
 QVariant DifferencesModel::headerData(int section, Qt::Orientation orientation, int role) const
 {
     if (orientation != Qt::Horizontal || section < 0 || section >= columnCount()) return {};
     if (role == Qt::TextAlignmentRole && section != kTensor) return static_cast<int>(Qt::AlignRight | Qt::AlignVCenter);
     if (section == kTensor) return role == Qt::DisplayRole ? QVariant(tr("Tensor")) : QVariant();
+    if (section == kClipped) {
+        if (role == Qt::DisplayRole) return m_clippedName;
+        return role == Qt::ToolTipRole ? QVariant(tr("share of the quantized elements at an end of their dtype, where larger numbers were cut off"))
+                                       : QVariant();
+    }
+    if (section == kNumber) {
+        if (role == Qt::DisplayRole) return QStringLiteral("#");
+        return role == Qt::ToolTipRole ? QVariant(tr("index of the operator in its graph")) : QVariant();
+    }
     const Metric metric = kMetrics[static_cast<size_t>(section - 1)];
     if (role == Qt::DisplayRole) return QString::fromUtf8(metricName(metric));
     return role == Qt::ToolTipRole ? QVariant(QString::fromUtf8(metricHelp(metric))) : QVariant();
@@ -116,14 +161,21 @@ QVariant DifferencesModel::data(const QModelIndex& index, int role) const
             return {};
         }
     }
+    if (role == monoRole) return true;
+    if (role == Qt::TextAlignmentRole) return static_cast<int>(Qt::AlignRight | Qt::AlignVCenter);
+    if (index.column() == kNumber) {
+        if (role == Qt::DisplayRole) return row.op.index;
+        return role == toneRole ? QVariant(static_cast<int>(Tone::text3)) : QVariant();
+    }
+    if (index.column() == kClipped) {
+        const double share = clippedShare(figures);
+        if (role == Qt::DisplayRole) return std::isnan(share) ? QStringLiteral("–") : QStringLiteral("%1 %").arg(100 * share, 0, 'f', 1);
+        return {};
+    }
     const Metric metric = kMetrics[static_cast<size_t>(index.column() - 1)];
     switch (role) {
     case Qt::DisplayRole:
         return toText(metricText(metric, measured(figures, metric)));
-    case monoRole:
-        return true;
-    case Qt::TextAlignmentRole:
-        return static_cast<int>(Qt::AlignRight | Qt::AlignVCenter);
     case toneRole:
         if (metric != m_desk.metric()) return {};
         return static_cast<int>(verdict == Verdict::farOver ? Tone::err : verdict == Verdict::over ? Tone::warn : Tone::ok);

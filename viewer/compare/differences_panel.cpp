@@ -6,10 +6,13 @@
 #include "viewer/widgets/panel.h"
 
 #include <QAction>
+#include <QFontMetrics>
 #include <QFrame>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QVBoxLayout>
+
+#include <algorithm>
 
 namespace loopscope::viewer {
 
@@ -57,10 +60,17 @@ public:
     {
         const bool isNarrow = width() < 620 * Theme::instance().textPercent() / 100;
         for (size_t k = 0; k < kMetrics.size(); ++k) {
-            const bool optional = kMetrics[k] == Metric::maxRel || kMetrics[k] == Metric::ulp;
+            const bool optional = kMetrics[k] == Metric::maxRel || kMetrics[k] == Metric::ulp || (kMetrics[k] == Metric::equal && m_hasClipped);
             setColumnHidden(static_cast<int>(k) + 1, optional && isNarrow && kMetrics[k] != m_desk.metric());
         }
-        setColumnWidths({62, 62, 62, 52, 68, 66, 56});
+        setColumnHidden(DifferencesModel::kClipped, !m_hasClipped);
+        setColumnWidths(measuredWidths());
+        if (header()->visualIndex(DifferencesModel::kNumber) > 0) header()->moveSection(header()->visualIndex(DifferencesModel::kNumber), 0);
+    }
+    void setClippedShown(bool shown)
+    {
+        m_hasClipped = shown;
+        chooseColumns();
     }
 
 protected:
@@ -71,7 +81,24 @@ protected:
     }
 
 private:
+    /// As wide as the first numbers and the head of each column, so that the names get the rest.
+    std::vector<int> measuredWidths() const
+    {
+        constexpr int kLooked = 200, kPadding = 16, kLeast = 28;
+        std::vector<int> widths;
+        if (!model()) return widths;
+        const QFontMetrics numbers(Theme::instance().font(FontUse::value)), heads(Theme::instance().font(FontUse::small));
+        for (int column = 1; column < model()->columnCount(); ++column) {
+            int widest = heads.horizontalAdvance(model()->headerData(column, Qt::Horizontal).toString());
+            for (int row = 0; row < std::min(kLooked, model()->rowCount()); ++row)
+                widest = std::max(widest, numbers.horizontalAdvance(model()->index(row, column).data().toString()));
+            widths.push_back(std::max(kLeast, (widest + kPadding) * 100 / Theme::instance().textPercent()));
+        }
+        return widths;
+    }
+
     CompareDesk& m_desk;
+    bool m_hasClipped = false;
 };
 
 class DifferencesPanel : public Panel {
@@ -113,6 +140,7 @@ public:
         connect(&m_desk, &CompareDesk::scenesChanged, this, &DifferencesPanel::showAll);
         connect(&m_desk, &CompareDesk::judgementChanged, this, &DifferencesPanel::showAll);
         connect(&m_desk, &CompareDesk::selectionChanged, this, &DifferencesPanel::showSelection);
+        connect(&m_desk, &CompareDesk::topClassesChanged, this, &DifferencesPanel::showAll);
         connect(&Theme::instance(), &Theme::changed, this, &DifferencesPanel::showAll);
         m_again = new QAction(tr("Compare again"), this);
         m_again->setIcon(themedIcon("restart"));
@@ -141,11 +169,13 @@ private:
         auto* const box = new QWidget(parent);
         auto* const row = new QHBoxLayout(box);
         row->setContentsMargins(10, 8, 10, 6);
-        row->setSpacing(22);
+        row->setSpacing(18);
         m_matched = new Figure(tr("Matched"), box);
         m_first = new Figure(QString(), box);
         m_worst = new Figure(tr("Worst"), box);
-        for (Figure* const figure : {m_matched, m_first, m_worst}) row->addWidget(figure);
+        m_classes = new Figure(tr("Top class"), box);
+        m_classes->setObjectName("compareClasses");
+        for (Figure* const figure : {m_matched, m_first, m_worst, m_classes}) row->addWidget(figure);
         row->addStretch(1);
         connect(m_first, &Figure::clicked, this, [this] { m_desk.selectRow(m_desk.firstOver()); });
         connect(m_worst, &Figure::clicked, this, [this] { m_desk.selectRow(m_desk.worst()); });
@@ -222,6 +252,11 @@ private:
                       : m_desk.verdictOf(worst) == Verdict::over    ? Token::warn
                                                                     : Token::ok,
                       worst >= 0);
+        const std::optional<TopClasses>& top = m_desk.topClasses();
+        m_classes->setVisible(top.has_value());
+        if (top)
+            m_classes->show(tr("Top class"), tr("A %1, B %2").arg(top->here).arg(top->there), top->here == top->there ? Token::ok : Token::text,
+                            false);
         for (const auto& [each, chip] : m_chips) chip->setChecked(each == metric);
         m_next->setEnabled(first >= 0);
         m_worse->setEnabled(worst >= 0);
@@ -229,12 +264,15 @@ private:
         m_all->setVisible(!notes.isEmpty());
         notes += m_desk.tripLines().mid(0, 3);
         if (m_desk.tripLines().size() > 3) notes.append(tr("… and %L1 more loops").arg(m_desk.tripLines().size() - 3));
+        if (top && !(top->labelHere + top->labelThere).empty())
+            notes.append(top->here == top->there ? tr("top class on both sides: %1").arg(toText(top->labelHere))
+                                                 : tr("top class: A %1, B %2").arg(toText(top->labelHere), toText(top->labelThere)));
         if (!m_desk.caveat().isEmpty()) notes.append(m_desk.caveat());
         m_notes->setVisible(!notes.isEmpty());
         m_notes->setText(notes.join('\n'));
         m_notes->setFont(Theme::instance().font(FontUse::small));
         m_notes->setStyleSheet(QStringLiteral("color: %1;").arg(themed(Token::text2).name()));
-        m_view->chooseColumns();
+        m_view->setClippedShown(m_model.hasClipped());
         const auto compared = m_desk.comparedRows();
         if (compared == 0)
             m_table->showEmpty(tr("Nothing that was computed on both sides pairs."), {});
@@ -266,7 +304,7 @@ private:
     EmptyStack *m_stack = nullptr, *m_table = nullptr;
     DifferenceView* m_view = nullptr;
     QLabel* m_notes = nullptr;
-    Figure *m_matched = nullptr, *m_first = nullptr, *m_worst = nullptr;
+    Figure *m_matched = nullptr, *m_first = nullptr, *m_worst = nullptr, *m_classes = nullptr;
     OfferButton *m_next = nullptr, *m_worse = nullptr;
     std::vector<std::pair<Metric, Chip*>> m_chips;
     Chip* m_all = nullptr;

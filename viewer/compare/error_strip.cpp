@@ -2,6 +2,7 @@
 
 #include "viewer/compare/compare_panels.h"
 #include "viewer/compare/compare_parts.h"
+#include "viewer/compare/strip_accessible.h"
 #include "viewer/style/icons.h"
 #include "viewer/widgets/panel.h"
 
@@ -9,6 +10,7 @@
 #include <QHelpEvent>
 #include <QJsonArray>
 #include <QKeyEvent>
+#include <QLabel>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
@@ -24,6 +26,7 @@ namespace {
 
 constexpr double kLeft = 14, kValueRoom = 54, kMark = 12;
 constexpr double kMostBar = 10;
+constexpr int kMostPercent = 125; ///< of text: larger words have no room in the head
 
 QJsonArray jsonOf(const QRectF& r) { return {r.x(), r.y(), r.width(), r.height()}; }
 
@@ -35,6 +38,7 @@ ErrorStrip::ErrorStrip(CompareDesk& desk, QWidget* parent) : QWidget(parent), m_
     setAccessibleName(tr("Error strip"));
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
+    installStripAccessibility();
     const auto repaint = [this] { update(); };
     connect(&m_desk, &CompareDesk::scenesChanged, this, repaint);
     connect(&m_desk, &CompareDesk::judgementChanged, this, repaint);
@@ -108,7 +112,8 @@ void ErrorStrip::paintEvent(QPaintEvent*)
     const QFontMetricsF metrics(painter.font());
     const int first = m_desk.firstOver();
     for (const Bar& bar : barsInView()) {
-        const bool selected = !m_desk.selected(CompareSide::here).empty() && m_desk.selected(CompareSide::here).front() == bar.pair->here;
+        const std::vector<std::string>& all = m_desk.selected(CompareSide::here);
+        const bool selected = std::ranges::find(all, bar.pair->here) != all.end();
         if (selected) painter.fillRect(bar.box, themed(Token::accentWeak));
         if (bar.measured) painter.fillRect(bar.bar, verdictColor(bar.verdict));
         if (bar.box.height() >= metrics.height() - 2) {
@@ -169,10 +174,44 @@ void ErrorStrip::mousePressEvent(QMouseEvent* event)
     const std::vector<Bar> bars = barsInView();
     const Bar* const bar = event->button() == Qt::LeftButton ? barAt(bars, event->position()) : nullptr;
     if (!bar) return QWidget::mousePressEvent(event);
-    if (bar->row >= 0)
-        m_desk.selectRow(bar->row);
+    choose(*bar);
+}
+
+void ErrorStrip::choose(const Bar& bar)
+{
+    if (bar.row >= 0)
+        m_desk.selectRow(bar.row);
     else
-        m_desk.selectAt(CompareSide::here, bar->pair->here);
+        m_desk.selectAt(CompareSide::here, bar.pair->here);
+}
+
+void ErrorStrip::choose(const std::string& address)
+{
+    for (const Bar& bar : barsInView())
+        if (bar.pair->here == address) return choose(bar);
+}
+
+std::vector<ErrorStrip::SpokenRow> ErrorStrip::spokenRows() const
+{
+    std::vector<SpokenRow> rows;
+    const std::vector<std::string>& selected = m_desk.selected(CompareSide::here);
+    for (const Bar& bar : barsInView()) {
+        SpokenRow row{bar.pair->here, placeText(bar.pair->here).replace('#', ' '), bar.box.toAlignedRect(),
+                      std::ranges::find(selected, bar.pair->here) != selected.end()};
+        const DriftFigures* const figures = bar.measured ? m_desk.figuresOf(bar.row) : nullptr;
+        if (!figures)
+            row.text += tr(", not run on both sides");
+        else if (!figures->mismatch.empty())
+            row.text += QStringLiteral(", ") + toText(figures->mismatch);
+        else if (bar.verdict == Verdict::equal)
+            row.text += tr(", equal");
+        else
+            row.text += QStringLiteral(", %1 %2, %3")
+                            .arg(QString::fromUtf8(metricName(m_desk.metric())), toText(metricText(m_desk.metric(), measured(*figures, m_desk.metric()))),
+                                 QString::fromUtf8(verdictText(bar.verdict)));
+        rows.push_back(std::move(row));
+    }
+    return rows;
 }
 
 void ErrorStrip::wheelEvent(QWheelEvent* event)
@@ -251,9 +290,23 @@ public:
         m_link->setChecked(true);
         m_link->setIcon(themedIcon("follow"));
         connect(m_link, &QAction::toggled, &m_desk, &CompareDesk::setLinked);
-        connect(&m_desk, &CompareDesk::linkChanged, this, [this] { m_link->setChecked(m_desk.isLinked()); });
+        connect(&m_desk, &CompareDesk::linkChanged, this, [this] {
+            m_link->setChecked(m_desk.isLinked());
+            showLink();
+        });
+        connect(&Theme::instance(), &Theme::changed, this, &ErrorStripPanel::showLink);
     }
     QList<QAction*> headActions() override { return {m_link}; }
+    QWidget* headWidget() override
+    {
+        if (!m_word) {
+            m_word = new QLabel;
+            m_word->setProperty("type", "small");
+            connect(m_word, &QObject::destroyed, this, [this] { m_word = nullptr; });
+            showLink();
+        }
+        return m_word;
+    }
     QWidget* focusTarget() override { return m_strip; }
     bool command(const QString& id) override
     {
@@ -262,9 +315,18 @@ public:
     }
 
 private:
+    void showLink()
+    {
+        if (!m_word) return;
+        const bool hasRoom = Theme::instance().textPercent() <= kMostPercent; // else the link alone says it
+        m_word->setText(!hasRoom ? QString() : m_desk.isLinked() ? tr("synced") : tr("free"));
+        m_word->setStyleSheet(QStringLiteral("color: %1;").arg(themed(m_desk.isLinked() ? Token::accent : Token::text3).name()));
+    }
+
     CompareDesk& m_desk;
     ErrorStrip* m_strip;
     QAction* m_link;
+    QLabel* m_word = nullptr;
 };
 
 } // namespace

@@ -16,6 +16,17 @@ public:
     /// The bars in view: address, rectangle, value, verdict; the limit's place; the marked row.
     Q_INVOKABLE QJsonObject describe() const;
 
+    /// A row in view, as a screen reader finds it.
+    struct SpokenRow {
+        std::string address; ///< of this side
+        QString text;        ///< "conv_2d 26, cosine 0.8768, far over the limit"
+        QRect box;
+        bool selected = false;
+    };
+    std::vector<SpokenRow> spokenRows() const;
+    /// As a click on the row does.
+    void choose(const std::string& address);
+
 protected:
     void paintEvent(QPaintEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
@@ -36,6 +47,7 @@ private:
     double axisLeft() const;
     double axisWidth() const;
     int headHeight() const;
+    void choose(const Bar& bar);
     const Bar* barAt(const std::vector<Bar>& bars, QPointF point) const;
 
     CompareDesk& m_desk;

@@ -54,6 +54,34 @@ const char* metricName(Metric metric)
     return "";
 }
 
+const char* metricId(Metric metric)
+{
+    switch (metric) {
+    case Metric::cosine:
+        return "cosine";
+    case Metric::snr:
+        return "sqnr";
+    case Metric::maxAbs:
+        return "maxAbs";
+    case Metric::meanAbs:
+        return "meanAbs";
+    case Metric::maxRel:
+        return "relative";
+    case Metric::ulp:
+        return "ulp";
+    case Metric::equal:
+        return "equal";
+    }
+    return "";
+}
+
+std::optional<Metric> metricOf(std::string_view id)
+{
+    for (const Metric metric : kMetrics)
+        if (id == metricId(metric)) return metric;
+    return std::nullopt;
+}
+
 const char* metricHelp(Metric metric)
 {
     switch (metric) {
@@ -119,6 +147,11 @@ double measured(const DriftFigures& figures, Metric metric)
                                      : static_cast<double>(figures.elements - figures.different) / static_cast<double>(figures.elements);
     }
     return std::nan("");
+}
+
+double clippedShare(const DriftFigures& figures)
+{
+    return figures.quantized > 0 ? static_cast<double>(figures.clipped) / static_cast<double>(figures.quantized) : NAN;
 }
 
 std::string metricText(Metric metric, double value)

@@ -6,7 +6,9 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace loopscope::viewer {
 
@@ -16,6 +18,8 @@ inline constexpr std::array kMetrics = {Metric::maxAbs, Metric::meanAbs, Metric:
 
 /// "cosine", "SQNR", "max |Δ|", "mean |Δ|", "relative", "ULP", "equal".
 const char* metricName(Metric metric);
+const char* metricId(Metric metric); ///< for settings
+std::optional<Metric> metricOf(std::string_view id);
 const char* metricHelp(Metric metric); ///< one sentence for tooltips
 /// Cosine, SQNR and the share of equal elements: more is better.
 bool moreIsBetter(Metric metric);
@@ -24,6 +28,8 @@ double usualLimit(Metric metric);
 
 /// NaN where it says nothing: ULP of unlike dtypes, a dtype or shape that does not agree.
 double measured(const DriftFigures& figures, Metric metric);
+/// Share of the quantized elements that are at an end of their dtype; NaN: nothing is quantized.
+double clippedShare(const DriftFigures& figures);
 /// "0.8768", "6.2 dB", "5.920", "3", "97.0 %"; "–" for NaN.
 std::string metricText(Metric metric, double value);
 

@@ -1,6 +1,7 @@
 #include "viewer/compare/paired_scenes.h"
 
 #include "engine/debug/reference/structure_pairing.h"
+#include "engine/ir/frames.h"
 
 #include <algorithm>
 #include <map>
@@ -63,15 +64,32 @@ void move(Scene& scene, const Shift& shift)
     scene.bounds.height += shift.total();
 }
 
-ViewState rowsView(const Model& model, GraphId root, bool dense)
+ViewState rowsView(const Model& model, GraphId root, bool dense, const std::set<std::string>& folded)
 {
     ViewState view;
     view.root = model.graph(root).id;
     view.rows = true;
     view.allExpanded = true;
+    view.folded = folded;
     view.groupByNames = false;
     view.dense = dense;
     return view;
+}
+
+/// Ids of the v1 frames of a root graph, as scenes have them, by their first Enter in the file.
+std::map<OperatorId, std::string> framesOf(const ComparedModel& side)
+{
+    std::map<OperatorId, std::string> ids;
+    const Graph& graph = side.model->graph(side.root);
+    if (!hasFramesOrSwitches(graph)) return ids;
+    const FrameAnalysis analysis = analyzeFrames(graph);
+    std::vector<std::string> names(analysis.frames.size(), graph.id);
+    for (size_t f = 1; f < analysis.frames.size(); ++f) {
+        const Frame& frame = analysis.frames[f];
+        names[f] = names[static_cast<size_t>(frame.parent)] + (frame.parent == 0 ? "/" : ":frame/") + frame.name;
+        if (!frame.enters.empty()) ids[*std::ranges::min_element(frame.enters)] = names[f];
+    }
+    return ids;
 }
 
 } // namespace
@@ -91,18 +109,20 @@ void alignRows(Scene& a, Scene& b, const std::vector<std::pair<double, double>>&
 }
 
 Result<std::shared_ptr<const PairedScenes>> pairScenes(const ComparedModel& here, const ComparedModel& there, const ValuePairing& pairing,
-                                                       bool dense, const TextMeasure& measure, const SceneProgress& progress)
+                                                       bool dense, const FoldedSides& folded, const TextMeasure& measure,
+                                                       const SceneProgress& progress)
 {
-    const auto build = [&](const ComparedModel& side) -> Result<Scene> {
+    const auto build = [&](const ComparedModel& side, const std::set<std::string>& closed) -> Result<Scene> {
         SceneProgress quiet;
         quiet.stop = progress.stop;
-        LS_TRY(const std::shared_ptr<const Scene> scene, buildScene(*side.model, rowsView(*side.model, side.root, dense), measure, quiet));
+        LS_TRY(const std::shared_ptr<const Scene> scene, buildScene(*side.model, rowsView(*side.model, side.root, dense, closed), measure, quiet));
         return Scene(*scene);
     };
-    LS_TRY(Scene a, build(here));
-    LS_TRY(Scene b, build(there));
+    LS_TRY(Scene a, build(here, folded.here));
+    LS_TRY(Scene b, build(there, folded.there));
     auto paired = std::make_shared<PairedScenes>();
     std::set<std::string> partners;
+    std::set<std::pair<std::string, std::string>> known;
     std::vector<std::pair<Place, Place>> places;
     for (OperatorMatch& match : matchOperators(*here.model, here.root, *there.model, there.root, pairing)) {
         const std::optional<Place> one = placeOf(a, match.here);
@@ -113,14 +133,29 @@ Result<std::shared_ptr<const PairedScenes>> pairScenes(const ComparedModel& here
             continue;
         }
         partners.insert(other->id);
+        if (!known.emplace(one->id, other->id).second) continue; // operators of one folded frame
         paired->rows.push_back({one->id, other->id, match.how, 0, one->height, one->isRegion});
         places.emplace_back(*one, *other);
     }
+    // A folded frame has a partner even if not everything in it has.
+    std::set<std::string> met;
+    std::erase_if(paired->onlyHere, [&](const std::string& id) {
+        const auto row = known.lower_bound({id, std::string()});
+        return (row != known.end() && row->first == id) || !met.insert(id).second;
+    });
     // What is drawn there and belongs to nothing here.
     for (const SceneNode& node : b.nodes)
-        if (node.kind == NodeKind::op && !partners.contains(node.id)) paired->onlyThere.push_back(node.id);
+        if ((node.kind == NodeKind::op || node.kind == NodeKind::group) && !partners.contains(node.id)) paired->onlyThere.push_back(node.id);
     for (const SceneRegion& region : b.regions)
         if (!region.site.empty() && partners.insert(region.site).second) paired->onlyThere.push_back(region.site);
+
+    const std::map<OperatorId, std::string> frames = framesOf(here), framesThere = framesOf(there);
+    for (const auto& [enter, id] : frames) {
+        const auto other = framesThere.find(pairing.into(here.root, there.root, enter, here.root).site);
+        if (other == framesThere.end()) continue;
+        paired->framesHere[id] = other->second;
+        paired->framesThere[other->second] = id;
+    }
 
     // Partners that stand in the same order on both sides come to stand at the same height.
     std::vector<size_t> order(places.size());

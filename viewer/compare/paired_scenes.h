@@ -6,6 +6,7 @@
 #include "viewer/scene/scene.h"
 
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -25,6 +26,12 @@ struct PairedScenes {
     std::vector<PairedRow> rows;                                           ///< in listing order of this side
     std::vector<std::string> onlyHere, onlyThere;                          ///< operators without a partner, in listing order
     std::unordered_map<std::string, std::vector<int>> rowsHere, rowsThere; ///< by address
+    std::unordered_map<std::string, std::string> framesHere, framesThere;  ///< v1: id of a frame → that of its partner
+};
+
+/// What stays closed, as ViewState::folded.
+struct FoldedSides {
+    std::set<std::string> here, there;
 };
 
 struct ComparedModel {
@@ -34,7 +41,8 @@ struct ComparedModel {
 
 /// Errors: cancelled. Both models must outlive the call.
 Result<std::shared_ptr<const PairedScenes>> pairScenes(const ComparedModel& here, const ComparedModel& there, const ValuePairing& pairing,
-                                                       bool dense, const TextMeasure& measure, const SceneProgress& progress = {});
+                                                       bool dense, const FoldedSides& folded, const TextMeasure& measure,
+                                                       const SceneProgress& progress = {});
 
 /// Moves rows down until the tops of `pairs` (y in `a`, y in `b`; both rising) agree, and makes both pictures equally large.
 void alignRows(Scene& a, Scene& b, const std::vector<std::pair<double, double>>& pairs);

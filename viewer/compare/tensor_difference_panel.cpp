@@ -2,8 +2,10 @@
 #include "viewer/compare/compare_panels.h"
 #include "viewer/compare/compare_parts.h"
 #include "viewer/compare/tensor_difference_view.h"
+#include "viewer/style/icons.h"
 #include "viewer/widgets/panel.h"
 
+#include <QAction>
 #include <QLabel>
 #include <QVBoxLayout>
 
@@ -26,11 +28,24 @@ public:
         column->addWidget(m_stack);
         connect(&m_desk, &CompareDesk::runChanged, this, &TensorDifferencePanel::follow);
         connect(&m_desk, &CompareDesk::selectionChanged, this, &TensorDifferencePanel::follow);
+        connect(&m_desk, &CompareDesk::shownRowChanged, this, [this] {
+            m_pin->setChecked(m_desk.isPinned());
+            follow();
+        });
         connect(&m_desk, &CompareDesk::judgementChanged, this, &TensorDifferencePanel::follow);
         connect(m_view, &TensorDifferenceView::planeWanted, this, [this](const AxisChoice& axes) { fetch(axes); });
+        m_pin = new QAction(tr("Keep this tensor while others are selected"), this);
+        m_pin->setObjectName("comparePin");
+        m_pin->setCheckable(true);
+        m_pin->setIcon(themedIcon("pin"));
+        connect(m_pin, &QAction::triggered, this, [this](bool pinned) {
+            m_desk.setPinned(pinned);
+            m_pin->setChecked(m_desk.isPinned());
+        });
         follow();
     }
 
+    QList<QAction*> headActions() override { return {m_pin}; }
     QWidget* headWidget() override
     {
         if (!m_head) {
@@ -47,7 +62,7 @@ public:
 private:
     void follow()
     {
-        const int row = m_desk.row();
+        const int row = m_desk.shownRow();
         const int64_t step = m_desk.stepOf(row);
         if (row == m_row && step == m_step && m_desk.drift() == m_drift) return;
         m_row = row;
@@ -127,13 +142,14 @@ private:
         // The plane, where there is more than one.
         for (int d = 0; d < shown->shape.rank(); ++d) {
             const bool isFixed = d != shown->axes.column && std::ranges::find(shown->axes.rows, d) == shown->axes.rows.end();
-            if (isFixed && shown->shape[d] > 1)
-                parts.append(tr("axis %1 at %2 of %3").arg(d).arg(shown->axes.fixed[static_cast<size_t>(d)]).arg(shown->shape[d]));
+            if (!isFixed || shown->shape[d] < 2) continue;
+            const QString axis = shown->shape.rank() == 4 && d == 3 ? tr("channel") : tr("axis %1 at").arg(d);
+            parts.append(tr("%1 %2 of %L3").arg(axis).arg(shown->axes.fixed[static_cast<size_t>(d)]).arg(shown->shape[d]));
         }
         if (m_desk.drift()->rows[static_cast<size_t>(m_row)].writes > 1) parts.append(tr("step %L1").arg(m_step));
         parts.append(toText(shown->typeHere));
         parts.append(tensorText(document().model(), row));
-        if (!m_desk.reason().isEmpty()) parts.append(m_desk.reason());
+        if (!m_desk.reason().isEmpty() && !m_desk.isPinned()) parts.append(m_desk.reason());
         m_head->setText(parts.join(QStringLiteral(" · ")));
     }
 
@@ -141,6 +157,7 @@ private:
     TensorDifferenceView* m_view;
     EmptyStack* m_stack;
     QLabel* m_head = nullptr;
+    QAction* m_pin = nullptr;
     int m_row = -2;
     int64_t m_step = -1;
     const Drift* m_drift = nullptr; ///< that the row is of; only compared, never read

@@ -18,11 +18,18 @@ namespace loopscope::viewer {
 
 namespace {
 
-constexpr double kMargin = 16, kGap = 30, kScale = 26; ///< below a plane: its colours and the range
-constexpr double kNumberWidth = 72, kHistogramWidth = 236, kFactsWidth = 220;
+constexpr double kMargin = 16, kGap = 26, kScale = 26; ///< below a plane: its colours and the range
+constexpr double kNumberWidth = 46, ///< at least
+                  kHistogramWidth = 236, kLeastHistogram = 130, kFactsWidth = 200;
 
 QString textOf(const std::string& text) { return QString::fromStdString(text); }
 QString realText(double value) { return textOf(shortNumber(value)); }
+
+QString apartText(const LargeDifference& each)
+{
+    const double apart = each.there - each.here;
+    return (apart > 0 ? QStringLiteral("+") : QString()) + realText(apart);
+}
 
 QJsonArray jsonOf(const QRectF& r) { return {r.x(), r.y(), r.width(), r.height()}; }
 
@@ -74,6 +81,11 @@ ValueRange TensorDifferenceView::rangeOf(int plane) const
     return {std::min(a.low, b.low), std::max(a.high, b.high)};
 }
 
+QString TensorDifferenceView::listTitle() const
+{
+    return tr("Largest differences, %1 of %L2").arg(m_difference->largest.size()).arg(m_difference->elements);
+}
+
 TensorDifferenceView::Places TensorDifferenceView::places() const
 {
     Places at;
@@ -93,14 +105,19 @@ TensorDifferenceView::Places TensorDifferenceView::places() const
         x += width + kGap;
         return place;
     };
-    double index = 0;
-    for (const LargeDifference& each : m_difference->largest)
+    double index = 0, number = kNumberWidth;
+    const QFontMetricsF bold(Theme::instance().font(FontUse::value, true)), heading(Theme::instance().font(FontUse::small, true));
+    for (const LargeDifference& each : m_difference->largest) {
         index = std::max(index, metrics.horizontalAdvance(textOf(elementIndexText(m_difference->shape, each.flat))));
-    at.list = take(std::max(180.0, index + 8 + 3 * kNumberWidth));
+        for (const QString& text : {realText(each.here), realText(each.there), apartText(each)})
+            number = std::max(number, bold.horizontalAdvance(text) + 10);
+    }
+    at.numberWidth = number;
+    at.list = take(std::max(heading.horizontalAdvance(listTitle()) + 4, index + 3 * number));
     // Where all of them do not fit, the figures come before the bars.
-    const bool both = x + kHistogramWidth + kGap + kFactsWidth <= this->width() - kMargin;
-    if (both) at.histogram = take(kHistogramWidth);
-    at.facts = take(both ? std::max(kFactsWidth, this->width() - kMargin - x) : kFactsWidth);
+    const double room = this->width() - kMargin - x - kGap - kFactsWidth;
+    if (room >= kLeastHistogram) at.histogram = take(std::min(kHistogramWidth, room));
+    at.facts = take(at.histogram.isEmpty() ? kFactsWidth : std::max(kFactsWidth, this->width() - kMargin - x));
     return at;
 }
 
@@ -179,7 +196,7 @@ void TensorDifferenceView::paintList(QPainter& painter, const Places& places) co
     painter.setFont(theme.font(FontUse::small, true));
     painter.setPen(themed(Token::text));
     painter.drawText(QRectF(box.x(), 4, box.width(), places.rowHeight + 4), Qt::AlignVCenter | Qt::AlignLeft,
-                     tr("Largest differences, %1 of %L2").arg(m_difference->largest.size()).arg(m_difference->elements));
+                     listTitle());
     double y = box.y();
     for (const LargeDifference& each : m_difference->largest) {
         if (y + places.rowHeight > box.bottom()) break;
@@ -189,12 +206,11 @@ void TensorDifferenceView::paintList(QPainter& painter, const Places& places) co
         painter.setPen(themed(Token::accent));
         painter.drawText(row, Qt::AlignVCenter | Qt::AlignLeft, textOf(elementIndexText(m_difference->shape, each.flat)));
         painter.setPen(themed(Token::text2));
-        painter.drawText(row.adjusted(0, 0, -2 * kNumberWidth, 0), Qt::AlignVCenter | Qt::AlignRight, realText(each.here));
-        painter.drawText(row.adjusted(0, 0, -kNumberWidth, 0), Qt::AlignVCenter | Qt::AlignRight, realText(each.there));
+        painter.drawText(row.adjusted(0, 0, -2 * places.numberWidth, 0), Qt::AlignVCenter | Qt::AlignRight, realText(each.here));
+        painter.drawText(row.adjusted(0, 0, -places.numberWidth, 0), Qt::AlignVCenter | Qt::AlignRight, realText(each.there));
         painter.setFont(theme.font(FontUse::value, true));
         painter.setPen(themed(Token::text));
-        const double apart = each.there - each.here;
-        painter.drawText(row, Qt::AlignVCenter | Qt::AlignRight, (apart > 0 ? QStringLiteral("+") : QString()) + realText(apart));
+        painter.drawText(row, Qt::AlignVCenter | Qt::AlignRight, apartText(each));
         y += places.rowHeight + 3;
     }
 }

@@ -39,9 +39,10 @@ private:
     struct Places {
         QRectF planes[3];              ///< A, B, B − A
         QRectF list, histogram, facts; ///< empty: no room
-        double rowHeight = 14, top = 0;
+        double rowHeight = 14, top = 0, numberWidth = 0;
     };
     Places places() const;
+    QString listTitle() const;
     const Grid& grid(int plane) const;
     ValueRange rangeOf(int plane) const;
     void paintPlane(QPainter& painter, const Places& places, int plane) const;

@@ -69,7 +69,7 @@ QJsonObject compare()
                   {row({296, 168, 296, 500}, 3,
                        {strip({"CompareA", "Graph"}), strip({"CompareStrip"}), strip({"CompareB"}),
                         strip({"Differences", "Unmatched", "CompareSettings", "Console"})}),
-                   strip({"TensorDifference", "Tensor", "Listing"})});
+                   strip({"TensorDifference", "TensorA", "TensorB"})});
 }
 
 QJsonObject trace()

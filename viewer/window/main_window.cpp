@@ -1,5 +1,6 @@
 #include "viewer/window/main_window.h"
 
+#include "viewer/compare/compare_desk.h"
 #include "viewer/style/icons.h"
 #include "viewer/style/theme.h"
 #include "viewer/tensor/tensor_panel.h"
@@ -24,6 +25,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include <algorithm>
 #include <thread>
 
 namespace loopscope::viewer {
@@ -148,7 +150,9 @@ void MainWindow::open(const QString& path, std::function<void()> then, const QSt
             if (ticket != window->m_openTicket) return; // something else was opened meanwhile
             window->m_status->clearWork();
             if (!opened->ok()) {
-                if (opened->error().code() != ErrorCode::cancelled) window->showError(file, opened->error());
+                if (opened->error().code() == ErrorCode::cancelled) return;
+                if (!against.isEmpty() && window->m_document) window->refuseComparison(opened->error());
+                else window->showError(file, opened->error());
                 return;
             }
             window->showDocument(std::move(*opened).value());
@@ -170,6 +174,32 @@ void MainWindow::compareWith(const QString& other)
                 m_document->backend().setInput(port.name, port.source);
         compare();
     }, other);
+}
+
+void MainWindow::swapSides()
+{
+    const ComparedRun& compared = m_document->stop()->compared;
+    if (compared.path.empty() || !compared.reference || !compared.reference->model()) return;
+    open(textOf(compared.path), [this, inputs = m_document->backend().inputs()] {
+        // By name, else by position, as the other side was fed.
+        const std::vector<InputPort> ports = m_document->backend().inputs();
+        for (size_t i = 0; i < inputs.size(); ++i) {
+            if (inputs[i].source.empty()) continue;
+            const auto named = std::ranges::find(ports, inputs[i].name, &InputPort::name);
+            if (named == ports.end() && i >= ports.size()) continue;
+            m_document->backend().setInput(named != ports.end() ? named->name : ports[i].name, inputs[i].source);
+        }
+        compare();
+    }, textOf(m_document->backend().path()));
+}
+
+/// What is open stays open.
+void MainWindow::refuseComparison(const Error& error)
+{
+    m_document->report({Problem::Severity::error, error.message(), {}, {}});
+    m_banner->show(Banner::Kind::error, tr("cannot be compared: %1").arg(textOf(error.message())), QString(),
+                   {{tr("Choose another file"), [this] { run("compare"); }}});
+    emit openFailed(error);
 }
 
 void MainWindow::compare()
@@ -243,6 +273,10 @@ void MainWindow::showDocument(std::unique_ptr<Backend> backend)
         // However the run was begun, by a key, a button of a panel or in the console: what it lacks is asked for in one place.
         if (const QString word = line.section(' ', 0, 0); word == "run" || word == "start") needsInputs();
     });
+    CompareDesk& desk = CompareDesk::of(*m_document);
+    desk.restoreChoice(m_settings.value("compare").toObject());
+    connect(&desk, &CompareDesk::choiceChanged, this, [this, &desk] { m_settings.set("compare", desk.choice()); });
+    connect(&desk, &CompareDesk::swapRequested, this, &MainWindow::swapSides);
     m_task = Task::browse;
     const bool replay = m_document->backend().isReplay();
     setTask(replay ? Task::trace : Task::browse);
@@ -384,8 +418,10 @@ void MainWindow::updateAddress()
 
 void MainWindow::updateTitle()
 {
-    const QString name = m_document ? textOf(m_document->backend().name()) : QString();
-    m_file->setText(name);
+    QString name = m_document ? textOf(m_document->backend().name()) : QString();
+    const std::string other = m_document ? m_document->stop()->compared.path : std::string();
+    m_file->setText(other.empty() ? name : tr("compare 2 %1").arg(m_document->backend().isReplay() ? tr("runs") : tr("models")));
+    if (!other.empty()) name = tr("%1 against %2").arg(name, QFileInfo(textOf(other)).fileName());
     menuBar()->setCornerWidget(m_file, Qt::TopRightCorner); // gives it the room that it needs now
     m_file->show();
     setWindowTitle(name.isEmpty() ? tr("Loopscope") : name + tr(" · Loopscope"));

@@ -51,6 +51,8 @@ public:
     void compareWith(const QString& other);
     /// Of a document that is held against another: runs both. Inputs without a value are filled.
     void compare();
+    /// The other side becomes the file that is open, held against this one.
+    void swapSides();
     void closeDocument();
     Document* document() { return m_document.get(); }
     PanelArea* area() { return m_area; }
@@ -96,6 +98,7 @@ protected:
 private:
     // main_window.cpp
     void showDocument(std::unique_ptr<Backend> backend);
+    void refuseComparison(const Error& error);
     void showError(const QString& path, const Error& error);
     void stopChanged();
     void noticeTimeline();

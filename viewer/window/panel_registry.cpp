@@ -58,6 +58,8 @@ const std::map<QString, Maker>& makers()
         {"panelUnmatched", makeUnmatchedPanel},
         {"panelCompareSettings", makeCompareSettingsPanel},
         {"panelTensorDifference", makeTensorDifferencePanel},
+        {"panelTensorA", makeTensorAPanel},
+        {"panelTensorB", makeTensorBPanel},
     };
     return all;
 }

@@ -24,6 +24,19 @@ constexpr size_t kMostRows = 100'000;
 constexpr size_t kMostWrites = 200'000; ///< kept one by one
 constexpr size_t kMostTrips = 1'000;
 
+/// Integers where a larger or smaller number would have been cut off.
+void countClipped(DriftFigures& figures, const Tensor& tensor)
+{
+    if (tensor.quantization == nullptr || !tensor.quantization->isPerTensor() || !isInteger(tensor.dtype) || bitWidth(tensor.dtype) > 16) return;
+    const int64_t low = integerMin(tensor.dtype), high = static_cast<int64_t>(integerMax(tensor.dtype)), count = tensor.elementCount();
+    const bool isLowEnd = tensor.quantization->zeroPoint() != low;
+    figures.quantized += count;
+    for (int64_t i = 0; i < count; ++i) {
+        const int64_t value = elementAsInteger(tensor, i);
+        figures.clipped += value == high || (isLowEnd && value == low) ? 1 : 0;
+    }
+}
+
 DriftFigures figuresOf(const Comparison& comparison, const Tensor& got, const Tensor& want)
 {
     DriftFigures figures;
@@ -38,6 +51,8 @@ DriftFigures figuresOf(const Comparison& comparison, const Tensor& got, const Te
     figures.maxUlp = comparison.maxUlp;
     figures.elements = comparison.elements;
     figures.different = comparison.different;
+    countClipped(figures, got);
+    countClipped(figures, want);
     return figures;
 }
 
@@ -56,6 +71,8 @@ void addWrite(DriftRow& row, const DriftFigures& write)
     if (write.maxUlp) row.maxUlp = std::max(row.maxUlp.value_or(0), *write.maxUlp);
     row.elements += write.elements;
     row.different += write.different;
+    row.quantized += write.quantized;
+    row.clipped += write.clipped;
 }
 
 class DriftCollector final : public TrapHandler {

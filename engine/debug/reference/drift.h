@@ -24,6 +24,8 @@ struct DriftFigures {
     std::optional<int64_t> maxUlp; ///< largest; floats of one dtype only
     int64_t elements = 0;   ///< of all writes
     int64_t different = 0;  ///< of them, those that are not the same number
+    int64_t quantized = 0;  ///< of all writes, elements of quantized tensors on either side
+    int64_t clipped = 0;    ///< of them, those at an end of their dtype; the low end counts where it does not stand for 0, as after a relu
     bool isBeyond = false;  ///< the tolerance
     std::string mismatch;   ///< dtypes or shapes do not agree: nothing else is meaningful
 };

@@ -86,7 +86,9 @@ public:
         m_drift = std::make_shared<const Drift>(std::move(drift).value());
         return true;
     }
-    ComparedRun compared() const override { return {m_reference, GraphId(0), "other.lsir", m_drift}; }
+    ComparedRun compared() const override { return {.reference = m_reference, .root = GraphId(0), .path = "other.lsir", .labelsHere = labels, .labelsThere = nullptr, .drift = m_drift}; }
+
+    std::shared_ptr<const std::vector<std::string>> labels; ///< of the classes of A
 
 private:
     Model m_other;
@@ -98,8 +100,12 @@ inline std::vector<Array> inputsOf(int32_t rounds) { return {arrayOf<float>(Shap
 
 struct Sides {
     explicit Sides(int32_t rounds = 3, int32_t roundsThere = 3, const char* there = kSideB)
+        : Sides(kSideA, inputsOf(rounds), there, inputsOf(roundsThere))
     {
-        auto made = std::make_unique<CompareBackend>(kSideA, inputsOf(rounds), there, inputsOf(roundsThere));
+    }
+    Sides(const char* here, std::vector<Array> inputs, const char* there, std::vector<Array> inputsThere)
+    {
+        auto made = std::make_unique<CompareBackend>(here, std::move(inputs), there, std::move(inputsThere));
         backend = made.get();
         document = std::make_unique<Document>(std::move(made));
         window = std::make_unique<QWidget>();

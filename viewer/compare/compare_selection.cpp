@@ -1,0 +1,174 @@
+// What is selected on both sides, and the ways through the differences.
+#include "viewer/compare/compare_desk.h"
+
+#include "engine/observe/address.h"
+
+#include <algorithm>
+
+namespace loopscope::viewer {
+
+void CompareDesk::setSelection(int row, std::vector<std::string> here, std::vector<std::string> there)
+{
+    if (row == m_row && here == m_selected[0] && there == m_selected[1]) return;
+    m_row = row;
+    m_selected[0] = std::move(here);
+    m_selected[1] = std::move(there);
+    if (!m_selected[0].empty() && chosenOperator() != m_selected[0].front()) {
+        m_selecting = true;
+        m_document.select(m_selected[0].front());
+        m_selecting = false;
+    }
+    emit selectionChanged();
+    if (!isPinned()) emit shownRowChanged();
+}
+
+void CompareDesk::setPinned(bool pinned)
+{
+    if (pinned == isPinned() || (pinned && m_row < 0)) return;
+    m_pinned = pinned ? m_row : -1;
+    emit shownRowChanged();
+}
+
+std::vector<std::string> CompareDesk::partnersOf(CompareSide side, const std::string& address) const
+{
+    std::vector<std::string> partners;
+    if (!m_scenes) return partners;
+    const auto& known = side == CompareSide::here ? m_scenes->rowsHere : m_scenes->rowsThere;
+    if (const auto found = known.find(address); found != known.end())
+        for (const int pair : found->second) {
+            const PairedRow& row = m_scenes->rows[static_cast<size_t>(pair)];
+            partners.push_back(side == CompareSide::here ? row.there : row.here);
+        }
+    return partners;
+}
+
+void CompareDesk::selectRow(int row)
+{
+    if (!drift() || row < 0 || static_cast<size_t>(row) >= drift()->rows.size()) return setSelection(-1, {}, {});
+    select(CompareSide::here, drift()->rows[static_cast<size_t>(row)].address, row);
+}
+
+void CompareDesk::selectAt(CompareSide side, const std::string& address) { select(side, address, -1); }
+
+/// What belongs together is selected together, however many operators that are on either side. `row` −1: of all their results the worst.
+void CompareDesk::select(CompareSide side, const std::string& address, int row)
+{
+    std::vector<std::string> sides[2];
+    const auto own = static_cast<size_t>(side);
+    sides[own].push_back(shownFor(side, address));
+    for (size_t next[2] = {0, 0}; next[0] < sides[0].size() || next[1] < sides[1].size();)
+        for (const CompareSide from : {CompareSide::here, CompareSide::there}) {
+            const auto at = static_cast<size_t>(from);
+            while (next[at] < sides[at].size())
+                for (std::string& partner : partnersOf(from, sides[at][next[at]++]))
+                    if (std::ranges::find(sides[1 - at], partner) == sides[1 - at].end()) sides[1 - at].push_back(std::move(partner));
+        }
+    for (size_t k = 0; row < 0 && k < sides[0].size(); ++k) row = worstOf(rowsAt(sides[0][k]));
+    setSelection(row, std::move(sides[0]), std::move(sides[1]));
+}
+
+/// What draws an operator: itself, or the outermost thing that is folded over it.
+std::string CompareDesk::shownFor(CompareSide side, const std::string& address) const
+{
+    std::string shown = address;
+    for (const std::string& id : foldedOf(side))
+        if (shown.starts_with(id + ":")) shown = id;
+    return shown;
+}
+
+int CompareDesk::worstOf(const std::vector<int>& rows) const
+{
+    int worst = -1;
+    for (const int each : rows)
+        if (figuresOf(each) && (worst < 0 || goodness(*figuresOf(each), m_metric) < goodness(*figuresOf(worst), m_metric))) worst = each;
+    return worst;
+}
+
+QString CompareDesk::reason() const
+{
+    if (!m_scenes || m_selected[0].empty() || m_selected[1].empty()) return {};
+    const auto found = m_scenes->rowsHere.find(m_selected[0].front());
+    if (found == m_scenes->rowsHere.end()) return {};
+    switch (m_scenes->rows[static_cast<size_t>(found->second.front())].how) {
+    case PairedBy::address:
+        return tr("by address");
+    case PairedBy::name:
+        return tr("by tensor name");
+    case PairedBy::position:
+        return tr("by position");
+    case PairedBy::structure:
+        return tr("by structure: kind, shape and order");
+    }
+    return {};
+}
+
+int CompareDesk::firstOver() const { return m_over.empty() ? -1 : m_over.front(); }
+
+int CompareDesk::worst() const
+{
+    int worst = -1;
+    for (int row = 0; row < comparedRows(); ++row)
+        if (figuresOf(row) && verdictOf(row) != Verdict::equal &&
+            (worst < 0 || goodness(*figuresOf(row), m_metric) < goodness(*figuresOf(worst), m_metric)))
+            worst = row;
+    return worst;
+}
+
+bool CompareDesk::goToDifference(int step)
+{
+    if (m_over.empty()) return false;
+    auto next = std::ranges::find(m_over, m_row);
+    if (next != m_over.end()) {
+        if (step < 0 && next == m_over.begin()) return false;
+        next += step;
+    } else if (m_row < 0) {
+        next = step > 0 ? m_over.begin() : std::prev(m_over.end());
+    } else { // between those that are over the limit
+        const auto stepAt = [this](int row) { return m_firstStep[static_cast<size_t>(row)]; };
+        next = std::ranges::lower_bound(m_over, stepAt(m_row), {}, stepAt);
+        if (step < 0 && next == m_over.begin()) return false;
+        if (step < 0) --next;
+    }
+    if (next == m_over.end()) return false;
+    selectRow(*next);
+    return true;
+}
+
+/// After another run or picture: what is selected, with what belongs to it now.
+void CompareDesk::reselect()
+{
+    const std::string chosen = chosenOperator();
+    if (!m_selected[0].empty() || !m_selected[1].empty())
+        select(m_selected[0].empty() ? CompareSide::there : CompareSide::here, std::string(m_selected[m_selected[0].empty() ? 1 : 0].front()), m_row);
+    else if (!chosen.empty())
+        selectAt(CompareSide::here, chosen);
+}
+
+/// What the document has selected, as pictures and comparisons name it: without iterations, the operator of an output.
+std::string CompareDesk::chosenOperator() const
+{
+    Result<Address> address = parseAddress(m_document.selection().address);
+    if (!address.ok()) return m_document.selection().address;
+    for (AddressStep& step : address->steps) step.iteration = -1;
+    if (address->target == TargetKind::output) { // a node of TensorFlow and its first output have one name
+        address->target = TargetKind::op;
+        address->slot = -1;
+    }
+    return toString(*address);
+}
+
+bool CompareDesk::goToWorse()
+{
+    std::vector<int> rows;
+    for (int row = 0; row < comparedRows(); ++row)
+        if (figuresOf(row) && verdictOf(row) != Verdict::equal) rows.push_back(row);
+    if (rows.empty()) return false;
+    // Of equally bad ones the first stands for the worst.
+    std::ranges::sort(rows, std::greater{}, [this](int row) { return std::pair(goodness(*figuresOf(row), m_metric), row); });
+    const auto present = std::ranges::find(rows, m_row);
+    // Without a selection that differs, the worst; from there on upwards the least comes next.
+    selectRow(present == rows.end() ? rows.back() : present + 1 == rows.end() ? rows.front() : *(present + 1));
+    return true;
+}
+
+} // namespace loopscope::viewer
