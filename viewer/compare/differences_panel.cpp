@@ -3,12 +3,12 @@
 #include "viewer/compare/compare_parts.h"
 #include "viewer/compare/differences_model.h"
 #include "viewer/style/icons.h"
+#include "viewer/widgets/flow_layout.h"
 #include "viewer/widgets/panel.h"
 
 #include <QAction>
 #include <QFontMetrics>
 #include <QFrame>
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QVBoxLayout>
 
@@ -17,6 +17,16 @@
 namespace loopscope::viewer {
 
 namespace {
+
+/// What has no room beside each other goes below.
+FlowLayout* flowIn(QWidget* box, QMargins margins, int gap)
+{
+    auto* const around = new QVBoxLayout(box);
+    around->setContentsMargins(margins);
+    auto* const flow = new FlowLayout(gap);
+    around->addLayout(flow);
+    return flow;
+}
 
 /// A small word with a large figure below; a link if something is behind it.
 class Figure : public QWidget {
@@ -167,16 +177,13 @@ private:
     QWidget* makeFigures(QWidget* parent)
     {
         auto* const box = new QWidget(parent);
-        auto* const row = new QHBoxLayout(box);
-        row->setContentsMargins(10, 8, 10, 6);
-        row->setSpacing(18);
+        FlowLayout* const row = flowIn(box, QMargins(10, 8, 10, 6), 18);
         m_matched = new Figure(tr("Matched"), box);
         m_first = new Figure(QString(), box);
         m_worst = new Figure(tr("Worst"), box);
         m_classes = new Figure(tr("Top class"), box);
         m_classes->setObjectName("compareClasses");
         for (Figure* const figure : {m_matched, m_first, m_worst, m_classes}) row->addWidget(figure);
-        row->addStretch(1);
         connect(m_first, &Figure::clicked, this, [this] { m_desk.selectRow(m_desk.firstOver()); });
         connect(m_worst, &Figure::clicked, this, [this] { m_desk.selectRow(m_desk.worst()); });
         return box;
@@ -185,16 +192,13 @@ private:
     QWidget* makeBar(QWidget* parent)
     {
         auto* const box = new QWidget(parent);
-        auto* const row = new QHBoxLayout(box);
-        row->setContentsMargins(10, 2, 10, 8);
-        row->setSpacing(6);
+        FlowLayout* const row = flowIn(box, QMargins(10, 2, 10, 8), 6);
         m_next = new OfferButton(tr("First difference  F8"), true, box);
         m_next->setObjectName("compareNext");
         m_worse = new OfferButton(tr("Next worse"), false, box);
         m_worse->setObjectName("compareWorse");
         row->addWidget(m_next);
         row->addWidget(m_worse);
-        row->addStretch(1);
         m_all = new Chip(tr("all iterations"), box);
         m_all->setObjectName("compareAllIterations");
         m_all->setToolTip(tr("One iteration of a loop is looked at; back to all of them together"));

@@ -2,6 +2,7 @@
 
 #include <QJsonArray>
 
+#include <algorithm>
 #include <array>
 
 namespace loopscope::viewer {
@@ -63,10 +64,12 @@ QJsonObject debugDataflow()
                    strip({"Timeline"})});
 }
 
-QJsonObject compare()
+QJsonObject compare(int width)
 {
+    // In a narrow window the pictures give way to the table.
+    const int pane = std::clamp((width - 540) / 2, 200, 296), bars = width < 1200 ? 150 : 168;
     return column({498, 208}, 0,
-                  {row({296, 168, 296, 500}, 3,
+                  {row({pane, bars, pane, 500}, 3,
                        {strip({"CompareA", "Graph"}), strip({"CompareStrip"}), strip({"CompareB"}),
                         strip({"Differences", "Unmatched", "CompareSettings", "Console"})}),
                    strip({"TensorDifference", "TensorA", "TensorB"})});
@@ -97,7 +100,7 @@ QJsonObject drawnArrangement(Task task, bool dataflow, int windowWidth)
     switch (task) {
     case Task::browse: return browse();
     case Task::debug: return dataflow ? debugDataflow() : debug(windowWidth);
-    case Task::compare: return compare();
+    case Task::compare: return compare(windowWidth);
     default: return trace();
     }
 }

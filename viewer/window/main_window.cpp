@@ -184,7 +184,7 @@ void MainWindow::swapSides()
         // By name, else by position, as the other side was fed.
         const std::vector<InputPort> ports = m_document->backend().inputs();
         for (size_t i = 0; i < inputs.size(); ++i) {
-            if (inputs[i].source.empty()) continue;
+            if (inputs[i].source.empty() || inputs[i].source.starts_with("@last")) continue;
             const auto named = std::ranges::find(ports, inputs[i].name, &InputPort::name);
             if (named == ports.end() && i >= ports.size()) continue;
             m_document->backend().setInput(named != ports.end() ? named->name : ports[i].name, inputs[i].source);
