@@ -54,7 +54,7 @@ LoopHead layOutHead(const SceneRegion& region, const Rect& box, const RegionStat
     head.nameRoom = std::max(0.0, std::min(name, right - head.nameX));
     double x = head.nameX + name + 10;
     if (region.kind == RegionKind::frame) {
-        if (state.newest < 0) return head;
+        if (state.newest < 0 && !state.trips) return head;
         head.caption = QStringLiteral("show iteration");
         const double caption = width(head.caption, Face::name) + 8;
         const double chip = 26;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kMargin = 6;
 constexpr double kEdge = 12;      ///< of the picture: what is nearer counts as out of view
-constexpr int64_t kMostChips = 9; ///< of a v1 frame; a head with more than 8 iterations has a slider
+constexpr int64_t kMostChips = 8; ///< of a v1 frame; a head with more iterations has a slider
 constexpr double kReadable = 0.8; ///< wider pictures are cut at the right instead
 
 } // namespace
@@ -111,7 +111,7 @@ ComparePane::ComparePane(Document& document, CompareSide side)
             state.regions[r].trips = m_desk.iterationsOf(loop);
             state.regions[r].iteration = m_desk.iterationOf(loop);
             if (region.kind != RegionKind::frame) continue;
-            for (int64_t k = 0; k < m_desk.iterationsOf(loop) && k < kMostChips; ++k)
+            for (int64_t k = 0; k < m_desk.iterationsOf(loop) && m_desk.iterationsOf(loop) <= kMostChips; ++k)
                 state.regions[r].chips.push_back({k, m_desk.iterationOf(loop) == k ? ChipState::chosen : ChipState::done});
         }
         const auto& rows = here ? m_desk.scenes()->rowsHere : m_desk.scenes()->rowsThere;
