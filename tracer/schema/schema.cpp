@@ -2,6 +2,7 @@
 #include "tracer/schema/schema.h"
 
 #include "engine/base/text.h"
+#include "tracer/api/sql_layout.h"
 
 namespace loopscope {
 
@@ -115,7 +116,7 @@ std::string traceSchemaPage()
     for (const Recipe& recipe : traceRecipes()) {
         page += "\n### " + std::string(recipe.name) + "\n\n" + std::string(recipe.question);
         if (!recipe.parameters.empty()) page += " Parameters: `" + std::string(recipe.parameters) + "`.";
-        page += "\n\n```sql\n" + std::string(recipe.sql) + "\n```\n";
+        page += "\n\n```sql\n" + laidOutSql(recipe.sql) + "\n```\n";
     }
     return page;
 }

@@ -1,5 +1,6 @@
 #include "viewer/trace/query_panels.h"
 
+#include "tracer/api/sql_layout.h"
 #include "viewer/style/theme.h"
 #include "viewer/trace/opening_query.h"
 
@@ -32,7 +33,7 @@ const QStringList& keywords()
 QString text(std::string_view s) { return QString::fromUtf8(s.data(), static_cast<qsizetype>(s.size())); }
 
 /// As the editor shows it, with its question above.
-QString sqlOf(const Recipe& recipe) { return "-- " + text(recipe.name) + ": " + text(recipe.question) + "\n" + text(recipe.sql); }
+QString sqlOf(const Recipe& recipe) { return "-- " + text(recipe.name) + ": " + text(recipe.question) + "\n" + text(laidOutSql(recipe.sql)); }
 
 void setField(QLineEdit& field, const QString& value)
 {
