@@ -222,7 +222,7 @@ void ResultPlot::paintEvent(QPaintEvent*)
         }
         QPolygonF line;
         const auto flush = [&] {
-            if (m_shape == Shape::points) {
+            if (m_shape == Shape::points || line.size() == 1) { // a line of one point would not be seen
                 painter.setPen(Qt::NoPen);
                 painter.setBrush(color);
                 for (const QPointF& p : line) painter.drawEllipse(p, 2, 2);

@@ -6,7 +6,6 @@
 
 #include <QAbstractItemView>
 #include <QCompleter>
-#include <QGridLayout>
 #include <QHBoxLayout>
 #include <QJsonArray>
 #include <QJsonObject>
@@ -315,28 +314,18 @@ SqlPanel::SqlPanel(Document& document) : Panel(document, "panelSql", "SQL")
     m_message->setWordWrap(true);
     m_message->setContentsMargins(8, 0, 8, 4);
     m_message->hide();
-    auto* row = new QHBoxLayout;
-    row->setContentsMargins(6, 4, 6, 4);
-    row->setSpacing(8);
+    m_row = new FlowLayout(8);
+    m_row->setContentsMargins(6, 4, 6, 4);
     for (QWidget* widget : std::initializer_list<QWidget*>{m_run, m_cancel, m_longer, m_keep, m_keepName}) {
         widget->setFixedHeight(26);
-        row->addWidget(widget);
+        m_row->addWidget(widget);
     }
-    row->addStretch(1);
-    m_chips = new QHBoxLayout;
-    m_chips->setSpacing(6);
-    row->addLayout(m_chips);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
     layout->addWidget(m_editor, 1);
     layout->addWidget(m_message);
-    m_chipGrid = new QGridLayout;
-    m_chipGrid->setContentsMargins(8, 2, 8, 0);
-    m_chipGrid->setHorizontalSpacing(12);
-    m_chipGrid->setColumnStretch(3, 1);
-    layout->addLayout(m_chipGrid);
-    layout->addLayout(row);
+    layout->addLayout(m_row);
     TraceDesk& desk = TraceDesk::of(document);
     connect(&desk, &TraceDesk::editRequested, this, &SqlPanel::show);
     connect(&desk, &TraceDesk::busyChanged, this, &SqlPanel::refreshState);
@@ -498,12 +487,10 @@ void SqlPanel::refreshParameters()
         row->addWidget(field);
         m_fields[name] = field;
     }
-    // Beside the buttons while there is room, else on lines of their own, in the order of the text.
-    const qsizetype beside = 2, across = 3;
-    for (qsizetype i = 0; i < names.size(); ++i) {
-        QWidget* const chip = m_fields[names[i]]->parentWidget();
-        if (names.size() <= beside) m_chips->addWidget(chip);
-        else m_chipGrid->addWidget(chip, static_cast<int>(i / across), static_cast<int>(i % across), Qt::AlignLeft);
+    for (const QString& name : names) { // in the order of the text
+        QWidget* const chip = m_fields[name]->parentWidget();
+        m_row->removeWidget(chip);
+        m_row->addWidget(chip);
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include "viewer/trace/trace_desk.h"
 #include "viewer/trace/trace_panels.h"
+#include "viewer/widgets/flow_layout.h"
 
 #include <QLabel>
 #include <QLineEdit>
@@ -15,8 +16,6 @@
 #include <map>
 
 class QCompleter;
-class QGridLayout;
-class QHBoxLayout;
 
 namespace loopscope::viewer {
 
@@ -109,8 +108,7 @@ private:
     QPushButton *m_run = nullptr, *m_cancel = nullptr, *m_longer = nullptr, *m_keep = nullptr;
     QLineEdit* m_keepName = nullptr; ///< asked for in its place
     QLabel* m_message = nullptr;
-    QHBoxLayout* m_chips = nullptr;
-    QGridLayout* m_chipGrid = nullptr;
+    FlowLayout* m_row = nullptr; ///< buttons, then a chip for each parameter
     std::map<QString, QLineEdit*> m_fields;
     std::map<QString, QString> m_defaults;
     QString m_name, m_original;

@@ -8,11 +8,12 @@ QSize FlowLayout::minimumSize() const
 {
     QSize widest;
     for (const QLayoutItem* const item : m_items) widest = widest.expandedTo(item->sizeHint());
-    return widest;
+    return widest.grownBy(contentsMargins());
 }
 
-int FlowLayout::place(const QRect& rect, bool moves) const
+int FlowLayout::place(const QRect& whole, bool moves) const
 {
+    const QRect rect = whole.marginsRemoved(contentsMargins());
     int x = rect.x(), y = rect.y(), line = 0;
     for (QLayoutItem* const item : m_items) {
         if (item->isEmpty()) continue;
@@ -26,7 +27,7 @@ int FlowLayout::place(const QRect& rect, bool moves) const
         x += size.width() + m_gap;
         line = std::max(line, size.height());
     }
-    return y + line - rect.y();
+    return y + line - rect.y() + whole.height() - rect.height();
 }
 
 } // namespace loopscope::viewer

@@ -27,7 +27,7 @@ public:
     }
 
 private:
-    int place(const QRect& rect, bool moves) const; ///< the height
+    int place(const QRect& whole, bool moves) const; ///< the height
 
     QList<QLayoutItem*> m_items;
     int m_gap;

@@ -6,6 +6,7 @@
 
 #include <QAction>
 #include <QJsonObject>
+#include <QLayout>
 #include <QList>
 #include <QString>
 #include <QWidget>
@@ -27,6 +28,8 @@ public:
     /// Shown at the right of the tab strip while this tab is in front: 16-px icon actions and widgets.
     virtual QList<QAction*> headActions() { return {}; }
     virtual QWidget* headWidget() { return nullptr; }
+    /// The least that its layout needs at that width, not what it would like: lists and editors in it give way before the panel is scrolled.
+    int heightForWidth(int width) const override { return layout() != nullptr ? layout()->totalMinimumHeightForWidth(width) : -1; }
     /// Where the focus goes when the panel is chosen by key.
     virtual QWidget* focusTarget() { return this; }
     /// What a session remembers of it (expressions, a query); empty: nothing. Read and set on the GUI thread.
