@@ -7,6 +7,7 @@
 #include "engine/base/result.h"
 #include "engine/ir/model.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>

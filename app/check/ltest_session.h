@@ -5,6 +5,7 @@
 #include "engine/base/result.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace loopscope::app {

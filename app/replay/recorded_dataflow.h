@@ -6,7 +6,10 @@
 #include "app/replay/recording_file.h"
 #include "engine/exec/recorded_results.h"
 
+#include <optional>
+#include <string>
 #include <unordered_map>
+#include <utility>
 
 namespace loopscope::app {
 

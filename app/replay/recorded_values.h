@@ -6,6 +6,7 @@
 #include "engine/tensor/tensor.h"
 #include "tracer/api/trace_replay.h"
 
+#include <cstddef>
 #include <list>
 #include <map>
 #include <optional>

@@ -4,6 +4,8 @@
 #include "app/replay/recording_file.h"
 #include "engine/exec/executor.h"
 
+#include <memory>
+
 namespace loopscope::app {
 
 /// A DataflowExecutor where the graph has TensorFlow 1 control flow, else a TraceExecutor. `cancel` may be null.

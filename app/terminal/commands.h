@@ -3,6 +3,9 @@
 
 #include "app/terminal/command_table.h"
 
+#include <string>
+#include <vector>
+
 namespace loopscope::app::terminal {
 
 // movement.cpp

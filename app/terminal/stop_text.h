@@ -6,6 +6,7 @@
 #include "app/terminal/stop_view.h"
 
 #include <string>
+#include <vector>
 
 namespace loopscope::app {
 

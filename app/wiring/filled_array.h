@@ -3,6 +3,7 @@
 
 #include "engine/tensor/npy.h"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace loopscope::app {

@@ -3,6 +3,7 @@
 
 #include "engine/base/cancel.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>

@@ -4,6 +4,11 @@
 
 #include "converters/tflite/tflite.h"
 
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
 namespace loopscope {
 
 /// Reads a model of dialect circle: operators that TFLite has too are of dialect tfl, the others of dialect circle. Errors: badFile.

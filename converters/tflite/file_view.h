@@ -4,9 +4,11 @@
 #include "engine/base/bytes.h"
 #include "engine/base/result.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace loopscope::tflite_format {
 

@@ -6,6 +6,7 @@
 #include "engine/ir/model.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tflite {

@@ -5,6 +5,8 @@
 #include "converters/tflite/format_schema.h"
 #include "engine/ir/attribute.h"
 
+#include <string>
+
 namespace flatbuffers {
 class FlatBufferBuilder;
 class Table;

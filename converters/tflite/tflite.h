@@ -6,7 +6,9 @@
 #include "engine/base/result.h"
 #include "engine/ir/model.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 

@@ -6,6 +6,7 @@
 #include "engine/debug/target.h"
 #include "engine/tensor/compare.h"
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>

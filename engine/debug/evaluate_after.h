@@ -5,6 +5,9 @@
 #include "engine/debug/evaluate.h"
 #include "engine/observe/events.h"
 
+#include <string_view>
+#include <vector>
+
 namespace loopscope {
 
 /// evaluateList() in the innermost frame, whose next operator is `ran.op`, as if that had run: what it gives is `ran.results`, which must

@@ -7,6 +7,7 @@
 #include "engine/debug/target.h"
 #include "engine/tensor/npy.h"
 
+#include <cstddef>
 #include <deque>
 #include <map>
 #include <memory>

@@ -6,11 +6,16 @@
 #include "engine/debug/history/place_search.h"
 #include "engine/debug/live_source.h"
 
+#include <cstddef>
 #include <deque>
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 namespace loopscope {
 

@@ -6,10 +6,12 @@
 #include "engine/kernels/kernel.h"
 #include "engine/plan/graph_plan.h"
 
+#include <cstddef>
 #include <deque>
 #include <map>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace loopscope {

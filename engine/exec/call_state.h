@@ -5,7 +5,10 @@
 #include "engine/exec/activation.h"
 #include "engine/observe/events.h"
 
+#include <cstddef>
 #include <deque>
+#include <memory>
+#include <span>
 #include <vector>
 
 namespace loopscope {

@@ -7,9 +7,16 @@
 #include "engine/plan/planner.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace loopscope {
 

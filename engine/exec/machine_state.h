@@ -11,6 +11,7 @@
 #include "engine/tensor/shape.h"
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace loopscope {

@@ -6,6 +6,7 @@
 #include "engine/ir/model.h"
 #include "engine/tensor/tensor.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>

@@ -3,6 +3,8 @@
 
 #include "engine/observe/events.h"
 
+#include <vector>
+
 namespace loopscope {
 
 /// Called on the executor's thread, in the order of execution.

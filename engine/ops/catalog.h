@@ -4,6 +4,7 @@
 #include "engine/ops/op_def.h"
 
 #include <span>
+#include <string>
 
 /// Begins the definition of an operator: `LS_DEFINE_OP(tfl, add) { OpDef def; …; return def; }`. Dialect and name are filled in.
 #define LS_DEFINE_OP(dialect, name) ::loopscope::OpDef opDef_##dialect##_##name()

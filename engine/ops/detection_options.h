@@ -4,6 +4,7 @@
 #include "engine/ir/attribute.h"
 
 #include <cstdint>
+#include <string_view>
 
 namespace loopscope {
 

@@ -4,6 +4,7 @@
 #include "engine/ops/op_def.h"
 
 #include <initializer_list>
+#include <string>
 #include <string_view>
 #include <vector>
 

@@ -4,6 +4,8 @@
 #include "engine/ops/op_def.h"
 
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 

@@ -6,6 +6,7 @@
 #include "engine/ops/tf_registry.h"
 
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 

@@ -4,6 +4,9 @@
 
 #include "engine/plan/gradient_nodes.h"
 
+#include <string_view>
+#include <vector>
+
 namespace loopscope {
 
 /// One operator whose gradient is asked for.

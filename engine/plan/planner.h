@@ -4,10 +4,14 @@
 
 #include "engine/plan/graph_plan.h"
 
+#include <cstddef>
 #include <deque>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace loopscope {
 

@@ -8,6 +8,7 @@
 #include "engine/tensor/statistics.h"
 #include "tracer/api/trace_reader.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>

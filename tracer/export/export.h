@@ -6,6 +6,8 @@
 #include "tracer/read/run_view.h"
 
 #include <functional>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace loopscope {

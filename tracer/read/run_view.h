@@ -7,12 +7,15 @@
 #include "tracer/api/trace_types.h"
 #include "tracer/sqlite/database.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace loopscope {

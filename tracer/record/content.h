@@ -4,6 +4,7 @@
 #include "engine/base/hash.h"
 #include "engine/tensor/tensor.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>

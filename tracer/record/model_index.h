@@ -6,6 +6,7 @@
 #include "tracer/record/model_tables.h"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -8,6 +8,7 @@
 #include "tracer/record/recorder.h"
 #include "tracer/record/writer.h"
 
+#include <cstring>
 #include <map>
 #include <memory>
 #include <string>

@@ -4,12 +4,14 @@
 #include "engine/base/result.h"
 #include "tracer/api/trace_types.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 struct sqlite3;
 struct sqlite3_stmt;

@@ -3,6 +3,8 @@
 
 #include "viewer/canvas/graph_pane.h"
 
+#include <string>
+
 class QLabel;
 class QToolButton;
 

@@ -15,8 +15,13 @@
 #include <QWidget>
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 class QLineEdit;
 class QMenu;

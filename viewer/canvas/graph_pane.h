@@ -5,6 +5,9 @@
 #include "viewer/bridge/document.h"
 #include "viewer/canvas/graph_canvas.h"
 
+#include <string>
+#include <unordered_map>
+
 namespace loopscope::viewer {
 
 class GraphPane : public QWidget {

@@ -7,6 +7,8 @@
 
 #include <QPointer>
 
+#include <string>
+
 class QLabel;
 class QSplitter;
 

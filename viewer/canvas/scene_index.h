@@ -4,6 +4,7 @@
 #include "viewer/scene/scene.h"
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace loopscope::viewer {

@@ -6,10 +6,12 @@
 #include <QObject>
 
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace loopscope::viewer {

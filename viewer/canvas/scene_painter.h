@@ -11,6 +11,7 @@
 #include <QRectF>
 
 #include <optional>
+#include <vector>
 
 namespace loopscope::viewer {
 

@@ -8,6 +8,8 @@
 
 #include <QColor>
 
+#include <string>
+
 namespace loopscope::viewer {
 
 inline QString toText(const std::string& text) { return QString::fromStdString(text); }

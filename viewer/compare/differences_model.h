@@ -5,6 +5,8 @@
 
 #include <QAbstractTableModel>
 
+#include <vector>
+
 namespace loopscope::viewer {
 
 class DifferencesModel : public QAbstractTableModel {

@@ -7,6 +7,9 @@
 #include <QJsonObject>
 #include <QWidget>
 
+#include <string>
+#include <vector>
+
 namespace loopscope::viewer {
 
 class ErrorStrip : public QWidget {

@@ -9,6 +9,9 @@
 #include <QWidget>
 
 #include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
 
 namespace loopscope::viewer {
 

@@ -5,7 +5,9 @@
 
 #include <QAbstractTableModel>
 
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace loopscope::viewer {
 

@@ -3,6 +3,8 @@
 
 #include "viewer/compare/paired_scenes.h"
 
+#include <string>
+
 namespace loopscope::viewer {
 
 /// Constants that partners take as the same operand, of which some elements were looked at.

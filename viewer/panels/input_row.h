@@ -8,6 +8,9 @@
 #include <QImage>
 #include <QWidget>
 
+#include <string>
+#include <vector>
+
 class QCheckBox;
 class QComboBox;
 class QLabel;

@@ -10,6 +10,8 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
+#include <vector>
 
 namespace loopscope::viewer {
 

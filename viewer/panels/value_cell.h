@@ -6,6 +6,8 @@
 #include <QString>
 #include <QVariant>
 
+#include <vector>
+
 namespace loopscope::viewer {
 
 struct ValueCell {

@@ -6,7 +6,9 @@
 #include "viewer/scene/scene.h"
 
 #include <cmath>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 

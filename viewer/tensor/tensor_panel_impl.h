@@ -16,8 +16,14 @@
 #include <QTableWidget>
 #include <QToolButton>
 
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 namespace loopscope::viewer {
 

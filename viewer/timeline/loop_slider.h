@@ -5,6 +5,7 @@
 
 #include <QWidget>
 
+#include <algorithm>
 #include <optional>
 
 namespace loopscope::viewer {

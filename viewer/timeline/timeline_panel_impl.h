@@ -9,6 +9,9 @@
 #include <QLabel>
 #include <QLineEdit>
 
+#include <string>
+#include <vector>
+
 namespace loopscope::viewer {
 
 class TimelinePanel final : public Panel {

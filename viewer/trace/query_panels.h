@@ -14,6 +14,8 @@
 #include <QTreeWidget>
 
 #include <map>
+#include <utility>
+#include <vector>
 
 class QCompleter;
 

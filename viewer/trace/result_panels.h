@@ -13,6 +13,8 @@
 #include <QTreeWidget>
 
 #include <array>
+#include <memory>
+#include <vector>
 
 namespace loopscope::viewer {
 

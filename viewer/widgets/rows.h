@@ -8,6 +8,8 @@
 #include <QStyledItemDelegate>
 #include <QTreeView>
 
+#include <vector>
+
 namespace loopscope::viewer {
 
 /// What colour a text has.

@@ -16,6 +16,8 @@
 #include <map>
 #include <memory>
 #include <stop_token>
+#include <string>
+#include <utility>
 
 class QAction;
 class QLabel;

@@ -3,6 +3,9 @@
 
 #include "viewer/bridge/backend.h"
 
+#include <memory>
+#include <string>
+
 namespace loopscope::viewer {
 
 class WindowServices : public Services {

@@ -6,6 +6,8 @@
 #include "engine/debug/breakpoints/scalar_condition.h"
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>

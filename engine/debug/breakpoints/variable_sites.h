@@ -3,6 +3,9 @@
 
 #include "engine/debug/breakpoints/kind.h"
 
+#include <string_view>
+#include <vector>
+
 namespace loopscope {
 
 /// Operators that may access the variable `name` ("[container/]shared_name"). Errors: usage, with the names that there are.

@@ -4,6 +4,7 @@
 
 #include "engine/debug/target.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>

@@ -6,10 +6,12 @@
 #include "engine/tensor/statistics.h"
 #include "engine/tensor/tensor.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace loopscope {

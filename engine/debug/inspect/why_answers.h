@@ -5,6 +5,7 @@
 #include "engine/debug/inspect/why.h"
 
 #include <optional>
+#include <string>
 
 namespace loopscope {
 

@@ -6,10 +6,12 @@
 #include "engine/debug/target.h"
 #include "engine/tensor/tensor.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace loopscope {

@@ -5,10 +5,12 @@
 #include "engine/debug/reference/value_pairing.h"
 #include "engine/tensor/compare.h"
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace loopscope {

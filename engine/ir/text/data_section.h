@@ -6,6 +6,7 @@
 #include "engine/ir/model.h"
 #include "engine/ir/text/printer.h"
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>

@@ -4,7 +4,9 @@
 
 #include "engine/kernels/cpu/quantized_math.h"
 
+#include <algorithm>
 #include <bit>
+#include <limits>
 
 namespace loopscope {
 

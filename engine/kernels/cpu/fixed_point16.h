@@ -4,6 +4,7 @@
 
 #include "engine/kernels/cpu/quantized_math.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace loopscope {

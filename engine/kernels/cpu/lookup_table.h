@@ -5,7 +5,11 @@
 #include "engine/kernels/cpu/elementwise.h"
 #include "engine/kernels/cpu/quantized_math.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
+#include <memory>
 
 namespace loopscope {
 

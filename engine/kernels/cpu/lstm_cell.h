@@ -4,6 +4,7 @@
 #include "engine/kernels/cpu/recurrent.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace loopscope {

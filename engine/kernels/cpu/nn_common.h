@@ -5,6 +5,7 @@
 #include "engine/kernels/cpu/quantized_math.h"
 #include "engine/kernels/kernel.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -5,6 +5,7 @@
 #include "engine/kernels/cpu/nn_common.h"
 #include "engine/kernels/kernel.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>

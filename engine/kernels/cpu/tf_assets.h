@@ -4,7 +4,10 @@
 #include "engine/kernels/cpu/tf_support.h"
 
 #include <algorithm>
+#include <memory>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace loopscope {

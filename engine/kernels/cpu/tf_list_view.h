@@ -5,6 +5,8 @@
 
 #include "engine/kernels/cpu/tf_variant.h"
 
+#include <string_view>
+
 namespace loopscope {
 
 /// Views an encoded list; lives as long as the operand that it was read from.

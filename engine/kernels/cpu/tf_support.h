@@ -8,10 +8,15 @@
 #include "engine/ops/tf_rules.h"
 
 #include <complex>
+#include <cstddef>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace loopscope {
 

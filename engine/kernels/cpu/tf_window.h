@@ -5,6 +5,9 @@
 #include "engine/kernels/cpu/tf_support.h"
 
 #include <array>
+#include <span>
+#include <string_view>
+#include <vector>
 
 namespace loopscope {
 
