@@ -50,6 +50,17 @@ private slots:
         QVERIFY(CompareDesk::of(*m_window->document()).drift() != nullptr);
     }
 
+    void aReloadKeepsTheOtherSide()
+    {
+        m_window->openSample(2); // by cosine similarity
+        settle();
+        trigger("reload");
+        const Reference* const other = CompareDesk::of(*m_window->document()).reference();
+        QVERIFY(other != nullptr);
+        QVERIFY(other->tolerance().cosine.has_value());
+        QCOMPARE(m_window->task(), Task::compare);
+    }
+
     void aRecordingIsAnotherSide()
     {
         open("collatz.lsir", {{"x", "6"}});

@@ -5,6 +5,7 @@
 
 #include <QJsonArray>
 #include <QKeySequenceEdit>
+#include <QMenu>
 #include <QTableWidget>
 #include <QToolButton>
 
@@ -100,6 +101,45 @@ private slots:
         press("Ctrl+Alt+2");
         QCOMPARE(m_window->task(), Task::debug);
         QCOMPARE(m_window->action("task.1")->shortcut(), QKeySequence("Ctrl+Shift+1"));
+    }
+
+    void keysThatAreShownAreThoseThatWork()
+    {
+        QCOMPARE(find<QLabel>("addressKey")->text(), QString("Ctrl+G"));
+        QVERIFY(m_window->rebind(*KeyBindings::find("global", "gotoAddress"), "Ctrl+Alt+G"));
+        QCOMPARE(find<QLabel>("addressKey")->text(), QString("Ctrl+Alt+G"));
+        QVERIFY(m_window->rebind(*KeyBindings::find("global", "task.2"), "Ctrl+Alt+2"));
+        QVERIFY(find<QToolButton>("taskDebug")->toolTip().endsWith("Ctrl+Alt+2"));
+        const auto inMenus = [this](const QString& text) {
+            for (const QMenu* const menu : m_window->findChildren<QMenu*>())
+                for (const QAction* const action : menu->actions())
+                    if (action->text() == text) return true;
+            return false;
+        };
+        QVERIFY(inMenus("Minimap\tm"));
+        QVERIFY(m_window->rebind(*KeyBindings::find("graph", "minimap"), "z"));
+        QVERIFY(inMenus("Minimap\tz"));
+        m_window->resetKeys();
+        QVERIFY(inMenus("Minimap\tm"));
+        QCOMPARE(find<QLabel>("addressKey")->text(), QString("Ctrl+G"));
+    }
+
+    void lettersDoNothingThatIsDisabled()
+    {
+        open("count.lsir", {{"n", "1000000000"}});
+        enter("panelGraph");
+        QStringList echoed;
+        connect(&m_window->document()->bridge(), &DebugBridge::console, this, [&](const ConsoleEvent& event) {
+            if (event.kind == ConsoleEvent::Kind::echo) echoed.append(QString::fromStdString(event.text).trimmed());
+        });
+        QTest::keyClick(QApplication::focusWidget(), Qt::Key_C);
+        QTRY_COMPARE(echoed, QStringList{"run"});
+        QVERIFY(m_window->document()->bridge().busy());
+        QTest::keyClick(QApplication::focusWidget(), Qt::Key_C); // it runs already
+        QVERIFY(!m_window->runIfEnabled("run"));
+        m_window->action("cancel")->trigger();
+        settle();
+        QCOMPARE(echoed, QStringList{"run"});
     }
 
     void keysOfPanelsAreRebound()
@@ -202,6 +242,8 @@ private slots:
         QVERIFY(!find<QToolButton>("keyReset.stepOver"));
         QTest::mouseClick(find<QPushButton>("keyResetAll"), Qt::LeftButton);
         QCOMPARE(m_window->keyOf("stepInto"), QString("F11"));
+        m_window->setTheme("dark");
+        QCOMPARE(table->item(row, 1)->foreground().color(), themed(Token::text3));
     }
 
     void mnemonicsShowOnlyWithAlt()

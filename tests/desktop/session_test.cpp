@@ -128,6 +128,15 @@ private slots:
         QCOMPARE(readJson(sessionFile())["inputs"].toObject()["n"].toString(), QString("1000000000"));
     }
 
+    void whatIsReloadedIsNotOfferedAgain()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        execute("break iter while#0 37");
+        trigger("reload");
+        QCOMPARE(stop().breakpoints.size(), size_t(1));
+        QVERIFY(!find<Banner>("errorBanner")->isVisible());
+    }
+
     void whatWasSetRightBeforeALongRunIsKept()
     {
         open("count.lsir", {{"n", "1000000000"}});

@@ -116,6 +116,26 @@ private slots:
         QVERIFY(m_window->addressBar()->address().contains("@7"));
     }
 
+    void withoutInputsNoBreakpointIsLeftBehind()
+    {
+        open("nan_at_7.lsir");
+        trigger("nextNaN");
+        QVERIFY(!stop().started);
+        QVERIFY(stop().breakpoints.empty());
+        QVERIFY(m_window->area()->isOpen("panelInputs"));
+    }
+
+    void editingABreakpointThatNobodyCanSetWaitsForNothing()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        trigger("run");
+        m_window->document()->clearSelection();
+        m_window->run("editBreakpoint"); // the run is over and nothing is selected
+        enter("panelGraph");
+        trigger("backInto");
+        QCOMPARE(m_window->area()->focusPanel()->objectName(), QString("panelGraph"));
+    }
+
     void longWorkShowsProgressAndIsCancelledByEscape()
     {
         open("count.lsir", {{"n", "1000000000"}});
@@ -144,6 +164,8 @@ private slots:
         m_window->close();
         QVERIFY2(timer.elapsed() < 10000, qPrintable(QString::number(timer.elapsed())));
         QVERIFY(!m_window->document());
+        Theme::instance().set(ThemeName::dark); // the status line paints itself anew
+        QCOMPARE(m_window->status()->stateText(), QString("Ready"));
     }
 
     // --- files ----------------------------------------------------------------------------------------------------------------------
@@ -231,6 +253,16 @@ private slots:
         m_window->run("task.2");
         QTest::qWait(20);
         QCOMPARE(m_window->area()->arrangement()["split"], moved["split"]);
+    }
+
+    void aWindowThatGrowsKeepsWhatWasMoved()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        m_window->run("task.2");
+        m_window->area()->close("panelStructured");
+        m_window->resize(1700, 900); // wide enough for another column
+        QTest::qWait(20);
+        QVERIFY(!m_window->area()->isOpen("panelStructured"));
     }
 
     void barsHaveTheSizesOfTheDrawing()

@@ -55,7 +55,8 @@ AddressBar::AddressBar(QWidget* parent) : QFrame(parent)
         static_cast<QStringListModel*>(completer->model())->setStringList(m_completion(text).mid(0, 50));
         completer->complete();
     });
-    m_key = new QLabel(QStringLiteral("Ctrl+G"), this);
+    m_key = new QLabel(this);
+    m_key->setObjectName("addressKey");
     m_key->setProperty("tone", "meta");
     const auto restyle = [this] {
         setFixedHeight(Theme::instance().barHeight(26));
@@ -78,6 +79,12 @@ void AddressBar::setAddress(const QString& address, const QString& hint)
     layOut();
 }
 
+void AddressBar::setKey(const QString& key)
+{
+    m_key->setText(key);
+    layOut();
+}
+
 void AddressBar::layOut()
 {
     const QSize key = m_key->sizeHint();
@@ -95,7 +102,7 @@ void AddressBar::layOut()
         return sum + separator * static_cast<int>(parts.size() - 1);
     };
     // The key goes first, then what lies in the middle: both ends say the most.
-    m_key->setVisible((m_address.isEmpty() ? widthOf(m_hint) : total()) <= m_key->x() - kLeft - 6);
+    m_key->setVisible(!m_key->text().isEmpty() && (m_address.isEmpty() ? widthOf(m_hint) : total()) <= m_key->x() - kLeft - 6);
     const int room = (m_key->isHidden() ? width() - 8 : m_key->x() - 6) - kLeft;
     qsizetype dropped = 0;
     while (parts.size() > 2 && total() + (dropped > 0 ? separator + widthOf("…") : 0) > room) {

@@ -23,6 +23,8 @@ public:
     /// Empty: nothing is open, and `hint` says so.
     void setAddress(const QString& address, const QString& hint = {});
     QString address() const { return m_address; }
+    /// What edits it, at its right end; empty: no key does.
+    void setKey(const QString& key);
     void edit(const QString& text = {});
     void editIteration(); ///< of the innermost loop
     /// Candidates for what is typed.

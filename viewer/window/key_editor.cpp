@@ -128,6 +128,17 @@ KeyEditor::KeyEditor(MainWindow& window, QWidget* parent) : QWidget(parent), m_w
         for (int row = 0; row < m_table->rowCount(); ++row) showRow(row);
     });
     fill();
+    restyle();
+    connect(&Theme::instance(), &Theme::changed, this, &KeyEditor::restyle);
+}
+
+/// Items keep the colour that they were given.
+void KeyEditor::restyle()
+{
+    for (int row = 0; row < m_table->rowCount(); ++row) {
+        m_table->item(row, whereColumn)->setForeground(themed(Token::text3));
+        if (QTableWidgetItem* const key = m_table->item(row, keyColumn); !key->flags().testFlag(Qt::ItemIsEditable)) key->setForeground(themed(Token::text3));
+    }
 }
 
 void KeyEditor::fill()
@@ -141,7 +152,6 @@ void KeyEditor::fill()
             const bool editable = (i == keyColumn && !place.isFixed) || (i == secondColumn && KeyBindings::find(place.context, place.command, true));
             item->setFlags(editable ? Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemIsEditable : Qt::ItemIsEnabled | Qt::ItemIsSelectable);
             if (i == keyColumn && place.isFixed) item->setToolTip(tr("Digits type a number"));
-            if (i == whereColumn || (i == keyColumn && place.isFixed)) item->setForeground(themed(Token::text3));
             m_table->setItem(row, i, item);
         }
         QTableWidgetItem* const name = m_table->item(row, commandColumn);

@@ -21,6 +21,7 @@ public:
 private:
     void fill();
     void showRow(int row);
+    void restyle();
     void filter(const QString& text);
     void typed(const KeyPlace& place, const QString& key);
     void change(const KeyPlace& place, const QString& key);

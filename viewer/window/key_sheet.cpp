@@ -38,9 +38,11 @@ void showKeySheet(MainWindow& window)
     column->addWidget(about);
     auto* const field = new QLineEdit(sheet);
     field->setPlaceholderText(QObject::tr("Filter"));
+    field->setAccessibleName(QObject::tr("Filter keys"));
     column->addWidget(field);
     auto* const tree = new QTreeWidget(sheet);
     tree->setObjectName("keyTree");
+    tree->setAccessibleName(QObject::tr("Keys of commands"));
     tree->setColumnCount(4);
     tree->setHeaderLabels({QObject::tr("Command"), QObject::tr("Key"), QObject::tr("Or"), QObject::tr("Console")});
     tree->setUniformRowHeights(true);

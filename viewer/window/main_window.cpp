@@ -63,6 +63,7 @@ MainWindow::MainWindow(WindowServices& services, const Folders& folders, QWidget
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
     m_bar = makeToolBar();
+    applyKeys();
     column->addWidget(m_bar);
     m_banner = new Banner(body);
     column->addWidget(m_banner);
@@ -121,7 +122,6 @@ void MainWindow::showWelcome()
     updateActions();
     updateAddress();
     updateTitle();
-    m_status->show(nullptr);
 }
 
 void MainWindow::open(const QString& path, std::function<void()> then, const QString& against, double cosine)
@@ -340,6 +340,7 @@ void MainWindow::closeDocument()
     disconnect(&m_document->bridge(), nullptr, this, nullptr);
     m_document.reset();
     m_status->clearWork();
+    m_status->show(nullptr);
 }
 
 bool MainWindow::settled() const
@@ -499,7 +500,7 @@ void MainWindow::resizeEvent(QResizeEvent* event)
     QMainWindow::resizeEvent(event);
     const auto columns = [](int width) { return width >= 2200 ? 2 : width >= 1600 ? 1 : 0; };
     // A window that grows past a threshold gets another column, unless its user has moved things.
-    if (m_document && m_task == Task::debug && columns(event->oldSize().width()) != columns(width()) &&
+    if (m_document && m_task == Task::debug && !m_arrangementTouched && columns(event->oldSize().width()) != columns(width()) &&
         m_settings.value("arrangements").toObject()[taskKey()].toObject().isEmpty())
         m_area->arrange(drawnArrangement(m_task, isDataflow(), width()), drawnArrangement(m_task, isDataflow(), width()));
 }

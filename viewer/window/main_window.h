@@ -68,6 +68,8 @@ public:
     void setTask(Task task);
     /// A command of the key table, "stepOver", or one with its number, "gotoBookmark.3". False: it does not apply now.
     bool run(const QString& command);
+    /// The same from where its action does not stand in between, the palette and the letters of gdb. False also while the action is disabled.
+    bool runIfEnabled(const QString& command);
     /// The names that run() and the panels know, sorted.
     QStringList commands() const;
     /// In the status line and among the problems.
@@ -141,6 +143,7 @@ private:
     std::unique_ptr<SessionStore> m_sessions;
     QMap<QString, QAction*> m_actions;
     std::map<QString, std::function<bool()>> m_commands;
+    QList<std::pair<QAction*, const KeyPlace*>> m_panelKeys; ///< of menus; the text shows the key
     QLabel* m_file = nullptr;
     QWidget* m_bar = nullptr;
     AddressBar* m_address = nullptr;

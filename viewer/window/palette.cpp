@@ -67,6 +67,7 @@ public:
         m_filter->setSourceModel(rows);
         m_list = new QTreeView(this);
         m_list->setObjectName("paletteList");
+        m_list->setAccessibleName(hint);
         m_list->setModel(m_filter);
         m_list->setRootIsDecorated(false);
         m_list->setUniformRowHeights(true);
@@ -146,8 +147,9 @@ void showCommandPalette(MainWindow& window)
         const QAction* const action = window.action(row.command);
         if (!action || QString(row.key).contains("..")) continue;
         rows->appendRow(rowOf(row.command, {action->text(), window.keyOf(row.command), QString::fromUtf8(row.console)}));
+        if (!action->isEnabled()) rows->item(rows->rowCount() - 1)->setForeground(themed(Token::text3));
     }
-    auto* const palette = new PalettePopup(&window, QObject::tr("A command, or part of its name"), rows, [&window](const QString& command) { window.run(command); });
+    auto* const palette = new PalettePopup(&window, QObject::tr("A command, or part of its name"), rows, [&window](const QString& command) { window.runIfEnabled(command); });
     palette->show();
 }
 

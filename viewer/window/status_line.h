@@ -2,6 +2,7 @@
 // Cancel; seed, recording, density.
 #pragma once
 
+#include <QPointer>
 #include <QWidget>
 
 class QHBoxLayout;
@@ -43,7 +44,7 @@ private:
     QTimer* m_saying;
     QString m_said;
     qint64 m_saidAt = -1; ///< tick of the stop at which it was said
-    Document* m_document = nullptr;
+    QPointer<Document> m_document;
 };
 
 /// "read_variable#1 failed: variable 'never' is read before it was assigned": of an error of the engine, "main/read_variable#1: C2: variable …".

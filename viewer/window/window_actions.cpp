@@ -94,6 +94,10 @@ void MainWindow::applyKeys()
         if (!place.isSecond) each->setToolTip(tipOf(each->text(), key));
     }
     for (QAction* const each : std::as_const(m_actions)) each->setShortcuts(all[each]);
+    for (const auto& [action, place] : std::as_const(m_panelKeys)) action->setText(place->label + '\t' + m_keys.keyOf(*place));
+    for (int i = 0; i < m_taskButtons.size(); ++i)
+        m_taskButtons[i]->setToolTip(tipOf(tr("Task %1").arg(taskName(static_cast<Task>(i))), keyOf(QStringLiteral("task.%1").arg(i + 1))));
+    m_address->setKey(keyOf("gotoAddress"));
 }
 
 void MainWindow::makeActions()
@@ -106,7 +110,6 @@ void MainWindow::makeActions()
         const KeyRow* const row = findKeyRow(place.command.section('.', 0, 0));
         addAction(place.command, place.label, row ? QString::fromUtf8(row->console) : QString());
     }
-    applyKeys();
     for (const IconOf& each : kIcons)
         if (QAction* const one = m_actions.value(each.command)) one->setIcon(iconOf(each));
     m_actions["record"]->setCheckable(true);
@@ -135,11 +138,14 @@ void MainWindow::makeMenus()
         for (const KeyRow& row : keyTable()) {
             if (QLatin1String(row.context) != QLatin1String(context) || QLatin1String(row.key).contains(' ')) continue;
             const QString command(row.command);
-            // The key stands there to be learnt; the panel itself listens to it.
-            menu->addAction(QString::fromUtf8(row.label) + '\t' + QString(row.key), this, [this, panel, command] {
+            const KeyPlace* const place = KeyBindings::find(context, command);
+            if (!place) continue; // several keys, one meaning each: no command
+            QAction* const made = menu->addAction(QString(), this, [this, panel, command] {
                 if (m_area) m_area->show(panel, true);
                 panelCommand(panel, command);
             });
+            // The key stands in its text to be learnt; the panel itself listens to it.
+            m_panelKeys.append({made, place});
         }
     };
     QMenu* const file = bar->addMenu(tr("&File"));
@@ -267,7 +273,6 @@ QWidget* MainWindow::makeToolBar()
         const QString name = taskName(static_cast<Task>(i));
         task->setObjectName("task" + name);
         task->setText(name);
-        task->setToolTip(tipOf(tr("Task %1").arg(name), QStringLiteral("Ctrl+Shift+%1").arg(i + 1)));
         task->setCheckable(true);
         task->setFocusPolicy(Qt::TabFocus);
         connect(task, &QToolButton::clicked, this, [this, i] { run(QStringLiteral("task.%1").arg(i + 1)); });

@@ -1,6 +1,7 @@
 // What the commands of the key table do. Whatever moves through a run is a line of the terminal debugger.
 #include "engine/ir/model.h"
 #include "viewer/window/address_bar.h"
+#include "viewer/window/banner.h"
 #include "viewer/window/file_page.h"
 #include "viewer/window/key_sheet.h"
 #include "viewer/window/key_table.h"
@@ -198,6 +199,7 @@ void MainWindow::makeCommands()
             if (Panel* const panel = m_area->show("panelBreakpoints", true)) panel->command("editBreakpoint");
         };
         if (breakpointInFocus()) return edit();
+        if (operatorInFocus().empty()) return;
         toggleBreakpoint(); // its row is there after the command
         connect(m_document.get(), &Document::stopChanged, this, edit, Qt::SingleShotConnection);
     });
@@ -208,9 +210,10 @@ void MainWindow::makeCommands()
         execute("display " + textOf(m_document->model().graph(selection.graph).value(selection.value).id));
     });
     to["nextNaN"] = with([this] {
+        const bool started = m_document->stop()->started;
+        if (!started && needsInputs()) return; // nor is a breakpoint left behind
         execute("tbreak nan");
-        if (m_document->stop()->started) execute("continue");
-        else if (!needsInputs()) execute("run");
+        execute(started ? "continue" : "run");
     });
     to["previousNaN"] = with([this] {
         execute("tbreak nan");
@@ -293,10 +296,14 @@ void MainWindow::makeCommands()
         const QString path = textOf(m_document->backend().path());
         const QJsonObject session = m_sessions->now();
         const Task task = m_task;
-        open(path, [this, session, task] {
+        const ComparedRun compared = m_document->stop()->compared;
+        const double cosine = compared.reference ? compared.reference->tolerance().cosine.value_or(0) : 0;
+        open(path, [this, session, task, compares = compared.drift != nullptr] {
+            m_banner->hide(); // what it offers to restore is restored
             m_sessions->restore(session);
+            if (compares) compare();
             setTask(task);
-        });
+        }, textOf(compared.path), cosine);
         return true;
     };
     to["closeTab"] = with([this] {
@@ -342,6 +349,12 @@ bool MainWindow::run(const QString& command)
     return found != m_commands.end() && found->second();
 }
 
+bool MainWindow::runIfEnabled(const QString& command)
+{
+    const QAction* const shown = m_actions.value(command);
+    return (!shown || shown->isEnabled()) && run(command);
+}
+
 QStringList MainWindow::commands() const
 {
     QStringList names;
@@ -370,7 +383,7 @@ void MainWindow::keyPressEvent(QKeyEvent* event)
             if (place.context != context && !(letters && place.isSecond)) continue;
             const QString bound = m_keys.keyOf(place);
             const bool hit = bound.compare(key, Qt::CaseInsensitive) == 0 || (place.isFixed && keysOf(bound).contains(key, Qt::CaseInsensitive));
-            if (hit && ((!place.isSecond && panel->command(place.command)) || run(place.command))) return event->accept();
+            if (hit && ((!place.isSecond && panel->command(place.command)) || runIfEnabled(place.command))) return event->accept();
         }
     QMainWindow::keyPressEvent(event);
 }
@@ -387,7 +400,7 @@ bool MainWindow::changedKey(const QKeyEvent& event)
     if (types) return false;
     const KeyBindings::Meaning meaning = m_keys.changedMeaning(context, QKeySequence(event.keyCombination()).toString(QKeySequence::PortableText));
     if (meaning.command.isEmpty()) return meaning.isVacated;
-    if (meaning.delivered.isEmpty()) return panel->command(meaning.command) || run(meaning.command);
+    if (meaning.delivered.isEmpty()) return panel->command(meaning.command) || runIfEnabled(meaning.command);
     const QKeyCombination known = QKeySequence(meaning.delivered)[0];
     QKeyEvent press(QEvent::KeyPress, known.key(), known.keyboardModifiers());
     QApplication::sendEvent(focus, &press);
