@@ -5,6 +5,8 @@
 
 #include <QAbstractItemView>
 #include <QAbstractScrollArea>
+#include <QHeaderView>
+#include <QPlainTextEdit>
 #include <QScrollBar>
 #include <QTabBar>
 #include <QToolButton>
@@ -124,6 +126,23 @@ private slots:
                 QVERIFY2(!panel->accessibleName().isEmpty(), qPrintable(panel->objectName()));
             }
         }
+    }
+
+    void everyFieldAndListHasAName()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        execute("run");
+        for (int task = 0; task < kTaskCount; ++task) m_window->setTask(static_cast<Task>(task));
+        m_window->run("palette");
+        int count = 0;
+        for (const QWidget* const widget : m_window->findChildren<QWidget*>()) {
+            const bool isList = qobject_cast<const QAbstractItemView*>(widget) && !qobject_cast<const QHeaderView*>(widget);
+            if (!isList && !qobject_cast<const QLineEdit*>(widget) && !qobject_cast<const QPlainTextEdit*>(widget)) continue;
+            if (widget->inherits("QComboBoxListView")) continue; // the list that drops down is read as its box
+            QVERIFY2(!widget->accessibleName().isEmpty(), qPrintable(nameOf(widget)));
+            ++count;
+        }
+        QVERIFY(count > 20);
     }
 
     void whatIsPaintedDescribesItself()
