@@ -12,6 +12,8 @@ namespace loopscope {
 
 namespace {
 
+constexpr size_t kReadWhole = 64U << 20U; ///< bytes; larger files are mapped
+
 /// Closes a descriptor on every way out.
 struct Descriptor {
     int fd = -1;
@@ -27,13 +29,34 @@ Error systemError(ErrorCode code, const std::string& path)
     return Error(code, reason == ENOENT ? "no such file" : std::strerror(reason)).at(path);
 }
 
+/// Memory for `size` bytes, as tensors want it.
+std::shared_ptr<void> alignedBlock(size_t size)
+{
+    return {std::aligned_alloc(64, (size + 63) / 64 * 64), &std::free};
+}
+
+/// `size`: of the file when it was opened; if it is shorter by now, so is the result.
+Result<Bytes> readWhole(int fd, size_t size, const std::string& path)
+{
+    std::shared_ptr<void> block = alignedBlock(size);
+    size_t done = 0;
+    while (done < size) {
+        const ssize_t n = ::read(fd, static_cast<std::byte*>(block.get()) + done, size - done);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return systemError(ErrorCode::badFile, path);
+        if (n == 0) break;
+        done += static_cast<size_t>(n);
+    }
+    const std::span<const std::byte> view(static_cast<const std::byte*>(block.get()), done);
+    return Bytes(view, std::move(block));
+}
+
 } // namespace
 
 Bytes Bytes::copyOf(std::span<const std::byte> source)
 {
     if (source.empty()) return {};
-    const size_t capacity = (source.size() + 63) / 64 * 64;
-    std::shared_ptr<void> block(std::aligned_alloc(64, capacity), &std::free);
+    std::shared_ptr<void> block = alignedBlock(source.size());
     std::memcpy(block.get(), source.data(), source.size());
     const std::span<const std::byte> view(static_cast<const std::byte*>(block.get()), source.size());
     return Bytes(view, std::move(block));
@@ -48,6 +71,7 @@ Result<Bytes> mapFile(const std::string& path)
     if (S_ISDIR(info.st_mode)) return Error(ErrorCode::badFile, "is a folder, expected a file").at(path);
     const auto size = static_cast<size_t>(info.st_size);
     if (size == 0) return Bytes();
+    if (size <= kReadWhole) return readWhole(file.fd, size, path);
     void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
     if (address == MAP_FAILED) return systemError(ErrorCode::badFile, path);
     std::shared_ptr<const void> owner(address, [size](const void* p) { ::munmap(const_cast<void*>(p), size); });

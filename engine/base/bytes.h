@@ -36,7 +36,8 @@ private:
     std::shared_ptr<const void> m_owner;
 };
 
-/// Maps a file read-only. A file of any size opens at once; pages are read when touched.
+/// The content of a file. Up to 64 MiB are read at once: a mapped file that another program writes anew changes under its reader, and one
+/// that becomes shorter ends it. A larger file is mapped, so that it opens at once, whatever its size; it must stay as it is.
 /// Errors: badFile ("no such file", "is a folder", the system's reason).
 Result<Bytes> mapFile(const std::string& path);
 
