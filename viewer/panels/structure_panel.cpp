@@ -308,21 +308,26 @@ public:
         connect(m_view, &QAbstractItemView::clicked, this, &SubgraphsPanel::open);
         const Model& model = document.model();
         m_work.run([&model](std::stop_token stop) { return SearchIndex::build(model, stop); },
-                   [this](std::shared_ptr<const SearchIndex> index) { m_index = std::move(index); });
+                   [this](std::shared_ptr<const SearchIndex> index) {
+                       m_index = std::move(index);
+                       open(std::exchange(m_chosen, QPersistentModelIndex()));
+                   });
     }
     QWidget* focusTarget() override { return m_view; }
 
 private:
     void open(const QModelIndex& index)
     {
-        const GraphId graph(index.row());
+        if (!m_index) m_chosen = index;
+        if (!m_index || !index.isValid()) return;
         ViewState view = document().view();
-        view.root = m_index ? m_index->addressOf(graph) : document().model().graph(graph).id;
+        view.root = m_index->addressOf(GraphId(index.row()));
         document().setView(std::move(view));
     }
     SubgraphModel m_model;
     RowView* m_view = nullptr;
     std::shared_ptr<const SearchIndex> m_index; ///< knows the way to each graph
+    QPersistentModelIndex m_chosen;             ///< before the index was there
     Background m_work;
 };
 

@@ -512,10 +512,9 @@ private slots:
         const auto graphs = shown(makeSubgraphsPanel(*document), {240, 260});
         auto* list = graphs->findChild<RowView*>("subgraphTable");
         QCOMPARE(list->model()->rowCount(), 5);
-        QTest::qWait(50);
         list->setCurrentIndex(list->model()->index(2, 0));
-        QTest::keyClick(list, Qt::Key_Return);
-        QCOMPARE(document->view().root, std::string("main/while#0:body"));
+        QTest::keyClick(list, Qt::Key_Return); // perhaps before the way there is known
+        QTRY_COMPARE(document->view().root, std::string("main/while#0:body"));
         QVERIFY(rowsOf(*view).contains("  if#2|"));
         document->select("main/while#0:body/add#3");
         QCOMPARE(view->currentIndex().data().toString(), QString("add#3"));
