@@ -164,9 +164,18 @@ void MainWindow::open(const QString& path, std::function<void()> then, const QSt
     }).detach();
 }
 
+/// Inputs belong to the engine thread while it works.
+bool MainWindow::isRunning()
+{
+    const bool runs = m_document->bridge().busy();
+    if (runs) m_status->say(tr("the model runs: pause it to compare"));
+    return runs;
+}
+
 void MainWindow::compareWith(const QString& other)
 {
     if (!m_document) return open(other);
+    if (isRunning()) return;
     const std::vector<InputPort> inputs = m_document->backend().inputs();
     open(textOf(m_document->backend().path()), [this, inputs] {
         for (const InputPort& port : inputs)
@@ -179,7 +188,7 @@ void MainWindow::compareWith(const QString& other)
 void MainWindow::swapSides()
 {
     const ComparedRun& compared = m_document->stop()->compared;
-    if (compared.path.empty() || !compared.reference || !compared.reference->model()) return;
+    if (compared.path.empty() || !compared.reference || !compared.reference->model() || isRunning()) return;
     open(textOf(compared.path), [this, inputs = m_document->backend().inputs()] {
         // By name, else by position, as the other side was fed.
         const std::vector<InputPort> ports = m_document->backend().inputs();

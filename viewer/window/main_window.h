@@ -54,6 +54,7 @@ public:
     /// Of a document that is held against another: runs both. Inputs without a value are filled.
     void compare();
     /// The other side becomes the file that is open, held against this one.
+    bool isRunning(); ///< and says so
     void swapSides();
     void closeDocument();
     Document* document() { return m_document.get(); }
