@@ -20,7 +20,7 @@ namespace loopscope {
 /// What is known of the file that a model came from.
 struct TraceModelInfo {
     std::string path;         ///< as opened; empty: built in memory
-    std::string format;       ///< "tflite", "circle", "graphdef", "saved_model", "lsir"
+    std::string format;       ///< "tflite", "circle", "pb", "pbtxt", "meta", "saved_model", "lsir"
     uint64_t bytes = 0;
     std::string hash;         ///< XXH3-128, 32 hex digits; empty: not known
 };

@@ -173,10 +173,10 @@ void GraphCanvas::adopt(std::shared_ptr<const IndexedScene> scene)
     m_hoverNode = m_hoverEdge = m_selectedEdge = -1;
     m_traced.clear();
     m_traceMode = 0;
-    dropDrag();
     if (m_iterationField) m_iterationField->hide();
     m_state = m_scene ? (m_source ? m_source(*m_scene->scene) : idleState(*m_scene->scene)) : CanvasState();
     findNextNode();
+    dropDrag(); // who hears of it may ask for the state
     setCompareMarks(m_compareMarks);
     resolveSelection();
     countHits();

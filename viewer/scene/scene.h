@@ -97,7 +97,6 @@ struct SceneRegion {
     Rect rect, head;
     std::vector<LoopBinding> bindings; ///< loops and calls, in operand order
     int foldedRails = 0;   ///< loop variables without a rail of their own ("40 variables")
-    int firstNode = 0;     ///< not contiguous: use SceneNode::region
 };
 
 struct Scene {
