@@ -57,7 +57,7 @@ double headHeight(const SceneRegion& region)
     return 20;
 }
 
-/// What a caller passes is often longer than the pill below it: it has the room up to the middle between its neighbours.
+/// What a caller passes is often longer than the pill below it: it has half of the room between the pill and its neighbours.
 void SceneBuilder::widenActuals()
 {
     constexpr double gap = 6;
@@ -73,13 +73,16 @@ void SceneBuilder::widenActuals()
     for (size_t i = 0; i < row.size(); ++i) {
         const SceneNode& one = nodeAt(i);
         const Rect& box = m_scene.regions[at(one.region)].rect;
-        const double middle = one.rect.center().x;
+        const double middle = one.rect.center().x, own = one.rect.width / 2;
         double room = std::min(middle - box.x, box.right() - middle) - gap;
-        for (const size_t other : {i - 1, i + 1}) // i − 1 of the first is beyond the end, too
-            if (other < row.size() && nodeAt(other).region == one.region)
-                room = std::min(room, std::abs(nodeAt(other).rect.center().x - middle) / 2 - gap / 2);
+        for (const size_t i2 : {i - 1, i + 1}) { // i − 1 of the first is beyond the end, too
+            if (i2 >= row.size() || nodeAt(i2).region != one.region) continue;
+            const Rect& other = nodeAt(i2).rect;
+            const double between = std::abs(other.center().x - middle) - own - other.width / 2;
+            room = std::min(room, own + (between - gap) / 2);
+        }
         const double wanted = std::ceil(textWidth(one.name, TextStyle::index)) / 2 + 2;
-        half[i] = std::clamp(wanted, one.rect.width / 2, std::max(one.rect.width / 2, room));
+        half[i] = std::clamp(wanted, own, std::max(own, room));
     }
     for (size_t i = 0; i < row.size(); ++i) {
         Rect& rect = nodeAt(i).rect;
