@@ -76,7 +76,7 @@ private slots:
         QTest::addColumn<QString>("words");
         QTest::addColumn<QString>("error");
         QTest::newRow("action") << "--exec action.stepOvr" << "error: option '--exec': no action 'stepOvr'; did you mean 'stepOver' or 'stepOut'?\n";
-        QTest::newRow("panel") << "--exec 'panel panelTensr'" << "error: option '--exec': no panel 'panelTensr'; did you mean 'panelTensor'?\n";
+        QTest::newRow("panel") << "--exec 'panel panelTensr'" << "error: option '--exec': no panel 'panelTensr'; did you mean 'panelTensor' or 'panelTensorA' or 'panelTensorB'?\n";
         QTest::newRow("panelOfRecordings") << "--exec 'panel panelPlot'" << "error: option '--exec': panel 'panelPlot' is not for this file\n";
         QTest::newRow("panelCommand") << "--exec 'panel panelTensor fly'" << "error: option '--exec': panel 'panelTensor' has no command 'fly'\n";
         QTest::newRow("selection") << "--exec 'select main/nothing#3'" << "error: main/nothing#3: no operator 'nothing#3' in main, which has 1 operator\n";

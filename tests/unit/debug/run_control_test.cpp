@@ -182,7 +182,7 @@ TEST_F(Collatz, learns_how_often_loops_run_on_the_way_to_the_end)
 {
     ASSERT_TRUE(control.start().ok());
     EXPECT_TRUE(control.loopRuns().empty());
-    EXPECT_EQ(text(control.goToEnd()), "main, step 709: finished");
+    EXPECT_EQ(text(control.goToEnd()), "main, step 709: step done; finished");
     ASSERT_EQ(control.loopRuns().size(), 1U);
     EXPECT_EQ(control.loopRuns().front().address, "main/while#0");
     EXPECT_EQ(control.loopRuns().front().trips, 111);
