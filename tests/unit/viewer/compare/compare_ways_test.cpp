@@ -1,5 +1,6 @@
 // The Compare task beyond two alike pictures: v1 frames, folded regions, operators that belong to several, classes, what is quantized, what is
 // kept, and what screen readers find.
+#include "tests/unit/debug/v1_debugger.h"
 #include "tests/unit/viewer/compare/compare_fixture.h"
 
 #include "viewer/style/theme.h"
@@ -12,26 +13,7 @@
 namespace loopscope::viewer::testing {
 
 /// Counts to 10 by ones, or by twos.
-const std::string kFrame = R"(lsir 1
-model tf producer=1
-
-graph main {
-  zero = Const() dtype=i32 value=i32[] 0 : i32
-  one = Const() dtype=i32 value=i32[] 1 : i32
-  n = Const() dtype=i32 value=i32[] 10 : i32
-  enter_i = Enter(zero) T=i32 frame_name="foo" is_constant=false parallel_iterations=10 : i32
-  enter_one = Enter(one) T=i32 frame_name="foo" is_constant=true parallel_iterations=10 : i32
-  enter_n = Enter(n) T=i32 frame_name="foo" is_constant=true parallel_iterations=10 : i32
-  merge = Merge(enter_i, next) N=2 T=i32 : (i32, i32)
-  less = Less(merge, enter_n) T=i32 : bool
-  cond = LoopCond(less) : bool
-  switch = Switch(merge, cond) T=i32 : (i32, i32)
-  add = AddV2(switch:1, enter_one) T=i32 : i32
-  next = NextIteration(add) T=i32 : i32
-  exit = Exit(switch) T=i32 : i32
-  out = Identity(exit) T=i32 : i32
-}
-)";
+const std::string kFrame = "lsir 1\nmodel tf producer=1\n" + std::string(loopscope::testing::kV1Loop);
 
 /// One operator gives two results that the other side computes one by one.
 constexpr const char* kUnpacked = R"(
