@@ -43,30 +43,15 @@ Status saveLsir(const Model& model, const std::string& path, const SaveOptions& 
     return exportLsir(model, path, options.data, options.overwrite);
 }
 
-bool isTflite(std::string_view /*path*/, std::span<const std::byte> content)
-{
-    return looksLikeTflite(content);
-}
+bool isTflite(std::string_view /*path*/, std::span<const std::byte> content) { return looksLikeTflite(content); }
 
-bool isCircle(std::string_view /*path*/, std::span<const std::byte> content)
-{
-    return looksLikeCircle(content);
-}
+bool isCircle(std::string_view /*path*/, std::span<const std::byte> content) { return looksLikeCircle(content); }
 
-bool isGraphDef(std::string_view /*path*/, std::span<const std::byte> content)
-{
-    return looksLikeGraphDef(content);
-}
+bool isGraphDef(std::string_view /*path*/, std::span<const std::byte> content) { return looksLikeGraphDef(content); }
 
-bool isGraphDefText(std::string_view /*path*/, std::span<const std::byte> content)
-{
-    return looksLikeGraphDefText(content);
-}
+bool isGraphDefText(std::string_view /*path*/, std::span<const std::byte> content) { return looksLikeGraphDefText(content); }
 
-bool isMetaGraph(std::string_view /*path*/, std::span<const std::byte> content)
-{
-    return looksLikeMetaGraph(content);
-}
+bool isMetaGraph(std::string_view /*path*/, std::span<const std::byte> content) { return looksLikeMetaGraph(content); }
 
 /// A text with a mistake in its first line is still a text: the extension settles it, so that the message names the line.
 bool isLsir(std::string_view path, std::span<const std::byte> content)
@@ -96,7 +81,9 @@ using namespace std::string_view_literals;
 constexpr std::array kStrangers = {
     Stranger{"PK\x03\x04"sv, 0, "a zip archive"},
     Stranger{"\x1f\x8b"sv, 0, "a gzip archive"},
-    Stranger{"\x7f" "ELF"sv, 0, "a program or library"},
+    Stranger{"\x7f"
+             "ELF"sv,
+             0, "a program or library"},
     Stranger{"SQLite format 3\0"sv, 0, "an SQLite file, perhaps a trace"},
     Stranger{"\x93NUMPY"sv, 0, "a NumPy array"},
     Stranger{"\x89HDF\r\n"sv, 0, "an HDF5 file"},
@@ -168,10 +155,7 @@ Result<LoadedModel> loadSavedModel(const std::string& path, const std::string& f
 
 } // namespace
 
-std::span<const Format> formats()
-{
-    return kFormats;
-}
+std::span<const Format> formats() { return kFormats; }
 
 Result<LoadedModel> loadModel(const std::string& path)
 {
@@ -180,7 +164,9 @@ Result<LoadedModel> loadModel(const std::string& path)
     if (looksLikeSavedModel(content.view())) {
         const std::string folder = std::filesystem::path(path).parent_path().string();
         if (isSavedModelFolder(folder.empty() ? "." : folder)) return loadSavedModel(path, folder.empty() ? "." : folder);
-        return Error(ErrorCode::badFile, "a SavedModel is opened as a folder").at(path).expected("saved_model.pb in it, as this file's name");
+        return Error(ErrorCode::badFile, "a SavedModel is opened as a folder")
+            .at(path)
+            .expected("saved_model.pb in it, as this file's name");
     }
     for (const Format& format : kFormats) {
         if (!format.recognizes(path, content.view())) continue;

@@ -25,8 +25,8 @@ struct LoadedModel {
 };
 
 struct SaveOptions {
-    std::string format;     ///< extension of the format without the dot; empty: that of the path
-    bool overwrite = false; ///< an existing file is refused otherwise
+    std::string format;                  ///< extension of the format without the dot; empty: that of the path
+    bool overwrite = false;              ///< an existing file is refused otherwise
     DataMode data = DataMode::automatic; ///< where text puts large constants
     Bytes source; ///< the file that the model came from: .tflite and .circle take the archive of files behind it along
 };

@@ -180,7 +180,8 @@ Result<LtestFile> parseLtest(const std::string& path, std::string_view text)
         const std::string& line = file.lines[i];
         const size_t number = i + 1;
         // Replies of the debugger may begin so: "#0  while#0@2:body  add#1".
-        const bool inSession = !file.cases.empty() && !file.cases.back().sections.empty() && file.cases.back().sections.back().name == "session";
+        const bool inSession =
+            !file.cases.empty() && !file.cases.back().sections.empty() && file.cases.back().sections.back().name == "session";
         const bool frame = inSession && line.size() > 1 && std::isdigit(static_cast<unsigned char>(line[1])) != 0;
         if (line.starts_with("#") && !frame) continue;
         if (!line.starts_with("==")) {
@@ -207,12 +208,9 @@ Result<LtestFile> parseLtest(const std::string& path, std::string_view text)
             next.name = words.front();
             next.line = number;
             for (size_t w = 1; w < words.size(); ++w) {
-                if (words[w] == "slow")
-                    next.slow = true;
-                else if (words[w].starts_with("requires="))
-                    next.requirement = words[w].substr(9);
-                else
-                    return fail(number, "unknown option '" + words[w] + "' of a test");
+                if (words[w] == "slow") next.slow = true;
+                else if (words[w].starts_with("requires=")) next.requirement = words[w].substr(9);
+                else return fail(number, "unknown option '" + words[w] + "' of a test");
             }
             file.cases.push_back(std::move(next));
             continue;

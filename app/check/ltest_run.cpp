@@ -70,7 +70,10 @@ Stop broken(const LtestSection& section, std::string message)
 class CaseRunner {
 public:
     CaseRunner(const LtestFile& file, const LtestCase& test, Profile profile, LtestReplies* replies)
-        : m_file(file), m_test(test), m_profile(profile), m_replies(replies)
+        : m_file(file),
+          m_test(test),
+          m_profile(profile),
+          m_replies(replies)
     {
     }
 
@@ -79,26 +82,16 @@ public:
         for (m_at = 0; m_at < m_test.sections.size(); ++m_at) {
             const LtestSection& section = m_test.sections[m_at];
             Outcome outcome;
-            if (section.name == "model")
-                outcome = openModel(section);
-            else if (section.name == "run")
-                outcome = execute(section);
-            else if (section.name == "expect")
-                outcome = expect(section);
-            else if (section.name == "infer")
-                outcome = infer(section);
-            else if (section.name == "error")
-                outcome = expectError(section);
-            else if (section.name == "print")
-                outcome = print(section);
-            else if (section.name == "trace")
-                outcome = m_trace ? Outcome() : Outcome(broken(section, "'== trace' must follow '== run'"));
-            else if (section.name == "sql")
-                outcome = query(section);
-            else if (section.name == "session")
-                outcome = session(section);
-            else
-                outcome = Stop{Verdict::unsupported, "'== " + section.name + "' is not built yet", {}};
+            if (section.name == "model") outcome = openModel(section);
+            else if (section.name == "run") outcome = execute(section);
+            else if (section.name == "expect") outcome = expect(section);
+            else if (section.name == "infer") outcome = infer(section);
+            else if (section.name == "error") outcome = expectError(section);
+            else if (section.name == "print") outcome = print(section);
+            else if (section.name == "trace") outcome = m_trace ? Outcome() : Outcome(broken(section, "'== trace' must follow '== run'"));
+            else if (section.name == "sql") outcome = query(section);
+            else if (section.name == "session") outcome = session(section);
+            else outcome = Stop{Verdict::unsupported, "'== " + section.name + "' is not built yet", {}};
             if (outcome) return outcome;
         }
         if (m_error) return fail(m_test.sections[m_errorAt], m_error->message());
@@ -157,10 +150,8 @@ private:
         options.profile = m_profile;
         options.maxSteps = kMaxSteps;
         if (const Outcome wrong = readOptions(section, options)) return wrong;
-        if (!m_session)
-            m_session.emplace(*m_model, options);
-        else
-            m_session->setOptions(options);
+        if (!m_session) m_session.emplace(*m_model, options);
+        else m_session->setOptions(options);
 
         m_phase = "prepare";
         const bool selects = m_model->dialect == Dialect::tf;
@@ -211,16 +202,11 @@ private:
             const char* end = word.data() + word.size();
             const auto [at, error] = std::from_chars(begin, end, number);
             if (error != std::errc() || at != end) return broken(section, "option '" + word + "': expected KEY=NUMBER");
-            if (key == "seed")
-                options.seed = static_cast<uint64_t>(number);
-            else if (key == "max_steps")
-                options.maxSteps = number;
-            else if (key == "max_depth")
-                options.maxDepth = static_cast<int32_t>(number);
-            else if (key == "threads")
-                options.threads = static_cast<int32_t>(number);
-            else
-                return broken(section, "unknown option '" + key + "' of '== " + section.name + "'");
+            if (key == "seed") options.seed = static_cast<uint64_t>(number);
+            else if (key == "max_steps") options.maxSteps = number;
+            else if (key == "max_depth") options.maxDepth = static_cast<int32_t>(number);
+            else if (key == "threads") options.threads = static_cast<int32_t>(number);
+            else return broken(section, "unknown option '" + key + "' of '== " + section.name + "'");
         }
         return std::nullopt;
     }
@@ -291,8 +277,7 @@ private:
                     std::from_chars(def->floatBound.data(), def->floatBound.data() + def->floatBound.size(), number);
                     if (def->floatBound.find("ulp") != std::string_view::npos)
                         tolerance.ulp = std::max(tolerance.ulp.value_or(0), static_cast<int64_t>(number));
-                    else
-                        tolerance.close = Tolerance::Close{number, number};
+                    else tolerance.close = Tolerance::Close{number, number};
                 }
         return tolerance;
     }
@@ -423,10 +408,8 @@ private:
     {
         Tolerance tolerance;
         const std::string cosine = section.value("cosine");
-        if (cosine.empty())
-            tolerance.close.emplace();
-        else
-            tolerance.cosine = std::strtod(cosine.c_str(), nullptr);
+        if (cosine.empty()) tolerance.close.emplace();
+        else tolerance.cosine = std::strtod(cosine.c_str(), nullptr);
         return tolerance;
     }
 

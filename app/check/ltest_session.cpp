@@ -8,10 +8,8 @@ std::vector<SessionCommand> readSession(const std::vector<std::string>& lines, s
 {
     std::vector<SessionCommand> commands;
     for (size_t i = 0; i < lines.size(); ++i) {
-        if (lines[i].starts_with(prompt))
-            commands.push_back({lines[i].substr(prompt.size()), {}, i});
-        else if (!commands.empty())
-            commands.back().expected.push_back(lines[i]);
+        if (lines[i].starts_with(prompt)) commands.push_back({lines[i].substr(prompt.size()), {}, i});
+        else if (!commands.empty()) commands.back().expected.push_back(lines[i]);
     }
     for (SessionCommand& command : commands)
         while (!command.expected.empty() && command.expected.back().find_first_not_of(" \t") == std::string::npos)

@@ -27,14 +27,10 @@ Result<std::vector<Assignment>> readAssignments(const LtestSection& section)
         pending += (pending.empty() ? "" : " ") + line;
         bool quoted = false;
         for (size_t i = 0; i < line.size(); ++i) {
-            if (line[i] == '\\' && quoted)
-                ++i;
-            else if (line[i] == '"')
-                quoted = !quoted;
-            else if (!quoted && line[i] == '[')
-                ++open;
-            else if (!quoted && line[i] == ']')
-                --open;
+            if (line[i] == '\\' && quoted) ++i;
+            else if (line[i] == '"') quoted = !quoted;
+            else if (!quoted && line[i] == '[') ++open;
+            else if (!quoted && line[i] == ']') --open;
         }
         if (open > 0) continue;
         open = 0;

@@ -63,7 +63,10 @@ struct Worker {
 class Pool {
 public:
     Pool(const std::vector<CaseJob>& jobs, const PoolOptions& options)
-        : m_jobs(jobs), m_options(options), m_results(jobs.size()), m_done(jobs.size(), false)
+        : m_jobs(jobs),
+          m_options(options),
+          m_results(jobs.size()),
+          m_done(jobs.size(), false)
     {
     }
 
@@ -128,10 +131,8 @@ private:
             if (files[i].revents != 0) {
                 std::array<char, 4096> buffer = {};
                 const ssize_t n = read(worker.pipe, buffer.data(), buffer.size());
-                if (n > 0)
-                    worker.received.append(buffer.data(), static_cast<size_t>(n));
-                else
-                    ended = true;
+                if (n > 0) worker.received.append(buffer.data(), static_cast<size_t>(n));
+                else ended = true;
             }
             const double seconds = static_cast<double>(now - worker.started) / 1e9;
             const bool hung = !ended && m_options.caseTimeout > 0 && seconds > m_options.caseTimeout;
@@ -190,14 +191,10 @@ private:
 std::string verdictName(Verdict verdict)
 {
     switch (verdict) {
-    case Verdict::pass:
-        return "pass";
-    case Verdict::fail:
-        return "fail";
-    case Verdict::unsupported:
-        return "unsupported";
-    case Verdict::error:
-        return "error";
+    case Verdict::pass: return "pass";
+    case Verdict::fail: return "fail";
+    case Verdict::unsupported: return "unsupported";
+    case Verdict::error: return "error";
     }
     return "error";
 }
@@ -209,10 +206,8 @@ std::string caseJson(const CaseResult& result)
     json.key("seconds").value(result.seconds).key("message").value(result.message).key("worst");
     if (!result.worst) return json.null().endObject().text();
     json.beginObject().key("output").value(result.worst->output).key("index").value(result.worst->index);
-    if (result.worst->isNumber)
-        json.key("got").value(result.worst->gotValue).key("want").value(result.worst->wantValue);
-    else
-        json.key("got").value(result.worst->got).key("want").value(result.worst->want);
+    if (result.worst->isNumber) json.key("got").value(result.worst->gotValue).key("want").value(result.worst->wantValue);
+    else json.key("got").value(result.worst->got).key("want").value(result.worst->want);
     return json.endObject().endObject().text();
 }
 

@@ -33,12 +33,9 @@ Result<int> runConvert(const CommandContext& context)
     options.format = arguments.text("format");
     options.overwrite = arguments.has("force");
     const std::string data = arguments.text("data");
-    if (data == "inline")
-        options.data = DataMode::inlineData;
-    else if (data == "side")
-        options.data = DataMode::side;
-    else if (data == "none")
-        options.data = DataMode::none;
+    if (data == "inline") options.data = DataMode::inlineData;
+    else if (data == "side") options.data = DataMode::side;
+    else if (data == "none") options.data = DataMode::none;
     LS_TRY(const LoadedModel file, loadModel(arguments.positionals[0]));
     options.source = file.content;
     LS_TRY(const Format* const format, formatToSave(out, options));

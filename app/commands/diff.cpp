@@ -86,10 +86,8 @@ int report(Console& console, bool equal, int64_t compared, const std::vector<Sho
     if (console.json()) {
         JsonWriter json;
         json.beginObject().key("schema").value(1).key("equal").value(equal).key("compared").value(compared).key("first");
-        if (differences.empty())
-            json.null();
-        else
-            addShown(json, differences.front());
+        if (differences.empty()) json.null();
+        else addShown(json, differences.front());
         json.key("verdict").value(equal ? "equal" : "different");
         if (differences.size() > 1) {
             json.key("differences").beginArray();
@@ -222,14 +220,10 @@ Result<int> runDiff(const CommandContext& context)
             .at("diff")
             .found(a + " (" + names[static_cast<size_t>(first)] + ") and " + b + " (" + names[static_cast<size_t>(second)] + ")");
     switch (first) {
-    case DiffKind::trace:
-        return diffTraceFiles(context, a, b);
-    case DiffKind::archive:
-        return diffArchives(context, a, b);
-    case DiffKind::array:
-        return diffArrays(context, a, b);
-    case DiffKind::model:
-        return diffModels(context, a, b);
+    case DiffKind::trace: return diffTraceFiles(context, a, b);
+    case DiffKind::archive: return diffArchives(context, a, b);
+    case DiffKind::array: return diffArrays(context, a, b);
+    case DiffKind::model: return diffModels(context, a, b);
     }
     return kEqual;
 }

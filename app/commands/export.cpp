@@ -15,16 +15,11 @@ Result<int> runExport(const CommandContext& context)
     LS_TRY(const std::string path, outputPath(arguments, "export", "loopscope export t.lstrace -o t.csv"));
     TraceExportOptions options;
     const std::string format = outputFormat(path, arguments.text("format"));
-    if (format == "npz")
-        options.format = TraceExportFormat::npz;
-    else if (format == "npy")
-        options.format = TraceExportFormat::npy;
-    else if (format == "csv")
-        options.format = TraceExportFormat::csv;
-    else if (format == "json" || format == "perfetto")
-        options.format = TraceExportFormat::perfetto;
-    else
-        return Error(ErrorCode::usage, "export format").found("'" + format + "'").expected("npz, npy, csv or json").at(path);
+    if (format == "npz") options.format = TraceExportFormat::npz;
+    else if (format == "npy") options.format = TraceExportFormat::npy;
+    else if (format == "csv") options.format = TraceExportFormat::csv;
+    else if (format == "json" || format == "perfetto") options.format = TraceExportFormat::perfetto;
+    else return Error(ErrorCode::usage, "export format").found("'" + format + "'").expected("npz, npy, csv or json").at(path);
     LS_CHECK_OK(checkWritable(path, arguments.has("force")));
     if (arguments.positionals.size() > 1) options.patterns = {arguments.positionals[1]};
     options.counters = arguments.all("counter");

@@ -75,10 +75,8 @@ Result<int> runExportGraph(const CommandContext& context)
     }
     const std::string dot = viewer::sceneDot(*scene, measure);
     layout::GraphvizOutput output;
-    if (format == "dot")
-        output.data = dot;
-    else
-        output = layout::runGraphviz(dot, "nop2", format.c_str());
+    if (format == "dot") output.data = dot;
+    else output = layout::runGraphviz(dot, "nop2", format.c_str());
     if (!output.error.empty()) return Error(ErrorCode::unsupported, output.error).at(path);
     LS_CHECK_OK(writeFile(path, output.data, arguments.has("force")));
     if (console.json()) {

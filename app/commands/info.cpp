@@ -239,8 +239,8 @@ void printModelMetadata(Console& console, const ModelMetadata& metadata)
         lines.push_back(std::move(line));
     }
     for (const AssociatedFile& file : metadata.files)
-        lines.push_back(file.role + " " + file.name + " (" + formatBytes(file.size) + (file.tensor.empty() ? "" : ", of " + file.tensor) + ")" +
-                        firstLines(console, file));
+        lines.push_back(file.role + " " + file.name + " (" + formatBytes(file.size) + (file.tensor.empty() ? "" : ", of " + file.tensor) +
+                        ")" + firstLines(console, file));
     for (size_t i = 0; i < lines.size(); ++i) console.line((i == 0 ? "metadata       " : "               ") + lines[i]);
     for (const std::string& problem : metadata.problems) console.warning(problem);
 }
@@ -250,10 +250,8 @@ void printMetadata(Console& console, const Model& model)
     Table table({"metadata", "bytes"});
     table.align(1, Align::right);
     for (const Metadata& entry : model.metadata) table.add({entry.name, entry.data ? std::to_string(entry.data->size()) : "-"});
-    if (model.metadata.empty())
-        console.line("no metadata");
-    else
-        console.print(table.text());
+    if (model.metadata.empty()) console.line("no metadata");
+    else console.print(table.text());
 }
 
 std::string signatureText(const Model& model, const Signature& signature)
@@ -278,12 +276,13 @@ void printSizes(Console& console, const ModelSummary& summary)
         parts.push_back(console.number(*summary.macs) + " multiply-adds" + (summary.controlFlow.empty() ? "" : ", each loop once"));
     if (summary.activationPeak)
         parts.push_back("activations " + formatBytes(*summary.activationPeak) +
-                        (summary.unsizedValues == 0 ? ""
+                        (summary.unsizedValues == 0   ? ""
                          : summary.unsizedValues == 1 ? " and 1 value sized while running"
                                                       : " and " + std::to_string(summary.unsizedValues) + " values sized while running"));
     if (parts.empty()) return;
     const bool counted = summary.dynamicInputs && (summary.macs || summary.activationPeak);
-    console.line((summary.parameters > 0 ? "constants      " : "one pass       ") + join(parts, "; ") + (counted ? " (unknown dimensions as 1)" : ""));
+    console.line((summary.parameters > 0 ? "constants      " : "one pass       ") + join(parts, "; ") +
+                 (counted ? " (unknown dimensions as 1)" : ""));
 }
 
 void printModel(Console& console, const LoadedModel& file, const ModelSummary& summary, const ModelMetadata& metadata)
@@ -327,8 +326,7 @@ void printModel(Console& console, const LoadedModel& file, const ModelSummary& s
     if (!placement.interpreter.empty() || !placement.nowhere.empty() || !placement.custom.empty())
         console.line("runs on        " + placementText(placement));
     std::string last;
-    if (summary.missing.empty())
-        last = "all operators have reference kernels";
+    if (summary.missing.empty()) last = "all operators have reference kernels";
     else
         last = std::to_string(summary.missing.size()) + (summary.missing.size() == 1 ? " kind has" : " kinds have") +
                " no kernel: " + join(summary.missing, ", ");
@@ -347,8 +345,9 @@ Result<int> infoTrace(Console& console, const std::string& path)
     LS_TRY(const std::unique_ptr<TraceReader> reader, TraceReader::open(path));
     if (!reader->note().empty()) console.note(reader->note());
     LS_TRY(const QueryResult models, reader->query("SELECT name, format, bytes, path FROM model ORDER BY id", {}));
-    LS_TRY(const QueryResult loops,
-           reader->query("SELECT run, coalesce(loop, frame), count(*), sum(trips) FROM loops GROUP BY run, call ORDER BY run, min(step)", {}));
+    LS_TRY(
+        const QueryResult loops,
+        reader->query("SELECT run, coalesce(loop, frame), count(*), sum(trips) FROM loops GROUP BY run, call ORDER BY run, min(step)", {}));
     if (console.json()) {
         for (const TraceRun& run : reader->runs()) {
             JsonWriter json;

@@ -55,15 +55,11 @@ std::string lineJson(size_t number, const std::string& text, int depth, const st
         .key("depth")
         .value(depth);
     json.key("graph").value(graph).key("op");
-    if (op.valid())
-        json.value(static_cast<int64_t>(op.index));
-    else
-        json.null();
+    if (op.valid()) json.value(static_cast<int64_t>(op.index));
+    else json.null();
     json.key("address");
-    if (address.empty())
-        json.null();
-    else
-        json.value(address);
+    if (address.empty()) json.null();
+    else json.value(address);
     return json.endObject().text();
 }
 
@@ -109,8 +105,7 @@ Result<int> runList(const CommandContext& context)
                 out +=
                     lineJson(number, line.text, line.depth, line.graph.valid() ? model.graph(line.graph).id : "", line.op, line.address) +
                     "\n";
-            else
-                out += line.text + "\n";
+            else out += line.text + "\n";
             ++number;
         }
     } else {

@@ -82,16 +82,11 @@ std::string rowJson(const std::vector<std::string>& columns, const std::vector<S
     json.beginObject();
     for (size_t c = 0; c < columns.size(); ++c) {
         json.key(columns[c]);
-        if (const auto* integer = std::get_if<int64_t>(&row[c]))
-            json.value(*integer);
-        else if (const auto* real = std::get_if<double>(&row[c]))
-            json.value(*real);
-        else if (const auto* text = std::get_if<std::string>(&row[c]))
-            json.value(*text);
-        else if (std::holds_alternative<SqlBlob>(row[c]))
-            json.value(sqlText(row[c]));
-        else
-            json.null();
+        if (const auto* integer = std::get_if<int64_t>(&row[c])) json.value(*integer);
+        else if (const auto* real = std::get_if<double>(&row[c])) json.value(*real);
+        else if (const auto* text = std::get_if<std::string>(&row[c])) json.value(*text);
+        else if (std::holds_alternative<SqlBlob>(row[c])) json.value(sqlText(row[c]));
+        else json.null();
     }
     return json.endObject().text();
 }
@@ -112,12 +107,9 @@ std::string tableOf(const QueryResult& result)
     for (const auto& row : result.rows) {
         std::vector<std::string> cells;
         for (const SqlValue& value : row) {
-            if (const auto* real = std::get_if<double>(&value))
-                cells.push_back(realText(*real, 7));
-            else if (std::holds_alternative<std::monostate>(value))
-                cells.emplace_back("-");
-            else
-                cells.push_back(sqlText(value));
+            if (const auto* real = std::get_if<double>(&value)) cells.push_back(realText(*real, 7));
+            else if (std::holds_alternative<std::monostate>(value)) cells.emplace_back("-");
+            else cells.push_back(sqlText(value));
         }
         table.add(std::move(cells));
     }

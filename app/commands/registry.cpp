@@ -152,16 +152,11 @@ void configureConsole(Console& console, std::span<const std::string> words)
             value = word.substr(equals + 1);
             word.resize(equals);
         }
-        if (word == "--color")
-            color = value;
-        else if (word == "--progress")
-            progress = value;
-        else if (word == "-q" || word == "--quiet")
-            quiet = true;
-        else if (word == "-v" || word == "--verbose")
-            verbose = true;
-        else if (word == "--json")
-            json = true;
+        if (word == "--color") color = value;
+        else if (word == "--progress") progress = value;
+        else if (word == "-q" || word == "--quiet") quiet = true;
+        else if (word == "-v" || word == "--verbose") verbose = true;
+        else if (word == "--json") json = true;
     }
     console.configure(colorMode(color), progressMode(progress), quiet, verbose, json);
 }

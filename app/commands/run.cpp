@@ -47,7 +47,7 @@ Result<int> runRun(const CommandContext& context)
     LS_CHECK_OK(checkWritable(outPath, arguments.has("force")));
 
     ModelSession session(file.model, options);
-    LS_TRY(Executor * const executor, session.enter(target.graph));
+    LS_TRY(Executor* const executor, session.enter(target.graph));
     const std::vector<std::string> warnings = modelWarnings(file.model);
     for (const std::string& warning : warnings) console.warning(warning);
 

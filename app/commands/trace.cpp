@@ -20,16 +20,11 @@ namespace {
 std::string levelName(TraceLevel level)
 {
     switch (level) {
-    case TraceLevel::control:
-        return "control";
-    case TraceLevel::statistics:
-        return "statistics";
-    case TraceLevel::hashes:
-        return "hashes";
-    case TraceLevel::values:
-        return "values";
-    case TraceLevel::all:
-        return "all";
+    case TraceLevel::control: return "control";
+    case TraceLevel::statistics: return "statistics";
+    case TraceLevel::hashes: return "hashes";
+    case TraceLevel::values: return "values";
+    case TraceLevel::all: return "all";
     }
     return "";
 }
@@ -94,7 +89,7 @@ Result<int> runTrace(const CommandContext& context)
     if (!recording.append) LS_CHECK_OK(checkWritable(path, recording.overwrite));
 
     ModelSession session(file.model, options);
-    LS_TRY(Executor * const executor, session.enter(target.graph));
+    LS_TRY(Executor* const executor, session.enter(target.graph));
     for (const std::string& warning : modelWarnings(file.model)) console.warning(warning);
     LS_TRY(const std::unique_ptr<TraceRecorder> recorder, TraceRecorder::create(file.model, std::move(recording)));
     PrintedLines printed(console);

@@ -19,7 +19,7 @@ namespace loopscope::app {
 
 namespace {
 
-constexpr int kQuietMs = 150;        ///< without work before the picture is taken
+constexpr int kQuietMs = 150; ///< without work before the picture is taken
 constexpr int kLongestMs = 120'000;
 
 QString textOf(const std::string& text) { return QString::fromStdString(text); }
@@ -76,7 +76,8 @@ Status showPanel(viewer::MainWindow& window, const QString& name, const QString&
     const std::string text = name.toStdString();
     if (!window.area()->show(name, false)) {
         const QStringList known = viewer::panelNames();
-        return known.contains(name) ? refused("panel '" + text + "' is not for this file") : refused("no panel '" + text + "'", text, known);
+        return known.contains(name) ? refused("panel '" + text + "' is not for this file")
+                                    : refused("no panel '" + text + "'", text, known);
     }
     if (command.isEmpty() || window.area()->panel(name)->command(command)) return {};
     return refused("panel '" + text + "' has no command '" + command.toStdString() + "'");
@@ -125,7 +126,9 @@ Status checkInputs(viewer::MainWindow& window, const Arguments& arguments)
 Result<WindowSize> parseWindowSize(std::string_view text)
 {
     WindowSize size;
-    const auto fail = [&] { return Error(ErrorCode::usage, "option '--size'").found("'" + std::string(text) + "'").expected("WxH or WxH@2, from 960x600"); };
+    const auto fail = [&] {
+        return Error(ErrorCode::usage, "option '--size'").found("'" + std::string(text) + "'").expected("WxH or WxH@2, from 960x600");
+    };
     const char* at = text.data();
     const char* const end = at + text.size();
     auto read = std::from_chars(at, end, size.width);
@@ -145,10 +148,13 @@ void openNamed(viewer::MainWindow& window, const Arguments& arguments, std::func
 {
     const std::vector<std::string>& names = arguments.positionals;
     const bool compares = names.size() > 1;
-    window.open(textOf(names.front()), [&window, compares, then = std::move(then)] {
-        if (compares) window.compare();
-        if (then) then();
-    }, compares ? textOf(names[1]) : QString());
+    window.open(
+        textOf(names.front()),
+        [&window, compares, then = std::move(then)] {
+            if (compares) window.compare();
+            if (then) then();
+        },
+        compares ? textOf(names[1]) : QString());
 }
 
 Status showState(viewer::MainWindow& window, const Arguments& arguments)
@@ -194,12 +200,15 @@ int drawWindow(viewer::MainWindow& window, const Arguments& arguments)
             if (Status status = checkInputs(window, arguments); !status.ok()) refuse(std::move(status).takeError());
         if (window.document())
             QObject::connect(&window.document()->bridge(), &viewer::DebugBridge::refused, &window,
-                             [&](const QString& line, const QString& text) { refuse(Error(ErrorCode::usage, text.toStdString()).at("'" + line.toStdString() + "'")); });
+                             [&](const QString& line, const QString& text) {
+                                 refuse(Error(ErrorCode::usage, text.toStdString()).at("'" + line.toStdString() + "'"));
+                             });
         if (Status status = showState(window, arguments); !status.ok()) refuse(std::move(status).takeError());
     }
     quiet = waitUntilQuiet(window) && quiet;
     // Commands that look at the state after the run, in turn.
-    if (const int task = viewer::taskOf(textOf(arguments.text("task"))); task >= 0 && window.document() && window.task() != static_cast<viewer::Task>(task)) {
+    if (const int task = viewer::taskOf(textOf(arguments.text("task")));
+        task >= 0 && window.document() && window.task() != static_cast<viewer::Task>(task)) {
         window.setTask(static_cast<viewer::Task>(task));
         quiet = waitUntilQuiet(window) && quiet;
     }

@@ -22,12 +22,12 @@ Result<WindowSize> parseWindowSize(std::string_view text);
 
 /// Opens the model or recording that is named; a second name is what its runs are compared with.
 void openNamed(viewer::MainWindow& window, const Arguments& arguments, std::function<void()> then = {});
-/// --task, --exec and --goto on the open document; lines of the debugger are queued. Errors: usage, of the first --exec that names what is not
-/// there; those behind it are not carried out.
+/// --task, --exec and --goto on the open document; lines of the debugger are queued. Errors: usage, of the first --exec that names what is
+/// not there; those behind it are not carried out.
 Status showState(viewer::MainWindow& window, const Arguments& arguments);
 
-/// Opens what is named, waits until nothing moves any more, and writes the picture. The exit code: not 0 where something could not be opened
-/// or carried out, which standard error then says.
+/// Opens what is named, waits until nothing moves any more, and writes the picture. The exit code: not 0 where something could not be
+/// opened or carried out, which standard error then says.
 int drawWindow(viewer::MainWindow& window, const Arguments& arguments);
 
 } // namespace loopscope::app

@@ -129,8 +129,8 @@ std::vector<viewer::InputPort> TerminalBackend::inputs() const
     return ports;
 }
 
-/// Files are read once: whoever asks again gets the answer of then. Of a large one that nobody has looked into yet there is no answer: this is
-/// asked on the GUI thread.
+/// Files are read once: whoever asks again gets the answer of then. Of a large one that nobody has looked into yet there is no answer: this
+/// is asked on the GUI thread.
 std::string TerminalBackend::problemOf(const Port& port, const std::string& source) const
 {
     {
@@ -229,7 +229,8 @@ std::string samplesFolder()
     std::error_code failure;
     const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", failure);
     const std::filesystem::path here = program.parent_path();
-    for (const char* const way : {"../share/loopscope/samples/text", "../../samples/text", "../../../samples/text", "../../../../samples/text"}) {
+    for (const char* const way :
+         {"../share/loopscope/samples/text", "../../samples/text", "../../../samples/text", "../../../../samples/text"}) {
         const std::filesystem::path folder = (here / way).lexically_normal();
         if (std::filesystem::exists(folder / "collatz.lsir", failure)) return folder.string();
     }
@@ -244,14 +245,34 @@ std::vector<viewer::Services::Sample> DesktopServices::samples() const
     if (folder.empty()) return {};
     const auto in = [&](const char* name) { return folder + "/" + name; };
     std::vector<Sample> samples;
-    samples.push_back({"Watch a While run", "collatz: an If in a While, 111 iterations. Drag the slider.",
-                       "Run and stop inside", in("collatz.lsir"), "", {"run x=27", "goto main/while#0@0:body"}, "debug"});
-    samples.push_back({"See a dead branch", "v1_collatz: a TensorFlow 1 loop with a Switch whose other side is dead.", "Open dataflow",
-                       in("v1_collatz.lsir"), "", {"tbreak dead half", "run n=6"}, "debug"});
-    samples.push_back({"Find the worst layer", "layers: int8 weights against float32. Stops in the first layer that differs.", "Compare",
-                       in("layers_int8.lsir"), in("layers_float.lsir"), {"run x=@7", "drift"}, "compare"});
-    samples.push_back({"Go back to a wrong value", "nan_at_613: a NaN after 613 iterations. Ask who wrote it.", "Run to the NaN",
-                       in("nan_at_613.lsir"), "", {"tbreak nan", "run n=1000"}, "debug"});
+    samples.push_back({"Watch a While run",
+                       "collatz: an If in a While, 111 iterations. Drag the slider.",
+                       "Run and stop inside",
+                       in("collatz.lsir"),
+                       "",
+                       {"run x=27", "goto main/while#0@0:body"},
+                       "debug"});
+    samples.push_back({"See a dead branch",
+                       "v1_collatz: a TensorFlow 1 loop with a Switch whose other side is dead.",
+                       "Open dataflow",
+                       in("v1_collatz.lsir"),
+                       "",
+                       {"tbreak dead half", "run n=6"},
+                       "debug"});
+    samples.push_back({"Find the worst layer",
+                       "layers: int8 weights against float32. Stops in the first layer that differs.",
+                       "Compare",
+                       in("layers_int8.lsir"),
+                       in("layers_float.lsir"),
+                       {"run x=@7", "drift"},
+                       "compare"});
+    samples.push_back({"Go back to a wrong value",
+                       "nan_at_613: a NaN after 613 iterations. Ask who wrote it.",
+                       "Run to the NaN",
+                       in("nan_at_613.lsir"),
+                       "",
+                       {"tbreak nan", "run n=1000"},
+                       "debug"});
     return samples;
 }
 

@@ -70,7 +70,8 @@ class DesktopServices : public viewer::WindowServices {
 public:
     explicit DesktopServices(Arguments defaults) : m_defaults(std::move(defaults)) {}
     Result<std::unique_ptr<viewer::Backend>> open(const std::string& path, std::stop_token stop) override;
-    Result<std::unique_ptr<viewer::Backend>> openAgainst(const std::string& path, const std::string& other, double cosine, std::stop_token stop) override;
+    Result<std::unique_ptr<viewer::Backend>> openAgainst(const std::string& path, const std::string& other, double cosine,
+                                                         std::stop_token stop) override;
     Result<std::string> runCommand(const std::vector<std::string>& words) override;
     std::vector<Sample> samples() const override;
 

@@ -96,7 +96,8 @@ Result<KnownValue> RecordedValues::lookUp(RecordedInvocation invocation, GraphId
             known.tensor.dtype = value.type.dtype;
             known.tensor.shape = value.type.shape;
             known.tensor.quantization = value.type.quantization.get();
-            if (known.isRecorded) known.bytes.assign(value.constant->bytes().data(), value.constant->bytes().data() + value.constant->size());
+            if (known.isRecorded)
+                known.bytes.assign(value.constant->bytes().data(), value.constant->bytes().data() + value.constant->size());
             return known;
         case ValueRole::result: {
             LS_TRY(const std::optional<int64_t> step, m_run.stepOf(invocation, graph.index, value.producer.index));

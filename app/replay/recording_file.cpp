@@ -9,7 +9,8 @@ std::string RecordingFile::level() const
 {
     constexpr std::array names = {"control", "statistics", "hashes", "values", "all"};
     const TraceRun& recorded = run->run();
-    const std::string name = recorded.level >= 0 && static_cast<size_t>(recorded.level) < names.size() ? names[static_cast<size_t>(recorded.level)] : "?";
+    const std::string name =
+        recorded.level >= 0 && static_cast<size_t>(recorded.level) < names.size() ? names[static_cast<size_t>(recorded.level)] : "?";
     return "level " + name + (recorded.policy.empty() ? "" : ", iterations " + recorded.policy);
 }
 
@@ -19,7 +20,9 @@ Result<RecordingFile> openRecording(const std::string& path, int64_t runId)
     LS_TRY(file.reader, TraceReader::open(path));
     const TraceRun* const run = runId == 0 ? file.reader->defaultRun() : file.reader->findRun(runId);
     if (!run && runId != 0)
-        return Error(ErrorCode::usage, "no run " + std::to_string(runId)).at(path).expected(std::to_string(file.reader->runs().size()) + " runs");
+        return Error(ErrorCode::usage, "no run " + std::to_string(runId))
+            .at(path)
+            .expected(std::to_string(file.reader->runs().size()) + " runs");
     LS_TRY(file.run, RecordedRun::open(*file.reader, run));
     Result<Model> model = recordedModel(*file.run);
     if (!model.ok()) return std::move(model).takeError().at(path);

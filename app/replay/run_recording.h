@@ -37,7 +37,7 @@ public:
     const std::string& path() const { return m_path; }
     TraceLevel level() const { return m_level; }
     bool isOn() const { return m_state == State::running || m_state == State::paused; } ///< the present run is being recorded
-    bool hasRun() const { return m_state != State::waiting; } ///< a run began while it was on
+    bool hasRun() const { return m_state != State::waiting; }                           ///< a run began while it was on
     bool wasEdited() const { return m_state == State::edited; }
     bool isClosed() const { return m_isClosed; } ///< finish() was called: nothing is heard any more
     int64_t steps() const { return m_nextStep; } ///< recorded of the present run
@@ -47,7 +47,9 @@ private:
     enum class State : uint8_t { waiting, running, paused, ended, edited };
 
     RunRecording(std::unique_ptr<TraceRecorder> recorder, std::string path, TraceLevel level)
-        : m_recorder(std::move(recorder)), m_path(std::move(path)), m_level(level)
+        : m_recorder(std::move(recorder)),
+          m_path(std::move(path)),
+          m_level(level)
     {
     }
     bool hears(int64_t step);

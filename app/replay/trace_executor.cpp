@@ -26,7 +26,11 @@ struct ReplayFrame {
 class TraceExecutor::Impl {
 public:
     Impl(RecordingFile file, const CancelFlag* cancel)
-        : m_reader(std::move(file.reader)), m_run(std::move(file.run)), m_model(std::move(file.model)), m_root(file.root), m_cancel(cancel),
+        : m_reader(std::move(file.reader)),
+          m_run(std::move(file.run)),
+          m_model(std::move(file.model)),
+          m_root(file.root),
+          m_cancel(cancel),
           m_values(m_model, *m_run)
     {
     }
@@ -168,7 +172,10 @@ public:
         event.results = m_results;
     }
 
-    uint8_t trapsOf(const ReplayFrame& frame) const { return m_handler ? m_traps.of(frame.graph(), OperatorId(frame.next)) : uint8_t{trapNone}; }
+    uint8_t trapsOf(const ReplayFrame& frame) const
+    {
+        return m_handler ? m_traps.of(frame.graph(), OperatorId(frame.next)) : uint8_t{trapNone};
+    }
 
     /// The next operator completes, or is entered.
     Status advance()
@@ -180,8 +187,8 @@ public:
         const Operator& op = graphOf(frame).op(OperatorId(frame.next));
         if (callForm(op).kind != CallKind::none) {
             LS_TRY(std::optional<RecordedInvocation> callee, m_run->invocation(m_nextInvocation));
-            const bool isEntered = callee && callee->parent == frame.invocation.id && callee->callerGraph == frame.graph().index &&
-                                   callee->site == frame.next;
+            const bool isEntered =
+                callee && callee->parent == frame.invocation.id && callee->callerGraph == frame.graph().index && callee->site == frame.next;
             if (isEntered) {
                 ReplayFrame entered{*callee, recordedRole(callee->role), false, 0};
                 entered.inCond = entered.role.role == CallRole::loop && callee->cond >= 0;
@@ -298,25 +305,16 @@ std::unique_ptr<TraceExecutor> TraceExecutor::create(RecordingFile file, const C
 TraceExecutor::TraceExecutor(std::unique_ptr<Impl> impl) : m_impl(std::move(impl)) {}
 TraceExecutor::~TraceExecutor() = default;
 
-const Model& TraceExecutor::model() const
-{
-    return m_impl->m_model;
-}
+const Model& TraceExecutor::model() const { return m_impl->m_model; }
 
-GraphId TraceExecutor::root() const
-{
-    return m_impl->root();
-}
+GraphId TraceExecutor::root() const { return m_impl->root(); }
 
 Status TraceExecutor::setInput(int, const Tensor&)
 {
     return Error(ErrorCode::usage, "a recording has its inputs").at(m_impl->m_reader->path());
 }
 
-Status TraceExecutor::start()
-{
-    return m_impl->start();
-}
+Status TraceExecutor::start() { return m_impl->start(); }
 
 Status TraceExecutor::step()
 {
@@ -325,10 +323,7 @@ Status TraceExecutor::step()
     return m_impl->advance();
 }
 
-Status TraceExecutor::run()
-{
-    return runTo(INT64_MAX);
-}
+Status TraceExecutor::run() { return runTo(INT64_MAX); }
 
 Status TraceExecutor::runTo(int64_t tick, int64_t step)
 {
@@ -336,25 +331,16 @@ Status TraceExecutor::runTo(int64_t tick, int64_t step)
     return m_impl->runTo(tick, step);
 }
 
-int64_t TraceExecutor::tick() const
-{
-    return m_impl->tick();
-}
+int64_t TraceExecutor::tick() const { return m_impl->tick(); }
 
-const Position& TraceExecutor::position() const
-{
-    return m_impl->m_position;
-}
+const Position& TraceExecutor::position() const { return m_impl->m_position; }
 
 FrameInfo TraceExecutor::frame(int depth) const
 {
     return m_impl->info(depth < 0 ? m_impl->m_frames.size() - 1 : static_cast<size_t>(depth));
 }
 
-std::string TraceExecutor::positionAddress() const
-{
-    return m_impl->address();
-}
+std::string TraceExecutor::positionAddress() const { return m_impl->address(); }
 
 const Tensor* TraceExecutor::value(int depth, ValueId id) const
 {
@@ -403,10 +389,7 @@ MachineState TraceExecutor::snapshot() const
     return state;
 }
 
-MachineState TraceExecutor::snapshot(const MachineState&) const
-{
-    return snapshot();
-}
+MachineState TraceExecutor::snapshot(const MachineState&) const { return snapshot(); }
 
 Status TraceExecutor::restore(const MachineState& state)
 {
@@ -433,10 +416,7 @@ Status TraceExecutor::restore(const MachineState& state)
 
 void TraceExecutor::setObserver(ExecutionObserver*) {}
 
-void TraceExecutor::muteObserver(bool, ExecutionObserver* also)
-{
-    m_impl->m_also = also;
-}
+void TraceExecutor::muteObserver(bool, ExecutionObserver* also) { m_impl->m_also = also; }
 
 void TraceExecutor::setTraps(const TrapSet& traps, TrapHandler* handler)
 {
@@ -445,14 +425,8 @@ void TraceExecutor::setTraps(const TrapSet& traps, TrapHandler* handler)
     m_impl->m_asked = -1;
 }
 
-bool TraceExecutor::trapped() const
-{
-    return m_impl->m_trapped;
-}
+bool TraceExecutor::trapped() const { return m_impl->m_trapped; }
 
-int64_t TraceExecutor::maxSteps() const
-{
-    return INT64_MAX;
-}
+int64_t TraceExecutor::maxSteps() const { return INT64_MAX; }
 
 } // namespace loopscope::app

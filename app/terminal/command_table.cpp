@@ -14,9 +14,10 @@ namespace {
 constexpr std::string_view kPlaces = "Places: 'add#2' or 'acc' in this graph, 'while#0@37', '../acc' in the caller, './add#2', '#12',\n"
                                      "'main/while#0@37:body/add#2:0' in full, '\"full name\"'.";
 
-constexpr std::string_view kGotoPlaces = "Places: 'add#2' or 'acc' in this graph, 'while#0@37', '../acc' in the caller, './add#2', '#12',\n"
-                                         "'main/while#0@37:body/add#2:0' in full, '\"full name\"'. 'forward': from an iteration of a gradient\n"
-                                         "loop to the iteration of the forward loop that it belongs to.";
+constexpr std::string_view kGotoPlaces =
+    "Places: 'add#2' or 'acc' in this graph, 'while#0@37', '../acc' in the caller, './add#2', '#12',\n"
+    "'main/while#0@37:body/add#2:0' in full, '\"full name\"'. 'forward': from an iteration of a gradient\n"
+    "loop to the iteration of the forward loop that it belongs to.";
 
 constexpr std::string_view kBreakpointKinds =
     "Before an operator:          break add#3 · break .../add#3 · break type conv_2d · break graph step · break step:276\n"
@@ -35,10 +36,10 @@ void addMovement(Commands& all)
 {
     using namespace terminal;
     constexpr std::string_view topic = "moving forwards";
-    all.push_back({"run", "r", topic, "run [NAME=SOURCE…]", "run x=27",
-                   "Begins the run and goes on to the first stop; inputs may be given anew.",
-                   "Sources are those of --input: a number, a list, FILE.npy, FILE.npz:KEY, FILE.png, @7; 'x=in.npy; x[0,3]=nan' patches an element.",
-                   CompletionKind::inputName, run});
+    all.push_back(
+        {"run", "r", topic, "run [NAME=SOURCE…]", "run x=27", "Begins the run and goes on to the first stop; inputs may be given anew.",
+         "Sources are those of --input: a number, a list, FILE.npy, FILE.npz:KEY, FILE.png, @7; 'x=in.npy; x[0,3]=nan' patches an element.",
+         CompletionKind::inputName, run});
     all.push_back({"start", "", topic, "start [NAME=SOURCE…]", "start", "Begins the run and stops before the first operator.", "",
                    CompletionKind::inputName, terminal::start});
     all.push_back({"input", "", topic, "input NAME=SOURCE", "input x=27", "Gives an input of the next run; 'run' begins it.",
@@ -52,7 +53,8 @@ void addMovement(Commands& all)
                    "A loop is one operator to 'next', all its iterations included.", CompletionKind::none, step, true});
     all.push_back({"finish", "fin", topic, "finish", "finish", "Goes on until this invocation has returned, and shows what it gave.",
                    "Of an iteration: until the loop has ended; of a loop's condition: until it has decided. 'up' first finishes an\n"
-                   "outer one.", CompletionKind::none, finish});
+                   "outer one.",
+                   CompletionKind::none, finish});
     all.push_back({"until", "u", topic, "until [PATTERN]", "until", "Goes on past the end of the innermost loop, or to an operator.", "",
                    CompletionKind::place, until});
     all.push_back({"advance", "", topic, "advance PATTERN", "advance if#2", "Goes on to the next operator that a pattern matches.", kPlaces,
@@ -73,8 +75,8 @@ void addTravel(Commands& all)
                    CompletionKind::none, finish});
     all.push_back({"iter", "it", topic, "iter [+N|-N|N|last]", "iter -1", "The same operator in another iteration of the innermost loop.",
                    "Without argument it says which iteration this is, and in a gradient loop to which forward iteration it\n"
-                   "belongs ('goto forward'). An empty line repeats 'iter +1'.", CompletionKind::iteration, iterate,
-                   true});
+                   "belongs ('goto forward'). An empty line repeats 'iter +1'.",
+                   CompletionKind::iteration, iterate, true});
     all.push_back({"goto", "g", topic, "goto ADDRESS|step:N|N%|MARK|start|end|forward", "goto while#0@36:body/if#2",
                    "Goes to any place of the run, forwards or backwards.", kGotoPlaces, CompletionKind::place, goTo});
     all.push_back({"back", "", topic, "back", "back", "Returns to where the last jump began.", "", CompletionKind::none, back});
@@ -184,8 +186,10 @@ void addQuestions(Commands& all)
                    CompletionKind::none, version1Graphs});
     all.push_back({"dead", "", topic, "dead", "dead", "Nodes of a TensorFlow 1 graph that were dead, and how often.", "",
                    CompletionKind::none, version1Graphs});
-    all.push_back({"order", "", topic, "order arrival|SEED", "order 7", "In which order ready nodes of a TensorFlow 1 graph run, from the next run on.",
-                   "As --schedule-seed: 'arrival' is the documented order, a seed picks among all that are ready.", CompletionKind::none, order});
+    all.push_back({"order", "", topic, "order arrival|SEED", "order 7",
+                   "In which order ready nodes of a TensorFlow 1 graph run, from the next run on.",
+                   "As --schedule-seed: 'arrival' is the documented order, a seed picks among all that are ready.", CompletionKind::none,
+                   order});
     all.push_back({"ready", "", topic, "ready", "ready", "Nodes of a TensorFlow 1 graph that can run now, in order.", "",
                    CompletionKind::none, version1Graphs});
 }
@@ -194,10 +198,11 @@ void addFiles(Commands& all)
 {
     using namespace terminal;
     constexpr std::string_view topic = "files and help";
-    all.push_back({"record", "", topic, "record [on [FILE] [LEVEL] [--force]|off]", "record on run.lstrace",
-                   "Records runs into a trace, as 'loopscope trace' does; alone it says what is recorded.",
-                   "It begins with the next 'run'. Every step is recorded once, however you move; the first edit ends the recording of a run.",
-                   CompletionKind::file, record});
+    all.push_back(
+        {"record", "", topic, "record [on [FILE] [LEVEL] [--force]|off]", "record on run.lstrace",
+         "Records runs into a trace, as 'loopscope trace' does; alone it says what is recorded.",
+         "It begins with the next 'run'. Every step is recorded once, however you move; the first edit ends the recording of a run.",
+         CompletionKind::file, record});
     all.push_back({"save", "", topic, "save FILE [--force]", "save stops.ls", "Writes breakpoints and displays as commands.", "",
                    CompletionKind::file, save});
     all.push_back({"load", "", topic, "load FILE", "load stops.ls", "Reads what 'save' wrote.",
@@ -275,10 +280,8 @@ Result<int64_t> wholeNumber(std::string_view text, std::string_view what, int64_
     const auto [at, error] = std::from_chars(text.data(), end, number);
     if (text.empty() || error != std::errc() || at != end || number < least || number > most) {
         std::string expected = "a whole number";
-        if (least != INT64_MIN && most < 1'000'000)
-            expected += " from " + std::to_string(least) + " to " + std::to_string(most);
-        else if (least >= 0)
-            expected += " from " + std::to_string(least);
+        if (least != INT64_MIN && most < 1'000'000) expected += " from " + std::to_string(least) + " to " + std::to_string(most);
+        else if (least >= 0) expected += " from " + std::to_string(least);
         return Error(ErrorCode::usage, std::string(what)).found("'" + std::string(text) + "'").expected(expected);
     }
     return number;

@@ -161,9 +161,7 @@ Completion completionsOf(Terminal& terminal, std::string_view line)
     }
     Completer completer(terminal, std::string(line.substr(completion.begin)));
     switch (kind) {
-    case CompletionKind::value:
-        completer.values();
-        break;
+    case CompletionKind::value: completer.values(); break;
     case CompletionKind::place:
         completer.places();
         if ((*command)->name == "goto") completer.marks();
@@ -173,29 +171,20 @@ Completion completionsOf(Terminal& terminal, std::string_view line)
         completer.places();
         completer.values();
         break;
-    case CompletionKind::breakpoint:
-        completer.breakpoints();
-        break;
-    case CompletionKind::mark:
-        completer.marks();
-        break;
-    case CompletionKind::command:
-        completer.commands();
-        break;
+    case CompletionKind::breakpoint: completer.breakpoints(); break;
+    case CompletionKind::mark: completer.marks(); break;
+    case CompletionKind::command: completer.commands(); break;
     case CompletionKind::info:
         for (std::string& topic : terminal::infoTopics()) completer.add(std::move(topic), "topic");
         break;
-    case CompletionKind::file:
-        completer.files();
-        break;
+    case CompletionKind::file: completer.files(); break;
     case CompletionKind::iteration:
         for (const std::string_view word : {"+1", "-1", "last"}) completer.add(std::string(word), "iteration");
         break;
     case CompletionKind::inputName:
         for (const Port& port : terminal.target().inputs) completer.add(port.name + "=", "input", shortType(port.type));
         break;
-    default:
-        break;
+    default: break;
     }
     completion.candidates = completer.take();
     return completion;

@@ -22,7 +22,9 @@ constexpr std::string_view kStartupFile = ".loopscoperc";
 class Loop {
 public:
     Loop(Console& console, DebugSubject subject, const DebugLoopOptions& options)
-        : m_console(console), m_options(options), m_interactive(!options.batch && !console.json() && isatty(STDIN_FILENO) == 1),
+        : m_console(console),
+          m_options(options),
+          m_interactive(!options.batch && !console.json() && isatty(STDIN_FILENO) == 1),
           m_terminal(std::move(subject), settings(), [this](const TerminalEvent& event) { tell(event); })
     {
         m_terminal.setWaiter([this](Session& session) { wait(session); });
@@ -40,10 +42,8 @@ public:
             return !fine && !m_interrupted ? static_cast<int>(m_terminal.lastError()) : code;
         }
         if (!m_terminal.ended()) {
-            if (m_interactive)
-                prompt();
-            else
-                pipe();
+            if (m_interactive) prompt();
+            else pipe();
         }
         return ended();
     }
@@ -117,10 +117,8 @@ private:
         } else if (event.kind == TerminalEvent::Kind::error) {
             // Among replies on a terminal and in pipes alike: what failed stands where it was asked.
             std::fflush(stdout);
-            if (m_options.batch)
-                std::fputs(event.text.c_str(), stderr);
-            else
-                m_console.print(event.text);
+            if (m_options.batch) std::fputs(event.text.c_str(), stderr);
+            else m_console.print(event.text);
         } else {
             m_console.print(event.text);
         }

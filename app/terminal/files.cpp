@@ -33,10 +33,8 @@ Status load(Terminal& terminal, const CommandLine& line)
         const size_t end = std::min(text.find('\n', at), text.size());
         const std::string_view one = text.substr(at, end - at);
         at = end + 1;
-        if (one.starts_with("display "))
-            displays.emplace_back(one.substr(8));
-        else
-            rest += std::string(one) + "\n";
+        if (one.starts_with("display ")) displays.emplace_back(one.substr(8));
+        else rest += std::string(one) + "\n";
     }
     struct Loaded {
         size_t total = 0, disabled = 0;

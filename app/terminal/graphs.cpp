@@ -96,9 +96,9 @@ std::string deadText(const Model& model, const DataflowView& view)
     for (const auto& [key, tallies] : ended) {
         const auto& [graph, condition, runs] = key;
         const std::string count = "1 of " + groupThousands(runs);
-        const std::string when = "only in @" + std::to_string(runs - 1) + ", after " + operatorLabelOf(model, graph, condition) + " = false";
-        if (tallies.size() >= kFewest)
-            table.add({groupThousands(std::ssize(tallies)) + (isFirst ? " nodes" : " others"), count, when});
+        const std::string when =
+            "only in @" + std::to_string(runs - 1) + ", after " + operatorLabelOf(model, graph, condition) + " = false";
+        if (tallies.size() >= kFewest) table.add({groupThousands(std::ssize(tallies)) + (isFirst ? " nodes" : " others"), count, when});
         else
             for (const DataflowTally& tally : tallies) table.add({operatorLabelOf(model, graph, tally.op), count, when});
     }
@@ -109,7 +109,8 @@ std::string deadText(const Model& model, const DataflowView& view)
 
 Status order(Terminal& terminal, const CommandLine& line)
 {
-    if (terminal.isReplay() || !terminal.ask([](Debugger& debugger) { return dynamic_cast<DataflowExecutor*>(&debugger.executor()) != nullptr; }))
+    if (terminal.isReplay() ||
+        !terminal.ask([](Debugger& debugger) { return dynamic_cast<DataflowExecutor*>(&debugger.executor()) != nullptr; }))
         return Error(ErrorCode::usage, "'order' is about runs of TensorFlow graphs with Switch and Merge");
     int64_t seed = 0;
     if (line.text != "arrival") {

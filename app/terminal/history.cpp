@@ -42,19 +42,13 @@ std::string sparkline(const ValueSeries& series, double low, double high)
         double top = -INFINITY;
         bool abnormal = false;
         for (size_t i = at; i < std::min(at + perColumn, numbers.size()); ++i) {
-            if (std::isfinite(numbers[i]))
-                top = std::max(top, numbers[i]);
-            else if (series.written[i])
-                abnormal = true;
+            if (std::isfinite(numbers[i])) top = std::max(top, numbers[i]);
+            else if (series.written[i]) abnormal = true;
         }
-        if (abnormal)
-            out += "!";
-        else if (top == -INFINITY)
-            out += " ";
-        else if (high <= low)
-            out += bars[0];
-        else
-            out += bars[std::min<size_t>(7, static_cast<size_t>((top - low) / (high - low) * 8))];
+        if (abnormal) out += "!";
+        else if (top == -INFINITY) out += " ";
+        else if (high <= low) out += bars[0];
+        else out += bars[std::min<size_t>(7, static_cast<size_t>((top - low) / (high - low) * 8))];
     }
     return out;
 }
@@ -75,12 +69,9 @@ Status findWrites(Terminal& terminal, const CommandLine& line)
     std::string name;
     bool travel = false;
     for (const std::string& word : line.words()) {
-        if (word == "-g")
-            travel = true;
-        else if (name.empty())
-            name = word;
-        else
-            return Error(ErrorCode::usage, "unexpected '" + word + "'").at(line.name).expected("a value, and -g to go there");
+        if (word == "-g") travel = true;
+        else if (name.empty()) name = word;
+        else return Error(ErrorCode::usage, "unexpected '" + word + "'").at(line.name).expected("a value, and -g to go there");
     }
     if (name.empty()) return Error(ErrorCode::usage, "no value is named").at(line.name).expected("a value, as 'acc'");
     LS_TRY(const ResolvedAddress value, valueNamed(terminal, name));

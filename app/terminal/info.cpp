@@ -46,10 +46,8 @@ std::string valueLines(Terminal& terminal, const std::vector<ValueId>& values)
             if (tensor != nullptr && tensor->data == nullptr && tensor->bytes == 0 && tensor->dtype == DType::unknown) tensor = nullptr;
             const InlineValue shown = tensor != nullptr ? typedInlineValue(*tensor, format) : InlineValue();
             out += "  " + value.id + ": ";
-            if (tensor != nullptr)
-                out += shown.abnormal ? terminal.ink()(Style::bad, shown.text) : shown.text;
-            else
-                out += shortType(value.type) + "  " + terminal.ink()(Style::faint, absenceText(Absence::notWritten));
+            if (tensor != nullptr) out += shown.abnormal ? terminal.ink()(Style::bad, shown.text) : shown.text;
+            else out += shortType(value.type) + "  " + terminal.ink()(Style::faint, absenceText(Absence::notWritten));
             out += "\n";
         }
         return out;
@@ -314,9 +312,9 @@ Result<std::string> forwardText(Terminal& terminal)
     LS_TRY(const std::optional<ForwardIteration> found,
            terminal.ask([=](Debugger& debugger) { return findForwardIteration(debugger.target(), frame); }));
     if (!found) return std::string();
-    return "belongs to iteration " + groupThousands(found->iteration) + " of the forward loop: " + found->address + ", where " + found->site +
-           " at step " + groupThousands(found->step) + (found->popped ? " put what is popped here" : " put what is read here") +
-           "; 'goto forward' goes there\n";
+    return "belongs to iteration " + groupThousands(found->iteration) + " of the forward loop: " + found->address + ", where " +
+           found->site + " at step " + groupThousands(found->step) +
+           (found->popped ? " put what is popped here" : " put what is read here") + "; 'goto forward' goes there\n";
 }
 
 Result<std::string> aboutLoop(Terminal& terminal)

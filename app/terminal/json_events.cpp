@@ -16,30 +16,18 @@ JsonWriter opened(int64_t sequence, int64_t command, std::string_view event)
 std::string_view causeName(StopCause cause)
 {
     switch (cause) {
-    case StopCause::breakpoint:
-        return "breakpoint";
-    case StopCause::watch:
-        return "watch";
-    case StopCause::nan:
-        return "nan";
-    case StopCause::stepDone:
-        return "step done";
-    case StopCause::returned:
-        return "returned";
-    case StopCause::finished:
-        return "finished";
-    case StopCause::error:
-        return "error";
-    case StopCause::cancelled:
-        return "cancelled";
-    case StopCause::budget:
-        return "budget";
-    case StopCause::edited:
-        return "edited";
-    case StopCause::differs:
-        return "differs from reference";
-    default:
-        return "start reached";
+    case StopCause::breakpoint: return "breakpoint";
+    case StopCause::watch: return "watch";
+    case StopCause::nan: return "nan";
+    case StopCause::stepDone: return "step done";
+    case StopCause::returned: return "returned";
+    case StopCause::finished: return "finished";
+    case StopCause::error: return "error";
+    case StopCause::cancelled: return "cancelled";
+    case StopCause::budget: return "budget";
+    case StopCause::edited: return "edited";
+    case StopCause::differs: return "differs from reference";
+    default: return "start reached";
     }
 }
 
@@ -57,10 +45,8 @@ void stopped(JsonWriter& json, const StopView& view)
     int64_t iteration = -1;
     for (const FrameInfo& frame : view.stack)
         if (frame.iteration >= 0) iteration = frame.iteration;
-    if (iteration >= 0)
-        json.value(iteration);
-    else
-        json.null();
+    if (iteration >= 0) json.value(iteration);
+    else json.null();
     json.key("timeline").value(view.report.timeline).key("changed").beginArray();
     for (const ChangedValue& change : view.changed)
         json.beginObject().key("value").value(change.name).key("old").value(change.before).key("new").value(change.after).endObject();
@@ -110,10 +96,8 @@ std::string progressJson(int64_t sequence, int64_t command, const SessionProgres
 {
     JsonWriter json = opened(sequence, command, "progress");
     json.key("tick").value(progress.tick).key("target");
-    if (progress.target == INT64_MAX)
-        json.null();
-    else
-        json.value(progress.target);
+    if (progress.target == INT64_MAX) json.null();
+    else json.value(progress.target);
     return json.key("seconds").value(static_cast<double>(progress.sinceNs) / 1e9).endObject().text();
 }
 

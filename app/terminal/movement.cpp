@@ -25,10 +25,8 @@ std::vector<std::string> inputWords(const CommandLine& line)
 {
     std::vector<std::string> inputs;
     for (std::string& word : line.words()) {
-        if (!inputs.empty() && (inputs.back().ends_with(';') || word.starts_with(';')))
-            inputs.back() += " " + word;
-        else
-            inputs.push_back(std::move(word));
+        if (!inputs.empty() && (inputs.back().ends_with(';') || word.starts_with(';'))) inputs.back() += " " + word;
+        else inputs.push_back(std::move(word));
     }
     return inputs;
 }
@@ -119,7 +117,8 @@ Status goTo(Terminal& terminal, const CommandLine& line)
 {
     LS_CHECK_OK(terminal.checkStarted());
     const std::string text(line.text);
-    if (text.empty()) return Error(ErrorCode::usage, "no place is named").at("goto").expected("ADDRESS, step:N, N%, a mark, start, end or forward");
+    if (text.empty())
+        return Error(ErrorCode::usage, "no place is named").at("goto").expected("ADDRESS, step:N, N%, a mark, start, end or forward");
     const auto go = [&](Terminal::Move move) { return terminal.move(move, StopStyle::place); };
     if (text == "start") return go([](RunControl& control) { return control.goToStart(); });
     if (text == "forward") {
@@ -127,7 +126,8 @@ Status goTo(Terminal& terminal, const CommandLine& line)
         LS_TRY(const std::optional<ForwardIteration> found,
                terminal.ask([=](Debugger& debugger) { return findForwardIteration(debugger.target(), frame); }));
         if (!found)
-            return Error(ErrorCode::usage, "no iteration around this stop takes from a stack, list or array what another loop has put there")
+            return Error(ErrorCode::usage,
+                         "no iteration around this stop takes from a stack, list or array what another loop has put there")
                 .at("goto forward");
         return go([tick = found->tick](RunControl& control) { return control.goToTick(tick); });
     }

@@ -1,8 +1,8 @@
 // `record`: recordings of what is debugged, in the format of `loopscope trace`.
+#include "app/wiring/recording.h"
 #include "app/replay/run_recording.h"
 #include "app/terminal/commands.h"
 #include "app/terminal/terminal.h"
-#include "app/wiring/recording.h"
 #include "engine/base/text.h"
 
 #include <array>
@@ -18,10 +18,7 @@ std::string levelText(TraceLevel level)
     return names[static_cast<size_t>(level)];
 }
 
-Error misused()
-{
-    return Error(ErrorCode::usage, "record").expected("'record on [FILE] [LEVEL] [--force]' or 'record off'");
-}
+Error misused() { return Error(ErrorCode::usage, "record").expected("'record on [FILE] [LEVEL] [--force]' or 'record off'"); }
 
 Status switchOn(Terminal& terminal, std::vector<std::string> words)
 {
@@ -32,12 +29,9 @@ Status switchOn(Terminal& terminal, std::vector<std::string> words)
     options.overwrite = std::erase(words, "--force") > 0;
     options.path = std::filesystem::path(terminal.name()).stem().string() + ".lstrace";
     for (const std::string& word : words) {
-        if (const Result<TraceLevel> level = parseLevel(word); level.ok())
-            options.level = *level;
-        else if (&word == words.data())
-            options.path = word;
-        else
-            return misused();
+        if (const Result<TraceLevel> level = parseLevel(word); level.ok()) options.level = *level;
+        else if (&word == words.data()) options.path = word;
+        else return misused();
     }
     const std::string path = options.path, level = levelText(options.level);
     LS_CHECK_OK(terminal.startRecording(std::move(options)));
@@ -50,7 +44,8 @@ Status switchOff(Terminal& terminal)
     const RunRecording* const present = terminal.recording();
     const std::string level = present ? levelText(present->level()) : "";
     LS_TRY(const RecordingSummary summary, terminal.stopRecording());
-    std::string text = summary.path + ": " + groupThousands(summary.events) + (summary.events == 1 ? " event" : " events") + ", level " + level;
+    std::string text =
+        summary.path + ": " + groupThousands(summary.events) + (summary.events == 1 ? " event" : " events") + ", level " + level;
     if (summary.runs != 1) text += ", " + groupThousands(summary.runs) + " runs";
     if (summary.state != "complete") text += ", " + summary.state;
     terminal.reply(text + "\n");

@@ -28,10 +28,8 @@ Status compare(Terminal& terminal, const CommandLine& line)
         LS_TRY(const TypedPlace place, terminal.ask([&](Debugger& debugger) { return resolveTyped(debugger.target(), frame, line.text); }));
         if (place.resolved.graph != info.graph)
             return Error(ErrorCode::usage, "not in this frame").at(toString(place.resolved.address)).note("'goto' or 'up' first");
-        if (place.resolved.value.valid())
-            values.push_back(place.resolved.value);
-        else if (place.resolved.op.valid())
-            values = graph.op(place.resolved.op).results;
+        if (place.resolved.value.valid()) values.push_back(place.resolved.value);
+        else if (place.resolved.op.valid()) values = graph.op(place.resolved.op).results;
     } else {
         // Without argument: what was computed last here.
         const auto ran = static_cast<size_t>(info.next.valid() ? info.next.index : static_cast<int32_t>(graph.operators.size()));

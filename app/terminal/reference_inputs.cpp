@@ -66,10 +66,8 @@ Result<BoundInputs> referenceInputs(const RunTarget& run, const RunTarget& refer
         std::optional<Array> taken;
         if (const Port* const partner = partnerOf(port, run, reference))
             taken = inOtherUnits(given.inputs[static_cast<size_t>(partner - run.inputs.data())].forRun(0), *partner, port);
-        if (taken)
-            bound.inputs[i].arrays.push_back(std::move(*taken));
-        else
-            rest.inputs.push_back(port);
+        if (taken) bound.inputs[i].arrays.push_back(std::move(*taken));
+        else rest.inputs.push_back(port);
     }
     // What cannot be taken over is bound from its source as typed, under the name that it has there.
     std::vector<std::string> own;

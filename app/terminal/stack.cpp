@@ -17,8 +17,7 @@ std::string frameLabel(Terminal& terminal, int depth)
     const FrameInfo& frame = stack[static_cast<size_t>(depth)];
     const Model& model = terminal.model();
     switch (frame.role) {
-    case CallRole::main:
-        return model.graph(frame.graph).id;
+    case CallRole::main: return model.graph(frame.graph).id;
     case CallRole::loop: {
         const GraphId caller = stack[static_cast<size_t>(depth) - 1].graph;
         return operatorLabelOf(model, caller, frame.site) + "@" + std::to_string(frame.iteration) + (frame.inCond ? ":cond" : ":body");
@@ -29,10 +28,8 @@ std::string frameLabel(Terminal& terminal, int depth)
         return frames[at].substr(std::min(frames[at].size(), at > 0 ? frames[at - 1].size() + 1 : 0));
     }
     case CallRole::branch:
-    case CallRole::region:
-        return std::string(callRoleName(frame.role)) + std::to_string(frame.branch);
-    default:
-        return std::string(callRoleName(frame.role));
+    case CallRole::region: return std::string(callRoleName(frame.role)) + std::to_string(frame.branch);
+    default: return std::string(callRoleName(frame.role));
     }
 }
 

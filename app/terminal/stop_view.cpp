@@ -47,10 +47,8 @@ public:
             for (const ValueChange& change : m_view.report.written) written(change);
             if (m_view.style == StopStyle::step && m_view.report.written.empty()) m_view.style = StopStyle::brief;
             if (m_view.style == StopStyle::surroundings) changes();
-            if (m_view.style == StopStyle::iteration)
-                operands();
-            else
-                window();
+            if (m_view.style == StopStyle::iteration) operands();
+            else window();
         }
         displays();
         return std::move(m_view);

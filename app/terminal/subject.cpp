@@ -92,7 +92,9 @@ Status holdAgainst(DebugSubject& subject, const std::string& recording, const st
     const Model& model = *subject.model;
     const GraphId root = subject.target.graph;
     if (path.ends_with(".npz")) {
-        subject.reference = [=, &model](const std::vector<std::string>&, const BoundInputs*) { return arraysOf(path, model, root, tolerance); };
+        subject.reference = [=, &model](const std::vector<std::string>&, const BoundInputs*) {
+            return arraysOf(path, model, root, tolerance);
+        };
         return {};
     }
     if (isTraceFile(path)) {
@@ -112,7 +114,8 @@ Status holdAgainst(DebugSubject& subject, const std::string& recording, const st
     auto other = std::make_shared<Other>(Other{std::move(file), {}});
     LS_TRY(other->target, targetOf(other->file, ""));
     const RunTarget target = subject.target;
-    subject.reference = [=, &model](const std::vector<std::string>& sources, const BoundInputs* last) -> Result<std::unique_ptr<Reference>> {
+    subject.reference = [=, &model](const std::vector<std::string>& sources,
+                                    const BoundInputs* last) -> Result<std::unique_ptr<Reference>> {
         ExecutionOptions own = options;
         own.keepAll = true;
         own.cancel = nullptr;
@@ -143,7 +146,8 @@ std::string selectionText(const Model& model, GraphId root, size_t nodes)
     const Graph& graph = model.graph(root);
     const FrameAnalysis analysis = hasFramesOrSwitches(graph) ? analyzeFrames(graph) : FrameAnalysis();
     if (analysis.frames.size() < 2 && graph.operators.size() == nodes) return "";
-    std::string text = groupThousands(std::ssize(graph.operators)) + " of " + groupThousands(static_cast<int64_t>(nodes)) + " nodes after pruning";
+    std::string text =
+        groupThousands(std::ssize(graph.operators)) + " of " + groupThousands(static_cast<int64_t>(nodes)) + " nodes after pruning";
     if (analysis.frames.size() > 1 + kNamedFrames) return text + "; " + groupThousands(std::ssize(analysis.frames) - 1) + " frames";
     for (size_t f = 1; f < analysis.frames.size(); ++f)
         text += "; frame " + analysis.frames[f].name + ", parallel_iterations " + std::to_string(analysis.frames[f].parallelIterations);

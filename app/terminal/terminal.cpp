@@ -50,7 +50,11 @@ private:
 };
 
 Terminal::Terminal(DebugSubject subject, TerminalSettings settings, TerminalSink sink)
-    : m_subject(std::move(subject)), m_settings(settings), m_sink(std::move(sink)), m_ink(settings.colored), m_lines(*m_subject.model)
+    : m_subject(std::move(subject)),
+      m_settings(settings),
+      m_sink(std::move(sink)),
+      m_ink(settings.colored),
+      m_lines(*m_subject.model)
 {
     m_options.context = settings.context;
     if (!m_subject.isReplay && canPrint(*m_subject.model)) m_sayings = std::make_unique<Sayings>();
@@ -131,7 +135,8 @@ Status Terminal::attachReference(const std::vector<std::string>& inputs)
 RecorderOptions Terminal::recorderOptions() const
 {
     RecorderOptions options = m_subject.recording ? m_subject.recording() : RecorderOptions();
-    if (const Result<BoundInputs> inputs = bindInputs(m_subject.target, m_subject.inputs, m_subject.seed, 1); inputs.ok() && inputs->usedSeed)
+    if (const Result<BoundInputs> inputs = bindInputs(m_subject.target, m_subject.inputs, m_subject.seed, 1);
+        inputs.ok() && inputs->usedSeed)
         options.seed = m_subject.seed;
     return options;
 }
@@ -325,10 +330,8 @@ Status Terminal::begin(const std::vector<std::string>& typed, const Move& move)
                Executor& executor = debugger.executor();
                if (!m_subject.isReplay) {
                    if (recording()) recording()->setFeeds(feedsOf(inputs));
-                   if (!m_initial)
-                       m_initial = std::make_shared<const MachineState>(executor.snapshot());
-                   else
-                       LS_CHECK_OK(executor.restore(*m_initial));
+                   if (!m_initial) m_initial = std::make_shared<const MachineState>(executor.snapshot());
+                   else LS_CHECK_OK(executor.restore(*m_initial));
                    if (auto* const dataflow = dynamic_cast<DataflowExecutor*>(&executor); dataflow != nullptr && m_order)
                        dataflow->setScheduleSeed(*m_order);
                    for (size_t i = 0; i < inputs.inputs.size(); ++i)

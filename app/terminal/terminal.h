@@ -42,15 +42,16 @@ struct DebugSubject {
     bool isReplay = false;              ///< a recording: it has its inputs
     std::string note;                   ///< to be said once, before the first command; empty: nothing
     std::string selection;              ///< TensorFlow graphs: "22 of 25 nodes after pruning; …", said before the first command
-    std::function<std::string(int64_t first, int64_t last)> printed; ///< what the model said in those steps of a recording; asked by the engine's thread
-    std::string level;                  ///< of a recording, "level statistics": what is in it
-    std::vector<std::string> inputs;    ///< as typed after --input
+    std::function<std::string(int64_t first, int64_t last)>
+        printed;                     ///< what the model said in those steps of a recording; asked by the engine's thread
+    std::string level;               ///< of a recording, "level statistics": what is in it
+    std::vector<std::string> inputs; ///< as typed after --input
     uint64_t seed = 1;
     TimelineBudget budget;
     /// What a recording of it begins with, but its file and level. Empty: it cannot be recorded.
     std::function<RecorderOptions()> recording;
-    /// --against: makes the reference run for inputs as typed; `last` is what the run before was fed with, null: there was none. Empty: there is
-    /// no reference.
+    /// --against: makes the reference run for inputs as typed; `last` is what the run before was fed with, null: there was none. Empty:
+    /// there is no reference.
     std::function<Result<std::unique_ptr<Reference>>(const std::vector<std::string>& inputs, const BoundInputs* last)> reference;
 };
 
@@ -149,7 +150,7 @@ public:
     FrameContext frame() const { return m_frame; }
     int frameDepth() const { return m_frame.depth < 0 ? static_cast<int>(m_stop.stack.size()) - 1 : m_frame.depth; }
     void selectFrame(int depth);
-    Status setInput(const std::string& text); ///< of the next run: "n=5"
+    Status setInput(const std::string& text);        ///< of the next run: "n=5"
     void setOrder(uint64_t seed) { m_order = seed; } ///< of nodes that are ready, from the next run on; 0: the documented one
     /// What the last run was fed with; null: there was none. From any thread.
     std::shared_ptr<const BoundInputs> lastInputs() const { return m_lastInputs.load(); }
@@ -168,10 +169,13 @@ public:
         m_listStarted = true;
     }
     /// The recording that is on; null: none. The engine's thread feeds it.
-    RunRecording* recording() const { return m_recordings.empty() || m_recordings.back()->isClosed() ? nullptr : m_recordings.back().get(); }
+    RunRecording* recording() const
+    {
+        return m_recordings.empty() || m_recordings.back()->isClosed() ? nullptr : m_recordings.back().get();
+    }
     RecorderOptions recorderOptions() const;
-    Status startRecording(RecorderOptions options); ///< errors: cannotWrite
-    Result<RecordingSummary> stopRecording();       ///< errors: usage, if none is on; cannotWrite
+    Status startRecording(RecorderOptions options);            ///< errors: cannotWrite
+    Result<RecordingSummary> stopRecording();                  ///< errors: usage, if none is on; cannotWrite
     Reference* reference() const { return m_reference.get(); } ///< null: none; the engine's thread uses it
     std::shared_ptr<Reference> sharedReference() const { return m_reference; }
     /// What `drift` found last against this reference; null: nothing yet.
@@ -201,16 +205,16 @@ private:
     TerminalOptions m_options;
     std::shared_ptr<Reference> m_reference;
     std::shared_ptr<const Drift> m_drift;
-    std::vector<std::string> m_referenceInputs; ///< it was made for
+    std::vector<std::string> m_referenceInputs;              ///< it was made for
     std::vector<std::unique_ptr<RunRecording>> m_recordings; ///< the last may be on; a run that goes on may still know the others
     class Sayings;
-    int64_t m_toldSteps = 0;                    ///< of a recording: what it printed in steps before this one was told
-    std::unique_ptr<Sayings> m_sayings;         ///< what the model prints; null: it never does
-    std::deque<FanOut> m_observers;             ///< the last is that of the next run
-    std::unique_ptr<Session> m_session;         ///< after what it uses
+    int64_t m_toldSteps = 0;            ///< of a recording: what it printed in steps before this one was told
+    std::unique_ptr<Sayings> m_sayings; ///< what the model prints; null: it never does
+    std::deque<FanOut> m_observers;     ///< the last is that of the next run
+    std::unique_ptr<Session> m_session; ///< after what it uses
     std::function<void(Session&)> m_waiter;
     std::atomic<std::shared_ptr<const BoundInputs>> m_lastInputs;
-    std::optional<uint64_t> m_order; ///< none: as the executor was made
+    std::optional<uint64_t> m_order;               ///< none: as the executor was made
     std::shared_ptr<const MachineState> m_initial; ///< before the first run: each `run` begins from here
     bool m_started = false;
     bool m_ended = false;

@@ -185,8 +185,7 @@ Result<Arguments> parseArguments(const CommandSpec& command, std::span<const std
         const OptionSpec& spec = *findOption(name);
         std::string spelling = "--" + std::string(name);
         if (spec.shortName != 0) spelling = std::string("-") + spec.shortName + "," + spelling;
-        if (spec.value.empty())
-            app.add_flag(spelling, flags[name]);
+        if (spec.value.empty()) app.add_flag(spelling, flags[name]);
         else
             app.add_option(spelling, values[name])
                 ->expected(1)
@@ -253,10 +252,8 @@ std::string commandHelp(const CommandSpec& command)
         std::string head = spec.shortName != 0 ? std::string("-") + spec.shortName + ", --" : "    --";
         head += spec.name;
         if (!spec.value.empty()) head += " " + std::string(spec.value);
-        if (head.size() < 30)
-            head.resize(30, ' ');
-        else
-            head += "\n" + std::string(32, ' ');
+        if (head.size() < 30) head.resize(30, ' ');
+        else head += "\n" + std::string(32, ' ');
         out += "  " + head + std::string(spec.help);
         if (!spec.fallback.empty()) out += " (" + std::string(spec.fallback) + ")";
         out += '\n';

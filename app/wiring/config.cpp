@@ -85,10 +85,8 @@ Status readDebugKey(const std::string& key, std::string_view text, DebugConfig& 
     const auto [at, error] = std::from_chars(value.data(), end, number);
     if (error != std::errc() || at != end || number < 1 || number > 1'000'000)
         return Error(ErrorCode::badFile, "key '" + key + "'").found("'" + value + "'").expected("1 to 1000000");
-    if (key == "history")
-        debug.history = number;
-    else
-        debug.context = static_cast<int>(number);
+    if (key == "history") debug.history = number;
+    else debug.context = static_cast<int>(number);
     return {};
 }
 

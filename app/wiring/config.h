@@ -24,7 +24,7 @@ struct Config {
     std::map<std::string, std::string> defaults; ///< long option → value; flags "true" or "false"
     std::map<std::string, std::string> aliases;  ///< word → command and options
     DebugConfig debug;
-    std::vector<std::string> warnings;           ///< unknown keys, with the nearest
+    std::vector<std::string> warnings; ///< unknown keys, with the nearest
 };
 
 /// Reads a configuration text. Errors: badFile, "PATH:LINE: …".

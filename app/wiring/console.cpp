@@ -27,7 +27,10 @@ bool isSet(const char* variable)
 } // namespace
 
 Console::Console(FILE* out, FILE* err)
-    : m_out(out), m_err(err), m_outIsTerminal(isatty(fileno(out)) == 1), m_errIsTerminal(isatty(fileno(err)) == 1)
+    : m_out(out),
+      m_err(err),
+      m_outIsTerminal(isatty(fileno(out)) == 1),
+      m_errIsTerminal(isatty(fileno(err)) == 1)
 {
     winsize size = {};
     if (const char* columns = std::getenv("COLUMNS"); columns != nullptr && std::atoi(columns) > 0) {
@@ -46,14 +49,10 @@ void Console::configure(ColorMode color, ProgressMode progress, bool quiet, bool
     m_progress = progress;
     const char* term = std::getenv("TERM");
     const bool dumb = term != nullptr && std::strcmp(term, "dumb") == 0;
-    if (color != ColorMode::automatic)
-        m_colored = color == ColorMode::always;
-    else if (isSet("NO_COLOR"))
-        m_colored = false;
-    else if (isSet("CLICOLOR_FORCE"))
-        m_colored = std::strcmp(std::getenv("CLICOLOR_FORCE"), "0") != 0;
-    else
-        m_colored = m_outIsTerminal && !dumb;
+    if (color != ColorMode::automatic) m_colored = color == ColorMode::always;
+    else if (isSet("NO_COLOR")) m_colored = false;
+    else if (isSet("CLICOLOR_FORCE")) m_colored = std::strcmp(std::getenv("CLICOLOR_FORCE"), "0") != 0;
+    else m_colored = m_outIsTerminal && !dumb;
     if (json) m_colored = false;
 }
 

@@ -36,12 +36,9 @@ size_t findUnquoted(std::string_view text, char wanted, size_t from)
 {
     bool quoted = false;
     for (size_t i = from; i < text.size(); ++i) {
-        if (text[i] == '\\' && quoted)
-            ++i;
-        else if (text[i] == '"')
-            quoted = !quoted;
-        else if (text[i] == wanted && !quoted)
-            return i;
+        if (text[i] == '\\' && quoted) ++i;
+        else if (text[i] == '"') quoted = !quoted;
+        else if (text[i] == wanted && !quoted) return i;
     }
     return std::string_view::npos;
 }
@@ -223,7 +220,8 @@ Result<std::vector<Array>> resolve(const Port& port, const InputOption& option, 
     picture.range = takeRange(source);
     const auto [path, key] = splitKey(source);
     const FileKind kind = fileKind(path);
-    if (shape && kind != FileKind::none && kind != FileKind::other) return inputError(port, "a shape is for constants, seeded and raw inputs: the file has its own");
+    if (shape && kind != FileKind::none && kind != FileKind::other)
+        return inputError(port, "a shape is for constants, seeded and raw inputs: the file has its own");
     if (kind != FileKind::none && kind != FileKind::picture) LS_CHECK_OK(checkNoPicture(port, picture));
     switch (kind) {
     case FileKind::npy: {
@@ -251,10 +249,8 @@ Result<std::vector<Array>> resolve(const Port& port, const InputOption& option, 
         if (!array.ok()) return std::move(array).takeError().at("input '" + port.name + "'");
         return std::vector<Array>{std::move(array).value()};
     }
-    case FileKind::other:
-        return fromRawFile(port, path, shape.value_or(concreteShape(port.type)), runs);
-    case FileKind::none:
-        break;
+    case FileKind::other: return fromRawFile(port, path, shape.value_or(concreteShape(port.type)), runs);
+    case FileKind::none: break;
     }
     if (looksLikePath(source) && source.front() != '"') return Error(ErrorCode::badFile, "no such file").at(source);
     LS_CHECK_OK(checkNoPicture(port, picture));

@@ -15,9 +15,9 @@ namespace loopscope::app {
 
 /// One `--input` as typed, split. `x=in.npy:cast; x[0,3,1]=nan`.
 struct InputOption {
-    std::string name;   ///< empty: there is only one input, or the source is a whole archive; "all": the rest
-    std::string source; ///< without patches and what follows
-    bool cast = false;  ///< `:cast`
+    std::string name;       ///< empty: there is only one input, or the source is a whole archive; "all": the rest
+    std::string source;     ///< without patches and what follows
+    bool cast = false;      ///< `:cast`
     PictureOptions picture; ///< `:fit`, `:nchw`, `:nhwc`
     struct Patch {
         std::string index; ///< "0,3,1"

@@ -118,10 +118,8 @@ JsonWriter& JsonWriter::value(uint64_t number)
 JsonWriter& JsonWriter::value(double number)
 {
     separate();
-    if (std::isnan(number))
-        m_text += "\"nan\"";
-    else if (std::isinf(number))
-        m_text += number > 0 ? "\"inf\"" : "\"-inf\"";
+    if (std::isnan(number)) m_text += "\"nan\"";
+    else if (std::isinf(number)) m_text += number > 0 ? "\"inf\"" : "\"-inf\"";
     else {
         std::array<char, 40> digits = {};
         const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
@@ -166,12 +164,10 @@ JsonWriter& JsonWriter::tensor(std::string_view name, const Tensor& tensor, int6
             for (std::string_view s : *strings) value(s);
     } else {
         for (int64_t i = 0; i < count; ++i) {
-            if (kind == DTypeClass::boolean)
-                value(elementAsInteger(tensor, i) != 0);
+            if (kind == DTypeClass::boolean) value(elementAsInteger(tensor, i) != 0);
             else if (isInteger(tensor.dtype) && tensor.quantization == nullptr)
                 tensor.dtype == DType::u64 ? value(static_cast<uint64_t>(elementAsInteger(tensor, i))) : value(elementAsInteger(tensor, i));
-            else if (kind == DTypeClass::complex)
-                value(elementText(tensor, i));
+            else if (kind == DTypeClass::complex) value(elementText(tensor, i));
             else if (tensor.dtype == DType::f32) {
                 // The shortest digits of the f32 itself, not of the double it widens to.
                 const double real = elementAsReal(tensor, i);
@@ -179,10 +175,8 @@ JsonWriter& JsonWriter::tensor(std::string_view name, const Tensor& tensor, int6
                     separate();
                     std::array<char, 40> digits = {};
                     m_text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), static_cast<float>(real)).ptr);
-                } else
-                    value(real);
-            } else
-                value(elementAsReal(tensor, i));
+                } else value(real);
+            } else value(elementAsReal(tensor, i));
         }
     }
     return endArray().endObject();

@@ -147,18 +147,10 @@ private:
     Status pushInteger(int64_t value)
     {
         switch (bitWidth(m_out.dtype)) {
-        case 16:
-            m_out.push(static_cast<int16_t>(value));
-            break;
-        case 32:
-            m_out.push(static_cast<int32_t>(value));
-            break;
-        case 64:
-            m_out.push(value);
-            break;
-        default:
-            m_out.push(static_cast<int8_t>(value));
-            break; // 8 bits, and packed types before packing
+        case 16: m_out.push(static_cast<int16_t>(value)); break;
+        case 32: m_out.push(static_cast<int32_t>(value)); break;
+        case 64: m_out.push(value); break;
+        default: m_out.push(static_cast<int8_t>(value)); break; // 8 bits, and packed types before packing
         }
         return {};
     }
@@ -182,21 +174,11 @@ private:
         float value = 0;
         LS_CHECK_OK(number(token, value));
         switch (m_out.dtype) {
-        case DType::f16:
-            m_out.push(floatToF16(value));
-            break;
-        case DType::bf16:
-            m_out.push(floatToBf16(value));
-            break;
-        case DType::f8e4m3fn:
-            m_out.push(floatToF8e4m3fn(value));
-            break;
-        case DType::f8e5m2:
-            m_out.push(floatToF8e5m2(value));
-            break;
-        default:
-            m_out.push(value);
-            break;
+        case DType::f16: m_out.push(floatToF16(value)); break;
+        case DType::bf16: m_out.push(floatToBf16(value)); break;
+        case DType::f8e4m3fn: m_out.push(floatToF8e4m3fn(value)); break;
+        case DType::f8e5m2: m_out.push(floatToF8e5m2(value)); break;
+        default: m_out.push(value); break;
         }
         return {};
     }
@@ -205,10 +187,8 @@ private:
     {
         const bool negative = token.starts_with("-");
         const std::string_view digits = negative ? token.substr(1) : token;
-        if (digits == "nan")
-            value = std::numeric_limits<T>::quiet_NaN();
-        else if (digits == "inf")
-            value = std::numeric_limits<T>::infinity();
+        if (digits == "nan") value = std::numeric_limits<T>::quiet_NaN();
+        else if (digits == "inf") value = std::numeric_limits<T>::infinity();
         else {
             const auto [at, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
             if (error == std::errc::result_out_of_range) {
@@ -238,10 +218,8 @@ private:
         double re = 0, im = 0;
         LS_CHECK_OK(number(trimmed(m_text.substr(m_at + 1, comma - m_at - 1)), re));
         LS_CHECK_OK(number(trimmed(m_text.substr(comma + 1, end - comma - 1)), im));
-        if (m_out.dtype == DType::c64)
-            m_out.push(std::array<float, 2>{static_cast<float>(re), static_cast<float>(im)});
-        else
-            m_out.push(std::array<double, 2>{re, im});
+        if (m_out.dtype == DType::c64) m_out.push(std::array<float, 2>{static_cast<float>(re), static_cast<float>(im)});
+        else m_out.push(std::array<double, 2>{re, im});
         m_at = end + 1;
         return {};
     }
@@ -256,20 +234,16 @@ private:
             }
             if (++m_at >= m_text.size()) break;
             const char c = m_text[m_at];
-            if (c == 'n')
-                text += '\n';
-            else if (c == 't')
-                text += '\t';
-            else if (c == '"' || c == '\\')
-                text += c;
+            if (c == 'n') text += '\n';
+            else if (c == 't') text += '\t';
+            else if (c == '"' || c == '\\') text += c;
             else if (c == 'x' && m_at + 2 < m_text.size()) {
                 unsigned byte = 0;
                 const auto [at, error] = std::from_chars(m_text.data() + m_at + 1, m_text.data() + m_at + 3, byte, 16);
                 if (error != std::errc() || at != m_text.data() + m_at + 3) return fail("expected two hex digits after \\x");
                 text += static_cast<char>(byte);
                 m_at += 2;
-            } else
-                return fail("unknown escape '\\" + std::string(1, c) + "'");
+            } else return fail("unknown escape '\\" + std::string(1, c) + "'");
         }
         if (m_at >= m_text.size()) return fail("string does not end");
         ++m_at;
@@ -293,10 +267,8 @@ Result<Shape> shapeFor(int64_t count, const Shape& wanted)
     int64_t known = 1;
     int unknown = 0;
     for (int64_t dim : wanted.dims()) {
-        if (dim < 0)
-            ++unknown;
-        else
-            known *= dim;
+        if (dim < 0) ++unknown;
+        else known *= dim;
     }
     Shape shape = wanted;
     if (unknown == 1 && known > 0 && count % known == 0) {

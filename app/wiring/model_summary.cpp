@@ -22,7 +22,9 @@ constexpr size_t kMaxOutline = 200;
 class Outline {
 public:
     Outline(const Model& model, const std::vector<int64_t>& calls, std::vector<ControlFlowLine>& lines)
-        : m_model(model), m_calls(calls), m_lines(lines)
+        : m_model(model),
+          m_calls(calls),
+          m_lines(lines)
     {
     }
 
@@ -30,7 +32,7 @@ public:
     {
         if (!m_model.hasGraph(graph) || std::find(m_open.begin(), m_open.end(), graph) != m_open.end()) return;
         m_open.push_back(graph);
-            const Graph& g = m_model.graph(graph);
+        const Graph& g = m_model.graph(graph);
         if (m_model.dialect == Dialect::tf && hasFramesOrSwitches(g)) addFrames(analyzeFrames(g), 0, depth, place);
         for (size_t i = 0; i < g.operators.size() && m_lines.size() < kMaxOutline; ++i) {
             const Operator& op = g.operators[i];

@@ -33,15 +33,15 @@ struct ModelSummary {
     std::map<std::string, int64_t> operators; ///< by kind as files name it: "ADD", "custom.Foo"
     int64_t operatorCount = 0;
     std::vector<ControlFlowLine> controlFlow;
-    std::vector<int64_t> calls;        ///< by graph: how many operators call it
-    std::vector<std::string> missing;  ///< kinds without reference kernel
+    std::vector<int64_t> calls;       ///< by graph: how many operators call it
+    std::vector<std::string> missing; ///< kinds without reference kernel
     TypeSummary types;
     Placement placement;
     std::vector<std::string> warnings; ///< loops that other runtimes compute differently, …
     FrameSummary frames;
-    int64_t variables = 0;             ///< variables of the session and is_variable values
-    int64_t dynamicValues = 0;         ///< values whose declared shape has unknown dimensions
-    int64_t parameters = 0;            ///< elements of numeric constants, shared ones counted once
+    int64_t variables = 0;     ///< variables of the session and is_variable values
+    int64_t dynamicValues = 0; ///< values whose declared shape has unknown dimensions
+    int64_t parameters = 0;    ///< elements of numeric constants, shared ones counted once
     uint64_t constantBytes = 0;
     bool dynamicInputs = false;             ///< an input has unknown dimensions: what follows counts them as 1
     std::optional<int64_t> macs;            ///< multiply-adds of one pass, every graph once; none if a shape is known only when running

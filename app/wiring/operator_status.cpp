@@ -47,10 +47,7 @@ std::string cell(const std::string& text)
     return text.empty() ? " |" : out + " |";
 }
 
-std::string title(const OperatorStatus& row)
-{
-    return "`" + (row.dialect == "tfl" ? "" : row.dialect + ".") + row.name + "`";
-}
+std::string title(const OperatorStatus& row) { return "`" + (row.dialect == "tfl" ? "" : row.dialect + ".") + row.name + "`"; }
 
 } // namespace
 

@@ -19,10 +19,8 @@ std::string outputsText(const RunTarget& target, std::span<const Tensor> outputs
     for (size_t k = 0; k < outputs.size(); ++k) {
         const std::string& name = target.outputs[k].name;
         out += name + std::string(width - displayWidth(name) + 2, ' ');
-        if (full && outputs[k].shape.rank() > 0)
-            out += shortType(outputs[k]) + "  " + elementsText(outputs[k]) + "\n";
-        else
-            out += valueText(outputs[k], static_cast<int>(width) + 2) + "\n";
+        if (full && outputs[k].shape.rank() > 0) out += shortType(outputs[k]) + "  " + elementsText(outputs[k]) + "\n";
+        else out += valueText(outputs[k], static_cast<int>(width) + 2) + "\n";
     }
     return out;
 }
@@ -71,7 +69,10 @@ Result<std::string> outputPath(const Arguments& arguments, std::string_view comm
 {
     std::string path = arguments.text("output");
     if (!path.empty()) return path;
-    return Error(ErrorCode::usage, "something is missing").at("'" + std::string(command) + "'").expected("-o FILE").note("for example: " + std::string(example));
+    return Error(ErrorCode::usage, "something is missing")
+        .at("'" + std::string(command) + "'")
+        .expected("-o FILE")
+        .note("for example: " + std::string(example));
 }
 
 std::string outputFormat(const std::string& path, const std::string& format)

@@ -22,24 +22,30 @@ Result<Axes> axesOf(const Port& port, const Shape& shape, PictureOptions::Layout
     const int rank = shape.rank();
     const auto chosen = [&](const Axes& axes) -> Result<Axes> {
         if (rank == 2 || shape[axes.channels] < 0 || holdsChannels(shape[axes.channels])) return axes;
-        return Error(ErrorCode::usage, "the input holds no picture").found(shortType(port.type)).expected("[N,]height,width and 1, 3 or 4 channels, last or with :nchw");
+        return Error(ErrorCode::usage, "the input holds no picture")
+            .found(shortType(port.type))
+            .expected("[N,]height,width and 1, 3 or 4 channels, last or with :nchw");
     };
     if (rank == 2) return chosen({0, 1, -1});
     if (rank != 3 && rank != 4)
         return Error(ErrorCode::usage, "the input holds no picture").found(shortType(port.type)).expected("[N,]height,width and channels");
-    if (rank == 4 && shape[0] > 1) return Error(ErrorCode::usage, "a picture is one of a batch").found("1").expected(std::to_string(shape[0]));
+    if (rank == 4 && shape[0] > 1)
+        return Error(ErrorCode::usage, "a picture is one of a batch").found("1").expected(std::to_string(shape[0]));
     const Axes last = {rank - 3, rank - 2, rank - 1}, first = {rank - 2, rank - 1, rank - 3};
     if (layout == PictureOptions::Layout::nchw) return chosen(first);
-    if (layout == PictureOptions::Layout::declared && !holdsChannels(shape[last.channels]) && holdsChannels(shape[first.channels])) return first;
+    if (layout == PictureOptions::Layout::declared && !holdsChannels(shape[last.channels]) && holdsChannels(shape[first.channels]))
+        return first;
     return chosen(last);
 }
 
 } // namespace
 
-Result<Array> arrayOfPicture(const Port& port, std::span<const std::byte> file, const PictureOptions& options, std::vector<std::string>& notes)
+Result<Array> arrayOfPicture(const Port& port, std::span<const std::byte> file, const PictureOptions& options,
+                             std::vector<std::string>& notes)
 {
     const DType dtype = port.type.dtype;
-    if (!isFloat(dtype) && !isInteger(dtype)) return Error(ErrorCode::usage, "a picture gives numbers").expected(std::string(dtypeName(dtype)));
+    if (!isFloat(dtype) && !isInteger(dtype))
+        return Error(ErrorCode::usage, "a picture gives numbers").expected(std::string(dtypeName(dtype)));
     Shape shape = port.type.dynamicShape();
     if (!shape.hasRank()) shape = options.layout == PictureOptions::Layout::nchw ? Shape{1, 3, -1, -1} : Shape{1, -1, -1, 3};
     LS_TRY(const Axes axes, axesOf(port, shape, options.layout));
@@ -50,7 +56,8 @@ Result<Array> arrayOfPicture(const Port& port, std::span<const std::byte> file, 
     if (height != pixels.shape[0] || width != pixels.shape[1]) {
         const auto size = [](int64_t w, int64_t h) { return std::to_string(w) + "x" + std::to_string(h) + " pixels"; };
         if (!options.fit || height <= 0 || width <= 0)
-            return Error(ErrorCode::usage, "found " + size(pixels.shape[1], pixels.shape[0]) + ", expected " + size(width, height) + "; add ':fit' to resize");
+            return Error(ErrorCode::usage, "found " + size(pixels.shape[1], pixels.shape[0]) + ", expected " + size(width, height) +
+                                               "; add ':fit' to resize");
         pixels = resizedPicture(pixels, height, width);
     }
     for (int axis = 0; axis < shape.rank(); ++axis)
@@ -69,7 +76,8 @@ Result<Array> arrayOfPicture(const Port& port, std::span<const std::byte> file, 
         if (!ranged) return pixel + least;
         const double real = low + (high - low) * pixel / 255;
         if (isFloat(dtype)) return real;
-        return affine ? std::round(real / port.type.quantization->scale()) + static_cast<double>(port.type.quantization->zeroPoint()) : std::round(real);
+        return affine ? std::round(real / port.type.quantization->scale()) + static_cast<double>(port.type.quantization->zeroPoint())
+                      : std::round(real);
     });
 }
 

@@ -11,12 +11,9 @@ namespace loopscope::app {
 std::string rateText(double perSecond)
 {
     std::array<char, 32> text = {};
-    if (perSecond >= 1e6)
-        std::snprintf(text.data(), text.size(), "%.2f M", perSecond / 1e6);
-    else if (perSecond >= 1e3)
-        std::snprintf(text.data(), text.size(), "%.0f k", perSecond / 1e3);
-    else
-        std::snprintf(text.data(), text.size(), "%.3g", perSecond);
+    if (perSecond >= 1e6) std::snprintf(text.data(), text.size(), "%.2f M", perSecond / 1e6);
+    else if (perSecond >= 1e3) std::snprintf(text.data(), text.size(), "%.0f k", perSecond / 1e3);
+    else std::snprintf(text.data(), text.size(), "%.3g", perSecond);
     return text.data();
 }
 
@@ -28,7 +25,11 @@ std::string loopPlace(const std::string& address)
 }
 
 ProgressMeter::ProgressMeter(Console& console, std::string label, int64_t total, std::string unit)
-    : m_console(console), m_label(std::move(label)), m_total(total), m_unit(std::move(unit)), m_started(nowNs())
+    : m_console(console),
+      m_label(std::move(label)),
+      m_total(total),
+      m_unit(std::move(unit)),
+      m_started(nowNs())
 {
     m_console.progressDue(); // starts the delay before anything shows
 }

@@ -92,8 +92,7 @@ std::string OperatorTimes::table(const Model& model) const
             continue;
         }
         std::array<char, 32> share = {};
-        if (row.call)
-            std::snprintf(share.data(), share.size(), "callees");
+        if (row.call) std::snprintf(share.data(), share.size(), "callees");
         else
             std::snprintf(share.data(), share.size(), "%.1f %%",
                           total > 0 ? 100.0 * static_cast<double>(row.sum.ns) / static_cast<double>(total) : 0.0);
@@ -106,10 +105,8 @@ std::string OperatorTimes::table(const Model& model) const
 
 void PrintedLines::printed(const PrintedText& e)
 {
-    if (e.stream == "stdout" && !m_console.json())
-        m_console.print(e.text);
-    else
-        m_console.said(e.text);
+    if (e.stream == "stdout" && !m_console.json()) m_console.print(e.text);
+    else m_console.said(e.text);
 }
 
 bool canPrint(const Model& model)
@@ -132,14 +129,10 @@ std::string durationText(int64_t ns)
 {
     std::array<char, 32> text = {};
     const auto value = static_cast<double>(ns);
-    if (ns >= 1'000'000'000)
-        std::snprintf(text.data(), text.size(), "%.3f s", value / 1e9);
-    else if (ns >= 1'000'000)
-        std::snprintf(text.data(), text.size(), "%.3f ms", value / 1e6);
-    else if (ns >= 10'000)
-        std::snprintf(text.data(), text.size(), "%.1f us", value / 1e3);
-    else
-        std::snprintf(text.data(), text.size(), "%.0f ns", value);
+    if (ns >= 1'000'000'000) std::snprintf(text.data(), text.size(), "%.3f s", value / 1e9);
+    else if (ns >= 1'000'000) std::snprintf(text.data(), text.size(), "%.3f ms", value / 1e6);
+    else if (ns >= 10'000) std::snprintf(text.data(), text.size(), "%.1f us", value / 1e3);
+    else std::snprintf(text.data(), text.size(), "%.0f ns", value);
     return text.data();
 }
 

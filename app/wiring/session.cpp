@@ -25,10 +25,8 @@ Result<ExecutionOptions> executionOptions(const Arguments& arguments)
     if (backend != "cpu" && backend != "auto")
         return Error(ErrorCode::usage, "option '--backend'").found("'" + backend + "'").expected("cpu, vulkan or auto");
     const std::string profile = arguments.text("profile", "reference");
-    if (profile == "fast")
-        options.profile = Profile::fast;
-    else if (profile == "xnnpack")
-        return Error(ErrorCode::unsupported, "profile 'xnnpack' is not built into this program");
+    if (profile == "fast") options.profile = Profile::fast;
+    else if (profile == "xnnpack") return Error(ErrorCode::unsupported, "profile 'xnnpack' is not built into this program");
     else if (profile != "reference")
         return Error(ErrorCode::usage, "option '--profile'").found("'" + profile + "'").expected("reference, fast or xnnpack");
     LS_TRY(const int64_t seed, arguments.integer("seed", 1));
@@ -51,10 +49,7 @@ int64_t knownSteps(const Model& model, GraphId graph)
     return calls ? -1 : static_cast<int64_t>(g.operators.size());
 }
 
-Result<Executor*> ModelSession::enter(GraphId graph)
-{
-    return enter(m_model, graph);
-}
+Result<Executor*> ModelSession::enter(GraphId graph) { return enter(m_model, graph); }
 
 Result<Executor*> ModelSession::enter(GraphId graph, const RunSelection& selection, RunTarget& target)
 {

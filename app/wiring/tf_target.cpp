@@ -17,7 +17,8 @@ const Signature* chooseSignature(const Model& model, std::string_view key)
     return nullptr;
 }
 
-/// A value that would be dead or given more than once: an output of a Switch, or one that lies in a frame. Indices of Merges are no answers.
+/// A value that would be dead or given more than once: an output of a Switch, or one that lies in a frame. Indices of Merges are no
+/// answers.
 bool isInsideFlow(const Graph& graph, const Value& value, const FrameAnalysis& frames)
 {
     const std::string& kind = graph.op(value.producer).kind.name;
@@ -104,7 +105,8 @@ Status selectFromArguments(Model& model, const Arguments& arguments)
         for (const char* option : {"input", "feed"})
             for (const std::string& text : arguments.all(option)) {
                 LS_TRY(const InputOption input, splitInputOption(text));
-                if (!input.name.empty() && input.name != "all") asked.feeds.push_back(feedOf(model, arguments.text("signature"), input.name));
+                if (!input.name.empty() && input.name != "all")
+                    asked.feeds.push_back(feedOf(model, arguments.text("signature"), input.name));
             }
     LS_TRY(const RunSelection selection, completeSelection(model, std::move(asked), arguments.text("signature")));
     LS_TRY(model, selectForRun(model, rootOf(model, arguments.text("signature")), selection));

@@ -136,12 +136,9 @@ Placement summarizePlacement(const Model& model)
             const OpDef* def = findOp(op.kind);
             const std::string kind = upperKind(op);
             if (op.kind.dialect == "custom") ++placement.custom[kind];
-            if (def != nullptr && def->isCall)
-                ++placement.interpreter[kind];
-            else if (KernelRegistry::builtin().find(op.kind, Profile::reference) != nullptr)
-                ++placement.kernels;
-            else
-                ++placement.nowhere[kind];
+            if (def != nullptr && def->isCall) ++placement.interpreter[kind];
+            else if (KernelRegistry::builtin().find(op.kind, Profile::reference) != nullptr) ++placement.kernels;
+            else ++placement.nowhere[kind];
         }
     return placement;
 }

@@ -15,26 +15,20 @@ using namespace tflite_format;
 using Entry = ElementTypes::Entry;
 
 constexpr std::array kElementTypes = {
-    Entry{-7, DType::mxint8}, Entry{-6, DType::mxfp4}, Entry{-5, DType::ggmlQ8_1}, Entry{-4, DType::ggmlQ8_0},
-    Entry{-3, DType::ggmlQ4_1}, Entry{-2, DType::ggmlQ4_0}, Entry{-1, DType::u4}, Entry{0, DType::f32},
-    Entry{1, DType::f16}, Entry{2, DType::i32}, Entry{3, DType::u8}, Entry{4, DType::i64},
-    Entry{5, DType::string}, Entry{6, DType::boolean}, Entry{7, DType::i16}, Entry{8, DType::c64},
-    Entry{9, DType::i8}, Entry{10, DType::f64}, Entry{11, DType::c128}, Entry{12, DType::u64},
-    Entry{13, DType::resource}, Entry{14, DType::variant}, Entry{15, DType::u32}, Entry{16, DType::u16},
-    Entry{17, DType::i4}, Entry{18, DType::bf16},
+    Entry{-7, DType::mxint8},   Entry{-6, DType::mxfp4},    Entry{-5, DType::ggmlQ8_1}, Entry{-4, DType::ggmlQ8_0},
+    Entry{-3, DType::ggmlQ4_1}, Entry{-2, DType::ggmlQ4_0}, Entry{-1, DType::u4},       Entry{0, DType::f32},
+    Entry{1, DType::f16},       Entry{2, DType::i32},       Entry{3, DType::u8},        Entry{4, DType::i64},
+    Entry{5, DType::string},    Entry{6, DType::boolean},   Entry{7, DType::i16},       Entry{8, DType::c64},
+    Entry{9, DType::i8},        Entry{10, DType::f64},      Entry{11, DType::c128},     Entry{12, DType::u64},
+    Entry{13, DType::resource}, Entry{14, DType::variant},  Entry{15, DType::u32},      Entry{16, DType::u16},
+    Entry{17, DType::i4},       Entry{18, DType::bf16},
 };
 
-bool verifyCircle(flatbuffers::Verifier& verifier)
-{
-    return circle::VerifyModelBuffer(verifier);
-}
+bool verifyCircle(flatbuffers::Verifier& verifier) { return circle::VerifyModelBuffer(verifier); }
 
 /// ONE's rule: the wide field counts only where the byte says that it does not hold the code. The larger of the two, as TFLite has it,
 /// would lose the negative codes of older files, which have them in the byte alone.
-int32_t codeUnlessPlaceholder(int8_t oldCode, int32_t code)
-{
-    return oldCode == kPlaceholderCode ? code : oldCode;
-}
+int32_t codeUnlessPlaceholder(int8_t oldCode, int32_t code) { return oldCode == kPlaceholderCode ? code : oldCode; }
 
 const FlatFormat& circleFormat()
 {
@@ -63,15 +57,9 @@ const FlatFormat& circleFormat()
 
 } // namespace
 
-bool looksLikeCircle(std::span<const std::byte> content)
-{
-    return circleFormat().isIdentified(content);
-}
+bool looksLikeCircle(std::span<const std::byte> content) { return circleFormat().isIdentified(content); }
 
-Result<Model> importCircle(const std::string& path, Bytes content)
-{
-    return importFlatModel(path, std::move(content), circleFormat());
-}
+Result<Model> importCircle(const std::string& path, Bytes content) { return importFlatModel(path, std::move(content), circleFormat()); }
 
 Result<std::vector<std::byte>> exportCircle(const Model& model, uint64_t maxInlineData)
 {

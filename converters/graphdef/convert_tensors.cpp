@@ -18,9 +18,9 @@ namespace {
 using tfpb::TensorProto;
 
 constexpr std::array kTypes = {
-    DType::unknown, DType::f32,  DType::f64,  DType::i32,     DType::u8,      DType::i16,  DType::i8,   DType::string,  DType::c64,
-    DType::i64,     DType::boolean, DType::qi8, DType::qu8,   DType::qi32,    DType::bf16, DType::qi16, DType::qu16,    DType::u16,
-    DType::c128,    DType::f16,  DType::resource, DType::variant, DType::u32, DType::u64,  DType::f8e5m2, DType::f8e4m3fn,
+    DType::unknown, DType::f32,     DType::f64,      DType::i32,     DType::u8,   DType::i16,  DType::i8,     DType::string,   DType::c64,
+    DType::i64,     DType::boolean, DType::qi8,      DType::qu8,     DType::qi32, DType::bf16, DType::qi16,   DType::qu16,     DType::u16,
+    DType::c128,    DType::f16,     DType::resource, DType::variant, DType::u32,  DType::u64,  DType::f8e5m2, DType::f8e4m3fn,
 };
 constexpr int kInt4 = 29;
 constexpr int kUint4 = 30;
@@ -28,15 +28,9 @@ constexpr int kInt2 = 31;
 constexpr int kReference = 100; ///< DT_FLOAT_REF is DT_FLOAT + 100
 
 /// Elements that TensorFlow stores one to a byte and we pack.
-bool isPacked(DType dtype)
-{
-    return bitWidth(dtype) == 4 || bitWidth(dtype) == 2;
-}
+bool isPacked(DType dtype) { return bitWidth(dtype) == 4 || bitWidth(dtype) == 2; }
 
-Error badTensor(std::string what)
-{
-    return Error(ErrorCode::badFile, std::move(what));
-}
+Error badTensor(std::string what) { return Error(ErrorCode::badFile, std::move(what)); }
 
 /// Whole elements of a byte each into `bits` of theirs, the first in the lowest.
 std::vector<std::byte> packed(std::span<const std::byte> elements, int bits)
@@ -126,8 +120,9 @@ Result<std::vector<std::string>> stringsOfContent(std::string_view content, int6
     std::vector<std::string> strings;
     for (const uint64_t length : lengths) {
         if (length > content.size() - at)
-            return badTensor("a string reaches beyond the end").found(std::to_string(content.size() - at) + " bytes").expected(
-                std::to_string(length));
+            return badTensor("a string reaches beyond the end")
+                .found(std::to_string(content.size() - at) + " bytes")
+                .expected(std::to_string(length));
         strings.emplace_back(content.substr(at, length));
         at += length;
     }

@@ -23,10 +23,7 @@ using tfpb::AttrValue;
 constexpr std::string_view kFunctionKey = "function";
 constexpr std::string_view kAttributesKey = "attributes";
 
-bool hasUnknown(const google::protobuf::Message& message)
-{
-    return !message.GetReflection()->GetUnknownFields(message).empty();
-}
+bool hasUnknown(const google::protobuf::Message& message) { return !message.GetReflection()->GetUnknownFields(message).empty(); }
 
 template <typename Map> std::vector<std::string> sortedKeys(const Map& map)
 {
@@ -158,8 +155,7 @@ Result<std::optional<Attribute>> ValueReader::list(AttrValue& message)
         const auto type = typeOfNumber(t.dtype());
         const auto shape = shapeOf(t.tensor_shape());
         const bool plain = type && type->dtype != DType::unknown && !type->isReference && type->dtype != DType::resource &&
-                           type->dtype != DType::variant && shape && shape->isStatic() && t.version_number() == 0 &&
-                           !hasUnknown(t);
+                           type->dtype != DType::variant && shape && shape->isStatic() && t.version_number() == 0 && !hasUnknown(t);
         if (!plain) return kNone;
     }
     for (tfpb::TensorProto& t : *list.mutable_tensor()) {

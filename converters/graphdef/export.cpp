@@ -247,7 +247,8 @@ Result<std::string> serialized(const google::protobuf::Message& message)
         return Error(ErrorCode::unsupported, "a protobuf message is at most 2 GiB long")
             .found(std::to_string(message.ByteSizeLong()) + " bytes");
     std::string bytes = bytesOf(message);
-    if (!readsBack(message, bytes)) return Error(ErrorCode::unsupported, "a name that is not UTF-8 has no place in a message, nor has deeper nesting");
+    if (!readsBack(message, bytes))
+        return Error(ErrorCode::unsupported, "a name that is not UTF-8 has no place in a message, nor has deeper nesting");
     return bytes;
 }
 

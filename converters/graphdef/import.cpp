@@ -29,8 +29,7 @@ void readVersions(const tfpb::GraphDef& graph, AttributeList& list)
         setAttribute(list, "producer", int64_t{versions.producer()});
         if (versions.min_consumer() != 0) setAttribute(list, "min_consumer", int64_t{versions.min_consumer()});
         if (versions.bad_consumers_size() > 0) setAttribute(list, "bad_consumers", integers(versions.bad_consumers()));
-        if (std::string unknown = unknownBytesOf(versions); !unknown.empty())
-            setAttribute(list, "@versions", HexBytes{std::move(unknown)});
+        if (std::string unknown = unknownBytesOf(versions); !unknown.empty()) setAttribute(list, "@versions", HexBytes{std::move(unknown)});
     }
     if (graph.version() != 0) setAttribute(list, "version", int64_t{graph.version()});
 }
@@ -90,7 +89,8 @@ Status bindAll(const BodyImport& body, const std::vector<Binding>& bindings, con
         const ValueId value = body.resolve(binding.tensor);
         if (value.valid()) list.push_back({binding.name, value});
         else if (!body.findNode(binding.tensor).valid())
-            return Error(ErrorCode::badFile, what + " '" + binding.name + "' is tensor '" + binding.tensor + "', which is not in the graph");
+            return Error(ErrorCode::badFile,
+                         what + " '" + binding.name + "' is tensor '" + binding.tensor + "', which is not in the graph");
     }
     return {};
 }
@@ -136,17 +136,11 @@ Result<Model> import(tfpb::GraphDef& graph, tfpb::MetaGraphDef* metaGraph, size_
     return std::move(state.model);
 }
 
-Error inFile(Error error, const std::string& path)
-{
-    return std::move(error).at(path);
-}
+Error inFile(Error error, const std::string& path) { return std::move(error).at(path); }
 
 } // namespace
 
-Result<Model> modelOf(tfpb::GraphDef& graph, size_t fileBytes)
-{
-    return import(graph, nullptr, fileBytes);
-}
+Result<Model> modelOf(tfpb::GraphDef& graph, size_t fileBytes) { return import(graph, nullptr, fileBytes); }
 
 Result<Model> modelOf(tfpb::MetaGraphDef& metaGraph, size_t fileBytes)
 {

@@ -199,8 +199,7 @@ Error BodyImport::badInput(OperatorId id, std::string_view input) const
     const Operator& op = m_graph.op(id);
     const auto name = parseTensorName(input.starts_with('^') ? input.substr(1) : input);
     const auto source = name ? m_nodes.find(name->node) : m_nodes.end();
-    if (source == m_nodes.end())
-        return badNode(op.name, "unknown input node '" + std::string(input) + "'");
+    if (source == m_nodes.end()) return badNode(op.name, "unknown input node '" + std::string(input) + "'");
     const size_t count = m_graph.op(source->second).results.size();
     return badNode(op.name, "connecting to invalid output '" + std::string(input) + "' of source node '" + std::string(name->node) +
                                 "', which has " + std::to_string(count) + (count == 1 ? " output" : " outputs"));
@@ -228,7 +227,8 @@ Status BodyImport::operands(const tfpb::NodeDef& message, OperatorId id)
             continue;
         }
         if (!op.controlInputs.empty())
-            return badNode(op.name, "non-control input '" + input + "' after control input '^" + m_graph.op(op.controlInputs.back()).name + "'");
+            return badNode(op.name,
+                           "non-control input '" + input + "' after control input '^" + m_graph.op(op.controlInputs.back()).name + "'");
         const ValueId value = resolve(input);
         if (!value.valid()) return badInput(id, input);
         op.inputs.push_back(value);

@@ -76,13 +76,13 @@ private:
     ImportState& m_state;
     Graph& m_graph;
     bool m_isFunction;
-    std::unordered_map<std::string_view, OperatorId> m_nodes;    ///< names are those of the graph's operators
+    std::unordered_map<std::string_view, OperatorId> m_nodes; ///< names are those of the graph's operators
     std::unordered_map<std::string, ValueId> m_arguments;
-    std::vector<const TfOpSignature*> m_signatures;              ///< of each operator; null: its results are not known
-    std::vector<std::vector<TfSlotType>> m_types;                ///< of the results, until they are made
-    bool m_hasUnknown = false;                                   ///< some operator's results are not known
-    size_t m_resultCount = 0;                                    ///< of known operators
-    std::unordered_map<int32_t, int64_t> m_mentioned;            ///< unknown operator → highest output number + 1
+    std::vector<const TfOpSignature*> m_signatures;                ///< of each operator; null: its results are not known
+    std::vector<std::vector<TfSlotType>> m_types;                  ///< of the results, until they are made
+    bool m_hasUnknown = false;                                     ///< some operator's results are not known
+    size_t m_resultCount = 0;                                      ///< of known operators
+    std::unordered_map<int32_t, int64_t> m_mentioned;              ///< unknown operator → highest output number + 1
     std::unordered_map<int32_t, std::vector<std::string>> m_named; ///< unknown operator → "out:k"
 };
 

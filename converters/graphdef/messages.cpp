@@ -26,10 +26,7 @@ constexpr uint32_t kFixed64 = 1;
 constexpr uint32_t kLength = 2;
 constexpr uint32_t kFixed32 = 5;
 
-std::string_view textOfBytes(std::span<const std::byte> content)
-{
-    return {reinterpret_cast<const char*>(content.data()), content.size()};
-}
+std::string_view textOfBytes(std::span<const std::byte> content) { return {reinterpret_cast<const char*>(content.data()), content.size()}; }
 
 std::string hexOffset(size_t offset)
 {
@@ -59,8 +56,7 @@ bool looksLikeNode(std::string_view payload)
 
 bool isGraphField(const WireField& field)
 {
-    return field.number == 3 ? field.wireType == kVarint
-                             : field.number >= 1 && field.number <= 5 && field.wireType == kLength;
+    return field.number == 3 ? field.wireType == kVarint : field.number >= 1 && field.number <= 5 && field.wireType == kLength;
 }
 
 /// The first complaint of the text parser.
@@ -156,7 +152,8 @@ Status parseBinary(google::protobuf::Message& message, std::span<const std::byte
         google::protobuf::io::CodedInputStream alone(reinterpret_cast<const uint8_t*>(one.data()), static_cast<int>(one.size()));
         alone.SetRecursionLimit(kDeepestMessage);
         if (part->ParsePartialFromCodedStream(&alone) && alone.ConsumedEntireMessage()) continue;
-        return Error(ErrorCode::badFile, "field " + std::to_string(field->number) + " of the message is damaged, nested too deeply, or its text is not UTF-8")
+        return Error(ErrorCode::badFile,
+                     "field " + std::to_string(field->number) + " of the message is damaged, nested too deeply, or its text is not UTF-8")
             .at(hexOffset(offset));
     }
     return Error(ErrorCode::badFile, "the message is damaged");
@@ -196,7 +193,8 @@ Status parseText(google::protobuf::Message& message, std::span<const std::byte> 
 Result<std::string> textOf(const google::protobuf::Message& message)
 {
     silenceProtobuf();
-    if (hasUnknownFields(message)) return Error(ErrorCode::unsupported, "fields without a name cannot be written as text; write the binary form");
+    if (hasUnknownFields(message))
+        return Error(ErrorCode::unsupported, "fields without a name cannot be written as text; write the binary form");
     google::protobuf::TextFormat::Printer printer;
     printer.SetUseUtf8StringEscaping(true);
     std::string text;

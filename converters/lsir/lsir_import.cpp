@@ -77,10 +77,7 @@ Result<Model> complete(ParsedText parsed, const std::string& name)
     return model;
 }
 
-std::string_view asText(std::span<const std::byte> content)
-{
-    return {reinterpret_cast<const char*>(content.data()), content.size()};
-}
+std::string_view asText(std::span<const std::byte> content) { return {reinterpret_cast<const char*>(content.data()), content.size()}; }
 
 } // namespace
 

@@ -21,13 +21,10 @@ namespace {
 
 constexpr size_t kFooterSize = 48;
 constexpr uint64_t kLargestBlock = 1 << 28; ///< plain bytes; writers begin a new block after some kilobytes
-constexpr size_t kBlockTrailer = 5; ///< kind of compression, checksum
+constexpr size_t kBlockTrailer = 5;         ///< kind of compression, checksum
 constexpr uint64_t kTableMagic = 0xdb4775248b80fb57ULL;
 
-Error damaged(std::string what)
-{
-    return Error(ErrorCode::badFile, std::move(what));
-}
+Error damaged(std::string what) { return Error(ErrorCode::badFile, std::move(what)); }
 
 std::optional<uint64_t> takeVarint(std::string_view& bytes)
 {
@@ -159,8 +156,7 @@ Status Checkpoint::addEntry(std::string key, std::string_view value)
         return {};
     }
     tfpb::BundleEntryProto message;
-    if (Status status = graphdef::parseBinary(message, bytes); !status.ok())
-        return std::move(status).takeError().at("entry '" + key + "'");
+    if (Status status = graphdef::parseBinary(message, bytes); !status.ok()) return std::move(status).takeError().at("entry '" + key + "'");
     CheckpointEntry entry;
     entry.dtypeNumber = message.dtype();
     entry.shape = graphdef::shapeOf(message.shape()).value_or(Shape::unknownRank());
@@ -206,7 +202,8 @@ Result<ConstantPtr> readStrings(std::string_view bytes, int64_t count, uint32_t 
         total += *length;
         const auto shortLength = inOrder(static_cast<uint32_t>(*length), isBigEndian);
         const uint64_t longLength = inOrder(*length, isBigEndian);
-        crc = *length <= UINT32_MAX ? crc32c(std::as_bytes(std::span(&shortLength, 1)), crc) : crc32c(std::as_bytes(std::span(&longLength, 1)), crc);
+        crc = *length <= UINT32_MAX ? crc32c(std::as_bytes(std::span(&shortLength, 1)), crc)
+                                    : crc32c(std::as_bytes(std::span(&longLength, 1)), crc);
     }
     if (rest.size() < 4 || rest.size() - 4 != total)
         return damaged("its strings have another length").found(std::to_string(rest.size())).expected(std::to_string(total + 4) + " bytes");
@@ -266,7 +263,8 @@ Result<TensorAttribute> Checkpoint::read(std::string_view key)
         return fail(damaged("its checksum does not fit").found(hex(crc)).expected(hex(entry.maskedCrc)));
     if (const size_t unit = isComplex(type->dtype) ? bitWidth(type->dtype) / 16 : bitWidth(type->dtype) / 8; m_isBigEndian && unit > 1) {
         std::vector<std::byte> swapped(bytes.data(), bytes.data() + bytes.size());
-        for (size_t at = 0; at + unit <= swapped.size(); at += unit) std::reverse(swapped.begin() + static_cast<ptrdiff_t>(at), swapped.begin() + static_cast<ptrdiff_t>(at + unit));
+        for (size_t at = 0; at + unit <= swapped.size(); at += unit)
+            std::reverse(swapped.begin() + static_cast<ptrdiff_t>(at), swapped.begin() + static_cast<ptrdiff_t>(at + unit));
         tensor.data = std::make_shared<Constant>(Bytes::copyOf(swapped));
         return tensor;
     }

@@ -48,7 +48,7 @@ private:
     std::string m_prefix;
     int32_t m_shardCount = 0;
     bool m_hasHeader = false;
-    bool m_isBigEndian = false; ///< the bytes in the shards
+    bool m_isBigEndian = false;         ///< the bytes in the shards
     std::deque<std::string> m_unpacked; ///< blocks that were compressed
     std::map<std::string, CheckpointEntry, std::less<>> m_entries;
     std::map<int32_t, Bytes> m_shards;

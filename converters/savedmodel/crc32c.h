@@ -11,9 +11,6 @@ namespace loopscope::savedmodel {
 uint32_t crc32c(std::span<const std::byte> bytes, uint32_t crc = 0);
 
 /// As stored: rotated and offset, so that a checksum over data that holds checksums stays good.
-inline uint32_t maskedCrc(uint32_t crc)
-{
-    return ((crc >> 15) | (crc << 17)) + 0xa282ead8U;
-}
+inline uint32_t maskedCrc(uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8U; }
 
 } // namespace loopscope::savedmodel

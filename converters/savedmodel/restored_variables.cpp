@@ -135,9 +135,6 @@ private:
 
 } // namespace
 
-std::vector<RestoredVariable> restoredVariables(const Model& model)
-{
-    return Tracer(model).run();
-}
+std::vector<RestoredVariable> restoredVariables(const Model& model) { return Tracer(model).run(); }
 
 } // namespace loopscope::savedmodel

@@ -10,8 +10,8 @@
 namespace loopscope::savedmodel {
 
 struct RestoredVariable {
-    OperatorId variable; ///< a node of the main graph: VarHandleOp, VariableV2
-    std::string key;     ///< entry of the checkpoint
+    OperatorId variable;  ///< a node of the main graph: VarHandleOp, VariableV2
+    std::string key;      ///< entry of the checkpoint
     bool isSlice = false; ///< a part of an entry only
 };
 

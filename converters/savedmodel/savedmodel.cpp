@@ -18,10 +18,7 @@ namespace loopscope {
 namespace {
 
 /// "node:0" → "node".
-std::string nodeOf(const std::string& tensor)
-{
-    return tensor.substr(0, tensor.find(':'));
-}
+std::string nodeOf(const std::string& tensor) { return tensor.substr(0, tensor.find(':')); }
 
 OperatorId findNode(const Graph& graph, std::string_view name)
 {
@@ -109,10 +106,7 @@ std::string savedModelFile(const std::string& folder)
     return {};
 }
 
-bool isSavedModelFolder(const std::string& path)
-{
-    return !savedModelFile(path).empty();
-}
+bool isSavedModelFolder(const std::string& path) { return !savedModelFile(path).empty(); }
 
 Result<Model> importSavedModel(const std::string& folder)
 {

@@ -53,7 +53,10 @@ Result<std::string> unpackSnappy(std::string_view block, uint64_t most)
     Input in(block);
     const uint64_t size = in.varint();
     if (!in.ok()) return damaged();
-    if (size > most) return Error(ErrorCode::badFile, "its plain data is too large").found(std::to_string(size)).expected("at most " + std::to_string(most));
+    if (size > most)
+        return Error(ErrorCode::badFile, "its plain data is too large")
+            .found(std::to_string(size))
+            .expected("at most " + std::to_string(most));
     std::string out;
     while (in.ok() && !in.empty()) {
         const uint64_t tag = in.number(1);

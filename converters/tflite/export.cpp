@@ -15,10 +15,7 @@ using flatbuffers::Offset;
 
 constexpr uint64_t kBufferAlignment = 16;
 
-uint64_t alignUp(uint64_t offset)
-{
-    return (offset + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
-}
+uint64_t alignUp(uint64_t offset) { return (offset + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment; }
 
 /// Refuses a model with operators that the format cannot say, all of them by name.
 Status checkOperators(const Model& model, const FlatFormat& format)

@@ -55,8 +55,8 @@ public:
         out.add_tensors(tensorsAt);
         m_builder.AddElement<int32_t>(m_state.format.graphDebugSlot, debug, -1);
         if (m_state.format.dataFormatSlot != 0)
-            m_builder.AddElement<int8_t>(m_state.format.dataFormatSlot,
-                                         enumerator(m_graph.attributes, "@data_format", "CHANNELS_FIRST"), int8_t{0});
+            m_builder.AddElement<int8_t>(m_state.format.dataFormatSlot, enumerator(m_graph.attributes, "@data_format", "CHANNELS_FIRST"),
+                                         int8_t{0});
         return out.Finish();
     }
 
@@ -225,8 +225,7 @@ private:
             return Error(ErrorCode::badFile, "its quantization is known by hash only").expected("the numbers");
         const std::vector<int64_t> idleZeros = attributeInts(facts, "zero_point"); // without scales
         const bool hasDetails = findAttribute(facts, "custom_quantization") || findAttribute(facts, "mx_axis");
-        if (!value.type.quantization && idleZeros.empty() && !hasDetails)
-            return Offset<tflite::QuantizationParameters>();
+        if (!value.type.quantization && idleZeros.empty() && !hasDetails) return Offset<tflite::QuantizationParameters>();
         const auto details = writeDetails(q, facts);
         const auto floats = [this](const std::vector<float>& v) { return v.empty() ? 0 : m_builder.CreateVector(v); };
         const auto min = floats(q.min);
@@ -394,9 +393,6 @@ private:
 
 } // namespace
 
-Result<Offset<tflite::SubGraph>> exportGraph(ExportState& state, const Graph& graph)
-{
-    return GraphExport(state, graph).run();
-}
+Result<Offset<tflite::SubGraph>> exportGraph(ExportState& state, const Graph& graph) { return GraphExport(state, graph).run(); }
 
 } // namespace loopscope::tflite_format

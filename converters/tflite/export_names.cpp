@@ -91,9 +91,6 @@ private:
 
 } // namespace
 
-FileNames namesToWrite(const Graph& graph)
-{
-    return NameChooser(graph).choose();
-}
+FileNames namesToWrite(const Graph& graph) { return NameChooser(graph).choose(); }
 
 } // namespace loopscope::tflite_format

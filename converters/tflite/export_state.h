@@ -74,7 +74,8 @@ template <typename T> Result<T> fittingNumber(const AttributeList& list, std::st
     if (number && *number >= int64_t{std::numeric_limits<T>::min()} && *number <= int64_t{std::numeric_limits<T>::max()})
         return static_cast<T>(*number);
     return Error(ErrorCode::unsupported, "attribute '" + std::string(key) + "' does not fit its field")
-        .expected("a number from " + std::to_string(std::numeric_limits<T>::min()) + " to " + std::to_string(std::numeric_limits<T>::max()));
+        .expected("a number from " + std::to_string(std::numeric_limits<T>::min()) + " to " +
+                  std::to_string(std::numeric_limits<T>::max()));
 }
 
 /// "main/add#3" or, in a tf model, "main/CTCLoss"
@@ -93,9 +94,6 @@ FileNames namesToWrite(const Graph& graph);
 Result<flatbuffers::Offset<tflite::SubGraph>> exportGraph(ExportState& state, const Graph& graph);
 
 /// "cannot convert to tflite"
-inline std::string cannotConvert(const FlatFormat& format)
-{
-    return "cannot convert to " + std::string(format.extension);
-}
+inline std::string cannotConvert(const FlatFormat& format) { return "cannot convert to " + std::string(format.extension); }
 
 } // namespace loopscope::tflite_format

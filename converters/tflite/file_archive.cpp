@@ -49,9 +49,9 @@ std::optional<size_t> endOfArchive(std::span<const std::byte> bytes)
 struct Entry {
     std::string name;
     uint16_t method = 0;
-    uint64_t directory = 0;         ///< of its entry
-    uint64_t local = 0, data = 0;   ///< of its header and its bytes
-    uint64_t packed = 0, size = 0;  ///< bytes
+    uint64_t directory = 0;        ///< of its entry
+    uint64_t local = 0, data = 0;  ///< of its header and its bytes
+    uint64_t packed = 0, size = 0; ///< bytes
     bool isFolder() const { return name.ends_with('/'); }
 };
 

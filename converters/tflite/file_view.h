@@ -31,10 +31,7 @@ public:
 
     const Bytes& content() const { return m_content; }
     uint64_t size() const { return m_content.size(); }
-    uint64_t offsetOf(const void* inside) const
-    {
-        return static_cast<uint64_t>(static_cast<const std::byte*>(inside) - m_content.data());
-    }
+    uint64_t offsetOf(const void* inside) const { return static_cast<uint64_t>(static_cast<const std::byte*>(inside) - m_content.data()); }
 
     /// "at 0x1a4: WHAT"; `inside` points into the file.
     Error fault(const void* inside, std::string what, const char* file = __builtin_FILE(), int line = __builtin_LINE()) const;

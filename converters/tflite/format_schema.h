@@ -56,16 +56,16 @@ struct EnumSpec {
 };
 
 struct FieldSpec {
-    std::string name; ///< in the schema
-    std::string key;  ///< as attribute: the name, its short form `act`, or the role of a graph
+    std::string name;  ///< in the schema
+    std::string key;   ///< as attribute: the name, its short form `act`, or the role of a graph
     uint16_t slot = 0; ///< offset in the vtable
     bool isVector = false;
     bool isString = false;
     bool isDeprecated = false;
     Scalar scalar = Scalar::i32; ///< of the value, or of a vector's elements
     Meaning meaning = Meaning::plain;
-    const EnumSpec* enumeration = nullptr;         ///< enumerator and elementType
-    const ElementTypes* elementTypes = nullptr;    ///< elementType
+    const EnumSpec* enumeration = nullptr;      ///< enumerator and elementType
+    const ElementTypes* elementTypes = nullptr; ///< elementType
     int64_t defaultInteger = 0;
     double defaultReal = 0;
 };

@@ -13,10 +13,7 @@ namespace loopscope::tflite_format {
 
 namespace {
 
-template <typename Vector> size_t sizeOf(const Vector* vector)
-{
-    return vector ? vector->size() : 0;
-}
+template <typename Vector> size_t sizeOf(const Vector* vector) { return vector ? vector->size() : 0; }
 
 Result<std::string> readText(FileView& file, const flatbuffers::String* text)
 {

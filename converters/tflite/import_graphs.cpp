@@ -14,7 +14,9 @@ namespace {
 class GraphImport {
 public:
     GraphImport(ImportState& state, size_t index)
-        : m_state(state), m_file(state.file), m_source(*state.source->subgraphs()->Get(static_cast<flatbuffers::uoffset_t>(index))),
+        : m_state(state),
+          m_file(state.file),
+          m_source(*state.source->subgraphs()->Get(static_cast<flatbuffers::uoffset_t>(index))),
           m_place(element("subgraphs", index))
     {
     }
@@ -232,8 +234,9 @@ private:
                 if (v.constant && v.constant->externalBuffer() >= 0) {
                     setAttribute(facts, "external_buffer", int64_t{v.constant->externalBuffer()});
                 } else if (v.constant) {
-                    setAttribute(facts, "data", TensorAttribute{TensorType(DType::u8, Shape{static_cast<int64_t>(v.constant->size())}),
-                                                                std::make_shared<Constant>(v.constant->bytes())});
+                    setAttribute(facts, "data",
+                                 TensorAttribute{TensorType(DType::u8, Shape{static_cast<int64_t>(v.constant->size())}),
+                                                 std::make_shared<Constant>(v.constant->bytes())});
                 }
                 v.constant = nullptr;
             } else if (m_isVariable[i]) {
@@ -273,9 +276,6 @@ private:
 
 } // namespace
 
-Result<Graph> importGraph(ImportState& state, size_t index)
-{
-    return GraphImport(state, index).run();
-}
+Result<Graph> importGraph(ImportState& state, size_t index) { return GraphImport(state, index).run(); }
 
 } // namespace loopscope::tflite_format

@@ -40,10 +40,7 @@ struct ImportState {
 };
 
 /// "tensors[3]" within "subgraphs[0]"
-inline std::string element(const std::string& list, size_t index)
-{
-    return list + "[" + std::to_string(index) + "]";
-}
+inline std::string element(const std::string& list, size_t index) { return list + "[" + std::to_string(index) + "]"; }
 
 /// "LIST[i] is tensor 91, expected 0 to 43", at the place of the index in the file.
 Error badIndex(const FileView& file, const void* at, const std::string& place, const std::string& noun, int64_t found, int64_t lowest,
@@ -54,7 +51,7 @@ Result<ConstantPtr> bufferData(ImportState& state, size_t index);
 
 /// A tensor without its role: type, names, and what the file says beyond that.
 struct ImportedTensor {
-    Value value;         ///< id and role are still open; `constant` is the data, if there is any
+    Value value; ///< id and role are still open; `constant` is the data, if there is any
     bool isVariable = false;
     AttributeList facts; ///< what has no other place in the IR (docs/tflite.md)
 };

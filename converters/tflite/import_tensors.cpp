@@ -49,10 +49,7 @@ const void* fieldAt(const flatbuffers::Table* table, flatbuffers::voffset_t fiel
     return at ? static_cast<const void*>(at) : table;
 }
 
-const flatbuffers::Table* asTable(const void* generated)
-{
-    return static_cast<const flatbuffers::Table*>(generated);
-}
+const flatbuffers::Table* asTable(const void* generated) { return static_cast<const flatbuffers::Table*>(generated); }
 
 Status readType(ImportState& state, const std::string& place, const tflite::Tensor& tensor, TensorType& type)
 {
@@ -95,8 +92,7 @@ Status readBlockwise(ImportState& state, const std::string& place, const tflite:
     if (scales < 0 || scales >= count) return badIndex(state.file, details, place + ".details.scales", "tensor", scales, 0, count);
     if (zeroPoints < -1 || zeroPoints >= count)
         return badIndex(state.file, details, place + ".details.zero_points", "tensor", zeroPoints, -1, count);
-    if (!q.scales.empty())
-        return state.file.fault(details, place + " has both scales and block-wise details").expected("one of them");
+    if (!q.scales.empty()) return state.file.fault(details, place + " has both scales and block-wise details").expected("one of them");
     q.kind = Quantization::Kind::blockwise;
     q.blockScales = static_cast<int32_t>(scales);
     q.blockZeros = static_cast<int32_t>(zeroPoints);
@@ -187,12 +183,9 @@ Result<std::vector<int32_t>> sparseIndices(FileView& file, const std::string& pl
 {
     switch (vector ? tag : uint8_t{tflite::SparseIndexVector_NONE}) {
     case tflite::SparseIndexVector_NONE: return std::vector<int32_t>();
-    case tflite::SparseIndexVector_Int32Vector:
-        return elements<int32_t>(file, static_cast<const tflite::Int32Vector*>(vector)->values());
-    case tflite::SparseIndexVector_Uint16Vector:
-        return elements<int32_t>(file, static_cast<const tflite::Uint16Vector*>(vector)->values());
-    case tflite::SparseIndexVector_Uint8Vector:
-        return elements<int32_t>(file, static_cast<const tflite::Uint8Vector*>(vector)->values());
+    case tflite::SparseIndexVector_Int32Vector: return elements<int32_t>(file, static_cast<const tflite::Int32Vector*>(vector)->values());
+    case tflite::SparseIndexVector_Uint16Vector: return elements<int32_t>(file, static_cast<const tflite::Uint16Vector*>(vector)->values());
+    case tflite::SparseIndexVector_Uint8Vector: return elements<int32_t>(file, static_cast<const tflite::Uint8Vector*>(vector)->values());
     default: return file.fault(at, place + " is a vector of type " + std::to_string(tag)).expected("1 to 3");
     }
 }
@@ -313,10 +306,9 @@ Result<ConstantPtr> bufferData(ImportState& state, size_t index)
     const FileView& file = state.file;
     if (buffer.offset() > 1) {
         if (buffer.offset() > file.size() || buffer.size() > file.size() - buffer.offset())
-            return file
-                .fault(fieldAt(asTable(&buffer), tflite::Buffer::VT_OFFSET),
-                       element("buffers", index) + " lies at " + hexNumber(buffer.offset()) + " and has " + std::to_string(buffer.size()) +
-                           " bytes, file ends at " + hexNumber(file.size()));
+            return file.fault(fieldAt(asTable(&buffer), tflite::Buffer::VT_OFFSET),
+                              element("buffers", index) + " lies at " + hexNumber(buffer.offset()) + " and has " +
+                                  std::to_string(buffer.size()) + " bytes, file ends at " + hexNumber(file.size()));
         if (buffer.size() > 0) known = std::make_shared<Constant>(file.content().slice(buffer.offset(), buffer.size()));
     } else if (const auto* data = buffer.data(); data && data->size() > 0) {
         known = std::make_shared<Constant>(file.content().slice(file.offsetOf(data->Data()), data->size()));

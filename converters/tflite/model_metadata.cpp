@@ -17,19 +17,13 @@ std::string textOf(const flatbuffers::String* text) { return text ? text->str() 
 std::string roleOf(tflite_metadata::AssociatedFileType type)
 {
     switch (type) {
-    case tflite_metadata::AssociatedFileType_DESCRIPTIONS:
-        return "descriptions";
+    case tflite_metadata::AssociatedFileType_DESCRIPTIONS: return "descriptions";
     case tflite_metadata::AssociatedFileType_TENSOR_AXIS_LABELS:
-    case tflite_metadata::AssociatedFileType_TENSOR_VALUE_LABELS:
-        return "labels";
-    case tflite_metadata::AssociatedFileType_TENSOR_AXIS_SCORE_CALIBRATION:
-        return "score calibration";
-    case tflite_metadata::AssociatedFileType_VOCABULARY:
-        return "vocabulary";
-    case tflite_metadata::AssociatedFileType_SCANN_INDEX_FILE:
-        return "index";
-    default:
-        return "file";
+    case tflite_metadata::AssociatedFileType_TENSOR_VALUE_LABELS: return "labels";
+    case tflite_metadata::AssociatedFileType_TENSOR_AXIS_SCORE_CALIBRATION: return "score calibration";
+    case tflite_metadata::AssociatedFileType_VOCABULARY: return "vocabulary";
+    case tflite_metadata::AssociatedFileType_SCANN_INDEX_FILE: return "index";
+    default: return "file";
     }
 }
 
@@ -110,7 +104,8 @@ ModelMetadata readModelMetadata(const Model& model, const Bytes& file)
     FileArchive archive = readFileArchive(file);
     if (archive.isDamaged) out.problems.emplace_back("the zip archive behind the model is damaged");
     for (ArchivedFile& found : archive.files)
-        out.files.push_back({.name = std::move(found.name), .role = "file", .tensor = {}, .size = found.size, .content = std::move(found.content)});
+        out.files.push_back(
+            {.name = std::move(found.name), .role = "file", .tensor = {}, .size = found.size, .content = std::move(found.content)});
     for (const Metadata& entry : model.metadata) {
         if (entry.name != "TFLITE_METADATA" || !entry.data || !entry.data->hasBytes()) continue;
         // Verified bytes must be aligned; those of the file need not be.

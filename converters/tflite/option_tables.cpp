@@ -28,10 +28,7 @@ template <typename Use> auto withType(Scalar scalar, Use use)
     }
 }
 
-bool isPadding(const FieldSpec& field)
-{
-    return field.meaning == Meaning::enumerator && field.enumeration->name == "Padding";
-}
+bool isPadding(const FieldSpec& field) { return field.meaning == Meaning::enumerator && field.enumeration->name == "Padding"; }
 
 /// An integer of the file as the attribute that the field's meaning makes of it.
 Attribute integerAttribute(const FieldSpec& field, int64_t value)
@@ -208,10 +205,7 @@ Result<uint32_t> writeReferenced(flatbuffers::FlatBufferBuilder& builder, const 
     });
 }
 
-bool isReference(const FieldSpec& field)
-{
-    return field.isString || field.isVector;
-}
+bool isReference(const FieldSpec& field) { return field.isString || field.isVector; }
 
 } // namespace
 

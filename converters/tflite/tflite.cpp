@@ -17,24 +17,17 @@ namespace {
 using Entry = ElementTypes::Entry;
 
 constexpr std::array kElementTypes = {
-    Entry{0, DType::f32}, Entry{1, DType::f16}, Entry{2, DType::i32}, Entry{3, DType::u8},
-    Entry{4, DType::i64}, Entry{5, DType::string}, Entry{6, DType::boolean}, Entry{7, DType::i16},
-    Entry{8, DType::c64}, Entry{9, DType::i8}, Entry{10, DType::f64}, Entry{11, DType::c128},
-    Entry{12, DType::u64}, Entry{13, DType::resource}, Entry{14, DType::variant}, Entry{15, DType::u32},
-    Entry{16, DType::u16}, Entry{17, DType::i4}, Entry{18, DType::bf16}, Entry{19, DType::i2},
-    Entry{20, DType::u4}, Entry{21, DType::f8e4m3fn}, Entry{22, DType::f8e5m2},
+    Entry{0, DType::f32},    Entry{1, DType::f16},       Entry{2, DType::i32},     Entry{3, DType::u8},        Entry{4, DType::i64},
+    Entry{5, DType::string}, Entry{6, DType::boolean},   Entry{7, DType::i16},     Entry{8, DType::c64},       Entry{9, DType::i8},
+    Entry{10, DType::f64},   Entry{11, DType::c128},     Entry{12, DType::u64},    Entry{13, DType::resource}, Entry{14, DType::variant},
+    Entry{15, DType::u32},   Entry{16, DType::u16},      Entry{17, DType::i4},     Entry{18, DType::bf16},     Entry{19, DType::i2},
+    Entry{20, DType::u4},    Entry{21, DType::f8e4m3fn}, Entry{22, DType::f8e5m2},
 };
 
-bool verifyTflite(flatbuffers::Verifier& verifier)
-{
-    return tflite::VerifyModelBuffer(verifier);
-}
+bool verifyTflite(flatbuffers::Verifier& verifier) { return tflite::VerifyModelBuffer(verifier); }
 
 /// Old files have the byte only; new files repeat the code there, or put 127 for what does not fit.
-int32_t largerCode(int8_t oldCode, int32_t code)
-{
-    return std::max<int32_t>(oldCode, code);
-}
+int32_t largerCode(int8_t oldCode, int32_t code) { return std::max<int32_t>(oldCode, code); }
 
 } // namespace
 
@@ -65,10 +58,7 @@ const FlatFormat& tfliteFormat()
 
 } // namespace tflite_format
 
-bool looksLikeTflite(std::span<const std::byte> content)
-{
-    return tflite_format::tfliteFormat().isIdentified(content);
-}
+bool looksLikeTflite(std::span<const std::byte> content) { return tflite_format::tfliteFormat().isIdentified(content); }
 
 Result<Model> importTflite(const std::string& path, Bytes content)
 {

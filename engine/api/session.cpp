@@ -8,12 +8,18 @@
 namespace loopscope {
 
 Debugger::Debugger(std::unique_ptr<Executor> executor, const TimelineBudget& budget, CancelFlag& cancel)
-    : m_executor(std::move(executor)), m_timeline(*m_executor, budget), m_travel{&cancel, {}},
-      m_target{m_executor->model(), *m_executor, m_timeline, m_travel}, m_breakpoints(m_target), m_run(m_target, m_breakpoints)
-{}
+    : m_executor(std::move(executor)),
+      m_timeline(*m_executor, budget),
+      m_travel{&cancel, {}},
+      m_target{m_executor->model(), *m_executor, m_timeline, m_travel},
+      m_breakpoints(m_target),
+      m_run(m_target, m_breakpoints)
+{
+}
 
 Session::Session(std::unique_ptr<Executor> executor, std::unique_ptr<CancelFlag> cancel, const TimelineBudget& budget)
-    : m_cancel(std::move(cancel)), m_debugger(std::move(executor), budget, *m_cancel)
+    : m_cancel(std::move(cancel)),
+      m_debugger(std::move(executor), budget, *m_cancel)
 {
     m_debugger.travel().progress = [this](int64_t tick, int64_t target) {
         m_tick = tick;

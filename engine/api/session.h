@@ -51,10 +51,10 @@ private:
 /// What the engine thread is doing, for progress lines and bars.
 struct SessionProgress {
     bool busy = false;
-    std::string tag;        ///< of the request
+    std::string tag; ///< of the request
     int64_t tick = 0;
-    int64_t target = 0;     ///< INT64_MAX: unknown
-    int64_t sinceNs = 0;    ///< how long the request has been running
+    int64_t target = 0;  ///< INT64_MAX: unknown
+    int64_t sinceNs = 0; ///< how long the request has been running
 };
 
 /// Requests are functions of the debugger. They run one at a time, in order, on the engine thread; what they return must be values that

@@ -30,10 +30,7 @@ Error systemError(ErrorCode code, const std::string& path)
 }
 
 /// Memory for `size` bytes, as tensors want it.
-std::shared_ptr<void> alignedBlock(size_t size)
-{
-    return {std::aligned_alloc(64, (size + 63) / 64 * 64), &std::free};
-}
+std::shared_ptr<void> alignedBlock(size_t size) { return {std::aligned_alloc(64, (size + 63) / 64 * 64), &std::free}; }
 
 /// `size`: of the file when it was opened; if it is shorter by now, so is the result.
 Result<Bytes> readWhole(int fd, size_t size, const std::string& path)
@@ -80,8 +77,7 @@ Result<Bytes> mapFile(const std::string& path)
 
 Status writeFile(const std::string& path, std::span<const std::byte> content, bool overwrite)
 {
-    if (!overwrite && ::access(path.c_str(), F_OK) == 0)
-        return Error(ErrorCode::cannotWrite, "exists; --force overwrites").at(path);
+    if (!overwrite && ::access(path.c_str(), F_OK) == 0) return Error(ErrorCode::cannotWrite, "exists; --force overwrites").at(path);
     std::string aside = path + ".XXXXXX";
     Descriptor file{::mkstemp(aside.data())};
     if (file.fd < 0) return systemError(ErrorCode::cannotWrite, path);

@@ -11,10 +11,7 @@ Hash128 hashBytes(std::span<const std::byte> bytes)
     return {h.high64, h.low64};
 }
 
-uint64_t hash64(std::span<const std::byte> bytes, uint64_t seed)
-{
-    return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
-}
+uint64_t hash64(std::span<const std::byte> bytes, uint64_t seed) { return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed); }
 
 std::string toHex(uint64_t value)
 {
@@ -23,9 +20,6 @@ std::string toHex(uint64_t value)
     return text;
 }
 
-std::string toHex(const Hash128& hash)
-{
-    return toHex(hash.high) + toHex(hash.low);
-}
+std::string toHex(const Hash128& hash) { return toHex(hash.high) + toHex(hash.low); }
 
 } // namespace loopscope

@@ -20,7 +20,7 @@ Hash128 hashBytes(std::span<const std::byte> bytes);
 /// 64-bit hash for in-memory tables and rolling digests.
 uint64_t hash64(std::span<const std::byte> bytes, uint64_t seed = 0);
 
-std::string toHex(uint64_t value);       ///< 16 lower-case digits
-std::string toHex(const Hash128& hash);  ///< 32 lower-case digits
+std::string toHex(uint64_t value);      ///< 16 lower-case digits
+std::string toHex(const Hash128& hash); ///< 32 lower-case digits
 
 } // namespace loopscope

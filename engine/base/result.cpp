@@ -77,16 +77,12 @@ std::string Error::message() const
     if (!m_detail->expected.empty()) text += ", expected " + m_detail->expected;
     if (!m_detail->nearest.empty()) {
         text += "; did you mean ";
-        for (size_t i = 0; i < m_detail->nearest.size(); ++i)
-            text += (i == 0 ? "'" : " or '") + m_detail->nearest[i] + "'";
+        for (size_t i = 0; i < m_detail->nearest.size(); ++i) text += (i == 0 ? "'" : " or '") + m_detail->nearest[i] + "'";
         text += "?";
     }
     return onOneLine(text);
 }
 
-Error Error::copy() const
-{
-    return Error(std::make_unique<ErrorDetail>(*m_detail));
-}
+Error Error::copy() const { return Error(std::make_unique<ErrorDetail>(*m_detail)); }
 
 } // namespace loopscope

@@ -70,7 +70,7 @@ public:
     Status(Error error) : m_detail(std::move(error.m_detail)) {} // NOLINT(google-explicit-constructor): `return Error(…)` must read well
 
     bool ok() const { return !m_detail; }
-    const ErrorDetail& detail() const { return *m_detail; } ///< only if !ok()
+    const ErrorDetail& detail() const { return *m_detail; }     ///< only if !ok()
     Error takeError() && { return Error(std::move(m_detail)); } ///< only if !ok()
 
 private:
@@ -78,10 +78,9 @@ private:
 };
 
 /// A T, or an Error.
-template <typename T>
-class [[nodiscard]] Result {
+template <typename T> class [[nodiscard]] Result {
 public:
-    Result(T value) : m_value(std::in_place_index<0>, std::move(value)) {}   // NOLINT(google-explicit-constructor)
+    Result(T value) : m_value(std::in_place_index<0>, std::move(value)) {}     // NOLINT(google-explicit-constructor)
     Result(Error error) : m_value(std::in_place_index<1>, std::move(error)) {} // NOLINT(google-explicit-constructor)
 
     bool ok() const { return m_value.index() == 0; }
@@ -109,16 +108,17 @@ template <typename T> Error errorOf(Result<T>&& result) { return std::move(resul
 
 /// `LS_TRY(auto x, mayFail());` declares x, or returns the error from the enclosing function.
 #define LS_TRY(declaration, expression) LS_TRY_INNER(LS_CONCAT(lsResult, __COUNTER__), declaration, expression)
-#define LS_TRY_INNER(name, declaration, expression)                                                                            \
-    auto name = (expression);                                                                                                  \
-    if (!name.ok()) [[unlikely]] return ::loopscope::detail::errorOf(std::move(name));                                         \
+#define LS_TRY_INNER(name, declaration, expression)                                                                                        \
+    auto name = (expression);                                                                                                              \
+    if (!name.ok()) [[unlikely]]                                                                                                           \
+        return ::loopscope::detail::errorOf(std::move(name));                                                                              \
     declaration = std::move(name).value()
 
 /// `LS_CHECK_OK(mayFail());` returns the error of a Status from the enclosing function.
-#define LS_CHECK_OK(expression)                                                                                                \
-    do {                                                                                                                       \
-        if (auto lsStatus = (expression); !lsStatus.ok()) [[unlikely]]                                                         \
-            return ::loopscope::detail::errorOf(std::move(lsStatus));                                                          \
+#define LS_CHECK_OK(expression)                                                                                                            \
+    do {                                                                                                                                   \
+        if (auto lsStatus = (expression); !lsStatus.ok()) [[unlikely]]                                                                     \
+            return ::loopscope::detail::errorOf(std::move(lsStatus));                                                                      \
     } while (false)
 
 } // namespace loopscope

@@ -10,8 +10,7 @@ namespace loopscope {
 std::string groupThousands(int64_t value)
 {
     std::string digits = std::to_string(value);
-    for (auto at = static_cast<int64_t>(digits.size()) - 3; at > (value < 0 ? 1 : 0); at -= 3)
-        digits.insert(static_cast<size_t>(at), ",");
+    for (auto at = static_cast<int64_t>(digits.size()) - 3; at > (value < 0 ? 1 : 0); at -= 3) digits.insert(static_cast<size_t>(at), ",");
     return digits;
 }
 

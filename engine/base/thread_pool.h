@@ -12,10 +12,11 @@ namespace loopscope {
 /// A callable that is only borrowed for a call: no allocation.
 class BlockFunction {
 public:
-    template <typename Work>
-    BlockFunction(const Work& work) // NOLINT(google-explicit-constructor): a lambda is passed as it is
-        : m_work(&work), m_call([](const void* w, int64_t begin, int64_t end, int thread) { (*static_cast<const Work*>(w))(begin, end, thread); })
-    {}
+    template <typename Work> BlockFunction(const Work& work) // NOLINT(google-explicit-constructor): a lambda is passed as it is
+        : m_work(&work),
+          m_call([](const void* w, int64_t begin, int64_t end, int thread) { (*static_cast<const Work*>(w))(begin, end, thread); })
+    {
+    }
     void operator()(int64_t begin, int64_t end, int thread) const { m_call(m_work, begin, end, thread); }
 
 private:

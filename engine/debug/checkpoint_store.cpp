@@ -7,7 +7,7 @@ namespace loopscope {
 namespace {
 
 constexpr int kMaxDoublings = 30;
-constexpr uint64_t kBlockOverhead = 96; ///< of an allocation, its owner's counter and rounding up
+constexpr uint64_t kBlockOverhead = 96;  ///< of an allocation, its owner's counter and rounding up
 constexpr uint64_t kEntryOverhead = 160; ///< of a place in the tables
 
 template <typename Visit> void forEachValue(const MachineState& state, Visit visit)
@@ -20,10 +20,7 @@ template <typename Visit> void forEachValue(const MachineState& state, Visit vis
     for (const ValueState& token : state.tokens) visit(token);
 }
 
-uint64_t blockBytes(const ValueState& value)
-{
-    return value.bytes.size() + kBlockOverhead;
-}
+uint64_t blockBytes(const ValueState& value) { return value.bytes.size() + kBlockOverhead; }
 
 /// What a state holds besides the bytes of its values: shared by nobody.
 uint64_t ownBytes(const MachineState& state)

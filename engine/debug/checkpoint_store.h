@@ -32,7 +32,7 @@ public:
 
     struct Found {
         int64_t tick = 0;
-        SharedState state; ///< null: none
+        SharedState state;         ///< null: none
         bool isCheckpoint = false; ///< not only of the undo ring
     };
 
@@ -83,7 +83,7 @@ private:
 
     TimelineBudget m_budget;
     std::map<Key, Entry> m_states;
-    std::deque<Key> m_ring; ///< oldest first
+    std::deque<Key> m_ring;                          ///< oldest first
     std::unordered_map<const void*, Block> m_blocks; ///< bytes behind values, by address
     uint64_t m_bytes = 0;
     uint64_t m_undoBytes = 0; ///< of states of the ring alone, as if they shared nothing newer

@@ -91,7 +91,7 @@ Result<EvaluatedValue> evaluateOne(StopSource& source, Expression& expression, s
 /// Left side of `set`: a value, and which of its elements.
 struct Target {
     uint32_t place = 0;
-    bool isRaw = false;  ///< stored integers
+    bool isRaw = false; ///< stored integers
     bool isWhole = true;
     ExpressionValue indices; ///< flat indices of the elements, if not whole
 };
@@ -272,9 +272,12 @@ Result<std::vector<EvaluatedValue>> evaluateAll(StopSource& source, std::string_
     std::vector<EvaluatedValue> values;
     for (size_t i = 0; i < expressions.size(); ++i) {
         const auto plain = plainPlace(source, text, syntax.nodes[syntax.roots[i]]);
-        const bool isPlain = plain && std::ranges::all_of(expressions[i].dependencies(), [&](const ExpressionDependency& dependency) {
-            return dependency.place == *plain && dependency.history == ExpressionHistory::current;
-        }) && !expressions[i].dependencies().empty();
+        const bool isPlain = plain &&
+                             std::ranges::all_of(expressions[i].dependencies(),
+                                                 [&](const ExpressionDependency& dependency) {
+                                                     return dependency.place == *plain && dependency.history == ExpressionHistory::current;
+                                                 }) &&
+                             !expressions[i].dependencies().empty();
         LS_TRY(EvaluatedValue value, evaluateOne(source, expressions[i], isPlain ? plain : std::nullopt));
         values.push_back(std::move(value));
     }

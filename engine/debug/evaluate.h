@@ -19,13 +19,13 @@ enum class Absence : uint8_t { present, notWritten, dead, notRecorded, freed };
 
 /// One value of a list `a, b`. It owns what it shows, so it stays valid when the debugger moves on.
 struct EvaluatedValue {
-    std::string text;        ///< the expression as typed, without blanks around it
-    ExpressionValue value;   ///< none where absent
+    std::string text;      ///< the expression as typed, without blanks around it
+    ExpressionValue value; ///< none where absent
     Absence absence = Absence::present;
     /// The expression is nothing but a value of the model: its id, its type with quantization, and its contents as a tensor.
-    std::string id;          ///< empty: it is not
+    std::string id; ///< empty: it is not
     TensorType type;
-    Tensor tensor;           ///< data null where absent
+    Tensor tensor;                                       ///< data null where absent
     std::shared_ptr<const std::vector<std::byte>> bytes; ///< behind `tensor` and views in `value`
 };
 
@@ -48,7 +48,7 @@ Result<std::vector<EvaluatedValue>> evaluateList(const DebugTarget& target, Fram
 struct Edit {
     int depth = 0;
     ValueId value;
-    Tensor tensor; ///< the whole new contents
+    Tensor tensor;                                       ///< the whole new contents
     std::shared_ptr<const std::vector<std::byte>> bytes; ///< behind `tensor`
 };
 /// Errors: usage; of both sides, and where the element types or shapes do not agree.

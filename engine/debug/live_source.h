@@ -39,8 +39,8 @@ private:
 /// A value that an expression names.
 struct LivePlace {
     enum class Kind : uint8_t {
-        frame,    ///< of the frame `up` frames outside of the one that the expression is about
-        absolute, ///< of the frame at `depth`
+        frame,     ///< of the frame `up` frames outside of the one that the expression is about
+        absolute,  ///< of the frame at `depth`
         elsewhere, ///< of no frame on the stack: another iteration, or an invocation that was left
         file,
     };

@@ -11,10 +11,7 @@ namespace loopscope {
 
 namespace {
 
-int depthOf(const Executor& executor, int depth)
-{
-    return depth < 0 ? executor.position().depth - 1 : depth;
-}
+int depthOf(const Executor& executor, int depth) { return depth < 0 ? executor.position().depth - 1 : depth; }
 
 Address rootAddress(const Executor& executor)
 {
@@ -64,8 +61,7 @@ public:
         Result<TypedPlace> here = relative(m_depth, text);
         Result<TypedPlace> absolute = canonical(text);
         if (here.ok()) {
-            if (absolute.ok())
-                here->note = "'" + std::string(text) + "' is also a graph; read as " + toString(here->resolved.address);
+            if (absolute.ok()) here->note = "'" + std::string(text) + "' is also a graph; read as " + toString(here->resolved.address);
             return here;
         }
         if (absolute.ok()) return absolute;
@@ -159,7 +155,7 @@ private:
     int m_depth;
 };
 
-constexpr int64_t kInside = 0;                                 ///< a call's inside comes before its own end
+constexpr int64_t kInside = 0; ///< a call's inside comes before its own end
 constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
 
 void addStep(StopOrder& order, int64_t site, int64_t iteration, bool isCond, int32_t branch)
@@ -169,15 +165,9 @@ void addStep(StopOrder& order, int64_t site, int64_t iteration, bool isCond, int
     order.push_back(isCond ? 0 : 1 + std::max(branch, 0));
 }
 
-int32_t branchOf(CallRole role, int32_t branch)
-{
-    return role == CallRole::elseBranch ? 1 : branch;
-}
+int32_t branchOf(CallRole role, int32_t branch) { return role == CallRole::elseBranch ? 1 : branch; }
 
-int32_t branchOf(const AddressStep& step)
-{
-    return step.role == StepRole::elseBranch ? 1 : step.branch;
-}
+int32_t branchOf(const AddressStep& step) { return step.role == StepRole::elseBranch ? 1 : step.branch; }
 
 /// Index of the operator that a canonical name means.
 int64_t indexIn(const Graph& graph, const OperatorName& name)

@@ -5,10 +5,7 @@ namespace loopscope {
 
 namespace {
 
-std::string with(std::string word, const std::string& text)
-{
-    return text.empty() ? std::move(word) : std::move(word) + ": " + text;
-}
+std::string with(std::string word, const std::string& text) { return text.empty() ? std::move(word) : std::move(word) + ": " + text; }
 
 } // namespace
 

@@ -16,11 +16,11 @@ enum class StopCause : uint8_t {
     stepDone,   ///< what was asked for is done: step, next, iter, goto
     returned,   ///< from an invocation
     finished,
-    error,      ///< a kernel, a budget of depth or memory: `text` is the message
+    error, ///< a kernel, a budget of depth or memory: `text` is the message
     cancelled,
-    budget,     ///< the step budget
+    budget, ///< the step budget
     edited,
-    differs,    ///< from the reference run
+    differs, ///< from the reference run
     startReached,
 };
 
@@ -55,8 +55,8 @@ struct StopReport {
     std::string address; ///< of the next operator; the root when finished
     Position position;
     int64_t tick = 0;
-    int timeline = 1;    ///< as people count them, from 1
-    int64_t ranFrom = 0; ///< tick at which the request began
+    int timeline = 1;                 ///< as people count them, from 1
+    int64_t ranFrom = 0;              ///< tick at which the request began
     std::vector<ValueChange> written; ///< by a single step, or a call that was passed over, in the same invocation
     std::vector<LogLine> logs;
     bool has(StopCause cause) const

@@ -28,7 +28,8 @@ class StopSource final : public LiveSource {
 public:
     /// `texts`: all that will be evaluated.
     StopSource(const DebugTarget& target, FrameContext frame, ReferenceValues* reference, std::initializer_list<std::string_view> texts)
-        : LiveSource(target, frame), m_reference(reference)
+        : LiveSource(target, frame),
+          m_reference(reference)
     {
         for (const std::string_view text : texts) m_travels = m_travels || mayTravel(text);
     }
@@ -71,7 +72,7 @@ private:
     bool m_travels = false;
     std::deque<Copy> m_copies;
     std::map<uint32_t, const Tensor*> m_current;
-    std::map<std::pair<uint32_t, int64_t>, const Tensor*> m_previous; ///< by how far back; 0: the first
+    std::map<std::pair<uint32_t, int64_t>, const Tensor*> m_previous;             ///< by how far back; 0: the first
     std::map<std::tuple<uint32_t, int64_t, int64_t>, const Tensor*> m_iterations; ///< by iteration and loop, −1: the innermost
 };
 

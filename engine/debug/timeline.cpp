@@ -10,18 +10,16 @@ namespace loopscope {
 
 namespace {
 
-constexpr int64_t kChunkNs = 1'000'000;        ///< between looks at the clock and the cancel flag
+constexpr int64_t kChunkNs = 1'000'000; ///< between looks at the clock and the cancel flag
 constexpr int64_t kProgressNs = 50'000'000;
-constexpr int64_t kUndoFill = 32;              ///< stops before the target of a jump that go into the undo ring
-constexpr int64_t kFillNs = 5'000'000;         ///< and the time that they may take
-constexpr size_t kMaxMarks = 1 << 14;          ///< per timeline and kind
-constexpr uint64_t kHashedStop = 16 << 20;     ///< bytes of a state that is hashed at every stop; larger ones only as checkpoints
+constexpr int64_t kUndoFill = 32;          ///< stops before the target of a jump that go into the undo ring
+constexpr int64_t kFillNs = 5'000'000;     ///< and the time that they may take
+constexpr size_t kMaxMarks = 1 << 14;      ///< per timeline and kind
+constexpr uint64_t kHashedStop = 16 << 20; ///< bytes of a state that is hashed at every stop; larger ones only as checkpoints
 
 } // namespace
 
-Timeline::Timeline(Executor& executor, const TimelineBudget& budget)
-    : m_executor(executor), m_budget(budget), m_store(budget)
-{}
+Timeline::Timeline(Executor& executor, const TimelineBudget& budget) : m_executor(executor), m_budget(budget), m_store(budget) {}
 
 Status Timeline::start()
 {
@@ -45,10 +43,7 @@ Status Timeline::start()
     return {};
 }
 
-Status Timeline::checkStarted() const
-{
-    return m_lines.empty() ? Status(Error(ErrorCode::usage, "no run was started")) : Status();
-}
+Status Timeline::checkStarted() const { return m_lines.empty() ? Status(Error(ErrorCode::usage, "no run was started")) : Status(); }
 
 /// The timeline, among `id` and its ancestors, on which a tick lies.
 int Timeline::ownerOf(int id, int64_t tick) const

@@ -125,14 +125,14 @@ private:
     CheckpointStore m_store;
     std::vector<Line> m_lines;
     ExecutionObserver* m_listener = nullptr; ///< of replay()
-    bool m_trapped = false;    ///< run(): a trap stopped
-    int m_line = 0;            ///< the timeline that the user is on
-    int m_owner = 0;           ///< the one that the machine is executing: the ancestor that the present tick belongs to
-    SharedState m_base;        ///< the state that was taken or restored last; only execution lies between it and now
+    bool m_trapped = false;                  ///< run(): a trap stopped
+    int m_line = 0;                          ///< the timeline that the user is on
+    int m_owner = 0;                         ///< the one that the machine is executing: the ancestor that the present tick belongs to
+    SharedState m_base;                      ///< the state that was taken or restored last; only execution lies between it and now
     int64_t m_baseTick = 0;
-    int64_t m_sinceNs = 0;     ///< running time since the last saved state
-    int64_t m_costNs = 0;      ///< of a checkpoint, smoothed
-    int64_t m_chunk = 16;      ///< ticks that take about a millisecond
+    int64_t m_sinceNs = 0; ///< running time since the last saved state
+    int64_t m_costNs = 0;  ///< of a checkpoint, smoothed
+    int64_t m_chunk = 16;  ///< ticks that take about a millisecond
     int64_t m_runs = 0;
     int64_t m_ranNs = 0, m_savedNs = 0; ///< first passes: all their time, and the checkpoints' part in it
 };

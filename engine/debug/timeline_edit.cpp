@@ -55,7 +55,8 @@ Status Timeline::applyEdit(const Edit& edit)
     if (Status status = m_executor.restore(*edited); !status.ok()) {
         LS_CHECK_OK(m_executor.restore(*before));
         const Graph& graph = m_executor.model().graph(before->frames[static_cast<size_t>(edit.depth)].graph);
-        return Error(ErrorCode::usage, "the value cannot be changed to this type").at("'" + graph.value(edit.value.value).id + "'")
+        return Error(ErrorCode::usage, "the value cannot be changed to this type")
+            .at("'" + graph.value(edit.value.value).id + "'")
             .note(std::move(status).takeError().message());
     }
     m_base = edited;

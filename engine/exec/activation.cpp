@@ -49,7 +49,9 @@ Status copyToSlot(Slot& slot, const Tensor& source)
 }
 
 Program::Program(const Model& model, const GraphPlan& plan, Profile profile)
-    : m_model(model), m_plan(plan), m_graph(model.graph(plan.graph))
+    : m_model(model),
+      m_plan(plan),
+      m_graph(model.graph(plan.graph))
 {
     m_kernels.resize(m_graph.operators.size());
     m_failures.resize(m_graph.operators.size());
@@ -110,8 +112,9 @@ void Program::prepare(int32_t index, std::span<Tensor> tensors, Profile profile)
         const std::string name = op.kind.dialect == "tfl" ? op.kind.name : op.kind.dialect == "custom" ? op.kind.name : op.kind.full();
         std::string why = "operator '" + name + "' has no kernel; it opens, lists and exports";
         if (op.kind == Kind{"circle", "run_model"})
-            why = "operator '" + name + "' runs the model file '" + std::string(attributeString(op.attributes, "location", "")) + "', signature '" +
-                  std::string(attributeString(op.attributes, "signature", "")) + "', which is opened and run by itself only";
+            why = "operator '" + name + "' runs the model file '" + std::string(attributeString(op.attributes, "location", "")) +
+                  "', signature '" + std::string(attributeString(op.attributes, "signature", "")) +
+                  "', which is opened and run by itself only";
         m_failures[at] = std::make_shared<const Error>(Error(ErrorCode::unsupported, why));
         return;
     }

@@ -53,13 +53,13 @@ inline Status directSlot(Slot& slot, Slot& home)
 }
 
 enum class InstructionKind : uint8_t {
-    kernel, ///< run it
-    sized,  ///< infer and size the results, then run it
-    reads,  ///< as sized, after operands that are references (TensorFlow 1 variables) were looked up
-    call,   ///< enter a graph
-    fail,   ///< the operator cannot run; Program::failures says why
+    kernel,  ///< run it
+    sized,   ///< infer and size the results, then run it
+    reads,   ///< as sized, after operands that are references (TensorFlow 1 variables) were looked up
+    call,    ///< enter a graph
+    fail,    ///< the operator cannot run; Program::failures says why
     trapped, ///< one of the above with a trap: Instruction::plain says which
-    end,    ///< the end of the graph
+    end,     ///< the end of the graph
 };
 
 /// One operator of an activation: everything that running it needs, in one cache line.
@@ -156,9 +156,9 @@ private:
     std::deque<MemoryBlock> m_blocks;
     std::vector<const Tensor*> m_inputs; ///< of all instructions, one after the other
     std::vector<Tensor*> m_results;
-    std::vector<Instruction> m_code; ///< one for each operator, and the end
+    std::vector<Instruction> m_code;                            ///< one for each operator, and the end
     std::map<int32_t, std::vector<ReferenceRead>> m_references; ///< by operator
-    std::vector<std::unique_ptr<CallState>> m_calls; ///< by operator; null: no call
+    std::vector<std::unique_ptr<CallState>> m_calls;            ///< by operator; null: no call
 };
 
 } // namespace loopscope

@@ -74,13 +74,13 @@ private:
     std::vector<int32_t> m_constants; ///< direct form: positions that turn constant after the first iteration
     std::vector<Buffer> m_pool;       ///< pooled form, by size class
     std::vector<SizeClass> m_classes;
-    std::vector<size_t> m_classOf;    ///< of the written positions, in the plan's order
-    std::vector<int32_t> m_held;      ///< by position: the pool's buffer behind the carried value, −1: none of the pool
-    std::vector<int32_t> m_aimed;     ///< by position: the pool's buffer that the body's output is written to, −1: none
+    std::vector<size_t> m_classOf; ///< of the written positions, in the plan's order
+    std::vector<int32_t> m_held;   ///< by position: the pool's buffer behind the carried value, −1: none of the pool
+    std::vector<int32_t> m_aimed;  ///< by position: the pool's buffer that the body's output is written to, −1: none
     std::vector<int32_t> m_newlyHeld;
     std::vector<Slot> m_incoming;
-    std::deque<MemoryBlock> m_heaps;  ///< alternates of values whose size changes
-    std::vector<std::byte> m_aside;   ///< breaks cycles of the final copy
+    std::deque<MemoryBlock> m_heaps; ///< alternates of values whose size changes
+    std::vector<std::byte> m_aside;  ///< breaks cycles of the final copy
 };
 
 /// The role in which a call of that kind enters its callee (loops: both callees).
@@ -100,23 +100,23 @@ struct CallState {
     CallState(MemoryAccount& account, OperatorId op_) : op(op_), own(account), verdict(account), exchange(account) {}
 
     OperatorId op;
-    const PlannedCall* planned = nullptr;      ///< of the graph's plan, or `late`
-    std::unique_ptr<PlannedCall> late;         ///< planned when it was reached (recursion)
-    std::vector<Shape> lateShapes;             ///< of the operands that `late` is for
+    const PlannedCall* planned = nullptr; ///< of the graph's plan, or `late`
+    std::unique_ptr<PlannedCall> late;    ///< planned when it was reached (recursion)
+    std::vector<Shape> lateShapes;        ///< of the operands that `late` is for
     std::vector<const Tensor*> operands;
     std::vector<Slot*> results;
-    std::vector<ActivationPool*> pools;        ///< by callee of `planned`; null before the first time
-    std::vector<bool> checked;                 ///< by callee: it obeys what only a taken branch must obey
-    MemoryBlock own;                           ///< the block of a late call
+    std::vector<ActivationPool*> pools; ///< by callee of `planned`; null before the first time
+    std::vector<bool> checked;          ///< by callee: it obeys what only a taken branch must obey
+    MemoryBlock own;                    ///< the block of a late call
     // While the call runs:
-    Activation* cond = nullptr;                ///< loops
-    Activation* body = nullptr;                ///< loops: the body; other calls: the callee
-    MemoryBlock verdict;                       ///< loops: what cond returns
+    Activation* cond = nullptr; ///< loops
+    Activation* body = nullptr; ///< loops: the body; other calls: the callee
+    MemoryBlock verdict;        ///< loops: what cond returns
     Slot verdictHome;
-    const Slot* verdictSlot = nullptr;         ///< loops: cond's output
-    bool verdictIsPlain = false;               ///< it is a single bool whatever happens: no need to look at its type every time
+    const Slot* verdictSlot = nullptr; ///< loops: cond's output
+    bool verdictIsPlain = false;       ///< it is a single bool whatever happens: no need to look at its type every time
     LoopExchange exchange;
-    std::deque<MemoryBlock> restored;          ///< loops: carried values that a snapshot brought back
+    std::deque<MemoryBlock> restored; ///< loops: carried values that a snapshot brought back
 };
 
 } // namespace loopscope

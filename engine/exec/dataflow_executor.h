@@ -21,9 +21,9 @@ class DataflowExecutor final : public Executor {
 public:
     /// Errors: usage, no such graph; unsupported, not a TensorFlow model. What is wrong with the graph itself is an error of start().
     static Result<std::unique_ptr<DataflowExecutor>> create(const Model& model, GraphId root, const ExecutionOptions& options = {});
-    /// Steps through a recorded run: frames, iterations and dead tokens follow from the graph and from the predicates that were recorded, the
-    /// order and all values from the recording; no kernel runs. Values that were not recorded are not there (isRecorded()); inputs cannot
-    /// be set. What was recorded was heard already: only muteObserver()'s `also` hears it.
+    /// Steps through a recorded run: frames, iterations and dead tokens follow from the graph and from the predicates that were recorded,
+    /// the order and all values from the recording; no kernel runs. Values that were not recorded are not there (isRecorded()); inputs
+    /// cannot be set. What was recorded was heard already: only muteObserver()'s `also` hears it.
     static std::unique_ptr<DataflowExecutor> replay(std::shared_ptr<RecordedResults> recorded, const CancelFlag* cancel);
     ~DataflowExecutor() override;
     DataflowExecutor(const DataflowExecutor&) = delete;

@@ -16,24 +16,24 @@ namespace loopscope {
 
 /// A frame instance with iterations that are alive, or the root graph.
 struct DataflowFrame {
-    std::string name;          ///< frame name; of the root and of callees the graph's id
-    std::string address;       ///< of its newest iteration: "main/outer@3:frame/inner@2"
+    std::string name;    ///< frame name; of the root and of callees the graph's id
+    std::string address; ///< of its newest iteration: "main/outer@3:frame/inner@2"
     GraphId graph;
-    OperatorId enter;          ///< the first Enter that leads into it; invalid for graphs
+    OperatorId enter; ///< the first Enter that leads into it; invalid for graphs
     CallRole role = CallRole::frame;
-    int depth = 0;             ///< 0: the root
+    int depth = 0; ///< 0: the root
     int64_t oldestIteration = 0, newestIteration = 0;
     int32_t parallelIterations = 1;
-    int32_t missingEnters = 0; ///< Enters that have not run yet
-    int32_t deferred = 0;      ///< values that wait for parallel_iterations to allow another iteration
-    int32_t ready = 0;         ///< nodes, in all of its iterations
-    int32_t values = 0;        ///< that lie in its iterations
+    int32_t missingEnters = 0;         ///< Enters that have not run yet
+    int32_t deferred = 0;              ///< values that wait for parallel_iterations to allow another iteration
+    int32_t ready = 0;                 ///< nodes, in all of its iterations
+    int32_t values = 0;                ///< that lie in its iterations
     std::vector<OperatorId> deadExits; ///< Exits that leave the frame dead if this iteration is its last
 };
 
 /// A value that lies in an iteration and that some node has not taken yet.
 struct DataflowToken {
-    std::string address;  ///< of the value: "main/ctx@2:frame/Add:0"
+    std::string address; ///< of the value: "main/ctx@2:frame/Add:0"
     GraphId graph;
     ValueId value;
     int64_t iteration = -1;
@@ -45,10 +45,10 @@ struct DataflowToken {
 struct DataflowValue {
     GraphId graph;
     ValueId value;
-    int32_t frame = 0;      ///< index into frames()
+    int32_t frame = 0; ///< index into frames()
     int64_t iteration = -1;
     bool isDead = false;
-    std::string text;       ///< of one element: "4", "true"; empty: more, or no number
+    std::string text; ///< of one element: "4", "true"; empty: more, or no number
 };
 
 /// A node that can run now, in the order in which nodes will run.
@@ -80,7 +80,7 @@ struct DeadHop {
     } cause = Cause::unknown;
     OperatorId source;
     int32_t slot = -1;
-    OperatorId predicate;     ///< untaken: the node that gave the predicate, before Identities
+    OperatorId predicate;      ///< untaken: the node that gave the predicate, before Identities
     std::string predicateText; ///< "true", "false", the index of a _SwitchN; empty if it is gone
 };
 
@@ -101,7 +101,8 @@ public:
     /// From the node backwards to the Switch and its predicate, in the present iteration of its frame. Errors: usage if it is not dead.
     virtual Result<std::vector<DeadHop>> whyDead(GraphId graph, OperatorId op) const = 0;
     virtual std::vector<DataflowRace> races() const = 0;
-    /// While a handler is told that a node has run (TrapHandler::afterOperator): names of the frames that complete with it, innermost first.
+    /// While a handler is told that a node has run (TrapHandler::afterOperator): names of the frames that complete with it, innermost
+    /// first.
     virtual std::vector<std::string> endingFrames() const = 0;
     /// Nodes of the root graph that run, of all that it has; what TensorFlow would log about it.
     virtual int64_t reachableNodes() const = 0;

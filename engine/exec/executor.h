@@ -21,9 +21,9 @@ namespace loopscope {
 struct Position {
     bool started = false;
     bool finished = false;
-    int64_t step = 0;  ///< operators completed so far in this run
-    GraphId graph;     ///< of the next operator
-    OperatorId op;     ///< the next operator
+    int64_t step = 0; ///< operators completed so far in this run
+    GraphId graph;    ///< of the next operator
+    OperatorId op;    ///< the next operator
     InvocationId invocation = 0;
     int32_t depth = 0; ///< frames on the stack, from 1
 };
@@ -31,15 +31,15 @@ struct Position {
 /// One frame of the call stack, innermost last in `callStack()`.
 struct FrameInfo {
     InvocationId invocation = 0;
-    GraphId graph;         ///< the graph that runs: of a loop its cond or its body
+    GraphId graph; ///< the graph that runs: of a loop its cond or its body
     CallRole role = CallRole::main;
     int32_t branch = -1;
-    OperatorId site;       ///< call operator in the frame outside
+    OperatorId site; ///< call operator in the frame outside
     int64_t iteration = -1;
     bool inCond = false;
-    OperatorId next;       ///< next operator of this frame (outer frames: the call operator that is running); invalid at its end
+    OperatorId next; ///< next operator of this frame (outer frames: the call operator that is running); invalid at its end
     int64_t enteredAtStep = 0;
-    TakenFrom taken;       ///< iterations
+    TakenFrom taken; ///< iterations
 };
 
 /// Runs one graph of a model, as often as wanted; variables and random state carry over from run to run. Not thread-safe; owned and

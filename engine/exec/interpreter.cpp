@@ -40,9 +40,16 @@ std::vector<GraphId> reachableGraphs(const Model& model, GraphId root)
 } // namespace
 
 Interpreter::Impl::Impl(const Model& model, GraphId root, const ExecutionOptions& options)
-    : m_model(model), m_root(root), m_options(options), m_cancel(options.cancel ? *options.cancel : m_neverCancelled),
-      m_account{0, MemoryAccount::machineLimit()}, m_planner(std::make_unique<Planner>(model)), m_arena(m_account), m_scratch(m_account),
-      m_random(options.seed), m_accesses(model)
+    : m_model(model),
+      m_root(root),
+      m_options(options),
+      m_cancel(options.cancel ? *options.cancel : m_neverCancelled),
+      m_account{0, MemoryAccount::machineLimit()},
+      m_planner(std::make_unique<Planner>(model)),
+      m_arena(m_account),
+      m_scratch(m_account),
+      m_random(options.seed),
+      m_accesses(model)
 {
     const Graph& graph = model.graph(root);
     for (const ValueId input : graph.inputs) {
@@ -233,10 +240,7 @@ Status Interpreter::Impl::runTo(int64_t tick, int64_t step)
     return status;
 }
 
-int64_t Interpreter::Impl::tick() const
-{
-    return m_step + std::max<int64_t>(static_cast<int64_t>(m_frames.size()) - 1, 0);
-}
+int64_t Interpreter::Impl::tick() const { return m_step + std::max<int64_t>(static_cast<int64_t>(m_frames.size()) - 1, 0); }
 
 void Interpreter::Impl::muteObserver(bool muted, ExecutionObserver* also)
 {
@@ -348,129 +352,54 @@ Result<std::unique_ptr<Interpreter>> Interpreter::create(const Model& model, Gra
     return std::unique_ptr<Interpreter>(new Interpreter(std::move(impl)));
 }
 
-Status Interpreter::setInput(int index, const Tensor& value)
-{
-    return m_impl->setInput(index, value);
-}
+Status Interpreter::setInput(int index, const Tensor& value) { return m_impl->setInput(index, value); }
 
-Status Interpreter::start()
-{
-    return m_impl->start();
-}
+Status Interpreter::start() { return m_impl->start(); }
 
-Status Interpreter::step()
-{
-    return m_impl->step();
-}
+Status Interpreter::step() { return m_impl->step(); }
 
-Status Interpreter::run()
-{
-    return m_impl->run();
-}
+Status Interpreter::run() { return m_impl->run(); }
 
-Status Interpreter::runTo(int64_t tick, int64_t step)
-{
-    return m_impl->runTo(tick, step);
-}
+Status Interpreter::runTo(int64_t tick, int64_t step) { return m_impl->runTo(tick, step); }
 
-int64_t Interpreter::tick() const
-{
-    return m_impl->tick();
-}
+int64_t Interpreter::tick() const { return m_impl->tick(); }
 
-const Position& Interpreter::position() const
-{
-    return m_impl->m_position;
-}
+const Position& Interpreter::position() const { return m_impl->m_position; }
 
-FrameInfo Interpreter::frame(int depth) const
-{
-    return m_impl->frame(depth);
-}
+FrameInfo Interpreter::frame(int depth) const { return m_impl->frame(depth); }
 
-void Interpreter::setTraps(const TrapSet& traps, TrapHandler* handler)
-{
-    m_impl->setTraps(traps, handler);
-}
+void Interpreter::setTraps(const TrapSet& traps, TrapHandler* handler) { m_impl->setTraps(traps, handler); }
 
-std::vector<DataflowRace> Interpreter::races() const
-{
-    return m_impl->m_races;
-}
+std::vector<DataflowRace> Interpreter::races() const { return m_impl->m_races; }
 
-int64_t Interpreter::maxSteps() const
-{
-    return m_impl->m_options.maxSteps;
-}
+int64_t Interpreter::maxSteps() const { return m_impl->m_options.maxSteps; }
 
-bool Interpreter::trapped() const
-{
-    return m_impl->m_stopAsked;
-}
+bool Interpreter::trapped() const { return m_impl->m_stopAsked; }
 
-std::string Interpreter::positionAddress() const
-{
-    return m_impl->address();
-}
+std::string Interpreter::positionAddress() const { return m_impl->address(); }
 
-const Tensor* Interpreter::value(int depth, ValueId id) const
-{
-    return m_impl->value(depth, id);
-}
+const Tensor* Interpreter::value(int depth, ValueId id) const { return m_impl->value(depth, id); }
 
-const Tensor& Interpreter::output(int index) const
-{
-    return m_impl->m_outputs[static_cast<size_t>(index)].slot;
-}
+const Tensor& Interpreter::output(int index) const { return m_impl->m_outputs[static_cast<size_t>(index)].slot; }
 
-MachineState Interpreter::snapshot() const
-{
-    return m_impl->snapshot(nullptr);
-}
+MachineState Interpreter::snapshot() const { return m_impl->snapshot(nullptr); }
 
-MachineState Interpreter::snapshot(const MachineState& previous) const
-{
-    return m_impl->snapshot(&previous);
-}
+MachineState Interpreter::snapshot(const MachineState& previous) const { return m_impl->snapshot(&previous); }
 
-void Interpreter::muteObserver(bool muted, ExecutionObserver* also)
-{
-    m_impl->muteObserver(muted, also);
-}
+void Interpreter::muteObserver(bool muted, ExecutionObserver* also) { m_impl->muteObserver(muted, also); }
 
-Status Interpreter::restore(const MachineState& state)
-{
-    return m_impl->restore(state);
-}
+Status Interpreter::restore(const MachineState& state) { return m_impl->restore(state); }
 
-void Interpreter::reset()
-{
-    m_impl->reset();
-}
+void Interpreter::reset() { m_impl->reset(); }
 
-void Interpreter::setObserver(ExecutionObserver* observer)
-{
-    m_impl->m_nextObserver = observer;
-}
+void Interpreter::setObserver(ExecutionObserver* observer) { m_impl->m_nextObserver = observer; }
 
-const Model& Interpreter::model() const
-{
-    return m_impl->m_model;
-}
+const Model& Interpreter::model() const { return m_impl->m_model; }
 
-GraphId Interpreter::root() const
-{
-    return m_impl->m_root;
-}
+GraphId Interpreter::root() const { return m_impl->m_root; }
 
-ResourceStore& Interpreter::resources()
-{
-    return m_impl->m_resources;
-}
+ResourceStore& Interpreter::resources() { return m_impl->m_resources; }
 
-Interpreter::MemoryReport Interpreter::memory() const
-{
-    return m_impl->memory();
-}
+Interpreter::MemoryReport Interpreter::memory() const { return m_impl->memory(); }
 
 } // namespace loopscope

@@ -70,9 +70,9 @@ public:
 
     /// How the memory of the present plan was laid out.
     struct MemoryReport {
-        uint64_t arenaBytes = 0;   ///< one arena for all subgraphs
+        uint64_t arenaBytes = 0;      ///< one arena for all subgraphs
         uint64_t lowerBoundBytes = 0; ///< max over steps of the bytes live there
-        uint64_t heapBytes = 0;    ///< dynamic values, grown on demand
+        uint64_t heapBytes = 0;       ///< dynamic values, grown on demand
     };
     MemoryReport memory() const;
 

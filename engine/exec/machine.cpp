@@ -28,28 +28,29 @@ template <bool Single> Status Interpreter::Impl::execute()
         case InstructionKind::sized:
         case InstructionKind::reads:
             frame->next = at->index;
-            if (m_step >= m_limit || m_cancel.requested()) [[unlikely]] return halt();
+            if (m_step >= m_limit || m_cancel.requested()) [[unlikely]]
+                return halt();
             if (m_observer) [[unlikely]] {
                 status = runObserved(*frame, *at);
             } else {
                 status = at->kind == InstructionKind::kernel ? at->run(at->args) : runSized(*at);
             }
-            if (!status.ok()) [[unlikely]] return fail(std::move(status).takeError());
+            if (!status.ok()) [[unlikely]]
+                return fail(std::move(status).takeError());
             ++m_step;
             ++at;
             moved = true;
             break;
         case InstructionKind::call:
             frame->next = at->index;
-            if (m_step >= m_limit || m_cancel.requested()) [[unlikely]] return halt();
+            if (m_step >= m_limit || m_cancel.requested()) [[unlikely]]
+                return halt();
             if (status = enter(*frame, *at); !status.ok()) return fail(std::move(status).takeError());
             frame = &m_frames.back();
             at = frame->activation->code() + frame->next;
             moved = true;
             break;
-        case InstructionKind::fail:
-            frame->next = at->index;
-            return refuse(*frame, *at);
+        case InstructionKind::fail: frame->next = at->index; return refuse(*frame, *at);
         case InstructionKind::trapped:
             frame->next = at->index;
             if (!Single && (at->traps & trapBefore) != 0 && !isQuiet(*frame)) askBefore(*frame, *at);
@@ -70,7 +71,8 @@ template <bool Single> Status Interpreter::Impl::execute()
                 frame->next = at->index;
                 if (frame->inCond) {
                     // Elsewhere operators look at the flag, before which a run can stay.
-                    if (frame->enteredAtStep == m_step && m_cancel.requested()) [[unlikely]] return checkBudget();
+                    if (frame->enteredAtStep == m_step && m_cancel.requested()) [[unlikely]]
+                        return checkBudget();
                     bool goOn = false;
                     if (frame->call->verdictIsPlain) [[likely]] {
                         goOn = *frame->call->verdictSlot->as<uint8_t>() != 0;
@@ -92,8 +94,10 @@ template <bool Single> Status Interpreter::Impl::execute()
                 } else {
                     status = frame->call->exchange.next();
                     if (status.ok()) [[likely]] {
-                        if (frame->iteration >= m_options.maxSteps) [[unlikely]] return checkBudget(); // a loop without operators
-                        if (m_observer) [[unlikely]] endInvocation(*frame);
+                        if (frame->iteration >= m_options.maxSteps) [[unlikely]]
+                            return checkBudget(); // a loop without operators
+                        if (m_observer) [[unlikely]]
+                            endInvocation(*frame);
                         forgetAccesses(frame->invocation);
                         frame->taken = {};
                         ++frame->iteration;
@@ -101,7 +105,8 @@ template <bool Single> Status Interpreter::Impl::execute()
                         frame->activation = frame->call->cond;
                         frame->enteredAtStep = m_step;
                         frame->invocation = m_nextInvocation++;
-                        if (m_observer) [[unlikely]] startInvocation(*frame);
+                        if (m_observer) [[unlikely]]
+                            startInvocation(*frame);
                         at = frame->activation->code();
                         break;
                     }
@@ -178,8 +183,7 @@ Status Interpreter::Impl::readReferences(const Instruction& instruction)
     for (ReferenceRead& read : m_frames.back().activation->references(instruction.index)) {
         const Variable* variable = m_resources.variable(*read.handle->as<int32_t>());
         if (!variable) return Error(ErrorCode::internal, "a reference names no variable");
-        if (!variable->assigned)
-            return tfError(TfCode::failedPrecondition, "Attempting to use uninitialized value " + variable->name);
+        if (!variable->assigned) return tfError(TfCode::failedPrecondition, "Attempting to use uninitialized value " + variable->name);
         if (variable->dtype != read.value.dtype)
             return invalidArgument("variable " + variable->name + " holds " + std::string(tfTypeName(variable->dtype)) + ", not " +
                                    std::string(tfTypeName(read.value.dtype)));
@@ -280,10 +284,7 @@ Status Interpreter::Impl::checkBudget()
                   RunEnd::Reason::budget);
 }
 
-Error Interpreter::Impl::fail(Error error)
-{
-    return stopAt(std::move(error).at(address()), RunEnd::Reason::failed);
-}
+Error Interpreter::Impl::fail(Error error) { return stopAt(std::move(error).at(address()), RunEnd::Reason::failed); }
 
 Error Interpreter::Impl::stopAt(Error error, RunEnd::Reason reason)
 {

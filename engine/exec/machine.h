@@ -23,10 +23,10 @@ namespace loopscope {
 /// One activation on the stack. Of a loop there is one frame, whose activation is its cond or its body.
 struct CallFrame {
     Activation* activation = nullptr;
-    CallState* call = nullptr;  ///< in the frame outside; null for the root
+    CallState* call = nullptr; ///< in the frame outside; null for the root
     CallRole role = CallRole::main;
     int32_t branch = -1;
-    int32_t next = 0;           ///< index of the next operator; of outer frames the call that is running
+    int32_t next = 0; ///< index of the next operator; of outer frames the call that is running
     bool inCond = false;
     InvocationId invocation = 0;
     int64_t iteration = -1;
@@ -165,7 +165,7 @@ public:
     std::unique_ptr<Planner> m_planner;
     ExecutionObserver* m_nextObserver = nullptr;
     ExecutionObserver* m_runObserver = nullptr; ///< of the present run
-    ExecutionObserver* m_observer = nullptr; ///< who hears of events now: m_runObserver unless it is muted, or joined by another
+    ExecutionObserver* m_observer = nullptr;    ///< who hears of events now: m_runObserver unless it is muted, or joined by another
     FanOut m_joined;
     bool m_times = false;
     int64_t m_runStart = 0;
@@ -188,9 +188,9 @@ public:
     int64_t m_stepLimit = INT64_MAX;
     TrapSet m_traps;
     TrapHandler* m_trapHandler = nullptr;
-    bool m_asking = false;    ///< run() and runTo() ask about traps, step() does not
+    bool m_asking = false;      ///< run() and runTo() ask about traps, step() does not
     int64_t m_askedBefore = -1; ///< the stop whose next operator was asked about last
-    bool m_stopAsked = false; ///< a trap wants to stop: at the next operator, or at the end
+    bool m_stopAsked = false;   ///< a trap wants to stop: at the next operator, or at the end
     InvocationId m_nextInvocation = 1;
     Position m_position;
 
@@ -199,7 +199,7 @@ public:
     VariableRaces m_accesses;
     std::vector<DataflowRace> m_races;
     std::unique_ptr<ThreadPool> m_threads; ///< made when a kernel first wants it
-    std::set<GraphId> m_initialised; ///< graphs that call_once has run
+    std::set<GraphId> m_initialised;       ///< graphs that call_once has run
 };
 
 } // namespace loopscope

@@ -9,10 +9,7 @@ namespace {
 /// Folds everything that determines what happens next into one number, in a fixed order.
 class StateHash {
 public:
-    void add(int64_t number)
-    {
-        m_hash = hash64({reinterpret_cast<const std::byte*>(&number), sizeof(number)}, m_hash);
-    }
+    void add(int64_t number) { m_hash = hash64({reinterpret_cast<const std::byte*>(&number), sizeof(number)}, m_hash); }
     void add(std::span<const std::byte> bytes)
     {
         add(static_cast<int64_t>(bytes.size()));

@@ -59,7 +59,7 @@ struct MachineState {
     std::vector<FrameState> frames; ///< outermost first
     ResourceStore resources;
     RandomState random;
-    std::vector<GraphId> initialised; ///< graphs that CALL_ONCE has run
+    std::vector<GraphId> initialised;                      ///< graphs that CALL_ONCE has run
     std::vector<std::pair<GraphId, ValueState>> variables; ///< is_variable values of all graphs
     /// DataflowExecutor: values that lie outside of `frames`, and everything that is no value: frames, iterations, what nodes wait for.
     std::vector<ValueState> tokens;

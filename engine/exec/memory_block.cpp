@@ -25,7 +25,9 @@ uint64_t MemoryAccount::machineLimit()
 }
 
 MemoryBlock::MemoryBlock(MemoryBlock&& other) noexcept
-    : m_account(other.m_account), m_data(std::exchange(other.m_data, nullptr)), m_capacity(std::exchange(other.m_capacity, 0))
+    : m_account(other.m_account),
+      m_data(std::exchange(other.m_data, nullptr)),
+      m_capacity(std::exchange(other.m_capacity, 0))
 {
 }
 

@@ -12,10 +12,10 @@ namespace loopscope {
 /// Something whose result depends on an order that the graph does not fix.
 struct DataflowRace {
     enum class Kind : uint8_t { merge, variable } kind = Kind::merge;
-    std::string text;    ///< one line for people
+    std::string text; ///< one line for people
     GraphId graph;
     OperatorId first, second; ///< the Merge twice, or the two nodes that touch the variable (or the calls that do)
-    int64_t step = 0;    ///< at which it was noticed
+    int64_t step = 0;         ///< at which it was noticed
 };
 
 /// Keeps each race once, and not more than a person reads.

@@ -23,7 +23,7 @@ struct RecordedNode {
 
 /// A result, as far as it is known. The pointers are valid until RecordedResults::movedOn().
 struct RecordedResult {
-    const Tensor* tensor = nullptr; ///< null: its elements were not recorded
+    const Tensor* tensor = nullptr;               ///< null: its elements were not recorded
     const TensorStatistics* statistics = nullptr; ///< null: none
     bool isDead = false;
 };

@@ -35,10 +35,7 @@ ValueState stateLike(ValueId value, const Tensor& tensor, const ValueState* know
     return same ? *known : stateOf(value, tensor);
 }
 
-Error foreignState(const char* what)
-{
-    return Error(ErrorCode::usage, std::string("this state does not belong to the model: ") + what);
-}
+Error foreignState(const char* what) { return Error(ErrorCode::usage, std::string("this state does not belong to the model: ") + what); }
 
 Tensor tensorOf(const ValueState& state)
 {

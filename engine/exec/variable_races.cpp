@@ -92,7 +92,8 @@ VariableRaces::GraphOrder& VariableRaces::orderOf(GraphId graph)
 /// Whether a path leads from `earlier` to the site's node, or back, within one iteration of the site's frame.
 bool VariableRaces::isOrdered(const AccessSite& site, OperatorId earlier)
 {
-    const auto [known, isNew] = m_known.try_emplace(Pair(site.graph, site.enter, std::min(earlier, site.op), std::max(earlier, site.op)), true);
+    const auto [known, isNew] =
+        m_known.try_emplace(Pair(site.graph, site.enter, std::min(earlier, site.op), std::max(earlier, site.op)), true);
     if (!isNew) return known->second;
     const Graph& graph = m_model.graph(site.graph);
     const GraphOrder& order = orderOf(site.graph);

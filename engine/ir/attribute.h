@@ -60,7 +60,7 @@ struct ValueRef {
     bool operator==(const ValueRef&) const = default;
 };
 
-using AttributeItems = std::vector<Attribute>;                        ///< `[…]`
+using AttributeItems = std::vector<Attribute>;                       ///< `[…]`
 using AttributeMap = std::vector<std::pair<std::string, Attribute>>; ///< `{key: value, …}`, in stored order
 
 /// One value. `std::monostate` is `unset` (a TensorFlow AttrValue without a value, a FlexBuffer null).
@@ -73,7 +73,9 @@ public:
 
     Attribute() = default;
     template <typename T, typename = std::enable_if_t<!std::is_same_v<std::decay_t<T>, Attribute> && std::is_constructible_v<Storage, T>>>
-    Attribute(T&& value) : m_value(std::forward<T>(value)) {} // NOLINT(google-explicit-constructor): `{"axis", int64_t{3}}` reads well
+    Attribute(T&& value) : m_value(std::forward<T>(value))
+    {
+    } // NOLINT(google-explicit-constructor): `{"axis", int64_t{3}}` reads well
 
     const Storage& value() const { return m_value; }
     template <typename T> const T* as() const { return std::get_if<T>(&m_value); }

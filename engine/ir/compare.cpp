@@ -13,14 +13,10 @@ namespace loopscope {
 
 namespace {
 
-template <typename T> std::string hashOf(const std::vector<T>& numbers)
-{
-    return toHex(hashBytes(std::as_bytes(std::span(numbers))));
-}
+template <typename T> std::string hashOf(const std::vector<T>& numbers) { return toHex(hashBytes(std::as_bytes(std::span(numbers)))); }
 
 /// Numbers against numbers bit by bit, or against a hash that stands for them. Hashes of 16 and of 32 digits compare by the shorter.
-template <typename T>
-bool sameNumbers(const std::vector<T>& a, const std::string& aHash, const std::vector<T>& b, const std::string& bHash)
+template <typename T> bool sameNumbers(const std::vector<T>& a, const std::string& aHash, const std::vector<T>& b, const std::string& bHash)
 {
     if (aHash.empty() && bHash.empty())
         return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
@@ -31,26 +27,17 @@ bool sameNumbers(const std::vector<T>& a, const std::string& aHash, const std::v
 }
 
 /// What `kind` says once "unresolved" is seen as the affine form it stands for.
-Quantization::Kind formOf(const Quantization& q)
-{
-    return q.kind == Quantization::Kind::unresolved ? Quantization::Kind::affine : q.kind;
-}
+Quantization::Kind formOf(const Quantization& q) { return q.kind == Quantization::Kind::unresolved ? Quantization::Kind::affine : q.kind; }
 
 bool saysNothing(const QuantizationPtr& q)
 {
     return !q || (formOf(*q) == Quantization::Kind::none && q->min.empty() && q->max.empty() && q->minHash.empty() && q->maxHash.empty());
 }
 
-bool sameConstant(const ConstantPtr& a, const ConstantPtr& b)
-{
-    return !a || !b ? !a && !b : a->sameContent(*b);
-}
+bool sameConstant(const ConstantPtr& a, const ConstantPtr& b) { return !a || !b ? !a && !b : a->sameContent(*b); }
 
 /// Text leaves out names that repeat the id.
-std::string_view ownName(std::string_view name, std::string_view id)
-{
-    return name == id ? std::string_view() : name;
-}
+std::string_view ownName(std::string_view name, std::string_view id) { return name == id ? std::string_view() : name; }
 
 class Comparison {
 public:
@@ -279,14 +266,8 @@ private:
 
 } // namespace
 
-std::string firstDifference(const Model& a, const Model& b)
-{
-    return Comparison(a, b).firstDifference();
-}
+std::string firstDifference(const Model& a, const Model& b) { return Comparison(a, b).firstDifference(); }
 
-bool sameModel(const Model& a, const Model& b)
-{
-    return firstDifference(a, b).empty();
-}
+bool sameModel(const Model& a, const Model& b) { return firstDifference(a, b).empty(); }
 
 } // namespace loopscope

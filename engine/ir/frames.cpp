@@ -12,8 +12,8 @@ namespace {
 
 constexpr int32_t kDeepestFrame = 64; ///< deeper frames count as part of their parent
 constexpr size_t kMostProblems = 20;
-constexpr size_t kMostGuards = 32;    ///< of one node; beyond, inner ones are left out
-constexpr int kLongestChain = 1000;   ///< Identity nodes behind each other that are looked through
+constexpr size_t kMostGuards = 32;  ///< of one node; beyond, inner ones are left out
+constexpr int kLongestChain = 1000; ///< Identity nodes behind each other that are looked through
 
 bool isEnter(const Operator& op) { return op.kind.name == "Enter" || op.kind.name == "RefEnter"; }
 bool isExit(const Operator& op) { return op.kind.name == "Exit" || op.kind.name == "RefExit"; }
@@ -22,10 +22,7 @@ bool isSwitch(const Operator& op) { return op.kind.name == "Switch" || op.kind.n
 bool isNext(const Operator& op) { return op.kind.name == "NextIteration" || op.kind.name == "RefNextIteration"; }
 bool isLoopCond(const Operator& op) { return op.kind.name == "LoopCond"; }
 
-size_t at(OperatorId id)
-{
-    return static_cast<size_t>(id.index);
-}
+size_t at(OperatorId id) { return static_cast<size_t>(id.index); }
 
 class Analysis {
 public:
@@ -151,9 +148,9 @@ private:
                 const int32_t other = behind[at(source)];
                 if (other < 0 || other == frame) return;
                 if (frame >= 0 && !isBackEdge(source, id))
-                    problem("node '" + m_graph.op(id).name + "' has inputs from different frames: '" + m_graph.op(from).name + "' is in frame '" +
-                            m_out.frames[static_cast<size_t>(frame)].name + "', '" + m_graph.op(source).name + "' in frame '" +
-                            m_out.frames[static_cast<size_t>(other)].name + "'");
+                    problem("node '" + m_graph.op(id).name + "' has inputs from different frames: '" + m_graph.op(from).name +
+                            "' is in frame '" + m_out.frames[static_cast<size_t>(frame)].name + "', '" + m_graph.op(source).name +
+                            "' in frame '" + m_out.frames[static_cast<size_t>(other)].name + "'");
                 if (frame >= 0 && m_out.frames[static_cast<size_t>(other)].depth <= m_out.frames[static_cast<size_t>(frame)].depth) return;
                 frame = other;
                 from = source;
@@ -200,7 +197,8 @@ private:
         for (const OperatorId id : frame.nodes) {
             const Operator& op = m_graph.op(id);
             if (isLoopCond(op)) {
-                if (condition.valid()) irregular("it has more than one LoopCond: '" + m_graph.op(condition).name + "' and '" + op.name + "'");
+                if (condition.valid())
+                    irregular("it has more than one LoopCond: '" + m_graph.op(condition).name + "' and '" + op.name + "'");
                 condition = id;
             }
             if (!isMerge(op)) continue;
@@ -317,7 +315,8 @@ private:
                 for (const OperatorId control : op.controlInputs) {
                     const Operator& source = m_graph.op(control);
                     if (isEnter(source)) continue;
-                    add(own, isExit(source) ? m_out.frameGuards[static_cast<size_t>(m_out.frameOf[at(control)])] : m_out.guards[at(control)]);
+                    add(own,
+                        isExit(source) ? m_out.frameGuards[static_cast<size_t>(m_out.frameOf[at(control)])] : m_out.guards[at(control)]);
                 }
                 if (op.kind.name != "ControlTrigger")
                     eachSource(id, [&](OperatorId source) { dead = dead || (m_out.neverLives[at(source)] && !isBackEdge(source, id)); });
@@ -340,7 +339,8 @@ private:
     {
         return std::ranges::any_of(guards, [&](const Guard& guard) {
             const auto constant = constantOf(guard.predicate);
-            return (constant && *constant != guard.branch) || std::ranges::find(guards, Guard{guard.predicate, !guard.branch}) != guards.end();
+            return (constant && *constant != guard.branch) ||
+                   std::ranges::find(guards, Guard{guard.predicate, !guard.branch}) != guards.end();
         });
     }
 
@@ -373,9 +373,6 @@ bool hasFramesOrSwitches(const Graph& graph)
     });
 }
 
-FrameAnalysis analyzeFrames(const Graph& graph)
-{
-    return Analysis(graph).run();
-}
+FrameAnalysis analyzeFrames(const Graph& graph) { return Analysis(graph).run(); }
 
 } // namespace loopscope

@@ -21,14 +21,14 @@ struct LoopVariable {
 struct Frame {
     std::string name;
     int32_t parent = -1;
-    int32_t depth = 0;                  ///< 0: the graph itself
+    int32_t depth = 0; ///< 0: the graph itself
     int64_t parallelIterations = 10;
-    std::vector<OperatorId> enters;     ///< run in the parent
-    std::vector<OperatorId> nodes;      ///< run here, in file order; Exits too
+    std::vector<OperatorId> enters;      ///< run in the parent
+    std::vector<OperatorId> nodes;       ///< run here, in file order; Exits too
     std::vector<LoopVariable> variables; ///< by Merge, in file order; loops only
-    std::vector<OperatorId> invariants; ///< Enters whose value is the same in every iteration; loops only
-    OperatorId condition;               ///< LoopCond; loops only
-    std::string irregular;              ///< why it is no well-formed loop; empty if it is one, or for frame 0
+    std::vector<OperatorId> invariants;  ///< Enters whose value is the same in every iteration; loops only
+    OperatorId condition;                ///< LoopCond; loops only
+    std::string irregular;               ///< why it is no well-formed loop; empty if it is one, or for frame 0
     bool isLoop() const { return condition.valid(); }
 };
 
@@ -40,14 +40,14 @@ struct Guard {
 };
 
 struct FrameAnalysis {
-    std::vector<Frame> frames;               ///< parents before children
-    std::vector<int32_t> frameOf;            ///< operator → frame that it runs in
-    std::vector<std::vector<Guard>> guards;  ///< operator → what it needs beside its frame, outer predicates first
+    std::vector<Frame> frames;                   ///< parents before children
+    std::vector<int32_t> frameOf;                ///< operator → frame that it runs in
+    std::vector<std::vector<Guard>> guards;      ///< operator → what it needs beside its frame, outer predicates first
     std::vector<std::vector<Guard>> frameGuards; ///< frame → what its Enters need in its parent
-    std::vector<bool> neverLives;            ///< operator → its guards contradict each other or a constant predicate
-    std::vector<OperatorId> order;           ///< all operators, operands first but for back edges; ties in file order
-    std::vector<std::string> problems;       ///< what TensorFlow would refuse: "node 'x' has inputs from different frames: …"
-    int64_t conditionals = 0;                ///< distinct predicates of Switches that gate no loop
+    std::vector<bool> neverLives;                ///< operator → its guards contradict each other or a constant predicate
+    std::vector<OperatorId> order;               ///< all operators, operands first but for back edges; ties in file order
+    std::vector<std::string> problems;           ///< what TensorFlow would refuse: "node 'x' has inputs from different frames: …"
+    int64_t conditionals = 0;                    ///< distinct predicates of Switches that gate no loop
 
     /// Frame at `depth` that holds frame `frame`: an ancestor, or itself.
     int32_t ancestorAt(int32_t frame, int32_t depth) const;

@@ -15,10 +15,7 @@ namespace {
 constexpr size_t kLongestId = 40;
 constexpr int kMostParts = 64;
 
-bool isLetterOrDigit(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
+bool isLetterOrDigit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
 /// Rule 1: the first of the joined names, without what every value has.
 std::string_view essentialName(std::string_view name, std::string_view graphName)

@@ -122,7 +122,7 @@ struct Model {
     std::vector<Signature> signatures;
     std::vector<Metadata> metadata;
     std::vector<ExternalBuffer> externalBuffers;
-    std::vector<Graph> graphs; ///< graphs[0] is the primary one; there may be none
+    std::vector<Graph> graphs;                              ///< graphs[0] is the primary one; there may be none
     std::vector<std::pair<GraphId, std::string>> gradients; ///< TensorFlow GradientDef: function, name of its gradient function
 
     const Graph& graph(GraphId id) const { return graphs[static_cast<size_t>(id.index)]; }

@@ -11,10 +11,7 @@ namespace loopscope {
 
 namespace {
 
-Error broken(std::string what)
-{
-    return Error(ErrorCode::badFile, std::move(what));
-}
+Error broken(std::string what) { return Error(ErrorCode::badFile, std::move(what)); }
 
 Error outOfRange(const std::string& what, int64_t found, size_t count)
 {
@@ -252,9 +249,6 @@ private:
 
 } // namespace
 
-Status verifyModel(const Model& model)
-{
-    return Verifier(model).run();
-}
+Status verifyModel(const Model& model) { return Verifier(model).run(); }
 
 } // namespace loopscope

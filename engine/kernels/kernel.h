@@ -39,9 +39,9 @@ public:
 
 /// Operands of one execution. Output memory is allocated and output shapes are set (by the operator's inference) before the call.
 struct KernelArgs {
-    const Tensor* const* inputs;  ///< null entries: missing optional operands
+    const Tensor* const* inputs; ///< null entries: missing optional operands
     Tensor* const* outputs;
-    const void* params;           ///< PreparedKernel::params
+    const void* params; ///< PreparedKernel::params
     KernelRuntime* runtime;
     int inputCount;
     int outputCount;
@@ -59,7 +59,7 @@ using KernelFunction = Status (*)(const KernelArgs& args);
 /// What a kernel may look at when it is prepared: attributes, dtypes, quantization, constant operands (data set), and shapes.
 struct KernelSetup {
     const Operator& op;
-    std::span<const Tensor* const> inputs;  ///< null entries: missing
+    std::span<const Tensor* const> inputs; ///< null entries: missing
     std::span<const Tensor* const> outputs;
     /// All shapes are known and will not change: the kernel may specialise on them (a scalar add, precomputed strides).
     /// Otherwise it must read shapes from its arguments at every call.

@@ -57,7 +57,11 @@ class ResourceStore {
 public:
     ResourceStore() = default;
     ResourceStore(const ResourceStore& other)
-        : m_names(other.m_names), m_variables(other.m_variables), m_tables(other.m_tables), m_objects(other.m_objects), m_counts(other.m_counts)
+        : m_names(other.m_names),
+          m_variables(other.m_variables),
+          m_tables(other.m_tables),
+          m_objects(other.m_objects),
+          m_counts(other.m_counts)
     {
     }
     ResourceStore& operator=(const ResourceStore& other)
@@ -94,7 +98,8 @@ public:
     uint64_t hash() const; ///< equal for equal states
     bool operator==(const ResourceStore& o) const
     {
-        return m_names == o.m_names && m_variables == o.m_variables && m_tables == o.m_tables && m_objects == o.m_objects && m_counts == o.m_counts;
+        return m_names == o.m_names && m_variables == o.m_variables && m_tables == o.m_tables && m_objects == o.m_objects &&
+               m_counts == o.m_counts;
     }
 
 private:

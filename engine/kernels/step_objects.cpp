@@ -13,14 +13,12 @@ Tensor StoredTensor::view() const
     tensor.shape = shape;
     tensor.bytes = bytes.size();
     static std::byte nothing = {};
-    tensor.data = bytes.empty() ? &nothing : const_cast<std::byte*>(bytes.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): read only
+    tensor.data =
+        bytes.empty() ? &nothing : const_cast<std::byte*>(bytes.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): read only
     return tensor;
 }
 
-StoredTensor StoredTensor::copyOf(const Tensor& tensor)
-{
-    return {tensor.dtype, tensor.shape, Bytes::copyOf(tensor.view()), -1};
-}
+StoredTensor StoredTensor::copyOf(const Tensor& tensor) { return {tensor.dtype, tensor.shape, Bytes::copyOf(tensor.view()), -1}; }
 
 bool StoredTensor::operator==(const StoredTensor& other) const
 {
@@ -71,7 +69,8 @@ uint64_t StepObjects::hash() const
         add(static_cast<uint64_t>(handle));
         add(static_cast<uint64_t>(array.isClosed));
         for (const TensorArray::Element& element : array.elements) {
-            add(static_cast<uint64_t>(element.written) | static_cast<uint64_t>(element.read) << 1 | static_cast<uint64_t>(element.cleared) << 2);
+            add(static_cast<uint64_t>(element.written) | static_cast<uint64_t>(element.read) << 1 |
+                static_cast<uint64_t>(element.cleared) << 2);
             addTensor(element.value);
         }
     }

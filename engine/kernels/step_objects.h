@@ -35,11 +35,11 @@ struct TensorArray {
     std::string name;
     DType dtype = DType::unknown;
     Shape elementShape = Shape::unknownRank();
-    bool isDynamic = false;        ///< grows when written beyond its end
+    bool isDynamic = false; ///< grows when written beyond its end
     bool clearsAfterRead = true;
-    bool identicalShapes = false;  ///< the first element fixes the shape of all
+    bool identicalShapes = false; ///< the first element fixes the shape of all
     bool isClosed = false;
-    bool isGradient = false;       ///< a second write to an element adds
+    bool isGradient = false; ///< a second write to an element adds
     bool hasAggregated = false;
     std::vector<Element> elements;
     std::map<std::string, int32_t> gradients; ///< by source: handle

@@ -310,10 +310,7 @@ Result<std::string> AddressScanner::name(bool keepSlash, bool wildcards)
     return name;
 }
 
-std::string AddressScanner::found() const
-{
-    return atEnd() ? "the end" : "'" + std::string(1, peek()) + "'";
-}
+std::string AddressScanner::found() const { return atEnd() ? "the end" : "'" + std::string(1, peek()) + "'"; }
 
 Error AddressScanner::error(size_t at, std::string what) const
 {
@@ -327,20 +324,11 @@ std::string_view stepRoleName(StepRole role)
     return "";
 }
 
-Result<Address> parseAddressTail(std::string_view text)
-{
-    return AddressParser(text, false).tail();
-}
+Result<Address> parseAddressTail(std::string_view text) { return AddressParser(text, false).tail(); }
 
-Result<Address> parseAddress(std::string_view text)
-{
-    return AddressParser(text, false).run();
-}
+Result<Address> parseAddress(std::string_view text) { return AddressParser(text, false).run(); }
 
-Result<Address> parsePattern(std::string_view text)
-{
-    return AddressParser(text, true).run();
-}
+Result<Address> parsePattern(std::string_view text) { return AddressParser(text, true).run(); }
 
 std::string toString(const Address& address)
 {

@@ -17,9 +17,9 @@ enum class StepRole : uint8_t { none, cond, body, thenBranch, elseBranch, branch
 
 /// An operator or call site as written: `add#2` (kind and index), `#2` (index only), or a name (TensorFlow node, v1 frame).
 struct OperatorName {
-    std::string kind;    ///< of `kind#n`; empty otherwise
-    int64_t index = -1;  ///< of `kind#n` and `#n`; −1: `name` counts
-    std::string name;    ///< unescaped
+    std::string kind;      ///< of `kind#n`; empty otherwise
+    int64_t index = -1;    ///< of `kind#n` and `#n`; −1: `name` counts
+    std::string name;      ///< unescaped
     bool anyIndex = false; ///< patterns: `#*`
     bool operator==(const OperatorName&) const = default;
 };
@@ -27,13 +27,13 @@ struct OperatorName {
 /// One range of an iteration list; `last` bounds count from the end.
 struct IterationRange {
     struct Bound {
-        int64_t offset = 0;   ///< the number, or the distance from the last iteration
+        int64_t offset = 0; ///< the number, or the distance from the last iteration
         bool fromLast = false;
         bool operator==(const Bound&) const = default;
     };
-    Bound low, high;       ///< inclusive
-    bool openEnd = false;  ///< `10..`: no upper bound
-    int64_t every = 1;     ///< `%N`, counted from the lower end
+    Bound low, high;          ///< inclusive
+    bool openEnd = false;     ///< `10..`: no upper bound
+    int64_t every = 1;        ///< `%N`, counted from the lower end
     bool powersOfTwo = false; ///< `pow2`: 1, 2, 4, …
     bool operator==(const IterationRange&) const = default;
 };
@@ -53,9 +53,9 @@ struct IterationSet {
 struct AddressStep {
     OperatorName site;
     StepRole role = StepRole::none;
-    int32_t branch = -1;          ///< branch k, region k
-    int64_t iteration = -1;       ///< −1: none
-    bool anySteps = false;        ///< patterns: `...`
+    int32_t branch = -1;                    ///< branch k, region k
+    int64_t iteration = -1;                 ///< −1: none
+    bool anySteps = false;                  ///< patterns: `...`
     std::optional<IterationSet> iterations; ///< patterns: what stands after `@`
     bool operator==(const AddressStep&) const = default;
 };
@@ -69,8 +69,8 @@ struct Address {
     bool rootIsSignature = false; ///< `sig:NAME`
     std::vector<AddressStep> steps;
     TargetKind target = TargetKind::invocation;
-    OperatorName op;              ///< target op, output, input; target value: `name` is the value's id
-    int32_t slot = -1;            ///< output and input
+    OperatorName op;   ///< target op, output, input; target value: `name` is the value's id
+    int32_t slot = -1; ///< output and input
     bool operator==(const Address&) const = default;
 };
 

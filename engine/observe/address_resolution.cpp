@@ -19,10 +19,7 @@ bool hasWildcard(const std::string& name) { return name.find(kWildcard) != std::
 
 bool hasWildcard(const OperatorName& name) { return name.anyIndex || hasWildcard(name.kind) || hasWildcard(name.name); }
 
-std::string siteText(const OperatorName& name)
-{
-    return name.index >= 0 ? name.kind + "#" + std::to_string(name.index) : name.name;
-}
+std::string siteText(const OperatorName& name) { return name.index >= 0 ? name.kind + "#" + std::to_string(name.index) : name.name; }
 
 std::string roleText(const AddressStep& step)
 {
@@ -216,10 +213,7 @@ OperatorName operatorName(const Operator& op, int64_t index)
     return name;
 }
 
-Result<ResolvedAddress> resolveAddress(const Model& model, const Address& address)
-{
-    return Resolution(model, address).run();
-}
+Result<ResolvedAddress> resolveAddress(const Model& model, const Address& address) { return Resolution(model, address).run(); }
 
 Result<std::vector<AddressPattern>> resolvePattern(const Model& model, std::string_view text)
 {

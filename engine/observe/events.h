@@ -25,22 +25,22 @@ std::string_view callRoleName(CallRole role);
 struct RunStart {
     const Model* model = nullptr;
     GraphId root;
-    std::string_view signature;         ///< empty: none
-    int64_t firstStep = 0;              ///< steps go on counting over the runs of a session only if this is not 0
+    std::string_view signature;            ///< empty: none
+    int64_t firstStep = 0;                 ///< steps go on counting over the runs of a session only if this is not 0
     std::span<const Tensor* const> inputs; ///< of the root graph, in its order
 };
 
 struct InvocationStart {
     InvocationId id = 0;
-    InvocationId parent = 0;  ///< 0 for the root
+    InvocationId parent = 0; ///< 0 for the root
     CallRole role = CallRole::main;
-    int32_t branch = -1;      ///< role branch or region: which
-    GraphId callerGraph;      ///< graph of the call operator; invalid for the root
-    OperatorId site;          ///< the call operator in callerGraph; invalid for the root
-    GraphId graph;            ///< graph entered; for a loop its body
-    GraphId cond;             ///< for a loop its condition, else invalid
-    int64_t iteration = -1;   ///< loops: from 0; else −1
-    int64_t step = 0;         ///< index of the next operator to complete
+    int32_t branch = -1;    ///< role branch or region: which
+    GraphId callerGraph;    ///< graph of the call operator; invalid for the root
+    OperatorId site;        ///< the call operator in callerGraph; invalid for the root
+    GraphId graph;          ///< graph entered; for a loop its body
+    GraphId cond;           ///< for a loop its condition, else invalid
+    int64_t iteration = -1; ///< loops: from 0; else −1
+    int64_t step = 0;       ///< index of the next operator to complete
 };
 
 /// What a model says while it runs: TensorFlow's Print operators.
@@ -62,11 +62,11 @@ enum class EventState : uint8_t { live, dead, failed };
 struct OperatorEvent {
     int64_t step = 0;
     InvocationId invocation = 0;
-    GraphId graph;   ///< graph of the operator: the cond or the body of a loop's invocation
+    GraphId graph; ///< graph of the operator: the cond or the body of a loop's invocation
     OperatorId op;
     EventState state = EventState::live;
-    int64_t ns = -1; ///< duration, callees included; −1 if times are off
-    int64_t trips = -1; ///< of a loop: iterations of its body; else −1
+    int64_t ns = -1;                        ///< duration, callees included; −1 if times are off
+    int64_t trips = -1;                     ///< of a loop: iterations of its body; else −1
     std::span<const Tensor* const> results; ///< in result order; null, or without data: dead, or of a recording that does not hold it
 };
 
@@ -82,7 +82,7 @@ struct RunEnd {
     enum class Reason : uint8_t { finished, failed, cancelled, budget } reason = Reason::finished;
     int64_t steps = 0;
     int64_t ns = 0;
-    std::string_view message; ///< of a failed run
+    std::string_view message;               ///< of a failed run
     std::span<const Tensor* const> outputs; ///< of the root graph; empty unless finished
 };
 

@@ -33,13 +33,34 @@ public:
             if (o->wantsTimes()) return true;
         return false;
     }
-    void runStarted(const RunStart& e) override { for (auto* o : m_observers) o->runStarted(e); }
-    void invocationStarted(const InvocationStart& e) override { for (auto* o : m_observers) o->invocationStarted(e); }
-    void operatorExecuted(const OperatorEvent& e) override { for (auto* o : m_observers) o->operatorExecuted(e); }
-    void variableAccessed(const VariableAccess& e) override { for (auto* o : m_observers) o->variableAccessed(e); }
-    void printed(const PrintedText& e) override { for (auto* o : m_observers) o->printed(e); }
-    void invocationEnded(const InvocationEnd& e) override { for (auto* o : m_observers) o->invocationEnded(e); }
-    void runEnded(const RunEnd& e) override { for (auto* o : m_observers) o->runEnded(e); }
+    void runStarted(const RunStart& e) override
+    {
+        for (auto* o : m_observers) o->runStarted(e);
+    }
+    void invocationStarted(const InvocationStart& e) override
+    {
+        for (auto* o : m_observers) o->invocationStarted(e);
+    }
+    void operatorExecuted(const OperatorEvent& e) override
+    {
+        for (auto* o : m_observers) o->operatorExecuted(e);
+    }
+    void variableAccessed(const VariableAccess& e) override
+    {
+        for (auto* o : m_observers) o->variableAccessed(e);
+    }
+    void printed(const PrintedText& e) override
+    {
+        for (auto* o : m_observers) o->printed(e);
+    }
+    void invocationEnded(const InvocationEnd& e) override
+    {
+        for (auto* o : m_observers) o->invocationEnded(e);
+    }
+    void runEnded(const RunEnd& e) override
+    {
+        for (auto* o : m_observers) o->runEnded(e);
+    }
 
 private:
     std::vector<ExecutionObserver*> m_observers;

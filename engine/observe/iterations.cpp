@@ -11,10 +11,7 @@ namespace {
 
 using Bound = IterationRange::Bound;
 
-bool atBound(const AddressScanner& in)
-{
-    return in.atDigit() || in.startsWith("last");
-}
+bool atBound(const AddressScanner& in) { return in.atDigit() || in.startsWith("last"); }
 
 Result<Bound> bound(AddressScanner& in)
 {
@@ -66,8 +63,8 @@ Result<IterationRange> range(AddressScanner& in)
         return in.error(begin, "found " + in.found() + ", expected iterations: a number, a range, all, last or pow2");
     }
     LS_CHECK_OK(every(in, r));
-    const bool backwards = !r.openEnd && r.low.fromLast == r.high.fromLast &&
-                           (r.low.fromLast ? r.low.offset < r.high.offset : r.high.offset < r.low.offset);
+    const bool backwards =
+        !r.openEnd && r.low.fromLast == r.high.fromLast && (r.low.fromLast ? r.low.offset < r.high.offset : r.high.offset < r.low.offset);
     if (backwards) return in.error(begin, "the range ends before it begins");
     return r;
 }
@@ -149,10 +146,7 @@ bool IterationSet::contains(int64_t iteration, int64_t last) const
     });
 }
 
-bool IterationSet::usesLast() const
-{
-    return reachFromLast() >= 0;
-}
+bool IterationSet::usesLast() const { return reachFromLast() >= 0; }
 
 int64_t IterationSet::reachFromLast() const
 {

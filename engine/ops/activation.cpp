@@ -23,35 +23,17 @@ Status inferPrelu(InferContext& context)
 
 } // namespace
 
-LS_DEFINE_OP(tfl, relu)
-{
-    return unaryDef("max(x, 0).", "LiteRT kernels/activations.cc");
-}
+LS_DEFINE_OP(tfl, relu) { return unaryDef("max(x, 0).", "LiteRT kernels/activations.cc"); }
 
-LS_DEFINE_OP(tfl, relu6)
-{
-    return unaryDef("min(max(x, 0), 6).", "LiteRT kernels/activations.cc");
-}
+LS_DEFINE_OP(tfl, relu6) { return unaryDef("min(max(x, 0), 6).", "LiteRT kernels/activations.cc"); }
 
-LS_DEFINE_OP(tfl, relu_n1_to_1)
-{
-    return unaryDef("min(max(x, −1), 1).", "LiteRT kernels/activations.cc");
-}
+LS_DEFINE_OP(tfl, relu_n1_to_1) { return unaryDef("min(max(x, −1), 1).", "LiteRT kernels/activations.cc"); }
 
-LS_DEFINE_OP(tfl, relu_0_to_1)
-{
-    return unaryDef("min(max(x, 0), 1).", "LiteRT kernels/activations.cc");
-}
+LS_DEFINE_OP(tfl, relu_0_to_1) { return unaryDef("min(max(x, 0), 1).", "LiteRT kernels/activations.cc"); }
 
-LS_DEFINE_OP(tfl, leaky_relu)
-{
-    return unaryDef("x for x > 0, else alpha·x.", "LiteRT kernels/activations.cc");
-}
+LS_DEFINE_OP(tfl, leaky_relu) { return unaryDef("x for x > 0, else alpha·x.", "LiteRT kernels/activations.cc"); }
 
-LS_DEFINE_OP(tfl, elu)
-{
-    return unaryDef("x for x ≥ 0, else eˣ − 1.", "LiteRT kernels/activations.cc", "1 ulp");
-}
+LS_DEFINE_OP(tfl, elu) { return unaryDef("x for x ≥ 0, else eˣ − 1.", "LiteRT kernels/activations.cc", "1 ulp"); }
 
 LS_DEFINE_OP(tfl, prelu)
 {
@@ -68,10 +50,7 @@ LS_DEFINE_OP(tfl, gelu)
     return unaryDef("x·Φ(x); with approximate=true the formula with tanh.", "LiteRT kernels/activations.cc", "1e-6 relative");
 }
 
-LS_DEFINE_OP(tfl, hard_swish)
-{
-    return unaryDef("x·min(max(x + 3, 0), 6) / 6.", "LiteRT kernels/activations.cc");
-}
+LS_DEFINE_OP(tfl, hard_swish) { return unaryDef("x·min(max(x + 3, 0), 6) / 6.", "LiteRT kernels/activations.cc"); }
 
 LS_DEFINE_OP(tfl, logistic)
 {

@@ -56,12 +56,6 @@ OpDef argDef(std::string_view summary)
 
 } // namespace
 
-LS_DEFINE_OP(tfl, arg_max)
-{
-    return argDef("Index of the largest element along an axis, the first of equal ones.");
-}
+LS_DEFINE_OP(tfl, arg_max) { return argDef("Index of the largest element along an axis, the first of equal ones."); }
 
-LS_DEFINE_OP(tfl, arg_min)
-{
-    return argDef("Index of the smallest element along an axis, the first of equal ones.");
-}
+LS_DEFINE_OP(tfl, arg_min) { return argDef("Index of the smallest element along an axis, the first of equal ones."); }

@@ -9,10 +9,7 @@ using namespace loopscope;
 
 namespace {
 
-bool differ(int64_t a, int64_t b)
-{
-    return a != kUnknownDim && b != kUnknownDim && a != b;
-}
+bool differ(int64_t a, int64_t b) { return a != kUnknownDim && b != kUnknownDim && a != b; }
 
 bool isOneOf(DType dtype, std::initializer_list<DType> allowed)
 {
@@ -27,7 +24,8 @@ Status inferBatchMatmul(InferContext& context)
     for (const int i : {0, 1}) {
         const Shape& shape = context.input(i).shape;
         if (shape.hasRank() && shape.rank() < 2)
-            return InferContext::violated(1, "operand " + std::to_string(i) + " has rank " + std::to_string(shape.rank()) + ", expected at least 2");
+            return InferContext::violated(1, "operand " + std::to_string(i) + " has rank " + std::to_string(shape.rank()) +
+                                                 ", expected at least 2");
     }
     if (!isOneOf(x.dtype, {DType::f32, DType::i8, DType::i16}))
         return InferContext::violated(4, "x is " + std::string(dtypeName(x.dtype)) + ", expected f32, i8 or i16");
@@ -47,11 +45,13 @@ Status inferBatchMatmul(InferContext& context)
     const bool adjY = isAdjoint(context.attributes(), "adj_y");
     const auto last = [](const Shape& shape, int back) { return shape[shape.rank() - back]; };
     if (differ(last(x.shape, adjX ? 2 : 1), last(y.shape, adjY ? 1 : 2)))
-        return InferContext::violated(2, "x " + toString(x.shape) + (adjX ? " (adjoint)" : "") + " and y " + toString(y.shape) + (adjY ? " (adjoint)" : "") +
-                                             " have different inner dimensions");
+        return InferContext::violated(2, "x " + toString(x.shape) + (adjX ? " (adjoint)" : "") + " and y " + toString(y.shape) +
+                                             (adjY ? " (adjoint)" : "") + " have different inner dimensions");
     const auto batch = broadcastShapes(Shape(x.shape.dims().first(static_cast<size_t>(x.shape.rank() - 2))),
                                        Shape(y.shape.dims().first(static_cast<size_t>(y.shape.rank() - 2))));
-    if (!batch) return InferContext::violated(3, "batch dimensions of x " + toString(x.shape) + " and y " + toString(y.shape) + " do not broadcast");
+    if (!batch)
+        return InferContext::violated(3,
+                                      "batch dimensions of x " + toString(x.shape) + " and y " + toString(y.shape) + " do not broadcast");
     Shape output = *batch;
     output.append(last(x.shape, adjX ? 1 : 2));
     output.append(last(y.shape, adjY ? 2 : 1));
@@ -65,7 +65,8 @@ int64_t batchMatmulMacs(const InferContext& context)
     const Shape& y = context.input(1).shape;
     if (!x.isStatic() || !y.isStatic() || x.rank() < 2 || y.rank() < 2) return 0;
     const bool adjY = isAdjoint(context.attributes(), "adj_y");
-    const auto batch = broadcastShapes(Shape(x.dims().first(static_cast<size_t>(x.rank() - 2))), Shape(y.dims().first(static_cast<size_t>(y.rank() - 2))));
+    const auto batch =
+        broadcastShapes(Shape(x.dims().first(static_cast<size_t>(x.rank() - 2))), Shape(y.dims().first(static_cast<size_t>(y.rank() - 2))));
     if (!batch) return 0;
     return batch->elementCount() * x[x.rank() - 1] * x[x.rank() - 2] * y[y.rank() - (adjY ? 2 : 1)];
 }
@@ -86,10 +87,7 @@ OpDef definition()
 
 } // namespace
 
-LS_DEFINE_OP(tfl, batch_matmul)
-{
-    return definition();
-}
+LS_DEFINE_OP(tfl, batch_matmul) { return definition(); }
 
 LS_DEFINE_OP(custom, BatchMatMulV2)
 {

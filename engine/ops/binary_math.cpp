@@ -67,10 +67,7 @@ LS_DEFINE_OP(tfl, minimum)
                      "LiteRT kernels/maximum_minimum.cc", "exact");
 }
 
-LS_DEFINE_OP(tfl, squared_difference)
-{
-    return binaryDef("(lhs − rhs)².", "LiteRT kernels/squared_difference.cc", "exact");
-}
+LS_DEFINE_OP(tfl, squared_difference) { return binaryDef("(lhs − rhs)².", "LiteRT kernels/squared_difference.cc", "exact"); }
 
 LS_DEFINE_OP(tfl, atan2)
 {

@@ -29,10 +29,7 @@ OpDef bitwiseDef(std::string_view summary, std::string_view source)
 
 } // namespace
 
-LS_DEFINE_OP(tfl, bitwise_xor)
-{
-    return bitwiseDef("Bits that differ between the operands.", "LiteRT kernels/bitwise_xor.cc");
-}
+LS_DEFINE_OP(tfl, bitwise_xor) { return bitwiseDef("Bits that differ between the operands.", "LiteRT kernels/bitwise_xor.cc"); }
 
 LS_DEFINE_OP(tfl, right_shift)
 {

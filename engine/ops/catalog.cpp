@@ -76,10 +76,7 @@ Status checkPresent(const OpDef& def, std::span<const Tensor* const> inputs)
 
 } // namespace
 
-std::span<const OpDef> allOps()
-{
-    return catalog();
-}
+std::span<const OpDef> allOps() { return catalog(); }
 
 const OpDef* findOp(const Kind& kind)
 {

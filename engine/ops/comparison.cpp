@@ -30,32 +30,14 @@ OpDef comparisonDef(std::string_view summary)
 
 } // namespace
 
-LS_DEFINE_OP(tfl, equal)
-{
-    return comparisonDef("Element-wise lhs = rhs; NaN equals nothing.");
-}
+LS_DEFINE_OP(tfl, equal) { return comparisonDef("Element-wise lhs = rhs; NaN equals nothing."); }
 
-LS_DEFINE_OP(tfl, not_equal)
-{
-    return comparisonDef("Element-wise lhs ≠ rhs; NaN differs from everything.");
-}
+LS_DEFINE_OP(tfl, not_equal) { return comparisonDef("Element-wise lhs ≠ rhs; NaN differs from everything."); }
 
-LS_DEFINE_OP(tfl, less)
-{
-    return comparisonDef("Element-wise lhs < rhs.");
-}
+LS_DEFINE_OP(tfl, less) { return comparisonDef("Element-wise lhs < rhs."); }
 
-LS_DEFINE_OP(tfl, less_equal)
-{
-    return comparisonDef("Element-wise lhs ≤ rhs.");
-}
+LS_DEFINE_OP(tfl, less_equal) { return comparisonDef("Element-wise lhs ≤ rhs."); }
 
-LS_DEFINE_OP(tfl, greater)
-{
-    return comparisonDef("Element-wise lhs > rhs.");
-}
+LS_DEFINE_OP(tfl, greater) { return comparisonDef("Element-wise lhs > rhs."); }
 
-LS_DEFINE_OP(tfl, greater_equal)
-{
-    return comparisonDef("Element-wise lhs ≥ rhs.");
-}
+LS_DEFINE_OP(tfl, greater_equal) { return comparisonDef("Element-wise lhs ≥ rhs."); }

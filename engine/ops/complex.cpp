@@ -24,17 +24,8 @@ OpDef complexDef(std::string_view summary, std::string_view floatBound)
 
 } // namespace
 
-LS_DEFINE_OP(tfl, real)
-{
-    return complexDef("Real part.", "exact");
-}
+LS_DEFINE_OP(tfl, real) { return complexDef("Real part.", "exact"); }
 
-LS_DEFINE_OP(tfl, imag)
-{
-    return complexDef("Imaginary part.", "exact");
-}
+LS_DEFINE_OP(tfl, imag) { return complexDef("Imaginary part.", "exact"); }
 
-LS_DEFINE_OP(tfl, complex_abs)
-{
-    return complexDef("Magnitude.", "1 ulp");
-}
+LS_DEFINE_OP(tfl, complex_abs) { return complexDef("Magnitude.", "1 ulp"); }

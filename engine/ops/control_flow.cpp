@@ -54,10 +54,7 @@ LS_DEFINE_OP(tfl, while)
     return def;
 }
 
-LS_DEFINE_OP(tfl, call)
-{
-    return callDef(0, "arguments…", "Runs a graph on the arguments.", "the schema; LiteRT has no kernel");
-}
+LS_DEFINE_OP(tfl, call) { return callDef(0, "arguments…", "Runs a graph on the arguments.", "the schema; LiteRT has no kernel"); }
 
 LS_DEFINE_OP(tfl, call_once)
 {
@@ -97,25 +94,13 @@ Callee calleeOf(const Operator& op, std::string role)
 /// Numbers of the rules at the top of the file.
 enum Rule : int { kCounts = 1, kSteering = 2, kGraphs = 3, kDTypes = 4 };
 
-std::string countOf(size_t n, const char* noun)
-{
-    return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
-}
+std::string countOf(size_t n, const char* noun) { return std::to_string(n) + " " + noun + (n == 1 ? "" : "s"); }
 
-std::string typed(const Value& value)
-{
-    return "'" + value.id + "' " + std::string(dtypeName(value.type.dtype));
-}
+std::string typed(const Value& value) { return "'" + value.id + "' " + std::string(dtypeName(value.type.dtype)); }
 
-std::string dtypeText(const Graph& graph, ValueId value)
-{
-    return std::string(dtypeName(graph.value(value).type.dtype));
-}
+std::string dtypeText(const Graph& graph, ValueId value) { return std::string(dtypeName(graph.value(value).type.dtype)); }
 
-Error violated(Rule rule, std::string what)
-{
-    return InferContext::violated(rule, std::move(what));
-}
+Error violated(Rule rule, std::string what) { return InferContext::violated(rule, std::move(what)); }
 
 Status checkGraph(const Model& model, const Callee& callee)
 {
@@ -139,8 +124,8 @@ Status checkInputs(const Model& model, const Graph& graph, const Operator& op, s
         const Value& formal = target.value(target.inputs[i]);
         if (!dtypesAgree(formal.type.dtype, graph.value(operand).type.dtype) && model.dialect == Dialect::tf)
             return invalidArgument("{{function_node " + target.id + "}} Expects arg[" + std::to_string(i) + "] to be " +
-                                   std::string(tfTypeName(formal.type.dtype)) + " but " + std::string(tfTypeName(graph.value(operand).type.dtype)) +
-                                   " is provided");
+                                   std::string(tfTypeName(formal.type.dtype)) + " but " +
+                                   std::string(tfTypeName(graph.value(operand).type.dtype)) + " is provided");
         if (!dtypesAgree(formal.type.dtype, graph.value(operand).type.dtype))
             return violated(kDTypes, "operand " + std::to_string(first + i) + " for input " + typed(formal) + " of '" + target.id + "'")
                 .found(dtypeText(graph, operand))
@@ -220,12 +205,13 @@ Status checkLoop(const Model& model, const Graph& graph, const Operator& op, con
     if (form.tensorflow) {
         const size_t verdicts = model.graph(cond.graph).outputs.size();
         if (verdicts != 1)
-            return invalidArgument("Expected a single scalar return value from WhileOp cond, got " + std::to_string(verdicts) + " tensors.");
+            return invalidArgument("Expected a single scalar return value from WhileOp cond, got " + std::to_string(verdicts) +
+                                   " tensors.");
         LS_CHECK_OK(checkInputs(model, graph, op, 0, body));
         const size_t returned = model.graph(body.graph).outputs.size();
         if (returned == op.inputs.size()) return checkOutputTypes(model, graph, body.graph, op.inputs);
-        return invalidArgument("While loop body returned " + std::to_string(returned) + " arguments. Expected: " +
-                               std::to_string(op.inputs.size()));
+        return invalidArgument("While loop body returned " + std::to_string(returned) +
+                               " arguments. Expected: " + std::to_string(op.inputs.size()));
     }
     LS_CHECK_OK(checkOutputCount(model, cond, 1));
     const Graph& condition = model.graph(cond.graph);

@@ -16,7 +16,8 @@ Status inferConv2d(InferContext& context)
     const int64_t filterChannels = operandDimension(context, 1, 3);
     const int64_t channels = operandDimension(context, 1, 0);
     if (filterChannels == 0 || (inputChannels != kUnknownDim && filterChannels != kUnknownDim && inputChannels % filterChannels != 0))
-        return InferContext::violated(2, "input has " + dimensionText(inputChannels) + " channels, not a multiple of the filter's " + dimensionText(filterChannels));
+        return InferContext::violated(2, "input has " + dimensionText(inputChannels) + " channels, not a multiple of the filter's " +
+                                             dimensionText(filterChannels));
     if (inputChannels > 0 && filterChannels > 0 && channels != kUnknownDim && channels % (inputChannels / filterChannels) != 0)
         return InferContext::violated(2, "filter has " + dimensionText(channels) + " output channels, not a multiple of the " +
                                              dimensionText(inputChannels / filterChannels) + " groups");

@@ -23,7 +23,8 @@ Status checkOperands(const InferContext& context, std::initializer_list<int> ran
     }
     if (!context.has(bias)) return {};
     const DType dtype = context.input(bias).dtype;
-    if (dtype != DType::f32 && dtype != DType::unknown) return InferContext::violated(3, "bias is " + std::string(dtypeName(dtype)) + ", expected f32");
+    if (dtype != DType::f32 && dtype != DType::unknown)
+        return InferContext::violated(3, "bias is " + std::string(dtypeName(dtype)) + ", expected f32");
     return {};
 }
 
@@ -62,8 +63,9 @@ Status inferConv3dTranspose(InferContext& context)
             if (dim < 0) return InferContext::violated(6, "output shape " + toString(output) + " has a negative dimension");
     }
     if (dimensionsDiffer(output[0], operandDimension(context, 2, 0)) || dimensionsDiffer(output[4], channels))
-        return InferContext::violated(6, "output shape " + toString(output) + ", expected batch " + dimensionText(operandDimension(context, 2, 0)) + " and " +
-                                             dimensionText(channels) + " channels");
+        return InferContext::violated(6, "output shape " + toString(output) + ", expected batch " +
+                                             dimensionText(operandDimension(context, 2, 0)) + " and " + dimensionText(channels) +
+                                             " channels");
     for (int a = 0; a < 3; ++a) {
         // The windows are those of the forward convolution, over the output.
         LS_TRY(const int64_t windows, convolvedSize(context, kAxes[a], output[a + 1], operandDimension(context, 1, a)));

@@ -8,21 +8,16 @@
 
 namespace loopscope {
 
-std::string dimensionText(int64_t value)
-{
-    return value == kUnknownDim ? "?" : std::to_string(value);
-}
+std::string dimensionText(int64_t value) { return value == kUnknownDim ? "?" : std::to_string(value); }
 
-bool dimensionsDiffer(int64_t a, int64_t b)
-{
-    return a != kUnknownDim && b != kUnknownDim && a != b;
-}
+bool dimensionsDiffer(int64_t a, int64_t b) { return a != kUnknownDim && b != kUnknownDim && a != b; }
 
 Status checkRank4(const InferContext& context, int operand)
 {
     const Shape& shape = context.input(operand).shape;
     if (shape.hasRank() && shape.rank() != 4)
-        return InferContext::violated(1, "operand " + std::to_string(operand) + " has rank " + std::to_string(shape.rank()) + ", expected 4");
+        return InferContext::violated(1,
+                                      "operand " + std::to_string(operand) + " has rank " + std::to_string(shape.rank()) + ", expected 4");
     return {};
 }
 
@@ -42,10 +37,7 @@ bool isOneOf(DType dtype, std::initializer_list<DType> allowed)
 }
 
 /// True if the text form gave the numbers only as a hash: nothing can be said about them.
-bool isUnresolved(const Quantization* q)
-{
-    return q != nullptr && q->kind == Quantization::Kind::unresolved;
-}
+bool isUnresolved(const Quantization* q) { return q != nullptr && q->kind == Quantization::Kind::unresolved; }
 
 } // namespace
 
@@ -54,8 +46,8 @@ Status checkConvolutionDtypes(const InferContext& context, int input, int filter
     const DType in = context.input(input).dtype;
     const DType weights = context.input(filter).dtype;
     const auto wrong = [&](std::string_view what, DType found, std::string_view expected) -> Status {
-        return InferContext::violated(3, std::string(what) + " is " + std::string(dtypeName(found)) + ", expected " + std::string(expected) +
-                                                      " for input " + std::string(dtypeName(in)));
+        return InferContext::violated(3, std::string(what) + " is " + std::string(dtypeName(found)) + ", expected " +
+                                             std::string(expected) + " for input " + std::string(dtypeName(in)));
     };
     if (!isOneOf(in, {DType::f32, DType::u8, DType::i8, DType::i16}))
         return InferContext::violated(3, "input is " + std::string(dtypeName(in)) + ", expected f32, u8, i8 or i16");
@@ -87,7 +79,8 @@ Status checkConvolutionScales(const InferContext& context, int input, int filter
     const Quantization* filterQ = context.input(filter).quantization;
     if (isInteger(in)) {
         const Quantization* inputQ = context.input(input).quantization;
-        if (!isUnresolved(inputQ) && (inputQ == nullptr || inputQ->scales.size() != 1)) return InferContext::violated(8, "input has no scale");
+        if (!isUnresolved(inputQ) && (inputQ == nullptr || inputQ->scales.size() != 1))
+            return InferContext::violated(8, "input has no scale");
     }
     if ((!isInteger(in) && !isInteger(context.input(filter).dtype)) || isUnresolved(filterQ)) return {};
     if (filterQ == nullptr || filterQ->scales.empty()) return InferContext::violated(8, "filter has no scale");
@@ -103,8 +96,8 @@ Status checkConvolutionScales(const InferContext& context, int input, int filter
 Status checkTransposedSize(char axis, int64_t windows, int64_t input)
 {
     if (!dimensionsDiffer(windows, input)) return {};
-    return InferContext::violated(6, "the output has " + std::to_string(windows) + " windows along " + std::string(1, axis) + ", the input " + std::to_string(input) +
-                                         " elements");
+    return InferContext::violated(6, "the output has " + std::to_string(windows) + " windows along " + std::string(1, axis) +
+                                         ", the input " + std::to_string(input) + " elements");
 }
 
 Status checkBiasZero(const InferContext& context, int constraint, int input, int bias)

@@ -10,10 +10,10 @@ namespace loopscope {
 
 struct DetectionOptions {
     int64_t maxDetections = 0;
-    int64_t maxClasses = 0;  ///< of one detection, fast mode
-    int64_t perClass = 100;  ///< detections of one class, regular mode
-    int64_t classes = 0;     ///< without background
-    bool regular = false;    ///< suppress class by class; else by the best class of each box
+    int64_t maxClasses = 0; ///< of one detection, fast mode
+    int64_t perClass = 100; ///< detections of one class, regular mode
+    int64_t classes = 0;    ///< without background
+    bool regular = false;   ///< suppress class by class; else by the best class of each box
     float scoreThreshold = 0, overlapThreshold = 0;
     float yScale = 0, xScale = 0, hScale = 0, wScale = 0;
 

@@ -24,22 +24,27 @@ Status inferDetectionPostprocess(InferContext& context)
     for (const int i : {0, 1, 2}) {
         const DType dtype = context.input(i).dtype;
         if (dtype != DType::f32 && dtype != DType::u8 && dtype != DType::unknown)
-            return InferContext::violated(2, "operand " + std::to_string(i) + " is " + std::string(dtypeName(dtype)) + ", expected f32 or u8");
+            return InferContext::violated(2,
+                                          "operand " + std::to_string(i) + " is " + std::string(dtypeName(dtype)) + ", expected f32 or u8");
     }
     LS_CHECK_OK(requireDtypeIfPresent(context, 2, 2, context.input(0).dtype));
     const DetectionOptions options = DetectionOptions::from(context.attributes());
     constexpr int64_t kMost = std::numeric_limits<int32_t>::max() / 8;
     const auto outside = [](int64_t v) { return v < 0 || v > kMost; };
-    if (outside(options.maxDetections) || outside(options.maxClasses) || outside(options.perClass) || options.maxDetections * options.maxClasses > kMost)
+    if (outside(options.maxDetections) || outside(options.maxClasses) || outside(options.perClass) ||
+        options.maxDetections * options.maxClasses > kMost)
         return InferContext::violated(3, "max_detections is " + std::to_string(options.maxDetections) + ", max_classes_per_detection " +
-                                             std::to_string(options.maxClasses) + ", detections_per_class " + std::to_string(options.perClass));
+                                             std::to_string(options.maxClasses) + ", detections_per_class " +
+                                             std::to_string(options.perClass));
     if (options.maxClasses < 1 || (options.regular && std::min(options.perClass, options.maxDetections) < 1))
         return InferContext::violated(3, options.maxClasses < 1 ? "max_classes_per_detection is 0" : "no detections are wanted of a class");
     if (!(options.overlapThreshold > 0 && options.overlapThreshold <= 1))
-        return InferContext::violated(3, "nms_iou_threshold is " + std::to_string(options.overlapThreshold) + ", expected above 0 and at most 1");
+        return InferContext::violated(3, "nms_iou_threshold is " + std::to_string(options.overlapThreshold) +
+                                             ", expected above 0 and at most 1");
     const int64_t columns = dimensionFromEnd(context, 1, 1);
     if (options.classes < 1 || (columns != kUnknownDim && columns != options.classes && columns != options.classes + 1))
-        return InferContext::violated(4, "num_classes is " + std::to_string(options.classes) + ", the scores have " + std::to_string(columns) + " columns");
+        return InferContext::violated(4, "num_classes is " + std::to_string(options.classes) + ", the scores have " +
+                                             std::to_string(columns) + " columns");
     const int64_t detections = options.maxDetections * options.maxClasses;
     context.setOutput(0, DType::f32, {1, detections, 4});
     context.setOutput(1, DType::f32, {1, detections});

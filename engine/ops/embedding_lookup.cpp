@@ -27,7 +27,8 @@ Status inferEmbeddingLookup(InferContext& context)
         const Quantization* q = table.quantization;
         if (q == nullptr) return InferContext::violated(3, "an integer table for float results has no scale");
         const auto scales = static_cast<int64_t>(q->scales.size());
-        if (q->kind == Quantization::Kind::affine && scales > 1 && table.shape.hasRank() && table.shape[0] != kUnknownDim && scales != table.shape[0])
+        if (q->kind == Quantization::Kind::affine && scales > 1 && table.shape.hasRank() && table.shape[0] != kUnknownDim &&
+            scales != table.shape[0])
             return InferContext::violated(3, "table has " + std::to_string(scales) + " scales, expected one, or one for each of " +
                                                  std::to_string(table.shape[0]) + " rows");
     }
@@ -47,7 +48,8 @@ Status inferEmbeddingLookupSparse(InferContext& context)
     LS_CHECK_OK(requireShape(context, 1, 2, {lookupRank}));
     LS_CHECK_OK(requireShape(context, 1, 3, {count}));
     const Shape& table = context.input(4).shape;
-    if (table.hasRank() && table.rank() < 2) return InferContext::violated(1, "table has rank " + std::to_string(table.rank()) + ", expected at least 2");
+    if (table.hasRank() && table.rank() < 2)
+        return InferContext::violated(1, "table has rank " + std::to_string(table.rank()) + ", expected at least 2");
     for (const int i : {0, 1, 2}) LS_CHECK_OK(requireDtypeIfPresent(context, 2, i, DType::i32));
     for (const int i : {3, 4}) LS_CHECK_OK(requireDtypeIfPresent(context, 2, i, DType::f32));
     Shape output = Shape::unknownRank();

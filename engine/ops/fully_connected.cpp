@@ -21,13 +21,14 @@ Status checkFullyConnectedDtypes(const InferContext& context)
     const DType weights = context.input(1).dtype;
     const DType bias = context.has(2) ? context.input(2).dtype : DType::unknown;
     const auto wrong = [&](std::string_view what, DType found, std::string_view expected) -> Status {
-        return InferContext::violated(3, std::string(what) + " is " + std::string(dtypeName(found)) + ", expected " + std::string(expected) +
-                                             " for input " + std::string(dtypeName(in)));
+        return InferContext::violated(3, std::string(what) + " is " + std::string(dtypeName(found)) + ", expected " +
+                                             std::string(expected) + " for input " + std::string(dtypeName(in)));
     };
     switch (in) {
     case DType::unknown: return {};
     case DType::f32:
-        if (!isOneOf(weights, {DType::f32, DType::i8, DType::u8, DType::i4, DType::i2})) return wrong("filter", weights, "f32, i8, u8, i4 or i2");
+        if (!isOneOf(weights, {DType::f32, DType::i8, DType::u8, DType::i4, DType::i2}))
+            return wrong("filter", weights, "f32, i8, u8, i4 or i2");
         if (!isOneOf(bias, {DType::f32})) return wrong("bias", bias, "f32");
         return {};
     case DType::u8:
@@ -67,24 +68,30 @@ Status checkWeightsFormat(InferContext& context, int64_t units, int64_t depth)
     const std::string_view format = attributeWord(context.attributes(), "weights_format", "DEFAULT");
     const int results = format == "SHUFFLED4x16INT8" ? 2 : 1; // the second is the shuffled input
     if (context.outputCount() != results)
-        return InferContext::violated(6, std::to_string(context.outputCount()) + " results, expected " + std::to_string(results) + " with weights_format " +
-                                             std::string(format));
+        return InferContext::violated(6, std::to_string(context.outputCount()) + " results, expected " + std::to_string(results) +
+                                             " with weights_format " + std::string(format));
     if (format == "DEFAULT") return {};
-    const auto wrong = [&](const std::string& what) -> Status { return InferContext::violated(6, "weights_format " + std::string(format) + ": " + what); };
+    const auto wrong = [&](const std::string& what) -> Status {
+        return InferContext::violated(6, "weights_format " + std::string(format) + ": " + what);
+    };
     const auto requireMultiple = [&](std::string_view what, int64_t size, int64_t of) -> Status {
         if (size == kUnknownDim || size % of == 0) return {};
         return wrong(std::string(what) + " is " + std::to_string(size) + ", expected a multiple of " + std::to_string(of));
     };
     if (format == "SHUFFLED16x1FLOAT32") {
-        if (!isOneOf(context.input(1).dtype, {DType::f32})) return wrong("filter is " + std::string(dtypeName(context.input(1).dtype)) + ", expected f32");
+        if (!isOneOf(context.input(1).dtype, {DType::f32}))
+            return wrong("filter is " + std::string(dtypeName(context.input(1).dtype)) + ", expected f32");
         return requireMultiple("the number of units", units, 16);
     }
     if (format != "SHUFFLED4x16INT8") return wrong("expected DEFAULT, SHUFFLED4x16INT8 or SHUFFLED16x1FLOAT32");
-    if (!isOneOf(context.input(0).dtype, {DType::u8}) || !isOneOf(context.input(1).dtype, {DType::u8})) return wrong("input and filter must be u8");
+    if (!isOneOf(context.input(0).dtype, {DType::u8}) || !isOneOf(context.input(1).dtype, {DType::u8}))
+        return wrong("input and filter must be u8");
     if (!context.has(2)) return wrong("there is no bias");
-    if (!isOneOf(context.output(0).dtype, {DType::i16})) return wrong("the result is " + std::string(dtypeName(context.output(0).dtype)) + ", expected i16");
+    if (!isOneOf(context.output(0).dtype, {DType::i16}))
+        return wrong("the result is " + std::string(dtypeName(context.output(0).dtype)) + ", expected i16");
     for (const int i : {0, 1})
-        if (const Quantization* q = context.input(i).quantization; q && !q->scales.empty() && (q->scales.size() != 1 || q->zeroPoint() != 128))
+        if (const Quantization* q = context.input(i).quantization;
+            q && !q->scales.empty() && (q->scales.size() != 1 || q->zeroPoint() != 128))
             return wrong("operand " + std::to_string(i) + " needs one scale and the zero point 128");
     LS_CHECK_OK(requireMultiple("the number of units", units, 4));
     return requireMultiple("the depth", depth, 16);
@@ -109,7 +116,8 @@ Status inferFullyConnected(InferContext& context)
     } else if (input.isStatic() && depth != kUnknownDim) {
         const auto elements = checkedElementCount(input);
         if (!elements || (depth == 0 ? *elements != 0 : *elements < depth && *elements != 0))
-            return InferContext::violated(2, "input " + toString(input) + " does not fill one row of the filter's depth " + dimensionText(depth));
+            return InferContext::violated(2, "input " + toString(input) + " does not fill one row of the filter's depth " +
+                                                 dimensionText(depth));
         // As many whole rows as there are; LiteRT drops what is left over.
         output[0] = depth == 0 ? input.countOf(0, std::max(0, input.rank() - 1)) : *elements / depth;
     } else if (input.hasRank() && input.rank() > 0 && depth != kUnknownDim && input.back() == depth) {
@@ -119,7 +127,8 @@ Status inferFullyConnected(InferContext& context)
     if (context.has(2) && context.input(2).shape.isStatic()) {
         const auto elements = checkedElementCount(context.input(2).shape);
         if (!elements || dimensionsDiffer(*elements, units))
-            return InferContext::violated(4, "bias has shape " + toString(context.input(2).shape) + ", expected " + dimensionText(units) + " elements");
+            return InferContext::violated(4, "bias has shape " + toString(context.input(2).shape) + ", expected " + dimensionText(units) +
+                                                 " elements");
     }
     LS_CHECK_OK(checkFullyConnectedScales(context, units));
     LS_CHECK_OK(checkBiasZero(context, 5, 0, 2));

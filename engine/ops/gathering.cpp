@@ -80,8 +80,7 @@ Status inferGatherNd(InferContext& c)
     LS_CHECK_OK(requirePositions(c, 1));
     LS_TRY(const int64_t tuple, tupleLength(c, 1, in.hasRank() ? in.rank() : -1));
     Shape out;
-    if (!in.hasRank() || tuple < 0)
-        out = Shape::unknownRank();
+    if (!in.hasRank() || tuple < 0) out = Shape::unknownRank();
     else {
         for (int d = 0; d + 1 < indices.rank(); ++d) out.append(indices[d]);
         for (int d = static_cast<int>(tuple); d < in.rank(); ++d) out.append(in[d]);

@@ -14,14 +14,10 @@ namespace {
 int64_t integerScalar(const Tensor& t)
 {
     switch (t.dtype) {
-    case DType::i8:
-        return *t.as<int8_t>();
-    case DType::i16:
-        return *t.as<int16_t>();
-    case DType::i32:
-        return *t.as<int32_t>();
-    default:
-        return *t.as<int64_t>();
+    case DType::i8: return *t.as<int8_t>();
+    case DType::i16: return *t.as<int16_t>();
+    case DType::i32: return *t.as<int32_t>();
+    default: return *t.as<int64_t>();
     }
 }
 
@@ -45,18 +41,15 @@ Error badStep(std::string start, std::string limit, std::string delta)
 float realScalar(const Tensor& t)
 {
     switch (t.dtype) {
-    case DType::f16:
-        return f16ToFloat(*t.as<uint16_t>());
-    case DType::bf16:
-        return bf16ToFloat(*t.as<uint16_t>());
+    case DType::f16: return f16ToFloat(*t.as<uint16_t>());
+    case DType::bf16: return bf16ToFloat(*t.as<uint16_t>());
     case DType::i8:
     case DType::i16: {
         const auto zero = static_cast<int32_t>(t.quantization ? t.quantization->zeroPoint() : 0);
         return static_cast<float>(static_cast<double>(t.quantization ? t.quantization->scale() : 1.0F) *
                                   (static_cast<double>(integerScalar(t)) - zero));
     }
-    default:
-        return *t.as<float>();
+    default: return *t.as<float>();
     }
 }
 
@@ -89,8 +82,7 @@ Result<int64_t> rangeCount(const Tensor& start, const Tensor& limit, const Tenso
     float count = 0;
     if (quantized)
         count = (std::abs(last - first) + std::abs(step) - 1) / std::abs(step); // LiteRT counts quantized ranges as if they were integers
-    else
-        count = std::ceil(std::abs(roundTo(dtype, roundTo(dtype, last - first) / step)));
+    else count = std::ceil(std::abs(roundTo(dtype, roundTo(dtype, last - first) / step)));
     if (!(count < 2147483648.0F))
         return InferContext::violated(2, "the range has too many numbers").found(std::to_string(count)).expected("less than 2^31");
     return static_cast<int64_t>(count);
@@ -115,7 +107,9 @@ Status inferRange(InferContext& c)
     for (int i = 0; i < 3; ++i) {
         LS_CHECK_OK(requireSameType(c, 0, i, 1));
         if (c.input(i).shape.hasRank() && c.input(i).shape.rank() != 0)
-            return InferContext::violated(1, "rank of " + describeOperand(c, i)).found(std::to_string(c.input(i).shape.rank())).expected("0");
+            return InferContext::violated(1, "rank of " + describeOperand(c, i))
+                .found(std::to_string(c.input(i).shape.rank()))
+                .expected("0");
     }
     switch (dtype) {
     case DType::f16:
@@ -124,13 +118,9 @@ Status inferRange(InferContext& c)
     case DType::i8:
     case DType::i16:
     case DType::i32:
-    case DType::i64:
-        break;
-    case DType::unknown:
-        c.setOutput(0, dtype, Shape{kUnknownDim});
-        return {};
-    default:
-        return InferContext::violated(1, "dtype").found(std::string(dtypeName(dtype))).expected("f16, bf16, f32, i8, i16, i32 or i64");
+    case DType::i64: break;
+    case DType::unknown: c.setOutput(0, dtype, Shape{kUnknownDim}); return {};
+    default: return InferContext::violated(1, "dtype").found(std::string(dtypeName(dtype))).expected("f16, bf16, f32, i8, i16, i32 or i64");
     }
     int64_t count = kUnknownDim;
     if (c.dataKnown(0) && c.dataKnown(1) && c.dataKnown(2)) {

@@ -155,9 +155,6 @@ Tensor declaredTensor(const Value& value)
     return tensor;
 }
 
-Status inferModel(Model& model)
-{
-    return ModelInference(model).run();
-}
+Status inferModel(Model& model) { return ModelInference(model).run(); }
 
 } // namespace loopscope

@@ -2,10 +2,7 @@
 
 namespace loopscope {
 
-std::string shapeText(const Shape& shape)
-{
-    return shape.hasRank() ? toString(shape) : "of unknown rank";
-}
+std::string shapeText(const Shape& shape) { return shape.hasRank() ? toString(shape) : "of unknown rank"; }
 
 Status requireSameDtype(const InferContext& context, int constraint, int a, int b)
 {

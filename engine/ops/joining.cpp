@@ -49,8 +49,7 @@ Status inferConcatenation(InferContext& c)
             out[d] = in[d];
         }
         const int64_t extent = in.rank() == 0 ? 1 : in[*axis];
-        if (extent < 0)
-            sumKnown = false;
+        if (extent < 0) sumKnown = false;
         else if (__builtin_add_overflow(sum, extent, &sum))
             return InferContext::violated(3, "the sum of the dimensions along the axis is too large");
     }
@@ -64,10 +63,8 @@ void setParts(InferContext& c, const Tensor& input, std::optional<int> axis, con
 {
     for (int k = 0; k < c.outputCount(); ++k) {
         Shape out = input.shape;
-        if (axis)
-            out[*axis] = extents[static_cast<size_t>(k)];
-        else if (out.hasRank())
-            out = Shape::ofRank(out.rank(), kUnknownDim);
+        if (axis) out[*axis] = extents[static_cast<size_t>(k)];
+        else if (out.hasRank()) out = Shape::ofRank(out.rank(), kUnknownDim);
         c.setOutput(k, input.dtype, std::move(out));
     }
 }
@@ -127,10 +124,8 @@ Status inferSplitV(InferContext& c)
                     return InferContext::violated(3, "size of part " + std::to_string(k))
                         .found(std::to_string(size))
                         .expected("0 or more, or one -1");
-                if (size == -1)
-                    open = static_cast<int64_t>(k);
-                else
-                    extents[k] = size;
+                if (size == -1) open = static_cast<int64_t>(k);
+                else extents[k] = size;
             }
             if (extent >= 0 && (open >= 0 ? sum > extent : sum != extent))
                 return InferContext::violated(3, "sum of the sizes")

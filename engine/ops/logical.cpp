@@ -33,17 +33,8 @@ OpDef logicalDef(int operands, std::string_view summary, std::string_view source
 
 } // namespace
 
-LS_DEFINE_OP(tfl, logical_and)
-{
-    return logicalDef(2, "Element-wise logical and.", "LiteRT kernels/logical.cc");
-}
+LS_DEFINE_OP(tfl, logical_and) { return logicalDef(2, "Element-wise logical and.", "LiteRT kernels/logical.cc"); }
 
-LS_DEFINE_OP(tfl, logical_or)
-{
-    return logicalDef(2, "Element-wise logical or.", "LiteRT kernels/logical.cc");
-}
+LS_DEFINE_OP(tfl, logical_or) { return logicalDef(2, "Element-wise logical or.", "LiteRT kernels/logical.cc"); }
 
-LS_DEFINE_OP(tfl, logical_not)
-{
-    return logicalDef(1, "Element-wise logical not.", "LiteRT kernels/elementwise.cc");
-}
+LS_DEFINE_OP(tfl, logical_not) { return logicalDef(1, "Element-wise logical not.", "LiteRT kernels/elementwise.cc"); }

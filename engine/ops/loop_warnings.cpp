@@ -177,9 +177,6 @@ private:
 
 } // namespace
 
-std::vector<ModelWarning> loopWarnings(const Model& model)
-{
-    return Search(model).run();
-}
+std::vector<ModelWarning> loopWarnings(const Model& model) { return Search(model).run(); }
 
 } // namespace loopscope

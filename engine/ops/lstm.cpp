@@ -16,9 +16,12 @@ struct CellOperands {
     int projection, projectionBias, outputState, cellState;
 };
 
-constexpr CellOperands kCell = {{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, -1, 11}, {12, 13, 14, 15}, {20, 21, 22, 23}, {-1, -1, -1, -1}, 16, 17, 18, 19};
-constexpr CellOperands kForward = {{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, -1, 11}, {12, 13, 14, 15}, {-1, -1, -1, -1}, {40, 41, 42, 43}, 16, 17, 35, 36};
-constexpr CellOperands kBackward = {{18, 19, 20, 21}, {22, 23, 24, 25}, {26, 27, -1, 28}, {29, 30, 31, 32}, {-1, -1, -1, -1}, {44, 45, 46, 47}, 33, 34, 37, 38};
+constexpr CellOperands kCell = {
+    {1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, -1, 11}, {12, 13, 14, 15}, {20, 21, 22, 23}, {-1, -1, -1, -1}, 16, 17, 18, 19};
+constexpr CellOperands kForward = {
+    {1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, -1, 11}, {12, 13, 14, 15}, {-1, -1, -1, -1}, {40, 41, 42, 43}, 16, 17, 35, 36};
+constexpr CellOperands kBackward = {
+    {18, 19, 20, 21}, {22, 23, 24, 25}, {26, 27, -1, 28}, {29, 30, 31, 32}, {-1, -1, -1, -1}, {44, 45, 46, 47}, 33, 34, 37, 38};
 constexpr int kAuxInput = 39;
 
 constexpr int kStates[] = {18, 19};
@@ -32,7 +35,8 @@ Status checkPeepholeDtypes(const InferContext& context, const CellOperands& o)
         if (i < 0 || !context.has(i)) continue;
         const DType dtype = context.input(i).dtype;
         if (dtype != DType::f32 && dtype != DType::i8 && dtype != DType::u8 && dtype != DType::unknown)
-            return InferContext::violated(5, "operand " + std::to_string(i) + " is " + std::string(dtypeName(dtype)) + ", expected f32, i8 or u8");
+            return InferContext::violated(5, "operand " + std::to_string(i) + " is " + std::string(dtypeName(dtype)) +
+                                                 ", expected f32, i8 or u8");
     }
     return {};
 }
@@ -50,7 +54,8 @@ Result<int64_t> checkCell(const InferContext& context, const CellOperands& o, in
     LS_CHECK_OK(requireOperand(context, 2, o.cellState));
     const bool coupled = !context.has(o.input[0]);
     if (context.has(o.recurrent[0]) == coupled || context.has(o.bias[0]) == coupled)
-        return InferContext::violated(2, "input weights, recurrent weights and bias of the input gate must all be present or all be missing");
+        return InferContext::violated(2,
+                                      "input weights, recurrent weights and bias of the input gate must all be present or all be missing");
     const bool diagonal = context.input(o.recurrent[3]).shape.rank() == 1;
     const int64_t cells = dimensionFromEnd(context, o.input[3], 2);
     const int64_t outputs = dimensionFromEnd(context, o.recurrent[3], 1);
@@ -75,8 +80,8 @@ Result<int64_t> checkCell(const InferContext& context, const CellOperands& o, in
     LS_CHECK_OK(requireShape(context, 3, o.projection, {outputs, cells}));
     LS_CHECK_OK(requireElements(context, 3, o.projectionBias, outputs));
     if (!context.has(o.projection) && cells != kUnknownDim && outputs != kUnknownDim && cells != outputs)
-        return InferContext::violated(3, "without projection the " + std::to_string(cells) + " cells are the output, which has " + std::to_string(outputs) +
-                                             " numbers");
+        return InferContext::violated(3, "without projection the " + std::to_string(cells) + " cells are the output, which has " +
+                                             std::to_string(outputs) + " numbers");
     if (context.input(0).dtype == DType::f32) {
         for (size_t g = 0; g < 4; ++g)
             for (const int i : {o.bias[g], o.norm[g]}) LS_CHECK_OK(requireDtypeIfPresent(context, 5, i, DType::f32));
@@ -105,16 +110,14 @@ Status checkClips(const InferContext& context)
     return {};
 }
 
-bool isBasic(const Operator& op)
-{
-    return attributeWord(op.attributes, "kernel_type", "FULL") == "BASIC";
-}
+bool isBasic(const Operator& op) { return attributeWord(op.attributes, "kernel_type", "FULL") == "BASIC"; }
 
 /// kernel_type BASIC: input [B,I], output state [B,O], weights [4·O,I+O], bias [4·O], cell state [B,O].
 /// Constraints as for the full cell: C1 rank, C2 operands, C3 shapes of weights, C4 shapes of states, C5 dtypes, C6 results.
 Status inferBasicLstm(InferContext& context)
 {
-    if (context.inputCount() != 5) return InferContext::violated(2, std::to_string(context.inputCount()) + " operands, expected 5 with kernel_type BASIC");
+    if (context.inputCount() != 5)
+        return InferContext::violated(2, std::to_string(context.inputCount()) + " operands, expected 5 with kernel_type BASIC");
     for (int i = 0; i < 5; ++i) LS_CHECK_OK(requireOperand(context, 2, i));
     const DType dtype = context.input(0).dtype;
     if (dtype != DType::f32 && dtype != DType::u8 && dtype != DType::unknown)
@@ -133,7 +136,8 @@ Status inferBasicLstm(InferContext& context)
     LS_CHECK_OK(requireShape(context, 3, 3, {rows}));
     LS_CHECK_OK(requireShape(context, 4, 1, {batch, cells}));
     LS_CHECK_OK(requireShape(context, 4, 4, {batch, cells}));
-    if (context.outputCount() != 4) return InferContext::violated(6, std::to_string(context.outputCount()) + " results, expected 4 with kernel_type BASIC");
+    if (context.outputCount() != 4)
+        return InferContext::violated(6, std::to_string(context.outputCount()) + " results, expected 4 with kernel_type BASIC");
     context.setOutput(0, dtype, {batch, cells});
     context.setOutput(1, quantized ? DType::i16 : dtype, {batch, cells});
     context.setOutput(2, dtype, {batch, depth});
@@ -144,7 +148,8 @@ Status inferBasicLstm(InferContext& context)
 Status inferLstm(InferContext& context)
 {
     const Shape& input = context.input(0).shape;
-    if (input.hasRank() && input.rank() != 2) return InferContext::violated(1, "input has rank " + std::to_string(input.rank()) + ", expected 2");
+    if (input.hasRank() && input.rank() != 2)
+        return InferContext::violated(1, "input has rank " + std::to_string(input.rank()) + ", expected 2");
     if (isBasic(context.op())) return inferBasicLstm(context);
     LS_CHECK_OK(checkDtypes(context));
     LS_CHECK_OK(checkClips(context));
@@ -158,7 +163,8 @@ Status inferLstm(InferContext& context)
 Status inferSequenceLstm(InferContext& context)
 {
     const Shape& input = context.input(0).shape;
-    if (input.hasRank() && input.rank() != 3) return InferContext::violated(1, "input has rank " + std::to_string(input.rank()) + ", expected 3");
+    if (input.hasRank() && input.rank() != 3)
+        return InferContext::violated(1, "input has rank " + std::to_string(input.rank()) + ", expected 3");
     LS_CHECK_OK(checkDtypes(context));
     LS_CHECK_OK(checkClips(context));
     const bool timeMajor = attributeBool(context.attributes(), "time_major", false);
@@ -171,7 +177,8 @@ Status inferSequenceLstm(InferContext& context)
 Status inferBidirectionalLstm(InferContext& context)
 {
     const Shape& input = context.input(0).shape;
-    if (input.hasRank() && input.rank() != 3) return InferContext::violated(1, "input has rank " + std::to_string(input.rank()) + ", expected 3");
+    if (input.hasRank() && input.rank() != 3)
+        return InferContext::violated(1, "input has rank " + std::to_string(input.rank()) + ", expected 3");
     LS_CHECK_OK(checkDtypes(context));
     LS_CHECK_OK(checkClips(context));
     const bool timeMajor = attributeBool(context.attributes(), "time_major", true);
@@ -179,17 +186,20 @@ Status inferBidirectionalLstm(InferContext& context)
     const int64_t inputs = dimensionFromEnd(context, 0, 1);
     const bool hasAux = context.has(kAuxInput);
     LS_CHECK_OK(requireDtypeIfPresent(context, 5, kAuxInput, context.input(0).dtype));
-    if (hasAux) LS_CHECK_OK(requireShape(context, 1, kAuxInput, {dimensionFromEnd(context, 0, 3), dimensionFromEnd(context, 0, 2), kUnknownDim}));
+    if (hasAux)
+        LS_CHECK_OK(requireShape(context, 1, kAuxInput, {dimensionFromEnd(context, 0, 3), dimensionFromEnd(context, 0, 2), kUnknownDim}));
     // An auxiliary input without weights of its own is the backward cell's input (stacked layers).
     const bool ownWeights = context.has(kForward.aux[1]);
     const int64_t auxInputs = hasAux ? dimensionFromEnd(context, kAuxInput, 1) : kUnknownDim;
     if (ownWeights && (!hasAux || !context.has(kBackward.aux[1])))
         return InferContext::violated(2, "weights for an auxiliary input need the input and weights of both cells");
     LS_TRY(const int64_t forward, checkCell(context, kForward, inputs, ownWeights ? auxInputs : kUnknownDim, batch));
-    LS_TRY(const int64_t backward, checkCell(context, kBackward, hasAux && !ownWeights ? auxInputs : inputs, ownWeights ? auxInputs : kUnknownDim, batch));
+    LS_TRY(const int64_t backward,
+           checkCell(context, kBackward, hasAux && !ownWeights ? auxInputs : inputs, ownWeights ? auxInputs : kUnknownDim, batch));
     const bool merge = attributeBool(context.attributes(), "merge_outputs", false);
     if (context.outputCount() != (merge ? 1 : 2))
-        return InferContext::violated(6, std::to_string(context.outputCount()) + " results, expected " + (merge ? "1, as merge_outputs is set" : "2"));
+        return InferContext::violated(6, std::to_string(context.outputCount()) + " results, expected " +
+                                             (merge ? "1, as merge_outputs is set" : "2"));
     const auto shape = [&](int64_t size) { return Shape{dimensionFromEnd(context, 0, 3), dimensionFromEnd(context, 0, 2), size}; };
     const DType dtype = context.input(0).dtype;
     if (merge) {
@@ -214,7 +224,8 @@ OpDef lstmDef(std::string_view summary, std::string_view source)
     def.summary = summary;
     def.source = source;
     def.floatBound = "1e-5 relative (the reference's tanh and logistic are approximations)";
-    def.differs = "i8 cells with peepholes and a projection to fewer numbers: every cell has its peephole; LiteRT reads as many as there are results";
+    def.differs =
+        "i8 cells with peepholes and a projection to fewer numbers: every cell has its peephole; LiteRT reads as many as there are results";
     def.stateOperands = kStates;
     def.hasSideEffects = true;
     return def;
@@ -224,9 +235,10 @@ OpDef lstmDef(std::string_view summary, std::string_view source)
 
 LS_DEFINE_OP(tfl, lstm)
 {
-    OpDef def = lstmDef("One step of an LSTM cell on a batch; the states move on. kernel_type BASIC: input, output state, one weight matrix, "
-                        "bias, cell state.",
-                        "LiteRT kernels/{lstm,lstm_eval}.cc");
+    OpDef def =
+        lstmDef("One step of an LSTM cell on a batch; the states move on. kernel_type BASIC: input, output state, one weight matrix, "
+                "bias, cell state.",
+                "LiteRT kernels/{lstm,lstm_eval}.cc");
     def.minInputs = 5;
     def.maxOutputs = 4;
     def.stateOperandsOf = [](const Operator& op) -> std::span<const int> {
@@ -239,7 +251,8 @@ LS_DEFINE_OP(tfl, lstm)
 
 LS_DEFINE_OP(tfl, unidirectional_sequence_lstm)
 {
-    OpDef def = lstmDef("An LSTM over a sequence; the states stay for the next call.", "LiteRT kernels/{unidirectional_sequence_lstm,lstm_eval}.cc");
+    OpDef def = lstmDef("An LSTM over a sequence; the states stay for the next call.",
+                        "LiteRT kernels/{unidirectional_sequence_lstm,lstm_eval}.cc");
     def.infer = inferSequenceLstm;
     return def;
 }
@@ -249,7 +262,8 @@ LS_DEFINE_OP(tfl, bidirectional_sequence_lstm)
     OpDef def = lstmDef("Two LSTMs over a sequence, one from each end.", "LiteRT kernels/{bidirectional_sequence_lstm,lstm_eval}.cc");
     def.minInputs = def.maxInputs = 48;
     def.maxOutputs = 2;
-    def.operands = "input [T,B,I] or [B,T,I], 17 operands of the forward cell, 17 of the backward cell, 4 states, auxiliary input?, 2 × 4 weights for it?";
+    def.operands = "input [T,B,I] or [B,T,I], 17 operands of the forward cell, 17 of the backward cell, 4 states, auxiliary input?, 2 × 4 "
+                   "weights for it?";
     def.differs = "merged results of batch-major sequences are written (LiteRT leaves them unwritten)";
     def.stateOperands = kBidirectionalStates;
     def.infer = inferBidirectionalLstm;

@@ -28,7 +28,9 @@ struct InferredType {
 class InferContext {
 public:
     InferContext(const Operator& op, std::span<const Tensor* const> inputs, std::span<InferredType> outputs)
-        : m_op(op), m_inputs(inputs), m_outputs(outputs)
+        : m_op(op),
+          m_inputs(inputs),
+          m_outputs(outputs)
     {
     }
 
@@ -62,20 +64,20 @@ private:
 
 /// One operator kind.
 struct OpDef {
-    std::string_view dialect;          ///< "tfl", "circle", "tf", "custom"
-    std::string_view name;             ///< "conv_2d"
-    int minInputs = 0, maxInputs = 0;  ///< missing optional operands count; −1: any number
+    std::string_view dialect;         ///< "tfl", "circle", "tf", "custom"
+    std::string_view name;            ///< "conv_2d"
+    int minInputs = 0, maxInputs = 0; ///< missing optional operands count; −1: any number
     int minOutputs = 1, maxOutputs = 1;
-    std::string_view operands;         ///< "input [N,H,W,C], filter [O,KH,KW,I], bias? [O]": for --help, docs and messages
-    std::string_view summary;          ///< one sentence
-    std::string_view source;           ///< where the rules come from: "LiteRT kernels/conv.cc"
-    std::string_view differs;          ///< known deliberate differences to the source, empty if none
-    std::string_view floatBound;       ///< stated bound of f32 results against the reference: "exact", "1 ulp", "1e-6 relative", …
+    std::string_view operands;                ///< "input [N,H,W,C], filter [O,KH,KW,I], bias? [O]": for --help, docs and messages
+    std::string_view summary;                 ///< one sentence
+    std::string_view source;                  ///< where the rules come from: "LiteRT kernels/conv.cc"
+    std::string_view differs;                 ///< known deliberate differences to the source, empty if none
+    std::string_view floatBound;              ///< stated bound of f32 results against the reference: "exact", "1 ulp", "1e-6 relative", …
     Status (*infer)(InferContext&) = nullptr; ///< null for calls: the planner infers through the callee
-    bool isCall = false;               ///< executed by the interpreter itself (While, If, …): has no kernel
-    std::span<const int> stateOperands; ///< operands that the kernel also writes: they must be variables of the graph, or missing
+    bool isCall = false;                      ///< executed by the interpreter itself (While, If, …): has no kernel
+    std::span<const int> stateOperands;       ///< operands that the kernel also writes: they must be variables of the graph, or missing
     std::span<const int> (*stateOperandsOf)(const Operator&) = nullptr; ///< instead, where attributes decide which
-    bool hasSideEffects = false;       ///< reads or writes session state; never removed, reordered or folded
+    bool hasSideEffects = false;                    ///< reads or writes session state; never removed, reordered or folded
     int64_t (*macs)(const InferContext&) = nullptr; ///< multiply-adds at static shapes; null: none worth counting
 };
 

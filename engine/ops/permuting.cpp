@@ -136,10 +136,8 @@ template <bool toBatch> Status inferBatchSpace(InferContext& c)
     if (in[0] >= 0) {
         if (!toBatch && in[0] % product != 0)
             return InferContext::violated(3, "batch").found(std::to_string(in[0])).expected("a multiple of " + std::to_string(product));
-        if (!toBatch)
-            out[0] = in[0] / product;
-        else if (__builtin_mul_overflow(in[0], product, &out[0]))
-            return InferContext::violated(3, "the batch becomes too large");
+        if (!toBatch) out[0] = in[0] / product;
+        else if (__builtin_mul_overflow(in[0], product, &out[0])) return InferContext::violated(3, "the batch becomes too large");
     }
     if (out.isStatic() && !checkedElementCount(out))
         return InferContext::violated(3, "the result " + toString(out) + " has too many elements");
@@ -182,7 +180,8 @@ Status inferMatrixSetDiag(InferContext& c)
     return {};
 }
 
-constexpr std::string_view kDiagonalDiffers = "elements of every dtype are moved whole; LiteRT moves those that it does not list as 4 bytes";
+constexpr std::string_view kDiagonalDiffers =
+    "elements of every dtype are moved whole; LiteRT moves those that it does not list as 4 bytes";
 
 } // namespace
 

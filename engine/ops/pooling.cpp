@@ -17,7 +17,8 @@ Status inferPool(InferContext& context, bool floatOnly)
     const DType dtype = input.dtype;
     const bool quantized = dtype == DType::u8 || dtype == DType::i8 || dtype == DType::i16;
     if (dtype != DType::unknown && dtype != DType::f32 && (floatOnly || !quantized))
-        return InferContext::violated(2, "input is " + std::string(dtypeName(dtype)) + ", expected " + (floatOnly ? "f32" : "f32, u8, i8 or i16"));
+        return InferContext::violated(2, "input is " + std::string(dtypeName(dtype)) + ", expected " +
+                                             (floatOnly ? "f32" : "f32, u8, i8 or i16"));
     Shape output = {kUnknownDim, kUnknownDim, kUnknownDim, kUnknownDim};
     if (input.shape.hasRank()) output = input.shape;
     WindowAxis height = windowAxis(context.attributes(), 'h', output[1], attributeInt(context.attributes(), "filter_height", 0));
@@ -29,15 +30,9 @@ Status inferPool(InferContext& context, bool floatOnly)
     return {};
 }
 
-Status inferAnyPool(InferContext& context)
-{
-    return inferPool(context, false);
-}
+Status inferAnyPool(InferContext& context) { return inferPool(context, false); }
 
-Status inferFloatPool(InferContext& context)
-{
-    return inferPool(context, true);
-}
+Status inferFloatPool(InferContext& context) { return inferPool(context, true); }
 
 OpDef poolDef(std::string_view summary)
 {
@@ -53,15 +48,9 @@ OpDef poolDef(std::string_view summary)
 
 } // namespace
 
-LS_DEFINE_OP(tfl, average_pool_2d)
-{
-    return poolDef("The mean over a window; padded cells do not count.");
-}
+LS_DEFINE_OP(tfl, average_pool_2d) { return poolDef("The mean over a window; padded cells do not count."); }
 
-LS_DEFINE_OP(tfl, max_pool_2d)
-{
-    return poolDef("The largest element of a window; padded cells do not count.");
-}
+LS_DEFINE_OP(tfl, max_pool_2d) { return poolDef("The largest element of a window; padded cells do not count."); }
 
 LS_DEFINE_OP(tfl, l2_pool_2d)
 {

@@ -16,7 +16,9 @@ Status requireShape(const InferContext& context, int constraint, int i, std::ini
     const Shape wanted(dims);
     bool fits = shape.rank() == wanted.rank();
     for (int d = 0; fits && d < shape.rank(); ++d) fits = shape[d] == wanted[d] || shape[d] == kUnknownDim || wanted[d] == kUnknownDim;
-    if (!fits) return InferContext::violated(constraint, "operand " + std::to_string(i) + " has shape " + toString(shape) + ", expected " + toString(wanted));
+    if (!fits)
+        return InferContext::violated(constraint,
+                                      "operand " + std::to_string(i) + " has shape " + toString(shape) + ", expected " + toString(wanted));
     return {};
 }
 
@@ -25,16 +27,16 @@ Status requireElements(const InferContext& context, int constraint, int i, int64
     if (i < 0 || !context.has(i) || !context.input(i).shape.isStatic() || elements == kUnknownDim) return {};
     const auto count = checkedElementCount(context.input(i).shape);
     if (!count || *count != elements)
-        return InferContext::violated(constraint, "operand " + std::to_string(i) + " has shape " + toString(context.input(i).shape) + ", expected " +
-                                                      std::to_string(elements) + " elements");
+        return InferContext::violated(constraint, "operand " + std::to_string(i) + " has shape " + toString(context.input(i).shape) +
+                                                      ", expected " + std::to_string(elements) + " elements");
     return {};
 }
 
 Status requireDtypeIfPresent(const InferContext& context, int constraint, int i, DType dtype)
 {
     if (i < 0 || !context.has(i) || context.input(i).dtype == dtype || context.input(i).dtype == DType::unknown) return {};
-    return InferContext::violated(constraint, "operand " + std::to_string(i) + " is " + std::string(dtypeName(context.input(i).dtype)) + ", expected " +
-                                                  std::string(dtypeName(dtype)));
+    return InferContext::violated(constraint, "operand " + std::to_string(i) + " is " + std::string(dtypeName(context.input(i).dtype)) +
+                                                  ", expected " + std::string(dtypeName(dtype)));
 }
 
 int64_t dimensionFromEnd(const InferContext& context, int i, int back)

@@ -75,17 +75,8 @@ LS_DEFINE_OP(tfl, reduce_min)
                         "exact");
 }
 
-LS_DEFINE_OP(tfl, reduce_prod)
-{
-    return reductionDef("Product over the given axes.", "exact");
-}
+LS_DEFINE_OP(tfl, reduce_prod) { return reductionDef("Product over the given axes.", "exact"); }
 
-LS_DEFINE_OP(tfl, reduce_any)
-{
-    return reductionDef("True if any element over the given axes is.", "exact", inferReduction<true>);
-}
+LS_DEFINE_OP(tfl, reduce_any) { return reductionDef("True if any element over the given axes is.", "exact", inferReduction<true>); }
 
-LS_DEFINE_OP(tfl, reduce_all)
-{
-    return reductionDef("True if all elements over the given axes are.", "exact", inferReduction<true>);
-}
+LS_DEFINE_OP(tfl, reduce_all) { return reductionDef("True if all elements over the given axes are.", "exact", inferReduction<true>); }

@@ -29,9 +29,11 @@ Status inferResize(InferContext& context, bool bilinear)
         if (!bilinear) break;
         [[fallthrough]];
     default:
-        return InferContext::violated(2, "input is " + std::string(dtypeName(input.dtype)) + ", expected f32, u8, i8" + (bilinear ? " or i16" : ", i16 or i32"));
+        return InferContext::violated(2, "input is " + std::string(dtypeName(input.dtype)) + ", expected f32, u8, i8" +
+                                             (bilinear ? " or i16" : ", i16 or i32"));
     }
-    if (bilinear && attributeBool(context.attributes(), "half_pixel_centers", false) && attributeBool(context.attributes(), "align_corners", false))
+    if (bilinear && attributeBool(context.attributes(), "half_pixel_centers", false) &&
+        attributeBool(context.attributes(), "align_corners", false))
         return InferContext::violated(3, "half_pixel_centers and align_corners are both set");
     Shape output = {kUnknownDim, kUnknownDim, kUnknownDim, kUnknownDim};
     if (input.shape.hasRank()) output = input.shape;
@@ -54,15 +56,9 @@ Status inferResize(InferContext& context, bool bilinear)
     return {};
 }
 
-Status inferBilinear(InferContext& context)
-{
-    return inferResize(context, true);
-}
+Status inferBilinear(InferContext& context) { return inferResize(context, true); }
 
-Status inferNearest(InferContext& context)
-{
-    return inferResize(context, false);
-}
+Status inferNearest(InferContext& context) { return inferResize(context, false); }
 
 OpDef resizeDef(std::string_view summary, std::string_view source)
 {

@@ -12,7 +12,8 @@ namespace {
 Status inferRfft2d(InferContext& context)
 {
     const Shape& input = context.input(0).shape;
-    if (input.hasRank() && input.rank() < 2) return InferContext::violated(1, "input has rank " + std::to_string(input.rank()) + ", expected at least 2");
+    if (input.hasRank() && input.rank() < 2)
+        return InferContext::violated(1, "input has rank " + std::to_string(input.rank()) + ", expected at least 2");
     LS_CHECK_OK(requireShape(context, 1, 1, {2}));
     LS_CHECK_OK(requireDtypeIfPresent(context, 2, 0, DType::f32));
     LS_CHECK_OK(requireDtypeIfPresent(context, 2, 1, DType::i32));
@@ -37,9 +38,11 @@ LS_DEFINE_OP(tfl, rfft2d)
     OpDef def;
     def.minInputs = def.maxInputs = 2;
     def.operands = "input […,H,W], fft_length [2]";
-    def.summary = "Two-dimensional Fourier transform of real matrices, cut or filled up with zeros to fft_length; the redundant half is left out.";
+    def.summary =
+        "Two-dimensional Fourier transform of real matrices, cut or filled up with zeros to fft_length; the redundant half is left out.";
     def.source = "LiteRT kernels/rfft2d.cc";
-    def.differs = "rows of length 1 are transformed; LiteRT takes the redundant half away from where there is none: [1, 2.5] gives it [1 - i, 2.5]";
+    def.differs =
+        "rows of length 1 are transformed; LiteRT takes the redundant half away from where there is none: [1, 2.5] gives it [1 - i, 2.5]";
     def.floatBound = "1 ulp of the largest result (both compute in f64 and round once)";
     def.infer = inferRfft2d;
     return def;

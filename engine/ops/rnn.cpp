@@ -62,7 +62,8 @@ Status inferBidirectionalRnn(InferContext& context)
     const bool hasAux = context.has(kAuxInput);
     const bool ownWeights = context.has(kAuxInput + 1);
     LS_CHECK_OK(requireDtypeIfPresent(context, 4, kAuxInput, DType::f32));
-    if (hasAux) LS_CHECK_OK(requireShape(context, 1, kAuxInput, {dimensionFromEnd(context, 0, 3), dimensionFromEnd(context, 0, 2), kUnknownDim}));
+    if (hasAux)
+        LS_CHECK_OK(requireShape(context, 1, kAuxInput, {dimensionFromEnd(context, 0, 3), dimensionFromEnd(context, 0, 2), kUnknownDim}));
     if (ownWeights != context.has(kAuxInput + 2) || (ownWeights && !hasAux))
         return InferContext::violated(2, "weights for an auxiliary input need the input and weights of both cells");
     const int64_t auxInputs = dimensionFromEnd(context, kAuxInput, 1);
@@ -72,7 +73,8 @@ Status inferBidirectionalRnn(InferContext& context)
     LS_CHECK_OK(requireShape(context, 2, kAuxInput + 2, {backward, auxInputs}));
     const bool merge = attributeBool(context.attributes(), "merge_outputs", false);
     if (context.outputCount() != (merge ? 1 : 2))
-        return InferContext::violated(5, std::to_string(context.outputCount()) + " results, expected " + (merge ? "1, as merge_outputs is set" : "2"));
+        return InferContext::violated(5, std::to_string(context.outputCount()) + " results, expected " +
+                                             (merge ? "1, as merge_outputs is set" : "2"));
     const auto shape = [&](int64_t size) { return Shape{dimensionFromEnd(context, 0, 3), dimensionFromEnd(context, 0, 2), size}; };
     if (merge) {
         context.setOutput(0, DType::f32, shape(forward == kUnknownDim || backward == kUnknownDim ? kUnknownDim : forward + backward));
@@ -100,8 +102,9 @@ OpDef rnnDef(int inputs, std::string_view operands, std::string_view summary, st
 
 LS_DEFINE_OP(tfl, rnn)
 {
-    OpDef def = rnnDef(5, "input [B,I], weights [U,I], recurrent weights [U,U], bias [U], state [B,U]", "One step of a simple recurrent cell; the state moves on.",
-                       "LiteRT kernels/basic_rnn.cc, internal/kernel_utils.cc", kState);
+    OpDef def =
+        rnnDef(5, "input [B,I], weights [U,I], recurrent weights [U,U], bias [U], state [B,U]",
+               "One step of a simple recurrent cell; the state moves on.", "LiteRT kernels/basic_rnn.cc, internal/kernel_utils.cc", kState);
     def.infer = inferRnn;
     return def;
 }
@@ -117,9 +120,10 @@ LS_DEFINE_OP(tfl, unidirectional_sequence_rnn)
 
 LS_DEFINE_OP(tfl, bidirectional_sequence_rnn)
 {
-    OpDef def = rnnDef(12, "input [T,B,I] or [B,T,I], 4 operands of the forward cell, 4 of the backward cell, auxiliary input?, 2 weights for it?",
-                       "Two simple recurrent cells over a sequence, one from each end.",
-                       "LiteRT kernels/bidirectional_sequence_rnn.cc, internal/kernel_utils.cc", kBidirectionalStates);
+    OpDef def =
+        rnnDef(12, "input [T,B,I] or [B,T,I], 4 operands of the forward cell, 4 of the backward cell, auxiliary input?, 2 weights for it?",
+               "Two simple recurrent cells over a sequence, one from each end.",
+               "LiteRT kernels/bidirectional_sequence_rnn.cc, internal/kernel_utils.cc", kBidirectionalStates);
     def.maxOutputs = 2;
     def.infer = inferBidirectionalRnn;
     return def;

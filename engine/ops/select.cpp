@@ -67,10 +67,7 @@ LS_DEFINE_OP(tfl, select)
                      inferSelect);
 }
 
-LS_DEFINE_OP(tfl, select_v2)
-{
-    return selectDef("x where the condition is true, else y, with broadcasting.", inferSelectV2);
-}
+LS_DEFINE_OP(tfl, select_v2) { return selectDef("x where the condition is true, else y, with broadcasting.", inferSelectV2); }
 
 LS_DEFINE_OP(tfl, zeros_like)
 {

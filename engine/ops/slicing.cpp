@@ -51,12 +51,9 @@ Status resolveDim(StridedSliceDim& dim, int axis, int64_t extent, bool beginMask
     }
     if (extent < 0 || !stride) return {};
     const bool forward = *stride > 0;
-    if (beginMask)
-        dim.begin = forward ? 0 : extent - 1;
-    else if (!begin)
-        return {};
-    else
-        dim.begin = std::clamp(*begin < 0 ? *begin + extent : *begin, forward ? int64_t{0} : int64_t{-1}, forward ? extent : extent - 1);
+    if (beginMask) dim.begin = forward ? 0 : extent - 1;
+    else if (!begin) return {};
+    else dim.begin = std::clamp(*begin < 0 ? *begin + extent : *begin, forward ? int64_t{0} : int64_t{-1}, forward ? extent : extent - 1);
     if (extent == 0) dim.begin = 0;
 
     if (dim.shrink) {

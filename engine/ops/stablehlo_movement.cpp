@@ -68,10 +68,8 @@ Status inferDilate(InferContext& c)
             return InferContext::violated(2, "dilation of dimension " + std::to_string(d))
                 .found(std::to_string(factor))
                 .expected("1 or more");
-        if (in[d] > 0)
-            ++out[d];
-        else if (in[d] == 0)
-            out[d] = 0;
+        if (in[d] > 0) ++out[d];
+        else if (in[d] == 0) out[d] = 0;
     }
     if (out.isStatic() && !checkedElementCount(out))
         return InferContext::violated(2, "the result " + toString(out) + " has too many elements");
@@ -184,8 +182,7 @@ Status inferConcatenate(InferContext& c)
             return InferContext::violated(2, "shape of operand " + std::to_string(i))
                 .found(toString(in))
                 .expected(toString(out) + " but for dimension " + std::to_string(axis));
-        if (in[at] < 0 || out[at] < 0)
-            out[at] = kUnknownDim;
+        if (in[at] < 0 || out[at] < 0) out[at] = kUnknownDim;
         else if (__builtin_add_overflow(out[at], in[at], &out[at]))
             return InferContext::violated(2, "the sum of the dimensions is too large");
     }

@@ -24,7 +24,8 @@ Status inferSvdf(InferContext& context)
     const int64_t filters = dimensionFromEnd(context, 1, 2);
     const int64_t memory = dimensionFromEnd(context, 2, 1);
     if (rank < 1 || (filters != kUnknownDim && filters % rank != 0))
-        return InferContext::violated(5, "rank is " + std::to_string(rank) + ", expected a divisor of the " + std::to_string(filters) + " filters");
+        return InferContext::violated(5, "rank is " + std::to_string(rank) + ", expected a divisor of the " + std::to_string(filters) +
+                                             " filters");
     const int64_t batch = dimensionFromEnd(context, 0, 2);
     const int64_t units = filters == kUnknownDim ? kUnknownDim : filters / rank;
     LS_CHECK_OK(requireShape(context, 2, 1, {filters, dimensionFromEnd(context, 0, 1)}));

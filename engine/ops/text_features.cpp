@@ -28,7 +28,8 @@ Status inferLshProjection(InferContext& context)
     LS_CHECK_OK(requireShape(context, 1, 0, {hashes, bits}));
     if (bits > 32) return InferContext::violated(1, "hashes have " + std::to_string(bits) + " bits, expected at most 32");
     const Shape& input = context.input(1).shape;
-    if (input.hasRank() && (input.rank() < 1 || input[0] == 0)) return InferContext::violated(1, "input " + toString(input) + " has no items");
+    if (input.hasRank() && (input.rank() < 1 || input[0] == 0))
+        return InferContext::violated(1, "input " + toString(input) + " has no items");
     LS_CHECK_OK(requireShape(context, 1, 2, {input.hasRank() ? input[0] : kUnknownDim}));
     LS_CHECK_OK(requireDtypeIfPresent(context, 2, 0, DType::f32));
     LS_CHECK_OK(requireDtypeIfPresent(context, 2, 2, DType::f32));
@@ -36,7 +37,8 @@ Status inferLshProjection(InferContext& context)
     if (dtype != DType::unknown && (bitWidth(dtype) == 0 || bitWidth(dtype) % 8 != 0))
         return InferContext::violated(2, "input is " + std::string(dtypeName(dtype)) + ", expected elements of whole bytes");
     const std::string_view type = attributeWord(context.attributes(), "type", "UNKNOWN");
-    if (type != "SPARSE" && type != "DENSE") return InferContext::violated(3, "type is " + std::string(type) + ", expected SPARSE or DENSE");
+    if (type != "SPARSE" && type != "DENSE")
+        return InferContext::violated(3, "type is " + std::string(type) + ", expected SPARSE or DENSE");
     context.setOutput(0, DType::i32, {type == "DENSE" ? productOf(hashes, bits) : hashes});
     return {};
 }

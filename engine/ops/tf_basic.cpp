@@ -53,6 +53,9 @@ LS_DEFINE_OP(tf, EnsureShape) { return forward("Its operand, whose shape must ag
 LS_DEFINE_OP(tf, NoOp) { return tfDef({0, 0, 0, 0}, "", "Nothing: control edges meet here."); }
 LS_DEFINE_OP(tf, ZerosLike) { return tfDef({}, "x", "Zeros of x's shape; of a list, a list of zeros.", inferTfSame); }
 LS_DEFINE_OP(tf, OnesLike) { return tfDef({}, "x", "Ones of x's shape.", inferTfSame); }
-LS_DEFINE_OP(tf, FakeParam) { return tfDef({0, 0}, "", "Zeros that stand for a value which the taken branch does not have.", inferFakeParam); }
+LS_DEFINE_OP(tf, FakeParam)
+{
+    return tfDef({0, 0}, "", "Zeros that stand for a value which the taken branch does not have.", inferFakeParam);
+}
 LS_DEFINE_OP(tf, DeviceIndex) { return tfDef({0, 0}, "", "Which of the named devices runs it: the CPU, or their number.", inferScalar); }
 LS_DEFINE_OP(tf, ToBool) { return tfDef({}, "input", "TensorFlow's truth of a tensor.", inferScalar); }

@@ -56,8 +56,14 @@ LS_DEFINE_OP(tf, LogicalAnd) { return compare("x and y."); }
 LS_DEFINE_OP(tf, LogicalOr) { return compare("x or y."); }
 LS_DEFINE_OP(tf, ApproximateEqual) { return compare("|x − y| < tolerance; shapes are equal."); }
 LS_DEFINE_OP(tf, LogicalNot) { return tfDef({}, "x", "not x.", inferNot); }
-LS_DEFINE_OP(tf, Select) { return tfDef({3, 3}, "condition, t, e", "t where the condition holds, e elsewhere; a vector chooses rows.", inferSelect); }
-LS_DEFINE_OP(tf, SelectV2) { return tfDef({3, 3}, "condition, t, e", "t where the condition holds, e elsewhere; all broadcast.", inferSelectV2); }
+LS_DEFINE_OP(tf, Select)
+{
+    return tfDef({3, 3}, "condition, t, e", "t where the condition holds, e elsewhere; a vector chooses rows.", inferSelect);
+}
+LS_DEFINE_OP(tf, SelectV2)
+{
+    return tfDef({3, 3}, "condition, t, e", "t where the condition holds, e elsewhere; all broadcast.", inferSelectV2);
+}
 LS_DEFINE_OP(tf, IsFinite) { return tfDef({}, "x", "x is neither infinite nor NaN.", inferNot); }
 LS_DEFINE_OP(tf, IsInf) { return tfDef({}, "x", "x is infinite.", inferNot); }
 LS_DEFINE_OP(tf, IsNan) { return tfDef({}, "x", "x is NaN.", inferNot); }

@@ -28,4 +28,7 @@ LS_DEFINE_OP(tf, While) { return callDef(0, "loop variables…", kWhile); }
 LS_DEFINE_OP(tf, StatelessWhile) { return callDef(0, "loop variables…", kWhile); }
 LS_DEFINE_OP(tf, PartitionedCall) { return callDef(0, "arguments…", "Runs the function f on the arguments."); }
 LS_DEFINE_OP(tf, StatefulPartitionedCall) { return callDef(0, "arguments…", "Runs the function f on the arguments."); }
-LS_DEFINE_OP(tf, RemoteCall) { return callDef(1, "target, arguments…", "Runs the function f on the arguments; the target is this process."); }
+LS_DEFINE_OP(tf, RemoteCall)
+{
+    return callDef(1, "target, arguments…", "Runs the function f on the arguments; the target is this process.");
+}

@@ -5,7 +5,10 @@
 using namespace loopscope;
 
 LS_DEFINE_OP(tf, Conv2D) { return tfLayer({2, 2}, "input [N,H,W,C], filter [KH,KW,C/g,O]", "Convolution, strided, dilated and padded."); }
-LS_DEFINE_OP(tf, Conv2DBackpropInput) { return tfLayer({3, 3}, "input_sizes, filter, out_backprop", "The gradient of Conv2D by its input."); }
+LS_DEFINE_OP(tf, Conv2DBackpropInput)
+{
+    return tfLayer({3, 3}, "input_sizes, filter, out_backprop", "The gradient of Conv2D by its input.");
+}
 LS_DEFINE_OP(tf, Conv2DBackpropFilter)
 {
     return tfLayer({3, 3}, "input, filter_sizes, out_backprop", "The gradient of Conv2D by its filter.");

@@ -29,7 +29,8 @@ LS_DEFINE_OP(tf, Switch) { return dataflowDef({2, 2, 2, 2}, "data, pred bool []"
 LS_DEFINE_OP(tf, RefSwitch) { return dataflowDef({2, 2, 2, 2}, "data (reference), pred bool []", kSwitch); }
 LS_DEFINE_OP(tf, _SwitchN)
 {
-    return dataflowDef({2, 2, 1, -1}, "data, output_index i32 []", "Hands data on at the output of that index, the last one if it is out of range.");
+    return dataflowDef({2, 2, 1, -1}, "data, output_index i32 []",
+                       "Hands data on at the output of that index, the last one if it is out of range.");
 }
 LS_DEFINE_OP(tf, Merge) { return dataflowDef({1, -1, 2, 2}, "inputs…", kMerge); }
 LS_DEFINE_OP(tf, RefMerge) { return dataflowDef({1, -1, 2, 2}, "inputs… (references)", kMerge); }
@@ -40,7 +41,10 @@ LS_DEFINE_OP(tf, RefExit) { return dataflowDef({1, 1, 1, 1}, "data (reference)",
 LS_DEFINE_OP(tf, NextIteration) { return dataflowDef({1, 1, 1, 1}, "data", kNext); }
 LS_DEFINE_OP(tf, RefNextIteration) { return dataflowDef({1, 1, 1, 1}, "data (reference)", kNext); }
 LS_DEFINE_OP(tf, LoopCond) { return dataflowDef({1, 1, 1, 1}, "input bool []", "Marks the predicate of a loop; hands it on."); }
-LS_DEFINE_OP(tf, ControlTrigger) { return dataflowDef({0, 0, 0, 0}, "", "Waits for its control inputs and is live even if they are dead."); }
+LS_DEFINE_OP(tf, ControlTrigger)
+{
+    return dataflowDef({0, 0, 0, 0}, "", "Waits for its control inputs and is live even if they are dead.");
+}
 LS_DEFINE_OP(tf, Abort) { return dataflowDef({0, 0, 0, 0}, "", "Fails with error_msg."); }
 LS_DEFINE_OP(tf, For)
 {

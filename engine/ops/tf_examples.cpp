@@ -10,7 +10,8 @@ LS_DEFINE_OP(tf, ParseExample)
 }
 LS_DEFINE_OP(tf, ParseExampleV2)
 {
-    return tfDef({5, -1, 0, -1}, "serialized, names, sparse_keys, dense_keys, ragged_keys, dense_defaults…", "The features of serialised examples.");
+    return tfDef({5, -1, 0, -1}, "serialized, names, sparse_keys, dense_keys, ragged_keys, dense_defaults…",
+                 "The features of serialised examples.");
 }
 LS_DEFINE_OP(tf, ParseSingleExample)
 {

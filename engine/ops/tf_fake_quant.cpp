@@ -14,7 +14,8 @@ LS_DEFINE_OP(tf, FakeQuantWithMinMaxArgsGradient)
 }
 LS_DEFINE_OP(tf, FakeQuantWithMinMaxVars)
 {
-    return tfDef({3, 3}, "inputs, min [], max []", "Numbers rounded to the grid of num_bits between min and max, which holds 0.", inferTfSame);
+    return tfDef({3, 3}, "inputs, min [], max []", "Numbers rounded to the grid of num_bits between min and max, which holds 0.",
+                 inferTfSame);
 }
 LS_DEFINE_OP(tf, FakeQuantWithMinMaxVarsGradient)
 {
@@ -23,7 +24,8 @@ LS_DEFINE_OP(tf, FakeQuantWithMinMaxVarsGradient)
 }
 LS_DEFINE_OP(tf, FakeQuantWithMinMaxVarsPerChannel)
 {
-    return tfDef({3, 3}, "inputs [..,C], min [C], max [C]", "Numbers rounded to the grid of their channel, the last dimension.", inferTfSame);
+    return tfDef({3, 3}, "inputs [..,C], min [C], max [C]", "Numbers rounded to the grid of their channel, the last dimension.",
+                 inferTfSame);
 }
 LS_DEFINE_OP(tf, FakeQuantWithMinMaxVarsPerChannelGradient)
 {

@@ -33,8 +33,14 @@ LS_DEFINE_OP(tf, ResizeArea)
     return tfDef({2, 2}, "images [N,H,W,C], size", "Pictures of another size, pixels the mean of what they cover.", inferAtRunTime,
                  "1e-6 relative");
 }
-LS_DEFINE_OP(tf, RGBToHSV) { return tfDef({1, 1}, "images [..,3]", "Hue, saturation and value of colours, each from 0 to 1.", inferTfSame, "1e-6"); }
-LS_DEFINE_OP(tf, HSVToRGB) { return tfDef({1, 1}, "images [..,3]", "Colours of hue, saturation and value, each from 0 to 1.", inferTfSame, "1e-6"); }
+LS_DEFINE_OP(tf, RGBToHSV)
+{
+    return tfDef({1, 1}, "images [..,3]", "Hue, saturation and value of colours, each from 0 to 1.", inferTfSame, "1e-6");
+}
+LS_DEFINE_OP(tf, HSVToRGB)
+{
+    return tfDef({1, 1}, "images [..,3]", "Colours of hue, saturation and value, each from 0 to 1.", inferTfSame, "1e-6");
+}
 LS_DEFINE_OP(tf, CropAndResize)
 {
     return tfDef({4, 4}, "image [N,H,W,C], boxes, box_ind, crop_size", "Parts of pictures, each resized to one size.", inferAtRunTime,

@@ -14,19 +14,22 @@ LS_DEFINE_OP(tf, MatrixInverse) { return tfDef({1, 1}, "input [..,N,N]", "Invers
 LS_DEFINE_OP(tf, MatrixDeterminant) { return tfDef({1, 1}, "input [..,N,N]", "Determinants.", inferAtRunTime, kBound); }
 LS_DEFINE_OP(tf, LogMatrixDeterminant)
 {
-    return tfDef({1, 1, 2, 2}, "input [..,N,N]", "The sign of the determinant, and the logarithm of its magnitude.", inferAtRunTime, kBound);
+    return tfDef({1, 1, 2, 2}, "input [..,N,N]", "The sign of the determinant, and the logarithm of its magnitude.", inferAtRunTime,
+                 kBound);
 }
 LS_DEFINE_OP(tf, Cholesky)
 {
-    return tfDef({1, 1}, "input [..,N,N]", "Lower triangular L with L · adjoint(L) = input; only the lower half is read.", inferTfSame, kBound);
+    return tfDef({1, 1}, "input [..,N,N]", "Lower triangular L with L · adjoint(L) = input; only the lower half is read.", inferTfSame,
+                 kBound);
 }
 LS_DEFINE_OP(tf, MatrixSolve)
 {
-    return tfDef({2, 2}, "matrix [..,N,N], rhs [..,N,K]", "x with matrix · x = rhs, or with the adjoint of the matrix.", inferAtRunTime, kBound);
+    return tfDef({2, 2}, "matrix [..,N,N], rhs [..,N,K]", "x with matrix · x = rhs, or with the adjoint of the matrix.", inferAtRunTime,
+                 kBound);
 }
 LS_DEFINE_OP(tf, MatrixTriangularSolve)
 {
-    return tfDef({2, 2}, "matrix [..,N,N], rhs [..,N,K]", "x with matrix · x = rhs for triangular matrices; stacks broadcast.", inferAtRunTime,
-                 kBound);
+    return tfDef({2, 2}, "matrix [..,N,N], rhs [..,N,K]", "x with matrix · x = rhs for triangular matrices; stacks broadcast.",
+                 inferAtRunTime, kBound);
 }
 LS_DEFINE_OP(tf, Cross) { return tfDef({2, 2}, "a [..,3], b [..,3]", "Cross products.", inferTfSame, "1e-6 relative"); }

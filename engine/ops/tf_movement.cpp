@@ -16,7 +16,10 @@ LS_DEFINE_OP(tf, Unpack) { return moves({1, 1, 0, -1}, "value", "The slices alon
 LS_DEFINE_OP(tf, ConcatV2) { return moves({2, -1}, "values…, axis", "Operands joined along an axis."); }
 LS_DEFINE_OP(tf, Concat) { return moves({2, -1}, "concat_dim, values…", "Operands joined along an axis."); }
 LS_DEFINE_OP(tf, Split) { return moves({2, 2, 1, -1}, "split_dim, value", "Equal pieces along an axis."); }
-LS_DEFINE_OP(tf, SplitV) { return moves({3, 3, 1, -1}, "value, size_splits, split_dim", "Pieces of given sizes along an axis; one may be −1."); }
+LS_DEFINE_OP(tf, SplitV)
+{
+    return moves({3, 3, 1, -1}, "value, size_splits, split_dim", "Pieces of given sizes along an axis; one may be −1.");
+}
 LS_DEFINE_OP(tf, Tile) { return moves({2, 2}, "input, multiples", "The operand repeated along each dimension."); }
 LS_DEFINE_OP(tf, Transpose) { return moves({2, 2}, "x, perm", "Dimension i of the result is dimension perm[i] of x."); }
 LS_DEFINE_OP(tf, Slice) { return moves({3, 3}, "input, begin, size", "A block of the operand; a size of −1 takes the rest."); }
@@ -24,7 +27,10 @@ LS_DEFINE_OP(tf, StridedSlice)
 {
     return moves({4, 4}, "input, begin, end, strides", "NumPy's slicing: masks for open ends, ellipsis, new axes and single indices.");
 }
-LS_DEFINE_OP(tf, StridedSliceGrad) { return moves({5, 5}, "shape, begin, end, strides, dy", "Zeros of a shape with dy where the slice was taken."); }
+LS_DEFINE_OP(tf, StridedSliceGrad)
+{
+    return moves({5, 5}, "shape, begin, end, strides, dy", "Zeros of a shape with dy where the slice was taken.");
+}
 LS_DEFINE_OP(tf, TensorStridedSliceUpdate)
 {
     return same({5, 5}, "input, begin, end, strides, value", "A copy of the operand with value written to a slice of it.");

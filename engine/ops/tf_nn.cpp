@@ -14,9 +14,11 @@ LS_DEFINE_OP(tf, Softmax) { return tfDef({}, "logits", "e^x over the sum of e^x 
 LS_DEFINE_OP(tf, LogSoftmax) { return tfDef({}, "logits", "The logarithm of the softmax along the last dimension.", inferTfSame, kBound); }
 LS_DEFINE_OP(tf, SoftmaxCrossEntropyWithLogits)
 {
-    return tfDef({2, 2, 2, 2}, "features [N,C], labels [N,C]", "Cross entropy of softmax and labels, and its gradient.", inferAtRunTime, kBound);
+    return tfDef({2, 2, 2, 2}, "features [N,C], labels [N,C]", "Cross entropy of softmax and labels, and its gradient.", inferAtRunTime,
+                 kBound);
 }
 LS_DEFINE_OP(tf, SparseSoftmaxCrossEntropyWithLogits)
 {
-    return tfDef({2, 2, 2, 2}, "features [N,C], labels [N]", "Cross entropy of softmax and class numbers, and its gradient.", inferAtRunTime, kBound);
+    return tfDef({2, 2, 2, 2}, "features [N,C], labels [N]", "Cross entropy of softmax and class numbers, and its gradient.",
+                 inferAtRunTime, kBound);
 }

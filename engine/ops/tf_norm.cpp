@@ -8,7 +8,10 @@ namespace {
 
 constexpr std::string_view kBound = "1e-6 relative";
 
-OpDef layer(TfArity arity, std::string_view operands, std::string_view summary) { return tfDef(arity, operands, summary, inferAtRunTime, kBound); }
+OpDef layer(TfArity arity, std::string_view operands, std::string_view summary)
+{
+    return tfDef(arity, operands, summary, inferAtRunTime, kBound);
+}
 
 } // namespace
 

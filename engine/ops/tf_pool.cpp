@@ -22,7 +22,7 @@ LS_DEFINE_OP(tf, MaxPoolGrad)
 LS_DEFINE_OP(tf, MaxPoolGradV2)
 {
     return tfLayer({5, 5}, "orig_input, orig_output, grad, ksize, strides",
-                 "The gradient of MaxPoolV2: to the first largest element of each window.");
+                   "The gradient of MaxPoolV2: to the first largest element of each window.");
 }
 LS_DEFINE_OP(tf, MaxPool3DGrad)
 {
@@ -35,6 +35,6 @@ LS_DEFINE_OP(tf, MaxPoolGradGrad)
 LS_DEFINE_OP(tf, MaxPoolGradGradV2)
 {
     return tfLayer({5, 5}, "orig_input, orig_output, grad, ksize, strides",
-                 "The gradient of MaxPoolGradV2: what the largest element of each window got.");
+                   "The gradient of MaxPoolGradV2: what the largest element of each window got.");
 }
 LS_DEFINE_OP(tf, ExtractImagePatches) { return tfDef({}, "images [N,H,W,C]", "The pixels of each window as channels of one."); }

@@ -10,9 +10,18 @@ LS_DEFINE_OP(tf, SerializeSparse)
     def.differs = "out_type string is not supported";
     return def;
 }
-LS_DEFINE_OP(tf, DeserializeSparse) { return tfDef({1, 1, 3, 3}, "serialized_sparse", "Sparse tensors in variants, stacked along new first dimensions."); }
-LS_DEFINE_OP(tf, RaggedTensorToVariant) { return tfDef({1, -1}, "nested splits…, values", "A ragged tensor as one variant, or one for each of its rows."); }
-LS_DEFINE_OP(tf, RaggedTensorFromVariant) { return tfDef({1, 1, 1, -1}, "encoded_ragged", "Ragged tensors in variants, stacked along new first dimensions."); }
+LS_DEFINE_OP(tf, DeserializeSparse)
+{
+    return tfDef({1, 1, 3, 3}, "serialized_sparse", "Sparse tensors in variants, stacked along new first dimensions.");
+}
+LS_DEFINE_OP(tf, RaggedTensorToVariant)
+{
+    return tfDef({1, -1}, "nested splits…, values", "A ragged tensor as one variant, or one for each of its rows.");
+}
+LS_DEFINE_OP(tf, RaggedTensorFromVariant)
+{
+    return tfDef({1, 1, 1, -1}, "encoded_ragged", "Ragged tensors in variants, stacked along new first dimensions.");
+}
 LS_DEFINE_OP(tf, RaggedTensorToTensor)
 {
     return tfDef({4, -1}, "shape, values, default_value, row partitions…", "A ragged tensor filled up to a dense one.");
@@ -23,8 +32,14 @@ LS_DEFINE_OP(tf, SerializeManySparse)
     def.differs = "out_type string is not supported";
     return def;
 }
-LS_DEFINE_OP(tf, RaggedRange) { return tfDef({3, 3, 2, 2}, "starts, limits, deltas", "Ranges as the rows of a ragged tensor: splits and values."); }
-LS_DEFINE_OP(tf, CompositeTensorVariantFromComponents) { return tfDef({0, -1}, "components…", "A value of several tensors as one variant."); }
+LS_DEFINE_OP(tf, RaggedRange)
+{
+    return tfDef({3, 3, 2, 2}, "starts, limits, deltas", "Ranges as the rows of a ragged tensor: splits and values.");
+}
+LS_DEFINE_OP(tf, CompositeTensorVariantFromComponents)
+{
+    return tfDef({0, -1}, "components…", "A value of several tensors as one variant.");
+}
 LS_DEFINE_OP(tf, CompositeTensorVariantToComponents)
 {
     OpDef def = tfDef({1, 1, 0, -1}, "encoded", "The tensors of a value that is one variant.");

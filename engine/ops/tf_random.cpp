@@ -24,20 +24,33 @@ LS_DEFINE_OP(tf, RandomUniform) { return draws(1, "shape", "Random numbers from 
 LS_DEFINE_OP(tf, RandomStandardNormal) { return draws(1, "shape", "Random numbers of mean 0 and deviation 1."); }
 LS_DEFINE_OP(tf, RandomUniformInt) { return draws(3, "shape, minval, maxval", "Random integers from minval to maxval, maxval excluded."); }
 LS_DEFINE_OP(tf, StatelessRandomUniform) { return computes(2, "shape, seed [2]", "Numbers from 0 to 1 that the seed determines."); }
-LS_DEFINE_OP(tf, StatelessRandomNormal) { return computes(2, "shape, seed [2]", "Numbers of mean 0 and deviation 1 that the seed determines."); }
+LS_DEFINE_OP(tf, StatelessRandomNormal)
+{
+    return computes(2, "shape, seed [2]", "Numbers of mean 0 and deviation 1 that the seed determines.");
+}
 LS_DEFINE_OP(tf, TruncatedNormal) { return draws(1, "shape", "Random numbers of mean 0 and deviation 1, those beyond 2 drawn again."); }
 LS_DEFINE_OP(tf, StatelessTruncatedNormal) { return computes(2, "shape, seed [2]", "Normal numbers below 2 that the seed determines."); }
 LS_DEFINE_OP(tf, StatelessRandomUniformInt)
 {
     return computes(4, "shape, seed [2], minval, maxval", "Integers from minval to maxval, maxval excluded, that the seed determines.");
 }
-LS_DEFINE_OP(tf, StatelessRandomUniformV2) { return computes(4, "shape, key, counter, alg", "Numbers from 0 to 1 that the key determines."); }
+LS_DEFINE_OP(tf, StatelessRandomUniformV2)
+{
+    return computes(4, "shape, key, counter, alg", "Numbers from 0 to 1 that the key determines.");
+}
 LS_DEFINE_OP(tf, StatelessRandomNormalV2) { return computes(4, "shape, key, counter, alg", "Normal numbers that the key determines."); }
-LS_DEFINE_OP(tf, StatelessTruncatedNormalV2) { return computes(4, "shape, key, counter, alg", "Normal numbers below 2 that the key determines."); }
+LS_DEFINE_OP(tf, StatelessTruncatedNormalV2)
+{
+    return computes(4, "shape, key, counter, alg", "Normal numbers below 2 that the key determines.");
+}
 LS_DEFINE_OP(tf, StatelessRandomUniformIntV2)
 {
-    return computes(6, "shape, key, counter, alg, minval, maxval", "Integers from minval to maxval, maxval excluded, that the key determines.");
+    return computes(6, "shape, key, counter, alg, minval, maxval",
+                    "Integers from minval to maxval, maxval excluded, that the key determines.");
 }
 LS_DEFINE_OP(tf, StatelessRandomGetKeyCounter) { return tfDef({1, 1, 2, 2}, "seed [2]", "Key and counter that a seed stands for."); }
-LS_DEFINE_OP(tf, StatelessRandomGetKeyCounterAlg) { return tfDef({1, 1, 3, 3}, "seed [2]", "Key and counter that a seed stands for, and the algorithm."); }
+LS_DEFINE_OP(tf, StatelessRandomGetKeyCounterAlg)
+{
+    return tfDef({1, 1, 3, 3}, "seed [2]", "Key and counter that a seed stands for, and the algorithm.");
+}
 LS_DEFINE_OP(tf, StatelessRandomGetAlg) { return tfDef({0, 0}, "", "The algorithm of random numbers: Philox, 1."); }

@@ -23,16 +23,37 @@ LS_DEFINE_OP(tf, Min) { return reduces("The smallest elements along dimensions."
 LS_DEFINE_OP(tf, All) { return reduces("Whether all elements along dimensions are true."); }
 LS_DEFINE_OP(tf, Any) { return reduces("Whether any element along dimensions is true."); }
 LS_DEFINE_OP(tf, EuclideanNorm) { return reduces("√(sum of squares) along dimensions.", kSumBound); }
-LS_DEFINE_OP(tf, ArgMax) { return tfDef({2, 2}, "input, dimension", "Where along a dimension the largest element is; the first of equal ones."); }
-LS_DEFINE_OP(tf, ArgMin) { return tfDef({2, 2}, "input, dimension", "Where along a dimension the smallest element is; the first of equal ones."); }
+LS_DEFINE_OP(tf, ArgMax)
+{
+    return tfDef({2, 2}, "input, dimension", "Where along a dimension the largest element is; the first of equal ones.");
+}
+LS_DEFINE_OP(tf, ArgMin)
+{
+    return tfDef({2, 2}, "input, dimension", "Where along a dimension the smallest element is; the first of equal ones.");
+}
 LS_DEFINE_OP(tf, Cumsum) { return tfDef({2, 2}, "x, axis", "Running sums along an axis.", inferTfSame, kSumBound); }
 LS_DEFINE_OP(tf, Cumprod) { return tfDef({2, 2}, "x, axis", "Running products along an axis.", inferTfSame, kSumBound); }
-LS_DEFINE_OP(tf, AddN) { return tfDef({1, -1}, "inputs…", "The sum of all operands, which have one shape; of lists element by element.", inferTfSame); }
+LS_DEFINE_OP(tf, AddN)
+{
+    return tfDef({1, -1}, "inputs…", "The sum of all operands, which have one shape; of lists element by element.", inferTfSame);
+}
 LS_DEFINE_OP(tf, AccumulateNV2) { return tfDef({1, -1}, "inputs…", "The sum of all operands, which have one shape.", inferTfSame); }
 LS_DEFINE_OP(tf, L2Loss) { return tfDef({}, "t", "Half the sum of squares.", inferAtRunTime, kSumBound); }
-LS_DEFINE_OP(tf, MatMul) { return tfDef({2, 2}, "a [m,k], b [k,n]", "The matrix product; either may be transposed first.", inferAtRunTime, kSumBound); }
+LS_DEFINE_OP(tf, MatMul)
+{
+    return tfDef({2, 2}, "a [m,k], b [k,n]", "The matrix product; either may be transposed first.", inferAtRunTime, kSumBound);
+}
 LS_DEFINE_OP(tf, BatchMatMul) { return tfDef({2, 2}, "x, y", "Matrix products of two stacks of matrices.", inferAtRunTime, kSumBound); }
-LS_DEFINE_OP(tf, BatchMatMulV2) { return tfDef({2, 2}, "x, y", "Matrix products of two stacks of matrices, which broadcast.", inferAtRunTime, kSumBound); }
-LS_DEFINE_OP(tf, BatchMatMulV3) { return tfDef({2, 2}, "x, y", "Matrix products of two stacks of matrices, which broadcast.", inferAtRunTime, kSumBound); }
-LS_DEFINE_OP(tf, BiasAdd) { return tfDef({2, 2}, "value, bias", "A vector added along the last dimension, or the second for NCHW.", inferTfSame); }
+LS_DEFINE_OP(tf, BatchMatMulV2)
+{
+    return tfDef({2, 2}, "x, y", "Matrix products of two stacks of matrices, which broadcast.", inferAtRunTime, kSumBound);
+}
+LS_DEFINE_OP(tf, BatchMatMulV3)
+{
+    return tfDef({2, 2}, "x, y", "Matrix products of two stacks of matrices, which broadcast.", inferAtRunTime, kSumBound);
+}
+LS_DEFINE_OP(tf, BiasAdd)
+{
+    return tfDef({2, 2}, "value, bias", "A vector added along the last dimension, or the second for NCHW.", inferTfSame);
+}
 LS_DEFINE_OP(tf, BiasAddGrad) { return tfDef({}, "out_backprop", "Sums over all dimensions but the channels.", inferAtRunTime, kSumBound); }

@@ -20,13 +20,34 @@ constexpr char kTable[] =
     ;
 
 constexpr std::array<std::pair<std::string_view, DType>, 29> kTypeNames = {{
-    {"float", DType::f32},         {"double", DType::f64},        {"int32", DType::i32},      {"uint8", DType::u8},
-    {"int16", DType::i16},         {"int8", DType::i8},           {"string", DType::string},  {"complex64", DType::c64},
-    {"int64", DType::i64},         {"bool", DType::boolean},      {"qint8", DType::qi8},      {"quint8", DType::qu8},
-    {"qint32", DType::qi32},       {"bfloat16", DType::bf16},     {"qint16", DType::qi16},    {"quint16", DType::qu16},
-    {"uint16", DType::u16},        {"complex128", DType::c128},   {"half", DType::f16},       {"resource", DType::resource},
-    {"variant", DType::variant},   {"uint32", DType::u32},        {"uint64", DType::u64},     {"float8_e5m2", DType::f8e5m2},
-    {"float8_e4m3fn", DType::f8e4m3fn}, {"int4", DType::i4},      {"uint4", DType::u4},       {"int2", DType::i2},
+    {"float", DType::f32},
+    {"double", DType::f64},
+    {"int32", DType::i32},
+    {"uint8", DType::u8},
+    {"int16", DType::i16},
+    {"int8", DType::i8},
+    {"string", DType::string},
+    {"complex64", DType::c64},
+    {"int64", DType::i64},
+    {"bool", DType::boolean},
+    {"qint8", DType::qi8},
+    {"quint8", DType::qu8},
+    {"qint32", DType::qi32},
+    {"bfloat16", DType::bf16},
+    {"qint16", DType::qi16},
+    {"quint16", DType::qu16},
+    {"uint16", DType::u16},
+    {"complex128", DType::c128},
+    {"half", DType::f16},
+    {"resource", DType::resource},
+    {"variant", DType::variant},
+    {"uint32", DType::u32},
+    {"uint64", DType::u64},
+    {"float8_e5m2", DType::f8e5m2},
+    {"float8_e4m3fn", DType::f8e4m3fn},
+    {"int4", DType::i4},
+    {"uint4", DType::u4},
+    {"int2", DType::i2},
     {"", DType::unknown},
 }};
 
@@ -186,10 +207,7 @@ const TfOpSignature* findTfOp(std::string_view name)
     return found == registry().byName.end() ? nullptr : found->second;
 }
 
-std::span<const TfOpSignature> allTfOps()
-{
-    return registry().ops;
-}
+std::span<const TfOpSignature> allTfOps() { return registry().ops; }
 
 std::string_view tfTypeName(DType dtype)
 {

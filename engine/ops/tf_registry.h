@@ -29,11 +29,11 @@ struct TfArgument {
 
 struct TfAttributeDef {
     std::string name;
-    std::string kind;                       ///< "type", "int", "float", "bool", "string", "shape", "tensor", "func", "list(int)", …
-    std::optional<Attribute> defaultValue;  ///< none: the attribute is required
-    std::vector<DType> allowedTypes;        ///< empty: any
-    std::vector<std::string> allowedTexts;  ///< of kind string or list(string); empty: any
-    std::optional<int64_t> minimum;         ///< smallest int, or least length of a list
+    std::string kind;                      ///< "type", "int", "float", "bool", "string", "shape", "tensor", "func", "list(int)", …
+    std::optional<Attribute> defaultValue; ///< none: the attribute is required
+    std::vector<DType> allowedTypes;       ///< empty: any
+    std::vector<std::string> allowedTexts; ///< of kind string or list(string); empty: any
+    std::optional<int64_t> minimum;        ///< smallest int, or least length of a list
 };
 
 struct TfOpSignature {

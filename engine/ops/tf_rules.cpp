@@ -43,10 +43,7 @@ std::string_view tfClassOf(const ErrorDetail& error)
     return {};
 }
 
-std::string tfShapeText(const Shape& shape)
-{
-    return shape.hasRank() ? toString(shape) : "<unknown>";
-}
+std::string tfShapeText(const Shape& shape) { return shape.hasRank() ? toString(shape) : "<unknown>"; }
 
 Result<Shape> tfBroadcast(const Shape& a, const Shape& b)
 {
@@ -85,18 +82,21 @@ bool takesReference(const Operator& op, int i)
 
 namespace {
 
-Status checkSlots(const Operator& op, const TfOpSignature& signature, std::span<const TfArgument> arguments, std::span<const Tensor* const> tensors,
-                  const char* noun)
+Status checkSlots(const Operator& op, const TfOpSignature& signature, std::span<const TfArgument> arguments,
+                  std::span<const Tensor* const> tensors, const char* noun)
 {
     const auto types = tfSlotTypes(signature, arguments, op.attributes);
-    if (!types) return invalidArgument("NodeDef for " + op.kind.name + " lacks an attribute that says how many " + noun + "s it has, or their types");
+    if (!types)
+        return invalidArgument("NodeDef for " + op.kind.name + " lacks an attribute that says how many " + noun +
+                               "s it has, or their types");
     if (types->size() != tensors.size())
-        return invalidArgument(op.kind.name + " has " + std::to_string(tensors.size()) + " " + noun + "s, expected " + std::to_string(types->size()));
+        return invalidArgument(op.kind.name + " has " + std::to_string(tensors.size()) + " " + noun + "s, expected " +
+                               std::to_string(types->size()));
     for (size_t i = 0; i < tensors.size(); ++i) {
         const DType wanted = (*types)[i].isReference ? DType::resource : (*types)[i].dtype;
         if (!tensors[i] || wanted == DType::unknown || tensors[i]->dtype == wanted) continue;
-        return invalidArgument(std::string(noun) + " " + std::to_string(i) + " is expected to be " + std::string(tfTypeName(wanted)) + " but is " +
-                               std::string(tfTypeName(tensors[i]->dtype)));
+        return invalidArgument(std::string(noun) + " " + std::to_string(i) + " is expected to be " + std::string(tfTypeName(wanted)) +
+                               " but is " + std::string(tfTypeName(tensors[i]->dtype)));
     }
     return {};
 }
@@ -110,18 +110,17 @@ Status checkTfSignature(const Operator& op, std::span<const Tensor* const> input
     for (const TfAttributeDef& def : signature->attributes) {
         const Attribute* value = tfAttribute(*signature, op.attributes, def.name);
         const DType* dtype = value && def.kind == "type" ? value->as<DType>() : nullptr;
-        if (!dtype || def.allowedTypes.empty() || std::find(def.allowedTypes.begin(), def.allowedTypes.end(), *dtype) != def.allowedTypes.end())
+        if (!dtype || def.allowedTypes.empty() ||
+            std::find(def.allowedTypes.begin(), def.allowedTypes.end(), *dtype) != def.allowedTypes.end())
             continue;
-        return invalidArgument("Value for attr '" + def.name + "' of " + std::string(tfTypeName(*dtype)) + " is not in the list of allowed values");
+        return invalidArgument("Value for attr '" + def.name + "' of " + std::string(tfTypeName(*dtype)) +
+                               " is not in the list of allowed values");
     }
     LS_CHECK_OK(checkSlots(op, *signature, signature->inputs, inputs, "input"));
     return checkSlots(op, *signature, signature->outputs, outputs, "output");
 }
 
-Status inferAtRunTime(InferContext&)
-{
-    return {};
-}
+Status inferAtRunTime(InferContext&) { return {}; }
 
 Status inferTfSame(InferContext& context)
 {

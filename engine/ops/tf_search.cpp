@@ -20,7 +20,8 @@ LS_DEFINE_OP(tf, HistogramFixedWidth)
 }
 LS_DEFINE_OP(tf, InTopK)
 {
-    return tfDef({2, 2}, "predictions [B,C], targets [B]", "Whether fewer than k classes are predicted above each target; false beside NaN.");
+    return tfDef({2, 2}, "predictions [B,C], targets [B]",
+                 "Whether fewer than k classes are predicted above each target; false beside NaN.");
 }
 LS_DEFINE_OP(tf, InTopKV2)
 {

@@ -55,7 +55,10 @@ LS_DEFINE_OP(tf, Fill) { return tfDef({2, 2}, "dims, value", "A tensor of that s
 LS_DEFINE_OP(tf, Empty) { return tfDef({}, "shape", "A tensor of that shape; here of zeros.", inferFromOperand<0>); }
 LS_DEFINE_OP(tf, Range) { return tfDef({3, 3}, "start, limit, delta", "start, start + delta, … before limit."); }
 LS_DEFINE_OP(tf, LinSpace) { return tfDef({3, 3}, "start, stop, num", "num numbers at equal distances from start to stop."); }
-LS_DEFINE_OP(tf, BroadcastTo) { return tfDef({2, 2}, "input, shape", "The operand repeated along dimensions of size 1.", inferFromOperand<1>); }
+LS_DEFINE_OP(tf, BroadcastTo)
+{
+    return tfDef({2, 2}, "input, shape", "The operand repeated along dimensions of size 1.", inferFromOperand<1>);
+}
 LS_DEFINE_OP(tf, BroadcastArgs) { return tfDef({2, 2}, "s0, s1", "The shape that two shapes broadcast to."); }
 LS_DEFINE_OP(tf, BroadcastGradientArgs)
 {

@@ -26,7 +26,10 @@ LS_DEFINE_OP(tf, StringUpper) { return same("In capital letters (of ASCII)."); }
 LS_DEFINE_OP(tf, StringLower) { return same("In small letters (of ASCII)."); }
 LS_DEFINE_OP(tf, StringStrip) { return same("Without blanks at both ends."); }
 LS_DEFINE_OP(tf, StringLength) { return same("The number of bytes or of UTF-8 characters."); }
-LS_DEFINE_OP(tf, Substr) { return tfDef({3, 3}, "input, pos, len", "len bytes (or UTF-8 characters) from pos on; a negative pos counts from the end."); }
+LS_DEFINE_OP(tf, Substr)
+{
+    return tfDef({3, 3}, "input, pos, len", "len bytes (or UTF-8 characters) from pos on; a negative pos counts from the end.");
+}
 LS_DEFINE_OP(tf, AsString) { return same("Numbers and bools as text."); }
 LS_DEFINE_OP(tf, StringToNumber) { return same("Text as numbers."); }
 LS_DEFINE_OP(tf, ReduceJoin) { return tfDef({2, 2}, "inputs, reduction_indices", "Strings joined along dimensions."); }

@@ -19,7 +19,10 @@ Status inferScalar(InferContext& context)
 LS_DEFINE_OP(tf, EmptyTensorList) { return list({2, 2}, "element_shape, max_num_elements", "An empty list."); }
 LS_DEFINE_OP(tf, TensorListReserve) { return list({2, 2}, "element_shape, num_elements", "A list of elements that are not set."); }
 LS_DEFINE_OP(tf, TensorListPushBack) { return list({2, 2}, "list, tensor", "The list with a tensor appended."); }
-LS_DEFINE_OP(tf, TensorListPopBack) { return list({2, 2, 2, 2}, "list, element_shape", "The list without its last element, and that element."); }
+LS_DEFINE_OP(tf, TensorListPopBack)
+{
+    return list({2, 2, 2, 2}, "list, element_shape", "The list without its last element, and that element.");
+}
 LS_DEFINE_OP(tf, TensorListGetItem) { return list({3, 3}, "list, index, element_shape", "An element; zeros if it was not set."); }
 LS_DEFINE_OP(tf, TensorListSetItem) { return list({3, 3}, "list, index, tensor", "The list with an element replaced."); }
 LS_DEFINE_OP(tf, TensorListLength) { return tfDef({}, "list", "The number of elements.", inferScalar); }
@@ -28,18 +31,27 @@ LS_DEFINE_OP(tf, TensorListResize) { return list({2, 2}, "list, size", "The list
 LS_DEFINE_OP(tf, TensorListStack) { return list({2, 2}, "list, element_shape", "All elements stacked along a new first axis."); }
 LS_DEFINE_OP(tf, TensorListFromTensor) { return list({2, 2}, "tensor, element_shape", "A list of the slices along the first axis."); }
 LS_DEFINE_OP(tf, TensorListGather) { return list({3, 3}, "list, indices, element_shape", "Some elements stacked along a new first axis."); }
-LS_DEFINE_OP(tf, TensorListScatter) { return list({3, 3}, "tensor, indices, element_shape", "A list with slices of a tensor at the given places."); }
+LS_DEFINE_OP(tf, TensorListScatter)
+{
+    return list({3, 3}, "tensor, indices, element_shape", "A list with slices of a tensor at the given places.");
+}
 LS_DEFINE_OP(tf, TensorListScatterV2)
 {
     return list({4, 4}, "tensor, indices, element_shape, num_elements", "A list with slices of a tensor at the given places.");
 }
-LS_DEFINE_OP(tf, TensorListScatterIntoExistingList) { return list({3, 3}, "list, tensor, indices", "The list with slices of a tensor at the given places."); }
+LS_DEFINE_OP(tf, TensorListScatterIntoExistingList)
+{
+    return list({3, 3}, "list, tensor, indices", "The list with slices of a tensor at the given places.");
+}
 LS_DEFINE_OP(tf, TensorListConcat) { return list({1, 1, 2, 2}, "list", "All elements joined along their first axis, and their lengths."); }
 LS_DEFINE_OP(tf, TensorListConcatV2)
 {
     return list({3, 3, 2, 2}, "list, element_shape, leading_dims", "All elements joined along their first axis, and their lengths.");
 }
-LS_DEFINE_OP(tf, TensorListSplit) { return list({3, 3}, "tensor, element_shape, lengths", "A list of pieces of a tensor along its first axis."); }
+LS_DEFINE_OP(tf, TensorListSplit)
+{
+    return list({3, 3}, "tensor, element_shape, lengths", "A list of pieces of a tensor along its first axis.");
+}
 LS_DEFINE_OP(tf, TensorListConcatLists) { return list({2, 2}, "a, b", "One list after the other."); }
 LS_DEFINE_OP(tf, TensorListPushBackBatch) { return list({2, 2}, "lists, tensor", "Each list with a row of the tensor appended."); }
 LS_DEFINE_OP(tf, OptionalFromValue) { return list({0, -1}, "components…", "An optional that holds its operands."); }

@@ -41,7 +41,10 @@ LS_DEFINE_OP(tf, ResourceGather) { return stateful({2, 2}, "resource, indices", 
 LS_DEFINE_OP(tf, ResourceGatherNd) { return stateful({2, 2}, "resource, indices", "Slices of the variable at index vectors."); }
 LS_DEFINE_OP(tf, ResourceScatterUpdate) { return stateful({3, 3, 0, 0}, "resource, indices, updates", "Replaces rows of the variable."); }
 LS_DEFINE_OP(tf, ResourceScatterAdd) { return stateful({3, 3, 0, 0}, "resource, indices, updates", "Adds to rows of the variable."); }
-LS_DEFINE_OP(tf, ResourceScatterSub) { return stateful({3, 3, 0, 0}, "resource, indices, updates", "Subtracts from rows of the variable."); }
+LS_DEFINE_OP(tf, ResourceScatterSub)
+{
+    return stateful({3, 3, 0, 0}, "resource, indices, updates", "Subtracts from rows of the variable.");
+}
 LS_DEFINE_OP(tf, VariableV2) { return handle("A reference to a variable of TensorFlow 1."); }
 LS_DEFINE_OP(tf, Variable) { return handle("A reference to a variable of TensorFlow 1."); }
 LS_DEFINE_OP(tf, IsVariableInitialized) { return reference(1, "ref", "Whether the variable was assigned."); }

@@ -19,7 +19,8 @@ Status inferTransposeConv(InferContext& context)
     LS_CHECK_OK(requireDtypeIfPresent(context, 1, 0, DType::i32));
     const int64_t channels = operandDimension(context, 1, 0);
     if (dimensionsDiffer(operandDimension(context, 1, 3), operandDimension(context, 2, 3)) || operandDimension(context, 1, 3) == 0)
-        return InferContext::violated(2, "input has " + dimensionText(operandDimension(context, 2, 3)) + " channels, the filter " + dimensionText(operandDimension(context, 1, 3)));
+        return InferContext::violated(2, "input has " + dimensionText(operandDimension(context, 2, 3)) + " channels, the filter " +
+                                             dimensionText(operandDimension(context, 1, 3)));
     LS_CHECK_OK(checkConvolutionDtypes(context, 2, 1, 3));
     Shape output = {operandDimension(context, 2, 0), kUnknownDim, kUnknownDim, channels};
     const auto size = context.intValues(0);
@@ -28,7 +29,8 @@ Status inferTransposeConv(InferContext& context)
         if (output[axis] < kUnknownDim || (size && output[axis] < 0))
             return InferContext::violated(6, "output shape " + toString(output) + " has a negative dimension");
     if (dimensionsDiffer(output[0], operandDimension(context, 2, 0)) || dimensionsDiffer(output[3], channels))
-        return InferContext::violated(6, "output shape " + toString(output) + ", expected batch " + dimensionText(operandDimension(context, 2, 0)) + " and " + dimensionText(channels) +
+        return InferContext::violated(6, "output shape " + toString(output) + ", expected batch " +
+                                             dimensionText(operandDimension(context, 2, 0)) + " and " + dimensionText(channels) +
                                              " channels");
     for (const int axis : {1, 2}) {
         const int64_t filter = operandDimension(context, 1, axis);

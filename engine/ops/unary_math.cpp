@@ -11,10 +11,7 @@ LS_DEFINE_OP(tfl, neg)
     return def;
 }
 
-LS_DEFINE_OP(tfl, abs)
-{
-    return unaryDef("|x|; quantized operands are rescaled.", "LiteRT kernels/elementwise.cc");
-}
+LS_DEFINE_OP(tfl, abs) { return unaryDef("|x|; quantized operands are rescaled.", "LiteRT kernels/elementwise.cc"); }
 
 LS_DEFINE_OP(tfl, sqrt)
 {
@@ -30,15 +27,9 @@ LS_DEFINE_OP(tfl, rsqrt)
     return def;
 }
 
-LS_DEFINE_OP(tfl, square)
-{
-    return unaryDef("x².", "LiteRT kernels/elementwise.cc");
-}
+LS_DEFINE_OP(tfl, square) { return unaryDef("x².", "LiteRT kernels/elementwise.cc"); }
 
-LS_DEFINE_OP(tfl, exp)
-{
-    return unaryDef("eˣ; quantized operands go through a table.", "LiteRT kernels/exp.cc", "1 ulp");
-}
+LS_DEFINE_OP(tfl, exp) { return unaryDef("eˣ; quantized operands go through a table.", "LiteRT kernels/exp.cc", "1 ulp"); }
 
 LS_DEFINE_OP(tfl, log)
 {
@@ -48,32 +39,14 @@ LS_DEFINE_OP(tfl, log)
     return def;
 }
 
-LS_DEFINE_OP(tfl, sin)
-{
-    return unaryDef("Sine of an angle in radians.", "LiteRT kernels/elementwise.cc", "1 ulp");
-}
+LS_DEFINE_OP(tfl, sin) { return unaryDef("Sine of an angle in radians.", "LiteRT kernels/elementwise.cc", "1 ulp"); }
 
-LS_DEFINE_OP(tfl, cos)
-{
-    return unaryDef("Cosine of an angle in radians.", "LiteRT kernels/elementwise.cc", "1 ulp");
-}
+LS_DEFINE_OP(tfl, cos) { return unaryDef("Cosine of an angle in radians.", "LiteRT kernels/elementwise.cc", "1 ulp"); }
 
-LS_DEFINE_OP(tfl, ceil)
-{
-    return unaryDef("Smallest integer not below x.", "LiteRT kernels/ceil.cc");
-}
+LS_DEFINE_OP(tfl, ceil) { return unaryDef("Smallest integer not below x.", "LiteRT kernels/ceil.cc"); }
 
-LS_DEFINE_OP(tfl, floor)
-{
-    return unaryDef("Largest integer not above x.", "LiteRT kernels/floor.cc");
-}
+LS_DEFINE_OP(tfl, floor) { return unaryDef("Largest integer not above x.", "LiteRT kernels/floor.cc"); }
 
-LS_DEFINE_OP(tfl, round)
-{
-    return unaryDef("Nearest integer; halves go to the even one.", "LiteRT kernels/round.cc");
-}
+LS_DEFINE_OP(tfl, round) { return unaryDef("Nearest integer; halves go to the even one.", "LiteRT kernels/round.cc"); }
 
-LS_DEFINE_OP(tfl, sign)
-{
-    return unaryDef("−1, 0 or 1; 0 for NaN.", "LiteRT kernels/sign.cc");
-}
+LS_DEFINE_OP(tfl, sign) { return unaryDef("−1, 0 or 1; 0 for NaN.", "LiteRT kernels/sign.cc"); }

@@ -23,16 +23,18 @@ Result<int64_t> checkedOutputSize(const WindowAxis& window, char axis, int strid
     constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
     const std::string letter(1, axis);
     if (window.stride < 1 || window.stride > kMost)
-        return InferContext::violated(strideConstraint, "stride_" + letter + " is " + std::to_string(window.stride) + ", expected at least 1");
+        return InferContext::violated(strideConstraint,
+                                      "stride_" + letter + " is " + std::to_string(window.stride) + ", expected at least 1");
     if (window.dilation < 1 || window.dilation > kMost)
         return InferContext::violated(dilationConstraint,
                                       "dilation_" + letter + "_factor is " + std::to_string(window.dilation) + ", expected at least 1");
     if (window.filter < 1 || window.filter > kMost)
-        return InferContext::violated(sizeConstraint, "the window's size along " + letter + " is " + std::to_string(window.filter) + ", expected at least 1");
+        return InferContext::violated(sizeConstraint, "the window's size along " + letter + " is " + std::to_string(window.filter) +
+                                                          ", expected at least 1");
     const int64_t output = window.outputSize();
     if (window.input != kUnknownDim && output < 0)
-        return InferContext::violated(sizeConstraint, "the window reaches over " + std::to_string(window.extent()) + " elements along " + letter +
-                                                          ", the input has " + std::to_string(window.input));
+        return InferContext::violated(sizeConstraint, "the window reaches over " + std::to_string(window.extent()) + " elements along " +
+                                                          letter + ", the input has " + std::to_string(window.input));
     return output;
 }
 

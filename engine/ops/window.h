@@ -32,10 +32,7 @@ struct WindowAxis {
 };
 
 /// The `padding` attribute; SAME is the schema's default.
-inline bool paddingIsSame(const AttributeList& attributes)
-{
-    return attributeWord(attributes, "padding", "SAME") != "VALID";
-}
+inline bool paddingIsSame(const AttributeList& attributes) { return attributeWord(attributes, "padding", "SAME") != "VALID"; }
 
 /// The axis that the attributes `stride_S` and `dilation_S_factor` describe, S being 'd', 'h' or 'w'.
 WindowAxis windowAxis(const AttributeList& attributes, char axis, int64_t input, int64_t filter);

@@ -185,10 +185,8 @@ private:
         for (const char* key : {"f", "cond", "body", "then_branch", "else_branch", "branches"})
             for (NamedAttribute& attribute : op.attributes) {
                 if (attribute.key != key) continue;
-                if (auto* const items = attribute.value.as<AttributeItems>())
-                    std::ranges::for_each(*items, point);
-                else
-                    point(attribute.value);
+                if (auto* const items = attribute.value.as<AttributeItems>()) std::ranges::for_each(*items, point);
+                else point(attribute.value);
             }
         return changed;
     }
@@ -207,7 +205,8 @@ private:
             if (outputs[k]) continue;
             ValueId& value = copy.outputs[k].value;
             const DType dtype = copy.value(value).type.dtype;
-            const ValueId other = isBody && k < copy.inputs.size() ? copy.inputs[k] : addFakeParam(copy, dtype, "unneeded_" + std::to_string(k));
+            const ValueId other =
+                isBody && k < copy.inputs.size() ? copy.inputs[k] : addFakeParam(copy, dtype, "unneeded_" + std::to_string(k));
             if (!other.valid() || other == value || copy.value(other).type.dtype != dtype) continue;
             value = other;
             changed = true;
@@ -262,7 +261,8 @@ private:
         if (next == places.size()) return;
         m_model.graphs.resize(next);
         const auto move = [&](Attribute& attribute) {
-            if (auto* const ref = attribute.as<GraphRef>(); ref && isCopy(ref->graph)) ref->graph = places[static_cast<size_t>(ref->graph.index)];
+            if (auto* const ref = attribute.as<GraphRef>(); ref && isCopy(ref->graph))
+                ref->graph = places[static_cast<size_t>(ref->graph.index)];
         };
         for (size_t k = 0; k < called.size(); ++k) {
             const GraphId at = k == 0 ? root : places[static_cast<size_t>(called[k].index)];

@@ -47,14 +47,13 @@ private:
             const auto* ref = f ? f->as<GraphRef>() : nullptr;
             if (!ref || !m_model.hasGraph(ref->graph)) return;
             if (m_depth >= kDeepestGradients) { // the kernel says so if it runs
-                setAttribute(m_model.graph(in).operators[static_cast<size_t>(id.index)].attributes, "f", AttributeMap{{"function", node.kind.name}});
+                setAttribute(m_model.graph(in).operators[static_cast<size_t>(id.index)].attributes, "f",
+                             AttributeMap{{"function", node.kind.name}});
                 return;
             }
             callee = registeredGradient(ref->graph);
-            if (callee.valid())
-                bindings = ref->attributes;
-            else
-                callee = gradientOf(ref->attributes && isPolymorphic(ref->graph) ? copyFor(ref->graph, *ref->attributes) : ref->graph);
+            if (callee.valid()) bindings = ref->attributes;
+            else callee = gradientOf(ref->attributes && isPolymorphic(ref->graph) ? copyFor(ref->graph, *ref->attributes) : ref->graph);
             if (const size_t given = m_model.graph(callee).outputs.size(); given != resultCount(node)) { // the kernel says so if it runs
                 setAttribute(m_model.graph(in).operators[static_cast<size_t>(id.index)].attributes, "@results",
                              static_cast<int64_t>(given));

@@ -28,7 +28,10 @@ bool isWhole(const Operator& op)
 class GradientMaker {
 public:
     explicit GradientMaker(Graph& graph)
-        : m_graph(graph), m_nodes(graph), m_gradients(graph.values.size()), m_reached(graph.values.size(), false)
+        : m_graph(graph),
+          m_nodes(graph),
+          m_gradients(graph.values.size()),
+          m_reached(graph.values.size(), false)
     {
         const auto taken = [&] {
             return std::ranges::any_of(graph.operators, [&](const Operator& op) { return op.name.starts_with(m_prefix + "/"); });
@@ -114,10 +117,8 @@ private:
             const GradientValue sum = sumFor(result);
             c.dy.push_back(sum.valid() ? sum : m_nodes.node("ZerosLike", {c.y.back()}));
         }
-        if (const GradientRule rule = findGradientRule(op.kind.name); rule && isWhole(op))
-            rule(c);
-        else
-            askFor(c);
+        if (const GradientRule rule = findGradientRule(op.kind.name); rule && isWhole(op)) rule(c);
+        else askFor(c);
         for (size_t i = 0; i < c.dx.size(); ++i)
             if (c.dx[i].valid() && op.inputs[i].valid() && isReached(op.inputs[i])) gradientsOf(op.inputs[i]).push_back(c.dx[i]);
     }

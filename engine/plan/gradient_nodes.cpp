@@ -21,10 +21,8 @@ void completeAttributes(const TfOpSignature& signature, const std::vector<DType>
                 count = dtypes.size() - std::min(dtypes.size(), next + behind);
                 AttributeItems types;
                 for (size_t i = next; i < next + count; ++i) types.emplace_back(dtypes[i]);
-                if (argument.typeListAttr.empty())
-                    setAttribute(attributes, key, static_cast<int64_t>(count));
-                else
-                    setAttribute(attributes, key, std::move(types));
+                if (argument.typeListAttr.empty()) setAttribute(attributes, key, static_cast<int64_t>(count));
+                else setAttribute(attributes, key, std::move(types));
             } else {
                 count = static_cast<size_t>(tfArgumentCount(signature, argument, attributes).value_or(0));
             }

@@ -28,13 +28,13 @@ enum class Storage : uint8_t {
 
 struct PlannedValue {
     Storage storage = Storage::none;
-    bool fixed = false;      ///< shape and size are known and never change
+    bool fixed = false; ///< shape and size are known and never change
     DType dtype = DType::unknown;
-    Shape shape;             ///< unknown dimensions where they are not known before running
-    uint64_t bytes = 0;      ///< if fixed
-    uint64_t offset = 0;     ///< storage arena: from the start of the graph's region
-    int32_t first = -1;      ///< index of the operator that writes it; −1: there from the start
-    int32_t last = -1;       ///< index of the last operator that reads it; the number of operators for outputs
+    Shape shape;         ///< unknown dimensions where they are not known before running
+    uint64_t bytes = 0;  ///< if fixed
+    uint64_t offset = 0; ///< storage arena: from the start of the graph's region
+    int32_t first = -1;  ///< index of the operator that writes it; −1: there from the start
+    int32_t last = -1;   ///< index of the last operator that reads it; the number of operators for outputs
 };
 
 /// One output of a graph.
@@ -60,13 +60,13 @@ struct CarrySource {
 
 /// How the carried values of a loop change places between iterations.
 struct LoopPlan {
-    std::vector<Shape> shapes;         ///< of the carried values over all iterations
-    std::vector<CarrySource> sources;  ///< by position
+    std::vector<Shape> shapes;        ///< of the carried values over all iterations
+    std::vector<CarrySource> sources; ///< by position
     /// Every position is its own input, a constant, or written by the body and nothing else: two buffers a position are enough and
     /// change places. Otherwise any free buffer of the right class serves.
     bool direct = false;
-    std::vector<int32_t> written;      ///< positions that need a buffer in every iteration
-    std::vector<bool> pooled;          ///< by position: may hold a buffer of the pool (its home then belongs to the pool)
+    std::vector<int32_t> written; ///< positions that need a buffer in every iteration
+    std::vector<bool> pooled;     ///< by position: may hold a buffer of the pool (its home then belongs to the pool)
     /// One for each of `written`, in their order; further ones where a position holds a buffer of another size class than its home's.
     std::vector<AlternateBuffer> alternates;
 };
@@ -85,10 +85,10 @@ struct PlannedCall {
 };
 
 struct PlannedOperator {
-    const OpDef* def = nullptr;           ///< null: unknown to the catalogue
-    bool fixed = false;                   ///< all operands and results are fixed: nothing to size while running
-    std::shared_ptr<const Error> error;   ///< found by inference: an error when, and only if, the operator is reached
-    std::unique_ptr<PlannedCall> call;    ///< only calls
+    const OpDef* def = nullptr;         ///< null: unknown to the catalogue
+    bool fixed = false;                 ///< all operands and results are fixed: nothing to size while running
+    std::shared_ptr<const Error> error; ///< found by inference: an error when, and only if, the operator is reached
+    std::unique_ptr<PlannedCall> call;  ///< only calls
 };
 
 struct GraphPlan {

@@ -7,10 +7,7 @@ namespace loopscope {
 
 namespace {
 
-bool overlaps(const BufferLifetime& a, const BufferLifetime& b)
-{
-    return a.first <= b.last && b.first <= a.last;
-}
+bool overlaps(const BufferLifetime& a, const BufferLifetime& b) { return a.first <= b.last && b.first <= a.last; }
 
 /// Places buffers one after the other, each into the smallest gap that holds it among those alive with it.
 class Placement {
@@ -28,7 +25,7 @@ public:
     }
 
     const std::vector<uint64_t>& offsets() const { return m_offsets; }
-    int32_t topBuffer() const { return m_top; } ///< the first that reached the arena's end
+    int32_t topBuffer() const { return m_top; }            ///< the first that reached the arena's end
     void forgetTop(int32_t previous) { m_top = previous; } ///< the last order was not kept
 
 private:
@@ -67,8 +64,7 @@ private:
     int32_t m_top = -1;
 };
 
-template <typename Key>
-std::vector<int32_t> orderBy(std::span<const int32_t> items, Key key)
+template <typename Key> std::vector<int32_t> orderBy(std::span<const int32_t> items, Key key)
 {
     std::vector<int32_t> order(items.begin(), items.end());
     std::ranges::stable_sort(order, [&](int32_t a, int32_t b) { return key(a) > key(b); });

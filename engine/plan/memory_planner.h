@@ -10,10 +10,7 @@ namespace loopscope {
 inline constexpr uint64_t kArenaAlignment = 64; ///< bytes: a cache line, and the widest vector load
 
 /// Rounds up to the arena's alignment. Sizes come from checkedElementCount and stay far from the limit of 64 bits.
-constexpr uint64_t alignArena(uint64_t bytes)
-{
-    return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
-}
+constexpr uint64_t alignArena(uint64_t bytes) { return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment; }
 
 /// A buffer that is needed from step `first` to step `last`, both included.
 struct BufferLifetime {

@@ -45,8 +45,7 @@ std::string keyOf(std::span<const Shape> shapes)
 /// Constants must hold the bytes that their types promise, or kernels would read beyond them.
 Status checkData(const Model& model, const Value& value)
 {
-    if (value.role == ValueRole::absent)
-        return Error(ErrorCode::badFile, "'" + value.id + "' has no data: nothing writes it");
+    if (value.role == ValueRole::absent) return Error(ErrorCode::badFile, "'" + value.id + "' has no data: nothing writes it");
     if (value.role != ValueRole::constant) return {};
     if (value.constant && value.constant->externalBuffer() >= 0) {
         LS_TRY([[maybe_unused]] const Bytes found, externalData(model, value));
@@ -292,8 +291,7 @@ Status Planner::inferCall(PlannedCall& call, GraphId graphId, OperatorId id, std
 
 /// A dimension that the body does not keep is unknown; what follows from that is found by asking again until nothing changes. Shapes only
 /// ever lose dimensions, so this ends.
-Status Planner::inferLoop(PlannedCall& call, const std::string& label, std::span<const Shape> operands,
-                          std::span<Shape> results)
+Status Planner::inferLoop(PlannedCall& call, const std::string& label, std::span<const Shape> operands, std::span<Shape> results)
 {
     std::vector<Shape> carried(operands.begin(), operands.end());
     for (;;) {

@@ -180,11 +180,13 @@ Status addInitialiser(const Model& model, Model& selected)
         op.inputs.clear();
         op.attributes.clear();
         setAttribute(op.attributes, "dtype", DType::string);
-        setAttribute(op.attributes, "value",
-                     TensorAttribute{TensorType(DType::string, Shape()), std::make_shared<Constant>(Bytes::copyOf(name.data(), name.size()))});
+        setAttribute(
+            op.attributes, "value",
+            TensorAttribute{TensorType(DType::string, Shape()), std::make_shared<Constant>(Bytes::copyOf(name.data(), name.size()))});
     }
     LS_CHECK_OK(selectRoot(graph, {{}, {}, {init}}));
-    setAttribute(selected.attributes, std::string(kInitialiserGraph), GraphRef{GraphId(static_cast<int64_t>(selected.graphs.size())), nullptr});
+    setAttribute(selected.attributes, std::string(kInitialiserGraph),
+                 GraphRef{GraphId(static_cast<int64_t>(selected.graphs.size())), nullptr});
     selected.graphs.push_back(std::move(graph));
     return {};
 }

@@ -39,18 +39,13 @@ template <typename T> T load(const Tensor& t, int64_t i)
 std::optional<int64_t> ulpOf(const Tensor& a, const Tensor& b, int64_t i)
 {
     switch (a.dtype) {
-    case DType::f64:
-        return ulpDistance(load<int64_t>(a, i), load<int64_t>(b, i));
-    case DType::f32:
-        return ulpDistance(load<int32_t>(a, i), load<int32_t>(b, i));
+    case DType::f64: return ulpDistance(load<int64_t>(a, i), load<int64_t>(b, i));
+    case DType::f32: return ulpDistance(load<int32_t>(a, i), load<int32_t>(b, i));
     case DType::f16:
-    case DType::bf16:
-        return ulpDistance(load<int16_t>(a, i), load<int16_t>(b, i));
+    case DType::bf16: return ulpDistance(load<int16_t>(a, i), load<int16_t>(b, i));
     case DType::f8e4m3fn:
-    case DType::f8e5m2:
-        return ulpDistance(load<int8_t>(a, i), load<int8_t>(b, i));
-    default:
-        return std::nullopt;
+    case DType::f8e5m2: return ulpDistance(load<int8_t>(a, i), load<int8_t>(b, i));
+    default: return std::nullopt;
     }
 }
 
@@ -96,12 +91,9 @@ public:
     void finish()
     {
         const double norms = std::sqrt(m_gotSquare) * std::sqrt(m_wantSquare);
-        if (m_unlike)
-            m_result.cosine = 0;
-        else if (norms > 0)
-            m_result.cosine = m_dot / norms;
-        else
-            m_result.cosine = m_gotSquare == m_wantSquare ? 1 : 0;
+        if (m_unlike) m_result.cosine = 0;
+        else if (norms > 0) m_result.cosine = m_dot / norms;
+        else m_result.cosine = m_gotSquare == m_wantSquare ? 1 : 0;
         if (m_result.first < 0) m_result.first = m_firstDifferent;
         m_result.equal = m_result.beyond == 0 && (!m_tolerance.cosine || m_result.cosine >= *m_tolerance.cosine);
     }

@@ -17,8 +17,8 @@ namespace loopscope {
 
 /// One stored dimension of a sparse tensor.
 struct SparseDimension {
-    bool compressed = false;            ///< csr; else dense
-    int32_t denseSize = 0;              ///< dense
+    bool compressed = false;                ///< csr; else dense
+    int32_t denseSize = 0;                  ///< dense
     std::vector<int32_t> segments, indices; ///< csr
     bool operator==(const SparseDimension&) const = default;
 };

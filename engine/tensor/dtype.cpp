@@ -61,17 +61,11 @@ constexpr bool inEnumOrder()
 }
 static_assert(inEnumOrder());
 
-const Info& infoOf(DType dtype)
-{
-    return kInfos[static_cast<size_t>(dtype)];
-}
+const Info& infoOf(DType dtype) { return kInfos[static_cast<size_t>(dtype)]; }
 
 } // namespace
 
-std::string_view dtypeName(DType dtype)
-{
-    return infoOf(dtype).name;
-}
+std::string_view dtypeName(DType dtype) { return infoOf(dtype).name; }
 
 std::optional<DType> dtypeFromName(std::string_view name)
 {
@@ -80,15 +74,9 @@ std::optional<DType> dtypeFromName(std::string_view name)
     return std::nullopt;
 }
 
-DTypeClass dtypeClass(DType dtype)
-{
-    return infoOf(dtype).kind;
-}
+DTypeClass dtypeClass(DType dtype) { return infoOf(dtype).kind; }
 
-int bitWidth(DType dtype)
-{
-    return infoOf(dtype).bits;
-}
+int bitWidth(DType dtype) { return infoOf(dtype).bits; }
 
 uint64_t byteSize(DType dtype, int64_t elements)
 {

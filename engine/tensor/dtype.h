@@ -9,11 +9,40 @@ namespace loopscope {
 
 enum class DType : uint8_t {
     unknown, ///< not stated and not inferred; printed `?`
-    f16, bf16, f32, f64, f8e4m3fn, f8e5m2,
-    i2, i4, i8, i16, i32, i64, u4, u8, u16, u32, u64,
-    qi8, qu8, qi16, qu16, qi32, ///< TensorFlow's quantized types
-    boolean, string, c64, c128, resource, variant,
-    ggmlQ4_0, ggmlQ4_1, ggmlQ8_0, ggmlQ8_1, mxfp4, mxint8, ///< Circle's block formats
+    f16,
+    bf16,
+    f32,
+    f64,
+    f8e4m3fn,
+    f8e5m2,
+    i2,
+    i4,
+    i8,
+    i16,
+    i32,
+    i64,
+    u4,
+    u8,
+    u16,
+    u32,
+    u64,
+    qi8,
+    qu8,
+    qi16,
+    qu16,
+    qi32, ///< TensorFlow's quantized types
+    boolean,
+    string,
+    c64,
+    c128,
+    resource,
+    variant,
+    ggmlQ4_0,
+    ggmlQ4_1,
+    ggmlQ8_0,
+    ggmlQ8_1,
+    mxfp4,
+    mxint8, ///< Circle's block formats
 };
 
 enum class DTypeClass : uint8_t { none, floating, signedInteger, unsignedInteger, boolean, string, complex, handle, block };
@@ -28,10 +57,7 @@ DTypeClass dtypeClass(DType dtype);
 int bitWidth(DType dtype);
 
 inline bool isFloat(DType d) { return dtypeClass(d) == DTypeClass::floating; }
-inline bool isInteger(DType d)
-{
-    return dtypeClass(d) == DTypeClass::signedInteger || dtypeClass(d) == DTypeClass::unsignedInteger;
-}
+inline bool isInteger(DType d) { return dtypeClass(d) == DTypeClass::signedInteger || dtypeClass(d) == DTypeClass::unsignedInteger; }
 /// Bytes that `elements` elements take, packed types rounded up to a whole byte. 0 for types without a fixed size.
 /// `elements` must not be negative and must come from checkedElementCount (shape.h).
 uint64_t byteSize(DType dtype, int64_t elements);

@@ -30,9 +30,9 @@ float widen(uint32_t bits, Format f)
     const bool isNaN = f.finiteOnly ? exponent == top && mantissa == full : exponent == top && mantissa != 0;
     if (isNaN) return std::bit_cast<float>(sign << 31 | 0x7f800000U | mantissa << (23 - f.mantissaBits));
     if (!f.finiteOnly && exponent == top) return std::bit_cast<float>(sign << 31 | 0x7f800000U);
-    const float magnitude = exponent == 0
-        ? std::ldexp(static_cast<float>(mantissa), 1 - f.bias() - f.mantissaBits)
-        : std::ldexp(static_cast<float>(mantissa | 1U << f.mantissaBits), static_cast<int>(exponent) - f.bias() - f.mantissaBits);
+    const float magnitude = exponent == 0 ? std::ldexp(static_cast<float>(mantissa), 1 - f.bias() - f.mantissaBits)
+                                          : std::ldexp(static_cast<float>(mantissa | 1U << f.mantissaBits),
+                                                       static_cast<int>(exponent) - f.bias() - f.mantissaBits);
     return sign ? -magnitude : magnitude;
 }
 
@@ -57,9 +57,9 @@ uint32_t narrow(float value, Format f)
     const auto units = static_cast<uint32_t>(std::nearbyint(std::ldexp(static_cast<double>(std::fabs(value)), -quantum)));
     if (units == 0) return sign;
     // Adding units to the exponent field carries over into the next binade by itself.
-    const uint32_t encoded = units < 1U << f.mantissaBits
-        ? units
-        : (static_cast<uint32_t>(quantum + f.mantissaBits + f.bias()) << f.mantissaBits) + (units - (1U << f.mantissaBits));
+    const uint32_t encoded = units < 1U << f.mantissaBits ? units
+                                                          : (static_cast<uint32_t>(quantum + f.mantissaBits + f.bias()) << f.mantissaBits) +
+                                                                (units - (1U << f.mantissaBits));
     const uint32_t limit = f.finiteOnly ? (top << f.mantissaBits | full) : top << f.mantissaBits;
     return encoded >= limit ? overflow : sign | encoded;
 }
@@ -73,10 +73,7 @@ uint8_t floatToF8e4m3fn(float value) { return static_cast<uint8_t>(narrow(value,
 float f8e5m2ToFloat(uint8_t bits) { return widen(bits, kE5M2); }
 uint8_t floatToF8e5m2(float value) { return static_cast<uint8_t>(narrow(value, kE5M2)); }
 
-float bf16ToFloat(uint16_t bits)
-{
-    return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
-}
+float bf16ToFloat(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 
 uint16_t floatToBf16(float value)
 {

@@ -42,10 +42,8 @@ public:
                 header.descr = *value;
                 hasDescr = true;
             } else if (*key == "fortran_order") {
-                if (word("True"))
-                    header.fortranOrder = true;
-                else if (!word("False"))
-                    return fail("expected True or False");
+                if (word("True")) header.fortranOrder = true;
+                else if (!word("False")) return fail("expected True or False");
                 hasOrder = true;
             } else if (*key == "shape") {
                 if (!readShape(header.shape)) return fail("expected a tuple of sizes");
@@ -225,38 +223,22 @@ std::vector<std::byte> fromFortranOrder(std::span<const std::byte> source, const
 std::string describe(DType dtype, size_t longestString)
 {
     switch (dtype) {
-    case DType::f16:
-        return "<f2";
-    case DType::f32:
-        return "<f4";
-    case DType::f64:
-        return "<f8";
-    case DType::i8:
-        return "|i1";
-    case DType::i16:
-        return "<i2";
-    case DType::i32:
-        return "<i4";
-    case DType::i64:
-        return "<i8";
-    case DType::u8:
-        return "|u1";
-    case DType::u16:
-        return "<u2";
-    case DType::u32:
-        return "<u4";
-    case DType::u64:
-        return "<u8";
-    case DType::boolean:
-        return "|b1";
-    case DType::c64:
-        return "<c8";
-    case DType::c128:
-        return "<c16";
-    case DType::string:
-        return "|S" + std::to_string(std::max<size_t>(longestString, 1));
-    default:
-        return "";
+    case DType::f16: return "<f2";
+    case DType::f32: return "<f4";
+    case DType::f64: return "<f8";
+    case DType::i8: return "|i1";
+    case DType::i16: return "<i2";
+    case DType::i32: return "<i4";
+    case DType::i64: return "<i8";
+    case DType::u8: return "|u1";
+    case DType::u16: return "<u2";
+    case DType::u32: return "<u4";
+    case DType::u64: return "<u8";
+    case DType::boolean: return "|b1";
+    case DType::c64: return "<c8";
+    case DType::c128: return "<c16";
+    case DType::string: return "|S" + std::to_string(std::max<size_t>(longestString, 1));
+    default: return "";
     }
 }
 
@@ -324,26 +306,18 @@ Result<Array> readNpy(std::span<const std::byte> content)
 DType npyStorageType(DType dtype)
 {
     switch (dtype) {
-    case DType::bf16:
-        return DType::u16;
+    case DType::bf16: return DType::u16;
     case DType::f8e4m3fn:
-    case DType::f8e5m2:
-        return DType::u8;
+    case DType::f8e5m2: return DType::u8;
     case DType::i2:
     case DType::i4:
-    case DType::qi8:
-        return DType::i8;
+    case DType::qi8: return DType::i8;
     case DType::u4:
-    case DType::qu8:
-        return DType::u8;
-    case DType::qi16:
-        return DType::i16;
-    case DType::qu16:
-        return DType::u16;
-    case DType::qi32:
-        return DType::i32;
-    default:
-        return dtype;
+    case DType::qu8: return DType::u8;
+    case DType::qi16: return DType::i16;
+    case DType::qu16: return DType::u16;
+    case DType::qi32: return DType::i32;
+    default: return dtype;
     }
 }
 

@@ -37,7 +37,9 @@ struct NpzFile::Archive {
 };
 
 NpzFile::NpzFile(std::string path, std::unique_ptr<Archive> archive, std::vector<std::string> keys)
-    : m_path(std::move(path)), m_archive(std::move(archive)), m_keys(std::move(keys))
+    : m_path(std::move(path)),
+      m_archive(std::move(archive)),
+      m_keys(std::move(keys))
 {
 }
 NpzFile::NpzFile(NpzFile&&) noexcept = default;

@@ -9,8 +9,8 @@
 #include <memory>
 #include <string_view>
 
-#include <jpeglib.h>
 #include <jerror.h>
+#include <jpeglib.h>
 #include <png.h>
 
 namespace loopscope {
@@ -65,7 +65,9 @@ Array pixelArray(uint64_t height, uint64_t width, int channels)
 Status checkSize(uint64_t height, uint64_t width)
 {
     if (height * width <= kMostPixels) return {};
-    return Error(ErrorCode::badFile, "picture").found(std::to_string(width) + "x" + std::to_string(height) + " pixels").expected("at most 2^28");
+    return Error(ErrorCode::badFile, "picture")
+        .found(std::to_string(width) + "x" + std::to_string(height) + " pixels")
+        .expected("at most 2^28");
 }
 
 struct PngReader {
@@ -139,7 +141,9 @@ Result<Array> readJpeg(std::span<const std::byte> content, int channels)
     if (!reader->begin(content, channels)) return failed();
     LS_CHECK_OK(checkSize(reader->state.image_height, reader->state.image_width));
     Array array = pixelArray(reader->state.image_height, reader->state.image_width, channels);
-    if (!reader->read(reinterpret_cast<unsigned char*>(array.bytes.data()), array.bytes.size() / std::max<size_t>(1, reader->state.image_height))) return failed();
+    if (!reader->read(reinterpret_cast<unsigned char*>(array.bytes.data()),
+                      array.bytes.size() / std::max<size_t>(1, reader->state.image_height)))
+        return failed();
     return array;
 }
 

@@ -52,9 +52,6 @@ struct Quantization {
 using QuantizationPtr = std::shared_ptr<const Quantization>;
 
 /// Compares contents; two nulls are equal.
-inline bool sameQuantization(const QuantizationPtr& a, const QuantizationPtr& b)
-{
-    return a == b || (a && b && *a == *b);
-}
+inline bool sameQuantization(const QuantizationPtr& a, const QuantizationPtr& b) { return a == b || (a && b && *a == *b); }
 
 } // namespace loopscope

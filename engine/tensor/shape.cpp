@@ -34,10 +34,7 @@ bool Shape::isStatic() const
     return m_hasRank && std::all_of(dims().begin(), dims().end(), [](int64_t d) { return d >= 0; });
 }
 
-bool Shape::operator==(const Shape& other) const
-{
-    return m_hasRank == other.m_hasRank && std::ranges::equal(dims(), other.dims());
-}
+bool Shape::operator==(const Shape& other) const { return m_hasRank == other.m_hasRank && std::ranges::equal(dims(), other.dims()); }
 
 std::string toString(const Shape& shape)
 {

@@ -35,7 +35,7 @@ public:
     }
 
     bool hasRank() const { return m_hasRank; }
-    int rank() const { return m_rank; }                 ///< 0 for an unknown rank
+    int rank() const { return m_rank; } ///< 0 for an unknown rank
     std::span<const int64_t> dims() const { return {data(), static_cast<size_t>(m_rank)}; }
     int64_t operator[](int i) const { return data()[i]; } ///< 0 ≤ i < rank
     int64_t& operator[](int i) { return data()[i]; }

@@ -11,7 +11,12 @@ class Densifier {
 public:
     Densifier(const Sparsity& sparsity, const Shape& shape, std::span<const std::byte> stored, std::span<std::byte> dense, size_t width,
               std::vector<int64_t>* places)
-        : m_sparsity(sparsity), m_shape(shape), m_stored(stored), m_dense(dense), m_width(width), m_places(places),
+        : m_sparsity(sparsity),
+          m_shape(shape),
+          m_stored(stored),
+          m_dense(dense),
+          m_width(width),
+          m_places(places),
           m_indices(sparsity.dimensions.size(), 0)
     {
     }
@@ -104,7 +109,7 @@ private:
     std::vector<int64_t>* m_places; ///< null: nobody asks
     std::vector<int64_t> m_indices; ///< by level
     std::vector<int64_t> m_blockSizes;
-    size_t m_next = 0; ///< stored element
+    size_t m_next = 0;        ///< stored element
     uint64_t m_stepsLeft = 0; ///< an honest layout takes far fewer: files must not keep us busy
 };
 

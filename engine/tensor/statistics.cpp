@@ -107,22 +107,16 @@ template <typename Read, typename IsDenormal> void addReals(TensorStatistics& s,
                 continue;
             }
             if (s.firstAbnormal < 0) s.firstAbnormal = i;
-            if (std::isnan(v))
-                ++s.nan;
-            else if (v > 0)
-                ++s.positiveInf;
-            else
-                ++s.negativeInf;
+            if (std::isnan(v)) ++s.nan;
+            else if (v > 0) ++s.positiveInf;
+            else ++s.negativeInf;
         }
         addBlock(moments, block, kept);
     }
     finish(s, moments);
 }
 
-bool isDenormalFloat(uint32_t bits)
-{
-    return (bits & 0x7f800000U) == 0 && (bits & 0x007fffffU) != 0;
-}
+bool isDenormalFloat(uint32_t bits) { return (bits & 0x7f800000U) == 0 && (bits & 0x007fffffU) != 0; }
 
 void addF32(TensorStatistics& s, const std::byte* data, int64_t n)
 {
@@ -155,12 +149,9 @@ void addF32(TensorStatistics& s, const std::byte* data, int64_t n)
                     continue;
                 }
                 if (s.firstAbnormal < 0) s.firstAbnormal = begin + i;
-                if ((bits[i] & 0x007fffffU) != 0)
-                    ++s.nan;
-                else if ((bits[i] >> 31) == 0)
-                    ++s.positiveInf;
-                else
-                    ++s.negativeInf;
+                if ((bits[i] & 0x007fffffU) != 0) ++s.nan;
+                else if ((bits[i] >> 31) == 0) ++s.positiveInf;
+                else ++s.negativeInf;
             }
         }
         addBlock(moments, block, kept);
@@ -244,12 +235,9 @@ template <typename Load> void addIntegers(TensorStatistics& s, const Tensor& ten
                 block[kept++] = block[i];
             else {
                 if (s.firstAbnormal < 0) s.firstAbnormal = begin + i;
-                if (std::isnan(block[i]))
-                    ++s.nan;
-                else if (block[i] > 0)
-                    ++s.positiveInf;
-                else
-                    ++s.negativeInf;
+                if (std::isnan(block[i])) ++s.nan;
+                else if (block[i] > 0) ++s.positiveInf;
+                else ++s.negativeInf;
             }
         }
         addBlock(moments, block, kept);

@@ -11,14 +11,14 @@ namespace loopscope {
 /// bool as 0 and 1; strings, handles and block formats give `elements` only.
 struct TensorStatistics {
     int64_t elements = 0;
-    int64_t finite = 0;       ///< elements that min, max, mean, std speak of
-    double min = 0, max = 0;  ///< meaningful if finite > 0
+    int64_t finite = 0;      ///< elements that min, max, mean, std speak of
+    double min = 0, max = 0; ///< meaningful if finite > 0
     double mean = 0;
-    double std = 0;           ///< population deviation
-    int64_t zeros = 0;        ///< elements whose real value is 0
+    double std = 0;    ///< population deviation
+    int64_t zeros = 0; ///< elements whose real value is 0
     int64_t nan = 0, positiveInf = 0, negativeInf = 0;
-    int64_t denormal = 0;     ///< floats only
-    int64_t saturated = 0;    ///< stored integers of a quantized tensor at a limit of their dtype
+    int64_t denormal = 0;       ///< floats only
+    int64_t saturated = 0;      ///< stored integers of a quantized tensor at a limit of their dtype
     int64_t firstAbnormal = -1; ///< flat index of the first NaN or infinity
 };
 

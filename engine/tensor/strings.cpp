@@ -37,7 +37,9 @@ Result<std::vector<std::string_view>> unpackStrings(std::span<const std::byte> b
     if (size < 8) return Error(ErrorCode::badFile, "string tensor too short").found(std::to_string(size) + " bytes").expected("at least 8");
     const int64_t count = word(0);
     if (count < 0 || 4 * (count + 2) > size)
-        return Error(ErrorCode::badFile, "string tensor with a wrong count").found(std::to_string(count)).expected("0 to " + std::to_string(size / 4 - 2));
+        return Error(ErrorCode::badFile, "string tensor with a wrong count")
+            .found(std::to_string(count))
+            .expected("0 to " + std::to_string(size / 4 - 2));
     std::vector<std::string_view> strings;
     strings.reserve(static_cast<size_t>(count));
     for (int64_t i = 0; i < count; ++i) {
@@ -45,7 +47,8 @@ Result<std::vector<std::string_view>> unpackStrings(std::span<const std::byte> b
         const int64_t end = word(static_cast<size_t>(2 + i));
         if (begin < 0 || end < begin || end > size)
             return Error(ErrorCode::badFile, "string " + std::to_string(i) + " lies outside its tensor")
-                .found(std::to_string(begin) + " to " + std::to_string(end)).expected("within " + std::to_string(size) + " bytes");
+                .found(std::to_string(begin) + " to " + std::to_string(end))
+                .expected("within " + std::to_string(size) + " bytes");
         strings.emplace_back(reinterpret_cast<const char*>(block.data()) + begin, static_cast<size_t>(end - begin));
     }
     return strings;

@@ -20,9 +20,9 @@ struct TensorType {
     /// and signature [−1,96].
     std::optional<Shape> signature;
     QuantizationPtr quantization;
-    bool isReference = false;              ///< TensorFlow reference type, `f32&[2]`
-    std::vector<TensorType> elementTypes;  ///< resource or variant: types of what it holds
-    std::string parameter;                 ///< function signatures only: `$T` as "T", `$N*f32` as "N" with dtype f32, `$N*T` as "N*T"
+    bool isReference = false;             ///< TensorFlow reference type, `f32&[2]`
+    std::vector<TensorType> elementTypes; ///< resource or variant: types of what it holds
+    std::string parameter;                ///< function signatures only: `$T` as "T", `$N*f32` as "N" with dtype f32, `$N*T` as "N*T"
 
     TensorType() = default;
     TensorType(DType d, Shape s, QuantizationPtr q = nullptr) : dtype(d), shape(std::move(s)), quantization(std::move(q)) {}

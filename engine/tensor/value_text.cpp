@@ -35,10 +35,8 @@ void appendAxis(std::string& out, const Tensor& tensor, int axis, int64_t flat, 
     out += '[';
     for (int64_t i = 0; i < size; ++i) {
         if (i > 0) {
-            if (innermost)
-                out += ' ';
-            else
-                out += '\n' + std::string(static_cast<size_t>(indent + axis + 1), ' ');
+            if (innermost) out += ' ';
+            else out += '\n' + std::string(static_cast<size_t>(indent + axis + 1), ' ');
         }
         if (edges && size > 2 * kEdge && i == kEdge) {
             out += "…";
@@ -65,7 +63,10 @@ std::string complexText(const Tensor& tensor, int64_t index, int digits)
         im = parts[1];
     }
     const auto part = [&](double value) {
-        return digits == NumberFormat::kExact ? exactText(value, tensor.dtype) : realText(value, digits > 0 ? digits : tensor.dtype == DType::c64 ? 7 : 16);
+        return digits == NumberFormat::kExact ? exactText(value, tensor.dtype)
+                                              : realText(value, digits > 0                   ? digits
+                                                                : tensor.dtype == DType::c64 ? 7
+                                                                                             : 16);
     };
     return "(" + part(re) + ", " + part(im) + ")";
 }
@@ -131,7 +132,8 @@ std::string exactText(double value, DType dtype, PlainRange plain)
     if (!std::isfinite(value) || value == 0) return wordOf(value);
     if (isFloat(dtype) && bitWidth(dtype) < 32)
         for (int digits = 1; digits < 9; ++digits)
-            if (const std::string text = realText(value, digits, plain); narrowed(std::strtod(text.c_str(), nullptr), dtype) == value) return text;
+            if (const std::string text = realText(value, digits, plain); narrowed(std::strtod(text.c_str(), nullptr), dtype) == value)
+                return text;
     const bool isWide = dtype == DType::f64 || dtype == DType::c128 || dtype == DType::i64 || dtype == DType::u64;
     return isWide ? digitsOf(value, plain) : digitsOf(static_cast<float>(value), plain);
 }
@@ -148,15 +150,12 @@ std::string integerText(uint64_t bits, bool isUnsigned, bool hex)
 int significantDigits(DType dtype)
 {
     switch (dtype) {
-    case DType::f64:
-        return 16;
+    case DType::f64: return 16;
     case DType::f16:
     case DType::bf16:
     case DType::f8e4m3fn:
-    case DType::f8e5m2:
-        return 4;
-    default:
-        return 7;
+    case DType::f8e5m2: return 4;
+    default: return 7;
     }
 }
 
@@ -169,18 +168,14 @@ std::string quotedText(std::string_view text, size_t limit)
     for (size_t at = 0; at < shown;) {
         const char c = text[at];
         const size_t length = characterLength(text.substr(at, shown - at));
-        if (c == '"' || c == '\\')
-            out += '\\', out += c;
-        else if (c == '\n')
-            out += "\\n";
-        else if (c == '\t')
-            out += "\\t";
+        if (c == '"' || c == '\\') out += '\\', out += c;
+        else if (c == '\n') out += "\\n";
+        else if (c == '\t') out += "\\t";
         else if (length == 0 || static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
             out += "\\x";
             out += digits[static_cast<unsigned char>(c) >> 4];
             out += digits[static_cast<unsigned char>(c) & 15];
-        } else
-            out += text.substr(at, length);
+        } else out += text.substr(at, length);
         at += std::max<size_t>(1, length);
     }
     out += '"';
@@ -195,8 +190,7 @@ std::string elementText(const Tensor& tensor, int64_t index, const NumberFormat&
         return realText(value, format.digits > 0 ? format.digits : significantDigits(tensor.dtype));
     };
     switch (dtypeClass(tensor.dtype)) {
-    case DTypeClass::boolean:
-        return elementAsInteger(tensor, index) != 0 ? "true" : "false";
+    case DTypeClass::boolean: return elementAsInteger(tensor, index) != 0 ? "true" : "false";
     case DTypeClass::signedInteger:
     case DTypeClass::unsignedInteger: {
         const auto stored = static_cast<uint64_t>(elementAsInteger(tensor, index));
@@ -204,10 +198,8 @@ std::string elementText(const Tensor& tensor, int64_t index, const NumberFormat&
             return real(elementAsReal(tensor, index)) + "(" + integerText(stored, false, false) + ")";
         return integerText(stored, tensor.dtype == DType::u64, format.hex);
     }
-    case DTypeClass::floating:
-        return format.hex ? hexReal(elementAsReal(tensor, index)) : real(elementAsReal(tensor, index));
-    case DTypeClass::complex:
-        return complexText(tensor, index, format.digits);
+    case DTypeClass::floating: return format.hex ? hexReal(elementAsReal(tensor, index)) : real(elementAsReal(tensor, index));
+    case DTypeClass::complex: return complexText(tensor, index, format.digits);
     case DTypeClass::string: {
         const auto strings = unpackStrings(tensor.view());
         if (!strings.ok() || index >= static_cast<int64_t>(strings->size())) return "?";
@@ -220,8 +212,7 @@ std::string elementText(const Tensor& tensor, int64_t index, const NumberFormat&
             return "resource " + std::to_string(handle);
         }
         return "?";
-    default:
-        return "?";
+    default: return "?";
     }
 }
 

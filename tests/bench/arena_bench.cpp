@@ -37,7 +37,9 @@ std::vector<BufferLifetime> mobileNetV1()
         ++step;
     };
     add(112, 32);
-    struct Block { int64_t side, in, out; };
+    struct Block {
+        int64_t side, in, out;
+    };
     for (const Block& b : {Block{112, 32, 64},
                            {56, 64, 128},
                            {56, 128, 128},
@@ -75,7 +77,9 @@ std::vector<BufferLifetime> mobileNetV2()
     size_t input = add(112, 16);
     int64_t side = 112;
     int64_t channels = 16;
-    struct Stage { int64_t out, repeats, stride; };
+    struct Stage {
+        int64_t out, repeats, stride;
+    };
     for (const Stage& stage : {Stage{24, 2, 2}, {32, 3, 2}, {64, 4, 2}, {96, 3, 1}, {160, 3, 2}, {320, 1, 1}}) {
         for (int64_t repeat = 0; repeat < stage.repeats; ++repeat) {
             const bool residual = repeat > 0;

@@ -82,7 +82,4 @@ int run()
 } // namespace
 } // namespace loopscope::bench
 
-int main()
-{
-    return loopscope::bench::run();
-}
+int main() { return loopscope::bench::run(); }

@@ -1,5 +1,5 @@
-// Whole models, one thread: the best of ten runs on zeros. Which ones: paths in MODELS, separated by blanks; without it nothing is measured.
-// tests/bench/run prints LiteRT's time and the ratio below each where PYTHON has LiteRT.
+// Whole models, one thread: the best of ten runs on zeros. Which ones: paths in MODELS, separated by blanks; without it nothing is
+// measured. tests/bench/run prints LiteRT's time and the ratio below each where PYTHON has LiteRT.
 #include "converters/formats.h"
 #include "engine/base/clock.h"
 #include "engine/exec/interpreter.h"

@@ -84,7 +84,7 @@ int main()
     constexpr uint64_t kOffset = 1 << 16;
     const std::vector<uint8_t> head = flatBuffer(kOffset);
     const bool written = ::write(file, head.data(), head.size()) == static_cast<ssize_t>(head.size()) &&
-        ::ftruncate(file, static_cast<off_t>(kOffset + static_cast<uint64_t>(kWeights) * 4)) == 0;
+                         ::ftruncate(file, static_cast<off_t>(kOffset + static_cast<uint64_t>(kWeights) * 4)) == 0;
     ::close(file);
 
     const double before = residentBytes();

@@ -12,9 +12,6 @@ inline void report(const char* name, double value, const char* unit, double goal
 }
 
 /// A figure without a goal, to hold others against.
-inline void note(const char* name, double value, const char* unit)
-{
-    std::printf("%s %.3g %s\n", name, value, unit);
-}
+inline void note(const char* name, double value, const char* unit) { std::printf("%s %.3g %s\n", name, value, unit); }
 
 } // namespace loopscope::bench

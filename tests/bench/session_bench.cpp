@@ -94,10 +94,7 @@ int64_t threadNs()
     return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-double since(int64_t from)
-{
-    return static_cast<double>(nowNs() - from);
-}
+double since(int64_t from) { return static_cast<double>(nowNs() - from); }
 
 Status setZeros(Interpreter& interpreter)
 {

@@ -65,10 +65,7 @@ Model tinyLoop()
 }
 
 /// Durations as a real tiny loop has them.
-int64_t duration(int64_t step)
-{
-    return 25 + step % 50;
-}
+int64_t duration(int64_t step) { return 25 + step % 50; }
 
 /// Announces `iterations` of the loop; returns nanoseconds spent in the announcements and waiting for the disk.
 int64_t announce(const Model& model, ExecutionObserver& observer, int64_t iterations)

@@ -46,7 +46,6 @@ Model counting()
     return model;
 }
 
-
 constexpr const char* kMain = R"(
 graph main(n: i32[]) {
   zero = const i32[] 0

@@ -16,8 +16,8 @@ namespace {
 struct Example {
     std::string page;
     size_t line = 0;
-    std::vector<std::string> words;            ///< after `loopscope debug`
-    std::string begin;                         ///< what is printed before the first prompt
+    std::vector<std::string> words; ///< after `loopscope debug`
+    std::string begin;              ///< what is printed before the first prompt
     struct Exchange {
         std::string prompt, command, reply;
         size_t line = 0;
@@ -34,10 +34,8 @@ std::vector<std::string> shellWords(const std::string& text)
     bool open = false;
     for (const char c : text + " ") {
         if (quote != 0) {
-            if (c == quote)
-                quote = 0;
-            else
-                word += c;
+            if (c == quote) quote = 0;
+            else word += c;
         } else if (c == '\'' || c == '"') {
             quote = c;
             open = true;
@@ -106,7 +104,8 @@ TEST_P(DebuggingPages, replay)
 }
 
 INSTANTIATE_TEST_SUITE_P(Cli, DebuggingPages,
-                         testing::Values("README.md", "docs/dataflow.md", "docs/debugging.md", "docs/quantization_debugging.md", "docs/tensorflow.md"));
+                         testing::Values("README.md", "docs/dataflow.md", "docs/debugging.md", "docs/quantization_debugging.md",
+                                         "docs/tensorflow.md"));
 
 /// The promise of the page: a NaN of iteration 613 in five commands, backwards and forwards.
 TEST(DebuggingPage, finds_a_nan_in_five_commands)

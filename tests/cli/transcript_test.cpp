@@ -34,10 +34,8 @@ std::vector<Command> readTranscript(const std::string& path)
         if (line.starts_with("$ ")) {
             commands.push_back({number, line.substr(2), {}, 0});
         } else if (!commands.empty()) {
-            if (line.starts_with("[exit "))
-                commands.back().exitCode = std::atoi(line.c_str() + 6);
-            else
-                commands.back().reply.push_back(std::move(line));
+            if (line.starts_with("[exit ")) commands.back().exitCode = std::atoi(line.c_str() + 6);
+            else commands.back().reply.push_back(std::move(line));
         }
     }
     for (Command& command : commands)

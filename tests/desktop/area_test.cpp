@@ -120,7 +120,8 @@ private slots:
     /// As somebody may have written it into the settings.
     void arrangementsMayLeaveSizesOut()
     {
-        const QJsonObject graph{{"tabs", QJsonArray{"panelGraph"}}}, tensor{{"tabs", QJsonArray{"panelTensor"}}}, console{{"tabs", QJsonArray{"panelConsole"}}};
+        const QJsonObject graph{{"tabs", QJsonArray{"panelGraph"}}}, tensor{{"tabs", QJsonArray{"panelTensor"}}},
+            console{{"tabs", QJsonArray{"panelConsole"}}};
         for (const QJsonArray& sizes : {QJsonArray(), QJsonArray{300}}) {
             const QJsonObject written{{"split", "h"}, {"stretch", 1}, {"sizes", sizes}, {"parts", QJsonArray{graph, tensor, console}}};
             m_area->arrange(written, written);
@@ -210,7 +211,8 @@ private slots:
     void unknownPanelsAreLeftOut()
     {
         delete m_area;
-        m_area = new PanelArea([this](const QString& name) { return name == "panelGraph" ? new Panel(*m_document, name, "Graph") : nullptr; });
+        m_area =
+            new PanelArea([this](const QString& name) { return name == "panelGraph" ? new Panel(*m_document, name, "Graph") : nullptr; });
         m_area->resize(1280, 718);
         m_area->arrange(drawnArrangement(Task::debug, false, 1280), drawnArrangement(Task::debug, false, 1280));
         m_area->QWidget::show();

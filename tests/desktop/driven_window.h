@@ -44,7 +44,8 @@ protected:
     void start()
     {
         m_services = std::make_unique<app::DesktopServices>(app::Arguments());
-        m_window = std::make_unique<MainWindow>(*m_services, MainWindow::Folders{m_folder->path() + "/settings.json", m_folder->path() + "/sessions"});
+        m_window = std::make_unique<MainWindow>(*m_services,
+                                                MainWindow::Folders{m_folder->path() + "/settings.json", m_folder->path() + "/sessions"});
         m_window->show();
         m_window->activateWindow();
         QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
@@ -139,7 +140,8 @@ inline QStringList rowsOf(const QAbstractItemView* view)
         const QAbstractItemModel& model = *view->model();
         for (int row = 0; row < model.rowCount(parent); ++row) {
             QStringList cells;
-            for (int column = 0; column < model.columnCount(parent); ++column) cells.append(model.index(row, column, parent).data().toString());
+            for (int column = 0; column < model.columnCount(parent); ++column)
+                cells.append(model.index(row, column, parent).data().toString());
             lines.append(cells.join(" | "));
             if (const QModelIndex index = model.index(row, 0, parent); tree && tree->isExpanded(index)) walk(index);
         }

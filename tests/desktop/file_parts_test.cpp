@@ -67,7 +67,8 @@ private slots:
     }
     void pagesOfARecordingAreCounted()
     {
-        QByteArray file = QByteArray("SQLite format 3").append('\0') + QByteArray("\x10\0", 2) + QByteArray(10, '\0') + QByteArray("\0\0\0\3", 4) + QByteArray(68, '\0');
+        QByteArray file = QByteArray("SQLite format 3").append('\0') + QByteArray("\x10\0", 2) + QByteArray(10, '\0') +
+                          QByteArray("\0\0\0\3", 4) + QByteArray(68, '\0');
         file.append(QByteArray(2 * 4096 - file.size(), '\0'));
         QCOMPARE(filePartsOf(file).back(), (FilePart{State::partly, "Pages", "2 of 3"}));
         QCOMPARE(filePartsOf(file.first(50)).back(), (FilePart{State::missing, "Header", "cut off or damaged"}));
@@ -78,7 +79,8 @@ private slots:
         for (const QByteArray& whole : {converted("samples/text/collatz.lsir", "tflite"), converted("samples/text/v1_collatz.lsir", "pb")})
             for (int round = 0; round < 2000; ++round) {
                 QByteArray damaged = whole.first(static_cast<qsizetype>(random() % static_cast<size_t>(whole.size() + 1)));
-                for (int i = 0; i < 4 && !damaged.isEmpty(); ++i) damaged[static_cast<qsizetype>(random() % static_cast<size_t>(damaged.size()))] = static_cast<char>(random());
+                for (int i = 0; i < 4 && !damaged.isEmpty(); ++i)
+                    damaged[static_cast<qsizetype>(random() % static_cast<size_t>(damaged.size()))] = static_cast<char>(random());
                 const QByteArray exact(damaged.constData(), damaged.size()); // sanitizers see its end
                 QVERIFY(filePartsOf(exact).size() <= 7);
             }
@@ -113,7 +115,8 @@ private slots:
     }
     void otherFilesHaveNoParts()
     {
-        for (const QByteArray& bytes : {QByteArray(), QByteArray("TFL3"), QByteArray("hello, these are notes"), QByteArray("PK\3\4")}) QVERIFY(filePartsOf(bytes).isEmpty());
+        for (const QByteArray& bytes : {QByteArray(), QByteArray("TFL3"), QByteArray("hello, these are notes"), QByteArray("PK\3\4")})
+            QVERIFY(filePartsOf(bytes).isEmpty());
     }
 };
 

@@ -1,5 +1,5 @@
-// The tree of widgets: the names that tests and scripts find them by, and that nothing overlaps and no text is cut, whatever the size of the
-// window and of the text.
+// The tree of widgets: the names that tests and scripts find them by, and that nothing overlaps and no text is cut, whatever the size of
+// the window and of the text.
 #include "driven_window.h"
 #include "viewer/widgets/parts.h"
 
@@ -20,7 +20,8 @@ QString nameOf(const QWidget* widget)
 {
     QString path;
     for (; widget && !widget->isWindow(); widget = widget->parentWidget())
-        path.prepend('/' + (widget->objectName().isEmpty() ? QString(widget->metaObject()->className()).section(':', -1) : widget->objectName()));
+        path.prepend('/' +
+                     (widget->objectName().isEmpty() ? QString(widget->metaObject()->className()).section(':', -1) : widget->objectName()));
     return path;
 }
 
@@ -43,7 +44,8 @@ QStringList overlapsIn(const QWidget* window)
             if (isShown(child) && !child->isWindow() && !isOverlay(child)) children.append(child);
         for (qsizetype i = 0; i < children.size(); ++i)
             for (qsizetype j = i + 1; j < children.size(); ++j)
-                if (children[i]->geometry().intersects(children[j]->geometry())) found.append(nameOf(children[i]) + " over " + nameOf(children[j]));
+                if (children[i]->geometry().intersects(children[j]->geometry()))
+                    found.append(nameOf(children[i]) + " over " + nameOf(children[j]));
     }
     return found;
 }
@@ -53,7 +55,8 @@ QString cutOf(const QWidget* widget)
 {
     const QFontMetrics metrics(widget->font());
     const auto tooSmall = [&](int needed, int present, const QString& text) {
-        return needed <= present ? QString() : QStringLiteral("%1 “%2” needs %3, has %4").arg(nameOf(widget), text).arg(needed).arg(present);
+        return needed <= present ? QString()
+                                 : QStringLiteral("%1 “%2” needs %3, has %4").arg(nameOf(widget), text).arg(needed).arg(present);
     };
     if (qobject_cast<const ElidedLabel*>(widget) || qobject_cast<const OfferButton*>(widget)) return {}; // they elide what has no room
     if (const auto* const label = qobject_cast<const QLabel*>(widget)) {
@@ -65,12 +68,16 @@ QString cutOf(const QWidget* widget)
     }
     if (const auto* const button = qobject_cast<const QAbstractButton*>(widget)) {
         if (button->text().isEmpty()) return {};
-        if (const auto* const tool = qobject_cast<const QToolButton*>(button); tool && !tool->icon().isNull() && tool->toolButtonStyle() == Qt::ToolButtonIconOnly) return {};
+        if (const auto* const tool = qobject_cast<const QToolButton*>(button);
+            tool && !tool->icon().isNull() && tool->toolButtonStyle() == Qt::ToolButtonIconOnly)
+            return {};
         const QString wide = tooSmall(metrics.horizontalAdvance(button->text().remove('&')), button->width(), button->text());
         return wide.isEmpty() ? tooSmall(metrics.ascent() + metrics.descent(), button->height(), button->text()) : wide;
     }
-    if (const auto* const tabs = qobject_cast<const QTabBar*>(widget)) return tabs->count() == 0 ? QString() : tooSmall(metrics.ascent() + metrics.descent(), tabs->height(), tabs->tabText(0));
-    if (const auto* const field = qobject_cast<const QLineEdit*>(widget)) return tooSmall(metrics.ascent() + metrics.descent(), field->height(), field->objectName());
+    if (const auto* const tabs = qobject_cast<const QTabBar*>(widget))
+        return tabs->count() == 0 ? QString() : tooSmall(metrics.ascent() + metrics.descent(), tabs->height(), tabs->tabText(0));
+    if (const auto* const field = qobject_cast<const QLineEdit*>(widget))
+        return tooSmall(metrics.ascent() + metrics.descent(), field->height(), field->objectName());
     return {};
 }
 
@@ -95,14 +102,17 @@ private slots:
 
     void widgetsHaveTheirNames()
     {
-        names({"menuBar", "toolbarRun", "addressBar", "findField", "taskBrowse", "taskDebug", "taskCompare", "taskTrace", "statusState", "statusReason",
-               "statusProgress", "statusCancel", "welcomePage", "sampleCard0", "sampleCard1", "sampleCard2", "sampleCard3", "filePage", "errorBanner"});
+        names({"menuBar", "toolbarRun", "addressBar", "findField", "taskBrowse", "taskDebug", "taskCompare", "taskTrace", "statusState",
+               "statusReason", "statusProgress", "statusCancel", "welcomePage", "sampleCard0", "sampleCard1", "sampleCard2", "sampleCard3",
+               "filePage", "errorBanner"});
         open("collatz.lsir", {{"x", "27"}});
         names({"panelGraph", "graphCanvas", "minimap", "panelStructure", "panelSearch", "searchResults", "panelProperties", "panelInputs"});
         execute("run");
-        names({"panelListing", "listingView", "panelInvocations", "invocationTree", "panelCallStack", "panelBreakpoints", "breakpointTable", "panelWatches",
-               "panelVariables", "panelTensor", "tensorBar", "tensorTable", "tensorHeat", "tensorImage", "tensorHistogram", "tensorPlot", "tensorStats",
-               "tensorQuant", "panelConsole", "consoleLog", "consoleInput", "panelTimeline", "timelineBar", "loopSlider", "panelProblems", "problemTable"});
+        names({"panelListing",    "listingView",  "panelInvocations", "invocationTree", "panelCallStack", "panelBreakpoints",
+               "breakpointTable", "panelWatches", "panelVariables",   "panelTensor",    "tensorBar",      "tensorTable",
+               "tensorHeat",      "tensorImage",  "tensorHistogram",  "tensorPlot",     "tensorStats",    "tensorQuant",
+               "panelConsole",    "consoleLog",   "consoleInput",     "panelTimeline",  "timelineBar",    "loopSlider",
+               "panelProblems",   "problemTable"});
         m_window->setTask(Task::compare);
         names({"compareA", "compareStrip", "compareB", "differenceTable", "tensorDifference"});
         open("v1_collatz.lsir", {{"n", "6"}});
@@ -200,7 +210,8 @@ private slots:
         checkTabs("recording");
         open("collatz.lsir", {{"x", "27"}});
         m_window->run("nextFinding");
-        emit m_window->document()->bridge().failed("a kernel with a name that is long enough to need a second line where there is little room for it");
+        emit m_window->document()->bridge().failed(
+            "a kernel with a name that is long enough to need a second line where there is little room for it");
         QVERIFY(find<QWidget>("errorBanner")->isVisible());
         check("banner");
         for (const QString& path : {m_folder->path() + "/missing.tflite", truncated()}) {
@@ -226,8 +237,10 @@ private:
         const bool right = QTest::qWaitFor(isRight, 2000);
         QVERIFY2(right, qPrintable(where + ":\n" + wrong.join('\n')));
         const QRect inside = m_window->rect();
-        for (const QWidget* const child : m_window->findChild<QWidget*>("toolbarRun")->findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly))
-            if (child->isVisible()) QVERIFY2(inside.contains(QRect(child->mapTo(m_window.get(), QPoint(0, 0)), child->size())), qPrintable(nameOf(child)));
+        for (const QWidget* const child :
+             m_window->findChild<QWidget*>("toolbarRun")->findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly))
+            if (child->isVisible())
+                QVERIFY2(inside.contains(QRect(child->mapTo(m_window.get(), QPoint(0, 0)), child->size())), qPrintable(nameOf(child)));
     }
     /// As it is, and with every tab in front in turn.
     void checkTabs(const QString& where)

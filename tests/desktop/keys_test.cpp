@@ -55,7 +55,8 @@ private slots:
             QVERIFY2(m_window->action(row.command), row.command);
             QCOMPARE(m_window->action(row.command)->objectName(), QString("action.") + row.command);
         }
-        for (const char* const command : {"stepOver", "runToCursor", "bookmark", "find", "gotoAddress", "gotoIteration", "copyAddress", "task.2"})
+        for (const char* const command :
+             {"stepOver", "runToCursor", "bookmark", "find", "gotoAddress", "gotoIteration", "copyAddress", "task.2"})
             QVERIFY2(m_window->run(command), command);
         QVERIFY(!m_window->run("noSuchCommand"));
     }

@@ -75,14 +75,24 @@ private slots:
     {
         QTest::addColumn<QString>("words");
         QTest::addColumn<QString>("error");
-        QTest::newRow("action") << "--exec action.stepOvr" << "error: option '--exec': no action 'stepOvr'; did you mean 'stepOver' or 'stepOut'?\n";
-        QTest::newRow("panel") << "--exec 'panel panelTensr'" << "error: option '--exec': no panel 'panelTensr'; did you mean 'panelTensor' or 'panelTensorA' or 'panelTensorB'?\n";
-        QTest::newRow("panelOfRecordings") << "--exec 'panel panelPlot'" << "error: option '--exec': panel 'panelPlot' is not for this file\n";
-        QTest::newRow("panelCommand") << "--exec 'panel panelTensor fly'" << "error: option '--exec': panel 'panelTensor' has no command 'fly'\n";
-        QTest::newRow("selection") << "--exec 'select main/nothing#3'" << "error: main/nothing#3: no operator 'nothing#3' in main, which has 1 operator\n";
-        QTest::newRow("command") << "--exec 'goto end'" << "error: 'goto end': the run has not begun; 'run' goes to the first stop, 'start' to the first operator\n";
-        QTest::newRow("input") << "-i y=3" << "error: input 'y': no such input (inputs: x: i32[])\n";
-        QTest::newRow("place") << "--goto nowhere" << "error: nowhere: no graph 'nowhere'\n";
+        QTest::newRow("action") << "--exec action.stepOvr"
+                                << "error: option '--exec': no action 'stepOvr'; did you mean 'stepOver' or 'stepOut'?\n";
+        QTest::newRow("panel")
+            << "--exec 'panel panelTensr'"
+            << "error: option '--exec': no panel 'panelTensr'; did you mean 'panelTensor' or 'panelTensorA' or 'panelTensorB'?\n";
+        QTest::newRow("panelOfRecordings") << "--exec 'panel panelPlot'"
+                                           << "error: option '--exec': panel 'panelPlot' is not for this file\n";
+        QTest::newRow("panelCommand") << "--exec 'panel panelTensor fly'"
+                                      << "error: option '--exec': panel 'panelTensor' has no command 'fly'\n";
+        QTest::newRow("selection") << "--exec 'select main/nothing#3'"
+                                   << "error: main/nothing#3: no operator 'nothing#3' in main, which has 1 operator\n";
+        QTest::newRow("command")
+            << "--exec 'goto end'"
+            << "error: 'goto end': the run has not begun; 'run' goes to the first stop, 'start' to the first operator\n";
+        QTest::newRow("input") << "-i y=3"
+                               << "error: input 'y': no such input (inputs: x: i32[])\n";
+        QTest::newRow("place") << "--goto nowhere"
+                               << "error: nowhere: no graph 'nowhere'\n";
     }
     void wrongArgumentsAreNamed()
     {

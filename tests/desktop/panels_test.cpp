@@ -274,9 +274,11 @@ private slots:
         QWidget* each = canvas().nextInFocusChain();
         for (int guard = 0; guard < 2000 && each != &canvas(); ++guard, each = each->nextInFocusChain())
             for (const QWidget* up = each; up; up = up->parentWidget())
-                if (const auto* const panel = qobject_cast<const Panel*>(up); panel && panel->isVisible() && !order.contains(panel->objectName()))
+                if (const auto* const panel = qobject_cast<const Panel*>(up);
+                    panel && panel->isVisible() && !order.contains(panel->objectName()))
                     order.append(panel->objectName());
-        const QStringList wanted = {"panelListing", "panelInvocations", "panelTensor", "panelBreakpoints", "panelWatches", "panelConsole", "panelTimeline"};
+        const QStringList wanted = {"panelListing", "panelInvocations", "panelTensor",  "panelBreakpoints",
+                                    "panelWatches", "panelConsole",     "panelTimeline"};
         QStringList found;
         for (const QString& name : order)
             if (wanted.contains(name)) found.append(name);
@@ -303,7 +305,8 @@ private:
     GraphCanvas& canvas() { return static_cast<GraphPanel*>(m_window->area()->panel("panelGraph"))->canvas(); }
     QModelIndex rowWith(QTreeView* view, const QString& text)
     {
-        const QModelIndexList found = view->model()->match(view->model()->index(0, 0), Qt::DisplayRole, text, 1, Qt::MatchStartsWith | Qt::MatchRecursive);
+        const QModelIndexList found =
+            view->model()->match(view->model()->index(0, 0), Qt::DisplayRole, text, 1, Qt::MatchStartsWith | Qt::MatchRecursive);
         return found.isEmpty() ? QModelIndex() : found.front();
     }
     void clickRow(const char* name, const QString& text)

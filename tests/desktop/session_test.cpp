@@ -123,7 +123,8 @@ private slots:
         m_window->close();
         QVERIFY(!m_window->document());
         bool kept = false;
-        for (const QJsonValue& line : readJson(sessionFile())["breakpoints"].toArray()) kept = kept || line.toString().contains("999999999");
+        for (const QJsonValue& line : readJson(sessionFile())["breakpoints"].toArray())
+            kept = kept || line.toString().contains("999999999");
         QVERIFY(kept);
         QCOMPARE(readJson(sessionFile())["inputs"].toObject()["n"].toString(), QString("1000000000"));
     }
@@ -146,7 +147,8 @@ private slots:
         QVERIFY(m_window->document()->bridge().busy());
         m_window->close();
         bool kept = false;
-        for (const QJsonValue& line : readJson(sessionFile())["breakpoints"].toArray()) kept = kept || line.toString().contains("999999998");
+        for (const QJsonValue& line : readJson(sessionFile())["breakpoints"].toArray())
+            kept = kept || line.toString().contains("999999998");
         QVERIFY(kept);
     }
 
@@ -225,7 +227,9 @@ private slots:
         open("collatz.lsir", {{"x", "27"}});
         trigger("stepInto");
         restart();
-        const QJsonObject old{{"version", 1}, {"path", "x"}, {"view", QJsonObject{{"root", "main"}, {"showAttributes", true}}},
+        const QJsonObject old{{"version", 1},
+                              {"path", "x"},
+                              {"view", QJsonObject{{"root", "main"}, {"showAttributes", true}}},
                               {"breakpoints", QJsonArray{"break iter while#0 3"}},
                               {"marks", QJsonArray{QJsonObject{{"name", "m"}, {"step", 7}}}}};
         QVERIFY(writeJson(sessionFile(), old));

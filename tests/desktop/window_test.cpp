@@ -178,7 +178,8 @@ private slots:
         file.write(QByteArray("\x1c\0\0\0TFL3", 8) + QByteArray(64, '\xff'));
         file.close();
         QStringList failed;
-        connect(m_window.get(), &MainWindow::openFailed, this, [&](const Error& error) { failed.append(QString::fromStdString(error.message())); });
+        connect(m_window.get(), &MainWindow::openFailed, this,
+                [&](const Error& error) { failed.append(QString::fromStdString(error.message())); });
         m_window->open(path);
         settle();
         QCOMPARE(failed.size(), 1);
@@ -222,7 +223,9 @@ private slots:
             open(model);
             m_window->setTask(Task::debug); // where the timeline asks what ran
             settle();
-            QVERIFY2(!m_window->document()->backend().session().call([](Debugger& debugger) { return debugger.timeline().position().started; }), model);
+            QVERIFY2(
+                !m_window->document()->backend().session().call([](Debugger& debugger) { return debugger.timeline().position().started; }),
+                model);
             QVERIFY2(!stop().started, model);
         }
     }

@@ -153,7 +153,8 @@ std::string checkTextAgain(const Model& model)
 std::string checkGraphDef(const Model& model, bool mustComeBackEqual)
 {
     const auto written = exportGraphDef(model);
-    if (!written.ok()) return mustComeBackEqual ? "what was read is not written: " + written.error().message() : badMessage(written.error());
+    if (!written.ok())
+        return mustComeBackEqual ? "what was read is not written: " + written.error().message() : badMessage(written.error());
     const auto again = importGraphDef("again", Bytes::copyOf(written->data(), written->size()));
     if (!again.ok()) return mustComeBackEqual ? "what was written does not open: " + again.error().message() : badMessage(again.error());
     if (mustComeBackEqual && !sameModel(model, *again)) return "differs after export: " + firstDifference(model, *again);

@@ -12,8 +12,9 @@ namespace {
 
 /// Names of namespace std, by the header that declares them; those that several headers declare stand under the leanest.
 const std::map<std::string, std::vector<std::string>> kNamesOf = {
-    {"algorithm", {"all_of", "any_of", "binary_search", "clamp", "copy", "equal", "fill", "find", "find_if", "lower_bound", "max", "max_element",
-                   "min", "none_of", "ranges", "remove_if", "reverse", "sort", "stable_sort", "upper_bound"}},
+    {"algorithm",
+     {"all_of", "any_of",      "binary_search", "clamp",   "copy",   "equal",     "fill",    "find", "find_if",     "lower_bound",
+      "max",    "max_element", "min",           "none_of", "ranges", "remove_if", "reverse", "sort", "stable_sort", "upper_bound"}},
     {"array", {"array"}},
     {"atomic", {"atomic", "atomic_bool"}},
     {"bit", {"bit_cast", "countr_zero", "popcount"}},
@@ -44,7 +45,8 @@ const std::map<std::string, std::vector<std::string>> kNamesOf = {
     {"string_view", {"string_view"}},
     {"thread", {"thread"}},
     {"tuple", {"tie", "tuple"}},
-    {"type_traits", {"decay_t", "enable_if_t", "is_floating_point_v", "is_integral_v", "is_same_v", "is_signed_v", "make_unsigned_t", "remove_cvref_t"}},
+    {"type_traits",
+     {"decay_t", "enable_if_t", "is_floating_point_v", "is_integral_v", "is_same_v", "is_signed_v", "make_unsigned_t", "remove_cvref_t"}},
     {"unordered_map", {"unordered_map"}},
     {"unordered_set", {"unordered_set"}},
     {"utility", {"exchange", "forward", "move", "pair", "swap"}},
@@ -85,7 +87,8 @@ std::vector<std::string> missingIncludes(const std::string& text)
 /// header brings the plain classes (QString, QRect, QEvent) along, so more is not asked.
 std::string strangeQtClass(const std::string& text)
 {
-    static const std::regex include(R"(#include [<"](Q\w+|viewer/[^">]+)[">])"), declared(R"(\bclass (Q[A-Z]\w+);)"), named(R"(\b(Q[A-Z][a-z]\w+)\b)");
+    static const std::regex include(R"(#include [<"](Q\w+|viewer/[^">]+)[">])"), declared(R"(\bclass (Q[A-Z]\w+);)"),
+        named(R"(\b(Q[A-Z][a-z]\w+)\b)");
     if (!matches(text, include).empty()) return {};
     const std::set<std::string> known = matches(text, declared);
     for (const std::string& name : matches(codeOf(text), named))

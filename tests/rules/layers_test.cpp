@@ -30,10 +30,7 @@ Table readTable()
     return table;
 }
 
-bool lies(const std::string& path, const std::string& folder)
-{
-    return path.starts_with(folder + "/") || path == folder;
-}
+bool lies(const std::string& path, const std::string& folder) { return path.starts_with(folder + "/") || path == folder; }
 
 /// The longest layer that a path belongs to; empty if none.
 std::string layerOf(const Table& table, const std::string& path)

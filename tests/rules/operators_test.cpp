@@ -63,7 +63,8 @@ TEST(Operators, everyOperatorHasATextTest)
     for (const OpDef& def : allOps()) {
         const std::string prefix = def.dialect == "tfl" || def.dialect == "tf" ? "\\b" : std::string(def.dialect) + "\\.";
         const std::string pattern = prefix + std::string(def.name);
-        EXPECT_TRUE(std::regex_search(tests, std::regex("[=\\s]" + pattern + "\\("))) << def.name << " is used by no .ltest under tests/ops";
+        EXPECT_TRUE(std::regex_search(tests, std::regex("[=\\s]" + pattern + "\\(")))
+            << def.name << " is used by no .ltest under tests/ops";
     }
 }
 

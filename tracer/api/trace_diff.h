@@ -21,8 +21,8 @@ enum class DiffPairing : unsigned char {
 struct DiffOptions {
     DiffPairing pairing = DiffPairing::address;
     Tolerance tolerance{Tolerance::Close{}, {}, {}}; ///< exact: nothing but equal bits is equal
-    int64_t limit = 1; ///< differences to report; 0: all
-    std::optional<int64_t> runA, runB; ///< default: defaultRun(); in one file the two newest
+    int64_t limit = 1;                               ///< differences to report; 0: all
+    std::optional<int64_t> runA, runB;               ///< default: defaultRun(); in one file the two newest
     const CancelFlag* cancel = nullptr;
 };
 
@@ -33,14 +33,14 @@ struct TraceDifference {
     std::string kind;    ///< `value` `shape` `dtype` `missing` `branch` `trips` `dead`
     std::string a, b;    ///< the two sides as text: worst element, shape, branch, …
     std::optional<double> maxAbs, maxRel, ulp, cosine;
-    std::string at;      ///< index of the worst element, "[0,127]"; empty if unknown
+    std::string at;              ///< index of the worst element, "[0,127]"; empty if unknown
     bool fromStatistics = false; ///< the elements are not stored: figures are those of min, max, mean
 };
 
 struct TraceDiff {
     bool equal = true;
-    int64_t compared = 0; ///< writes compared, those skipped by equal digests included
-    int64_t unpaired = 0; ///< pairing by name: operators of a without a partner in b
+    int64_t compared = 0;                     ///< writes compared, those skipped by equal digests included
+    int64_t unpaired = 0;                     ///< pairing by name: operators of a without a partner in b
     std::vector<TraceDifference> differences; ///< in the order of run a
 };
 

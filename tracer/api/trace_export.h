@@ -17,7 +17,7 @@ struct TraceExportOptions {
     TraceExportFormat format = TraceExportFormat::csv;
     std::vector<std::string> patterns{}; ///< address patterns of the writes wanted; empty: all
     std::vector<std::string> counters{}; ///< perfetto: values shown as counters, addresses or labels
-    std::optional<int64_t> run{};          ///< default: TraceReader::defaultRun
+    std::optional<int64_t> run{};        ///< default: TraceReader::defaultRun
     bool overwrite = false;
     const CancelFlag* cancel = nullptr;
 };

@@ -20,8 +20,8 @@ namespace loopscope {
 class Database;
 
 struct QueryLimits {
-    double seconds = 5;  ///< 0: none
-    int64_t rows = 0;    ///< 0: all
+    double seconds = 5; ///< 0: none
+    int64_t rows = 0;   ///< 0: all
     const CancelFlag* cancel = nullptr;
 };
 

@@ -26,14 +26,14 @@ struct RecordedGraph {
 
 /// One entering of a graph, or one iteration of a loop. Ids grow in order of starting.
 struct RecordedInvocation {
-    int64_t id = 0, parent = 0; ///< 0: the root has none
-    int graph = -1;             ///< of a loop its body
-    int cond = -1;              ///< of a loop
+    int64_t id = 0, parent = 0;      ///< 0: the root has none
+    int graph = -1;                  ///< of a loop its body
+    int cond = -1;                   ///< of a loop
     int callerGraph = -1, site = -1; ///< the call operator; −1: root, v1 frame
-    std::string role;           ///< "main", "loop", "then", "else", "branch2", "call", "init", "frame", …
+    std::string role;                ///< "main", "loop", "then", "else", "branch2", "call", "init", "frame", …
     int64_t iteration = -1;
-    int64_t firstStep = 0;      ///< of the next operator to complete at entry
-    int64_t steps = 0;          ///< completed inside, callees included
+    int64_t firstStep = 0; ///< of the next operator to complete at entry
+    int64_t steps = 0;     ///< completed inside, callees included
 };
 
 /// An operator that completed. Dataflow graphs complete theirs in an order of their own.
@@ -45,7 +45,7 @@ struct RecordedEvent {
 
 /// What is known of a value that was written.
 struct RecordedValue {
-    bool hasElements = false; ///< else only `statistics`, if these
+    bool hasElements = false;     ///< else only `statistics`, if these
     DType dtype = DType::unknown; ///< of a single element kept as a number it may be wider than the value's own: f64 or i64
     Shape shape;
     std::vector<std::byte> bytes;

@@ -17,15 +17,9 @@ std::string quotedCell(const std::string& text)
     return out + '"';
 }
 
-std::string number(const std::optional<double>& value)
-{
-    return value ? sqlText(*value) : "";
-}
+std::string number(const std::optional<double>& value) { return value ? sqlText(*value) : ""; }
 
-std::string cell(const SqlValue& value)
-{
-    return std::holds_alternative<std::monostate>(value) ? "" : sqlText(value);
-}
+std::string cell(const SqlValue& value) { return std::holds_alternative<std::monostate>(value) ? "" : sqlText(value); }
 
 const char* stateName(int64_t state)
 {
@@ -56,10 +50,8 @@ Result<TraceExportSummary> exportCsv(const TraceReader& trace, const std::string
         // Of a single element the row holds the value alone; here every column is filled, as the views of the trace do.
         line += lo + "," + (isSingle ? lo : number(w.hi)) + "," + (isSingle ? lo : number(w.mean)) + "," +
                 (isSingle ? "0" : number(w.std)) + ",";
-        if (w.zeros)
-            line += std::to_string(*w.zeros);
-        else if (isSingle)
-            line += *realOf(w.lo) == 0 ? "1" : "0";
+        if (w.zeros) line += std::to_string(*w.zeros);
+        else if (isSingle) line += *realOf(w.lo) == 0 ? "1" : "0";
         line += ",";
         if (w.ns) line += std::to_string(*w.ns);
         file.write(line + "\n");

@@ -24,7 +24,9 @@ public:
 
 private:
     SelectedWrites(RunView view, std::vector<AddressPattern> patterns, const CancelFlag* cancel)
-        : m_view(std::move(view)), m_patterns(std::move(patterns)), m_cancel(cancel)
+        : m_view(std::move(view)),
+          m_patterns(std::move(patterns)),
+          m_cancel(cancel)
     {
     }
     RunView m_view;

@@ -16,7 +16,9 @@ Result<OutputFile> OutputFile::create(const std::string& path)
 }
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
-    : m_path(std::move(other.m_path)), m_aside(std::move(other.m_aside)), m_file(std::exchange(other.m_file, nullptr)),
+    : m_path(std::move(other.m_path)),
+      m_aside(std::move(other.m_aside)),
+      m_file(std::exchange(other.m_file, nullptr)),
       m_failed(other.m_failed)
 {
 }

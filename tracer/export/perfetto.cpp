@@ -28,7 +28,10 @@ struct OpenSlice {
 class PerfettoWriter {
 public:
     PerfettoWriter(SelectedWrites& writes, OutputFile& file, std::set<int64_t> counters)
-        : m_writes(writes), m_view(writes.view()), m_file(file), m_counters(std::move(counters))
+        : m_writes(writes),
+          m_view(writes.view()),
+          m_file(file),
+          m_counters(std::move(counters))
     {
     }
 
@@ -85,18 +88,14 @@ private:
         const ViewedOperator* caller = call != nullptr ? m_view.op(call->op) : nullptr;
         std::string name = caller != nullptr ? caller->label : call != nullptr ? call->role : "?";
         if (call != nullptr && call->role == "frame") name = call->frame;
-        if (row.iteration >= 0)
-            name += "@" + std::to_string(row.iteration);
-        else if (caller != nullptr)
-            name += ":" + call->role;
+        if (row.iteration >= 0) name += "@" + std::to_string(row.iteration);
+        else if (caller != nullptr) name += ":" + call->role;
         const int64_t duration = std::max(row.ns.value_or(0), slice.cursor - slice.start);
         emit("{\"ph\":\"X\",\"name\":" + jsonString(name) + ",\"cat\":\"invocation\",\"pid\":" + pid() + ",\"tid\":1,\"ts\":" +
              micros(slice.start) + ",\"dur\":" + micros(duration) + ",\"args\":{\"steps\":" + std::to_string(row.steps.value_or(0)) + "}}");
         const int64_t end = slice.start + duration;
-        if (m_open.empty())
-            m_end = end;
-        else
-            m_open.back().cursor = std::max(m_open.back().cursor, end);
+        if (m_open.empty()) m_end = end;
+        else m_open.back().cursor = std::max(m_open.back().cursor, end);
     }
 
     Status writeEvent(const ViewedWrite& w, const std::string& address)

@@ -65,10 +65,7 @@ WHERE e.state IS NULL AND c.role <> 'frame' AND NOT EXISTS (SELECT 1 FROM gap g 
 };
 
 /// The progress handler of SQLite: not 0 ends the running statement.
-int isCancelled(void* flag)
-{
-    return static_cast<const CancelFlag*>(flag)->requested() ? 1 : 0;
-}
+int isCancelled(void* flag) { return static_cast<const CancelFlag*>(flag)->requested() ? 1 : 0; }
 
 class Checker {
 public:
@@ -148,10 +145,8 @@ private:
             const ContentKey expected{s.integer(0), s.integer(1)};
             Result<std::optional<StoredValue>> value = view.load(expected.key);
             std::string what;
-            if (!value.ok())
-                what = value.error().detail().what;
-            else if (!*value)
-                what = "blob " + std::to_string(expected.key) + " cannot be found by its key";
+            if (!value.ok()) what = value.error().detail().what;
+            else if (!*value) what = "blob " + std::to_string(expected.key) + " cannot be found by its key";
             else if (!(contentKey((*value)->dtype, (*value)->shape, (*value)->bytes) == expected))
                 what = "blob " + std::to_string(expected.key) + " does not hash to its key";
             if (what.empty()) continue;
@@ -169,9 +164,6 @@ private:
 
 } // namespace
 
-Result<TraceCheck> checkTrace(const TraceReader& trace, const CancelFlag* cancel)
-{
-    return Checker(trace, cancel).run();
-}
+Result<TraceCheck> checkTrace(const TraceReader& trace, const CancelFlag* cancel) { return Checker(trace, cancel).run(); }
 
 } // namespace loopscope

@@ -11,11 +11,11 @@ namespace loopscope {
 
 /// What was measured between a and b.
 struct ValueDistance {
-    bool isWithin = true;     ///< inside the tolerance
+    bool isWithin = true; ///< inside the tolerance
     bool fromStatistics = false;
     std::optional<double> maxAbs, maxRel, ulp, cosine;
     std::optional<double> a, b; ///< at the worst element
-    std::string at;           ///< "[0,127]"; empty if unknown
+    std::string at;             ///< "[0,127]"; empty if unknown
 };
 
 /// Elements of two arrays of the same shape, as real numbers; quantizations may be null.

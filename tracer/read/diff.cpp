@@ -183,12 +183,9 @@ private:
                 const std::string& name = op.results[slot].name;
                 const auto same = inGraph.find({op.graphName, name});
                 const auto any = anywhere.find(name);
-                if (same != inGraph.end())
-                    partners[{id, static_cast<int>(slot)}] = same->second;
-                else if (any != anywhere.end() && any->second.size() == 1)
-                    partners[{id, static_cast<int>(slot)}] = any->second.front();
-                else
-                    continue;
+                if (same != inGraph.end()) partners[{id, static_cast<int>(slot)}] = same->second;
+                else if (any != anywhere.end() && any->second.size() == 1) partners[{id, static_cast<int>(slot)}] = any->second.front();
+                else continue;
                 hasPartner = true;
             }
             if (!hasPartner) ++m_diff.unpaired;
@@ -199,10 +196,8 @@ private:
             const auto partner = partners.find({a.op, a.slot});
             if (partner == partners.end()) return true;
             LS_TRY(const std::optional<ViewedWrite> b, nextWriteOf(partner->second));
-            if (b)
-                LS_CHECK_OK(compareWrite(a, *b));
-            else
-                LS_CHECK_OK(report(a, "missing", "written", "not written", nullptr));
+            if (b) LS_CHECK_OK(compareWrite(a, *b));
+            else LS_CHECK_OK(report(a, "missing", "written", "not written", nullptr));
             return !isFull();
         };
         return m_a.forEachWrite(m_a.run().first, lastOf(m_a), compare);

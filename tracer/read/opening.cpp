@@ -141,10 +141,7 @@ Result<std::unique_ptr<Database>> openForReading(const std::string& path)
 
 } // namespace
 
-bool isTraceFile(const std::string& path)
-{
-    return hasTraceHeader(headerOf(path));
-}
+bool isTraceFile(const std::string& path) { return hasTraceHeader(headerOf(path)); }
 
 Result<OpenedTrace> openTrace(const std::string& path)
 {

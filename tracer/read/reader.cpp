@@ -154,26 +154,11 @@ Result<std::unique_ptr<TraceReader>> TraceReader::open(const std::string& path)
     return std::unique_ptr<TraceReader>(new TraceReader(std::move(impl)));
 }
 
-const std::string& TraceReader::path() const
-{
-    return m_impl->path;
-}
-const std::string& TraceReader::note() const
-{
-    return m_impl->trace.note;
-}
-const std::vector<TraceRun>& TraceReader::runs() const
-{
-    return m_impl->trace.runs;
-}
-bool TraceReader::isIndexed() const
-{
-    return m_impl->trace.isIndexed;
-}
-Database& TraceReader::database() const
-{
-    return *m_impl->trace.database;
-}
+const std::string& TraceReader::path() const { return m_impl->path; }
+const std::string& TraceReader::note() const { return m_impl->trace.note; }
+const std::vector<TraceRun>& TraceReader::runs() const { return m_impl->trace.runs; }
+bool TraceReader::isIndexed() const { return m_impl->trace.isIndexed; }
+Database& TraceReader::database() const { return *m_impl->trace.database; }
 
 const TraceRun* TraceReader::defaultRun() const
 {
@@ -373,10 +358,8 @@ Result<int64_t> TraceReader::Impl::resolveIn(int64_t graph, std::string_view res
         LS_TRY(Statement calls,
                trace.database->prepare(caller != 0 ? "SELECT role, graph, cond FROM call WHERE op = ?1"
                                                    : "SELECT role, graph, cond FROM call WHERE frame = ?2 AND role = 'frame'"));
-        if (caller != 0)
-            calls.bind(1, caller);
-        else
-            calls.bind(2, site);
+        if (caller != 0) calls.bind(1, caller);
+        else calls.bind(2, site);
         // Without a role every graph that the operator enters is looked through, of a loop the body first.
         for (;;) {
             LS_TRY(const bool hasRow, calls.step());

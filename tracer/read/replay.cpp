@@ -10,7 +10,7 @@ namespace loopscope {
 
 namespace {
 
-constexpr int64_t kBlock = 1024; ///< steps that are read at once
+constexpr int64_t kBlock = 1024;                                          ///< steps that are read at once
 constexpr int64_t kDead = 1, kFailed = 2, kNotTaken = 3, kNotWritten = 4; ///< event.state
 
 RecordedValue recorded(StoredValue stored)
@@ -47,7 +47,9 @@ public:
             m_graphs.push_back({graphs.text(1), graphs.text(2), 0});
             m_rows.emplace_back();
         }
-        LS_TRY(Statement ops, database.prepare("SELECT o.id, o.graph FROM op o JOIN graph g ON g.id = o.graph WHERE g.model = ? ORDER BY o.graph, o.ordinal"));
+        LS_TRY(Statement ops,
+               database.prepare(
+                   "SELECT o.id, o.graph FROM op o JOIN graph g ON g.id = o.graph WHERE g.model = ? ORDER BY o.graph, o.ordinal"));
         ops.bind(1, m_view.run().model);
         for (;;) {
             LS_TRY(const bool hasRow, ops.step());
@@ -59,7 +61,8 @@ public:
             rows.ops.push_back(ops.integer(0));
             ++m_graphs[static_cast<size_t>(graph->second)].operators;
         }
-        LS_TRY(Statement values, database.prepare("SELECT v.graph, v.name, v.constant FROM value v JOIN graph g ON g.id = v.graph WHERE g.model = ? AND v.constant IS NOT NULL"));
+        LS_TRY(Statement values, database.prepare("SELECT v.graph, v.name, v.constant FROM value v JOIN graph g ON g.id = v.graph WHERE "
+                                                  "g.model = ? AND v.constant IS NOT NULL"));
         values.bind(1, m_view.run().model);
         for (;;) {
             LS_TRY(const bool hasRow, values.step());
@@ -70,15 +73,20 @@ public:
         const char* const columns = "SELECT id, run, parent, call, iteration, first, steps FROM invocation WHERE ";
         LS_TRY(m_byId, database.prepare(std::string(columns) + "id = ?"));
         LS_TRY(m_first, database.prepare(std::string(columns) + "run = ? ORDER BY id LIMIT 1"));
-        LS_TRY(m_sibling, database.prepare(std::string(columns) + "parent IS ? AND call = ? AND iteration = ? AND id BETWEEN ? AND ? ORDER BY id LIMIT 1"));
+        LS_TRY(m_sibling, database.prepare(std::string(columns) +
+                                           "parent IS ? AND call = ? AND iteration = ? AND id BETWEEN ? AND ? ORDER BY id LIMIT 1"));
         LS_TRY(m_step, database.prepare("SELECT id FROM event WHERE op = ? AND invocation = ? AND id BETWEEN ? AND ? LIMIT 1"));
         LS_TRY(m_event, database.prepare(std::string("SELECT ") + kWriteColumns + " FROM event WHERE id = ?"));
         LS_TRY(m_block, database.prepare("SELECT id, invocation, op, state FROM event WHERE id BETWEEN ? AND ?"));
         LS_TRY(const int64_t prints, database.integer("SELECT count(*) FROM sqlite_master WHERE name = 'print'")); // since schema 2
-        if (prints > 0) { LS_TRY(m_prints, database.prepare("SELECT text FROM print WHERE event BETWEEN ? AND ? ORDER BY event")); }
+        if (prints > 0) {
+            LS_TRY(m_prints, database.prepare("SELECT text FROM print WHERE event BETWEEN ? AND ? ORDER BY event"));
+        }
         m_hasPrints = prints > 0;
         LS_TRY(m_feed, database.prepare("SELECT dtype, shape, content FROM feed WHERE run = ? AND position = ?"));
-        LS_TRY(m_abnormal, database.prepare("SELECT nan, pos_inf, neg_inf, denormal, saturated, first_index FROM abnormal WHERE event = ? AND slot = ?"));
+        LS_TRY(
+            m_abnormal,
+            database.prepare("SELECT nan, pos_inf, neg_inf, denormal, saturated, first_index FROM abnormal WHERE event = ? AND slot = ?"));
         return {};
     }
 
@@ -114,7 +122,8 @@ public:
         const int64_t last = m_view.run().last.value_or(m_view.run().base - 1) - m_view.run().base;
         row.steps = steps.value_or(std::max<int64_t>(last + 1 - row.firstStep, 0));
         if (row.graph < 0 || (row.parent != 0 && row.site < 0 && row.role != "frame"))
-            return Error(ErrorCode::badFile, "invocation " + std::to_string(row.id) + " enters no graph of its model").at(m_view.database().path());
+            return Error(ErrorCode::badFile, "invocation " + std::to_string(row.id) + " enters no graph of its model")
+                .at(m_view.database().path());
         return std::optional(std::move(row));
     }
 
@@ -134,10 +143,12 @@ public:
             const auto op = m_opIndex.find(m_block.integer(2));
             if (op == m_opIndex.end()) {
                 m_block.reset();
-                return Error(ErrorCode::badFile, "step " + std::to_string(step) + " is of no operator of its model").at(m_view.database().path());
+                return Error(ErrorCode::badFile, "step " + std::to_string(step) + " is of no operator of its model")
+                    .at(m_view.database().path());
             }
             const int64_t state = m_block.isNull(3) ? 0 : m_block.integer(3);
-            m_events[static_cast<size_t>(step - first)] = {m_block.integer(1), op->second.first, op->second.second, state == kDead, state == kFailed};
+            m_events[static_cast<size_t>(step - first)] = {m_block.integer(1), op->second.first, op->second.second, state == kDead,
+                                                           state == kFailed};
         }
         m_block.reset();
         return {};
@@ -216,20 +227,11 @@ Result<std::unique_ptr<RecordedRun>> RecordedRun::open(const TraceReader& trace,
 RecordedRun::RecordedRun(std::unique_ptr<Impl> impl) : m_impl(std::move(impl)) {}
 RecordedRun::~RecordedRun() = default;
 
-const TraceRun& RecordedRun::run() const
-{
-    return m_impl->m_view.run();
-}
+const TraceRun& RecordedRun::run() const { return m_impl->m_view.run(); }
 
-const std::string& RecordedRun::modelFormat() const
-{
-    return m_impl->m_format;
-}
+const std::string& RecordedRun::modelFormat() const { return m_impl->m_format; }
 
-const std::vector<RecordedGraph>& RecordedRun::graphs() const
-{
-    return m_impl->m_graphs;
-}
+const std::vector<RecordedGraph>& RecordedRun::graphs() const { return m_impl->m_graphs; }
 
 Result<std::optional<RecordedValue>> RecordedRun::constant(int graph, const std::string& id) const
 {

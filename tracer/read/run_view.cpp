@@ -395,16 +395,11 @@ Result<std::optional<StoredValue>> RunView::valueOf(const ViewedWrite& write)
         std::memcpy(value.bytes.data(), &v, sizeof(v));
     };
     const auto* integer = std::get_if<int64_t>(&write.lo);
-    if (dtype == DType::f32)
-        put(DType::f32, static_cast<float>(*number));
-    else if (dtype == DType::boolean)
-        put(DType::boolean, static_cast<uint8_t>(*number != 0));
-    else if (dtype == DType::i32 && integer != nullptr)
-        put(DType::i32, static_cast<int32_t>(*integer));
-    else if (integer != nullptr && dtype && isInteger(*dtype))
-        put(DType::i64, *integer);
-    else
-        put(DType::f64, *number);
+    if (dtype == DType::f32) put(DType::f32, static_cast<float>(*number));
+    else if (dtype == DType::boolean) put(DType::boolean, static_cast<uint8_t>(*number != 0));
+    else if (dtype == DType::i32 && integer != nullptr) put(DType::i32, static_cast<int32_t>(*integer));
+    else if (integer != nullptr && dtype && isInteger(*dtype)) put(DType::i64, *integer);
+    else put(DType::f64, *number);
     return std::optional(std::move(value));
 }
 

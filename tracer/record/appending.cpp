@@ -19,9 +19,10 @@ Result<std::optional<ModelRows>> knownModel(Database& database, const Model& mod
     ModelRows rows;
     rows.model = find.integer(0);
     LS_TRY(Statement graphs,
-           database.prepare("SELECT g.id, (SELECT min(id) FROM op WHERE graph = g.id), (SELECT count(*) FROM op WHERE graph = g.id), (SELECT min(id) "
-                            "FROM value WHERE graph = g.id), (SELECT count(*) FROM value WHERE graph = g.id) FROM graph g WHERE g.model = ? ORDER BY "
-                            "g.ordinal"));
+           database.prepare(
+               "SELECT g.id, (SELECT min(id) FROM op WHERE graph = g.id), (SELECT count(*) FROM op WHERE graph = g.id), (SELECT min(id) "
+               "FROM value WHERE graph = g.id), (SELECT count(*) FROM value WHERE graph = g.id) FROM graph g WHERE g.model = ? ORDER BY "
+               "g.ordinal"));
     graphs.bind(1, rows.model);
     for (const Graph& graph : model.graphs) {
         LS_TRY(const bool hasRow, graphs.step());
@@ -32,8 +33,9 @@ Result<std::optional<ModelRows>> knownModel(Database& database, const Model& mod
         rows.firstOps.push_back(graphs.integer(1));
         rows.firstValues.push_back(graphs.integer(3));
     }
-    LS_TRY(Statement calls, database.prepare("SELECT c.id, c.op, c.role FROM call c JOIN op o ON o.id = c.op JOIN graph g ON g.id = o.graph WHERE "
-                                             "g.model = ? AND c.frame IS NULL ORDER BY c.id"));
+    LS_TRY(Statement calls,
+           database.prepare("SELECT c.id, c.op, c.role FROM call c JOIN op o ON o.id = c.op JOIN graph g ON g.id = o.graph WHERE "
+                            "g.model = ? AND c.frame IS NULL ORDER BY c.id"));
     calls.bind(1, rows.model);
     for (;;) {
         LS_TRY(const bool hasRow, calls.step());

@@ -24,10 +24,8 @@ void column(const EventRow& row, int number, sqlite3_context* out)
         break;
     case 5:
         if ((row.flags & kHasLo) == 0) break;
-        if ((row.flags & kLoIsInteger) != 0)
-            sqlite3_result_int64(out, row.lo);
-        else
-            sqlite3_result_double(out, std::bit_cast<double>(row.lo));
+        if ((row.flags & kLoIsInteger) != 0) sqlite3_result_int64(out, row.lo);
+        else sqlite3_result_double(out, std::bit_cast<double>(row.lo));
         break;
     case 6:
         if (hasRange) sqlite3_result_double(out, row.hi);

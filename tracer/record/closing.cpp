@@ -14,10 +14,7 @@ namespace {
 /// What the three indexes take, measured: 18 bytes an event, 30 an invocation.
 constexpr uint64_t kIndexBytesPerEvent = 18, kIndexBytesPerInvocation = 30;
 
-int stopIfCancelled(void* flag)
-{
-    return static_cast<const CancelFlag*>(flag)->requested() ? 1 : 0;
-}
+int stopIfCancelled(void* flag) { return static_cast<const CancelFlag*>(flag)->requested() ? 1 : 0; }
 
 } // namespace
 

@@ -59,10 +59,7 @@ void ContentSet::grow()
     }
 }
 
-bool ContentSet::has(const ContentKey& key)
-{
-    return !m_table.empty() && !(key == ContentKey{}) && *placeOf(key) == key;
-}
+bool ContentSet::has(const ContentKey& key) { return !m_table.empty() && !(key == ContentKey{}) && *placeOf(key) == key; }
 
 ContentSet::Answer ContentSet::insert(const ContentKey& key)
 {

@@ -20,22 +20,22 @@ enum class Sampled : uint8_t { no, maybe, yes };
 /// A value or the records of an event, waiting.
 struct HeldEntry {
     int64_t iteration = 0;
-    std::unique_ptr<Item> blob;   ///< null: an event
+    std::unique_ptr<Item> blob; ///< null: an event
     std::vector<RingSlot> records;
-    int64_t step = 0;             ///< of the event
+    int64_t step = 0; ///< of the event
     size_t bytes() const;
 };
 
 /// The latest iterations of one execution of one loop.
 struct LoopRing {
-    InvocationId parent = 0;      ///< that holds the loop operator
+    InvocationId parent = 0; ///< that holds the loop operator
     OperatorId site;
-    LoopRing* outer = nullptr;    ///< where entries go that this loop keeps; null: they are stored
+    LoopRing* outer = nullptr; ///< where entries go that this loop keeps; null: they are stored
     int64_t outerIteration = -1;
-    int64_t reach = 0;            ///< entries older than this many iterations before the present one cannot be wanted
-    int64_t latest = -1;          ///< number of the newest iteration
-    bool bodyRan = false;         ///< the newest iteration executed something of the body
-    int64_t storeUntil = -1;      ///< after an alert: iterations up to here are stored
+    int64_t reach = 0;       ///< entries older than this many iterations before the present one cannot be wanted
+    int64_t latest = -1;     ///< number of the newest iteration
+    bool bodyRan = false;    ///< the newest iteration executed something of the body
+    int64_t storeUntil = -1; ///< after an alert: iterations up to here are stored
     std::deque<HeldEntry> entries;
 };
 

@@ -15,15 +15,15 @@ namespace loopscope {
 
 /// A result of an operator, with what changes while running.
 struct ResultInfo {
-    int64_t value = 0;      ///< row id; 0: the result has no value
-    bool isCarried = false; ///< becomes a value of the next iteration where its graph is a loop's body, or in a v1 frame
-    bool isOutput = false;  ///< output of its graph
+    int64_t value = 0;                        ///< row id; 0: the result has no value
+    bool isCarried = false;                   ///< becomes a value of the next iteration where its graph is a loop's body, or in a v1 frame
+    bool isOutput = false;                    ///< output of its graph
     bool hadNaN = false, hadInfinity = false; ///< in this run
-    Shape shape;            ///< in force
+    Shape shape;                              ///< in force
 };
 
 struct CallInfo {
-    int64_t id = 0;         ///< row id
+    int64_t id = 0; ///< row id
     CallRole role = CallRole::call;
     int32_t branch = -1;
 };
@@ -32,7 +32,7 @@ struct OperatorInfo {
     int32_t row = 0;
     uint32_t firstResult = 0, results = 0;
     uint32_t firstCall = 0, calls = 0;
-    uint64_t hash = 0;      ///< of graph id and label: the same in every trace of the model
+    uint64_t hash = 0; ///< of graph id and label: the same in every trace of the model
 };
 
 class ModelIndex {

@@ -48,7 +48,9 @@ std::string fileName(const std::string& path)
 class ModelWriter {
 public:
     ModelWriter(Database& database, const Model& model, const RecorderOptions& options)
-        : m_database(database), m_model(model), m_options(options)
+        : m_database(database),
+          m_model(model),
+          m_options(options)
     {
     }
 
@@ -80,16 +82,12 @@ private:
         LS_TRY(Statement s, m_database.prepare("INSERT INTO model VALUES (?, ?, ?, ?, ?, ?, NULL)"));
         const TraceModelInfo& info = m_options.model;
         s.bind(1, m_rows.model);
-        if (info.path.empty())
-            s.bindNull(2);
-        else
-            s.bind(2, info.path);
+        if (info.path.empty()) s.bindNull(2);
+        else s.bind(2, info.path);
         s.bind(3, fileName(info.path));
         s.bind(4, info.format);
-        if (info.path.empty())
-            s.bindNull(5);
-        else
-            s.bind(5, static_cast<int64_t>(info.bytes));
+        if (info.path.empty()) s.bindNull(5);
+        else s.bind(5, static_cast<int64_t>(info.bytes));
         s.bind(6, info.hash);
         return s.run();
     }
@@ -154,19 +152,13 @@ private:
             m_value.bind(2, m_rows.graphs[g]);
             m_value.bind(3, value.id);
             m_value.bind(4, dtypeName(value.type.dtype));
-            if (shape.hasRank())
-                m_value.bind(5, toString(shape));
-            else
-                m_value.bindNull(5);
+            if (shape.hasRank()) m_value.bind(5, toString(shape));
+            else m_value.bindNull(5);
             m_value.bind(6, roleOf(value, isOutput[i]));
-            if (position[i] >= 0)
-                m_value.bind(7, position[i]);
-            else
-                m_value.bindNull(7);
-            if (quantization.empty())
-                m_value.bindNull(8);
-            else
-                m_value.bind(8, quantization);
+            if (position[i] >= 0) m_value.bind(7, position[i]);
+            else m_value.bindNull(7);
+            if (quantization.empty()) m_value.bindNull(8);
+            else m_value.bind(8, quantization);
             m_value.bindNull(9);
             if (value.role == ValueRole::constant && value.constant && value.constant->hasBytes() && !value.constant->sparsity) {
                 LS_TRY(const int64_t key, storeConstant(value));
@@ -215,24 +207,16 @@ private:
         m_op.bind(2, m_rows.graphs[g]);
         m_op.bind(3, static_cast<int64_t>(i));
         m_op.bind(4, operatorLabel(m_model, op, static_cast<int32_t>(i)));
-        if (op.name.empty())
-            m_op.bindNull(5);
-        else
-            m_op.bind(5, op.name);
+        if (op.name.empty()) m_op.bindNull(5);
+        else m_op.bind(5, op.name);
         m_op.bind(6, op.kind.full());
         m_op.bind(7, attributesJson(op.attributes));
-        if (op.origin.empty())
-            m_op.bindNull(8);
-        else
-            m_op.bind(8, jsonList(op.origin));
-        if (line >= 0)
-            m_op.bind(9, line);
-        else
-            m_op.bindNull(9);
-        if (macs >= 0)
-            m_op.bind(10, macs);
-        else
-            m_op.bindNull(10);
+        if (op.origin.empty()) m_op.bindNull(8);
+        else m_op.bind(8, jsonList(op.origin));
+        if (line >= 0) m_op.bind(9, line);
+        else m_op.bindNull(9);
+        if (macs >= 0) m_op.bind(10, macs);
+        else m_op.bindNull(10);
         LS_CHECK_OK(m_op.run());
         LS_CHECK_OK(writeSlots(m_operand, g, id, op.inputs));
         LS_CHECK_OK(writeSlots(m_result, g, id, op.results));
@@ -256,12 +240,9 @@ private:
         GraphId cond, body;
         for (const Callee& callee : calleesOf(op)) {
             if (!m_model.hasGraph(callee.graph)) continue;
-            if (callee.role == "cond")
-                cond = callee.graph;
-            else if (callee.role == "body")
-                body = callee.graph;
-            else
-                LS_CHECK_OK(writeCall(id, callee.role, callee.graph, GraphId()));
+            if (callee.role == "cond") cond = callee.graph;
+            else if (callee.role == "body") body = callee.graph;
+            else LS_CHECK_OK(writeCall(id, callee.role, callee.graph, GraphId()));
         }
         if (!body.valid()) return {};
         LS_CHECK_OK(writeCall(id, "loop", body, cond));
@@ -276,20 +257,16 @@ private:
         m_call.bind(2, op);
         m_call.bind(3, role);
         m_call.bind(4, m_rows.graphs[static_cast<size_t>(graph.index)]);
-        if (cond.valid())
-            m_call.bind(5, m_rows.graphs[static_cast<size_t>(cond.index)]);
-        else
-            m_call.bindNull(5);
+        if (cond.valid()) m_call.bind(5, m_rows.graphs[static_cast<size_t>(cond.index)]);
+        else m_call.bindNull(5);
         return m_call.run();
     }
 
     Status writeCarry(size_t, int64_t id, const Operator& op, GraphId cond, GraphId body)
     {
         const auto bindValue = [this](int parameter, GraphId graph, ValueId value, bool isUsed) {
-            if (isUsed)
-                m_carry.bind(parameter, m_rows.firstValues[static_cast<size_t>(graph.index)] + value.index);
-            else
-                m_carry.bindNull(parameter);
+            if (isUsed) m_carry.bind(parameter, m_rows.firstValues[static_cast<size_t>(graph.index)] + value.index);
+            else m_carry.bindNull(parameter);
         };
         const std::vector<bool> condUses = usedInputs(cond), bodyUses = usedInputs(body);
         const Graph& bodyGraph = m_model.graph(body);

@@ -21,10 +21,7 @@ namespace {
 
 constexpr uint64_t kMostByDefault = uint64_t{8} * 1024 * 1024 * 1024;
 
-uint64_t mix(uint64_t hash, uint64_t value)
-{
-    return ((hash << 5 | hash >> 59) ^ value) * 0x9e3779b97f4a7c15U;
-}
+uint64_t mix(uint64_t hash, uint64_t value) { return ((hash << 5 | hash >> 59) ^ value) * 0x9e3779b97f4a7c15U; }
 
 std::string utcNow()
 {
@@ -165,58 +162,26 @@ Result<std::unique_ptr<TraceRecorder>> TraceRecorder::create(const Model& model,
 
 TraceRecorder::TraceRecorder(std::unique_ptr<Impl> impl) : m_impl(std::move(impl)) {}
 
-TraceRecorder::~TraceRecorder()
-{
-    static_cast<void>(m_impl->finish());
-}
+TraceRecorder::~TraceRecorder() { static_cast<void>(m_impl->finish()); }
 
-bool TraceRecorder::wantsTimes() const
-{
-    return m_impl->m_options.times;
-}
-void TraceRecorder::runStarted(const RunStart& e)
-{
-    m_impl->runStarted(e);
-}
-void TraceRecorder::invocationStarted(const InvocationStart& e)
-{
-    m_impl->invocationStarted(e);
-}
-void TraceRecorder::operatorExecuted(const OperatorEvent& e)
-{
-    m_impl->operatorExecuted(e);
-}
-void TraceRecorder::variableAccessed(const VariableAccess& e)
-{
-    m_impl->variableAccessed(e);
-}
-void TraceRecorder::printed(const PrintedText& e)
-{
-    m_impl->printed(e);
-}
-void TraceRecorder::invocationEnded(const InvocationEnd& e)
-{
-    m_impl->invocationEnded(e);
-}
-void TraceRecorder::runEnded(const RunEnd& e)
-{
-    m_impl->runEnded(e);
-}
-void TraceRecorder::setFeeds(std::vector<TraceFeed> feeds)
-{
-    m_impl->m_options.feeds = std::move(feeds);
-}
-Status TraceRecorder::finish()
-{
-    return m_impl->finish();
-}
-RecordingSummary TraceRecorder::summary() const
-{
-    return m_impl->summary();
-}
+bool TraceRecorder::wantsTimes() const { return m_impl->m_options.times; }
+void TraceRecorder::runStarted(const RunStart& e) { m_impl->runStarted(e); }
+void TraceRecorder::invocationStarted(const InvocationStart& e) { m_impl->invocationStarted(e); }
+void TraceRecorder::operatorExecuted(const OperatorEvent& e) { m_impl->operatorExecuted(e); }
+void TraceRecorder::variableAccessed(const VariableAccess& e) { m_impl->variableAccessed(e); }
+void TraceRecorder::printed(const PrintedText& e) { m_impl->printed(e); }
+void TraceRecorder::invocationEnded(const InvocationEnd& e) { m_impl->invocationEnded(e); }
+void TraceRecorder::runEnded(const RunEnd& e) { m_impl->runEnded(e); }
+void TraceRecorder::setFeeds(std::vector<TraceFeed> feeds) { m_impl->m_options.feeds = std::move(feeds); }
+Status TraceRecorder::finish() { return m_impl->finish(); }
+RecordingSummary TraceRecorder::summary() const { return m_impl->summary(); }
 
 TraceRecorder::Impl::Impl(const Model& model, RecorderOptions options, const ModelRows& rows, std::unique_ptr<TraceWriter> writer)
-    : m_options(std::move(options)), m_index(model, rows), m_rows(rows), m_writer(std::move(writer)), m_nextCall(rows.nextCall)
+    : m_options(std::move(options)),
+      m_index(model, rows),
+      m_rows(rows),
+      m_writer(std::move(writer)),
+      m_nextCall(rows.nextCall)
 {
     m_level = static_cast<int>(m_options.level);
     m_hasFilter = !m_options.only.empty() || !m_options.except.empty();
@@ -417,10 +382,8 @@ RecordingSummary TraceRecorder::Impl::summary() const
     s.steps = m_stepsOfAllRuns + (m_isRunning ? m_lastStep - m_firstStep : 0);
     s.runs = m_runs;
     s.bytes = m_writer->fileBytes();
-    if (m_finished)
-        s.state = m_writer->state();
-    else
-        s.state = "recording";
+    if (m_finished) s.state = m_writer->state();
+    else s.state = "recording";
     return s;
 }
 

@@ -19,16 +19,16 @@ namespace loopscope {
 
 /// What is known of the file that a model came from.
 struct TraceModelInfo {
-    std::string path;         ///< as opened; empty: built in memory
-    std::string format;       ///< "tflite", "circle", "pb", "pbtxt", "meta", "saved_model", "lsir"
+    std::string path;   ///< as opened; empty: built in memory
+    std::string format; ///< "tflite", "circle", "pb", "pbtxt", "meta", "saved_model", "lsir"
     uint64_t bytes = 0;
-    std::string hash;         ///< XXH3-128, 32 hex digits; empty: not known
+    std::string hash; ///< XXH3-128, 32 hex digits; empty: not known
 };
 
 /// Where one input of a run came from, as the user wrote it.
 struct TraceFeed {
-    int32_t position = 0;     ///< among the root graph's inputs
-    std::string source;       ///< "in.npy", "@7", "[1,2]"
+    int32_t position = 0; ///< among the root graph's inputs
+    std::string source;   ///< "in.npy", "@7", "[1,2]"
 };
 
 /// A graph as text: the lines that a debugger lists, and which line each operator is on (from 0; −1: none).
@@ -38,25 +38,25 @@ struct TraceListing {
 };
 
 struct RecorderOptions {
-    std::string path;                 ///< created; NAME.lstrace
-    bool overwrite = false;           ///< an existing file is refused otherwise
-    bool append = false;              ///< an existing trace gets further runs; a file that is not there is created
+    std::string path;       ///< created; NAME.lstrace
+    bool overwrite = false; ///< an existing file is refused otherwise
+    bool append = false;    ///< an existing trace gets further runs; a file that is not there is created
     TraceLevel level = TraceLevel::statistics;
-    std::vector<AddressPattern> keep; ///< level values: whose bytes are stored, beside carried values, inputs and outputs
+    std::vector<AddressPattern> keep;         ///< level values: whose bytes are stored, beside carried values, inputs and outputs
     std::vector<AddressPattern> only, except; ///< operators without an event row: those that no `only` or an `except` matches
     /// Iterations whose values are stored, of every loop on the way. Default at levels values and all: 0..63,pow2,last-63..last.
     std::optional<IterationSet> iterations;
-    bool sparse = false;              ///< events outside `iterations` are dropped too
-    int64_t onAlert = 0;              ///< store values of so many iterations around an alert
-    uint64_t quotaBytes = 0;          ///< 0: half the free space, at most 8 GiB
-    bool durable = false;             ///< synchronous FULL: survives a power cut, not only a killed process
+    bool sparse = false;     ///< events outside `iterations` are dropped too
+    int64_t onAlert = 0;     ///< store values of so many iterations around an alert
+    uint64_t quotaBytes = 0; ///< 0: half the free space, at most 8 GiB
+    bool durable = false;    ///< synchronous FULL: survives a power cut, not only a killed process
     bool noIndex = false;
-    bool allConstants = false;        ///< constants above 64 KiB too
-    bool times = true;                ///< durations of operators and invocations
+    bool allConstants = false; ///< constants above 64 KiB too
+    bool times = true;         ///< durations of operators and invocations
     std::optional<uint64_t> seed;
     std::string backend = "cpu", profile = "reference", reason = "record", inputsNote;
     TraceModelInfo model;
-    std::vector<TraceFeed> feeds;     ///< of the first run; setFeeds for later ones
+    std::vector<TraceFeed> feeds; ///< of the first run; setFeeds for later ones
     /// Text of a graph for graph.listing; empty: none. Called while create() runs.
     std::function<TraceListing(const Model&, GraphId)> listing;
     /// Stops building indexes when the user wants out. The recording stays valid.
@@ -66,13 +66,13 @@ struct RecorderOptions {
 /// What a recording came to.
 struct RecordingSummary {
     std::string path;
-    int64_t events = 0;       ///< event rows
+    int64_t events = 0; ///< event rows
     int64_t invocations = 0;
-    int64_t steps = 0;        ///< over all runs
+    int64_t steps = 0; ///< over all runs
     int64_t runs = 0;
-    uint64_t bytes = 0;       ///< size of the file
+    uint64_t bytes = 0;             ///< size of the file
     std::string state = "complete"; ///< worst state of the runs
-    int64_t gaps = 0;         ///< gap rows
+    int64_t gaps = 0;               ///< gap rows
     int64_t alerts = 0;
 };
 

@@ -14,10 +14,7 @@ namespace {
 
 constexpr int64_t kAlertsPerKind = 1000;
 
-uint64_t mix(uint64_t hash, uint64_t value)
-{
-    return ((hash << 5 | hash >> 59) ^ value) * 0x9e3779b97f4a7c15U;
-}
+uint64_t mix(uint64_t hash, uint64_t value) { return ((hash << 5 | hash >> 59) ^ value) * 0x9e3779b97f4a7c15U; }
 
 template <typename T> T load(const Tensor& tensor)
 {
@@ -52,10 +49,7 @@ bool plainScalar(const Tensor& t, ValueRecord& record)
     return true;
 }
 
-bool isSingle(const Tensor& tensor)
-{
-    return tensor.shape.rank() == 0 || tensor.elementCount() == 1;
-}
+bool isSingle(const Tensor& tensor) { return tensor.shape.rank() == 0 || tensor.elementCount() == 1; }
 
 } // namespace
 
@@ -150,12 +144,9 @@ void TraceRecorder::Impl::recordSlowly(const OperatorEvent& e, Open& open, Opera
                 record.content = key.key;
                 record.head.flags |= kHasContent;
                 // What SQLite cannot hold is stored whatever the sampling says; anything else where it belongs.
-                if (needsBytes)
-                    storeBytes(*tensor, key, nullptr, -1);
-                else if (wantsStored && open.sampled == Sampled::yes)
-                    storeBytes(*tensor, key, nullptr, -1);
-                else if (wantsStored && open.sampled == Sampled::maybe)
-                    storeBytes(*tensor, key, open.ring, open.ringIteration);
+                if (needsBytes) storeBytes(*tensor, key, nullptr, -1);
+                else if (wantsStored && open.sampled == Sampled::yes) storeBytes(*tensor, key, nullptr, -1);
+                else if (wantsStored && open.sampled == Sampled::maybe) storeBytes(*tensor, key, open.ring, open.ringIteration);
             }
             if (hasAbnormal) raiseValueAlerts(abnormal, open, e, result, static_cast<int>(slot));
         }

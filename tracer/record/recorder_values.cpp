@@ -288,10 +288,8 @@ void TraceRecorder::Impl::closeRing(InvocationId parent, OperatorId site)
     for (HeldEntry& entry : ring->entries) {
         m_heldBytes -= entry.bytes();
         const bool isWanted = usesSet && m_options.iterations && m_options.iterations->contains(std::min(entry.iteration, last), last);
-        if (isWanted)
-            release(ring->outer, ring->outerIteration, std::move(entry));
-        else
-            discard(entry);
+        if (isWanted) release(ring->outer, ring->outerIteration, std::move(entry));
+        else discard(entry);
     }
 }
 

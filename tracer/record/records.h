@@ -25,7 +25,7 @@ inline constexpr uint8_t kHasLo = 1;
 inline constexpr uint8_t kLoIsInteger = 2; ///< `lo` holds an int64_t, else the bits of a double
 inline constexpr uint8_t kHasRange = 4;    ///< a RangeRecord follows
 inline constexpr uint8_t kHasContent = 8;
-inline constexpr uint8_t kContinues = 16;  ///< more records of the same event follow: no commit in between
+inline constexpr uint8_t kContinues = 16; ///< more records of the same event follow: no commit in between
 
 /// Every record begins with its kind.
 struct RecordHead {
@@ -37,10 +37,10 @@ struct RecordHead {
 /// A row of `event` (kind event) or `output` (kind output).
 struct ValueRecord {
     RecordHead head;
-    int32_t op = 0;          ///< event: id of the operator; output: slot
+    int32_t op = 0; ///< event: id of the operator; output: slot
     int64_t event = 0;
-    int64_t invocation = 0;  ///< row id; event only
-    int64_t ns = -1;         ///< event only
+    int64_t invocation = 0; ///< row id; event only
+    int64_t ns = -1;        ///< event only
     int64_t lo = 0;
     int64_t content = 0;
 };

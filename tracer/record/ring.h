@@ -19,7 +19,8 @@ public:
     template <typename T> void push(const T& record)
     {
         static_assert(kIsRecord<T>);
-        if (m_next - m_knownHead >= kCapacity) [[unlikely]] waitForSpace();
+        if (m_next - m_knownHead >= kCapacity) [[unlikely]]
+            waitForSpace();
         std::memcpy(m_slots[m_next & (kCapacity - 1)].bytes, &record, sizeof(T));
         ++m_next;
     }

@@ -32,20 +32,15 @@ template <typename T> T recordOf(const RingSlot& slot)
 
 void bindNumber(Statement& statement, int parameter, uint8_t flags, int64_t bits)
 {
-    if ((flags & kHasLo) == 0)
-        statement.bindNull(parameter);
-    else if ((flags & kLoIsInteger) != 0)
-        statement.bind(parameter, bits);
-    else
-        statement.bind(parameter, std::bit_cast<double>(bits));
+    if ((flags & kHasLo) == 0) statement.bindNull(parameter);
+    else if ((flags & kLoIsInteger) != 0) statement.bind(parameter, bits);
+    else statement.bind(parameter, std::bit_cast<double>(bits));
 }
 
 void bindIf(Statement& statement, int parameter, bool present, auto value)
 {
-    if (present)
-        statement.bind(parameter, value);
-    else
-        statement.bindNull(parameter);
+    if (present) statement.bind(parameter, value);
+    else statement.bindNull(parameter);
 }
 
 /// Compressed bytes if that saves an eighth, tried on the beginning first; else empty.
@@ -66,7 +61,8 @@ std::vector<std::byte> compress(std::span<const std::byte> bytes)
 } // namespace
 
 TraceWriter::TraceWriter(std::unique_ptr<Database> database, WriterOptions options)
-    : m_database(std::move(database)), m_options(std::move(options))
+    : m_database(std::move(database)),
+      m_options(std::move(options))
 {
     // With a small quota a full batch would jump over its limits.
     if (m_options.quotaBytes > 0) {
@@ -229,10 +225,8 @@ void TraceWriter::takeGap(const GapRecord& gap)
 {
     m_nextEvent = std::max(m_nextEvent, m_run.base + gap.last + 1);
     // Gaps of a filter must not fill the space that the quota keeps back.
-    if (throttle.load(std::memory_order_relaxed) >= Throttle::noEvents)
-        dropSteps(gap.first, gap.last);
-    else
-        m_gaps.push_back(gap);
+    if (throttle.load(std::memory_order_relaxed) >= Throttle::noEvents) dropSteps(gap.first, gap.last);
+    else m_gaps.push_back(gap);
 }
 
 void TraceWriter::dropSteps(int64_t first, int64_t last)
@@ -414,10 +408,8 @@ Status TraceWriter::write(const AccessItem& item)
     bindNumber(m_sql.access, 4, item.flags, item.lo);
     bindIf(m_sql.access, 5, hasRange, item.hi);
     // The table has no view that fills in the mean of a single element.
-    if (hasRange)
-        m_sql.access.bind(6, item.mean);
-    else
-        bindNumber(m_sql.access, 6, item.flags, item.lo);
+    if (hasRange) m_sql.access.bind(6, item.mean);
+    else bindNumber(m_sql.access, 6, item.flags, item.lo);
     bindIf(m_sql.access, 7, (item.flags & kHasContent) != 0, item.content);
     return m_sql.access.run();
 }

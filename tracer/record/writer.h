@@ -24,13 +24,13 @@ enum class Throttle : int { none, noValues, noEvents, nothing };
 
 struct WriterOptions {
     std::string path;
-    std::string policy;     ///< iterations as typed, for gap rows and run.policy
+    std::string policy; ///< iterations as typed, for gap rows and run.policy
     std::string backend, profile, reason;
     std::optional<int64_t> seed;
     int level = 1;
     uint64_t quotaBytes = 0;
     bool noIndex = false;
-    int64_t model = 1;      ///< row id
+    int64_t model = 1; ///< row id
     const CancelFlag* cancel = nullptr;
 };
 
@@ -122,7 +122,7 @@ private:
     int64_t m_rowsPerCommit = 10000;
 
     Run m_run;
-    int64_t m_nextEvent = 0;     ///< id after the last event seen
+    int64_t m_nextEvent = 0;      ///< id after the last event seen
     int64_t m_committedEvent = 0; ///< id after the last event committed
     int64_t m_nextChunk = 1, m_nextAlert = 1;
     std::optional<GapRecord> m_droppedHere; ///< open gap of events that the writer itself dropped

@@ -41,10 +41,7 @@ std::string identityOf(const std::string& pid)
 
 } // namespace
 
-std::string writerProcess()
-{
-    return identityOf(std::to_string(getpid()));
-}
+std::string writerProcess() { return identityOf(std::to_string(getpid())); }
 
 bool isWriterAlive(std::string_view writer)
 {

@@ -198,8 +198,7 @@ constexpr std::array kRecipes = std::to_array<Recipe>({
     {"rate", "How many steps per second, over time?", "",
      "SELECT event, ns / 1e9 AS s, (event - lag(event) OVER w) * 1e9 / (ns - lag(ns) OVER w) AS per_s FROM clock "
      "WINDOW w AS (ORDER BY event)"},
-    {"incomplete", "Is this recording whole?", "",
-     "SELECT id, state, error FROM run WHERE state <> 'complete'"},
+    {"incomplete", "Is this recording whole?", "", "SELECT id, state, error FROM run WHERE state <> 'complete'"},
 });
 
 constexpr std::array kTopics = std::to_array<std::string_view>({"Control flow", "Values", "Time", "Compare", "Recording"});
@@ -208,7 +207,8 @@ constexpr std::array kTopics = std::to_array<std::string_view>({"Control flow", 
 constexpr std::array<std::string_view, kTopics.size()> kOfTopic = {
     " branch-per-iteration branch-counts branch-changes branch-never loop-trips loop-trips-summary loop-condition loop-condition-result "
     "loop-repeats loop-odd-iterations never-executed dead-nodes dead-always dead-per-iteration call-stack around op-counts ",
-    " first-nan first-inf abnormal-by-op abnormal-per-iteration value-per-iteration value-at never-changes largest-jump last-write next-write "
+    " first-nan first-inf abnormal-by-op abnormal-per-iteration value-per-iteration value-at never-changes largest-jump last-write "
+    "next-write "
     "last-change ranges saturated all-zero constant-tensors shape-changes variable-history ",
     " slowest-ops slowest-kinds time-per-graph macs-per-second loop-slowest-iterations rate not-on-device ",
     " first-difference branch-differences trip-differences error-per-op error-per-iteration first-significant forks ",
@@ -227,9 +227,6 @@ std::string_view Recipe::topic() const
     return {};
 }
 
-std::span<const Recipe> traceRecipes()
-{
-    return kRecipes;
-}
+std::span<const Recipe> traceRecipes() { return kRecipes; }
 
 } // namespace loopscope

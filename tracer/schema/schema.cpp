@@ -43,10 +43,8 @@ std::string createTable(const TraceTable& table)
             sql += " NOT NULL";
         }
     }
-    if (!isRowid)
-        sql += std::string(", PRIMARY KEY (") + table.key + ")) WITHOUT ROWID";
-    else
-        sql += ")";
+    if (!isRowid) sql += std::string(", PRIMARY KEY (") + table.key + ")) WITHOUT ROWID";
+    else sql += ")";
     return sql;
 }
 

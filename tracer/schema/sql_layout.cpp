@@ -10,14 +10,14 @@ namespace loopscope {
 namespace {
 
 constexpr size_t kShortSubquery = 40; ///< stays in its line
-constexpr std::array<std::string_view, 12> kClauses = {"FROM", "GROUP", "HAVING", "JOIN",  "LEFT", "LIMIT",
-                                                       "ORDER", "SELECT", "UNION", "VALUES", "WHERE", "WITH"};
+constexpr std::array<std::string_view, 12> kClauses = {"FROM",  "GROUP",  "HAVING", "JOIN",   "LEFT",  "LIMIT",
+                                                       "ORDER", "SELECT", "UNION",  "VALUES", "WHERE", "WITH"};
 
 /// What is not torn apart: a clause, or a part of one up to a comma or a condition.
 struct Piece {
     std::string text;
-    size_t depth = 0;            ///< of subqueries
-    bool isContinued = false;    ///< begins within a clause
+    size_t depth = 0;         ///< of subqueries
+    bool isContinued = false; ///< begins within a clause
     bool beginsSubquery = false;
 };
 
@@ -54,7 +54,6 @@ public:
     }
 
 private:
-
     size_t depth() const { return m_plain.size() - 1; }
 
     void beginPiece(std::string_view word, std::string_view before)
@@ -102,7 +101,8 @@ private:
 size_t clauseWidth(const std::vector<Piece>& pieces, size_t first)
 {
     size_t columns = pieces[first].text.size();
-    for (size_t i = first + 1; i < pieces.size() && pieces[i].isContinued && !pieces[first].isContinued; ++i) columns += 1 + pieces[i].text.size();
+    for (size_t i = first + 1; i < pieces.size() && pieces[i].isContinued && !pieces[first].isContinued; ++i)
+        columns += 1 + pieces[i].text.size();
     return columns;
 }
 

@@ -152,14 +152,10 @@ constexpr TraceColumn kEvent[] = {
      "content key as a signed 64-bit number; NULL below level 2, except for single elements that SQLite cannot hold exactly"},
 };
 constexpr TraceColumn kOutput[] = {
-    {"event", I, kRequired, "→ event"},
-    {"slot", I, kRequired, "result number, from 1"},
-    {"state", I, kNullable, "as in event"},
-    {"lo", R, kNullable, "as in event"},
-    {"hi", R, kNullable, "as in event"},
-    {"mean", R, kNullable, "as in event"},
-    {"std", R, kNullable, "as in event"},
-    {"zeros", I, kNullable, "as in event"},
+    {"event", I, kRequired, "→ event"},       {"slot", I, kRequired, "result number, from 1"},
+    {"state", I, kNullable, "as in event"},   {"lo", R, kNullable, "as in event"},
+    {"hi", R, kNullable, "as in event"},      {"mean", R, kNullable, "as in event"},
+    {"std", R, kNullable, "as in event"},     {"zeros", I, kNullable, "as in event"},
     {"content", I, kNullable, "as in event"},
 };
 constexpr TraceColumn kAbnormal[] = {
@@ -320,9 +316,6 @@ constexpr std::array kTables = std::to_array<TraceTable>({
 
 } // namespace
 
-std::span<const TraceTable> traceTables()
-{
-    return kTables;
-}
+std::span<const TraceTable> traceTables() { return kTables; }
 
 } // namespace loopscope

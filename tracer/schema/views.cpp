@@ -63,14 +63,8 @@ constexpr std::array kIndexes = std::to_array<TraceIndex>({
 
 } // namespace
 
-std::span<const TraceView> traceViews()
-{
-    return kViews;
-}
+std::span<const TraceView> traceViews() { return kViews; }
 
-std::span<const TraceIndex> traceIndexes()
-{
-    return kIndexes;
-}
+std::span<const TraceIndex> traceIndexes() { return kIndexes; }
 
 } // namespace loopscope

@@ -10,10 +10,7 @@ namespace loopscope {
 
 namespace {
 
-bool isOutOfSpace(int systemError)
-{
-    return systemError == ENOSPC || systemError == EFBIG || systemError == EDQUOT;
-}
+bool isOutOfSpace(int systemError) { return systemError == ENOSPC || systemError == EFBIG || systemError == EDQUOT; }
 
 /// errno of what failed last; 0 if nothing is known. SQLite keeps it in the connection for some failures and in the file for others.
 int systemErrorOf(sqlite3* handle)
@@ -47,10 +44,7 @@ std::string fileUri(const std::string& path)
 
 } // namespace
 
-Statement::~Statement()
-{
-    sqlite3_finalize(m_handle);
-}
+Statement::~Statement() { sqlite3_finalize(m_handle); }
 
 Statement::Statement(Statement&& other) noexcept : m_database(other.m_database), m_handle(std::exchange(other.m_handle, nullptr)) {}
 
@@ -66,15 +60,9 @@ Statement& Statement::operator=(Statement&& other) noexcept
 
 // Binding fails only for a parameter that is not there, or without memory; both show when the statement is stepped.
 
-void Statement::bind(int parameter, int64_t value)
-{
-    sqlite3_bind_int64(m_handle, parameter, value);
-}
+void Statement::bind(int parameter, int64_t value) { sqlite3_bind_int64(m_handle, parameter, value); }
 
-void Statement::bind(int parameter, double value)
-{
-    sqlite3_bind_double(m_handle, parameter, value);
-}
+void Statement::bind(int parameter, double value) { sqlite3_bind_double(m_handle, parameter, value); }
 
 void Statement::bind(int parameter, std::string_view text)
 {
@@ -86,10 +74,7 @@ void Statement::bindBlob(int parameter, std::span<const std::byte> bytes)
     sqlite3_bind_blob64(m_handle, parameter, bytes.empty() ? "" : static_cast<const void*>(bytes.data()), bytes.size(), SQLITE_STATIC);
 }
 
-void Statement::bindNull(int parameter)
-{
-    sqlite3_bind_null(m_handle, parameter);
-}
+void Statement::bindNull(int parameter) { sqlite3_bind_null(m_handle, parameter); }
 
 Result<bool> Statement::step()
 {
@@ -112,15 +97,9 @@ Status Statement::run()
     return {};
 }
 
-void Statement::reset()
-{
-    sqlite3_reset(m_handle);
-}
+void Statement::reset() { sqlite3_reset(m_handle); }
 
-int Statement::columns() const
-{
-    return sqlite3_column_count(m_handle);
-}
+int Statement::columns() const { return sqlite3_column_count(m_handle); }
 
 std::string Statement::columnName(int column) const
 {
@@ -128,10 +107,7 @@ std::string Statement::columnName(int column) const
     return name != nullptr ? name : "";
 }
 
-bool Statement::isNull(int column) const
-{
-    return sqlite3_column_type(m_handle, column) == SQLITE_NULL;
-}
+bool Statement::isNull(int column) const { return sqlite3_column_type(m_handle, column) == SQLITE_NULL; }
 
 bool Statement::isNumber(int column) const
 {
@@ -139,15 +115,9 @@ bool Statement::isNumber(int column) const
     return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
 }
 
-int64_t Statement::integer(int column) const
-{
-    return sqlite3_column_int64(m_handle, column);
-}
+int64_t Statement::integer(int column) const { return sqlite3_column_int64(m_handle, column); }
 
-double Statement::real(int column) const
-{
-    return sqlite3_column_double(m_handle, column);
-}
+double Statement::real(int column) const { return sqlite3_column_double(m_handle, column); }
 
 std::string_view Statement::textView(int column) const
 {
@@ -155,10 +125,7 @@ std::string_view Statement::textView(int column) const
     return text != nullptr ? std::string_view(text, static_cast<size_t>(sqlite3_column_bytes(m_handle, column))) : std::string_view();
 }
 
-std::string Statement::text(int column) const
-{
-    return std::string(textView(column));
-}
+std::string Statement::text(int column) const { return std::string(textView(column)); }
 
 std::span<const std::byte> Statement::blob(int column) const
 {
@@ -185,15 +152,9 @@ std::optional<int64_t> Statement::optionalInteger(int column) const
     return isNull(column) ? std::nullopt : std::optional(integer(column));
 }
 
-std::optional<double> Statement::optionalReal(int column) const
-{
-    return isNull(column) ? std::nullopt : std::optional(real(column));
-}
+std::optional<double> Statement::optionalReal(int column) const { return isNull(column) ? std::nullopt : std::optional(real(column)); }
 
-std::optional<std::string> Statement::optionalText(int column) const
-{
-    return isNull(column) ? std::nullopt : std::optional(text(column));
-}
+std::optional<std::string> Statement::optionalText(int column) const { return isNull(column) ? std::nullopt : std::optional(text(column)); }
 
 Result<std::unique_ptr<Database>> Database::openUri(const std::string& path, const std::string& uri, int flags, OpenMode mode)
 {

@@ -56,8 +56,8 @@ public:
     int64_t integer(int column) const;
     double real(int column) const;
     std::string text(int column) const;
-    std::string_view textView(int column) const;             ///< until the next step
-    std::span<const std::byte> blob(int column) const;       ///< until the next step
+    std::string_view textView(int column) const;       ///< until the next step
+    std::span<const std::byte> blob(int column) const; ///< until the next step
     SqlValue value(int column) const;
     std::optional<int64_t> optionalInteger(int column) const;
     std::optional<double> optionalReal(int column) const;

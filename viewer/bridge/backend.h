@@ -27,10 +27,10 @@ struct ConsoleEvent {
 /// One input of the run.
 struct InputPort {
     std::string name;
-    std::string type;   ///< "f32[48,2,3]"; unknown dimensions as in the text language
+    std::string type; ///< "f32[48,2,3]"; unknown dimensions as in the text language
     DType dtype = DType::unknown;
-    Shape shape;        ///< −1: unknown dimension
-    std::string source; ///< as after `--input NAME=`: "@7", "in.npy", "3"; empty: not given yet
+    Shape shape;         ///< −1: unknown dimension
+    std::string source;  ///< as after `--input NAME=`: "@7", "in.npy", "3"; empty: not given yet
     std::string problem; ///< why the source does not fit; empty: it does or is not given
 };
 
@@ -39,11 +39,11 @@ struct InputPort {
 class Backend {
 public:
     virtual ~Backend() = default;
-    virtual const Model& model() const = 0;     ///< outlives every user of the backend
-    virtual std::string path() const = 0;       ///< as opened
-    virtual std::string name() const = 0;       ///< "lstm_seq.tflite"
-    virtual std::string contentHash() const = 0; ///< under which view, breakpoints and inputs are remembered
-    virtual bool isReplay() const = 0;          ///< a recording
+    virtual const Model& model() const = 0;       ///< outlives every user of the backend
+    virtual std::string path() const = 0;         ///< as opened
+    virtual std::string name() const = 0;         ///< "lstm_seq.tflite"
+    virtual std::string contentHash() const = 0;  ///< under which view, breakpoints and inputs are remembered
+    virtual bool isReplay() const = 0;            ///< a recording
     virtual const TraceReader* trace() const = 0; ///< of a recording, else null
 
     virtual std::vector<InputPort> inputs() const = 0;
@@ -79,9 +79,9 @@ public:
     struct Sample {
         std::string title, text, button; ///< of the card on the welcome page
         std::string path;
-        std::string other;               ///< Compare: the second file
+        std::string other;                 ///< Compare: the second file
         std::vector<std::string> commands; ///< of the debugger, run after opening
-        std::string task;                ///< "Debug", …
+        std::string task;                  ///< "Debug", …
     };
     virtual std::vector<Sample> samples() const = 0;
 };

@@ -12,16 +12,17 @@ namespace loopscope::viewer {
 
 namespace {
 
-constexpr int kPollMs = 50;           ///< progress at 20 Hz
-constexpr int kQuietMs = 250;         ///< shorter work shows no progress
-constexpr int kLongestWaitMs = 2000;  ///< for the thread, when the window closes
+constexpr int kPollMs = 50;          ///< progress at 20 Hz
+constexpr int kQuietMs = 250;        ///< shorter work shows no progress
+constexpr int kLongestWaitMs = 2000; ///< for the thread, when the window closes
 
 QString doingText(const QString& line)
 {
     const QString word = line.section(' ', 0, 0);
     if (word == "goto" || word == "iter" || word == "switch") return QStringLiteral("Seeking ") + line.section(' ', 1);
     if (word.startsWith(QLatin1String("reverse")) || word == "back" || word == "lastwrite") return QStringLiteral("Going back");
-    if (word == "run" || word == "continue" || word == "start" || word == "finish" || word == "until" || word == "next" || word == "advance")
+    if (word == "run" || word == "continue" || word == "start" || word == "finish" || word == "until" || word == "next" ||
+        word == "advance")
         return QStringLiteral("Running");
     return line;
 }
@@ -49,7 +50,7 @@ struct DebugBridge::Shared {
     std::vector<ConsoleEvent> events; ///< that the GUI thread has not taken yet
     bool ending = false, ended = false;
     std::unique_ptr<Backend> backend;
-    QPointer<DebugBridge> bridge;     ///< looked at on the GUI thread only
+    QPointer<DebugBridge> bridge; ///< looked at on the GUI thread only
     std::thread thread;
 
     void tell(ConsoleEvent event)
@@ -68,7 +69,9 @@ struct DebugBridge::Shared {
 };
 
 DebugBridge::DebugBridge(std::unique_ptr<Backend> backend, QObject* parent)
-    : QObject(parent), m_shared(std::make_shared<Shared>()), m_backend(backend.get())
+    : QObject(parent),
+      m_shared(std::make_shared<Shared>()),
+      m_backend(backend.get())
 {
     m_stop = m_backend->session().call(
         [compared = m_backend->compared()](Debugger& debugger) { return takeSnapshot(debugger, nullptr, compared); });
@@ -170,9 +173,8 @@ void DebugBridge::serve(const std::shared_ptr<Shared>& shared)
             });
         }
         const StopReport* const report = shared->backend->lastReport();
-        auto stop = shared->backend->session().call([report, compared = shared->backend->compared()](Debugger& debugger) {
-            return takeSnapshot(debugger, report, compared);
-        });
+        auto stop = shared->backend->session().call(
+            [report, compared = shared->backend->compared()](Debugger& debugger) { return takeSnapshot(debugger, report, compared); });
 
         deliver([bridge, stop = std::move(stop), line = line, error] {
             if (bridge) bridge->ended(stop, line, error);
@@ -242,8 +244,7 @@ uint64_t DebugBridge::newTicket(QObject* receiver, const QString& tag)
     const auto key = std::pair(receiver, tag);
     const bool known = m_tickets.contains(key);
     m_tickets[key] = ticket;
-    if (!known)
-        connect(receiver, &QObject::destroyed, this, [this, key] { m_tickets.erase(key); });
+    if (!known) connect(receiver, &QObject::destroyed, this, [this, key] { m_tickets.erase(key); });
     return ticket;
 }
 

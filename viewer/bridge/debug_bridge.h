@@ -100,7 +100,7 @@ private:
     bool m_busy = false, m_cancelling = false;
     int m_open = 0;    ///< questions without an answer
     int m_pending = 0; ///< lines that have not ended
-    QString m_line; ///< that runs
+    QString m_line;    ///< that runs
     QElapsedTimer m_since;
     QTimer m_poll;
     std::map<std::pair<QObject*, QString>, uint64_t> m_tickets;

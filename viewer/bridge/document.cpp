@@ -11,10 +11,7 @@ namespace loopscope::viewer {
 
 namespace {
 
-bool samePlace(const AddressStep& a, const AddressStep& b)
-{
-    return a.site == b.site && a.role == b.role && a.branch == b.branch;
-}
+bool samePlace(const AddressStep& a, const AddressStep& b) { return a.site == b.site && a.role == b.role && a.branch == b.branch; }
 
 /// A functional loop is two graphs in one iteration: cond and body share it.
 bool sameLoop(const AddressStep& a, const AddressStep& b)
@@ -124,7 +121,9 @@ ValuePlace Document::valuePlace(const std::string& graph) const
     for (size_t d = now.stack.size(); d-- > 0 && place.depth < 0;)
         if (now.stack[d].address == shown) place.depth = static_cast<int>(d);
     if (place.depth >= 0) return {place.depth, {}, -1};
-    const bool isMoment = address.ok() && std::ranges::none_of(address->steps, [](const AddressStep& step) { return isLoopStep(step) && step.iteration < 0; });
+    const bool isMoment = address.ok() && std::ranges::none_of(address->steps, [](const AddressStep& step) {
+                              return isLoopStep(step) && step.iteration < 0;
+                          });
     if ((place.sampledStep >= 0 || !m_lookedAt.empty()) && shown != open && isMoment) place.invocation = shown;
     return place;
 }

@@ -20,10 +20,10 @@ std::string staticAddress(const std::string& address);
 
 /// What is selected: an operator or one of its results, or a carried value. Addresses are canonical; without iterations before a run.
 struct Selection {
-    std::string address;   ///< of the operator, or of the graph for its inputs and outputs; empty: nothing
+    std::string address; ///< of the operator, or of the graph for its inputs and outputs; empty: nothing
     GraphId graph;
-    OperatorId op;         ///< invalid for inputs
-    ValueId value;         ///< of `graph`; for an operator its main result
+    OperatorId op; ///< invalid for inputs
+    ValueId value; ///< of `graph`; for an operator its main result
     bool operator==(const Selection&) const = default;
 };
 
@@ -38,9 +38,9 @@ struct ValuePlace {
 
 struct Problem {
     enum class Severity : uint8_t { error, warning, notice } severity = Severity::error;
-    std::string text;    ///< docs/desktop.md, "Messages"
-    std::string where;   ///< address, file or step; empty: nowhere
-    std::string advice;  ///< what to do
+    std::string text;   ///< docs/desktop.md, "Messages"
+    std::string where;  ///< address, file or step; empty: nowhere
+    std::string advice; ///< what to do
     bool operator==(const Problem&) const = default;
 };
 

@@ -40,7 +40,8 @@ ReadElsewhere readElsewhere(Debugger& debugger, const ValuePlace& place, const s
     const std::string moment = iterationsOf(place.invocation);
     if (!found.ok()) read.why = found.error().detail().what;
     else if (*found == EndFound::notRun) read.why = moment.empty() ? "not run to its end" : "not run in " + moment;
-    else if (*found == EndFound::tooFar) read.why = read.isSampled ? "no saved state near " + moment : "too far away to look at: Return goes there";
+    else if (*found == EndFound::tooFar)
+        read.why = read.isSampled ? "no saved state near " + moment : "too far away to look at: Return goes there";
     return read;
 }
 

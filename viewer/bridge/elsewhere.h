@@ -11,8 +11,8 @@ namespace loopscope::viewer {
 
 /// Where reading came to.
 struct ReadElsewhere {
-    std::string address; ///< of the invocation that was read: near the wanted one where that is sampled
-    std::string why;     ///< why nothing was read: "not run in @12"; empty: it was
+    std::string address;    ///< of the invocation that was read: near the wanted one where that is sampled
+    std::string why;        ///< why nothing was read: "not run in @12"; empty: it was
     bool isSampled = false; ///< of a loop that is being scrubbed
 };
 

@@ -13,7 +13,11 @@ namespace {
 class ConditionReader {
 public:
     ConditionReader(const Executor& executor, int depth, const Graph& cond, const Graph& body)
-        : m_executor(executor), m_depth(depth), m_isInCond(executor.frame(depth).inCond), m_cond(cond), m_body(body)
+        : m_executor(executor),
+          m_depth(depth),
+          m_isInCond(executor.frame(depth).inCond),
+          m_cond(cond),
+          m_body(body)
     {
     }
 

@@ -15,9 +15,9 @@ namespace loopscope::viewer {
 
 struct FrameSnapshot {
     FrameInfo info;
-    std::string address;                  ///< "main/while#1@37:body"
-    std::optional<int64_t> knownTrips;    ///< of the loop that it is an iteration of
-    std::string condition;                ///< of that loop, in numbers: "37<48"; empty: it is none
+    std::string address;               ///< "main/while#1@37:body"
+    std::optional<int64_t> knownTrips; ///< of the loop that it is an iteration of
+    std::string condition;             ///< of that loop, in numbers: "37<48"; empty: it is none
 };
 
 struct BreakpointRow {
@@ -28,19 +28,19 @@ struct BreakpointRow {
     std::string address;   ///< static address of the operator it sits on; empty: none or many
     int64_t hits = 0;
     bool enabled = true, isLog = false, isTemporary = false, isWatch = false;
-    std::string problem;   ///< why it is bound to nothing; empty: it is bound
+    std::string problem; ///< why it is bound to nothing; empty: it is bound
 };
 
 struct StopSnapshot {
     bool started = false, finished = false, failed = false;
-    StopReport report;                    ///< the last one
+    StopReport report; ///< the last one
     Position position;
-    std::string address;                  ///< canonical, of the next operator; root when finished
+    std::string address; ///< canonical, of the next operator; root when finished
     int64_t tick = 0;
-    std::optional<int64_t> knownEnd;      ///< last tick
-    std::vector<FrameSnapshot> stack;     ///< outermost first
+    std::optional<int64_t> knownEnd;  ///< last tick
+    std::vector<FrameSnapshot> stack; ///< outermost first
     std::vector<BreakpointRow> breakpoints;
-    std::vector<LoopRun> loopRuns;        ///< executions of loops that were seen to their end
+    std::vector<LoopRun> loopRuns; ///< executions of loops that were seen to their end
     std::vector<Mark> marks;
     std::vector<TimelineInfo> timelines;
     int timeline = 1;
@@ -49,10 +49,10 @@ struct StopSnapshot {
     ComparedRun compared;
     // v1 graphs
     bool isDataflow = false, nextIsDead = false;
-    uint64_t scheduleSeed = 0;            ///< of the order of ready nodes; 0: as they arrive
+    uint64_t scheduleSeed = 0; ///< of the order of ready nodes; 0: as they arrive
     std::vector<DataflowFrame> frames;
     std::vector<DataflowToken> tokens;
-    std::vector<DataflowReady> ready;     ///< the next one first; the others in their order if that is known (scheduleSeed 0)
+    std::vector<DataflowReady> ready; ///< the next one first; the others in their order if that is known (scheduleSeed 0)
     std::vector<DataflowTally> tallies;
     std::vector<DataflowValue> values;
     std::vector<DataflowRace> races;

@@ -17,7 +17,11 @@ constexpr int kHeadHeight = 24;
 } // namespace
 
 CalleePane::CalleePane(Document& document, QWidget* parent)
-    : QWidget(parent), m_document(document), m_pane(new GraphPane(document, this)), m_name(new QLabel(this)), m_close(new QToolButton(this))
+    : QWidget(parent),
+      m_document(document),
+      m_pane(new GraphPane(document, this)),
+      m_name(new QLabel(this)),
+      m_close(new QToolButton(this))
 {
     setObjectName(QStringLiteral("calleePane"));
     m_pane->canvas().setObjectName(QStringLiteral("calleeCanvas"));

@@ -81,7 +81,8 @@ private:
 class CanvasAccessible : public QAccessibleWidget {
 public:
     explicit CanvasAccessible(GraphCanvas* canvas)
-        : QAccessibleWidget(canvas, QAccessible::Graphic, canvas->accessibleName()), m_canvas(canvas)
+        : QAccessibleWidget(canvas, QAccessible::Graphic, canvas->accessibleName()),
+          m_canvas(canvas)
     {
     }
     ~CanvasAccessible() override

@@ -27,7 +27,10 @@ std::string ordinal(size_t n)
 class StopReader {
 public:
     StopReader(const Scene& scene, const Model& model, const StopSnapshot& stop, const PictureMemory& memory)
-        : m_scene(scene), m_model(model), m_stop(stop), m_memory(memory)
+        : m_scene(scene),
+          m_model(model),
+          m_stop(stop),
+          m_memory(memory)
     {
         for (const FrameSnapshot& frame : stop.stack) m_static.push_back(staticAddress(frame.address));
     }
@@ -39,8 +42,7 @@ public:
         if (!m_stop.started) return state;
         state.started = true;
         for (size_t i = 0; i < m_scene.regions.size(); ++i) readRegion(state, i);
-        if (m_stop.isDataflow)
-            readDataflow(state);
+        if (m_stop.isDataflow) readDataflow(state);
         else
             for (size_t i = 0; i < m_scene.nodes.size(); ++i) readNode(state, i);
         markNext(state);

@@ -25,16 +25,11 @@ QPen edgePen(EdgeStyle style, const QColor& color, double width)
     pen.setJoinStyle(Qt::RoundJoin);
     switch (style) {
     case EdgeStyle::control:
-    case EdgeStyle::passThrough:
-        pen.setDashPattern({4 / width, 3 / width});
-        break;
+    case EdgeStyle::passThrough: pen.setDashPattern({4 / width, 3 / width}); break;
     case EdgeStyle::captured:
-    case EdgeStyle::binding:
-        pen.setDashPattern({2 / width, 2 / width});
-        break;
+    case EdgeStyle::binding: pen.setDashPattern({2 / width, 2 / width}); break;
     case EdgeStyle::data:
-    case EdgeStyle::feedback:
-        break;
+    case EdgeStyle::feedback: break;
     }
     return pen;
 }

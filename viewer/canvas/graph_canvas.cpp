@@ -24,8 +24,7 @@ constexpr double kReadable = 0.6; ///< names can be read; a graph that would hav
 
 bool sameView(const ViewState& a, const ViewState& b)
 {
-    return a.root == b.root && a.inlined == b.inlined && a.expanded == b.expanded && a.condOpen == b.condOpen &&
-           a.folded == b.folded &&
+    return a.root == b.root && a.inlined == b.inlined && a.expanded == b.expanded && a.condOpen == b.condOpen && a.folded == b.folded &&
            a.groupByNames == b.groupByNames && a.allExpanded == b.allExpanded && a.showConstants == b.showConstants &&
            a.showAttributes == b.showAttributes && a.showNames == b.showNames && a.leftToRight == b.leftToRight && a.rows == b.rows &&
            a.dense == b.dense;

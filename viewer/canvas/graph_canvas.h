@@ -262,7 +262,7 @@ private:
     double m_zoom = 1;
     int m_level = 3;
     QPointF m_origin;
-    int m_nextNode = -1; ///< that runs next, or failed
+    int m_nextNode = -1;                 ///< that runs next, or failed
     std::vector<HeadPlace> m_stuckHeads; ///< outermost first
     bool m_isFitted = true;              ///< follows the widget's size until the user moves
     bool m_isPlaced = false;

@@ -18,20 +18,13 @@ namespace {
 QString runWord(RunState state)
 {
     switch (state) {
-    case RunState::none:
-        return {};
-    case RunState::run:
-        return QStringLiteral("run");
-    case RunState::notRun:
-        return QStringLiteral("not run");
-    case RunState::untaken:
-        return QStringLiteral("untaken");
-    case RunState::dead:
-        return QStringLiteral("dead");
-    case RunState::ready:
-        return QStringLiteral("ready");
-    case RunState::waiting:
-        return QStringLiteral("waiting");
+    case RunState::none: return {};
+    case RunState::run: return QStringLiteral("run");
+    case RunState::notRun: return QStringLiteral("not run");
+    case RunState::untaken: return QStringLiteral("untaken");
+    case RunState::dead: return QStringLiteral("dead");
+    case RunState::ready: return QStringLiteral("ready");
+    case RunState::waiting: return QStringLiteral("waiting");
     }
     return {};
 }
@@ -39,18 +32,12 @@ QString runWord(RunState state)
 QString breakpointWord(BreakpointMark mark)
 {
     switch (mark) {
-    case BreakpointMark::none:
-        return {};
-    case BreakpointMark::enabled:
-        return QStringLiteral("breakpoint");
-    case BreakpointMark::disabled:
-        return QStringLiteral("disabled breakpoint");
-    case BreakpointMark::log:
-        return QStringLiteral("log point");
-    case BreakpointMark::condition:
-        return QStringLiteral("conditional breakpoint");
-    case BreakpointMark::unbound:
-        return QStringLiteral("unbound breakpoint");
+    case BreakpointMark::none: return {};
+    case BreakpointMark::enabled: return QStringLiteral("breakpoint");
+    case BreakpointMark::disabled: return QStringLiteral("disabled breakpoint");
+    case BreakpointMark::log: return QStringLiteral("log point");
+    case BreakpointMark::condition: return QStringLiteral("conditional breakpoint");
+    case BreakpointMark::unbound: return QStringLiteral("unbound breakpoint");
     }
     return {};
 }
@@ -73,18 +60,12 @@ QString spokenShape(const std::string& shape)
 const char* kindWord(NodeKind kind)
 {
     switch (kind) {
-    case NodeKind::op:
-        return "op";
-    case NodeKind::input:
-        return "input";
-    case NodeKind::output:
-        return "output";
-    case NodeKind::actual:
-        return "actual";
-    case NodeKind::constant:
-        return "constant";
-    case NodeKind::group:
-        return "group";
+    case NodeKind::op: return "op";
+    case NodeKind::input: return "input";
+    case NodeKind::output: return "output";
+    case NodeKind::actual: return "actual";
+    case NodeKind::constant: return "constant";
+    case NodeKind::group: return "group";
     }
     return "op";
 }
@@ -102,14 +83,12 @@ bool GraphCanvas::command(const QString& id)
         editView(view, m_selected.empty() ? std::string() : m_selected.front());
     };
     if (is("drillIn") || is("inlineCallee") || is("splitCallee")) {
-        if (one && one->kind == NodeKind::group)
-            toggleGroup(node, true);
+        if (one && one->kind == NodeKind::group) toggleGroup(node, true);
         else if (const std::optional<CallSite> call = currentCall())
             emit openRequested(*call, is("drillIn")        ? OpenCallee::drillIn
                                       : is("inlineCallee") ? OpenCallee::inlineHere
                                                            : OpenCallee::split);
-        else if (const int portal = portalOf(node); portal >= 0 && is("drillIn"))
-            showEnds(portal, nodeRect(node).bottomLeft());
+        else if (const int portal = portalOf(node); portal >= 0 && is("drillIn")) showEnds(portal, nodeRect(node).bottomLeft());
     } else if (is("up")) {
         emit upRequested();
     } else if (is("walkUp")) {
@@ -178,10 +157,8 @@ bool GraphCanvas::toggleGroup(int node, bool open)
     const SceneNode& one = scene()->nodes[static_cast<size_t>(node)];
     if (one.kind != NodeKind::group) return false;
     ViewState view = m_view;
-    if (open && view.folded.erase(one.id) == 0)
-        view.expanded.insert(one.id);
-    else if (!open)
-        view.expanded.erase(one.id);
+    if (open && view.folded.erase(one.id) == 0) view.expanded.insert(one.id);
+    else if (!open) view.expanded.erase(one.id);
     editView(view, one.id);
     return true;
 }
@@ -200,10 +177,8 @@ bool GraphCanvas::collapseRegion(int region)
     } else if (one.kind == RegionKind::group) {
         view.expanded.erase(one.id);
     } else if (!one.site.empty()) {
-        if (one.role == "cond" && view.condOpen.contains(one.site))
-            view.condOpen.erase(one.site);
-        else
-            view.inlined.erase(one.site);
+        if (one.role == "cond" && view.condOpen.contains(one.site)) view.condOpen.erase(one.site);
+        else view.inlined.erase(one.site);
         anchor = one.site;
     } else {
         return false;
@@ -469,12 +444,9 @@ QString GraphCanvas::accessibleText(int node) const
         const std::string_view family = familyName(one.family);
         parts.append(QString::fromUtf8(family.data(), static_cast<qsizetype>(family.size())));
     }
-    if (state.error)
-        parts.append(tr("failed"));
-    else if (state.next)
-        parts.append(tr("next to run"));
-    else if (m_state.started && !runWord(state.run).isEmpty() && state.run != RunState::run)
-        parts.append(runWord(state.run));
+    if (state.error) parts.append(tr("failed"));
+    else if (state.next) parts.append(tr("next to run"));
+    else if (m_state.started && !runWord(state.run).isEmpty() && state.run != RunState::run) parts.append(runWord(state.run));
     if (state.willBeDead) parts.append(tr("will be dead"));
     if (!state.badge.empty() && state.badge != "dead") parts.append(QString::fromStdString(state.badge));
     if (const QString mark = breakpointWord(state.breakpoint); !mark.isEmpty()) parts.append(mark);
@@ -578,7 +550,8 @@ QJsonObject GraphCanvas::describe() const
     QJsonArray tokens;
     for (const TokenChip& chip : m_state.tokens) tokens.append(QString::fromStdString(chip.text));
     if (!tokens.isEmpty()) all[QStringLiteral("tokens")] = tokens;
-    if (!m_valueCard.lines.isEmpty()) all[QStringLiteral("valueCard")] = (QStringList{m_valueCard.title, m_valueCard.moment} + m_valueCard.lines).join(' ');
+    if (!m_valueCard.lines.isEmpty())
+        all[QStringLiteral("valueCard")] = (QStringList{m_valueCard.title, m_valueCard.moment} + m_valueCard.lines).join(' ');
     if (!m_cardBox.isEmpty()) all[QStringLiteral("card")] = rectArray(m_cardBox);
     return all;
 }

@@ -161,13 +161,9 @@ void GraphCanvas::mouseMoveEvent(QMouseEvent* event)
         setCursor(Qt::ClosedHandCursor);
     }
     switch (m_drag) {
-    case Drag::pan:
-        setViewport(m_zoom, m_originAtPress - (m_dragTo - m_pressed));
-        return;
+    case Drag::pan: setViewport(m_zoom, m_originAtPress - (m_dragTo - m_pressed)); return;
     case Drag::rubber:
-    case Drag::zoomRange:
-        update();
-        return;
+    case Drag::zoomRange: update(); return;
     case Drag::slider: {
         const RegionState& loop = m_state.regions[static_cast<size_t>(m_sliderRegion)];
         const HeadPlace place = headPlace(m_sliderRegion);
@@ -190,8 +186,7 @@ void GraphCanvas::mouseMoveEvent(QMouseEvent* event)
         return;
     }
     case Drag::pending:
-    case Drag::none:
-        break;
+    case Drag::none: break;
     }
     if (event->buttons() != Qt::NoButton) return;
     if (m_cardBox.contains(m_dragTo)) {
@@ -231,10 +226,8 @@ void GraphCanvas::editIteration(int region)
         setFocus(Qt::OtherFocusReason);
         if (scene != m_scene || m_iterationField->text().isEmpty()) return; // another picture came meanwhile
         const int64_t wanted = m_iterationField->text().toLongLong();
-        if (scene->scene->regions[static_cast<size_t>(region)].kind == RegionKind::frame)
-            emit frameIterationChosen(region, wanted);
-        else
-            emit loopMoved(region, wanted, true);
+        if (scene->scene->regions[static_cast<size_t>(region)].kind == RegionKind::frame) emit frameIterationChosen(region, wanted);
+        else emit loopMoved(region, wanted, true);
     });
     m_iterationField->setFont(Theme::instance().font(FontUse::value));
     const QRectF box = place.onScreen(head.field);
@@ -319,8 +312,7 @@ void GraphCanvas::mouseReleaseEvent(QMouseEvent* event)
         }
         break;
     case Drag::pan:
-    case Drag::none:
-        break;
+    case Drag::none: break;
     }
     update();
 }
@@ -331,10 +323,8 @@ void GraphCanvas::mouseDoubleClickEvent(QMouseEvent* event)
     const int node = nodeAt(event->position());
     if (node >= 0) {
         const SceneNode& one = scene()->nodes[static_cast<size_t>(node)];
-        if (one.kind == NodeKind::group)
-            toggleGroup(node, true);
-        else if (one.call)
-            emit openDefaultRequested(callOf(one));
+        if (one.kind == NodeKind::group) toggleGroup(node, true);
+        else if (one.call) emit openDefaultRequested(callOf(one));
         return;
     }
     if (const std::optional<HeadPlace> head = headAt(event->position())) collapseRegion(head->region);
@@ -375,8 +365,7 @@ void GraphCanvas::keyPressEvent(QKeyEvent* event)
                 return;
             }
             break;
-        default:
-            break;
+        default: break;
         }
     }
     QWidget::keyPressEvent(event);
@@ -421,8 +410,7 @@ bool GraphCanvas::event(QEvent* event)
         QToolTip::showText(help->globalPos(), lines.join(QLatin1Char('\n')), this, nodeRect(node).toAlignedRect());
         return true;
     }
-    default:
-        break;
+    default: break;
     }
     return QWidget::event(event);
 }

@@ -432,8 +432,8 @@ void GraphCanvas::paintCards(QPainter& painter)
     wide = std::clamp(wide, 70.0, isElsewhere ? 200.0 : 118.0);
     const QRectF box = placeCard(node, {wide, 24 + 11.0 * static_cast<double>(m_valueCard.lines.size() + 1) + 4});
     paintCard(painter, box, m_valueCard.title, {});
-    drawLabelIn(painter, m_labels.label(type, Face::mono, wide - 16), QRectF(box.x() + 8, box.y() + 20, wide, 12),
-                Qt::AlignLeft, themed(Token::text2));
+    drawLabelIn(painter, m_labels.label(type, Face::mono, wide - 16), QRectF(box.x() + 8, box.y() + 20, wide, 12), Qt::AlignLeft,
+                themed(Token::text2));
     for (qsizetype i = 0; i < m_valueCard.lines.size(); ++i)
         drawLabelIn(painter, m_labels.label(m_valueCard.lines[i], isElsewhere ? Face::monoItalic : Face::mono, wide - 16),
                     QRectF(box.x() + 8, box.y() + 31 + 11.0 * static_cast<double>(i), wide, 12), Qt::AlignLeft,

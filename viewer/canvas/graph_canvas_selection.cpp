@@ -72,10 +72,8 @@ void GraphCanvas::setCurrent(int node, bool add)
         const std::string& id = scene()->nodes[static_cast<size_t>(node)].id;
         if (!add) m_selected.clear();
         const auto known = std::ranges::find(m_selected, id);
-        if (known == m_selected.end())
-            m_selected.insert(m_selected.begin(), id);
-        else if (add)
-            m_selected.erase(known);
+        if (known == m_selected.end()) m_selected.insert(m_selected.begin(), id);
+        else if (add) m_selected.erase(known);
     }
     resolveSelection();
     update();

@@ -53,16 +53,11 @@ CallRole roleOf(StepRole role)
 {
     switch (role) {
     case StepRole::cond:
-    case StepRole::body:
-        return CallRole::loop;
-    case StepRole::thenBranch:
-        return CallRole::thenBranch;
-    case StepRole::elseBranch:
-        return CallRole::elseBranch;
-    case StepRole::branch:
-        return CallRole::branch;
-    default:
-        return CallRole::call;
+    case StepRole::body: return CallRole::loop;
+    case StepRole::thenBranch: return CallRole::thenBranch;
+    case StepRole::elseBranch: return CallRole::elseBranch;
+    case StepRole::branch: return CallRole::branch;
+    default: return CallRole::call;
     }
 }
 
@@ -254,9 +249,7 @@ void GraphPane::open(const CallSite& site, OpenCallee how)
     const std::string callee = calleeOf(site);
     if (callee.empty()) return;
     switch (how) {
-    case OpenCallee::drillIn:
-        view.root = callee;
-        break;
+    case OpenCallee::drillIn: view.root = callee; break;
     case OpenCallee::inlineHere:
         if (!view.inlined.insert(site.address).second) view.inlined.erase(site.address);
         break;
@@ -422,10 +415,12 @@ void GraphPane::askValues()
                         for (size_t i = 0; i < frame.operators.size(); ++i) {
                             const std::vector<ValueId>& results = ended.op(frame.operators[i]).results;
                             const Tensor* const tensor = results.empty() ? nullptr : end.value(results.front());
-                            if (tensor != nullptr && tensor->data != nullptr) there[frame.ids[static_cast<qsizetype>(i)]] = firstOf(firstElements(*tensor).text);
+                            if (tensor != nullptr && tensor->data != nullptr)
+                                there[frame.ids[static_cast<qsizetype>(i)]] = firstOf(firstElements(*tensor).text);
                         }
                     });
-                    for (auto one = there.cbegin(); one != there.cend(); ++one) texts[one.key()] = momentText(read) + QLatin1Char(' ') + one.value();
+                    for (auto one = there.cbegin(); one != there.cend(); ++one)
+                        texts[one.key()] = momentText(read) + QLatin1Char(' ') + one.value();
                     continue;
                 }
                 if (frame.place.depth < 0 || frame.place.depth >= debugger.executor().position().depth) continue;

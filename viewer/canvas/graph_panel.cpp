@@ -21,7 +21,9 @@ Qt::Orientation splitFor(QSize size) { return size.width() > 1.3 * size.height()
 } // namespace
 
 GraphPanel::GraphPanel(Document& document, QWidget* parent)
-    : Panel(document, QStringLiteral("panelGraph"), tr("Graph"), parent), m_splitter(new QSplitter(this)), m_main(new GraphPane(document)),
+    : Panel(document, QStringLiteral("panelGraph"), tr("Graph"), parent),
+      m_splitter(new QSplitter(this)),
+      m_main(new GraphPane(document)),
       m_active(m_main)
 {
     auto* layout = new QVBoxLayout(this);

@@ -49,7 +49,7 @@ private:
     GraphPane* m_main;
     CalleePane* m_callee = nullptr;
     GraphPane* m_active;
-    std::string m_dismissed; ///< root of the callee that was closed: stops in it do not open it again
+    std::string m_dismissed;      ///< root of the callee that was closed: stops in it do not open it again
     QPointer<QLabel> m_zoomLabel; ///< in the head of the strip, which may end before
     QList<QAction*> m_actions;
 };

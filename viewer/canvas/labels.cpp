@@ -37,16 +37,11 @@ QFont shapedFont(Face face)
 Face faceOf(TextStyle style)
 {
     switch (style) {
-    case TextStyle::name:
-        return Face::name;
-    case TextStyle::index:
-        return Face::index;
-    case TextStyle::mono:
-        return Face::mono;
-    case TextStyle::monoSmall:
-        return Face::monoSmall;
-    case TextStyle::head:
-        return Face::head;
+    case TextStyle::name: return Face::name;
+    case TextStyle::index: return Face::index;
+    case TextStyle::mono: return Face::mono;
+    case TextStyle::monoSmall: return Face::monoSmall;
+    case TextStyle::head: return Face::head;
     }
     return Face::name;
 }

@@ -32,10 +32,8 @@ void Minimap::setScene(const Scene* scene)
     m_picture = QPixmap();
     if (!scene || scene->bounds.width <= 0 || scene->bounds.height <= 0) return;
     const double aspect = scene->bounds.height / scene->bounds.width;
-    if (aspect >= 1)
-        resize(96, std::clamp(static_cast<int>(88 * aspect) + 2 * kMargin, 60, 230));
-    else
-        resize(92, std::clamp(static_cast<int>(84 * aspect) + 2 * kMargin, 34, 92));
+    if (aspect >= 1) resize(96, std::clamp(static_cast<int>(88 * aspect) + 2 * kMargin, 60, 230));
+    else resize(92, std::clamp(static_cast<int>(84 * aspect) + 2 * kMargin, 34, 92));
     update();
 }
 

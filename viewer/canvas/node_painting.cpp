@@ -38,8 +38,7 @@ NodeColors colorsOf(const NodeState& state, const NodeLook& look, bool highContr
     NodeColors c{themed(Token::surface), themed(Token::line2), themed(Token::text), themed(Token::text3), 1, 1, Qt::SolidLine, {}, false};
     switch (state.run) {
     case RunState::none:
-    case RunState::run:
-        break;
+    case RunState::run: break;
     case RunState::notRun:
     case RunState::untaken:
     case RunState::waiting:
@@ -171,12 +170,8 @@ bool ScenePainter::hasSideText(int index) const
 void ScenePainter::paintNode(QPainter& painter, int index, const Lens& lens, const NodeLook& look)
 {
     switch (node(index).kind) {
-    case NodeKind::op:
-        lens.level >= 3 ? paintOp(painter, index, lens, look) : paintBox(painter, index, lens, look);
-        return;
-    case NodeKind::group:
-        lens.level >= 2 ? paintGroup(painter, index, lens, look) : paintBox(painter, index, lens, look);
-        return;
+    case NodeKind::op: lens.level >= 3 ? paintOp(painter, index, lens, look) : paintBox(painter, index, lens, look); return;
+    case NodeKind::group: lens.level >= 2 ? paintGroup(painter, index, lens, look) : paintBox(painter, index, lens, look); return;
     case NodeKind::actual: {
         if (lens.zoom * 10 < kSmallestText) return;
         const SceneNode& one = node(index);
@@ -192,8 +187,7 @@ void ScenePainter::paintNode(QPainter& painter, int index, const Lens& lens, con
                     lens.zoom);
         return;
     }
-    default:
-        paintPill(painter, index, lens, look);
+    default: paintPill(painter, index, lens, look);
     }
 }
 
@@ -212,10 +206,8 @@ void ScenePainter::paintBox(QPainter& painter, int index, const Lens& lens, cons
     painter.fillRect(box, c.outline);
     painter.fillRect(box.adjusted(c.width, c.width, -c.width, -c.width), c.fill);
     const double stripe = std::max(1.0, std::round(4 * lens.zoom * lens.ratio) / lens.ratio);
-    if (one.kind == NodeKind::group)
-        paintStrip(painter, one, box.adjusted(1, 1, -1, -1), lens, 3 * lens.zoom, box.width() - 2);
-    else
-        painter.fillRect(QRectF(box.x() + 1, box.y() + 1, stripe, std::max(1.0, box.height() - 2)), faded(themed(one.family), c.stripe));
+    if (one.kind == NodeKind::group) paintStrip(painter, one, box.adjusted(1, 1, -1, -1), lens, 3 * lens.zoom, box.width() - 2);
+    else painter.fillRect(QRectF(box.x() + 1, box.y() + 1, stripe, std::max(1.0, box.height() - 2)), faded(themed(one.family), c.stripe));
     if (lens.level >= 2) paintName(painter, one, box.adjusted(stripe + 3, 0, -2, 0), lens, c.text, c.meta, c.struck);
     paintMarks(painter, index, lens, look, box, 0);
 }
@@ -441,11 +433,8 @@ void ScenePainter::paintBreakpoint(QPainter& painter, BreakpointMark mark, QPoin
     painter.setPen(QPen(themed(Token::surface), 1.5));
     painter.setBrush(themed(Token::bp));
     switch (mark) {
-    case BreakpointMark::none:
-        return;
-    case BreakpointMark::enabled:
-        painter.drawEllipse(at, r, r);
-        return;
+    case BreakpointMark::none: return;
+    case BreakpointMark::enabled: painter.drawEllipse(at, r, r); return;
     case BreakpointMark::condition:
         painter.drawEllipse(at, r, r);
         painter.fillRect(QRectF(at.x() - 2.5 * scale, at.y() - 0.75 * scale, 5 * scale, 1.5 * scale), themed(Token::surface));

@@ -39,14 +39,10 @@ const char* iconOf(RegionKind kind)
 {
     switch (kind) {
     case RegionKind::loop:
-    case RegionKind::frame:
-        return "loop-region";
-    case RegionKind::branch:
-        return "branch-region";
-    case RegionKind::call:
-        return "call-region";
-    case RegionKind::group:
-        break;
+    case RegionKind::frame: return "loop-region";
+    case RegionKind::branch: return "branch-region";
+    case RegionKind::call: return "call-region";
+    case RegionKind::group: break;
     }
     return nullptr;
 }

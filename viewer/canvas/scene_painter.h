@@ -44,7 +44,12 @@ class ScenePainter {
 public:
     /// `model`: of the scene; null: level 4 has nothing to add.
     ScenePainter(const IndexedScene& scene, LabelCache& labels, const CanvasState& state, bool highContrast, const Model* model = nullptr)
-        : m_scene(*scene.scene), m_index(scene.index), m_labels(labels), m_state(state), m_highContrast(highContrast), m_model(model)
+        : m_scene(*scene.scene),
+          m_index(scene.index),
+          m_labels(labels),
+          m_state(state),
+          m_highContrast(highContrast),
+          m_model(model)
     {
     }
 

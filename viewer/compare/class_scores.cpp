@@ -13,7 +13,10 @@ namespace {
 constexpr int kMostHops = 8;
 constexpr int64_t kFewestClasses = 2;
 
-bool isOneOf(const std::string& kind, std::initializer_list<std::string_view> kinds) { return std::ranges::find(kinds, kind) != kinds.end(); }
+bool isOneOf(const std::string& kind, std::initializer_list<std::string_view> kinds)
+{
+    return std::ranges::find(kinds, kind) != kinds.end();
+}
 
 bool givesScores(const Graph& graph, const Operator& last)
 {
@@ -21,7 +24,8 @@ bool givesScores(const Graph& graph, const Operator& last)
     for (int hop = 0; hop < kMostHops; ++hop) {
         const std::string& kind = op->kind.name;
         if (isOneOf(kind, {"softmax", "logistic", "log_softmax", "Softmax", "Sigmoid", "LogSoftmax"})) return true;
-        const bool passes = isOneOf(kind, {"reshape", "squeeze", "dequantize", "quantize", "cast", "Reshape", "Squeeze", "Identity", "Cast"});
+        const bool passes =
+            isOneOf(kind, {"reshape", "squeeze", "dequantize", "quantize", "cast", "Reshape", "Squeeze", "Identity", "Cast"});
         if (!passes || op->inputs.empty() || !op->inputs.front().valid()) return false;
         const OperatorId before = graph.value(op->inputs.front()).producer;
         if (!before.valid()) return false;

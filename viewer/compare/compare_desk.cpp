@@ -159,7 +159,8 @@ void CompareDesk::build()
     };
     const ComparedModel here{&m_document.model(), m_run.root};
     m_work.run(
-        [here, reference = m_run.reference, dense = Theme::instance().dense(), folded = m_folded, measure = fontTextMeasure()](std::stop_token stop) {
+        [here, reference = m_run.reference, dense = Theme::instance().dense(), folded = m_folded,
+         measure = fontTextMeasure()](std::stop_token stop) {
             Built built;
             SceneProgress progress;
             progress.stop = std::move(stop);
@@ -263,10 +264,8 @@ int64_t CompareDesk::iterationsOf(const std::string& loop) const
 void CompareDesk::setIteration(const std::string& loop, std::optional<int64_t> iteration)
 {
     if (iteration == iterationOf(loop)) return;
-    if (iteration)
-        m_iterations[loop] = *iteration;
-    else
-        m_iterations.erase(loop);
+    if (iteration) m_iterations[loop] = *iteration;
+    else m_iterations.erase(loop);
     judge();
     emit judgementChanged();
     emit placesChanged();
@@ -488,9 +487,10 @@ void CompareDesk::askForClasses()
         this, QStringLiteral("classes"),
         [reference = m_run.reference, row](Debugger& debugger) {
             std::optional<TopClasses> top;
-            const Status status = withBothSides(debugger.target(), *reference, row, row.worstStep, [&](const Tensor& here, const Tensor* there) {
-                if (there) top = topClassesOf(here, *there);
-            });
+            const Status status =
+                withBothSides(debugger.target(), *reference, row, row.worstStep, [&](const Tensor& here, const Tensor* there) {
+                    if (there) top = topClassesOf(here, *there);
+                });
             return status.ok() ? top : std::nullopt;
         },
         [this, asked = m_run.drift](std::optional<TopClasses> top) {

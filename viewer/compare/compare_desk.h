@@ -81,7 +81,8 @@ public:
     /// The iterations that are looked at, and what is folded: {"iterations": {"main/while#1": 3}, "folded": ["main/if#2"]}.
     QJsonObject places() const;
     void restorePlaces(const QJsonObject& places);
-    /// The loop or v1 frame that a region of a side's picture draws, by the address that it has here; empty: it draws none that is compared.
+    /// The loop or v1 frame that a region of a side's picture draws, by the address that it has here; empty: it draws none that is
+    /// compared.
     std::string loopOf(CompareSide side, const SceneRegion& region) const;
     /// "while#1: iteration 3 of 6", a line for each loop of which one iteration is looked at.
     QStringList iterationLines() const;

@@ -65,7 +65,8 @@ void NameLine::paintEvent(QPaintEvent*)
 
 ComparePane::ComparePane(Document& document, CompareSide side)
     : Panel(document, side == CompareSide::here ? "panelCompareA" : "panelCompareB", side == CompareSide::here ? "A" : "B"),
-      m_desk(CompareDesk::of(document)), m_side(side)
+      m_desk(CompareDesk::of(document)),
+      m_side(side)
 {
     auto* const content = new QWidget;
     auto* const column = new QVBoxLayout(content);
@@ -131,9 +132,7 @@ ComparePane::ComparePane(Document& document, CompareSide side)
         if (!m_following && m_canvas->scene()) m_desk.moveViewport(m_side, {m_canvas->zoom(), m_canvas->origin().y(), m_fitted});
         if (m_zoom) m_zoom->setText(QStringLiteral("%1 %").arg(qRound(m_canvas->zoom() * 100)));
     });
-    connect(m_canvas, &GraphCanvas::loopMoved, this, [this](int region, qint64 iteration, bool) {
-        chooseIteration(region, iteration);
-    });
+    connect(m_canvas, &GraphCanvas::loopMoved, this, [this](int region, qint64 iteration, bool) { chooseIteration(region, iteration); });
     connect(m_canvas, &GraphCanvas::frameIterationChosen, this, &ComparePane::chooseIteration);
     connect(m_canvas, &GraphCanvas::viewEdited, this, &ComparePane::adoptView);
     const auto unfold = [this](const CallSite& site) { m_desk.setFolded(shown(), site.address, false); };

@@ -45,8 +45,7 @@ bool showStage(EmptyStack& stack, CompareDesk& desk, QWidget* window)
         stack.showEmpty(QObject::tr("A and B were not compared with these inputs yet."),
                         {{QObject::tr("Run both and compare"), [&desk] { desk.compare(); }}});
         return true;
-    case CompareDesk::Stage::ready:
-        break;
+    case CompareDesk::Stage::ready: break;
     }
     return false;
 }

@@ -17,26 +17,19 @@ inline QString toText(const std::string& text) { return QString::fromStdString(t
 inline QColor verdictColor(Verdict verdict)
 {
     switch (verdict) {
-    case Verdict::over:
-        return themed(Token::sideB);
-    case Verdict::farOver:
-        return themed(Token::err);
-    default:
-        return themed(Token::ok);
+    case Verdict::over: return themed(Token::sideB);
+    case Verdict::farOver: return themed(Token::err);
+    default: return themed(Token::ok);
     }
 }
 /// The word beside the colour, for tooltips and screen readers.
 inline const char* verdictText(Verdict verdict)
 {
     switch (verdict) {
-    case Verdict::equal:
-        return "equal";
-    case Verdict::within:
-        return "within the limit";
-    case Verdict::over:
-        return "over the limit";
-    case Verdict::farOver:
-        return "far over the limit";
+    case Verdict::equal: return "equal";
+    case Verdict::within: return "within the limit";
+    case Verdict::over: return "over the limit";
+    case Verdict::farOver: return "far over the limit";
     }
     return "";
 }

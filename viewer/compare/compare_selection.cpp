@@ -90,14 +90,10 @@ QString CompareDesk::reason() const
     const auto found = m_scenes->rowsHere.find(m_selected[0].front());
     if (found == m_scenes->rowsHere.end()) return {};
     switch (m_scenes->rows[static_cast<size_t>(found->second.front())].how) {
-    case PairedBy::address:
-        return tr("by address");
-    case PairedBy::name:
-        return tr("by tensor name");
-    case PairedBy::position:
-        return tr("by position");
-    case PairedBy::structure:
-        return tr("by structure: kind, shape and order");
+    case PairedBy::address: return tr("by address");
+    case PairedBy::name: return tr("by tensor name");
+    case PairedBy::position: return tr("by position");
+    case PairedBy::structure: return tr("by structure: kind, shape and order");
     }
     return {};
 }
@@ -139,9 +135,9 @@ void CompareDesk::reselect()
 {
     const std::string chosen = chosenOperator();
     if (!m_selected[0].empty() || !m_selected[1].empty())
-        select(m_selected[0].empty() ? CompareSide::there : CompareSide::here, std::string(m_selected[m_selected[0].empty() ? 1 : 0].front()), m_row);
-    else if (!chosen.empty())
-        selectAt(CompareSide::here, chosen);
+        select(m_selected[0].empty() ? CompareSide::there : CompareSide::here,
+               std::string(m_selected[m_selected[0].empty() ? 1 : 0].front()), m_row);
+    else if (!chosen.empty()) selectAt(CompareSide::here, chosen);
 }
 
 /// What the document has selected, as pictures and comparisons name it: without iterations, the operator of an output.

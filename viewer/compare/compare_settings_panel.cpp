@@ -20,7 +20,8 @@ class CompareSettingsPanel : public Panel {
     Q_OBJECT
 public:
     explicit CompareSettingsPanel(Document& document)
-        : Panel(document, "panelCompareSettings", tr("Settings")), m_desk(CompareDesk::of(document))
+        : Panel(document, "panelCompareSettings", tr("Settings")),
+          m_desk(CompareDesk::of(document))
     {
         auto* const content = new QWidget;
         content->setObjectName("compareSettings");

@@ -61,10 +61,8 @@ void DifferencesModel::order()
             const double clipped = clippedShare(*m_desk.figuresOf(row));
             return std::isnan(clipped) ? 1.0 : -clipped;
         };
-        if (m_sortOrder == Qt::AscendingOrder)
-            std::ranges::stable_sort(m_rows, {}, share);
-        else
-            std::ranges::stable_sort(m_rows, std::greater{}, share);
+        if (m_sortOrder == Qt::AscendingOrder) std::ranges::stable_sort(m_rows, {}, share);
+        else std::ranges::stable_sort(m_rows, std::greater{}, share);
         return;
     }
     if (m_sortColumn == kTensor || m_sortColumn == kNumber) {
@@ -74,10 +72,8 @@ void DifferencesModel::order()
     const Metric metric = kMetrics[static_cast<size_t>(m_sortColumn - 1)];
     const auto value = [&](int row) { return goodness(*m_desk.figuresOf(row), metric); };
     // The first click shows the worst, whichever end of the numbers that is.
-    if (m_sortOrder == Qt::AscendingOrder)
-        std::ranges::stable_sort(m_rows, {}, value);
-    else
-        std::ranges::stable_sort(m_rows, std::greater{}, value);
+    if (m_sortOrder == Qt::AscendingOrder) std::ranges::stable_sort(m_rows, {}, value);
+    else std::ranges::stable_sort(m_rows, std::greater{}, value);
 }
 
 void DifferencesModel::sort(int column, Qt::SortOrder order)
@@ -117,8 +113,9 @@ QVariant DifferencesModel::headerData(int section, Qt::Orientation orientation, 
     if (section == kTensor) return role == Qt::DisplayRole ? QVariant(tr("Tensor")) : QVariant();
     if (section == kClipped) {
         if (role == Qt::DisplayRole) return m_clippedName;
-        return role == Qt::ToolTipRole ? QVariant(tr("share of the quantized elements at an end of their dtype, where larger numbers were cut off"))
-                                       : QVariant();
+        return role == Qt::ToolTipRole
+                   ? QVariant(tr("share of the quantized elements at an end of their dtype, where larger numbers were cut off"))
+                   : QVariant();
     }
     if (section == kNumber) {
         if (role == Qt::DisplayRole) return QStringLiteral("#");
@@ -149,16 +146,11 @@ QVariant DifferencesModel::data(const QModelIndex& index, int role) const
     }
     if (index.column() == kTensor) {
         switch (role) {
-        case Qt::DisplayRole:
-            return tensorText(m_desk.document().model(), row);
-        case Qt::AccessibleTextRole:
-            return tr("%1, %2").arg(placeText(row.address), QString::fromUtf8(verdictText(verdict)));
-        case stripeRole:
-            return static_cast<int>(familyOf(m_desk.document().model().graph(row.graph).op(row.op).kind));
-        case boldRole:
-            return at == m_desk.row();
-        default:
-            return {};
+        case Qt::DisplayRole: return tensorText(m_desk.document().model(), row);
+        case Qt::AccessibleTextRole: return tr("%1, %2").arg(placeText(row.address), QString::fromUtf8(verdictText(verdict)));
+        case stripeRole: return static_cast<int>(familyOf(m_desk.document().model().graph(row.graph).op(row.op).kind));
+        case boldRole: return at == m_desk.row();
+        default: return {};
         }
     }
     if (role == monoRole) return true;
@@ -174,13 +166,11 @@ QVariant DifferencesModel::data(const QModelIndex& index, int role) const
     }
     const Metric metric = kMetrics[static_cast<size_t>(index.column() - 1)];
     switch (role) {
-    case Qt::DisplayRole:
-        return toText(metricText(metric, measured(figures, metric)));
+    case Qt::DisplayRole: return toText(metricText(metric, measured(figures, metric)));
     case toneRole:
         if (metric != m_desk.metric()) return {};
         return static_cast<int>(verdict == Verdict::farOver ? Tone::err : verdict == Verdict::over ? Tone::warn : Tone::ok);
-    default:
-        return {};
+    default: return {};
     }
 }
 

@@ -14,7 +14,7 @@ class DifferencesModel : public QAbstractTableModel {
 public:
     explicit DifferencesModel(CompareDesk& desk, QObject* parent = nullptr);
 
-    static constexpr int kTensor = 0; ///< column; then the metrics in the order of kMetrics
+    static constexpr int kTensor = 0;                                      ///< column; then the metrics in the order of kMetrics
     static constexpr int kClipped = 1 + static_cast<int>(kMetrics.size()); ///< quantized elements at an end of their dtype
     static constexpr int kNumber = kClipped + 1;                           ///< the operator's index in its graph
     int rowCount(const QModelIndex& parent = {}) const override;

@@ -70,12 +70,14 @@ public:
     {
         const bool isNarrow = width() < 620 * Theme::instance().textPercent() / 100;
         for (size_t k = 0; k < kMetrics.size(); ++k) {
-            const bool optional = kMetrics[k] == Metric::maxRel || kMetrics[k] == Metric::ulp || (kMetrics[k] == Metric::equal && m_hasClipped);
+            const bool optional =
+                kMetrics[k] == Metric::maxRel || kMetrics[k] == Metric::ulp || (kMetrics[k] == Metric::equal && m_hasClipped);
             setColumnHidden(static_cast<int>(k) + 1, optional && isNarrow && kMetrics[k] != m_desk.metric());
         }
         setColumnHidden(DifferencesModel::kClipped, !m_hasClipped);
         setColumnWidths(measuredWidths());
-        if (header()->visualIndex(DifferencesModel::kNumber) > 0) header()->moveSection(header()->visualIndex(DifferencesModel::kNumber), 0);
+        if (header()->visualIndex(DifferencesModel::kNumber) > 0)
+            header()->moveSection(header()->visualIndex(DifferencesModel::kNumber), 0);
     }
     void setClippedShown(bool shown)
     {
@@ -115,7 +117,9 @@ class DifferencesPanel : public Panel {
     Q_OBJECT
 public:
     explicit DifferencesPanel(Document& document)
-        : Panel(document, "panelDifferences", tr("Differences")), m_desk(CompareDesk::of(document)), m_model(m_desk, this)
+        : Panel(document, "panelDifferences", tr("Differences")),
+          m_desk(CompareDesk::of(document)),
+          m_model(m_desk, this)
     {
         auto* const content = new QWidget;
         auto* const column = new QVBoxLayout(content);
@@ -162,14 +166,10 @@ public:
     QWidget* focusTarget() override { return m_view; }
     bool command(const QString& id) override
     {
-        if (id == QLatin1String("compare"))
-            m_desk.compare();
-        else if (id == QLatin1String("nextFinding"))
-            return find(1);
-        else if (id == QLatin1String("previousFinding"))
-            return find(-1);
-        else
-            return false;
+        if (id == QLatin1String("compare")) m_desk.compare();
+        else if (id == QLatin1String("nextFinding")) return find(1);
+        else if (id == QLatin1String("previousFinding")) return find(-1);
+        else return false;
         return true;
     }
 
@@ -259,8 +259,8 @@ private:
         const std::optional<TopClasses>& top = m_desk.topClasses();
         m_classes->setVisible(top.has_value());
         if (top)
-            m_classes->show(tr("Top class"), tr("A %1, B %2").arg(top->here).arg(top->there), top->here == top->there ? Token::ok : Token::text,
-                            false);
+            m_classes->show(tr("Top class"), tr("A %1, B %2").arg(top->here).arg(top->there),
+                            top->here == top->there ? Token::ok : Token::text, false);
         for (const auto& [each, chip] : m_chips) chip->setChecked(each == metric);
         m_next->setEnabled(first >= 0);
         m_worse->setEnabled(worst >= 0);
@@ -278,12 +278,9 @@ private:
         m_notes->setStyleSheet(QStringLiteral("color: %1;").arg(themed(Token::text2).name()));
         m_view->setClippedShown(m_model.hasClipped());
         const auto compared = m_desk.comparedRows();
-        if (compared == 0)
-            m_table->showEmpty(tr("Nothing that was computed on both sides pairs."), {});
-        else if (m_desk.differentRows() == 0)
-            m_table->showEmpty(tr("Equal in all %L1 of %L1 tensors, bit for bit.").arg(compared), {});
-        else
-            m_table->showContent();
+        if (compared == 0) m_table->showEmpty(tr("Nothing that was computed on both sides pairs."), {});
+        else if (m_desk.differentRows() == 0) m_table->showEmpty(tr("Equal in all %L1 of %L1 tensors, bit for bit.").arg(compared), {});
+        else m_table->showContent();
         showSelection();
     }
 
@@ -291,8 +288,7 @@ private:
     {
         const int row = m_desk.row() < 0 ? -1 : m_model.rowOf(m_desk.row());
         m_showing = true;
-        if (row < 0)
-            m_view->clearSelection();
+        if (row < 0) m_view->clearSelection();
         else if (!m_view->currentIndex().isValid() || m_view->currentIndex().row() != row ||
                  m_view->selectionModel()->selectedRows().isEmpty()) {
             m_view->setCurrentIndex(m_model.index(row, 0));

@@ -179,10 +179,8 @@ void ErrorStrip::mousePressEvent(QMouseEvent* event)
 
 void ErrorStrip::choose(const Bar& bar)
 {
-    if (bar.row >= 0)
-        m_desk.selectRow(bar.row);
-    else
-        m_desk.selectAt(CompareSide::here, bar.pair->here);
+    if (bar.row >= 0) m_desk.selectRow(bar.row);
+    else m_desk.selectAt(CompareSide::here, bar.pair->here);
 }
 
 void ErrorStrip::choose(const std::string& address)
@@ -199,15 +197,13 @@ std::vector<ErrorStrip::SpokenRow> ErrorStrip::spokenRows() const
         SpokenRow row{bar.pair->here, placeText(bar.pair->here).replace('#', ' '), bar.box.toAlignedRect(),
                       std::ranges::find(selected, bar.pair->here) != selected.end()};
         const DriftFigures* const figures = bar.measured ? m_desk.figuresOf(bar.row) : nullptr;
-        if (!figures)
-            row.text += tr(", not run on both sides");
-        else if (!figures->mismatch.empty())
-            row.text += QStringLiteral(", ") + toText(figures->mismatch);
-        else if (bar.verdict == Verdict::equal)
-            row.text += tr(", equal");
+        if (!figures) row.text += tr(", not run on both sides");
+        else if (!figures->mismatch.empty()) row.text += QStringLiteral(", ") + toText(figures->mismatch);
+        else if (bar.verdict == Verdict::equal) row.text += tr(", equal");
         else
             row.text += QStringLiteral(", %1 %2, %3")
-                            .arg(QString::fromUtf8(metricName(m_desk.metric())), toText(metricText(m_desk.metric(), measured(*figures, m_desk.metric()))),
+                            .arg(QString::fromUtf8(metricName(m_desk.metric())),
+                                 toText(metricText(m_desk.metric(), measured(*figures, m_desk.metric()))),
                                  QString::fromUtf8(verdictText(bar.verdict)));
         rows.push_back(std::move(row));
     }
@@ -279,7 +275,9 @@ class ErrorStripPanel : public Panel {
     Q_OBJECT
 public:
     explicit ErrorStripPanel(Document& document)
-        : Panel(document, "panelCompareStrip", tr("Error")), m_desk(CompareDesk::of(document)), m_strip(new ErrorStrip(m_desk, this))
+        : Panel(document, "panelCompareStrip", tr("Error")),
+          m_desk(CompareDesk::of(document)),
+          m_strip(new ErrorStrip(m_desk, this))
     {
         auto* const column = new QVBoxLayout(this);
         column->setContentsMargins(0, 0, 0, 0);

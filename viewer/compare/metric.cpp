@@ -36,20 +36,13 @@ double roundUp(double value)
 const char* metricName(Metric metric)
 {
     switch (metric) {
-    case Metric::cosine:
-        return "cosine";
-    case Metric::snr:
-        return "SQNR";
-    case Metric::maxAbs:
-        return "max |Δ|";
-    case Metric::meanAbs:
-        return "mean |Δ|";
-    case Metric::maxRel:
-        return "relative";
-    case Metric::ulp:
-        return "ULP";
-    case Metric::equal:
-        return "equal";
+    case Metric::cosine: return "cosine";
+    case Metric::snr: return "SQNR";
+    case Metric::maxAbs: return "max |Δ|";
+    case Metric::meanAbs: return "mean |Δ|";
+    case Metric::maxRel: return "relative";
+    case Metric::ulp: return "ULP";
+    case Metric::equal: return "equal";
     }
     return "";
 }
@@ -57,20 +50,13 @@ const char* metricName(Metric metric)
 const char* metricId(Metric metric)
 {
     switch (metric) {
-    case Metric::cosine:
-        return "cosine";
-    case Metric::snr:
-        return "sqnr";
-    case Metric::maxAbs:
-        return "maxAbs";
-    case Metric::meanAbs:
-        return "meanAbs";
-    case Metric::maxRel:
-        return "relative";
-    case Metric::ulp:
-        return "ulp";
-    case Metric::equal:
-        return "equal";
+    case Metric::cosine: return "cosine";
+    case Metric::snr: return "sqnr";
+    case Metric::maxAbs: return "maxAbs";
+    case Metric::meanAbs: return "meanAbs";
+    case Metric::maxRel: return "relative";
+    case Metric::ulp: return "ulp";
+    case Metric::equal: return "equal";
     }
     return "";
 }
@@ -85,20 +71,13 @@ std::optional<Metric> metricOf(std::string_view id)
 const char* metricHelp(Metric metric)
 {
     switch (metric) {
-    case Metric::cosine:
-        return "cosine similarity of the whole tensors, as real numbers; the smallest of all writes";
-    case Metric::snr:
-        return "the reference's squares to the differences' squares, in dB; the smallest of all writes";
-    case Metric::maxAbs:
-        return "largest difference of two elements, in real units";
-    case Metric::meanAbs:
-        return "mean difference of the elements, in real units";
-    case Metric::maxRel:
-        return "largest difference of two elements, divided by the reference's";
-    case Metric::ulp:
-        return "largest distance in units of the last place; floats of one dtype only";
-    case Metric::equal:
-        return "share of elements that are the same number on both sides";
+    case Metric::cosine: return "cosine similarity of the whole tensors, as real numbers; the smallest of all writes";
+    case Metric::snr: return "the reference's squares to the differences' squares, in dB; the smallest of all writes";
+    case Metric::maxAbs: return "largest difference of two elements, in real units";
+    case Metric::meanAbs: return "mean difference of the elements, in real units";
+    case Metric::maxRel: return "largest difference of two elements, divided by the reference's";
+    case Metric::ulp: return "largest distance in units of the last place; floats of one dtype only";
+    case Metric::equal: return "share of elements that are the same number on both sides";
     }
     return "";
 }
@@ -108,20 +87,13 @@ bool moreIsBetter(Metric metric) { return metric == Metric::cosine || metric == 
 double usualLimit(Metric metric)
 {
     switch (metric) {
-    case Metric::cosine:
-        return 0.99;
-    case Metric::snr:
-        return 20;
-    case Metric::maxAbs:
-        return 1e-5;
-    case Metric::meanAbs:
-        return 1e-6;
-    case Metric::maxRel:
-        return 1e-4;
-    case Metric::ulp:
-        return 4;
-    case Metric::equal:
-        return 1;
+    case Metric::cosine: return 0.99;
+    case Metric::snr: return 20;
+    case Metric::maxAbs: return 1e-5;
+    case Metric::meanAbs: return 1e-6;
+    case Metric::maxRel: return 1e-4;
+    case Metric::ulp: return 4;
+    case Metric::equal: return 1;
     }
     return 0;
 }
@@ -130,18 +102,12 @@ double measured(const DriftFigures& figures, Metric metric)
 {
     if (!figures.mismatch.empty()) return std::nan("");
     switch (metric) {
-    case Metric::cosine:
-        return figures.cosine;
-    case Metric::snr:
-        return figures.snr;
-    case Metric::maxAbs:
-        return figures.maxAbs;
-    case Metric::meanAbs:
-        return figures.meanAbs;
-    case Metric::maxRel:
-        return figures.maxRel;
-    case Metric::ulp:
-        return figures.maxUlp ? static_cast<double>(*figures.maxUlp) : figures.different == 0 ? 0 : std::nan("");
+    case Metric::cosine: return figures.cosine;
+    case Metric::snr: return figures.snr;
+    case Metric::maxAbs: return figures.maxAbs;
+    case Metric::meanAbs: return figures.meanAbs;
+    case Metric::maxRel: return figures.maxRel;
+    case Metric::ulp: return figures.maxUlp ? static_cast<double>(*figures.maxUlp) : figures.different == 0 ? 0 : std::nan("");
     case Metric::equal:
         return figures.elements == 0 ? 1
                                      : static_cast<double>(figures.elements - figures.different) / static_cast<double>(figures.elements);
@@ -159,18 +125,13 @@ std::string metricText(Metric metric, double value)
     if (std::isnan(value)) return "–";
     if (std::isinf(value)) return value > 0 ? "∞" : "−∞";
     switch (metric) {
-    case Metric::cosine:
-        return value < 1 && value > 0.99995 ? formatted("%.6f", std::min(value, 0.999999)) : formatted("%.4f", value);
-    case Metric::snr:
-        return formatted("%.1f dB", value);
-    case Metric::ulp:
-        return value >= 1e6 ? formatted("%.1e", value) : formatted("%.0f", value);
-    case Metric::equal:
-        return value < 1 ? formatted("%.1f %%", std::min(100 * value, 99.9)) : "100 %";
+    case Metric::cosine: return value < 1 && value > 0.99995 ? formatted("%.6f", std::min(value, 0.999999)) : formatted("%.4f", value);
+    case Metric::snr: return formatted("%.1f dB", value);
+    case Metric::ulp: return value >= 1e6 ? formatted("%.1e", value) : formatted("%.0f", value);
+    case Metric::equal: return value < 1 ? formatted("%.1f %%", std::min(100 * value, 99.9)) : "100 %";
     case Metric::maxAbs:
     case Metric::meanAbs:
-    case Metric::maxRel:
-        break;
+    case Metric::maxRel: break;
     }
     return differenceText(value);
 }
@@ -209,10 +170,8 @@ MetricScale scaleFor(Metric metric, double worst, double limit)
         const double reach = roundUp(std::max(1 - (std::isnan(worst) ? 1 : worst), 1.5 * (1 - limit)));
         return {1, 1 - std::min(reach, metric == Metric::cosine ? 2.0 : 1.0)};
     }
-    case Metric::snr:
-        return {kMostDecibels, std::min({std::floor(std::isfinite(worst) ? worst / 10 : 0) * 10, limit - 10, 0.0})};
-    default:
-        break;
+    case Metric::snr: return {kMostDecibels, std::min({std::floor(std::isfinite(worst) ? worst / 10 : 0) * 10, limit - 10, 0.0})};
+    default: break;
     }
     return {0, roundUp(std::max(std::isfinite(worst) ? worst : 0, 1.5 * limit))};
 }

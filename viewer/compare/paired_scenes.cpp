@@ -115,7 +115,8 @@ Result<std::shared_ptr<const PairedScenes>> pairScenes(const ComparedModel& here
     const auto build = [&](const ComparedModel& side, const std::set<std::string>& closed) -> Result<Scene> {
         SceneProgress quiet;
         quiet.stop = progress.stop;
-        LS_TRY(const std::shared_ptr<const Scene> scene, buildScene(*side.model, rowsView(*side.model, side.root, dense, closed), measure, quiet));
+        LS_TRY(const std::shared_ptr<const Scene> scene,
+               buildScene(*side.model, rowsView(*side.model, side.root, dense, closed), measure, quiet));
         return Scene(*scene);
     };
     LS_TRY(Scene a, build(here, folded.here));
@@ -145,7 +146,8 @@ Result<std::shared_ptr<const PairedScenes>> pairScenes(const ComparedModel& here
     });
     // What is drawn there and belongs to nothing here.
     for (const SceneNode& node : b.nodes)
-        if ((node.kind == NodeKind::op || node.kind == NodeKind::group) && !partners.contains(node.id)) paired->onlyThere.push_back(node.id);
+        if ((node.kind == NodeKind::op || node.kind == NodeKind::group) && !partners.contains(node.id))
+            paired->onlyThere.push_back(node.id);
     for (const SceneRegion& region : b.regions)
         if (!region.site.empty() && partners.insert(region.site).second) paired->onlyThere.push_back(region.site);
 

@@ -26,7 +26,8 @@ public:
         const int row = m_desk.shownRow();
         const int64_t step = m_desk.stepOf(row);
         if (row < 0 || step < 0) {
-            fed.why = row < 0 ? tr("Select an operator on either side, or a row of the differences.") : tr("Not run on both sides in this iteration.");
+            fed.why = row < 0 ? tr("Select an operator on either side, or a row of the differences.")
+                              : tr("Not run on both sides in this iteration.");
             return fed;
         }
         const DriftRow& one = m_desk.drift()->rows[static_cast<size_t>(row)];
@@ -36,7 +37,8 @@ public:
         fed.fetch = [reference = m_desk.sharedReference(), one, step, side = m_side](Debugger& debugger) {
             std::shared_ptr<const KeptTensor> kept;
             Status status = withBothSides(debugger.target(), *reference, one, step, [&](const Tensor& here, const Tensor* there) {
-                if (side == CompareSide::here || there) kept = std::make_shared<const KeptTensor>(side == CompareSide::here ? here : *there);
+                if (side == CompareSide::here || there)
+                    kept = std::make_shared<const KeptTensor>(side == CompareSide::here ? here : *there);
             });
             using Fetched = Result<std::shared_ptr<const KeptTensor>>;
             if (!status.ok()) return Fetched(std::move(status).takeError());
@@ -81,7 +83,8 @@ private:
 Panel* makeSide(Document& document, CompareSide side)
 {
     const bool here = side == CompareSide::here;
-    return makeFedTensorPanel(document, here ? "panelTensorA" : "panelTensorB", here ? "A" : "B", new SideFeed(CompareDesk::of(document), side));
+    return makeFedTensorPanel(document, here ? "panelTensorA" : "panelTensorB", here ? "A" : "B",
+                              new SideFeed(CompareDesk::of(document), side));
 }
 
 } // namespace

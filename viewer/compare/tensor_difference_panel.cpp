@@ -20,8 +20,10 @@ class TensorDifferencePanel : public Panel {
     Q_OBJECT
 public:
     explicit TensorDifferencePanel(Document& document)
-        : Panel(document, "panelTensorDifference", tr("Tensor difference")), m_desk(CompareDesk::of(document)),
-          m_view(new TensorDifferenceView), m_stack(new EmptyStack(m_view, this))
+        : Panel(document, "panelTensorDifference", tr("Tensor difference")),
+          m_desk(CompareDesk::of(document)),
+          m_view(new TensorDifferenceView),
+          m_stack(new EmptyStack(m_view, this))
     {
         auto* const column = new QVBoxLayout(this);
         column->setContentsMargins(0, 0, 0, 0);
@@ -99,10 +101,8 @@ private:
             [reference = m_desk.sharedReference(), row, step = m_step, request](Debugger& debugger) {
                 auto found = std::make_shared<TensorDifference>();
                 Status status = withBothSides(debugger.target(), *reference, row, step, [&](const Tensor& here, const Tensor* there) {
-                    if (there)
-                        *found = differenceOf(here, *there, request);
-                    else
-                        found->why = "B has no such value";
+                    if (there) *found = differenceOf(here, *there, request);
+                    else found->why = "B has no such value";
                 });
                 if (!status.ok()) found->why = std::move(status).takeError().message();
                 return std::shared_ptr<const TensorDifference>(std::move(found));

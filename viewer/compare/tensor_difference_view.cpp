@@ -19,8 +19,8 @@ namespace loopscope::viewer {
 namespace {
 
 constexpr double kMargin = 16, kGap = 26, kScale = 26; ///< below a plane: its colours and the range
-constexpr double kNumberWidth = 46, ///< at least
-                  kHistogramWidth = 236, kLeastHistogram = 130, kFactsWidth = 200;
+constexpr double kNumberWidth = 46,                    ///< at least
+    kHistogramWidth = 236, kLeastHistogram = 130, kFactsWidth = 200;
 
 QString textOf(const std::string& text) { return QString::fromStdString(text); }
 QString realText(double value) { return textOf(shortNumber(value)); }
@@ -195,8 +195,7 @@ void TensorDifferenceView::paintList(QPainter& painter, const Places& places) co
     const QRectF& box = places.list;
     painter.setFont(theme.font(FontUse::small, true));
     painter.setPen(themed(Token::text));
-    painter.drawText(QRectF(box.x(), 4, box.width(), places.rowHeight + 4), Qt::AlignVCenter | Qt::AlignLeft,
-                     listTitle());
+    painter.drawText(QRectF(box.x(), 4, box.width(), places.rowHeight + 4), Qt::AlignVCenter | Qt::AlignLeft, listTitle());
     double y = box.y();
     for (const LargeDifference& each : m_difference->largest) {
         if (y + places.rowHeight > box.bottom()) break;

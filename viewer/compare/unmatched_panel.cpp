@@ -50,7 +50,9 @@ class UnmatchedPanel : public Panel {
     Q_OBJECT
 public:
     explicit UnmatchedPanel(Document& document)
-        : Panel(document, "panelUnmatched", tr("Unmatched")), m_desk(CompareDesk::of(document)), m_model(m_desk, this)
+        : Panel(document, "panelUnmatched", tr("Unmatched")),
+          m_desk(CompareDesk::of(document)),
+          m_model(m_desk, this)
     {
         m_view = new RowView("unmatchedTable", tr("Unmatched"));
         m_view->setModel(&m_model);
@@ -73,14 +75,10 @@ private:
     {
         const int count = m_model.rowCount();
         setTitle(m_desk.scenes() ? tr("Unmatched %L1").arg(count) : tr("Unmatched"));
-        if (m_desk.stage() == CompareDesk::Stage::none)
-            showStage(*m_stack, m_desk, this);
-        else if (!m_desk.scenes())
-            m_stack->showEmpty(m_desk.isBusy() ? tr("Matching …") : tr("Nothing to match: B has no graph."));
-        else if (count == 0)
-            m_stack->showEmpty(tr("Every operator of A has a partner in B, and the other way round."));
-        else
-            m_stack->showContent();
+        if (m_desk.stage() == CompareDesk::Stage::none) showStage(*m_stack, m_desk, this);
+        else if (!m_desk.scenes()) m_stack->showEmpty(m_desk.isBusy() ? tr("Matching …") : tr("Nothing to match: B has no graph."));
+        else if (count == 0) m_stack->showEmpty(tr("Every operator of A has a partner in B, and the other way round."));
+        else m_stack->showContent();
     }
 
     CompareDesk& m_desk;

@@ -65,24 +65,15 @@ public:
             return role == toneRole ? QVariant(static_cast<int>(at.isNext ? Tone::text : Tone::text3)) : QVariant();
         }
         switch (role) {
-        case Qt::DisplayRole:
-            return at.text;
-        case Qt::ToolTipRole:
-            return toText(at.address) + "\n" + at.state;
-        case Qt::AccessibleTextRole:
-            return at.text + ", " + at.state + (at.isDead ? ", dead" : "");
-        case currentRole:
-            return at.isNext;
-        case struckRole:
-            return at.isDead;
-        case boldRole:
-            return at.isBold;
-        case toneRole:
-            return static_cast<int>(at.isDead ? Tone::dead : at.isQuiet ? Tone::text3 : Tone::text);
-        case stripeRole:
-            return at.family >= 0 ? QVariant(at.family) : QVariant();
-        default:
-            return {};
+        case Qt::DisplayRole: return at.text;
+        case Qt::ToolTipRole: return toText(at.address) + "\n" + at.state;
+        case Qt::AccessibleTextRole: return at.text + ", " + at.state + (at.isDead ? ", dead" : "");
+        case currentRole: return at.isNext;
+        case struckRole: return at.isDead;
+        case boldRole: return at.isBold;
+        case toneRole: return static_cast<int>(at.isDead ? Tone::dead : at.isQuiet ? Tone::text3 : Tone::text);
+        case stripeRole: return at.family >= 0 ? QVariant(at.family) : QVariant();
+        default: return {};
         }
     }
 
@@ -127,12 +118,10 @@ private:
         m_showing = true;
         const auto stop = document().stop();
         m_model.setTree(frameTree(*stop, document().model()));
-        if (!stop->started)
-            m_stack->showEmpty("No run yet.", {{"Run (F5)", [this] { document().execute("run"); }}});
+        if (!stop->started) m_stack->showEmpty("No run yet.", {{"Run (F5)", [this] { document().execute("run"); }}});
         else if (m_model.rowCount() == 0)
             m_stack->showEmpty("No frame is alive: the graph has finished.", {{"Restart", [this] { document().execute("run"); }}});
-        else
-            m_stack->showContent();
+        else m_stack->showContent();
         open({});
         m_showing = false;
     }
@@ -192,16 +181,11 @@ public:
                    (at.isWaiting ? ", waits, has " + at.has
                     : at.isDead  ? QString(", ready, dead")
                                  : QString(", ready"));
-        case currentRole:
-            return column == 0 && at.isNext;
-        case struckRole:
-            return column == 0 && at.isDead;
-        case stripeRole:
-            return column == 0 && at.family >= 0 ? QVariant(at.family) : QVariant();
-        case toneRole:
-            return static_cast<int>(at.isDead ? Tone::dead : at.isWaiting || column > 0 ? Tone::text2 : Tone::text);
-        default:
-            return {};
+        case currentRole: return column == 0 && at.isNext;
+        case struckRole: return column == 0 && at.isDead;
+        case stripeRole: return column == 0 && at.family >= 0 ? QVariant(at.family) : QVariant();
+        case toneRole: return static_cast<int>(at.isDead ? Tone::dead : at.isWaiting || column > 0 ? Tone::text2 : Tone::text);
+        default: return {};
         }
     }
 
@@ -287,12 +271,9 @@ private:
         const auto stop = document().stop();
         showOrder();
         m_model.setRows(tokenRows(*stop, document().model()));
-        if (m_model.rowCount() > 0)
-            m_stack->showContent();
-        else if (!stop->started)
-            m_stack->showEmpty("No run yet.", {{"Run (F5)", [this] { document().execute("run"); }}});
-        else
-            m_stack->showEmpty("No token is in flight: the graph has finished.", {{"Restart", [this] { document().execute("run"); }}});
+        if (m_model.rowCount() > 0) m_stack->showContent();
+        else if (!stop->started) m_stack->showEmpty("No run yet.", {{"Run (F5)", [this] { document().execute("run"); }}});
+        else m_stack->showEmpty("No token is in flight: the graph has finished.", {{"Restart", [this] { document().execute("run"); }}});
         m_showing = false;
     }
     TokenModel m_model;
@@ -333,16 +314,11 @@ public:
             return role == monoRole ? QVariant(true) : QVariant();
         }
         switch (role) {
-        case Qt::DisplayRole:
-            return row.port + "   " + row.value;
-        case Qt::ToolTipRole:
-            return row.port + "   " + row.value + "\n" + row.link;
-        case monoRole:
-            return true;
-        case toneRole:
-            return static_cast<int>(row.isDead ? Tone::dead : row.isAbsent ? Tone::text3 : Tone::text);
-        default:
-            return {};
+        case Qt::DisplayRole: return row.port + "   " + row.value;
+        case Qt::ToolTipRole: return row.port + "   " + row.value + "\n" + row.link;
+        case monoRole: return true;
+        case toneRole: return static_cast<int>(row.isDead ? Tone::dead : row.isAbsent ? Tone::text3 : Tone::text);
+        default: return {};
         }
     }
 
@@ -414,8 +390,7 @@ private:
                     row.isDead = dataflow != nullptr && dataflow->view().isDead(depth, id);
                     if (tensor != nullptr && tensor->data != nullptr)
                         row.value += " = " + toText(firstElements(*tensor).text).replace('-', QChar(0x2212));
-                    else if (row.isDead)
-                        row.value += ", dead";
+                    else if (row.isDead) row.value += ", dead";
                     else if (row.value.isEmpty() || debugger.model().graph(at.graph).value(id).role != ValueRole::constant) {
                         row.value += ", not yet";
                         row.isAbsent = true;

@@ -273,10 +273,8 @@ private:
                 const Segment& s = segment(list[at(k)]);
                 const double move = up ? vertex(s.up).x + s.upOffset - s.downOffset - vertex(v).x
                                        : vertex(s.down).x + s.downOffset - s.upOffset - vertex(v).x;
-                if (move == 0)
-                    ++straight;
-                else
-                    m_moves.push_back(move);
+                if (move == 0) ++straight;
+                else m_moves.push_back(move);
             }
             return true;
         };
@@ -370,10 +368,8 @@ void placePorts(Plan& plan, Level& level)
             sum += to;
             ++count;
             if (target.kind == ItemKind::node) {
-                if (sink.fraction < 0)
-                    above[at(sink.item)].push_back({from, s});
-                else
-                    sink.offset = std::round(sink.fraction * target.width);
+                if (sink.fraction < 0) above[at(sink.item)].push_back({from, s});
+                else sink.offset = std::round(sink.fraction * target.width);
             } else if (target.kind == ItemKind::group) {
                 const Level& child = plan.levels[at(target.index + 1)];
                 const Vertex& entry = child.vertices[at(child.items[at(child.entryItems[at(sink.port)])].vertex)];

@@ -58,10 +58,8 @@ GraphvizOutput runGraphviz(const std::string& text, const char* engine, const ch
     unsigned int size = 0;
     const int status = gvRenderData(context.get(), graph.get(), format, &data, &size);
     GraphvizOutput output;
-    if (status == 0 && data != nullptr)
-        output.data.assign(data, size);
-    else
-        output = failed(std::string("Graphviz does not write ") + format);
+    if (status == 0 && data != nullptr) output.data.assign(data, size);
+    else output = failed(std::string("Graphviz does not write ") + format);
     if (data != nullptr) gvFreeRenderData(data);
     gvFreeLayout(context.get(), graph.get());
     return output;

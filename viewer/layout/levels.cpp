@@ -148,10 +148,8 @@ private:
         const int to = node(edge.to).group + 1;
         int common = from;
         for (int other = to; common != other;) {
-            if (level(common).depth >= level(other).depth)
-                common = level(common).parent;
-            else
-                other = level(other).parent;
+            if (level(common).depth >= level(other).depth) common = level(common).parent;
+            else other = level(other).parent;
         }
         // A feedback edge is a value of its own: it leaves in another direction.
         const int fraction = static_cast<int>(edge.fromPort * 4096);

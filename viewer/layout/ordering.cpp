@@ -352,21 +352,16 @@ void hintChildren(Plan& plan, const Level& level)
                 child.entryHint.resize(child.entryItems.size(), 0);
                 double& hint = child.entryHint[at(sink.port)];
                 const int rank = target.rank - 1;
-                if (sink.feedback)
-                    hint = -1;
-                else if (sink.back)
-                    hint = level.vertices[at(sink.chain)].position;
+                if (sink.feedback) hint = -1;
+                else if (sink.back) hint = level.vertices[at(sink.chain)].position;
                 else if (rank == source.rank)
                     hint = level.vertices[at(source.vertex)].position + 0.5 * static_cast<double>(net.port < 0 ? 0 : net.port) / 1e6;
-                else
-                    hint = level.vertices[at(net.firstDummy + rank - source.rank - 1)].position;
+                else hint = level.vertices[at(net.firstDummy + rank - source.rank - 1)].position;
             }
             if (source.kind != ItemKind::group || sink.feedback) continue;
             const int next = source.rank + 1;
-            if (sink.back)
-                below += level.vertices[at(sink.chain + source.rank - target.rank)].position;
-            else
-                below += target.rank == next ? level.vertices[at(target.vertex)].position : level.vertices[at(net.firstDummy)].position;
+            if (sink.back) below += level.vertices[at(sink.chain + source.rank - target.rank)].position;
+            else below += target.rank == next ? level.vertices[at(target.vertex)].position : level.vertices[at(net.firstDummy)].position;
             ++count;
         }
         if (source.kind == ItemKind::group) {

@@ -185,10 +185,8 @@ int64_t passedPlaces(const Plan& plan, int longest)
                 if (sink.live == 0 || sink.feedback) continue;
                 const int spanned = span(l, sink);
                 if (spanned > longest) continue;
-                if (sink.back)
-                    passed += spanned - 1;
-                else
-                    furthest = std::max(furthest, spanned - 1);
+                if (sink.back) passed += spanned - 1;
+                else furthest = std::max(furthest, spanned - 1);
             }
             passed += furthest;
         }

@@ -67,12 +67,9 @@ public:
             return {};
         }
         switch (role) {
-        case Qt::DisplayRole:
-            return toText(row.problem.empty() ? row.where : "bound to nothing: " + row.problem);
-        case Qt::EditRole:
-            return toText(row.condition);
-        case Qt::CheckStateRole:
-            return static_cast<int>(row.enabled ? Qt::Checked : Qt::Unchecked);
+        case Qt::DisplayRole: return toText(row.problem.empty() ? row.where : "bound to nothing: " + row.problem);
+        case Qt::EditRole: return toText(row.condition);
+        case Qt::CheckStateRole: return static_cast<int>(row.enabled ? Qt::Checked : Qt::Unchecked);
         case Qt::ToolTipRole: {
             QString tip = QString("%1 %2: %3").arg(breakMarkText(breakMarkOf(row))).arg(row.number).arg(toText(row.where));
             if (!row.condition.empty()) tip += "\n" + toText(row.condition);
@@ -81,17 +78,14 @@ public:
         }
         case Qt::AccessibleTextRole:
             return QString("%1, %2, %3").arg(breakMarkText(breakMarkOf(row)), toText(row.where), counted(row.hits, "hit"));
-        case markRole:
-            return static_cast<int>(breakMarkOf(row));
+        case markRole: return static_cast<int>(breakMarkOf(row));
         case chipRole:
             return !row.problem.empty()    ? QVariant()
                    : !row.enabled          ? QVariant("disabled")
                    : row.condition.empty() ? QVariant(row.isTemporary ? "once" : "")
                                            : QVariant(toText(row.condition));
-        case toneRole:
-            return static_cast<int>(!row.problem.empty() ? Tone::warn : row.enabled ? Tone::text : Tone::text3);
-        default:
-            return {};
+        case toneRole: return static_cast<int>(!row.problem.empty() ? Tone::warn : row.enabled ? Tone::text : Tone::text3);
+        default: return {};
         }
     }
     bool setData(const QModelIndex& index, const QVariant& value, int role) override
@@ -268,7 +262,9 @@ private:
     {
         if (m_offers) return *m_offers;
         m_offers.emplace();
-        const auto isReal = [](const Value& value) { return isFloat(value.type.dtype) || dtypeClass(value.type.dtype) == DTypeClass::complex; };
+        const auto isReal = [](const Value& value) {
+            return isFloat(value.type.dtype) || dtypeClass(value.type.dtype) == DTypeClass::complex;
+        };
         if (std::ranges::any_of(document().model().graphs, [&](const Graph& graph) { return std::ranges::any_of(graph.values, isReal); }))
             m_offers->push_back({"Break on the first NaN or Inf", [this] { document().execute("break nan"); }});
         if (const std::vector<QString> loops = loopSites(); !loops.empty())
@@ -304,10 +300,8 @@ private:
     void show()
     {
         m_model.refresh();
-        if (m_model.rowCount() == 0)
-            m_stack->showEmpty("No breakpoints.", offers());
-        else
-            m_stack->showContent();
+        if (m_model.rowCount() == 0) m_stack->showEmpty("No breakpoints.", offers());
+        else m_stack->showContent();
         m_error->hide(); // of a command that was refused this is followed by what was wrong
         if (m_model.rowCount() != m_count) {
             m_field->clear();
@@ -356,18 +350,12 @@ public:
             return role == monoRole ? QVariant(true) : role == toneRole ? QVariant(static_cast<int>(Tone::text3)) : QVariant();
         }
         switch (role) {
-        case Qt::DisplayRole:
-            return toText(at.name.empty() ? at.text : at.name);
-        case chipRole:
-            return toText(lastPart(at.address));
-        case Qt::ToolTipRole:
-            return toText(at.address + (at.text.empty() ? "" : "\n" + at.text));
-        case iconRole:
-            return at.name.empty() ? "notice" : "bookmark";
-        case iconToneRole:
-            return static_cast<int>(Tone::accent);
-        default:
-            return {};
+        case Qt::DisplayRole: return toText(at.name.empty() ? at.text : at.name);
+        case chipRole: return toText(lastPart(at.address));
+        case Qt::ToolTipRole: return toText(at.address + (at.text.empty() ? "" : "\n" + at.text));
+        case iconRole: return at.name.empty() ? "notice" : "bookmark";
+        case iconToneRole: return static_cast<int>(Tone::accent);
+        default: return {};
         }
     }
 
@@ -402,12 +390,9 @@ private:
     {
         m_model.refresh();
         const bool started = document().stop()->started;
-        if (m_model.rowCount() > 0)
-            m_stack->showContent();
-        else if (!started)
-            m_stack->showEmpty("No marks.");
-        else
-            m_stack->showEmpty("No marks.", {{"Mark this stop (Ctrl+B)", [this] { document().execute("mark mark1"); }}});
+        if (m_model.rowCount() > 0) m_stack->showContent();
+        else if (!started) m_stack->showEmpty("No marks.");
+        else m_stack->showEmpty("No marks.", {{"Mark this stop (Ctrl+B)", [this] { document().execute("mark mark1"); }}});
     }
     MarkModel m_model;
     RowView* m_view = nullptr;

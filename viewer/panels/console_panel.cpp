@@ -196,10 +196,8 @@ private:
             document().execute("goto step:" + QString(link.mid(5)).remove(','));
             return;
         }
-        if (go)
-            document().execute("goto " + link);
-        else if (document().select(link.toStdString()))
-            document().reveal(link.toStdString());
+        if (go) document().execute("goto " + link);
+        else if (document().select(link.toStdString())) document().reveal(link.toStdString());
     }
 
     void show(const ConsoleEvent& event)

@@ -27,7 +27,7 @@ using Kind = InputSource::Kind;
 
 constexpr int64_t kLiteralElements = 256; ///< of larger values the table notes single elements as patches
 constexpr int64_t kPreviewSide = 96;
-constexpr int kTableRows = 8;             ///< shown at once
+constexpr int kTableRows = 8; ///< shown at once
 
 /// What a check on another thread found.
 struct Checked {
@@ -85,7 +85,11 @@ QImage pixelsOf(const Array& array, const InputSource& source)
 } // namespace
 
 InputRow::InputRow(Document& document, const InputPort& port, PictureHabit& habit, QWidget* parent)
-    : QWidget(parent), m_document(document), m_port(port), m_habit(habit), m_source(inputSourceOf(toText(port.source)))
+    : QWidget(parent),
+      m_document(document),
+      m_port(port),
+      m_habit(habit),
+      m_source(inputSourceOf(toText(port.source)))
 {
     build();
     connect(&Theme::instance(), &Theme::changed, this, &InputRow::restyle);
@@ -158,7 +162,8 @@ void InputRow::build()
     m_range = new QComboBox(m_pictureLine);
     m_range->setObjectName("inputRange." + name);
     m_range->setAccessibleName("What 0 and 255 become in " + name);
-    for (const auto& [text, range] : {std::pair("range …", ""), std::pair("0 … 1", "0,1"), std::pair("−1 … 1", "-1,1"), std::pair("0 … 255", "0,255")})
+    for (const auto& [text, range] :
+         {std::pair("range …", ""), std::pair("0 … 1", "0,1"), std::pair("−1 … 1", "-1,1"), std::pair("0 … 255", "0,255")})
         m_range->addItem(QString::fromUtf8(text), QString(range));
     m_layout = new QComboBox(m_pictureLine);
     m_layout->setObjectName("inputLayout." + name);
@@ -256,12 +261,9 @@ void InputRow::kindChosen(int kind)
 {
     const bool isString = m_port.dtype == DType::string;
     switch (static_cast<Kind>(kind)) {
-    case Kind::none:
-        return give({});
-    case Kind::seed:
-        return give("@7");
-    case Kind::file:
-        return chooseFile();
+    case Kind::none: return give({});
+    case Kind::seed: return give("@7");
+    case Kind::file: return chooseFile();
     case Kind::table: {
         const Shape shape = shapeNow();
         const bool known = m_valid && m_elements->array().shape == shape;
@@ -273,10 +275,8 @@ void InputRow::kindChosen(int kind)
         for (int axis = 0; axis < shape.rank(); ++axis) zeros.shape[axis] = 0;
         return give(literalOf(known ? m_elements->array() : zeros, shape));
     }
-    case Kind::lastRun:
-        return give("@last");
-    case Kind::constant:
-        return give(isString ? "\"\"" : m_port.dtype == DType::boolean ? "false" : "0");
+    case Kind::lastRun: return give("@last");
+    case Kind::constant: return give(isString ? "\"\"" : m_port.dtype == DType::boolean ? "false" : "0");
     }
 }
 
@@ -327,7 +327,8 @@ void InputRow::elementTyped(qint64 element, const QString& text)
         const QString place = "x" + toText(elementIndexText(array.shape, element)) + "=";
         QStringList patches = m_source.patches.split(';', Qt::SkipEmptyParts);
         for (QString& patch : patches) patch = patch.trimmed();
-        patches.erase(std::remove_if(patches.begin(), patches.end(), [&](const QString& patch) { return patch.startsWith(place); }), patches.end());
+        patches.erase(std::remove_if(patches.begin(), patches.end(), [&](const QString& patch) { return patch.startsWith(place); }),
+                      patches.end());
         patches << place + text;
         m_source.patches = patches.join("; ");
     }
@@ -429,14 +430,18 @@ void InputRow::refresh()
     // Another shape than the model declares is allowed, and makes it another model.
     const bool isResized = m_valid && m_problem.isEmpty() && m_port.shape.hasRank() && !fitsDeclared(shape, m_port.shape);
     const QString resized = isResized ? "resized from " + toText(toString(m_port.shape)) : QString();
-    m_preview->setText(!m_problem.isEmpty()  ? m_problem
-                       : source().isEmpty()  ? QString("not given yet")
-                       : m_checking          ? QString("reading …")
-                       : isTable             ? resized
-                                             : toText(shortType(view)) + "  " + onScreen(firstElements(view, 6).text) +
-                                                   (isResized ? " · " + resized : QString()));
+    m_preview->setText(!m_problem.isEmpty() ? m_problem
+                       : source().isEmpty() ? QString("not given yet")
+                       : m_checking         ? QString("reading …")
+                       : isTable            ? resized
+                                            : toText(shortType(view)) + "  " + onScreen(firstElements(view, 6).text) +
+                                       (isResized ? " · " + resized : QString()));
     m_preview->setVisible(!m_preview->text().isEmpty());
-    m_preview->setStyleSheet(QString("color: %1;").arg(themed(!m_problem.isEmpty() ? Token::err : isResized ? Token::warn : Token::text3).name()));
+    m_preview->setStyleSheet(QString("color: %1;")
+                                 .arg(themed(!m_problem.isEmpty() ? Token::err
+                                             : isResized          ? Token::warn
+                                                                  : Token::text3)
+                                          .name()));
 }
 
 } // namespace loopscope::viewer

@@ -23,7 +23,7 @@ struct InputSource {
     QString range;                             ///< of a picture: "-1,1", what 0 and 255 become; empty: not said
     Layout layout = Layout::declared;          ///< of a picture
     bool fit = false, cast = false;
-    QString patches;                           ///< "x[0,3]=nan; x[1]=2"
+    QString patches; ///< "x[0,3]=nan; x[1]=2"
 
     bool isPicture() const { return kind == Kind::file && isPictureName(text); }
     bool operator==(const InputSource&) const = default;

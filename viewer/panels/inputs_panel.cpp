@@ -88,8 +88,7 @@ private:
         m_rows->addStretch(1);
         if (ports.empty())
             m_stack->showEmpty(document().backend().isReplay() ? "A recording has its inputs." : "This graph takes no inputs.");
-        else
-            m_stack->showContent();
+        else m_stack->showContent();
         check();
     }
 

@@ -26,16 +26,12 @@ int64_t partSize(int64_t count)
 const char* iconOf(CallKind kind)
 {
     switch (kind) {
-    case CallKind::loop:
-        return "loop-region";
+    case CallKind::loop: return "loop-region";
     case CallKind::branch:
-    case CallKind::select:
-        return "branch-region";
+    case CallKind::select: return "branch-region";
     case CallKind::call:
-    case CallKind::once:
-        return "call-region";
-    default:
-        return "";
+    case CallKind::once: return "call-region";
+    default: return "";
     }
 }
 
@@ -247,14 +243,11 @@ void InvocationModel::describe(Node& node) const
 {
     const CallForm form = callForm(m_model.graph(node.graph).op(node.op));
     if (node.time == Time::future && m_facts.steps) node.time = Time::lastRun;
-    if (node.isNext)
-        node.right = "next";
-    else if (node.time == Time::lastRun)
-        node.right = "last run";
+    if (node.isNext) node.right = "next";
+    else if (node.time == Time::lastRun) node.right = "last run";
     if (form.kind != CallKind::loop) return;
     const auto known = m_facts.trips.find(node.address);
-    if (known != m_facts.trips.end())
-        node.right = counted(known->second, "iteration");
+    if (known != m_facts.trips.end()) node.right = counted(known->second, "iteration");
     else if (const FrameSnapshot* frame = loopFrame(node))
         node.right =
             frame->knownTrips ? counted(*frame->knownTrips, "iteration") : QString("%1 so far").arg(number(frame->info.iteration + 1));
@@ -269,25 +262,19 @@ void InvocationModel::build(Node& node) const
         addOperators(node, node.graph, node.address, 0, static_cast<int64_t>(m_model.graph(node.graph).operators.size()) - 1, node.depth,
                      node.time);
         break;
-    case Kind::op:
-        buildCall(node);
-        break;
+    case Kind::op: buildCall(node); break;
     case Kind::operators: {
         const int64_t count = node.high - node.low + 1;
         const int64_t part = count <= kListed * 2 ? 1 : partSize(count);
         for (int64_t low = node.low; low <= node.high;) {
             const int64_t high = std::min(node.high, (low / part + 1) * part - 1);
-            if (low == high)
-                addOperator(node, node.graph, node.address, low, node.depth, node.time);
-            else
-                addOperatorRange(node, node.graph, node.address, low, high, node.depth, node.time);
+            if (low == high) addOperator(node, node.graph, node.address, low, node.depth, node.time);
+            else addOperatorRange(node, node.graph, node.address, low, high, node.depth, node.time);
             low = high + 1;
         }
         break;
     }
-    case Kind::iterations:
-        addIterations(node, node, node.low, node.high);
-        break;
+    case Kind::iterations: addIterations(node, node, node.low, node.high); break;
     case Kind::iteration: {
         const CallForm form = callForm(m_model.graph(node.graph).op(node.op));
         const std::string base = node.address + "@" + std::to_string(node.low);
@@ -297,8 +284,7 @@ void InvocationModel::build(Node& node) const
         for (const Callee& callee : form.callees) {
             if (!m_model.hasGraph(callee.graph)) continue;
             const bool cond = callee.role == "cond";
-            if (!cond && inCond)
-                addRole(node, callee.graph, base + ":" + callee.role, toText(callee.role), Time::future);
+            if (!cond && inCond) addRole(node, callee.graph, base + ":" + callee.role, toText(callee.role), Time::future);
             else
                 addRole(node, callee.graph, base + ":" + callee.role, cond && !inCond ? QString("cond → true") : toText(callee.role), time);
         }
@@ -380,12 +366,10 @@ void InvocationModel::addIterationRange(Node& parent, const Node& loop, int64_t 
         steps = own < 0 || steps < 0 ? -1 : steps + own;
         if (callee.role == "cond") condSteps = own;
     }
-    if (node.time == Time::lastRun)
-        node.right = "last run";
+    if (node.time == Time::lastRun) node.right = "last run";
     else if (node.onPath && !m_facts.stop->finished && steps >= 0)
         node.right = QString("%1 of %2").arg((frame->info.inCond ? 0 : condSteps) + std::max(0, frame->info.next.index)).arg(steps);
-    else if (steps >= 0)
-        node.right = number(steps);
+    else if (steps >= 0) node.right = number(steps);
 }
 
 QVariant InvocationModel::data(const QModelIndex& index, int role) const
@@ -395,38 +379,26 @@ QVariant InvocationModel::data(const QModelIndex& index, int role) const
     const bool old = node->time == Time::lastRun || node->time == Time::future;
     if (index.column() == 1) {
         switch (role) {
-        case Qt::DisplayRole:
-            return node->right;
-        case Qt::TextAlignmentRole:
-            return static_cast<int>(Qt::AlignRight | Qt::AlignVCenter);
-        case monoRole:
-            return true;
-        case toneRole:
-            return static_cast<int>(Tone::text3);
-        default:
-            return {};
+        case Qt::DisplayRole: return node->right;
+        case Qt::TextAlignmentRole: return static_cast<int>(Qt::AlignRight | Qt::AlignVCenter);
+        case monoRole: return true;
+        case toneRole: return static_cast<int>(Tone::text3);
+        default: return {};
         }
     }
     switch (role) {
-    case Qt::DisplayRole:
-        return node->text;
-    case Qt::ToolTipRole:
-        return toText(addressOf(index)) + (node->right.isEmpty() ? QString() : "\n" + node->right);
-    case Qt::AccessibleTextRole:
-        return node->text + ", " + node->right;
-    case toneRole:
-        return static_cast<int>(old ? Tone::text3 : Tone::text);
+    case Qt::DisplayRole: return node->text;
+    case Qt::ToolTipRole: return toText(addressOf(index)) + (node->right.isEmpty() ? QString() : "\n" + node->right);
+    case Qt::AccessibleTextRole: return node->text + ", " + node->right;
+    case toneRole: return static_cast<int>(old ? Tone::text3 : Tone::text);
     case boldRole:
         return node->onPath && (node->kind == Kind::iteration || (node->kind == Kind::invocation && node->parent != m_root.get()));
-    case currentRole:
-        return node->isNext;
+    case currentRole: return node->isNext;
     case iconRole:
         if (node->kind == Kind::invocation && node->parent == m_root.get()) return QString("graph");
         return node->kind == Kind::op ? QString(iconOf(callForm(m_model.graph(node->graph).op(node->op)).kind)) : QString();
-    case iconToneRole:
-        return node->kind == Kind::op ? -1 - static_cast<int>(Family::controlFlow) : static_cast<int>(Tone::text2);
-    default:
-        return {};
+    case iconToneRole: return node->kind == Kind::op ? -1 - static_cast<int>(Family::controlFlow) : static_cast<int>(Tone::text2);
+    default: return {};
     }
 }
 
@@ -444,12 +416,9 @@ std::string InvocationModel::addressOf(const QModelIndex& index) const
     if (node == nullptr) return {};
     switch (node->kind) {
     case Kind::iterations:
-    case Kind::iteration:
-        return node->address + "@" + std::to_string(node->low) + ":body";
-    case Kind::operators:
-        return node->address + "/" + addressSite(m_model.graph(node->graph).op(OperatorId(node->low)), node->low);
-    default:
-        return node->address;
+    case Kind::iteration: return node->address + "@" + std::to_string(node->low) + ":body";
+    case Kind::operators: return node->address + "/" + addressSite(m_model.graph(node->graph).op(OperatorId(node->low)), node->low);
+    default: return node->address;
     }
 }
 

@@ -200,12 +200,9 @@ public:
             const QString address = toText(frame.address);
             return QString("%1  %2").arg(depth).arg(address.section('/', -1));
         }
-        case chipRole:
-            return toText(graph.id);
-        case Qt::ToolTipRole:
-            return toText(frame.address);
-        case boldRole:
-            return depth == frameInView(m_document);
+        case chipRole: return toText(graph.id);
+        case Qt::ToolTipRole: return toText(frame.address);
+        case boldRole: return depth == frameInView(m_document);
         case iconRole:
             return frame.info.role == CallRole::loop || frame.info.role == CallRole::frame  ? "loop-region"
                    : frame.info.role == CallRole::main                                      ? "graph"
@@ -213,8 +210,7 @@ public:
                                                                                             : "branch-region";
         case iconToneRole:
             return frame.info.role == CallRole::main ? static_cast<int>(Tone::text2) : -1 - static_cast<int>(Family::controlFlow);
-        default:
-            return {};
+        default: return {};
         }
     }
 
@@ -259,10 +255,8 @@ private:
         if (m_showing) return;
         m_showing = true;
         m_model.refresh();
-        if (!document().stop()->started)
-            m_stack->showEmpty("No run yet.", {{"Run (F5)", [this] { document().execute("run"); }}});
-        else
-            m_stack->showContent();
+        if (!document().stop()->started) m_stack->showEmpty("No run yet.", {{"Run (F5)", [this] { document().execute("run"); }}});
+        else m_stack->showContent();
         if (const int depth = frameInView(document()); depth >= 0)
             m_view->setCurrentIndex(m_model.index(static_cast<int>(document().stop()->stack.size()) - 1 - depth, 0));
         m_showing = false;

@@ -69,8 +69,7 @@ std::string signatureText(const Graph& graph)
 {
     std::string text = graph.id + "(";
     const auto name = [&](size_t i) { return graph.value(graph.inputs[i]).id; };
-    if (graph.inputs.size() > 3)
-        text += name(0) + " … " + name(graph.inputs.size() - 1);
+    if (graph.inputs.size() > 3) text += name(0) + " … " + name(graph.inputs.size() - 1);
     else
         for (size_t i = 0; i < graph.inputs.size(); ++i) text += (i > 0 ? ", " : "") + name(i);
     return text + ")";

@@ -28,7 +28,8 @@ class ListingPanel : public Panel {
     Q_OBJECT
 public:
     ListingPanel(Document& document, bool structured)
-        : Panel(document, structured ? "panelStructured" : "panelListing", structured ? "Structured" : "Listing"), m_structured(structured)
+        : Panel(document, structured ? "panelStructured" : "panelListing", structured ? "Structured" : "Listing"),
+          m_structured(structured)
     {
         auto* column = new QVBoxLayout(this);
         column->setContentsMargins(0, 0, 0, 0);
@@ -357,14 +358,16 @@ private:
     /// Where the values of a line are to be read.
     ValuePlace placeOf(const ListingLine& line) const
     {
-        const auto& doc = const_cast<ListingPanel*>(this)->document(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
+        const auto& doc =
+            const_cast<ListingPanel*>(this)->document(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
         return doc.valuePlace(graphAddressOf(invocationOf(line.address)));
     }
 
     /// What is shown is of another moment than this stop.
     bool looksElsewhere() const
     {
-        const auto& doc = const_cast<ListingPanel*>(this)->document(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
+        const auto& doc =
+            const_cast<ListingPanel*>(this)->document(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
         return !m_structured && doc.valuePlace(m_address).isElsewhere();
     }
 
@@ -419,7 +422,8 @@ private:
         document().bridge().ask(
             this, earlier ? "stale" : "values",
             [here, earlier, tick = stop->tick](Debugger& debugger) {
-                return debugger.timeline().tick() == tick ? factsHere(debugger, here, earlier) : ListingFacts(); // it has moved on: another question follows
+                return debugger.timeline().tick() == tick ? factsHere(debugger, here, earlier)
+                                                          : ListingFacts(); // it has moved on: another question follows
             },
             [this, earlier](const ListingFacts& facts) { answered(facts, earlier); });
     }

@@ -48,13 +48,16 @@ ListingFacts factsHere(Debugger& debugger, const std::map<int, std::vector<Listi
         if (debugger.executor().stopsInAddressOrder()) {
             std::vector<OperatorId> operators;
             for (const ListingQuestion& one : asked) operators.push_back(one.op);
-            values = valuesOf(debugger.target(), depth, operators, earlier && depth == innermost, [](const Tensor& tensor) { return firstElements(tensor); });
+            values = valuesOf(debugger.target(), depth, operators, earlier && depth == innermost,
+                              [](const Tensor& tensor) { return firstElements(tensor); });
         } else { // nodes run in any order, so what is there is what ran
-            for (const ListingQuestion& one : asked) values.push_back(presentValues(debugger.model().graph(one.graph).op(one.op), one.op, value));
+            for (const ListingQuestion& one : asked)
+                values.push_back(presentValues(debugger.model().graph(one.graph).op(one.op), one.op, value));
         }
         for (size_t i = 0; i < asked.size(); ++i) {
             const ListingQuestion& one = asked[i];
-            const int side = values[i].age == OperatorValues::Age::current ? sideTaken(debugger.model().graph(one.graph).op(one.op), value) : -1;
+            const int side =
+                values[i].age == OperatorValues::Age::current ? sideTaken(debugger.model().graph(one.graph).op(one.op), value) : -1;
             if (side >= 0) facts.taken[one.line] = side;
             facts.values[one.line] = std::move(values[i]);
         }

@@ -216,12 +216,9 @@ void ListingView::paintRow(QPainter& painter, const QRect& rect, int number) con
     const bool waits = folded || (m_state.quiet && ran != m_state.ran.end() && !ran->second && !current);
     const bool failed = value != m_state.values.end() && value->second.isError;
     const QRect body = rect.adjusted(c.gutter, 0, 0, 0);
-    if (failed)
-        painter.fillRect(body, themed(Token::errWeak));
-    else if (current)
-        painter.fillRect(body, themed(Token::cur));
-    else if (selected)
-        painter.fillRect(body, themed(Token::accentWeak));
+    if (failed) painter.fillRect(body, themed(Token::errWeak));
+    else if (current) painter.fillRect(body, themed(Token::cur));
+    else if (selected) painter.fillRect(body, themed(Token::accentWeak));
     if (selected && (current || failed)) painter.fillRect(QRect(c.gutter, rect.top(), 3, rect.height()), themed(Token::accent));
 
     const double middle = rect.center().y() + 0.5;
@@ -231,8 +228,7 @@ void ListingView::paintRow(QPainter& painter, const QRect& rect, int number) con
         else if (failed)
             painter.drawPixmap(QPointF(c.gutter / 2.0 - 6.5, middle - 6.5),
                                iconPixmap("error", 13, themed(Token::err), devicePixelRatioF()));
-        if (current)
-            paintArrow(painter, {(c.gutter + c.arrow) / 2.0, middle});
+        if (current) paintArrow(painter, {(c.gutter + c.arrow) / 2.0, middle});
         else if (line.address == m_state.last) {
             painter.save();
             painter.setRenderHint(QPainter::Antialiasing);
@@ -346,10 +342,8 @@ void ListingView::mouseDoubleClickEvent(QMouseEvent* event)
 {
     const int row = rowAt(static_cast<int>(event->position().y()));
     if (row < 0) return;
-    if (event->position().x() < columns().gutter)
-        emit gutterClicked(m_rows[static_cast<size_t>(row)]);
-    else
-        emit lineOpened(m_rows[static_cast<size_t>(row)]);
+    if (event->position().x() < columns().gutter) emit gutterClicked(m_rows[static_cast<size_t>(row)]);
+    else emit lineOpened(m_rows[static_cast<size_t>(row)]);
 }
 
 void ListingView::moveCursor(int rows)
@@ -366,35 +360,21 @@ void ListingView::keyPressEvent(QKeyEvent* event)
     if (event->matches(QKeySequence::Copy)) return emit commandKey("copyName");
     if (event->modifiers() != Qt::NoModifier && event->modifiers() != Qt::KeypadModifier) return QAbstractScrollArea::keyPressEvent(event);
     switch (event->key()) {
-    case Qt::Key_Up:
-        return moveCursor(-1);
-    case Qt::Key_Down:
-        return moveCursor(1);
-    case Qt::Key_PageUp:
-        return moveCursor(-page);
-    case Qt::Key_PageDown:
-        return moveCursor(page);
-    case Qt::Key_Home:
-        return moveCursor(-static_cast<int>(m_rows.size()));
-    case Qt::Key_End:
-        return moveCursor(static_cast<int>(m_rows.size()));
+    case Qt::Key_Up: return moveCursor(-1);
+    case Qt::Key_Down: return moveCursor(1);
+    case Qt::Key_PageUp: return moveCursor(-page);
+    case Qt::Key_PageDown: return moveCursor(page);
+    case Qt::Key_Home: return moveCursor(-static_cast<int>(m_rows.size()));
+    case Qt::Key_End: return moveCursor(static_cast<int>(m_rows.size()));
     case Qt::Key_Return:
-    case Qt::Key_Enter:
-        return emit commandKey("drillIn");
-    case Qt::Key_Space:
-        return emit commandKey("inspect");
-    case Qt::Key_BracketLeft:
-        return emit commandKey("producer");
-    case Qt::Key_BracketRight:
-        return emit commandKey("consumer");
-    case Qt::Key_Comma:
-        return emit commandKey("previousWrite");
-    case Qt::Key_Period:
-        return emit commandKey("nextWrite");
-    case Qt::Key_Backspace:
-        return emit commandKey("up");
-    default:
-        QAbstractScrollArea::keyPressEvent(event);
+    case Qt::Key_Enter: return emit commandKey("drillIn");
+    case Qt::Key_Space: return emit commandKey("inspect");
+    case Qt::Key_BracketLeft: return emit commandKey("producer");
+    case Qt::Key_BracketRight: return emit commandKey("consumer");
+    case Qt::Key_Comma: return emit commandKey("previousWrite");
+    case Qt::Key_Period: return emit commandKey("nextWrite");
+    case Qt::Key_Backspace: return emit commandKey("up");
+    default: QAbstractScrollArea::keyPressEvent(event);
     }
 }
 
@@ -420,7 +400,7 @@ void ListingView::contextMenuEvent(QContextMenuEvent* event)
     if (at.op.valid()) {
         menu->addAction("Copy address", this, [address = text(at.address)] { QApplication::clipboard()->setText(address); });
         menu->addAction(m_state.marks.contains(at.address) ? "Remove breakpoint" : "Break here", this,
-                       [this, line] { emit gutterClicked(line); });
+                        [this, line] { emit gutterClicked(line); });
         if (at.isCall) menu->addAction("Open the callee", this, [this] { emit commandKey("drillIn"); });
         menu->addAction("Show in the graph", this, [this] { emit commandKey("inspect"); });
         menu->addAction("To the producer", this, [this] { emit commandKey("producer"); });

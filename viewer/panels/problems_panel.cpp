@@ -52,8 +52,7 @@ public:
             if (role == Qt::DisplayRole) return kinds[severity];
             if (role == toneRole) return static_cast<int>(tones[severity]);
             return role == boldRole ? QVariant(true) : QVariant();
-        case 1:
-            return role == Qt::DisplayRole ? QVariant(toText(at.text)) : QVariant();
+        case 1: return role == Qt::DisplayRole ? QVariant(toText(at.text)) : QVariant();
         case 2:
             if (role == Qt::DisplayRole) return toText(at.where);
             if (role == addressRole && isLink(index.row())) return toText(at.where);
@@ -154,10 +153,8 @@ private:
         if (m_model.rowCount() < before) m_visited = -1;
         setTitle(QString("Problems %1").arg(m_model.rowCount()));
         m_clear->setEnabled(m_model.rowCount() > 0);
-        if (m_model.rowCount() == 0)
-            m_stack->showEmpty("No problems.");
-        else
-            m_stack->showContent();
+        if (m_model.rowCount() == 0) m_stack->showEmpty("No problems.");
+        else m_stack->showContent();
         if (m_model.rowCount() > before) m_view->scrollToBottom();
     }
 

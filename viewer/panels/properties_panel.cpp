@@ -224,7 +224,8 @@ public:
             auto* const menu = new QMenu(this);
             menu->setAttribute(Qt::WA_DeleteOnClose);
             if (index.isValid())
-                menu->addAction("Copy value", this, [value = m_model.row(index.row()).value] { QApplication::clipboard()->setText(value); });
+                menu->addAction("Copy value", this,
+                                [value = m_model.row(index.row()).value] { QApplication::clipboard()->setText(value); });
             menu->addAction("Copy rows", this, [this] { QApplication::clipboard()->setText(m_view->selectedText()); });
             menu->addAction("Copy all", this, [this] {
                 m_view->selectAll();

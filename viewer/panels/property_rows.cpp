@@ -25,12 +25,9 @@ public:
 
     PropertySheet run()
     {
-        if (m_selection.op.valid() && m_selection.graph.valid())
-            operatorSheet();
-        else if (m_selection.value.valid() && m_selection.graph.valid())
-            valueSheet();
-        else
-            modelSheet();
+        if (m_selection.op.valid() && m_selection.graph.valid()) operatorSheet();
+        else if (m_selection.value.valid() && m_selection.graph.valid()) valueSheet();
+        else modelSheet();
         return std::move(m_sheet);
     }
 
@@ -182,8 +179,7 @@ private:
         if (!op.inputs.empty()) {
             const auto given = std::ranges::count_if(op.inputs, [](ValueId id) { return id.valid(); });
             section("Inputs", QString("%1 of %2").arg(given).arg(op.inputs.size()));
-            for (size_t i = 0; i < op.inputs.size(); ++i)
-                operand(nameOf(i), op.inputs[i]);
+            for (size_t i = 0; i < op.inputs.size(); ++i) operand(nameOf(i), op.inputs[i]);
         }
         if (!op.controlInputs.empty()) {
             section("Waits for", QString::number(op.controlInputs.size()));
@@ -199,8 +195,7 @@ private:
         const size_t before = m_sheet.rows.size();
         section("Quantization");
         bool any = false;
-        for (size_t i = 0; i < op.inputs.size(); ++i)
-            any = quantization(nameOf(i), op.inputs[i]) || any;
+        for (size_t i = 0; i < op.inputs.size(); ++i) any = quantization(nameOf(i), op.inputs[i]) || any;
         for (size_t i = 0; i < op.results.size(); ++i)
             any = quantization(op.results.size() == 1 ? QString("output") : QString("out %1").arg(i), op.results[i]) || any;
         if (!any) m_sheet.rows.resize(before);

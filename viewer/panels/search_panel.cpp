@@ -39,19 +39,14 @@ public:
         if (!index.isValid()) return {};
         const SearchHit& hit = m_answer.hits[static_cast<size_t>(index.row())];
         switch (role) {
-        case Qt::DisplayRole:
-            return toText(hit.what);
-        case noteRole:
-            return toText(hit.detail.empty() ? hit.address : hit.detail);
-        case Qt::ToolTipRole:
-            return toText(hit.address + "\n" + hit.detail);
+        case Qt::DisplayRole: return toText(hit.what);
+        case noteRole: return toText(hit.detail.empty() ? hit.address : hit.detail);
+        case Qt::ToolTipRole: return toText(hit.address + "\n" + hit.detail);
         case stripeRole:
             return hit.op.valid() ? QVariant(static_cast<int>(familyOf(m_model.graph(hit.graph).op(hit.op).kind)))
                                   : QVariant(static_cast<int>(Family::state));
-        case Qt::AccessibleTextRole:
-            return toText(hit.what + ", " + hit.detail);
-        default:
-            return {};
+        case Qt::AccessibleTextRole: return toText(hit.what + ", " + hit.detail);
+        default: return {};
         }
     }
 

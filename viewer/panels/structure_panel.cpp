@@ -128,10 +128,8 @@ public:
             return role == monoRole ? QVariant(true) : role == toneRole ? QVariant(static_cast<int>(Tone::text3)) : QVariant();
         }
         switch (role) {
-        case Qt::DisplayRole:
-            return node.name;
-        case boldRole:
-            return top;
+        case Qt::DisplayRole: return node.name;
+        case boldRole: return top;
         case stripeRole:
             return node.op.valid() ? QVariant(static_cast<int>(familyOf(m_model.graph(m_graph).op(node.op).kind))) : QVariant();
         case Qt::ToolTipRole: {
@@ -141,8 +139,7 @@ public:
             }
             return node.name + ", " + counted(node.operators, "operator") + (node.note.empty() ? QString() : ", " + toText(node.note));
         }
-        default:
-            return {};
+        default: return {};
         }
     }
 
@@ -187,10 +184,8 @@ public:
         });
         connect(m_view, &RowView::chosen, this, [this](const QModelIndex& index) {
             const std::string address = m_model.addressOf(index);
-            if (address.empty())
-                m_view->setExpanded(index, !m_view->isExpanded(index));
-            else
-                this->document().reveal(address);
+            if (address.empty()) m_view->setExpanded(index, !m_view->isExpanded(index));
+            else this->document().reveal(address);
         });
         connect(&document, &Document::viewChanged, this, &StructurePanel::show);
         connect(&document, &Document::selectionChanged, this, &StructurePanel::follow);
@@ -221,8 +216,7 @@ private:
         m_view->expand(m_model.index(0, 0));
         if (!graph.valid() || document().model().graph(graph).operators.empty())
             m_stack->showEmpty("This subgraph has no operators; it returns its arguments.");
-        else
-            m_stack->showContent();
+        else m_stack->showContent();
     }
 
     void follow()
@@ -264,8 +258,7 @@ public:
             return role == monoRole ? QVariant(true) : role == toneRole ? QVariant(static_cast<int>(Tone::text3)) : QVariant();
         }
         switch (role) {
-        case Qt::DisplayRole:
-            return toText(graph.id);
+        case Qt::DisplayRole: return toText(graph.id);
         case chipRole: {
             for (const Signature& signature : m_model.signatures)
                 if (signature.graph.index == index.row()) return toText(signature.key);
@@ -277,14 +270,10 @@ public:
                 .arg(graph.inputs.size())
                 .arg(graph.outputs.size())
                 .arg(graph.name.empty() ? QString() : "\n" + toText(graph.name));
-        case iconRole:
-            return "graph";
-        case iconToneRole:
-            return static_cast<int>(Tone::text2);
-        case toneRole:
-            return static_cast<int>(graph.operators.empty() ? Tone::text3 : Tone::text);
-        default:
-            return {};
+        case iconRole: return "graph";
+        case iconToneRole: return static_cast<int>(Tone::text2);
+        case toneRole: return static_cast<int>(graph.operators.empty() ? Tone::text3 : Tone::text);
+        default: return {};
         }
     }
 
@@ -296,7 +285,8 @@ class SubgraphsPanel : public Panel {
     Q_OBJECT
 public:
     explicit SubgraphsPanel(Document& document)
-        : Panel(document, "panelSubgraphs", QString("Subgraphs %1").arg(document.model().graphs.size())), m_model(document.model(), this)
+        : Panel(document, "panelSubgraphs", QString("Subgraphs %1").arg(document.model().graphs.size())),
+          m_model(document.model(), this)
     {
         auto* column = new QVBoxLayout(this);
         column->setContentsMargins(0, 0, 0, 0);

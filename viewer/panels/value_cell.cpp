@@ -57,20 +57,14 @@ QVariant cellData(const ValueCell& cell, int role)
 {
     switch (role) {
     case Qt::DisplayRole:
-    case Qt::ToolTipRole:
-        return cell.text;
-    case Qt::TextAlignmentRole:
-        return static_cast<int>((cell.failed ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
-    case monoRole:
-        return true;
-    case boldRole:
-        return cell.changed;
-    case italicRole:
-        return cell.elsewhere;
+    case Qt::ToolTipRole: return cell.text;
+    case Qt::TextAlignmentRole: return static_cast<int>((cell.failed ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    case monoRole: return true;
+    case boldRole: return cell.changed;
+    case italicRole: return cell.elsewhere;
     case toneRole:
         return static_cast<int>(cell.failed || cell.abnormal ? Tone::err : cell.absent || cell.elsewhere ? Tone::text3 : Tone::text);
-    default:
-        return {};
+    default: return {};
     }
 }
 

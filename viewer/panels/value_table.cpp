@@ -40,18 +40,13 @@ QVariant ValueTableModel::data(const QModelIndex& index, int role) const
 {
     if (!index.isValid()) return {};
     switch (role) {
-    case Qt::DisplayRole:
-        return onScreen(exactElement(m_array.view(), elementAt(index)).toStdString());
-    case Qt::EditRole:
-        return exactElement(m_array.view(), elementAt(index));
+    case Qt::DisplayRole: return onScreen(exactElement(m_array.view(), elementAt(index)).toStdString());
+    case Qt::EditRole: return exactElement(m_array.view(), elementAt(index));
     case Qt::TextAlignmentRole:
         return static_cast<int>((m_array.dtype == DType::string ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
-    case Qt::FontRole:
-        return Theme::instance().font(FontUse::value);
-    case Qt::ToolTipRole:
-        return toText(elementIndexText(m_array.shape, elementAt(index)));
-    default:
-        return {};
+    case Qt::FontRole: return Theme::instance().font(FontUse::value);
+    case Qt::ToolTipRole: return toText(elementIndexText(m_array.shape, elementAt(index)));
+    default: return {};
     }
 }
 

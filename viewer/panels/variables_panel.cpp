@@ -74,16 +74,11 @@ public:
         }
         if (index.column() == 1) return cellData(at.shown, role);
         switch (role) {
-        case Qt::DisplayRole:
-            return at.name + "  " + at.type;
-        case Qt::ToolTipRole:
-            return at.name + "  " + at.type + "\n" + at.shown.text;
-        case monoRole:
-            return true;
-        case toneRole:
-            return static_cast<int>(at.shown.absent ? Tone::text3 : Tone::text);
-        default:
-            return {};
+        case Qt::DisplayRole: return at.name + "  " + at.type;
+        case Qt::ToolTipRole: return at.name + "  " + at.type + "\n" + at.shown.text;
+        case monoRole: return true;
+        case toneRole: return static_cast<int>(at.shown.absent ? Tone::text3 : Tone::text);
+        default: return {};
         }
     }
 
@@ -115,7 +110,8 @@ public:
             selection.graph = row.graph;
             selection.op = row.op;
             selection.value = row.value;
-            const std::string frame = place.isElsewhere() ? place.invocation : this->document().stop()->stack[static_cast<size_t>(place.depth)].address;
+            const std::string frame =
+                place.isElsewhere() ? place.invocation : this->document().stop()->stack[static_cast<size_t>(place.depth)].address;
             selection.address = row.op.valid() ? frame + "/" + siteOf(row) : frame;
             this->document().select(selection);
         });
@@ -181,7 +177,8 @@ private:
                 return absentCell(executor.isRecorded(place.depth, id) ? "no value" : "not recorded");
             };
             const auto count = std::ssize(debugger.model().graph(frame.graph).operators);
-            answer.rows = rowsOf(debugger.model(), frame, !frame.next.valid() || stop.isDataflow ? count : frame.next.index, stop.isDataflow, cell);
+            answer.rows =
+                rowsOf(debugger.model(), frame, !frame.next.valid() || stop.isDataflow ? count : frame.next.index, stop.isDataflow, cell);
             return answer;
         }
         const ReadElsewhere read = readElsewhere(debugger, place, [&](const EndedInvocation& end) {

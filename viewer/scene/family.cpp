@@ -32,8 +32,10 @@ constexpr Entry kTable[] = {
      "shift_right_logical cbrt expm1 log1p "
      "addv2 realdiv mulnonan divnonan truncatediv mod truncatemod xdivy xlogy bitwiseand bitwiseor bitwisexor leftshift rightshift invert "
      "approximateequal lessequal greaterequal notequal logicaland logicalor logicalnot isfinite isinf isnan reciprocal inv sinh cosh tan "
-     "asin acos atan asinh acosh atanh erf erfc erfinv lgamma digamma besseli0 besseli0e besseli1 besseli1e igamma igammac rint biasadd biasaddv1 addn accumulatenv2 squareddifference floordiv "
-     "floormod zeroslike oneslike selectv2 refselect clipbyvalue adjusthue adjustsaturation adjustcontrastv2 complex countupto cross conj angle "
+     "asin acos atan asinh acosh atanh erf erfc erfinv lgamma digamma besseli0 besseli0e besseli1 besseli1e igamma igammac rint biasadd "
+     "biasaddv1 addn accumulatenv2 squareddifference floordiv "
+     "floormod zeroslike oneslike selectv2 refselect clipbyvalue adjusthue adjustsaturation adjustcontrastv2 complex countupto cross conj "
+     "angle "
      "complexabs l2loss checknumerics"},
     {Family::activation,
      "relu relu6 relu_n1_to_1 relu_0_to_1 leaky_relu elu prelu gelu hard_swish logistic tanh softmax log_softmax l2_normalization "
@@ -43,7 +45,8 @@ constexpr Entry kTable[] = {
     {Family::reduction,
      "mean sum reduce_max reduce_min reduce_prod reduce_any reduce_all arg_max arg_min cumsum average_pool_2d max_pool_2d l2_pool_2d "
      "reduce_window segment_sum unsorted_segment_sum unsorted_segment_prod unsorted_segment_max unsorted_segment_min topk_v2 reduce sort "
-     "prod max min all any argmax argmin avgpool avgpool3d maxpool maxpool3d maxpoolv2 euclideannorm cumprod cumulativelogsumexp bincount densebincount topk "
+     "prod max min all any argmax argmin avgpool avgpool3d maxpool maxpool3d maxpoolv2 euclideannorm cumprod cumulativelogsumexp bincount "
+     "densebincount topk "
      "topkv2 non_max_suppression_v4 non_max_suppression_v5"},
     {Family::movement,
      "reshape bcq_gather squeeze expand_dims shape rank densify concatenation split split_v pack unpack slice strided_slice "
@@ -56,17 +59,19 @@ constexpr Entry kTable[] = {
      "tensorscatteradd tensorscattersub dynamicstitch dynamicpartition paralleldynamicstitch resizebilinear resizenearestneighbor "
      "spacetodepth depthtospace spacetobatch spacetobatchnd batchtospace batchtospacend linspace diag matrixdiag matrixsetdiag empty "
      "ensureshape placeholderwithdefault uniquev2 broadcastargs broadcastgradientargs invertpermutation matrixdiagv3 matrixdiagpartv3 "
-     "matrixsetdiagv3 diagpart matrixdiagv2 matrixdiagpart matrixdiagpartv2 matrixsetdiagv2 matrixbandpart uniquewithcounts conjugatetranspose listdiff extractimagepatches refidentity"},
+     "matrixsetdiagv3 diagpart matrixdiagv2 matrixdiagpart matrixdiagpartv2 matrixsetdiagv2 matrixbandpart uniquewithcounts "
+     "conjugatetranspose listdiff extractimagepatches refidentity"},
     {Family::controlFlow,
      "while if case call call_once composite custom_call switch merge enter exit nextiteration loopcond refswitch refmerge refenter "
      "refexit "
      "refnextiteration _switchn controltrigger abort for statelesswhile statelessif statelesscase partitionedcall statefulpartitionedcall "
      "remotecall symbolicgradient noop assert send recv _send _recv _hostsend _hostrecv deviceindex tobool"},
-    {Family::conversion,
-     "quantize dequantize cast fake_quant bitcast convert uniform_quantize uniform_dequantize bitcast_convert bucketize parseexample parseexamplev2 "
-     "parsesingleexample"},
+    {Family::conversion, "quantize dequantize cast fake_quant bitcast convert uniform_quantize uniform_dequantize bitcast_convert "
+                         "bucketize parseexample parseexamplev2 "
+                         "parsesingleexample"},
     {Family::state,
-     "var_handle read_variable assign_variable const placeholder placeholderv2 fakeparam variable variablev2 varhandleop readvariableop readfile "
+     "var_handle read_variable assign_variable const placeholder placeholderv2 fakeparam variable variablev2 varhandleop readvariableop "
+     "readfile "
      "assignvariableop assignaddvariableop assignsubvariableop assign assignadd assignsub temporaryvariable destroytemporaryvariable "
      "isvariableinitialized varisinitializedop optimization_barrier"},
     {Family::other,

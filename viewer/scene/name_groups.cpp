@@ -52,7 +52,10 @@ struct Scope {
 class Namer {
 public:
     Namer(const Graph& graph, OpGroups& groups, int parent, const std::vector<int>& ops)
-        : m_graph(graph), m_groups(groups), m_parent(parent), m_ops(ops)
+        : m_graph(graph),
+          m_groups(groups),
+          m_parent(parent),
+          m_ops(ops)
     {
         m_exact = !ops.empty() && !graph.operators[at(ops.front())].name.empty();
         if (parent >= 0) m_prefix = groups.groups[at(parent)].scope;
@@ -170,10 +173,8 @@ private:
                 continue;
             }
             const int made = add(scope.name, inner, parent);
-            if (scope.size >= kWorthNesting && inside >= 2)
-                emit(c, made, inner, scope.size);
-            else
-                take(c, made);
+            if (scope.size >= kWorthNesting && inside >= 2) emit(c, made, inner, scope.size);
+            else take(c, made);
         }
     }
 
@@ -253,7 +254,10 @@ private:
 class Splitter {
 public:
     Splitter(const Graph& graph, OpGroups& groups, const DataOrder& order, size_t firstNamed)
-        : m_graph(graph), m_groups(groups), m_order(order), m_firstNamed(firstNamed)
+        : m_graph(graph),
+          m_groups(groups),
+          m_order(order),
+          m_firstNamed(firstNamed)
     {
     }
 
@@ -331,10 +335,8 @@ private:
                 }
                 if (calls.back().second < out[at(v)].size()) {
                     const int w = out[at(v)][calls.back().second++];
-                    if (number[at(w)] < 0)
-                        calls.emplace_back(w, 0);
-                    else if (component[at(w)] < 0)
-                        low[at(v)] = std::min(low[at(v)], number[at(w)]);
+                    if (number[at(w)] < 0) calls.emplace_back(w, 0);
+                    else if (component[at(w)] < 0) low[at(v)] = std::min(low[at(v)], number[at(w)]);
                     continue;
                 }
                 if (low[at(v)] == number[at(v)]) {

@@ -50,21 +50,11 @@ TextMeasure approximateTextMeasure()
         for (const char c : text) characters += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1 : 0;
         double width = 6.6;
         switch (style) {
-        case TextStyle::name:
-            width = 6.7;
-            break;
-        case TextStyle::index:
-            width = 6.2;
-            break;
-        case TextStyle::mono:
-            width = 6.7;
-            break;
-        case TextStyle::monoSmall:
-            width = 5.8;
-            break;
-        case TextStyle::head:
-            width = 7.8;
-            break;
+        case TextStyle::name: width = 6.7; break;
+        case TextStyle::index: width = 6.2; break;
+        case TextStyle::mono: width = 6.7; break;
+        case TextStyle::monoSmall: width = 5.8; break;
+        case TextStyle::head: width = 7.8; break;
         }
         return width * static_cast<double>(characters);
     };

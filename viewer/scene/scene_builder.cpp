@@ -279,8 +279,8 @@ void SceneBuilder::emitEdges(Emission& emission)
         const std::vector<int> producers = producersOf(emission, value);
         const bool unchanged = producers.size() == 1 && m_scene.nodes[at(producers[0])].kind == NodeKind::input;
         // All that one pill hands on to another is one line.
-        if (unchanged && std::find(emission.outputs.begin(), emission.outputs.begin() + static_cast<std::ptrdiff_t>(k), emission.outputs[k]) !=
-                             emission.outputs.begin() + static_cast<std::ptrdiff_t>(k))
+        if (unchanged && std::find(emission.outputs.begin(), emission.outputs.begin() + static_cast<std::ptrdiff_t>(k),
+                                   emission.outputs[k]) != emission.outputs.begin() + static_cast<std::ptrdiff_t>(k))
             continue;
         addValueEdges(emission, value, emission.outputs[k], unchanged ? EdgeStyle::passThrough : EdgeStyle::data);
     }

@@ -17,7 +17,10 @@ namespace loopscope::viewer {
 class SceneBuilder {
 public:
     SceneBuilder(const Model& model, const ViewState& view, const TextMeasure& measure, const SceneProgress& progress)
-        : m_model(model), m_view(view), m_measure(measure), m_progress(progress)
+        : m_model(model),
+          m_view(view),
+          m_measure(measure),
+          m_progress(progress)
     {
     }
 

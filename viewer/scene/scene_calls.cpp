@@ -29,8 +29,7 @@ std::string SceneBuilder::actualText(const Graph& graph, ValueId id) const
     if (!id.valid()) return "none";
     const Value& value = graph.value(id);
     switch (value.role) {
-    case ValueRole::constant:
-        return constantText(value);
+    case ValueRole::constant: return constantText(value);
     case ValueRole::result: {
         if (!value.producer.valid()) return value.id;
         const std::string label = operatorLabel(graph.op(value.producer), value.producer.index);
@@ -38,8 +37,7 @@ std::string SceneBuilder::actualText(const Graph& graph, ValueId id) const
     }
     case ValueRole::input:
     case ValueRole::variable:
-    case ValueRole::absent:
-        break;
+    case ValueRole::absent: break;
     }
     return value.id;
 }
@@ -250,8 +248,7 @@ void SceneBuilder::emitCall(Emission& caller, OperatorId id, const std::string& 
         takeResults(emitCallee(caller, call, call.form.callees[0], region, formals));
         break;
     }
-    case CallKind::none:
-        return;
+    case CallKind::none: return;
     }
     caller.inlinedAs[at(id.index)] = static_cast<int>(caller.formals.size());
     caller.formals.push_back(std::move(formals));

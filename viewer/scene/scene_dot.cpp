@@ -44,18 +44,10 @@ std::string html(std::string_view text)
     std::string result;
     for (const char c : text) {
         switch (c) {
-        case '<':
-            result += "&lt;";
-            break;
-        case '>':
-            result += "&gt;";
-            break;
-        case '&':
-            result += "&amp;";
-            break;
-        case '"':
-            result += "&quot;";
-            break;
+        case '<': result += "&lt;"; break;
+        case '>': result += "&gt;"; break;
+        case '&': result += "&amp;"; break;
+        case '"': result += "&quot;"; break;
         default:
             if (static_cast<unsigned char>(c) >= 0x20) result += c;
         }
@@ -139,13 +131,9 @@ private:
             break;
         case NodeKind::input:
         case NodeKind::output:
-        case NodeKind::constant:
-            pill(n);
-            break;
+        case NodeKind::constant: pill(n); break;
         case NodeKind::op:
-        case NodeKind::group:
-            box(n);
-            break;
+        case NodeKind::group: box(n); break;
         }
         m_text += "];\n";
     }
@@ -242,21 +230,12 @@ private:
         }
         m_text += "  " + from + " -> " + to + " [pos=\"" + spline(e.points) + "\"";
         switch (e.style) {
-        case EdgeStyle::data:
-            break;
-        case EdgeStyle::control:
-            m_text += " style=dashed";
-            break;
-        case EdgeStyle::passThrough:
-            m_text += " style=dashed";
-            break;
+        case EdgeStyle::data: break;
+        case EdgeStyle::control: m_text += " style=dashed"; break;
+        case EdgeStyle::passThrough: m_text += " style=dashed"; break;
         case EdgeStyle::captured:
-        case EdgeStyle::binding:
-            m_text += " style=dotted";
-            break;
-        case EdgeStyle::feedback:
-            m_text += " constraint=false color=\"" + std::string(kFeedback) + "\"";
-            break;
+        case EdgeStyle::binding: m_text += " style=dotted"; break;
+        case EdgeStyle::feedback: m_text += " constraint=false color=\"" + std::string(kFeedback) + "\""; break;
         }
         m_text += " tooltip=" + quoted(e.label) + "];\n";
     }

@@ -45,14 +45,10 @@ double headHeight(const SceneRegion& region)
 {
     switch (region.kind) {
     case RegionKind::loop:
-    case RegionKind::call:
-        return 26;
-    case RegionKind::branch:
-        return region.role.empty() ? 26 : 20; // a side
-    case RegionKind::frame:
-        return 24;
-    case RegionKind::group:
-        return 20;
+    case RegionKind::call: return 26;
+    case RegionKind::branch: return region.role.empty() ? 26 : 20; // a side
+    case RegionKind::frame: return 24;
+    case RegionKind::group: return 20;
     }
     return 20;
 }
@@ -165,10 +161,8 @@ Status SceneBuilder::place()
         SceneNode& actual = m_scene.nodes[at(m_actualOf[n])];
         const Rect& pill = m_scene.nodes[n].rect;
         const SceneRegion& region = m_scene.regions[at(actual.region)];
-        if (turned)
-            actual.rect = {region.rect.x + 4, pill.center().y - 6, std::min(widestActual[at(actual.region)], 120.0), 12};
-        else
-            actual.rect = {pill.x, region.head.bottom() + 3, pill.width, 12};
+        if (turned) actual.rect = {region.rect.x + 4, pill.center().y - 6, std::min(widestActual[at(actual.region)], 120.0), 12};
+        else actual.rect = {pill.x, region.head.bottom() + 3, pill.width, 12};
     }
     if (!turned) widenActuals();
     for (size_t d = 0; d < m_drafts.size(); ++d) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kLongestStrip = 64;
 constexpr double kNarrowest = 56, kWidest = 200; ///< nodes
-constexpr double kBadgeRoom = 42; ///< of v1 nodes, which wear their values: "1 of 2", "false", "2187"
+constexpr double kBadgeRoom = 42;                ///< of v1 nodes, which wear their values: "1 of 2", "false", "2187"
 
 /// What remains of a v1 node's name inside its scope.
 std::string shortName(std::string_view name, std::string_view scope)

@@ -177,24 +177,19 @@ bool SearchIndex::matches(const Term& term, const Entry& entry) const
         return std::ranges::any_of(op.results, [&](ValueId id) { return holdsOf(graph.value(id).type); });
     };
     switch (term.field) {
-    case Term::Field::any:
-        return textOf(entry).find(term.text) != std::string_view::npos;
-    case Term::Field::kind:
-        return textOf(entry).substr(0, textOf(entry).find('\n')).find(term.text) != std::string_view::npos;
+    case Term::Field::any: return textOf(entry).find(term.text) != std::string_view::npos;
+    case Term::Field::kind: return textOf(entry).substr(0, textOf(entry).find('\n')).find(term.text) != std::string_view::npos;
     case Term::Field::shape:
         return anyValue(
             [&](const TensorType& type) { return sameShape(type.dynamicShape(), term.dims) || sameShape(type.shape, term.dims); });
-    case Term::Field::dtype:
-        return anyValue([&](const TensorType& type) { return dtypeName(type.dtype) == term.text; });
-    case Term::Field::index:
-        return entry.op.index == term.number;
+    case Term::Field::dtype: return anyValue([&](const TensorType& type) { return dtypeName(type.dtype) == term.text; });
+    case Term::Field::index: return entry.op.index == term.number;
     case Term::Field::attribute:
         return std::ranges::any_of(op.attributes, [&](const NamedAttribute& attribute) {
             return lower(attribute.key).find(term.text) != std::string::npos &&
                    (term.value.empty() || lower(shownAttribute(m_model, graph, attribute)).find(term.value) != std::string::npos);
         });
-    case Term::Field::graph:
-        return lower(graph.id).find(term.text) != std::string::npos;
+    case Term::Field::graph: return lower(graph.id).find(term.text) != std::string::npos;
     case Term::Field::regex: {
         const std::string_view text = textOf(entry);
         for (size_t at = 0; at < text.size();) {
@@ -283,15 +278,9 @@ SearchAnswer SearchIndex::find(std::string_view query, SearchKind kind, size_t m
         return answer;
     }
     switch (kind) {
-    case SearchKind::operators:
-        findOperators(chain, answer, most, stop);
-        break;
-    case SearchKind::tensors:
-        findTensors(chain.back(), answer, most, stop);
-        break;
-    case SearchKind::attributes:
-        findAttributes(chain.back(), answer, most, stop);
-        break;
+    case SearchKind::operators: findOperators(chain, answer, most, stop); break;
+    case SearchKind::tensors: findTensors(chain.back(), answer, most, stop); break;
+    case SearchKind::attributes: findAttributes(chain.back(), answer, most, stop); break;
     }
     if (answer.count == 0) answer.nearest = nearest(chain.back());
     return answer;
@@ -352,20 +341,14 @@ void SearchIndex::findTensors(const std::vector<Term>& terms, SearchAnswer& answ
                 switch (term.field) {
                 case Term::Field::any:
                     return lower(value.id).find(term.text) != std::string::npos || lower(value.name).find(term.text) != std::string::npos;
-                case Term::Field::shape:
-                    return sameShape(value.type.dynamicShape(), term.dims) || sameShape(value.type.shape, term.dims);
-                case Term::Field::dtype:
-                    return dtypeName(value.type.dtype) == term.text;
-                case Term::Field::index:
-                    return static_cast<int64_t>(v) == term.number;
-                case Term::Field::graph:
-                    return lower(graph.id).find(term.text) != std::string::npos;
-                case Term::Field::regex:
-                    return std::regex_search(value.id, *term.regex) || std::regex_search(value.name, *term.regex);
+                case Term::Field::shape: return sameShape(value.type.dynamicShape(), term.dims) || sameShape(value.type.shape, term.dims);
+                case Term::Field::dtype: return dtypeName(value.type.dtype) == term.text;
+                case Term::Field::index: return static_cast<int64_t>(v) == term.number;
+                case Term::Field::graph: return lower(graph.id).find(term.text) != std::string::npos;
+                case Term::Field::regex: return std::regex_search(value.id, *term.regex) || std::regex_search(value.name, *term.regex);
                 case Term::Field::kind:
                     return value.producer.valid() && lower(graph.op(value.producer).kind.name).find(term.text) != std::string::npos;
-                default:
-                    return false;
+                default: return false;
                 }
             };
             if (!std::ranges::all_of(terms, holdsOf) || ++answer.count > static_cast<int64_t>(most)) continue;

@@ -34,7 +34,10 @@ int64_t extentOf(const Graph& graph, OperatorId op)
 class Segmenter {
 public:
     Segmenter(const Graph& graph, OpGroups& groups, const DataOrder& order)
-        : m_graph(graph), m_groups(groups), m_order(order), m_itemOfOp(graph.operators.size(), -1)
+        : m_graph(graph),
+          m_groups(groups),
+          m_order(order),
+          m_itemOfOp(graph.operators.size(), -1)
     {
     }
 
@@ -210,8 +213,7 @@ private:
                          m_groups.groups[at(items[at(members.back())].group)].name;
         else if (!frontName.empty()) // nodes of TensorFlow have names, and no number that anybody knows
             group.name = lastPart(frontName) + " … " + lastPart(m_graph.operators[at(last)].name);
-        else
-            group.name = "#" + std::to_string(first) + " … #" + std::to_string(last);
+        else group.name = "#" + std::to_string(first) + " … #" + std::to_string(last);
         group.key = "#" + std::to_string(first) + "-" + std::to_string(last);
         group.note = "in the order of data";
         group.parent = level;
@@ -219,10 +221,8 @@ private:
         m_groups.groups.push_back(std::move(group));
         for (const int member : members) {
             const Item& item = items[at(member)];
-            if (item.group >= 0)
-                m_groups.groups[at(item.group)].parent = made;
-            else
-                m_groups.groupOf[at(item.ops.front())] = made;
+            if (item.group >= 0) m_groups.groups[at(item.group)].parent = made;
+            else m_groups.groupOf[at(item.ops.front())] = made;
         }
         std::ranges::sort(inside);
         if (members.size() > kMostItems) cutLevel(made, inside);

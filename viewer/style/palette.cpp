@@ -46,12 +46,9 @@ double luminance(QRgb color) { return 0.2126 * linear(qRed(color)) + 0.7152 * li
 const Palette& paletteOf(ThemeName theme)
 {
     switch (theme) {
-    case ThemeName::dark:
-        return kDark;
-    case ThemeName::highContrast:
-        return kHighContrast;
-    case ThemeName::light:
-        break;
+    case ThemeName::dark: return kDark;
+    case ThemeName::highContrast: return kHighContrast;
+    case ThemeName::light: break;
     }
     return kLight;
 }

@@ -41,41 +41,27 @@ int ProxyStyle::pixelMetric(PixelMetric metric, const QStyleOption* option, cons
     case PM_ButtonIconSize:
     case PM_ToolBarIconSize:
     case PM_ListViewIconSize:
-    case PM_TabBarIconSize:
-        return 16;
-    case PM_TreeViewIndentation:
-        return 12;
-    case PM_HeaderDefaultSectionSizeVertical:
-        return Theme::instance().rowHeight();
-    case PM_SplitterWidth:
-        return 4;
-    case PM_DefaultFrameWidth:
-        return 1;
-    case PM_FocusFrameHMargin:
-        return 2;
-    default:
-        return QProxyStyle::pixelMetric(metric, option, widget);
+    case PM_TabBarIconSize: return 16;
+    case PM_TreeViewIndentation: return 12;
+    case PM_HeaderDefaultSectionSizeVertical: return Theme::instance().rowHeight();
+    case PM_SplitterWidth: return 4;
+    case PM_DefaultFrameWidth: return 1;
+    case PM_FocusFrameHMargin: return 2;
+    default: return QProxyStyle::pixelMetric(metric, option, widget);
     }
 }
 
 int ProxyStyle::styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget, QStyleHintReturn* data) const
 {
     switch (hint) {
-    case SH_UnderlineShortcut:
-        return Theme::instance().mnemonicsShown() ? 1 : 0;
+    case SH_UnderlineShortcut: return Theme::instance().mnemonicsShown() ? 1 : 0;
     case SH_EtchDisabledText:
-    case SH_ScrollBar_Transient:
-        return 0;
-    case SH_ToolTip_WakeUpDelay:
-        return 400;
-    case SH_ScrollBar_LeftClickAbsolutePosition:
-        return 0;
-    case SH_ItemView_ShowDecorationSelected:
-        return 1; // a row is selected from edge to edge
-    case SH_DialogButtonBox_ButtonsHaveIcons:
-        return 0;
-    default:
-        return QProxyStyle::styleHint(hint, option, widget, data);
+    case SH_ScrollBar_Transient: return 0;
+    case SH_ToolTip_WakeUpDelay: return 400;
+    case SH_ScrollBar_LeftClickAbsolutePosition: return 0;
+    case SH_ItemView_ShowDecorationSelected: return 1; // a row is selected from edge to edge
+    case SH_DialogButtonBox_ButtonsHaveIcons: return 0;
+    default: return QProxyStyle::styleHint(hint, option, widget, data);
     }
 }
 
@@ -92,18 +78,10 @@ void ProxyStyle::drawPrimitive(PrimitiveElement element, const QStyleOption* opt
     case PE_IndicatorBranch:
         if (option->state & State_Children) drawArrow(*painter, option->rect, option->state & State_Open ? 90 : 0, themed(Token::text2));
         return;
-    case PE_IndicatorArrowRight:
-        drawArrow(*painter, option->rect, 0, themed(Token::text2));
-        return;
-    case PE_IndicatorArrowDown:
-        drawArrow(*painter, option->rect, 90, themed(Token::text2));
-        return;
-    case PE_IndicatorArrowLeft:
-        drawArrow(*painter, option->rect, 180, themed(Token::text2));
-        return;
-    case PE_IndicatorArrowUp:
-        drawArrow(*painter, option->rect, 270, themed(Token::text2));
-        return;
+    case PE_IndicatorArrowRight: drawArrow(*painter, option->rect, 0, themed(Token::text2)); return;
+    case PE_IndicatorArrowDown: drawArrow(*painter, option->rect, 90, themed(Token::text2)); return;
+    case PE_IndicatorArrowLeft: drawArrow(*painter, option->rect, 180, themed(Token::text2)); return;
+    case PE_IndicatorArrowUp: drawArrow(*painter, option->rect, 270, themed(Token::text2)); return;
     case PE_FrameFocusRect: {
         painter->save();
         painter->setPen(QPen(themed(Token::text), 1, Qt::DotLine));
@@ -112,8 +90,7 @@ void ProxyStyle::drawPrimitive(PrimitiveElement element, const QStyleOption* opt
         painter->restore();
         return;
     }
-    default:
-        QProxyStyle::drawPrimitive(element, option, painter, widget);
+    default: QProxyStyle::drawPrimitive(element, option, painter, widget);
     }
 }
 

@@ -168,8 +168,11 @@ void Theme::showMnemonics(bool shown)
 bool Theme::eventFilter(QObject* watched, QEvent* event)
 {
     // They stay while a menu is open, and go with the next click.
-    const bool alt = (event->type() == QEvent::KeyPress || event->type() == QEvent::KeyRelease) && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Alt;
-    if (alt) showMnemonics(event->type() == QEvent::KeyPress || QApplication::activePopupWidget() || qobject_cast<QMenuBar*>(QApplication::focusWidget()));
+    const bool alt =
+        (event->type() == QEvent::KeyPress || event->type() == QEvent::KeyRelease) && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Alt;
+    if (alt)
+        showMnemonics(event->type() == QEvent::KeyPress || QApplication::activePopupWidget() ||
+                      qobject_cast<QMenuBar*>(QApplication::focusWidget()));
     else if (event->type() == QEvent::MouseButtonPress || event->type() == QEvent::WindowDeactivate) showMnemonics(false);
     if (event->type() == QEvent::ThemeChange && m_follows) {
         const ThemeName before = m_name;

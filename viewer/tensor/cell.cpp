@@ -107,22 +107,14 @@ Cell cellOf(const Tensor& tensor, int64_t index)
         cell.imaginary = im;
         break;
     }
-    default:
-        cell.real = std::numeric_limits<double>::quiet_NaN();
-        break;
+    default: cell.real = std::numeric_limits<double>::quiet_NaN(); break;
     }
     return cell;
 }
 
-std::string shortNumber(double value, bool screen)
-{
-    return value == 0 ? "0" : finish(realText(value, 4, kPlain), screen);
-}
+std::string shortNumber(double value, bool screen) { return value == 0 ? "0" : finish(realText(value, 4, kPlain), screen); }
 
-std::string exactNumber(double value, DType dtype, bool screen)
-{
-    return finish(exactText(value, dtype, kPlain), screen);
-}
+std::string exactNumber(double value, DType dtype, bool screen) { return finish(exactText(value, dtype, kPlain), screen); }
 
 double complexPart(const Cell& cell, CellStyle::Complex part)
 {
@@ -139,8 +131,7 @@ std::string cellText(const Cell& cell, const CellStyle& style)
 {
     if (!cell.known) return {};
     switch (dtypeClass(style.dtype)) {
-    case DTypeClass::boolean:
-        return cell.bits != 0 ? "1" : "0";
+    case DTypeClass::boolean: return cell.bits != 0 ? "1" : "0";
     case DTypeClass::signedInteger:
     case DTypeClass::unsignedInteger:
         if (style.quantized && !style.raw) return numberText(cell.real, style, DType::f32);
@@ -156,8 +147,7 @@ std::string cellText(const Cell& cell, const CellStyle& style)
         if (!std::signbit(cell.imaginary) || std::isnan(cell.imaginary)) imaginary = "+" + imaginary;
         return numberText(std::bit_cast<double>(cell.bits), style, style.dtype) + imaginary + "i";
     }
-    default:
-        return {};
+    default: return {};
     }
 }
 

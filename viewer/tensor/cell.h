@@ -11,8 +11,8 @@ namespace loopscope::viewer {
 
 /// An element, copied out of its tensor. Which fields count depends on the dtype.
 struct Cell {
-    double real = 0;   ///< in real units: dequantized; magnitude of complex numbers; length of strings; NaN where there is none
-    uint64_t bits = 0; ///< as stored: the integer sign-extended, the float's bits (f64 whole); complex: real part as f64 bits
+    double real = 0;      ///< in real units: dequantized; magnitude of complex numbers; length of strings; NaN where there is none
+    uint64_t bits = 0;    ///< as stored: the integer sign-extended, the float's bits (f64 whole); complex: real part as f64 bits
     double imaginary = 0; ///< complex
     bool known = false;
     bool saturated = false; ///< quantized, at a limit of its dtype
@@ -25,8 +25,8 @@ struct CellStyle {
     bool raw = false;       ///< quantized: the stored integer instead; floats: their bits in hex
     bool hex = false;       ///< integers
     enum class Complex : uint8_t { both, magnitude, phase, real, imaginary } complex = Complex::both;
-    int digits = 0;         ///< significant ones; 0: the shortest that give the same number back
-    bool screen = true;     ///< U+2212 as the minus sign; false: ASCII, for copying
+    int digits = 0;     ///< significant ones; 0: the shortest that give the same number back
+    bool screen = true; ///< U+2212 as the minus sign; false: ASCII, for copying
 };
 
 /// Element `index` of a tensor whose data is present.

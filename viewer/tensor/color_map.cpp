@@ -13,13 +13,11 @@ struct Color {
 };
 
 // Lightness rises by about the same amount from stop to stop.
-constexpr std::array<Color, 6> kSequential = {{{13, 20, 58}, {28, 66, 130}, {25, 112, 145}, {52, 152, 130}, {140, 190, 90}, {249, 223, 96}}};
+constexpr std::array<Color, 6> kSequential = {
+    {{13, 20, 58}, {28, 66, 130}, {25, 112, 145}, {52, 152, 130}, {140, 190, 90}, {249, 223, 96}}};
 constexpr Color kBlue = {10, 78, 160}, kOrange = {176, 74, 8};
 
-Color between(const Color& a, const Color& b, double t)
-{
-    return {a.r + (b.r - a.r) * t, a.g + (b.g - a.g) * t, a.b + (b.b - a.b) * t};
-}
+Color between(const Color& a, const Color& b, double t) { return {a.r + (b.r - a.r) * t, a.g + (b.g - a.g) * t, a.b + (b.b - a.b) * t}; }
 
 uint32_t pack(const Color& c)
 {
@@ -47,7 +45,8 @@ uint32_t mapColor(MapKind kind, double at, uint32_t surface)
         return pack(between(kSequential[stop], kSequential[stop + 1], place - static_cast<double>(stop)));
     }
     const bool dark = luminance(surface) < 0.2;
-    const Color neutral = {static_cast<double>(surface >> 16 & 255), static_cast<double>(surface >> 8 & 255), static_cast<double>(surface & 255)};
+    const Color neutral = {static_cast<double>(surface >> 16 & 255), static_cast<double>(surface >> 8 & 255),
+                           static_cast<double>(surface & 255)};
     // On a dark surface the ends are bright, so that size is distance from the surface in both themes.
     const Color low = dark ? Color{104, 178, 255} : kBlue, high = dark ? Color{255, 164, 92} : kOrange;
     const double strength = std::pow(std::fabs(t - 0.5) * 2, 0.85);

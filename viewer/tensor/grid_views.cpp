@@ -110,10 +110,8 @@ QVariant GridModel::data(const QModelIndex& index, int role) const
     const int64_t row = place.row - grid.rowBegin, col = place.col - grid.colBegin;
     const Cell& cell = grid.at(row, col);
     switch (role) {
-    case Qt::DisplayRole:
-        return text(place.row, place.col, true);
-    case Qt::TextAlignmentRole:
-        return QVariant(grid.texts.empty() ? Qt::AlignRight | Qt::AlignVCenter : Qt::AlignLeft | Qt::AlignVCenter);
+    case Qt::DisplayRole: return text(place.row, place.col, true);
+    case Qt::TextAlignmentRole: return QVariant(grid.texts.empty() ? Qt::AlignRight | Qt::AlignVCenter : Qt::AlignLeft | Qt::AlignVCenter);
     case Qt::FontRole: {
         QFont font = Theme::instance().font(FontUse::value);
         font.setItalic(m_content->approximate);
@@ -128,19 +126,20 @@ QVariant GridModel::data(const QModelIndex& index, int role) const
         QString tip = QString::fromStdString(elementIndexText(grid.shape, grid.flat(row, col)));
         if (grid.overIterations) tip += " " + m_content->columnName(place.col);
         if (grid.style.quantized)
-            tip += "  q " + QString::number(static_cast<qlonglong>(cell.bits)) + " \u2192 " + QString::fromStdString(shortNumber(cell.real));
+            tip +=
+                "  q " + QString::number(static_cast<qlonglong>(cell.bits)) + " \u2192 " + QString::fromStdString(shortNumber(cell.real));
         else tip += "  " + text(place.row, place.col, true);
         return tip + (cell.saturated ? ", saturated" : "");
     }
-    default:
-        return {};
+    default: return {};
     }
 }
 
 QVariant GridModel::headerData(int section, Qt::Orientation orientation, int role) const
 {
     if (m_content == nullptr) return {};
-    if (role == Qt::DisplayRole) return orientation == Qt::Horizontal ? m_content->columnName(m_begin.col + section) : m_content->rowName(m_begin.row + section);
+    if (role == Qt::DisplayRole)
+        return orientation == Qt::Horizontal ? m_content->columnName(m_begin.col + section) : m_content->rowName(m_begin.row + section);
     if (role == Qt::FontRole) return Theme::instance().font(FontUse::tiny);
     if (role == Qt::TextAlignmentRole) return QVariant(Qt::AlignRight | Qt::AlignVCenter);
     return {};
@@ -199,8 +198,10 @@ QRect HeatMap::cellsRect() const
                                   static_cast<double>(area.height()) / static_cast<double>(grid.rows), 24.0});
     const double square = cell >= 1 ? std::floor(cell) : cell;
     double w = square * static_cast<double>(grid.cols), h = square * static_cast<double>(grid.rows);
-    if (w < area.width() * 0.3 && grid.rows > grid.cols) w = std::min<double>(area.width(), std::max(w, 24.0 * static_cast<double>(grid.cols)));
-    if (h < area.height() * 0.3 && grid.cols > grid.rows) h = std::min<double>(area.height(), std::max(h, 24.0 * static_cast<double>(grid.rows)));
+    if (w < area.width() * 0.3 && grid.rows > grid.cols)
+        w = std::min<double>(area.width(), std::max(w, 24.0 * static_cast<double>(grid.cols)));
+    if (h < area.height() * 0.3 && grid.cols > grid.rows)
+        h = std::min<double>(area.height(), std::max(h, 24.0 * static_cast<double>(grid.rows)));
     return {area.left(), area.top(), std::max(1, static_cast<int>(w)), std::max(1, static_cast<int>(h))};
 }
 
@@ -208,7 +209,8 @@ QColor HeatMap::colorOf(const Cell& cell) const
 {
     if (!cell.known) return themed(Token::surface);
     if (std::isnan(cell.real) || std::isinf(cell.real)) return themed(Token::errWeak);
-    return QColor::fromRgb(mapColor(mapFor(m_content->grid, m_content->range), placeIn(m_content->range, cell.real), themed(Token::surface).rgb()));
+    return QColor::fromRgb(
+        mapColor(mapFor(m_content->grid, m_content->range), placeIn(m_content->range, cell.real), themed(Token::surface).rgb()));
 }
 
 void HeatMap::paintEvent(QPaintEvent*)
@@ -222,14 +224,19 @@ void HeatMap::paintEvent(QPaintEvent*)
     for (int64_t r = 0; r < grid.rows; ++r)
         for (int64_t c = 0; c < grid.cols; ++c) image.setPixel(static_cast<int>(c), static_cast<int>(r), colorOf(grid.at(r, c)).rgb());
     painter.drawImage(area, image);
-    const double cw = static_cast<double>(area.width()) / static_cast<double>(grid.cols), ch = static_cast<double>(area.height()) / static_cast<double>(grid.rows);
+    const double cw = static_cast<double>(area.width()) / static_cast<double>(grid.cols),
+                 ch = static_cast<double>(area.height()) / static_cast<double>(grid.rows);
     const auto cellRect = [&](int64_t r, int64_t c) {
         return QRectF(area.left() + static_cast<double>(c) * cw, area.top() + static_cast<double>(r) * ch, cw, ch);
     };
     if (cw >= 8 && ch >= 8 && !grid.overIterations) {
         painter.setPen(QPen(themed(Token::surface), 1));
-        for (int64_t c = 1; c < grid.cols; ++c) painter.drawLine(QPointF(area.left() + static_cast<double>(c) * cw, area.top()), QPointF(area.left() + static_cast<double>(c) * cw, area.bottom()));
-        for (int64_t r = 1; r < grid.rows; ++r) painter.drawLine(QPointF(area.left(), area.top() + static_cast<double>(r) * ch), QPointF(area.right(), area.top() + static_cast<double>(r) * ch));
+        for (int64_t c = 1; c < grid.cols; ++c)
+            painter.drawLine(QPointF(area.left() + static_cast<double>(c) * cw, area.top()),
+                             QPointF(area.left() + static_cast<double>(c) * cw, area.bottom()));
+        for (int64_t r = 1; r < grid.rows; ++r)
+            painter.drawLine(QPointF(area.left(), area.top() + static_cast<double>(r) * ch),
+                             QPointF(area.right(), area.top() + static_cast<double>(r) * ch));
     }
     painter.setRenderHint(QPainter::Antialiasing);
     // Not known yet, NaN, infinities, saturated: a pattern, a sign, an outline, never the colour alone.
@@ -276,7 +283,8 @@ void HeatMap::paintEvent(QPaintEvent*)
     for (int64_t r = 0; r < grid.rows; r += every) {
         const QRectF box(0, area.top() + static_cast<double>(r) * ch, kLabelWidth - 6, std::max<double>(ch, metrics.height() - 2));
         painter.setPen(themed(Token::text2));
-        painter.drawText(box, Qt::AlignRight | (ch >= metrics.height() - 2 ? Qt::AlignVCenter : Qt::AlignTop), metrics.elidedText(m_content->rowName(grid.rowBegin + r), Qt::ElideLeft, kLabelWidth - 8));
+        painter.drawText(box, Qt::AlignRight | (ch >= metrics.height() - 2 ? Qt::AlignVCenter : Qt::AlignTop),
+                         metrics.elidedText(m_content->rowName(grid.rowBegin + r), Qt::ElideLeft, kLabelWidth - 8));
         if (!grid.overIterations || grid.current < grid.colBegin || grid.current >= grid.colBegin + grid.cols) continue;
         CellStyle style = grid.style;
         style.digits = 4;
@@ -286,13 +294,17 @@ void HeatMap::paintEvent(QPaintEvent*)
         font.setItalic(m_content->approximate);
         painter.setFont(font);
         painter.setPen(themed(m_content->approximate ? Token::text3 : Token::text));
-        painter.drawText(QRectF(area.right() + 4, box.top(), kValueWidth - 12, box.height()), Qt::AlignRight | Qt::AlignVCenter, QString::fromStdString(cellText(cell, style)));
+        painter.drawText(QRectF(area.right() + 4, box.top(), kValueWidth - 12, box.height()), Qt::AlignRight | Qt::AlignVCenter,
+                         QString::fromStdString(cellText(cell, style)));
     }
     if (grid.overIterations && grid.current >= grid.colBegin && grid.current < grid.colBegin + grid.cols) {
         painter.setPen(QPen(themed(Token::curLine), 2));
-        painter.drawRect(QRectF(area.left() + static_cast<double>(grid.current - grid.colBegin) * cw - 1, area.top() - 2, std::max(cw, 2.0) + 2, area.height() + 4));
+        painter.drawRect(QRectF(area.left() + static_cast<double>(grid.current - grid.colBegin) * cw - 1, area.top() - 2,
+                                std::max(cw, 2.0) + 2, area.height() + 4));
     }
-    const auto isInside = [&](const CellCursor& cell) { return cell.row >= 0 && cell.col >= 0 && cell.row < grid.rows && cell.col < grid.cols; };
+    const auto isInside = [&](const CellCursor& cell) {
+        return cell.row >= 0 && cell.col >= 0 && cell.row < grid.rows && cell.col < grid.cols;
+    };
     if (m_from && isInside(m_cursor) && isInside(*m_from)) {
         painter.setPen(QPen(themed(Token::accent), 1, Qt::DashLine));
         painter.drawRect(cellRect(m_cursor.row, m_cursor.col).united(cellRect(m_from->row, m_from->col)).adjusted(0, 0, -0.5, -0.5));
@@ -318,7 +330,8 @@ void HeatMap::paintLegend(QPainter& painter, const QRect& cells) const
     const MapKind kind = mapFor(m_content->grid, m_content->range);
     const QRect bar(cells.left(), cells.bottom() + 8, std::clamp(cells.width(), 100, 240), 6);
     for (int x = 0; x < bar.width(); ++x)
-        painter.fillRect(QRect(bar.left() + x, bar.top(), 1, bar.height()), QColor::fromRgb(mapColor(kind, (x + 0.5) / bar.width(), themed(Token::surface).rgb())));
+        painter.fillRect(QRect(bar.left() + x, bar.top(), 1, bar.height()),
+                         QColor::fromRgb(mapColor(kind, (x + 0.5) / bar.width(), themed(Token::surface).rgb())));
     painter.setPen(QPen(themed(Token::line2), 1));
     painter.drawRect(QRectF(bar).adjusted(-0.5, -0.5, 0.5, 0.5));
     painter.setPen(themed(Token::text2));
@@ -362,10 +375,12 @@ bool HeatMap::event(QEvent* event)
             if (grid.overIterations) tip += " " + m_content->columnName(grid.colBegin + cell->col);
             if (at < grid.low.size())
                 tip += "  min " + QString::fromStdString(shortNumber(static_cast<double>(grid.low[at]))) + "  max " +
-                       QString::fromStdString(shortNumber(static_cast<double>(grid.high[at]))) + "  mean " + QString::fromStdString(shortNumber(shown.real));
+                       QString::fromStdString(shortNumber(static_cast<double>(grid.high[at]))) + "  mean " +
+                       QString::fromStdString(shortNumber(shown.real));
             else if (!shown.known) tip += "  not known yet";
             else if (grid.style.quantized)
-                tip += "  q " + QString::number(static_cast<qlonglong>(shown.bits)) + " \u2192 " + QString::fromStdString(shortNumber(shown.real));
+                tip += "  q " + QString::number(static_cast<qlonglong>(shown.bits)) + " \u2192 " +
+                       QString::fromStdString(shortNumber(shown.real));
             else tip += "  " + QString::fromStdString(cellText(shown, m_style));
         }
         QToolTip::showText(help->globalPos(), tip, this);

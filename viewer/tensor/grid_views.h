@@ -38,7 +38,10 @@ public:
     void setContent(const GridContent* content, CellCursor cursor);
     /// Of the plane, what the first row and column of the model are.
     CellCursor begin() const { return m_begin; }
-    QModelIndex indexOf(CellCursor cell) const { return index(static_cast<int>(cell.row - m_begin.row), static_cast<int>(cell.col - m_begin.col)); }
+    QModelIndex indexOf(CellCursor cell) const
+    {
+        return index(static_cast<int>(cell.row - m_begin.row), static_cast<int>(cell.col - m_begin.col));
+    }
     CellCursor cellOf(const QModelIndex& index) const { return {m_begin.row + index.row(), m_begin.col + index.column()}; }
     void setStyle(const CellStyle& style);
     int rowCount(const QModelIndex& parent = {}) const override;

@@ -71,7 +71,8 @@ HeldValues ofResource(const MachineState& state, int32_t handle, int64_t item)
     if (const auto found = store.variables().find(handle); found != store.variables().end()) {
         const Variable& variable = found->second;
         Tensor view;
-        view.data = const_cast<std::byte*>(variable.bytes.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): Tensor has no const form
+        view.data =
+            const_cast<std::byte*>(variable.bytes.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): Tensor has no const form
         view.bytes = variable.bytes.size();
         view.dtype = variable.dtype;
         view.shape = variable.shape;
@@ -88,7 +89,8 @@ HeldValues ofResource(const MachineState& state, int32_t handle, int64_t item)
         };
         for (const auto& [key, value] : table.entries)
             holder.addRow(text(key, table.keyType), std::string(dtypeName(table.valueType)), text(value, table.valueType));
-        return holder.take("table " + table.name + ": " + groupThousands(static_cast<int64_t>(table.entries.size())) + (table.entries.size() == 1 ? " entry" : " entries"));
+        return holder.take("table " + table.name + ": " + groupThousands(static_cast<int64_t>(table.entries.size())) +
+                           (table.entries.size() == 1 ? " entry" : " entries"));
     }
     ResourceStore objects = store; // looking an object up is not const
     if (const TensorArray* const array = objects.objects().array(handle)) {
@@ -106,15 +108,12 @@ std::string kindOf(const VariantValue& value)
 {
     switch (value.kind) {
     case VariantKind::list:
-        return "tensor list of " + std::string(dtypeName(value.elementType)) + (value.elementShape.hasRank() ? toString(value.elementShape) : "");
-    case VariantKind::optional:
-        return "optional";
-    case VariantKind::ragged:
-        return "ragged tensor";
-    case VariantKind::tensors:
-        return "tensors";
-    default:
-        return "empty variant";
+        return "tensor list of " + std::string(dtypeName(value.elementType)) +
+               (value.elementShape.hasRank() ? toString(value.elementShape) : "");
+    case VariantKind::optional: return "optional";
+    case VariantKind::ragged: return "ragged tensor";
+    case VariantKind::tensors: return "tensors";
+    default: return "empty variant";
     }
 }
 

@@ -33,7 +33,8 @@ struct ByteOrder {
     {
         std::array<double, 256> all{};
         for (size_t byte = 0; byte < all.size(); ++byte)
-            all[byte] = static_cast<double>(dtype == DType::f8e4m3fn ? f8e4m3fnToFloat(static_cast<uint8_t>(byte)) : f8e5m2ToFloat(static_cast<uint8_t>(byte)));
+            all[byte] = static_cast<double>(dtype == DType::f8e4m3fn ? f8e4m3fnToFloat(static_cast<uint8_t>(byte))
+                                                                     : f8e5m2ToFloat(static_cast<uint8_t>(byte)));
         std::array<uint8_t, 256> order{};
         std::iota(order.begin(), order.end(), uint8_t{0});
         std::ranges::stable_sort(order, [&](uint8_t a, uint8_t b) {
@@ -58,10 +59,10 @@ bool isDenormal(DType dtype, uint64_t bits)
     struct Fields {
         int exponent, mantissa;
     };
-    const Fields f = dtype == DType::f64    ? Fields{11, 52}
-                     : dtype == DType::f32  ? Fields{8, 23}
-                     : dtype == DType::f16  ? Fields{5, 10}
-                     : dtype == DType::bf16 ? Fields{8, 7}
+    const Fields f = dtype == DType::f64        ? Fields{11, 52}
+                     : dtype == DType::f32      ? Fields{8, 23}
+                     : dtype == DType::f16      ? Fields{5, 10}
+                     : dtype == DType::bf16     ? Fields{8, 7}
                      : dtype == DType::f8e4m3fn ? Fields{4, 3}
                      : dtype == DType::f8e5m2   ? Fields{5, 2}
                                                 : Fields{0, 0};
@@ -102,7 +103,8 @@ bool canCount(const Counted& counted)
 {
     const Tensor& tensor = counted.tensor;
     const DTypeClass c = dtypeClass(tensor.dtype);
-    if (tensor.data == nullptr || counted.count() == 0 || c == DTypeClass::handle || c == DTypeClass::block || c == DTypeClass::none) return false;
+    if (tensor.data == nullptr || counted.count() == 0 || c == DTypeClass::handle || c == DTypeClass::block || c == DTypeClass::none)
+        return false;
     return bitWidth(tensor.dtype) == 0 || tensor.bytes >= byteSize(tensor.dtype, tensor.elementCount());
 }
 

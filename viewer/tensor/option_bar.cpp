@@ -20,7 +20,8 @@ OptionBar::OptionBar(QWidget* parent) : QWidget(parent)
 
 void OptionBar::setOptions(std::vector<ViewOption> options)
 {
-    const bool same = std::ranges::equal(options, m_options, [](const ViewOption& a, const ViewOption& b) { return a.text == b.text && a.on == b.on; });
+    const bool same =
+        std::ranges::equal(options, m_options, [](const ViewOption& a, const ViewOption& b) { return a.text == b.text && a.on == b.on; });
     m_options = std::move(options);
     setVisible(!m_options.empty());
     if (same) return; // the chips look their action up

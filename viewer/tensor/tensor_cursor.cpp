@@ -36,7 +36,8 @@ int64_t TensorPanel::flatAtCursor() const
 std::pair<CellCursor, CellCursor> TensorPanel::selectedCells() const
 {
     const CellCursor from = m_anchor.value_or(m_cursor);
-    return {{std::min(from.row, m_cursor.row), std::min(from.col, m_cursor.col)}, {std::max(from.row, m_cursor.row), std::max(from.col, m_cursor.col)}};
+    return {{std::min(from.row, m_cursor.row), std::min(from.col, m_cursor.col)},
+            {std::max(from.row, m_cursor.row), std::max(from.col, m_cursor.col)}};
 }
 
 void TensorPanel::placeCursor(CellCursor cell, bool extend)
@@ -83,12 +84,17 @@ void TensorPanel::showCursor()
         m_placing = false;
     }
     const Grid& heat = m_heatContent.grid;
-    const auto inHeat = [&](CellCursor cell) { return CellCursor{cell.row / heat.blockRows - heat.rowBegin, cell.col / heat.blockCols - heat.colBegin}; };
+    const auto inHeat = [&](CellCursor cell) {
+        return CellCursor{cell.row / heat.blockRows - heat.rowBegin, cell.col / heat.blockCols - heat.colBegin};
+    };
     m_heat->setCursorCell(inHeat(m_cursor), m_anchor ? std::optional(inHeat(*m_anchor)) : std::nullopt);
     const Grid& plot = m_plotContent.grid;
     const bool isTurned = plot.overIterations ? false : plot.rows == 1 && grid.cols <= 1 && grid.rows > 1;
-    const CellCursor line = isTurned ? CellCursor{0, m_cursor.row - plot.colBegin} : CellCursor{m_cursor.row - plot.rowBegin, m_cursor.col - plot.colBegin};
-    m_plot->setContent(&m_plotContent, plot.overIterations && !m_useSeries ? CellCursor{std::max<int64_t>(0, flatAtCursor()), plot.current - plot.colBegin} : line,
+    const CellCursor line =
+        isTurned ? CellCursor{0, m_cursor.row - plot.colBegin} : CellCursor{m_cursor.row - plot.rowBegin, m_cursor.col - plot.colBegin};
+    m_plot->setContent(&m_plotContent,
+                       plot.overIterations && !m_useSeries ? CellCursor{std::max<int64_t>(0, flatAtCursor()), plot.current - plot.colBegin}
+                                                           : line,
                        m_answer.hasStatistics && m_compare == CompareWith::nothing ? &m_answer.statistics : nullptr);
     double counted = NAN;
     if (isRead(m_cursor)) {
@@ -118,7 +124,8 @@ void TensorPanel::followTable()
     if (chosen.size() == 1 && (chosen.front().height() > 1 || chosen.front().width() > 1)) {
         const QItemSelectionRange& range = chosen.front();
         const CellCursor first = m_model->cellOf(range.topLeft()), last = m_model->cellOf(range.bottomRight());
-        const bool isCorner = (m_cursor.row == first.row || m_cursor.row == last.row) && (m_cursor.col == first.col || m_cursor.col == last.col);
+        const bool isCorner =
+            (m_cursor.row == first.row || m_cursor.row == last.row) && (m_cursor.col == first.col || m_cursor.col == last.col);
         if (!isCorner) m_cursor = last; // all was chosen at once
         m_anchor = CellCursor{m_cursor.row == first.row ? last.row : first.row, m_cursor.col == first.col ? last.col : first.col};
     }
@@ -161,7 +168,8 @@ void TensorPanel::slice(int by)
         m_axes = axes;
         return request();
     }
-    const int page = m_table->isVisibleTo(this) ? m_table->viewport()->height() / std::max(1, m_table->verticalHeader()->defaultSectionSize()) : 16;
+    const int page =
+        m_table->isVisibleTo(this) ? m_table->viewport()->height() / std::max(1, m_table->verticalHeader()->defaultSectionSize()) : 16;
     moveCursor(static_cast<int64_t>(by) * std::max(1, page - 1), 0);
 }
 
@@ -181,7 +189,8 @@ bool TensorPanel::goToElement(const QString& text)
     if (axes.column >= 0) col = indexAt(axes.column);
     for (int axis = 0; axis < m_answer.shape.rank(); ++axis) axes.fixed[static_cast<size_t>(axis)] = indexAt(axis);
     if (isImageShape(m_answer.shape) && m_answer.shape.rank() == 4) m_picture = indexAt(0);
-    const bool isOtherSlice = flatOf(m_answer.shape, m_answer.axes, row, col) != flat || (m_answer.image && m_answer.image->picture != m_picture);
+    const bool isOtherSlice =
+        flatOf(m_answer.shape, m_answer.axes, row, col) != flat || (m_answer.image && m_answer.image->picture != m_picture);
     m_axes = axes;
     placeCursor({row, col});
     if (isOtherSlice) request();
@@ -209,7 +218,8 @@ void TensorPanel::copyCells()
     const QItemSelection chosen = shows(TensorMode::table) ? m_table->selectionModel()->selection() : QItemSelection();
     if (chosen.size() > 1) { // picked one by one
         QStringList parts;
-        for (const QItemSelectionRange& range : chosen) parts.append(textOf(*m_model, m_model->cellOf(range.topLeft()), m_model->cellOf(range.bottomRight())));
+        for (const QItemSelectionRange& range : chosen)
+            parts.append(textOf(*m_model, m_model->cellOf(range.topLeft()), m_model->cellOf(range.bottomRight())));
         return put(parts.join('\n'));
     }
     const auto [first, last] = selectedCells();
@@ -232,7 +242,8 @@ void TensorPanel::copyCells()
     if (declared()->role == ValueRole::constant)
         m_scanner.run([&model = document().model(), question](std::stop_token) { return readConstant(model, question); }, taken);
     else
-        document().bridge().ask(this, "copy", [question](Debugger& debugger) { return readValue(debugger, question); }, taken);
+        document().bridge().ask(
+            this, "copy", [question](Debugger& debugger) { return readValue(debugger, question); }, taken);
 }
 
 /// Moves the cursor; with Shift what it passes is selected.
@@ -274,9 +285,7 @@ void TensorPanel::keyPressEvent(QKeyEvent* event)
     if (cursorKey(*event)) return;
     if (event->modifiers() != Qt::NoModifier && event->modifiers() != Qt::ShiftModifier) return Panel::keyPressEvent(event);
     switch (event->key()) {
-    case Qt::Key_Q:
-        m_raw = !m_raw;
-        return request();
+    case Qt::Key_Q: m_raw = !m_raw; return request();
     case Qt::Key_X:
         m_hex = !m_hex;
         if (m_answer.dtype == DType::string) request();
@@ -287,9 +296,7 @@ void TensorPanel::keyPressEvent(QKeyEvent* event)
         if (m_scan && !m_scan->done) return stopScan();
         if (m_anchor) return placeCursor(m_cursor);
         break;
-    case Qt::Key_L:
-        m_log = !m_log;
-        return refresh();
+    case Qt::Key_L: m_log = !m_log; return refresh();
     case Qt::Key_H:
         if (m_feed) break;
         return toggleHistory();
@@ -298,7 +305,9 @@ void TensorPanel::keyPressEvent(QKeyEvent* event)
     // With Shift layouts give other symbols than digits: the physical key counts.
     const bool isBeside = (event->modifiers() & Qt::ShiftModifier) != 0;
     const auto code = static_cast<int>(event->nativeScanCode());
-    const int digit = event->key() >= Qt::Key_1 && event->key() <= Qt::Key_7 ? event->key() - Qt::Key_0 : isBeside && code >= 10 && code <= 16 ? code - 9 : 0;
+    const int digit = event->key() >= Qt::Key_1 && event->key() <= Qt::Key_7 ? event->key() - Qt::Key_0
+                      : isBeside && code >= 10 && code <= 16                 ? code - 9
+                                                                             : 0;
     if (digit > 0) return showMode(digit - 1, isBeside);
     Panel::keyPressEvent(event);
 }

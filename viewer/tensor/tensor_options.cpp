@@ -44,30 +44,37 @@ void TensorPanel::refreshOptions()
                         break;
                     }
             const QString place = address.ok() ? QString::fromStdString(toString(*address)) : QString();
-            options.push_back({"Show @" + QString::number(last), false, [this, place] { document().execute("goto " + place); }, "Goes to " + place});
+            options.push_back(
+                {"Show @" + QString::number(last), false, [this, place] { document().execute("goto " + place); }, "Goes to " + place});
         }
-        options.push_back({"Go to its last write", false, [this] { command("previousWrite"); }, "Goes back to where it was written last (,)"});
+        options.push_back(
+            {"Go to its last write", false, [this] { command("previousWrite"); }, "Goes back to where it was written last (,)"});
     }
     if (m_hasAnswer && m_answer.present) {
         if (dtypeClass(m_answer.dtype) == DTypeClass::complex) {
             using Complex = CellStyle::Complex;
-            for (const auto& [text, form] : {std::pair("a+bi", Complex::both), std::pair("magnitude", Complex::magnitude), std::pair("phase", Complex::phase),
-                                             std::pair("real", Complex::real), std::pair("imaginary", Complex::imaginary)})
+            for (const auto& [text, form] :
+                 {std::pair("a+bi", Complex::both), std::pair("magnitude", Complex::magnitude), std::pair("phase", Complex::phase),
+                  std::pair("real", Complex::real), std::pair("imaginary", Complex::imaginary)})
                 options.push_back({text, m_complex == form, again(m_complex, form), {}});
         }
         if (m_answer.dtype == DType::string) options.push_back({"bytes", m_hex, again(m_hex, !m_hex), "The bytes of the strings (x)"});
         if (m_answer.isSparse) options.push_back({"dense", m_dense, again(m_dense, !m_dense), "With the zeros that are not stored"});
-        if (m_item >= 0) options.push_back({"\u2039 " + QString::fromStdString(m_answer.held), false, again(m_item, int64_t{-1}), "Back to all items"});
+        if (m_item >= 0)
+            options.push_back({"\u2039 " + QString::fromStdString(m_answer.held), false, again(m_item, int64_t{-1}), "Back to all items"});
         if (shows(TensorMode::image) && m_answer.image) {
             constexpr std::string_view names = "RGBA";
             options.push_back({"all", m_channel < 0, again(m_channel, -1), "All channels"});
             for (int c = 0; c < m_answer.image->channels && m_answer.image->channels > 1; ++c)
-                options.push_back({QString(QChar(names[static_cast<size_t>(c)])), m_channel == c, again(m_channel, c), "Channel " + QString::number(c)});
-            options.push_back({"gamma 2.2", m_gamma != 1, again(m_gamma, m_gamma == 1 ? kGamma : 1.0), "Brighter darks: values to the power of 1/2.2"});
+                options.push_back(
+                    {QString(QChar(names[static_cast<size_t>(c)])), m_channel == c, again(m_channel, c), "Channel " + QString::number(c)});
+            options.push_back(
+                {"gamma 2.2", m_gamma != 1, again(m_gamma, m_gamma == 1 ? kGamma : 1.0), "Brighter darks: values to the power of 1/2.2"});
         }
         if (shows(TensorMode::histogram)) options.push_back({"log", m_log, again(m_log, !m_log), "Counts on a logarithmic scale (l)"});
         if (shows(TensorMode::quantization) && value->type.quantization && value->type.quantization->kind == Quantization::Kind::blockwise)
-            for (const auto& [name, id] : {std::pair("scales", value->type.quantization->blockScales), std::pair("zero points", value->type.quantization->blockZeros)}) {
+            for (const auto& [name, id] : {std::pair("scales", value->type.quantization->blockScales),
+                                           std::pair("zero points", value->type.quantization->blockZeros)}) {
                 if (id < 0) continue;
                 const QString other = QString::fromStdString(document().model().graph(m_selection.graph).value(ValueId(id)).id);
                 options.push_back({QString(name) + ": " + other, false,
@@ -81,7 +88,8 @@ void TensorPanel::refreshOptions()
             }
         if (shows(TensorMode::histogram) && m_answer.histogram && m_answer.histogram->looked < m_answer.histogram->total) {
             if (m_scan && !m_scan->done) {
-                options.push_back({QString("Stop, %1 %").arg(static_cast<int>(m_scan->share() * 100)), false, [this] { stopScan(); }, "Esc"});
+                options.push_back(
+                    {QString("Stop, %1 %").arg(static_cast<int>(m_scan->share() * 100)), false, [this] { stopScan(); }, "Esc"});
             } else if (!m_scan) {
                 const QString all = QString::fromStdString(groupThousands(m_answer.histogram->total));
                 options.push_back({"All " + all, false, [this] { beginScan(); }, "Counts every element"});
@@ -130,9 +138,13 @@ void TensorPanel::continueScanning()
         continueScanning();
     };
     if (value->role == ValueRole::constant)
-        m_scanner.run([&model = document().model(), question = currentRequest(), scan = *m_scan](std::stop_token) { return scanConstant(model, question, scan); }, taken);
+        m_scanner.run([&model = document().model(), question = currentRequest(),
+                       scan = *m_scan](std::stop_token) { return scanConstant(model, question, scan); },
+                      taken);
     else
-        document().bridge().ask(this, "scan", [question = currentRequest(), scan = *m_scan](Debugger& debugger) { return readScan(debugger, question, scan); }, taken);
+        document().bridge().ask(
+            this, "scan", [question = currentRequest(), scan = *m_scan](Debugger& debugger) { return readScan(debugger, question, scan); },
+            taken);
 }
 
 /// Opens what the row under the cursor stands for.

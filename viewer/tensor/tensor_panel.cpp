@@ -37,7 +37,8 @@ TensorPanel::TensorPanel(Document& document) : Panel(document, "panelTensor", "T
 }
 
 TensorPanel::TensorPanel(Document& document, const QString& objectName, const QString& title, TensorFeed* feed)
-    : Panel(document, objectName, title), m_feed(feed)
+    : Panel(document, objectName, title),
+      m_feed(feed)
 {
     feed->setParent(this);
     buildBar();
@@ -60,7 +61,8 @@ void TensorPanel::followFeed()
 const Value* TensorPanel::declared() const
 {
     if (m_feed) return m_fed.declared;
-    const Model& model = const_cast<TensorPanel*>(this)->document().model(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
+    const Model& model =
+        const_cast<TensorPanel*>(this)->document().model(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
     if (!m_selection.value.valid() || !model.hasGraph(m_selection.graph)) return nullptr;
     return &model.graph(m_selection.graph).value(m_selection.value);
 }
@@ -153,10 +155,11 @@ void TensorPanel::request()
         return take(std::move(answer));
     }
     const Selection asked = m_selection;
-    document().bridge().ask(this, "value", [question = currentRequest()](Debugger& debugger) { return readValue(debugger, question); },
-                            [this, asked](ValueAnswer answer) {
-                                if (asked.graph == m_selection.graph && asked.value == m_selection.value) take(std::move(answer));
-                            });
+    document().bridge().ask(
+        this, "value", [question = currentRequest()](Debugger& debugger) { return readValue(debugger, question); },
+        [this, asked](ValueAnswer answer) {
+            if (asked.graph == m_selection.graph && asked.value == m_selection.value) take(std::move(answer));
+        });
 }
 
 /// Asks for the value's course over its loop, part after part.
@@ -170,25 +173,27 @@ void TensorPanel::requestSeries(bool anew)
     if (m_series && !anew) { // another execution of the loop begins anew; one that is known to its end is done
         const auto& stack = document().stop()->stack;
         for (size_t d = 1; d < stack.size(); ++d)
-            if (stack[d].info.graph == m_selection.graph && stack[d].info.iteration >= 0 && stack[d - 1].info.invocation != m_series->caller) anew = true;
+            if (stack[d].info.graph == m_selection.graph && stack[d].info.iteration >= 0 &&
+                stack[d - 1].info.invocation != m_series->caller)
+                anew = true;
         if (!anew && m_series->complete && !m_series->isPart) return;
     }
     m_seriesBusy = true;
     std::shared_ptr<const ValueSeries> continued = anew ? nullptr : m_series;
-    document().bridge().ask(this, "series",
-                            [question = currentRequest(), continued](Debugger& debugger) { return readSeries(debugger, question, continued); },
-                            [this, asked = m_selection, went = continued != nullptr](SeriesAnswer answer) {
-                                m_seriesBusy = false;
-                                if (asked.graph != m_selection.graph || asked.value != m_selection.value) return requestSeries(true);
-                                const bool other = answer.run != m_seriesRun || answer.timeline != m_seriesLine;
-                                m_seriesRun = answer.run;
-                                m_seriesLine = answer.timeline;
-                                if (other && went) return requestSeries(true);
-                                m_series = std::move(answer.series);
-                                if (m_series && m_series->isPart) requestSeries(false);
-                                if (!m_modeChosen) chooseDefaultModes();
-                                refresh();
-                            });
+    document().bridge().ask(
+        this, "series", [question = currentRequest(), continued](Debugger& debugger) { return readSeries(debugger, question, continued); },
+        [this, asked = m_selection, went = continued != nullptr](SeriesAnswer answer) {
+            m_seriesBusy = false;
+            if (asked.graph != m_selection.graph || asked.value != m_selection.value) return requestSeries(true);
+            const bool other = answer.run != m_seriesRun || answer.timeline != m_seriesLine;
+            m_seriesRun = answer.run;
+            m_seriesLine = answer.timeline;
+            if (other && went) return requestSeries(true);
+            m_series = std::move(answer.series);
+            if (m_series && m_series->isPart) requestSeries(false);
+            if (!m_modeChosen) chooseDefaultModes();
+            refresh();
+        });
 }
 
 void TensorPanel::take(ValueAnswer answer)
@@ -221,7 +226,8 @@ void TensorPanel::chooseDefaultModes()
         if (series) m_shown[static_cast<size_t>(TensorMode::plot)] = true;
         if (!series) m_shown[static_cast<size_t>(TensorMode::table)] = true;
     }
-    const bool needsMore = (shows(TensorMode::heat) && !m_useSeries) || shows(TensorMode::image) || shows(TensorMode::histogram) || shows(TensorMode::quantization);
+    const bool needsMore = (shows(TensorMode::heat) && !m_useSeries) || shows(TensorMode::image) || shows(TensorMode::histogram) ||
+                           shows(TensorMode::quantization);
     if (before != m_shown && m_hasAnswer && needsMore) request();
 }
 
@@ -235,7 +241,8 @@ bool TensorPanel::recallModes(bool hasSeries)
     std::array<bool, kTensorModes> modes{};
     for (size_t i = 0; i < kTensorModes; ++i) {
         const auto mode = static_cast<TensorMode>(i);
-        const bool fits = mode == TensorMode::image ? isImageShape(m_answer.shape) : mode != TensorMode::quantization || value->type.quantization != nullptr;
+        const bool fits = mode == TensorMode::image ? isImageShape(m_answer.shape)
+                                                    : mode != TensorMode::quantization || value->type.quantization != nullptr;
         modes[i] = fits && kept->modes.contains(QLatin1String(kModeNames[i]));
     }
     if (std::ranges::count(modes, true) == 0) return false;
@@ -307,8 +314,10 @@ void TensorPanel::refresh()
         m_content.grid = m_answer.grid;
         if (m_answer.compared) m_content.grid = difference(m_answer.grid, *m_answer.compared);
         m_content.approximate = !m_answer.isLive;
-        const size_t column = series.rows > 0 && series.current >= 0 ? static_cast<size_t>(std::max<int64_t>(0, series.current - series.colBegin)) : SIZE_MAX;
-        if (previewing && static_cast<int64_t>(column) < series.cols && series.rows == m_content.grid.rows * m_content.grid.cols) { // while scrubbing
+        const size_t column =
+            series.rows > 0 && series.current >= 0 ? static_cast<size_t>(std::max<int64_t>(0, series.current - series.colBegin)) : SIZE_MAX;
+        if (previewing && static_cast<int64_t>(column) < series.cols &&
+            series.rows == m_content.grid.rows * m_content.grid.cols) { // while scrubbing
             for (size_t i = 0; i < m_content.grid.cells.size(); ++i)
                 m_content.grid.cells[i] = series.at(static_cast<int64_t>(i), static_cast<int64_t>(column));
             m_content.approximate = true;
@@ -340,30 +349,26 @@ void TensorPanel::refresh()
 
     const bool empty = m_hasAnswer && m_answer.shape.isStatic() && m_answer.shape.elementCount() == 0;
     const bool none = value == nullptr || (!m_answer.present && !m_answer.statisticsOnly && !overIterations) || empty;
-    const bool scalar = !none && m_answer.present && m_answer.shape.isStatic() && m_answer.shape.elementCount() == 1 && m_answer.grid.cells.size() == 1;
+    const bool scalar =
+        !none && m_answer.present && m_answer.shape.isStatic() && m_answer.shape.elementCount() == 1 && m_answer.grid.cells.size() == 1;
     const bool isPacked = !none && m_answer.present && dtypeClass(m_answer.dtype) == DTypeClass::block; // of Circle: only kernels read them
     if (none) {
         QString text = m_feed ? m_fed.why : QString("Select a tensor in the graph, the listing or a table.");
-        if (!m_hasAnswer && value != nullptr)
-            text.clear();
-        else if (empty)
-            text = "empty: " + m_type->text() + ", no elements";
-        else if (value != nullptr)
-            text = "no value: " + QString::fromStdString(m_answer.why);
+        if (!m_hasAnswer && value != nullptr) text.clear();
+        else if (empty) text = "empty: " + m_type->text() + ", no elements";
+        else if (value != nullptr) text = "no value: " + QString::fromStdString(m_answer.why);
         m_scalar->setText(text);
     } else if (scalar) {
         CellStyle style = m_answer.grid.style;
         style.raw = m_raw;
         style.hex = m_hex;
-        m_scalar->setText(m_answer.grid.texts.empty() ? QString::fromStdString(cellText(m_answer.grid.cells[0], style)) : QString::fromStdString(m_answer.grid.texts[0]));
-    }
-    else if (isPacked)
-        m_scalar->setText("blocks of " + QString::fromStdString(std::string(dtypeName(m_answer.dtype))) + " are not unpacked: " +
-                          QString::fromStdString(formatBytes(m_answer.bytes)));
-    else if (!m_answer.held.empty() && m_item < 0)
-        m_scalar->setText(QString::fromStdString(m_answer.held));
-    else if (m_answer.dtype == DType::string)
-        m_scalar->setText(QString::fromStdString(m_answer.whole));
+        m_scalar->setText(m_answer.grid.texts.empty() ? QString::fromStdString(cellText(m_answer.grid.cells[0], style))
+                                                      : QString::fromStdString(m_answer.grid.texts[0]));
+    } else if (isPacked)
+        m_scalar->setText("blocks of " + QString::fromStdString(std::string(dtypeName(m_answer.dtype))) +
+                          " are not unpacked: " + QString::fromStdString(formatBytes(m_answer.bytes)));
+    else if (!m_answer.held.empty() && m_item < 0) m_scalar->setText(QString::fromStdString(m_answer.held));
+    else if (m_answer.dtype == DType::string) m_scalar->setText(QString::fromStdString(m_answer.whole));
     const bool inWords = (!m_answer.held.empty() && m_item < 0) || (m_answer.dtype == DType::string && !m_answer.whole.empty());
     const bool isNumber = scalar && m_answer.shape.rank() == 0; // large, where a table would have one cell
     m_scalar->setVisible(none || isPacked || (scalar && (isNumber || !shows(TensorMode::table))) || (inWords && !none));
@@ -435,7 +440,8 @@ void TensorPanel::requestPinnedRange()
                 const ValueAnswer answer = isConstant ? readConstant(model, question) : readValue(debugger, question);
                 if (!answer.present && !answer.statisticsOnly) continue;
                 const bool known = answer.hasStatistics && answer.statistics.finite > 0;
-                const ValueRange one = known ? ValueRange{answer.statistics.min, answer.statistics.max} : rangeOf(answer.grid, RangeMode::robust);
+                const ValueRange one =
+                    known ? ValueRange{answer.statistics.min, answer.statistics.max} : rangeOf(answer.grid, RangeMode::robust);
                 all = all ? ValueRange{std::min(all->low, one.low), std::max(all->high, one.high)} : one;
             }
             return all;
@@ -486,8 +492,7 @@ void TensorPanel::showMode(int mode, bool beside)
 {
     const auto at = static_cast<size_t>(std::clamp(mode, 0, static_cast<int>(kTensorModes) - 1));
     const auto shown = std::ranges::count(m_shown, true);
-    if (beside && m_shown[at] && shown > 1)
-        m_shown[at] = false;
+    if (beside && m_shown[at] && shown > 1) m_shown[at] = false;
     else {
         if (!beside || shown > 1) m_shown.fill(false);
         m_shown[at] = true;
@@ -511,8 +516,7 @@ bool TensorPanel::command(const QString& id)
         const auto mode = std::ranges::find(kModeNames, id.section(' ', 1, 1));
         if (mode == kModeNames.end()) return false;
         showMode(static_cast<int>(mode - kModeNames.begin()), id.endsWith(" beside"));
-    }
-    else if (id == "elementHistory") toggleHistory();
+    } else if (id == "elementHistory") toggleHistory();
     else if (id == "fitRange") setRange(RangeMode::automatic);
     else if (id == "pin") pin();
     else if (id == "difference") chooseDifference();
@@ -558,10 +562,7 @@ QWidget* TensorPanel::focusTarget()
     return m_table->isVisibleTo(this) ? static_cast<QWidget*>(m_table) : m_heat->isVisibleTo(this) ? static_cast<QWidget*>(m_heat) : this;
 }
 
-Panel* makeTensorPanel(Document& document)
-{
-    return new TensorPanel(document);
-}
+Panel* makeTensorPanel(Document& document) { return new TensorPanel(document); }
 
 Panel* makeFedTensorPanel(Document& document, const QString& objectName, const QString& title, TensorFeed* feed)
 {

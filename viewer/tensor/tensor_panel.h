@@ -1,5 +1,5 @@
-// The panel "Tensor": the selected value as table, heat map, image, histogram, plot, statistics, scales; and the same viewer for a tensor that
-// somebody else chooses.
+// The panel "Tensor": the selected value as table, heat map, image, histogram, plot, statistics, scales; and the same viewer for a tensor
+// that somebody else chooses.
 #pragma once
 
 #include "viewer/tensor/value_source.h"

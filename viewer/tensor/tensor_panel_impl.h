@@ -11,9 +11,9 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QTabBar>
-#include <QTimer>
 #include <QTableView>
 #include <QTableWidget>
+#include <QTimer>
 #include <QToolButton>
 
 #include <array>
@@ -120,20 +120,20 @@ private:
     const Value* declared() const;
     QString baseName() const;
 
-    TensorFeed* m_feed = nullptr;      ///< null: the selection is followed
+    TensorFeed* m_feed = nullptr; ///< null: the selection is followed
     FedTensor m_fed;
-    Selection m_selection;             ///< what is shown: of the document, or pinned
+    Selection m_selection; ///< what is shown: of the document, or pinned
     std::vector<Selection> m_pins;
     ValueAnswer m_answer;
     bool m_hasAnswer = false;
     std::shared_ptr<const ValueSeries> m_series;
     bool m_seriesBusy = false;
-    int64_t m_seriesRun = -1;          ///< run and timeline that it is of
+    int64_t m_seriesRun = -1; ///< run and timeline that it is of
     int m_seriesLine = -1;
-    bool m_useSeries = false;          ///< elements × iterations
-    bool m_modeChosen = false;         ///< by the user, for this value
+    bool m_useSeries = false;  ///< elements × iterations
+    bool m_modeChosen = false; ///< by the user, for this value
     std::optional<AxisChoice> m_axes;
-    Window m_window;                   ///< of planes that are not read whole
+    Window m_window; ///< of planes that are not read whole
     CompareWith m_compare = CompareWith::nothing;
     int64_t m_compareIteration = -1;
     RangeMode m_rangeMode = RangeMode::automatic;
@@ -141,18 +141,18 @@ private:
     std::optional<ValueRange> m_pinnedRange; ///< of the pinned values together
     bool m_raw = false, m_hex = false, m_dense = false, m_log = false;
     CellStyle::Complex m_complex = CellStyle::Complex::both;
-    int m_channel = -1;                ///< of pictures; −1: all
+    int m_channel = -1; ///< of pictures; −1: all
     double m_gamma = 1;
-    int64_t m_picture = 0;             ///< of a batch
-    int64_t m_item = -1;               ///< of a list: the tensor in it that is shown; −1: the list
-    std::optional<HistogramScan> m_scan; ///< of all elements
+    int64_t m_picture = 0;                                          ///< of a batch
+    int64_t m_item = -1;                                            ///< of a list: the tensor in it that is shown; −1: the list
+    std::optional<HistogramScan> m_scan;                            ///< of all elements
     std::tuple<std::string, int, int64_t, bool, int64_t> m_scanned; ///< scanSource() of m_scan
     uint64_t m_scanTicket = 0;
-    bool m_reading = false;            ///< a constant, on another thread
-    CellCursor m_cursor;               ///< in the plane; over iterations: element and iteration
-    bool m_isPlaced = false;           ///< the cursor, by the user; else it follows the iteration
+    bool m_reading = false;             ///< a constant, on another thread
+    CellCursor m_cursor;                ///< in the plane; over iterations: element and iteration
+    bool m_isPlaced = false;            ///< the cursor, by the user; else it follows the iteration
     std::optional<CellCursor> m_anchor; ///< other corner of what is selected; none: nothing but the cursor is
-    bool m_placing = false;            ///< the table follows the cursor, not the other way round
+    bool m_placing = false;             ///< the table follows the cursor, not the other way round
     QTimer m_scrolled;
     GridContent m_content, m_heatContent, m_plotContent;
     std::array<bool, kTensorModes> m_shown{};

@@ -1,8 +1,8 @@
 // The parts of the tensor panel: bar, views, menus, export, element history.
-#include "engine/tensor/compare.h"
 #include "engine/base/text.h"
 #include "engine/observe/address.h"
 #include "engine/ops/catalog.h"
+#include "engine/tensor/compare.h"
 #include "viewer/style/icons.h"
 #include "viewer/style/theme.h"
 #include "viewer/tensor/tensor_panel_impl.h"
@@ -74,9 +74,8 @@ void TensorPanel::buildBar()
     m_tabs->addTab("Tensor");
     m_tabs->setDrawBase(false);
     m_tabs->hide();
-    connect(m_tabs, &QTabBar::currentChanged, this, [this](int index) {
-        show(index > 0 ? m_pins[static_cast<size_t>(index) - 1] : document().selection());
-    });
+    connect(m_tabs, &QTabBar::currentChanged, this,
+            [this](int index) { show(index > 0 ? m_pins[static_cast<size_t>(index) - 1] : document().selection()); });
     connect(m_tabs, &QTabBar::tabCloseRequested, this, [this](int index) {
         if (index <= 0) return;
         m_pins.erase(m_pins.begin() + index - 1);
@@ -92,7 +91,8 @@ void TensorPanel::buildBar()
     row->setContentsMargins(6, 2, 6, 2);
     row->setSpacing(0);
     constexpr std::array<const char*, kTensorModes> icons = {"table", "heat-map", "image", "histogram", "plot", "", ""};
-    constexpr std::array<const char*, kTensorModes> names = {"Table", "Heat map", "Image", "Histogram", "Plot", "Statistics", "Quantization"};
+    constexpr std::array<const char*, kTensorModes> names = {"Table", "Heat map",   "Image",       "Histogram",
+                                                             "Plot",  "Statistics", "Quantization"};
     constexpr std::array<const char*, kTensorModes> texts = {"", "", "", "", "", "\u03a3", "q"};
     for (size_t i = 0; i < kTensorModes; ++i) {
         auto* button = new QToolButton(m_bar);
@@ -108,7 +108,8 @@ void TensorPanel::buildBar()
         button->setToolTip(QString("%1 (%2), with Shift beside what is shown").arg(names[i]).arg(i + 1));
         button->setAccessibleName(names[i]);
         button->setObjectName("tensorMode" + QString::number(i + 1));
-        connect(button, &QToolButton::clicked, this, [this, i] { showMode(static_cast<int>(i), (QGuiApplication::keyboardModifiers() & Qt::ShiftModifier) != 0); });
+        connect(button, &QToolButton::clicked, this,
+                [this, i] { showMode(static_cast<int>(i), (QGuiApplication::keyboardModifiers() & Qt::ShiftModifier) != 0); });
         m_modeButtons[i] = button;
         row->addWidget(button);
     }
@@ -273,7 +274,8 @@ void TensorPanel::refreshBar()
         int widest = metrics.horizontalAdvance("0000000");
         const Grid& grid = m_content.grid;
         for (int64_t at = 0; at < std::min<int64_t>(grid.rows * grid.cols, 400); ++at)
-            widest = std::max(widest, metrics.horizontalAdvance(m_model->text(grid.rowBegin + at / grid.cols, grid.colBegin + at % grid.cols, true)));
+            widest = std::max(
+                widest, metrics.horizontalAdvance(m_model->text(grid.rowBegin + at / grid.cols, grid.colBegin + at % grid.cols, true)));
         m_table->horizontalHeader()->setDefaultSectionSize(std::min(widest + 14, 320));
     }
     m_modeButtons[static_cast<size_t>(TensorMode::image)]->setEnabled(isImageShape(m_answer.shape));
@@ -284,9 +286,11 @@ void TensorPanel::refreshBar()
     } else if (m_answer.shape.hasRank() && m_answer.shape.rank() > 0) {
         QStringList rows;
         for (const int axis : m_answer.axes.rows) rows << QString::number(axis);
-        axes = m_answer.axes.column >= 0 ? "dim " + rows.join("×") + " by dim " + QString::number(m_answer.axes.column) : "rows: dim " + rows.join("×");
+        axes = m_answer.axes.column >= 0 ? "dim " + rows.join("×") + " by dim " + QString::number(m_answer.axes.column)
+                                         : "rows: dim " + rows.join("×");
         for (int axis = 0; axis < m_answer.shape.rank(); ++axis)
-            if (axis != m_answer.axes.column && std::ranges::find(m_answer.axes.rows, axis) == m_answer.axes.rows.end() && m_answer.shape[axis] > 1)
+            if (axis != m_answer.axes.column && std::ranges::find(m_answer.axes.rows, axis) == m_answer.axes.rows.end() &&
+                m_answer.shape[axis] > 1)
                 axes += ", dim " + QString::number(axis) + " = " + QString::number(m_answer.axes.fixed[static_cast<size_t>(axis)]);
     }
     m_axesChip->setText(axes);
@@ -298,7 +302,8 @@ void TensorPanel::refreshBar()
     m_differenceChip->setCheckable(true);
     m_differenceChip->setChecked(m_compare != CompareWith::nothing);
     const bool ranged = !m_content.range.isEmpty() && (shows(TensorMode::heat) || shows(TensorMode::plot) || shows(TensorMode::image));
-    m_rangeButton->setText(ranged ? QString::fromStdString(rangeText(m_content.range)) + (m_rangeMode == RangeMode::shared ? ", shared" : "") : QString());
+    m_rangeButton->setText(
+        ranged ? QString::fromStdString(rangeText(m_content.range)) + (m_rangeMode == RangeMode::shared ? ", shared" : "") : QString());
     // What does not fit folds from the right: the range, then the difference.
     const int room = width() - 12;
     const auto wanted = [this] { return m_bar->layout()->sizeHint().width(); };
@@ -318,7 +323,9 @@ void TensorPanel::refreshBar()
     Token color = Token::text3;
     if (m_packed->isHidden() && !m_packed->text().isEmpty()) notes << m_packed->text(); // the bar has no room for it
     if (!m_feed && document().preview() && m_content.approximate) notes << "\u2248 @" + QString::number(*document().preview());
-    else if (m_hasAnswer && m_answer.present && !m_answer.isLive) notes << (document().lookedAt().empty() ? QString("of an invocation that was left") : "looked at: " + QString::fromStdString(document().lookedAt()));
+    else if (m_hasAnswer && m_answer.present && !m_answer.isLive)
+        notes << (document().lookedAt().empty() ? QString("of an invocation that was left")
+                                                : "looked at: " + QString::fromStdString(document().lookedAt()));
     if (!m_answer.compareProblem.empty()) {
         notes << "no difference: " + QString::fromStdString(m_answer.compareProblem);
         color = Token::warn;
@@ -328,14 +335,16 @@ void TensorPanel::refreshBar()
         color = Token::warn;
     }
     const Grid& shown = shows(TensorMode::heat) ? m_heatContent.grid : m_content.grid;
-    if (const std::string text = shownText(shown, m_answer.axes); !text.empty() && m_answer.present && byAxes) notes << QString::fromStdString(text);
+    if (const std::string text = shownText(shown, m_answer.axes); !text.empty() && m_answer.present && byAxes)
+        notes << QString::fromStdString(text);
     if (m_answer.isSparse && m_dense) notes << "with the zeros that are not stored";
     if (!m_answer.held.empty() && m_item < 0 && m_answer.grid.rows > 0) notes << "Return opens a tensor";
     if (m_answer.statisticsOnly) notes << "statistics only";
     if (m_answer.hasStatistics && m_answer.statistics.firstAbnormal >= 0) {
         const TensorStatistics& s = m_answer.statistics;
         QStringList counts;
-        for (const auto& [name, n] : std::initializer_list<std::pair<const char*, int64_t>>{{"NaN", s.nan}, {"Inf", s.positiveInf}, {"\u2212Inf", s.negativeInf}})
+        for (const auto& [name, n] :
+             std::initializer_list<std::pair<const char*, int64_t>>{{"NaN", s.nan}, {"Inf", s.positiveInf}, {"\u2212Inf", s.negativeInf}})
             if (n > 0) counts << QString(name) + " " + QString::fromStdString(groupThousands(n));
         notes << counts.join(", ") + " of " + QString::fromStdString(groupThousands(s.elements)) + ", first at " +
                      QString::fromStdString(elementIndexText(m_answer.shape, s.firstAbnormal));
@@ -353,11 +362,20 @@ void TensorPanel::refreshStatistics()
                                                      {"bytes", QString::fromStdString(formatBytes(m_answer.bytes))}};
     if (m_answer.hasStatistics) {
         const bool finite = s.finite > 0;
-        const auto bound = [&](const std::string& exact, double value) { return !exact.empty() ? onScreen(exact) : finite ? number(value) : QString("\u2013"); };
-        rows.insert(rows.end(), {{"finite", count(s.finite)}, {"min", bound(m_answer.exactMin, s.min)}, {"max", bound(m_answer.exactMax, s.max)},
-                                 {"mean", finite ? number(s.mean) : "\u2013"}, {"std", finite ? number(s.std) : "\u2013"}, {"zeros", count(s.zeros)}});
-        for (const auto& [name, n] : std::initializer_list<std::pair<const char*, int64_t>>{
-                 {"NaN", s.nan}, {"Inf", s.positiveInf}, {"\u2212Inf", s.negativeInf}, {"denormal", s.denormal}, {"saturated", s.saturated}})
+        const auto bound = [&](const std::string& exact, double value) {
+            return !exact.empty() ? onScreen(exact) : finite ? number(value) : QString("\u2013");
+        };
+        rows.insert(rows.end(), {{"finite", count(s.finite)},
+                                 {"min", bound(m_answer.exactMin, s.min)},
+                                 {"max", bound(m_answer.exactMax, s.max)},
+                                 {"mean", finite ? number(s.mean) : "\u2013"},
+                                 {"std", finite ? number(s.std) : "\u2013"},
+                                 {"zeros", count(s.zeros)}});
+        for (const auto& [name, n] : std::initializer_list<std::pair<const char*, int64_t>>{{"NaN", s.nan},
+                                                                                            {"Inf", s.positiveInf},
+                                                                                            {"\u2212Inf", s.negativeInf},
+                                                                                            {"denormal", s.denormal},
+                                                                                            {"saturated", s.saturated}})
             if (n > 0) rows.emplace_back(name, count(n));
     }
     m_stats->setRowCount(static_cast<int>(rows.size()));
@@ -378,7 +396,8 @@ void TensorPanel::refreshStatistics()
         m_quant->setItem(i, 2, cellItem(count(row.zero), true));
         m_quant->setItem(i, 3, cellItem(row.elements > 0 ? QString::fromStdString(shortNumber(row.min)) : "\u2013", true));
         m_quant->setItem(i, 4, cellItem(row.elements > 0 ? QString::fromStdString(shortNumber(row.max)) : "\u2013", true));
-        m_quant->setItem(i, 5, cellItem(count(row.saturated) + " of " + count(row.elements), true, row.saturated > 0 ? Token::warn : Token::text));
+        m_quant->setItem(
+            i, 5, cellItem(count(row.saturated) + " of " + count(row.elements), true, row.saturated > 0 ? Token::warn : Token::text));
     }
 }
 
@@ -395,7 +414,8 @@ void TensorPanel::refreshBlockScales()
         m_quant->setItem(at, 0, cellItem(QString::fromStdString(elementIndexText(scales.shape, scales.flat(row, col))), true));
         m_quant->setItem(at, 1, cellItem(QString::fromStdString(cellText(scales.at(row, col), scales.style)), true));
         const bool hasZero = zeros != nullptr && static_cast<size_t>(i) < zeros->cells.size();
-        m_quant->setItem(at, 2, cellItem(hasZero ? QString::fromStdString(cellText(zeros->cells[static_cast<size_t>(i)], zeros->style)) : "0", true));
+        m_quant->setItem(
+            at, 2, cellItem(hasZero ? QString::fromStdString(cellText(zeros->cells[static_cast<size_t>(i)], zeros->style)) : "0", true));
         for (int c = 3; c < 6; ++c) m_quant->setItem(at, c, cellItem({}, true));
     }
 }
@@ -411,7 +431,8 @@ void TensorPanel::refreshHistory()
     if (element >= all.rows) return;
     QString writer = "carried";
     if (value->role == ValueRole::result)
-        writer = QString::fromStdString(operatorLabel(document().model().graph(m_selection.graph).op(value->producer), value->producer.index));
+        writer =
+            QString::fromStdString(operatorLabel(document().model().graph(m_selection.graph).op(value->producer), value->producer.index));
     QString before;
     for (int64_t c = 0; c < all.cols; ++c) {
         const Cell& cell = all.at(element, c);
@@ -430,8 +451,9 @@ void TensorPanel::refreshHistory()
         m_history->setItem(row, 4, cellItem(after, true));
         before = after;
     }
-    say("element " + QString::fromStdString(elementIndexText(m_answer.shape, element)) + ": " + QString::fromStdString(groupThousands(m_history->rowCount())) +
-            " changes in " + QString::fromStdString(groupThousands(m_series->keptIterations())) + " iterations · Return goes there",
+    say("element " + QString::fromStdString(elementIndexText(m_answer.shape, element)) + ": " +
+            QString::fromStdString(groupThousands(m_history->rowCount())) + " changes in " +
+            QString::fromStdString(groupThousands(m_series->keptIterations())) + " iterations · Return goes there",
         Token::text3);
 }
 
@@ -504,7 +526,8 @@ void TensorPanel::chooseAxes()
             menu->addAction(QString("dim %1 = %2 \u2026").arg(axis).arg(now.fixed[place]), this, [this, now, axis, place, choose] {
                 bool ok = false;
                 const int most = static_cast<int>(std::min<int64_t>(m_answer.shape[axis] - 1, INT_MAX));
-                const int at = QInputDialog::getInt(this, "Slice", QString("Index along dim %1, 0 to %2").arg(axis).arg(most), static_cast<int>(now.fixed[place]), 0, most, 1, &ok);
+                const int at = QInputDialog::getInt(this, "Slice", QString("Index along dim %1, 0 to %2").arg(axis).arg(most),
+                                                    static_cast<int>(now.fixed[place]), 0, most, 1, &ok);
                 if (!ok) return;
                 AxisChoice axes = now;
                 axes.fixed[place] = at;
@@ -521,11 +544,14 @@ void TensorPanel::chooseDifference()
     menu->setAttribute(Qt::WA_DeleteOnClose);
     const int64_t now = iterationNow();
     menu->addAction("No difference", this, [this] { compareWith(CompareWith::nothing, -1); });
-    if (now > 0) menu->addAction("\u0394 to the iteration before, @" + QString::number(now - 1), this, [this, now] { compareWith(CompareWith::iteration, now - 1); });
+    if (now > 0)
+        menu->addAction("\u0394 to the iteration before, @" + QString::number(now - 1), this,
+                        [this, now] { compareWith(CompareWith::iteration, now - 1); });
     if (now >= 0)
         menu->addAction("\u0394 to another iteration \u2026", this, [this, now] {
             bool ok = false;
-            const int iteration = QInputDialog::getInt(this, "Difference", "Iteration", static_cast<int>(std::max<int64_t>(now - 1, 0)), 0, INT_MAX, 1, &ok);
+            const int iteration =
+                QInputDialog::getInt(this, "Difference", "Iteration", static_cast<int>(std::max<int64_t>(now - 1, 0)), 0, INT_MAX, 1, &ok);
             if (ok) compareWith(CompareWith::iteration, iteration);
         });
     menu->addAction("\u0394 to the reference run", this, [this] { compareWith(CompareWith::reference, -1); });
@@ -575,7 +601,8 @@ QString TensorPanel::baseName() const
 void TensorPanel::askExport()
 {
     if (declared() == nullptr) return;
-    const QString path = QFileDialog::getSaveFileName(this, "Export", baseName() + ".npy", "NumPy array (*.npy);;Comma-separated values, as shown (*.csv)");
+    const QString path =
+        QFileDialog::getSaveFileName(this, "Export", baseName() + ".npy", "NumPy array (*.npy);;Comma-separated values, as shown (*.csv)");
     if (!path.isEmpty()) exportTo(path);
 }
 
@@ -591,7 +618,9 @@ void TensorPanel::exportTo(const QString& path)
         for (int64_t c = grid.colBegin; c < grid.colBegin + grid.cols; ++c) csv += "," + m_content.columnName(c).toUtf8();
         csv += "\n";
         for (int64_t r = grid.rowBegin; r < grid.rowBegin + grid.rows; ++r) {
-            const auto quoted = [](QString text) { return text.contains(',') || text.contains('"') ? '"' + text.replace("\"", "\"\"") + '"' : text; };
+            const auto quoted = [](QString text) {
+                return text.contains(',') || text.contains('"') ? '"' + text.replace("\"", "\"\"") + '"' : text;
+            };
             csv += quoted(m_content.rowName(r)).toUtf8();
             for (int64_t c = grid.colBegin; c < grid.colBegin + grid.cols; ++c) csv += "," + quoted(m_model->text(r, c, false)).toUtf8();
             csv += "\n";
@@ -604,17 +633,15 @@ void TensorPanel::exportTo(const QString& path)
         return writeFile(path, QByteArray(reinterpret_cast<const char*>(bytes->data()), static_cast<qsizetype>(bytes->size())));
     };
     if (!document().stop()->started) return done("no value: nothing has run");
-    document().bridge().ask(this, "export",
-                            [question = currentRequest(), write](Debugger& debugger) {
-                                const Result<Array> array = copyValue(debugger, question);
-                                return array.ok() ? write(*array) : QString::fromStdString(array.error().message());
-                            },
-                            done);
+    document().bridge().ask(
+        this, "export",
+        [question = currentRequest(), write](Debugger& debugger) {
+            const Result<Array> array = copyValue(debugger, question);
+            return array.ok() ? write(*array) : QString::fromStdString(array.error().message());
+        },
+        done);
 }
 
-void TensorPanel::resizeEvent(QResizeEvent*)
-{
-    refreshBar();
-}
+void TensorPanel::resizeEvent(QResizeEvent*) { refreshBar(); }
 
 } // namespace loopscope::viewer

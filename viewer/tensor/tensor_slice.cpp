@@ -1,8 +1,8 @@
 #include "viewer/tensor/tensor_slice.h"
 
-#include "engine/tensor/value_text.h"
 #include "engine/base/text.h"
 #include "engine/tensor/strings.h"
+#include "engine/tensor/value_text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -61,10 +61,7 @@ CellStyle styleOf(const Tensor& tensor)
     return style;
 }
 
-bool hasTexts(DType dtype)
-{
-    return dtypeClass(dtype) == DTypeClass::string || dtypeClass(dtype) == DTypeClass::handle;
-}
+bool hasTexts(DType dtype) { return dtypeClass(dtype) == DTypeClass::string || dtypeClass(dtype) == DTypeClass::handle; }
 
 bool hasData(const Tensor& tensor)
 {
@@ -361,10 +358,7 @@ ValueRange rangeOf(const Grid& grid, RangeMode mode)
     return range;
 }
 
-MapKind mapFor(const Grid&, const ValueRange& range)
-{
-    return range.low < 0 && range.high > 0 ? MapKind::diverging : MapKind::sequential;
-}
+MapKind mapFor(const Grid&, const ValueRange& range) { return range.low < 0 && range.high > 0 ? MapKind::diverging : MapKind::sequential; }
 
 std::string rangeText(const ValueRange& range)
 {
@@ -382,7 +376,8 @@ std::string shownText(const Grid& grid, const AxisChoice& axes)
     const int64_t total = grid.shape.elementCount();
     std::string text;
     if (grid.isSampled) text = "blocks of " + std::to_string(grid.blockRows) + "×" + std::to_string(grid.blockCols) + ", sampled · ";
-    else if (grid.blockRows > 1 || grid.blockCols > 1) text = "means of blocks of " + std::to_string(grid.blockRows) + "×" + std::to_string(grid.blockCols) + " · ";
+    else if (grid.blockRows > 1 || grid.blockCols > 1)
+        text = "means of blocks of " + std::to_string(grid.blockRows) + "×" + std::to_string(grid.blockCols) + " · ";
     if (shown < total) {
         text += "showing " + groupThousands(shown) + " of " + groupThousands(total) + " elements";
         for (int axis = 0; axis < grid.shape.rank(); ++axis) {

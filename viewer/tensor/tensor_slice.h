@@ -1,5 +1,5 @@
-// The part of a tensor that is on the screen, copied on the engine's thread: a window of at most 65,536 cells of a plane of its axes, blocks
-// of larger planes, scales. No widgets.
+// The part of a tensor that is on the screen, copied on the engine's thread: a window of at most 65,536 cells of a plane of its axes,
+// blocks of larger planes, scales. No widgets.
 #pragma once
 
 #include "engine/tensor/statistics.h"
@@ -19,9 +19,9 @@ inline constexpr int64_t kMostCells = 65'536;
 
 /// Which axes go down, which goes to the right, and where the others stand.
 struct AxisChoice {
-    std::vector<int> rows;       ///< outer first; flattened
-    int column = -1;             ///< −1: one column
-    std::vector<int64_t> fixed;  ///< by axis; counts where the axis is neither
+    std::vector<int> rows;      ///< outer first; flattened
+    int column = -1;            ///< −1: one column
+    std::vector<int64_t> fixed; ///< by axis; counts where the axis is neither
     bool operator==(const AxisChoice&) const = default;
 };
 /// The last two axes; a vector goes down.
@@ -31,26 +31,29 @@ AxisChoice fittedAxes(AxisChoice axes, const Shape& shape);
 
 /// A rectangle of cells with what is needed to name them.
 struct Grid {
-    Shape shape;                 ///< of the tensor
+    Shape shape; ///< of the tensor
     CellStyle style;
-    int64_t allRows = 0, allCols = 0; ///< of the plane
+    int64_t allRows = 0, allCols = 0;                       ///< of the plane
     int64_t rowBegin = 0, colBegin = 0, rows = 0, cols = 0; ///< the window
-    int64_t blockRows = 1, blockCols = 1; ///< > 1: cells are means of blocks
-    std::vector<Cell> cells;     ///< rows × cols
-    std::vector<float> low, high; ///< of blocks, else empty
-    std::vector<std::string> texts; ///< strings and handles, by cell
-    std::vector<std::string> rowNames, columnNames; ///< where places have names of their own: items of a list; else empty
-    bool isSparse = false;       ///< rows are stored elements, wherever they lie
-    std::vector<int64_t> rowFlat; ///< flat index of each row's first element of the whole row
+    int64_t blockRows = 1, blockCols = 1;                   ///< > 1: cells are means of blocks
+    std::vector<Cell> cells;                                ///< rows × cols
+    std::vector<float> low, high;                           ///< of blocks, else empty
+    std::vector<std::string> texts;                         ///< strings and handles, by cell
+    std::vector<std::string> rowNames, columnNames;         ///< where places have names of their own: items of a list; else empty
+    bool isSparse = false;                                  ///< rows are stored elements, wherever they lie
+    std::vector<int64_t> rowFlat;                           ///< flat index of each row's first element of the whole row
     int64_t colStride = 0;
-    bool isSampled = false;      ///< blocks: not every element was looked at
+    bool isSampled = false; ///< blocks: not every element was looked at
     // Columns are iterations:
     bool overIterations = false;
-    int64_t current = -1;        ///< column of the present iteration
+    int64_t current = -1; ///< column of the present iteration
 
     const Cell& at(int64_t row, int64_t col) const { return cells[static_cast<size_t>(row * cols + col)]; }
     /// Whether a cell of the plane is in the window.
-    bool covers(int64_t row, int64_t col) const { return row >= rowBegin && row < rowBegin + rows && col >= colBegin && col < colBegin + cols; }
+    bool covers(int64_t row, int64_t col) const
+    {
+        return row >= rowBegin && row < rowBegin + rows && col >= colBegin && col < colBegin + cols;
+    }
     int64_t flat(int64_t row, int64_t col) const
     {
         return rowFlat[static_cast<size_t>(row)] + (overIterations ? 0 : (colBegin + col) * colStride);

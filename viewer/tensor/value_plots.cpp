@@ -17,15 +17,9 @@ namespace loopscope::viewer {
 
 namespace {
 
-QString shortText(double value)
-{
-    return QString::fromStdString(shortNumber(value));
-}
+QString shortText(double value) { return QString::fromStdString(shortNumber(value)); }
 
-QString grouped(int64_t n)
-{
-    return QLocale(QLocale::English).toString(static_cast<qlonglong>(n));
-}
+QString grouped(int64_t n) { return QLocale(QLocale::English).toString(static_cast<qlonglong>(n)); }
 
 /// 1, 2, 4, 8, 16, 20, 50, …: how far apart the numbers of an axis stand.
 int64_t tickEvery(double pitch, double least)
@@ -126,7 +120,8 @@ void GridPlot::paintEvent(QPaintEvent*)
         painter.drawPolygon(upper + lower);
     }
     const int64_t cursor = std::clamp<int64_t>(m_cursor.row, 0, grid.rows - 1);
-    const std::array<int64_t, 2> rows = {cursor, std::min(grid.rows - 1, cursor == 0 ? (grid.shape.rank() >= 2 ? grid.shape.back() + 1 : 1) : 0)};
+    const std::array<int64_t, 2> rows = {cursor,
+                                         std::min(grid.rows - 1, cursor == 0 ? (grid.shape.rank() >= 2 ? grid.shape.back() + 1 : 1) : 0)};
     const std::array<Token, 2> colors = {Token::sideA, Token::sideB};
     const size_t lines = grid.rows > 1 && rows[0] != rows[1] ? 2 : 1;
     for (size_t i = 0; i < lines; ++i) {
@@ -211,7 +206,8 @@ void GridPlot::paintEvent(QPaintEvent*)
         painter.setPen(themed(Token::text2));
         painter.drawText(line, Qt::AlignLeft | Qt::AlignVCenter, rowsOfText[i].first);
         painter.setPen(themed(Token::text));
-        painter.drawText(line, Qt::AlignRight | Qt::AlignVCenter, m_statistics->finite > 0 ? shortText(rowsOfText[i].second) : QString("\u2013"));
+        painter.drawText(line, Qt::AlignRight | Qt::AlignVCenter,
+                         m_statistics->finite > 0 ? shortText(rowsOfText[i].second) : QString("\u2013"));
     }
 }
 
@@ -293,7 +289,8 @@ bool HistogramView::event(QEvent* event)
     const QRect area = barsRect();
     const bool isOnBar = m_histogram && !m_histogram->bins.empty() && help->pos().x() >= area.left() && help->pos().x() <= area.right();
     QString tip;
-    if (isOnBar) tip = barText(static_cast<size_t>(help->pos().x() - area.left()) * m_histogram->bins.size() / static_cast<size_t>(area.width()));
+    if (isOnBar)
+        tip = barText(static_cast<size_t>(help->pos().x() - area.left()) * m_histogram->bins.size() / static_cast<size_t>(area.width()));
     QToolTip::showText(help->globalPos(), tip, this);
     return true;
 }
@@ -313,24 +310,30 @@ void HistogramView::paintEvent(QPaintEvent*)
     if (area.width() < 20 || area.height() < 10) return;
     const int64_t most = std::max<int64_t>(1, *std::ranges::max_element(h.bins));
     const auto heightOf = [&](int64_t n) {
-        const double share = m_log ? std::log1p(static_cast<double>(n)) / std::log1p(static_cast<double>(most)) : static_cast<double>(n) / static_cast<double>(most);
+        const double share = m_log ? std::log1p(static_cast<double>(n)) / std::log1p(static_cast<double>(most))
+                                   : static_cast<double>(n) / static_cast<double>(most);
         return n > 0 ? std::max(1.0, share * area.height()) : 0.0;
     };
     const double pitch = static_cast<double>(area.width()) / static_cast<double>(h.bins.size());
     const double gap = pitch >= 4 ? 1 : 0;
     const double scale = h.exact ? 1 : h.high > h.low ? static_cast<double>(h.bins.size()) / (h.high - h.low) : 0;
     for (size_t i = 0; i < h.bins.size(); ++i) {
-        const double middle = !h.values.empty() ? h.values[i] : h.low + (static_cast<double>(i) + 0.5) * (h.high - h.low) / static_cast<double>(h.bins.size());
+        const double middle = !h.values.empty()
+                                  ? h.values[i]
+                                  : h.low + (static_cast<double>(i) + 0.5) * (h.high - h.low) / static_cast<double>(h.bins.size());
         const bool clip = (h.clips && h.exact && (i == 0 || i + 1 == h.bins.size())) || std::isnan(middle);
         const double tall = heightOf(h.bins[i]);
         const QRectF bar(area.left() + static_cast<double>(i) * pitch, area.bottom() + 1 - tall, std::max(1.0, pitch - gap), tall);
         painter.fillRect(bar, clip ? themed(Token::err) : themed(middle < 0 ? Token::sideA : h.low < 0 ? Token::sideB : Token::sideA));
-        const bool isCursor = !h.values.empty() ? h.values[i] == m_cursor && (i + 1 == h.values.size() || h.values[i + 1] != m_cursor)
-                                                : std::isfinite(m_cursor) && m_cursor >= h.low && m_cursor <= h.high &&
-                                                      static_cast<size_t>(std::clamp((m_cursor - h.low) * scale, 0.0, static_cast<double>(h.bins.size()) - 1)) == i;
+        const bool isCursor =
+            !h.values.empty()
+                ? h.values[i] == m_cursor && (i + 1 == h.values.size() || h.values[i + 1] != m_cursor)
+                : std::isfinite(m_cursor) && m_cursor >= h.low && m_cursor <= h.high &&
+                      static_cast<size_t>(std::clamp((m_cursor - h.low) * scale, 0.0, static_cast<double>(h.bins.size()) - 1)) == i;
         if (!isCursor) continue;
         painter.setPen(QPen(themed(Token::text), 1)); // the cell under the cursor is one of these
-        painter.drawRect(QRectF(bar.left() - 0.5, area.bottom() + 1 - std::max(tall, 4.0), std::max(bar.width(), 3.0), std::max(tall, 4.0)));
+        painter.drawRect(
+            QRectF(bar.left() - 0.5, area.bottom() + 1 - std::max(tall, 4.0), std::max(bar.width(), 3.0), std::max(tall, 4.0)));
     }
     painter.setPen(QPen(themed(Token::line2), 1));
     painter.drawLine(area.bottomLeft() + QPoint(0, 1), area.bottomRight() + QPoint(0, 1));
@@ -339,7 +342,8 @@ void HistogramView::paintEvent(QPaintEvent*)
     const QRect below(area.left(), area.bottom() + 4, area.width(), 14);
     if (h.exact && m_dtype == DType::boolean) {
         for (size_t i = 0; i < h.bins.size(); ++i)
-            painter.drawText(QRectF(area.left() + static_cast<double>(i) * pitch, below.top(), pitch, below.height()), Qt::AlignCenter, barText(i));
+            painter.drawText(QRectF(area.left() + static_cast<double>(i) * pitch, below.top(), pitch, below.height()), Qt::AlignCenter,
+                             barText(i));
     } else {
         painter.drawText(below, Qt::AlignLeft, shortText(h.low));
         painter.drawText(below, Qt::AlignRight, shortText(h.high));
@@ -348,7 +352,8 @@ void HistogramView::paintEvent(QPaintEvent*)
     painter.drawText(QRect(0, area.bottom() - 8, HeatMap::kLabelWidth - 6, 14), Qt::AlignRight, "0");
     painter.setFont(Theme::instance().font(FontUse::small));
     QString head = grouped(h.looked) + " of " + grouped(h.total) + (h.looked < h.total ? " sampled" : " elements");
-    head += h.exact ? ", " + grouped(static_cast<int64_t>(h.bins.size())) + " values" : ", " + grouped(static_cast<int64_t>(h.bins.size())) + " bins";
+    head += h.exact ? ", " + grouped(static_cast<int64_t>(h.bins.size())) + " values"
+                    : ", " + grouped(static_cast<int64_t>(h.bins.size())) + " bins";
     if (h.clips) head += " as stored";
     if (m_dtype == DType::string) head += " of length";
     if (m_log) head += ", log count";
@@ -440,10 +445,14 @@ void ImageView::paintEvent(QPaintEvent*)
         for (int x = 0; x < p.width; ++x) {
             std::array<int, 3> rgb = {};
             for (int c = 0; c < 3; ++c) {
-                const double v = p.values[(static_cast<size_t>(y) * static_cast<size_t>(p.width) + static_cast<size_t>(x)) * static_cast<size_t>(p.channels) +
-                                          static_cast<size_t>(p.channels == 1 ? 0 : m_channel >= 0 ? std::min(m_channel, p.channels - 1) : c)];
+                const double v = p.values[(static_cast<size_t>(y) * static_cast<size_t>(p.width) + static_cast<size_t>(x)) *
+                                              static_cast<size_t>(p.channels) +
+                                          static_cast<size_t>(p.channels == 1  ? 0
+                                                              : m_channel >= 0 ? std::min(m_channel, p.channels - 1)
+                                                                               : c)];
                 const double light = shown.isEmpty() ? 0 : std::clamp(placeIn(shown, v), 0.0, 1.0);
-                rgb[static_cast<size_t>(c)] = std::isfinite(v) ? static_cast<int>(255 * (m_gamma == 1 ? light : std::pow(light, 1 / m_gamma))) : 255;
+                rgb[static_cast<size_t>(c)] =
+                    std::isfinite(v) ? static_cast<int>(255 * (m_gamma == 1 ? light : std::pow(light, 1 / m_gamma))) : 255;
             }
             image.setPixel(x, y, qRgb(rgb[0], rgb[1], rgb[2]));
         }
@@ -454,7 +463,8 @@ void ImageView::paintEvent(QPaintEvent*)
     painter.drawRect(area.adjusted(-0.5, -0.5, 0.5, 0.5));
     if (m_cursor) {
         const double side = area.width() / p.width;
-        QRectF box(area.left() + static_cast<double>(m_cursor->col / p.every) * side, area.top() + static_cast<double>(m_cursor->row / p.every) * side, side, side);
+        QRectF box(area.left() + static_cast<double>(m_cursor->col / p.every) * side,
+                   area.top() + static_cast<double>(m_cursor->row / p.every) * side, side, side);
         if (side < 5) box = QRectF(box.center() - QPointF(2.5, 2.5), QSizeF(5, 5));
         painter.setPen(QPen(themed(Token::surface), 3));
         painter.drawRect(box);
@@ -462,12 +472,13 @@ void ImageView::paintEvent(QPaintEvent*)
         painter.drawRect(box);
     }
     painter.setPen(themed(Token::text2));
-    QString text = QString("%1 × %2, %3, %4 \u2026 %5, gamma %6")
-                       .arg(p.width * p.every)
-                       .arg(p.height * p.every)
-                       .arg(m_channel < 0 ? QString("%1 channels").arg(p.channels) : QString("channel %1 of %2").arg(m_channel).arg(p.channels))
-                       .arg(shortText(shown.low), shortText(shown.high))
-                       .arg(m_gamma);
+    QString text =
+        QString("%1 × %2, %3, %4 \u2026 %5, gamma %6")
+            .arg(p.width * p.every)
+            .arg(p.height * p.every)
+            .arg(m_channel < 0 ? QString("%1 channels").arg(p.channels) : QString("channel %1 of %2").arg(m_channel).arg(p.channels))
+            .arg(shortText(shown.low), shortText(shown.high))
+            .arg(m_gamma);
     if (p.pictures > 1) text.prepend(QString("picture %1 of %2, ").arg(p.picture).arg(p.pictures));
     if (p.every > 1) text += ", every " + QString::number(p.every) + "th pixel";
     painter.drawText(QRect(8, height() - 20, width() - 16, 16), Qt::AlignLeft | Qt::AlignVCenter, text);
@@ -502,7 +513,11 @@ void ImageView::mousePressEvent(QMouseEvent* event)
 QJsonObject ImageView::describe() const
 {
     QJsonObject out;
-    if (m_image) out = {{"width", m_image->width}, {"height", m_image->height}, {"channels", m_image->channels}, {"picture", static_cast<qint64>(m_image->picture)}};
+    if (m_image)
+        out = {{"width", m_image->width},
+               {"height", m_image->height},
+               {"channels", m_image->channels},
+               {"picture", static_cast<qint64>(m_image->picture)}};
     if (m_cursor) out["cursor"] = QJsonArray{static_cast<qint64>(m_cursor->row), static_cast<qint64>(m_cursor->col)};
     return out;
 }

@@ -18,13 +18,13 @@ constexpr int64_t kMostStatistics = int64_t{1} << 24; ///< elements that are loo
 constexpr size_t kSeriesBytes = size_t{16} << 20;
 constexpr int64_t kSeriesNs = 20'000'000;
 constexpr int64_t kImageSide = 512;
-constexpr size_t kMostText = 4096;                    ///< of one string
-constexpr int64_t kScanned = int64_t{1} << 21;        ///< elements of a histogram that are counted before others may ask
+constexpr size_t kMostText = 4096;             ///< of one string
+constexpr int64_t kScanned = int64_t{1} << 21; ///< elements of a histogram that are counted before others may ask
 
 /// The value at the stop: of a frame on the stack, innermost first, else by looking where the address says.
 struct Found {
     const Tensor* tensor = nullptr;
-    std::vector<EvaluatedValue> values; ///< own what they show
+    std::vector<EvaluatedValue> values;     ///< own what they show
     std::shared_ptr<const KeptTensor> kept; ///< of ValueRequest::fetch
     int depth = -1;
     std::string why;
@@ -34,16 +34,11 @@ struct Found {
 std::string absenceWords(Absence absence, const std::string& iteration)
 {
     switch (absence) {
-    case Absence::notWritten:
-        return iteration.empty() ? "not run yet" : "not run in " + iteration;
-    case Absence::dead:
-        return "dead";
-    case Absence::notRecorded:
-        return "not recorded";
-    case Absence::freed:
-        return "freed already";
-    default:
-        return "no value";
+    case Absence::notWritten: return iteration.empty() ? "not run yet" : "not run in " + iteration;
+    case Absence::dead: return "dead";
+    case Absence::notRecorded: return "not recorded";
+    case Absence::freed: return "freed already";
+    default: return "no value";
     }
 }
 
@@ -158,7 +153,8 @@ void fillAnswer(ValueAnswer& answer, const Tensor& tensor, const ValueRequest& r
     const DTypeClass c = dtypeClass(tensor.dtype);
     if (c == DTypeClass::string) {
         if (request.bytes) showBytes(answer.grid, tensor);
-        if (const auto strings = unpackStrings(tensor.view()); strings.ok() && request.whole >= 0 && static_cast<size_t>(request.whole) < strings->size())
+        if (const auto strings = unpackStrings(tensor.view());
+            strings.ok() && request.whole >= 0 && static_cast<size_t>(request.whole) < strings->size())
             answer.whole = quotedText((*strings)[static_cast<size_t>(request.whole)], kMostText);
     }
     const bool numbers = c != DTypeClass::string && c != DTypeClass::handle && c != DTypeClass::block && c != DTypeClass::none;
@@ -216,8 +212,9 @@ ValueAnswer readValue(Debugger& debugger, const ValueRequest& request)
     }
     fillAnswer(answer, *found.tensor, request);
     if (request.compare == CompareWith::nothing) return answer;
-    const std::string text = request.compare == CompareWith::reference ? "ref({" + request.address + "})"
-                                                                       : "at(" + std::to_string(request.iteration) + ", {" + request.address + "})";
+    const std::string text = request.compare == CompareWith::reference
+                                 ? "ref({" + request.address + "})"
+                                 : "at(" + std::to_string(request.iteration) + ", {" + request.address + "})";
     std::string iterated = text;
     if (request.compare == CompareWith::iteration) { // the same value of another iteration is an address, too
         if (Result<Address> address = parseAddress(request.address); address.ok() && !address->steps.empty()) {
@@ -257,7 +254,8 @@ Result<ConstantTensor> constantTensor(const Value& value)
     constant.tensor.dtype = value.type.dtype;
     constant.tensor.shape = value.type.shape;
     constant.tensor.quantization = value.type.quantization.get();
-    constant.tensor.data = const_cast<std::byte*>(constant.dense.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): Tensor has no const form
+    constant.tensor.data =
+        const_cast<std::byte*>(constant.dense.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): Tensor has no const form
     constant.tensor.bytes = constant.dense.size();
     return constant;
 }
@@ -371,7 +369,8 @@ Grid gridOf(const ValueSeries& series, const Quantization* quantization, int64_t
     for (int64_t c = 0; c < grid.cols; ++c) {
         const auto iteration = static_cast<size_t>(grid.colBegin + c);
         if (iteration >= static_cast<size_t>(known) || iteration >= series.written.size() || !series.written[iteration]) continue;
-        tensor.data = const_cast<std::byte*>(series.contents.data() + iteration * series.contentBytes); // NOLINT(cppcoreguidelines-pro-type-const-cast)
+        tensor.data = const_cast<std::byte*>(series.contents.data() +
+                                             iteration * series.contentBytes); // NOLINT(cppcoreguidelines-pro-type-const-cast)
         for (int64_t row = 0; row < grid.rows; ++row) grid.cells[static_cast<size_t>(row * grid.cols + c)] = cellOf(tensor, row);
     }
     return grid;

@@ -1,5 +1,5 @@
-// What the tensor viewer asks the engine: the value at the present stop (or in another iteration), cut to what is shown; its course over the
-// iterations of its loop. Runs on the engine's thread and answers with plain values. No widgets.
+// What the tensor viewer asks the engine: the value at the present stop (or in another iteration), cut to what is shown; its course over
+// the iterations of its loop. Runs on the engine's thread and answers with plain values. No widgets.
 #pragma once
 
 #include "engine/api/session.h"
@@ -22,36 +22,36 @@ using TensorFetch = std::function<Result<std::shared_ptr<const KeptTensor>>(Debu
 enum class CompareWith : uint8_t { nothing, iteration, reference };
 
 struct ValueRequest {
-    std::string address;      ///< of the value, with the iterations of the present stop: "main/while#1@37:body/add#14:0"
+    std::string address; ///< of the value, with the iterations of the present stop: "main/while#1@37:body/add#14:0"
     GraphId graph;
     ValueId value;
     int frame = -1;
-    bool elsewhere = false;   ///< of the invocation in the address, not of the frames that are open
+    bool elsewhere = false;         ///< of the invocation in the address, not of the frames that are open
     std::optional<AxisChoice> axes; ///< none: the default
     Window window;
     bool wantsBlocks = false, wantsHistogram = false, wantsChannels = false, wantsImage = false;
-    bool bytes = false;       ///< strings as bytes
-    bool dense = false;       ///< sparse constants with their zeros
-    int64_t item = -1;        ///< of a list or resource: the tensor in it that is shown
-    int64_t whole = -1;       ///< flat index of the string that is wanted in full
-    int64_t picture = 0;      ///< which of a batch
+    bool bytes = false;  ///< strings as bytes
+    bool dense = false;  ///< sparse constants with their zeros
+    int64_t item = -1;   ///< of a list or resource: the tensor in it that is shown
+    int64_t whole = -1;  ///< flat index of the string that is wanted in full
+    int64_t picture = 0; ///< which of a batch
     CompareWith compare = CompareWith::nothing;
-    int64_t iteration = -1;   ///< to compare with
-    TensorFetch fetch;        ///< the tensor itself; empty: the value at the stop
+    int64_t iteration = -1; ///< to compare with
+    TensorFetch fetch;      ///< the tensor itself; empty: the value at the stop
 };
 
 /// Pixels of an image tensor, 8 bits a channel, scaled by the range.
 struct ImagePixels {
     int width = 0, height = 0, channels = 0;
     int64_t picture = 0, pictures = 1; ///< which of a batch
-    int64_t every = 1;        ///< each how manieth pixel
-    std::vector<double> values; ///< height × width × channels
+    int64_t every = 1;                 ///< each how manieth pixel
+    std::vector<double> values;        ///< height × width × channels
     ValueRange range;
 };
 
 struct ValueAnswer {
     bool present = false;
-    std::string why;          ///< why not: "not run in @37"
+    std::string why; ///< why not: "not run in @37"
     std::string id;
     DType dtype = DType::unknown;
     Shape shape;
@@ -59,8 +59,8 @@ struct ValueAnswer {
     TensorStatistics statistics;
     bool hasStatistics = false, statisticsOnly = false;
     std::string exactMin, exactMax; ///< of 64-bit integers, all digits; empty: the statistics say it
-    bool neverRun = false;    ///< absent because nothing has written it here
-    bool isLive = true;       ///< of this invocation; false: looked up elsewhere
+    bool neverRun = false;          ///< absent because nothing has written it here
+    bool isLive = true;             ///< of this invocation; false: looked up elsewhere
     AxisChoice axes;
     Grid grid;
     std::optional<Grid> blocks, compared;
@@ -69,12 +69,12 @@ struct ValueAnswer {
     QuantizationRows channels;
     std::optional<Grid> blockScales, blockZeros; ///< of block-wise quantization: its tensors, where they are constants
     std::optional<ImagePixels> image;
-    int64_t iteration = -1;   ///< of the innermost loop of the frame that holds it
+    int64_t iteration = -1; ///< of the innermost loop of the frame that holds it
     bool isSparse = false;
-    std::string held;         ///< of a resource or variant: "tensor list of f32[2]: 5 tensors"; empty: it is none
-    std::string whole;        ///< the string that was wanted in full
-    int64_t run = 0;          ///< Timeline::runs()
-    int timeline = 0;         ///< of Timeline
+    std::string held;  ///< of a resource or variant: "tensor list of f32[2]: 5 tensors"; empty: it is none
+    std::string whole; ///< the string that was wanted in full
+    int64_t run = 0;   ///< Timeline::runs()
+    int timeline = 0;  ///< of Timeline
 };
 
 ValueAnswer readValue(Debugger& debugger, const ValueRequest& request);

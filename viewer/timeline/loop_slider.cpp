@@ -110,10 +110,8 @@ void LoopSlider::mouseReleaseEvent(QMouseEvent* event)
     if (!m_dragged) return;
     const int64_t at = *m_dragged;
     m_dragged.reset();
-    if (m_isOpen && event->position().x() > kMargin + groove() - kOpenEnd + 2)
-        emit beyondEndChosen();
-    else
-        emit released(at);
+    if (m_isOpen && event->position().x() > kMargin + groove() - kOpenEnd + 2) emit beyondEndChosen();
+    else emit released(at);
     update();
 }
 
@@ -129,20 +127,11 @@ void LoopSlider::wheelEvent(QWheelEvent* event)
 void LoopSlider::keyPressEvent(QKeyEvent* event)
 {
     switch (event->key()) {
-    case Qt::Key_Left:
-        emit wheeled(-1);
-        return;
-    case Qt::Key_Right:
-        emit wheeled(1);
-        return;
-    case Qt::Key_Home:
-        emit released(0);
-        return;
-    case Qt::Key_End:
-        emit released(std::max<int64_t>(0, m_count - 1));
-        return;
-    default:
-        QWidget::keyPressEvent(event);
+    case Qt::Key_Left: emit wheeled(-1); return;
+    case Qt::Key_Right: emit wheeled(1); return;
+    case Qt::Key_Home: emit released(0); return;
+    case Qt::Key_End: emit released(std::max<int64_t>(0, m_count - 1)); return;
+    default: QWidget::keyPressEvent(event);
     }
 }
 

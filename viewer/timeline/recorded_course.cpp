@@ -10,12 +10,14 @@ namespace loopscope::viewer {
 
 namespace {
 
-constexpr std::string_view kInvocations =
-    "SELECT i.id, i.parent, c.role, caller.name, o.ordinal, g.name, i.iteration, i.first - r.base, i.steps FROM invocation i JOIN run r ON r.id = i.run "
-    "JOIN call c ON c.id = i.call JOIN graph g ON g.id = c.graph LEFT JOIN op o ON o.id = c.op LEFT JOIN graph caller ON caller.id = o.graph "
-    "WHERE i.run = :run ORDER BY i.id";
-constexpr std::string_view kEvents = "SELECT e.id - r.base, e.invocation, e.state FROM run r JOIN invocation i ON i.run = r.id JOIN event e ON e.invocation = i.id "
-                                     "WHERE r.id = :run ORDER BY e.id";
+constexpr std::string_view kInvocations = "SELECT i.id, i.parent, c.role, caller.name, o.ordinal, g.name, i.iteration, i.first - r.base, "
+                                          "i.steps FROM invocation i JOIN run r ON r.id = i.run "
+                                          "JOIN call c ON c.id = i.call JOIN graph g ON g.id = c.graph LEFT JOIN op o ON o.id = c.op LEFT "
+                                          "JOIN graph caller ON caller.id = o.graph "
+                                          "WHERE i.run = :run ORDER BY i.id";
+constexpr std::string_view kEvents =
+    "SELECT e.id - r.base, e.invocation, e.state FROM run r JOIN invocation i ON i.run = r.id JOIN event e ON e.invocation = i.id "
+    "WHERE r.id = :run ORDER BY e.id";
 
 int64_t integerOf(const SqlValue& value, int64_t otherwise)
 {
@@ -66,7 +68,8 @@ RunSurvey recordedSurvey(const Model& model, const std::string& path, std::stop_
     }
     // The last invocation of a loop that ended held nothing but its condition.
     for (const auto& [execution, row] : lastOf)
-        survey.loops.push_back({execution.first, execution.second, integerOf((*row)[6], 0), integerOf((*row)[7], 0) + integerOf((*row)[8], 0) + 1});
+        survey.loops.push_back(
+            {execution.first, execution.second, integerOf((*row)[6], 0), integerOf((*row)[7], 0) + integerOf((*row)[8], 0) + 1});
     std::ranges::stable_sort(survey.ends, {}, &SurveyedEnd::endStep);
     std::ranges::stable_sort(survey.loops, {}, &SurveyedLoop::endStep);
     if (hasFrames) {

@@ -12,10 +12,7 @@ size_t CourseLoop::indexAt(int64_t step) const
     return at->end < 0 || step < at->end || at->first == step ? static_cast<size_t>(at - iterations.begin()) : iterations.size();
 }
 
-void RunCourse::clear()
-{
-    *this = RunCourse();
-}
+void RunCourse::clear() { *this = RunCourse(); }
 
 int RunCourse::findLoop(GraphId callerGraph, OperatorId site) const
 {
@@ -57,10 +54,8 @@ void RunCourse::begin(const SurveyedInvocation& invocation)
     }
     const bool isFrame = invocation.role == CallRole::frame;
     if (isFrame) {
-        if (open.outerIteration < 0)
-            open.outerIteration = std::max<int64_t>(invocation.iteration, 0);
-        else
-            open.isInner = true;
+        if (open.outerIteration < 0) open.outerIteration = std::max<int64_t>(invocation.iteration, 0);
+        else open.isInner = true;
     }
     if (!invocation.site.valid()) {
         m_open.emplace(invocation.id, open);

@@ -74,9 +74,9 @@ public:
 
 private:
     struct Open {
-        int loop = -1;      ///< of an iteration
+        int loop = -1; ///< of an iteration
         size_t index = 0;
-        int span = -1;      ///< of another invocation
+        int span = -1; ///< of another invocation
         int depth = 0;
         int64_t outerIteration = -1; ///< v1: of the outermost frame around
         bool isInner = false;

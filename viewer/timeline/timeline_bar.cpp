@@ -81,8 +81,12 @@ void TimelineBar::arrange()
     m_lanes.clear();
     const int width = this->width();
     const bool v1 = m_content.isDataflow;
-    const int left = v1 ? 118 : std::clamp(std::max({metrics.horizontalAdvance(m_content.loopLabel), metrics.horizontalAdvance(m_content.valueLabel),
-                                                     metrics.horizontalAdvance(m_content.callsLabel)}) + 22, 64, 160);
+    const int left =
+        v1 ? 118
+           : std::clamp(std::max({metrics.horizontalAdvance(m_content.loopLabel), metrics.horizontalAdvance(m_content.valueLabel),
+                                  metrics.horizontalAdvance(m_content.callsLabel)}) +
+                            22,
+                        64, 160);
     const auto lane = [&](Lane::Kind kind, int top, int height, const QString& label, size_t index = 0) {
         m_lanes.push_back({kind, QRect(left, top, std::max(10, width - left - kRightMargin), height), label, index});
     };
@@ -93,9 +97,8 @@ void TimelineBar::arrange()
         // Of more lanes than fit those that lead to the cursor are shown.
         const auto& lanes = m_content.course->lanes();
         const auto fits = static_cast<size_t>(std::max(1, room / pitch));
-        const auto begun = static_cast<size_t>(std::ranges::count_if(lanes, [&](const CourseLane& one) {
-            return one.events.size() > 0 && one.events.stepAt(0) <= m_content.cursorStep;
-        }));
+        const auto begun = static_cast<size_t>(std::ranges::count_if(
+            lanes, [&](const CourseLane& one) { return one.events.size() > 0 && one.events.stepAt(0) <= m_content.cursorStep; }));
         const size_t first = count <= fits ? 0 : std::min(count - fits, begun + 1 > fits ? begun + 1 - fits : 0);
         for (size_t i = first; i < std::min(count, first + fits); ++i)
             lane(Lane::Kind::dataflow, 4 + static_cast<int>(i - first) * pitch, pitch - 3,
@@ -124,7 +127,8 @@ const TimelineBar::Lane* TimelineBar::laneAt(const QPoint& at) const
 
 const CourseLoop* TimelineBar::loop() const
 {
-    if (m_content.course == nullptr || m_content.loop < 0 || static_cast<size_t>(m_content.loop) >= m_content.course->loops().size()) return nullptr;
+    if (m_content.course == nullptr || m_content.loop < 0 || static_cast<size_t>(m_content.loop) >= m_content.course->loops().size())
+        return nullptr;
     return &m_content.course->loops()[static_cast<size_t>(m_content.loop)];
 }
 
@@ -188,13 +192,11 @@ QString TimelineBar::valueText() const
     if (iteration < 0 || l == nullptr) return step;
     int64_t count = 0;
     for (auto at = l->iterations.rbegin(); at != l->iterations.rend() && count == 0; ++at) count = at->iteration + 1;
-    return "iteration " + locale.toString(static_cast<qlonglong>(iteration)) + " of " + locale.toString(static_cast<qlonglong>(count)) + ", " + step;
+    return "iteration " + locale.toString(static_cast<qlonglong>(iteration)) + " of " + locale.toString(static_cast<qlonglong>(count)) +
+           ", " + step;
 }
 
-void TimelineBar::resizeEvent(QResizeEvent*)
-{
-    arrange();
-}
+void TimelineBar::resizeEvent(QResizeEvent*) { arrange(); }
 
 void TimelineBar::mousePressEvent(QMouseEvent* event)
 {
@@ -206,9 +208,9 @@ void TimelineBar::mousePressEvent(QMouseEvent* event)
         m_grip = Grip::range;
         const auto step = static_cast<int64_t>(m_scale.toStep(event->pos().x()));
         m_range = {step, step};
-    } else if (const CourseIteration* const pip = pipAt(event->pos().x());
-               event->button() == Qt::LeftButton && lane != nullptr && lane->kind == Lane::Kind::iterations && pip != nullptr &&
-               !isElsewhere(*pip) && event->pos().x() >= m_scale.left()) {
+    } else if (const CourseIteration* const pip = pipAt(event->pos().x()); event->button() == Qt::LeftButton && lane != nullptr &&
+                                                                           lane->kind == Lane::Kind::iterations && pip != nullptr &&
+                                                                           !isElsewhere(*pip) && event->pos().x() >= m_scale.left()) {
         m_grip = Grip::scrub;
         m_dragged = pip->iteration;
         m_drag.begin(event->pos().x(), m_dragged);
@@ -224,16 +226,13 @@ void TimelineBar::mouseMoveEvent(QMouseEvent* event)
 {
     const QPoint at = event->pos();
     switch (m_grip) {
-    case Grip::none:
-        return;
+    case Grip::none: return;
     case Grip::press:
         if ((at - m_pressed).manhattanLength() < 4) return;
         m_grip = Grip::pan;
         setCursor(Qt::ClosedHandCursor);
         [[fallthrough]];
-    case Grip::pan:
-        m_scale.pan(at.x() - m_last.x());
-        break;
+    case Grip::pan: m_scale.pan(at.x() - m_last.x()); break;
     case Grip::range: {
         const auto a = static_cast<int64_t>(m_scale.toStep(std::min(m_pressed.x(), at.x())));
         const auto b = static_cast<int64_t>(std::ceil(m_scale.toStep(std::max(m_pressed.x(), at.x()))));
@@ -273,10 +272,8 @@ void TimelineBar::mouseReleaseEvent(QMouseEvent* event)
         setPreview(std::nullopt);
         const bool beyond = m_content.course != nullptr && !m_content.course->endStep() &&
                             m_scale.toStep(event->pos().x()) > static_cast<double>(m_content.course->knownStep());
-        if (beyond)
-            emit beyondEndChosen();
-        else
-            emit iterationReleased(m_dragged);
+        if (beyond) emit beyondEndChosen();
+        else emit iterationReleased(m_dragged);
     } else if (grip == Grip::press && event->pos().x() >= m_scale.left() && m_content.course != nullptr) {
         const auto step = static_cast<int64_t>(m_scale.toStep(event->pos().x()));
         const auto reach = static_cast<int64_t>(6 / m_scale.pixelsPerStep()) + 1;
@@ -288,7 +285,8 @@ void TimelineBar::mouseReleaseEvent(QMouseEvent* event)
         } else if (lane != nullptr && lane->kind == Lane::Kind::marks) {
             for (const TimelineContent::Mark& mark : m_content.marks)
                 if (std::abs(mark.step - step) <= reach) chosen = mark.step;
-        } else if (const CourseIteration* const pip = pipAt(event->pos().x()); pip != nullptr && lane != nullptr && lane->kind == Lane::Kind::iterations) {
+        } else if (const CourseIteration* const pip = pipAt(event->pos().x());
+                   pip != nullptr && lane != nullptr && lane->kind == Lane::Kind::iterations) {
             chosen = pip->first;
         }
         emit stepChosen(std::clamp<int64_t>(chosen, 0, m_content.course->knownStep()));
@@ -304,7 +302,8 @@ void TimelineBar::wheelEvent(QWheelEvent* event)
     const double turns = (event->angleDelta().y() != 0 ? event->angleDelta().y() : event->angleDelta().x()) / 120.0;
     if (event->angleDelta().x() != 0 && event->angleDelta().y() == 0 && (event->modifiers() & Qt::ShiftModifier) == 0) {
         m_scale.pan(turns * 60);
-    } else if (lane != nullptr && lane->kind == Lane::Kind::iterations && loop() != nullptr && (event->modifiers() & Qt::ControlModifier) == 0) {
+    } else if (lane != nullptr && lane->kind == Lane::Kind::iterations && loop() != nullptr &&
+               (event->modifiers() & Qt::ControlModifier) == 0) {
         const int by = turns > 0 ? 1 : -1;
         emit iterationWheeled((event->modifiers() & Qt::ShiftModifier) != 0 ? by * 10 : by);
     } else {
@@ -314,10 +313,7 @@ void TimelineBar::wheelEvent(QWheelEvent* event)
     update();
 }
 
-void TimelineBar::leaveEvent(QEvent*)
-{
-    update();
-}
+void TimelineBar::leaveEvent(QEvent*) { update(); }
 
 QString TimelineBar::tooltipAt(const QPoint& at) const
 {
@@ -349,15 +345,14 @@ QString TimelineBar::tooltipAt(const QPoint& at) const
         const size_t near = m_content.accesses->nearest(step, accessWrite | accessRead, reach);
         if (near >= m_content.accesses->size()) break;
         const uint8_t flags = m_content.accesses->flagsAt(near);
-        return m_content.valueLabel + ((flags & accessWrite) != 0 ? " is written" : " is read") + " at step " + number(m_content.accesses->stepAt(near)) +
-               ((flags & accessAbnormal) != 0 ? ", holds NaN or Inf" : "");
+        return m_content.valueLabel + ((flags & accessWrite) != 0 ? " is written" : " is read") + " at step " +
+               number(m_content.accesses->stepAt(near)) + ((flags & accessAbnormal) != 0 ? ", holds NaN or Inf" : "");
     }
     case Lane::Kind::marks:
         for (const TimelineContent::Mark& mark : m_content.marks)
             if (std::abs(mark.step - step) <= reach) return mark.text + ", step " + number(mark.step);
         break;
-    case Lane::Kind::dataflow:
-        return lane->label + ", step " + number(step);
+    case Lane::Kind::dataflow: return lane->label + ", step " + number(step);
     }
     return {};
 }

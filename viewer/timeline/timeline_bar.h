@@ -22,9 +22,9 @@ enum AccessFlag : uint8_t { accessWrite = 1, accessRead = 2, accessAbnormal = 4 
 /// What the bar draws beside the course itself. The pointers stay valid until the next setContent.
 struct TimelineContent {
     const RunCourse* course = nullptr;
-    const RunCourse* lastRun = nullptr; ///< known only from an earlier run; may be null
+    const RunCourse* lastRun = nullptr;     ///< known only from an earlier run; may be null
     const EventPyramid* accesses = nullptr; ///< AccessFlag
-    int loop = -1;                    ///< index into course->loops(), −1: none
+    int loop = -1;                          ///< index into course->loops(), −1: none
     QString callsLabel, loopLabel, valueLabel;
     std::function<QString(const CourseSpan&)> nameOf; ///< of a span, for tooltips; empty: they have none
     struct Mark {
@@ -32,11 +32,11 @@ struct TimelineContent {
         enum class Kind : uint8_t { bookmark, hit, alert } kind = Kind::bookmark;
         QString text;
     };
-    std::vector<Mark> marks;          ///< in order of steps
-    int64_t cursorStep = -1;          ///< −1: nothing has run
-    bool isRecorded = false;          ///< all of it is known from a recording, no moment is the present one
+    std::vector<Mark> marks; ///< in order of steps
+    int64_t cursorStep = -1; ///< −1: nothing has run
+    bool isRecorded = false; ///< all of it is known from a recording, no moment is the present one
     bool isDataflow = false;
-    QString frameLabel;               ///< v1: "frame while"
+    QString frameLabel; ///< v1: "frame while"
 };
 
 class TimelineBar : public QWidget {
@@ -92,10 +92,10 @@ private:
     };
     void arrange();
     const Lane* laneAt(const QPoint& at) const;
-    const CourseIteration* pipAt(double x) const;              ///< null: none is known
-    const CourseIteration* pipOf(int64_t iteration) const;     ///< in the execution of the loop that the cursor stands in
-    bool isElsewhere(const CourseIteration& pip) const;        ///< in another one: numbers of iterations do not reach it
-    size_t cursorPip() const;                                  ///< outside of the loop its first one
+    const CourseIteration* pipAt(double x) const;          ///< null: none is known
+    const CourseIteration* pipOf(int64_t iteration) const; ///< in the execution of the loop that the cursor stands in
+    bool isElsewhere(const CourseIteration& pip) const;    ///< in another one: numbers of iterations do not reach it
+    size_t cursorPip() const;                              ///< outside of the loop its first one
     int64_t shownIteration() const;
     const CourseLoop* loop() const;
     double pipPitch() const; ///< pixels of an average iteration

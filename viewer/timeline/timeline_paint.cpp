@@ -42,10 +42,8 @@ void drawHatch(QPainter& painter, const QRectF& area, const QColor& color)
 void drawTriangle(QPainter& painter, double x, double top, bool up, const QColor& color)
 {
     QPolygonF shape;
-    if (up)
-        shape << QPointF(x - 3, top + 5) << QPointF(x, top) << QPointF(x + 3, top + 5);
-    else
-        shape << QPointF(x - 3, top) << QPointF(x + 3, top) << QPointF(x, top + 5);
+    if (up) shape << QPointF(x - 3, top + 5) << QPointF(x, top) << QPointF(x + 3, top + 5);
+    else shape << QPointF(x - 3, top) << QPointF(x + 3, top) << QPointF(x, top + 5);
     painter.setPen(Qt::NoPen);
     painter.setBrush(color);
     painter.drawPolygon(shape);
@@ -111,7 +109,8 @@ void TimelineBar::paintUnknown(QPainter& painter, const QRect& area) const
     if (m_content.course->endStep()) return;
     const double from = m_scale.toX(static_cast<double>(m_content.course->knownStep()));
     if (from >= m_scale.right()) return;
-    const QRectF unknown(std::max(from, m_scale.left()), area.top() + 5, m_scale.right() - std::max(from, m_scale.left()), area.height() - 8);
+    const QRectF unknown(std::max(from, m_scale.left()), area.top() + 5, m_scale.right() - std::max(from, m_scale.left()),
+                         area.height() - 8);
     drawHatch(painter, unknown, themed(Token::line));
 }
 
@@ -120,7 +119,8 @@ void TimelineBar::paintCalls(QPainter& painter, const QRect& lane) const
     const double known = static_cast<double>(m_content.course->knownStep());
     const double cursor = static_cast<double>(m_content.cursorStep);
     // Operators of the root that are no calls, as the ground.
-    painter.fillRect(QRectF(m_scale.toX(0), lane.top() + 0.5, m_scale.toX(known) - m_scale.toX(0), lane.height() - 1), themed(Token::text2));
+    painter.fillRect(QRectF(m_scale.toX(0), lane.top() + 0.5, m_scale.toX(known) - m_scale.toX(0), lane.height() - 1),
+                     themed(Token::text2));
     painter.setRenderHint(QPainter::Antialiasing, false);
     for (const CourseSpan& span : m_content.course->spans()) {
         const double first = static_cast<double>(span.first), last = span.end < 0 ? known : static_cast<double>(span.end);
@@ -167,7 +167,9 @@ void TimelineBar::paintIterations(QPainter& painter, const QRect& lane) const
     for (int x = std::max(lane.left(), static_cast<int>(begin)); x <= std::min<int>(lane.right(), static_cast<int>(stop)); ++x) {
         const auto a = static_cast<int64_t>(std::floor(m_scale.toStep(x))), b = static_cast<int64_t>(std::ceil(m_scale.toStep(x + 1)));
         const bool any = l->starts.flagsIn(a, std::max(b, a + 1)) != 0 || l->indexAt(a) < all.size();
-        if (any) painter.fillRect(QRect(x, lane.top(), 1, lane.height()), a <= m_content.cursorStep ? faded(themed(Token::accent), 38) : themed(Token::sunken));
+        if (any)
+            painter.fillRect(QRect(x, lane.top(), 1, lane.height()),
+                             a <= m_content.cursorStep ? faded(themed(Token::accent), 38) : themed(Token::sunken));
     }
     painter.setRenderHint(QPainter::Antialiasing, true);
     painter.setPen(QPen(themed(Token::accent), 1));
@@ -248,8 +250,8 @@ void TimelineBar::paintPips(QPainter& painter, const QRect& lane, size_t first, 
         if (width + 2 <= box.width()) {
             painter.drawText(box, Qt::AlignCenter, text);
         } else { // a narrow pip: the number in a box of its own
-            const QRectF wide(std::clamp(box.center().x() - width / 2 - 4, m_scale.left(), m_scale.right() - width - 8), lane.top() + 0.5, width + 8,
-                              lane.height() - 1);
+            const QRectF wide(std::clamp(box.center().x() - width / 2 - 4, m_scale.left(), m_scale.right() - width - 8), lane.top() + 0.5,
+                              width + 8, lane.height() - 1);
             painter.fillRect(wide, themed(Token::accent));
             painter.drawText(wide, Qt::AlignCenter, text);
         }
@@ -273,7 +275,8 @@ void TimelineBar::paintAccesses(QPainter& painter, const QRect& lane) const
             const int64_t step = events.stepAt(i);
             const double x = m_scale.toX(static_cast<double>(step) + 0.5);
             if ((flags & accessRead) != 0) drawTriangle(painter, x, lane.top() + 9, false, color(accessRead, step));
-            if ((flags & accessWrite) != 0) drawTriangle(painter, x, lane.top() + 1, true, color((flags & accessAbnormal) != 0 ? accessAbnormal : accessWrite, step));
+            if ((flags & accessWrite) != 0)
+                drawTriangle(painter, x, lane.top() + 1, true, color((flags & accessAbnormal) != 0 ? accessAbnormal : accessWrite, step));
         }
         return;
     }
@@ -313,7 +316,8 @@ void TimelineBar::paintMarks(QPainter& painter, const QRect& lane) const
             painter.setPen(Qt::NoPen);
             painter.setBrush(themed(Token::accent));
             QPolygonF flag;
-            flag << QPointF(x, middle - 5) << QPointF(x + 7, middle - 5) << QPointF(x + 7, middle + 4) << QPointF(x + 3.5, middle + 1) << QPointF(x, middle + 4);
+            flag << QPointF(x, middle - 5) << QPointF(x + 7, middle - 5) << QPointF(x + 7, middle + 4) << QPointF(x + 3.5, middle + 1)
+                 << QPointF(x, middle + 4);
             painter.drawPolygon(flag);
             const QString text = mark.text;
             const double width = metrics.horizontalAdvance(text);
@@ -364,12 +368,15 @@ void TimelineBar::paintDataflow(QPainter& painter) const
             if ((flags & laneInnerLive) != 0) painter.fillRect(QRectF(x, bottom - half, w, half), color(live));
         };
         if (width >= 1.2) {
-            const size_t from = events.lowerBound(static_cast<int64_t>(m_scale.first())), to = events.lowerBound(static_cast<int64_t>(m_scale.last()) + 1);
+            const size_t from = events.lowerBound(static_cast<int64_t>(m_scale.first())),
+                         to = events.lowerBound(static_cast<int64_t>(m_scale.last()) + 1);
             for (size_t i = from; i < to; ++i)
-                column(m_scale.toX(static_cast<double>(events.stepAt(i))), std::max(1.5, width * 0.8), events.flagsAt(i), events.stepAt(i) < m_content.cursorStep);
+                column(m_scale.toX(static_cast<double>(events.stepAt(i))), std::max(1.5, width * 0.8), events.flagsAt(i),
+                       events.stepAt(i) < m_content.cursorStep);
         } else {
             for (int x = lane.rect.left(); x <= lane.rect.right(); ++x) {
-                const auto a = static_cast<int64_t>(std::floor(m_scale.toStep(x))), b = static_cast<int64_t>(std::floor(m_scale.toStep(x + 1)));
+                const auto a = static_cast<int64_t>(std::floor(m_scale.toStep(x))),
+                           b = static_cast<int64_t>(std::floor(m_scale.toStep(x + 1)));
                 column(x, 1, events.flagsIn(a, std::max(b, a + 1)), a < m_content.cursorStep);
             }
         }
@@ -389,7 +396,8 @@ void TimelineBar::paintAxis(QPainter& painter) const
     painter.setFont(Theme::instance().font(FontUse::tiny));
     for (double step = std::ceil(m_scale.first() / every) * every; step <= m_scale.last(); step += every) {
         const double x = m_scale.toX(step);
-        painter.drawText(QRectF(x - 40, height() - 14, 80, 12), Qt::AlignHCenter | Qt::AlignVCenter, QString::number(static_cast<qlonglong>(step)));
+        painter.drawText(QRectF(x - 40, height() - 14, 80, 12), Qt::AlignHCenter | Qt::AlignVCenter,
+                         QString::number(static_cast<qlonglong>(step)));
     }
 }
 
@@ -441,7 +449,8 @@ QJsonObject TimelineBar::describe() const
         lanes.append(row);
     }
     out["lanes"] = lanes;
-    out["cursor"] = QJsonObject{{"step", static_cast<qint64>(m_content.cursorStep)}, {"x", m_scale.toX(static_cast<double>(m_content.cursorStep))},
+    out["cursor"] = QJsonObject{{"step", static_cast<qint64>(m_content.cursorStep)},
+                                {"x", m_scale.toX(static_cast<double>(m_content.cursorStep))},
                                 {"iteration", static_cast<qint64>(cursorIteration())}};
     out["steps"] = QJsonArray{m_scale.first(), m_scale.last()};
     out["range"] = QJsonArray{static_cast<qint64>(m_range.first), static_cast<qint64>(m_range.second)};
@@ -452,10 +461,14 @@ QJsonObject TimelineBar::describe() const
         for (const CourseIteration& it : l->iterations) {
             if (pips.size() >= static_cast<qsizetype>(kDescribedPips)) break;
             if (it.iteration < 0) continue;
-            pips.append(QJsonObject{{"iteration", static_cast<qint64>(it.iteration)}, {"x", m_scale.toX(static_cast<double>(it.first))},
-                                    {"state", it.first > m_content.cursorStep ? "lastRun" : it.iteration == cursorIteration() ? "current" : "known"}});
+            pips.append(QJsonObject{{"iteration", static_cast<qint64>(it.iteration)},
+                                    {"x", m_scale.toX(static_cast<double>(it.first))},
+                                    {"state", it.first > m_content.cursorStep     ? "lastRun"
+                                              : it.iteration == cursorIteration() ? "current"
+                                                                                  : "known"}});
         }
-        out["loop"] = QJsonObject{{"label", m_content.loopLabel}, {"iterations", static_cast<qint64>(l->iterations.size())}, {"single", single}, {"pips", pips}};
+        out["loop"] = QJsonObject{
+            {"label", m_content.loopLabel}, {"iterations", static_cast<qint64>(l->iterations.size())}, {"single", single}, {"pips", pips}};
     }
     if (m_content.accesses != nullptr) {
         QJsonArray accesses;

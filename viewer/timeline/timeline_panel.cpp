@@ -21,10 +21,7 @@ namespace {
 constexpr size_t kMostAccesses = size_t{1} << 20;
 constexpr size_t kMostHits = 10'000;
 
-QString grouped(int64_t n)
-{
-    return QLocale(QLocale::English).toString(static_cast<qlonglong>(n));
-}
+QString grouped(int64_t n) { return QLocale(QLocale::English).toString(static_cast<qlonglong>(n)); }
 
 /// What a question to the engine answers with; `survey` is empty where it could not be answered (no run, cancelled).
 struct SurveyAnswer {
@@ -90,7 +87,8 @@ TimelinePanel::TimelinePanel(Document& document) : Panel(document, "panelTimelin
 void TimelinePanel::readRecording()
 {
     m_reading = true;
-    m_reader.run([&model = document().model(), path = document().backend().trace()->path()](std::stop_token stop) { return recordedSurvey(model, path, std::move(stop)); },
+    m_reader.run([&model = document().model(), path = document().backend().trace()->path()](
+                     std::stop_token stop) { return recordedSurvey(model, path, std::move(stop)); },
                  [this](const RunSurvey& survey) {
                      m_reading = false;
                      m_isRecorded = !survey.invocations.empty();
@@ -207,7 +205,8 @@ void TimelinePanel::surveyAccesses()
         m_accesses.clear();
         m_accessTick = 0;
     }
-    if (m_accessesBusy || !isVisible() || !selection.value.valid() || !document().stop()->started || m_accesses.size() >= kMostAccesses) return;
+    if (m_accessesBusy || !isVisible() || !selection.value.valid() || !document().stop()->started || m_accesses.size() >= kMostAccesses)
+        return;
     if (m_accessTick >= m_course.knownTick()) return;
     m_accessesBusy = true;
     SurveyRequest request;
@@ -227,7 +226,9 @@ void TimelinePanel::surveyAccesses()
                              part.run == m_run && part.timeline == m_line;
         if (current) {
             for (const SurveyedAccess& access : part.accesses)
-                m_accesses.add(access.step, access.isAbnormal ? uint8_t{accessWrite | accessAbnormal} : access.isWrite ? uint8_t{accessWrite} : uint8_t{accessRead});
+                m_accesses.add(access.step, access.isAbnormal ? uint8_t{accessWrite | accessAbnormal}
+                                            : access.isWrite  ? uint8_t{accessWrite}
+                                                              : uint8_t{accessRead});
             m_accessTick = part.toTick;
         }
         if (!current || part.toTick > part.fromTick) surveyAccesses();
@@ -247,16 +248,11 @@ void TimelinePanel::noteHits()
         mark.step = stop->position.step;
         switch (reason.cause) {
         case StopCause::breakpoint:
-        case StopCause::watch:
-            mark.kind = TimelineContent::Mark::Kind::hit;
-            break;
+        case StopCause::watch: mark.kind = TimelineContent::Mark::Kind::hit; break;
         case StopCause::nan:
         case StopCause::error:
-        case StopCause::differs:
-            mark.kind = TimelineContent::Mark::Kind::alert;
-            break;
-        default:
-            continue;
+        case StopCause::differs: mark.kind = TimelineContent::Mark::Kind::alert; break;
+        default: continue;
         }
         mark.text = QString::fromStdString(toString(reason));
         const bool known = std::ranges::any_of(m_hits, [&](const auto& m) { return m.step == mark.step && m.text == mark.text; });
@@ -319,10 +315,12 @@ void TimelinePanel::refresh()
     if (selection.value.valid() && model.hasGraph(selection.graph))
         content.valueLabel = QString::fromStdString(model.graph(selection.graph).value(selection.value).id);
     content.nameOf = [&model](const CourseSpan& span) { return siteName(model, span.callerGraph, span.site); };
-    if (content.isDataflow && stop->frames.size() > 1) content.frameLabel = "frame " + QString::fromStdString(stop->frames[1].name).section('/', 0, 0);
+    if (content.isDataflow && stop->frames.size() > 1)
+        content.frameLabel = "frame " + QString::fromStdString(stop->frames[1].name).section('/', 0, 0);
     content.marks = m_hits;
     for (const Mark& mark : stop->marks)
-        content.marks.push_back({mark.step, TimelineContent::Mark::Kind::bookmark, QString::fromStdString(mark.name.empty() ? mark.text : mark.name)});
+        content.marks.push_back(
+            {mark.step, TimelineContent::Mark::Kind::bookmark, QString::fromStdString(mark.name.empty() ? mark.text : mark.name)});
     std::ranges::stable_sort(content.marks, {}, &TimelineContent::Mark::step);
     m_bar->setContent(std::move(content));
     refreshHead();
@@ -334,7 +332,8 @@ QString TimelinePanel::rangeText() const
     QString text = "steps " + grouped(first) + " to " + grouped(last);
     const TimelineContent& content = m_bar->content();
     if (content.loop >= 0)
-        text += ": " + grouped(static_cast<int64_t>(m_course.loops()[static_cast<size_t>(content.loop)].starts.countIn(first, last))) + " iterations";
+        text += ": " + grouped(static_cast<int64_t>(m_course.loops()[static_cast<size_t>(content.loop)].starts.countIn(first, last))) +
+                " iterations";
     if (m_accesses.size() > 0) {
         int64_t writes = 0, reads = 0;
         for (size_t i = m_accesses.lowerBound(first); i < m_accesses.lowerBound(last); ++i)
@@ -364,13 +363,12 @@ void TimelinePanel::refreshHead()
         int64_t count = 0;
         bool open = true;
         for (size_t i = at; i < course.iterations.size() && course.iterations[i].caller == caller; ++i) {
-            if (course.iterations[i].iteration < 0)
-                open = false;
-            else
-                count = course.iterations[i].iteration + 1;
+            if (course.iterations[i].iteration < 0) open = false;
+            else count = course.iterations[i].iteration + 1;
         }
         if (count == 0)
-            for (size_t i = at + 1; i-- > 0 && course.iterations[i].caller == caller && count == 0;) count = course.iterations[i].iteration + 1;
+            for (size_t i = at + 1; i-- > 0 && course.iterations[i].caller == caller && count == 0;)
+                count = course.iterations[i].iteration + 1;
         const int64_t iteration = document().preview().value_or(m_bar->content().isRecorded ? -1 : m_bar->cursorIteration());
         m_slider->setLoop(iteration, count, open);
         if (!m_field->hasFocus()) m_field->setText(iteration < 0 ? QString() : grouped(iteration));
@@ -426,8 +424,7 @@ void TimelinePanel::goBy(int by)
     const int64_t now = m_bar->cursorIteration();
     if (shownLoop().isInnermost && document().frame() < 0)
         document().execute(QString("iter ") + (by < 0 ? "-" : "+") + QString::number(std::abs(by)));
-    else if (now >= 0)
-        goIteration(std::max<int64_t>(0, now + by));
+    else if (now >= 0) goIteration(std::max<int64_t>(0, now + by));
 }
 
 void TimelinePanel::preview(int64_t iteration, int slowness)
@@ -437,7 +434,8 @@ void TimelinePanel::preview(int64_t iteration, int slowness)
     if (body.empty() && loop.index >= 0) { // on no frame: of the root's loops the place is known all the same
         const CourseLoop& course = m_course.loops()[static_cast<size_t>(loop.index)];
         const Model& model = document().model();
-        if (course.callerGraph == GraphId(0)) body = model.graphs.front().id + "/" + siteName(model, course.callerGraph, course.site).toStdString() + ":body";
+        if (course.callerGraph == GraphId(0))
+            body = model.graphs.front().id + "/" + siteName(model, course.callerGraph, course.site).toStdString() + ":body";
     }
     document().setPreview(iteration, body);
     m_bar->setPreview(iteration);
@@ -459,8 +457,7 @@ bool TimelinePanel::command(const QString& id)
     else if (id == "typeIteration" || id == "gotoIteration") {
         m_field->setFocus();
         m_field->selectAll();
-    } else
-        return false;
+    } else return false;
     return true;
 }
 
@@ -482,9 +479,6 @@ void TimelinePanel::keyPressEvent(QKeyEvent* event)
     Panel::keyPressEvent(event);
 }
 
-Panel* makeTimelinePanel(Document& document)
-{
-    return new TimelinePanel(document);
-}
+Panel* makeTimelinePanel(Document& document) { return new TimelinePanel(document); }
 
 } // namespace loopscope::viewer

@@ -31,8 +31,8 @@ protected:
 
 private:
     struct Loop {
-        int index = -1;         ///< of the course
-        std::string address;    ///< of the iteration that runs, where it is on the stack
+        int index = -1;      ///< of the course
+        std::string address; ///< of the iteration that runs, where it is on the stack
         bool isInnermost = false;
     };
     void buildHead();
@@ -55,11 +55,11 @@ private:
 
     RunCourse m_course, m_lastRun;
     EventPyramid m_accesses;
-    Selection m_accessed;       ///< of which m_accesses are
+    Selection m_accessed; ///< of which m_accesses are
     int64_t m_accessTick = 0;
     bool m_accessesBusy = false, m_surveyBusy = false;
-    bool m_heardLoops = false;  ///< the survey has heard ends of loops that the debugger did not know
-    int64_t m_run = -1;         ///< Timeline::runs() that the course is of
+    bool m_heardLoops = false; ///< the survey has heard ends of loops that the debugger did not know
+    int64_t m_run = -1;        ///< Timeline::runs() that the course is of
     int m_line = -1;
     std::vector<TimelineContent::Mark> m_hits;
     TimelineBar* m_bar = nullptr;
@@ -67,7 +67,7 @@ private:
     QWidget* m_head = nullptr;
     QLabel *m_iterationLabel = nullptr, *m_ofLabel = nullptr, *m_stepLabel = nullptr;
     QLineEdit* m_field = nullptr;
-    bool m_isRecorded = false;  ///< m_course is of the recording, not of what was replayed
+    bool m_isRecorded = false; ///< m_course is of the recording, not of what was replayed
     bool m_reading = false;
     Background m_reader;
     QAction* m_fit = nullptr;

@@ -11,15 +11,15 @@ namespace loopscope::viewer {
 
 namespace {
 
-constexpr int kDepth = 8;          ///< of calls that are looked into for loops
-constexpr size_t kMostTried = 16;  ///< values that loops carry
-constexpr double kSeconds = 1;     ///< for each recipe
+constexpr int kDepth = 8;         ///< of calls that are looked into for loops
+constexpr size_t kMostTried = 16; ///< values that loops carry
+constexpr double kSeconds = 1;    ///< for each recipe
 
 /// A value that an operator in a loop's body makes for the next iteration.
 struct Carried {
     std::string op; ///< address without roles of loops, as recipes take it
     int32_t slot = 0;
-    int rank = 0;   ///< 0: the most telling
+    int rank = 0; ///< 0: the most telling
 };
 
 int rankOf(const TensorType& type)
@@ -36,7 +36,8 @@ void findCarried(const Model& model, GraphId id, const std::string& place, int d
         const Operator& op = graph.operators[i];
         const CallForm form = callForm(op);
         const std::string site = place + "/" + addressSite(op, static_cast<int64_t>(i));
-        if (form.kind == CallKind::call && !form.callees.empty()) findCarried(model, form.callees[0].graph, site + ":call", depth + 1, found);
+        if (form.kind == CallKind::call && !form.callees.empty())
+            findCarried(model, form.callees[0].graph, site + ":call", depth + 1, found);
         if (form.kind != CallKind::loop || form.callees.size() < 2 || !model.hasGraph(form.callees[1].graph)) continue;
         const Graph& body = model.graph(form.callees[1].graph);
         for (const GraphOutput& result : body.outputs) {

@@ -73,7 +73,9 @@ void ResultPlot::setAnswer(std::shared_ptr<const TraceAnswer> answer)
             if (m_x < 0 && (name == "iteration" || name == "step" || name == "event" || name == "at_step")) m_x = c;
         }
         for (const int c : numeric) // a range is what its ends are
-            if (const std::string& name = m_answer->result.columns[static_cast<size_t>(c)]; name == "min" || name == "max" || name == "mean") m_ys.push_back(c);
+            if (const std::string& name = m_answer->result.columns[static_cast<size_t>(c)];
+                name == "min" || name == "max" || name == "mean")
+                m_ys.push_back(c);
         if (m_ys.size() < 2) m_ys.clear();
         for (auto c = numeric.rbegin(); c != numeric.rend() && m_ys.size() < 2; ++c)
             if (*c != m_x) m_ys.insert(m_ys.begin(), *c);
@@ -115,7 +117,9 @@ double ResultPlot::yOf(int row, int column) const
 ResultPlot::Measured ResultPlot::measured(const TraceAnswer& answer, int x, const std::vector<int>& ys, Shape shape)
 {
     const auto& rows = answer.result.rows;
-    const auto at = [&](int row, int column) { return column < 0 ? row : numberOf(rows[static_cast<size_t>(row)][static_cast<size_t>(column)]); };
+    const auto at = [&](int row, int column) {
+        return column < 0 ? row : numberOf(rows[static_cast<size_t>(row)][static_cast<size_t>(column)]);
+    };
     Measured found;
     found.byX.resize(rows.size());
     std::iota(found.byX.begin(), found.byX.end(), 0);
@@ -162,10 +166,7 @@ void ResultPlot::measure()
     take(work({}));
 }
 
-QRectF ResultPlot::area() const
-{
-    return {52, 14, std::max(20.0, width() - 66.0), std::max(20.0, height() - 54.0)};
-}
+QRectF ResultPlot::area() const { return {52, 14, std::max(20.0, width() - 66.0), std::max(20.0, height() - 54.0)}; }
 
 void ResultPlot::paintEvent(QPaintEvent*)
 {
@@ -181,12 +182,14 @@ void ResultPlot::paintEvent(QPaintEvent*)
     const QRectF box = area();
     const auto px = [&](double x) { return box.left() + (x - m_xRange.low) / (m_xRange.high - m_xRange.low) * box.width(); };
     const auto py = [&](double y) { return box.bottom() - (y - m_yRange.low) / (m_yRange.high - m_yRange.low) * box.height(); };
-    const double yStep = niceStep(m_yRange.high - m_yRange.low, 6), xStep = std::max(m_x >= 0 ? 1e-300 : 1.0, niceStep(m_xRange.high - m_xRange.low, std::max(2, width() / 80)));
+    const double yStep = niceStep(m_yRange.high - m_yRange.low, 6),
+                 xStep = std::max(m_x >= 0 ? 1e-300 : 1.0, niceStep(m_xRange.high - m_xRange.low, std::max(2, width() / 80)));
     for (double y = m_yRange.low; y <= m_yRange.high + yStep / 2; y += yStep) {
         painter.setPen(QPen(themed(Token::line), 1));
         painter.drawLine(QPointF(box.left(), py(y)), QPointF(box.right(), py(y)));
         painter.setPen(themed(Token::text2));
-        painter.drawText(QRectF(0, py(y) - 8, box.left() - 6, 16), Qt::AlignRight | Qt::AlignVCenter, numberText(std::fabs(y) < yStep / 1e6 ? 0 : y));
+        painter.drawText(QRectF(0, py(y) - 8, box.left() - 6, 16), Qt::AlignRight | Qt::AlignVCenter,
+                         numberText(std::fabs(y) < yStep / 1e6 ? 0 : y));
     }
     for (double x = std::ceil(m_xRange.low / xStep) * xStep; x <= m_xRange.high + xStep / 1e6; x += xStep) {
         painter.setPen(themed(Token::text2));
@@ -208,16 +211,21 @@ void ResultPlot::paintEvent(QPaintEvent*)
                         low = std::min(low, y);
                         high = std::max(high, y);
                     }
-                if (low <= high) painter.drawLine(QPointF(box.left() + column + 0.5, py(low)), QPointF(box.left() + column + 0.5, py(high) - 0.5));
+                if (low <= high)
+                    painter.drawLine(QPointF(box.left() + column + 0.5, py(low)), QPointF(box.left() + column + 0.5, py(high) - 0.5));
             }
             continue;
         }
         if (m_shape == Shape::bars) {
-            const double pitch = box.width() / static_cast<double>(m_byX.size()), w = std::max(1.0, pitch * 0.7 / static_cast<double>(m_ys.size()));
+            const double pitch = box.width() / static_cast<double>(m_byX.size()),
+                         w = std::max(1.0, pitch * 0.7 / static_cast<double>(m_ys.size()));
             for (const int row : m_byX)
                 if (const double y = yOf(row, m_ys[s]); std::isfinite(y))
-                    painter.fillRect(QRectF(QPointF(px(xOf(row)) + w * (static_cast<double>(s) - static_cast<double>(m_ys.size()) / 2), py(std::max(y, 0.0))),
-                                            QPointF(px(xOf(row)) + w * (static_cast<double>(s) + 1 - static_cast<double>(m_ys.size()) / 2), py(std::min(y, 0.0)))), color);
+                    painter.fillRect(QRectF(QPointF(px(xOf(row)) + w * (static_cast<double>(s) - static_cast<double>(m_ys.size()) / 2),
+                                                    py(std::max(y, 0.0))),
+                                            QPointF(px(xOf(row)) + w * (static_cast<double>(s) + 1 - static_cast<double>(m_ys.size()) / 2),
+                                                    py(std::min(y, 0.0)))),
+                                     color);
             continue;
         }
         QPolygonF line;
@@ -265,9 +273,11 @@ void ResultPlot::paintEvent(QPaintEvent*)
     painter.setFont(Theme::instance().font(FontUse::small));
     const QFontMetrics metrics(painter.font());
     int widest = 0;
-    for (const int c : m_ys) widest = std::max(widest, metrics.horizontalAdvance(QString::fromStdString(m_answer->result.columns[static_cast<size_t>(c)])));
+    for (const int c : m_ys)
+        widest = std::max(widest, metrics.horizontalAdvance(QString::fromStdString(m_answer->result.columns[static_cast<size_t>(c)])));
     const QSizeF size(widest + 42, 16.0 * static_cast<double>(m_ys.size()) + 8);
-    std::array<QRectF, 4> corners = {QRectF(QPointF(box.left() + 8, box.bottom() - size.height() - 6), size), QRectF(QPointF(box.left() + 8, box.top() + 2), size),
+    std::array<QRectF, 4> corners = {QRectF(QPointF(box.left() + 8, box.bottom() - size.height() - 6), size),
+                                     QRectF(QPointF(box.left() + 8, box.top() + 2), size),
                                      QRectF(QPointF(box.right() - size.width() - 6, box.top() + 2), size),
                                      QRectF(QPointF(box.right() - size.width() - 6, box.bottom() - size.height() - 6), size)};
     std::array<int, 4> covered{};
@@ -283,7 +293,8 @@ void ResultPlot::paintEvent(QPaintEvent*)
         painter.setPen(QPen(themed(kColors[s]), 1.6, kDashes[s]));
         painter.drawLine(QPointF(legend.left() + 8, y), QPointF(legend.left() + 26, y));
         painter.setPen(themed(Token::text));
-        painter.drawText(QRectF(legend.left() + 32, y - 8, widest + 6, 16), Qt::AlignVCenter, QString::fromStdString(m_answer->result.columns[static_cast<size_t>(m_ys[s])]));
+        painter.drawText(QRectF(legend.left() + 32, y - 8, widest + 6, 16), Qt::AlignVCenter,
+                         QString::fromStdString(m_answer->result.columns[static_cast<size_t>(m_ys[s])]));
     }
 }
 
@@ -293,7 +304,9 @@ void ResultPlot::mousePressEvent(QMouseEvent* event)
     if (m_byX.empty() || m_ys.empty()) return;
     const double x = m_xRange.low + (event->position().x() - box.left()) / box.width() * (m_xRange.high - m_xRange.low);
     const auto after = std::ranges::lower_bound(m_byX, x, {}, [this](int row) { return xOf(row); });
-    const auto at = after == m_byX.end() ? std::prev(after) : after != m_byX.begin() && x - xOf(*std::prev(after)) < xOf(*after) - x ? std::prev(after) : after;
+    const auto at = after == m_byX.end()                                                     ? std::prev(after)
+                    : after != m_byX.begin() && x - xOf(*std::prev(after)) < xOf(*after) - x ? std::prev(after)
+                                                                                             : after;
     emit rowChosen(*at);
 }
 
@@ -301,8 +314,12 @@ QJsonObject ResultPlot::describe() const
 {
     QJsonArray ys;
     for (const int c : m_ys) ys.append(QString::fromStdString(m_answer->result.columns[static_cast<size_t>(c)]));
-    return {{"x", m_x < 0 ? QString("row") : QString::fromStdString(m_answer->result.columns[static_cast<size_t>(m_x)])}, {"ys", ys},
-            {"shape", kShapes[static_cast<size_t>(m_shape)]}, {"rows", static_cast<qint64>(m_byX.size())}, {"selected", m_selected}, {"yRange", QJsonArray{m_yRange.low, m_yRange.high}}};
+    return {{"x", m_x < 0 ? QString("row") : QString::fromStdString(m_answer->result.columns[static_cast<size_t>(m_x)])},
+            {"ys", ys},
+            {"shape", kShapes[static_cast<size_t>(m_shape)]},
+            {"rows", static_cast<qint64>(m_byX.size())},
+            {"selected", m_selected},
+            {"yRange", QJsonArray{m_yRange.low, m_yRange.high}}};
 }
 
 PlotPanel::PlotPanel(Document& document) : Panel(document, "panelPlot", "Plot")
@@ -336,7 +353,10 @@ void PlotPanel::refresh()
     QStringList ys;
     for (const int c : m_plot->ys()) ys << QString::fromStdString(answer->result.columns[static_cast<size_t>(c)]);
     static_cast<QToolButton*>(m_columns)->setText(
-        ys.isEmpty() ? QString() : "x " + (m_plot->x() < 0 ? QString("row") : QString::fromStdString(answer->result.columns[static_cast<size_t>(m_plot->x())])) + "   y " + ys.join(", "));
+        ys.isEmpty()
+            ? QString()
+            : "x " + (m_plot->x() < 0 ? QString("row") : QString::fromStdString(answer->result.columns[static_cast<size_t>(m_plot->x())])) +
+                  "   y " + ys.join(", "));
 }
 
 void PlotPanel::choose()
@@ -369,14 +389,16 @@ void PlotPanel::choose()
         y->setChecked(std::ranges::find(m_plot->ys(), c) != m_plot->ys().end());
     }
     menu->addSeparator();
-    for (size_t i = 0; i < kShapes.size(); ++i) change(menu, kShapes[i], [this, i](bool) { m_plot->setShape(static_cast<ResultPlot::Shape>(i)); });
+    for (size_t i = 0; i < kShapes.size(); ++i)
+        change(menu, kShapes[i], [this, i](bool) { m_plot->setShape(static_cast<ResultPlot::Shape>(i)); });
     menu->popup(m_columns->mapToGlobal(QPoint(0, m_columns->height())));
 }
 
 QString PlotPanel::columnNames() const
 {
     QStringList names;
-    auto& desk = TraceDesk::of(const_cast<PlotPanel*>(this)->document()); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
+    auto& desk =
+        TraceDesk::of(const_cast<PlotPanel*>(this)->document()); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
     for (const std::string& name : desk.answer()->result.columns) names << QString::fromStdString(name);
     return names.join(' ');
 }
@@ -413,9 +435,6 @@ void PlotPanel::setState(const QJsonObject& state)
     apply();
 }
 
-Panel* makePlotPanel(Document& document)
-{
-    return new PlotPanel(document);
-}
+Panel* makePlotPanel(Document& document) { return new PlotPanel(document); }
 
 } // namespace loopscope::viewer

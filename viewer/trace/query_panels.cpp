@@ -22,17 +22,21 @@ namespace {
 
 const QStringList& keywords()
 {
-    static const QStringList words = QString("SELECT FROM WHERE GROUP BY ORDER LIMIT OFFSET JOIN LEFT INNER CROSS ON USING AS AND OR NOT NULL IS IN LIKE GLOB BETWEEN "
-                                             "CASE WHEN THEN ELSE END DISTINCT UNION ALL EXCEPT INTERSECT WITH RECURSIVE OVER PARTITION WINDOW HAVING DESC ASC EXISTS "
-                                             "VALUES CAST FILTER ROWS RANGE")
-                                         .split(' ');
+    static const QStringList words =
+        QString("SELECT FROM WHERE GROUP BY ORDER LIMIT OFFSET JOIN LEFT INNER CROSS ON USING AS AND OR NOT NULL IS IN LIKE GLOB BETWEEN "
+                "CASE WHEN THEN ELSE END DISTINCT UNION ALL EXCEPT INTERSECT WITH RECURSIVE OVER PARTITION WINDOW HAVING DESC ASC EXISTS "
+                "VALUES CAST FILTER ROWS RANGE")
+            .split(' ');
     return words;
 }
 
 QString text(std::string_view s) { return QString::fromUtf8(s.data(), static_cast<qsizetype>(s.size())); }
 
 /// As the editor shows it, with its question above.
-QString sqlOf(const Recipe& recipe) { return "-- " + text(recipe.name) + ": " + text(recipe.question) + "\n" + text(laidOutSql(recipe.sql)); }
+QString sqlOf(const Recipe& recipe)
+{
+    return "-- " + text(recipe.name) + ": " + text(recipe.question) + "\n" + text(laidOutSql(recipe.sql));
+}
 
 void setField(QLineEdit& field, const QString& value)
 {
@@ -140,8 +144,7 @@ void RecipesPanel::open(const QListWidgetItem* item)
     TraceDesk& desk = TraceDesk::of(document());
     for (const OwnRecipe& own : desk.ownRecipes())
         if (own.name == name) return desk.edit(own.name, own.sql, own.parameters);
-    if (const Recipe* const recipe = findRecipe(name.toStdString()))
-        desk.edit(name, sqlOf(*recipe), text(recipe->parameters));
+    if (const Recipe* const recipe = findRecipe(name.toStdString())) desk.edit(name, sqlOf(*recipe), text(recipe->parameters));
 }
 
 void RecipesPanel::mark(const QString& name)
@@ -155,7 +158,8 @@ void RecipesPanel::mark(const QString& name)
 
 bool RecipesPanel::eventFilter(QObject* watched, QEvent* event)
 {
-    if (watched == m_list && event->type() == QEvent::KeyPress && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Delete && m_list->currentItem() != nullptr) {
+    if (watched == m_list && event->type() == QEvent::KeyPress && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Delete &&
+        m_list->currentItem() != nullptr) {
         TraceDesk::of(document()).forget(m_list->currentItem()->data(Qt::UserRole).toString());
         return true;
     }
@@ -165,8 +169,10 @@ bool RecipesPanel::eventFilter(QObject* watched, QEvent* event)
 QJsonObject RecipesPanel::state() const
 {
     QJsonArray own;
-    auto& desk = TraceDesk::of(const_cast<RecipesPanel*>(this)->document()); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
-    for (const OwnRecipe& recipe : desk.ownRecipes()) own.append(QJsonObject{{"name", recipe.name}, {"sql", recipe.sql}, {"parameters", recipe.parameters}});
+    auto& desk =
+        TraceDesk::of(const_cast<RecipesPanel*>(this)->document()); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
+    for (const OwnRecipe& recipe : desk.ownRecipes())
+        own.append(QJsonObject{{"name", recipe.name}, {"sql", recipe.sql}, {"parameters", recipe.parameters}});
     return own.isEmpty() ? QJsonObject() : QJsonObject{{"own", own}};
 }
 
@@ -175,7 +181,8 @@ void RecipesPanel::setState(const QJsonObject& state)
     std::vector<OwnRecipe> own;
     for (const QJsonValue& value : state["own"].toArray()) {
         const QJsonObject recipe = value.toObject();
-        if (!recipe["name"].toString().isEmpty()) own.push_back({recipe["name"].toString(), recipe["sql"].toString(), recipe["parameters"].toString()});
+        if (!recipe["name"].toString().isEmpty())
+            own.push_back({recipe["name"].toString(), recipe["sql"].toString(), recipe["parameters"].toString()});
     }
     TraceDesk::of(document()).setOwnRecipes(std::move(own));
 }
@@ -218,8 +225,10 @@ void SqlHighlighter::highlightBlock(const QString& text)
         const QRegularExpressionMatch match = it.next();
         const QString found = match.captured();
         if (found.startsWith("--")) setFormat(static_cast<int>(match.capturedStart()), static_cast<int>(found.size()), comment);
-        else if (found[0] == '\'' || found[0] == ':') setFormat(static_cast<int>(match.capturedStart()), static_cast<int>(found.size()), other);
-        else if (keywords().contains(found.toUpper())) setFormat(static_cast<int>(match.capturedStart()), static_cast<int>(found.size()), word);
+        else if (found[0] == '\'' || found[0] == ':')
+            setFormat(static_cast<int>(match.capturedStart()), static_cast<int>(found.size()), other);
+        else if (keywords().contains(found.toUpper()))
+            setFormat(static_cast<int>(match.capturedStart()), static_cast<int>(found.size()), word);
     }
 }
 
@@ -242,10 +251,7 @@ SqlEditor::SqlEditor(QWidget* parent) : QPlainTextEdit(parent)
     });
 }
 
-void SqlEditor::setWords(const QStringList& words)
-{
-    m_completer->setModel(new QStringListModel(words, m_completer));
-}
+void SqlEditor::setWords(const QStringList& words) { m_completer->setModel(new QStringListModel(words, m_completer)); }
 
 QString SqlEditor::wordBefore() const
 {
@@ -354,13 +360,15 @@ SqlPanel::SqlPanel(Document& document) : Panel(document, "panelSql", "SQL")
 void SqlPanel::begin()
 {
     m_isBeginning = true;
-    m_beginner.run([&model = document().model(), path = TraceDesk::of(document()).path().toStdString()](std::stop_token stop) { return openingQuery(model, path, std::move(stop)); },
+    m_beginner.run([&model = document().model(), path = TraceDesk::of(document()).path().toStdString()](
+                       std::stop_token stop) { return openingQuery(model, path, std::move(stop)); },
                    [this](const OpeningQuery& opening) {
                        m_isBeginning = false;
                        const Recipe* const recipe = findRecipe(opening.recipe);
                        if (recipe == nullptr || m_isChosen || !m_editor->toPlainText().isEmpty()) return;
                        std::map<QString, QString> parameters;
-                       for (const auto& [name, value] : opening.parameters) parameters[QString::fromStdString(name)] = QString::fromStdString(value);
+                       for (const auto& [name, value] : opening.parameters)
+                           parameters[QString::fromStdString(name)] = QString::fromStdString(value);
                        set(text(recipe->name), sqlOf(*recipe), sqlOf(*recipe), std::move(parameters));
                        emit TraceDesk::of(document()).shown(m_name);
                        run(TraceDesk::kSeconds);
@@ -369,7 +377,8 @@ void SqlPanel::begin()
 
 bool SqlPanel::settled() const
 {
-    return !m_isBeginning && !TraceDesk::of(const_cast<SqlPanel*>(this)->document()).busy(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
+    return !m_isBeginning && !TraceDesk::of(const_cast<SqlPanel*>(this)->document())
+                                  .busy(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
 }
 
 void SqlPanel::touch()
@@ -476,7 +485,8 @@ void SqlPanel::refreshParameters()
         field->setAccessibleName(name);
         field->setFont(Theme::instance().font(FontUse::value));
         QString value = m_defaults.contains(name) ? m_defaults[name] : QString();
-        if (const TraceReader* const trace = document().backend().trace(); trace != nullptr && name == "run" && trace->defaultRun() != nullptr && value.isEmpty())
+        if (const TraceReader* const trace = document().backend().trace();
+            trace != nullptr && name == "run" && trace->defaultRun() != nullptr && value.isEmpty())
             value = QString::number(trace->defaultRun()->id);
         if (name == "op" && value.isEmpty()) value = QString::fromStdString(document().selection().address);
         if (name == "limit" && value.isEmpty()) value = "100";
@@ -547,19 +557,10 @@ void SqlPanel::refreshState()
     m_message->setVisible(!text.isEmpty());
 }
 
-Panel* makeRecipesPanel(Document& document)
-{
-    return new RecipesPanel(document);
-}
+Panel* makeRecipesPanel(Document& document) { return new RecipesPanel(document); }
 
-Panel* makeSchemaPanel(Document& document)
-{
-    return new SchemaPanel(document);
-}
+Panel* makeSchemaPanel(Document& document) { return new SchemaPanel(document); }
 
-Panel* makeSqlPanel(Document& document)
-{
-    return new SqlPanel(document);
-}
+Panel* makeSqlPanel(Document& document) { return new SqlPanel(document); }
 
 } // namespace loopscope::viewer

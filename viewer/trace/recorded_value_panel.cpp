@@ -78,7 +78,10 @@ WritePair readPair(const std::string& path, const std::string& op, int64_t itera
     return pair;
 }
 
-QString placeOf(const Write& write) { return write.iteration >= 0 ? "@" + QString::number(write.iteration) : "step " + QString::number(write.step); }
+QString placeOf(const Write& write)
+{
+    return write.iteration >= 0 ? "@" + QString::number(write.iteration) : "step " + QString::number(write.step);
+}
 
 } // namespace
 
@@ -130,8 +133,11 @@ void RecordedValuePanel::refresh()
     for (auto at = address->steps.rbegin(); at != address->steps.rend() && iteration < 0; ++at) iteration = at->iteration;
     const QueryResult& result = desk.answer()->result;
     for (size_t c = 0; c < result.columns.size(); ++c)
-        if (const auto* const number = std::get_if<int64_t>(&result.rows[static_cast<size_t>(row)][c]); number != nullptr && result.columns[c] == "step") step = *number;
-    m_background.run([path = desk.path().toStdString(), op = place.toStdString(), iteration, step](std::stop_token) { return readPair(path, op, iteration, step); },
+        if (const auto* const number = std::get_if<int64_t>(&result.rows[static_cast<size_t>(row)][c]);
+            number != nullptr && result.columns[c] == "step")
+            step = *number;
+    m_background.run([path = desk.path().toStdString(), op = place.toStdString(), iteration,
+                      step](std::stop_token) { return readPair(path, op, iteration, step); },
                      [this](const WritePair& pair) { show(pair); });
 }
 
@@ -153,14 +159,16 @@ void RecordedValuePanel::show(const WritePair& pair)
         m_table->setVisible(!rows.empty());
     };
     const auto text = [](const std::string& s) { return QString::fromStdString(s); };
-    m_table->setHorizontalHeaderLabels({value.hasElements ? "element" : "statistic", before.found ? placeOf(before) : QString("before"), placeOf(now), "\u0394"});
+    m_table->setHorizontalHeaderLabels(
+        {value.hasElements ? "element" : "statistic", before.found ? placeOf(before) : QString("before"), placeOf(now), "\u0394"});
     std::vector<std::array<QString, 4>> rows;
     if (!value.hasElements) {
         m_stored->setText(value.isDead ? "dead" : "statistics only");
-        const auto add = [&](const char* name, double TensorStatistics::* part) {
+        const auto add = [&](const char* name, double TensorStatistics::*part) {
             const bool both = before.found && before.value.statistics;
             const double here = (*value.statistics).*part, there = both ? (*before.value.statistics).*part : 0;
-            rows.push_back({name, both ? text(realText(there, 6)) : QString(), text(realText(here, 6)), both ? text(realText(here - there, 6)) : QString()});
+            rows.push_back({name, both ? text(realText(there, 6)) : QString(), text(realText(here, 6)),
+                            both ? text(realText(here - there, 6)) : QString()});
         };
         if (value.statistics)
             for (const auto& [name, part] : {std::pair("min", &TensorStatistics::min), std::pair("max", &TensorStatistics::max),
@@ -179,15 +187,13 @@ void RecordedValuePanel::show(const WritePair& pair)
             most = std::fabs(change);
             largest = static_cast<int>(i);
         }
-        rows.push_back({text(elementIndexText(a.shape, i)), both ? text(elementText(b, i)) : QString(), text(elementText(a, i)), both ? text(realText(change, 6)) : QString()});
+        rows.push_back({text(elementIndexText(a.shape, i)), both ? text(elementText(b, i)) : QString(), text(elementText(a, i)),
+                        both ? text(realText(change, 6)) : QString()});
     }
     m_stored->setText(shown < total ? QString("%1 of %2 elements").arg(shown).arg(total) : QString("stored in full"));
     fill(rows, largest);
 }
 
-Panel* makeRecordedValuePanel(Document& document)
-{
-    return new RecordedValuePanel(document);
-}
+Panel* makeRecordedValuePanel(Document& document) { return new RecordedValuePanel(document); }
 
 } // namespace loopscope::viewer

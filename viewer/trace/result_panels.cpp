@@ -54,10 +54,7 @@ void ResultModel::setAnswer(std::shared_ptr<const TraceAnswer> answer)
     endResetModel();
 }
 
-int ResultModel::rowCount(const QModelIndex& parent) const
-{
-    return parent.isValid() ? 0 : static_cast<int>(m_order.size());
-}
+int ResultModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(m_order.size()); }
 
 int ResultModel::columnCount(const QModelIndex& parent) const
 {
@@ -70,20 +67,15 @@ QVariant ResultModel::data(const QModelIndex& index, int role) const
     const int row = m_order[static_cast<size_t>(index.row())];
     const SqlValue& value = m_answer->result.rows[static_cast<size_t>(row)][static_cast<size_t>(index.column())];
     switch (role) {
-    case Qt::DisplayRole:
-        return cellOfSql(value);
+    case Qt::DisplayRole: return cellOfSql(value);
     case Qt::ToolTipRole: {
         const TraceLink link = m_desk.linkOf(row, index.column());
         return link.command.isEmpty() ? QVariant() : QVariant(link.command + " (Return)");
     }
-    case Qt::TextAlignmentRole:
-        return QVariant(isNumber(value) ? Qt::AlignRight | Qt::AlignVCenter : Qt::AlignLeft | Qt::AlignVCenter);
-    case Qt::FontRole:
-        return Theme::instance().font(FontUse::value);
-    case Qt::ForegroundRole:
-        return themed(m_desk.linkOf(row, index.column()).command.isEmpty() ? Token::text : Token::accent);
-    default:
-        return {};
+    case Qt::TextAlignmentRole: return QVariant(isNumber(value) ? Qt::AlignRight | Qt::AlignVCenter : Qt::AlignLeft | Qt::AlignVCenter);
+    case Qt::FontRole: return Theme::instance().font(FontUse::value);
+    case Qt::ForegroundRole: return themed(m_desk.linkOf(row, index.column()).command.isEmpty() ? Token::text : Token::accent);
+    default: return {};
     }
 }
 
@@ -92,7 +84,8 @@ QVariant ResultModel::headerData(int section, Qt::Orientation orientation, int r
     if (orientation != Qt::Horizontal || section >= columnCount()) return {};
     if (role == Qt::DisplayRole) return QString::fromStdString(m_answer->result.columns[static_cast<size_t>(section)]);
     if (role == Qt::TextAlignmentRole && rowCount() > 0)
-        return QVariant(isNumber(m_answer->result.rows[0][static_cast<size_t>(section)]) ? Qt::AlignRight | Qt::AlignVCenter : Qt::AlignLeft | Qt::AlignVCenter);
+        return QVariant(isNumber(m_answer->result.rows[0][static_cast<size_t>(section)]) ? Qt::AlignRight | Qt::AlignVCenter
+                                                                                         : Qt::AlignLeft | Qt::AlignVCenter);
     return {};
 }
 
@@ -147,9 +140,8 @@ ResultPanel::ResultPanel(Document& document) : Panel(document, "panelResult", "R
     layout->addWidget(m_stack);
     connect(&desk, &TraceDesk::answered, this, &ResultPanel::refresh);
     connect(&desk, &TraceDesk::rowSelected, this, &ResultPanel::follow);
-    connect(m_table->horizontalHeader(), &QHeaderView::sectionClicked, this, [this](int section) {
-        m_model->sort(section, m_table->horizontalHeader()->sortIndicatorOrder());
-    });
+    connect(m_table->horizontalHeader(), &QHeaderView::sectionClicked, this,
+            [this](int section) { m_model->sort(section, m_table->horizontalHeader()->sortIndicatorOrder()); });
     connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this, &desk](const QModelIndex& index) {
         if (index.isValid()) desk.selectRow(m_model->order()[static_cast<size_t>(index.row())]);
     });
@@ -165,7 +157,8 @@ ResultPanel::ResultPanel(Document& document) : Panel(document, "panelResult", "R
         dialog->setAcceptMode(QFileDialog::AcceptSave);
         connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
             const QString problem = exportTo(path);
-            if (!problem.isEmpty()) this->document().report({Problem::Severity::error, problem.toStdString(), path.toStdString(), "choose another file"});
+            if (!problem.isEmpty())
+                this->document().report({Problem::Severity::error, problem.toStdString(), path.toStdString(), "choose another file"});
         });
         dialog->open();
     });
@@ -261,14 +254,8 @@ void PlanPanel::refresh()
     m_empty->setVisible(m_tree->topLevelItemCount() == 0);
 }
 
-Panel* makeResultPanel(Document& document)
-{
-    return new ResultPanel(document);
-}
+Panel* makeResultPanel(Document& document) { return new ResultPanel(document); }
 
-Panel* makePlanPanel(Document& document)
-{
-    return new PlanPanel(document);
-}
+Panel* makePlanPanel(Document& document) { return new PlanPanel(document); }
 
 } // namespace loopscope::viewer

@@ -13,13 +13,15 @@ namespace loopscope::viewer {
 
 namespace {
 
-constexpr std::array<std::string_view, 18> kNotReading = {"INSERT", "UPDATE", "DELETE",  "REPLACE", "CREATE", "DROP",   "ALTER",    "ATTACH",    "DETACH",
-                                                          "PRAGMA", "VACUUM", "REINDEX", "ANALYZE", "BEGIN",  "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE"};
+constexpr std::array<std::string_view, 18> kNotReading = {"INSERT",  "UPDATE", "DELETE", "REPLACE",  "CREATE",    "DROP",
+                                                          "ALTER",   "ATTACH", "DETACH", "PRAGMA",   "VACUUM",    "REINDEX",
+                                                          "ANALYZE", "BEGIN",  "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE"};
 
 /// Behind comments and blanks; empty: the text begins otherwise.
 QString firstWord(const QString& sql)
 {
-    static const QRegularExpression word(R"(^(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*([A-Za-z]+))", QRegularExpression::DotMatchesEverythingOption);
+    static const QRegularExpression word(R"(^(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*([A-Za-z]+))",
+                                         QRegularExpression::DotMatchesEverythingOption);
     return word.match(sql).captured(1);
 }
 
@@ -33,8 +35,11 @@ std::shared_ptr<const TraceAnswer> answerOf(const std::string& path, const QStri
     answer->seconds = seconds;
     const auto fail = [&](const Error& error) {
         answer->timedOut = error.code() == ErrorCode::execution;
-        answer->problem = answer->timedOut ? QString("stopped after %1 s, %2 rows read").arg(seconds).arg(QString::fromStdString(groupThousands(static_cast<int64_t>(answer->result.rows.size()))))
-                                           : QString::fromStdString(error.message());
+        answer->problem = answer->timedOut
+                              ? QString("stopped after %1 s, %2 rows read")
+                                    .arg(seconds)
+                                    .arg(QString::fromStdString(groupThousands(static_cast<int64_t>(answer->result.rows.size()))))
+                              : QString::fromStdString(error.message());
     };
     if (const QString verb = firstWord(sql); std::ranges::find(kNotReading, verb.toUpper().toStdString()) != kNotReading.end()) {
         answer->problem = QString("this pane reads only: \"%1\" is not allowed").arg(verb);
@@ -52,7 +57,8 @@ std::shared_ptr<const TraceAnswer> answerOf(const std::string& path, const QStri
     // Row by row, so that what a query that took too long has found is there.
     QueryResult& result = answer->result;
     Status status = (*reader)->query(
-        sql.toStdString(), parameters, limits, [&](std::span<const std::string> columns) { result.columns.assign(columns.begin(), columns.end()); },
+        sql.toStdString(), parameters, limits,
+        [&](std::span<const std::string> columns) { result.columns.assign(columns.begin(), columns.end()); },
         [&](std::span<const SqlValue> row) {
             if (static_cast<int64_t>(result.rows.size()) >= limits.rows) {
                 result.more = true;
@@ -63,7 +69,8 @@ std::shared_ptr<const TraceAnswer> answerOf(const std::string& path, const QStri
         });
     if (!status.ok()) fail(std::move(status).takeError());
     if (cancel.requested()) return answer;
-    if (Result<QueryResult> plan = (*reader)->query("EXPLAIN QUERY PLAN " + sql.toStdString(), parameters, limits); plan.ok()) // a slow query most of all has one
+    if (Result<QueryResult> plan = (*reader)->query("EXPLAIN QUERY PLAN " + sql.toStdString(), parameters, limits);
+        plan.ok()) // a slow query most of all has one
         answer->plan = std::move(plan).value();
     return answer;
 }
@@ -94,14 +101,15 @@ void TraceDesk::run(const QString& sql, const QueryParameters& parameters, doubl
     m_cancel = std::make_shared<CancelFlag>();
     m_busy = true;
     emit busyChanged();
-    m_queries.run([=, cancel = m_cancel, path = m_path.toStdString()](std::stop_token) { return answerOf(path, sql, parameters, seconds, *cancel); },
-                  [this](std::shared_ptr<const TraceAnswer> answer) {
-                      m_busy = false;
-                      m_answer = std::move(answer);
-                      m_row = -1;
-                      emit busyChanged();
-                      emit answered();
-                  });
+    m_queries.run(
+        [=, cancel = m_cancel, path = m_path.toStdString()](std::stop_token) { return answerOf(path, sql, parameters, seconds, *cancel); },
+        [this](std::shared_ptr<const TraceAnswer> answer) {
+            m_busy = false;
+            m_answer = std::move(answer);
+            m_row = -1;
+            emit busyChanged();
+            emit answered();
+        });
 }
 
 void TraceDesk::keep(OwnRecipe recipe)
@@ -158,7 +166,8 @@ TraceLink TraceDesk::linkOf(int row, int column) const
 {
     TraceLink link;
     const QueryResult& result = m_answer->result;
-    if (row < 0 || static_cast<size_t>(row) >= result.rows.size() || column < 0 || static_cast<size_t>(column) >= result.columns.size()) return link;
+    if (row < 0 || static_cast<size_t>(row) >= result.rows.size() || column < 0 || static_cast<size_t>(column) >= result.columns.size())
+        return link;
     const std::string& name = result.columns[static_cast<size_t>(column)];
     const SqlValue& value = result.rows[static_cast<size_t>(row)][static_cast<size_t>(column)];
     if (const auto* const number = std::get_if<int64_t>(&value)) {
@@ -193,10 +202,7 @@ QString TraceDesk::valueOf(int row) const
     return addressFor(row, iteration);
 }
 
-bool isNumber(const SqlValue& value)
-{
-    return std::holds_alternative<int64_t>(value) || std::holds_alternative<double>(value);
-}
+bool isNumber(const SqlValue& value) { return std::holds_alternative<int64_t>(value) || std::holds_alternative<double>(value); }
 
 double numberOf(const SqlValue& value)
 {

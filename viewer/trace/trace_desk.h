@@ -18,16 +18,16 @@ struct TraceAnswer {
     QString sql;
     QueryParameters parameters;
     QueryResult result;
-    QueryResult plan;      ///< EXPLAIN QUERY PLAN: id, parent, notused, detail; empty: there is none
-    QString problem;       ///< one line; empty: it worked
+    QueryResult plan; ///< EXPLAIN QUERY PLAN: id, parent, notused, detail; empty: there is none
+    QString problem;  ///< one line; empty: it worked
     bool timedOut = false;
-    double seconds = 5;    ///< the limit that held; 0: none
+    double seconds = 5; ///< the limit that held; 0: none
 };
 
 /// A link of a result cell.
 struct TraceLink {
-    QString command;       ///< "goto step:17"; empty: no link
-    QString address;       ///< where it leads, if that is an address
+    QString command; ///< "goto step:17"; empty: no link
+    QString address; ///< where it leads, if that is an address
 };
 
 /// A query that a person has kept for this recording.

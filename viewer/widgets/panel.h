@@ -18,7 +18,9 @@ class Panel : public QWidget {
 public:
     /// `objectName` as docs/desktop.md lists it ("panelListing"); `title` is the tab's text.
     Panel(Document& document, const QString& objectName, const QString& title, QWidget* parent = nullptr)
-        : QWidget(parent), m_document(document), m_title(title)
+        : QWidget(parent),
+          m_document(document),
+          m_title(title)
     {
         setObjectName(objectName);
         setAccessibleName(title);
@@ -28,7 +30,8 @@ public:
     /// Shown at the right of the tab strip while this tab is in front: 16-px icon actions and widgets.
     virtual QList<QAction*> headActions() { return {}; }
     virtual QWidget* headWidget() { return nullptr; }
-    /// The least that its layout needs at that width, not what it would like: lists and editors in it give way before the panel is scrolled.
+    /// The least that its layout needs at that width, not what it would like: lists and editors in it give way before the panel is
+    /// scrolled.
     int heightForWidth(int width) const override { return layout() != nullptr ? layout()->totalMinimumHeightForWidth(width) : -1; }
     /// Where the focus goes when the panel is chosen by key.
     virtual QWidget* focusTarget() { return this; }

@@ -95,7 +95,8 @@ void ElidedLabel::paintEvent(QPaintEvent*)
     QPainter painter(this);
     const QString shown = fontMetrics().elidedText(text(), Qt::ElideMiddle, contentsRect().width());
     setToolTip(shown == text() ? QString() : text());
-    style()->drawItemText(&painter, contentsRect(), static_cast<int>(Qt::AlignVCenter | Qt::AlignLeft), palette(), isEnabled(), shown, foregroundRole());
+    style()->drawItemText(&painter, contentsRect(), static_cast<int>(Qt::AlignVCenter | Qt::AlignLeft), palette(), isEnabled(), shown,
+                          foregroundRole());
 }
 
 Chip::Chip(const QString& text, QWidget* parent) : QAbstractButton(parent)

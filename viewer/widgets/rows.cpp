@@ -83,24 +83,15 @@ void paintChip(QPainter& painter, QRect& rect, const QString& text, int textWidt
 QColor toneColor(Tone tone)
 {
     switch (tone) {
-    case Tone::text2:
-        return themed(Token::text2);
-    case Tone::text3:
-        return themed(Token::text3);
-    case Tone::accent:
-        return themed(Token::accent);
-    case Tone::err:
-        return themed(Token::err);
-    case Tone::warn:
-        return themed(Token::warn);
-    case Tone::ok:
-        return themed(Token::ok);
-    case Tone::dead:
-        return themed(Token::dead);
-    case Tone::bp:
-        return themed(Token::bp);
-    default:
-        return themed(Token::text);
+    case Tone::text2: return themed(Token::text2);
+    case Tone::text3: return themed(Token::text3);
+    case Tone::accent: return themed(Token::accent);
+    case Tone::err: return themed(Token::err);
+    case Tone::warn: return themed(Token::warn);
+    case Tone::ok: return themed(Token::ok);
+    case Tone::dead: return themed(Token::dead);
+    case Tone::bp: return themed(Token::bp);
+    default: return themed(Token::text);
     }
 }
 
@@ -140,18 +131,12 @@ void paintBreakMark(QPainter& painter, QPointF center, BreakMark mark)
 QString breakMarkText(BreakMark mark)
 {
     switch (mark) {
-    case BreakMark::stop:
-        return "breakpoint";
-    case BreakMark::conditional:
-        return "breakpoint with a condition";
-    case BreakMark::log:
-        return "log point";
-    case BreakMark::disabled:
-        return "disabled breakpoint";
-    case BreakMark::unbound:
-        return "breakpoint bound to nothing";
-    default:
-        return {};
+    case BreakMark::stop: return "breakpoint";
+    case BreakMark::conditional: return "breakpoint with a condition";
+    case BreakMark::log: return "log point";
+    case BreakMark::disabled: return "disabled breakpoint";
+    case BreakMark::unbound: return "breakpoint bound to nothing";
+    default: return {};
     }
 }
 
@@ -407,10 +392,8 @@ void RowView::drawBranches(QPainter* painter, const QRect& rect, const QModelInd
     painter->setPen(Qt::NoPen);
     painter->setBrush(themed(Token::text2));
     const QPointF c(rect.right() - indentation() / 2.0 + 1, rect.center().y() + 0.5);
-    if (isExpanded(index))
-        painter->drawPolygon(QPolygonF({{c.x() - 3.5, c.y() - 2}, {c.x() + 3.5, c.y() - 2}, {c.x(), c.y() + 2.5}}));
-    else
-        painter->drawPolygon(QPolygonF({{c.x() - 2, c.y() - 3.5}, {c.x() - 2, c.y() + 3.5}, {c.x() + 2.5, c.y()}}));
+    if (isExpanded(index)) painter->drawPolygon(QPolygonF({{c.x() - 3.5, c.y() - 2}, {c.x() + 3.5, c.y() - 2}, {c.x(), c.y() + 2.5}}));
+    else painter->drawPolygon(QPolygonF({{c.x() - 2, c.y() - 3.5}, {c.x() - 2, c.y() + 3.5}, {c.x() + 2.5, c.y()}}));
     painter->restore();
 }
 

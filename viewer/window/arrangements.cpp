@@ -38,21 +38,21 @@ QJsonObject browse()
 
 QJsonObject debug(int width)
 {
-    const QJsonObject left = column({350, 130, 118}, 2,
-                                    {strip({"Invocations", "CallStack"}), strip({"Breakpoints", "Marks"}), strip({"Watches", "Variables"})});
+    const QJsonObject left =
+        column({350, 130, 118}, 2, {strip({"Invocations", "CallStack"}), strip({"Breakpoints", "Marks"}), strip({"Watches", "Variables"})});
     const QJsonObject graph = strip({"Graph", "Structure", "Inputs"});
     const QJsonObject console = strip({"Console", "Search", "Problems"});
     QJsonObject listing = strip({"Listing", "Structured", "Properties"});
     if (width >= 1600) listing = row({484, 324}, 0, {strip({"Listing", "Structured"}), strip({"Properties"})});
     if (width >= 2200)
-        return column({606, 100}, 0,
-                      {row({240, 540, 812}, 1,
-                           {left, column({600, 200}, 0, {graph, console}), column({300, 300}, 1, {listing, strip({"Tensor"})})}),
-                       strip({"Timeline"})});
-    return column({606, 100}, 0,
-                  {row({240, 540, width >= 1600 ? 812 : 484}, 1,
-                       {left, graph, column({228, 238, 132}, 1, {listing, strip({"Tensor"}), console})}),
-                   strip({"Timeline"})});
+        return column(
+            {606, 100}, 0,
+            {row({240, 540, 812}, 1, {left, column({600, 200}, 0, {graph, console}), column({300, 300}, 1, {listing, strip({"Tensor"})})}),
+             strip({"Timeline"})});
+    return column(
+        {606, 100}, 0,
+        {row({240, 540, width >= 1600 ? 812 : 484}, 1, {left, graph, column({228, 238, 132}, 1, {listing, strip({"Tensor"}), console})}),
+         strip({"Timeline"})});
 }
 
 QJsonObject debugDataflow()
@@ -107,8 +107,10 @@ QJsonObject drawnArrangement(Task task, bool dataflow, int windowWidth)
 
 QStringList focusOrder(bool dataflow)
 {
-    return {"panelGraph",       "panelListing", dataflow ? "panelFrames" : "panelInvocations", "panelTensor",     "panelBreakpoints",
-            "panelWatches",     "panelConsole", "panelTimeline",                               "panelProperties", "panelSearch"};
+    return {"panelGraph",   "panelListing",     dataflow ? "panelFrames" : "panelInvocations",
+            "panelTensor",  "panelBreakpoints", "panelWatches",
+            "panelConsole", "panelTimeline",    "panelProperties",
+            "panelSearch"};
 }
 
 } // namespace loopscope::viewer

@@ -50,7 +50,8 @@ void Banner::restyle()
     const bool error = m_kind == Kind::error, warning = m_kind == Kind::warning;
     const QColor color = themed(error ? Token::err : warning ? Token::warn : Token::accent);
     const QColor back = themed(error ? Token::errWeak : warning ? Token::warnWeak : Token::accentWeak);
-    setStyleSheet(QStringLiteral("#errorBanner { background: %1; border: 0; border-bottom: 1px solid %2; }").arg(back.name(), color.name()));
+    setStyleSheet(
+        QStringLiteral("#errorBanner { background: %1; border: 0; border-bottom: 1px solid %2; }").arg(back.name(), color.name()));
     m_icon->setPixmap(iconPixmap(error ? "error" : warning ? "warning" : "notice", 16, color, devicePixelRatioF()));
     m_title->setFont(Theme::instance().font(FontUse::body, true));
 }

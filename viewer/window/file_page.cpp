@@ -198,7 +198,8 @@ void FilePage::show(const QString& path, const Error& error)
         showParts();
     }
     QStringList lines;
-    const qint64 place = offsetIn(text), begin = place < 0 ? 0 : std::max<qint64>(0, std::min(place, file.size() - 1)) / kColumns * kColumns;
+    const qint64 place = offsetIn(text),
+                 begin = place < 0 ? 0 : std::max<qint64>(0, std::min(place, file.size() - 1)) / kColumns * kColumns;
     if (begin > 0) lines.append(hexLine(file.read(kColumns), 0));
     const qsizetype marked = lines.size();
     for (qint64 at = begin; at < file.size() && lines.size() < 4; at += kColumns) {
@@ -209,7 +210,9 @@ void FilePage::show(const QString& path, const Error& error)
         m_bytes->setPlainText(lines.join('\n'));
         m_bytes->show();
     }
-    m_marked = place >= 0 && place < file.size() ? std::optional(QPoint(hexColumn(static_cast<int>(place - begin)), static_cast<int>(marked))) : std::nullopt;
+    m_marked = place >= 0 && place < file.size()
+                   ? std::optional(QPoint(hexColumn(static_cast<int>(place - begin)), static_cast<int>(marked)))
+                   : std::nullopt;
     markByte();
     const QLocale english(QLocale::English);
     QString known = tr("The file has %1 bytes").arg(english.toString(file.size()));

@@ -108,7 +108,9 @@ QList<FilePart> flatParts(QByteArrayView bytes)
         return parts;
     }
     const auto version = file.field(*root, 0);
-    parts.append({FilePart::State::whole, text("Mark %1, schema version %2").arg(mark).arg(version ? file.number<uint32_t>(*version).value_or(0) : 0), {}});
+    parts.append({FilePart::State::whole,
+                  text("Mark %1, schema version %2").arg(mark).arg(version ? file.number<uint32_t>(*version).value_or(0) : 0),
+                  {}});
     parts.append(partOf(text("Operator codes"), file.tables(*root, 1)));
     const FlatFile::Tables subgraphs = file.tables(*root, 2);
     parts.append(partOf(text("Subgraphs"), subgraphs));

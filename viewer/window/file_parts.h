@@ -1,5 +1,5 @@
-// What is left of a file that a reader has refused: which of its parts lie inside of it. A rough look of its own, since a reader gives up at the
-// first thing that is wrong.
+// What is left of a file that a reader has refused: which of its parts lie inside of it. A rough look of its own, since a reader gives up
+// at the first thing that is wrong.
 #pragma once
 
 #include <QByteArrayView>
@@ -15,8 +15,8 @@ struct FilePart {
     bool operator==(const FilePart&) const = default;
 };
 
-/// TFLite, Circle, GraphDef, SavedModel's protocol buffer and recordings; of anything else nothing. Never reads outside of `bytes`; looks at no
-/// more than about 100,000 entries.
+/// TFLite, Circle, GraphDef, SavedModel's protocol buffer and recordings; of anything else nothing. Never reads outside of `bytes`; looks
+/// at no more than about 100,000 entries.
 QList<FilePart> filePartsOf(QByteArrayView bytes);
 
 } // namespace loopscope::viewer

@@ -27,7 +27,7 @@ std::vector<KeyPlace> allPlaces()
             const QStringList keys = keysOf(key);
             for (qsizetype i = 0; i < keys.size(); ++i) {
                 const QString number = QString::number(i + 1);
-                const QString name = command == QLatin1String("task") ? QObject::tr("Task %1").arg(taskName(static_cast<Task>(i)))
+                const QString name = command == QLatin1String("task")           ? QObject::tr("Task %1").arg(taskName(static_cast<Task>(i)))
                                      : command == QLatin1String("gotoBookmark") ? QObject::tr("Go to bookmark %1").arg(number)
                                                                                 : QObject::tr("Focus panel %1").arg(number);
                 all.push_back({context, command + '.' + number, name, keys[i]});
@@ -38,8 +38,9 @@ std::vector<KeyPlace> allPlaces()
         if (keys.size() > 1 && command != QLatin1String("typeIteration")) {
             const QStringList names = label.split(QStringLiteral(", ")); // "Table, heat map, …": one for each key, else one for all
             for (qsizetype i = 0; i < keys.size(); ++i)
-                all.push_back({context, command + '.' + QString::number(i + 1), names.size() == keys.size() ? names[i] : label + QStringLiteral(": ") + keys[i], keys[i],
-                               false, false, true});
+                all.push_back({context, command + '.' + QString::number(i + 1),
+                               names.size() == keys.size() ? names[i] : label + QStringLiteral(": ") + keys[i], keys[i], false, false,
+                               true});
             continue;
         }
         all.push_back({context, command, label, key, false, keys.size() > 1});
@@ -69,9 +70,8 @@ const std::vector<KeyPlace>& KeyBindings::places()
 
 const KeyPlace* KeyBindings::find(const QString& context, const QString& command, bool second)
 {
-    const auto found = std::ranges::find_if(places(), [&](const KeyPlace& place) {
-        return place.context == context && place.command == command && place.isSecond == second;
-    });
+    const auto found = std::ranges::find_if(
+        places(), [&](const KeyPlace& place) { return place.context == context && place.command == command && place.isSecond == second; });
     return found == places().end() ? nullptr : &*found;
 }
 
@@ -90,7 +90,8 @@ const KeyPlace* KeyBindings::holder(const KeyPlace& place, const QString& key) c
                           (isGlobal(place) && reaches(place, key, other.context));
         if (!same) continue;
         const QString theirs = keyOf(other);
-        if (theirs.compare(key, Qt::CaseInsensitive) == 0 || (other.isFixed && keysOf(theirs).contains(key, Qt::CaseInsensitive))) return &other;
+        if (theirs.compare(key, Qt::CaseInsensitive) == 0 || (other.isFixed && keysOf(theirs).contains(key, Qt::CaseInsensitive)))
+            return &other;
     }
     return nullptr;
 }
@@ -108,7 +109,8 @@ KeyBindings::Meaning KeyBindings::changedMeaning(const QString& context, const Q
     Meaning meaning;
     if (context.isEmpty() || m_settings.value("keys").toObject().isEmpty()) return meaning;
     for (const KeyPlace& place : places()) {
-        const bool letters = isGlobal(place) && place.isSecond && (context == QLatin1String("graph") || context == QLatin1String("listing"));
+        const bool letters =
+            isGlobal(place) && place.isSecond && (context == QLatin1String("graph") || context == QLatin1String("listing"));
         if ((place.context != context && !letters) || !isChanged(place)) continue;
         if (keyOf(place).compare(key, Qt::CaseInsensitive) == 0) return {place.command, place.isOfMany ? place.key : QString(), false};
         if (place.key.compare(key, Qt::CaseInsensitive) == 0) meaning.isVacated = true;

@@ -27,18 +27,22 @@ enum Column { commandColumn, whereColumn, keyColumn, secondColumn, resetColumn, 
 /// Records one key; Return, Tab and Escape are keys like any other here.
 class KeyDelegate : public QStyledItemDelegate {
 public:
-    KeyDelegate(QObject* parent, std::function<void(const QModelIndex&, const QString&)> typed, std::function<void(const QModelIndex&, const QString&)> done)
-        : QStyledItemDelegate(parent), m_typed(std::move(typed)), m_done(std::move(done))
+    KeyDelegate(QObject* parent, std::function<void(const QModelIndex&, const QString&)> typed,
+                std::function<void(const QModelIndex&, const QString&)> done)
+        : QStyledItemDelegate(parent),
+          m_typed(std::move(typed)),
+          m_done(std::move(done))
     {
     }
     QWidget* createEditor(QWidget* parent, const QStyleOptionViewItem&, const QModelIndex& index) const override
     {
         auto* const edit = new QKeySequenceEdit(parent);
         edit->setObjectName("keyEdit");
-        connect(edit, &QKeySequenceEdit::keySequenceChanged, this, [this, edit, at = QPersistentModelIndex(index)](const QKeySequence& keys) {
-            if (keys.count() > 1) edit->setKeySequence(QKeySequence(keys[0]));
-            else m_typed(at, keys.toString(QKeySequence::PortableText));
-        });
+        connect(edit, &QKeySequenceEdit::keySequenceChanged, this,
+                [this, edit, at = QPersistentModelIndex(index)](const QKeySequence& keys) {
+                    if (keys.count() > 1) edit->setKeySequence(QKeySequence(keys[0]));
+                    else m_typed(at, keys.toString(QKeySequence::PortableText));
+                });
         connect(edit, &QKeySequenceEdit::editingFinished, this, [this, edit] {
             auto* const self = const_cast<KeyDelegate*>(this); // NOLINT(cppcoreguidelines-pro-type-const-cast): Qt's factory is const
             emit self->commitData(edit);
@@ -56,7 +60,8 @@ public:
     }
     bool eventFilter(QObject* editor, QEvent* event) override
     {
-        return event->type() != QEvent::KeyPress && event->type() != QEvent::ShortcutOverride && QStyledItemDelegate::eventFilter(editor, event);
+        return event->type() != QEvent::KeyPress && event->type() != QEvent::ShortcutOverride &&
+               QStyledItemDelegate::eventFilter(editor, event);
     }
 
 private:
@@ -137,7 +142,8 @@ void KeyEditor::restyle()
 {
     for (int row = 0; row < m_table->rowCount(); ++row) {
         m_table->item(row, whereColumn)->setForeground(themed(Token::text3));
-        if (QTableWidgetItem* const key = m_table->item(row, keyColumn); !key->flags().testFlag(Qt::ItemIsEditable)) key->setForeground(themed(Token::text3));
+        if (QTableWidgetItem* const key = m_table->item(row, keyColumn); !key->flags().testFlag(Qt::ItemIsEditable))
+            key->setForeground(themed(Token::text3));
     }
 }
 
@@ -149,8 +155,10 @@ void KeyEditor::fill()
         m_table->insertRow(row);
         for (int i = 0; i < columnCount; ++i) {
             auto* const item = new QTableWidgetItem;
-            const bool editable = (i == keyColumn && !place.isFixed) || (i == secondColumn && KeyBindings::find(place.context, place.command, true));
-            item->setFlags(editable ? Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemIsEditable : Qt::ItemIsEnabled | Qt::ItemIsSelectable);
+            const bool editable =
+                (i == keyColumn && !place.isFixed) || (i == secondColumn && KeyBindings::find(place.context, place.command, true));
+            item->setFlags(editable ? Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemIsEditable
+                                    : Qt::ItemIsEnabled | Qt::ItemIsSelectable);
             if (i == keyColumn && place.isFixed) item->setToolTip(tr("Digits type a number"));
             m_table->setItem(row, i, item);
         }
@@ -211,7 +219,8 @@ void KeyEditor::change(const KeyPlace& place, const QString& key)
     for (int row = 0; row < m_table->rowCount(); ++row)
         if (const auto [first, second] = placesOf(*m_table, row); first == &place || second == &place) {
             // The button that asked for it may be the one that goes.
-            QMetaObject::invokeMethod(this, [this, row] { showRow(row); }, Qt::QueuedConnection);
+            QMetaObject::invokeMethod(
+                this, [this, row] { showRow(row); }, Qt::QueuedConnection);
         }
 }
 

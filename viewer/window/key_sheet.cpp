@@ -30,9 +30,10 @@ void showKeySheet(MainWindow& window)
     auto* const column = new QVBoxLayout(sheet);
     column->setContentsMargins(12, 12, 12, 12);
     column->setSpacing(8);
-    auto* const about = new QLabel(QObject::tr("Forward keys are those of VS Code; Alt and the same key goes backwards. In graph and listing the letters of gdb "
-                                               "go forward, with Shift backwards. Keys are changed under Settings."),
-                                   sheet);
+    auto* const about = new QLabel(
+        QObject::tr("Forward keys are those of VS Code; Alt and the same key goes backwards. In graph and listing the letters of gdb "
+                    "go forward, with Shift backwards. Keys are changed under Settings."),
+        sheet);
     about->setWordWrap(true);
     about->setProperty("tone", "dim");
     column->addWidget(about);
@@ -60,11 +61,12 @@ void showKeySheet(MainWindow& window)
             if (const KeyPlace* const place = KeyBindings::find(context, row.command, second)) return window.keys().keyOf(*place);
             QStringList keys;
             for (const KeyPlace& place : KeyBindings::places())
-                if (place.isOfMany && !second && place.context == context && place.command.section('.', 0, 0) == QLatin1String(row.command)) keys.append(window.keys().keyOf(place));
+                if (place.isOfMany && !second && place.context == context && place.command.section('.', 0, 0) == QLatin1String(row.command))
+                    keys.append(window.keys().keyOf(place));
             return keys.isEmpty() || keys == keysOf(row.key) ? QString(second ? row.second : row.key) : keys.join(' ');
         };
-        auto* const item = new QTreeWidgetItem(
-            section, {QString::fromUtf8(row.label), keyOf(false).replace("..", QObject::tr(" to ")), keyOf(true), QString::fromUtf8(row.console)});
+        auto* const item = new QTreeWidgetItem(section, {QString::fromUtf8(row.label), keyOf(false).replace("..", QObject::tr(" to ")),
+                                                         keyOf(true), QString::fromUtf8(row.console)});
         item->setFont(3, Theme::instance().font(FontUse::value));
     }
     tree->expandAll();

@@ -1,5 +1,5 @@
-// The commands of the window with their keys: what menus, tool bar, palette and key sheet show. Forward keys are those of VS Code; Alt and the
-// same key goes back.
+// The commands of the window with their keys: what menus, tool bar, palette and key sheet show. Forward keys are those of VS Code; Alt and
+// the same key goes back.
 #include "viewer/window/key_table.h"
 
 #include <array>

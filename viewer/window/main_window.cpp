@@ -33,20 +33,24 @@ namespace loopscope::viewer {
 namespace {
 
 constexpr const char* kCompareInput = "@7"; ///< of a comparison that was given none
-constexpr double kSampleCosine = 0.999; ///< layers of int8 weights stay above it unless something is wrong
+constexpr double kSampleCosine = 0.999;     ///< layers of int8 weights stay above it unless something is wrong
 
 QString textOf(const std::string& text) { return QString::fromStdString(text); }
 
 } // namespace
 
 MainWindow::MainWindow(WindowServices& services, const Folders& folders, QWidget* parent)
-    : QMainWindow(parent), m_services(services), m_settings(folders.settings), m_sessions(std::make_unique<SessionStore>(folders.sessions))
+    : QMainWindow(parent),
+      m_services(services),
+      m_settings(folders.settings),
+      m_sessions(std::make_unique<SessionStore>(folders.sessions))
 {
     setObjectName("mainWindow");
     setWindowIcon(applicationIcon());
     setMinimumSize(960, 600);
     resize(1280, 800);
-    if (const QString kept = m_settings.value("geometry").toString(); !kept.isEmpty()) restoreGeometry(QByteArray::fromBase64(kept.toLatin1()));
+    if (const QString kept = m_settings.value("geometry").toString(); !kept.isEmpty())
+        restoreGeometry(QByteArray::fromBase64(kept.toLatin1()));
     setAcceptDrops(true);
     setContextMenuPolicy(Qt::NoContextMenu);
 
@@ -133,7 +137,10 @@ void MainWindow::open(const QString& path, std::function<void()> then, const QSt
     QString file = path, damage;
     const QJsonObject session = QFileInfo(path).suffix() == "lssession" ? readJson(path, &damage) : QJsonObject();
     if (!damage.isEmpty())
-        return showError(path, Error(ErrorCode::badFile, "not a session").at(QFileInfo(path).fileName().toStdString()).found(damage.toStdString()).expected("a JSON object"));
+        return showError(path, Error(ErrorCode::badFile, "not a session")
+                                   .at(QFileInfo(path).fileName().toStdString())
+                                   .found(damage.toStdString())
+                                   .expected("a JSON object"));
     if (!session.isEmpty()) file = sessionModel(path, session);
     ++m_opening;
     m_status->showWork(tr("Opening %1").arg(QFileInfo(path).fileName()));
@@ -177,29 +184,35 @@ void MainWindow::compareWith(const QString& other)
     if (!m_document) return open(other);
     if (isRunning()) return;
     const std::vector<InputPort> inputs = m_document->backend().inputs();
-    open(textOf(m_document->backend().path()), [this, inputs] {
-        for (const InputPort& port : inputs)
-            if (!port.source.empty() && !port.source.starts_with("@last")) // there has been no run of the document that is opened now
-                m_document->backend().setInput(port.name, port.source);
-        compare();
-    }, other);
+    open(
+        textOf(m_document->backend().path()),
+        [this, inputs] {
+            for (const InputPort& port : inputs)
+                if (!port.source.empty() && !port.source.starts_with("@last")) // there has been no run of the document that is opened now
+                    m_document->backend().setInput(port.name, port.source);
+            compare();
+        },
+        other);
 }
 
 void MainWindow::swapSides()
 {
     const ComparedRun& compared = m_document->stop()->compared;
     if (compared.path.empty() || !compared.reference || !compared.reference->model() || isRunning()) return;
-    open(textOf(compared.path), [this, inputs = m_document->backend().inputs()] {
-        // By name, else by position, as the other side was fed.
-        const std::vector<InputPort> ports = m_document->backend().inputs();
-        for (size_t i = 0; i < inputs.size(); ++i) {
-            if (inputs[i].source.empty() || inputs[i].source.starts_with("@last")) continue;
-            const auto named = std::ranges::find(ports, inputs[i].name, &InputPort::name);
-            if (named == ports.end() && i >= ports.size()) continue;
-            m_document->backend().setInput(named != ports.end() ? named->name : ports[i].name, inputs[i].source);
-        }
-        compare();
-    }, textOf(m_document->backend().path()));
+    open(
+        textOf(compared.path),
+        [this, inputs = m_document->backend().inputs()] {
+            // By name, else by position, as the other side was fed.
+            const std::vector<InputPort> ports = m_document->backend().inputs();
+            for (size_t i = 0; i < inputs.size(); ++i) {
+                if (inputs[i].source.empty() || inputs[i].source.starts_with("@last")) continue;
+                const auto named = std::ranges::find(ports, inputs[i].name, &InputPort::name);
+                if (named == ports.end() && i >= ports.size()) continue;
+                m_document->backend().setInput(named != ports.end() ? named->name : ports[i].name, inputs[i].source);
+            }
+            compare();
+        },
+        textOf(m_document->backend().path()));
 }
 
 /// What is open stays open.
@@ -230,11 +243,14 @@ void MainWindow::openSample(int index)
     const std::vector<Services::Sample> samples = m_services.samples();
     if (index < 0 || static_cast<size_t>(index) >= samples.size()) return;
     const Services::Sample sample = samples[static_cast<size_t>(index)];
-    open(textOf(sample.path), [this, sample] {
-        m_banner->hide();
-        if (const int task = taskOf(textOf(sample.task)); task >= 0) setTask(static_cast<Task>(task));
-        for (const std::string& command : sample.commands) m_document->execute(textOf(command));
-    }, textOf(sample.other), sample.other.empty() ? 0 : kSampleCosine);
+    open(
+        textOf(sample.path),
+        [this, sample] {
+            m_banner->hide();
+            if (const int task = taskOf(textOf(sample.task)); task >= 0) setTask(static_cast<Task>(task));
+            for (const std::string& command : sample.commands) m_document->execute(textOf(command));
+        },
+        textOf(sample.other), sample.other.empty() ? 0 : kSampleCosine);
 }
 
 void MainWindow::showDocument(std::unique_ptr<Backend> backend)
@@ -408,8 +424,12 @@ void MainWindow::noticeTimeline()
     if (before == 0 || lines.size() <= before) return;
     const int parent = lines.back().parent + 1;
     m_banner->show(Banner::Kind::notice,
-                   tr("timeline %1 from step %2: %3").arg(lines.size()).arg(QLocale(QLocale::English).toString(qint64{m_document->stop()->position.step})).arg(m_lastLine),
-                   tr("timeline %1 is kept").arg(parent), {{tr("Back to timeline %1").arg(parent), [this, parent] { execute(QStringLiteral("switch %1").arg(parent)); }}});
+                   tr("timeline %1 from step %2: %3")
+                       .arg(lines.size())
+                       .arg(QLocale(QLocale::English).toString(qint64{m_document->stop()->position.step}))
+                       .arg(m_lastLine),
+                   tr("timeline %1 is kept").arg(parent),
+                   {{tr("Back to timeline %1").arg(parent), [this, parent] { execute(QStringLiteral("switch %1").arg(parent)); }}});
 }
 
 void MainWindow::updateAddress()
@@ -454,13 +474,13 @@ void MainWindow::updateActions()
     enable(open && (busy || stop.started), {"stop"});
     enable(forward, {"stepOver", "stepInto"});
     enable(moves && !stop.finished, {"stepOut", "runToCursor", "nextIteration"});
-    enable(moves, {"reverseRun", "backOver", "backInto", "backOut", "backToCursor", "previousIteration", "gotoIteration", "bookmark", "back",
-                   "forward", "previousNaN", "gotoBookmark"});
+    enable(moves, {"reverseRun", "backOver", "backInto", "backOut", "backToCursor", "previousIteration", "gotoIteration", "bookmark",
+                   "back", "forward", "previousNaN", "gotoBookmark"});
     enable(idle, {"nextNaN", "toggleBreakpoint", "enableBreakpoint", "editBreakpoint", "deleteBreakpoints", "watchExpression"});
     enable(idle && !replay, {"record"});
     enable(open || m_stack->currentWidget() == m_filePage, {"reload"});
-    enable(open, {"gotoAddress", "find", "findNext", "findPrevious", "quickOpen", "saveSession", "closeTab", "nextTab",
-                  "previousTab", "exportGraph", "copyAddress", "console", "focusPanel", "task", "nextFinding", "previousFinding"});
+    enable(open, {"gotoAddress", "find", "findNext", "findPrevious", "quickOpen", "saveSession", "closeTab", "nextTab", "previousTab",
+                  "exportGraph", "copyAddress", "console", "focusPanel", "task", "nextFinding", "previousFinding"});
     for (int i = 1; i <= 10; ++i) {
         if (QAction* const each = m_actions.value(QStringLiteral("focusPanel.%1").arg(i))) each->setEnabled(open);
         if (QAction* const each = m_actions.value(QStringLiteral("gotoBookmark.%1").arg(i))) each->setEnabled(moves);
@@ -489,10 +509,7 @@ void MainWindow::setWheelZooms(bool zooms)
 }
 
 /// Where the window was, for the next start.
-void MainWindow::keepGeometry()
-{
-    m_settings.set("geometry", QString::fromLatin1(saveGeometry().toBase64()));
-}
+void MainWindow::keepGeometry() { m_settings.set("geometry", QString::fromLatin1(saveGeometry().toBase64())); }
 
 void MainWindow::closeEvent(QCloseEvent* event)
 {

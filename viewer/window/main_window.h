@@ -69,7 +69,8 @@ public:
     void setTask(Task task);
     /// A command of the key table, "stepOver", or one with its number, "gotoBookmark.3". False: it does not apply now.
     bool run(const QString& command);
-    /// The same from where its action does not stand in between, the palette and the letters of gdb. False also while the action is disabled.
+    /// The same from where its action does not stand in between, the palette and the letters of gdb. False also while the action is
+    /// disabled.
     bool runIfEnabled(const QString& command);
     /// The names that run() and the panels know, sorted.
     QStringList commands() const;
@@ -163,8 +164,8 @@ private:
     std::stop_source m_openingStop;
     quint64 m_openTicket = 0;
     qint64 m_progressFrom = 0;
-    size_t m_timelines = 0; ///< that the run had at the last stop
-    QString m_lastLine;     ///< the command that ran last
+    size_t m_timelines = 0;          ///< that the run had at the last stop
+    QString m_lastLine;              ///< the command that ran last
     QPointer<QWidget> m_focusBefore; ///< Alt+1 again returns there
 };
 

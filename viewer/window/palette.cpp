@@ -49,7 +49,8 @@ private:
 class PalettePopup : public QDialog {
 public:
     PalettePopup(QWidget* parent, const QString& hint, QStandardItemModel* rows, std::function<void(const QString&)> chosen)
-        : QDialog(parent, Qt::Popup), m_chosen(std::move(chosen))
+        : QDialog(parent, Qt::Popup),
+          m_chosen(std::move(chosen))
     {
         setObjectName("palette");
         setAttribute(Qt::WA_DeleteOnClose);
@@ -94,7 +95,11 @@ protected:
     {
         if (event->type() == QEvent::KeyPress) {
             const int key = static_cast<QKeyEvent*>(event)->key();
-            const int page = key == Qt::Key_PageDown ? 12 : key == Qt::Key_PageUp ? -12 : key == Qt::Key_Down ? 1 : key == Qt::Key_Up ? -1 : 0;
+            const int page = key == Qt::Key_PageDown ? 12
+                             : key == Qt::Key_PageUp ? -12
+                             : key == Qt::Key_Down   ? 1
+                             : key == Qt::Key_Up     ? -1
+                                                     : 0;
             if (page != 0) {
                 const int row = std::clamp(m_list->currentIndex().row() + page, 0, std::max(0, m_filter->rowCount() - 1));
                 m_list->setCurrentIndex(m_filter->index(row, 0));
@@ -149,7 +154,8 @@ void showCommandPalette(MainWindow& window)
         rows->appendRow(rowOf(row.command, {action->text(), window.keyOf(row.command), QString::fromUtf8(row.console)}));
         if (!action->isEnabled()) rows->item(rows->rowCount() - 1)->setForeground(themed(Token::text3));
     }
-    auto* const palette = new PalettePopup(&window, QObject::tr("A command, or part of its name"), rows, [&window](const QString& command) { window.runIfEnabled(command); });
+    auto* const palette = new PalettePopup(&window, QObject::tr("A command, or part of its name"), rows,
+                                           [&window](const QString& command) { window.runIfEnabled(command); });
     palette->show();
 }
 
@@ -175,7 +181,8 @@ void showOperatorPalette(MainWindow& window, const Model& model, std::function<v
             place.op = operatorName(op, static_cast<int64_t>(i));
             const QString address = QString::fromStdString(toString(place));
             const QString result = op.results.empty() ? QString() : QString::fromStdString(shown.value(op.results.front()).id);
-            rows->appendRow(rowOf(address, {address.section('/', path.steps.size() + 1), address.section('/', 0, path.steps.size()), result}));
+            rows->appendRow(
+                rowOf(address, {address.section('/', path.steps.size() + 1), address.section('/', 0, path.steps.size()), result}));
             for (const Callee& callee : calleesOf(op)) {
                 if (!seen.insert(callee.graph).second) continue;
                 const std::string text = toString(place) + ":" + callee.role;

@@ -20,8 +20,12 @@ using Maker = Panel* (*)(Document&);
 const std::map<QString, Maker>& traceMakers()
 {
     static const std::map<QString, Maker> all = {
-        {"panelRecipes", makeRecipesPanel}, {"panelSchema", makeSchemaPanel}, {"panelSql", makeSqlPanel},
-        {"panelResult", makeResultPanel},   {"panelPlan", makePlanPanel},     {"panelPlot", makePlotPanel},
+        {"panelRecipes", makeRecipesPanel},
+        {"panelSchema", makeSchemaPanel},
+        {"panelSql", makeSqlPanel},
+        {"panelResult", makeResultPanel},
+        {"panelPlan", makePlanPanel},
+        {"panelPlot", makePlotPanel},
         {"panelRecordedValue", makeRecordedValuePanel},
     };
     return all;

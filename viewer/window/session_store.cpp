@@ -138,7 +138,9 @@ void SessionStore::attach(Document& document, PanelArea& area)
     if (!m_folder.isEmpty() && !hash.empty()) m_path = m_folder + "/" + QString::fromStdString(hash) + ".json";
     QString damage;
     m_before = m_offered = readOwnJson(m_path, &damage);
-    m_damage = damage.isEmpty() ? QString() : tr("what was remembered of this model cannot be read: %1; it begins anew, the file is kept as %2.damaged").arg(damage, QFileInfo(m_path).fileName());
+    m_damage = damage.isEmpty() ? QString()
+                                : tr("what was remembered of this model cannot be read: %1; it begins anew, the file is kept as %2.damaged")
+                                      .arg(damage, QFileInfo(m_path).fileName());
     if (m_before["version"].toInt() < 1) m_offered = {};
     connect(&document, &Document::viewChanged, this, &SessionStore::changed);
     connect(&document, &Document::stopChanged, this, &SessionStore::noteState);
@@ -257,10 +259,11 @@ void SessionStore::restore(const QJsonObject& session)
     }
     QStringList lines;
     for (const QJsonValue& line : session["breakpoints"].toArray()) lines.append(line.toString());
-    m_document->bridge().change([text = lines.join('\n').toStdString(), marks = marksFromJson(session["marks"].toArray())](Debugger& debugger) {
-        static_cast<void>(debugger.breakpoints().load(text).ok()); // what does not fit comes back disabled, with its reason
-        for (const Mark& mark : marks) debugger.control().keepMark(mark);
-    });
+    m_document->bridge().change(
+        [text = lines.join('\n').toStdString(), marks = marksFromJson(session["marks"].toArray())](Debugger& debugger) {
+            static_cast<void>(debugger.breakpoints().load(text).ok()); // what does not fit comes back disabled, with its reason
+            for (const Mark& mark : marks) debugger.control().keepMark(mark);
+        });
     const QJsonObject panels = session["panels"].toObject();
     for (const QString& name : panels.keys())
         if (Panel* const panel = m_area->panel(name)) panel->setState(panels[name].toObject());

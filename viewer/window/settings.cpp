@@ -14,21 +14,24 @@ namespace {
 
 constexpr int kVersion = 2;
 constexpr int kRecent = 20;
-constexpr const char* kKnown[] = {"version", "task",   "arrangements", "theme",   "dense",      "textPercent",
-                                  "keys",    "recent", "openCallee",   "geometry", "wheelZooms",
-                                  "tensorModes"};
+constexpr const char* kKnown[] = {"version", "task",   "arrangements", "theme",    "dense",      "textPercent",
+                                  "keys",    "recent", "openCallee",   "geometry", "wheelZooms", "tensorModes"};
 
 } // namespace
 
 QString versionNote(const QString& what, const QJsonObject& object, int current, std::span<const char* const> known)
 {
     const int version = object["version"].toInt(1);
-    const auto isKnown = [&](const QString& key) { return std::any_of(known.begin(), known.end(), [&](const char* name) { return key == QLatin1String(name); }); };
+    const auto isKnown = [&](const QString& key) {
+        return std::any_of(known.begin(), known.end(), [&](const char* name) { return key == QLatin1String(name); });
+    };
     const QStringList keys = object.keys();
     const auto unknown = std::count_if(keys.begin(), keys.end(), [&](const QString& key) { return !isKnown(key); });
     if (version == current && unknown == 0) return {};
     QString note = QObject::tr("%1 of version %2 read").arg(what).arg(version);
-    if (unknown > 0) note += QObject::tr("; %1 unknown %2 kept unchanged").arg(unknown).arg(unknown == 1 ? QObject::tr("entry") : QObject::tr("entries"));
+    if (unknown > 0)
+        note +=
+            QObject::tr("; %1 unknown %2 kept unchanged").arg(unknown).arg(unknown == 1 ? QObject::tr("entry") : QObject::tr("entries"));
     return note;
 }
 
@@ -48,7 +51,8 @@ QJsonObject readJson(const QString& path, QString* damage)
     if (!file.open(QIODevice::ReadOnly)) return {};
     QJsonParseError problem;
     const QJsonDocument document = QJsonDocument::fromJson(file.readAll(), &problem);
-    if (damage && problem.error != QJsonParseError::NoError) *damage = QObject::tr("%1 at byte %2").arg(problem.errorString()).arg(problem.offset);
+    if (damage && problem.error != QJsonParseError::NoError)
+        *damage = QObject::tr("%1 at byte %2").arg(problem.errorString()).arg(problem.offset);
     else if (damage && !document.isObject()) *damage = QObject::tr("a JSON list");
     return document.object();
 }
@@ -71,7 +75,8 @@ Settings::Settings(const QString& path, QObject* parent) : QObject(parent), m_pa
     if (path.isEmpty()) return;
     QString damage;
     m_values = readOwnJson(path, &damage);
-    if (!damage.isEmpty()) m_note = tr("settings cannot be read: %1; they begin anew, the file is kept as %2.damaged").arg(damage, QFileInfo(path).fileName());
+    if (!damage.isEmpty())
+        m_note = tr("settings cannot be read: %1; they begin anew, the file is kept as %2.damaged").arg(damage, QFileInfo(path).fileName());
     if (m_values.isEmpty()) return;
     const int version = m_values["version"].toInt(1);
     // Version 1 wrote the theme as a number.
@@ -83,12 +88,9 @@ Settings::Settings(const QString& path, QObject* parent) : QObject(parent), m_pa
 QString calleeName(OpenCallee how)
 {
     switch (how) {
-    case OpenCallee::drillIn:
-        return QStringLiteral("drillIn");
-    case OpenCallee::split:
-        return QStringLiteral("split");
-    case OpenCallee::inlineHere:
-        break;
+    case OpenCallee::drillIn: return QStringLiteral("drillIn");
+    case OpenCallee::split: return QStringLiteral("split");
+    case OpenCallee::inlineHere: break;
     }
     return QStringLiteral("inline");
 }

@@ -53,8 +53,7 @@ void showSettings(MainWindow& window)
     QObject::connect(callee, &QComboBox::activated, dialog, [&window, callee] {
         const QString name = callee->currentData().toString();
         window.settings().set("openCallee", name);
-        if (window.document())
-            window.document()->setOpenCallee(calleeNamed(name));
+        if (window.document()) window.document()->setOpenCallee(calleeNamed(name));
     });
     form->addRow(QObject::tr("Called graphs open"), callee);
     auto* const wheel = new QCheckBox(QObject::tr("The wheel zooms the graph, with Ctrl it scrolls"), dialog);

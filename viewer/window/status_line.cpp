@@ -36,8 +36,9 @@ QString browsedText(const Document& document)
         values += graph.values.size();
     }
     const size_t graphs = document.model().graphs.size();
-    return grouped(static_cast<qint64>(operators)) + (operators == 1 ? " operator, " : " operators, ") + grouped(static_cast<qint64>(values)) +
-           (values == 1 ? " tensor, " : " tensors, ") + grouped(static_cast<qint64>(graphs)) + (graphs == 1 ? " subgraph" : " subgraphs");
+    return grouped(static_cast<qint64>(operators)) + (operators == 1 ? " operator, " : " operators, ") +
+           grouped(static_cast<qint64>(values)) + (values == 1 ? " tensor, " : " tensors, ") + grouped(static_cast<qint64>(graphs)) +
+           (graphs == 1 ? " subgraph" : " subgraphs");
 }
 
 } // namespace
@@ -61,14 +62,17 @@ QString stopReasonText(const Document& document)
     for (const StopReason& reason : stop.report.reasons) {
         if (reason.cause == StopCause::finished) continue; // the state says it
         if (reason.cause == StopCause::error) {
-            parts.append(QStringLiteral("%1, step %2").arg(QString::fromStdString(stop.address).section('/', -1), grouped(stop.position.step)));
+            parts.append(
+                QStringLiteral("%1, step %2").arg(QString::fromStdString(stop.address).section('/', -1), grouped(stop.position.step)));
             continue;
         }
         QString text = QString::fromStdString(toString(reason));
         if (reason.cause == StopCause::breakpoint && reason.number > 0)
             for (const BreakpointRow& row : stop.breakpoints)
                 if (row.number == reason.number) {
-                    text = QStringLiteral("breakpoint %1 on %2").arg(reason.number).arg(QString::fromStdString(row.where).section(" in ", 0, 0));
+                    text = QStringLiteral("breakpoint %1 on %2")
+                               .arg(reason.number)
+                               .arg(QString::fromStdString(row.where).section(" in ", 0, 0));
                     if (!row.condition.empty()) text += ", " + QString::fromStdString(row.condition);
                 }
         parts.append(text);
@@ -121,12 +125,15 @@ StatusLine::StatusLine(QWidget* parent) : QWidget(parent)
     connect(m_density, &QPushButton::clicked, this, &StatusLine::densityClicked);
     const auto restyle = [this] {
         setFixedHeight(Theme::instance().barHeight(22));
-        setStyleSheet(QStringLiteral("#statusLine { border-top: 1px solid %1; background: %2; } QFrame[line=\"true\"] { background: %1; } QLabel { color: %3; font-size: %4px; } "
-                                     "QPushButton { border: 0; background: transparent; padding: 0 2px; min-height: 18px; color: %3; font-size: %4px; } "
-                                     "QPushButton#statusCancel { color: %5; } QPushButton:focus { border: 1px dotted %3; padding: 0 1px; }")
-                          .arg(themed(Token::line).name(), themed(Token::window).name(), themed(Token::text2).name())
-                          .arg(Theme::instance().font(FontUse::small).pixelSize())
-                          .arg(themed(Token::accent).name()));
+        setStyleSheet(
+            QStringLiteral(
+                "#statusLine { border-top: 1px solid %1; background: %2; } QFrame[line=\"true\"] { background: %1; } QLabel { color: %3; "
+                "font-size: %4px; } "
+                "QPushButton { border: 0; background: transparent; padding: 0 2px; min-height: 18px; color: %3; font-size: %4px; } "
+                "QPushButton#statusCancel { color: %5; } QPushButton:focus { border: 1px dotted %3; padding: 0 1px; }")
+                .arg(themed(Token::line).name(), themed(Token::window).name(), themed(Token::text2).name())
+                .arg(Theme::instance().font(FontUse::small).pixelSize())
+                .arg(themed(Token::accent).name()));
         show(m_document);
     };
     setAttribute(Qt::WA_StyledBackground);
@@ -223,7 +230,8 @@ void StatusLine::showProgress(const QString& what, qint64 tick, qint64 target, q
 {
     QString text = what;
     if (target > from) text += QStringLiteral(" · %1 %").arg(std::clamp<qint64>(100 * (tick - from) / (target - from), 0, 100));
-    else if (target >= 0 && target < from) text += QStringLiteral(" · %1 %").arg(std::clamp<qint64>(100 * (from - tick) / (from - target), 0, 100));
+    else if (target >= 0 && target < from)
+        text += QStringLiteral(" · %1 %").arg(std::clamp<qint64>(100 * (from - tick) / (from - target), 0, 100));
     else text += QStringLiteral(" · step %1").arg(grouped(tick));
     showWork(text);
 }

@@ -47,7 +47,8 @@ private:
     QPointer<Document> m_document;
 };
 
-/// "read_variable#1 failed: variable 'never' is read before it was assigned": of an error of the engine, "main/read_variable#1: C2: variable …".
+/// "read_variable#1 failed: variable 'never' is read before it was assigned": of an error of the engine, "main/read_variable#1: C2:
+/// variable …".
 QString failureText(const QString& error);
 /// "breakpoint 1 on tanh#15, iter == 37": all reasons of the stop.
 QString stopReasonText(const Document& document);

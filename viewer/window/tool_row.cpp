@@ -44,7 +44,8 @@ void ToolRow::refold()
         m_more->show();
         for (QWidget* const widget : widgets) {
             widget->hide();
-            if (const auto* const button = qobject_cast<QToolButton*>(widget); button && button->defaultAction()) hidden.append(button->defaultAction());
+            if (const auto* const button = qobject_cast<QToolButton*>(widget); button && button->defaultAction())
+                hidden.append(button->defaultAction());
         }
     }
     m_menu->addActions(hidden);

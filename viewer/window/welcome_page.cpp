@@ -130,7 +130,8 @@ private:
     static void growth(QPainter& painter)
     {
         static constexpr int heights[] = {5, 8, 14, 24, 38, 57};
-        for (int i = 0; i < 6; ++i) painter.fillRect(QRectF(16 + 18 * i, 74 - heights[i], 12, heights[i]), themed(i < 5 ? Token::sideA : Token::err));
+        for (int i = 0; i < 6; ++i)
+            painter.fillRect(QRectF(16 + 18 * i, 74 - heights[i], 12, heights[i]), themed(i < 5 ? Token::sideA : Token::err));
         painter.setPen(themed(Token::line2));
         painter.drawLine(QPointF(10, 74.5), QPointF(122, 74.5));
     }
@@ -151,7 +152,9 @@ QString agoText(qint64 seconds)
 } // namespace
 
 WelcomePage::WelcomePage(std::vector<Services::Sample> samples, Settings& settings, QWidget* parent)
-    : QScrollArea(parent), m_samples(std::move(samples)), m_settings(settings)
+    : QScrollArea(parent),
+      m_samples(std::move(samples)),
+      m_settings(settings)
 {
     setObjectName("welcomePage");
     setFrameShape(QFrame::NoFrame);
@@ -201,10 +204,11 @@ WelcomePage::WelcomePage(std::vector<Services::Sample> samples, Settings& settin
     m_columns->addLayout(right);
     column->addLayout(m_columns);
     const auto restyle = [page, this] {
-        page->setStyleSheet(QStringLiteral("#welcomeBody { background: %1; } #card { background: %2; border: 1px solid %3; border-radius: 4px; } "
-                                           "#cardFirst { background: %2; border: 1px solid %4; border-radius: 4px; }")
-                                .arg(themed(Token::window).name(), themed(Token::surface).name(), themed(Token::line).name(),
-                                     themed(Token::accent).name()));
+        page->setStyleSheet(
+            QStringLiteral("#welcomeBody { background: %1; } #card { background: %2; border: 1px solid %3; border-radius: 4px; } "
+                           "#cardFirst { background: %2; border: 1px solid %4; border-radius: 4px; }")
+                .arg(themed(Token::window).name(), themed(Token::surface).name(), themed(Token::line).name(),
+                     themed(Token::accent).name()));
         showTheme();
         arrange();
     };
@@ -255,7 +259,9 @@ QWidget* WelcomePage::startColumn()
         row->setSpacing(6);
         auto* const icon = new QLabel(part);
         icon->setFixedSize(16, 16);
-        const auto paint = [icon, name = entry.icon] { icon->setPixmap(iconPixmap(name, 16, themed(Token::accent), icon->devicePixelRatioF())); };
+        const auto paint = [icon, name = entry.icon] {
+            icon->setPixmap(iconPixmap(name, 16, themed(Token::accent), icon->devicePixelRatioF()));
+        };
         paint();
         connect(&Theme::instance(), &Theme::changed, icon, paint);
         row->addWidget(icon);
@@ -266,7 +272,8 @@ QWidget* WelcomePage::startColumn()
         row->addWidget(words(entry.key, "small", "meta", part));
         column->addLayout(row);
     }
-    QLabel* const drop = words(tr("or drop a .tflite, .circle, .pb, .pbtxt, SavedModel folder, recording or session on the window"), "", "meta", part);
+    QLabel* const drop =
+        words(tr("or drop a .tflite, .circle, .pb, .pbtxt, SavedModel folder, recording or session on the window"), "", "meta", part);
     drop->setWordWrap(true);
     column->addWidget(drop);
     column->addSpacing(20);
@@ -319,8 +326,9 @@ QWidget* WelcomePage::sampleGrid()
     m_grid->setContentsMargins(0, 0, 0, 0);
     m_grid->setSpacing(kCardGap);
     m_grid->setVerticalSpacing(kCardGap);
-    QLabel* const heading = words(m_samples.empty() ? tr("The samples are not installed") : tr("Samples: each opens, stops inside and shows one thing"),
-                                  "section", "", part);
+    QLabel* const heading =
+        words(m_samples.empty() ? tr("The samples are not installed") : tr("Samples: each opens, stops inside and shows one thing"),
+              "section", "", part);
     heading->setWordWrap(true);
     m_grid->addWidget(heading, 0, 0, 1, 2);
     for (size_t i = 0; i < m_samples.size() && i < 4; ++i) {

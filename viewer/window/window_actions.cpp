@@ -32,19 +32,32 @@ public:
     QSize minimumSizeHint() const override { return {90, 26}; }
 };
 
-
 struct IconOf {
     const char* command;
     const char* icon;
 };
 constexpr IconOf kIcons[] = {
-    {"run", "continue"},          {"pause", "pause"},         {"stop", "stop"},
-    {"restart", "restart"},       {"stepOver", "step-over"},  {"stepInto", "step-into"},
-    {"stepOut", "step-out"},      {"reverseRun", "reverse-continue"}, {"backOver", "step-back-over"},
-    {"backInto", "step-back-into"}, {"backOut", "step-back-out"}, {"previousIteration", "iteration-back"},
-    {"nextIteration", "iteration-forward"}, {"record", "record"}, {"find", "find"},
-    {"open", "model-file"},       {"openRecording", "recording"}, {"compare", "compare"},
-    {"bookmark", "bookmark"},     {"console", "console"},     {"exportGraph", "export"},
+    {"run", "continue"},
+    {"pause", "pause"},
+    {"stop", "stop"},
+    {"restart", "restart"},
+    {"stepOver", "step-over"},
+    {"stepInto", "step-into"},
+    {"stepOut", "step-out"},
+    {"reverseRun", "reverse-continue"},
+    {"backOver", "step-back-over"},
+    {"backInto", "step-back-into"},
+    {"backOut", "step-back-out"},
+    {"previousIteration", "iteration-back"},
+    {"nextIteration", "iteration-forward"},
+    {"record", "record"},
+    {"find", "find"},
+    {"open", "model-file"},
+    {"openRecording", "recording"},
+    {"compare", "compare"},
+    {"bookmark", "bookmark"},
+    {"console", "console"},
+    {"exportGraph", "export"},
     {"watchExpression", "watch"},
 };
 
@@ -151,19 +164,23 @@ void MainWindow::makeMenus()
     QMenu* const file = bar->addMenu(tr("&File"));
     fill(file, {"open", "openRecording", "compare", "-", "saveSession", "reload", "exportGraph", "-", "closeTab"});
     file->addAction(tr("Close the file"), this, &MainWindow::showWelcome);
-    file->addAction(tr("Forget what is remembered of this model"), this, [this] {
-        if (!m_document) return;
-        m_sessions->forget();
-        m_status->say(tr("nothing is remembered of %1 any more").arg(QString::fromStdString(m_document->backend().name())));
-    })->setObjectName("forgetModel");
+    file->addAction(tr("Forget what is remembered of this model"), this,
+                    [this] {
+                        if (!m_document) return;
+                        m_sessions->forget();
+                        m_status->say(tr("nothing is remembered of %1 any more").arg(QString::fromStdString(m_document->backend().name())));
+                    })
+        ->setObjectName("forgetModel");
     fill(file, {"-", "settings", "quit"});
     QMenu* const edit = bar->addMenu(tr("&Edit"));
     fill(edit, {"copyAddress", "-", "find", "findNext", "findPrevious", "quickOpen"});
     QMenu* const view = bar->addMenu(tr("&View"));
     fill(view, {"task.1", "task.2", "task.3", "task.4", "-"});
     QMenu* const panels = view->addMenu(tr("&Panels"));
-    const QStringList names = {tr("Graph"),   tr("Listing"), tr("Invocations or frames"), tr("Tensor"),     tr("Breakpoints"),
-                               tr("Watches"), tr("Console"), tr("Timeline"),              tr("Properties"), tr("Search")};
+    const QStringList names = {tr("Graph"),   tr("Listing"),     tr("Invocations or frames"),
+                               tr("Tensor"),  tr("Breakpoints"), tr("Watches"),
+                               tr("Console"), tr("Timeline"),    tr("Properties"),
+                               tr("Search")};
     for (int i = 1; i <= 10; ++i) {
         QAction* const each = m_actions[QStringLiteral("focusPanel.%1").arg(i)];
         each->setText(names[i - 1]);
@@ -197,9 +214,30 @@ void MainWindow::makeMenus()
     QMenu* const marks = go->addMenu(tr("Boo&kmarks"));
     for (int i = 1; i <= 10; ++i) fill(marks, {qPrintable(QStringLiteral("gotoBookmark.%1").arg(i))});
     QMenu* const debug = bar->addMenu(tr("&Debug"));
-    fill(debug, {"run", "pause", "stop", "restart", "-", "stepOver", "stepInto", "stepOut", "runToCursor", "-", "reverseRun", "backOver",
-                 "backInto", "backOut", "backToCursor", "-", "nextIteration", "previousIteration", "-", "toggleBreakpoint",
-                 "enableBreakpoint", "editBreakpoint", "deleteBreakpoints", "watchExpression"});
+    fill(debug, {"run",
+                 "pause",
+                 "stop",
+                 "restart",
+                 "-",
+                 "stepOver",
+                 "stepInto",
+                 "stepOut",
+                 "runToCursor",
+                 "-",
+                 "reverseRun",
+                 "backOver",
+                 "backInto",
+                 "backOut",
+                 "backToCursor",
+                 "-",
+                 "nextIteration",
+                 "previousIteration",
+                 "-",
+                 "toggleBreakpoint",
+                 "enableBreakpoint",
+                 "editBreakpoint",
+                 "deleteBreakpoints",
+                 "watchExpression"});
     fillFrom(bar->addMenu(tr("G&raph")), "graph", "panelGraph");
     fillFrom(bar->addMenu(tr("Te&nsor")), "tensor", "panelTensor");
     QMenu* const trace = bar->addMenu(tr("&Trace"));
@@ -242,14 +280,20 @@ QWidget* MainWindow::makeToolBar()
         row->addWidget(made);
         buttons[command] = made;
     };
-    for (const char* const command : {"run", "pause", "stop", "restart", "", "stepOver", "stepInto", "stepOut", "", "reverseRun", "backOver",
-                                      "backInto", "backOut", "", "previousIteration", "nextIteration", "", "record"}) {
+    for (const char* const command : {"run", "pause", "stop", "restart", "", "stepOver", "stepInto", "stepOut", "", "reverseRun",
+                                      "backOver", "backInto", "backOut", "", "previousIteration", "nextIteration", "", "record"}) {
         if (*command) button(command);
         else line();
     }
     bar->addMenuButton();
-    for (const QStringList& together : {QStringList{"restart"}, {"backOut"}, {"stepOut"}, {"stop"}, {"record"}, {"previousIteration", "nextIteration"},
-                                        {"backOver", "backInto"}, {"reverseRun"}}) {
+    for (const QStringList& together : {QStringList{"restart"},
+                                        {"backOut"},
+                                        {"stepOut"},
+                                        {"stop"},
+                                        {"record"},
+                                        {"previousIteration", "nextIteration"},
+                                        {"backOver", "backInto"},
+                                        {"reverseRun"}}) {
         QList<QWidget*> widgets;
         for (const QString& command : together) widgets.append(buttons[command]);
         bar->fold(widgets);
@@ -283,9 +327,10 @@ QWidget* MainWindow::makeToolBar()
         const Theme& theme = Theme::instance();
         bar->setFixedHeight(theme.barHeight(36));
         m_find->setStyleSheet(QStringLiteral("QLineEdit { min-height: %1px; max-height: %1px; }").arg(theme.barHeight(26) - 2));
-        bar->setStyleSheet(QStringLiteral("#toolbarRun { background: %1; border-bottom: 1px solid %2; } #toolSeparator { background: %2; margin: 0 4px; } "
-                                          "#toolMore::menu-indicator { image: none; }")
-                               .arg(themed(Token::window).name(), themed(Token::line).name()));
+        bar->setStyleSheet(
+            QStringLiteral("#toolbarRun { background: %1; border-bottom: 1px solid %2; } #toolSeparator { background: %2; margin: 0 4px; } "
+                           "#toolMore::menu-indicator { image: none; }")
+                .arg(themed(Token::window).name(), themed(Token::line).name()));
         for (QToolButton* const task : m_taskButtons) {
             const QFont font = theme.font(FontUse::small);
             task->setFont(font);

@@ -55,7 +55,8 @@ bool MainWindow::needsInputs()
         if (!port.source.empty() && port.problem.empty()) continue;
         if (m_task == Task::browse) setTask(Task::debug);
         if (!m_area->show("panelInputs", true)) break;
-        m_status->say(port.source.empty() ? tr("input %1 has no value yet: fill it here, then run").arg(textOf(port.name)) : textOf(port.problem));
+        m_status->say(port.source.empty() ? tr("input %1 has no value yet: fill it here, then run").arg(textOf(port.name))
+                                          : textOf(port.problem));
         return true;
     }
     return false;
@@ -298,12 +299,15 @@ void MainWindow::makeCommands()
         const Task task = m_task;
         const ComparedRun compared = m_document->stop()->compared;
         const double cosine = compared.reference ? compared.reference->tolerance().cosine.value_or(0) : 0;
-        open(path, [this, session, task, compares = compared.drift != nullptr] {
-            m_banner->hide(); // what it offers to restore is restored
-            m_sessions->restore(session);
-            if (compares) compare();
-            setTask(task);
-        }, textOf(compared.path), cosine);
+        open(
+            path,
+            [this, session, task, compares = compared.drift != nullptr] {
+                m_banner->hide(); // what it offers to restore is restored
+                m_sessions->restore(session);
+                if (compares) compare();
+                setTask(task);
+            },
+            textOf(compared.path), cosine);
         return true;
     };
     to["closeTab"] = with([this] {
@@ -382,7 +386,8 @@ void MainWindow::keyPressEvent(QKeyEvent* event)
         for (const KeyPlace& place : KeyBindings::places()) {
             if (place.context != context && !(letters && place.isSecond)) continue;
             const QString bound = m_keys.keyOf(place);
-            const bool hit = bound.compare(key, Qt::CaseInsensitive) == 0 || (place.isFixed && keysOf(bound).contains(key, Qt::CaseInsensitive));
+            const bool hit =
+                bound.compare(key, Qt::CaseInsensitive) == 0 || (place.isFixed && keysOf(bound).contains(key, Qt::CaseInsensitive));
             if (hit && ((!place.isSecond && panel->command(place.command)) || runIfEnabled(place.command))) return event->accept();
         }
     QMainWindow::keyPressEvent(event);
@@ -396,9 +401,11 @@ bool MainWindow::changedKey(const QKeyEvent& event)
     if (context.isEmpty()) return false;
     if (!event.spontaneous()) return false; // delivered below
     QWidget* const focus = QApplication::focusWidget();
-    const bool types = focus->testAttribute(Qt::WA_InputMethodEnabled) && !(event.modifiers() & (Qt::ControlModifier | Qt::AltModifier)) && !event.text().isEmpty();
+    const bool types = focus->testAttribute(Qt::WA_InputMethodEnabled) && !(event.modifiers() & (Qt::ControlModifier | Qt::AltModifier)) &&
+                       !event.text().isEmpty();
     if (types) return false;
-    const KeyBindings::Meaning meaning = m_keys.changedMeaning(context, QKeySequence(event.keyCombination()).toString(QKeySequence::PortableText));
+    const KeyBindings::Meaning meaning =
+        m_keys.changedMeaning(context, QKeySequence(event.keyCombination()).toString(QKeySequence::PortableText));
     if (meaning.command.isEmpty()) return meaning.isVacated;
     if (meaning.delivered.isEmpty()) return panel->command(meaning.command) || runIfEnabled(meaning.command);
     const QKeyCombination known = QKeySequence(meaning.delivered)[0];
@@ -420,7 +427,8 @@ bool MainWindow::eventFilter(QObject* watched, QEvent* event)
             }
             return run(QStringLiteral("task.%1").arg(code - 9));
         }
-        if (event->type() == QEvent::KeyPress && watched == QApplication::focusWidget() && isActiveWindow() && changedKey(*key)) return true;
+        if (event->type() == QEvent::KeyPress && watched == QApplication::focusWidget() && isActiveWindow() && changedKey(*key))
+            return true;
     }
     return QMainWindow::eventFilter(watched, event);
 }

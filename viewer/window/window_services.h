@@ -12,7 +12,8 @@ class WindowServices : public Services {
 public:
     /// A model held against another model or recording (`debug --against`): runs stop where they differ. `cosine` > 0: by cosine
     /// similarity of whole tensors, as for quantized against float models. Called on a worker thread. Errors: as of open().
-    virtual Result<std::unique_ptr<Backend>> openAgainst(const std::string& path, const std::string& other, double cosine, std::stop_token stop) = 0;
+    virtual Result<std::unique_ptr<Backend>> openAgainst(const std::string& path, const std::string& other, double cosine,
+                                                         std::stop_token stop) = 0;
 };
 
 } // namespace loopscope::viewer

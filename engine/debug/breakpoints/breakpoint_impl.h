@@ -40,7 +40,7 @@ struct Within {
 struct Breakpoint {
     int number = 0;
     BreakpointCommand command = BreakpointCommand::breakpoint;
-    std::string typed;               ///< what was written, for lines that do not resolve
+    std::string typed; ///< what was written, for lines that do not resolve
     std::string kindName;
     BreakpointSpec spec;
     std::unique_ptr<BreakKind> kind; ///< null: it does not resolve
@@ -53,9 +53,9 @@ struct Breakpoint {
     int64_t ignoreUntil = 0; ///< hits up to this one do not stop
     int64_t origin = -1;     ///< tick after which hits count; −1: from the start of the run
     HitLog hits;
-    int64_t base = 0;        ///< hits before the part that is being heard
-    int64_t heard = 0;       ///< and in it
-    bool isHeard = false;    ///< it is armed
+    int64_t base = 0;     ///< hits before the part that is being heard
+    int64_t heard = 0;    ///< and in it
+    bool isHeard = false; ///< it is armed
 
     bool conditionIsRule() const { return condition && condition->usesHits(); }
     /// Whether it depends on how often it was met before.
@@ -156,12 +156,12 @@ private:
 
     StatisticsCache m_statistics;
     Hearing m_hearing = Hearing::stop;
-    bool m_isHearing = false;      ///< between begin() and moved()
+    bool m_isHearing = false; ///< between begin() and moved()
     int64_t m_after = -1;
-    int64_t m_lastTick = -1;       ///< of the last event that was heard
-    int m_line = 0;                ///< timeline that counts and kept values are of
-    int64_t m_run = 0;             ///< Timeline::runs() of the run that they are of
-    int64_t m_keptTick = -1;       ///< where kept values are right; −1: nowhere
+    int64_t m_lastTick = -1;           ///< of the last event that was heard
+    int m_line = 0;                    ///< timeline that counts and kept values are of
+    int64_t m_run = 0;                 ///< Timeline::runs() of the run that they are of
+    int64_t m_keptTick = -1;           ///< where kept values are right; −1: nowhere
     InvocationId m_seenInvocation = 0; ///< the invocation and graph that the next two are of
     GraphId m_seenGraph;
     int64_t m_seenIteration = -1;

@@ -21,20 +21,20 @@ enum class BreakpointCommand : uint8_t { breakpoint, temporary, watch, readWatch
 
 /// One breakpoint as lists show it.
 struct BreakpointInfo {
-    int number = 0;          ///< from 1, never used again
+    int number = 0; ///< from 1, never used again
     BreakpointCommand command = BreakpointCommand::breakpoint;
-    std::string kind;        ///< "operator", "iter", "nan", "write", …
-    std::string spec;        ///< what follows the command's name, in canonical form: typed again it makes the same breakpoint
-    std::string place;       ///< "main/while#0@37"; empty: anywhere
-    std::string condition;   ///< empty: none
-    std::string hitRule;     ///< "", "4", "%4", ">=4"
-    int64_t hits = 0;        ///< how often it was met up to where the run stands; forward and backward the same
-    int64_t ignore = 0;      ///< hits that are still to be ignored
+    std::string kind;      ///< "operator", "iter", "nan", "write", …
+    std::string spec;      ///< what follows the command's name, in canonical form: typed again it makes the same breakpoint
+    std::string place;     ///< "main/while#0@37"; empty: anywhere
+    std::string condition; ///< empty: none
+    std::string hitRule;   ///< "", "4", "%4", ">=4"
+    int64_t hits = 0;      ///< how often it was met up to where the run stands; forward and backward the same
+    int64_t ignore = 0;    ///< hits that are still to be ignored
     bool enabled = true;
     bool quiet = false;
-    std::string disabledBecause; ///< why it disabled itself; empty: it did not
-    std::string cost;        ///< class of what it looks at, and bytes that it keeps
-    std::string note;        ///< what is to be known about it: "depends on the machine: …"; empty: nothing
+    std::string disabledBecause;       ///< why it disabled itself; empty: it did not
+    std::string cost;                  ///< class of what it looks at, and bytes that it keeps
+    std::string note;                  ///< what is to be known about it: "depends on the machine: …"; empty: nothing
     std::vector<std::string> commands; ///< to run at a hit, in order
 };
 

@@ -23,8 +23,8 @@ void EventSource::keep(const Expression& expression)
         if (m_keepers.size() <= dependency.place) m_keepers.resize(dependency.place + 1);
         const int64_t writes = std::clamp<int64_t>(dependency.back, 1, kKeptHistory);
         const bool copies = dependency.history == ExpressionHistory::previous;
-        m_keepers[dependency.place] = m_context.kept.keeper(model(), where.graph, where.value, writes, copies,
-                                                            dependency.history == ExpressionHistory::first);
+        m_keepers[dependency.place] =
+            m_context.kept.keeper(model(), where.graph, where.value, writes, copies, dependency.history == ExpressionHistory::first);
     }
 }
 

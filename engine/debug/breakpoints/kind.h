@@ -25,8 +25,8 @@ namespace loopscope {
 /// An operator is about to run, or has run.
 struct BreakEvent {
     const OperatorEvent& op;
-    int64_t tick;   ///< of the stop, here or after it
-    int frames;     ///< on the stack
+    int64_t tick; ///< of the stop, here or after it
+    int frames;   ///< on the stack
     bool isAfter;
     const Executor& executor;
     StatisticsCache& statistics;
@@ -93,9 +93,9 @@ public:
     virtual uint64_t keptBytes() const { return 0; }
     virtual ExpressionCost cost() const { return ExpressionCost::constant; }
 
-    std::string head;  ///< kind and operands, canonical
-    std::string place; ///< "main/while#0@37"; empty: anywhere
-    std::string note;  ///< what is to be known about it
+    std::string head;          ///< kind and operands, canonical
+    std::string place;         ///< "main/while#0@37"; empty: anywhere
+    std::string note;          ///< what is to be known about it
     std::string failure;       ///< met() could not tell, and why; empty: it could
     std::vector<int64_t> late; ///< met() found that it was met at these earlier ticks, and not here
 

@@ -108,12 +108,12 @@ Result<std::unique_ptr<BreakKind>> makeKind(const BreakContext& context, FrameCo
     if (spec.words.empty())
         return Error(ErrorCode::usage, "a place or a kind is missing, as in break add#2, break nan, break iter while#0 37");
     const std::span<const std::string> words(spec.words);
-    const bool isWatch = command == BreakpointCommand::watch || command == BreakpointCommand::readWatch ||
-                         command == BreakpointCommand::accessWatch;
+    const bool isWatch =
+        command == BreakpointCommand::watch || command == BreakpointCommand::readWatch || command == BreakpointCommand::accessWatch;
     if (isWatch) {
-        const std::string_view name = command == BreakpointCommand::watch        ? "watch"
+        const std::string_view name = command == BreakpointCommand::watch       ? "watch"
                                       : command == BreakpointCommand::readWatch ? "rwatch"
-                                                                                 : "awatch";
+                                                                                : "awatch";
         return findKind(name)->make(context, frame, words);
     }
     if (words[0].starts_with("step:")) return makeStep(context, frame, words);

@@ -65,7 +65,8 @@ protected:
 class UnchangedKind final : public ValueKind {
 public:
     UnchangedKind(const BreakContext& context, const Places& places, int64_t writes)
-        : ValueKind(context, places, writes + 1), m_writes(writes)
+        : ValueKind(context, places, writes + 1),
+          m_writes(writes)
     {
     }
 
@@ -88,7 +89,8 @@ protected:
 class AccessKind final : public BreakKind {
 public:
     AccessKind(const BreakContext& context, std::string variable, std::vector<BreakSite> sites)
-        : BreakKind(context), m_variable(std::move(variable))
+        : BreakKind(context),
+          m_variable(std::move(variable))
     {
         m_sites = std::move(sites);
         m_cause = StopCause::watch;

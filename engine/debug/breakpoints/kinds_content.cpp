@@ -74,7 +74,8 @@ bool hasAbnormal(const Tensor& tensor, Abnormal what)
 class WriteKind : public BreakKind {
 public:
     WriteKind(const BreakContext& context, Places places, const std::function<bool(const Operator&, const Value&)>& wants)
-        : BreakKind(context), m_path(places.path)
+        : BreakKind(context),
+          m_path(places.path)
     {
         const bool isOne = places.operators.size() == 1;
         for (const PlacedOperator& placed : places.operators) {
@@ -126,7 +127,9 @@ bool isFloatOrUnknown(const Operator&, const Value& value)
 class AbnormalKind final : public WriteKind {
 public:
     AbnormalKind(const BreakContext& context, Places places, Abnormal what, bool born)
-        : WriteKind(context, std::move(places), isFloatOrUnknown), m_what(what), m_born(born)
+        : WriteKind(context, std::move(places), isFloatOrUnknown),
+          m_what(what),
+          m_born(born)
     {
         if (what == Abnormal::nan) m_cause = StopCause::nan;
     }
@@ -186,8 +189,11 @@ struct Share {
 class ShareKind final : public WriteKind {
 public:
     ShareKind(const BreakContext& context, Places places, Share share, int64_t TensorStatistics::*count)
-        : WriteKind(context, std::move(places), nullptr), m_share(share), m_count(count)
-    {}
+        : WriteKind(context, std::move(places), nullptr),
+          m_share(share),
+          m_count(count)
+    {
+    }
 
 protected:
     bool isIt(const BreakEvent& event, const BreakSite&, const Tensor& tensor) override
@@ -204,8 +210,11 @@ private:
 class RangeKind final : public WriteKind {
 public:
     RangeKind(const BreakContext& context, Places places, double low, double high)
-        : WriteKind(context, std::move(places), nullptr), m_low(low), m_high(high)
-    {}
+        : WriteKind(context, std::move(places), nullptr),
+          m_low(low),
+          m_high(high)
+    {
+    }
 
 protected:
     bool isIt(const BreakEvent& event, const BreakSite&, const Tensor& tensor) override

@@ -39,7 +39,9 @@ private:
 class MergeKind final : public BreakKind {
 public:
     MergeKind(const BreakContext& context, Places places, int64_t wanted)
-        : BreakKind(context), m_path(std::move(places.path)), m_wanted(wanted)
+        : BreakKind(context),
+          m_path(std::move(places.path)),
+          m_wanted(wanted)
     {
         for (const PlacedOperator& placed : places.operators) add({placed.graph, placed.op, trapAfter, -1, ValueId()});
     }
@@ -63,10 +65,8 @@ public:
     {
         for (size_t g = 0; g < model().graphs.size(); ++g) {
             if (!hasFramesOrSwitches(model().graphs[g])) continue;
-            if (m_atEnd)
-                addInside(GraphId(static_cast<int64_t>(g)));
-            else
-                addFirst(GraphId(static_cast<int64_t>(g)));
+            if (m_atEnd) addInside(GraphId(static_cast<int64_t>(g)));
+            else addFirst(GraphId(static_cast<int64_t>(g)));
         }
     }
     bool met(const BreakEvent& event, const BreakSite&) override
@@ -93,7 +93,8 @@ private:
                 const Operator& producer = graph.op(graph.value(input).producer);
                 return isOneOf(producer, "Enter") && frameNameOf(producer) == m_name;
             };
-            if (std::ranges::any_of(graph.operators[o].inputs, isFromEnter)) add({id, OperatorId(static_cast<int64_t>(o)), trapBefore, -1, ValueId()});
+            if (std::ranges::any_of(graph.operators[o].inputs, isFromEnter))
+                add({id, OperatorId(static_cast<int64_t>(o)), trapBefore, -1, ValueId()});
         }
     }
     /// What can run last in it lies in it, or in a frame inside it.
@@ -117,7 +118,8 @@ private:
 class FrameIterationKind final : public BreakKind {
 public:
     FrameIterationKind(const BreakContext& context, std::string_view name, IterationSet iterations)
-        : BreakKind(context), m_iterations(std::move(iterations))
+        : BreakKind(context),
+          m_iterations(std::move(iterations))
     {
         for (const GraphId id : PathFilter().graphs(model(), context.target.executor.root())) {
             if (!hasFramesOrSwitches(model().graph(id))) continue;

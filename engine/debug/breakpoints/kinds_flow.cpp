@@ -24,7 +24,9 @@ std::optional<BreakSite> iterationSite(const Model& model, const PlacedOperator&
 class LoopKind : public BreakKind {
 public:
     LoopKind(const BreakContext& context, Places places, bool atIterations, bool atEnd)
-        : BreakKind(context), m_path(places.path), m_loops(std::move(places.operators))
+        : BreakKind(context),
+          m_path(places.path),
+          m_loops(std::move(places.operators))
     {
         for (const PlacedOperator& loop : m_loops) {
             const std::optional<BreakSite> site = iterationSite(model(), loop);
@@ -56,7 +58,8 @@ private:
 class IterationKind final : public LoopKind {
 public:
     IterationKind(const BreakContext& context, Places places, IterationSet set)
-        : LoopKind(context, std::move(places), true, false), m_set(std::move(set))
+        : LoopKind(context, std::move(places), true, false),
+          m_set(std::move(set))
     {
         const auto& ranges = m_set.ranges;
         if (ranges.size() == 1 && ranges[0].low == ranges[0].high && !ranges[0].openEnd && !ranges[0].powersOfTwo)
@@ -78,7 +81,8 @@ private:
 class LastIterationKind final : public LoopKind {
 public:
     LastIterationKind(const BreakContext& context, Places places, IterationSet set)
-        : LoopKind(context, std::move(places), true, true), m_set(std::move(set))
+        : LoopKind(context, std::move(places), true, true),
+          m_set(std::move(set))
     {
         note = "known once the loop was seen to its end";
     }

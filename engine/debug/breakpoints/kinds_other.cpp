@@ -26,7 +26,9 @@ public:
 class TimeKind final : public BreakKind {
 public:
     TimeKind(const BreakContext& context, const Places& places, int64_t limitNs)
-        : BreakKind(context), m_path(places.path), m_limitNs(limitNs)
+        : BreakKind(context),
+          m_path(places.path),
+          m_limitNs(limitNs)
     {
         note = "depends on the machine: other hits when a part of the run is run again";
         for (const PlacedOperator& placed : places.operators) {
@@ -64,7 +66,9 @@ private:
 class DiffersKind final : public BreakKind {
 public:
     DiffersKind(const BreakContext& context, const Places& places, const Tolerance& tolerance)
-        : BreakKind(context), m_path(places.path), m_tolerance(tolerance)
+        : BreakKind(context),
+          m_path(places.path),
+          m_tolerance(tolerance)
     {
         m_cause = StopCause::differs;
         for (const PlacedOperator& placed : places.operators) {

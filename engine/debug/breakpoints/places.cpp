@@ -149,9 +149,8 @@ Result<std::string> fromRoot(const DebugTarget& target, FrameContext frame, std:
 void addTargets(const Model& model, const Address& pattern, const std::vector<GraphId>& graphs, Places& places)
 {
     const auto isKnown = [&](GraphId g, OperatorId op, int32_t slot) {
-        return std::ranges::any_of(places.operators, [&](const PlacedOperator& known) {
-            return known.graph == g && known.op == op && known.slot == slot;
-        });
+        return std::ranges::any_of(places.operators,
+                                   [&](const PlacedOperator& known) { return known.graph == g && known.op == op && known.slot == slot; });
     };
     const bool all = pattern.target == TargetKind::invocation && !pattern.steps.empty() && pattern.steps.back().anySteps;
     places.isInvocation = pattern.target == TargetKind::invocation && !all;
@@ -215,9 +214,8 @@ PathFilter::PathFilter(const Model& model, const std::vector<AddressStep>& steps
         for (const Graph& graph : model.graphs) {
             std::vector<bool>& sites = step.sites.emplace_back();
             for (size_t o = 0; o < graph.operators.size(); ++o)
-                sites.push_back(written.role == StepRole::frame
-                                    ? entersFrame(written, graph.operators[o])
-                                    : siteFits(written, nameOf(graph.operators[o], static_cast<int64_t>(o))));
+                sites.push_back(written.role == StepRole::frame ? entersFrame(written, graph.operators[o])
+                                                                : siteFits(written, nameOf(graph.operators[o], static_cast<int64_t>(o))));
         }
     }
     m_isOpen = m_steps.size() == 1 && m_steps[0].any;
@@ -366,9 +364,9 @@ Result<Places> resolvePlaces(const DebugTarget& target, FrameContext frame, std:
     const std::string last(text.substr(text.find_last_of('/') + 1));
     if (graphs.empty()) return Error(ErrorCode::usage, "no call of this model fits").at(text);
     const bool isConstant = first.target == TargetKind::value && std::ranges::any_of(graphs, [&](GraphId g) {
-        const ValueId value = target.model.graph(g).findValue(first.op.name);
-        return value.valid() && target.model.graph(g).value(value).role == ValueRole::constant;
-    });
+                                const ValueId value = target.model.graph(g).findValue(first.op.name);
+                                return value.valid() && target.model.graph(g).value(value).role == ValueRole::constant;
+                            });
     if (isConstant) return Error(ErrorCode::usage, "is a constant: nothing writes it").at(text);
     if (places.isInvocation) return Error(ErrorCode::usage, "has no operators to stop at").at(text);
     return Error(ErrorCode::usage, "no operator that runs there fits").at(text).nearest(nearestNames(last, names));

@@ -53,7 +53,7 @@ struct PlacedValue {
 };
 
 struct Places {
-    std::string text;    ///< canonical
+    std::string text; ///< canonical
     PathFilter path;
     std::vector<PlacedOperator> operators;
     std::vector<PlacedValue> values; ///< without an operator: inputs and variables of graphs

@@ -133,9 +133,7 @@ std::optional<size_t> ScalarCondition::add(const Syntax& syntax, uint32_t index,
     const SyntaxNode& written = syntax.nodes[index];
     Node node;
     switch (written.kind) {
-    case SyntaxKind::integer:
-        node.integer = written.integer;
-        break;
+    case SyntaxKind::integer: node.integer = written.integer; break;
     case SyntaxKind::real:
         node.kind = Kind::real;
         node.type = Type::real;
@@ -155,8 +153,7 @@ std::optional<size_t> ScalarCondition::add(const Syntax& syntax, uint32_t index,
             return addLoad(written, Kind::load, 0, source);
         }
         break;
-    case SyntaxKind::named:
-        return addLoad(written, Kind::load, 0, source);
+    case SyntaxKind::named: return addLoad(written, Kind::load, 0, source);
     case SyntaxKind::call: {
         if (written.children.empty() || written.children.size() > 2) return std::nullopt;
         const SyntaxNode& argument = syntax.nodes[written.children[0]];
@@ -192,10 +189,8 @@ std::optional<size_t> ScalarCondition::add(const Syntax& syntax, uint32_t index,
     }
     case SyntaxKind::binary:
     case SyntaxKind::logicalAnd:
-    case SyntaxKind::logicalOr:
-        return addBinary(syntax, written, source);
-    default:
-        return std::nullopt;
+    case SyntaxKind::logicalOr: return addBinary(syntax, written, source);
+    default: return std::nullopt;
     }
     m_nodes.push_back(node);
     return m_nodes.size() - 1;
@@ -260,20 +255,14 @@ bool ScalarCondition::evaluate(const Node& node, ExpressionSource& source, Numbe
     result.type = node.type;
     switch (node.kind) {
     case Kind::integer:
-    case Kind::boolean:
-        result.integer = node.integer;
-        return true;
-    case Kind::real:
-        result.real = node.real;
-        return true;
+    case Kind::boolean: result.integer = node.integer; return true;
+    case Kind::real: result.real = node.real; return true;
     case Kind::iteration: {
         const std::optional<int64_t> iteration = source.iteration(std::nullopt);
         result.integer = iteration.value_or(0);
         return iteration.has_value();
     }
-    case Kind::step:
-        result.integer = source.step();
-        return true;
+    case Kind::step: result.integer = source.step(); return true;
     case Kind::load:
     case Kind::least:
     case Kind::most:
@@ -283,8 +272,7 @@ bool ScalarCondition::evaluate(const Node& node, ExpressionSource& source, Numbe
         if (node.kind == Kind::load || node.kind == Kind::previous) return read(**tensor, node, result);
         return extreme(**tensor, node.kind == Kind::most, result);
     }
-    case Kind::binary:
-        return binary(node, source, result);
+    case Kind::binary: return binary(node, source, result);
     case Kind::logicalAnd:
     case Kind::logicalOr: {
         if (!evaluate(m_nodes[node.left], source, result)) return false;

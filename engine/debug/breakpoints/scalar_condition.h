@@ -42,10 +42,10 @@ private:
         Kind kind = Kind::integer;
         Type type = Type::integer;
         BinaryOperator op = BinaryOperator::add;
-        bool isLiteral = false;        ///< a real literal, perhaps with a sign
-        DType dtype = DType::unknown;  ///< load, previous, least, most: of the tensor
+        bool isLiteral = false;       ///< a real literal, perhaps with a sign
+        DType dtype = DType::unknown; ///< load, previous, least, most: of the tensor
         uint32_t place = 0;
-        int64_t integer = 0;           ///< previous: how far back
+        int64_t integer = 0; ///< previous: how far back
         double real = 0;
         size_t left = 0, right = 0;
     };

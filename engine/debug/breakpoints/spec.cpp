@@ -169,8 +169,7 @@ Result<BreakpointSpec> parseSpec(std::string_view whole, bool withLog)
         LS_TRY(spec.condition, readExpression(text, words, at + 1, spec));
         return spec;
     }
-    if (at < words.size() && words[at] == "hits")
-        return Error(ErrorCode::usage, "hits needs a number: hits 4, hits %4 or hits >=4");
+    if (at < words.size() && words[at] == "hits") return Error(ErrorCode::usage, "hits needs a number: hits 4, hits %4 or hits >=4");
     if (at < words.size())
         return Error(ErrorCode::usage, "found '" + std::string(words[at]) + "'")
             .expected("if EXPR, hits N, once, in PATTERN, quiet or the end");

@@ -32,8 +32,8 @@ struct BreakpointSpec {
     std::string condition;
     HitRule rule;
     bool once = false, quiet = false, disabled = false;
-    std::string within;             ///< pattern after `in`
-    std::string log;                ///< text of a log point, without its quotes
+    std::string within; ///< pattern after `in`
+    std::string log;    ///< text of a log point, without its quotes
     bool hasLog = false;
 };
 

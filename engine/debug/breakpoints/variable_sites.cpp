@@ -19,7 +19,8 @@ public:
         for (size_t g = 0; g < model.graphs.size(); ++g)
             for (const Operator& op : model.graphs[g].operators)
                 if (op.kind.name == "var_handle" && !op.results.empty()) of(g, op.results[0]).insert(nameOf(op));
-        while (spread()) {} // every round adds a name somewhere: it ends
+        while (spread()) {
+        } // every round adds a name somewhere: it ends
     }
     const std::set<std::string>& at(GraphId graph, ValueId value) const
     {

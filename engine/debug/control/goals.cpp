@@ -84,14 +84,16 @@ Error PlaceGoal::absence() const
     const std::string where = stepText(address, m_passedStep);
     if (m_trips >= 0) {
         const std::string range = m_trips > 0 ? " (0 to " + std::to_string(m_trips - 1) + ")" : "";
-        return Error(ErrorCode::usage, "the loop ran " + std::to_string(m_trips) + (m_trips == 1 ? " iteration" : " iterations") + range).at(where);
+        return Error(ErrorCode::usage, "the loop ran " + std::to_string(m_trips) + (m_trips == 1 ? " iteration" : " iterations") + range)
+            .at(where);
     }
     if (step.role == StepRole::init) return Error(ErrorCode::usage, "the graph had been run before").at(where);
     return Error(ErrorCode::usage, "this branch was not taken").at(where);
 }
 
 PatternGoal::PatternGoal(const Executor& executor, std::vector<AddressPattern> patterns)
-    : m_executor(executor), m_patterns(std::move(patterns))
+    : m_executor(executor),
+      m_patterns(std::move(patterns))
 {
     // Where the target of a pattern may lie: its steps are looked at on the way.
     std::vector<AddressPattern> anywhere;
@@ -138,7 +140,10 @@ bool PatternGoal::beforeOperator(const OperatorEvent& event, int64_t tick)
 }
 
 OutsideGoal::OutsideGoal(const Executor& executor, int depth)
-    : m_executor(executor), m_depth(depth), m_site(executor.frame(depth).site), m_caller(executor.frame(depth - 1).invocation),
+    : m_executor(executor),
+      m_depth(depth),
+      m_site(executor.frame(depth).site),
+      m_caller(executor.frame(depth - 1).invocation),
       m_isCond(executor.frame(depth).inCond)
 {
     const Model& model = executor.model();
@@ -157,7 +162,8 @@ bool OutsideGoal::beforeOperator(const OperatorEvent&, int64_t tick)
 
 void TripMemory::note(int timeline, const OperatorEvent& event, int64_t tick, const Executor& executor)
 {
-    keep(Key(timeline, event.invocation, event.graph.index, event.op.index), event.trips, tick, [&] { return executedAddress(executor, event); });
+    keep(Key(timeline, event.invocation, event.graph.index, event.op.index), event.trips, tick,
+         [&] { return executedAddress(executor, event); });
 }
 
 bool TripMemory::note(int timeline, const SurveyedLoop& loop)
@@ -198,7 +204,8 @@ std::vector<LoopRun> TripMemory::list(const Timeline& timeline) const
 {
     std::vector<LoopRun> runs;
     for (const auto& [key, trips] : m_trips)
-        if (!trips.address.empty() && holds(timeline, std::get<0>(key), trips.tick)) runs.push_back({trips.address, trips.count, trips.tick});
+        if (!trips.address.empty() && holds(timeline, std::get<0>(key), trips.tick))
+            runs.push_back({trips.address, trips.count, trips.tick});
     std::ranges::sort(runs, {}, &LoopRun::address);
     return runs;
 }

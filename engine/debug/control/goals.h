@@ -79,8 +79,8 @@ private:
     const Executor& m_executor;
     ResolvedAddress m_place;
     StopOrder m_order;
-    int64_t m_iteration = -1; ///< of the innermost step
-    bool m_ordered = true;    ///< stops come in the order of addresses
+    int64_t m_iteration = -1;       ///< of the innermost step
+    bool m_ordered = true;          ///< stops come in the order of addresses
     size_t m_passedStep = SIZE_MAX; ///< the step at which the run went by
     int64_t m_trips = -1;
 };
@@ -116,7 +116,7 @@ private:
 struct LoopRun {
     std::string address; ///< of the operator: "main/while#0@3:body/while#2"
     int64_t trips = 0;
-    int64_t tick = 0;    ///< of the stop after it
+    int64_t tick = 0; ///< of the stop after it
 };
 
 /// Trips of loop executions that were seen to their end, the latest ones.

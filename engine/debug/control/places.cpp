@@ -118,10 +118,7 @@ Result<StopReport> RunControl::goToTick(int64_t tick)
     return jump([&] { return m_target.timeline.goTo(tick, m_target.control); });
 }
 
-Result<StopReport> RunControl::goToStart()
-{
-    return goToTick(0);
-}
+Result<StopReport> RunControl::goToStart() { return goToTick(0); }
 
 Result<StopReport> RunControl::goToEnd()
 {
@@ -143,7 +140,8 @@ Result<StopReport> RunControl::goToPercent(double percent)
         if (!end) {
             Status status = m_target.timeline.goToEnd(m_target.control);
             if (!status.ok() && status.detail().code != ErrorCode::execution) return status;
-            if (m_target.timeline.finished()) m_ends[m_target.timeline.current()] = {m_target.timeline.tick(), m_target.timeline.position().step};
+            if (m_target.timeline.finished())
+                m_ends[m_target.timeline.current()] = {m_target.timeline.tick(), m_target.timeline.position().step};
             end = m_target.timeline.position().step;
         }
         return m_target.timeline.goToStep(static_cast<int64_t>(static_cast<double>(*end) * percent / 100), m_target.control);
@@ -313,15 +311,9 @@ Result<StopReport> RunControl::revisit(std::vector<Visit>& from, std::vector<Vis
     return stopped(before.tick, std::move(status), done ? std::optional(StopCause::stepDone) : std::nullopt);
 }
 
-Result<StopReport> RunControl::back()
-{
-    return revisit(m_past, m_future, "no jump to go back from");
-}
+Result<StopReport> RunControl::back() { return revisit(m_past, m_future, "no jump to go back from"); }
 
-Result<StopReport> RunControl::forward()
-{
-    return revisit(m_future, m_past, "no jump to go forward to");
-}
+Result<StopReport> RunControl::forward() { return revisit(m_future, m_past, "no jump to go forward to"); }
 
 Status RunControl::mark(std::string name)
 {
@@ -332,10 +324,7 @@ Status RunControl::mark(std::string name)
     return {};
 }
 
-void RunControl::note(std::string text)
-{
-    addMark("", std::move(text));
-}
+void RunControl::note(std::string text) { addMark("", std::move(text)); }
 
 void RunControl::keepMark(Mark mark)
 {

@@ -19,8 +19,14 @@ class JointHandler final : public TrapHandler {
 public:
     /// `loops`: the operators whose trips are counted.
     JointHandler(const DebugTarget& target, TripMemory& trips, const TrapSet& loops, TrapHandler* breakpoints, Goal* goal)
-        : m_line(target.timeline.current()), m_executor(target.executor), m_trips(trips), m_loops(loops), m_breakpoints(breakpoints), m_goal(goal)
-    {}
+        : m_line(target.timeline.current()),
+          m_executor(target.executor),
+          m_trips(trips),
+          m_loops(loops),
+          m_breakpoints(breakpoints),
+          m_goal(goal)
+    {
+    }
     bool beforeOperator(const OperatorEvent& event, int64_t tick) override
     {
         bool stop = false;
@@ -58,15 +64,9 @@ RunControl::RunControl(DebugTarget target, BreakpointSet& breakpoints) : m_targe
                 m_loopTraps.add(GraphId(static_cast<int64_t>(g)), OperatorId(static_cast<int64_t>(o)), trapAfter);
 }
 
-Status RunControl::checkStarted() const
-{
-    return m_started ? Status() : Status(Error(ErrorCode::usage, "no run was started"));
-}
+Status RunControl::checkStarted() const { return m_started ? Status() : Status(Error(ErrorCode::usage, "no run was started")); }
 
-int RunControl::depthOf(int depth) const
-{
-    return depth < 0 ? m_target.executor.position().depth - 1 : depth;
-}
+int RunControl::depthOf(int depth) const { return depth < 0 ? m_target.executor.position().depth - 1 : depth; }
 
 /// Goes on to a tick with breakpoints and a goal. Breakpoints do not hit at stops up to `after`.
 Result<bool> RunControl::runArmed(int64_t target, Goal* goal, int64_t after)

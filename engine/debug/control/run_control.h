@@ -50,7 +50,8 @@ public:
     Result<StopReport> step(Direction direction, int64_t count = 1);
     /// `count` operators of this invocation, over calls; in its caller where the invocation ends.
     Result<StopReport> next(Direction direction, int64_t count = 1);
-    /// Forward: to the return of the invocation at `depth` (−1: innermost; of a loop's body: its exit, of its cond: what that decided). Backward: before its call.
+    /// Forward: to the return of the invocation at `depth` (−1: innermost; of a loop's body: its exit, of its cond: what that decided).
+    /// Backward: before its call.
     Result<StopReport> finish(Direction direction, int depth = -1);
     /// Past the end of the innermost loop, or of this invocation where there is no loop.
     Result<StopReport> until();

@@ -42,7 +42,7 @@ bool integerPower(int64_t a, int64_t b, int64_t& result)
 Error overflow(BinaryOperator op, int64_t a, int64_t b)
 {
     return Error(ErrorCode::execution,
-        std::to_string(a) + " " + std::string(operatorText(op)) + " " + std::to_string(b) + " does not fit 64 bits");
+                 std::to_string(a) + " " + std::string(operatorText(op)) + " " + std::to_string(b) + " does not fit 64 bits");
 }
 
 Result<int64_t> integerResult(BinaryOperator op, int64_t a, int64_t b)
@@ -50,18 +50,10 @@ Result<int64_t> integerResult(BinaryOperator op, int64_t a, int64_t b)
     int64_t result = 0;
     bool fits = true;
     switch (op) {
-    case BinaryOperator::add:
-        fits = !__builtin_add_overflow(a, b, &result);
-        break;
-    case BinaryOperator::subtract:
-        fits = !__builtin_sub_overflow(a, b, &result);
-        break;
-    case BinaryOperator::multiply:
-        fits = !__builtin_mul_overflow(a, b, &result);
-        break;
-    case BinaryOperator::power:
-        fits = integerPower(a, b, result);
-        break;
+    case BinaryOperator::add: fits = !__builtin_add_overflow(a, b, &result); break;
+    case BinaryOperator::subtract: fits = !__builtin_sub_overflow(a, b, &result); break;
+    case BinaryOperator::multiply: fits = !__builtin_mul_overflow(a, b, &result); break;
+    case BinaryOperator::power: fits = integerPower(a, b, result); break;
     default:
         if (b == 0) return Error(ErrorCode::execution, "integer division by zero");
         if (b == -1) { // INT64_MIN / -1 does not fit
@@ -158,14 +150,14 @@ std::optional<std::string> refuseBinary(BinaryOperator op, Type a, Type b)
         const bool isShape = a == Type::shape || b == Type::shape;
         const bool isDType = a == Type::dtype || b == Type::dtype;
         const Type other = a == Type::shape || a == Type::dtype ? b : a;
-        const bool fits = (isShape && (other == Type::shape || other == Type::integer)) ||
-            (isDType && (other == Type::dtype || other == Type::text));
+        const bool fits =
+            (isShape && (other == Type::shape || other == Type::integer)) || (isDType && (other == Type::dtype || other == Type::text));
         if (!fits || (isShape && isDType)) return "cannot compare " + names;
         if (!isEquality(op)) return "cannot order " + names + "; only == and != apply";
         return std::nullopt;
     }
     return "cannot compute " + std::string(expressionTypeName(a)) + " " + std::string(operatorText(op)) + " " +
-        std::string(expressionTypeName(b));
+           std::string(expressionTypeName(b));
 }
 
 ExpressionType binaryType(BinaryOperator op, Type a, Type b)
@@ -177,7 +169,7 @@ ExpressionType binaryType(BinaryOperator op, Type a, Type b)
 }
 
 Status computeBinary(BinaryOperator op, const ExpressionValue& a, const ExpressionValue& b, bool roundA, bool roundB,
-    ExpressionValue& result)
+                     ExpressionValue& result)
 {
     if (a.isNone() || b.isNone()) {
         if (isComparison(op)) result.setBoolean(false);

@@ -30,9 +30,9 @@ bool areSame(const ExpressionValue& a, const ExpressionValue& b)
     if (a.type() == Type::dtype) return a.dtype() == b.dtype();
     if (a.type() == Type::handle) return false;
     for (int64_t i = 0; i < a.elementCount(); ++i) {
-        const bool same = a.type() == Type::real ? sameBits(a.realAt(i), b.realAt(i))
-                        : a.type() == Type::text ? a.textAt(i) == b.textAt(i)
-                                                 : a.integerAt(i) == b.integerAt(i);
+        const bool same = a.type() == Type::real   ? sameBits(a.realAt(i), b.realAt(i))
+                          : a.type() == Type::text ? a.textAt(i) == b.textAt(i)
+                                                   : a.integerAt(i) == b.integerAt(i);
         if (!same) return false;
     }
     return true;
@@ -103,7 +103,7 @@ double difference(double a, double b)
 } // namespace
 
 Status computeComparison(Function function, std::string_view name, const ExpressionValue& a, const ExpressionValue& b, double rtol,
-    double atol, ExpressionValue& result)
+                         double atol, ExpressionValue& result)
 {
     if (function == Function::same) {
         result.setBoolean(areSame(a, b));

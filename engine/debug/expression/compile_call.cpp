@@ -12,28 +12,21 @@ namespace {
 using Type = ExpressionType;
 using Function = ExpressionFunction;
 
-bool isCastTarget(DType dtype)
-{
-    return isFloat(dtype) || isInteger(dtype) || dtype == DType::boolean;
-}
+bool isCastTarget(DType dtype) { return isFloat(dtype) || isInteger(dtype) || dtype == DType::boolean; }
 
 /// Type of a reduction's result over elements of type `x`.
 Type reducedType(Function function, Type x)
 {
     switch (function) {
     case Function::any:
-    case Function::all:
-        return Type::boolean;
+    case Function::all: return Type::boolean;
     case Function::count:
     case Function::argmin:
-    case Function::argmax:
-        return Type::integer;
+    case Function::argmax: return Type::integer;
     case Function::min:
     case Function::max:
-    case Function::sum:
-        return x;
-    default:
-        return Type::real;
+    case Function::sum: return x;
+    default: return Type::real;
     }
 }
 
@@ -56,14 +49,10 @@ bool takesElements(const FunctionEntry& entry, Type type)
         }
         return isNumber || (type == Type::boolean && entry.function == Function::mean);
     case FunctionGroup::statistic:
-    case FunctionGroup::elementwise:
-        return isNumber;
-    case FunctionGroup::comparison:
-        return isNumber || entry.function == Function::same;
-    case FunctionGroup::strings:
-        return type == Type::text || (entry.function == Function::len && type != Type::dtype);
-    default:
-        return true;
+    case FunctionGroup::elementwise: return isNumber;
+    case FunctionGroup::comparison: return isNumber || entry.function == Function::same;
+    case FunctionGroup::strings: return type == Type::text || (entry.function == Function::len && type != Type::dtype);
+    default: return true;
     }
 }
 
@@ -103,16 +92,13 @@ Result<uint32_t> ExpressionCompiler::compileCall(const SyntaxNode& syntax, const
     }
     LS_CHECK_OK(checkArguments(syntax, *entry));
     switch (entry->group) {
-    case FunctionGroup::history:
-        return compileHistory(syntax, entry->function, history);
-    case FunctionGroup::position:
-        return compilePosition(syntax, entry->function);
+    case FunctionGroup::history: return compileHistory(syntax, entry->function, history);
+    case FunctionGroup::position: return compilePosition(syntax, entry->function);
     case FunctionGroup::accessor: {
         LS_TRY(const uint32_t value, compile(syntax.children[0], history));
         return compileAccessor(*entry, value, syntax);
     }
-    default:
-        return entry->function == Function::file ? compileFile(syntax) : compilePlain(syntax, *entry, history);
+    default: return entry->function == Function::file ? compileFile(syntax) : compilePlain(syntax, *entry, history);
     }
 }
 
@@ -145,15 +131,9 @@ Result<uint32_t> ExpressionCompiler::compileHistory(const SyntaxNode& syntax, Fu
     switch (function) {
     case Function::prev:
     case Function::changed:
-    case Function::delta:
-        history.kind = ExpressionHistory::previous;
-        break;
-    case Function::first:
-        history.kind = ExpressionHistory::first;
-        break;
-    case Function::ref:
-        history.kind = ExpressionHistory::reference;
-        break;
+    case Function::delta: history.kind = ExpressionHistory::previous; break;
+    case Function::first: history.kind = ExpressionHistory::first; break;
+    case Function::ref: history.kind = ExpressionHistory::reference; break;
     default: // at
         history.kind = ExpressionHistory::atIteration;
         argument = syntax.children[1];
@@ -165,8 +145,8 @@ Result<uint32_t> ExpressionCompiler::compileHistory(const SyntaxNode& syntax, Fu
         LS_TRY(history.node, compile(amount, {}));
         const ProgramNode& made = m_program->nodes[history.node];
         if (made.type.type != Type::integer && made.type.type != Type::any && made.type.type != Type::none) {
-            return errorAt(made.begin, std::string(isAt ? "an iteration" : "the number of invocations") +
-                " must be an int").found(describe(made.type));
+            return errorAt(made.begin, std::string(isAt ? "an iteration" : "the number of invocations") + " must be an int")
+                .found(describe(made.type));
         }
         if (!isAt && constantInt(history.node).value_or(1) < 1) return errorAt(made.begin, "prev goes back by 1 or more");
     }
@@ -218,8 +198,8 @@ bool ExpressionCompiler::isReadBefore(const ExpressionDependency& dependency, si
 Result<uint32_t> ExpressionCompiler::site(const SyntaxNode& operatorName, bool isBranch)
 {
     if (operatorName.kind != SyntaxKind::word && operatorName.kind != SyntaxKind::string) {
-        return errorAt(operatorName.begin, std::string("an operator is named here, as in ") +
-            (isBranch ? "branch(if#3)" : "trip(while#7)"));
+        return errorAt(operatorName.begin,
+                       std::string("an operator is named here, as in ") + (isBranch ? "branch(if#3)" : "trip(while#7)"));
     }
     auto found = isBranch ? m_source.findBranch(operatorName.text) : m_source.findLoop(operatorName.text);
     if (!found.ok()) return placed(std::move(found).takeError(), operatorName.begin);
@@ -298,7 +278,8 @@ Result<uint32_t> ExpressionCompiler::compilePlain(const SyntaxNode& syntax, cons
         break;
     default:
         node.type.type = entry.function == Function::same || entry.function == Function::close ? Type::boolean
-                       : entry.function == Function::ulp ? Type::integer : Type::real;
+                         : entry.function == Function::ulp                                     ? Type::integer
+                                                                                               : Type::real;
         raiseCost(node, operand.shape);
         break;
     }

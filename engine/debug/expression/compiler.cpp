@@ -14,31 +14,21 @@ namespace {
 using Type = ExpressionType;
 using Function = ExpressionFunction;
 
-constexpr std::array<std::string_view, 12> kWords = {"iter", "trip", "branch", "step", "run", "hits", "depth", "true", "false", "inf",
-    "nan", "none"};
+constexpr std::array<std::string_view, 12> kWords = {"iter",  "trip", "branch", "step", "run", "hits",
+                                                     "depth", "true", "false",  "inf",  "nan", "none"};
 
 StaticType staticTypeOf(const TensorType& declared)
 {
     StaticType result;
     result.shape = declared.dynamicShape();
     switch (dtypeClass(declared.dtype)) {
-    case DTypeClass::none:
-        return result;
-    case DTypeClass::floating:
-        result.type = Type::real;
-        return result;
-    case DTypeClass::boolean:
-        result.type = Type::boolean;
-        return result;
-    case DTypeClass::string:
-        result.type = Type::text;
-        return result;
+    case DTypeClass::none: return result;
+    case DTypeClass::floating: result.type = Type::real; return result;
+    case DTypeClass::boolean: result.type = Type::boolean; return result;
+    case DTypeClass::string: result.type = Type::text; return result;
     case DTypeClass::signedInteger:
-    case DTypeClass::unsignedInteger:
-        break;
-    default:
-        result.type = Type::handle;
-        return result;
+    case DTypeClass::unsignedInteger: break;
+    default: result.type = Type::handle; return result;
     }
     const Quantization* q = declared.quantization.get();
     const bool isQuantized = q && q->kind == Quantization::Kind::affine && !q->scales.empty();
@@ -47,10 +37,7 @@ StaticType staticTypeOf(const TensorType& declared)
     return result;
 }
 
-bool isOneElement(const Shape& shape)
-{
-    return shape.isStatic() && checkedElementCount(shape).value_or(0) == 1;
-}
+bool isOneElement(const Shape& shape) { return shape.isStatic() && checkedElementCount(shape).value_or(0) == 1; }
 
 bool isScalar(const StaticType& type) { return type.shape.hasRank() && type.shape.rank() == 0; }
 
@@ -61,10 +48,7 @@ Error ExpressionCompiler::errorAt(uint32_t at, std::string what) const
     return Error(ErrorCode::usage, std::move(what)).at(expressionPosition(m_text, at));
 }
 
-Error ExpressionCompiler::placed(Error error, uint32_t at) const
-{
-    return std::move(error.at(expressionPosition(m_text, at)));
-}
+Error ExpressionCompiler::placed(Error error, uint32_t at) const { return std::move(error.at(expressionPosition(m_text, at))); }
 
 uint32_t ExpressionCompiler::push(ProgramNode node)
 {
@@ -84,8 +68,8 @@ uint32_t ExpressionCompiler::push(ProgramNode node)
 Result<uint32_t> ExpressionCompiler::pushPure(ProgramNode node)
 {
     const auto isConstant = [&](uint32_t n) { return n == kNoNode || m_program->nodes[n].kind == ProgramKind::constant; };
-    bool foldable = std::ranges::all_of(node.operands, isConstant) && isConstant(node.axis) && isConstant(node.rtol) &&
-        isConstant(node.atol);
+    bool foldable =
+        std::ranges::all_of(node.operands, isConstant) && isConstant(node.axis) && isConstant(node.rtol) && isConstant(node.atol);
     for (const ProgramIndex& index : node.indices) foldable = foldable && std::ranges::all_of(index.nodes, isConstant);
     const uint32_t at = push(std::move(node));
     if (!foldable) return at;
@@ -153,9 +137,7 @@ Result<uint32_t> ExpressionCompiler::load(const SyntaxNode& syntax, const Expres
         node.cost = ExpressionCost::farHistory;
         allowed = m_source.checkFarHistory(place.handle, amount);
         break;
-    case ExpressionHistory::first:
-        node.cost = ExpressionCost::previousValue;
-        break;
+    case ExpressionHistory::first: node.cost = ExpressionCost::previousValue; break;
     case ExpressionHistory::reference:
         node.cost = ExpressionCost::reference;
         allowed = m_source.checkReference(place.handle);
@@ -211,8 +193,8 @@ Result<uint32_t> ExpressionCompiler::compileAccessor(const FunctionEntry& entry,
                         entry.function == Function::name;
     if (isFact) {
         if (operand.kind != ProgramKind::load || operand.history != ExpressionHistory::current) {
-            return errorAt(syntax.at, std::string(m_program->textOf(operand)) + " is no value of the model that has a " +
-                std::string(entry.name));
+            return errorAt(syntax.at,
+                           std::string(m_program->textOf(operand)) + " is no value of the model that has a " + std::string(entry.name));
         }
         node.kind = ProgramKind::placeFact;
         node.place = operand.place;
@@ -222,28 +204,18 @@ Result<uint32_t> ExpressionCompiler::compileAccessor(const FunctionEntry& entry,
     }
     node.operands = {value};
     switch (entry.function) {
-    case Function::shape:
-        node.type = {Type::shape, Shape{}};
-        break;
-    case Function::dtype:
-        node.type = {Type::dtype, Shape{}};
-        break;
+    case Function::shape: node.type = {Type::shape, Shape{}}; break;
+    case Function::dtype: node.type = {Type::dtype, Shape{}}; break;
     case Function::q:
         node.type = {Type::integer, operand.type.shape};
         if (operand.kind != ProgramKind::load) {
             return errorAt(syntax.at, std::string(m_program->textOf(operand)) +
-                " is computed and has no stored integers; write .q before other operations");
+                                          " is computed and has no stored integers; write .q before other operations");
         }
         break;
-    case Function::scale:
-        node.type = {Type::real, Shape::unknownRank()};
-        break;
-    case Function::zero:
-        node.type = {Type::integer, Shape::unknownRank()};
-        break;
-    default:
-        node.type = {Type::integer, Shape{}};
-        break;
+    case Function::scale: node.type = {Type::real, Shape::unknownRank()}; break;
+    case Function::zero: node.type = {Type::integer, Shape::unknownRank()}; break;
+    default: node.type = {Type::integer, Shape{}}; break;
     }
     return pushPure(std::move(node));
 }
@@ -299,8 +271,11 @@ Result<uint32_t> ExpressionCompiler::compileReservedWord(const SyntaxNode& synta
         return errorAt(syntax.begin, word + " needs an operator, as in " + (word == "trip" ? "trip(while#7)" : "branch(if#3)"));
     }
     ProgramNode node = nodeFor(syntax, ProgramKind::position);
-    node.function = word == "iter" ? Function::iter : word == "step" ? Function::step : word == "run" ? Function::run
-                  : word == "hits" ? Function::hits : Function::depth;
+    node.function = word == "iter"   ? Function::iter
+                    : word == "step" ? Function::step
+                    : word == "run"  ? Function::run
+                    : word == "hits" ? Function::hits
+                                     : Function::depth;
     node.type = {Type::integer, Shape{}};
     return push(std::move(node));
 }
@@ -400,7 +375,7 @@ Result<uint32_t> ExpressionCompiler::compileIndex(const SyntaxNode& syntax, cons
     const StaticType& type = m_program->nodes[base].type;
     if (type.type == Type::dtype || type.type == Type::handle || (type.type != Type::any && type.type != Type::shape && isScalar(type))) {
         return errorAt(syntax.begin, std::string(m_program->textOf(m_program->nodes[base])) + " is a " +
-            std::string(expressionTypeName(type.type)) + " and has no elements to index");
+                                         std::string(expressionTypeName(type.type)) + " and has no elements to index");
     }
     node.type.type = type.type == Type::shape ? Type::integer : type.type;
     if (type.type == Type::shape) {
@@ -433,8 +408,9 @@ Status ExpressionCompiler::checkIndexType(uint32_t node, bool mayBeMask) const
 
 Result<uint32_t> ExpressionCompiler::compileLogical(const SyntaxNode& syntax, const History& history)
 {
-    ProgramNode node = nodeFor(syntax, syntax.kind == SyntaxKind::logicalNot ? ProgramKind::logicalNot
-                                     : syntax.kind == SyntaxKind::logicalAnd ? ProgramKind::logicalAnd : ProgramKind::logicalOr);
+    ProgramNode node = nodeFor(syntax, syntax.kind == SyntaxKind::logicalNot   ? ProgramKind::logicalNot
+                                       : syntax.kind == SyntaxKind::logicalAnd ? ProgramKind::logicalAnd
+                                                                               : ProgramKind::logicalOr);
     for (const uint32_t child : syntax.children) {
         LS_TRY(const uint32_t operand, compile(child, history));
         const ProgramNode& made = m_program->nodes[operand];
@@ -442,8 +418,7 @@ Result<uint32_t> ExpressionCompiler::compileLogical(const SyntaxNode& syntax, co
         const bool isTensor = made.type.shape.isStatic() && !isOneElement(made.type.shape);
         if ((type != Type::boolean && type != Type::any && type != Type::none) || (type == Type::boolean && isTensor)) {
             return errorAt(made.begin, std::string(m_program->textOf(made)) + " gives " + describe(made.type) +
-                "; and, or, not need one bool" +
-                (type == Type::boolean ? ": any(...) or all(...)" : ""));
+                                           "; and, or, not need one bool" + (type == Type::boolean ? ": any(...) or all(...)" : ""));
         }
         node.operands.push_back(operand);
     }
@@ -467,8 +442,8 @@ Result<uint32_t> ExpressionCompiler::compileList(const SyntaxNode& syntax, const
         const ProgramNode& made = m_program->nodes[element];
         const bool isFirst = node.operands.empty();
         const Type found = made.type.type;
-        const bool fits = found == Type::any || found == Type::integer || found == Type::real || found == Type::boolean ||
-            found == Type::text;
+        const bool fits =
+            found == Type::any || found == Type::integer || found == Type::real || found == Type::boolean || found == Type::text;
         if (!fits) return errorAt(made.begin, "a list holds numbers, bools or strings").found(std::string(expressionTypeName(found)));
         if (isFirst) {
             type = found;
@@ -504,32 +479,27 @@ Result<uint32_t> ExpressionCompiler::compile(uint32_t index, const History& hist
         m_program->values[node].setText(syntax.text);
         return node;
     }
-    case SyntaxKind::word:
-        return compileWord(syntax, history);
-    case SyntaxKind::named:
-        return compileNamed(syntax, history);
+    case SyntaxKind::word: return compileWord(syntax, history);
+    case SyntaxKind::named: return compileNamed(syntax, history);
     case SyntaxKind::address: {
         auto place = m_source.findAddress(syntax.text);
         if (!place.ok()) return placed(std::move(place).takeError(), syntax.begin);
         return load(syntax, *place, history);
     }
-    case SyntaxKind::list:
-        return compileList(syntax, history);
-    case SyntaxKind::call:
-        return compileCall(syntax, history);
+    case SyntaxKind::list: return compileList(syntax, history);
+    case SyntaxKind::call: return compileCall(syntax, history);
     case SyntaxKind::member: {
         LS_TRY(const uint32_t value, compile(syntax.children[0], history));
         return compileMember(value, syntax.text, syntax);
     }
-    case SyntaxKind::index:
-        return compileIndex(syntax, history);
+    case SyntaxKind::index: return compileIndex(syntax, history);
     case SyntaxKind::negate:
     case SyntaxKind::plus: {
         LS_TRY(const uint32_t operand, compile(syntax.children[0], history));
         const StaticType type = m_program->nodes[operand].type;
         if (type.type != Type::integer && type.type != Type::real && type.type != Type::any && type.type != Type::none) {
             return errorAt(syntax.at, std::string("cannot compute ") + (syntax.kind == SyntaxKind::negate ? "-" : "+") +
-                std::string(expressionTypeName(type.type)));
+                                          std::string(expressionTypeName(type.type)));
         }
         if (syntax.kind == SyntaxKind::plus) return operand;
         ProgramNode node = nodeFor(syntax, ProgramKind::negate);
@@ -541,15 +511,13 @@ Result<uint32_t> ExpressionCompiler::compile(uint32_t index, const History& hist
     }
     case SyntaxKind::logicalNot:
     case SyntaxKind::logicalAnd:
-    case SyntaxKind::logicalOr:
-        return compileLogical(syntax, history);
+    case SyntaxKind::logicalOr: return compileLogical(syntax, history);
     case SyntaxKind::binary: {
         LS_TRY(const uint32_t left, compile(syntax.children[0], history));
         LS_TRY(const uint32_t right, compile(syntax.children[1], history));
         return pushBinary(syntax, syntax.op, left, right);
     }
-    default:
-        return errorAt(syntax.begin, "this has no value of its own");
+    default: return errorAt(syntax.begin, "this has no value of its own");
     }
 }
 

@@ -14,8 +14,12 @@ namespace loopscope {
 
 class ExpressionCompiler {
 public:
-    ExpressionCompiler(std::string_view text, const Syntax& syntax, ExpressionSource& source) : m_text(text), m_syntax(syntax),
-        m_source(source) {}
+    ExpressionCompiler(std::string_view text, const Syntax& syntax, ExpressionSource& source)
+        : m_text(text),
+          m_syntax(syntax),
+          m_source(source)
+    {
+    }
     Result<Expression> run(uint32_t root, ExpressionUse use);
 
 private:

@@ -39,7 +39,7 @@ double realFunction(Function function, double v)
 bool staysInteger(Function function)
 {
     return function == Function::abs || function == Function::sign || function == Function::floor || function == Function::ceil ||
-        function == Function::round;
+           function == Function::round;
 }
 
 /// The bits of a number as `dtype` stores it, from 0.

@@ -24,20 +24,13 @@ public:
         const ProgramNode& node = m_program.nodes[index];
         ExpressionValue& result = m_program.values[index];
         switch (node.kind) {
-        case ProgramKind::constant:
-            return {};
-        case ProgramKind::load:
-            return load(node, result);
-        case ProgramKind::placeFact:
-            return placed(placeFact(node, result), node.at);
-        case ProgramKind::position:
-            position(node, result);
-            return {};
+        case ProgramKind::constant: return {};
+        case ProgramKind::load: return load(node, result);
+        case ProgramKind::placeFact: return placed(placeFact(node, result), node.at);
+        case ProgramKind::position: position(node, result); return {};
         case ProgramKind::logicalAnd:
-        case ProgramKind::logicalOr:
-            return logical(node, result);
-        default:
-            break;
+        case ProgramKind::logicalOr: return logical(node, result);
+        default: break;
         }
         for (const uint32_t operand : node.operands) LS_CHECK_OK(evaluate(operand));
         switch (node.kind) {
@@ -46,20 +39,16 @@ public:
             const ProgramNode& right = m_program.nodes[node.operands[1]];
             return placed(computeBinary(node.op, operand(node, 0), operand(node, 1), left.isLiteral, right.isLiteral, result), node.at);
         }
-        case ProgramKind::negate:
-            return placed(computeNegation(operand(node, 0), result), node.at);
+        case ProgramKind::negate: return placed(computeNegation(operand(node, 0), result), node.at);
         case ProgramKind::logicalNot: {
             LS_TRY(const std::optional<bool> value, oneBool(node.operands[0]));
             if (value) result.setBoolean(!*value);
             else result.setNone();
             return {};
         }
-        case ProgramKind::list:
-            return list(node, result);
-        case ProgramKind::index:
-            return indexInto(node, result);
-        default:
-            return placed(function(node, result), node.at);
+        case ProgramKind::list: return list(node, result);
+        case ProgramKind::index: return indexInto(node, result);
+        default: return placed(function(node, result), node.at);
         }
     }
 
@@ -86,7 +75,7 @@ private:
             }
             if (value.type() != Type::integer || value.elementCount() != 1) {
                 return placed(Error(ErrorCode::execution, "an iteration or distance must be one int").found(describe(value)),
-                    m_program.nodes[node.historyNode].begin);
+                              m_program.nodes[node.historyNode].begin);
             }
             amount = value.integerAt(0);
         }
@@ -106,21 +95,16 @@ private:
         case ExpressionHistory::atIteration:
             if (*amount < 0) return nullptr; // there was none before the first
             return m_source.atIteration(node.place, *amount, node.site);
-        case ExpressionHistory::first:
-            return m_source.first(node.place);
-        case ExpressionHistory::reference:
-            return m_source.reference(node.place);
-        default:
-            return m_source.current(node.place);
+        case ExpressionHistory::first: return m_source.first(node.place);
+        case ExpressionHistory::reference: return m_source.reference(node.place);
+        default: return m_source.current(node.place);
         }
     }
 
     Status placeFact(const ProgramNode& node, ExpressionValue& result)
     {
         switch (node.function) {
-        case Function::dead:
-            result.setBoolean(m_source.write(node.place).isDead);
-            return {};
+        case Function::dead: result.setBoolean(m_source.write(node.place).isDead); return {};
         case Function::step: {
             const int64_t step = m_source.write(node.place).step;
             if (step < 0) result.setNone();
@@ -133,16 +117,13 @@ private:
             else result.setText(writer);
             return {};
         }
-        case Function::name:
-            result.setText(m_source.name(node.place));
-            return {};
+        case Function::name: result.setText(m_source.name(node.place)); return {};
         case Function::changed: {
             LS_TRY(const bool changed, m_source.changed(node.place));
             result.setBoolean(changed);
             return {};
         }
-        default:
-            break;
+        default: break;
         }
         LS_TRY(const TensorStatistics* statistics, m_source.statistics(node.place));
         if (!statistics) {
@@ -166,24 +147,12 @@ private:
             if (const auto taken = m_source.branchTaken(*node.site)) result.setText(*taken);
             else result.setNone();
             return;
-        case Function::iter:
-            number = m_source.iteration(node.site);
-            break;
-        case Function::trip:
-            number = m_source.tripCount(*node.site);
-            break;
-        case Function::step:
-            number = m_source.step();
-            break;
-        case Function::run:
-            number = m_source.run();
-            break;
-        case Function::hits:
-            number = m_source.hits();
-            break;
-        default:
-            number = m_source.depth();
-            break;
+        case Function::iter: number = m_source.iteration(node.site); break;
+        case Function::trip: number = m_source.tripCount(*node.site); break;
+        case Function::step: number = m_source.step(); break;
+        case Function::run: number = m_source.run(); break;
+        case Function::hits: number = m_source.hits(); break;
+        default: number = m_source.depth(); break;
         }
         if (number) result.setInteger(*number);
         else result.setNone();
@@ -196,8 +165,8 @@ private:
         if (value.isNone()) return std::optional<bool>();
         if (value.type() == Type::boolean && value.elementCount() == 1) return std::optional<bool>(value.booleanAt(0));
         const ProgramNode& node = m_program.nodes[index];
-        return Error(ErrorCode::execution, std::string(m_program.textOf(node)) + " gives " + describe(value) +
-            "; and, or, not need one bool")
+        return Error(ErrorCode::execution,
+                     std::string(m_program.textOf(node)) + " gives " + describe(value) + "; and, or, not need one bool")
             .at(expressionPosition(m_program.whole, node.begin));
     }
 
@@ -233,7 +202,7 @@ private:
             const bool hasElements = areNumbers || found == Type::boolean || found == Type::text;
             if (element.elementCount() != 1 || !hasElements || (found != type && !areNumbers)) {
                 return placed(Error(ErrorCode::execution, "a list holds single elements of one type").found(describe(element)),
-                    m_program.nodes[node.operands[i]].begin);
+                              m_program.nodes[node.operands[i]].begin);
             }
             if (found == Type::real) type = Type::real;
         }
@@ -253,7 +222,8 @@ private:
         const ExpressionValue& value = m_program.values[index];
         if (value.isNone()) return false;
         if (value.type() != Type::integer || value.elementCount() != 1) {
-            return Error(ErrorCode::execution, "an index must be one int").found(describe(value))
+            return Error(ErrorCode::execution, "an index must be one int")
+                .found(describe(value))
                 .at(expressionPosition(m_program.whole, m_program.nodes[index].begin));
         }
         number = value.integerAt(0);
@@ -309,8 +279,8 @@ private:
         const int64_t at = index.begin < 0 ? index.begin + shape.rank() : index.begin;
         if (at < 0 || at >= shape.rank()) {
             return placed(Error(ErrorCode::execution, "index " + std::to_string(index.begin) + " out of range for a shape of rank " +
-                std::to_string(shape.rank())),
-                node.indices[0].at);
+                                                          std::to_string(shape.rank())),
+                          node.indices[0].at);
         }
         result.setInteger(shape[static_cast<int>(at)]);
         return {};
@@ -346,12 +316,9 @@ private:
         if (node.function == Function::cast) return computeCast(node.castTo, x, result);
         const FunctionEntry& entry = entryOf(node.function);
         switch (entry.group) {
-        case FunctionGroup::accessor:
-            return computeAccessor(node.function, m_program.textOf(m_program.nodes[node.operands[0]]), x, result);
-        case FunctionGroup::reduction:
-            return reduce(node, entry.name, x, result);
-        case FunctionGroup::statistic:
-            return computeStatistic(node.function, entry.name, x, result);
+        case FunctionGroup::accessor: return computeAccessor(node.function, m_program.textOf(m_program.nodes[node.operands[0]]), x, result);
+        case FunctionGroup::reduction: return reduce(node, entry.name, x, result);
+        case FunctionGroup::statistic: return computeStatistic(node.function, entry.name, x, result);
         case FunctionGroup::elementwise:
             if (node.function == Function::clamp) return computeClamp(x, operand(node, 1), operand(node, 2), result);
             return computeElementwise(node.function, entry.name, x, result);
@@ -360,8 +327,7 @@ private:
             LS_TRY(const double atol, keyword(node.atol, 1e-6));
             return computeComparison(node.function, entry.name, x, operand(node, 1), rtol, atol, result);
         }
-        default:
-            return strings(node, entry.name, x, result);
+        default: return strings(node, entry.name, x, result);
         }
     }
 
@@ -408,9 +374,9 @@ private:
         result.setTensor(Type::boolean, DType::boolean, x.shape());
         for (int64_t i = 0; i < x.elementCount(); ++i) {
             const std::string_view text = x.textAt(i), wanted = pattern.textAt(0);
-            const bool holds = node.function == Function::contains ? text.find(wanted) != std::string_view::npos
-                             : node.function == Function::startswith ? text.starts_with(wanted)
-                                                                     : m_program.patterns[node.pattern].search(text);
+            const bool holds = node.function == Function::contains     ? text.find(wanted) != std::string_view::npos
+                               : node.function == Function::startswith ? text.starts_with(wanted)
+                                                                       : m_program.patterns[node.pattern].search(text);
             result.setIntegerAt(i, holds ? 1 : 0);
         }
         result.collapse();

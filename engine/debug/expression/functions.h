@@ -15,14 +15,73 @@
 namespace loopscope {
 
 enum class ExpressionFunction : uint8_t {
-    shape, rank, size, bytes, dtype, q, scale, zero, axis, dead, writer, step, name,
-    min, max, sum, mean, std, var, norm, median, any, all, count, argmin, argmax, quantile,
-    nans, infs, zeros, sats, finite,
-    abs, sqrt, exp, log, floor, ceil, round, sign, clamp, isnan, isinf, bits, cast,
-    prev, at, first, changed, delta,
-    iter, trip, branch, run, hits, depth,
-    same, ulp, maxdiff, close, cosine, ref, file,
-    len, contains, startswith, matches,
+    shape,
+    rank,
+    size,
+    bytes,
+    dtype,
+    q,
+    scale,
+    zero,
+    axis,
+    dead,
+    writer,
+    step,
+    name,
+    min,
+    max,
+    sum,
+    mean,
+    std,
+    var,
+    norm,
+    median,
+    any,
+    all,
+    count,
+    argmin,
+    argmax,
+    quantile,
+    nans,
+    infs,
+    zeros,
+    sats,
+    finite,
+    abs,
+    sqrt,
+    exp,
+    log,
+    floor,
+    ceil,
+    round,
+    sign,
+    clamp,
+    isnan,
+    isinf,
+    bits,
+    cast,
+    prev,
+    at,
+    first,
+    changed,
+    delta,
+    iter,
+    trip,
+    branch,
+    run,
+    hits,
+    depth,
+    same,
+    ulp,
+    maxdiff,
+    close,
+    cosine,
+    ref,
+    file,
+    len,
+    contains,
+    startswith,
+    matches,
 };
 
 enum class FunctionGroup : uint8_t { accessor, reduction, statistic, elementwise, history, position, comparison, strings };
@@ -48,7 +107,7 @@ ExpressionType binaryType(BinaryOperator op, ExpressionType a, ExpressionType b)
 
 /// `roundA`, `roundB`: that side is a float literal and is rounded to the other side's dtype.
 Status computeBinary(BinaryOperator op, const ExpressionValue& a, const ExpressionValue& b, bool roundA, bool roundB,
-    ExpressionValue& result);
+                     ExpressionValue& result);
 Status computeNegation(const ExpressionValue& x, ExpressionValue& result);
 /// Functions of group elementwise but clamp and casts.
 Status computeElementwise(ExpressionFunction function, std::string_view name, const ExpressionValue& x, ExpressionValue& result);
@@ -57,7 +116,7 @@ Status computeCast(DType to, const ExpressionValue& x, ExpressionValue& result);
 
 /// `axis`: null for all; one int or a list of ints. `fraction`: of quantile.
 Status computeReduction(ExpressionFunction function, std::string_view name, const ExpressionValue& x, const ExpressionValue* axis,
-    double fraction, std::vector<double>& scratch, ExpressionValue& result);
+                        double fraction, std::vector<double>& scratch, ExpressionValue& result);
 /// nans, infs, zeros, sats, finite of a value without kept statistics.
 Status computeStatistic(ExpressionFunction function, std::string_view name, const ExpressionValue& x, ExpressionValue& result);
 
@@ -66,7 +125,7 @@ Status computeAccessor(ExpressionFunction function, std::string_view text, const
 
 /// same, ulp, maxdiff, close, cosine.
 Status computeComparison(ExpressionFunction function, std::string_view name, const ExpressionValue& a, const ExpressionValue& b,
-    double rtol, double atol, ExpressionValue& result);
+                         double rtol, double atol, ExpressionValue& result);
 
 /// One index of x[…] with its numbers.
 struct IndexValue {

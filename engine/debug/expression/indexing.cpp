@@ -33,15 +33,15 @@ Selection selectSlice(const IndexValue& index, int64_t size)
 
 Error outOfRange(int64_t index, int dimension, int64_t size)
 {
-    return Error(ErrorCode::execution,
-        "index " + std::to_string(index) + " out of range for dimension " + std::to_string(dimension) + " of size " + std::to_string(size));
+    return Error(ErrorCode::execution, "index " + std::to_string(index) + " out of range for dimension " + std::to_string(dimension) +
+                                           " of size " + std::to_string(size));
 }
 
 /// Calls `f(dimension of the tensor, its index or null for a whole dimension, position among the indices)` for every dimension.
 template <typename F> Status eachDimension(int rank, std::span<const IndexValue> indices, size_t& badIndex, F f)
 {
-    const auto ellipses = std::count_if(indices.begin(), indices.end(),
-        [](const IndexValue& i) { return i.kind == IndexValue::Kind::ellipsis; });
+    const auto ellipses =
+        std::count_if(indices.begin(), indices.end(), [](const IndexValue& i) { return i.kind == IndexValue::Kind::ellipsis; });
     const int named = static_cast<int>(indices.size()) - static_cast<int>(ellipses);
     if (ellipses > 1 || named > rank) {
         badIndex = indices.size() - 1;
@@ -105,8 +105,8 @@ Status computeMask(const ExpressionValue& x, const ExpressionValue& mask, Expres
 {
     const Shape& shape = x.shape();
     const Shape& wanted = mask.shape();
-    const bool fits = wanted.rank() > 0 && wanted.rank() <= shape.rank() && std::equal(wanted.dims().begin(), wanted.dims().end(),
-        shape.dims().begin());
+    const bool fits =
+        wanted.rank() > 0 && wanted.rank() <= shape.rank() && std::equal(wanted.dims().begin(), wanted.dims().end(), shape.dims().begin());
     if (!fits) {
         return Error(ErrorCode::execution, "a mask of shape " + toString(wanted) + " does not fit a value of shape " + toString(shape));
     }

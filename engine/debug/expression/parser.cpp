@@ -58,8 +58,8 @@ private:
         skipBlanks();
         if (m_at >= m_text.size()) return errorAt(m_at, "the expression ends too early");
         const std::string_view rest = m_text.substr(m_at);
-        constexpr std::pair<std::string_view, std::string_view> kOther[] = {
-            {"&&", "and"}, {"||", "or"}, {"!", "not"}, {"<>", "!="}, {"===", "=="}, {"=", "=="}, {"^", "**"}};
+        constexpr std::pair<std::string_view, std::string_view> kOther[] = {{"&&", "and"}, {"||", "or"}, {"!", "not"}, {"<>", "!="},
+                                                                            {"===", "=="}, {"=", "=="},  {"^", "**"}};
         for (const auto& [found, ours] : kOther) {
             if (rest.starts_with(found)) return errorAt(m_at, std::string(found) + " is written '" + std::string(ours) + "'");
         }
@@ -156,7 +156,10 @@ private:
     }
 
     /// The first of `symbols` that stands here, with its place.
-    struct Symbol { std::string_view text; BinaryOperator op; };
+    struct Symbol {
+        std::string_view text;
+        BinaryOperator op;
+    };
     template <size_t N> const Symbol* takeAny(const Symbol (&symbols)[N], size_t& at)
     {
         for (const Symbol& symbol : symbols) {
@@ -169,9 +172,9 @@ private:
 
     Result<uint32_t> parseComparison()
     {
-        static constexpr Symbol kSymbols[] = {{"==", BinaryOperator::equal}, {"!=", BinaryOperator::notEqual},
-            {"<=", BinaryOperator::lessEqual},
-            {">=", BinaryOperator::greaterEqual}, {"<", BinaryOperator::less}, {">", BinaryOperator::greater}};
+        static constexpr Symbol kSymbols[] = {{"==", BinaryOperator::equal},     {"!=", BinaryOperator::notEqual},
+                                              {"<=", BinaryOperator::lessEqual}, {">=", BinaryOperator::greaterEqual},
+                                              {"<", BinaryOperator::less},       {">", BinaryOperator::greater}};
         LS_TRY(const uint32_t left, parseSum());
         size_t at = 0;
         skipBlanks();
@@ -197,8 +200,10 @@ private:
     }
     Result<uint32_t> parseTerm()
     {
-        static constexpr Symbol kSymbols[] = {{"//", BinaryOperator::floorDivide}, {"/", BinaryOperator::divide},
-            {"%", BinaryOperator::modulo}, {"*", BinaryOperator::multiply}};
+        static constexpr Symbol kSymbols[] = {{"//", BinaryOperator::floorDivide},
+                                              {"/", BinaryOperator::divide},
+                                              {"%", BinaryOperator::modulo},
+                                              {"*", BinaryOperator::multiply}};
         LS_TRY(uint32_t left, parseUnary());
         size_t at = 0;
         while (const Symbol* symbol = takeAny(kSymbols, at)) {
@@ -448,10 +453,7 @@ private:
 
 } // namespace
 
-Result<Syntax> parseExpression(std::string_view text, bool asList)
-{
-    return Parser(text).parse(asList);
-}
+Result<Syntax> parseExpression(std::string_view text, bool asList) { return Parser(text).parse(asList); }
 
 std::string expressionPosition(std::string_view text, uint32_t offset)
 {

@@ -14,12 +14,17 @@
 namespace loopscope {
 
 enum class ProgramKind : uint8_t {
-    constant, ///< its register holds it
-    load,     ///< a value of the source
-    function, ///< of its operands
+    constant,  ///< its register holds it
+    load,      ///< a value of the source
+    function,  ///< of its operands
     placeFact, ///< .dead .writer .step .name, statistics and `changed` of a value of the source
-    position, ///< iter, trip, branch, step, run, hits, depth
-    index, binary, negate, logicalNot, logicalAnd, logicalOr,
+    position,  ///< iter, trip, branch, step, run, hits, depth
+    index,
+    binary,
+    negate,
+    logicalNot,
+    logicalAnd,
+    logicalOr,
     list, ///< a 1-D tensor of its operands
 };
 
@@ -42,17 +47,17 @@ struct ProgramNode {
     ProgramKind kind = ProgramKind::constant;
     ExpressionFunction function = ExpressionFunction::abs;
     BinaryOperator op = BinaryOperator::add;
-    bool isLiteral = false;          ///< a float literal: rounded to the dtype of the tensor beside it
+    bool isLiteral = false; ///< a float literal: rounded to the dtype of the tensor beside it
     uint32_t begin = 0, end = 0, at = 0;
     std::vector<uint32_t> operands;
     std::vector<ProgramIndex> indices;
     uint32_t axis = kNoNode, rtol = kNoNode, atol = kNoNode; ///< keyword arguments
-    uint32_t place = 0;              ///< load, placeFact
-    ExpressionHistory history = ExpressionHistory::current; ///< load
-    uint32_t historyNode = kNoNode;  ///< previous: how far back; atIteration: which
-    std::optional<uint32_t> site;    ///< position: loop or branch; atIteration: loop
+    uint32_t place = 0;                                      ///< load, placeFact
+    ExpressionHistory history = ExpressionHistory::current;  ///< load
+    uint32_t historyNode = kNoNode;                          ///< previous: how far back; atIteration: which
+    std::optional<uint32_t> site;                            ///< position: loop or branch; atIteration: loop
     DType castTo = DType::unknown;
-    uint32_t pattern = 0;            ///< matches
+    uint32_t pattern = 0; ///< matches
     ExpressionCost cost = ExpressionCost::constant;
     StaticType type;
 };

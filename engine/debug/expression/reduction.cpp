@@ -112,17 +112,13 @@ private:
 };
 
 Status reduceCell(Function function, Cell cell, const ExpressionValue& x, double fraction, std::vector<double>& scratch,
-    ExpressionValue& result, int64_t to)
+                  ExpressionValue& result, int64_t to)
 {
     switch (function) {
     case Function::min:
-    case Function::max:
-        x.copyElement(cell.extreme(function == Function::max).second, result, to);
-        return {};
+    case Function::max: x.copyElement(cell.extreme(function == Function::max).second, result, to); return {};
     case Function::argmin:
-    case Function::argmax:
-        result.setIntegerAt(to, cell.extreme(function == Function::argmax).first);
-        return {};
+    case Function::argmax: result.setIntegerAt(to, cell.extreme(function == Function::argmax).first); return {};
     case Function::sum:
         if (result.type() == Type::integer) {
             LS_TRY(const int64_t total, cell.integerSum());
@@ -138,21 +134,11 @@ Status reduceCell(Function function, Cell cell, const ExpressionValue& x, double
         result.setIntegerAt(to, function == Function::count ? trues : function == Function::any ? trues > 0 : trues == cell.size());
         return {};
     }
-    case Function::mean:
-        result.setRealAt(to, cell.mean());
-        return {};
-    case Function::std:
-        result.setRealAt(to, std::sqrt(cell.variance()));
-        return {};
-    case Function::var:
-        result.setRealAt(to, cell.variance());
-        return {};
-    case Function::norm:
-        result.setRealAt(to, cell.norm());
-        return {};
-    default:
-        result.setRealAt(to, cell.quantile(function == Function::median ? 0.5 : fraction, scratch));
-        return {};
+    case Function::mean: result.setRealAt(to, cell.mean()); return {};
+    case Function::std: result.setRealAt(to, std::sqrt(cell.variance())); return {};
+    case Function::var: result.setRealAt(to, cell.variance()); return {};
+    case Function::norm: result.setRealAt(to, cell.norm()); return {};
+    default: result.setRealAt(to, cell.quantile(function == Function::median ? 0.5 : fraction, scratch)); return {};
     }
 }
 
@@ -182,7 +168,7 @@ Result<std::array<bool, kMostDimensions>> reducedAxes(const ExpressionValue* axi
 } // namespace
 
 Status computeReduction(Function function, std::string_view name, const ExpressionValue& x, const ExpressionValue* axis, double fraction,
-    std::vector<double>& scratch, ExpressionValue& result)
+                        std::vector<double>& scratch, ExpressionValue& result)
 {
     const bool isNumeric = x.type() == Type::integer || x.type() == Type::real;
     const bool isShare = x.type() == Type::boolean && function == Function::mean;

@@ -17,9 +17,9 @@ namespace loopscope {
 
 /// A value that an expression names.
 struct ExpressionPlace {
-    uint32_t handle = 0;         ///< the source's own number for it
-    TensorType type;             ///< as declared; dtype and dimensions may be unknown
-    bool isFarHistory = false;   ///< an address of another iteration than the present one
+    uint32_t handle = 0;       ///< the source's own number for it
+    TensorType type;           ///< as declared; dtype and dimensions may be unknown
+    bool isFarHistory = false; ///< an address of another iteration than the present one
 };
 
 /// How a value came about.

@@ -11,7 +11,10 @@
 namespace loopscope {
 
 enum class SyntaxKind : uint8_t {
-    integer, real, string, word,
+    integer,
+    real,
+    string,
+    word,
     named,   ///< %id, %"full name"
     address, ///< {…}
     list,    ///< [a, b]
@@ -20,26 +23,44 @@ enum class SyntaxKind : uint8_t {
     member,  ///< .word
     index,   ///< x[…]: the value, then its indices
     slice,   ///< a:b:c in an index; a missing part is a node of kind `missing`
-    ellipsis, missing,
-    negate, plus, logicalNot,
-    binary, logicalAnd, logicalOr,
+    ellipsis,
+    missing,
+    negate,
+    plus,
+    logicalNot,
+    binary,
+    logicalAnd,
+    logicalOr,
 };
 
-enum class BinaryOperator : uint8_t { equal, notEqual, less, lessEqual, greater, greaterEqual, add, subtract, multiply, divide,
-    floorDivide, modulo, power };
+enum class BinaryOperator : uint8_t {
+    equal,
+    notEqual,
+    less,
+    lessEqual,
+    greater,
+    greaterEqual,
+    add,
+    subtract,
+    multiply,
+    divide,
+    floorDivide,
+    modulo,
+    power
+};
 
 /// One node; children are indices into Syntax::nodes. Positions are byte offsets into the text.
 struct SyntaxNode {
     SyntaxKind kind = SyntaxKind::missing;
     uint32_t begin = 0, end = 0;
-    uint32_t at = 0;               ///< where an error about this node points: the operator of a binary node, else `begin`
+    uint32_t at = 0; ///< where an error about this node points: the operator of a binary node, else `begin`
     BinaryOperator op = BinaryOperator::add;
-    bool quoted = false;           ///< named: by full name
-    int64_t integer = 0;           ///< integer
-    double real = 0;               ///< real
-    std::string text;              ///< word, string, name, address
+    bool quoted = false; ///< named: by full name
+    int64_t integer = 0; ///< integer
+    double real = 0;     ///< real
+    std::string text;    ///< word, string, name, address
     std::vector<uint32_t> children;
-    uint32_t depth = 1;            ///< nodes on the longest way down
+    uint32_t depth = 1; ///< nodes on the longest way down
 };
 
 /// A parsed list of expressions.

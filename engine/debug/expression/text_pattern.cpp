@@ -29,7 +29,9 @@ public:
     }
 
 private:
-    struct Fragment { uint32_t first, last; };
+    struct Fragment {
+        uint32_t first, last;
+    };
 
     uint32_t add(TextPattern::Kind kind)
     {
@@ -186,25 +188,19 @@ void TextPattern::follow(uint32_t state, size_t at, size_t size, std::vector<uin
         m_mark[s] = m_generation;
         const State& here = m_states[s];
         switch (here.kind) {
-        case Kind::bytes:
-            list.push_back(s);
-            break;
+        case Kind::bytes: list.push_back(s); break;
         case Kind::split:
             m_stack.push_back(here.other);
             m_stack.push_back(here.next);
             break;
-        case Kind::jump:
-            m_stack.push_back(here.next);
-            break;
+        case Kind::jump: m_stack.push_back(here.next); break;
         case Kind::begin:
             if (at == 0) m_stack.push_back(here.next);
             break;
         case Kind::end:
             if (at == size) m_stack.push_back(here.next);
             break;
-        case Kind::match:
-            m_matched = true;
-            break;
+        case Kind::match: m_matched = true; break;
         }
     }
 }

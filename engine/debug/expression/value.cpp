@@ -17,17 +17,12 @@ namespace {
 ExpressionType elementTypeOf(const Tensor& tensor, bool raw)
 {
     switch (dtypeClass(tensor.dtype)) {
-    case DTypeClass::floating:
-        return ExpressionType::real;
+    case DTypeClass::floating: return ExpressionType::real;
     case DTypeClass::signedInteger:
-    case DTypeClass::unsignedInteger:
-        break;
-    case DTypeClass::boolean:
-        return ExpressionType::boolean;
-    case DTypeClass::string:
-        return ExpressionType::text;
-    default:
-        return ExpressionType::handle;
+    case DTypeClass::unsignedInteger: break;
+    case DTypeClass::boolean: return ExpressionType::boolean;
+    case DTypeClass::string: return ExpressionType::text;
+    default: return ExpressionType::handle;
     }
     const Quantization* q = tensor.quantization;
     if (!raw && q && q->kind == Quantization::Kind::affine && !q->scales.empty()) return ExpressionType::real;
@@ -79,16 +74,11 @@ std::string realText(double value, DType dtype)
 std::string elementText(const ExpressionValue& value, int64_t i)
 {
     switch (value.type()) {
-    case ExpressionType::boolean:
-        return value.booleanAt(i) ? "true" : "false";
-    case ExpressionType::integer:
-        return std::to_string(value.integerAt(i));
-    case ExpressionType::real:
-        return realText(value.realAt(i), value.dtype());
-    case ExpressionType::text:
-        return quoted(value.textAt(i));
-    default:
-        return "?";
+    case ExpressionType::boolean: return value.booleanAt(i) ? "true" : "false";
+    case ExpressionType::integer: return std::to_string(value.integerAt(i));
+    case ExpressionType::real: return realText(value.realAt(i), value.dtype());
+    case ExpressionType::text: return quoted(value.textAt(i));
+    default: return "?";
     }
 }
 
@@ -122,10 +112,7 @@ double ExpressionValue::realAt(int64_t i) const
     return static_cast<double>(m_integers[static_cast<size_t>(i)]);
 }
 
-int64_t ExpressionValue::integerAt(int64_t i) const
-{
-    return m_isView ? elementAsInteger(m_view, i) : m_integers[static_cast<size_t>(i)];
-}
+int64_t ExpressionValue::integerAt(int64_t i) const { return m_isView ? elementAsInteger(m_view, i) : m_integers[static_cast<size_t>(i)]; }
 
 std::string_view ExpressionValue::textAt(int64_t i) const
 {

@@ -23,7 +23,7 @@ class ExpressionValue {
 public:
     ExpressionType type() const { return m_type; }
     bool isNone() const { return m_type == ExpressionType::none; }
-    bool isTensor() const { return m_isTensor; } ///< else a scalar, whose shape is []
+    bool isTensor() const { return m_isTensor; }   ///< else a scalar, whose shape is []
     const Shape& shape() const { return m_shape; } ///< of the elements; for type shape: the shape itself
     int64_t elementCount() const { return m_count; }
     /// Where the elements come from: f32 for elements of an f32 tensor, also after slicing and abs; i8 for real values of a quantized i8

@@ -12,10 +12,7 @@ namespace loopscope {
 
 namespace {
 
-bool isIteration(const FrameInfo& frame)
-{
-    return (frame.role == CallRole::loop || frame.role == CallRole::frame) && frame.iteration >= 0;
-}
+bool isIteration(const FrameInfo& frame) { return (frame.role == CallRole::loop || frame.role == CallRole::frame) && frame.iteration >= 0; }
 
 bool isOneOf(const Operator& op, std::initializer_list<std::string_view> names)
 {
@@ -70,7 +67,10 @@ private:
 class TakeListener final : public TrapHandler {
 public:
     TakeListener(const Executor& executor, int depth)
-        : m_executor(executor), m_depth(depth), m_site(executor.frame(depth).site), m_invocation(executor.frame(depth).invocation)
+        : m_executor(executor),
+          m_depth(depth),
+          m_site(executor.frame(depth).site),
+          m_invocation(executor.frame(depth).invocation)
     {
     }
     const TakenFrom& taken() const { return m_taken; }

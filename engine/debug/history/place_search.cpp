@@ -18,8 +18,12 @@ bool matches(const PathStep& wanted, const FrameInfo& frame)
 class PathListener final : public TrapHandler {
 public:
     PathListener(const DebugTarget& target, const std::vector<PathStep>& path, ValueKeeper& keeper, bool stopAtFirst)
-        : m_executor(target.executor), m_path(path), m_keeper(keeper), m_stopAtFirst(stopAtFirst)
-    {}
+        : m_executor(target.executor),
+          m_path(path),
+          m_keeper(keeper),
+          m_stopAtFirst(stopAtFirst)
+    {
+    }
     bool beforeOperator(const OperatorEvent& event, int64_t) override { return hear(event, false); }
     bool afterOperator(const OperatorEvent& event, int64_t) override { return hear(event, true); }
     const KeptWrite* found() const { return m_invocation == 0 ? nullptr : m_keeper.before(m_invocation, 0); }

@@ -19,7 +19,7 @@ struct KeptWrite {
     int64_t unchanged = 0;       ///< writes in a row, up to this one, that equal the one before them
     bool hasCopy = false;
     Shape shape;
-    Tensor tensor;               ///< over `bytes`
+    Tensor tensor; ///< over `bytes`
     std::vector<std::byte> bytes;
 };
 
@@ -38,8 +38,12 @@ std::vector<WriteSite> writeSitesOf(const Model& model, GraphId graph, ValueId v
 class ValueKeeper {
 public:
     ValueKeeper(const Model& model, GraphId graph, ValueId value)
-        : m_graph(graph), m_value(value), m_sites(writeSitesOf(model, graph, value)), m_ring(2)
-    {}
+        : m_graph(graph),
+          m_value(value),
+          m_sites(writeSitesOf(model, graph, value)),
+          m_ring(2)
+    {
+    }
 
     GraphId graph() const { return m_graph; }
     ValueId value() const { return m_value; }

@@ -62,10 +62,7 @@ CallPath CallPath::into(OperatorId site, GraphId graph) const
     return path;
 }
 
-bool CallPath::entersFrames() const
-{
-    return std::ranges::any_of(levels, &Level::isFrame);
-}
+bool CallPath::entersFrames() const { return std::ranges::any_of(levels, &Level::isFrame); }
 
 CallPath pathAt(const Executor& executor, int depth)
 {

@@ -15,8 +15,8 @@ namespace loopscope {
 
 struct CallPath {
     struct Level {
-        OperatorId site; ///< in the graph outside
-        GraphId graph;   ///< entered there
+        OperatorId site;      ///< in the graph outside
+        GraphId graph;        ///< entered there
         bool isFrame = false; ///< a v1 frame, which `site` (an Enter) opens; its graph is that outside
         bool operator==(const Level&) const = default;
     };
@@ -41,10 +41,7 @@ Result<CallPath> pathOf(const Model& model, GraphId root, const Address& address
 bool isOnPath(const Executor& executor, int frames, const CallPath& path);
 
 /// Frames of the executor, also while it asks a trap handler, when position() is not up to date.
-inline int frameCount(const Executor& executor, int64_t step)
-{
-    return static_cast<int>(executor.tick() - step) + 1;
-}
+inline int frameCount(const Executor& executor, int64_t step) { return static_cast<int>(executor.tick() - step) + 1; }
 
 /// The invocation that the last of `stack` is, as an address without target: "main/while#0@37:body".
 Address addressOfStack(const Model& model, std::span<const FrameInfo> stack);

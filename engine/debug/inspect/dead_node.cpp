@@ -37,7 +37,9 @@ std::string headline(const std::string& name, const std::vector<DeadHop>& own, c
     });
     std::string text = name + " is dead: ";
     if (alike && own.size() == 1) return text + "its input is " + sideText(first, false);
-    if (alike) return text + (own.size() == 2 ? "both inputs are " : "all " + std::to_string(own.size()) + " dead inputs are ") + sideText(first, true);
+    if (alike)
+        return text + (own.size() == 2 ? "both inputs are " : "all " + std::to_string(own.size()) + " dead inputs are ") +
+               sideText(first, true);
     const std::string source = first.source.valid() ? graph.op(first.source).name : "an input";
     switch (first.cause) {
     case DeadHop::Cause::untaken: return text + "it reads " + sideText(first, false);
@@ -69,7 +71,8 @@ Result<Explanation> explainDead(const DebugTarget& target, GraphId graphId, Oper
     std::string predicateText;
     for (const DeadHop& hop : hops) {
         if (hop.cause != DeadHop::Cause::untaken) {
-            if (hop.op != op && hop.source.valid()) answer.lines.push_back("  " + graph.op(hop.op).name + " reads " + graph.op(hop.source).name + ", which is dead");
+            if (hop.op != op && hop.source.valid())
+                answer.lines.push_back("  " + graph.op(hop.op).name + " reads " + graph.op(hop.source).name + ", which is dead");
             continue;
         }
         const Operator& source = graph.op(hop.source);
@@ -78,7 +81,8 @@ Result<Explanation> explainDead(const DebugTarget& target, GraphId graphId, Oper
         if (std::ranges::find(switches, line.name, &SwitchLine::name) != switches.end()) continue;
         line.data = "data " + shown(target.executor, source.inputs.empty() ? ValueId() : source.inputs[0]);
         const ValueId chosenBy = source.inputs.size() > 1 ? source.inputs[1] : ValueId();
-        const std::string by = chosenBy.valid() && graph.value(chosenBy).producer.valid() ? graph.op(graph.value(chosenBy).producer).name : "?";
+        const std::string by =
+            chosenBy.valid() && graph.value(chosenBy).producer.valid() ? graph.op(graph.value(chosenBy).producer).name : "?";
         line.rest = "pred " + by + " = " + (hop.predicateText.empty() ? "?" : hop.predicateText);
         if (source.kind.name == "Switch" || source.kind.name == "RefSwitch") line.rest += "  -> output " + std::to_string(1 - hop.slot);
         switches.push_back(std::move(line));

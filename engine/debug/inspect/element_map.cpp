@@ -17,14 +17,43 @@ constexpr int64_t kMostNumbered = 1 << 24; ///< elements up to which a movement 
 const std::vector<int>* movedOperands(std::string_view kind)
 {
     static const std::map<std::string_view, std::vector<int>> moved = {
-        {"reshape", {0}}, {"squeeze", {0}}, {"expand_dims", {0}}, {"transpose", {0}}, {"slice", {0}}, {"strided_slice", {0}},
-        {"gather", {0}}, {"gather_nd", {0}}, {"concatenation", {-1}}, {"pad", {0}}, {"padv2", {0, 2}}, {"mirror_pad", {0}},
-        {"broadcast_to", {0}}, {"tile", {0}}, {"split", {1}}, {"split_v", {0}}, {"pack", {-1}}, {"unpack", {0}}, {"reverse_v2", {0}},
-        {"reverse_sequence", {0}}, {"space_to_depth", {0}}, {"depth_to_space", {0}}, {"batch_to_space_nd", {0}},
-        {"space_to_batch_nd", {0}}, {"dynamic_update_slice", {0, 1}}, {"resize_nearest_neighbor", {0}}, {"embedding_lookup", {1}},
-        {"stablehlo_slice", {0}}, {"stablehlo_dynamic_slice", {0}}, {"stablehlo_dynamic_update_slice", {0, 1}}, {"stablehlo_pad", {0, 1}},
-        {"stablehlo_transpose", {0}}, {"stablehlo_concatenate", {-1}}, {"stablehlo_reshape", {0}}, {"stablehlo_broadcast_in_dim", {0}},
-        {"stablehlo_gather", {0}}, {"matrix_diag", {0}},
+        {"reshape", {0}},
+        {"squeeze", {0}},
+        {"expand_dims", {0}},
+        {"transpose", {0}},
+        {"slice", {0}},
+        {"strided_slice", {0}},
+        {"gather", {0}},
+        {"gather_nd", {0}},
+        {"concatenation", {-1}},
+        {"pad", {0}},
+        {"padv2", {0, 2}},
+        {"mirror_pad", {0}},
+        {"broadcast_to", {0}},
+        {"tile", {0}},
+        {"split", {1}},
+        {"split_v", {0}},
+        {"pack", {-1}},
+        {"unpack", {0}},
+        {"reverse_v2", {0}},
+        {"reverse_sequence", {0}},
+        {"space_to_depth", {0}},
+        {"depth_to_space", {0}},
+        {"batch_to_space_nd", {0}},
+        {"space_to_batch_nd", {0}},
+        {"dynamic_update_slice", {0, 1}},
+        {"resize_nearest_neighbor", {0}},
+        {"embedding_lookup", {1}},
+        {"stablehlo_slice", {0}},
+        {"stablehlo_dynamic_slice", {0}},
+        {"stablehlo_dynamic_update_slice", {0, 1}},
+        {"stablehlo_pad", {0, 1}},
+        {"stablehlo_transpose", {0}},
+        {"stablehlo_concatenate", {-1}},
+        {"stablehlo_reshape", {0}},
+        {"stablehlo_broadcast_in_dim", {0}},
+        {"stablehlo_gather", {0}},
+        {"matrix_diag", {0}},
     };
     const auto found = moved.find(kind);
     return found == moved.end() ? nullptr : &found->second;
@@ -33,12 +62,69 @@ const std::vector<int>* movedOperands(std::string_view kind)
 bool isElementwise(std::string_view kind)
 {
     static constexpr std::array kinds = std::to_array<std::string_view>({
-        "add", "sub", "mul", "div", "add_n", "floor_div", "floor_mod", "pow", "maximum", "minimum", "squared_difference", "atan2", "equal",
-        "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_not", "neg", "abs", "sqrt",
-        "rsqrt", "square", "exp", "log", "sin", "cos", "ceil", "floor", "round", "sign", "relu", "relu6", "relu_n1_to_1", "relu_0_to_1",
-        "leaky_relu", "elu", "prelu", "gelu", "hard_swish", "logistic", "tanh", "bitwise_xor", "right_shift", "cast", "quantize",
-        "dequantize", "fake_quant", "select_v2", "zeros_like", "stablehlo_add", "stablehlo_multiply", "stablehlo_maximum",
-        "stablehlo_minimum", "stablehlo_and", "stablehlo_shift_left", "real", "imag", "complex_abs", "bucketize",
+        "add",
+        "sub",
+        "mul",
+        "div",
+        "add_n",
+        "floor_div",
+        "floor_mod",
+        "pow",
+        "maximum",
+        "minimum",
+        "squared_difference",
+        "atan2",
+        "equal",
+        "not_equal",
+        "less",
+        "less_equal",
+        "greater",
+        "greater_equal",
+        "logical_and",
+        "logical_or",
+        "logical_not",
+        "neg",
+        "abs",
+        "sqrt",
+        "rsqrt",
+        "square",
+        "exp",
+        "log",
+        "sin",
+        "cos",
+        "ceil",
+        "floor",
+        "round",
+        "sign",
+        "relu",
+        "relu6",
+        "relu_n1_to_1",
+        "relu_0_to_1",
+        "leaky_relu",
+        "elu",
+        "prelu",
+        "gelu",
+        "hard_swish",
+        "logistic",
+        "tanh",
+        "bitwise_xor",
+        "right_shift",
+        "cast",
+        "quantize",
+        "dequantize",
+        "fake_quant",
+        "select_v2",
+        "zeros_like",
+        "stablehlo_add",
+        "stablehlo_multiply",
+        "stablehlo_maximum",
+        "stablehlo_minimum",
+        "stablehlo_and",
+        "stablehlo_shift_left",
+        "real",
+        "imag",
+        "complex_abs",
+        "bucketize",
     });
     return std::ranges::find(kinds, kind) != kinds.end();
 }
@@ -64,16 +150,18 @@ int64_t broadcastIndex(const Shape& operand, const Shape& result, int64_t elemen
     return index;
 }
 
-TensorType plainType(const Tensor& tensor, DType dtype)
-{
-    return TensorType(dtype, tensor.shape);
-}
+TensorType plainType(const Tensor& tensor, DType dtype) { return TensorType(dtype, tensor.shape); }
 
 /// Runs a movement operator on numbers instead of elements: every moved element is its own number, counted from 1 over all operands. What
 /// the operator fills in (the zeros of PAD) is 0. Its kernel thus says what it moves where, and nothing has to be said twice.
 class Probe {
 public:
-    Probe(const Operator& op, std::span<const Tensor* const> operands, const std::vector<int>& moved) : m_op(op), m_operands(operands), m_moved(moved) {}
+    Probe(const Operator& op, std::span<const Tensor* const> operands, const std::vector<int>& moved)
+        : m_op(op),
+          m_operands(operands),
+          m_moved(moved)
+    {
+    }
 
     /// The number that element `element` of a result is made of. Errors: unsupported, there are too many elements; as of running.
     Result<int32_t> numberOf(int slot, int64_t element)

@@ -15,7 +15,7 @@ namespace loopscope {
 enum class ElementUse : uint8_t {
     none, ///< the operand gives nothing to this element, or only steers
     one,
-    all,  ///< any of its elements
+    all, ///< any of its elements
 };
 
 struct ElementSource {

@@ -23,13 +23,16 @@ struct Sign {
     std::string_view kind, sign;
     int strength; ///< binds tighter than signs with a smaller one
 };
-constexpr std::array kSigns = std::to_array<Sign>({ // of both dialects
-    {"logical_or", "or", 1},   {"logical_and", "and", 2}, {"equal", "==", 3},   {"not_equal", "!=", 3}, {"less", "<", 3},
-    {"less_equal", "<=", 3},   {"greater", ">", 3},       {"greater_equal", ">=", 3}, {"add", "+", 4},  {"sub", "-", 4},
-    {"mul", "*", 5},           {"div", "/", 5},           {"floor_div", "//", 5},     {"floor_mod", "%", 5},
-    {"LogicalOr", "or", 1},    {"LogicalAnd", "and", 2},  {"Equal", "==", 3},   {"NotEqual", "!=", 3},  {"Less", "<", 3},
-    {"LessEqual", "<=", 3},    {"Greater", ">", 3},       {"GreaterEqual", ">=", 3},  {"Add", "+", 4},    {"AddV2", "+", 4},
-    {"Sub", "-", 4},           {"Mul", "*", 5},           {"RealDiv", "/", 5},        {"FloorDiv", "//", 5}, {"FloorMod", "%", 5},
+constexpr std::array kSigns = std::to_array<Sign>({
+    // of both dialects
+    {"logical_or", "or", 1}, {"logical_and", "and", 2}, {"equal", "==", 3},     {"not_equal", "!=", 3},
+    {"less", "<", 3},        {"less_equal", "<=", 3},   {"greater", ">", 3},    {"greater_equal", ">=", 3},
+    {"add", "+", 4},         {"sub", "-", 4},           {"mul", "*", 5},        {"div", "/", 5},
+    {"floor_div", "//", 5},  {"floor_mod", "%", 5},     {"LogicalOr", "or", 1}, {"LogicalAnd", "and", 2},
+    {"Equal", "==", 3},      {"NotEqual", "!=", 3},     {"Less", "<", 3},       {"LessEqual", "<=", 3},
+    {"Greater", ">", 3},     {"GreaterEqual", ">=", 3}, {"Add", "+", 4},        {"AddV2", "+", 4},
+    {"Sub", "-", 4},         {"Mul", "*", 5},           {"RealDiv", "/", 5},    {"FloorDiv", "//", 5},
+    {"FloorMod", "%", 5},
 });
 
 const Sign* signOf(std::string_view kind)
@@ -50,7 +53,8 @@ public:
         if (value.role != ValueRole::result || depth > 8 || ++m_operators > kMaxOperators) return leaf(id);
         const Operator& op = m_graph.op(value.producer);
         if (const std::string text = nodeText(op); !text.empty()) return text;
-        if (isTensorFlow(op, "Identity") || isTensorFlow(op, "LoopCond") || isTensorFlow(op, "StopGradient")) return write(op.inputs[0], strength, depth + 1);
+        if (isTensorFlow(op, "Identity") || isTensorFlow(op, "LoopCond") || isTensorFlow(op, "StopGradient"))
+            return write(op.inputs[0], strength, depth + 1);
         if (isTensorFlow(op, "Enter")) { // the value outside, whatever the iteration
             const Value& outside = m_graph.value(op.inputs[0]);
             const std::string text = outside.role == ValueRole::result ? nodeText(m_graph.op(outside.producer)) : "";
@@ -65,7 +69,8 @@ public:
             std::string text = left + " " + std::string(sign->sign) + " " + right;
             return sign->strength < strength ? "(" + text + ")" : text;
         }
-        if ((op.kind.name == "logical_not" || op.kind.name == "LogicalNot") && op.inputs.size() == 1) return "not " + write(op.inputs[0], 6, depth + 1);
+        if ((op.kind.name == "logical_not" || op.kind.name == "LogicalNot") && op.inputs.size() == 1)
+            return "not " + write(op.inputs[0], 6, depth + 1);
         if ((op.kind.name == "cast" || op.kind.name == "reshape") && !op.inputs.empty() && value.type.shape.hasRank() &&
             value.type.shape.rank() == 0)
             return write(op.inputs[0], strength, depth + 1);

@@ -59,7 +59,8 @@ std::vector<OperatorValues> valuesOf(const DebugTarget& target, int depth, const
             if (!ran) continue;
             const Tensor* tensor = executor.value(depth, id);
             const bool present = tensor != nullptr && tensor->data != nullptr;
-            if (!present && dataflow != nullptr && dataflow->view().isDead(depth, id)) { // a side that was not taken, or what follows from it
+            if (!present && dataflow != nullptr &&
+                dataflow->view().isDead(depth, id)) { // a side that was not taken, or what follows from it
                 shown.text += (shown.text.empty() ? "" : ", ") + std::string("dead");
                 shown.age = OperatorValues::Age::current;
                 continue;

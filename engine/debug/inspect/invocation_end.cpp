@@ -15,7 +15,10 @@ namespace {
 class EndFinder final : public TrapHandler {
 public:
     EndFinder(const DebugTarget& target, const CallPath& path, const Address& wanted, const EndSearch& search)
-        : m_target(target), m_path(path), m_search(search), m_began(nowNs())
+        : m_target(target),
+          m_path(path),
+          m_search(search),
+          m_began(nowNs())
     {
         for (const AddressStep& step : wanted.steps) m_iterations.push_back(step.iteration);
         const Model& model = target.model;
@@ -110,7 +113,9 @@ int64_t startOf(const DebugTarget& target, const StopOrder& wanted)
 } // namespace
 
 EndedInvocation::EndedInvocation(const DebugTarget& target, OperatorEvent last, std::vector<KeptTensor> results)
-    : m_target(target), m_results(std::move(results)), m_last(last)
+    : m_target(target),
+      m_results(std::move(results)),
+      m_last(last)
 {
     for (const KeptTensor& result : m_results) m_views.push_back(&result.tensor);
     m_last.results = m_views;

@@ -37,7 +37,7 @@ private:
 };
 
 struct EndSearch {
-    int64_t budgetNs = 0;  ///< about how long the search may take; 0: as long as it takes
+    int64_t budgetNs = 0;   ///< about how long the search may take; 0: as long as it takes
     int nearestInStep = -1; ///< step of the address of which an earlier iteration will do when the time is over; −1: none will
 };
 

@@ -19,11 +19,11 @@ namespace loopscope {
 
 namespace {
 
-constexpr size_t kLastIterations = 64;        ///< that operands are compared over
-constexpr uint64_t kHashedState = 64 << 10;   ///< bytes of carried state up to which repetitions are looked for
-constexpr int64_t kCheckedElements = 64;      ///< of a tensor that is looked at for wrapping
+constexpr size_t kLastIterations = 64;      ///< that operands are compared over
+constexpr uint64_t kHashedState = 64 << 10; ///< bytes of carried state up to which repetitions are looked for
+constexpr int64_t kCheckedElements = 64;    ///< of a tensor that is looked at for wrapping
 constexpr size_t kMostWraps = 3;
-constexpr int64_t kKnownStates = 4096;        ///< iterations whose states are all kept; later ones are compared with one now and then
+constexpr int64_t kKnownStates = 4096; ///< iterations whose states are all kept; later ones are compared with one now and then
 
 struct LoopGraphs {
     GraphId cond, body;
@@ -57,7 +57,13 @@ struct Track {
 class LoopWatch final : public TrapHandler {
 public:
     LoopWatch(const DebugTarget& target, int depth, InvocationId caller, OperatorId site, LoopGraphs graphs, std::vector<Track>& tracks)
-        : m_target(target), m_now(target.timeline.tick()), m_depth(depth), m_caller(caller), m_site(site), m_graphs(graphs), m_tracks(tracks)
+        : m_target(target),
+          m_now(target.timeline.tick()),
+          m_depth(depth),
+          m_caller(caller),
+          m_site(site),
+          m_graphs(graphs),
+          m_tracks(tracks)
     {
         const Graph& cond = target.model.graph(graphs.cond);
         const Graph& body = target.model.graph(graphs.body);
@@ -230,7 +236,7 @@ struct Side {
     DType dtype = DType::unknown;
     bool isNumber = false;
     double number = 0;
-    double step = 0;       ///< per iteration, where it is known
+    double step = 0; ///< per iteration, where it is known
     bool hasStep = false;
 };
 
@@ -278,14 +284,16 @@ Side sideOf(const Graph& cond, ValueId id, const std::vector<Track>& tracks)
 
 std::string countText(double number)
 {
-    return std::fabs(number) < 9e15 && number == std::floor(number) ? groupThousands(static_cast<int64_t>(number)) : realNumberText(number, 7);
+    return std::fabs(number) < 9e15 && number == std::floor(number) ? groupThousands(static_cast<int64_t>(number))
+                                                                    : realNumberText(number, 7);
 }
 
 std::string extremeText(DType dtype, double number)
 {
     if (!isInteger(dtype) || bitWidth(dtype) > 32) return "";
     if (number == static_cast<double>(integerMax(dtype))) return ", the largest " + std::string(dtypeName(dtype));
-    if (number == static_cast<double>(integerMin(dtype)) && integerMin(dtype) != 0) return ", the smallest " + std::string(dtypeName(dtype));
+    if (number == static_cast<double>(integerMin(dtype)) && integerMin(dtype) != 0)
+        return ", the smallest " + std::string(dtypeName(dtype));
     return "";
 }
 
@@ -320,8 +328,10 @@ std::string verdict(Side moving, Side fixed, std::string sign, int64_t iteration
     const std::string type(dtypeName(fixed.dtype));
     if (!extremeText(fixed.dtype, fixed.number).empty()) {
         const bool isLargest = fixed.number > 0;
-        if (sign == "<=" && isLargest) return "No " + type + " is greater than " + fixed.name + ": the loop cannot end." + wrapText(moving, iteration);
-        if (sign == ">=" && !isLargest) return "No " + type + " is less than " + fixed.name + ": the loop cannot end." + wrapText(moving, iteration);
+        if (sign == "<=" && isLargest)
+            return "No " + type + " is greater than " + fixed.name + ": the loop cannot end." + wrapText(moving, iteration);
+        if (sign == ">=" && !isLargest)
+            return "No " + type + " is less than " + fixed.name + ": the loop cannot end." + wrapText(moving, iteration);
     }
     const double distance = fixed.number - moving.number, step = moving.step;
     double left = -1;
@@ -333,14 +343,14 @@ std::string verdict(Side moving, Side fixed, std::string sign, int64_t iteration
         const double trips = distance / step;
         if (trips >= 0 && trips == std::floor(trips)) left = trips;
         else if (isInteger(moving.dtype))
-            return moving.name + " does not meet " + fixed.name + " any more: the loop goes on until it has wrapped." + wrapText(moving, iteration);
-        else
-            return moving.name + " passes " + fixed.name + " without meeting it.";
+            return moving.name + " does not meet " + fixed.name + " any more: the loop goes on until it has wrapped." +
+                   wrapText(moving, iteration);
+        else return moving.name + " passes " + fixed.name + " without meeting it.";
     }
     if (sign == "==") return "It ends as soon as " + moving.name + " differs from " + fixed.name + ".";
     if (left >= 0)
-        return "If " + moving.name + " goes on like this, the loop ends in " + countText(left) + (left == 1 ? " iteration, at @" : " iterations, at @") +
-               std::to_string(iteration + static_cast<int64_t>(left)) + ".";
+        return "If " + moving.name + " goes on like this, the loop ends in " + countText(left) +
+               (left == 1 ? " iteration, at @" : " iterations, at @") + std::to_string(iteration + static_cast<int64_t>(left)) + ".";
     return moving.name + " moves away from " + fixed.name + "." + wrapText(moving, iteration);
 }
 
@@ -420,7 +430,8 @@ Result<Explanation> explainLoop(const DebugTarget& target, int depth)
     Explanation answer;
     answer.lines.push_back(operatorLabel(site, frame.site.index) + " goes on while " + text);
     for (Track& track : tracks)
-        if (const Tensor* const tensor = executor.value(depth, model.graph(frame.graph).inputs[track.position])) track.now = shortValue(*tensor);
+        if (const Tensor* const tensor = executor.value(depth, model.graph(frame.graph).inputs[track.position]))
+            track.now = shortValue(*tensor);
 
     LoopWatch watch(target, depth, outside.invocation, frame.site, graphs, tracks);
     LS_TRY(const int64_t entry, findEntry(target, depth - 1, outside.invocation, frame.site, now));
@@ -450,8 +461,12 @@ namespace {
 class FrameWatch final : public TrapHandler {
 public:
     FrameWatch(const DebugTarget& target, GraphId graph, int depth, std::vector<Track>& tracks)
-        : m_executor(target.executor), m_graph(target.model.graph(graph)), m_depth(depth), m_site(m_executor.frame(depth).site),
-          m_caller(m_executor.frame(depth - 1).invocation), m_tracks(tracks)
+        : m_executor(target.executor),
+          m_graph(target.model.graph(graph)),
+          m_depth(depth),
+          m_site(m_executor.frame(depth).site),
+          m_caller(m_executor.frame(depth - 1).invocation),
+          m_tracks(tracks)
     {
         for (const Track& track : tracks)
             if (!track.isInvariant) m_traps.add(graph, m_graph.value(track.formal).producer, trapAfter);
@@ -496,7 +511,8 @@ Result<Explanation> explainFrame(const DebugTarget& target, int depth)
     const FrameInfo stop = executor.frame(depth);
     const Graph& graph = target.model.graph(stop.graph);
     const FrameAnalysis analysis = analyzeFrames(graph);
-    const auto frame = std::ranges::find_if(analysis.frames, [&](const auto& f) { return std::ranges::find(f.enters, stop.site) != f.enters.end(); });
+    const auto frame =
+        std::ranges::find_if(analysis.frames, [&](const auto& f) { return std::ranges::find(f.enters, stop.site) != f.enters.end(); });
     if (frame == analysis.frames.end() || !frame->isLoop() || graph.op(frame->condition).inputs.empty())
         return Error(ErrorCode::usage, "the frame is no loop: it has no LoopCond").at(toString(frameAddress(executor, depth)));
     const ValueId verdictValue = graph.op(frame->condition).inputs[0];

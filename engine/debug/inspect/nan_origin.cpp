@@ -34,7 +34,12 @@ struct Hop {
 class SinceWhen final : public TrapHandler {
 public:
     SinceWhen(const DebugTarget& target, int depth, InvocationId caller, OperatorId site, GraphId graph, ValueId formal)
-        : m_target(target), m_depth(depth), m_caller(caller), m_site(site), m_graph(graph), m_formal(formal)
+        : m_target(target),
+          m_depth(depth),
+          m_caller(caller),
+          m_site(site),
+          m_graph(graph),
+          m_formal(formal)
     {
         m_traps.add(graph, OperatorId(0), trapBefore);
     }
@@ -70,10 +75,7 @@ private:
     int64_t m_iteration = -1, m_tick = 0;
 };
 
-int64_t countNans(const Tensor& tensor)
-{
-    return computeStatistics(tensor).nan;
-}
+int64_t countNans(const Tensor& tensor) { return computeStatistics(tensor).nan; }
 
 bool isNanAt(const Tensor& tensor, int64_t element)
 {
@@ -160,10 +162,8 @@ private:
         LS_CHECK_OK(m_target.timeline.goTo(next.hit.before, m_target.control));
         const int depth = static_cast<int>(next.hit.stack.size()) - 1;
         std::vector<const Tensor*> operands;
-        for (const ValueId input : op.inputs)
-            operands.push_back(input.valid() ? m_target.executor.value(depth, input) : nullptr);
-        const std::vector<ElementSource> sources =
-            elementSources(op, operands, next.hit.result.tensor.shape, next.slot, *next.element);
+        for (const ValueId input : op.inputs) operands.push_back(input.valid() ? m_target.executor.value(depth, input) : nullptr);
+        const std::vector<ElementSource> sources = elementSources(op, operands, next.hit.result.tensor.shape, next.slot, *next.element);
         const Graph& graph = m_model.graph(next.hit.stack.back().graph);
         for (size_t i = 0; i < operands.size(); ++i) {
             if (!operands[i] || sources[i].use == ElementUse::none) continue;
@@ -183,7 +183,8 @@ private:
     }
 
     /// ": div(0, 0)" of an operator that computes element by element.
-    static std::string operandText(const Operator& op, const std::vector<const Tensor*>& operands, const std::vector<ElementSource>& sources)
+    static std::string operandText(const Operator& op, const std::vector<const Tensor*>& operands,
+                                   const std::vector<ElementSource>& sources)
     {
         if (elementForm(op) != ElementForm::elementwise) return "";
         std::string text;
@@ -202,13 +203,14 @@ private:
         const Executor& executor = m_target.executor;
         const FrameInfo frame = executor.frame(formal.depth);
         if (frame.role != CallRole::loop || frame.iteration < 2) return false;
-        const FrameInfo& wrote = origin.hit->stack.size() > static_cast<size_t>(formal.depth) ? origin.hit->stack[static_cast<size_t>(formal.depth)]
-                                                                                              : frame;
+        const FrameInfo& wrote =
+            origin.hit->stack.size() > static_cast<size_t>(formal.depth) ? origin.hit->stack[static_cast<size_t>(formal.depth)] : frame;
         if (wrote.site != frame.site || wrote.iteration != frame.iteration - 1) return false;
         const InvocationId caller = executor.frame(formal.depth - 1).invocation;
         // Was it NaN one iteration before, too?
         LS_CHECK_OK(m_target.timeline.goTo(origin.hit->before, m_target.control));
-        const auto position = std::ranges::find(m_model.graph(frame.graph).inputs, formal.value) - m_model.graph(frame.graph).inputs.begin();
+        const auto position =
+            std::ranges::find(m_model.graph(frame.graph).inputs, formal.value) - m_model.graph(frame.graph).inputs.begin();
         const Graph& body = m_model.graph(wrote.graph);
         const Tensor* const before = executor.value(formal.depth, body.inputs[static_cast<size_t>(position)]);
         if (!before || firstNan(*before) < 0) return false;
@@ -235,7 +237,8 @@ private:
         const size_t depth = last.hit.stack.size() - 1;
         if (origin.kind == OriginKind::write && origin.hit->stack.size() > depth && depth > 0) {
             const FrameInfo& there = origin.hit->stack[depth];
-            if (there.role == CallRole::loop && there.site == last.hit.stack[depth].site && there.iteration < last.hit.stack[depth].iteration) {
+            if (there.role == CallRole::loop && there.site == last.hit.stack[depth].site &&
+                there.iteration < last.hit.stack[depth].iteration) {
                 last.readsState = true;
                 last.reads = m_skippedTo >= 0 ? "reads the state, NaN since iteration " + std::to_string(m_skippedTo) + " wrote it"
                                               : "reads the state written in iteration " + std::to_string(there.iteration);

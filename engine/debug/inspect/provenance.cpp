@@ -122,7 +122,8 @@ Result<Origin> originOf(const DebugTarget& target, ValueAt at)
                 query.path = query.path.parent().into(frame.site, body);
                 if (source.role == ValueRole::constant) origin.kind = OriginKind::constant;
                 if (source.role != ValueRole::result && source.role != ValueRole::variable) return origin;
-                query.ops = source.role == ValueRole::result ? std::vector{source.producer} : variableWriters(model.graph(body), carried.value);
+                query.ops =
+                    source.role == ValueRole::result ? std::vector{source.producer} : variableWriters(model.graph(body), carried.value);
                 query.slot = source.role == ValueRole::result ? source.slot : -1;
                 query.iterationDepth = at.depth;
                 query.iteration = carried.iteration;

@@ -22,10 +22,10 @@ enum class OriginKind : uint8_t { write, input, constant, variable, notWritten }
 
 struct Origin {
     OriginKind kind = OriginKind::notWritten;
-    std::optional<WriteHit> hit; ///< kind write
-    int slot = 0;                ///< kind write
-    ValueAt at;                  ///< the value that is written, fed or constant; kind write: `tick` is the stop before the write
-    GraphId graph;               ///< of `at`
+    std::optional<WriteHit> hit;   ///< kind write
+    int slot = 0;                  ///< kind write
+    ValueAt at;                    ///< the value that is written, fed or constant; kind write: `tick` is the stop before the write
+    GraphId graph;                 ///< of `at`
     std::vector<std::string> hops; ///< "arg1 is carried from cond", "arg0 begins as x", "arg0 is arg1 outside"
     /// One entry for each formal that was followed: where its value is seen.
     std::vector<ValueAt> formals;

@@ -12,14 +12,16 @@ namespace loopscope {
 
 namespace {
 
-constexpr int64_t kFirstChunk = 512; ///< ticks between looks at the clock, to begin with
+constexpr int64_t kFirstChunk = 512;         ///< ticks between looks at the clock, to begin with
 constexpr int64_t kMostStatistics = 1 << 16; ///< elements of a write that is looked through for NaN
 
 /// Notes what it hears.
 class Listener final : public ExecutionObserver {
 public:
     Listener(const Executor& executor, const SurveyRequest& request, RunSurvey& survey)
-        : m_executor(executor), m_request(request), m_survey(survey)
+        : m_executor(executor),
+          m_request(request),
+          m_survey(survey)
     {
         const Model& model = executor.model();
         if (!request.graph.valid() || !request.value.valid()) return;
@@ -56,7 +58,8 @@ public:
     }
     int64_t events() const
     {
-        return static_cast<int64_t>(m_survey.invocations.size() + m_survey.ends.size() + m_survey.accesses.size() + m_survey.operators.size());
+        return static_cast<int64_t>(m_survey.invocations.size() + m_survey.ends.size() + m_survey.accesses.size() +
+                                    m_survey.operators.size());
     }
 
 private:

@@ -14,7 +14,7 @@ namespace loopscope {
 namespace {
 
 constexpr int64_t kMostIterations = 1 << 22; ///< of a loop that does not end
-constexpr size_t kMostStatistics = 1 << 16; ///< iterations of which all statistics are kept; of later ones only the mean
+constexpr size_t kMostStatistics = 1 << 16;  ///< iterations of which all statistics are kept; of later ones only the mean
 
 ValueWrite writeOf(const Model& model, const WriteHit& hit, int slot, std::string origin)
 {
@@ -25,7 +25,8 @@ ValueWrite writeOf(const Model& model, const WriteHit& hit, int slot, std::strin
     write.origin = std::move(origin);
     write.tensor = hit.result.tensor;
     write.bytes = std::make_shared<const std::vector<std::byte>>(hit.result.bytes);
-    write.tensor.data = const_cast<std::byte*>(write.bytes->data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): Tensor has no const form
+    write.tensor.data =
+        const_cast<std::byte*>(write.bytes->data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): Tensor has no const form
     return write;
 }
 
@@ -43,7 +44,8 @@ int depthOf(const Executor& executor, const CallPath& path, const Address& addre
 
 Error unwritten(const ResolvedAddress& value, const std::string& why)
 {
-    return Error(ErrorCode::usage, why.empty() ? "it is not written in a run" : why + ": no operator writes it").at(toString(value.address));
+    return Error(ErrorCode::usage, why.empty() ? "it is not written in a run" : why + ": no operator writes it")
+        .at(toString(value.address));
 }
 
 std::string joined(const std::vector<std::string>& hops)
@@ -155,8 +157,14 @@ bool noteInSeries(ValueSeries& series, int64_t iteration, const Tensor& tensor, 
 /// Listens to one instance of a v1 frame: the one that is open in the invocation `caller`, or the last one if that is 0.
 class FrameSeriesCollector final : public TrapHandler {
 public:
-    FrameSeriesCollector(const Executor& executor, GraphId graph, OperatorId site, const Value& value, InvocationId caller, ValueSeries& series)
-        : m_executor(executor), m_site(site), m_value(value), m_caller(caller), m_isFixed(caller != 0), m_series(series)
+    FrameSeriesCollector(const Executor& executor, GraphId graph, OperatorId site, const Value& value, InvocationId caller,
+                         ValueSeries& series)
+        : m_executor(executor),
+          m_site(site),
+          m_value(value),
+          m_caller(caller),
+          m_isFixed(caller != 0),
+          m_series(series)
     {
         m_traps.add(graph, value.producer, trapAfter);
     }
@@ -197,9 +205,16 @@ private:
 /// Listens to one execution of a loop.
 class SeriesCollector final : public TrapHandler {
 public:
-    SeriesCollector(const DebugTarget& target, CallPath path, int loopDepth, const Value& value, const SeriesOptions& options, ValueSeries& series)
-        : m_target(target), m_path(std::move(path)), m_loopDepth(loopDepth), m_value(value), m_options(options), m_caller(series.caller),
-          m_series(series), m_began(nowNs())
+    SeriesCollector(const DebugTarget& target, CallPath path, int loopDepth, const Value& value, const SeriesOptions& options,
+                    ValueSeries& series)
+        : m_target(target),
+          m_path(std::move(path)),
+          m_loopDepth(loopDepth),
+          m_value(value),
+          m_options(options),
+          m_caller(series.caller),
+          m_series(series),
+          m_began(nowNs())
     {
         const Model& model = target.model;
         const CallPath::Level& loop = m_path.levels[static_cast<size_t>(loopDepth - 1)];
@@ -246,7 +261,8 @@ public:
         }
         if (m_formal.valid() || event.op != m_value.producer || event.graph != m_path.graph()) return false;
         const auto slot = static_cast<size_t>(m_value.slot);
-        if (slot < event.results.size() && isValueHere(executor, frameCount(executor, event.step))) note(executor, *event.results[slot], event.step);
+        if (slot < event.results.size() && isValueHere(executor, frameCount(executor, event.step)))
+            note(executor, *event.results[slot], event.step);
         return false;
     }
 
@@ -267,7 +283,8 @@ private:
     }
     void keepContents(const Tensor& tensor, size_t at)
     {
-        if (m_options.keepBytes == 0 || bitWidth(tensor.dtype) == 0 || dtypeClass(tensor.dtype) == DTypeClass::handle || tensor.bytes == 0) return;
+        if (m_options.keepBytes == 0 || bitWidth(tensor.dtype) == 0 || dtypeClass(tensor.dtype) == DTypeClass::handle || tensor.bytes == 0)
+            return;
         if (m_series.dtype == DType::unknown) {
             m_series.dtype = tensor.dtype;
             m_series.shape = tensor.shape;
@@ -320,8 +337,8 @@ Result<int> loopLevel(const Model& model, const CallPath& path, const std::optio
 }
 
 /// The tick at which the present execution of a loop was entered, else of the last one, else of the next one. Notes which it is.
-Result<int64_t> findExecution(const DebugTarget& target, const CallPath& outside, OperatorId site, const ResolvedAddress& value, bool onlyWhatRan,
-                              ValueSeries& series)
+Result<int64_t> findExecution(const DebugTarget& target, const CallPath& outside, OperatorId site, const ResolvedAddress& value,
+                              bool onlyWhatRan, ValueSeries& series)
 {
     const Executor& executor = target.executor;
     const int level = outside.depth() + 1;
@@ -341,7 +358,9 @@ Result<int64_t> findExecution(const DebugTarget& target, const CallPath& outside
     if (!hit && !onlyWhatRan) {
         LS_TRY(hit, findFirst(target, query, now));
     }
-    if (!hit) return Error(ErrorCode::usage, onlyWhatRan ? "the loop has not run" : "the loop does not run to its end in this run").at(toString(value.address));
+    if (!hit)
+        return Error(ErrorCode::usage, onlyWhatRan ? "the loop has not run" : "the loop does not run to its end in this run")
+            .at(toString(value.address));
     series.caller = hit->stack.back().invocation;
     series.loop = addressOf(target.model, hit->stack, site);
     return hit->before;

@@ -64,10 +64,8 @@ Array computedArray(const ExpressionValue& value)
         array.bytes.resize(count * (narrow ? 4 : 8));
         for (size_t i = 0; i < count; ++i) {
             const double element = value.realAt(static_cast<int64_t>(i));
-            if (narrow)
-                put(i, static_cast<float>(element));
-            else
-                put(i, element);
+            if (narrow) put(i, static_cast<float>(element));
+            else put(i, element);
         }
     } else if (value.type() == ExpressionType::boolean) {
         array.dtype = DType::boolean;
@@ -121,10 +119,8 @@ InlineValue inlineStatistics(const TensorStatistics& s, DType dtype)
     shown.abnormal = s.nan + s.positiveInf + s.negativeInf > 0;
     if (s.elements == 1 && s.finite == 1)
         shown.text = dtype == DType::boolean ? (s.mean != 0 ? "true" : "false") : realText(s.mean, significantDigits(dtype));
-    else if (s.finite > 0)
-        shown.text = "min " + realText(s.min, 5) + "  max " + realText(s.max, 5) + "  mean " + realText(s.mean, 5);
-    else
-        shown.text = "no finite element";
+    else if (s.finite > 0) shown.text = "min " + realText(s.min, 5) + "  max " + realText(s.max, 5) + "  mean " + realText(s.mean, 5);
+    else shown.text = "no finite element";
     if (shown.abnormal && s.elements > 1)
         shown.text += "  nan " + std::to_string(s.nan) + " inf " + std::to_string(s.positiveInf + s.negativeInf);
     return shown;
@@ -157,16 +153,11 @@ InlineValue firstElements(const Tensor& tensor, int most)
 std::string absenceText(Absence absence)
 {
     switch (absence) {
-    case Absence::notWritten:
-        return "not written yet";
-    case Absence::dead:
-        return "dead";
-    case Absence::notRecorded:
-        return "not recorded";
-    case Absence::freed:
-        return "freed already";
-    default:
-        return "";
+    case Absence::notWritten: return "not written yet";
+    case Absence::dead: return "dead";
+    case Absence::notRecorded: return "not recorded";
+    case Absence::freed: return "freed already";
+    default: return "";
     }
 }
 

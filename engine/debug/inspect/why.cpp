@@ -67,13 +67,15 @@ Result<int64_t> flatIndex(const Shape& shape, std::string_view text)
         }
         const int64_t size = shape[axis];
         if (at < -size || at >= size)
-            return Error(ErrorCode::usage, "index " + std::to_string(at) + " out of range for dimension " + std::to_string(axis) + " of size " +
-                                               std::to_string(size));
+            return Error(ErrorCode::usage, "index " + std::to_string(at) + " out of range for dimension " + std::to_string(axis) +
+                                               " of size " + std::to_string(size));
         flat = flat * size + (at < 0 ? at + size : at);
         ++axis;
     }
     if (axis != shape.rank())
-        return Error(ErrorCode::usage, "an element").found("[" + std::string(text) + "]").expected(std::to_string(shape.rank()) + " indices");
+        return Error(ErrorCode::usage, "an element")
+            .found("[" + std::string(text) + "]")
+            .expected(std::to_string(shape.rank()) + " indices");
     return flat;
 }
 
@@ -228,7 +230,8 @@ Result<Explanation> answerBranch(const DebugTarget& target, FrameContext frame, 
     }
     int depth = depthOf(executor, frame);
     const FrameInfo here = executor.frame(depth);
-    if (here.next.valid() && isBranch(target.model.graph(here.graph).op(here.next))) return explainBranch(target, pathAt(executor, depth), here.next);
+    if (here.next.valid() && isBranch(target.model.graph(here.graph).op(here.next)))
+        return explainBranch(target, pathAt(executor, depth), here.next);
     for (; depth > 0; --depth) {
         const FrameInfo inner = executor.frame(depth);
         if (inner.site.valid() && isBranch(target.model.graph(executor.frame(depth - 1).graph).op(inner.site)))

@@ -18,7 +18,10 @@ public:
     enum class Want : uint8_t { last, lastChange, first };
 
     Collector(const DebugTarget& target, const WriteQuery& query, Want want, int64_t until)
-        : m_target(target), m_query(query), m_want(want), m_until(until)
+        : m_target(target),
+          m_query(query),
+          m_want(want),
+          m_until(until)
     {
         for (const OperatorId op : query.ops) m_traps.add(query.path.graph(), op, trapBefore | trapAfter);
     }
@@ -109,7 +112,7 @@ private:
     const int64_t m_until;
     TrapSet m_traps;
     std::map<InvocationId, int64_t> m_before; ///< calls that are open, operators that are running
-    std::vector<FrameInfo> m_stack; ///< v1 frames: around the operator that runs
+    std::vector<FrameInfo> m_stack;           ///< v1 frames: around the operator that runs
     WriteHit m_hit, m_first;
     KeptTensor m_seen;
     bool m_hasHit = false, m_hasSeen = false, m_done = false;

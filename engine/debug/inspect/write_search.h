@@ -53,7 +53,7 @@ struct WriteHit {
 struct WriteQuery {
     CallPath path;
     std::vector<OperatorId> ops;
-    int slot = -1; ///< result that is kept; −1: none
+    int slot = -1;           ///< result that is kept; −1: none
     int iterationDepth = -1; ///< depth of a loop's frame, of which only iteration `iteration` counts; −1: all
     int64_t iteration = 0;
     /// Further condition, asked while the executor is after the operator: `stack` and `result` are not filled in yet. Empty: none.
@@ -66,7 +66,8 @@ Result<std::optional<WriteHit>> findLast(const DebugTarget& target, const WriteQ
 Result<std::optional<WriteHit>> findLastChange(const DebugTarget& target, const WriteQuery& query, int64_t until);
 /// The first hit that ends after the stop `from` and, where `differsFrom` is given, with another value than that. Where the run fails or
 /// ends before: none.
-Result<std::optional<WriteHit>> findFirst(const DebugTarget& target, const WriteQuery& query, int64_t from, const Tensor* differsFrom = nullptr);
+Result<std::optional<WriteHit>> findFirst(const DebugTarget& target, const WriteQuery& query, int64_t from,
+                                          const Tensor* differsFrom = nullptr);
 
 /// The stop at which a call was entered that is open at the stop `inside`: the call operator `op` of the invocation `caller`, whose frame
 /// is at `depth`; `inside` itself where it is not open there. Leaves the timeline anywhere. Errors: of Timeline.

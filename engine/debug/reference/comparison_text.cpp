@@ -19,10 +19,7 @@ std::string fixedText(double number, int decimals)
     return std::string(text.data(), length > 0 && static_cast<size_t>(length) < text.size() ? static_cast<size_t>(length) : 0);
 }
 
-std::string plainText(double number)
-{
-    return realNumberText(number, 7);
-}
+std::string plainText(double number) { return realNumberText(number, 7); }
 
 } // namespace
 
@@ -43,11 +40,12 @@ std::string comparisonText(const Comparison& c, const Tolerance& tolerance, cons
 {
     if (!c.mismatch.empty()) return c.mismatch;
     if (c.worst < 0) return c.elements == 0 ? "equal: no elements" : "equal";
-    std::string text = "got " + plainText(c.got) + ", want " + plainText(c.want) + (shape.rank() > 0 ? " at " + elementIndexText(shape, c.worst) : "");
+    std::string text =
+        "got " + plainText(c.got) + ", want " + plainText(c.want) + (shape.rank() > 0 ? " at " + elementIndexText(shape, c.worst) : "");
     text += "   max " + differenceText(c.maxAbs);
     if (tolerance.close && c.beyond > 0)
-        text += "   " + std::to_string(c.beyond) + " of " + std::to_string(c.elements) + " beyond rtol " + plainText(tolerance.close->rtol) +
-                ", atol " + plainText(tolerance.close->atol);
+        text += "   " + std::to_string(c.beyond) + " of " + std::to_string(c.elements) + " beyond rtol " +
+                plainText(tolerance.close->rtol) + ", atol " + plainText(tolerance.close->atol);
     if (tolerance.ulp && c.maxUlp) {
         text += "   ulp " + (*c.maxUlp == std::numeric_limits<int64_t>::max() ? "∞" : std::to_string(*c.maxUlp));
         if (*c.maxUlp > *tolerance.ulp) text += " > " + std::to_string(*tolerance.ulp);

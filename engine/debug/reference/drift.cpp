@@ -27,7 +27,8 @@ constexpr size_t kMostTrips = 1'000;
 /// Integers where a larger or smaller number would have been cut off.
 void countClipped(DriftFigures& figures, const Tensor& tensor)
 {
-    if (tensor.quantization == nullptr || !tensor.quantization->isPerTensor() || !isInteger(tensor.dtype) || bitWidth(tensor.dtype) > 16) return;
+    if (tensor.quantization == nullptr || !tensor.quantization->isPerTensor() || !isInteger(tensor.dtype) || bitWidth(tensor.dtype) > 16)
+        return;
     const int64_t low = integerMin(tensor.dtype), high = static_cast<int64_t>(integerMax(tensor.dtype)), count = tensor.elementCount();
     const bool isLowEnd = tensor.quantization->zeroPoint() != low;
     figures.quantized += count;
@@ -86,7 +87,10 @@ public:
     }
     /// Of one value only, by iteration.
     DriftCollector(const DebugTarget& target, Reference& reference, CallPath path, OperatorId op, int slot)
-        : m_target(target), m_reference(reference), m_path(std::move(path)), m_slot(slot)
+        : m_target(target),
+          m_reference(reference),
+          m_path(std::move(path)),
+          m_slot(slot)
     {
         m_traps.add(m_path->graph(), op, trapAfter);
     }
@@ -202,7 +206,8 @@ private:
         }
         key.push_back(event.op.index);
         key.push_back(static_cast<int64_t>(slot));
-        if (m_path) key = {executor.frame(depth).iteration, executor.frame(0).invocation, m_drift.rows.empty() ? 0 : outerIterations(depth)};
+        if (m_path)
+            key = {executor.frame(depth).iteration, executor.frame(0).invocation, m_drift.rows.empty() ? 0 : outerIterations(depth)};
         const auto [found, isNew] = m_rows.try_emplace(key, m_drift.rows.size());
         if (isNew) {
             if (m_drift.rows.size() >= kMostRows) return nullptr;
@@ -258,7 +263,7 @@ private:
     int m_slot = -1;
     TrapSet m_traps;
     Drift m_drift;
-    std::vector<int64_t> m_trips; ///< of the loops that are open, by depth
+    std::vector<int64_t> m_trips;                ///< of the loops that are open, by depth
     std::set<std::vector<int64_t>> m_framesLeft; ///< v1 frames that were compared, by the way to them
     std::map<std::vector<int64_t>, size_t> m_rows;
     Status m_status;
@@ -268,7 +273,8 @@ Result<Drift> collect(const DebugTarget& target, DriftCollector& collector)
 {
     Excursion excursion(target);
     Status status = scan(target, 0, std::numeric_limits<int64_t>::max(), collector.traps(), collector);
-    if (status.ok() || status.detail().code == ErrorCode::execution) status = collector.takeStatus(); // a run that fails is compared up to there
+    if (status.ok() || status.detail().code == ErrorCode::execution)
+        status = collector.takeStatus(); // a run that fails is compared up to there
     LS_CHECK_OK(excursion.comeBack());
     LS_CHECK_OK(std::move(status));
     return std::move(collector.drift());
@@ -279,7 +285,11 @@ class BothSides final : public TrapHandler {
 public:
     BothSides(const DebugTarget& target, Reference& reference, const DriftRow& row, int64_t step,
               const std::function<void(const Tensor&, const Tensor*)>& use)
-        : m_target(target), m_reference(reference), m_row(row), m_step(step), m_use(use)
+        : m_target(target),
+          m_reference(reference),
+          m_row(row),
+          m_step(step),
+          m_use(use)
     {
         m_traps.add(row.graph, row.op, trapAfter);
     }
@@ -351,7 +361,8 @@ Result<Drift> collectDriftOf(const DebugTarget& target, Reference& reference, co
     LS_TRY(const CallPath path, pathOf(target.model, target.executor.root(), value.address));
     if (!value.value.valid()) return Error(ErrorCode::usage, "names no value").at(toString(value.address));
     const StaticWriter writer = staticWriterOf(target.model, path, value.value);
-    if (writer.ops.empty() || writer.slot < 0) return Error(ErrorCode::usage, "no operator of the run writes it").at(toString(value.address));
+    if (writer.ops.empty() || writer.slot < 0)
+        return Error(ErrorCode::usage, "no operator of the run writes it").at(toString(value.address));
     DriftCollector collector(target, reference, inItsFrame(target.model, writer.path, writer.ops[0]), writer.ops[0], writer.slot);
     return collect(target, collector);
 }
@@ -383,14 +394,14 @@ std::string driftText(const Drift& drift)
         const DriftRow& row = drift.rows[i];
         text += row.layer + std::string(width - row.layer.size(), ' ');
         if (row.mismatch.empty())
-            text += padded(differenceText(row.maxAbs), 10) + padded(differenceText(row.meanAbs), 13) + padded(formatted("%.6f", row.cosine), 10) +
-                    padded(formatted("%.1f", row.snr), 8);
-        else
-            text += "  " + row.mismatch;
+            text += padded(differenceText(row.maxAbs), 10) + padded(differenceText(row.meanAbs), 13) +
+                    padded(formatted("%.6f", row.cosine), 10) + padded(formatted("%.1f", row.snr), 8);
+        else text += "  " + row.mismatch;
         if (static_cast<int>(i) == drift.first) text += "  <- first";
         text += "\n";
     }
-    if (drift.unpaired > 0) text += std::to_string(drift.unpaired) + (drift.unpaired == 1 ? " write has" : " writes have") + " no partner; see info against\n";
+    if (drift.unpaired > 0)
+        text += std::to_string(drift.unpaired) + (drift.unpaired == 1 ? " write has" : " writes have") + " no partner; see info against\n";
     return text;
 }
 

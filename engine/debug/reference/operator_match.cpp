@@ -15,7 +15,9 @@ constexpr size_t kMostMatches = 1'000'000;
 class Matcher {
 public:
     Matcher(const Model& model, const Model& reference, const ValuePairing& pairing)
-        : m_model(model), m_reference(reference), m_pairing(pairing)
+        : m_model(model),
+          m_reference(reference),
+          m_pairing(pairing)
     {
     }
 
@@ -25,12 +27,9 @@ public:
         while (!m_open.empty() && m_matches.size() < kMostMatches) {
             Way& way = m_open.back();
             const Graph& graph = m_model.graph(way.here);
-            if (way.entering < way.callees.size())
-                enter(way);
-            else if (way.next < graph.operators.size())
-                matchOperator(way);
-            else
-                m_open.pop_back();
+            if (way.entering < way.callees.size()) enter(way);
+            else if (way.next < graph.operators.size()) matchOperator(way);
+            else m_open.pop_back();
         }
         return std::move(m_matches);
     }

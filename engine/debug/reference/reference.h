@@ -27,8 +27,9 @@ public:
     virtual const Model* model() const { return nullptr; }
     virtual GraphId root() const { return {}; }
     virtual const ValuePairing* values() const { return nullptr; }
-    /// How many iterations the partner of a loop made, which is operator `loop` of the frame at `depth` and has just returned, or the v1 frame
-    /// at `depth`, of which `loop` is an Exit that has just handed something out. None: it has no partner, or the other run does not come past it.
+    /// How many iterations the partner of a loop made, which is operator `loop` of the frame at `depth` and has just returned, or the v1
+    /// frame at `depth`, of which `loop` is an Exit that has just handed something out. None: it has no partner, or the other run does not
+    /// come past it.
     virtual Result<std::optional<int64_t>> tripsFor(const Executor&, int, OperatorId) { return std::optional<int64_t>(); }
     /// "11 of 11 inputs and computed values paired by name; int8 weights, f32 activations"
     std::string pairingText() const;

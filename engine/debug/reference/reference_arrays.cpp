@@ -13,7 +13,9 @@ namespace {
 class ReferenceArrays final : public Reference {
 public:
     ReferenceArrays(std::string name, std::vector<NamedArray> arrays, const Model& model, GraphId root, const Tolerance& tolerance)
-        : Reference(std::move(name), tolerance), m_model(model), m_arrays(std::move(arrays))
+        : Reference(std::move(name), tolerance),
+          m_model(model),
+          m_arrays(std::move(arrays))
     {
         m_summary.how = "name";
         const Graph& graph = model.graph(root);
@@ -113,7 +115,9 @@ Result<std::unique_ptr<Reference>> referenceToArrays(std::string name, std::vect
     if (!reference->pairsAnything()) {
         std::string list;
         for (size_t i = 0; i < keys.size() && i < 5; ++i) list += (i > 0 ? ", " : "") + keys[i];
-        return Error(ErrorCode::usage, "no array is named like a value of this run").at(reference->name()).found(list + (keys.size() > 5 ? ", …" : ""));
+        return Error(ErrorCode::usage, "no array is named like a value of this run")
+            .at(reference->name())
+            .found(list + (keys.size() > 5 ? ", …" : ""));
     }
     return std::unique_ptr<Reference>(std::move(reference));
 }

@@ -20,8 +20,8 @@ namespace loopscope {
 
 namespace {
 
-constexpr uint64_t kKeptBytes = 64 << 20;  ///< of values, the oldest go
-constexpr uint64_t kBatchBytes = 4 << 20;  ///< that are kept ahead of what was asked for
+constexpr uint64_t kKeptBytes = 64 << 20; ///< of values, the oldest go
+constexpr uint64_t kBatchBytes = 4 << 20; ///< that are kept ahead of what was asked for
 constexpr int64_t kBatchValues = 512;
 
 /// Values of the reference run, the newest so many bytes.
@@ -75,8 +75,11 @@ class ReferenceRun final : public Reference, private TrapHandler {
 public:
     ReferenceRun(std::string name, std::unique_ptr<Executor> executor, const Model& model, GraphId root, const Tolerance& tolerance,
                  CancelFlag* cancel)
-        : Reference(std::move(name), tolerance), m_executor(std::move(executor)), m_timeline(*m_executor),
-          m_pairing(ValuePairing::create(model, root, m_executor->model(), m_executor->root())), m_isOrdered(m_executor->stopsInAddressOrder())
+        : Reference(std::move(name), tolerance),
+          m_executor(std::move(executor)),
+          m_timeline(*m_executor),
+          m_pairing(ValuePairing::create(model, root, m_executor->model(), m_executor->root())),
+          m_isOrdered(m_executor->stopsInAddressOrder())
     {
         m_control.cancel = cancel;
     }
@@ -84,7 +87,9 @@ public:
     Status begin()
     {
         if (m_pairing.summary().paired == 0)
-            return Error(ErrorCode::usage, "no value pairs with one of this run").at(name()).expected("the same structure, or equal tensor names");
+            return Error(ErrorCode::usage, "no value pairs with one of this run")
+                .at(name())
+                .expected("the same structure, or equal tensor names");
         const Model& there = m_executor->model();
         for (size_t g = 0; g < there.graphs.size(); ++g)
             for (size_t i = 0; i < there.graphs[g].operators.size(); ++i)
@@ -335,9 +340,9 @@ private:
     ValuePairing m_pairing;
     bool m_isOrdered; ///< Executor::stopsInAddressOrder
     TrapSet m_traps;
-    std::set<GraphId> m_formals; ///< graphs of which what they are given is kept, too
+    std::set<GraphId> m_formals;               ///< graphs of which what they are given is kept, too
     std::map<GraphId, FrameAnalysis> m_frames; ///< of graphs that were asked about
-    PassedPlaces m_passed;     ///< of runs that are not ordered, up to the stop m_heard
+    PassedPlaces m_passed;                     ///< of runs that are not ordered, up to the stop m_heard
     int64_t m_heard = 0;
     bool m_isHeardOut = false; ///< to the end
     ValueCache m_cache;
@@ -354,8 +359,10 @@ private:
 std::string Reference::pairingText() const
 {
     const PairingSummary& summary = pairing();
-    std::string text = std::to_string(summary.paired) + " of " + std::to_string(summary.total) + " inputs and computed values paired by " + summary.how;
-    if (summary.byStructure > 0 && summary.byStructure < summary.paired) text += ", " + std::to_string(summary.byStructure) + " of them by structure";
+    std::string text =
+        std::to_string(summary.paired) + " of " + std::to_string(summary.total) + " inputs and computed values paired by " + summary.how;
+    if (summary.byStructure > 0 && summary.byStructure < summary.paired)
+        text += ", " + std::to_string(summary.byStructure) + " of them by structure";
     return text + (summary.note.empty() ? "" : "; " + summary.note);
 }
 

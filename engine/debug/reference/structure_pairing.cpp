@@ -24,7 +24,12 @@ bool isAlike(const Graph& here, const Operator& a, const Graph& there, const Ope
 class Stretch {
 public:
     Stretch(const Graph& here, const Graph& there, const std::vector<int>& own, const std::vector<int>& others)
-        : m_here(here), m_there(there), m_own(own), m_others(others), m_width(others.size() + 1), m_longest((own.size() + 1) * m_width, 0)
+        : m_here(here),
+          m_there(there),
+          m_own(own),
+          m_others(others),
+          m_width(others.size() + 1),
+          m_longest((own.size() + 1) * m_width, 0)
     {
         for (size_t i = own.size(); i-- > 0;)
             for (size_t k = others.size(); k-- > 0;)
@@ -36,12 +41,9 @@ public:
         if (2 * static_cast<size_t>(at(0, 0)) < std::min(m_own.size(), m_others.size())) return;
         size_t i = 0, k = 0;
         while (i < m_own.size() && k < m_others.size()) {
-            if (alike(i, k) && at(i, k) == at(i + 1, k + 1) + 1)
-                pairs.emplace_back(OperatorId(m_own[i++]), OperatorId(m_others[k++]));
-            else if (at(i + 1, k) >= at(i, k + 1))
-                ++i;
-            else
-                ++k;
+            if (alike(i, k) && at(i, k) == at(i + 1, k + 1) + 1) pairs.emplace_back(OperatorId(m_own[i++]), OperatorId(m_others[k++]));
+            else if (at(i + 1, k) >= at(i, k + 1)) ++i;
+            else ++k;
         }
     }
 
@@ -69,10 +71,8 @@ std::vector<size_t> longestRise(const std::vector<int>& numbers)
         if (numbers[i] < 0) continue;
         const auto place = std::ranges::lower_bound(ends, numbers[i], {}, [&](size_t at) { return numbers[at]; });
         if (place != ends.begin()) before[i] = *(place - 1);
-        if (place == ends.end())
-            ends.push_back(i);
-        else
-            *place = i;
+        if (place == ends.end()) ends.push_back(i);
+        else *place = i;
     }
     std::vector<size_t> rise;
     for (size_t i = ends.empty() ? numbers.size() : ends.back(); i < numbers.size(); i = before[i]) rise.push_back(i);

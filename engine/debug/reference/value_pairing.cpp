@@ -17,7 +17,8 @@ bool haveSameStructure(const Model& a, const Model& b)
     if (a.graphs.size() != b.graphs.size()) return false;
     for (size_t g = 0; g < a.graphs.size(); ++g) {
         const Graph &x = a.graphs[g], &y = b.graphs[g];
-        if (x.id != y.id || x.operators.size() != y.operators.size() || x.values.size() != y.values.size() || x.inputs != y.inputs) return false;
+        if (x.id != y.id || x.operators.size() != y.operators.size() || x.values.size() != y.values.size() || x.inputs != y.inputs)
+            return false;
         for (size_t i = 0; i < x.operators.size(); ++i) {
             const Operator &p = x.operators[i], &q = y.operators[i];
             if (p.kind != q.kind || p.inputs != q.inputs || p.results != q.results) return false;
@@ -44,10 +45,7 @@ std::string sortedName(const std::string& name)
     return sorted;
 }
 
-bool isComputed(const Value& value)
-{
-    return value.role == ValueRole::result || value.role == ValueRole::input;
-}
+bool isComputed(const Value& value) { return value.role == ValueRole::result || value.role == ValueRole::input; }
 
 /// Not where both are known to have other shapes: a converter may give a layer's name to its unpacked weights.
 bool mayBeEqual(const Value& a, const Value& b)
@@ -166,7 +164,8 @@ void ValuePairing::pairOperators(const Graph& here, const Graph& there, Pairs& p
     for (const auto& [one, other] : pairByStructure(here, there, partners, taken)) {
         const Operator &a = here.op(one), &b = there.op(other);
         for (size_t k = 0; k < a.results.size(); ++k)
-            if (a.results[k].valid() && b.results[k].valid()) pairs.values.try_emplace(a.results[k], Partner{b.results[k], PairedBy::structure});
+            if (a.results[k].valid() && b.results[k].valid())
+                pairs.values.try_emplace(a.results[k], Partner{b.results[k], PairedBy::structure});
     }
 }
 
@@ -203,7 +202,9 @@ void ValuePairing::pairFrames(const Graph& here, const Graph& there, Graphs grap
 void ValuePairing::count(const Graph& here, const Graph& there, const Pairs& pairs, const std::string& path, const std::string& pathThere,
                          bool isRoot)
 {
-    const auto counts = [isRoot](const Value& value) { return value.role == ValueRole::result || (isRoot && value.role == ValueRole::input); };
+    const auto counts = [isRoot](const Value& value) {
+        return value.role == ValueRole::result || (isRoot && value.role == ValueRole::input);
+    };
     std::vector<char> taken(there.values.size(), 0);
     for (size_t v = 0; v < here.values.size(); ++v) {
         const auto partner = pairs.values.find(ValueId(static_cast<int64_t>(v)));
@@ -249,7 +250,8 @@ void ValuePairing::pairGraphs(const Model& model, const Model& reference, Graphs
         OperatorId site;
         if (sameStructure) site = OperatorId(static_cast<int64_t>(i));
         for (size_t k = 0; k < op.results.size() && !site.valid(); ++k)
-            if (const auto found = pairs.values.find(op.results[k]); found != pairs.values.end()) site = there.value(found->second.value).producer;
+            if (const auto found = pairs.values.find(op.results[k]); found != pairs.values.end())
+                site = there.value(found->second.value).producer;
         if (!site.valid() || callForm(there.op(site)).kind != callForm(op).kind) continue;
         const std::vector<Callee> others = calleesOf(there.op(site));
         for (const Callee& callee : callees) {

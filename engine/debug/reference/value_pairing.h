@@ -24,12 +24,12 @@ std::string_view pairedByText(PairedBy how);
 
 /// What pairs with what, as `info against` tells it.
 struct PairingSummary {
-    std::string how;     ///< "address", "name" or "structure": how most pair
+    std::string how; ///< "address", "name" or "structure": how most pair
     int64_t byStructure = 0;
-    std::string note;    ///< "int8 weights, f32 activations": where this side differs from the other; empty: nothing to say
-    int64_t paired = 0;  ///< inputs of the run and computed values that have a partner
+    std::string note;   ///< "int8 weights, f32 activations": where this side differs from the other; empty: nothing to say
+    int64_t paired = 0; ///< inputs of the run and computed values that have a partner
     int64_t total = 0;
-    std::vector<std::string> unpaired; ///< addresses without iterations, of those that have none
+    std::vector<std::string> unpaired;      ///< addresses without iterations, of those that have none
     std::vector<std::string> unpairedThere; ///< the same, of the reference: computed values that nothing here pairs with
 };
 
@@ -66,7 +66,8 @@ private:
     static void pairByName(const Graph& here, const Graph& there, Pairs& pairs);
     static void pairOperators(const Graph& here, const Graph& there, Pairs& pairs);
     static void pairFrames(const Graph& here, const Graph& there, Graphs graphs, Pairs& pairs);
-    void count(const Graph& here, const Graph& there, const Pairs& pairs, const std::string& path, const std::string& pathThere, bool isRoot);
+    void count(const Graph& here, const Graph& there, const Pairs& pairs, const std::string& path, const std::string& pathThere,
+               bool isRoot);
     const Partner* find(GraphId graph, GraphId there, ValueId value) const;
 
     std::map<Graphs, Pairs> m_pairs;

@@ -54,7 +54,8 @@ Status DataflowExecutor::Impl::enterCall(Iteration& iteration, const Node& node)
             if (!number || number->dtype != DType::i32) return invalidArgument("start, limit and delta must be int32 scalars");
             constexpr std::array kNames = {"start", "limit", "delta"};
             if (number->shape.rank() != 0 || number->bytes < sizeof(int32_t))
-                return invalidArgument(std::string(kNames[static_cast<size_t>(i)]) + " must be a scalar, but it has shape " + tfShapeText(number->shape));
+                return invalidArgument(std::string(kNames[static_cast<size_t>(i)]) + " must be a scalar, but it has shape " +
+                                       tfShapeText(number->shape));
             *numbers[i] = *number->as<int32_t>();
         }
         const bool isBounded = call.delta > 0   ? call.counter <= call.limit
@@ -185,8 +186,8 @@ Result<DataflowExecutor::Impl::Running*> DataflowExecutor::Impl::continueCall(Ca
     if (!call.inCond) {
         if (outputs.size() != call.arguments.size()) {
             for (Cell* output : outputs) m_cells.release(output);
-            return invalidArgument(std::string(call.code->isFor ? "For" : "While") + " loop body returned " + std::to_string(outputs.size()) + " arguments. Expected: " +
-                                   std::to_string(call.arguments.size()));
+            return invalidArgument(std::string(call.code->isFor ? "For" : "While") + " loop body returned " +
+                                   std::to_string(outputs.size()) + " arguments. Expected: " + std::to_string(call.arguments.size()));
         }
         give();
         endInvocation(call.invocation, call.invocationStartNs);
@@ -194,10 +195,10 @@ Result<DataflowExecutor::Impl::Running*> DataflowExecutor::Impl::continueCall(Ca
         return continueLoop(call);
     }
     const bool isKnown = !m_recorded || outputs.size() != 1 || load(*outputs[0]);
-    Result<bool> goesOn = !isKnown              ? Error(ErrorCode::execution, "the recording does not hold what the condition gave").at(address())
+    Result<bool> goesOn = !isKnown ? Error(ErrorCode::execution, "the recording does not hold what the condition gave").at(address())
                           : outputs.size() == 1 ? tfTruth(*outputs[0])
                                                 : invalidArgument("Expected a single scalar return value from WhileOp cond, got " +
-                                                                std::to_string(outputs.size()) + " tensors.");
+                                                                  std::to_string(outputs.size()) + " tensors.");
     for (Cell* output : outputs) m_cells.release(output);
     if (!goesOn.ok()) return std::move(goesOn).takeError();
     if (!*goesOn) {
@@ -232,7 +233,8 @@ Result<std::vector<DataflowExecutor::Impl::Cell*>> DataflowExecutor::Impl::takeO
     const Graph& graph = *activation.program->code.graph;
     for (size_t k = 0; k < activation.outputs.size(); ++k)
         if (!activation.outputs[k])
-            return invalidArgument("Retval[" + std::to_string(k) + "] does not have value").at("output '" + graph.outputs[k].name + "' of " + graph.id);
+            return invalidArgument("Retval[" + std::to_string(k) + "] does not have value")
+                .at("output '" + graph.outputs[k].name + "' of " + graph.id);
     std::vector<Cell*> outputs;
     outputs.swap(activation.outputs);
     return outputs;
@@ -314,10 +316,7 @@ void DataflowExecutor::Impl::startInvocation(Iteration& iteration)
     m_observer->invocationStarted(event);
 }
 
-void DataflowExecutor::Impl::endInvocation(const Iteration& iteration)
-{
-    endInvocation(iteration.invocation, iteration.startNs);
-}
+void DataflowExecutor::Impl::endInvocation(const Iteration& iteration) { endInvocation(iteration.invocation, iteration.startNs); }
 
 void DataflowExecutor::Impl::endInvocation(InvocationId invocation, int64_t startNs)
 {

@@ -18,7 +18,7 @@ struct Cell : Tensor {
     static constexpr int64_t kComputed = -2; ///< as recordedStep: of no recording
     explicit Cell(MemoryAccount& account) : block(account) {}
     int32_t references = 0;
-    bool isDead = false; ///< stands where a value is dead; there is one such cell
+    bool isDead = false;              ///< stands where a value is dead; there is one such cell
     int64_t recordedStep = kComputed; ///< where it was recorded, RecordedResults::kInputs included; its data come when they are asked for
     int32_t recordedSlot = 0;
     int32_t alias = -1;  ///< handle of a variable whose contents this is, whatever they become (TensorFlow 1 shares its buffer)
@@ -91,8 +91,10 @@ private:
     {
         cell.alias = -1;
         cell.recordedStep = Cell::kComputed;
-        if (cell.saved.size() > 0) [[unlikely]] cell.saved = Bytes();
-        if (cell.block.capacity() > 0) [[unlikely]] return keepBlock(cell);
+        if (cell.saved.size() > 0) [[unlikely]]
+            cell.saved = Bytes();
+        if (cell.block.capacity() > 0) [[unlikely]]
+            return keepBlock(cell);
         cell.nextFree = m_free;
         m_free = &cell;
     }

@@ -20,9 +20,17 @@ std::string typeText(DType dtype, const Shape& shape)
 } // namespace
 
 DataflowExecutor::Impl::Impl(const Model& model, GraphId root, const ExecutionOptions& options)
-    : m_model(model), m_root(root), m_options(options), m_cancel(options.cancel ? *options.cancel : m_neverCancelled),
-      m_account{0, MemoryAccount::machineLimit()}, m_cells(m_account), m_scratch(m_account),
-      m_inputs(model.graph(root).inputs.size(), nullptr), m_schedule(options.scheduleSeed), m_accesses(model), m_random(options.seed)
+    : m_model(model),
+      m_root(root),
+      m_options(options),
+      m_cancel(options.cancel ? *options.cancel : m_neverCancelled),
+      m_account{0, MemoryAccount::machineLimit()},
+      m_cells(m_account),
+      m_scratch(m_account),
+      m_inputs(model.graph(root).inputs.size(), nullptr),
+      m_schedule(options.scheduleSeed),
+      m_accesses(model),
+      m_random(options.seed)
 {
 }
 
@@ -272,85 +280,37 @@ Result<std::unique_ptr<DataflowExecutor>> DataflowExecutor::create(const Model& 
     return std::unique_ptr<DataflowExecutor>(new DataflowExecutor(std::make_unique<Impl>(model, root, options)));
 }
 
-const Model& DataflowExecutor::model() const
-{
-    return m_impl->m_model;
-}
+const Model& DataflowExecutor::model() const { return m_impl->m_model; }
 
-GraphId DataflowExecutor::root() const
-{
-    return m_impl->m_root;
-}
+GraphId DataflowExecutor::root() const { return m_impl->m_root; }
 
-Status DataflowExecutor::setInput(int index, const Tensor& value)
-{
-    return m_impl->setInput(index, value);
-}
+Status DataflowExecutor::setInput(int index, const Tensor& value) { return m_impl->setInput(index, value); }
 
-Status DataflowExecutor::start()
-{
-    return m_impl->start();
-}
+Status DataflowExecutor::start() { return m_impl->start(); }
 
-Status DataflowExecutor::step()
-{
-    return m_impl->step();
-}
+Status DataflowExecutor::step() { return m_impl->step(); }
 
-Status DataflowExecutor::run()
-{
-    return m_impl->run();
-}
+Status DataflowExecutor::run() { return m_impl->run(); }
 
-Status DataflowExecutor::runTo(int64_t tick, int64_t step)
-{
-    return m_impl->runTo(tick, step);
-}
+Status DataflowExecutor::runTo(int64_t tick, int64_t step) { return m_impl->runTo(tick, step); }
 
-int64_t DataflowExecutor::tick() const
-{
-    return m_impl->tick();
-}
+int64_t DataflowExecutor::tick() const { return m_impl->tick(); }
 
-const Position& DataflowExecutor::position() const
-{
-    return m_impl->m_position;
-}
+const Position& DataflowExecutor::position() const { return m_impl->m_position; }
 
-FrameInfo DataflowExecutor::frame(int depth) const
-{
-    return m_impl->frame(depth);
-}
+FrameInfo DataflowExecutor::frame(int depth) const { return m_impl->frame(depth); }
 
-std::string DataflowExecutor::positionAddress() const
-{
-    return m_impl->address();
-}
+std::string DataflowExecutor::positionAddress() const { return m_impl->address(); }
 
-const Tensor* DataflowExecutor::value(int depth, ValueId id) const
-{
-    return m_impl->value(depth, id);
-}
+const Tensor* DataflowExecutor::value(int depth, ValueId id) const { return m_impl->value(depth, id); }
 
-bool DataflowExecutor::isRecorded(int depth, ValueId id) const
-{
-    return m_impl->isRecorded(depth, id);
-}
+bool DataflowExecutor::isRecorded(int depth, ValueId id) const { return m_impl->isRecorded(depth, id); }
 
-const TensorStatistics* DataflowExecutor::recordedStatistics(int depth, ValueId id) const
-{
-    return m_impl->recordedStatistics(depth, id);
-}
+const TensorStatistics* DataflowExecutor::recordedStatistics(int depth, ValueId id) const { return m_impl->recordedStatistics(depth, id); }
 
-const Tensor& DataflowExecutor::output(int index) const
-{
-    return m_impl->m_outputs[static_cast<size_t>(index)];
-}
+const Tensor& DataflowExecutor::output(int index) const { return m_impl->m_outputs[static_cast<size_t>(index)]; }
 
-MachineState DataflowExecutor::snapshot() const
-{
-    return m_impl->snapshot();
-}
+MachineState DataflowExecutor::snapshot() const { return m_impl->snapshot(); }
 
 MachineState DataflowExecutor::snapshot(const MachineState& previous) const
 {
@@ -358,69 +318,33 @@ MachineState DataflowExecutor::snapshot(const MachineState& previous) const
     return m_impl->snapshot();
 }
 
-Status DataflowExecutor::restore(const MachineState& state)
-{
-    return m_impl->restore(state);
-}
+Status DataflowExecutor::restore(const MachineState& state) { return m_impl->restore(state); }
 
 void DataflowExecutor::setObserver(ExecutionObserver* observer)
 {
     if (!m_impl->m_recorded) m_impl->m_nextObserver = observer;
 }
 
-void DataflowExecutor::muteObserver(bool muted, ExecutionObserver* also)
-{
-    m_impl->muteObserver(muted, also);
-}
+void DataflowExecutor::muteObserver(bool muted, ExecutionObserver* also) { m_impl->muteObserver(muted, also); }
 
-void DataflowExecutor::setTraps(const TrapSet& traps, TrapHandler* handler)
-{
-    m_impl->setTraps(traps, handler);
-}
+void DataflowExecutor::setTraps(const TrapSet& traps, TrapHandler* handler) { m_impl->setTraps(traps, handler); }
 
-bool DataflowExecutor::trapped() const
-{
-    return m_impl->m_stopAsked;
-}
+bool DataflowExecutor::trapped() const { return m_impl->m_stopAsked; }
 
-std::vector<DataflowRace> DataflowExecutor::races() const
-{
-    return m_impl->m_races;
-}
+std::vector<DataflowRace> DataflowExecutor::races() const { return m_impl->m_races; }
 
-int64_t DataflowExecutor::maxSteps() const
-{
-    return m_impl->m_options.maxSteps;
-}
+int64_t DataflowExecutor::maxSteps() const { return m_impl->m_options.maxSteps; }
 
-void DataflowExecutor::reset()
-{
-    m_impl->reset();
-}
+void DataflowExecutor::reset() { m_impl->reset(); }
 
-void DataflowExecutor::setScheduleSeed(uint64_t seed)
-{
-    m_impl->m_schedule = seed;
-}
+void DataflowExecutor::setScheduleSeed(uint64_t seed) { m_impl->m_schedule = seed; }
 
-uint64_t DataflowExecutor::scheduleSeed() const
-{
-    return m_impl->m_schedule;
-}
+uint64_t DataflowExecutor::scheduleSeed() const { return m_impl->m_schedule; }
 
-ResourceStore& DataflowExecutor::resources()
-{
-    return m_impl->m_resources;
-}
+ResourceStore& DataflowExecutor::resources() { return m_impl->m_resources; }
 
-RandomState& DataflowExecutor::random()
-{
-    return m_impl->m_random;
-}
+RandomState& DataflowExecutor::random() { return m_impl->m_random; }
 
-const DataflowView& DataflowExecutor::view() const
-{
-    return *m_impl;
-}
+const DataflowView& DataflowExecutor::view() const { return *m_impl; }
 
 } // namespace loopscope

@@ -55,10 +55,7 @@ NodeKind kindOf(const Operator& op)
     return found->kind;
 }
 
-bool isEnter(NodeKind kind)
-{
-    return kind == NodeKind::enter || kind == NodeKind::constantEnter;
-}
+bool isEnter(NodeKind kind) { return kind == NodeKind::enter || kind == NodeKind::constantEnter; }
 
 /// Whether the operands and results of a kind have the number that its rules count on.
 Status checkCounts(const Operator& op, NodeKind kind)
@@ -176,9 +173,11 @@ private:
                 if (!op.inputs[i].valid()) continue;
                 const Value& value = m_graph.value(op.inputs[i]);
                 m_readers[static_cast<size_t>(op.inputs[i].index)].push_back({static_cast<int32_t>(o), static_cast<int32_t>(i)});
-                if (value.role == ValueRole::result) m_followers[static_cast<size_t>(value.producer.index)].push_back(static_cast<int32_t>(o));
+                if (value.role == ValueRole::result)
+                    m_followers[static_cast<size_t>(value.producer.index)].push_back(static_cast<int32_t>(o));
             }
-            for (const OperatorId control : op.controlInputs) m_followers[static_cast<size_t>(control.index)].push_back(static_cast<int32_t>(o));
+            for (const OperatorId control : op.controlInputs)
+                m_followers[static_cast<size_t>(control.index)].push_back(static_cast<int32_t>(o));
         }
     }
 
@@ -242,17 +241,15 @@ private:
                                        m_code.frames[static_cast<size_t>(child.parent)].name + "\" vs \"" +
                                        m_code.frames[static_cast<size_t>(frame)].name + "\". The node giving this error: " + nodeText(op));
         } else if (kind == NodeKind::exit) {
-            if (frame == 0) return invalidArgument("Invalid Exit op: Cannot find a corresponding Enter op. The Exit is " + nodeText(op) + ".");
+            if (frame == 0)
+                return invalidArgument("Invalid Exit op: Cannot find a corresponding Enter op. The Exit is " + nodeText(op) + ".");
             place.inside = m_code.frames[static_cast<size_t>(frame)].parent;
         }
         open.push_back(o);
         return {};
     }
 
-    std::string sourceText(int32_t o) const
-    {
-        return o < 0 ? "of the graph" : nodeText(m_graph.operators[static_cast<size_t>(o)]);
-    }
+    std::string sourceText(int32_t o) const { return o < 0 ? "of the graph" : nodeText(m_graph.operators[static_cast<size_t>(o)]); }
 
     /// One predicate in a frame; counters of forward and backward loops share theirs (TensorFlow exempts them by name).
     Status checkFrames()
@@ -321,7 +318,8 @@ private:
             if (m_frames[o].frame < 0 || waits[o] == 0) continue;
             names += (named++ == 0 ? "" : ", ") + nodeText(m_graph.operators[o]);
         }
-        return invalidArgument(std::to_string(reached - order.size()) + " nodes in a cycle without a NextIteration, or behind one: " + names);
+        return invalidArgument(std::to_string(reached - order.size()) +
+                               " nodes in a cycle without a NextIteration, or behind one: " + names);
     }
 
     void place(const std::vector<int32_t>& order)
@@ -436,7 +434,7 @@ private:
     GraphCode m_code;
     std::vector<NodeKind> m_kinds;
     std::vector<CallCode> m_calls;
-    std::vector<std::vector<int32_t>> m_followers; ///< by operator, once for each edge
+    std::vector<std::vector<int32_t>> m_followers;                   ///< by operator, once for each edge
     std::vector<std::vector<std::pair<int32_t, int32_t>>> m_readers; ///< by value: operator, operand
     std::vector<Frame> m_frames;
     std::map<std::string, int32_t> m_frameOf;
@@ -444,14 +442,8 @@ private:
 
 } // namespace
 
-std::string nodeText(const Operator& op)
-{
-    return "{{node " + op.name + "}}";
-}
+std::string nodeText(const Operator& op) { return "{{node " + op.name + "}}"; }
 
-Result<GraphCode> compileGraph(const Model& model, GraphId graph)
-{
-    return Compiler(model, graph).compile();
-}
+Result<GraphCode> compileGraph(const Model& model, GraphId graph) { return Compiler(model, graph).compile(); }
 
 } // namespace loopscope::dataflow

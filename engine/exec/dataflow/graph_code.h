@@ -15,19 +15,19 @@ namespace loopscope::dataflow {
 /// What executing a node means.
 enum class NodeKind : uint8_t {
     kernel,
-    forward,        ///< hands its operand on: Identity, LoopCond, RefIdentity
-    constant,       ///< Const: its tensor is part of the code
-    nothing,        ///< NoOp, ControlTrigger: only control edges
-    switchNode,     ///< Switch, RefSwitch
-    switchMany,     ///< _SwitchN
-    merge,          ///< Merge, RefMerge
+    forward,    ///< hands its operand on: Identity, LoopCond, RefIdentity
+    constant,   ///< Const: its tensor is part of the code
+    nothing,    ///< NoOp, ControlTrigger: only control edges
+    switchNode, ///< Switch, RefSwitch
+    switchMany, ///< _SwitchN
+    merge,      ///< Merge, RefMerge
     enter,
-    constantEnter,  ///< Enter with is_constant: its value is there in every iteration
+    constantEnter, ///< Enter with is_constant: its value is there in every iteration
     exit,
     nextIteration,
     send,
     receive,
-    call,           ///< runs another graph
+    call, ///< runs another graph
     abort,
 };
 
@@ -41,18 +41,18 @@ struct Edge {
 /// One node. Nodes of one frame are neighbours, in an order of execution that ignores back edges.
 struct Node {
     NodeKind kind = NodeKind::kernel;
-    bool isMerge = false;      ///< waits as Merge does
-    bool isTrigger = false;    ///< ControlTrigger: never dead
+    bool isMerge = false;        ///< waits as Merge does
+    bool isTrigger = false;      ///< ControlTrigger: never dead
     bool readsReference = false; ///< an operand is a variable of TensorFlow 1 that is to be seen as its value
     uint8_t traps = 0;
     OperatorId op;
-    int32_t frame = 0;         ///< in which it runs
-    int32_t position = 0;      ///< among the nodes of its frame
+    int32_t frame = 0;    ///< in which it runs
+    int32_t position = 0; ///< among the nodes of its frame
     int32_t inputCount = 0, outputCount = 0;
-    int32_t firstInput = 0;    ///< in GraphCode::inputs
-    int32_t firstOutput = 0;   ///< in GraphCode::outputs
+    int32_t firstInput = 0;                                ///< in GraphCode::inputs
+    int32_t firstOutput = 0;                               ///< in GraphCode::outputs
     int32_t firstEdge = 0, firstControl = 0, lastEdge = 0; ///< in GraphCode::edges: data edges, then control edges
-    int32_t childFrame = -1;   ///< Enter: the frame that it opens
+    int32_t childFrame = -1;                               ///< Enter: the frame that it opens
 };
 
 /// What a node waits for in one iteration. A Merge counts 2 for each control input, and 1 while no live operand has come.
@@ -68,15 +68,15 @@ inline constexpr int32_t kManyUses = 1 << 30;
 
 /// All nodes that run under one frame name.
 struct FrameCode {
-    std::string name;         ///< empty: the graph itself
+    std::string name; ///< empty: the graph itself
     int32_t parent = -1;
     int32_t firstNode = 0, nodeCount = 0;
-    int32_t enterCount = 0;   ///< Enters that lead into it
-    OperatorId enter;         ///< the first of them; the `site` of its invocations
+    int32_t enterCount = 0; ///< Enters that lead into it
+    OperatorId enter;       ///< the first of them; the `site` of its invocations
     int32_t parallelIterations = 1;
-    std::vector<Waiting> waiting;     ///< at the start of an iteration, by position
-    std::vector<ValueId> slots;       ///< the values that lie in an iteration
-    std::vector<int32_t> uses;        ///< by slot: how often it is read; a value that a Merge reads is never used up
+    std::vector<Waiting> waiting; ///< at the start of an iteration, by position
+    std::vector<ValueId> slots;   ///< the values that lie in an iteration
+    std::vector<int32_t> uses;    ///< by slot: how often it is read; a value that a Merge reads is never used up
 };
 
 /// Where a value lies: in iterations of which frame, at which slot.
@@ -86,7 +86,7 @@ struct ValuePlace {
 };
 
 struct InputCode {
-    int32_t slot = -1;            ///< −1: missing optional operand
+    int32_t slot = -1; ///< −1: missing optional operand
     bool readsReference = false;
 };
 
@@ -101,17 +101,17 @@ struct GraphCode {
     const Graph* graph = nullptr;
     std::vector<Node> nodes;
     std::vector<InputCode> inputs;
-    std::vector<int32_t> outputs;     ///< slots, in the frame where the result lies
+    std::vector<int32_t> outputs; ///< slots, in the frame where the result lies
     std::vector<Edge> edges;
-    std::vector<Edge> inputEdges;     ///< from the graph's inputs, in order
+    std::vector<Edge> inputEdges;       ///< from the graph's inputs, in order
     std::vector<int32_t> inputEdgeEnds; ///< by input: where its edges end
-    std::vector<FrameCode> frames;    ///< [0]: the graph itself
-    std::vector<int32_t> roots;       ///< nodes that wait for nothing
-    std::vector<ValuePlace> values;   ///< by ValueId
-    std::vector<int32_t> nodeOf;      ///< by operator; −1: it cannot be reached
-    std::vector<CallCode> calls;      ///< by operator of kind call: CallCode index in callOf
-    std::vector<int32_t> callOf;      ///< by node; −1: no call
-    std::vector<std::string> warnings; ///< what TensorFlow logs
+    std::vector<FrameCode> frames;      ///< [0]: the graph itself
+    std::vector<int32_t> roots;         ///< nodes that wait for nothing
+    std::vector<ValuePlace> values;     ///< by ValueId
+    std::vector<int32_t> nodeOf;        ///< by operator; −1: it cannot be reached
+    std::vector<CallCode> calls;        ///< by operator of kind call: CallCode index in callOf
+    std::vector<int32_t> callOf;        ///< by node; −1: no call
+    std::vector<std::string> warnings;  ///< what TensorFlow logs
 };
 
 /// Compiles a graph. Errors: execution with TensorFlow's words, where frames do not fit together or nodes form a cycle.

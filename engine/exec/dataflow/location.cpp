@@ -64,8 +64,8 @@ FrameInfo DataflowExecutor::Impl::frame(int depth) const
         if (m_node) info.next = m_node->op;
     } else {
         const DynamicFrame& inner = *iterations[index + 1]->frame;
-        info.next = inner.index != 0 ? inner.code->enter
-                                     : programOf(iteration).code.nodes[static_cast<size_t>(inner.activation->call->node)].op;
+        info.next =
+            inner.index != 0 ? inner.code->enter : programOf(iteration).code.nodes[static_cast<size_t>(inner.activation->call->node)].op;
     }
     return info;
 }

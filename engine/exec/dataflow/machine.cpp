@@ -40,9 +40,7 @@ bool DataflowExecutor::Impl::precedes(const Iteration& a, const Iteration& b)
     const Iteration* y = &b;
     const DynamicFrame* fromX = nullptr; // by which child the walk came up
     const DynamicFrame* fromY = nullptr;
-    const auto isCallee = [](const DynamicFrame* child, const Iteration* around) {
-        return child->activation != around->frame->activation;
-    };
+    const auto isCallee = [](const DynamicFrame* child, const Iteration* around) { return child->activation != around->frame->activation; };
     while (x->depth > y->depth) {
         fromX = x->frame;
         x = x->frame->parent;
@@ -127,7 +125,8 @@ bool DataflowExecutor::Impl::selectNext()
     const FrameCode& code = *m_iteration->frame->code;
     m_node = &programOf(*m_iteration).code.nodes[static_cast<size_t>(code.firstNode + position)];
     m_nextIsDead = (m_iteration->deadBits[static_cast<size_t>(position) / 64] >> (position % 64) & 1) != 0;
-    if (m_recorded) [[unlikely]] follow();
+    if (m_recorded) [[unlikely]]
+        follow();
     return true;
 }
 
@@ -136,7 +135,8 @@ template <bool Single> Status DataflowExecutor::Impl::execute()
 {
     bool moved = false;
     for (;;) {
-        if (!selectNext()) [[unlikely]] return finishRun();
+        if (!selectNext()) [[unlikely]]
+            return finishRun();
         Iteration& iteration = *m_iteration;
         const Node& node = *m_node;
         const auto word = static_cast<size_t>(node.position) / 64;
@@ -146,12 +146,15 @@ template <bool Single> Status DataflowExecutor::Impl::execute()
             --iteration.ready;
             continue;
         }
-        if (iteration.invocation == 0) [[unlikely]] startInvocation(iteration); // here, so that every way to a stop numbers alike
+        if (iteration.invocation == 0) [[unlikely]]
+            startInvocation(iteration); // here, so that every way to a stop numbers alike
         if constexpr (Single) {
             if (moved) break;
         }
-        if (!Single && node.traps != trapNone && m_asking && (node.traps & trapBefore) != 0) [[unlikely]] askBefore(node, m_nextIsDead);
-        if (m_step >= m_limit || m_cancel.requested()) [[unlikely]] return halt();
+        if (!Single && node.traps != trapNone && m_asking && (node.traps & trapBefore) != 0) [[unlikely]]
+            askBefore(node, m_nextIsDead);
+        if (m_step >= m_limit || m_cancel.requested()) [[unlikely]]
+            return halt();
         iteration.readyBits[word] &= ~bit;
         --iteration.ready;
         if (Status status = runNode(iteration, node, m_nextIsDead); !status.ok()) [[unlikely]] {
@@ -186,7 +189,8 @@ Status DataflowExecutor::Impl::runNode(Iteration& iteration, const Node& node, b
     } else {
         tally.lastLive = iteration.number;
     }
-    if (m_recorded) [[unlikely]] LS_CHECK_OK(checkRecorded());
+    if (m_recorded) [[unlikely]]
+        LS_CHECK_OK(checkRecorded());
     if (!isDead) {
         if (node.kind == NodeKind::call) return enterCall(iteration, node);
     }
@@ -210,7 +214,8 @@ Status DataflowExecutor::Impl::runNode(Iteration& iteration, const Node& node, b
         if (event.state == EventState::live) event.results = {m_out.data(), static_cast<size_t>(node.outputCount)};
         m_observer->operatorExecuted(event);
     }
-    if (!status.ok()) [[unlikely]] return status;
+    if (!status.ok()) [[unlikely]]
+        return status;
     m_untouched = false;
     if (isAsked) [[unlikely]] {
         OperatorEvent event = eventOf(iteration, node);
@@ -280,7 +285,8 @@ Status DataflowExecutor::Impl::finishRun()
 {
     Running& root = *m_activations.front();
     if (m_recorded && m_step < m_recorded->steps())
-        return stopAt(Error(ErrorCode::badFile, "the recording goes on where the graph has nothing to do").at(address()), RunEnd::Reason::failed);
+        return stopAt(Error(ErrorCode::badFile, "the recording goes on where the graph has nothing to do").at(address()),
+                      RunEnd::Reason::failed);
     if (!m_parked.empty()) {
         const auto& [key, place] = *m_parked.begin();
         m_iteration = place.first;
@@ -320,10 +326,7 @@ Status DataflowExecutor::Impl::finishRun()
     return {};
 }
 
-Error DataflowExecutor::Impl::fail(Error error)
-{
-    return stopAt(std::move(error).at(address()), RunEnd::Reason::failed);
-}
+Error DataflowExecutor::Impl::fail(Error error) { return stopAt(std::move(error).at(address()), RunEnd::Reason::failed); }
 
 Error DataflowExecutor::Impl::stopAt(Error error, RunEnd::Reason reason)
 {
@@ -421,7 +424,8 @@ void DataflowExecutor::Impl::touched(const std::string& variable, bool isWrite)
     for (const Iteration* at = m_iteration; at; at = parentOf(*at)) {
         const DynamicFrame& frame = *at->frame;
         around.push_back({at->invocation, programOf(*at).code.id, op, frame.index != 0 ? frame.code->enter : OperatorId()});
-        if (frame.index == 0 && frame.parent) op = programOf(*frame.parent).code.nodes[static_cast<size_t>(frame.activation->call->node)].op;
+        if (frame.index == 0 && frame.parent)
+            op = programOf(*frame.parent).code.nodes[static_cast<size_t>(frame.activation->call->node)].op;
     }
     for (DataflowRace& race : m_accesses.note(around, variable, isWrite, m_step)) addRace(m_races, std::move(race));
 }

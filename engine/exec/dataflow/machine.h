@@ -32,20 +32,20 @@ struct Call;
 struct Iteration {
     Frame* frame = nullptr;
     int64_t number = 0;
-    int32_t depth = 0;             ///< frames around it
-    InvocationId invocation = 0;   ///< 0 until its first node runs
+    int32_t depth = 0;           ///< frames around it
+    InvocationId invocation = 0; ///< 0 until its first node runs
     int64_t enteredAtStep = 0;
-    int64_t startNs = 0;           ///< if times are on
+    int64_t startNs = 0; ///< if times are on
     TakenFrom taken;
-    int32_t outstanding = 0;       ///< nodes that are ready or running
+    int32_t outstanding = 0; ///< nodes that are ready or running
     int32_t ready = 0;
-    int32_t firstWord = 0;         ///< no earlier word of readyBits has a bit
-    bool active = false;           ///< it is in the machine's list of iterations with ready nodes
-    std::vector<Waiting> waiting;  ///< by position
-    std::vector<Cell*> slots;      ///< null: not there (yet)
-    std::vector<int32_t> uses;     ///< by slot: reads that are left
+    int32_t firstWord = 0;                     ///< no earlier word of readyBits has a bit
+    bool active = false;                       ///< it is in the machine's list of iterations with ready nodes
+    std::vector<Waiting> waiting;              ///< by position
+    std::vector<Cell*> slots;                  ///< null: not there (yet)
+    std::vector<int32_t> uses;                 ///< by slot: reads that are left
     std::vector<uint64_t> readyBits, deadBits; ///< by position
-    std::vector<Frame*> children;  ///< frames and callees opened in it that have not completed
+    std::vector<Frame*> children;              ///< frames and callees opened in it that have not completed
 };
 
 /// A value that waits in a frame for iterations to come, and the node that gave it.
@@ -57,15 +57,15 @@ struct Held {
 /// A frame instance: of a frame name in one iteration of the frame around it, or of a graph that is called.
 struct Frame {
     const FrameCode* code = nullptr;
-    int32_t index = 0;             ///< in GraphCode::frames
+    int32_t index = 0; ///< in GraphCode::frames
     Activation* activation = nullptr;
-    Iteration* parent = nullptr;   ///< null: the root
-    int64_t serial = 0;            ///< order of opening
-    int64_t iterationCount = 0;    ///< the newest iteration
+    Iteration* parent = nullptr; ///< null: the root
+    int64_t serial = 0;          ///< order of opening
+    int64_t iterationCount = 0;  ///< the newest iteration
     int32_t pendingEnters = 0;
-    std::vector<Iteration*> alive; ///< in order
-    std::vector<Held> deferred;    ///< NextIterations beyond parallel_iterations
-    std::vector<Held> invariants;  ///< constant Enters
+    std::vector<Iteration*> alive;  ///< in order
+    std::vector<Held> deferred;     ///< NextIterations beyond parallel_iterations
+    std::vector<Held> invariants;   ///< constant Enters
     std::vector<int32_t> deadExits; ///< nodes
 };
 
@@ -80,7 +80,7 @@ struct OutputPlan {
 struct KernelState {
     KernelFunction run = nullptr;
     std::shared_ptr<const void> params;
-    bool isReady = false;      ///< `outputs` hold for the shapes below
+    bool isReady = false;        ///< `outputs` hold for the shapes below
     bool infersFromData = false; ///< sizes depend on operands' values: infer every time
     int preparations = 0;
     std::vector<std::pair<DType, Shape>> inputs;
@@ -95,9 +95,9 @@ struct Tally {
 struct Program {
     explicit Program(GraphCode compiled) : code(std::move(compiled)) {}
     GraphCode code;
-    std::vector<KernelState> kernels; ///< by node
-    std::vector<Cell*> constants;     ///< by node; null until first used
-    std::vector<Tally> tallies;       ///< by node
+    std::vector<KernelState> kernels;          ///< by node
+    std::vector<Cell*> constants;              ///< by node; null until first used
+    std::vector<Tally> tallies;                ///< by node
     std::vector<std::vector<Iteration*>> idle; ///< by frame
     std::deque<Iteration> iterations;
 };
@@ -105,12 +105,12 @@ struct Program {
 /// A graph that is running: the root, or a callee.
 struct Activation {
     Program* program = nullptr;
-    Call* call = nullptr;        ///< null: the root
+    Call* call = nullptr; ///< null: the root
     CallRole role = CallRole::main;
     int32_t branch = -1;
     Frame* frame = nullptr;
-    int64_t outstanding = 0;     ///< nodes ready or running in all its frames
-    std::vector<Cell*> outputs;  ///< null: not there (yet)
+    int64_t outstanding = 0;    ///< nodes ready or running in all its frames
+    std::vector<Cell*> outputs; ///< null: not there (yet)
 };
 
 /// A call node that is running.
@@ -296,10 +296,7 @@ public:
     enum class Phase : uint8_t { idle, running, finished, ended };
 
     static Program& programOf(const Iteration& iteration) { return *iteration.frame->activation->program; }
-    static int32_t nodeIndex(const Iteration& iteration, const Node& node)
-    {
-        return iteration.frame->code->firstNode + node.position;
-    }
+    static int32_t nodeIndex(const Iteration& iteration, const Node& node) { return iteration.frame->code->firstNode + node.position; }
 
     const Model& m_model;
     const GraphId m_root;
@@ -325,12 +322,12 @@ public:
     std::vector<DynamicFrame*> m_idleFrames;
     std::vector<std::unique_ptr<Running>> m_activations; ///< [0]: the root
     std::vector<std::unique_ptr<Call>> m_calls;          ///< that are running
-    std::vector<Iteration*> m_active; ///< iterations with ready nodes, in no order
-    Iteration* m_iteration = nullptr; ///< of the next node
-    const Node* m_node = nullptr;     ///< the next node; null: none
+    std::vector<Iteration*> m_active;                    ///< iterations with ready nodes, in no order
+    Iteration* m_iteration = nullptr;                    ///< of the next node
+    const Node* m_node = nullptr;                        ///< the next node; null: none
     bool m_nextIsDead = false;
     int64_t m_serial = 0;
-    uint64_t m_schedule = 0; ///< state of the random order; 0: deterministic order
+    uint64_t m_schedule = 0;                  ///< state of the random order; 0: deterministic order
     std::multimap<std::string, Cell*> m_sent; ///< rendezvous: what nobody has received yet; of one key in the order in which it came
     std::multimap<std::string, std::pair<Iteration*, int32_t>> m_parked; ///< Recvs that wait, and their positions
 
@@ -350,8 +347,8 @@ public:
 
     // Of the node that runs.
     std::vector<const Tensor*> m_in;
-    std::vector<Tensor> m_views;   ///< variables that operands refer to
-    std::vector<Cell*> m_results;  ///< null or dead: not given
+    std::vector<Tensor> m_views;  ///< variables that operands refer to
+    std::vector<Cell*> m_results; ///< null or dead: not given
     std::vector<Tensor*> m_out;
     std::vector<InferredType> m_inferred;
     std::vector<Tensor> m_hidden;

@@ -74,13 +74,14 @@ Result<const Tensor*> DataflowExecutor::Impl::view(const Iteration& iteration, c
     return static_cast<const Tensor*>(&room);
 }
 
-/// Operand `i` to be handed on: shared. A reference that is read as its value becomes an alias: later writes to the variable are seen, as in
-/// TensorFlow, whose operators that hand on share the variable's buffer.
+/// Operand `i` to be handed on: shared. A reference that is read as its value becomes an alias: later writes to the variable are seen, as
+/// in TensorFlow, whose operators that hand on share the variable's buffer.
 Result<DataflowExecutor::Impl::Cell*> DataflowExecutor::Impl::operand(Iteration& iteration, const Node& node, int32_t i)
 {
     const InputCode& input = programOf(iteration).code.inputs[static_cast<size_t>(node.firstInput + i)];
     Cell* const cell = iteration.slots[static_cast<size_t>(input.slot)];
-    if (!input.readsReference || m_recorded) [[likely]] return CellPool::share(cell);
+    if (!input.readsReference || m_recorded) [[likely]]
+        return CellPool::share(cell);
     Tensor room;
     LS_CHECK_OK(readVariable(*cell, room));
     Cell* const alias = m_cells.take();
@@ -127,8 +128,7 @@ Status DataflowExecutor::Impl::runSwitch(Iteration& iteration, const Node& node)
 {
     LS_TRY(const int32_t port, portOf(iteration, node));
     LS_TRY(Cell* const data, operand(iteration, node, 0));
-    for (int32_t k = 0; k < node.outputCount; ++k)
-        m_results[static_cast<size_t>(k)] = k == port ? data : CellPool::share(m_cells.dead());
+    for (int32_t k = 0; k < node.outputCount; ++k) m_results[static_cast<size_t>(k)] = k == port ? data : CellPool::share(m_cells.dead());
     return {};
 }
 
@@ -359,7 +359,8 @@ std::string DataflowExecutor::Impl::rendezvousKey(const Iteration& iteration, co
         key += std::string(attributeString(op.attributes, part, "")) + ";";
     // What TensorFlow has put where it cut a graph stays within a call; what a program sends may be received in another one.
     if (op.kind.name.starts_with('_')) return key + toString(addressOf(iteration));
-    for (const Iteration* at = &iteration; at->frame->index != 0; at = parentOf(*at)) key += at->frame->code->name + "@" + std::to_string(at->number) + ";";
+    for (const Iteration* at = &iteration; at->frame->index != 0; at = parentOf(*at))
+        key += at->frame->code->name + "@" + std::to_string(at->number) + ";";
     return key;
 }
 

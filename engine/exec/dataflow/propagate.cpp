@@ -12,7 +12,8 @@ using namespace dataflow;
 void DataflowExecutor::Impl::put(Iteration& iteration, int32_t slot, Cell* cell)
 {
     Cell*& place = iteration.slots[static_cast<size_t>(slot)];
-    if (place) [[unlikely]] m_cells.release(place);
+    if (place) [[unlikely]]
+        m_cells.release(place);
     place = cell;
 }
 
@@ -60,10 +61,10 @@ Status DataflowExecutor::Impl::deliverEdge(Iteration& target, const Program& pro
         if ((waiting.pending & 1) == 0 || waiting.chosen == kFired) {
             const Operator& op = program.code.graph->op(node.op);
             addRace(m_races, {DataflowRace::Kind::merge,
-                      nodeText(op) + " has more than one live input: operand " + std::to_string(edge.input) + " came after " +
-                          (waiting.chosen >= 0 ? "operand " + std::to_string(waiting.chosen) : std::string("it was dead")) +
-                          "; which one TensorFlow takes depends on timing",
-                      program.code.id, node.op, node.op, m_step});
+                              nodeText(op) + " has more than one live input: operand " + std::to_string(edge.input) + " came after " +
+                                  (waiting.chosen >= 0 ? "operand " + std::to_string(waiting.chosen) : std::string("it was dead")) +
+                                  "; which one TensorFlow takes depends on timing",
+                              program.code.id, node.op, node.op, m_step});
             return {};
         }
         waiting.chosen = edge.input;
@@ -192,7 +193,8 @@ void DataflowExecutor::Impl::dropIteration(Iteration& iteration)
     }
     if (iteration.ready > 0) std::fill(iteration.readyBits.begin(), iteration.readyBits.end(), 0);
     iteration.ready = 0;
-    if (!m_accesses.empty()) [[unlikely]] m_accesses.forget(iteration.invocation);
+    if (!m_accesses.empty()) [[unlikely]]
+        m_accesses.forget(iteration.invocation);
     iteration.children.clear();
     if (iteration.active) {
         iteration.active = false;

@@ -25,7 +25,8 @@ Result<std::optional<RecordedNode>> DataflowExecutor::Impl::nextRecorded() const
     return m_recorded->node(m_step);
 }
 
-/// Whether `op` of the iteration is the node that is looked for. An iteration of which nothing has run yet gets its number with its first node.
+/// Whether `op` of the iteration is the node that is looked for. An iteration of which nothing has run yet gets its number with its first
+/// node.
 bool DataflowExecutor::Impl::isNext(const Iteration& iteration, OperatorId op, const RecordedNode& wanted) const
 {
     if (op != wanted.op || programOf(iteration).code.id != wanted.graph) return false;
@@ -68,7 +69,8 @@ Status DataflowExecutor::Impl::checkRecorded()
     m_recorded->movedOn();
     if (m_divergence) return m_divergence->copy().at(address());
     const bool isOver = m_step >= m_recorded->steps();
-    const bool hasFailed = m_recordedNode && m_recordedNode->state == EventState::failed && isNext(*m_iteration, m_node->op, *m_recordedNode);
+    const bool hasFailed =
+        m_recordedNode && m_recordedNode->state == EventState::failed && isNext(*m_iteration, m_node->op, *m_recordedNode);
     if (isOver || hasFailed) return m_recorded->ending(address());
     return {};
 }

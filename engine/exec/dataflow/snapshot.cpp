@@ -1,5 +1,5 @@
-// The machine's state as a plain value, and back. Values lie in the frames of the stack (so that they can be looked at and edited there) and
-// in `tokens`; everything else is numbers, in one list that is written and read in the same order.
+// The machine's state as a plain value, and back. Values lie in the frames of the stack (so that they can be looked at and edited there)
+// and in `tokens`; everything else is numbers, in one list that is written and read in the same order.
 #include "engine/exec/dataflow/machine.h"
 
 #include <bit>
@@ -12,9 +12,9 @@ namespace {
 
 constexpr int64_t kAbsent = -1; ///< instead of the number of a token
 constexpr int64_t kDead = -2;
-constexpr int64_t kInFrame = -3; ///< value k of the stack's frame is kInFrame − k
+constexpr int64_t kInFrame = -3;             ///< value k of the stack's frame is kInFrame − k
 constexpr int64_t kRecorded = INT64_MIN / 2; ///< of a recording: its step and slot follow
-constexpr int64_t kAlias = INT64_MIN; ///< an alias of the variable with handle h is kAlias + h
+constexpr int64_t kAlias = INT64_MIN;        ///< an alias of the variable with handle h is kAlias + h
 
 /// Writes cells as numbers of tokens.
 class StateWriter {
@@ -153,8 +153,8 @@ template <typename T> int64_t indexIn(const std::vector<std::unique_ptr<T>>& lis
 void writeIteration(StateWriter& writer, const Iteration& iteration, FrameState* frame)
 {
     const FrameCode& code = *iteration.frame->code;
-    for (const int64_t number : {iteration.number, iteration.invocation, iteration.enteredAtStep, int64_t{iteration.outstanding}, iteration.taken.tick,
-                                 int64_t{iteration.taken.popped}})
+    for (const int64_t number : {iteration.number, iteration.invocation, iteration.enteredAtStep, int64_t{iteration.outstanding},
+                                 iteration.taken.tick, int64_t{iteration.taken.popped}})
         writer.number(number);
     int64_t changed = 0;
     for (size_t p = 0; p < code.waiting.size(); ++p) changed += !(iteration.waiting[p] == code.waiting[p]);
@@ -178,10 +178,7 @@ void writeIteration(StateWriter& writer, const Iteration& iteration, FrameState*
     }
 }
 
-Error foreignState(const char* what)
-{
-    return Error(ErrorCode::usage, std::string("this state does not belong to the model: ") + what);
-}
+Error foreignState(const char* what) { return Error(ErrorCode::usage, std::string("this state does not belong to the model: ") + what); }
 
 } // namespace
 
@@ -225,8 +222,9 @@ MachineState DataflowExecutor::Impl::snapshot() const
     }
     writer.number(static_cast<int64_t>(m_activations.size()));
     for (const auto& activation : m_activations) {
-        for (const int64_t number : {int64_t{activation->program->code.id.index}, indexIn(m_calls, static_cast<const Call*>(activation->call)),
-                                     static_cast<int64_t>(activation->role), int64_t{activation->branch}, activation->outstanding})
+        for (const int64_t number :
+             {int64_t{activation->program->code.id.index}, indexIn(m_calls, static_cast<const Call*>(activation->call)),
+              static_cast<int64_t>(activation->role), int64_t{activation->branch}, activation->outstanding})
             writer.number(number);
         for (const Cell* output : activation->outputs) writer.cell(output);
     }
@@ -274,7 +272,8 @@ MachineState DataflowExecutor::Impl::snapshot() const
         for (size_t n = 0; n < program->tallies.size(); ++n) {
             const Tally& tally = program->tallies[n];
             if (tally.runs == 0) continue;
-            for (const int64_t number : {static_cast<int64_t>(n), tally.runs, tally.dead, tally.lastLive, tally.lastDead}) writer.number(number);
+            for (const int64_t number : {static_cast<int64_t>(n), tally.runs, tally.dead, tally.lastLive, tally.lastDead})
+                writer.number(number);
         }
     }
     return state;
@@ -372,7 +371,8 @@ Status DataflowExecutor::Impl::restoreRun(const MachineState& state)
                 const auto node = static_cast<int32_t>(reader.within(0, nodeCount));
                 if (Cell* cell = reader.cell()) held->push_back({node, cell});
             }
-        for (size_t e = reader.count(); e > 0 && reader.ok(); --e) frame.deadExits.push_back(static_cast<int32_t>(reader.within(0, nodeCount)));
+        for (size_t e = reader.count(); e > 0 && reader.ok(); --e)
+            frame.deadExits.push_back(static_cast<int32_t>(reader.within(0, nodeCount)));
         const size_t alive = reader.count();
         if (alive == 0) return broken();
         for (size_t i = 0; i < alive && reader.ok(); ++i) {
@@ -394,7 +394,8 @@ Status DataflowExecutor::Impl::restoreRun(const MachineState& state)
             }
             for (auto* bits : {&iteration.readyBits, &iteration.deadBits})
                 for (uint64_t& word : *bits) word = static_cast<uint64_t>(reader.number());
-            if (code.nodeCount % 64 != 0 && !iteration.readyBits.empty() && iteration.readyBits.back() >> (code.nodeCount % 64) != 0) return broken();
+            if (code.nodeCount % 64 != 0 && !iteration.readyBits.empty() && iteration.readyBits.back() >> (code.nodeCount % 64) != 0)
+                return broken();
             for (const uint64_t word : iteration.readyBits) iteration.ready += std::popcount(word);
             iteration.firstWord = 0;
             if (iteration.ready > 0) {
@@ -412,7 +413,8 @@ Status DataflowExecutor::Impl::restoreRun(const MachineState& state)
         frame.iterationCount = iterationCount;
     }
     for (size_t c = 0; c < m_calls.size(); ++c) {
-        if (!reader.ok() || callers[c] < 0 || callers[c] >= std::ssize(iterations) || !m_calls[c]->callee || !m_calls[c]->callee->frame) return broken();
+        if (!reader.ok() || callers[c] < 0 || callers[c] >= std::ssize(iterations) || !m_calls[c]->callee || !m_calls[c]->callee->frame)
+            return broken();
         Call& call = *m_calls[c];
         call.caller = iterations[static_cast<size_t>(callers[c])];
         const GraphCode& code = programOf(*call.caller).code;

@@ -94,7 +94,8 @@ std::vector<DataflowToken> DataflowExecutor::Impl::tokens() const
             token.iteration = iteration.number;
             token.isDead = iteration.slots[s]->isDead;
             token.waiting = std::move(waiting[s]);
-            token.address = value.producer.valid() ? addressOf(iteration, value.producer, value.slot) : toString(addressOf(iteration)) + "/" + value.id;
+            token.address =
+                value.producer.valid() ? addressOf(iteration, value.producer, value.slot) : toString(addressOf(iteration)) + "/" + value.id;
         }
     });
     return result;
@@ -234,7 +235,8 @@ std::vector<DeadHop> DataflowExecutor::Impl::hopsOf(const Iteration& iteration, 
             if (isSwitch && producer.frame == iteration.frame->index) {
                 // Untaken: another output of the Switch is live.
                 for (int32_t k = 0; k < producer.outputCount; ++k) {
-                    const Cell* const other = iteration.slots[static_cast<size_t>(code.outputs[static_cast<size_t>(producer.firstOutput + k)])];
+                    const Cell* const other =
+                        iteration.slots[static_cast<size_t>(code.outputs[static_cast<size_t>(producer.firstOutput + k)])];
                     if (k != value.slot && other && !other->isDead) hop.cause = DeadHop::Cause::untaken;
                 }
                 std::tie(hop.predicate, hop.predicateText) = predicateOf(iteration, producer);
@@ -247,7 +249,8 @@ std::vector<DeadHop> DataflowExecutor::Impl::hopsOf(const Iteration& iteration, 
         const int32_t source = code.nodeOf[static_cast<size_t>(control.index)];
         if (source < 0) continue;
         const Node& waitedFor = code.nodes[static_cast<size_t>(source)];
-        if (waitedFor.frame != iteration.frame->index || hopsOf(iteration, waitedFor).empty() || waitedFor.isMerge || waitedFor.isTrigger) continue;
+        if (waitedFor.frame != iteration.frame->index || hopsOf(iteration, waitedFor).empty() || waitedFor.isMerge || waitedFor.isTrigger)
+            continue;
         DeadHop hop;
         hop.op = node.op;
         hop.source = control;

@@ -192,9 +192,6 @@ bool isSafeSidePath(std::string_view path)
     return true;
 }
 
-Status resolveBlobs(Model& model, std::span<const TextBlob> blobs)
-{
-    return Resolver(blobs).run(model);
-}
+Status resolveBlobs(Model& model, std::span<const TextBlob> blobs) { return Resolver(blobs).run(model); }
 
 } // namespace loopscope

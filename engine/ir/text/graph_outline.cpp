@@ -10,10 +10,7 @@ namespace loopscope {
 
 namespace {
 
-size_t at(OperatorId id)
-{
-    return static_cast<size_t>(id.index);
-}
+size_t at(OperatorId id) { return static_cast<size_t>(id.index); }
 
 size_t commonPrefix(const std::vector<Guard>& a, const std::vector<Guard>& b)
 {
@@ -33,7 +30,10 @@ struct LevelItem {
 class Outline {
 public:
     Outline(const Graph& graph, const FrameAnalysis& analysis, const OutlineOptions& options)
-        : m_graph(graph), m_analysis(analysis), m_options(options), m_children(analysis.frames.size())
+        : m_graph(graph),
+          m_analysis(analysis),
+          m_options(options),
+          m_children(analysis.frames.size())
     {
         for (size_t f = 1; f < analysis.frames.size(); ++f)
             m_children[static_cast<size_t>(analysis.frames[f].parent)].push_back(static_cast<int32_t>(f));
@@ -151,12 +151,11 @@ private:
         };
         using Queue = std::priority_queue<size_t, std::vector<size_t>, Later>;
         const auto less = [](const std::vector<Guard>& a, const std::vector<Guard>& b) {
-            return std::ranges::lexicographical_compare(a, b, [](const Guard& x, const Guard& y) {
-                return std::pair(x.predicate, x.branch) < std::pair(y.predicate, y.branch);
-            });
+            return std::ranges::lexicographical_compare(
+                a, b, [](const Guard& x, const Guard& y) { return std::pair(x.predicate, x.branch) < std::pair(y.predicate, y.branch); });
         };
         std::map<std::vector<Guard>, Queue, decltype(less)> groups(less); // none is empty
-        std::set<std::pair<int64_t, const std::vector<Guard>*>> tops;      // the first item of each, by its place in the file
+        std::set<std::pair<int64_t, const std::vector<Guard>*>> tops;     // the first item of each, by its place in the file
         std::vector<bool> done(items.size());
         const auto topOf = [&](const auto& group) { return std::pair(items[group->second.top()].place, &group->first); };
         const auto makeReady = [&](size_t i) {
@@ -197,7 +196,8 @@ private:
             // Groups that share a prefix are neighbours: the longest that any shares, then the first in the file.
             for (size_t length = open.size(); best == groups.end() && length > 0; --length) {
                 const std::vector<Guard> prefix(open.begin(), open.begin() + static_cast<std::ptrdiff_t>(length));
-                for (auto group = groups.lower_bound(prefix); group != groups.end() && commonPrefix(prefix, group->first) == length; ++group)
+                for (auto group = groups.lower_bound(prefix); group != groups.end() && commonPrefix(prefix, group->first) == length;
+                     ++group)
                     if (best == groups.end() || topOf(group) < topOf(best)) best = group;
             }
             if (best == groups.end()) best = groups.find(*tops.begin()->second);
@@ -262,10 +262,7 @@ private:
                 if (placed.contains(source)) return;
                 const int32_t child = childOf(source, f);
                 if (child >= 0) {
-                    if (condFrames.insert(child).second)
-                        eachMember(child, [&](OperatorId member) {
-                            open.push_back(member);
-                        });
+                    if (condFrames.insert(child).second) eachMember(child, [&](OperatorId member) { open.push_back(member); });
                 } else if (m_analysis.frameOf[at(source)] == f && m_enters[at(source)] < 0 && inCond.insert(source).second) {
                     open.push_back(source);
                 }
@@ -277,7 +274,8 @@ private:
             (inCond.contains(id) ? cond : body).push_back(id);
         }
         std::vector<int32_t> condChildren, bodyChildren;
-        for (const int32_t child : m_children[static_cast<size_t>(f)]) (condFrames.contains(child) ? condChildren : bodyChildren).push_back(child);
+        for (const int32_t child : m_children[static_cast<size_t>(f)])
+            (condFrames.contains(child) ? condChildren : bodyChildren).push_back(child);
         add(OutlineItem::Kind::cond, depth, f);
         level(f, cond, condChildren, depth + 1);
         add(OutlineItem::Kind::test, depth + 1, f, frame.condition);
@@ -289,7 +287,8 @@ private:
         }
         level(f, body, bodyChildren, depth + 1);
         std::ranges::sort(nexts);
-        for (const OperatorId next : nexts) add(m_options.everyNode ? OutlineItem::Kind::node : OutlineItem::Kind::next, depth + 1, f, next);
+        for (const OperatorId next : nexts)
+            add(m_options.everyNode ? OutlineItem::Kind::node : OutlineItem::Kind::next, depth + 1, f, next);
         if (m_options.everyNode)
             for (const LoopVariable& variable : frame.variables)
                 for (const OperatorId exit : variable.exits) add(OutlineItem::Kind::node, depth + 1, f, exit);

@@ -9,30 +9,12 @@ namespace loopscope {
 
 namespace {
 
-bool isLetter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-bool isDigit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-bool isHexDigit(char c)
-{
-    return isDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-bool isIdStart(char c)
-{
-    return isLetter(c) || c == '_' || c == '.';
-}
-bool isIdPart(char c)
-{
-    return isIdStart(c) || isDigit(c) || c == '/' || c == '-';
-}
-int hexValue(char c)
-{
-    return isDigit(c) ? c - '0' : (c | 0x20) - 'a' + 10;
-}
+bool isLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool isDigit(char c) { return c >= '0' && c <= '9'; }
+bool isHexDigit(char c) { return isDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+bool isIdStart(char c) { return isLetter(c) || c == '_' || c == '.'; }
+bool isIdPart(char c) { return isIdStart(c) || isDigit(c) || c == '/' || c == '-'; }
+int hexValue(char c) { return isDigit(c) ? c - '0' : (c | 0x20) - 'a' + 10; }
 
 /// Length of the UTF-8 sequence at the start of `bytes`; 0 if it is none (overlong, surrogate, beyond U+10FFFF, cut off).
 size_t utf8Length(std::string_view bytes)
@@ -257,10 +239,7 @@ private:
 
 } // namespace
 
-std::vector<Token> tokenize(std::string_view text, std::vector<TextError>& errors)
-{
-    return Lexer(text, errors).run();
-}
+std::vector<Token> tokenize(std::string_view text, std::vector<TextError>& errors) { return Lexer(text, errors).run(); }
 
 std::string decodeString(const Token& token)
 {
@@ -330,10 +309,7 @@ bool isBareId(std::string_view text)
     return !text.empty() && isIdStart(text.front()) && text.back() != '-' && text != "_" && std::all_of(text.begin(), text.end(), isIdPart);
 }
 
-std::string idText(std::string_view text)
-{
-    return isBareId(text) ? std::string(text) : quoted(text);
-}
+std::string idText(std::string_view text) { return isBareId(text) ? std::string(text) : quoted(text); }
 
 bool isPlainWord(std::string_view text)
 {

@@ -15,16 +15,16 @@ inline constexpr int kDeepestNesting = 64;
 enum class TokenKind : uint8_t {
     end,
     newline,
-    word,    ///< a bare id, a word, or a key: letters, digits, `_ . / -`
-    string,  ///< "…", with its quotes
+    word,   ///< a bare id, a word, or a key: letters, digits, `_ . / -`
+    string, ///< "…", with its quotes
     integer,
-    real,    ///< also inf, -inf, nan and nan(0x…) where they cannot be words: `-inf`, `nan(0x…)`
-    hex,     ///< hex"…", the digits only
-    hash,    ///< #…, the 16 or 32 digits only
-    arrow,   ///< ->
-    symbol,  ///< one punctuation character
-    base64,  ///< what stands between the braces after `base64` in a data statement
-    bad,     ///< an error was reported here
+    real,   ///< also inf, -inf, nan and nan(0x…) where they cannot be words: `-inf`, `nan(0x…)`
+    hex,    ///< hex"…", the digits only
+    hash,   ///< #…, the 16 or 32 digits only
+    arrow,  ///< ->
+    symbol, ///< one punctuation character
+    base64, ///< what stands between the braces after `base64` in a data statement
+    bad,    ///< an error was reported here
 };
 
 /// A token is a view into the text, which must outlive it. Lines and columns count from 1; columns count bytes.

@@ -133,10 +133,7 @@ std::string doesNotFit(std::string_view text, DType dtype)
     return message;
 }
 
-bool isPacked(DType dtype)
-{
-    return bitWidth(dtype) > 0 && bitWidth(dtype) < 8;
-}
+bool isPacked(DType dtype) { return bitWidth(dtype) > 0 && bitWidth(dtype) < 8; }
 
 std::string needs(DType dtype, std::string_view what, const Scalar& found)
 {
@@ -148,15 +145,9 @@ std::string needs(DType dtype, std::string_view what, const Scalar& found)
 
 } // namespace
 
-std::string realText(float value)
-{
-    return realText(DType::f32, std::bit_cast<uint32_t>(value));
-}
+std::string realText(float value) { return realText(DType::f32, std::bit_cast<uint32_t>(value)); }
 
-std::string realText(double value)
-{
-    return realText(DType::f64, std::bit_cast<uint64_t>(value));
-}
+std::string realText(double value) { return realText(DType::f64, std::bit_cast<uint64_t>(value)); }
 
 std::string parseReal(std::string_view text, DType dtype, uint64_t& bits)
 {

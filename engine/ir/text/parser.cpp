@@ -52,10 +52,7 @@ bool Parser::accept(char symbol)
     return true;
 }
 
-bool Parser::expect(char symbol)
-{
-    return accept(symbol) || unexpected("'" + std::string(1, symbol) + "'");
-}
+bool Parser::expect(char symbol) { return accept(symbol) || unexpected("'" + std::string(1, symbol) + "'"); }
 
 bool Parser::expectLineEnd()
 {
@@ -89,10 +86,7 @@ std::string Parser::show(const Token& token)
     }
 }
 
-bool Parser::unexpected(std::string_view expected)
-{
-    return fail(peek(), "found " + show(peek()) + ", expected " + std::string(expected));
-}
+bool Parser::unexpected(std::string_view expected) { return fail(peek(), "found " + show(peek()) + ", expected " + std::string(expected)); }
 
 /// To the beginning of the next line.
 void Parser::skipStatement()
@@ -425,10 +419,7 @@ bool Parser::data()
 
 } // namespace text
 
-ParsedText parseText(std::string_view text, const ParseOptions& options)
-{
-    return text::Parser(text, options).run();
-}
+ParsedText parseText(std::string_view text, const ParseOptions& options) { return text::Parser(text, options).run(); }
 
 Error textError(const std::vector<TextError>& errors, std::string_view fileName)
 {

@@ -28,8 +28,8 @@ struct ParseOptions {
 };
 
 struct ParsedText {
-    Model model;                    ///< meaningful if there are no errors; inline data blocks are resolved, side blobs are not
-    std::vector<TextError> errors;  ///< by place, at most 20
+    Model model;                   ///< meaningful if there are no errors; inline data blocks are resolved, side blobs are not
+    std::vector<TextError> errors; ///< by place, at most 20
     std::vector<SideBlob> sideBlobs;
 };
 

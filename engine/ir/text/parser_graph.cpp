@@ -8,10 +8,7 @@ namespace loopscope::text {
 
 namespace {
 
-std::string textOf(const Token& token)
-{
-    return token.kind == TokenKind::string ? decodeString(token) : std::string(token.text);
-}
+std::string textOf(const Token& token) { return token.kind == TokenKind::string ? decodeString(token) : std::string(token.text); }
 
 } // namespace
 
@@ -50,9 +47,7 @@ bool Parser::graph()
     if (!headRead) {
         // The body is read anyway, for its own errors; what the head defined is not known, so uses of unknown names say nothing.
         m_open = 0;
-        while (m_tokens[m_at].kind != TokenKind::end &&
-               !(m_tokens[m_at].is('{') && m_tokens[m_at + 1].kind == TokenKind::newline))
-            ++m_at;
+        while (m_tokens[m_at].kind != TokenKind::end && !(m_tokens[m_at].is('{') && m_tokens[m_at + 1].kind == TokenKind::newline)) ++m_at;
         if (m_tokens[m_at].kind == TokenKind::end) return false;
         m_at += 2;
     }
@@ -162,7 +157,7 @@ bool Parser::operands(Operator& op, size_t index)
             Reference node;
             node.line = peek().line;
             node.column = peek().column;
-  
+
             if (!id(node.name)) return false;
             m_body->controls.push_back({index, std::move(node)});
         } else if (peek().isWord("_")) {

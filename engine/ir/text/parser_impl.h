@@ -128,11 +128,11 @@ private:
     struct SignatureReferences {
         std::vector<Reference> inputs, outputs;
     };
-    std::vector<SignatureReferences> m_signatureReferences;             ///< as long as the model's signatures
-    std::map<int32_t, std::vector<size_t>> m_signaturesOf;              ///< graph → its signatures
-    std::unordered_set<std::string> m_versioned;                        ///< kinds in `versions`
-    std::unordered_set<int32_t> m_externals, m_named;                   ///< numbers of external buffers; graphs with a names block
-    std::vector<std::pair<std::string, Bytes>> m_blobs; ///< hash → inline data
+    std::vector<SignatureReferences> m_signatureReferences; ///< as long as the model's signatures
+    std::map<int32_t, std::vector<size_t>> m_signaturesOf;  ///< graph → its signatures
+    std::unordered_set<std::string> m_versioned;            ///< kinds in `versions`
+    std::unordered_set<int32_t> m_externals, m_named;       ///< numbers of external buffers; graphs with a names block
+    std::vector<std::pair<std::string, Bytes>> m_blobs;     ///< hash → inline data
 
     /// State of the graph that is being read.
     struct Definition {
@@ -157,9 +157,9 @@ private:
         };
         std::vector<Control> controls;
         std::vector<std::pair<std::string, Reference>> outputs, controlOutputs;
-        std::unordered_map<std::string, ValueId> namedOutputs; ///< TensorFlow: `node:out:k` → its value
-        std::vector<std::vector<Value>> nodeResults; ///< TensorFlow: what the types of each node say
-        std::vector<Reference> valueRefs;            ///< ValueRef attributes hold −2 − index until the end
+        std::unordered_map<std::string, ValueId> namedOutputs;                 ///< TensorFlow: `node:out:k` → its value
+        std::vector<std::vector<Value>> nodeResults;                           ///< TensorFlow: what the types of each node say
+        std::vector<Reference> valueRefs;                                      ///< ValueRef attributes hold −2 − index until the end
         std::vector<std::pair<Reference, std::optional<Reference>>> blockRefs; ///< the same for blockwise quantization
     };
     std::unique_ptr<Body> m_body;

@@ -357,9 +357,9 @@ bool Parser::scalar(Scalar& scalar)
         scalar.text = decodeString(token);
         return true;
     }
-    scalar.kind = token.kind == TokenKind::integer                     ? Scalar::Kind::integer
+    scalar.kind = token.kind == TokenKind::integer                ? Scalar::Kind::integer
                   : token.text == "true" || token.text == "false" ? Scalar::Kind::boolean
-                                                                       : Scalar::Kind::real;
+                                                                  : Scalar::Kind::real;
     scalar.text = token.text;
     return true;
 }

@@ -33,7 +33,9 @@ std::string padded(std::string text, size_t width)
 class Printer {
 public:
     Printer(const Model& model, const PrintOptions& options, HashNames& hashes)
-        : m_model(model), m_options(options), m_terms(model, hashes, options.fullConstants)
+        : m_model(model),
+          m_options(options),
+          m_terms(model, hashes, options.fullConstants)
     {
     }
 
@@ -151,7 +153,8 @@ private:
         const Operator& op = graph.op(id);
         std::vector<std::string> names;
         if (m_model.dialect == Dialect::tf) names.push_back(idText(op.name));
-        else for (const ValueId result : op.results) names.push_back(idText(graph.value(result).id));
+        else
+            for (const ValueId result : op.results) names.push_back(idText(graph.value(result).id));
         m_out += "  ";
         if (!names.empty()) m_out += join(names, ", ") + " = ";
         std::vector<std::string> operands;

@@ -19,11 +19,11 @@ namespace loopscope {
 namespace {
 
 constexpr size_t kTypeColumn = 60;
-constexpr size_t kWidestAligned = 96;   ///< longer lines do not move the type column
-constexpr int64_t kSmallConstant = 4;   ///< elements of a constant that is shown as a literal
-constexpr size_t kLongestLiteral = 60;  ///< characters
+constexpr size_t kWidestAligned = 96;  ///< longer lines do not move the type column
+constexpr int64_t kSmallConstant = 4;  ///< elements of a constant that is shown as a literal
+constexpr size_t kLongestLiteral = 60; ///< characters
 constexpr size_t kMostTypes = 3;
-constexpr int kDeepestInline = 100;     ///< deeper graphs are listed on their own: files may nest calls as deeply as they like
+constexpr int kDeepestInline = 100; ///< deeper graphs are listed on their own: files may nest calls as deeply as they like
 
 std::string padded(std::string text, size_t width)
 {
@@ -37,10 +37,7 @@ size_t firstArgument(const Callee& callee)
     return callee.role == "then" || callee.role == "else" || callee.role.starts_with("branch") ? 1 : 0;
 }
 
-bool isLoop(const std::vector<Callee>& callees)
-{
-    return callees.size() == 2 && callees[0].role == "cond" && callees[1].role == "body";
-}
+bool isLoop(const std::vector<Callee>& callees) { return callees.size() == 2 && callees[0].role == "cond" && callees[1].role == "body"; }
 
 bool hiddenWhenOne(std::string_view key)
 {
@@ -262,7 +259,8 @@ private:
                 for (const auto* list : {&signature.inputs, &signature.outputs})
                     for (const SignatureBinding& binding : *list) showValue(binding.value);
         for (const GraphOutput& output : graph.outputs)
-            if (graph.value(output.value).role == ValueRole::result) used[static_cast<size_t>(graph.value(output.value).producer.index)] = true;
+            if (graph.value(output.value).role == ValueRole::result)
+                used[static_cast<size_t>(graph.value(output.value).producer.index)] = true;
         for (size_t i = 0; i < hidden.size(); ++i) hidden[i] = hidden[i] && used[i];
         return hidden;
     }
@@ -275,8 +273,8 @@ private:
         for (const std::string& problem : analysis.problems) add(depth, graphId, path, "; " + problem);
         std::vector<std::string> paths; // of frames
         for (const Frame& frame : analysis.frames)
-            paths.push_back(frame.parent < 0 ? path
-                                             : paths[static_cast<size_t>(frame.parent)] + "/" + escapeAddressName(frame.name, true) + ":frame");
+            paths.push_back(
+                frame.parent < 0 ? path : paths[static_cast<size_t>(frame.parent)] + "/" + escapeAddressName(frame.name, true) + ":frame");
         const std::vector<OutlineItem> items = outlineOf(graph, analysis, {m_options.full, hiddenConstants(graphId)});
         for (size_t i = 0; i < items.size(); ++i) {
             const OutlineItem& item = items[i];
@@ -304,8 +302,8 @@ private:
             case OutlineItem::Kind::invariant: {
                 size_t end = i;
                 while (end < items.size() && isRow(items[end])) ++end;
-                rows(graphId, frame, {items.begin() + static_cast<std::ptrdiff_t>(i), items.begin() + static_cast<std::ptrdiff_t>(end)}, place,
-                     depth);
+                rows(graphId, frame, {items.begin() + static_cast<std::ptrdiff_t>(i), items.begin() + static_cast<std::ptrdiff_t>(end)},
+                     place, depth);
                 i = end - 1;
                 break;
             }
@@ -353,14 +351,16 @@ private:
                 end = exits.empty() ? "" : "-> " + join(exits, ", ");
             }
             const std::string type = op.results.empty() ? "" : typeOf(graph, graph.value(op.results.front()));
-            cells.push_back({idText(op.name) + " = " + firstOperand(graphId, varies ? frame.variables[item.index].enter : item.op), type, end});
+            cells.push_back(
+                {idText(op.name) + " = " + firstOperand(graphId, varies ? frame.variables[item.index].enter : item.op), type, end});
             nameWidth = std::max(nameWidth, std::min(cells.back()[0].size(), kTypeColumn));
             typeWidth = std::max(typeWidth, std::min(type.size(), kTypeColumn));
         }
         for (size_t i = 0; i < items.size(); ++i) {
             std::string content = padded(cells[i][0], nameWidth) + "  " + padded(cells[i][1], typeWidth) + "  " + cells[i][2];
             content.erase(content.find_last_not_of(' ') + 1);
-            Draft& draft = add(depth + items[i].depth, graphId, path + "/" + addressSite(graph.op(items[i].op), items[i].op.index), content);
+            Draft& draft =
+                add(depth + items[i].depth, graphId, path + "/" + addressSite(graph.op(items[i].op), items[i].op.index), content);
             draft.line.op = items[i].op;
             number(draft);
         }
@@ -384,7 +384,8 @@ private:
         if (!loop) {
             std::vector<std::string> parts;
             if (m_model.dialect == Dialect::tf) parts.push_back(idText(op.name));
-            else for (const ValueId result : op.results) parts.push_back(idText(graph.value(result).id));
+            else
+                for (const ValueId result : op.results) parts.push_back(idText(graph.value(result).id));
             if (!parts.empty()) content = join(parts, ", ") + " = ";
             parts.clear();
             const bool isMerge = m_model.dialect == Dialect::tf && op.kind.name.ends_with("Merge");
@@ -557,10 +558,7 @@ private:
 
 } // namespace
 
-std::vector<StructuredLine> structuredView(const Model& model, const StructuredOptions& options)
-{
-    return View(model, options).run();
-}
+std::vector<StructuredLine> structuredView(const Model& model, const StructuredOptions& options) { return View(model, options).run(); }
 
 std::string structuredText(const std::vector<StructuredLine>& lines)
 {

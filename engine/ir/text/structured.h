@@ -24,9 +24,9 @@ struct StructuredLine {
 };
 
 struct StructuredOptions {
-    bool full = false; ///< show what is hidden otherwise: facts, attributes equal to 1, constants as ids
+    bool full = false;   ///< show what is hidden otherwise: facts, attributes equal to 1, constants as ids
     bool callees = true; ///< false: a call is one line, `a, b = while(x, y)`, and nothing of what it calls is shown
-    GraphId root;      ///< invalid: the whole model, entry graphs first
+    GraphId root;        ///< invalid: the whole model, entry graphs first
     /// Appended to an operator's line after its type: values, marks; empty: nothing.
     std::function<std::string(const StructuredLine&)> note;
 };

@@ -40,23 +40,11 @@ template <typename T, typename Write> std::string listText(const T& items, Write
     return text + "]";
 }
 
-std::string dimText(int64_t dim)
-{
-    return dim == kUnknownDim ? "?" : std::to_string(dim);
-}
+std::string dimText(int64_t dim) { return dim == kUnknownDim ? "?" : std::to_string(dim); }
 
-std::string numberText(float value)
-{
-    return realText(value);
-}
-std::string numberText(int64_t value)
-{
-    return std::to_string(value);
-}
-std::string numberText(int32_t value)
-{
-    return std::to_string(value);
-}
+std::string numberText(float value) { return realText(value); }
+std::string numberText(int64_t value) { return std::to_string(value); }
+std::string numberText(int32_t value) { return std::to_string(value); }
 
 /// `1?` says both: the dimension is 1 now and declared dynamic. Possible if the signature differs from the shape only in that.
 bool fitsInline(const Shape& shape, const Shape& signature)
@@ -179,9 +167,13 @@ std::string TermWriter::data(const TensorType& type, const Constant& constant)
         const auto ints = [](const std::vector<int32_t>& list) { return listText(list, [](int32_t v) { return numberText(v); }); };
         text = "sparse(order=" + ints(constant.sparsity->traversalOrder);
         if (!constant.sparsity->blockMap.empty()) text += ", blocks=" + ints(constant.sparsity->blockMap);
-        text += ", dims=" + listText(constant.sparsity->dimensions, [&](const SparseDimension& d) {
-            return d.compressed ? "csr " + ints(d.segments) + " " + ints(d.indices) : "dense " + std::to_string(d.denseSize);
-        }) + ") ";
+        text +=
+            ", dims=" +
+            listText(constant.sparsity->dimensions,
+                     [&](const SparseDimension& d) {
+                         return d.compressed ? "csr " + ints(d.segments) + " " + ints(d.indices) : "dense " + std::to_string(d.denseSize);
+                     }) +
+            ") ";
     }
     const bool sparse = constant.sparsity.has_value();
     std::optional<int64_t> count;
@@ -242,9 +234,7 @@ std::string TermWriter::attribute(const Attribute& attribute, bool bareIds)
     if (const auto* v = attribute.as<AttributeItems>())
         return listText(*v, [&](const Attribute& item) { return this->attribute(item, bareIds); });
     const auto& map = *attribute.as<AttributeMap>();
-    const std::string list = listText(map, [&](const auto& entry) {
-        return keyText(entry.first) + ": " + this->attribute(entry.second);
-    });
+    const std::string list = listText(map, [&](const auto& entry) { return keyText(entry.first) + ": " + this->attribute(entry.second); });
     return "{" + list.substr(1, list.size() - 2) + "}";
 }
 
@@ -262,10 +252,7 @@ std::string TermWriter::attributes(const AttributeList& list)
     return text;
 }
 
-std::string TermWriter::graphRef(GraphId graph) const
-{
-    return "@" + (m_model.hasGraph(graph) ? idText(m_model.graph(graph).id) : "\"\"");
-}
+std::string TermWriter::graphRef(GraphId graph) const { return "@" + (m_model.hasGraph(graph) ? idText(m_model.graph(graph).id) : "\"\""); }
 
 std::string TermWriter::valueRef(ValueId id) const
 {

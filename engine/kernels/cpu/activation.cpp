@@ -12,10 +12,7 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-bool isNarrow(DType dtype)
-{
-    return dtype == DType::i8 || dtype == DType::u8 || dtype == DType::i16;
-}
+bool isNarrow(DType dtype) { return dtype == DType::i8 || dtype == DType::u8 || dtype == DType::i16; }
 
 /// A float function with one constant, applied to f32, f16 or bf16.
 template <typename T, float (*f)(float, float)> Status runFloat(const KernelArgs& args)
@@ -266,7 +263,7 @@ template <typename T> Status runQuantizedHardSwish(const KernelArgs& args)
         gate = saturatingRoundingDoublingHighMul16(gate, p.reluMultiplier);
         if (p.reluExponent > 0) gate = saturatingShiftLeft16(gate, 1);
         if (p.reluExponent < 0) gate = static_cast<int16_t>(roundingDivideByPowerOfTwo(gate, -p.reluExponent));
-        gate = static_cast<int16_t>((gate + (1 << 15)) >> 1); // [−1, 1] to [0, 1]
+        gate = static_cast<int16_t>((gate + (1 << 15)) >> 1);              // [−1, 1] to [0, 1]
         const int32_t product = int32_t{gate} * onOutputScale / (1 << 15); // towards zero: cancels the bias of the rounding above
         const auto scaled = static_cast<int16_t>(roundingDivideByPowerOfTwo(product, -p.outExponent));
         const auto out = static_cast<int16_t>(scaled + p.offsetOut);
@@ -314,7 +311,7 @@ const std::array<uint16_t, 256>& sigmoidTable()
         std::array<uint16_t, 256> t = {};
         for (size_t i = 0; i < t.size(); ++i)
             t[i] = static_cast<uint16_t>(std::round(65536.0 / (1.0 + std::exp(-static_cast<double>(i) / 24.0))));
-        for (const uint8_t i : {4,  8,  12, 14, 15, 16, 17, 19, 20, 21, 22, 25, 27, 28, 29, 30, 31, 33,  34,  35,  37,  39,
+        for (const uint8_t i : {4,  8,  12, 14, 15, 16, 17, 19, 20, 21, 22, 25, 27, 28, 29, 30, 31,  33,  34,  35,  37,  39,
                                 40, 41, 43, 44, 45, 46, 49, 50, 54, 62, 63, 64, 66, 82, 86, 93, 100, 103, 112, 116, 135, 255})
             ++t[i];
         return t;
@@ -422,57 +419,24 @@ constexpr std::string_view kDtypes8 = "f32 f16 bf16 i8 u8";
 
 } // namespace
 
-LS_DEFINE_KERNELS(tfl, relu)
-{
-    registry.add({"tfl", "relu", Profile::reference, prepareRelu<relu, 0, 0>, kDtypes});
-}
+LS_DEFINE_KERNELS(tfl, relu) { registry.add({"tfl", "relu", Profile::reference, prepareRelu<relu, 0, 0>, kDtypes}); }
 
-LS_DEFINE_KERNELS(tfl, relu6)
-{
-    registry.add({"tfl", "relu6", Profile::reference, prepareRelu<relu6, 0, 6>, kDtypes});
-}
+LS_DEFINE_KERNELS(tfl, relu6) { registry.add({"tfl", "relu6", Profile::reference, prepareRelu<relu6, 0, 6>, kDtypes}); }
 
-LS_DEFINE_KERNELS(tfl, relu_n1_to_1)
-{
-    registry.add({"tfl", "relu_n1_to_1", Profile::reference, prepareRelu<reluN1To1, -1, 1>, kDtypes});
-}
+LS_DEFINE_KERNELS(tfl, relu_n1_to_1) { registry.add({"tfl", "relu_n1_to_1", Profile::reference, prepareRelu<reluN1To1, -1, 1>, kDtypes}); }
 
-LS_DEFINE_KERNELS(tfl, relu_0_to_1)
-{
-    registry.add({"tfl", "relu_0_to_1", Profile::reference, prepareRelu<relu0To1, 0, 1>, kDtypes});
-}
+LS_DEFINE_KERNELS(tfl, relu_0_to_1) { registry.add({"tfl", "relu_0_to_1", Profile::reference, prepareRelu<relu0To1, 0, 1>, kDtypes}); }
 
-LS_DEFINE_KERNELS(tfl, leaky_relu)
-{
-    registry.add({"tfl", "leaky_relu", Profile::reference, prepareLeakyRelu, kDtypes});
-}
+LS_DEFINE_KERNELS(tfl, leaky_relu) { registry.add({"tfl", "leaky_relu", Profile::reference, prepareLeakyRelu, kDtypes}); }
 
-LS_DEFINE_KERNELS(tfl, elu)
-{
-    registry.add({"tfl", "elu", Profile::reference, prepareElu, "f32 f16 bf16 i8"});
-}
+LS_DEFINE_KERNELS(tfl, elu) { registry.add({"tfl", "elu", Profile::reference, prepareElu, "f32 f16 bf16 i8"}); }
 
-LS_DEFINE_KERNELS(tfl, prelu)
-{
-    registry.add({"tfl", "prelu", Profile::reference, preparePrelu, kDtypes});
-}
+LS_DEFINE_KERNELS(tfl, prelu) { registry.add({"tfl", "prelu", Profile::reference, preparePrelu, kDtypes}); }
 
-LS_DEFINE_KERNELS(tfl, gelu)
-{
-    registry.add({"tfl", "gelu", Profile::reference, prepareGelu, kDtypes8});
-}
+LS_DEFINE_KERNELS(tfl, gelu) { registry.add({"tfl", "gelu", Profile::reference, prepareGelu, kDtypes8}); }
 
-LS_DEFINE_KERNELS(tfl, hard_swish)
-{
-    registry.add({"tfl", "hard_swish", Profile::reference, prepareHardSwish, kDtypes8});
-}
+LS_DEFINE_KERNELS(tfl, hard_swish) { registry.add({"tfl", "hard_swish", Profile::reference, prepareHardSwish, kDtypes8}); }
 
-LS_DEFINE_KERNELS(tfl, logistic)
-{
-    registry.add({"tfl", "logistic", Profile::reference, prepareLogistic, kDtypes});
-}
+LS_DEFINE_KERNELS(tfl, logistic) { registry.add({"tfl", "logistic", Profile::reference, prepareLogistic, kDtypes}); }
 
-LS_DEFINE_KERNELS(tfl, tanh)
-{
-    registry.add({"tfl", "tanh", Profile::reference, prepareTanh, kDtypes});
-}
+LS_DEFINE_KERNELS(tfl, tanh) { registry.add({"tfl", "tanh", Profile::reference, prepareTanh, kDtypes}); }

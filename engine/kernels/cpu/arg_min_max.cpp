@@ -58,12 +58,6 @@ constexpr std::string_view kDtypes = "f32 f16 i32 i64 i16 i8 u8 bool";
 
 } // namespace
 
-LS_DEFINE_KERNELS(tfl, arg_max)
-{
-    registry.add({"tfl", "arg_max", Profile::reference, prepareArg<std::greater<>>, kDtypes});
-}
+LS_DEFINE_KERNELS(tfl, arg_max) { registry.add({"tfl", "arg_max", Profile::reference, prepareArg<std::greater<>>, kDtypes}); }
 
-LS_DEFINE_KERNELS(tfl, arg_min)
-{
-    registry.add({"tfl", "arg_min", Profile::reference, prepareArg<std::less<>>, kDtypes});
-}
+LS_DEFINE_KERNELS(tfl, arg_min) { registry.add({"tfl", "arg_min", Profile::reference, prepareArg<std::less<>>, kDtypes}); }

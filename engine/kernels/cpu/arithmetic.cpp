@@ -56,9 +56,8 @@ template <typename T, typename Op> Status runPlain(const KernelArgs& args)
 {
     LS_CHECK_OK((checkDivisor<T, Op>(args)));
     const auto range = rangeOf<T>(args.paramsAs<Activation>());
-    applyBinary<T, T>(args.in(0), args.in(1), args.out(0), [range](T a, T b) {
-        return Element<T>::store(clampTo(Op::apply(Element<T>::load(a), Element<T>::load(b)), range));
-    });
+    applyBinary<T, T>(args.in(0), args.in(1), args.out(0),
+                      [range](T a, T b) { return Element<T>::store(clampTo(Op::apply(Element<T>::load(a), Element<T>::load(b)), range)); });
     return {};
 }
 
@@ -153,10 +152,7 @@ bool powerOfTwo(float scale, int& exponent)
     return std::fabs(rounded - log2) < 1e-3F;
 }
 
-Error badQuantization(std::string what)
-{
-    return Error(ErrorCode::unsupported, std::move(what));
-}
+Error badQuantization(std::string what) { return Error(ErrorCode::unsupported, std::move(what)); }
 
 Result<PreparedKernel> prepareQuantizedSum(const KernelSetup& setup, int32_t sign)
 {
@@ -203,15 +199,9 @@ Result<PreparedKernel> prepareQuantizedSum(const KernelSetup& setup, int32_t sig
     }
 }
 
-bool isNarrow(DType dtype)
-{
-    return dtype == DType::i8 || dtype == DType::u8 || dtype == DType::i16;
-}
+bool isNarrow(DType dtype) { return dtype == DType::i8 || dtype == DType::u8 || dtype == DType::i16; }
 
-bool anyQuantized(const KernelSetup& setup)
-{
-    return isQuantized(setup.in(0)) || isQuantized(setup.in(1)) || isQuantized(setup.out(0));
-}
+bool anyQuantized(const KernelSetup& setup) { return isQuantized(setup.in(0)) || isQuantized(setup.in(1)) || isQuantized(setup.out(0)); }
 
 template <typename Op, int32_t sign> Result<PreparedKernel> prepareSum(const KernelSetup& setup)
 {
@@ -352,27 +342,12 @@ constexpr std::string_view kArithmeticDtypes = "f32 f16 i32 i64 i16 i8 u8 u32";
 
 } // namespace
 
-LS_DEFINE_KERNELS(tfl, add)
-{
-    registry.add({"tfl", "add", Profile::reference, prepareSum<AddOp, 1>, kArithmeticDtypes});
-}
+LS_DEFINE_KERNELS(tfl, add) { registry.add({"tfl", "add", Profile::reference, prepareSum<AddOp, 1>, kArithmeticDtypes}); }
 
-LS_DEFINE_KERNELS(tfl, sub)
-{
-    registry.add({"tfl", "sub", Profile::reference, prepareSum<SubOp, -1>, kArithmeticDtypes});
-}
+LS_DEFINE_KERNELS(tfl, sub) { registry.add({"tfl", "sub", Profile::reference, prepareSum<SubOp, -1>, kArithmeticDtypes}); }
 
-LS_DEFINE_KERNELS(tfl, mul)
-{
-    registry.add({"tfl", "mul", Profile::reference, prepareMul, "f32 f16 i32 i64 i16 i8 u8 u32 c64"});
-}
+LS_DEFINE_KERNELS(tfl, mul) { registry.add({"tfl", "mul", Profile::reference, prepareMul, "f32 f16 i32 i64 i16 i8 u8 u32 c64"}); }
 
-LS_DEFINE_KERNELS(tfl, div)
-{
-    registry.add({"tfl", "div", Profile::reference, prepareDiv, kArithmeticDtypes});
-}
+LS_DEFINE_KERNELS(tfl, div) { registry.add({"tfl", "div", Profile::reference, prepareDiv, kArithmeticDtypes}); }
 
-LS_DEFINE_KERNELS(tfl, add_n)
-{
-    registry.add({"tfl", "add_n", Profile::reference, prepareAddN, "f32 i32 i64"});
-}
+LS_DEFINE_KERNELS(tfl, add_n) { registry.add({"tfl", "add_n", Profile::reference, prepareAddN, "f32 i32 i64"}); }

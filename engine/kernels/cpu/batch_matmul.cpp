@@ -109,7 +109,8 @@ template <typename T> void packColumns(const T* y, const Sizes& s, bool adjoint,
     const int64_t stride = paddedDepth(s.depth);
     std::fill(weights, weights + paddedRows(s.columns) * stride, int16_t{0});
     for (int64_t j = 0; j < s.columns; ++j)
-        for (int64_t k = 0; k < s.depth; ++k) weights[j * stride + k] = static_cast<int16_t>(y[adjoint ? j * s.depth + k : k * s.columns + j] - zero);
+        for (int64_t k = 0; k < s.depth; ++k)
+            weights[j * stride + k] = static_cast<int16_t>(y[adjoint ? j * s.depth + k : k * s.columns + j] - zero);
 }
 
 /// x is X, y is Y; sums are 64 bits wide for i16 x. `store(row of the result, sums)` finishes a row, from any thread.
@@ -128,7 +129,8 @@ template <typename X, typename Y, typename Sum, typename Store> void multiplyInt
             Sum* sums = reinterpret_cast<Sum*>(reinterpret_cast<int64_t*>(scratch + parts.sums) + thread * paddedRows(s.columns));
             std::fill(row, row + stride, int16_t{0});
             for (int64_t i = begin; i < end; ++i) {
-                for (int64_t k = 0; k < s.depth; ++k) row[k] = static_cast<int16_t>(x[params.adjX ? k * s.rows + i : i * s.depth + k] - params.zeroX);
+                for (int64_t k = 0; k < s.depth; ++k)
+                    row[k] = static_cast<int16_t>(x[params.adjX ? k * s.rows + i : i * s.depth + k] - params.zeroX);
                 if constexpr (sizeof(Sum) == 4) {
                     dotRows(row, weights, s.columns, stride, stride, sums, false);
                 } else if constexpr (sizeof(Y) == 1) {
@@ -136,7 +138,8 @@ template <typename X, typename Y, typename Sum, typename Store> void multiplyInt
                 } else {
                     for (int64_t j = 0; j < s.columns; ++j) {
                         uint64_t sum = 0;
-                        for (int64_t k = 0; k < s.depth; ++k) sum += static_cast<uint64_t>(int64_t{row[k]} * int64_t{weights[j * stride + k]});
+                        for (int64_t k = 0; k < s.depth; ++k)
+                            sum += static_cast<uint64_t>(int64_t{row[k]} * int64_t{weights[j * stride + k]});
                         sums[j] = static_cast<Sum>(sum);
                     }
                 }
@@ -161,9 +164,8 @@ Status runI8(const KernelArgs& args)
 Status runI8ToI32(const KernelArgs& args)
 {
     const Sizes s(args, args.paramsAs<BatchMatmulParams>());
-    multiplyIntegers<int8_t, int8_t, int32_t>(args, s, [&](int64_t row, const int32_t* sums) {
-        std::copy(sums, sums + s.columns, args.out(0).as<int32_t>() + row * s.columns);
-    });
+    multiplyIntegers<int8_t, int8_t, int32_t>(
+        args, s, [&](int64_t row, const int32_t* sums) { std::copy(sums, sums + s.columns, args.out(0).as<int32_t>() + row * s.columns); });
     return {};
 }
 
@@ -212,8 +214,10 @@ Status runHybrid(const KernelArgs& args)
                 float* out = args.out(0).as<float>() + (b * s.rows + i) * s.columns;
                 for (int64_t j = 0; j < s.columns; ++j) {
                     const float offset = static_cast<float>(totals[j]) * static_cast<float>(input.zero);
-                    const auto total = static_cast<int32_t>(std::clamp(static_cast<float>(sums[j]) - offset, -2147483648.0F, 2147483520.0F));
-                    const float scale = input.scale * (params.scales.size() == 1 ? params.scales.front() : params.scales[static_cast<size_t>(j)]);
+                    const auto total =
+                        static_cast<int32_t>(std::clamp(static_cast<float>(sums[j]) - offset, -2147483648.0F, 2147483520.0F));
+                    const float scale =
+                        input.scale * (params.scales.size() == 1 ? params.scales.front() : params.scales[static_cast<size_t>(j)]);
                     out[j] = 0.0F + scale * static_cast<float>(total);
                 }
             }
@@ -240,7 +244,9 @@ Result<PreparedKernel> prepareBatchMatmul(const KernelSetup& setup)
         const auto scales = static_cast<int64_t>(params->scales.size());
         const int64_t columns = y.shape[y.shape.rank() - (params->adjY ? 2 : 1)];
         if (scales != 1 && scales != columns)
-            return Error(ErrorCode::unsupported, "wrong number of scales of y").found(std::to_string(scales)).expected("1 or " + std::to_string(columns));
+            return Error(ErrorCode::unsupported, "wrong number of scales of y")
+                .found(std::to_string(scales))
+                .expected("1 or " + std::to_string(columns));
     } else if (x.dtype == DType::i8 && setup.out(0).dtype == DType::i32) {
         kernel.run = runI8ToI32;
     } else {
@@ -262,10 +268,7 @@ Result<PreparedKernel> prepareBatchMatmul(const KernelSetup& setup)
 
 } // namespace
 
-LS_DEFINE_KERNELS(tfl, batch_matmul)
-{
-    registry.add({"tfl", "batch_matmul", Profile::reference, prepareBatchMatmul, "f32 i8 i16"});
-}
+LS_DEFINE_KERNELS(tfl, batch_matmul) { registry.add({"tfl", "batch_matmul", Profile::reference, prepareBatchMatmul, "f32 i8 i16"}); }
 
 LS_DEFINE_KERNELS(custom, BatchMatMulV2)
 {

@@ -77,10 +77,7 @@ struct Atan2Op {
     template <typename T> static T apply(T a, T b) { return std::atan2(a, b); }
 };
 
-template <typename T, typename Op> T applyOne(T a, T b)
-{
-    return Element<T>::store(Op::apply(Element<T>::load(a), Element<T>::load(b)));
-}
+template <typename T, typename Op> T applyOne(T a, T b) { return Element<T>::store(Op::apply(Element<T>::load(a), Element<T>::load(b))); }
 
 template <typename T, typename Op> Status runBinary(const KernelArgs& args)
 {
@@ -232,10 +229,7 @@ LS_DEFINE_KERNELS(tfl, floor_mod)
     registry.add({"tfl", "floor_mod", Profile::reference, prepareDivision<FloorModOp>, "f32 i32 i64 i16 i8 u8 u32"});
 }
 
-LS_DEFINE_KERNELS(tfl, pow)
-{
-    registry.add({"tfl", "pow", Profile::reference, preparePow, "f32 i32 i64"});
-}
+LS_DEFINE_KERNELS(tfl, pow) { registry.add({"tfl", "pow", Profile::reference, preparePow, "f32 i32 i64"}); }
 
 LS_DEFINE_KERNELS(tfl, maximum)
 {
@@ -252,7 +246,4 @@ LS_DEFINE_KERNELS(tfl, squared_difference)
     registry.add({"tfl", "squared_difference", Profile::reference, prepareSquaredDifference, "f32 i32 i64 i8"});
 }
 
-LS_DEFINE_KERNELS(tfl, atan2)
-{
-    registry.add({"tfl", "atan2", Profile::reference, prepareAtan2, "f32 f64 f16 bf16"});
-}
+LS_DEFINE_KERNELS(tfl, atan2) { registry.add({"tfl", "atan2", Profile::reference, prepareAtan2, "f32 f64 f16 bf16"}); }

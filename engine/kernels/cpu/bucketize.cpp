@@ -39,7 +39,4 @@ Result<PreparedKernel> prepareBucketize(const KernelSetup& setup)
 
 } // namespace
 
-LS_DEFINE_KERNELS(tfl, bucketize)
-{
-    registry.add({"tfl", "bucketize", Profile::reference, prepareBucketize, "f32 f64 i32 i64"});
-}
+LS_DEFINE_KERNELS(tfl, bucketize) { registry.add({"tfl", "bucketize", Profile::reference, prepareBucketize, "f32 f64 i32 i64"}); }

@@ -15,10 +15,7 @@ struct NormParams {
 };
 
 /// Element c of an operand that has one element for all channels, or one for each.
-float ofChannel(const Tensor& tensor, int64_t c)
-{
-    return tensor.as<float>()[tensor.shape.elementCount() == 1 ? 0 : c];
-}
+float ofChannel(const Tensor& tensor, int64_t c) { return tensor.as<float>()[tensor.shape.elementCount() == 1 ? 0 : c]; }
 
 Status runInstanceNorm(const KernelArgs& args)
 {
@@ -106,15 +103,9 @@ Result<PreparedKernel> prepareNorm(const KernelSetup& setup, KernelFunction run)
     return PreparedKernel{run, params};
 }
 
-Result<PreparedKernel> prepareInstanceNorm(const KernelSetup& setup)
-{
-    return prepareNorm(setup, runInstanceNorm);
-}
+Result<PreparedKernel> prepareInstanceNorm(const KernelSetup& setup) { return prepareNorm(setup, runInstanceNorm); }
 
-Result<PreparedKernel> prepareRmsNorm(const KernelSetup& setup)
-{
-    return prepareNorm(setup, runRmsNorm);
-}
+Result<PreparedKernel> prepareRmsNorm(const KernelSetup& setup) { return prepareNorm(setup, runRmsNorm); }
 
 Result<PreparedKernel> prepareRope(const KernelSetup& setup)
 {
@@ -124,17 +115,8 @@ Result<PreparedKernel> prepareRope(const KernelSetup& setup)
 
 } // namespace
 
-LS_DEFINE_KERNELS(circle, instance_norm)
-{
-    registry.add({"circle", "instance_norm", Profile::reference, prepareInstanceNorm, "f32"});
-}
+LS_DEFINE_KERNELS(circle, instance_norm) { registry.add({"circle", "instance_norm", Profile::reference, prepareInstanceNorm, "f32"}); }
 
-LS_DEFINE_KERNELS(circle, rms_norm)
-{
-    registry.add({"circle", "rms_norm", Profile::reference, prepareRmsNorm, "f32"});
-}
+LS_DEFINE_KERNELS(circle, rms_norm) { registry.add({"circle", "rms_norm", Profile::reference, prepareRmsNorm, "f32"}); }
 
-LS_DEFINE_KERNELS(circle, rope)
-{
-    registry.add({"circle", "rope", Profile::reference, prepareRope, "f32"});
-}
+LS_DEFINE_KERNELS(circle, rope) { registry.add({"circle", "rope", Profile::reference, prepareRope, "f32"}); }

@@ -108,30 +108,21 @@ constexpr std::string_view kEqualityDtypes = "f32 f16 bf16 i32 i64 i16 i8 u8 u32
 
 } // namespace
 
-LS_DEFINE_KERNELS(tfl, equal)
-{
-    registry.add({"tfl", "equal", Profile::reference, prepareComparison<std::equal_to<>>, kEqualityDtypes});
-}
+LS_DEFINE_KERNELS(tfl, equal) { registry.add({"tfl", "equal", Profile::reference, prepareComparison<std::equal_to<>>, kEqualityDtypes}); }
 
 LS_DEFINE_KERNELS(tfl, not_equal)
 {
     registry.add({"tfl", "not_equal", Profile::reference, prepareComparison<std::not_equal_to<>>, kEqualityDtypes});
 }
 
-LS_DEFINE_KERNELS(tfl, less)
-{
-    registry.add({"tfl", "less", Profile::reference, prepareComparison<std::less<>>, kOrderDtypes});
-}
+LS_DEFINE_KERNELS(tfl, less) { registry.add({"tfl", "less", Profile::reference, prepareComparison<std::less<>>, kOrderDtypes}); }
 
 LS_DEFINE_KERNELS(tfl, less_equal)
 {
     registry.add({"tfl", "less_equal", Profile::reference, prepareComparison<std::less_equal<>>, kOrderDtypes});
 }
 
-LS_DEFINE_KERNELS(tfl, greater)
-{
-    registry.add({"tfl", "greater", Profile::reference, prepareComparison<std::greater<>>, kOrderDtypes});
-}
+LS_DEFINE_KERNELS(tfl, greater) { registry.add({"tfl", "greater", Profile::reference, prepareComparison<std::greater<>>, kOrderDtypes}); }
 
 LS_DEFINE_KERNELS(tfl, greater_equal)
 {

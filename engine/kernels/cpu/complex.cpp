@@ -33,17 +33,8 @@ template <typename Op> Result<PreparedKernel> preparePart(const KernelSetup& set
 
 } // namespace
 
-LS_DEFINE_KERNELS(tfl, real)
-{
-    registry.add({"tfl", "real", Profile::reference, preparePart<RealOp>, "c64 c128"});
-}
+LS_DEFINE_KERNELS(tfl, real) { registry.add({"tfl", "real", Profile::reference, preparePart<RealOp>, "c64 c128"}); }
 
-LS_DEFINE_KERNELS(tfl, imag)
-{
-    registry.add({"tfl", "imag", Profile::reference, preparePart<ImagOp>, "c64 c128"});
-}
+LS_DEFINE_KERNELS(tfl, imag) { registry.add({"tfl", "imag", Profile::reference, preparePart<ImagOp>, "c64 c128"}); }
 
-LS_DEFINE_KERNELS(tfl, complex_abs)
-{
-    registry.add({"tfl", "complex_abs", Profile::reference, preparePart<AbsOp>, "c64 c128"});
-}
+LS_DEFINE_KERNELS(tfl, complex_abs) { registry.add({"tfl", "complex_abs", Profile::reference, preparePart<AbsOp>, "c64 c128"}); }

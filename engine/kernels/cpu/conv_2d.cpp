@@ -13,9 +13,9 @@ namespace {
 
 /// Everything that does not depend on the shapes of a call.
 struct Conv2dParams : ConvolutionSetup {
-    bool perChannel = false;      ///< hybrid: scales differ between channels
-    std::vector<float> panels;    ///< f32 with constant weights
-    std::vector<int16_t> rows;    ///< integer weights, constant
+    bool perChannel = false;   ///< hybrid: scales differ between channels
+    std::vector<float> panels; ///< f32 with constant weights
+    std::vector<int16_t> rows; ///< integer weights, constant
 };
 
 /// Concrete sizes of a call.
@@ -44,10 +44,7 @@ Sizes sizesOf(const Conv2dParams& params, const Shape& input, const Shape& filte
     return s;
 }
 
-int64_t groupPanelFloats(const Sizes& s)
-{
-    return panelFloats(s.groupChannels, s.depth());
-}
+int64_t groupPanelFloats(const Sizes& s) { return panelFloats(s.groupChannels, s.depth()); }
 
 void packFilter(const Sizes& s, const float* filter, float* panels)
 {
@@ -55,10 +52,7 @@ void packFilter(const Sizes& s, const float* filter, float* panels)
         packPanels(filter + g * s.groupChannels * s.depth(), s.groupChannels, s.depth(), s.depth(), 1, panels + g * groupPanelFloats(s));
 }
 
-int64_t groupRowElements(const Sizes& s)
-{
-    return paddedRows(s.groupChannels) * paddedDepth(s.depth());
-}
+int64_t groupRowElements(const Sizes& s) { return paddedRows(s.groupChannels) * paddedDepth(s.depth()); }
 
 void packFilter(const Sizes& s, const Tensor& filter, int32_t zero, int16_t* rows)
 {
@@ -77,7 +71,8 @@ size_t listRuns(const Sizes& s, int64_t oy, TapRange ty, TapRange tx, ProductRun
         const int64_t iy = s.y.origin(oy) + ky * s.y.dilation;
         if (wholeRows) {
             if (tx.count() == 0) continue;
-            runs[count++] = {(iy * s.x.input + tx.first) * s.inputChannels, (ky * s.x.filter + tx.first) * s.groupDepth, tx.count() * s.groupDepth};
+            runs[count++] = {(iy * s.x.input + tx.first) * s.inputChannels, (ky * s.x.filter + tx.first) * s.groupDepth,
+                             tx.count() * s.groupDepth};
             continue;
         }
         for (int64_t kx = tx.first; kx < tx.last; ++kx)
@@ -87,7 +82,8 @@ size_t listRuns(const Sizes& s, int64_t oy, TapRange ty, TapRange tx, ProductRun
 }
 
 /// Sums of `count` neighbouring windows from (oy, ox), for all groups.
-void sumWindows(const Sizes& s, std::span<const ProductRun> runs, const float* image, const float* panels, int64_t ox, int count, float* out)
+void sumWindows(const Sizes& s, std::span<const ProductRun> runs, const float* image, const float* panels, int64_t ox, int count,
+                float* out)
 {
     for (int64_t g = 0; g < s.groups; ++g) {
         FloatTile tile = {};
@@ -145,7 +141,8 @@ Status runF32(const KernelArgs& args)
     return {};
 }
 
-/// Copies the inputs of one window into a row of `depth` numbers; what lies in the padding is 0, since inputs are relative to their zero point.
+/// Copies the inputs of one window into a row of `depth` numbers; what lies in the padding is 0, since inputs are relative to their zero
+/// point.
 void gatherColumn(const Sizes& s, const int16_t* image, int64_t oy, int64_t ox, int64_t group, int16_t* column)
 {
     const TapRange ty = s.y.taps(oy);
@@ -161,21 +158,16 @@ void gatherColumn(const Sizes& s, const int16_t* image, int64_t oy, int64_t ox, 
         std::fill(to, to + tx.first * depth, int16_t{0});
         for (int64_t kx = tx.first; kx < tx.last; ++kx) {
             const int64_t ix = s.x.origin(ox) + kx * s.x.dilation;
-            std::memcpy(to + kx * depth, image + (iy * s.x.input + ix) * s.inputChannels + group * depth, static_cast<size_t>(depth) * sizeof(int16_t));
+            std::memcpy(to + kx * depth, image + (iy * s.x.input + ix) * s.inputChannels + group * depth,
+                        static_cast<size_t>(depth) * sizeof(int16_t));
         }
         std::fill(to + tx.last * depth, to + s.x.filter * depth, int16_t{0});
     }
 }
 
 /// What each thread needs: the inputs of two windows, and their sums.
-int64_t columnElements(const Sizes& s)
-{
-    return 2 * paddedDepth(s.depth());
-}
-int64_t sumElements(const Sizes& s)
-{
-    return 2 * paddedRows(s.groupChannels);
-}
+int64_t columnElements(const Sizes& s) { return 2 * paddedDepth(s.depth()); }
+int64_t sumElements(const Sizes& s) { return 2 * paddedRows(s.groupChannels); }
 
 /// Scratch of the integer paths.
 struct IntegerScratch {
@@ -193,9 +185,9 @@ struct IntegerScratch {
 
 /// Calls `store(out offset, first channel, count, sums)` for the channels of each group and of pixels `begin` to `pixels` of an image;
 /// `wide`: 64-bit sums.
-template <bool wide, typename Store>
-void sumPixels(const Sizes& s, const int16_t* image, const int16_t* weights, int64_t begin, int64_t pixels, int16_t* columns,
-               std::conditional_t<wide, int64_t, int32_t>* sums, Store store)
+template <bool wide, typename Store> void sumPixels(const Sizes& s, const int16_t* image, const int16_t* weights, int64_t begin,
+                                                    int64_t pixels, int16_t* columns, std::conditional_t<wide, int64_t, int32_t>* sums,
+                                                    Store store)
 {
     const int64_t depth = paddedDepth(s.depth());
     const int64_t rows = paddedRows(s.groupChannels);
@@ -207,7 +199,8 @@ void sumPixels(const Sizes& s, const int16_t* image, const int16_t* weights, int
                 gatherColumn(s, image, (pixel + p) / s.x.output, (pixel + p) % s.x.output, g, columns + p * depth);
             const int16_t* w = weights + g * groupRowElements(s);
             if constexpr (wide) {
-                for (int64_t p = 0; p < count; ++p) dotRows64(columns + p * depth, w, s.groupChannels, depth, depth, sums + p * rows, false);
+                for (int64_t p = 0; p < count; ++p)
+                    dotRows64(columns + p * depth, w, s.groupChannels, depth, depth, sums + p * rows, false);
             } else if (count == 2) {
                 dotRows2(columns, columns + depth, w, s.groupChannels, depth, depth, sums, sums + rows);
             } else {
@@ -220,9 +213,8 @@ void sumPixels(const Sizes& s, const int16_t* image, const int16_t* weights, int
 }
 
 /// sumPixels for a whole image, from all threads.
-template <bool wide, typename Store>
-void sumImage(const KernelArgs& args, const Sizes& s, const IntegerScratch& parts, const int16_t* image, const int16_t* weights,
-              std::byte* scratch, Store store)
+template <bool wide, typename Store> void sumImage(const KernelArgs& args, const Sizes& s, const IntegerScratch& parts,
+                                                   const int16_t* image, const int16_t* weights, std::byte* scratch, Store store)
 {
     using Sum = std::conditional_t<wide, int64_t, int32_t>;
     shareWork(args, s.y.output * s.x.output, s.channels * s.depth(), [&](int64_t begin, int64_t end, int thread) {
@@ -253,10 +245,9 @@ template <typename T> Status run8(const KernelArgs& args)
     for (int64_t b = 0; b < s.batches; ++b) {
         widen(args.in(0), b * s.plane(), s.plane(), params.inputZero, image);
         T* out = args.out(0).as<T>() + b * s.y.output * s.x.output * s.channels;
-        sumImage<false>(args, s, parts, image, weights, scratch,
-                        [&](int64_t at, int64_t first, int64_t count, const int32_t* sums) {
-                            params.stage.applyRow(sums, bias ? bias + first : nullptr, first, count, out + at);
-                        });
+        sumImage<false>(args, s, parts, image, weights, scratch, [&](int64_t at, int64_t first, int64_t count, const int32_t* sums) {
+            params.stage.applyRow(sums, bias ? bias + first : nullptr, first, count, out + at);
+        });
     }
     return {};
 }
@@ -273,14 +264,15 @@ template <typename Bias> Status run16(const KernelArgs& args)
     for (int64_t b = 0; b < s.batches; ++b) {
         const int16_t* image = args.in(0).as<int16_t>() + b * s.plane();
         int16_t* out = args.out(0).as<int16_t>() + b * s.y.output * s.x.output * s.channels;
-        sumImage<true>(args, s, parts, image, weights, scratch,
-                       [&](int64_t at, int64_t first, int64_t count, const int64_t* sums) {
-                           for (int64_t i = 0; i < count; ++i) {
-                               const int64_t c = first + i;
-                               const auto total = static_cast<int64_t>(static_cast<uint64_t>(sums[i]) + static_cast<uint64_t>(int64_t{bias ? bias[c] : 0}));
-                               out[at + i] = static_cast<int16_t>(sizeof(Bias) == 4 ? params.stage.apply(static_cast<int32_t>(total), c) : params.stage.apply64(total, c));
-                           }
-                       });
+        sumImage<true>(args, s, parts, image, weights, scratch, [&](int64_t at, int64_t first, int64_t count, const int64_t* sums) {
+            for (int64_t i = 0; i < count; ++i) {
+                const int64_t c = first + i;
+                const auto total =
+                    static_cast<int64_t>(static_cast<uint64_t>(sums[i]) + static_cast<uint64_t>(int64_t{bias ? bias[c] : 0}));
+                out[at + i] = static_cast<int16_t>(sizeof(Bias) == 4 ? params.stage.apply(static_cast<int32_t>(total), c)
+                                                                     : params.stage.apply64(total, c));
+            }
+        });
     }
     return {};
 }
@@ -304,16 +296,15 @@ Status runHybrid(const KernelArgs& args)
             for (int64_t i = 0; i < s.plane(); ++i) image[i] = static_cast<int16_t>(image[i] - input.zero);
         float* out = args.out(0).as<float>() + b * s.y.output * s.x.output * s.channels;
         const float tensorScale = input.scale * params.scales.front();
-        sumImage<false>(args, s, parts, image, weights, scratch,
-                        [&](int64_t at, int64_t first, int64_t count, const int32_t* sums) {
-                            for (int64_t i = 0; i < count; ++i) {
-                                const int64_t c = first + i;
-                                const float scale = params.scales.size() == 1 ? params.scales.front() : params.scales[static_cast<size_t>(c)];
-                                const auto total = static_cast<float>(sums[i]);
-                                const float value = perChannel ? total * scale * input.scale : total * tensorScale;
-                                out[at + i] = clampTo(value + (bias ? bias[c] : 0.0F), params.range);
-                            }
-                        });
+        sumImage<false>(args, s, parts, image, weights, scratch, [&](int64_t at, int64_t first, int64_t count, const int32_t* sums) {
+            for (int64_t i = 0; i < count; ++i) {
+                const int64_t c = first + i;
+                const float scale = params.scales.size() == 1 ? params.scales.front() : params.scales[static_cast<size_t>(c)];
+                const auto total = static_cast<float>(sums[i]);
+                const float value = perChannel ? total * scale * input.scale : total * tensorScale;
+                out[at + i] = clampTo(value + (bias ? bias[c] : 0.0F), params.range);
+            }
+        });
     }
     return {};
 }
@@ -346,7 +337,4 @@ Result<PreparedKernel> prepareConv2d(const KernelSetup& setup)
 
 } // namespace
 
-LS_DEFINE_KERNELS(tfl, conv_2d)
-{
-    registry.add({"tfl", "conv_2d", Profile::reference, prepareConv2d, "f32 u8 i8 i16"});
-}
+LS_DEFINE_KERNELS(tfl, conv_2d) { registry.add({"tfl", "conv_2d", Profile::reference, prepareConv2d, "f32 u8 i8 i16"}); }

@@ -36,8 +36,8 @@ void packFilter(const float* filter, int64_t taps, int64_t inputChannels, int64_
     }
     for (int64_t row = 0; row < channels; row += kPanelRows) // [tap][channel][input channel]
         for (int64_t tap = 0; tap < taps; ++tap)
-            packPanels(filter + (tap * channels + row) * inputChannels, std::min(kPanelRows, channels - row), inputChannels, inputChannels, 1,
-                       panels + row * depth + tap * inputChannels * kPanelRows);
+            packPanels(filter + (tap * channels + row) * inputChannels, std::min(kPanelRows, channels - row), inputChannels, inputChannels,
+                       1, panels + row * depth + tap * inputChannels * kPanelRows);
 }
 
 /// The runs of products of one output of the forward convolution: depth, row, column, channel.
@@ -165,12 +165,6 @@ template <bool transposed> Result<PreparedKernel> prepare(const KernelSetup& set
 
 } // namespace
 
-LS_DEFINE_KERNELS(tfl, conv_3d)
-{
-    registry.add({"tfl", "conv_3d", Profile::reference, prepare<false>, "f32"});
-}
+LS_DEFINE_KERNELS(tfl, conv_3d) { registry.add({"tfl", "conv_3d", Profile::reference, prepare<false>, "f32"}); }
 
-LS_DEFINE_KERNELS(tfl, conv_3d_transpose)
-{
-    registry.add({"tfl", "conv_3d_transpose", Profile::reference, prepare<true>, "f32"});
-}
+LS_DEFINE_KERNELS(tfl, conv_3d_transpose) { registry.add({"tfl", "conv_3d_transpose", Profile::reference, prepare<true>, "f32"}); }

@@ -54,7 +54,4 @@ Result<PreparedKernel> prepareCumsum(const KernelSetup& setup)
 
 } // namespace
 
-LS_DEFINE_KERNELS(tfl, cumsum)
-{
-    registry.add({"tfl", "cumsum", Profile::reference, prepareCumsum, "f32 i32 i64"});
-}
+LS_DEFINE_KERNELS(tfl, cumsum) { registry.add({"tfl", "cumsum", Profile::reference, prepareCumsum, "f32 i32 i64"}); }

@@ -153,7 +153,8 @@ template <typename Bias> Status run16(const KernelArgs& args)
         int16_t* out = args.out(0).as<int16_t>() + b * s.y.output * s.x.output * s.channels;
         sumImage<int64_t>(args, s, image, weights, scratch + parts.sums, [&](int64_t at, const int64_t* sums) {
             for (int64_t c = 0; c < s.channels; ++c) {
-                const auto total = static_cast<int64_t>(static_cast<uint64_t>(sums[c]) + static_cast<uint64_t>(int64_t{bias ? bias[c] : 0}));
+                const auto total =
+                    static_cast<int64_t>(static_cast<uint64_t>(sums[c]) + static_cast<uint64_t>(int64_t{bias ? bias[c] : 0}));
                 out[at + c] = static_cast<int16_t>(params.stage.apply64(total, c));
             }
         });

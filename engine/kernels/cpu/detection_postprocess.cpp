@@ -25,12 +25,12 @@ struct Candidate {
 /// Scratch of a call: everything is sized by the number of boxes and wanted detections.
 struct Work {
     Box* boxes;
-    float* scores;       ///< [boxes, columns], dequantized
-    float* best;         ///< one score for each box
-    int32_t* order;      ///< boxes by score
+    float* scores;  ///< [boxes, columns], dequantized
+    float* best;    ///< one score for each box
+    int32_t* order; ///< boxes by score
     bool* active;
     int32_t* selected;
-    int32_t* labels;     ///< classes of one box by score
+    int32_t* labels; ///< classes of one box by score
     Candidate* kept;
 };
 
@@ -69,7 +69,8 @@ float overlap(const Box& a, const Box& b)
 /// Numbers 0 … count − 1 by falling value, equal ones by number. Insertion into `order`; NaN counts as equal to anything.
 void sortByScore(const float* values, int32_t* order, int64_t count)
 {
-    std::sort(order, order + count, [values](int32_t a, int32_t b) { return values[a] > values[b] || (!(values[b] > values[a]) && a < b); });
+    std::sort(order, order + count,
+              [values](int32_t a, int32_t b) { return values[a] > values[b] || (!(values[b] > values[a]) && a < b); });
 }
 
 /// Boxes whose score reaches the threshold, best first, without those that overlap a better one too much.
@@ -85,7 +86,8 @@ int64_t suppress(const Work& work, const DetectionOptions& o, const float* score
         if (!work.active[i]) continue;
         work.selected[selected++] = work.order[i];
         for (int64_t j = i + 1; j < count; ++j)
-            if (work.active[j] && overlap(work.boxes[work.order[i]], work.boxes[work.order[j]]) > o.overlapThreshold) work.active[j] = false;
+            if (work.active[j] && overlap(work.boxes[work.order[i]], work.boxes[work.order[j]]) > o.overlapThreshold)
+                work.active[j] = false;
     }
     return selected;
 }
@@ -118,7 +120,8 @@ void runFast(const Work& work, const DetectionOptions& o, int64_t boxes, int64_t
         const float* row = work.scores + work.selected[k] * columns + offset;
         for (int64_t c = 0; c < o.classes; ++c) work.labels[c] = static_cast<int32_t>(c);
         sortByScore(row, work.labels, o.classes);
-        for (int64_t c = 0; c < labels; ++c) results.put(o.maxClasses * k + c, work.boxes[work.selected[k]], work.labels[c], row[work.labels[c]]);
+        for (int64_t c = 0; c < labels; ++c)
+            results.put(o.maxClasses * k + c, work.boxes[work.selected[k]], work.labels[c], row[work.labels[c]]);
     }
     *results.count = static_cast<float>(selected);
 }
@@ -172,17 +175,16 @@ Status runDetection(const KernelArgs& args)
     for (int64_t i = 0; i < boxes * columns; ++i) work.scores[i] = valueAt(args.in(1), i);
     for (int k = 0; k < 4; ++k) std::fill_n(args.out(k).as<float>(), args.out(k).elementCount(), 0.0F);
     const Results results = {args.out(0).as<Box>(), args.out(1).as<float>(), args.out(2).as<float>(), args.out(3).as<float>()};
-    if (o.regular)
-        runRegular(work, o, boxes, columns, results);
-    else
-        runFast(work, o, boxes, columns, results);
+    if (o.regular) runRegular(work, o, boxes, columns, results);
+    else runFast(work, o, boxes, columns, results);
     return {};
 }
 
 Result<PreparedKernel> prepareDetection(const KernelSetup& setup)
 {
     for (int i = 0; i < 3; ++i)
-        if (setup.in(i).dtype == DType::u8 && !isQuantized(setup.in(i))) return Error(ErrorCode::unsupported, "operand " + std::to_string(i) + " has no scale");
+        if (setup.in(i).dtype == DType::u8 && !isQuantized(setup.in(i)))
+            return Error(ErrorCode::unsupported, "operand " + std::to_string(i) + " has no scale");
     return PreparedKernel{runDetection, std::make_shared<DetectionOptions>(DetectionOptions::from(setup.attributes()))};
 }
 

@@ -78,7 +78,8 @@ Result<PreparedKernel> prepareEmbeddingLookup(const KernelSetup& setup)
     const DType result = setup.out(0).dtype;
     auto params = std::make_shared<EmbeddingParams>();
     if (table.dtype == result) {
-        if (bitWidth(table.dtype) < 8 && (!table.shape.isStatic() || table.shape.countOf(1, table.shape.rank()) * bitWidth(table.dtype) % 8 != 0))
+        if (bitWidth(table.dtype) < 8 &&
+            (!table.shape.isStatic() || table.shape.countOf(1, table.shape.rank()) * bitWidth(table.dtype) % 8 != 0))
             return Error(ErrorCode::unsupported, "rows of " + std::string(dtypeName(table.dtype)) + " that do not fill whole bytes");
         return PreparedKernel{runCopy, std::move(params)};
     }
@@ -90,7 +91,8 @@ Result<PreparedKernel> prepareEmbeddingLookup(const KernelSetup& setup)
     case DType::i4:
     case DType::i8: params->readAs = table.dtype; break;
     case DType::u8: params->readAs = DType::i8; break; // LiteRT reads u8 tables as if they were i8
-    default: return Error(ErrorCode::unsupported, "dequantizing a table of " + std::string(dtypeName(table.dtype))).expected("i2, i4, i8 or u8");
+    default:
+        return Error(ErrorCode::unsupported, "dequantizing a table of " + std::string(dtypeName(table.dtype))).expected("i2, i4, i8 or u8");
     }
     params->scales = table.quantization->scales;
     return PreparedKernel{result == DType::f16 ? runToF16 : runToF32, std::move(params)};
@@ -121,7 +123,9 @@ Status runSparse(const KernelArgs& args)
     for (int64_t i = 0; i < args.in(0).elementCount(); ++i) {
         const int32_t id = args.in(0).as<int32_t>()[i];
         if (id < 0 || id >= table.shape[0])
-            return Error(ErrorCode::execution, "id at [" + std::to_string(i) + "] is out of range").found(std::to_string(id)).expected("0 to " + std::to_string(table.shape[0] - 1));
+            return Error(ErrorCode::execution, "id at [" + std::to_string(i) + "] is out of range")
+                .found(std::to_string(id))
+                .expected("0 to " + std::to_string(table.shape[0] - 1));
         int64_t target = 0;
         for (int64_t k = 0; k + 1 < lookupRank; ++k) {
             const int64_t index = indices[i * lookupRank + k];

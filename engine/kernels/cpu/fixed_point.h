@@ -18,10 +18,7 @@ template <int kIntegerBits> struct Fixed {
 };
 
 /// Products add integer bits.
-template <int a, int b> Fixed<a + b> operator*(Fixed<a> x, Fixed<b> y)
-{
-    return {saturatingRoundingDoublingHighMul(x.raw, y.raw)};
-}
+template <int a, int b> Fixed<a + b> operator*(Fixed<a> x, Fixed<b> y) { return {saturatingRoundingDoublingHighMul(x.raw, y.raw)}; }
 template <int n> Fixed<n> operator+(Fixed<n> x, Fixed<n> y)
 {
     return {static_cast<int32_t>(static_cast<uint32_t>(x.raw) + static_cast<uint32_t>(y.raw))};
@@ -40,10 +37,7 @@ inline int32_t saturatingMultiplyByPowerOfTwo(int32_t x, int exponent)
 }
 
 /// The same number with another count of integer bits.
-template <int to, int from> Fixed<to> rescale(Fixed<from> x)
-{
-    return {saturatingMultiplyByPowerOfTwo(x.raw, from - to)};
-}
+template <int to, int from> Fixed<to> rescale(Fixed<from> x) { return {saturatingMultiplyByPowerOfTwo(x.raw, from - to)}; }
 
 /// 1 / (1 + a) for a in [0, 1]: three Newton steps from 48/17 − 32/17·d.
 inline Fixed<0> oneOverOnePlus(Fixed<0> a)
@@ -78,9 +72,9 @@ inline Fixed<0> oneMinusOverOnePlus(Fixed<0> a)
 /// eᵃ for a in [−1/4, 0): Taylor's series to the fourth power around −1/8.
 inline Fixed<0> expOnQuarterInterval(Fixed<0> a)
 {
-    const Fixed<0> constantTerm = {1895147668};     // exp(−1/8)
-    const Fixed<0> constantThird = {715827883};     // 1/3
-    const Fixed<0> x = a + Fixed<0>{1 << 28};       // + 1/8
+    const Fixed<0> constantTerm = {1895147668}; // exp(−1/8)
+    const Fixed<0> constantThird = {715827883}; // 1/3
+    const Fixed<0> x = a + Fixed<0>{1 << 28};   // + 1/8
     const Fixed<0> x2 = x * x;
     const Fixed<0> x3 = x2 * x;
     const Fixed<0> x4 = x2 * x2;
@@ -159,10 +153,10 @@ template <int out, int in> Fixed<out> fixedLog(Fixed<in> input)
     const Fixed<0> log2 = {1488522236};
     const Fixed<0> fourthRootOfHalf = {1805811301};
     const Fixed<0> rootOfHalf = {1518500250};
-    const Fixed<0> alphaN = {117049297};   // 11/240·2^¼
-    const Fixed<0> alphaD = {127690142};   // 1/20·2^¼
-    const Fixed<0> alphaI = {1057819769};  // 2/2^¼ − 2^¼
-    const Fixed<0> alphaF = {638450708};   // ¼·2^¼
+    const Fixed<0> alphaN = {117049297};  // 11/240·2^¼
+    const Fixed<0> alphaD = {127690142};  // 1/20·2^¼
+    const Fixed<0> alphaI = {1057819769}; // 2/2^¼ − 2^¼
+    const Fixed<0> alphaF = {638450708};  // ¼·2^¼
     const int32_t quarter = rescale<kAccumulator>(Fixed<0>{1 << 29}).raw;
     const auto saturate = [](int64_t wide) { return static_cast<int32_t>(std::clamp<int64_t>(wide, INT32_MIN, INT32_MAX)); };
 

@@ -17,23 +17,11 @@ template <int kIntegerBits> struct Fixed16 {
 };
 
 /// A constant that gemmlowp states with 31 fractional bits.
-template <int n> Fixed16<n> fixed16Constant(int32_t raw32)
-{
-    return {static_cast<int16_t>(roundingDivideByPowerOfTwo(raw32, 16))};
-}
+template <int n> Fixed16<n> fixed16Constant(int32_t raw32) { return {static_cast<int16_t>(roundingDivideByPowerOfTwo(raw32, 16))}; }
 
-template <int a, int b> Fixed16<a + b> operator*(Fixed16<a> x, Fixed16<b> y)
-{
-    return {saturatingRoundingDoublingHighMul16(x.raw, y.raw)};
-}
-template <int n> Fixed16<n> operator+(Fixed16<n> x, Fixed16<n> y)
-{
-    return {static_cast<int16_t>(x.raw + y.raw)};
-}
-template <int n> Fixed16<n> operator-(Fixed16<n> x, Fixed16<n> y)
-{
-    return {static_cast<int16_t>(x.raw - y.raw)};
-}
+template <int a, int b> Fixed16<a + b> operator*(Fixed16<a> x, Fixed16<b> y) { return {saturatingRoundingDoublingHighMul16(x.raw, y.raw)}; }
+template <int n> Fixed16<n> operator+(Fixed16<n> x, Fixed16<n> y) { return {static_cast<int16_t>(x.raw + y.raw)}; }
+template <int n> Fixed16<n> operator-(Fixed16<n> x, Fixed16<n> y) { return {static_cast<int16_t>(x.raw - y.raw)}; }
 
 /// x·2ᵉ: to the left with saturation, to the right with rounding.
 inline int16_t multiplyByPowerOfTwo16(int16_t x, int exponent)
@@ -41,10 +29,7 @@ inline int16_t multiplyByPowerOfTwo16(int16_t x, int exponent)
     if (exponent <= 0) return static_cast<int16_t>(roundingDivideByPowerOfTwo(x, -exponent));
     return static_cast<int16_t>(std::clamp<int32_t>(int32_t{x} * (1 << exponent), INT16_MIN, INT16_MAX));
 }
-template <int to, int from> Fixed16<to> rescale16(Fixed16<from> x)
-{
-    return {multiplyByPowerOfTwo16(x.raw, from - to)};
-}
+template <int to, int from> Fixed16<to> rescale16(Fixed16<from> x) { return {multiplyByPowerOfTwo16(x.raw, from - to)}; }
 
 /// 2 / (1 + a) for a in [0, 1], as Fixed16<2>: Newton steps from 48/17 − 32/17·d with d = (1 + a)/2.
 inline Fixed16<2> twoOverOnePlus16(Fixed16<0> a)

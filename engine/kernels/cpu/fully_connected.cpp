@@ -12,15 +12,9 @@ using namespace loopscope;
 
 namespace {
 
-int32_t wrappingAdd(int32_t a, int32_t b)
-{
-    return static_cast<int32_t>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
-}
+int32_t wrappingAdd(int32_t a, int32_t b) { return static_cast<int32_t>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b)); }
 
-int64_t wrappingAdd(int64_t a, int64_t b)
-{
-    return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-}
+int64_t wrappingAdd(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }
 
 /// How the weights lie in memory.
 enum class WeightsFormat : uint8_t {
@@ -32,15 +26,15 @@ enum class WeightsFormat : uint8_t {
 struct FullyConnectedParams {
     WeightsFormat format = WeightsFormat::rows;
     ActivationRange<float> range;
-    std::string act;             ///< hybrid: applied as it is
+    std::string act; ///< hybrid: applied as it is
     bool hybrid = false;
-    bool asymmetric = false;     ///< hybrid: asymmetric_quantize_inputs
+    bool asymmetric = false; ///< hybrid: asymmetric_quantize_inputs
     OutputStage stage;
     int32_t inputZero = 0;
     int32_t filterZero = 0;
-    std::vector<float> scales;   ///< hybrid
-    std::vector<float> panels;   ///< f32 with constant weights
-    std::vector<int16_t> rows;   ///< integer weights, constant
+    std::vector<float> scales; ///< hybrid
+    std::vector<float> panels; ///< f32 with constant weights
+    std::vector<int16_t> rows; ///< integer weights, constant
 };
 
 struct Sizes {
@@ -61,8 +55,7 @@ void packFloats(const FullyConnectedParams& params, const Tensor& filter, int64_
 {
     if (params.format == WeightsFormat::columns16)
         std::copy_n(filter.as<float>(), units * depth, panels); // the units are a multiple of 16: these are our panels
-    else
-        packPanels(filter.as<float>(), units, depth, depth, 1, panels);
+    else packPanels(filter.as<float>(), units, depth, depth, 1, panels);
 }
 
 Status runF32(const KernelArgs& args)
@@ -225,9 +218,9 @@ template <typename Bias> Status run16(const KernelArgs& args)
         for (int64_t i = 0; i < count; ++i) {
             const int64_t c = first + i;
             if (sizeof(Bias) == 4 && !wideWeights)
-                out[i] = static_cast<int16_t>(params.stage.apply(wrappingAdd(static_cast<int32_t>(sums[i]), static_cast<int32_t>(bias ? bias[c] : 0)), c));
-            else
-                out[i] = static_cast<int16_t>(params.stage.apply64(wrappingAdd(sums[i], int64_t{bias ? bias[c] : 0}), c));
+                out[i] = static_cast<int16_t>(
+                    params.stage.apply(wrappingAdd(static_cast<int32_t>(sums[i]), static_cast<int32_t>(bias ? bias[c] : 0)), c));
+            else out[i] = static_cast<int16_t>(params.stage.apply64(wrappingAdd(sums[i], int64_t{bias ? bias[c] : 0}), c));
         }
     });
     return {};
@@ -293,10 +286,8 @@ Result<PreparedKernel> prepareFullyConnected(const KernelSetup& setup)
         kernel.run = runHybrid;
         params->hybrid = true;
         // LiteRT's reference kernel reads no scales of blocks: it sees a scale of 0, so that only the bias is left.
-        if (filter.quantization && filter.quantization->kind == Quantization::Kind::blockwise)
-            params->scales = {0.0F};
-        else if (filter.quantization)
-            params->scales = filter.quantization->scales;
+        if (filter.quantization && filter.quantization->kind == Quantization::Kind::blockwise) params->scales = {0.0F};
+        else if (filter.quantization) params->scales = filter.quantization->scales;
         if (params->scales.empty()) return Error(ErrorCode::unsupported, "filter has no scale");
         params->act = attributeWord(setup.attributes(), "act", "NONE");
         params->asymmetric = attributeBool(setup.attributes(), "asymmetric_quantize_inputs", false);

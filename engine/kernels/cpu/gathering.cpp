@@ -47,12 +47,9 @@ Status runGather(const KernelArgs& args)
     const int axis = static_cast<int>(params.axis < 0 ? params.axis + args.in(0).shape.rank() : params.axis);
     const int batch = static_cast<int>(params.batch < 0 ? params.batch + args.in(1).shape.rank() : params.batch);
     switch (args.in(1).dtype) {
-    case DType::i16:
-        return gatherRows<int16_t>(args, axis, batch);
-    case DType::i64:
-        return gatherRows<int64_t>(args, axis, batch);
-    default:
-        return gatherRows<int32_t>(args, axis, batch);
+    case DType::i16: return gatherRows<int16_t>(args, axis, batch);
+    case DType::i64: return gatherRows<int64_t>(args, axis, batch);
+    default: return gatherRows<int32_t>(args, axis, batch);
     }
 }
 
@@ -132,30 +129,20 @@ struct ScatterParams {
 AddRun addFor(DType dtype)
 {
     switch (dtype) {
-    case DType::f32:
-        return addRun<float>;
-    case DType::f64:
-        return addRun<double>;
-    case DType::f16:
-        return addHalf;
-    case DType::bf16:
-        return addBfloat;
+    case DType::f32: return addRun<float>;
+    case DType::f64: return addRun<double>;
+    case DType::f16: return addHalf;
+    case DType::bf16: return addBfloat;
     case DType::i8:
-    case DType::u8:
-        return addRun<uint8_t>;
+    case DType::u8: return addRun<uint8_t>;
     case DType::i16:
-    case DType::u16:
-        return addRun<uint16_t>;
+    case DType::u16: return addRun<uint16_t>;
     case DType::i32:
-    case DType::u32:
-        return addRun<uint32_t>;
+    case DType::u32: return addRun<uint32_t>;
     case DType::i64:
-    case DType::u64:
-        return addRun<uint64_t>;
-    case DType::boolean:
-        return addBool;
-    default:
-        return nullptr;
+    case DType::u64: return addRun<uint64_t>;
+    case DType::boolean: return addBool;
+    default: return nullptr;
     }
 }
 

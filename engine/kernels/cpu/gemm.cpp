@@ -24,8 +24,8 @@ using Vec4 = float __attribute__((vector_size(16)));
 using Vec8 = float __attribute__((vector_size(32)));
 
 /// Sums of `Positions` windows and 2 vectors of rows. `panel` points to the first of the rows in its panel.
-template <typename Vec, int Positions>
-[[gnu::always_inline]] inline void sumRuns(const FloatTile& tile, int first, std::span<const ProductRun> runs, const float* panel, float* out)
+template <typename Vec, int Positions> [[gnu::always_inline]] inline void
+sumRuns(const FloatTile& tile, int first, std::span<const ProductRun> runs, const float* panel, float* out)
 {
     constexpr int64_t kLanes = sizeof(Vec) / sizeof(float);
     Vec sums[Positions][2] = {};
@@ -50,9 +50,8 @@ template <typename Vec, int Positions>
 }
 
 /// All panels of one tile. `Halves` is how many times 2 vectors must be taken to cover the 16 rows of a panel.
-template <typename Vec>
-[[gnu::always_inline]] inline void multiplyPanels(const FloatTile& tile, std::span<const ProductRun> runs, const float* panels, int64_t rows,
-                                                  int64_t depth)
+template <typename Vec> [[gnu::always_inline]] inline void multiplyPanels(const FloatTile& tile, std::span<const ProductRun> runs,
+                                                                          const float* panels, int64_t rows, int64_t depth)
 {
     constexpr int64_t kLanes = sizeof(Vec) / sizeof(float);
     float block[kTilePositions * kPanelRows];
@@ -67,14 +66,12 @@ template <typename Vec>
             }
         }
         const int64_t count = std::min(kPanelRows, rows - row);
-        for (int p = 0; p < tile.count; ++p) std::memcpy(tile.sums[p] + row, block + p * kPanelRows, static_cast<size_t>(count) * sizeof(float));
+        for (int p = 0; p < tile.count; ++p)
+            std::memcpy(tile.sums[p] + row, block + p * kPanelRows, static_cast<size_t>(count) * sizeof(float));
     }
 }
 
-int32_t wrappingAdd(int32_t a, int32_t b)
-{
-    return static_cast<int32_t>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
-}
+int32_t wrappingAdd(int32_t a, int32_t b) { return static_cast<int32_t>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b)); }
 
 } // namespace
 
@@ -107,10 +104,7 @@ namespace {
     multiplyPanels<Vec8>(tile, runs, panels, rows, depth);
 }
 
-[[gnu::target("avx2")]] inline __m256i load16(const int16_t* p)
-{
-    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-}
+[[gnu::target("avx2")]] inline __m256i load16(const int16_t* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
 
 /// The sums of the eight lanes of each of four vectors.
 [[gnu::target("avx2")]] inline __m128i sumLanes(__m256i a, __m256i b, __m256i c, __m256i d)
@@ -119,7 +113,8 @@ namespace {
     return _mm_add_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
 }
 
-[[gnu::target("avx2")]] void dotRowsAvx2(const int16_t* input, const int16_t* weights, int64_t rows, int64_t rowStride, int64_t depth, int32_t* sums)
+[[gnu::target("avx2")]] void dotRowsAvx2(const int16_t* input, const int16_t* weights, int64_t rows, int64_t rowStride, int64_t depth,
+                                         int32_t* sums)
 {
     for (int64_t r = 0; r < rows; r += 4) {
         const int16_t* w = weights + r * rowStride;
@@ -138,8 +133,8 @@ namespace {
     }
 }
 
-[[gnu::target("avx2")]] void dotRows2Avx2(const int16_t* input0, const int16_t* input1, const int16_t* weights, int64_t rows, int64_t rowStride,
-                                          int64_t depth, int32_t* sums0, int32_t* sums1)
+[[gnu::target("avx2")]] void dotRows2Avx2(const int16_t* input0, const int16_t* input1, const int16_t* weights, int64_t rows,
+                                          int64_t rowStride, int64_t depth, int32_t* sums0, int32_t* sums1)
 {
     for (int64_t r = 0; r < rows; r += 4) {
         const int16_t* w = weights + r * rowStride;

@@ -19,15 +19,13 @@ struct ProductRun {
 inline constexpr int64_t kPanelRows = 16;
 
 /// Floats that `rows` rows of `depth` elements take as panels.
-inline int64_t panelFloats(int64_t rows, int64_t depth)
-{
-    return (rows + kPanelRows - 1) / kPanelRows * kPanelRows * depth;
-}
+inline int64_t panelFloats(int64_t rows, int64_t depth) { return (rows + kPanelRows - 1) / kPanelRows * kPanelRows * depth; }
 
 /// Writes panels. Element d of row r is weights[r · rowStride + d · elementStride].
 void packPanels(const float* weights, int64_t rows, int64_t depth, int64_t rowStride, int64_t elementStride, float* panels);
 
-/// sums[p][r] = Σ over runs of input[positions[p] + run.input + i] · row r[run.weight + i], from 0, for up to kTilePositions windows at once.
+/// sums[p][r] = Σ over runs of input[positions[p] + run.input + i] · row r[run.weight + i], from 0, for up to kTilePositions windows at
+/// once.
 inline constexpr int kTilePositions = 4;
 struct FloatTile {
     const float* input;
@@ -39,16 +37,11 @@ void multiplyTile(const FloatTile& tile, std::span<const ProductRun> runs, const
 
 /// 16-bit rows are padded with zeros to a multiple of this many elements, and weight matrices to a multiple of 4 rows.
 inline constexpr int64_t kDotStep = 16;
-inline int64_t paddedDepth(int64_t depth)
-{
-    return (depth + kDotStep - 1) / kDotStep * kDotStep;
-}
-inline int64_t paddedRows(int64_t rows)
-{
-    return (rows + 3) / 4 * 4;
-}
+inline int64_t paddedDepth(int64_t depth) { return (depth + kDotStep - 1) / kDotStep * kDotStep; }
+inline int64_t paddedRows(int64_t rows) { return (rows + 3) / 4 * 4; }
 
-/// sums[r] (+)= Σ input[i] · weights[r · rowStride + i], i < depth, modulo 2³², for r < paddedRows(rows). `depth` is a multiple of kDotStep.
+/// sums[r] (+)= Σ input[i] · weights[r · rowStride + i], i < depth, modulo 2³², for r < paddedRows(rows). `depth` is a multiple of
+/// kDotStep.
 void dotRows(const int16_t* input, const int16_t* weights, int64_t rows, int64_t rowStride, int64_t depth, int32_t* sums, bool add);
 /// The same for two inputs at once.
 void dotRows2(const int16_t* input0, const int16_t* input1, const int16_t* weights, int64_t rows, int64_t rowStride, int64_t depth,

@@ -85,22 +85,14 @@ Result<PreparedKernel> prepareRange(const KernelSetup& setup)
     const bool quantized = start.quantization && start.quantization->kind == Quantization::Kind::affine;
     const auto chosen = [&]() -> KernelFunction {
         switch (start.dtype) {
-        case DType::i8:
-            return quantized ? runQuantizedRange<int8_t> : runIntegerRange<int8_t, uint8_t>;
-        case DType::i16:
-            return quantized ? runQuantizedRange<int16_t> : runIntegerRange<int16_t, uint16_t>;
-        case DType::i32:
-            return runIntegerRange<int32_t, uint32_t>;
-        case DType::i64:
-            return runIntegerRange<int64_t, uint64_t>;
-        case DType::f32:
-            return runFloatRange;
-        case DType::f16:
-            return runHalfRange<floatToF16, f16ToFloat>;
-        case DType::bf16:
-            return runHalfRange<floatToBf16, bf16ToFloat>;
-        default:
-            return nullptr;
+        case DType::i8: return quantized ? runQuantizedRange<int8_t> : runIntegerRange<int8_t, uint8_t>;
+        case DType::i16: return quantized ? runQuantizedRange<int16_t> : runIntegerRange<int16_t, uint16_t>;
+        case DType::i32: return runIntegerRange<int32_t, uint32_t>;
+        case DType::i64: return runIntegerRange<int64_t, uint64_t>;
+        case DType::f32: return runFloatRange;
+        case DType::f16: return runHalfRange<floatToF16, f16ToFloat>;
+        case DType::bf16: return runHalfRange<floatToBf16, bf16ToFloat>;
+        default: return nullptr;
         }
     }();
     if (!chosen) return Error(ErrorCode::unsupported, "no kernel for dtype " + std::string(dtypeName(start.dtype)));

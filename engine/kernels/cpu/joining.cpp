@@ -59,10 +59,8 @@ Status runConcatenation(const KernelArgs& args)
         const Rescale* rescale =
             params.rescale.empty() || !params.rescale[static_cast<size_t>(i)].needed ? nullptr : &params.rescale[static_cast<size_t>(i)];
         for (int64_t o = 0; o < outer; ++o) {
-            if (rescale)
-                rescaleRun(*rescale, in.data + o * piece, target + o * row, piece);
-            else
-                std::memcpy(target + o * row, in.data + o * piece, static_cast<size_t>(piece));
+            if (rescale) rescaleRun(*rescale, in.data + o * piece, target + o * row, piece);
+            else std::memcpy(target + o * row, in.data + o * piece, static_cast<size_t>(piece));
         }
         target += piece;
     }

@@ -45,12 +45,6 @@ LS_DEFINE_KERNELS(tfl, logical_and)
     registry.add({"tfl", "logical_and", Profile::reference, prepareLogical<std::logical_and<>>, "bool"});
 }
 
-LS_DEFINE_KERNELS(tfl, logical_or)
-{
-    registry.add({"tfl", "logical_or", Profile::reference, prepareLogical<std::logical_or<>>, "bool"});
-}
+LS_DEFINE_KERNELS(tfl, logical_or) { registry.add({"tfl", "logical_or", Profile::reference, prepareLogical<std::logical_or<>>, "bool"}); }
 
-LS_DEFINE_KERNELS(tfl, logical_not)
-{
-    registry.add({"tfl", "logical_not", Profile::reference, prepareNot, "bool"});
-}
+LS_DEFINE_KERNELS(tfl, logical_not) { registry.add({"tfl", "logical_not", Profile::reference, prepareNot, "bool"}); }

@@ -21,10 +21,7 @@ struct LstmParams {
 };
 
 /// States are variables of the graph: the planner has checked that these operands may be written.
-float* stateOf(const KernelArgs& args, int operand)
-{
-    return reinterpret_cast<float*>(args.in(operand).data);
-}
+float* stateOf(const KernelArgs& args, int operand) { return reinterpret_cast<float*>(args.in(operand).data); }
 
 /// The steps of a sequence [T,B,·] or [B,T,·]; a plain LSTM has T = 1.
 struct Sequence {
@@ -39,8 +36,8 @@ struct Rows {
 };
 
 /// Runs one cell over a sequence. Results go to columns `column` … of rows of `stride` numbers.
-void runCell(const KernelArgs& args, const LstmCell& cell, const Sequence& sequence, bool backward, Rows input, Rows aux, float* out, int64_t stride,
-             int64_t column)
+void runCell(const KernelArgs& args, const LstmCell& cell, const Sequence& sequence, bool backward, Rows input, Rows aux, float* out,
+             int64_t stride, int64_t column)
 {
     ScratchLayout layout;
     LstmStepper stepper(cell, args, layout);
@@ -56,10 +53,7 @@ void runCell(const KernelArgs& args, const LstmCell& cell, const Sequence& seque
         }
 }
 
-Rows rowsOf(const Tensor& tensor)
-{
-    return {tensor.as<float>(), tensor.shape.back()};
-}
+Rows rowsOf(const Tensor& tensor) { return {tensor.as<float>(), tensor.shape.back()}; }
 
 Status runOneWay(const KernelArgs& args)
 {
@@ -84,8 +78,8 @@ Status runBothWays(const KernelArgs& args)
     const int64_t stride = args.out(0).shape.back();
     runCell(args, forward, steps, false, rows, ownWeights ? aux : Rows(), args.out(0).as<float>(), stride, 0);
     float* out = args.out(params.merge ? 0 : 1).as<float>();
-    runCell(args, backward, steps, true, aux.data && !ownWeights ? aux : rows, ownWeights ? aux : Rows(), out, params.merge ? stride : backward.outputs,
-            params.merge ? forward.outputs : 0);
+    runCell(args, backward, steps, true, aux.data && !ownWeights ? aux : rows, ownWeights ? aux : Rows(), out,
+            params.merge ? stride : backward.outputs, params.merge ? forward.outputs : 0);
     return {};
 }
 
@@ -100,7 +94,8 @@ Result<PreparedKernel> prepareOneWay(const KernelSetup& setup)
 
 Result<PreparedKernel> prepareBothWays(const KernelSetup& setup)
 {
-    if (setup.in(0).dtype != DType::f32) return Error(ErrorCode::unsupported, "input is " + std::string(dtypeName(setup.in(0).dtype))).expected("f32");
+    if (setup.in(0).dtype != DType::f32)
+        return Error(ErrorCode::unsupported, "input is " + std::string(dtypeName(setup.in(0).dtype))).expected("f32");
     auto params = std::make_shared<LstmParams>();
     LS_TRY(params->cells[0], prepareLstmCell(setup, kForwardOperands));
     LS_TRY(params->cells[1], prepareLstmCell(setup, kBackwardOperands));
@@ -116,10 +111,7 @@ Result<PreparedKernel> prepareLstm(const KernelSetup& setup)
 
 } // namespace
 
-LS_DEFINE_KERNELS(tfl, lstm)
-{
-    registry.add({"tfl", "lstm", Profile::reference, prepareLstm, "f32 i8 u8"});
-}
+LS_DEFINE_KERNELS(tfl, lstm) { registry.add({"tfl", "lstm", Profile::reference, prepareLstm, "f32 i8 u8"}); }
 
 LS_DEFINE_KERNELS(tfl, unidirectional_sequence_lstm)
 {

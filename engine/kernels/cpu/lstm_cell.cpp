@@ -44,7 +44,8 @@ LstmStepper::LstmStepper(const LstmCell& cell, const KernelArgs& args, ScratchLa
     m_gatesAt = layout.add<float>(kGateCount * cell.cells);
     m_vectorAt = layout.add<float>(most);
     m_temporaryAt = layout.add<float>(most);
-    m_quantizedAt = layout.add<int16_t>(paddedDepth(cell.inputs) + paddedDepth(cell.auxInputs) + paddedDepth(cell.outputs) + paddedDepth(cell.cells));
+    m_quantizedAt =
+        layout.add<int16_t>(paddedDepth(cell.inputs) + paddedDepth(cell.auxInputs) + paddedDepth(cell.outputs) + paddedDepth(cell.cells));
 }
 
 void LstmStepper::bind(std::byte* scratch)
@@ -64,11 +65,7 @@ void LstmStepper::bind(std::byte* scratch)
 namespace {
 
 /// To [−limit, limit]; 0: as it is. NaN becomes the limit (LiteRT portable_tensor_utils.h, CwiseClipping takes the minimum first).
-float clipped(float value, float limit)
-{
-    return limit > 0 ? std::max(std::min(limit, value), -limit) : value;
-}
-
+float clipped(float value, float limit) { return limit > 0 ? std::max(std::min(limit, value), -limit) : value; }
 
 const float* floatsOf(const KernelArgs& args, int operand)
 {
@@ -100,7 +97,8 @@ void addPeephole(const Tensor& weights, const float* cellState, int64_t count, f
 
 } // namespace
 
-void LstmStepper::gate(LstmGate which, const StepVector& input, const StepVector* aux, const StepVector& state, const float* cellState, float* out) const
+void LstmStepper::gate(LstmGate which, const StepVector& input, const StepVector* aux, const StepVector& state, const float* cellState,
+                       float* out) const
 {
     const auto g = static_cast<size_t>(which);
     const float* bias = floatsOf(m_args, m_cell.operands.bias[g]);
@@ -151,8 +149,7 @@ void LstmStepper::step(const float* input, const float* aux, float* outputState,
     const float* bias = floatsOf(m_args, cell.operands.projectionBias);
     for (int64_t i = 0; i < cell.outputs; ++i) m_vector[i] = bias ? bias[i] : 0.0F;
     m_projection.multiplyAdd(vectorOf(hidden, cell.cells), m_vector, m_temporary);
-    for (int64_t i = 0; i < cell.outputs; ++i)
-        outputState[i] = clipped(m_vector[i], cell.projectionClip);
+    for (int64_t i = 0; i < cell.outputs; ++i) outputState[i] = clipped(m_vector[i], cell.projectionClip);
 }
 
 } // namespace loopscope

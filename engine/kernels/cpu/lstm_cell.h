@@ -56,7 +56,8 @@ public:
     void step(const float* input, const float* aux, float* outputState, float* cellState) const;
 
 private:
-    void gate(LstmGate which, const StepVector& input, const StepVector* aux, const StepVector& state, const float* cellState, float* out) const;
+    void gate(LstmGate which, const StepVector& input, const StepVector* aux, const StepVector& state, const float* cellState,
+              float* out) const;
 
     const LstmCell& m_cell;
     const KernelArgs& m_args;
@@ -64,8 +65,8 @@ private:
     size_t m_gatesAt, m_vectorAt, m_temporaryAt, m_quantizedAt;
     std::array<BoundWeights, kGateCount> m_input, m_recurrent, m_aux;
     BoundWeights m_projection;
-    float* m_gates = nullptr;      ///< [kGateCount, cells]
-    float* m_vector = nullptr;     ///< max(cells, outputs)
+    float* m_gates = nullptr;  ///< [kGateCount, cells]
+    float* m_vector = nullptr; ///< max(cells, outputs)
     std::byte* m_temporary = nullptr;
     int16_t* m_quantized = nullptr; ///< input, aux, output state, projection input
 };

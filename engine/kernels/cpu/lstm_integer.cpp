@@ -22,7 +22,7 @@ struct IntegerLstmParams {
     std::array<int32_t, kGateCount> varianceGuard = {};
     bool normalized = false;
     bool projected = false;
-    int32_t outputZero = 0;   ///< projected: of the output
+    int32_t outputZero = 0;    ///< projected: of the output
     int8_t projectionClip = 0; ///< 0: none
     int32_t inputZero = 0, stateZero = 0, hiddenZero = 0;
     int cellExponent = 0; ///< cell state = raw · 2^cellExponent
@@ -31,10 +31,7 @@ struct IntegerLstmParams {
     bool timeMajor = false;
 };
 
-int16_t saturated(int64_t value)
-{
-    return static_cast<int16_t>(std::clamp<int64_t>(value, INT16_MIN, INT16_MAX));
-}
+int16_t saturated(int64_t value) { return static_cast<int16_t>(std::clamp<int64_t>(value, INT16_MIN, INT16_MAX)); }
 
 /// Σ row · (x − zero), modulo 2³².
 int32_t product(const int8_t* row, const int8_t* x, int32_t zero, int64_t count, int32_t start)
@@ -61,8 +58,12 @@ int16_t tanhOfCell(int16_t raw, int integerBits)
 class IntegerStep {
 public:
     IntegerStep(const KernelArgs& args, std::byte* scratch)
-        : m_args(args), m_params(args.paramsAs<IntegerLstmParams>()), m_cells(args.in(4).shape[0]), m_inputs(args.in(4).shape[1]),
-          m_outputs(args.in(kLstmOperands.recurrent[kOutputGate]).shape[1]), m_gates(reinterpret_cast<int16_t*>(scratch)),
+        : m_args(args),
+          m_params(args.paramsAs<IntegerLstmParams>()),
+          m_cells(args.in(4).shape[0]),
+          m_inputs(args.in(4).shape[1]),
+          m_outputs(args.in(kLstmOperands.recurrent[kOutputGate]).shape[1]),
+          m_gates(reinterpret_cast<int16_t*>(scratch)),
           m_hidden(reinterpret_cast<int8_t*>(m_gates + kGateCount * m_cells))
     {
     }
@@ -131,7 +132,8 @@ private:
         const QuantizedMultiplier inverse = fixedInverseSqrt(whole);
         for (int64_t i = 0; i < m_cells; ++i) {
             const int32_t scaled = multiplyByQuantizedMultiplier(static_cast<int32_t>(kUnit) * gate[i] - mean, inverse);
-            const auto weighted = static_cast<int32_t>(static_cast<uint32_t>(scaled) * static_cast<uint32_t>(int32_t{weights[i]}) + static_cast<uint32_t>(bias[i]));
+            const auto weighted = static_cast<int32_t>(static_cast<uint32_t>(scaled) * static_cast<uint32_t>(int32_t{weights[i]}) +
+                                                       static_cast<uint32_t>(bias[i]));
             const auto rounded = static_cast<int32_t>((int64_t{weighted} + (weighted > 0 ? kUnit / 2 : -kUnit / 2)) / kUnit);
             gate[i] = saturated(multiplyByQuantizedMultiplier(rounded, m_params.norm[g]));
         }
@@ -148,9 +150,11 @@ private:
         int16_t* out = gateOf(which);
         for (int64_t i = 0; i < m_cells; ++i) {
             const int32_t start = m_params.normalized ? 0 : bias[i]; // else the bias follows the normalization
-            int16_t sum = saturated(multiplyByQuantizedMultiplier(product(weights + i * m_inputs, x, m_params.inputZero, m_inputs, start), m_params.input[g]));
+            int16_t sum = saturated(
+                multiplyByQuantizedMultiplier(product(weights + i * m_inputs, x, m_params.inputZero, m_inputs, start), m_params.input[g]));
             sum = saturated(int64_t{sum} +
-                            multiplyByQuantizedMultiplier(product(recurrent + i * m_outputs, state, m_params.stateZero, m_outputs, 0), m_params.recurrent[g]));
+                            multiplyByQuantizedMultiplier(product(recurrent + i * m_outputs, state, m_params.stateZero, m_outputs, 0),
+                                                          m_params.recurrent[g]));
             if (diagonal) sum = saturated(int64_t{sum} + multiplyByQuantizedMultiplier(diagonal[i] * cellState[i], m_params.peephole[g]));
             out[i] = sum;
         }
@@ -191,21 +195,26 @@ Status checkOperand(const KernelSetup& setup, int operand, DType dtype)
     if (operand < 0 || !setup.has(operand)) return {};
     const Tensor& t = setup.in(operand);
     if (t.dtype != dtype)
-        return Error(ErrorCode::unsupported, "operand " + std::to_string(operand) + " of an i8 cell").found(std::string(dtypeName(t.dtype))).expected(std::string(dtypeName(dtype)));
-    if (dtype != DType::i32 && !isQuantized(t)) return Error(ErrorCode::unsupported, "operand " + std::to_string(operand) + " has no scale");
+        return Error(ErrorCode::unsupported, "operand " + std::to_string(operand) + " of an i8 cell")
+            .found(std::string(dtypeName(t.dtype)))
+            .expected(std::string(dtypeName(dtype)));
+    if (dtype != DType::i32 && !isQuantized(t))
+        return Error(ErrorCode::unsupported, "operand " + std::to_string(operand) + " has no scale");
     return {};
 }
 
 /// Quantization of an intermediate tensor: of the gates before they are normalized (0 … 3), of the hidden numbers before projection (4).
 Result<ScaleAndZero> intermediate(const KernelSetup& setup, size_t index)
 {
-    const Error missing = Error(ErrorCode::unsupported, "intermediate tensor " + std::to_string(index) + " of an i8 cell is missing or has no scale");
+    const Error missing =
+        Error(ErrorCode::unsupported, "intermediate tensor " + std::to_string(index) + " of an i8 cell is missing or has no scale");
     const Attribute* list = findAttribute(setup.attributes(), "@intermediates");
     const AttributeItems* items = list ? list->as<AttributeItems>() : nullptr;
     if (setup.model == nullptr || items == nullptr || index >= items->size()) return missing.copy();
     const ValueRef* ref = (*items)[index].as<ValueRef>();
     for (const Graph& graph : setup.model->graphs) {
-        const bool isHere = !graph.operators.empty() && &setup.op >= graph.operators.data() && &setup.op < graph.operators.data() + graph.operators.size();
+        const bool isHere =
+            !graph.operators.empty() && &setup.op >= graph.operators.data() && &setup.op < graph.operators.data() + graph.operators.size();
         if (!isHere || ref == nullptr || ref->value.index < 0 || static_cast<size_t>(ref->value.index) >= graph.values.size()) continue;
         const QuantizationPtr& q = graph.value(ref->value).type.quantization;
         if (q && q->scales.size() == 1) return ScaleAndZero{q->scale(), static_cast<int32_t>(q->zeroPoint())};
@@ -237,7 +246,9 @@ Result<PreparedKernel> prepareIntegerLstm(const KernelSetup& setup)
     const float cellScale = scale(o.cellState);
     params->cellExponent = cellScale > 0 ? std::ilogb(cellScale) : 0;
     if (cellScale != std::ldexp(1.0F, params->cellExponent) || params->cellExponent < -15 || params->cellExponent > -9)
-        return Error(ErrorCode::unsupported, "scale of the cell state").found(std::to_string(cellScale)).expected("a power of two from 2^-15 to 2^-9");
+        return Error(ErrorCode::unsupported, "scale of the cell state")
+            .found(std::to_string(cellScale))
+            .expected("a power of two from 2^-15 to 2^-9");
     params->normalized = setup.has(o.norm[kOutputGate]);
     params->projected = setup.has(o.projection);
     for (size_t g = 0; g < kGateCount; ++g) {
@@ -270,7 +281,8 @@ Result<PreparedKernel> prepareIntegerLstm(const KernelSetup& setup)
         const auto limit = static_cast<float>(attributeFloat(setup.attributes(), "proj_clip", 0));
         if (limit > 0) params->projectionClip = static_cast<int8_t>(std::min(limit / outputScale, 127.0F));
     }
-    params->hidden = quantizeMultiplier(static_cast<double>(static_cast<float>(std::ldexp(1.0, -15) / static_cast<double>(out.scale) * std::ldexp(1.0, -15))));
+    params->hidden = quantizeMultiplier(
+        static_cast<double>(static_cast<float>(std::ldexp(1.0, -15) / static_cast<double>(out.scale) * std::ldexp(1.0, -15))));
     // Before a projection LiteRT takes the zero point off where it should add it, and adds it again to the sums: only clamping shows that.
     params->hiddenZero = params->projected ? -out.zero : out.zero;
     const auto clip = static_cast<float>(attributeFloat(setup.attributes(), "cell_clip", 0));

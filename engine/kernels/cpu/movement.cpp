@@ -25,16 +25,11 @@ void copyInner(const std::byte* source, std::byte* target, int64_t count, int64_
         return;
     }
     switch (size) {
-    case 1:
-        return copyRun<1>(source, target, count, sourceStep, targetStep);
-    case 2:
-        return copyRun<2>(source, target, count, sourceStep, targetStep);
-    case 4:
-        return copyRun<4>(source, target, count, sourceStep, targetStep);
-    case 8:
-        return copyRun<8>(source, target, count, sourceStep, targetStep);
-    case 16:
-        return copyRun<16>(source, target, count, sourceStep, targetStep);
+    case 1: return copyRun<1>(source, target, count, sourceStep, targetStep);
+    case 2: return copyRun<2>(source, target, count, sourceStep, targetStep);
+    case 4: return copyRun<4>(source, target, count, sourceStep, targetStep);
+    case 8: return copyRun<8>(source, target, count, sourceStep, targetStep);
+    case 16: return copyRun<16>(source, target, count, sourceStep, targetStep);
     default:
         for (int64_t i = 0; i < count; ++i) std::memcpy(target + i * targetStep, source + i * sourceStep, static_cast<size_t>(size));
     }
@@ -211,21 +206,14 @@ Error atRunTime(Error error)
 int64_t indexAt(const Tensor& tensor, int64_t i)
 {
     switch (tensor.dtype) {
-    case DType::i32:
-        return tensor.as<int32_t>()[i];
-    case DType::i64:
-        return tensor.as<int64_t>()[i];
-    case DType::i16:
-        return tensor.as<int16_t>()[i];
-    case DType::i8:
-        return tensor.as<int8_t>()[i];
-    case DType::u32:
-        return tensor.as<uint32_t>()[i];
+    case DType::i32: return tensor.as<int32_t>()[i];
+    case DType::i64: return tensor.as<int64_t>()[i];
+    case DType::i16: return tensor.as<int16_t>()[i];
+    case DType::i8: return tensor.as<int8_t>()[i];
+    case DType::u32: return tensor.as<uint32_t>()[i];
     case DType::u8:
-    case DType::boolean:
-        return tensor.as<uint8_t>()[i];
-    default:
-        return 0;
+    case DType::boolean: return tensor.as<uint8_t>()[i];
+    default: return 0;
     }
 }
 

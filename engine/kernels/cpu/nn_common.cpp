@@ -17,15 +17,17 @@ int32_t OutputStage::rounded(double value)
     return r < std::numeric_limits<int32_t>::max() ? static_cast<int32_t>(r) : std::numeric_limits<int32_t>::max();
 }
 
-Result<OutputStage> makeOutputStage(const Tensor& input, const Tensor& filter, const Tensor& output, int64_t channels, Activation activation,
-                                    Scaling scaling)
+Result<OutputStage> makeOutputStage(const Tensor& input, const Tensor& filter, const Tensor& output, int64_t channels,
+                                    Activation activation, Scaling scaling)
 {
     for (const Tensor* t : {&input, &output})
         if (!isQuantized(*t)) return Error(ErrorCode::unsupported, std::string(t == &input ? "input" : "result") + " has no scale");
     if (filter.quantization == nullptr || filter.quantization->scales.empty()) return Error(ErrorCode::unsupported, "filter has no scale");
     const std::vector<float>& scales = filter.quantization->scales;
     if (scales.size() != 1 && static_cast<int64_t>(scales.size()) != channels)
-        return Error(ErrorCode::unsupported, "wrong number of filter scales").found(std::to_string(scales.size())).expected("1 or " + std::to_string(channels));
+        return Error(ErrorCode::unsupported, "wrong number of filter scales")
+            .found(std::to_string(scales.size()))
+            .expected("1 or " + std::to_string(channels));
     for (const Tensor* t : {&input, &filter, &output}) {
         const int64_t zero = t->quantization->zeroPoint();
         if (zero < integerMin(t->dtype) || zero > static_cast<int64_t>(integerMax(t->dtype)))
@@ -39,8 +41,9 @@ Result<OutputStage> makeOutputStage(const Tensor& input, const Tensor& filter, c
     stage.scaling = scaling;
     for (int64_t c = 0; c < channels; ++c) {
         const float filterScale = scales.size() == 1 ? scales.front() : scales[static_cast<size_t>(c)];
-        const double product = scaling == Scaling::floatProduct ? static_cast<double>(scaleAndZero(input).scale * filterScale)
-                                                                : static_cast<double>(scaleAndZero(input).scale) * static_cast<double>(filterScale);
+        const double product = scaling == Scaling::floatProduct
+                                   ? static_cast<double>(scaleAndZero(input).scale * filterScale)
+                                   : static_cast<double>(scaleAndZero(input).scale) * static_cast<double>(filterScale);
         stage.factors.push_back(product / static_cast<double>(scaleAndZero(output).scale));
         const QuantizedMultiplier multiplier = quantizeMultiplier(stage.factors.back());
         stage.multipliers.push_back(multiplier);
@@ -80,8 +83,8 @@ template <typename F> void withReader(const Tensor& t, F f)
 
 } // namespace
 
-void packIntegerRows(const Tensor& weights, int64_t firstRow, int64_t rowCount, int64_t elements, int32_t zero, int64_t rowStride, int64_t paddedCount,
-                     int16_t* rows)
+void packIntegerRows(const Tensor& weights, int64_t firstRow, int64_t rowCount, int64_t elements, int32_t zero, int64_t rowStride,
+                     int64_t paddedCount, int16_t* rows)
 {
     withReader(weights, [&](auto read) {
         for (int64_t r = 0; r < rowCount; ++r) {

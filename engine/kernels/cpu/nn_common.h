@@ -36,7 +36,8 @@ struct OutputStage {
     int32_t apply64(int64_t sum, int64_t channel) const
     {
         const auto c = static_cast<size_t>(channel);
-        return finish(scaling == Scaling::real ? rounded(static_cast<double>(sum) * factors[c]) : multiplyByQuantizedMultiplier64(sum, multipliers[c]));
+        return finish(scaling == Scaling::real ? rounded(static_cast<double>(sum) * factors[c])
+                                               : multiplyByQuantizedMultiplier64(sum, multipliers[c]));
     }
 
     /// out[i] = apply(sums[i] + bias[i] modulo 2³², first + i) for a row of channels; `bias` starts at channel `first`, null: none.
@@ -52,17 +53,17 @@ private:
 };
 
 /// Errors: unsupported, if an operand or the result lacks its scale or the filter's scales do not fit the channels.
-Result<OutputStage> makeOutputStage(const Tensor& input, const Tensor& filter, const Tensor& output, int64_t channels, Activation activation,
-                                    Scaling scaling);
+Result<OutputStage> makeOutputStage(const Tensor& input, const Tensor& filter, const Tensor& output, int64_t channels,
+                                    Activation activation, Scaling scaling);
 
 /// Where one scale holds for the whole filter, that of the bias is the product of those of input and filter, to 2 % of the result's
 /// (LiteRT kernel_util.cc, GetQuantizedConvolutionMultipler). A bias without a scale is taken at its word. Errors: badFile, the constraint.
 Status checkBiasScale(int constraint, const Tensor& input, const Tensor& filter, const Tensor& bias, const Tensor& output);
 
-/// Element r · elements + d of integer weights (i2, i4, i8, u8, i16) minus `zero`, as 16-bit rows of `rowStride`: row r at rows[r · rowStride].
-/// The rest of each row, and rows up to `paddedCount`, are zeros.
-void packIntegerRows(const Tensor& weights, int64_t firstRow, int64_t rowCount, int64_t elements, int32_t zero, int64_t rowStride, int64_t paddedCount,
-                     int16_t* rows);
+/// Element r · elements + d of integer weights (i2, i4, i8, u8, i16) minus `zero`, as 16-bit rows of `rowStride`: row r at rows[r ·
+/// rowStride]. The rest of each row, and rows up to `paddedCount`, are zeros.
+void packIntegerRows(const Tensor& weights, int64_t firstRow, int64_t rowCount, int64_t elements, int32_t zero, int64_t rowStride,
+                     int64_t paddedCount, int16_t* rows);
 
 /// to[i] = from[i] − zero, for i8, u8 and i16 tensors; `first` and `count` are elements.
 void widen(const Tensor& from, int64_t first, int64_t count, int32_t zero, int16_t* to);

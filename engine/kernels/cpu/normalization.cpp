@@ -1,6 +1,6 @@
 // L2_NORMALIZATION and LOCAL_RESPONSE_NORMALIZATION, over the last dimension.
-#include "engine/kernels/cpu/fixed_point.h"
 #include "engine/kernels/cpu/elementwise.h"
+#include "engine/kernels/cpu/fixed_point.h"
 #include "engine/kernels/registry.h"
 
 #include <cmath>
@@ -101,10 +101,7 @@ Result<PreparedKernel> prepareLocalResponse(const KernelSetup& setup)
 
 } // namespace
 
-LS_DEFINE_KERNELS(tfl, l2_normalization)
-{
-    registry.add({"tfl", "l2_normalization", Profile::reference, prepareL2, "f32 i8 u8"});
-}
+LS_DEFINE_KERNELS(tfl, l2_normalization) { registry.add({"tfl", "l2_normalization", Profile::reference, prepareL2, "f32 i8 u8"}); }
 
 LS_DEFINE_KERNELS(tfl, local_response_normalization)
 {

@@ -16,10 +16,7 @@ namespace {
 
 const bool kUseAvx2 = __builtin_cpu_supports("avx2") != 0;
 
-[[gnu::target("avx2")]] inline __m256i load(const int32_t* p)
-{
-    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-}
+[[gnu::target("avx2")]] inline __m256i load(const int32_t* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
 
 /// a·b·2⁻³¹ rounded, for b ≥ 0: with both signs of the product the rule of saturatingRoundingDoublingHighMul is (a·b + 2³⁰) >> 31, and
 /// only −2³¹·−2³¹ saturates.
@@ -42,9 +39,8 @@ const bool kUseAvx2 = __builtin_cpu_supports("avx2") != 0;
 }
 
 /// Rows of 8 channels; how many channels were done.
-template <typename T>
-[[gnu::target("avx2")]] int64_t applyRowAvx2(const OutputStage& stage, const int32_t* sums, const int32_t* bias, int64_t first, int64_t count,
-                                             T* out)
+template <typename T> [[gnu::target("avx2")]] int64_t applyRowAvx2(const OutputStage& stage, const int32_t* sums, const int32_t* bias,
+                                                                   int64_t first, int64_t count, T* out)
 {
     const __m256i low = _mm256_set1_epi32(stage.min - stage.zero);
     const __m256i high = _mm256_set1_epi32(stage.max - stage.zero);

@@ -42,10 +42,8 @@ template <bool toDepth> Status runDepthSpace(const KernelArgs& args)
     const Shape& depth = toDepth ? out.shape : in.shape;
     StridedCopy copy;
     const auto add = [&](int64_t count, int64_t spaceStride, int64_t depthStride) {
-        if (toDepth)
-            copy.add(count, spaceStride, depthStride);
-        else
-            copy.add(count, depthStride, spaceStride);
+        if (toDepth) copy.add(count, spaceStride, depthStride);
+        else copy.add(count, depthStride, spaceStride);
     };
     const int64_t channels = space[3];
     add(space[0], strideOf(space, 0), strideOf(depth, 0));
@@ -94,10 +92,8 @@ template <bool toBatch> Status runBatchSpace(const KernelArgs& args)
         int64_t spaceOffset = 0;
         int64_t batchOffset = part * space[0] * strideOf(batch, 0);
         const auto add = [&](int64_t count, int64_t spaceStride, int64_t batchStride) {
-            if (toBatch)
-                copy.add(count, spaceStride, batchStride);
-            else
-                copy.add(count, batchStride, spaceStride);
+            if (toBatch) copy.add(count, spaceStride, batchStride);
+            else copy.add(count, batchStride, spaceStride);
         };
         add(space[0], strideOf(space, 0), strideOf(batch, 0));
         int64_t inner = product;

@@ -51,10 +51,7 @@ void addWindow(const T* corner, int64_t rows, int64_t columns, int64_t rowStride
         }
 }
 
-Error emptyWindow()
-{
-    return Error(ErrorCode::execution, "a window holds no element of the input");
-}
+Error emptyWindow() { return Error(ErrorCode::execution, "a window holds no element of the input"); }
 
 template <bool squares> Status runFloatMean(const KernelArgs& args)
 {
@@ -65,7 +62,8 @@ template <bool squares> Status runFloatMean(const KernelArgs& args)
             empty = true;
             return;
         }
-        addWindow(corner, rows, columns, rowStride, channels, [](float v) { return squares ? v * v : v; }, out);
+        addWindow(
+            corner, rows, columns, rowStride, channels, [](float v) { return squares ? v * v : v; }, out);
         const auto count = static_cast<float>(rows * columns);
         for (int64_t c = 0; c < channels; ++c) out[c] = clampTo(squares ? std::sqrt(out[c] / count) : out[c] / count, params.range);
     });
@@ -85,7 +83,8 @@ template <typename T> Status runIntegerMean(const KernelArgs& args)
             empty = true;
             return;
         }
-        addWindow(corner, rows, columns, rowStride, channels, [](T v) { return int64_t{v}; }, sums);
+        addWindow(
+            corner, rows, columns, rowStride, channels, [](T v) { return int64_t{v}; }, sums);
         for (int64_t c = 0; c < channels; ++c) {
             const int64_t mean = sums[c] > 0 ? (sums[c] + count / 2) / count : (sums[c] - count / 2) / count;
             out[c] = static_cast<T>(std::clamp<int64_t>(mean, params.storedRange.min, params.storedRange.max));
@@ -106,16 +105,15 @@ template <typename T> Status runMax(const KernelArgs& args)
                 for (int64_t k = 0; k < channels; ++k) out[k] = std::max(out[k], pixel[k]);
             }
         for (int64_t c = 0; c < channels; ++c) {
-            if constexpr (std::is_same_v<T, float>)
-                out[c] = clampTo(out[c], params.range);
-            else
-                out[c] = static_cast<T>(std::clamp<int32_t>(out[c], params.storedRange.min, params.storedRange.max));
+            if constexpr (std::is_same_v<T, float>) out[c] = clampTo(out[c], params.range);
+            else out[c] = static_cast<T>(std::clamp<int32_t>(out[c], params.storedRange.min, params.storedRange.max));
         }
     });
     return {};
 }
 
-Result<PreparedKernel> preparePool(const KernelSetup& setup, KernelFunction onF32, KernelFunction onU8, KernelFunction onI8, KernelFunction onI16)
+Result<PreparedKernel> preparePool(const KernelSetup& setup, KernelFunction onF32, KernelFunction onU8, KernelFunction onI8,
+                                   KernelFunction onI16)
 {
     auto params = std::make_shared<PoolParams>();
     params->window = Window2d::fromAttributes(setup.attributes(), attributeInt(setup.attributes(), "filter_height", 0),
@@ -130,7 +128,9 @@ Result<PreparedKernel> preparePool(const KernelSetup& setup, KernelFunction onF3
     case DType::i8: kernel.run = onI8; break;
     default: kernel.run = onI16; break;
     }
-    if (setup.in(0).dtype != DType::f32) { LS_TRY(params->storedRange, quantizedActivationRange(activation, setup.out(0))); }
+    if (setup.in(0).dtype != DType::f32) {
+        LS_TRY(params->storedRange, quantizedActivationRange(activation, setup.out(0)));
+    }
     if (params->storedRange.min > params->storedRange.max)
         return Error(ErrorCode::unsupported, "the activation leaves no value of the result's type");
     kernel.params = std::move(params);
@@ -147,24 +147,12 @@ Result<PreparedKernel> prepareMax(const KernelSetup& setup)
     return preparePool(setup, runMax<float>, runMax<uint8_t>, runMax<int8_t>, runMax<int16_t>);
 }
 
-Result<PreparedKernel> prepareL2(const KernelSetup& setup)
-{
-    return preparePool(setup, runFloatMean<true>, nullptr, nullptr, nullptr);
-}
+Result<PreparedKernel> prepareL2(const KernelSetup& setup) { return preparePool(setup, runFloatMean<true>, nullptr, nullptr, nullptr); }
 
 } // namespace
 
-LS_DEFINE_KERNELS(tfl, average_pool_2d)
-{
-    registry.add({"tfl", "average_pool_2d", Profile::reference, prepareAverage, "f32 u8 i8 i16"});
-}
+LS_DEFINE_KERNELS(tfl, average_pool_2d) { registry.add({"tfl", "average_pool_2d", Profile::reference, prepareAverage, "f32 u8 i8 i16"}); }
 
-LS_DEFINE_KERNELS(tfl, max_pool_2d)
-{
-    registry.add({"tfl", "max_pool_2d", Profile::reference, prepareMax, "f32 u8 i8 i16"});
-}
+LS_DEFINE_KERNELS(tfl, max_pool_2d) { registry.add({"tfl", "max_pool_2d", Profile::reference, prepareMax, "f32 u8 i8 i16"}); }
 
-LS_DEFINE_KERNELS(tfl, l2_pool_2d)
-{
-    registry.add({"tfl", "l2_pool_2d", Profile::reference, prepareL2, "f32"});
-}
+LS_DEFINE_KERNELS(tfl, l2_pool_2d) { registry.add({"tfl", "l2_pool_2d", Profile::reference, prepareL2, "f32"}); }

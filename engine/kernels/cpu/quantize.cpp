@@ -42,7 +42,8 @@ template <typename F> Status forEachScale(const ScaleTable& table, const Shape& 
     }
     if (table.axis < 0 || table.axis >= shape.rank() || shape[table.axis] != channels)
         return Error(ErrorCode::execution, "per-channel quantization does not fit the shape")
-            .found(toString(shape)).expected(std::to_string(channels) + " along axis " + std::to_string(table.axis));
+            .found(toString(shape))
+            .expected(std::to_string(channels) + " along axis " + std::to_string(table.axis));
     const int64_t inner = shape.countOf(table.axis + 1, shape.rank());
     for (int64_t begin = 0, run = 0; begin < count; begin += inner, ++run) {
         const auto channel = static_cast<size_t>(run % channels);
@@ -278,7 +279,4 @@ LS_DEFINE_KERNELS(tfl, dequantize)
     registry.add({"tfl", "dequantize", Profile::reference, prepareDequantize, "i8 u8 i16 u16 i32 i4 u4 i2 f16 bf16"});
 }
 
-LS_DEFINE_KERNELS(tfl, fake_quant)
-{
-    registry.add({"tfl", "fake_quant", Profile::reference, prepareFakeQuant, "f32"});
-}
+LS_DEFINE_KERNELS(tfl, fake_quant) { registry.add({"tfl", "fake_quant", Profile::reference, prepareFakeQuant, "f32"}); }

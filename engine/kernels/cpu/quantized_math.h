@@ -46,10 +46,7 @@ inline int32_t roundingDivideByPowerOfTwo(int32_t x, int exponent)
 }
 
 /// x·2ⁿ modulo 2³²: the reference multiplies without a check.
-inline int32_t shiftLeftWrapping(int32_t x, int n)
-{
-    return static_cast<int32_t>(static_cast<uint32_t>(x) << (n & 31));
-}
+inline int32_t shiftLeftWrapping(int32_t x, int n) { return static_cast<int32_t>(static_cast<uint32_t>(x) << (n & 31)); }
 
 /// A positive real factor as multiplier·2^(shift − 31), multiplier in [2³⁰, 2³¹) or 0.
 struct QuantizedMultiplier {
@@ -138,10 +135,7 @@ template <typename T> ActivationRange<T> activationRange(Activation activation)
     return range;
 }
 /// NaN stays NaN.
-template <typename T> T clampTo(T value, const ActivationRange<T>& range)
-{
-    return std::min(std::max(value, range.min), range.max);
-}
+template <typename T> T clampTo(T value, const ActivationRange<T>& range) { return std::min(std::max(value, range.min), range.max); }
 
 /// Scale and zero point of a tensor; both 0 where it has none, as in LiteRT's TfLiteQuantizationParams. Zero points are kept within 2³⁰,
 /// so that a stored element minus one stays an int32.
@@ -156,10 +150,7 @@ inline ScaleAndZero scaleAndZero(const Tensor& tensor)
     return {tensor.quantization->scale(), static_cast<int32_t>(zero)};
 }
 /// True if the tensor carries one scale for all elements.
-inline bool isQuantized(const Tensor& tensor)
-{
-    return tensor.quantization && tensor.quantization->isPerTensor();
-}
+inline bool isQuantized(const Tensor& tensor) { return tensor.quantization && tensor.quantization->isPerTensor(); }
 
 /// Stored bounds of a quantized result: the limits of its dtype, narrowed to where the activation's bounds fall.
 /// Source: LiteRT kernels/kernel_util.cc, CalculateActivationRangeQuantized. Errors: unsupported, if a bound leaves int32.

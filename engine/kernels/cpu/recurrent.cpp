@@ -63,9 +63,11 @@ Result<WeightMatrix> prepareWeights(const KernelSetup& setup, int operand)
     matrix.integer = weights.dtype != DType::f32;
     if (matrix.integer) {
         if (weights.dtype != DType::i8 && weights.dtype != DType::u8)
-            return Error(ErrorCode::unsupported, "operand " + std::to_string(operand) + " is " + std::string(dtypeName(weights.dtype))).expected("f32, i8 or u8");
+            return Error(ErrorCode::unsupported, "operand " + std::to_string(operand) + " is " + std::string(dtypeName(weights.dtype)))
+                .expected("f32, i8 or u8");
         if (!isQuantized(weights)) return Error(ErrorCode::unsupported, "operand " + std::to_string(operand) + " has no scale of its own");
-        if (matrix.diagonal) return Error(ErrorCode::unsupported, "operand " + std::to_string(operand) + " is a diagonal of integers").expected("f32");
+        if (matrix.diagonal)
+            return Error(ErrorCode::unsupported, "operand " + std::to_string(operand) + " is a diagonal of integers").expected("f32");
         matrix.scale = scaleAndZero(weights).scale;
     }
     if (weights.data == nullptr || matrix.diagonal) return matrix;

@@ -25,7 +25,7 @@ struct WeightMatrix {
     bool diagonal = false;
     bool integer = false;
     float scale = 1.0F;
-    std::vector<float> panels; ///< constant f32 weights; else packed at every call
+    std::vector<float> panels;   ///< constant f32 weights; else packed at every call
     std::vector<int16_t> packed; ///< constant integer weights
 
     bool present() const { return operand >= 0; }

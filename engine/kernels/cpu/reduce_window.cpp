@@ -72,24 +72,15 @@ Result<PreparedKernel> prepareWindow(const KernelSetup& setup, std::shared_ptr<W
     if (setup.in(0).shape.rank() > kMaxDims)
         return Error(ErrorCode::unsupported, "too many dimensions").found(std::to_string(setup.in(0).shape.rank())).expected("at most 16");
     switch (setup.in(0).dtype) {
-    case DType::boolean:
-        return PreparedKernel{runBoolWindow, std::move(params)};
-    case DType::i8:
-        return PreparedKernel{runWindow<int8_t>, std::move(params)};
-    case DType::i16:
-        return PreparedKernel{runWindow<int16_t>, std::move(params)};
-    case DType::i32:
-        return PreparedKernel{runWindow<int32_t>, std::move(params)};
-    case DType::i64:
-        return PreparedKernel{runWindow<int64_t>, std::move(params)};
-    case DType::u8:
-        return PreparedKernel{runWindow<uint8_t>, std::move(params)};
-    case DType::f32:
-        return PreparedKernel{runWindow<float>, std::move(params)};
-    case DType::f64:
-        return PreparedKernel{runWindow<double>, std::move(params)};
-    default:
-        return Error(ErrorCode::unsupported, "no kernel for dtype " + std::string(dtypeName(setup.in(0).dtype)));
+    case DType::boolean: return PreparedKernel{runBoolWindow, std::move(params)};
+    case DType::i8: return PreparedKernel{runWindow<int8_t>, std::move(params)};
+    case DType::i16: return PreparedKernel{runWindow<int16_t>, std::move(params)};
+    case DType::i32: return PreparedKernel{runWindow<int32_t>, std::move(params)};
+    case DType::i64: return PreparedKernel{runWindow<int64_t>, std::move(params)};
+    case DType::u8: return PreparedKernel{runWindow<uint8_t>, std::move(params)};
+    case DType::f32: return PreparedKernel{runWindow<float>, std::move(params)};
+    case DType::f64: return PreparedKernel{runWindow<double>, std::move(params)};
+    default: return Error(ErrorCode::unsupported, "no kernel for dtype " + std::string(dtypeName(setup.in(0).dtype)));
     }
 }
 
@@ -105,18 +96,12 @@ Result<PreparedKernel> prepareReduceWindow(const KernelSetup& setup)
 {
     auto params = std::make_shared<WindowParams>();
     const std::string_view function = attributeWord(setup.attributes(), "reduce_function", "UNSUPPORTED");
-    if (function == "ADD")
-        params->how = Combination::add;
-    else if (function == "MUL")
-        params->how = Combination::multiply;
-    else if (function == "MINIMUM")
-        params->how = Combination::minimum;
-    else if (function == "MAXIMUM")
-        params->how = Combination::maximum;
-    else if (function == "ALL")
-        params->how = Combination::logicalAnd;
-    else if (function == "ANY")
-        params->how = Combination::logicalOr;
+    if (function == "ADD") params->how = Combination::add;
+    else if (function == "MUL") params->how = Combination::multiply;
+    else if (function == "MINIMUM") params->how = Combination::minimum;
+    else if (function == "MAXIMUM") params->how = Combination::maximum;
+    else if (function == "ALL") params->how = Combination::logicalAnd;
+    else if (function == "ANY") params->how = Combination::logicalOr;
     else
         return Error(ErrorCode::badFile, "C4: reduce_function")
             .found(std::string(function))

@@ -101,15 +101,12 @@ template <typename T, typename Op> Status runReduction(const KernelArgs& args)
 }
 
 template <typename Op> constexpr DtypeCase kCases[] = {
-    {DType::f32, runReduction<float, Op>},     {DType::i32, runReduction<int32_t, Op>}, {DType::i64, runReduction<int64_t, Op>},
-    {DType::i16, runReduction<int16_t, Op>},   {DType::i8, runReduction<int8_t, Op>},   {DType::u8, runReduction<uint8_t, Op>},
+    {DType::f32, runReduction<float, Op>},    {DType::i32, runReduction<int32_t, Op>}, {DType::i64, runReduction<int64_t, Op>},
+    {DType::i16, runReduction<int16_t, Op>},  {DType::i8, runReduction<int8_t, Op>},   {DType::u8, runReduction<uint8_t, Op>},
     {DType::boolean, runReduction<Bool, Op>},
 };
 
-bool isNarrow(DType dtype)
-{
-    return dtype == DType::i8 || dtype == DType::u8 || dtype == DType::i16;
-}
+bool isNarrow(DType dtype) { return dtype == DType::i8 || dtype == DType::u8 || dtype == DType::i16; }
 
 template <typename Op> Result<PreparedKernel> prepareExtremum(const KernelSetup& setup)
 {
@@ -190,9 +187,8 @@ QuantizedReductionParams quantizedParams(const KernelSetup& setup)
 Result<PreparedKernel> prepareMean(const KernelSetup& setup)
 {
     static constexpr DtypeCase kMeanCases[] = {
-        {DType::f32, runMean<float, float>},         {DType::i32, runMean<int32_t, int64_t>},
-        {DType::i64, runMean<int64_t, int64_t>},     {DType::i8, runQuantizedMean<int8_t>},
-        {DType::u8, runQuantizedMean<uint8_t>},      {DType::i16, runQuantizedMean<int16_t>},
+        {DType::f32, runMean<float, float>},   {DType::i32, runMean<int32_t, int64_t>}, {DType::i64, runMean<int64_t, int64_t>},
+        {DType::i8, runQuantizedMean<int8_t>}, {DType::u8, runQuantizedMean<uint8_t>},  {DType::i16, runQuantizedMean<int16_t>},
     };
     LS_TRY(PreparedKernel kernel, prepareByDtype(setup, kMeanCases));
     kernel.params = std::make_shared<const QuantizedReductionParams>(quantizedParams(setup));
@@ -291,37 +287,16 @@ constexpr std::string_view kDtypes = "f32 i32 i64 i16 i8 u8 bool";
 
 } // namespace
 
-LS_DEFINE_KERNELS(tfl, mean)
-{
-    registry.add({"tfl", "mean", Profile::reference, prepareMean, "f32 i32 i64 i16 i8 u8"});
-}
+LS_DEFINE_KERNELS(tfl, mean) { registry.add({"tfl", "mean", Profile::reference, prepareMean, "f32 i32 i64 i16 i8 u8"}); }
 
-LS_DEFINE_KERNELS(tfl, sum)
-{
-    registry.add({"tfl", "sum", Profile::reference, prepareSum, kDtypes});
-}
+LS_DEFINE_KERNELS(tfl, sum) { registry.add({"tfl", "sum", Profile::reference, prepareSum, kDtypes}); }
 
-LS_DEFINE_KERNELS(tfl, reduce_max)
-{
-    registry.add({"tfl", "reduce_max", Profile::reference, prepareExtremum<MaxOp>, kDtypes});
-}
+LS_DEFINE_KERNELS(tfl, reduce_max) { registry.add({"tfl", "reduce_max", Profile::reference, prepareExtremum<MaxOp>, kDtypes}); }
 
-LS_DEFINE_KERNELS(tfl, reduce_min)
-{
-    registry.add({"tfl", "reduce_min", Profile::reference, prepareExtremum<MinOp>, kDtypes});
-}
+LS_DEFINE_KERNELS(tfl, reduce_min) { registry.add({"tfl", "reduce_min", Profile::reference, prepareExtremum<MinOp>, kDtypes}); }
 
-LS_DEFINE_KERNELS(tfl, reduce_prod)
-{
-    registry.add({"tfl", "reduce_prod", Profile::reference, prepareProd, kDtypes});
-}
+LS_DEFINE_KERNELS(tfl, reduce_prod) { registry.add({"tfl", "reduce_prod", Profile::reference, prepareProd, kDtypes}); }
 
-LS_DEFINE_KERNELS(tfl, reduce_any)
-{
-    registry.add({"tfl", "reduce_any", Profile::reference, prepareBool<SumOp>, "bool"});
-}
+LS_DEFINE_KERNELS(tfl, reduce_any) { registry.add({"tfl", "reduce_any", Profile::reference, prepareBool<SumOp>, "bool"}); }
 
-LS_DEFINE_KERNELS(tfl, reduce_all)
-{
-    registry.add({"tfl", "reduce_all", Profile::reference, prepareBool<ProdOp>, "bool"});
-}
+LS_DEFINE_KERNELS(tfl, reduce_all) { registry.add({"tfl", "reduce_all", Profile::reference, prepareBool<ProdOp>, "bool"}); }

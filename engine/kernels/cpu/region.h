@@ -40,20 +40,14 @@ inline Result<Combination> combinationOf(const KernelSetup& setup)
 template <typename T> T combine(Combination how, T a, T b)
 {
     switch (how) {
-    case Combination::first:
-        return a;
-    case Combination::second:
-        return b;
+    case Combination::first: return a;
+    case Combination::second: return b;
     case Combination::add:
-        if constexpr (std::is_integral_v<T>)
-            return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-        else
-            return a + b;
+        if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+        else return a + b;
     case Combination::multiply:
-        if constexpr (std::is_integral_v<T>)
-            return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-        else
-            return a * b;
+        if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+        else return a * b;
     case Combination::maximum: // NaN wins (StableHLO: IEEE 754 maximum)
         if constexpr (std::is_floating_point_v<T>)
             if (a != a) return a;
@@ -62,10 +56,8 @@ template <typename T> T combine(Combination how, T a, T b)
         if constexpr (std::is_floating_point_v<T>)
             if (a != a) return a;
         return a <= b ? a : b;
-    case Combination::logicalAnd:
-        return static_cast<T>(a != T{0} && b != T{0});
-    case Combination::logicalOr:
-        return static_cast<T>(a != T{0} || b != T{0});
+    case Combination::logicalAnd: return static_cast<T>(a != T{0} && b != T{0});
+    case Combination::logicalOr: return static_cast<T>(a != T{0} || b != T{0});
     }
     return b;
 }

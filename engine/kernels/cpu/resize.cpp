@@ -28,7 +28,8 @@ Between<float> between(const ResizeParams& params, int64_t index, int64_t input,
     if (params.alignCorners && output > 1) scale = static_cast<float>(input - 1) / static_cast<float>(output - 1);
     const auto i = static_cast<float>(index);
     const float position = params.halfPixelCenters ? (i + 0.5F) * scale - 0.5F : i * scale;
-    return {std::max<int64_t>(static_cast<int64_t>(std::floor(position)), 0), std::min(static_cast<int64_t>(std::ceil(position)), input - 1), position};
+    return {std::max<int64_t>(static_cast<int64_t>(std::floor(position)), 0),
+            std::min(static_cast<int64_t>(std::ceil(position)), input - 1), position};
 }
 
 /// The same in 22.10 fixed point (ComputeInterpolationValuesInteger).
@@ -58,7 +59,8 @@ template <typename T, typename Position, typename Place, typename Mix> void forE
             const T* high = image + row.high * input[2] * channels;
             for (int64_t x = 0; x < output[2]; ++x, out += channels) {
                 const Between<Position>& column = columns[x];
-                const T* corners[4] = {low + column.low * channels, high + column.low * channels, low + column.high * channels, high + column.high * channels};
+                const T* corners[4] = {low + column.low * channels, high + column.low * channels, low + column.high * channels,
+                                       high + column.high * channels};
                 mix(corners, row, column, out, channels);
             }
         }
@@ -69,33 +71,34 @@ template <typename T, typename Position, typename Place, typename Mix> void forE
 template <typename T> Status runBilinearFloat(const KernelArgs& args)
 {
     const float half = std::is_integral_v<T> ? 0.5F : 0.0F;
-    forEachPixel<T, float>(args, between, [half](const T* const* corner, const Between<float>& y, const Between<float>& x, T* out, int64_t channels) {
-        const float down = y.position - static_cast<float>(y.low);
-        const float right = x.position - static_cast<float>(x.low);
-        for (int64_t c = 0; c < channels; ++c) {
-            const float sum = static_cast<float>(corner[0][c]) * (1 - down) * (1 - right) + static_cast<float>(corner[1][c]) * down * (1 - right) +
-                              static_cast<float>(corner[2][c]) * (1 - down) * right + static_cast<float>(corner[3][c]) * down * right + half;
-            if constexpr (std::is_integral_v<T>)
-                out[c] = static_cast<T>(std::clamp(sum, 0.0F, 255.0F));
-            else
-                out[c] = sum;
-        }
-    });
+    forEachPixel<T, float>(
+        args, between, [half](const T* const* corner, const Between<float>& y, const Between<float>& x, T* out, int64_t channels) {
+            const float down = y.position - static_cast<float>(y.low);
+            const float right = x.position - static_cast<float>(x.low);
+            for (int64_t c = 0; c < channels; ++c) {
+                const float sum =
+                    static_cast<float>(corner[0][c]) * (1 - down) * (1 - right) + static_cast<float>(corner[1][c]) * down * (1 - right) +
+                    static_cast<float>(corner[2][c]) * (1 - down) * right + static_cast<float>(corner[3][c]) * down * right + half;
+                if constexpr (std::is_integral_v<T>) out[c] = static_cast<T>(std::clamp(sum, 0.0F, 255.0F));
+                else out[c] = sum;
+            }
+        });
     return {};
 }
 
 /// i8 and i16: weights in 1/1024, rounded to nearest, halves away from zero.
 template <typename T> Status runBilinearFixed(const KernelArgs& args)
 {
-    forEachPixel<T, int64_t>(args, betweenFixed, [](const T* const* corner, const Between<int64_t>& y, const Between<int64_t>& x, T* out, int64_t channels) {
-        const int64_t down = y.position - 1024 * y.low;
-        const int64_t right = x.position - 1024 * x.low;
-        for (int64_t c = 0; c < channels; ++c) {
-            const int64_t sum = corner[0][c] * (1024 - down) * (1024 - right) + corner[1][c] * down * (1024 - right) +
-                                corner[2][c] * (1024 - down) * right + corner[3][c] * down * right;
-            out[c] = static_cast<T>((sum + (sum > 0 ? 1 << 19 : -(1 << 19))) / (1 << 20));
-        }
-    });
+    forEachPixel<T, int64_t>(
+        args, betweenFixed, [](const T* const* corner, const Between<int64_t>& y, const Between<int64_t>& x, T* out, int64_t channels) {
+            const int64_t down = y.position - 1024 * y.low;
+            const int64_t right = x.position - 1024 * x.low;
+            for (int64_t c = 0; c < channels; ++c) {
+                const int64_t sum = corner[0][c] * (1024 - down) * (1024 - right) + corner[1][c] * down * (1024 - right) +
+                                    corner[2][c] * (1024 - down) * right + corner[3][c] * down * right;
+                out[c] = static_cast<T>((sum + (sum > 0 ? 1 << 19 : -(1 << 19))) / (1 << 20));
+            }
+        });
     return {};
 }
 
@@ -146,17 +149,11 @@ Result<PreparedKernel> prepareBilinear(const KernelSetup& setup)
     }
 }
 
-Result<PreparedKernel> prepareNearest(const KernelSetup& setup)
-{
-    return prepared(setup, runNearest);
-}
+Result<PreparedKernel> prepareNearest(const KernelSetup& setup) { return prepared(setup, runNearest); }
 
 } // namespace
 
-LS_DEFINE_KERNELS(tfl, resize_bilinear)
-{
-    registry.add({"tfl", "resize_bilinear", Profile::reference, prepareBilinear, "f32 u8 i8 i16"});
-}
+LS_DEFINE_KERNELS(tfl, resize_bilinear) { registry.add({"tfl", "resize_bilinear", Profile::reference, prepareBilinear, "f32 u8 i8 i16"}); }
 
 LS_DEFINE_KERNELS(tfl, resize_nearest_neighbor)
 {

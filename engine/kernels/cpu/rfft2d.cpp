@@ -55,14 +55,8 @@ Status runRfft2d(const KernelArgs& args)
     return {};
 }
 
-Result<PreparedKernel> prepareRfft2d(const KernelSetup&)
-{
-    return PreparedKernel{runRfft2d, nullptr};
-}
+Result<PreparedKernel> prepareRfft2d(const KernelSetup&) { return PreparedKernel{runRfft2d, nullptr}; }
 
 } // namespace
 
-LS_DEFINE_KERNELS(tfl, rfft2d)
-{
-    registry.add({"tfl", "rfft2d", Profile::reference, prepareRfft2d, "f32"});
-}
+LS_DEFINE_KERNELS(tfl, rfft2d) { registry.add({"tfl", "rfft2d", Profile::reference, prepareRfft2d, "f32"}); }

@@ -42,10 +42,7 @@ struct Rows {
     int64_t width;
 };
 
-Rows rowsOf(const Tensor& tensor)
-{
-    return {tensor.as<float>(), tensor.shape.back()};
-}
+Rows rowsOf(const Tensor& tensor) { return {tensor.as<float>(), tensor.shape.back()}; }
 
 /// The steps of a sequence [T,B,·] or [B,T,·]; a plain RNN has T = 1.
 struct Sequence {
@@ -56,8 +53,8 @@ struct Sequence {
 
 /// Runs one cell over a sequence. Results go to columns `column` … of rows of `stride` numbers. The state is a variable of the graph (the
 /// planner has checked that).
-void runCell(const KernelArgs& args, const RnnCell& cell, const Sequence& sequence, bool backward, Rows input, Rows aux, float* out, int64_t stride,
-             int64_t column)
+void runCell(const KernelArgs& args, const RnnCell& cell, const Sequence& sequence, bool backward, Rows input, Rows aux, float* out,
+             int64_t stride, int64_t column)
 {
     const auto& params = args.paramsAs<RnnParams>();
     const int64_t units = cell.input.rows;
@@ -116,8 +113,8 @@ Status runBothWays(const KernelArgs& args)
     runCell(args, forward, steps, false, rows, ownWeights ? aux : Rows(), args.out(0).as<float>(), stride, 0);
     float* out = args.out(params.merge ? 0 : 1).as<float>();
     // An auxiliary input without weights of its own is the backward cell's input (stacked layers).
-    runCell(args, backward, steps, true, aux.data && !ownWeights ? aux : rows, ownWeights ? aux : Rows(), out, params.merge ? stride : backward.input.rows,
-            params.merge ? forward.input.rows : 0);
+    runCell(args, backward, steps, true, aux.data && !ownWeights ? aux : rows, ownWeights ? aux : Rows(), out,
+            params.merge ? stride : backward.input.rows, params.merge ? forward.input.rows : 0);
     return {};
 }
 
@@ -125,7 +122,9 @@ template <bool both> Result<PreparedKernel> prepareRnn(const KernelSetup& setup)
 {
     auto params = std::make_shared<RnnParams>();
     LS_TRY(params->cells[0], prepareCell(setup, 1, both ? kAuxInput + 1 : -1));
-    if constexpr (both) { LS_TRY(params->cells[1], prepareCell(setup, 5, kAuxInput + 2)); }
+    if constexpr (both) {
+        LS_TRY(params->cells[1], prepareCell(setup, 5, kAuxInput + 2));
+    }
     params->activation = vectorActivation(setup.attributes());
     params->asymmetric = attributeBool(setup.attributes(), "asymmetric_quantize_inputs", false);
     params->timeMajor = attributeBool(setup.attributes(), "time_major", false);
@@ -135,10 +134,7 @@ template <bool both> Result<PreparedKernel> prepareRnn(const KernelSetup& setup)
 
 } // namespace
 
-LS_DEFINE_KERNELS(tfl, rnn)
-{
-    registry.add({"tfl", "rnn", Profile::reference, prepareRnn<false>, "f32"});
-}
+LS_DEFINE_KERNELS(tfl, rnn) { registry.add({"tfl", "rnn", Profile::reference, prepareRnn<false>, "f32"}); }
 
 LS_DEFINE_KERNELS(tfl, unidirectional_sequence_rnn)
 {

@@ -14,10 +14,8 @@ struct Sum {
     template <typename T> static T start() { return T{0}; }
     template <typename T> static T combine(T a, T b)
     {
-        if constexpr (std::is_integral_v<T>)
-            return static_cast<T>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
-        else
-            return a + b;
+        if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
+        else return a + b;
     }
 };
 
@@ -25,10 +23,8 @@ struct Product {
     template <typename T> static T start() { return T{1}; }
     template <typename T> static T combine(T a, T b)
     {
-        if constexpr (std::is_integral_v<T>)
-            return static_cast<T>(static_cast<uint32_t>(a) * static_cast<uint32_t>(b));
-        else
-            return a * b;
+        if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint32_t>(a) * static_cast<uint32_t>(b));
+        else return a * b;
     }
 };
 
@@ -70,12 +66,9 @@ template <typename T, typename Rule, bool sorted> Status runSegments(const Kerne
 template <typename Rule, bool sorted> Result<PreparedKernel> prepareSegments(const KernelSetup& setup)
 {
     switch (setup.in(0).dtype) {
-    case DType::f32:
-        return PreparedKernel{runSegments<float, Rule, sorted>, nullptr};
-    case DType::i32:
-        return PreparedKernel{runSegments<int32_t, Rule, sorted>, nullptr};
-    default:
-        return Error(ErrorCode::unsupported, "no kernel for dtype " + std::string(dtypeName(setup.in(0).dtype)));
+    case DType::f32: return PreparedKernel{runSegments<float, Rule, sorted>, nullptr};
+    case DType::i32: return PreparedKernel{runSegments<int32_t, Rule, sorted>, nullptr};
+    default: return Error(ErrorCode::unsupported, "no kernel for dtype " + std::string(dtypeName(setup.in(0).dtype)));
     }
 }
 

@@ -65,15 +65,9 @@ template <typename T> struct SelectV2 {
     static Status run(const KernelArgs& args) { return runSelectV2<T>(args); }
 };
 
-Result<PreparedKernel> prepareSelect(const KernelSetup& setup)
-{
-    return prepareByWidth<Select>(setup, setup.in(1).dtype);
-}
+Result<PreparedKernel> prepareSelect(const KernelSetup& setup) { return prepareByWidth<Select>(setup, setup.in(1).dtype); }
 
-Result<PreparedKernel> prepareSelectV2(const KernelSetup& setup)
-{
-    return prepareByWidth<SelectV2>(setup, setup.in(1).dtype);
-}
+Result<PreparedKernel> prepareSelectV2(const KernelSetup& setup) { return prepareByWidth<SelectV2>(setup, setup.in(1).dtype); }
 
 Status runZeros(const KernelArgs& args)
 {
@@ -91,17 +85,8 @@ constexpr std::string_view kDtypes = "f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32
 
 } // namespace
 
-LS_DEFINE_KERNELS(tfl, select)
-{
-    registry.add({"tfl", "select", Profile::reference, prepareSelect, kDtypes});
-}
+LS_DEFINE_KERNELS(tfl, select) { registry.add({"tfl", "select", Profile::reference, prepareSelect, kDtypes}); }
 
-LS_DEFINE_KERNELS(tfl, select_v2)
-{
-    registry.add({"tfl", "select_v2", Profile::reference, prepareSelectV2, kDtypes});
-}
+LS_DEFINE_KERNELS(tfl, select_v2) { registry.add({"tfl", "select_v2", Profile::reference, prepareSelectV2, kDtypes}); }
 
-LS_DEFINE_KERNELS(tfl, zeros_like)
-{
-    registry.add({"tfl", "zeros_like", Profile::reference, prepareZeros, kDtypes});
-}
+LS_DEFINE_KERNELS(tfl, zeros_like) { registry.add({"tfl", "zeros_like", Profile::reference, prepareZeros, kDtypes}); }

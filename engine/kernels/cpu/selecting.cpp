@@ -105,26 +105,13 @@ Result<PreparedKernel> prepareTopK(const KernelSetup& setup)
     const DType index = setup.out(1).dtype;
     KernelFunction run = nullptr;
     switch (setup.in(0).dtype) {
-    case DType::f32:
-        run = topKFor<float>(index);
-        break;
-    case DType::i8:
-        run = topKFor<int8_t>(index);
-        break;
-    case DType::u8:
-        run = topKFor<uint8_t>(index);
-        break;
-    case DType::i16:
-        run = topKFor<int16_t>(index);
-        break;
-    case DType::i32:
-        run = topKFor<int32_t>(index);
-        break;
-    case DType::i64:
-        run = topKFor<int64_t>(index);
-        break;
-    default:
-        return Error(ErrorCode::unsupported, "no kernel for dtype " + std::string(dtypeName(setup.in(0).dtype)));
+    case DType::f32: run = topKFor<float>(index); break;
+    case DType::i8: run = topKFor<int8_t>(index); break;
+    case DType::u8: run = topKFor<uint8_t>(index); break;
+    case DType::i16: run = topKFor<int16_t>(index); break;
+    case DType::i32: run = topKFor<int32_t>(index); break;
+    case DType::i64: run = topKFor<int64_t>(index); break;
+    default: return Error(ErrorCode::unsupported, "no kernel for dtype " + std::string(dtypeName(setup.in(0).dtype)));
     }
     return PreparedKernel{run, nullptr};
 }
@@ -155,7 +142,10 @@ template <typename Index> Status runUnique(const KernelArgs& args)
 struct Box {
     float top, left, bottom, right;
     explicit Box(const float* b)
-        : top(std::min(b[0], b[2])), left(std::min(b[1], b[3])), bottom(std::max(b[0], b[2])), right(std::max(b[1], b[3]))
+        : top(std::min(b[0], b[2])),
+          left(std::min(b[1], b[3])),
+          bottom(std::max(b[0], b[2])),
+          right(std::max(b[1], b[3]))
     {
     }
     float area() const { return (bottom - top) * (right - left); }

@@ -139,10 +139,8 @@ Status runReverseSequence(const KernelArgs& args)
             for (int d = 0; d < rank; ++d) {
                 const int64_t stride = strideOf(in.shape, d);
                 if (d == batch) continue;
-                if (d == seq)
-                    copy.add(count, turned ? -stride : stride, stride);
-                else
-                    copy.add(in.shape[d], stride, stride);
+                if (d == seq) copy.add(count, turned ? -stride : stride, stride);
+                else copy.add(in.shape[d], stride, stride);
             }
             const int64_t target = b * batchStride + (turned ? 0 : length * seqStride);
             const int64_t source = turned ? b * batchStride + (length - 1) * seqStride : target;

@@ -43,8 +43,8 @@ template <typename T> Status runSoftmax(const KernelArgs& args)
 /// kernels/internal/quantization_util.cc (PreprocessSoftmaxScaling, CalculateInputRadius).
 struct FixedSoftmaxParams {
     QuantizedMultiplier input;
-    int32_t diffMin = 0;               ///< smaller differences count as nothing
-    QuantizedMultiplier reverse;       ///< LOG_SOFTMAX: from 5 integer bits back to stored steps
+    int32_t diffMin = 0;         ///< smaller differences count as nothing
+    QuantizedMultiplier reverse; ///< LOG_SOFTMAX: from 5 integer bits back to stored steps
 };
 
 FixedSoftmaxParams fixedSoftmaxParams(double beta, float inScale)
@@ -232,12 +232,6 @@ Result<PreparedKernel> prepareLogSoftmax(const KernelSetup& setup)
 
 } // namespace
 
-LS_DEFINE_KERNELS(tfl, softmax)
-{
-    registry.add({"tfl", "softmax", Profile::reference, prepareSoftmax, "f32 f16 i8 u8 i16"});
-}
+LS_DEFINE_KERNELS(tfl, softmax) { registry.add({"tfl", "softmax", Profile::reference, prepareSoftmax, "f32 f16 i8 u8 i16"}); }
 
-LS_DEFINE_KERNELS(tfl, log_softmax)
-{
-    registry.add({"tfl", "log_softmax", Profile::reference, prepareLogSoftmax, "f32 i8 u8"});
-}
+LS_DEFINE_KERNELS(tfl, log_softmax) { registry.add({"tfl", "log_softmax", Profile::reference, prepareLogSoftmax, "f32 i8 u8"}); }

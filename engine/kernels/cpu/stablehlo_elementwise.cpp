@@ -42,10 +42,8 @@ struct ShiftLeftOp {
 template <typename T, typename Op> Status runSame(const KernelArgs& args)
 {
     applyBinary<T, T>(args.in(0), args.in(1), args.out(0), [](T a, T b) {
-        if constexpr (std::is_same_v<T, Bool>)
-            return Op::apply(a, b);
-        else
-            return Element<T>::store(Op::apply(Element<T>::load(a), Element<T>::load(b)));
+        if constexpr (std::is_same_v<T, Bool>) return Op::apply(a, b);
+        else return Element<T>::store(Op::apply(Element<T>::load(a), Element<T>::load(b)));
     });
     return {};
 }
@@ -67,18 +65,12 @@ Result<PreparedKernel> prepareAnd(const KernelSetup& setup)
 template <typename Op> Result<PreparedKernel> prepareNumbers(const KernelSetup& setup)
 {
     switch (setup.in(0).dtype) {
-    case DType::f32:
-        return PreparedKernel{runSame<float, Op>, nullptr};
-    case DType::f64:
-        return PreparedKernel{runSame<double, Op>, nullptr};
-    case DType::f16:
-        return PreparedKernel{runSame<Half, Op>, nullptr};
-    case DType::bf16:
-        return PreparedKernel{runSame<BFloat16, Op>, nullptr};
-    case DType::boolean:
-        return PreparedKernel{runSame<Bool, Op>, nullptr};
-    default:
-        return prepareIntegers<Op>(setup);
+    case DType::f32: return PreparedKernel{runSame<float, Op>, nullptr};
+    case DType::f64: return PreparedKernel{runSame<double, Op>, nullptr};
+    case DType::f16: return PreparedKernel{runSame<Half, Op>, nullptr};
+    case DType::bf16: return PreparedKernel{runSame<BFloat16, Op>, nullptr};
+    case DType::boolean: return PreparedKernel{runSame<Bool, Op>, nullptr};
+    default: return prepareIntegers<Op>(setup);
     }
 }
 

@@ -39,10 +39,8 @@ template <typename Batch> int64_t indexPlace(const Shape& indices, int64_t vecto
     size_t from = 0;
     step = 0;
     for (int d = 0; d < indices.rank(); ++d) {
-        if (d == vectorDim)
-            step = strideOf(indices, d);
-        else
-            place += batch[from++] * strideOf(indices, d);
+        if (d == vectorDim) step = strideOf(indices, d);
+        else place += batch[from++] * strideOf(indices, d);
     }
     return place;
 }
@@ -180,44 +178,19 @@ Result<PreparedKernel> prepareScatter(const KernelSetup& setup)
         return Error(ErrorCode::unsupported, "scatter region that combines by and, or");
     LS_TRY(params->dims, StablehloScatter::create(setup.attributes(), setup.in(0).shape, setup.in(1).shape, setup.in(2).shape));
     switch (setup.in(0).dtype) {
-    case DType::f16:
-        params->apply = applyToHalf;
-        break;
-    case DType::f32:
-        params->apply = applyTo<float>;
-        break;
-    case DType::f64:
-        params->apply = applyTo<double>;
-        break;
-    case DType::i8:
-        params->apply = applyTo<int8_t>;
-        break;
-    case DType::i16:
-        params->apply = applyTo<int16_t>;
-        break;
-    case DType::i32:
-        params->apply = applyTo<int32_t>;
-        break;
-    case DType::i64:
-        params->apply = applyTo<int64_t>;
-        break;
-    case DType::u8:
-        params->apply = applyTo<uint8_t>;
-        break;
-    case DType::u16:
-        params->apply = applyTo<uint16_t>;
-        break;
-    case DType::u32:
-        params->apply = applyTo<uint32_t>;
-        break;
-    case DType::u64:
-        params->apply = applyTo<uint64_t>;
-        break;
-    case DType::boolean:
-        params->apply = applyToBool;
-        break;
-    default:
-        return Error(ErrorCode::unsupported, "no kernel for dtype " + std::string(dtypeName(setup.in(0).dtype)));
+    case DType::f16: params->apply = applyToHalf; break;
+    case DType::f32: params->apply = applyTo<float>; break;
+    case DType::f64: params->apply = applyTo<double>; break;
+    case DType::i8: params->apply = applyTo<int8_t>; break;
+    case DType::i16: params->apply = applyTo<int16_t>; break;
+    case DType::i32: params->apply = applyTo<int32_t>; break;
+    case DType::i64: params->apply = applyTo<int64_t>; break;
+    case DType::u8: params->apply = applyTo<uint8_t>; break;
+    case DType::u16: params->apply = applyTo<uint16_t>; break;
+    case DType::u32: params->apply = applyTo<uint32_t>; break;
+    case DType::u64: params->apply = applyTo<uint64_t>; break;
+    case DType::boolean: params->apply = applyToBool; break;
+    default: return Error(ErrorCode::unsupported, "no kernel for dtype " + std::string(dtypeName(setup.in(0).dtype)));
     }
     return PreparedKernel{runScatter, std::move(params)};
 }

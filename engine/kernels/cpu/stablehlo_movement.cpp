@@ -84,10 +84,8 @@ int64_t blockOffset(const KernelArgs& args, int first, const Shape& whole, const
     for (int d = 0; d < whole.rank(); ++d) {
         const int64_t start = std::clamp<int64_t>(indexAt(args.in(first + d), 0), 0, std::max<int64_t>(0, whole[d] - block[d]));
         offset += start * strideOf(whole, d);
-        if (fromWhole)
-            copy.add(block[d], strideOf(whole, d), strideOf(block, d));
-        else
-            copy.add(block[d], strideOf(block, d), strideOf(whole, d));
+        if (fromWhole) copy.add(block[d], strideOf(whole, d), strideOf(block, d));
+        else copy.add(block[d], strideOf(block, d), strideOf(whole, d));
     }
     return offset;
 }
@@ -206,24 +204,15 @@ Result<PreparedKernel> prepareIota(const KernelSetup& setup)
         return Error(ErrorCode::badFile, "C1: iota_dimension").found(std::to_string(axis)).expected("within " + toString(out.shape));
     auto params = std::make_shared<DimsParams>(DimsParams{{axis}});
     switch (out.dtype) {
-    case DType::f32:
-        return PreparedKernel{runIota<float>, params};
-    case DType::f64:
-        return PreparedKernel{runIota<double>, params};
-    case DType::i8:
-        return PreparedKernel{runIota<int8_t>, params};
-    case DType::i16:
-        return PreparedKernel{runIota<int16_t>, params};
-    case DType::i32:
-        return PreparedKernel{runIota<int32_t>, params};
-    case DType::i64:
-        return PreparedKernel{runIota<int64_t>, params};
-    case DType::u8:
-        return PreparedKernel{runIota<uint8_t>, params};
-    case DType::u32:
-        return PreparedKernel{runIota<uint32_t>, params};
-    default:
-        return Error(ErrorCode::unsupported, "no kernel for dtype " + std::string(dtypeName(out.dtype)));
+    case DType::f32: return PreparedKernel{runIota<float>, params};
+    case DType::f64: return PreparedKernel{runIota<double>, params};
+    case DType::i8: return PreparedKernel{runIota<int8_t>, params};
+    case DType::i16: return PreparedKernel{runIota<int16_t>, params};
+    case DType::i32: return PreparedKernel{runIota<int32_t>, params};
+    case DType::i64: return PreparedKernel{runIota<int64_t>, params};
+    case DType::u8: return PreparedKernel{runIota<uint8_t>, params};
+    case DType::u32: return PreparedKernel{runIota<uint32_t>, params};
+    default: return Error(ErrorCode::unsupported, "no kernel for dtype " + std::string(dtypeName(out.dtype)));
     }
 }
 

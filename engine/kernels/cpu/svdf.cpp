@@ -34,7 +34,8 @@ Sizes sizesOf(const KernelArgs& args, int64_t rank)
 template <typename T> T* shiftedState(const KernelArgs& args, const Sizes& s)
 {
     T* state = reinterpret_cast<T*>(args.in(4).data);
-    for (int64_t f = 0; f < s.batches * s.filters; ++f) std::copy(state + f * s.memory + 1, state + (f + 1) * s.memory, state + f * s.memory);
+    for (int64_t f = 0; f < s.batches * s.filters; ++f)
+        std::copy(state + f * s.memory + 1, state + (f + 1) * s.memory, state + f * s.memory);
     return state;
 }
 
@@ -65,7 +66,8 @@ Status runFloat(const KernelArgs& args)
     for (int64_t b = 0; b < s.batches; ++b, state += s.filters * s.memory, out += s.units) {
         std::fill(features, features + s.filters, 0.0F);
         const float* input = args.in(0).as<float>() + b * s.inputs;
-        weights.multiplyAdd(stepVector(input, s.inputs, params.feature.integer, params.asymmetric, quantized), features, scratch + temporaryAt);
+        weights.multiplyAdd(stepVector(input, s.inputs, params.feature.integer, params.asymmetric, quantized), features,
+                            scratch + temporaryAt);
         for (int64_t u = 0; u < s.units; ++u) {
             float sum = 0.0F;
             for (int64_t f = u * params.rank; f < (u + 1) * params.rank; ++f) {
@@ -97,10 +99,11 @@ Status runInteger(const KernelArgs& args)
             uint32_t sum = 0;
             for (int64_t f = u * params.rank; f < (u + 1) * params.rank; ++f) {
                 uint32_t feature = 0;
-                for (int64_t c = 0; c < s.inputs; ++c) feature += static_cast<uint32_t>(weights[f * s.inputs + c] * (input[c] - params.inputZero));
+                for (int64_t c = 0; c < s.inputs; ++c)
+                    feature += static_cast<uint32_t>(weights[f * s.inputs + c] * (input[c] - params.inputZero));
                 int16_t* memory = state + f * s.memory;
-                memory[s.memory - 1] =
-                    static_cast<int16_t>(std::clamp(multiplyByQuantizedMultiplier(static_cast<int32_t>(feature), params.toState), -32768, 32767));
+                memory[s.memory - 1] = static_cast<int16_t>(
+                    std::clamp(multiplyByQuantizedMultiplier(static_cast<int32_t>(feature), params.toState), -32768, 32767));
                 for (int64_t m = 0; m < s.memory; ++m) sum += static_cast<uint32_t>(time[f * s.memory + m] * memory[m]);
             }
             if (bias) sum += static_cast<uint32_t>(bias[u]);
@@ -129,7 +132,8 @@ Result<PreparedKernel> prepareInteger(const KernelSetup& setup, std::shared_ptr<
     params->toOutput = quantizeMultiplier(static_cast<double>(scale(4) * scale(2) / scaleAndZero(setup.out(0)).scale));
     params->inputZero = scaleAndZero(setup.in(0)).zero;
     params->outputZero = scaleAndZero(setup.out(0)).zero;
-    if (params->inputZero < -128 || params->inputZero > 127) return Error(ErrorCode::unsupported, "zero point is no i8").found(std::to_string(params->inputZero));
+    if (params->inputZero < -128 || params->inputZero > 127)
+        return Error(ErrorCode::unsupported, "zero point is no i8").found(std::to_string(params->inputZero));
     return PreparedKernel{runInteger, std::move(params)};
 }
 
@@ -139,10 +143,13 @@ Result<PreparedKernel> prepareSvdf(const KernelSetup& setup)
     params->rank = attributeInt(setup.attributes(), "rank", 1);
     if (setup.in(0).dtype == DType::i8) return prepareInteger(setup, std::move(params));
     const auto unsupported = [&](int i, std::string_view expected) {
-        return Error(ErrorCode::unsupported, "operand " + std::to_string(i) + " of an f32 svdf").found(std::string(dtypeName(setup.in(i).dtype))).expected(std::string(expected));
+        return Error(ErrorCode::unsupported, "operand " + std::to_string(i) + " of an f32 svdf")
+            .found(std::string(dtypeName(setup.in(i).dtype)))
+            .expected(std::string(expected));
     };
     const DType time = setup.in(2).dtype;
-    if (time != DType::f32 && ((time != DType::i8 && time != DType::u8) || !isQuantized(setup.in(2)))) return unsupported(2, "f32, or i8 or u8 with a scale");
+    if (time != DType::f32 && ((time != DType::i8 && time != DType::u8) || !isQuantized(setup.in(2))))
+        return unsupported(2, "f32, or i8 or u8 with a scale");
     if (setup.in(4).dtype != DType::f32) return unsupported(4, "f32");
     LS_TRY(params->feature, prepareWeights(setup, 1));
     params->activation = vectorActivation(setup.attributes());
@@ -152,7 +159,4 @@ Result<PreparedKernel> prepareSvdf(const KernelSetup& setup)
 
 } // namespace
 
-LS_DEFINE_KERNELS(tfl, svdf)
-{
-    registry.add({"tfl", "svdf", Profile::reference, prepareSvdf, "f32 i8"});
-}
+LS_DEFINE_KERNELS(tfl, svdf) { registry.add({"tfl", "svdf", Profile::reference, prepareSvdf, "f32 i8"}); }

@@ -17,10 +17,7 @@ struct SkipGramParams {
     bool all = false; ///< shorter runs too
 };
 
-bool isSpace(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
+bool isSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 /// Words as the reference cuts them: a blank at the very beginning belongs to the first word.
 std::vector<std::string_view> wordsOf(std::string_view text)
@@ -66,7 +63,8 @@ Status runSkipGram(const KernelArgs& args)
                 std::string gram(words[static_cast<size_t>(chosen[0])]);
                 for (int64_t k = 1; k < depth; ++k) gram.append(" ").append(words[static_cast<size_t>(chosen[static_cast<size_t>(k)])]);
                 grams.push_back(std::move(gram));
-                if (grams.size() > kMostGrams) return Error(ErrorCode::execution, "the text has more than " + std::to_string(kMostGrams) + " runs of words");
+                if (grams.size() > kMostGrams)
+                    return Error(ErrorCode::execution, "the text has more than " + std::to_string(kMostGrams) + " runs of words");
             }
             --depth;
         }
@@ -144,7 +142,8 @@ template <bool dense> Status runLsh(const KernelArgs& args)
 {
     const Tensor& input = args.in(1);
     if (byteSize(input.dtype, input.shape.countOf(1, input.shape.rank())) + sizeof(float) > kLongestKey)
-        return Error(ErrorCode::unsupported, "items of shape " + toString(input.shape) + " are longer than " + std::to_string(kLongestKey - sizeof(float)) + " bytes");
+        return Error(ErrorCode::unsupported, "items of shape " + toString(input.shape) + " are longer than " +
+                                                 std::to_string(kLongestKey - sizeof(float)) + " bytes");
     const int64_t bits = args.in(0).shape[1];
     const float* seeds = args.in(0).as<float>();
     int32_t* out = args.out(0).as<int32_t>();
@@ -167,12 +166,6 @@ Result<PreparedKernel> prepareLsh(const KernelSetup& setup)
 
 } // namespace
 
-LS_DEFINE_KERNELS(tfl, skip_gram)
-{
-    registry.add({"tfl", "skip_gram", Profile::reference, prepareSkipGram, "str"});
-}
+LS_DEFINE_KERNELS(tfl, skip_gram) { registry.add({"tfl", "skip_gram", Profile::reference, prepareSkipGram, "str"}); }
 
-LS_DEFINE_KERNELS(tfl, lsh_projection)
-{
-    registry.add({"tfl", "lsh_projection", Profile::reference, prepareLsh, "any of whole bytes"});
-}
+LS_DEFINE_KERNELS(tfl, lsh_projection) { registry.add({"tfl", "lsh_projection", Profile::reference, prepareLsh, "any of whole bytes"}); }

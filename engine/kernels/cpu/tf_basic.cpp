@@ -38,10 +38,7 @@ Status runIdentity(const KernelArgs& args)
     return {};
 }
 
-Status runNothing(const KernelArgs&)
-{
-    return {};
-}
+Status runNothing(const KernelArgs&) { return {}; }
 
 Status runCheckNumerics(const KernelArgs& args)
 {

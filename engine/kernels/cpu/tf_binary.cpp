@@ -9,14 +9,30 @@ using namespace loopscope;
 namespace {
 
 // Each operation works on the type of calculation: f32 for half floats, else the element type.
-struct AddOp { template <typename T> T operator()(T a, T b) const { return wrappingAdd(a, b); } };
-struct SubOp { template <typename T> T operator()(T a, T b) const { return wrappingSub(a, b); } };
-struct MulOp { template <typename T> T operator()(T a, T b) const { return wrappingMul(a, b); } };
-struct MulNoNanOp { template <typename T> T operator()(T a, T b) const { return b == T(0) ? T(0) : a * b; } };
-struct RealDivOp { template <typename T> T operator()(T a, T b) const { return a / b; } };
-struct DivNoNanOp { template <typename T> T operator()(T a, T b) const { return b == T(0) ? T(0) : a / b; } };
-struct XdivyOp { template <typename T> T operator()(T a, T b) const { return a == T(0) ? T(0) : a / b; } };
-struct XlogyOp { template <typename T> T operator()(T a, T b) const { return a == T(0) ? T(0) : a * std::log(b); } };
+struct AddOp {
+    template <typename T> T operator()(T a, T b) const { return wrappingAdd(a, b); }
+};
+struct SubOp {
+    template <typename T> T operator()(T a, T b) const { return wrappingSub(a, b); }
+};
+struct MulOp {
+    template <typename T> T operator()(T a, T b) const { return wrappingMul(a, b); }
+};
+struct MulNoNanOp {
+    template <typename T> T operator()(T a, T b) const { return b == T(0) ? T(0) : a * b; }
+};
+struct RealDivOp {
+    template <typename T> T operator()(T a, T b) const { return a / b; }
+};
+struct DivNoNanOp {
+    template <typename T> T operator()(T a, T b) const { return b == T(0) ? T(0) : a / b; }
+};
+struct XdivyOp {
+    template <typename T> T operator()(T a, T b) const { return a == T(0) ? T(0) : a / b; }
+};
+struct XlogyOp {
+    template <typename T> T operator()(T a, T b) const { return a == T(0) ? T(0) : a * std::log(b); }
+};
 struct Xlog1pyOp {
     template <typename T> T operator()(T a, T b) const
     {
@@ -25,9 +41,15 @@ struct Xlog1pyOp {
         else return a * std::log1p(b);
     }
 };
-struct NextAfterOp { template <typename T> T operator()(T a, T b) const { return std::nextafter(a, b); } };
-struct MaximumOp { template <typename T> T operator()(T a, T b) const { return a != a ? a : b != b ? b : a < b ? b : a; } };
-struct MinimumOp { template <typename T> T operator()(T a, T b) const { return a != a ? a : b != b ? b : b < a ? b : a; } };
+struct NextAfterOp {
+    template <typename T> T operator()(T a, T b) const { return std::nextafter(a, b); }
+};
+struct MaximumOp {
+    template <typename T> T operator()(T a, T b) const { return a != a ? a : b != b ? b : a < b ? b : a; }
+};
+struct MinimumOp {
+    template <typename T> T operator()(T a, T b) const { return a != a ? a : b != b ? b : b < a ? b : a; }
+};
 struct SquaredDifferenceOp {
     template <typename T> T operator()(T a, T b) const
     {
@@ -36,7 +58,9 @@ struct SquaredDifferenceOp {
         else return wrappingMul(d, d);
     }
 };
-struct Atan2Op { template <typename T> T operator()(T a, T b) const { return std::atan2(a, b); } };
+struct Atan2Op {
+    template <typename T> T operator()(T a, T b) const { return std::atan2(a, b); }
+};
 
 /// The smallest integer divided by −1 wraps to itself.
 template <typename T> T divide(T a, T b)
@@ -107,9 +131,15 @@ struct PowOp {
         }
     }
 };
-struct AndOp { template <typename T> T operator()(T a, T b) const { return static_cast<T>(a & b); } };
-struct OrOp { template <typename T> T operator()(T a, T b) const { return static_cast<T>(a | b); } };
-struct XorOp { template <typename T> T operator()(T a, T b) const { return static_cast<T>(a ^ b); } };
+struct AndOp {
+    template <typename T> T operator()(T a, T b) const { return static_cast<T>(a & b); }
+};
+struct OrOp {
+    template <typename T> T operator()(T a, T b) const { return static_cast<T>(a | b); }
+};
+struct XorOp {
+    template <typename T> T operator()(T a, T b) const { return static_cast<T>(a ^ b); }
+};
 // A shift by more bits than there are, or a negative one, is taken to the nearest possible one (core/kernels/cwise_ops.h).
 template <typename T> int shiftBy(T b)
 {
@@ -119,24 +149,50 @@ template <typename T> int shiftBy(T b)
     }
     return b > static_cast<T>(kMost) ? kMost : static_cast<int>(b);
 }
-struct LeftShiftOp { template <typename T> T operator()(T a, T b) const { return static_cast<T>(static_cast<uint64_t>(a) << shiftBy(b)); } };
-struct RightShiftOp { template <typename T> T operator()(T a, T b) const { return static_cast<T>(a >> shiftBy(b)); } };
+struct LeftShiftOp {
+    template <typename T> T operator()(T a, T b) const { return static_cast<T>(static_cast<uint64_t>(a) << shiftBy(b)); }
+};
+struct RightShiftOp {
+    template <typename T> T operator()(T a, T b) const { return static_cast<T>(a >> shiftBy(b)); }
+};
 
 // Gradients: the first operand is y or x, the second dy (core/kernels/cwise_ops_gradients.h, relu_op_functor.h).
-struct TanhGradOp { template <typename T> T operator()(T y, T dy) const { return dy * (T(1) - y * y); } };
-struct SigmoidGradOp { template <typename T> T operator()(T y, T dy) const { return dy * y * (T(1) - y); } };
-struct SqrtGradOp { template <typename T> T operator()(T y, T dy) const { return dy * T(0.5) / y; } };
-struct RsqrtGradOp { template <typename T> T operator()(T y, T dy) const { return dy * T(-0.5) * y * y * y; } };
-struct InverseGradOp { template <typename T> T operator()(T y, T dy) const { return -dy * y * y; } };
+struct TanhGradOp {
+    template <typename T> T operator()(T y, T dy) const { return dy * (T(1) - y * y); }
+};
+struct SigmoidGradOp {
+    template <typename T> T operator()(T y, T dy) const { return dy * y * (T(1) - y); }
+};
+struct SqrtGradOp {
+    template <typename T> T operator()(T y, T dy) const { return dy * T(0.5) / y; }
+};
+struct RsqrtGradOp {
+    template <typename T> T operator()(T y, T dy) const { return dy * T(-0.5) * y * y * y; }
+};
+struct InverseGradOp {
+    template <typename T> T operator()(T y, T dy) const { return -dy * y * y; }
+};
 // Of these the operands are dy and then x or y.
-struct ReluGradOp { template <typename T> T operator()(T dy, T x) const { return x > T(0) ? dy : T(0); } };
-struct Relu6GradOp { template <typename T> T operator()(T dy, T x) const { return x > T(0) && x < T(6) ? dy : T(0); } };
-struct EluGradOp { template <typename T> T operator()(T dy, T y) const { return y < T(0) ? dy * (y + T(1)) : dy; } };
+struct ReluGradOp {
+    template <typename T> T operator()(T dy, T x) const { return x > T(0) ? dy : T(0); }
+};
+struct Relu6GradOp {
+    template <typename T> T operator()(T dy, T x) const { return x > T(0) && x < T(6) ? dy : T(0); }
+};
+struct EluGradOp {
+    template <typename T> T operator()(T dy, T y) const { return y < T(0) ? dy * (y + T(1)) : dy; }
+};
 constexpr double kSeluScale = 1.0507009873554804934193349852946;
 constexpr double kSeluScaleAlpha = 1.7580993408473768599402175208123;
-struct SeluGradOp { template <typename T> T operator()(T dy, T y) const { return y < T(0) ? dy * (y + T(kSeluScaleAlpha)) : dy * T(kSeluScale); } };
-struct SoftplusGradOp { template <typename T> T operator()(T dy, T x) const { return dy / (std::exp(-x) + T(1)); } };
-struct SoftsignGradOp { template <typename T> T operator()(T dy, T x) const { return dy / ((T(1) + std::abs(x)) * (T(1) + std::abs(x))); } };
+struct SeluGradOp {
+    template <typename T> T operator()(T dy, T y) const { return y < T(0) ? dy * (y + T(kSeluScaleAlpha)) : dy * T(kSeluScale); }
+};
+struct SoftplusGradOp {
+    template <typename T> T operator()(T dy, T x) const { return dy / (std::exp(-x) + T(1)); }
+};
+struct SoftsignGradOp {
+    template <typename T> T operator()(T dy, T x) const { return dy / ((T(1) + std::abs(x)) * (T(1) + std::abs(x))); }
+};
 
 template <typename T, typename Op> void applyTyped(const KernelArgs& args, Op op)
 {

@@ -7,18 +7,29 @@ using namespace loopscope;
 
 namespace {
 
-struct EqualOp { template <typename T> bool operator()(const T& a, const T& b) const { return a == b; } };
-struct NotEqualOp { template <typename T> bool operator()(const T& a, const T& b) const { return !(a == b); } };
-struct LessOp { template <typename T> bool operator()(T a, T b) const { return a < b; } };
-struct LessEqualOp { template <typename T> bool operator()(T a, T b) const { return a <= b; } };
-struct GreaterOp { template <typename T> bool operator()(T a, T b) const { return a > b; } };
-struct GreaterEqualOp { template <typename T> bool operator()(T a, T b) const { return a >= b; } };
+struct EqualOp {
+    template <typename T> bool operator()(const T& a, const T& b) const { return a == b; }
+};
+struct NotEqualOp {
+    template <typename T> bool operator()(const T& a, const T& b) const { return !(a == b); }
+};
+struct LessOp {
+    template <typename T> bool operator()(T a, T b) const { return a < b; }
+};
+struct LessEqualOp {
+    template <typename T> bool operator()(T a, T b) const { return a <= b; }
+};
+struct GreaterOp {
+    template <typename T> bool operator()(T a, T b) const { return a > b; }
+};
+struct GreaterEqualOp {
+    template <typename T> bool operator()(T a, T b) const { return a >= b; }
+};
 
 template <typename Op, typename... Lists> Status runCompare(const KernelArgs& args)
 {
     return forDType<Lists...>(args.in(0).dtype, [&]<typename T>() -> Status {
-        applyBinary<T, bool>(args.in(0), args.in(1), args.out(0),
-                             [](T a, T b) { return Op()(Element<T>::load(a), Element<T>::load(b)); });
+        applyBinary<T, bool>(args.in(0), args.in(1), args.out(0), [](T a, T b) { return Op()(Element<T>::load(a), Element<T>::load(b)); });
         return {};
     });
 }
@@ -47,8 +58,12 @@ template <typename Op> Status runEquality(const KernelArgs& args)
     return runCompare<Op, TfFloats, TfSigned, TfUnsigned, TfComplex, TypeList<bool>>(args);
 }
 
-struct AndOp { bool operator()(bool a, bool b) const { return a && b; } };
-struct OrOp { bool operator()(bool a, bool b) const { return a || b; } };
+struct AndOp {
+    bool operator()(bool a, bool b) const { return a && b; }
+};
+struct OrOp {
+    bool operator()(bool a, bool b) const { return a || b; }
+};
 
 template <typename Op> Status runLogical(const KernelArgs& args)
 {
@@ -75,9 +90,15 @@ Status runApproximateEqual(const KernelArgs& args)
     });
 }
 
-struct FiniteOp { template <typename T> bool operator()(T x) const { return std::isfinite(x); } };
-struct InfOp { template <typename T> bool operator()(T x) const { return std::isinf(x); } };
-struct NanOp { template <typename T> bool operator()(T x) const { return std::isnan(x); } };
+struct FiniteOp {
+    template <typename T> bool operator()(T x) const { return std::isfinite(x); }
+};
+struct InfOp {
+    template <typename T> bool operator()(T x) const { return std::isinf(x); }
+};
+struct NanOp {
+    template <typename T> bool operator()(T x) const { return std::isnan(x); }
+};
 
 template <typename Op> Status runClassify(const KernelArgs& args)
 {

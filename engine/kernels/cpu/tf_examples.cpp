@@ -63,7 +63,10 @@ struct Feature {
     std::vector<float> floats;
     std::vector<int64_t> integers;
 
-    int64_t count() const { return static_cast<int64_t>(dtype == DType::string ? strings.size() : dtype == DType::f32 ? floats.size() : integers.size()); }
+    int64_t count() const
+    {
+        return static_cast<int64_t>(dtype == DType::string ? strings.size() : dtype == DType::f32 ? floats.size() : integers.size());
+    }
 };
 
 bool readList(std::string_view message, Feature& feature)
@@ -150,7 +153,8 @@ public:
         const auto ragged = static_cast<int>(m_request.raggedKeys.size());
         if (m_args.outputCount != 3 * sparse + dense + 2 * ragged || m_args.inputCount != m_request.firstDefault + dense)
             return invalidArgument("the numbers of keys, defaults and results do not agree");
-        for (int s = 0; s < sparse; ++s) LS_CHECK_OK(giveSparse(m_request.sparseKeys[static_cast<size_t>(s)], s, sparse + s, 2 * sparse + s));
+        for (int s = 0; s < sparse; ++s)
+            LS_CHECK_OK(giveSparse(m_request.sparseKeys[static_cast<size_t>(s)], s, sparse + s, 2 * sparse + s));
         for (int d = 0; d < dense; ++d) LS_CHECK_OK(giveDense(d, 3 * sparse + d));
         for (int r = 0; r < ragged; ++r)
             LS_CHECK_OK(giveRagged(m_request.raggedKeys[static_cast<size_t>(r)], 3 * sparse + dense + r, 3 * sparse + dense + ragged + r));
@@ -264,7 +268,8 @@ private:
         const bool isVariable = declared.hasRank() && declared.rank() > 0 && declared[0] == kUnknownDim;
         Shape row = declared;
         if (isVariable) row[0] = 1;
-        if (!row.isStatic()) return invalidArgument("dense_shapes[" + std::to_string(d) + "] is not fully defined: " + tfShapeText(declared));
+        if (!row.isStatic())
+            return invalidArgument("dense_shapes[" + std::to_string(d) + "] is not fully defined: " + tfShapeText(declared));
         const int64_t stride = row.elementCount(); // of variable features: elements of one row
         LS_TRY(const std::vector<Feature> column, this->column(key, m_args.out(k).dtype));
         int64_t rows = 1;
@@ -282,8 +287,8 @@ private:
                 if (column[e].dtype == DType::unknown) {
                     if (otherwise.elementCount() == 0) return invalidArgument(missing(key, e));
                     if (otherwise.elementCount() != stride)
-                        return invalidArgument("dense_default[" + std::to_string(d) + "] has " + std::to_string(otherwise.elementCount()) + " elements, expected " +
-                                               std::to_string(stride));
+                        return invalidArgument("dense_default[" + std::to_string(d) + "] has " + std::to_string(otherwise.elementCount()) +
+                                               " elements, expected " + std::to_string(stride));
                 } else if (column[e].count() != stride) {
                     return invalidArgument(place(key, e) + "Number of " + noun(m_args.out(k).dtype) +
                                            " values != expected.  Values size: " + std::to_string(column[e].count()) +
@@ -296,12 +301,14 @@ private:
         TfTarget out;
         LS_CHECK_OK(out.begin(m_args, k, shape));
         LS_TRY(const TfSource defaults, TfSource::of(otherwise));
-        if (isVariable && otherwise.elementCount() != 1) return invalidArgument("a default of one element is needed for '" + key + "', whose length varies");
+        if (isVariable && otherwise.elementCount() != 1)
+            return invalidArgument("a default of one element is needed for '" + key + "', whose length varies");
         const int64_t each = rows * stride;
         for (size_t e = 0; e < column.size(); ++e) {
             const int64_t first = static_cast<int64_t>(e) * each;
             append(out, first, column[e]);
-            for (int64_t i = column[e].count(); i < each; ++i) std::memcpy(out.at(first + i), defaults.at(isVariable ? 0 : i), static_cast<size_t>(out.size()));
+            for (int64_t i = column[e].count(); i < each; ++i)
+                std::memcpy(out.at(first + i), defaults.at(isVariable ? 0 : i), static_cast<size_t>(out.size()));
         }
         return out.finish();
     }
@@ -314,13 +321,17 @@ private:
                std::string(tfTypeName(m_args.out(static_cast<int>(3 * m_request.sparseKeys.size()) + indexOf(key)).dtype)) +
                ") is required but could not be found.";
     }
-    int indexOf(std::string_view key) const { return static_cast<int>(std::ranges::find(m_request.denseKeys, key) - m_request.denseKeys.begin()); }
+    int indexOf(std::string_view key) const
+    {
+        return static_cast<int>(std::ranges::find(m_request.denseKeys, key) - m_request.denseKeys.begin());
+    }
 
     Shape denseShape(int d) const
     {
         const Attribute* const attribute = findAttribute(attributesOf(m_args), "dense_shapes");
         const auto* const shapes = attribute ? attribute->as<AttributeItems>() : nullptr;
-        const Shape* const shape = shapes && static_cast<size_t>(d) < shapes->size() ? (*shapes)[static_cast<size_t>(d)].as<Shape>() : nullptr;
+        const Shape* const shape =
+            shapes && static_cast<size_t>(d) < shapes->size() ? (*shapes)[static_cast<size_t>(d)].as<Shape>() : nullptr;
         return shape ? *shape : Shape::unknownRank();
     }
 
@@ -341,7 +352,8 @@ Result<Request> examplesOf(const KernelArgs& args, bool hasNames)
     Request request;
     LS_TRY(request.serialized, readStrings(args.in(0)));
     request.isBatch = args.in(0).shape.rank() == 1;
-    if (args.in(0).shape.rank() > 1) return invalidArgument("serialized must be a scalar or a vector, got shape " + tfShapeText(args.in(0).shape));
+    if (args.in(0).shape.rank() > 1)
+        return invalidArgument("serialized must be a scalar or a vector, got shape " + tfShapeText(args.in(0).shape));
     if (!hasNames) return request;
     LS_TRY(request.names, readStrings(args.in(1)));
     if (!request.names.empty() && request.names.size() != request.serialized.size())
@@ -389,7 +401,8 @@ std::vector<std::string> textAttribute(const KernelArgs& args, std::string_view 
 Status runParseSingleExample(const KernelArgs& args)
 {
     LS_TRY(Request request, examplesOf(args, false));
-    if (args.in(0).shape.rank() != 0) return invalidArgument("Expected serialized to be a scalar, got shape: " + tfShapeText(args.in(0).shape));
+    if (args.in(0).shape.rank() != 0)
+        return invalidArgument("Expected serialized to be a scalar, got shape: " + tfShapeText(args.in(0).shape));
     request.sparseKeys = textAttribute(args, "sparse_keys");
     request.denseKeys = textAttribute(args, "dense_keys");
     request.firstDefault = 1;

@@ -50,7 +50,8 @@ Result<std::vector<Grid>> gridsOf(const KernelArgs& args, int input)
     if (!hasRangeOperands(args)) {
         const auto low = static_cast<float>(attributeFloat(attributes, "min", -6));
         const auto high = static_cast<float>(attributeFloat(attributes, "max", 6));
-        if (!(low < high)) return invalidArgument("min has to be smaller than max, was: " + std::to_string(low) + " >= " + std::to_string(high));
+        if (!(low < high))
+            return invalidArgument("min has to be smaller than max, was: " + std::to_string(low) + " >= " + std::to_string(high));
         return std::vector{gridOf(low, high, bits, isNarrow)};
     }
     const bool perChannel = args.paramsAs<Operator>().kind.name.find("PerChannel") != std::string::npos;
@@ -59,10 +60,11 @@ Result<std::vector<Grid>> gridsOf(const KernelArgs& args, int input)
     const int64_t channels = perChannel ? shape.back() : 1;
     for (const int i : {min, min + 1})
         if (args.in(i).elementCount() != channels || args.in(i).shape.rank() != (perChannel ? 1 : 0))
-            return invalidArgument(std::string(i == min ? "min" : "max") + " has incorrect size, expected " + std::to_string(channels) + " was " +
-                                   toString(args.in(i).shape));
+            return invalidArgument(std::string(i == min ? "min" : "max") + " has incorrect size, expected " + std::to_string(channels) +
+                                   " was " + toString(args.in(i).shape));
     std::vector<Grid> grids;
-    for (int64_t c = 0; c < channels; ++c) grids.push_back(gridOf(args.in(min).as<float>()[c], args.in(min + 1).as<float>()[c], bits, isNarrow));
+    for (int64_t c = 0; c < channels; ++c)
+        grids.push_back(gridOf(args.in(min).as<float>()[c], args.in(min + 1).as<float>()[c], bits, isNarrow));
     return grids;
 }
 
@@ -81,7 +83,8 @@ Status runFakeQuantGradient(const KernelArgs& args)
 {
     LS_TRY(const std::vector<Grid> grids, gridsOf(args, 1));
     if (!(args.in(0).shape == args.in(1).shape))
-        return invalidArgument("gradient and input must be the same size, got " + toString(args.in(0).shape) + " and " + toString(args.in(1).shape));
+        return invalidArgument("gradient and input must be the same size, got " + toString(args.in(0).shape) + " and " +
+                               toString(args.in(1).shape));
     LS_CHECK_OK(tfAllocate(args, 0, args.in(1).shape));
     const float* gradients = args.in(0).as<float>();
     const float* in = args.in(1).as<float>();

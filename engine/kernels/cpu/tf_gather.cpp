@@ -33,8 +33,8 @@ Status gather(const KernelArgs& args, int64_t axisOperand, int64_t batchOperand)
     Shape shape;
     for (int d = 0; d < axis; ++d) {
         if (d < batch && params[d] != indices[d])
-            return invalidArgument("params.shape[" + std::to_string(d) + "]: " + std::to_string(params[d]) + " should be equal to indices.shape[" +
-                                   std::to_string(d) + "]: " + std::to_string(indices[d]));
+            return invalidArgument("params.shape[" + std::to_string(d) + "]: " + std::to_string(params[d]) +
+                                   " should be equal to indices.shape[" + std::to_string(d) + "]: " + std::to_string(indices[d]));
         shape.append(params[d]);
     }
     for (int d = batch; d < indices.rank(); ++d) shape.append(indices[d]);
@@ -70,8 +70,8 @@ Status runGatherV2(const KernelArgs& args)
 
 /// Index vectors: their last dimension says how many leading dimensions of `shape` each entry names.
 struct IndexVectors {
-    int64_t count = 0; ///< of vectors
-    int64_t slice = 1; ///< elements behind one of them
+    int64_t count = 0;           ///< of vectors
+    int64_t slice = 1;           ///< elements behind one of them
     std::vector<int64_t> starts; ///< first element of each slice
 };
 
@@ -93,7 +93,8 @@ Result<IndexVectors> indexVectors(const Tensor& indices, const Shape& shape)
             if (index < 0 || index >= shape[static_cast<int>(d)]) {
                 std::string text;
                 for (int64_t e = 0; e < depth; ++e) text += (e ? ", " : "") + std::to_string(values[static_cast<size_t>(v * depth + e)]);
-                return invalidArgument("indices[" + std::to_string(v) + "] = [" + text + "] does not index into param shape " + toString(shape));
+                return invalidArgument("indices[" + std::to_string(v) + "] = [" + text + "] does not index into param shape " +
+                                       toString(shape));
             }
             start += index * strideOf(shape, static_cast<int>(d));
         }
@@ -113,7 +114,8 @@ Status runGatherNd(const KernelArgs& args)
     TfTarget out;
     LS_CHECK_OK(out.begin(args, 0, shape));
     for (int64_t v = 0; v < vectors.count && vectors.slice > 0; ++v)
-        std::memcpy(out.at(v * vectors.slice), in.at(vectors.starts[static_cast<size_t>(v)]), static_cast<size_t>(vectors.slice * in.size()));
+        std::memcpy(out.at(v * vectors.slice), in.at(vectors.starts[static_cast<size_t>(v)]),
+                    static_cast<size_t>(vectors.slice * in.size()));
     return out.finish();
 }
 
@@ -124,14 +126,15 @@ Status scatterInto(const KernelArgs& args, const Tensor& indices, const Tensor& 
 {
     LS_TRY(const IndexVectors vectors, indexVectors(indices, shape));
     if (updates.elementCount() != vectors.count * vectors.slice)
-        return invalidArgument("Dimensions [0," + std::to_string(indices.shape.rank() - 1) + ") of indices[shape=" + toString(indices.shape) +
-                               "] must match dimensions [0," + std::to_string(indices.shape.rank() - 1) + ") of updates[shape=" +
-                               toString(updates.shape) + "]");
+        return invalidArgument("Dimensions [0," + std::to_string(indices.shape.rank() - 1) +
+                               ") of indices[shape=" + toString(indices.shape) + "] must match dimensions [0," +
+                               std::to_string(indices.shape.rank() - 1) + ") of updates[shape=" + toString(updates.shape) + "]");
     Tensor& out = args.out(0);
     if (how == Scatter::update) {
         const auto size = static_cast<size_t>(vectors.slice * elementBytes(out));
         for (int64_t v = 0; v < vectors.count && size > 0; ++v)
-            std::memcpy(out.data + vectors.starts[static_cast<size_t>(v)] * elementBytes(out), updates.data + static_cast<size_t>(v) * size, size);
+            std::memcpy(out.data + vectors.starts[static_cast<size_t>(v)] * elementBytes(out), updates.data + static_cast<size_t>(v) * size,
+                        size);
         return {};
     }
     if (out.dtype == DType::boolean) { // adding bools is or
@@ -150,7 +153,8 @@ Status scatterInto(const KernelArgs& args, const Tensor& indices, const Tensor& 
                 T& element = to[vectors.starts[static_cast<size_t>(v)] + i];
                 const auto a = Element<T>::load(element);
                 const auto b = Element<T>::load(from[v * vectors.slice + i]);
-                if (how == Scatter::add || how == Scatter::subtract) element = Element<T>::store(how == Scatter::add ? wrappingAdd(a, b) : wrappingSub(a, b));
+                if (how == Scatter::add || how == Scatter::subtract)
+                    element = Element<T>::store(how == Scatter::add ? wrappingAdd(a, b) : wrappingSub(a, b));
                 else if constexpr (!kIsComplex<T>) {
                     if (how == Scatter::maximum ? a < b : b < a) element = from[v * vectors.slice + i];
                 }
@@ -169,7 +173,8 @@ Status runScatterNd(const KernelArgs& args)
 
 template <Scatter how> Status runTensorScatter(const KernelArgs& args)
 {
-    if (bitWidth(args.in(0).dtype) < 8) return Error(ErrorCode::unsupported, "no kernel for dtype " + std::string(dtypeName(args.in(0).dtype)));
+    if (bitWidth(args.in(0).dtype) < 8)
+        return Error(ErrorCode::unsupported, "no kernel for dtype " + std::string(dtypeName(args.in(0).dtype)));
     LS_CHECK_OK(tfCopy(args, 0, args.in(0), args.in(0).shape));
     return scatterInto(args, args.in(1), args.in(2), args.in(0).shape, how);
 }
@@ -240,7 +245,8 @@ Status runOneHot(const KernelArgs& args)
     if (depth < 0) return invalidArgument("depth must be non-negative, got: " + std::to_string(depth));
     const Shape& indices = args.in(0).shape;
     const int64_t wanted = attributeInt(attributesOf(args), "axis", -1);
-    LS_TRY(const int axis, tfAxis(wanted, indices.rank() + 1, "Expected axis to be -1 or between [0, " + std::to_string(indices.rank()) + "]"));
+    LS_TRY(const int axis,
+           tfAxis(wanted, indices.rank() + 1, "Expected axis to be -1 or between [0, " + std::to_string(indices.rank()) + "]"));
     Shape shape;
     for (int d = 0; d <= indices.rank(); ++d) {
         if (d == axis) shape.append(depth);
@@ -335,7 +341,8 @@ Status runTopK(const KernelArgs& args)
     if (shape.rank() < 1) return invalidArgument("input must be >= 1-D, got shape []");
     const int64_t width = shape.back();
     if (k < 0) return invalidArgument("Need k >= 0, got " + std::to_string(k));
-    if (width < k) return invalidArgument("input must have at least k columns. Had " + std::to_string(width) + ", needed " + std::to_string(k));
+    if (width < k)
+        return invalidArgument("input must have at least k columns. Had " + std::to_string(width) + ", needed " + std::to_string(k));
     const int64_t rows = shape.countOf(0, shape.rank() - 1);
     shape[shape.rank() - 1] = k;
     LS_CHECK_OK(tfAllocate(args, 0, shape));
@@ -437,7 +444,8 @@ Status runBincount(const KernelArgs& args)
     const Shape& in = args.in(0).shape;
     const bool weighted = args.in(2).elementCount() > 0;
     if (weighted && args.in(2).elementCount() != in.elementCount())
-        return invalidArgument("`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it acts as all weights equal to 1.");
+        return invalidArgument(
+            "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it acts as all weights equal to 1.");
     const bool binary = attributeBool(attributesOf(args), "binary_output", false);
     const int64_t rows = in.rank() == 2 ? in[0] : 1;
     LS_CHECK_OK(tfAllocate(args, 0, in.rank() == 2 ? Shape({rows, size}) : Shape({size})));

@@ -13,8 +13,8 @@ Status runSymbolicGradient(const KernelArgs& args)
             if (const auto* kind = name.as<std::string>(); kind && key == "function")
                 return tfError(TfCode::notFound, "No gradient defined for op: " + *kind);
     const int64_t given = attributeInt(attributesOf(args), "@results", 0);
-    return invalidArgument("SymGrad expects to return " + std::to_string(args.outputCount) + " tensor(s), but get " + std::to_string(given) +
-                           " tensor(s) instead.");
+    return invalidArgument("SymGrad expects to return " + std::to_string(args.outputCount) + " tensor(s), but get " +
+                           std::to_string(given) + " tensor(s) instead.");
 }
 
 } // namespace

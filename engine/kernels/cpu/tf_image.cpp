@@ -18,12 +18,9 @@ std::array<float, 3> toHsv(float r, float g, float b)
     const float range = value - std::min({r, g, b});
     float hue = 0;
     if (range > 0) {
-        if (r == value)
-            hue = (g - b) / range;
-        else if (g == value)
-            hue = (b - r) / range + 2;
-        else
-            hue = (r - g) / range + 4;
+        if (r == value) hue = (g - b) / range;
+        else if (g == value) hue = (b - r) / range + 2;
+        else hue = (r - g) / range + 4;
         if (hue < 0) hue += 6;
     }
     return {hue, value > 0 ? range / value : 0, value};
@@ -54,10 +51,8 @@ template <bool turnsHue> Status runAdjust(const KernelArgs& args)
         T* out = args.out(0).as<T>();
         for (int64_t i = 0, n = shape.elementCount(); i < n; i += 3) {
             std::array<float, 3> hsv = toHsv(Element<T>::load(in[i]), Element<T>::load(in[i + 1]), Element<T>::load(in[i + 2]));
-            if (turnsHue)
-                hsv[0] += amount * 6;
-            else
-                hsv[1] = std::clamp(hsv[1] * amount, 0.0F, 1.0F);
+            if (turnsHue) hsv[0] += amount * 6;
+            else hsv[1] = std::clamp(hsv[1] * amount, 0.0F, 1.0F);
             const std::array<float, 3> rgb = toRgb(hsv[0], hsv[1], hsv[2]);
             for (int64_t c = 0; c < 3; ++c) out[i + c] = Element<T>::store(rgb[static_cast<size_t>(c)]);
         }
@@ -289,7 +284,8 @@ Status runResizeArea(const KernelArgs& args)
                             for (size_t k = 0; k < columns.shares.size(); ++k) {
                                 const int64_t py = std::min(rows.first + static_cast<int64_t>(r), in[1] - 1);
                                 const int64_t px = std::min(columns.first + static_cast<int64_t>(k), in[2] - 1);
-                                const auto pixel = static_cast<float>(Element<T>::load(args.in(0).as<T>()[((b * in[1] + py) * in[2] + px) * in[3] + c]));
+                                const auto pixel =
+                                    static_cast<float>(Element<T>::load(args.in(0).as<T>()[((b * in[1] + py) * in[2] + px) * in[3] + c]));
                                 sum += pixel * rows.shares[r] * columns.shares[k] * whole;
                             }
                         *out++ = sum;
@@ -305,7 +301,8 @@ template <bool toHue> Status runColours(const KernelArgs& args)
 {
     const Shape& shape = args.in(0).shape;
     if (shape.rank() < 1) return invalidArgument("input must be at least 1D" + toString(shape));
-    if (shape.back() != 3) return invalidArgument("input must have 3 channels but input only has " + std::to_string(shape.back()) + " channels.");
+    if (shape.back() != 3)
+        return invalidArgument("input must have 3 channels but input only has " + std::to_string(shape.back()) + " channels.");
     LS_CHECK_OK(tfAllocate(args, 0, shape));
     return forDType<TfFloats>(args.in(0).dtype, [&]<typename T>() -> Status {
         for (int64_t i = 0, n = shape.elementCount(); i < n; i += 3) {
@@ -361,12 +358,10 @@ Status runCropAndResize(const KernelArgs& args)
                     const float atY = place(0, y), atX = place(1, x);
                     const bool inside = isInside(0, atY) && isInside(1, atX);
                     for (int64_t c = 0; c < in[3]; ++c) {
-                        if (!inside)
-                            *out++ = outside;
+                        if (!inside) *out++ = outside;
                         else if (nearest)
                             *out++ = static_cast<float>(Element<T>::load(picture[(pixelAt(0, atY) * in[2] + pixelAt(1, atX)) * in[3] + c]));
-                        else
-                            *out++ = between(picture, in[2], in[3], c, Neighbours::of(atY, in[1]), Neighbours::of(atX, in[2]));
+                        else *out++ = between(picture, in[2], in[3], c, Neighbours::of(atY, in[1]), Neighbours::of(atX, in[2]));
                     }
                 }
         }
@@ -468,10 +463,8 @@ template <int version> Status runSuppression(const KernelArgs& args)
         LS_CHECK_OK(tfAllocate(args, 1, shape));
         for (int64_t i = 0; i < shape[0]; ++i) {
             const float score = i < found ? chosen.scores[static_cast<size_t>(i)] : 0;
-            if (args.out(1).dtype == DType::f16)
-                args.out(1).as<uint16_t>()[i] = floatToF16(score);
-            else
-                args.out(1).as<float>()[i] = score;
+            if (args.out(1).dtype == DType::f16) args.out(1).as<uint16_t>()[i] = floatToF16(score);
+            else args.out(1).as<float>()[i] = score;
         }
     }
     if (version < 4) return {};

@@ -23,7 +23,8 @@ Result<int64_t> squareSize(const Tensor& matrices)
     const Shape& shape = matrices.shape;
     if (shape.rank() < 2) return invalidArgument("Input tensor 0 must have rank >= 2");
     if (shape.back() != shape[shape.rank() - 2])
-        return invalidArgument("Input matrix must be square, got " + std::to_string(shape[shape.rank() - 2]) + " != " + std::to_string(shape.back()));
+        return invalidArgument("Input matrix must be square, got " + std::to_string(shape[shape.rank() - 2]) +
+                               " != " + std::to_string(shape.back()));
     return shape.back();
 }
 
@@ -167,7 +168,8 @@ Status runCholesky(const KernelArgs& args)
                     if (r > c) {
                         out[r * n + c] = sum / out[c * n + c];
                     } else {
-                        if (!(std::real(sum) > 0)) return invalidArgument("Cholesky decomposition was not successful. The input might not be valid.");
+                        if (!(std::real(sum) > 0))
+                            return invalidArgument("Cholesky decomposition was not successful. The input might not be valid.");
                         out[r * n + c] = T(std::sqrt(std::real(sum)));
                     }
                 }
@@ -229,7 +231,8 @@ Status runTriangularSolve(const KernelArgs& args)
                 if (matrix(r, r) == T(0)) return invalidArgument("Input matrix is not invertible.");
                 for (int64_t c = 0; c < columns; ++c) {
                     T sum = side[r * columns + c];
-                    for (int64_t k = startsAtTop ? 0 : r + 1, end = startsAtTop ? r : n; k < end; ++k) sum -= matrix(r, k) * out[k * columns + c];
+                    for (int64_t k = startsAtTop ? 0 : r + 1, end = startsAtTop ? r : n; k < end; ++k)
+                        sum -= matrix(r, k) * out[k * columns + c];
                     out[r * columns + c] = sum / matrix(r, r);
                 }
             }
@@ -241,7 +244,8 @@ Status runTriangularSolve(const KernelArgs& args)
 Status runCross(const KernelArgs& args)
 {
     const Shape& shape = args.in(0).shape;
-    if (!(shape == args.in(1).shape)) return invalidArgument("Both inputs must be of same shape: " + toString(shape) + " vs. " + toString(args.in(1).shape));
+    if (!(shape == args.in(1).shape))
+        return invalidArgument("Both inputs must be of same shape: " + toString(shape) + " vs. " + toString(args.in(1).shape));
     if (shape.rank() < 1 || shape.back() != 3) return invalidArgument("Cross-products are only defined for 3-element vectors.");
     LS_CHECK_OK(tfAllocate(args, 0, shape));
     return forDType<TfFloats, TfSigned, TfUnsigned>(args.in(0).dtype, [&]<typename T>() -> Status {

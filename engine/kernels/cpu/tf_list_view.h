@@ -43,7 +43,10 @@ private:
     Status write(const KernelArgs& args, int k, const Change& change) const;
     Status writeWithRoom(const KernelArgs& args, int k, int64_t i, const VariantTensor& element) const;
     Result<bool> bringUpToDate(const KernelArgs& args, int k, const Change& change) const;
-    std::string_view encoded(int64_t i) const { return m_bytes.substr(m_body + static_cast<size_t>(i * m_elementSize), static_cast<size_t>(m_elementSize)); }
+    std::string_view encoded(int64_t i) const
+    {
+        return m_bytes.substr(m_body + static_cast<size_t>(i * m_elementSize), static_cast<size_t>(m_elementSize));
+    }
 
     std::string_view m_bytes;
     size_t m_body = 0; ///< where elements begin

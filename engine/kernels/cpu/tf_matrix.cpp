@@ -88,14 +88,15 @@ Status runMatrixDiag(const KernelArgs& args)
     const int64_t leastRows = diagonals.longest - std::min<int64_t>(diagonals.high, 0);
     const int64_t leastColumns = diagonals.longest + std::max<int64_t>(diagonals.low, 0);
     int64_t rows = -1, columns = -1;
-    if (args.has(2)) { LS_TRY(rows, tfInteger(args, 2, "num_rows")); }
-    if (args.has(3)) { LS_TRY(columns, tfInteger(args, 3, "num_cols")); }
-    if (rows == -1 && columns == -1)
-        rows = columns = std::max(leastRows, leastColumns);
-    else if (rows == -1)
-        rows = leastRows;
-    else if (columns == -1)
-        columns = leastColumns;
+    if (args.has(2)) {
+        LS_TRY(rows, tfInteger(args, 2, "num_rows"));
+    }
+    if (args.has(3)) {
+        LS_TRY(columns, tfInteger(args, 3, "num_cols"));
+    }
+    if (rows == -1 && columns == -1) rows = columns = std::max(leastRows, leastColumns);
+    else if (rows == -1) rows = leastRows;
+    else if (columns == -1) columns = leastColumns;
     if (rows < leastRows || columns < leastColumns || (rows != leastRows && columns != leastColumns))
         return invalidArgument("The number of rows or columns is not consistent with the specified d_lower, d_upper, and diagonal.");
     diagonals.rows = rows;
@@ -119,8 +120,7 @@ Status runMatrixDiag(const KernelArgs& args)
                 if (diagonals.holds(c - r))
                     copyElement(to, source.at(b * diagonals.count() * diagonals.longest + diagonals.place(c - r, std::min(r, c))),
                                 out.size());
-                else if (padding)
-                    copyElement(to, padding->at(0), out.size());
+                else if (padding) copyElement(to, padding->at(0), out.size());
             }
     return out.finish();
 }
@@ -247,8 +247,9 @@ Result<Labels> labelsOf(std::string_view term, int rank, int input)
     const size_t dots = term.find("...");
     const auto named = static_cast<int>(term.size()) - (dots == std::string_view::npos ? 0 : 3);
     if (dots == std::string_view::npos ? named != rank : named > rank)
-        return invalidArgument("Expected input " + std::to_string(input) + " to have rank " + (dots == std::string_view::npos ? "" : "at least ") +
-                               std::to_string(named) + " but got: " + std::to_string(rank));
+        return invalidArgument("Expected input " + std::to_string(input) + " to have rank " +
+                               (dots == std::string_view::npos ? "" : "at least ") + std::to_string(named) +
+                               " but got: " + std::to_string(rank));
     Labels labels;
     for (size_t i = 0; i < term.size(); ++i) {
         if (i == dots) {

@@ -24,9 +24,9 @@ Status concatenate(const KernelArgs& args, int first, int last, int64_t axisOper
         bool fits = each.rank() == like.rank();
         for (int d = 0; fits && d < like.rank(); ++d) fits = d == axis || each[d] == like[d];
         if (!fits)
-            return invalidArgument("ConcatOp : Dimension " + std::to_string(axis) + " in both shapes must be equal: " +
-                                   numbered("shape[", 0) + " = " + toString(like) + " vs. " + numbered("shape[", i - first) + " = " +
-                                   toString(each));
+            return invalidArgument("ConcatOp : Dimension " + std::to_string(axis) +
+                                   " in both shapes must be equal: " + numbered("shape[", 0) + " = " + toString(like) + " vs. " +
+                                   numbered("shape[", i - first) + " = " + toString(each));
         shape[axis] += each[axis];
     }
     TfTarget out;
@@ -59,8 +59,8 @@ Status runConcat(const KernelArgs& args)
 Status runPack(const KernelArgs& args)
 {
     const Shape& each = args.in(0).shape;
-    LS_TRY(const int axis, tfAxis(attributeInt(attributesOf(args), "axis", 0), each.rank() + 1, "axis = " +
-                                  std::to_string(attributeInt(attributesOf(args), "axis", 0)) + " not in range"));
+    LS_TRY(const int axis, tfAxis(attributeInt(attributesOf(args), "axis", 0), each.rank() + 1,
+                                  "axis = " + std::to_string(attributeInt(attributesOf(args), "axis", 0)) + " not in range"));
     for (int i = 1; i < args.inputCount; ++i)
         if (!(args.in(i).shape == each))
             return invalidArgument("Shapes of all inputs must match: values[0].shape = " + toString(each) + " != values[" +
@@ -126,7 +126,8 @@ Status runSplit(const KernelArgs& args)
         return invalidArgument("Number of ways to split should evenly divide the split dimension, but got split_dim " +
                                std::to_string(axis) + " (size = " + std::to_string(shape[axis]) + ") and num_split " +
                                std::to_string(args.outputCount));
-    return split(args, args.in(1), axis, std::vector<int64_t>(static_cast<size_t>(args.outputCount), shape[axis] / args.outputCount), false);
+    return split(args, args.in(1), axis, std::vector<int64_t>(static_cast<size_t>(args.outputCount), shape[axis] / args.outputCount),
+                 false);
 }
 
 Status runSplitV(const KernelArgs& args)
@@ -140,12 +141,14 @@ Status runSplitV(const KernelArgs& args)
     int open = -1;
     for (size_t i = 0; i < sizes.size(); ++i) {
         if (sizes[i] == -1 && open < 0) open = static_cast<int>(i);
-        else if (sizes[i] < 0 || sizes[i] > shape[axis]) return invalidArgument("Split size at index " + std::to_string(i) + " must be >= 0. Got: " + std::to_string(sizes[i]));
+        else if (sizes[i] < 0 || sizes[i] > shape[axis])
+            return invalidArgument("Split size at index " + std::to_string(i) + " must be >= 0. Got: " + std::to_string(sizes[i]));
         else sum += sizes[i];
     }
     if (open >= 0 ? sum > shape[axis] : sum != shape[axis])
         return invalidArgument("Determined shape must either match input shape along split_dim exactly if fully specified, or be less than "
-                               "the size of the input along split_dim if not fully specified. Got: " + std::to_string(sum));
+                               "the size of the input along split_dim if not fully specified. Got: " +
+                               std::to_string(sum));
     if (open >= 0) sizes[static_cast<size_t>(open)] = shape[axis] - sum;
     return split(args, args.in(0), axis, sizes, false);
 }
@@ -195,7 +198,8 @@ Status runTranspose(const KernelArgs& args)
     LS_CHECK_OK(out.begin(args, 0, shape));
     StridedCopy copy;
     for (int d = 0; d < shape.rank(); ++d) {
-        const auto source = static_cast<int>(perm[static_cast<size_t>(d)] < 0 ? perm[static_cast<size_t>(d)] + from.rank() : perm[static_cast<size_t>(d)]);
+        const auto source =
+            static_cast<int>(perm[static_cast<size_t>(d)] < 0 ? perm[static_cast<size_t>(d)] + from.rank() : perm[static_cast<size_t>(d)]);
         copy.add(shape[d], strideOf(from, source), strideOf(shape, d));
     }
     LS_CHECK_OK(copy.runChecked(in.data(), out.data(), in.size()));
@@ -216,7 +220,8 @@ Status runSlice(const KernelArgs& args)
         const int64_t b = begin[static_cast<size_t>(d)];
         const int64_t s = size[static_cast<size_t>(d)] == -1 ? from[d] - b : size[static_cast<size_t>(d)];
         if (b < 0 || b > from[d])
-            return invalidArgument(numbered("Expected begin[", d) + " in [0, " + std::to_string(from[d]) + "], but got " + std::to_string(b));
+            return invalidArgument(numbered("Expected begin[", d) + " in [0, " + std::to_string(from[d]) + "], but got " +
+                                   std::to_string(b));
         if (s < 0 || s > from[d] - b)
             return invalidArgument(numbered("Expected size[", d) + " in [0, " + std::to_string(from[d] - b) + "], but got " +
                                    std::to_string(s));
@@ -246,8 +251,7 @@ Result<StridedSlicePlan> planSlice(const KernelArgs& args, const Shape& input, i
     StridedSliceMasks masks = stridedSliceMasks(attributesOf(args));
     masks.offset = false;
     const auto view = [](const std::vector<int64_t>& v) { return std::optional<std::span<const int64_t>>(v); };
-    Result<StridedSlicePlan> plan =
-        planStridedSlice(input, masks, static_cast<int>(begin.size()), view(begin), view(end), view(strides));
+    Result<StridedSlicePlan> plan = planStridedSlice(input, masks, static_cast<int>(begin.size()), view(begin), view(end), view(strides));
     if (plan.ok()) return plan;
     const std::string what = plan.error().detail().what;
     if (what.starts_with("C3")) {
@@ -323,7 +327,9 @@ Status runTensorStridedSliceUpdate(const KernelArgs& args)
     const Shape& shape = args.in(0).shape;
     LS_TRY(const StridedSlicePlan plan, planSlice(args, shape, 1));
     if (!(plan.result() == args.in(4).shape))
-        return Error(ErrorCode::unsupported, "a value that is broadcast to the slice").found(toString(args.in(4).shape)).expected(toString(plan.result()));
+        return Error(ErrorCode::unsupported, "a value that is broadcast to the slice")
+            .found(toString(args.in(4).shape))
+            .expected(toString(plan.result()));
     LS_TRY(const TfSource in, TfSource::of(args.in(0)));
     LS_TRY(const TfSource value, TfSource::of(args.in(4)));
     TfTarget out;
@@ -365,7 +371,8 @@ Status runReverseV2(const KernelArgs& args)
 Status runReverse(const KernelArgs& args)
 {
     const std::vector<int64_t> dims = tfIntegers(args.in(1));
-    if (static_cast<int>(dims.size()) != args.in(0).shape.rank()) return invalidArgument("'dims' must have length equal to the rank of 'tensor'");
+    if (static_cast<int>(dims.size()) != args.in(0).shape.rank())
+        return invalidArgument("'dims' must have length equal to the rank of 'tensor'");
     return reverse(args, std::vector<bool>(dims.begin(), dims.end()));
 }
 
@@ -379,7 +386,8 @@ Status runReverseSequence(const KernelArgs& args)
         return invalidArgument("Length of seq_lengths != input.dims(" + std::to_string(batch) + "), (" + std::to_string(lengths.size()) +
                                " vs. " + std::to_string(shape[batch]) + ")");
     for (const int64_t length : lengths)
-        if (length < 0 || length > shape[seq]) return invalidArgument("seq_lengths(" + std::to_string(length) + ") > input.dims(" + std::to_string(seq) + ")");
+        if (length < 0 || length > shape[seq])
+            return invalidArgument("seq_lengths(" + std::to_string(length) + ") > input.dims(" + std::to_string(seq) + ")");
     LS_TRY(const TfSource in, TfSource::of(args.in(0)));
     TfTarget out;
     LS_CHECK_OK(out.begin(args, 0, shape));
@@ -426,7 +434,8 @@ Result<Shape> paddedShape(const KernelArgs& args, std::vector<int64_t>& before)
     const Shape& from = args.in(0).shape;
     const std::vector<int64_t> paddings = tfIntegers(args.in(1));
     if (args.in(1).shape.rank() != 2 || paddings.size() != 2 * static_cast<size_t>(from.rank()))
-        return invalidArgument("The first dimension of paddings must be the rank of inputs" + toString(args.in(1).shape) + " " + toString(from));
+        return invalidArgument("The first dimension of paddings must be the rank of inputs" + toString(args.in(1).shape) + " " +
+                               toString(from));
     Shape shape = from;
     for (int d = 0; d < from.rank(); ++d) {
         const int64_t low = paddings[2 * static_cast<size_t>(d)];
@@ -449,7 +458,8 @@ Status runPad(const KernelArgs& args)
     LS_CHECK_OK(out.begin(args, 0, shape, true));
     if (args.inputCount > 2) {
         LS_TRY(const TfSource value, TfSource::of(args.in(2)));
-        if (args.in(2).elementCount() != 1) return invalidArgument("constant_values must be a scalar. Found: " + toString(args.in(2).shape));
+        if (args.in(2).elementCount() != 1)
+            return invalidArgument("constant_values must be a scalar. Found: " + toString(args.in(2).shape));
         for (int64_t i = 0, n = shape.elementCount(); i < n; ++i) std::memcpy(out.at(i), value.at(0), static_cast<size_t>(value.size()));
     }
     if (from.elementCount() == 0) return out.finish();
@@ -486,8 +496,8 @@ struct Mirror {
         for (int d = 0; d < inner.rank(); ++d)
             if (const int64_t most = inner[d] - offset;
                 inner[d] < 0 || before[static_cast<size_t>(d)] > most || padded[d] - inner[d] - before[static_cast<size_t>(d)] > most)
-                return invalidArgument("paddings must be no greater than the dimension size: " + std::to_string(before[static_cast<size_t>(d)]) +
-                                       " greater than " + std::to_string(inner[d]));
+                return invalidArgument("paddings must be no greater than the dimension size: " +
+                                       std::to_string(before[static_cast<size_t>(d)]) + " greater than " + std::to_string(inner[d]));
         return {};
     }
 };
@@ -502,7 +512,8 @@ Status runMirrorPad(const KernelArgs& args)
     LS_TRY(const TfSource in, TfSource::of(args.in(0)));
     TfTarget out;
     LS_CHECK_OK(out.begin(args, 0, mirror.padded));
-    for (int64_t i = 0, n = mirror.padded.elementCount(); i < n; ++i) std::memcpy(out.at(i), in.at(mirror.source(i)), static_cast<size_t>(in.size()));
+    for (int64_t i = 0, n = mirror.padded.elementCount(); i < n; ++i)
+        std::memcpy(out.at(i), in.at(mirror.source(i)), static_cast<size_t>(in.size()));
     return out.finish();
 }
 
@@ -515,7 +526,8 @@ Status runMirrorPadGrad(const KernelArgs& args)
         return invalidArgument("paddings must be a matrix with 2 columns: " + toString(args.in(1).shape));
     for (int d = 0; d < mirror.padded.rank(); ++d) {
         const int64_t before = paddings[static_cast<size_t>(2 * d)], after = paddings[static_cast<size_t>(2 * d + 1)];
-        if (before < 0 || after < 0) return invalidArgument("Paddings must be non-negative: " + std::to_string(before) + ", " + std::to_string(after));
+        if (before < 0 || after < 0)
+            return invalidArgument("Paddings must be non-negative: " + std::to_string(before) + ", " + std::to_string(after));
         mirror.before.push_back(before);
         mirror.inner.append(before > mirror.padded[d] || after > mirror.padded[d] ? -1 : mirror.padded[d] - before - after);
     }

@@ -41,10 +41,11 @@ Status checkSplits(const std::vector<int64_t>& splits, int64_t size)
     if (splits[0] != 0) return invalidArgument("First split value must be 0, got " + std::to_string(splits[0]));
     for (size_t i = 1; i < splits.size(); ++i)
         if (splits[i] < splits[i - 1] || splits[i] > size)
-            return invalidArgument("Invalid split value " + std::to_string(splits[i]) + ", must be in [" + std::to_string(splits[i - 1]) + ", " +
-                                   std::to_string(size) + "]");
+            return invalidArgument("Invalid split value " + std::to_string(splits[i]) + ", must be in [" + std::to_string(splits[i - 1]) +
+                                   ", " + std::to_string(size) + "]");
     if (splits.back() == size) return {};
-    return invalidArgument("Last split value must be data size. Expected " + std::to_string(size) + ", got " + std::to_string(splits.back()));
+    return invalidArgument("Last split value must be data size. Expected " + std::to_string(size) + ", got " +
+                           std::to_string(splits.back()));
 }
 
 Status runNGrams(const KernelArgs& args)
@@ -75,7 +76,8 @@ Status runNGrams(const KernelArgs& args)
             return {};
         };
         for (const int64_t width : widths) LS_CHECK_OK(add(rules.countOf(length, width), width));
-        if (keepsShort && length > 0 && grams.size() == before) LS_CHECK_OK(add(1, rules.padding >= 0 ? length + 2 * rules.padding : length));
+        if (keepsShort && length > 0 && grams.size() == before)
+            LS_CHECK_OK(add(1, rules.padding >= 0 ? length + 2 * rules.padding : length));
         ends[i] = std::ssize(grams);
     }
     const std::vector<std::string_view> views(grams.begin(), grams.end());

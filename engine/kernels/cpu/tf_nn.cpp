@@ -16,7 +16,8 @@ template <typename T> double softmaxRow(const T* x, int64_t width, std::vector<d
     for (int64_t i = 0; i < width; ++i) most = std::max(most, static_cast<double>(Element<T>::load(x[i])));
     double sum = 0;
     result.resize(static_cast<size_t>(width));
-    for (int64_t i = 0; i < width; ++i) sum += result[static_cast<size_t>(i)] = std::exp(static_cast<double>(Element<T>::load(x[i])) - most);
+    for (int64_t i = 0; i < width; ++i)
+        sum += result[static_cast<size_t>(i)] = std::exp(static_cast<double>(Element<T>::load(x[i])) - most);
     for (double& value : result) value /= sum;
     return most + std::log(sum);
 }
@@ -35,7 +36,8 @@ template <bool logarithm> Status runSoftmax(const KernelArgs& args)
             T* out = args.out(0).as<T>() + r * width;
             const double total = softmaxRow(x, width, row);
             for (int64_t i = 0; i < width; ++i)
-                out[i] = Element<T>::store(static_cast<C>(logarithm ? static_cast<double>(Element<T>::load(x[i])) - total : row[static_cast<size_t>(i)]));
+                out[i] = Element<T>::store(
+                    static_cast<C>(logarithm ? static_cast<double>(Element<T>::load(x[i])) - total : row[static_cast<size_t>(i)]));
         }
         return {};
     });
@@ -54,7 +56,8 @@ template <bool sparse> Status runCrossEntropy(const KernelArgs& args)
     if (sparse) classes = tfIntegers(args.in(1));
     for (const int64_t c : classes)
         if (c < 0 || c >= width)
-            return invalidArgument("Received a label value of " + std::to_string(c) + " which is outside the valid range of [0, " + std::to_string(width) + ").");
+            return invalidArgument("Received a label value of " + std::to_string(c) + " which is outside the valid range of [0, " +
+                                   std::to_string(width) + ").");
     LS_CHECK_OK(tfAllocate(args, 0, Shape({shape[0]})));
     LS_CHECK_OK(tfAllocate(args, 1, shape));
     return forDType<TfFloats>(args.in(0).dtype, [&]<typename T>() -> Status {

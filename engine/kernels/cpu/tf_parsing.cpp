@@ -29,12 +29,9 @@ Result<std::vector<std::string>> fieldsOf(std::string_view record, const CsvRule
         std::string& field = fields.emplace_back();
         if (rules.quotes && record[at] == '"') {
             for (++at; at < record.size(); ++at) {
-                if (record[at] != '"')
-                    field += record[at];
-                else if (at + 1 < record.size() && record[at + 1] == '"')
-                    field += record[at++];
-                else
-                    break;
+                if (record[at] != '"') field += record[at];
+                else if (at + 1 < record.size() && record[at + 1] == '"') field += record[at++];
+                else break;
             }
             if (at >= record.size()) return invalidArgument("Quoted field has to end with quote followed by delim or end");
             if (++at < record.size() && record[at] != rules.delimiter)
@@ -101,8 +98,7 @@ Status runDecodeCsv(const KernelArgs& args)
         if (otherwise.dtype == DType::string) {
             LS_TRY(const auto defaults, readStrings(otherwise));
             std::vector<std::string_view> texts;
-            for (size_t r = 0; r < rows.size(); ++r)
-                texts.push_back(isMissing(fieldOf(r)) ? defaults[0] : std::string_view(fieldOf(r)));
+            for (size_t r = 0; r < rows.size(); ++r) texts.push_back(isMissing(fieldOf(r)) ? defaults[0] : std::string_view(fieldOf(r)));
             LS_CHECK_OK(writeStrings(*args.runtime, args.out(k), args.in(0).shape, texts));
             continue;
         }
@@ -110,8 +106,7 @@ Status runDecodeCsv(const KernelArgs& args)
         LS_CHECK_OK((forDType<TypeList<float, double, int32_t, int64_t>>(otherwise.dtype, [&]<typename T>() -> Status {
             for (size_t r = 0; r < rows.size(); ++r) {
                 T& value = args.out(k).as<T>()[r];
-                if (isMissing(fieldOf(r)))
-                    value = *otherwise.as<T>();
+                if (isMissing(fieldOf(r))) value = *otherwise.as<T>();
                 else if (!parseNumber(fieldOf(r), value))
                     return invalidArgument("Field " + std::to_string(k) + " in record " + std::to_string(r) + " is not a valid " +
                                            std::string(tfTypeName(otherwise.dtype)) + ": " + fieldOf(r));
@@ -213,10 +208,8 @@ Status runEncodeBase64(const KernelArgs& args)
             for (size_t k = 0; k < 3; ++k) bits = bits << 8 | (i + k < text.size() ? static_cast<unsigned char>(text[i + k]) : 0U);
             const size_t count = std::min<size_t>(text.size() - i, 3) + 1;
             for (size_t k = 0; k < 4; ++k) {
-                if (k < count)
-                    out += kBase64[bits >> (18 - 6 * k) & 63];
-                else if (pads)
-                    out += '=';
+                if (k < count) out += kBase64[bits >> (18 - 6 * k) & 63];
+                else if (pads) out += '=';
             }
         }
     }
@@ -254,7 +247,4 @@ LS_TF_KERNEL(StringSplitV2, runStringSplit, "str")
 LS_TF_KERNEL(DecodeRaw, runDecodeRaw, "numbers bool")
 LS_TF_KERNEL(EncodeBase64, runEncodeBase64, "str")
 LS_TF_KERNEL(DecodeBase64, runDecodeBase64, "str")
-LS_DEFINE_KERNELS(tf, ReadFile)
-{
-    registry.add({"tf", "ReadFile", Profile::reference, prepareTfFile<runReadFile>, "str"});
-}
+LS_DEFINE_KERNELS(tf, ReadFile) { registry.add({"tf", "ReadFile", Profile::reference, prepareTfFile<runReadFile>, "str"}); }

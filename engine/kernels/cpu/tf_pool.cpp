@@ -124,10 +124,8 @@ Status runMaxPoolWithArgmax(const KernelArgs& args)
         for (size_t i = 0; i < best.size(); ++i) {
             args.out(0).as<T>()[i] = best[i] < 0 ? T() : x[best[i]];
             const int64_t place = best[i] < 0 ? 0 : best[i] % picture;
-            if (places.dtype == DType::i64)
-                places.as<int64_t>()[i] = place;
-            else
-                places.as<int32_t>()[i] = static_cast<int32_t>(place);
+            if (places.dtype == DType::i64) places.as<int64_t>()[i] = place;
+            else places.as<int32_t>()[i] = static_cast<int32_t>(place);
         }
         return {};
     });
@@ -179,7 +177,8 @@ Status runExtractPatches(const KernelArgs& args)
     const int64_t channels = in[3];
     int64_t patch = 0;
     if (__builtin_mul_overflow(spec.sizes[1] * spec.sizes[2], channels, &patch))
-        return invalidArgument("a patch would have too many elements: " + std::to_string(spec.sizes[1]) + " x " + std::to_string(spec.sizes[2]));
+        return invalidArgument("a patch would have too many elements: " + std::to_string(spec.sizes[1]) + " x " +
+                               std::to_string(spec.sizes[2]));
     LS_TRY(const TfSource source, TfSource::of(args.in(0)));
     TfTarget out;
     LS_CHECK_OK(out.begin(args, 0, windows.outputShape(patch), true));

@@ -30,7 +30,8 @@ Status giveVariants(const KernelArgs& args, const Shape& shape, const std::vecto
 Status runSerializeSparse(const KernelArgs& args)
 {
     if (args.out(0).dtype != DType::variant) return Error(ErrorCode::unsupported, "a sparse tensor serialised as strings");
-    if (args.in(0).shape.rank() != 2) return invalidArgument("Input indices should be a matrix but received shape " + toString(args.in(0).shape));
+    if (args.in(0).shape.rank() != 2)
+        return invalidArgument("Input indices should be a matrix but received shape " + toString(args.in(0).shape));
     std::vector<std::string> parts;
     for (int i = 0; i < 3; ++i) {
         VariantValue part;
@@ -48,22 +49,28 @@ Status runSerializeManySparse(const KernelArgs& args)
     const Shape& indices = args.in(0).shape;
     const std::vector<int64_t> dense = tfIntegers(args.in(2));
     const auto rank = static_cast<int64_t>(dense.size());
-    if (indices.rank() != 2 || indices[1] != rank) return invalidArgument("Input indices should be a matrix but received shape " + toString(indices));
+    if (indices.rank() != 2 || indices[1] != rank)
+        return invalidArgument("Input indices should be a matrix but received shape " + toString(indices));
     if (!(args.in(1).shape == Shape({indices[0]})))
-        return invalidArgument("Number of values must match first dimension of indices. Got " + toString(args.in(1).shape) + " values, indices shape: " + toString(indices));
+        return invalidArgument("Number of values must match first dimension of indices. Got " + toString(args.in(1).shape) +
+                               " values, indices shape: " + toString(indices));
     if (rank < 2) return invalidArgument("Rank of input SparseTensor should be > 1, but saw rank: " + std::to_string(rank));
     const std::vector<int64_t> places = tfIntegers(args.in(0));
-    if (dense[0] < 0 || dense[0] > (int64_t{1} << 24)) return invalidArgument("Invalid shape of a sparse tensor: " + std::to_string(dense[0]) + " rows");
+    if (dense[0] < 0 || dense[0] > (int64_t{1} << 24))
+        return invalidArgument("Invalid shape of a sparse tensor: " + std::to_string(dense[0]) + " rows");
     std::vector<std::vector<int64_t>> rows(static_cast<size_t>(dense[0])); // entries of each
     for (int64_t entry = 0; entry < indices[0]; ++entry) {
         const int64_t row = places[static_cast<size_t>(entry * rank)];
         if (row < 0 || row >= dense[0])
-            return invalidArgument("Received unexpected column 0 value " + std::to_string(row) + ", out of bounds for a batch of " + std::to_string(dense[0]));
+            return invalidArgument("Received unexpected column 0 value " + std::to_string(row) + ", out of bounds for a batch of " +
+                                   std::to_string(dense[0]));
         rows[static_cast<size_t>(row)].push_back(entry);
     }
     const int64_t each = elementBytes(args.in(1));
     std::vector<std::string_view> strings;
-    if (each == 0) { LS_TRY(strings, readStrings(args.in(1))); }
+    if (each == 0) {
+        LS_TRY(strings, readStrings(args.in(1)));
+    }
     const auto* shapeBytes = reinterpret_cast<const char*>(dense.data() + 1);
     std::vector<std::string> encoded;
     for (const std::vector<int64_t>& row : rows) {
@@ -111,7 +118,8 @@ bool isInteger32or64(const VariantTensor& tensor) { return tensor.dtype == DType
 Status runDeserializeSparse(const KernelArgs& args)
 {
     const Shape& shape = args.in(0).shape;
-    if (shape.rank() < 1 || shape.back() != 3) return invalidArgument("Serialized sparse should have 3 as the last dimension " + toString(shape));
+    if (shape.rank() < 1 || shape.back() != 3)
+        return invalidArgument("Serialized sparse should have 3 as the last dimension " + toString(shape));
     LS_TRY(const auto blobs, readStrings(args.in(0)));
     const int64_t count = shape.countOf(0, shape.rank() - 1);
     const int outer = shape.rank() - 1;
@@ -124,7 +132,8 @@ Status runDeserializeSparse(const KernelArgs& args)
         VariantTensor parts[3];
         for (size_t p = 0; p < 3; ++p) {
             LS_TRY(const VariantValue part, decodeVariant(blobs[static_cast<size_t>(n) * 3 + p]));
-            if (part.kind != VariantKind::tensors || part.tensors.size() != 1) return invalidArgument("Could not get a tensor from serialized_sparse");
+            if (part.kind != VariantKind::tensors || part.tensors.size() != 1)
+                return invalidArgument("Could not get a tensor from serialized_sparse");
             parts[p] = part.tensors[0];
         }
         if (!isInteger32or64(parts[0]) || !isInteger32or64(parts[2]) || parts[0].shape.rank() != 2 || parts[1].dtype != args.out(1).dtype ||
@@ -162,7 +171,10 @@ Status runDeserializeSparse(const KernelArgs& args)
 struct Ragged {
     std::vector<std::vector<int64_t>> splits;
     VariantTensor values;
-    int64_t rows() const { return splits.empty() ? (values.shape.rank() > 0 ? values.shape[0] : 0) : static_cast<int64_t>(splits[0].size()) - 1; }
+    int64_t rows() const
+    {
+        return splits.empty() ? (values.shape.rank() > 0 ? values.shape[0] : 0) : static_cast<int64_t>(splits[0].size()) - 1;
+    }
 };
 
 /// Splits begin with 0, grow, and end with the number of rows below them.
@@ -171,7 +183,8 @@ bool isValid(const Ragged& ragged)
     for (size_t level = 0; level < ragged.splits.size(); ++level) {
         const std::vector<int64_t>& splits = ragged.splits[level];
         const int64_t below = level + 1 < ragged.splits.size() ? static_cast<int64_t>(ragged.splits[level + 1].size()) - 1
-                              : ragged.values.shape.rank() > 0 ? ragged.values.shape[0] : -1;
+                              : ragged.values.shape.rank() > 0 ? ragged.values.shape[0]
+                                                               : -1;
         if (splits.empty() || splits.front() != 0 || splits.back() != below || !std::is_sorted(splits.begin(), splits.end())) return false;
     }
     return true;
@@ -227,7 +240,8 @@ Status runToVariant(const KernelArgs& args)
     for (int i = 0; i + 1 < args.inputCount; ++i) ragged.splits.push_back(tfIntegers(args.in(i)));
     ragged.values = variantTensor(args.in(args.inputCount - 1));
     const DType splitsType = tfTypeAttribute(attributesOf(args), "Tsplits", DType::i64);
-    if (!ragged.splits.empty() && !isValid(ragged)) return invalidArgument("Invalid ragged splits: they must begin with 0, grow, and end with the number of values");
+    if (!ragged.splits.empty() && !isValid(ragged))
+        return invalidArgument("Invalid ragged splits: they must begin with 0, grow, and end with the number of values");
     if (!attributeBool(attributesOf(args), "batched_input", false)) return giveVariants(args, Shape(), {encodeRagged(ragged, splitsType)});
     if (ragged.splits.empty() && ragged.values.shape.rank() < 1) return invalidArgument("batched_input=True, but the values are a scalar");
     std::vector<std::string> encoded;
@@ -267,9 +281,9 @@ Status runFromVariant(const KernelArgs& args)
     int64_t inside = attributeInt(attributesOf(args), "input_ragged_rank", -1);
     if (inside == -1) inside = levels - shape.rank();
     if (inside < 0 || levels != inside + shape.rank())
-        return invalidArgument("output_ragged_rank must be equal to input_ragged_rank + encoded_ragged.dims(); output_ragged_rank: " +
-                               std::to_string(levels) + ", input_ragged_rank: " + std::to_string(inside) + ", encoded_ragged.dims(): " +
-                               std::to_string(shape.rank()));
+        return invalidArgument(
+            "output_ragged_rank must be equal to input_ragged_rank + encoded_ragged.dims(); output_ragged_rank: " + std::to_string(levels) +
+            ", input_ragged_rank: " + std::to_string(inside) + ", encoded_ragged.dims(): " + std::to_string(shape.rank()));
     std::vector<Ragged> parts;
     for (const std::string_view blob : blobs) {
         LS_TRY(const VariantValue value, decodeVariant(blob));
@@ -282,14 +296,15 @@ Status runFromVariant(const KernelArgs& args)
         }
         part.values = value.tensors.back();
         if (part.values.dtype != args.out(levels).dtype)
-            return invalidArgument("Expected values Tensor dtype: " + std::string(tfTypeName(args.out(levels).dtype)) + ", found: " +
-                                   std::string(tfTypeName(part.values.dtype)));
+            return invalidArgument("Expected values Tensor dtype: " + std::string(tfTypeName(args.out(levels).dtype)) +
+                                   ", found: " + std::string(tfTypeName(part.values.dtype)));
         if (!isValid(part)) return invalidArgument("Expected valid row_splits in the encoded ragged tensor");
         parts.push_back(std::move(part));
     }
     if (shape.rank() == 0) {
         for (int k = 0; k < levels; ++k)
-            LS_CHECK_OK(giveIntegers(args, k, parts[0].splits[static_cast<size_t>(k)], Shape({static_cast<int64_t>(parts[0].splits[static_cast<size_t>(k)].size())})));
+            LS_CHECK_OK(giveIntegers(args, k, parts[0].splits[static_cast<size_t>(k)],
+                                     Shape({static_cast<int64_t>(parts[0].splits[static_cast<size_t>(k)].size())})));
         return tfCopy(args, levels, parts[0].values.view(), parts[0].values.shape);
     }
     for (int d = 0; d + 1 < shape.rank(); ++d) { // dimensions of the operand: rows of equal length
@@ -306,7 +321,8 @@ Status runFromVariant(const KernelArgs& args)
         }
     }
     for (size_t level = 0; level < joined.size(); ++level)
-        LS_CHECK_OK(giveIntegers(args, shape.rank() - 1 + static_cast<int>(level), joined[level], Shape({static_cast<int64_t>(joined[level].size())})));
+        LS_CHECK_OK(giveIntegers(args, shape.rank() - 1 + static_cast<int>(level), joined[level],
+                                 Shape({static_cast<int64_t>(joined[level].size())})));
     Shape all({0});
     const auto below = [](const Shape& s) {
         Shape rest;
@@ -320,10 +336,11 @@ Status runFromVariant(const KernelArgs& args)
         if (p == 0)
             for (const int64_t d : rest.dims()) all.append(d);
         if (!(rest == below(all)))
-            return invalidArgument("All flat_values must have compatible shapes.  Shape at index 0: " + toString(below(parts[0].values.shape)) +
-                                   ".  Shape at index " + std::to_string(p) + ": " + toString(rest) +
-                                   ".  If you are using tf.map_fn, then you may need to specify an explicit fn_output_signature with appropriate "
-                                   "ragged_rank, and/or convert output tensors to RaggedTensors.");
+            return invalidArgument(
+                "All flat_values must have compatible shapes.  Shape at index 0: " + toString(below(parts[0].values.shape)) +
+                ".  Shape at index " + std::to_string(p) + ": " + toString(rest) +
+                ".  If you are using tf.map_fn, then you may need to specify an explicit fn_output_signature with appropriate "
+                "ragged_rank, and/or convert output tensors to RaggedTensors.");
         all[0] += own[0];
     }
     TfTarget out;
@@ -343,7 +360,8 @@ Result<std::vector<std::vector<int64_t>>> splitsOf(const KernelArgs& args)
 {
     const Attribute* attribute = findAttribute(attributesOf(args), "row_partition_types");
     const auto* types = attribute ? attribute->as<AttributeItems>() : nullptr;
-    if (!types || static_cast<int>(types->size()) != args.inputCount - 3) return invalidArgument("row_partition_types must name each row partition");
+    if (!types || static_cast<int>(types->size()) != args.inputCount - 3)
+        return invalidArgument("row_partition_types must name each row partition");
     std::vector<std::vector<int64_t>> levels;
     int64_t rows = -1;
     for (size_t i = 0; i < types->size(); ++i) {
@@ -354,8 +372,8 @@ Result<std::vector<std::vector<int64_t>>> splitsOf(const KernelArgs& args)
         } else if (type && *type == "ROW_SPLITS" && !numbers.empty() && std::is_sorted(numbers.begin(), numbers.end()) && numbers[0] == 0) {
             levels.push_back(numbers);
             rows = numbers.back();
-        } else if (type && *type == "VALUE_ROWIDS" && rows >= 0 && rows < (int64_t{1} << 40) && std::is_sorted(numbers.begin(), numbers.end()) &&
-                   (numbers.empty() || (numbers[0] >= 0 && numbers.back() < rows))) {
+        } else if (type && *type == "VALUE_ROWIDS" && rows >= 0 && rows < (int64_t{1} << 40) &&
+                   std::is_sorted(numbers.begin(), numbers.end()) && (numbers.empty() || (numbers[0] >= 0 && numbers.back() < rows))) {
             std::vector<int64_t> splits = {0};
             for (int64_t r = 0; r < rows; ++r) splits.push_back(std::upper_bound(numbers.begin(), numbers.end(), r) - numbers.begin());
             levels.push_back(std::move(splits));
@@ -372,7 +390,8 @@ Status runToTensor(const KernelArgs& args)
     LS_TRY(const std::vector<std::vector<int64_t>> levels, splitsOf(args));
     const Tensor& values = args.in(1);
     const auto depth = static_cast<int>(levels.size());
-    if (depth < 1 || values.shape.rank() < 1 || levels.back().back() != values.shape[0]) return invalidArgument("the row partitions do not fit the values");
+    if (depth < 1 || values.shape.rank() < 1 || levels.back().back() != values.shape[0])
+        return invalidArgument("the row partitions do not fit the values");
     LS_TRY(const Shape wanted, tfShapeOperand(args.in(0), true));
     if (args.in(2).elementCount() != 1) return Error(ErrorCode::unsupported, "a default value that is no scalar");
     Shape shape({static_cast<int64_t>(levels[0].size()) - 1});
@@ -399,7 +418,8 @@ Status runToTensor(const KernelArgs& args)
         for (int level = 0; present && level < depth; ++level) {
             const int64_t column = cell / shape.countOf(level + 2, depth + 1) % shape[level + 1];
             const std::vector<int64_t>& splits = levels[static_cast<size_t>(level)];
-            present = row + 1 < static_cast<int64_t>(splits.size()) && column < splits[static_cast<size_t>(row) + 1] - splits[static_cast<size_t>(row)];
+            present = row + 1 < static_cast<int64_t>(splits.size()) &&
+                      column < splits[static_cast<size_t>(row) + 1] - splits[static_cast<size_t>(row)];
             if (present) row = splits[static_cast<size_t>(row)] + column;
         }
         if (present) std::memcpy(out.at(cell * inner), in.at(row * inner), static_cast<size_t>(inner * in.size()));
@@ -414,13 +434,16 @@ Status runRange(const KernelArgs& args)
     for (int i = 0; i < 3; ++i) {
         const Shape& shape = args.in(i).shape;
         if (shape.rank() > 1) return invalidArgument("starts, limits and deltas must be scalars or vectors");
-        if (shape.rank() == 1 && rows >= 0 && shape[0] != rows) return invalidArgument("starts, limits, and deltas must have the same shape");
+        if (shape.rank() == 1 && rows >= 0 && shape[0] != rows)
+            return invalidArgument("starts, limits, and deltas must have the same shape");
         if (shape.rank() == 1) rows = shape[0];
     }
     if (rows < 0) rows = 1;
     return forDType<TypeList<float, double, BFloat16, int32_t, int64_t>>(args.in(0).dtype, [&]<typename T>() -> Status {
         using C = typename Element<T>::Compute;
-        const auto operand = [&](int i, int64_t row) { return Element<T>::load(args.in(i).as<T>()[args.in(i).shape.rank() == 0 ? 0 : row]); };
+        const auto operand = [&](int i, int64_t row) {
+            return Element<T>::load(args.in(i).as<T>()[args.in(i).shape.rank() == 0 ? 0 : row]);
+        };
         const auto distance = [](C from, C to) { // f64 does not hold every i64, but every distance that counts here
             if constexpr (!std::is_integral_v<C>) return static_cast<double>(to) - static_cast<double>(from);
             else if (to < from) return -static_cast<double>(static_cast<uint64_t>(from) - static_cast<uint64_t>(to));
@@ -440,7 +463,8 @@ Status runRange(const KernelArgs& args)
         LS_CHECK_OK(tfAllocate(args, 1, Shape({splits.back()})));
         for (int64_t row = 0; row < rows; ++row) {
             C value = operand(0, row);
-            for (int64_t i = splits[static_cast<size_t>(row)]; i < splits[static_cast<size_t>(row) + 1]; ++i, value = wrappingAdd(value, operand(2, row)))
+            for (int64_t i = splits[static_cast<size_t>(row)]; i < splits[static_cast<size_t>(row) + 1];
+                 ++i, value = wrappingAdd(value, operand(2, row)))
                 args.out(1).as<T>()[i] = Element<T>::store(value);
         }
         return {};
@@ -463,12 +487,13 @@ Status runToComponents(const KernelArgs& args)
     LS_TRY(const VariantValue value, decodeVariant(blobs[0]));
     if (value.kind != VariantKind::tensors) return invalidArgument("`encoded` must be a CompositeTensorVariant.");
     if (static_cast<int>(value.tensors.size()) != args.outputCount)
-        return invalidArgument("Encoded value has " + std::to_string(value.tensors.size()) + " components, expected " + std::to_string(args.outputCount));
+        return invalidArgument("Encoded value has " + std::to_string(value.tensors.size()) + " components, expected " +
+                               std::to_string(args.outputCount));
     for (int k = 0; k < args.outputCount; ++k) {
         const VariantTensor& tensor = value.tensors[static_cast<size_t>(k)];
         if (tensor.dtype != args.out(k).dtype)
-            return invalidArgument("Tensor at index " + std::to_string(k) + " had incompatible dtype: expected " + std::string(tfTypeName(args.out(k).dtype)) +
-                                   ", but got " + std::string(tfTypeName(tensor.dtype)) + ".");
+            return invalidArgument("Tensor at index " + std::to_string(k) + " had incompatible dtype: expected " +
+                                   std::string(tfTypeName(args.out(k).dtype)) + ", but got " + std::string(tfTypeName(tensor.dtype)) + ".");
         LS_CHECK_OK(tfCopy(args, k, tensor.view(), tensor.shape));
     }
     return {};

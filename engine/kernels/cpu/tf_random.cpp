@@ -1,8 +1,8 @@
 // Kernels of TensorFlow's random numbers: Philox 4x32-10 with TensorFlow's seeds, and its way from bits to numbers
 // (core/lib/random/random_distributions.h, philox_random.h, core/kernels/random_op.cc, stateless_random_ops.cc).
+#include "engine/base/hash.h"
 #include "engine/kernels/cpu/tf_support.h"
 #include "engine/kernels/resources.h"
-#include "engine/base/hash.h"
 
 #include <algorithm>
 #include <cmath>
@@ -61,7 +61,8 @@ template <typename T> size_t numbersOf(const std::array<uint32_t, 4>& block, Dis
     }
 }
 
-/// Normal numbers closer than 2 to 0. Each group of a block's size has a region of the stream to itself, since nobody knows how many it takes.
+/// Normal numbers closer than 2 to 0. Each group of a block's size has a region of the stream to itself, since nobody knows how many it
+/// takes.
 template <typename T> void fillTruncated(T* out, int64_t count, const PhiloxStream& stream)
 {
     constexpr int64_t kGroup = sizeof(T) == 8 ? 2 : 4, kBlocksOfGroup = kGroup * 256 / 4;
@@ -101,7 +102,8 @@ PhiloxStream reserve(const KernelArgs& args, int64_t count)
     const auto seed2 = static_cast<uint64_t>(attributeInt(attributesOf(args), "seed2", 0));
     const std::string& node = nodeOf(args);
     const uint64_t identity = hash64(std::as_bytes(std::span(node.data(), node.size())));
-    PhiloxStream& stream = seed == 0 && seed2 == 0 ? args.runtime->random().session() : args.runtime->random().stream(identity, seed, seed2);
+    PhiloxStream& stream =
+        seed == 0 && seed2 == 0 ? args.runtime->random().session() : args.runtime->random().stream(identity, seed, seed2);
     const PhiloxStream mine = stream;
     constexpr int64_t kReservedPerNumber = 256; // blocks of four words: plenty, but that is what TensorFlow reserves
     stream.skip(static_cast<uint64_t>(count * kReservedPerNumber));
@@ -143,7 +145,8 @@ Result<Bounds> boundsOf(const KernelArgs& args, int i, const Shape& shape)
     Bounds bounds;
     LS_TRY(bounds.low, tfInteger(args, i, "minval"));
     LS_TRY(bounds.high, tfInteger(args, i + 1, "maxval"));
-    const bool isLess = args.in(i).dtype == DType::u64 ? static_cast<uint64_t>(bounds.low) < static_cast<uint64_t>(bounds.high) : bounds.low < bounds.high;
+    const bool isLess =
+        args.in(i).dtype == DType::u64 ? static_cast<uint64_t>(bounds.low) < static_cast<uint64_t>(bounds.high) : bounds.low < bounds.high;
     if (shape.elementCount() == 0 || isLess) return bounds;
     return invalidArgument("Need minval < maxval, got " + std::to_string(bounds.low) + " >= " + std::to_string(bounds.high));
 }

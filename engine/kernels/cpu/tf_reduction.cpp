@@ -12,17 +12,23 @@ using namespace loopscope;
 namespace {
 
 /// What sums of T are kept in.
-template <typename C> struct Wide { using Type = C; };
-template <> struct Wide<float> { using Type = double; };
-template <> struct Wide<std::complex<float>> { using Type = std::complex<double>; };
+template <typename C> struct Wide {
+    using Type = C;
+};
+template <> struct Wide<float> {
+    using Type = double;
+};
+template <> struct Wide<std::complex<float>> {
+    using Type = std::complex<double>;
+};
 
 enum class Fold { sum, mean, product, maximum, minimum, norm };
 
 /// For each element of the input the element of the result that it goes to.
 struct Reduction {
-    Shape result;                  ///< as the operator gives it
-    std::vector<int64_t> strides;  ///< by input dimension, in result elements; 0: reduced
-    int64_t each = 1;              ///< input elements of one result
+    Shape result;                 ///< as the operator gives it
+    std::vector<int64_t> strides; ///< by input dimension, in result elements; 0: reduced
+    int64_t each = 1;             ///< input elements of one result
 };
 
 Result<Reduction> planReduction(const KernelArgs& args)
@@ -85,8 +91,10 @@ template <Fold how> Status runReduce(const KernelArgs& args)
         } else {
             W neutral(0);
             if constexpr (how == Fold::product) neutral = W(1);
-            if constexpr (how == Fold::maximum) neutral = std::is_floating_point_v<C> ? -std::numeric_limits<W>::infinity() : std::numeric_limits<W>::lowest();
-            if constexpr (how == Fold::minimum) neutral = std::is_floating_point_v<C> ? std::numeric_limits<W>::infinity() : std::numeric_limits<W>::max();
+            if constexpr (how == Fold::maximum)
+                neutral = std::is_floating_point_v<C> ? -std::numeric_limits<W>::infinity() : std::numeric_limits<W>::lowest();
+            if constexpr (how == Fold::minimum)
+                neutral = std::is_floating_point_v<C> ? std::numeric_limits<W>::infinity() : std::numeric_limits<W>::max();
             std::vector<W> sums(static_cast<size_t>(plan.result.elementCount()), neutral);
             const T* in = args.in(0).as<T>();
             walk(args.in(0).shape, plan.strides, [&](int64_t from, int64_t to) {
@@ -243,7 +251,8 @@ template <typename T> void multiply(const Matrix<T>& a, const Matrix<T>& b, T* o
         std::fill(row.begin(), row.end(), C(0));
         for (int64_t p = 0; p < k; ++p) {
             const C left = a.at(i, p);
-            for (int64_t j = 0; j < n; ++j) row[static_cast<size_t>(j)] = wrappingAdd(row[static_cast<size_t>(j)], wrappingMul(left, b.at(p, j)));
+            for (int64_t j = 0; j < n; ++j)
+                row[static_cast<size_t>(j)] = wrappingAdd(row[static_cast<size_t>(j)], wrappingMul(left, b.at(p, j)));
         }
         for (int64_t j = 0; j < n; ++j) out[i * n + j] = Element<T>::store(row[static_cast<size_t>(j)]);
     }
@@ -260,8 +269,7 @@ Status runMatMul(const KernelArgs& args)
     const int64_t m = a[ta ? 1 : 0];
     const int64_t k = a[ta ? 0 : 1];
     const int64_t n = b[tb ? 0 : 1];
-    if (b[tb ? 1 : 0] != k)
-        return invalidArgument("Matrix size-incompatible: In[0]: " + toString(a) + ", In[1]: " + toString(b));
+    if (b[tb ? 1 : 0] != k) return invalidArgument("Matrix size-incompatible: In[0]: " + toString(a) + ", In[1]: " + toString(b));
     LS_CHECK_OK(tfAllocate(args, 0, Shape({m, n})));
     return forDType<TfFloats, TfSigned, TfUnsigned, TfComplex>(args.in(0).dtype, [&]<typename T>() -> Status {
         const Matrix<T> left{args.in(0).as<T>(), ta ? 1 : k, ta ? m : 1, false};
@@ -300,8 +308,8 @@ Status runBatchMatMul(const KernelArgs& args)
             for (int64_t i = 0; i < loop.rowLength(); ++i) {
                 const T* x = args.in(0).as<T>() + (offset[0] + i * loop.rowStride(0)) * m * k;
                 const T* y = args.in(1).as<T>() + (offset[1] + i * loop.rowStride(1)) * k * n;
-                multiply(Matrix<T>{x, ta ? 1 : k, ta ? m : 1, ta}, Matrix<T>{y, tb ? 1 : n, tb ? k : 1, tb}, args.out(0).as<T>() + (o + i) * m * n,
-                         m, k, n);
+                multiply(Matrix<T>{x, ta ? 1 : k, ta ? m : 1, ta}, Matrix<T>{y, tb ? 1 : n, tb ? k : 1, tb},
+                         args.out(0).as<T>() + (o + i) * m * n, m, k, n);
             }
         });
         return {};
@@ -322,7 +330,8 @@ Status runBiasAdd(const KernelArgs& args)
     if (bias.rank() != 1) return invalidArgument("Biases must be 1D: " + toString(bias));
     const int channel = channelDim(args, shape);
     if (shape[channel] != bias[0])
-        return invalidArgument("Must provide as many biases as the last dimension of the input tensor: " + toString(bias) + " vs. " + toString(shape));
+        return invalidArgument("Must provide as many biases as the last dimension of the input tensor: " + toString(bias) + " vs. " +
+                               toString(shape));
     LS_CHECK_OK(tfAllocate(args, 0, shape));
     const int64_t inner = strideOf(shape, channel);
     return forDType<TfFloats, TfSigned, TfUnsigned, TfComplex>(args.in(0).dtype, [&]<typename T>() -> Status {

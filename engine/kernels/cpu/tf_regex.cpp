@@ -12,7 +12,8 @@ namespace {
 Result<std::string> textOf(const KernelArgs& args, int i, std::string_view attribute, const char* noun)
 {
     if (i >= args.inputCount) return std::string(attributeString(attributesOf(args), attribute, ""));
-    if (args.in(i).shape.rank() != 0) return invalidArgument(std::string(noun) + " must be scalar, but received " + tfShapeText(args.in(i).shape));
+    if (args.in(i).shape.rank() != 0)
+        return invalidArgument(std::string(noun) + " must be scalar, but received " + tfShapeText(args.in(i).shape));
     LS_TRY(const auto strings, readStrings(args.in(i)));
     return std::string(strings[0]);
 }

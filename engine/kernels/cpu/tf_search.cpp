@@ -54,7 +54,8 @@ Status runBucketize(const KernelArgs& args)
     return forDType<Countable>(args.in(0).dtype, [&]<typename T>() -> Status {
         for (int64_t i = 0, n = args.in(0).elementCount(); i < n; ++i) {
             const auto value = static_cast<std::common_type_t<T, float>>(args.in(0).as<T>()[i]);
-            const auto above = std::ranges::upper_bound(boundaries, value, {}, [](float boundary) { return static_cast<std::common_type_t<T, float>>(boundary); });
+            const auto above = std::ranges::upper_bound(boundaries, value, {},
+                                                        [](float boundary) { return static_cast<std::common_type_t<T, float>>(boundary); });
             args.out(0).as<int32_t>()[i] = static_cast<int32_t>(above - boundaries.begin());
         }
         return {};

@@ -10,7 +10,8 @@ using namespace loopscope;
 namespace {
 
 /// Of one sequence: the classes that are left, and −Σ of the largest inputs.
-template <typename T> std::pair<std::vector<int64_t>, T> decodeGreedily(const T* inputs, int64_t length, int64_t batch, int64_t classes, int64_t blank, bool merges)
+template <typename T> std::pair<std::vector<int64_t>, T> decodeGreedily(const T* inputs, int64_t length, int64_t batch, int64_t classes,
+                                                                        int64_t blank, bool merges)
 {
     std::vector<int64_t> decoded;
     T score = 0;
@@ -42,14 +43,15 @@ Status runCtcGreedyDecoder(const KernelArgs& args)
     int64_t blank = attributeInt(attributesOf(args), "blank_index", -1);
     if (blank < 0) blank += classes;
     if (blank < 0 || blank >= classes)
-        return invalidArgument("blank_index expected to be between " + std::to_string(-classes) + " and " + std::to_string(classes - 1) + " but was " +
-                               std::to_string(attributeInt(attributesOf(args), "blank_index", -1)));
+        return invalidArgument("blank_index expected to be between " + std::to_string(-classes) + " and " + std::to_string(classes - 1) +
+                               " but was " + std::to_string(attributeInt(attributesOf(args), "blank_index", -1)));
     const bool merges = attributeBool(attributesOf(args), "merge_repeated", false);
     std::vector<std::vector<int64_t>> decoded;
     LS_CHECK_OK(tfAllocate(args, 3, Shape({batch, 1})));
     LS_CHECK_OK((forDType<TypeList<float, double>>(args.in(0).dtype, [&]<typename T>() -> Status {
         for (int64_t b = 0; b < batch; ++b) {
-            auto [labels, score] = decodeGreedily(args.in(0).as<T>() + b * classes, lengths[static_cast<size_t>(b)], batch, classes, blank, merges);
+            auto [labels, score] =
+                decodeGreedily(args.in(0).as<T>() + b * classes, lengths[static_cast<size_t>(b)], batch, classes, blank, merges);
             decoded.push_back(std::move(labels));
             args.out(3).as<T>()[b] = score;
         }
@@ -84,10 +86,11 @@ Status runCumulativeLogsumexp(const KernelArgs& args)
     const int64_t asked = tfIntegers(args.in(1))[0];
     const int rank = shape.rank();
     if (asked < -rank || asked >= rank)
-        return invalidArgument("ScanOp: Expected scan axis in the range [" + std::to_string(-rank) + ", " + std::to_string(rank) + "), but got " +
-                               std::to_string(asked));
+        return invalidArgument("ScanOp: Expected scan axis in the range [" + std::to_string(-rank) + ", " + std::to_string(rank) +
+                               "), but got " + std::to_string(asked));
     const auto axis = static_cast<int>(asked < 0 ? asked + rank : asked);
-    const bool isExclusive = attributeBool(attributesOf(args), "exclusive", false), isReverse = attributeBool(attributesOf(args), "reverse", false);
+    const bool isExclusive = attributeBool(attributesOf(args), "exclusive", false),
+               isReverse = attributeBool(attributesOf(args), "reverse", false);
     LS_CHECK_OK(tfAllocate(args, 0, shape));
     const int64_t count = shape[axis], inner = shape.countOf(axis + 1, rank), outer = shape.countOf(0, axis);
     return forDType<TfFloats>(args.in(0).dtype, [&]<typename T>() -> Status {

@@ -93,7 +93,8 @@ Status runSqueeze(const KernelArgs& args)
     for (const int64_t axis : axes) {
         LS_TRY(const int d, tfAxis(axis, in.rank(), "Tried to squeeze"));
         if (in[d] != 1)
-            return invalidArgument("Can not squeeze dim[" + std::to_string(d) + "], expected a dimension of 1, got " + std::to_string(in[d]));
+            return invalidArgument("Can not squeeze dim[" + std::to_string(d) + "], expected a dimension of 1, got " +
+                                   std::to_string(in[d]));
         dropped[static_cast<size_t>(d)] = true;
     }
     Shape shape;
@@ -138,7 +139,8 @@ Status runEmpty(const KernelArgs& args)
 Status runRange(const KernelArgs& args)
 {
     for (int i = 0; i < 3; ++i)
-        if (args.in(i).elementCount() != 1) return invalidArgument("start, limit and delta must be scalars, got " + toString(args.in(i).shape));
+        if (args.in(i).elementCount() != 1)
+            return invalidArgument("start, limit and delta must be scalars, got " + toString(args.in(i).shape));
     return forDType<TfFloats, TfSigned, TfUnsigned>(args.in(0).dtype, [&]<typename T>() -> Status {
         using C = typename Element<T>::Compute;
         const C start = Element<T>::load(*args.in(0).as<T>());
@@ -154,7 +156,8 @@ Status runRange(const KernelArgs& args)
             const auto step = delta > C(0) ? static_cast<uint64_t>(delta) : uint64_t{0} - static_cast<uint64_t>(delta);
             count = static_cast<int64_t>(span / step + (span % step != 0 ? 1 : 0));
         } else {
-            const double steps = std::ceil(std::abs((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta)));
+            const double steps =
+                std::ceil(std::abs((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta)));
             if (!(steps < 1e15)) return invalidArgument("the range has too many elements");
             count = static_cast<int64_t>(steps);
         }
@@ -238,7 +241,8 @@ Status runConcatOffset(const KernelArgs& args)
     const std::vector<int64_t> first = tfIntegers(args.in(1));
     for (int i = 1; i < args.inputCount; ++i) {
         const std::vector<int64_t> shape = tfIntegers(args.in(i));
-        if (shape.size() != offsets.size()) return invalidArgument("input " + std::to_string(i) + " should contain as many elements as input 1");
+        if (shape.size() != offsets.size())
+            return invalidArgument("input " + std::to_string(i) + " should contain as many elements as input 1");
         for (size_t d = 0; d < shape.size(); ++d)
             if (d != static_cast<size_t>(dim) && shape[d] != first[d])
                 return invalidArgument("All dimensions except " + std::to_string(dim) + " must match. Input " + std::to_string(i) +

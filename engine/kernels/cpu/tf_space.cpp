@@ -18,10 +18,8 @@ Result<Blocks> blocksOf(const KernelArgs& args, std::string_view ends)
 {
     Blocks blocks;
     const int pairs = args.inputCount - 1;
-    if (args.inputCount == 3)
-        blocks.sizes = tfIntegers(args.in(1));
-    else
-        blocks.sizes.assign(2, attributeInt(attributesOf(args), "block_size", 0));
+    if (args.inputCount == 3) blocks.sizes = tfIntegers(args.in(1));
+    else blocks.sizes.assign(2, attributeInt(attributesOf(args), "block_size", 0));
     const std::vector<int64_t> list = tfIntegers(args.in(pairs));
     const Shape& in = args.in(0).shape;
     if (blocks.rank() + 1 > in.rank())

@@ -112,10 +112,8 @@ Status runDenseMatMul(const KernelArgs& args)
         using C = typename Element<T>::Compute;
         using W = std::conditional_t<std::is_same_v<C, float>, double, C>;
         const auto adjoint = [](W value, bool flips) {
-            if constexpr (kIsComplex<C>)
-                return flips ? std::conj(value) : value;
-            else
-                return value;
+            if constexpr (kIsComplex<C>) return flips ? std::conj(value) : value;
+            else return value;
         };
         std::vector<W> sums(static_cast<size_t>(rows * columns), W(0));
         for (int64_t e = 0; e < a.count; ++e) {
@@ -145,10 +143,8 @@ Status runReduceSum(const KernelArgs& args)
     const bool keeps = attributeBool(attributesOf(args), "keep_dims", false);
     Shape shape;
     for (int d = 0; d < in.rank(); ++d) {
-        if (!reduced[static_cast<size_t>(d)])
-            shape.append(in.shape[d]);
-        else if (keeps)
-            shape.append(1);
+        if (!reduced[static_cast<size_t>(d)]) shape.append(in.shape[d]);
+        else if (keeps) shape.append(1);
     }
     LS_CHECK_OK(tfAllocate(args, 0, shape));
     return forDType<TfFloats, TfSigned, TfUnsigned, TfComplex>(args.in(1).dtype, [&]<typename T>() -> Status {
@@ -195,7 +191,8 @@ Status runReshape(const KernelArgs& args)
 {
     LS_TRY(const Places in, placesOf(args, 0, 1));
     std::vector<int64_t> dims = tfIntegers(args.in(2));
-    if (args.in(2).shape.rank() != 1) return invalidArgument("Target shape should be a vector but received shape " + toString(args.in(2).shape));
+    if (args.in(2).shape.rank() != 1)
+        return invalidArgument("Target shape should be a vector but received shape " + toString(args.in(2).shape));
     const int64_t elements = in.shape.elementCount();
     int64_t known = 1;
     for (const int64_t dim : dims) {

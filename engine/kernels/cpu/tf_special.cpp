@@ -98,8 +98,8 @@ template <bool isUpper> Status runGamma(const KernelArgs& args)
     return forDType<TfFloats>(args.in(0).dtype, [&]<typename T>() -> Status {
         using C = typename Element<T>::Compute;
         applyBinary<T, T>(args.in(0), args.in(1), args.out(0), [](T a, T x) {
-            return Element<T>::store(
-                static_cast<C>(incompleteGamma(static_cast<double>(Element<T>::load(a)), static_cast<double>(Element<T>::load(x)), isUpper)));
+            return Element<T>::store(static_cast<C>(
+                incompleteGamma(static_cast<double>(Element<T>::load(a)), static_cast<double>(Element<T>::load(x)), isUpper)));
         });
         return {};
     });

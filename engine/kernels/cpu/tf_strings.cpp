@@ -22,7 +22,8 @@ std::string numberText(double value, bool single)
     if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
     std::array<char, 64> text = {};
     std::snprintf(text.data(), text.size(), "%.*g", single ? 6 : 15, value);
-    const bool isExact = single ? std::strtof(text.data(), nullptr) == static_cast<float>(value) : std::strtod(text.data(), nullptr) == value;
+    const bool isExact =
+        single ? std::strtof(text.data(), nullptr) == static_cast<float>(value) : std::strtod(text.data(), nullptr) == value;
     if (!isExact) std::snprintf(text.data(), text.size(), "%.*g", single ? 9 : 17, value);
     return text.data();
 }
@@ -46,7 +47,8 @@ Result<std::vector<std::string>> elementTexts(const Tensor& tensor, bool quoted)
             using C = std::remove_const_t<decltype(x)>;
             if constexpr (std::is_same_v<C, bool>) texts.emplace_back(quoted ? (x ? "True" : "False") : (x ? "1" : "0"));
             else if constexpr (std::is_integral_v<C>) texts.push_back(std::to_string(x));
-            else if constexpr (kIsComplex<C>) texts.push_back("(" + numberText(x.real(), sizeof(C) == 8) + "," + numberText(x.imag(), sizeof(C) == 8) + ")");
+            else if constexpr (kIsComplex<C>)
+                texts.push_back("(" + numberText(x.real(), sizeof(C) == 8) + "," + numberText(x.imag(), sizeof(C) == 8) + ")");
             else texts.push_back(numberText(x, sizeof(C) == 4));
         }
         return {};
@@ -89,7 +91,8 @@ void describe(const Shape& shape, int d, size_t& at, int64_t edge, const std::ve
     out += "[";
     for (int64_t i = 0; i < shape[d]; ++i) {
         const bool inner = d + 1 < shape.rank();
-        const std::string separator = inner ? std::string(static_cast<size_t>(shape.rank() - d - 1), '\n') + std::string(static_cast<size_t>(d) + 1, ' ') : " ";
+        const std::string separator =
+            inner ? std::string(static_cast<size_t>(shape.rank() - d - 1), '\n') + std::string(static_cast<size_t>(d) + 1, ' ') : " ";
         if (i > 0) out += separator;
         if (edge >= 0 && shape[d] > 2 * edge && i == edge) {
             out += "..." + separator;
@@ -272,11 +275,13 @@ Status runSubstr(const KernelArgs& args)
             const auto count = static_cast<int64_t>(starts.size()) - 1;
             const int64_t from = positions[p] < 0 ? positions[p] + count : positions[p];
             if (from < 0 || from > count) {
-                status = invalidArgument("pos " + std::to_string(positions[p]) + " out of range for string b'" + std::string(s) + "' at index " + std::to_string(parts.size()));
+                status = invalidArgument("pos " + std::to_string(positions[p]) + " out of range for string b'" + std::string(s) +
+                                         "' at index " + std::to_string(parts.size()));
                 return;
             }
             const int64_t to = from + std::clamp<int64_t>(lengths[p], 0, count - from);
-            parts.emplace_back(s.substr(starts[static_cast<size_t>(from)], starts[static_cast<size_t>(to)] - starts[static_cast<size_t>(from)]));
+            parts.emplace_back(
+                s.substr(starts[static_cast<size_t>(from)], starts[static_cast<size_t>(to)] - starts[static_cast<size_t>(from)]));
         }
     });
     LS_CHECK_OK(std::move(status));
@@ -298,7 +303,8 @@ Status runAsString(const KernelArgs& args)
         return std::string(missing, ' ') + text;
     };
     const auto real = [&](double value) {
-        const std::string format = std::string("%") + (fill == "+" ? "+" : "") + (precision >= 0 ? "." + std::to_string(precision) : "") + conversion;
+        const std::string format =
+            std::string("%") + (fill == "+" ? "+" : "") + (precision >= 0 ? "." + std::to_string(precision) : "") + conversion;
         std::array<char, 512> text = {};
         std::snprintf(text.data(), text.size(), format.c_str(), value);
         return std::string(text.data());

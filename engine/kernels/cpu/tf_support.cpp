@@ -19,10 +19,7 @@ Status tfCopy(const KernelArgs& args, int k, const Tensor& source, const Shape& 
 
 namespace {
 
-bool isBlob(DType dtype)
-{
-    return dtype == DType::string || dtype == DType::variant;
-}
+bool isBlob(DType dtype) { return dtype == DType::string || dtype == DType::variant; }
 
 } // namespace
 
@@ -114,8 +111,8 @@ Result<Shape> tfShapeOperand(const Tensor& tensor, bool mayBeUnknown)
 Result<int> tfAxis(int64_t axis, int rank, std::string_view what)
 {
     if (axis < -rank || axis >= rank)
-        return invalidArgument(std::string(what) + ": dimension " + std::to_string(axis) + " is not in the range [" + std::to_string(-rank) +
-                               ", " + std::to_string(rank) + ")");
+        return invalidArgument(std::string(what) + ": dimension " + std::to_string(axis) + " is not in the range [" +
+                               std::to_string(-rank) + ", " + std::to_string(rank) + ")");
     return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 

@@ -21,7 +21,8 @@
 namespace loopscope {
 
 /// The element types that a template is instantiated for.
-template <typename... T> struct TypeList {};
+template <typename... T> struct TypeList {
+};
 using TfFloats = TypeList<float, double, Half, BFloat16>;
 using TfSigned = TypeList<int32_t, int64_t, int8_t, int16_t>;
 using TfUnsigned = TypeList<uint8_t, uint16_t, uint32_t, uint64_t>;
@@ -108,7 +109,7 @@ Result<int> tfAxis(int64_t axis, int rank, std::string_view what);
 #define LS_TF_KERNEL(name, function, dtypes)                                                                                               \
     LS_DEFINE_KERNELS(tf, name)                                                                                                            \
     {                                                                                                                                      \
-        registry.add({"tf", #name, ::loopscope::Profile::reference, ::loopscope::prepareTf<(function)>, dtypes});                            \
+        registry.add({"tf", #name, ::loopscope::Profile::reference, ::loopscope::prepareTf<(function)>, dtypes});                          \
     }
 
 } // namespace loopscope

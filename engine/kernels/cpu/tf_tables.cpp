@@ -246,7 +246,8 @@ LS_TF_KERNEL(MutableHashTableV2, runTable<true>, kElements)
 LS_TF_KERNEL(InitializeTableV2, runInitialize, kElements)
 LS_DEFINE_KERNELS(tf, InitializeTableFromTextFileV2)
 {
-    registry.add({"tf", "InitializeTableFromTextFileV2", Profile::reference, prepareTfFile<runInitializeFromTextFile>, "i32 i64 f32 f64 str"});
+    registry.add(
+        {"tf", "InitializeTableFromTextFileV2", Profile::reference, prepareTfFile<runInitializeFromTextFile>, "i32 i64 f32 f64 str"});
 }
 LS_TF_KERNEL(LookupTableFindV2, runFind, kElements)
 LS_TF_KERNEL(LookupTableSizeV2, runSize, kElements)

@@ -20,10 +20,7 @@ Result<TensorArray*> arrayOf(const KernelArgs& args)
     return array;
 }
 
-Error arrayError(const TensorArray& array, const std::string& what)
-{
-    return invalidArgument("TensorArray " + array.name + ": " + what);
-}
+Error arrayError(const TensorArray& array, const std::string& what) { return invalidArgument("TensorArray " + array.name + ": " + what); }
 
 /// The dimensions that both know. None if they contradict each other.
 std::optional<Shape> merged(const Shape& a, const Shape& b)
@@ -140,11 +137,13 @@ Status write(TensorArray& array, int64_t index, const Tensor& value)
 {
     const auto size = static_cast<int64_t>(array.elements.size());
     if (index < 0 || (index >= size && !array.isDynamic))
-        return arrayError(array, "Tried to write to index " + std::to_string(index) + " but array is not resizeable and size is: " + std::to_string(size));
+        return arrayError(array, "Tried to write to index " + std::to_string(index) +
+                                     " but array is not resizeable and size is: " + std::to_string(size));
     if (index >= kMostElements) return arrayError(array, "index " + std::to_string(index) + " is too large");
     if (value.dtype != array.dtype)
         return arrayError(array, "Could not write to TensorArray index " + std::to_string(index) + " because the value dtype is " +
-                                     std::string(tfTypeName(value.dtype)) + " but TensorArray dtype is " + std::string(tfTypeName(array.dtype)) + ".");
+                                     std::string(tfTypeName(value.dtype)) + " but TensorArray dtype is " +
+                                     std::string(tfTypeName(array.dtype)) + ".");
     if (!merged(array.elementShape, value.shape))
         return arrayError(array, "Could not write to TensorArray index " + std::to_string(index) + " because the value shape is " +
                                      toString(value.shape) + " which is incompatible with the TensorArray's inferred element shape: " +
@@ -156,7 +155,8 @@ Status write(TensorArray& array, int64_t index, const Tensor& value)
     if (array.identicalShapes) array.elementShape = *merged(array.elementShape, value.shape);
     if (element.written && array.isGradient) return aggregate(array, index, element.value, value);
     if (element.written)
-        return arrayError(array, "Could not write to TensorArray index " + std::to_string(index) + " because it has already been written to.");
+        return arrayError(array,
+                          "Could not write to TensorArray index " + std::to_string(index) + " because it has already been written to.");
     element.value = StoredTensor::copyOf(value);
     element.written = true;
     return {};
@@ -170,17 +170,20 @@ Result<StoredTensor> read(TensorArray& array, int64_t index, const Shape& wanted
         return arrayError(array, "Tried to read from index " + std::to_string(index) + " but array size is: " + std::to_string(size));
     TensorArray::Element& element = array.elements[static_cast<size_t>(index)];
     if (element.cleared)
-        return arrayError(array, "Could not read index " + std::to_string(index) +
-                                     " twice because it was cleared after a previous read (perhaps try setting clear_after_read = false?).");
+        return arrayError(array,
+                          "Could not read index " + std::to_string(index) +
+                              " twice because it was cleared after a previous read (perhaps try setting clear_after_read = false?).");
     if (!element.written) {
-        Shape shape = element.value.isSet() || !element.value.shape.hasRank() || array.isGradient ? element.value.shape : Shape::unknownRank();
+        Shape shape =
+            element.value.isSet() || !element.value.shape.hasRank() || array.isGradient ? element.value.shape : Shape::unknownRank();
         if (!shape.isStatic()) shape = merged(array.elementShape, wanted).value_or(array.elementShape);
         if (!shape.isStatic())
-            return arrayError(array, "Could not read from TensorArray index " + std::to_string(index) +
-                                         ".  Furthermore, the element shape is not fully defined: " + tfShapeText(shape) +
-                                         ".  It is possible you are working with a resizeable TensorArray and stop_gradients is not allowing "
-                                         "the gradients to be written.  If you set the full element_shape property on the forward "
-                                         "TensorArray, the proper all-zeros tensor will be returned instead of incurring this error.");
+            return arrayError(array,
+                              "Could not read from TensorArray index " + std::to_string(index) +
+                                  ".  Furthermore, the element shape is not fully defined: " + tfShapeText(shape) +
+                                  ".  It is possible you are working with a resizeable TensorArray and stop_gradients is not allowing "
+                                  "the gradients to be written.  If you set the full element_shape property on the forward "
+                                  "TensorArray, the proper all-zeros tensor will be returned instead of incurring this error.");
         StoredTensor zeros;
         zeros.dtype = array.dtype;
         zeros.shape = shape;
@@ -239,8 +242,9 @@ Status runGather(const KernelArgs& args)
     Shape each = merged(array->elementShape, wanted).value_or(wanted);
     if (!elements.empty()) each = elements[0].shape;
     if (!each.isStatic())
-        return tfError(TfCode::unimplemented, "TensorArray has size zero, but element shape " + tfShapeText(each) +
-                                                  " is not fully defined. Currently only static shapes are supported when packing zero-size TensorArrays.");
+        return tfError(TfCode::unimplemented,
+                       "TensorArray has size zero, but element shape " + tfShapeText(each) +
+                           " is not fully defined. Currently only static shapes are supported when packing zero-size TensorArrays.");
     Shape shape({static_cast<int64_t>(elements.size())});
     for (const int64_t d : each.dims()) shape.append(d);
     TfTarget out;
@@ -281,9 +285,11 @@ Status runScatter(const KernelArgs& args)
     LS_TRY(TensorArray* const array, arrayOf(args));
     const Tensor& value = args.in(2);
     const std::vector<int64_t> indices = tfIntegers(args.in(1));
-    if (value.shape.rank() < 1) return invalidArgument("Input value for unpack must be at least a vector but received shape: " + toString(value.shape));
+    if (value.shape.rank() < 1)
+        return invalidArgument("Input value for unpack must be at least a vector but received shape: " + toString(value.shape));
     if (static_cast<int64_t>(indices.size()) != value.shape[0])
-        return invalidArgument("Expected len(indices) == values.shape[0], but saw: " + std::to_string(indices.size()) + " vs. " + std::to_string(value.shape[0]));
+        return invalidArgument("Expected len(indices) == values.shape[0], but saw: " + std::to_string(indices.size()) + " vs. " +
+                               std::to_string(value.shape[0]));
     int64_t last = -1;
     for (const int64_t index : indices) last = std::max(last, index);
     const auto size = static_cast<int64_t>(array->elements.size());
@@ -303,7 +309,8 @@ Status runSplit(const KernelArgs& args)
     LS_TRY(TensorArray* const array, arrayOf(args));
     const Tensor& value = args.in(1);
     const std::vector<int64_t> lengths = tfIntegers(args.in(2));
-    if (value.shape.rank() < 1) return invalidArgument("Expected value to be at least a vector, but received shape: " + toString(value.shape));
+    if (value.shape.rank() < 1)
+        return invalidArgument("Expected value to be at least a vector, but received shape: " + toString(value.shape));
     int64_t sum = 0;
     for (const int64_t length : lengths) {
         if (length < 0) return invalidArgument("Lengths must be >= 0");
@@ -314,7 +321,8 @@ Status runSplit(const KernelArgs& args)
                                " and value's shape is: " + toString(value.shape));
     const auto size = static_cast<int64_t>(array->elements.size());
     if (static_cast<int64_t>(lengths.size()) != size && !(array->isDynamic && static_cast<int64_t>(lengths.size()) > size))
-        return invalidArgument("TensorArray's size is not equal to the size of lengths (" + std::to_string(size) + " vs. " + std::to_string(lengths.size()) + "), and the TensorArray is not marked as dynamically resizeable");
+        return invalidArgument("TensorArray's size is not equal to the size of lengths (" + std::to_string(size) + " vs. " +
+                               std::to_string(lengths.size()) + "), and the TensorArray is not marked as dynamically resizeable");
     int64_t at = 0;
     for (size_t i = 0; i < lengths.size(); ++i) {
         Shape shape = value.shape;
@@ -336,7 +344,9 @@ Status runConcat(const KernelArgs& args)
     int64_t total = 0;
     for (size_t i = 0; i < array->elements.size(); ++i) {
         LS_TRY(StoredTensor value, read(*array, static_cast<int64_t>(i), Shape::unknownRank()));
-        if (value.shape.rank() < 1) return invalidArgument("Concat saw a scalar shape at index " + std::to_string(i) + " but requires at least vectors.  Did you mean to call pack?");
+        if (value.shape.rank() < 1)
+            return invalidArgument("Concat saw a scalar shape at index " + std::to_string(i) +
+                                   " but requires at least vectors.  Did you mean to call pack?");
         Shape own;
         for (int d = 1; d < value.shape.rank(); ++d) own.append(value.shape[d]);
         if (i == 0) rest = own;
@@ -348,7 +358,8 @@ Status runConcat(const KernelArgs& args)
         elements.push_back(std::move(value));
     }
     if (!rest.isStatic())
-        return tfError(TfCode::unimplemented, "TensorArray has size zero, but element_shape_except0 " + tfShapeText(rest) + " is not fully defined.");
+        return tfError(TfCode::unimplemented,
+                       "TensorArray has size zero, but element_shape_except0 " + tfShapeText(rest) + " is not fully defined.");
     Shape shape({total});
     for (const int64_t d : rest.dims()) shape.append(d);
     TfTarget out;
@@ -409,7 +420,8 @@ Status runPush(const KernelArgs& args)
     LS_TRY(TensorStack* const stack, stackOf(args));
     const Tensor& value = args.in(1);
     if (value.dtype != stack->dtype)
-        return invalidArgument("Must have type " + std::string(tfTypeName(stack->dtype)) + " but got " + std::string(tfTypeName(value.dtype)));
+        return invalidArgument("Must have type " + std::string(tfTypeName(stack->dtype)) + " but got " +
+                               std::string(tfTypeName(value.dtype)));
     if (stack->maxSize >= 0 && static_cast<int64_t>(stack->elements.size()) >= stack->maxSize)
         return invalidArgument("Stack[" + stack->name + "] overflowed its max_size (" + std::to_string(stack->maxSize) + ")");
     stack->elements.push_back(StoredTensor::copyOf(value));
@@ -424,7 +436,8 @@ Status runPop(const KernelArgs& args)
     const StoredTensor value = std::move(stack->elements.back());
     stack->elements.pop_back();
     if (value.dtype != args.out(0).dtype)
-        return invalidArgument("Must have type " + std::string(tfTypeName(value.dtype)) + " but got " + std::string(tfTypeName(args.out(0).dtype)));
+        return invalidArgument("Must have type " + std::string(tfTypeName(value.dtype)) + " but got " +
+                               std::string(tfTypeName(args.out(0).dtype)));
     args.runtime->resources().elementTaken(value.origin, true);
     return tfCopy(args, 0, value.view(), value.shape);
 }

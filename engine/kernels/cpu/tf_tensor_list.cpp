@@ -16,10 +16,7 @@ namespace {
 constexpr int64_t kMostElements = int64_t{1} << 26;
 
 /// The element shape in operand `i`, with unknown dimensions.
-Result<Shape> elementShape(const KernelArgs& args, int i)
-{
-    return tfShapeOperand(args.in(i), true);
-}
+Result<Shape> elementShape(const KernelArgs& args, int i) { return tfShapeOperand(args.in(i), true); }
 
 /// The dimensions that both know. None if they contradict each other.
 std::optional<Shape> merged(const Shape& a, const Shape& b)
@@ -35,15 +32,13 @@ std::optional<Shape> merged(const Shape& a, const Shape& b)
     return both;
 }
 
-DType elementType(const KernelArgs& args)
-{
-    return tfTypeAttribute(attributesOf(args), "element_dtype");
-}
+DType elementType(const KernelArgs& args) { return tfTypeAttribute(attributesOf(args), "element_dtype"); }
 
 Status checkType(DType wanted, DType found)
 {
     if (wanted == DType::unknown || wanted == found) return {};
-    return invalidArgument("Invalid data types; op elements " + std::string(tfTypeName(wanted)) + " but list elements " + std::string(tfTypeName(found)));
+    return invalidArgument("Invalid data types; op elements " + std::string(tfTypeName(wanted)) + " but list elements " +
+                           std::string(tfTypeName(found)));
 }
 
 /// The list of operand 0, whose elements must be of the operator's dtype.
@@ -97,7 +92,8 @@ Status runReserve(const KernelArgs& args)
     list.elementType = elementType(args);
     LS_TRY(list.elementShape, elementShape(args, 0));
     LS_TRY(const int64_t count, tfInteger(args, 1, "num_elements"));
-    if (count < 0 || count > kMostElements) return invalidArgument("The num_elements to reserve must be a non negative number, but got " + std::to_string(count));
+    if (count < 0 || count > kMostElements)
+        return invalidArgument("The num_elements to reserve must be a non negative number, but got " + std::to_string(count));
     list.tensors.resize(static_cast<size_t>(count));
     return writeVariant(args, 0, list);
 }
@@ -113,10 +109,7 @@ Status runPushBack(const KernelArgs& args)
 }
 
 /// The list's elements must be of result `k`'s dtype.
-Status checkResult(const KernelArgs& args, int k, DType elements)
-{
-    return checkType(args.out(k).dtype, elements);
-}
+Status checkResult(const KernelArgs& args, int k, DType elements) { return checkType(args.out(k).dtype, elements); }
 
 /// Result `k` becomes an element of a list, or zeros of `shape` if it was not set.
 Status giveElement(const KernelArgs& args, int k, DType elements, const VariantTensor& element, const Shape& shape)
@@ -165,7 +158,8 @@ Status runGetItem(const KernelArgs& args)
     LS_TRY(const ListView list, typedView(args));
     LS_TRY(const int64_t index, tfInteger(args, 1, "index"));
     if (index < 0 || index >= list.count())
-        return invalidArgument("Trying to access element " + std::to_string(index) + " in a list with " + std::to_string(list.count()) + " elements.");
+        return invalidArgument("Trying to access element " + std::to_string(index) + " in a list with " + std::to_string(list.count()) +
+                               " elements.");
     LS_TRY(const Shape wanted, elementShape(args, 2));
     LS_TRY(Shape shape, mergedShape(list.elementShape(), wanted));
     LS_TRY(const VariantTensor element, list.element(index));
@@ -181,9 +175,11 @@ Status runSetItem(const KernelArgs& args)
 {
     LS_TRY(const ListView list, typedView(args));
     LS_TRY(const int64_t index, tfInteger(args, 1, "index"));
-    const bool grows = index >= list.count() && index < kMostElements && attributeBool(attributesOf(args), "resize_if_index_out_of_bounds", false);
+    const bool grows =
+        index >= list.count() && index < kMostElements && attributeBool(attributesOf(args), "resize_if_index_out_of_bounds", false);
     if (index < 0 || (index >= list.count() && !grows))
-        return invalidArgument("Trying to modify element " + std::to_string(index) + " in a list with " + std::to_string(list.count()) + " elements.");
+        return invalidArgument("Trying to modify element " + std::to_string(index) + " in a list with " + std::to_string(list.count()) +
+                               " elements.");
     LS_TRY(const VariantTensor element, newElement(args, 2, list, "set"));
     if (index <= list.count()) return list.writeWith(args, 0, index, element);
     LS_TRY(VariantValue all, typedList(args));
@@ -204,7 +200,8 @@ Status runElementShape(const KernelArgs& args)
 {
     LS_TRY(const VariantValue list, listOperand(args, 0));
     const Shape& shape = list.elementShape;
-    const std::vector<int64_t> dims = shape.hasRank() ? std::vector<int64_t>(shape.dims().begin(), shape.dims().end()) : std::vector<int64_t>{-1};
+    const std::vector<int64_t> dims =
+        shape.hasRank() ? std::vector<int64_t>(shape.dims().begin(), shape.dims().end()) : std::vector<int64_t>{-1};
     LS_CHECK_OK(tfAllocate(args, 0, shape.hasRank() ? Shape({shape.rank()}) : Shape()));
     for (size_t i = 0; i < dims.size(); ++i) {
         if (args.out(0).dtype == DType::i64) args.out(0).as<int64_t>()[i] = dims[i];
@@ -217,7 +214,8 @@ Status runResize(const KernelArgs& args)
 {
     LS_TRY(VariantValue list, listOperand(args, 0));
     LS_TRY(const int64_t size, tfInteger(args, 1, "size"));
-    if (size < 0 || size > kMostElements) return invalidArgument("TensorListSlice expects size to be non-negative. Got: " + std::to_string(size));
+    if (size < 0 || size > kMostElements)
+        return invalidArgument("TensorListSlice expects size to be non-negative. Got: " + std::to_string(size));
     list.tensors.resize(static_cast<size_t>(size));
     return writeVariant(args, 0, list);
 }
@@ -306,11 +304,12 @@ Status scatterRows(const KernelArgs& args, VariantValue& list, const Tensor& ten
     if (tensor.shape.rank() < 1) return invalidArgument("Tensor must be at least a vector, but saw shape: " + toString(tensor.shape));
     const std::vector<int64_t> indices = tfIntegers(args.in(i));
     if (static_cast<int64_t>(indices.size()) != tensor.shape[0])
-        return invalidArgument("Invalid number of rows in input tensor. Expected: " + std::to_string(indices.size()) + " Actual: " +
-                               std::to_string(tensor.shape[0]));
+        return invalidArgument("Invalid number of rows in input tensor. Expected: " + std::to_string(indices.size()) +
+                               " Actual: " + std::to_string(tensor.shape[0]));
     const Shape shape = withoutFirst(tensor.shape);
     if (!merged(list.elementShape, shape))
-        return invalidArgument("Specified a list with shape " + tfShapeText(list.elementShape) + " from a tensor with shape " + toString(shape));
+        return invalidArgument("Specified a list with shape " + tfShapeText(list.elementShape) + " from a tensor with shape " +
+                               toString(shape));
     for (size_t r = 0; r < indices.size(); ++r) {
         if (indices[r] < 0 || indices[r] >= kMostElements) return invalidArgument("Indices in TensorListScatter must all be non-negative.");
         if (indices[r] >= static_cast<int64_t>(list.tensors.size())) list.tensors.resize(static_cast<size_t>(indices[r]) + 1);
@@ -329,7 +328,8 @@ Status runFromTensor(const KernelArgs& args)
     LS_TRY(list.elementShape, elementShape(args, 1));
     const Shape shape = withoutFirst(tensor.shape);
     if (!merged(list.elementShape, shape))
-        return invalidArgument("Specified a list with shape " + tfShapeText(list.elementShape) + " from a tensor with shape " + toString(shape));
+        return invalidArgument("Specified a list with shape " + tfShapeText(list.elementShape) + " from a tensor with shape " +
+                               toString(shape));
     std::deque<std::string> storage;
     for (int64_t r = 0; r < tensor.shape[0]; ++r) {
         LS_TRY(const VariantTensor row, rowsOf(tensor, r, 1, shape, storage));
@@ -347,9 +347,12 @@ Status runScatter(const KernelArgs& args)
     std::deque<std::string> storage;
     if (args.inputCount > 3) {
         LS_TRY(const int64_t count, tfInteger(args, 3, "num_elements"));
-        if (count < -1 || count > kMostElements) return invalidArgument("TensorListScatter expects num_elements >= -1, found: " + std::to_string(count));
+        if (count < -1 || count > kMostElements)
+            return invalidArgument("TensorListScatter expects num_elements >= -1, found: " + std::to_string(count));
         for (const int64_t index : tfIntegers(args.in(1)))
-            if (count >= 0 && index >= count) return invalidArgument("TensorListScatter: Trying to scatter at index " + std::to_string(index) + " in list with size " + std::to_string(count));
+            if (count >= 0 && index >= count)
+                return invalidArgument("TensorListScatter: Trying to scatter at index " + std::to_string(index) + " in list with size " +
+                                       std::to_string(count));
         if (count > 0) list.tensors.resize(static_cast<size_t>(count));
     }
     LS_CHECK_OK(scatterRows(args, list, args.in(0), 1, storage));
@@ -375,7 +378,8 @@ Status runConcat(const KernelArgs& args)
         leading = tfIntegers(args.in(2));
     }
     LS_TRY(Shape shape, mergedShape(list.elementShape, wanted));
-    if (shape.hasRank() && shape.rank() < 1) return invalidArgument("Concat requires elements to be at least vectors, found scalars instead.");
+    if (shape.hasRank() && shape.rank() < 1)
+        return invalidArgument("Concat requires elements to be at least vectors, found scalars instead.");
     Shape rest = shape.hasRank() ? withoutFirst(shape) : Shape::unknownRank();
     for (const VariantTensor& element : list.tensors) {
         if (!element.isSet()) continue;
@@ -396,7 +400,9 @@ Status runConcat(const KernelArgs& args)
         if (list.tensors[i].isSet()) length = list.tensors[i].shape[0];
         else if (i < leading.size()) length = leading[i];
         else if (shape.hasRank() && shape[0] >= 0) length = shape[0];
-        else return invalidArgument("List contains uninitialized tensor at index " + std::to_string(i) + " but leading_dims has only " + std::to_string(leading.size()) + " elements.");
+        else
+            return invalidArgument("List contains uninitialized tensor at index " + std::to_string(i) + " but leading_dims has only " +
+                                   std::to_string(leading.size()) + " elements.");
         lengths.push_back(length);
         total += length;
     }
@@ -433,8 +439,8 @@ Status runSplit(const KernelArgs& args)
     for (const int64_t length : tfIntegers(args.in(2))) {
         if (length < 0) return invalidArgument("Invalid value in lengths: " + std::to_string(length));
         if (length > tensor.shape[0] - at)
-            return invalidArgument("Attempting to slice [" + std::to_string(at) + ", " + std::to_string(at + length) + "] from tensor with length " +
-                                   std::to_string(tensor.shape[0]));
+            return invalidArgument("Attempting to slice [" + std::to_string(at) + ", " + std::to_string(at + length) +
+                                   "] from tensor with length " + std::to_string(tensor.shape[0]));
         Shape shape = tensor.shape;
         shape[0] = length;
         LS_TRY(const VariantTensor piece, rowsOf(tensor, at, length, shape, storage));
@@ -442,7 +448,8 @@ Status runSplit(const KernelArgs& args)
         at += length;
     }
     if (at != tensor.shape[0])
-        return invalidArgument("Unused values in tensor. Length of tensor: " + std::to_string(tensor.shape[0]) + " Values used: " + std::to_string(at));
+        return invalidArgument("Unused values in tensor. Length of tensor: " + std::to_string(tensor.shape[0]) +
+                               " Values used: " + std::to_string(at));
     return writeVariant(args, 0, list);
 }
 
@@ -451,7 +458,8 @@ Status runConcatLists(const KernelArgs& args)
     LS_TRY(const auto left, readStrings(args.in(0)));
     LS_TRY(const auto right, readStrings(args.in(1)));
     if (!(args.in(0).shape == args.in(1).shape))
-        return invalidArgument("input tensors must have the same shape: " + toString(args.in(0).shape) + " vs. " + toString(args.in(1).shape));
+        return invalidArgument("input tensors must have the same shape: " + toString(args.in(0).shape) + " vs. " +
+                               toString(args.in(1).shape));
     std::vector<std::string> joined;
     for (size_t i = 0; i < left.size(); ++i) {
         LS_TRY(VariantValue a, decodeVariant(left[i]));
@@ -472,7 +480,8 @@ Status runPushBackBatch(const KernelArgs& args)
     const Tensor& tensor = args.in(1);
     LS_TRY(const auto lists, readStrings(args.in(0)));
     if (tensor.shape.rank() < 1 || tensor.shape[0] != static_cast<int64_t>(lists.size()))
-        return invalidArgument("Expected tensor.shape[0] == input_handles.size, but saw " + toString(tensor.shape) + " vs. " + std::to_string(lists.size()));
+        return invalidArgument("Expected tensor.shape[0] == input_handles.size, but saw " + toString(tensor.shape) + " vs. " +
+                               std::to_string(lists.size()));
     std::vector<std::string> pushed;
     const Shape shape = withoutFirst(tensor.shape);
     for (size_t i = 0; i < lists.size(); ++i) {
@@ -528,12 +537,14 @@ Status runOptionalGetValue(const KernelArgs& args)
     LS_TRY(const VariantValue optional, optionalOperand(args));
     if (optional.maxElements <= 0) return invalidArgument("The given optional does not have a value.");
     if (static_cast<int>(optional.tensors.size()) != args.outputCount)
-        return invalidArgument("The given optional has " + std::to_string(optional.tensors.size()) + " components, expected " + std::to_string(args.outputCount) + ".");
+        return invalidArgument("The given optional has " + std::to_string(optional.tensors.size()) + " components, expected " +
+                               std::to_string(args.outputCount) + ".");
     for (int k = 0; k < args.outputCount; ++k) {
         const VariantTensor& component = optional.tensors[static_cast<size_t>(k)];
         if (component.dtype != args.out(k).dtype)
-            return invalidArgument("The given optional does not match the expected type for component " + std::to_string(k) + ". Expected: " +
-                                   std::string(tfTypeName(args.out(k).dtype)) + ". Actual: " + std::string(tfTypeName(component.dtype)) + ".");
+            return invalidArgument("The given optional does not match the expected type for component " + std::to_string(k) +
+                                   ". Expected: " + std::string(tfTypeName(args.out(k).dtype)) +
+                                   ". Actual: " + std::string(tfTypeName(component.dtype)) + ".");
         LS_CHECK_OK(tfCopy(args, k, component.view(), component.shape));
     }
     return {};

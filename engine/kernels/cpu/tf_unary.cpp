@@ -13,7 +13,8 @@ namespace {
 /// The inverse of erf, by Newton's method from Winitzki's approximation.
 double inverseErf(double x)
 {
-    if (!(std::abs(x) < 1)) return x == 1 || x == -1 ? std::copysign(std::numeric_limits<double>::infinity(), x) : std::numeric_limits<double>::quiet_NaN();
+    if (!(std::abs(x) < 1))
+        return x == 1 || x == -1 ? std::copysign(std::numeric_limits<double>::infinity(), x) : std::numeric_limits<double>::quiet_NaN();
     constexpr double kA = 0.147;
     const double logarithm = std::log1p(-x * x), half = 2 / (std::numbers::pi * kA) + logarithm / 2;
     double y = std::copysign(std::sqrt(std::sqrt(half * half - logarithm / kA) - half), x);
@@ -55,7 +56,7 @@ LS_FUNCTION(RintOp, std::nearbyint(x))
 LS_FUNCTION(InvertOp, ~x)
 LS_FUNCTION(SigmoidOp, T(1) / (T(1) + std::exp(-x)))
 LS_FUNCTION(ReluOp, x < T(0) ? T(0) : x)
-LS_FUNCTION(Relu6Op, x < T(0) ? T(0) : x > T(6) ? T(6) : x)
+LS_FUNCTION(Relu6Op, x<T(0) ? T(0) : x> T(6) ? T(6) : x)
 LS_FUNCTION(EluOp, x < T(0) ? std::expm1(x) : x)
 LS_FUNCTION(SoftsignOp, x / (T(1) + std::abs(x)))
 LS_FUNCTION(ConjOp, std::conj(x))
@@ -96,7 +97,8 @@ struct DigammaOp {
         for (; at < 10; ++at) sum -= 1 / at;
         const double square = 1 / (at * at);
         const double series =
-            square * (1.0 / 12 - square * (1.0 / 120 - square * (1.0 / 252 - square * (1.0 / 240 - square * (1.0 / 132 - square * 691.0 / 32760)))));
+            square *
+            (1.0 / 12 - square * (1.0 / 120 - square * (1.0 / 252 - square * (1.0 / 240 - square * (1.0 / 132 - square * 691.0 / 32760)))));
         return static_cast<T>(sum + std::log(at) - 0.5 / at - series);
     }
 };
@@ -170,10 +172,18 @@ Status runLeakyRelu(const KernelArgs& args)
     });
 }
 
-struct RealPart { template <typename C> auto operator()(C x) const { return x.real(); } };
-struct ImagPart { template <typename C> auto operator()(C x) const { return x.imag(); } };
-struct AbsPart { template <typename C> auto operator()(C x) const { return std::abs(x); } };
-struct AnglePart { template <typename C> auto operator()(C x) const { return std::arg(x); } };
+struct RealPart {
+    template <typename C> auto operator()(C x) const { return x.real(); }
+};
+struct ImagPart {
+    template <typename C> auto operator()(C x) const { return x.imag(); }
+};
+struct AbsPart {
+    template <typename C> auto operator()(C x) const { return std::abs(x); }
+};
+struct AnglePart {
+    template <typename C> auto operator()(C x) const { return std::arg(x); }
+};
 
 template <typename Op> Status runPart(const KernelArgs& args)
 {
@@ -188,8 +198,7 @@ template <typename Op> Status runPart(const KernelArgs& args)
 Status runComplex(const KernelArgs& args)
 {
     return forDType<TypeList<float, double>>(args.in(0).dtype, [&]<typename T>() -> Status {
-        if (args.out(0).dtype != tfDTypeOf<std::complex<T>>())
-            return Error(ErrorCode::unsupported, "there is no kernel for these dtypes");
+        if (args.out(0).dtype != tfDTypeOf<std::complex<T>>()) return Error(ErrorCode::unsupported, "there is no kernel for these dtypes");
         applyBinary<T, std::complex<T>>(args.in(0), args.in(1), args.out(0), [](T re, T im) { return std::complex<T>(re, im); });
         return {};
     });
@@ -218,7 +227,8 @@ template <typename To, typename From> To convert(From stored)
     using C = typename Element<To>::Compute;
     using X = std::remove_const_t<decltype(x)>;
     if constexpr (std::is_same_v<To, bool>) return x != X(0);
-    else if constexpr (kIsComplex<X> && kIsComplex<C>) return To(static_cast<typename C::value_type>(x.real()), static_cast<typename C::value_type>(x.imag()));
+    else if constexpr (kIsComplex<X> && kIsComplex<C>)
+        return To(static_cast<typename C::value_type>(x.real()), static_cast<typename C::value_type>(x.imag()));
     else if constexpr (kIsComplex<X>) return convert<To>(x.real());
     else if constexpr (kIsComplex<C>) return To(static_cast<typename C::value_type>(x));
     else if constexpr (std::is_integral_v<C> && std::is_floating_point_v<X>) return toInteger<C>(x);

@@ -30,7 +30,9 @@ Tensor tfValueOf(const Variable& variable)
     tensor.shape = variable.shape;
     tensor.bytes = variable.bytes.size();
     static std::byte nothing = {};
-    tensor.data = variable.bytes.empty() ? &nothing : const_cast<std::byte*>(variable.bytes.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): read only
+    tensor.data = variable.bytes.empty()
+                      ? &nothing
+                      : const_cast<std::byte*>(variable.bytes.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): read only
     return tensor;
 }
 
@@ -109,7 +111,8 @@ Status runRefSelect(const KernelArgs& args)
 {
     LS_TRY(const int64_t index, tfInteger(args, 0, "Index"));
     if (index < 0 || index + 1 >= args.inputCount)
-        return invalidArgument("Index must be in the range [0, " + std::to_string(args.inputCount - 1) + ") but got " + std::to_string(index));
+        return invalidArgument("Index must be in the range [0, " + std::to_string(args.inputCount - 1) + ") but got " +
+                               std::to_string(index));
     LS_CHECK_OK(tfAllocate(args, 0, Shape()));
     *args.out(0).as<int32_t>() = *args.in(static_cast<int>(index) + 1).as<int32_t>();
     return {};
@@ -127,8 +130,8 @@ Status runRead(const KernelArgs& args)
 {
     LS_TRY(Variable* const variable, tfAssignedVariable(args));
     if (args.out(0).dtype != variable->dtype)
-        return invalidArgument("Trying to read variable with wrong dtype. Expected " + std::string(tfTypeName(args.out(0).dtype)) + " got " +
-                               std::string(tfTypeName(variable->dtype)));
+        return invalidArgument("Trying to read variable with wrong dtype. Expected " + std::string(tfTypeName(args.out(0).dtype)) +
+                               " got " + std::string(tfTypeName(variable->dtype)));
     LS_CHECK_OK(tfCopy(args, 0, tfValueOf(*variable), variable->shape));
     tell(args, *variable, AccessKind::read, &args.out(0));
     return {};
@@ -143,8 +146,8 @@ Status runAssign(const KernelArgs& args)
         return invalidArgument("Assign requires shapes of both tensors to match. lhs shape= " + toString(variable->shape) +
                                " rhs shape= " + toString(value.shape));
     if (variable->assigned && variable->dtype != value.dtype)
-        return invalidArgument("Trying to assign variable with wrong dtype. Expected " + std::string(tfTypeName(variable->dtype)) + " got " +
-                               std::string(tfTypeName(value.dtype)));
+        return invalidArgument("Trying to assign variable with wrong dtype. Expected " + std::string(tfTypeName(variable->dtype)) +
+                               " got " + std::string(tfTypeName(value.dtype)));
     std::vector<std::byte> bytes(value.data, value.data + value.bytes); // the value may be the variable's own
     variable->bytes.swap(bytes);
     variable->assigned = true;
@@ -206,7 +209,8 @@ Result<std::vector<int64_t>> rowsOf(const KernelArgs& args, const Variable& vari
     std::vector<int64_t> rows = tfIntegers(args.in(1));
     for (size_t i = 0; i < rows.size(); ++i)
         if (rows[i] < 0 || rows[i] >= variable.shape[0])
-            return invalidArgument("indices" + (args.in(1).shape.rank() == 0 ? std::string() : indexText(args.in(1).shape, static_cast<int64_t>(i))) +
+            return invalidArgument("indices" +
+                                   (args.in(1).shape.rank() == 0 ? std::string() : indexText(args.in(1).shape, static_cast<int64_t>(i))) +
                                    " = " + std::to_string(rows[i]) + " is not in [0, " + std::to_string(variable.shape[0]) + ")");
     return rows;
 }
@@ -233,7 +237,8 @@ Status runGatherNd(const KernelArgs& args)
 {
     LS_TRY(Variable* const variable, tfAssignedVariable(args));
     const Shape& indices = args.in(1).shape;
-    if (indices.rank() < 1 || indices.back() > variable->shape.rank()) return invalidArgument("index innermost dimension length must be <= params rank");
+    if (indices.rank() < 1 || indices.back() > variable->shape.rank())
+        return invalidArgument("index innermost dimension length must be <= params rank");
     const auto depth = static_cast<int>(indices.back());
     Shape shape(indices.dims().first(static_cast<size_t>(indices.rank() - 1)));
     for (int d = depth; d < variable->shape.rank(); ++d) shape.append(variable->shape[d]);
@@ -247,7 +252,8 @@ Status runGatherNd(const KernelArgs& args)
         int64_t from = 0;
         for (int d = 0; d < depth; ++d) {
             const int64_t index = vectors[static_cast<size_t>(v * depth + d)];
-            if (index < 0 || index >= variable->shape[d]) return invalidArgument("indices[" + std::to_string(v) + "] does not index into param shape " + toString(variable->shape));
+            if (index < 0 || index >= variable->shape[d])
+                return invalidArgument("indices[" + std::to_string(v) + "] does not index into param shape " + toString(variable->shape));
             from += index * strideOf(variable->shape, d);
         }
         if (each > 0) std::memcpy(out.at(v * each), in.at(from), static_cast<size_t>(each * in.size()));
@@ -265,10 +271,12 @@ template <Scatter how> Status runScatter(const KernelArgs& args)
     const Tensor& updates = args.in(2);
     const int64_t each = strideOf(variable->shape, 0);
     const bool scalar = updates.shape.rank() == 0;
-    if (bitWidth(variable->dtype) < 8) return Error(ErrorCode::unsupported, "no kernel for dtype " + std::string(dtypeName(variable->dtype)));
+    if (bitWidth(variable->dtype) < 8)
+        return Error(ErrorCode::unsupported, "no kernel for dtype " + std::string(dtypeName(variable->dtype)));
     if (updates.dtype != variable->dtype || (!scalar && updates.elementCount() != static_cast<int64_t>(rows.size()) * each))
         return invalidArgument("Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got updates.shape " +
-                               toString(updates.shape) + ", indices.shape " + toString(args.in(1).shape) + ", params.shape " + toString(variable->shape));
+                               toString(updates.shape) + ", indices.shape " + toString(args.in(1).shape) + ", params.shape " +
+                               toString(variable->shape));
     Tensor value = tfValueOf(*variable);
     if (how == Scatter::update) {
         const auto size = static_cast<size_t>(bitWidth(variable->dtype) / 8);

@@ -13,10 +13,7 @@ namespace loopscope {
 
 namespace {
 
-void put(std::string& out, int64_t number)
-{
-    out.append(reinterpret_cast<const char*>(&number), sizeof number);
-}
+void put(std::string& out, int64_t number) { out.append(reinterpret_cast<const char*>(&number), sizeof number); }
 
 void put(std::string& out, const Shape& shape)
 {
@@ -121,10 +118,7 @@ bool take(Reader& reader, VariantKind kind, DType elementType, VariantTensor& te
 constexpr size_t kTail = 3 * sizeof(int64_t);
 
 /// What element `i` contributes to the hash of a list, which is the sum over all: a change of one element is a change of one term.
-uint64_t listHash(int64_t i, std::string_view element)
-{
-    return hash64(std::as_bytes(std::span(element)), static_cast<uint64_t>(i));
-}
+uint64_t listHash(int64_t i, std::string_view element) { return hash64(std::as_bytes(std::span(element)), static_cast<uint64_t>(i)); }
 
 int64_t combined(int64_t sizeOfAll, int64_t size) { return sizeOfAll == 0 || sizeOfAll == size ? size : -1; }
 
@@ -209,7 +203,8 @@ Result<ListView> ListView::of(const KernelArgs& args, int i)
     list.m_elementSize = reader.number();
     list.m_hash = static_cast<uint64_t>(reader.number());
     if (kind != static_cast<int64_t>(VariantKind::list)) return invalidArgument("Input handle is not a list.");
-    const bool good = !reader.failed && elementType >= 0 && elementType <= static_cast<int64_t>(DType::mxint8) && list.m_count >= 0 && list.m_elementSize >= -1;
+    const bool good = !reader.failed && elementType >= 0 && elementType <= static_cast<int64_t>(DType::mxint8) && list.m_count >= 0 &&
+                      list.m_elementSize >= -1;
     if (!good) return invalidArgument("the variant is none that this program made");
     list.m_elementType = static_cast<DType>(elementType);
     list.m_body = list.m_bytes.size() - reader.bytes.size();
@@ -323,8 +318,9 @@ Result<bool> ListView::bringUpToDate(const KernelArgs& args, int k, const Change
     const auto look = [&] {
         std::memcpy(words, out.data, sizeof words);
         std::memcpy(tail, out.data + elements - kTail, sizeof tail);
-        return words[0] == 1 && words[1] == static_cast<int32_t>(kBlock) && tail[1] == size && tail[0] > 0 && tail[0] >= m_count - kMostBehind &&
-               tail[0] <= m_count + kMostBehind && words[2] == static_cast<int64_t>(elements) + tail[0] * size &&
+        return words[0] == 1 && words[1] == static_cast<int32_t>(kBlock) && tail[1] == size && tail[0] > 0 &&
+               tail[0] >= m_count - kMostBehind && tail[0] <= m_count + kMostBehind &&
+               words[2] == static_cast<int64_t>(elements) + tail[0] * size &&
                std::memcmp(out.data + kBlock, m_bytes.data(), m_body - kTail) == 0;
     };
     if (total < elements + static_cast<size_t>(size) || !look()) return false;
@@ -357,7 +353,9 @@ Status ListView::write(const KernelArgs& args, int k, const Change& change) cons
 {
     LS_TRY(const size_t begin, offsetOf(change.index));
     size_t end = begin;
-    if (change.index < m_count) { LS_TRY(end, offsetOf(change.index + 1)); }
+    if (change.index < m_count) {
+        LS_TRY(end, offsetOf(change.index + 1));
+    }
     const size_t total = kBlock + m_bytes.size() - (end - begin) + change.element.size();
     if (total > static_cast<size_t>(std::numeric_limits<int32_t>::max()))
         return Error(ErrorCode::execution, "the list is too long").found(std::to_string(total) + " bytes").expected("less than 2 GiB");
@@ -486,8 +484,9 @@ Result<std::string> add(std::string_view a, std::string_view b, int depth)
     LS_TRY(const VariantValue right, decodeVariant(b));
     if (left.kind != right.kind) return invalidArgument("Trying to add two variants of different kinds");
     if (left.elementType != right.elementType)
-        return invalidArgument("Trying to add two lists of tensors of different dtypes. One is " + std::string(tfTypeName(left.elementType)) +
-                               " and the other is " + std::string(tfTypeName(right.elementType)));
+        return invalidArgument("Trying to add two lists of tensors of different dtypes. One is " +
+                               std::string(tfTypeName(left.elementType)) + " and the other is " +
+                               std::string(tfTypeName(right.elementType)));
     if (left.tensors.size() != right.tensors.size())
         return invalidArgument("Trying to add two lists of tensors with different lengths. One is " + std::to_string(left.tensors.size()) +
                                " and the other is " + std::to_string(right.tensors.size()));

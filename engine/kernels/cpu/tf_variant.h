@@ -33,9 +33,9 @@ enum class VariantKind : uint8_t {
 /// One decoded variant; views into the bytes that it was decoded from.
 struct VariantValue {
     VariantKind kind = VariantKind::none;
-    DType elementType = DType::unknown;      ///< lists
+    DType elementType = DType::unknown;        ///< lists
     Shape elementShape = Shape::unknownRank(); ///< lists
-    int64_t maxElements = -1;                ///< lists; −1: any number. optional: 1 if it has a value
+    int64_t maxElements = -1;                  ///< lists; −1: any number. optional: 1 if it has a value
     std::vector<VariantTensor> tensors;
 };
 

@@ -155,9 +155,8 @@ template <typename Read> void padImage(const Sizes& s, Read read, int16_t* image
 }
 
 /// Calls `store(offset, sums)` for every output pixel of one image, from all threads.
-template <typename Sum, typename Store>
-void sumImage(const KernelArgs& args, const Sizes& s, const IntegerScratch& parts, const int16_t* image, const int16_t* weights, std::byte* scratch,
-              Store store)
+template <typename Sum, typename Store> void sumImage(const KernelArgs& args, const Sizes& s, const IntegerScratch& parts,
+                                                      const int16_t* image, const int16_t* weights, std::byte* scratch, Store store)
 {
     const int64_t depth = paddedDepth(s.inputChannels);
     shareWork(args, s.y.input, pixelCost(s) * s.x.input, [&](int64_t begin, int64_t end, int thread) {
@@ -170,8 +169,7 @@ void sumImage(const KernelArgs& args, const Sizes& s, const IntegerScratch& part
                 for (size_t r = 0; r < count; ++r) {
                     if constexpr (sizeof(Sum) == 8)
                         dotRows64(image + runs[r].input, weights + runs[r].weight, s.channels, s.rowStride(), depth, sums, r > 0);
-                    else
-                        dotRows(image + runs[r].input, weights + runs[r].weight, s.channels, s.rowStride(), depth, sums, r > 0);
+                    else dotRows(image + runs[r].input, weights + runs[r].weight, s.channels, s.rowStride(), depth, sums, r > 0);
                 }
                 store((oy * s.x.input + ox) * s.channels, sums);
             }
@@ -189,15 +187,15 @@ template <typename T> Status run8(const KernelArgs& args)
     const int32_t* bias = args.has(3) ? args.in(3).as<int32_t>() : nullptr;
     for (int64_t b = 0; b < s.batches; ++b) {
         const T* in = args.in(2).as<T>() + b * s.inputPixels() * s.inputChannels;
-        padImage(s, [&](int64_t i) { return static_cast<int16_t>(in[i] - params.inputZero); }, image);
+        padImage(
+            s, [&](int64_t i) { return static_cast<int16_t>(in[i] - params.inputZero); }, image);
         T* out = args.out(0).as<T>() + b * s.outputPixels() * s.channels;
-        sumImage<int32_t>(args, s, parts, image, weights, scratch,
-                 [&](int64_t at, const int32_t* sums) {
-                     for (int64_t c = 0; c < s.channels; ++c) {
-                         const auto total = static_cast<int32_t>(static_cast<uint32_t>(sums[c]) + static_cast<uint32_t>(bias ? bias[c] : 0));
-                         out[at + c] = static_cast<T>(params.stage.apply(total, c));
-                     }
-                 });
+        sumImage<int32_t>(args, s, parts, image, weights, scratch, [&](int64_t at, const int32_t* sums) {
+            for (int64_t c = 0; c < s.channels; ++c) {
+                const auto total = static_cast<int32_t>(static_cast<uint32_t>(sums[c]) + static_cast<uint32_t>(bias ? bias[c] : 0));
+                out[at + c] = static_cast<T>(params.stage.apply(total, c));
+            }
+        });
     }
     return {};
 }
@@ -214,19 +212,17 @@ template <typename Sum> Status run16(const KernelArgs& args)
     const Sum* bias = args.has(3) ? args.in(3).as<Sum>() : nullptr;
     for (int64_t b = 0; b < s.batches; ++b) {
         const int16_t* in = args.in(2).as<int16_t>() + b * s.inputPixels() * s.inputChannels;
-        padImage(s, [&](int64_t i) { return in[i]; }, image);
+        padImage(
+            s, [&](int64_t i) { return in[i]; }, image);
         int16_t* out = args.out(0).as<int16_t>() + b * s.outputPixels() * s.channels;
-        sumImage<Sum>(args, s, parts, image, weights, scratch,
-                 [&](int64_t at, const Sum* sums) {
-                     for (int64_t c = 0; c < s.channels; ++c) {
-                         using Unsigned = std::make_unsigned_t<Sum>;
-                         const auto total = static_cast<Sum>(static_cast<Unsigned>(sums[c]) + static_cast<Unsigned>(bias ? bias[c] : 0));
-                         if constexpr (sizeof(Sum) == 8)
-                             out[at + c] = static_cast<int16_t>(params.stage.apply64(total, c));
-                         else
-                             out[at + c] = static_cast<int16_t>(params.stage.apply(total, c));
-                     }
-                 });
+        sumImage<Sum>(args, s, parts, image, weights, scratch, [&](int64_t at, const Sum* sums) {
+            for (int64_t c = 0; c < s.channels; ++c) {
+                using Unsigned = std::make_unsigned_t<Sum>;
+                const auto total = static_cast<Sum>(static_cast<Unsigned>(sums[c]) + static_cast<Unsigned>(bias ? bias[c] : 0));
+                if constexpr (sizeof(Sum) == 8) out[at + c] = static_cast<int16_t>(params.stage.apply64(total, c));
+                else out[at + c] = static_cast<int16_t>(params.stage.apply(total, c));
+            }
+        });
     }
     return {};
 }
@@ -247,16 +243,16 @@ Status runHybrid(const KernelArgs& args)
     const float* bias = args.has(3) ? args.in(3).as<float>() : nullptr;
     for (int64_t b = 0; b < s.batches; ++b) {
         const HybridInput input = quantizeAsymmetric({args.in(2).as<float>() + b * elements, static_cast<size_t>(elements)}, quantized);
-        padImage(s, [&](int64_t i) { return static_cast<int16_t>(quantized[i] - input.zero); }, image);
+        padImage(
+            s, [&](int64_t i) { return static_cast<int16_t>(quantized[i] - input.zero); }, image);
         float* out = args.out(0).as<float>() + b * s.outputPixels() * s.channels;
-        sumImage<int32_t>(args, s, parts, image, weights, scratch,
-                 [&](int64_t at, const int32_t* sums) {
-                     for (int64_t c = 0; c < s.channels; ++c) {
-                         const float scale = params.scales.size() == 1 ? params.scales.front() : params.scales[static_cast<size_t>(c)];
-                         const float value = static_cast<float>(sums[c]) * scale * input.scale;
-                         out[at + c] = clampTo(bias ? value + bias[c] : value, params.range);
-                     }
-                 });
+        sumImage<int32_t>(args, s, parts, image, weights, scratch, [&](int64_t at, const int32_t* sums) {
+            for (int64_t c = 0; c < s.channels; ++c) {
+                const float scale = params.scales.size() == 1 ? params.scales.front() : params.scales[static_cast<size_t>(c)];
+                const float value = static_cast<float>(sums[c]) * scale * input.scale;
+                out[at + c] = clampTo(bias ? value + bias[c] : value, params.range);
+            }
+        });
     }
     return {};
 }

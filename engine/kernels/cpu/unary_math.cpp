@@ -75,30 +75,18 @@ template <typename Op> constexpr DtypeCase kFloatCases[] = {
     {DType::bf16, runUnary<BFloat16, Op>},
 };
 template <typename Op> constexpr DtypeCase kNumberCases[] = {
-    {DType::f32, runUnary<float, Op>},     {DType::f64, runUnary<double, Op>},    {DType::f16, runUnary<Half, Op>},
-    {DType::bf16, runUnary<BFloat16, Op>}, {DType::i32, runUnary<int32_t, Op>},   {DType::i64, runUnary<int64_t, Op>},
+    {DType::f32, runUnary<float, Op>},     {DType::f64, runUnary<double, Op>},  {DType::f16, runUnary<Half, Op>},
+    {DType::bf16, runUnary<BFloat16, Op>}, {DType::i32, runUnary<int32_t, Op>}, {DType::i64, runUnary<int64_t, Op>},
     {DType::i16, runUnary<int16_t, Op>},   {DType::i8, runUnary<int8_t, Op>},
 };
 
-template <typename Op> Result<PreparedKernel> prepareFloat(const KernelSetup& setup)
-{
-    return prepareByDtype(setup, kFloatCases<Op>);
-}
+template <typename Op> Result<PreparedKernel> prepareFloat(const KernelSetup& setup) { return prepareByDtype(setup, kFloatCases<Op>); }
 
-template <typename Op> Result<PreparedKernel> prepareNumber(const KernelSetup& setup)
-{
-    return prepareByDtype(setup, kNumberCases<Op>);
-}
+template <typename Op> Result<PreparedKernel> prepareNumber(const KernelSetup& setup) { return prepareByDtype(setup, kNumberCases<Op>); }
 
-Error needsQuantization()
-{
-    return Error(ErrorCode::unsupported, "a narrow integer operand and its result need a scale");
-}
+Error needsQuantization() { return Error(ErrorCode::unsupported, "a narrow integer operand and its result need a scale"); }
 
-bool bothQuantized(const KernelSetup& setup)
-{
-    return scaleAndZero(setup.in(0)).scale > 0 && scaleAndZero(setup.out(0)).scale > 0;
-}
+bool bothQuantized(const KernelSetup& setup) { return scaleAndZero(setup.in(0)).scale > 0 && scaleAndZero(setup.out(0)).scale > 0; }
 
 /// Source: LiteRT kernels/elementwise.cc, AbsEvalQuantized.
 struct QuantizedAbsParams {
@@ -188,9 +176,8 @@ Result<PreparedKernel> prepareRsqrt(const KernelSetup& setup)
     params->offsetOut = out.zero;
     params->factor = quantizeMultiplier(1.0 / static_cast<double>(std::sqrt(in.scale) * out.scale));
     if (dtype == DType::i8) return PreparedKernel{runRsqrt8, params};
-    params->table = makeLookupTable16<float>(in.scale, in.zero, out.scale, out.zero, [scale = out.scale](float x) {
-        return x <= 0 ? 32767 * scale : 1.0F / std::sqrt(x);
-    });
+    params->table = makeLookupTable16<float>(in.scale, in.zero, out.scale, out.zero,
+                                             [scale = out.scale](float x) { return x <= 0 ? 32767 * scale : 1.0F / std::sqrt(x); });
     return PreparedKernel{runRsqrt16, params};
 }
 
@@ -242,67 +229,28 @@ constexpr std::string_view kNumberDtypes = "f32 f64 f16 bf16 i32 i64 i16 i8";
 
 } // namespace
 
-LS_DEFINE_KERNELS(tfl, neg)
-{
-    registry.add({"tfl", "neg", Profile::reference, prepareNumber<NegOp>, kNumberDtypes});
-}
+LS_DEFINE_KERNELS(tfl, neg) { registry.add({"tfl", "neg", Profile::reference, prepareNumber<NegOp>, kNumberDtypes}); }
 
-LS_DEFINE_KERNELS(tfl, abs)
-{
-    registry.add({"tfl", "abs", Profile::reference, prepareAbs, kNumberDtypes});
-}
+LS_DEFINE_KERNELS(tfl, abs) { registry.add({"tfl", "abs", Profile::reference, prepareAbs, kNumberDtypes}); }
 
-LS_DEFINE_KERNELS(tfl, sqrt)
-{
-    registry.add({"tfl", "sqrt", Profile::reference, prepareSqrt, "f32 f16 bf16 i8 i16"});
-}
+LS_DEFINE_KERNELS(tfl, sqrt) { registry.add({"tfl", "sqrt", Profile::reference, prepareSqrt, "f32 f16 bf16 i8 i16"}); }
 
-LS_DEFINE_KERNELS(tfl, rsqrt)
-{
-    registry.add({"tfl", "rsqrt", Profile::reference, prepareRsqrt, "f32 f16 bf16 i8 i16"});
-}
+LS_DEFINE_KERNELS(tfl, rsqrt) { registry.add({"tfl", "rsqrt", Profile::reference, prepareRsqrt, "f32 f16 bf16 i8 i16"}); }
 
-LS_DEFINE_KERNELS(tfl, square)
-{
-    registry.add({"tfl", "square", Profile::reference, prepareNumber<SquareOp>, kNumberDtypes});
-}
+LS_DEFINE_KERNELS(tfl, square) { registry.add({"tfl", "square", Profile::reference, prepareNumber<SquareOp>, kNumberDtypes}); }
 
-LS_DEFINE_KERNELS(tfl, exp)
-{
-    registry.add({"tfl", "exp", Profile::reference, prepareExp, "f32 f16 bf16 i8 i16"});
-}
+LS_DEFINE_KERNELS(tfl, exp) { registry.add({"tfl", "exp", Profile::reference, prepareExp, "f32 f16 bf16 i8 i16"}); }
 
-LS_DEFINE_KERNELS(tfl, log)
-{
-    registry.add({"tfl", "log", Profile::reference, prepareLog, "f32 f16 bf16 i8 i16"});
-}
+LS_DEFINE_KERNELS(tfl, log) { registry.add({"tfl", "log", Profile::reference, prepareLog, "f32 f16 bf16 i8 i16"}); }
 
-LS_DEFINE_KERNELS(tfl, sin)
-{
-    registry.add({"tfl", "sin", Profile::reference, prepareFloat<SinOp>, kFloatDtypes});
-}
+LS_DEFINE_KERNELS(tfl, sin) { registry.add({"tfl", "sin", Profile::reference, prepareFloat<SinOp>, kFloatDtypes}); }
 
-LS_DEFINE_KERNELS(tfl, cos)
-{
-    registry.add({"tfl", "cos", Profile::reference, prepareFloat<CosOp>, kFloatDtypes});
-}
+LS_DEFINE_KERNELS(tfl, cos) { registry.add({"tfl", "cos", Profile::reference, prepareFloat<CosOp>, kFloatDtypes}); }
 
-LS_DEFINE_KERNELS(tfl, ceil)
-{
-    registry.add({"tfl", "ceil", Profile::reference, prepareFloat<CeilOp>, kFloatDtypes});
-}
+LS_DEFINE_KERNELS(tfl, ceil) { registry.add({"tfl", "ceil", Profile::reference, prepareFloat<CeilOp>, kFloatDtypes}); }
 
-LS_DEFINE_KERNELS(tfl, floor)
-{
-    registry.add({"tfl", "floor", Profile::reference, prepareFloat<FloorOp>, kFloatDtypes});
-}
+LS_DEFINE_KERNELS(tfl, floor) { registry.add({"tfl", "floor", Profile::reference, prepareFloat<FloorOp>, kFloatDtypes}); }
 
-LS_DEFINE_KERNELS(tfl, round)
-{
-    registry.add({"tfl", "round", Profile::reference, prepareFloat<RoundOp>, kFloatDtypes});
-}
+LS_DEFINE_KERNELS(tfl, round) { registry.add({"tfl", "round", Profile::reference, prepareFloat<RoundOp>, kFloatDtypes}); }
 
-LS_DEFINE_KERNELS(tfl, sign)
-{
-    registry.add({"tfl", "sign", Profile::reference, prepareNumber<SignOp>, kNumberDtypes});
-}
+LS_DEFINE_KERNELS(tfl, sign) { registry.add({"tfl", "sign", Profile::reference, prepareNumber<SignOp>, kNumberDtypes}); }

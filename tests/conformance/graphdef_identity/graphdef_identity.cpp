@@ -11,9 +11,9 @@
 #include "engine/ir/text/parser.h"
 #include "engine/ir/text/printer.h"
 #include "engine/ir/verifier.h"
-#include "tests/conformance/corpus_walk.h"
 #include "graph.pb.h"
 #include "meta_graph.pb.h"
+#include "tests/conformance/corpus_walk.h"
 
 #include <google/protobuf/util/message_differencer.h>
 
@@ -134,7 +134,7 @@ std::string check(const std::string& path)
 bool isGraph(const std::filesystem::path& path)
 {
     return (path.extension() == ".pb" || path.extension() == ".pbtxt") && path.filename() != "fingerprint.pb" &&
-        path.filename() != "keras_metadata.pb";
+           path.filename() != "keras_metadata.pb";
 }
 
 } // namespace

@@ -8,8 +8,8 @@
 #include "engine/ir/text/parser.h"
 #include "engine/ir/text/printer.h"
 #include "engine/ir/verifier.h"
-#include "tests/conformance/corpus_walk.h"
 #include "schema_generated.h"
+#include "tests/conformance/corpus_walk.h"
 
 #include <filesystem>
 #include <string>
@@ -48,10 +48,7 @@ std::string check(const std::string& path)
     return {};
 }
 
-bool isModel(const std::filesystem::path& path)
-{
-    return path.extension() == ".tflite" || path.extension() == ".circle";
-}
+bool isModel(const std::filesystem::path& path) { return path.extension() == ".tflite" || path.extension() == ".circle"; }
 
 } // namespace
 } // namespace loopscope

@@ -1,5 +1,5 @@
-// Runs every `.tflite` and `.circle` file of a folder twice on the same seeded inputs: plainly, and with everything that a debugger may do to
-// a run at once (an observer that reads every result, traps on every operator, stops now and then, values that are kept). Outputs, steps
+// Runs every `.tflite` and `.circle` file of a folder twice on the same seeded inputs: plainly, and with everything that a debugger may do
+// to a run at once (an observer that reads every result, traps on every operator, stops now and then, values that are kept). Outputs, steps
 // and errors must be the same bit for bit. Usage: neutrality_check [FOLDER…]; without one, $LOOPSCOPE_CORPUS or ../shared/corpus.
 // Exit codes: 0, 1 (failures, each named on stdout), 77 (no corpus).
 #include "app/wiring/inputs.h"
@@ -135,7 +135,8 @@ int main(int argc, char** argv)
         std::error_code error;
         for (std::filesystem::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
             const std::string extension = it->path().extension().string();
-            if (it->is_regular_file() && (extension == ".tflite" || extension == ".circle") && it->file_size() <= loopscope::app::kLargestFile)
+            if (it->is_regular_file() && (extension == ".tflite" || extension == ".circle") &&
+                it->file_size() <= loopscope::app::kLargestFile)
                 files.push_back(it->path().string());
         }
     }

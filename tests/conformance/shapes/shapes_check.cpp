@@ -140,7 +140,4 @@ int run()
 } // namespace
 } // namespace loopscope
 
-int main()
-{
-    return loopscope::run();
-}
+int main() { return loopscope::run(); }

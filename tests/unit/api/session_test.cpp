@@ -71,7 +71,9 @@ TEST(Session, a_newer_request_replaces_a_queued_one_with_its_tag)
     waitUntilBusy(*session, "block");
     std::vector<int> ran;
     std::vector<int> dropped;
-    for (int i = 0; i < 3; ++i) session->post("hover", [&ran, i](Debugger&) { ran.push_back(i); }, [&dropped, i] { dropped.push_back(i); });
+    for (int i = 0; i < 3; ++i)
+        session->post(
+            "hover", [&ran, i](Debugger&) { ran.push_back(i); }, [&dropped, i] { dropped.push_back(i); });
     session->post("", [&ran](Debugger&) { ran.push_back(10); });
     session->post("", [&ran](Debugger&) { ran.push_back(11); });
     EXPECT_EQ(dropped, (std::vector<int>{0, 1}));

@@ -33,7 +33,8 @@ TEST(Config, defaults_and_aliases)
 
 TEST(Config, the_debugger_has_a_section)
 {
-    const auto config = parseConfig("c.toml", "[debug]\nhistory = 50\ncontext = 9 # lines\nstartup = [\"display iter\", \"break nan\"]\ncontxt = 1\n");
+    const auto config =
+        parseConfig("c.toml", "[debug]\nhistory = 50\ncontext = 9 # lines\nstartup = [\"display iter\", \"break nan\"]\ncontxt = 1\n");
     ASSERT_TRUE(config.ok()) << config.error().message();
     EXPECT_EQ(config->debug.history, 50);
     EXPECT_EQ(config->debug.context, 9);

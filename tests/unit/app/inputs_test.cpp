@@ -272,7 +272,8 @@ TEST_F(Inputs, jpegs_become_pixels)
     ASSERT_TRUE(writeFile(path("half.jpg"), std::span(jpeg).first(jpeg.size() - 6), true).ok());
     EXPECT_THAT(bind({DType::u8, Shape{1, 8, 16, 3}}, "x=" + path("half.jpg")), HasSubstr("premature end of data segment"));
     ASSERT_TRUE(writeFile(path("whole.jpg"), std::span(jpeg).first(jpeg.size() - 2), true).ok());
-    EXPECT_THAT(bind({DType::u8, Shape{1, 8, 16, 3}}, "x=" + path("whole.jpg")), HasSubstr("u8[1,8,16,3]")) << "only the mark of the end is missing";
+    EXPECT_THAT(bind({DType::u8, Shape{1, 8, 16, 3}}, "x=" + path("whole.jpg")), HasSubstr("u8[1,8,16,3]"))
+        << "only the mark of the end is missing";
 }
 
 TEST_F(Inputs, a_shape_may_follow_what_has_none)
@@ -293,7 +294,8 @@ TEST_F(Inputs, what_goes_with_pictures_goes_with_nothing_else)
 {
     const TensorType two(DType::f32, Shape{2});
     const std::string npy = "x=" + writeArray("x.npy", "[1,2]", DType::f32, Shape{2});
-    for (const std::string& option : {npy + "[0,1]", npy + ":fit", std::string("x=5:nchw"), std::string("x=@7:nhwc"), std::string("x=[1,2]:fit")})
+    for (const std::string& option :
+         {npy + "[0,1]", npy + ":fit", std::string("x=5:nchw"), std::string("x=@7:nhwc"), std::string("x=[1,2]:fit")})
         EXPECT_THAT(bind(two, option), HasSubstr("are for pictures")) << option;
     EXPECT_THAT(bind(two, "x=" + path("none.png") + "[0,1]:fit"), HasSubstr("no such file"));
 }

@@ -55,7 +55,8 @@ TEST(ReferenceInputs, numbers_in_the_units_of_the_other_model)
     EXPECT_EQ(textOf(inOtherUnits(arrayOf("[0.25,-1,1000]", DType::f32, Shape{3}), real, coarse)), "i8[3] [11 8 127]")
         << "halves are rounded away from 0, what does not fit is the nearest that does";
     EXPECT_EQ(textOf(inOtherUnits(arrayOf("[11,8,127]", DType::i8, Shape{3}), coarse, real)), "f32[3] [0.5 -1 58.5]");
-    EXPECT_EQ(textOf(inOtherUnits(arrayOf("[11,8,127]", DType::i8, Shape{3}), coarse, portOf("x", quantized(Shape{3}, 1, 0)))), "i8[3] [1 -1 59]");
+    EXPECT_EQ(textOf(inOtherUnits(arrayOf("[11,8,127]", DType::i8, Shape{3}), coarse, portOf("x", quantized(Shape{3}, 1, 0)))),
+              "i8[3] [1 -1 59]");
     EXPECT_EQ(textOf(inOtherUnits(arrayOf("[11,8,127]", DType::i8, Shape{3}), coarse, coarse)), "i8[3] [11 8 127]");
 }
 

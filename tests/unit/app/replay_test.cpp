@@ -231,13 +231,14 @@ std::string canonicalDump(const std::string& path)
     const Result<std::unique_ptr<TraceReader>> reader = TraceReader::open(path);
     if (!reader.ok()) return reader.error().message();
     std::string dump;
-    for (const char* sql : {"SELECT id, base, first, last, reason, state, level, policy, error FROM run ORDER BY id",
-                            "SELECT run, position, name, dtype, shape, content FROM feed ORDER BY run, position",
-                            "SELECT id, run, parent, call, iteration, first, steps FROM invocation ORDER BY id",
-                            "SELECT id, invocation, op, state, lo, hi, mean, std, zeros, content FROM event ORDER BY id",
-                            "SELECT * FROM output ORDER BY event, slot", "SELECT * FROM abnormal ORDER BY event, slot",
-                            "SELECT * FROM access ORDER BY event, variable, kind", "SELECT hash, guard, dtype, shape, bytes FROM blob ORDER BY hash",
-                            "SELECT * FROM digest ORDER BY last", "SELECT run, first, last, reason FROM gap ORDER BY run, first"}) {
+    for (const char* sql :
+         {"SELECT id, base, first, last, reason, state, level, policy, error FROM run ORDER BY id",
+          "SELECT run, position, name, dtype, shape, content FROM feed ORDER BY run, position",
+          "SELECT id, run, parent, call, iteration, first, steps FROM invocation ORDER BY id",
+          "SELECT id, invocation, op, state, lo, hi, mean, std, zeros, content FROM event ORDER BY id",
+          "SELECT * FROM output ORDER BY event, slot", "SELECT * FROM abnormal ORDER BY event, slot",
+          "SELECT * FROM access ORDER BY event, variable, kind", "SELECT hash, guard, dtype, shape, bytes FROM blob ORDER BY hash",
+          "SELECT * FROM digest ORDER BY last", "SELECT run, first, last, reason FROM gap ORDER BY run, first"}) {
         const Result<QueryResult> rows = (*reader)->query(sql, {}, {});
         if (!rows.ok()) return rows.error().message();
         for (const auto& row : rows->rows) {
@@ -386,15 +387,31 @@ TEST(Appending, RefusesWhatIsNoTraceAndLeavesIt)
 TEST(Replay, SurvivesDamagedTraces)
 {
     const std::string good = recorded(collatz(6));
-    for (const char* damage :
-         {"UPDATE invocation SET call = 999", "UPDATE invocation SET call = 1", "UPDATE invocation SET parent = id WHERE id > 1",
-          "UPDATE invocation SET iteration = iteration + 1", "UPDATE invocation SET steps = -5", "UPDATE invocation SET first = first + 1000000",
-          "DELETE FROM invocation WHERE id % 3 = 0", "DELETE FROM event WHERE id % 2 = 0", "UPDATE event SET op = 1", "DELETE FROM event",
-          "UPDATE graph SET listing = 'graph x() {}' WHERE ordinal = 1", "DELETE FROM graph WHERE ordinal = 2", "UPDATE graph SET listing = ''",
-          "UPDATE op SET ordinal = 9 - ordinal", "UPDATE call SET graph = 1", "UPDATE call SET cond = 3", "UPDATE call SET op = 2", "DELETE FROM call",
-          "UPDATE blob SET shape = '[9,9]'", "UPDATE blob SET dtype = 'f64', shape = '[0]', bytes = 0, codec = 0, stored = 0, chunks = 0",
-          "UPDATE chunk SET data = x'00'", "UPDATE run SET last = last + 1000", "UPDATE run SET base = 77",
-          "UPDATE value SET name = 'v'", "DELETE FROM feed"}) {
+    for (const char* damage : {"UPDATE invocation SET call = 999",
+                               "UPDATE invocation SET call = 1",
+                               "UPDATE invocation SET parent = id WHERE id > 1",
+                               "UPDATE invocation SET iteration = iteration + 1",
+                               "UPDATE invocation SET steps = -5",
+                               "UPDATE invocation SET first = first + 1000000",
+                               "DELETE FROM invocation WHERE id % 3 = 0",
+                               "DELETE FROM event WHERE id % 2 = 0",
+                               "UPDATE event SET op = 1",
+                               "DELETE FROM event",
+                               "UPDATE graph SET listing = 'graph x() {}' WHERE ordinal = 1",
+                               "DELETE FROM graph WHERE ordinal = 2",
+                               "UPDATE graph SET listing = ''",
+                               "UPDATE op SET ordinal = 9 - ordinal",
+                               "UPDATE call SET graph = 1",
+                               "UPDATE call SET cond = 3",
+                               "UPDATE call SET op = 2",
+                               "DELETE FROM call",
+                               "UPDATE blob SET shape = '[9,9]'",
+                               "UPDATE blob SET dtype = 'f64', shape = '[0]', bytes = 0, codec = 0, stored = 0, chunks = 0",
+                               "UPDATE chunk SET data = x'00'",
+                               "UPDATE run SET last = last + 1000",
+                               "UPDATE run SET base = 77",
+                               "UPDATE value SET name = 'v'",
+                               "DELETE FROM feed"}) {
         const std::string path = good + ".damaged";
         std::filesystem::copy_file(good, path, std::filesystem::copy_options::overwrite_existing);
         {

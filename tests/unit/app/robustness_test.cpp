@@ -21,18 +21,10 @@ std::string mutant(const std::string& text, std::mt19937& random)
     for (int i = 0; i < changes && !out.empty(); ++i) {
         const size_t at = random() % out.size();
         switch (random() % 4) {
-        case 0:
-            out[at] = static_cast<char>(random() % 256);
-            break;
-        case 1:
-            out.erase(at, 1 + random() % 4);
-            break;
-        case 2:
-            out.insert(at, out.substr(at, 1 + random() % 8));
-            break;
-        default:
-            out.resize(at);
-            break;
+        case 0: out[at] = static_cast<char>(random() % 256); break;
+        case 1: out.erase(at, 1 + random() % 4); break;
+        case 2: out.insert(at, out.substr(at, 1 + random() % 8)); break;
+        default: out.resize(at); break;
         }
     }
     return out;

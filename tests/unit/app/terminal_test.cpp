@@ -20,10 +20,11 @@ class Debugged {
 public:
     explicit Debugged(const std::string& path, TerminalSettings settings = {}) : m_file(std::move(loadModel(path)).value())
     {
-        terminal = std::make_unique<Terminal>(std::move(liveSubject(m_file.model, "model", "", {})).value(), settings, [this](const TerminalEvent& event) {
-            text += event.text;
-            events.push_back(eventJson(event, static_cast<int64_t>(events.size()) + 1, command));
-        });
+        terminal = std::make_unique<Terminal>(std::move(liveSubject(m_file.model, "model", "", {})).value(), settings,
+                                              [this](const TerminalEvent& event) {
+                                                  text += event.text;
+                                                  events.push_back(eventJson(event, static_cast<int64_t>(events.size()) + 1, command));
+                                              });
     }
     bool operator()(const std::string& line)
     {
@@ -74,7 +75,8 @@ TEST(Terminal, a_script_ends_at_its_first_error)
 
 TEST(Terminal, a_script_that_runs_itself_ends)
 {
-    const Scratch script("endless", "source " + (std::filesystem::temp_directory_path() / (std::to_string(getpid()) + ".endless")).string() + "\n");
+    const Scratch script("endless",
+                         "source " + (std::filesystem::temp_directory_path() / (std::to_string(getpid()) + ".endless")).string() + "\n");
     Debugged debug("samples/text/sum_loop.lsir");
     EXPECT_FALSE(debug("source " + script.path));
     EXPECT_NE(debug.text.find("16 deep"), std::string::npos);

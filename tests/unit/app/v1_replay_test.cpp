@@ -1,4 +1,5 @@
-// Stepping through recordings of TensorFlow 1 graphs: held against the run that was recorded, stop by stop, frames and dead tokens included.
+// Stepping through recordings of TensorFlow 1 graphs: held against the run that was recorded, stop by stop, frames and dead tokens
+// included.
 #include "app/replay/replay_executor.h"
 #include "app/wiring/listing.h"
 #include "engine/debug/inspect/write_search.h"
@@ -40,7 +41,10 @@ struct Recorded {
     int32_t n = 0;
     std::string path;
 
-    std::unique_ptr<DataflowExecutor> live(ExecutionObserver* observer = nullptr) const { return startedDataflow(*model, n, options, observer); }
+    std::unique_ptr<DataflowExecutor> live(ExecutionObserver* observer = nullptr) const
+    {
+        return startedDataflow(*model, n, options, observer);
+    }
 };
 
 Recorded recorded(const char* text, int32_t n, RecorderOptions recording = {}, ExecutionOptions options = {})
@@ -77,10 +81,7 @@ std::unique_ptr<Executor> opened(const std::string& path)
     return replayExecutor(std::move(file).value(), nullptr);
 }
 
-const DataflowView& viewOf(const Executor& executor)
-{
-    return dynamic_cast<const DataflowExecutor&>(executor).view();
-}
+const DataflowView& viewOf(const Executor& executor) { return dynamic_cast<const DataflowExecutor&>(executor).view(); }
 
 void expectSameStop(const Executor& live, const Executor& replay, bool values)
 {
@@ -160,10 +161,7 @@ TEST(V1Replay, FollowsAnyOrder)
     }
 }
 
-TEST(V1Replay, NeedsNoMoreThanStatistics)
-{
-    expectSameRun(recorded(kNestedFrames, 5));
-}
+TEST(V1Replay, NeedsNoMoreThanStatistics) { expectSameRun(recorded(kNestedFrames, 5)); }
 
 TEST(V1Replay, ShowsStatisticsOfWhatWasNotStored)
 {
@@ -334,9 +332,10 @@ TEST(V1Replay, SurvivesDamage)
     const std::string good = recorded(kNestedFrames, 4, everything()).path;
     for (const char* damage :
          {"UPDATE invocation SET call = 1", "UPDATE invocation SET iteration = iteration + 1", "DELETE FROM invocation WHERE id % 3 = 0",
-          "DELETE FROM event WHERE id % 2 = 0", "UPDATE event SET op = 1", "UPDATE event SET lo = 1 - lo", "DELETE FROM event", "DELETE FROM output",
-          "UPDATE event SET invocation = 1", "UPDATE event SET state = 1", "UPDATE event SET state = 2 WHERE id = 20", "UPDATE run SET last = last + 1000",
-          "UPDATE run SET last = last - 30", "UPDATE invocation SET parent = 1 WHERE id > 1", "UPDATE blob SET shape = '[9,9]'"}) {
+          "DELETE FROM event WHERE id % 2 = 0", "UPDATE event SET op = 1", "UPDATE event SET lo = 1 - lo", "DELETE FROM event",
+          "DELETE FROM output", "UPDATE event SET invocation = 1", "UPDATE event SET state = 1", "UPDATE event SET state = 2 WHERE id = 20",
+          "UPDATE run SET last = last + 1000", "UPDATE run SET last = last - 30", "UPDATE invocation SET parent = 1 WHERE id > 1",
+          "UPDATE blob SET shape = '[9,9]'"}) {
         const std::string path = good + ".damaged";
         std::filesystem::copy_file(good, path, std::filesystem::copy_options::overwrite_existing);
         {

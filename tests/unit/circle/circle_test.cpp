@@ -111,10 +111,7 @@ Model fromText(const std::string& text)
     return model.ok() ? std::move(*model) : Model();
 }
 
-template <typename Written> std::string messageOf(const Written& written)
-{
-    return written.ok() ? "" : written.error().message();
-}
+template <typename Written> std::string messageOf(const Written& written) { return written.ok() ? "" : written.error().message(); }
 
 /// The kind that an operator code stands for.
 std::string kindOf(int8_t old, int32_t wide)

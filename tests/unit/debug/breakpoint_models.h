@@ -62,12 +62,12 @@ inline Subject examples(int32_t x, const std::vector<float>& image = {1, -2, 0, 
 
 inline BreakpointCommand commandOf(std::string_view word)
 {
-    return word == "tbreak" ? BreakpointCommand::temporary
-           : word == "watch" ? BreakpointCommand::watch
+    return word == "tbreak"   ? BreakpointCommand::temporary
+           : word == "watch"  ? BreakpointCommand::watch
            : word == "rwatch" ? BreakpointCommand::readWatch
            : word == "awatch" ? BreakpointCommand::accessWatch
-           : word == "log" ? BreakpointCommand::log
-                           : BreakpointCommand::breakpoint;
+           : word == "log"    ? BreakpointCommand::log
+                              : BreakpointCommand::breakpoint;
 }
 
 /// Sets what a line says: "break nan if iter > 3".

@@ -162,7 +162,9 @@ bool isAlone(const Model& model, const std::string& line)
 class Tester {
 public:
     Tester(const Subject& subject, const Recording& recording, uint32_t seed)
-        : m_random(seed), m_recording(recording), m_run(subject, budgetOf(seed))
+        : m_random(seed),
+          m_recording(recording),
+          m_run(subject, budgetOf(seed))
     {
         for (int tries = 0; tries < 20 && m_breakpoints.size() < 3; ++tries) {
             Wanted wanted = randomBreakpoint(*subject.model, recording, m_random);

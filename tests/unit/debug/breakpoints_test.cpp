@@ -201,8 +201,7 @@ TEST(Breakpoints, a_condition_that_fails_stops_with_the_reason_and_disables_itse
     const Subject subject = examples(27);
     DebuggerFixture run(subject);
     ASSERT_TRUE(setLine(run.breakpoints, "break .../if#2 if arg1 / (3 - iter) > -1000000 and 1 // (3 - iter) > 5").ok());
-    EXPECT_EQ(text(run.control.run()),
-              "main/while#0@3:body/if#2, step 26: breakpoint 1: 1:36: integer division by zero; disabled");
+    EXPECT_EQ(text(run.control.run()), "main/while#0@3:body/if#2, step 26: breakpoint 1: 1:36: integer division by zero; disabled");
     EXPECT_EQ(run.breakpoints.list()[0].disabledBecause, "1:36: integer division by zero");
     EXPECT_EQ(text(run.control.resume(Direction::forward)), "main, step 826: finished");
 }

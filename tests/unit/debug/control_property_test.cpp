@@ -62,7 +62,10 @@ struct Visited {
 class Tester {
 public:
     Tester(const Subject& subject, uint32_t seed, const TimelineBudget& budget)
-        : m_subject(subject), m_debugger(subject, budget), m_control(m_debugger.control), m_random(seed)
+        : m_subject(subject),
+          m_debugger(subject, budget),
+          m_control(m_debugger.control),
+          m_random(seed)
     {
         EXPECT_TRUE(m_control.start().ok());
         m_lines.push_back({{}, plainRun(subject, {}), 0});
@@ -112,8 +115,8 @@ private:
         const std::vector<FrameInfo>& from = now().at(tick).frames;
         for (int64_t later = tick + 1; later < now().end(); ++later) {
             const std::vector<FrameInfo>& frames = now().at(later).frames;
-            if (frames.size() <= depth || frames[depth].site != from[depth].site || frames[depth - 1].invocation != from[depth - 1].invocation ||
-                !frames[depth].inCond)
+            if (frames.size() <= depth || frames[depth].site != from[depth].site ||
+                frames[depth - 1].invocation != from[depth - 1].invocation || !frames[depth].inCond)
                 return later;
         }
         return now().end();
@@ -236,7 +239,9 @@ private:
         const bool inCond = depth > 0 && from.frames[static_cast<size_t>(depth)].inCond;
         Outcome wanted{m_tick, isFinished(m_tick)};
         if (!wanted.refused)
-            wanted = forward(m_tick, depth == 0 ? now().end() : inCond ? decidedAfter(m_tick, static_cast<size_t>(depth)) : now().outAfter(m_tick, depth));
+            wanted = forward(m_tick, depth == 0 ? now().end()
+                                     : inCond   ? decidedAfter(m_tick, static_cast<size_t>(depth))
+                                                : now().outAfter(m_tick, depth));
         check("finish", m_control.finish(Direction::forward, depth), wanted);
     }
 

@@ -10,8 +10,12 @@ namespace loopscope::testing {
 class DebuggerFixture {
 public:
     explicit DebuggerFixture(const Subject& subject, const TimelineBudget& budget = {})
-        : subject(subject), executor(make(subject)), timeline(*executor, budget), target{*subject.model, *executor, timeline, travel},
-          breakpoints(target), control(target, breakpoints)
+        : subject(subject),
+          executor(make(subject)),
+          timeline(*executor, budget),
+          target{*subject.model, *executor, timeline, travel},
+          breakpoints(target),
+          control(target, breakpoints)
     {
         travel.cancel = &cancel;
     }

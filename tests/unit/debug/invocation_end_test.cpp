@@ -33,10 +33,14 @@ Look lookAt(Inspected& session, const std::string& invocation, const std::string
             return;
         }
         for (const EvaluatedValue& value : *values)
-            seen.text += (seen.text.empty() ? "" : ", ") + (value.absence == Absence::present ? bareText(value, {}) : absenceText(value.absence));
+            seen.text +=
+                (seen.text.empty() ? "" : ", ") + (value.absence == Absence::present ? bareText(value, {}) : absenceText(value.absence));
     });
     EXPECT_EQ(session.timeline().tick(), tick);
-    seen.outcome = !found.ok() ? found.error().message() : *found == EndFound::yes ? "yes" : *found == EndFound::notRun ? "not run" : "too far";
+    seen.outcome = !found.ok()                  ? found.error().message()
+                   : *found == EndFound::yes    ? "yes"
+                   : *found == EndFound::notRun ? "not run"
+                                                : "too far";
     return seen;
 }
 

@@ -76,7 +76,8 @@ TEST_F(Places, what_could_be_both_is_read_here)
 
 TEST_F(Places, errors_name_what_is_near)
 {
-    EXPECT_EQ(typed("floor_div#3"), "error: main/while#0@4:body/if#2:then/floor_div#3: no operator 'floor_div#3' in half, which has 1 operator");
+    EXPECT_EQ(typed("floor_div#3"),
+              "error: main/while#0@4:body/if#2:then/floor_div#3: no operator 'floor_div#3' in half, which has 1 operator");
     EXPECT_EQ(typed("twoo"), "error: main/while#0@4:body/if#2:then/twoo: no value 'twoo' in half; did you mean 'two'?");
     EXPECT_EQ(typed("main/while#0@1:body/ad"), "error: main/while#0@1:body/ad: no value 'ad' in body");
     EXPECT_EQ(typed("../../../x"), "error: ../x: there is no frame outside the root");

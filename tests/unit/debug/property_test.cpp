@@ -66,7 +66,7 @@ public:
     explicit Generator(uint32_t seed) : m_random(seed)
     {
         m_leaves = {leaf("a", {2, 3}, true), leaf("b", {3}, false), leaf("c", {}, true), leaf("d", {2, 1, 3}, false),
-            leaf("e", {2, 1}, true)};
+                    leaf("e", {2, 1}, true)};
         for (const Made& made : m_leaves) {
             Shape shape(std::span<const int64_t>(made.value.dims));
             if (made.value.isInt) {
@@ -87,14 +87,10 @@ public:
         switch (below(6)) {
         case 0:
         case 1:
-        case 2:
-            return binary(depth);
-        case 3:
-            return reduced(expression(depth - 1));
-        case 4:
-            return indexed(expression(depth - 1));
-        default:
-            return unary(expression(depth - 1));
+        case 2: return binary(depth);
+        case 3: return reduced(expression(depth - 1));
+        case 4: return indexed(expression(depth - 1));
+        default: return unary(expression(depth - 1));
         }
     }
 
@@ -165,7 +161,7 @@ private:
         const bool hasAxis = !x.value.dims.empty() && below(2) == 0;
         const size_t axis = hasAxis ? below(x.value.dims.size()) : 0;
         Made made{std::string(kNames[op]) + "(" + x.text + (hasAxis ? ", axis=" + std::to_string(axis) : "") + ")",
-            {x.value.isInt || op == 3, false, {}, {}}};
+                  {x.value.isInt || op == 3, false, {}, {}}};
         if (hasAxis) {
             made.value.dims = x.value.dims;
             made.value.dims.erase(made.value.dims.begin() + static_cast<std::ptrdiff_t>(axis));
@@ -243,7 +239,7 @@ TEST(ExpressionProperty, MutantsAreRefusedOrEvaluated)
         for (const auto& row : tableBelow("docs/expressions.md", table)) samples.push_back(row[0]);
     }
     for (const char* more : {"matches(txt, \"(a|b)*[^c-d]\\\\w+$\")", "quantile(x, 0.9) + x[::-1, 1:, ...][0]", "i32(qx) ** 3 // -2",
-        "[1, 2.5, iter] == x.shape", "x[x > 3]"}) {
+                             "[1, 2.5, iter] == x.shape", "x[x > 3]"}) {
         samples.emplace_back(more);
     }
     ScriptedSource run;
@@ -256,12 +252,8 @@ TEST(ExpressionProperty, MutantsAreRefusedOrEvaluated)
         for (size_t k = 1 + random() % 3; k > 0; --k) {
             const size_t at = random() % (text.size() + 1);
             switch (random() % 4) {
-            case 0:
-                text.insert(at, 1, kBytes[random() % kBytes.size()]);
-                break;
-            case 1:
-                text.erase(at, 1 + random() % 3);
-                break;
+            case 0: text.insert(at, 1, kBytes[random() % kBytes.size()]); break;
+            case 1: text.erase(at, 1 + random() % 3); break;
             case 2:
                 if (at < text.size()) text[at] = kBytes[random() % kBytes.size()];
                 break;

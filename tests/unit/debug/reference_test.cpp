@@ -1,7 +1,7 @@
 // Reference runs: which values pair, what they are in any order of asking, and how a run drifts away from its reference.
+#include "engine/debug/inspect/write_search.h"
 #include "engine/debug/reference/comparison_text.h"
 #include "engine/debug/reference/drift.h"
-#include "engine/debug/inspect/write_search.h"
 #include "engine/debug/reference/run_place.h"
 #include "engine/tensor/statistics.h"
 #include "tests/unit/debug/inspect_models.h"
@@ -148,7 +148,8 @@ TEST(Reference, GivesTheSameInAnyOrderOfAsking)
 TEST(Reference, RefusesWhatDoesNotPair)
 {
     Inspected session(kSum, [](Subject& subject) { subject.add<int32_t>(Shape{}, {50}); });
-    const Model none = textModel("graph main() {\n  two = const i32[1] [2]\n  z = random_uniform(two) seed=0 seed2=0 : f32[2]\n  return z\n}\n");
+    const Model none =
+        textModel("graph main() {\n  two = const i32[1] [2]\n  z = random_uniform(two) seed=0 seed2=0 : f32[2]\n  return z\n}\n");
     Result<std::unique_ptr<Interpreter>> run = Interpreter::create(none, GraphId(0));
     ASSERT_TRUE(run.ok());
     const auto refused = referenceToRun("none.tflite", std::move(*run), session.model(), GraphId(0), {}, nullptr);

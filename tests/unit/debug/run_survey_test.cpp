@@ -115,7 +115,10 @@ graph main(x: f32[2]) {
   c = add(a, b) : f32[2]
   return c
 }
-)", [](Subject& subject) { subject.add<float>(Shape{2}, {1, 2}); });
+)",
+                      [](Subject& subject) {
+                          subject.add<float>(Shape{2}, {1, 2});
+                      });
     ASSERT_TRUE(session.timeline().goTo(2).ok());
     SurveyRequest request;
     request.graph = GraphId(0);

@@ -142,10 +142,10 @@ inline Subject randomSubject(uint32_t seed)
 }
 
 /// Fails the test with the error's words.
-#define EXPECT_OK(expression)                                                                                                             \
-    do {                                                                                                                                  \
-        Status lsStatus = (expression);                                                                                                   \
-        EXPECT_TRUE(lsStatus.ok()) << std::move(lsStatus).takeError().message();                                                          \
+#define EXPECT_OK(expression)                                                                                                              \
+    do {                                                                                                                                   \
+        Status lsStatus = (expression);                                                                                                    \
+        EXPECT_TRUE(lsStatus.ok()) << std::move(lsStatus).takeError().message();                                                           \
     } while (false)
 
 } // namespace loopscope::testing

@@ -18,7 +18,11 @@ struct Expected {
 class Traveller {
 public:
     Traveller(const Subject& subject, uint32_t seed, const TimelineBudget& budget)
-        : m_subject(subject), m_interpreter(subject.make()), m_timeline(*m_interpreter, budget), m_budget(budget), m_random(seed)
+        : m_subject(subject),
+          m_interpreter(subject.make()),
+          m_timeline(*m_interpreter, budget),
+          m_budget(budget),
+          m_random(seed)
     {
         EXPECT_OK(m_timeline.start());
         m_lines.push_back({{}, plainRun(subject, {})});
@@ -131,7 +135,7 @@ TEST(Timeline, randomRequestsLeadToTheStatesOfForwardRuns)
     for (int done = 0; done < kSequences; done += kPerTraveller) {
         const Subject& subject = subjects[random() % subjects.size()];
         TimelineBudget budget;
-        budget.spacingNs = 1 << (random() % 16);  // checkpoints from everywhere to hardly any
+        budget.spacingNs = 1 << (random() % 16); // checkpoints from everywhere to hardly any
         budget.overhead = 1000;
         budget.undoStates = random() % 3 == 0 ? 2 : 256;
         if (random() % 2 == 0) budget.bytes = 64'000 + random() % 200'000; // most of what is saved must go again

@@ -9,10 +9,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string messageOf(Status status)
-{
-    return status.ok() ? "ok" : std::move(status).takeError().message();
-}
+std::string messageOf(Status status) { return status.ok() ? "ok" : std::move(status).takeError().message(); }
 
 TEST(Timeline, aTickIsOneStep)
 {

@@ -34,9 +34,14 @@ graph main {
 class V1Debugger {
 public:
     explicit V1Debugger(const char* text)
-        : model(textModel(text)), executor(make(model)), timeline(*executor), target{model, *executor, timeline, travel}, breakpoints(target),
+        : model(textModel(text)),
+          executor(make(model)),
+          timeline(*executor),
+          target{model, *executor, timeline, travel},
+          breakpoints(target),
           control(target, breakpoints)
-    {}
+    {
+    }
 
     static std::unique_ptr<DataflowExecutor> make(const Model& model)
     {

@@ -40,7 +40,8 @@ const DriftRow* rowOf(const Drift& drift, const std::string& layer)
 void goTo(V1Debugger& session, const std::string& position)
 {
     EXPECT_OK(session.timeline.goTo(0));
-    while (session.executor->positionAddress() != position && session.timeline.forward().ok()) {}
+    while (session.executor->positionAddress() != position && session.timeline.forward().ok()) {
+    }
     ASSERT_EQ(session.executor->positionAddress(), position);
 }
 

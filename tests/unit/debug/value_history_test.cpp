@@ -163,8 +163,7 @@ TEST(ValueHistory, StopsWhenItIsCancelled)
     CancelFlag cancel;
     cancel.request();
     session.target().control.cancel = &cancel;
-    const Result<std::optional<ValueWrite>> write =
-        findWrite(session.target(), {}, session.place("main/m"), HistoryQuery::nextWrite);
+    const Result<std::optional<ValueWrite>> write = findWrite(session.target(), {}, session.place("main/m"), HistoryQuery::nextWrite);
     ASSERT_FALSE(write.ok());
     EXPECT_EQ(write.error().code(), ErrorCode::cancelled);
     EXPECT_EQ(session.timeline().tick(), 3000);

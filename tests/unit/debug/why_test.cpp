@@ -89,7 +89,8 @@ graph main {
     TravelControl control;
     const DebugTarget target{model, **made, timeline, control};
     EXPECT_OK(timeline.start());
-    while ((*made)->positionAddress() != "main/w@4:frame/w/add" && timeline.forward().ok()) {}
+    while ((*made)->positionAddress() != "main/w@4:frame/w/add" && timeline.forward().ok()) {
+    }
     EXPECT_EQ(linesOf(explainFrame(target, 1)), (Lines{"w goes on while i < 9", "  i  grows by 1 each iteration; now 4",
                                                        "If i goes on like this, the loop ends in 5 iterations, at @9."}));
     EXPECT_EQ((*made)->positionAddress(), "main/w@4:frame/w/add");
@@ -132,11 +133,11 @@ TEST(WhyNan, EndsInAnInput)
         subject.add<float>(Shape{2}, {1, 3});
     });
     EXPECT_OK(session.timeline().goToEnd());
-    EXPECT_EQ(linesOf(explainNan(session.target(), valueAt(session, 0, "shifted"), 1)),
-              (Lines{"shifted[1] <- main/add#1 <- main/while#0:3",
-                     "  <- @2:body/mul#3:0  2 of 2 NaN: reads the state written in iteration 1",
-                     "  <- @1:body/gather#1:0, step 7: copies table[1]     first NaN inside the loop",
-                     "  <- input table[1]                                  origin"}));
+    EXPECT_EQ(
+        linesOf(explainNan(session.target(), valueAt(session, 0, "shifted"), 1)),
+        (Lines{"shifted[1] <- main/add#1 <- main/while#0:3", "  <- @2:body/mul#3:0  2 of 2 NaN: reads the state written in iteration 1",
+               "  <- @1:body/gather#1:0, step 7: copies table[1]     first NaN inside the loop",
+               "  <- input table[1]                                  origin"}));
     EXPECT_OK(session.timeline().goToEnd());
     EXPECT_EQ(linesOf(explainNan(session.target(), valueAt(session, 0, "shifted"), std::nullopt)).size(), 4U);
     EXPECT_OK(session.timeline().goTo(3));

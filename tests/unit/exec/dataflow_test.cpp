@@ -9,10 +9,7 @@
 namespace loopscope::testing {
 namespace {
 
-int32_t sumOf(const DataflowExecutor& executor)
-{
-    return *executor.output(1).as<int32_t>();
-}
+int32_t sumOf(const DataflowExecutor& executor) { return *executor.output(1).as<int32_t>(); }
 
 TEST(Dataflow, nestedFramesCompute)
 {
@@ -111,10 +108,7 @@ public:
         m_open[e.id] = e.role;
         if (e.role == CallRole::frame) ++frames;
     }
-    void invocationEnded(const InvocationEnd& e) override
-    {
-        EXPECT_EQ(m_open.erase(e.id), 1U);
-    }
+    void invocationEnded(const InvocationEnd& e) override { EXPECT_EQ(m_open.erase(e.id), 1U); }
     void operatorExecuted(const OperatorEvent& e) override
     {
         EXPECT_EQ(e.step, steps++);

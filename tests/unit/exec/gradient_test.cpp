@@ -242,9 +242,9 @@ const std::string kMain = "model tf\ngraph main {\n  a = Const() dtype=f64 value
 
 TEST(Gradient, ofAnOperatorThatLacksAnOperandFailsWhenItRuns)
 {
-    const std::string error = failureOf(kMain +
-                                        "  main_r = SymbolicGradient(a, a) Tin=[f64, f64] Tout=[f64] f=@f : f64\n  return r=main_r\n}\n"
-                                        "graph f(a: f64) {\n  r = Mul(a) T=f64 : f64\n  return r=r\n}\n");
+    const std::string error =
+        failureOf(kMain + "  main_r = SymbolicGradient(a, a) Tin=[f64, f64] Tout=[f64] f=@f : f64\n  return r=main_r\n}\n"
+                          "graph f(a: f64) {\n  r = Mul(a) T=f64 : f64\n  return r=r\n}\n");
     EXPECT_NE(error.find("Mul"), std::string::npos) << error;
 }
 
@@ -260,7 +260,9 @@ std::string chainOf(int count, const std::function<std::string(const std::string
 
 TEST(Gradient, ofFunctionsThatAskForGradientsWithoutEnd)
 {
-    const auto gradient = [](const std::string& callee) { return "SymbolicGradient(a, a, a) Tin=[f64, f64, f64] Tout=[f64] f=@" + callee + " : f64\n"; };
+    const auto gradient = [](const std::string& callee) {
+        return "SymbolicGradient(a, a, a) Tin=[f64, f64, f64] Tout=[f64] f=@" + callee + " : f64\n";
+    };
     const std::string error = failureOf(kMain + "  main_r = " + gradient("f0") + "  return r=main_r\n}\n" +
                                         chainOf(20'000, gradient, "Identity(a) T=f64 : f64\n"));
     EXPECT_NE(error, "") << "the calls are deeper than any run may go";
@@ -269,26 +271,30 @@ TEST(Gradient, ofFunctionsThatAskForGradientsWithoutEnd)
 TEST(CallPruning, keepsNoBodyThatALoopWasTriedWith)
 {
     const char* const kFormals = "(a: i32, b: i32, c: i32, d: i32)";
-    const std::string text = std::string("model tf\ngraph main(a: i32[], b: i32[], c: i32[], d: i32[]) {\n"
-                                         "  w = While(a, b, c, d) T=[i32, i32, i32, i32] _lower_using_switch_merge=true body=@body cond=@cond "
-                                         "output_shapes=[] parallel_iterations=10 : (i32, i32, i32, i32)\n"
-                                         "  y = Identity(w:1) T=i32 : i32\n  return y=y, z=w:3\n}\ngraph cond") +
-                             kFormals + " {\n  r = Less(a, a) T=i32 : bool\n  return r=r\n}\ngraph body" + kFormals +
-                             " {\n  b1 = AddV2(b, c) T=i32 : i32\n  c1 = AddV2(c, c) T=i32 : i32\n  d1 = AddV2(d, d) T=i32 : i32\n"
-                             "  return a=a, b=b1, c=c1, d=d1\n}\n";
+    const std::string text =
+        std::string("model tf\ngraph main(a: i32[], b: i32[], c: i32[], d: i32[]) {\n"
+                    "  w = While(a, b, c, d) T=[i32, i32, i32, i32] _lower_using_switch_merge=true body=@body cond=@cond "
+                    "output_shapes=[] parallel_iterations=10 : (i32, i32, i32, i32)\n"
+                    "  y = Identity(w:1) T=i32 : i32\n  return y=y, z=w:3\n}\ngraph cond") +
+        kFormals + " {\n  r = Less(a, a) T=i32 : bool\n  return r=r\n}\ngraph body" + kFormals +
+        " {\n  b1 = AddV2(b, c) T=i32 : i32\n  c1 = AddV2(c, c) T=i32 : i32\n  d1 = AddV2(d, d) T=i32 : i32\n"
+        "  return a=a, b=b1, c=c1, d=d1\n}\n";
     const Result<Model> model = modelFromText(text, "loop");
     ASSERT_TRUE(model.ok()) << model.error().message();
     const Result<Model> selected = selectForRun(*model, GraphId(0), {{}, {"y:0"}, {}}); // b is needed, so c, and d is not
     ASSERT_TRUE(selected.ok()) << selected.error().message();
     ASSERT_EQ(selected->graphs.size(), 4U) << "main, cond, body and the part of the body without d";
     EXPECT_EQ(selected->graphs[3].operators.size(), 2U);
-    const Operator& loop = selected->graphs[0].operators[0].kind.name == "While" ? selected->graphs[0].operators[0] : selected->graphs[0].operators[1];
+    const Operator& loop =
+        selected->graphs[0].operators[0].kind.name == "While" ? selected->graphs[0].operators[0] : selected->graphs[0].operators[1];
     EXPECT_EQ(attributeGraph(loop.attributes, "body"), GraphId(3));
 }
 
 TEST(CallPruning, ofCallsWithoutEnd)
 {
-    const auto call = [](const std::string& callee) { return "PartitionedCall(a) Tin=[f64] Tout=[f64, f64] f=@" + callee + " : (f64, f64)\n"; };
+    const auto call = [](const std::string& callee) {
+        return "PartitionedCall(a) Tin=[f64] Tout=[f64, f64] f=@" + callee + " : (f64, f64)\n";
+    };
     const std::string error = failureOf(kMain + "  c = " + call("f0") + "  main_r = Identity(c) T=f64 : f64\n  return r=main_r\n}\n" +
                                         chainOf(20'000, call, "Identity(a) T=f64 : f64\n"));
     EXPECT_NE(error.find("recursion"), std::string::npos) << error.substr(error.size() < 200 ? 0 : error.size() - 200);

@@ -35,8 +35,8 @@ graph go(a: i32[], b: i32[], c: i32[]) {
 }
 graph body(a: i32[], b: i32[], c: i32[]) {
   s = add(a, b) : i32[]
-  return )" + values +
-           "\n}\n";
+  return )" +
+           values + "\n}\n";
 }
 
 constexpr const char* kSwaps = "main/while#0: body swaps its inputs; LiteRT 2.3 computes a different answer here";

@@ -91,10 +91,7 @@ inline GraphBuilder addGraph(Model& model, const std::string& id)
     return GraphBuilder(model, GraphId(static_cast<int64_t>(model.graphs.size() - 1)));
 }
 
-inline NamedAttribute graphAttribute(const std::string& key, GraphId graph)
-{
-    return {key, GraphRef{graph, nullptr}};
-}
+inline NamedAttribute graphAttribute(const std::string& key, GraphId graph) { return {key, GraphRef{graph, nullptr}}; }
 
 /// A tensor over `data`, which must stay alive.
 template <typename T> Tensor tensorOver(std::vector<T>& data, const Shape& shape)

@@ -52,10 +52,7 @@ private:
         return sorts;
     }
 
-    static Shape shapeOf(Sort sort)
-    {
-        return sort == Sort::scalar ? Shape{} : sort == Sort::vector ? Shape{4} : Shape{kUnknownDim};
-    }
+    static Shape shapeOf(Sort sort) { return sort == Sort::scalar ? Shape{} : sort == Sort::vector ? Shape{4} : Shape{kUnknownDim}; }
 
     struct Known {
         ValueId value;

@@ -12,8 +12,8 @@
 namespace loopscope {
 namespace {
 
-using ::testing::HasSubstr;
 using savedmodel::Checkpoint;
+using ::testing::HasSubstr;
 
 class CheckpointTest : public ::testing::Test {
 protected:
@@ -65,13 +65,20 @@ TEST_F(CheckpointTest, reads_what_was_written)
 TEST(Snappy, unpacks_literals_and_copies)
 {
     // "abcabcabcabc-x": a literal, an overlapping copy of 9 from 3 back, a literal with its length in a byte of its own.
-    const std::string packed = std::string("\x0e", 1) + "\x08" "abc" + std::string("\x15\x03", 2) + std::string("\xf0\x01", 2) + "-x";
+    const std::string packed = std::string("\x0e", 1) +
+                               "\x08"
+                               "abc" +
+                               std::string("\x15\x03", 2) + std::string("\xf0\x01", 2) + "-x";
     const auto plain = savedmodel::unpackSnappy(packed, 100);
     ASSERT_TRUE(plain.ok()) << plain.error().message();
     EXPECT_EQ(*plain, "abcabcabcabc-x");
-    const std::string far = std::string("\x06", 1) + "\x04" "ab" + std::string("\x0e\x02\x00", 3); // a copy of 4 with two bytes of offset
+    const std::string far = std::string("\x06", 1) +
+                            "\x04"
+                            "ab" +
+                            std::string("\x0e\x02\x00", 3); // a copy of 4 with two bytes of offset
     EXPECT_EQ(*savedmodel::unpackSnappy(far, 100), "ababab");
-    for (const std::string& broken : {packed.substr(0, packed.size() - 1), std::string("\x0e\x15\x03", 3), std::string("\x01\x08", 2) + "abc", std::string("\xff", 1)})
+    for (const std::string& broken :
+         {packed.substr(0, packed.size() - 1), std::string("\x0e\x15\x03", 3), std::string("\x01\x08", 2) + "abc", std::string("\xff", 1)})
         EXPECT_FALSE(savedmodel::unpackSnappy(broken, 100).ok());
     EXPECT_FALSE(savedmodel::unpackSnappy(packed, 13).ok());
 }
@@ -173,7 +180,9 @@ TEST_F(CheckpointTest, refuses_a_damaged_index)
         BundleWriter::put(prefix() + ".index", flipped);
         // The footer's first bytes name a second index that nobody reads, its last before the mark are padding.
         const bool isPadding = at >= good.size() - 48 && (at < good.size() - 46 || at >= good.size() - 44) && at < good.size() - 8;
-        if (!isPadding) { EXPECT_NE(problemOf("w"), "reads") << at << " of " << good.size(); }
+        if (!isPadding) {
+            EXPECT_NE(problemOf("w"), "reads") << at << " of " << good.size();
+        }
     }
 }
 

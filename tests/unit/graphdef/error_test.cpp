@@ -26,12 +26,14 @@ TEST(GraphDefErrors, name_the_node)
               "m.pb: node 'b': connecting to invalid output 'a:1' of source node 'a', which has 0 outputs");
     EXPECT_EQ(refusalOf("node { name: 'a' op: 'NoOp' } node { name: 'c' op: 'X' } node { name: 'b' op: 'X' input: '^a' input: 'c' }"),
               "m.pb: node 'b': non-control input 'c' after control input '^a'");
-    EXPECT_EQ(refusalOf("node { name: '' op: 'NoOp' } node { name: 'x' op: 'NoOp' } versions { producer: 1 }"), "m.pb: node 0 (NoOp) has no name");
+    EXPECT_EQ(refusalOf("node { name: '' op: 'NoOp' } node { name: 'x' op: 'NoOp' } versions { producer: 1 }"),
+              "m.pb: node 0 (NoOp) has no name");
     EXPECT_EQ(refusalOf("node { name: 'a' op: '' }"), "m.pb: node 'a': has no operator");
     EXPECT_EQ(refusalOf("node { name: 'a:1' op: 'NoOp' }"), "m.pb: node 'a:1': a node's name must not hold ':' or begin with '^'");
     EXPECT_EQ(refusalOf("node { name: 'a' op: 'NoOp' attr { key: '@x' value { } } }"),
               "m.pb: node 'a': attribute '@x': a name must not begin with '@'");
-    EXPECT_EQ(refusalOf("node { name: 'a' op: 'Const' attr { key: 'value' value { tensor { dtype: DT_INT8 tensor_shape { } tensor_content: 'abc' } } } }"),
+    EXPECT_EQ(refusalOf("node { name: 'a' op: 'Const' attr { key: 'value' value { tensor { dtype: DT_INT8 tensor_shape { } tensor_content: "
+                        "'abc' } } } }"),
               "m.pb: node 'a': attribute 'value': the data of a i8[] tensor has another size, found 3 bytes, expected 1");
 }
 
@@ -43,7 +45,8 @@ TEST(GraphDefErrors, bound_what_few_bytes_may_claim)
               "m.pb: node 'b': unknown input node 'a:99999999999999999999'");
     std::string many;
     for (int i = 0; i < 6; ++i)
-        many += "node { name: 'n" + std::to_string(i) + "' op: 'Split' attr { key: 'T' value { type: DT_FLOAT } } attr { key: 'num_split' value { i: 1000000 } } }";
+        many += "node { name: 'n" + std::to_string(i) +
+                "' op: 'Split' attr { key: 'T' value { type: DT_FLOAT } } attr { key: 'num_split' value { i: 1000000 } } }";
     EXPECT_THAT(refusalOf(many), EndsWith("the nodes of this file claim more outputs than it can mean"));
 }
 
@@ -51,9 +54,9 @@ TEST(GraphDefErrors, opens_what_only_executing_can_refuse)
 {
     for (const char* text : {
              "node { name: 'a' op: 'NoSuchOp' }",
-             "node { name: 'a' op: 'AddV2' }",                                                    // no operands, no T
-             "node { name: 'a' op: 'Neg' input: 'b' } node { name: 'b' op: 'Neg' input: 'a' }",     // a cycle
-             "node { name: 'a' op: 'Enter' }",                                                    // no frame name
+             "node { name: 'a' op: 'AddV2' }",                                                  // no operands, no T
+             "node { name: 'a' op: 'Neg' input: 'b' } node { name: 'b' op: 'Neg' input: 'a' }", // a cycle
+             "node { name: 'a' op: 'Enter' }",                                                  // no frame name
              "node { name: 'a' op: 'While' attr { key: 'body' value { func { name: 'nosuch' } } } }",
          })
         EXPECT_EQ(refusalOf(text), "opens") << text;

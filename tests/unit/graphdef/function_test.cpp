@@ -10,9 +10,9 @@
 namespace loopscope {
 namespace {
 
+using google::protobuf::util::MessageDifferencer;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using google::protobuf::util::MessageDifferencer;
 
 /// A function and a call of it by its name; `body` are further fields of the FunctionDef.
 std::string withFunction(const std::string& signature, const std::string& body)
@@ -35,7 +35,8 @@ void expectSameAgain(const std::string& text)
 TEST(FunctionDef, becomes_a_graph)
 {
     const std::string text = withFunction(
-        "input_arg { name: 'x' type: DT_FLOAT } input_arg { name: 'v' type: DT_RESOURCE handle_data { dtype: DT_FLOAT shape { dim { size: 2 } } } }"
+        "input_arg { name: 'x' type: DT_FLOAT } input_arg { name: 'v' type: DT_RESOURCE handle_data { dtype: DT_FLOAT shape { dim { size: "
+        "2 } } } }"
         "output_arg { name: 'top' type: DT_INT32 } output_arg { name: 'same' type: DT_FLOAT } control_output: 'wrote' is_stateful: true",
         R"(attr { key: '_input_shapes' value { list { shape { dim { size: 4 } } shape { } } } }
            arg_attr { key: 0 value { attr { key: '_user_specified_name' value { s: 'the x' } } } }
@@ -45,23 +46,24 @@ TEST(FunctionDef, becomes_a_graph)
            node_def { name: 'best' op: 'TopKV2' input: 'x' input: 'k:output:0' attr { key: 'T' value { type: DT_FLOAT } } }
            node_def { name: 'write' op: 'AssignVariableOp' input: 'v' input: 'best:values:0' attr { key: 'dtype' value { type: DT_FLOAT } } }
            ret { key: 'top' value: 'best:indices:0' } ret { key: 'same' value: 'x' } control_ret { key: 'wrote' value: 'write' })");
-    EXPECT_THAT(printModel(modelOf(text)), HasSubstr(
-        "graph f(\n"
-        "    x: f32[4] {_user_specified_name=\"the x\"},\n"
-        "    v: resource<f32[2]>[] {@resource_id=3}) @stateful _input_shapes=[shape[4], shape[]] {\n"
-        "  k = Const() dtype=i32 value=i32[] 1 : i32[]\n"
-        "  best = TopKV2(x, k) T=f32 : (f32, i32)\n"
-        "  write = AssignVariableOp(v, best) dtype=f32\n"
-        "  return top=best:1, same=x, ^wrote=write\n"
-        "}\n"));
+    EXPECT_THAT(printModel(modelOf(text)),
+                HasSubstr("graph f(\n"
+                          "    x: f32[4] {_user_specified_name=\"the x\"},\n"
+                          "    v: resource<f32[2]>[] {@resource_id=3}) @stateful _input_shapes=[shape[4], shape[]] {\n"
+                          "  k = Const() dtype=i32 value=i32[] 1 : i32[]\n"
+                          "  best = TopKV2(x, k) T=f32 : (f32, i32)\n"
+                          "  write = AssignVariableOp(v, best) dtype=f32\n"
+                          "  return top=best:1, same=x, ^wrote=write\n"
+                          "}\n"));
     expectSameAgain(text);
 }
 
 TEST(FunctionDef, call_has_the_results_of_the_function)
 {
-    const std::string text = withFunction("input_arg { name: 'x' type: DT_FLOAT } output_arg { name: 'y' type: DT_FLOAT } output_arg { name: 'z' type: DT_BOOL }",
-                                          "ret { key: 'y' value: 'x' } ret { key: 'z' value: 'n:z:0' }"
-                                          "node_def { name: 'n' op: 'IsNan' input: 'x' attr { key: 'T' value { type: DT_FLOAT } } }");
+    const std::string text = withFunction(
+        "input_arg { name: 'x' type: DT_FLOAT } output_arg { name: 'y' type: DT_FLOAT } output_arg { name: 'z' type: DT_BOOL }",
+        "ret { key: 'y' value: 'x' } ret { key: 'z' value: 'n:z:0' }"
+        "node_def { name: 'n' op: 'IsNan' input: 'x' attr { key: 'T' value { type: DT_FLOAT } } }");
     EXPECT_EQ(refusalOf(text), "m.pb: function 'f': output 'z' returns unknown tensor 'n:z:0'");
     std::string right = text;
     right.replace(right.find("n:z:0"), 5, "n:y:0");
@@ -92,8 +94,9 @@ TEST(FunctionDef, keeps_references_of_open_types_and_odd_handles)
 
 TEST(FunctionDef, spells_outputs_of_unknown_operators_as_the_file_does)
 {
-    const std::string text = withFunction("output_arg { name: 'y' type: DT_FLOAT } output_arg { name: 'z' type: DT_FLOAT }",
-                                          R"(node_def { name: 'n' op: 'NoSuchOp' } node_def { name: 'm' op: 'Neg' input: 'n:out:1' attr { key: 'T' value { type: DT_FLOAT } } }
+    const std::string text = withFunction(
+        "output_arg { name: 'y' type: DT_FLOAT } output_arg { name: 'z' type: DT_FLOAT }",
+        R"(node_def { name: 'n' op: 'NoSuchOp' } node_def { name: 'm' op: 'Neg' input: 'n:out:1' attr { key: 'T' value { type: DT_FLOAT } } }
                                              ret { key: 'y' value: 'm:y:0' } ret { key: 'z' value: 'n:other:0' })");
     const std::string printed = printModel(modelOf(text));
     EXPECT_THAT(printed, HasSubstr("  n = NoSuchOp() : (?, ?)\n  m = Neg(n:out:1) T=f32 : f32\n  return y=m, z=n:other:0\n"));
@@ -139,7 +142,8 @@ TEST(FunctionDef, refuses_what_does_not_fit)
               "m.pb: function 'f': returns, found 1 tensors, expected 0");
     EXPECT_EQ(refusalOf(withFunction("input_arg { name: 'x' type: DT_FLOAT } input_arg { name: 'x' type: DT_FLOAT }", "")),
               "m.pb: function 'f': two arguments have the name 'x'");
-    EXPECT_EQ(refusalOf(withFunction("", "arg_attr { key: 4 value { } }")), "m.pb: function 'f': attributes of argument 4, expected one of 0");
+    EXPECT_EQ(refusalOf(withFunction("", "arg_attr { key: 4 value { } }")),
+              "m.pb: function 'f': attributes of argument 4, expected one of 0");
     EXPECT_EQ(refusalOf(withFunction("control_output: 'c'", "")), "m.pb: function 'f': control output 'c' names no node");
     EXPECT_EQ(refusalOf("library { function { signature { name: 'f' } } function { signature { name: 'f' } } } node { name: 'n' op: 'f' }"),
               "m.pb: two functions have the name 'f'");

@@ -12,8 +12,8 @@
 namespace loopscope {
 namespace {
 
-using ::testing::HasSubstr;
 using google::protobuf::util::MessageDifferencer;
+using ::testing::HasSubstr;
 
 const std::string kEverything = R"(
     node { name: 'x' op: 'Placeholder' device: '/device:CPU:0'
@@ -168,8 +168,7 @@ TEST(MetaGraph, keeps_signatures_tags_and_the_rest)
     EXPECT_TRUE(MessageDifferencer::Equals(message, again)) << again.DebugString();
     const auto plain = exportGraphDef(*model);
     ASSERT_FALSE(plain.ok());
-    EXPECT_EQ(plain.error().message(),
-              "a GraphDef has no place for signature \"a\", signature \"b\", metadata \"meta_graph\"");
+    EXPECT_EQ(plain.error().message(), "a GraphDef has no place for signature \"a\", signature \"b\", metadata \"meta_graph\"");
 }
 
 TEST(MetaGraph, is_written_from_a_text_with_signatures)

@@ -56,7 +56,8 @@ protected:
     {
         const auto saved =
             messageOf<tfpb::SavedModel>("saved_model_schema_version: 1 meta_graphs { meta_info_def { tags: 'train' } graph_def { } } "
-                                        "meta_graphs { meta_info_def { tags: 'serve' } graph_def { " + graph + " } " + more + " }");
+                                        "meta_graphs { meta_info_def { tags: 'serve' } graph_def { " +
+                                        graph + " } " + more + " }");
         BundleWriter::put(folder() + "/saved_model.pb", saved.SerializeAsString());
     }
     void writeVariables()
@@ -101,7 +102,8 @@ TEST_F(SavedModelTest, opens_by_the_file_in_the_folder_too)
 
 TEST_F(SavedModelTest, takes_the_graph_for_serving_and_its_initializer)
 {
-    write("node { name: 'init' op: 'NoOp' }", "signature_def { key: '__saved_model_init_op' value { outputs { key: 'x' value { name: 'init' } } } }");
+    write("node { name: 'init' op: 'NoOp' }",
+          "signature_def { key: '__saved_model_init_op' value { outputs { key: 'x' value { name: 'init' } } } }");
     const std::string text = opened();
     EXPECT_THAT(text, HasSubstr("model tf init_op=\"init\" tags=[\"serve\"]\n"));
 }
@@ -140,8 +142,9 @@ TEST_F(SavedModelTest, names_what_is_missing)
 
 TEST_F(SavedModelTest, reads_text)
 {
-    BundleWriter::put(folder() + "/saved_model.pbtxt",
-                      "saved_model_schema_version: 1 meta_graphs { graph_def { node { name: 'x' op: 'NoOp' } } object_graph_def { nodes { } } }");
+    BundleWriter::put(
+        folder() + "/saved_model.pbtxt",
+        "saved_model_schema_version: 1 meta_graphs { graph_def { node { name: 'x' op: 'NoOp' } } object_graph_def { nodes { } } }");
     EXPECT_THAT(opened(), HasSubstr("  x = NoOp()\n"));
 }
 

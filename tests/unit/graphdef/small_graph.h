@@ -21,15 +21,9 @@ template <typename M> M messageOf(const std::string& text)
     return message;
 }
 
-inline Bytes bytesOf(const std::string& content)
-{
-    return Bytes::copyOf(content.data(), content.size());
-}
+inline Bytes bytesOf(const std::string& content) { return Bytes::copyOf(content.data(), content.size()); }
 
-template <typename M> Result<Model> importMessage(const M& message)
-{
-    return importGraphDef("m.pb", bytesOf(message.SerializeAsString()));
-}
+template <typename M> Result<Model> importMessage(const M& message) { return importGraphDef("m.pb", bytesOf(message.SerializeAsString())); }
 
 /// The model of a GraphDef in text form.
 inline Model modelOf(const std::string& text)
@@ -52,7 +46,9 @@ inline tfpb::GraphDef exported(const Model& model)
     tfpb::GraphDef message;
     const auto written = exportGraphDef(model);
     EXPECT_TRUE(written.ok()) << written.error().message();
-    if (written.ok()) { EXPECT_TRUE(message.ParseFromString(*written)); }
+    if (written.ok()) {
+        EXPECT_TRUE(message.ParseFromString(*written));
+    }
     return message;
 }
 

@@ -36,7 +36,8 @@ TEST(TensorProto, repeats_the_last_value)
     EXPECT_EQ(elementsOf<int8_t>("dtype: DT_INT8 tensor_shape { dim { size: 2 } } int_val: -7"), (std::vector<int8_t>{-7, -7}));
     EXPECT_EQ(elementsOf<double>("dtype: DT_COMPLEX128 tensor_shape { dim { size: 2 } } dcomplex_val: 1 dcomplex_val: -2"),
               (std::vector<double>{1, -2, 1, -2}));
-    EXPECT_EQ(elementsOf<uint16_t>("dtype: DT_HALF tensor_shape { dim { size: 2 } } half_val: 15360"), (std::vector<uint16_t>{15360, 15360}));
+    EXPECT_EQ(elementsOf<uint16_t>("dtype: DT_HALF tensor_shape { dim { size: 2 } } half_val: 15360"),
+              (std::vector<uint16_t>{15360, 15360}));
 }
 
 TEST(TensorProto, without_values_is_zero)
@@ -47,8 +48,9 @@ TEST(TensorProto, without_values_is_zero)
 
 TEST(TensorProto, takes_raw_content)
 {
-    EXPECT_EQ(elementsOf<int32_t>("dtype: DT_INT32 tensor_shape { dim { size: 2 } } tensor_content: '\\001\\000\\000\\000\\377\\377\\377\\377'"),
-              (std::vector<int32_t>{1, -1}));
+    EXPECT_EQ(
+        elementsOf<int32_t>("dtype: DT_INT32 tensor_shape { dim { size: 2 } } tensor_content: '\\001\\000\\000\\000\\377\\377\\377\\377'"),
+        (std::vector<int32_t>{1, -1}));
     EXPECT_EQ(elementsOf<uint8_t>("dtype: DT_BOOL tensor_shape { dim { size: 3 } } tensor_content: '\\000\\001\\377'"),
               (std::vector<uint8_t>{0, 1, 1}))
         << "a bool is 0 or 1";
@@ -58,7 +60,8 @@ TEST(TensorProto, packs_int4)
 {
     EXPECT_EQ(elementsOf<uint8_t>("dtype: DT_INT4 tensor_shape { dim { size: 3 } } int_val: 1 int_val: -1 int_val: 2"),
               (std::vector<uint8_t>{0xF1, 0x02}));
-    EXPECT_EQ(elementsOf<uint8_t>("dtype: DT_UINT4 tensor_shape { dim { size: 2 } } tensor_content: '\\003\\016'"), (std::vector<uint8_t>{0xE3}));
+    EXPECT_EQ(elementsOf<uint8_t>("dtype: DT_UINT4 tensor_shape { dim { size: 2 } } tensor_content: '\\003\\016'"),
+              (std::vector<uint8_t>{0xE3}));
 }
 
 TEST(TensorProto, reads_strings_in_both_encodings)

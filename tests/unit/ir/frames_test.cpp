@@ -151,8 +151,9 @@ TEST(Frames, survive_graphs_that_make_no_sense)
     EXPECT_THAT(analysis.problems.front(), "frame 'f64' is nested deeper than 64");
     EXPECT_THAT(analyzeFrames(graphOf("  a = Neg(b) T=i32 : i32\n  b = Neg(a) T=i32 : i32\n")).problems,
                 ElementsAre("node 'a' is on a cycle without NextIteration"));
-    EXPECT_THAT(analyzeFrames(graphOf("  x = Exit(x) T=i32 : i32\n  s = Switch(_, _) T=i32 : (i32, i32)\n  y = Neg(s) T=i32 : i32\n")).problems,
-                ElementsAre("node 'x' is on a cycle without NextIteration"));
+    EXPECT_THAT(
+        analyzeFrames(graphOf("  x = Exit(x) T=i32 : i32\n  s = Switch(_, _) T=i32 : (i32, i32)\n  y = Neg(s) T=i32 : i32\n")).problems,
+        ElementsAre("node 'x' is on a cycle without NextIteration"));
     EXPECT_THAT(analyzeFrames(graphOf("  n = Placeholder() dtype=i32 : i32\n  e = Enter(n) T=i32 : i32\n")).problems,
                 ElementsAre("node 'e' is an Enter without a frame name"));
 }

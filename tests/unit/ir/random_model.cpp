@@ -27,15 +27,9 @@ std::string RandomModel::word()
     return oneOf(kWords);
 }
 
-std::string RandomModel::uniqueName()
-{
-    return (oneIn(3) ? text() : word()) + std::to_string(++m_names);
-}
+std::string RandomModel::uniqueName() { return (oneIn(3) ? text() : word()) + std::to_string(++m_names); }
 
-DType RandomModel::dtype()
-{
-    return static_cast<DType>(upTo(static_cast<int64_t>(DType::mxint8)));
-}
+DType RandomModel::dtype() { return static_cast<DType>(upTo(static_cast<int64_t>(DType::mxint8))); }
 
 Shape RandomModel::shape(bool known)
 {

@@ -36,16 +36,10 @@ void expectCanonical(const std::string& text)
 }
 
 /// A canonical tfl model with these lines in graph main(x: f32[4]).
-std::string inMain(const std::string& lines)
-{
-    return "lsir 1\nmodel tfl\n\ngraph main(x: f32[4]) {\n" + lines + "  return x\n}\n";
-}
+std::string inMain(const std::string& lines) { return "lsir 1\nmodel tfl\n\ngraph main(x: f32[4]) {\n" + lines + "  return x\n}\n"; }
 
 /// `typed` as the only declaration, canonical.
-void expectDeclaration(const std::string& declaration)
-{
-    expectCanonical(inMain("  " + declaration + "\n"));
-}
+void expectDeclaration(const std::string& declaration) { expectCanonical(inMain("  " + declaration + "\n")); }
 
 /// The canonical spelling of a declaration.
 std::string canonicalDeclaration(const std::string& declaration)
@@ -89,13 +83,35 @@ graph NoOp "a/NoOp" {
 
 TEST(TextIr, Types)
 {
-    for (const char* type : {"f32[1,96,96,3]", "f32[]", "f32", "f32[?,96]", "f32[1?,96]", "i8[4] q(0.5, -1)", "f32&[2]", "?", "?[2]",
-                             "variant<f32[?,4], i32[]>[]", "resource<i32>", "f32[2,3] sig[-1]", "f32[?] sig[-1]", "i8[4] q(0.5, _)",
-                             "i8[2,3] q(axis=1, [0.1, 0.2, 0.3], 0)", "i8[2,3] q(axis=1, 0.5, [1, 2, 3])", "i8[2,3] q(axis=1, 0.5, _)",
-                             "i8[2,?] q(axis=1, [0.5, 0.5], [0, 0])", "i4[2,3] q(block=32, scales=x, zeros=_)",
-                             "i4[2,3] q(block=32, scales=x, zeros=x)", "i8[4] q(custom=hex\"00ff\")", "f32[4] range(0.0, 6.0)",
-                             "f32[2] range([0.0, 1.0], #0123456789abcdef)", "i8[4] q(0.5, 0) range(-1.0, 1.0)", "i8[1] q(axis=0, 0.5, 0)",
-                             "ggml_q4_0[32]", "f8e4m3fn[2]", "mxint8[4]", "qi32[1]"})
+    for (const char* type : {"f32[1,96,96,3]",
+                             "f32[]",
+                             "f32",
+                             "f32[?,96]",
+                             "f32[1?,96]",
+                             "i8[4] q(0.5, -1)",
+                             "f32&[2]",
+                             "?",
+                             "?[2]",
+                             "variant<f32[?,4], i32[]>[]",
+                             "resource<i32>",
+                             "f32[2,3] sig[-1]",
+                             "f32[?] sig[-1]",
+                             "i8[4] q(0.5, _)",
+                             "i8[2,3] q(axis=1, [0.1, 0.2, 0.3], 0)",
+                             "i8[2,3] q(axis=1, 0.5, [1, 2, 3])",
+                             "i8[2,3] q(axis=1, 0.5, _)",
+                             "i8[2,?] q(axis=1, [0.5, 0.5], [0, 0])",
+                             "i4[2,3] q(block=32, scales=x, zeros=_)",
+                             "i4[2,3] q(block=32, scales=x, zeros=x)",
+                             "i8[4] q(custom=hex\"00ff\")",
+                             "f32[4] range(0.0, 6.0)",
+                             "f32[2] range([0.0, 1.0], #0123456789abcdef)",
+                             "i8[4] q(0.5, 0) range(-1.0, 1.0)",
+                             "i8[1] q(axis=0, 0.5, 0)",
+                             "ggml_q4_0[32]",
+                             "f8e4m3fn[2]",
+                             "mxint8[4]",
+                             "qi32[1]"})
         expectDeclaration(std::string("v = absent ") + type);
     EXPECT_EQ(canonicalDeclaration("v = absent f32[2] sig[2]"), "v = absent f32[2]"); // a signature without −1 says nothing
 }
@@ -373,11 +389,14 @@ TEST(TextIr, RefusesWhatWouldEatMemory)
     std::string calls;
     for (int i = 0; i < 100000; ++i) calls += "a=@g{";
     EXPECT_THAT(firstError("graph g {\n  y = op() " + calls + "\n}\n"), HasSubstr("nested deeper than 64"));
-    EXPECT_THAT(firstError("graph g(x: " + [] {
-        std::string nested;
-        for (int i = 0; i < 100000; ++i) nested += "variant<";
-        return nested;
-    }() + ") {\n}\n"), HasSubstr("types nested deeper than 64"));
+    EXPECT_THAT(firstError("graph g(x: " +
+                           [] {
+                               std::string nested;
+                               for (int i = 0; i < 100000; ++i) nested += "variant<";
+                               return nested;
+                           }() +
+                           ") {\n}\n"),
+                HasSubstr("types nested deeper than 64"));
 }
 
 } // namespace

@@ -53,10 +53,7 @@ TEST(Broadcast, walksEveryPatternOfStretchedDimensions)
     EXPECT_EQ(walk(Shape{}, Shape{}), std::vector<int64_t>{0});
 }
 
-TEST(Broadcast, emptyResultHasNoRows)
-{
-    EXPECT_TRUE(walk(Shape{3, 0, 2}, Shape{1, 1, 2}).empty());
-}
+TEST(Broadcast, emptyResultHasNoRows) { EXPECT_TRUE(walk(Shape{3, 0, 2}, Shape{1, 1, 2}).empty()); }
 
 TEST(Broadcast, takesTenDimensions)
 {

@@ -20,10 +20,11 @@ struct Geometry {
 std::vector<Geometry> geometries()
 {
     return {
-        {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, true},   {2, 5, 7, 3, 4, 3, 3, 1, 1, 1, 1, 1, true},    {1, 6, 9, 2, 17, 3, 2, 2, 3, 1, 1, 1, true},
-        {1, 8, 8, 5, 33, 3, 3, 1, 2, 2, 2, 1, true},  {2, 9, 4, 4, 6, 2, 3, 1, 1, 3, 1, 1, false},   {1, 7, 11, 6, 6, 3, 3, 2, 1, 1, 1, 3, true},
-        {1, 5, 13, 4, 40, 1, 1, 1, 1, 1, 1, 2, false}, {1, 2, 2, 3, 5, 5, 5, 1, 1, 1, 1, 1, true},    {3, 4, 4, 19, 8, 1, 1, 2, 2, 1, 1, 1, true},
-        {2, 33, 31, 32, 20, 3, 3, 1, 1, 1, 1, 1, true}, // enough work for several threads
+        {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, true},    {2, 5, 7, 3, 4, 3, 3, 1, 1, 1, 1, 1, true},
+        {1, 6, 9, 2, 17, 3, 2, 2, 3, 1, 1, 1, true},   {1, 8, 8, 5, 33, 3, 3, 1, 2, 2, 2, 1, true},
+        {2, 9, 4, 4, 6, 2, 3, 1, 1, 3, 1, 1, false},   {1, 7, 11, 6, 6, 3, 3, 2, 1, 1, 1, 3, true},
+        {1, 5, 13, 4, 40, 1, 1, 1, 1, 1, 1, 2, false}, {1, 2, 2, 3, 5, 5, 5, 1, 1, 1, 1, 1, true},
+        {3, 4, 4, 19, 8, 1, 1, 2, 2, 1, 1, 1, true},   {2, 33, 31, 32, 20, 3, 3, 1, 1, 1, 1, 1, true}, // enough work for several threads
     };
 }
 
@@ -52,10 +53,8 @@ template <typename T> std::vector<T> randomValues(int64_t count, std::mt19937& r
 {
     std::vector<T> values(static_cast<size_t>(count));
     for (T& v : values) {
-        if constexpr (std::is_floating_point_v<T>)
-            v = std::uniform_real_distribution<T>(-2, 2)(random);
-        else
-            v = static_cast<T>(std::uniform_int_distribution<int>(std::numeric_limits<T>::min(), std::numeric_limits<T>::max())(random));
+        if constexpr (std::is_floating_point_v<T>) v = std::uniform_real_distribution<T>(-2, 2)(random);
+        else v = static_cast<T>(std::uniform_int_distribution<int>(std::numeric_limits<T>::min(), std::numeric_limits<T>::max())(random));
     }
     return values;
 }
@@ -98,11 +97,13 @@ std::vector<Sum> plainConvolution(const Geometry& g, const std::vector<T>& x, Su
 }
 
 /// What the rescaling of the sums with one scale for all channels gives.
-template <typename Out, typename Sum> std::vector<Out> rescaled(const std::vector<Sum>& sums, const std::vector<int32_t>& bias, double factor, int zero)
+template <typename Out, typename Sum>
+std::vector<Out> rescaled(const std::vector<Sum>& sums, const std::vector<int32_t>& bias, double factor, int zero)
 {
     std::vector<Out> out;
     for (size_t i = 0; i < sums.size(); ++i) {
-        const int32_t value = multiplyByQuantizedMultiplier(static_cast<int32_t>(sums[i]) + bias[i % bias.size()], quantizeMultiplier(factor)) + zero;
+        const int32_t value =
+            multiplyByQuantizedMultiplier(static_cast<int32_t>(sums[i]) + bias[i % bias.size()], quantizeMultiplier(factor)) + zero;
         out.push_back(static_cast<Out>(std::clamp<int32_t>(value, std::numeric_limits<Out>::min(), std::numeric_limits<Out>::max())));
     }
     return out;
@@ -123,7 +124,8 @@ TEST(Convolution, FloatsAddInTheOrderOfTheDefinition)
         const TestTensor biasTensor = tensorOf<float>({g.outChannels}, bias);
         RunOptions options;
         options.attributes = attributesOf(g);
-        EXPECT_EQ(valuesOf<float>("conv_2d", {&input, &filter, &biasTensor}, options), want) << messageOf("conv_2d", {&input, &filter, &biasTensor}, options);
+        EXPECT_EQ(valuesOf<float>("conv_2d", {&input, &filter, &biasTensor}, options), want)
+            << messageOf("conv_2d", {&input, &filter, &biasTensor}, options);
     }
 }
 
@@ -144,7 +146,8 @@ TEST(Convolution, IntegersWithZeroPoints)
         RunOptions options;
         options.attributes = attributesOf(g);
         options.results = {declared(DType::i8, 100.0F, -3)};
-        EXPECT_EQ(valuesOf<int8_t>("conv_2d", {&input, &filter, &biasTensor}, options), want) << messageOf("conv_2d", {&input, &filter, &biasTensor}, options);
+        EXPECT_EQ(valuesOf<int8_t>("conv_2d", {&input, &filter, &biasTensor}, options), want)
+            << messageOf("conv_2d", {&input, &filter, &biasTensor}, options);
     }
 }
 
@@ -162,7 +165,8 @@ TEST(DepthwiseConvolution, FloatsAndIntegers)
             const TestTensor filter = tensorOf<float>({1, g.kernelH, g.kernelW, g.outChannels}, w);
             RunOptions options;
             options.attributes = attributesOf(g);
-            EXPECT_EQ(valuesOf<float>("depthwise_conv_2d", {&input, &filter}, options), (plainConvolution<float, float, float>(g, x, 0, w, true)));
+            EXPECT_EQ(valuesOf<float>("depthwise_conv_2d", {&input, &filter}, options),
+                      (plainConvolution<float, float, float>(g, x, 0, w, true)));
 
             const auto xi = randomValues<int8_t>(g.batch * g.height * g.width * g.channels, random);
             const auto wi = randomValues<int8_t>(filterElements, random);
@@ -205,13 +209,14 @@ TEST(TransposeConvolution, SpreadsInputsOverTheOutput)
                                         x[static_cast<size_t>(((b * ih + y) * iw + q) * g.channels + c)] *
                                         w[static_cast<size_t>(((o * g.kernelH + ky) * g.kernelW + kx) * g.channels + c)];
                                 }
-        const TestTensor size = tensorOf<int32_t>({4}, {static_cast<int32_t>(g.batch), static_cast<int32_t>(g.height), static_cast<int32_t>(g.width),
-                                                        static_cast<int32_t>(g.outChannels)});
+        const TestTensor size = tensorOf<int32_t>({4}, {static_cast<int32_t>(g.batch), static_cast<int32_t>(g.height),
+                                                        static_cast<int32_t>(g.width), static_cast<int32_t>(g.outChannels)});
         const TestTensor filter = tensorOf<float>({g.outChannels, g.kernelH, g.kernelW, g.channels}, w);
         const TestTensor input = tensorOf<float>({g.batch, ih, iw, g.channels}, x);
         RunOptions options;
         options.attributes = attributesOf(g);
-        EXPECT_EQ(valuesOf<float>("transpose_conv", {&size, &filter, &input}, options), want) << messageOf("transpose_conv", {&size, &filter, &input}, options);
+        EXPECT_EQ(valuesOf<float>("transpose_conv", {&size, &filter, &input}, options), want)
+            << messageOf("transpose_conv", {&size, &filter, &input}, options);
     }
 }
 
@@ -221,8 +226,8 @@ TEST(MatrixProduct, BatchesBroadcastAndAdjointsTurn)
     const int64_t m = 5;
     const int64_t k = 7;
     const int64_t n = 18;
-    const auto x = randomValues<float>(3 * m * k, random);      // [3,1,M,K]
-    const auto y = randomValues<float>(2 * k * n, random);      // [2,K,N]
+    const auto x = randomValues<float>(3 * m * k, random); // [3,1,M,K]
+    const auto y = randomValues<float>(2 * k * n, random); // [2,K,N]
     for (const bool adjX : {false, true})
         for (const bool adjY : {false, true}) {
             std::vector<float> want;
@@ -257,7 +262,8 @@ TEST(MatrixProduct, FullyConnectedRoundsTheRealProduct)
     for (int64_t b = 0; b < batch; ++b)
         for (int64_t o = 0; o < units; ++o) {
             int32_t sum = 11;
-            for (int64_t d = 0; d < depth; ++d) sum += (x[static_cast<size_t>(b * depth + d)] + 4) * (w[static_cast<size_t>(o * depth + d)] - 2);
+            for (int64_t d = 0; d < depth; ++d)
+                sum += (x[static_cast<size_t>(b * depth + d)] + 4) * (w[static_cast<size_t>(o * depth + d)] - 2);
             want.push_back(static_cast<int8_t>(std::clamp(std::round(sum * factor) + 1.0, -128.0, 127.0)));
         }
     const TestTensor input = tensorOf<int8_t>({batch, depth}, x).quantized(0.1F, -4);
@@ -265,7 +271,8 @@ TEST(MatrixProduct, FullyConnectedRoundsTheRealProduct)
     const TestTensor bias = tensorOf<int32_t>({units}, std::vector<int32_t>(units, 11));
     RunOptions options;
     options.results = {declared(DType::i8, 0.7F, 1)};
-    EXPECT_EQ(valuesOf<int8_t>("fully_connected", {&input, &filter, &bias}, options), want) << messageOf("fully_connected", {&input, &filter, &bias}, options);
+    EXPECT_EQ(valuesOf<int8_t>("fully_connected", {&input, &filter, &bias}, options), want)
+        << messageOf("fully_connected", {&input, &filter, &bias}, options);
 }
 
 TEST(InnerLoops, FastOnesGiveTheBitsOfThePlainOnes)

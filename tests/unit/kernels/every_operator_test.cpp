@@ -23,8 +23,8 @@ public:
 
     TestTensor tensor(DType favourite)
     {
-        static constexpr DType kDtypes[] = {DType::f32,  DType::i32, DType::i64, DType::i8,      DType::u8,  DType::i16, DType::boolean,
-                                            DType::f16,  DType::u32, DType::i4,  DType::c64,     DType::f64, DType::string};
+        static constexpr DType kDtypes[] = {DType::f32, DType::i32, DType::i64, DType::i8,  DType::u8,  DType::i16,   DType::boolean,
+                                            DType::f16, DType::u32, DType::i4,  DType::c64, DType::f64, DType::string};
         TestTensor t;
         t.dtype = upTo(2) != 0 ? favourite : kDtypes[upTo(std::size(kDtypes) - 1)];
         const int rank = upTo(5);

@@ -153,36 +153,16 @@ Call drawCall(const Subject& subject, Draw& draw)
     for (const char* o = subject.operands; *o; ++o) {
         const int64_t length = draw.chance(70) ? first.rank() : draw.below(4);
         switch (*o) {
-        case 'D':
-            call.operands.push_back(draw.data(dtype, first));
-            break;
-        case 'S':
-            call.operands.push_back(draw.data(dtype, draw.chance(60) ? first : draw.shape()));
-            break;
-        case 'A':
-            call.operands.push_back(draw.data(draw.chance(50) ? DType::f32 : DType::i32, first));
-            break;
-        case 'e':
-            call.operands.push_back(draw.data(subject.operands[0] == 'A' ? call.operands[0].dtype : dtype, Shape()));
-            break;
-        case 'v':
-            call.operands.push_back(draw.integers(Shape{length}));
-            break;
-        case 'm':
-            call.operands.push_back(draw.integers(Shape{length, 2}));
-            break;
-        case 'b':
-            call.operands.push_back(draw.integers(Shape{std::max<int64_t>(0, length - 2)}));
-            break;
-        case 'n':
-            call.operands.push_back(draw.integers(Shape{std::max<int64_t>(0, length - 2), 2}));
-            break;
-        case 's':
-            call.operands.push_back(draw.integers(Shape()));
-            break;
-        default:
-            call.operands.push_back(draw.integers(draw.shape()));
-            break;
+        case 'D': call.operands.push_back(draw.data(dtype, first)); break;
+        case 'S': call.operands.push_back(draw.data(dtype, draw.chance(60) ? first : draw.shape())); break;
+        case 'A': call.operands.push_back(draw.data(draw.chance(50) ? DType::f32 : DType::i32, first)); break;
+        case 'e': call.operands.push_back(draw.data(subject.operands[0] == 'A' ? call.operands[0].dtype : dtype, Shape())); break;
+        case 'v': call.operands.push_back(draw.integers(Shape{length})); break;
+        case 'm': call.operands.push_back(draw.integers(Shape{length, 2})); break;
+        case 'b': call.operands.push_back(draw.integers(Shape{std::max<int64_t>(0, length - 2)})); break;
+        case 'n': call.operands.push_back(draw.integers(Shape{std::max<int64_t>(0, length - 2), 2})); break;
+        case 's': call.operands.push_back(draw.integers(Shape())); break;
+        default: call.operands.push_back(draw.integers(draw.shape())); break;
         }
     }
     for (const char* key : subject.integers) call.options.attributes.push_back({key, draw.number()});
@@ -233,10 +213,8 @@ TEST(HostileOperands, giveAResultOrAnError)
             RunOptions options = call.options;
             options.shapesAreStatic = draw.chance(50);
             const auto results = runOperator(subject.name, operands, options);
-            if (results.ok())
-                ++good;
-            else
-                EXPECT_NE(results.error().code(), ErrorCode::internal) << subject.name << ": " << results.error().message();
+            if (results.ok()) ++good;
+            else EXPECT_NE(results.error().code(), ErrorCode::internal) << subject.name << ": " << results.error().message();
         }
         EXPECT_GT(good, 0) << subject.name << " never succeeds: the draw shows nothing";
         succeeded += good;

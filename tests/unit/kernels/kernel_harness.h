@@ -68,7 +68,7 @@ struct RunOptions {
     Profile profile = Profile::reference;
     int64_t largestResult = int64_t{1} << 30; ///< bytes; larger results are an error of the harness
     int threads = 3;
-    bool openShapes = true;                   ///< kernels may run whose result shapes inference leaves to them
+    bool openShapes = true; ///< kernels may run whose result shapes inference leaves to them
 };
 
 class TestRuntime : public KernelRuntime {
@@ -156,8 +156,8 @@ inline Result<std::vector<TestTensor>> runOperator(const std::string& name, cons
     const std::vector<const Tensor*> constOut(outPointers.begin(), outPointers.end());
     LS_TRY(PreparedKernel kernel, entry->prepare(KernelSetup{op, in, constOut, options.shapesAreStatic}));
     TestRuntime runtime(options.threads);
-    KernelArgs args = {in.data(),  outPointers.data(),          kernel.params.get(), &runtime, static_cast<int>(in.size()),
-                       static_cast<int>(outPointers.size())};
+    KernelArgs args = {in.data(), outPointers.data(),          kernel.params.get(),
+                       &runtime,  static_cast<int>(in.size()), static_cast<int>(outPointers.size())};
     LS_CHECK_OK(kernel.run(args));
     for (size_t k = 0; k < out.size(); ++k) {
         if (out[k].data == given[k]) continue;

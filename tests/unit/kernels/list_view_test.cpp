@@ -50,7 +50,8 @@ void expectList(const Memory& memory, const Expected& expected)
         ASSERT_EQ(list->tensors[i].bytes.size(), expected[i].size() * sizeof(float));
         ASSERT_EQ(std::memcmp(list->tensors[i].bytes.data(), expected[i].data(), list->tensors[i].bytes.size()), 0) << i;
     }
-    // Taken apart and put together again it has the same bytes: header and hash are right. "Sizes differ" may be said where they do no more.
+    // Taken apart and put together again it has the same bytes: header and hash are right. "Sizes differ" may be said where they do no
+    // more.
     std::string again = encodeVariant(*list);
     ASSERT_EQ(memory.bytes, again.size() + 12);
     constexpr size_t kElementSize = 6 * sizeof(int64_t); // of a list of unknown element shape

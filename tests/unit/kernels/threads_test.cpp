@@ -13,10 +13,8 @@ template <typename T> TestTensor randomTensor(const Shape& shape, uint32_t seed)
     std::mt19937 random(seed);
     std::vector<T> values(static_cast<size_t>(shape.elementCount()));
     for (T& v : values) {
-        if constexpr (std::is_floating_point_v<T>)
-            v = std::uniform_real_distribution<T>(-2, 2)(random);
-        else
-            v = static_cast<T>(std::uniform_int_distribution<int>(-100, 100)(random));
+        if constexpr (std::is_floating_point_v<T>) v = std::uniform_real_distribution<T>(-2, 2)(random);
+        else v = static_cast<T>(std::uniform_int_distribution<int>(-100, 100)(random));
     }
     return tensorOf<T>(shape, values);
 }

@@ -85,10 +85,10 @@ TEST(AddressResolution, SaysWhatIsNotThere)
 
 TEST(AddressResolution, TensorFlowNodesHaveNames)
 {
-    const auto parsed =
-        parseModel("graph main(x: f32) {\n  while = While(x) body=@b cond=@b : f32\n  a/b = AddV2(x, while) : (f32, f32)\n"
-                   "  case = Case(x, x) branches=[@b, @b] : f32\n  in = Enter(x) frame_name=\"ctx\" : f32\n}\ngraph b(x: f32) {\n  y = Neg(x) : f32\n  return y=y\n}\n",
-                   "test");
+    const auto parsed = parseModel("graph main(x: f32) {\n  while = While(x) body=@b cond=@b : f32\n  a/b = AddV2(x, while) : (f32, f32)\n"
+                                   "  case = Case(x, x) branches=[@b, @b] : f32\n  in = Enter(x) frame_name=\"ctx\" : f32\n}\ngraph b(x: "
+                                   "f32) {\n  y = Neg(x) : f32\n  return y=y\n}\n",
+                                   "test");
     ASSERT_TRUE(parsed.ok()) << parsed.error().message();
     const auto spelled = [&](std::string_view text) {
         const auto place = resolveAddress(*parsed, *parseAddress(text));

@@ -39,11 +39,11 @@ TEST(Half, everyF16SurvivesTheWayToFloatAndBack)
 
 TEST(Half, f16RoundsToNearestEven)
 {
-    EXPECT_EQ(floatToF16(1.0F + 0x1p-11F), 0x3c00);             // tie to even
-    EXPECT_EQ(floatToF16(1.0F + 3 * 0x1p-11F), 0x3c02);         // tie to even, upwards
+    EXPECT_EQ(floatToF16(1.0F + 0x1p-11F), 0x3c00);     // tie to even
+    EXPECT_EQ(floatToF16(1.0F + 3 * 0x1p-11F), 0x3c02); // tie to even, upwards
     EXPECT_EQ(floatToF16(65519.0F), 0x7bff);
-    EXPECT_EQ(floatToF16(65520.0F), 0x7c00);                    // rounds to infinity
-    EXPECT_EQ(floatToF16(0x1p-25F), 0x0000);                    // half the smallest: tie to zero
+    EXPECT_EQ(floatToF16(65520.0F), 0x7c00); // rounds to infinity
+    EXPECT_EQ(floatToF16(0x1p-25F), 0x0000); // half the smallest: tie to zero
     EXPECT_EQ(floatToF16(0x1.8p-25F), 0x0001);
     EXPECT_EQ(f16ToFloat(0x3555), 0.333251953125F);
 }

@@ -36,17 +36,38 @@ std::string messageOf(const std::vector<std::byte>& bytes, uint64_t count)
 }
 
 // 0 → 5, 10 → −1, 11 → 2
-const std::string kTree = "1" "0" "00000101" "1" "0" "11111111" "0" "00000010";
+const std::string kTree = "1"
+                          "0"
+                          "00000101"
+                          "1"
+                          "0"
+                          "11111111"
+                          "0"
+                          "00000010";
 
 TEST(Huffman, threeBytes)
 {
-    EXPECT_EQ(decoded(stored(kTree, "0" "10" "11" "0" "10"), 5), (std::vector<int>{5, -1, 2, 5, -1}));
+    EXPECT_EQ(decoded(stored(kTree, "0"
+                                    "10"
+                                    "11"
+                                    "0"
+                                    "10"),
+                      5),
+              (std::vector<int>{5, -1, 2, 5, -1}));
 }
 
 TEST(Huffman, oneByteHasAnEmptyCode)
 {
-    EXPECT_EQ(decoded(stored("0" "00000111", ""), 4), (std::vector<int>{7, 7, 7, 7}));
-    EXPECT_EQ(decoded(stored("0" "00000111", ""), 0), (std::vector<int>{}));
+    EXPECT_EQ(decoded(stored("0"
+                             "00000111",
+                             ""),
+                      4),
+              (std::vector<int>{7, 7, 7, 7}));
+    EXPECT_EQ(decoded(stored("0"
+                             "00000111",
+                             ""),
+                      0),
+              (std::vector<int>{}));
 }
 
 TEST(Huffman, codesAcrossBytes)
@@ -63,8 +84,17 @@ TEST(Huffman, codesAcrossBytes)
 TEST(Huffman, damageIsNamed)
 {
     EXPECT_EQ(messageOf({std::byte{1}}, 1), "compressed constant: found 1 bytes, expected at least 16");
-    EXPECT_EQ(messageOf(stored("1" "0" "00000101", ""), 1), "compressed constant: the tree is cut off");
-    EXPECT_EQ(messageOf(stored("0" "000001", ""), 1), "compressed constant: the tree is cut off");
+    EXPECT_EQ(messageOf(stored("1"
+                               "0"
+                               "00000101",
+                               ""),
+                        1),
+              "compressed constant: the tree is cut off");
+    EXPECT_EQ(messageOf(stored("0"
+                               "000001",
+                               ""),
+                        1),
+              "compressed constant: the tree is cut off");
     EXPECT_EQ(messageOf(stored(kTree + "1", ""), 0), "compressed constant: the tree is followed by 1 other bits");
     EXPECT_EQ(messageOf(stored(kTree, "1"), 1), "compressed constant: the data is cut off");
     EXPECT_EQ(messageOf(stored(kTree, "00"), 1), "compressed constant: 1 bits are left over");

@@ -7,10 +7,7 @@
 namespace loopscope {
 namespace {
 
-SparseDimension dense(int32_t size)
-{
-    return {false, size, {}, {}};
-}
+SparseDimension dense(int32_t size) { return {false, size, {}, {}}; }
 
 SparseDimension compressed(std::vector<int32_t> segments, std::vector<int32_t> indices)
 {
@@ -29,7 +26,8 @@ Result<std::vector<float>> densified(Sparsity sparsity, std::vector<float> store
 
 TEST(Sparse, rowsOfIndices)
 {
-    const Result<std::vector<float>> values = densified({{0, 1}, {}, {dense(3), compressed({0, 1, 1, 3}, {3, 0, 2})}}, {5, 6, 7}, Shape{3, 4});
+    const Result<std::vector<float>> values =
+        densified({{0, 1}, {}, {dense(3), compressed({0, 1, 1, 3}, {3, 0, 2})}}, {5, 6, 7}, Shape{3, 4});
     ASSERT_TRUE(values.ok()) << values.error().message();
     EXPECT_EQ(*values, (std::vector<float>{0, 0, 0, 5, 0, 0, 0, 0, 6, 0, 7, 0}));
 }
@@ -44,15 +42,17 @@ TEST(Sparse, columnsFirst)
 /// 4 by 4 in blocks of 2 by 2: blocks (0, 1) and (1, 0) are stored.
 TEST(Sparse, blocks)
 {
-    const Result<std::vector<float>> values =
-        densified({{0, 1, 2, 3}, {0, 1}, {dense(2), compressed({0, 1, 2}, {1, 0}), dense(2), dense(2)}}, {1, 2, 3, 4, 5, 6, 7, 8}, Shape{4, 4});
+    const Result<std::vector<float>> values = densified(
+        {{0, 1, 2, 3}, {0, 1}, {dense(2), compressed({0, 1, 2}, {1, 0}), dense(2), dense(2)}}, {1, 2, 3, 4, 5, 6, 7, 8}, Shape{4, 4});
     ASSERT_TRUE(values.ok()) << values.error().message();
     EXPECT_EQ(*values, (std::vector<float>{0, 0, 1, 2, 0, 0, 3, 4, 5, 6, 0, 0, 7, 8, 0, 0}));
 }
 
 TEST(Sparse, layoutsThatDoNotFitAreErrors)
 {
-    const auto refused = [](Sparsity sparsity, std::vector<float> stored) { return !densified(std::move(sparsity), std::move(stored), Shape{3, 4}).ok(); };
+    const auto refused = [](Sparsity sparsity, std::vector<float> stored) {
+        return !densified(std::move(sparsity), std::move(stored), Shape{3, 4}).ok();
+    };
     EXPECT_TRUE(refused({{0, 1}, {}, {dense(3), compressed({0, 1, 1, 3}, {3, 0, 4})}}, {5, 6, 7})) << "an index beyond the shape";
     EXPECT_TRUE(refused({{0, 1}, {}, {dense(3), compressed({0, 1, 1, 9}, {3, 0, 2})}}, {5, 6, 7})) << "a segment beyond the indices";
     EXPECT_TRUE(refused({{0, 1}, {}, {dense(3), compressed({0, 1}, {3})}}, {5})) << "too few segments";

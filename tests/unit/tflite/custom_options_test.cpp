@@ -7,10 +7,7 @@
 namespace loopscope {
 namespace {
 
-std::span<const std::byte> bytesOf(const flexbuffers::Builder& builder)
-{
-    return std::as_bytes(std::span(builder.GetBuffer()));
-}
+std::span<const std::byte> bytesOf(const flexbuffers::Builder& builder) { return std::as_bytes(std::span(builder.GetBuffer())); }
 
 TEST(CustomOptions, decodesMapsInTheOrderTheyWereWritten)
 {

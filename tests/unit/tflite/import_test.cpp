@@ -34,8 +34,8 @@ std::string textOf(const Bytes& file)
 TEST(TfliteImport, takesTheLargerOperatorCode)
 {
     TinyFile f;
-    f.codes.push_back(tflite::CreateOperatorCode(f.b, 19, 0, 1, tflite::BuiltinOperator_ADD));                // old file: RELU
-    f.codes.push_back(tflite::CreateOperatorCode(f.b, 127, 0, 1, tflite::BuiltinOperator_CUMSUM));            // placeholder and 128
+    f.codes.push_back(tflite::CreateOperatorCode(f.b, 19, 0, 1, tflite::BuiltinOperator_ADD));     // old file: RELU
+    f.codes.push_back(tflite::CreateOperatorCode(f.b, 127, 0, 1, tflite::BuiltinOperator_CUMSUM)); // placeholder and 128
     f.codes.push_back(tflite::CreateOperatorCode(f.b, 0, f.b.CreateString("Dispatch"), 1, tflite::BuiltinOperator_CUSTOM)); // not ADD
     const int32_t x = f.tensor("x");
     f.inputs = {x};

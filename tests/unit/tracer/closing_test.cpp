@@ -19,10 +19,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-std::string problem(const Result<std::unique_ptr<TraceRecorder>>& result)
-{
-    return result.ok() ? "" : result.error().message();
-}
+std::string problem(const Result<std::unique_ptr<TraceRecorder>>& result) { return result.ok() ? "" : result.error().message(); }
 
 void expectNoViolations(const TraceReader& reader)
 {

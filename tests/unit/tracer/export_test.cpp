@@ -90,7 +90,8 @@ TEST(Export, saysWhereElementsAreNotStored)
 
 TEST(Export, refusesElementsThatAreNotThere)
 {
-    for (const char* damage : {"UPDATE blob SET shape = '[4000]' WHERE shape = '[4]'", "UPDATE blob SET dtype = 'c128'", "UPDATE blob SET dtype = 'str'"}) {
+    for (const char* damage :
+         {"UPDATE blob SET shape = '[4000]' WHERE shape = '[4]'", "UPDATE blob SET dtype = 'c128'", "UPDATE blob SET dtype = 'str'"}) {
         Recording r = everything();
         edit(r, damage);
         const Result<TraceExportSummary> done = exportTrace(*r.reader, tracePath("o.npz"), {.format = TraceExportFormat::npz});
@@ -102,7 +103,8 @@ TEST(Export, refusesElementsThatAreNotThere)
 TEST(Export, followsInvocationsThatADamagedFileNestsWithoutEnd)
 {
     Recording r = everything();
-    edit(r, "WITH RECURSIVE n(i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE i < 60000) INSERT INTO invocation(id, run, parent, call, iteration, first, steps)"
+    edit(r, "WITH RECURSIVE n(i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE i < 60000) INSERT INTO invocation(id, run, parent, "
+            "call, iteration, first, steps)"
             " SELECT i, 1, CASE i WHEN 1000 THEN 1 ELSE i - 1 END, (SELECT call FROM invocation WHERE id = 2), 0, 1, 1 FROM n;"
             " UPDATE event SET invocation = 60000 WHERE id = 5");
     const Result<TraceExportSummary> done = exportTrace(*r.reader, tracePath("o.csv"), {.format = TraceExportFormat::csv});
@@ -141,10 +143,8 @@ TEST(Export, perfettoNestsOperatorsInInvocations)
         if (phase == "C") ++counters;
         if (phase == "i") ++alerts;
         if (phase != "X") continue;
-        if (event["cat"] == "invocation")
-            invocations[event["name"]] = {event["ts"], event["dur"]};
-        else
-            ++operators;
+        if (event["cat"] == "invocation") invocations[event["name"]] = {event["ts"], event["dur"]};
+        else ++operators;
     }
     int64_t expected = 0;
     for (const Fact& fact : r.facts) expected += fact.slot == 0 && !fact.isCall ? 1 : 0;

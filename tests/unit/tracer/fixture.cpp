@@ -118,9 +118,6 @@ std::string cell(double value)
     return std::string(text, std::to_chars(text, text + sizeof(text), value).ptr);
 }
 
-std::string cell(int64_t value)
-{
-    return std::to_string(value);
-}
+std::string cell(int64_t value) { return std::to_string(value); }
 
 } // namespace loopscope::test

@@ -44,8 +44,7 @@ TEST(Reader, survivesTruncationAndDamage)
     const auto next = [&] { return seed = seed * 1664525 + 1013904223; };
     for (int round = 0; round < 60; ++round) {
         std::string damaged = whole;
-        if (round % 3 == 0)
-            damaged.resize(next() % whole.size());
+        if (round % 3 == 0) damaged.resize(next() % whole.size());
         else
             for (int k = 0; k < 40; ++k) damaged[next() % damaged.size()] = static_cast<char>(next());
         const std::string path = tracePath("damaged.lstrace");

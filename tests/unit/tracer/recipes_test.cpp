@@ -19,10 +19,8 @@ template <typename... Cells> std::string line(const Cells&... cells)
     const auto add = [&](const auto& value) {
         if (!out.empty()) out += "|";
         if constexpr (std::is_arithmetic_v<std::decay_t<decltype(value)>>) {
-            if constexpr (std::is_integral_v<std::decay_t<decltype(value)>>)
-                out += cell(static_cast<int64_t>(value));
-            else
-                out += cell(static_cast<double>(value));
+            if constexpr (std::is_integral_v<std::decay_t<decltype(value)>>) out += cell(static_cast<int64_t>(value));
+            else out += cell(static_cast<double>(value));
         } else {
             out += value;
         }
@@ -106,10 +104,8 @@ TEST_F(RecipesOfOneRun, firstNaNAndInfinity)
         for (const Fact& fact : r().facts) {
             if (fact.step != first->step) continue;
             const std::string iteration = fact.iteration < 0 ? "NULL" : cell(fact.iteration);
-            if (wantsNaN)
-                expected.push_back(line(fact.step, fact.op, fact.value, iteration, Numbers(fact).nan, fact.path));
-            else
-                expected.push_back(line(fact.step, fact.op, fact.value, iteration, Numbers(fact).inf));
+            if (wantsNaN) expected.push_back(line(fact.step, fact.op, fact.value, iteration, Numbers(fact).nan, fact.path));
+            else expected.push_back(line(fact.step, fact.op, fact.value, iteration, Numbers(fact).inf));
         }
         EXPECT_EQ(sorted(ask(wantsNaN ? "first-nan" : "first-inf")), sorted(expected));
     }
@@ -320,10 +316,8 @@ TEST_F(RecipesOfOneRun, writesAroundAStep)
     const std::vector<Fact> writes = writesOf("outer_body", "if#3");
     const Fact *last = nullptr, *next = nullptr, *changed = nullptr, *before = nullptr;
     for (const Fact& fact : writes) {
-        if (fact.step < step)
-            last = &fact;
-        else if (next == nullptr)
-            next = &fact;
+        if (fact.step < step) last = &fact;
+        else if (next == nullptr) next = &fact;
         if (fact.step < step && (before == nullptr || before->data != fact.data)) changed = &fact;
         before = &fact;
     }

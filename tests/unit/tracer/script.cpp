@@ -56,10 +56,7 @@ private:
     }
 };
 
-Attribute graphAttribute(int64_t graph)
-{
-    return Attribute(GraphRef{GraphId(graph), nullptr});
-}
+Attribute graphAttribute(int64_t graph) { return Attribute(GraphRef{GraphId(graph), nullptr}); }
 
 enum : int64_t { kMain, kCond, kBody, kThen, kElse, kInnerCond, kInnerBody };
 
@@ -158,10 +155,8 @@ Script::Frame Script::enter(const Frame* parent, CallRole role, const std::strin
         const size_t mark = caller.find('#');
         frame.start.site = OperatorId(std::stoll(caller.substr(mark + 1)));
         frame.path = parent->path + (parent->start.role == CallRole::loop ? ":body" : "") + "/" + caller;
-        if (role == CallRole::loop)
-            frame.path += "@" + std::to_string(iteration);
-        else
-            frame.path += ":" + std::string(callRoleName(role));
+        if (role == CallRole::loop) frame.path += "@" + std::to_string(iteration);
+        else frame.path += ":" + std::string(callRoleName(role));
     }
     fact.id = frame.start.id;
     fact.parent = frame.start.parent;
@@ -279,10 +274,8 @@ void Script::inner(Frame& body, int32_t iterations, std::vector<float>& x)
         fact.slot = k;
         fact.iteration = body.iteration;
         fact.invocation = body.start.id;
-        if (k == 0)
-            fact.data = {static_cast<double>(iterations)};
-        else
-            fact.data.assign(x.begin(), x.end());
+        if (k == 0) fact.data = {static_cast<double>(iterations)};
+        else fact.data.assign(x.begin(), x.end());
         fact.shape = k == 0 ? Shape{} : Shape{4};
         fact.ns = event.ns;
         fact.isCall = true;
@@ -392,10 +385,8 @@ void Script::run(const ScriptOptions& options)
             fact.dtype = k == 2 ? "f32" : "i32";
             fact.slot = k;
             fact.invocation = main.start.id;
-            if (k == 2)
-                fact.data.assign(x.begin(), x.end());
-            else
-                fact.data = {static_cast<double>(k == 0 ? outer : acc)};
+            if (k == 2) fact.data.assign(x.begin(), x.end());
+            else fact.data = {static_cast<double>(k == 0 ? outer : acc)};
             fact.shape = results[k]->shape;
             fact.ns = event.ns;
             fact.isCall = true;

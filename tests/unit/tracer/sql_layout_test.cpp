@@ -24,12 +24,13 @@ TEST(SqlLayout, whatFitsStaysAsItIs) { EXPECT_EQ(laidOutSql("SELECT a FROM t WHE
 
 TEST(SqlLayout, clausesFillLinesAndSubqueriesAreIndented)
 {
-    EXPECT_EQ(laidOutSql("SELECT iteration, mean FROM (SELECT iteration, mean, lag(mean) OVER (ORDER BY event) AS before FROM writes WHERE run = "
-                         ":run AND slot = 0) WHERE before IS NOT NULL ORDER BY mean DESC LIMIT 1"),
-              "SELECT iteration, mean FROM (\n"
-              "  SELECT iteration, mean, lag(mean) OVER (ORDER BY event) AS before\n"
-              "  FROM writes WHERE run = :run AND slot = 0)\n"
-              "WHERE before IS NOT NULL ORDER BY mean DESC LIMIT 1");
+    EXPECT_EQ(
+        laidOutSql("SELECT iteration, mean FROM (SELECT iteration, mean, lag(mean) OVER (ORDER BY event) AS before FROM writes WHERE run = "
+                   ":run AND slot = 0) WHERE before IS NOT NULL ORDER BY mean DESC LIMIT 1"),
+        "SELECT iteration, mean FROM (\n"
+        "  SELECT iteration, mean, lag(mean) OVER (ORDER BY event) AS before\n"
+        "  FROM writes WHERE run = :run AND slot = 0)\n"
+        "WHERE before IS NOT NULL ORDER BY mean DESC LIMIT 1");
 }
 
 TEST(SqlLayout, longClausesBreakAtCommasAndConditions)

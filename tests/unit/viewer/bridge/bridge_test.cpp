@@ -120,12 +120,14 @@ private slots:
         Document document(backendOf("collatz.lsir", {"x=27"}));
         QList<int> answers;
         for (int i = 0; i < 20; ++i)
-            document.bridge().ask(this, "tag", [i](Debugger&) { return i; }, [&](int answer) { answers.append(answer); });
+            document.bridge().ask(
+                this, "tag", [i](Debugger&) { return i; }, [&](int answer) { answers.append(answer); });
         QVERIFY(wait(document));
         QCOMPARE(answers, QList<int>{19});
         {
             QObject gone;
-            document.bridge().ask(&gone, "", [](Debugger&) { return 1; }, [&](int answer) { answers.append(answer); });
+            document.bridge().ask(
+                &gone, "", [](Debugger&) { return 1; }, [&](int answer) { answers.append(answer); });
         }
         QVERIFY(wait(document));
         QCOMPARE(answers, QList<int>{19});

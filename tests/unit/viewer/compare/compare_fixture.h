@@ -64,7 +64,8 @@ graph body(i: i32[], s: f32[4], n: i32[]) {
 class CompareBackend : public TextBackend {
 public:
     CompareBackend(const char* here, std::vector<Array> inputs, const char* there, std::vector<Array> inputsThere)
-        : TextBackend(textModel(here), std::move(inputs)), m_other(textModel(there))
+        : TextBackend(textModel(here), std::move(inputs)),
+          m_other(textModel(there))
     {
         ExecutionOptions options;
         options.keepAll = true;
@@ -86,7 +87,15 @@ public:
         m_drift = std::make_shared<const Drift>(std::move(drift).value());
         return true;
     }
-    ComparedRun compared() const override { return {.reference = m_reference, .root = GraphId(0), .path = "other.lsir", .labelsHere = labels, .labelsThere = nullptr, .drift = m_drift}; }
+    ComparedRun compared() const override
+    {
+        return {.reference = m_reference,
+                .root = GraphId(0),
+                .path = "other.lsir",
+                .labelsHere = labels,
+                .labelsThere = nullptr,
+                .drift = m_drift};
+    }
 
     std::shared_ptr<const std::vector<std::string>> labels; ///< of the classes of A
 

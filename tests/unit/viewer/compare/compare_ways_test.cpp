@@ -1,5 +1,5 @@
-// The Compare task beyond two alike pictures: v1 frames, folded regions, operators that belong to several, classes, what is quantized, what is
-// kept, and what screen readers find.
+// The Compare task beyond two alike pictures: v1 frames, folded regions, operators that belong to several, classes, what is quantized, what
+// is kept, and what screen readers find.
 #include "tests/unit/debug/v1_debugger.h"
 #include "tests/unit/viewer/compare/compare_fixture.h"
 
@@ -113,7 +113,8 @@ private slots:
         emit b.frameIterationChosen(region->second, 2);
         QCOMPARE(desk.iterationOf("main/foo"), std::optional<int64_t>(2));
         QCOMPARE(desk.figuresOf(add)->maxAbs, 3.0);
-        const RegionState& head = sides.a->canvas().state().regions[static_cast<size_t>(sides.a->canvas().scene()->regionById.at("main/foo"))];
+        const RegionState& head =
+            sides.a->canvas().state().regions[static_cast<size_t>(sides.a->canvas().scene()->regionById.at("main/foo"))];
         QCOMPARE(head.iteration, std::optional<int64_t>(2));
         QCOMPARE(head.trips, std::optional<int64_t>(11));
         emit b.frameIterationChosen(region->second, 5);
@@ -167,14 +168,16 @@ private slots:
         sides.b->canvas().select({"main/while#3:body/mul#1"});
         QVERIFY(sides.b->canvas().command("collapse"));
         const auto isFolded = [&](ComparePane& pane, const char* site) {
-            return pane.canvas().scene()->findNode(site) >= 0 && pane.canvas().scene()->nodes[static_cast<size_t>(pane.canvas().scene()->findNode(site))].id == site;
+            return pane.canvas().scene()->findNode(site) >= 0 &&
+                   pane.canvas().scene()->nodes[static_cast<size_t>(pane.canvas().scene()->findNode(site))].id == site;
         };
         QTRY_VERIFY(!desk.isBusy() && isFolded(*sides.a, "main/while#2") && isFolded(*sides.b, "main/while#3"));
         const auto y = [](const GraphCanvas& canvas, const char* id) {
             return canvas.scene()->nodes[static_cast<size_t>(canvas.scene()->findNode(id))].rect.y;
         };
         QCOMPARE(y(sides.a->canvas(), "main/neg#3"), y(sides.b->canvas(), "main/neg#4"));
-        QCOMPARE(sides.bar("main/while#2")["value"].toString(), QString::fromStdString(metricText(Metric::maxAbs, std::max(inside, desk.figuresOf(rowOf(desk, "main/while#2"))->maxAbs))));
+        QCOMPARE(sides.bar("main/while#2")["value"].toString(),
+                 QString::fromStdString(metricText(Metric::maxAbs, std::max(inside, desk.figuresOf(rowOf(desk, "main/while#2"))->maxAbs))));
         // What is in it is selected with it.
         for (int row = 0; row < desk.comparedRows(); ++row)
             if (desk.drift()->rows[static_cast<size_t>(row)].address == "main/while#2:body/mul#1") desk.selectRow(row);
@@ -182,7 +185,8 @@ private slots:
         QCOMPARE(sides.b->canvas().selected(), std::vector<std::string>{"main/while#3"});
         // Opened on this side, on both.
         QVERIFY(sides.a->canvas().command("inlineCallee"));
-        QTRY_VERIFY(!desk.isBusy() && sides.a->canvas().scene()->regionById.contains("main/while#2") && sides.b->canvas().scene()->regionById.contains("main/while#3"));
+        QTRY_VERIFY(!desk.isBusy() && sides.a->canvas().scene()->regionById.contains("main/while#2") &&
+                    sides.b->canvas().scene()->regionById.contains("main/while#3"));
     }
 
     // --- what belongs together --------------------------------------------------------------------------------------------------------
@@ -206,7 +210,8 @@ private slots:
     {
         const std::vector<Array> inputs = {arrayOf<float>(Shape{1, 4}, {0.1F, 0.9F, 0.4F, 0.2F})};
         Sides sides(kScores, inputs, kOtherScores, inputs);
-        sides.backend->labels = std::make_shared<const std::vector<std::string>>(std::vector<std::string>{"cat", "dog", "bird"}); // after the background
+        sides.backend->labels =
+            std::make_shared<const std::vector<std::string>>(std::vector<std::string>{"cat", "dog", "bird"}); // after the background
         sides.compare();
         QTRY_VERIFY(sides.desk().topClasses().has_value());
         const TopClasses& top = *sides.desk().topClasses();

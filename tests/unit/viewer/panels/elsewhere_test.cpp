@@ -22,7 +22,8 @@ private slots:
         execute(*document, "goto main/while#0@20:body/add#3");
         auto* view = tree->findChild<RowView*>("invocationTree");
         const auto find = [&](const QString& text) {
-            const QModelIndexList found = view->model()->match(view->model()->index(0, 0), Qt::DisplayRole, text, 1, Qt::MatchRecursive | Qt::MatchExactly);
+            const QModelIndexList found =
+                view->model()->match(view->model()->index(0, 0), Qt::DisplayRole, text, 1, Qt::MatchRecursive | Qt::MatchExactly);
             return found.isEmpty() ? QModelIndex() : found.front();
         };
         const QModelIndex range = find("@0..18");

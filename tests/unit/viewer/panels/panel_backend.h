@@ -42,7 +42,9 @@ public:
         std::vector<InputPort> all;
         for (const ValueId id : ports()) {
             const Value& value = m_model.graphs.front().value(id);
-            InputPort port{value.id, std::string(dtypeName(value.type.dtype)) + toString(value.type.shape), value.type.dtype, value.type.shape, "", ""};
+            InputPort port{
+                value.id, std::string(dtypeName(value.type.dtype)) + toString(value.type.shape), value.type.dtype, value.type.shape, "",
+                ""};
             if (const auto found = m_sources.find(value.id); found != m_sources.end()) port.source = found->second;
             all.push_back(std::move(port));
         }
@@ -61,17 +63,16 @@ public:
             Array array;
             array.dtype = value.type.dtype;
             array.shape = value.type.shape;
-            if (source.find(":[") != std::string_view::npos) array.shape = Shape{std::stol(std::string(source.substr(source.find(":[") + 2)))};
+            if (source.find(":[") != std::string_view::npos)
+                array.shape = Shape{std::stol(std::string(source.substr(source.find(":[") + 2)))};
             const auto put = [&](auto element) {
                 for (int64_t i = 0; i < array.shape.elementCount(); ++i) {
                     array.bytes.resize(array.bytes.size() + sizeof element);
                     std::memcpy(array.bytes.data() + array.bytes.size() - sizeof element, &element, sizeof element);
                 }
             };
-            if (array.dtype == DType::f32)
-                put(static_cast<float>(number));
-            else
-                put(static_cast<int32_t>(number));
+            if (array.dtype == DType::f32) put(static_cast<float>(number));
+            else put(static_cast<int32_t>(number));
             return array;
         }
         return Error(ErrorCode::usage, "no such input").at(name);
@@ -163,10 +164,8 @@ private:
         }
         const int number = rest.empty() ? 0 : std::atoi(rest.c_str());
         if (verb == "delete") {
-            if (rest.empty())
-                set.removeAll();
-            else
-                LS_CHECK_OK(set.remove(number));
+            if (rest.empty()) set.removeAll();
+            else LS_CHECK_OK(set.remove(number));
             return false;
         }
         if (verb == "enable" || verb == "disable") {

@@ -497,7 +497,8 @@ private slots:
         Array array;
         array.dtype = DType::i32;
         array.shape = Shape{2, 2};
-        for (const int32_t v : {1, -2, 3, 4}) array.bytes.insert(array.bytes.end(), reinterpret_cast<const std::byte*>(&v), reinterpret_cast<const std::byte*>(&v) + 4);
+        for (const int32_t v : {1, -2, 3, 4})
+            array.bytes.insert(array.bytes.end(), reinterpret_cast<const std::byte*>(&v), reinterpret_cast<const std::byte*>(&v) + 4);
         QCOMPARE(literalOf(array, array.shape), QString("[[1,-2],[3,4]]"));
         QCOMPARE(literalOf(array, array.shape, 1, "7"), QString("[[1,7],[3,4]]"));
         QCOMPARE(literalOf(array, Shape{3, 1}), QString("[[1],[3],[0]]"));
@@ -553,7 +554,7 @@ private slots:
         const auto document = collatz();
         const auto node = shown(makeOperatorPanel(*document), {336, 160});
         execute(*document, "start");
-        document->select("main/while#0"); // its values are asked for
+        document->select("main/while#0");            // its values are asked for
         document->select("main/while#0:body/add#3"); // no frame holds it yet: shown at once
         const QStringList rows = rowsOf(*node->findChild<RowView*>("operatorTable"));
         QVERIFY(!rows.isEmpty());

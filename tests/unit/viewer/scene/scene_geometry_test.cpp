@@ -112,12 +112,9 @@ TEST_P(SceneGeometry, OpeningMovesOnlyWhatIsBelow)
     const auto folded = sceneOf(model, view);
     for (const SceneNode& node : folded->nodes) {
         ViewState opened = view;
-        if (node.kind == NodeKind::group)
-            opened.expanded.insert(node.id);
-        else if (node.call)
-            opened.inlined.insert(node.id);
-        else
-            continue;
+        if (node.kind == NodeKind::group) opened.expanded.insert(node.id);
+        else if (node.call) opened.inlined.insert(node.id);
+        else continue;
         EXPECT_EQ(movedBy(*folded, *sceneOf(model, opened), node.rect), "") << "opening " << node.id;
     }
 }

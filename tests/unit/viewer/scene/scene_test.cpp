@@ -151,10 +151,8 @@ TEST(Scene, BlocksFoldByTheirTensorNames)
         const auto found = opened->nodeById.find(before.id);
         if (found == opened->nodeById.end() || before.id == id) continue;
         const Rect& after = opened->nodes[static_cast<size_t>(found->second)].rect;
-        if (before.rect.y < line)
-            EXPECT_EQ(after.y, before.rect.y) << before.id;
-        else
-            EXPECT_GT(after.y, before.rect.y) << before.id;
+        if (before.rect.y < line) EXPECT_EQ(after.y, before.rect.y) << before.id;
+        else EXPECT_GT(after.y, before.rect.y) << before.id;
     }
 }
 
@@ -261,7 +259,8 @@ TEST(Scene, ExpandAllEndsWhereCallsMultiply)
     std::string text;
     for (int i = 0; i < 30; ++i) {
         const std::string next = "@g" + std::to_string(i + 1);
-        text += "graph g" + std::to_string(i) + "(x: i32[], c: bool[]) {\n  y = if(c, x, c) else=" + next + " then=" + next + " : i32[]\n  return y\n}\n";
+        text += "graph g" + std::to_string(i) + "(x: i32[], c: bool[]) {\n  y = if(c, x, c) else=" + next + " then=" + next +
+                " : i32[]\n  return y\n}\n";
     }
     const auto model = modelFromText(text + "graph g30(x: i32[], c: bool[]) {\n  y = neg(x) : i32[]\n  return y\n}\n", "test");
     ASSERT_TRUE(model.ok()) << model.error().message();

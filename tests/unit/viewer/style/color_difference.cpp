@@ -83,18 +83,13 @@ double colorDifference(QRgb first, QRgb second)
     const double h1 = degrees(x[2], a1);
     const double h2 = degrees(y[2], a2);
     double dh = h2 - h1;
-    if (c1 * c2 == 0)
-        dh = 0;
-    else if (dh > 180)
-        dh -= 360;
-    else if (dh < -180)
-        dh += 360;
+    if (c1 * c2 == 0) dh = 0;
+    else if (dh > 180) dh -= 360;
+    else if (dh < -180) dh += 360;
     double meanH = h1 + h2;
     if (c1 * c2 != 0) {
-        if (std::abs(h1 - h2) <= 180)
-            meanH /= 2;
-        else
-            meanH = meanH < 360 ? (meanH + 360) / 2 : (meanH - 360) / 2;
+        if (std::abs(h1 - h2) <= 180) meanH /= 2;
+        else meanH = meanH < 360 ? (meanH + 360) / 2 : (meanH - 360) / 2;
     }
     const double dL = y[0] - x[0];
     const double dC = c2 - c1;

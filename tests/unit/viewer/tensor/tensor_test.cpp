@@ -64,7 +64,8 @@ template <typename T> std::string textOf(const std::vector<T>& values, int64_t i
 struct Fixture {
     Fixture()
         : backend(new TextBackend(textModel(kLoop), {arrayOf<float>(Shape{2, 4}, {1, 2, 3, 4, 5, 6, 7, 8})})),
-          document(std::unique_ptr<Backend>(backend)), panel(makeTensorPanel(document))
+          document(std::unique_ptr<Backend>(backend)),
+          panel(makeTensorPanel(document))
     {
         panel->resize(484, 212);
         panel->show();
@@ -232,7 +233,8 @@ private slots:
     void sequentialColorsRiseInLightness()
     {
         for (int i = 0; i < 100; ++i)
-            QVERIFY(luminance(mapColor(MapKind::sequential, i / 100.0, 0xffffffff)) <= luminance(mapColor(MapKind::sequential, (i + 1) / 100.0, 0xffffffff)));
+            QVERIFY(luminance(mapColor(MapKind::sequential, i / 100.0, 0xffffffff)) <=
+                    luminance(mapColor(MapKind::sequential, (i + 1) / 100.0, 0xffffffff)));
         for (const uint32_t surface : {0xffffffffU, 0xff16181cU, 0xff000000U}) {
             const double middle = luminance(mapColor(MapKind::diverging, 0.5, surface));
             QVERIFY(std::abs(luminance(mapColor(MapKind::diverging, 0, surface)) - middle) > 0.1);
@@ -384,7 +386,8 @@ private slots:
         holder.shape = Shape{};
         holder.bytes = packStrings(std::vector<std::string>{encodeVariant(list)});
         Fixture f; // lists need nothing of its executor
-        const HeldValues held = f.backend->session().call([&](Debugger& debugger) { return heldBy(debugger.executor(), holder.view(), 2); });
+        const HeldValues held =
+            f.backend->session().call([&](Debugger& debugger) { return heldBy(debugger.executor(), holder.view(), 2); });
         QCOMPARE(held.summary, std::string("tensor list of f32[?]: 3 tensors"));
         QCOMPARE(held.grid.texts, (std::vector<std::string>{"f32[2]", "1 2", "", "not set", "f32[3]", "3 4 5"}));
         QCOMPARE(held.grid.rowNames, (std::vector<std::string>{"[0]", "[1]", "[2]"}));

@@ -36,7 +36,8 @@ graph main(x: f32[2,4]) {
 
 struct Shown {
     Shown(std::string_view model = kModel, std::vector<Array> inputs = {arrayOf<float>(Shape{2, 4}, std::vector<float>(8, 1))})
-        : document(std::make_unique<TextBackend>(textModel(std::string(model).c_str()), std::move(inputs))), panel(makeTensorPanel(document))
+        : document(std::make_unique<TextBackend>(textModel(std::string(model).c_str()), std::move(inputs))),
+          panel(makeTensorPanel(document))
     {
         panel->resize(620, 300);
         panel->show();
@@ -99,7 +100,8 @@ private slots:
         QVERIFY(h.exact);
         QCOMPARE(h.bins.size(), size_t{256});
         QCOMPARE(h.nan, int64_t{1});
-        QVERIFY(std::is_sorted(h.values.begin(), h.values.end(), [](double a, double b) { return !std::isnan(a) && (std::isnan(b) || a < b); }));
+        QVERIFY(std::is_sorted(h.values.begin(), h.values.end(),
+                               [](double a, double b) { return !std::isnan(a) && (std::isnan(b) || a < b); }));
         for (size_t i = 0; i < h.bins.size(); ++i) {
             if (h.bins[i] == 0) continue;
             QVERIFY(std::isnan(h.values[i]) || h.values[i] == -1.5 || h.values[i] == 0 || h.values[i] == 1.5);
@@ -339,8 +341,10 @@ private slots:
 
         Shown f;
         QJsonObject kept;
-        keepTensorModes(*f.panel, {{"f32 2", QJsonObject{{"modes", QJsonArray{"heat", "hologram"}}}}, {"bool 1", QJsonObject{{"modes", QJsonArray{"image"}}}}},
-                        [&](const QJsonObject& modes) { kept = modes; });
+        keepTensorModes(
+            *f.panel,
+            {{"f32 2", QJsonObject{{"modes", QJsonArray{"heat", "hologram"}}}}, {"bool 1", QJsonObject{{"modes", QJsonArray{"image"}}}}},
+            [&](const QJsonObject& modes) { kept = modes; });
         f.select("small");
         QTRY_COMPARE(f.describe()["modes"].toArray(), QJsonArray{"heat"});
         f.select("flags"); // a vector is no picture

@@ -74,8 +74,11 @@ graph inner(j: i32[], x: f32[2]) {
 
 struct Fixture {
     explicit Fixture(const char* model = kLoop)
-        : backend(new TextBackend(textModel(model), {arrayOf<float>(Shape{2}, {1, 2})})), document(std::unique_ptr<Backend>(backend)),
-          panel(makeTimelinePanel(document)), bar(panel->findChild<TimelineBar*>("timelineBar")), head(panel->headWidget())
+        : backend(new TextBackend(textModel(model), {arrayOf<float>(Shape{2}, {1, 2})})),
+          document(std::unique_ptr<Backend>(backend)),
+          panel(makeTimelinePanel(document)),
+          bar(panel->findChild<TimelineBar*>("timelineBar")),
+          head(panel->headWidget())
     {
         panel->resize(1270, 76);
         panel->show();

@@ -57,7 +57,9 @@ std::string record(const QString& path)
     auto executor = makeExecutor(model, GraphId(0));
     const Array input = arrayOf<float>(Shape{2}, {1, 2});
     (*executor)->setObserver(recorder->get());
-    if (!(*executor)->setInput(0, input.view()).ok() || !(*executor)->start().ok() || !(*executor)->run().ok() || !(*recorder)->finish().ok()) qFatal("no run");
+    if (!(*executor)->setInput(0, input.view()).ok() || !(*executor)->start().ok() || !(*executor)->run().ok() ||
+        !(*recorder)->finish().ok())
+        qFatal("no run");
     return options.path;
 }
 
@@ -68,7 +70,9 @@ struct Fixture {
         made->reader = reader.get();
         backend = made.get();
         document = std::make_unique<Document>(std::move(made));
-        for (auto* make : {makeRecipesPanel, makeSqlPanel, makeResultPanel, makePlotPanel, makeRecordedValuePanel, makeSchemaPanel, makePlanPanel}) panels.emplace_back(make(*document));
+        for (auto* make :
+             {makeRecipesPanel, makeSqlPanel, makeResultPanel, makePlotPanel, makeRecordedValuePanel, makeSchemaPanel, makePlanPanel})
+            panels.emplace_back(make(*document));
         for (const auto& panel : panels) {
             panel->resize(560, 260);
             panel->show();
@@ -159,7 +163,8 @@ private slots:
         QTest::mouseClick(f.find<QPushButton>("sqlKeep"), Qt::LeftButton);
         name->setText("events from");
         QTest::keyClick(name, Qt::Key_Return);
-        QCOMPARE(f.desk().ownRecipes(), (std::vector<OwnRecipe>{{"events-from", "SELECT count(*) AS n FROM event WHERE id >= :from", "from=3"}}));
+        QCOMPARE(f.desk().ownRecipes(),
+                 (std::vector<OwnRecipe>{{"events-from", "SELECT count(*) AS n FROM event WHERE id >= :from", "from=3"}}));
         QCOMPARE(f.panels[1]->title(), QString("events-from"));
         auto* list = f.find<QListWidget>("recipeList");
         QCOMPARE(list->item(0)->text(), QString("Own"));
@@ -302,7 +307,8 @@ private slots:
         f.find<QLineEdit>("parameter.n")->setText("7");
         f.panels[1]->command("runQuery");
         QTRY_VERIFY(f.panels[1]->settled());
-        f.panels[3]->setState({{"plots", QJsonObject{{"iteration mean std", QJsonObject{{"x", "mean"}, {"ys", QJsonArray{"std"}}, {"shape", "Points"}}}}}});
+        f.panels[3]->setState(
+            {{"plots", QJsonObject{{"iteration mean std", QJsonObject{{"x", "mean"}, {"ys", QJsonArray{"std"}}, {"shape", "Points"}}}}}});
         const QJsonObject query = f.panels[1]->state(), plot = f.panels[3]->state();
         Fixture later;
         later.panels[1]->setState(query);
