@@ -19,7 +19,7 @@ std::vector<BinaryCluster> binaryClusters(std::span<const int64_t> numbers)
 
 namespace {
 
-Status requireRank(const InferContext& context, int constraint, int i, int rank)
+Status requireRankOfCodes(const InferContext& context, int constraint, int i, int rank)
 {
     const Shape& shape = context.input(i).shape;
     if (!shape.hasRank() || shape.rank() == rank) return {};
@@ -37,9 +37,9 @@ int64_t dimension(const InferContext& context, int i, int axis)
 
 Result<BinaryShape> checkBinaryCodes(const InferContext& context, BinaryOperands operands, int64_t width)
 {
-    LS_CHECK_OK(requireRank(context, 2, operands.scales, 1));
-    LS_CHECK_OK(requireRank(context, 2, operands.binary, 2));
-    LS_CHECK_OK(requireRank(context, 2, operands.clusters, 2));
+    LS_CHECK_OK(requireRankOfCodes(context, 2, operands.scales, 1));
+    LS_CHECK_OK(requireRankOfCodes(context, 2, operands.binary, 2));
+    LS_CHECK_OK(requireRankOfCodes(context, 2, operands.clusters, 2));
     if (const int64_t pairs = dimension(context, operands.clusters, 1); pairs != kUnknownDim && pairs != 2)
         return InferContext::violated(2, "the clusters have " + std::to_string(pairs) + " columns, expected 2");
     LS_CHECK_OK(requireDtype(context, 2, operands.scales, {DType::f32}));
@@ -71,7 +71,7 @@ namespace {
 
 Status inferBcqFullyConnected(InferContext& context)
 {
-    LS_CHECK_OK(requireRank(context, 1, 0, 2));
+    LS_CHECK_OK(requireRankOfCodes(context, 1, 0, 2));
     LS_CHECK_OK(requireDtype(context, 2, 0, {DType::f32}));
     const int64_t width = attributeInt(context.attributes(), "weights_hidden_size", 0);
     LS_TRY(const BinaryShape shape, checkBinaryCodes(context, {1, 2, 4}, width));

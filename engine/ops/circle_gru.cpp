@@ -9,27 +9,27 @@ using namespace loopscope;
 
 namespace {
 
-constexpr int kInputWeights = 1, kInputBias = 2, kStateWeights = 3, kStateBias = 4, kState = 5;
+constexpr int kInputWeights = 1, kInputBias = 2, kStateWeights = 3, kStateBias = 4, kStateInput = 5;
 
 Status inferGru(InferContext& context)
 {
     const Shape& input = context.input(0).shape;
     if (input.hasRank() && input.rank() != 3)
         return InferContext::violated(1, "input has rank " + std::to_string(input.rank()) + ", expected 3");
-    for (const int i : {kInputWeights, kStateWeights, kState}) LS_CHECK_OK(requireOperand(context, 2, i));
+    for (const int i : {kInputWeights, kStateWeights, kStateInput}) LS_CHECK_OK(requireOperand(context, 2, i));
     const int64_t batch = dimensionFromEnd(context, 0, 2);
-    const int64_t hidden = dimensionFromEnd(context, kState, 1);
+    const int64_t hidden = dimensionFromEnd(context, kStateInput, 1);
     const int64_t rows = productOf(3, hidden);
     LS_CHECK_OK(requireShape(context, 2, kInputWeights, {rows, dimensionFromEnd(context, 0, 1)}));
     LS_CHECK_OK(requireShape(context, 2, kStateWeights, {rows, hidden}));
     for (const int i : {kInputBias, kStateBias}) LS_CHECK_OK(requireElements(context, 3, i, rows));
-    LS_CHECK_OK(requireElements(context, 4, kState, productOf(batch, hidden)));
+    LS_CHECK_OK(requireElements(context, 4, kStateInput, productOf(batch, hidden)));
     if (attributeBool(context.attributes(), "return_sequences", false))
         return InferContext::violated(5, "return_sequences is true; only the last state is computed");
     const std::string_view act = attributeWord(context.attributes(), "act", "NONE");
     if (act != "NONE" && act != "TANH")
         return InferContext::violated(5, "act is " + std::string(act) + ", expected NONE or TANH, which the cell has");
-    context.setOutput(0, context.input(0).dtype, context.input(kState).shape);
+    context.setOutput(0, context.input(0).dtype, context.input(kStateInput).shape);
     return {};
 }
 

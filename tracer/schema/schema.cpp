@@ -81,7 +81,7 @@ std::string traceSchemaPage()
 {
     std::string page =
         "# The trace schema\n\n"
-        "<!-- Generated from tracer/schema; a test compares. Regenerate: LOOPSCOPE_UPDATE=1 build/dev/tests/unit/tracer/unit_tracer "
+        "<!-- Generated from tracer/schema; a test compares. Regenerate: LOOPSCOPE_UPDATE=1 build/tests/unit/tracer/unit_tracer "
         "--gtest_filter='SchemaPage.*' -->\n\n"
         "A trace is one SQLite file, `NAME.lstrace`, readable by any SQLite from 3.38 on, without Loopscope and without the model.\n"
         "`PRAGMA application_id` is 0x4C535452 and `PRAGMA user_version` the schema version, " +

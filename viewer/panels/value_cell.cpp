@@ -6,7 +6,7 @@ namespace loopscope::viewer {
 
 namespace {
 
-ValueCell cellOf(const InlineValue& line)
+ValueCell cellOfLine(const InlineValue& line)
 {
     ValueCell cell;
     cell.text = onScreen(line.text);
@@ -16,13 +16,13 @@ ValueCell cellOf(const InlineValue& line)
 
 } // namespace
 
-ValueCell cellOf(const Tensor& tensor) { return cellOf(firstElements(tensor)); }
+ValueCell cellOf(const Tensor& tensor) { return cellOfLine(firstElements(tensor)); }
 
 ValueCell cellOf(const EvaluatedValue& value)
 {
     if (value.absence != Absence::present) return absentCell(onScreen(bareText(value, {})));
     Array storage;
-    if (const std::optional<Tensor> elements = elementsOf(value, storage)) return cellOf(firstElements(*elements, 3));
+    if (const std::optional<Tensor> elements = elementsOf(value, storage)) return cellOfLine(firstElements(*elements, 3));
     ValueCell cell;
     cell.text = onScreen(bareText(value, {}));
     return cell;

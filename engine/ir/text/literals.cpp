@@ -81,7 +81,7 @@ template <typename T> std::string finiteText(T value)
     return tidied({text, std::to_chars(text, text + sizeof text, value).ptr});
 }
 
-std::string realText(DType dtype, uint64_t bits)
+std::string elementText(DType dtype, uint64_t bits)
 {
     const double value = asDouble(dtype, bits);
     if (std::isnan(value)) {
@@ -145,9 +145,9 @@ std::string needs(DType dtype, std::string_view what, const Scalar& found)
 
 } // namespace
 
-std::string realText(float value) { return realText(DType::f32, std::bit_cast<uint32_t>(value)); }
+std::string realText(float value) { return elementText(DType::f32, std::bit_cast<uint32_t>(value)); }
 
-std::string realText(double value) { return realText(DType::f64, std::bit_cast<uint64_t>(value)); }
+std::string realText(double value) { return elementText(DType::f64, std::bit_cast<uint64_t>(value)); }
 
 std::string parseReal(std::string_view text, DType dtype, uint64_t& bits)
 {
@@ -355,7 +355,7 @@ uint64_t ElementReader::bits(int64_t index) const
 std::string ElementReader::text(int64_t index) const
 {
     switch (dtypeClass(m_dtype)) {
-    case DTypeClass::floating: return realText(m_dtype, bits(index));
+    case DTypeClass::floating: return elementText(m_dtype, bits(index));
     case DTypeClass::signedInteger: {
         const int unused = 64 - bitWidth(m_dtype);
         return std::to_string(static_cast<int64_t>(bits(index) << unused) >> unused);
@@ -370,7 +370,7 @@ std::string ElementReader::text(int64_t index) const
         const std::byte* at = m_bytes.data() + 2 * size * static_cast<size_t>(index);
         std::memcpy(&real, at, size);
         std::memcpy(&imaginary, at + size, size);
-        return "(" + realText(part, real) + ", " + realText(part, imaginary) + ")";
+        return "(" + elementText(part, real) + ", " + elementText(part, imaginary) + ")";
     }
     default: return quoted(m_strings[static_cast<size_t>(index)]);
     }

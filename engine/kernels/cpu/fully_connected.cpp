@@ -12,9 +12,9 @@ using namespace loopscope;
 
 namespace {
 
-int32_t wrappingAdd(int32_t a, int32_t b) { return static_cast<int32_t>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b)); }
+int32_t addModulo(int32_t a, int32_t b) { return static_cast<int32_t>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b)); }
 
-int64_t wrappingAdd(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }
+int64_t addModulo(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }
 
 /// How the weights lie in memory.
 enum class WeightsFormat : uint8_t {
@@ -183,7 +183,7 @@ template <typename Out> Status run8(const KernelArgs& args)
     sumUnits<int32_t>(args, s, parts, scratch, [&](int64_t b, int64_t first, int64_t count, const int32_t* sums) {
         Out* out = args.out(0).as<Out>() + b * s.units + first;
         for (int64_t c = 0; c < count; ++c)
-            out[c] = static_cast<Out>(params.stage.apply(wrappingAdd(sums[c], bias ? bias[first + c] : 0), first + c));
+            out[c] = static_cast<Out>(params.stage.apply(addModulo(sums[c], bias ? bias[first + c] : 0), first + c));
     });
     return {};
 }
@@ -219,8 +219,8 @@ template <typename Bias> Status run16(const KernelArgs& args)
             const int64_t c = first + i;
             if (sizeof(Bias) == 4 && !wideWeights)
                 out[i] = static_cast<int16_t>(
-                    params.stage.apply(wrappingAdd(static_cast<int32_t>(sums[i]), static_cast<int32_t>(bias ? bias[c] : 0)), c));
-            else out[i] = static_cast<int16_t>(params.stage.apply64(wrappingAdd(sums[i], int64_t{bias ? bias[c] : 0}), c));
+                    params.stage.apply(addModulo(static_cast<int32_t>(sums[i]), static_cast<int32_t>(bias ? bias[c] : 0)), c));
+            else out[i] = static_cast<int16_t>(params.stage.apply64(addModulo(sums[i], int64_t{bias ? bias[c] : 0}), c));
         }
     });
     return {};

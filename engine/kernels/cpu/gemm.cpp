@@ -71,7 +71,7 @@ template <typename Vec> [[gnu::always_inline]] inline void multiplyPanels(const 
     }
 }
 
-int32_t wrappingAdd(int32_t a, int32_t b) { return static_cast<int32_t>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b)); }
+int32_t addModulo(int32_t a, int32_t b) { return static_cast<int32_t>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b)); }
 
 } // namespace
 
@@ -205,7 +205,7 @@ void dotRows(const int16_t* input, const int16_t* weights, int64_t rows, int64_t
     int32_t part[4];
     for (int64_t r = 0; r < rows; r += 4) {
         dotRowsPlain(input, weights + r * rowStride, 4, rowStride, depth, part);
-        for (int64_t k = 0; k < 4; ++k) sums[r + k] = wrappingAdd(sums[r + k], part[k]);
+        for (int64_t k = 0; k < 4; ++k) sums[r + k] = addModulo(sums[r + k], part[k]);
     }
 }
 

@@ -59,7 +59,7 @@ std::unique_ptr<Executor> opened(const std::string& path)
 Subject collatz(int32_t x)
 {
     Subject subject;
-    subject.model = std::make_shared<Model>(textModel(kCollatz));
+    subject.model = std::make_shared<Model>(textModel(kCountedCollatz));
     subject.add<int32_t>(Shape{}, {x});
     return subject;
 }
@@ -147,7 +147,7 @@ TEST(Replay, TravelsAndAnswersQuestions)
 
 TEST(Replay, ServesAsAReferenceRun)
 {
-    Inspected session(kCollatz, [](Subject& subject) { subject.add<int32_t>(Shape{}, {27}); });
+    Inspected session(kCountedCollatz, [](Subject& subject) { subject.add<int32_t>(Shape{}, {27}); });
     auto other = referenceToRun("t.lstrace", opened(recorded(collatz(27))), session.model(), GraphId(0), {}, nullptr);
     ASSERT_TRUE(other.ok()) << other.error().message();
     const Result<Drift> drift = collectDrift(session.target(), **other);

@@ -1,5 +1,5 @@
 // Damaged input gives errors, never a crash: every parser of this layer on mutants of good input, seeds fixed. Run under the sanitizers
-// (preset dev-asan) these tests also find reads beyond the end.
+// (preset asan) these tests also find reads beyond the end.
 #include "app/check/ltest_file.h"
 #include "app/commands/commands.h"
 #include "app/wiring/config.h"

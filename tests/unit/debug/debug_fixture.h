@@ -11,7 +11,7 @@
 namespace loopscope::testing {
 
 /// The loop of branch_in_loop: arg1 goes the way of Collatz until it is 1; arg0 and arg2 count.
-inline constexpr const char* kCollatz = R"(
+inline constexpr const char* kCollatzOfThree = R"(
 graph main(x: i32[]) {
   zero = const i32[] 0
   i, value, steps = while(zero, x, zero) cond=@cond body=@body : (i32[], i32[], i32[])

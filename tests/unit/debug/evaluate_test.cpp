@@ -13,7 +13,7 @@ protected:
         EXPECT_OK(run.timeline->goTo(279));
         ASSERT_EQ(run.executor->positionAddress(), "main/while#0@37:body/if#2");
     }
-    DebugRun run{kCollatz, 27};
+    DebugRun run{kCollatzOfThree, 27};
 };
 
 TEST_F(AtIteration37, ReadsTheFrame)

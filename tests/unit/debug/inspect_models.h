@@ -10,7 +10,7 @@
 namespace loopscope::testing {
 
 /// The steps from x to 1 of the Collatz sequence; the branch decides between halving and tripling.
-inline constexpr const char* kCollatz = R"(
+inline constexpr const char* kCountedCollatz = R"(
 graph main(x: i32[]) {
   zero = const i32[] 0
   i, y, n = while(zero, x, zero) cond=@cond body=@body : (i32[], i32[], i32[])

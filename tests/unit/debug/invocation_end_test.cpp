@@ -12,7 +12,7 @@ namespace {
 /// 27 → 82 → 41 → 124 → 62 → 31 → 94 → 47 → 142 → 71 → 214 → 107 → 322
 Inspected collatz(int32_t x = 27)
 {
-    return Inspected(kCollatz, [x](Subject& subject) { subject.add<int32_t>(Shape{}, {x}); });
+    return Inspected(kCountedCollatz, [x](Subject& subject) { subject.add<int32_t>(Shape{}, {x}); });
 }
 
 struct Look {

@@ -99,7 +99,7 @@ graph main(x: f32[2], w: f32[3]) {
 
 TEST(Pairing, FollowsEveryWayThroughCalls)
 {
-    const Model model = textModel(kCollatz);
+    const Model model = textModel(kCountedCollatz);
     const std::vector<std::string> lines = matched(model, model);
     EXPECT_EQ(lines.front(), "main/while#0 main/while#0 address");
     EXPECT_NE(std::ranges::find(lines, "main/while#0:body/if#2:else/mul#0 main/while#0:body/if#2:else/mul#0 address"), lines.end());

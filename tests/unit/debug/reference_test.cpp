@@ -125,8 +125,8 @@ TEST(Reference, AnswersForPlacesThatTheReferenceDoesNotReach)
 
 TEST(Reference, GivesTheSameInAnyOrderOfAsking)
 {
-    Inspected session(kCollatz, [](Subject& subject) { subject.add<int32_t>(Shape{}, {27}); });
-    const Model same = textModel(kCollatz);
+    Inspected session(kCountedCollatz, [](Subject& subject) { subject.add<int32_t>(Shape{}, {27}); });
+    const Model same = textModel(kCountedCollatz);
     const auto other = reference(session, same, 27);
     std::mt19937 random(7);
     for (int i = 0; i < 200; ++i) {

@@ -14,7 +14,7 @@ namespace {
 
 Inspected collatz(int32_t x)
 {
-    return Inspected(kCollatz, [x](Subject& subject) { subject.add<int32_t>(Shape{}, {x}); });
+    return Inspected(kCountedCollatz, [x](Subject& subject) { subject.add<int32_t>(Shape{}, {x}); });
 }
 
 /// All parts up to the frontier, joined.

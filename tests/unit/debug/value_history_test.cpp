@@ -13,7 +13,7 @@ namespace {
 
 Inspected collatz(int32_t x)
 {
-    return Inspected(kCollatz, [x](Subject& subject) { subject.add<int32_t>(Shape{}, {x}); });
+    return Inspected(kCountedCollatz, [x](Subject& subject) { subject.add<int32_t>(Shape{}, {x}); });
 }
 
 std::string found(const Inspected& session, const std::string& value, HistoryQuery query)

@@ -98,7 +98,7 @@ graph main {
 
 TEST(WhyBranch, NamesPredicateAndTheLastOtherWay)
 {
-    Inspected session(kCollatz, [](Subject& subject) { subject.add<int32_t>(Shape{}, {27}); });
+    Inspected session(kCountedCollatz, [](Subject& subject) { subject.add<int32_t>(Shape{}, {27}); });
     session.goTo("main/while#0@37:body/if#2");
     EXPECT_EQ(linesOf(explainBranch(session.target(), pathAt(session.executor(), 1), OperatorId(2))),
               (Lines{"if#2 takes else in iteration 37: x % 2 == 0 is false", "  x  593", "It last took then in iteration 36, step 270."}));

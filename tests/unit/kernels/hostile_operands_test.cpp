@@ -1,5 +1,5 @@
 // Data movement under hostile operands: axes, indices, shapes, sizes and attributes drawn at random, valid or not, must give a result or
-// an error and never touch memory that is not theirs. What makes this a test is the sanitizers (preset dev-asan); operands and results
+// an error and never touch memory that is not theirs. What makes this a test is the sanitizers (preset asan); operands and results
 // are heap blocks of exactly their size.
 #include "engine/base/hash.h"
 #include "engine/tensor/strings.h"
