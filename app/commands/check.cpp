@@ -163,7 +163,11 @@ Result<int> runCheck(const CommandContext& context)
 {
     Console& console = context.console;
     const Arguments& arguments = context.arguments;
-    if (arguments.positionals.size() == 1 && isTraceFile(arguments.positionals[0])) return checkOneTrace(console, arguments.positionals[0]);
+    if (arguments.positionals.size() == 1 && isTraceFile(arguments.positionals[0])) {
+        if (arguments.has("repair")) LS_CHECK_OK(repairOneTrace(console, arguments.positionals[0]));
+        return checkOneTrace(console, arguments.positionals[0]);
+    }
+    if (arguments.has("repair")) return Error(ErrorCode::usage, "option '--repair' takes one recording");
     Work work;
     for (const std::string& path : arguments.positionals) LS_CHECK_OK(addPath(path, work));
     if (arguments.has("filter")) {

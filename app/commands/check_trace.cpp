@@ -8,9 +8,20 @@
 
 namespace loopscope::app {
 
+Status repairOneTrace(Console& console, const std::string& path)
+{
+    LS_TRY(const TraceRepair repair, repairTrace(path, &interruptFlag()));
+    console.note(path + ": " +
+                 (repair.runs == 0   ? "nothing was left open"
+                  : repair.runs == 1 ? "one run was left open and is ended"
+                                     : std::to_string(repair.runs) + " runs were left open and are ended") +
+                 (repair.hadIndexes ? "" : "; indexes are made"));
+    return {};
+}
+
 Result<int> checkOneTrace(Console& console, const std::string& path)
 {
-    LS_TRY(const std::unique_ptr<TraceReader> reader, TraceReader::open(path));
+    LS_TRY(const std::unique_ptr<TraceReader> reader, TraceReader::open(path, &interruptFlag()));
     if (!reader->note().empty()) console.note(reader->note());
     LS_TRY(const TraceCheck check, checkTrace(*reader, &interruptFlag()));
     if (console.json()) {

@@ -33,11 +33,9 @@ void listRecipes(Console& console)
     for (const Recipe& recipe : traceRecipes()) {
         // `run` has a default everywhere; what is left must be given.
         std::string needed;
-        for (size_t at = 0; at < recipe.parameters.size();) {
-            const size_t end = std::min(recipe.parameters.find(' ', at), recipe.parameters.size());
-            const std::string_view parameter = recipe.parameters.substr(at, end - at);
-            if (parameter != "run" && parameter.find('=') == std::string_view::npos) needed += "  --" + std::string(parameter);
-            at = end + 1;
+        for (const RecipeParameter& parameter : recipe.parameterList()) {
+            const bool isFound = parameter.name == "run" || parameter.name == "loop" || parameter.kind == "branch"; // the only one is taken
+            if (!isFound && parameter.otherwise.empty()) needed += "  --" + std::string(parameter.name);
         }
         table.add({std::string(recipe.name), std::string(recipe.question) + needed});
     }
@@ -49,12 +47,9 @@ std::vector<std::string> parametersOf(const Recipe* recipe, const std::string& s
 {
     std::vector<std::string> names;
     if (recipe != nullptr) {
-        const std::string_view text = recipe->parameters;
-        for (size_t at = 0; at < text.size();) {
-            const size_t end = std::min(text.find(' ', at), text.size());
-            const std::string_view parameter = text.substr(at, end - at);
-            if (!parameter.empty()) names.emplace_back(parameter.substr(0, parameter.find('=')));
-            at = end + 1;
+        for (const RecipeParameter& parameter : recipe->parameterList()) {
+            names.emplace_back(parameter.name);
+            if (parameter.name == "loop") names.emplace_back("op"); // a loop is named by its operator
         }
         return names;
     }

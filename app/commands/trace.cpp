@@ -110,6 +110,8 @@ Result<int> runTrace(const CommandContext& context)
     if (closed.ok() || recorder->summary().events > 0) report(console, recorder->summary(), level);
     if (!outcome.ok()) return std::move(outcome).takeError();
     if (!closed.ok()) return std::move(closed).takeError();
+    if (recorder->summary().state == "quota")
+        return Error(ErrorCode::cannotWrite, "the quota is used up: events are missing ('loopscope query TRACE gaps' lists them)").at(path);
     return 0;
 }
 

@@ -99,6 +99,7 @@ constexpr std::array kOptions = {
     OptionSpec{"theme", 0, "light|dark|contrast|system", "as set in the window", "desktop: colours", false},
     OptionSpec{"task", 0, "browse|debug|compare|trace", "by what is opened", "desktop: arrangement of the panels", false},
     OptionSpec{"exec", 0, "COMMAND", "none", "desktop: a debugger command, or action.NAME, before --goto", true},
+    OptionSpec{"repair", 0, "", "", "end in the file what a killed recorder left open, then check it", false},
     OptionSpec{"case-timeout", 0, "SEC", "60", "seconds after which a case counts as hung", false},
 };
 

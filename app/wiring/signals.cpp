@@ -24,6 +24,9 @@ void installSignalHandlers()
     action.sa_flags = static_cast<int>(SA_RESETHAND);
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);
+    sigaction(SIGHUP, &action, nullptr); // the terminal is gone: files are closed properly
+    // A limit on the size of files is met where they are written, as a full disk is.
+    std::signal(SIGXFSZ, SIG_IGN);
 }
 
 void catchInterrupts()

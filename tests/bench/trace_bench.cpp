@@ -1,23 +1,30 @@
-// How fast and how compact a recording is: a tiny loop (a condition and two additions on scalars) goes through the recorder, and the same
-// rows through a bare prepared-insert loop over the same tables in the same process.
+// How fast and how compact a recording is: a tiny loop of four operators on scalars goes through the recorder, and the same rows through a
+// bare prepared-insert loop over the same tables in the same process. Then what a killed recorder loses, and how soon questions are
+// answered.
 #include "engine/base/clock.h"
 #include "report.h"
+#include "tracer/api/trace_reader.h"
 #include "tracer/record/recorder.h"
 #include "tracer/schema/schema.h"
 
 #include <algorithm>
+#include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <sqlite3.h>
 #include <string>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
 
 namespace loopscope {
 namespace {
 
-/// while (less(i, n)) { i = add(i, one); s = add(s, i); }
+/// while (less(i, n)) { i = add(i, i); s = add(s, i); mul(s, i); }
 Model tinyLoop()
 {
     Model model;
@@ -58,6 +65,8 @@ Model tinyLoop()
     body.outputs = {{"", bin}, {"", bsn}};
     op(body, "add", {bi, bi}, {bin});
     op(body, "add", {bs, bin}, {bsn});
+    const ValueId product = value(body, "product", DType::i32, ValueRole::result);
+    op(body, "mul", {bsn, bin}, {product});
     model.graphs.push_back(std::move(main));
     model.graphs.push_back(std::move(cond));
     model.graphs.push_back(std::move(body));
@@ -67,8 +76,14 @@ Model tinyLoop()
 /// Durations as a real tiny loop has them.
 int64_t duration(int64_t step) { return 25 + step % 50; }
 
-/// Announces `iterations` of the loop; returns nanoseconds spent in the announcements and waiting for the disk.
-int64_t announce(const Model& model, ExecutionObserver& observer, int64_t iterations)
+/// How far the executor is, for a process beside it.
+struct Progress {
+    std::atomic<int64_t> step = 0, ns = 0;
+};
+
+/// Announces `iterations` of the loop, to `progress` too if it is there; returns nanoseconds spent in the announcements and waiting for the
+/// disk.
+int64_t announce(const Model& model, ExecutionObserver& observer, int64_t iterations, Progress* progress = nullptr)
 {
     int32_t i = 0, s = 0;
     uint8_t flag = 1;
@@ -119,8 +134,13 @@ int64_t announce(const Model& model, ExecutionObserver& observer, int64_t iterat
             number.data = reinterpret_cast<std::byte*>(&s);
             s = static_cast<int32_t>((static_cast<int64_t>(s) + i) & 0x7fffffff);
             execute(GraphId(2), 1, results);
+            execute(GraphId(2), 2, results);
         }
         observer.invocationEnded({loop.id, step, 150});
+        if (progress != nullptr) {
+            progress->step = step;
+            progress->ns = nowNs();
+        }
     }
     number.data = reinterpret_cast<std::byte*>(&i);
     const Tensor* ends[] = {&number, &number};
@@ -139,12 +159,12 @@ struct Measured {
     double rowsPerSecond = 0, bytesPerEvent = 0, engineNsPerEvent = 0;
 };
 
-Measured record(const Model& model, const std::string& path, int64_t iterations)
+Measured record(const Model& model, const std::string& path, int64_t iterations, bool indexed)
 {
     RecorderOptions options;
     options.path = path;
     options.overwrite = true;
-    options.noIndex = true;
+    options.noIndex = !indexed;
     auto recorder = TraceRecorder::create(model, options);
     if (!recorder.ok()) {
         std::fprintf(stderr, "error: %s\n", recorder.error().message().c_str());
@@ -173,8 +193,8 @@ double insertBare(const std::string& path, int64_t iterations)
     sqlite3* db = nullptr;
     sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
     const auto execute = [&](const char* sql) { sqlite3_exec(db, sql, nullptr, nullptr, nullptr); };
-    execute("PRAGMA page_size = 16384; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536; "
-            "PRAGMA wal_autocheckpoint = 4096; PRAGMA temp_store = MEMORY");
+    execute("PRAGMA page_size = 16384; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536; "
+            "PRAGMA wal_autocheckpoint = 512; PRAGMA temp_store = MEMORY");
     execute(createStatements().c_str());
     const int64_t start = nowNs();
     sqlite3_stmt *event = nullptr, *invocation = nullptr;
@@ -193,7 +213,7 @@ double insertBare(const std::string& path, int64_t iterations)
         sqlite3_bind_int64(invocation, 3, step);
         done(invocation);
         sum = (sum + k + 1) & 0x7fffffff;
-        for (int op = 0; op < (k < iterations ? 3 : 1); ++op) {
+        for (int op = 0; op < (k < iterations ? 4 : 1); ++op) {
             sqlite3_bind_int64(event, 1, step);
             sqlite3_bind_int64(event, 2, k + 2);
             sqlite3_bind_int64(event, 3, op + 2);
@@ -207,6 +227,60 @@ double insertBare(const std::string& path, int64_t iterations)
     sqlite3_finalize(invocation);
     sqlite3_close(db);
     return static_cast<double>(rows) * 1e9 / static_cast<double>(nowNs() - start);
+}
+
+/// Kills recorders in the middle; the time of which each lost what was executed, sorted.
+std::vector<double> millisecondsLost(const Model& model, const std::string& path, int kills)
+{
+    auto* const progress =
+        static_cast<Progress*>(mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    std::vector<double> lost;
+    for (int i = 0; i < kills; ++i) {
+        new (progress) Progress();
+        const pid_t child = fork();
+        if (child == 0) {
+            RecorderOptions options;
+            options.path = path;
+            options.overwrite = true;
+            auto recorder = TraceRecorder::create(model, options);
+            if (recorder.ok()) announce(model, **recorder, INT64_MAX - 1, progress);
+            _exit(1);
+        }
+        while (progress->step == 0) usleep(1000);
+        // When each step was executed, every 100 µs, until the end comes.
+        std::vector<std::pair<int64_t, int64_t>> course;
+        const int64_t end = nowNs() + (200 + 37 * (i % 20)) * int64_t{1'000'000};
+        while (nowNs() < end) {
+            course.emplace_back(progress->step, progress->ns);
+            usleep(100);
+        }
+        kill(child, SIGKILL);
+        waitpid(child, nullptr, 0);
+        const int64_t killed = progress->ns;
+        auto reader = TraceReader::open(path);
+        if (!reader.ok() || (*reader)->runs().empty()) continue;
+        const int64_t kept = (*reader)->runs()[0].steps();
+        const auto first = std::find_if(course.begin(), course.end(), [kept](const auto& at) { return at.first >= kept; });
+        lost.push_back(first == course.end() ? 0 : static_cast<double>(killed - first->second) / 1e6);
+    }
+    munmap(progress, sizeof(Progress));
+    std::sort(lost.begin(), lost.end());
+    return lost;
+}
+
+/// The best time of three, in milliseconds, that a recipe takes from the opening on.
+double answerMs(const std::string& path, const char* recipe, const QueryParameters& parameters)
+{
+    double best = 1e9;
+    for (int i = 0; i < 3; ++i) {
+        const int64_t start = nowNs();
+        auto reader = TraceReader::open(path);
+        if (!reader.ok()) return -1;
+        const Result<QueryResult> answer = (*reader)->recipe(recipe, parameters, {.seconds = 0});
+        if (!answer.ok()) std::fprintf(stderr, "error: %s\n", answer.error().message().c_str());
+        best = std::min(best, static_cast<double>(nowNs() - start) / 1e6);
+    }
+    return best;
 }
 
 } // namespace
@@ -224,16 +298,29 @@ int main(int argc, char** argv)
     double bare = 0;
     for (int round = 0; round < 5; ++round) {
         bare = std::max(bare, insertBare(base + ".bare", iterations));
-        const Measured m = record(model, base + ".lstrace", iterations);
+        const Measured m = record(model, base + ".lstrace", iterations, false);
         if (m.rowsPerSecond > best.rowsPerSecond) best = m;
     }
     unlink((base + ".bare").c_str());
-    unlink((base + ".lstrace").c_str());
+    const Measured indexed = record(model, base + ".lstrace", iterations, true);
     const double ratio = best.rowsPerSecond / bare;
     // More is better here, unlike in report().
     std::printf("trace_rows_ratio %.3g x goal 0.9 %s\n", ratio, ratio >= 0.9 ? "met" : "missed");
-    bench::report("trace_bytes_per_event", best.bytesPerEvent, "bytes", 36);
+    bench::report("trace_bytes_per_event", indexed.bytesPerEvent, "bytes", 40);
+    bench::note("trace_bytes_per_event_without_index", best.bytesPerEvent, "bytes");
     bench::note("trace_rows_per_second", best.rowsPerSecond, "rows/s");
     bench::note("trace_executor_ns_per_event", best.engineNsPerEvent, "ns");
+    record(model, base + ".lstrace", 1'000'000, true);
+    bench::report("trace_loop_trips_of_1m", answerMs(base + ".lstrace", "loop-trips", {}), "ms", 500);
+    bench::note("trace_value_per_iteration_of_1m", answerMs(base + ".lstrace", "value-per-iteration", {{"op", "main/while#0/add#1"}}),
+                "ms");
+    bench::note("trace_last_write_of_4m", answerMs(base + ".lstrace", "last-write", {{"op", "main/while#0/add#1"}, {"step", "3000000"}}),
+                "ms");
+    const std::vector<double> lost = millisecondsLost(model, base + ".lstrace", 60);
+    if (!lost.empty()) {
+        bench::note("trace_lost_at_kill_median", lost[lost.size() / 2], "ms");
+        bench::report("trace_lost_at_kill_p99", lost[lost.size() * 99 / 100], "ms", 50);
+    }
+    for (const char* suffix : {"", "-wal", "-shm"}) unlink((base + ".lstrace" + suffix).c_str());
     return 0;
 }

@@ -42,15 +42,16 @@ using QueryParameters = std::map<std::string, std::string, std::less<>>;
 /// One open trace. Not thread-safe; several readers of one file are fine.
 class TraceReader {
 public:
-    /// Opens read-only. A file whose recorder was killed is closed properly first where it can be written (state `incomplete`, open rows
-    /// ended at the last event), else only in what this reader shows. Errors: badFile (no such file, not a trace, needs a newer loopscope).
-    static Result<std::unique_ptr<TraceReader>> open(const std::string& path);
+    /// Reads only: nothing is written, and nothing of the file is run (repairTrace in trace_check.h ends in the file what a killed recorder
+    /// left open; this reader only shows it so: state `incomplete`, open rows ended at the last event). `cancel` ends any statement, also
+    /// later; may be null. Errors: badFile (no such file, not a trace, needs a newer loopscope), cancelled.
+    static Result<std::unique_ptr<TraceReader>> open(const std::string& path, const CancelFlag* cancel = nullptr);
     ~TraceReader();
     TraceReader(const TraceReader&) = delete;
     TraceReader& operator=(const TraceReader&) = delete;
 
     const std::string& path() const;
-    /// "t.lstrace: incomplete: its recorder was killed at step 93,220; reading up to there"; empty if there is nothing to say.
+    /// "t.lstrace: incomplete, ends at step 93,220: its recorder was killed"; empty if there is nothing to say.
     const std::string& note() const;
     const std::vector<TraceRun>& runs() const;
     /// The newest complete run, else the newest; null if there is none.

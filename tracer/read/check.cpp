@@ -5,7 +5,12 @@
 #include "tracer/record/content.h"
 #include "tracer/sqlite/database.h"
 
-#include <sqlite3.h>
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
 
 namespace loopscope {
 
@@ -56,31 +61,87 @@ SELECT 'run ' || r.id || ': ' || (r.last - r.first + 1) || ' steps, ' || n.event
 FROM run r JOIN (SELECT q.id, (SELECT count(*) FROM event e WHERE e.id BETWEEN q.first AND q.last) AS events,
  (SELECT coalesce(sum(g.last - g.first + 1), 0) FROM gap g WHERE g.run = q.id) AS gaps FROM run q) n ON n.id = r.id
 WHERE r.last IS NOT NULL AND r.state <> 'incomplete' AND r.last - r.first + 1 <> n.events + n.gaps)"},
-    {"written-before-read", R"(
-SELECT 'event ' || e.id || ' reads ' || v.name || ', which was not written before'
-FROM event e JOIN operand d ON d.op = e.op JOIN result x ON x.value = d.value JOIN value v ON v.id = d.value JOIN op w ON w.id = x.op
-JOIN op o ON o.id = e.op AND o.graph = w.graph JOIN invocation i ON i.id = e.invocation JOIN call c ON c.id = i.call
-WHERE e.state IS NULL AND c.role <> 'frame' AND NOT EXISTS (SELECT 1 FROM gap g WHERE g.run = i.run)
- AND NOT EXISTS (SELECT 1 FROM event p WHERE p.op = x.op AND p.invocation = e.invocation AND p.id >= i.first AND p.id < e.id))"},
 };
 
-/// The progress handler of SQLite: not 0 ends the running statement.
-int isCancelled(void* flag) { return static_cast<const CancelFlag*>(flag)->requested() ? 1 : 0; }
+/// Who wrote what so far. A graph's values belong to one invocation of it; in a graph with v1 frames all are of one graph, and a value that
+/// an operator reads may come from another frame, so there it need only have been written in the run.
+class Causality {
+public:
+    struct Event {
+        int64_t id = 0, invocation = 0, op = 0;
+        bool isLive = false;
+        std::optional<int64_t> end; ///< event after the last of the invocation; none: it is open
+    };
+
+    static Result<Causality> create(Database& database, const TraceRun& run)
+    {
+        Causality made;
+        LS_TRY(Statement reads,
+               database.prepare("SELECT d.op, x.op, v.name FROM operand d JOIN result x ON x.value = d.value JOIN value v ON v.id = "
+                                "d.value JOIN op o ON o.id = d.op JOIN op w ON w.id = x.op AND w.graph = o.graph JOIN graph g ON g.id "
+                                "= o.graph WHERE g.model = ? AND o.kind <> 'tf.Merge'"));
+        reads.bind(1, run.model);
+        for (;;) {
+            LS_TRY(const bool hasRow, reads.step());
+            if (!hasRow) break;
+            made.m_reads[reads.integer(0)].push_back({reads.integer(1), reads.text(2)});
+        }
+        LS_TRY(Statement frames, database.prepare("SELECT o.id FROM op o WHERE o.graph IN (SELECT graph FROM call WHERE role = 'frame')"));
+        for (;;) {
+            LS_TRY(const bool hasRow, frames.step());
+            if (!hasRow) return made;
+            made.m_inFrames.insert(frames.integer(0));
+        }
+    }
+
+    /// The value that this event reads too early; empty: none.
+    std::string take(const Event& event)
+    {
+        const bool isShared = m_inFrames.contains(event.op);
+        Written& written = isShared ? m_shared : m_written[event.invocation];
+        if (event.end) written.end = *event.end;
+        std::string missing;
+        if (event.isLive) {
+            const auto reads = m_reads.find(event.op);
+            if (reads != m_reads.end())
+                for (const auto& [writer, name] : reads->second)
+                    if (!written.ops.contains(writer)) missing = name;
+        }
+        written.ops.insert(event.op);
+        if (m_written.size() > m_mostWritten) {
+            std::erase_if(m_written, [&](const auto& entry) { return entry.second.end <= event.id; });
+            m_mostWritten = std::max<size_t>(1024, m_written.size() * 2);
+        }
+        return missing;
+    }
+
+private:
+    struct Written {
+        std::unordered_set<int64_t> ops;
+        int64_t end = INT64_MAX;
+    };
+    std::unordered_map<int64_t, std::vector<std::pair<int64_t, std::string>>> m_reads; ///< by operator: who writes it, and its name
+    std::unordered_set<int64_t> m_inFrames;
+    std::unordered_map<int64_t, Written> m_written; ///< by invocation
+    Written m_shared;
+    size_t m_mostWritten = 1024;
+};
 
 class Checker {
 public:
-    Checker(const TraceReader& trace, const CancelFlag* cancel) : m_trace(trace), m_database(trace.database()), m_cancel(cancel)
+    Checker(const TraceReader& trace, const CancelFlag* cancel)
+        : m_trace(trace),
+          m_database(trace.database()),
+          m_limits(m_database, 0, cancel),
+          m_cancel(cancel)
     {
-        if (cancel != nullptr) sqlite3_progress_handler(m_database.handle(), 100'000, isCancelled, const_cast<CancelFlag*>(cancel));
     }
-    ~Checker() { sqlite3_progress_handler(m_database.handle(), 0, nullptr, nullptr); }
-    Checker(const Checker&) = delete;
-    Checker& operator=(const Checker&) = delete;
 
     Result<TraceCheck> run()
     {
         LS_CHECK_OK(checkIntegrity());
         for (const Rule& rule : kRules) LS_CHECK_OK(checkRule(rule));
+        LS_CHECK_OK(checkCausality());
         LS_CHECK_OK(checkBlobs());
         return std::move(m_check);
     }
@@ -127,6 +188,39 @@ private:
         return {};
     }
 
+    /// What an operator reads was written before, where every step was recorded.
+    Status checkCausality()
+    {
+        m_first.clear();
+        m_count = 0;
+        for (const TraceRun& run : m_trace.runs()) {
+            LS_TRY(Statement gaps, m_database.prepare("SELECT count(*) FROM gap WHERE run = ?"));
+            gaps.bind(1, run.id);
+            LS_TRY(const bool hasRow, gaps.step());
+            if (hasRow && gaps.integer(0) == 0 && run.level > 0 && run.last) LS_CHECK_OK(checkCausality(run));
+        }
+        conclude("written-before-read", m_first, m_count);
+        return {};
+    }
+
+    Status checkCausality(const TraceRun& run)
+    {
+        LS_TRY(Causality causality, Causality::create(m_database, run));
+        LS_TRY(Statement s,
+               m_database.prepare("SELECT e.id, e.invocation, e.op, e.state, i.first + i.steps FROM event e LEFT JOIN invocation i ON "
+                                  "i.id = e.invocation WHERE e.id BETWEEN ? AND ? ORDER BY e.id"));
+        s.bind(1, run.first);
+        s.bind(2, run.last);
+        for (;;) {
+            LS_CHECK_OK(stopIfCancelled());
+            LS_TRY(const bool hasRow, s.step());
+            if (!hasRow) return {};
+            const std::string missing = causality.take({s.integer(0), s.integer(1), s.integer(2), s.isNull(3), s.optionalInteger(4)});
+            if (missing.empty()) continue;
+            if (++m_count == 1) m_first = "event " + std::to_string(s.integer(0)) + " reads " + missing + ", which was not written before";
+        }
+    }
+
     /// Every blob unpacks and hashes to its key.
     Status checkBlobs()
     {
@@ -158,8 +252,11 @@ private:
 
     const TraceReader& m_trace;
     Database& m_database;
+    Database::Limits m_limits; ///< reads everything: as long as it takes
     const CancelFlag* m_cancel;
     TraceCheck m_check;
+    std::string m_first; ///< of a rule that is not one query
+    int64_t m_count = 0;
 };
 
 } // namespace

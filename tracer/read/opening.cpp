@@ -1,7 +1,8 @@
 #include "tracer/read/opening.h"
 
 #include "engine/base/text.h"
-#include "tracer/record/writer_process.h"
+#include "tracer/read/file_schema.h"
+#include "tracer/record/recording_lock.h"
 #include "tracer/schema/schema.h"
 
 #include <algorithm>
@@ -9,15 +10,21 @@
 #include <cstring>
 #include <fstream>
 #include <sys/stat.h>
+#include <utility>
 
 namespace loopscope {
 
 namespace {
 
 constexpr size_t kHeaderBytes = 100;
+constexpr double kSecondsToOpen = 30;
+/// Far more runs than anybody makes; a made-up table may have no end.
+constexpr size_t kMostRuns = 1'000'000;
 
 std::string headerOf(const std::string& path)
 {
+    struct stat info = {};
+    if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::string(); // a pipe would wait for ever
     std::ifstream file(path, std::ios::binary);
     std::string header(kHeaderBytes, '\0');
     file.read(header.data(), static_cast<std::streamsize>(header.size()));
@@ -84,10 +91,24 @@ Result<std::vector<TraceRun>> readRuns(Database& database)
         run.seed = s.optionalInteger(14);
         run.ns = s.optionalInteger(15);
         runs.push_back(std::move(run));
+        if (runs.size() > kMostRuns) return Error(ErrorCode::badFile, "damaged: it has no end of runs").at(database.path());
     }
 }
 
-/// Event id after the last event of the run that the file holds.
+/// Ends what a killed recorder left open, for this connection alone: views of the temp schema hide the tables of the file.
+Status showAsIncomplete(Database& database, int64_t end)
+{
+    const std::string after = std::to_string(end);
+    return database.execute("CREATE TEMP VIEW run AS SELECT id, model, base, first, iif(state = 'recording', iif(" + after + " > first, " +
+                            after +
+                            " - 1, NULL), last) AS last, parent, fork, reason, iif(state = 'recording', 'incomplete', "
+                            "state) AS state, level, policy, backend, profile, signature, seed, started, ns, error FROM main.run;"
+                            "CREATE TEMP VIEW invocation AS SELECT id, run, parent, call, iteration, first, coalesce(steps, max(0, " +
+                            after + " - first)) AS steps, ns FROM main.invocation");
+}
+
+} // namespace
+
 Result<int64_t> endOfRun(Database& database, const TraceRun& run)
 {
     LS_TRY(const int64_t byEvent, database.integer("SELECT coalesce(max(id) + 1, 0) FROM event"));
@@ -96,107 +117,87 @@ Result<int64_t> endOfRun(Database& database, const TraceRun& run)
     return std::max({byEvent, byClock, run.first});
 }
 
-/// Ends what a killed recorder left open, in the file.
-Status repair(const std::string& path, const TraceRun& run)
+/// Opening and closing what this process records into would take SQLite's locks away: such a file is known.
+bool isTraceFile(const std::string& path) { return RecordingLock::isHeldHere(path) || hasTraceHeader(headerOf(path)); }
+
+Status refuseJournal(const std::string& path)
 {
-    LS_TRY(auto database, Database::open(path, OpenMode::readWrite));
-    LS_CHECK_OK(database->execute("BEGIN IMMEDIATE"));
-    LS_TRY(const int64_t end, endOfRun(*database, run));
-    const std::string id = std::to_string(run.id);
-    LS_CHECK_OK(database->execute("UPDATE run SET state = 'incomplete', last = " + (end > run.first ? std::to_string(end - 1) : "NULL") +
-                                  " WHERE id = " + id + " AND state = 'recording'; UPDATE invocation SET steps = max(0, " +
-                                  std::to_string(end) + " - first) WHERE run = " + id +
-                                  " AND steps IS NULL; DELETE FROM meta WHERE key = 'writer'; COMMIT"));
-    // What is left of the journal goes into the file. Somebody else reading it may prevent that, which does no harm.
-    static_cast<void>(database->execute("PRAGMA wal_checkpoint(TRUNCATE)"));
-    static_cast<void>(database->execute("PRAGMA journal_mode = DELETE"));
-    return database->close();
+    struct stat info = {};
+    const std::string journal = path + "-journal";
+    if (lstat(journal.c_str(), &info) != 0 || info.st_size == 0) return {};
+    return Error(ErrorCode::badFile, "a journal lies beside the recording, and no recorder of loopscope leaves one")
+        .at(journal)
+        .note("remove it if it is not yours");
 }
 
-/// The same for this connection alone: the file cannot be written. Views of the temp schema hide the tables of the file.
-Status showAsIncomplete(Database& database, const TraceRun& run, int64_t end)
-{
-    const std::string id = std::to_string(run.id);
-    return database.execute(
-        "CREATE TEMP VIEW run AS SELECT id, model, base, first, iif(id = " + id + ", " +
-        (end > run.first ? std::to_string(end - 1) : "NULL") + ", last) AS last, parent, fork, reason, iif(id = " + id +
-        ", 'incomplete', state) AS state, level, policy, backend, profile, signature, seed, started, ns, error FROM main.run;"
-        "CREATE TEMP VIEW invocation AS SELECT id, run, parent, call, iteration, first, coalesce(steps, max(0, " +
-        std::to_string(end) + " - first)) AS steps, ns FROM main.invocation");
-}
+namespace {
 
-Result<std::unique_ptr<Database>> openForReading(const std::string& path)
-{
-    LS_TRY(auto database, Database::open(path, OpenMode::readOnly));
-    // The first read shows whether SQLite can use the journal; where the folder forbids that, the file is read as it lies.
-    if (Result<int64_t> probe = database->integer("SELECT count(*) FROM sqlite_schema"); !probe.ok()) {
-        const std::string& what = probe.error().detail().what;
-        if (what.starts_with("not a trace") || what.starts_with("damaged")) return std::move(probe).takeError();
-        LS_TRY(database, Database::openImmutable(path));
-    }
-    LS_CHECK_OK(
-        database->execute("PRAGMA query_only = 1; PRAGMA mmap_size = 2147483648; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536"));
-    return database;
-}
-
-} // namespace
-
-bool isTraceFile(const std::string& path) { return hasTraceHeader(headerOf(path)); }
-
-Result<OpenedTrace> openTrace(const std::string& path)
+/// A file that may be asked: a regular file that begins as a recording does, with the tables of one.
+Result<std::unique_ptr<Database>> openChecked(const std::string& path, OpenMode mode, const CancelFlag* cancel)
 {
     struct stat info = {};
     if (stat(path.c_str(), &info) != 0) return Error(ErrorCode::badFile, "no such file").at(path);
     if (S_ISDIR(info.st_mode)) return Error(ErrorCode::badFile, "is a folder").at(path);
-    const std::string header = headerOf(path);
-    if (header.size() >= 16 && std::memcmp(header.data(), "SQLite format 3", 16) != 0) {
-        return Error(ErrorCode::badFile, "not a trace: not a SQLite database").at(path);
-    }
-    OpenedTrace trace;
-    LS_TRY(trace.database, openForReading(path));
-    Database* database = trace.database.get();
+    if (!S_ISREG(info.st_mode)) return Error(ErrorCode::badFile, "is no regular file").at(path);
+    LS_TRY(auto database, Database::open(path, mode));
+    database->setCancel(cancel);
+    const Database::Limits limits(*database, kSecondsToOpen, cancel);
+    LS_CHECK_OK(
+        database->execute("PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536; PRAGMA mmap_size = 0; PRAGMA cell_size_check = 1"));
     LS_TRY(const int64_t application, database->integer("PRAGMA application_id"));
     if (application != kTraceApplicationId) return Error(ErrorCode::badFile, "not a trace: a SQLite database of another kind").at(path);
     LS_TRY(const int64_t schema, database->integer("PRAGMA user_version"));
+    LS_CHECK_OK(checkFileSchema(*database, schema, SchemaUse::reading));
     LS_TRY(const std::string reader, metaValue(*database, "minimum_reader"));
     if (versionOf(reader) > versionOf(kToolVersion)) {
         return Error(ErrorCode::badFile,
                      "schema " + std::to_string(schema) + " needs loopscope " + reader + " or later; this is " + std::string(kToolVersion))
             .at(path);
     }
-    LS_TRY(trace.runs, readRuns(*database));
-    const auto open = std::find_if(trace.runs.begin(), trace.runs.end(), [](const TraceRun& run) { return run.state == "recording"; });
-    if (open != trace.runs.end()) {
-        LS_TRY(const std::string writer, metaValue(*database, "writer"));
-        LS_TRY(const int64_t end, endOfRun(*database, *open));
-        if (isWriterAlive(writer)) {
-            trace.note = path + ": still being recorded; reading up to step " + groupThousands(end - open->base);
-            // What is committed counts as the run so far.
-            if (end > open->first) open->last = end - 1;
-        } else {
-            trace.note =
-                path + ": incomplete: its recorder was killed at step " + groupThousands(end - open->base) + "; reading up to there";
-            trace.database.reset();
-            const bool isRepaired = repair(path, *open).ok();
-            LS_TRY(trace.database, openForReading(path));
-            database = trace.database.get();
-            if (!isRepaired) {
-                LS_CHECK_OK(database->execute("PRAGMA query_only = 0"));
-                LS_CHECK_OK(showAsIncomplete(*database, *open, end));
-                LS_CHECK_OK(database->execute("PRAGMA query_only = 1"));
-            }
-            open->state = "incomplete";
-            if (end > open->first) open->last = end - 1;
+    return database;
+}
+
+Result<OpenedTrace> openReading(const std::string& path, OpenMode mode, const CancelFlag* cancel)
+{
+    OpenedTrace trace;
+    LS_TRY(trace.database, openChecked(path, mode, cancel));
+    Database& database = *trace.database;
+    const Database::Limits limits(database, kSecondsToOpen, cancel);
+    LS_TRY(trace.runs, readRuns(database));
+    bool isOpen = false;
+    int64_t end = 0;
+    for (TraceRun& run : trace.runs) {
+        if (run.state != "recording") continue;
+        if (!std::exchange(isOpen, true)) {
+            LS_TRY(end, endOfRun(database, run));
         }
-    } else if (std::any_of(trace.runs.begin(), trace.runs.end(), [](const TraceRun& run) { return run.state == "incomplete"; })) {
-        const auto killed =
-            std::find_if(trace.runs.begin(), trace.runs.end(), [](const TraceRun& run) { return run.state == "incomplete"; });
-        trace.note = path + ": incomplete: its recorder was killed at step " +
-                     groupThousands(killed->last ? *killed->last + 1 - killed->base : 0) + "; reading up to there";
+        // What is committed counts as the run so far.
+        if (end > run.first) run.last = end - 1;
+        if (mode == OpenMode::live) trace.note = path + ": still being recorded; reading up to step " + groupThousands(end - run.base);
+        else run.state = "incomplete";
     }
-    LS_TRY(const int64_t indexed, database->integer("SELECT value = '1' FROM meta WHERE key = 'indexed'"));
+    if (isOpen && mode != OpenMode::live) LS_CHECK_OK(showAsIncomplete(database, end));
+    const auto killed = std::find_if(trace.runs.begin(), trace.runs.end(), [](const TraceRun& run) { return run.state == "incomplete"; });
+    if (killed != trace.runs.end())
+        trace.note = path + ": incomplete, ends at step " + groupThousands(killed->last ? *killed->last + 1 - killed->base : 0) + ": " +
+                     (killed->error ? *killed->error : "its recorder was killed");
+    LS_CHECK_OK(createViews(database));
+    LS_CHECK_OK(database.execute("PRAGMA query_only = 1"));
+    LS_TRY(const int64_t indexed, database.integer("SELECT value = '1' FROM meta WHERE key = 'indexed'"));
     trace.isIndexed = indexed == 1;
     return trace;
+}
+
+} // namespace
+
+Result<OpenedTrace> openTrace(const std::string& path, const CancelFlag* cancel)
+{
+    return openReading(path, RecordingLock::isHeld(path) ? OpenMode::live : OpenMode::snapshot, cancel);
+}
+
+Result<OpenedTrace> openSnapshot(const std::string& path, const CancelFlag* cancel)
+{
+    return openReading(path, OpenMode::snapshot, cancel);
 }
 
 } // namespace loopscope

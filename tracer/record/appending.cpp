@@ -1,7 +1,7 @@
 #include "tracer/record/appending.h"
 
+#include "tracer/read/file_schema.h"
 #include "tracer/read/opening.h"
-#include "tracer/record/writer_process.h"
 #include "tracer/schema/schema.h"
 
 namespace loopscope {
@@ -46,32 +46,56 @@ Result<std::optional<ModelRows>> knownModel(Database& database, const Model& mod
     return std::optional(std::move(rows));
 }
 
+/// What a killed recorder left open ends where a reader saw it end: rows that follow are not its.
+Status endKilledRuns(Database& database, const std::vector<TraceRun>& runs)
+{
+    LS_TRY(Statement close, database.prepare("UPDATE run SET state = 'incomplete', last = ?2 WHERE id = ?1 AND state = 'recording'"));
+    LS_TRY(Statement invocations, database.prepare("UPDATE invocation SET steps = max(0, ?2 - first) WHERE run = ?1 AND steps IS NULL"));
+    for (const TraceRun& run : runs) {
+        if (run.state != "incomplete") continue;
+        close.bind(1, run.id);
+        close.bind(2, run.last);
+        LS_CHECK_OK(close.run());
+        invocations.bind(1, run.id);
+        invocations.bind(2, run.last ? *run.last + 1 : run.first);
+        LS_CHECK_OK(invocations.run());
+    }
+    return {};
+}
+
 } // namespace
+
+std::string writingPragmas(const RecorderOptions& options)
+{
+    // A killed process loses nothing that it wrote; only who wants a recording to survive a power cut pays for synchronising while it runs.
+    return std::string("PRAGMA synchronous = ") + (options.durable ? "FULL" : "OFF") +
+           "; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY";
+}
 
 Result<AppendedTrace> openForAppending(const Model& model, const RecorderOptions& options)
 {
+    LS_CHECK_OK(refuseJournal(options.path));
+    std::vector<TraceRun> before;
     {
-        LS_TRY(const OpenedTrace before, openTrace(options.path)); // ends what a killed recorder left open
-        LS_TRY(const int64_t schema, before.database->integer("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'schema'"));
+        // Looked at first as any reader does: what is opened for writing below holds nothing that would run.
+        LS_TRY(OpenedTrace seen, openSnapshot(options.path, options.cancel));
+        LS_TRY(const int64_t schema, seen.database->integer("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'schema'"));
         if (schema != kTraceSchema)
             return Error(ErrorCode::badFile, "holds recordings of another version")
                 .at(options.path)
                 .found("schema " + std::to_string(schema))
                 .expected(std::to_string(kTraceSchema));
-        for (const TraceRun& run : before.runs)
-            if (run.state == "recording") return Error(ErrorCode::cannotWrite, "is being recorded into").at(options.path);
+        LS_CHECK_OK(checkFileSchema(*seen.database, schema, SchemaUse::writing));
+        before = std::move(seen.runs);
     }
     AppendedTrace trace;
     LS_TRY(trace.database, Database::open(options.path, OpenMode::readWrite));
     Database& database = *trace.database;
-    LS_CHECK_OK(database.execute(std::string("PRAGMA journal_mode = WAL; PRAGMA synchronous = ") + (options.durable ? "FULL" : "NORMAL") +
-                                 "; PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 4096; PRAGMA temp_store = MEMORY"));
+    LS_CHECK_OK(database.execute("PRAGMA journal_mode = WAL; " + writingPragmas(options)));
     std::string begin = "BEGIN IMMEDIATE;"; // rows come faster without indexes; closing makes them again
     for (const TraceIndex& index : traceIndexes()) begin += std::string("DROP INDEX IF EXISTS ") + index.name + ";";
     LS_CHECK_OK(database.execute(begin + "UPDATE meta SET value = '0' WHERE key IN ('indexed', 'complete');"));
-    LS_TRY(Statement writer, database.prepare("UPDATE meta SET value = ? WHERE key = 'writer'"));
-    writer.bind(1, writerProcess());
-    LS_CHECK_OK(writer.run());
+    LS_CHECK_OK(endKilledRuns(database, before));
     LS_TRY(std::optional<ModelRows> known, knownModel(database, model, options.model.hash));
     if (known) {
         trace.rows = std::move(*known);

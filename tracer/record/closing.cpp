@@ -11,10 +11,8 @@ namespace loopscope {
 
 namespace {
 
-/// What the three indexes take, measured: 18 bytes an event, 30 an invocation.
-constexpr uint64_t kIndexBytesPerEvent = 18, kIndexBytesPerInvocation = 30;
-
-int stopIfCancelled(void* flag) { return static_cast<const CancelFlag*>(flag)->requested() ? 1 : 0; }
+/// What the index takes, measured.
+constexpr uint64_t kIndexBytesPerInvocation = 20;
 
 } // namespace
 
@@ -22,6 +20,12 @@ uint64_t TraceWriter::fileBytes() const
 {
     struct stat info = {};
     return stat(m_options.path.c_str(), &info) == 0 ? static_cast<uint64_t>(info.st_size) : 0;
+}
+
+uint64_t TraceWriter::diskBytes() const
+{
+    struct stat info = {};
+    return fileBytes() + (stat((m_options.path + "-wal").c_str(), &info) == 0 ? static_cast<uint64_t>(info.st_size) : 0);
 }
 
 Status TraceWriter::finish()
@@ -46,37 +50,39 @@ Status TraceWriter::finish()
 
 Status TraceWriter::buildIndexes()
 {
-    const uint64_t needed =
-        static_cast<uint64_t>(events.load()) * kIndexBytesPerEvent + static_cast<uint64_t>(invocations.load()) * kIndexBytesPerInvocation;
+    const uint64_t needed = static_cast<uint64_t>(invocations.load()) * kIndexBytesPerInvocation;
     LS_TRY(const int64_t pages, m_database->integer("PRAGMA page_count"));
     const bool fits = m_options.quotaBytes == 0 || static_cast<uint64_t>(pages) * 16384 + needed <= m_options.quotaBytes;
     if (m_options.noIndex || !fits) return {};
     for (const TraceIndex& index : traceIndexes()) {
-        LS_CHECK_OK(m_database->execute(std::string("CREATE INDEX ") + index.name + " ON " + index.sql));
+        LS_CHECK_OK(m_database->execute(createStatement(index)));
     }
     LS_CHECK_OK(m_database->execute("UPDATE meta SET value = '1' WHERE key = 'indexed'"));
     return {};
 }
 
-Status TraceWriter::closeFile()
+Status TraceWriter::indexFile()
 {
     // A run that was cancelled is indexed like any other: only a request that comes now is about the indexes.
-    if (m_options.cancel != nullptr && !m_options.cancel->requested() && !m_options.noIndex) {
-        sqlite3_progress_handler(m_database->handle(), 100'000, stopIfCancelled, const_cast<CancelFlag*>(m_options.cancel));
-    }
-    // All or nothing: a reader never sees a file that claims indexes it has not got. Stopped by the user: the file stays without.
+    const bool mayBeStopped = m_options.cancel != nullptr && !m_options.cancel->requested();
+    const Database::Limits limits(*m_database, 0, mayBeStopped ? m_options.cancel : nullptr);
+    // What is sorted goes through temporary files beyond the size of the cache: memory does not grow with the recording.
+    LS_CHECK_OK(m_database->execute("PRAGMA temp_store = FILE"));
+    // All or nothing: a reader never sees a file that claims indexes it has not got.
     LS_CHECK_OK(m_database->execute("BEGIN IMMEDIATE"));
-    Status indexed = buildIndexes();
-    const bool stopped = !indexed.ok() && sqlite3_errcode(m_database->handle()) == SQLITE_INTERRUPT;
-    sqlite3_progress_handler(m_database->handle(), 0, nullptr, nullptr);
-    if (!indexed.ok()) {
-        if (!stopped) return indexed;
-        if (sqlite3_get_autocommit(m_database->handle()) == 0) LS_CHECK_OK(m_database->execute("ROLLBACK"));
-    } else {
-        LS_CHECK_OK(m_database->execute("COMMIT"));
-    }
+    const Status indexed = buildIndexes();
+    if (indexed.ok()) return m_database->execute("COMMIT");
+    // Stopped by the user, or no room for them: the file stays without.
+    const bool isDispensable = limits.isCancelled() || m_database->isDiskFull();
+    if (sqlite3_get_autocommit(m_database->handle()) == 0) LS_CHECK_OK(m_database->execute("ROLLBACK"));
+    return isDispensable ? Status() : Status(Error(ErrorCode::cannotWrite, indexed.detail().what).at(m_options.path));
+}
+
+Status TraceWriter::closeFile()
+{
+    LS_CHECK_OK(indexFile());
     LS_CHECK_OK(m_database->execute("PRAGMA analysis_limit = 1000; ANALYZE"));
-    LS_CHECK_OK(m_database->execute("UPDATE meta SET value = '1' WHERE key = 'complete'; DELETE FROM meta WHERE key = 'writer'"));
+    LS_CHECK_OK(m_database->execute("UPDATE meta SET value = '1' WHERE key = 'complete'"));
     LS_CHECK_OK(m_database->execute("PRAGMA wal_checkpoint(TRUNCATE)"));
     // Fails while somebody reads the file: it then stays in WAL mode, which is as good until the reader goes.
     sqlite3_busy_timeout(m_database->handle(), 200);
@@ -87,7 +93,8 @@ Status TraceWriter::closeFile()
 
 Status TraceWriter::afterFailure()
 {
-    m_state = m_diskFull ? "quota" : "incomplete";
+    m_state = "incomplete";
+    releaseReserve();
     const int64_t valid = m_committedEvent - m_run.base;
     // What is committed is valid. Say so in the file if there is room for a few rows; emptying the journal into the file may make it.
     const auto attempt = [this](const std::string& sql) {
@@ -98,17 +105,16 @@ Status TraceWriter::afterFailure()
     attempt("PRAGMA wal_checkpoint(TRUNCATE)");
     const std::string run = std::to_string(m_run.id);
     const std::string reason = m_diskFull ? "full disk" : "error";
-    std::string note = "BEGIN IMMEDIATE; UPDATE run SET state = '" + m_state + "', error = '" + reason +
-                       "', last = " + (m_nextEvent > m_run.first ? std::to_string(m_nextEvent - 1) : "NULL") + " WHERE id = " + run + ";";
+    std::string note = "BEGIN IMMEDIATE; UPDATE run SET state = '" + m_state + "', error = '" + reason + " at step " +
+                       std::to_string(valid) + "', last = " + (m_nextEvent > m_run.first ? std::to_string(m_nextEvent - 1) : "NULL") +
+                       " WHERE id = " + run + ";";
     if (m_nextEvent > m_committedEvent) {
         note += "INSERT OR REPLACE INTO gap VALUES (" + run + ", " + std::to_string(valid) + ", " +
                 std::to_string(m_nextEvent - 1 - m_run.base) + ", '" + reason + "');";
     }
     note += "INSERT INTO alert VALUES (" + std::to_string(m_nextAlert) + ", " + run + ", " + std::to_string(m_committedEvent) +
             ", NULL, '" + reason + "', 'recording ended at step " + std::to_string(valid) + "');";
-    note += "UPDATE invocation SET steps = max(0, " + std::to_string(m_nextEvent) +
-            " - first) WHERE steps IS NULL;"
-            "DELETE FROM meta WHERE key = 'writer'; COMMIT";
+    note += "UPDATE invocation SET steps = max(0, " + std::to_string(m_nextEvent) + " - first) WHERE steps IS NULL; COMMIT";
     attempt(note);
     attempt("PRAGMA wal_checkpoint(TRUNCATE)");
     attempt("PRAGMA journal_mode = DELETE");

@@ -1,10 +1,11 @@
 // Creating and finishing a recording, runs and invocations.
 #include "tracer/record/recorder.h"
 
+#include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "tracer/record/appending.h"
 #include "tracer/record/recorder_impl.h"
-#include "tracer/record/writer_process.h"
+#include "tracer/record/recording_lock.h"
 #include "tracer/schema/schema.h"
 
 #include <array>
@@ -49,18 +50,30 @@ uint64_t defaultQuota(const std::string& path)
     return std::min(half, kMostByDefault);
 }
 
-Status preparePath(const std::string& path, bool overwrite)
+/// How long `append` waits for another recorder: many that append at once come one after the other.
+constexpr int64_t kMostWaiting = 5'000'000'000;
+
+/// The place of a recording: a new file, or with `append` one that is there.
+struct RecordingPlace {
+    RecordingLock lock;
+    bool isNew = true;
+};
+
+Result<RecordingPlace> takePlace(const RecorderOptions& options)
 {
-    if (path.empty()) return Error(ErrorCode::usage, "a recording needs a file name");
-    struct stat info = {};
-    if (stat(path.c_str(), &info) != 0) {
-        if (errno == ENOENT) return {};
-        return Error(ErrorCode::cannotWrite, std::strerror(errno)).at(path);
+    if (!options.append) {
+        LS_TRY(RecordingLock lock, options.overwrite ? RecordingLock::replace(options.path) : RecordingLock::create(options.path));
+        return RecordingPlace{std::move(lock), true};
     }
-    if (S_ISDIR(info.st_mode)) return Error(ErrorCode::cannotWrite, "is a folder").at(path);
-    if (!overwrite) return Error(ErrorCode::cannotWrite, "exists; --force overwrites").at(path);
-    if (unlink(path.c_str()) != 0) return Error(ErrorCode::cannotWrite, std::strerror(errno)).at(path);
-    return {};
+    for (const int64_t start = nowNs();;) {
+        struct stat info = {};
+        const bool isThere = stat(options.path.c_str(), &info) == 0;
+        Result<RecordingLock> lock = isThere ? RecordingLock::take(options.path) : RecordingLock::create(options.path);
+        if (lock.ok()) return RecordingPlace{std::move(lock).value(), stat(options.path.c_str(), &info) != 0 || info.st_size == 0};
+        const bool isOver = nowNs() - start > kMostWaiting || (options.cancel != nullptr && options.cancel->requested());
+        if (!RecordingLock::isInUse(lock.error()) || isOver) return std::move(lock).takeError();
+        usleep(5000);
+    }
 }
 
 Status writeMeta(Database& database, const RecorderOptions& options)
@@ -72,7 +85,6 @@ Status writeMeta(Database& database, const RecorderOptions& options)
         {"tool", "loopscope " + std::string(kToolVersion)},
         {"indexed", "0"},
         {"complete", "0"},
-        {"writer", writerProcess()},
         {"inputs_note", options.inputsNote},
     };
     for (const auto& [key, value] : rows) {
@@ -95,27 +107,26 @@ Status writeMeta(Database& database, const RecorderOptions& options)
 
 Result<std::unique_ptr<TraceRecorder>> TraceRecorder::create(const Model& model, RecorderOptions options)
 {
-    struct stat found = {};
-    const bool appends = options.append && stat(options.path.c_str(), &found) == 0;
+    LS_TRY(RecordingPlace place, takePlace(options));
+    const bool appends = !place.isNew;
     AppendedTrace appended;
+    std::unique_ptr<Database> database;
     if (appends) {
         LS_TRY(appended, openForAppending(model, options));
+        database = std::move(appended.database);
     } else {
-        LS_CHECK_OK(preparePath(options.path, options.overwrite));
-    }
-    // A journal left beside a file that is gone would be taken for the new file's.
-    if (!appends)
-        for (const char* suffix : {"-wal", "-shm", "-journal"}) unlink((options.path + suffix).c_str());
-    std::unique_ptr<Database> database = std::move(appended.database);
-    if (!appends) {
-        LS_TRY(database, Database::open(options.path, OpenMode::create));
+        Result<std::unique_ptr<Database>> created = Database::open(options.path, OpenMode::readWrite);
+        if (!created.ok()) {
+            place.lock.removeFile();
+            return std::move(created).takeError();
+        }
+        database = std::move(created).value();
     }
     const auto setUp = [&]() -> Result<ModelRows> {
         if (appends) return std::move(appended.rows);
         LS_CHECK_OK(database->execute("PRAGMA page_size = 16384; PRAGMA application_id = " + std::to_string(kTraceApplicationId) +
-                                      "; PRAGMA user_version = " + std::to_string(kTraceSchema) +
-                                      "; PRAGMA journal_mode = WAL; PRAGMA synchronous = " + (options.durable ? "FULL" : "NORMAL") +
-                                      "; PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 4096; PRAGMA temp_store = MEMORY"));
+                                      "; PRAGMA user_version = " + std::to_string(kTraceSchema) + "; PRAGMA journal_mode = WAL; " +
+                                      writingPragmas(options)));
         LS_CHECK_OK(database->execute("BEGIN IMMEDIATE;" + createStatements()));
         LS_CHECK_OK(writeMeta(*database, options));
         LS_TRY(ModelRows rows, writeModel(*database, model, options));
@@ -151,35 +162,77 @@ Result<std::unique_ptr<TraceRecorder>> TraceRecorder::create(const Model& model,
         // Nothing half-written: a file that never held a recording goes again.
         writer.reset();
         database.reset();
-        if (!appends)
-            for (const char* suffix : {"", "-wal", "-shm", "-journal"}) unlink((options.path + suffix).c_str());
+        if (!appends) place.lock.removeFile();
         return std::move(status).takeError();
     }
-    auto impl = std::make_unique<Impl>(model, std::move(options), *rows, std::move(writer));
+    auto impl = std::make_unique<Impl>(model, std::move(options), *rows, std::move(writer), std::move(place.lock));
     if (appends) impl->goOnBehind(appended.lastRun, appended.nextEvent, appended.nextInvocation);
     return std::unique_ptr<TraceRecorder>(new TraceRecorder(std::move(impl)));
 }
 
 TraceRecorder::TraceRecorder(std::unique_ptr<Impl> impl) : m_impl(std::move(impl)) {}
 
-TraceRecorder::~TraceRecorder() { static_cast<void>(m_impl->finish()); }
+TraceRecorder::~TraceRecorder() { static_cast<void>(finish()); }
 
-bool TraceRecorder::wantsTimes() const { return m_impl->m_options.times; }
-void TraceRecorder::runStarted(const RunStart& e) { m_impl->runStarted(e); }
-void TraceRecorder::invocationStarted(const InvocationStart& e) { m_impl->invocationStarted(e); }
-void TraceRecorder::operatorExecuted(const OperatorEvent& e) { m_impl->operatorExecuted(e); }
-void TraceRecorder::variableAccessed(const VariableAccess& e) { m_impl->variableAccessed(e); }
-void TraceRecorder::printed(const PrintedText& e) { m_impl->printed(e); }
-void TraceRecorder::invocationEnded(const InvocationEnd& e) { m_impl->invocationEnded(e); }
-void TraceRecorder::runEnded(const RunEnd& e) { m_impl->runEnded(e); }
-void TraceRecorder::setFeeds(std::vector<TraceFeed> feeds) { m_impl->m_options.feeds = std::move(feeds); }
-Status TraceRecorder::finish() { return m_impl->finish(); }
-RecordingSummary TraceRecorder::summary() const { return m_impl->summary(); }
+bool TraceRecorder::wantsTimes() const { return m_impl && m_impl->m_options.times; }
 
-TraceRecorder::Impl::Impl(const Model& model, RecorderOptions options, const ModelRows& rows, std::unique_ptr<TraceWriter> writer)
+void TraceRecorder::runStarted(const RunStart& e)
+{
+    if (m_impl) m_impl->runStarted(e);
+}
+
+void TraceRecorder::invocationStarted(const InvocationStart& e)
+{
+    if (m_impl) m_impl->invocationStarted(e);
+}
+
+void TraceRecorder::operatorExecuted(const OperatorEvent& e)
+{
+    if (m_impl) m_impl->operatorExecuted(e);
+}
+
+void TraceRecorder::variableAccessed(const VariableAccess& e)
+{
+    if (m_impl) m_impl->variableAccessed(e);
+}
+
+void TraceRecorder::printed(const PrintedText& e)
+{
+    if (m_impl) m_impl->printed(e);
+}
+
+void TraceRecorder::invocationEnded(const InvocationEnd& e)
+{
+    if (m_impl) m_impl->invocationEnded(e);
+}
+
+void TraceRecorder::runEnded(const RunEnd& e)
+{
+    if (m_impl) m_impl->runEnded(e);
+}
+
+void TraceRecorder::setFeeds(std::vector<TraceFeed> feeds)
+{
+    if (m_impl) m_impl->m_options.feeds = std::move(feeds);
+}
+
+Status TraceRecorder::finish()
+{
+    if (!m_impl) return {};
+    Status status = m_impl->finish();
+    m_summary = m_impl->summary();
+    m_impl.reset();
+    return status;
+}
+
+RecordingSummary TraceRecorder::summary() const { return m_impl ? m_impl->summary() : m_summary; }
+
+TraceRecorder::Impl::Impl(const Model& model, RecorderOptions options, const ModelRows& rows, std::unique_ptr<TraceWriter> writer,
+                          RecordingLock lock)
     : m_options(std::move(options)),
       m_index(model, rows),
       m_rows(rows),
+      m_lock(std::move(lock)),
       m_writer(std::move(writer)),
       m_nextCall(rows.nextCall)
 {
@@ -368,7 +421,10 @@ Status TraceRecorder::Impl::finish()
     if (m_finished) return {};
     m_finished = true;
     if (m_isRunning) runEnded({RunEnd::Reason::cancelled, m_lastStep, nowNs() - m_runStart, {}, {}});
-    return m_writer->finish();
+    Status status = m_writer->finish();
+    m_lock.synchronize();
+    m_lock = RecordingLock();
+    return status;
 }
 
 RecordingSummary TraceRecorder::Impl::summary() const

@@ -110,7 +110,8 @@ public:
 private:
     class Impl;
     explicit TraceRecorder(std::unique_ptr<Impl> impl);
-    std::unique_ptr<Impl> m_impl;
+    std::unique_ptr<Impl> m_impl; ///< null after finish(): who keeps a recorder for its summary keeps nothing else
+    RecordingSummary m_summary;
 };
 
 } // namespace loopscope

@@ -6,6 +6,7 @@
 #include "tracer/record/loop_ring.h"
 #include "tracer/record/model_index.h"
 #include "tracer/record/recorder.h"
+#include "tracer/record/recording_lock.h"
 #include "tracer/record/writer.h"
 
 #include <cstring>
@@ -19,7 +20,7 @@ namespace loopscope {
 
 class TraceRecorder::Impl {
 public:
-    Impl(const Model& model, RecorderOptions options, const ModelRows& rows, std::unique_ptr<TraceWriter> writer);
+    Impl(const Model& model, RecorderOptions options, const ModelRows& rows, std::unique_ptr<TraceWriter> writer, RecordingLock lock);
 
     /// Numbers go on behind those that a file holds already.
     void goOnBehind(int64_t lastRun, int64_t nextEvent, int64_t nextInvocation)
@@ -106,6 +107,7 @@ private:
 
     ModelIndex m_index;
     const ModelRows m_rows;
+    RecordingLock m_lock; ///< until the file is closed
     std::unique_ptr<TraceWriter> m_writer;
     std::map<std::string, int64_t> m_madeCalls; ///< calls that the model does not name: roots, frames
     int64_t m_nextCall = 1;

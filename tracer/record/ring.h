@@ -11,7 +11,7 @@ namespace loopscope {
 
 class RecordRing {
 public:
-    static constexpr uint64_t kCapacity = 32768;
+    static constexpr uint64_t kCapacity = 8192;
 
     RecordRing() : m_slots(new RingSlot[kCapacity]) {}
 

@@ -9,18 +9,25 @@
 #include <bit>
 #include <chrono>
 #include <cstring>
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zstd.h>
 
 namespace loopscope {
 
 namespace {
 
-constexpr int64_t kCommitNs = 50'000'000;
+constexpr int64_t kCommitNs = 10'000'000; ///< what a killed process may lose, with the time that a commit takes, stays below 50 ms
 constexpr int64_t kBlobBytesPerCommit = int64_t{8} * 1024 * 1024;
 constexpr size_t kCompressFrom = 16 * 1024;
 constexpr size_t kCompressTrial = 64 * 1024;
 constexpr int64_t kPageSize = 16384;
+/// Pages of the log that are moved into the file at once: a few milliseconds, so that commits do not wait long behind it.
+constexpr int64_t kMostLogPages = 512;
+/// Kept free on the disk, to write down that it is full.
+constexpr off_t kReserve = off_t{1} << 20;
 
 template <typename T> T recordOf(const RingSlot& slot)
 {
@@ -67,6 +74,7 @@ TraceWriter::TraceWriter(std::unique_ptr<Database> database, WriterOptions optio
     // With a small quota a full batch would jump over its limits.
     if (m_options.quotaBytes > 0) {
         m_rowsPerCommit = std::clamp<int64_t>(static_cast<int64_t>(m_options.quotaBytes / 5000), 100, 10000);
+        m_logPages = std::clamp<int64_t>(static_cast<int64_t>(m_options.quotaBytes / 20) / kPageSize, 4, kMostLogPages);
     }
 }
 
@@ -74,17 +82,37 @@ TraceWriter::~TraceWriter()
 {
     // Only reached with the thread running if finish() could not be called; its error has nowhere to go then.
     if (!m_finished) static_cast<void>(finish());
+    releaseReserve();
+}
+
+/// Takes blocks of the disk for a file without a name, where the file system can: freed when the disk is full, or with the process.
+void TraceWriter::reserve()
+{
+    const size_t slash = m_options.path.find_last_of('/');
+    const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : m_options.path.substr(0, slash);
+    m_reserve = open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    if (m_reserve >= 0 && fallocate(m_reserve, 0, 0, kReserve) != 0) releaseReserve();
+}
+
+void TraceWriter::releaseReserve()
+{
+    if (m_reserve >= 0) close(m_reserve);
+    m_reserve = -1;
 }
 
 Status TraceWriter::start()
 {
     LS_CHECK_OK(addBatchTables(*m_database, m_batch));
+    LS_CHECK_OK(m_database->execute("PRAGMA wal_autocheckpoint = " + std::to_string(m_logPages)));
+    reserve();
     const auto prepare = [this](Statement& statement, const char* sql) -> Status {
         LS_TRY(statement, m_database->prepare(sql));
         return {};
     };
     LS_CHECK_OK(prepare(m_sql.insertEvents, kInsertEvents));
     LS_CHECK_OK(prepare(m_sql.insertInvocations, kInsertInvocations));
+    // Values that waited for the end of a loop come late.
+    LS_CHECK_OK(prepare(m_sql.presence, "INSERT OR IGNORE INTO presence VALUES (?, ?)"));
     LS_CHECK_OK(prepare(m_sql.closeInvocation, "UPDATE invocation SET steps = ?2, ns = ?3 WHERE id = ?1"));
     LS_CHECK_OK(prepare(m_sql.output, "INSERT INTO output VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"));
     LS_CHECK_OK(prepare(m_sql.abnormal, "INSERT INTO abnormal VALUES (?, ?, ?, ?, ?, ?, ?, ?)"));
@@ -208,6 +236,7 @@ void TraceWriter::takeValue(const ValueRecord& record)
         m_lastRow = &m_ignoredRow;
         return;
     }
+    if (isEvent) notePresence(record.op, record.event / kDigestBlock);
     std::vector<EventRow>& rows = isEvent ? m_batch.events : m_outputs;
     EventRow& row = rows.emplace_back();
     row.id = record.event;
@@ -219,6 +248,13 @@ void TraceWriter::takeValue(const ValueRecord& record)
     row.lo = record.lo;
     row.content = record.content;
     m_lastRow = &row;
+}
+
+void TraceWriter::notePresence(int32_t op, int64_t block)
+{
+    const auto place = static_cast<size_t>(op);
+    if (place >= m_latestBlock.size()) m_latestBlock.resize(place + 1, -1);
+    if (std::exchange(m_latestBlock[place], block) != block) m_presence.emplace_back(op, block);
 }
 
 void TraceWriter::takeGap(const GapRecord& gap)
@@ -290,6 +326,7 @@ void TraceWriter::commit()
     m_abnormal.clear();
     m_closings.clear();
     m_digests.clear();
+    m_presence.clear();
     m_gaps.clear();
     m_items.clear();
     m_lastRow = &m_ignoredRow;
@@ -340,6 +377,11 @@ Status TraceWriter::writeBatch()
         m_sql.digest.bind(1, digest.last);
         m_sql.digest.bind(2, std::bit_cast<int64_t>(digest.hash));
         LS_CHECK_OK(m_sql.digest.run());
+    }
+    for (const auto& [op, block] : m_presence) {
+        m_sql.presence.bind(1, op);
+        m_sql.presence.bind(2, block);
+        LS_CHECK_OK(m_sql.presence.run());
     }
     for (const GapRecord& gap : m_gaps) LS_CHECK_OK(writeGap(gap));
     if (m_run.id != 0) {
@@ -523,8 +565,10 @@ void TraceWriter::checkQuota()
 {
     if (m_options.quotaBytes == 0) return;
     Result<bool> row = m_sql.pages.step();
-    const uint64_t used = row.ok() && *row ? static_cast<uint64_t>(m_sql.pages.integer(0) * kPageSize) : 0;
+    const uint64_t pages = row.ok() && *row ? static_cast<uint64_t>(m_sql.pages.integer(0) * kPageSize) : 0;
     m_sql.pages.reset();
+    // What lies on the disk now, and what will when the log has gone into the file.
+    const uint64_t used = std::max(pages, diskBytes());
     // Closing writes some pages more: statistics for the planner, the last rows of runs and gaps.
     const uint64_t usable = m_options.quotaBytes - std::min<uint64_t>(m_options.quotaBytes / 20, 4 * kPageSize);
     const auto reached = [&](uint64_t percent) { return used >= usable / 100 * percent; };

@@ -53,6 +53,7 @@ public:
     // Counts, readable at any time.
     std::atomic<int64_t> events = 0, invocations = 0, gaps = 0, alerts = 0;
     uint64_t fileBytes() const;
+    uint64_t diskBytes() const; ///< of the file and its log
     /// Worst state of the runs; after finish().
     const std::string& state() const { return m_state; }
 
@@ -62,8 +63,8 @@ private:
         bool open = false;
     };
     struct Statements {
-        Statement insertEvents, insertInvocations, closeInvocation, output, abnormal, reshape, access, blob, findBlob, chunk, digest, clock,
-            gap, print, alert, call, run, endRun, feed, pages;
+        Statement presence, insertEvents, insertInvocations, closeInvocation, output, abnormal, reshape, access, blob, findBlob, chunk,
+            digest, clock, gap, print, alert, call, run, endRun, feed, pages;
     };
 
     void loop();
@@ -83,12 +84,16 @@ private:
     Status write(const RunItem& item);
     Status write(const RunEndItem& item);
     Status writeGap(const GapRecord& gap);
+    void notePresence(int32_t op, int64_t block);
     void takeGap(const GapRecord& gap);
     void dropSteps(int64_t first, int64_t last);
     void checkQuota();
+    void reserve();
+    void releaseReserve();
     void raiseAlert(std::string kind, std::string text);
     void fail(const Status& status);
     Status closeFile();
+    Status indexFile();
     Status afterFailure();
     Status buildIndexes();
     std::string reasonText(GapReason reason) const;
@@ -111,6 +116,8 @@ private:
     std::vector<AbnormalRecord> m_abnormal;
     std::vector<Closing> m_closings; ///< of invocations that an earlier batch inserted open
     std::vector<DigestRecord> m_digests;
+    std::vector<std::pair<int64_t, int64_t>> m_presence; ///< rows to come: operator, block
+    std::vector<int64_t> m_latestBlock;                  ///< by operator: the newest of its rows
     std::vector<GapRecord> m_gaps;
     std::vector<std::unique_ptr<Item>> m_items;
     EventRow* m_lastRow = nullptr; ///< where a RangeRecord belongs
@@ -120,6 +127,8 @@ private:
     int64_t m_blobBytes = 0;
     int64_t m_lastCommit = 0;
     int64_t m_rowsPerCommit = 10000;
+    int64_t m_logPages = 512; ///< of the log, before they go into the file
+    int m_reserve = -1;       ///< descriptor of what is kept free
 
     Run m_run;
     int64_t m_nextEvent = 0;      ///< id after the last event seen

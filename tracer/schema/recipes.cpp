@@ -2,6 +2,7 @@
 // query command runs it, docs/trace_schema.md prints it.
 #include "tracer/schema/schema.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -9,85 +10,129 @@ namespace loopscope {
 
 namespace {
 
-// Parameters: `name` must be given or has a rule (TraceReader::bindParameters), `name=N` has that default.
+// The address of one invocation, upwards from it: the view `path` makes those of all.
+#define LS_PATH_OF(ID)                                                                                                                     \
+    "(WITH RECURSIVE up(id, parent, caller, text) AS (SELECT y.id, y.parent, z.graph, s.segment FROM invocation y CROSS JOIN "             \
+    "invocation_segment s ON s.id = y.id CROSS JOIN call c ON c.id = y.call LEFT JOIN op z ON z.id = c.op WHERE y.id = " ID                \
+    " UNION ALL SELECT up.id, y.parent, z.graph, s.segment || iif(s.is_loop, iif(up.caller = s.cond, ':cond', ':body'), '') || '/' || "    \
+    "up.text FROM up CROSS JOIN invocation y ON y.id = up.parent CROSS JOIN invocation_segment s ON s.id = y.id CROSS JOIN call c ON "     \
+    "c.id = y.call LEFT JOIN op z ON z.id = c.op) SELECT text FROM up WHERE parent IS NULL)"
+
+// Parameters: `name` must be given or has a rule (TraceReader::bindParameters), `name=N` has that default. `op:branch` takes operators that
+// choose a branch only; `loop`, and what ends in `:loop`, is bound to the id of a loop's or frame's call. The only one there is taken
+// unasked.
 constexpr std::array kRecipes = std::to_array<Recipe>({
     {"first-nan", "Where does the first NaN appear?", "run",
-     "SELECT step, op, value, iteration, nan, path FROM writes JOIN path ON path.id = invocation WHERE run = :run AND "
-     "event = (SELECT min(event) FROM abnormal a JOIN event e ON e.id = a.event JOIN invocation i ON i.id = "
-     "e.invocation WHERE i.run = :run AND nan > 0)"},
+     "SELECT step, op, value, iteration, nan, " LS_PATH_OF(
+         "invocation") " AS path FROM writes WHERE run = :run AND event = (SELECT min(a.event) FROM abnormal a CROSS JOIN event e ON e.id "
+                       "= "
+                       "a.event CROSS JOIN invocation i ON i.id = e.invocation WHERE i.run = :run AND a.nan > 0)"},
     {"first-inf", "Where does the first infinity appear?", "run",
-     "SELECT step, op, value, iteration, inf FROM writes WHERE run = :run AND event = (SELECT min(event) FROM abnormal "
-     "a JOIN event e ON e.id = a.event JOIN invocation i ON i.id = e.invocation WHERE i.run = :run AND pos_inf + "
-     "neg_inf > 0)"},
+     "SELECT step, op, value, iteration, inf FROM writes WHERE run = :run AND event = (SELECT min(a.event) FROM abnormal a "
+     "CROSS JOIN event e ON e.id = a.event CROSS JOIN invocation i ON i.id = e.invocation WHERE i.run = :run AND a.pos_inf "
+     "+ a.neg_inf > 0)"},
     {"abnormal-by-op", "Which operators produce NaN or infinities, how often, since when?", "run",
-     "SELECT graph, op, count(*) AS writes, sum(nan) AS nan, sum(inf) AS inf, min(step) AS since FROM writes WHERE run "
-     "= :run AND nan + inf > 0 GROUP BY op_id ORDER BY since"},
+     "SELECT g.name AS graph, o.label AS op, count(*) AS writes, sum(a.nan) AS nan, sum(a.pos_inf + a.neg_inf) AS inf, "
+     "min(e.id - r.base) AS since FROM abnormal a CROSS JOIN event e ON e.id = a.event CROSS JOIN invocation i ON i.id = "
+     "e.invocation CROSS JOIN run r ON r.id = i.run CROSS JOIN op o ON o.id = e.op CROSS JOIN graph g ON g.id = o.graph "
+     "WHERE i.run = :run AND a.nan + a.pos_inf + a.neg_inf > 0 GROUP BY o.id ORDER BY since"},
     {"abnormal-per-iteration", "In which iterations of a loop are there NaN?", "run op",
-     "SELECT iteration, sum(nan) AS nan FROM writes WHERE run = :run AND op_id = :op AND nan > 0 GROUP BY iteration"},
+     "SELECT iteration, sum(nan) AS nan FROM writes_of WHERE run = :run AND op_id = :op AND nan > 0 GROUP BY iteration"},
     {"value-per-iteration", "How does this tensor change over the iterations?", "run op slot=0",
-     "SELECT iteration, min, max, mean, std FROM writes WHERE run = :run AND op_id = :op AND slot = :slot ORDER BY "
-     "event"},
-    {"value-at", "What was this value in iteration i of the loop (inside iteration j of the one around it)?", "run op outer inner i j",
-     "SELECT w.min, w.max, w.mean FROM invocation o JOIN invocation i ON i.parent = o.id AND i.call = :inner AND "
-     "i.iteration = :j JOIN write w ON w.op = :op AND w.invocation = i.id WHERE o.run = :run AND o.call = :outer AND "
-     "o.iteration = :i"},
-    {"branch-per-iteration", "Which branch was taken when?", "run op",
+     "SELECT i.iteration, iif(:slot = 0, e.lo, q.lo) AS min, iif(:slot = 0, coalesce(e.hi, e.lo), coalesce(q.hi, q.lo)) AS "
+     "max, iif(:slot = 0, coalesce(e.mean, e.lo), coalesce(q.mean, q.lo)) AS mean, iif(:slot = 0, iif(e.hi IS NULL, 0, "
+     "e.std), iif(q.hi IS NULL, 0, q.std)) AS std FROM presence p CROSS JOIN event e ON e.id BETWEEN p.block * 4096 AND "
+     "p.block * 4096 + 4095 AND e.op = p.op CROSS JOIN invocation i ON i.id = e.invocation LEFT JOIN output q ON :slot > 0 "
+     "AND q.event = e.id AND q.slot = :slot WHERE p.op = :op AND p.block BETWEEN (SELECT first FROM run WHERE id = :run) / "
+     "4096 AND (SELECT last FROM run WHERE id = :run) / 4096 AND i.run = :run AND (:slot = 0 OR q.event IS NOT NULL) ORDER "
+     "BY p.block, e.id"},
+    {"value-at", "What was this value in iteration i of the loop (inside it, in iteration j of another)?",
+     "run op outer:loop inner:loop i j slot=0",
+     "SELECT iif(:slot = 0, e.lo, q.lo) AS min, iif(:slot = 0, coalesce(e.hi, e.lo), coalesce(q.hi, q.lo)) AS max, "
+     "iif(:slot = 0, coalesce(e.mean, e.lo), coalesce(q.mean, q.lo)) AS mean FROM invocation o CROSS JOIN invocation i ON "
+     "i.call = :inner AND i.parent = o.id AND i.iteration = :j CROSS JOIN event e ON e.id BETWEEN i.first AND i.first + "
+     "i.steps - 1 AND e.invocation = i.id AND e.op = :op LEFT JOIN output q ON q.event = e.id AND q.slot = :slot WHERE "
+     "o.run = :run AND o.call = :outer AND o.iteration = :i"},
+    {"branch-per-iteration", "Which branch was taken when?", "run op:branch",
      "SELECT iteration, taken, step FROM branches WHERE run = :run AND op_id = :op ORDER BY step"},
     {"branch-counts", "How often was each branch taken?", "run",
      "SELECT op, taken, count(*) AS times, min(iteration) AS first, max(iteration) AS last FROM branches WHERE run = "
      ":run GROUP BY op_id, taken"},
-    {"branch-changes", "In which iterations does the branch differ from the one before?", "run op",
-     "SELECT iteration, taken FROM (SELECT iteration, taken, lag(taken) OVER (ORDER BY step) AS before FROM branches "
-     "WHERE run = :run AND op_id = :op) WHERE before <> taken"},
+    {"branch-changes", "In which iterations does the branch differ from the one before?", "run op:branch",
+     "SELECT iteration, taken FROM (SELECT iteration, taken, lag(taken) OVER (ORDER BY step) AS before FROM branches WHERE "
+     "run = :run AND op_id = :op) WHERE before <> taken"},
     {"branch-never", "Which branches are never taken?", "run",
-     "SELECT o.label AS op, c.role FROM call c JOIN op o ON o.id = c.op WHERE c.role <> 'loop' AND NOT EXISTS (SELECT "
+     "SELECT o.label AS op, c.role FROM call c JOIN op o ON o.id = c.op JOIN graph g ON g.id = o.graph JOIN run r ON "
+     "r.model = g.model AND r.id = :run WHERE (c.role IN ('then', 'else') OR c.role LIKE 'branch%') AND NOT EXISTS (SELECT "
      "1 FROM invocation i WHERE i.call = c.id AND i.run = :run)"},
     {"loop-trips", "How many iterations does each loop run, each time?", "run",
-     "SELECT loop, coalesce(p.path, frame) AS inside, trips, steps FROM loops LEFT JOIN path p ON p.id = parent WHERE "
-     "run = :run ORDER BY step"},
+     "SELECT loop, " LS_PATH_OF("l.parent") " AS inside, trips, steps FROM loops l WHERE run = :run ORDER BY step"},
     {"loop-trips-summary", "How many iterations, over all executions of the loop?", "run",
-     "SELECT loop, count(*) AS executions, min(trips) AS least, max(trips) AS most, sum(trips) AS total FROM loops "
-     "WHERE run = :run GROUP BY call"},
-    {"loop-condition", "Why did the loop not end: what did the condition read, per iteration?", "run op limit=20",
-     "SELECT i.iteration, v.name AS operand, w.min AS value FROM carry c JOIN op l ON l.id = c.op JOIN call k ON k.op "
-     "= c.op JOIN invocation i ON i.call = k.id AND i.run = :run JOIN operand o ON o.value = c.cond_input JOIN value v "
-     "ON v.id = o.value JOIN result x ON x.value = c.body_output JOIN write w ON w.op = x.op AND w.slot = x.slot AND "
-     "w.invocation = i.id WHERE c.op = :op ORDER BY i.iteration DESC LIMIT :limit"},
-    {"loop-condition-result", "What did the condition say, per iteration?", "run op limit=20",
-     "SELECT iteration, mean AS condition FROM writes WHERE run = :run AND op_id = :op ORDER BY event DESC LIMIT "
-     ":limit"},
-    {"loop-repeats", "Does the loop come back to a state it already had?", "run op",
-     "SELECT a.iteration AS first, b.iteration AS again FROM (SELECT i.iteration, group_concat(coalesce(w.content, "
-     "w.min), '|') AS state FROM invocation i JOIN carry c ON c.op = :op JOIN result x ON x.value = c.body_output JOIN "
-     "write w ON w.op = x.op AND w.slot = x.slot AND w.invocation = i.id WHERE i.run = :run GROUP BY i.id) a JOIN "
-     "(SELECT i.iteration, group_concat(coalesce(w.content, w.min), '|') AS state FROM invocation i JOIN carry c ON "
-     "c.op = :op JOIN result x ON x.value = c.body_output JOIN write w ON w.op = x.op AND w.slot = x.slot AND "
-     "w.invocation = i.id WHERE i.run = :run GROUP BY i.id) b ON b.state = a.state AND b.iteration > a.iteration ORDER "
-     "BY again LIMIT 1"},
-    {"loop-slowest-iterations", "Which iterations take longest?", "run op limit=20",
-     "SELECT i.iteration, i.ns, i.steps FROM invocation i JOIN call c ON c.id = i.call WHERE i.run = :run AND c.op = "
-     ":op ORDER BY i.ns DESC, i.iteration LIMIT :limit"},
-    {"loop-odd-iterations", "Which iterations execute a different number of steps than most?", "run op",
-     "WITH n AS (SELECT i.iteration, i.steps FROM invocation i JOIN call c ON c.id = i.call WHERE i.run = :run AND "
-     "c.op = :op), m AS (SELECT steps FROM n GROUP BY steps ORDER BY count(*) DESC, steps LIMIT 1) SELECT iteration, "
-     "steps FROM n WHERE steps <> (SELECT steps FROM m) ORDER BY iteration"},
+     "SELECT loop, count(*) AS executions, min(trips) AS least, max(trips) AS most, sum(trips) AS total FROM loops WHERE "
+     "run = :run GROUP BY call"},
+    {"loop-condition", "Why did the loop not end: what did the condition read, per iteration?", "run loop limit=20",
+     "SELECT i.iteration, v.name AS operand, iif(x.slot = 0, e.lo, q.lo) AS value FROM call k CROSS JOIN carry c ON c.op = "
+     "k.op CROSS JOIN operand d ON d.value = c.cond_input CROSS JOIN value v ON v.id = d.value CROSS JOIN result x ON "
+     "x.value = c.body_output CROSS JOIN invocation i ON i.call = k.id AND i.run = :run CROSS JOIN event e ON e.id BETWEEN "
+     "i.first AND i.first + i.steps - 1 AND e.invocation = i.id AND e.op = x.op LEFT JOIN output q ON q.event = e.id AND "
+     "q.slot = x.slot WHERE k.id = :loop UNION ALL SELECT i.iteration, v.name, e.lo FROM call k CROSS JOIN op n ON n.graph "
+     "= k.graph AND n.kind = 'tf.LoopCond' CROSS JOIN operand d ON d.op = n.id CROSS JOIN result x ON x.value = d.value "
+     "CROSS JOIN value v ON v.id = d.value CROSS JOIN presence p ON p.op = x.op CROSS JOIN event e ON e.id BETWEEN p.block "
+     "* 4096 AND p.block * 4096 + 4095 AND e.op = p.op CROSS JOIN invocation i ON i.id = e.invocation WHERE k.id = :loop "
+     "AND k.role = 'frame' AND i.call = :loop AND i.run = :run ORDER BY 1 DESC LIMIT :limit"},
+    {"loop-condition-result", "What did the condition say, per iteration?", "run loop limit=20",
+     "SELECT i.iteration, e.lo AS condition FROM call k CROSS JOIN op n ON n.id IN (SELECT x.op FROM value v JOIN result x "
+     "ON x.value = v.id WHERE v.graph = k.cond AND v.role = 'output') OR (k.role = 'frame' AND n.graph = k.graph AND n.kind "
+     "= 'tf.LoopCond') CROSS JOIN presence p ON p.op = n.id CROSS JOIN event e ON e.id BETWEEN p.block * 4096 AND p.block * "
+     "4096 + 4095 AND e.op = p.op CROSS JOIN invocation i ON i.id = e.invocation WHERE k.id = :loop AND i.call = :loop AND "
+     "i.run = :run ORDER BY e.id DESC LIMIT :limit"},
+    {"loop-repeats", "Does the loop come back to a state it already had?", "run loop",
+     "WITH carried(op, slot, value) AS (SELECT x.op, x.slot, x.value FROM call k JOIN carry c ON c.op = k.op JOIN result x "
+     "ON x.value = c.body_output WHERE k.id = :loop UNION SELECT n.id, 0, x.value FROM call k JOIN op n ON n.graph = "
+     "k.graph AND n.kind = 'tf.NextIteration' JOIN result x ON x.op = n.id AND x.slot = 0 WHERE k.id = :loop AND k.role = "
+     "'frame'), written AS (SELECT i.iteration, i.parent, e.op, w.slot, coalesce(e.content, e.lo || ',' || e.hi || ',' || "
+     "e.mean || ',' || e.std || ',' || e.zeros, e.lo) AS state FROM carried w CROSS JOIN presence p ON p.op = w.op CROSS "
+     "JOIN event e ON e.id BETWEEN p.block * 4096 AND p.block * 4096 + 4095 AND e.op = w.op CROSS JOIN invocation i ON i.id "
+     "= e.invocation WHERE w.slot = 0 AND i.call = :loop AND i.run = :run AND e.state IS NULL UNION ALL SELECT i.iteration, "
+     "i.parent, e.op, w.slot, coalesce(q.content, q.lo || ',' || q.hi || ',' || q.mean || ',' || q.std || ',' || q.zeros, "
+     "q.lo) FROM carried w CROSS JOIN presence p ON p.op = w.op CROSS JOIN event e ON e.id BETWEEN p.block * 4096 AND "
+     "p.block * 4096 + 4095 AND e.op = w.op CROSS JOIN output q ON q.event = e.id AND q.slot = w.slot CROSS JOIN invocation "
+     "i ON i.id = e.invocation WHERE w.slot > 0 AND i.call = :loop AND i.run = :run AND q.state IS NULL), states AS (SELECT "
+     "parent, iteration, group_concat(state, '|') AS state FROM (SELECT * FROM written ORDER BY parent, iteration, op, "
+     "slot) GROUP BY parent, iteration) SELECT first, again FROM (SELECT min(iteration) OVER (PARTITION BY parent, state) "
+     "AS first, iteration AS again FROM states) WHERE first < again ORDER BY again LIMIT 1"},
+    {"loop-slowest-iterations", "Which iterations take longest?", "run loop limit=20",
+     "SELECT iteration, ns, steps FROM invocation WHERE run = :run AND call = :loop ORDER BY ns DESC, iteration LIMIT :limit"},
+    {"loop-odd-iterations", "Which iterations execute a different number of steps than most?", "run loop",
+     "WITH n AS (SELECT iteration, steps FROM invocation WHERE run = :run AND call = :loop), m AS (SELECT steps FROM n "
+     "GROUP BY steps ORDER BY count(*) DESC, steps LIMIT 1) SELECT iteration, steps FROM n WHERE steps <> (SELECT steps "
+     "FROM m) ORDER BY iteration"},
     {"never-changes", "Which values in a loop never change (loop invariants to hoist)?", "run",
-     "SELECT graph, op, value, count(*) AS writes FROM writes WHERE run = :run AND iteration IS NOT NULL AND state IS "
-     "NULL AND content IS NOT NULL GROUP BY op_id, slot HAVING count(*) > 1 AND min(content) = max(content)"},
-    {"largest-jump", "Where does a value jump most between two iterations?", "run op",
-     "SELECT iteration, before, mean, abs(mean - before) AS jump FROM (SELECT iteration, mean, lag(mean) OVER (ORDER "
-     "BY event) AS before FROM writes WHERE run = :run AND op_id = :op AND slot = 0) WHERE before IS NOT NULL ORDER BY "
+     "SELECT graph, op, value, count(*) AS writes FROM writes WHERE run = :run AND iteration IS NOT NULL AND state IS NULL "
+     "GROUP BY op_id, slot HAVING count(*) > 1 AND iif(count(content) = count(*), min(content) = max(content), count(min) = "
+     "count(*) AND min(min) = max(max) AND sum(nan + inf) = 0)"},
+    {"largest-jump", "Where does a value jump most between two iterations?", "run op slot=0",
+     "SELECT iteration, before, mean, abs(mean - before) AS jump FROM (SELECT iteration, mean, lag(mean) OVER (ORDER BY "
+     "event) AS before FROM writes_of WHERE run = :run AND op_id = :op AND slot = :slot) WHERE before IS NOT NULL ORDER BY "
      "jump DESC LIMIT 1"},
-    {"last-write", "Who wrote this value last before step S?", "run op step",
-     "SELECT step, iteration, mean FROM writes WHERE run = :run AND op_id = :op AND event < :step + (SELECT base FROM "
-     "run WHERE id = :run) ORDER BY event DESC LIMIT 1"},
-    {"next-write", "When is it written next?", "run op step",
-     "SELECT step, iteration, mean FROM writes WHERE run = :run AND op_id = :op AND event >= :step + (SELECT base FROM "
-     "run WHERE id = :run) ORDER BY event LIMIT 1"},
-    {"last-change", "When did it last change (not only get written) before step S?", "run op step",
-     "SELECT step, iteration FROM (SELECT step, iteration, content, lag(content) OVER (ORDER BY event) AS before FROM "
-     "writes WHERE run = :run AND op_id = :op AND slot = 0) WHERE before IS NOT content AND step < :step ORDER BY step "
+    {"last-write", "Who wrote this value last before step S?", "run op step slot=0",
+     "SELECT e.id - (SELECT base FROM run WHERE id = :run) AS step, i.iteration, iif(:slot = 0, coalesce(e.mean, e.lo), "
+     "coalesce(q.mean, q.lo)) AS mean FROM presence p CROSS JOIN event e ON e.id BETWEEN max(p.block * 4096, (SELECT first "
+     "FROM run WHERE id = :run)) AND min(p.block * 4096 + 4095, (SELECT base FROM run WHERE id = :run) + :step - 1) AND "
+     "e.op = p.op CROSS JOIN invocation i ON i.id = e.invocation LEFT JOIN output q ON q.event = e.id AND q.slot = :slot "
+     "WHERE p.op = :op AND p.block <= ((SELECT base FROM run WHERE id = :run) + :step) / 4096 ORDER BY p.block DESC, e.id "
      "DESC LIMIT 1"},
+    {"next-write", "When is it written next?", "run op step slot=0",
+     "SELECT e.id - (SELECT base FROM run WHERE id = :run) AS step, i.iteration, iif(:slot = 0, coalesce(e.mean, e.lo), "
+     "coalesce(q.mean, q.lo)) AS mean FROM presence p CROSS JOIN event e ON e.id BETWEEN max(p.block * 4096, (SELECT base "
+     "FROM run WHERE id = :run) + :step) AND min(p.block * 4096 + 4095, (SELECT last FROM run WHERE id = :run)) AND e.op = "
+     "p.op CROSS JOIN invocation i ON i.id = e.invocation LEFT JOIN output q ON q.event = e.id AND q.slot = :slot WHERE "
+     "p.op = :op AND p.block >= ((SELECT base FROM run WHERE id = :run) + :step) / 4096 ORDER BY p.block, e.id LIMIT 1"},
+    {"last-change", "When did it last change (not only get written) before step S?", "run op step slot=0",
+     "SELECT step, iteration FROM (SELECT event, step, iteration, coalesce(content, min || ',' || max || ',' || mean || ',' "
+     "|| std || ',' || zeros) AS now, lag(coalesce(content, min || ',' || max || ',' || mean || ',' || std || ',' || "
+     "zeros)) OVER (ORDER BY event) AS before FROM writes_of WHERE run = :run AND op_id = :op AND slot = :slot AND step < "
+     ":step) WHERE before IS NOT now ORDER BY event DESC LIMIT 1"},
     {"slowest-ops", "Which operators cost most time?", "run limit=20",
      "SELECT g.name AS graph, o.label AS op, count(*) AS times, sum(e.ns) AS ns, sum(e.ns) * 100.0 / sum(sum(e.ns)) "
      "OVER () AS percent FROM event e JOIN invocation i ON i.id = e.invocation JOIN op o ON o.id = e.op JOIN graph g "
@@ -108,9 +153,10 @@ constexpr std::array kRecipes = std::to_array<Recipe>({
      "JOIN op o ON o.id = e.op JOIN graph g ON g.id = o.graph WHERE i.run = :run AND e.state IS NULL GROUP BY o.id "
      "ORDER BY times DESC, o.id"},
     {"never-executed", "Which operators never ran?", "run",
-     "SELECT g.name AS graph, o.label AS op FROM op o JOIN graph g ON g.id = o.graph JOIN run r ON r.model = g.model "
-     "AND r.id = :run WHERE NOT EXISTS (SELECT 1 FROM event e JOIN invocation i ON i.id = e.invocation WHERE e.op = "
-     "o.id AND i.run = :run AND e.state IS NULL)"},
+     "SELECT g.name AS graph, o.label AS op FROM run r JOIN graph g ON g.model = r.model JOIN op o ON o.graph = g.id WHERE "
+     "r.id = :run AND NOT EXISTS (SELECT 1 FROM presence p CROSS JOIN event e ON e.id BETWEEN max(p.block * 4096, r.first) "
+     "AND min(p.block * 4096 + 4095, r.last) AND e.op = o.id AND e.state IS NULL WHERE p.op = o.id AND p.block BETWEEN "
+     "r.first / 4096 AND r.last / 4096)"},
     {"dead-nodes", "Which nodes of a v1 graph got dead tokens, and how often?", "run",
      "SELECT o.name, sum(e.state = 1) AS dead, count(*) AS fired FROM event e JOIN invocation i ON i.id = e.invocation "
      "JOIN op o ON o.id = e.op WHERE i.run = :run GROUP BY o.id HAVING dead > 0 ORDER BY dead DESC, o.name"},
@@ -154,13 +200,23 @@ constexpr std::array kRecipes = std::to_array<Recipe>({
      "WHERE id = :run) AND :step + 5 + (SELECT base FROM run WHERE id = :run) ORDER BY event, slot"},
     {"runs", "What is in this file?", "",
      "SELECT id, model, reason, backend, state, last - first + 1 AS steps, parent FROM run ORDER BY id"},
-    {"forks", "Which timelines branch off where, and what was changed?", "",
-     "SELECT r.id AS run, r.parent, r.fork - p.base AS at_step, v.name AS value, e.slice FROM run r JOIN run p ON p.id "
-     "= r.parent LEFT JOIN edit e ON e.run = r.id LEFT JOIN value v ON v.id = e.value"},
     {"first-difference", "Where do two runs first differ?", "a b",
-     "WITH a AS (SELECT * FROM writes WHERE run = :a), b AS (SELECT * FROM writes WHERE run = :b) SELECT a.step, a.op, "
-     "a.value, a.iteration, a.mean AS a_mean, b.mean AS b_mean FROM a LEFT JOIN b ON b.step = a.step AND b.slot = "
-     "a.slot WHERE b.op_id IS NOT a.op_id OR b.content IS NOT a.content ORDER BY a.step, a.slot LIMIT 1"},
+     "WITH found(a, b, slot) AS (SELECT * FROM (SELECT e.id, f.id, 0 FROM run ra CROSS JOIN run rb CROSS JOIN event e ON "
+     "e.id BETWEEN ra.first AND ra.last LEFT JOIN event f ON f.id = e.id - ra.base + rb.base AND f.id BETWEEN rb.first AND "
+     "rb.last WHERE ra.id = :a AND rb.id = :b AND (f.op IS NOT e.op OR (coalesce(e.state, 0) <> 3 AND coalesce(f.state, 0) "
+     "<> 3 AND (f.state IS NOT e.state OR iif(e.content IS NULL OR f.content IS NULL, f.lo IS NOT e.lo OR f.hi IS NOT e.hi "
+     "OR f.mean IS NOT e.mean OR f.std IS NOT e.std OR f.zeros IS NOT e.zeros OR (ra.level = rb.level AND (e.content IS "
+     "NULL) <> (f.content IS NULL)), f.content <> e.content)))) AND NOT (f.id IS NULL AND EXISTS (SELECT 1 FROM gap g WHERE "
+     "g.run = :b AND e.id - ra.base BETWEEN g.first AND g.last)) ORDER BY e.id LIMIT 1) UNION ALL SELECT * FROM (SELECT "
+     "e.id, f.id, p.slot FROM run ra CROSS JOIN run rb CROSS JOIN output p ON p.event BETWEEN ra.first AND ra.last CROSS "
+     "JOIN event e ON e.id = p.event CROSS JOIN event f ON f.id = e.id - ra.base + rb.base AND f.id BETWEEN rb.first AND "
+     "rb.last LEFT JOIN output q ON q.event = f.id AND q.slot = p.slot WHERE ra.id = :a AND rb.id = :b AND (f.op IS NOT "
+     "e.op OR (coalesce(p.state, 0) <> 3 AND coalesce(q.state, 0) <> 3 AND (q.state IS NOT p.state OR iif(p.content IS NULL "
+     "OR q.content IS NULL, q.lo IS NOT p.lo OR q.hi IS NOT p.hi OR q.mean IS NOT p.mean OR q.std IS NOT p.std OR q.zeros "
+     "IS NOT p.zeros OR (ra.level = rb.level AND (p.content IS NULL) <> (q.content IS NULL)), q.content <> p.content)))) "
+     "ORDER BY p.event, p.slot LIMIT 1)) SELECT w.step, w.op, w.value, w.iteration, w.mean AS a_mean, (SELECT z.mean FROM "
+     "write z WHERE z.event = d.b AND z.slot = d.slot) AS b_mean FROM (SELECT a, b, slot FROM found ORDER BY a, slot LIMIT "
+     "1) d CROSS JOIN writes w ON w.event = d.a AND w.slot = d.slot"},
     {"branch-differences", "Where do two runs take different branches?", "a b",
      "SELECT a.iteration, a.op, a.taken AS a, b.taken AS b FROM branches a JOIN branches b ON b.run = :b AND b.op_id = "
      "a.op_id AND b.iteration IS a.iteration WHERE a.run = :a AND a.taken <> b.taken"},
@@ -168,20 +224,6 @@ constexpr std::array kRecipes = std::to_array<Recipe>({
      "WITH a AS (SELECT *, row_number() OVER (PARTITION BY call ORDER BY step) AS k FROM loops WHERE run = :a), b AS "
      "(SELECT *, row_number() OVER (PARTITION BY call ORDER BY step) AS k FROM loops WHERE run = :b) SELECT a.loop, "
      "a.k, a.trips AS a, b.trips AS b FROM a JOIN b USING (call, k) WHERE a.trips <> b.trips"},
-    {"error-per-op", "How large is the difference to the reference, operator by operator?", "compare op limit=20",
-     "SELECT w.step, w.op, w.value, d.max_abs, d.snr FROM difference d JOIN writes w ON w.event = d.a AND w.slot = "
-     "d.slot WHERE d.compare = :compare AND w.op_id = :op ORDER BY w.step LIMIT :limit"},
-    {"error-per-iteration", "Does the error grow with the iterations?", "compare op",
-     "SELECT w.iteration, max(d.max_abs) AS max_abs FROM difference d JOIN writes w ON w.event = d.a AND w.slot = "
-     "d.slot JOIN call c ON c.id = w.call WHERE d.compare = :compare AND c.op = :op GROUP BY w.iteration ORDER BY "
-     "w.iteration"},
-    {"first-significant", "Which difference is the first beyond the tolerance?", "compare",
-     "SELECT w.step, w.op, w.value, d.max_abs FROM difference d JOIN writes w ON w.event = d.a AND w.slot = d.slot "
-     "WHERE d.compare = :compare AND d.significant ORDER BY d.a LIMIT 1"},
-    {"not-on-device", "Which operators fell back to the CPU, and what did that cost?", "run",
-     "SELECT o.label AS op, p.kernel, count(e.id) AS times, sum(e.ns) AS ns FROM placement p JOIN run r ON r.id = "
-     "p.run JOIN op o ON o.id = p.op LEFT JOIN event e ON e.op = p.op AND e.invocation IN (SELECT id FROM invocation "
-     "WHERE run = p.run) WHERE p.run = :run AND p.device = 'cpu' AND r.backend <> 'cpu' GROUP BY o.id"},
     {"stored-bytes", "What fills this file?", "",
      "SELECT dtype, count(*) AS blobs, sum(bytes) AS bytes, sum(stored) AS stored, round(sum(bytes) * 1.0 / "
      "sum(stored), 2) AS ratio FROM blob GROUP BY dtype"},
@@ -190,8 +232,6 @@ constexpr std::array kRecipes = std::to_array<Recipe>({
      "w.content = b.hash GROUP BY b.hash ORDER BY saved DESC"},
     {"gaps", "Which steps were not recorded, and why?", "",
      "SELECT run, first, last, last - first + 1 AS steps, reason FROM gap ORDER BY run, first"},
-    {"notes", "What did people mark?", "",
-     "SELECT m.name, m.event - r.base AS step, m.text FROM mark m JOIN run r ON r.id = m.run ORDER BY m.event"},
     {"alerts", "What did the recorder warn about?", "run",
      "SELECT a.kind, a.event - r.base AS step, a.text FROM alert a JOIN run r ON r.id = a.run WHERE a.run = :run ORDER "
      "BY a.event"},
@@ -210,10 +250,12 @@ constexpr std::array<std::string_view, kTopics.size()> kOfTopic = {
     " first-nan first-inf abnormal-by-op abnormal-per-iteration value-per-iteration value-at never-changes largest-jump last-write "
     "next-write "
     "last-change ranges saturated all-zero constant-tensors shape-changes variable-history ",
-    " slowest-ops slowest-kinds time-per-graph macs-per-second loop-slowest-iterations rate not-on-device ",
-    " first-difference branch-differences trip-differences error-per-op error-per-iteration first-significant forks ",
-    " runs stored-bytes shared-values gaps notes alerts incomplete ",
+    " slowest-ops slowest-kinds time-per-graph macs-per-second loop-slowest-iterations rate ",
+    " first-difference branch-differences trip-differences ",
+    " runs stored-bytes shared-values gaps alerts incomplete ",
 };
+
+#undef LS_PATH_OF
 
 } // namespace
 
@@ -225,6 +267,25 @@ std::string_view Recipe::topic() const
     for (size_t i = 0; i < kTopics.size(); ++i)
         if (kOfTopic[i].find(wanted) != std::string_view::npos) return kTopics[i];
     return {};
+}
+
+std::vector<RecipeParameter> Recipe::parameterList() const
+{
+    std::vector<RecipeParameter> list;
+    for (size_t at = 0; at < parameters.size();) {
+        const size_t end = std::min(parameters.find(' ', at), parameters.size());
+        const std::string_view word = parameters.substr(at, end - at);
+        at = end + 1;
+        RecipeParameter parameter;
+        const size_t equals = std::min(word.find('='), word.size());
+        if (equals < word.size()) parameter.otherwise = word.substr(equals + 1);
+        const size_t colon = std::min(word.find(':'), equals);
+        parameter.name = word.substr(0, colon);
+        if (colon < equals) parameter.kind = word.substr(colon + 1, equals - colon - 1);
+        else if (parameter.name == "loop") parameter.kind = "loop";
+        list.push_back(parameter);
+    }
+    return list;
 }
 
 std::span<const Recipe> traceRecipes() { return kRecipes; }

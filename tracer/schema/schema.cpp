@@ -30,24 +30,6 @@ const char* pageType(ColumnType type)
     return "";
 }
 
-std::string createTable(const TraceTable& table)
-{
-    const bool isRowid = !table.withoutRowid;
-    std::string sql = std::string("CREATE TABLE ") + table.name + " (";
-    for (const TraceColumn& column : table.columns) {
-        if (&column != table.columns.data()) sql += ", ";
-        sql += std::string(column.name) + " " + sqlType(column.type);
-        if (isRowid && std::string_view(column.name) == table.key) {
-            sql += " PRIMARY KEY";
-        } else if (!column.nullable) {
-            sql += " NOT NULL";
-        }
-    }
-    if (!isRowid) sql += std::string(", PRIMARY KEY (") + table.key + ")) WITHOUT ROWID";
-    else sql += ")";
-    return sql;
-}
-
 /// Text inside a table cell of the page: `|` would end the cell.
 std::string cell(std::string_view text)
 {
@@ -69,10 +51,30 @@ const Recipe* findRecipe(std::string_view name)
     return nullptr;
 }
 
+std::string createStatement(const TraceTable& table)
+{
+    const bool isRowid = !table.withoutRowid;
+    std::string sql = std::string("CREATE TABLE ") + table.name + " (";
+    for (const TraceColumn& column : table.columns) {
+        if (&column != table.columns.data()) sql += ", ";
+        sql += std::string(column.name) + " " + sqlType(column.type);
+        if (isRowid && std::string_view(column.name) == table.key) {
+            sql += " PRIMARY KEY";
+        } else if (!column.nullable) {
+            sql += " NOT NULL";
+        }
+    }
+    if (!isRowid) sql += std::string(", PRIMARY KEY (") + table.key + ")) WITHOUT ROWID";
+    else sql += ")";
+    return sql;
+}
+
+std::string createStatement(const TraceIndex& index) { return std::string("CREATE INDEX ") + index.name + " ON " + index.sql; }
+
 std::string createStatements()
 {
     std::string sql;
-    for (const TraceTable& table : traceTables()) sql += createTable(table) + ";\n";
+    for (const TraceTable& table : traceTables()) sql += createStatement(table) + ";\n";
     for (const TraceView& view : traceViews()) sql += std::string("CREATE VIEW ") + view.name + " AS\n " + view.sql + ";\n";
     return sql;
 }

@@ -10,7 +10,7 @@
 
 namespace loopscope {
 
-inline constexpr int kTraceSchema = 2;
+inline constexpr int kTraceSchema = 3;
 /// PRAGMA application_id of a trace: "LSTR".
 inline constexpr int kTraceApplicationId = 0x4C535452;
 /// The oldest loopscope that reads what this one writes, and this one.
@@ -41,6 +41,7 @@ struct TraceTable {
     std::span<const TraceColumn> columns;
     const char* key;   ///< columns of the primary key, separated by ", "; "id" style single integer keys are the rowid
     bool withoutRowid; ///< a clustered key of several columns or of text
+    int since = 1;     ///< version of the schema that brought it
 };
 
 struct TraceView {
@@ -59,6 +60,8 @@ std::span<const TraceTable> traceTables();
 std::span<const TraceView> traceViews();
 std::span<const TraceIndex> traceIndexes();
 
+std::string createStatement(const TraceTable& table);
+std::string createStatement(const TraceIndex& index);
 /// CREATE statements of all tables and views, separated by ";\n". Indexes are made when a recording closes.
 std::string createStatements();
 /// The content of docs/trace_schema.md.

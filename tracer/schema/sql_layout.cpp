@@ -10,6 +10,7 @@ namespace loopscope {
 namespace {
 
 constexpr size_t kShortSubquery = 40; ///< stays in its line
+constexpr size_t kSlack = 24;         ///< columns by which a line may be too long before it is broken anywhere
 constexpr std::array<std::string_view, 12> kClauses = {"FROM",  "GROUP",  "HAVING", "JOIN",   "LEFT",  "LIMIT",
                                                        "ORDER", "SELECT", "UNION",  "VALUES", "WHERE", "WITH"};
 
@@ -106,6 +107,29 @@ size_t clauseWidth(const std::vector<Piece>& pieces, size_t first)
     return columns;
 }
 
+/// A line that is too long in spite of all goes on in further ones, broken at blanks, best in front of AND and OR.
+std::string wrapped(std::string line, size_t width)
+{
+    const size_t indent = line.find_first_not_of(' ') + 4;
+    std::string text;
+    while (line.size() > width + kSlack) {
+        size_t blank = 0, condition = 0;
+        bool isQuoted = false;
+        for (size_t i = 0; i < line.size() && (i <= width || blank == 0); ++i) {
+            isQuoted ^= line[i] == '\'';
+            if (line[i] != ' ' || isQuoted || i <= indent) continue;
+            blank = i;
+            const std::string_view rest = std::string_view(line).substr(i + 1);
+            if (rest.starts_with("AND ") || rest.starts_with("OR ")) condition = i;
+        }
+        const size_t at = condition > width / 2 ? condition : blank;
+        if (at == 0) break;
+        text += line.substr(0, at) + "\n";
+        line = std::string(indent, ' ') + line.substr(at + 1);
+    }
+    return text + line;
+}
+
 } // namespace
 
 std::string laidOutSql(std::string_view sql, size_t width)
@@ -123,12 +147,12 @@ std::string laidOutSql(std::string_view sql, size_t width)
             line += " " + piece.text;
             continue;
         }
-        if (!line.empty()) text += line + "\n";
+        if (!line.empty()) text += wrapped(std::move(line), width) + "\n";
         lineDepth = piece.depth;
         isInClause = piece.isContinued;
         line = std::string(2 * (piece.depth + (piece.isContinued ? 1 : 0)), ' ') + piece.text;
     }
-    return text + line;
+    return text + wrapped(std::move(line), width);
 }
 
 } // namespace loopscope

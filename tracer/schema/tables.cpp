@@ -19,7 +19,7 @@ constexpr bool kNullable = true;
 constexpr TraceColumn kMeta[] = {
     {"key", T, kRequired,
      "`schema` (integer version), `minimum_reader` (oldest loopscope that reads the file), `tool`, `indexed` 0/1, `complete` 0/1, "
-     "`writer` (process that records: boot, pid, start time), `inputs_note`"},
+     "`inputs_note`"},
     {"value", T, kRequired, "as text"},
 };
 constexpr TraceColumn kModel[] = {
@@ -150,6 +150,10 @@ constexpr TraceColumn kEvent[] = {
     {"zeros", I, kNullable, "elements equal to 0; NULL like `hi`"},
     {"content", I, kNullable,
      "content key as a signed 64-bit number; NULL below level 2, except for single elements that SQLite cannot hold exactly"},
+};
+constexpr TraceColumn kPresence[] = {
+    {"op", I, kRequired, "→ op"},
+    {"block", I, kRequired, "event ids `block` · 4,096 … + 4,095, among which are events of the operator"},
 };
 constexpr TraceColumn kOutput[] = {
     {"event", I, kRequired, "→ event"},       {"slot", I, kRequired, "result number, from 1"},
@@ -296,6 +300,8 @@ constexpr std::array kTables = std::to_array<TraceTable>({
     {"placement", "Which kernel executes an operator, and where.", kPlacement, "run, op", true},
     {"invocation", "One activation of a graph; of a loop, one iteration: condition and body together.", kInvocation, "id", false},
     {"event", "One executed operator, with the statistics of its result 0.", kEvent, "id", false},
+    {"presence", "Where the events of an operator are: the view `writes_of` goes through it. Since schema 3.", kPresence, "op, block", true,
+     3},
     {"output", "Results 1, 2, … of an event.", kOutput, "event, slot", true},
     {"abnormal", "NaN, infinities, denormal and saturated elements.", kAbnormal, "event, slot", true},
     {"reshape", "A shape that changed.", kReshape, "value, event", true},
@@ -305,7 +311,7 @@ constexpr std::array kTables = std::to_array<TraceTable>({
     {"digest", "A rolling hash, so that equal beginnings of two runs are skipped unread.", kDigest, "last", false},
     {"clock", "One row per commit.", kClock, "event", false},
     {"gap", "Steps that have no event rows.", kGap, "run, first", true},
-    {"print", "What the model said: TensorFlow's Print operators. Since schema 2.", kPrint, "event", false},
+    {"print", "What the model said: TensorFlow's Print operators. Since schema 2.", kPrint, "event", false, 2},
     {"alert", "What the recorder warned about.", kAlert, "id", false},
     {"edit", "A change that a person made while debugging.", kEdit, "id", false},
     {"mark", "Bookmarks and notes; writable after the recording.", kMark, "id", false},

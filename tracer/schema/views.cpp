@@ -24,6 +24,24 @@ constexpr std::array kViews = std::to_array<TraceView>({
  FROM write w JOIN invocation i ON i.id = w.invocation JOIN run r ON r.id = i.run JOIN op ON op.id = w.op
  JOIN graph g ON g.id = op.graph LEFT JOIN result x ON x.op = w.op AND x.slot = w.slot LEFT JOIN value v ON v.id = x.value
  LEFT JOIN abnormal a ON a.event = w.event AND a.slot = w.slot)"},
+    // From one operator to its events: by the blocks that hold some, in the order in which they happened.
+    {"writes_of", "The same, to be asked with `op_id = …`: goes to the events of that operator without reading the others.",
+     R"(SELECT i.run, e.id - r.base AS step, e.id AS event, 0 AS slot, i.id AS invocation, i.parent, i.call, i.iteration, o.label AS op,
+   o.kind, v.name AS value, v.dtype, e.state, e.lo AS min, coalesce(e.hi, e.lo) AS max, coalesce(e.mean, e.lo) AS mean,
+   iif(e.hi IS NULL, 0, e.std) AS std, coalesce(e.zeros, e.lo = 0) AS zeros, coalesce(a.nan, 0) AS nan,
+   coalesce(a.pos_inf, 0) + coalesce(a.neg_inf, 0) AS inf, e.content, e.ns, p.op AS op_id, g.name AS graph
+ FROM presence p CROSS JOIN event e ON e.id BETWEEN p.block * 4096 AND p.block * 4096 + 4095 AND e.op = p.op
+ CROSS JOIN invocation i ON i.id = e.invocation CROSS JOIN run r ON r.id = i.run CROSS JOIN op o ON o.id = p.op
+ CROSS JOIN graph g ON g.id = o.graph LEFT JOIN result x ON x.op = p.op AND x.slot = 0 LEFT JOIN value v ON v.id = x.value
+ LEFT JOIN abnormal a ON a.event = e.id AND a.slot = 0
+ UNION ALL
+ SELECT i.run, e.id - r.base, e.id, q.slot, i.id, i.parent, i.call, i.iteration, o.label, o.kind, v.name, v.dtype, q.state, q.lo,
+   coalesce(q.hi, q.lo), coalesce(q.mean, q.lo), iif(q.hi IS NULL, 0, q.std), coalesce(q.zeros, q.lo = 0), coalesce(a.nan, 0),
+   coalesce(a.pos_inf, 0) + coalesce(a.neg_inf, 0), q.content, NULL, p.op, g.name
+ FROM presence p CROSS JOIN event e ON e.id BETWEEN p.block * 4096 AND p.block * 4096 + 4095 AND e.op = p.op
+ CROSS JOIN output q ON q.event = e.id CROSS JOIN invocation i ON i.id = e.invocation CROSS JOIN run r ON r.id = i.run
+ CROSS JOIN op o ON o.id = p.op CROSS JOIN graph g ON g.id = o.graph LEFT JOIN result x ON x.op = p.op AND x.slot = q.slot
+ LEFT JOIN value v ON v.id = x.value LEFT JOIN abnormal a ON a.event = e.id AND a.slot = q.slot)"},
     {"invocation_segment", "The part of an address that an invocation adds, and which graphs it runs.",
      R"(SELECT i.id, CASE c.role WHEN 'main' THEN replace(g.name, '/', '%2F') WHEN 'loop' THEN o.label || '@' || i.iteration
    WHEN 'frame' THEN c.frame || '@' || i.iteration || ':frame' ELSE o.label || ':' || c.role END AS segment,
@@ -39,11 +57,17 @@ constexpr std::array kViews = std::to_array<TraceView>({
    FROM p CROSS JOIN invocation i ON i.id = p.parent CROSS JOIN invocation_segment s ON s.id = i.id CROSS JOIN call c ON c.id = i.call
    LEFT JOIN op o ON o.id = c.op)
  SELECT id, text AS path FROM p WHERE parent IS NULL)"},
-    {"loops", "Every execution of a loop: how many iterations, steps, and how long.",
-     R"(SELECT i.run, i.parent, i.call, o.label AS loop, c.frame, max(i.iteration) AS trips, min(i.id) AS first_invocation,
-   min(i.first) - min(r.base) AS step, sum(i.steps) AS steps, sum(i.ns) AS ns
- FROM invocation i JOIN call c ON c.id = i.call JOIN run r ON r.id = i.run LEFT JOIN op o ON o.id = c.op
- WHERE c.role IN ('loop', 'frame') GROUP BY i.parent, i.call)"},
+    // Every execution has an iteration 0. What is added up is so only where it is asked for.
+    {"loops", "Every execution of a loop or frame: how many iterations, steps, and how long.",
+     R"(SELECT f.run, f.parent, f.call, coalesce(o.label, c.frame) AS loop, c.frame,
+   (SELECT max(i.iteration) FROM invocation i WHERE i.call = f.call AND i.parent = f.parent) AS trips, f.id AS first_invocation,
+   f.first - r.base AS step,
+   iif(c.role = 'loop', (SELECT i.first + i.steps FROM invocation i WHERE i.call = f.call AND i.parent = f.parent
+     ORDER BY i.iteration DESC LIMIT 1) - f.first,
+    (SELECT sum(i.steps) FROM invocation i WHERE i.call = f.call AND i.parent = f.parent)) AS steps,
+   (SELECT sum(i.ns) FROM invocation i WHERE i.call = f.call AND i.parent = f.parent) AS ns
+ FROM call c CROSS JOIN invocation f ON f.call = c.id AND f.iteration = 0 CROSS JOIN run r ON r.id = f.run LEFT JOIN op o ON o.id = c.op
+ WHERE c.role IN ('loop', 'frame'))"},
     {"branches", "Every branch taken.",
      R"(SELECT i.run, i.id AS invocation, i.parent, p.iteration, o.id AS op_id, o.label AS op, c.role AS taken, i.first - r.base AS step
  FROM invocation i JOIN call c ON c.id = i.call JOIN op o ON o.id = c.op JOIN run r ON r.id = i.run
@@ -56,9 +80,7 @@ constexpr std::array kViews = std::to_array<TraceView>({
 });
 
 constexpr std::array kIndexes = std::to_array<TraceIndex>({
-    {"invocation_at", "an iteration of a loop", "invocation(parent, call, iteration)"},
-    {"event_at", "the events of an operator", "event(op, invocation)"},
-    {"invocation_call", "the executions of a call", "invocation(call, run)"},
+    {"invocation_at", "the executions of a call, and an iteration of a loop", "invocation(call, parent, iteration)"},
 });
 
 } // namespace

@@ -1,5 +1,8 @@
 #include "tracer/sqlite/database.h"
 
+#include "engine/base/clock.h"
+#include "tracer/sqlite/snapshot_vfs.h"
+
 #include <cctype>
 #include <cerrno>
 #include <cstring>
@@ -25,22 +28,22 @@ int systemErrorOf(sqlite3* handle)
     return error;
 }
 
-/// A path as a file: URI; everything but plain characters is escaped.
-std::string fileUri(const std::string& path)
-{
-    std::string uri = "file:";
-    for (const char c : path) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (std::isalnum(byte) != 0 || std::strchr("/._-~", c) != nullptr) {
-            uri += c;
-        } else {
-            uri += '%';
-            uri += "0123456789abcdef"[byte >> 4];
-            uri += "0123456789abcdef"[byte & 15];
-        }
-    }
-    return uri;
-}
+constexpr double kMostSecondsOfAStep = 60;
+constexpr int kOperationsBetweenLooks = 10'000; ///< of SQLite's machine: less than a millisecond
+
+/// Memory that SQLite may take in this process; sorting a large recording needs some hundred MiB.
+constexpr int64_t kMostMemory = int64_t{4} * 1024 * 1024 * 1024;
+
+struct SqliteLimit {
+    int which, most;
+};
+/// Far above what any recording or question needs, far below what a made-up one could ask for.
+constexpr SqliteLimit kLimits[] = {
+    {SQLITE_LIMIT_LENGTH, 512 * 1024 * 1024}, {SQLITE_LIMIT_SQL_LENGTH, 1'000'000}, {SQLITE_LIMIT_COLUMN, 200},
+    {SQLITE_LIMIT_EXPR_DEPTH, 200},           {SQLITE_LIMIT_COMPOUND_SELECT, 50},   {SQLITE_LIMIT_VDBE_OP, 1'000'000},
+    {SQLITE_LIMIT_FUNCTION_ARG, 50},          {SQLITE_LIMIT_ATTACHED, 0},           {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000},
+    {SQLITE_LIMIT_TRIGGER_DEPTH, 1},          {SQLITE_LIMIT_WORKER_THREADS, 0},
+};
 
 } // namespace
 
@@ -78,6 +81,7 @@ void Statement::bindNull(int parameter) { sqlite3_bind_null(m_handle, parameter)
 
 Result<bool> Statement::step()
 {
+    m_database->stepBegins();
     const int code = sqlite3_step(m_handle);
     if (code == SQLITE_ROW) return true;
     if (code == SQLITE_DONE) return false;
@@ -86,6 +90,7 @@ Result<bool> Statement::step()
 
 Status Statement::run()
 {
+    m_database->stepBegins();
     int code = sqlite3_step(m_handle);
     while (code == SQLITE_ROW) code = sqlite3_step(m_handle);
     if (code != SQLITE_DONE) {
@@ -156,30 +161,65 @@ std::optional<double> Statement::optionalReal(int column) const { return isNull(
 
 std::optional<std::string> Statement::optionalText(int column) const { return isNull(column) ? std::nullopt : std::optional(text(column)); }
 
-Result<std::unique_ptr<Database>> Database::openUri(const std::string& path, const std::string& uri, int flags, OpenMode mode)
+Database::Limits::Limits(Database& database, double seconds, const CancelFlag* cancel)
+    : m_database(database),
+      m_around(std::exchange(database.m_limits, this)),
+      m_deadline(seconds > 0 ? nowNs() + static_cast<int64_t>(seconds * 1e9) : 0),
+      m_cancel(cancel)
 {
+}
+
+/// The progress handler of SQLite: not 0 ends the running statement.
+int Database::mayGoOn(void* data)
+{
+    auto& database = *static_cast<Database*>(data);
+    const int64_t now = nowNs();
+    if (database.m_stepStart == 0) database.m_stepStart = now;
+    database.m_isCancelled = database.m_cancel != nullptr && database.m_cancel->requested();
+    database.m_isLate = database.m_limits == nullptr && now - database.m_stepStart > static_cast<int64_t>(kMostSecondsOfAStep * 1e9);
+    for (Limits* limits = database.m_limits; limits != nullptr; limits = limits->m_around) {
+        limits->m_isCancelled |= limits->m_cancel != nullptr && limits->m_cancel->requested();
+        limits->m_isLate |= limits->m_deadline != 0 && now > limits->m_deadline;
+        database.m_isCancelled |= limits->m_isCancelled;
+        database.m_isLate |= limits->m_isLate;
+    }
+    return database.m_isCancelled || database.m_isLate ? 1 : 0;
+}
+
+void Database::harden()
+{
+    static const auto kHeap = sqlite3_hard_heap_limit64(kMostMemory);
+    static_cast<void>(kHeap);
+    const auto set = [this](int option, int value) { sqlite3_db_config(m_handle, option, value, nullptr); };
+    set(SQLITE_DBCONFIG_DEFENSIVE, 1);
+    set(SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0);
+    set(SQLITE_DBCONFIG_ENABLE_TRIGGER, 0);
+    set(SQLITE_DBCONFIG_ENABLE_VIEW, 0); // of the file: those of the temp schema, which are ours, work
+    set(SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0);
+    set(SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, 0);
+    set(SQLITE_DBCONFIG_WRITABLE_SCHEMA, 0);
+    for (const SqliteLimit& limit : kLimits) sqlite3_limit(m_handle, limit.which, limit.most);
+    sqlite3_progress_handler(m_handle, kOperationsBetweenLooks, mayGoOn, this);
+}
+
+Result<std::unique_ptr<Database>> Database::open(const std::string& path, OpenMode mode)
+{
+    const char* vfs = nullptr;
+    if (mode == OpenMode::snapshot && (vfs = snapshotVfs()) == nullptr)
+        return Error(ErrorCode::internal, "no memory for a database connection").at(path);
+    const int flags = mode == OpenMode::readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
     sqlite3* handle = nullptr;
-    // One thread at a time uses a connection (the recorder hands its over once), so SQLite's own mutexes are only cost.
-    const int code = sqlite3_open_v2(uri.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, nullptr);
+    // One thread at a time uses a connection (the recorder hands its over once), so SQLite's own mutexes are only cost. A name that begins
+    // like a URI is a name all the same.
+    const std::string name = path.starts_with("file:") ? "./" + path : path;
+    const int code = sqlite3_open_v2(name.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, vfs);
     std::unique_ptr<Database> database(new Database(path, handle, mode));
     if (handle == nullptr) return Error(ErrorCode::internal, "no memory for a database connection").at(path);
     sqlite3_extended_result_codes(handle, 1);
     if (code != SQLITE_OK) return database->lastError("");
     sqlite3_busy_timeout(handle, 5000);
+    database->harden();
     return database;
-}
-
-Result<std::unique_ptr<Database>> Database::open(const std::string& path, OpenMode mode)
-{
-    int flags = SQLITE_OPEN_READONLY;
-    if (mode == OpenMode::readWrite) flags = SQLITE_OPEN_READWRITE;
-    if (mode == OpenMode::create) flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-    return openUri(path, fileUri(path), flags, mode);
-}
-
-Result<std::unique_ptr<Database>> Database::openImmutable(const std::string& path)
-{
-    return openUri(path, fileUri(path) + "?immutable=1", SQLITE_OPEN_READONLY, OpenMode::readOnly);
 }
 
 Database::~Database()
@@ -190,12 +230,14 @@ Database::~Database()
 
 Status Database::execute(const std::string& sql)
 {
+    stepBegins();
     if (sqlite3_exec(m_handle, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) return lastError("");
     return {};
 }
 
 Result<Statement> Database::prepare(std::string_view sql)
 {
+    stepBegins();
     sqlite3_stmt* statement = nullptr;
     if (sqlite3_prepare_v2(m_handle, sql.data(), static_cast<int>(sql.size()), &statement, nullptr) != SQLITE_OK) return lastError("");
     return Statement(*this, statement);
@@ -215,15 +257,38 @@ bool Database::isDiskFull() const
     return code == SQLITE_IOERR && isOutOfSpace(systemErrorOf(m_handle));
 }
 
+bool Database::hasChanged() const
+{
+    int changed = 0;
+    return m_mode == OpenMode::snapshot && sqlite3_file_control(m_handle, "main", kSnapshotHasChanged, &changed) == SQLITE_OK &&
+           changed != 0;
+}
+
+int64_t Database::bytes() const
+{
+    int64_t bytes = 0;
+    if (m_mode == OpenMode::snapshot) sqlite3_file_control(m_handle, "main", kSnapshotBytes, &bytes);
+    return bytes;
+}
+
 Error Database::lastError(std::string_view doing) const
 {
     const int code = sqlite3_errcode(m_handle) & 0xff;
     const int systemError = systemErrorOf(m_handle);
-    const bool writing = m_mode != OpenMode::readOnly;
+    const bool writing = m_mode == OpenMode::readWrite;
     std::string what(doing);
     if (!what.empty()) what += ": ";
     if (isDiskFull()) return Error(ErrorCode::cannotWrite, what + "disk full").at(m_path);
+    if (code == SQLITE_IOERR && hasChanged())
+        return Error(ErrorCode::badFile, what + "has changed since it was opened")
+            .at(m_path)
+            .note("open it again to read what it holds now");
     switch (code) {
+    case SQLITE_INTERRUPT:
+        if (m_isCancelled) return Error(ErrorCode::cancelled, "cancelled").at(m_path);
+        return Error(ErrorCode::execution, what + "took too long").at(m_path);
+    case SQLITE_NOMEM: return Error(ErrorCode::execution, what + "needs more memory than there is for it").at(m_path);
+    case SQLITE_TOOBIG: return Error(ErrorCode::badFile, what + "holds a value that is too large").at(m_path);
     case SQLITE_CANTOPEN:
         if (systemError == ENOENT && !writing) return Error(ErrorCode::badFile, what + "no such file").at(m_path);
         if (writing)

@@ -1,6 +1,7 @@
 // SQLite as values: a connection and statements that give Status and Result instead of codes.
 #pragma once
 
+#include "engine/base/cancel.h"
 #include "engine/base/result.h"
 #include "tracer/api/trace_types.h"
 
@@ -69,15 +70,18 @@ private:
     sqlite3_stmt* m_handle = nullptr;
 };
 
-enum class OpenMode : unsigned char { readOnly, readWrite, create };
+enum class OpenMode : unsigned char {
+    snapshot,  ///< reading: the file and its log as they lie there, without locks; nothing beside it is touched
+    live,      ///< reading what another connection writes
+    readWrite, ///< of a file that is there
+};
 
-/// One connection, used by one thread at a time.
+/// One connection, used by one thread at a time. Whatever the mode, the file's triggers and views are off and its schema is not trusted:
+/// views that are asked are those that we made.
 class Database {
 public:
     /// Errors: badFile (reading) or cannotWrite (writing), with the system's reason.
     static Result<std::unique_ptr<Database>> open(const std::string& path, OpenMode mode);
-    /// Read-only and without locks or journal: for media on which SQLite cannot place its files. Misses what is only in the WAL.
-    static Result<std::unique_ptr<Database>> openImmutable(const std::string& path);
     ~Database();
     Database(const Database&) = delete;
     Database& operator=(const Database&) = delete;
@@ -91,17 +95,52 @@ public:
     Error lastError(std::string_view doing) const;
     /// True if the connection's last error says that the disk (or a limit of the file's size) is full.
     bool isDiskFull() const;
+    /// True if the file is no longer what was opened; only snapshots know.
+    bool hasChanged() const;
+    /// Bytes of the file and its log; 0 if the mode does not know.
+    int64_t bytes() const;
     Status close();
+
+    /// What ends the statements that run while it lives: a time, a request, those of the limits around it. Without any, a single step of a
+    /// statement ends after a minute: a damaged tree of pages may have no end.
+    class Limits {
+    public:
+        /// `seconds` 0: no limit in time, not even that of a step. `cancel` may be null.
+        Limits(Database& database, double seconds, const CancelFlag* cancel);
+        ~Limits() { m_database.m_limits = m_around; }
+        Limits(const Limits&) = delete;
+        Limits& operator=(const Limits&) = delete;
+        bool isLate() const { return m_isLate; }
+        bool isCancelled() const { return m_isCancelled; }
+
+    private:
+        friend class Database;
+        Database& m_database;
+        Limits* m_around;
+        int64_t m_deadline = 0;
+        const CancelFlag* m_cancel;
+        bool m_isLate = false, m_isCancelled = false;
+    };
+    /// A request that ends any statement of this connection from now on; null: none.
+    void setCancel(const CancelFlag* cancel) { m_cancel = cancel; }
 
     const std::string& path() const { return m_path; }
     sqlite3* handle() const { return m_handle; }
 
 private:
+    friend class Statement;
     Database(std::string path, sqlite3* handle, OpenMode mode) : m_path(std::move(path)), m_handle(handle), m_mode(mode) {}
-    static Result<std::unique_ptr<Database>> openUri(const std::string& path, const std::string& uri, int flags, OpenMode mode);
+    static int mayGoOn(void* database);
+    void harden();
+    void stepBegins() { m_stepStart = 0; }
+
     std::string m_path;
     sqlite3* m_handle = nullptr;
-    OpenMode m_mode = OpenMode::readOnly;
+    OpenMode m_mode = OpenMode::snapshot;
+    Limits* m_limits = nullptr; ///< innermost
+    const CancelFlag* m_cancel = nullptr;
+    int64_t m_stepStart = 0; ///< when the running step was first seen; 0: not yet
+    bool m_isCancelled = false, m_isLate = false;
 };
 
 } // namespace loopscope
