@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <regex>
+#include <re2/re2.h>
 #include <set>
 
 namespace loopscope::app {
@@ -117,16 +117,15 @@ private:
     {
         if (want == got) return true;
         std::vector<std::string> groups;
-        try {
-            const std::regex pattern(patternOf(want, m_captures, groups));
-            std::smatch match;
-            if (!std::regex_match(got, match, pattern)) return false;
-            for (size_t g = 0; g < groups.size() && g + 1 < match.size(); ++g) m_captures[groups[g]] = match[g + 1].str();
-            return true;
-        } catch (const std::regex_error& error) {
-            m_error = "bad {{pattern}} in '" + want + "': " + error.what();
+        const RE2 pattern(patternOf(want, m_captures, groups), RE2::Quiet);
+        if (!pattern.ok()) {
+            m_error = "bad {{pattern}} in '" + want + "': " + pattern.error();
             return false;
         }
+        std::vector<re2::StringPiece> match(static_cast<size_t>(pattern.NumberOfCapturingGroups()) + 1); // 0: all of it
+        if (!pattern.Match(got, 0, got.size(), RE2::ANCHOR_BOTH, match.data(), static_cast<int>(match.size()))) return false;
+        for (size_t g = 0; g < groups.size() && g + 1 < match.size(); ++g) m_captures[groups[g]] = match[g + 1].as_string();
+        return true;
     }
 
     const std::vector<std::string>& m_expected;
@@ -240,11 +239,8 @@ bool occursIn(const std::string& pattern, const std::string& text)
     if (text.find(pattern) != std::string::npos) return true;
     std::map<std::string, std::string> captures;
     std::vector<std::string> groups;
-    try {
-        return std::regex_search(text, std::regex(patternOf(pattern, captures, groups)));
-    } catch (const std::regex_error&) {
-        return false;
-    }
+    const RE2 expression(patternOf(pattern, captures, groups), RE2::Quiet);
+    return expression.ok() && RE2::PartialMatch(text, expression);
 }
 
 } // namespace loopscope::app

@@ -20,7 +20,7 @@
 #include <array>
 #include <filesystem>
 #include <map>
-#include <regex>
+#include <re2/re2.h>
 #include <thread>
 
 namespace loopscope::app {
@@ -172,14 +172,12 @@ Result<int> runCheck(const CommandContext& context)
     for (const std::string& path : arguments.positionals) LS_CHECK_OK(addPath(path, work));
     if (arguments.has("filter")) {
         const std::string text = arguments.text("filter");
-        try {
-            const std::regex filter(text);
-            std::erase_if(work.jobs, [&](const CaseJob& job) { return !std::regex_search(job.id, filter); });
-        } catch (const std::regex_error& error) {
+        const RE2 filter(text, RE2::Quiet);
+        if (!filter.ok())
             return Error(ErrorCode::usage, "option '--filter'")
                 .found("'" + text + "'")
-                .expected("a regular expression (" + std::string(error.what()) + ")");
-        }
+                .expected("a regular expression (" + filter.error() + ")");
+        std::erase_if(work.jobs, [&](const CaseJob& job) { return !RE2::PartialMatch(job.id, filter); });
         if (work.jobs.empty()) return Error(ErrorCode::usage, "no case matches --filter '" + text + "'");
     }
     if (arguments.has("update"))

@@ -5,7 +5,7 @@
 #include "engine/base/bytes.h"
 
 #include <gtest/gtest.h>
-#include <regex>
+#include <re2/re2.h>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -57,17 +57,17 @@ std::vector<Example> examplesOf(const std::string& page)
     if (!content.ok()) return examples;
     std::istringstream in(std::string(content->as<char>(), content->size()));
     const std::string start = "    $ loopscope debug ";
-    const std::regex prompt(R"(    (\((?:loop|replay)(?: r\d+)?\) |> )(.*))");
+    const RE2 prompt(R"(    (\((?:loop|replay)(?: r\d+)?\) |> )(.*))");
     bool inside = false;
     size_t number = 0;
     for (std::string line; std::getline(in, line);) {
         ++number;
-        std::smatch match;
+        std::string shown, command;
         if (line.starts_with(start)) {
             examples.push_back({page, number, shellWords(line.substr(start.size())), "", {}});
             inside = true;
-        } else if (inside && std::regex_match(line, match, prompt)) {
-            examples.back().exchanges.push_back({match[1], match[2], "", number});
+        } else if (inside && RE2::FullMatch(line, prompt, &shown, &command)) {
+            examples.back().exchanges.push_back({shown, command, "", number});
         } else if (inside && line.starts_with("    ")) {
             (examples.back().exchanges.empty() ? examples.back().begin : examples.back().exchanges.back().reply) += line.substr(4) + "\n";
         } else {

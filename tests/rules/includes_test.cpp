@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <map>
-#include <regex>
+#include <re2/re2.h>
 #include <set>
 
 namespace loopscope {
@@ -57,22 +57,25 @@ const std::map<std::string, std::vector<std::string>> kNamesOf = {
 /// The text of a header without its comments and string literals.
 std::string codeOf(const std::string& text)
 {
-    static const std::regex comment(R"re(//[^\n]*|"(\\.|[^"\\\n])*")re");
-    return std::regex_replace(text, comment, "");
+    static const RE2 comment(R"re(//[^\n]*|"(\\.|[^"\\\n])*")re");
+    std::string code = text;
+    RE2::GlobalReplace(&code, comment, "");
+    return code;
 }
 
 /// The first group of each match, without repetitions.
-std::set<std::string> matches(const std::string& text, const std::regex& pattern)
+std::set<std::string> matches(const std::string& text, const RE2& pattern)
 {
     std::set<std::string> found;
-    for (std::sregex_iterator it(text.begin(), text.end(), pattern), end; it != end; ++it) found.insert((*it)[1]);
+    re2::StringPiece rest(text);
+    for (std::string one; RE2::FindAndConsume(&rest, pattern, &one);) found.insert(one);
     return found;
 }
 
 /// "<optional> for std::nullopt", … : what `text` names and does not include.
 std::vector<std::string> missingIncludes(const std::string& text)
 {
-    static const std::regex include(R"(#include <([^>]+)>)"), standard(R"(\bstd::(\w+))");
+    static const RE2 include(R"(#include <([^>]+)>)"), standard(R"(\bstd::(\w+))");
     const std::set<std::string> included = matches(text, include), named = matches(codeOf(text), standard);
     std::vector<std::string> missing;
     for (const auto& [header, names] : kNamesOf) {
@@ -87,7 +90,7 @@ std::vector<std::string> missingIncludes(const std::string& text)
 /// header brings the plain classes (QString, QRect, QEvent) along, so more is not asked.
 std::string strangeQtClass(const std::string& text)
 {
-    static const std::regex include(R"(#include [<"](Q\w+|viewer/[^">]+)[">])"), declared(R"(\bclass (Q[A-Z]\w+);)"),
+    static const RE2 include(R"(#include [<"](Q\w+|viewer/[^">]+)[">])"), declared(R"(\bclass (Q[A-Z]\w+);)"),
         named(R"(\b(Q[A-Z][a-z]\w+)\b)");
     if (!matches(text, include).empty()) return {};
     const std::set<std::string> known = matches(text, declared);

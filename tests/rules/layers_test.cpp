@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <map>
-#include <regex>
+#include <re2/re2.h>
 #include <set>
 
 namespace loopscope {
@@ -43,23 +43,22 @@ std::string layerOf(const Table& table, const std::string& path)
 
 std::vector<std::string> violations(const Table& table, const std::string& file, const std::string& text)
 {
-    static const std::regex ours("^\\s*#include \"([^\"]+)\"");
-    static const std::regex theirs("^\\s*#include <([^>]+)>");
+    static const RE2 ours("^\\s*#include \"([^\"]+)\"");
+    static const RE2 theirs("^\\s*#include <([^>]+)>");
     std::vector<std::string> found;
     const std::string layer = layerOf(table, file);
     for (const std::string& line : linesOf(text)) {
-        std::smatch match;
-        if (std::regex_search(line, match, ours) && !layer.empty()) {
-            const std::string target = match[1];
+        std::string target;
+        if (!layer.empty() && RE2::PartialMatch(line, ours, &target)) {
             bool allowed = lies(target, layer) || target.find('/') == std::string::npos; // generated headers have no folder
             for (const std::string& folder : table.layers.at(layer)) allowed = allowed || lies(target, folder);
             if (!allowed) found.push_back(file + " includes " + target);
-        } else if (std::regex_search(line, match, theirs)) {
+        } else if (RE2::PartialMatch(line, theirs, &target)) {
             for (const auto& [prefix, folders] : table.libraries) {
-                if (!match[1].str().starts_with(prefix)) continue;
+                if (!target.starts_with(prefix)) continue;
                 bool allowed = false;
                 for (const std::string& folder : folders) allowed = allowed || lies(file, folder);
-                if (!allowed) found.push_back(file + " includes <" + match[1].str() + ">");
+                if (!allowed) found.push_back(file + " includes <" + target + ">");
             }
         }
     }

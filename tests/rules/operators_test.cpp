@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <map>
-#include <regex>
+#include <re2/re2.h>
 #include <set>
 
 namespace loopscope {
@@ -63,8 +63,7 @@ TEST(Operators, everyOperatorHasATextTest)
     for (const OpDef& def : allOps()) {
         const std::string prefix = def.dialect == "tfl" || def.dialect == "tf" ? "\\b" : std::string(def.dialect) + "\\.";
         const std::string pattern = prefix + std::string(def.name);
-        EXPECT_TRUE(std::regex_search(tests, std::regex("[=\\s]" + pattern + "\\(")))
-            << def.name << " is used by no .ltest under tests/ops";
+        EXPECT_TRUE(RE2::PartialMatch(tests, "[=\\s]" + pattern + "\\(")) << def.name << " is used by no .ltest under tests/ops";
     }
 }
 
@@ -73,18 +72,19 @@ TEST(Operators, everyOperatorHasATextTest)
 TEST(Operators, everyConstraintHasATest)
 {
     std::map<std::string, std::vector<std::string>> families;
-    const std::regex line(R"(^LS_(?:OP|CALL)\((\w+), *(\w+), *(\w+)\))");
+    const RE2 line(R"(^LS_(?:OP|CALL)\((\w+), *(\w+), *(\w+)\))");
     for (const std::string& text : linesOf(readText("engine/ops/ops.def"))) {
-        std::smatch match;
-        if (std::regex_search(text, match, line)) families[match[3]].push_back(match[2]);
+        std::string dialect, name, family;
+        if (RE2::PartialMatch(text, line, &dialect, &name, &family)) families[family].push_back(name);
     }
     ASSERT_FALSE(families.empty());
     const std::string tests = allOpTests();
-    const std::regex constraint(R"(violated\(\s*(\d+))");
+    const RE2 constraint(R"(violated\(\s*(\d+))");
     for (const auto& [family, names] : families) {
         const std::string code = readText("engine/ops/" + family + ".cpp");
         std::set<std::string> numbers;
-        for (std::sregex_iterator it(code.begin(), code.end(), constraint), end; it != end; ++it) numbers.insert((*it)[1]);
+        re2::StringPiece rest(code);
+        for (std::string number; RE2::FindAndConsume(&rest, constraint, &number);) numbers.insert(number);
         for (const std::string& number : numbers) {
             bool tested = false;
             for (const std::string& name : names)

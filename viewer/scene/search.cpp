@@ -9,7 +9,7 @@
 #include <cctype>
 #include <charconv>
 #include <optional>
-#include <regex>
+#include <re2/re2.h>
 #include <set>
 
 namespace loopscope::viewer {
@@ -76,7 +76,7 @@ struct SearchIndex::Term {
     std::vector<int64_t> dims;
     int64_t number = -1;
     std::string value; ///< of an attribute; empty: any
-    std::shared_ptr<std::regex> regex;
+    std::shared_ptr<const RE2> regex;
 };
 
 namespace {
@@ -194,9 +194,7 @@ bool SearchIndex::matches(const Term& term, const Entry& entry) const
         const std::string_view text = textOf(entry);
         for (size_t at = 0; at < text.size();) {
             const size_t end = text.find('\n', at);
-            if (std::regex_search(text.begin() + static_cast<std::ptrdiff_t>(at), text.begin() + static_cast<std::ptrdiff_t>(end),
-                                  *term.regex))
-                return true;
+            if (RE2::PartialMatch(re2::StringPiece(text.data() + at, end - at), *term.regex)) return true;
             at = end + 1;
         }
         return false;
@@ -230,10 +228,10 @@ SearchAnswer SearchIndex::find(std::string_view query, SearchKind kind, size_t m
                 return answer;
             }
             term.field = Term::Field::regex;
-            try { // std::regex has no other way to say that a pattern is wrong
-                term.regex = std::make_shared<std::regex>(word.substr(1, word.size() - 2),
-                                                          std::regex::ECMAScript | std::regex::icase | std::regex::optimize);
-            } catch (const std::regex_error&) {
+            RE2::Options options(RE2::Quiet);
+            options.set_case_sensitive(false);
+            term.regex = std::make_shared<const RE2>(word.substr(1, word.size() - 2), options);
+            if (!term.regex->ok()) {
                 fail("not a regular expression: " + word);
                 return answer;
             }
@@ -345,7 +343,7 @@ void SearchIndex::findTensors(const std::vector<Term>& terms, SearchAnswer& answ
                 case Term::Field::dtype: return dtypeName(value.type.dtype) == term.text;
                 case Term::Field::index: return static_cast<int64_t>(v) == term.number;
                 case Term::Field::graph: return lower(graph.id).find(term.text) != std::string::npos;
-                case Term::Field::regex: return std::regex_search(value.id, *term.regex) || std::regex_search(value.name, *term.regex);
+                case Term::Field::regex: return RE2::PartialMatch(value.id, *term.regex) || RE2::PartialMatch(value.name, *term.regex);
                 case Term::Field::kind:
                     return value.producer.valid() && lower(graph.op(value.producer).kind.name).find(term.text) != std::string::npos;
                 default: return false;
@@ -382,7 +380,7 @@ void SearchIndex::findAttributes(const std::vector<Term>& terms, SearchAnswer& a
                 if (term.field == Term::Field::attribute)
                     return lower(attribute.key).find(term.text) != std::string::npos &&
                            (term.value.empty() || lower(shownAttribute(m_model, graph, attribute)).find(term.value) != std::string::npos);
-                if (term.field == Term::Field::regex) return std::regex_search(shown, *term.regex);
+                if (term.field == Term::Field::regex) return RE2::PartialMatch(shown, *term.regex);
                 return matches(term, entry);
             };
             if (!std::ranges::all_of(terms, holdsOf) || ++answer.count > static_cast<int64_t>(most)) continue;

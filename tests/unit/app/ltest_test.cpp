@@ -180,5 +180,14 @@ TEST(Update, rewrites_replies_and_nothing_else)
     std::filesystem::remove(path);
 }
 
+TEST(Ltest, a_pattern_takes_lines_of_any_length)
+{
+    const std::string line(4'000'000, 'a'); // a backtracking matcher runs out of stack
+    EXPECT_EQ(matchReply({"{{(a|aa)*}}"}, {line}), "");
+    EXPECT_NE(matchReply({"{{(a|aa)*}}b"}, {line}), "");
+    EXPECT_FALSE(occursIn("{{(a|aa)+}}b", line));
+    EXPECT_NE(matchReply({"{{(}}"}, {line}).find("bad {{pattern}}"), std::string::npos);
+}
+
 } // namespace
 } // namespace loopscope::app
