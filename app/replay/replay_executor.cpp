@@ -3,7 +3,7 @@
 #include "app/replay/recorded_dataflow.h"
 #include "app/replay/trace_executor.h"
 #include "engine/exec/dataflow_executor.h"
-#include "engine/plan/run_selection.h"
+#include "engine/ops/dataflow.h"
 
 namespace loopscope::app {
 

@@ -8,7 +8,7 @@
 #include "engine/base/result.h"
 #include "engine/exec/interpreter.h"
 #include "engine/observe/execution_observer.h"
-#include "engine/plan/run_selection.h"
+#include "engine/transform/run_selection.h"
 
 #include <cstdint>
 #include <functional>

@@ -3,7 +3,7 @@
 
 #include "engine/base/result.h"
 #include "engine/ir/model.h"
-#include "engine/plan/run_selection.h"
+#include "engine/transform/run_selection.h"
 
 #include <string>
 #include <string_view>

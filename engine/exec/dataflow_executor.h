@@ -13,7 +13,7 @@
 namespace loopscope {
 
 /// Runs the graph `root` of a TensorFlow model: all nodes that its roots and inputs reach. What a session feeds and fetches are the inputs
-/// and outputs of the graph (selectForRun in engine/plan makes such a graph). A dead output fails the run with TensorFlow's words.
+/// and outputs of the graph (selectForRun in engine/transform makes such a graph). A dead output fails the run with TensorFlow's words.
 ///
 /// Order: iterations one after the other, nodes of an iteration as ready in topological order (ties by file order), callees at once, inner
 /// frames when the iteration around them has nothing else to do. `ExecutionOptions::scheduleSeed` picks among all ready nodes instead.

@@ -5,7 +5,7 @@
 #include "engine/exec/machine.h"
 #include "engine/exec/shape_evaluator.h"
 #include "engine/ops/catalog.h"
-#include "engine/plan/run_selection.h"
+#include "engine/ops/dataflow.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,8 @@
 #include "engine/exec/make_executor.h"
 
 #include "engine/exec/dataflow_executor.h"
-#include "engine/plan/run_selection.h"
+#include "engine/ops/control_flow.h"
+#include "engine/ops/dataflow.h"
 
 namespace loopscope {
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace loopscope {
@@ -47,6 +48,10 @@ bool dtypesAgree(DType formal, DType actual);
 /// TensorFlow's truth of a condition (core/kernels/functional_ops.cc, ToBool): a scalar number is true if it is not zero (NaN is, −0.0 is
 /// not), a string if it is not empty; any other tensor if it has elements. Errors: InvalidArgument for other dtypes.
 Result<bool> tfTruth(const Tensor& tensor);
+
+/// Attribute of a model that was selected for a run: the graph that is to run once when a session begins, before any other. Absent: there
+/// is none.
+inline constexpr std::string_view kInitialiserGraph = "@initialiser_graph";
 
 /// A place in the model where LiteRT is known to go wrong and Loopscope does not.
 struct ModelWarning {

@@ -4,7 +4,7 @@
 #include "engine/base/clock.h"
 #include "engine/exec/dataflow_executor.h"
 #include "engine/exec/make_executor.h"
-#include "engine/plan/run_selection.h"
+#include "engine/transform/run_selection.h"
 #include "tests/bench/report.h"
 
 #include <algorithm>

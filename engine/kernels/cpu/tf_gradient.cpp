@@ -1,4 +1,4 @@
-// SymbolicGradient becomes a call before a run (engine/plan/function_calls.h); what is left of it has no gradient, and says why.
+// SymbolicGradient becomes a call before a run (engine/transform/function_calls.h); what is left of it has no gradient, and says why.
 #include "engine/kernels/cpu/tf_support.h"
 
 using namespace loopscope;

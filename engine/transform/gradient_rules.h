@@ -2,7 +2,7 @@
 // TensorFlow registers for SymbolicGradient (core/ops/math_grad.cc, array_grad.cc, nn_grad.cc).
 #pragma once
 
-#include "engine/plan/gradient_nodes.h"
+#include "engine/transform/gradient_nodes.h"
 
 #include <string_view>
 #include <vector>

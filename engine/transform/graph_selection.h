@@ -7,9 +7,6 @@
 
 namespace loopscope {
 
-/// Operators that TensorFlow 1's executor treats in its own way.
-bool isDataflow(const Operator& op);
-
 /// One graph being rewritten.
 class GraphSelection {
 public:
@@ -29,8 +26,5 @@ private:
     std::vector<bool> m_needed;
     std::vector<OperatorId> m_open;
 };
-
-/// True for operators that a function keeps even if nothing reads their results.
-bool hasEffects(const Operator& op);
 
 } // namespace loopscope

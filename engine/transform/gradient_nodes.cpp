@@ -1,4 +1,4 @@
-#include "engine/plan/gradient_nodes.h"
+#include "engine/transform/gradient_nodes.h"
 
 #include "engine/ops/tf_registry.h"
 

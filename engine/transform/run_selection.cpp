@@ -1,19 +1,16 @@
-#include "engine/plan/run_selection.h"
+#include "engine/transform/run_selection.h"
 
 #include "engine/base/text.h"
-#include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"
-#include "engine/plan/call_pruning.h"
-#include "engine/plan/function_calls.h"
-#include "engine/plan/graph_selection.h"
+#include "engine/ops/dataflow.h"
 #include "engine/tensor/strings.h"
+#include "engine/transform/call_pruning.h"
+#include "engine/transform/function_calls.h"
+#include "engine/transform/graph_selection.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <optional>
-#include <queue>
-#include <set>
 #include <unordered_map>
 
 namespace loopscope {
@@ -226,27 +223,6 @@ Result<Model> selectForRun(const Model& model, GraphId root, const RunSelection&
     if (!whole) pruneCalls(selected, root, selection.targets);
     rebindSignatures(model, root, selected);
     return selected;
-}
-
-std::string dataflowOperator(const Model& model, GraphId root)
-{
-    std::vector<GraphId> graphs = {root};
-    std::set<GraphId> seen = {root};
-    for (size_t g = 0; g < graphs.size(); ++g) {
-        const Graph& graph = model.graph(graphs[g]);
-        for (size_t o = 0; o < graph.operators.size(); ++o) {
-            const Operator& op = graph.operators[o];
-            const auto isLate = [&](ValueId input) {
-                return input.valid() && graph.value(input).role == ValueRole::result &&
-                       graph.value(input).producer.index >= static_cast<int32_t>(o);
-            };
-            if (isDataflow(op) || std::any_of(op.inputs.begin(), op.inputs.end(), isLate))
-                return graph.id + "/" + operatorLabel(op, static_cast<int64_t>(o));
-            for (const Callee& callee : callForm(op).callees)
-                if (model.hasGraph(callee.graph) && seen.insert(callee.graph).second) graphs.push_back(callee.graph);
-        }
-    }
-    return {};
 }
 
 } // namespace loopscope

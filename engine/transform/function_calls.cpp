@@ -1,7 +1,7 @@
-#include "engine/plan/function_calls.h"
+#include "engine/transform/function_calls.h"
 
 #include "engine/ops/tf_registry.h"
-#include "engine/plan/function_gradient.h"
+#include "engine/transform/function_gradient.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,7 +1,7 @@
 // Gradients that are made for SymbolicGradient, held against difference quotients of the functions themselves.
 #include "converters/lsir/lsir.h"
 #include "engine/exec/make_executor.h"
-#include "engine/plan/run_selection.h"
+#include "engine/transform/run_selection.h"
 
 #include <cmath>
 #include <functional>

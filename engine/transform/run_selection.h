@@ -6,7 +6,6 @@
 #include "engine/ir/model.h"
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace loopscope {
@@ -15,9 +14,6 @@ namespace loopscope {
 struct RunSelection {
     std::vector<std::string> feeds, fetches, targets;
 };
-
-/// Attribute of a selected model: the graph that is to run once when a session begins, before any other. Absent: there is none.
-inline constexpr std::string_view kInitialiserGraph = "@initialiser_graph";
 
 /// The model with `root` as what the selection runs: its inputs are the feeds in their order, its outputs the fetches. Without feeds,
 /// fetches and targets the root keeps its own inputs and outputs. Functions keep what their outputs, control outputs and side effects
@@ -28,9 +24,5 @@ inline constexpr std::string_view kInitialiserGraph = "@initialiser_graph";
 /// is added at the end.
 /// Errors: usage, "feed 'x:0': no such node; did you mean 'X:0'?".
 Result<Model> selectForRun(const Model& model, GraphId root, const RunSelection& selection);
-
-/// The first operator of the graphs that `root` reaches which needs TensorFlow 1's dataflow rules (Switch, Merge, Enter, …, or a cycle);
-/// its address for messages. Empty if there is none.
-std::string dataflowOperator(const Model& model, GraphId root);
 
 } // namespace loopscope

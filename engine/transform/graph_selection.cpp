@@ -1,20 +1,8 @@
-#include "engine/plan/graph_selection.h"
-
-#include "engine/ops/catalog.h"
+#include "engine/transform/graph_selection.h"
 
 #include <queue>
-#include <set>
 
 namespace loopscope {
-
-bool isDataflow(const Operator& op)
-{
-    static const std::set<std::string_view> names = {
-        "Switch", "RefSwitch", "_SwitchN",      "_Switch",          "Merge",    "RefMerge",       "Enter", "RefEnter",
-        "Exit",   "RefExit",   "NextIteration", "RefNextIteration", "LoopCond", "ControlTrigger", "For",   "Send",
-        "Recv",   "_Send",     "_Recv",         "_HostSend",        "_HostRecv"};
-    return op.kind.dialect == "tf" && names.contains(op.kind.name);
-}
 
 void GraphSelection::need(OperatorId op)
 {
@@ -102,12 +90,6 @@ void GraphSelection::apply(const std::vector<int32_t>& order)
     }
     std::erase_if(m_graph.controlOutputs, [&](auto& output) { return place[static_cast<size_t>(output.second.index)] < 0; });
     for (auto& [name, op] : m_graph.controlOutputs) op = OperatorId(place[static_cast<size_t>(op.index)]);
-}
-
-bool hasEffects(const Operator& op)
-{
-    const OpDef* const def = findOp(op.kind);
-    return !def || def->hasSideEffects || isDataflow(op);
 }
 
 } // namespace loopscope

@@ -1,7 +1,8 @@
-#include "engine/plan/call_pruning.h"
+#include "engine/transform/call_pruning.h"
 
 #include "engine/ops/control_flow.h"
-#include "engine/plan/graph_selection.h"
+#include "engine/ops/dataflow.h"
+#include "engine/transform/graph_selection.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "engine/plan/gradient_rules.h"
+#include "engine/transform/gradient_rules.h"
 
 #include <algorithm>
 #include <unordered_map>

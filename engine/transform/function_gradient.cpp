@@ -1,7 +1,7 @@
-#include "engine/plan/function_gradient.h"
+#include "engine/transform/function_gradient.h"
 
 #include "engine/ops/tf_registry.h"
-#include "engine/plan/gradient_rules.h"
+#include "engine/transform/gradient_rules.h"
 
 #include <algorithm>
 
