@@ -2,6 +2,7 @@
 #include "converters/tflite/custom_options.h"
 #include "converters/tflite/import_state.h"
 #include "converters/tflite/option_tables.h"
+#include "engine/ir/random_stream.h"
 #include "schema_generated.h"
 
 #include <algorithm>
@@ -122,6 +123,7 @@ private:
         LS_CHECK_OK(readOptionTables(source, place, code, op.attributes));
         LS_CHECK_OK(readCustomOptions(source, place, op.attributes));
         LS_CHECK_OK(readFacts(source, place, code, op.attributes));
+        if (drawsRandomNumbers(op)) op.streamIdentity = randomStreamIdentity(op, op.origin.front());
         m_graph.operators.push_back(std::move(op));
         return {};
     }

@@ -59,6 +59,7 @@ struct Operator {
     std::vector<OperatorId> controlInputs;
     std::vector<ValueId> results;
     std::vector<std::string> origin; ///< where it came from, `MODEL:INDEX` or node names; joined by rewrites; not compared
+    uint64_t streamIdentity = 0;     ///< of its random numbers (random_stream.h); 0: follows from the rest; not compared
 };
 
 /// TensorFlow: `return name=value`. TFLite: only `value`.

@@ -2,7 +2,7 @@
 
 #include "engine/ops/control_flow.h"
 #include "engine/ops/dataflow.h"
-#include "engine/transform/graph_selection.h"
+#include "engine/transform/graph_editor.h"
 
 #include <algorithm>
 #include <map>
@@ -22,23 +22,15 @@ constexpr int kDeepestCalls = 256;
 bool canFake(DType dtype) { return dtype != DType::unknown && dtype != DType::resource; }
 
 /// A value that stands for one of that dtype which nobody looks at; invalid if there is none.
-ValueId addFakeParam(Graph& graph, DType dtype, const std::string& name)
+ValueId addFakeParam(GraphEditor& editor, DType dtype, std::string name, const Sources& sources)
 {
     if (!canFake(dtype)) return {};
-    Operator op;
-    op.kind = {"tf", "FakeParam"};
-    op.name = name;
-    op.attributes = {{"dtype", dtype}, {"shape", Shape({0})}};
-    Value value;
-    value.id = name;
-    value.type = TensorType(dtype, Shape({0}));
-    value.role = ValueRole::result;
-    value.producer = OperatorId(static_cast<int64_t>(graph.operators.size()));
-    const ValueId id(static_cast<int64_t>(graph.values.size()));
-    op.results = {id};
-    graph.values.push_back(std::move(value));
-    graph.operators.push_back(std::move(op));
-    return id;
+    OperatorDraft fake;
+    fake.kind = {"tf", "FakeParam"};
+    fake.name = std::move(name);
+    fake.attributes = {{"dtype", dtype}, {"shape", Shape({0})}};
+    fake.results = {TensorType(dtype, Shape({0}))};
+    return editor.op(editor.append(std::move(fake), sources)).results.front();
 }
 
 class CallPruner {
@@ -54,7 +46,11 @@ public:
         for (size_t o = 0; o < graph.operators.size(); ++o)
             if (std::ranges::find(targets, graph.operators[o].name) != targets.end()) whole.insert(OperatorId(static_cast<int64_t>(o)));
         const size_t originals = m_model.graphs.size();
-        if (prune(graph, whole, false)) m_model.graph(root) = std::move(graph);
+        GraphEditor editor(graph, Dialect::tf); // not the model's: what signatures name is no reason to run
+        if (prune(editor, whole, false)) {
+            (void)editor.finish();
+            m_model.graph(root) = std::move(graph);
+        }
         dropUnused(root, originals);
     }
 
@@ -80,51 +76,49 @@ private:
 
     /// Operators in `roots` and, if `effects`, those with side effects run whatever reads them; `roots` are not reduced. True if something
     /// changed.
-    bool prune(Graph& graph, const std::set<OperatorId>& roots, bool effects)
+    bool prune(GraphEditor& editor, const std::set<OperatorId>& roots, bool effects)
     {
-        for (size_t o = 0; o < graph.operators.size(); ++o) // only graphs in order: others have cycles
-            for (const ValueId input : graph.operators[o].inputs)
-                if (input.valid() && graph.value(input).role == ValueRole::result &&
-                    graph.value(input).producer.index >= static_cast<int32_t>(o))
-                    return false;
+        if (!editor.isInOrder()) return false; // it has cycles
+        const Graph& graph = editor.graph();
+        const std::vector<OperatorId> order = editor.order();
         const size_t count = graph.operators.size();
         Flags needed(graph.values.size(), false), runs(count, false), awaited(count, false);
         for (const GraphOutput& output : graph.outputs) needed[static_cast<size_t>(output.value.index)] = true;
         for (const auto& [name, op] : graph.controlOutputs)
             runs[static_cast<size_t>(op.index)] = awaited[static_cast<size_t>(op.index)] = true;
         bool changed = false;
-        for (size_t o = count; o-- > 0;) {
-            const OperatorId id(static_cast<int64_t>(o));
+        for (auto at = order.rbegin(); at != order.rend(); ++at) {
+            const OperatorId id = *at;
+            const auto o = static_cast<size_t>(id.index);
             Flags results;
-            for (const ValueId result : graph.operators[o].results)
+            for (const ValueId result : editor.op(id).results)
                 results.push_back(result.valid() && needed[static_cast<size_t>(result.index)]);
             const bool isRoot = roots.contains(id);
-            runs[o] = runs[o] || isRoot || (effects && hasEffects(graph.operators[o])) || std::ranges::find(results, true) != results.end();
+            runs[o] = runs[o] || isRoot || (effects && hasEffects(editor.op(id))) || std::ranges::find(results, true) != results.end();
             if (!runs[o]) {
                 changed = true;
                 continue;
             }
-            if (!isRoot && isPrunable(m_model, graph.operators[o])) changed = reduce(graph, id, results, awaited[o] || effects) || changed;
+            if (!isRoot && isPrunable(m_model, editor.op(id))) changed = reduce(editor, id, results, awaited[o] || effects) || changed;
             needed.resize(graph.values.size(), false);
-            const Operator& op = graph.operators[o];
-            for (const ValueId input : op.inputs)
+            for (const ValueId input : editor.op(id).inputs)
                 if (input.valid()) needed[static_cast<size_t>(input.index)] = true;
-            for (const OperatorId control : op.controlInputs)
+            for (const OperatorId control : editor.op(id).controlInputs)
                 runs[static_cast<size_t>(control.index)] = awaited[static_cast<size_t>(control.index)] = true;
         }
         if (!changed) return false;
-        GraphSelection selection(graph);
-        for (size_t o = 0; o < count; ++o)
-            if (runs[o]) selection.need(OperatorId(static_cast<int64_t>(o)));
-        selection.close();
-        selection.reorder();
+        std::vector<OperatorId> running;
+        for (const OperatorId id : order)
+            if (runs[static_cast<size_t>(id.index)]) running.push_back(id);
+        editor.eraseUnneeded(running);
+        editor.sortTopologically();
         return true;
     }
 
     /// Points a call at what of its callees the needed results take.
-    bool reduce(Graph& graph, OperatorId id, const Flags& results, bool effects)
+    bool reduce(GraphEditor& editor, OperatorId id, const Flags& results, bool effects)
     {
-        const Operator op = graph.op(id);
+        const Operator op = editor.op(id);
         const CallForm form = callForm(op);
         const auto first = static_cast<size_t>(form.firstArgument);
         if (std::ranges::any_of(form.callees, [&](const Callee& c) { return !m_model.hasGraph(c.graph); }) || op.inputs.size() < first)
@@ -141,7 +135,7 @@ private:
             for (bool grows = true; grows;) {
                 for (size_t i = 0; i < live.size(); ++i) {
                     const ValueId operand = op.inputs[first + i];
-                    live[i] = live[i] || cond.uses[i] || !operand.valid() || !canFake(graph.value(operand).type.dtype);
+                    live[i] = live[i] || cond.uses[i] || !operand.valid() || !canFake(editor.value(operand).type.dtype);
                 }
                 const Part body = part(form.callees[1].graph, live, true, true);
                 if (body.uses.size() != live.size()) return false;
@@ -161,18 +155,19 @@ private:
                 callees.push_back(taken.graph);
             }
         }
-        return rewrite(graph, id, uses, first, callees);
+        return rewrite(editor, id, uses, first, callees);
     }
 
-    bool rewrite(Graph& graph, OperatorId id, const Flags& uses, size_t first, const std::vector<GraphId>& callees)
+    bool rewrite(GraphEditor& editor, OperatorId id, const Flags& uses, size_t first, const std::vector<GraphId>& callees)
     {
         bool changed = false;
         for (size_t i = 0; i < uses.size(); ++i) {
-            const ValueId operand = graph.op(id).inputs[first + i];
-            if (uses[i] || !operand.valid() || graph.value(operand).role != ValueRole::result || !canFake(graph.value(operand).type.dtype))
+            const ValueId operand = editor.op(id).inputs[first + i];
+            if (uses[i] || !operand.valid() || editor.value(operand).role != ValueRole::result ||
+                !canFake(editor.value(operand).type.dtype))
                 continue;
-            const std::string name = graph.op(id).name + "/unneeded_" + std::to_string(i);
-            graph.operators[static_cast<size_t>(id.index)].inputs[first + i] = addFakeParam(graph, graph.value(operand).type.dtype, name);
+            const std::string name = editor.op(id).name + "/unneeded_" + std::to_string(i);
+            editor.setInput(id, static_cast<int32_t>(first + i), addFakeParam(editor, editor.value(operand).type.dtype, name, id));
             changed = true;
         }
         size_t next = 0;
@@ -182,13 +177,14 @@ private:
             changed = changed || ref->graph != callees[next];
             ref->graph = callees[next++];
         };
-        Operator& op = graph.operators[static_cast<size_t>(id.index)];
+        AttributeList attributes = editor.op(id).attributes;
         for (const char* key : {"f", "cond", "body", "then_branch", "else_branch", "branches"})
-            for (NamedAttribute& attribute : op.attributes) {
+            for (NamedAttribute& attribute : attributes) {
                 if (attribute.key != key) continue;
                 if (auto* const items = attribute.value.as<AttributeItems>()) std::ranges::for_each(*items, point);
                 else point(attribute.value);
             }
+        editor.setAttributes(id, std::move(attributes));
         return changed;
     }
 
@@ -200,43 +196,52 @@ private:
                                                      Part{function, Flags(m_model.graph(function).inputs.size(), true)});
         Part& known = at->second; // of a function that calls itself: as it is
         if (!isNew || m_depth >= kDeepestCalls || outputs.size() != m_model.graph(function).outputs.size()) return known;
-        Graph copy = m_model.graph(function);
+        Graph copy = copyGraph(m_model.graph(function), m_model.graph(function).id);
         bool changed = false;
-        for (size_t k = 0; k < outputs.size(); ++k) {
-            if (outputs[k]) continue;
-            ValueId& value = copy.outputs[k].value;
-            const DType dtype = copy.value(value).type.dtype;
-            const ValueId other =
-                isBody && k < copy.inputs.size() ? copy.inputs[k] : addFakeParam(copy, dtype, "unneeded_" + std::to_string(k));
-            if (!other.valid() || other == value || copy.value(other).type.dtype != dtype) continue;
-            value = other;
-            changed = true;
+        Flags uses;
+        {
+            GraphEditor editor(copy, Dialect::tf);
+            changed = leaveOut(editor, outputs, isBody);
+            if (!effects) {
+                changed = changed || !copy.controlOutputs.empty();
+                editor.setControlOutputs({});
+            }
+            editor.sortTopologically(); // what was added stands in front of who reads it
+            ++m_depth;
+            changed = prune(editor, {}, effects) || changed;
+            --m_depth;
+            const auto counts = [&](const ValueUse& use) {
+                return use.kind != ValueUse::Kind::output || outputs[static_cast<size_t>(use.index)];
+            };
+            for (const ValueId input : copy.inputs) uses.push_back(std::ranges::any_of(editor.uses(input), counts));
         }
-        if (!effects) {
-            changed = changed || !copy.controlOutputs.empty();
-            copy.controlOutputs.clear();
-        }
-        GraphSelection selection(copy);
-        for (size_t o = 0; o < copy.operators.size(); ++o) selection.need(OperatorId(static_cast<int64_t>(o)));
-        selection.reorder(); // what was added stands in front of who reads it
-        ++m_depth;
-        changed = prune(copy, {}, effects) || changed;
-        --m_depth;
-        Flags isUsed(copy.values.size(), false), uses;
-        for (const Operator& op : copy.operators)
-            for (const ValueId input : op.inputs)
-                if (input.valid()) isUsed[static_cast<size_t>(input.index)] = true;
-        for (size_t k = 0; k < outputs.size(); ++k)
-            if (outputs[k]) isUsed[static_cast<size_t>(copy.outputs[k].value.index)] = true;
-        for (const ValueId input : copy.inputs) uses.push_back(isUsed[static_cast<size_t>(input.index)]);
         if (changed) {
             copy.id += "__part" + std::to_string(m_parts.size());
-            copy.name.clear();
             known.graph = GraphId(static_cast<int64_t>(m_model.graphs.size()));
             m_model.graphs.push_back(std::move(copy));
         }
         known.uses = std::move(uses);
         return known;
+    }
+
+    /// Outputs that are not looked at become something that needs no computing. True if one did.
+    static bool leaveOut(GraphEditor& editor, const Flags& outputs, bool isBody)
+    {
+        bool changed = false;
+        for (size_t k = 0; k < outputs.size(); ++k) {
+            if (outputs[k]) continue;
+            const Graph& graph = editor.graph();
+            const ValueId value = graph.outputs[k].value;
+            const DType dtype = graph.value(value).type.dtype;
+            const OperatorId producer = graph.value(value).producer;
+            const ValueId other = isBody && k < graph.inputs.size() ? graph.inputs[k]
+                                                                    : addFakeParam(editor, dtype, "unneeded_" + std::to_string(k),
+                                                                                   producer.valid() ? Sources(producer) : Sources::none());
+            if (!other.valid() || other == value || graph.value(other).type.dtype != dtype) continue;
+            editor.setOutput(static_cast<int32_t>(k), other);
+            changed = true;
+        }
+        return changed;
     }
 
     /// Drops those of the copies behind the `originals` that nothing calls: bodies that loops were tried with.

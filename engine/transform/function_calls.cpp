@@ -2,6 +2,7 @@
 
 #include "engine/ops/tf_registry.h"
 #include "engine/transform/function_gradient.h"
+#include "engine/transform/graph_editor.h"
 
 #include <algorithm>
 #include <charconv>
@@ -27,18 +28,34 @@ public:
     void run()
     {
         const size_t originals = m_model.graphs.size();
-        for (size_t g = 0; g < m_model.graphs.size(); ++g)
-            for (size_t o = 0; o < m_model.graphs[g].operators.size(); ++o) {
-                rename(GraphId(static_cast<int64_t>(g)), OperatorId(static_cast<int64_t>(o)));
-                bind(g, o);
+        for (size_t g = 0; g < m_model.graphs.size(); ++g) {
+            const GraphId id(static_cast<int64_t>(g));
+            if (std::ranges::none_of(m_model.graph(id).operators, [&](const Operator& op) { return concerns(op); })) continue;
+            GraphEditor editor(m_model, id);
+            for (const OperatorId op : editor.order()) {
+                rename(editor, op);
+                bind(editor, op);
                 if (m_model.graphs.size() > originals + kMostCopies) return;
             }
+        }
     }
 
 private:
-    void rename(GraphId in, OperatorId id)
+    /// Whether the operator calls a function in one of the forms that change.
+    bool concerns(const Operator& op) const
     {
-        const Operator node = m_model.graph(in).op(id);
+        if (op.kind.dialect != "tf") return false;
+        const auto hasBindings = [](const NamedAttribute& attribute) {
+            const auto* const ref = attribute.value.as<GraphRef>();
+            return ref && ref->attributes;
+        };
+        return op.kind.name == "SymbolicGradient" || std::ranges::any_of(op.attributes, hasBindings) ||
+               (m_functions.contains(op.kind.name) && !findTfOp(op.kind.name));
+    }
+
+    void rename(GraphEditor& editor, OperatorId id)
+    {
+        const Operator node = editor.op(id);
         if (node.kind.dialect != "tf") return;
         GraphId callee;
         std::shared_ptr<const AttributeList> bindings;
@@ -46,29 +63,22 @@ private:
             const Attribute* f = findAttribute(node.attributes, "f");
             const auto* ref = f ? f->as<GraphRef>() : nullptr;
             if (!ref || !m_model.hasGraph(ref->graph)) return;
-            if (m_depth >= kDeepestGradients) { // the kernel says so if it runs
-                setAttribute(m_model.graph(in).operators[static_cast<size_t>(id.index)].attributes, "f",
-                             AttributeMap{{"function", node.kind.name}});
-                return;
-            }
+            if (m_depth >= kDeepestGradients) // the kernel says so if it runs
+                return editor.setAttribute(id, "f", AttributeMap{{"function", node.kind.name}});
             callee = registeredGradient(ref->graph);
             if (callee.valid()) bindings = ref->attributes;
             else callee = gradientOf(ref->attributes && isPolymorphic(ref->graph) ? copyFor(ref->graph, *ref->attributes) : ref->graph);
-            if (const size_t given = m_model.graph(callee).outputs.size(); given != resultCount(node)) { // the kernel says so if it runs
-                setAttribute(m_model.graph(in).operators[static_cast<size_t>(id.index)].attributes, "@results",
-                             static_cast<int64_t>(given));
-                return;
-            }
+            if (const size_t given = m_model.graph(callee).outputs.size(); given != resultCount(node)) // the kernel says so if it runs
+                return editor.setAttribute(id, "@results", static_cast<int64_t>(given));
         } else {
             const auto found = findTfOp(node.kind.name) ? m_functions.end() : m_functions.find(node.kind.name);
             if (found == m_functions.end()) return;
             callee = found->second;
             bindings = std::make_shared<const AttributeList>(node.attributes);
         }
-        Operator& op = m_model.graph(in).operators[static_cast<size_t>(id.index)];
-        op.kind.name = "PartitionedCall";
-        setAttribute(op.attributes, "f", GraphRef{callee, bindings});
-        orderResults(m_model.graph(in), id, m_model.graph(callee));
+        editor.setKind(id, {"tf", "PartitionedCall"});
+        editor.setAttribute(id, "f", GraphRef{callee, bindings});
+        orderResults(editor, id, m_model.graph(callee));
     }
 
     static size_t resultCount(const Operator& gradient)
@@ -92,41 +102,30 @@ private:
         const auto [at, isNew] = m_gradients.emplace(function, GraphId(static_cast<int64_t>(m_model.graphs.size())));
         const GraphId id = at->second;
         if (!isNew) return id;
-        Graph copy = m_model.graph(function);
-        copy.id += "__gradient";
-        copy.name.clear();
-        m_model.graphs.push_back(std::move(copy));
+        m_model.graphs.push_back(copyGraph(m_model.graph(function), m_model.graph(function).id + "__gradient"));
+        GraphEditor editor(m_model, id);
         ++m_depth;
-        for (size_t o = 0; o < m_model.graph(id).operators.size(); ++o) rename(id, OperatorId(static_cast<int64_t>(o)));
+        for (const OperatorId op : editor.order()) rename(editor, op);
         --m_depth;
-        makeGradient(m_model.graph(id));
+        makeGradient(editor);
         return id;
     }
 
     /// One result for each output of the callee: the importer knows only those that are read, by number or by name.
-    void orderResults(Graph& graph, OperatorId id, const Graph& callee) const
+    static void orderResults(GraphEditor& editor, OperatorId id, const Graph& callee)
     {
-        Operator& op = graph.operators[static_cast<size_t>(id.index)];
         std::vector<ValueId> results(callee.outputs.size());
-        for (const ValueId result : op.results) {
-            const int64_t slot = slotOf(graph.value(result).id, op.name, callee);
+        for (const ValueId result : editor.op(id).results) {
+            const int64_t slot = slotOf(editor.value(result).id, editor.op(id).name, callee);
             if (slot >= 0 && slot < static_cast<int64_t>(results.size())) results[static_cast<size_t>(slot)] = result;
         }
+        results = editor.setResults(id, std::move(results));
         for (size_t k = 0; k < results.size(); ++k) {
-            const TensorType& type = callee.value(callee.outputs[k].value).type;
-            if (!results[k].valid()) {
-                Value value;
-                value.id = k == 0 ? op.name : op.name + ":" + std::to_string(k);
-                value.role = ValueRole::result;
-                value.producer = id;
-                results[k] = ValueId(static_cast<int64_t>(graph.values.size()));
-                graph.values.push_back(std::move(value));
-            }
-            Value& value = graph.value(results[k]);
-            value.slot = static_cast<int32_t>(k);
-            if (value.type.dtype == DType::unknown) value.type.dtype = type.dtype;
+            TensorType type = editor.value(results[k]).type;
+            if (type.dtype != DType::unknown) continue;
+            type.dtype = callee.value(callee.outputs[k].value).type.dtype;
+            editor.setType(results[k], std::move(type));
         }
-        op.results = std::move(results);
     }
 
     /// The slot that "node", "node:2" or "node:name:0" means; −1 if none.
@@ -164,44 +163,61 @@ private:
     }
 
     /// Points the operator's callees at copies made for its bindings.
-    void bind(size_t g, size_t o)
+    void bind(GraphEditor& editor, OperatorId id)
     {
-        if (m_model.graphs[g].operators[o].kind.dialect != "tf") return;
-        for (size_t a = 0; a < m_model.graphs[g].operators[o].attributes.size(); ++a) {
-            const auto* ref = m_model.graphs[g].operators[o].attributes[a].value.as<GraphRef>();
+        if (editor.op(id).kind.dialect != "tf") return;
+        AttributeList attributes = editor.op(id).attributes;
+        bool isBound = false;
+        for (NamedAttribute& attribute : attributes) {
+            const auto* const ref = attribute.value.as<GraphRef>();
             if (!ref || !ref->attributes || !m_model.hasGraph(ref->graph) || !isPolymorphic(ref->graph)) continue;
             const GraphRef wanted = *ref;
-            const GraphId copy = copyFor(wanted.graph, *wanted.attributes);
-            m_model.graphs[g].operators[o].attributes[a].value = GraphRef{copy, nullptr};
+            attribute.value = GraphRef{copyFor(wanted.graph, *wanted.attributes), nullptr};
+            isBound = true;
         }
+        if (isBound) editor.setAttributes(id, std::move(attributes));
     }
 
     GraphId copyFor(GraphId function, const AttributeList& bindings)
     {
         for (const auto& [key, copy] : m_copies)
             if (key.first == function.index && key.second == bindings) return copy;
-        Graph copy = m_model.graph(function);
-        copy.id += "__" + std::to_string(m_copies.size());
-        copy.name.clear();
-        for (Operator& op : copy.operators)
-            for (NamedAttribute& attribute : op.attributes) substitute(attribute.value, bindings);
-        for (Value& value : copy.values) {
-            const Attribute* bound = value.type.parameter.empty() ? nullptr : findAttribute(bindings, value.type.parameter);
-            const DType* dtype = bound ? bound->as<DType>() : nullptr;
-            if (!dtype) continue;
-            value.type.dtype = *dtype;
-            value.type.parameter.clear();
-        }
-        for (Operator& op : copy.operators) {
-            const TfOpSignature* signature = findTfOp(op.kind.name);
-            const auto types = signature ? tfSlotTypes(*signature, signature->outputs, op.attributes) : std::nullopt;
-            for (size_t k = 0; types && k < op.results.size() && k < types->size(); ++k)
-                if (copy.value(op.results[k]).type.dtype == DType::unknown) copy.value(op.results[k]).type.dtype = (*types)[k].dtype;
-        }
+        Graph copy = copyGraph(m_model.graph(function), m_model.graph(function).id + "__" + std::to_string(m_copies.size()));
+        bindTypes(copy, bindings);
         const GraphId id(static_cast<int64_t>(m_model.graphs.size()));
         m_model.graphs.push_back(std::move(copy));
         m_copies.emplace_back(std::pair(function.index, bindings), id);
         return id;
+    }
+
+    static void bindTypes(Graph& graph, const AttributeList& bindings)
+    {
+        GraphEditor editor(graph, Dialect::tf);
+        for (const OperatorId id : editor.order()) {
+            AttributeList attributes = editor.op(id).attributes;
+            for (NamedAttribute& attribute : attributes) substitute(attribute.value, bindings);
+            editor.setAttributes(id, std::move(attributes));
+        }
+        for (size_t v = 0; v < graph.values.size(); ++v) {
+            TensorType type = graph.values[v].type;
+            const Attribute* const bound = type.parameter.empty() ? nullptr : findAttribute(bindings, type.parameter);
+            const DType* const dtype = bound ? bound->as<DType>() : nullptr;
+            if (!dtype) continue;
+            type.dtype = *dtype;
+            type.parameter.clear();
+            editor.setType(ValueId(static_cast<int64_t>(v)), std::move(type));
+        }
+        for (const OperatorId id : editor.order()) {
+            const TfOpSignature* const signature = findTfOp(editor.op(id).kind.name);
+            const auto types = signature ? tfSlotTypes(*signature, signature->outputs, editor.op(id).attributes) : std::nullopt;
+            const std::vector<ValueId>& results = editor.op(id).results;
+            for (size_t k = 0; types && k < results.size() && k < types->size(); ++k) {
+                TensorType type = editor.value(results[k]).type;
+                if (type.dtype != DType::unknown) continue;
+                type.dtype = (*types)[k].dtype;
+                editor.setType(results[k], std::move(type));
+            }
+        }
     }
 
     static void substitute(Attribute& attribute, const AttributeList& bindings)

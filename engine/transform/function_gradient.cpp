@@ -27,12 +27,13 @@ bool isWhole(const Operator& op)
 
 class GradientMaker {
 public:
-    explicit GradientMaker(Graph& graph)
-        : m_graph(graph),
-          m_nodes(graph),
-          m_gradients(graph.values.size()),
-          m_reached(graph.values.size(), false)
+    explicit GradientMaker(GraphEditor& editor)
+        : m_editor(editor),
+          m_nodes(editor),
+          m_gradients(editor.graph().values.size()),
+          m_reached(editor.graph().values.size(), false)
     {
+        const Graph& graph = editor.graph();
         const auto taken = [&] {
             return std::ranges::any_of(graph.operators, [&](const Operator& op) { return op.name.starts_with(m_prefix + "/"); });
         };
@@ -42,9 +43,9 @@ public:
     void run()
     {
         const std::vector<OperatorId> order = topologicalOrder();
-        for (const ValueId input : m_graph.inputs) reach(input);
+        for (const ValueId input : m_editor.graph().inputs) reach(input);
         for (const OperatorId id : order) {
-            const Operator& op = m_graph.op(id);
+            const Operator& op = m_editor.op(id);
             const bool depends = std::ranges::any_of(op.inputs, [&](ValueId input) { return input.valid() && isReached(input); });
             if (!depends || stopsGradients(op.kind.name)) continue;
             for (const ValueId result : op.results) reach(result);
@@ -62,14 +63,15 @@ private:
     /// Operators behind those they read; those of cycles are left out.
     std::vector<OperatorId> topologicalOrder() const
     {
-        const size_t count = m_graph.operators.size();
+        const Graph& graph = m_editor.graph();
+        const size_t count = graph.operators.size();
         std::vector<int> waits(count, 0);
         std::vector<std::vector<size_t>> readers(count);
         for (size_t o = 0; o < count; ++o)
-            for (const ValueId input : m_graph.operators[o].inputs) {
-                if (!input.valid() || m_graph.value(input).role != ValueRole::result) continue;
+            for (const ValueId input : graph.operators[o].inputs) {
+                if (!input.valid() || graph.value(input).role != ValueRole::result) continue;
                 ++waits[o];
-                readers[static_cast<size_t>(m_graph.value(input).producer.index)].push_back(o);
+                readers[static_cast<size_t>(graph.value(input).producer.index)].push_back(o);
             }
         std::vector<OperatorId> order;
         for (size_t o = 0; o < count; ++o)
@@ -82,16 +84,10 @@ private:
 
     void addOutputGradients()
     {
-        for (size_t k = 0; k < m_graph.outputs.size(); ++k) {
-            const ValueId output = m_graph.outputs[k].value;
-            Value dy;
-            dy.id = m_prefix + "/dy_" + std::to_string(k);
-            dy.role = ValueRole::input;
-            dy.type.dtype = m_graph.value(output).type.dtype;
-            const ValueId id(static_cast<int64_t>(m_graph.values.size()));
-            m_graph.values.push_back(std::move(dy));
-            m_graph.inputs.push_back(id);
-            gradientsOf(output).push_back(m_nodes.value(id));
+        for (size_t k = 0; k < m_editor.graph().outputs.size(); ++k) {
+            const ValueId output = m_editor.graph().outputs[k].value;
+            const TensorType type(m_editor.value(output).type.dtype, Shape::unknownRank());
+            gradientsOf(output).push_back(m_nodes.value(m_editor.addInput(m_prefix + "/dy_" + std::to_string(k), type)));
             ++m_outputs;
         }
     }
@@ -106,10 +102,10 @@ private:
 
     void goThrough(OperatorId id)
     {
-        const Operator op = m_graph.op(id);
+        const Operator op = m_editor.op(id);
         const auto hasGradient = [&](ValueId result) { return isReached(result) && !gradientsOf(result).empty(); };
         if (std::ranges::none_of(op.results, hasGradient)) return;
-        m_nodes.setScope(m_prefix + "/" + op.name + "_grad");
+        m_nodes.setScope(m_prefix + "/" + op.name + "_grad", id);
         GradientCase c{m_nodes, op, {}, {}, {}, std::vector<GradientValue>(op.inputs.size())};
         for (const ValueId input : op.inputs) c.x.push_back(m_nodes.value(input));
         for (const ValueId result : op.results) {
@@ -137,19 +133,20 @@ private:
 
     void finish()
     {
-        const size_t inputs = m_graph.inputs.size() - m_outputs;
-        m_graph.outputs.clear();
-        m_graph.controlOutputs.clear();
-        m_nodes.setScope(m_prefix);
+        const size_t inputs = m_editor.graph().inputs.size() - m_outputs;
+        std::vector<GraphOutput> outputs;
+        m_nodes.setScope(m_prefix, Sources::none());
         for (size_t i = 0; i < inputs; ++i) {
-            const ValueId input = m_graph.inputs[i];
+            const ValueId input = m_editor.graph().inputs[i];
             GradientValue sum = sumFor(input);
             if (!sum.valid()) sum = m_nodes.node("ZerosLike", {m_nodes.value(input)});
-            m_graph.outputs.push_back({"dx_" + std::to_string(i), sum.id});
+            outputs.push_back({"dx_" + std::to_string(i), sum.id});
         }
+        m_editor.setOutputs(std::move(outputs));
+        m_editor.setControlOutputs({});
     }
 
-    Graph& m_graph;
+    GraphEditor& m_editor;
     GradientNodes m_nodes;
     std::string m_prefix = "gradients";
     std::vector<std::vector<GradientValue>> m_gradients; ///< for each value of the function what has come for it
@@ -159,6 +156,6 @@ private:
 
 } // namespace
 
-void makeGradient(Graph& function) { GradientMaker(function).run(); }
+void makeGradient(GraphEditor& function) { GradientMaker(function).run(); }
 
 } // namespace loopscope

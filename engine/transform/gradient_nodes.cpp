@@ -43,33 +43,22 @@ std::string GradientNodes::freshName(const std::string& kind)
 
 std::vector<GradientValue> GradientNodes::add(std::string_view kind, std::span<const GradientValue> inputs, AttributeList attributes)
 {
-    Operator op;
-    op.kind = {"tf", std::string(kind)};
-    op.name = freshName(op.kind.name);
+    OperatorDraft draft;
+    draft.kind = {"tf", std::string(kind)};
+    draft.name = freshName(draft.kind.name);
     std::vector<DType> dtypes;
     for (const GradientValue& input : inputs) {
-        op.inputs.push_back(input.id);
+        draft.inputs.push_back(input.id);
         dtypes.push_back(dtype(input));
     }
-    std::vector<TfSlotType> types;
     if (const TfOpSignature* const signature = findTfOp(kind)) {
         completeAttributes(*signature, dtypes, attributes);
-        types = tfSlotTypes(*signature, signature->outputs, attributes).value_or(std::vector<TfSlotType>());
+        for (const TfSlotType& type : tfSlotTypes(*signature, signature->outputs, attributes).value_or(std::vector<TfSlotType>()))
+            draft.results.emplace_back(type.dtype, Shape::unknownRank());
     }
-    op.attributes = std::move(attributes);
+    draft.attributes = std::move(attributes);
     std::vector<GradientValue> results;
-    for (size_t k = 0; k < types.size(); ++k) {
-        Value value;
-        value.id = k == 0 ? op.name : op.name + ":" + std::to_string(k);
-        value.type.dtype = types[k].dtype;
-        value.role = ValueRole::result;
-        value.producer = OperatorId(static_cast<int64_t>(m_graph.operators.size()));
-        value.slot = static_cast<int32_t>(k);
-        results.push_back({this, ValueId(static_cast<int64_t>(m_graph.values.size()))});
-        op.results.push_back(results.back().id);
-        m_graph.values.push_back(std::move(value));
-    }
-    m_graph.operators.push_back(std::move(op));
+    for (const ValueId result : m_editor.op(m_editor.append(std::move(draft), m_sources)).results) results.push_back({this, result});
     return results;
 }
 

@@ -1,7 +1,7 @@
 // Nodes of a gradient graph, written as arithmetic: what rules of gradients (gradient_rules.h) are put together from.
 #pragma once
 
-#include "engine/ir/model.h"
+#include "engine/transform/graph_editor.h"
 
 #include <initializer_list>
 #include <map>
@@ -25,12 +25,13 @@ struct GradientValue {
 /// Adds nodes to a graph. Attributes that follow from the operands (`T`, `N`, `Tin`) are filled in.
 class GradientNodes {
 public:
-    explicit GradientNodes(Graph& graph) : m_graph(graph) {}
+    explicit GradientNodes(GraphEditor& editor) : m_editor(editor) {}
 
-    /// Nodes from here on are named `scope/KIND`; no node of the graph has such a name yet.
-    void setScope(std::string scope)
+    /// Nodes from here on are named `scope/KIND` and stand for `sources`; no node of the graph has such a name yet.
+    void setScope(std::string scope, Sources sources)
     {
         m_scope = std::move(scope);
+        m_sources = std::move(sources);
         m_used.clear();
     }
 
@@ -40,20 +41,19 @@ public:
     GradientValue node(std::string_view kind, std::initializer_list<GradientValue> inputs, AttributeList attributes = {});
 
     GradientValue value(ValueId id) { return {this, id}; }
-    DType dtype(GradientValue value) const { return value.valid() ? m_graph.value(value.id).type.dtype : DType::unknown; }
+    DType dtype(GradientValue value) const { return value.valid() ? m_editor.value(value.id).type.dtype : DType::unknown; }
     /// A scalar of that dtype.
     GradientValue number(double value, DType dtype);
     GradientValue integer(int32_t value);
     GradientValue integers(std::span<const int32_t> values);
 
-    const Graph& graph() const { return m_graph; }
-
 private:
     GradientValue constant(TensorType type, const void* data, size_t bytes);
     std::string freshName(const std::string& kind);
 
-    Graph& m_graph;
+    GraphEditor& m_editor;
     std::string m_scope;
+    Sources m_sources = Sources::none();
     std::map<std::string, int> m_used; ///< kinds in this scope
 };
 

@@ -6,11 +6,9 @@
 #include "engine/tensor/strings.h"
 #include "engine/transform/call_pruning.h"
 #include "engine/transform/function_calls.h"
-#include "engine/transform/graph_selection.h"
+#include "engine/transform/graph_editor.h"
 
 #include <algorithm>
-#include <map>
-#include <optional>
 #include <unordered_map>
 
 namespace loopscope {
@@ -20,13 +18,12 @@ namespace {
 /// A function keeps what its outputs, control outputs and side effects need.
 void selectFunction(Graph& graph)
 {
-    GraphSelection selection(graph);
-    for (const GraphOutput& output : graph.outputs) selection.need(output.value);
-    for (const auto& [name, op] : graph.controlOutputs) selection.need(op);
+    GraphEditor editor(graph, Dialect::tf);
+    std::vector<OperatorId> effects;
     for (size_t o = 0; o < graph.operators.size(); ++o)
-        if (hasEffects(graph.operators[o])) selection.need(OperatorId(static_cast<int64_t>(o)));
-    selection.close();
-    selection.reorder();
+        if (hasEffects(graph.operators[o])) effects.emplace_back(static_cast<int64_t>(o));
+    editor.eraseUnneeded(effects);
+    editor.sortTopologically();
 }
 
 /// Looks values and nodes of one graph up by the names of a session.
@@ -76,49 +73,33 @@ Result<std::vector<ValueId>> resolve(const Names& names, const std::vector<std::
 }
 
 /// From here on the value comes from the caller. Its producer, should it run for another of its results, writes to a value of no name.
-void feed(Graph& graph, ValueId id)
+void feed(GraphEditor& editor, ValueId id)
 {
-    bool isPlaceholder = false;
-    if (graph.value(id).role == ValueRole::result) {
-        const OperatorId producer = graph.value(id).producer;
-        isPlaceholder = graph.op(producer).kind.name == "Placeholder";
-        Value aside = graph.value(id);
-        aside.id += ":unfed";
-        aside.name.clear();
-        const ValueId replacement(static_cast<int64_t>(graph.values.size()));
-        std::replace(graph.operators[static_cast<size_t>(producer.index)].results.begin(),
-                     graph.operators[static_cast<size_t>(producer.index)].results.end(), id, replacement);
-        graph.values.push_back(std::move(aside));
-    }
-    Value& value = graph.value(id);
-    value.role = ValueRole::input;
-    value.producer = OperatorId();
-    value.type.isReference = false;
+    const OperatorId producer = editor.value(id).producer;
+    const bool isPlaceholder = producer.valid() && editor.op(producer).kind.name == "Placeholder";
+    TensorType type = editor.value(id).type;
+    editor.makeInput(id, editor.value(id).id + ":unfed");
+    type.isReference = false;
     // A placeholder's shape is a promise about what is fed; any other value may be fed in any shape.
-    if (!isPlaceholder) value.type.shape = Shape::unknownRank();
-    value.type.signature.reset();
-    graph.inputs.push_back(id);
+    if (!isPlaceholder) type.shape = Shape::unknownRank();
+    type.signature.reset();
+    editor.setType(id, std::move(type));
+    if (!isPlaceholder) return; // a fed placeholder is gone: what waited for it waits no more (TensorFlow's subgraph.cc)
+    while (!editor.uses(producer).empty()) editor.removeControlInput(editor.uses(producer).back().op, producer);
 }
 
 /// A fetched reference is read when everything else has run, as the session does it.
-ValueId readReference(Graph& graph, ValueId reference)
+ValueId readReference(GraphEditor& editor, ValueId reference)
 {
-    Operator op;
-    op.kind = {"tf", "Identity"};
-    op.name = graph.value(reference).id + ":read";
-    setAttribute(op.attributes, "T", graph.value(reference).type.dtype);
-    op.inputs = {reference};
-    Value value;
-    value.id = op.name;
-    value.type = graph.value(reference).type;
-    value.type.isReference = false;
-    value.role = ValueRole::result;
-    value.producer = OperatorId(static_cast<int64_t>(graph.operators.size()));
-    const ValueId result(static_cast<int64_t>(graph.values.size()));
-    op.results = {result};
-    graph.values.push_back(std::move(value));
-    graph.operators.push_back(std::move(op));
-    return result;
+    OperatorDraft read;
+    read.kind = {"tf", "Identity"};
+    read.name = editor.value(reference).id + ":read";
+    read.inputs = {reference};
+    read.results = {editor.value(reference).type};
+    read.results.front().isReference = false;
+    read.attributes = {{"T", read.results.front().dtype}};
+    const OperatorId producer = editor.value(reference).producer;
+    return editor.op(editor.append(std::move(read), producer)).results.front();
 }
 
 Status selectRoot(Graph& graph, const RunSelection& wanted)
@@ -135,72 +116,54 @@ Status selectRoot(Graph& graph, const RunSelection& wanted)
             targets.push_back(target);
         }
     }
-    graph.inputs.clear();
-    graph.outputs.clear();
-    graph.controlOutputs.clear();
+    GraphEditor editor(graph, Dialect::tf);
+    editor.clearInputs();
+    editor.setOutputs({});
+    editor.setControlOutputs({});
     for (const ValueId value : feeds) {
-        if (std::find(graph.inputs.begin(), graph.inputs.end(), value) != graph.inputs.end())
+        if (std::ranges::find(graph.inputs, value) != graph.inputs.end())
             return Error(ErrorCode::usage, "is fed twice").at("feed '" + graph.value(value).id + "'");
-        const OperatorId producer = graph.value(value).producer;
-        const bool placeholder = producer.valid() && graph.op(producer).kind.name == "Placeholder";
-        feed(graph, value);
-        if (!placeholder) continue; // a fed placeholder is gone: what waited for it waits no more (TensorFlow's subgraph.cc)
-        for (Operator& op : graph.operators) std::erase(op.controlInputs, producer);
+        feed(editor, value);
     }
+    std::vector<GraphOutput> outputs;
     for (size_t k = 0; k < fetches.size(); ++k) {
-        ValueId value = fetches[k];
-        if (graph.value(value).type.isReference && graph.value(value).role == ValueRole::result) value = readReference(graph, value);
-        graph.outputs.push_back({wanted.fetches[k], value});
+        const Value& value = graph.value(fetches[k]);
+        const bool isReference = value.type.isReference && value.role == ValueRole::result;
+        outputs.push_back({wanted.fetches[k], isReference ? readReference(editor, fetches[k]) : fetches[k]});
     }
-    GraphSelection selection(graph);
-    for (const GraphOutput& output : graph.outputs) selection.need(output.value);
-    for (const OperatorId target : targets) selection.need(target);
-    selection.close();
-    selection.reorder();
+    editor.setOutputs(std::move(outputs));
+    editor.eraseUnneeded(targets);
+    editor.sortTopologically();
     return {};
 }
 
-/// What a SavedModel runs once when a session begins (it fills tables), as a graph of its own behind the others. Nodes that stand for paths
-/// of assets give their names in the model.
+/// Nodes that stand for paths of assets give their names in the model.
+void giveAssets(Graph& graph)
+{
+    GraphEditor editor(graph, Dialect::tf);
+    for (const OperatorId id : editor.order()) {
+        const std::string asset(attributeString(editor.op(id).attributes, "@asset", ""));
+        if (asset.empty()) continue;
+        const std::vector<std::byte> name = packStrings(std::vector<std::string>{asset});
+        const ConstantPtr data = std::make_shared<Constant>(Bytes::copyOf(name.data(), name.size()));
+        editor.setKind(id, {"tf", "Const"});
+        editor.setInputs(id, {});
+        editor.setAttributes(id, {{"dtype", DType::string}, {"value", TensorAttribute{TensorType(DType::string, Shape()), data}}});
+    }
+}
+
+/// What a SavedModel runs once when a session begins (it fills tables), as a graph of its own behind the others.
 Status addInitialiser(const Model& model, Model& selected)
 {
     const std::string init(attributeString(model.attributes, "init_op", ""));
     if (init.empty() || selected.graphs.empty()) return {};
-    Graph graph = selected.graphs.front();
-    graph.id += "__initialiser";
-    graph.name.clear();
-    for (Operator& op : graph.operators) {
-        const std::string asset(attributeString(op.attributes, "@asset", ""));
-        if (asset.empty()) continue;
-        const std::vector<std::byte> name = packStrings(std::vector<std::string>{asset});
-        op.kind.name = "Const";
-        op.inputs.clear();
-        op.attributes.clear();
-        setAttribute(op.attributes, "dtype", DType::string);
-        setAttribute(
-            op.attributes, "value",
-            TensorAttribute{TensorType(DType::string, Shape()), std::make_shared<Constant>(Bytes::copyOf(name.data(), name.size()))});
-    }
+    Graph graph = copyGraph(selected.graphs.front(), selected.graphs.front().id + "__initialiser");
+    giveAssets(graph);
     LS_CHECK_OK(selectRoot(graph, {{}, {}, {init}}));
     setAttribute(selected.attributes, std::string(kInitialiserGraph),
                  GraphRef{GraphId(static_cast<int64_t>(selected.graphs.size())), nullptr});
     selected.graphs.push_back(std::move(graph));
     return {};
-}
-
-/// Values have other numbers after a selection; signatures follow by id, and lose what was left out.
-void rebindSignatures(const Model& model, GraphId root, Model& selected)
-{
-    std::map<std::string_view, ValueId> ids;
-    const std::vector<Value>& values = selected.graph(root).values;
-    for (size_t v = 0; v < values.size(); ++v) ids.emplace(values[v].id, ValueId(static_cast<int64_t>(v)));
-    for (Signature& signature : selected.signatures) {
-        if (signature.graph != root) continue;
-        for (auto* bindings : {&signature.inputs, &signature.outputs}) {
-            std::erase_if(*bindings, [&](const SignatureBinding& b) { return !ids.contains(model.graph(root).value(b.value).id); });
-            for (SignatureBinding& b : *bindings) b.value = ids.at(model.graph(root).value(b.value).id);
-        }
-    }
 }
 
 } // namespace
@@ -221,7 +184,6 @@ Result<Model> selectForRun(const Model& model, GraphId root, const RunSelection&
         }
     }
     if (!whole) pruneCalls(selected, root, selection.targets);
-    rebindSignatures(model, root, selected);
     return selected;
 }
 

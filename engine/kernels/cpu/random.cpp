@@ -1,6 +1,6 @@
 // Random kernels. An operator with seeds has a Philox stream of its own, as in LiteRT (kernels/random_ops.cc); without seeds it draws from
 // the session's.
-#include "engine/base/hash.h"
+#include "engine/ir/random_stream.h"
 #include "engine/kernels/cpu/movement.h"
 #include "engine/kernels/registry.h"
 #include "engine/kernels/resources.h"
@@ -109,15 +109,7 @@ std::shared_ptr<const RandomParams> paramsOf(const KernelSetup& setup)
     auto params = std::make_shared<RandomParams>();
     params->seed = static_cast<uint64_t>(attributeInt(setup.attributes(), "seed", 0));
     params->seed2 = static_cast<uint64_t>(attributeInt(setup.attributes(), "seed2", 0));
-    const auto mix = [&](uint64_t number) { params->identity = hash64(std::as_bytes(std::span(&number, 1)), params->identity); };
-    const auto mixText = [&](const std::string& text) { params->identity = hash64(std::as_bytes(std::span(text)), params->identity); };
-    mixText(setup.op.kind.name);
-    mixText(setup.op.name);
-    for (const std::string& origin : setup.op.origin) mixText(origin);
-    for (const ValueId id : setup.op.inputs) mix(static_cast<uint64_t>(id.index));
-    for (const ValueId id : setup.op.results) mix(static_cast<uint64_t>(id.index));
-    mix(params->seed);
-    mix(params->seed2);
+    params->identity = randomStreamIdentity(setup.op);
     return params;
 }
 

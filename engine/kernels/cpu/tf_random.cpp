@@ -1,6 +1,6 @@
 // Kernels of TensorFlow's random numbers: Philox 4x32-10 with TensorFlow's seeds, and its way from bits to numbers
 // (core/lib/random/random_distributions.h, philox_random.h, core/kernels/random_op.cc, stateless_random_ops.cc).
-#include "engine/base/hash.h"
+#include "engine/ir/random_stream.h"
 #include "engine/kernels/cpu/tf_support.h"
 #include "engine/kernels/resources.h"
 
@@ -100,8 +100,7 @@ PhiloxStream reserve(const KernelArgs& args, int64_t count)
 {
     const auto seed = static_cast<uint64_t>(attributeInt(attributesOf(args), "seed", 0));
     const auto seed2 = static_cast<uint64_t>(attributeInt(attributesOf(args), "seed2", 0));
-    const std::string& node = nodeOf(args);
-    const uint64_t identity = hash64(std::as_bytes(std::span(node.data(), node.size())));
+    const uint64_t identity = randomStreamIdentity(args.paramsAs<Operator>());
     PhiloxStream& stream =
         seed == 0 && seed2 == 0 ? args.runtime->random().session() : args.runtime->random().stream(identity, seed, seed2);
     const PhiloxStream mine = stream;

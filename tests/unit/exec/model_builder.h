@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/ir/model.h"
+#include "engine/tensor/tensor.h"
 
 #include <cstring>
 #include <initializer_list>
