@@ -1,5 +1,7 @@
 #include "app/replay/recording_file.h"
 
+#include "engine/base/text.h"
+
 #include <array>
 #include <cstdlib>
 
@@ -55,6 +57,10 @@ RecordedRole recordedRole(const std::string& text)
 
 Error recordingEnds(const TraceRun& run, const std::string& address)
 {
+    if (run.state == "incomplete")
+        return Error(ErrorCode::execution, "incomplete, ends at step " + groupThousands(run.steps()) +
+                                               (run.error ? ": " + *run.error : ": its recorder was killed"))
+            .at(address);
     if (run.error) return Error(ErrorCode::execution, *run.error);
     return Error(ErrorCode::execution, "the recording ends here: " + run.state).at(address);
 }

@@ -1,5 +1,6 @@
 #include "app/replay/trace_executor.h"
 
+#include "app/replay/recorded_stops.h"
 #include "app/replay/recorded_values.h"
 #include "engine/base/text.h"
 #include "engine/debug/inspect/call_path.h"
@@ -10,6 +11,8 @@
 namespace loopscope::app {
 
 namespace {
+
+constexpr int64_t kNear = 16; ///< ticks that are gone through one by one
 
 /// A frame on the stack.
 struct ReplayFrame {
@@ -63,9 +66,13 @@ public:
                 LS_TRY(const bool goesOn, loopGoesOn(frame));
                 if (goesOn) continue;
             } else if (m_frames.size() == 1) {
+                // Whether a run that nobody ended was over, its recording cannot know.
+                if (m_run->run().state == "incomplete") return recordingEnds(m_run->run(), address());
                 finish();
                 break;
             }
+            // Behind the last recorded step no call has returned.
+            if (m_position.step >= m_run->run().steps()) return recordingEnds(m_run->run(), address());
             leave();
         }
         update();
@@ -207,10 +214,34 @@ public:
         return settle();
     }
 
+    bool seeksNow() const { return !m_also && (!m_handler || m_traps.empty()); }
+
+    /// To the stop at a distant tick, or near the end if that comes first, where the recording says where that is.
+    Status seek(int64_t target)
+    {
+        const int64_t wanted = std::min(target, m_run->run().steps() - 1);
+        if (wanted - tick() < kNear) return {};
+        LS_TRY(std::optional<RecordedStop> stop, recordedStopAt(*m_run, wanted));
+        if (!stop) return {};
+        std::vector<ReplayFrame> frames;
+        for (RecordedFrame& frame : stop->frames) {
+            const RecordedRole role = recordedRole(frame.invocation.role);
+            frames.push_back({std::move(frame.invocation), role, frame.inCond, frame.next});
+            if (static_cast<size_t>(frame.next) >= graphOf(frames.back()).operators.size()) return {};
+        }
+        m_frames = std::move(frames);
+        m_position.step = stop->step;
+        m_nextInvocation = stop->nextInvocation;
+        m_values.drop();
+        update();
+        return {};
+    }
+
     Status runTo(int64_t target, int64_t step)
     {
         m_trapped = false;
         if (m_position.finished || target <= tick() || step <= m_position.step) return {};
+        if (seeksNow() && step == INT64_MAX) LS_CHECK_OK(seek(target));
         m_asking = m_handler != nullptr;
         Status status;
         for (int64_t count = 0;; ++count) {
@@ -428,5 +459,7 @@ void TraceExecutor::setTraps(const TrapSet& traps, TrapHandler* handler)
 bool TraceExecutor::trapped() const { return m_impl->m_trapped; }
 
 int64_t TraceExecutor::maxSteps() const { return INT64_MAX; }
+
+bool TraceExecutor::seeksNow() const { return m_impl->seeksNow(); }
 
 } // namespace loopscope::app

@@ -4,6 +4,7 @@
 
 #include "app/replay/recording_file.h"
 #include "engine/exec/executor.h"
+#include "engine/exec/seeking.h"
 
 #include <memory>
 #include <string>
@@ -12,7 +13,7 @@ namespace loopscope::app {
 
 /// Owns the reader and the model. The order of operators follows from the model's text and the recorded invocations; events are looked at
 /// only for values. Values that were not recorded are not there; recordedStatistics() may still say something of them.
-class TraceExecutor final : public Executor {
+class TraceExecutor final : public Executor, public Seeking {
 public:
     /// Of a graph without v1 control flow, whose stops follow one another as the text has them. `cancel` may be null.
     static std::unique_ptr<TraceExecutor> create(RecordingFile file, const CancelFlag* cancel);
@@ -43,6 +44,7 @@ public:
     void setTraps(const TrapSet& traps, TrapHandler* handler) override;
     bool trapped() const override;
     int64_t maxSteps() const override;
+    bool seeksNow() const override;
 
 private:
     class Impl;

@@ -2,6 +2,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/text.h"
+#include "engine/exec/seeking.h"
 
 #include <algorithm>
 #include <limits>
@@ -118,17 +119,19 @@ Status Timeline::verify(std::map<int64_t, uint64_t>& marks)
 Status Timeline::advance(int64_t target, const TravelControl& control)
 {
     int64_t announced = control.progress ? nowNs() : 0;
+    const auto* const seeking = dynamic_cast<const Seeking*>(&m_executor);
     while (tick() < target && !finished()) {
         Line& here = line(m_owner);
         const bool firstPass = tick() >= here.info.frontier;
-        int64_t next = target - tick() > m_chunk ? tick() + m_chunk : target;
+        m_executor.muteObserver(!firstPass, m_listener);
+        const bool seeks = seeking && seeking->seeksNow(); // a recording is there at once
+        int64_t next = !seeks && target - tick() > m_chunk ? tick() + m_chunk : target;
         if (!firstPass) {
             next = std::min(next, here.info.frontier);
             const auto mark = here.marks.upper_bound(tick());
             if (mark != here.marks.end()) next = std::min(next, mark->first);
         }
         const int64_t wanted = next - tick();
-        m_executor.muteObserver(!firstPass, m_listener);
         const int64_t from = nowNs();
         Status status = m_executor.runTo(next);
         const int64_t now = nowNs();

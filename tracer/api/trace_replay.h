@@ -70,6 +70,7 @@ public:
     /// Of this run. none: there is none with this id, or none at all. Errors: badFile.
     Result<std::optional<RecordedInvocation>> invocation(int64_t id) const;
     Result<std::optional<RecordedInvocation>> firstInvocation() const;
+    Result<std::optional<RecordedInvocation>> lastInvocation() const;
     /// The iteration of the same execution of a loop. none: there is none.
     Result<std::optional<RecordedInvocation>> sibling(const RecordedInvocation& invocation, int64_t iteration) const;
     /// The step at which an operator completed in an invocation. none: it did not, or was not recorded.

@@ -3,8 +3,10 @@
 
 #include "tracer/read/run_view.h"
 
+#include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <utility>
 
 namespace loopscope {
 
@@ -71,11 +73,15 @@ public:
             if (graph != m_graphIndex.end()) m_rows[static_cast<size_t>(graph->second)].constants[values.text(1)] = values.integer(2);
         }
         const char* const columns = "SELECT id, run, parent, call, iteration, first, steps FROM invocation WHERE ";
+        LS_TRY(m_some, database.prepare(std::string(columns) + "id BETWEEN ? AND ? ORDER BY id"));
         LS_TRY(m_byId, database.prepare(std::string(columns) + "id = ?"));
         LS_TRY(m_first, database.prepare(std::string(columns) + "run = ? ORDER BY id LIMIT 1"));
+        LS_TRY(m_last, database.prepare(std::string(columns) + "run = ? ORDER BY id DESC LIMIT 1"));
         LS_TRY(m_sibling, database.prepare(std::string(columns) +
                                            "parent IS ? AND call = ? AND iteration = ? AND id BETWEEN ? AND ? ORDER BY id LIMIT 1"));
-        LS_TRY(m_step, database.prepare("SELECT id FROM event WHERE op = ? AND invocation = ? AND id BETWEEN ? AND ? LIMIT 1"));
+        LS_TRY(m_step, database.prepare("SELECT e.id FROM presence p CROSS JOIN event e ON e.id BETWEEN max(p.block * 4096, ?3) AND "
+                                        "min(p.block * 4096 + 4095, ?4) AND e.op = p.op AND e.invocation = ?2 WHERE p.op = ?1 AND p.block "
+                                        "BETWEEN ?3 / 4096 AND ?4 / 4096 LIMIT 1"));
         LS_TRY(m_event, database.prepare(std::string("SELECT ") + kWriteColumns + " FROM event WHERE id = ?"));
         LS_TRY(m_block, database.prepare("SELECT id, invocation, op, state FROM event WHERE id BETWEEN ? AND ?"));
         LS_TRY(const int64_t prints, database.integer("SELECT count(*) FROM sqlite_master WHERE name = 'print'")); // since schema 2
@@ -97,6 +103,51 @@ public:
             s.reset();
             return std::optional<RecordedInvocation>();
         }
+        Result<RecordedInvocation> row = presentRow(s);
+        s.reset();
+        if (!row.ok()) return std::move(row).takeError();
+        return std::optional(std::move(row).value());
+    }
+
+    /// Who goes through a run asks for one invocation after the other: they are read in blocks. What is not among them, or damaged, is
+    /// asked for by itself.
+    Result<std::optional<RecordedInvocation>> invocation(int64_t id)
+    {
+        const auto known = [this](int64_t wanted) -> const RecordedInvocation* {
+            const auto found = std::lower_bound(m_ahead.begin(), m_ahead.end(), wanted,
+                                                [](const RecordedInvocation& row, int64_t value) { return row.id < value; });
+            return found != m_ahead.end() && found->id == wanted ? &*found : nullptr;
+        };
+        const RecordedInvocation* row = known(id);
+        if (row == nullptr && std::exchange(m_latest, id) == id - 1) {
+            LS_CHECK_OK(readAhead(id));
+            row = known(id);
+        }
+        m_latest = id;
+        if (row != nullptr) return std::optional(*row);
+        m_byId.reset();
+        m_byId.bind(1, id);
+        return rowOf(m_byId);
+    }
+
+    Status readAhead(int64_t first)
+    {
+        m_ahead.clear();
+        m_some.reset();
+        m_some.bind(1, first);
+        m_some.bind(2, first + kBlock - 1);
+        for (;;) {
+            LS_TRY(const bool hasRow, m_some.step());
+            if (!hasRow) break;
+            if (m_some.integer(1) != m_view.run().id) continue;
+            if (Result<RecordedInvocation> row = presentRow(m_some); row.ok()) m_ahead.push_back(std::move(row).value());
+        }
+        m_some.reset();
+        return {};
+    }
+
+    Result<RecordedInvocation> presentRow(const Statement& s) const
+    {
         RecordedInvocation row;
         row.id = s.integer(0);
         row.parent = s.integer(2);
@@ -104,7 +155,6 @@ public:
         row.iteration = s.isNull(4) ? -1 : s.integer(4);
         row.firstStep = s.integer(5) - m_view.run().base;
         const std::optional<int64_t> steps = s.optionalInteger(6);
-        s.reset();
         const ViewedCall* const call = m_view.call(callId);
         const auto graphOf = [this](int64_t id) {
             const auto found = m_graphIndex.find(id);
@@ -124,7 +174,7 @@ public:
         if (row.graph < 0 || (row.parent != 0 && row.site < 0 && row.role != "frame"))
             return Error(ErrorCode::badFile, "invocation " + std::to_string(row.id) + " enters no graph of its model")
                 .at(m_view.database().path());
-        return std::optional(std::move(row));
+        return row;
     }
 
     Status readBlock(int64_t first)
@@ -211,7 +261,9 @@ public:
     std::vector<std::optional<RecordedEvent>> m_events; ///< of a block of steps
     int64_t m_firstEvent = INT64_MIN;
     bool m_hasPrints = false;
-    mutable Statement m_prints, m_block, m_byId, m_first, m_sibling, m_step, m_event, m_feed, m_abnormal;
+    std::vector<RecordedInvocation> m_ahead; ///< of a block of ids
+    int64_t m_latest = -1;                   ///< id that was asked for last
+    mutable Statement m_prints, m_block, m_byId, m_some, m_last, m_first, m_sibling, m_step, m_event, m_feed, m_abnormal;
 };
 
 Result<std::unique_ptr<RecordedRun>> RecordedRun::open(const TraceReader& trace, const TraceRun* run)
@@ -244,18 +296,20 @@ Result<std::optional<RecordedValue>> RecordedRun::constant(int graph, const std:
     return std::optional(recorded(std::move(*stored)));
 }
 
-Result<std::optional<RecordedInvocation>> RecordedRun::invocation(int64_t id) const
-{
-    m_impl->m_byId.reset();
-    m_impl->m_byId.bind(1, id);
-    return m_impl->rowOf(m_impl->m_byId);
-}
+Result<std::optional<RecordedInvocation>> RecordedRun::invocation(int64_t id) const { return m_impl->invocation(id); }
 
 Result<std::optional<RecordedInvocation>> RecordedRun::firstInvocation() const
 {
     m_impl->m_first.reset();
     m_impl->m_first.bind(1, run().id);
     return m_impl->rowOf(m_impl->m_first);
+}
+
+Result<std::optional<RecordedInvocation>> RecordedRun::lastInvocation() const
+{
+    m_impl->m_last.reset();
+    m_impl->m_last.bind(1, run().id);
+    return m_impl->rowOf(m_impl->m_last);
 }
 
 Result<std::optional<RecordedInvocation>> RecordedRun::sibling(const RecordedInvocation& of, int64_t iteration) const

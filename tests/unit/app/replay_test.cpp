@@ -375,6 +375,62 @@ TEST(Appending, AddsRunsThatEqualThoseOfOneRecording)
     EXPECT_EQ(second->position().step, 820);
 }
 
+TEST(Replay, SeeksToEveryStopThatSteppingReaches)
+{
+    const Subject subject = collatz(27);
+    const std::string path = recorded(subject, TraceLevel::statistics);
+    const auto live = subject.make();
+    const auto replay = opened(path);
+    EXPECT_OK(live->start());
+    EXPECT_OK(replay->start());
+    const MachineState begin = replay->snapshot();
+    while (!live->position().finished && !::testing::Test::HasFatalFailure()) {
+        EXPECT_OK(replay->restore(begin));
+        EXPECT_OK(replay->runTo(live->tick()));
+        expectSameStop(*live, *replay, false);
+        if (live->tick() % 7 == 0) { // and goes on from there
+            EXPECT_OK(live->step());
+            EXPECT_OK(replay->step());
+            expectSameStop(*live, *replay, false);
+        } else {
+            EXPECT_OK(live->step());
+        }
+    }
+    EXPECT_OK(replay->restore(begin));
+    EXPECT_OK(replay->run());
+    expectSameStop(*live, *replay, false);
+}
+
+/// As if the recorder had been killed at step `end`.
+void killAt(const std::string& path, int64_t end)
+{
+    const std::string at = std::to_string(end);
+    const Result<std::unique_ptr<Database>> database = Database::open(path, OpenMode::readWrite);
+    ASSERT_TRUE(database.ok());
+    ASSERT_TRUE((*database)
+                    ->execute("DELETE FROM event WHERE id >= " + at + "; DELETE FROM invocation WHERE first > " + at +
+                              "; UPDATE invocation SET steps = NULL, ns = NULL WHERE first + steps > " + at +
+                              "; UPDATE run SET state = 'recording', last = NULL; DELETE FROM clock")
+                    .ok());
+}
+
+TEST(Replay, OfAKilledRecordingEndsWhereThatDoes)
+{
+    for (int64_t end = 1; end < 50; end += 6) {
+        const std::string path = recorded(collatz(6));
+        killAt(path, end);
+        if (::testing::Test::HasFatalFailure()) return;
+        const auto replay = opened(path);
+        EXPECT_OK(replay->start());
+        Status status = replay->run();
+        ASSERT_FALSE(status.ok()) << end;
+        const std::string said = std::move(status).takeError().message();
+        EXPECT_NE(said.find("incomplete, ends at step " + std::to_string(end) + ":"), std::string::npos) << said;
+        EXPECT_FALSE(replay->position().finished);
+        EXPECT_EQ(replay->position().step, end);
+    }
+}
+
 TEST(Appending, RefusesWhatIsNoTraceAndLeavesIt)
 {
     RecorderOptions options = recordingOptions("text");
