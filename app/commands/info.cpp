@@ -5,6 +5,7 @@
 #include "app/wiring/model_file.h"
 #include "app/wiring/model_summary.h"
 #include "app/wiring/run_observers.h"
+#include "app/wiring/signals.h"
 #include "app/wiring/table.h"
 #include "converters/formats.h"
 #include "converters/tflite/model_metadata.h"
@@ -345,9 +346,13 @@ Result<int> infoTrace(Console& console, const std::string& path)
     LS_TRY(const std::unique_ptr<TraceReader> reader, TraceReader::open(path));
     if (!reader->note().empty()) console.note(reader->note());
     LS_TRY(const QueryResult models, reader->query("SELECT name, format, bytes, path FROM model ORDER BY id", {}));
-    LS_TRY(
-        const QueryResult loops,
-        reader->query("SELECT run, coalesce(loop, frame), count(*), sum(trips) FROM loops GROUP BY run, call ORDER BY run, min(step)", {}));
+    // Of a very large recording the rest is told all the same.
+    QueryResult loops;
+    Result<QueryResult> counted = reader->query(
+        "SELECT run, loop, count(*), sum(trips) FROM loops GROUP BY run, call ORDER BY run, min(step)", {}, {.cancel = &interruptFlag()});
+    if (counted.ok()) loops = std::move(counted).value();
+    else if (counted.error().code() == ErrorCode::execution) console.note("iterations are not counted: that takes too long");
+    else return std::move(counted).takeError();
     if (console.json()) {
         for (const TraceRun& run : reader->runs()) {
             JsonWriter json;

@@ -208,8 +208,11 @@ private:
     {
         const auto [place, isNew] = m_cursors.try_emplace(which);
         if (isNew) {
-            LS_TRY(place->second, m_b.database().prepare(std::string("SELECT ") + kWriteColumns +
-                                                         " FROM event WHERE op = ? AND id BETWEEN ? AND ? ORDER BY id"));
+            LS_TRY(place->second,
+                   m_b.database().prepare("SELECT e.id, e.invocation, e.op, e.ns, e.state, e.lo, e.hi, e.mean, e.std, e.zeros, "
+                                          "e.content FROM presence p CROSS JOIN event e ON e.id BETWEEN max(p.block * 4096, ?2) "
+                                          "AND min(p.block * 4096 + 4095, ?3) AND e.op = p.op WHERE p.op = ?1 AND p.block "
+                                          "BETWEEN ?2 / 4096 AND ?3 / 4096 ORDER BY p.block, e.id"));
             place->second.bind(1, which.first);
             place->second.bind(2, m_b.run().first);
             place->second.bind(3, lastOf(m_b));

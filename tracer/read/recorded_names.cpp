@@ -268,7 +268,7 @@ Result<int64_t> findCall(const TraceReader& trace, std::string_view text)
     if (const std::optional<int64_t> id = wholeNumber(text)) return *id;
     LS_TRY(const std::vector<Choice> loops, choices(trace, kLoops));
     for (const Choice& choice : loops)
-        if (choice.name == text) return choice.id;
+        if (choice.name == text || text.ends_with("/" + choice.name)) return choice.id;
     LS_TRY(const RecordedPlace place, findPlace(trace, text));
     LS_TRY(Statement s, trace.database().prepare("SELECT id FROM call WHERE op = ? ORDER BY role <> 'loop', id"));
     s.bind(1, place.op);

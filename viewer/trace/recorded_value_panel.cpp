@@ -43,8 +43,9 @@ using WritePair = RecordedValuePanel::WritePair;
 Write readWrite(const TraceReader& reader, const RecordedRun& run, const std::string& condition, const QueryParameters& parameters)
 {
     Write write;
-    const Result<QueryResult> rows = reader.query(
-        "SELECT step, iteration FROM writes WHERE run = :run AND op_id = :op AND slot = 0 AND " + condition + " LIMIT 1", parameters, {});
+    const Result<QueryResult> rows =
+        reader.query("SELECT step, iteration FROM writes_of WHERE run = :run AND op_id = :op AND slot = 0 AND " + condition + " LIMIT 1",
+                     parameters, {});
     if (!rows.ok() || rows->rows.empty() || !std::holds_alternative<int64_t>(rows->rows[0][0])) return write;
     write.step = std::get<int64_t>(rows->rows[0][0]);
     if (const auto* const iteration = std::get_if<int64_t>(&rows->rows[0][1])) write.iteration = *iteration;
