@@ -74,7 +74,7 @@ public:
         if (m_file.model.dialect == Dialect::tf) return runSelected(run, place);
         Result<RunTarget> target = selectTarget(m_file.model, run.signature);
         if (!target.ok()) return failure(run, place, target.error());
-        m_missing = missingKernels(m_file.model, target->graph, Profile::reference);
+        m_missing = missingKernels(m_file.model, target->graph);
         Result<Executor*> entered = m_session.enter(target->graph);
         if (!entered.ok()) return failure(run, place, entered.error());
         Executor& executor = **entered;
@@ -116,7 +116,7 @@ private:
                 addNames(signature, signature.outputs, target.outputs);
             }
         Executor& executor = **entered;
-        m_missing = missingKernels(executor.model(), root, Profile::reference);
+        m_missing = missingKernels(executor.model(), root);
         BoundInputs inputs;
         if (const std::optional<Stop> stop = readInputs(named, target, place, inputs)) return stop;
         Status status = m_session.run(executor, inputs, 0, nullptr, 0);
@@ -273,7 +273,7 @@ CaseResult resultOf(const GoldenCase& golden, std::optional<Stop> stop)
 
 } // namespace
 
-std::vector<std::string> missingKernels(const Model& model, GraphId graph, Profile profile)
+std::vector<std::string> missingKernels(const Model& model, GraphId graph)
 {
     std::set<std::string> missing;
     std::set<GraphId> seen;
@@ -284,7 +284,7 @@ std::vector<std::string> missingKernels(const Model& model, GraphId graph, Profi
         if (!model.hasGraph(at) || !seen.insert(at).second) continue;
         for (const Operator& op : model.graph(at).operators) {
             const OpDef* def = findOp(op.kind);
-            if ((def == nullptr || !def->isCall) && KernelRegistry::builtin().find(op.kind, profile) == nullptr)
+            if ((def == nullptr || !def->isCall) && !KernelRegistry::builtin().has(op.kind))
                 missing.insert(op.kind.dialect == "tfl" ? op.kind.name : op.kind.full());
             for (const Callee& callee : calleesOf(op)) open.push_back(callee.graph);
         }

@@ -15,6 +15,6 @@ namespace loopscope::app {
 CaseResult runGoldenCase(const GoldenCase& golden);
 
 /// Kinds that `graph` or what it calls uses and no kernel executes, without repetitions: "custom.Foo".
-std::vector<std::string> missingKernels(const Model& model, GraphId graph, Profile profile);
+std::vector<std::string> missingKernels(const Model& model, GraphId graph);
 
 } // namespace loopscope::app

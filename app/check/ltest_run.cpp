@@ -22,6 +22,7 @@
 #include <charconv>
 #include <filesystem>
 #include <optional>
+#include <sstream>
 #include <unistd.h>
 
 namespace loopscope::app {
@@ -243,7 +244,7 @@ private:
         for (const Expectation& e : *expectations) {
             Tensor got = m_outputs[e.output];
             got.quantization = nullptr; // literals are stored integers
-            const Comparison c = compareTensors(got, e.value.view(), m_profile == Profile::reference ? e.tolerance : widened(e.tolerance));
+            const Comparison c = compareTensors(got, e.value.view(), widenedTo(e.tolerance, profileBound(got.dtype), e.value.view()));
             if (c.equal) continue;
             const std::string name = m_target.outputs[e.output].name;
             if (!c.mismatch.empty()) return fail(section, name + ": " + c.mismatch);
@@ -266,20 +267,15 @@ private:
         return std::nullopt;
     }
 
-    /// The stated float bound of the operators in the model, for profiles other than reference.
-    Tolerance widened(Tolerance tolerance) const
+    /// How far a result may be from the reference kernels' with the profile at hand: the widest bound of its kernels for the model.
+    ErrorBound profileBound(DType dtype) const
     {
-        if (!tolerance.isExact()) return tolerance;
+        ErrorBound bound;
         for (const Graph& graph : m_model->graphs)
             for (const Operator& op : graph.operators)
-                if (const OpDef* def = findOp(op.kind); def != nullptr && def->floatBound != "exact" && !def->floatBound.empty()) {
-                    double number = 0;
-                    std::from_chars(def->floatBound.data(), def->floatBound.data() + def->floatBound.size(), number);
-                    if (def->floatBound.find("ulp") != std::string_view::npos)
-                        tolerance.ulp = std::max(tolerance.ulp.value_or(0), static_cast<int64_t>(number));
-                    else tolerance.close = Tolerance::Close{number, number};
-                }
-        return tolerance;
+                if (const KernelEntry* const entry = KernelRegistry::builtin().find(op.kind, m_profile))
+                    bound = widest(bound, entry->bounds.of(dtype));
+        return bound;
     }
 
     Outcome infer(const LtestSection& section)
@@ -485,15 +481,29 @@ private:
 std::vector<Profile> furtherProfiles(const Model& model)
 {
     std::vector<Profile> profiles;
-    for (const KernelEntry& entry : KernelRegistry::builtin().entries()) {
-        if (entry.profile == Profile::reference || entry.profile == Profile::vulkan) continue;
-        for (const Graph& graph : model.graphs)
-            for (const Operator& op : graph.operators)
-                if (op.kind.name == entry.name && op.kind.dialect == entry.dialect &&
-                    std::find(profiles.begin(), profiles.end(), entry.profile) == profiles.end())
-                    profiles.push_back(entry.profile);
+    for (const Profile profile : {Profile::fast}) {
+        const auto has = [&](const Operator& op) { return KernelRegistry::builtin().find(op.kind, profile) != nullptr; };
+        if (std::ranges::any_of(model.graphs, [&](const Graph& graph) { return std::ranges::any_of(graph.operators, has); }))
+            profiles.push_back(profile);
     }
     return profiles;
+}
+
+/// The profiles that a case names by `== run profile=fast,…`; none: all. Error: the word that is no profile.
+std::optional<std::vector<std::string>> namedProfiles(const LtestCase& test, std::string& unknown)
+{
+    std::optional<std::vector<std::string>> names;
+    for (const LtestSection& section : test.sections) {
+        const std::string value = section.name == "run" ? section.value("profile", "all") : "all";
+        if (value == "all") continue;
+        if (!names) names.emplace();
+        std::istringstream words(value);
+        for (std::string name; std::getline(words, name, ',');) {
+            if (name != profileName(Profile::reference) && name != profileName(Profile::fast)) unknown = name;
+            names->push_back(name);
+        }
+    }
+    return names;
 }
 
 } // namespace
@@ -518,12 +528,17 @@ CaseResult runLtestCase(const LtestFile& file, const LtestCase& test, LtestRepli
         take(Stop{Verdict::error, "line " + std::to_string(test.line) + ": the case has no sections", {}}, "");
         return result;
     }
+    std::string unknown;
+    const std::optional<std::vector<std::string>> named = namedProfiles(test, unknown);
+    if (!unknown.empty()) {
+        take(Stop{Verdict::error, "line " + std::to_string(test.line) + ": unknown profile '" + unknown + "'", {}}, "");
+        return result;
+    }
     CaseRunner reference(file, test, Profile::reference, replies);
     if (!take(reference.run(), "")) return result;
-    const bool everyProfile = std::any_of(test.sections.begin(), test.sections.end(),
-                                          [](const LtestSection& s) { return s.name == "run" && s.value("profile") == "all"; });
-    if (!everyProfile || reference.model() == nullptr) return result;
-    for (Profile profile : furtherProfiles(*reference.model())) {
+    if (reference.model() == nullptr) return result;
+    for (const Profile profile : furtherProfiles(*reference.model())) {
+        if (named && std::ranges::find(*named, profileName(profile)) == named->end()) continue;
         CaseRunner runner(file, test, profile, replies);
         if (!take(runner.run(), "profile " + std::string(profileName(profile)) + ": ")) break;
     }

@@ -3,6 +3,8 @@
 #include "app/terminal/debug_loop.h"
 #include "app/terminal/subject.h"
 #include "app/wiring/console.h"
+#include "app/wiring/session.h"
+#include "engine/kernels/selection.h"
 
 namespace loopscope::app {
 
@@ -11,6 +13,11 @@ Result<int> runDebug(const CommandContext& context)
     const Arguments& arguments = context.arguments;
     LS_TRY(DebugSubject subject, openSubject(arguments));
     LS_TRY(const DebugLoopOptions loop, debugLoopOptions(arguments, context.console));
+    if (!subject.isReplay) {
+        LS_TRY(const Profile profile, profileOption(arguments));
+        const std::string text = fallbackText(*subject.model, expectedKernels(*subject.model, profile), profile);
+        if (!text.empty()) context.console.note(text);
+    }
     return runDebugLoop(context.console, std::move(subject), loop);
 }
 

@@ -417,6 +417,9 @@ Result<int> runInfo(const CommandContext& context)
         printMetadata(console, file.model);
     } else {
         printModel(console, file, summary, metadata);
+        LS_TRY(const Profile profile, profileOption(arguments));
+        if (const std::string text = fallbackText(file.model, expectedKernels(file.model, profile), profile); !text.empty())
+            console.note(text);
     }
     return 0;
 }

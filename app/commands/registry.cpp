@@ -29,7 +29,7 @@ const std::vector<CommandSpec>& table()
              "info FILE",
              "What a model or a trace is: inputs, outputs, operators, control flow, what could go wrong.",
              "loopscope info samples/text/collatz.lsir",
-             {"ops", "tensors", "metadata"},
+             {"ops", "tensors", "metadata", "profile"},
              1,
              1,
              runInfo},

@@ -69,6 +69,8 @@ Result<int> runRun(const CommandContext& context)
         steps += executor->position().step;
         for (const DataflowRace& race : executor->races()) console.warning("race: " + race.text);
         if (!status.ok()) return std::move(status).takeError();
+        if (const std::string text = fallbackText(executor->model(), executor->kernelReport(), options.profile); run == 0 && !text.empty())
+            console.note(text);
         std::vector<Tensor> outputs;
         for (const Port& port : target.outputs) outputs.push_back(executor->output(port.index));
         if (!outPath.empty()) sink.keep(outputs, runs > 1 ? run + 1 : 0);

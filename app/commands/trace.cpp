@@ -105,6 +105,8 @@ Result<int> runTrace(const CommandContext& context)
                               [&] { return formatBytes(sizeOnDisk(path)); });
     }
     executor->setObserver(nullptr);
+    if (const std::string text = fallbackText(executor->model(), executor->kernelReport(), options.profile); !text.empty())
+        console.note(text);
     // The file is closed whatever happened: a cancelled or failed run leaves a valid trace up to there.
     Status closed = recorder->finish();
     if (closed.ok() || recorder->summary().events > 0) report(console, recorder->summary(), level);

@@ -239,7 +239,7 @@ ModelSummary summarize(const Model& model)
         if (!isRoot) continue;
         roots.push_back(id);
         outline.add(id, 0, model.graphs[g].id);
-        for (std::string& kind : missingKernels(model, id, Profile::reference)) missing.insert(std::move(kind));
+        for (std::string& kind : missingKernels(model, id)) missing.insert(std::move(kind));
     }
     summary.missing.assign(missing.begin(), missing.end());
     for (std::string& warning : modelWarnings(model)) summary.warnings.push_back(std::move(warning));

@@ -15,7 +15,7 @@ std::vector<OperatorStatus> operatorStatus()
         row.name = def.name;
         row.dialect = def.dialect;
         row.summary = def.summary;
-        row.floatBound = def.floatBound;
+        row.floatBound = def.floatBound.text();
         row.source = def.source;
         row.differs = def.differs;
         row.call = def.isCall;
@@ -63,7 +63,7 @@ std::string operatorStatusMarkdown(const std::vector<OperatorStatus>& rows)
     out += std::to_string(rows.size()) + " operators: shapes inferred for " + count(&OperatorStatus::shape) + ", executed (reference) " +
            count(&OperatorStatus::reference) + ", fast " + count(&OperatorStatus::fast) + ", Vulkan " + count(&OperatorStatus::vulkan) +
            ".\n\n";
-    out += "| operator | shape | reference | fast | Vulkan | dtypes | f32 bound | what it does |\n|---|---|---|---|---|---|---|---|\n";
+    out += "| operator | shape | reference | fast | Vulkan | dtypes | bound | what it does |\n|---|---|---|---|---|---|---|---|\n";
     const auto mark = [](bool yes) { return yes ? " yes |" : " |"; };
     for (const OperatorStatus& row : rows) {
         out += "| " + title(row) + " |" + mark(row.shape);

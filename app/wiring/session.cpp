@@ -15,6 +15,15 @@ namespace {
 constexpr int kStepsPerLook = 256;
 } // namespace
 
+Result<Profile> profileOption(const Arguments& arguments)
+{
+    const std::string profile = arguments.text("profile", "reference");
+    if (profile == "xnnpack") return Error(ErrorCode::unsupported, "profile 'xnnpack' is not built into this program");
+    for (const Profile known : {Profile::reference, Profile::fast})
+        if (profile == profileName(known)) return known;
+    return Error(ErrorCode::usage, "option '--profile'").found("'" + profile + "'").expected("reference, fast or xnnpack");
+}
+
 Result<ExecutionOptions> executionOptions(const Arguments& arguments)
 {
     ExecutionOptions options;
@@ -24,11 +33,7 @@ Result<ExecutionOptions> executionOptions(const Arguments& arguments)
             .at("backend 'vulkan'");
     if (backend != "cpu" && backend != "auto")
         return Error(ErrorCode::usage, "option '--backend'").found("'" + backend + "'").expected("cpu, vulkan or auto");
-    const std::string profile = arguments.text("profile", "reference");
-    if (profile == "fast") options.profile = Profile::fast;
-    else if (profile == "xnnpack") return Error(ErrorCode::unsupported, "profile 'xnnpack' is not built into this program");
-    else if (profile != "reference")
-        return Error(ErrorCode::usage, "option '--profile'").found("'" + profile + "'").expected("reference, fast or xnnpack");
+    LS_TRY(options.profile, profileOption(arguments));
     LS_TRY(const int64_t seed, arguments.integer("seed", 1));
     LS_TRY(options.maxSteps, arguments.integer("max-steps", options.maxSteps, 1));
     LS_TRY(const int64_t depth, arguments.integer("max-depth", options.maxDepth, 1, 1'000'000));

@@ -23,6 +23,8 @@ class Arguments;
 class Console;
 class ProgressMeter;
 
+/// --profile. Errors: usage; unsupported, for one that is not built into this program.
+Result<Profile> profileOption(const Arguments& arguments);
 /// Reads --profile, --seed, --threads, --max-steps and --max-depth; --backend must be one that exists. Errors: usage, device.
 Result<ExecutionOptions> executionOptions(const Arguments& arguments);
 

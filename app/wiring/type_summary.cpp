@@ -137,7 +137,7 @@ Placement summarizePlacement(const Model& model)
             const std::string kind = upperKind(op);
             if (op.kind.dialect == "custom") ++placement.custom[kind];
             if (def != nullptr && def->isCall) ++placement.interpreter[kind];
-            else if (KernelRegistry::builtin().find(op.kind, Profile::reference) != nullptr) ++placement.kernels;
+            else if (KernelRegistry::builtin().has(op.kind)) ++placement.kernels;
             else ++placement.nowhere[kind];
         }
     return placement;

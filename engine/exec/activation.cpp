@@ -48,7 +48,7 @@ Status copyToSlot(Slot& slot, const Tensor& source)
     return {};
 }
 
-Program::Program(const Model& model, const GraphPlan& plan, Profile profile)
+Program::Program(const Model& model, const GraphPlan& plan, Profile profile, KernelReport& report)
     : m_model(model),
       m_plan(plan),
       m_graph(model.graph(plan.graph))
@@ -62,7 +62,7 @@ Program::Program(const Model& model, const GraphPlan& plan, Profile profile)
         tensors[v].dtype = plan.values[v].dtype;
         tensors[v].shape = plan.values[v].shape;
     }
-    for (size_t o = 0; o < m_graph.operators.size(); ++o) prepare(static_cast<int32_t>(o), tensors, profile);
+    for (size_t o = 0; o < m_graph.operators.size(); ++o) prepare(static_cast<int32_t>(o), tensors, profile, report);
 }
 
 /// A constant that cannot be unpacked, or lies in a file that is not there, fails the operators that read it.
@@ -96,7 +96,7 @@ Tensor Program::constant(ValueId value) const
     return tensor;
 }
 
-void Program::prepare(int32_t index, std::span<Tensor> tensors, Profile profile)
+void Program::prepare(int32_t index, std::span<Tensor> tensors, Profile profile, KernelReport& report)
 {
     const auto at = static_cast<size_t>(index);
     const Operator& op = m_graph.operators[at];
@@ -107,8 +107,7 @@ void Program::prepare(int32_t index, std::span<Tensor> tensors, Profile profile)
         return;
     }
     if (planned.call) return;
-    const KernelEntry* entry = KernelRegistry::builtin().find(op.kind, profile);
-    if (!entry) {
+    if (!KernelRegistry::builtin().has(op.kind)) {
         const std::string name = op.kind.dialect == "tfl" ? op.kind.name : op.kind.dialect == "custom" ? op.kind.name : op.kind.full();
         std::string why = "operator '" + name + "' has no kernel; it opens, lists and exports";
         if (op.kind == Kind{"circle", "run_model"})
@@ -130,12 +129,14 @@ void Program::prepare(int32_t index, std::span<Tensor> tensors, Profile profile)
         inputs[i] = &variable;
     }
     for (const ValueId result : op.results) results.push_back(&tensors[static_cast<size_t>(result.index)]);
-    Result<PreparedKernel> prepared = entry->prepare(KernelSetup{op, inputs, results, planned.fixed, &m_model});
-    if (prepared.ok()) {
-        m_kernels[at] = std::move(prepared).value();
-    } else {
-        m_failures[at] = std::make_shared<const Error>(std::move(prepared).takeError());
+    Result<ChosenKernel> chosen =
+        chooseKernel(KernelRegistry::builtin(), KernelSetup{op, inputs, results, planned.fixed, &m_model}, profile);
+    if (!chosen.ok()) {
+        m_failures[at] = std::make_shared<const Error>(std::move(chosen).takeError());
+        return;
     }
+    report.note(m_plan.graph, OperatorId(index), profile, *chosen);
+    m_kernels[at] = std::move(chosen->kernel);
 }
 
 Activation::Activation(ActivationPool& pool, KernelRuntime& runtime, MemoryAccount& account) : m_pool(pool), m_program(*pool.program)

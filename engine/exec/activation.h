@@ -4,6 +4,7 @@
 #include "engine/exec/memory_block.h"
 #include "engine/exec/traps.h"
 #include "engine/kernels/kernel.h"
+#include "engine/kernels/selection.h"
 #include "engine/plan/graph_plan.h"
 
 #include <cstddef>
@@ -81,7 +82,8 @@ struct ReferenceRead {
 /// What all activations of one plan share: kernels are chosen and prepared once.
 class Program {
 public:
-    Program(const Model& model, const GraphPlan& plan, Profile profile);
+    /// Kernels are of `profile`, or what that falls back to, which `report` is told.
+    Program(const Model& model, const GraphPlan& plan, Profile profile, KernelReport& report);
 
     const GraphPlan& plan() const { return m_plan; }
     const Graph& graph() const { return m_graph; }
@@ -93,7 +95,7 @@ public:
 
 private:
     void makeDense();
-    void prepare(int32_t op, std::span<Tensor> tensors, Profile profile);
+    void prepare(int32_t op, std::span<Tensor> tensors, Profile profile, KernelReport& report);
 
     const Model& m_model;
     const GraphPlan& m_plan;

@@ -132,7 +132,7 @@ Result<Activation*> Interpreter::Impl::take(ActivationPool& pool, const GraphPla
         activation->bind(base);
         return activation;
     }
-    if (!pool.program) pool.program = std::make_unique<Program>(m_model, plan, m_options.profile);
+    if (!pool.program) pool.program = std::make_unique<Program>(m_model, plan, m_options.profile, m_kernelReport);
     const auto variables = m_variables.find(plan.graph);
     LS_TRY(auto activation, Activation::create(pool, *this, m_account, variables == m_variables.end() ? nullptr : &variables->second));
     activation->bind(base);

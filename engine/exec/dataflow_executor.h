@@ -55,6 +55,7 @@ public:
     void setTraps(const TrapSet& traps, TrapHandler* handler) override;
     bool trapped() const override;
     std::vector<DataflowRace> races() const override;
+    const KernelReport& kernelReport() const override;
     int64_t maxSteps() const override;
     bool stopsInAddressOrder() const override { return false; }
 

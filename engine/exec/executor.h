@@ -7,6 +7,7 @@
 #include "engine/exec/machine_state.h"
 #include "engine/exec/traps.h"
 #include "engine/ir/model.h"
+#include "engine/kernels/selection.h"
 #include "engine/observe/execution_observer.h"
 #include "engine/tensor/statistics.h"
 #include "engine/tensor/tensor.h"
@@ -109,6 +110,12 @@ public:
     virtual bool stopsInAddressOrder() const { return true; }
     /// What this run has shown to depend on an order that the graph does not fix.
     virtual std::vector<DataflowRace> races() const { return {}; }
+    /// Which operators run with another profile's kernels than was asked for, as far as they have been reached.
+    virtual const KernelReport& kernelReport() const
+    {
+        static const KernelReport kNone;
+        return kNone;
+    }
     /// The step budget: operators that a run may complete.
     virtual int64_t maxSteps() const = 0;
 };

@@ -44,7 +44,7 @@ Interpreter::Impl::Impl(const Model& model, GraphId root, const ExecutionOptions
       m_root(root),
       m_options(options),
       m_cancel(options.cancel ? *options.cancel : m_neverCancelled),
-      m_account{0, MemoryAccount::machineLimit()},
+      m_account{0, MemoryAccount::machineLimit(), options.allocator ? options.allocator : &hostAllocator()},
       m_planner(std::make_unique<Planner>(model)),
       m_arena(m_account),
       m_scratch(m_account),
@@ -285,6 +285,7 @@ void Interpreter::Impl::reset()
 
 const Tensor* Interpreter::Impl::value(int depth, ValueId id) const
 {
+    synchronise(SyncPoint::value);
     if (m_frames.empty() || depth < -1 || depth >= static_cast<int>(m_frames.size())) return nullptr;
     const size_t index = depth < 0 ? m_frames.size() - 1 : static_cast<size_t>(depth);
     const Activation& activation = *m_frames[index].activation;
@@ -372,6 +373,8 @@ void Interpreter::setTraps(const TrapSet& traps, TrapHandler* handler) { m_impl-
 
 std::vector<DataflowRace> Interpreter::races() const { return m_impl->m_races; }
 
+const KernelReport& Interpreter::kernelReport() const { return m_impl->m_kernelReport; }
+
 int64_t Interpreter::maxSteps() const { return m_impl->m_options.maxSteps; }
 
 bool Interpreter::trapped() const { return m_impl->m_stopAsked; }
@@ -380,7 +383,11 @@ std::string Interpreter::positionAddress() const { return m_impl->address(); }
 
 const Tensor* Interpreter::value(int depth, ValueId id) const { return m_impl->value(depth, id); }
 
-const Tensor& Interpreter::output(int index) const { return m_impl->m_outputs[static_cast<size_t>(index)].slot; }
+const Tensor& Interpreter::output(int index) const
+{
+    m_impl->synchronise(SyncPoint::value);
+    return m_impl->m_outputs[static_cast<size_t>(index)].slot;
+}
 
 MachineState Interpreter::snapshot() const { return m_impl->snapshot(nullptr); }
 

@@ -5,6 +5,8 @@
 #include "engine/base/cancel.h"
 #include "engine/base/result.h"
 #include "engine/exec/executor.h"
+#include "engine/exec/memory_block.h"
+#include "engine/exec/sync_point.h"
 #include "engine/ir/model.h"
 #include "engine/kernels/kernel.h"
 #include "engine/observe/execution_observer.h"
@@ -27,6 +29,8 @@ struct ExecutionOptions {
     uint64_t scheduleSeed = 0;        ///< DataflowExecutor: picks among ready nodes; 0: the documented order
     bool keepAll = false; ///< keep values that are no longer needed until their frame is left, for inspection; takes more memory
     const CancelFlag* cancel = nullptr;
+    BlockAllocator* allocator = nullptr;  ///< of all memory for values; null: the host's heap
+    Synchroniser* synchroniser = nullptr; ///< null: nothing runs behind the executor's back
 };
 
 /// The executor of functional graphs.
@@ -62,6 +66,7 @@ public:
     void setTraps(const TrapSet& traps, TrapHandler* handler) override;
     bool trapped() const override;
     std::vector<DataflowRace> races() const override;
+    const KernelReport& kernelReport() const override;
     int64_t maxSteps() const override;
 
     /// Forgets variables, tables, call-once marks and random numbers.

@@ -212,6 +212,7 @@ Status Interpreter::Impl::runObserved(const CallFrame& frame, const Instruction&
 
 OperatorEvent Interpreter::Impl::eventOf(const CallFrame& frame, OperatorId op) const
 {
+    synchronise(SyncPoint::event);
     OperatorEvent event;
     event.step = m_step;
     event.invocation = frame.invocation;

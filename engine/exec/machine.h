@@ -78,6 +78,11 @@ public:
     Status readReferences(const Instruction& instruction);
     Status runObserved(const CallFrame& frame, const Instruction& instruction);
     Status runTrapped(CallFrame& frame, const Instruction& instruction);
+    /// What is queued on a device is done, and what is looked at is on the host.
+    void synchronise(SyncPoint point) const
+    {
+        if (m_options.synchroniser) m_options.synchroniser->reach(point);
+    }
     OperatorEvent eventOf(const CallFrame& frame, OperatorId op) const;
     bool isQuiet(const CallFrame& frame) const
     {
@@ -162,6 +167,7 @@ public:
     const CancelFlag m_neverCancelled;
     const CancelFlag& m_cancel;
     MemoryAccount m_account;
+    KernelReport m_kernelReport;
     std::unique_ptr<Planner> m_planner;
     ExecutionObserver* m_nextObserver = nullptr;
     ExecutionObserver* m_runObserver = nullptr; ///< of the present run

@@ -14,7 +14,19 @@ namespace {
 
 constexpr std::align_val_t kAlignment = std::align_val_t(64);
 
+class HostAllocator final : public BlockAllocator {
+public:
+    std::byte* allocate(uint64_t bytes) override { return static_cast<std::byte*>(::operator new(bytes, kAlignment, std::nothrow)); }
+    void release(std::byte* block, uint64_t) override { ::operator delete(block, kAlignment); }
+};
+
 } // namespace
+
+BlockAllocator& hostAllocator()
+{
+    static HostAllocator allocator;
+    return allocator;
+}
 
 uint64_t MemoryAccount::machineLimit()
 {
@@ -34,7 +46,7 @@ MemoryBlock::MemoryBlock(MemoryBlock&& other) noexcept
 void MemoryBlock::release()
 {
     if (!m_data) return;
-    ::operator delete(m_data, kAlignment);
+    m_account->allocator->release(m_data, m_capacity);
     m_account->used -= m_capacity;
     m_data = nullptr;
     m_capacity = 0;
@@ -54,7 +66,7 @@ Status MemoryBlock::grow(uint64_t bytes)
     if (m_account->used - freed > m_account->limit - std::min(capacity, m_account->limit)) capacity = bytes;
     capacity = (std::max<uint64_t>(capacity, 1) + 63) / 64 * 64;
     release();
-    m_data = static_cast<std::byte*>(::operator new(capacity, kAlignment, std::nothrow));
+    m_data = m_account->allocator->allocate(capacity);
     if (!m_data) return refuse();
     std::memset(m_data, 0, capacity);
     m_capacity = capacity;

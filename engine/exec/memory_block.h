@@ -8,10 +8,21 @@
 
 namespace loopscope {
 
-/// What an interpreter has allocated for tensors, and how much it may.
+/// Where the memory of tensors comes from: the heap of the host, or memory that a device sees, too.
+class BlockAllocator {
+public:
+    virtual ~BlockAllocator() = default;
+    /// Aligned to 64 bytes, whatever its content; null if there is none.
+    virtual std::byte* allocate(uint64_t bytes) = 0;
+    virtual void release(std::byte* block, uint64_t bytes) = 0;
+};
+BlockAllocator& hostAllocator();
+
+/// What an interpreter has allocated for tensors, how much it may, and where.
 struct MemoryAccount {
     uint64_t used = 0;  ///< bytes
     uint64_t limit = 0; ///< bytes
+    BlockAllocator* allocator = &hostAllocator();
     /// Three quarters of the machine's physical memory: the rest of the system must live, too.
     static uint64_t machineLimit();
 };

@@ -60,6 +60,7 @@ bool fits(const Slot& slot, const Shape& planned, const ValueState& state)
 
 MachineState Interpreter::Impl::snapshot(const MachineState* previous) const
 {
+    synchronise(SyncPoint::snapshot);
     MachineState state;
     state.step = m_step;
     state.nextInvocation = m_nextInvocation;
@@ -113,6 +114,7 @@ MachineState Interpreter::Impl::snapshot(const MachineState* previous) const
 
 Status Interpreter::Impl::restore(const MachineState& state)
 {
+    synchronise(SyncPoint::restore);
     m_frames.clear();
     m_phase = Phase::idle;
     ResourceListener* const before = m_resources.listener;

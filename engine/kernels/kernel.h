@@ -4,6 +4,7 @@
 #include "engine/base/result.h"
 #include "engine/base/thread_pool.h"
 #include "engine/ir/model.h"
+#include "engine/tensor/error_bound.h"
 #include "engine/tensor/tensor.h"
 
 #include <cstddef>
@@ -90,6 +91,9 @@ struct KernelEntry {
     /// kernel does not do them.
     Result<PreparedKernel> (*prepare)(const KernelSetup&) = nullptr;
     std::string_view dtypes; ///< "f32 i32 i64 i8 u8 i16": for `loopscope ops` and the status page
+    /// Other profiles than reference: how far results may be from the reference kernel's. (OpDef::bounds tells how far those may be from
+    /// the implementation that they follow.)
+    ErrorBounds bounds = {};
 };
 
 } // namespace loopscope

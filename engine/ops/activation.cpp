@@ -33,7 +33,7 @@ LS_DEFINE_OP(tfl, relu_0_to_1) { return unaryDef("min(max(x, 0), 1).", "LiteRT k
 
 LS_DEFINE_OP(tfl, leaky_relu) { return unaryDef("x for x > 0, else alpha·x.", "LiteRT kernels/activations.cc"); }
 
-LS_DEFINE_OP(tfl, elu) { return unaryDef("x for x ≥ 0, else eˣ − 1.", "LiteRT kernels/activations.cc", "1 ulp"); }
+LS_DEFINE_OP(tfl, elu) { return unaryDef("x for x ≥ 0, else eˣ − 1.", "LiteRT kernels/activations.cc", withinUlp(1)); }
 
 LS_DEFINE_OP(tfl, prelu)
 {
@@ -47,7 +47,7 @@ LS_DEFINE_OP(tfl, prelu)
 
 LS_DEFINE_OP(tfl, gelu)
 {
-    return unaryDef("x·Φ(x); with approximate=true the formula with tanh.", "LiteRT kernels/activations.cc", "1e-6 relative");
+    return unaryDef("x·Φ(x); with approximate=true the formula with tanh.", "LiteRT kernels/activations.cc", withinRelative(1e-6));
 }
 
 LS_DEFINE_OP(tfl, hard_swish) { return unaryDef("x·min(max(x + 3, 0), 6) / 6.", "LiteRT kernels/activations.cc"); }
@@ -55,11 +55,11 @@ LS_DEFINE_OP(tfl, hard_swish) { return unaryDef("x·min(max(x + 3, 0), 6) / 6.",
 LS_DEFINE_OP(tfl, logistic)
 {
     return unaryDef("1 / (1 + e⁻ˣ); 8-bit operands go through a table, 16-bit ones through one with interpolation.",
-                    "LiteRT kernels/activations.cc", "1 ulp");
+                    "LiteRT kernels/activations.cc", withinUlp(1));
 }
 
 LS_DEFINE_OP(tfl, tanh)
 {
     return unaryDef("Hyperbolic tangent; 8-bit operands go through a table, 16-bit ones through one with interpolation.",
-                    "LiteRT kernels/activations.cc", "1 ulp");
+                    "LiteRT kernels/activations.cc", withinUlp(1));
 }

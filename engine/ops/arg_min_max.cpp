@@ -49,7 +49,7 @@ OpDef argDef(std::string_view summary)
     def.operands = "input, axis []";
     def.summary = summary;
     def.source = "LiteRT kernels/arg_min_max.cc";
-    def.floatBound = "exact";
+    def.floatBound = kExact;
     def.infer = inferArg;
     return def;
 }

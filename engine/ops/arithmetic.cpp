@@ -50,7 +50,7 @@ OpDef arithmeticDef(Status (*infer)(InferContext&), std::string_view summary, st
     def.summary = summary;
     def.source = source;
     def.differs = "8- and 16-bit integers without quantization are plain integers that wrap; LiteRT crashes on some of them";
-    def.floatBound = "exact";
+    def.floatBound = kExact;
     def.infer = infer;
     return def;
 }
@@ -99,7 +99,7 @@ LS_DEFINE_OP(tfl, add_n)
     def.operands = "values…";
     def.summary = "Sum of all operands, left to right.";
     def.source = "LiteRT kernels/add_n.cc";
-    def.floatBound = "exact";
+    def.floatBound = kExact;
     def.infer = inferAddN;
     return def;
 }

@@ -69,7 +69,7 @@ LS_DEFINE_OP(custom, AudioSpectrogram)
         "Power (or magnitude) of the frequencies of overlapping Hann windows, filled up to a power of two: [channels,frames,frequencies].";
     def.source = "LiteRT kernels/audio_spectrogram.cc, internal/spectrogram.cc";
     def.differs = "windows of at most 2^24 samples";
-    def.floatBound = "1 ulp of the largest power of a frame (both compute in f64 and round once)";
+    def.floatBound = ErrorBounds(withinOfLargest(1.2e-7)).because("1 ulp of it, frame by frame: both compute in f64 and round once");
     def.infer = inferAudioSpectrogram;
     return def;
 }
@@ -82,7 +82,7 @@ LS_DEFINE_OP(custom, Mfcc)
     def.summary = "Mel-frequency cepstral coefficients: logarithms of a triangular filter bank, cosine transform.";
     def.source = "LiteRT kernels/mfcc.cc, internal/mfcc_mel_filterbank.cc, internal/mfcc_dct.cc";
     def.differs = "at most 4096 filter bank channels";
-    def.floatBound = "exact, with the same log, log1p and cos";
+    def.floatBound = ErrorBounds(kExact).because("with the same log, log1p and cos");
     def.infer = inferMfcc;
     return def;
 }

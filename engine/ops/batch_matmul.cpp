@@ -79,7 +79,7 @@ OpDef definition()
     def.summary = "Multiplies matrices in batches that broadcast.";
     def.source = "LiteRT kernels/batch_matmul.cc, internal/reference/batch_matmul.h";
     def.differs = "any number of batch dimensions (LiteRT: three)";
-    def.floatBound = "exact";
+    def.floatBound = kExact;
     def.infer = inferBatchMatmul;
     def.macs = batchMatmulMacs;
     return def;

@@ -16,7 +16,7 @@ Status inferBinary(InferContext& context)
     return {};
 }
 
-OpDef binaryDef(std::string_view summary, std::string_view source, std::string_view floatBound)
+OpDef binaryDef(std::string_view summary, std::string_view source, const ErrorBounds& floatBound)
 {
     OpDef def;
     def.minInputs = def.maxInputs = 2;
@@ -33,7 +33,7 @@ OpDef binaryDef(std::string_view summary, std::string_view source, std::string_v
 LS_DEFINE_OP(tfl, floor_div)
 {
     OpDef def = binaryDef("Quotient rounded towards minus infinity; a divisor 0 is an error for every dtype.",
-                          "LiteRT kernels/floor_div.cc", "exact");
+                          "LiteRT kernels/floor_div.cc", kExact);
     def.differs = "also takes int64 and unsigned integers";
     return def;
 }
@@ -41,7 +41,7 @@ LS_DEFINE_OP(tfl, floor_div)
 LS_DEFINE_OP(tfl, floor_mod)
 {
     OpDef def =
-        binaryDef("Remainder with the sign of the divisor; an integer divisor 0 is an error.", "LiteRT kernels/floor_mod.cc", "exact");
+        binaryDef("Remainder with the sign of the divisor; an integer divisor 0 is an error.", "LiteRT kernels/floor_mod.cc", kExact);
     def.differs = "the smallest integer by −1 gives 0; LiteRT crashes";
     return def;
 }
@@ -50,7 +50,7 @@ LS_DEFINE_OP(tfl, pow)
 {
     OpDef def = binaryDef(
         "lhs to the power rhs; integer powers out of range give the smallest integer, and a negative integer exponent is an error.",
-        "LiteRT kernels/pow.cc", "1e-6 relative");
+        "LiteRT kernels/pow.cc", withinRelative(1e-6));
     def.differs = "also takes int64";
     return def;
 }
@@ -58,20 +58,20 @@ LS_DEFINE_OP(tfl, pow)
 LS_DEFINE_OP(tfl, maximum)
 {
     return binaryDef("The larger operand; rhs where neither is larger (NaN included). Quantized operands are compared as stored.",
-                     "LiteRT kernels/maximum_minimum.cc", "exact");
+                     "LiteRT kernels/maximum_minimum.cc", kExact);
 }
 
 LS_DEFINE_OP(tfl, minimum)
 {
     return binaryDef("The smaller operand; rhs where neither is smaller (NaN included). Quantized operands are compared as stored.",
-                     "LiteRT kernels/maximum_minimum.cc", "exact");
+                     "LiteRT kernels/maximum_minimum.cc", kExact);
 }
 
-LS_DEFINE_OP(tfl, squared_difference) { return binaryDef("(lhs − rhs)².", "LiteRT kernels/squared_difference.cc", "exact"); }
+LS_DEFINE_OP(tfl, squared_difference) { return binaryDef("(lhs − rhs)².", "LiteRT kernels/squared_difference.cc", kExact); }
 
 LS_DEFINE_OP(tfl, atan2)
 {
-    OpDef def = binaryDef("Angle of the point (rhs, lhs) in (−π, π].", "LiteRT kernels/atan2.cc", "1 ulp");
+    OpDef def = binaryDef("Angle of the point (rhs, lhs) in (−π, π].", "LiteRT kernels/atan2.cc", withinUlp(1));
     def.differs = "broadcasts; LiteRT leaves the result of broadcasting operands unwritten";
     return def;
 }

@@ -22,7 +22,7 @@ OpDef bitwiseDef(std::string_view summary, std::string_view source)
     def.operands = "lhs, rhs";
     def.summary = summary;
     def.source = source;
-    def.floatBound = "exact";
+    def.floatBound = kExact;
     def.infer = inferBitwise;
     return def;
 }

@@ -126,7 +126,7 @@ LS_DEFINE_OP(circle, bcq_fully_connected)
     def.summary = "weights · input + bias, with weights that are sums of scaled signs: [O,N].";
     def.source = kSource;
     def.differs = kDiffers;
-    def.floatBound = "no reference";
+    def.floatBound = noReference();
     def.infer = inferBcqFullyConnected;
     return def;
 }
@@ -139,7 +139,7 @@ LS_DEFINE_OP(circle, bcq_gather)
     def.summary = "Rows (axis 0) or columns (axis 1) of a matrix [O,H] whose rows are sums of scaled signs.";
     def.source = kSource;
     def.differs = kDiffers;
-    def.floatBound = "no reference";
+    def.floatBound = noReference();
     def.infer = inferBcqGather;
     return def;
 }

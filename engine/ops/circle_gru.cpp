@@ -43,7 +43,7 @@ LS_DEFINE_OP(circle, gru)
     def.summary = "A gated recurrent unit over a sequence; gives the last state.";
     def.source = "ONE luci-interpreter GRU.cpp, pal/linux/PALGRU.h";
     def.differs = "batches of any size; the source knows 1. time_major says nothing there either: time comes first";
-    def.floatBound = "1e-6 relative";
+    def.floatBound = withinRelative(1e-6);
     def.infer = inferGru;
     return def;
 }

@@ -58,7 +58,7 @@ Status inferRope(InferContext& context)
 OpDef definition(int operandCount, std::string_view operands, std::string_view summary, std::string_view source,
                  Status (*infer)(InferContext&))
 {
-    OpDef def = unaryDef(summary, source, "1e-6 relative");
+    OpDef def = unaryDef(summary, source, withinRelative(1e-6));
     def.minInputs = def.maxInputs = operandCount;
     def.operands = operands;
     def.infer = infer;

@@ -23,7 +23,7 @@ OpDef comparisonDef(std::string_view summary)
     def.summary = summary;
     def.source = "LiteRT kernels/comparisons.cc";
     def.differs = "int8 and uint8 without quantization are plain integers; LiteRT crashes on them";
-    def.floatBound = "exact";
+    def.floatBound = kExact;
     def.infer = inferComparison;
     return def;
 }

@@ -15,7 +15,7 @@ Status inferComplexPart(InferContext& context)
     return {};
 }
 
-OpDef complexDef(std::string_view summary, std::string_view floatBound)
+OpDef complexDef(std::string_view summary, const ErrorBounds& floatBound)
 {
     OpDef def = unaryDef(summary, "LiteRT kernels/complex_support.cc", floatBound);
     def.infer = inferComplexPart;
@@ -24,8 +24,8 @@ OpDef complexDef(std::string_view summary, std::string_view floatBound)
 
 } // namespace
 
-LS_DEFINE_OP(tfl, real) { return complexDef("Real part.", "exact"); }
+LS_DEFINE_OP(tfl, real) { return complexDef("Real part.", kExact); }
 
-LS_DEFINE_OP(tfl, imag) { return complexDef("Imaginary part.", "exact"); }
+LS_DEFINE_OP(tfl, imag) { return complexDef("Imaginary part.", kExact); }
 
-LS_DEFINE_OP(tfl, complex_abs) { return complexDef("Magnitude.", "1 ulp"); }
+LS_DEFINE_OP(tfl, complex_abs) { return complexDef("Magnitude.", withinUlp(1)); }

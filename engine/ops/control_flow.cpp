@@ -31,7 +31,7 @@ OpDef callDef(int minInputs, std::string_view operands, std::string_view summary
     def.operands = operands;
     def.summary = summary;
     def.source = source;
-    def.floatBound = "exact";
+    def.floatBound = kExact;
     def.isCall = true;
     def.hasSideEffects = true;
     return def;

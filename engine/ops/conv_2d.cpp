@@ -49,7 +49,7 @@ LS_DEFINE_OP(tfl, conv_2d)
     def.summary = "Correlates the input with every filter, adds the bias and clamps by the activation.";
     def.source = "LiteRT kernels/conv.cc, internal/reference/{conv,integer_ops/conv}.h";
     def.differs = "the bias may be missing (LiteRT refuses)";
-    def.floatBound = "exact";
+    def.floatBound = kExact;
     def.infer = inferConv2d;
     def.macs = conv2dMacs;
     return def;

@@ -101,7 +101,7 @@ LS_DEFINE_OP(tfl, conv_3d)
     def.operands = "input [N,D,H,W,C], filter [KD,KH,KW,C,O], bias? [O]";
     def.summary = "Correlates a volume with every filter, adds the bias and clamps by the activation.";
     def.source = "LiteRT kernels/conv3d.cc, internal/reference/conv3d.h";
-    def.floatBound = "exact";
+    def.floatBound = kExact;
     def.infer = inferConv3d;
     def.macs = conv3dMacs;
     return def;
@@ -115,7 +115,7 @@ LS_DEFINE_OP(tfl, conv_3d_transpose)
     def.operands = "output shape [5], filter [KD,KH,KW,O,C], input [N,D,H,W,C], bias? [O]";
     def.summary = "The gradient of conv_3d by its input: spreads each input element over a window of the output.";
     def.source = "LiteRT kernels/conv3d_transpose.cc, internal/reference/conv3d_transpose.h";
-    def.floatBound = "exact";
+    def.floatBound = kExact;
     def.infer = inferConv3dTranspose;
     def.macs = conv3dTransposeMacs;
     return def;

@@ -29,7 +29,7 @@ LS_DEFINE_OP(tfl, cumsum)
     def.operands = "input, axis []";
     def.summary = "Running sums along an axis; exclusive=true leaves the own element out, reverse=true runs from the end.";
     def.source = "LiteRT kernels/cumsum.cc";
-    def.floatBound = "exact";
+    def.floatBound = kExact;
     def.infer = inferCumsum;
     return def;
 }

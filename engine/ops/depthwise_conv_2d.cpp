@@ -50,7 +50,7 @@ LS_DEFINE_OP(tfl, depthwise_conv_2d)
         "LiteRT kernels/depthwise_conv.cc, internal/reference/{depthwiseconv_float,depthwiseconv_uint8,integer_ops/depthwise_conv}.h";
     def.differs = "the multiplier always follows from the shapes; i4 filters under i16 inputs are unpacked (LiteRT reads the packed bytes "
                   "as i8, past their end)";
-    def.floatBound = "exact";
+    def.floatBound = kExact;
     def.infer = inferDepthwise;
     def.macs = depthwiseMacs;
     return def;

@@ -64,7 +64,7 @@ LS_DEFINE_OP(custom, TFLite_Detection_PostProcess)
     def.summary = "Decodes boxes against anchors and keeps the best ones that do not overlap: boxes, classes, scores and their number.";
     def.source = "LiteRT kernels/detection_postprocess.cc";
     def.differs = "unused places are zero in fast mode too (LiteRT leaves them as they were)";
-    def.floatBound = "exact";
+    def.floatBound = kExact;
     def.infer = inferDetectionPostprocess;
     return def;
 }

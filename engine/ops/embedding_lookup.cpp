@@ -77,7 +77,7 @@ LS_DEFINE_OP(tfl, embedding_lookup_sparse)
     def.operands = "ids [N], indices [N,R], dense shape [R], weights [N], table [rows,…]";
     def.summary = "Adds weighted rows of a table into the places that the indices name; optionally their weighted mean.";
     def.source = "LiteRT kernels/embedding_lookup_sparse.cc";
-    def.floatBound = "exact";
+    def.floatBound = kExact;
     def.infer = inferEmbeddingLookupSparse;
     return def;
 }
@@ -89,7 +89,7 @@ LS_DEFINE_OP(tfl, embedding_lookup)
     def.operands = "ids [N], table [rows,…]";
     def.summary = "Copies rows of a table; integer rows with scales are dequantized where the result is float.";
     def.source = "LiteRT kernels/embedding_lookup.cc";
-    def.floatBound = "exact";
+    def.floatBound = kExact;
     def.infer = inferEmbeddingLookup;
     return def;
 }

@@ -160,7 +160,7 @@ LS_DEFINE_OP(tfl, fully_connected)
     def.summary = "Multiplies each row of the input by the transposed filter, adds the bias and clamps by the activation.";
     def.source = "LiteRT kernels/fully_connected.cc, internal/reference/{fully_connected,integer_ops/fully_connected}.h";
     def.differs = "shuffled weights work for any number of rows; LiteRT computes them for 1 or 4 only";
-    def.floatBound = "exact";
+    def.floatBound = kExact;
     def.infer = inferFullyConnected;
     def.macs = fullyConnectedMacs;
     return def;

@@ -144,6 +144,6 @@ LS_DEFINE_OP(tfl, range)
     // C1: three single numbers of one dtype. C2: the step is not 0 and leads to the limit.
     OpDef def = movementDef<inferRange>(3, "start [], limit [], delta []", "The numbers from start to before limit in steps of delta.",
                                         "LiteRT kernels/range.cc");
-    def.floatBound = "exact"; // added up step by step, as the reference does
+    def.floatBound = kExact; // added up step by step, as the reference does
     return def;
 }

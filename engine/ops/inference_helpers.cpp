@@ -47,7 +47,7 @@ Status inferSameAsInput(InferContext& context)
     return {};
 }
 
-OpDef unaryDef(std::string_view summary, std::string_view source, std::string_view floatBound)
+OpDef unaryDef(std::string_view summary, std::string_view source, const ErrorBounds& floatBound)
 {
     OpDef def;
     def.minInputs = def.maxInputs = 1;

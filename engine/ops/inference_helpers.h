@@ -24,6 +24,6 @@ std::string shapeText(const Shape& shape);
 /// One operand, one result of the same dtype and shape.
 Status inferSameAsInput(InferContext& context);
 /// Definition with one operand and one result; infer is set to inferSameAsInput.
-OpDef unaryDef(std::string_view summary, std::string_view source, std::string_view floatBound = "exact");
+OpDef unaryDef(std::string_view summary, std::string_view source, const ErrorBounds& floatBound = kExact);
 
 } // namespace loopscope

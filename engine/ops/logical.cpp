@@ -26,7 +26,7 @@ OpDef logicalDef(int operands, std::string_view summary, std::string_view source
     def.operands = operands == 1 ? "input" : "lhs, rhs";
     def.summary = summary;
     def.source = source;
-    def.floatBound = "exact";
+    def.floatBound = kExact;
     def.infer = inferLogical;
     return def;
 }

@@ -223,7 +223,7 @@ OpDef lstmDef(std::string_view summary, std::string_view source)
     def.operands = kCellOperands;
     def.summary = summary;
     def.source = source;
-    def.floatBound = "1e-5 relative (the reference's tanh and logistic are approximations)";
+    def.floatBound = ErrorBounds(withinRelative(1e-5)).because("the reference's tanh and logistic are approximations");
     def.differs =
         "i8 cells with peepholes and a projection to fewer numbers: every cell has its peephole; LiteRT reads as many as there are results";
     def.stateOperands = kStates;

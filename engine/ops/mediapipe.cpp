@@ -118,7 +118,7 @@ LS_DEFINE_OP(custom, Convolution2DTransposeBias)
 {
     OpDef def = definition(3, "input [N,H,W,C], filter [O,KH,KW,C], bias [O]", "Transposed convolution, added to the bias.",
                            "MediaPipe util/tflite/operations/transpose_conv_bias.cc", inferTransposeConvBias);
-    def.floatBound = "1e-6 relative";
+    def.floatBound = withinRelative(1e-6);
     def.macs = transposeConvBiasMacs;
     return def;
 }

@@ -52,7 +52,7 @@ OpDef movementDef(int inputs, std::string_view operands, std::string_view summar
     def.operands = operands;
     def.summary = summary;
     def.source = source;
-    def.floatBound = "exact";
+    def.floatBound = kExact;
     def.infer = [](InferContext& context) -> Status {
         LS_CHECK_OK(requirePresent(context, optionalFrom));
         return infer(context);

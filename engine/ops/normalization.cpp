@@ -26,7 +26,8 @@ Status inferLocalResponse(InferContext& context)
 
 LS_DEFINE_OP(tfl, l2_normalization)
 {
-    OpDef def = unaryDef("x / √(Σx²) over the last dimension; the root is at least 1e-6.", "LiteRT kernels/l2norm.cc", "1e-6 relative");
+    OpDef def =
+        unaryDef("x / √(Σx²) over the last dimension; the root is at least 1e-6.", "LiteRT kernels/l2norm.cc", withinRelative(1e-6));
     def.infer = inferL2;
     return def;
 }
@@ -34,7 +35,7 @@ LS_DEFINE_OP(tfl, l2_normalization)
 LS_DEFINE_OP(tfl, local_response_normalization)
 {
     OpDef def = unaryDef("x · (bias + alpha·Σx²)^−beta, the sum taken over the channels at most `radius` away.",
-                         "LiteRT kernels/local_response_norm.cc", "1e-6 relative");
+                         "LiteRT kernels/local_response_norm.cc", withinRelative(1e-6));
     def.operands = "input [N,H,W,C]";
     def.infer = inferLocalResponse;
     def.differs = "the window holds channel c + radius; LiteRT's reference kernel leaves it out, its optimized one does not";

@@ -4,6 +4,7 @@
 
 #include "engine/base/result.h"
 #include "engine/ir/model.h"
+#include "engine/tensor/error_bound.h"
 #include "engine/tensor/tensor.h"
 
 #include <cstdint>
@@ -72,7 +73,7 @@ struct OpDef {
     std::string_view summary;                 ///< one sentence
     std::string_view source;                  ///< where the rules come from: "LiteRT kernels/conv.cc"
     std::string_view differs;                 ///< known deliberate differences to the source, empty if none
-    std::string_view floatBound;              ///< stated bound of f32 results against the reference: "exact", "1 ulp", "1e-6 relative", …
+    ErrorBounds floatBound;                   ///< of float results against the implementation that `source` names
     Status (*infer)(InferContext&) = nullptr; ///< null for calls: the planner infers through the callee
     bool isCall = false;                      ///< executed by the interpreter itself (While, If, …): has no kernel
     std::span<const int> stateOperands;       ///< operands that the kernel also writes: they must be variables of the graph, or missing

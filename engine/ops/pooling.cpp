@@ -41,7 +41,7 @@ OpDef poolDef(std::string_view summary)
     def.operands = "input [N,H,W,C]";
     def.summary = summary;
     def.source = "LiteRT kernels/pooling.cc, internal/reference/{pooling,integer_ops/pooling}.h";
-    def.floatBound = "exact";
+    def.floatBound = kExact;
     def.infer = inferAnyPool;
     return def;
 }

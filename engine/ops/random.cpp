@@ -51,7 +51,7 @@ LS_DEFINE_OP(tfl, random_standard_normal)
     // C1: the shape is a vector of dimensions.
     OpDef def = movementDef<inferRandom>(1, "shape [rank]", "Random numbers of mean 0 and deviation 1; seeds give LiteRT's.", kSource);
     def.differs = kDiffers;
-    def.floatBound = "1e-6 relative";
+    def.floatBound = withinRelative(1e-6);
     def.hasSideEffects = true;
     return def;
 }

@@ -37,7 +37,7 @@ template <bool kBool> Status inferReduction(InferContext& context)
     return {};
 }
 
-OpDef reductionDef(std::string_view summary, std::string_view floatBound, Status (*infer)(InferContext&) = inferReduction<false>)
+OpDef reductionDef(std::string_view summary, const ErrorBounds& floatBound, Status (*infer)(InferContext&) = inferReduction<false>)
 {
     OpDef def;
     def.minInputs = def.maxInputs = 2;
@@ -51,14 +51,11 @@ OpDef reductionDef(std::string_view summary, std::string_view floatBound, Status
 
 } // namespace
 
-LS_DEFINE_OP(tfl, mean)
-{
-    return reductionDef("Mean over the given axes; integers truncate; NaN (integers: 0) over no elements.", "exact");
-}
+LS_DEFINE_OP(tfl, mean) { return reductionDef("Mean over the given axes; integers truncate; NaN (integers: 0) over no elements.", kExact); }
 
 LS_DEFINE_OP(tfl, sum)
 {
-    OpDef def = reductionDef("Sum over the given axes.", "exact");
+    OpDef def = reductionDef("Sum over the given axes.", kExact);
     def.differs = "quantized sums follow LiteRT's optimized kernel, whose reference kernel writes nothing; they are clamped";
     return def;
 }
@@ -66,17 +63,17 @@ LS_DEFINE_OP(tfl, sum)
 LS_DEFINE_OP(tfl, reduce_max)
 {
     return reductionDef("Largest element over the given axes; NaN is passed over unless it comes first in a reduction of everything.",
-                        "exact");
+                        kExact);
 }
 
 LS_DEFINE_OP(tfl, reduce_min)
 {
     return reductionDef("Smallest element over the given axes; NaN is passed over unless it comes first in a reduction of everything.",
-                        "exact");
+                        kExact);
 }
 
-LS_DEFINE_OP(tfl, reduce_prod) { return reductionDef("Product over the given axes.", "exact"); }
+LS_DEFINE_OP(tfl, reduce_prod) { return reductionDef("Product over the given axes.", kExact); }
 
-LS_DEFINE_OP(tfl, reduce_any) { return reductionDef("True if any element over the given axes is.", "exact", inferReduction<true>); }
+LS_DEFINE_OP(tfl, reduce_any) { return reductionDef("True if any element over the given axes is.", kExact, inferReduction<true>); }
 
-LS_DEFINE_OP(tfl, reduce_all) { return reductionDef("True if all elements over the given axes are.", "exact", inferReduction<true>); }
+LS_DEFINE_OP(tfl, reduce_all) { return reductionDef("True if all elements over the given axes are.", kExact, inferReduction<true>); }

@@ -67,7 +67,7 @@ OpDef resizeDef(std::string_view summary, std::string_view source)
     def.operands = "input [N,H,W,C], size [2]";
     def.summary = summary;
     def.source = source;
-    def.floatBound = "exact";
+    def.floatBound = kExact;
     return def;
 }
 

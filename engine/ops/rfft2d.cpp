@@ -43,7 +43,7 @@ LS_DEFINE_OP(tfl, rfft2d)
     def.source = "LiteRT kernels/rfft2d.cc";
     def.differs =
         "rows of length 1 are transformed; LiteRT takes the redundant half away from where there is none: [1, 2.5] gives it [1 - i, 2.5]";
-    def.floatBound = "1 ulp of the largest result (both compute in f64 and round once)";
+    def.floatBound = ErrorBounds(withinOfLargest(1.2e-7)).because("1 ulp of it: both compute in f64 and round once");
     def.infer = inferRfft2d;
     return def;
 }

@@ -92,7 +92,7 @@ OpDef rnnDef(int inputs, std::string_view operands, std::string_view summary, st
     def.operands = operands;
     def.summary = summary;
     def.source = source;
-    def.floatBound = "1e-5 relative (the reference's tanh and logistic are approximations)";
+    def.floatBound = ErrorBounds(withinRelative(1e-5)).because("the reference's tanh and logistic are approximations");
     def.stateOperands = states;
     def.hasSideEffects = true;
     return def;

@@ -54,7 +54,7 @@ OpDef selectDef(std::string_view summary, Status (*infer)(InferContext&))
     def.operands = "condition, x, y";
     def.summary = summary;
     def.source = "LiteRT kernels/select.cc";
-    def.floatBound = "exact";
+    def.floatBound = kExact;
     def.infer = infer;
     return def;
 }

@@ -184,6 +184,6 @@ LS_DEFINE_OP(tfl, non_max_suppression_v5)
         "LiteRT kernels/non_max_suppression.cc, internal/reference/non_max_suppression.h");
     def.minOutputs = def.maxOutputs = 3;
     def.differs = "the results always have max_output_size places; LiteRT cuts them where that size is computed";
-    def.floatBound = "1e-6 relative";
+    def.floatBound = withinRelative(1e-6);
     return def;
 }

@@ -24,7 +24,7 @@ Status inferSoftmax(InferContext& context)
 LS_DEFINE_OP(tfl, softmax)
 {
     OpDef def =
-        unaryDef("e^(beta·(x − max)) over the last dimension, divided by its sum.", "LiteRT kernels/activations.cc", "1e-6 relative");
+        unaryDef("e^(beta·(x − max)) over the last dimension, divided by its sum.", "LiteRT kernels/activations.cc", withinRelative(1e-6));
     def.infer = inferSoftmax;
     def.differs = "quantized with beta 0 gives equal parts; LiteRT crashes";
     return def;
@@ -32,7 +32,7 @@ LS_DEFINE_OP(tfl, softmax)
 
 LS_DEFINE_OP(tfl, log_softmax)
 {
-    OpDef def = unaryDef("x − max − ln Σ e^(x − max) over the last dimension.", "LiteRT kernels/activations.cc", "1e-6 relative");
+    OpDef def = unaryDef("x − max − ln Σ e^(x − max) over the last dimension.", "LiteRT kernels/activations.cc", withinRelative(1e-6));
     def.infer = inferSoftmax;
     return def;
 }

@@ -25,7 +25,7 @@ OpDef stablehloDef(std::string_view summary, std::string_view source)
     def.operands = "lhs, rhs";
     def.summary = summary;
     def.source = source;
-    def.floatBound = "exact";
+    def.floatBound = kExact;
     def.infer = inferSameShapes;
     return def;
 }

@@ -204,7 +204,7 @@ OpDef declaredDef(int inputs, std::string_view operands, std::string_view summar
     def.operands = operands;
     def.summary = summary;
     def.source = "StableHLO specification";
-    def.floatBound = "exact";
+    def.floatBound = kExact;
     return def;
 }
 

@@ -46,7 +46,7 @@ LS_DEFINE_OP(tfl, svdf)
     def.operands = "input [B,I], feature weights [F,I], time weights [F,M], bias? [F/rank], state [B,F·M]";
     def.summary = "Filters over the last M inputs, factorised into a feature and a time filter.";
     def.source = "LiteRT kernels/svdf.cc, internal/reference/svdf.h";
-    def.floatBound = "1e-5 relative";
+    def.floatBound = withinRelative(1e-5);
     def.stateOperands = kState;
     def.hasSideEffects = true;
     def.infer = inferSvdf;

@@ -52,7 +52,7 @@ LS_DEFINE_OP(tfl, skip_gram)
     def.operands = "text [1]";
     def.summary = "All runs of ngram_size words of a text, up to max_skip_size words left out between two.";
     def.source = "LiteRT kernels/skip_gram.cc";
-    def.floatBound = "exact";
+    def.floatBound = kExact;
     def.infer = inferSkipGram;
     return def;
 }
@@ -66,7 +66,7 @@ LS_DEFINE_OP(tfl, lsh_projection)
     def.summary = "Locality-sensitive hash: a bit for each hash function, the sign of a weighted sum of hashes of the items.";
     def.source = "LiteRT kernels/lsh_projection.cc, FarmHash (farmhashna::Hash64)";
     def.differs = "items of more than 28 bytes are refused";
-    def.floatBound = "exact";
+    def.floatBound = kExact;
     def.infer = inferLshProjection;
     return def;
 }

@@ -6,8 +6,11 @@ using namespace loopscope;
 
 namespace {
 
-OpDef binary(std::string_view summary, std::string_view bound = "exact") { return tfDef({2, 2}, "x, y", summary, inferTfBroadcast, bound); }
-OpDef gradient(std::string_view summary) { return tfDef({2, 2}, "y or x, dy", summary, inferTfSame, "2 ulp"); }
+OpDef binary(std::string_view summary, const ErrorBounds& bound = kExact)
+{
+    return tfDef({2, 2}, "x, y", summary, inferTfBroadcast, bound);
+}
+OpDef gradient(std::string_view summary) { return tfDef({2, 2}, "y or x, dy", summary, inferTfSame, withinUlp(2)); }
 
 } // namespace
 
@@ -27,11 +30,11 @@ LS_DEFINE_OP(tf, TruncateMod) { return binary("The remainder with the sign of x.
 LS_DEFINE_OP(tf, Maximum) { return binary("The larger one; NaN if either is."); }
 LS_DEFINE_OP(tf, Minimum) { return binary("The smaller one; NaN if either is."); }
 LS_DEFINE_OP(tf, SquaredDifference) { return binary("(x − y)²."); }
-LS_DEFINE_OP(tf, Pow) { return binary("x to the power of y.", "2 ulp"); }
-LS_DEFINE_OP(tf, Atan2) { return binary("The angle of the point (y, x).", "2 ulp"); }
+LS_DEFINE_OP(tf, Pow) { return binary("x to the power of y.", withinUlp(2)); }
+LS_DEFINE_OP(tf, Atan2) { return binary("The angle of the point (y, x).", withinUlp(2)); }
 LS_DEFINE_OP(tf, Xdivy) { return binary("x / y, 0 where x is 0."); }
-LS_DEFINE_OP(tf, Xlogy) { return binary("x · log y, 0 where x is 0.", "2 ulp"); }
-LS_DEFINE_OP(tf, Xlog1py) { return binary("x · log(1 + y), 0 where x is 0.", "2 ulp"); }
+LS_DEFINE_OP(tf, Xlogy) { return binary("x · log y, 0 where x is 0.", withinUlp(2)); }
+LS_DEFINE_OP(tf, Xlog1py) { return binary("x · log(1 + y), 0 where x is 0.", withinUlp(2)); }
 LS_DEFINE_OP(tf, NextAfter) { return binary("The number next to x in the direction of y."); }
 LS_DEFINE_OP(tf, BitwiseAnd) { return binary("Bit by bit and."); }
 LS_DEFINE_OP(tf, BitwiseOr) { return binary("Bit by bit or."); }

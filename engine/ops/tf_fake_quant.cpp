@@ -20,7 +20,7 @@ LS_DEFINE_OP(tf, FakeQuantWithMinMaxVars)
 LS_DEFINE_OP(tf, FakeQuantWithMinMaxVarsGradient)
 {
     return tfDef({4, 4, 3, 3}, "gradients, inputs, min [], max []", "Gradients by the input, by min and by max.", inferAtRunTime,
-                 "1e-6 relative");
+                 withinRelative(1e-6));
 }
 LS_DEFINE_OP(tf, FakeQuantWithMinMaxVarsPerChannel)
 {
@@ -30,5 +30,5 @@ LS_DEFINE_OP(tf, FakeQuantWithMinMaxVarsPerChannel)
 LS_DEFINE_OP(tf, FakeQuantWithMinMaxVarsPerChannelGradient)
 {
     return tfDef({4, 4, 3, 3}, "gradients, inputs [..,C], min [C], max [C]", "Gradients by the input, by min and by max of each channel.",
-                 inferAtRunTime, "1e-6 relative");
+                 inferAtRunTime, withinRelative(1e-6));
 }

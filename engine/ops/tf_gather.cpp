@@ -7,8 +7,8 @@ using namespace loopscope;
 namespace {
 
 constexpr std::string_view kSegments = "data, segment_ids, num_segments";
-OpDef unsorted(std::string_view summary) { return tfDef({3, 3}, kSegments, summary, inferAtRunTime, "1e-6 relative"); }
-OpDef sorted(std::string_view summary) { return tfDef({2, 2}, "data, segment_ids", summary, inferAtRunTime, "1e-6 relative"); }
+OpDef unsorted(std::string_view summary) { return tfDef({3, 3}, kSegments, summary, inferAtRunTime, withinRelative(1e-6)); }
+OpDef sorted(std::string_view summary) { return tfDef({2, 2}, "data, segment_ids", summary, inferAtRunTime, withinRelative(1e-6)); }
 OpDef scatters(std::string_view summary) { return tfDef({3, 3}, "tensor, indices, updates", summary, inferTfSame); }
 
 } // namespace

@@ -4,20 +4,23 @@
 
 using namespace loopscope;
 
-LS_DEFINE_OP(tf, AdjustHue) { return tfDef({2, 2}, "images [..,3], delta", "RGB colours with their hue turned.", inferTfSame, "1e-6"); }
+LS_DEFINE_OP(tf, AdjustHue)
+{
+    return tfDef({2, 2}, "images [..,3], delta", "RGB colours with their hue turned.", inferTfSame, withinRelative(1e-6));
+}
 LS_DEFINE_OP(tf, AdjustSaturation)
 {
-    return tfDef({2, 2}, "images [..,3], scale", "RGB colours with their saturation scaled.", inferTfSame, "1e-6");
+    return tfDef({2, 2}, "images [..,3], scale", "RGB colours with their saturation scaled.", inferTfSame, withinRelative(1e-6));
 }
 LS_DEFINE_OP(tf, AdjustContrastv2)
 {
     return tfDef({2, 2}, "images [..,H,W,C], contrast_factor", "Distances from the mean of each channel scaled.", inferTfSame,
-                 "1e-6 relative");
+                 withinRelative(1e-6));
 }
 LS_DEFINE_OP(tf, ResizeBilinear)
 {
     return tfDef({2, 2}, "images [N,H,W,C], size", "Pictures of another size, pixels mixed from four neighbours.", inferAtRunTime,
-                 "1e-6 relative");
+                 withinRelative(1e-6));
 }
 LS_DEFINE_OP(tf, ResizeNearestNeighbor)
 {
@@ -26,25 +29,25 @@ LS_DEFINE_OP(tf, ResizeNearestNeighbor)
 LS_DEFINE_OP(tf, ResizeBicubic)
 {
     return tfDef({2, 2}, "images [N,H,W,C], size", "Pictures of another size, pixels mixed from sixteen neighbours.", inferAtRunTime,
-                 "1e-6 relative");
+                 withinRelative(1e-6));
 }
 LS_DEFINE_OP(tf, ResizeArea)
 {
     return tfDef({2, 2}, "images [N,H,W,C], size", "Pictures of another size, pixels the mean of what they cover.", inferAtRunTime,
-                 "1e-6 relative");
+                 withinRelative(1e-6));
 }
 LS_DEFINE_OP(tf, RGBToHSV)
 {
-    return tfDef({1, 1}, "images [..,3]", "Hue, saturation and value of colours, each from 0 to 1.", inferTfSame, "1e-6");
+    return tfDef({1, 1}, "images [..,3]", "Hue, saturation and value of colours, each from 0 to 1.", inferTfSame, withinRelative(1e-6));
 }
 LS_DEFINE_OP(tf, HSVToRGB)
 {
-    return tfDef({1, 1}, "images [..,3]", "Colours of hue, saturation and value, each from 0 to 1.", inferTfSame, "1e-6");
+    return tfDef({1, 1}, "images [..,3]", "Colours of hue, saturation and value, each from 0 to 1.", inferTfSame, withinRelative(1e-6));
 }
 LS_DEFINE_OP(tf, CropAndResize)
 {
     return tfDef({4, 4}, "image [N,H,W,C], boxes, box_ind, crop_size", "Parts of pictures, each resized to one size.", inferAtRunTime,
-                 "1e-6 relative");
+                 withinRelative(1e-6));
 }
 LS_DEFINE_OP(tf, NonMaxSuppression)
 {
@@ -67,5 +70,5 @@ LS_DEFINE_OP(tf, NonMaxSuppressionV4)
 LS_DEFINE_OP(tf, NonMaxSuppressionV5)
 {
     return tfDef({6, 6, 3, 3}, "boxes, scores, max_output_size, iou_threshold, score_threshold, soft_nms_sigma",
-                 "Boxes by falling score, which overlaps lower, and their number.", inferAtRunTime, "1e-6 relative");
+                 "Boxes by falling score, which overlaps lower, and their number.", inferAtRunTime, withinRelative(1e-6));
 }

@@ -6,7 +6,7 @@ using namespace loopscope;
 
 namespace {
 
-constexpr std::string_view kBound = "1e-5 relative, worse by the condition of the matrix";
+constexpr ErrorBounds kBound = ErrorBounds(withinRelative(1e-5)).because("worse by the condition of the matrix");
 
 }
 
@@ -32,4 +32,4 @@ LS_DEFINE_OP(tf, MatrixTriangularSolve)
     return tfDef({2, 2}, "matrix [..,N,N], rhs [..,N,K]", "x with matrix · x = rhs for triangular matrices; stacks broadcast.",
                  inferAtRunTime, kBound);
 }
-LS_DEFINE_OP(tf, Cross) { return tfDef({2, 2}, "a [..,3], b [..,3]", "Cross products.", inferTfSame, "1e-6 relative"); }
+LS_DEFINE_OP(tf, Cross) { return tfDef({2, 2}, "a [..,3], b [..,3]", "Cross products.", inferTfSame, withinRelative(1e-6)); }

@@ -33,5 +33,5 @@ LS_DEFINE_OP(tf, MatrixBandPart)
 }
 LS_DEFINE_OP(tf, Einsum)
 {
-    return tfDef({1, -1}, "inputs…", "Sums of products of elements, as the equation says.", inferAtRunTime, "1e-6 relative");
+    return tfDef({1, -1}, "inputs…", "Sums of products of elements, as the equation says.", inferAtRunTime, withinRelative(1e-6));
 }

@@ -6,7 +6,7 @@ using namespace loopscope;
 
 namespace {
 
-constexpr std::string_view kBound = "1e-6 relative";
+constexpr ErrorBounds kBound = withinRelative(1e-6);
 
 } // namespace
 

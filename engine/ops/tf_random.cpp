@@ -10,12 +10,12 @@ OpDef draws(int inputs, std::string_view operands, std::string_view summary)
 {
     OpDef def = tfStatefulDef({inputs, inputs}, operands, summary);
     def.differs = "with seed and seed2 both 0 the numbers follow from --seed; TensorFlow draws a seed at random";
-    def.floatBound = "2 ulp";
+    def.floatBound = withinUlp(2);
     return def;
 }
 OpDef computes(int inputs, std::string_view operands, std::string_view summary)
 {
-    return tfDef({inputs, inputs}, operands, summary, inferAtRunTime, "2 ulp");
+    return tfDef({inputs, inputs}, operands, summary, inferAtRunTime, withinUlp(2));
 }
 
 } // namespace

@@ -6,9 +6,9 @@ using namespace loopscope;
 
 namespace {
 
-constexpr std::string_view kSumBound = "1e-6 relative";
+constexpr ErrorBounds kSumBound = withinRelative(1e-6);
 
-OpDef reduces(std::string_view summary, std::string_view bound = "exact")
+OpDef reduces(std::string_view summary, const ErrorBounds& bound = kExact)
 {
     return tfDef({2, 2}, "input, reduction_indices", summary, inferAtRunTime, bound);
 }

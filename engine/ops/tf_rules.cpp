@@ -141,7 +141,8 @@ Status inferTfComparison(InferContext& context)
     return inferTfBroadcast(context);
 }
 
-OpDef tfDef(TfArity arity, std::string_view operands, std::string_view summary, Status (*infer)(InferContext&), std::string_view floatBound)
+OpDef tfDef(TfArity arity, std::string_view operands, std::string_view summary, Status (*infer)(InferContext&),
+            const ErrorBounds& floatBound)
 {
     OpDef def;
     def.minInputs = arity.minInputs;

@@ -57,7 +57,7 @@ struct TfArity {
     int minInputs = 1, maxInputs = 1, minOutputs = 1, maxOutputs = 1;
 };
 OpDef tfDef(TfArity arity, std::string_view operands, std::string_view summary, Status (*infer)(InferContext&) = inferAtRunTime,
-            std::string_view floatBound = "exact");
+            const ErrorBounds& floatBound = kExact);
 /// The same for an operator that reads or writes the session's state.
 OpDef tfStatefulDef(TfArity arity, std::string_view operands, std::string_view summary);
 

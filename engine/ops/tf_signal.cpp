@@ -6,8 +6,8 @@ using namespace loopscope;
 
 namespace {
 
-OpDef transform(std::string_view summary) { return tfDef({}, "input", summary, inferTfSame, "1e-6 of the largest result"); }
-OpDef half(std::string_view summary) { return tfDef({2, 2}, "input, fft_length", summary, inferAtRunTime, "1e-6 of the largest result"); }
+OpDef transform(std::string_view summary) { return tfDef({}, "input", summary, inferTfSame, withinOfLargest(1e-6)); }
+OpDef half(std::string_view summary) { return tfDef({2, 2}, "input, fft_length", summary, inferAtRunTime, withinOfLargest(1e-6)); }
 
 } // namespace
 

@@ -6,7 +6,7 @@ using namespace loopscope;
 
 namespace {
 
-constexpr std::string_view kBound = "f32 2 ulp; f64 1e-11 relative";
+constexpr ErrorBounds kBound = ErrorBounds(withinUlp(2)).withF64(withinRelative(1e-11));
 
 OpDef bessel(std::string_view summary) { return tfDef({}, "x", summary, inferTfSame, kBound); }
 OpDef gammaPart(std::string_view summary) { return tfDef({2, 2}, "a, x", summary, inferTfBroadcast, kBound); }

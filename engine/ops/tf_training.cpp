@@ -9,7 +9,7 @@ namespace {
 OpDef step(int inputs, std::string_view operands, std::string_view summary)
 {
     OpDef def = tfStatefulDef({inputs, inputs, 0, 0}, operands, summary);
-    def.floatBound = "1e-6 relative";
+    def.floatBound = withinRelative(1e-6);
     return def;
 }
 

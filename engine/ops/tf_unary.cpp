@@ -6,8 +6,8 @@ using namespace loopscope;
 
 namespace {
 
-OpDef unary(std::string_view summary, std::string_view bound = "exact") { return tfDef({}, "x", summary, inferTfSame, bound); }
-OpDef function(std::string_view summary) { return unary(summary, "2 ulp"); }
+OpDef unary(std::string_view summary, const ErrorBounds& bound = kExact) { return tfDef({}, "x", summary, inferTfSame, bound); }
+OpDef function(std::string_view summary) { return unary(summary, withinUlp(2)); }
 OpDef converted(std::string_view summary) { return tfDef({}, "x", summary, inferTfSame); }
 
 /// The dtype is the one that the graph states, only the shape is the operand's.
@@ -41,7 +41,10 @@ LS_DEFINE_OP(tf, Acos) { return function("Arc cosine."); }
 LS_DEFINE_OP(tf, Atan) { return function("Arc tangent."); }
 LS_DEFINE_OP(tf, Sinh) { return function("Hyperbolic sine."); }
 LS_DEFINE_OP(tf, Cosh) { return function("Hyperbolic cosine."); }
-LS_DEFINE_OP(tf, Tanh) { return unary("Hyperbolic tangent; f32 by TensorFlow's quotient of polynomials.", "exact; f64 2 ulp"); }
+LS_DEFINE_OP(tf, Tanh)
+{
+    return unary("Hyperbolic tangent; f32 by TensorFlow's quotient of polynomials.", ErrorBounds(kExact).withF64(withinUlp(2)));
+}
 LS_DEFINE_OP(tf, Asinh) { return function("Inverse hyperbolic sine."); }
 LS_DEFINE_OP(tf, Acosh) { return function("Inverse hyperbolic cosine."); }
 LS_DEFINE_OP(tf, Atanh) { return function("Inverse hyperbolic tangent."); }

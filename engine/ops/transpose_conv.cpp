@@ -63,7 +63,7 @@ LS_DEFINE_OP(tfl, transpose_conv)
     def.operands = "output shape [4], filter [O,KH,KW,C], input [N,H,W,C], bias? [O]";
     def.summary = "The gradient of a convolution by its input: spreads each input element over a window of the output.";
     def.source = "LiteRT kernels/transpose_conv.cc, internal/reference/{transpose_conv,integer_ops/transpose_conv}.h";
-    def.floatBound = "exact";
+    def.floatBound = kExact;
     def.infer = inferTransposeConv;
     def.macs = transposeConvMacs;
     return def;

@@ -29,19 +29,19 @@ LS_DEFINE_OP(tfl, rsqrt)
 
 LS_DEFINE_OP(tfl, square) { return unaryDef("x².", "LiteRT kernels/elementwise.cc"); }
 
-LS_DEFINE_OP(tfl, exp) { return unaryDef("eˣ; quantized operands go through a table.", "LiteRT kernels/exp.cc", "1 ulp"); }
+LS_DEFINE_OP(tfl, exp) { return unaryDef("eˣ; quantized operands go through a table.", "LiteRT kernels/exp.cc", withinUlp(1)); }
 
 LS_DEFINE_OP(tfl, log)
 {
     OpDef def = unaryDef("Natural logarithm; quantized operands go through a table, in which x ≤ 0 gives the smallest value.",
-                         "LiteRT kernels/elementwise.cc", "1 ulp");
+                         "LiteRT kernels/elementwise.cc", withinUlp(1));
     def.differs = "int16 without quantization is refused; LiteRT crashes";
     return def;
 }
 
-LS_DEFINE_OP(tfl, sin) { return unaryDef("Sine of an angle in radians.", "LiteRT kernels/elementwise.cc", "1 ulp"); }
+LS_DEFINE_OP(tfl, sin) { return unaryDef("Sine of an angle in radians.", "LiteRT kernels/elementwise.cc", withinUlp(1)); }
 
-LS_DEFINE_OP(tfl, cos) { return unaryDef("Cosine of an angle in radians.", "LiteRT kernels/elementwise.cc", "1 ulp"); }
+LS_DEFINE_OP(tfl, cos) { return unaryDef("Cosine of an angle in radians.", "LiteRT kernels/elementwise.cc", withinUlp(1)); }
 
 LS_DEFINE_OP(tfl, ceil) { return unaryDef("Smallest integer not below x.", "LiteRT kernels/ceil.cc"); }
 

@@ -33,7 +33,6 @@ TEST(Operators, catalogueEntriesAreWhole)
         const std::string name(def.name);
         EXPECT_FALSE(def.summary.empty()) << name;
         EXPECT_FALSE(def.source.empty()) << name << ": where do its rules come from?";
-        EXPECT_FALSE(def.floatBound.empty()) << name;
         EXPECT_TRUE(def.maxInputs == 0 || !def.operands.empty()) << name;
         // Some StableHLO operators have the type that the file states: no operand determines it.
         EXPECT_TRUE(def.isCall || def.infer || name.starts_with("stablehlo_")) << name << " has no inference";

@@ -24,7 +24,7 @@ DataflowExecutor::Impl::Impl(const Model& model, GraphId root, const ExecutionOp
       m_root(root),
       m_options(options),
       m_cancel(options.cancel ? *options.cancel : m_neverCancelled),
-      m_account{0, MemoryAccount::machineLimit()},
+      m_account{0, MemoryAccount::machineLimit(), options.allocator ? options.allocator : &hostAllocator()},
       m_cells(m_account),
       m_scratch(m_account),
       m_inputs(model.graph(root).inputs.size(), nullptr),
@@ -308,7 +308,11 @@ bool DataflowExecutor::isRecorded(int depth, ValueId id) const { return m_impl->
 
 const TensorStatistics* DataflowExecutor::recordedStatistics(int depth, ValueId id) const { return m_impl->recordedStatistics(depth, id); }
 
-const Tensor& DataflowExecutor::output(int index) const { return m_impl->m_outputs[static_cast<size_t>(index)]; }
+const Tensor& DataflowExecutor::output(int index) const
+{
+    m_impl->synchronise(SyncPoint::value);
+    return m_impl->m_outputs[static_cast<size_t>(index)];
+}
 
 MachineState DataflowExecutor::snapshot() const { return m_impl->snapshot(); }
 
@@ -332,6 +336,8 @@ void DataflowExecutor::setTraps(const TrapSet& traps, TrapHandler* handler) { m_
 bool DataflowExecutor::trapped() const { return m_impl->m_stopAsked; }
 
 std::vector<DataflowRace> DataflowExecutor::races() const { return m_impl->m_races; }
+
+const KernelReport& DataflowExecutor::kernelReport() const { return m_impl->m_kernelReport; }
 
 int64_t DataflowExecutor::maxSteps() const { return m_impl->m_options.maxSteps; }
 

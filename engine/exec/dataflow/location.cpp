@@ -84,6 +84,7 @@ DataflowExecutor::Impl::Cell* DataflowExecutor::Impl::cellOf(int depth, ValueId 
 
 const Tensor* DataflowExecutor::Impl::value(int depth, ValueId id) const
 {
+    synchronise(SyncPoint::value);
     Cell* const cell = cellOf(depth, id);
     if (cell && cell->alias >= 0) refresh(*cell);
     return cell && !cell->isDead && load(*cell) ? cell : nullptr;

@@ -243,6 +243,7 @@ Status DataflowExecutor::Impl::runNode(Iteration& iteration, const Node& node, b
 
 OperatorEvent DataflowExecutor::Impl::eventOf(const Iteration& iteration, const Node& node) const
 {
+    synchronise(SyncPoint::event);
     OperatorEvent event;
     event.step = m_step;
     event.invocation = iteration.invocation;

@@ -177,6 +177,11 @@ public:
     void endRun(RunEnd::Reason reason, std::string_view message);
     void updatePosition();
     void showPosition(Iteration& iteration, const Node& node);
+    /// What is queued on a device is done, and what is looked at is on the host.
+    void synchronise(SyncPoint point) const
+    {
+        if (m_options.synchroniser) m_options.synchroniser->reach(point);
+    }
     OperatorEvent eventOf(const Iteration& iteration, const Node& node) const;
 
     // nodes.cpp: what nodes compute
@@ -304,6 +309,7 @@ public:
     const CancelFlag m_neverCancelled;
     const CancelFlag& m_cancel;
     MemoryAccount m_account;
+    KernelReport m_kernelReport;
     dataflow::CellPool m_cells;
     MemoryBlock m_scratch;
     std::map<GraphId, std::unique_ptr<Program>> m_programs;

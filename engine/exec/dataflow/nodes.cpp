@@ -259,8 +259,7 @@ Status DataflowExecutor::Impl::runKernel(Iteration& iteration, const Node& node)
 Status DataflowExecutor::Impl::prepare(const Program& program, const Node& node, KernelState& state)
 {
     const Operator& op = program.code.graph->op(node.op);
-    const KernelEntry* const entry = KernelRegistry::builtin().find(op.kind, m_options.profile);
-    if (!entry) {
+    if (!KernelRegistry::builtin().has(op.kind)) {
         const std::string name = op.kind.dialect == "custom" ? op.kind.name : op.kind.full();
         return Error(ErrorCode::unsupported, "operator '" + name + "' has no kernel; it opens, lists and exports");
     }
@@ -290,9 +289,11 @@ Status DataflowExecutor::Impl::prepare(const Program& program, const Node& node,
     }
     const bool isGeneral = state.preparations >= kMostPreparations;
     if (!state.run || !isGeneral || state.preparations == kMostPreparations) {
-        LS_TRY(PreparedKernel prepared, entry->prepare(KernelSetup{op, inputs, outputs, isFixed && !isGeneral, &m_model}));
-        state.run = prepared.run;
-        state.params = std::move(prepared.params);
+        const KernelSetup setup{op, inputs, outputs, isFixed && !isGeneral, &m_model};
+        LS_TRY(ChosenKernel chosen, chooseKernel(KernelRegistry::builtin(), setup, m_options.profile));
+        m_kernelReport.note(program.code.id, node.op, m_options.profile, chosen);
+        state.run = chosen.kernel.run;
+        state.params = std::move(chosen.kernel.params);
         ++state.preparations;
     }
     state.inputs.resize(operands.size());

@@ -184,6 +184,7 @@ Error foreignState(const char* what) { return Error(ErrorCode::usage, std::strin
 
 MachineState DataflowExecutor::Impl::snapshot() const
 {
+    synchronise(SyncPoint::snapshot);
     MachineState state;
     state.step = m_step;
     state.nextInvocation = m_nextInvocation;
@@ -281,6 +282,7 @@ MachineState DataflowExecutor::Impl::snapshot() const
 
 Status DataflowExecutor::Impl::restore(const MachineState& state)
 {
+    synchronise(SyncPoint::restore);
     clear();
     m_phase = Phase::idle;
     ResourceListener* const listener = m_resources.listener;
