@@ -1,11 +1,11 @@
 #include "app/check/golden_run.h"
 
 #include "app/check/sha256.h"
-#include "app/wiring/inputs.h"
 #include "app/wiring/model_file.h"
-#include "app/wiring/run_target.h"
 #include "app/wiring/session.h"
 #include "app/wiring/tf_target.h"
+#include "engine/api/inputs/inputs.h"
+#include "engine/api/inputs/run_target.h"
 #include "engine/base/text.h"
 #include "engine/kernels/registry.h"
 #include "engine/ops/catalog.h"
@@ -26,7 +26,7 @@ namespace {
 constexpr int64_t kMaxSteps = 200'000'000;
 
 /// What stops a case before the end: a verdict other than pass.
-struct Stop {
+struct CaseStop {
     Verdict verdict;
     std::string message;
     std::optional<WorstElement> worst;
@@ -67,7 +67,7 @@ class CaseRunner {
 public:
     CaseRunner(const GoldenCase& golden, const LoadedModel& file) : m_golden(golden), m_file(file), m_session(file.model, options()) {}
 
-    std::optional<Stop> run(size_t index)
+    std::optional<CaseStop> run(size_t index)
     {
         const GoldenRun& run = m_golden.runs[index];
         const std::string place = m_golden.runs.size() > 1 ? "run " + std::to_string(index) + ", " : "";
@@ -80,17 +80,17 @@ public:
         Executor& executor = **entered;
 
         BoundInputs inputs;
-        if (const std::optional<Stop> stop = readInputs(run, *target, place, inputs)) return stop;
+        if (const std::optional<CaseStop> stop = readInputs(run, *target, place, inputs)) return stop;
         Status status = m_session.run(executor, inputs, 0, nullptr, 0);
         if (!status.ok()) return failure(run, place, std::move(status).takeError());
-        if (run.mustFail) return Stop{Verdict::fail, place + "gives outputs, want an error", {}};
+        if (run.mustFail) return CaseStop{Verdict::fail, place + "gives outputs, want an error", {}};
         return compare(run, *target, executor, place);
     }
 
 private:
     /// A TensorFlow graph runs what the feeds, fetches and targets ask for. Arrays belong to feeds and fetches by position; a signature's
     /// inputs and outputs are found by name.
-    std::optional<Stop> runSelected(const GoldenRun& run, const std::string& place)
+    std::optional<CaseStop> runSelected(const GoldenRun& run, const std::string& place)
     {
         RunSelection selection{run.feeds, run.fetches, run.targets};
         const GraphId root = rootOf(m_file.model, run.signature);
@@ -118,10 +118,10 @@ private:
         Executor& executor = **entered;
         m_missing = missingKernels(executor.model(), root);
         BoundInputs inputs;
-        if (const std::optional<Stop> stop = readInputs(named, target, place, inputs)) return stop;
+        if (const std::optional<CaseStop> stop = readInputs(named, target, place, inputs)) return stop;
         Status status = m_session.run(executor, inputs, 0, nullptr, 0);
         if (!status.ok()) return failure(run, place, std::move(status).takeError());
-        if (run.mustFail) return Stop{Verdict::fail, place + "gives outputs, want " + run.errorClass, {}};
+        if (run.mustFail) return CaseStop{Verdict::fail, place + "gives outputs, want " + run.errorClass, {}};
         return compare(named, target, executor, place);
     }
 
@@ -145,28 +145,29 @@ private:
     }
 
     /// An error while opening or running: wanted, or not. An operator that is not built is no error of the model's.
-    std::optional<Stop> failure(const GoldenRun& run, const std::string& place, const Error& error) const
+    std::optional<CaseStop> failure(const GoldenRun& run, const std::string& place, const Error& error) const
     {
         const bool unsupported = error.code() == ErrorCode::unsupported;
-        if (unsupported && !m_missing.empty()) return Stop{Verdict::unsupported, "no kernel for " + join(m_missing, ", "), {}};
-        if (run.mustFail && unsupported && !run.errorClass.empty()) return Stop{Verdict::unsupported, error.message(), {}};
+        if (unsupported && !m_missing.empty()) return CaseStop{Verdict::unsupported, "no kernel for " + join(m_missing, ", "), {}};
+        if (run.mustFail && unsupported && !run.errorClass.empty()) return CaseStop{Verdict::unsupported, error.message(), {}};
         if (run.mustFail) {
             if (m_file.model.dialect != Dialect::tf) return std::nullopt; // classes of errors are TensorFlow's
             const std::string_view found = tfClassOf(error.detail());
             const std::string got = ", got " + (found.empty() ? "" : std::string(found) + " ") + error.message();
-            if (!run.errorClass.empty() && found != run.errorClass) return Stop{Verdict::fail, place + "want " + run.errorClass + got, {}};
+            if (!run.errorClass.empty() && found != run.errorClass)
+                return CaseStop{Verdict::fail, place + "want " + run.errorClass + got, {}};
             for (const std::string& node : run.errorNodes)
                 if (error.message().find(node) == std::string::npos)
-                    return Stop{Verdict::fail, place + "the error must name " + node + got, {}};
+                    return CaseStop{Verdict::fail, place + "the error must name " + node + got, {}};
             return std::nullopt;
         }
-        if (unsupported) return Stop{Verdict::unsupported, error.message(), {}};
-        return Stop{error.code() == ErrorCode::internal ? Verdict::error : Verdict::fail, place + error.message(), {}};
+        if (unsupported) return CaseStop{Verdict::unsupported, error.message(), {}};
+        return CaseStop{error.code() == ErrorCode::internal ? Verdict::error : Verdict::fail, place + error.message(), {}};
     }
 
-    std::optional<Stop> readInputs(const GoldenRun& run, const RunTarget& target, const std::string& place, BoundInputs& inputs)
+    std::optional<CaseStop> readInputs(const GoldenRun& run, const RunTarget& target, const std::string& place, BoundInputs& inputs)
     {
-        const auto bad = [&](const Error& error) { return Stop{Verdict::error, place + error.message(), {}}; };
+        const auto bad = [&](const Error& error) { return CaseStop{Verdict::error, place + error.message(), {}}; };
         inputs.inputs.resize(target.inputs.size());
         std::vector<bool> given(target.inputs.size(), false);
         if (run.inPath.empty()) return std::nullopt;
@@ -175,7 +176,8 @@ private:
         for (size_t k = 0; k < run.inputs.size(); ++k) {
             const Port* port = portOf(target.inputs, run.inputs[k], k, !run.signature.empty());
             if (port == nullptr)
-                return Stop{Verdict::fail, place + "the model has no input " + std::to_string(k) + " ('" + run.inputs[k].name + "')", {}};
+                return CaseStop{
+                    Verdict::fail, place + "the model has no input " + std::to_string(k) + " ('" + run.inputs[k].name + "')", {}};
             Result<std::optional<Array>> array = readArray(*archive, k, run);
             if (!array.ok()) return bad(array.error());
             if (!array->has_value()) continue;
@@ -190,34 +192,34 @@ private:
         }
         for (size_t i = 0; i < given.size(); ++i)
             if (!given[i])
-                return Stop{Verdict::error,
-                            place + "the case has no array for input " + std::to_string(i) + " ('" + target.inputs[i].name + "')",
-                            {}};
+                return CaseStop{Verdict::error,
+                                place + "the case has no array for input " + std::to_string(i) + " ('" + target.inputs[i].name + "')",
+                                {}};
         return std::nullopt;
     }
 
-    std::optional<Stop> compare(const GoldenRun& run, const RunTarget& target, const Executor& executor, const std::string& place)
+    std::optional<CaseStop> compare(const GoldenRun& run, const RunTarget& target, const Executor& executor, const std::string& place)
     {
         if (run.outPath.empty()) return std::nullopt;
         Result<NpzFile> archive = NpzFile::open(run.outPath);
-        if (!archive.ok()) return Stop{Verdict::error, place + archive.error().message(), {}};
+        if (!archive.ok()) return CaseStop{Verdict::error, place + archive.error().message(), {}};
         for (size_t k = 0; k < run.outputs.size(); ++k) {
             const GoldenTensor& expected = run.outputs[k];
             if (expected.unreadable) continue;
             const std::string what = place + "output " + std::to_string(k);
             const Port* port = portOf(target.outputs, expected, k, !run.signature.empty());
-            if (port == nullptr) return Stop{Verdict::fail, what + " ('" + expected.name + "') does not exist", {}};
+            if (port == nullptr) return CaseStop{Verdict::fail, what + " ('" + expected.name + "') does not exist", {}};
             Result<std::optional<Array>> want = readArray(*archive, k, run);
-            if (!want.ok()) return Stop{Verdict::error, what + ": " + want.error().message(), {}};
+            if (!want.ok()) return CaseStop{Verdict::error, what + ": " + want.error().message(), {}};
             if (!want->has_value()) continue;
-            if (const std::optional<Stop> stop =
+            if (const std::optional<CaseStop> stop =
                     compareOutput(static_cast<int64_t>(k), executor.output(port->index), expected, **want, what))
                 return stop;
         }
         return std::nullopt;
     }
 
-    std::optional<Stop> compareOutput(int64_t position, Tensor got, const GoldenTensor& expected, Array& want, const std::string& what)
+    std::optional<CaseStop> compareOutput(int64_t position, Tensor got, const GoldenTensor& expected, Array& want, const std::string& what)
     {
         got.quantization = nullptr; // golden arrays hold stored integers
         if (want.dtype != got.dtype && npyStorageType(got.dtype) == want.dtype) {
@@ -225,22 +227,23 @@ private:
         }
         if (expected.truncated >= 0) {
             if (expected.shape && !(got.shape == *expected.shape))
-                return Stop{Verdict::fail, what + ": shape " + toString(got.shape) + ", want " + toString(*expected.shape), {}};
+                return CaseStop{Verdict::fail, what + ": shape " + toString(got.shape) + ", want " + toString(*expected.shape), {}};
             if (m_golden.tolerance.isExact() && !expected.sha256.empty() && sha256Hex(wholeBytes(got)) == expected.sha256)
                 return std::nullopt;
             const int64_t count = want.shape.elementCount();
             if (got.elementCount() < count || bitWidth(got.dtype) < 8)
-                return Stop{Verdict::fail,
-                            what + ": holds " + std::to_string(got.elementCount()) + " elements, want at least " + std::to_string(count),
-                            {}};
+                return CaseStop{Verdict::fail,
+                                what + ": holds " + std::to_string(got.elementCount()) + " elements, want at least " +
+                                    std::to_string(count),
+                                {}};
             got.shape = want.shape;
             got.bytes = byteSize(got.dtype, count);
         }
         const Comparison c = compareTensors(got, want.view(), m_golden.tolerance);
-        if (!c.mismatch.empty()) return Stop{Verdict::fail, what + ": " + c.mismatch, {}};
+        if (!c.mismatch.empty()) return CaseStop{Verdict::fail, what + ": " + c.mismatch, {}};
         if (c.equal) {
             if (expected.truncated >= 0 && m_golden.tolerance.isExact() && !expected.sha256.empty())
-                return Stop{Verdict::fail, what + ": beyond the stored elements it differs (sha256)", {}};
+                return CaseStop{Verdict::fail, what + ": beyond the stored elements it differs (sha256)", {}};
             return std::nullopt;
         }
         const int64_t at = std::max<int64_t>(c.worst >= 0 ? c.worst : c.first, 0);
@@ -250,7 +253,7 @@ private:
         if (worst.got == worst.want) message += " (differ by " + realText(c.maxAbs, 3) + ")";
         if (c.beyond > 1) message += "; " + std::to_string(c.beyond) + " of " + std::to_string(c.elements) + " differ";
         if (c.first >= 0 && c.first != at) message += ", first at " + elementIndexText(got.shape, c.first);
-        return Stop{Verdict::fail, std::move(message), std::move(worst)};
+        return CaseStop{Verdict::fail, std::move(message), std::move(worst)};
     }
 
     const GoldenCase& m_golden;
@@ -259,7 +262,7 @@ private:
     std::vector<std::string> m_missing; ///< kinds without a kernel that the present run's graph may reach
 };
 
-CaseResult resultOf(const GoldenCase& golden, std::optional<Stop> stop)
+CaseResult resultOf(const GoldenCase& golden, std::optional<CaseStop> stop)
 {
     CaseResult result;
     result.id = golden.id;
@@ -296,23 +299,24 @@ CaseResult runGoldenCase(const GoldenCase& golden)
 {
     static constexpr std::array kFormats = {"tflite", "lsir", "graphdef", "saved_model"};
     if (std::find(kFormats.begin(), kFormats.end(), golden.format) == kFormats.end())
-        return resultOf(golden, Stop{Verdict::unsupported, "models of format '" + golden.format + "' do not open yet", {}});
+        return resultOf(golden, CaseStop{Verdict::unsupported, "models of format '" + golden.format + "' do not open yet", {}});
     Result<LoadedModel> file = loadModel(golden.modelPath);
     if (!file.ok()) {
         const Error& error = file.error();
         const bool wanted =
             !golden.runs.empty() && std::all_of(golden.runs.begin(), golden.runs.end(), [](const GoldenRun& r) { return r.mustFail; });
         if (wanted) return resultOf(golden, std::nullopt);
-        return resultOf(golden, Stop{error.code() == ErrorCode::unsupported ? Verdict::unsupported : Verdict::fail, error.message(), {}});
+        return resultOf(golden,
+                        CaseStop{error.code() == ErrorCode::unsupported ? Verdict::unsupported : Verdict::fail, error.message(), {}});
     }
     if (golden.runs.empty()) {
         Status same = comesBackIdentical(*file);
         if (same.ok()) return resultOf(golden, std::nullopt);
-        return resultOf(golden, Stop{Verdict::fail, std::move(same).takeError().message(), {}});
+        return resultOf(golden, CaseStop{Verdict::fail, std::move(same).takeError().message(), {}});
     }
     CaseRunner runner(golden, *file);
     for (size_t i = 0; i < golden.runs.size(); ++i)
-        if (std::optional<Stop> stop = runner.run(i)) return resultOf(golden, std::move(stop));
+        if (std::optional<CaseStop> stop = runner.run(i)) return resultOf(golden, std::move(stop));
     return resultOf(golden, std::nullopt);
 }
 

@@ -2,13 +2,13 @@
 
 #include "app/check/ltest_session.h"
 #include "app/check/ltest_values.h"
-#include "app/terminal/subject.h"
 #include "app/wiring/listing.h"
-#include "app/wiring/run_target.h"
 #include "app/wiring/session.h"
+#include "app/wiring/subject.h"
 #include "app/wiring/tf_target.h"
 #include "converters/formats.h"
 #include "converters/lsir/lsir.h"
+#include "engine/api/inputs/run_target.h"
 #include "engine/base/bytes.h"
 #include "engine/base/text.h"
 #include "engine/ir/text/printer.h"
@@ -51,18 +51,18 @@ struct TemporaryFile {
     TemporaryFile& operator=(const TemporaryFile&) = delete;
 };
 
-struct Stop {
+struct SectionStop {
     Verdict verdict;
     std::string message;
     std::optional<WorstElement> worst;
 };
-using Outcome = std::optional<Stop>; ///< none: goes on
+using Outcome = std::optional<SectionStop>; ///< none: goes on
 
-Stop fail(const LtestSection& section, std::string message)
+SectionStop fail(const LtestSection& section, std::string message)
 {
     return {Verdict::fail, "line " + std::to_string(section.line) + ": " + std::move(message), {}};
 }
-Stop broken(const LtestSection& section, std::string message)
+SectionStop broken(const LtestSection& section, std::string message)
 {
     return {Verdict::error, "line " + std::to_string(section.line) + ": " + std::move(message), {}};
 }
@@ -92,7 +92,7 @@ public:
             else if (section.name == "trace") outcome = m_trace ? Outcome() : Outcome(broken(section, "'== trace' must follow '== run'"));
             else if (section.name == "sql") outcome = query(section);
             else if (section.name == "session") outcome = session(section);
-            else outcome = Stop{Verdict::unsupported, "'== " + section.name + "' is not built yet", {}};
+            else outcome = SectionStop{Verdict::unsupported, "'== " + section.name + "' is not built yet", {}};
             if (outcome) return outcome;
         }
         if (m_error) return fail(m_test.sections[m_errorAt], m_error->message());
@@ -110,7 +110,7 @@ private:
         const bool expected = m_at + 1 < m_test.sections.size() && m_test.sections[m_at + 1].name == "error";
         // Tracing sections may stand between a run and its error.
         if (!expected && !(m_at + 2 < m_test.sections.size() && m_test.sections[m_at + 1].name == "trace")) {
-            if (error.code() == ErrorCode::unsupported) return Stop{Verdict::unsupported, error.message(), {}};
+            if (error.code() == ErrorCode::unsupported) return SectionStop{Verdict::unsupported, error.message(), {}};
             return fail(m_test.sections[m_at], error.message());
         }
         m_error = std::move(error);
@@ -260,7 +260,7 @@ private:
             if (c.maxUlp) message += " (" + std::to_string(*c.maxUlp) + " ulp)";
             if (c.beyond > 1) message += "; " + std::to_string(c.beyond) + " of " + std::to_string(c.elements) + " differ";
             if (got.elementCount() > 1 && got.elementCount() <= 16) message += "; got " + elementsText(got);
-            Stop stop = fail(section, message);
+            SectionStop stop = fail(section, message);
             stop.worst = std::move(worst);
             return stop;
         }
@@ -521,17 +521,17 @@ CaseResult runLtestCase(const LtestFile& file, const LtestCase& test, LtestRepli
         return false;
     };
     if (!test.requirement.empty()) {
-        take(Stop{Verdict::unsupported, "requires " + test.requirement, {}}, "");
+        take(SectionStop{Verdict::unsupported, "requires " + test.requirement, {}}, "");
         return result;
     }
     if (test.sections.empty()) {
-        take(Stop{Verdict::error, "line " + std::to_string(test.line) + ": the case has no sections", {}}, "");
+        take(SectionStop{Verdict::error, "line " + std::to_string(test.line) + ": the case has no sections", {}}, "");
         return result;
     }
     std::string unknown;
     const std::optional<std::vector<std::string>> named = namedProfiles(test, unknown);
     if (!unknown.empty()) {
-        take(Stop{Verdict::error, "line " + std::to_string(test.line) + ": unknown profile '" + unknown + "'", {}}, "");
+        take(SectionStop{Verdict::error, "line " + std::to_string(test.line) + ": unknown profile '" + unknown + "'", {}}, "");
         return result;
     }
     CaseRunner reference(file, test, Profile::reference, replies);

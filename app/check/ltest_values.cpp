@@ -1,6 +1,6 @@
 #include "app/check/ltest_values.h"
 
-#include "app/wiring/literal.h"
+#include "engine/api/inputs/literal.h"
 #include "engine/base/text.h"
 #include "engine/ir/text/structured.h"
 #include "engine/tensor/value_text.h"

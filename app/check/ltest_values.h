@@ -2,8 +2,8 @@
 #pragma once
 
 #include "app/check/ltest_file.h"
-#include "app/wiring/inputs.h"
-#include "app/wiring/run_target.h"
+#include "engine/api/inputs/inputs.h"
+#include "engine/api/inputs/run_target.h"
 #include "engine/tensor/compare.h"
 
 #include <span>

@@ -1,9 +1,9 @@
 // `loopscope debug`: the terminal debugger on a model.
 #include "app/commands/commands.h"
 #include "app/terminal/debug_loop.h"
-#include "app/terminal/subject.h"
 #include "app/wiring/console.h"
 #include "app/wiring/session.h"
+#include "app/wiring/subject.h"
 #include "engine/kernels/selection.h"
 
 namespace loopscope::app {

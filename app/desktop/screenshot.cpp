@@ -1,7 +1,7 @@
 #include "app/desktop/screenshot.h"
 
 #include "app/wiring/console.h"
-#include "app/wiring/inputs.h"
+#include "engine/api/inputs/inputs.h"
 #include "engine/base/text.h"
 #include "engine/observe/address_resolution.h"
 #include "viewer/window/main_window.h"
@@ -169,7 +169,7 @@ Status showState(viewer::MainWindow& window, const Arguments& arguments)
     }
     if (place.isEmpty()) return {};
     if (window.document()->backend().isReplay()) runs = true;
-    if (runs) window.document()->execute("start");
+    if (runs) window.document()->perform(request::Begin{{}, false});
     const bool later = runs || !arguments.all("exec").empty();
     if (later) window.document()->execute("goto " + place);
     else return carryOut(window, "select " + place);

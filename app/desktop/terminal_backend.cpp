@@ -2,11 +2,11 @@
 
 #include "app/commands/commands.h"
 #include "app/terminal/completion.h"
-#include "app/terminal/subject.h"
 #include "app/wiring/console.h"
-#include "app/wiring/inputs.h"
 #include "app/wiring/model_file.h"
+#include "app/wiring/subject.h"
 #include "converters/tflite/model_metadata.h"
+#include "engine/api/inputs/inputs.h"
 #include "engine/base/bytes.h"
 #include "engine/base/hash.h"
 #include "engine/tensor/value_text.h"
@@ -77,7 +77,7 @@ TerminalBackend::~TerminalBackend() = default;
 
 viewer::ComparedRun TerminalBackend::compared() const
 {
-    const std::shared_ptr<Reference> reference = m_terminal->sharedReference();
+    const std::shared_ptr<const Reference> reference = m_terminal->session().reference();
     if (reference && !m_labels) m_labels = labelsOf(m_path, model());
     if (reference && reference->model() && !m_labelsThere) m_labelsThere = labelsOf(m_against, *reference->model());
     return {.reference = reference,
@@ -85,7 +85,7 @@ viewer::ComparedRun TerminalBackend::compared() const
             .path = m_against,
             .labelsHere = m_labels,
             .labelsThere = m_labelsThere,
-            .drift = m_terminal->drift()};
+            .drift = m_terminal->session().drift()};
 }
 
 Result<std::unique_ptr<viewer::Backend>> TerminalBackend::open(const Arguments& arguments)
@@ -101,7 +101,7 @@ Result<std::unique_ptr<viewer::Backend>> TerminalBackend::open(const Arguments& 
     }
     TerminalBackend* const self = backend.get();
     backend->m_terminal = std::make_unique<Terminal>(std::move(subject), TerminalSettings{}, [self](const TerminalEvent& event) {
-        if (self->m_sink) (*self->m_sink)({kindOf(event.kind), event.text});
+        if (self->m_sink) (*self->m_sink)({kindOf(event.kind), event.text, event.error ? event.error->message() : std::string()});
     });
     backend->m_terminal->prepare();
     return std::unique_ptr<viewer::Backend>(std::move(backend));
@@ -114,7 +114,7 @@ std::vector<viewer::InputPort> TerminalBackend::inputs() const
     const RunTarget& target = m_terminal->target();
     for (const Port& port : target.inputs) {
         viewer::InputPort shown{port.name, shortType(port.type), port.type.dtype, port.type.dynamicShape(), {}, {}};
-        for (const std::string& typed : m_terminal->inputs()) {
+        for (const std::string& typed : m_terminal->session().inputs()) {
             const Result<InputOption> option = splitInputOption(typed);
             if (!option.ok()) continue;
             const bool mine = option->name == port.name || option->name == "all" || (option->name.empty() && target.inputs.size() == 1) ||
@@ -145,19 +145,27 @@ std::string TerminalBackend::problemOf(const Port& port, const std::string& sour
 
 void TerminalBackend::setInput(std::string_view name, std::string_view source)
 {
-    static_cast<void>(m_terminal->setInput("\"" + std::string(name) + "\"=" + std::string(source)).ok());
+    static_cast<void>(m_terminal->session().giveInput({"\"" + std::string(name) + "\"=" + std::string(source)}).ok());
 }
 
 Result<Array> TerminalBackend::previewInput(std::string_view name, std::string_view source) const
 {
     LS_TRY(const Port* const port, findInput(m_terminal->target(), name));
-    Result<Array> bound = bindInput(*port, source, m_terminal->seed(), m_terminal->lastInputs().get());
+    Result<Array> bound = m_terminal->session().previewInput(name, source);
     const std::scoped_lock lock(m_checkedMutex);
     m_checked[port->name] = {std::string(source), bound.ok() ? std::string() : bound.error().message()};
     return bound;
 }
 
-bool TerminalBackend::execute(std::string_view line, const std::function<void(const viewer::ConsoleEvent&)>& sink)
+bool TerminalBackend::perform(const Request& request, const viewer::ConsoleSink& sink)
+{
+    m_sink = &sink;
+    const bool fine = m_terminal->perform(request);
+    m_sink = nullptr;
+    return fine;
+}
+
+bool TerminalBackend::execute(std::string_view line, const viewer::ConsoleSink& sink)
 {
     m_sink = &sink;
     const bool fine = m_terminal->execute(line);

@@ -34,15 +34,16 @@ public:
     void setInput(std::string_view name, std::string_view source) override;
     Result<Array> previewInput(std::string_view name, std::string_view source) const override;
 
-    bool execute(std::string_view line, const std::function<void(const viewer::ConsoleEvent&)>& sink) override;
+    bool perform(const Request& request, const viewer::ConsoleSink& sink) override;
+    bool execute(std::string_view line, const viewer::ConsoleSink& sink) override;
     std::string prompt() const override { return m_terminal->prompt(); }
     std::vector<std::string> complete(std::string_view line) const override;
-    Session& session() override { return m_terminal->session(); }
+    DebugSession& session() override { return m_terminal->session(); }
     bool isStarted() const override { return m_terminal->isStarted(); }
-    bool isRecording() const override { return m_terminal->recording() != nullptr; }
+    bool isRecording() const override { return m_terminal->session().isRecording(); }
     const StopReport* lastReport() const override { return m_terminal->isStarted() ? &m_terminal->stop().report : nullptr; }
     viewer::ComparedRun compared() const override;
-    uint64_t seed() const override { return m_terminal->seed(); }
+    uint64_t seed() const override { return m_terminal->session().seed(); }
     std::string profile() const override { return m_profile; }
 
 private:

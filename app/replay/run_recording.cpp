@@ -1,5 +1,7 @@
 #include "app/replay/run_recording.h"
 
+#include "app/wiring/recording.h"
+
 namespace loopscope::app {
 
 Result<std::unique_ptr<RunRecording>> RunRecording::create(const Model& model, RecorderOptions options)
@@ -80,6 +82,26 @@ void RunRecording::edited()
     if (m_state != State::running && m_state != State::paused) return;
     endPaused();
     m_state = State::edited;
+}
+
+void RunRecording::setFeeds(const BoundInputs& inputs) { m_recorder->setFeeds(feedsOf(inputs)); }
+
+RecordingState RunRecording::state() const
+{
+    RecordingState state;
+    state.path = m_path;
+    state.level = levelName(m_level);
+    state.hasRun = m_state != State::waiting;
+    state.isOn = m_state == State::running || m_state == State::paused;
+    state.wasEdited = m_state == State::edited;
+    state.steps = m_nextStep;
+    if (!m_isClosed) return state;
+    const RecordingSummary summary = m_recorder->summary();
+    state.path = summary.path;
+    state.events = summary.events;
+    state.runs = summary.runs;
+    state.outcome = summary.state;
+    return state;
 }
 
 Status RunRecording::finish()

@@ -2,7 +2,7 @@
 // edit, since a trace tells one course of events.
 #pragma once
 
-#include "engine/observe/execution_observer.h"
+#include "engine/api/debug_subject.h"
 #include "tracer/record/recorder.h"
 
 #include <memory>
@@ -13,7 +13,7 @@
 namespace loopscope::app {
 
 /// Set it as the executor's observer: it takes effect at the next start of a run, and holds for all runs until it is taken away.
-class RunRecording final : public ExecutionObserver {
+class RunRecording final : public RunRecorder {
 public:
     static Result<std::unique_ptr<RunRecording>> create(const Model& model, RecorderOptions options);
 
@@ -27,20 +27,13 @@ public:
     void runEnded(const RunEnd& e) override;
 
     /// Where the inputs of the next run come from.
-    void setFeeds(std::vector<TraceFeed> feeds) { m_recorder->setFeeds(std::move(feeds)); }
+    void setFeeds(const BoundInputs& inputs) override;
     /// The present run was edited: nothing more of it is recorded.
-    void edited();
+    void edited() override;
 
     /// Closes the file. Errors: cannotWrite.
-    Status finish();
-    RecordingSummary summary() const { return m_recorder->summary(); }
-    const std::string& path() const { return m_path; }
-    TraceLevel level() const { return m_level; }
-    bool isOn() const { return m_state == State::running || m_state == State::paused; } ///< the present run is being recorded
-    bool hasRun() const { return m_state != State::waiting; }                           ///< a run began while it was on
-    bool wasEdited() const { return m_state == State::edited; }
-    bool isClosed() const { return m_isClosed; } ///< finish() was called: nothing is heard any more
-    int64_t steps() const { return m_nextStep; } ///< recorded of the present run
+    Status finish() override;
+    RecordingState state() const override;
 
 private:
     /// `paused`: the executor said that the run was cancelled; a debugger goes on with it.

@@ -62,8 +62,7 @@ public:
             if (path != ".") {
                 if (!m_terminal.isStarted()) return;
                 const FrameContext frame = m_terminal.frame();
-                const Result<TypedPlace> place =
-                    m_terminal.ask([&](Debugger& debugger) { return resolveTyped(debugger.target(), frame, path); });
+                const Result<TypedPlace> place = m_terminal.ask([&](Inspector& inspector) { return inspector.resolve(frame, path); });
                 if (!place.ok()) return;
                 graph = place->resolved.graph;
             }
@@ -88,15 +87,17 @@ public:
     void marks()
     {
         for (const std::string_view word : {"start", "end", "step:"}) add(std::string(word), "place");
-        const std::vector<Mark> list = m_terminal.ask([](Debugger& debugger) { return debugger.control().marks(); });
-        for (const Mark& mark : list)
+        const Result<std::vector<Mark>> list = m_terminal.ask([](Inspector& inspector) { return inspector.marks(); });
+        if (!list.ok()) return;
+        for (const Mark& mark : *list)
             if (!mark.name.empty()) add(mark.name, "mark", mark.address);
     }
 
     void breakpoints()
     {
-        const std::vector<BreakpointInfo> list = m_terminal.ask([](Debugger& debugger) { return debugger.breakpoints().list(); });
-        for (const BreakpointInfo& info : list) add(std::to_string(info.number), "breakpoint", info.spec);
+        const Result<std::vector<BreakpointInfo>> list = m_terminal.ask([](Inspector& inspector) { return inspector.breakpoints(); });
+        if (!list.ok()) return;
+        for (const BreakpointInfo& info : *list) add(std::to_string(info.number), "breakpoint", info.spec);
     }
 
     void files()

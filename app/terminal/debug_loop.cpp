@@ -27,7 +27,7 @@ public:
           m_interactive(!options.batch && !console.json() && isatty(STDIN_FILENO) == 1),
           m_terminal(std::move(subject), settings(), [this](const TerminalEvent& event) { tell(event); })
     {
-        m_terminal.setWaiter([this](Session& session) { wait(session); });
+        m_terminal.setWaiter([this](DebugSession& session) { wait(session); });
     }
 
     Result<int> run()
@@ -124,7 +124,7 @@ private:
         }
     }
 
-    void wait(Session& session)
+    void wait(DebugSession& session)
     {
         if (interruptFlag().requested()) {
             interruptFlag().clear();

@@ -12,7 +12,7 @@ Status save(Terminal& terminal, const CommandLine& line)
     const std::vector<std::string> words = line.words();
     if (words.empty() || words.size() > 2 || (words.size() == 2 && words[1] != "--force"))
         return Error(ErrorCode::usage, "save").expected("a file, and --force to overwrite it");
-    std::string text = terminal.ask([](Debugger& debugger) { return debugger.breakpoints().save(); });
+    LS_TRY(std::string text, terminal.ask([](Inspector& inspector) { return inspector.savedBreakpoints(); }));
     for (const DisplayRequest& display : terminal.displays()) text += "display " + display.expression + "\n";
     LS_CHECK_OK(writeFile(words[0], text, words.size() == 2));
     const auto count = std::count(text.begin(), text.end(), '\n');
@@ -39,15 +39,18 @@ Status load(Terminal& terminal, const CommandLine& line)
     struct Loaded {
         size_t total = 0, disabled = 0;
     };
-    Result<Loaded> loaded = terminal.ask([&](Debugger& debugger) -> Result<Loaded> {
-        const size_t before = debugger.breakpoints().list().size();
-        LS_CHECK_OK(debugger.breakpoints().load(rest));
+    const auto known = [&] { return terminal.ask([](Inspector& inspector) { return inspector.breakpoints(); }); };
+    const auto load = [&]() -> Result<Loaded> {
+        LS_TRY(const std::vector<BreakpointInfo> old, known());
+        const size_t before = old.size();
+        LS_CHECK_OK(terminal.session().loadBreakpoints(rest));
         Loaded counts;
-        const std::vector<BreakpointInfo> list = debugger.breakpoints().list();
+        LS_TRY(const std::vector<BreakpointInfo> list, known());
         counts.total = list.size() - std::min(before, list.size());
         for (const BreakpointInfo& info : list) counts.disabled += info.disabledBecause.empty() ? 0 : 1;
         return counts;
-    });
+    };
+    Result<Loaded> loaded = load();
     if (!loaded.ok()) return std::move(loaded).takeError().at(path);
     for (const std::string& display : displays) terminal.displays().push_back({terminal.nextDisplay(), display});
     std::string reply = path + ": " + std::to_string(loaded->total) + (loaded->total == 1 ? " breakpoint" : " breakpoints");

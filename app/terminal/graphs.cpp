@@ -4,7 +4,6 @@
 #include "app/terminal/terminal.h"
 #include "app/wiring/table.h"
 #include "engine/base/text.h"
-#include "engine/exec/dataflow_executor.h"
 #include "engine/ir/frames.h"
 
 #include <algorithm>
@@ -109,17 +108,11 @@ std::string deadText(const Model& model, const DataflowView& view)
 
 Status order(Terminal& terminal, const CommandLine& line)
 {
-    if (terminal.isReplay() ||
-        !terminal.ask([](Debugger& debugger) { return dynamic_cast<DataflowExecutor*>(&debugger.executor()) != nullptr; }))
-        return Error(ErrorCode::usage, "'order' is about runs of TensorFlow graphs with Switch and Merge");
     int64_t seed = 0;
     if (line.text != "arrival") {
         LS_TRY(seed, wholeNumber(line.text, "order", 1, INT64_MAX));
     }
-    terminal.setOrder(static_cast<uint64_t>(seed));
-    terminal.reply(seed == 0 ? std::string("from the next run on, ready nodes run as they arrive\n")
-                             : "from the next run on, seed " + std::to_string(seed) + " picks among the ready nodes\n");
-    return {};
+    return terminal.carryOut(request::SetOrder{static_cast<uint64_t>(seed)});
 }
 
 Status version1Graphs(Terminal& terminal, const CommandLine& line)
@@ -132,15 +125,14 @@ Status version1Graphs(Terminal& terminal, const CommandLine& line)
     if (terminal.model().dialect != Dialect::tf) return notHere();
     LS_CHECK_OK(expectNothing(line));
     LS_CHECK_OK(terminal.checkStarted());
-    const std::optional<std::string> text = terminal.ask([&](Debugger& debugger) -> std::optional<std::string> {
-        const auto* executor = dynamic_cast<const DataflowExecutor*>(&debugger.executor());
-        if (executor == nullptr) return std::nullopt;
-        const DataflowView& view = executor->view();
+    LS_TRY(const std::optional<std::string> text, terminal.ask([&](Inspector& inspector) -> std::optional<std::string> {
+        if (inspector.dataflow() == nullptr) return std::nullopt;
+        const DataflowView& view = *inspector.dataflow();
         if (name == "frames") return framesText(view);
-        if (name == "tokens") return tokensText(debugger.model(), view);
+        if (name == "tokens") return tokensText(inspector.model(), view);
         if (name == "ready") return readyText(view);
-        return deadText(debugger.model(), view);
-    });
+        return deadText(inspector.model(), view);
+    }));
     if (!text) return notHere();
     terminal.reply(*text);
     return {};

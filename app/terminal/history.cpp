@@ -18,7 +18,7 @@ constexpr size_t kSparkline = 40; ///< columns
 Result<ResolvedAddress> valueNamed(Terminal& terminal, std::string_view text)
 {
     const FrameContext frame = terminal.frame();
-    LS_TRY(const TypedPlace place, terminal.ask([&](Debugger& debugger) { return resolveTyped(debugger.target(), frame, text); }));
+    LS_TRY(const TypedPlace place, terminal.ask([&](Inspector& inspector) { return inspector.resolve(frame, text); }));
     if (!place.note.empty()) terminal.note(place.note);
     if (!place.resolved.value.valid())
         return Error(ErrorCode::usage, "this is no value").at(toString(place.resolved.address)).expected("a value, as 'acc' or 'add#2:0'");
@@ -74,16 +74,17 @@ Status findWrites(Terminal& terminal, const CommandLine& line)
         else return Error(ErrorCode::usage, "unexpected '" + word + "'").at(line.name).expected("a value, and -g to go there");
     }
     if (name.empty()) return Error(ErrorCode::usage, "no value is named").at(line.name).expected("a value, as 'acc'");
-    LS_TRY(const ResolvedAddress value, valueNamed(terminal, name));
     const HistoryQuery query = queryOf(line.name);
+    if (travel) return terminal.carryOut(request::GoToWrite{query, name});
+    LS_TRY(const ResolvedAddress value, valueNamed(terminal, name));
     const FrameContext frame = terminal.frame();
     const NumberFormat format = terminal.format();
     struct Found {
         ValueWrite write;
         InlineValue text;
     };
-    LS_TRY(const std::optional<Found> found, terminal.ask([&](Debugger& debugger) -> Result<std::optional<Found>> {
-        LS_TRY(std::optional<ValueWrite> write, findWrite(debugger.target(), frame, value, query));
+    LS_TRY(const std::optional<Found> found, terminal.ask([&](Inspector& inspector) -> Result<std::optional<Found>> {
+        LS_TRY(std::optional<ValueWrite> write, inspector.findWrite(frame, value, query));
         if (!write) return std::optional<Found>();
         InlineValue text;
         if (write->tensor.data != nullptr) text = inlineValue(write->tensor, format);
@@ -94,10 +95,6 @@ Status findWrites(Terminal& terminal, const CommandLine& line)
     if (!found) {
         terminal.reply(name + (change ? " does not change " : " is not written ") + (backward ? "before here\n" : "after here\n"));
         return {};
-    }
-    if (travel) {
-        const int64_t tick = found->write.tick;
-        return terminal.move([=](RunControl& control) { return control.goToTick(tick); }, StopStyle::place);
     }
     std::string text = terminal.ink()(Style::location, found->write.address);
     if (!found->text.text.empty()) text += " = " + (found->text.abnormal ? terminal.ink()(Style::bad, found->text.text) : found->text.text);
@@ -111,8 +108,7 @@ Status why(Terminal& terminal, const CommandLine& line)
 {
     LS_CHECK_OK(terminal.checkStarted());
     const FrameContext frame = terminal.frame();
-    LS_TRY(const Explanation explanation,
-           terminal.ask([&](Debugger& debugger) { return explainWhy(debugger.target(), frame, line.text); }));
+    LS_TRY(const Explanation explanation, terminal.ask([&](Inspector& inspector) { return inspector.why(frame, line.text); }));
     terminal.reply(join(explanation.lines, "\n") + "\n");
     return {};
 }
@@ -124,10 +120,10 @@ Status histogram(Terminal& terminal, const CommandLine& line)
     if (words.empty() || words.size() > 2)
         return Error(ErrorCode::usage, "hist").expected("a value, and a loop if not the innermost: 'hist acc while#0'");
     LS_TRY(const ResolvedAddress value, valueNamed(terminal, words[0]));
-    const std::optional<std::string> loop = words.size() > 1 ? std::optional(words[1]) : std::nullopt;
+    SeriesOptions options;
+    if (words.size() > 1) options.loop = words[1];
     const FrameContext frame = terminal.frame();
-    LS_TRY(const ValueSeries series,
-           terminal.ask([&](Debugger& debugger) { return collectSeries(debugger.target(), frame, value, loop); }));
+    LS_TRY(const ValueSeries series, terminal.ask([&](Inspector& inspector) { return inspector.series(frame, value, options); }));
     double low = INFINITY, high = -INFINITY;
     size_t highAt = 0, abnormalAt = SIZE_MAX, written = 0;
     for (size_t i = 0; i < series.numbers.size(); ++i) {

@@ -6,7 +6,6 @@
 #include "app/wiring/model_summary.h"
 #include "app/wiring/table.h"
 #include "engine/base/text.h"
-#include "engine/debug/history/forward_iteration.h"
 #include "engine/ir/frames.h"
 #include "engine/ir/stored_constant.h"
 
@@ -32,17 +31,17 @@ const Graph& frameGraph(Terminal& terminal)
 std::string plural(int64_t count, const std::string& one) { return groupThousands(count) + " " + one + (count == 1 ? "" : "s"); }
 
 /// "name: type = value" lines of values of the selected frame; those that are not there say so.
-std::string valueLines(Terminal& terminal, const std::vector<ValueId>& values)
+Result<std::string> valueLines(Terminal& terminal, const std::vector<ValueId>& values)
 {
     const Graph& graph = frameGraph(terminal);
     const int depth = terminal.isStarted() ? terminal.frameDepth() : -1;
     const NumberFormat format = terminal.format();
     const bool started = terminal.isStarted();
-    return terminal.ask([&](Debugger& debugger) {
+    return terminal.ask([&](Inspector& inspector) {
         std::string out;
         for (const ValueId id : values) {
             const Value& value = graph.value(id);
-            const Tensor* tensor = started ? debugger.executor().value(depth, id) : nullptr;
+            const Tensor* tensor = started ? inspector.value(depth, id) : nullptr;
             if (tensor != nullptr && tensor->data == nullptr && tensor->bytes == 0 && tensor->dtype == DType::unknown) tensor = nullptr;
             const InlineValue shown = tensor != nullptr ? typedInlineValue(*tensor, format) : InlineValue();
             out += "  " + value.id + ": ";
@@ -108,7 +107,10 @@ Result<std::string> aboutOperator(Terminal& terminal)
     std::vector<ValueId> operands;
     for (const ValueId id : op.inputs)
         if (id.valid() && std::ranges::find(operands, id) == operands.end()) operands.push_back(id);
-    if (!operands.empty()) out += "inputs\n" + valueLines(terminal, operands);
+    if (!operands.empty()) {
+        LS_TRY(const std::string lines, valueLines(terminal, operands));
+        out += "inputs\n" + lines;
+    }
     if (!op.results.empty()) {
         out += "results\n";
         for (const ValueId id : op.results) out += "  " + graph.value(id).id + ": " + shortType(graph.value(id).type) + "\n";
@@ -122,16 +124,16 @@ Result<std::string> aboutInputs(Terminal& terminal)
     if (!terminal.isStarted()) {
         std::string out;
         for (const Port& port : terminal.target().inputs) out += "  " + port.name + ": " + shortType(port.type) + "\n";
-        for (const std::string& source : terminal.inputs()) out += "given: " + source + "\n";
+        for (const std::string& source : terminal.session().inputs()) out += "given: " + source + "\n";
         return out.empty() ? std::string("no inputs\n") : out;
     }
     const Graph& graph = terminal.model().graph(terminal.target().graph);
     if (graph.inputs.empty()) return std::string("no inputs\n");
     const NumberFormat format = terminal.format();
-    return terminal.ask([&](Debugger& debugger) {
+    return terminal.ask([&](Inspector& inspector) {
         std::string out;
         for (const Port& port : terminal.target().inputs) {
-            const Tensor* tensor = debugger.executor().value(0, port.value);
+            const Tensor* tensor = inspector.value(0, port.value);
             out += "  " + port.name + ": " + (tensor != nullptr ? typedInlineValue(*tensor, format).text : shortType(port.type)) + "\n";
         }
         return out;
@@ -157,11 +159,10 @@ Result<std::string> aboutLocals(Terminal& terminal)
     // Frames of a v1 graph share it: what has no value here belongs to others.
     if (terminal.model().dialect == Dialect::tf) {
         const int depth = terminal.frameDepth();
-        terminal.ask([&](Debugger& debugger) {
-            std::erase_if(values, [&](ValueId id) { return debugger.executor().value(depth, id) == nullptr; });
-        });
+        LS_CHECK_OK(terminal.ask(
+            [&](Inspector& inspector) { std::erase_if(values, [&](ValueId id) { return inspector.value(depth, id) == nullptr; }); }));
     }
-    const std::string out = valueLines(terminal, values);
+    LS_TRY(const std::string out, valueLines(terminal, values));
     return out.empty() ? "no values\n" : out;
 }
 
@@ -173,8 +174,9 @@ Result<std::string> aboutCarried(Terminal& terminal)
         if (frame.role != CallRole::loop) continue;
         const int before = terminal.frameDepth();
         terminal.selectFrame(depth);
-        const std::string out = valueLines(terminal, terminal.model().graph(frame.graph).inputs);
+        const Result<std::string> lines = valueLines(terminal, terminal.model().graph(frame.graph).inputs);
         terminal.selectFrame(before);
+        LS_TRY(const std::string out, lines.ok() ? Result<std::string>(*lines) : Result<std::string>(lines.error().copy()));
         return "carried by " + withoutIterations(terminal.stop().frames[static_cast<size_t>(depth)]) + ", iteration " +
                groupThousands(frame.iteration) + "\n" + out;
     }
@@ -184,8 +186,8 @@ Result<std::string> aboutCarried(Terminal& terminal)
 Result<std::string> aboutVariables(Terminal& terminal)
 {
     const NumberFormat format = terminal.format();
-    return terminal.ask([&](Debugger& debugger) {
-        const MachineState state = debugger.executor().snapshot();
+    return terminal.ask([&](Inspector& inspector) {
+        const MachineState state = inspector.state();
         std::string out;
         for (const auto& [handle, variable] : state.resources.variables()) {
             out += "  resource '" + variable.name + "' -> ";
@@ -208,9 +210,9 @@ Result<std::string> aboutVariables(Terminal& terminal)
             tensor.bytes = saved.bytes.size();
             tensor.dtype = saved.dtype;
             tensor.shape = saved.shape;
-            const Value& value = debugger.model().graph(graph).value(saved.value);
+            const Value& value = inspector.model().graph(graph).value(saved.value);
             tensor.quantization = value.type.quantization.get();
-            out += "  " + debugger.model().graph(graph).id + "/" + value.id + ": " + typedInlineValue(tensor, format).text + "\n";
+            out += "  " + inspector.model().graph(graph).id + "/" + value.id + ": " + typedInlineValue(tensor, format).text + "\n";
         }
         return out.empty() ? std::string("no variables\n") : out;
     });
@@ -240,15 +242,9 @@ Result<std::string> aboutConstants(Terminal& terminal)
     return out.empty() ? std::string("no constants\n") : out;
 }
 
-std::string_view commandName(BreakpointCommand command)
-{
-    constexpr std::array<std::string_view, 6> names = {"break", "tbreak", "watch", "rwatch", "awatch", "log"};
-    return names[static_cast<size_t>(command)];
-}
-
 Result<std::string> aboutBreakpoints(Terminal& terminal)
 {
-    const std::vector<BreakpointInfo> list = terminal.ask([](Debugger& debugger) { return debugger.breakpoints().list(); });
+    LS_TRY(const std::vector<BreakpointInfo> list, terminal.ask([](Inspector& inspector) { return inspector.breakpoints(); }));
     if (list.empty()) return std::string("no breakpoints\n");
     Table table({"", "kind", "what", "hits", "enabled", "cost"});
     table.align(3, Align::right);
@@ -275,10 +271,10 @@ Result<std::string> aboutDisplays(Terminal& terminal)
 
 Result<std::string> aboutCheckpoints(Terminal& terminal)
 {
-    return terminal.ask([](Debugger& debugger) {
-        const Timeline& timeline = debugger.timeline();
-        return plural(static_cast<int64_t>(timeline.checkpointCount()), "checkpoint") + ", " + formatBytes(timeline.savedBytes()) +
-               " saved; taking them took " + realText(timeline.checkpointOverhead() * 100, 2) + " % of the running time\n";
+    return terminal.ask([](Inspector& inspector) {
+        const SavedStates saved = inspector.savedStates();
+        return plural(static_cast<int64_t>(saved.checkpoints), "checkpoint") + ", " + formatBytes(saved.bytes) +
+               " saved; taking them took " + realText(saved.overhead * 100, 2) + " % of the running time\n";
     });
 }
 
@@ -310,7 +306,7 @@ Result<std::string> forwardText(Terminal& terminal)
 {
     const FrameContext frame = terminal.frame();
     LS_TRY(const std::optional<ForwardIteration> found,
-           terminal.ask([=](Debugger& debugger) { return findForwardIteration(debugger.target(), frame); }));
+           terminal.ask([=](Inspector& inspector) { return inspector.forwardIteration(frame); }));
     if (!found) return std::string();
     return "belongs to iteration " + groupThousands(found->iteration) + " of the forward loop: " + found->address + ", where " +
            found->site + " at step " + groupThousands(found->step) +
@@ -327,7 +323,7 @@ Result<std::string> aboutLoop(Terminal& terminal)
         if (frame.role != CallRole::loop) continue;
         const GraphId caller = stack[static_cast<size_t>(depth) - 1].graph;
         const Model& model = terminal.model();
-        const std::optional<int64_t> trips = terminal.ask([=](Debugger& debugger) { return debugger.control().knownTrips(depth); });
+        LS_TRY(const std::optional<int64_t> trips, terminal.ask([=](Inspector& inspector) { return inspector.knownTrips(depth); }));
         out += operatorLabelOf(model, caller, frame.site) + ": iteration " + groupThousands(frame.iteration);
         if (trips) out += ", " + groupThousands(*trips) + " in this run (known from the pass before)";
         const std::vector<Callee> callees = calleesOf(model.graph(caller).op(frame.site));
@@ -349,9 +345,9 @@ Result<std::string> aboutLoop(Terminal& terminal)
 
 Result<std::string> aboutRaces(Terminal& terminal)
 {
-    return terminal.ask([](Debugger& debugger) {
+    return terminal.ask([](Inspector& inspector) {
         std::string out;
-        for (const DataflowRace& race : debugger.executor().races()) out += "step " + groupThousands(race.step) + "  " + race.text + "\n";
+        for (const DataflowRace& race : inspector.races()) out += "step " + groupThousands(race.step) + "  " + race.text + "\n";
         return out.empty() ? "no races so far\n" : out;
     });
 }
@@ -367,28 +363,27 @@ Result<std::string> aboutFrame(Terminal& terminal)
 
 Result<std::string> aboutMemory(Terminal& terminal)
 {
-    return terminal.ask([](Debugger& debugger) {
+    return terminal.ask([](Inspector& inspector) {
         uint64_t live = 0;
         int64_t values = 0;
-        const Executor& executor = debugger.executor();
-        for (int depth = 0; depth < executor.position().depth; ++depth) {
-            const Graph& graph = debugger.model().graph(executor.frame(depth).graph);
+        for (int depth = 0; depth < inspector.position().depth; ++depth) {
+            const Graph& graph = inspector.model().graph(inspector.frame(depth).graph);
             for (size_t i = 0; i < graph.values.size(); ++i) {
                 if (graph.values[i].role != ValueRole::result) continue;
-                if (const Tensor* tensor = executor.value(depth, ValueId(static_cast<int64_t>(i)))) {
+                if (const Tensor* tensor = inspector.value(depth, ValueId(static_cast<int64_t>(i)))) {
                     live += tensor->bytes;
                     ++values;
                 }
             }
         }
         return plural(values, "computed value") + " on the stack, " + formatBytes(live) + "\nsaved states " +
-               formatBytes(debugger.timeline().savedBytes()) + "\n";
+               formatBytes(inspector.savedStates().bytes) + "\n";
     });
 }
 
 Result<std::string> aboutTime(Terminal& terminal)
 {
-    const std::optional<int64_t> end = terminal.ask([](Debugger& debugger) { return debugger.control().knownEnd(); });
+    LS_TRY(const std::optional<int64_t> end, terminal.ask([](Inspector& inspector) { return inspector.knownEnd(); }));
     const StopReport& report = terminal.stop().report;
     return "step " + groupThousands(report.position.step) + ", tick " + groupThousands(report.tick) +
            (end ? " of " + groupThousands(*end) : ", the end is not known yet") + ", timeline " + std::to_string(report.timeline) + "\n";
@@ -396,13 +391,11 @@ Result<std::string> aboutTime(Terminal& terminal)
 
 Result<std::string> aboutAgainst(Terminal& terminal)
 {
-    if (terminal.reference() == nullptr) return Error(ErrorCode::usage, "there is no reference run; use --against");
-    return terminal.ask([&](Debugger&) {
-        const PairingSummary& pairing = terminal.reference()->pairing();
-        std::string out = terminal.reference()->name() + ": " + terminal.reference()->pairingText() + "\n";
-        for (const std::string& address : pairing.unpaired) out += "  " + address + "   pairs with nothing\n";
-        return out;
-    });
+    const std::shared_ptr<const Reference> reference = terminal.session().reference();
+    if (!reference) return Error(ErrorCode::usage, "there is no reference run; use --against");
+    std::string out = reference->name() + ": " + reference->pairingText() + "\n";
+    for (const std::string& address : reference->pairing().unpaired) out += "  " + address + "   pairs with nothing\n";
+    return out;
 }
 
 Result<std::string> aboutDevices(Terminal&) { return std::string("cpu\n"); }

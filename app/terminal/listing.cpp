@@ -48,9 +48,9 @@ public:
                              frame.graph, frame.next);
     }
 
-    std::string text()
+    Result<std::string> text()
     {
-        gather();
+        LS_CHECK_OK(gather());
         std::string out;
         for (size_t i = m_first; i < m_end; ++i) {
             const StructuredLine& line = m_lines[i];
@@ -83,7 +83,7 @@ private:
         return mark;
     }
 
-    void gather()
+    Status gather()
     {
         // Which lines belong to frames that are open now.
         std::map<int, std::vector<Shown>> wanted;
@@ -103,14 +103,14 @@ private:
         }
         const int innermost = static_cast<int>(m_terminal.stop().stack.size()) - 1;
         const ValueWriter writer = [format = m_terminal.format()](const Tensor& tensor) { return inlineValue(tensor, format); };
-        m_terminal.ask([&](Debugger& debugger) {
+        return m_terminal.ask([&](Inspector& inspector) {
             for (const auto& [depth, shown] : wanted) {
                 std::vector<OperatorId> operators;
                 for (const Shown& one : shown) operators.push_back(one.op);
-                const std::vector<OperatorValues> values = valuesOf(debugger.target(), depth, operators, depth == innermost, writer);
+                const std::vector<OperatorValues> values = inspector.valuesOf(depth, operators, depth == innermost, writer);
                 for (size_t k = 0; k < shown.size(); ++k) m_values[shown[k].line] = values[k];
             }
-            for (const BreakpointInfo& info : debugger.breakpoints().list()) {
+            for (const BreakpointInfo& info : inspector.breakpoints()) {
                 if (info.place.empty()) continue;
                 bool& enabled = m_breakpoints[withoutIterations(info.place)];
                 enabled = enabled || info.enabled;
@@ -139,7 +139,7 @@ Status list(Terminal& terminal, const CommandLine& line)
     } else if (!line.text.empty()) {
         LS_CHECK_OK(terminal.checkStarted());
         const FrameContext frame = terminal.frame();
-        LS_TRY(const TypedPlace place, terminal.ask([&](Debugger& debugger) { return resolveTyped(debugger.target(), frame, line.text); }));
+        LS_TRY(const TypedPlace place, terminal.ask([&](Inspector& inspector) { return inspector.resolve(frame, line.text); }));
         if (!place.note.empty()) terminal.note(place.note);
         Address address = place.resolved.address;
         address.slot = -1;
@@ -158,7 +158,8 @@ Status list(Terminal& terminal, const CommandLine& line)
         if (at != kNowhere) first = at - std::min(at, count / 2);
     }
     terminal.setList(first);
-    terminal.reply(Page(terminal, lines, first, count).text());
+    LS_TRY(const std::string text, Page(terminal, lines, first, count).text());
+    terminal.reply(text);
     return {};
 }
 

@@ -9,15 +9,9 @@ Status timelines(Terminal& terminal, const CommandLine& line)
 {
     LS_CHECK_OK(expectNothing(line));
     LS_CHECK_OK(terminal.checkStarted());
-    struct Answer {
-        std::vector<TimelineInfo> lines;
-        int current = 0;
-    };
-    const Answer answer = terminal.ask([](Debugger& debugger) {
-        return Answer{debugger.timeline().timelines(), debugger.timeline().current()};
-    });
+    LS_TRY(const TimelineList answer, terminal.ask([](Inspector& inspector) { return inspector.timelines(); }));
     Table table({"", "timeline", "from", "forked at tick", "left at tick", "reached tick"});
-    for (const TimelineInfo& info : answer.lines)
+    for (const TimelineInfo& info : answer.timelines)
         table.add({info.id == answer.current ? "*" : "", std::to_string(info.id + 1),
                    info.parent < 0 ? "" : std::to_string(info.parent + 1), info.parent < 0 ? "" : std::to_string(info.forkTick),
                    std::to_string(info.lastTick), std::to_string(info.frontier)});
@@ -29,7 +23,7 @@ Status switchTimeline(Terminal& terminal, const CommandLine& line)
 {
     LS_CHECK_OK(terminal.checkStarted());
     LS_TRY(const int64_t number, wholeNumber(line.text, "switch", 1, INT32_MAX));
-    return terminal.move([=](RunControl& control) { return control.switchTo(static_cast<int>(number)); }, StopStyle::place);
+    return terminal.carryOut(request::SwitchTimeline{static_cast<int>(number)});
 }
 
 Status mark(Terminal& terminal, const CommandLine& line)
@@ -37,17 +31,13 @@ Status mark(Terminal& terminal, const CommandLine& line)
     LS_CHECK_OK(terminal.checkStarted());
     if (line.text.empty() || line.words().size() > 1)
         return Error(ErrorCode::usage, "mark").expected("one word as the name, 'mark before'");
-    const std::string name(line.text);
-    LS_CHECK_OK(terminal.ask([&](Debugger& debugger) { return debugger.control().mark(name); }));
-    terminal.reply("mark " + name + " at " + terminal.stop().report.address + ", step " +
-                   std::to_string(terminal.stop().report.position.step) + "\n");
-    return {};
+    return terminal.carryOut(request::SetMark{std::string(line.text)});
 }
 
 Status marks(Terminal& terminal, const CommandLine& line)
 {
     LS_CHECK_OK(expectNothing(line));
-    const std::vector<Mark> list = terminal.ask([](Debugger& debugger) { return debugger.control().marks(); });
+    LS_TRY(const std::vector<Mark> list, terminal.ask([](Inspector& inspector) { return inspector.marks(); }));
     if (list.empty()) {
         terminal.reply("no marks\n");
         return {};
@@ -66,9 +56,7 @@ Status note(Terminal& terminal, const CommandLine& line)
 {
     LS_CHECK_OK(terminal.checkStarted());
     if (line.text.empty()) return Error(ErrorCode::usage, "note").expected("a text");
-    const std::string text(line.text);
-    terminal.ask([&](Debugger& debugger) { debugger.control().note(text); });
-    return {};
+    return terminal.carryOut(request::TakeNote{std::string(line.text)});
 }
 
 } // namespace loopscope::app::terminal

@@ -1,31 +1,19 @@
 // Commands about the reference run that `--against` gives: compare and drift.
 #include "app/terminal/commands.h"
 #include "app/terminal/terminal.h"
-#include "engine/debug/reference/drift.h"
 
 namespace loopscope::app::terminal {
 
-namespace {
-
-Status checkReference(const Terminal& terminal, std::string_view name)
-{
-    if (terminal.reference() == nullptr)
-        return Error(ErrorCode::usage, "there is no reference run").at(name).expected("'loopscope debug MODEL --against FILE'");
-    return terminal.checkStarted();
-}
-
-} // namespace
-
 Status compare(Terminal& terminal, const CommandLine& line)
 {
-    LS_CHECK_OK(checkReference(terminal, line.name));
+    LS_CHECK_OK(terminal.checkReference(line.name));
     const FrameContext frame = terminal.frame();
     const int depth = terminal.frameDepth();
     const FrameInfo info = terminal.stop().stack[static_cast<size_t>(depth)];
     const Graph& graph = terminal.model().graph(info.graph);
     std::vector<ValueId> values;
     if (!line.text.empty()) {
-        LS_TRY(const TypedPlace place, terminal.ask([&](Debugger& debugger) { return resolveTyped(debugger.target(), frame, line.text); }));
+        LS_TRY(const TypedPlace place, terminal.ask([&](Inspector& inspector) { return inspector.resolve(frame, line.text); }));
         if (place.resolved.graph != info.graph)
             return Error(ErrorCode::usage, "not in this frame").at(toString(place.resolved.address)).note("'goto' or 'up' first");
         if (place.resolved.value.valid()) values.push_back(place.resolved.value);
@@ -39,7 +27,7 @@ Status compare(Terminal& terminal, const CommandLine& line)
     std::string out;
     for (const ValueId value : values) {
         LS_TRY(const std::optional<ComparedValue> compared,
-               terminal.ask([&](Debugger& debugger) { return compareHere(debugger.target(), *terminal.reference(), depth, value); }));
+               terminal.ask([&](Inspector& inspector) { return inspector.compareHere(depth, value); }));
         const std::string& id = graph.value(value).id;
         out += id + ": " + (compared ? compared->text : "pairs with nothing that is there") + "\n";
     }
@@ -49,17 +37,12 @@ Status compare(Terminal& terminal, const CommandLine& line)
 
 Status drift(Terminal& terminal, const CommandLine& line)
 {
-    LS_CHECK_OK(checkReference(terminal, line.name));
+    LS_CHECK_OK(terminal.checkReference(line.name));
     const FrameContext frame = terminal.frame();
-    if (line.text.empty()) {
-        LS_TRY(Drift all, terminal.ask([&](Debugger& debugger) { return collectDrift(debugger.target(), *terminal.reference()); }));
-        terminal.keepDrift(std::make_shared<const Drift>(std::move(all)));
-        terminal.reply(driftText(*terminal.drift()));
-        return {};
-    }
-    LS_TRY(const std::string text, terminal.ask([&](Debugger& debugger) -> Result<std::string> {
-        LS_TRY(const TypedPlace place, resolveTyped(debugger.target(), frame, line.text));
-        LS_TRY(const Drift one, collectDriftOf(debugger.target(), *terminal.reference(), place.resolved));
+    if (line.text.empty()) return terminal.carryOut(request::FindDrift());
+    LS_TRY(const std::string text, terminal.ask([&](Inspector& inspector) -> Result<std::string> {
+        LS_TRY(const TypedPlace place, inspector.resolve(frame, line.text));
+        LS_TRY(const Drift one, inspector.driftOf(place.resolved));
         return driftText(one);
     }));
     terminal.reply(text);

@@ -1,7 +1,5 @@
 #include "app/terminal/stop_view.h"
 
-#include "engine/exec/dataflow_executor.h"
-
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -24,20 +22,14 @@ bool cameByItself(const StopReport& report)
 
 class Viewer {
 public:
-    Viewer(Debugger& debugger, StopReport report, const ViewRequest& request) : m_debugger(debugger), m_request(request)
+    Viewer(const Inspector& inspector, const Stop& stop, const ViewRequest& request) : m_inspector(inspector), m_request(request)
     {
-        m_view.report = std::move(report);
+        static_cast<Stop&>(m_view) = stop;
         m_view.style = cameByItself(m_view.report) ? StopStyle::surroundings : request.style;
-        m_view.stack = m_debugger.executor().callStack();
-        for (int depth = 0; depth < static_cast<int>(m_view.stack.size()); ++depth)
-            m_view.frames.push_back(toString(frameAddress(m_debugger.executor(), depth)));
-        if (const auto* dataflow = dynamic_cast<const DataflowExecutor*>(&m_debugger.executor()))
-            m_view.isDead = dataflow->view().nextIsDead();
     }
 
     StopView run()
     {
-        breakpoints();
         remember();
         const Position& position = m_view.report.position;
         if (position.finished) {
@@ -55,24 +47,8 @@ public:
     }
 
 private:
-    const Graph& graph() const { return m_debugger.model().graph(m_view.stack.back().graph); }
-    const Tensor* value(ValueId id) const { return id.valid() ? m_debugger.executor().value(-1, id) : nullptr; }
-
-    void breakpoints()
-    {
-        bool any = false, loud = false;
-        for (const StopReason& reason : m_view.report.reasons) {
-            if (reason.number == 0) {
-                loud = loud || reason.cause != StopCause::stepDone;
-                continue;
-            }
-            const Result<BreakpointInfo> info = m_debugger.breakpoints().get(reason.number);
-            any = true;
-            loud = loud || !info.ok() || !info->quiet;
-            if (info.ok()) m_view.commands.insert(m_view.commands.end(), info->commands.begin(), info->commands.end());
-        }
-        m_view.quiet = any && !loud;
-    }
+    const Graph& graph() const { return m_inspector.model().graph(m_view.stack.back().graph); }
+    const Tensor* value(ValueId id) const { return id.valid() ? m_inspector.value(-1, id) : nullptr; }
 
     void remember()
     {
@@ -139,9 +115,9 @@ private:
 
     void outputs()
     {
-        const Graph& root = m_debugger.model().graph(m_debugger.executor().root());
+        const Graph& root = m_inspector.model().graph(m_inspector.root());
         for (size_t i = 0; i < root.outputs.size(); ++i) {
-            const Tensor& tensor = m_debugger.executor().output(static_cast<int>(i));
+            const Tensor& tensor = m_inspector.output(static_cast<int>(i));
             InlineValue shown = {"not recorded", false};
             if (tensor.data != nullptr || tensor.bytes == 0) shown = typedInlineValue(tensor, m_request.format);
             const std::string& name = i < m_request.outputNames.size() ? m_request.outputNames[i] : root.value(root.outputs[i].value).id;
@@ -164,15 +140,15 @@ private:
         }
         std::vector<OperatorId> shown;
         for (int32_t i = first; i <= last; ++i) shown.emplace_back(i);
-        m_view.operators = valuesOf(m_debugger.target(), -1, shown, m_view.style != StopStyle::step,
-                                    [this](const Tensor& tensor) { return inlineValue(tensor, m_request.format); });
+        m_view.operators = m_inspector.valuesOf(-1, shown, m_view.style != StopStyle::step,
+                                                [this](const Tensor& tensor) { return inlineValue(tensor, m_request.format); });
     }
 
     void displays()
     {
         for (const DisplayRequest& wanted : m_request.displays) {
             ShownDisplay shown = {wanted.number, wanted.expression, "", false};
-            const auto values = evaluateList(m_debugger.target(), {}, wanted.expression, m_request.reference);
+            const auto values = m_inspector.evaluate({}, wanted.expression);
             if (!values.ok()) {
                 shown.text = values.error().message();
                 shown.failed = true;
@@ -184,16 +160,16 @@ private:
         }
     }
 
-    Debugger& m_debugger;
+    const Inspector& m_inspector;
     const ViewRequest& m_request;
     StopView m_view;
 };
 
 } // namespace
 
-StopView viewStop(Debugger& debugger, StopReport report, const ViewRequest& request)
+StopView viewStop(const Inspector& inspector, const Stop& stop, const ViewRequest& request)
 {
-    return Viewer(debugger, std::move(report), request).run();
+    return Viewer(inspector, stop, request).run();
 }
 
 } // namespace loopscope::app

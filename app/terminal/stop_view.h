@@ -2,8 +2,7 @@
 #pragma once
 
 #include "app/terminal/value_view.h"
-#include "engine/api/session.h"
-#include "engine/debug/inspect/frame_values.h"
+#include "engine/api/inspector.h"
 
 #include <cstdint>
 #include <map>
@@ -46,11 +45,8 @@ struct FrameMemory {
     std::map<ValueId, std::string> values;
 };
 
-struct StopView {
-    StopReport report;
+struct StopView : Stop {
     StopStyle style = StopStyle::surroundings;
-    std::vector<FrameInfo> stack;          ///< outermost first
-    std::vector<std::string> frames;       ///< addresses of the invocations, the same order
     std::vector<OperatorValues> operators; ///< those that are shown, in order
     std::vector<NamedText> written;
     std::vector<ChangedValue> changed;
@@ -59,9 +55,6 @@ struct StopView {
     std::vector<NamedText> outputs;  ///< of a finished run
     std::vector<ShownDisplay> displays;
     FrameMemory memory;
-    bool isDead = false;               ///< v1 graphs: the next node is dead
-    bool quiet = false;                ///< every breakpoint that stopped here asks not to be shown
-    std::vector<std::string> commands; ///< that breakpoints want to be run here
 };
 
 struct DisplayRequest {
@@ -75,10 +68,9 @@ struct ViewRequest {
     std::vector<DisplayRequest> displays;
     const FrameMemory* before = nullptr;  ///< null: no stop before this one
     std::vector<std::string> outputNames; ///< of the root graph, in its order
-    ReferenceValues* reference = nullptr;
 };
 
 /// Stands where it stood afterwards.
-StopView viewStop(Debugger& debugger, StopReport report, const ViewRequest& request);
+StopView viewStop(const Inspector& inspector, const Stop& stop, const ViewRequest& request);
 
 } // namespace loopscope::app

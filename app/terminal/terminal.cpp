@@ -2,16 +2,12 @@
 
 #include "app/terminal/command_table.h"
 #include "app/terminal/stop_text.h"
-#include "app/wiring/inputs.h"
-#include "app/wiring/recording.h"
 #include "engine/base/allocation.h"
 #include "engine/base/bytes.h"
 #include "engine/base/text.h"
-#include "engine/exec/dataflow_executor.h"
 
 #include <algorithm>
 #include <cstdlib>
-#include <mutex>
 #include <utility>
 
 namespace loopscope::app {
@@ -29,37 +25,23 @@ std::string_view trimmed(std::string_view text)
 
 } // namespace
 
-/// Keeps what a model prints until the terminal tells it. The engine's thread writes, the terminal's reads.
-class Terminal::Sayings final : public ExecutionObserver {
-public:
-    void printed(const PrintedText& event) override
-    {
-        const std::scoped_lock lock(m_mutex);
-        if (m_text.size() < kMost) m_text += event.text;
-    }
-    std::string take()
-    {
-        const std::scoped_lock lock(m_mutex);
-        return std::exchange(m_text, {});
-    }
-
-private:
-    static constexpr size_t kMost = 1 << 20; ///< of one request
-    std::mutex m_mutex;
-    std::string m_text;
-};
-
 Terminal::Terminal(DebugSubject subject, TerminalSettings settings, TerminalSink sink)
-    : m_subject(std::move(subject)),
+    : m_session(std::move(subject)),
       m_settings(settings),
       m_sink(std::move(sink)),
       m_ink(settings.colored),
-      m_lines(*m_subject.model)
+      m_lines(m_session.model())
 {
     m_options.context = settings.context;
-    if (!m_subject.isReplay && canPrint(*m_subject.model)) m_sayings = std::make_unique<Sayings>();
-    m_session = std::make_unique<Session>(std::move(m_subject.executor), std::move(m_subject.cancel), m_subject.budget);
-    if (m_sayings) observe();
+    m_session.setListener([this](const Remark& remark) {
+        if (remark.kind == Remark::Kind::note) note(remark.text);
+        else reply(remark.text + "\n");
+    });
+}
+
+void Terminal::setWaiter(std::function<void(DebugSession&)> waiter)
+{
+    m_session.setWaiter([this, waiter = std::move(waiter)] { waiter(m_session); });
 }
 
 Terminal::~Terminal() = default;
@@ -88,7 +70,7 @@ bool Terminal::fail(const Error& error)
 std::string Terminal::prompt() const
 {
     if (m_collecting != 0) return "> ";
-    if (m_subject.isReplay) return "(replay) ";
+    if (isReplay()) return "(replay) ";
     const int timeline = m_started ? m_stop.report.timeline : 1;
     return timeline > 1 ? "(loop r" + std::to_string(timeline) + ") " : "(loop) ";
 }
@@ -98,105 +80,54 @@ std::string Terminal::banner() const
     size_t operators = 0;
     for (const Graph& graph : model().graphs) operators += graph.operators.size();
     const size_t graphs = model().graphs.size();
-    return m_subject.name + ": " + groupThousands(static_cast<int64_t>(graphs)) + (graphs == 1 ? " graph, " : " graphs, ") +
+    return name() + ": " + groupThousands(static_cast<int64_t>(graphs)) + (graphs == 1 ? " graph, " : " graphs, ") +
            groupThousands(static_cast<int64_t>(operators)) + (operators == 1 ? " operator. " : " operators. ") +
-           (m_subject.isReplay ? "A recording" : "Not started") + "; 'help' for commands.\n";
+           (isReplay() ? "A recording" : "Not started") + "; 'help' for commands.\n";
 }
 
 bool Terminal::prepare()
 {
-    if (!m_subject.selection.empty()) reply(m_subject.selection + "\n");
-    if (!m_subject.note.empty()) note(m_subject.note);
-    const bool hasInputs = m_subject.isReplay || bindInputs(m_subject.target, m_subject.inputs, m_subject.seed, 1).ok();
-    if (!m_subject.reference || !hasInputs) return true;
-    Status status = attachReference(m_subject.inputs);
+    if (!m_session.selection().empty()) reply(m_session.selection() + "\n");
+    if (!m_session.note().empty()) note(m_session.note());
+    const bool hasInputs = isReplay() || bindInputs(target(), m_session.inputs(), m_session.seed(), 1).ok();
+    if (!hasInputs) return true;
+    Status status = m_session.attachReference();
     return status.ok() || fail(std::move(status).takeError());
 }
 
-Status Terminal::attachReference(const std::vector<std::string>& inputs)
+void Terminal::tellPrinted()
 {
-    if (!m_subject.reference || (m_reference && m_referenceInputs == inputs)) return {};
-    const std::shared_ptr<const BoundInputs> last = lastInputs();
-    LS_TRY(std::unique_ptr<Reference> made, m_subject.reference(inputs, last.get()));
-    const bool first = !m_reference;
-    LS_CHECK_OK(ask([&](Debugger& debugger) -> Status {
-        debugger.breakpoints().setReference(made.get());
-        if (!first) return {};
-        const Result<int> number = debugger.breakpoints().add(BreakpointCommand::breakpoint, "differs", {});
-        return number.ok() ? Status() : Status(number.error().copy());
-    }));
-    m_reference = std::move(made);
-    m_drift.reset();
-    m_referenceInputs = inputs;
-    reply(m_reference->pairingText() + "\n");
-    return {};
-}
-
-RecorderOptions Terminal::recorderOptions() const
-{
-    RecorderOptions options = m_subject.recording ? m_subject.recording() : RecorderOptions();
-    if (const Result<BoundInputs> inputs = bindInputs(m_subject.target, m_subject.inputs, m_subject.seed, 1);
-        inputs.ok() && inputs->usedSeed)
-        options.seed = m_subject.seed;
-    return options;
-}
-
-Status Terminal::startRecording(RecorderOptions options)
-{
-    LS_TRY(std::unique_ptr<RunRecording> recording, RunRecording::create(model(), std::move(options)));
-    m_recordings.push_back(std::move(recording));
-    observe();
-    return {};
-}
-
-Result<RecordingSummary> Terminal::stopRecording()
-{
-    RunRecording* const present = recording();
-    if (!present) return Error(ErrorCode::usage, "nothing is being recorded");
-    Status closed = ask([&](Debugger&) { return present->finish(); });
-    observe();
-    LS_CHECK_OK(std::move(closed));
-    return present->summary();
-}
-
-/// Who hears of the next run: the recording that is on, and the keeper of what the model prints.
-void Terminal::observe()
-{
-    FanOut& observers = m_observers.emplace_back();
-    RunRecording* const recorded = recording();
-    if (recorded) observers.add(*recorded);
-    if (m_sayings) observers.add(*m_sayings);
-    const bool any = recorded || m_sayings;
-    ask([&](Debugger& debugger) { debugger.executor().setObserver(any ? &observers : nullptr); });
-}
-
-void Terminal::tellSayings()
-{
-    std::string text;
-    if (m_sayings) {
-        text = m_sayings->take();
-    } else if (m_subject.printed) {
-        text = ask([&](Debugger& debugger) {
-            const int64_t step = debugger.executor().position().step, told = std::exchange(m_toldSteps, std::max(m_toldSteps, step));
-            return told < step ? m_subject.printed(told, step - 1) : std::string();
-        });
-    }
+    const std::string text = m_session.takePrinted();
     if (!text.empty()) deliver(TerminalEvent::Kind::log, text.ends_with('\n') ? text : text + "\n");
+}
+
+bool Terminal::perform(const Request& request)
+{
+    m_repeat.clear();
+    m_warned = false;
+    Status status = allocating([&] { return carryOut(request); });
+    if (!status.ok()) return fail(std::move(status).takeError());
+    return runPending();
 }
 
 bool Terminal::execute(std::string_view line)
 {
     const std::string copy(line);
-    m_running = true;
-    bool fine = run(copy);
-    // Commands of breakpoints come after the command that stopped there; they may stop at others.
+    const bool fine = run(copy) && runPending();
+    m_pending.clear();
+    return fine;
+}
+
+/// Commands of breakpoints come after the command that stopped there; they may stop at others.
+bool Terminal::runPending()
+{
+    bool fine = true;
     while (fine && !m_pending.empty() && !m_ended) {
         const std::string next = std::move(m_pending.front());
         m_pending.pop_front();
         fine = run(next);
     }
     m_pending.clear();
-    m_running = false;
     return fine;
 }
 
@@ -241,7 +172,7 @@ bool Terminal::collect(std::string_view line)
         const size_t nameEnd = std::min(command.find_first_of(" \t/"), command.size());
         if (const auto found = findTerminalCommand(std::string_view(command).substr(0, nameEnd)); !found.ok()) return fail(found.error());
     }
-    Status status = ask([&](Debugger& debugger) { return debugger.breakpoints().setCommands(number, std::move(commands)); });
+    Status status = m_session.setCommands(number, std::move(commands));
     return status.ok() || fail(std::move(status).takeError());
 }
 
@@ -252,8 +183,7 @@ ViewRequest Terminal::viewRequest(StopStyle style) const
     request.format = format();
     request.displays = m_displays;
     if (m_started) request.before = &m_stop.memory;
-    for (const Port& port : m_subject.target.outputs) request.outputNames.push_back(port.name);
-    request.reference = m_reference.get();
+    for (const Port& port : target().outputs) request.outputNames.push_back(port.name);
     return request;
 }
 
@@ -262,113 +192,20 @@ void Terminal::show(StopView view)
     m_stop = std::move(view);
     m_frame = {};
     m_listStarted = false;
-    tellSayings();
+    tellPrinted();
     for (const LogLine& log : m_stop.report.logs) deliver(TerminalEvent::Kind::log, log.text + "\n");
     if (!m_stop.quiet) deliver(TerminalEvent::Kind::stopped, stopText(m_stop, m_lines, m_ink, m_settings.width), &m_stop);
     m_pending.assign(m_stop.commands.begin(), m_stop.commands.end());
-}
-
-Status Terminal::checkStarted() const
-{
-    if (m_started) return {};
-    return Error(ErrorCode::usage, "the run has not begun; 'run' goes to the first stop, 'start' to the first operator");
-}
-
-Status Terminal::move(const Move& move, StopStyle style)
-{
-    LS_CHECK_OK(checkStarted());
-    const ViewRequest request = viewRequest(style);
-    LS_TRY(StopView view, ask([&](Debugger& debugger) -> Result<StopView> {
-               LS_TRY(StopReport report, move(debugger.control()));
-               return viewStop(debugger, std::move(report), request);
-           }));
-    show(std::move(view));
-    return {};
-}
-
-Status Terminal::edit(const std::function<Result<StopReport>(Debugger&)>& work)
-{
-    LS_CHECK_OK(checkStarted());
-    const FrameContext frame = m_frame;
-    const ViewRequest request = viewRequest(StopStyle::place);
-    LS_TRY(StopView view, ask([&](Debugger& debugger) -> Result<StopView> {
-               LS_TRY(StopReport report, work(debugger));
-               return viewStop(debugger, std::move(report), request);
-           }));
-    m_stop = std::move(view);
-    m_frame = frame;
-    reply("timeline " + std::to_string(m_stop.report.timeline) + " from step " + std::to_string(m_stop.report.position.step) + "\n");
-    if (recording() && ask([&](Debugger&) { return recording()->isOn() && (recording()->edited(), true); }))
-        note("the recording of this run ends here");
-    return {};
-}
-
-Status Terminal::begin(const std::vector<std::string>& typed, const Move& move)
-{
-    // New sources replace those of the same name; what is not named stays as it was.
-    std::vector<std::string> sources = m_subject.inputs;
-    for (const std::string& text : typed) {
-        LS_TRY(const InputOption option, splitInputOption(text));
-        std::erase_if(sources, [&](const std::string& old) {
-            const Result<InputOption> other = splitInputOption(old);
-            return other.ok() && other->name == option.name;
-        });
-        sources.push_back(text);
-    }
-    BoundInputs inputs;
-    if (!m_subject.isReplay) {
-        const std::shared_ptr<const BoundInputs> last = lastInputs();
-        LS_TRY(inputs, bindInputs(m_subject.target, sources, m_subject.seed, 1, last.get()));
-        m_subject.inputs = sources;
-        for (const std::string& text : inputs.notes) note(text);
-        if (inputs.usedSeed) note("seed " + std::to_string(m_subject.seed));
-    }
-    LS_CHECK_OK(attachReference(sources));
-    ViewRequest request = viewRequest(StopStyle::surroundings);
-    request.before = nullptr;
-    LS_TRY(StopView view, ask([&](Debugger& debugger) -> Result<StopView> {
-               Executor& executor = debugger.executor();
-               if (!m_subject.isReplay) {
-                   if (recording()) recording()->setFeeds(feedsOf(inputs));
-                   if (!m_initial) m_initial = std::make_shared<const MachineState>(executor.snapshot());
-                   else LS_CHECK_OK(executor.restore(*m_initial));
-                   if (auto* const dataflow = dynamic_cast<DataflowExecutor*>(&executor); dataflow != nullptr && m_order)
-                       dataflow->setScheduleSeed(*m_order);
-                   for (size_t i = 0; i < inputs.inputs.size(); ++i)
-                       LS_CHECK_OK(executor.setInput(static_cast<int>(i), inputs.inputs[i].forRun(0).view()));
-               }
-               LS_TRY(StopReport report, move(debugger.control()));
-               return viewStop(debugger, std::move(report), request);
-           }));
-    if (!m_subject.isReplay) m_lastInputs = std::make_shared<const BoundInputs>(std::move(inputs));
-    m_started = true;
-    m_toldSteps = 0;
-    show(std::move(view));
-    return {};
 }
 
 const std::vector<StructuredLine>& Terminal::listing()
 {
     if (m_listing.empty()) {
         StructuredOptions options;
-        options.root = m_subject.target.graph;
+        options.root = target().graph;
         m_listing = structuredView(model(), options);
     }
     return m_listing;
-}
-
-Status Terminal::setInput(const std::string& text)
-{
-    LS_TRY(const InputOption option, splitInputOption(text));
-    if (!option.name.empty()) {
-        LS_TRY([[maybe_unused]] const Port* port, findInput(m_subject.target, option.name));
-    }
-    std::erase_if(m_subject.inputs, [&](const std::string& old) {
-        const Result<InputOption> other = splitInputOption(old);
-        return other.ok() && other->name == option.name;
-    });
-    m_subject.inputs.push_back(text);
-    return {};
 }
 
 void Terminal::selectFrame(int depth)
@@ -393,12 +230,7 @@ Status Terminal::source(const std::string& path)
         ++number;
         const bool tolerant = m_collecting == 0 && !line.empty() && line.front() == '-';
         if (tolerant) line.remove_prefix(1);
-        bool fine = run(line);
-        while (fine && !m_pending.empty() && !m_ended) {
-            const std::string next = std::move(m_pending.front());
-            m_pending.pop_front();
-            fine = run(next);
-        }
+        const bool fine = run(line) && runPending();
         if (!fine && !tolerant) status = Error(m_lastError, "stopped here").at(path + ":" + std::to_string(number));
     }
     --m_sourceDepth;
@@ -413,8 +245,8 @@ Status Terminal::source(const std::string& path)
 bool Terminal::confirmed()
 {
     if (!m_settings.confirms || m_warned || !m_started) return true;
-    const size_t count = ask([](Debugger& debugger) { return debugger.timeline().timelines().size(); });
-    if (count < 2) return true;
+    const Result<size_t> count = ask([](Inspector& inspector) { return inspector.timelines().timelines.size(); });
+    if (!count.ok() || *count < 2) return true;
     m_warned = true;
     return false;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/terminal/ink.h"
-#include "engine/debug/inspect/value_line.h"
+#include "engine/api/inspector.h"
 
 #include <string>
 #include <vector>

@@ -48,8 +48,7 @@ Result<std::vector<EvaluatedValue>> evaluate(Terminal& terminal, std::string_vie
 {
     LS_CHECK_OK(terminal.checkStarted());
     const FrameContext frame = terminal.frame();
-    ReferenceValues* reference = terminal.reference();
-    return terminal.ask([&](Debugger& debugger) { return evaluateList(debugger.target(), frame, text, reference); });
+    return terminal.ask([&](Inspector& inspector) { return inspector.evaluate(frame, text); });
 }
 
 std::string byteText(std::byte byte)
@@ -122,7 +121,7 @@ Status print(Terminal& terminal, const CommandLine& line)
     NumberFormat format = terminal.format();
     format.hex = form.letter == 'x';
     format.stored = form.letter == 'i';
-    terminal.reply(printedText(values, format, terminal.ink(), terminal.level()));
+    terminal.reply(printedText(values, format, terminal.ink(), terminal.session().level()));
     return {};
 }
 
@@ -186,19 +185,7 @@ Status display(Terminal& terminal, const CommandLine& line)
         terminal.reply(out.empty() ? "no displays\n" : out);
         return {};
     }
-    const std::string text(line.text);
-    if (!terminal.isStarted()) {
-        // There is no frame yet: whether the names exist shows at the first stop.
-        terminal.displays().push_back({terminal.nextDisplay(), text});
-        return {};
-    }
-    LS_TRY(const std::vector<EvaluatedValue> values, evaluate(terminal, text));
-    const int number = terminal.nextDisplay();
-    terminal.displays().push_back({number, text});
-    std::string shown;
-    for (const EvaluatedValue& value : values) shown += (shown.empty() ? "" : ", ") + bareText(value, terminal.format());
-    terminal.reply(std::to_string(number) + ": " + text + " = " + shown + "\n");
-    return {};
+    return terminal.carryOut(request::Display{std::string(line.text)});
 }
 
 Status undisplay(Terminal& terminal, const CommandLine& line)
@@ -224,14 +211,7 @@ Status set(Terminal& terminal, const CommandLine& line)
             .found("'" + std::string(text) + "'")
             .expected("set VALUE = EXPR, set VALUE[INDEX] = EXPR or set option NAME V");
     const std::string_view place = stripped(text.substr(0, equals)), expression = stripped(text.substr(equals + 1));
-    if (!terminal.isStarted()) return terminal.setInput(std::string(place) + "=" + std::string(expression));
-    if (terminal.isReplay()) return Error(ErrorCode::usage, "a recording cannot be changed");
-    const FrameContext frame = terminal.frame();
-    ReferenceValues* reference = terminal.reference();
-    return terminal.edit([&](Debugger& debugger) -> Result<StopReport> {
-        LS_TRY(const Edit edit, evaluateEdit(debugger.target(), frame, place, expression, reference));
-        return debugger.control().edit(edit.depth, edit.value, edit.tensor);
-    });
+    return terminal.carryOut(request::SetValue{std::string(place), std::string(expression)});
 }
 
 } // namespace loopscope::app::terminal

@@ -1,8 +1,8 @@
 // Opening a model for a command, and finding a graph in it by name or address.
 #pragma once
 
-#include "app/wiring/run_target.h"
 #include "converters/formats.h"
+#include "engine/api/inputs/run_target.h"
 #include "engine/base/result.h"
 #include "engine/ir/model.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/wiring/command_line.h"
-#include "app/wiring/run_target.h"
+#include "engine/api/inputs/run_target.h"
 #include "engine/base/result.h"
 #include "engine/tensor/npy.h"
 

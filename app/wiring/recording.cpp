@@ -11,11 +11,18 @@
 
 namespace loopscope::app {
 
+namespace {
+
+constexpr std::array kLevels = {"control", "statistics", "hashes", "values", "all"};
+
+} // namespace
+
+std::string levelName(TraceLevel level) { return kLevels[static_cast<size_t>(level)]; }
+
 Result<TraceLevel> parseLevel(const std::string& text)
 {
-    constexpr std::array names = {"control", "statistics", "hashes", "values", "all"};
-    for (size_t i = 0; i < names.size(); ++i)
-        if (text == names[i]) return static_cast<TraceLevel>(i);
+    for (size_t i = 0; i < kLevels.size(); ++i)
+        if (text == kLevels[i]) return static_cast<TraceLevel>(i);
     return Error(ErrorCode::usage, "level").found("'" + text + "'").expected("control, statistics, hashes, values or all");
 }
 

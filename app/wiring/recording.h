@@ -2,8 +2,8 @@
 #pragma once
 
 #include "app/wiring/command_line.h"
-#include "app/wiring/inputs.h"
 #include "app/wiring/model_file.h"
+#include "engine/api/inputs/inputs.h"
 #include "engine/base/result.h"
 #include "tracer/record/recorder.h"
 
@@ -20,6 +20,7 @@ std::vector<TraceFeed> feedsOf(const BoundInputs& inputs);
 /// --constants; hashes the model's file. Errors: usage.
 Result<RecorderOptions> recorderOptions(const Arguments& arguments, const LoadedModel& file, const BoundInputs& inputs);
 
+std::string levelName(TraceLevel level); ///< "statistics"
 Result<TraceLevel> parseLevel(const std::string& text);
 /// "500MiB", "2GiB", "1000000". Errors: usage.
 Result<uint64_t> parseSize(const std::string& text);

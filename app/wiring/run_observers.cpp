@@ -109,15 +109,6 @@ void PrintedLines::printed(const PrintedText& e)
     else m_console.said(e.text);
 }
 
-bool canPrint(const Model& model)
-{
-    if (model.dialect != Dialect::tf) return false;
-    for (const Graph& graph : model.graphs)
-        for (const Operator& op : graph.operators)
-            if (op.kind.name == "Print" || op.kind.name == "PrintV2") return true;
-    return false;
-}
-
 std::vector<std::string> modelWarnings(const Model& model)
 {
     std::vector<std::string> warnings;

@@ -66,8 +66,6 @@ public:
 private:
     Console& m_console;
 };
-/// Whether a graph of the model has an operator that prints.
-bool canPrint(const Model& model);
 
 /// What `info` and `run` warn about: loops that other runtimes compute differently. Empty for most models.
 std::vector<std::string> modelWarnings(const Model& model);

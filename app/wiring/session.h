@@ -2,8 +2,8 @@
 // time limit and Ctrl-C.
 #pragma once
 
-#include "app/wiring/inputs.h"
-#include "app/wiring/run_target.h"
+#include "engine/api/inputs/inputs.h"
+#include "engine/api/inputs/run_target.h"
 #include "engine/base/cancel.h"
 #include "engine/base/result.h"
 #include "engine/exec/interpreter.h"

@@ -1,7 +1,7 @@
 #include "app/wiring/tf_target.h"
 
 #include "app/wiring/command_line.h"
-#include "app/wiring/inputs.h"
+#include "engine/api/inputs/inputs.h"
 #include "engine/ir/frames.h"
 
 #include <algorithm>

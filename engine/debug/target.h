@@ -19,7 +19,14 @@ struct DebugTarget {
 class Excursion {
 public:
     explicit Excursion(DebugTarget target) : m_target(target), m_line(target.timeline.current()), m_tick(target.timeline.tick()) {}
-    ~Excursion() { static_cast<void>(comeBack().ok()); }
+    ~Excursion()
+    {
+        try {
+            static_cast<void>(comeBack().ok());
+        } catch (...) {
+            m_target.control.isStray = true; // there is no memory for the way
+        }
+    }
     Excursion(const Excursion&) = delete;
     Excursion& operator=(const Excursion&) = delete;
     Status goTo(int64_t tick) { return m_target.timeline.goTo(tick, m_target.control); }

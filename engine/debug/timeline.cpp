@@ -239,6 +239,20 @@ Status Timeline::arrive()
     return {};
 }
 
+Status Timeline::recover(int id, int64_t tick)
+{
+    LS_CHECK_OK(checkStarted());
+    m_listener = nullptr;
+    m_trapped = false;
+    m_executor.setTraps({}, nullptr);
+    m_line = std::min(id, static_cast<int>(m_lines.size()) - 1);
+    CheckpointStore::Found saved = m_store.atOrBefore(ownerOf(m_line, tick), tick);
+    const int owner = saved.state ? ownerOf(m_line, tick) : 0;
+    if (!saved.state) saved = m_store.atOrBefore(0, 0);
+    LS_CHECK_OK(restore(owner, saved.state));
+    return reach(tick, {});
+}
+
 Status Timeline::forward()
 {
     LS_CHECK_OK(checkStarted());

@@ -19,6 +19,7 @@ struct TravelControl {
     CancelFlag* cancel = nullptr; ///< whoever answers a cancelled request clears it
     /// Called at most every 50 ms with the tick that is reached and the one that is wanted (INT64_MAX: the end).
     std::function<void(int64_t tick, int64_t target)> progress;
+    bool isStray = false; ///< something that went elsewhere to look could not come back; whoever runs the engine clears it
 };
 
 /// One course of events. The first has no parent; each edit makes another one that shares everything before its fork.
@@ -80,6 +81,9 @@ public:
     int current() const { return m_line; }
     /// To where the timeline was left. Errors: usage if there is none; as of goTo().
     Status switchTo(int id, const TravelControl& control = {});
+
+    /// After an exception, which may have left the machine anywhere: goes to a stop of a timeline from what is saved. Errors: as of goTo().
+    Status recover(int id, int64_t tick);
 
     /// Bytes that saved states and edits take, checkpoints among them, and the share of the first passes' time that saving them took.
     uint64_t savedBytes() const { return m_store.bytes(); }

@@ -1,7 +1,7 @@
 // What a debugger costs: the first stop, steps, a run with and without breakpoints, pausing, and going back, over a loop of a million
 // iterations with ten operators each. Models named in MODELS (paths, separated by blanks) are run plain and under the debugger, too.
 #include "converters/formats.h"
-#include "engine/api/session.h"
+#include "engine/api/debug_session.h"
 #include "engine/base/clock.h"
 #include "engine/exec/interpreter.h"
 #include "tests/bench/report.h"
@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
+#include <future>
 #include <random>
 #include <sstream>
 
@@ -80,6 +81,12 @@ StopReport expect(Result<StopReport> report)
     return std::move(report).value();
 }
 
+StopReport expect(Result<Stop> stop)
+{
+    if (!stop.ok()) giveUp(std::move(stop).takeError());
+    return std::move(stop->report);
+}
+
 double share(std::vector<double> times, double part)
 {
     std::ranges::sort(times);
@@ -136,26 +143,47 @@ struct Made {
     }
 };
 
-ResolvedAddress place(Debugger& debugger, const std::string& text)
+/// What a session has on its thread, on this one: what running costs is measured without the way to another thread.
+struct Debugger {
+    explicit Debugger(Made& made)
+        : timeline(*made.interpreter),
+          target{made.interpreter->model(), *made.interpreter, timeline, travel},
+          breakpoints(target),
+          control(target, breakpoints)
+    {
+    }
+    Timeline timeline;
+    TravelControl travel;
+    DebugTarget target;
+    BreakpointSet breakpoints;
+    RunControl control;
+};
+
+std::unique_ptr<DebugSession> sessionOn(const Model& model)
 {
-    Result<TypedPlace> typed = resolveTyped(debugger.target(), {}, text);
-    if (!typed.ok()) giveUp(std::move(typed).takeError());
-    return typed->resolved;
+    OpenOptions options;
+    options.inputs = {"n=" + std::to_string(kTrips), "x=1"};
+    options.execution.maxSteps = INT64_MAX;
+    Result<DebugSubject> subject = subjectOf(model, "bench", std::move(options));
+    if (!subject.ok()) giveUp(std::move(subject).takeError());
+    return std::make_unique<DebugSession>(std::move(*subject));
+}
+
+void breakAt(DebugSession& session, const std::string& spec)
+{
+    if (const Result<BreakpointInfo> made = session.addBreakpoint(breakOn(spec)); !made.ok()) giveUp(made.error().copy());
 }
 
 void breakAt(Debugger& debugger, const std::string& spec)
 {
-    if (Result<int> number = debugger.breakpoints().add(BreakpointCommand::breakpoint, spec, {}); !number.ok())
-        giveUp(std::move(number).takeError());
+    if (Result<int> number = debugger.breakpoints.add(breakOn(spec), {}); !number.ok()) giveUp(std::move(number).takeError());
 }
 
 void measureFirstStop(const Model& model)
 {
     const int64_t from = nowNs();
-    Made made(model);
-    setLoopInputs(*made.interpreter);
-    Session session(std::move(made.interpreter), std::move(made.cancel));
-    expect(session.call([](Debugger& debugger) { return debugger.control().start(); }));
+    const auto session = sessionOn(model);
+    expect(session->begin({{}, false}));
     bench::report("session_first_stop", since(from) / 1e6, "ms", 50);
 }
 
@@ -165,7 +193,7 @@ void measureRuns(const Model& model, const char* name, int rounds, bool manyBrea
     Made made(model);
     if (manyBreakpoints) setLoopInputs(*made.interpreter);
     else expect(setZeros(*made.interpreter));
-    Debugger debugger(std::move(made.interpreter), {}, *made.cancel);
+    Debugger debugger(made);
     // By turns, in all orders: neighbours in time have the same neighbours on the machine.
     std::vector<double> plain;
     std::vector<double> idle;
@@ -173,13 +201,13 @@ void measureRuns(const Model& model, const char* name, int rounds, bool manyBrea
     double checkpoints = 1e18;
     const auto plainRun = [&] {
         const int64_t from = threadNs();
-        expect(debugger.executor().start()); // the same memory: where it lies makes a difference of its own
-        expect(debugger.executor().run());
+        expect(debugger.target.executor.start()); // the same memory: where it lies makes a difference of its own
+        expect(debugger.target.executor.run());
         return static_cast<double>(threadNs() - from);
     };
     const auto debuggedRun = [&] {
         const int64_t from = threadNs();
-        expect(debugger.control().run());
+        expect(debugger.control.run());
         return static_cast<double>(threadNs() - from);
     };
     for (int round = 0; round < rounds; ++round) {
@@ -191,8 +219,8 @@ void measureRuns(const Model& model, const char* name, int rounds, bool manyBrea
                 for (int i = 0; i < 1000; ++i)
                     breakAt(debugger, "main/if#2:then/" + std::string(i == 0 ? "mul" : "add") + "#" + std::to_string(i));
             times[which] = which == 0 ? plainRun() : debuggedRun();
-            if (which == 1) checkpoints = std::min(checkpoints, debugger.timeline().checkpointOverhead());
-            debugger.breakpoints().removeAll();
+            if (which == 1) checkpoints = std::min(checkpoints, debugger.timeline.checkpointOverhead());
+            debugger.breakpoints.removeAll();
         }
         plain.push_back(times[0]);
         idle.push_back(times[1] / times[0]);
@@ -207,14 +235,14 @@ void measureRuns(const Model& model, const char* name, int rounds, bool manyBrea
     bench::report((std::string(name) + "_checkpoints").c_str(), 100 * checkpoints, "%", 5);
 }
 
-void measureSteps(Session& session)
+void measureSteps(DebugSession& session)
 {
     std::vector<double> times;
-    expect(session.call([](Debugger& debugger) { return debugger.control().start(); }));
+    expect(session.begin({{}, false}));
     const int64_t from = nowNs();
     for (int i = 0; i < 100'000; ++i) {
         const int64_t begin = nowNs();
-        expect(session.call([](Debugger& debugger) { return debugger.control().step(Direction::forward); }));
+        expect(session.move(request::Step()));
         times.push_back(since(begin) / 1e3);
     }
     bench::report("session_step_p50", share(times, 0.5), "us", 100);
@@ -223,79 +251,80 @@ void measureSteps(Session& session)
     times.clear();
     for (int i = 0; i < 10'000; ++i) {
         const int64_t begin = nowNs();
-        expect(session.call([](Debugger& debugger) { return debugger.control().step(Direction::backward); }));
+        expect(session.move(request::Step{Direction::backward}));
         times.push_back(since(begin) / 1e6);
     }
     bench::report("session_step_back_p50", share(times, 0.5), "ms", 1);
     bench::report("session_step_back_p99", share(times, 0.99), "ms", 5);
-    session.call([](Debugger& debugger) { breakAt(debugger, "main/if#2:then/mul#0"); });
+    breakAt(session, "main/if#2:then/mul#0");
     times.clear();
     for (int i = 0; i < 10'000; ++i) {
         const int64_t begin = nowNs();
-        expect(session.call([](Debugger& debugger) { return debugger.control().step(Direction::forward); }));
+        expect(session.move(request::Step()));
         times.push_back(since(begin) / 1e3);
     }
     bench::report("session_step_with_breakpoint_p50", share(times, 0.5), "us", 100);
-    session.call([](Debugger& debugger) { debugger.breakpoints().removeAll(); });
+    expect(session.removeBreakpoint());
 }
 
 /// Pauses at random moments of a long run, and of a long way back.
-void measurePauses(Session& session)
+void measurePauses(DebugSession& session)
 {
     std::mt19937 random(1);
     std::vector<double> times;
     for (int i = 0; i < 40; ++i) {
         const bool back = i % 2 == 1;
         std::promise<StopReport> promise;
-        session.call([](Debugger& debugger) { expect(debugger.control().goToStart()); });
-        if (back) session.call([](Debugger& debugger) { expect(debugger.control().goToEnd()); });
-        session.post("long", [&](Debugger& debugger) {
-            breakAt(debugger, "main/if#2:then/mul#0");
-            promise.set_value(expect(debugger.control().resume(back ? Direction::backward : Direction::forward)));
-            debugger.breakpoints().removeAll();
-        });
+        expect(session.move(request::GoToStart()));
+        if (back) expect(session.move(request::GoToEnd()));
+        breakAt(session, "main/if#2:then/mul#0");
+        session.post("long", request::Resume{back ? Direction::backward : Direction::forward}, {},
+                     [&](Result<Stop> stop) { promise.set_value(expect(std::move(stop))); });
         std::this_thread::sleep_for(std::chrono::microseconds(random() % 50'000));
         const int64_t from = nowNs();
         session.pause();
         const StopReport report = promise.get_future().get();
+        expect(session.removeBreakpoint());
         if (report.has(StopCause::cancelled)) times.push_back(since(from) / 1e6);
     }
     bench::report("session_pause_most", share(times, 1), "ms", 50);
 }
 
-void measureReverse(Debugger& debugger)
+void measureReverse(DebugSession& session)
 {
     std::vector<double> ratios;
     for (const int64_t iteration : {100'000, 500'000, 900'000, 100'000, 500'000, 900'000}) {
-        breakAt(debugger, "main/while#0@" + std::to_string(iteration) + ":body/mul#1");
-        expect(debugger.control().goTo(place(debugger, "main/while#0@" + std::to_string(iteration) + ":body/sub#3")));
+        breakAt(session, "main/while#0@" + std::to_string(iteration) + ":body/mul#1");
+        expect(session.move(request::GoToPlace{"main/while#0@" + std::to_string(iteration) + ":body/sub#3"}));
         int64_t from = nowNs();
-        expect(debugger.control().resume(Direction::forward));
+        expect(session.move(request::Resume()));
         const double forward = since(from);
         from = nowNs();
-        const StopReport report = expect(debugger.control().resume(Direction::backward));
+        const StopReport report = expect(session.move(request::Resume{Direction::backward}));
         const double backward = since(from);
         if (!report.has(StopCause::breakpoint)) giveUp(Error(ErrorCode::internal, "not hit"));
         ratios.push_back(backward / forward);
-        debugger.breakpoints().removeAll();
+        expect(session.removeBreakpoint());
     }
     double worst = 0; // of the three places, the better of two rounds
     for (size_t i = 0; i < 3; ++i) worst = std::max(worst, std::min(ratios[i], ratios[i + 3]));
     bench::report("session_reverse_continue", worst, "x forward", 1.3);
 }
 
-void measureJumps(Debugger& debugger)
+void measureJumps(DebugSession& session)
 {
     std::mt19937 random(1);
     std::vector<double> times;
-    expect(debugger.control().goTo(place(debugger, "main/while#0@5:body/add#8")));
+    expect(session.move(request::GoToPlace{"main/while#0@5:body/add#8"}));
     for (int i = 0; i < 300; ++i) {
         const int64_t from = nowNs();
-        expect(debugger.control().iterate(random() % kTrips, {}));
+        expect(session.move(request::Iterate{request::Iterate::To::number, static_cast<int64_t>(random() % kTrips)}));
         times.push_back(since(from) / 1e6);
     }
     bench::report("session_any_iteration_p95", share(times, 0.95), "ms", 50);
-    bench::report("session_saved", static_cast<double>(debugger.timeline().savedBytes()) / (1 << 20), "MiB", 256);
+    bench::report("session_saved",
+                  static_cast<double>(session.ask([](Inspector& inspector) { return inspector.savedStates().bytes; }).value()) / (1 << 20),
+                  "MiB", 256);
 }
 
 } // namespace
@@ -306,16 +335,12 @@ int main()
     if (!model.ok()) giveUp(std::move(model).takeError());
     measureFirstStop(*model);
     measureRuns(*model, "session", 15, true);
-    Made made(*model);
-    setLoopInputs(*made.interpreter);
-    Session session(std::move(made.interpreter), std::move(made.cancel));
-    measureSteps(session);
-    measurePauses(session);
-    session.call([](Debugger& debugger) {
-        expect(debugger.control().start());
-        measureReverse(debugger);
-        measureJumps(debugger);
-    });
+    const auto session = sessionOn(*model);
+    measureSteps(*session);
+    measurePauses(*session);
+    expect(session->begin({{}, false}));
+    measureReverse(*session);
+    measureJumps(*session);
     const char* const models = std::getenv("MODELS");
     std::istringstream paths{std::string(models ? models : "")};
     for (std::string path; paths >> path;) {

@@ -223,9 +223,8 @@ private slots:
             open(model);
             m_window->setTask(Task::debug); // where the timeline asks what ran
             settle();
-            QVERIFY2(
-                !m_window->document()->backend().session().call([](Debugger& debugger) { return debugger.timeline().position().started; }),
-                model);
+            QVERIFY2(!*m_window->document()->backend().session().ask([](Inspector& inspector) { return inspector.position().started; }),
+                     model);
             QVERIFY2(!stop().started, model);
         }
     }

@@ -2,7 +2,7 @@
 // anything. Nothing here knows of widgets.
 #pragma once
 
-#include "engine/api/session.h"
+#include "engine/api/debug_session.h"
 #include "engine/base/result.h"
 #include "engine/ir/model.h"
 #include "engine/tensor/npy.h"
@@ -21,8 +21,10 @@ namespace loopscope::viewer {
 /// What a command line said, while it ran.
 struct ConsoleEvent {
     enum class Kind : uint8_t { echo, stopped, reply, log, error } kind = Kind::reply;
-    std::string text; ///< lines are ended
+    std::string text;    ///< lines are ended
+    std::string message; ///< of an error: the line alone
 };
+using ConsoleSink = std::function<void(const ConsoleEvent&)>;
 
 /// One input of the run.
 struct InputPort {
@@ -34,8 +36,8 @@ struct InputPort {
     std::string problem; ///< why the source does not fit; empty: it does or is not given
 };
 
-/// One opened model or recording with its debugger. Threads: execute() on one thread at a time (the bridge's), session() from any, the
-/// rest on the GUI thread while no execute() runs.
+/// One opened model or recording with its debugger. Threads: perform() and execute() on one thread at a time (the bridge's), session() from
+/// any, the rest on the GUI thread while neither runs.
 class Backend {
 public:
     virtual ~Backend() = default;
@@ -52,15 +54,17 @@ public:
     /// What a source would give. From any thread. Errors: usage, badFile.
     virtual Result<Array> previewInput(std::string_view name, std::string_view source) const = 0;
 
-    /// A line of the terminal debugger (docs/debugging.md). Events come on the calling thread. False if the command failed.
-    virtual bool execute(std::string_view line, const std::function<void(const ConsoleEvent&)>& sink) = 0;
+    /// Carries out what was clicked. Events come on the calling thread. False if it failed.
+    virtual bool perform(const Request& request, const ConsoleSink& sink) = 0;
+    /// The same of a line that a person typed (docs/debugging.md).
+    virtual bool execute(std::string_view line, const ConsoleSink& sink) = 0;
     virtual std::string prompt() const = 0;
     /// Completions of the last word of a line that is being typed.
     virtual std::vector<std::string> complete(std::string_view line) const = 0;
-    virtual Session& session() = 0;
+    virtual DebugSession& session() = 0;
     virtual bool isStarted() const = 0;
     virtual bool isRecording() const = 0;
-    /// Of the last stop; read where execute() was called, between two calls. Null: there was none.
+    /// Of the last stop; read where perform() is called, between two calls. Null: there was none.
     virtual const StopReport* lastReport() const { return nullptr; }
     /// Read where lastReport() is.
     virtual ComparedRun compared() const { return {}; }

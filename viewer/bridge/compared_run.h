@@ -1,8 +1,7 @@
 // What a session holds its run against, as the panels that compare see it.
 #pragma once
 
-#include "engine/debug/reference/drift.h"
-#include "engine/debug/reference/reference.h"
+#include "engine/api/inspector.h"
 
 #include <memory>
 #include <string>
@@ -12,7 +11,7 @@ namespace loopscope::viewer {
 
 struct ComparedRun {
     /// The engine's thread drives it; its name, models and pairing any thread may read. Null: there is none.
-    std::shared_ptr<Reference> reference;
+    std::shared_ptr<const Reference> reference;
     GraphId root;     ///< what this side runs
     std::string path; ///< the other side's file
     /// Names of classes that the files of both sides say, in order; empty: they say none.

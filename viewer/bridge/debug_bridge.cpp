@@ -27,19 +27,20 @@ QString doingText(const QString& line)
     return line;
 }
 
-QString firstLine(std::string_view text)
+/// Empty where there is no memory for it.
+std::shared_ptr<const StopSnapshot> snapshotOf(Backend& backend, const StopReport* report)
 {
-    constexpr std::string_view prefix = "error: ";
-    if (text.starts_with(prefix)) text.remove_prefix(prefix.size());
-    text = text.substr(0, text.find('\n'));
-    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+    const ComparedRun compared = backend.compared();
+    auto stop = backend.session().ask([&](Inspector& inspector) { return takeSnapshot(inspector, report, compared); });
+    return stop.ok() ? std::move(*stop) : std::make_shared<const StopSnapshot>();
 }
 
 } // namespace
 
 struct DebugBridge::Line {
     QString text, tag;
-    std::function<void(Debugger&)> change; ///< instead of a text
+    std::optional<Request> request;            ///< of which `text` is the command
+    std::function<void(DebugSession&)> change; ///< instead of a text
 };
 
 /// What both threads know. The thread owns the backend: ending it may wait for a kernel, which the GUI thread must not.
@@ -52,6 +53,35 @@ struct DebugBridge::Shared {
     std::unique_ptr<Backend> backend;
     QPointer<DebugBridge> bridge; ///< looked at on the GUI thread only
     std::thread thread;
+
+    /// What went wrong, in a line; empty: nothing.
+    QString carryOut(Line& line)
+    {
+        if (line.change) {
+            line.change(backend->session());
+            return {};
+        }
+        QString error;
+        const ConsoleSink sink = [&](const ConsoleEvent& event) {
+            if (event.kind == ConsoleEvent::Kind::error) error = QString::fromStdString(event.message);
+            tell(event);
+        };
+        const auto echo = [&](const std::string& text) { tell({ConsoleEvent::Kind::echo, text + "\n", {}}); };
+        if (!line.request) {
+            echo(line.text.toStdString());
+            backend->execute(line.text.toStdString(), sink);
+            return error;
+        }
+        // What toggling comes to depends on what is there now.
+        std::vector<Request> requests = {*line.request};
+        if (const auto* const toggle = std::get_if<request::ToggleBreakpoint>(&*line.request))
+            if (Result<std::vector<Request>> plain = backend->session().toggled(*toggle); plain.ok()) requests = std::move(*plain);
+        for (const Request& one : requests) {
+            echo(commandText(one));
+            backend->perform(one, sink);
+        }
+        return error;
+    }
 
     void tell(ConsoleEvent event)
     {
@@ -73,8 +103,7 @@ DebugBridge::DebugBridge(std::unique_ptr<Backend> backend, QObject* parent)
       m_shared(std::make_shared<Shared>()),
       m_backend(backend.get())
 {
-    m_stop = m_backend->session().call(
-        [compared = m_backend->compared()](Debugger& debugger) { return takeSnapshot(debugger, nullptr, compared); });
+    m_stop = snapshotOf(*m_backend, nullptr);
     m_shared->backend = std::move(backend);
     m_shared->bridge = this;
     m_poll.setInterval(kPollMs);
@@ -105,9 +134,15 @@ void DebugBridge::deliver(std::function<void()> call)
         QMetaObject::invokeMethod(application, std::move(call), Qt::QueuedConnection);
 }
 
-void DebugBridge::execute(const QString& line, const QString& tag) { queue({line, tag, {}}); }
+void DebugBridge::perform(Request request, const QString& tag)
+{
+    const QString text = QString::fromStdString(commandText(request));
+    queue({text, tag, std::move(request), {}});
+}
 
-void DebugBridge::change(std::function<void(Debugger&)> work) { queue({{}, {}, std::move(work)}); }
+void DebugBridge::execute(const QString& line) { queue({line, {}, {}, {}}); }
+
+void DebugBridge::change(std::function<void(DebugSession&)> work) { queue({{}, {}, {}, std::move(work)}); }
 
 void DebugBridge::queue(Line line)
 {
@@ -152,31 +187,17 @@ void DebugBridge::serve(const std::shared_ptr<Shared>& shared)
     for (;;) {
         shared->wake.wait(lock, [&] { return shared->ending || !shared->lines.empty(); });
         if (shared->ending) break;
-        const auto [line, tag, change] = std::move(shared->lines.front());
+        Line next = std::move(shared->lines.front());
         shared->lines.pop_front();
         lock.unlock();
 
-        deliver([bridge, line = line] {
+        deliver([bridge, line = next.text] {
             if (bridge) bridge->begun(line);
         });
-        QString error;
-        if (change) {
-            shared->backend->session().call([&](Debugger& debugger) {
-                change(debugger);
-                return true;
-            });
-        } else {
-            shared->tell({ConsoleEvent::Kind::echo, line.toStdString() + "\n"});
-            shared->backend->execute(line.toStdString(), [&](const ConsoleEvent& event) {
-                if (event.kind == ConsoleEvent::Kind::error) error = firstLine(event.text);
-                shared->tell(event);
-            });
-        }
+        const QString error = shared->carryOut(next);
         const StopReport* const report = shared->backend->lastReport();
-        auto stop = shared->backend->session().call(
-            [report, compared = shared->backend->compared()](Debugger& debugger) { return takeSnapshot(debugger, report, compared); });
-
-        deliver([bridge, stop = std::move(stop), line = line, error] {
+        auto stop = snapshotOf(*shared->backend, report);
+        deliver([bridge, stop = std::move(stop), line = next.text, error] {
             if (bridge) bridge->ended(stop, line, error);
         });
         lock.lock();

@@ -35,35 +35,39 @@ public:
     /// Nothing runs, nothing is queued, and every question has its answer.
     bool settled() const { return !m_busy && m_open == 0; }
 
-    /// Queues a line of the terminal debugger. A newer line with the same tag replaces one that has not begun (slider drags). Echoed as it
-    /// begins.
-    void execute(const QString& line, const QString& tag = {});
+    /// Queues a request. A newer one with the same tag replaces one that has not begun (slider drags). Echoed as it begins, as the command
+    /// that a person could have typed.
+    void perform(Request request, const QString& tag = {});
+    /// The same of a line that a person typed.
+    void execute(const QString& line);
     /// The same for a change that has no command, such as what a session brings back: in its turn, announced as after a command.
-    void change(std::function<void(Debugger&)> work);
+    void change(std::function<void(DebugSession&)> work);
     /// Stops what runs at the next operator boundary and drops what is queued.
     void cancel();
 
-    /// Runs `work(Debugger&)` on the engine's thread and `done(answer)` on the GUI thread, unless `receiver` is gone by then or a newer
+    /// Runs `work(Inspector&)` on the engine's thread and `done(answer)` on the GUI thread, unless `receiver` is gone by then or a newer
     /// question with the same tag (not empty) was asked. Answers must be plain values that can be copied. `work` must not need a run that
     /// has not begun: check stop()->started first.
     template <typename Work, typename Done> void ask(QObject* receiver, const QString& tag, Work work, Done done)
     {
-        using Answer = std::invoke_result_t<Work, Debugger&>;
+        using Answer = std::invoke_result_t<Work, Inspector&>;
         const uint64_t ticket = newTicket(receiver, tag);
         QPointer<DebugBridge> self(this);
         QPointer<QObject> target(receiver);
         m_backend->session().post(
             questionTag(receiver, tag),
-            [=, work = std::move(work), done = std::move(done)](Debugger& debugger) mutable {
-                auto answer = std::make_shared<Answer>(work(debugger));
+            [=, work = std::move(work), done = std::move(done)](Inspector& inspector) mutable {
+                auto answer = std::make_shared<Answer>(work(inspector));
                 deliver([=, done = std::move(done)]() mutable {
                     if (!self) return;
                     self->close();
                     if (target && self->isNewest(target, tag, ticket)) done(std::move(*answer));
                 });
             },
-            [self] {
-                if (self) self->close();
+            [self](Error) {
+                deliver([self] {
+                    if (self) self->close();
+                });
             });
     }
 

@@ -103,8 +103,10 @@ public:
     const QStringList& hits() const { return m_hits; }
     void setHits(const QStringList& addresses);
 
-    /// A command of the terminal debugger, echoed in the console.
-    void execute(const QString& line, const QString& tag = {}) { m_bridge.execute(line, tag); }
+    /// What was clicked; the console shows the command that does the same.
+    void perform(Request request, const QString& tag = {}) { m_bridge.perform(std::move(request), tag); }
+    /// What a person typed.
+    void execute(const QString& line) { m_bridge.execute(line); }
 
     const std::vector<Problem>& problems() const { return m_problems; }
     void report(Problem problem);

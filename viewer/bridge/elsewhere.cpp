@@ -20,7 +20,7 @@ std::string iterationsOf(const std::string& invocation)
 
 } // namespace
 
-ReadElsewhere readElsewhere(Debugger& debugger, const ValuePlace& place, const std::function<void(const EndedInvocation&)>& look)
+ReadElsewhere readElsewhere(Inspector& inspector, const ValuePlace& place, const std::function<void(const EndedInvocation&)>& look)
 {
     ReadElsewhere read;
     read.address = place.invocation;
@@ -33,7 +33,7 @@ ReadElsewhere readElsewhere(Debugger& debugger, const ValuePlace& place, const s
     EndSearch search;
     search.budgetNs = read.isSampled ? kSampledNs : kLookedNs;
     search.nearestInStep = place.sampledStep;
-    const Result<EndFound> found = lookAtEnd(debugger.target(), *address, search, [&](const EndedInvocation& end) {
+    const Result<EndFound> found = inspector.lookAtEnd(*address, search, [&](const EndedInvocation& end) {
         read.address = end.address();
         look(end);
     });

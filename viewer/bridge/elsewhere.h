@@ -1,7 +1,7 @@
 // Reading values of another moment than the present stop: of an iteration that is looked at, or that the pointer scrubs over.
 #pragma once
 
-#include "engine/debug/inspect/invocation_end.h"
+#include "engine/api/inspector.h"
 #include "viewer/bridge/document.h"
 
 #include <functional>
@@ -18,7 +18,7 @@ struct ReadElsewhere {
 
 /// Lets `look` read the invocation as it ended, and stands where it stood afterwards; a sampled one answers within some 20 ms. `place` must
 /// be elsewhere. On the engine's thread.
-ReadElsewhere readElsewhere(Debugger& debugger, const ValuePlace& place, const std::function<void(const EndedInvocation&)>& look);
+ReadElsewhere readElsewhere(Inspector& inspector, const ValuePlace& place, const std::function<void(const EndedInvocation&)>& look);
 
 /// How values of another moment are marked: "@10", nested "@4 @1" with the outer first, sampled "≈ @10"; outside of loops the invocation's
 /// last part.

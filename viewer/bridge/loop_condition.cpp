@@ -1,6 +1,5 @@
 #include "viewer/bridge/loop_condition.h"
 
-#include "engine/debug/inspect/expression_text.h"
 #include "engine/ops/control_flow.h"
 
 #include <algorithm>
@@ -12,10 +11,10 @@ namespace {
 
 class ConditionReader {
 public:
-    ConditionReader(const Executor& executor, int depth, const Graph& cond, const Graph& body)
-        : m_executor(executor),
+    ConditionReader(const Inspector& inspector, int depth, const Graph& cond, const Graph& body)
+        : m_inspector(inspector),
           m_depth(depth),
-          m_isInCond(executor.frame(depth).inCond),
+          m_isInCond(inspector.frame(depth).inCond),
           m_cond(cond),
           m_body(body)
     {
@@ -56,12 +55,12 @@ private:
         if (!value.valid()) return "?";
         const Value& one = m_cond.value(value);
         if (one.role == ValueRole::constant) return constantText(one);
-        const Tensor* tensor = m_isInCond ? m_executor.value(m_depth, value) : nullptr;
+        const Tensor* tensor = m_isInCond ? m_inspector.value(m_depth, value) : nullptr;
         if (!m_isInCond)
             if (const auto input = std::ranges::find(m_cond.inputs, value); input != m_cond.inputs.end()) {
                 const auto position = static_cast<size_t>(input - m_cond.inputs.begin());
                 if (position < m_body.inputs.size() && m_body.inputs[position].valid())
-                    tensor = m_executor.value(m_depth, m_body.inputs[position]);
+                    tensor = m_inspector.value(m_depth, m_body.inputs[position]);
             }
         if (tensor && tensor->data && tensor->elementCount() == 1 && dtypeClass(tensor->dtype) != DTypeClass::handle)
             return numberText(*tensor, 0, false);
@@ -71,7 +70,7 @@ private:
         return one.id;
     }
 
-    const Executor& m_executor;
+    const Inspector& m_inspector;
     int m_depth;
     bool m_isInCond;
     const Graph& m_cond;
@@ -80,16 +79,16 @@ private:
 
 } // namespace
 
-std::string loopConditionText(const Executor& executor, int depth)
+std::string loopConditionText(const Inspector& inspector, int depth)
 {
-    const FrameInfo frame = executor.frame(depth);
+    const FrameInfo frame = inspector.frame(depth);
     if (frame.role != CallRole::loop || depth == 0 || !frame.site.valid()) return {};
-    const Model& model = executor.model();
-    const CallForm form = callForm(model.graph(executor.frame(depth - 1).graph).op(frame.site));
+    const Model& model = inspector.model();
+    const CallForm form = callForm(model.graph(inspector.frame(depth - 1).graph).op(frame.site));
     if (form.kind != CallKind::loop || !model.hasGraph(form.callees[0].graph) || !model.hasGraph(form.callees[1].graph)) return {};
     const Graph& cond = model.graph(form.callees[0].graph);
     if (cond.outputs.empty()) return {};
-    return ConditionReader(executor, depth, cond, model.graph(form.callees[1].graph)).text();
+    return ConditionReader(inspector, depth, cond, model.graph(form.callees[1].graph)).text();
 }
 
 } // namespace loopscope::viewer

@@ -1,9 +1,6 @@
 #include "viewer/bridge/stop_snapshot.h"
 
-#include "engine/debug/place.h"
-#include "engine/exec/dataflow_executor.h"
-#include "engine/observe/address.h"
-#include "engine/observe/address_resolution.h"
+#include "engine/api/debug_session.h"
 #include "viewer/bridge/loop_condition.h"
 
 #include <algorithm>
@@ -11,15 +8,6 @@
 namespace loopscope::viewer {
 
 namespace {
-
-Address withoutIterations(Address address)
-{
-    for (AddressStep& step : address.steps) {
-        step.iteration = -1;
-        step.iterations.reset();
-    }
-    return address;
-}
 
 /// "tanh#15 in while#1:body" of "main/while#1:body/tanh#15"; what lies in the root graph is named alone.
 std::string placeText(const std::string& place)
@@ -41,18 +29,6 @@ std::string whereText(const BreakpointInfo& info)
     return head;
 }
 
-/// Of the operator that a breakpoint sits on; empty if it sits on none or on many.
-std::string operatorOf(const Model& model, const std::string& place)
-{
-    if (place.empty() || place.find('*') != std::string::npos || place.find("...") != std::string::npos) return {};
-    Result<Address> parsed = parsePattern(place);
-    if (!parsed.ok()) return {};
-    const Address address = withoutIterations(std::move(parsed).value());
-    const Result<ResolvedAddress> resolved = resolveAddress(model, address);
-    if (!resolved.ok() || resolved->address.target != TargetKind::op) return {};
-    return toString(resolved->address);
-}
-
 BreakpointRow rowOf(const Model& model, const BreakpointInfo& info)
 {
     BreakpointRow row;
@@ -64,7 +40,7 @@ BreakpointRow rowOf(const Model& model, const BreakpointInfo& info)
         const std::string rule = info.hitRule.starts_with("%") ? "every " + info.hitRule.substr(1) : "hits " + info.hitRule;
         row.condition += (row.condition.empty() ? "" : ", ") + rule;
     }
-    row.address = operatorOf(model, info.place);
+    row.address = operatorOf(model, info);
     row.hits = info.hits;
     row.enabled = info.enabled;
     row.isLog = info.command == BreakpointCommand::log;
@@ -75,11 +51,10 @@ BreakpointRow rowOf(const Model& model, const BreakpointInfo& info)
     return row;
 }
 
-void addDataflow(const DataflowExecutor& executor, StopSnapshot& snapshot)
+void addDataflow(const DataflowView& view, uint64_t scheduleSeed, StopSnapshot& snapshot)
 {
-    const DataflowView& view = executor.view();
     snapshot.isDataflow = true;
-    snapshot.scheduleSeed = executor.scheduleSeed();
+    snapshot.scheduleSeed = scheduleSeed;
     if (!snapshot.started) return;
     snapshot.nextIsDead = view.nextIsDead();
     snapshot.frames = view.frames();
@@ -95,40 +70,39 @@ void addDataflow(const DataflowExecutor& executor, StopSnapshot& snapshot)
 
 } // namespace
 
-std::shared_ptr<const StopSnapshot> takeSnapshot(Debugger& debugger, const StopReport* report, ComparedRun compared)
+std::shared_ptr<const StopSnapshot> takeSnapshot(const Inspector& inspector, const StopReport* report, ComparedRun compared)
 {
     auto snapshot = std::make_shared<StopSnapshot>();
     snapshot->compared = std::move(compared);
-    Executor& executor = debugger.executor();
-    const RunControl& control = debugger.control();
-    for (const BreakpointInfo& info : debugger.breakpoints().list()) snapshot->breakpoints.push_back(rowOf(debugger.model(), info));
-    snapshot->marks = control.marks();
-    snapshot->started = control.isStarted();
+    for (const BreakpointInfo& info : inspector.breakpoints()) snapshot->breakpoints.push_back(rowOf(inspector.model(), info));
+    snapshot->marks = inspector.marks();
+    snapshot->started = inspector.isStarted();
     if (snapshot->started) {
-        snapshot->report = control.here();
+        snapshot->report = inspector.here();
         // What the last request said holds only as long as nothing has moved since.
         if (report && report->tick == snapshot->report.tick && report->timeline == snapshot->report.timeline) snapshot->report = *report;
-        snapshot->position = executor.position();
+        snapshot->position = inspector.position();
         snapshot->finished = snapshot->position.finished;
         snapshot->failed = snapshot->report.has(StopCause::error);
-        snapshot->address = executor.positionAddress();
-        snapshot->tick = executor.tick();
-        snapshot->knownEnd = control.knownEnd();
+        snapshot->address = inspector.positionAddress();
+        snapshot->tick = inspector.tick();
+        snapshot->knownEnd = inspector.knownEnd();
         for (int depth = 0; depth < snapshot->position.depth; ++depth) {
             FrameSnapshot frame;
-            frame.info = executor.frame(depth);
-            frame.address = toString(frameAddress(executor, depth));
-            frame.knownTrips = control.knownTrips(depth);
-            frame.condition = loopConditionText(executor, depth);
+            frame.info = inspector.frame(depth);
+            frame.address = inspector.frameAddress(depth);
+            frame.knownTrips = inspector.knownTrips(depth);
+            frame.condition = loopConditionText(inspector, depth);
             snapshot->stack.push_back(std::move(frame));
         }
-        snapshot->loopRuns = control.loopRuns();
-        snapshot->timelines = debugger.timeline().timelines();
+        snapshot->loopRuns = inspector.loopRuns();
+        snapshot->timelines = inspector.timelines().timelines;
         snapshot->timeline = snapshot->report.timeline;
-        snapshot->savedBytes = debugger.timeline().savedBytes();
-        snapshot->checkpoints = debugger.timeline().checkpointCount();
+        const SavedStates saved = inspector.savedStates();
+        snapshot->savedBytes = saved.bytes;
+        snapshot->checkpoints = saved.checkpoints;
     }
-    if (const auto* dataflow = dynamic_cast<const DataflowExecutor*>(&executor)) addDataflow(*dataflow, *snapshot);
+    if (const DataflowView* const view = inspector.dataflow()) addDataflow(*view, inspector.scheduleSeed(), *snapshot);
     return snapshot;
 }
 

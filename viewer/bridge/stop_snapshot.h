@@ -1,8 +1,7 @@
 // What the window knows of a stop: gathered on the engine's thread in one go, immutable, shared by all panels.
 #pragma once
 
-#include "engine/api/session.h"
-#include "engine/exec/dataflow_view.h"
+#include "engine/api/inspector.h"
 #include "viewer/bridge/compared_run.h"
 
 #include <cstdint>
@@ -59,6 +58,6 @@ struct StopSnapshot {
 };
 
 /// On the engine's thread.
-std::shared_ptr<const StopSnapshot> takeSnapshot(Debugger& debugger, const StopReport* report, ComparedRun compared = {});
+std::shared_ptr<const StopSnapshot> takeSnapshot(const Inspector& inspector, const StopReport* report, ComparedRun compared = {});
 
 } // namespace loopscope::viewer

@@ -1,6 +1,6 @@
 #include "viewer/canvas/graph_pane.h"
 
-#include "engine/debug/inspect/frame_values.h"
+#include "engine/api/inspector.h"
 #include "engine/observe/address.h"
 #include "engine/observe/address_resolution.h"
 #include "engine/ops/control_flow.h"
@@ -221,9 +221,7 @@ bool GraphPane::command(const QString& id)
 
 void GraphPane::toggleBreakpoint(const std::string& address)
 {
-    for (const BreakpointRow& row : m_document.stop()->breakpoints)
-        if (row.address == address) return m_document.execute(QStringLiteral("delete %1").arg(row.number));
-    m_document.execute(QStringLiteral("break ") + QString::fromStdString(address));
+    if (const Result<Address> place = parseAddress(address); place.ok()) m_document.perform(request::ToggleBreakpoint{*place});
 }
 
 /// The side that runs, else the body of a loop, else the first.
@@ -365,16 +363,16 @@ void GraphPane::askValue()
     if (place.depth < 0 && !place.isElsewhere()) return m_canvas->setValueCard({});
     m_document.bridge().ask(
         this, QStringLiteral("canvas value"),
-        [place, card, value = node.value](Debugger& debugger) mutable {
+        [place, card, value = node.value](Inspector& inspector) mutable {
             const auto note = [&](const Tensor* tensor) {
                 if (tensor != nullptr) card.lines = valueLines(*tensor);
             };
             if (place.isElsewhere()) {
-                const ReadElsewhere read = readElsewhere(debugger, place, [&](const EndedInvocation& end) { note(end.value(value)); });
+                const ReadElsewhere read = readElsewhere(inspector, place, [&](const EndedInvocation& end) { note(end.value(value)); });
                 card.moment = momentText(read);
                 if (!read.why.empty()) card.lines = QStringList{QString::fromStdString(read.why)};
-            } else if (place.depth < debugger.executor().position().depth) {
-                note(debugger.executor().value(place.depth, value));
+            } else if (place.depth < inspector.position().depth) {
+                note(inspector.value(place.depth, value));
             }
             return card;
         },
@@ -405,13 +403,13 @@ void GraphPane::askValues()
     }
     m_document.bridge().ask(
         this, QStringLiteral("canvas values"),
-        [asked](Debugger& debugger) {
+        [asked](Inspector& inspector) {
             QHash<QString, QString> texts;
             for (const auto& [graph, frame] : asked) {
                 if (frame.place.isElsewhere()) {
                     QHash<QString, QString> there;
-                    const ReadElsewhere read = readElsewhere(debugger, frame.place, [&](const EndedInvocation& end) {
-                        const Graph& ended = debugger.model().graph(end.frame().graph);
+                    const ReadElsewhere read = readElsewhere(inspector, frame.place, [&](const EndedInvocation& end) {
+                        const Graph& ended = inspector.model().graph(end.frame().graph);
                         for (size_t i = 0; i < frame.operators.size(); ++i) {
                             const std::vector<ValueId>& results = ended.op(frame.operators[i]).results;
                             const Tensor* const tensor = results.empty() ? nullptr : end.value(results.front());
@@ -423,9 +421,9 @@ void GraphPane::askValues()
                         texts[one.key()] = momentText(read) + QLatin1Char(' ') + one.value();
                     continue;
                 }
-                if (frame.place.depth < 0 || frame.place.depth >= debugger.executor().position().depth) continue;
-                const std::vector<OperatorValues> values = valuesOf(debugger.target(), frame.place.depth, frame.operators, false,
-                                                                    [](const Tensor& tensor) { return firstElements(tensor); });
+                if (frame.place.depth < 0 || frame.place.depth >= inspector.position().depth) continue;
+                const std::vector<OperatorValues> values = inspector.valuesOf(frame.place.depth, frame.operators, false,
+                                                                              [](const Tensor& tensor) { return firstElements(tensor); });
                 for (size_t i = 0; i < values.size() && i < frame.operators.size(); ++i)
                     if (values[i].age == OperatorValues::Age::current)
                         texts[frame.ids[static_cast<qsizetype>(i)]] = firstOf(values[i].text);
@@ -496,12 +494,13 @@ void GraphPane::moveLoop(int region, int64_t iteration, bool isFinal)
     const StopSnapshot& stop = *m_document.stop();
     if (!stop.started || state.iteration == iteration) return;
     const bool isInnermost = !stop.stack.empty() && stop.stack.back().address == state.address;
-    if (isInnermost && m_document.frame() < 0) return m_document.execute(QStringLiteral("iter %1").arg(iteration), QStringLiteral("scrub"));
+    if (isInnermost && m_document.frame() < 0)
+        return m_document.perform(request::Iterate{request::Iterate::To::number, iteration}, QStringLiteral("scrub"));
     // The loop's own iteration is the last one in the address of its frame; loops around it stay where they are.
     Result<Address> address = parseAddress(state.address.empty() ? m_document.atStop(loop.id) : state.address);
     if (!address.ok() || address->steps.empty()) return;
     address->steps.back().iteration = iteration;
-    m_document.execute(QStringLiteral("goto ") + QString::fromStdString(toString(*address)), QStringLiteral("scrub"));
+    m_document.perform(request::GoToAddress{*address}, QStringLiteral("scrub"));
 }
 
 void GraphPane::triggerWindow(const QString& id)

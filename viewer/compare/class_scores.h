@@ -1,7 +1,7 @@
 // Which class each side of a comparison found most likely: of outputs that look like the scores of classes. No widgets.
 #pragma once
 
-#include "engine/debug/reference/drift.h"
+#include "engine/api/inspector.h"
 #include "engine/ir/model.h"
 #include "engine/tensor/tensor.h"
 

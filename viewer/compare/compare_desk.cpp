@@ -63,8 +63,8 @@ CompareDesk::Stage CompareDesk::stage() const { return !m_run.reference ? Stage:
 void CompareDesk::compare()
 {
     m_problem.clear();
-    if (!m_document.stop()->started) m_document.execute(QStringLiteral("start"));
-    m_document.execute(QStringLiteral("drift"));
+    if (!m_document.stop()->started) m_document.perform(request::Begin{{}, false});
+    m_document.perform(request::FindDrift());
 }
 
 QString CompareDesk::nameOf(CompareSide side) const
@@ -485,12 +485,11 @@ void CompareDesk::askForClasses()
     const DriftRow row = drift()->rows[static_cast<size_t>(outputs.front())];
     m_document.bridge().ask(
         this, QStringLiteral("classes"),
-        [reference = m_run.reference, row](Debugger& debugger) {
+        [row](Inspector& inspector) {
             std::optional<TopClasses> top;
-            const Status status =
-                withBothSides(debugger.target(), *reference, row, row.worstStep, [&](const Tensor& here, const Tensor* there) {
-                    if (there) top = topClassesOf(here, *there);
-                });
+            const Status status = inspector.withBothSides(row, row.worstStep, [&](const Tensor& here, const Tensor* there) {
+                if (there) top = topClassesOf(here, *there);
+            });
             return status.ok() ? top : std::nullopt;
         },
         [this, asked = m_run.drift](std::optional<TopClasses> top) {

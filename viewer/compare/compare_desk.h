@@ -56,7 +56,6 @@ public:
     /// Null: the runs were not compared.
     const Drift* drift() const { return m_run.drift.get(); }
     const Reference* reference() const { return m_run.reference.get(); }
-    std::shared_ptr<Reference> sharedReference() const { return m_run.reference; }
     std::shared_ptr<const Drift> sharedDrift() const { return m_run.drift; }
     /// The class that each side gives its highest score. None: nothing looks like scores, or they are being read.
     const std::optional<TopClasses>& topClasses() const { return m_topClasses; }

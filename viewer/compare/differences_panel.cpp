@@ -148,7 +148,7 @@ public:
         });
         connect(m_view, &RowView::chosen, this, [this](const QModelIndex& index) { // looking becomes being there
             const int64_t step = m_desk.stepOf(m_model.driftRow(index.row()));
-            if (step >= 0) this->document().execute(QStringLiteral("goto step:%1").arg(step));
+            if (step >= 0) this->document().perform(request::GoToStep{step});
         });
         connect(&m_desk, &CompareDesk::runChanged, this, &DifferencesPanel::showAll);
         connect(&m_desk, &CompareDesk::scenesChanged, this, &DifferencesPanel::showAll);

@@ -2,7 +2,7 @@
 // No widgets.
 #pragma once
 
-#include "engine/debug/reference/drift.h"
+#include "engine/api/inspector.h"
 
 #include <array>
 #include <cstdint>

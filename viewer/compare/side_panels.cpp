@@ -34,9 +34,9 @@ public:
         fed.declared = declaredOf(one);
         fed.why = tr("B holds arrays and no graph.");
         fed.place = QStringLiteral("%1_step%2_%3").arg(toText(one.address)).arg(step).arg(m_side == CompareSide::here ? "A" : "B");
-        fed.fetch = [reference = m_desk.sharedReference(), one, step, side = m_side](Debugger& debugger) {
+        fed.fetch = [one, step, side = m_side](Inspector& inspector) {
             std::shared_ptr<const KeptTensor> kept;
-            Status status = withBothSides(debugger.target(), *reference, one, step, [&](const Tensor& here, const Tensor* there) {
+            Status status = inspector.withBothSides(one, step, [&](const Tensor& here, const Tensor* there) {
                 if (side == CompareSide::here || there)
                     kept = std::make_shared<const KeptTensor>(side == CompareSide::here ? here : *there);
             });

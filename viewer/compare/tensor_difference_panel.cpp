@@ -98,9 +98,9 @@ private:
         request.axes = std::move(axes);
         document().bridge().ask(
             this, QStringLiteral("difference"),
-            [reference = m_desk.sharedReference(), row, step = m_step, request](Debugger& debugger) {
+            [row, step = m_step, request](Inspector& inspector) {
                 auto found = std::make_shared<TensorDifference>();
-                Status status = withBothSides(debugger.target(), *reference, row, step, [&](const Tensor& here, const Tensor* there) {
+                Status status = inspector.withBothSides(row, step, [&](const Tensor& here, const Tensor* there) {
                     if (there) *found = differenceOf(here, *there, request);
                     else found->why = "B has no such value";
                 });

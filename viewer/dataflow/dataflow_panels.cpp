@@ -1,8 +1,7 @@
 // Frames, tokens and the operator in view of a TensorFlow 1 graph.
 #include "viewer/dataflow/dataflow_panels.h"
 
-#include "engine/debug/inspect/value_line.h"
-#include "engine/exec/dataflow_executor.h"
+#include "engine/api/inspector.h"
 #include "engine/ir/ids.h"
 #include "viewer/dataflow/flow_rows.h"
 #include "viewer/widgets/parts.h"
@@ -105,7 +104,7 @@ public:
         });
         connect(m_view, &RowView::chosen, this, [this](const QModelIndex& index) {
             const std::string address = m_model.node(index).address;
-            if (!address.empty()) this->document().execute("goto " + toText(address));
+            if (!address.empty()) this->document().perform(request::GoToPlace{address});
         });
         connect(&document, &Document::stopChanged, this, &FramesPanel::show);
         show();
@@ -118,9 +117,10 @@ private:
         m_showing = true;
         const auto stop = document().stop();
         m_model.setTree(frameTree(*stop, document().model()));
-        if (!stop->started) m_stack->showEmpty("No run yet.", {{"Run (F5)", [this] { document().execute("run"); }}});
+        if (!stop->started) m_stack->showEmpty("No run yet.", {{"Run (F5)", [this] { document().perform(request::Begin()); }}});
         else if (m_model.rowCount() == 0)
-            m_stack->showEmpty("No frame is alive: the graph has finished.", {{"Restart", [this] { document().execute("run"); }}});
+            m_stack->showEmpty("No frame is alive: the graph has finished.",
+                               {{"Restart", [this] { document().perform(request::Begin()); }}});
         else m_stack->showContent();
         open({});
         m_showing = false;
@@ -225,8 +225,8 @@ public:
         orders->addStretch(1);
         column->addWidget(m_stack, 1);
         column->addWidget(m_orders);
-        connect(m_arrival, &QAbstractButton::clicked, this, [this] { reorder("arrival"); });
-        connect(m_seeded, &QAbstractButton::clicked, this, [this] { reorder(QString::number(nextSeed())); });
+        connect(m_arrival, &QAbstractButton::clicked, this, [this] { reorder(0); });
+        connect(m_seeded, &QAbstractButton::clicked, this, [this] { reorder(nextSeed()); });
         connect(m_view->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& index) {
             if (m_showing || !index.isValid()) return;
             const std::string address = m_model.row(index.row()).address;
@@ -234,7 +234,7 @@ public:
         });
         connect(m_view, &RowView::chosen, this, [this](const QModelIndex& index) {
             const std::string address = m_model.row(index.row()).address;
-            if (!address.empty()) this->document().execute("advance " + toText(address));
+            if (!address.empty()) this->document().perform(request::Advance{address});
         });
         connect(&document, &Document::stopChanged, this, &TokensPanel::show);
         show();
@@ -248,10 +248,10 @@ private:
         const uint64_t now = document().stop()->scheduleSeed;
         return now == 0 ? 7 : now + 1;
     }
-    void reorder(const QString& order)
+    void reorder(uint64_t seed)
     {
-        document().execute("order " + order);
-        document().execute("start");
+        document().perform(request::SetOrder{seed});
+        document().perform(request::Begin{{}, false});
         showOrder();
     }
     void showOrder()
@@ -272,8 +272,10 @@ private:
         showOrder();
         m_model.setRows(tokenRows(*stop, document().model()));
         if (m_model.rowCount() > 0) m_stack->showContent();
-        else if (!stop->started) m_stack->showEmpty("No run yet.", {{"Run (F5)", [this] { document().execute("run"); }}});
-        else m_stack->showEmpty("No token is in flight: the graph has finished.", {{"Restart", [this] { document().execute("run"); }}});
+        else if (!stop->started) m_stack->showEmpty("No run yet.", {{"Run (F5)", [this] { document().perform(request::Begin()); }}});
+        else
+            m_stack->showEmpty("No token is in flight: the graph has finished.",
+                               {{"Restart", [this] { document().perform(request::Begin()); }}});
         m_showing = false;
     }
     TokenModel m_model;
@@ -382,16 +384,16 @@ private:
         }
         document().bridge().ask(
             this, "operator",
-            [at, depth, tick = stop->tick](Debugger& debugger) {
-                if (debugger.timeline().tick() != tick) return std::vector<PortRow>();
-                const auto* dataflow = dynamic_cast<const DataflowExecutor*>(&debugger.executor());
-                return rowsOf(debugger.model(), at, [&](ValueId id, PortRow& row) {
-                    const Tensor* tensor = debugger.executor().value(depth, id);
-                    row.isDead = dataflow != nullptr && dataflow->view().isDead(depth, id);
+            [at, depth, tick = stop->tick](Inspector& inspector) {
+                if (inspector.tick() != tick) return std::vector<PortRow>();
+                const DataflowView* const dataflow = inspector.dataflow();
+                return rowsOf(inspector.model(), at, [&](ValueId id, PortRow& row) {
+                    const Tensor* tensor = inspector.value(depth, id);
+                    row.isDead = dataflow != nullptr && dataflow->isDead(depth, id);
                     if (tensor != nullptr && tensor->data != nullptr)
                         row.value += " = " + toText(firstElements(*tensor).text).replace('-', QChar(0x2212));
                     else if (row.isDead) row.value += ", dead";
-                    else if (row.value.isEmpty() || debugger.model().graph(at.graph).value(id).role != ValueRole::constant) {
+                    else if (row.value.isEmpty() || inspector.model().graph(at.graph).value(id).role != ValueRole::constant) {
                         row.value += ", not yet";
                         row.isAbsent = true;
                     }

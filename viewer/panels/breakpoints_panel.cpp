@@ -93,11 +93,11 @@ public:
         const BreakpointRow* at = row(index);
         if (at == nullptr || index.column() != 0) return false;
         if (role == Qt::CheckStateRole) {
-            m_document.execute(QString("%1 %2").arg(value.toInt() == Qt::Checked ? "enable" : "disable").arg(at->number));
+            m_document.perform(request::EnableBreakpoint{at->number, value.toInt() == Qt::Checked});
             return true;
         }
         if (role != Qt::EditRole || value.toString().trimmed() == toText(at->condition)) return false;
-        m_document.execute(QString("condition %1 %2").arg(at->number).arg(value.toString()).trimmed());
+        m_document.perform(request::SetCondition{at->number, value.toString().trimmed().toStdString()});
         return true;
     }
 
@@ -192,11 +192,11 @@ public:
             return true;
         }
         if (name == "enableBreakpoint") {
-            document().execute(QString("%1 %2").arg(row->enabled ? "disable" : "enable").arg(row->number));
+            document().perform(request::EnableBreakpoint{row->number, !row->enabled});
             return true;
         }
         if (name == "toggleBreakpoint") {
-            document().execute(QString("delete %1").arg(row->number));
+            document().perform(request::RemoveBreakpoint{row->number});
             return true;
         }
         return false;
@@ -217,7 +217,7 @@ protected:
             const auto* key = static_cast<QKeyEvent*>(event);
             const BreakpointRow* row = m_model.row(m_view->currentIndex());
             if (key->key() == Qt::Key_Delete) {
-                document().execute(QString("delete %1").arg(row->number));
+                document().perform(request::RemoveBreakpoint{row->number});
                 return true;
             }
             if (key->key() == Qt::Key_Space) return command("enableBreakpoint");
@@ -266,10 +266,11 @@ private:
             return isFloat(value.type.dtype) || dtypeClass(value.type.dtype) == DTypeClass::complex;
         };
         if (std::ranges::any_of(document().model().graphs, [&](const Graph& graph) { return std::ranges::any_of(graph.values, isReal); }))
-            m_offers->push_back({"Break on the first NaN or Inf", [this] { document().execute("break nan"); }});
+            m_offers->push_back({"Break on the first NaN or Inf", [this] { document().perform(request::AddBreakpoint{breakOn("nan")}); }});
         if (const std::vector<QString> loops = loopSites(); !loops.empty())
             m_offers->push_back({"Break at each loop exit", [this, loops] {
-                                     for (const QString& loop : loops) document().execute("break exit " + loop);
+                                     for (const QString& loop : loops)
+                                         document().perform(request::AddBreakpoint{breakOn("exit", {loop.toStdString()})});
                                  }});
         return *m_offers;
     }
@@ -280,15 +281,17 @@ private:
         const std::string selected = document().selection().address;
         if (document().selection().op.valid())
             m_menu->addAction("Break before " + toText(lastPart(selected)), this,
-                              [this, selected] { document().execute("break " + toText(staticAddress(selected))); });
+                              [this, selected] { document().perform(request::AddBreakpoint{breakOn(staticAddress(selected))}); });
         for (const Offer& offer : offers()) m_menu->addAction(offer.text, this, offer.run);
         if (const Selection& at = document().selection(); at.value.valid() && at.graph.valid()) {
             const std::string id = document().model().graph(at.graph).value(at.value).id;
-            m_menu->addAction("Break when " + toText(id) + " changes", this, [this, id] { document().execute("watch " + toText(id)); });
+            m_menu->addAction("Break when " + toText(id) + " changes", this,
+                              [this, id] { document().perform(request::AddBreakpoint{watchFor(id)}); });
         }
         m_menu->addSeparator();
         m_menu->addAction("Type one …", this, [this] { typeOne(); });
-        if (!document().stop()->breakpoints.empty()) m_menu->addAction("Delete all", this, [this] { document().execute("delete"); });
+        if (!document().stop()->breakpoints.empty())
+            m_menu->addAction("Delete all", this, [this] { document().perform(request::RemoveBreakpoint()); });
     }
 
     void typeOne()
@@ -378,7 +381,7 @@ public:
         column->addWidget(m_stack);
         connect(m_view, &RowView::chosen, this, [this](const QModelIndex& index) {
             const Mark& mark = m_model.mark(index.row());
-            this->document().execute(mark.name.empty() ? QString("goto step:%1").arg(mark.step) : "goto " + toText(mark.name));
+            this->document().perform(mark.name.empty() ? Request(request::GoToStep{mark.step}) : Request(request::GoToPlace{mark.name}));
         });
         connect(&document, &Document::stopChanged, this, &MarksPanel::show);
         show();
@@ -392,7 +395,7 @@ private:
         const bool started = document().stop()->started;
         if (m_model.rowCount() > 0) m_stack->showContent();
         else if (!started) m_stack->showEmpty("No marks.");
-        else m_stack->showEmpty("No marks.", {{"Mark this stop (Ctrl+B)", [this] { document().execute("mark mark1"); }}});
+        else m_stack->showEmpty("No marks.", {{"Mark this stop (Ctrl+B)", [this] { document().perform(request::SetMark{"mark1"}); }}});
     }
     MarkModel m_model;
     RowView* m_view = nullptr;

@@ -32,13 +32,7 @@ bool sitsOn(const BreakpointRow& row, const std::string& address)
 
 void toggleBreakpoint(Document& document, const std::string& address)
 {
-    bool removed = false;
-    for (const BreakpointRow& row : document.stop()->breakpoints) {
-        if (row.isLog || row.isWatch || !sitsOn(row, address)) continue;
-        document.execute(QString("delete %1").arg(row.number));
-        removed = true;
-    }
-    if (!removed) document.execute("break " + toText(address));
+    if (const Result<Address> place = parseAddress(address); place.ok()) document.perform(request::ToggleBreakpoint{*place});
 }
 
 std::string invocationOf(const std::string& address)

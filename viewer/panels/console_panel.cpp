@@ -193,10 +193,10 @@ private:
     void follow(const QString& link, bool go)
     {
         if (link.startsWith("step ")) {
-            document().execute("goto step:" + QString(link.mid(5)).remove(','));
+            document().perform(request::GoToStep{QString(link.mid(5)).remove(',').toLongLong()});
             return;
         }
-        if (go) document().execute("goto " + link);
+        if (go) document().perform(request::GoToPlace{link.toStdString()});
         else if (document().select(link.toStdString())) document().reveal(link.toStdString());
     }
 

@@ -1,6 +1,6 @@
 #include "viewer/panels/input_row.h"
 
-#include "engine/debug/inspect/value_line.h"
+#include "engine/api/inspector.h"
 #include "engine/tensor/compare.h"
 #include "engine/tensor/value_text.h"
 #include "viewer/panels/common.h"
@@ -352,7 +352,8 @@ void InputRow::apply()
     if (!text.isEmpty() && !asksForRange()) {
         static const QRegularExpression plain(R"(^[\w/.:-]+$)");
         const QString name = toText(m_port.name);
-        m_document.execute("input " + (plain.match(name).hasMatch() ? name : "\"" + name + "\"") + "=" + text, "input " + name);
+        const QString given = (plain.match(name).hasMatch() ? name : "\"" + name + "\"") + "=" + text;
+        m_document.perform(request::GiveInput{given.toStdString()}, "input " + name);
     }
     check();
 }

@@ -45,7 +45,7 @@ public:
         line->addWidget(m_reason, 1);
         column->addWidget(m_stack, 1);
         column->addWidget(foot);
-        connect(m_run, &QAbstractButton::clicked, this, [this] { this->document().execute("run"); });
+        connect(m_run, &QAbstractButton::clicked, this, [this] { this->document().perform(request::Begin()); });
         connect(m_fill, &QAbstractButton::clicked, this, [this] {
             for (InputRow* row : m_inputs)
                 if (!row->isValid() && !row->isChecking()) row->give("@7");

@@ -1,7 +1,7 @@
 // The tree of a run: call site → iterations → operators. Rows are made when they are looked at, so a million iterations cost forty rows.
 #pragma once
 
-#include "engine/debug/control/goals.h"
+#include "engine/api/inspector.h"
 #include "viewer/panels/common.h"
 
 #include <QAbstractItemModel>

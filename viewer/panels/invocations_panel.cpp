@@ -50,7 +50,7 @@ public:
             m_view->setFocus();
             bool isNumber = false;
             const qlonglong iteration = wanted.toLongLong(&isNumber);
-            if (isNumber && iteration >= 0) this->document().execute(QString("goto %1@%2").arg(toText(m_loop)).arg(iteration));
+            if (isNumber && iteration >= 0) this->document().perform(request::GoToPlace{m_loop + "@" + std::to_string(iteration)});
         });
         connect(m_iteration, &QLineEdit::editingFinished, m_iteration, &QLineEdit::hide);
         connect(&document, &Document::stopChanged, this, &InvocationsPanel::stopped);
@@ -71,18 +71,18 @@ private:
     {
         const auto stop = document().stop();
         if (!stop->started) {
-            m_stack->showEmpty("No run yet.", {{"Run (F5)", [this] { document().execute("run"); }}});
+            m_stack->showEmpty("No run yet.", {{"Run (F5)", [this] { document().perform(request::Begin()); }}});
             show({stop, {}, {}});
             return;
         }
         m_stack->showContent();
         document().bridge().ask(
             this, "run",
-            [stop](Debugger& debugger) {
+            [stop](Inspector& inspector) {
                 RunFacts facts;
                 facts.stop = stop;
-                for (LoopRun& run : debugger.control().loopRuns()) facts.trips.emplace(std::move(run.address), run.trips);
-                facts.steps = debugger.control().knownSteps();
+                for (LoopRun& run : inspector.loopRuns()) facts.trips.emplace(std::move(run.address), run.trips);
+                facts.steps = inspector.knownSteps();
                 return facts;
             },
             [this](const RunFacts& facts) { show(facts); });
@@ -143,7 +143,7 @@ private:
 
     void go(const QModelIndex& index)
     {
-        if (const std::string address = m_model.addressOf(index); !address.empty()) document().execute("goto " + toText(address));
+        if (const std::string address = m_model.addressOf(index); !address.empty()) document().perform(request::GoToPlace{address});
     }
 
     InvocationModel m_model;
@@ -255,7 +255,8 @@ private:
         if (m_showing) return;
         m_showing = true;
         m_model.refresh();
-        if (!document().stop()->started) m_stack->showEmpty("No run yet.", {{"Run (F5)", [this] { document().execute("run"); }}});
+        if (!document().stop()->started)
+            m_stack->showEmpty("No run yet.", {{"Run (F5)", [this] { document().perform(request::Begin()); }}});
         else m_stack->showContent();
         if (const int depth = frameInView(document()); depth >= 0)
             m_view->setCurrentIndex(m_model.index(static_cast<int>(document().stop()->stack.size()) - 1 - depth, 0));

@@ -152,8 +152,8 @@ public:
         if (name == "previousWrite" || name == "nextWrite") {
             const Operator& op = document().model().graph(line.graph).op(line.op);
             if (op.results.empty()) return false;
-            document().execute(QString(name == "previousWrite" ? "lastwrite -g " : "nextwrite -g ") +
-                               toText(document().model().graph(line.graph).value(op.results.front()).id));
+            document().perform(request::GoToWrite{name == "previousWrite" ? HistoryQuery::lastWrite : HistoryQuery::nextWrite,
+                                                  document().model().graph(line.graph).value(op.results.front()).id});
             return true;
         }
         return false;
@@ -421,9 +421,9 @@ private:
         if (here.empty()) return;
         document().bridge().ask(
             this, earlier ? "stale" : "values",
-            [here, earlier, tick = stop->tick](Debugger& debugger) {
-                return debugger.timeline().tick() == tick ? factsHere(debugger, here, earlier)
-                                                          : ListingFacts(); // it has moved on: another question follows
+            [here, earlier, tick = stop->tick](Inspector& inspector) {
+                return inspector.tick() == tick ? factsHere(inspector, here, earlier)
+                                                : ListingFacts(); // it has moved on: another question follows
             },
             [this, earlier](const ListingFacts& facts) { answered(facts, earlier); });
     }
@@ -433,7 +433,7 @@ private:
         std::vector<ListingElsewhere> asked;
         for (const auto& [invocation, one] : invocations) asked.push_back(one);
         document().bridge().ask(
-            this, "elsewhere", [asked](Debugger& debugger) { return factsElsewhere(debugger, asked); },
+            this, "elsewhere", [asked](Inspector& inspector) { return factsElsewhere(inspector, asked); },
             [this](const ListingElsewhereFacts& answer) {
                 ListingState state = m_view->state();
                 for (const auto& [number, read] : answer.read) {

@@ -38,26 +38,26 @@ int sideTaken(const Operator& op, const ValueOf& value)
 
 } // namespace
 
-ListingFacts factsHere(Debugger& debugger, const std::map<int, std::vector<ListingQuestion>>& questions, bool earlier)
+ListingFacts factsHere(Inspector& inspector, const std::map<int, std::vector<ListingQuestion>>& questions, bool earlier)
 {
     ListingFacts facts;
-    const int innermost = debugger.executor().position().depth - 1;
+    const int innermost = inspector.position().depth - 1;
     for (const auto& [depth, asked] : questions) {
-        const ValueOf value = [&debugger, at = depth](ValueId id) { return debugger.executor().value(at, id); };
+        const ValueOf value = [&inspector, at = depth](ValueId id) { return inspector.value(at, id); };
         std::vector<OperatorValues> values;
-        if (debugger.executor().stopsInAddressOrder()) {
+        if (inspector.stopsInAddressOrder()) {
             std::vector<OperatorId> operators;
             for (const ListingQuestion& one : asked) operators.push_back(one.op);
-            values = valuesOf(debugger.target(), depth, operators, earlier && depth == innermost,
-                              [](const Tensor& tensor) { return firstElements(tensor); });
+            values = inspector.valuesOf(depth, operators, earlier && depth == innermost,
+                                        [](const Tensor& tensor) { return firstElements(tensor); });
         } else { // nodes run in any order, so what is there is what ran
             for (const ListingQuestion& one : asked)
-                values.push_back(presentValues(debugger.model().graph(one.graph).op(one.op), one.op, value));
+                values.push_back(presentValues(inspector.model().graph(one.graph).op(one.op), one.op, value));
         }
         for (size_t i = 0; i < asked.size(); ++i) {
             const ListingQuestion& one = asked[i];
             const int side =
-                values[i].age == OperatorValues::Age::current ? sideTaken(debugger.model().graph(one.graph).op(one.op), value) : -1;
+                values[i].age == OperatorValues::Age::current ? sideTaken(inspector.model().graph(one.graph).op(one.op), value) : -1;
             if (side >= 0) facts.taken[one.line] = side;
             facts.values[one.line] = std::move(values[i]);
         }
@@ -65,15 +65,15 @@ ListingFacts factsHere(Debugger& debugger, const std::map<int, std::vector<Listi
     return facts;
 }
 
-ListingElsewhereFacts factsElsewhere(Debugger& debugger, const std::vector<ListingElsewhere>& invocations)
+ListingElsewhereFacts factsElsewhere(Inspector& inspector, const std::vector<ListingElsewhere>& invocations)
 {
     ListingElsewhereFacts answer;
     for (const ListingElsewhere& invocation : invocations) {
         std::map<int, OperatorValues> values;
-        const ReadElsewhere read = readElsewhere(debugger, invocation.place, [&](const EndedInvocation& end) {
+        const ReadElsewhere read = readElsewhere(inspector, invocation.place, [&](const EndedInvocation& end) {
             const ValueOf value = [&end](ValueId id) { return end.value(id); };
             for (const ListingQuestion& one : invocation.questions) {
-                const Operator& op = debugger.model().graph(one.graph).op(one.op);
+                const Operator& op = inspector.model().graph(one.graph).op(one.op);
                 values[one.line] = presentValues(op, one.op, value);
                 if (const int side = sideTaken(op, value); side >= 0) answer.facts.taken[one.line] = side;
             }

@@ -2,7 +2,7 @@
 // moment. On the engine's thread.
 #pragma once
 
-#include "engine/debug/inspect/frame_values.h"
+#include "engine/api/inspector.h"
 #include "viewer/bridge/elsewhere.h"
 
 #include <map>
@@ -23,7 +23,7 @@ struct ListingFacts {
 };
 
 /// Of frames of this stop, by depth; `earlier`: where an operator of the innermost one has not run, also what it gave before.
-ListingFacts factsHere(Debugger& debugger, const std::map<int, std::vector<ListingQuestion>>& questions, bool earlier);
+ListingFacts factsHere(Inspector& inspector, const std::map<int, std::vector<ListingQuestion>>& questions, bool earlier);
 
 /// Lines of one invocation of another moment.
 struct ListingElsewhere {
@@ -34,6 +34,6 @@ struct ListingElsewhereFacts {
     ListingFacts facts;
     std::map<int, ReadElsewhere> read; ///< by line
 };
-ListingElsewhereFacts factsElsewhere(Debugger& debugger, const std::vector<ListingElsewhere>& invocations);
+ListingElsewhereFacts factsElsewhere(Inspector& inspector, const std::vector<ListingElsewhere>& invocations);
 
 } // namespace loopscope::viewer

@@ -1,7 +1,7 @@
 // A value as the tables of watches and variables show it.
 #pragma once
 
-#include "engine/debug/inspect/value_line.h"
+#include "engine/api/inspector.h"
 
 #include <QString>
 #include <QVariant>

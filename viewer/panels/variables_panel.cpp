@@ -145,11 +145,11 @@ private:
     {
         const ValuePlace place = document().valuePlace();
         if (place.depth < 0 && !place.isElsewhere()) {
-            m_stack->showEmpty("No run yet.", {{"Run (F5)", [this] { document().execute("run"); }}});
+            m_stack->showEmpty("No run yet.", {{"Run (F5)", [this] { document().perform(request::Begin()); }}});
             return;
         }
         document().bridge().ask(
-            this, "variables", [place, stop = document().stop()](Debugger& debugger) { return answerOf(debugger, place, *stop); },
+            this, "variables", [place, stop = document().stop()](Inspector& inspector) { return answerOf(inspector, place, *stop); },
             [this](Answer answer) {
                 m_showing = true;
                 const int selected = m_view->currentIndex().row();
@@ -163,32 +163,31 @@ private:
             });
     }
 
-    static Answer answerOf(Debugger& debugger, const ValuePlace& place, const StopSnapshot& stop)
+    static Answer answerOf(Inspector& inspector, const ValuePlace& place, const StopSnapshot& stop)
     {
         Answer answer;
-        Executor& executor = debugger.executor();
-        if (debugger.timeline().tick() != stop.tick) return answer;
+        if (inspector.tick() != stop.tick) return answer;
         if (!place.isElsewhere()) {
-            if (place.depth >= executor.position().depth) return answer;
-            const FrameInfo frame = executor.frame(place.depth);
+            if (place.depth >= inspector.position().depth) return answer;
+            const FrameInfo frame = inspector.frame(place.depth);
             const auto cell = [&](ValueId id) {
-                const Tensor* const tensor = executor.value(place.depth, id);
+                const Tensor* const tensor = inspector.value(place.depth, id);
                 if (tensor != nullptr && tensor->data != nullptr) return cellOf(*tensor);
-                return absentCell(executor.isRecorded(place.depth, id) ? "no value" : "not recorded");
+                return absentCell(inspector.isRecorded(place.depth, id) ? "no value" : "not recorded");
             };
-            const auto count = std::ssize(debugger.model().graph(frame.graph).operators);
+            const auto count = std::ssize(inspector.model().graph(frame.graph).operators);
             answer.rows =
-                rowsOf(debugger.model(), frame, !frame.next.valid() || stop.isDataflow ? count : frame.next.index, stop.isDataflow, cell);
+                rowsOf(inspector.model(), frame, !frame.next.valid() || stop.isDataflow ? count : frame.next.index, stop.isDataflow, cell);
             return answer;
         }
-        const ReadElsewhere read = readElsewhere(debugger, place, [&](const EndedInvocation& end) {
+        const ReadElsewhere read = readElsewhere(inspector, place, [&](const EndedInvocation& end) {
             const auto cell = [&](ValueId id) {
                 const Tensor* const tensor = end.value(id);
                 if (tensor != nullptr && tensor->data != nullptr) return cellOf(*tensor);
-                return absentCell(executor.isRecorded(end.depth(), id) ? "no value" : "not recorded");
+                return absentCell(inspector.isRecorded(end.depth(), id) ? "no value" : "not recorded");
             };
             const FrameInfo frame = end.frame();
-            answer.rows = rowsOf(debugger.model(), frame, std::ssize(debugger.model().graph(frame.graph).operators), false, cell);
+            answer.rows = rowsOf(inspector.model(), frame, std::ssize(inspector.model().graph(frame.graph).operators), false, cell);
         });
         answer.moment = momentText(read);
         answer.why = read.why;

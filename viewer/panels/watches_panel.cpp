@@ -237,15 +237,15 @@ private:
         };
         document().bridge().ask(
             this, "watches",
-            [expressions, place, tick = document().stop()->tick](Debugger& debugger) {
+            [expressions, place, tick = document().stop()->tick](Inspector& inspector) {
                 Answer answer;
-                if (debugger.timeline().tick() != tick) return answer;
+                if (inspector.tick() != tick) return answer;
                 if (!place.isElsewhere()) {
                     for (const QString& expression : expressions)
-                        answer.values.push_back(cellOf(evaluateList(debugger.target(), {place.depth}, expression.toStdString())));
+                        answer.values.push_back(cellOf(inspector.evaluate({place.depth}, expression.toStdString())));
                     return answer;
                 }
-                const ReadElsewhere read = readElsewhere(debugger, place, [&](const EndedInvocation& end) {
+                const ReadElsewhere read = readElsewhere(inspector, place, [&](const EndedInvocation& end) {
                     for (const QString& expression : expressions) answer.values.push_back(cellOf(end.evaluate(expression.toStdString())));
                 });
                 answer.moment = momentText(read);

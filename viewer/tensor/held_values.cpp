@@ -1,7 +1,6 @@
 #include "viewer/tensor/held_values.h"
 
 #include "engine/base/text.h"
-#include "engine/debug/inspect/value_line.h"
 #include "engine/kernels/cpu/tf_variant.h"
 #include "engine/tensor/strings.h"
 #include "engine/tensor/value_text.h"
@@ -141,12 +140,12 @@ HeldValues ofVariant(const Tensor& tensor, int64_t item)
 
 } // namespace
 
-HeldValues heldBy(const Executor& executor, const Tensor& tensor, int64_t item)
+HeldValues heldBy(const Inspector& inspector, const Tensor& tensor, int64_t item)
 {
     if (tensor.dtype == DType::variant) return ofVariant(tensor, item);
     int32_t handle = -1;
     if (tensor.bytes >= sizeof handle) std::memcpy(&handle, tensor.data, sizeof handle);
-    return ofResource(executor.snapshot(), handle, item);
+    return ofResource(inspector.state(), handle, item);
 }
 
 } // namespace loopscope::viewer

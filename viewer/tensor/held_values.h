@@ -2,7 +2,7 @@
 // engine's thread. No widgets.
 #pragma once
 
-#include "engine/exec/executor.h"
+#include "engine/api/inspector.h"
 #include "engine/tensor/npy.h"
 #include "viewer/tensor/tensor_slice.h"
 
@@ -19,6 +19,6 @@ struct HeldValues {
 };
 
 /// `tensor`: resource or variant, its data present. `item`: row to open; −1: none.
-HeldValues heldBy(const Executor& executor, const Tensor& tensor, int64_t item);
+HeldValues heldBy(const Inspector& inspector, const Tensor& tensor, int64_t item);
 
 } // namespace loopscope::viewer

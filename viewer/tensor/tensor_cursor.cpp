@@ -243,7 +243,7 @@ void TensorPanel::copyCells()
         m_scanner.run([&model = document().model(), question](std::stop_token) { return readConstant(model, question); }, taken);
     else
         document().bridge().ask(
-            this, "copy", [question](Debugger& debugger) { return readValue(debugger, question); }, taken);
+            this, "copy", [question](Inspector& inspector) { return readValue(inspector, question); }, taken);
 }
 
 /// Moves the cursor; with Shift what it passes is selected.

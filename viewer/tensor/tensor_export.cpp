@@ -62,8 +62,8 @@ void TensorPanel::exportTo(const QString& path)
     if (!document().stop()->started) return done("no value: nothing has run");
     document().bridge().ask(
         this, "export",
-        [question = currentRequest(), write](Debugger& debugger) {
-            const Result<Array> array = copyValue(debugger, question);
+        [question = currentRequest(), write](Inspector& inspector) {
+            const Result<Array> array = copyValue(inspector, question);
             return array.ok() ? write(*array) : QString::fromStdString(array.error().message());
         },
         done);

@@ -44,8 +44,8 @@ void TensorPanel::refreshOptions()
                         break;
                     }
             const QString place = address.ok() ? QString::fromStdString(toString(*address)) : QString();
-            options.push_back(
-                {"Show @" + QString::number(last), false, [this, place] { document().execute("goto " + place); }, "Goes to " + place});
+            options.push_back({"Show @" + QString::number(last), false,
+                               [this, place] { document().perform(request::GoToPlace{place.toStdString()}); }, "Goes to " + place});
         }
         options.push_back(
             {"Go to its last write", false, [this] { command("previousWrite"); }, "Goes back to where it was written last (,)"});
@@ -143,8 +143,8 @@ void TensorPanel::continueScanning()
                       taken);
     else
         document().bridge().ask(
-            this, "scan", [question = currentRequest(), scan = *m_scan](Debugger& debugger) { return readScan(debugger, question, scan); },
-            taken);
+            this, "scan",
+            [question = currentRequest(), scan = *m_scan](Inspector& inspector) { return readScan(inspector, question, scan); }, taken);
 }
 
 /// Opens what the row under the cursor stands for.

@@ -156,7 +156,7 @@ void TensorPanel::request()
     }
     const Selection asked = m_selection;
     document().bridge().ask(
-        this, "value", [question = currentRequest()](Debugger& debugger) { return readValue(debugger, question); },
+        this, "value", [question = currentRequest()](Inspector& inspector) { return readValue(inspector, question); },
         [this, asked](ValueAnswer answer) {
             if (asked.graph == m_selection.graph && asked.value == m_selection.value) take(std::move(answer));
         });
@@ -181,7 +181,8 @@ void TensorPanel::requestSeries(bool anew)
     m_seriesBusy = true;
     std::shared_ptr<const ValueSeries> continued = anew ? nullptr : m_series;
     document().bridge().ask(
-        this, "series", [question = currentRequest(), continued](Debugger& debugger) { return readSeries(debugger, question, continued); },
+        this, "series",
+        [question = currentRequest(), continued](Inspector& inspector) { return readSeries(inspector, question, continued); },
         [this, asked = m_selection, went = continued != nullptr](SeriesAnswer answer) {
             m_seriesBusy = false;
             if (asked.graph != m_selection.graph || asked.value != m_selection.value) return requestSeries(true);
@@ -433,11 +434,11 @@ void TensorPanel::requestPinnedRange()
     }
     document().bridge().ask(
         this, "pinned range",
-        [questions, &model = document().model()](Debugger& debugger) {
+        [questions, &model = document().model()](Inspector& inspector) {
             std::optional<ValueRange> all;
             for (const ValueRequest& question : questions) {
                 const bool isConstant = model.graph(question.graph).value(question.value).role == ValueRole::constant;
-                const ValueAnswer answer = isConstant ? readConstant(model, question) : readValue(debugger, question);
+                const ValueAnswer answer = isConstant ? readConstant(model, question) : readValue(inspector, question);
                 if (!answer.present && !answer.statisticsOnly) continue;
                 const bool known = answer.hasStatistics && answer.statistics.finite > 0;
                 const ValueRange one =
@@ -522,7 +523,7 @@ bool TensorPanel::command(const QString& id)
     else if (id == "difference") chooseDifference();
     else if (id == "exportTensor") askExport();
     else if ((id == "previousWrite" || id == "nextWrite") && value != nullptr)
-        document().execute((id == "nextWrite" ? "nextwrite -g " : "lastwrite -g ") + QString::fromStdString(value->id));
+        document().perform(request::GoToWrite{id == "nextWrite" ? HistoryQuery::nextWrite : HistoryQuery::lastWrite, value->id});
     else return false;
     return true;
 }

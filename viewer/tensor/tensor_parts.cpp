@@ -208,11 +208,11 @@ void TensorPanel::buildViews()
         placeCursor({(heat.rowBegin + row) * heat.blockRows, (heat.colBegin + col) * heat.blockCols},
                     (QGuiApplication::keyboardModifiers() & Qt::ShiftModifier) != 0);
         if (m_useSeries && (QGuiApplication::keyboardModifiers() & Qt::ControlModifier) != 0)
-            document().execute("iter " + QString::number(m_cursor.col), "scrub");
+            document().perform(request::Iterate{request::Iterate::To::number, m_cursor.col}, "scrub");
     });
     connect(m_plot, &GridPlot::columnChosen, this, [this](qint64 col) {
         const Grid& plot = m_plotContent.grid;
-        if (plot.overIterations) return document().execute("iter " + QString::number(plot.colBegin + col), "scrub");
+        if (plot.overIterations) return document().perform(request::Iterate{request::Iterate::To::number, plot.colBegin + col}, "scrub");
         const bool isTurned = plot.rows == 1 && m_content.grid.cols <= 1;
         placeCursor(isTurned ? CellCursor{plot.colBegin + col, 0} : CellCursor{m_cursor.row, plot.colBegin + col});
     });
@@ -233,7 +233,7 @@ void TensorPanel::buildViews()
     connect(m_table, &QTableView::activated, this, &TensorPanel::openItem);
     connect(m_history, &QTableWidget::itemActivated, this, [this](const QTableWidgetItem* item) {
         const QString step = m_history->item(item->row(), 1)->data(Qt::UserRole).toString();
-        if (!step.isEmpty()) document().execute("goto step:" + step);
+        if (!step.isEmpty()) document().perform(request::GoToStep{step.toLongLong()});
     });
 }
 

@@ -51,11 +51,11 @@ std::string iterationOf(const std::string& address)
     return {};
 }
 
-Found findValue(Debugger& debugger, const ValueRequest& request)
+Found findValue(Inspector& inspector, const ValueRequest& request)
 {
     Found found;
     if (request.fetch) {
-        Result<std::shared_ptr<const KeptTensor>> fetched = request.fetch(debugger);
+        Result<std::shared_ptr<const KeptTensor>> fetched = request.fetch(inspector);
         if (fetched.ok()) {
             found.kept = std::move(fetched).value();
             found.tensor = &found.kept->tensor;
@@ -64,16 +64,15 @@ Found findValue(Debugger& debugger, const ValueRequest& request)
         }
         return found;
     }
-    Executor& executor = debugger.executor();
-    const int depth = executor.position().depth;
+    const int depth = inspector.position().depth;
     const int top = request.frame >= 0 ? std::min(request.frame, depth - 1) : depth - 1;
     for (int d = top; d >= 0 && found.depth < 0 && !request.elsewhere; --d)
-        if (executor.frame(d).graph == request.graph) found.depth = d;
+        if (inspector.frame(d).graph == request.graph) found.depth = d;
     if (found.depth >= 0) {
-        found.tensor = executor.value(found.depth, request.value);
+        found.tensor = inspector.value(found.depth, request.value);
         if (found.tensor != nullptr) return found;
     }
-    Result<std::vector<EvaluatedValue>> values = evaluateList(debugger.target(), {top}, "{" + request.address + "}");
+    Result<std::vector<EvaluatedValue>> values = inspector.evaluate({top}, "{" + request.address + "}");
     if (!values.ok()) {
         found.why = values.error().detail().what;
         return found;
@@ -169,25 +168,24 @@ void fillAnswer(ValueAnswer& answer, const Tensor& tensor, const ValueRequest& r
     if (request.wantsImage && isImageShape(tensor.shape)) answer.image = imageOf(tensor, request.picture);
 }
 
-ValueAnswer readValue(Debugger& debugger, const ValueRequest& request)
+ValueAnswer readValue(Inspector& inspector, const ValueRequest& request)
 {
     ValueAnswer answer;
     if (!request.fetch) {
-        const Value& declared = debugger.model().graph(request.graph).value(request.value);
+        const Value& declared = inspector.model().graph(request.graph).value(request.value);
         answer.id = declared.id;
         answer.dtype = declared.type.dtype;
         answer.shape = declared.type.shape;
     }
-    answer.run = debugger.timeline().runs();
-    answer.timeline = debugger.timeline().current();
-    Found found = findValue(debugger, request);
-    Executor& executor = debugger.executor();
-    if (found.depth >= 0) answer.iteration = executor.frame(found.depth).iteration;
+    answer.run = inspector.runs();
+    answer.timeline = inspector.timeline();
+    Found found = findValue(inspector, request);
+    if (found.depth >= 0) answer.iteration = inspector.frame(found.depth).iteration;
     if (found.tensor == nullptr) {
         answer.why = found.why;
         answer.neverRun = found.neverRun;
         if (found.depth >= 0)
-            if (const TensorStatistics* const statistics = executor.recordedStatistics(found.depth, request.value)) {
+            if (const TensorStatistics* const statistics = inspector.recordedStatistics(found.depth, request.value)) {
                 answer.statistics = *statistics;
                 answer.hasStatistics = answer.statisticsOnly = true;
                 answer.why = "statistics only: the recording does not hold the elements";
@@ -196,7 +194,7 @@ ValueAnswer readValue(Debugger& debugger, const ValueRequest& request)
     }
     answer.isLive = found.values.empty();
     if (dtypeClass(found.tensor->dtype) == DTypeClass::handle) {
-        HeldValues held = heldBy(executor, *found.tensor, request.item);
+        HeldValues held = heldBy(inspector, *found.tensor, request.item);
         answer.held = std::move(held.summary);
         if (held.opened) {
             fillAnswer(answer, held.opened->view(), request);
@@ -226,7 +224,7 @@ ValueAnswer readValue(Debugger& debugger, const ValueRequest& request)
             iterated = "{" + toString(*address) + "}";
         }
     }
-    Result<std::vector<EvaluatedValue>> other = evaluateList(debugger.target(), {request.frame}, iterated);
+    Result<std::vector<EvaluatedValue>> other = inspector.evaluate({request.frame}, iterated);
     if (!other.ok()) answer.compareProblem = other.error().detail().what;
     else if (other->empty() || other->front().tensor.data == nullptr) answer.compareProblem = "no value there";
     else answer.compared = readGrid(other->front().tensor, answer.axes, request.window);
@@ -310,36 +308,36 @@ std::optional<HistogramScan> scanConstant(const Model& model, const ValueRequest
     return continueScan(std::move(scan), Counted{constant->tensor, onlyStored ? &constant->places : nullptr}, kScanned);
 }
 
-std::optional<HistogramScan> readScan(Debugger& debugger, const ValueRequest& request, HistogramScan scan)
+std::optional<HistogramScan> readScan(Inspector& inspector, const ValueRequest& request, HistogramScan scan)
 {
-    const Found found = findValue(debugger, request);
+    const Found found = findValue(inspector, request);
     if (found.tensor == nullptr || !found.tensor->shape.isStatic()) return std::nullopt;
     return continueScan(std::move(scan), Counted{*found.tensor}, kScanned);
 }
 
-Result<Array> copyValue(Debugger& debugger, const ValueRequest& request)
+Result<Array> copyValue(Inspector& inspector, const ValueRequest& request)
 {
-    const Found found = findValue(debugger, request);
+    const Found found = findValue(inspector, request);
     if (found.tensor == nullptr) return Error(ErrorCode::usage, "no value: " + found.why).at(request.address);
     if (!found.tensor->shape.isStatic()) return Error(ErrorCode::usage, "the shape is not known").at(request.address);
     return copyOf(*found.tensor);
 }
 
-SeriesAnswer readSeries(Debugger& debugger, const ValueRequest& request, std::shared_ptr<const ValueSeries> continued)
+SeriesAnswer readSeries(Inspector& inspector, const ValueRequest& request, std::shared_ptr<const ValueSeries> continued)
 {
     SeriesAnswer answer;
-    answer.run = debugger.timeline().runs();
-    answer.timeline = debugger.timeline().current();
+    answer.run = inspector.runs();
+    answer.timeline = inspector.timeline();
     const Result<Address> address = parseAddress(request.address);
     if (!address.ok()) return answer;
-    const Result<ResolvedAddress> resolved = resolveAddress(debugger.model(), *address);
+    const Result<ResolvedAddress> resolved = resolveAddress(inspector.model(), *address);
     if (!resolved.ok()) return answer;
     SeriesOptions options;
     options.onlyWhatRan = true;
     options.keepBytes = kSeriesBytes;
     options.budgetNs = kSeriesNs;
     options.continued = std::move(continued);
-    Result<ValueSeries> series = collectSeries(debugger.target(), {request.frame}, *resolved, options);
+    Result<ValueSeries> series = inspector.series({request.frame}, *resolved, options);
     if (series.ok()) answer.series = std::make_shared<const ValueSeries>(std::move(series).value());
     else answer.problem = series.error().detail().what;
     return answer;

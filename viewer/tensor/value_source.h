@@ -2,8 +2,7 @@
 // the iterations of its loop. Runs on the engine's thread and answers with plain values. No widgets.
 #pragma once
 
-#include "engine/api/session.h"
-#include "engine/debug/inspect/write_search.h"
+#include "engine/api/inspector.h"
 #include "engine/tensor/npy.h"
 #include "viewer/tensor/tensor_slice.h"
 
@@ -17,7 +16,7 @@ namespace loopscope::viewer {
 
 /// Where a tensor comes from that is not simply the value at the present stop. Called on the engine's thread; returns to where the run
 /// stood. Errors: whatever keeps it from being there, in words that follow "no value: ".
-using TensorFetch = std::function<Result<std::shared_ptr<const KeptTensor>>(Debugger&)>;
+using TensorFetch = std::function<Result<std::shared_ptr<const KeptTensor>>(Inspector&)>;
 
 enum class CompareWith : uint8_t { nothing, iteration, reference };
 
@@ -77,16 +76,16 @@ struct ValueAnswer {
     int timeline = 0;  ///< of Timeline
 };
 
-ValueAnswer readValue(Debugger& debugger, const ValueRequest& request);
+ValueAnswer readValue(Inspector& inspector, const ValueRequest& request);
 /// A constant needs no run.
 ValueAnswer readConstant(const Model& model, const ValueRequest& request);
 /// Fills the answer from a tensor whose shape is static and whose data is present.
 void fillAnswer(ValueAnswer& answer, const Tensor& tensor, const ValueRequest& request);
 /// The next part of a histogram of all elements. None: there is no value.
-std::optional<HistogramScan> readScan(Debugger& debugger, const ValueRequest& request, HistogramScan scan);
+std::optional<HistogramScan> readScan(Inspector& inspector, const ValueRequest& request, HistogramScan scan);
 std::optional<HistogramScan> scanConstant(const Model& model, const ValueRequest& request, HistogramScan scan);
 /// Whole copy, for export. Errors: usage where there is no value.
-Result<Array> copyValue(Debugger& debugger, const ValueRequest& request);
+Result<Array> copyValue(Inspector& inspector, const ValueRequest& request);
 
 struct SeriesAnswer {
     std::shared_ptr<const ValueSeries> series; ///< null: there is none
@@ -95,7 +94,7 @@ struct SeriesAnswer {
     int timeline = 0;
 };
 /// The next part of the series over the innermost loop.
-SeriesAnswer readSeries(Debugger& debugger, const ValueRequest& request, std::shared_ptr<const ValueSeries> continued);
+SeriesAnswer readSeries(Inspector& inspector, const ValueRequest& request, std::shared_ptr<const ValueSeries> continued);
 
 /// elements × iterations of a series whose contents are kept. `quantization` may be null.
 Grid gridOf(const ValueSeries& series, const Quantization* quantization, int64_t currentIteration, int64_t allIterations);

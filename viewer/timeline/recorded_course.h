@@ -1,7 +1,7 @@
 // The course of a recorded run, read from the recording itself: its timeline is there before anything is replayed.
 #pragma once
 
-#include "engine/debug/inspect/run_survey.h"
+#include "engine/api/inspector.h"
 #include "engine/ir/model.h"
 
 #include <stop_token>

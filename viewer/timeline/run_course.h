@@ -2,7 +2,7 @@
 // survey as they come; holds a bounded number of entries and says when it had to leave some out. No widgets.
 #pragma once
 
-#include "engine/debug/inspect/run_survey.h"
+#include "engine/api/inspector.h"
 #include "viewer/timeline/event_pyramid.h"
 
 #include <cstdint>

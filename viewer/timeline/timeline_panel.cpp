@@ -32,12 +32,11 @@ struct SurveyAnswer {
 
 auto surveyWork(const SurveyRequest& request)
 {
-    return [request](Debugger& debugger) {
+    return [request](Inspector& inspector) {
         SurveyAnswer answer;
-        Result<RunSurvey> survey = surveyRun(debugger.target(), request);
+        Result<RunSurvey> survey = inspector.survey(request, &answer.heardLoops);
         answer.ok = survey.ok();
         if (!survey.ok()) return answer;
-        answer.heardLoops = debugger.control().noteTrips(*survey);
         answer.survey = std::move(survey).value();
         return answer;
     };
@@ -72,7 +71,7 @@ TimelinePanel::TimelinePanel(Document& document) : Panel(document, "panelTimelin
     connect(m_bar, &TimelineBar::iterationReleased, this, [this](qint64 n) { goIteration(n); });
     connect(m_bar, &TimelineBar::iterationWheeled, this, &TimelinePanel::goBy);
     connect(m_bar, &TimelineBar::beyondEndChosen, this, &TimelinePanel::runOn);
-    connect(m_bar, &TimelineBar::stepChosen, this, [this](qint64 step) { go("goto step:" + QString::number(step)); });
+    connect(m_bar, &TimelineBar::stepChosen, this, [this](qint64 step) { go(request::GoToStep{step}); });
     connect(m_bar, &TimelineBar::rangeChanged, this, &TimelinePanel::refreshHead);
     connect(m_slider, &LoopSlider::pressed, this, [this](qint64 n) { goIteration(n); });
     connect(m_slider, &LoopSlider::dragged, this, [this](qint64 n, int slowness) { preview(n, slowness); });
@@ -97,10 +96,10 @@ void TimelinePanel::readRecording()
                  });
 }
 
-void TimelinePanel::go(const QString& line)
+void TimelinePanel::go(const request::Move& move)
 {
-    if (!document().stop()->started && m_isRecorded) document().execute("start");
-    document().execute(line, "scrub");
+    if (!document().stop()->started && m_isRecorded) document().perform(request::Begin{{}, false});
+    document().perform(move, "scrub");
 }
 
 void TimelinePanel::buildHead()
@@ -192,7 +191,7 @@ void TimelinePanel::addPart(const RunSurvey& part)
     } else {
         surveyAccesses();
         // Everybody says "of ?" still.
-        if (std::exchange(m_heardLoops, false)) document().bridge().change([](Debugger&) {});
+        if (std::exchange(m_heardLoops, false)) document().bridge().change([](DebugSession&) {});
     }
     refresh();
 }
@@ -394,7 +393,7 @@ void TimelinePanel::refreshHead()
 void TimelinePanel::runOn()
 {
     endPreview();
-    document().execute("until");
+    document().perform(request::Until());
 }
 
 void TimelinePanel::endPreview()
@@ -408,22 +407,22 @@ void TimelinePanel::goIteration(int64_t iteration)
     endPreview();
     const Loop loop = shownLoop();
     if (loop.index < 0) return;
-    if (loop.isInnermost && document().frame() < 0) return document().execute("iter " + QString::number(iteration), "scrub");
+    if (loop.isInnermost && document().frame() < 0)
+        return document().perform(request::Iterate{request::Iterate::To::number, iteration}, "scrub");
     if (!loop.address.empty()) {
         if (Result<Address> address = parseAddress(loop.address); address.ok() && !address->steps.empty()) {
             address->steps.back().iteration = iteration;
-            return document().execute("goto " + QString::fromStdString(toString(*address)), "scrub");
+            return document().perform(request::GoToAddress{*address}, "scrub");
         }
     }
     for (const CourseIteration& it : m_course.loops()[static_cast<size_t>(loop.index)].iterations)
-        if (it.iteration == iteration) return go("goto step:" + QString::number(it.first));
+        if (it.iteration == iteration) return go(request::GoToStep{it.first});
 }
 
 void TimelinePanel::goBy(int by)
 {
     const int64_t now = m_bar->cursorIteration();
-    if (shownLoop().isInnermost && document().frame() < 0)
-        document().execute(QString("iter ") + (by < 0 ? "-" : "+") + QString::number(std::abs(by)));
+    if (shownLoop().isInnermost && document().frame() < 0) document().perform(request::Iterate{request::Iterate::To::offset, by});
     else if (now >= 0) goIteration(std::max<int64_t>(0, now + by));
 }
 
@@ -445,12 +444,12 @@ void TimelinePanel::preview(int64_t iteration, int slowness)
 
 bool TimelinePanel::command(const QString& id)
 {
-    if (id == "stepBack") document().execute("reverse-step");
-    else if (id == "step") document().execute("step");
+    if (id == "stepBack") document().perform(request::Step{Direction::backward});
+    else if (id == "step") document().perform(request::Step());
     else if (id == "iterationBack") goBy(-1);
     else if (id == "iterationForward") goBy(1);
-    else if (id == "first") document().execute("goto step:0");
-    else if (id == "last") document().execute("goto step:" + QString::number(m_course.knownStep()));
+    else if (id == "first") document().perform(request::GoToStep{0});
+    else if (id == "last") document().perform(request::GoToStep{m_course.knownStep()});
     else if (id == "zoomIn") m_bar->zoom(1.5);
     else if (id == "zoomOut") m_bar->zoom(1 / 1.5);
     else if (id == "fit") m_bar->fit();

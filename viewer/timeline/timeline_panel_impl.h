@@ -38,7 +38,7 @@ private:
     void buildHead();
     void follow();
     void readRecording();
-    void go(const QString& line); ///< where the run is a recording that nobody has begun to replay, begins it
+    void go(const request::Move& move); ///< where the run is a recording that nobody has begun to replay, begins it
     void survey();
     void surveyAccesses();
     void addPart(const RunSurvey& part);

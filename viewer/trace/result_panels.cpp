@@ -149,7 +149,7 @@ ResultPanel::ResultPanel(Document& document) : Panel(document, "panelResult", "R
         const int row = m_model->order()[static_cast<size_t>(index.row())];
         TraceLink link = desk.linkOf(row, index.column());
         for (int c = 0; c < m_model->columnCount() && link.command.isEmpty(); ++c) link = desk.linkOf(row, c);
-        if (!link.command.isEmpty()) desk.goTo(link.command);
+        if (link.move) desk.goTo(*link.move);
     });
     connect(m_export, &QAction::triggered, this, [this] {
         auto* const dialog = new QFileDialog(this, "Export", "result.csv", "Comma-separated values (*.csv)");

@@ -171,24 +171,25 @@ TraceLink TraceDesk::linkOf(int row, int column) const
     const std::string& name = result.columns[static_cast<size_t>(column)];
     const SqlValue& value = result.rows[static_cast<size_t>(row)][static_cast<size_t>(column)];
     if (const auto* const number = std::get_if<int64_t>(&value)) {
-        if (name == "step" || name == "at_step" || name.ends_with("_step")) link.command = "goto step:" + QString::number(*number);
+        if (name == "step" || name == "at_step" || name.ends_with("_step")) link.move = request::GoToStep{*number};
         if (name == "iteration") {
             link.address = addressFor(row, QString::number(*number));
-            if (!link.address.isEmpty()) link.command = "goto " + link.address;
+            if (!link.address.isEmpty()) link.move = request::GoToPlace{link.address.toStdString()};
         }
     } else if (const auto* const text = std::get_if<std::string>(&value); text != nullptr && text->find('/') != std::string::npos) {
         if (parseAddress(*text).ok()) {
             link.address = QString::fromStdString(*text);
-            link.command = "goto " + link.address;
+            link.move = request::GoToPlace{*text};
         }
     }
+    if (link.move) link.command = QString::fromStdString(commandText(*link.move));
     return link;
 }
 
-void TraceDesk::goTo(const QString& command)
+void TraceDesk::goTo(const request::Move& move)
 {
-    if (!m_document.stop()->started) m_document.execute("start");
-    m_document.execute(command);
+    if (!m_document.stop()->started) m_document.perform(request::Begin{{}, false});
+    m_document.perform(move);
 }
 
 QString TraceDesk::valueOf(int row) const

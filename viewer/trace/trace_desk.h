@@ -26,8 +26,9 @@ struct TraceAnswer {
 
 /// A link of a result cell.
 struct TraceLink {
-    QString command; ///< "goto step:17"; empty: no link
-    QString address; ///< where it leads, if that is an address
+    std::optional<request::Move> move{}; ///< none: no link
+    QString command;                     ///< what a person would type for it, "goto step:17"
+    QString address;                     ///< where it leads, if that is an address
 };
 
 /// A query that a person has kept for this recording.
@@ -56,7 +57,7 @@ public:
     /// Where a cell leads: columns of steps, events, iterations and addresses do.
     TraceLink linkOf(int row, int column) const;
     /// Follows a link; begins the replay where nobody has.
-    void goTo(const QString& command);
+    void goTo(const request::Move& move);
     /// The value that a row is about: its address in the row's iteration; empty: it is about none.
     QString valueOf(int row) const;
     /// Shows SQL in the editor, as a recipe of that name.

@@ -94,7 +94,10 @@ MainWindow::MainWindow(WindowServices& services, const Folders& folders, QWidget
         m_settings.set("dense", style.dense());
     });
     connect(m_address, &AddressBar::gotoRequested, this, [this](const QString& place) { goToOperator(place); });
-    connect(m_address, &AddressBar::iterationRequested, this, [this](const QString& number) { move("iter " + number); });
+    connect(m_address, &AddressBar::iterationRequested, this, [this](const QString& typed) {
+        if (m_document && !m_document->bridge().busy() && m_document->stop()->started) m_document->execute("iter " + typed);
+        else move(request::Iterate());
+    });
     connect(m_address, &AddressBar::crumbClicked, this, [this](const QString& address) {
         if (!m_document) return;
         m_document->reveal(staticAddress(address.toStdString()));
@@ -329,8 +332,8 @@ void MainWindow::offerSession()
         choices.push_back({tr("Restore and run there"), [this, session, address] {
                                restoreSession(session);
                                if (needsInputs()) return;
-                               execute("start");
-                               execute("goto " + address);
+                               perform(request::Begin{{}, false});
+                               perform(request::GoToPlace{address.toStdString()});
                            }});
     m_banner->show(Banner::Kind::notice, contents.isEmpty() ? tr("Restore view") : tr("Restore view and %1").arg(contents),
                    address.isEmpty() ? QString() : tr("it stood at %1").arg(address), choices);
@@ -429,7 +432,7 @@ void MainWindow::noticeTimeline()
                        .arg(QLocale(QLocale::English).toString(qint64{m_document->stop()->position.step}))
                        .arg(m_lastLine),
                    tr("timeline %1 is kept").arg(parent),
-                   {{tr("Back to timeline %1").arg(parent), [this, parent] { execute(QStringLiteral("switch %1").arg(parent)); }}});
+                   {{tr("Back to timeline %1").arg(parent), [this, parent] { perform(request::SwitchTimeline{parent}); }}});
 }
 
 void MainWindow::updateAddress()

@@ -1,5 +1,5 @@
 // The window: menus, tool bar with address and search, the panels of a task, status line. Everything it does goes through commands of the
-// key table; everything they do goes through the document as a line of the terminal debugger.
+// key table; everything they do goes through the document as a request to the debugger.
 #pragma once
 
 #include "viewer/bridge/document.h"
@@ -125,10 +125,10 @@ private:
     QWidget* makeToolBar();
     // window_commands.cpp
     void makeCommands();
-    void execute(const QString& line, const QString& tag = {});
+    void perform(Request request);
     bool needsInputs();
     void runOrContinue();
-    void move(const QString& line);
+    void move(const request::Move& move);
     void toggleBreakpoint();
     std::string operatorInFocus() const;
     const BreakpointRow* breakpointInFocus() const;

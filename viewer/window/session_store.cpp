@@ -183,7 +183,7 @@ void SessionStore::noteState()
     changed();
     noteInputs();
     m_document->bridge().ask(
-        this, "save", [](Debugger& debugger) { return debugger.breakpoints().save(); },
+        this, "save", [](Inspector& inspector) { return inspector.savedBreakpoints(); },
         [this](const std::string& text) {
             m_breakpoints = QString::fromStdString(text);
             changed();
@@ -235,7 +235,7 @@ void SessionStore::close()
         bridge.cancel();
         auto saved = std::make_shared<std::promise<std::string>>();
         std::future<std::string> answer = saved->get_future();
-        bridge.backend().session().post("", [saved](Debugger& debugger) { saved->set_value(debugger.breakpoints().save()); });
+        bridge.backend().session().post("", [saved](Inspector& inspector) { saved->set_value(inspector.savedBreakpoints()); });
         if (answer.wait_for(kClosing) == std::future_status::ready) m_breakpoints = QString::fromStdString(answer.get());
     }
     save();
@@ -260,9 +260,9 @@ void SessionStore::restore(const QJsonObject& session)
     QStringList lines;
     for (const QJsonValue& line : session["breakpoints"].toArray()) lines.append(line.toString());
     m_document->bridge().change(
-        [text = lines.join('\n').toStdString(), marks = marksFromJson(session["marks"].toArray())](Debugger& debugger) {
-            static_cast<void>(debugger.breakpoints().load(text).ok()); // what does not fit comes back disabled, with its reason
-            for (const Mark& mark : marks) debugger.control().keepMark(mark);
+        [text = lines.join('\n').toStdString(), marks = marksFromJson(session["marks"].toArray())](DebugSession& debugged) {
+            static_cast<void>(debugged.loadBreakpoints(text).ok()); // what does not fit comes back disabled, with its reason
+            static_cast<void>(debugged.keepMarks(marks).ok());
         });
     const QJsonObject panels = session["panels"].toObject();
     for (const QString& name : panels.keys())

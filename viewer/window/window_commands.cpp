@@ -1,4 +1,4 @@
-// What the commands of the key table do. Whatever moves through a run is a line of the terminal debugger.
+// What the commands of the key table do. Whatever moves through a run is a request to the debugger.
 #include "engine/ir/model.h"
 #include "viewer/window/address_bar.h"
 #include "viewer/window/banner.h"
@@ -40,11 +40,19 @@ QString contextOf(const Panel* panel)
     return {};
 }
 
+/// A breakpoint on the next NaN, which goes when it has stopped once.
+Request nanOnce()
+{
+    BreakpointSpec spec = breakOn("nan");
+    spec.command = BreakpointCommand::temporary;
+    return request::AddBreakpoint{std::move(spec)};
+}
+
 } // namespace
 
-void MainWindow::execute(const QString& line, const QString& tag)
+void MainWindow::perform(Request request)
 {
-    if (m_document) m_document->execute(line, tag);
+    if (m_document) m_document->perform(std::move(request));
 }
 
 /// Opens the inputs panel if the run cannot begin. True: it cannot.
@@ -68,17 +76,17 @@ void MainWindow::runOrContinue()
     if (!stop.started || stop.finished) {
         if (needsInputs()) return;
         m_sessions->save();
-        execute("run");
+        perform(request::Begin());
     } else {
-        execute("continue");
+        perform(request::Resume());
     }
 }
 
-void MainWindow::move(const QString& line)
+void MainWindow::move(const request::Move& move)
 {
     if (!m_document || m_document->bridge().busy()) return;
-    if (m_document->stop()->started) execute(line);
-    else if (!needsInputs()) execute("start");
+    if (m_document->stop()->started) perform(move);
+    else if (!needsInputs()) perform(request::Begin{{}, false});
 }
 
 /// What commands without an operand are about: the selection, else what runs next.
@@ -99,8 +107,8 @@ const BreakpointRow* MainWindow::breakpointInFocus() const
 
 void MainWindow::toggleBreakpoint()
 {
-    if (const BreakpointRow* const row = breakpointInFocus()) execute(QStringLiteral("delete %1").arg(row->number));
-    else if (const std::string address = staticAddress(operatorInFocus()); !address.empty()) execute("break " + textOf(address));
+    if (const Result<Address> place = parseAddress(staticAddress(operatorInFocus())); place.ok())
+        perform(request::ToggleBreakpoint{*place});
 }
 
 bool MainWindow::panelCommand(const QString& panel, const QString& command)
@@ -139,14 +147,14 @@ void MainWindow::goToOperator(const QString& address)
 {
     if (!m_document) return;
     if (m_document->stop()->started) {
-        execute("goto " + address);
+        perform(request::GoToPlace{address.toStdString()});
         return;
     }
     const std::string place = staticAddress(address.toStdString());
     if (m_document->select(place)) m_document->reveal(place);
     else if (!needsInputs()) {
-        execute("start");
-        execute("goto " + address);
+        perform(request::Begin{{}, false});
+        perform(request::GoToPlace{address.toStdString()});
     }
 }
 
@@ -160,7 +168,7 @@ void MainWindow::makeCommands()
             return true;
         };
     };
-    const auto line = [this, with](const QString& text) { return with([this, text] { move(text); }); };
+    const auto moves = [this, with](const request::Move& to) { return with([this, to] { move(to); }); };
     const auto always = [](auto work) {
         return [work] {
             work();
@@ -172,28 +180,27 @@ void MainWindow::makeCommands()
     to["pause"] = with([this] { m_document->bridge().cancel(); });
     to["stop"] = with([this] {
         if (m_document->bridge().busy()) m_document->bridge().cancel();
-        else if (m_document->stop()->started) execute("goto start");
+        else if (m_document->stop()->started) perform(request::GoToStart());
     });
     to["restart"] = with([this] {
-        if (!needsInputs()) execute("run");
+        if (!needsInputs()) perform(request::Begin());
     });
-    to["stepOver"] = line("next");
-    to["stepInto"] = line("step");
-    to["stepOut"] = line("finish");
-    to["reverseRun"] = line("reverse-continue");
-    to["backOver"] = line("reverse-next");
-    to["backInto"] = line("reverse-step");
-    to["backOut"] = line("reverse-finish");
-    to["nextIteration"] = line("iter +1");
-    to["previousIteration"] = line("iter -1");
-    to["runToCursor"] = with([this] { move("until " + textOf(staticAddress(operatorInFocus()))); });
-    to["backToCursor"] = with([this] { move("goto " + textOf(operatorInFocus())); });
+    to["stepOver"] = moves(request::Step{Direction::forward, 1, true});
+    to["stepInto"] = moves(request::Step());
+    to["stepOut"] = moves(request::Finish());
+    to["reverseRun"] = moves(request::Resume{Direction::backward});
+    to["backOver"] = moves(request::Step{Direction::backward, 1, true});
+    to["backInto"] = moves(request::Step{Direction::backward});
+    to["backOut"] = moves(request::Finish{Direction::backward});
+    to["nextIteration"] = moves(request::Iterate{request::Iterate::To::offset, 1});
+    to["previousIteration"] = moves(request::Iterate{request::Iterate::To::offset, -1});
+    to["runToCursor"] = with([this] { move(request::Advance{staticAddress(operatorInFocus())}); });
+    to["backToCursor"] = with([this] { move(request::GoToPlace{operatorInFocus()}); });
     to["gotoIteration"] = with([this] { m_address->editIteration(); });
     to["gotoAddress"] = with([this] { m_address->edit(); });
     to["toggleBreakpoint"] = with([this] { toggleBreakpoint(); });
     to["enableBreakpoint"] = with([this] {
-        if (const BreakpointRow* const row = breakpointInFocus())
-            execute(QStringLiteral("%1 %2").arg(row->enabled ? "disable" : "enable").arg(row->number));
+        if (const BreakpointRow* const row = breakpointInFocus()) perform(request::EnableBreakpoint{row->number, !row->enabled});
     });
     to["editBreakpoint"] = with([this] {
         const auto edit = [this] {
@@ -204,21 +211,21 @@ void MainWindow::makeCommands()
         toggleBreakpoint(); // its row is there after the command
         connect(m_document.get(), &Document::stopChanged, this, edit, Qt::SingleShotConnection);
     });
-    to["deleteBreakpoints"] = with([this] { execute("delete"); });
+    to["deleteBreakpoints"] = with([this] { perform(request::RemoveBreakpoint()); });
     to["watchExpression"] = with([this] {
         const Selection& selection = m_document->selection();
         if (!selection.value.valid()) return;
-        execute("display " + textOf(m_document->model().graph(selection.graph).value(selection.value).id));
+        perform(request::Display{m_document->model().graph(selection.graph).value(selection.value).id});
     });
     to["nextNaN"] = with([this] {
         const bool started = m_document->stop()->started;
         if (!started && needsInputs()) return; // nor is a breakpoint left behind
-        execute("tbreak nan");
-        execute(started ? "continue" : "run");
+        perform(nanOnce());
+        perform(started ? Request(request::Resume()) : Request(request::Begin()));
     });
     to["previousNaN"] = with([this] {
-        execute("tbreak nan");
-        execute("reverse-continue");
+        perform(nanOnce());
+        perform(request::Resume{Direction::backward});
     });
     to["nextFinding"] = with([this] {
         if (m_task == Task::compare && panelCommand("panelDifferences", "nextFinding")) return;
@@ -230,23 +237,23 @@ void MainWindow::makeCommands()
         m_area->show("panelProblems", false);
         panelCommand("panelProblems", "previousFinding");
     });
-    to["bookmark"] = with([this] { execute(QStringLiteral("mark mark%1").arg(m_document->stop()->marks.size() + 1)); });
+    to["bookmark"] = with([this] { perform(request::SetMark{"mark" + std::to_string(m_document->stop()->marks.size() + 1)}); });
     for (int i = 1; i <= 10; ++i)
         to[QStringLiteral("gotoBookmark.%1").arg(i)] = with([this, i] {
             const std::vector<Mark>& marks = m_document->stop()->marks;
-            if (static_cast<size_t>(i) <= marks.size()) execute("goto " + textOf(marks[static_cast<size_t>(i) - 1].name));
+            if (static_cast<size_t>(i) <= marks.size()) perform(request::GoToPlace{marks[static_cast<size_t>(i) - 1].name});
         });
-    to["back"] = line("back");
-    to["forward"] = line("forward");
+    to["back"] = moves(request::Back());
+    to["forward"] = moves(request::Forward());
     // Without iterations: of the invocation that runs, else of the nearest one.
-    const auto write = [this, with](const QString& question) {
-        return with([this, question] {
+    const auto write = [this, with](HistoryQuery query) {
+        return with([this, query] {
             const Selection& selection = m_document->selection();
-            if (selection.value.valid()) move(question + textOf(staticAddress(m_document->valueAddress(selection))));
+            if (selection.value.valid()) move(request::GoToWrite{query, staticAddress(m_document->valueAddress(selection))});
         });
     };
-    to["previousWrite"] = write("lastwrite -g ");
-    to["nextWrite"] = write("nextwrite -g ");
+    to["previousWrite"] = write(HistoryQuery::lastWrite);
+    to["nextWrite"] = write(HistoryQuery::nextWrite);
     to["find"] = with([this] {
         m_find->setFocus(Qt::ShortcutFocusReason);
         m_find->selectAll();
@@ -325,7 +332,8 @@ void MainWindow::makeCommands()
         });
         dialog->open();
     });
-    to["record"] = with([this] { execute(m_document->backend().isRecording() ? "record off" : "record on"); });
+    to["record"] =
+        with([this] { perform(m_document->backend().isRecording() ? Request(request::RecordOff()) : Request(request::RecordOn())); });
     to["copyAddress"] = with([this] { copyText(m_address->address()); });
     to["console"] = with([this] { m_area->show("panelConsole", true); });
     for (int i = 1; i <= 10; ++i) to[QStringLiteral("focusPanel.%1").arg(i)] = with([this, i] { focusPanel(i); });

@@ -111,6 +111,7 @@ public:
 
     // breakpoint_set.cpp: the list
     Result<std::unique_ptr<Breakpoint>> make(BreakpointCommand command, std::string_view text, FrameContext frame);
+    Result<std::unique_ptr<Breakpoint>> make(BreakpointSpec spec, std::string typed, FrameContext frame);
     Status compileCondition(Breakpoint& breakpoint, std::string_view text, FrameContext frame);
     std::vector<GraphId> graphsOf(const Breakpoint& breakpoint, FrameContext frame) const;
     Breakpoint* find(int number);

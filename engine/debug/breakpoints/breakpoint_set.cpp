@@ -9,20 +9,6 @@ namespace loopscope {
 
 namespace {
 
-constexpr std::string_view kCommandNames[] = {"break", "tbreak", "watch", "rwatch", "awatch", "log"};
-
-std::string_view nameOf(BreakpointCommand command) { return kCommandNames[static_cast<size_t>(command)]; }
-
-std::string quoted(std::string_view text)
-{
-    std::string result = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\') result += '\\';
-        result += c;
-    }
-    return result + "\"";
-}
-
 std::string_view trimmed(std::string_view text)
 {
     while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -131,10 +117,17 @@ Status BreakpointSet::Impl::compileCondition(Breakpoint& breakpoint, std::string
 
 Result<std::unique_ptr<Breakpoint>> BreakpointSet::Impl::make(BreakpointCommand command, std::string_view text, FrameContext frame)
 {
+    LS_TRY(BreakpointSpec spec, parseSpec(command, text));
+    return make(std::move(spec), std::string(text), frame);
+}
+
+Result<std::unique_ptr<Breakpoint>> BreakpointSet::Impl::make(BreakpointSpec wanted, std::string typed, FrameContext frame)
+{
     auto breakpoint = std::make_unique<Breakpoint>();
+    const BreakpointCommand command = wanted.command;
     breakpoint->command = command;
-    breakpoint->typed = text;
-    LS_TRY(breakpoint->spec, parseSpec(text, command == BreakpointCommand::log));
+    breakpoint->typed = std::move(typed);
+    breakpoint->spec = std::move(wanted);
     BreakpointSpec& spec = breakpoint->spec;
     LS_TRY(breakpoint->kind, makeKind(m_context, frame, command, spec));
     const auto isKind = [&](const BreakKindEntry& entry) { return entry.name == spec.words[0]; };
@@ -142,7 +135,7 @@ Result<std::unique_ptr<Breakpoint>> BreakpointSet::Impl::make(BreakpointCommand 
     if (spec.words[0].starts_with("step:")) breakpoint->kindName = "step";
     else if (std::ranges::any_of(breakKinds(), isKind)) breakpoint->kindName = spec.words[0];
     if (command == BreakpointCommand::watch || command == BreakpointCommand::readWatch || command == BreakpointCommand::accessWatch)
-        breakpoint->kindName = nameOf(command);
+        breakpoint->kindName = commandName(command);
     if (!spec.within.empty()) {
         LS_TRY(breakpoint->within, makeWithin(m_target, frame, spec.within));
         spec.within = breakpoint->within->text;
@@ -187,7 +180,7 @@ BreakpointInfo BreakpointSet::Impl::infoOf(Breakpoint& breakpoint)
     info.spec = breakpoint.typed;
     if (!breakpoint.kind) return info;
     info.spec = breakpoint.kind->head + suffixText(breakpoint.spec);
-    if (breakpoint.spec.hasLog) info.spec += " " + quoted(breakpoint.spec.log);
+    if (breakpoint.spec.hasLog) info.spec += " " + quotedLog(breakpoint.spec.log);
     info.place = breakpoint.kind->place;
     info.condition = breakpoint.spec.condition;
     info.hitRule = toString(breakpoint.spec.rule);
@@ -213,7 +206,13 @@ BreakpointSet::~BreakpointSet() = default;
 
 Result<int> BreakpointSet::add(BreakpointCommand command, std::string_view spec, FrameContext frame)
 {
-    LS_TRY(std::unique_ptr<Breakpoint> breakpoint, m_impl->make(command, trimmed(spec), frame));
+    LS_TRY(BreakpointSpec parsed, parseSpec(command, trimmed(spec)));
+    return add(parsed, frame);
+}
+
+Result<int> BreakpointSet::add(const BreakpointSpec& spec, FrameContext frame)
+{
+    LS_TRY(std::unique_ptr<Breakpoint> breakpoint, m_impl->make(spec, specText(spec), frame));
     breakpoint->number = m_impl->m_next++;
     m_impl->m_breakpoints.push_back(std::move(breakpoint));
     m_impl->changed();
@@ -305,10 +304,10 @@ std::string BreakpointSet::save() const
             const bool isOff = std::exchange(breakpoint->spec.disabled, false);
             spec = breakpoint->kind->head + suffixText(breakpoint->spec);
             if (!breakpoint->enabled) spec += " disabled";
-            if (breakpoint->spec.hasLog) spec += " " + quoted(breakpoint->spec.log);
+            if (breakpoint->spec.hasLog) spec += " " + quotedLog(breakpoint->spec.log);
             breakpoint->spec.disabled = isOff;
         }
-        text += std::string(nameOf(breakpoint->command)) + " " + spec + "\n";
+        text += std::string(commandName(breakpoint->command)) + " " + spec + "\n";
         if (breakpoint->commands.empty()) continue;
         text += "commands\n";
         for (const std::string& command : breakpoint->commands) text += "  " + command + "\n";
@@ -346,10 +345,9 @@ Status BreakpointSet::load(std::string_view text)
             inCommands = true;
             continue;
         }
-        const auto* const known = std::ranges::find(kCommandNames, word);
-        if (known == std::end(kCommandNames))
-            return wrong("found '" + std::string(word) + "'").expected("break, tbreak, watch, rwatch, awatch, log or commands");
-        lines.push_back({static_cast<BreakpointCommand>(known - std::begin(kCommandNames)), trimmed(line.substr(blank)), {}});
+        const std::optional<BreakpointCommand> known = breakpointCommand(word);
+        if (!known) return wrong("found '" + std::string(word) + "'").expected("break, tbreak, watch, rwatch, awatch, log or commands");
+        lines.push_back({*known, trimmed(line.substr(blank)), {}});
     }
     if (inCommands) return Error(ErrorCode::usage, "commands without end").at("line " + std::to_string(number));
     for (Line& line : lines) {

@@ -2,6 +2,7 @@
 // syntax: docs/breakpoints.md.
 #pragma once
 
+#include "engine/debug/breakpoints/spec.h"
 #include "engine/debug/evaluate.h"
 #include "engine/debug/place.h"
 #include "engine/debug/stop.h"
@@ -15,9 +16,6 @@
 #include <vector>
 
 namespace loopscope {
-
-/// The command that made it.
-enum class BreakpointCommand : uint8_t { breakpoint, temporary, watch, readWatch, accessWatch, log };
 
 /// One breakpoint as lists show it.
 struct BreakpointInfo {
@@ -57,6 +55,7 @@ public:
     /// Adds what is written after the command's name: `iter while#0 37`, `write add if max(add) > 1e3`, `nan`, … Conditions are compiled
     /// now. Gives the number. Errors: usage, with near names; nothing is added then.
     Result<int> add(BreakpointCommand command, std::string_view spec, FrameContext frame);
+    Result<int> add(const BreakpointSpec& spec, FrameContext frame);
     Status remove(int number);
     void removeAll();
     Status setEnabled(int number, bool enabled);

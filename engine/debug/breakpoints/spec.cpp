@@ -2,6 +2,8 @@
 
 #include "engine/debug/expression/syntax.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -9,6 +11,8 @@
 namespace loopscope {
 
 namespace {
+
+constexpr std::array<std::string_view, 6> kCommandNames = {"break", "tbreak", "watch", "rwatch", "awatch", "log"};
 
 bool isBlank(char c) { return c == ' ' || c == '\t'; }
 
@@ -106,6 +110,16 @@ std::optional<std::string> takeLog(std::string_view text, std::string& rest)
 
 } // namespace
 
+std::string quotedLog(std::string_view text)
+{
+    std::string result = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') result += '\\';
+        result += c;
+    }
+    return result + "\"";
+}
+
 std::string toString(const HitRule& rule)
 {
     switch (rule.kind) {
@@ -145,11 +159,48 @@ std::vector<std::string_view> splitWords(std::string_view text)
     return words;
 }
 
-Result<BreakpointSpec> parseSpec(std::string_view whole, bool withLog)
+std::string_view commandName(BreakpointCommand command) { return kCommandNames[static_cast<size_t>(command)]; }
+
+std::optional<BreakpointCommand> breakpointCommand(std::string_view name)
+{
+    const auto* const found = std::ranges::find(kCommandNames, name);
+    if (found == kCommandNames.end()) return std::nullopt;
+    return static_cast<BreakpointCommand>(found - kCommandNames.begin());
+}
+
+BreakpointSpec breakAt(const Address& place) { return breakOn(toString(place)); }
+
+BreakpointSpec breakOn(std::string kind, std::vector<std::string> operands)
 {
     BreakpointSpec spec;
+    spec.words.push_back(std::move(kind));
+    for (std::string& operand : operands) spec.words.push_back(std::move(operand));
+    return spec;
+}
+
+BreakpointSpec watchFor(std::string value)
+{
+    BreakpointSpec spec = breakOn(std::move(value));
+    spec.command = BreakpointCommand::watch;
+    return spec;
+}
+
+std::string specText(const BreakpointSpec& spec)
+{
+    std::string text;
+    for (const std::string& word : spec.words) text += (text.empty() ? "" : " ") + word;
+    if (!spec.expression.empty()) text += " " + spec.expression;
+    text += suffixText(spec);
+    if (spec.disabled) text += " disabled";
+    return spec.hasLog ? text + " " + quotedLog(spec.log) : text;
+}
+
+Result<BreakpointSpec> parseSpec(BreakpointCommand command, std::string_view whole)
+{
+    BreakpointSpec spec;
+    spec.command = command;
     std::string rest(whole);
-    if (withLog) {
+    if (command == BreakpointCommand::log) {
         auto log = takeLog(whole, rest);
         if (!log) return Error(ErrorCode::usage, "a log point needs its text in quotes, as in log add#2 \"acc is $(acc)\"");
         spec.log = std::move(*log);

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "engine/base/result.h"
+#include "engine/observe/address.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +28,14 @@ struct HitRule {
 };
 std::string toString(const HitRule& rule); ///< "", "4", "%4", ">=4"
 
+/// The command that makes it.
+enum class BreakpointCommand : uint8_t { breakpoint, temporary, watch, readWatch, accessWatch, log };
+std::string_view commandName(BreakpointCommand command); ///< "break", "tbreak", "watch", …
+std::optional<BreakpointCommand> breakpointCommand(std::string_view name);
+
+/// A breakpoint as a value: what `break`, `watch` and `log` are parsed into, and what faces make without writing text.
 struct BreakpointSpec {
+    BreakpointCommand command = BreakpointCommand::breakpoint;
     std::vector<std::string> words; ///< of kind and operands, split at blanks outside of quotes and brackets
     std::string expression;         ///< of `when`: all that follows
     std::string condition;
@@ -37,11 +46,23 @@ struct BreakpointSpec {
     bool hasLog = false;
 };
 
-/// `withLog`: there must be a text in quotes, before or behind the place. Errors: usage.
-Result<BreakpointSpec> parseSpec(std::string_view text, bool withLog);
+/// On an operator, before it runs; an address without iterations: whenever it runs.
+BreakpointSpec breakAt(const Address& place);
+/// Of a kind, with its operands: `breakOn("nan")`, `breakOn("exit", {"while#0"})`.
+BreakpointSpec breakOn(std::string kind, std::vector<std::string> operands = {});
+/// On writes that change a value.
+BreakpointSpec watchFor(std::string value);
+
+/// The text behind a command's name. Of a log point there must be a text in quotes, before or behind the place. Errors: usage.
+Result<BreakpointSpec> parseSpec(BreakpointCommand command, std::string_view text);
+/// What, typed behind the command's name, makes the same breakpoint.
+std::string specText(const BreakpointSpec& spec);
 
 /// The part behind kind and operands, in canonical order; begins with a blank unless it is empty.
 std::string suffixText(const BreakpointSpec& spec);
+
+/// In quotes, as texts of log points are written.
+std::string quotedLog(std::string_view text);
 
 /// Splits at blanks outside of quotes and brackets.
 std::vector<std::string_view> splitWords(std::string_view text);

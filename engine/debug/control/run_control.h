@@ -43,6 +43,8 @@ public:
     /// Begins a run and goes on to the first stop.
     Result<StopReport> run();
     bool isStarted() const { return m_started; }
+    /// Nothing is known of the run any more: a new one has to be started.
+    void abandon() { m_started = false; }
 
     /// To the next hit, ignoring `ignore` of them, or to the end (backwards: the start) of the run.
     Result<StopReport> resume(Direction direction, int64_t ignore = 0);

@@ -2,9 +2,9 @@
 // to a run at once (an observer that reads every result, traps on every operator, stops now and then, values that are kept). Outputs, steps
 // and errors must be the same bit for bit. Usage: neutrality_check [FOLDER…]; without one, $LOOPSCOPE_CORPUS or ../shared/corpus.
 // Exit codes: 0, 1 (failures, each named on stdout), 77 (no corpus).
-#include "app/wiring/inputs.h"
-#include "app/wiring/run_target.h"
 #include "converters/formats.h"
+#include "engine/api/inputs/inputs.h"
+#include "engine/api/inputs/run_target.h"
 #include "engine/base/clock.h"
 #include "engine/exec/interpreter.h"
 #include "engine/tensor/statistics.h"

@@ -2,9 +2,9 @@
 #include "app/check/golden_run.h"
 
 #include "app/check/sha256.h"
-#include "app/wiring/literal.h"
 #include "converters/lsir/lsir.h"
 #include "converters/tflite/tflite.h"
+#include "engine/api/inputs/literal.h"
 #include "engine/base/bytes.h"
 #include "engine/tensor/npz.h"
 

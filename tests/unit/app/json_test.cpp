@@ -2,7 +2,7 @@
 #include "app/wiring/json_writer.h"
 
 #include "app/wiring/console.h"
-#include "app/wiring/literal.h"
+#include "engine/api/inputs/literal.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

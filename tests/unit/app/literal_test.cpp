@@ -1,5 +1,5 @@
 // Literals as people type them: every dtype, nesting, filling, and messages with columns.
-#include "app/wiring/literal.h"
+#include "engine/api/inputs/literal.h"
 
 #include "engine/tensor/strings.h"
 #include "engine/tensor/value_text.h"

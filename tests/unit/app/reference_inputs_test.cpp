@@ -1,7 +1,7 @@
 // What a reference run is fed with: which input pairs with which, and its numbers in the other representation.
-#include "app/terminal/reference_inputs.h"
+#include "app/wiring/reference_inputs.h"
 
-#include "app/wiring/literal.h"
+#include "engine/api/inputs/literal.h"
 #include "engine/tensor/value_text.h"
 
 #include <gmock/gmock.h>

@@ -287,7 +287,7 @@ TEST(RunRecording, EqualsARecordingOfAPlainRunHoweverOneMoves)
         EXPECT_OK(timeline.goToEnd());
         EXPECT_OK(timeline.goTo(5));
         EXPECT_OK((*recording)->finish());
-        EXPECT_EQ((*recording)->summary().state, "complete");
+        EXPECT_EQ((*recording)->state().outcome, "complete");
         EXPECT_EQ(canonicalDump(options.path), canonicalDump(plainOptions.path));
     }
 }
@@ -310,16 +310,16 @@ TEST(RunRecording, GoesOnAfterAPauseAndEndsAtAnEdit)
     EXPECT_FALSE(timeline.goTo(200).ok());
     cancel.clear();
     EXPECT_OK(timeline.goToStep(300));
-    const int64_t heard = (*recording)->steps(); // as far as the run came on its way to the stop
+    const int64_t heard = (*recording)->state().steps; // as far as the run came on its way to the stop
     EXPECT_GE(heard, 300);
-    EXPECT_FALSE((*recording)->wasEdited());
+    EXPECT_FALSE((*recording)->state().wasEdited);
     EXPECT_OK(timeline.goTo(150));
     const Graph& body = subject.model->graph(interpreter->frame(1).graph);
     std::vector<int32_t> seven = {7};
     const Result<int> fork = timeline.edit(1, body.inputs[1], tensorOver(seven, Shape{}));
     ASSERT_TRUE(fork.ok()) << fork.error().message();
     EXPECT_OK(timeline.goToEnd());
-    EXPECT_TRUE((*recording)->wasEdited());
+    EXPECT_TRUE((*recording)->state().wasEdited);
     EXPECT_OK((*recording)->finish());
     const auto replay = opened(options.path);
     EXPECT_OK(replay->start());

@@ -3,8 +3,8 @@
 #include "app/check/ltest_file.h"
 #include "app/commands/commands.h"
 #include "app/wiring/config.h"
-#include "app/wiring/inputs.h"
-#include "app/wiring/literal.h"
+#include "engine/api/inputs/inputs.h"
+#include "engine/api/inputs/literal.h"
 #include "engine/tensor/npy.h"
 
 #include <gtest/gtest.h>

@@ -3,8 +3,8 @@
 #include "app/terminal/completion.h"
 #include "app/terminal/json_events.h"
 #include "app/terminal/stop_text.h"
-#include "app/terminal/subject.h"
 #include "app/terminal/terminal.h"
+#include "app/wiring/subject.h"
 #include "converters/formats.h"
 
 #include <filesystem>

@@ -1,9 +1,9 @@
 // Values as people read them (docs/commands.md, "Values").
 #include "engine/tensor/value_text.h"
 
-#include "app/wiring/literal.h"
 #include "app/wiring/progress.h"
 #include "app/wiring/table.h"
+#include "engine/api/inputs/literal.h"
 
 #include <gtest/gtest.h>
 

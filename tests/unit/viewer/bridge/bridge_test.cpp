@@ -121,13 +121,13 @@ private slots:
         QList<int> answers;
         for (int i = 0; i < 20; ++i)
             document.bridge().ask(
-                this, "tag", [i](Debugger&) { return i; }, [&](int answer) { answers.append(answer); });
+                this, "tag", [i](Inspector&) { return i; }, [&](int answer) { answers.append(answer); });
         QVERIFY(wait(document));
         QCOMPARE(answers, QList<int>{19});
         {
             QObject gone;
             document.bridge().ask(
-                &gone, "", [](Debugger&) { return 1; }, [&](int answer) { answers.append(answer); });
+                &gone, "", [](Inspector&) { return 1; }, [&](int answer) { answers.append(answer); });
         }
         QVERIFY(wait(document));
         QCOMPARE(answers, QList<int>{19});

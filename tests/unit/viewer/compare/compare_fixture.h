@@ -60,49 +60,49 @@ graph body(i: i32[], s: f32[4], n: i32[]) {
 }
 )";
 
-/// A debugger that knows `start` and `drift`.
+/// A session that is held against another run.
 class CompareBackend : public TextBackend {
 public:
     CompareBackend(const char* here, std::vector<Array> inputs, const char* there, std::vector<Array> inputsThere)
-        : TextBackend(textModel(here), std::move(inputs)),
-          m_other(textModel(there))
+        : CompareBackend(here, inputs, std::make_shared<const Model>(textModel(there)), inputsThere)
     {
-        ExecutionOptions options;
-        options.keepAll = true;
-        auto executor = makeExecutor(m_other, GraphId(0), options);
-        if (!executor.ok()) qFatal("%s", executor.error().message().c_str());
-        for (size_t i = 0; i < inputsThere.size(); ++i)
-            if (!(*executor)->setInput(static_cast<int>(i), inputsThere[i].view()).ok()) qFatal("input %zu", i);
-        auto made =
-            referenceToRun("other.lsir", std::move(executor).value(), model(), GraphId(0), Tolerance{Tolerance::Close{}, {}, {}}, nullptr);
-        if (!made.ok()) qFatal("%s", made.error().message().c_str());
-        m_reference = std::move(made).value();
-    }
-    bool execute(std::string_view line, const std::function<void(const ConsoleEvent&)>& sink) override
-    {
-        if (line != "drift") return TextBackend::execute(line, sink);
-        lines.emplace_back(line);
-        Result<Drift> drift = session().call([&](Debugger& debugger) { return collectDrift(debugger.target(), *m_reference); });
-        if (!drift.ok()) qFatal("%s", drift.error().message().c_str());
-        m_drift = std::make_shared<const Drift>(std::move(drift).value());
-        return true;
     }
     ComparedRun compared() const override
     {
-        return {.reference = m_reference,
+        return {.reference = session().reference(),
                 .root = GraphId(0),
                 .path = "other.lsir",
                 .labelsHere = labels,
                 .labelsThere = nullptr,
-                .drift = m_drift};
+                .drift = session().drift()};
     }
 
     std::shared_ptr<const std::vector<std::string>> labels; ///< of the classes of A
 
 private:
-    Model m_other;
-    std::shared_ptr<Reference> m_reference;
-    std::shared_ptr<const Drift> m_drift;
+    CompareBackend(const char* here, const std::vector<Array>& inputs, const std::shared_ptr<const Model>& other,
+                   const std::vector<Array>& inputsThere)
+        : TextBackend(textModel(here), inputs, true,
+                      [other, inputsThere](DebugSubject& subject) {
+                          subject.reference = [other, inputsThere, model = subject.model](const auto&, const auto*) {
+                              return referenceOf(*other, inputsThere, *model);
+                          };
+                      }),
+          m_other(other)
+    {
+        if (const Status attached = session().attachReference(); !attached.ok()) qFatal("%s", attached.detail().what.c_str());
+        static_cast<void>(session().removeBreakpoint().ok()); // runs are not to stop where they differ
+    }
+    static Result<std::unique_ptr<Reference>> referenceOf(const Model& other, const std::vector<Array>& inputs, const Model& model)
+    {
+        ExecutionOptions options;
+        options.keepAll = true;
+        LS_TRY(std::unique_ptr<Executor> executor, makeExecutor(other, GraphId(0), options));
+        for (size_t i = 0; i < inputs.size(); ++i) LS_CHECK_OK(executor->setInput(static_cast<int>(i), inputs[i].view()));
+        return referenceToRun("other.lsir", std::move(executor), model, GraphId(0), Tolerance{Tolerance::Close{}, {}, {}}, nullptr);
+    }
+
+    std::shared_ptr<const Model> m_other;
 };
 
 inline std::vector<Array> inputsOf(int32_t rounds) { return {arrayOf<float>(Shape{4}, {1, 2, 3, 4}), arrayOf<int32_t>(Shape{}, {rounds})}; }

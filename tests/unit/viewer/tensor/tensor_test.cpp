@@ -386,8 +386,7 @@ private slots:
         holder.shape = Shape{};
         holder.bytes = packStrings(std::vector<std::string>{encodeVariant(list)});
         Fixture f; // lists need nothing of its executor
-        const HeldValues held =
-            f.backend->session().call([&](Debugger& debugger) { return heldBy(debugger.executor(), holder.view(), 2); });
+        const HeldValues held = *f.backend->session().ask([&](Inspector& inspector) { return heldBy(inspector, holder.view(), 2); });
         QCOMPARE(held.summary, std::string("tensor list of f32[?]: 3 tensors"));
         QCOMPARE(held.grid.texts, (std::vector<std::string>{"f32[2]", "1 2", "", "not set", "f32[3]", "3 4 5"}));
         QCOMPARE(held.grid.rowNames, (std::vector<std::string>{"[0]", "[1]", "[2]"}));

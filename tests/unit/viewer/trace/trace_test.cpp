@@ -359,7 +359,7 @@ private slots:
     void linksBeginTheReplay()
     {
         Fixture f;
-        f.desk().goTo("goto step:7");
+        f.desk().goTo(request::GoToStep{7});
         QTRY_COMPARE(f.document->stop()->position.step, int64_t{7});
         QCOMPARE(f.backend->lines, (std::vector<std::string>{"start", "goto step:7"}));
     }

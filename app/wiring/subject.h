@@ -1,15 +1,14 @@
 // What `debug` opens: a model to run, and what it is held against.
 #pragma once
 
-#include "app/terminal/terminal.h"
 #include "app/wiring/command_line.h"
-#include "engine/exec/interpreter.h"
+#include "engine/api/debug_subject.h"
 
 #include <string>
 
 namespace loopscope::app {
 
-/// A model to be run, which outlives it. `options.cancel` is replaced. Errors: usage (signature), as of makeExecutor.
+/// A model to be run, which outlives it, and can be recorded. Errors: as of subjectOf().
 Result<DebugSubject> liveSubject(const Model& model, const std::string& name, const std::string& signature, ExecutionOptions options);
 
 /// Makes `subject` be held against another model or the arrays of an .npz, which are opened now; the reference run begins with each run.

@@ -1,7 +1,7 @@
 // `x=cat.png[-1,1]:fit:nchw`: the pixels of a picture become the elements of an input.
 #pragma once
 
-#include "app/wiring/run_target.h"
+#include "engine/api/inputs/run_target.h"
 #include "engine/tensor/npy.h"
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace loopscope::app {
+namespace loopscope {
 
 struct PictureOptions {
     enum class Layout : uint8_t { declared, nhwc, nchw } layout = Layout::declared; ///< declared: where 1, 3 or 4 channels fit
@@ -23,4 +23,4 @@ struct PictureOptions {
 Result<Array> arrayOfPicture(const Port& port, std::span<const std::byte> file, const PictureOptions& options,
                              std::vector<std::string>& notes);
 
-} // namespace loopscope::app
+} // namespace loopscope

@@ -1,12 +1,12 @@
-#include "app/wiring/picture_input.h"
+#include "engine/api/inputs/picture_input.h"
 
-#include "app/wiring/filled_array.h"
+#include "engine/api/inputs/filled_array.h"
 #include "engine/tensor/picture.h"
 #include "engine/tensor/value_text.h"
 
 #include <cmath>
 
-namespace loopscope::app {
+namespace loopscope {
 
 namespace {
 
@@ -81,4 +81,4 @@ Result<Array> arrayOfPicture(const Port& port, std::span<const std::byte> file, 
     });
 }
 
-} // namespace loopscope::app
+} // namespace loopscope

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-namespace loopscope::app {
+namespace loopscope {
 
 /// What a bare scalar gives when more elements are wanted.
 enum class ScalarMeans : unsigned char { oneElement, fill };
@@ -27,4 +27,4 @@ Status setElement(Array& array, int64_t index, std::string_view value);
 /// The dtype a literal without one has: i32 (i64 if it does not fit), f32 if it holds a point, exponent, nan or inf, bool, str.
 DType literalDtype(std::string_view text);
 
-} // namespace loopscope::app
+} // namespace loopscope

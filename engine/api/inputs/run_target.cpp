@@ -1,11 +1,11 @@
-#include "app/wiring/run_target.h"
+#include "engine/api/inputs/run_target.h"
 
 #include "engine/base/text.h"
 #include "engine/tensor/value_text.h"
 
 #include <algorithm>
 
-namespace loopscope::app {
+namespace loopscope {
 
 namespace {
 
@@ -87,4 +87,4 @@ Result<const Port*> findInput(const RunTarget& target, std::string_view name)
         .nearest(nearestNames(name, names));
 }
 
-} // namespace loopscope::app
+} // namespace loopscope

@@ -1,6 +1,6 @@
-#include "app/terminal/reference_inputs.h"
+#include "app/wiring/reference_inputs.h"
 
-#include "app/wiring/filled_array.h"
+#include "engine/api/inputs/filled_array.h"
 #include "engine/tensor/statistics.h"
 
 #include <algorithm>

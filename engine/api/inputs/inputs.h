@@ -1,8 +1,8 @@
 // `--input NAME=SOURCE`: files, seeded random numbers, constants and patches become the arrays that a run is fed with.
 #pragma once
 
-#include "app/wiring/picture_input.h"
-#include "app/wiring/run_target.h"
+#include "engine/api/inputs/picture_input.h"
+#include "engine/api/inputs/run_target.h"
 #include "engine/base/result.h"
 #include "engine/tensor/npy.h"
 
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace loopscope::app {
+namespace loopscope {
 
 /// One `--input` as typed, split. `x=in.npy:cast; x[0,3,1]=nan`.
 struct InputOption {
@@ -61,4 +61,4 @@ Result<Array> randomFromText(std::string_view text, const TensorType& type, uint
 /// The shape to use where a declared one has unknown dimensions: each becomes 1.
 Shape concreteShape(const TensorType& type);
 
-} // namespace loopscope::app
+} // namespace loopscope

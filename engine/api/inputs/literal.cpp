@@ -1,4 +1,4 @@
-#include "app/wiring/literal.h"
+#include "engine/api/inputs/literal.h"
 
 #include "engine/tensor/half.h"
 #include "engine/tensor/strings.h"
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <limits>
 
-namespace loopscope::app {
+namespace loopscope {
 
 namespace {
 
@@ -375,4 +375,4 @@ DType literalDtype(std::string_view text)
     return wide ? DType::i64 : DType::i32;
 }
 
-} // namespace loopscope::app
+} // namespace loopscope

@@ -1,7 +1,7 @@
-#include "app/wiring/inputs.h"
+#include "engine/api/inputs/inputs.h"
 
-#include "app/wiring/filled_array.h"
-#include "app/wiring/literal.h"
+#include "engine/api/inputs/filled_array.h"
+#include "engine/api/inputs/literal.h"
 #include "engine/base/allocation.h"
 #include "engine/base/bytes.h"
 #include "engine/base/text.h"
@@ -20,7 +20,7 @@
 #include <optional>
 #include <tuple>
 
-namespace loopscope::app {
+namespace loopscope {
 
 namespace {
 
@@ -507,4 +507,4 @@ Result<BoundInputs> bindInputs(const RunTarget& target, const std::vector<std::s
     return bound;
 }
 
-} // namespace loopscope::app
+} // namespace loopscope

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace loopscope::app {
+namespace loopscope {
 
 /// Stores a real number as an element of a numeric dtype, packed ones as a byte each, as C++ converts (saturating where that would be
 /// undefined).
@@ -26,4 +26,4 @@ template <typename F> Array filledWith(DType dtype, const Shape& shape, int64_t 
     return array;
 }
 
-} // namespace loopscope::app
+} // namespace loopscope

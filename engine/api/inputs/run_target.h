@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace loopscope::app {
+namespace loopscope {
 
 /// One input or output of the graph that runs.
 struct Port {
@@ -33,4 +33,4 @@ Result<RunTarget> selectTarget(const Model& model, const std::string& signature)
 /// The input of that name. Errors: usage, "input 'X': no such input; did you mean 'x'? (inputs: x: i32[])".
 Result<const Port*> findInput(const RunTarget& target, std::string_view name);
 
-} // namespace loopscope::app
+} // namespace loopscope

@@ -1,8 +1,8 @@
 // What a reference run is fed with: the numbers of the run itself, in the representation that the other model takes.
 #pragma once
 
-#include "app/wiring/inputs.h"
-#include "app/wiring/run_target.h"
+#include "engine/api/inputs/inputs.h"
+#include "engine/api/inputs/run_target.h"
 
 #include <optional>
 #include <string>

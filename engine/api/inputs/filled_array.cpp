@@ -1,4 +1,4 @@
-#include "app/wiring/filled_array.h"
+#include "engine/api/inputs/filled_array.h"
 
 #include "engine/tensor/half.h"
 
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-namespace loopscope::app {
+namespace loopscope {
 
 void storeReal(std::byte* to, DType dtype, double value)
 {
@@ -42,4 +42,4 @@ void storeReal(std::byte* to, DType dtype, double value)
     }
 }
 
-} // namespace loopscope::app
+} // namespace loopscope

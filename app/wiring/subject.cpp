@@ -1,14 +1,15 @@
-#include "app/terminal/subject.h"
+#include "app/wiring/subject.h"
 
 #include "app/replay/replay_executor.h"
-#include "app/terminal/reference_inputs.h"
-#include "app/wiring/inputs.h"
+#include "app/replay/run_recording.h"
 #include "app/wiring/listing.h"
 #include "app/wiring/model_file.h"
 #include "app/wiring/recording.h"
+#include "app/wiring/reference_inputs.h"
 #include "app/wiring/session.h"
 #include "app/wiring/tf_target.h"
 #include "app/wiring/tolerance.h"
+#include "engine/api/inputs/inputs.h"
 #include "engine/base/text.h"
 #include "engine/exec/make_executor.h"
 #include "engine/ir/frames.h"
@@ -17,24 +18,35 @@
 
 namespace loopscope::app {
 
+namespace {
+
+/// How runs of a model are recorded; `file`: what it was read from, null: not a file.
+std::function<Result<std::unique_ptr<RunRecorder>>(const RecordingRequest&)> recorderOf(const Model& model, const std::string& profile,
+                                                                                        std::shared_ptr<const LoadedModel> file)
+{
+    return [&model, profile, file = std::move(file)](const RecordingRequest& request) -> Result<std::unique_ptr<RunRecorder>> {
+        RecorderOptions options;
+        options.path = request.path;
+        options.overwrite = request.overwrite;
+        options.profile = profile;
+        options.listing = graphListing;
+        options.seed = request.seed;
+        if (!request.level.empty()) {
+            LS_TRY(options.level, parseLevel(request.level));
+        }
+        if (file) options.model = traceModelInfo(*file);
+        LS_TRY(std::unique_ptr<RunRecording> recording, RunRecording::create(model, std::move(options)));
+        return std::unique_ptr<RunRecorder>(std::move(recording));
+    };
+}
+
+} // namespace
+
 Result<DebugSubject> liveSubject(const Model& model, const std::string& name, const std::string& signature, ExecutionOptions options)
 {
-    DebugSubject subject;
-    subject.name = name;
-    subject.model = &model;
-    LS_TRY(subject.target, selectTarget(model, signature));
-    subject.seed = options.seed;
-    subject.cancel = std::make_unique<CancelFlag>();
-    options.signature = subject.target.signature;
-    options.cancel = subject.cancel.get();
-    options.keepAll = true; // a debugger shows values that the rest of the run does not need any more
-    LS_TRY(subject.executor, makeExecutor(model, subject.target.graph, options));
-    subject.recording = [profile = std::string(profileName(options.profile))] {
-        RecorderOptions recording;
-        recording.profile = profile;
-        recording.listing = graphListing;
-        return recording;
-    };
+    const std::string profile(profileName(options.profile));
+    LS_TRY(DebugSubject subject, subjectOf(model, name, {signature, {}, std::move(options)}));
+    subject.record = recorderOf(model, profile, {});
     return subject;
 }
 
@@ -208,11 +220,7 @@ Result<DebugSubject> openSubject(const Arguments& arguments)
     LS_TRY(DebugSubject subject, liveSubject(file->model, fileNameOf(file->path), arguments.text("signature"), options));
     subject.owner = file;
     subject.selection = selectionText(file->model, subject.target.graph, nodes);
-    subject.recording = [file, plain = subject.recording] {
-        RecorderOptions recording = plain();
-        recording.model = traceModelInfo(*file);
-        return recording;
-    };
+    subject.record = recorderOf(file->model, std::string(profileName(options.profile)), file);
     subject.inputs = arguments.all("input");
     for (std::string& feed : arguments.all("feed")) subject.inputs.push_back(std::move(feed));
     if (arguments.has("against")) LS_CHECK_OK(holdAgainst(subject, arguments.text("against"), tolerance, options));

@@ -1,0 +1,182 @@
+// What the debugger says to requests, whether they were typed or clicked.
+#include "app/terminal/stop_text.h"
+#include "app/terminal/terminal.h"
+#include "engine/base/text.h"
+
+namespace loopscope::app {
+
+namespace {
+
+using namespace request;
+
+/// How much of the surroundings the stop of a movement shows.
+StopStyle styleOf(const Move& move)
+{
+    if (std::holds_alternative<Resume>(move)) return StopStyle::surroundings;
+    if (std::holds_alternative<Until>(move) || std::holds_alternative<Advance>(move)) return StopStyle::brief;
+    if (std::holds_alternative<Iterate>(move)) return StopStyle::iteration;
+    if (const Step* const step = std::get_if<Step>(&move); step != nullptr && step->direction == Direction::forward) return StopStyle::step;
+    return StopStyle::place;
+}
+
+/// "breakpoint 1 at main/while#0@37", "watch 2: acc", "log 3 at …".
+std::string createdText(const BreakpointInfo& info)
+{
+    std::string text = info.command == BreakpointCommand::log          ? "log "
+                       : info.command == BreakpointCommand::temporary  ? "temporary breakpoint "
+                       : info.command == BreakpointCommand::breakpoint ? "breakpoint "
+                                                                       : "watch ";
+    text += std::to_string(info.number);
+    if (!info.place.empty()) return text + " at " + info.place + "\n";
+    return text + ": " + info.spec + "\n";
+}
+
+class Carrier {
+public:
+    explicit Carrier(Terminal& terminal) : m_terminal(terminal), m_session(terminal.session()) {}
+
+    Status operator()(const Begin& request)
+    {
+        Result<Stop> stop = m_session.begin(request);
+        if (stop.ok()) m_terminal.forgetValues();
+        return m_terminal.arrive(std::move(stop), StopStyle::surroundings);
+    }
+    Status operator()(const GiveInput& request) { return m_session.giveInput(request); }
+    Status operator()(const Move& move)
+    {
+        FrameContext frame = m_terminal.frame();
+        if (std::holds_alternative<Finish>(move) && m_terminal.isStarted()) frame.depth = m_terminal.frameDepth();
+        return m_terminal.arrive(m_session.move(move, frame), styleOf(move));
+    }
+    Status operator()(const SetValue& request)
+    {
+        if (!m_terminal.isStarted()) return m_session.giveInput({request.place + "=" + request.expression});
+        return m_terminal.arriveEdited(m_session.set(request, m_terminal.frame()));
+    }
+    Status operator()(const AddBreakpoint& request)
+    {
+        LS_TRY(const BreakpointInfo info, m_session.addBreakpoint(request.spec, m_terminal.frame()));
+        m_terminal.reply(createdText(info));
+        return {};
+    }
+    Status operator()(const ToggleBreakpoint& request)
+    {
+        LS_TRY(const std::vector<Request> plain, m_session.toggled(request));
+        for (const Request& one : plain) LS_CHECK_OK(std::visit(*this, one));
+        return {};
+    }
+    Status operator()(const RemoveBreakpoint& request) { return m_session.removeBreakpoint(request.number); }
+    Status operator()(const EnableBreakpoint& request) { return m_session.enableBreakpoint(request.number, request.enabled); }
+    Status operator()(const SetCondition& request)
+    {
+        LS_CHECK_OK(m_session.setCondition(request.number, request.expression, m_terminal.frame()));
+        m_terminal.reply("breakpoint " + std::to_string(request.number) +
+                         (request.expression.empty() ? " has no condition now\n" : " stops if " + request.expression + "\n"));
+        return {};
+    }
+    Status operator()(const IgnoreHits& request)
+    {
+        LS_CHECK_OK(m_session.ignoreHits(request.number, request.count));
+        m_terminal.reply("breakpoint " + std::to_string(request.number) + " ignores the next " + std::to_string(request.count) +
+                         (request.count == 1 ? " hit\n" : " hits\n"));
+        return {};
+    }
+    Status operator()(const SetMark& request)
+    {
+        LS_CHECK_OK(m_session.mark(request.name));
+        m_terminal.reply("mark " + request.name + " at " + m_terminal.stop().report.address + ", step " +
+                         std::to_string(m_terminal.stop().report.position.step) + "\n");
+        return {};
+    }
+    Status operator()(const TakeNote& request) { return m_session.takeNote(request.text); }
+    Status operator()(const SetOrder& request)
+    {
+        LS_CHECK_OK(m_session.setOrder(request.seed));
+        m_terminal.reply(request.seed == 0
+                             ? std::string("from the next run on, ready nodes run as they arrive\n")
+                             : "from the next run on, seed " + std::to_string(request.seed) + " picks among the ready nodes\n");
+        return {};
+    }
+    Status operator()(const RecordOn& request)
+    {
+        LS_TRY(const RecordingState state, m_session.startRecording(request));
+        m_terminal.reply("recording into " + state.path + " from the next 'run' on, level " + state.level + "\n");
+        return {};
+    }
+    Status operator()(const RecordOff&)
+    {
+        LS_TRY(const RecordingState state, m_session.stopRecording());
+        std::string text =
+            state.path + ": " + groupThousands(state.events) + (state.events == 1 ? " event" : " events") + ", level " + state.level;
+        if (state.runs != 1) text += ", " + groupThousands(state.runs) + " runs";
+        if (state.outcome != "complete") text += ", " + state.outcome;
+        m_terminal.reply(text + "\n");
+        return {};
+    }
+    Status operator()(const Display& request) { return m_terminal.display(request.expression); }
+    Status operator()(const FindDrift&)
+    {
+        LS_CHECK_OK(m_terminal.checkReference("drift"));
+        LS_TRY(const std::shared_ptr<const Drift> drift, m_session.findDrift());
+        m_terminal.reply(driftText(*drift));
+        return {};
+    }
+
+private:
+    Terminal& m_terminal;
+    DebugSession& m_session;
+};
+
+} // namespace
+
+Status Terminal::carryOut(const Request& request) { return std::visit(Carrier(*this), request); }
+
+Status Terminal::checkReference(std::string_view command) const
+{
+    if (m_session.reference()) return checkStarted();
+    return Error(ErrorCode::usage, "there is no reference run").at(command).expected("'loopscope debug MODEL --against FILE'");
+}
+
+Status Terminal::display(const std::string& expression)
+{
+    if (!isStarted()) {
+        // There is no frame yet: whether the names exist shows at the first stop.
+        m_displays.push_back({nextDisplay(), expression});
+        return {};
+    }
+    const FrameContext frame = m_frame;
+    LS_TRY(const std::vector<EvaluatedValue> values, ask([&](Inspector& inspector) { return inspector.evaluate(frame, expression); }));
+    const int number = nextDisplay();
+    m_displays.push_back({number, expression});
+    std::string shown;
+    for (const EvaluatedValue& value : values) shown += (shown.empty() ? "" : ", ") + bareText(value, format());
+    reply(std::to_string(number) + ": " + expression + " = " + shown + "\n");
+    return {};
+}
+
+Status Terminal::arrive(Result<Stop> arrived, StopStyle style)
+{
+    LS_TRY(Stop stop, std::move(arrived));
+    const ViewRequest request = viewRequest(style);
+    Result<StopView> view = ask([&](Inspector& inspector) { return viewStop(inspector, stop, request); });
+    m_started = true;
+    if (!view.ok()) { // it stands there, though it cannot be shown
+        m_stop = StopView();
+        static_cast<Stop&>(m_stop) = std::move(stop);
+        return std::move(view).takeError();
+    }
+    show(std::move(*view));
+    return {};
+}
+
+Status Terminal::arriveEdited(Result<Edited> arrived)
+{
+    LS_TRY(Edited edited, std::move(arrived));
+    const ViewRequest request = viewRequest(StopStyle::place);
+    LS_TRY(m_stop, ask([&](Inspector& inspector) { return viewStop(inspector, edited.stop, request); }));
+    reply("timeline " + std::to_string(m_stop.report.timeline) + " from step " + std::to_string(m_stop.report.position.step) + "\n");
+    if (edited.endsRecording) note("the recording of this run ends here");
+    return {};
+}
+
+} // namespace loopscope::app
