@@ -35,7 +35,11 @@ Status checkWritable(const std::string& path, bool overwrite)
 void OutputSink::keep(std::span<const Tensor> outputs, int64_t run)
 {
     for (size_t k = 0; k < outputs.size(); ++k) {
-        m_names.push_back((run > 0 ? "r" + std::to_string(run) + "/" : "") + m_target.outputs[k].name);
+        const std::string name = (run > 0 ? "r" + std::to_string(run) + "/" : "") + m_target.outputs[k].name;
+        std::string key = name; // a graph may give one value twice: an archive holds each name once
+        for (int number = 1; std::find(m_names.begin(), m_names.end(), key) != m_names.end(); ++number)
+            key = name + "_" + std::to_string(number);
+        m_names.push_back(std::move(key));
         m_arrays.push_back(copyOf(outputs[k]));
     }
 }

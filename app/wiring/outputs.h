@@ -25,7 +25,7 @@ class OutputSink {
 public:
     explicit OutputSink(const RunTarget& target) : m_target(target) {}
 
-    /// `run` > 0: keys get the prefix `rN/`, for several runs.
+    /// `run` > 0: keys get the prefix `rN/`, for several runs. The second of equal names becomes `NAME_1`.
     void keep(std::span<const Tensor> outputs, int64_t run);
     size_t count() const { return m_arrays.size(); }
     /// By extension or `format`: npz, npy (a single array), json. Errors: usage, cannotWrite, unsupported.

@@ -102,6 +102,7 @@ private:
         LS_TRY(const uint32_t buffer, writeData(value, facts));
         Offset<tflite::SparsityParameters> sparsity;
         if (value.constant && value.constant->sparsity) sparsity = writeSparsity(*value.constant->sparsity);
+        else if (const Attribute* fact = findAttribute(facts, "sparsity")) sparsity = writeSparsity(sparsityOf(*fact));
         LS_TRY(const auto quantization, writeQuantization(value, facts));
         LS_TRY(const auto variants, writeElementTypes(type));
         // An unknown dimension is 1 in the shape and −1 in the signature.
@@ -139,7 +140,8 @@ private:
 
     Status checkFacts(const AttributeList& facts)
     {
-        static constexpr std::array kKnown = {"custom_quantization", "data", "is_variable", "quantized_dimension", "zero_point"};
+        static constexpr std::array kKnown = {"custom_quantization", "data",     "is_variable",
+                                              "quantized_dimension", "sparsity", "zero_point"};
         const FlatFormat& format = m_state.format;
         const auto isKnown = [&](const std::string& key) {
             if (key == "external_buffer") return format.hasExternalBuffers;
@@ -255,6 +257,39 @@ private:
             return {tflite::SparseIndexVector_Uint16Vector, tflite::CreateUint16Vector(m_builder, at).Union()};
         }
         return {tflite::SparseIndexVector_Int32Vector, tflite::CreateInt32Vector(m_builder, m_builder.CreateVector(values)).Union()};
+    }
+
+    /// The inverse of the importer's sparsityFact; what has another form is left out.
+    static Sparsity sparsityOf(const Attribute& fact)
+    {
+        Sparsity sparsity;
+        const auto* map = fact.as<AttributeMap>();
+        const auto numbers = [](const AttributeMap& from, std::string_view key) {
+            std::vector<int32_t> values;
+            for (const auto& [name, value] : from)
+                if (const auto* items = name == key ? value.as<AttributeItems>() : nullptr)
+                    for (const Attribute& item : *items)
+                        if (const int64_t* number = item.as<int64_t>()) values.push_back(static_cast<int32_t>(*number));
+            return values;
+        };
+        if (!map) return sparsity;
+        sparsity.traversalOrder = numbers(*map, "order");
+        sparsity.blockMap = numbers(*map, "blocks");
+        for (const auto& [name, value] : *map) {
+            const auto* dims = name == "dims" ? value.as<AttributeItems>() : nullptr;
+            for (size_t i = 0; dims && i < dims->size(); ++i) {
+                const auto* stored = (*dims)[i].as<AttributeMap>();
+                if (!stored) continue;
+                SparseDimension dim;
+                dim.segments = numbers(*stored, "segments");
+                dim.indices = numbers(*stored, "indices");
+                dim.compressed = !stored->empty() && stored->front().first != "size";
+                if (const int64_t* size = dim.compressed || stored->empty() ? nullptr : stored->front().second.as<int64_t>())
+                    dim.denseSize = static_cast<int32_t>(*size);
+                sparsity.dimensions.push_back(std::move(dim));
+            }
+        }
+        return sparsity;
     }
 
     Offset<tflite::SparsityParameters> writeSparsity(const Sparsity& sparsity)

@@ -239,6 +239,7 @@ private:
                     setAttribute(facts, "data",
                                  TensorAttribute{TensorType(DType::u8, Shape{static_cast<int64_t>(v.constant->size())}),
                                                  std::make_shared<Constant>(v.constant->bytes())});
+                    if (v.constant->sparsity) setAttribute(facts, "sparsity", sparsityFact(*v.constant->sparsity));
                 }
                 v.constant = nullptr;
             } else if (m_isVariable[i]) {

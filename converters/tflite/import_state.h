@@ -58,6 +58,9 @@ struct ImportedTensor {
 Result<ImportedTensor> importTensor(ImportState& state, const std::string& place, const tflite::SubGraph& graph,
                                     const tflite::Tensor& tensor);
 
+/// Sparsity as a fact of a tensor that is no constant: an input's, or that of a tensor without data.
+Attribute sparsityFact(const Sparsity& sparsity);
+
 /// A graph with its values and operators, without ids.
 Result<Graph> importGraph(ImportState& state, size_t index);
 

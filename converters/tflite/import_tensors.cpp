@@ -278,6 +278,9 @@ Status readData(ImportState& state, const std::string& place, const tflite::Tens
             }
             value.constant = std::move(own);
         }
+    } else if (tensor.sparsity()) {
+        LS_TRY(const Sparsity sparsity, readSparsity(state.file, place + ".sparsity", *tensor.sparsity()));
+        setAttribute(out.facts, "sparsity", sparsityFact(sparsity));
     }
     if (const uint32_t external = state.format.hasExternalBuffers ? tensor.external_buffer() : 0; external != 0) {
         if (external > INT32_MAX)
@@ -289,6 +292,20 @@ Status readData(ImportState& state, const std::string& place, const tflite::Tens
 }
 
 } // namespace
+
+Attribute sparsityFact(const Sparsity& sparsity)
+{
+    const auto numbers = [](const auto& values) {
+        AttributeItems items;
+        for (const auto value : values) items.emplace_back(int64_t{value});
+        return items;
+    };
+    AttributeItems dims;
+    for (const SparseDimension& dim : sparsity.dimensions)
+        dims.emplace_back(dim.compressed ? AttributeMap{{"segments", numbers(dim.segments)}, {"indices", numbers(dim.indices)}}
+                                         : AttributeMap{{"size", int64_t{dim.denseSize}}});
+    return AttributeMap{{"order", numbers(sparsity.traversalOrder)}, {"blocks", numbers(sparsity.blockMap)}, {"dims", std::move(dims)}};
+}
 
 Error badIndex(const FileView& file, const void* at, const std::string& place, const std::string& noun, int64_t found, int64_t lowest,
                int64_t count)

@@ -213,6 +213,10 @@ private:
         while (!open.empty()) {
             const int32_t o = open.front();
             open.pop_front();
+            // Only now, as TensorFlow does: an operand in another frame that is met before this is the first fault.
+            if (m_kinds[static_cast<size_t>(o)] == NodeKind::exit && m_frames[static_cast<size_t>(o)].frame == 0)
+                return invalidArgument("Invalid Exit op: Cannot find a corresponding Enter op. The Exit is " +
+                                       nodeText(m_graph.operators[static_cast<size_t>(o)]) + ".");
             const int32_t inside = m_frames[static_cast<size_t>(o)].inside;
             for (const int32_t next : m_followers[static_cast<size_t>(o)]) LS_CHECK_OK(reach(next, inside, o, open));
         }
@@ -240,9 +244,7 @@ private:
                 return invalidArgument("Invalid loop structure: Mismatched parent frames for \"" + name + "\": \"" +
                                        m_code.frames[static_cast<size_t>(child.parent)].name + "\" vs \"" +
                                        m_code.frames[static_cast<size_t>(frame)].name + "\". The node giving this error: " + nodeText(op));
-        } else if (kind == NodeKind::exit) {
-            if (frame == 0)
-                return invalidArgument("Invalid Exit op: Cannot find a corresponding Enter op. The Exit is " + nodeText(op) + ".");
+        } else if (kind == NodeKind::exit && frame != 0) {
             place.inside = m_code.frames[static_cast<size_t>(frame)].parent;
         }
         open.push_back(o);

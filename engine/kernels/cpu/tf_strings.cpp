@@ -288,38 +288,48 @@ Status runSubstr(const KernelArgs& args)
     return giveStrings(args, shape, parts);
 }
 
+/// One number by a printf format; what is longer than the buffer is cut as no result of a sensible format is.
+template <typename T> std::string printedBy(const std::string& format, T value)
+{
+    std::array<char, 2048> text = {};
+    std::snprintf(text.data(), text.size(), format.c_str(), value);
+    return text.data();
+}
+
+/// The attributes make a printf format, flag, width and precision in that order (core/kernels/as_string_op.cc).
 Status runAsString(const KernelArgs& args)
 {
     const AttributeList& attributes = attributesOf(args);
-    const auto precision = static_cast<int>(std::clamp<int64_t>(attributeInt(attributes, "precision", -1), -1, 100));
-    const auto width = static_cast<int>(std::clamp<int64_t>(attributeInt(attributes, "width", -1), -1, 1000));
-    const std::string_view fill = attributeString(attributes, "fill", "");
-    const char conversion = attributeBool(attributes, "scientific", false) ? 'e' : attributeBool(attributes, "shortest", false) ? 'g' : 'f';
-    const auto padded = [&](std::string text) {
-        if (width <= static_cast<int>(text.size())) return text;
-        const size_t missing = static_cast<size_t>(width) - text.size();
-        if (fill == "-") return text + std::string(missing, ' ');
-        if (fill == "0") return std::string(missing, '0') + text;
-        return std::string(missing, ' ') + text;
-    };
-    const auto real = [&](double value) {
-        const std::string format =
-            std::string("%") + (fill == "+" ? "+" : "") + (precision >= 0 ? "." + std::to_string(precision) : "") + conversion;
-        std::array<char, 512> text = {};
-        std::snprintf(text.data(), text.size(), format.c_str(), value);
-        return std::string(text.data());
-    };
-    std::vector<std::string> texts;
+    const auto precision = std::clamp<int64_t>(attributeInt(attributes, "precision", -1), -1, 500);
+    const auto width = std::clamp<int64_t>(attributeInt(attributes, "width", -1), -1, 1000);
+    const std::string fill(attributeString(attributes, "fill", ""));
+    const bool scientific = attributeBool(attributes, "scientific", false), shortest = attributeBool(attributes, "shortest", false);
     const Tensor& in = args.in(0);
     if (in.dtype == DType::string) return tfCopy(args, 0, in, in.shape);
+    const bool isReal = isFloat(in.dtype) || in.dtype == DType::c64 || in.dtype == DType::c128;
+    if (!isReal && in.dtype != DType::boolean && (scientific || shortest))
+        return invalidArgument("scientific and shortest format not supported for datatype " + std::string(tfTypeName(in.dtype)));
+    if (!isReal && in.dtype != DType::boolean && precision >= 0)
+        return invalidArgument("precision not supported for datatype " + std::string(tfTypeName(in.dtype)));
+    if (scientific && shortest) return invalidArgument("Cannot select both scientific and shortest notation");
+    if (!fill.empty() && std::string_view(" +-0#").find(fill[0]) == std::string_view::npos)
+        return invalidArgument("Fill argument not supported: \"" + fill + "\"");
+    std::string format = "%" + fill.substr(0, 1);
+    if (width >= 0) format += std::to_string(width);
+    if (precision >= 0) format += "." + std::to_string(precision);
+    const std::string real = format + (scientific ? 'e' : shortest ? 'g' : 'f');
+    std::vector<std::string> texts;
     LS_CHECK_OK((forDType<TfFloats, TfSigned, TfUnsigned, TfComplex, TypeList<bool>>(in.dtype, [&]<typename T>() -> Status {
         for (int64_t i = 0, n = in.elementCount(); i < n; ++i) {
             const auto x = Element<T>::load(in.as<T>()[i]);
             using C = std::remove_const_t<decltype(x)>;
-            if constexpr (std::is_same_v<C, bool>) texts.push_back(padded(x ? "true" : "false"));
-            else if constexpr (std::is_integral_v<C>) texts.push_back(padded(std::to_string(x)));
-            else if constexpr (kIsComplex<C>) texts.push_back("(" + padded(real(x.real())) + "," + padded(real(x.imag())) + ")");
-            else texts.push_back(padded(real(x)));
+            if constexpr (std::is_same_v<C, bool>) texts.emplace_back(x ? "true" : "false");
+            else if constexpr (std::is_integral_v<C> && std::is_signed_v<C>)
+                texts.push_back(printedBy(format + "lld", static_cast<long long>(x)));
+            else if constexpr (std::is_integral_v<C>) texts.push_back(printedBy(format + "llu", static_cast<unsigned long long>(x)));
+            else if constexpr (kIsComplex<C>)
+                texts.push_back("(" + printedBy<double>(real, x.real()) + "," + printedBy<double>(real, x.imag()) + ")");
+            else texts.push_back(printedBy<double>(real, x));
         }
         return {};
     })));

@@ -145,9 +145,12 @@ Status runPopBack(const KernelArgs& args)
 {
     LS_TRY(const ListView list, typedView(args));
     if (list.count() == 0) return invalidArgument("Trying to pop from an empty list.");
-    LS_TRY(const Shape wanted, elementShape(args, 1));
-    LS_TRY(const Shape shape, mergedShape(list.elementShape(), wanted));
     LS_TRY(const VariantTensor last, list.element(list.count() - 1));
+    Shape shape; // looked at only where zeros stand for the element
+    if (!last.isSet()) {
+        LS_TRY(const Shape wanted, elementShape(args, 1));
+        LS_TRY(shape, mergedShape(list.elementShape(), wanted));
+    }
     LS_CHECK_OK(giveElement(args, 1, list.elementType(), last, shape));
     args.runtime->resources().elementTaken(last.origin, true);
     return list.writeWithoutLast(args, 0);
@@ -160,12 +163,15 @@ Status runGetItem(const KernelArgs& args)
     if (index < 0 || index >= list.count())
         return invalidArgument("Trying to access element " + std::to_string(index) + " in a list with " + std::to_string(list.count()) +
                                " elements.");
-    LS_TRY(const Shape wanted, elementShape(args, 2));
-    LS_TRY(Shape shape, mergedShape(list.elementShape(), wanted));
     LS_TRY(const VariantTensor element, list.element(index));
-    if (!element.isSet() && !shape.isStatic()) { // other elements may know it
-        LS_TRY(const VariantValue all, typedList(args));
-        LS_TRY(shape, knownShape(all, wanted));
+    Shape shape; // looked at only where zeros stand for the element
+    if (!element.isSet()) {
+        LS_TRY(const Shape wanted, elementShape(args, 2));
+        LS_TRY(shape, mergedShape(list.elementShape(), wanted));
+        if (!shape.isStatic()) { // other elements may know it
+            LS_TRY(const VariantValue all, typedList(args));
+            LS_TRY(shape, knownShape(all, wanted));
+        }
     }
     args.runtime->resources().elementTaken(element.origin, false);
     return giveElement(args, 0, list.elementType(), element, shape);

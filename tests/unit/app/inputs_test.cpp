@@ -2,6 +2,7 @@
 #include "engine/api/inputs/inputs.h"
 
 #include "app/wiring/reference_inputs.h"
+#include "app/wiring/outputs.h"
 #include "engine/api/inputs/literal.h"
 #include "engine/base/bytes.h"
 #include "engine/tensor/npz.h"
@@ -309,6 +310,35 @@ TEST_F(Inputs, the_last_run_is_a_source)
     const auto second = bindInputs(target, {"x=@last; x[1]=9"}, 1, 1, &*first);
     ASSERT_TRUE(second.ok());
     EXPECT_EQ(elementsText(second->inputs[0].forRun(0).view()), "[4 9]");
+}
+
+TEST(Outputs, an_archive_holds_a_value_that_is_given_twice)
+{
+    RunTarget target;
+    for (const char* name : {"y", "y_1", "y"}) {
+        Port port;
+        port.name = name;
+        target.outputs.push_back(port);
+    }
+    const std::vector<float> numbers = {1, 2, 3};
+    std::vector<Tensor> outputs(3);
+    for (size_t k = 0; k < outputs.size(); ++k) {
+        outputs[k].dtype = DType::f32;
+        outputs[k].shape = Shape{1};
+        outputs[k].data = const_cast<std::byte*>(reinterpret_cast<const std::byte*>(&numbers[k]));
+        outputs[k].bytes = sizeof(float);
+    }
+    OutputSink sink(target);
+    sink.keep(outputs, 0);
+    const std::string path = (std::filesystem::temp_directory_path() / ("outputs_test." + std::to_string(getpid()) + ".npz")).string();
+    Status written = sink.write(path, "", true);
+    ASSERT_TRUE(written.ok()) << std::move(written).takeError().message();
+    const auto archive = NpzFile::open(path);
+    ASSERT_TRUE(archive.ok());
+    EXPECT_TRUE(archive->has("y"));
+    EXPECT_TRUE(archive->has("y_1"));
+    EXPECT_TRUE(archive->has("y_2"));
+    std::filesystem::remove(path);
 }
 
 } // namespace
