@@ -9,6 +9,9 @@ namespace loopscope::app {
 
 namespace {
 
+/// Of the largest number of a row: numbers further below that are noise of the calculation, not results.
+constexpr double kNeighbourhood = 1e-3;
+
 using Json = nlohmann::json;
 
 std::string textOr(const Json& object, const char* key, const std::string& otherwise)
@@ -64,10 +67,17 @@ GoldenRun readRun(const Json& object, const std::string& folder)
     run.mustFail = object.contains("error");
     if (run.mustFail && object["error"].is_object()) {
         run.errorClass = textOr(object["error"], "class", "");
-        run.errorNodes = namedNodes(textOr(object["error"], "message", ""));
+        run.errorMessage = textOr(object["error"], "message", "");
+        run.errorNodes = namedNodes(run.errorMessage);
     }
-    if (const auto dtypes = object.find("dtypes"); dtypes != object.end())
-        for (const auto& [key, name] : dtypes->items()) run.dtypes[key] = name.get<std::string>();
+    const auto readDtypes = [&object](const char* field, std::map<std::string, std::string>& dtypes) {
+        if (const auto found = object.find(field); found != object.end())
+            for (const auto& [key, name] : found->items()) dtypes[key] = name.get<std::string>();
+    };
+    readDtypes("dtypes", run.inDtypes);
+    readDtypes("dtypes", run.outDtypes);
+    readDtypes("in_dtypes", run.inDtypes);
+    readDtypes("out_dtypes", run.outDtypes);
     return run;
 }
 
@@ -78,7 +88,8 @@ GoldenCase readCase(const Json& object, const std::string& folder)
     result.format = object.at("format").get<std::string>();
     result.modelPath = folder + "/" + object.at("model").get<std::string>();
     if (const auto compare = object.find("compare"); compare != object.end() && textOr(*compare, "kind", "exact") == "close")
-        result.tolerance.close = Tolerance::Close{compare->value("rtol", 1e-5), compare->value("atol", 1e-6)};
+        result.tolerance.close = Tolerance::Close{compare->value("rtol", 1e-5), compare->value("atol", 1e-6), kNeighbourhood};
+    result.mustNotOpen = !object.value("opens", true);
     for (const Json& run : object.at("runs")) result.runs.push_back(readRun(run, folder));
     return result;
 }

@@ -24,17 +24,19 @@ struct GoldenTensor {
 struct GoldenRun {
     std::string signature; ///< empty: none
     std::vector<GoldenTensor> inputs, outputs;
-    std::string inPath, outPath;                      ///< absolute or relative to the working folder; empty: none
-    std::map<std::string, std::string> dtypes;        ///< key of an array → true dtype, where .npy has none
-    std::vector<std::string> feeds, fetches, targets; ///< TensorFlow graphs: `node:slot`, targets by node name
+    std::string inPath, outPath;                            ///< absolute or relative to the working folder; empty: none
+    std::map<std::string, std::string> inDtypes, outDtypes; ///< key of an array → true dtype, where .npy has none
+    std::vector<std::string> feeds, fetches, targets;       ///< TensorFlow graphs: `node:slot`, targets by node name
     bool mustFail = false;
     std::string errorClass;              ///< TensorFlow's class of the error that must come; empty: any
+    std::string errorMessage;            ///< what the reference said; empty: nothing
     std::vector<std::string> errorNodes; ///< nodes and functions that TensorFlow's message names: `{{node NAME}}`, `{{function_node NAME}}`
 };
 
 struct GoldenCase {
     std::string id, format, modelPath;
     Tolerance tolerance;
+    bool mustNotOpen = false; ///< the file is one that no program opens
     std::vector<GoldenRun> runs;
 };
 

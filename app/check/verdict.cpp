@@ -24,6 +24,8 @@ std::string encode(const CaseResult& r)
 {
     std::string out =
         std::to_string(static_cast<int>(r.verdict)) + kSeparator + std::to_string(r.seconds) + kSeparator + r.message + kSeparator;
+    for (const int64_t count : {r.compared.elements, r.compared.floats, r.compared.differentFloats})
+        out += std::to_string(count) + kSeparator;
     if (r.worst) {
         std::array<char, 80> numbers = {};
         std::snprintf(numbers.data(), numbers.size(), "%.17g%c%.17g", r.worst->gotValue, kSeparator, r.worst->wantValue);
@@ -42,14 +44,19 @@ bool decode(const std::string& text, CaseResult& r)
         fields.push_back(text.substr(at, end - at));
         at = end + 1;
     }
-    if (fields.size() != 3 && fields.size() != 10) return false;
+    if (fields.size() != 6 && fields.size() != 13) return false;
     r.verdict = static_cast<Verdict>(std::atoi(fields[0].c_str()));
     r.seconds = std::strtod(fields[1].c_str(), nullptr);
     r.message = fields[2];
-    if (fields.size() == 10)
-        r.worst = WorstElement{
-            std::atoll(fields[3].c_str()),           fields[4],       fields[5], fields[6], std::strtod(fields[8].c_str(), nullptr),
-            std::strtod(fields[9].c_str(), nullptr), fields[7] == "1"};
+    r.compared = {std::atoll(fields[3].c_str()), std::atoll(fields[4].c_str()), std::atoll(fields[5].c_str())};
+    if (fields.size() == 13)
+        r.worst = WorstElement{std::atoll(fields[6].c_str()),
+                               fields[7],
+                               fields[8],
+                               fields[9],
+                               std::strtod(fields[11].c_str(), nullptr),
+                               std::strtod(fields[12].c_str(), nullptr),
+                               fields[10] == "1"};
     return true;
 }
 
@@ -203,7 +210,9 @@ std::string caseJson(const CaseResult& result)
 {
     JsonWriter json;
     json.beginObject().key("schema").value(1).key("id").value(result.id).key("verdict").value(verdictName(result.verdict));
-    json.key("seconds").value(result.seconds).key("message").value(result.message).key("worst");
+    json.key("seconds").value(result.seconds).key("message").value(result.message);
+    json.key("elements").value(result.compared.elements).key("floats").value(result.compared.floats);
+    json.key("different_floats").value(result.compared.differentFloats).key("worst");
     if (!result.worst) return json.null().endObject().text();
     json.beginObject().key("output").value(result.worst->output).key("index").value(result.worst->index);
     if (result.worst->isNumber) json.key("got").value(result.worst->gotValue).key("want").value(result.worst->wantValue);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/base/cancel.h"
+#include "engine/tensor/dtype.h"
 
 #include <cstdint>
 #include <functional>
@@ -23,12 +24,28 @@ struct WorstElement {
     bool isNumber = true; ///< false: `got` and `want` are texts (strings)
 };
 
+/// How much a case compared.
+struct ComparedCounts {
+    int64_t elements = 0;        ///< of all outputs
+    int64_t floats = 0;          ///< those of floating-point outputs
+    int64_t differentFloats = 0; ///< of them, those that are not equal bit for bit (NaNs are equal)
+
+    void add(DType dtype, int64_t count, int64_t different)
+    {
+        elements += count;
+        if (!isFloat(dtype)) return;
+        floats += count;
+        differentFloats += different;
+    }
+};
+
 struct CaseResult {
     std::string id;
     Verdict verdict = Verdict::error;
     double seconds = 0;
-    std::string message; ///< one line; empty for pass
+    std::string message; ///< one line; empty for pass, unless nothing was compared
     std::optional<WorstElement> worst;
+    ComparedCounts compared;
 };
 
 /// One line of `check --json`.

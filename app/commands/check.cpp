@@ -117,6 +117,43 @@ Status addPath(const std::string& path, Work& work)
     return {};
 }
 
+/// What the verdicts rest on: how much was compared, and with `bits` how much of it is equal bit for bit.
+void printCompared(Console& console, const std::vector<CaseResult>& results, bool bits)
+{
+    ComparedCounts all;
+    int64_t floatCases = 0, equalCases = 0, empty = 0;
+    for (const CaseResult& r : results) {
+        all.elements += r.compared.elements;
+        all.floats += r.compared.floats;
+        all.differentFloats += r.compared.differentFloats;
+        if (r.compared.floats > 0) ++floatCases;
+        if (r.compared.floats > 0 && r.compared.differentFloats == 0) ++equalCases;
+        if (r.verdict == Verdict::pass && !r.message.empty()) ++empty;
+    }
+    if (all.elements > 0)
+        console.line(console.number(all.elements) + " elements compared, " + console.number(all.floats) + " of them floats");
+    const auto share = [](int64_t part, int64_t whole) {
+        std::array<char, 32> text = {};
+        std::snprintf(text.data(), text.size(), "%.2f %%",
+                      whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 100.0);
+        return std::string(text.data());
+    };
+    if (bits)
+        console.line("equal bit for bit: " + console.number(equalCases) + " of " + console.number(floatCases) + " cases with floats (" +
+                     share(equalCases, floatCases) + "), " + console.number(all.floats - all.differentFloats) + " floats (" +
+                     share(all.floats - all.differentFloats, all.floats) + ")");
+    if (bits && console.verbose())
+        for (const CaseResult& r : results)
+            if (r.compared.differentFloats > 0)
+                console.line("other bits  " + r.id + "  " + console.number(r.compared.differentFloats) + " of " +
+                             console.number(r.compared.floats) + " floats");
+    if (empty == 0) return;
+    console.line("nothing compared  " + console.number(empty) + " x" + (console.verbose() ? "" : "  (-v lists the cases)"));
+    if (console.verbose())
+        for (const CaseResult& r : results)
+            if (r.verdict == Verdict::pass && !r.message.empty()) console.line("nothing compared  " + r.id);
+}
+
 /// The end of a sweep: counts, then what did not pass, aligned.
 void printSummary(Console& console, const std::vector<CaseResult>& results, size_t total, double seconds)
 {
@@ -199,7 +236,10 @@ Result<int> runCheck(const CommandContext& context)
     if (console.json()) options.finished = [&](const CaseResult& result) { console.line(caseJson(result)); };
     const std::vector<CaseResult> results = runJobs(work.jobs, options);
     console.endProgress();
-    if (!console.json()) printSummary(console, results, work.jobs.size(), static_cast<double>(nowNs() - started) / 1e9);
+    if (!console.json()) {
+        printSummary(console, results, work.jobs.size(), static_cast<double>(nowNs() - started) / 1e9);
+        printCompared(console, results, arguments.has("bits"));
+    }
     if (interruptFlag().requested()) return static_cast<int>(ErrorCode::cancelled);
     const auto any = [&](Verdict v) {
         return std::any_of(results.begin(), results.end(), [&](const CaseResult& r) { return r.verdict == v; });

@@ -105,7 +105,7 @@ const std::vector<CommandSpec>& table()
              "check DIR|FILE.ltest|MODEL|TRACE…",
              "Runs golden cases (a folder with cases.jsonl) and text tests (.ltest); verifies models and traces.",
              "loopscope check tests/control_flow",
-             {"filter", "jobs", "case-timeout", "update", "repair"},
+             {"filter", "jobs", "case-timeout", "update", "repair", "bits"},
              1,
              -1,
              runCheck},

@@ -100,6 +100,7 @@ constexpr std::array kOptions = {
     OptionSpec{"task", 0, "browse|debug|compare|trace", "by what is opened", "desktop: arrangement of the panels", false},
     OptionSpec{"exec", 0, "COMMAND", "none", "desktop: a debugger command, or action.NAME, before --goto", true},
     OptionSpec{"repair", 0, "", "", "end in the file what a killed recorder left open, then check it", false},
+    OptionSpec{"bits", 0, "", "", "count the cases whose floats are equal bit for bit", false},
     OptionSpec{"case-timeout", 0, "SEC", "60", "seconds after which a case counts as hung", false},
 };
 

@@ -54,6 +54,9 @@ class Collector {
 public:
     Collector(const Tolerance& tolerance, Comparison& result) : m_tolerance(tolerance), m_result(result) {}
 
+    /// What `atol` is from now on, for the elements of one row.
+    void setAbsolute(double atol) { m_absolute = atol; }
+
     /// `same`: no difference at all. `ulp`: distance, where it means something.
     void add(int64_t index, double got, double want, bool same, std::optional<int64_t> ulp)
     {
@@ -79,8 +82,7 @@ public:
         if (ulp) m_result.maxUlp = std::max(m_result.maxUlp.value_or(0), finite ? *ulp : INT64_MAX);
 
         bool within = m_tolerance.close || m_tolerance.ulp || m_tolerance.cosine;
-        if (m_tolerance.close)
-            within = within && finite && difference <= m_tolerance.close->atol + m_tolerance.close->rtol * std::fabs(want);
+        if (m_tolerance.close) within = within && finite && difference <= m_absolute + m_tolerance.close->rtol * std::fabs(want);
         if (m_tolerance.ulp) within = within && finite && ulp && *ulp <= *m_tolerance.ulp;
         if (m_firstDifferent < 0) m_firstDifferent = index;
         if (!within) {
@@ -102,6 +104,7 @@ private:
     const Tolerance& m_tolerance;
     Comparison& m_result;
     double m_dot = 0, m_gotSquare = 0, m_wantSquare = 0;
+    double m_absolute = m_tolerance.close ? m_tolerance.close->atol : 0;
     bool m_unlike = false;
     int64_t m_firstDifferent = -1;
 };
@@ -127,6 +130,42 @@ Comparison compareStrings(const Tensor& got, const Tensor& want, Comparison resu
     result.equal = result.beyond == 0;
     return result;
 }
+
+/// The absolute tolerance row by row (Tolerance::Close::neighbourhood).
+class RowTolerance {
+public:
+    RowTolerance(const Tolerance& tolerance, const Tensor& want, int64_t count)
+        : m_close(tolerance.close && std::isfinite(tolerance.close->neighbourhood) ? &*tolerance.close : nullptr),
+          m_want(want),
+          m_count(count),
+          m_length(want.shape.rank() > 0 ? std::max<int64_t>(want.shape.back(), 1) : 1)
+    {
+        if (m_close) m_whole = largest(0, count);
+    }
+
+    /// To be called for every element in order.
+    void at(int64_t i, Collector& collector) const
+    {
+        if (!m_close || i % m_length != 0) return;
+        const double row = largest(i, std::min(i + m_length, m_count));
+        const double scale = row > 0 ? row : m_whole;
+        collector.setAbsolute(scale > 0 ? std::min(m_close->atol, m_close->neighbourhood * scale) : m_close->atol);
+    }
+
+private:
+    double largest(int64_t begin, int64_t end) const
+    {
+        double most = 0;
+        for (int64_t i = begin; i < end; ++i)
+            if (const double value = std::fabs(elementAsReal(m_want, i)); std::isfinite(value)) most = std::max(most, value);
+        return most;
+    }
+
+    const Tolerance::Close* m_close;
+    const Tensor& m_want;
+    int64_t m_count, m_length;
+    double m_whole = 0;
+};
 
 /// Complex numbers differ by the magnitude of their difference; got and want report magnitudes.
 template <typename T> void compareComplex(const Tensor& got, const Tensor& want, Collector& collector)
@@ -168,7 +207,9 @@ Comparison compareTensors(const Tensor& got, const Tensor& want, const Tolerance
         const bool integers = !real && !isFloat(got.dtype);
         Tensor a = got, b = want;
         if (!real) a.quantization = b.quantization = nullptr;
+        const RowTolerance rows(tolerance, b, integers ? 0 : result.elements);
         for (int64_t i = 0; i < result.elements; ++i) {
+            if (!integers) rows.at(i, collector);
             const double x = elementAsReal(a, i), y = elementAsReal(b, i);
             if (integers) {
                 collector.add(i, x, y, elementAsInteger(a, i) == elementAsInteger(b, i), std::nullopt);

@@ -4,6 +4,7 @@
 #include "engine/tensor/tensor.h"
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -15,6 +16,9 @@ struct Tolerance {
     /// |got − want| ≤ atol + rtol · |want|
     struct Close {
         double rtol = 1e-5, atol = 1e-6;
+        /// `atol` is at most this part of the largest finite |want| of the element's row (its last dimension; of the whole tensor where
+        /// the row is zero), so that tensors of small numbers are compared, too. Infinite: atol as it is.
+        double neighbourhood = std::numeric_limits<double>::infinity();
     };
     std::optional<Close> close;
     std::optional<int64_t> ulp;   ///< units in the last place, floats only; integers then compare exactly

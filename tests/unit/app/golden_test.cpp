@@ -149,6 +149,80 @@ TEST_F(Golden, truncated_and_unreadable_outputs)
     EXPECT_EQ(check(caseText(unreadable)).verdict, Verdict::pass);
 }
 
+TEST_F(Golden, only_errors_of_the_model_are_wanted_ones)
+{
+    arrays("in.npz", {"[1, 2]", "[1, 0]"});
+    const std::string error = runText(R"(, "error": {"class": "RuntimeError", "message": "Encountered unresolved custom op: Nobody."})");
+    // No file: its runs cannot have failed as they should.
+    EXPECT_EQ(check(caseText(error)).verdict, Verdict::fail) << check(caseText(error)).message;
+    ASSERT_TRUE(writeFile(folder() + "/m.tflite", std::string_view("TFL"), true).ok());
+    EXPECT_EQ(check(caseText(error)).verdict, Verdict::fail);
+    const std::string refused = R"({"id": "a", "format": "tflite", "model": "m.tflite", "opens": false, "runs": []})";
+    EXPECT_EQ(check(refused).verdict, Verdict::pass) << check(refused).message;
+    model(kDivide);
+    EXPECT_EQ(check(refused).verdict, Verdict::fail);
+    // An operator that is missing here: wanted only if the reference lacks it, too.
+    model(kUnknown);
+    EXPECT_EQ(check(caseText(error)).verdict, Verdict::pass) << check(caseText(error)).message;
+    const std::string other = runText(R"(, "error": {"class": "RuntimeError", "message": "index out of bounds"})");
+    EXPECT_EQ(check(caseText(other)).verdict, Verdict::unsupported);
+}
+
+TEST_F(Golden, says_how_much_was_compared)
+{
+    model(kAdd);
+    arrays("in.npz", {"[1, 2]", "[3, 4]"});
+    arrays("out.npz", {"[4, 6]"});
+    const CaseResult some = check(caseText(runText()));
+    EXPECT_EQ(some.compared.elements, 2);
+    EXPECT_EQ(some.compared.floats, 0);
+    EXPECT_EQ(some.message, "");
+    arrays("out.npz", {});
+    const CaseResult none = check(caseText(runText()));
+    EXPECT_EQ(none.verdict, Verdict::pass);
+    EXPECT_EQ(none.message, "nothing was compared");
+}
+
+TEST_F(Golden, small_numbers_are_compared_and_bits_counted)
+{
+    model("graph main(x: f32[2], y: f32[2]) {\n  z = add(x, y) : f32[2]\n  return z\n}\n");
+    arrays("in.npz", {"[1e-9, 2e-9]", "[0, 0]"}, DType::f32);
+    arrays("out.npz", {"[1e-9, 3e-9]"}, DType::f32);
+    const std::string close = R"({"kind": "close", "rtol": 1e-5, "atol": 1e-6})";
+    const CaseResult wrong = check(caseText(runText(), close));
+    EXPECT_EQ(wrong.verdict, Verdict::fail) << "atol alone is a thousand times larger than both";
+    EXPECT_EQ(wrong.compared.floats, 2);
+    EXPECT_EQ(wrong.compared.differentFloats, 1);
+    arrays("out.npz", {"[1e-9, 2.00000001e-9]"}, DType::f32);
+    EXPECT_EQ(check(caseText(runText(), close)).verdict, Verdict::pass);
+}
+
+TEST_F(Golden, names_of_a_signature_are_not_positions)
+{
+    model(kCounter);
+    arrays("in.npz", {"[5, 6]"});
+    arrays("out.npz", {"[5, 6]"});
+    const std::string run =
+        R"({"signature": "bump", "inputs": [{"name": "by"}], "outputs": [{"name": "sum"}], "in": "in.npz", "out": "out.npz"})";
+    const CaseResult result = check(caseText(run));
+    EXPECT_EQ(result.verdict, Verdict::fail);
+    EXPECT_THAT(result.message, HasSubstr("('sum') does not exist"));
+}
+
+TEST_F(Golden, arrays_of_inputs_and_outputs_have_dtypes_of_their_own)
+{
+    model("graph main(x: bf16[1], y: u16[1]) {\n  z = cast(y) : f32[1]\n  b = cast(x) : f32[1]\n  return z, b\n}\n");
+    arrays("in.npz", {"[16256]", "[7]"}, DType::u16);
+    arrays("out.npz", {"[7]", "[1]"}, DType::f32);
+    const auto run = [](const std::string& dtypes) {
+        return R"({"inputs": [{"name": "x"}, {"name": "y"}], "outputs": [{"name": "z"}, {"name": "b"}], "in": "in.npz", "out": "out.npz", )" +
+               dtypes + "}";
+    };
+    EXPECT_EQ(check(caseText(run(R"("in_dtypes": {"0": "bfloat16"})"))).verdict, Verdict::pass)
+        << check(caseText(run(R"("in_dtypes": {"0": "bfloat16"})"))).message;
+    EXPECT_NE(check(caseText(run(R"("out_dtypes": {"0": "bfloat16"})"))).verdict, Verdict::pass);
+}
+
 TEST_F(Golden, broken_cases_are_errors)
 {
     model(kAdd);

@@ -57,6 +57,7 @@ TEST(Pool, results_cross_the_process_border_whole)
                              CaseResult r;
                              r.verdict = Verdict::fail;
                              r.message = "output 0 at [1,0]: got 2.5, want 3.5";
+                             r.compared = {24, 20, 3};
                              r.worst = WorstElement{2, "[1,0]", "2.5", "3.5", 2.5, 3.5, true};
                              return r;
                          }};
@@ -64,7 +65,11 @@ TEST(Pool, results_cross_the_process_border_whole)
     ASSERT_EQ(results.size(), 1U);
     EXPECT_EQ(results[0].message, "output 0 at [1,0]: got 2.5, want 3.5");
     ASSERT_TRUE(results[0].worst.has_value());
+    EXPECT_EQ(results[0].compared.elements, 24);
+    EXPECT_EQ(results[0].compared.floats, 20);
+    EXPECT_EQ(results[0].compared.differentFloats, 3);
     const std::string json = caseJson(results[0]);
+    EXPECT_THAT(json, testing::HasSubstr("\"elements\":24,\"floats\":20,\"different_floats\":3"));
     EXPECT_THAT(json, testing::HasSubstr("\"id\":\"x\",\"verdict\":\"fail\""));
     EXPECT_THAT(json, testing::HasSubstr("\"worst\":{\"output\":2,\"index\":\"[1,0]\",\"got\":2.5,\"want\":3.5}"));
 }
