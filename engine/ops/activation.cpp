@@ -47,7 +47,7 @@ LS_DEFINE_OP(tfl, prelu)
 
 LS_DEFINE_OP(tfl, gelu)
 {
-    return unaryDef("x·Φ(x); with approximate=true the formula with tanh.", "LiteRT kernels/activations.cc", withinRelative(1e-6));
+    return unaryDef("x·Φ(x); with approximate=true the formula with tanh.", "LiteRT kernels/activations.cc", kExact);
 }
 
 LS_DEFINE_OP(tfl, hard_swish) { return unaryDef("x·min(max(x + 3, 0), 6) / 6.", "LiteRT kernels/activations.cc"); }
@@ -55,7 +55,7 @@ LS_DEFINE_OP(tfl, hard_swish) { return unaryDef("x·min(max(x + 3, 0), 6) / 6.",
 LS_DEFINE_OP(tfl, logistic)
 {
     return unaryDef("1 / (1 + e⁻ˣ); 8-bit operands go through a table, 16-bit ones through one with interpolation.",
-                    "LiteRT kernels/activations.cc", withinUlp(1));
+                    "LiteRT kernels/activations.cc", kExact);
 }
 
 LS_DEFINE_OP(tfl, tanh)

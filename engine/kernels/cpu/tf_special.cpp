@@ -1,4 +1,5 @@
 // Kernels of TensorFlow's special functions that are computed by series, in double: Abramowitz and Stegun, 6.5 and 9.6 to 9.7.
+#include "engine/kernels/cpu/eigen_functions.h"
 #include "engine/kernels/cpu/tf_support.h"
 
 #include <cmath>
@@ -81,8 +82,22 @@ double incompleteGamma(double a, double x, bool isUpper)
     return isUpper ? upperFraction(a, x) : 1 - upperFraction(a, x);
 }
 
+/// In f32 by Chebyshev series, as TensorFlow computes it.
+template <int n, bool isScaled> Status runBesselF32(const KernelArgs& args)
+{
+    const auto* in = args.in(0).as<float>();
+    auto* out = args.out(0).as<float>();
+    const int64_t count = args.out(0).elementCount(), whole = count - count % eigen::kPacket;
+    for (int64_t i = 0; i < count; ++i) {
+        out[i] = n == 0 ? eigen::besselI0e(in[i]) : eigen::besselI1e(in[i]);
+        if (!isScaled) out[i] *= i < whole ? eigen::exp(std::abs(in[i])) : std::exp(std::abs(in[i]));
+    }
+    return {};
+}
+
 template <int n, bool isScaled> Status runBessel(const KernelArgs& args)
 {
+    if (args.in(0).dtype == DType::f32) return runBesselF32<n, isScaled>(args);
     return forDType<TfFloats>(args.in(0).dtype, [&]<typename T>() -> Status {
         using C = typename Element<T>::Compute;
         applyUnary<T, T>(args.in(0), args.out(0), [](T stored) {

@@ -1,6 +1,34 @@
 #include "engine/kernels/cpu/tf_support.h"
 
+#include <algorithm>
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
+
 namespace loopscope {
+
+bool hasFloats(const KernelSetup& setup)
+{
+    const auto isFlushed = [](const Tensor* tensor) {
+        return tensor && (isFloat(tensor->dtype) || tensor->dtype == DType::c64 || tensor->dtype == DType::c128);
+    };
+    return std::ranges::any_of(setup.inputs, isFlushed) || std::ranges::any_of(setup.outputs, isFlushed);
+}
+
+// Not inlined: no operation may move to where the processor's mode is another one.
+[[gnu::noinline]] Status runFlushed(KernelFunction function, const KernelArgs& args)
+{
+#if defined(__SSE__)
+    constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;
+    const unsigned before = _mm_getcsr();
+    _mm_setcsr(before | kFlushToZero | kDenormalsAreZero);
+    Status status = function(args);
+    _mm_setcsr(before);
+    return status;
+#else
+    return function(args);
+#endif
+}
 
 Status tfAllocate(const KernelArgs& args, int k, const Shape& shape)
 {

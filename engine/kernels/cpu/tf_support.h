@@ -55,11 +55,16 @@ Status tfAllocate(const KernelArgs& args, int k, const Shape& shape);
 /// Result k becomes a copy of `source` with another shape of as many elements.
 Status tfCopy(const KernelArgs& args, int k, const Tensor& source, const Shape& shape);
 
+/// Runs a kernel as TensorFlow does, with denormal operands and results of f32 and f64 as zero.
+Status runFlushed(KernelFunction function, const KernelArgs& args);
+template <KernelFunction function> Status flushedKernel(const KernelArgs& args) { return runFlushed(function, args); }
+bool hasFloats(const KernelSetup& setup);
+
 /// Kernels whose parameters are the operator itself, which has been held against its signature. Errors: as checkTfSignature.
 template <KernelFunction function> Result<PreparedKernel> prepareTf(const KernelSetup& setup)
 {
     LS_CHECK_OK(checkTfSignature(setup.op, setup.inputs, setup.outputs));
-    return PreparedKernel{function, std::make_shared<const Operator>(setup.op)};
+    return PreparedKernel{hasFloats(setup) ? flushedKernel<function> : function, std::make_shared<const Operator>(setup.op)};
 }
 inline const AttributeList& attributesOf(const KernelArgs& args) { return args.paramsAs<Operator>().attributes; }
 inline const std::string& nodeOf(const KernelArgs& args) { return args.paramsAs<Operator>().name; }

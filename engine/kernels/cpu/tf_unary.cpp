@@ -1,4 +1,5 @@
 // Kernels of TensorFlow's element-wise functions of one operand, and of conversions between dtypes.
+#include "engine/kernels/cpu/eigen_functions.h"
 #include "engine/kernels/cpu/tf_support.h"
 
 #include <bit>
@@ -31,53 +32,64 @@ LS_FUNCTION(SquareOp, wrappingMul(x, x))
 LS_FUNCTION(SqrtOp, std::sqrt(x))
 LS_FUNCTION(RsqrtOp, T(1) / std::sqrt(x))
 LS_FUNCTION(InverseOp, T(1) / x)
-LS_FUNCTION(ExpOp, std::exp(x))
-LS_FUNCTION(Expm1Op, std::expm1(x))
-LS_FUNCTION(LogOp, std::log(x))
-LS_FUNCTION(Log1pOp, std::log1p(x))
-LS_FUNCTION(SinOp, std::sin(x))
-LS_FUNCTION(CosOp, std::cos(x))
 LS_FUNCTION(TanOp, std::tan(x))
-LS_FUNCTION(AsinOp, std::asin(x))
-LS_FUNCTION(AcosOp, std::acos(x))
-LS_FUNCTION(AtanOp, std::atan(x))
 LS_FUNCTION(SinhOp, std::sinh(x))
 LS_FUNCTION(CoshOp, std::cosh(x))
 LS_FUNCTION(AsinhOp, std::asinh(x))
 LS_FUNCTION(AcoshOp, std::acosh(x))
-LS_FUNCTION(AtanhOp, std::atanh(x))
-LS_FUNCTION(ErfOp, std::erf(x))
-LS_FUNCTION(ErfcOp, std::erfc(x))
 LS_FUNCTION(ErfinvOp, inverseErf(x))
 LS_FUNCTION(LgammaOp, std::lgamma(x))
 LS_FUNCTION(FloorOp, std::floor(x))
 LS_FUNCTION(CeilOp, std::ceil(x))
 LS_FUNCTION(RintOp, std::nearbyint(x))
 LS_FUNCTION(InvertOp, ~x)
-LS_FUNCTION(SigmoidOp, T(1) / (T(1) + std::exp(-x)))
 LS_FUNCTION(ReluOp, x < T(0) ? T(0) : x)
 LS_FUNCTION(Relu6Op, x<T(0) ? T(0) : x> T(6) ? T(6) : x)
-LS_FUNCTION(EluOp, x < T(0) ? std::expm1(x) : x)
 LS_FUNCTION(SoftsignOp, x / (T(1) + std::abs(x)))
 LS_FUNCTION(ConjOp, std::conj(x))
 #undef LS_FUNCTION
 
-/// In f32 TensorFlow's tanh is Eigen's: a quotient of polynomials, a few ulp off. Networks that saturate magnify its last bits in their
-/// gradients, 1 − y², so that only the same bits give the same answers. The coefficients are those of
-/// Eigen/src/Core/MathFunctionsImpl.h, the place where it becomes 1 was measured (TensorFlow 2.21).
+// What TensorFlow computes by vectors differs in its last bits from what it computes one by one: of n elements the last n mod 8, with
+// the C library. `vector` is the f32 of the former.
+#define LS_VECTOR_FUNCTION(name, single, inVector)                                                                                         \
+    struct name {                                                                                                                          \
+        template <typename T> T operator()(T x) const { return static_cast<T>(single); }                                                   \
+        static float vector(float x) { return inVector; }                                                                                  \
+    };
+LS_VECTOR_FUNCTION(ExpOp, std::exp(x), eigen::exp(x))
+LS_VECTOR_FUNCTION(Expm1Op, std::expm1(x), eigen::expm1(x))
+LS_VECTOR_FUNCTION(LogOp, std::log(x), eigen::log(x))
+LS_VECTOR_FUNCTION(Log1pOp, std::log1p(x), eigen::log1p(x))
+LS_VECTOR_FUNCTION(SinOp, std::sin(x), eigen::sin(x))
+LS_VECTOR_FUNCTION(CosOp, std::cos(x), eigen::cos(x))
+LS_VECTOR_FUNCTION(AsinOp, std::asin(x), eigen::asin(x))
+LS_VECTOR_FUNCTION(AcosOp, std::acos(x), eigen::acos(x))
+LS_VECTOR_FUNCTION(AtanOp, std::atan(x), eigen::atan(x))
+LS_VECTOR_FUNCTION(AtanhOp, std::atanh(x), eigen::atanh(x))
+LS_VECTOR_FUNCTION(EluOp, x < T(0) ? std::exp(x) - T(1) : x, x < 0.0F ? eigen::exp(x) - 1.0F : x)
+#undef LS_VECTOR_FUNCTION
+struct ErfOp {
+    template <typename T> T operator()(T x) const { return std::erf(x); }
+    float operator()(float x) const { return eigen::erf(x); }
+    static float vector(float x) { return eigen::erf(x); }
+};
+struct ErfcOp {
+    template <typename T> T operator()(T x) const { return std::erfc(x); }
+    float operator()(float x) const { return eigen::scalarErfc(x); }
+    static float vector(float x) { return eigen::erfc(x); }
+};
+struct SigmoidOp {
+    template <typename T> T operator()(T x) const { return T(1) / (T(1) + std::exp(-x)); }
+    float operator()(float x) const { return eigen::scalarLogistic(x); }
+    static float vector(float x) { return eigen::logistic(x); }
+};
+
+/// Networks that saturate magnify the last bits of tanh in their gradients, 1 − y², so that only the same bits give the same answers.
 struct TanhOp {
     template <typename T> T operator()(T x) const
     {
-        if constexpr (!std::is_same_v<T, float>) {
-            return std::tanh(x);
-        } else {
-            if (std::abs(x) >= 7.90738964F) return std::copysign(1.0F, x);
-            const float square = x * x;
-            const float above = ((1.394553628e-8F * square + 2.102733560e-5F) * square + 3.520756727e-3F) * square + 1.340216100e-1F;
-            const float below =
-                (((8.015776984e-7F * square + 3.326951409e-4F) * square + 2.597254514e-2F) * square + 4.673548340e-1F) * square + 1;
-            return (square * x * above + x) / below;
-        }
+        if constexpr (std::is_same_v<T, float>) return eigen::tanh(x);
+        else return std::tanh(x);
     }
 };
 
@@ -86,6 +98,7 @@ struct TanhOp {
 struct DigammaOp {
     template <typename T> T operator()(T x) const
     {
+        if constexpr (std::is_same_v<T, float>) return eigen::digamma(x);
         constexpr double kPi = 3.14159265358979323846;
         auto at = static_cast<double>(x);
         double sum = 0;
@@ -135,21 +148,47 @@ struct SignOp {
         else return x > T(0) ? T(1) : x < T(0) ? T(-1) : x;
     }
 };
+constexpr double kUnarySeluScale = 1.0507009873554804934193349852946, kUnarySeluScaleAlpha = 1.7580993408473768599402175208123;
 struct SeluOp {
     template <typename T> T operator()(T x) const
     {
-        return x < T(0) ? T(1.7580993408473768599402175208123) * std::expm1(x) : T(1.0507009873554804934193349852946) * x;
+        return x < T(0) ? T(kUnarySeluScaleAlpha) * (std::exp(x) - T(1)) : T(kUnarySeluScale) * x;
+    }
+    static float vector(float x)
+    {
+        return x < 0.0F ? static_cast<float>(kUnarySeluScaleAlpha) * (eigen::exp(x) - 1.0F) : static_cast<float>(kUnarySeluScale) * x;
     }
 };
 struct SoftplusOp {
+    /// Beyond these bounds the rounded answer is x or eˣ (core/kernels/softplus_op.h).
+    template <typename T> static T threshold() { return std::log(std::numeric_limits<T>::epsilon()) + T(2); }
     template <typename T> T operator()(T x) const
     {
-        // Beyond these bounds the rounded answer is x or eˣ (core/kernels/softplus_op.h).
-        const T threshold = std::log(std::numeric_limits<T>::epsilon()) + T(2);
-        if (x > -threshold) return x;
-        return x < threshold ? std::exp(x) : std::log1p(std::exp(x));
+        if (x > -threshold<T>()) return x;
+        return x < threshold<T>() ? std::exp(x) : std::log1p(std::exp(x));
+    }
+    static float vector(float x)
+    {
+        if (x > -threshold<float>()) return x;
+        return x < threshold<float>() ? eigen::exp(x) : eigen::log1p(eigen::exp(x));
     }
 };
+
+/// Whole vectors by `Op::vector`, where the calculation is in f32, the rest by `Op` itself.
+template <typename Op, typename... Lists> Status runByVectors(const KernelArgs& args)
+{
+    return forDType<Lists...>(args.in(0).dtype, [&]<typename T>() -> Status {
+        const T* in = args.in(0).as<T>();
+        T* out = args.out(0).as<T>();
+        const int64_t count = args.out(0).elementCount();
+        int64_t i = 0;
+        if constexpr (std::is_same_v<typename Element<T>::Compute, float>)
+            for (const int64_t whole = count - count % eigen::kPacket; i < whole; ++i)
+                out[i] = Element<T>::store(Op::vector(Element<T>::load(in[i])));
+        for (; i < count; ++i) out[i] = Element<T>::store(Op()(Element<T>::load(in[i])));
+        return {};
+    });
+}
 
 template <typename Op, typename... Lists> Status runUnary(const KernelArgs& args)
 {
@@ -280,24 +319,24 @@ LS_TF_KERNEL(Sqrt, (runUnary<SqrtOp, TfFloats, TfComplex>), kAnalytic)
 LS_TF_KERNEL(Rsqrt, (runUnary<RsqrtOp, TfFloats, TfComplex>), kAnalytic)
 LS_TF_KERNEL(Reciprocal, (runUnary<InverseOp, TfFloats, TfComplex>), kAnalytic)
 LS_TF_KERNEL(Inv, (runUnary<InverseOp, TfFloats, TfComplex>), kAnalytic)
-LS_TF_KERNEL(Exp, (runUnary<ExpOp, TfFloats, TfComplex>), kAnalytic)
-LS_TF_KERNEL(Expm1, (runUnary<Expm1Op, TfFloats>), kFloats)
-LS_TF_KERNEL(Log, (runUnary<LogOp, TfFloats, TfComplex>), kAnalytic)
-LS_TF_KERNEL(Log1p, (runUnary<Log1pOp, TfFloats>), kFloats)
-LS_TF_KERNEL(Sin, (runUnary<SinOp, TfFloats, TfComplex>), kAnalytic)
-LS_TF_KERNEL(Cos, (runUnary<CosOp, TfFloats, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Exp, (runByVectors<ExpOp, TfFloats, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Expm1, (runByVectors<Expm1Op, TfFloats>), kFloats)
+LS_TF_KERNEL(Log, (runByVectors<LogOp, TfFloats, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Log1p, (runByVectors<Log1pOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Sin, (runByVectors<SinOp, TfFloats, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Cos, (runByVectors<CosOp, TfFloats, TfComplex>), kAnalytic)
 LS_TF_KERNEL(Tan, (runUnary<TanOp, TfFloats, TfComplex>), kAnalytic)
-LS_TF_KERNEL(Asin, (runUnary<AsinOp, TfFloats>), kFloats)
-LS_TF_KERNEL(Acos, (runUnary<AcosOp, TfFloats>), kFloats)
-LS_TF_KERNEL(Atan, (runUnary<AtanOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Asin, (runByVectors<AsinOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Acos, (runByVectors<AcosOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Atan, (runByVectors<AtanOp, TfFloats>), kFloats)
 LS_TF_KERNEL(Sinh, (runUnary<SinhOp, TfFloats, TfComplex>), kAnalytic)
 LS_TF_KERNEL(Cosh, (runUnary<CoshOp, TfFloats, TfComplex>), kAnalytic)
 LS_TF_KERNEL(Tanh, (runUnary<TanhOp, TfFloats, TfComplex>), kAnalytic)
 LS_TF_KERNEL(Asinh, (runUnary<AsinhOp, TfFloats>), kFloats)
 LS_TF_KERNEL(Acosh, (runUnary<AcoshOp, TfFloats>), kFloats)
-LS_TF_KERNEL(Atanh, (runUnary<AtanhOp, TfFloats>), kFloats)
-LS_TF_KERNEL(Erf, (runUnary<ErfOp, TfFloats>), kFloats)
-LS_TF_KERNEL(Erfc, (runUnary<ErfcOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Atanh, (runByVectors<AtanhOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Erf, (runByVectors<ErfOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Erfc, (runByVectors<ErfcOp, TfFloats>), kFloats)
 LS_TF_KERNEL(Erfinv, (runUnary<ErfinvOp, TfFloats>), kFloats)
 LS_TF_KERNEL(Lgamma, (runUnary<LgammaOp, TfFloats>), kFloats)
 LS_TF_KERNEL(Digamma, (runUnary<DigammaOp, TfFloats>), kFloats)
@@ -307,13 +346,13 @@ LS_TF_KERNEL(Ceil, (runUnary<CeilOp, TfFloats>), kFloats)
 LS_TF_KERNEL(Round, (runUnary<RintOp, TfFloats, TfSigned>), kReals)
 LS_TF_KERNEL(Rint, (runUnary<RintOp, TfFloats>), kFloats)
 LS_TF_KERNEL(Invert, (runUnary<InvertOp, TfSigned, TfUnsigned>), "i8 i16 i32 i64 u8 u16 u32 u64")
-LS_TF_KERNEL(Sigmoid, (runUnary<SigmoidOp, TfFloats, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Sigmoid, (runByVectors<SigmoidOp, TfFloats, TfComplex>), kAnalytic)
 LS_TF_KERNEL(Relu, (runUnary<ReluOp, TfFloats, TfSigned, TfUnsigned>), kReals)
 LS_TF_KERNEL(Relu6, (runUnary<Relu6Op, TfFloats, TfSigned, TfUnsigned>), kReals)
 LS_TF_KERNEL(LeakyRelu, runLeakyRelu, kFloats)
-LS_TF_KERNEL(Elu, (runUnary<EluOp, TfFloats>), kFloats)
-LS_TF_KERNEL(Selu, (runUnary<SeluOp, TfFloats>), kFloats)
-LS_TF_KERNEL(Softplus, (runUnary<SoftplusOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Elu, (runByVectors<EluOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Selu, (runByVectors<SeluOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Softplus, (runByVectors<SoftplusOp, TfFloats>), kFloats)
 LS_TF_KERNEL(Softsign, (runUnary<SoftsignOp, TfFloats>), kFloats)
 LS_TF_KERNEL(Conj, (runUnary<ConjOp, TfComplex>), "c64 c128")
 LS_TF_KERNEL(Real, runPart<RealPart>, "c64 c128")
