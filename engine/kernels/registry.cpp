@@ -1,5 +1,11 @@
 #include "engine/kernels/registry.h"
 
+#include "engine/ops/flex.h"
+
+#include <functional>
+#include <map>
+#include <string>
+
 #define LS_OP(dialect, name, file) LS_DEFINE_KERNELS(dialect, name);
 #define LS_CALL(dialect, name, file)
 #include "engine/ops/ops.def"
@@ -10,6 +16,38 @@
 #undef LS_FAST_KERNEL
 
 namespace loopscope {
+
+namespace {
+
+/// The kernel of the node that the options hold.
+Result<PreparedKernel> prepareFlexKernel(const KernelSetup& setup)
+{
+    LS_TRY(const Operator node, flexNode(setup.op));
+    const KernelEntry* entry = KernelRegistry::builtin().find(node.kind, Profile::reference);
+    if (!entry) return Error(ErrorCode::unsupported, "no kernel for " + node.kind.full());
+    return entry->prepare({node, setup.inputs, setup.outputs, setup.shapesAreStatic, setup.model});
+}
+
+/// TensorFlow's kernels under the names of TFLite's custom operators.
+const KernelEntry* findFlexKernel(const Kind& kind)
+{
+    static const auto entries = [] {
+        std::map<std::string, KernelEntry, std::less<>> made;
+        for (const KernelEntry& entry : KernelRegistry::builtin().entries()) {
+            if (entry.dialect != "tf" || entry.profile != Profile::reference) continue;
+            KernelEntry flex = entry;
+            const auto at = made.emplace("Flex" + std::string(entry.name), flex).first;
+            at->second.dialect = "custom";
+            at->second.name = at->first;
+            at->second.prepare = prepareFlexKernel;
+        }
+        return made;
+    }();
+    const auto found = entries.find(kind.name);
+    return found == entries.end() ? nullptr : &found->second;
+}
+
+} // namespace
 
 std::string_view profileName(Profile profile)
 {
@@ -49,7 +87,7 @@ const KernelEntry* KernelRegistry::find(const Kind& kind, Profile profile) const
     const auto [begin, end] = m_byName.equal_range(kind.name);
     for (auto at = begin; at != end; ++at)
         if (const KernelEntry& entry = m_entries[at->second]; entry.dialect == kind.dialect && entry.profile == profile) return &entry;
-    return nullptr;
+    return profile == Profile::reference && !flexName(kind).empty() ? findFlexKernel(kind) : nullptr;
 }
 
 } // namespace loopscope

@@ -30,3 +30,10 @@ LS_DEFINE_OP(tfl, cast)
     def.infer = inferCast;
     return def;
 }
+
+LS_DEFINE_OP(tfl, stablehlo_convert)
+{
+    OpDef def = unaryDef("Converts elements to the result's dtype, as cast does.", "StableHLO specification");
+    def.infer = inferCast;
+    return def;
+}

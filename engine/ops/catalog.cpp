@@ -1,5 +1,7 @@
 #include "engine/ops/catalog.h"
 
+#include "engine/ops/flex.h"
+
 #include <algorithm>
 #include <map>
 
@@ -86,7 +88,7 @@ const OpDef* findOp(const Kind& kind)
         return byKind;
     }();
     const auto found = index.find({kind.dialect, kind.name});
-    return found == index.end() ? nullptr : found->second;
+    return found == index.end() ? findFlexOp(kind) : found->second;
 }
 
 Status inferOperator(const Operator& op, std::span<const Tensor* const> inputs, std::span<InferredType> outputs)

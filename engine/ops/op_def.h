@@ -47,6 +47,9 @@ public:
     /// The elements of an i32 or i64 (or narrower integer) operand; none if its data is not known or it is no integer tensor.
     std::optional<std::vector<int64_t>> intValues(int i) const;
 
+    /// The same operands and results seen by another operator.
+    InferContext withOperator(const Operator& op) const { return {op, m_inputs, m_outputs}; }
+
     InferredType& output(int k) { return m_outputs[static_cast<size_t>(k)]; }
     void setOutput(int k, DType dtype, Shape shape)
     {

@@ -20,6 +20,7 @@ std::string_view tfCodeName(TfCode code)
     case TfCode::internal: return "InternalError";
     case TfCode::unimplemented: return "UnimplementedError";
     case TfCode::resourceExhausted: return "ResourceExhaustedError";
+    case TfCode::cancelled: return "CancelledError";
     }
     return "";
 }

@@ -13,7 +13,16 @@
 namespace loopscope {
 
 /// TensorFlow's status codes as far as its kernels use them.
-enum class TfCode : uint8_t { invalidArgument, failedPrecondition, outOfRange, notFound, internal, unimplemented, resourceExhausted };
+enum class TfCode : uint8_t {
+    invalidArgument,
+    failedPrecondition,
+    outOfRange,
+    notFound,
+    internal,
+    unimplemented,
+    resourceExhausted,
+    cancelled
+};
 
 /// "InvalidArgumentError": the class a TensorFlow user knows.
 std::string_view tfCodeName(TfCode code);

@@ -23,7 +23,7 @@ constexpr Entry kTable[] = {
      "bidirectional_sequence_lstm rnn unidirectional_sequence_rnn bidirectional_sequence_rnn svdf dot_general convolution "
      "bcq_fully_connected "
      "gru embedding_lookup embedding_lookup_sparse dilate "
-     "conv conv2d depthwiseconv2dnative conv3d matmul batchmatmul batchmatmulv2 batchmatmulv3 einsum sparsematmul xlaeinsum"},
+     "conv conv2d dilation2d depthwiseconv2dnative conv3d matmul batchmatmul batchmatmulv2 batchmatmulv3 einsum sparsematmul xlaeinsum"},
     {Family::arithmetic,
      "add sub mul div add_n floor_div floor_mod pow maximum minimum squared_difference atan2 equal not_equal less less_equal greater "
      "greater_equal logical_and logical_or logical_not neg abs sqrt rsqrt square exp log sin cos ceil floor round sign bitwise_xor "
@@ -32,7 +32,8 @@ constexpr Entry kTable[] = {
      "shift_right_logical cbrt expm1 log1p "
      "addv2 realdiv mulnonan divnonan truncatediv mod truncatemod xdivy xlogy bitwiseand bitwiseor bitwisexor leftshift rightshift invert "
      "approximateequal lessequal greaterequal notequal logicaland logicalor logicalnot isfinite isinf isnan reciprocal inv sinh cosh tan "
-     "asin acos atan asinh acosh atanh erf erfc erfinv lgamma digamma besseli0 besseli0e besseli1 besseli1e igamma igammac rint biasadd "
+     "asin acos atan asinh acosh atanh erf erfc erfinv lgamma digamma besseli0 besseli0e besseli1 besseli1e igamma igammac zeta polygamma "
+     "betainc ndtri rint biasadd "
      "biasaddv1 addn accumulatenv2 squareddifference floordiv "
      "floormod zeroslike oneslike selectv2 refselect clipbyvalue adjusthue adjustsaturation adjustcontrastv2 complex countupto cross conj "
      "angle "
@@ -46,14 +47,15 @@ constexpr Entry kTable[] = {
      "mean sum reduce_max reduce_min reduce_prod reduce_any reduce_all arg_max arg_min cumsum average_pool_2d max_pool_2d l2_pool_2d "
      "reduce_window segment_sum unsorted_segment_sum unsorted_segment_prod unsorted_segment_max unsorted_segment_min topk_v2 reduce sort "
      "prod max min all any argmax argmin avgpool avgpool3d maxpool maxpool3d maxpoolv2 euclideannorm cumprod cumulativelogsumexp bincount "
-     "densebincount topk "
+     "densebincount raggedbincount editdistance topk "
      "topkv2 non_max_suppression_v4 non_max_suppression_v5"},
     {Family::movement,
      "reshape bcq_gather squeeze expand_dims shape rank densify concatenation split split_v pack unpack slice strided_slice "
      "dynamic_update_slice reverse_v2 reverse_sequence gather gather_nd scatter_nd sparse_to_dense transpose space_to_depth depth_to_space "
      "space_to_batch_nd batch_to_space_nd matrix_diag matrix_set_diag tile broadcast_to broadcast_args pad padv2 mirror_pad "
      "resize_bilinear "
-     "resize_nearest_neighbor where one_hot unique fill range scatter broadcast_in_dim concatenate dynamic_slice iota "
+     "drawboundingboxes drawboundingboxesv2 scaleandtranslate unravelindex raggedgather unicodetranscode resize_nearest_neighbor where "
+     "one_hot unique fill range scatter broadcast_in_dim concatenate dynamic_slice iota "
      "concat concatv2 splitv identity identityn stopgradient preventgradient snapshot stridedslice reversev2 reverse "
      "reversesequence roll mirrorpad expanddims broadcastto gathernd gatherv2 scatternd onehot size shapen tensorscatterupdate "
      "tensorscatteradd tensorscattersub dynamicstitch dynamicpartition paralleldynamicstitch resizebilinear resizenearestneighbor "

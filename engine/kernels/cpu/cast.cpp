@@ -197,3 +197,8 @@ LS_DEFINE_KERNELS(tfl, cast)
 {
     registry.add({"tfl", "cast", Profile::reference, prepareCast, "f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 i4 u4 i2 bool c64"});
 }
+
+LS_DEFINE_KERNELS(tfl, stablehlo_convert)
+{
+    registry.add({"tfl", "stablehlo_convert", Profile::reference, prepareCast, "f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 bool"});
+}

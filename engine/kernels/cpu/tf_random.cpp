@@ -1,8 +1,8 @@
 // Kernels of TensorFlow's random numbers: Philox 4x32-10 with TensorFlow's seeds, and its way from bits to numbers
 // (core/lib/random/random_distributions.h, philox_random.h, core/kernels/random_op.cc, stateless_random_ops.cc).
+#include "engine/kernels/cpu/tf_streams.h"
+
 #include "engine/ir/random_stream.h"
-#include "engine/kernels/cpu/tf_support.h"
-#include "engine/kernels/resources.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 
 using namespace loopscope;
 
-namespace {
+namespace loopscope {
 
 /// 23 bits become the mantissa of a number from 1 to 2.
 float uniformFloat(uint32_t bits)
@@ -29,6 +29,47 @@ double uniformDouble(uint32_t low, uint32_t high)
     std::memcpy(&value, &word, sizeof value);
     return value - 1.0;
 }
+
+/// The stream of a seed. The seed is scrambled by a stream of its own, so that weak seeds do no harm.
+Result<PhiloxStream> streamOfSeed(const KernelArgs& args, int i)
+{
+    const std::vector<int64_t> seed = tfIntegers(args.in(i));
+    if (seed.size() != 2) return invalidArgument("seed must have shape [2], not " + toString(args.in(i).shape));
+    PhiloxStream scrambler{0x02461e293ec8f720ULL, static_cast<uint64_t>(seed[0]), static_cast<uint64_t>(seed[1])};
+    const std::array<uint32_t, 4> mix = scrambler.next();
+    return PhiloxStream{(uint64_t{mix[1]} << 32) | mix[0], 0, (uint64_t{mix[3]} << 32) | mix[2]};
+}
+
+/// The stream of operands 1 to 3: key, counter, algorithm.
+Result<PhiloxStream> streamOfKey(const KernelArgs& args)
+{
+    constexpr int64_t kPhilox = 1, kAny = 3;
+    LS_TRY(const int64_t algorithm, tfInteger(args, 3, "alg"));
+    if (algorithm != kPhilox && algorithm != kAny) return Error(ErrorCode::unsupported, "random algorithm " + std::to_string(algorithm));
+    const std::vector<int64_t> key = tfIntegers(args.in(1)), counter = tfIntegers(args.in(2));
+    if (key.size() != 1) return invalidArgument("key must have shape [1], not " + toString(args.in(1).shape));
+    if (counter.size() < 2) return invalidArgument("counter must have at least 2 elements, got shape " + toString(args.in(2).shape));
+    return PhiloxStream{static_cast<uint64_t>(key[0]), static_cast<uint64_t>(counter[0]), static_cast<uint64_t>(counter[1])};
+}
+
+PhiloxStream reserveBlocks(const KernelArgs& args, int64_t blocks)
+{
+    const auto seed = static_cast<uint64_t>(attributeInt(attributesOf(args), "seed", 0));
+    const auto seed2 = static_cast<uint64_t>(attributeInt(attributesOf(args), "seed2", 0));
+    const uint64_t identity = randomStreamIdentity(args.paramsAs<Operator>());
+    PhiloxStream& stream =
+        seed == 0 && seed2 == 0 ? args.runtime->random().session() : args.runtime->random().stream(identity, seed, seed2);
+    const PhiloxStream mine = stream;
+    stream.skip(static_cast<uint64_t>(blocks));
+    return mine;
+}
+
+} // namespace loopscope
+
+namespace {
+
+/// As much as TensorFlow reserves for a result: 256 blocks of four words for each number.
+PhiloxStream reserve(const KernelArgs& args, int64_t count) { return reserveBlocks(args, count * kReservedPerNumber); }
 
 enum class Distribution { uniform, normal, truncated };
 
@@ -95,20 +136,6 @@ Status fill(const KernelArgs& args, PhiloxStream& stream, Distribution distribut
     });
 }
 
-/// The stream of the operator; a copy to draw from. The stream itself moves on by as much as TensorFlow reserves for a result.
-PhiloxStream reserve(const KernelArgs& args, int64_t count)
-{
-    const auto seed = static_cast<uint64_t>(attributeInt(attributesOf(args), "seed", 0));
-    const auto seed2 = static_cast<uint64_t>(attributeInt(attributesOf(args), "seed2", 0));
-    const uint64_t identity = randomStreamIdentity(args.paramsAs<Operator>());
-    PhiloxStream& stream =
-        seed == 0 && seed2 == 0 ? args.runtime->random().session() : args.runtime->random().stream(identity, seed, seed2);
-    const PhiloxStream mine = stream;
-    constexpr int64_t kReservedPerNumber = 256; // blocks of four words: plenty, but that is what TensorFlow reserves
-    stream.skip(static_cast<uint64_t>(count * kReservedPerNumber));
-    return mine;
-}
-
 template <Distribution distribution> Status runRandom(const KernelArgs& args)
 {
     LS_TRY(const Shape shape, tfShapeOperand(args.in(0)));
@@ -157,28 +184,6 @@ Status runUniformInt(const KernelArgs& args)
     LS_CHECK_OK(tfAllocate(args, 0, shape));
     if (shape.elementCount() == 0) return {};
     return fillIntegers(args, reserve(args, shape.elementCount()), bounds.low, bounds.high);
-}
-
-/// The stream of a seed. The seed is scrambled by a stream of its own, so that weak seeds do no harm.
-Result<PhiloxStream> streamOfSeed(const KernelArgs& args, int i)
-{
-    const std::vector<int64_t> seed = tfIntegers(args.in(i));
-    if (seed.size() != 2) return invalidArgument("seed must have shape [2], not " + toString(args.in(i).shape));
-    PhiloxStream scrambler{0x02461e293ec8f720ULL, static_cast<uint64_t>(seed[0]), static_cast<uint64_t>(seed[1])};
-    const std::array<uint32_t, 4> mix = scrambler.next();
-    return PhiloxStream{(uint64_t{mix[1]} << 32) | mix[0], 0, (uint64_t{mix[3]} << 32) | mix[2]};
-}
-
-/// The stream of operands 1 to 3: key, counter, algorithm.
-Result<PhiloxStream> streamOfKey(const KernelArgs& args)
-{
-    constexpr int64_t kPhilox = 1, kAny = 3;
-    LS_TRY(const int64_t algorithm, tfInteger(args, 3, "alg"));
-    if (algorithm != kPhilox && algorithm != kAny) return Error(ErrorCode::unsupported, "random algorithm " + std::to_string(algorithm));
-    const std::vector<int64_t> key = tfIntegers(args.in(1)), counter = tfIntegers(args.in(2));
-    if (key.size() != 1) return invalidArgument("key must have shape [1], not " + toString(args.in(1).shape));
-    if (counter.size() < 2) return invalidArgument("counter must have at least 2 elements, got shape " + toString(args.in(2).shape));
-    return PhiloxStream{static_cast<uint64_t>(key[0]), static_cast<uint64_t>(counter[0]), static_cast<uint64_t>(counter[1])};
 }
 
 /// The first version of an operator has a seed, the second a key, a counter and an algorithm.

@@ -1,0 +1,274 @@
+#include "engine/ops/flex.h"
+
+#include "engine/ops/catalog.h"
+
+#include <array>
+#include <cstring>
+#include <deque>
+#include <map>
+
+namespace loopscope {
+
+namespace {
+
+using ByteSpan = std::span<const uint8_t>;
+
+Error malformed(const std::string& what) { return Error(ErrorCode::badFile, "the options of a Flex operator " + what); }
+
+/// The two strings of the FlexBuffer vector [name of the operator, its serialized node].
+std::optional<std::pair<std::string, ByteSpan>> flexVector(ByteSpan bytes)
+{
+    constexpr uint8_t kVector = 10;
+    const size_t n = bytes.size();
+    if (n < 3) return std::nullopt;
+    const auto number = [&](size_t at, size_t width) -> std::optional<size_t> {
+        if ((width != 1 && width != 2 && width != 4 && width != 8) || at > n || width > n - at) return std::nullopt;
+        uint64_t value = 0;
+        std::memcpy(&value, bytes.data() + at, width);
+        return value <= n ? std::optional<size_t>(static_cast<size_t>(value)) : std::nullopt;
+    };
+    const size_t rootWidth = bytes[n - 1], width = size_t{1} << (bytes[n - 2] & 3);
+    if ((bytes[n - 2] >> 2) != kVector || rootWidth + 2 > n) return std::nullopt;
+    const size_t rootAt = n - 2 - rootWidth;
+    const auto back = number(rootAt, rootWidth);
+    if (!back || *back > rootAt) return std::nullopt;
+    const size_t vector = rootAt - *back;
+    const auto count = vector >= width ? number(vector - width, width) : std::nullopt;
+    if (!count || *count < 2 || vector + 2 * width + *count > n) return std::nullopt;
+    std::array<ByteSpan, 2> parts;
+    for (size_t i = 0; i < 2; ++i) {
+        const size_t at = vector + i * width;
+        const size_t partWidth = size_t{1} << (bytes[vector + *count * width + i] & 3);
+        const auto offset = number(at, width);
+        if (!offset || *offset > at || at - *offset < partWidth) return std::nullopt;
+        const size_t start = at - *offset;
+        const auto length = number(start - partWidth, partWidth);
+        if (!length || *length > n - start) return std::nullopt;
+        parts[i] = bytes.subspan(start, *length);
+    }
+    return std::pair(std::string(parts[0].begin(), parts[0].end()), parts[1]);
+}
+
+/// One field of a protocol buffer: a number (varint or fixed) or the bytes of a string, message or packed list.
+struct WireField {
+    int number = 0;
+    int type = 0; ///< 0 varint, 1 64 bits, 2 bytes, 5 32 bits
+    uint64_t value = 0;
+    ByteSpan bytes;
+};
+
+class WireReader {
+public:
+    explicit WireReader(ByteSpan bytes) : m_bytes(bytes) {}
+
+    bool atEnd() const { return m_bytes.empty(); }
+
+    std::optional<uint64_t> varint()
+    {
+        uint64_t value = 0;
+        for (int shift = 0; shift < 64 && !m_bytes.empty(); shift += 7) {
+            const uint8_t byte = m_bytes.front();
+            m_bytes = m_bytes.subspan(1);
+            value |= uint64_t{byte & 0x7fU} << shift;
+            if (byte < 0x80) return value;
+        }
+        return std::nullopt;
+    }
+
+    std::optional<uint64_t> fixed(size_t width)
+    {
+        if (m_bytes.size() < width) return std::nullopt;
+        uint64_t value = 0;
+        std::memcpy(&value, m_bytes.data(), width);
+        m_bytes = m_bytes.subspan(width);
+        return value;
+    }
+
+    std::optional<WireField> field()
+    {
+        const auto tag = varint();
+        if (!tag || *tag >> 3 > 1'000'000) return std::nullopt;
+        WireField out{static_cast<int>(*tag >> 3), static_cast<int>(*tag & 7), 0, {}};
+        if (out.type == 2) {
+            const auto length = varint();
+            if (!length || *length > m_bytes.size()) return std::nullopt;
+            out.bytes = m_bytes.subspan(0, static_cast<size_t>(*length));
+            m_bytes = m_bytes.subspan(static_cast<size_t>(*length));
+            return out;
+        }
+        const auto value = out.type == 0 ? varint() : out.type == 1 ? fixed(8) : out.type == 5 ? fixed(4) : std::nullopt;
+        if (!value) return std::nullopt;
+        out.value = *value;
+        return out;
+    }
+
+private:
+    ByteSpan m_bytes;
+};
+
+std::string textOf(ByteSpan bytes) { return {bytes.begin(), bytes.end()}; }
+
+/// types.proto's DataType. References, 100 more, do not occur in TFLite files.
+DType wireType(uint64_t number)
+{
+    static constexpr std::array kTypes = {DType::unknown, DType::f32,    DType::f64,      DType::i32,     DType::u8,      DType::i16,
+                                          DType::i8,      DType::string, DType::c64,      DType::i64,     DType::boolean, DType::qi8,
+                                          DType::qu8,     DType::qi32,   DType::bf16,     DType::qi16,    DType::qu16,    DType::u16,
+                                          DType::c128,    DType::f16,    DType::resource, DType::variant, DType::u32,     DType::u64};
+    return number < kTypes.size() ? kTypes[number] : DType::unknown;
+}
+
+Attribute realAttribute(uint64_t bits)
+{
+    const auto low = static_cast<uint32_t>(bits);
+    float value = 0;
+    std::memcpy(&value, &low, sizeof value);
+    return floatAttribute(value);
+}
+
+/// TensorShapeProto: dimensions (2, their size 1) or unknown rank (3).
+std::optional<Shape> wireShape(ByteSpan bytes)
+{
+    Shape shape;
+    for (WireReader reader(bytes); !reader.atEnd();) {
+        const auto field = reader.field();
+        if (!field) return std::nullopt;
+        if (field->number == 3 && field->value != 0) return Shape::unknownRank();
+        if (field->number != 2) continue;
+        int64_t size = 0;
+        for (WireReader dim(field->bytes); !dim.atEnd();) {
+            const auto part = dim.field();
+            if (!part) return std::nullopt;
+            if (part->number == 1) size = static_cast<int64_t>(part->value);
+        }
+        if (shape.rank() > 250) return std::nullopt;
+        shape.append(size < 0 ? kUnknownDim : size);
+    }
+    return shape;
+}
+
+/// A single value of AttrValue's oneof, or an element of its list, where fields have the same numbers. None: malformed or of a kind that
+/// has no form here.
+std::optional<Attribute> wireScalar(const WireField& field)
+{
+    switch (field.number) {
+    case 2: return Attribute(textOf(field.bytes));
+    case 3: return Attribute(static_cast<int64_t>(field.value));
+    case 4: return realAttribute(field.value);
+    case 5: return Attribute(field.value != 0);
+    case 6: return Attribute(wireType(field.value));
+    case 7: {
+        auto shape = wireShape(field.bytes);
+        return shape ? std::optional<Attribute>(Attribute(*shape)) : std::nullopt;
+    }
+    default: return std::nullopt;
+    }
+}
+
+std::optional<Attribute> wireList(ByteSpan bytes)
+{
+    AttributeItems items;
+    for (WireReader reader(bytes); !reader.atEnd();) {
+        auto field = reader.field();
+        if (!field) return std::nullopt;
+        const bool isNumber = field->number >= 3 && field->number <= 6;
+        if (field->type != 2 || !isNumber) {
+            auto item = wireScalar(*field);
+            if (!item) return std::nullopt;
+            items.push_back(std::move(*item));
+            continue;
+        }
+        for (WireReader packed(field->bytes); !packed.atEnd();) {
+            const auto value = field->number == 4 ? packed.fixed(4) : packed.varint();
+            if (!value) return std::nullopt;
+            items.push_back(*wireScalar({field->number, 0, *value, {}}));
+        }
+    }
+    return Attribute(std::move(items));
+}
+
+/// An entry of NodeDef's map of attributes: key 1, value 2.
+Status readAttribute(ByteSpan bytes, AttributeList& out)
+{
+    std::string key;
+    std::optional<Attribute> value;
+    for (WireReader reader(bytes); !reader.atEnd();) {
+        const auto field = reader.field();
+        if (!field) return malformed("hold a damaged attribute");
+        if (field->number == 1) key = textOf(field->bytes);
+        if (field->number != 2) continue;
+        for (WireReader content(field->bytes); !content.atEnd();) {
+            const auto part = content.field();
+            if (!part) return malformed("hold a damaged attribute");
+            value = part->number == 1 ? wireList(part->bytes) : wireScalar(*part);
+            if (!value) return Error(ErrorCode::unsupported, "attribute '" + key + "' of a Flex operator is a tensor or a function");
+        }
+    }
+    if (value && !key.starts_with("_")) setAttribute(out, std::move(key), std::move(*value));
+    return {};
+}
+
+/// Inference by TensorFlow's operator. What its options hold is found when a kernel is prepared, too.
+Status inferFlex(InferContext& context)
+{
+    LS_TRY(const Operator node, flexNode(context.op()));
+    const OpDef* def = findOp(node.kind);
+    if (!def || !def->infer) return {};
+    InferContext asNode = context.withOperator(node);
+    return def->infer(asNode);
+}
+
+} // namespace
+
+std::string_view flexName(const Kind& kind)
+{
+    constexpr std::string_view kPrefix = "Flex";
+    if (kind.dialect != "custom" || !kind.name.starts_with(kPrefix)) return {};
+    return std::string_view(kind.name).substr(kPrefix.size());
+}
+
+const OpDef* findFlexOp(const Kind& kind)
+{
+    struct FlexDefs {
+        std::deque<std::string> names;
+        std::map<std::string_view, OpDef> byName;
+    };
+    static const FlexDefs* const defs = [] {
+        auto* made = new FlexDefs; // lives as long as the program, as the catalogue does
+        for (const OpDef& def : allOps()) {
+            if (def.dialect != "tf" || def.isCall) continue;
+            OpDef flex = def;
+            flex.dialect = "custom";
+            flex.name = made->names.emplace_back("Flex" + std::string(def.name));
+            flex.infer = inferFlex;
+            made->byName.emplace(flex.name, flex);
+        }
+        return made;
+    }();
+    if (flexName(kind).empty()) return nullptr;
+    const auto found = defs->byName.find(kind.name);
+    return found == defs->byName.end() ? nullptr : &found->second;
+}
+
+Result<Operator> flexNode(const Operator& op)
+{
+    const Attribute* options = findAttribute(op.attributes, "options");
+    const auto* raw = options ? options->as<HexBytes>() : nullptr;
+    if (!raw) return malformed("are missing");
+    const auto parts = flexVector({reinterpret_cast<const uint8_t*>(raw->bytes.data()), raw->bytes.size()});
+    if (!parts) return malformed("are not the name and node of a TensorFlow operator");
+    Operator node = op;
+    node.attributes.clear();
+    node.kind = Kind{"tf", parts->first};
+    for (WireReader reader(parts->second); !reader.atEnd();) {
+        const auto field = reader.field();
+        if (!field) return malformed("hold a damaged node");
+        if (field->number == 1) node.name = textOf(field->bytes);
+        if (field->number == 5) LS_CHECK_OK(readAttribute(field->bytes, node.attributes));
+    }
+    if (node.kind.name != flexName(op.kind))
+        return malformed("hold another operator").found(node.kind.name).expected(std::string(flexName(op.kind)));
+    return node;
+}
+
+} // namespace loopscope
