@@ -136,7 +136,7 @@ template <bool hasColours> Status runDrawBoxes(const KernelArgs& args)
             for (int64_t c = 0; c < std::min<int64_t>(given[1], 4); ++c)
                 colours[static_cast<size_t>(i)][static_cast<size_t>(c)] = args.in(2).as<float>()[i * given[1] + c];
     }
-    if (depth == 1)
+    if (depth == 1 && !hasColours)
         for (BoxColour& colour : colours) colour[0] = 1;
     LS_CHECK_OK(tfCopy(args, 0, args.in(0), pictures));
     return forDType<TypeList<float, Half>>(args.in(0).dtype, [&]<typename T>() -> Status {
