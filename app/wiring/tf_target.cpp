@@ -91,6 +91,10 @@ Result<RunSelection> completeSelection(const Model& model, RunSelection asked, s
     if (nothingAsked && chosen != nullptr) add(asked.fetches, chosen->outputs);
     if (nothingAsked && chosen != nullptr) add(asked.feeds, chosen->inputs);
     if (nothingAsked && asked.fetches.empty()) asked.fetches = unreadValues(graph);
+    // The graph's own inputs stay: what is selected may read them.
+    for (const ValueId input : graph.inputs)
+        if (const std::string& id = graph.value(input).id; std::ranges::find(asked.feeds, id) == asked.feeds.end())
+            asked.feeds.push_back(id);
     LS_CHECK_OK(addPlaceholders(model, root, asked));
     return asked;
 }
@@ -98,6 +102,7 @@ Result<RunSelection> completeSelection(const Model& model, RunSelection asked, s
 Status selectFromArguments(Model& model, const Arguments& arguments)
 {
     if (model.dialect != Dialect::tf) return {};
+    if (!model.hasGraph(rootOf(model, arguments.text("signature")))) return Error(ErrorCode::badFile, "the model has no graphs");
     RunSelection asked;
     asked.fetches = arguments.all("fetch");
     asked.targets = arguments.all("target");

@@ -1,6 +1,7 @@
 #include "engine/exec/make_executor.h"
 
 #include "engine/exec/dataflow_executor.h"
+#include "engine/ir/verifier.h"
 #include "engine/ops/control_flow.h"
 #include "engine/ops/dataflow.h"
 
@@ -45,6 +46,7 @@ Status carryOver(const Executor& from, Executor& to)
 
 Result<std::unique_ptr<Executor>> makeExecutor(const Model& model, GraphId root, const ExecutionOptions& options)
 {
+    LS_CHECK_OK(verifyCalls(model));
     LS_TRY(std::unique_ptr<Executor> executor, plainExecutor(model, root, options));
     const GraphId initialiser = attributeGraph(model.attributes, kInitialiserGraph);
     if (model.hasGraph(initialiser) && initialiser != root) LS_CHECK_OK(initialise(*executor, initialiser, options));

@@ -247,7 +247,45 @@ private:
     std::unordered_set<int32_t> m_externals; ///< numbers of the external buffers
 };
 
+/// How many operands a caller keeps for itself: the condition of an If, the index of a Case.
+size_t ownOperands(const Operator& op, std::string_view role)
+{
+    return role == "call" || role == "cond" || role == "body" ? 0 : std::min<size_t>(1, op.inputs.size());
+}
+
+Status verifyCall(const Model& model, const Operator& op)
+{
+    for (const Callee& callee : calleesOf(op)) {
+        const Graph& graph = model.graph(callee.graph);
+        const size_t given = op.inputs.size() - ownOperands(op, callee.role);
+        if (given != graph.inputs.size())
+            return broken("calls " + graph.id + " with " + std::to_string(given) + " operands")
+                .expected(std::to_string(graph.inputs.size()));
+        if (callee.role != "cond" && op.results.size() > graph.outputs.size())
+            return broken("has " + std::to_string(op.results.size()) + " results")
+                .expected("at most " + std::to_string(graph.outputs.size()) + ", what " + graph.id + " returns");
+        if (callee.role == "cond" && graph.outputs.empty()) return broken("its condition " + graph.id + " returns nothing");
+    }
+    return {};
+}
+
 } // namespace
+
+Status verifyCalls(const Model& model)
+{
+    constexpr std::string_view kCallers[] = {"PartitionedCall", "StatefulPartitionedCall", "If",   "StatelessIf",
+                                             "While",           "StatelessWhile",          "Case", "StatelessCase"};
+    if (model.dialect != Dialect::tf) return {};
+    for (const Graph& graph : model.graphs)
+        for (size_t i = 0; i < graph.operators.size(); ++i) {
+            const Operator& op = graph.operators[i];
+            if (std::ranges::find(kCallers, op.kind.name) == std::end(kCallers)) continue;
+            if (Status status = verifyCall(model, op); !status.ok())
+                return std::move(status).takeError().at(graph.id + "/" +
+                                                        (op.name.empty() ? op.kind.name + "#" + std::to_string(i) : op.name));
+        }
+    return {};
+}
 
 Status verifyModel(const Model& model) { return Verifier(model).run(); }
 

@@ -10,4 +10,8 @@ namespace loopscope {
 /// Errors: badFile, with the graph, operator and value that break a rule.
 Status verifyModel(const Model& model);
 
+/// What a run relies on beyond that: every graph takes the operands and gives the results that its TensorFlow callers name (those of
+/// TFLite are checked against their loops and branches while they are prepared). Errors: badFile, with graph, operator and both numbers.
+Status verifyCalls(const Model& model);
+
 } // namespace loopscope

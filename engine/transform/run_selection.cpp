@@ -1,6 +1,7 @@
 #include "engine/transform/run_selection.h"
 
 #include "engine/base/text.h"
+#include "engine/ir/verifier.h"
 #include "engine/ops/control_flow.h"
 #include "engine/ops/dataflow.h"
 #include "engine/tensor/strings.h"
@@ -173,6 +174,7 @@ Result<Model> selectForRun(const Model& model, GraphId root, const RunSelection&
     if (!model.hasGraph(root)) return Error(ErrorCode::badFile, "the model has no graph " + std::to_string(root.index));
     Model selected = model;
     resolveFunctionCalls(selected);
+    LS_CHECK_OK(verifyCalls(selected)); // before pruning hides what a caller names and no function gives
     const size_t graphs = selected.graphs.size();
     LS_CHECK_OK(addInitialiser(model, selected));
     const bool whole = selection.feeds.empty() && selection.fetches.empty() && selection.targets.empty();
