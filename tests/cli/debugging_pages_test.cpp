@@ -1,6 +1,7 @@
 // Replays the examples of the debugger's pages: blocks that begin with `$ loopscope debug …` and hold prompts with replies. What is printed
 // must be exactly what the page says, prompts included.
 #include "app/commands/commands.h"
+#include "app/terminal/terminal.h"
 #include "app/wiring/subject.h"
 #include "engine/base/bytes.h"
 

@@ -63,7 +63,7 @@ std::optional<std::vector<Array>> readInputs(const app::GoldenRun& run)
         if (!archive->has(key)) return std::nullopt;
         Result<Array> array = archive->read(key);
         if (!array.ok()) return std::nullopt;
-        if (const auto named = run.dtypes.find(key); named != run.dtypes.end()) {
+        if (const auto named = run.inDtypes.find(key); named != run.inDtypes.end()) {
             array = fromNpyStorage(std::move(array).value(), app::dtypeFromNumpyName(named->second));
             if (!array.ok()) return std::nullopt;
         }
