@@ -61,8 +61,8 @@ private slots:
             if (event.kind == ConsoleEvent::Kind::echo) echoed.append(QString::fromStdString(event.text).trimmed());
         });
         // The first may have begun; of those behind it only the newest is left.
-        document.execute("goto end", "first");
-        for (int i = 1; i <= 50; ++i) document.execute(QString("goto step:%1").arg(i), "drag");
+        document.perform(request::GoToEnd{}, "first");
+        for (int i = 1; i <= 50; ++i) document.perform(request::GoToStep{i}, "drag");
         QVERIFY(wait(document));
         const int64_t reached = document.stop()->tick;
         document.execute("goto step:50");
