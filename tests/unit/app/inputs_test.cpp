@@ -1,8 +1,8 @@
 // `--input` in all its forms: files, archives, seeds, constants, patches, conversions, and the messages for what does not fit.
 #include "engine/api/inputs/inputs.h"
 
-#include "app/wiring/reference_inputs.h"
 #include "app/wiring/outputs.h"
+#include "app/wiring/reference_inputs.h"
 #include "engine/api/inputs/literal.h"
 #include "engine/base/bytes.h"
 #include "engine/tensor/npz.h"

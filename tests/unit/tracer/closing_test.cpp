@@ -186,9 +186,8 @@ TEST(Quota, countsTheLogToo)
     for (int i = 0; i < 40; ++i) {
         script.run({.outer = 1000});
         std::error_code none;
-        most = std::max<uint64_t>(most, std::filesystem::file_size(path) + (std::filesystem::exists(path + "-wal")
-                                                                               ? std::filesystem::file_size(path + "-wal", none)
-                                                                               : 0));
+        most = std::max<uint64_t>(most, std::filesystem::file_size(path) +
+                                            (std::filesystem::exists(path + "-wal") ? std::filesystem::file_size(path + "-wal", none) : 0));
     }
     ASSERT_TRUE((*recorder)->finish().ok());
     EXPECT_EQ((*recorder)->summary().state, "quota");
