@@ -4,6 +4,8 @@
 
 #include "engine/ops/op_def.h"
 
+#include <string_view>
+
 namespace loopscope {
 
 /// "Foo" of the kind custom.FlexFoo; empty for any other kind.
