@@ -1,6 +1,6 @@
 // loopscope: the command line.
 #include "app/commands/commands.h"
-#include "app/wiring/console.h"
+#include "app/output/console.h"
 #include "app/wiring/signals.h"
 
 #include <cstdio>

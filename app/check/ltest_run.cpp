@@ -2,7 +2,7 @@
 
 #include "app/check/ltest_session.h"
 #include "app/check/ltest_values.h"
-#include "app/wiring/listing.h"
+#include "app/output/listing.h"
 #include "app/wiring/session.h"
 #include "app/wiring/subject.h"
 #include "app/wiring/tf_target.h"

@@ -1,6 +1,6 @@
 #include "app/check/verdict.h"
 
-#include "app/wiring/json_writer.h"
+#include "app/output/json_writer.h"
 #include "engine/base/clock.h"
 
 #include <array>

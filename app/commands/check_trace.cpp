@@ -1,8 +1,8 @@
 // `loopscope check TRACE`: are the rules of a recording kept?
 #include "app/commands/check_trace.h"
 
-#include "app/wiring/console.h"
-#include "app/wiring/json_writer.h"
+#include "app/output/console.h"
+#include "app/output/json_writer.h"
 #include "app/wiring/signals.h"
 #include "tracer/api/trace_check.h"
 

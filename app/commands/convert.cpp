@@ -1,7 +1,7 @@
 // `loopscope convert`: models from one format to another.
 #include "app/commands/commands.h"
-#include "app/wiring/console.h"
-#include "app/wiring/json_writer.h"
+#include "app/output/console.h"
+#include "app/output/json_writer.h"
 #include "app/wiring/outputs.h"
 #include "converters/formats.h"
 #include "converters/tflite/file_archive.h"

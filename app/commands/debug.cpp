@@ -1,7 +1,7 @@
 // `loopscope debug`: the terminal debugger on a model.
 #include "app/commands/commands.h"
+#include "app/output/console.h"
 #include "app/terminal/debug_loop.h"
-#include "app/wiring/console.h"
 #include "app/wiring/session.h"
 #include "app/wiring/subject.h"
 #include "engine/kernels/selection.h"

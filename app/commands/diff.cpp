@@ -1,7 +1,7 @@
 // `loopscope diff`: where two traces, models or archives of arrays first differ.
 #include "app/commands/commands.h"
-#include "app/wiring/console.h"
-#include "app/wiring/json_writer.h"
+#include "app/output/console.h"
+#include "app/output/json_writer.h"
 #include "app/wiring/signals.h"
 #include "app/wiring/tolerance.h"
 #include "converters/formats.h"

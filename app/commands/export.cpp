@@ -1,7 +1,7 @@
 // `loopscope export`: a trace as arrays, rows, or a timeline for Perfetto and Chrome.
 #include "app/commands/commands.h"
-#include "app/wiring/console.h"
-#include "app/wiring/json_writer.h"
+#include "app/output/console.h"
+#include "app/output/json_writer.h"
 #include "app/wiring/outputs.h"
 #include "app/wiring/signals.h"
 #include "tracer/api/trace_export.h"

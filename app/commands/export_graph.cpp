@@ -1,7 +1,7 @@
 // `loopscope export-graph`: the picture of a graph, as the desktop application draws it, in a file; no screen needed.
 #include "app/commands/commands.h"
-#include "app/wiring/console.h"
-#include "app/wiring/json_writer.h"
+#include "app/output/console.h"
+#include "app/output/json_writer.h"
 #include "app/wiring/model_file.h"
 #include "app/wiring/outputs.h"
 #include "engine/base/bytes.h"

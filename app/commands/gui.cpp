@@ -1,6 +1,6 @@
 // `loopscope gui`: starts the desktop application, a program of its own beside this one, so that the command line needs no Qt.
 #include "app/commands/commands.h"
-#include "app/wiring/console.h"
+#include "app/output/console.h"
 
 #include <cerrno>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // `loopscope help`: the overview that teaches, and the help of single commands.
 #include "app/commands/commands.h"
-#include "app/wiring/console.h"
+#include "app/output/console.h"
 #include "engine/base/text.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // `loopscope list`: a model as text, or as a short program.
 #include "app/commands/commands.h"
-#include "app/wiring/console.h"
-#include "app/wiring/json_writer.h"
-#include "app/wiring/listing.h"
+#include "app/output/console.h"
+#include "app/output/json_writer.h"
+#include "app/output/listing.h"
 #include "app/wiring/model_file.h"
 #include "app/wiring/outputs.h"
 #include "engine/base/bytes.h"

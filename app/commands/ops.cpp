@@ -1,9 +1,9 @@
 // `loopscope ops`: the status matrix of operators.
 #include "app/commands/commands.h"
-#include "app/wiring/console.h"
-#include "app/wiring/json_writer.h"
-#include "app/wiring/operator_status.h"
-#include "app/wiring/table.h"
+#include "app/output/console.h"
+#include "app/output/json_writer.h"
+#include "app/output/operator_status.h"
+#include "app/output/table.h"
 
 namespace loopscope::app {
 

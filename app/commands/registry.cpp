@@ -1,7 +1,7 @@
 #include "app/commands/commands.h"
 
+#include "app/output/console.h"
 #include "app/wiring/config.h"
-#include "app/wiring/console.h"
 #include "engine/base/allocation.h"
 #include "engine/base/text.h"
 

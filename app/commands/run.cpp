@@ -1,10 +1,10 @@
 // `loopscope run`: executes a model and prints or stores its outputs.
 #include "app/commands/commands.h"
-#include "app/wiring/console.h"
-#include "app/wiring/json_writer.h"
+#include "app/output/console.h"
+#include "app/output/json_writer.h"
+#include "app/output/progress.h"
 #include "app/wiring/model_file.h"
 #include "app/wiring/outputs.h"
-#include "app/wiring/progress.h"
 #include "app/wiring/run_observers.h"
 #include "app/wiring/session.h"
 #include "app/wiring/tf_target.h"

@@ -2,7 +2,7 @@
 #include "app/commands/commands.h"
 #include "app/desktop/screenshot.h"
 #include "app/desktop/terminal_backend.h"
-#include "app/wiring/console.h"
+#include "app/output/console.h"
 #include "viewer/style/theme.h"
 #include "viewer/window/main_window.h"
 

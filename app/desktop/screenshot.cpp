@@ -1,6 +1,6 @@
 #include "app/desktop/screenshot.h"
 
-#include "app/wiring/console.h"
+#include "app/output/console.h"
 #include "engine/api/inputs/inputs.h"
 #include "engine/base/text.h"
 #include "engine/observe/address_resolution.h"

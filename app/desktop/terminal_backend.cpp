@@ -1,8 +1,8 @@
 #include "app/desktop/terminal_backend.h"
 
 #include "app/commands/commands.h"
+#include "app/output/console.h"
 #include "app/terminal/completion.h"
-#include "app/wiring/console.h"
 #include "app/wiring/model_file.h"
 #include "app/wiring/subject.h"
 #include "converters/tflite/model_metadata.h"

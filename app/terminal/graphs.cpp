@@ -1,8 +1,8 @@
 // Commands about TensorFlow graphs with dataflow control: frames, values under way, nodes that can run, dead nodes. They say why they do
 // not apply where a model has none.
+#include "app/output/table.h"
 #include "app/terminal/commands.h"
 #include "app/terminal/terminal.h"
-#include "app/wiring/table.h"
 #include "engine/base/text.h"
 #include "engine/ir/frames.h"
 

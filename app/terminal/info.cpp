@@ -1,10 +1,10 @@
 // `info TOPIC`: what there is to know at this stop.
+#include "app/output/table.h"
 #include "app/terminal/commands.h"
 #include "app/terminal/stop_text.h"
 #include "app/terminal/terminal.h"
 #include "app/terminal/value_view.h"
 #include "app/wiring/model_summary.h"
-#include "app/wiring/table.h"
 #include "engine/base/text.h"
 #include "engine/ir/frames.h"
 #include "engine/ir/stored_constant.h"

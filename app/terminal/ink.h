@@ -1,7 +1,7 @@
 // Colour for texts that are built before anybody knows where they go: a switch and the styles of the console.
 #pragma once
 
-#include "app/wiring/console.h"
+#include "app/output/console.h"
 
 #include <string>
 #include <string_view>

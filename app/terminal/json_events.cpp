@@ -1,6 +1,6 @@
 #include "app/terminal/json_events.h"
 
-#include "app/wiring/json_writer.h"
+#include "app/output/json_writer.h"
 
 namespace loopscope::app {
 

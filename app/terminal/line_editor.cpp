@@ -1,9 +1,9 @@
 #include "app/terminal/line_editor.h"
 
+#include "app/output/table.h"
 #include "app/terminal/completion.h"
 #include "app/terminal/terminal.h"
 #include "app/wiring/signals.h"
-#include "app/wiring/table.h"
 
 #include <algorithm>
 #include <cerrno>

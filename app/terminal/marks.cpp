@@ -1,7 +1,7 @@
 // Commands about timelines, bookmarks and notes.
+#include "app/output/table.h"
 #include "app/terminal/commands.h"
 #include "app/terminal/terminal.h"
-#include "app/wiring/table.h"
 
 namespace loopscope::app::terminal {
 

@@ -1,6 +1,6 @@
 #include "app/terminal/operator_lines.h"
 
-#include "app/wiring/listing.h"
+#include "app/output/listing.h"
 #include "engine/ir/text/structured.h"
 
 #include <algorithm>

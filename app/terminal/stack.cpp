@@ -1,8 +1,8 @@
 // Commands about the call stack: backtrace, up, down, frame.
+#include "app/output/table.h"
 #include "app/terminal/commands.h"
 #include "app/terminal/stop_text.h"
 #include "app/terminal/terminal.h"
-#include "app/wiring/table.h"
 
 namespace loopscope::app::terminal {
 

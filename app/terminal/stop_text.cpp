@@ -1,6 +1,6 @@
 #include "app/terminal/stop_text.h"
 
-#include "app/wiring/table.h"
+#include "app/output/table.h"
 
 #include <algorithm>
 

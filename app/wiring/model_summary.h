@@ -1,7 +1,7 @@
 // What a model is at a glance: operators by count, control flow as an outline, sizes, what will not run. `info` shows it.
 #pragma once
 
-#include "app/wiring/type_summary.h"
+#include "app/output/type_summary.h"
 #include "engine/ir/model.h"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "app/wiring/outputs.h"
 
-#include "app/wiring/json_writer.h"
-#include "app/wiring/table.h"
+#include "app/output/json_writer.h"
+#include "app/output/table.h"
 #include "engine/base/bytes.h"
 #include "engine/tensor/npz.h"
 #include "engine/tensor/value_text.h"

@@ -1,6 +1,6 @@
 #include "app/wiring/recording.h"
 
-#include "app/wiring/listing.h"
+#include "app/output/listing.h"
 #include "app/wiring/signals.h"
 #include "engine/base/hash.h"
 #include "engine/observe/address_resolution.h"

@@ -1,6 +1,6 @@
 #include "app/wiring/run_observers.h"
 
-#include "app/wiring/table.h"
+#include "app/output/table.h"
 #include "engine/ops/control_flow.h"
 
 #include <algorithm>

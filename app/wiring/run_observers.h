@@ -1,7 +1,7 @@
 // Observers that the commands attach to a run: how often loops went round, and where the time went.
 #pragma once
 
-#include "app/wiring/console.h"
+#include "app/output/console.h"
 #include "app/wiring/session.h"
 #include "engine/observe/execution_observer.h"
 

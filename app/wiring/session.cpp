@@ -1,7 +1,7 @@
 #include "app/wiring/session.h"
 
+#include "app/output/progress.h"
 #include "app/wiring/command_line.h"
-#include "app/wiring/progress.h"
 #include "app/wiring/signals.h"
 #include "engine/exec/make_executor.h"
 

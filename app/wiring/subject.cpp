@@ -1,8 +1,8 @@
 #include "app/wiring/subject.h"
 
+#include "app/output/listing.h"
 #include "app/replay/replay_executor.h"
 #include "app/replay/run_recording.h"
-#include "app/wiring/listing.h"
 #include "app/wiring/model_file.h"
 #include "app/wiring/recording.h"
 #include "app/wiring/reference_inputs.h"

@@ -1,7 +1,7 @@
 // JSON as docs/commands.md promises it, read back with an independent parser.
-#include "app/wiring/json_writer.h"
+#include "app/output/json_writer.h"
 
-#include "app/wiring/console.h"
+#include "app/output/console.h"
 #include "engine/api/inputs/literal.h"
 
 #include <cmath>

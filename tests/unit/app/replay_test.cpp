@@ -1,7 +1,7 @@
 // Stepping through recordings: held against the run that was recorded, stop by stop and value by value.
+#include "app/output/listing.h"
 #include "app/replay/replay_executor.h"
 #include "app/replay/run_recording.h"
-#include "app/wiring/listing.h"
 #include "engine/debug/inspect/value_history.h"
 #include "engine/debug/inspect/write_search.h"
 #include "engine/debug/reference/drift.h"

@@ -1,7 +1,7 @@
 // Stepping through recordings of TensorFlow 1 graphs: held against the run that was recorded, stop by stop, frames and dead tokens
 // included.
+#include "app/output/listing.h"
 #include "app/replay/replay_executor.h"
-#include "app/wiring/listing.h"
 #include "engine/debug/inspect/write_search.h"
 #include "engine/debug/timeline.h"
 #include "tests/unit/exec/dataflow_models.h"

@@ -1,8 +1,8 @@
 // Values as people read them (docs/commands.md, "Values").
 #include "engine/tensor/value_text.h"
 
-#include "app/wiring/progress.h"
-#include "app/wiring/table.h"
+#include "app/output/progress.h"
+#include "app/output/table.h"
 #include "engine/api/inputs/literal.h"
 
 #include <gtest/gtest.h>

@@ -1,0 +1,200 @@
+#include "app/output/console.h"
+
+#include "app/output/json_writer.h"
+#include "engine/base/clock.h"
+#include "engine/base/text.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace loopscope::app {
+
+namespace {
+
+constexpr int64_t kProgressDelayNs = 250'000'000;
+constexpr int64_t kProgressEveryNs = 100'000'000;
+constexpr int64_t kPlainEveryNs = 10'000'000'000;
+
+bool isSet(const char* variable)
+{
+    const char* value = std::getenv(variable);
+    return value != nullptr && *value != '\0';
+}
+
+} // namespace
+
+Console::Console(FILE* out, FILE* err)
+    : m_out(out),
+      m_err(err),
+      m_outIsTerminal(isatty(fileno(out)) == 1),
+      m_errIsTerminal(isatty(fileno(err)) == 1)
+{
+    winsize size = {};
+    if (const char* columns = std::getenv("COLUMNS"); columns != nullptr && std::atoi(columns) > 0) {
+        m_width = std::atoi(columns);
+    } else if (m_outIsTerminal && ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+        m_width = size.ws_col;
+        m_height = size.ws_row;
+    }
+}
+
+void Console::configure(ColorMode color, ProgressMode progress, bool quiet, bool verbose, bool json)
+{
+    m_quiet = quiet;
+    m_verbose = verbose;
+    m_json = json;
+    m_progress = progress;
+    const char* term = std::getenv("TERM");
+    const bool dumb = term != nullptr && std::strcmp(term, "dumb") == 0;
+    if (color != ColorMode::automatic) m_colored = color == ColorMode::always;
+    else if (isSet("NO_COLOR")) m_colored = false;
+    else if (isSet("CLICOLOR_FORCE")) m_colored = std::strcmp(std::getenv("CLICOLOR_FORCE"), "0") != 0;
+    else m_colored = m_outIsTerminal && !dumb;
+    if (json) m_colored = false;
+}
+
+void Console::print(std::string_view text)
+{
+    clearProgressLine();
+    std::fwrite(text.data(), 1, text.size(), m_out);
+}
+
+void Console::line(std::string_view text)
+{
+    print(text);
+    std::fputc('\n', m_out);
+}
+
+void Console::page(const std::string& text)
+{
+    const bool fits = std::count(text.begin(), text.end(), '\n') < m_height;
+    if (!m_paging || !m_outIsTerminal || fits || !isSet("PAGER")) return print(text);
+    std::fflush(m_out);
+    FILE* pager = popen(std::getenv("PAGER"), "w");
+    if (pager == nullptr) return print(text);
+    std::fwrite(text.data(), 1, text.size(), pager);
+    pclose(pager);
+}
+
+void Console::note(std::string_view text)
+{
+    if (m_quiet) return;
+    clearProgressLine();
+    std::fflush(m_out);
+    std::fprintf(m_err, "note: %.*s\n", static_cast<int>(text.size()), text.data());
+}
+
+void Console::warning(std::string_view text)
+{
+    if (m_quiet) return;
+    clearProgressLine();
+    std::fflush(m_out);
+    std::fprintf(m_err, "warning: %.*s\n", static_cast<int>(text.size()), text.data());
+}
+
+void Console::said(std::string_view text)
+{
+    clearProgressLine();
+    std::fflush(m_out);
+    std::fwrite(text.data(), 1, text.size(), m_err);
+}
+
+void Console::error(const Error& error)
+{
+    endProgress();
+    std::fflush(m_out);
+    if (m_json) {
+        std::fprintf(m_err, "%s\n", errorJson(error).c_str());
+        return;
+    }
+    // Red on a terminal's stderr only where stdout is coloured too: one switch for both.
+    const bool red = m_colored && m_errIsTerminal;
+    std::fprintf(m_err, "%serror:%s %s\n", red ? "\x1b[31m" : "", red ? "\x1b[0m" : "", error.message().c_str());
+    for (const std::string& note : error.detail().notes) std::fprintf(m_err, "note: %s\n", note.c_str());
+    if (m_verbose) std::fprintf(m_err, "note: raised at %s:%d\n", error.detail().sourceFile, error.detail().sourceLine);
+}
+
+std::string styled(Style style, std::string_view text)
+{
+    if (style == Style::plain) return std::string(text);
+    const char* code = style == Style::location  ? "\x1b[1;36m"
+                       : style == Style::changed ? "\x1b[33m"
+                       : style == Style::bad     ? "\x1b[31m"
+                                                 : "\x1b[90m";
+    return code + std::string(text) + "\x1b[0m";
+}
+
+std::string Console::paint(Style style, std::string_view text) const { return m_colored ? styled(style, text) : std::string(text); }
+
+std::string Console::number(int64_t value) const { return m_outIsTerminal ? groupThousands(value) : std::to_string(value); }
+
+bool Console::showsProgress() const
+{
+    if (m_quiet || m_json || m_progress == ProgressMode::never) return false;
+    return m_progress == ProgressMode::plain || m_errIsTerminal;
+}
+
+bool Console::progressDue()
+{
+    if (!showsProgress()) return false;
+    const int64_t now = nowNs();
+    if (m_progressStarted == 0) {
+        m_progressStarted = now;
+        m_progressShown = m_progress == ProgressMode::plain ? now : 0;
+        return false;
+    }
+    if (m_progress == ProgressMode::plain) return now - m_progressShown >= kPlainEveryNs;
+    return now - m_progressStarted >= kProgressDelayNs && now - m_progressShown >= kProgressEveryNs;
+}
+
+void Console::progress(std::string_view text)
+{
+    if (!progressDue()) return;
+    m_progressShown = nowNs();
+    if (m_progress == ProgressMode::plain) {
+        std::fprintf(m_err, "%.*s\n", static_cast<int>(text.size()), text.data());
+        return;
+    }
+    const int room = static_cast<int>(std::min<size_t>(text.size(), static_cast<size_t>(m_width > 1 ? m_width - 1 : 79)));
+    std::fprintf(m_err, "\r\x1b[K%.*s", room, text.data());
+    std::fflush(m_err);
+    m_progressVisible = true;
+}
+
+void Console::clearProgressLine()
+{
+    if (!m_progressVisible) return;
+    std::fprintf(m_err, "\r\x1b[K");
+    std::fflush(m_err);
+    m_progressVisible = false;
+}
+
+void Console::endProgress()
+{
+    clearProgressLine();
+    m_progressStarted = m_progressShown = 0;
+}
+
+std::string errorJson(const Error& error)
+{
+    const ErrorDetail& d = error.detail();
+    JsonWriter json;
+    json.beginObject().key("schema").value(1).key("error").beginObject();
+    json.key("code").value(static_cast<int>(d.code));
+    json.key("where").value(d.where).key("what").value(d.what).key("found").value(d.found).key("expected").value(d.expected);
+    json.key("nearest").beginArray();
+    for (const std::string& name : d.nearest) json.value(name);
+    json.endArray();
+    if (!d.notes.empty()) {
+        json.key("notes").beginArray();
+        for (const std::string& note : d.notes) json.value(note);
+        json.endArray();
+    }
+    json.endObject().endObject();
+    return json.text();
+}
+
+} // namespace loopscope::app

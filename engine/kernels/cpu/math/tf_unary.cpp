@@ -1,0 +1,364 @@
+// Kernels of TensorFlow's element-wise functions of one operand, and of conversions between dtypes.
+#include "engine/kernels/cpu/math/eigen_functions.h"
+#include "engine/kernels/cpu/tf_support.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+using namespace loopscope;
+
+namespace {
+
+/// The inverse of erf, by Newton's method from Winitzki's approximation.
+double inverseErf(double x)
+{
+    if (!(std::abs(x) < 1))
+        return x == 1 || x == -1 ? std::copysign(std::numeric_limits<double>::infinity(), x) : std::numeric_limits<double>::quiet_NaN();
+    constexpr double kA = 0.147;
+    const double logarithm = std::log1p(-x * x), half = 2 / (std::numbers::pi * kA) + logarithm / 2;
+    double y = std::copysign(std::sqrt(std::sqrt(half * half - logarithm / kA) - half), x);
+    for (int i = 0; i < 4; ++i) y -= (std::erf(y) - x) * std::sqrt(std::numbers::pi) / 2 * std::exp(y * y);
+    return y;
+}
+
+// Each function works on the type of calculation: f32 for half floats, else the element type.
+#define LS_FUNCTION(name, expression)                                                                                                      \
+    struct name {                                                                                                                          \
+        template <typename T> T operator()(T x) const { return static_cast<T>(expression); }                                               \
+    };
+LS_FUNCTION(SquareOp, wrappingMul(x, x))
+LS_FUNCTION(SqrtOp, std::sqrt(x))
+LS_FUNCTION(RsqrtOp, T(1) / std::sqrt(x))
+LS_FUNCTION(InverseOp, T(1) / x)
+LS_FUNCTION(TanOp, std::tan(x))
+LS_FUNCTION(SinhOp, std::sinh(x))
+LS_FUNCTION(CoshOp, std::cosh(x))
+LS_FUNCTION(AsinhOp, std::asinh(x))
+LS_FUNCTION(AcoshOp, std::acosh(x))
+LS_FUNCTION(ErfinvOp, inverseErf(x))
+LS_FUNCTION(LgammaOp, std::lgamma(x))
+LS_FUNCTION(FloorOp, std::floor(x))
+LS_FUNCTION(CeilOp, std::ceil(x))
+LS_FUNCTION(RintOp, std::nearbyint(x))
+LS_FUNCTION(InvertOp, ~x)
+LS_FUNCTION(ReluOp, x < T(0) ? T(0) : x)
+LS_FUNCTION(Relu6Op, x<T(0) ? T(0) : x> T(6) ? T(6) : x)
+LS_FUNCTION(SoftsignOp, x / (T(1) + std::abs(x)))
+LS_FUNCTION(ConjOp, std::conj(x))
+#undef LS_FUNCTION
+
+// What TensorFlow computes by vectors differs in its last bits from what it computes one by one: of n elements the last n mod 8, with
+// the C library. `vector` is the f32 of the former.
+#define LS_VECTOR_FUNCTION(name, single, inVector)                                                                                         \
+    struct name {                                                                                                                          \
+        template <typename T> T operator()(T x) const { return static_cast<T>(single); }                                                   \
+        static float vector(float x) { return inVector; }                                                                                  \
+    };
+LS_VECTOR_FUNCTION(ExpOp, std::exp(x), eigen::exp(x))
+LS_VECTOR_FUNCTION(Expm1Op, std::expm1(x), eigen::expm1(x))
+LS_VECTOR_FUNCTION(LogOp, std::log(x), eigen::log(x))
+LS_VECTOR_FUNCTION(Log1pOp, std::log1p(x), eigen::log1p(x))
+LS_VECTOR_FUNCTION(SinOp, std::sin(x), eigen::sin(x))
+LS_VECTOR_FUNCTION(CosOp, std::cos(x), eigen::cos(x))
+LS_VECTOR_FUNCTION(AsinOp, std::asin(x), eigen::asin(x))
+LS_VECTOR_FUNCTION(AcosOp, std::acos(x), eigen::acos(x))
+LS_VECTOR_FUNCTION(AtanOp, std::atan(x), eigen::atan(x))
+LS_VECTOR_FUNCTION(AtanhOp, std::atanh(x), eigen::atanh(x))
+LS_VECTOR_FUNCTION(EluOp, x < T(0) ? std::exp(x) - T(1) : x, x < 0.0F ? eigen::exp(x) - 1.0F : x)
+#undef LS_VECTOR_FUNCTION
+struct ErfOp {
+    template <typename T> T operator()(T x) const { return std::erf(x); }
+    float operator()(float x) const { return eigen::erf(x); }
+    static float vector(float x) { return eigen::erf(x); }
+};
+struct ErfcOp {
+    template <typename T> T operator()(T x) const { return std::erfc(x); }
+    float operator()(float x) const { return eigen::scalarErfc(x); }
+    static float vector(float x) { return eigen::erfc(x); }
+};
+struct SigmoidOp {
+    template <typename T> T operator()(T x) const { return T(1) / (T(1) + std::exp(-x)); }
+    float operator()(float x) const { return eigen::scalarLogistic(x); }
+    static float vector(float x) { return eigen::logistic(x); }
+};
+
+/// Networks that saturate magnify the last bits of tanh in their gradients, 1 − y², so that only the same bits give the same answers.
+struct TanhOp {
+    template <typename T> T operator()(T x) const
+    {
+        if constexpr (std::is_same_v<T, float>) return eigen::tanh(x);
+        else return std::tanh(x);
+    }
+};
+
+/// ψ(x): moved to x ≥ 10 by ψ(x) = ψ(x + 1) − 1/x, then the asymptotic series; reflected below 0 (core/kernels/cwise_op_digamma.cc; the
+/// series is that of Abramowitz and Stegun, 6.3.18).
+struct DigammaOp {
+    template <typename T> T operator()(T x) const
+    {
+        if constexpr (std::is_same_v<T, float>) return eigen::digamma(x);
+        constexpr double kPi = 3.14159265358979323846;
+        auto at = static_cast<double>(x);
+        double sum = 0;
+        if (at <= 0) {
+            if (at == std::floor(at)) return std::numeric_limits<T>::quiet_NaN();
+            sum = -kPi / std::tan(kPi * at);
+            at = 1 - at;
+        }
+        for (; at < 10; ++at) sum -= 1 / at;
+        const double square = 1 / (at * at);
+        const double series =
+            square *
+            (1.0 / 12 - square * (1.0 / 120 - square * (1.0 / 252 - square * (1.0 / 240 - square * (1.0 / 132 - square * 691.0 / 32760)))));
+        return static_cast<T>(sum + std::log(at) - 0.5 / at - series);
+    }
+};
+
+Status runPopulationCount(const KernelArgs& args)
+{
+    LS_CHECK_OK(tfAllocate(args, 0, args.in(0).shape));
+    return forDType<TfSigned, TfUnsigned>(args.in(0).dtype, [&]<typename T>() -> Status {
+        for (int64_t i = 0, n = args.in(0).elementCount(); i < n; ++i)
+            args.out(0).as<uint8_t>()[i] = static_cast<uint8_t>(std::popcount(static_cast<std::make_unsigned_t<T>>(args.in(0).as<T>()[i])));
+        return {};
+    });
+}
+
+struct AbsOp {
+    template <typename T> T operator()(T x) const
+    {
+        if constexpr (std::is_unsigned_v<T>) return x;
+        else if constexpr (std::is_integral_v<T>) return x < 0 ? wrappingSub(T(0), x) : x;
+        else return std::abs(x);
+    }
+};
+struct NegOp {
+    template <typename T> T operator()(T x) const
+    {
+        if constexpr (std::is_integral_v<T>) return wrappingSub(T(0), x);
+        else return -x;
+    }
+};
+struct SignOp {
+    template <typename T> T operator()(T x) const
+    {
+        if constexpr (kIsComplex<T>) return x == T(0) ? x : x / std::abs(x);
+        else return x > T(0) ? T(1) : x < T(0) ? T(-1) : x;
+    }
+};
+constexpr double kUnarySeluScale = 1.0507009873554804934193349852946, kUnarySeluScaleAlpha = 1.7580993408473768599402175208123;
+struct SeluOp {
+    template <typename T> T operator()(T x) const
+    {
+        return x < T(0) ? T(kUnarySeluScaleAlpha) * (std::exp(x) - T(1)) : T(kUnarySeluScale) * x;
+    }
+    static float vector(float x)
+    {
+        return x < 0.0F ? static_cast<float>(kUnarySeluScaleAlpha) * (eigen::exp(x) - 1.0F) : static_cast<float>(kUnarySeluScale) * x;
+    }
+};
+struct SoftplusOp {
+    /// Beyond these bounds the rounded answer is x or eˣ (core/kernels/softplus_op.h).
+    template <typename T> static T threshold() { return std::log(std::numeric_limits<T>::epsilon()) + T(2); }
+    template <typename T> T operator()(T x) const
+    {
+        if (x > -threshold<T>()) return x;
+        return x < threshold<T>() ? std::exp(x) : std::log1p(std::exp(x));
+    }
+    static float vector(float x)
+    {
+        if (x > -threshold<float>()) return x;
+        return x < threshold<float>() ? eigen::exp(x) : eigen::log1p(eigen::exp(x));
+    }
+};
+
+/// Whole vectors by `Op::vector`, where the calculation is in f32, the rest by `Op` itself.
+template <typename Op, typename... Lists> Status runByVectors(const KernelArgs& args)
+{
+    return forDType<Lists...>(args.in(0).dtype, [&]<typename T>() -> Status {
+        const T* in = args.in(0).as<T>();
+        T* out = args.out(0).as<T>();
+        const int64_t count = args.out(0).elementCount();
+        int64_t i = 0;
+        if constexpr (std::is_same_v<typename Element<T>::Compute, float>)
+            for (const int64_t whole = count - count % eigen::kPacket; i < whole; ++i)
+                out[i] = Element<T>::store(Op::vector(Element<T>::load(in[i])));
+        for (; i < count; ++i) out[i] = Element<T>::store(Op()(Element<T>::load(in[i])));
+        return {};
+    });
+}
+
+template <typename Op, typename... Lists> Status runUnary(const KernelArgs& args)
+{
+    return forDType<Lists...>(args.in(0).dtype, [&]<typename T>() -> Status {
+        applyUnary<T, T>(args.in(0), args.out(0), [](T x) { return Element<T>::store(Op()(Element<T>::load(x))); });
+        return {};
+    });
+}
+
+Status runLeakyRelu(const KernelArgs& args)
+{
+    const auto alpha = static_cast<float>(attributeFloat(attributesOf(args), "alpha", 0.2));
+    return forDType<TfFloats>(args.in(0).dtype, [&]<typename T>() -> Status {
+        using C = typename Element<T>::Compute;
+        applyUnary<T, T>(args.in(0), args.out(0), [alpha](T stored) {
+            const C x = Element<T>::load(stored);
+            return Element<T>::store(x > C(0) ? x : x * static_cast<C>(alpha));
+        });
+        return {};
+    });
+}
+
+struct RealPart {
+    template <typename C> auto operator()(C x) const { return x.real(); }
+};
+struct ImagPart {
+    template <typename C> auto operator()(C x) const { return x.imag(); }
+};
+struct AbsPart {
+    template <typename C> auto operator()(C x) const { return std::abs(x); }
+};
+struct AnglePart {
+    template <typename C> auto operator()(C x) const { return std::arg(x); }
+};
+
+template <typename Op> Status runPart(const KernelArgs& args)
+{
+    return forDType<TfComplex>(args.in(0).dtype, [&]<typename T>() -> Status {
+        if (args.out(0).dtype != tfDTypeOf<typename T::value_type>())
+            return Error(ErrorCode::unsupported, "there is no kernel for these dtypes");
+        applyUnary<T, typename T::value_type>(args.in(0), args.out(0), Op());
+        return {};
+    });
+}
+
+Status runComplex(const KernelArgs& args)
+{
+    return forDType<TypeList<float, double>>(args.in(0).dtype, [&]<typename T>() -> Status {
+        if (args.out(0).dtype != tfDTypeOf<std::complex<T>>()) return Error(ErrorCode::unsupported, "there is no kernel for these dtypes");
+        applyBinary<T, std::complex<T>>(args.in(0), args.in(1), args.out(0), [](T re, T im) { return std::complex<T>(re, im); });
+        return {};
+    });
+}
+
+/// What the x86 instruction gives where a float does not fit: the smallest integer of 32 or 64 bits, then truncated.
+template <typename To, typename From> To toInteger(From x)
+{
+    constexpr double kTwo63 = 9223372036854775808.0;
+    const auto wide = static_cast<double>(x);
+    if constexpr (std::is_same_v<To, uint64_t>) {
+        if (wide >= kTwo63 && wide < 2 * kTwo63) return static_cast<uint64_t>(x);
+    }
+    if constexpr (sizeof(To) >= 4 && !std::is_same_v<To, uint32_t>) {
+        const bool fits = wide > -kTwo63 - 1 && wide < kTwo63;
+        if (!fits) return static_cast<To>(std::numeric_limits<int64_t>::min() >> (sizeof(To) == 4 ? 32 : 0));
+        if (sizeof(To) == 4 && (wide >= 2147483648.0 || wide <= -2147483649.0)) return static_cast<To>(std::numeric_limits<int32_t>::min());
+    }
+    if (!(wide > -kTwo63 && wide < kTwo63)) return To(0);
+    return static_cast<To>(static_cast<int64_t>(x));
+}
+
+template <typename To, typename From> To convert(From stored)
+{
+    const auto x = Element<From>::load(stored);
+    using C = typename Element<To>::Compute;
+    using X = std::remove_const_t<decltype(x)>;
+    if constexpr (std::is_same_v<To, bool>) return x != X(0);
+    else if constexpr (kIsComplex<X> && kIsComplex<C>)
+        return To(static_cast<typename C::value_type>(x.real()), static_cast<typename C::value_type>(x.imag()));
+    else if constexpr (kIsComplex<X>) return convert<To>(x.real());
+    else if constexpr (kIsComplex<C>) return To(static_cast<typename C::value_type>(x));
+    else if constexpr (std::is_integral_v<C> && std::is_floating_point_v<X>) return toInteger<C>(x);
+    else return Element<To>::store(static_cast<C>(x));
+}
+
+Status runCast(const KernelArgs& args)
+{
+    const Tensor& x = args.in(0);
+    if (x.dtype == args.out(0).dtype) return tfCopy(args, 0, x, x.shape);
+    return forDType<TfFloats, TfSigned, TfUnsigned, TfComplex, TypeList<bool>>(x.dtype, [&]<typename From>() -> Status {
+        return forDType<TfFloats, TfSigned, TfUnsigned, TfComplex, TypeList<bool>>(args.out(0).dtype, [&]<typename To>() -> Status {
+            applyUnary<From, To>(x, args.out(0), [](From value) { return convert<To>(value); });
+            return {};
+        });
+    });
+}
+
+Status runBitcast(const KernelArgs& args)
+{
+    const Tensor& x = args.in(0);
+    const int64_t from = bitWidth(x.dtype) / 8;
+    const int64_t to = bitWidth(args.out(0).dtype) / 8;
+    Shape shape = x.shape;
+    if (from == 0 || to == 0) return Error(ErrorCode::unsupported, "there is no kernel for these dtypes");
+    if (from > to) {
+        shape.append(from / to);
+    } else if (from < to) {
+        if (shape.rank() == 0 || shape.back() != to / from)
+            return invalidArgument("Cannot bitcast from " + std::string(tfTypeName(x.dtype)) + " to " +
+                                   std::string(tfTypeName(args.out(0).dtype)) + " with shape " + toString(shape));
+        shape.resize(shape.rank() - 1, 0);
+    }
+    return tfCopy(args, 0, x, shape);
+}
+
+constexpr std::string_view kNumbers = "f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 c64 c128";
+constexpr std::string_view kReals = "f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64";
+constexpr std::string_view kFloats = "f32 f64 f16 bf16";
+constexpr std::string_view kAnalytic = "f32 f64 f16 bf16 c64 c128";
+
+} // namespace
+
+LS_TF_KERNEL(Abs, (runUnary<AbsOp, TfFloats, TfSigned, TfUnsigned>), kReals)
+LS_TF_KERNEL(Neg, (runUnary<NegOp, TfFloats, TfSigned, TfUnsigned, TfComplex>), kNumbers)
+LS_TF_KERNEL(Sign, (runUnary<SignOp, TfFloats, TfSigned, TfUnsigned, TfComplex>), kNumbers)
+LS_TF_KERNEL(Square, (runUnary<SquareOp, TfFloats, TfSigned, TfUnsigned, TfComplex>), kNumbers)
+LS_TF_KERNEL(Sqrt, (runUnary<SqrtOp, TfFloats, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Rsqrt, (runUnary<RsqrtOp, TfFloats, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Reciprocal, (runUnary<InverseOp, TfFloats, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Inv, (runUnary<InverseOp, TfFloats, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Exp, (runByVectors<ExpOp, TfFloats, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Expm1, (runByVectors<Expm1Op, TfFloats>), kFloats)
+LS_TF_KERNEL(Log, (runByVectors<LogOp, TfFloats, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Log1p, (runByVectors<Log1pOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Sin, (runByVectors<SinOp, TfFloats, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Cos, (runByVectors<CosOp, TfFloats, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Tan, (runUnary<TanOp, TfFloats, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Asin, (runByVectors<AsinOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Acos, (runByVectors<AcosOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Atan, (runByVectors<AtanOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Sinh, (runUnary<SinhOp, TfFloats, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Cosh, (runUnary<CoshOp, TfFloats, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Tanh, (runUnary<TanhOp, TfFloats, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Asinh, (runUnary<AsinhOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Acosh, (runUnary<AcoshOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Atanh, (runByVectors<AtanhOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Erf, (runByVectors<ErfOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Erfc, (runByVectors<ErfcOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Erfinv, (runUnary<ErfinvOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Lgamma, (runUnary<LgammaOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Digamma, (runUnary<DigammaOp, TfFloats>), kFloats)
+LS_TF_KERNEL(PopulationCount, runPopulationCount, "i8 i16 i32 i64 u8 u16 u32 u64")
+LS_TF_KERNEL(Floor, (runUnary<FloorOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Ceil, (runUnary<CeilOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Round, (runUnary<RintOp, TfFloats, TfSigned>), kReals)
+LS_TF_KERNEL(Rint, (runUnary<RintOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Invert, (runUnary<InvertOp, TfSigned, TfUnsigned>), "i8 i16 i32 i64 u8 u16 u32 u64")
+LS_TF_KERNEL(Sigmoid, (runByVectors<SigmoidOp, TfFloats, TfComplex>), kAnalytic)
+LS_TF_KERNEL(Relu, (runUnary<ReluOp, TfFloats, TfSigned, TfUnsigned>), kReals)
+LS_TF_KERNEL(Relu6, (runUnary<Relu6Op, TfFloats, TfSigned, TfUnsigned>), kReals)
+LS_TF_KERNEL(LeakyRelu, runLeakyRelu, kFloats)
+LS_TF_KERNEL(Elu, (runByVectors<EluOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Selu, (runByVectors<SeluOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Softplus, (runByVectors<SoftplusOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Softsign, (runUnary<SoftsignOp, TfFloats>), kFloats)
+LS_TF_KERNEL(Conj, (runUnary<ConjOp, TfComplex>), "c64 c128")
+LS_TF_KERNEL(Real, runPart<RealPart>, "c64 c128")
+LS_TF_KERNEL(Imag, runPart<ImagPart>, "c64 c128")
+LS_TF_KERNEL(ComplexAbs, runPart<AbsPart>, "c64 c128")
+LS_TF_KERNEL(Angle, runPart<AnglePart>, "c64 c128")
+LS_TF_KERNEL(Complex, runComplex, "f32 f64")
+LS_TF_KERNEL(Cast, runCast, "numbers bool")
+LS_TF_KERNEL(Bitcast, runBitcast, "numbers")
