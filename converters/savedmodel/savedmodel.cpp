@@ -5,6 +5,7 @@
 #include "converters/graphdef/import_meta_graph.h"
 #include "converters/graphdef/messages.h"
 #include "converters/savedmodel/checkpoint.h"
+#include "converters/savedmodel/object_variables.h"
 #include "converters/savedmodel/restored_variables.h"
 #include "engine/base/bytes.h"
 
@@ -59,11 +60,26 @@ Status attachAssets(Model& model, const std::string& folder, const std::vector<A
     return {};
 }
 
+/// What the graph itself restores, and of the other variables what the saved objects say.
+Result<std::vector<savedmodel::RestoredVariable>> variablesOf(const Model& model, savedmodel::Checkpoint& checkpoint)
+{
+    std::vector<savedmodel::RestoredVariable> variables = savedmodel::restoredVariables(model);
+    const auto rest = std::ranges::find(model.metadata, kMetaGraphEntry, &Metadata::name);
+    if (rest == model.metadata.end() || !rest->data->hasBytes()) return variables;
+    LS_TRY(std::vector<savedmodel::RestoredVariable> objects, savedmodel::objectVariables(model, rest->data->bytes().view(), checkpoint));
+    for (savedmodel::RestoredVariable& object : objects)
+        if (std::ranges::find(variables, object.variable, &savedmodel::RestoredVariable::variable) == variables.end())
+            variables.push_back(std::move(object));
+    return variables;
+}
+
 Status attachVariables(Model& model, const std::string& folder)
 {
-    const std::vector<savedmodel::RestoredVariable> variables = savedmodel::restoredVariables(model);
-    if (variables.empty()) return {};
-    LS_TRY(savedmodel::Checkpoint checkpoint, savedmodel::Checkpoint::open(folder + "/variables/variables"));
+    std::error_code ignored;
+    const std::string prefix = folder + "/variables/variables";
+    if (!std::filesystem::exists(prefix + ".index", ignored) && savedmodel::restoredVariables(model).empty()) return {};
+    LS_TRY(savedmodel::Checkpoint checkpoint, savedmodel::Checkpoint::open(prefix));
+    LS_TRY(const std::vector<savedmodel::RestoredVariable> variables, variablesOf(model, checkpoint));
     Graph& main = model.graphs.front();
     for (const savedmodel::RestoredVariable& restored : variables) {
         Operator& op = main.operators[static_cast<size_t>(restored.variable.index)];

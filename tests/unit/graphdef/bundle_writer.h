@@ -27,6 +27,20 @@ public:
         entries[key] = entry;
     }
 
+    /// A scalar string: its length, the checksum of that, its bytes.
+    void addString(const std::string& key, const std::string& text)
+    {
+        const auto masked = [](uint32_t crc) {
+            const uint32_t value = savedmodel::maskedCrc(crc);
+            return std::string(reinterpret_cast<const char*>(&value), 4);
+        };
+        const auto length = static_cast<uint32_t>(text.size());
+        const uint32_t lengthCrc = savedmodel::crc32c(std::as_bytes(std::span(&length, 1)));
+        const std::string stored = masked(lengthCrc) + text;
+        add(key, tfpb::DT_STRING, {}, varint(length) + stored);
+        entries[key].set_crc32c(savedmodel::maskedCrc(savedmodel::crc32c(std::as_bytes(std::span(stored)), lengthCrc)));
+    }
+
     /// `PREFIX.index` and `PREFIX.data-00000-of-00001`.
     void write(const std::string& prefix) const
     {

@@ -5,6 +5,8 @@
 #include "tests/unit/graphdef/bundle_writer.h"
 #include "tests/unit/graphdef/small_graph.h"
 
+#include "object_graph.pb.h"
+
 #include <gmock/gmock.h>
 
 #include <unistd.h>
@@ -42,6 +44,18 @@ const std::string kRestoreV2 = R"(
            attr { key: 'dtypes' value { list { type: DT_INT32 } } } }
       node_def { name: 'i' op: 'Identity' input: 'r:tensors:0' attr { key: 'T' value { type: DT_INT32 } } }
       node_def { name: 'a' op: 'AssignVariableOp' input: 'var' input: 'i:output:0' attr { key: 'dtype' value { type: DT_INT32 } } } } })";
+
+/// As Keras 3 saves: the signature's functions read variables that nothing restores; only the objects behind it tell their entries.
+const std::string kBoundVariables = R"(
+    node { name: 'v' op: 'VarHandleOp' attr { key: 'dtype' value { type: DT_INT32 } } attr { key: 'shape' value { shape { dim { size: 1 } } } }
+           attr { key: 'shared_name' value { s: 'kernel' } } }
+    node { name: 'w' op: 'VarHandleOp' attr { key: 'dtype' value { type: DT_INT32 } } attr { key: 'shape' value { shape { dim { size: 1 } } } }
+           attr { key: 'shared_name' value { s: 'kernel_1' } } }
+    node { name: 'b' op: 'VarHandleOp' attr { key: 'dtype' value { type: DT_INT32 } } attr { key: 'shape' value { shape { dim { size: 1 } } } }
+           attr { key: 'shared_name' value { s: 'bias' } } }
+    node { name: 'call' op: 'StatefulPartitionedCall' input: 'v' input: 'w' attr { key: 'f' value { func { name: 'wrapper' } } }
+           attr { key: 'Tin' value { list { type: DT_RESOURCE type: DT_RESOURCE } } } attr { key: 'Tout' value { list { } } } }
+    library { function { signature { name: 'wrapper' input_arg { name: 'x' type: DT_RESOURCE } input_arg { name: 'y' type: DT_RESOURCE } } } })";
 
 class SavedModelTest : public ::testing::Test {
 protected:
@@ -89,6 +103,45 @@ TEST_F(SavedModelTest, gives_v2_variables_their_values)
     const std::string text = opened();
     EXPECT_THAT(text, HasSubstr("  v = VarHandleOp() @value=i32[1] [5] dtype=i32 shape=shape[1] : resource<i32[1]>[]\n"));
     EXPECT_THAT(text, HasSubstr("  untouched = VarHandleOp() dtype=i32 shape=shape[] : resource<i32[]>[]\n"));
+}
+
+TEST_F(SavedModelTest, gives_variables_the_values_of_the_objects_they_are_bound_to)
+{
+    // Both layers call their variable "kernel": only the function says which is which. The bias is found by its name.
+    tfpb::MetaGraphObjects objects = messageOf<tfpb::MetaGraphObjects>(R"(
+        object_graph_def { nodes { children { node_id: 1 local_name: 'a' } children { node_id: 2 local_name: 'b' } }
+                           nodes { children { node_id: 3 local_name: 'kernel' } }
+                           nodes { children { node_id: 4 local_name: 'kernel' } children { node_id: 5 local_name: 'bias' }
+                                   children { node_id: 0 local_name: 'parent' } children { node_id: 77 local_name: 'kernel' } }
+                           nodes { variable { name: 'kernel' } } nodes { variable { name: 'kernel' } } nodes { variable { name: 'bias' } }
+                           concrete_functions { key: 'wrapper' value { bound_inputs: 4 bound_inputs: 3 } } })");
+    // The checkpoint numbers its objects otherwise.
+    const auto tracked = messageOf<tfpb::TrackableObjectGraph>(R"(
+        nodes { children { node_id: 3 local_name: 'b' } children { node_id: 1 local_name: 'a' } }
+        nodes { children { node_id: 2 local_name: 'kernel' } }
+        nodes { attributes { name: 'VARIABLE_VALUE' checkpoint_key: 'a_key' } }
+        nodes { children { node_id: 4 local_name: 'kernel' } children { node_id: 5 local_name: 'bias' } }
+        nodes { attributes { name: 'VARIABLE_VALUE' checkpoint_key: 'b_key' } }
+        nodes { attributes { name: 'VARIABLE_VALUE' checkpoint_key: 'bias_key' } })");
+    auto meta = messageOf<tfpb::MetaGraphDef>("meta_info_def { tags: 'serve' } graph_def { " + kBoundVariables + " }");
+    tfpb::SavedModel saved;
+    saved.set_saved_model_schema_version(1);
+    ASSERT_TRUE(saved.add_meta_graphs()->ParseFromString(meta.SerializeAsString() + objects.SerializeAsString()));
+    BundleWriter::put(folder() + "/saved_model.pb", saved.SerializeAsString());
+    BundleWriter writer;
+    writer.add("a_key", tfpb::DT_INT32, {1}, std::string("\x05\0\0\0", 4));
+    writer.add("b_key", tfpb::DT_INT32, {1}, std::string("\x06\0\0\0", 4));
+    writer.add("bias_key", tfpb::DT_INT32, {1}, std::string("\x07\0\0\0", 4));
+    writer.addString("_CHECKPOINTABLE_OBJECT_GRAPH", tracked.SerializeAsString());
+    writer.write(folder() + "/variables/variables");
+    const std::string text = opened();
+    EXPECT_THAT(text, HasSubstr("  v = VarHandleOp() @value=i32[1] [6] "));
+    EXPECT_THAT(text, HasSubstr("  w = VarHandleOp() @value=i32[1] [5] "));
+    EXPECT_THAT(text, HasSubstr("  b = VarHandleOp() @value=i32[1] [7] "));
+
+    writer.addString("_CHECKPOINTABLE_OBJECT_GRAPH", "\x0a\x7f damaged");
+    writer.write(folder() + "/variables/variables");
+    EXPECT_THAT(opened(), HasSubstr("entry '_CHECKPOINTABLE_OBJECT_GRAPH': "));
 }
 
 TEST_F(SavedModelTest, opens_by_the_file_in_the_folder_too)
