@@ -2,6 +2,7 @@
 #include "app/commands/commands.h"
 #include "app/output/console.h"
 #include "app/terminal/debug_loop.h"
+#include "app/wiring/input_sources.h"
 #include "app/wiring/session.h"
 #include "app/wiring/subject.h"
 #include "engine/kernels/selection.h"
@@ -13,6 +14,9 @@ Result<int> runDebug(const CommandContext& context)
     const Arguments& arguments = context.arguments;
     LS_TRY(DebugSubject subject, openSubject(arguments));
     LS_TRY(const DebugLoopOptions loop, debugLoopOptions(arguments, context.console));
+    if (!loop.batch && readsStandardInput(subject.inputs))
+        return Error(ErrorCode::usage, "commands and an input cannot both come from standard input")
+            .expected("--batch with --ex or --script");
     if (!subject.isReplay) {
         LS_TRY(const Profile profile, profileOption(arguments));
         const std::string text = fallbackText(*subject.model, expectedKernels(*subject.model, profile), profile);

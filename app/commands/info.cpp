@@ -7,6 +7,7 @@
 #include "app/wiring/model_summary.h"
 #include "app/wiring/run_observers.h"
 #include "app/wiring/signals.h"
+#include "app/wiring/tf_target.h"
 #include "converters/formats.h"
 #include "converters/tflite/model_metadata.h"
 #include "engine/base/text.h"
@@ -101,6 +102,58 @@ void jsonMetadata(JsonWriter& json, const ModelMetadata& metadata)
     json.endArray().endObject();
 }
 
+/// What a graph that has no inputs of its own can be fed with, and what it ends in.
+struct OpenEnds {
+    std::vector<ValueId> placeholders, sinks;
+};
+
+OpenEnds openEnds(const Model& model)
+{
+    OpenEnds ends;
+    if (model.dialect != Dialect::tf || model.graphs.empty() || !model.graphs.front().inputs.empty()) return ends;
+    const Graph& graph = model.graphs.front();
+    for (const Operator& op : graph.operators)
+        if (op.kind.name.starts_with("Placeholder") && !op.results.empty()) ends.placeholders.push_back(op.results.front());
+    if (!graph.outputs.empty()) return ends;
+    for (const std::string& id : unreadValues(graph))
+        if (const ValueId value = graph.findValue(id); std::ranges::find(ends.placeholders, value) == ends.placeholders.end())
+            ends.sinks.push_back(value);
+    return ends;
+}
+
+void jsonPort(JsonWriter& json, const std::string& name, const Value& value)
+{
+    json.beginObject().key("name").value(name).key("value").value(value.id).key("type").value(shortType(value.type)).endObject();
+}
+
+void jsonSignatures(JsonWriter& json, const Model& model)
+{
+    json.key("signatures").beginArray();
+    for (const Signature& signature : model.signatures) {
+        if (isInitialiser(signature) || !model.hasGraph(signature.graph)) continue;
+        const Graph& graph = model.graph(signature.graph);
+        const auto ports = [&](const char* key, const std::vector<SignatureBinding>& bindings) {
+            json.key(key).beginArray();
+            for (const SignatureBinding& b : bindings) jsonPort(json, b.name, graph.value(b.value));
+            json.endArray();
+        };
+        json.beginObject().key("name").value(signature.key).key("graph").value(graph.id);
+        ports("inputs", signature.inputs);
+        ports("outputs", signature.outputs);
+        json.endObject();
+    }
+    json.endArray();
+    const OpenEnds ends = openEnds(model);
+    const auto values = [&](const char* key, const std::vector<ValueId>& ids) {
+        if (ids.empty()) return;
+        json.key(key).beginArray();
+        for (const ValueId id : ids) jsonPort(json, model.graphs.front().value(id).id, model.graphs.front().value(id));
+        json.endArray();
+    };
+    values("placeholders", ends.placeholders);
+    values("sinks", ends.sinks);
+}
+
 std::string infoJson(const LoadedModel& file, const ModelSummary& summary, const ModelMetadata& metadata)
 {
     const Model& model = file.model;
@@ -139,7 +192,9 @@ std::string infoJson(const LoadedModel& file, const ModelSummary& summary, const
         json.key("ops").value(static_cast<int64_t>(graph.operators.size()));
         json.key("calls").value(summary.calls[static_cast<size_t>(&graph - model.graphs.data())]).endObject();
     }
-    json.endArray().key("ops").beginObject();
+    json.endArray();
+    jsonSignatures(json, model);
+    json.key("ops").beginObject();
     for (const auto& [kind, count] : summary.operators) json.key(kind).value(count);
     json.endObject().key("macs");
     summary.macs ? json.value(*summary.macs) : json.null();
@@ -257,13 +312,32 @@ void printMetadata(Console& console, const Model& model)
 
 std::string signatureText(const Model& model, const Signature& signature)
 {
-    const auto names = [](const std::vector<SignatureBinding>& bindings) {
-        std::string text;
-        for (const SignatureBinding& b : bindings) text += (text.empty() ? "" : ", ") + b.name;
-        return text;
+    const auto ports = [&](const std::vector<SignatureBinding>& bindings) {
+        std::vector<std::string> texts;
+        for (const SignatureBinding& b : bindings)
+            texts.push_back(b.name + (model.hasGraph(signature.graph) ? ": " + shortType(model.graph(signature.graph).value(b.value).type)
+                                                                      : std::string()));
+        return join(texts, ", ");
     };
-    return signature.key + " = " + (model.hasGraph(signature.graph) ? model.graph(signature.graph).id : "?") + "(" +
-           names(signature.inputs) + ") -> " + names(signature.outputs);
+    return signature.key + "(" + ports(signature.inputs) + ") -> " + ports(signature.outputs);
+}
+
+/// "placeholders   x: f32[?,2], train: bool[]".
+void printOpenEnds(Console& console, const Model& model)
+{
+    constexpr size_t kShown = 8;
+    const OpenEnds ends = openEnds(model);
+    const auto print = [&](const std::string& head, const std::vector<ValueId>& values) {
+        std::vector<std::string> texts;
+        for (size_t i = 0; i < std::min(values.size(), kShown); ++i) {
+            const Value& value = model.graphs.front().value(values[i]);
+            texts.push_back(value.id + ": " + shortType(value.type));
+        }
+        if (values.size() > kShown) texts.push_back("… " + std::to_string(values.size() - kShown) + " more");
+        if (!values.empty()) console.line(head + join(texts, ", "));
+    };
+    print("placeholders   ", ends.placeholders);
+    print("sinks          ", ends.sinks);
 }
 
 /// "constants      8 elements, 32 bytes; 144 multiply-adds; activations 64 bytes"
@@ -295,8 +369,13 @@ void printModel(Console& console, const LoadedModel& file, const ModelSummary& s
         head += ", " + quotedText(description);
     console.line(head);
     if (!model.graphs.empty()) console.line(headText(model.graphs.front()));
-    for (size_t i = 0; i < model.signatures.size(); ++i)
-        console.line((i == 0 ? "signatures     " : "               ") + signatureText(model, model.signatures[i]));
+    bool isFirst = true;
+    for (const Signature& signature : model.signatures) {
+        if (isInitialiser(signature)) continue;
+        console.line((isFirst ? "signatures     " : "               ") + signatureText(model, signature));
+        isFirst = false;
+    }
+    if (isFirst) printOpenEnds(console, model);
     console.line(std::to_string(model.graphs.size()) + (model.graphs.size() == 1 ? " graph, " : " graphs, ") +
                  console.number(summary.operatorCount) + (summary.operatorCount == 1 ? " operator: " : " operators: ") +
                  operatorCounts(summary.operators));

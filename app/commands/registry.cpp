@@ -17,8 +17,9 @@ const std::vector<CommandSpec>& table()
 {
     // Options shared by everything that runs a model.
     static const std::vector<CommandSpec> commands = [] {
-        const std::vector<std::string_view> running = {"input", "feed", "fetch",         "target",  "signature", "backend",   "profile",
-                                                       "seed",  "runs", "schedule-seed", "threads", "max-steps", "max-depth", "timeout"};
+        const std::vector<std::string_view> running = {"input",         "feed",    "fetch",     "target",    "init",
+                                                       "signature",     "backend", "profile",   "seed",      "runs",
+                                                       "schedule-seed", "threads", "max-steps", "max-depth", "timeout"};
         const auto with = [](std::vector<std::string_view> own, const std::vector<std::string_view>& more) {
             own.insert(own.end(), more.begin(), more.end());
             return own;
@@ -42,7 +43,8 @@ const std::vector<CommandSpec>& table()
              2,
              runList},
             {"run", "run MODEL -i NAME=SOURCE… [-o OUT.npz]", "Runs a model and prints its outputs.",
-             "loopscope run samples/text/collatz.lsir -i x=27", with({"output", "force", "time", "print"}, running), 1, 1, runRun},
+             "loopscope run samples/text/collatz.lsir -i x=27", with({"output", "force", "time", "print", "dequantize"}, running), 1, 1,
+             runRun},
             {"trace", "trace MODEL -i NAME=SOURCE… [-o NAME.lstrace]",
              "Runs a model and records what every operator and iteration computed, in one SQLite file.",
              "loopscope trace samples/text/collatz.lsir -i x=27 -o collatz.lstrace",

@@ -3,6 +3,7 @@
 #include "app/output/console.h"
 #include "app/output/json_writer.h"
 #include "app/output/progress.h"
+#include "app/wiring/input_sources.h"
 #include "app/wiring/model_file.h"
 #include "app/wiring/outputs.h"
 #include "app/wiring/run_observers.h"
@@ -38,8 +39,7 @@ Result<int> runRun(const CommandContext& context)
     LS_CHECK_OK(selectFromArguments(file.model, arguments));
     LS_TRY(const RunTarget target, targetOf(file, arguments.text("signature")));
     options.signature = target.signature;
-    std::vector<std::string> sources = arguments.all("input");
-    for (std::string& feed : arguments.all("feed")) sources.push_back(std::move(feed));
+    LS_TRY(const std::vector<std::string> sources, inputSources(arguments));
     LS_TRY(const BoundInputs inputs, bindInputs(target, sources, options.seed, runs));
     for (const std::string& note : inputs.notes) console.note(note);
     if (inputs.usedSeed) console.note("seed " + std::to_string(options.seed));
@@ -48,7 +48,7 @@ Result<int> runRun(const CommandContext& context)
 
     ModelSession session(file.model, options);
     LS_TRY(Executor* const executor, session.enter(target.graph));
-    const std::vector<std::string> warnings = modelWarnings(file.model);
+    const std::vector<std::string> warnings = runWarnings(file.model, target.graph);
     for (const std::string& warning : warnings) console.warning(warning);
 
     FanOut observers;
@@ -72,7 +72,13 @@ Result<int> runRun(const CommandContext& context)
         if (const std::string text = fallbackText(executor->model(), executor->kernelReport(), options.profile); run == 0 && !text.empty())
             console.note(text);
         std::vector<Tensor> outputs;
-        for (const Port& port : target.outputs) outputs.push_back(executor->output(port.index));
+        std::vector<Array> reals; // what `outputs` shows of them under --dequantize
+        for (const Port& port : target.outputs) {
+            outputs.push_back(executor->output(port.index));
+            if (!arguments.has("dequantize")) continue;
+            reals.push_back(dequantized(outputs.back()));
+            outputs.back() = reals.back().view();
+        }
         if (!outPath.empty()) sink.keep(outputs, runs > 1 ? run + 1 : 0);
         if (console.json() || !outPath.empty()) {
             if (console.json()) {

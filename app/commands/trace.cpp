@@ -3,6 +3,7 @@
 #include "app/output/console.h"
 #include "app/output/json_writer.h"
 #include "app/output/progress.h"
+#include "app/wiring/input_sources.h"
 #include "app/wiring/model_file.h"
 #include "app/wiring/outputs.h"
 #include "app/wiring/recording.h"
@@ -73,8 +74,7 @@ Result<int> runTrace(const CommandContext& context)
     LS_CHECK_OK(selectFromArguments(file.model, arguments));
     LS_TRY(const RunTarget target, targetOf(file, arguments.text("signature")));
     options.signature = target.signature;
-    std::vector<std::string> sources = arguments.all("input");
-    for (std::string& feed : arguments.all("feed")) sources.push_back(std::move(feed));
+    LS_TRY(const std::vector<std::string> sources, inputSources(arguments));
     LS_TRY(const BoundInputs inputs, bindInputs(target, sources, options.seed, runs));
     for (const std::string& note : inputs.notes) console.note(note);
     if (inputs.usedSeed) console.note("seed " + std::to_string(options.seed));
@@ -90,7 +90,7 @@ Result<int> runTrace(const CommandContext& context)
 
     ModelSession session(file.model, options);
     LS_TRY(Executor* const executor, session.enter(target.graph));
-    for (const std::string& warning : modelWarnings(file.model)) console.warning(warning);
+    for (const std::string& warning : runWarnings(file.model, target.graph)) console.warning(warning);
     LS_TRY(const std::unique_ptr<TraceRecorder> recorder, TraceRecorder::create(file.model, std::move(recording)));
     PrintedLines printed(console);
     FanOut observers;

@@ -14,10 +14,13 @@ namespace {
 
 constexpr std::array kOptions = {
     OptionSpec{"input", 'i', "NAME=SOURCE", "asked for by name if missing",
-               "input: FILE.npy, FILE.npz[:KEY], raw file, 27, [1,2], @rand, @7[0,1]; or a whole .npz", true},
+               "input: FILE.npy, FILE.npz[:KEY], FILE.csv, FILE.raw, -, 27, [1,2], @rand, @7[0,1]; :cast, :quantize; or a whole .npz",
+               true},
     OptionSpec{"feed", 0, "NAME=SOURCE", "", "the same as --input, for TensorFlow users", true},
-    OptionSpec{"fetch", 0, "NAME", "all outputs", "TensorFlow graphs: a value that is computed; what it does not need is left out", true},
+    OptionSpec{"fetch", 0, "NAME", "all outputs", "TensorFlow graphs: values that are computed (a,b); what they do not need is left out",
+               true},
     OptionSpec{"target", 0, "NODE", "none", "TensorFlow graphs: an operator that runs without being fetched", true},
+    OptionSpec{"init", 0, "NODE", "as the model says", "TensorFlow graphs: an operator that runs once before anything else", true},
     OptionSpec{"signature", 0, "NAME", "the only one, else serving_default", "which entry point to run", false},
     OptionSpec{"output", 'o', "FILE", "stdout where text", "where the result goes; its extension chooses the format", false},
     OptionSpec{"format", 0, "F", "by extension", "output format, whatever the file is called", false},
@@ -60,6 +63,7 @@ constexpr std::array kOptions = {
     OptionSpec{"shapes", 0, "", "", "inferred shapes where they differ from the declared ones", false},
     OptionSpec{"full", 0, "", "", "every constant and attribute in full", false},
     OptionSpec{"time", 0, "", "", "time per operator", false},
+    OptionSpec{"dequantize", 0, "", "", "quantized outputs as the real numbers they stand for, f32", false},
     OptionSpec{"print", 0, "all", "edges of large values", "print outputs in full", false},
     OptionSpec{"level", 0, "LEVEL", "statistics", "what is recorded: control, statistics, hashes, values, all", false},
     OptionSpec{"keep", 0, "PATTERN", "none", "values whose bytes are stored (with --level values)", true},

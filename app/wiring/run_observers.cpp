@@ -116,6 +116,20 @@ std::vector<std::string> modelWarnings(const Model& model)
     return warnings;
 }
 
+std::vector<std::string> runWarnings(const Model& model, GraphId root)
+{
+    std::vector<GraphId> reached = {root};
+    for (size_t i = 0; i < reached.size(); ++i)
+        for (const Operator& op : model.graph(reached[i]).operators)
+            for (const Callee& callee : calleesOf(op))
+                if (model.hasGraph(callee.graph) && std::ranges::find(reached, callee.graph) == reached.end())
+                    reached.push_back(callee.graph);
+    std::vector<std::string> warnings;
+    for (const ModelWarning& warning : loopWarnings(model))
+        if (std::ranges::find(reached, warning.graph) != reached.end()) warnings.push_back(warning.address + ": " + warning.text);
+    return warnings;
+}
+
 std::string durationText(int64_t ns)
 {
     std::array<char, 32> text = {};

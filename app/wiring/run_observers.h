@@ -69,6 +69,8 @@ private:
 
 /// What `info` and `run` warn about: loops that other runtimes compute differently. Empty for most models.
 std::vector<std::string> modelWarnings(const Model& model);
+/// Of what a run of `root` may reach.
+std::vector<std::string> runWarnings(const Model& model, GraphId root);
 
 /// "1.234 ms", "12.3 us", "45 ns".
 std::string durationText(int64_t ns);

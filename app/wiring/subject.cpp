@@ -3,6 +3,7 @@
 #include "app/output/listing.h"
 #include "app/replay/replay_executor.h"
 #include "app/replay/run_recording.h"
+#include "app/wiring/input_sources.h"
 #include "app/wiring/model_file.h"
 #include "app/wiring/recording.h"
 #include "app/wiring/reference_inputs.h"
@@ -212,6 +213,7 @@ Result<DebugSubject> openSubject(const Arguments& arguments)
     if (isTraceFile(arguments.positionals[0])) return recordedAgainst(arguments.positionals[0], arguments);
     LS_TRY(const ExecutionOptions options, executionOptions(arguments));
     LS_TRY(const Tolerance tolerance, toleranceOf(arguments));
+    LS_TRY(std::vector<std::string> inputs, inputSources(arguments));
     LS_TRY(LoadedModel loaded, loadModel(arguments.positionals[0]));
     auto file = std::make_shared<LoadedModel>(std::move(loaded));
     const GraphId root = rootOf(file->model, arguments.text("signature"));
@@ -221,8 +223,7 @@ Result<DebugSubject> openSubject(const Arguments& arguments)
     subject.owner = file;
     subject.selection = selectionText(file->model, subject.target.graph, nodes);
     subject.record = recorderOf(file->model, std::string(profileName(options.profile)), file);
-    subject.inputs = arguments.all("input");
-    for (std::string& feed : arguments.all("feed")) subject.inputs.push_back(std::move(feed));
+    subject.inputs = std::move(inputs);
     if (arguments.has("against")) LS_CHECK_OK(holdAgainst(subject, arguments.text("against"), tolerance, options));
     return subject;
 }

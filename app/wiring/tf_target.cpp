@@ -2,6 +2,7 @@
 
 #include "app/wiring/command_line.h"
 #include "engine/api/inputs/inputs.h"
+#include "engine/base/text.h"
 #include "engine/ir/frames.h"
 
 #include <algorithm>
@@ -9,13 +10,6 @@
 namespace loopscope::app {
 
 namespace {
-
-const Signature* chooseSignature(const Model& model, std::string_view key)
-{
-    for (const Signature& s : model.signatures)
-        if (key.empty() ? model.signatures.size() == 1 || s.key == "serving_default" : s.key == key) return &s;
-    return nullptr;
-}
 
 /// A value that would be dead or given more than once: an output of a Switch, or one that lies in a frame. Indices of Merges are no
 /// answers.
@@ -28,7 +22,8 @@ bool isInsideFlow(const Graph& graph, const Value& value, const FrameAnalysis& f
     return kind == "Enter" || kind == "RefEnter" || (!leaves && frames.frameOf[static_cast<size_t>(value.producer.index)] > 0);
 }
 
-/// Values that no operator reads, as far as a session can hand them out.
+} // namespace
+
 std::vector<std::string> unreadValues(const Graph& graph)
 {
     FrameAnalysis frames;
@@ -47,6 +42,8 @@ std::vector<std::string> unreadValues(const Graph& graph)
     return names;
 }
 
+namespace {
+
 /// Adds every Placeholder that the selection runs.
 Status addPlaceholders(const Model& model, GraphId root, RunSelection& selection)
 {
@@ -56,14 +53,42 @@ Status addPlaceholders(const Model& model, GraphId root, RunSelection& selection
     return {};
 }
 
-/// The value that a signature's input stands for; other names as they are.
-std::string feedOf(const Model& model, std::string_view signature, const std::string& name)
+/// The value that a name of the signature stands for; other names as they are.
+std::string valueOf(const Model& model, const Signature* signature, std::vector<SignatureBinding> Signature::*side, const std::string& name)
 {
-    const Signature* chosen = chooseSignature(model, signature);
-    if (chosen != nullptr)
-        for (const SignatureBinding& binding : chosen->inputs)
-            if (binding.name == name) return model.graph(chosen->graph).value(binding.value).id;
+    if (signature != nullptr)
+        for (const SignatureBinding& binding : signature->*side)
+            if (binding.name == name) return model.graph(signature->graph).value(binding.value).id;
     return name;
+}
+
+/// `--fetch a,b` is `--fetch a --fetch b`: names of nodes hold no commas.
+std::vector<std::string> namesOf(const Arguments& arguments, std::string_view option)
+{
+    std::vector<std::string> names;
+    for (const std::string& text : arguments.all(option))
+        for (size_t at = 0; at <= text.size();) {
+            const size_t comma = std::min(text.find(',', at), text.size());
+            if (comma > at) names.push_back(text.substr(at, comma - at));
+            at = comma + 1;
+        }
+    return names;
+}
+
+/// Nodes that run once before anything else, behind those that the model names.
+Status addInitialisers(Model& model, const Arguments& arguments)
+{
+    if (!arguments.has("init")) return {};
+    std::string nodes(attributeString(model.attributes, "init_op", ""));
+    for (const std::string& name : namesOf(arguments, "init")) {
+        std::vector<std::string> known;
+        for (const Operator& op : model.graphs.front().operators) known.push_back(op.name);
+        if (std::ranges::find(known, name) == known.end())
+            return Error(ErrorCode::usage, "no such node").at("init '" + name + "'").nearest(nearestNames(name, known));
+        nodes += (nodes.empty() ? "" : " ") + name;
+    }
+    setAttribute(model.attributes, "init_op", nodes);
+    return {};
 }
 
 } // namespace
@@ -82,14 +107,15 @@ Result<RunSelection> completeSelection(const Model& model, RunSelection asked, s
     const bool nothingAsked = asked.fetches.empty() && asked.targets.empty();
     if (nothingAsked && asked.feeds.empty() && !graph.outputs.empty()) return asked;
     const Signature* chosen = chooseSignature(model, signature);
-    const auto add = [&](std::vector<std::string>& names, const std::vector<SignatureBinding>& bindings) {
-        for (const SignatureBinding& binding : bindings) {
-            const std::string& id = graph.value(binding.value).id;
-            if (std::find(names.begin(), names.end(), id) == names.end()) names.push_back(id);
-        }
-    };
-    if (nothingAsked && chosen != nullptr) add(asked.fetches, chosen->outputs);
-    if (nothingAsked && chosen != nullptr) add(asked.feeds, chosen->inputs);
+    if (nothingAsked && chosen == nullptr && signatureNames(model).find(", ") != std::string::npos)
+        return Error(ErrorCode::usage, "it is not said what runs")
+            .expected("--signature NAME (" + signatureNames(model) + ") or --fetch NAME");
+    if (nothingAsked && chosen != nullptr) {
+        for (const SignatureBinding& binding : chosen->outputs) asked.fetches.push_back(graph.value(binding.value).id);
+        for (const SignatureBinding& binding : chosen->inputs)
+            if (const std::string& id = graph.value(binding.value).id; std::ranges::find(asked.feeds, id) == asked.feeds.end())
+                asked.feeds.push_back(id);
+    }
     if (nothingAsked && asked.fetches.empty()) asked.fetches = unreadValues(graph);
     // The graph's own inputs stay: what is selected may read them.
     for (const ValueId input : graph.inputs)
@@ -102,19 +128,25 @@ Result<RunSelection> completeSelection(const Model& model, RunSelection asked, s
 Status selectFromArguments(Model& model, const Arguments& arguments)
 {
     if (model.dialect != Dialect::tf) return {};
-    if (!model.hasGraph(rootOf(model, arguments.text("signature")))) return Error(ErrorCode::badFile, "the model has no graphs");
+    const std::string key = arguments.text("signature");
+    LS_CHECK_OK(checkSignature(model, key));
+    const GraphId root = rootOf(model, key);
+    if (!model.hasGraph(root)) return Error(ErrorCode::badFile, "the model has no graphs");
+    const Signature* const signature = chooseSignature(model, key);
     RunSelection asked;
-    asked.fetches = arguments.all("fetch");
-    asked.targets = arguments.all("target");
-    if (model.graph(rootOf(model, arguments.text("signature"))).inputs.empty()) // a function has its own
+    for (const std::string& name : namesOf(arguments, "fetch"))
+        asked.fetches.push_back(valueOf(model, signature, &Signature::outputs, name));
+    asked.targets = namesOf(arguments, "target");
+    if (model.graph(root).inputs.empty()) // a function has its own
         for (const char* option : {"input", "feed"})
             for (const std::string& text : arguments.all(option)) {
                 LS_TRY(const InputOption input, splitInputOption(text));
                 if (!input.name.empty() && input.name != "all")
-                    asked.feeds.push_back(feedOf(model, arguments.text("signature"), input.name));
+                    asked.feeds.push_back(valueOf(model, signature, &Signature::inputs, input.name));
             }
-    LS_TRY(const RunSelection selection, completeSelection(model, std::move(asked), arguments.text("signature")));
-    LS_TRY(model, selectForRun(model, rootOf(model, arguments.text("signature")), selection));
+    LS_CHECK_OK(addInitialisers(model, arguments));
+    LS_TRY(const RunSelection selection, completeSelection(model, std::move(asked), key));
+    LS_TRY(model, selectForRun(model, root, selection));
     return {};
 }
 

@@ -7,6 +7,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace loopscope::app {
 
@@ -17,11 +18,14 @@ class Arguments;
 /// Functions (a root with outputs of its own) are left as they are. Errors: usage, unknown names.
 Result<RunSelection> completeSelection(const Model& model, RunSelection asked, std::string_view signature);
 
+/// Values that no operator of a TensorFlow graph reads, as far as a session can hand them out.
+std::vector<std::string> unreadValues(const Graph& graph);
+
 /// The graph that runs: the signature's, else the primary one.
 GraphId rootOf(const Model& model, std::string_view signature);
 
-/// What `--feed`, `--input`, `--fetch`, `--target` and `--signature` ask of a TensorFlow graph; nothing for other models. Commands run and
-/// show the model that is left. Errors: as completeSelection.
+/// What `--feed`, `--input`, `--fetch`, `--target`, `--signature` and `--init` ask of a TensorFlow graph; nothing for other models.
+/// Commands run and show the model that is left. Errors: as completeSelection.
 Status selectFromArguments(Model& model, const Arguments& arguments);
 
 } // namespace loopscope::app

@@ -10,6 +10,7 @@
 #include "engine/transform/graph_editor.h"
 
 #include <algorithm>
+#include <sstream>
 #include <unordered_map>
 
 namespace loopscope {
@@ -160,7 +161,11 @@ Status addInitialiser(const Model& model, Model& selected)
     if (init.empty() || selected.graphs.empty()) return {};
     Graph graph = copyGraph(selected.graphs.front(), selected.graphs.front().id + "__initialiser");
     giveAssets(graph);
-    LS_CHECK_OK(selectRoot(graph, {{}, {}, {init}}));
+    RunSelection nodes;
+    for (std::istringstream names(init); names >> nodes.targets.emplace_back();) {
+    }
+    nodes.targets.pop_back();
+    LS_CHECK_OK(selectRoot(graph, nodes));
     setAttribute(selected.attributes, std::string(kInitialiserGraph),
                  GraphRef{GraphId(static_cast<int64_t>(selected.graphs.size())), nullptr});
     selected.graphs.push_back(std::move(graph));

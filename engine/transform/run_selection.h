@@ -19,7 +19,7 @@ struct RunSelection {
 /// fetches and targets the root keeps its own inputs and outputs. Functions keep what their outputs, control outputs and side effects
 /// need. Graphs without cycles are in an order of execution, which respects control inputs; others keep the order of the file.
 /// Calls of functions by name and with type parameters are resolved (function_calls.h).
-/// The initialising node of a SavedModel (`init_op`) becomes a graph behind the others, kInitialiserGraph.
+/// The initialising nodes of a model (`init_op`, apart by blanks) become a graph behind the others, kInitialiserGraph.
 /// All GraphIds and ValueIds stay valid; OperatorIds do not. Fetched references (variables of TensorFlow 1) are read by an Identity that
 /// is added at the end.
 /// Errors: usage, "feed 'x:0': no such node; did you mean 'X:0'?".

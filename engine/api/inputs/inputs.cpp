@@ -2,6 +2,7 @@
 
 #include "engine/api/inputs/filled_array.h"
 #include "engine/api/inputs/literal.h"
+#include "engine/api/inputs/text_input.h"
 #include "engine/base/allocation.h"
 #include "engine/base/bytes.h"
 #include "engine/base/text.h"
@@ -13,6 +14,7 @@
 #include "engine/tensor/value_text.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -45,50 +47,6 @@ size_t findUnquoted(std::string_view text, char wanted, size_t from)
 
 Error inputError(const Port& port, std::string what) { return Error(ErrorCode::usage, std::move(what)).at("input '" + port.name + "'"); }
 
-bool isNumeric(DType d) { return isFloat(d) || d == DType::boolean || (isInteger(d) && dtypeClass(d) != DTypeClass::handle); }
-
-Result<Array> castTo(const Array& array, DType dtype)
-{
-    if (!isNumeric(array.dtype) || !isNumeric(dtype))
-        return Error(ErrorCode::usage, "cannot convert " + std::string(dtypeName(array.dtype)) + " to " + std::string(dtypeName(dtype)));
-    const Tensor view = array.view();
-    if (isInteger(array.dtype) && bitWidth(array.dtype) == 64 && bitWidth(dtype) == 64 && isInteger(dtype)) {
-        Array same = array; // i64 ↔ u64 must not pass through a double
-        same.dtype = dtype;
-        return same;
-    }
-    return filledWith(dtype, array.shape, view.elementCount(), [&](int64_t i) { return elementAsReal(view, i); });
-}
-
-/// Checks a file's array against the declaration; converts storage forms and, if asked, the dtype.
-Result<Array> conform(const Port& port, Array array, bool cast, std::vector<std::string>& notes)
-{
-    const TensorType& type = port.type;
-    if (array.dtype != type.dtype && npyStorageType(type.dtype) == array.dtype) {
-        Result<Array> converted = fromNpyStorage(std::move(array), type.dtype);
-        if (!converted.ok()) return std::move(converted).takeError().at("input '" + port.name + "'");
-        array = std::move(converted).value();
-    }
-    if (array.dtype != type.dtype) {
-        if (!cast)
-            return inputError(port, "found " + std::string(dtypeName(array.dtype)) + ", expected " + std::string(dtypeName(type.dtype)) +
-                                        "; add ':cast' to convert");
-        Result<Array> converted = castTo(array, type.dtype);
-        if (!converted.ok()) return std::move(converted).takeError().at("input '" + port.name + "'");
-        notes.push_back("input '" + port.name + "': " + std::string(dtypeName(array.dtype)) + " converted to " +
-                        std::string(dtypeName(type.dtype)));
-        array = std::move(converted).value();
-    }
-    const Shape declared = type.dynamicShape();
-    if (declared.hasRank() && declared.rank() != array.shape.rank())
-        return inputError(port, "found " + shortType(array.view()) + ", expected " + shortType(type));
-    bool resized = false;
-    for (int d = 0; declared.hasRank() && d < declared.rank(); ++d)
-        resized = resized || (declared[d] >= 0 && declared[d] != array.shape[d]);
-    if (resized) notes.push_back("input '" + port.name + "': resized from " + toString(declared) + " to " + toString(array.shape));
-    return array;
-}
-
 Result<std::vector<Array>> fromRawFile(const Port& port, const std::string& path, const Shape& shape, int64_t runs)
 {
     LS_TRY(const Bytes content, mapFile(path));
@@ -109,9 +67,19 @@ Result<std::vector<Array>> fromRawFile(const Port& port, const std::string& path
     return arrays;
 }
 
-enum class FileKind : uint8_t { none, npy, zip, picture, other };
+enum class FileKind : uint8_t { none, npy, zip, picture, table, raw, other };
 
-FileKind fileKind(const std::string& path)
+/// What `form` and the name say of a file whose content does not tell what it is. Standard input has no name: it is text unless said.
+FileKind kindByName(const std::string& path, InputOption::Form form)
+{
+    const std::string extension = std::filesystem::path(path).extension().string();
+    const bool isRaw = extension == ".raw" || extension == ".bin";
+    const bool isTable = extension == ".csv" || extension == ".tsv" || extension == ".txt" || path == kStandardInput;
+    if (form != InputOption::Form::byName) return form == InputOption::Form::raw ? FileKind::raw : FileKind::table;
+    return isRaw ? FileKind::raw : isTable ? FileKind::table : FileKind::other;
+}
+
+FileKind fileKind(const std::string& path, InputOption::Form form)
 {
     std::error_code error;
     if (!std::filesystem::is_regular_file(path, error)) return FileKind::none;
@@ -119,7 +87,7 @@ FileKind fileKind(const std::string& path)
     if (!content.ok()) return FileKind::other;
     if (isPicture(content->view())) return FileKind::picture;
     const std::string_view text(content->as<char>(), content->size());
-    return text.starts_with("\x93NUMPY") ? FileKind::npy : text.starts_with("PK") ? FileKind::zip : FileKind::other;
+    return text.starts_with("\x93NUMPY") ? FileKind::npy : text.starts_with("PK") ? FileKind::zip : kindByName(path, form);
 }
 
 /// Splits `batch.npz:0` where the archive exists and the whole text is no file.
@@ -134,8 +102,9 @@ std::pair<std::string, std::string> splitKey(const std::string& source)
 
 bool looksLikePath(const std::string& source)
 {
-    return source.find('/') != std::string::npos || source.find(".np") != std::string::npos || source.ends_with(".raw") ||
-           source.ends_with(".bin") || source.ends_with(".png") || source.ends_with(".jpg") || source.ends_with(".jpeg");
+    if (source.find('/') != std::string::npos || source.find(".np") != std::string::npos) return true;
+    constexpr std::array kExtensions = {".raw", ".bin", ".png", ".jpg", ".jpeg", ".csv", ".tsv", ".txt"};
+    return std::ranges::any_of(kExtensions, [&](const char* extension) { return source.ends_with(extension); });
 }
 
 /// "4,2" between brackets; nothing if it is no list of sizes.
@@ -199,6 +168,25 @@ Status checkNoPicture(const Port& port, const PictureOptions& options)
     return inputError(port, "a range, ':fit', ':nchw' and ':nhwc' are for pictures");
 }
 
+bool canBeZero(const Port& port) { return isNumeric(port.type.dtype) || port.type.dtype == DType::string; }
+
+/// What an input holds that nothing reads: zeros, empty strings.
+Result<BoundInput> zeroInput(const Port& port)
+{
+    const char* const zero = port.type.dtype == DType::string ? "\"\"" : port.type.dtype == DType::boolean ? "false" : "0";
+    LS_TRY(Array array, parseLiteral(zero, port.type.dtype, concreteShape(port.type), ScalarMeans::fill));
+    BoundInput input;
+    input.arrays.push_back(std::move(array));
+    input.source = zero;
+    return input;
+}
+
+/// Whether `source` can be read as a constant of the input.
+bool isLiteral(const Port& port, const std::string& source)
+{
+    return port.type.dtype != DType::unknown && parseLiteral(source, port.type.dtype, Shape::unknownRank(), ScalarMeans::fill).ok();
+}
+
 Result<std::vector<Array>> resolve(const Port& port, const InputOption& option, uint64_t seed, int64_t runs, const BoundInputs* last,
                                    BoundInputs& bound)
 {
@@ -208,10 +196,15 @@ Result<std::vector<Array>> resolve(const Port& port, const InputOption& option, 
         if (last == nullptr) return inputError(port, "@last: nothing has run yet");
         return last->inputs[static_cast<size_t>(port.index)].arrays;
     }
+    const bool quantizes = option.conversion == Conversion::quantize;
     if (source.starts_with("@")) {
-        Result<Array> array = randomFromText(std::string_view(source).substr(1), port.type, seed, port.index, bound.usedSeed);
+        TensorType type = port.type;
+        if (quantizes) type.dtype = DType::f32;
+        Result<Array> array = randomFromText(std::string_view(source).substr(1), type, seed, port.index, bound.usedSeed);
         if (!array.ok()) return std::move(array).takeError().at("input '" + port.name + "'");
-        return std::vector<Array>{std::move(array).value()};
+        if (!quantizes) return std::vector<Array>{std::move(array).value()};
+        LS_TRY(Array fitting, conform(port, std::move(array).value(), option.conversion, bound.notes));
+        return std::vector<Array>{std::move(fitting)};
     }
     std::error_code failure;
     std::optional<Shape> shape;
@@ -219,37 +212,59 @@ Result<std::vector<Array>> resolve(const Port& port, const InputOption& option, 
     PictureOptions picture = option.picture;
     picture.range = takeRange(source);
     const auto [path, key] = splitKey(source);
-    const FileKind kind = fileKind(path);
-    if (shape && kind != FileKind::none && kind != FileKind::other)
-        return inputError(port, "a shape is for constants, seeded and raw inputs: the file has its own");
+    FileKind kind = fileKind(path, option.form);
+    // What is typed counts where a file of no known kind happens to be called like it.
+    if (kind == FileKind::other && !looksLikePath(source) && isLiteral(port, source)) kind = FileKind::none;
+    if (shape && (kind == FileKind::npy || kind == FileKind::zip || kind == FileKind::picture))
+        return inputError(port, "a shape is for constants, seeded, text and raw inputs: the file has its own");
     if (kind != FileKind::none && kind != FileKind::picture) LS_CHECK_OK(checkNoPicture(port, picture));
     switch (kind) {
     case FileKind::npy: {
         LS_TRY(const Bytes content, mapFile(path));
         Result<Array> array = readNpy(content.view());
         if (!array.ok()) return std::move(array).takeError().at(path);
-        LS_TRY(Array fitting, conform(port, std::move(array).value(), option.cast, bound.notes));
+        LS_TRY(Array fitting, conform(port, std::move(array).value(), option.conversion, bound.notes));
         return std::vector<Array>{std::move(fitting)};
     }
     case FileKind::zip: {
         LS_TRY(const NpzFile archive, NpzFile::open(path));
         std::string member = key;
+        if (option.form != InputOption::Form::byName) member = option.form == InputOption::Form::raw ? "raw" : "csv"; // a key after all
         if (member.empty()) {
             member = std::to_string(port.index);
             for (const std::string& alias : port.aliases)
                 if (archive.has(alias)) member = alias;
         }
         LS_TRY(Array array, archive.read(member));
-        LS_TRY(Array fitting, conform(port, std::move(array), option.cast, bound.notes));
+        LS_TRY(Array fitting, conform(port, std::move(array), option.conversion, bound.notes));
         return std::vector<Array>{std::move(fitting)};
     }
     case FileKind::picture: {
         LS_TRY(const Bytes content, mapFile(path));
+        if (quantizes && !picture.range) picture.range = std::pair(0.0, 1.0);
         Result<Array> array = arrayOfPicture(port, content.view(), picture, bound.notes);
         if (!array.ok()) return std::move(array).takeError().at("input '" + port.name + "'");
         return std::vector<Array>{std::move(array).value()};
     }
-    case FileKind::other: return fromRawFile(port, path, shape.value_or(concreteShape(port.type)), runs);
+    case FileKind::table: {
+        LS_TRY(const Bytes content, mapFile(path));
+        const std::string_view text(content.as<char>(), content.size());
+        const bool converts = option.conversion != Conversion::none && isNumeric(port.type.dtype);
+        const DType dtype = quantizes ? DType::f32 : converts ? DType::f64 : port.type.dtype;
+        Result<Array> array = arrayOfText(port, dtype, text, shape, bound.notes);
+        if (!array.ok()) return std::move(array).takeError().at(path).at("input '" + port.name + "'");
+        LS_TRY(Array fitting, conform(port, std::move(array).value(), option.conversion, bound.notes));
+        return std::vector<Array>{std::move(fitting)};
+    }
+    case FileKind::raw:
+        if (option.conversion != Conversion::none) return inputError(port, "raw bytes are taken as they are: nothing is converted");
+        return fromRawFile(port, path, shape.value_or(concreteShape(port.type)), runs);
+    case FileKind::other:
+        return Error(ErrorCode::usage, "a file of unknown kind")
+            .at(path)
+            .at("input '" + port.name + "'")
+            .expected(".npy, .npz, PNG, JPEG or text (.csv, .txt)")
+            .note("':raw' after it takes its bytes as they are, ':csv' reads it as text");
     case FileKind::none: break;
     }
     if (looksLikePath(source) && source.front() != '"') return Error(ErrorCode::badFile, "no such file").at(source);
@@ -258,10 +273,11 @@ Result<std::vector<Array>> resolve(const Port& port, const InputOption& option, 
         return Error(ErrorCode::unsupported, std::string(dtypeName(port.type.dtype)) + " inputs cannot be given")
             .at("input '" + port.name + "'");
     DType dtype = port.type.dtype;
-    if (option.cast && isNumeric(dtype)) dtype = literalDtype(source);
+    if (option.conversion == Conversion::cast && isNumeric(dtype)) dtype = literalDtype(source);
+    if (quantizes) dtype = DType::f32;
     Result<Array> array = parseLiteral(source, dtype, shape.value_or(port.type.dynamicShape()), ScalarMeans::fill);
     if (!array.ok()) return std::move(array).takeError().at("input '" + port.name + "'");
-    LS_TRY(Array fitting, conform(port, std::move(array).value(), option.cast, bound.notes));
+    LS_TRY(Array fitting, conform(port, std::move(array).value(), option.conversion, bound.notes));
     return std::vector<Array>{std::move(fitting)};
 }
 
@@ -408,13 +424,17 @@ Result<InputOption> splitInputOption(const std::string& text)
         return true;
     };
     for (bool taken = true; taken;) {
-        const bool cast = take(":cast"), fit = take(":fit"), nchw = take(":nchw"), nhwc = take(":nhwc");
-        option.cast = option.cast || cast;
+        const bool cast = take(":cast"), quantize = take(":quantize"), raw = take(":raw"), table = take(":csv");
+        const bool fit = take(":fit"), nchw = take(":nchw"), nhwc = take(":nhwc");
+        if ((cast || quantize) && option.conversion == Conversion::none)
+            option.conversion = quantize ? Conversion::quantize : Conversion::cast;
+        if ((raw || table) && option.form == InputOption::Form::byName)
+            option.form = raw ? InputOption::Form::raw : InputOption::Form::table;
         option.picture.fit = option.picture.fit || fit;
         if (nchw || nhwc) option.picture.layout = nchw ? PictureOptions::Layout::nchw : PictureOptions::Layout::nhwc;
-        taken = cast || fit || nchw || nhwc;
+        taken = cast || quantize || raw || table || fit || nchw || nhwc;
     }
-    option.source = std::string(first);
+    option.source = first == "-" ? kStandardInput : std::string(first);
     if (option.source.empty()) return Error(ErrorCode::usage, "option '--input'").found("'" + text + "'").expected("NAME=SOURCE");
     for (size_t at = semicolon; at < text.size();) {
         const size_t next = std::min(findUnquoted(text, ';', at + 1), text.size());
@@ -455,7 +475,7 @@ Result<BoundInputs> bindInputs(const RunTarget& target, const std::vector<std::s
             hasRest = true;
             continue;
         }
-        if (option.name.empty() && fileKind(option.source) == FileKind::zip) {
+        if (option.name.empty() && fileKind(option.source, option.form) == FileKind::zip) {
             // A whole archive: keys are names, or positions.
             LS_TRY(const NpzFile archive, NpzFile::open(option.source));
             for (const Port& port : target.inputs) {
@@ -487,6 +507,10 @@ Result<BoundInputs> bindInputs(const RunTarget& target, const std::vector<std::s
     for (const Port& port : target.inputs) {
         const size_t index = placeOf(port);
         if (!given[index]) {
+            if (!hasRest && !port.isRead && canBeZero(port)) {
+                LS_TRY(bound.inputs[index], zeroInput(port));
+                continue;
+            }
             if (!hasRest)
                 return inputError(port, "missing; give --input " + port.name + "=VALUE or " + port.name + "=@rand")
                     .note(port.name + ": " + shortType(port.type));

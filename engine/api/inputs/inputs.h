@@ -1,6 +1,7 @@
 // `--input NAME=SOURCE`: files, seeded random numbers, constants and patches become the arrays that a run is fed with.
 #pragma once
 
+#include "engine/api/inputs/conversion.h"
 #include "engine/api/inputs/picture_input.h"
 #include "engine/api/inputs/run_target.h"
 #include "engine/base/result.h"
@@ -13,11 +14,16 @@
 
 namespace loopscope {
 
+/// What a source of `-` stands for; whoever takes options of a command line sees to it that it can be read from its beginning.
+inline constexpr const char* kStandardInput = "/dev/stdin";
+
 /// One `--input` as typed, split. `x=in.npy:cast; x[0,3,1]=nan`.
 struct InputOption {
-    std::string name;       ///< empty: there is only one input, or the source is a whole archive; "all": the rest
-    std::string source;     ///< without patches and what follows
-    bool cast = false;      ///< `:cast`
+    std::string name;                         ///< empty: there is only one input, or the source is a whole archive; "all": the rest
+    std::string source;                       ///< without patches and what follows
+    Conversion conversion = Conversion::none; ///< `:cast`, `:quantize`
+    /// `:raw`, `:csv`: what a file is that its content does not tell; `.raw`, `.bin` and `.csv`, `.tsv`, `.txt` say it by their names.
+    enum class Form : uint8_t { byName, raw, table } form = Form::byName;
     PictureOptions picture; ///< `:fit`, `:nchw`, `:nhwc`
     struct Patch {
         std::string index; ///< "0,3,1"

@@ -13,11 +13,12 @@ namespace loopscope {
 
 /// One input or output of the graph that runs.
 struct Port {
-    std::string name;                 ///< as shown: the signature's name if one was asked for, else the value's id
+    std::string name;                 ///< as shown: the signature's name if there is one, else the value's id
     std::vector<std::string> aliases; ///< further accepted names: id, full name, names in signatures
     ValueId value;
     int index = 0; ///< among the graph's inputs or outputs
     TensorType type;
+    bool isRead = true; ///< of an input: false where nothing reads it, so that it need not be given
 };
 
 struct RunTarget {
@@ -26,8 +27,18 @@ struct RunTarget {
     std::vector<Port> inputs, outputs; ///< in graph order
 };
 
-/// `signature` empty: the only one, else `serving_default`, else the primary graph. Names shown are the signature's only if it was
-/// asked for. Errors: usage with near names; badFile if the model has no graph.
+/// The signature of that key; of an empty one the only signature, else `serving_default`. Those that only initialise are not counted
+/// unless they are asked for. Null: there is none, or it is not clear which.
+const Signature* chooseSignature(const Model& model, std::string_view key);
+/// TensorFlow keeps initialisers of SavedModels as signatures, too.
+bool isInitialiser(const Signature& signature);
+/// Keys of the signatures that can be run, "f, g".
+std::string signatureNames(const Model& model);
+/// Errors: usage, if a key was asked for that there is not; with all there are.
+Status checkSignature(const Model& model, const std::string& key);
+
+/// `signature` empty: the only one, else `serving_default`, else the primary graph. Names shown are the signature's where it has some.
+/// Errors: usage with near names; badFile if the model has no graph.
 Result<RunTarget> selectTarget(const Model& model, const std::string& signature);
 
 /// The input of that name. Errors: usage, "input 'X': no such input; did you mean 'x'? (inputs: x: i32[])".

@@ -111,6 +111,94 @@ TEST_F(Inputs, files_are_known_by_their_content)
     EXPECT_EQ(bind({DType::f32, Shape{kUnknownDim}}, "x=" + npy), "f32[2] [1.5 2.5]");
 }
 
+TEST_F(Inputs, text_files_are_read_as_tables)
+{
+    const auto write = [&](const std::string& name, const std::string& text) {
+        EXPECT_TRUE(writeFile(path(name), std::as_bytes(std::span(text)), true).ok());
+        return "x=" + path(name);
+    };
+    // 16 bytes: as raw floats they would fill the input, too.
+    const std::string row = write("s.csv", "1.5,2.25,-3,1e2\n");
+    EXPECT_EQ(bind({DType::f32, Shape{4}}, row), "f32[4] [1.5 2.25 -3 100]");
+    EXPECT_EQ(bind({DType::f32, Shape{1, 2, 2}}, row), "f32[1,2,2] [[[1.5 2.25]\n  [-3 100]]]");
+    EXPECT_EQ(bind({DType::f32, Shape{kUnknownDim, 2}}, row), "f32[2,2] [[1.5 2.25]\n [-3 100]]");
+    EXPECT_THAT(bind({DType::f32, Shape{3}}, row), HasSubstr("found 1 row of 4 numbers, expected shape [3]"));
+
+    const std::string table = write("t.csv", "# made by hand\nwidth;height\n 1 ; 2\r\n3;4\n\n5;6\n");
+    EXPECT_EQ(bind({DType::i32, Shape{3, 2}}, table), "i32[3,2] [[1 2]\n [3 4]\n [5 6]]");
+    EXPECT_EQ(bind({DType::i32, Shape{3, 1, 2}}, table), "i32[3,1,2] [[[1 2]]\n [[3 4]]\n [[5 6]]]");
+    EXPECT_THAT(bind({DType::i32, Shape{2, 3}}, table), HasSubstr("found 3 rows of 2 numbers, expected shape [2,3]"));
+    EXPECT_EQ(bind({DType::i32, Shape::unknownRank()}, table + ":[6]"), "i32[6] [1 2 3 4 5 6]");
+
+    EXPECT_EQ(bind({DType::i64, Shape{4}}, write("w.txt", "1 2\t3  4")), "i64[4] [1 2 3 4]");
+    EXPECT_EQ(bind({DType::i64, Shape{2, 2}}, write("n.txt", "[[1, 2],\n [3, 4]]\n")), "i64[2,2] [[1 2]\n [3 4]]");
+    EXPECT_EQ(bind({DType::string, Shape{2}}, write("s.txt", "one, two\nthree\n")), "str[2] [\"one, two\" \"three\"]");
+    EXPECT_EQ(bind({DType::boolean, Shape{2}}, write("b.csv", "true,0")), "bool[2] [true false]");
+    EXPECT_EQ(bind({DType::u8, Shape{2}}, write("u.dat", "7,255") + ":csv"), "u8[2] [7 255]");
+
+    EXPECT_THAT(bind({DType::f32, Shape{2}}, write("h.csv", "a,1\n2,3\n")), HasSubstr("line 1, column 1, found \"a\", expected f32"));
+    EXPECT_THAT(bind({DType::f32, Shape{4}}, write("r.csv", "1,2\n3\n")), HasSubstr("line 2 has 1 number, expected 2 as in the rows"));
+    EXPECT_THAT(bind({DType::u8, Shape{2}}, write("o.csv", "1,256")), HasSubstr("line 1, column 2, found \"256\", expected u8"));
+    EXPECT_THAT(bind({DType::i32, Shape{2}}, write("f.csv", "1,2.5")), HasSubstr("found \"2.5\", expected i32"));
+    EXPECT_EQ(bind({DType::i32, Shape{2}}, write("f.csv", "1,2.5") + ":cast"), "i32[2] [1 2]");
+    EXPECT_THAT(bind({DType::f32, Shape{}}, write("e.csv", "# nothing\n")), HasSubstr("the file holds no numbers"));
+    EXPECT_THAT(bind({DType::f32, Shape{2}}, "x=" + path("none.csv")), HasSubstr("no such file"));
+}
+
+TEST_F(Inputs, files_of_unknown_kind_are_refused)
+{
+    const std::string text = "0123456789abcdef";
+    ASSERT_TRUE(writeFile(path("m.dat"), std::as_bytes(std::span(text)), true).ok());
+    EXPECT_THAT(bind({DType::f32, Shape{4}}, "x=" + path("m.dat")), HasSubstr("m.dat: a file of unknown kind, expected .npy, .npz"));
+    EXPECT_THAT(bind({DType::i8, Shape{16}}, "x=" + path("m.dat") + ":raw"), HasSubstr("i8[16] [48 49 50"));
+    EXPECT_THAT(bind({DType::i32, Shape{4}}, "x=" + path("m.dat") + ":raw:cast"), HasSubstr("raw bytes are taken as they are"));
+}
+
+TEST_F(Inputs, quantized_ones_take_real_numbers_where_that_is_said)
+{
+    TensorType type{DType::i8, Shape{4}};
+    type.quantization = std::make_shared<Quantization>(Quantization::perTensor(0.5F, -1));
+    const std::string npy = "x=" + writeArray("r.npy", "[0.25, -0.5, 1.5, 1000]", DType::f32, Shape{4});
+    EXPECT_THAT(bind(type, npy), HasSubstr("found f32, expected i8; add ':quantize' to convert"));
+    EXPECT_THAT(bind(type, npy + ":cast"), HasSubstr("':cast' would change 4 of 4 elements (0.25 becomes 0); ':quantize' converts"));
+    EXPECT_EQ(bind(type, npy + ":quantize"), "i8[4] [0 -2 2 127]"); // 0.25 / 0.5 = 0.5, rounded away from zero, − 1
+    EXPECT_EQ(bind(type, "x=[0, 1, 2, 3]:quantize"), "i8[4] [-1 1 3 5]");
+    EXPECT_EQ(bind(type, "x=@7[2,2]:quantize"), "i8[4] [3 3 3 3]");
+    EXPECT_EQ(bind(type, "x=" + writeArray("s.npy", "[1, 2, 3, 4]", DType::i8, Shape{4})), "i8[4] [1 2 3 4]");
+    EXPECT_EQ(bind(type, "x=" + writeArray("w.npy", "[1, 2, 3, 4]", DType::f32, Shape{4}) + ":cast"), "i8[4] [1 2 3 4]");
+    EXPECT_THAT(bind(type, "x=" + path("s.npy") + ":quantize"), HasSubstr("':quantize' is for real numbers, found i8"));
+    EXPECT_THAT(bind({DType::i8, Shape{4}}, npy + ":quantize"), HasSubstr("':quantize' needs a scale and a zero point"));
+    EXPECT_THAT(bind(type, "x=" + writeArray("n.npy", "[nan, 0, 0, 0]", DType::f32, Shape{4}) + ":quantize"), HasSubstr("1 NaN"));
+
+    auto channels = std::make_shared<Quantization>();
+    channels->kind = Quantization::Kind::affine;
+    channels->scales = {1, 0.5F};
+    channels->zeroPoints = {0, 10};
+    channels->axis = 1;
+    type = {DType::i8, Shape{2, 2}};
+    type.quantization = channels;
+    EXPECT_EQ(bind(type, "x=[[1, 1], [2, 2]]:quantize"), "i8[2,2] [[1 12]\n [2 14]]");
+}
+
+TEST_F(Inputs, casts_tell_what_they_change)
+{
+    const std::string npy = "x=" + writeArray("c.npy", "[1.5, 2, 300]", DType::f32, Shape{3});
+    const auto bound = bindInputs(targetOf({{"x", {DType::u8, Shape{3}}}}), {npy + ":cast"}, 1, 1);
+    ASSERT_TRUE(bound.ok());
+    EXPECT_THAT(bound->notes, testing::Contains(HasSubstr("f32 converted to u8; 2 of 3 elements change (1.5 becomes 1)")));
+}
+
+TEST_F(Inputs, quantized_outputs_as_the_reals_they_stand_for)
+{
+    const auto stored = parseLiteral("[1, -3]", DType::i8, Shape{2}, ScalarMeans::fill);
+    const Quantization quantization = Quantization::perTensor(0.5F, -1);
+    Tensor tensor = stored->view();
+    tensor.quantization = &quantization;
+    EXPECT_EQ(elementsText(dequantized(tensor).view()), "[1 -1]");
+    EXPECT_EQ(dequantized(tensor).dtype, DType::f32);
+    EXPECT_EQ(dequantized(stored->view()).dtype, DType::i8);
+}
+
 TEST_F(Inputs, archives_by_key_name_or_position)
 {
     const auto a = parseLiteral("[1, 2]", DType::i32, Shape{2}, ScalarMeans::fill),
