@@ -54,7 +54,7 @@ Status resume(Terminal& terminal, const CommandLine& line)
 Status step(Terminal& terminal, const CommandLine& line)
 {
     LS_TRY(const int64_t count, countOf(line));
-    return terminal.carryOut(Step{directionOf(line), count, line.name.ends_with("next")});
+    return terminal.carryOut(request::Step{directionOf(line), count, line.name.ends_with("next")});
 }
 
 Status finish(Terminal& terminal, const CommandLine& line)

@@ -15,7 +15,8 @@ StopStyle styleOf(const Move& move)
     if (std::holds_alternative<Resume>(move)) return StopStyle::surroundings;
     if (std::holds_alternative<Until>(move) || std::holds_alternative<Advance>(move)) return StopStyle::brief;
     if (std::holds_alternative<Iterate>(move)) return StopStyle::iteration;
-    if (const Step* const step = std::get_if<Step>(&move); step != nullptr && step->direction == Direction::forward) return StopStyle::step;
+    if (const auto* const step = std::get_if<request::Step>(&move); step != nullptr && step->direction == Direction::forward)
+        return StopStyle::step;
     return StopStyle::place;
 }
 

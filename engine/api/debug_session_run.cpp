@@ -1,8 +1,6 @@
 // How a session begins runs, moves through them and changes them: requests become calls of RunControl.
 #include "engine/api/debug_session_impl.h"
 
-#include "engine/exec/dataflow_executor.h"
-
 #include <algorithm>
 
 namespace loopscope {
@@ -108,8 +106,7 @@ Result<StopReport> DebugSession::Impl::start(const request::Begin& request, cons
         if (RunRecorder* const recording = recorder()) recording->setFeeds(bound);
         if (!initial) initial = std::make_shared<const MachineState>(executor.snapshot());
         else LS_CHECK_OK(executor.restore(*initial));
-        if (auto* const dataflow = dynamic_cast<DataflowExecutor*>(&executor); dataflow != nullptr && order)
-            dataflow->setScheduleSeed(*order);
+        if (order) executor.setScheduleSeed(*order);
         for (size_t i = 0; i < bound.inputs.size(); ++i)
             LS_CHECK_OK(executor.setInput(static_cast<int>(i), bound.inputs[i].forRun(0).view()));
     }
@@ -232,7 +229,7 @@ Status DebugSession::keepMarks(std::vector<Mark> marks)
 
 Status DebugSession::setOrder(uint64_t seed)
 {
-    if (isReplay() || dynamic_cast<const DataflowExecutor*>(&m_impl->executor) == nullptr)
+    if (isReplay() || m_impl->executor.dataflow() == nullptr)
         return Error(ErrorCode::usage, "'order' is about runs of TensorFlow graphs with Switch and Merge");
     m_impl->order = seed;
     return {};

@@ -1,14 +1,6 @@
 #include "engine/api/inspector.h"
 
-#include "engine/exec/dataflow_executor.h"
-
 namespace loopscope {
-
-namespace {
-
-const DataflowExecutor* dataflowOf(const Executor& executor) { return dynamic_cast<const DataflowExecutor*>(&executor); }
-
-} // namespace
 
 GraphId Inspector::root() const { return m_target.executor.root(); }
 const Position& Inspector::position() const { return m_target.executor.position(); }
@@ -52,16 +44,12 @@ const Tensor& Inspector::output(int index) const { return m_target.executor.outp
 MachineState Inspector::state() const { return m_target.executor.snapshot(); }
 bool Inspector::stopsInAddressOrder() const { return m_target.executor.stopsInAddressOrder(); }
 
-const DataflowView* Inspector::dataflow() const
-{
-    const DataflowExecutor* const executor = dataflowOf(m_target.executor);
-    return executor != nullptr ? &executor->view() : nullptr;
-}
+const DataflowView* Inspector::dataflow() const { return m_target.executor.dataflow(); }
 
 uint64_t Inspector::scheduleSeed() const
 {
-    const DataflowExecutor* const executor = dataflowOf(m_target.executor);
-    return executor != nullptr ? executor->scheduleSeed() : 0;
+    const DataflowView* const view = dataflow();
+    return view != nullptr ? view->scheduleSeed() : 0;
 }
 
 std::vector<DataflowRace> Inspector::races() const { return m_target.executor.races(); }

@@ -29,7 +29,7 @@ uint64_t ownBytes(const MachineState& state)
     for (const FrameState& frame : state.frames)
         total += sizeof(FrameState) + (frame.values.capacity() + frame.carried.capacity()) * sizeof(ValueState);
     total += state.variables.capacity() * (sizeof(GraphId) + sizeof(ValueState));
-    total += state.tokens.capacity() * sizeof(ValueState) + state.dataflow.capacity() * sizeof(int64_t);
+    total += state.tokens.capacity() * sizeof(ValueState) + state.dataflow.byteSize();
     for (const auto& [handle, variable] : state.resources.variables())
         total += sizeof(Variable) + variable.bytes.size() + variable.name.size() + kBlockOverhead;
     for (const auto& [handle, table] : state.resources.tables()) {

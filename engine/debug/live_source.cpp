@@ -2,8 +2,8 @@
 
 #include "engine/base/bytes.h"
 #include "engine/base/text.h"
-#include "engine/exec/dataflow_executor.h"
 #include "engine/ir/ids.h"
+#include "engine/observe/address_names.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"
 
@@ -273,8 +273,8 @@ bool LiveSource::isDead(int depth, ValueId value) const
         const Value& described = m_target.model.graph(m_event->graph).value(value);
         if (described.role == ValueRole::result && described.producer == m_event->op) return m_event->state == EventState::dead;
     }
-    const auto* const dataflow = dynamic_cast<const DataflowExecutor*>(&m_target.executor);
-    return dataflow && dataflow->view().isDead(depth, value);
+    const DataflowView* const dataflow = m_target.executor.dataflow();
+    return dataflow && dataflow->isDead(depth, value);
 }
 
 const Tensor* LiveSource::valueAt(int depth, ValueId value) const
@@ -344,12 +344,7 @@ ExpressionWrite LiveSource::write(uint32_t handle)
     Address address = frameAddress(m_target.executor, *depth);
     address.target = TargetKind::output;
     const Operator& op = m_target.model.graph(place.graph).op(value.producer);
-    if (op.name.empty()) {
-        address.op.kind = op.kind.dialect == "custom" ? "custom" : op.kind.name;
-        address.op.index = value.producer.index;
-    } else {
-        address.op.name = op.name;
-    }
+    address.op = operatorName(op, value.producer.index);
     address.slot = value.slot;
     m_writer = toString(address);
     result.writer = m_writer;

@@ -1,5 +1,6 @@
 #include "engine/debug/stop_source.h"
 
+#include "engine/observe/address_names.h"
 #include "engine/ops/catalog.h"
 
 #include <algorithm>
@@ -73,23 +74,8 @@ std::vector<PathStep> StopSource::pathTo(const LivePlace& where) const
         PathStep step;
         step.site = OperatorId(written.site.index);
         step.iteration = written.iteration;
-        switch (written.role) {
-        case StepRole::cond:
-        case StepRole::body: step.role = CallRole::loop; break;
-        case StepRole::thenBranch: step.role = CallRole::thenBranch; break;
-        case StepRole::elseBranch: step.role = CallRole::elseBranch; break;
-        case StepRole::branch:
-            step.role = CallRole::branch;
-            step.branch = written.branch;
-            break;
-        case StepRole::init: step.role = CallRole::init; break;
-        case StepRole::region:
-            step.role = CallRole::region;
-            step.branch = written.branch;
-            break;
-        case StepRole::frame: step.role = CallRole::frame; break;
-        default: step.role = CallRole::call; break;
-        }
+        step.role = callRole(written.role);
+        step.branch = written.branch;
         path.push_back(step);
     }
     return path;

@@ -95,6 +95,9 @@ inline CallRole roleOf(CallKind kind, size_t callee)
     }
 }
 
+/// Which of a TensorFlow call's callees the operand that chooses has chosen.
+Result<size_t> chooseTfCallee(const CallForm& form, const Tensor& steering);
+
 /// A call operator of an activation.
 struct CallState {
     CallState(MemoryAccount& account, OperatorId op_) : op(op_), own(account), verdict(account), exchange(account) {}

@@ -1,7 +1,6 @@
 // Entering and leaving graphs: calls, branches, loops, and what the observer hears of them.
 #include "engine/exec/machine.h"
 
-#include "engine/base/clock.h"
 #include "engine/ops/tf_rules.h"
 
 #include <algorithm>
@@ -21,7 +20,15 @@ bool isSingle(const Tensor& tensor)
     return std::ranges::all_of(tensor.shape.dims(), [](int64_t d) { return d == 1; });
 }
 
-Result<size_t> chooseForTensorflow(const CallForm& form, const Tensor& steering)
+/// The block of a call: in the caller's region, or of its own if it was planned late.
+std::byte* blockOf(const CallState& call, const Activation& caller)
+{
+    return call.late ? call.own.data() : caller.base() + call.planned->offset;
+}
+
+} // namespace
+
+Result<size_t> chooseTfCallee(const CallForm& form, const Tensor& steering)
 {
     if (form.kind == CallKind::call) return size_t{0};
     if (form.kind == CallKind::branch) {
@@ -34,25 +41,18 @@ Result<size_t> chooseForTensorflow(const CallForm& form, const Tensor& steering)
     return index < 0 || static_cast<size_t>(index) > last ? last : static_cast<size_t>(index);
 }
 
-/// The block of a call: in the caller's region, or of its own if it was planned late.
-std::byte* blockOf(const CallState& call, const Activation& caller)
-{
-    return call.late ? call.own.data() : caller.base() + call.planned->offset;
-}
-
-} // namespace
-
 Status Interpreter::Impl::enter(CallFrame& caller, const Instruction& instruction)
 {
     const GraphId graph = caller.activation->plan().graph;
     CallState& call = caller.activation->call(instruction.index);
-    caller.callStart = m_times ? nowNs() : 0;
+    caller.callStart = now();
     const PlannedOperator& planned = caller.activation->plan().operators[static_cast<size_t>(instruction.index)];
     const CallForm& form = planned.call->form;
     if (form.kind == CallKind::once && m_initialised.contains(form.callees[0].graph)) {
         CallFrame done;
         done.call = &call;
         m_frames.push_back(done); // completeCall takes it off again
+        setOpenCalls(std::ssize(m_frames) - 1);
         completeCall(m_frames.back());
         return {};
     }
@@ -89,7 +89,7 @@ Result<size_t> Interpreter::Impl::chooseCallee(const CallState& call) const
     const CallForm& form = call.planned->form;
     if (form.firstArgument == 0) return size_t{0};
     const Tensor& steering = *call.operands[0];
-    if (form.tensorflow) return chooseForTensorflow(form, steering);
+    if (form.tensorflow) return chooseTfCallee(form, steering);
     const bool isSelect = form.kind == CallKind::select;
     const DType wanted = isSelect ? DType::i32 : DType::boolean;
     if (steering.dtype != wanted || !isSingle(steering) || steering.bytes < byteSize(wanted, 1))
@@ -113,37 +113,11 @@ Status Interpreter::Impl::checkTaken(CallState& call, GraphId graph, size_t call
     return {};
 }
 
-ActivationPool& Interpreter::Impl::poolOf(CallState& call, size_t callee)
-{
-    if (call.pools.size() <= callee) call.pools.resize(call.planned->plans.size(), nullptr);
-    ActivationPool*& pool = call.pools[callee];
-    if (!pool) pool = &poolOf(*call.planned->plans[callee]);
-    return *pool;
-}
-
-Result<Activation*> Interpreter::Impl::take(ActivationPool& pool, const GraphPlan& plan, std::byte* base)
-{
-    if (!pool.idle.empty()) {
-        const auto same = std::ranges::find(pool.idle, base, &Activation::base);
-        const auto taken = same != pool.idle.end() ? same : pool.idle.end() - 1;
-        Activation* const activation = *taken;
-        *taken = pool.idle.back();
-        pool.idle.pop_back();
-        activation->bind(base);
-        return activation;
-    }
-    if (!pool.program) pool.program = std::make_unique<Program>(m_model, plan, m_options.profile, m_kernelReport);
-    const auto variables = m_variables.find(plan.graph);
-    LS_TRY(auto activation, Activation::create(pool, *this, m_account, variables == m_variables.end() ? nullptr : &variables->second));
-    activation->bind(base);
-    if (!m_traps.empty()) activation->setTraps(m_traps);
-    return m_activations.emplace_back(std::move(activation)).get();
-}
-
 Status Interpreter::Impl::bindCallee(CallState& call, size_t callee)
 {
     std::byte* const block = blockOf(call, *m_frames.back().activation);
-    LS_TRY(Activation* const activation, take(poolOf(call, callee), *call.planned->plans[callee], block + call.planned->regions));
+    LS_TRY(Activation* const activation,
+           m_store.take(m_store.poolOf(call, callee), *call.planned->plans[callee], block + call.planned->regions));
     call.body = activation;
     const auto arguments = argumentsOf(call, call.planned->form.firstArgument);
     for (size_t i = 0; i < arguments.size(); ++i) aliasSlot(activation->input(i), *arguments[i]);
@@ -157,7 +131,7 @@ Status Interpreter::Impl::enterGraph(CallState& call, size_t callee, CallRole ro
 {
     LS_CHECK_OK(bindCallee(call, callee));
     pushFrame(call, role, branch, *call.body);
-    m_frames.back().invocation = m_nextInvocation++;
+    m_frames.back().invocation = newInvocation();
     if (m_observer) startInvocation(m_frames.back());
     return {};
 }
@@ -165,8 +139,8 @@ Status Interpreter::Impl::enterGraph(CallState& call, size_t callee, CallRole ro
 Status Interpreter::Impl::bindLoop(CallState& call, std::span<const Tensor* const> initial)
 {
     std::byte* const block = blockOf(call, *m_frames.back().activation);
-    LS_TRY(call.cond, take(poolOf(call, 0), *call.planned->plans[0], block + call.planned->regions));
-    LS_TRY(call.body, take(poolOf(call, 1), *call.planned->plans[1], block + call.planned->regions));
+    LS_TRY(call.cond, m_store.take(m_store.poolOf(call, 0), *call.planned->plans[0], block + call.planned->regions));
+    LS_TRY(call.body, m_store.take(m_store.poolOf(call, 1), *call.planned->plans[1], block + call.planned->regions));
     LS_CHECK_OK(call.exchange.begin(call.planned->loop, *call.cond, *call.body, initial, call.results, block));
     call.verdictHome.heap = &call.verdict;
     call.verdictHome.fixed = false;
@@ -185,7 +159,7 @@ Status Interpreter::Impl::enterLoop(CallState& call, std::span<const Tensor* con
     CallFrame& frame = m_frames.back();
     frame.inCond = true;
     frame.iteration = 0;
-    frame.invocation = m_nextInvocation++;
+    frame.invocation = newInvocation();
     if (m_observer) startInvocation(frame);
     return {};
 }
@@ -236,11 +210,7 @@ Status Interpreter::Impl::publishOutputs()
 Status Interpreter::Impl::finishRoot()
 {
     if (Status status = publishOutputs(); !status.ok()) return fail(std::move(status).takeError());
-    m_phase = Phase::finished;
-    updatePosition();
-    if (m_observer) endInvocation(m_frames.front());
-    endRun(RunEnd::Reason::finished, {});
-    return {};
+    return finish(m_frames.front().invocation, m_frames.front().invocationStart);
 }
 
 /// The call operator of `frame` is done: the frame goes, the operator counts as completed.
@@ -248,14 +218,14 @@ void Interpreter::Impl::completeCall(CallFrame& frame)
 {
     const CallState& call = *frame.call;
     const int64_t trips = frame.role == CallRole::loop ? frame.iteration : -1;
-    if (m_observer && frame.activation) endInvocation(frame);
+    if (m_observer && frame.activation) endInvocation(frame.invocation, frame.invocationStart);
     popFrame();
     CallFrame& caller = m_frames.back();
     const Instruction& instruction = caller.activation->code()[call.op.index];
     const bool asked = m_asking && (instruction.traps & trapAfter) != 0;
     if (m_observer || asked) {
         OperatorEvent event = eventOf(caller, call.op);
-        event.ns = m_times ? nowNs() - caller.callStart : -1;
+        event.ns = nsSince(caller.callStart);
         event.trips = trips;
         event.results = {instruction.args.outputs, static_cast<size_t>(instruction.args.outputCount)};
         if (m_observer) m_observer->operatorExecuted(event);
@@ -275,19 +245,19 @@ void Interpreter::Impl::pushFrame(CallState& call, CallRole role, int32_t branch
     frame.branch = branch;
     frame.enteredAtStep = m_step;
     m_frames.push_back(frame);
-    setLimit();
+    setOpenCalls(std::ssize(m_frames) - 1);
 }
 
 void Interpreter::Impl::popFrame()
 {
     const CallFrame frame = m_frames.back();
     m_frames.pop_back();
-    setLimit();
+    setOpenCalls(std::ssize(m_frames) - 1);
     forgetAccesses(frame.invocation);
     if (!frame.activation) return;
-    giveBack(*frame.call->body);
+    ActivationStore::giveBack(*frame.call->body);
     if (frame.role != CallRole::loop) return;
-    giveBack(*frame.call->cond);
+    ActivationStore::giveBack(*frame.call->cond);
     frame.call->restored.clear();
 }
 
@@ -310,17 +280,8 @@ void Interpreter::Impl::startInvocation(CallFrame& frame)
         event.callerGraph = caller.activation->plan().graph;
         event.site = frame.call->op;
     }
-    if (m_times) frame.invocationStart = nowNs();
+    frame.invocationStart = now();
     m_observer->invocationStarted(event);
-}
-
-void Interpreter::Impl::endInvocation(const CallFrame& frame)
-{
-    InvocationEnd event;
-    event.id = frame.invocation;
-    event.step = m_step;
-    event.ns = m_times ? nowNs() - frame.invocationStart : -1;
-    m_observer->invocationEnded(event);
 }
 
 } // namespace loopscope

@@ -2,7 +2,7 @@
 // own rules. It runs functional TensorFlow graphs as well, whatever mixture they are. docs/dataflow.md describes how it works.
 #pragma once
 
-#include "engine/exec/dataflow_view.h"
+#include "engine/exec/core_executor.h"
 #include "engine/exec/interpreter.h"
 #include "engine/exec/recorded_results.h"
 
@@ -17,7 +17,8 @@ namespace loopscope {
 ///
 /// Order: iterations one after the other, nodes of an iteration as ready in topological order (ties by file order), callees at once, inner
 /// frames when the iteration around them has nothing else to do. `ExecutionOptions::scheduleSeed` picks among all ready nodes instead.
-class DataflowExecutor final : public Executor {
+/// Trap handlers are asked about dead nodes, too: their event has the state `dead`.
+class DataflowExecutor final : public CoreExecutor {
 public:
     /// Errors: usage, no such graph; unsupported, not a TensorFlow model. What is wrong with the graph itself is an error of start().
     static Result<std::unique_ptr<DataflowExecutor>> create(const Model& model, GraphId root, const ExecutionOptions& options = {});
@@ -29,18 +30,8 @@ public:
     DataflowExecutor(const DataflowExecutor&) = delete;
     DataflowExecutor& operator=(const DataflowExecutor&) = delete;
 
-    const Model& model() const override;
-    GraphId root() const override;
-    Status setInput(int index, const Tensor& value) override;
-    Status start() override;
-    Status step() override;
-    Status run() override;
-    Status runTo(int64_t tick, int64_t step = INT64_MAX) override;
-    int64_t tick() const override;
-    const Position& position() const override;
     /// Iterations of v1 frames have role `frame`; their `site` is the first Enter that leads into the frame.
     FrameInfo frame(int depth) const override;
-    std::string positionAddress() const override;
     /// Of the iteration at `depth`; null also for dead values (DataflowView::isDead tells them apart).
     const Tensor* value(int depth, ValueId id) const override;
     bool isRecorded(int depth, ValueId id) const override;
@@ -49,25 +40,15 @@ public:
     MachineState snapshot() const override;
     MachineState snapshot(const MachineState& previous) const override;
     Status restore(const MachineState& state) override;
-    void setObserver(ExecutionObserver* observer) override;
-    void muteObserver(bool muted, ExecutionObserver* also = nullptr) override;
-    /// Handlers are asked about dead nodes, too: their event has the state `dead`.
-    void setTraps(const TrapSet& traps, TrapHandler* handler) override;
-    bool trapped() const override;
-    std::vector<DataflowRace> races() const override;
-    const KernelReport& kernelReport() const override;
-    int64_t maxSteps() const override;
     bool stopsInAddressOrder() const override { return false; }
+    const DataflowView* dataflow() const override;
+    void setScheduleSeed(uint64_t seed) override;
 
     /// Forgets variables, tables and random numbers.
     void reset();
-    /// ExecutionOptions::scheduleSeed of the next run; a run that has begun keeps its order only if this is not called.
-    void setScheduleSeed(uint64_t seed);
-    uint64_t scheduleSeed() const;
     /// Variables and other resources that live as long as the session; executors of other selections of the same graph may take them over.
     ResourceStore& resources();
     RandomState& random();
-    const DataflowView& view() const;
 
 private:
     class Impl;

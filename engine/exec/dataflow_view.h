@@ -92,6 +92,8 @@ public:
     virtual std::vector<DataflowToken> tokens() const = 0;
     virtual std::vector<DataflowValue> values() const = 0;
     virtual std::vector<DataflowReady> ready() const = 0;
+    /// Picks among the ready nodes; 0: they run as they arrive.
+    virtual uint64_t scheduleSeed() const = 0;
     /// The next node will be passed over as dead.
     virtual bool nextIsDead() const = 0;
     /// Nodes that have run, in the order of the file, graph by graph.

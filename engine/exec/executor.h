@@ -2,8 +2,10 @@
 // TensorFlow v1 graphs and recordings each have one implementation.
 #pragma once
 
+#include "engine/base/counts.h"
 #include "engine/base/ids.h"
 #include "engine/base/result.h"
+#include "engine/exec/dataflow_view.h"
 #include "engine/exec/machine_state.h"
 #include "engine/exec/traps.h"
 #include "engine/ir/model.h"
@@ -22,9 +24,9 @@ namespace loopscope {
 struct Position {
     bool started = false;
     bool finished = false;
-    int64_t step = 0; ///< operators completed so far in this run
-    GraphId graph;    ///< of the next operator
-    OperatorId op;    ///< the next operator
+    Step step = 0; ///< operators completed so far in this run
+    GraphId graph; ///< of the next operator
+    OperatorId op; ///< the next operator
     InvocationId invocation = 0;
     int32_t depth = 0; ///< frames on the stack, from 1
 };
@@ -39,7 +41,7 @@ struct FrameInfo {
     int64_t iteration = -1;
     bool inCond = false;
     OperatorId next; ///< next operator of this frame (outer frames: the call operator that is running); invalid at its end
-    int64_t enteredAtStep = 0;
+    Step enteredAtStep = 0;
     TakenFrom taken; ///< iterations
 };
 
@@ -64,10 +66,10 @@ public:
     virtual Status run() = 0;
     /// Runs at full speed up to the stop at `tick`, or to the first stop where `step` or more operators have completed, or to a trap that
     /// stops, or to the end, whichever comes first. Does nothing where it stands at or beyond one of them. Errors as of run().
-    virtual Status runTo(int64_t tick, int64_t step = INT64_MAX) = 0;
+    virtual Status runTo(Tick tick, Step step = INT64_MAX) = 0;
     /// Orders the stops of a run: operators completed, and calls entered that have not returned. Each step() adds exactly one (a root
     /// graph without operators finishes at tick 0).
-    virtual int64_t tick() const = 0;
+    virtual Tick tick() const = 0;
 
     virtual const Position& position() const = 0;
     /// The frame at `depth` (0 = root, −1 = innermost), which must exist.
@@ -116,6 +118,11 @@ public:
         static const KernelReport kNone;
         return kNone;
     }
+    /// What a debugger asks about frames, tokens and dead values; null where graphs do not run by dataflow rules.
+    virtual const DataflowView* dataflow() const { return nullptr; }
+    /// ExecutionOptions::scheduleSeed of the next run; without effect where the order is fixed. A run that has begun keeps its order only
+    /// if this is not called.
+    virtual void setScheduleSeed(uint64_t) {}
     /// The step budget: operators that a run may complete.
     virtual int64_t maxSteps() const = 0;
 };

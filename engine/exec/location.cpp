@@ -1,30 +1,9 @@
 // Where the machine stands, as an address.
 #include "engine/exec/machine.h"
 
-#include "engine/observe/address_resolution.h"
-#include "engine/ops/catalog.h"
+#include "engine/observe/address_names.h"
 
 namespace loopscope {
-
-namespace {
-
-StepRole roleOf(const CallFrame& frame)
-{
-    switch (frame.role) {
-    case CallRole::main: return StepRole::none;
-    case CallRole::loop: return frame.inCond ? StepRole::cond : StepRole::body;
-    case CallRole::thenBranch: return StepRole::thenBranch;
-    case CallRole::elseBranch: return StepRole::elseBranch;
-    case CallRole::branch: return StepRole::branch;
-    case CallRole::call: return StepRole::call;
-    case CallRole::init: return StepRole::init;
-    case CallRole::region: return StepRole::region;
-    case CallRole::frame: return StepRole::frame;
-    }
-    return StepRole::none;
-}
-
-} // namespace
 
 std::string Interpreter::Impl::address() const
 {
@@ -36,7 +15,7 @@ std::string Interpreter::Impl::address() const
             AddressStep step;
             const CallFrame& caller = m_frames[f - 1];
             step.site = operatorName(caller.activation->program().graph().op(frame.call->op), frame.call->op.index);
-            step.role = roleOf(frame);
+            step.role = stepRole(frame.role, frame.inCond);
             step.branch = frame.branch;
             step.iteration = frame.iteration;
             address.steps.push_back(std::move(step));

@@ -1,15 +1,82 @@
 // The loop that runs instructions, and how a run ends.
 #include "engine/exec/machine.h"
 
-#include "engine/base/clock.h"
-#include "engine/base/text.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/tf_rules.h"
 
 #include <algorithm>
-#include <new>
 
 namespace loopscope {
+
+/// The next iteration of a loop begins, with its cond.
+inline void Interpreter::Impl::nextIteration(CallFrame& frame)
+{
+    if (m_observer) [[unlikely]]
+        endInvocation(frame.invocation, frame.invocationStart);
+    forgetAccesses(frame.invocation);
+    frame.taken = {};
+    ++frame.iteration;
+    frame.inCond = true;
+    frame.activation = frame.call->cond;
+    frame.enteredAtStep = m_step;
+    frame.invocation = newInvocation();
+    if (m_observer) [[unlikely]]
+        startInvocation(frame);
+}
+
+/// Behind the last operator of the innermost graph: what comes next. `status` is what the run ends with where it is over.
+[[gnu::always_inline]] inline Interpreter::Impl::GraphEnd Interpreter::Impl::passEnd(CallFrame& frame, Status& status)
+{
+    if (frame.role == CallRole::loop) {
+        if (frame.inCond) {
+            // Elsewhere operators look at the flag, before which a run can stay.
+            if (frame.enteredAtStep == m_step && m_cancel.requested()) [[unlikely]] {
+                status = checkBudget();
+                return GraphEnd::over;
+            }
+            bool goesOn = false;
+            if (frame.call->verdictIsPlain) [[likely]] {
+                goesOn = *frame.call->verdictSlot->as<uint8_t>() != 0;
+            } else {
+                Result<bool> verdict = readVerdict(frame);
+                if (!verdict.ok()) {
+                    popFrame();
+                    status = fail(std::move(verdict).takeError());
+                    return GraphEnd::over;
+                }
+                goesOn = *verdict;
+            }
+            if (goesOn) {
+                frame.inCond = false;
+                frame.activation = frame.call->body;
+                return GraphEnd::entered;
+            }
+            status = frame.call->exchange.finish();
+        } else {
+            status = frame.call->exchange.next();
+            if (status.ok()) [[likely]] {
+                if (frame.iteration >= m_options.maxSteps) [[unlikely]] { // a loop without operators
+                    status = checkBudget();
+                    return GraphEnd::over;
+                }
+                nextIteration(frame);
+                return GraphEnd::entered;
+            }
+        }
+    } else if (m_frames.size() == 1) {
+        status = finishRoot();
+        return GraphEnd::over;
+    } else {
+        status = leaveGraph(frame);
+    }
+    if (!status.ok()) [[unlikely]] {
+        popFrame();
+        status = fail(std::move(status).takeError());
+        return GraphEnd::over;
+    }
+    completeCall(frame);
+    return GraphEnd::returned;
+}
 
 /// Runs to the end, or (Single) to the next operator boundary. Ends of graphs are passed at once, so that a stop is always before an
 /// operator.
@@ -28,7 +95,7 @@ template <bool Single> Status Interpreter::Impl::execute()
         case InstructionKind::sized:
         case InstructionKind::reads:
             frame->next = at->index;
-            if (m_step >= m_limit || m_cancel.requested()) [[unlikely]]
+            if (mustHalt()) [[unlikely]]
                 return halt();
             if (m_observer) [[unlikely]] {
                 status = runObserved(*frame, *at);
@@ -43,7 +110,7 @@ template <bool Single> Status Interpreter::Impl::execute()
             break;
         case InstructionKind::call:
             frame->next = at->index;
-            if (m_step >= m_limit || m_cancel.requested()) [[unlikely]]
+            if (mustHalt()) [[unlikely]]
                 return halt();
             if (status = enter(*frame, *at); !status.ok()) return fail(std::move(status).takeError());
             frame = &m_frames.back();
@@ -53,8 +120,8 @@ template <bool Single> Status Interpreter::Impl::execute()
         case InstructionKind::fail: frame->next = at->index; return refuse(*frame, *at);
         case InstructionKind::trapped:
             frame->next = at->index;
-            if (!Single && (at->traps & trapBefore) != 0 && !isQuiet(*frame)) askBefore(*frame, *at);
-            if (m_step >= m_limit || m_cancel.requested()) return halt();
+            if (!Single && (at->traps & trapBefore) != 0 && !isQuiet(*frame)) askBefore(eventOf(*frame, OperatorId(at->index)));
+            if (mustHalt()) return halt();
             if (at->plain == InstructionKind::fail) return refuse(*frame, *at);
             if (status = runTrapped(*frame, *at); !status.ok()) return fail(std::move(status).takeError());
             moved = true;
@@ -67,63 +134,15 @@ template <bool Single> Status Interpreter::Impl::execute()
             }
             break;
         case InstructionKind::end:
-            if (frame->role == CallRole::loop) {
-                frame->next = at->index;
-                if (frame->inCond) {
-                    // Elsewhere operators look at the flag, before which a run can stay.
-                    if (frame->enteredAtStep == m_step && m_cancel.requested()) [[unlikely]]
-                        return checkBudget();
-                    bool goOn = false;
-                    if (frame->call->verdictIsPlain) [[likely]] {
-                        goOn = *frame->call->verdictSlot->as<uint8_t>() != 0;
-                    } else {
-                        const Result<bool> verdict = readVerdict(*frame);
-                        if (!verdict.ok()) {
-                            popFrame();
-                            return fail(verdict.error().copy());
-                        }
-                        goOn = *verdict;
-                    }
-                    if (goOn) {
-                        frame->inCond = false;
-                        frame->activation = frame->call->body;
-                        at = frame->activation->code();
-                        break;
-                    }
-                    status = frame->call->exchange.finish();
-                } else {
-                    status = frame->call->exchange.next();
-                    if (status.ok()) [[likely]] {
-                        if (frame->iteration >= m_options.maxSteps) [[unlikely]]
-                            return checkBudget(); // a loop without operators
-                        if (m_observer) [[unlikely]]
-                            endInvocation(*frame);
-                        forgetAccesses(frame->invocation);
-                        frame->taken = {};
-                        ++frame->iteration;
-                        frame->inCond = true;
-                        frame->activation = frame->call->cond;
-                        frame->enteredAtStep = m_step;
-                        frame->invocation = m_nextInvocation++;
-                        if (m_observer) [[unlikely]]
-                            startInvocation(*frame);
-                        at = frame->activation->code();
-                        break;
-                    }
-                }
-            } else if (m_frames.size() == 1) {
-                frame->next = at->index;
-                return finishRoot();
-            } else {
-                status = leaveGraph(*frame);
+            frame->next = at->index;
+            switch (passEnd(*frame, status)) {
+            case GraphEnd::over: return status;
+            case GraphEnd::entered: at = frame->activation->code(); break;
+            case GraphEnd::returned:
+                frame = &m_frames.back();
+                at = frame->activation->code() + frame->next;
+                break;
             }
-            if (!status.ok()) [[unlikely]] {
-                popFrame();
-                return fail(std::move(status).takeError());
-            }
-            completeCall(*frame);
-            frame = &m_frames.back();
-            at = frame->activation->code() + frame->next;
             break;
         }
     }
@@ -132,8 +151,7 @@ template <bool Single> Status Interpreter::Impl::execute()
     return {};
 }
 
-template Status Interpreter::Impl::execute<false>();
-template Status Interpreter::Impl::execute<true>();
+Status Interpreter::Impl::advance(bool single) { return single ? execute<true>() : execute<false>(); }
 
 /// Operators whose result sizes depend on values: inference with the operands' data, memory, then the kernel.
 Status Interpreter::Impl::runSized(const Instruction& instruction)
@@ -197,10 +215,10 @@ Status Interpreter::Impl::readReferences(const Instruction& instruction)
 
 Status Interpreter::Impl::runObserved(const CallFrame& frame, const Instruction& instruction)
 {
-    const int64_t from = m_times ? nowNs() : 0;
+    const int64_t from = now();
     Status status = instruction.plain == InstructionKind::kernel ? instruction.run(instruction.args) : runSized(instruction);
     OperatorEvent event = eventOf(frame, OperatorId(instruction.index));
-    event.ns = m_times ? nowNs() - from : -1;
+    event.ns = nsSince(from);
     if (status.ok()) {
         event.results = {instruction.args.outputs, static_cast<size_t>(instruction.args.outputCount)};
     } else {
@@ -208,37 +226,6 @@ Status Interpreter::Impl::runObserved(const CallFrame& frame, const Instruction&
     }
     m_observer->operatorExecuted(event);
     return status;
-}
-
-OperatorEvent Interpreter::Impl::eventOf(const CallFrame& frame, OperatorId op) const
-{
-    synchronise(SyncPoint::event);
-    OperatorEvent event;
-    event.step = m_step;
-    event.invocation = frame.invocation;
-    event.graph = frame.activation->plan().graph;
-    event.op = op;
-    return event;
-}
-
-void Interpreter::Impl::askBefore(const CallFrame& frame, const Instruction& instruction)
-{
-    const int64_t here = tick();
-    if (here == m_askedBefore) return;
-    m_askedBefore = here;
-    updatePosition();
-    if (!m_trapHandler->beforeOperator(eventOf(frame, OperatorId(instruction.index)), here)) return;
-    m_stopAsked = true;
-    setLimit();
-}
-
-/// The frame of the operator is the innermost one, and behind the operator already, so that its results are live.
-void Interpreter::Impl::askAfter(const OperatorEvent& event)
-{
-    updatePosition();
-    if (!m_trapHandler->afterOperator(event, tick() + 1)) return;
-    m_stopAsked = true;
-    setLimit();
 }
 
 Status Interpreter::Impl::runTrapped(CallFrame& frame, const Instruction& instruction)
@@ -269,73 +256,15 @@ Status Interpreter::Impl::refuse(const CallFrame& frame, const Instruction& inst
     return fail(frame.activation->program().failure(instruction.index)->copy());
 }
 
-/// Before an operator: runTo() is there, or the run ends here.
-Status Interpreter::Impl::halt()
+void Interpreter::Impl::locate(Position& position) const
 {
-    const bool wanted = m_stopAsked || m_step >= m_stepLimit || tick() >= m_tickLimit;
-    if (m_cancel.requested() || (m_step >= m_options.maxSteps && !wanted)) return checkBudget();
-    updatePosition();
-    return {};
-}
-
-Status Interpreter::Impl::checkBudget()
-{
-    if (m_cancel.requested()) return stopAt(Error(ErrorCode::cancelled, "cancelled at " + address()), RunEnd::Reason::cancelled);
-    return stopAt(Error(ErrorCode::execution, "step budget of " + groupThousands(m_options.maxSteps) + " reached at " + address()),
-                  RunEnd::Reason::budget);
-}
-
-Error Interpreter::Impl::fail(Error error) { return stopAt(std::move(error).at(address()), RunEnd::Reason::failed); }
-
-Error Interpreter::Impl::stopAt(Error error, RunEnd::Reason reason)
-{
-    updatePosition();
-    m_phase = Phase::ended;
-    endRun(reason, error.message());
-    return error;
-}
-
-void Interpreter::Impl::endRun(RunEnd::Reason reason, std::string_view message)
-{
-    m_resources.listener = nullptr;
-    if (!m_observer) return;
-    RunEnd end;
-    end.reason = reason;
-    end.steps = m_step;
-    end.ns = m_times ? nowNs() - m_runStart : 0;
-    end.message = message;
-    std::vector<const Tensor*> outputs;
-    if (reason == RunEnd::Reason::finished)
-        for (const RootValue& output : m_outputs) outputs.push_back(&output.slot);
-    end.outputs = outputs;
-    m_observer->runEnded(end);
-}
-
-void Interpreter::Impl::updatePosition()
-{
-    m_position.started = m_phase != Phase::idle;
-    m_position.finished = m_phase == Phase::finished;
-    m_position.step = m_step;
-    m_position.depth = static_cast<int32_t>(m_frames.size());
+    position.depth = static_cast<int32_t>(m_frames.size());
     if (m_frames.empty()) return;
     const CallFrame& frame = m_frames.back();
-    m_position.graph = frame.activation->plan().graph;
-    m_position.invocation = frame.invocation;
+    position.graph = frame.activation->plan().graph;
+    position.invocation = frame.invocation;
     const bool atEnd = frame.next >= static_cast<int32_t>(frame.activation->plan().operators.size());
-    m_position.op = atEnd ? OperatorId() : OperatorId(frame.next);
-}
-
-std::byte* Interpreter::Impl::scratch(size_t bytes)
-{
-    // A kernel cannot be refused its scratch memory in any other way; guarded() makes an error of it.
-    if (!m_scratch.reserve(bytes).ok()) throw std::bad_alloc();
-    return m_scratch.data();
-}
-
-void Interpreter::Impl::parallel(int64_t count, BlockFunction work)
-{
-    if (!m_threads) m_threads = std::make_unique<ThreadPool>(threads());
-    m_threads->run(count, work);
+    position.op = atEnd ? OperatorId() : OperatorId(frame.next);
 }
 
 Status Interpreter::Impl::resize(Tensor& output, const Shape& shape, size_t bytes)
@@ -355,23 +284,12 @@ Status Interpreter::Impl::resize(Tensor& output, const Shape& shape, size_t byte
     return {};
 }
 
-void Interpreter::Impl::accessed(const std::string& name, AccessKind kind, const Tensor* value)
+std::vector<AccessSite> Interpreter::Impl::accessSites() const
 {
-    if (kind != AccessKind::create && m_model.dialect == Dialect::tf) {
-        std::vector<AccessSite> around;
-        for (size_t f = m_frames.size(); f-- > 0;)
-            around.push_back({m_frames[f].invocation, m_frames[f].activation->plan().graph, OperatorId(m_frames[f].next), OperatorId()});
-        for (DataflowRace& race : m_accesses.note(around, name, kind == AccessKind::write, m_step)) addRace(m_races, std::move(race));
-    }
-    if (!m_observer) return;
-    VariableAccess access;
-    access.kind = kind == AccessKind::create ? VariableAccess::Kind::create
-                  : kind == AccessKind::read ? VariableAccess::Kind::read
-                                             : VariableAccess::Kind::write;
-    access.name = name;
-    access.value = value;
-    access.step = m_step;
-    m_observer->variableAccessed(access);
+    std::vector<AccessSite> around;
+    for (size_t f = m_frames.size(); f-- > 0;)
+        around.push_back({m_frames[f].invocation, m_frames[f].activation->plan().graph, OperatorId(m_frames[f].next), OperatorId()});
+    return around;
 }
 
 } // namespace loopscope

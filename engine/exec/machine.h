@@ -1,21 +1,19 @@
 // The interpreter's inside: frames on an explicit stack, the loop that runs instructions, and how calls are entered and left.
 #pragma once
 
-#include "engine/base/thread_pool.h"
+#include "engine/exec/activation_store.h"
 #include "engine/exec/call_state.h"
 #include "engine/exec/interpreter.h"
+#include "engine/exec/run_core.h"
 #include "engine/plan/planner.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <deque>
-#include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace loopscope {
@@ -30,7 +28,7 @@ struct CallFrame {
     bool inCond = false;
     InvocationId invocation = 0;
     int64_t iteration = -1;
-    int64_t enteredAtStep = 0;
+    Step enteredAtStep = 0;
     TakenFrom taken;
     int64_t invocationStart = 0; ///< nanoseconds, if times are on
     int64_t callStart = 0;
@@ -44,59 +42,56 @@ struct RootValue {
     bool set = false;
 };
 
-class Interpreter::Impl final : public KernelRuntime, public ResourceListener {
+class Interpreter::Impl final : public RunCore {
 public:
     Impl(const Model& model, GraphId root, const ExecutionOptions& options);
 
-    // interpreter.cpp: life, inputs, runs
-    Status prepareVariables();
-    void clearVariables();
-    Status setInput(int index, const Tensor& value);
-    Status start();
-    Status begin();
+    // interpreter.cpp: life, inputs, inspection
+    Status setInput(int index, const Tensor& value) override;
     void reset();
-    Status step();
-    Status run();
-    Status runTo(int64_t tick, int64_t step);
-    int64_t tick() const;
-    void setLimit()
-    {
-        m_limit = std::min({m_options.maxSteps, m_stepLimit, m_tickLimit - (static_cast<int64_t>(m_frames.size()) - 1)});
-        if (m_stopAsked) m_limit = INT64_MIN;
-    }
-    void setTraps(const TrapSet& traps, TrapHandler* handler);
-    void muteObserver(bool muted, ExecutionObserver* also);
-    template <typename Work> Status guarded(Work work);
     const Tensor* value(int depth, ValueId id) const;
-    bool isLive(size_t frame, ValueId id) const;
     FrameInfo frame(int depth) const;
     MemoryReport memory() const;
 
+    // location.cpp: where things are, in words
+    std::string address() const override;
+
+    // snapshot.cpp
+    MachineState snapshot(const MachineState* previous) const;
+    Status restore(const MachineState& state);
+
+    ActivationStore m_store;
+    std::deque<RootValue> m_inputs, m_outputs;
+
+private:
+    // interpreter.cpp
+    Status begin() override;
+    void enterRoot() override;
+    std::vector<const Tensor*> inputTensors() const override;
+    std::vector<const Tensor*> outputTensors() const override;
+    void trapsChanged() override { m_store.setTraps(m_traps); }
+    bool isLive(size_t frame, ValueId id) const;
+
     // machine.cpp: the loop
+    enum class GraphEnd : uint8_t { entered, returned, over };
+    Status advance(bool single) override;
     template <bool Single> Status execute();
+    GraphEnd passEnd(CallFrame& frame, Status& status);
+    void nextIteration(CallFrame& frame);
     Status runSized(const Instruction& instruction);
     Status readReferences(const Instruction& instruction);
     Status runObserved(const CallFrame& frame, const Instruction& instruction);
     Status runTrapped(CallFrame& frame, const Instruction& instruction);
-    /// What is queued on a device is done, and what is looked at is on the host.
-    void synchronise(SyncPoint point) const
+    Status refuse(const CallFrame& frame, const Instruction& instruction);
+    void locate(Position& position) const override;
+    OperatorEvent eventOf(const CallFrame& frame, OperatorId op) const
     {
-        if (m_options.synchroniser) m_options.synchroniser->reach(point);
+        return RunCore::eventOf(frame.invocation, frame.activation->plan().graph, op);
     }
-    OperatorEvent eventOf(const CallFrame& frame, OperatorId op) const;
     bool isQuiet(const CallFrame& frame) const
     {
         return m_trapHandler->quiet.invocation == frame.invocation && m_trapHandler->quiet.graph == frame.activation->plan().graph;
     }
-    void askBefore(const CallFrame& frame, const Instruction& instruction);
-    void askAfter(const OperatorEvent& event);
-    Status refuse(const CallFrame& frame, const Instruction& instruction);
-    Status checkBudget();
-    Status halt();
-    Error fail(Error error);
-    Error stopAt(Error error, RunEnd::Reason reason);
-    void endRun(RunEnd::Reason reason, std::string_view message);
-    void updatePosition();
 
     // calls.cpp: entering and leaving graphs
     Status enter(CallFrame& caller, const Instruction& instruction);
@@ -116,32 +111,18 @@ public:
     void popFrame();
     void forgetAccesses(InvocationId invocation)
     {
-        if (!m_accesses.empty()) m_accesses.forget(invocation);
+        if (!accesses().empty()) accesses().forget(invocation);
     }
     void startInvocation(CallFrame& frame);
-    void endInvocation(const CallFrame& frame);
-    ActivationPool& poolOf(const GraphPlan& plan) { return m_pools[&plan]; }
-    ActivationPool& poolOf(CallState& call, size_t callee);
-    Result<Activation*> take(ActivationPool& pool, const GraphPlan& plan, std::byte* base);
-    static void giveBack(Activation& activation) { activation.pool().idle.push_back(&activation); }
-
-    // location.cpp: where things are, in words
-    std::string address() const;
 
     // snapshot.cpp
-    MachineState snapshot(const MachineState* previous) const;
-    Status restore(const MachineState& state);
     Status restoreFrame(const FrameState& state);
     Status restoreCall(CallState& call, const FrameState& state);
     Status restoreValues(Activation& activation, const FrameState& state);
 
-    // KernelRuntime
-    std::byte* scratch(size_t bytes) override;
+    // What kernels and resources ask of the machine
     Status resize(Tensor& output, const Shape& shape, size_t bytes) override;
-    ResourceStore& resources() override { return m_resources; }
-    RandomState& random() override { return m_random; }
-    int threads() const override { return std::max(m_options.threads, 1); }
-    void parallel(int64_t count, BlockFunction work) override;
+    std::vector<AccessSite> accessSites() const override;
     int64_t iterationTick() const override
     {
         return std::ranges::any_of(m_frames, [](const CallFrame& frame) { return frame.role == CallRole::loop; }) ? tick() : -1;
@@ -151,61 +132,13 @@ public:
         for (size_t f = m_frames.size(); f-- > 0;)
             if (m_frames[f].role == CallRole::loop) return m_frames[f].taken.note(tick, pops);
     }
-    // ResourceListener: of TensorFlow graphs it looks for races, too
-    ResourceListener* listener() { return m_observer || m_model.dialect == Dialect::tf ? this : nullptr; }
-    void accessed(const std::string& name, AccessKind kind, const Tensor* value) override;
-    void printed(std::string_view stream, std::string_view text) override
-    {
-        if (m_observer) m_observer->printed({stream, text, m_step});
-    }
 
-    enum class Phase : uint8_t { idle, running, finished, ended };
-
-    const Model& m_model;
-    const GraphId m_root;
-    const ExecutionOptions m_options;
-    const CancelFlag m_neverCancelled;
-    const CancelFlag& m_cancel;
-    MemoryAccount m_account;
-    KernelReport m_kernelReport;
     std::unique_ptr<Planner> m_planner;
-    ExecutionObserver* m_nextObserver = nullptr;
-    ExecutionObserver* m_runObserver = nullptr; ///< of the present run
-    ExecutionObserver* m_observer = nullptr;    ///< who hears of events now: m_runObserver unless it is muted, or joined by another
-    FanOut m_joined;
-    bool m_times = false;
-    int64_t m_runStart = 0;
-
-    std::deque<RootValue> m_inputs, m_outputs;
-    std::deque<MemoryBlock> m_variableBlocks;
-    std::map<GraphId, VariableSlots> m_variables;
     MemoryBlock m_arena;
-    MemoryBlock m_scratch;
     const GraphPlan* m_rootPlan = nullptr;
-    std::map<const GraphPlan*, ActivationPool> m_pools;
-    std::deque<std::unique_ptr<Activation>> m_activations;
     std::vector<InferredType> m_inferred;
-
-    Phase m_phase = Phase::idle;
     std::vector<CallFrame> m_frames;
-    int64_t m_step = 0;
-    int64_t m_limit = 0; ///< stop before an operator once so many have completed: the least of the budget and of what runTo() wants
-    int64_t m_tickLimit = INT64_MAX;
-    int64_t m_stepLimit = INT64_MAX;
-    TrapSet m_traps;
-    TrapHandler* m_trapHandler = nullptr;
-    bool m_asking = false;      ///< run() and runTo() ask about traps, step() does not
-    int64_t m_askedBefore = -1; ///< the stop whose next operator was asked about last
-    bool m_stopAsked = false;   ///< a trap wants to stop: at the next operator, or at the end
-    InvocationId m_nextInvocation = 1;
-    Position m_position;
-
-    ResourceStore m_resources;
-    RandomState m_random;
-    VariableRaces m_accesses;
-    std::vector<DataflowRace> m_races;
-    std::unique_ptr<ThreadPool> m_threads; ///< made when a kernel first wants it
-    std::set<GraphId> m_initialised;       ///< graphs that call_once has run
+    std::set<GraphId> m_initialised; ///< graphs that call_once has run
 };
 
 } // namespace loopscope

@@ -2,6 +2,10 @@
 
 #include "engine/base/hash.h"
 
+#include <initializer_list>
+#include <span>
+#include <type_traits>
+
 namespace loopscope {
 
 namespace {
@@ -28,21 +32,94 @@ public:
         add(value.shape);
         add(value.bytes.view());
     }
+    void add(const CellState& cell)
+    {
+        for (const int64_t number : {static_cast<int64_t>(cell.kind), int64_t{cell.slot}, cell.index}) add(number);
+    }
     uint64_t value() const { return m_hash; }
 
 private:
     uint64_t m_hash = 0;
 };
 
+void addNumbers(StateHash& hash, std::initializer_list<int64_t> numbers)
+{
+    hash.add(std::as_bytes(std::span(numbers.begin(), numbers.size())));
+}
+
 void addFrame(StateHash& hash, const FrameState& frame)
 {
-    for (const int64_t number :
-         {int64_t{frame.graph.index}, static_cast<int64_t>(frame.role), int64_t{frame.branch}, frame.invocation, int64_t{frame.site.index},
-          frame.iteration, int64_t{frame.inCond}, int64_t{frame.next}, frame.enteredAtStep, frame.taken.tick, int64_t{frame.taken.popped}})
-        hash.add(number);
+    addNumbers(hash, {frame.graph.index, static_cast<int64_t>(frame.role), frame.branch, frame.invocation, frame.site.index,
+                      frame.iteration, frame.inCond, frame.next, frame.enteredAtStep, frame.taken.tick, frame.taken.popped});
     hash.add(static_cast<int64_t>(frame.values.size()));
     for (const ValueState& value : frame.values) hash.add(value);
     for (const ValueState& value : frame.carried) hash.add(value);
+}
+
+void addCells(StateHash& hash, const std::vector<CellState>& cells)
+{
+    hash.add(static_cast<int64_t>(cells.size()));
+    for (const CellState& cell : cells) hash.add(cell);
+}
+
+void addHeld(StateHash& hash, const std::vector<HeldState>& held)
+{
+    hash.add(static_cast<int64_t>(held.size()));
+    for (const HeldState& value : held) {
+        hash.add(value.node);
+        hash.add(value.cell);
+    }
+}
+
+void addIteration(StateHash& hash, const IterationState& iteration)
+{
+    addNumbers(hash, {iteration.number, iteration.invocation, iteration.enteredAtStep, iteration.taken.tick, iteration.taken.popped,
+                      iteration.outstanding, iteration.stackFrame});
+    static_assert(std::has_unique_object_representations_v<WaitingState>);
+    hash.add(std::as_bytes(std::span(iteration.waiting)));
+    hash.add(std::as_bytes(std::span(iteration.ready)));
+    hash.add(std::as_bytes(std::span(iteration.dead)));
+    hash.add(static_cast<int64_t>(iteration.values.size()));
+    for (const SlotState& slot : iteration.values) {
+        addNumbers(hash, {slot.slot, slot.uses});
+        hash.add(slot.cell);
+    }
+}
+
+void addDataflowFrame(StateHash& hash, const DataflowFrameState& frame)
+{
+    addNumbers(hash, {frame.activation, frame.index, frame.parent, frame.pendingEnters, frame.serial, frame.iterationCount});
+    addHeld(hash, frame.deferred);
+    addHeld(hash, frame.invariants);
+    hash.add(std::as_bytes(std::span(frame.deadExits)));
+    hash.add(static_cast<int64_t>(frame.iterations.size()));
+    for (const IterationState& iteration : frame.iterations) addIteration(hash, iteration);
+}
+
+void addDataflow(StateHash& hash, const DataflowState& state)
+{
+    addNumbers(hash, {state.serial, std::ssize(state.calls), std::ssize(state.activations), std::ssize(state.frames),
+                      std::ssize(state.sent), std::ssize(state.parked), std::ssize(state.tallies)});
+    for (const DataflowCallState& call : state.calls) {
+        addNumbers(hash, {call.caller, call.node, call.iteration, call.inCond, call.invocation, call.counter, call.limit, call.delta});
+        addCells(hash, call.arguments);
+    }
+    for (const ActivationState& activation : state.activations) {
+        addNumbers(hash, {activation.graph.index, activation.call, static_cast<int64_t>(activation.role), activation.branch,
+                          activation.outstanding});
+        addCells(hash, activation.outputs);
+    }
+    for (const DataflowFrameState& frame : state.frames) addDataflowFrame(hash, frame);
+    for (const SentState& sent : state.sent) {
+        hash.add(sent.key);
+        hash.add(sent.cell);
+    }
+    for (const ParkedState& parked : state.parked) {
+        hash.add(parked.key);
+        addNumbers(hash, {parked.iteration, parked.position});
+    }
+    for (const TallyState& tally : state.tallies)
+        addNumbers(hash, {tally.graph.index, tally.node, tally.runs, tally.dead, tally.lastLive, tally.lastDead});
 }
 
 } // namespace
@@ -80,8 +157,37 @@ uint64_t MachineState::hash() const
         hash.add(value);
     }
     for (const ValueState& token : tokens) hash.add(token);
-    hash.add(std::as_bytes(std::span(dataflow)));
+    addDataflow(hash, dataflow);
     return hash.value();
+}
+
+uint64_t DataflowState::byteSize() const
+{
+    uint64_t total = 0;
+    const auto add = [&total]<typename T>(const std::vector<T>& list) { total += list.size() * sizeof(T); };
+    add(calls);
+    for (const DataflowCallState& call : calls) add(call.arguments);
+    add(activations);
+    for (const ActivationState& activation : activations) add(activation.outputs);
+    add(frames);
+    for (const DataflowFrameState& frame : frames) {
+        add(frame.deferred);
+        add(frame.invariants);
+        add(frame.deadExits);
+        add(frame.iterations);
+        for (const IterationState& iteration : frame.iterations) {
+            add(iteration.waiting);
+            add(iteration.ready);
+            add(iteration.dead);
+            add(iteration.values);
+        }
+    }
+    add(sent);
+    for (const SentState& value : sent) total += value.key.size();
+    add(parked);
+    for (const ParkedState& waiting : parked) total += waiting.key.size();
+    add(tallies);
+    return total;
 }
 
 uint64_t MachineState::byteSize() const
@@ -95,7 +201,7 @@ uint64_t MachineState::byteSize() const
     }
     for (const auto& [graph, value] : variables) add(value);
     for (const ValueState& token : tokens) add(token);
-    total += dataflow.size() * sizeof(int64_t);
+    total += dataflow.byteSize();
     for (const auto& [handle, variable] : resources.variables()) total += sizeof(Variable) + variable.bytes.size();
     for (const auto& [handle, table] : resources.tables())
         for (const auto& [key, value] : table.entries) total += key.size() + value.size();

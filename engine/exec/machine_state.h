@@ -3,7 +3,9 @@
 #pragma once
 
 #include "engine/base/bytes.h"
+#include "engine/base/counts.h"
 #include "engine/base/ids.h"
+#include "engine/exec/dataflow_state.h"
 #include "engine/exec/variable_races.h"
 #include "engine/kernels/resources.h"
 #include "engine/observe/events.h"
@@ -24,18 +26,6 @@ struct ValueState {
     Bytes bytes;
 };
 
-/// Where an iteration first took something from a stack, list or tensor array that an iteration had put there: a backward loop takes
-/// what its forward loop has saved.
-struct TakenFrom {
-    int64_t tick = -1;   ///< the stop before the operator that had put it there; −1: nothing was taken
-    bool popped = false; ///< else it was read; what is popped counts for more
-    bool operator==(const TakenFrom&) const = default;
-    void note(int64_t from, bool pops)
-    {
-        if (from >= 0 && (tick < 0 || (pops && !popped))) *this = {from, pops};
-    }
-};
-
 /// One frame: which graph, how entered, where it stands, what is live in it.
 struct FrameState {
     GraphId graph;
@@ -46,14 +36,14 @@ struct FrameState {
     int64_t iteration = -1;
     bool inCond = false;
     int32_t next = 0; ///< index of the next operator
-    int64_t enteredAtStep = 0;
+    Step enteredAtStep = 0;
     TakenFrom taken;
     std::vector<ValueState> values;
     std::vector<ValueState> carried; ///< loops: the carried values, by position (ValueState::value is the position)
 };
 
 struct MachineState {
-    int64_t step = 0;
+    Step step = 0;
     InvocationId nextInvocation = 1;
     bool finished = false;
     std::vector<FrameState> frames; ///< outermost first
@@ -61,9 +51,8 @@ struct MachineState {
     RandomState random;
     std::vector<GraphId> initialised;                      ///< graphs that CALL_ONCE has run
     std::vector<std::pair<GraphId, ValueState>> variables; ///< is_variable values of all graphs
-    /// DataflowExecutor: values that lie outside of `frames`, and everything that is no value: frames, iterations, what nodes wait for.
-    std::vector<ValueState> tokens;
-    std::vector<int64_t> dataflow;
+    std::vector<ValueState> tokens;                        ///< DataflowExecutor: values that lie outside of `frames`
+    DataflowState dataflow;                                ///< DataflowExecutor: everything that is no value
     /// What has been noticed about orders, which decides nothing about what happens next: no part of the hash.
     VariableAccesses accesses;
     std::vector<DataflowRace> races;

@@ -1,6 +1,7 @@
 // What depends on an order that a graph does not fix, as executors notice it while they run.
 #pragma once
 
+#include "engine/base/counts.h"
 #include "engine/base/ids.h"
 
 #include <cstdint>
@@ -15,7 +16,7 @@ struct DataflowRace {
     std::string text; ///< one line for people
     GraphId graph;
     OperatorId first, second; ///< the Merge twice, or the two nodes that touch the variable (or the calls that do)
-    int64_t step = 0;         ///< at which it was noticed
+    Step step = 0;            ///< at which it was noticed
 };
 
 /// Keeps each race once, and not more than a person reads.

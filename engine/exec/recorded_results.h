@@ -31,18 +31,18 @@ struct RecordedResult {
 /// Not thread-safe; asked by the executor's thread.
 class RecordedResults {
 public:
-    static constexpr int64_t kInputs = -1; ///< instead of a step: slot k is input k of the root graph
+    static constexpr Step kInputs = -1; ///< instead of a step: slot k is input k of the root graph
 
     virtual ~RecordedResults() = default;
     virtual const Model& model() const = 0;
     virtual GraphId root() const = 0;
     virtual InvocationId firstInvocation() const = 0;
-    virtual int64_t steps() const = 0; ///< that were recorded, gaps included
+    virtual Step steps() const = 0; ///< that were recorded, gaps included
     /// none: it was not recorded. Errors: badFile.
-    virtual Result<std::optional<RecordedNode>> node(int64_t step) const = 0;
+    virtual Result<std::optional<RecordedNode>> node(Step step) const = 0;
     /// With id, parent, role, iteration, step and, but for frames, callerGraph and site. none: there is none with this id. Errors: badFile.
     virtual Result<std::optional<InvocationStart>> invocation(InvocationId id) const = 0;
-    virtual RecordedResult result(int64_t step, int32_t slot) = 0;
+    virtual RecordedResult result(Step step, int32_t slot) = 0;
     /// Why nothing follows at this place, after the last step.
     virtual Error ending(const std::string& address) const = 0;
     /// The executor moves on: what result() gave may go.

@@ -1,7 +1,6 @@
 // The machine's state as a plain value, and back. docs/execution.md, "Snapshots", says what a state holds and why.
 #include "engine/exec/machine.h"
-
-#include "engine/base/clock.h"
+#include "engine/exec/value_state.h"
 
 #include <algorithm>
 #include <cstring>
@@ -10,16 +9,6 @@ namespace loopscope {
 
 namespace {
 
-ValueState stateOf(ValueId value, const Tensor& tensor)
-{
-    ValueState state;
-    state.value = value;
-    state.dtype = tensor.dtype;
-    state.shape = tensor.shape;
-    state.bytes = Bytes::copyOf(tensor.data, tensor.bytes);
-    return state;
-}
-
 /// What an earlier state knows of a value, among values ordered by id; null: nothing.
 const ValueState* find(const std::vector<ValueState>& values, ValueId id)
 {
@@ -27,55 +16,14 @@ const ValueState* find(const std::vector<ValueState>& values, ValueId id)
     return found != values.end() && found->value == id ? &*found : nullptr;
 }
 
-/// As stateOf, with the bytes of `known` if the tensor still has them.
-ValueState stateLike(ValueId value, const Tensor& tensor, const ValueState* known)
-{
-    const bool same = known && known->shape == tensor.shape && known->bytes.size() == tensor.bytes &&
-                      (tensor.bytes == 0 || std::memcmp(known->bytes.data(), tensor.data, tensor.bytes) == 0);
-    return same ? *known : stateOf(value, tensor);
-}
-
-Error foreignState(const char* what) { return Error(ErrorCode::usage, std::string("this state does not belong to the model: ") + what); }
-
-Tensor tensorOf(const ValueState& state)
-{
-    Tensor tensor;
-    tensor.dtype = state.dtype;
-    tensor.shape = state.shape;
-    tensor.data = const_cast<std::byte*>(state.bytes.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): only read from here
-    tensor.bytes = state.bytes.size();
-    return tensor;
-}
-
-/// `planned` is what the plan says of the value's shape.
-bool fits(const Slot& slot, const Shape& planned, const ValueState& state)
-{
-    if (slot.dtype != state.dtype || !isCompatible(planned, state.shape)) return false;
-    const std::optional<int64_t> count = checkedElementCount(state.shape);
-    if (!count || (bitWidth(slot.dtype) > 0 && state.bytes.size() < byteSize(slot.dtype, *count))) return false;
-    return !slot.fixed || (slot.shape == state.shape && slot.bytes == state.bytes.size());
-}
-
 } // namespace
 
 MachineState Interpreter::Impl::snapshot(const MachineState* previous) const
 {
-    synchronise(SyncPoint::snapshot);
     MachineState state;
-    state.step = m_step;
-    state.nextInvocation = m_nextInvocation;
-    state.finished = m_phase == Phase::finished;
-    state.resources = m_resources;
-    state.random = m_random;
-    state.accesses = m_accesses.accesses();
-    state.races = m_races;
+    saveTo(state);
     state.initialised.assign(m_initialised.begin(), m_initialised.end());
-    for (const auto& [graph, variables] : m_variables)
-        for (const auto& [value, slot] : variables.slots) {
-            const size_t at = state.variables.size(); // the same ones in the same order in every state
-            const bool known = previous && at < previous->variables.size();
-            state.variables.emplace_back(graph, stateLike(value, slot, known ? &previous->variables[at].second : nullptr));
-        }
+    m_store.saveVariables(state, previous);
     for (size_t f = 0; f < m_frames.size(); ++f) {
         const CallFrame& frame = m_frames[f];
         const GraphPlan& plan = frame.activation->plan();
@@ -116,34 +64,17 @@ Status Interpreter::Impl::restore(const MachineState& state)
 {
     synchronise(SyncPoint::restore);
     m_frames.clear();
-    m_phase = Phase::idle;
-    ResourceListener* const before = m_resources.listener;
-    m_resources = state.resources;
-    m_resources.listener = before;
-    m_random = state.random;
+    restoreFrom(state);
     m_initialised = {state.initialised.begin(), state.initialised.end()};
-    m_step = state.step;
-    m_askedBefore = -1;
-    m_nextInvocation = state.nextInvocation;
-    m_accesses.setAccesses(state.accesses);
-    m_races = state.races;
-    for (const auto& [graph, saved] : state.variables) {
-        const auto found = m_variables.find(graph);
-        if (found == m_variables.end()) return foreignState("an unknown variable");
-        for (auto& [value, slot] : found->second.slots) {
-            if (value != saved.value) continue;
-            if (!fits(slot, slot.shape, saved)) return foreignState("a variable of another type");
-            if (slot.bytes > 0) std::memcpy(slot.data, saved.bytes.data(), slot.bytes);
-        }
-    }
+    LS_CHECK_OK(m_store.restoreVariables(state));
     for (const FrameState& frame : state.frames)
         if (Status status = restoreFrame(frame); !status.ok()) {
             m_frames.clear();
+            setOpenCalls(0);
             return status;
         }
     if (!m_frames.empty()) {
-        m_phase = state.finished ? Phase::finished : Phase::running;
-        m_resources.listener = listener();
+        continueRun(state);
         if (state.finished) LS_CHECK_OK(publishOutputs());
     }
     updatePosition();
@@ -181,7 +112,7 @@ Status Interpreter::Impl::restoreFrame(const FrameState& state)
     frame.iteration = state.iteration;
     frame.enteredAtStep = state.enteredAtStep;
     frame.taken = state.taken;
-    if (m_times) frame.invocationStart = frame.callStart = nowNs(); // what passed before belongs to another run
+    frame.invocationStart = frame.callStart = now(); // what passed before belongs to another run
     return restoreValues(*frame.activation, state);
 }
 

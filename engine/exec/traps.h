@@ -53,10 +53,10 @@ class TrapHandler {
 public:
     virtual ~TrapHandler() = default;
     /// The executor is before an operator with trapBefore, at the stop with this tick; `event` has no results yet. True: stop here.
-    virtual bool beforeOperator(const OperatorEvent& event, int64_t tick) = 0;
+    virtual bool beforeOperator(const OperatorEvent& event, Tick tick) = 0;
     /// An operator with trapAfter has written its results, and the executor's innermost frame is that of the operator, behind it; the step
     /// is not counted yet. `tick` is that of the stop that follows, where a `true` stops the run.
-    virtual bool afterOperator(const OperatorEvent& event, int64_t tick) = 0;
+    virtual bool afterOperator(const OperatorEvent& event, Tick tick) = 0;
 
     /// What the handler has no more interest in: while this invocation of this graph runs, the executor need not ask about operators of the
     /// graph (it may, all the same). The handler sets it when it is asked; invocation 0: nothing.

@@ -119,7 +119,7 @@ bool VariableRaces::isOrdered(const AccessSite& site, OperatorId earlier)
     return known->second = false;
 }
 
-std::vector<DataflowRace> VariableRaces::note(std::span<const AccessSite> around, const std::string& variable, bool isWrite, int64_t step)
+std::vector<DataflowRace> VariableRaces::note(std::span<const AccessSite> around, const std::string& variable, bool isWrite, Step step)
 {
     std::vector<DataflowRace> races;
     for (const AccessSite& site : around) {

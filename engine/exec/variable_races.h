@@ -44,7 +44,7 @@ public:
 
     /// A node touches a variable; `around`: the node, and the calls that it runs in, innermost first. Gives the races that this makes:
     /// two nodes of one invocation, one of which writes, with no path of data and control edges between them within an iteration.
-    std::vector<DataflowRace> note(std::span<const AccessSite> around, const std::string& variable, bool isWrite, int64_t step);
+    std::vector<DataflowRace> note(std::span<const AccessSite> around, const std::string& variable, bool isWrite, Step step);
     void forget(InvocationId invocation); ///< it has ended
     bool empty() const { return m_accesses.empty(); }
 

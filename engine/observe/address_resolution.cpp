@@ -19,13 +19,6 @@ bool hasWildcard(const std::string& name) { return name.find(kWildcard) != std::
 
 bool hasWildcard(const OperatorName& name) { return name.anyIndex || hasWildcard(name.kind) || hasWildcard(name.name); }
 
-std::string siteText(const OperatorName& name) { return name.index >= 0 ? name.kind + "#" + std::to_string(name.index) : name.name; }
-
-std::string roleText(const AddressStep& step)
-{
-    return std::string(stepRoleName(step.role)) + (step.branch >= 0 ? std::to_string(step.branch) : "");
-}
-
 /// Roles and graphs of a call operator. TensorFlow's operators have their own words for the roles.
 std::vector<Callee> rolesOf(const Operator& op)
 {
@@ -89,7 +82,7 @@ private:
     {
         const std::vector<Operator>& operators = graph().operators;
         const auto count = static_cast<int64_t>(operators.size());
-        Error error(ErrorCode::usage, "no operator '" + siteText(name) + "' in " + graph().id);
+        Error error(ErrorCode::usage, "no operator '" + labelText(name) + "' in " + graph().id);
         if (name.index < 0) {
             std::vector<std::string> names;
             for (int64_t i = 0; i < count; ++i) {
@@ -129,7 +122,7 @@ private:
             }
             roles.push_back(callee.role);
         }
-        return Error(ErrorCode::usage, siteText(step.site) + " has no " + role + (roles.empty() ? "; it calls nothing" : ""))
+        return Error(ErrorCode::usage, labelText(step.site) + " has no " + role + (roles.empty() ? "; it calls nothing" : ""))
             .expected(roles.empty() ? "" : join(roles, ", "));
     }
 
@@ -149,7 +142,7 @@ private:
     {
         const int32_t slot = m_found.address.slot;
         if (static_cast<size_t>(slot) >= list.size())
-            return Error(ErrorCode::usage, siteText(m_found.address.op) + " has " + std::to_string(list.size()) + " " + std::string(what) +
+            return Error(ErrorCode::usage, labelText(m_found.address.op) + " has " + std::to_string(list.size()) + " " + std::string(what) +
                                                (list.size() == 1 ? "" : "s"))
                 .found("number " + std::to_string(slot));
         m_found.value = list[static_cast<size_t>(slot)];
@@ -200,18 +193,6 @@ private:
 };
 
 } // namespace
-
-OperatorName operatorName(const Operator& op, int64_t index)
-{
-    OperatorName name;
-    if (!op.name.empty()) {
-        name.name = op.name;
-    } else {
-        name.kind = kindOf(op);
-        name.index = index;
-    }
-    return name;
-}
 
 Result<ResolvedAddress> resolveAddress(const Model& model, const Address& address) { return Resolution(model, address).run(); }
 

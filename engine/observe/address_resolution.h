@@ -5,6 +5,7 @@
 #include "engine/base/result.h"
 #include "engine/ir/model.h"
 #include "engine/observe/address.h"
+#include "engine/observe/address_names.h"
 
 #include <string_view>
 #include <vector>
@@ -18,9 +19,6 @@ struct ResolvedAddress {
     OperatorId op;   ///< target op, output, input
     ValueId value;   ///< target output, input, value
 };
-
-/// How an address names operator `index` of a graph.
-OperatorName operatorName(const Operator& op, int64_t index);
 
 /// Errors: usage, naming what is not there and what is near: "main/while#1@3:body/ad#2: no operator 'ad#2' in while_body; operator 2 is
 /// fully_connected#2".

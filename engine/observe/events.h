@@ -2,6 +2,7 @@
 // tensors and spans are valid only during the call. Observation changes no output bit.
 #pragma once
 
+#include "engine/base/counts.h"
 #include "engine/base/ids.h"
 #include "engine/ir/model.h"
 #include "engine/tensor/tensor.h"
@@ -13,10 +14,6 @@
 
 namespace loopscope {
 
-/// One activation of a graph, or one iteration of a loop (cond and body together). Numbered from 1 in order of starting, within an
-/// interpreter's life. 0: none.
-using InvocationId = int64_t;
-
 /// How a graph was entered. `loop`: cond and body of one iteration share an invocation.
 enum class CallRole : uint8_t { main, loop, thenBranch, elseBranch, branch, call, init, region, frame };
 /// "main", "loop", "then", "else", "branch", "call", "init", "region", "frame"
@@ -26,12 +23,12 @@ struct RunStart {
     const Model* model = nullptr;
     GraphId root;
     std::string_view signature;            ///< empty: none
-    int64_t firstStep = 0;                 ///< steps go on counting over the runs of a session only if this is not 0
+    Step firstStep = 0;                    ///< steps go on counting over the runs of a session only if this is not 0
     std::span<const Tensor* const> inputs; ///< of the root graph, in its order
 };
 
 struct InvocationStart {
-    InvocationId id = 0;
+    InvocationId id = 0;     ///< numbered within an interpreter's life
     InvocationId parent = 0; ///< 0 for the root
     CallRole role = CallRole::main;
     int32_t branch = -1;    ///< role branch or region: which
@@ -40,27 +37,27 @@ struct InvocationStart {
     GraphId graph;          ///< graph entered; for a loop its body
     GraphId cond;           ///< for a loop its condition, else invalid
     int64_t iteration = -1; ///< loops: from 0; else −1
-    int64_t step = 0;       ///< index of the next operator to complete
+    Step step = 0;          ///< index of the next operator to complete
 };
 
 /// What a model says while it runs: TensorFlow's Print operators.
 struct PrintedText {
     std::string_view stream; ///< as the model names it: "stderr", "stdout", "log(info)", …
     std::string_view text;   ///< ends of lines included
-    int64_t step = 0;        ///< of the operator
+    Step step = 0;           ///< of the operator
 };
 
 struct InvocationEnd {
     InvocationId id = 0;
-    int64_t step = 0; ///< index of the next operator to complete: end − start = steps inside, callees included
-    int64_t ns = -1;  ///< duration, nanoseconds; −1 if times are off
+    Step step = 0;   ///< index of the next operator to complete: end − start = steps inside, callees included
+    int64_t ns = -1; ///< duration, nanoseconds; −1 if times are off
 };
 
 enum class EventState : uint8_t { live, dead, failed };
 
 /// An operator completed. Calls complete when they return.
 struct OperatorEvent {
-    int64_t step = 0;
+    Step step = 0;
     InvocationId invocation = 0;
     GraphId graph; ///< graph of the operator: the cond or the body of a loop's invocation
     OperatorId op;
@@ -75,12 +72,12 @@ struct VariableAccess {
     enum class Kind : uint8_t { create, read, write } kind = Kind::read;
     std::string_view name;
     const Tensor* value = nullptr; ///< null for create
-    int64_t step = 0;              ///< step of the running operator
+    Step step = 0;                 ///< step of the running operator
 };
 
 struct RunEnd {
     enum class Reason : uint8_t { finished, failed, cancelled, budget } reason = Reason::finished;
-    int64_t steps = 0;
+    Step steps = 0;
     int64_t ns = 0;
     std::string_view message;               ///< of a failed run
     std::span<const Tensor* const> outputs; ///< of the root graph; empty unless finished

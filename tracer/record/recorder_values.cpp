@@ -1,6 +1,8 @@
 // Which values are stored: patterns, sampling of iterations, and the memory of a loop's end.
 #include "tracer/record/recorder_impl.h"
 
+#include "engine/observe/address_names.h"
+
 #include <algorithm>
 
 namespace loopscope {
@@ -16,22 +18,6 @@ bool matchesAny(const std::vector<AddressPattern>& patterns, const Address& addr
     return std::any_of(patterns.begin(), patterns.end(), [&](const AddressPattern& pattern) { return pattern.matches(address); });
 }
 
-StepRole stepRole(CallRole role, bool isInCond)
-{
-    switch (role) {
-    case CallRole::loop: return isInCond ? StepRole::cond : StepRole::body;
-    case CallRole::thenBranch: return StepRole::thenBranch;
-    case CallRole::elseBranch: return StepRole::elseBranch;
-    case CallRole::branch: return StepRole::branch;
-    case CallRole::call: return StepRole::call;
-    case CallRole::init: return StepRole::init;
-    case CallRole::region: return StepRole::region;
-    case CallRole::frame: return StepRole::frame;
-    case CallRole::main: break;
-    }
-    return StepRole::none;
-}
-
 } // namespace
 
 size_t HeldEntry::bytes() const
@@ -43,15 +29,7 @@ size_t HeldEntry::bytes() const
 
 OperatorName TraceRecorder::Impl::operatorName(GraphId graph, OperatorId op) const
 {
-    OperatorName name;
-    const Operator& source = m_index.model().graph(graph).op(op);
-    if (m_index.isTensorFlow() && !source.name.empty()) {
-        name.name = source.name;
-    } else {
-        name.kind = source.kind.dialect == "custom" ? source.kind.dialect : source.kind.name;
-        name.index = op.index;
-    }
-    return name;
+    return loopscope::operatorName(m_index.model().graph(graph).op(op), op.index);
 }
 
 Address TraceRecorder::Impl::addressOf(const Open& open, GraphId graph, OperatorId op, int slot)
@@ -67,11 +45,7 @@ Address TraceRecorder::Impl::addressOf(const Open& open, GraphId graph, Operator
         }
         AddressStep step;
         if (m_index.has(at->callerGraph, at->site)) {
-            if (at->role == CallRole::frame) {
-                step.site.name = attributeString(m_index.model().graph(at->callerGraph).op(at->site).attributes, "frame_name", "frame");
-            } else {
-                step.site = operatorName(at->callerGraph, at->site);
-            }
+            step.site = siteName(m_index.model().graph(at->callerGraph).op(at->site), at->site.index, at->role);
         }
         step.role = stepRole(at->role, at->cond.valid() && inside == at->cond && inside != at->graph);
         step.branch = at->branch;

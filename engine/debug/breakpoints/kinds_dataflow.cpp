@@ -2,7 +2,6 @@
 #include "engine/debug/breakpoints/kind.h"
 
 #include "engine/base/text.h"
-#include "engine/exec/dataflow_executor.h"
 #include "engine/ir/frames.h"
 
 #include <algorithm>
@@ -73,9 +72,9 @@ public:
     {
         if (event.frames < 2 || event.op.state == EventState::failed) return false;
         if (m_atEnd) {
-            const auto* const executor = dynamic_cast<const DataflowExecutor*>(&event.executor);
-            if (!executor) return false;
-            const std::vector<std::string> ending = executor->view().endingFrames();
+            const DataflowView* const dataflow = event.executor.dataflow();
+            if (!dataflow) return false;
+            const std::vector<std::string> ending = dataflow->endingFrames();
             return std::ranges::find(ending, m_name) != ending.end();
         }
         const FrameInfo frame = event.executor.frame(event.frames - 1);

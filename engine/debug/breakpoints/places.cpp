@@ -3,6 +3,7 @@
 #include "engine/base/text.h"
 #include "engine/ir/frames.h"
 #include "engine/ir/ids.h"
+#include "engine/observe/address_names.h"
 #include "engine/ops/control_flow.h"
 
 #include <algorithm>
@@ -54,21 +55,6 @@ bool entersFrame(const AddressStep& step, const Operator& op)
     return !frame.name.empty() && siteFits(step, frame);
 }
 
-StepRole roleOf(const FrameInfo& frame)
-{
-    switch (frame.role) {
-    case CallRole::loop: return frame.inCond ? StepRole::cond : StepRole::body;
-    case CallRole::thenBranch: return StepRole::thenBranch;
-    case CallRole::elseBranch: return StepRole::elseBranch;
-    case CallRole::branch: return StepRole::branch;
-    case CallRole::call: return StepRole::call;
-    case CallRole::init: return StepRole::init;
-    case CallRole::region: return StepRole::region;
-    case CallRole::frame: return StepRole::frame;
-    default: return StepRole::none;
-    }
-}
-
 std::pair<StepRole, int32_t> roleOf(const std::string& callee)
 {
     if (callee == "cond") return {StepRole::cond, -1};
@@ -115,7 +101,7 @@ Result<std::string> fromRoot(const DebugTarget& target, FrameContext frame, std:
     Address here;
     here.root = target.model.graph(target.executor.root()).id;
     if (frames > 0) here = frameAddress(target.executor, depth);
-    for (AddressStep& step : here.steps) step.iteration = -1;
+    here = withoutIterations(std::move(here));
     const GraphId graphId = frames > 0 ? target.executor.frame(depth).graph : target.executor.root();
     const Graph& graph = target.model.graph(graphId);
 
@@ -225,7 +211,7 @@ int64_t PathFilter::onlyIteration() const { return m_steps.empty() || m_steps.ba
 
 bool PathFilter::matchesFrame(const Step& step, const FrameInfo& frame, GraphId caller) const
 {
-    if (step.role != roleOf(frame) || (step.branch >= 0 && step.branch != frame.branch)) return false;
+    if (step.role != stepRole(frame.role, frame.inCond) || (step.branch >= 0 && step.branch != frame.branch)) return false;
     if (step.iteration >= 0 && step.iteration != frame.iteration) return false;
     if (step.iterations && !step.iterations->contains(frame.iteration)) return false;
     return step.sites[static_cast<size_t>(caller.index)][static_cast<size_t>(frame.site.index)];

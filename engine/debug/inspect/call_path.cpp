@@ -1,41 +1,12 @@
 #include "engine/debug/inspect/call_path.h"
 
+#include "engine/observe/address_names.h"
+
 #include <algorithm>
 
 namespace loopscope {
 
 namespace {
-
-StepRole roleOf(const FrameInfo& frame)
-{
-    switch (frame.role) {
-    case CallRole::main: return StepRole::none;
-    case CallRole::loop: return frame.inCond ? StepRole::cond : StepRole::body;
-    case CallRole::thenBranch: return StepRole::thenBranch;
-    case CallRole::elseBranch: return StepRole::elseBranch;
-    case CallRole::branch: return StepRole::branch;
-    case CallRole::call: return StepRole::call;
-    case CallRole::init: return StepRole::init;
-    case CallRole::region: return StepRole::region;
-    case CallRole::frame: return StepRole::frame;
-    }
-    return StepRole::none;
-}
-
-std::string calleeRole(const AddressStep& step)
-{
-    if (step.role == StepRole::branch) return "branch" + std::to_string(step.branch);
-    return std::string(stepRoleName(step.role));
-}
-
-/// How addresses name the call, or the v1 frame that an Enter opens.
-OperatorName siteNameOf(const Operator& op, OperatorId id, CallRole role)
-{
-    if (role != CallRole::frame) return operatorNameOf(op, id);
-    OperatorName name;
-    name.name = attributeString(op.attributes, "frame_name", op.name);
-    return name;
-}
 
 OperatorId findSite(const Graph& graph, const OperatorName& name)
 {
@@ -95,7 +66,7 @@ Result<CallPath> pathOf(const Model& model, GraphId root, const Address& address
         GraphId entered;
         if (site.valid())
             for (const Callee& callee : calleesOf(graph.op(site)))
-                if (callee.role == calleeRole(step)) entered = callee.graph;
+                if (callee.role == roleText(step)) entered = callee.graph;
         if (!model.hasGraph(entered)) return Error(ErrorCode::usage, "no such invocation").at(toString(address));
         path.levels.push_back({site, entered, false});
     }
@@ -121,18 +92,6 @@ std::string executedAddress(const Executor& executor, const OperatorEvent& event
     return addressOf(executor.model(), stack, event.op);
 }
 
-OperatorName operatorNameOf(const Operator& op, OperatorId id)
-{
-    OperatorName name;
-    if (!op.name.empty()) {
-        name.name = op.name;
-    } else {
-        name.kind = op.kind.dialect == "custom" ? "custom" : op.kind.name;
-        name.index = id.index;
-    }
-    return name;
-}
-
 Address addressOfStack(const Model& model, std::span<const FrameInfo> stack)
 {
     Address address;
@@ -141,8 +100,8 @@ Address addressOfStack(const Model& model, std::span<const FrameInfo> stack)
     for (size_t f = 1; f < stack.size(); ++f) {
         AddressStep step;
         if (!stack[f].site.valid()) break;
-        step.site = siteNameOf(model.graph(stack[f - 1].graph).op(stack[f].site), stack[f].site, stack[f].role);
-        step.role = roleOf(stack[f]);
+        step.site = siteName(model.graph(stack[f - 1].graph).op(stack[f].site), stack[f].site.index, stack[f].role);
+        step.role = stepRole(stack[f].role, stack[f].inCond);
         step.branch = stack[f].branch;
         step.iteration = stack[f].iteration;
         address.steps.push_back(std::move(step));
@@ -155,7 +114,7 @@ std::string addressOf(const Model& model, std::span<const FrameInfo> stack, Oper
     Address address = addressOfStack(model, stack);
     address.target = slot < 0 ? TargetKind::op : TargetKind::output;
     address.slot = slot;
-    address.op = operatorNameOf(model.graph(stack.back().graph).op(op), op);
+    address.op = operatorName(model.graph(stack.back().graph).op(op), op.index);
     return toString(address);
 }
 

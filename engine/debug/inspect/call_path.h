@@ -49,7 +49,5 @@ Address addressOfStack(const Model& model, std::span<const FrameInfo> stack);
 std::string addressOf(const Model& model, std::span<const FrameInfo> stack, OperatorId op, int slot = -1);
 /// Of the operator that has just completed, while its event is heard.
 std::string executedAddress(const Executor& executor, const OperatorEvent& event);
-/// "add#2" or a node's name, as addresses have it.
-OperatorName operatorNameOf(const Operator& op, OperatorId id);
 
 } // namespace loopscope

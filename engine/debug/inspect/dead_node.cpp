@@ -1,7 +1,6 @@
 // Why a node of a TensorFlow v1 graph is dead: backwards over dead inputs to the Switches that chose another side, and their predicate.
 #include "engine/debug/inspect/expression_text.h"
 #include "engine/debug/inspect/why_answers.h"
-#include "engine/exec/dataflow_executor.h"
 
 #include <algorithm>
 
@@ -55,9 +54,9 @@ std::string headline(const std::string& name, const std::vector<DeadHop>& own, c
 
 Result<Explanation> explainDead(const DebugTarget& target, GraphId graphId, OperatorId op)
 {
-    const auto* const executor = dynamic_cast<const DataflowExecutor*>(&target.executor);
-    if (!executor) return Error(ErrorCode::usage, "only TensorFlow graphs with Switch and Merge have dead nodes");
-    LS_TRY(const std::vector<DeadHop> hops, executor->view().whyDead(graphId, op));
+    const DataflowView* const dataflow = target.executor.dataflow();
+    if (!dataflow) return Error(ErrorCode::usage, "only TensorFlow graphs with Switch and Merge have dead nodes");
+    LS_TRY(const std::vector<DeadHop> hops, dataflow->whyDead(graphId, op));
     const Graph& graph = target.model.graph(graphId);
     std::vector<DeadHop> own;
     for (const DeadHop& hop : hops)

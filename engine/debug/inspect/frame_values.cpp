@@ -1,9 +1,5 @@
 #include "engine/debug/inspect/frame_values.h"
 
-#include "engine/exec/dataflow_executor.h"
-
-#include <cctype>
-
 namespace loopscope {
 
 namespace {
@@ -49,7 +45,7 @@ std::vector<OperatorValues> valuesOf(const DebugTarget& target, int depth, const
     const Executor& executor = target.executor;
     const FrameInfo frame = executor.frame(depth);
     const Graph& graph = target.model.graph(frame.graph);
-    const auto* const dataflow = dynamic_cast<const DataflowExecutor*>(&executor);
+    const DataflowView* const dataflow = executor.dataflow();
     std::vector<OperatorValues> values;
     for (const OperatorId op : operators) {
         OperatorValues shown;
@@ -59,8 +55,7 @@ std::vector<OperatorValues> valuesOf(const DebugTarget& target, int depth, const
             if (!ran) continue;
             const Tensor* tensor = executor.value(depth, id);
             const bool present = tensor != nullptr && tensor->data != nullptr;
-            if (!present && dataflow != nullptr &&
-                dataflow->view().isDead(depth, id)) { // a side that was not taken, or what follows from it
+            if (!present && dataflow != nullptr && dataflow->isDead(depth, id)) { // a side that was not taken, or what follows from it
                 shown.text += (shown.text.empty() ? "" : ", ") + std::string("dead");
                 shown.age = OperatorValues::Age::current;
                 continue;
@@ -72,7 +67,7 @@ std::vector<OperatorValues> valuesOf(const DebugTarget& target, int depth, const
             shown.abnormal = shown.abnormal || text.abnormal;
             shown.age = OperatorValues::Age::current;
         }
-        if (dataflow != nullptr && op == frame.next && depth < 0 && dataflow->view().nextIsDead()) {
+        if (dataflow != nullptr && op == frame.next && depth < 0 && dataflow->nextIsDead()) {
             shown.text = "dead";
             shown.age = OperatorValues::Age::current;
         }
@@ -80,19 +75,6 @@ std::vector<OperatorValues> valuesOf(const DebugTarget& target, int depth, const
     }
     if (earlier && frame.role != CallRole::main) addEarlier(target, depth, graph, writer, values);
     return values;
-}
-
-std::string withoutIterations(const std::string& address)
-{
-    std::string out;
-    for (size_t i = 0; i < address.size(); ++i) {
-        if (address[i] == '@' && i + 1 < address.size() && std::isdigit(static_cast<unsigned char>(address[i + 1])) != 0) {
-            while (i + 1 < address.size() && std::isdigit(static_cast<unsigned char>(address[i + 1])) != 0) ++i;
-            continue;
-        }
-        out += address[i];
-    }
-    return out;
 }
 
 } // namespace loopscope

@@ -3,6 +3,7 @@
 
 #include "engine/debug/inspect/value_line.h"
 #include "engine/debug/target.h"
+#include "engine/observe/address_names.h"
 
 #include <functional>
 #include <string>
@@ -26,8 +27,5 @@ using ValueWriter = std::function<InlineValue(const Tensor&)>;
 /// what it gave in the one before: that is looked up by travelling, and stands where it stood afterwards.
 std::vector<OperatorValues> valuesOf(const DebugTarget& target, int depth, const std::vector<OperatorId>& operators, bool earlier,
                                      const ValueWriter& writer);
-
-/// "main/while#0:body" of "main/while#0@37:body".
-std::string withoutIterations(const std::string& address);
 
 } // namespace loopscope

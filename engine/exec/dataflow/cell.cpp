@@ -58,7 +58,7 @@ Cell* CellPool::over(const Tensor& type, const Bytes& bytes)
     return cell;
 }
 
-Cell* CellPool::recorded(int64_t step, int32_t slot)
+Cell* CellPool::recorded(Step step, int32_t slot)
 {
     Cell* const cell = take();
     static_cast<Tensor&>(*cell) = Tensor();

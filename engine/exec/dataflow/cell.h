@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/base/bytes.h"
+#include "engine/base/counts.h"
 #include "engine/exec/memory_block.h"
 #include "engine/tensor/tensor.h"
 
@@ -15,11 +16,11 @@ namespace loopscope::dataflow {
 
 /// Immutable once its node has run.
 struct Cell : Tensor {
-    static constexpr int64_t kComputed = -2; ///< as recordedStep: of no recording
+    static constexpr Step kComputed = -2; ///< as recordedStep: of no recording
     explicit Cell(MemoryAccount& account) : block(account) {}
     int32_t references = 0;
-    bool isDead = false;              ///< stands where a value is dead; there is one such cell
-    int64_t recordedStep = kComputed; ///< where it was recorded, RecordedResults::kInputs included; its data come when they are asked for
+    bool isDead = false;           ///< stands where a value is dead; there is one such cell
+    Step recordedStep = kComputed; ///< where it was recorded, RecordedResults::kInputs included; its data come when they are asked for
     int32_t recordedSlot = 0;
     int32_t alias = -1;  ///< handle of a variable whose contents this is, whatever they become (TensorFlow 1 shares its buffer)
     mutable Bytes saved; ///< what snapshots share of it; if the cell came out of one, its data, too
@@ -79,7 +80,7 @@ public:
     /// A cell whose data are `bytes`, shared.
     Cell* over(const Tensor& type, const Bytes& bytes);
     /// A value of a recording, without data.
-    Cell* recorded(int64_t step, int32_t slot);
+    Cell* recorded(Step step, int32_t slot);
     /// What stands where a value is dead. Counted like any other, never freed.
     Cell* dead() { return &m_dead; }
 

@@ -1,36 +1,19 @@
-// The dataflow executor's public face and the life of a run: inputs, programs, traps.
+// The dataflow executor's public face and the life of a run: inputs, where it stands, outputs.
+#include "engine/exec/dataflow/location.h"
 #include "engine/exec/dataflow/machine.h"
-
-#include "engine/base/clock.h"
-
-#include <new>
-#include <stdexcept>
+#include "engine/exec/dataflow/state.h"
 
 namespace loopscope {
 
-using namespace dataflow;
-
-namespace {
-
-std::string typeText(DType dtype, const Shape& shape)
-{
-    return std::string(dtypeName(dtype)) + (shape.hasRank() ? toString(shape) : "[*]");
-}
-
-} // namespace
-
 DataflowExecutor::Impl::Impl(const Model& model, GraphId root, const ExecutionOptions& options)
-    : m_model(model),
-      m_root(root),
-      m_options(options),
-      m_cancel(options.cancel ? *options.cancel : m_neverCancelled),
-      m_account{0, MemoryAccount::machineLimit(), options.allocator ? options.allocator : &hostAllocator()},
-      m_cells(m_account),
-      m_scratch(m_account),
-      m_inputs(model.graph(root).inputs.size(), nullptr),
-      m_schedule(options.scheduleSeed),
-      m_accesses(model),
-      m_random(options.seed)
+    : RunCore(model, root, options),
+      m_flow(*this),
+      m_replay(*this, m_flow),
+      m_rendezvous(m_flow),
+      m_runner(*this, m_flow, m_rendezvous, m_replay),
+      m_calls(*this, m_flow, m_runner, m_replay, *this),
+      m_inspection(*this, m_flow, m_runner, m_replay),
+      m_inputs(model.graph(root).inputs.size(), nullptr)
 {
 }
 
@@ -38,222 +21,159 @@ DataflowExecutor::Impl::~Impl() = default;
 
 Status DataflowExecutor::Impl::setInput(int index, const Tensor& value)
 {
-    const Graph& graph = m_model.graph(m_root);
-    if (index < 0 || static_cast<size_t>(index) >= graph.inputs.size())
-        return Error(ErrorCode::usage, "there is no input " + std::to_string(index)).found(std::to_string(graph.inputs.size()) + " inputs");
-    const Value& declared = graph.value(graph.inputs[static_cast<size_t>(index)]);
-    const std::string place = "input '" + declared.id + "'";
-    if (m_recorded) return Error(ErrorCode::usage, "a recording has its inputs").at(place);
-    if (m_phase == Phase::running) return Error(ErrorCode::usage, "a run is going on").at(place);
-    const std::optional<int64_t> count = checkedElementCount(value.shape);
-    if ((value.dtype != declared.type.dtype && declared.type.dtype != DType::unknown) || !count)
-        return Error(ErrorCode::usage, "found " + typeText(value.dtype, value.shape))
-            .at(place)
-            .expected(typeText(declared.type.dtype, declared.type.dynamicShape()));
-    if (bitWidth(value.dtype) > 0 && value.bytes != byteSize(value.dtype, *count))
-        return Error(ErrorCode::usage, "wrong number of bytes")
-            .at(place)
-            .found(std::to_string(value.bytes))
-            .expected(std::to_string(byteSize(value.dtype, *count)));
+    LS_TRY(const Value* const declared, settableInput(index));
+    if (m_replay.isOn()) return Error(ErrorCode::usage, "a recording has its inputs").at("input '" + declared->id + "'");
+    const bool isAny = declared->type.dtype == DType::unknown;
+    LS_CHECK_OK(checkInput(*declared, isAny ? value.dtype : declared->type.dtype, value));
     Cell*& input = m_inputs[static_cast<size_t>(index)];
-    if (input) m_cells.release(input);
+    if (input) m_flow.cells().release(input);
     input = nullptr;
-    LS_TRY(input, m_cells.copy(value));
+    LS_TRY(input, m_flow.cells().copy(value));
     return {};
-}
-
-/// The compiled graph; made when it is first needed.
-Result<DataflowExecutor::Impl::Program*> DataflowExecutor::Impl::program(GraphId graph)
-{
-    std::unique_ptr<Program>& place = m_programs[graph];
-    if (place) return place.get();
-    LS_TRY(GraphCode code, compileGraph(m_model, graph));
-    auto made = std::make_unique<Program>(std::move(code));
-    const size_t nodes = made->code.nodes.size();
-    made->kernels.resize(nodes);
-    made->constants.resize(nodes, nullptr);
-    made->tallies.resize(nodes);
-    made->idle.resize(made->code.frames.size());
-    size_t inputs = 1;
-    size_t outputs = 1;
-    for (const Node& node : made->code.nodes) {
-        inputs = std::max(inputs, static_cast<size_t>(node.inputCount));
-        outputs = std::max(outputs, static_cast<size_t>(node.outputCount));
-    }
-    m_in.resize(std::max(m_in.size(), inputs));
-    m_views.resize(m_in.size());
-    m_hidden.resize(m_in.size());
-    m_out.resize(std::max(m_out.size(), outputs));
-    m_results.resize(m_out.size(), nullptr);
-    m_inferred.resize(m_out.size());
-    markTraps(*made);
-    place = std::move(made);
-    return place.get();
-}
-
-void DataflowExecutor::Impl::markTraps(Program& program) const
-{
-    const bool any = m_traps.has(program.code.id);
-    for (Node& node : program.code.nodes) node.traps = any ? m_traps.of(program.code.id, node.op) : uint8_t{trapNone};
 }
 
 /// Forgets the run, not the session.
 void DataflowExecutor::Impl::clear()
 {
-    ExecutionObserver* const observer = m_observer;
-    m_observer = nullptr; // nothing of this is part of a run
-    for (const std::unique_ptr<Call>& call : m_calls)
-        for (Cell* argument : call->arguments) m_cells.release(argument);
+    m_flow.clear();
     m_calls.clear();
-    for (const std::unique_ptr<Running>& activation : m_activations)
-        for (Cell* output : activation->outputs)
-            if (output) m_cells.release(output);
-    if (!m_activations.empty() && m_activations.front()->frame) dropFrame(*m_activations.front()->frame);
-    m_activations.clear();
-    for (const auto& [key, cell] : m_sent) m_cells.release(cell);
-    m_sent.clear();
-    m_parked.clear();
-    m_active.clear();
-    m_races.clear();
-    m_accesses.setAccesses({});
-    m_iteration = nullptr;
-    m_node = nullptr;
-    m_serial = 0;
-    m_openCalls = 0;
+    m_rendezvous.clear();
+    m_runner.forgetTallies();
+    setOpenCalls(0);
     m_outputs.clear();
-    for (const auto& [graph, program] : m_programs)
-        if (program) std::ranges::fill(program->tallies, Tally());
-    m_observer = observer;
 }
 
 /// Puts the root graph on the way.
 Status DataflowExecutor::Impl::begin()
 {
     clear();
-    m_phase = Phase::idle;
     const Graph& graph = m_model.graph(m_root);
-    if (m_recorded) {
-        m_nextInvocation = m_recorded->firstInvocation();
+    if (m_replay.isOn()) {
+        m_nextInvocation = m_replay.recorded().firstInvocation();
         for (size_t i = 0; i < m_inputs.size(); ++i)
-            if (!m_inputs[i]) m_inputs[i] = m_cells.recorded(RecordedResults::kInputs, static_cast<int32_t>(i));
+            if (!m_inputs[i]) m_inputs[i] = m_flow.cells().recorded(RecordedResults::kInputs, static_cast<int32_t>(i));
     }
     for (size_t i = 0; i < m_inputs.size(); ++i)
         if (!m_inputs[i]) return Error(ErrorCode::usage, "missing").at("input '" + graph.value(graph.inputs[i]).id + "'");
-    LS_TRY(Program* const root, program(m_root));
-    auto activation = std::make_unique<Running>();
-    activation->program = root;
-    m_activations.push_back(std::move(activation));
-    Running& running = *m_activations.front();
-    running.frame = &openFrame(running, 0, nullptr);
-    return begin(running, m_inputs);
+    return m_calls.enterRoot(m_inputs);
 }
 
-Status DataflowExecutor::Impl::start()
+void DataflowExecutor::Impl::enterRoot()
 {
-    m_observer = nullptr; // a run that does not begin is not announced
-    m_step = 0;
-    m_askedBefore = -1;
-    m_resources.objects().clear();
-    LS_CHECK_OK(guarded([this] { return begin(); }));
-    m_observer = m_runObserver = m_nextObserver;
-    m_times = m_observer && m_observer->wantsTimes();
-    m_runStart = m_times ? nowNs() : 0;
-    m_phase = Phase::running;
-    m_resources.listener = this;
-    if (m_observer) {
-        RunStart event;
-        event.model = &m_model;
-        event.root = m_root;
-        event.signature = m_options.signature;
-        const std::vector<const Tensor*> inputs(m_inputs.begin(), m_inputs.end());
-        event.inputs = inputs;
-        m_observer->runStarted(event);
+    m_calls.startInvocation(*m_flow.root()->alive.front());
+    selectNext();
+}
+
+std::vector<const Tensor*> DataflowExecutor::Impl::outputTensors() const
+{
+    std::vector<const Tensor*> outputs;
+    for (const Tensor& output : m_outputs) outputs.push_back(&output);
+    return outputs;
+}
+
+MachineState DataflowExecutor::Impl::snapshot() const
+{
+    MachineState state;
+    saveTo(state);
+    if (m_flow.root()) dataflow::save(m_flow, m_calls, m_rendezvous, m_runner, state);
+    return state;
+}
+
+Status DataflowExecutor::Impl::restore(const MachineState& state)
+{
+    synchronise(SyncPoint::restore);
+    clear();
+    restoreFrom(state);
+    const dataflow::MachineParts parts = {*this, m_flow, m_calls, m_rendezvous, m_runner, m_replay};
+    Status status = state.frames.empty() ? Status() : dataflow::restore(parts, state);
+    if (!status.ok() || state.frames.empty()) {
+        clear();
+        updatePosition();
+        return status;
     }
-    startInvocation(*m_activations.front()->frame->alive.front());
+    setOpenCalls(std::ssize(m_calls.running()));
+    continueRun(state);
+    if (state.finished)
+        for (Cell* output : m_calls.activations().front()->outputs)
+            m_outputs.push_back(m_replay.load(*output) ? static_cast<const Tensor&>(*output) : Tensor());
     selectNext();
     updatePosition();
     return {};
 }
 
-/// Kernels allocate with the standard library, too: what a file or an input asks of it in vain ends here.
-template <typename Work> Status DataflowExecutor::Impl::guarded(Work work)
-{
-    try {
-        return work();
-    } catch (const std::bad_alloc&) {
-        return fail(Error(ErrorCode::execution, "out of memory"));
-    } catch (const std::length_error&) {
-        return fail(Error(ErrorCode::execution, "a size that no machine can hold"));
-    }
-}
-
-void DataflowExecutor::Impl::setLimit()
-{
-    m_limit = std::min({m_options.maxSteps, m_stepLimit, m_tickLimit - m_openCalls});
-    if (m_stopAsked) m_limit = INT64_MIN;
-}
-
-Status DataflowExecutor::Impl::step()
-{
-    if (m_phase != Phase::running) return Error(ErrorCode::usage, m_phase == Phase::idle ? "no run was started" : "the run has ended");
-    m_asking = m_stopAsked = false;
-    setLimit();
-    return guarded([this] { return execute<true>(); });
-}
-
-Status DataflowExecutor::Impl::runTo(int64_t tick, int64_t step)
-{
-    m_stopAsked = false;
-    if (m_phase == Phase::finished) return {};
-    if (m_phase != Phase::running) return Error(ErrorCode::usage, m_phase == Phase::idle ? "no run was started" : "the run has ended");
-    if (tick <= this->tick() || step <= m_step) return {};
-    m_tickLimit = tick;
-    m_stepLimit = step;
-    m_asking = m_trapHandler != nullptr;
-    setLimit();
-    Status status = guarded([this] { return execute<false>(); });
-    m_tickLimit = m_stepLimit = INT64_MAX;
-    return status;
-}
-
-Status DataflowExecutor::Impl::run()
-{
-    if (m_phase != Phase::running) return Error(ErrorCode::usage, m_phase == Phase::idle ? "no run was started" : "the run has ended");
-    m_stopAsked = false;
-    m_asking = m_trapHandler != nullptr;
-    setLimit();
-    return guarded([this] { return execute<false>(); });
-}
-
-void DataflowExecutor::Impl::muteObserver(bool muted, ExecutionObserver* also)
-{
-    m_observer = muted ? also : m_runObserver;
-    if (!muted && also) {
-        m_joined = FanOut();
-        if (m_runObserver) m_joined.add(*m_runObserver);
-        m_joined.add(*also);
-        m_observer = &m_joined;
-    }
-    m_resources.listener = m_phase == Phase::running ? this : nullptr;
-}
-
-void DataflowExecutor::Impl::setTraps(const TrapSet& traps, TrapHandler* handler)
-{
-    m_traps = handler ? traps : TrapSet();
-    m_trapHandler = handler;
-    m_askedBefore = -1;
-    for (const auto& [graph, program] : m_programs)
-        if (program) markTraps(*program);
-}
-
 void DataflowExecutor::Impl::reset()
 {
     clear();
-    m_phase = Phase::idle;
-    m_step = 0;
-    m_resources = ResourceStore();
-    m_random = RandomState(m_options.seed);
+    forgetRun();
     updatePosition();
+}
+
+std::string DataflowExecutor::Impl::address() const
+{
+    const dataflow::Standing& standing = m_flow.standing();
+    return standing.iteration && standing.node ? dataflow::addressOf(*standing.iteration, standing.node->op) : m_model.graph(m_root).id;
+}
+
+FrameInfo DataflowExecutor::Impl::frame(int depth) const
+{
+    const std::vector<const Iteration*> stack = dataflow::stackOf(m_flow);
+    return dataflow::frameInfo(m_flow, stack, depth < 0 ? stack.size() - 1 : static_cast<size_t>(depth));
+}
+
+const Tensor* DataflowExecutor::Impl::value(int depth, ValueId id) const
+{
+    synchronise(SyncPoint::value);
+    Cell* const cell = dataflow::cellAt(m_flow, depth, id);
+    if (cell && cell->alias >= 0) m_runner.refresh(*cell);
+    return cell && !cell->isDead && m_replay.load(*cell) ? cell : nullptr;
+}
+
+bool DataflowExecutor::Impl::isRecorded(int depth, ValueId id) const
+{
+    Cell* const cell = dataflow::cellAt(m_flow, depth, id);
+    return !cell || cell->isDead || m_replay.load(*cell);
+}
+
+const TensorStatistics* DataflowExecutor::Impl::recordedStatistics(int depth, ValueId id) const
+{
+    const Cell* const cell = dataflow::cellAt(m_flow, depth, id);
+    return cell ? m_replay.statistics(*cell) : nullptr;
+}
+
+Status DataflowExecutor::Impl::resize(Tensor& output, const Shape& shape, size_t bytes)
+{
+    if (!shape.isStatic()) return Error(ErrorCode::internal, "a result was to be given an unknown size").found(toString(shape));
+    LS_CHECK_OK(dataflow::CellPool::reserve(static_cast<Cell&>(output), bytes)); // every result of every node is a cell
+    output.shape = shape;
+    return {};
+}
+
+int64_t DataflowExecutor::Impl::iterationTick() const
+{
+    for (const Iteration* at = m_flow.standing().iteration; at; at = dataflow::parentOf(*at))
+        if (dataflow::isLoopIteration(*at)) return tick();
+    return -1;
+}
+
+void DataflowExecutor::Impl::elementTaken(int64_t tick, bool pops)
+{
+    for (Iteration* at = m_flow.standing().iteration; at; at = at->frame->parent)
+        if (dataflow::isLoopIteration(*at)) return at->taken.note(tick, pops);
+}
+
+/// What is fetched is read when everything is over, by nobody.
+std::vector<AccessSite> DataflowExecutor::Impl::accessSites() const
+{
+    std::vector<AccessSite> around;
+    const dataflow::Standing& standing = m_flow.standing();
+    if (!standing.iteration || !standing.node) return around;
+    OperatorId op = standing.node->op;
+    for (const Iteration* at = standing.iteration; at; at = dataflow::parentOf(*at)) {
+        const dataflow::Frame& frame = *at->frame;
+        around.push_back({at->invocation, dataflow::programOf(*at).code.id, op, frame.index != 0 ? frame.code->enter : OperatorId()});
+        if (frame.index == 0 && frame.parent) op = dataflow::callNodeOf(*at).op;
+    }
+    return around;
 }
 
 std::unique_ptr<DataflowExecutor> DataflowExecutor::replay(std::shared_ptr<RecordedResults> recorded, const CancelFlag* cancel)
@@ -263,11 +183,11 @@ std::unique_ptr<DataflowExecutor> DataflowExecutor::replay(std::shared_ptr<Recor
     options.maxSteps = INT64_MAX;
     options.cancel = cancel;
     auto impl = std::make_unique<Impl>(recorded->model(), recorded->root(), options);
-    impl->m_recorded = std::move(recorded);
+    impl->follow(std::move(recorded));
     return std::unique_ptr<DataflowExecutor>(new DataflowExecutor(std::move(impl)));
 }
 
-DataflowExecutor::DataflowExecutor(std::unique_ptr<Impl> impl) : m_impl(std::move(impl)) {}
+DataflowExecutor::DataflowExecutor(std::unique_ptr<Impl> impl) : CoreExecutor(*impl), m_impl(std::move(impl)) {}
 DataflowExecutor::~DataflowExecutor() = default;
 
 Result<std::unique_ptr<DataflowExecutor>> DataflowExecutor::create(const Model& model, GraphId root, const ExecutionOptions& options)
@@ -280,27 +200,7 @@ Result<std::unique_ptr<DataflowExecutor>> DataflowExecutor::create(const Model& 
     return std::unique_ptr<DataflowExecutor>(new DataflowExecutor(std::make_unique<Impl>(model, root, options)));
 }
 
-const Model& DataflowExecutor::model() const { return m_impl->m_model; }
-
-GraphId DataflowExecutor::root() const { return m_impl->m_root; }
-
-Status DataflowExecutor::setInput(int index, const Tensor& value) { return m_impl->setInput(index, value); }
-
-Status DataflowExecutor::start() { return m_impl->start(); }
-
-Status DataflowExecutor::step() { return m_impl->step(); }
-
-Status DataflowExecutor::run() { return m_impl->run(); }
-
-Status DataflowExecutor::runTo(int64_t tick, int64_t step) { return m_impl->runTo(tick, step); }
-
-int64_t DataflowExecutor::tick() const { return m_impl->tick(); }
-
-const Position& DataflowExecutor::position() const { return m_impl->m_position; }
-
 FrameInfo DataflowExecutor::frame(int depth) const { return m_impl->frame(depth); }
-
-std::string DataflowExecutor::positionAddress() const { return m_impl->address(); }
 
 const Tensor* DataflowExecutor::value(int depth, ValueId id) const { return m_impl->value(depth, id); }
 
@@ -311,7 +211,7 @@ const TensorStatistics* DataflowExecutor::recordedStatistics(int depth, ValueId 
 const Tensor& DataflowExecutor::output(int index) const
 {
     m_impl->synchronise(SyncPoint::value);
-    return m_impl->m_outputs[static_cast<size_t>(index)];
+    return m_impl->output(index);
 }
 
 MachineState DataflowExecutor::snapshot() const { return m_impl->snapshot(); }
@@ -324,33 +224,14 @@ MachineState DataflowExecutor::snapshot(const MachineState& previous) const
 
 Status DataflowExecutor::restore(const MachineState& state) { return m_impl->restore(state); }
 
-void DataflowExecutor::setObserver(ExecutionObserver* observer)
-{
-    if (!m_impl->m_recorded) m_impl->m_nextObserver = observer;
-}
-
-void DataflowExecutor::muteObserver(bool muted, ExecutionObserver* also) { m_impl->muteObserver(muted, also); }
-
-void DataflowExecutor::setTraps(const TrapSet& traps, TrapHandler* handler) { m_impl->setTraps(traps, handler); }
-
-bool DataflowExecutor::trapped() const { return m_impl->m_stopAsked; }
-
-std::vector<DataflowRace> DataflowExecutor::races() const { return m_impl->m_races; }
-
-const KernelReport& DataflowExecutor::kernelReport() const { return m_impl->m_kernelReport; }
-
-int64_t DataflowExecutor::maxSteps() const { return m_impl->m_options.maxSteps; }
-
 void DataflowExecutor::reset() { m_impl->reset(); }
 
-void DataflowExecutor::setScheduleSeed(uint64_t seed) { m_impl->m_schedule = seed; }
+void DataflowExecutor::setScheduleSeed(uint64_t seed) { m_impl->setSchedule(seed); }
 
-uint64_t DataflowExecutor::scheduleSeed() const { return m_impl->m_schedule; }
+ResourceStore& DataflowExecutor::resources() { return m_impl->resources(); }
 
-ResourceStore& DataflowExecutor::resources() { return m_impl->m_resources; }
+RandomState& DataflowExecutor::random() { return m_impl->random(); }
 
-RandomState& DataflowExecutor::random() { return m_impl->m_random; }
-
-const DataflowView& DataflowExecutor::view() const { return *m_impl; }
+const DataflowView* DataflowExecutor::dataflow() const { return &m_impl->view(); }
 
 } // namespace loopscope

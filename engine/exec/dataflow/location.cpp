@@ -1,47 +1,64 @@
-// Where the machine stands: the iterations around the next node, their values, and all of it as addresses.
-#include "engine/exec/dataflow/machine.h"
+#include "engine/exec/dataflow/location.h"
 
-#include "engine/observe/address.h"
+#include "engine/observe/address_names.h"
 
-namespace loopscope {
+#include <algorithm>
 
-using namespace dataflow;
+namespace loopscope::dataflow {
 
-namespace {
-
-StepRole stepRole(CallRole role, bool inCond)
+Address addressOf(const Iteration& innermost)
 {
-    switch (role) {
-    case CallRole::loop: return inCond ? StepRole::cond : StepRole::body;
-    case CallRole::thenBranch: return StepRole::thenBranch;
-    case CallRole::elseBranch: return StepRole::elseBranch;
-    case CallRole::branch: return StepRole::branch;
-    case CallRole::call: return StepRole::call;
-    case CallRole::init: return StepRole::init;
-    default: return StepRole::none;
+    Address address;
+    for (const Iteration* at = &innermost; at; at = parentOf(*at)) {
+        const Frame& frame = *at->frame;
+        if (!frame.parent) {
+            address.root = programOf(*at).code.graph->id;
+            break;
+        }
+        AddressStep step;
+        if (frame.index != 0) {
+            step.site.name = frame.code->name;
+            step.role = StepRole::frame;
+            step.iteration = at->number;
+        } else {
+            const Call& call = *frame.activation->call;
+            const OperatorId site = callNodeOf(*at).op;
+            step.site = operatorName(programOf(*frame.parent).code.graph->op(site), site.index);
+            step.role = stepRole(frame.activation->role, call.inCond);
+            step.branch = frame.activation->branch;
+            step.iteration = call.iteration;
+        }
+        address.steps.push_back(std::move(step));
     }
+    std::ranges::reverse(address.steps);
+    return address;
 }
 
-} // namespace
+std::string addressOf(const Iteration& iteration, OperatorId op, int32_t slot)
+{
+    Address address = addressOf(iteration);
+    address.target = slot >= 0 ? TargetKind::output : TargetKind::op;
+    address.op = operatorName(programOf(iteration).code.graph->op(op), op.index);
+    address.slot = slot;
+    return toString(address);
+}
 
-/// The iterations around the next node, outermost first; of a run that is over the root.
-std::vector<const DataflowExecutor::Impl::Iteration*> DataflowExecutor::Impl::stack() const
+std::vector<const Iteration*> stackOf(const Flow& flow)
 {
     std::vector<const Iteration*> iterations;
-    if (m_activations.empty()) return iterations;
-    const Iteration* at = m_iteration && m_node ? m_iteration : m_activations.front()->frame->alive.front();
+    if (!flow.root()) return iterations;
+    const Standing& standing = flow.standing();
+    const Iteration* at = standing.iteration && standing.node ? standing.iteration : flow.root()->alive.front();
     for (; at; at = parentOf(*at)) iterations.push_back(at);
     std::ranges::reverse(iterations);
     return iterations;
 }
 
-FrameInfo DataflowExecutor::Impl::frame(int depth) const
+FrameInfo frameInfo(const Flow& flow, const std::vector<const Iteration*>& stack, size_t depth)
 {
-    const std::vector<const Iteration*> iterations = stack();
-    const size_t index = depth < 0 ? iterations.size() - 1 : static_cast<size_t>(depth);
-    const Iteration& iteration = *iterations[index];
-    const DynamicFrame& frame = *iteration.frame;
-    const Running& activation = *frame.activation;
+    const Iteration& iteration = *stack[depth];
+    const Frame& frame = *iteration.frame;
+    const Activation& activation = *frame.activation;
     FrameInfo info;
     info.invocation = iteration.invocation;
     info.graph = activation.program->code.id;
@@ -55,82 +72,30 @@ FrameInfo DataflowExecutor::Impl::frame(int depth) const
         info.role = activation.role;
         info.branch = activation.branch;
         if (activation.call) {
-            info.site = programOf(*frame.parent).code.nodes[static_cast<size_t>(activation.call->node)].op;
+            info.site = callNodeOf(iteration).op;
             info.iteration = activation.call->iteration;
             info.inCond = activation.call->inCond;
         }
     }
-    if (index + 1 == iterations.size()) {
-        if (m_node) info.next = m_node->op;
-    } else {
-        const DynamicFrame& inner = *iterations[index + 1]->frame;
-        info.next =
-            inner.index != 0 ? inner.code->enter : programOf(iteration).code.nodes[static_cast<size_t>(inner.activation->call->node)].op;
+    if (depth + 1 < stack.size()) {
+        const Iteration& inner = *stack[depth + 1];
+        info.next = inner.frame->index != 0 ? inner.frame->code->enter : callNodeOf(inner).op;
+    } else if (flow.standing().node) {
+        info.next = flow.standing().node->op;
     }
     return info;
 }
 
-DataflowExecutor::Impl::Cell* DataflowExecutor::Impl::cellOf(int depth, ValueId id) const
+Cell* cellAt(const Flow& flow, int depth, ValueId value)
 {
-    const std::vector<const Iteration*> iterations = stack();
+    const std::vector<const Iteration*> iterations = stackOf(flow);
     const auto count = static_cast<int>(iterations.size());
     if (count == 0 || depth < -1 || depth >= count) return nullptr;
     const Iteration& iteration = *iterations[static_cast<size_t>(depth < 0 ? count - 1 : depth)];
     const GraphCode& code = programOf(iteration).code;
-    if (!id.valid() || static_cast<size_t>(id.index) >= code.values.size()) return nullptr;
-    const ValuePlace place = code.values[static_cast<size_t>(id.index)];
+    if (!value.valid() || static_cast<size_t>(value.index) >= code.values.size()) return nullptr;
+    const ValuePlace place = code.values[static_cast<size_t>(value.index)];
     return place.frame == iteration.frame->index && place.slot >= 0 ? iteration.slots[static_cast<size_t>(place.slot)] : nullptr;
 }
 
-const Tensor* DataflowExecutor::Impl::value(int depth, ValueId id) const
-{
-    synchronise(SyncPoint::value);
-    Cell* const cell = cellOf(depth, id);
-    if (cell && cell->alias >= 0) refresh(*cell);
-    return cell && !cell->isDead && load(*cell) ? cell : nullptr;
-}
-
-Address DataflowExecutor::Impl::addressOf(const Iteration& innermost) const
-{
-    Address address;
-    for (const Iteration* at = &innermost; at; at = parentOf(*at)) {
-        const DynamicFrame& frame = *at->frame;
-        if (!frame.parent) {
-            address.root = programOf(*at).code.graph->id;
-            break;
-        }
-        AddressStep step;
-        if (frame.index != 0) {
-            step.site.name = frame.code->name;
-            step.role = StepRole::frame;
-            step.iteration = at->number;
-        } else {
-            const Call& call = *frame.activation->call;
-            const GraphCode& caller = programOf(*frame.parent).code;
-            step.site.name = caller.graph->op(caller.nodes[static_cast<size_t>(call.node)].op).name;
-            step.role = stepRole(frame.activation->role, call.inCond);
-            step.branch = frame.activation->branch;
-            step.iteration = call.iteration;
-        }
-        address.steps.push_back(std::move(step));
-    }
-    std::ranges::reverse(address.steps);
-    return address;
-}
-
-std::string DataflowExecutor::Impl::addressOf(const Iteration& iteration, OperatorId op, int32_t slot) const
-{
-    Address address = addressOf(iteration);
-    address.target = slot >= 0 ? TargetKind::output : TargetKind::op;
-    address.op.name = programOf(iteration).code.graph->op(op).name;
-    address.slot = slot;
-    return toString(address);
-}
-
-std::string DataflowExecutor::Impl::address() const
-{
-    if (m_iteration && m_node) return addressOf(*m_iteration, m_node->op);
-    return m_model.graph(m_root).id;
-}
-
-} // namespace loopscope
+} // namespace loopscope::dataflow

@@ -1,15 +1,12 @@
-// Where values go and what they make ready: TensorFlow's activation rules, frames and their iterations.
-#include "engine/exec/dataflow/machine.h"
-
+// Where the results of a node go and what they make ready: TensorFlow's activation rules, and the way in and out of frames.
+#include "engine/exec/dataflow/flow.h"
 #include "engine/ops/tf_rules.h"
 
-#include <cstring>
+#include <algorithm>
 
-namespace loopscope {
+namespace loopscope::dataflow {
 
-using namespace dataflow;
-
-void DataflowExecutor::Impl::put(Iteration& iteration, int32_t slot, Cell* cell)
+void Flow::put(Iteration& iteration, int32_t slot, Cell* cell)
 {
     Cell*& place = iteration.slots[static_cast<size_t>(slot)];
     if (place) [[unlikely]]
@@ -17,7 +14,7 @@ void DataflowExecutor::Impl::put(Iteration& iteration, int32_t slot, Cell* cell)
     place = cell;
 }
 
-void DataflowExecutor::Impl::markReady(Iteration& iteration, int32_t position, bool isDead)
+void Flow::markReady(Iteration& iteration, int32_t position, bool isDead)
 {
     const auto word = static_cast<size_t>(position) / 64;
     const uint64_t bit = uint64_t{1} << (position % 64);
@@ -31,11 +28,12 @@ void DataflowExecutor::Impl::markReady(Iteration& iteration, int32_t position, b
         iteration.active = true;
         m_active.push_back(&iteration);
     }
-    if (m_iteration != &iteration && m_iteration && precedes(iteration, *m_iteration)) m_iteration = &iteration;
+    if (m_standing.iteration != &iteration && m_standing.iteration && precedes(iteration, *m_standing.iteration))
+        m_standing.iteration = &iteration;
 }
 
 /// One edge of a node whose results lie in `target` already.
-Status DataflowExecutor::Impl::deliverEdge(Iteration& target, const Program& program, const Edge& edge, bool sourceDead, bool fromEnter)
+Status Flow::deliverEdge(Iteration& target, const Program& program, const Edge& edge, bool sourceDead, bool fromEnter)
 {
     const bool isControl = edge.slot < 0;
     Cell* const cell = isControl ? nullptr : target.slots[static_cast<size_t>(edge.slot)];
@@ -60,11 +58,11 @@ Status DataflowExecutor::Impl::deliverEdge(Iteration& target, const Program& pro
     } else if (isLive) {
         if ((waiting.pending & 1) == 0 || waiting.chosen == kFired) {
             const Operator& op = program.code.graph->op(node.op);
-            addRace(m_races, {DataflowRace::Kind::merge,
-                              nodeText(op) + " has more than one live input: operand " + std::to_string(edge.input) + " came after " +
-                                  (waiting.chosen >= 0 ? "operand " + std::to_string(waiting.chosen) : std::string("it was dead")) +
-                                  "; which one TensorFlow takes depends on timing",
-                              program.code.id, node.op, node.op, m_step});
+            m_core.noteRace({DataflowRace::Kind::merge,
+                             nodeText(op) + " has more than one live input: operand " + std::to_string(edge.input) + " came after " +
+                                 (waiting.chosen >= 0 ? "operand " + std::to_string(waiting.chosen) : std::string("it was dead")) +
+                                 "; which one TensorFlow takes depends on timing",
+                             program.code.id, node.op, node.op, m_core.stepsDone()});
             return {};
         }
         waiting.chosen = edge.input;
@@ -83,7 +81,7 @@ Status DataflowExecutor::Impl::deliverEdge(Iteration& target, const Program& pro
     return {};
 }
 
-Status DataflowExecutor::Impl::deliver(Iteration& target, const Program& program, const Node& source, bool isDead)
+Status Flow::deliver(Iteration& target, const Program& program, const Node& source, bool isDead)
 {
     const bool fromEnter = source.childFrame >= 0;
     const Edge* edge = program.code.edges.data() + source.firstEdge;
@@ -92,8 +90,7 @@ Status DataflowExecutor::Impl::deliver(Iteration& target, const Program& program
     return {};
 }
 
-/// The results of the node that ran go where they belong.
-Status DataflowExecutor::Impl::propagate(Iteration& iteration, const Node& node, bool isDead)
+Status Flow::propagate(Iteration& iteration, const Node& node, bool isDead)
 {
     if (isDead) {
         for (int32_t k = 0; k < node.outputCount; ++k) m_results[static_cast<size_t>(k)] = CellPool::share(m_cells.dead());
@@ -110,12 +107,12 @@ Status DataflowExecutor::Impl::propagate(Iteration& iteration, const Node& node,
         LS_CHECK_OK(deliver(iteration, program, node, isDead));
     }
     }
-    if (!m_options.keepAll) consume(iteration, node);
+    if (!m_keepAll) consume(iteration, node);
     return {};
 }
 
 /// Values that nobody will read any more go before their iteration does.
-void DataflowExecutor::Impl::consume(Iteration& iteration, const Node& node)
+void Flow::consume(Iteration& iteration, const Node& node)
 {
     const InputCode* const inputs = programOf(iteration).code.inputs.data() + node.firstInput;
     for (int32_t i = 0; i < node.inputCount; ++i) {
@@ -127,109 +124,15 @@ void DataflowExecutor::Impl::consume(Iteration& iteration, const Node& node)
     }
 }
 
-DataflowExecutor::Impl::DynamicFrame& DataflowExecutor::Impl::openFrame(Running& activation, int32_t index, Iteration* parent)
+void Flow::dropResults(int32_t count)
 {
-    DynamicFrame* frame = nullptr;
-    if (m_idleFrames.empty()) {
-        frame = &m_frameStore.emplace_back();
-    } else {
-        frame = m_idleFrames.back();
-        m_idleFrames.pop_back();
-    }
-    const FrameCode& code = activation.program->code.frames[static_cast<size_t>(index)];
-    frame->code = &code;
-    frame->index = index;
-    frame->activation = &activation;
-    frame->parent = parent;
-    frame->serial = m_serial++;
-    frame->iterationCount = 0;
-    frame->pendingEnters = index == 0 ? 0 : code.enterCount;
-    if (parent) parent->children.push_back(frame);
-    addIteration(*frame, 0);
-    return *frame;
+    for (int32_t k = 0; k < count; ++k) m_cells.release(m_results[static_cast<size_t>(k)]);
 }
 
-DataflowExecutor::Impl::Iteration& DataflowExecutor::Impl::addIteration(DynamicFrame& frame, int64_t number)
+Status Flow::enterFrame(Iteration& iteration, const Node& node, bool isDead)
 {
-    Program& program = *frame.activation->program;
-    const FrameCode& code = *frame.code;
-    std::vector<Iteration*>& idle = program.idle[static_cast<size_t>(frame.index)];
-    Iteration* iteration = nullptr;
-    const size_t words = (static_cast<size_t>(code.nodeCount) + 63) / 64;
-    if (idle.empty()) {
-        iteration = &program.iterations.emplace_back();
-        iteration->waiting = code.waiting;
-        iteration->uses = code.uses;
-        iteration->slots.assign(code.slots.size(), nullptr);
-        iteration->readyBits.assign(words, 0);
-        iteration->deadBits.assign(words, 0);
-    } else {
-        iteration = idle.back();
-        idle.pop_back();
-        std::copy(code.waiting.begin(), code.waiting.end(), iteration->waiting.begin());
-        std::copy(code.uses.begin(), code.uses.end(), iteration->uses.begin());
-        std::fill(iteration->deadBits.begin(), iteration->deadBits.end(), 0);
-    }
-    iteration->frame = &frame;
-    iteration->number = number;
-    iteration->depth = frame.parent ? frame.parent->depth + 1 : 0;
-    iteration->invocation = 0;
-    iteration->enteredAtStep = m_step;
-    iteration->outstanding = 0;
-    iteration->taken = {};
-    iteration->firstWord = static_cast<int32_t>(words);
-    frame.alive.push_back(iteration);
-    frame.iterationCount = number;
-    return *iteration;
-}
-
-/// Takes an iteration out of everything but its frame's list.
-void DataflowExecutor::Impl::dropIteration(Iteration& iteration)
-{
-    for (Cell*& cell : iteration.slots) {
-        if (!cell) continue;
-        m_cells.release(cell);
-        cell = nullptr;
-    }
-    if (iteration.ready > 0) std::fill(iteration.readyBits.begin(), iteration.readyBits.end(), 0);
-    iteration.ready = 0;
-    if (!m_accesses.empty()) [[unlikely]]
-        m_accesses.forget(iteration.invocation);
-    iteration.children.clear();
-    if (iteration.active) {
-        iteration.active = false;
-        std::erase(m_active, &iteration);
-    }
-    if (m_iteration == &iteration) m_iteration = nullptr;
-    programOf(iteration).idle[static_cast<size_t>(iteration.frame->index)].push_back(&iteration);
-}
-
-/// Drops a frame with everything that lies in it, frames inside it included.
-void DataflowExecutor::Impl::dropFrame(DynamicFrame& frame)
-{
-    std::vector<DynamicFrame*> open = {&frame};
-    for (size_t f = 0; f < open.size(); ++f)
-        for (const Iteration* iteration : open[f]->alive)
-            for (DynamicFrame* child : iteration->children) open.push_back(child);
-    for (DynamicFrame* dropped : open) {
-        for (Iteration* iteration : dropped->alive) {
-            if (m_observer && iteration->invocation != 0 && dropped->index != 0) endInvocation(*iteration);
-            dropIteration(*iteration);
-        }
-        dropped->alive.clear();
-        for (std::vector<Held>* held : {&dropped->deferred, &dropped->invariants}) {
-            for (const Held& value : *held) m_cells.release(value.cell);
-            held->clear();
-        }
-        dropped->deadExits.clear();
-        m_idleFrames.push_back(dropped);
-    }
-}
-
-Status DataflowExecutor::Impl::enterFrame(Iteration& iteration, const Node& node, bool isDead)
-{
-    DynamicFrame* child = nullptr;
-    for (DynamicFrame* open : iteration.children)
+    Frame* child = nullptr;
+    for (Frame* open : iteration.children)
         if (open->index == node.childFrame && open->activation == iteration.frame->activation) child = open;
     if (!child) child = &openFrame(*iteration.frame->activation, node.childFrame, &iteration);
     const Program& program = programOf(iteration);
@@ -253,7 +156,7 @@ Status DataflowExecutor::Impl::enterFrame(Iteration& iteration, const Node& node
 }
 
 /// The next iteration begins with what was deferred and with the loop's invariants.
-Status DataflowExecutor::Impl::startIteration(DynamicFrame& frame)
+Status Flow::startIteration(Frame& frame)
 {
     Iteration& iteration = addIteration(frame, frame.iterationCount + 1);
     frame.deadExits.clear();
@@ -275,9 +178,9 @@ Status DataflowExecutor::Impl::startIteration(DynamicFrame& frame)
     return {};
 }
 
-Status DataflowExecutor::Impl::nextIteration(Iteration& iteration, const Node& node, bool isDead)
+Status Flow::nextIteration(Iteration& iteration, const Node& node, bool isDead)
 {
-    DynamicFrame& frame = *iteration.frame;
+    Frame& frame = *iteration.frame;
     Cell* const cell = m_results[0];
     if (isDead) { // deadness ends here
         m_cells.release(cell);
@@ -299,9 +202,9 @@ Status DataflowExecutor::Impl::nextIteration(Iteration& iteration, const Node& n
     return deliver(next, programOf(iteration), node, false);
 }
 
-Status DataflowExecutor::Impl::leaveFrame(Iteration& iteration, const Node& node, bool isDead)
+Status Flow::leaveFrame(Iteration& iteration, const Node& node, bool isDead)
 {
-    DynamicFrame& frame = *iteration.frame;
+    Frame& frame = *iteration.frame;
     if (isDead) {
         m_cells.release(m_results[0]);
         if (iteration.number == frame.iterationCount) frame.deadExits.push_back(nodeIndex(iteration, node));
@@ -311,23 +214,13 @@ Status DataflowExecutor::Impl::leaveFrame(Iteration& iteration, const Node& node
     return deliver(*frame.parent, programOf(iteration), node, false);
 }
 
-/// A node of `iteration` has run and its results are delivered.
-Status DataflowExecutor::Impl::finishNode(Iteration& iteration)
+Status Flow::retire(Frame& innermost)
 {
-    Running* const activation = iteration.frame->activation;
-    if (--iteration.outstanding == 0 && iteration.frame->index != 0) LS_CHECK_OK(retire(*iteration.frame));
-    if (--activation->outstanding == 0) return settle(activation);
-    return {};
-}
-
-/// Ends iterations that have nothing left to do, in order, and with the last one the frame.
-Status DataflowExecutor::Impl::retire(DynamicFrame& innermost)
-{
-    for (DynamicFrame* frame = &innermost; frame && frame->index != 0;) {
+    for (Frame* frame = &innermost; frame && frame->index != 0;) {
         while (!frame->alive.empty()) {
             Iteration& first = *frame->alive.front();
             if (first.outstanding > 0 || !first.children.empty() || (first.number == 0 && frame->pendingEnters > 0)) return {};
-            if (m_observer && first.invocation != 0) endInvocation(first);
+            if (m_core.observer()) m_core.endInvocation(first.invocation, first.startNs);
             frame->alive.erase(frame->alive.begin());
             dropIteration(first);
             if (!frame->deferred.empty()) LS_CHECK_OK(startIteration(*frame));
@@ -339,7 +232,7 @@ Status DataflowExecutor::Impl::retire(DynamicFrame& innermost)
 }
 
 /// Its dead Exits leave it. Gives the frame around it, if an iteration of that may end now.
-Result<DataflowExecutor::Impl::DynamicFrame*> DataflowExecutor::Impl::completeFrame(DynamicFrame& frame)
+Result<Frame*> Flow::completeFrame(Frame& frame)
 {
     Iteration& parent = *frame.parent;
     const Program& program = *frame.activation->program;
@@ -349,8 +242,8 @@ Result<DataflowExecutor::Impl::DynamicFrame*> DataflowExecutor::Impl::completeFr
         put(parent, program.code.outputs[static_cast<size_t>(exit.firstOutput)], CellPool::share(m_cells.dead()));
         LS_CHECK_OK(deliver(parent, program, exit, true));
     }
-    dropFrame(frame);
+    dropFrame(frame, Announce::yes);
     return parent.outstanding == 0 ? parent.frame : nullptr;
 }
 
-} // namespace loopscope
+} // namespace loopscope::dataflow

@@ -81,7 +81,7 @@ std::unique_ptr<Executor> opened(const std::string& path)
     return replayExecutor(std::move(file).value(), nullptr);
 }
 
-const DataflowView& viewOf(const Executor& executor) { return dynamic_cast<const DataflowExecutor&>(executor).view(); }
+const DataflowView& viewOf(const Executor& executor) { return *executor.dataflow(); }
 
 void expectSameStop(const Executor& live, const Executor& replay, bool values)
 {
@@ -346,14 +346,14 @@ TEST(V1Replay, SurvivesDamage)
         Result<RecordingFile> file = openRecording(path, 0);
         if (!file.ok()) continue;
         const std::unique_ptr<Executor> executor = replayExecutor(std::move(file).value(), nullptr);
-        const auto* const dataflow = dynamic_cast<const DataflowExecutor*>(executor.get());
+        const DataflowView* const dataflow = executor->dataflow();
         if (!dataflow || !executor->start().ok()) continue;
         for (int steps = 0; steps < 2000 && !executor->position().finished; ++steps) {
             for (int d = 0; d < executor->position().depth; ++d) {
                 const Graph& graph = executor->model().graph(executor->frame(d).graph);
                 for (size_t v = 0; v < graph.values.size(); ++v) static_cast<void>(executor->value(d, ValueId(static_cast<int64_t>(v))));
             }
-            static_cast<void>(dataflow->view().values());
+            static_cast<void>(dataflow->values());
             const MachineState state = executor->snapshot();
             if (!executor->step().ok()) break;
             ASSERT_TRUE(executor->restore(state).ok());

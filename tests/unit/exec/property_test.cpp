@@ -55,7 +55,7 @@ public:
     {
         EXPECT_EQ(e.id, ++m_started);
         EXPECT_EQ(e.step, steps);
-        EXPECT_EQ(e.parent, m_open.empty() ? 0 : m_open.back()) << "callers start before their callees";
+        EXPECT_EQ(e.parent, m_open.empty() ? InvocationId() : m_open.back()) << "callers start before their callees";
         m_open.push_back(e.id);
     }
     void invocationEnded(const InvocationEnd& e) override

@@ -47,7 +47,7 @@ public:
     std::function<bool(int64_t tick)> stops = [](int64_t) { return false; };
     std::function<void(const OperatorEvent&)> look = [](const OperatorEvent&) {};
 
-    bool beforeOperator(const OperatorEvent& event, int64_t tick) override
+    bool beforeOperator(const OperatorEvent& event, Tick tick) override
     {
         EXPECT_TRUE(event.results.empty());
         EXPECT_EQ(tick, m_interpreter.tick());
@@ -56,7 +56,7 @@ public:
         look(event);
         return stops(tick);
     }
-    bool afterOperator(const OperatorEvent& event, int64_t tick) override
+    bool afterOperator(const OperatorEvent& event, Tick tick) override
     {
         const Operator& op = m_interpreter.model().graph(event.graph).op(event.op);
         EXPECT_EQ(event.results.size(), op.results.size());

@@ -22,8 +22,8 @@ inline std::optional<Request> requestOf(const std::string& line)
     const std::string verb = line.substr(0, line.find(' ')), rest = line.size() > verb.size() ? line.substr(verb.size() + 1) : "";
     using namespace request;
     if (verb == "start" || verb == "run") return Begin{{}, verb == "run"};
-    if (verb == "step") return Move(Step());
-    if (verb == "reverse-step") return Move(Step{Direction::backward});
+    if (verb == "step") return Move(request::Step());
+    if (verb == "reverse-step") return Move(request::Step{Direction::backward});
     if (verb == "until") return Move(Until());
     if (verb == "continue") return Move(Resume());
     if (verb == "end") return Move(GoToEnd());

@@ -1,14 +1,13 @@
-// What nodes compute: control flow hands cells on, everything else calls its kernel.
-#include "engine/exec/dataflow/machine.h"
+#include "engine/exec/dataflow/node_runner.h"
 
+#include "engine/exec/dataflow/location.h"
 #include "engine/kernels/registry.h"
 #include "engine/ops/tf_rules.h"
 
+#include <algorithm>
 #include <cstring>
 
-namespace loopscope {
-
-using namespace dataflow;
+namespace loopscope::dataflow {
 
 namespace {
 
@@ -31,7 +30,65 @@ bool sameInputs(const KernelState& state, std::span<const Tensor* const> inputs)
 
 } // namespace
 
-Status DataflowExecutor::Impl::readVariable(const Tensor& handle, Tensor& view)
+NodeRunner::NodeRunner(RunCore& core, Flow& flow, Rendezvous& rendezvous, Replay& replay)
+    : m_core(core),
+      m_flow(flow),
+      m_cells(flow.cells()),
+      m_rendezvous(rendezvous),
+      m_replay(replay),
+      m_resources(core.resources()),
+      m_results(flow.results())
+{
+}
+
+Result<Program*> NodeRunner::program(GraphId graph)
+{
+    std::unique_ptr<Program>& place = m_programs[graph];
+    if (place) return place.get();
+    LS_TRY(GraphCode code, compileGraph(m_core.model(), graph));
+    auto made = std::make_unique<Program>(std::move(code));
+    const size_t nodes = made->code.nodes.size();
+    made->kernels.resize(nodes);
+    made->constants.resize(nodes, nullptr);
+    made->tallies.resize(nodes);
+    made->idle.resize(made->code.frames.size());
+    size_t inputs = 1;
+    size_t outputs = 1;
+    for (const Node& node : made->code.nodes) {
+        inputs = std::max(inputs, static_cast<size_t>(node.inputCount));
+        outputs = std::max(outputs, static_cast<size_t>(node.outputCount));
+    }
+    m_in.resize(std::max(m_in.size(), inputs));
+    m_views.resize(m_in.size());
+    m_hidden.resize(m_in.size());
+    m_out.resize(std::max(m_out.size(), outputs));
+    m_results.resize(m_out.size(), nullptr);
+    m_inferred.resize(m_out.size());
+    markTraps(*made);
+    place = std::move(made);
+    return place.get();
+}
+
+void NodeRunner::markTraps(Program& program) const
+{
+    const bool any = m_traps.has(program.code.id);
+    for (Node& node : program.code.nodes) node.traps = any ? m_traps.of(program.code.id, node.op) : uint8_t{trapNone};
+}
+
+void NodeRunner::setTraps(const TrapSet& traps)
+{
+    m_traps = traps;
+    for (const auto& [graph, program] : m_programs)
+        if (program) markTraps(*program);
+}
+
+void NodeRunner::forgetTallies()
+{
+    for (const auto& [graph, program] : m_programs)
+        if (program) std::ranges::fill(program->tallies, Tally());
+}
+
+Status NodeRunner::readVariable(const Tensor& handle, Tensor& view)
 {
     const Variable* variable = handle.bytes >= sizeof(int32_t) ? m_resources.variable(*handle.as<int32_t>()) : nullptr;
     if (!variable) return Error(ErrorCode::internal, "a reference names no variable");
@@ -44,8 +101,7 @@ Status DataflowExecutor::Impl::readVariable(const Tensor& handle, Tensor& view)
     return {};
 }
 
-/// What an alias stands for now.
-void DataflowExecutor::Impl::refresh(Cell& cell) const
+void NodeRunner::refresh(Cell& cell) const
 {
     const auto variable = m_resources.variables().find(cell.alias);
     if (variable == m_resources.variables().end()) { // of a state that names what is not there
@@ -60,27 +116,24 @@ void DataflowExecutor::Impl::refresh(Cell& cell) const
     cell.data = const_cast<std::byte*>(variable->second.bytes.data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): read only
 }
 
-/// Operand `i` as the node reads it; a reference that is read as its value is shown in `room`.
-Result<const Tensor*> DataflowExecutor::Impl::view(const Iteration& iteration, const Node& node, int32_t i, Tensor& room)
+Result<const Tensor*> NodeRunner::view(const Iteration& iteration, const Node& node, int32_t i, Tensor& room)
 {
     const InputCode& input = programOf(iteration).code.inputs[static_cast<size_t>(node.firstInput + i)];
     if (input.slot < 0) return static_cast<const Tensor*>(nullptr);
     Cell* const cell = iteration.slots[static_cast<size_t>(input.slot)];
     if (cell->alias >= 0) refresh(*cell);
-    if (m_recorded && !load(*cell))
+    if (m_replay.isOn() && !m_replay.load(*cell))
         return Error(ErrorCode::execution, "the recording does not hold what decides here").at(addressOf(iteration, node.op));
-    if (!input.readsReference || m_recorded) return static_cast<const Tensor*>(cell);
+    if (!input.readsReference || m_replay.isOn()) return static_cast<const Tensor*>(cell);
     LS_CHECK_OK(readVariable(*cell, room));
     return static_cast<const Tensor*>(&room);
 }
 
-/// Operand `i` to be handed on: shared. A reference that is read as its value becomes an alias: later writes to the variable are seen, as
-/// in TensorFlow, whose operators that hand on share the variable's buffer.
-Result<DataflowExecutor::Impl::Cell*> DataflowExecutor::Impl::operand(Iteration& iteration, const Node& node, int32_t i)
+Result<Cell*> NodeRunner::operand(Iteration& iteration, const Node& node, int32_t i)
 {
     const InputCode& input = programOf(iteration).code.inputs[static_cast<size_t>(node.firstInput + i)];
     Cell* const cell = iteration.slots[static_cast<size_t>(input.slot)];
-    if (!input.readsReference || m_recorded) [[likely]]
+    if (!input.readsReference || m_replay.isOn()) [[likely]]
         return CellPool::share(cell);
     Tensor room;
     LS_CHECK_OK(readVariable(*cell, room));
@@ -90,7 +143,17 @@ Result<DataflowExecutor::Impl::Cell*> DataflowExecutor::Impl::operand(Iteration&
     return alias;
 }
 
-Status DataflowExecutor::Impl::compute(Iteration& iteration, const Node& node)
+Status NodeRunner::run(Iteration& iteration, const Node& node)
+{
+    return m_replay.isOn() ? recall(iteration, node) : compute(iteration, node);
+}
+
+void NodeRunner::sendDead(const Iteration& iteration, const Node& node)
+{
+    m_rendezvous.send(iteration, node, CellPool::share(m_cells.dead()));
+}
+
+Status NodeRunner::compute(Iteration& iteration, const Node& node)
 {
     switch (node.kind) {
     case NodeKind::forward:
@@ -106,25 +169,42 @@ Status DataflowExecutor::Impl::compute(Iteration& iteration, const Node& node)
     case NodeKind::merge: return runMerge(iteration, node);
     case NodeKind::constant: return runConstant(iteration, node);
     case NodeKind::nothing: return {};
-    case NodeKind::send: return send(iteration, node, false);
-    case NodeKind::receive: {
-        const auto sent = m_sent.lower_bound(rendezvousKey(iteration, programOf(iteration).code.graph->op(node.op)));
-        m_results[0] = sent->second; // isSent() has seen it
-        m_sent.erase(sent);
+    case NodeKind::send: {
+        LS_TRY(Cell* const cell, operand(iteration, node, 0));
+        m_rendezvous.send(iteration, node, cell);
         return {};
     }
+    case NodeKind::receive: m_results[0] = m_rendezvous.receive(iteration, node); return {};
     case NodeKind::abort: {
         const Operator& op = programOf(iteration).code.graph->op(node.op);
         if (attributeBool(op.attributes, "exit_without_error", false)) return Error(ErrorCode::execution, "Abort ends the program");
         return tfError(TfCode::internal, "Abort: " + std::string(attributeString(op.attributes, "error_msg", "")));
     }
-    case NodeKind::call: return {}; // enterCall() does it
+    case NodeKind::call: return {}; // Calls::enter() does it
     case NodeKind::kernel: break;
     }
     return runKernel(iteration, node);
 }
 
-Status DataflowExecutor::Impl::runSwitch(Iteration& iteration, const Node& node)
+/// Control flow goes its own way; what it hands on and everything else is what the recording has at this step.
+Status NodeRunner::recall(Iteration& iteration, const Node& node)
+{
+    switch (node.kind) {
+    case NodeKind::abort:
+    case NodeKind::kernel: break;
+    case NodeKind::constant:
+        if (compute(iteration, node).ok()) return {};
+        break;
+    default:
+        LS_CHECK_OK(compute(iteration, node));
+        if (m_replay.isKnown()) m_replay.recallResults(node, true);
+        return {};
+    }
+    m_replay.recallResults(node, false);
+    return {};
+}
+
+Status NodeRunner::runSwitch(Iteration& iteration, const Node& node)
 {
     LS_TRY(const int32_t port, portOf(iteration, node));
     LS_TRY(Cell* const data, operand(iteration, node, 0));
@@ -133,10 +213,10 @@ Status DataflowExecutor::Impl::runSwitch(Iteration& iteration, const Node& node)
 }
 
 /// The output that gets the data.
-Result<int32_t> DataflowExecutor::Impl::portOf(const Iteration& iteration, const Node& node)
+Result<int32_t> NodeRunner::portOf(const Iteration& iteration, const Node& node)
 {
-    if (m_recorded)
-        if (const std::optional<int32_t> port = recordedPort(node)) return *port;
+    if (m_replay.isOn())
+        if (const std::optional<int32_t> port = m_replay.port(node)) return *port;
     Tensor room;
     LS_TRY(const Tensor* const steering, view(iteration, node, 1, room));
     const bool isMany = node.kind == NodeKind::switchMany;
@@ -151,7 +231,7 @@ Result<int32_t> DataflowExecutor::Impl::portOf(const Iteration& iteration, const
     return port < 0 || port >= node.outputCount ? node.outputCount - 1 : port;
 }
 
-DataflowExecutor::Impl::Cell* DataflowExecutor::Impl::indexCell(int32_t index)
+Cell* NodeRunner::indexCell(int32_t index)
 {
     const auto at = static_cast<size_t>(index);
     if (m_indexCells.size() <= at) m_indexCells.resize(at + 1, nullptr);
@@ -167,7 +247,7 @@ DataflowExecutor::Impl::Cell* DataflowExecutor::Impl::indexCell(int32_t index)
     return CellPool::share(cell);
 }
 
-Status DataflowExecutor::Impl::runMerge(Iteration& iteration, const Node& node)
+Status NodeRunner::runMerge(Iteration& iteration, const Node& node)
 {
     const int32_t chosen = iteration.waiting[static_cast<size_t>(node.position)].chosen;
     LS_TRY(m_results[0], operand(iteration, node, chosen));
@@ -175,7 +255,7 @@ Status DataflowExecutor::Impl::runMerge(Iteration& iteration, const Node& node)
     return {};
 }
 
-Status DataflowExecutor::Impl::runConstant(Iteration& iteration, const Node& node)
+Status NodeRunner::runConstant(const Iteration& iteration, const Node& node)
 {
     Program& program = programOf(iteration);
     Cell*& cell = program.constants[static_cast<size_t>(nodeIndex(iteration, node))];
@@ -197,12 +277,7 @@ Status DataflowExecutor::Impl::runConstant(Iteration& iteration, const Node& nod
     return {};
 }
 
-void DataflowExecutor::Impl::dropResults(int32_t count)
-{
-    for (int32_t k = 0; k < count; ++k) m_cells.release(m_results[static_cast<size_t>(k)]);
-}
-
-Status DataflowExecutor::Impl::runKernel(Iteration& iteration, const Node& node)
+Status NodeRunner::runKernel(const Iteration& iteration, const Node& node)
 {
     Program& program = programOf(iteration);
     const auto inputCount = static_cast<size_t>(node.inputCount);
@@ -211,7 +286,7 @@ Status DataflowExecutor::Impl::runKernel(Iteration& iteration, const Node& node)
         Cell* const cell = inputs[i].slot < 0 ? nullptr : iteration.slots[static_cast<size_t>(inputs[i].slot)];
         if (cell && cell->alias >= 0) [[unlikely]] {
             refresh(*cell);
-            if (const Variable* variable = m_resources.variable(cell->alias)) touched(variable->name, false);
+            if (const Variable* variable = m_resources.variable(cell->alias)) m_core.touched(variable->name, false);
         }
         m_in[i] = cell;
     }
@@ -238,25 +313,25 @@ Status DataflowExecutor::Impl::runKernel(Iteration& iteration, const Node& node)
         cell->dtype = plan.dtype;
         cell->shape = plan.shape;
         if (Status status = CellPool::reserve(*cell, plan.isFixed ? plan.bytes : 0); !status.ok()) {
-            dropResults(k + 1);
+            m_flow.dropResults(k + 1);
             return status;
         }
     }
-    const KernelArgs args{m_in.data(), m_out.data(), state.params.get(), this, node.inputCount, node.outputCount};
+    const KernelArgs args{m_in.data(), m_out.data(), state.params.get(), &m_core, node.inputCount, node.outputCount};
     if (Status status = state.run(args); !status.ok()) [[unlikely]] {
-        dropResults(node.outputCount);
+        m_flow.dropResults(node.outputCount);
         return status;
     }
     for (int32_t k = 0; k < node.outputCount; ++k) {
         if (state.outputs[static_cast<size_t>(k)].isFixed || m_out[static_cast<size_t>(k)]->shape.isStatic()) continue;
-        dropResults(node.outputCount);
+        m_flow.dropResults(node.outputCount);
         return tfError(TfCode::internal, "Missing " + std::to_string(k) + "-th output from " + nodeText(program.code.graph->op(node.op)));
     }
     return {};
 }
 
 /// Chooses and prepares the kernel for the operands in m_in.
-Status DataflowExecutor::Impl::prepare(const Program& program, const Node& node, KernelState& state)
+Status NodeRunner::prepare(const Program& program, const Node& node, KernelState& state)
 {
     const Operator& op = program.code.graph->op(node.op);
     if (!KernelRegistry::builtin().has(op.kind)) {
@@ -289,9 +364,9 @@ Status DataflowExecutor::Impl::prepare(const Program& program, const Node& node,
     }
     const bool isGeneral = state.preparations >= kMostPreparations;
     if (!state.run || !isGeneral || state.preparations == kMostPreparations) {
-        const KernelSetup setup{op, inputs, outputs, isFixed && !isGeneral, &m_model};
-        LS_TRY(ChosenKernel chosen, chooseKernel(KernelRegistry::builtin(), setup, m_options.profile));
-        m_kernelReport.note(program.code.id, node.op, m_options.profile, chosen);
+        const KernelSetup setup{op, inputs, outputs, isFixed && !isGeneral, &m_core.model()};
+        LS_TRY(ChosenKernel chosen, chooseKernel(KernelRegistry::builtin(), setup, m_core.options().profile));
+        m_core.kernelReport().note(program.code.id, node.op, m_core.options().profile, chosen);
         state.run = chosen.kernel.run;
         state.params = std::move(chosen.kernel.params);
         ++state.preparations;
@@ -304,7 +379,7 @@ Status DataflowExecutor::Impl::prepare(const Program& program, const Node& node,
 }
 
 /// Types and sizes of the results for the operands in m_in, and whether the operands' values had a say in it.
-Status DataflowExecutor::Impl::inferOutputs(const Program& program, const Node& node, KernelState& state)
+Status NodeRunner::inferOutputs(const Program& program, const Node& node, KernelState& state)
 {
     const Graph& graph = *program.code.graph;
     const Operator& op = graph.op(node.op);
@@ -353,45 +428,4 @@ Status DataflowExecutor::Impl::inferOutputs(const Program& program, const Node& 
     return {};
 }
 
-std::string DataflowExecutor::Impl::rendezvousKey(const Iteration& iteration, const Operator& op) const
-{
-    std::string key;
-    for (const char* part : {"send_device", "recv_device", "tensor_name"})
-        key += std::string(attributeString(op.attributes, part, "")) + ";";
-    // What TensorFlow has put where it cut a graph stays within a call; what a program sends may be received in another one.
-    if (op.kind.name.starts_with('_')) return key + toString(addressOf(iteration));
-    for (const Iteration* at = &iteration; at->frame->index != 0; at = parentOf(*at))
-        key += at->frame->code->name + "@" + std::to_string(at->number) + ";";
-    return key;
-}
-
-Status DataflowExecutor::Impl::send(Iteration& iteration, const Node& node, bool isDead)
-{
-    const std::string key = rendezvousKey(iteration, programOf(iteration).code.graph->op(node.op));
-    Cell* cell = nullptr;
-    if (isDead) {
-        cell = CellPool::share(m_cells.dead());
-    } else {
-        LS_TRY(cell, operand(iteration, node, 0));
-    }
-    m_sent.emplace(key, cell);
-    const auto parked = m_parked.lower_bound(key);
-    if (parked == m_parked.end() || parked->first != key) return {};
-    const auto [waiting, position] = parked->second;
-    m_parked.erase(parked);
-    markReady(*waiting, position, false);
-    --waiting->outstanding; // it never stopped counting
-    --waiting->frame->activation->outstanding;
-    return {};
-}
-
-/// Whether what a Recv waits for has been sent. Otherwise the node is put aside until it is.
-bool DataflowExecutor::Impl::isSent(Iteration& iteration, const Node& node)
-{
-    const std::string key = rendezvousKey(iteration, programOf(iteration).code.graph->op(node.op));
-    if (m_sent.contains(key)) return true;
-    m_parked.emplace(key, std::pair(&iteration, node.position));
-    return false;
-}
-
-} // namespace loopscope
+} // namespace loopscope::dataflow

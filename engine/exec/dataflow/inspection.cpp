@@ -1,15 +1,13 @@
-// What a debugger asks about frames, tokens and deadness.
-#include "engine/exec/dataflow/machine.h"
+#include "engine/exec/dataflow/inspection.h"
 
-#include "engine/ops/tf_rules.h"
+#include "engine/exec/dataflow/location.h"
 #include "engine/tensor/value_text.h"
 
+#include <algorithm>
 #include <bit>
 #include <tuple>
 
-namespace loopscope {
-
-using namespace dataflow;
+namespace loopscope::dataflow {
 
 namespace {
 
@@ -33,15 +31,15 @@ int32_t tokensIn(const Iteration& iteration)
 
 } // namespace
 
-std::vector<DataflowFrame> DataflowExecutor::Impl::frames() const
+std::vector<DataflowFrame> Inspection::frames() const
 {
     std::vector<DataflowFrame> result;
-    if (m_activations.empty()) return result;
-    std::vector<const DynamicFrame*> open = {m_activations.front()->frame};
+    if (!m_flow.root()) return result;
+    std::vector<const Frame*> open = {m_flow.root()};
     for (size_t f = 0; f < open.size(); ++f) {
-        const DynamicFrame& frame = *open[f];
+        const Frame& frame = *open[f];
         const Iteration& newest = *frame.alive.back();
-        const Running& activation = *frame.activation;
+        const Activation& activation = *frame.activation;
         DataflowFrame& shown = result.emplace_back();
         shown.name = frame.index != 0 ? frame.code->name : activation.program->code.graph->id;
         shown.address = toString(addressOf(newest));
@@ -64,11 +62,11 @@ std::vector<DataflowFrame> DataflowExecutor::Impl::frames() const
     return result;
 }
 
-std::vector<DataflowToken> DataflowExecutor::Impl::tokens() const
+std::vector<DataflowToken> Inspection::tokens() const
 {
     std::vector<DataflowToken> result;
-    if (m_activations.empty()) return result;
-    forEachIteration(*m_activations.front()->frame, [&](const Iteration& iteration) {
+    if (!m_flow.root()) return result;
+    forEachIteration(*m_flow.root(), [&](const Iteration& iteration) {
         const GraphCode& code = programOf(iteration).code;
         const FrameCode& frame = *iteration.frame->code;
         std::vector<std::vector<OperatorId>> waiting(iteration.slots.size());
@@ -101,14 +99,14 @@ std::vector<DataflowToken> DataflowExecutor::Impl::tokens() const
     return result;
 }
 
-std::vector<DataflowValue> DataflowExecutor::Impl::values() const
+std::vector<DataflowValue> Inspection::values() const
 {
     std::vector<DataflowValue> result;
-    if (m_activations.empty()) return result;
+    if (!m_flow.root()) return result;
     const NumberFormat format{.digits = 4};
     const Frame* last = nullptr;
     int32_t index = -1; // iterations of one frame come together, frames in the order of frames()
-    forEachIteration(*m_activations.front()->frame, [&](const Iteration& iteration) {
+    forEachIteration(*m_flow.root(), [&](const Iteration& iteration) {
         if (iteration.frame != last) {
             last = iteration.frame;
             ++index;
@@ -116,8 +114,8 @@ std::vector<DataflowValue> DataflowExecutor::Impl::values() const
         for (size_t s = 0; s < iteration.slots.size(); ++s) {
             Cell* const cell = iteration.slots[s];
             if (!cell) continue;
-            if (cell->alias >= 0) refresh(*cell);
-            load(*cell);
+            if (cell->alias >= 0) m_runner.refresh(*cell);
+            m_replay.load(*cell);
             DataflowValue& value = result.emplace_back();
             value.graph = programOf(iteration).code.id;
             value.value = iteration.frame->code->slots[s];
@@ -131,12 +129,12 @@ std::vector<DataflowValue> DataflowExecutor::Impl::values() const
     return result;
 }
 
-std::vector<DataflowReady> DataflowExecutor::Impl::ready() const
+std::vector<DataflowReady> Inspection::ready() const
 {
     std::vector<const Iteration*> active;
-    for (const Iteration* iteration : m_active)
+    for (const Iteration* iteration : m_flow.active())
         if (iteration->ready > 0) active.push_back(iteration);
-    std::ranges::sort(active, [](const Iteration* a, const Iteration* b) { return precedes(*a, *b); });
+    std::ranges::sort(active, [](const Iteration* a, const Iteration* b) { return Flow::precedes(*a, *b); });
     std::vector<DataflowReady> result;
     for (const Iteration* iteration : active)
         for (size_t word = 0; word < iteration->readyBits.size(); ++word)
@@ -150,10 +148,12 @@ std::vector<DataflowReady> DataflowExecutor::Impl::ready() const
     return result;
 }
 
-std::vector<DataflowTally> DataflowExecutor::Impl::tallies() const
+bool Inspection::nextIsDead() const { return m_flow.standing().node && m_flow.standing().isDead && m_core.isRunning(); }
+
+std::vector<DataflowTally> Inspection::tallies() const
 {
     std::vector<DataflowTally> result;
-    for (const auto& [graph, program] : m_programs) {
+    for (const auto& [graph, program] : m_runner.programs()) {
         if (!program) continue;
         for (size_t o = 0; o < program->code.nodeOf.size(); ++o) {
             const int32_t node = program->code.nodeOf[o];
@@ -168,27 +168,27 @@ std::vector<DataflowTally> DataflowExecutor::Impl::tallies() const
     return result;
 }
 
-bool DataflowExecutor::Impl::isDead(int depth, ValueId value) const
+bool Inspection::isDead(int depth, ValueId value) const
 {
-    const Cell* const cell = cellOf(depth, value);
+    const Cell* const cell = cellAt(m_flow, depth, value);
     return cell && cell->isDead;
 }
 
 /// The iteration around the present position that `node`'s frame has, or else any that is alive.
-const DataflowExecutor::Impl::Iteration* DataflowExecutor::Impl::iterationOf(const Program& program, int32_t frame) const
+const Iteration* Inspection::iterationOf(const Program& program, int32_t frame) const
 {
-    for (const Iteration* around : stack())
+    for (const Iteration* around : stackOf(m_flow))
         if (&programOf(*around) == &program && around->frame->index == frame) return around;
     const Iteration* found = nullptr;
-    if (!m_activations.empty())
-        forEachIteration(*m_activations.front()->frame, [&](const Iteration& iteration) {
+    if (m_flow.root())
+        forEachIteration(*m_flow.root(), [&](const Iteration& iteration) {
             if (&programOf(iteration) == &program && iteration.frame->index == frame && !found) found = &iteration;
         });
     return found;
 }
 
 /// The node behind Identities and LoopConds, and what it gave, if it is still there.
-std::pair<OperatorId, std::string> DataflowExecutor::Impl::predicateOf(const Iteration& iteration, const Node& switchNode) const
+std::pair<OperatorId, std::string> Inspection::predicateOf(const Iteration& iteration, const Node& switchNode) const
 {
     const GraphCode& code = programOf(iteration).code;
     const Graph& graph = *code.graph;
@@ -203,7 +203,7 @@ std::pair<OperatorId, std::string> DataflowExecutor::Impl::predicateOf(const Ite
     }
     const ValuePlace place = code.values[static_cast<size_t>(steering.index)];
     Cell* const cell = place.frame == iteration.frame->index ? iteration.slots[static_cast<size_t>(place.slot)] : nullptr;
-    if (cell) load(*cell);
+    if (cell) m_replay.load(*cell);
     if (!cell || cell->isDead || cell->bytes == 0) return found;
     if (cell->dtype == DType::boolean) found.second = *cell->as<uint8_t>() != 0 ? "true" : "false";
     if (cell->dtype == DType::i32 && cell->bytes >= sizeof(int32_t)) found.second = std::to_string(*cell->as<int32_t>());
@@ -211,7 +211,7 @@ std::pair<OperatorId, std::string> DataflowExecutor::Impl::predicateOf(const Ite
 }
 
 /// Why one node is, or was about to be, dead in `iteration`: its inputs that are dead.
-std::vector<DeadHop> DataflowExecutor::Impl::hopsOf(const Iteration& iteration, const Node& node) const
+std::vector<DeadHop> Inspection::hopsOf(const Iteration& iteration, const Node& node) const
 {
     const GraphCode& code = programOf(iteration).code;
     const Graph& graph = *code.graph;
@@ -260,10 +260,10 @@ std::vector<DeadHop> DataflowExecutor::Impl::hopsOf(const Iteration& iteration, 
     return hops;
 }
 
-Result<std::vector<DeadHop>> DataflowExecutor::Impl::whyDead(GraphId graph, OperatorId op) const
+Result<std::vector<DeadHop>> Inspection::whyDead(GraphId graph, OperatorId op) const
 {
-    const auto found = m_programs.find(graph);
-    const Program* const program = found == m_programs.end() ? nullptr : found->second.get();
+    const auto found = m_runner.programs().find(graph);
+    const Program* const program = found == m_runner.programs().end() ? nullptr : found->second.get();
     const int32_t index = program && op.valid() && static_cast<size_t>(op.index) < program->code.nodeOf.size()
                               ? program->code.nodeOf[static_cast<size_t>(op.index)]
                               : -1;
@@ -286,13 +286,13 @@ Result<std::vector<DeadHop>> DataflowExecutor::Impl::whyDead(GraphId graph, Oper
 }
 
 /// The node has delivered its results and counts as running still: as retire() and completeFrame() will find things.
-std::vector<std::string> DataflowExecutor::Impl::endingFrames() const
+std::vector<std::string> Inspection::endingFrames() const
 {
     std::vector<std::string> names;
     int32_t running = 1;
-    const DynamicFrame* ended = nullptr;
-    for (const Iteration* at = m_iteration; at && at->frame->index != 0; at = at->frame->parent) {
-        const DynamicFrame& frame = *at->frame;
+    const Frame* ended = nullptr;
+    for (const Iteration* at = m_flow.standing().iteration; at && at->frame->index != 0; at = at->frame->parent) {
+        const Frame& frame = *at->frame;
         const auto isOver = [&](const Iteration* iteration) {
             const bool isHere = iteration == at;
             const size_t children = isHere && ended ? 1 : 0;
@@ -307,18 +307,18 @@ std::vector<std::string> DataflowExecutor::Impl::endingFrames() const
     return names;
 }
 
-int64_t DataflowExecutor::Impl::reachableNodes() const
+int64_t Inspection::reachableNodes() const
 {
-    const auto found = m_programs.find(m_root);
-    return found == m_programs.end() || !found->second ? 0 : std::ssize(found->second->code.nodes);
+    const auto found = m_runner.programs().find(m_core.root());
+    return found == m_runner.programs().end() || !found->second ? 0 : std::ssize(found->second->code.nodes);
 }
 
-std::vector<std::string> DataflowExecutor::Impl::warnings() const
+std::vector<std::string> Inspection::warnings() const
 {
     std::vector<std::string> result;
-    for (const auto& [graph, program] : m_programs)
+    for (const auto& [graph, program] : m_runner.programs())
         if (program) result.insert(result.end(), program->code.warnings.begin(), program->code.warnings.end());
     return result;
 }
 
-} // namespace loopscope
+} // namespace loopscope::dataflow

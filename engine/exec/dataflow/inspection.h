@@ -1,0 +1,50 @@
+// What a debugger asks about frames, tokens and deadness, answered from where a machine stands.
+#pragma once
+
+#include "engine/exec/dataflow/flow.h"
+#include "engine/exec/dataflow/node_runner.h"
+#include "engine/exec/dataflow/replay.h"
+#include "engine/exec/dataflow_view.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace loopscope::dataflow {
+
+class Inspection final : public DataflowView {
+public:
+    Inspection(const RunCore& core, const Flow& flow, const NodeRunner& runner, const Replay& replay)
+        : m_core(core),
+          m_flow(flow),
+          m_runner(runner),
+          m_replay(replay)
+    {
+    }
+
+    std::vector<DataflowFrame> frames() const override;
+    std::vector<DataflowToken> tokens() const override;
+    std::vector<DataflowValue> values() const override;
+    std::vector<DataflowReady> ready() const override;
+    uint64_t scheduleSeed() const override { return m_flow.schedule(); }
+    bool nextIsDead() const override;
+    std::vector<DataflowTally> tallies() const override;
+    bool isDead(int depth, ValueId value) const override;
+    Result<std::vector<DeadHop>> whyDead(GraphId graph, OperatorId op) const override;
+    std::vector<DataflowRace> races() const override { return m_core.races(); }
+    std::vector<std::string> endingFrames() const override;
+    int64_t reachableNodes() const override;
+    std::vector<std::string> warnings() const override;
+
+private:
+    const Iteration* iterationOf(const Program& program, int32_t frame) const;
+    std::pair<OperatorId, std::string> predicateOf(const Iteration& iteration, const Node& switchNode) const;
+    std::vector<DeadHop> hopsOf(const Iteration& iteration, const Node& node) const;
+
+    const RunCore& m_core;
+    const Flow& m_flow;
+    const NodeRunner& m_runner;
+    const Replay& m_replay;
+};
+
+} // namespace loopscope::dataflow

@@ -1,0 +1,28 @@
+// What a run is asked to be: kernels, budgets, seeds, threads. The same for every executor.
+#pragma once
+
+#include "engine/base/cancel.h"
+#include "engine/exec/memory_block.h"
+#include "engine/exec/sync_point.h"
+#include "engine/kernels/kernel.h"
+
+#include <cstdint>
+#include <string>
+
+namespace loopscope {
+
+struct ExecutionOptions {
+    Profile profile = Profile::reference;
+    std::string signature;            ///< name under which the root graph is run, for listeners; empty: none
+    int64_t maxSteps = 1'000'000'000; ///< per run
+    int32_t maxDepth = 256;           ///< nested invocations
+    uint64_t seed = 1;                ///< of random operators
+    int32_t threads = 1;              ///< never changes results
+    uint64_t scheduleSeed = 0;        ///< DataflowExecutor: picks among ready nodes; 0: the documented order
+    bool keepAll = false; ///< keep values that are no longer needed until their frame is left, for inspection; takes more memory
+    const CancelFlag* cancel = nullptr;
+    BlockAllocator* allocator = nullptr;  ///< of all memory for values; null: the host's heap
+    Synchroniser* synchroniser = nullptr; ///< null: nothing runs behind the executor's back
+};
+
+} // namespace loopscope

@@ -1,0 +1,381 @@
+#include "engine/exec/run_core.h"
+
+#include "engine/base/clock.h"
+#include "engine/base/text.h"
+#include "engine/exec/core_executor.h"
+
+#include <new>
+#include <stdexcept>
+
+namespace loopscope {
+
+namespace {
+
+std::string inputTypeText(DType dtype, const Shape& shape)
+{
+    return std::string(dtypeName(dtype)) + (shape.hasRank() ? toString(shape) : "[*]");
+}
+
+VariableAccess::Kind accessKind(AccessKind kind)
+{
+    switch (kind) {
+    case AccessKind::create: return VariableAccess::Kind::create;
+    case AccessKind::read: return VariableAccess::Kind::read;
+    case AccessKind::write: break;
+    }
+    return VariableAccess::Kind::write;
+}
+
+} // namespace
+
+RunCore::RunCore(const Model& model, GraphId root, const ExecutionOptions& options)
+    : m_model(model),
+      m_root(root),
+      m_options(options),
+      m_cancel(options.cancel ? *options.cancel : m_neverCancelled),
+      m_account{0, MemoryAccount::machineLimit(), options.allocator ? options.allocator : &hostAllocator()},
+      m_random(options.seed),
+      m_scratch(m_account),
+      m_accesses(model)
+{
+}
+
+RunCore::~RunCore() = default;
+
+Result<const Value*> RunCore::settableInput(int index) const
+{
+    const Graph& graph = m_model.graph(m_root);
+    if (index < 0 || static_cast<size_t>(index) >= graph.inputs.size())
+        return Error(ErrorCode::usage, "there is no input " + std::to_string(index)).found(std::to_string(graph.inputs.size()) + " inputs");
+    const Value& declared = graph.value(graph.inputs[static_cast<size_t>(index)]);
+    if (isRunning()) return Error(ErrorCode::usage, "a run is going on").at("input '" + declared.id + "'");
+    return &declared;
+}
+
+/// `dtype`: the one that the input must have.
+Status RunCore::checkInput(const Value& declared, DType dtype, const Tensor& value)
+{
+    const std::string place = "input '" + declared.id + "'";
+    const std::optional<int64_t> count = checkedElementCount(value.shape);
+    if (value.dtype != dtype || !count)
+        return Error(ErrorCode::usage, "found " + inputTypeText(value.dtype, value.shape))
+            .at(place)
+            .expected(inputTypeText(declared.type.dtype, declared.type.dynamicShape()));
+    if (bitWidth(value.dtype) > 0 && value.bytes != byteSize(value.dtype, *count))
+        return Error(ErrorCode::usage, "wrong number of bytes")
+            .at(place)
+            .found(std::to_string(value.bytes))
+            .expected(std::to_string(byteSize(value.dtype, *count)));
+    return {};
+}
+
+Status RunCore::start()
+{
+    m_observer = nullptr; // a run that does not begin is not announced
+    m_phase = Phase::idle;
+    m_step = 0;
+    m_openCalls = 0;
+    m_askedBefore = -1;
+    m_resources.objects().clear();
+    m_accesses.setAccesses({});
+    m_races.clear();
+    LS_CHECK_OK(guarded([this] { return begin(); }));
+    m_observer = m_runObserver = m_nextObserver;
+    m_times = m_observer && m_observer->wantsTimes();
+    m_runStart = now();
+    m_phase = Phase::running;
+    m_resources.listener = listener();
+    if (m_observer) {
+        RunStart event;
+        event.model = &m_model;
+        event.root = m_root;
+        event.signature = m_options.signature;
+        const std::vector<const Tensor*> inputs = inputTensors();
+        event.inputs = inputs;
+        m_observer->runStarted(event);
+    }
+    enterRoot();
+    updatePosition();
+    return {};
+}
+
+/// Kernels and planning allocate with the standard library, too: what a file or an input asks of it in vain ends here.
+template <typename Work> Status RunCore::guarded(Work work)
+{
+    try {
+        return work();
+    } catch (const std::bad_alloc&) {
+        return fail(Error(ErrorCode::execution, "out of memory"));
+    } catch (const std::length_error&) {
+        return fail(Error(ErrorCode::execution, "a size that no machine can hold"));
+    }
+}
+
+Status RunCore::checkRunning() const
+{
+    if (isRunning()) return {};
+    return Error(ErrorCode::usage, m_phase == Phase::idle ? "no run was started" : "the run has ended");
+}
+
+Status RunCore::stepOnce()
+{
+    LS_CHECK_OK(checkRunning());
+    m_asking = m_stopAsked = false;
+    setLimit();
+    return guarded([this] { return advance(true); });
+}
+
+Status RunCore::runGuarded()
+{
+    m_asking = m_trapHandler != nullptr;
+    setLimit();
+    return guarded([this] { return advance(false); });
+}
+
+Status RunCore::run()
+{
+    LS_CHECK_OK(checkRunning());
+    m_stopAsked = false;
+    return runGuarded();
+}
+
+Status RunCore::runTo(Tick tick, Step step)
+{
+    m_stopAsked = false;
+    if (m_phase == Phase::finished) return {};
+    LS_CHECK_OK(checkRunning());
+    if (tick <= this->tick() || step <= m_step) return {};
+    m_tickLimit = tick;
+    m_stepLimit = step;
+    Status status = runGuarded();
+    m_tickLimit = m_stepLimit = INT64_MAX;
+    return status;
+}
+
+void RunCore::muteObserver(bool muted, ExecutionObserver* also)
+{
+    m_observer = muted ? also : m_runObserver;
+    if (!muted && also) {
+        m_joined = FanOut();
+        if (m_runObserver) m_joined.add(*m_runObserver);
+        m_joined.add(*also);
+        m_observer = &m_joined;
+    }
+    m_resources.listener = isRunning() ? listener() : nullptr;
+}
+
+void RunCore::setTraps(const TrapSet& traps, TrapHandler* handler)
+{
+    m_traps = handler ? traps : TrapSet();
+    m_trapHandler = handler;
+    m_askedBefore = -1;
+    trapsChanged();
+}
+
+void RunCore::askBefore(const OperatorEvent& event)
+{
+    const Tick here = tick();
+    if (here == m_askedBefore) return;
+    m_askedBefore = here;
+    updatePosition();
+    if (!m_trapHandler->beforeOperator(event, here)) return;
+    m_stopAsked = true;
+    setLimit();
+}
+
+/// The machine stands in the frame of the operator, and behind it already, so that its results are live.
+void RunCore::askAfter(const OperatorEvent& event)
+{
+    updatePosition();
+    if (!m_trapHandler->afterOperator(event, tick() + 1)) return;
+    m_stopAsked = true;
+    setLimit();
+}
+
+Status RunCore::halt()
+{
+    const bool wanted = m_stopAsked || m_step >= m_stepLimit || tick() >= m_tickLimit;
+    if (m_cancel.requested() || (m_step >= m_options.maxSteps && !wanted)) return checkBudget();
+    updatePosition();
+    return {};
+}
+
+/// The run ends: it was cancelled, or its budget is used up.
+Status RunCore::checkBudget()
+{
+    if (m_cancel.requested()) return stopAt(Error(ErrorCode::cancelled, "cancelled at " + address()), RunEnd::Reason::cancelled);
+    return stopAt(Error(ErrorCode::execution, "step budget of " + groupThousands(m_options.maxSteps) + " reached at " + address()),
+                  RunEnd::Reason::budget);
+}
+
+Error RunCore::fail(Error error) { return stopAt(std::move(error).at(address()), RunEnd::Reason::failed); }
+
+Error RunCore::stopAt(Error error, RunEnd::Reason reason)
+{
+    updatePosition();
+    m_phase = Phase::ended;
+    endRun(reason, error.message());
+    return error;
+}
+
+Status RunCore::finish(InvocationId rootInvocation, int64_t startNs)
+{
+    m_phase = Phase::finished;
+    updatePosition();
+    endInvocation(rootInvocation, startNs);
+    endRun(RunEnd::Reason::finished, {});
+    return {};
+}
+
+void RunCore::endRun(RunEnd::Reason reason, std::string_view message)
+{
+    m_resources.listener = nullptr;
+    if (!m_observer) return;
+    RunEnd end;
+    end.reason = reason;
+    end.steps = m_step;
+    end.ns = m_times ? nowNs() - m_runStart : 0;
+    end.message = message;
+    std::vector<const Tensor*> outputs;
+    if (reason == RunEnd::Reason::finished) outputs = outputTensors();
+    end.outputs = outputs;
+    m_observer->runEnded(end);
+}
+
+OperatorEvent RunCore::eventOf(InvocationId invocation, GraphId graph, OperatorId op) const
+{
+    synchronise(SyncPoint::event);
+    OperatorEvent event;
+    event.step = m_step;
+    event.invocation = invocation;
+    event.graph = graph;
+    event.op = op;
+    return event;
+}
+
+void RunCore::endInvocation(InvocationId invocation, int64_t startNs)
+{
+    if (!m_observer || invocation == 0) return;
+    InvocationEnd event;
+    event.id = invocation;
+    event.step = m_step;
+    event.ns = nsSince(startNs);
+    m_observer->invocationEnded(event);
+}
+
+void RunCore::updatePosition()
+{
+    m_position.started = m_phase != Phase::idle;
+    m_position.finished = m_phase == Phase::finished;
+    m_position.step = m_step;
+    locate(m_position);
+}
+
+void RunCore::forgetRun()
+{
+    m_phase = Phase::idle;
+    m_step = 0;
+    m_openCalls = 0;
+    m_resources = ResourceStore();
+    m_random = RandomState(m_options.seed);
+}
+
+void RunCore::saveTo(MachineState& state) const
+{
+    synchronise(SyncPoint::snapshot);
+    state.step = m_step;
+    state.nextInvocation = m_nextInvocation;
+    state.finished = m_phase == Phase::finished;
+    state.resources = m_resources;
+    state.random = m_random;
+    state.accesses = m_accesses.accesses();
+    state.races = m_races;
+}
+
+/// The run of the state goes on only with continueRun().
+void RunCore::restoreFrom(const MachineState& state)
+{
+    m_phase = Phase::idle;
+    ResourceListener* const before = m_resources.listener;
+    m_resources = state.resources;
+    m_resources.listener = before;
+    m_random = state.random;
+    m_step = state.step;
+    m_openCalls = 0;
+    m_askedBefore = -1;
+    m_nextInvocation = state.nextInvocation;
+    m_accesses.setAccesses(state.accesses);
+    m_races = state.races;
+}
+
+void RunCore::continueRun(const MachineState& state)
+{
+    m_phase = state.finished ? Phase::finished : Phase::running;
+    m_resources.listener = listener();
+}
+
+std::byte* RunCore::scratch(size_t bytes)
+{
+    // A kernel cannot be refused its scratch memory in any other way; guarded() makes an error of it.
+    if (!m_scratch.reserve(bytes).ok()) throw std::bad_alloc();
+    return m_scratch.data();
+}
+
+void RunCore::parallel(int64_t count, BlockFunction work)
+{
+    if (!m_threads) m_threads = std::make_unique<ThreadPool>(threads());
+    m_threads->run(count, work);
+}
+
+void RunCore::touched(const std::string& variable, bool isWrite)
+{
+    for (DataflowRace& race : m_accesses.note(accessSites(), variable, isWrite, m_step)) noteRace(std::move(race));
+}
+
+void RunCore::accessed(const std::string& name, AccessKind kind, const Tensor* value)
+{
+    if (kind != AccessKind::create && m_model.dialect == Dialect::tf) touched(name, kind == AccessKind::write);
+    if (!m_observer) return;
+    VariableAccess access;
+    access.kind = accessKind(kind);
+    access.name = name;
+    access.value = value;
+    access.step = m_step;
+    m_observer->variableAccessed(access);
+}
+
+const Model& CoreExecutor::model() const { return m_core.model(); }
+
+GraphId CoreExecutor::root() const { return m_core.root(); }
+
+Status CoreExecutor::setInput(int index, const Tensor& value) { return m_core.setInput(index, value); }
+
+Status CoreExecutor::start() { return m_core.start(); }
+
+Status CoreExecutor::step() { return m_core.stepOnce(); }
+
+Status CoreExecutor::run() { return m_core.run(); }
+
+Status CoreExecutor::runTo(Tick tick, Step step) { return m_core.runTo(tick, step); }
+
+Tick CoreExecutor::tick() const { return m_core.tick(); }
+
+const Position& CoreExecutor::position() const { return m_core.position(); }
+
+std::string CoreExecutor::positionAddress() const { return m_core.address(); }
+
+void CoreExecutor::setObserver(ExecutionObserver* observer) { m_core.setObserver(observer); }
+
+void CoreExecutor::muteObserver(bool muted, ExecutionObserver* also) { m_core.muteObserver(muted, also); }
+
+void CoreExecutor::setTraps(const TrapSet& traps, TrapHandler* handler) { m_core.setTraps(traps, handler); }
+
+bool CoreExecutor::trapped() const { return m_core.trapped(); }
+
+std::vector<DataflowRace> CoreExecutor::races() const { return m_core.races(); }
+
+const KernelReport& CoreExecutor::kernelReport() const { return static_cast<const RunCore&>(m_core).kernelReport(); }
+
+int64_t CoreExecutor::maxSteps() const { return m_core.options().maxSteps; }
+
+} // namespace loopscope
