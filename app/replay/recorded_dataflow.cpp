@@ -14,7 +14,7 @@ InvocationId RecordedDataflow::firstInvocation() const
     return first.ok() && *first ? (*first)->id : 1;
 }
 
-Result<std::optional<RecordedNode>> RecordedDataflow::node(int64_t step) const
+Result<std::optional<RecordedNode>> RecordedDataflow::node(Step step) const
 {
     LS_TRY(const std::optional<RecordedEvent> event, m_file.run->event(step));
     if (!event) return std::optional<RecordedNode>();
@@ -44,7 +44,7 @@ Result<std::optional<InvocationStart>> RecordedDataflow::invocation(InvocationId
     return start;
 }
 
-RecordedResult RecordedDataflow::result(int64_t step, int32_t slot)
+RecordedResult RecordedDataflow::result(Step step, int32_t slot)
 {
     const KnownValue* known = nullptr;
     if (step == kInputs) {

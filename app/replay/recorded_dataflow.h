@@ -20,10 +20,10 @@ public:
     const Model& model() const override { return m_file.model; }
     GraphId root() const override { return m_file.root; }
     InvocationId firstInvocation() const override;
-    int64_t steps() const override { return m_file.run->run().steps(); }
-    Result<std::optional<RecordedNode>> node(int64_t step) const override;
+    Step steps() const override { return m_file.run->run().steps(); }
+    Result<std::optional<RecordedNode>> node(Step step) const override;
     Result<std::optional<InvocationStart>> invocation(InvocationId id) const override;
-    RecordedResult result(int64_t step, int32_t slot) override;
+    RecordedResult result(Step step, int32_t slot) override;
     Error ending(const std::string& address) const override { return recordingEnds(m_file.run->run(), address); }
     void movedOn() override { m_values.drop(); }
 

@@ -39,7 +39,7 @@ public:
     }
 
     const Graph& graphOf(const ReplayFrame& frame) const { return m_model.graph(frame.graph()); }
-    int64_t tick() const { return m_position.step + std::max<int64_t>(static_cast<int64_t>(m_frames.size()) - 1, 0); }
+    Tick tick() const { return m_position.step + std::max<int64_t>(static_cast<int64_t>(m_frames.size()) - 1, 0); }
 
     Status start()
     {
@@ -217,9 +217,9 @@ public:
     bool seeksNow() const { return !m_also && (!m_handler || m_traps.empty()); }
 
     /// To the stop at a distant tick, or near the end if that comes first, where the recording says where that is.
-    Status seek(int64_t target)
+    Status seek(Tick target)
     {
-        const int64_t wanted = std::min(target, m_run->run().steps() - 1);
+        const int64_t wanted = std::min<int64_t>(target, m_run->run().steps() - 1);
         if (wanted - tick() < kNear) return {};
         LS_TRY(std::optional<RecordedStop> stop, recordedStopAt(*m_run, wanted));
         if (!stop) return {};
@@ -237,7 +237,7 @@ public:
         return {};
     }
 
-    Status runTo(int64_t target, int64_t step)
+    Status runTo(Tick target, Step step)
     {
         m_trapped = false;
         if (m_position.finished || target <= tick() || step <= m_position.step) return {};
@@ -356,13 +356,13 @@ Status TraceExecutor::step()
 
 Status TraceExecutor::run() { return runTo(INT64_MAX); }
 
-Status TraceExecutor::runTo(int64_t tick, int64_t step)
+Status TraceExecutor::runTo(Tick tick, Step step)
 {
     if (!m_impl->m_position.started) return Error(ErrorCode::usage, "no run was started");
     return m_impl->runTo(tick, step);
 }
 
-int64_t TraceExecutor::tick() const { return m_impl->tick(); }
+Tick TraceExecutor::tick() const { return m_impl->tick(); }
 
 const Position& TraceExecutor::position() const { return m_impl->m_position; }
 

@@ -27,8 +27,8 @@ public:
     Status start() override;
     Status step() override;
     Status run() override;
-    Status runTo(int64_t tick, int64_t step = INT64_MAX) override;
-    int64_t tick() const override;
+    Status runTo(Tick tick, Step step = INT64_MAX) override;
+    Tick tick() const override;
     const Position& position() const override;
     FrameInfo frame(int depth) const override;
     std::string positionAddress() const override;

@@ -8,6 +8,7 @@
 #include "engine/base/text.h"
 #include "engine/ir/frames.h"
 #include "engine/ir/stored_constant.h"
+#include "engine/observe/address_names.h"
 
 #include <algorithm>
 

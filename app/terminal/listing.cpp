@@ -3,6 +3,7 @@
 #include "app/terminal/stop_text.h"
 #include "app/terminal/terminal.h"
 #include "engine/ir/text/structured.h"
+#include "engine/observe/address_names.h"
 
 #include <algorithm>
 

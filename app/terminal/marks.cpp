@@ -12,9 +12,8 @@ Status timelines(Terminal& terminal, const CommandLine& line)
     LS_TRY(const TimelineList answer, terminal.ask([](Inspector& inspector) { return inspector.timelines(); }));
     Table table({"", "timeline", "from", "forked at tick", "left at tick", "reached tick"});
     for (const TimelineInfo& info : answer.timelines)
-        table.add({info.id == answer.current ? "*" : "", std::to_string(info.id + 1),
-                   info.parent < 0 ? "" : std::to_string(info.parent + 1), info.parent < 0 ? "" : std::to_string(info.forkTick),
-                   std::to_string(info.lastTick), std::to_string(info.frontier)});
+        table.add({info.id == answer.current ? "*" : "", std::to_string(info.id), info.parent == 0 ? "" : std::to_string(info.parent),
+                   info.parent == 0 ? "" : std::to_string(info.forkTick), std::to_string(info.lastTick), std::to_string(info.frontier)});
     terminal.reply(table.text());
     return {};
 }
@@ -23,7 +22,7 @@ Status switchTimeline(Terminal& terminal, const CommandLine& line)
 {
     LS_CHECK_OK(terminal.checkStarted());
     LS_TRY(const int64_t number, wholeNumber(line.text, "switch", 1, INT32_MAX));
-    return terminal.carryOut(request::SwitchTimeline{static_cast<int>(number)});
+    return terminal.carryOut(request::SwitchTimeline{number});
 }
 
 Status mark(Terminal& terminal, const CommandLine& line)
@@ -43,11 +42,11 @@ Status marks(Terminal& terminal, const CommandLine& line)
         return {};
     }
     bool several = false;
-    for (const Mark& mark : list) several = several || mark.timeline != 0;
+    for (const Mark& mark : list) several = several || mark.timeline != 1;
     Table table({"mark", "step", "place", several ? "timeline" : "", "note"});
     table.align(1, Align::right);
     for (const Mark& mark : list)
-        table.add({mark.name, std::to_string(mark.step), mark.address, several ? std::to_string(mark.timeline + 1) : "", mark.text});
+        table.add({mark.name, std::to_string(mark.step), mark.address, several ? std::to_string(mark.timeline) : "", mark.text});
     terminal.reply(table.text());
     return {};
 }

@@ -71,7 +71,7 @@ std::string Terminal::prompt() const
 {
     if (m_collecting != 0) return "> ";
     if (isReplay()) return "(replay) ";
-    const int timeline = m_started ? m_stop.report.timeline : 1;
+    const TimelineId timeline = m_started ? m_stop.report.timeline : TimelineId(1);
     return timeline > 1 ? "(loop r" + std::to_string(timeline) + ") " : "(loop) ";
 }
 

@@ -24,7 +24,7 @@ DebugSession::Impl::Impl(DebugSubject opened)
       control(engine, breakpoints),
       thread(cancel)
 {
-    travel.progress = [this](int64_t tick, int64_t wanted) { thread.note(tick, wanted); };
+    travel.progress = [this](Tick tick, Tick wanted) { thread.note(tick, wanted); };
     hearsPrinting = !subject.isReplay && canPrint(*subject.model);
     if (hearsPrinting) observe();
 }
@@ -34,8 +34,9 @@ DebugSession::Impl::~Impl() = default;
 /// On the engine's thread. What throws leaves the run where it stood.
 void DebugSession::Impl::guarded(const std::function<void(Inspector&)>& work)
 {
-    const int line = timeline.current();
-    const int64_t tick = timeline.tick(), runs = timeline.runs();
+    const TimelineId line = timeline.current();
+    const Tick tick = timeline.tick();
+    const int64_t runs = timeline.runs();
     thread.note(tick, tick);
     try {
         travel.isStray = false;
@@ -50,11 +51,11 @@ void DebugSession::Impl::guarded(const std::function<void(Inspector&)>& work)
 }
 
 /// Forgets what was under way when something threw.
-void DebugSession::Impl::recover(int line, int64_t tick, int64_t runs)
+void DebugSession::Impl::recover(TimelineId line, Tick tick, int64_t runs)
 {
     try {
         const bool isSameRun = timeline.runs() == runs;
-        if (control.isStarted() && timeline.recover(isSameRun ? line : 0, isSameRun ? tick : 0).ok()) {
+        if (control.isStarted() && timeline.recover(isSameRun ? line : TimelineId(1), isSameRun ? tick : Tick()).ok()) {
             breakpoints.moved(timeline.tick());
             static_cast<void>(breakpoints.takeReasons());
             static_cast<void>(breakpoints.takeHits());
@@ -287,7 +288,7 @@ std::string DebugSession::takePrinted()
     if (impl.hearsPrinting) return impl.printing.take();
     if (!impl.subject.printed) return {};
     Result<std::string> text = ask([&](Inspector& inspector) {
-        const int64_t step = inspector.position().step, told = std::exchange(impl.toldSteps, std::max(impl.toldSteps, step));
+        const Step step = inspector.position().step, told = std::exchange(impl.toldSteps, std::max(impl.toldSteps, step));
         return told < step ? impl.subject.printed(told, step - 1) : std::string();
     });
     return text.ok() ? std::move(*text) : std::string();

@@ -23,7 +23,7 @@ public:
 
     Status wait(const std::function<void(Inspector&)>& work);
     void guarded(const std::function<void(Inspector&)>& work);
-    void recover(int line, int64_t tick, int64_t runs);
+    void recover(TimelineId line, Tick tick, int64_t runs);
     void observe();
     RunRecorder* recorder() const; ///< that is on; null: none
     void say(Remark::Kind kind, std::string text) const;
@@ -37,7 +37,7 @@ public:
     std::function<void()> waiter;
     std::vector<std::string> referenceInputs; ///< that the reference was made for
     std::shared_ptr<const Drift> drift;
-    int64_t toldSteps = 0;               ///< of a recording: what it printed in steps before this one was told
+    Step toldSteps;                      ///< of a recording: what it printed in steps before this one was told
     bool hearsPrinting = false;          ///< the model may print
     std::optional<uint64_t> order;       ///< none: as the executor was made
     std::atomic<bool> isStarted = false; ///< also the engine's thread, where it lost the run

@@ -80,13 +80,13 @@ SessionProgress EngineThread::progress() const
     progress.busy = m_busy;
     if (!m_busy) return progress;
     progress.tag = m_tag;
-    progress.tick = m_tick;
-    progress.target = m_target;
+    progress.tick = m_tick.load();
+    progress.target = m_target.load();
     progress.sinceNs = nowNs() - m_startedNs;
     return progress;
 }
 
-void EngineThread::note(int64_t tick, int64_t target)
+void EngineThread::note(Tick tick, Tick target)
 {
     m_tick = tick;
     m_target = target;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/base/cancel.h"
+#include "engine/base/counts.h"
 #include "engine/base/result.h"
 
 #include <atomic>
@@ -19,8 +20,8 @@ namespace loopscope {
 struct SessionProgress {
     bool busy = false;
     std::string tag; ///< of the request
-    int64_t tick = 0;
-    int64_t target = 0;  ///< INT64_MAX: unknown
+    Tick tick;
+    Tick target;         ///< INT64_MAX: unknown
     int64_t sinceNs = 0; ///< how long the request has been running
 };
 
@@ -46,7 +47,7 @@ public:
     void pause();
     SessionProgress progress() const;
     /// How far running work has come.
-    void note(int64_t tick, int64_t target);
+    void note(Tick tick, Tick target);
 
 private:
     void serve();

@@ -4,9 +4,9 @@ namespace loopscope {
 
 GraphId Inspector::root() const { return m_target.executor.root(); }
 const Position& Inspector::position() const { return m_target.executor.position(); }
-int64_t Inspector::tick() const { return m_target.executor.tick(); }
+Tick Inspector::tick() const { return m_target.executor.tick(); }
 int64_t Inspector::runs() const { return m_target.timeline.runs(); }
-int Inspector::timeline() const { return m_target.timeline.current() + 1; }
+TimelineId Inspector::timeline() const { return m_target.timeline.current(); }
 FrameInfo Inspector::frame(int depth) const { return m_target.executor.frame(depth); }
 std::string Inspector::frameAddress(int depth) const { return toString(loopscope::frameAddress(m_target.executor, depth)); }
 std::string Inspector::positionAddress() const { return m_target.executor.positionAddress(); }
@@ -129,7 +129,7 @@ Result<Drift> Inspector::driftOf(const ResolvedAddress& value) const
     return collectDriftOf(m_target, *other, value);
 }
 
-Status Inspector::withBothSides(const DriftRow& row, int64_t step,
+Status Inspector::withBothSides(const DriftRow& row, Step step,
                                 const std::function<void(const Tensor& here, const Tensor* there)>& use) const
 {
     LS_TRY(Reference* const other, reference());

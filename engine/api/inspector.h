@@ -40,7 +40,7 @@ struct Stop {
 
 struct TimelineList {
     std::vector<TimelineInfo> timelines;
-    int current = 0; ///< index of the present one
+    TimelineId current;
 };
 
 struct SavedStates {
@@ -68,9 +68,9 @@ public:
     GraphId root() const;
     bool isStarted() const { return m_control.isStarted(); }
     const Position& position() const;
-    int64_t tick() const;
+    Tick tick() const;
     int64_t runs() const; ///< begun so far: tells moments of different runs apart
-    int timeline() const; ///< as people count them
+    TimelineId timeline() const;
     FrameInfo frame(int depth) const;
     std::string frameAddress(int depth) const;
     std::string positionAddress() const;
@@ -101,8 +101,8 @@ public:
     const std::vector<Mark>& marks() const { return m_control.marks(); }
     std::vector<LoopRun> loopRuns() const { return m_control.loopRuns(); }
     std::optional<int64_t> knownTrips(int depth) const { return m_control.knownTrips(depth); }
-    std::optional<int64_t> knownEnd() const { return m_control.knownEnd(); }
-    std::optional<int64_t> knownSteps() const { return m_control.knownSteps(); }
+    std::optional<Tick> knownEnd() const { return m_control.knownEnd(); }
+    std::optional<Step> knownSteps() const { return m_control.knownSteps(); }
     TimelineList timelines() const;
     SavedStates savedStates() const;
 
@@ -125,7 +125,7 @@ public:
     Result<std::optional<ComparedValue>> compareHere(int depth, ValueId value) const;
     Result<Drift> drift() const;
     Result<Drift> driftOf(const ResolvedAddress& value) const;
-    Status withBothSides(const DriftRow& row, int64_t step, const std::function<void(const Tensor& here, const Tensor* there)>& use) const;
+    Status withBothSides(const DriftRow& row, Step step, const std::function<void(const Tensor& here, const Tensor* there)>& use) const;
 
 private:
     Result<Reference*> reference() const;

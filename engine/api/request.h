@@ -78,7 +78,7 @@ struct GoToWrite {
 struct Back {};
 struct Forward {};
 struct SwitchTimeline {
-    int timeline = 1; ///< as people count them
+    TimelineId timeline = 1;
 };
 using Move = std::variant<Resume, Step, Finish, Until, Advance, Iterate, GoToStart, GoToEnd, GoToStep, GoToPercent, GoToPlace, GoToAddress,
                           GoToForwardLoop, GoToWrite, Back, Forward, SwitchTimeline>;

@@ -108,7 +108,7 @@ bool CheckpointStore::makeRoom(uint64_t bytes)
     return true;
 }
 
-bool CheckpointStore::addCheckpoint(int line, int64_t tick, const SharedState& state, int64_t gapNs)
+bool CheckpointStore::addCheckpoint(TimelineId line, Tick tick, const SharedState& state, int64_t gapNs)
 {
     const Key key(line, tick);
     if (!m_states.contains(key) && !makeRoom(*state)) return false;
@@ -119,7 +119,7 @@ bool CheckpointStore::addCheckpoint(int line, int64_t tick, const SharedState& s
     return true;
 }
 
-void CheckpointStore::remember(int line, int64_t tick, const SharedState& state)
+void CheckpointStore::remember(TimelineId line, Tick tick, const SharedState& state)
 {
     const Key key(line, tick);
     const auto known = m_states.find(key);
@@ -157,14 +157,14 @@ bool CheckpointStore::thin()
     m_doublings = std::min(m_doublings + 1, kMaxDoublings);
     const size_t before = m_checkpoints;
     bool odd = false;
-    int line = -1;
+    TimelineId line;     // 0: none yet
     int64_t dropped = 0; // running time up to the next one that stays
     for (auto entry = m_states.begin(); entry != m_states.end();) {
         const auto here = entry++;
         if (!here->second.checkpoint) continue;
         if (here->first.first != line) {
             line = here->first.first;
-            odd = line != 0; // the start of the first timeline stays; the others begin with an edit of what can be reached
+            odd = line != 1; // the start of the first timeline stays; the others begin with an edit of what can be reached
             dropped = 0;
         }
         if (odd) {
@@ -181,7 +181,7 @@ bool CheckpointStore::thin()
     return m_checkpoints < before;
 }
 
-CheckpointStore::Found CheckpointStore::atOrBefore(int line, int64_t tick) const
+CheckpointStore::Found CheckpointStore::atOrBefore(TimelineId line, Tick tick) const
 {
     auto after = m_states.upper_bound({line, tick});
     if (after == m_states.begin()) return {};
@@ -190,7 +190,7 @@ CheckpointStore::Found CheckpointStore::atOrBefore(int line, int64_t tick) const
     return {after->first.second, after->second.state};
 }
 
-std::vector<CheckpointStore::Found> CheckpointStore::between(int line, int64_t from, int64_t to) const
+std::vector<CheckpointStore::Found> CheckpointStore::between(TimelineId line, Tick from, Tick to) const
 {
     std::vector<Found> found;
     for (auto entry = m_states.lower_bound({line, from}); entry != m_states.end(); ++entry) {
@@ -200,7 +200,7 @@ std::vector<CheckpointStore::Found> CheckpointStore::between(int line, int64_t f
     return found;
 }
 
-std::optional<int64_t> CheckpointStore::checkpointBefore(int line, int64_t tick) const
+std::optional<Tick> CheckpointStore::checkpointBefore(TimelineId line, Tick tick) const
 {
     for (auto entry = m_states.upper_bound({line, tick}); entry != m_states.begin();) {
         --entry;

@@ -31,23 +31,23 @@ public:
     explicit CheckpointStore(const TimelineBudget& budget) : m_budget(budget) {}
 
     struct Found {
-        int64_t tick = 0;
+        Tick tick = 0;
         SharedState state;         ///< null: none
         bool isCheckpoint = false; ///< not only of the undo ring
     };
 
     /// Keeps the state as a checkpoint that lies `gapNs` of running time behind the saved state before it. Thins out what is there to
     /// make room; false if there is no room even so.
-    bool addCheckpoint(int line, int64_t tick, const SharedState& state, int64_t gapNs);
+    bool addCheckpoint(TimelineId line, Tick tick, const SharedState& state, int64_t gapNs);
     /// Keeps the state as the latest of the undo ring. The oldest ones make room.
-    void remember(int line, int64_t tick, const SharedState& state);
+    void remember(TimelineId line, Tick tick, const SharedState& state);
     /// The last saved state of a timeline at or before a tick.
-    Found atOrBefore(int line, int64_t tick) const;
+    Found atOrBefore(TimelineId line, Tick tick) const;
     /// The tick of the last checkpoint of a timeline at or before a tick.
-    std::optional<int64_t> checkpointBefore(int line, int64_t tick) const;
+    std::optional<Tick> checkpointBefore(TimelineId line, Tick tick) const;
     /// All saved states of a timeline from one tick to another, both included, in order.
-    std::vector<Found> between(int line, int64_t from, int64_t to) const;
-    bool has(int line, int64_t tick) const { return m_states.contains({line, tick}); }
+    std::vector<Found> between(TimelineId line, Tick from, Tick to) const;
+    bool has(TimelineId line, Tick tick) const { return m_states.contains({line, tick}); }
     /// Bytes that are not states but count, too. False, and nothing happens, if there is no room.
     bool charge(uint64_t bytes);
     void refund(uint64_t bytes) { m_bytes -= bytes; }
@@ -59,7 +59,7 @@ public:
     size_t checkpoints() const { return m_checkpoints; }
 
 private:
-    using Key = std::pair<int, int64_t>; ///< timeline, tick
+    using Key = std::pair<TimelineId, Tick>; ///< timeline, tick
     struct Entry {
         SharedState state;
         bool checkpoint = false;

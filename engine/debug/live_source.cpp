@@ -2,6 +2,7 @@
 
 #include "engine/base/bytes.h"
 #include "engine/base/text.h"
+#include "engine/exec/executor.h"
 #include "engine/ir/ids.h"
 #include "engine/observe/address_names.h"
 #include "engine/ops/catalog.h"
@@ -308,7 +309,7 @@ Result<const TensorStatistics*> LiveSource::statistics(uint32_t place)
 
 /// Step of the operator's write in the frame at `depth`, counted from the start of the invocation or back from here where no call lies
 /// between; −1: not known that way.
-int64_t LiveSource::plainStep(int depth, OperatorId op) const
+Step LiveSource::plainStep(int depth, OperatorId op) const
 {
     const FrameInfo frame = frameAt(depth);
     const auto allPlain = [&](const Graph& graph, int32_t begin, int32_t end) {
@@ -323,7 +324,7 @@ int64_t LiveSource::plainStep(int depth, OperatorId op) const
         if (op.index < next && allPlain(graph, op.index + 1, next)) return m_step - (next - op.index);
     }
     const bool isBody = frame.role == CallRole::loop && !frame.inCond;
-    return isBody || !allPlain(graph, 0, op.index) ? -1 : frame.enteredAtStep + op.index;
+    return isBody || !allPlain(graph, 0, op.index) ? Step(-1) : Step(frame.enteredAtStep + op.index);
 }
 
 ExpressionWrite LiveSource::write(uint32_t handle)
@@ -335,7 +336,7 @@ ExpressionWrite LiveSource::write(uint32_t handle)
     const std::optional<int> depth = depthOf(place);
     m_writer.clear();
     if (!depth || value.role != ValueRole::result) {
-        result.step = value.role == ValueRole::constant ? -1 : writeStep(handle);
+        result.step = value.role == ValueRole::constant ? Step(-1) : writeStep(handle);
         result.writer = m_writer;
         return result;
     }

@@ -69,7 +69,7 @@ public:
 
     /// The expression is about the innermost frame, of `frames` on the stack, where `step` operators have completed. `event`: the operator
     /// that has just run and is not yet passed, whose step counts; null: none.
-    void lookAtInnermost(int frames, int64_t step, const OperatorEvent* event, StatisticsCache* statistics)
+    void lookAtInnermost(int frames, Step step, const OperatorEvent* event, StatisticsCache* statistics)
     {
         m_depth = frames - 1;
         m_step = step;
@@ -103,7 +103,7 @@ public:
     std::optional<int64_t> iteration(std::optional<uint32_t> loop) override;
     std::optional<int64_t> tripCount(uint32_t loop) override;
     std::optional<std::string_view> branchTaken(uint32_t branch) override;
-    int64_t step() override { return m_step; }
+    Step step() override { return m_step; }
     int64_t run() override { return 1; }
     int64_t hits() override { return 0; }
     int64_t depth() override { return m_depth; }
@@ -112,7 +112,7 @@ protected:
     /// Trips of a loop that is not running, in the frame at `depth`.
     virtual std::optional<int64_t> finishedTrips(uint32_t loop, int depth) = 0;
     /// Step of a write that neither the start of its invocation nor the present stop tell; −1: not known.
-    virtual int64_t writeStep(uint32_t place) = 0;
+    virtual Step writeStep(uint32_t place) = 0;
     /// Contents of a place that no frame holds; null: there are none.
     virtual Result<const Tensor*> elsewhere(uint32_t place) = 0;
 
@@ -130,7 +130,7 @@ private:
     std::vector<GraphId> scopes() const;
     FrameInfo frameAt(int depth) const { return m_target.executor.frame(depth); }
     std::optional<int> runningLoop(const LiveSite& loop) const;
-    int64_t plainStep(int depth, OperatorId op) const;
+    Step plainStep(int depth, OperatorId op) const;
 
     DebugTarget m_target;
     bool m_isFrame = false; ///< of a stop, else of a graph

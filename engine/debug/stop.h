@@ -46,7 +46,7 @@ struct LogLine {
     int number = 0; ///< of the log point
     std::string text;
     std::string address;
-    int64_t step = 0;
+    Step step = 0;
 };
 
 /// Plain data: it stays valid when the debugger moves on.
@@ -54,9 +54,9 @@ struct StopReport {
     std::vector<StopReason> reasons;
     std::string address; ///< of the next operator; the root when finished
     Position position;
-    int64_t tick = 0;
-    int timeline = 1;                 ///< as people count them, from 1
-    int64_t ranFrom = 0;              ///< tick at which the request began
+    Tick tick = 0;
+    TimelineId timeline = 1;
+    Tick ranFrom;                     ///< tick at which the request began
     std::vector<ValueChange> written; ///< by a single step, or a call that was passed over, in the same invocation
     std::vector<LogLine> logs;
     bool has(StopCause cause) const

@@ -1,4 +1,5 @@
 #include "engine/debug/stop_source.h"
+#include "engine/observe/address_names.h"
 
 #include "engine/observe/address_names.h"
 #include "engine/ops/catalog.h"
@@ -13,7 +14,7 @@ bool StopSource::mayTravel(std::string_view text)
     return std::ranges::any_of(kWords, [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
 }
 
-const Tensor* StopSource::keep(const Tensor& tensor, int64_t step)
+const Tensor* StopSource::keep(const Tensor& tensor, Step step)
 {
     Copy& copy = m_copies.emplace_back();
     copy.bytes = std::make_shared<std::vector<std::byte>>(tensor.data, tensor.data + tensor.bytes);
@@ -162,7 +163,7 @@ std::optional<int64_t> StopSource::finishedTrips(uint32_t loop, int depth)
     return trips.ok() ? *trips : std::nullopt;
 }
 
-int64_t StopSource::writeStep(uint32_t handle)
+Step StopSource::writeStep(uint32_t handle)
 {
     const LivePlace& where = place(handle);
     const std::optional<int> depth = depthOf(where);
@@ -175,7 +176,7 @@ int64_t StopSource::writeStep(uint32_t handle)
     }
     if (target().model.graph(where.graph).value(where.value).role != ValueRole::result) return -1;
     auto found = findAtPath(target(), pathOf(target().executor, *depth), where.graph, where.value);
-    return found.ok() && found->has_value() ? (*found)->step : -1;
+    return found.ok() && found->has_value() ? (*found)->step : Step(-1);
 }
 
 } // namespace loopscope

@@ -51,16 +51,16 @@ public:
 
 protected:
     std::optional<int64_t> finishedTrips(uint32_t loop, int depth) override;
-    int64_t writeStep(uint32_t place) override;
+    Step writeStep(uint32_t place) override;
     Result<const Tensor*> elsewhere(uint32_t place) override;
 
 private:
     struct Copy {
         Tensor tensor;
         std::shared_ptr<std::vector<std::byte>> bytes;
-        int64_t step = -1;
+        Step step = -1;
     };
-    const Tensor* keep(const Tensor& tensor, int64_t step = -1);
+    const Tensor* keep(const Tensor& tensor, Step step = -1);
     Result<const Tensor*> keep(Result<std::optional<KeptWrite>> found);
     Result<const Tensor*> previousOrFirst(uint32_t place, int64_t back);
     std::vector<PathStep> pathTo(const LivePlace& place) const;

@@ -29,7 +29,7 @@ public:
     }
     Excursion(const Excursion&) = delete;
     Excursion& operator=(const Excursion&) = delete;
-    Status goTo(int64_t tick) { return m_target.timeline.goTo(tick, m_target.control); }
+    Status goTo(Tick tick) { return m_target.timeline.goTo(tick, m_target.control); }
     /// Errors: of Timeline; nothing is left to do then.
     Status comeBack()
     {
@@ -40,7 +40,7 @@ public:
 
 private:
     DebugTarget m_target;
-    int m_line;
+    TimelineId m_line;
     int64_t m_tick;
 };
 

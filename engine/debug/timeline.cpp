@@ -27,15 +27,15 @@ Status Timeline::start()
     m_lines.clear();
     m_store.clear();
     m_base.reset();
-    m_line = m_owner = 0;
+    m_line = m_owner = 1;
     m_sinceNs = m_costNs = m_ranNs = m_savedNs = 0;
     m_chunk = 16;
     ++m_runs;
     LS_CHECK_OK(m_executor.start());
     if (m_executor.model().graph(m_executor.root()).operators.empty()) LS_CHECK_OK(m_executor.step());
-    m_lines.emplace_back();
+    m_lines.emplace_back().info.id = 1;
     const SharedState first = snapshot();
-    if (!m_store.addCheckpoint(0, 0, first, 0)) {
+    if (!m_store.addCheckpoint(m_owner, 0, first, 0)) {
         m_lines.clear();
         return Error(ErrorCode::usage, "the checkpoint budget does not hold the start of the run")
             .found(groupThousands(static_cast<int64_t>(m_budget.bytes)) + " bytes")
@@ -47,9 +47,9 @@ Status Timeline::start()
 Status Timeline::checkStarted() const { return m_lines.empty() ? Status(Error(ErrorCode::usage, "no run was started")) : Status(); }
 
 /// The timeline, among `id` and its ancestors, on which a tick lies.
-int Timeline::ownerOf(int id, int64_t tick) const
+TimelineId Timeline::ownerOf(TimelineId id, Tick tick) const
 {
-    while (line(id).info.parent >= 0 && tick < line(id).info.forkTick) id = line(id).info.parent;
+    while (line(id).info.parent != 0 && tick < line(id).info.forkTick) id = line(id).info.parent;
     return id;
 }
 
@@ -90,7 +90,7 @@ double Timeline::checkpointOverhead() const
     return m_ranNs > m_savedNs ? static_cast<double>(m_savedNs) / static_cast<double>(m_ranNs - m_savedNs) : 0;
 }
 
-Status Timeline::restore(int owner, const SharedState& state)
+Status Timeline::restore(TimelineId owner, const SharedState& state)
 {
     LS_CHECK_OK(m_executor.restore(*state));
     m_owner = owner;
@@ -101,11 +101,11 @@ Status Timeline::restore(int owner, const SharedState& state)
 }
 
 /// Compares the state here with that of the first pass, if it was noted.
-Status Timeline::verify(std::map<int64_t, uint64_t>& marks)
+Status Timeline::verify(std::map<Tick, uint64_t>& marks)
 {
     const auto mark = marks.find(tick());
     if (mark == marks.end()) return {};
-    const int64_t from = m_base ? m_base->step : 0;
+    const Step from = m_base ? m_base->step : Step();
     const uint64_t now = snapshot()->hash();
     if (now == mark->second) return {};
     marks.erase(mark); // said once; what follows is compared with what is there from now on
@@ -116,7 +116,7 @@ Status Timeline::verify(std::map<int64_t, uint64_t>& marks)
 }
 
 /// Runs on from where the machine stands, at most to `target`. Takes checkpoints where they are wanted.
-Status Timeline::advance(int64_t target, const TravelControl& control)
+Status Timeline::advance(Tick target, const TravelControl& control)
 {
     int64_t announced = control.progress ? nowNs() : 0;
     const auto* const seeking = dynamic_cast<const Seeking*>(&m_executor);
@@ -125,7 +125,7 @@ Status Timeline::advance(int64_t target, const TravelControl& control)
         const bool firstPass = tick() >= here.info.frontier;
         m_executor.muteObserver(!firstPass, m_listener);
         const bool seeks = seeking && seeking->seeksNow(); // a recording is there at once
-        int64_t next = !seeks && target - tick() > m_chunk ? tick() + m_chunk : target;
+        Tick next = !seeks && target - tick() > m_chunk ? Tick(tick() + m_chunk) : target;
         if (!firstPass) {
             next = std::min(next, here.info.frontier);
             const auto mark = here.marks.upper_bound(tick());
@@ -159,10 +159,10 @@ Status Timeline::advance(int64_t target, const TravelControl& control)
 /// A failed run cannot go on. Leads the machine to the stop before the operator that failed, where it can.
 Error Timeline::heal(Error error)
 {
-    const int64_t failed = tick();
+    const Tick failed = tick();
     m_executor.setTraps({}, nullptr);
     m_executor.muteObserver(true);
-    int64_t& frontier = line(m_owner).info.frontier;
+    Tick& frontier = line(m_owner).info.frontier;
     if (error.code() == ErrorCode::cancelled && position().op.valid()) { // by the executor's own flag, between two operators
         frontier = std::max(frontier, failed);
         if (m_executor.restore(*snapshot()).ok()) return error;
@@ -175,7 +175,7 @@ Error Timeline::heal(Error error)
         return error;
     }
     // The failure may have taken frames off the stack, so that the place of the last stop is not to be seen: look for it.
-    int64_t good = tick();
+    Tick good = tick();
     while (tick() <= failed + 1 && m_executor.step().ok() && !finished()) good = tick();
     if (!m_executor.restore(*base).ok()) return error;
     const Status again = m_executor.runTo(good);
@@ -185,10 +185,10 @@ Error Timeline::heal(Error error)
 }
 
 /// Puts the machine at a tick of the timeline `owner`, which the tick belongs to.
-Status Timeline::reachOn(int owner, int64_t target, const TravelControl& control)
+Status Timeline::reachOn(TimelineId owner, Tick target, const TravelControl& control)
 {
     // Forks whose beginning is not saved any more are made again from their parents, outermost first.
-    std::vector<std::pair<int, int64_t>> way = {{owner, target}};
+    std::vector<std::pair<TimelineId, Tick>> way = {{owner, target}};
     CheckpointStore::Found saved;
     for (;;) {
         const auto [id, until] = way.back();
@@ -211,7 +211,7 @@ Status Timeline::reachOn(int owner, int64_t target, const TravelControl& control
 }
 
 /// From the parent's stop at the fork to the fork's own first stop.
-Status Timeline::enterFork(int id)
+Status Timeline::enterFork(TimelineId id)
 {
     LS_CHECK_OK(applyEdit(line(id).edit));
     m_owner = id;
@@ -220,7 +220,7 @@ Status Timeline::enterFork(int id)
     return {};
 }
 
-Status Timeline::reach(int64_t tick, const TravelControl& control)
+Status Timeline::reach(Tick tick, const TravelControl& control)
 {
     Status status = reachOn(ownerOf(m_line, tick), tick, control);
     // An interrupted way may end on a timeline that is no part of the present one's past, or before its fork: that is where we are.
@@ -239,16 +239,16 @@ Status Timeline::arrive()
     return {};
 }
 
-Status Timeline::recover(int id, int64_t tick)
+Status Timeline::recover(TimelineId id, Tick tick)
 {
     LS_CHECK_OK(checkStarted());
     m_listener = nullptr;
     m_trapped = false;
     m_executor.setTraps({}, nullptr);
-    m_line = std::min(id, static_cast<int>(m_lines.size()) - 1);
+    m_line = std::min(id, TimelineId(m_lines.size()));
     CheckpointStore::Found saved = m_store.atOrBefore(ownerOf(m_line, tick), tick);
-    const int owner = saved.state ? ownerOf(m_line, tick) : 0;
-    if (!saved.state) saved = m_store.atOrBefore(0, 0);
+    const TimelineId owner = saved.state ? ownerOf(m_line, tick) : TimelineId(1);
+    if (!saved.state) saved = m_store.atOrBefore(owner, 0);
     LS_CHECK_OK(restore(owner, saved.state));
     return reach(tick, {});
 }
@@ -270,15 +270,15 @@ Status Timeline::back(const TravelControl& control)
     return goTo(tick() - 1, control);
 }
 
-Status Timeline::goTo(int64_t target, const TravelControl& control)
+Status Timeline::goTo(Tick target, const TravelControl& control)
 {
     LS_CHECK_OK(checkStarted());
     if (target < 0) return Error(ErrorCode::usage, "no such tick").found(std::to_string(target)).expected("0 or more");
     if (target == tick()) return {};
-    const int owner = ownerOf(m_line, target);
+    const TimelineId owner = ownerOf(m_line, target);
     if (m_store.has(owner, target)) return reach(target, control);
     // The stops before the target are wanted next, when it is stepped back from.
-    const int64_t from = std::max(line(owner).info.forkTick, target - kUndoFill);
+    const Tick from = std::max(line(owner).info.forkTick, Tick(target - kUndoFill));
     const CheckpointStore::Found saved = m_store.atOrBefore(owner, target);
     const bool stepping = m_owner == owner && tick() < target && tick() >= from;
     if (!stepping && (!saved.state || saved.tick < from)) LS_CHECK_OK(reach(from, control));
@@ -299,12 +299,12 @@ Status Timeline::goToEnd(const TravelControl& control)
     return arrive();
 }
 
-Status Timeline::goToStep(int64_t step, const TravelControl& control)
+Status Timeline::goToStep(Step step, const TravelControl& control)
 {
     LS_CHECK_OK(checkStarted());
     if (step < 0) return Error(ErrorCode::usage, "no such step").found(std::to_string(step)).expected("0 or more");
     // A tick counts completed operators and open calls: the stop lies at `step` or as many ticks later as calls are open.
-    LS_CHECK_OK(reach(step, control));
+    LS_CHECK_OK(reach(step.number, control));
     while (position().step <= step && !finished()) {
         remember();
         LS_CHECK_OK(reach(tick() + 1, control));
@@ -315,7 +315,7 @@ Status Timeline::goToStep(int64_t step, const TravelControl& control)
     return arrive();
 }
 
-Status Timeline::replay(int64_t target, ExecutionObserver& listener, const TravelControl& control)
+Status Timeline::replay(Tick target, ExecutionObserver& listener, const TravelControl& control)
 {
     LS_CHECK_OK(checkStarted());
     if (target < tick())
@@ -331,23 +331,23 @@ Status Timeline::replay(int64_t target, ExecutionObserver& listener, const Trave
 }
 
 /// Executes everything up to a tick, over the forks on the way to the present timeline.
-Status Timeline::onward(int64_t target, const TravelControl& control)
+Status Timeline::onward(Tick target, const TravelControl& control)
 {
     m_trapped = false;
     while (tick() < target && !finished() && !m_trapped) {
         // Up to where the next timeline on the way to the present one forks.
-        int next = -1;
-        for (int id = m_line; id != m_owner; id = line(id).info.parent) next = id;
-        const int64_t fork = next < 0 ? target : line(next).info.forkTick;
+        TimelineId next; // 0: there is none
+        for (TimelineId id = m_line; id != m_owner; id = line(id).info.parent) next = id;
+        const Tick fork = next == 0 ? target : line(next).info.forkTick;
         Status status = advance(std::min(fork, target), control);
         leaveAt(tick());
         LS_CHECK_OK(std::move(status));
-        if (next >= 0 && tick() == fork) LS_CHECK_OK(enterFork(next));
+        if (next != 0 && tick() == fork) LS_CHECK_OK(enterFork(next));
     }
     return {};
 }
 
-Result<bool> Timeline::run(int64_t target, const TrapSet& traps, TrapHandler& handler, const TravelControl& control)
+Result<bool> Timeline::run(Tick target, const TrapSet& traps, TrapHandler& handler, const TravelControl& control)
 {
     LS_CHECK_OK(checkStarted());
     if (target < tick())
@@ -364,12 +364,12 @@ Result<bool> Timeline::run(int64_t target, const TrapSet& traps, TrapHandler& ha
     return trapped;
 }
 
-std::optional<int64_t> Timeline::lastSaved(const std::function<bool(const MachineState&)>& isBefore) const
+std::optional<Tick> Timeline::lastSaved(const std::function<bool(const MachineState&)>& isBefore) const
 {
     if (m_lines.empty()) return std::nullopt;
     // From the present timeline to its ancestors: the first one whose first saved state is before the place holds the last such state.
-    int64_t until = std::numeric_limits<int64_t>::max();
-    for (int id = m_line; id >= 0; id = line(id).info.parent) {
+    Tick until = std::numeric_limits<int64_t>::max();
+    for (TimelineId id = m_line; id != 0; id = line(id).info.parent) {
         const std::vector<CheckpointStore::Found> saved = m_store.between(id, line(id).info.forkTick, until);
         const auto after = std::ranges::partition_point(saved, [&](const CheckpointStore::Found& f) { return isBefore(*f.state); });
         if (after != saved.begin()) return std::prev(after)->tick;
@@ -378,11 +378,11 @@ std::optional<int64_t> Timeline::lastSaved(const std::function<bool(const Machin
     return std::nullopt;
 }
 
-std::vector<int64_t> Timeline::checkpointSteps() const
+std::vector<Step> Timeline::checkpointSteps() const
 {
-    std::vector<int64_t> steps;
-    int64_t until = std::numeric_limits<int64_t>::max();
-    for (int id = m_lines.empty() ? -1 : m_line; id >= 0; id = line(id).info.parent) {
+    std::vector<Step> steps;
+    Tick until = std::numeric_limits<int64_t>::max();
+    for (TimelineId id = m_lines.empty() ? TimelineId() : m_line; id != 0; id = line(id).info.parent) {
         for (const CheckpointStore::Found& found : m_store.between(id, line(id).info.forkTick, until))
             if (found.isCheckpoint) steps.push_back(found.state->step);
         until = line(id).info.forkTick - 1;
@@ -391,10 +391,10 @@ std::vector<int64_t> Timeline::checkpointSteps() const
     return steps;
 }
 
-int64_t Timeline::checkpointBefore(int64_t tick) const
+Tick Timeline::checkpointBefore(Tick tick) const
 {
     if (m_lines.empty()) return 0;
-    const int owner = ownerOf(m_line, tick);
+    const TimelineId owner = ownerOf(m_line, tick);
     return m_store.checkpointBefore(owner, tick).value_or(line(owner).info.forkTick);
 }
 
@@ -405,13 +405,13 @@ std::vector<TimelineInfo> Timeline::timelines() const
     return infos;
 }
 
-Status Timeline::switchTo(int id, const TravelControl& control)
+Status Timeline::switchTo(TimelineId id, const TravelControl& control)
 {
     LS_CHECK_OK(checkStarted());
-    if (id < 0 || static_cast<size_t>(id) >= m_lines.size())
-        return Error(ErrorCode::usage, "no timeline " + std::to_string(id)).expected("0 to " + std::to_string(m_lines.size() - 1));
+    if (id < 1 || id > std::ssize(m_lines))
+        return Error(ErrorCode::usage, "no timeline " + std::to_string(id)).expected("1 to " + std::to_string(m_lines.size()));
     remember();
-    const int64_t target = line(id).info.lastTick;
+    const Tick target = line(id).info.lastTick;
     m_line = id;
     LS_CHECK_OK(reach(target, control));
     return arrive();

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "engine/base/cancel.h"
+#include "engine/base/counts.h"
+#include "engine/base/ids.h"
 #include "engine/debug/checkpoint_store.h"
 #include "engine/exec/executor.h"
 
@@ -18,17 +20,17 @@ namespace loopscope {
 struct TravelControl {
     CancelFlag* cancel = nullptr; ///< whoever answers a cancelled request clears it
     /// Called at most every 50 ms with the tick that is reached and the one that is wanted (INT64_MAX: the end).
-    std::function<void(int64_t tick, int64_t target)> progress;
+    std::function<void(Tick tick, Tick target)> progress;
     bool isStray = false; ///< something that went elsewhere to look could not come back; whoever runs the engine clears it
 };
 
-/// One course of events. The first has no parent; each edit makes another one that shares everything before its fork.
+/// One course of events. The first, 1, has no parent; each edit makes another one that shares everything before its fork.
 struct TimelineInfo {
-    int id = 0;
-    int parent = -1;
-    int64_t forkTick = 0; ///< its first own stop: the parent's stop at this tick, edited
-    int64_t lastTick = 0; ///< where it was left; switchTo() returns there
-    int64_t frontier = 0; ///< the farthest tick that was reached on it
+    TimelineId id;
+    TimelineId parent;
+    Tick forkTick; ///< its first own stop: the parent's stop at this tick, edited
+    Tick lastTick; ///< where it was left; switchTo() returns there
+    Tick frontier; ///< the farthest tick that was reached on it
 };
 
 /// Owns no executor; nobody else may drive it between start() and the end of the timeline's life. Observers hear every tick of every
@@ -44,7 +46,7 @@ public:
     /// the budget does not even hold the start.
     Status start();
 
-    int64_t tick() const { return m_executor.tick(); }
+    Tick tick() const { return m_executor.tick(); }
     const Position& position() const { return m_executor.position(); }
     bool finished() const { return position().finished; }
     /// How many runs were begun: tells moments of different runs apart.
@@ -56,40 +58,43 @@ public:
     Status back(const TravelControl& control = {});
     /// To the stop with this tick, or to the end if that comes before. Errors: usage below 0, execution, cancelled; execution with
     /// "nondeterminism at step N" where re-execution gave another state than the first pass.
-    Status goTo(int64_t tick, const TravelControl& control = {});
+    Status goTo(Tick tick, const TravelControl& control = {});
     /// To the last (innermost) stop where no more than `step` operators have completed: the moment before operator `step` writes.
-    Status goToStep(int64_t step, const TravelControl& control = {});
+    Status goToStep(Step step, const TravelControl& control = {});
     Status goToEnd(const TravelControl& control = {});
 
     /// Goes forward to a tick by executing everything up to there, saved or not, and lets `listener` hear it: how breakpoints and searches
     /// look at a part of the run. Errors: usage if the tick lies before here; as of goTo().
-    Status replay(int64_t tick, ExecutionObserver& listener, const TravelControl& control = {});
+    Status replay(Tick tick, ExecutionObserver& listener, const TravelControl& control = {});
     /// Goes forward in the same way with traps: the executor asks `handler` about the operators of `traps`, that of the stop at `tick`
     /// included. Nothing else arms traps, and none are left afterwards. True if a trap stopped. Errors: as of replay().
-    Result<bool> run(int64_t tick, const TrapSet& traps, TrapHandler& handler, const TravelControl& control = {});
+    Result<bool> run(Tick tick, const TrapSet& traps, TrapHandler& handler, const TravelControl& control = {});
     /// The last saved state on the way from the start of the present timeline that `isBefore` holds of: it holds of every stop up to
     /// some tick and of none after. Null: it holds of none.
-    std::optional<int64_t> lastSaved(const std::function<bool(const MachineState&)>& isBefore) const;
+    std::optional<Tick> lastSaved(const std::function<bool(const MachineState&)>& isBefore) const;
     /// The last checkpoint at or before a tick, where a search backwards begins its next interval.
-    int64_t checkpointBefore(int64_t tick) const;
+    Tick checkpointBefore(Tick tick) const;
 
     /// Replaces a value of the frame at `depth` (0 = root, −1 = innermost) at the present stop and continues on a new timeline, whose
     /// id is returned. An input of a loop's graph is its carried value; an input of another callee is the caller's value itself.
     /// Errors: usage if the value is constant, not live here, or of another type than the plan allows.
-    Result<int> edit(int depth, ValueId value, const Tensor& tensor);
-    std::vector<TimelineInfo> timelines() const;
-    int current() const { return m_line; }
+    Result<TimelineId> edit(int depth, ValueId value, const Tensor& tensor);
+    std::vector<TimelineInfo> timelines() const; ///< by id
+    /// One that there is.
+    const TimelineInfo& info(TimelineId id) const { return line(id).info; }
+    const TimelineInfo& info() const { return info(m_line); } ///< of the present one
+    TimelineId current() const { return m_line; }
     /// To where the timeline was left. Errors: usage if there is none; as of goTo().
-    Status switchTo(int id, const TravelControl& control = {});
+    Status switchTo(TimelineId id, const TravelControl& control = {});
 
     /// After an exception, which may have left the machine anywhere: goes to a stop of a timeline from what is saved. Errors: as of goTo().
-    Status recover(int id, int64_t tick);
+    Status recover(TimelineId id, Tick tick);
 
     /// Bytes that saved states and edits take, checkpoints among them, and the share of the first passes' time that saving them took.
     uint64_t savedBytes() const { return m_store.bytes(); }
     size_t checkpointCount() const { return m_store.checkpoints(); }
     /// Operators completed at each saved checkpoint on the way to the end of the present timeline, in order.
-    std::vector<int64_t> checkpointSteps() const;
+    std::vector<Step> checkpointSteps() const;
     double checkpointOverhead() const;
 
 private:
@@ -100,29 +105,29 @@ private:
     struct Line {
         TimelineInfo info;
         Edit edit;
-        std::map<int64_t, uint64_t> marks; ///< tick of a checkpoint in the first pass → hash of the state
-        std::map<int64_t, uint64_t> stops; ///< the same of stops that were travelled to
+        std::map<Tick, uint64_t> marks; ///< tick of a checkpoint in the first pass → hash of the state
+        std::map<Tick, uint64_t> stops; ///< the same of stops that were travelled to
     };
 
-    Line& line(int id) { return m_lines[static_cast<size_t>(id)]; }
-    const Line& line(int id) const { return m_lines[static_cast<size_t>(id)]; }
-    int ownerOf(int id, int64_t tick) const;
+    Line& line(TimelineId id) { return m_lines[static_cast<size_t>(id - 1)]; }
+    const Line& line(TimelineId id) const { return m_lines[static_cast<size_t>(id - 1)]; }
+    TimelineId ownerOf(TimelineId id, Tick tick) const;
     Status checkStarted() const;
-    Status reach(int64_t tick, const TravelControl& control);
-    Status reachOn(int owner, int64_t tick, const TravelControl& control);
-    Status advance(int64_t target, const TravelControl& control);
-    Status onward(int64_t tick, const TravelControl& control);
+    Status reach(Tick tick, const TravelControl& control);
+    Status reachOn(TimelineId owner, Tick tick, const TravelControl& control);
+    Status advance(Tick target, const TravelControl& control);
+    Status onward(Tick tick, const TravelControl& control);
     Status arrive();
-    Status verify(std::map<int64_t, uint64_t>& marks);
+    Status verify(std::map<Tick, uint64_t>& marks);
     Error heal(Error error);
-    Status restore(int owner, const SharedState& state);
-    Status enterFork(int id);
+    Status restore(TimelineId owner, const SharedState& state);
+    Status enterFork(TimelineId id);
     Result<ValueState*> locate(MachineState& state, int depth, ValueId value) const;
     Status applyEdit(const Edit& edit);
     SharedState snapshot();
     void checkpoint();
     void remember();
-    void leaveAt(int64_t tick) { line(m_line).info.lastTick = tick; }
+    void leaveAt(Tick tick) { line(m_line).info.lastTick = tick; }
 
     Executor& m_executor;
     TimelineBudget m_budget;
@@ -130,10 +135,10 @@ private:
     std::vector<Line> m_lines;
     ExecutionObserver* m_listener = nullptr; ///< of replay()
     bool m_trapped = false;                  ///< run(): a trap stopped
-    int m_line = 0;                          ///< the timeline that the user is on
-    int m_owner = 0;                         ///< the one that the machine is executing: the ancestor that the present tick belongs to
+    TimelineId m_line;                       ///< the timeline that the user is on
+    TimelineId m_owner;                      ///< the one that the machine is executing: the ancestor that the present tick belongs to
     SharedState m_base;                      ///< the state that was taken or restored last; only execution lies between it and now
-    int64_t m_baseTick = 0;
+    Tick m_baseTick = 0;
     int64_t m_sinceNs = 0; ///< running time since the last saved state
     int64_t m_costNs = 0;  ///< of a checkpoint, smoothed
     int64_t m_chunk = 16;  ///< ticks that take about a millisecond

@@ -64,10 +64,10 @@ Status Timeline::applyEdit(const Edit& edit)
     return {};
 }
 
-Result<int> Timeline::edit(int depth, ValueId id, const Tensor& tensor)
+Result<TimelineId> Timeline::edit(int depth, ValueId id, const Tensor& tensor)
 {
     LS_CHECK_OK(checkStarted());
-    const int64_t here = tick();
+    const Tick here = tick();
     Edit edit;
     edit.depth = depth < 0 ? position().depth - 1 : depth;
     edit.value = {id, tensor.dtype, tensor.shape, {}};
@@ -91,7 +91,7 @@ Result<int> Timeline::edit(int depth, ValueId id, const Tensor& tensor)
         return std::move(status).takeError();
     }
     Line fork;
-    fork.info = {static_cast<int>(m_lines.size()), m_owner, here, here, here};
+    fork.info = {std::ssize(m_lines) + 1, m_owner, here, here, here};
     fork.edit = std::move(edit);
     // The stop is the last one of the old timeline; the machine is past it, on the new one.
     leaveAt(here);

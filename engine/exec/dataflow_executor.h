@@ -3,7 +3,7 @@
 #pragma once
 
 #include "engine/exec/core_executor.h"
-#include "engine/exec/interpreter.h"
+#include "engine/exec/execution_options.h"
 #include "engine/exec/recorded_results.h"
 
 #include <memory>

@@ -63,8 +63,8 @@ struct SlotState {
 
 struct IterationState {
     int64_t number = 0;
-    InvocationId invocation = 0; ///< 0 until its first node runs
-    Step enteredAtStep = 0;
+    InvocationId invocation; ///< 0 until its first node runs
+    Step enteredAtStep;
     TakenFrom taken;
     int32_t outstanding = 0;
     int32_t stackFrame = -1; ///< index into MachineState::frames; −1: it is not on the stack
@@ -94,7 +94,7 @@ struct DataflowCallState {
     int32_t node = -1;
     int64_t iteration = -1;
     bool inCond = false;
-    InvocationId invocation = 0;
+    InvocationId invocation;
     int64_t counter = 0, limit = 0, delta = 0; ///< For
     std::vector<CellState> arguments;
     bool operator==(const DataflowCallState&) const = default;

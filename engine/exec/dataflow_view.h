@@ -56,7 +56,7 @@ struct DataflowReady {
     std::string address;
     GraphId graph;
     OperatorId op;
-    InvocationId invocation = 0;
+    InvocationId invocation;
     bool willBeDead = false;
 };
 

@@ -24,16 +24,16 @@ namespace loopscope {
 struct Position {
     bool started = false;
     bool finished = false;
-    Step step = 0; ///< operators completed so far in this run
+    Step step;     ///< operators completed so far in this run
     GraphId graph; ///< of the next operator
     OperatorId op; ///< the next operator
-    InvocationId invocation = 0;
+    InvocationId invocation;
     int32_t depth = 0; ///< frames on the stack, from 1
 };
 
 /// One frame of the call stack, innermost last in `callStack()`.
 struct FrameInfo {
-    InvocationId invocation = 0;
+    InvocationId invocation;
     GraphId graph; ///< the graph that runs: of a loop its cond or its body
     CallRole role = CallRole::main;
     int32_t branch = -1;
@@ -41,7 +41,7 @@ struct FrameInfo {
     int64_t iteration = -1;
     bool inCond = false;
     OperatorId next; ///< next operator of this frame (outer frames: the call operator that is running); invalid at its end
-    Step enteredAtStep = 0;
+    Step enteredAtStep;
     TakenFrom taken; ///< iterations
 };
 

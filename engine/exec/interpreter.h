@@ -2,19 +2,12 @@
 // saved and restored between any two operators. docs/execution.md describes how it works.
 #pragma once
 
-#include "engine/base/cancel.h"
 #include "engine/base/result.h"
 #include "engine/exec/core_executor.h"
 #include "engine/exec/execution_options.h"
 #include "engine/ir/model.h"
-#include "engine/kernels/kernel.h"
-#include "engine/observe/execution_observer.h"
-#include "engine/tensor/tensor.h"
 
 #include <memory>
-#include <span>
-#include <string>
-#include <vector>
 
 namespace loopscope {
 

@@ -26,9 +26,9 @@ struct CallFrame {
     int32_t branch = -1;
     int32_t next = 0; ///< index of the next operator; of outer frames the call that is running
     bool inCond = false;
-    InvocationId invocation = 0;
+    InvocationId invocation;
     int64_t iteration = -1;
-    Step enteredAtStep = 0;
+    Step enteredAtStep;
     TakenFrom taken;
     int64_t invocationStart = 0; ///< nanoseconds, if times are on
     int64_t callStart = 0;
@@ -125,7 +125,7 @@ private:
     std::vector<AccessSite> accessSites() const override;
     int64_t iterationTick() const override
     {
-        return std::ranges::any_of(m_frames, [](const CallFrame& frame) { return frame.role == CallRole::loop; }) ? tick() : -1;
+        return std::ranges::any_of(m_frames, [](const CallFrame& frame) { return frame.role == CallRole::loop; }) ? tick().number : -1;
     }
     void elementTaken(int64_t tick, bool pops) override
     {

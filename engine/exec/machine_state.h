@@ -31,19 +31,19 @@ struct FrameState {
     GraphId graph;
     CallRole role = CallRole::main;
     int32_t branch = -1;
-    InvocationId invocation = 0;
+    InvocationId invocation;
     OperatorId site;
     int64_t iteration = -1;
     bool inCond = false;
     int32_t next = 0; ///< index of the next operator
-    Step enteredAtStep = 0;
+    Step enteredAtStep;
     TakenFrom taken;
     std::vector<ValueState> values;
     std::vector<ValueState> carried; ///< loops: the carried values, by position (ValueState::value is the position)
 };
 
 struct MachineState {
-    Step step = 0;
+    Step step;
     InvocationId nextInvocation = 1;
     bool finished = false;
     std::vector<FrameState> frames; ///< outermost first

@@ -16,7 +16,7 @@ struct DataflowRace {
     std::string text; ///< one line for people
     GraphId graph;
     OperatorId first, second; ///< the Merge twice, or the two nodes that touch the variable (or the calls that do)
-    Step step = 0;            ///< at which it was noticed
+    Step step;                ///< at which it was noticed
 };
 
 /// Keeps each race once, and not more than a person reads.

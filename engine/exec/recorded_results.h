@@ -15,7 +15,7 @@ namespace loopscope {
 
 /// The node that completed at a step.
 struct RecordedNode {
-    InvocationId invocation = 0;
+    InvocationId invocation;
     GraphId graph;
     OperatorId op;
     EventState state = EventState::live;

@@ -146,7 +146,7 @@ protected:
     ExecutionObserver* m_observer = nullptr; ///< who hears of events now: m_runObserver unless it is muted, or joined by another
     bool m_times = false;
     Phase m_phase = Phase::idle;
-    Step m_step = 0;
+    Step m_step;
     bool m_asking = false; ///< run() and runTo() ask about traps, stepOnce() does not
     TrapSet m_traps;
     TrapHandler* m_trapHandler = nullptr;

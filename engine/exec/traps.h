@@ -61,7 +61,7 @@ public:
     /// What the handler has no more interest in: while this invocation of this graph runs, the executor need not ask about operators of the
     /// graph (it may, all the same). The handler sets it when it is asked; invocation 0: nothing.
     struct Quiet {
-        InvocationId invocation = 0;
+        InvocationId invocation;
         GraphId graph;
         bool operator==(const Quiet&) const = default;
     };

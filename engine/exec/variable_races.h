@@ -19,7 +19,7 @@ namespace loopscope {
 
 /// A node that touches a variable, as one of the invocations around it sees it: the node itself, or the call that it runs in.
 struct AccessSite {
-    InvocationId invocation = 0;
+    InvocationId invocation;
     GraphId graph;
     OperatorId op;
     OperatorId enter; ///< the invocation is an iteration of the v1 frame that this Enter leads into; invalid: of the graph itself

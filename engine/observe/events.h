@@ -23,13 +23,13 @@ struct RunStart {
     const Model* model = nullptr;
     GraphId root;
     std::string_view signature;            ///< empty: none
-    Step firstStep = 0;                    ///< steps go on counting over the runs of a session only if this is not 0
+    Step firstStep;                        ///< steps go on counting over the runs of a session only if this is not 0
     std::span<const Tensor* const> inputs; ///< of the root graph, in its order
 };
 
 struct InvocationStart {
-    InvocationId id = 0;     ///< numbered within an interpreter's life
-    InvocationId parent = 0; ///< 0 for the root
+    InvocationId id;     ///< numbered within an interpreter's life
+    InvocationId parent; ///< 0 for the root
     CallRole role = CallRole::main;
     int32_t branch = -1;    ///< role branch or region: which
     GraphId callerGraph;    ///< graph of the call operator; invalid for the root
@@ -37,19 +37,19 @@ struct InvocationStart {
     GraphId graph;          ///< graph entered; for a loop its body
     GraphId cond;           ///< for a loop its condition, else invalid
     int64_t iteration = -1; ///< loops: from 0; else −1
-    Step step = 0;          ///< index of the next operator to complete
+    Step step;              ///< index of the next operator to complete
 };
 
 /// What a model says while it runs: TensorFlow's Print operators.
 struct PrintedText {
     std::string_view stream; ///< as the model names it: "stderr", "stdout", "log(info)", …
     std::string_view text;   ///< ends of lines included
-    Step step = 0;           ///< of the operator
+    Step step;               ///< of the operator
 };
 
 struct InvocationEnd {
-    InvocationId id = 0;
-    Step step = 0;   ///< index of the next operator to complete: end − start = steps inside, callees included
+    InvocationId id;
+    Step step;       ///< index of the next operator to complete: end − start = steps inside, callees included
     int64_t ns = -1; ///< duration, nanoseconds; −1 if times are off
 };
 
@@ -57,8 +57,8 @@ enum class EventState : uint8_t { live, dead, failed };
 
 /// An operator completed. Calls complete when they return.
 struct OperatorEvent {
-    Step step = 0;
-    InvocationId invocation = 0;
+    Step step;
+    InvocationId invocation;
     GraphId graph; ///< graph of the operator: the cond or the body of a loop's invocation
     OperatorId op;
     EventState state = EventState::live;
@@ -72,12 +72,12 @@ struct VariableAccess {
     enum class Kind : uint8_t { create, read, write } kind = Kind::read;
     std::string_view name;
     const Tensor* value = nullptr; ///< null for create
-    Step step = 0;                 ///< step of the running operator
+    Step step;                     ///< step of the running operator
 };
 
 struct RunEnd {
     enum class Reason : uint8_t { finished, failed, cancelled, budget } reason = Reason::finished;
-    Step steps = 0;
+    Step steps;
     int64_t ns = 0;
     std::string_view message;               ///< of a failed run
     std::span<const Tensor* const> outputs; ///< of the root graph; empty unless finished

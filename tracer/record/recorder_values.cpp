@@ -1,4 +1,5 @@
 // Which values are stored: patterns, sampling of iterations, and the memory of a loop's end.
+#include "engine/observe/address_names.h"
 #include "tracer/record/recorder_impl.h"
 
 #include "engine/observe/address_names.h"

@@ -254,7 +254,7 @@ void DebugBridge::poll()
     if (m_since.elapsed() < kQuietMs) return;
     const SessionProgress now = m_backend->session().progress();
     if (!now.busy) return;
-    emit progress(doingText(m_line), now.tick, now.target == INT64_MAX ? -1 : now.target);
+    emit progress(doingText(m_line), now.tick, now.target == INT64_MAX ? -1 : now.target.number);
 }
 
 uint64_t DebugBridge::newTicket(QObject* receiver, const QString& tag)

@@ -50,14 +50,6 @@ std::string withIterationsOf(const std::string& address, const std::string& mome
 
 } // namespace
 
-std::string staticAddress(const std::string& address)
-{
-    Result<Address> parsed = parseAddress(address);
-    if (!parsed.ok()) return address;
-    for (AddressStep& step : parsed->steps) step.iteration = -1;
-    return toString(*parsed);
-}
-
 Document::Document(std::unique_ptr<Backend> backend, QObject* parent) : QObject(parent), m_bridge(std::move(backend))
 {
     if (!model().graphs.empty()) m_view.root = model().graphs.front().id;

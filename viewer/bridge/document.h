@@ -2,6 +2,7 @@
 // Panels talk to each other through it and to nothing else. GUI thread.
 #pragma once
 
+#include "engine/observe/address_names.h"
 #include "viewer/bridge/debug_bridge.h"
 #include "viewer/scene/view_state.h"
 
@@ -17,7 +18,7 @@
 namespace loopscope::viewer {
 
 /// "main/while#1:body/add#14" of "main/while#1@37:body/add#14"; what is no address comes back as it is.
-std::string staticAddress(const std::string& address);
+inline std::string staticAddress(const std::string& address) { return withoutIterations(address); }
 
 /// What is selected: an operator or one of its results, or a carried value. Addresses are canonical; without iterations before a run.
 struct Selection {

@@ -1,6 +1,7 @@
 #include "viewer/bridge/stop_snapshot.h"
 
 #include "engine/api/debug_session.h"
+#include "engine/observe/address_names.h"
 #include "viewer/bridge/loop_condition.h"
 
 #include <algorithm>
@@ -8,16 +9,6 @@
 namespace loopscope::viewer {
 
 namespace {
-
-/// "tanh#15 in while#1:body" of "main/while#1:body/tanh#15"; what lies in the root graph is named alone.
-std::string placeText(const std::string& place)
-{
-    const size_t slash = place.rfind('/');
-    if (slash == std::string::npos) return place;
-    const std::string path = place.substr(0, slash), name = place.substr(slash + 1);
-    const size_t parent = path.find('/');
-    return parent == std::string::npos ? name : name + " in " + path.substr(parent + 1);
-}
 
 std::string whereText(const BreakpointInfo& info)
 {

@@ -35,14 +35,14 @@ struct StopSnapshot {
     StopReport report; ///< the last one
     Position position;
     std::string address; ///< canonical, of the next operator; root when finished
-    int64_t tick = 0;
+    Tick tick;
     std::optional<int64_t> knownEnd;  ///< last tick
     std::vector<FrameSnapshot> stack; ///< outermost first
     std::vector<BreakpointRow> breakpoints;
     std::vector<LoopRun> loopRuns; ///< executions of loops that were seen to their end
     std::vector<Mark> marks;
     std::vector<TimelineInfo> timelines;
-    int timeline = 1;
+    TimelineId timeline = 1;
     uint64_t savedBytes = 0;
     size_t checkpoints = 0;
     ComparedRun compared;

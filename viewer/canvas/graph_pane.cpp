@@ -2,6 +2,7 @@
 
 #include "engine/api/inspector.h"
 #include "engine/observe/address.h"
+#include "engine/observe/address_names.h"
 #include "engine/observe/address_resolution.h"
 #include "engine/ops/control_flow.h"
 #include "engine/tensor/statistics.h"
@@ -49,18 +50,6 @@ QStringList valueLines(const Tensor& tensor)
     return lines;
 }
 
-CallRole roleOf(StepRole role)
-{
-    switch (role) {
-    case StepRole::cond:
-    case StepRole::body: return CallRole::loop;
-    case StepRole::thenBranch: return CallRole::thenBranch;
-    case StepRole::elseBranch: return CallRole::elseBranch;
-    case StepRole::branch: return CallRole::branch;
-    default: return CallRole::call;
-    }
-}
-
 /// The stop as a picture of what is looked at needs it: the frames that lead there, the last one at its end, and nothing to run next.
 StopSnapshot lookedAtStop(const Document& document)
 {
@@ -89,7 +78,7 @@ StopSnapshot lookedAtStop(const Document& document)
         frame.info.next = {};
         frame.condition.clear();
         if (d > 0) {
-            frame.info.role = roleOf(at.steps.back().role);
+            frame.info.role = callRole(at.steps.back().role);
             frame.info.branch = at.steps.back().branch;
             frame.info.iteration = at.steps.back().iteration;
             frame.info.site = stack.back().info.next;

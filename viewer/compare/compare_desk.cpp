@@ -1,5 +1,6 @@
 #include "viewer/compare/compare_desk.h"
 
+#include "engine/observe/address_names.h"
 #include "viewer/canvas/labels.h"
 #include "viewer/compare/weights_apart.h"
 #include "viewer/style/theme.h"
@@ -346,7 +347,7 @@ QStringList CompareDesk::iterationLines() const
 {
     QStringList lines;
     for (const auto& [loop, iteration] : m_iterations)
-        lines.append(tr("%1: iteration %L2 of %L3").arg(textOf(loop.substr(loop.find('/') + 1))).arg(iteration).arg(iterationsOf(loop)));
+        lines.append(tr("%1: iteration %L2 of %L3").arg(textOf(withoutRoot(loop))).arg(iteration).arg(iterationsOf(loop)));
     return lines;
 }
 
@@ -471,10 +472,8 @@ QStringList CompareDesk::tripLines() const
     QStringList lines;
     if (!drift()) return lines;
     for (const DriftTrips& trips : drift()->trips)
-        lines.append(tr("B left %1 after %L2 iterations, A after %L3")
-                         .arg(textOf(trips.address.substr(trips.address.find('/') + 1)))
-                         .arg(trips.there)
-                         .arg(trips.here));
+        lines.append(
+            tr("B left %1 after %L2 iterations, A after %L3").arg(textOf(withoutRoot(trips.address))).arg(trips.there).arg(trips.here));
     return lines;
 }
 

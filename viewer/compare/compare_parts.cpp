@@ -1,17 +1,12 @@
 #include "viewer/compare/compare_parts.h"
 
+#include "engine/observe/address_names.h"
+
 #include <QAction>
 
 namespace loopscope::viewer {
 
-QString placeText(const std::string& address)
-{
-    const size_t slash = address.rfind('/');
-    if (slash == std::string::npos) return toText(address);
-    const std::string path = address.substr(0, slash), name = address.substr(slash + 1);
-    const size_t parent = path.find('/');
-    return toText(parent == std::string::npos ? name : name + " in " + path.substr(parent + 1));
-}
+QString placeText(const std::string& address) { return toText(loopscope::placeText(address)); }
 
 QString tensorText(const Model& model, const DriftRow& row)
 {

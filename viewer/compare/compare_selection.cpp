@@ -2,6 +2,7 @@
 #include "viewer/compare/compare_desk.h"
 
 #include "engine/observe/address.h"
+#include "engine/observe/address_names.h"
 
 #include <algorithm>
 
@@ -145,7 +146,7 @@ std::string CompareDesk::chosenOperator() const
 {
     Result<Address> address = parseAddress(m_document.selection().address);
     if (!address.ok()) return m_document.selection().address;
-    for (AddressStep& step : address->steps) step.iteration = -1;
+    *address = withoutIterations(*std::move(address));
     if (address->target == TargetKind::output) { // a node of TensorFlow and its first output have one name
         address->target = TargetKind::op;
         address->slot = -1;

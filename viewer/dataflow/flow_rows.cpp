@@ -2,6 +2,7 @@
 
 #include "engine/ir/ids.h"
 #include "engine/observe/address.h"
+#include "engine/observe/address_names.h"
 #include "viewer/scene/family.h"
 
 #include <algorithm>
@@ -92,7 +93,7 @@ private:
             frame.iteration = -1;
             Address site = here;
             site.steps.push_back(frame);
-            const std::string name = step.site.name.empty() ? step.site.kind + "#" + std::to_string(step.site.index) : step.site.name;
+            const std::string name = labelText(step.site);
             at = &child(*at, toString(site) + "|", toText(name));
             here.steps.push_back(step);
             if (step.iteration < 0) continue;

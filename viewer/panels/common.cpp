@@ -35,17 +35,6 @@ void toggleBreakpoint(Document& document, const std::string& address)
     if (const Result<Address> place = parseAddress(address); place.ok()) document.perform(request::ToggleBreakpoint{*place});
 }
 
-std::string invocationOf(const std::string& address)
-{
-    const Result<Address> parsed = parseAddress(address);
-    if (!parsed.ok()) return address;
-    Address invocation = *parsed;
-    invocation.target = TargetKind::invocation;
-    invocation.op = {};
-    invocation.slot = -1;
-    return toString(invocation);
-}
-
 std::string graphAddressOf(const std::string& invocation)
 {
     const Result<Address> parsed = parseAddress(invocation);

@@ -1,6 +1,7 @@
 // What the panels share about addresses and breakpoints.
 #pragma once
 
+#include "engine/observe/address_names.h"
 #include "viewer/bridge/document.h"
 #include "viewer/widgets/rows.h"
 
@@ -22,9 +23,7 @@ bool sitsOn(const BreakpointRow& row, const std::string& address);
 /// Sets one before the operator, or removes those that sit on it.
 void toggleBreakpoint(Document& document, const std::string& address);
 
-/// The address of the invocation that an operator lies in: "main/while#1:body" of "main/while#1:body/add#14".
-std::string invocationOf(const std::string& address);
-/// The same, of the graph: v1 frames lie in the graph that opens them ("main" of "main/outer:frame/inner:frame").
+/// Of an invocation (invocationOf()), its graph: v1 frames lie in the graph that opens them ("main" of "main/outer:frame/inner:frame").
 std::string graphAddressOf(const std::string& invocation);
 /// The last part: "add#14".
 std::string lastPart(const std::string& address);

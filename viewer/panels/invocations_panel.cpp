@@ -154,7 +154,7 @@ private:
     std::string m_loop;
     bool m_showing = false;
     int64_t m_tick = -1;
-    int m_timeline = 0;
+    TimelineId m_timeline;
 };
 
 /// The frames, innermost first.

@@ -2,6 +2,7 @@
 #include "viewer/scene/scene.h"
 
 #include "engine/observe/address.h"
+#include "engine/observe/address_names.h"
 #include "engine/observe/address_resolution.h"
 #include "engine/ops/control_flow.h"
 #include "viewer/scene/scene_builder.h"
@@ -15,31 +16,12 @@ namespace {
 constexpr size_t kSmallGraph = 60;   ///< operators; groups of larger ones are folded
 constexpr size_t kMostInlined = 400; ///< operators that a fresh view draws inside calls
 
-/// "main/while#1@37:body/add#14" → "main/while#1:body/add#14".
-std::string withoutIterations(std::string_view address)
-{
-    std::string text;
-    text.reserve(address.size());
-    for (size_t i = 0; i < address.size(); ++i) {
-        if (address[i] == '@') {
-            size_t end = i + 1;
-            while (end < address.size() && address[end] >= '0' && address[end] <= '9') ++end;
-            if (end > i + 1 && end < address.size() && address[end] == ':') {
-                i = end - 1;
-                continue;
-            }
-        }
-        text += address[i];
-    }
-    return text;
-}
-
 } // namespace
 
 int Scene::findNode(std::string_view address) const
 {
     auto found = nodeById.find(std::string(address));
-    if (found == nodeById.end()) found = nodeById.find(withoutIterations(address));
+    if (found == nodeById.end()) found = nodeById.find(withoutIterations(std::string(address)));
     return found == nodeById.end() ? -1 : found->second;
 }
 

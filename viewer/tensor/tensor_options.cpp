@@ -116,7 +116,7 @@ std::tuple<std::string, int, int64_t, bool, int64_t> TensorPanel::scanSource() c
     const bool isConstant = value != nullptr && value->role == ValueRole::constant;
     auto& doc = const_cast<TensorPanel*>(this)->document(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
     const ValueRequest request = currentRequest();
-    return {request.address, request.frame, request.item, request.dense, isConstant ? 0 : doc.stop()->tick};
+    return {request.address, request.frame, request.item, request.dense, isConstant ? Tick() : doc.stop()->tick};
 }
 
 void TensorPanel::stopScan()

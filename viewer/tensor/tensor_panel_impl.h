@@ -129,7 +129,7 @@ private:
     std::shared_ptr<const ValueSeries> m_series;
     bool m_seriesBusy = false;
     int64_t m_seriesRun = -1; ///< run and timeline that it is of
-    int m_seriesLine = -1;
+    TimelineId m_seriesLine;
     bool m_useSeries = false;  ///< elements × iterations
     bool m_modeChosen = false; ///< by the user, for this value
     std::optional<AxisChoice> m_axes;

@@ -70,10 +70,10 @@ struct ValueAnswer {
     std::optional<ImagePixels> image;
     int64_t iteration = -1; ///< of the innermost loop of the frame that holds it
     bool isSparse = false;
-    std::string held;  ///< of a resource or variant: "tensor list of f32[2]: 5 tensors"; empty: it is none
-    std::string whole; ///< the string that was wanted in full
-    int64_t run = 0;   ///< Timeline::runs()
-    int timeline = 0;  ///< of Timeline
+    std::string held;    ///< of a resource or variant: "tensor list of f32[2]: 5 tensors"; empty: it is none
+    std::string whole;   ///< the string that was wanted in full
+    int64_t run = 0;     ///< Timeline::runs()
+    TimelineId timeline; ///< of Timeline
 };
 
 ValueAnswer readValue(Inspector& inspector, const ValueRequest& request);
@@ -91,7 +91,7 @@ struct SeriesAnswer {
     std::shared_ptr<const ValueSeries> series; ///< null: there is none
     std::string problem;
     int64_t run = 0;
-    int timeline = 0;
+    TimelineId timeline;
 };
 /// The next part of the series over the innermost loop.
 SeriesAnswer readSeries(Inspector& inspector, const ValueRequest& request, std::shared_ptr<const ValueSeries> continued);

@@ -61,7 +61,7 @@ RunSurvey recordedSurvey(const Model& model, const std::string& path, std::stop_
         hasFrames = hasFrames || invocation.role == CallRole::frame;
         if (const int64_t steps = integerOf(row[8], -1); steps >= 0) {
             survey.ends.push_back({invocation.id, invocation.firstStep + steps});
-            survey.toStep = std::max(survey.toStep, invocation.firstStep + steps);
+            survey.toStep = std::max(survey.toStep, Step(invocation.firstStep + steps));
             if (invocation.role == CallRole::loop) lastOf[{invocation.parent, invocation.site}] = &row;
         }
         survey.invocations.push_back(invocation);
@@ -81,10 +81,10 @@ RunSurvey recordedSurvey(const Model& model, const std::string& path, std::stop_
                 event.invocation = static_cast<InvocationId>(integerOf(row[1], 0));
                 event.isDead = integerOf(row[2], 0) == 1;
                 survey.operators.push_back(event);
-                survey.toStep = std::max(survey.toStep, event.step + 1);
+                survey.toStep = std::max(survey.toStep, Step(event.step + 1));
             }
     }
-    survey.toTick = survey.frontierTick = survey.toStep;
+    survey.toTick = survey.frontierTick = survey.toStep.number; // a recording knows steps alone
     survey.reachedFrontier = survey.reachedEnd = !survey.invocations.empty();
     return survey;
 }

@@ -37,7 +37,7 @@ void RunCourse::add(const RunSurvey& part)
     }
     for (const SurveyedOperator& event : part.operators) addOperator(event);
     catchUp(INT64_MAX, INT64_MAX);
-    if (part.reachedFrontier) m_checkpoints = part.checkpointSteps;
+    if (part.reachedFrontier) m_checkpoints.assign(part.checkpointSteps.begin(), part.checkpointSteps.end());
     m_knownTick = part.toTick;
     m_knownStep = part.toStep;
     if (part.reachedEnd) m_endStep = part.toStep;

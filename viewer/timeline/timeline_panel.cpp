@@ -168,7 +168,7 @@ void TimelinePanel::addPart(const RunSurvey& part)
 {
     const bool another = part.run != m_run || part.timeline != m_line;
     if (another) {
-        if (part.run != m_run && m_course.endStep() && part.timeline == 0) m_lastRun = std::move(m_course);
+        if (part.run != m_run && m_course.endStep() && part.timeline == 1) m_lastRun = std::move(m_course);
         if (part.run != m_run) {
             m_hits.clear();
             noteHits();
@@ -302,7 +302,7 @@ void TimelinePanel::refresh()
     content.accesses = &m_accesses;
     content.loop = shownLoop().index;
     content.isRecorded = m_isRecorded && !stop->started;
-    content.cursorStep = stop->started ? stop->position.step : m_isRecorded ? m_course.knownStep() : -1;
+    content.cursorStep = stop->started ? stop->position.step.number : m_isRecorded ? m_course.knownStep() : -1;
     content.isDataflow = stop->isDataflow || (m_isRecorded && !m_course.lanes().empty());
     const Model& model = document().model();
     content.callsLabel = model.graphs.empty() ? QString() : QString::fromStdString(model.graphs.front().id);

@@ -60,7 +60,7 @@ private:
     bool m_accessesBusy = false, m_surveyBusy = false;
     bool m_heardLoops = false; ///< the survey has heard ends of loops that the debugger did not know
     int64_t m_run = -1;        ///< Timeline::runs() that the course is of
-    int m_line = -1;
+    TimelineId m_line;
     std::vector<TimelineContent::Mark> m_hits;
     TimelineBar* m_bar = nullptr;
     LoopSlider* m_slider = nullptr;

@@ -425,7 +425,7 @@ void MainWindow::noticeTimeline()
     const std::vector<TimelineInfo>& lines = m_document->stop()->timelines;
     const size_t before = std::exchange(m_timelines, lines.size());
     if (before == 0 || lines.size() <= before) return;
-    const int parent = lines.back().parent + 1;
+    const qlonglong parent = lines.back().parent;
     m_banner->show(Banner::Kind::notice,
                    tr("timeline %1 from step %2: %3")
                        .arg(lines.size())

@@ -37,7 +37,7 @@ QJsonArray marksToJson(const std::vector<Mark>& marks)
 {
     QJsonArray all;
     for (const Mark& mark : marks)
-        if (mark.timeline == 0) // the others are of values that somebody changed
+        if (mark.timeline == 1) // the others are of values that somebody changed
             all.append(QJsonObject{{"name", QString::fromStdString(mark.name)},
                                    {"text", QString::fromStdString(mark.text)},
                                    {"address", QString::fromStdString(mark.address)},
@@ -52,7 +52,7 @@ std::vector<Mark> marksFromJson(const QJsonArray& array)
     for (const QJsonValue& each : array) {
         const QJsonObject object = each.toObject();
         if (!object["tick"].isDouble()) continue; // version 1 had no ticks
-        marks.push_back({object["name"].toString().toStdString(), object["text"].toString().toStdString(), 0, object["tick"].toInteger(),
+        marks.push_back({object["name"].toString().toStdString(), object["text"].toString().toStdString(), 1, object["tick"].toInteger(),
                          object["address"].toString().toStdString(), object["step"].toInteger()});
     }
     return marks;

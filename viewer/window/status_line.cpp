@@ -239,7 +239,7 @@ void StatusLine::showProgress(const QString& what, qint64 tick, qint64 target, q
 void StatusLine::say(const QString& text)
 {
     m_said = text;
-    m_saidAt = m_document ? m_document->stop()->tick : -1;
+    m_saidAt = m_document ? m_document->stop()->tick : Tick(-1);
     m_saying->start(kSayMs);
     show(m_document);
 }

@@ -80,7 +80,7 @@ void BreakpointSet::Impl::reindex()
 
 // Events.
 
-bool BreakpointSet::Impl::hear(const OperatorEvent& event, int64_t tick, bool isAfter)
+bool BreakpointSet::Impl::hear(const OperatorEvent& event, Tick tick, bool isAfter)
 {
     // After an error the timeline leads up to the last stop once more.
     if (tick <= m_after || tick < m_lastTick) return false;
@@ -155,7 +155,7 @@ bool BreakpointSet::Impl::passes(Breakpoint& breakpoint, const BreakEvent& event
     return false;
 }
 
-bool BreakpointSet::Impl::deliver(Breakpoint& breakpoint, StopReason reason, int64_t tick)
+bool BreakpointSet::Impl::deliver(Breakpoint& breakpoint, StopReason reason, Tick tick)
 {
     reason.number = breakpoint.number;
     if (m_hearing == Hearing::scan) {
@@ -187,7 +187,7 @@ bool BreakpointSet::Impl::fail(Breakpoint& breakpoint, const BreakEvent& event, 
 /// It was met at stops that passed: they count, and a search backwards finds them.
 bool BreakpointSet::Impl::noteLate(Breakpoint& breakpoint, const BreakEvent& event, const BreakSite& site)
 {
-    for (const int64_t tick : std::exchange(breakpoint.kind->late, {})) {
+    for (const Tick tick : std::exchange(breakpoint.kind->late, {})) {
         if (tick <= m_after) continue;
         if (tick > breakpoint.origin && breakpoint.hits.note(tick)) ++breakpoint.heard;
         if (m_hearing == Hearing::scan) deliver(breakpoint, breakpoint.kind->reason(event, site), tick);
@@ -202,7 +202,7 @@ void BreakpointSet::Impl::sync()
 {
     if (m_target.executor.position().depth == 0) return;
     const int64_t run = m_target.timeline.runs(); // numbers of invocations come again where an edit has gone back to a saved state
-    const int line = m_target.timeline.current();
+    const TimelineId line = m_target.timeline.current();
     if (run == m_run && line == m_line) return;
     if (run != m_run) {
         for (const auto& breakpoint : m_breakpoints) {
@@ -212,17 +212,16 @@ void BreakpointSet::Impl::sync()
         }
     } else {
         // What both timelines have in common stays.
-        const std::vector<TimelineInfo> lines = m_target.timeline.timelines();
-        const auto pathOf = [&](int id) {
+        const auto pathOf = [&](TimelineId id) {
             std::vector<TimelineInfo> path;
-            for (; id >= 0; id = lines[static_cast<size_t>(id)].parent) path.insert(path.begin(), lines[static_cast<size_t>(id)]);
+            for (; id != 0; id = m_target.timeline.info(id).parent) path.insert(path.begin(), m_target.timeline.info(id));
             return path;
         };
         const std::vector<TimelineInfo> was = pathOf(m_line);
         const std::vector<TimelineInfo> is = pathOf(line);
         size_t shared = 0;
         while (shared < was.size() && shared < is.size() && was[shared].id == is[shared].id) ++shared;
-        int64_t until = INT64_MAX;
+        Tick until = INT64_MAX;
         if (shared < was.size()) until = std::min(until, was[shared].forkTick);
         if (shared < is.size()) until = std::min(until, is[shared].forkTick);
         for (const auto& breakpoint : m_breakpoints) breakpoint->hits.forgetAfter(until);
@@ -238,11 +237,11 @@ void BreakpointSet::Impl::sync()
 void BreakpointSet::Impl::noteProgress()
 {
     if (!m_isHearing || m_target.timeline.current() != m_line) return;
-    const int64_t now = m_target.timeline.tick();
-    const int64_t heard = std::max(now, m_lastTick);
+    const Tick now = m_target.timeline.tick();
+    const Tick heard = std::max(now, m_lastTick);
     for (const auto& breakpoint : m_breakpoints)
         if (breakpoint->kind && breakpoint->isHeard) breakpoint->hits.extend(heard);
-    m_keptTick = now >= m_lastTick ? now : -1;
+    m_keptTick = now >= m_lastTick ? now : Tick(-1);
 }
 
 void BreakpointSet::Impl::moved()
@@ -310,7 +309,7 @@ Status BreakpointSet::Impl::countUpTo(std::span<Breakpoint* const> breakpoints, 
         Result<bool> ran = m_target.timeline.run(to, m_index.traps(), *this, m_target.control);
         if (!ran.ok()) status = std::move(ran).takeError();
     }
-    m_keptTick = status.ok() ? m_target.timeline.tick() : -1;
+    m_keptTick = status.ok() ? m_target.timeline.tick() : Tick(-1);
     restore();
     LS_CHECK_OK(std::move(status));
     for (size_t i = 0; i < breakpoints.size(); ++i) {

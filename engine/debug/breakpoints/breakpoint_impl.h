@@ -120,8 +120,8 @@ public:
     void changed() { m_isIndexed = false; }
 
     // breakpoint_handler.cpp: hearing and counting
-    bool beforeOperator(const OperatorEvent& event, int64_t tick) override { return hear(event, tick, false); }
-    bool afterOperator(const OperatorEvent& event, int64_t tick) override { return hear(event, tick, true); }
+    bool beforeOperator(const OperatorEvent& event, Tick tick) override { return hear(event, tick, false); }
+    bool afterOperator(const OperatorEvent& event, Tick tick) override { return hear(event, tick, true); }
     void reindex();
     void sync();
     void moved();
@@ -146,10 +146,10 @@ public:
 private:
     enum class Hearing : uint8_t { stop, scan, count };
 
-    bool hear(const OperatorEvent& event, int64_t tick, bool isAfter);
+    bool hear(const OperatorEvent& event, Tick tick, bool isAfter);
     bool ask(Breakpoint& breakpoint, const BreakSite& site, const BreakEvent& event);
     bool passes(Breakpoint& breakpoint, const BreakEvent& event);
-    bool deliver(Breakpoint& breakpoint, StopReason reason, int64_t tick);
+    bool deliver(Breakpoint& breakpoint, StopReason reason, Tick tick);
     bool fail(Breakpoint& breakpoint, const BreakEvent& event, std::string why);
     bool noteLate(Breakpoint& breakpoint, const BreakEvent& event, const BreakSite& site);
     Status refill();
@@ -159,10 +159,10 @@ private:
     Hearing m_hearing = Hearing::stop;
     bool m_isHearing = false; ///< between begin() and moved()
     int64_t m_after = -1;
-    int64_t m_lastTick = -1;           ///< of the last event that was heard
-    int m_line = 0;                    ///< timeline that counts and kept values are of
+    Tick m_lastTick = -1;              ///< of the last event that was heard
+    TimelineId m_line = 1;             ///< timeline that counts and kept values are of
     int64_t m_run = 0;                 ///< Timeline::runs() of the run that they are of
-    int64_t m_keptTick = -1;           ///< where kept values are right; −1: nowhere
+    Tick m_keptTick = -1;              ///< where kept values are right; −1: nowhere
     InvocationId m_seenInvocation = 0; ///< the invocation and graph that the next two are of
     GraphId m_seenGraph;
     int64_t m_seenIteration = -1;

@@ -378,7 +378,7 @@ TrapSet BreakpointSet::traps() const
     return m_impl->m_index.traps();
 }
 
-void BreakpointSet::moved(int64_t) { m_impl->moved(); }
+void BreakpointSet::moved(Tick) { m_impl->moved(); }
 
 TrapHandler& BreakpointSet::handler(Mode mode, int64_t after)
 {

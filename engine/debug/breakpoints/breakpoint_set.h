@@ -38,7 +38,7 @@ struct BreakpointInfo {
 
 /// A hit that was found while a part of the run was scanned.
 struct BreakpointHit {
-    int64_t tick = 0; ///< of the stop
+    Tick tick = 0; ///< of the stop
     int number = 0;
     StopReason reason;
 };
@@ -78,7 +78,7 @@ public:
     /// What the enabled ones want the executor to ask about; empty if there are none.
     TrapSet traps() const;
     /// A run begins, or the cursor went somewhere without executing: counts and kept values follow.
-    void moved(int64_t tick);
+    void moved(Tick tick);
     enum class Mode : uint8_t {
         stop, ///< a hit that its rules let through stops the run
         scan, ///< every hit is noted and none stops: searching backwards

@@ -61,7 +61,7 @@ InvocationId EventSource::invocationOf(uint32_t handle) const
     const LivePlace& where = place(handle);
     if (where.kind == LivePlace::Kind::frame && where.up == 0) return m_invocation;
     const std::optional<int> depth = depthOf(where);
-    return depth ? target().executor.frame(*depth).invocation : INT64_MAX;
+    return depth ? target().executor.frame(*depth).invocation : InvocationId(INT64_MAX);
 }
 
 Result<const Tensor*> EventSource::previous(uint32_t handle, int64_t back)

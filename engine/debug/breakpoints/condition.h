@@ -37,7 +37,7 @@ public:
 
 protected:
     std::optional<int64_t> finishedTrips(uint32_t loop, int depth) override;
-    int64_t writeStep(uint32_t) override { return -1; }
+    Step writeStep(uint32_t) override { return -1; }
     Result<const Tensor*> elsewhere(uint32_t) override { return nullptr; }
 
 private:

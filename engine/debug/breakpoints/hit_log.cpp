@@ -16,14 +16,14 @@ void HitLog::clear()
     begin(0);
 }
 
-void HitLog::forgetAfter(int64_t tick)
+void HitLog::forgetAfter(Tick tick)
 {
     std::erase_if(m_parts, [&](const Part& part) { return part.from >= tick; });
     if (!m_parts.empty() && m_parts.back().to > tick) m_parts.back() = cut(m_parts.back(), tick);
     begin(tick);
 }
 
-void HitLog::begin(int64_t tick)
+void HitLog::begin(Tick tick)
 {
     m_part.from = m_part.to = tick;
     m_part.count = 0;
@@ -32,7 +32,7 @@ void HitLog::begin(int64_t tick)
     m_lastTick = -1;
 }
 
-void HitLog::append(int64_t tick)
+void HitLog::append(Tick tick)
 {
     ++m_part.count;
     if (m_part.count % m_stride != 0) return;
@@ -51,7 +51,7 @@ void HitLog::thin(Part& part)
 }
 
 /// The last tick up to `tick` for which the count is known, and the count.
-HitLog::Mark HitLog::countUpTo(const Part& part, int64_t tick)
+HitLog::Mark HitLog::countUpTo(const Part& part, Tick tick)
 {
     if (tick >= part.to) return {part.to, part.count};
     const auto after = std::ranges::upper_bound(part.marks, tick, {}, &Mark::tick);
@@ -88,7 +88,7 @@ HitLog::Part HitLog::cutFront(const Part& part, int64_t from)
     return result;
 }
 
-void HitLog::extend(int64_t tick)
+void HitLog::extend(Tick tick)
 {
     if (tick <= m_part.from) return;
     m_part.to = tick;
@@ -121,7 +121,7 @@ void HitLog::extend(int64_t tick)
     begin(tick);
 }
 
-HitLog::Known HitLog::known(int64_t from, int64_t to) const
+HitLog::Known HitLog::known(Tick from, Tick to) const
 {
     Known result{from, 0};
     for (const Part& part : m_parts) {

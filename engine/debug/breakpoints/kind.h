@@ -25,8 +25,8 @@ namespace loopscope {
 /// An operator is about to run, or has run.
 struct BreakEvent {
     const OperatorEvent& op;
-    int64_t tick; ///< of the stop, here or after it
-    int frames;   ///< on the stack
+    Tick tick;  ///< of the stop, here or after it
+    int frames; ///< on the stack
     bool isAfter;
     const Executor& executor;
     StatisticsCache& statistics;

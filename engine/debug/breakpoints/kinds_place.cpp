@@ -33,7 +33,7 @@ private:
 /// A moment: so many operators have completed.
 class StepKind final : public BreakKind {
 public:
-    StepKind(const BreakContext& context, int64_t step, StopCause cause) : BreakKind(context), m_step(step)
+    StepKind(const BreakContext& context, Step step, StopCause cause) : BreakKind(context), m_step(step)
     {
         m_cause = cause;
         for (const PlacedOperator& placed : allPlaces(context.target).operators) add({placed.graph, placed.op, trapBefore, -1, ValueId()});
@@ -118,7 +118,7 @@ Result<std::unique_ptr<BreakKind>> makeGraph(const BreakContext& context, FrameC
 Result<std::unique_ptr<BreakKind>> makeStep(const BreakContext& context, FrameContext, std::span<const std::string> operands)
 {
     if (operands.size() != 1) return wrongOperands("step:N");
-    LS_TRY(const int64_t step, parseCount(std::string_view(operands[0]).substr(5), "a step"));
+    LS_TRY(const Step step, parseCount(std::string_view(operands[0]).substr(5), "a step"));
     const std::string text = "step:" + std::to_string(step);
     return finish(std::make_unique<StepKind>(context, step, StopCause::breakpoint), text, text);
 }

@@ -48,7 +48,7 @@ PlaceGoal::PlaceGoal(const Executor& executor, const ResolvedAddress& place) : m
     }
 }
 
-bool PlaceGoal::beforeOperator(const OperatorEvent&, int64_t tick)
+bool PlaceGoal::beforeOperator(const OperatorEvent&, Tick tick)
 {
     if (!m_ordered) {
         Result<Address> here = parseAddress(m_executor.positionAddress());
@@ -66,7 +66,7 @@ bool PlaceGoal::beforeOperator(const OperatorEvent&, int64_t tick)
 }
 
 /// A call on the way to the place has returned.
-bool PlaceGoal::afterOperator(const OperatorEvent& event, int64_t)
+bool PlaceGoal::afterOperator(const OperatorEvent& event, Tick)
 {
     StopOrder here = orderOf(m_executor);
     here.back() = event.op.index;
@@ -123,7 +123,7 @@ PatternGoal::PatternGoal(const Executor& executor, std::vector<AddressPattern> p
     }
 }
 
-bool PatternGoal::beforeOperator(const OperatorEvent& event, int64_t tick)
+bool PatternGoal::beforeOperator(const OperatorEvent& event, Tick tick)
 {
     if (!counts(tick)) return false;
     const Result<Address> here = parseAddress(m_executor.positionAddress());
@@ -152,7 +152,7 @@ OutsideGoal::OutsideGoal(const Executor& executor, int depth)
             m_traps.add(GraphId(static_cast<int64_t>(g)), OperatorId(static_cast<int64_t>(o)), trapBefore);
 }
 
-bool OutsideGoal::beforeOperator(const OperatorEvent&, int64_t tick)
+bool OutsideGoal::beforeOperator(const OperatorEvent&, Tick tick)
 {
     if (!counts(tick)) return false;
     const bool inside = m_executor.position().depth > m_depth && m_executor.frame(m_depth).site == m_site &&
@@ -160,18 +160,18 @@ bool OutsideGoal::beforeOperator(const OperatorEvent&, int64_t tick)
     return !inside && meet(tick);
 }
 
-void TripMemory::note(int timeline, const OperatorEvent& event, int64_t tick, const Executor& executor)
+void TripMemory::note(TimelineId timeline, const OperatorEvent& event, Tick tick, const Executor& executor)
 {
     keep(Key(timeline, event.invocation, event.graph.index, event.op.index), event.trips, tick,
          [&] { return executedAddress(executor, event); });
 }
 
-bool TripMemory::note(int timeline, const SurveyedLoop& loop)
+bool TripMemory::note(TimelineId timeline, const SurveyedLoop& loop)
 {
     return keep(Key(timeline, loop.caller, loop.graph.index, loop.site.index), loop.trips, loop.endTick, [&] { return loop.address; });
 }
 
-bool TripMemory::keep(const Key& key, int64_t count, int64_t tick, const std::function<std::string()>& address)
+bool TripMemory::keep(const Key& key, int64_t count, Tick tick, const std::function<std::string()>& address)
 {
     const auto [at, isNew] = m_trips.insert_or_assign(key, Trips{count, tick, ""});
     if (isNew) m_order.push_back(key);
@@ -187,13 +187,12 @@ bool TripMemory::keep(const Key& key, int64_t count, int64_t tick, const std::fu
 }
 
 /// Whether what was noted on a line at a tick is part of the present timeline.
-bool TripMemory::holds(const Timeline& timeline, int line, int64_t tick) const
+bool TripMemory::holds(const Timeline& timeline, TimelineId line, Tick tick) const
 {
-    const std::vector<TimelineInfo> lines = timeline.timelines();
-    int64_t until = INT64_MAX;
-    for (int id = timeline.current(); id >= 0;) {
+    Tick until = INT64_MAX;
+    for (TimelineId id = timeline.current(); id != 0;) {
         if (id == line) return tick <= until;
-        const TimelineInfo& info = lines[static_cast<size_t>(id)];
+        const TimelineInfo& info = timeline.info(id);
         until = std::min(until, info.forkTick);
         id = info.parent;
     }
@@ -212,12 +211,11 @@ std::vector<LoopRun> TripMemory::list(const Timeline& timeline) const
 
 std::optional<int64_t> TripMemory::find(const Timeline& timeline, InvocationId caller, GraphId graph, OperatorId op) const
 {
-    const std::vector<TimelineInfo> lines = timeline.timelines();
-    int64_t until = INT64_MAX;
-    for (int id = timeline.current(); id >= 0;) {
+    Tick until = INT64_MAX;
+    for (TimelineId id = timeline.current(); id != 0;) {
         const auto found = m_trips.find(Key(id, caller, graph.index, op.index));
         if (found != m_trips.end() && found->second.tick <= until) return found->second.count;
-        const TimelineInfo& info = lines[static_cast<size_t>(id)];
+        const TimelineInfo& info = timeline.info(id);
         until = std::min(until, info.forkTick);
         id = info.parent;
     }

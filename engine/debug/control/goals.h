@@ -25,18 +25,18 @@ public:
     const TrapSet& traps() const { return m_traps; }
     bool isMet() const { return m_met; }
     /// Forward: stops up to this tick do not count.
-    void skipUpTo(int64_t tick) { m_after = tick; }
+    void skipUpTo(Tick tick) { m_after = tick; }
     /// Backward: goes on wherever it is met and notes the last stop up to this tick.
-    void noteUpTo(int64_t tick) { m_upTo = tick; }
-    std::optional<int64_t> noted() const { return m_noted; }
+    void noteUpTo(Tick tick) { m_upTo = tick; }
+    std::optional<Tick> noted() const { return m_noted; }
 
-    bool beforeOperator(const OperatorEvent&, int64_t) override { return false; }
-    bool afterOperator(const OperatorEvent&, int64_t) override { return false; }
+    bool beforeOperator(const OperatorEvent&, Tick) override { return false; }
+    bool afterOperator(const OperatorEvent&, Tick) override { return false; }
 
 protected:
-    bool counts(int64_t tick) const { return tick > m_after && (!m_upTo || tick <= *m_upTo); }
+    bool counts(Tick tick) const { return tick > m_after && (!m_upTo || tick <= *m_upTo); }
     /// The goal is met at a stop that counts. True: stop there.
-    bool meet(int64_t tick)
+    bool meet(Tick tick)
     {
         if (!m_upTo) return m_met = true;
         m_noted = tick;
@@ -48,14 +48,14 @@ protected:
 
 private:
     int64_t m_after = -1;
-    std::optional<int64_t> m_upTo, m_noted;
+    std::optional<Tick> m_upTo, m_noted;
 };
 
 /// A call operator of one invocation returns.
 class ReturnGoal final : public Goal {
 public:
     ReturnGoal(GraphId graph, OperatorId op, InvocationId invocation) : m_invocation(invocation) { m_traps.add(graph, op, trapAfter); }
-    bool afterOperator(const OperatorEvent& event, int64_t) override { return m_met |= event.invocation == m_invocation; }
+    bool afterOperator(const OperatorEvent& event, Tick) override { return m_met |= event.invocation == m_invocation; }
 
 private:
     InvocationId m_invocation;
@@ -66,8 +66,8 @@ class PlaceGoal final : public Goal {
 public:
     PlaceGoal(const Executor& executor, const ResolvedAddress& place);
 
-    bool beforeOperator(const OperatorEvent& event, int64_t tick) override;
-    bool afterOperator(const OperatorEvent& event, int64_t tick) override;
+    bool beforeOperator(const OperatorEvent& event, Tick tick) override;
+    bool afterOperator(const OperatorEvent& event, Tick tick) override;
 
     /// Stops come in the order of their addresses, and this is the one that is wanted.
     bool isOrdered() const { return m_ordered; }
@@ -90,7 +90,7 @@ class PatternGoal final : public Goal {
 public:
     PatternGoal(const Executor& executor, std::vector<AddressPattern> patterns);
 
-    bool beforeOperator(const OperatorEvent& event, int64_t tick) override;
+    bool beforeOperator(const OperatorEvent& event, Tick tick) override;
 
 private:
     const Executor& m_executor;
@@ -102,7 +102,7 @@ class OutsideGoal final : public Goal {
 public:
     OutsideGoal(const Executor& executor, int depth);
 
-    bool beforeOperator(const OperatorEvent& event, int64_t tick) override;
+    bool beforeOperator(const OperatorEvent& event, Tick tick) override;
 
 private:
     const Executor& m_executor;
@@ -116,7 +116,7 @@ private:
 struct LoopRun {
     std::string address; ///< of the operator: "main/while#0@3:body/while#2"
     int64_t trips = 0;
-    int64_t tick = 0; ///< of the stop after it
+    Tick tick = 0; ///< of the stop after it
 };
 
 /// Trips of loop executions that were seen to their end, the latest ones.
@@ -124,9 +124,9 @@ class TripMemory {
 public:
     explicit TripMemory(size_t limit = 1 << 16) : m_limit(limit) {}
     /// `tick`: of the stop after the loop. The executor stands there; it says where the loop lies.
-    void note(int timeline, const OperatorEvent& event, int64_t tick, const Executor& executor);
+    void note(TimelineId timeline, const OperatorEvent& event, Tick tick, const Executor& executor);
     /// The same from listening to a part of the run. True: it was not known.
-    bool note(int timeline, const SurveyedLoop& loop);
+    bool note(TimelineId timeline, const SurveyedLoop& loop);
     /// Those of the present timeline and of what came before it forked, of the first `kNamed` that were seen, in order of addresses.
     std::vector<LoopRun> list(const Timeline& timeline) const;
     /// Of the execution by operator `op` of an invocation, on a timeline or before it forked.
@@ -134,15 +134,15 @@ public:
     void clear();
 
 private:
-    using Key = std::tuple<int, InvocationId, int32_t, int32_t>; ///< timeline, invocation, graph, operator
+    using Key = std::tuple<TimelineId, InvocationId, int32_t, int32_t>; ///< timeline, invocation, graph, operator
     struct Trips {
         int64_t count = 0;
-        int64_t tick = 0;
+        Tick tick = 0;
         std::string address; ///< empty beyond the first kNamed
     };
     static constexpr size_t kNamed = 1 << 14;
-    bool keep(const Key& key, int64_t count, int64_t tick, const std::function<std::string()>& address);
-    bool holds(const Timeline& timeline, int line, int64_t tick) const;
+    bool keep(const Key& key, int64_t count, Tick tick, const std::function<std::string()>& address);
+    bool holds(const Timeline& timeline, TimelineId line, Tick tick) const;
     size_t m_limit;
     size_t m_named = 0;
     std::map<Key, Trips> m_trips;

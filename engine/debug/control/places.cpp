@@ -3,6 +3,7 @@
 #include "engine/debug/control/run_control.h"
 
 #include "engine/base/text.h"
+#include "engine/observe/address_names.h"
 
 #include <algorithm>
 #include <limits>
@@ -108,12 +109,12 @@ Result<StopReport> RunControl::goTo(const ResolvedAddress& place)
     });
 }
 
-Result<StopReport> RunControl::goToStep(int64_t step)
+Result<StopReport> RunControl::goToStep(Step step)
 {
     return jump([&] { return m_target.timeline.goToStep(step, m_target.control); });
 }
 
-Result<StopReport> RunControl::goToTick(int64_t tick)
+Result<StopReport> RunControl::goToTick(Tick tick)
 {
     return jump([&] { return m_target.timeline.goTo(tick, m_target.control); });
 }
@@ -148,13 +149,13 @@ Result<StopReport> RunControl::goToPercent(double percent)
     });
 }
 
-Result<std::optional<int64_t>> RunControl::tickOf(const ResolvedAddress& place)
+Result<std::optional<Tick>> RunControl::tickOf(const ResolvedAddress& place)
 {
     LS_CHECK_OK(checkStarted());
     Excursion excursion(m_target);
     Error absence(ErrorCode::usage, "");
     Result<Search> found = search(place, absence);
-    const int64_t tick = m_target.timeline.tick();
+    const Tick tick = m_target.timeline.tick();
     LS_CHECK_OK(excursion.comeBack());
     m_breakpoints.moved(m_target.timeline.tick());
     LS_TRY(const Search answer, std::move(found));
@@ -282,16 +283,16 @@ Result<StopReport> RunControl::advance(std::string_view pattern, FrameContext fr
     LS_TRY(std::vector<AddressPattern> patterns, typedPatterns(pattern, frame));
     PatternGoal goal(m_target.executor, std::move(patterns));
     if (goal.traps().empty()) return Error(ErrorCode::usage, "no operator matches").at(std::string(pattern));
-    const int64_t from = m_target.timeline.tick();
+    const Tick from = m_target.timeline.tick();
     if (direction == Direction::forward) {
         if (m_target.timeline.finished()) return Error(ErrorCode::usage, "the run is at its end");
         goal.skipUpTo(from);
         return forwardTo(kEnd, &goal, StopCause::stepDone);
     }
     if (from == 0) return Error(ErrorCode::usage, "the run is at its start");
-    Result<std::optional<int64_t>> last = lastBefore(goal, from - 1);
+    Result<std::optional<Tick>> last = lastBefore(goal, from - 1);
     if (!last.ok()) return stopped(from, std::move(last).takeError(), std::nullopt);
-    const int64_t target = last->value_or(0);
+    const Tick target = last->value_or(0);
     Result<std::vector<BreakpointHit>> hits = lastHits(target + 1, from - 1);
     if (!hits.ok()) return stopped(from, std::move(hits).takeError(), std::nullopt);
     return backToHit(from, *hits, target, *last ? StopCause::stepDone : StopCause::startReached);

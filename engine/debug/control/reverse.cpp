@@ -6,16 +6,16 @@
 namespace loopscope {
 
 /// Goes back to a tick. Reasons of breakpoints that were found are added by the caller.
-Result<StopReport> RunControl::backTo(int64_t target, StopCause reached)
+Result<StopReport> RunControl::backTo(Tick target, StopCause reached)
 {
-    const int64_t from = m_target.timeline.tick();
+    const Tick from = m_target.timeline.tick();
     Status status = m_target.timeline.goTo(target, m_target.control);
     m_breakpoints.moved(m_target.timeline.tick());
     return stopped(from, std::move(status), reached);
 }
 
 /// To the stop of the hits, for their reasons; without hits to another one.
-Result<StopReport> RunControl::backToHit(int64_t from, const std::vector<BreakpointHit>& hits, int64_t otherwise, StopCause reached)
+Result<StopReport> RunControl::backToHit(Tick from, const std::vector<BreakpointHit>& hits, Tick otherwise, StopCause reached)
 {
     LS_TRY(StopReport report, backTo(hits.empty() ? otherwise : hits.back().tick, reached));
     report.ranFrom = from;
@@ -29,18 +29,18 @@ Result<StopReport> RunControl::backToHit(int64_t from, const std::vector<Breakpo
 }
 
 /// All hits of the last stop from `low` to `high` where breakpoints would have stopped; empty: none. Leads anywhere.
-Result<std::vector<BreakpointHit>> RunControl::lastHits(int64_t low, int64_t high)
+Result<std::vector<BreakpointHit>> RunControl::lastHits(Tick low, Tick high)
 {
     Timeline& timeline = m_target.timeline;
     const TrapSet traps = m_breakpoints.traps();
     while (high >= low && !traps.empty()) {
         // Stops in (begin, high]; at the start of the run also that at 0.
-        const int64_t begin = high > 0 ? timeline.checkpointBefore(high - 1) : 0;
+        const Tick begin = high > 0 ? timeline.checkpointBefore(high - 1) : Tick();
         LS_CHECK_OK(timeline.goTo(begin, m_target.control));
         m_breakpoints.moved(begin);
-        TrapHandler& handler = m_breakpoints.handler(BreakpointSet::Mode::scan, begin == 0 ? -1 : begin);
+        TrapHandler& handler = m_breakpoints.handler(BreakpointSet::Mode::scan, begin == 0 ? Tick(-1) : begin);
         static_cast<void>(m_breakpoints.takeHits());
-        Result<bool> ran = timeline.run(std::max(high, begin + 1), traps, handler, m_target.control);
+        Result<bool> ran = timeline.run(std::max(high, Tick(begin + 1)), traps, handler, m_target.control);
         if (!ran.ok() && ran.error().code() == ErrorCode::cancelled) { // behind `high` there was nothing
             if (m_target.control.cancel) m_target.control.cancel->clear();
             LS_CHECK_OK(timeline.goTo(high));
@@ -49,7 +49,7 @@ Result<std::vector<BreakpointHit>> RunControl::lastHits(int64_t low, int64_t hig
         std::vector<BreakpointHit> hits = m_breakpoints.takeHits();
         std::erase_if(hits, [&](const BreakpointHit& hit) { return hit.tick < low || hit.tick > high; });
         if (!hits.empty()) {
-            const int64_t last = hits.back().tick;
+            const Tick last = hits.back().tick;
             std::erase_if(hits, [&](const BreakpointHit& hit) { return hit.tick != last; });
             return hits;
         }
@@ -61,7 +61,7 @@ Result<std::vector<BreakpointHit>> RunControl::lastHits(int64_t low, int64_t hig
 
 Result<StopReport> RunControl::resumeBackward(int64_t ignore)
 {
-    const int64_t from = m_target.timeline.tick();
+    const Tick from = m_target.timeline.tick();
     if (from == 0) return Error(ErrorCode::usage, "the run is at its start");
     int64_t high = from - 1;
     for (;; --ignore) {
@@ -79,22 +79,22 @@ Result<StopReport> RunControl::resumeBackward(int64_t ignore)
 
 Result<StopReport> RunControl::stepBackward(int64_t count)
 {
-    const int64_t from = m_target.timeline.tick();
+    const Tick from = m_target.timeline.tick();
     if (from == 0) return Error(ErrorCode::usage, "the run is at its start");
     return backTo(std::max<int64_t>(from - count, 0), count > from ? StopCause::startReached : StopCause::stepDone);
 }
 
 /// The tick of the stop before the call that the frame at `depth` ≥ 1 was entered by. Leads anywhere.
-Result<int64_t> RunControl::tickBeforeCall(int depth)
+Result<Tick> RunControl::tickBeforeCall(int depth)
 {
     const FrameInfo callee = m_target.executor.frame(depth);
     const FrameInfo caller = m_target.executor.frame(depth - 1);
     if (callee.role == CallRole::frame) {
         OutsideGoal outside(m_target.executor, depth);
-        LS_TRY(const std::optional<int64_t> tick, lastBefore(outside, m_target.timeline.tick()));
+        LS_TRY(const std::optional<Tick> tick, lastBefore(outside, m_target.timeline.tick()));
         return tick.value_or(0);
     }
-    if (callee.role != CallRole::loop) return callee.enteredAtStep + depth - 1;
+    if (callee.role != CallRole::loop) return Tick(callee.enteredAtStep + depth - 1);
     ResolvedAddress place;
     place.address = frameAddress(m_target.executor, depth - 1);
     place.address.target = TargetKind::op;
@@ -110,18 +110,18 @@ Result<int64_t> RunControl::tickBeforeCall(int depth)
 Result<StopReport> RunControl::nextBackward(int64_t count)
 {
     Timeline& timeline = m_target.timeline;
-    const int64_t from = timeline.tick();
+    const Tick from = timeline.tick();
     if (from == 0) return Error(ErrorCode::usage, "the run is at its start");
     Result<StopReport> report = StopReport();
     while (count-- > 0 && timeline.tick() > 0) {
-        const int64_t here = timeline.tick();
+        const Tick here = timeline.tick();
         const int depth = timeline.position().depth;
         if (Status status = timeline.back(m_target.control); !status.ok()) return stopped(from, std::move(status), std::nullopt);
-        int64_t target = here - 1;
+        Tick target = here - 1;
         std::vector<BreakpointHit> hits;
         const bool returned = timeline.position().depth > depth && m_target.executor.frame(depth).role != CallRole::frame;
         if (returned) { // a call returned here: to the stop before it, or to a breakpoint inside
-            Result<int64_t> call = tickBeforeCall(depth);
+            Result<Tick> call = tickBeforeCall(depth);
             if (!call.ok()) return stopped(from, std::move(call).takeError(), std::nullopt);
             target = *call;
             Result<std::vector<BreakpointHit>> inside = lastHits(target + 1, here - 1);
@@ -137,11 +137,11 @@ Result<StopReport> RunControl::nextBackward(int64_t count)
 
 Result<StopReport> RunControl::finishBackward(int depth)
 {
-    const int64_t from = m_target.timeline.tick();
+    const Tick from = m_target.timeline.tick();
     if (from == 0) return Error(ErrorCode::usage, "the run is at its start");
-    int64_t target = 0;
+    Tick target;
     if (depth > 0) {
-        Result<int64_t> call = tickBeforeCall(depth);
+        Result<Tick> call = tickBeforeCall(depth);
         if (!call.ok()) return stopped(from, std::move(call).takeError(), std::nullopt);
         target = *call;
     }
@@ -151,14 +151,14 @@ Result<StopReport> RunControl::finishBackward(int depth)
 }
 
 /// The last stop up to `end` where the goal is met. Leads anywhere.
-Result<std::optional<int64_t>> RunControl::lastBefore(Goal& goal, int64_t end)
+Result<std::optional<Tick>> RunControl::lastBefore(Goal& goal, Tick end)
 {
     Timeline& timeline = m_target.timeline;
-    for (int64_t high = end; high >= 0;) {
-        const int64_t begin = high > 0 ? timeline.checkpointBefore(high - 1) : 0;
+    for (Tick high = end; high >= 0;) {
+        const Tick begin = high > 0 ? timeline.checkpointBefore(high - 1) : Tick();
         LS_CHECK_OK(timeline.goTo(begin, m_target.control));
         goal.noteUpTo(high);
-        LS_TRY(const bool trapped, timeline.run(std::max(high, begin + 1), goal.traps(), goal, m_target.control));
+        LS_TRY(const bool trapped, timeline.run(std::max(high, Tick(begin + 1)), goal.traps(), goal, m_target.control));
         static_cast<void>(trapped);
         if (goal.noted() || begin == 0) break;
         high = begin;

@@ -27,7 +27,7 @@ public:
           m_goal(goal)
     {
     }
-    bool beforeOperator(const OperatorEvent& event, int64_t tick) override
+    bool beforeOperator(const OperatorEvent& event, Tick tick) override
     {
         bool stop = false;
         if (m_breakpoints) stop |= m_breakpoints->beforeOperator(event, tick); // it knows which operators are its own
@@ -35,7 +35,7 @@ public:
         if (m_breakpoints && !m_goal && m_breakpoints->quiet != quiet && !m_loops.has(event.graph)) quiet = m_breakpoints->quiet;
         return stop;
     }
-    bool afterOperator(const OperatorEvent& event, int64_t tick) override
+    bool afterOperator(const OperatorEvent& event, Tick tick) override
     {
         bool stop = false;
         if (event.trips >= 0) m_trips.note(m_line, event, tick, m_executor);
@@ -45,7 +45,7 @@ public:
     }
 
 private:
-    const int m_line;
+    const TimelineId m_line;
     const Executor& m_executor;
     TripMemory& m_trips;
     const TrapSet& m_loops;
@@ -69,7 +69,7 @@ Status RunControl::checkStarted() const { return m_started ? Status() : Status(E
 int RunControl::depthOf(int depth) const { return depth < 0 ? m_target.executor.position().depth - 1 : depth; }
 
 /// Goes on to a tick with breakpoints and a goal. Breakpoints do not hit at stops up to `after`.
-Result<bool> RunControl::runArmed(int64_t target, Goal* goal, int64_t after)
+Result<bool> RunControl::runArmed(Tick target, Goal* goal, Tick after)
 {
     TrapSet traps = m_loopTraps;
     traps.add(m_breakpoints.traps());
@@ -93,13 +93,13 @@ StopReport RunControl::here() const
     report.position = m_target.executor.position();
     if (report.position.started) report.address = m_target.executor.positionAddress();
     report.tick = m_target.timeline.tick();
-    report.timeline = m_target.timeline.current() + 1;
+    report.timeline = m_target.timeline.current();
     report.ranFrom = report.tick;
     return report;
 }
 
 /// The report of a request that ended with `status`. `goal`: what it was to reach, and did. Errors: a request that was refused.
-Result<StopReport> RunControl::stopped(int64_t from, Status status, std::optional<StopCause> goal)
+Result<StopReport> RunControl::stopped(Tick from, Status status, std::optional<StopCause> goal)
 {
     if (!status.ok() && status.detail().code == ErrorCode::usage) return std::move(status).takeError();
     StopReport report = here();
@@ -137,7 +137,7 @@ Result<StopReport> RunControl::start()
     m_started = true;
     m_trips.clear();
     m_ends.clear();
-    std::erase_if(m_marks, [](const Mark& mark) { return mark.timeline != 0; }); // the timelines that edits made are gone
+    std::erase_if(m_marks, [](const Mark& mark) { return mark.timeline != 1; }); // the timelines that edits made are gone
     m_past.clear();
     m_future.clear();
     m_breakpoints.moved(0);
@@ -157,7 +157,7 @@ Result<StopReport> RunControl::resume(Direction direction, int64_t ignore)
     LS_CHECK_OK(checkStarted());
     if (direction == Direction::backward) return resumeBackward(ignore);
     if (m_target.timeline.finished()) return Error(ErrorCode::usage, "the run is at its end");
-    const int64_t from = m_target.timeline.tick();
+    const Tick from = m_target.timeline.tick();
     for (;; --ignore) {
         Result<bool> trapped = runArmed(kEnd, nullptr, m_target.timeline.tick());
         if (!trapped.ok()) return stopped(from, std::move(trapped).takeError(), std::nullopt);
@@ -167,9 +167,9 @@ Result<StopReport> RunControl::resume(Direction direction, int64_t ignore)
 }
 
 /// Runs on until a goal is met (reason `met`) or the tick is reached (the same reason if there is no goal).
-Result<StopReport> RunControl::forwardTo(int64_t target, Goal* goal, StopCause met)
+Result<StopReport> RunControl::forwardTo(Tick target, Goal* goal, StopCause met)
 {
-    const int64_t from = m_target.timeline.tick();
+    const Tick from = m_target.timeline.tick();
     Result<bool> trapped = runArmed(target, goal, from);
     if (!trapped.ok()) return stopped(from, std::move(trapped).takeError(), std::nullopt);
     const bool done = goal ? goal->isMet() : m_target.timeline.tick() == target;
@@ -188,7 +188,7 @@ Result<StopReport> RunControl::stepForward(int64_t count)
     Timeline& timeline = m_target.timeline;
     if (timeline.finished()) return Error(ErrorCode::usage, "the run is at its end");
     const Position before = timeline.position();
-    const int64_t from = timeline.tick();
+    const Tick from = timeline.tick();
     const int64_t target = count > kEnd - from ? kEnd : from + count;
     Result<StopReport> report = StopReport();
     if (!m_breakpoints.traps().empty()) {
@@ -217,7 +217,7 @@ Result<StopReport> RunControl::next(Direction direction, int64_t count)
     LS_CHECK_OK(checkStarted());
     if (count < 1) return Error(ErrorCode::usage, "a number of operators").found(std::to_string(count)).expected("1 or more");
     if (direction == Direction::backward) return nextBackward(count);
-    const int64_t from = m_target.timeline.tick();
+    const Tick from = m_target.timeline.tick();
     Result<StopReport> report = StopReport();
     while (count-- > 0) {
         const Position before = m_target.timeline.position();
@@ -238,7 +238,7 @@ Result<StopReport> RunControl::next(Direction direction, int64_t count)
     return report;
 }
 
-Result<StopReport> RunControl::untilReturn(int64_t from, GraphId graph, OperatorId op, InvocationId invocation, StopCause met)
+Result<StopReport> RunControl::untilReturn(Tick from, GraphId graph, OperatorId op, InvocationId invocation, StopCause met)
 {
     ReturnGoal goal(graph, op, invocation);
     Result<StopReport> report = forwardTo(kEnd, &goal, met);
@@ -255,7 +255,7 @@ Result<StopReport> RunControl::finish(Direction direction, int depth)
             .expected("0 to " + std::to_string(m_target.executor.position().depth - 1));
     if (direction == Direction::backward) return finishBackward(frame);
     if (m_target.timeline.finished()) return Error(ErrorCode::usage, "the run is at its end");
-    const int64_t from = m_target.timeline.tick();
+    const Tick from = m_target.timeline.tick();
     const FrameInfo callee = m_target.executor.frame(frame);
     if (frame == 0 || !callee.site.valid()) return forwardTo(kEnd, nullptr, StopCause::returned);
     if (callee.role == CallRole::frame || callee.inCond) {
@@ -279,20 +279,20 @@ Result<StopReport> RunControl::until()
 Result<StopReport> RunControl::edit(int depth, ValueId value, const Tensor& tensor)
 {
     LS_CHECK_OK(checkStarted());
-    const int64_t from = m_target.timeline.tick();
-    LS_TRY(const int line, m_target.timeline.edit(depth, value, tensor));
+    const Tick from = m_target.timeline.tick();
+    LS_TRY(const TimelineId line, m_target.timeline.edit(depth, value, tensor));
     static_cast<void>(line);
     m_breakpoints.moved(from);
     return stopped(from, {}, StopCause::edited);
 }
 
-Result<StopReport> RunControl::switchTo(int timeline)
+Result<StopReport> RunControl::switchTo(TimelineId timeline)
 {
     LS_CHECK_OK(checkStarted());
-    const auto count = static_cast<int>(m_target.timeline.timelines().size());
+    const int64_t count = std::ssize(m_target.timeline.timelines());
     if (timeline < 1 || timeline > count)
         return Error(ErrorCode::usage, "no timeline " + std::to_string(timeline)).expected("1 to " + std::to_string(count));
-    return jump([&] { return m_target.timeline.switchTo(timeline - 1, m_target.control); });
+    return jump([&] { return m_target.timeline.switchTo(timeline, m_target.control); });
 }
 
 std::optional<int64_t> RunControl::knownTrips(int depth) const
@@ -312,13 +312,13 @@ bool RunControl::noteTrips(const RunSurvey& survey)
     return isNew;
 }
 
-std::optional<int64_t> RunControl::knownEnd() const
+std::optional<Tick> RunControl::knownEnd() const
 {
     const auto found = m_ends.find(m_target.timeline.current());
     return found == m_ends.end() ? std::nullopt : std::optional(found->second.tick);
 }
 
-std::optional<int64_t> RunControl::knownSteps() const
+std::optional<Step> RunControl::knownSteps() const
 {
     const auto found = m_ends.find(m_target.timeline.current());
     return found == m_ends.end() ? std::nullopt : std::optional(found->second.step);

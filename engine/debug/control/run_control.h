@@ -26,10 +26,10 @@ enum class Direction : uint8_t { forward, backward };
 struct Mark {
     std::string name; ///< empty: a note
     std::string text;
-    int timeline = 0; ///< of Timeline
-    int64_t tick = 0;
+    TimelineId timeline = 1;
+    Tick tick = 0;
     std::string address;
-    int64_t step = 0;
+    Step step = 0;
 };
 
 /// All requests end with a report of the stop, also when the run fails, is cancelled or meets its budget: these are reasons to stop.
@@ -68,8 +68,8 @@ public:
     /// Before the operator (or at the first operator of the invocation) that the place names, wherever it lies in the present timeline.
     /// Errors: usage where the run does not get there ("the loop ran 111 iterations (0 to 110)").
     Result<StopReport> goTo(const ResolvedAddress& place);
-    Result<StopReport> goToStep(int64_t step);
-    Result<StopReport> goToTick(int64_t tick);
+    Result<StopReport> goToStep(Step step);
+    Result<StopReport> goToTick(Tick tick);
     Result<StopReport> goToStart();
     Result<StopReport> goToEnd();
     /// Of the steps of the whole run, which is run to its end once if that is not known. 0 to 100.
@@ -79,13 +79,13 @@ public:
     Result<StopReport> forward();
 
     /// The tick of the first stop at which the place is next, without going there. none: the run does not get there.
-    Result<std::optional<int64_t>> tickOf(const ResolvedAddress& place);
+    Result<std::optional<Tick>> tickOf(const ResolvedAddress& place);
     /// Trips of the loop that the frame at `depth` is an iteration of, if that execution of the loop was seen to its end.
     std::optional<int64_t> knownTrips(int depth) const;
     /// Last tick of the run on this timeline, if it was reached once.
-    std::optional<int64_t> knownEnd() const;
+    std::optional<Tick> knownEnd() const;
     /// Operators that the whole run completes, if its end was reached once on this timeline.
-    std::optional<int64_t> knownSteps() const;
+    std::optional<Step> knownSteps() const;
     /// Executions of loops that were seen to their end on this timeline, in order of addresses; of very many only the first.
     std::vector<LoopRun> loopRuns() const { return m_trips.list(m_target.timeline); }
     /// Takes over the loops that a survey of this run heard to their end, jumps having passed them by. True: there were new ones.
@@ -93,7 +93,7 @@ public:
 
     /// Replaces a value at this stop; docs/time_travel.md. The report's timeline is the new one.
     Result<StopReport> edit(int depth, ValueId value, const Tensor& tensor);
-    Result<StopReport> switchTo(int timeline); ///< as people count, from 1
+    Result<StopReport> switchTo(TimelineId timeline);
 
     Status mark(std::string name);
     void note(std::string text);
@@ -110,19 +110,19 @@ private:
     enum class Search : uint8_t { met, absent };
     /// A stop that history goes back to.
     struct Visit {
-        int timeline = 0;
-        int64_t tick = 0;
+        TimelineId timeline;
+        Tick tick = 0;
         bool operator==(const Visit&) const = default;
     };
 
     // run_control.cpp
     Status checkStarted() const;
-    Result<bool> runArmed(int64_t target, Goal* goal, int64_t after);
+    Result<bool> runArmed(Tick target, Goal* goal, Tick after);
     Result<bool> runQuietly(Goal& goal);
-    Result<StopReport> stopped(int64_t from, Status status, std::optional<StopCause> goal);
-    Result<StopReport> forwardTo(int64_t target, Goal* goal, StopCause met);
+    Result<StopReport> stopped(Tick from, Status status, std::optional<StopCause> goal);
+    Result<StopReport> forwardTo(Tick target, Goal* goal, StopCause met);
     Result<StopReport> stepForward(int64_t count);
-    Result<StopReport> untilReturn(int64_t from, GraphId graph, OperatorId op, InvocationId invocation, StopCause met);
+    Result<StopReport> untilReturn(Tick from, GraphId graph, OperatorId op, InvocationId invocation, StopCause met);
     void noteWritten(StopReport& report, const Position& before) const;
     int depthOf(int depth) const;
 
@@ -131,11 +131,11 @@ private:
     Result<StopReport> stepBackward(int64_t count);
     Result<StopReport> nextBackward(int64_t count);
     Result<StopReport> finishBackward(int depth);
-    Result<int64_t> tickBeforeCall(int depth);
-    Result<std::vector<BreakpointHit>> lastHits(int64_t low, int64_t high);
-    Result<StopReport> backTo(int64_t target, StopCause reached);
-    Result<StopReport> backToHit(int64_t from, const std::vector<BreakpointHit>& hits, int64_t otherwise, StopCause reached);
-    Result<std::optional<int64_t>> lastBefore(Goal& goal, int64_t end);
+    Result<Tick> tickBeforeCall(int depth);
+    Result<std::vector<BreakpointHit>> lastHits(Tick low, Tick high);
+    Result<StopReport> backTo(Tick target, StopCause reached);
+    Result<StopReport> backToHit(Tick from, const std::vector<BreakpointHit>& hits, Tick otherwise, StopCause reached);
+    Result<std::optional<Tick>> lastBefore(Goal& goal, Tick end);
 
     // places.cpp
     Result<Search> search(const ResolvedAddress& place, Error& absence);
@@ -156,9 +156,10 @@ private:
     TrapSet m_loopTraps; ///< where trips are counted
     TripMemory m_trips;
     struct End {
-        int64_t tick = 0, step = 0;
+        Tick tick;
+        Step step;
     };
-    std::map<int, End> m_ends; ///< timeline → its last stop
+    std::map<TimelineId, End> m_ends; ///< timeline → its last stop
     std::vector<Mark> m_marks;
     std::vector<Visit> m_past, m_future;
 };

@@ -2,6 +2,7 @@
 // expression is compiled; values are asked for by number afterwards.
 #pragma once
 
+#include "engine/base/counts.h"
 #include "engine/base/result.h"
 #include "engine/tensor/statistics.h"
 #include "engine/tensor/tensor.h"
@@ -25,7 +26,7 @@ struct ExpressionPlace {
 /// How a value came about.
 struct ExpressionWrite {
     bool isDead = false;     ///< TensorFlow v1 graphs: it was not computed
-    int64_t step = -1;       ///< step index of the write, −1: not written
+    Step step = -1;          ///< step index of the write, −1: not written
     std::string_view writer; ///< address of the operator that wrote it, empty: none; valid until the source moves on
 };
 
@@ -78,7 +79,7 @@ public:
     virtual std::optional<int64_t> iteration(std::optional<uint32_t> loop) = 0; ///< of the innermost loop if none is named
     virtual std::optional<int64_t> tripCount(uint32_t loop) = 0;
     virtual std::optional<std::string_view> branchTaken(uint32_t branch) = 0; ///< "then", "else", "branch2"
-    virtual int64_t step() = 0;
+    virtual Step step() = 0;
     virtual int64_t run() = 0;
     virtual int64_t hits() = 0;  ///< of the breakpoint whose condition this is
     virtual int64_t depth() = 0; ///< frames below the root

@@ -74,8 +74,8 @@ public:
     {
     }
     const TakenFrom& taken() const { return m_taken; }
-    bool beforeOperator(const OperatorEvent&, int64_t) override { return false; }
-    bool afterOperator(const OperatorEvent&, int64_t) override
+    bool beforeOperator(const OperatorEvent&, Tick) override { return false; }
+    bool afterOperator(const OperatorEvent&, Tick) override
     {
         if (m_executor.position().depth <= m_depth) return false;
         const FrameInfo frame = m_executor.frame(m_depth);

@@ -11,12 +11,13 @@
 namespace loopscope {
 
 struct ForwardIteration {
-    int depth = 0;              ///< of the frame that is the backward iteration
-    std::string address;        ///< of the forward iteration: "main/while/context@2:frame"
-    int64_t iteration = -1;     ///< its number
-    std::string site;           ///< the operator that put there what the backward iteration takes: "while/StackPushV2"
-    int64_t tick = 0, step = 0; ///< the stop before that operator
-    bool popped = false;        ///< it takes it away; else it reads it
+    int depth = 0;          ///< of the frame that is the backward iteration
+    std::string address;    ///< of the forward iteration: "main/while/context@2:frame"
+    int64_t iteration = -1; ///< its number
+    std::string site;       ///< the operator that put there what the backward iteration takes: "while/StackPushV2"
+    Tick tick;              ///< the stop before that operator
+    Step step;
+    bool popped = false; ///< it takes it away; else it reads it
 };
 
 /// Of the innermost iteration around the frame that takes something from another loop. Looks ahead in this iteration if that has not

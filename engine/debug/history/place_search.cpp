@@ -24,8 +24,8 @@ public:
           m_stopAtFirst(stopAtFirst)
     {
     }
-    bool beforeOperator(const OperatorEvent& event, int64_t) override { return hear(event, false); }
-    bool afterOperator(const OperatorEvent& event, int64_t) override { return hear(event, true); }
+    bool beforeOperator(const OperatorEvent& event, Tick) override { return hear(event, false); }
+    bool afterOperator(const OperatorEvent& event, Tick) override { return hear(event, true); }
     const KeptWrite* found() const { return m_invocation == 0 ? nullptr : m_keeper.before(m_invocation, 0); }
 
 private:
@@ -47,8 +47,8 @@ private:
 class TripListener final : public TrapHandler {
 public:
     explicit TripListener(InvocationId caller) : m_caller(caller) {}
-    bool beforeOperator(const OperatorEvent&, int64_t) override { return false; }
-    bool afterOperator(const OperatorEvent& event, int64_t) override
+    bool beforeOperator(const OperatorEvent&, Tick) override { return false; }
+    bool afterOperator(const OperatorEvent& event, Tick) override
     {
         if (event.invocation == m_caller && event.trips >= 0) m_trips = event.trips;
         return false;
@@ -114,9 +114,7 @@ Result<std::optional<KeptWrite>> findAtPath(const DebugTarget& target, const std
         ++shared;
     }
     const int64_t earliest = shared == 0 ? 0 : entryOf(executor, shared);
-    int64_t frontier = now;
-    for (const TimelineInfo& line : target.timeline.timelines())
-        if (line.id == target.timeline.current()) frontier = line.frontier;
+    const Tick frontier = target.timeline.info().frontier;
 
     ValueKeeper keeper(target.model, graph, value);
     keeper.require(1, true, false);

@@ -22,12 +22,12 @@ void copyInto(KeptWrite& kept, const Tensor& tensor)
 class Filler final : public TrapHandler {
 public:
     Filler(const Executor& executor, std::span<ValueKeeper* const> keepers) : m_executor(executor), m_keepers(keepers) {}
-    bool beforeOperator(const OperatorEvent& event, int64_t) override
+    bool beforeOperator(const OperatorEvent& event, Tick) override
     {
         for (ValueKeeper* keeper : m_keepers) keeper->record(event, false, m_executor);
         return false;
     }
-    bool afterOperator(const OperatorEvent& event, int64_t) override
+    bool afterOperator(const OperatorEvent& event, Tick) override
     {
         for (ValueKeeper* keeper : m_keepers) keeper->record(event, true, m_executor);
         return false;
@@ -42,8 +42,8 @@ private:
 class FirstWrite final : public TrapHandler {
 public:
     FirstWrite(const Executor& executor, ValueKeeper& keeper) : m_executor(executor), m_keeper(keeper) {}
-    bool beforeOperator(const OperatorEvent& event, int64_t) override { return hear(event, false); }
-    bool afterOperator(const OperatorEvent& event, int64_t) override { return hear(event, true); }
+    bool beforeOperator(const OperatorEvent& event, Tick) override { return hear(event, false); }
+    bool afterOperator(const OperatorEvent& event, Tick) override { return hear(event, true); }
 
 private:
     bool hear(const OperatorEvent& event, bool isAfter)
@@ -69,19 +69,18 @@ void amendFromFrames(const Executor& executor, std::span<ValueKeeper* const> kee
 }
 
 /// Runs on to a tick; the keepers hear it, edits on the way included.
-Status runHeard(const DebugTarget& target, int64_t to, const TrapSet& traps, TrapHandler& handler, std::span<ValueKeeper* const> keepers)
+Status runHeard(const DebugTarget& target, Tick to, const TrapSet& traps, TrapHandler& handler, std::span<ValueKeeper* const> keepers)
 {
-    std::vector<int64_t> stops = {to};
-    const std::vector<TimelineInfo> lines = target.timeline.timelines();
-    for (int id = target.timeline.current(); id >= 0; id = lines[static_cast<size_t>(id)].parent) {
-        const TimelineInfo& line = lines[static_cast<size_t>(id)];
-        if (line.parent >= 0 && line.forkTick > target.timeline.tick() && line.forkTick < to) stops.push_back(line.forkTick);
+    std::vector<Tick> stops = {to};
+    for (TimelineId id = target.timeline.current(); id != 0; id = target.timeline.info(id).parent) {
+        const TimelineInfo& line = target.timeline.info(id);
+        if (line.parent != 0 && line.forkTick > target.timeline.tick() && line.forkTick < to) stops.push_back(line.forkTick);
     }
     std::ranges::sort(stops);
-    for (const int64_t stop : stops) {
+    for (const Tick stop : stops) {
         LS_TRY(const bool stopped, target.timeline.run(stop, traps, handler, target.control));
         static_cast<void>(stopped);
-        if (lines.size() > 1) amendFromFrames(target.executor, keepers);
+        if (target.timeline.timelines().size() > 1) amendFromFrames(target.executor, keepers);
     }
     return {};
 }
@@ -149,7 +148,7 @@ void ValueKeeper::record(const OperatorEvent& event, bool isAfter, const Executo
     }
 }
 
-void ValueKeeper::store(InvocationId invocation, int64_t step, const Tensor& tensor)
+void ValueKeeper::store(InvocationId invocation, Step step, const Tensor& tensor)
 {
     const bool again = m_count > 0 && m_ring[m_newest].invocation == invocation; // a variable that is written twice
     const size_t previous = again ? (m_newest + m_ring.size() - 1) % m_ring.size() : m_newest;

@@ -14,7 +14,7 @@ namespace loopscope {
 /// One write: the value as an invocation of its graph left it.
 struct KeptWrite {
     InvocationId invocation = 0; ///< 0: none
-    int64_t step = -1;           ///< of the write
+    Step step = -1;              ///< of the write
     uint64_t hash = 0;           ///< writeHash()
     int64_t unchanged = 0;       ///< writes in a row, up to this one, that equal the one before them
     bool hasCopy = false;
@@ -68,7 +68,7 @@ public:
     uint64_t byteSize() const;
 
 private:
-    void store(InvocationId invocation, int64_t step, const Tensor& tensor);
+    void store(InvocationId invocation, Step step, const Tensor& tensor);
 
     GraphId m_graph;
     ValueId m_value;

@@ -41,7 +41,7 @@ Result<CallPath> pathOf(const Model& model, GraphId root, const Address& address
 bool isOnPath(const Executor& executor, int frames, const CallPath& path);
 
 /// Frames of the executor, also while it asks a trap handler, when position() is not up to date.
-inline int frameCount(const Executor& executor, int64_t step) { return static_cast<int>(executor.tick() - step) + 1; }
+inline int frameCount(const Executor& executor, Step step) { return static_cast<int>(executor.tick().number - step.number) + 1; }
 
 /// The invocation that the last of `stack` is, as an address without target: "main/while#0@37:body".
 Address addressOfStack(const Model& model, std::span<const FrameInfo> stack);

@@ -1,6 +1,7 @@
 // Why a node of a TensorFlow v1 graph is dead: backwards over dead inputs to the Switches that chose another side, and their predicate.
 #include "engine/debug/inspect/expression_text.h"
 #include "engine/debug/inspect/why_answers.h"
+#include "engine/exec/executor.h"
 
 #include <algorithm>
 

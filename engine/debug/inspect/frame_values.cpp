@@ -1,5 +1,9 @@
 #include "engine/debug/inspect/frame_values.h"
 
+#include "engine/exec/executor.h"
+
+#include <cctype>
+
 namespace loopscope {
 
 namespace {

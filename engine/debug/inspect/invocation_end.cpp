@@ -32,7 +32,7 @@ public:
     static OperatorId lastOperator(const Model& model, GraphId graph) { return OperatorId(std::ssize(model.graph(graph).operators) - 1); }
     const TrapSet& traps() const { return m_traps; }
 
-    bool beforeOperator(const OperatorEvent& event, int64_t tick) override
+    bool beforeOperator(const OperatorEvent& event, Tick tick) override
     {
         const Executor& executor = m_target.executor;
         const int frames = executor.position().depth;
@@ -44,7 +44,7 @@ public:
         return isBehind(frames) || isHopeless();
     }
 
-    bool afterOperator(const OperatorEvent& event, int64_t) override
+    bool afterOperator(const OperatorEvent& event, Tick) override
     {
         if (event.invocation != m_invocation) return false; // a call in between has the same operator
         const Executor& executor = m_target.executor;
@@ -145,8 +145,8 @@ Result<EndFound> lookAtEnd(const DebugTarget& target, const Address& invocation,
     if (path.entersFrames() || !target.executor.stopsInAddressOrder())
         return Error(ErrorCode::usage, "operators of TensorFlow 1 run in no order: go there to look").at(toString(invocation));
     if (target.model.graph(path.graph()).operators.empty()) return Error(ErrorCode::usage, "has no operators").at(toString(invocation));
-    const TimelineInfo line = target.timeline.timelines()[static_cast<size_t>(target.timeline.current())];
-    const int64_t until = std::max(line.frontier, line.lastTick);
+    const TimelineInfo& line = target.timeline.info();
+    const Tick until = std::max(line.frontier, line.lastTick);
 
     Excursion excursion(target);
     EndFinder finder(target, path, place.address, search);

@@ -86,7 +86,7 @@ public:
     int64_t repeated() const { return m_repeated; } ///< iteration whose state was there before; −1: none
     int64_t repeats() const { return m_original; }
 
-    bool beforeOperator(const OperatorEvent& event, int64_t tick) override
+    bool beforeOperator(const OperatorEvent& event, Tick tick) override
     {
         if (tick < m_now && event.graph == m_beginsIn && event.op.index == 0 && isHere(event)) beginIteration();
         return false;
@@ -98,7 +98,7 @@ public:
         if (frame.graph == m_beginsIn && frame.next.index == 0) beginIteration();
     }
 
-    bool afterOperator(const OperatorEvent& event, int64_t) override
+    bool afterOperator(const OperatorEvent& event, Tick) override
     {
         if (m_wraps.size() >= kMostWraps || event.graph != m_graphs.body || !isHere(event)) return false;
         const Graph& body = m_target.model.graph(m_graphs.body);
@@ -472,8 +472,8 @@ public:
             if (!track.isInvariant) m_traps.add(graph, m_graph.value(track.formal).producer, trapAfter);
     }
     const TrapSet& traps() const { return m_traps; }
-    bool beforeOperator(const OperatorEvent&, int64_t) override { return false; }
-    bool afterOperator(const OperatorEvent& event, int64_t) override
+    bool beforeOperator(const OperatorEvent&, Tick) override { return false; }
+    bool afterOperator(const OperatorEvent& event, Tick) override
     {
         if (event.state != EventState::live || m_executor.position().depth != m_depth + 1) return false;
         if (m_executor.frame(m_depth).site != m_site || m_executor.frame(m_depth - 1).invocation != m_caller) return false;

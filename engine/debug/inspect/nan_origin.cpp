@@ -45,9 +45,9 @@ public:
     }
     const TrapSet& traps() const { return m_traps; }
     int64_t iteration() const { return m_iteration; }
-    int64_t tick() const { return m_tick; }
+    Tick tick() const { return m_tick; }
 
-    bool beforeOperator(const OperatorEvent& event, int64_t tick) override
+    bool beforeOperator(const OperatorEvent& event, Tick tick) override
     {
         const Executor& executor = m_target.executor;
         if (frameCount(executor, event.step) != m_depth + 1 || event.graph != m_graph ||
@@ -62,7 +62,7 @@ public:
         }
         return false;
     }
-    bool afterOperator(const OperatorEvent&, int64_t) override { return false; }
+    bool afterOperator(const OperatorEvent&, Tick) override { return false; }
 
 private:
     const DebugTarget& m_target;

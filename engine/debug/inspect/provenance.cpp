@@ -127,7 +127,7 @@ Result<Origin> originOf(const DebugTarget& target, ValueAt at)
                 query.slot = source.role == ValueRole::result ? source.slot : -1;
                 query.iterationDepth = at.depth;
                 query.iteration = carried.iteration;
-                return writtenBy(target, query, std::min(at.until, frame.enteredAtStep + at.depth), std::move(origin));
+                return writtenBy(target, query, std::min(at.until, Tick(frame.enteredAtStep + at.depth)), std::move(origin));
             }
             operand = carried.position;
             how = frame.iteration == 0 ? " begins as " : " is, since the loop began, ";

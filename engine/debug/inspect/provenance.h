@@ -12,9 +12,9 @@ namespace loopscope {
 
 /// A value at a moment of the run.
 struct ValueAt {
-    int64_t tick = 0;  ///< a stop at which the value's frame is on the stack
-    int64_t until = 0; ///< the moment: everything that ends at or before this stop has happened
-    int depth = 0;     ///< of the frame, 0 = root
+    Tick tick = 0; ///< a stop at which the value's frame is on the stack
+    Tick until;    ///< the moment: everything that ends at or before this stop has happened
+    int depth = 0; ///< of the frame, 0 = root
     ValueId value;
 };
 

@@ -87,10 +87,9 @@ private:
     std::set<OperatorId> m_readers;
 };
 
-int64_t frontierOf(const Timeline& timeline)
+Tick frontierOf(const Timeline& timeline)
 {
-    const std::vector<TimelineInfo> lines = timeline.timelines();
-    const TimelineInfo& line = lines[static_cast<size_t>(timeline.current())];
+    const TimelineInfo& line = timeline.info();
     return std::max({line.frontier, line.lastTick, timeline.tick()});
 }
 
@@ -106,12 +105,13 @@ void surveyPlain(const DebugTarget& target, const SurveyRequest& request, RunSur
 {
     const GraphId root = target.executor.root();
     const Graph& graph = target.model.graph(root);
-    survey.toTick = survey.toStep = survey.frontierTick;
+    survey.toTick = survey.frontierTick;
+    survey.toStep = survey.frontierTick.number; // where nothing is called, ticks are steps
     survey.reachedFrontier = true;
     survey.reachedEnd = survey.frontierTick >= static_cast<int64_t>(graph.operators.size());
     if (request.graph != root || !request.value.valid()) return;
     const Value& value = graph.value(request.value);
-    for (int64_t step = request.fromTick; step < survey.toStep; ++step) {
+    for (Step step = request.fromTick.number; step < survey.toStep; ++step) {
         const Operator& op = graph.op(OperatorId(step));
         if (std::ranges::find(op.inputs, request.value) != op.inputs.end()) survey.accesses.push_back({step, false, false});
         if (value.role == ValueRole::result && value.producer == OperatorId(step)) survey.accesses.push_back({step, true, false});
@@ -122,11 +122,11 @@ Status listen(const DebugTarget& target, const SurveyRequest& request, RunSurvey
 {
     Listener listener(target.executor, request, survey);
     const int64_t began = nowNs();
-    const int64_t from = std::clamp<int64_t>(request.fromTick, 0, survey.frontierTick);
+    const Tick from = std::clamp<int64_t>(request.fromTick, 0, survey.frontierTick);
     LS_CHECK_OK(target.timeline.goTo(from, target.control));
     int64_t chunk = kFirstChunk;
     while (target.timeline.tick() < survey.frontierTick && !target.timeline.finished()) {
-        LS_CHECK_OK(target.timeline.replay(std::min(target.timeline.tick() + chunk, survey.frontierTick), listener, target.control));
+        LS_CHECK_OK(target.timeline.replay(std::min(Tick(target.timeline.tick() + chunk), survey.frontierTick), listener, target.control));
         const int64_t spent = nowNs() - began;
         if (spent > request.budgetNs || listener.events() > request.maxEvents) break;
         if (spent < request.budgetNs / 4) chunk = std::min<int64_t>(chunk * 2, int64_t{1} << 20);

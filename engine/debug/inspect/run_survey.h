@@ -13,8 +13,8 @@
 namespace loopscope {
 
 struct SurveyRequest {
-    int64_t fromTick = 0; ///< where the part before this one ended; 0: the start
-    GraphId graph;        ///< of the value whose writes and reads are wanted; invalid: none
+    Tick fromTick = 0; ///< where the part before this one ended; 0: the start
+    GraphId graph;     ///< of the value whose writes and reads are wanted; invalid: none
     ValueId value;
     bool invocations = true;
     bool operators = false;        ///< each operator that completed, too: v1 graphs, where iterations overlap
@@ -30,12 +30,12 @@ struct SurveyedInvocation {
     OperatorId site;
     GraphId graph; ///< of a loop its body
     int64_t iteration = -1;
-    int64_t firstStep = 0; ///< of the next operator to complete
+    Step firstStep = 0; ///< of the next operator to complete
 };
 
 struct SurveyedEnd {
     InvocationId id = 0;
-    int64_t endStep = 0; ///< of the next operator to complete
+    Step endStep = 0; ///< of the next operator to complete
 };
 
 /// A loop that came to its end: its iterations are 0 to trips − 1; the invocation after them held nothing but its condition.
@@ -43,22 +43,22 @@ struct SurveyedLoop {
     InvocationId caller = 0; ///< invocation of the call operator
     OperatorId site;
     int64_t trips = 0;
-    int64_t endStep = 0;         ///< behind the loop
-    int64_t endTick = INT64_MAX; ///< of the stop after it; INT64_MAX: not known
-    GraphId graph = {};          ///< of the call operator
-    std::string address = {};    ///< of that operator; empty beyond the first kNamedLoops of a part
+    Step endStep = 0;         ///< behind the loop
+    Tick endTick = INT64_MAX; ///< of the stop after it; INT64_MAX: not known
+    GraphId graph = {};       ///< of the call operator
+    std::string address = {}; ///< of that operator; empty beyond the first kNamedLoops of a part
 };
 
 constexpr size_t kNamedLoops = 4096;
 
 struct SurveyedAccess {
-    int64_t step = 0;
+    Step step = 0;
     bool isWrite = false;
     bool isAbnormal = false; ///< a write that holds NaN or infinity
 };
 
 struct SurveyedOperator {
-    int64_t step = 0;
+    Step step = 0;
     InvocationId invocation = 0;
     GraphId graph;
     OperatorId op;
@@ -66,19 +66,19 @@ struct SurveyedOperator {
 };
 
 struct RunSurvey {
-    int64_t fromTick = 0, toTick = 0; ///< the part; the next one begins at toTick
-    int64_t toStep = 0;               ///< operators completed at toTick
-    int64_t frontierTick = 0;         ///< how far this timeline was run
+    Tick fromTick = 0, toTick = 0; ///< the part; the next one begins at toTick
+    Step toStep = 0;               ///< operators completed at toTick
+    Tick frontierTick = 0;         ///< how far this timeline was run
     bool reachedFrontier = false;
     bool reachedEnd = false;                     ///< of the run
-    int timeline = 0;                            ///< of Timeline
+    TimelineId timeline;                         ///< of Timeline
     int64_t run = 0;                             ///< Timeline::runs(): parts of different runs do not belong together
     std::vector<SurveyedInvocation> invocations; ///< in order of starting
     std::vector<SurveyedEnd> ends;
     std::vector<SurveyedLoop> loops;      ///< that ended
     std::vector<SurveyedAccess> accesses; ///< in order
     std::vector<SurveyedOperator> operators;
-    std::vector<int64_t> checkpointSteps; ///< of all checkpoints of this timeline; only where the frontier is reached
+    std::vector<Step> checkpointSteps; ///< of all checkpoints of this timeline; only where the frontier is reached
 };
 
 /// Executes the part again and listens; stands where it stood afterwards. Never runs what was not run before. Errors: of Timeline; usage

@@ -132,7 +132,7 @@ bool isLoop(const Model& model, const CallPath& path, int level)
 }
 
 /// False: beyond what a series holds.
-bool noteInSeries(ValueSeries& series, int64_t iteration, const Tensor& tensor, int64_t step)
+bool noteInSeries(ValueSeries& series, int64_t iteration, const Tensor& tensor, Step step)
 {
     const auto at = static_cast<size_t>(iteration);
     if (iteration < 0 || iteration >= kMostIterations) return false;
@@ -169,8 +169,8 @@ public:
         m_traps.add(graph, value.producer, trapAfter);
     }
     const TrapSet& traps() const { return m_traps; }
-    bool beforeOperator(const OperatorEvent&, int64_t) override { return false; }
-    bool afterOperator(const OperatorEvent& event, int64_t) override
+    bool beforeOperator(const OperatorEvent&, Tick) override { return false; }
+    bool afterOperator(const OperatorEvent& event, Tick) override
     {
         const int depth = m_executor.position().depth - 1;
         const auto slot = static_cast<size_t>(m_value.slot);
@@ -235,7 +235,7 @@ public:
 
     const TrapSet& traps() const { return m_traps; }
 
-    bool beforeOperator(const OperatorEvent& event, int64_t) override
+    bool beforeOperator(const OperatorEvent& event, Tick) override
     {
         if (m_series.complete) return false;
         const Executor& executor = m_target.executor;
@@ -251,7 +251,7 @@ public:
         return false;
     }
 
-    bool afterOperator(const OperatorEvent& event, int64_t) override
+    bool afterOperator(const OperatorEvent& event, Tick) override
     {
         if (m_series.complete) return false;
         const Executor& executor = m_target.executor;
@@ -296,7 +296,7 @@ private:
         if (m_series.contents.size() < end) m_series.contents.resize(end);
         std::memcpy(m_series.contents.data() + at * m_series.contentBytes, tensor.data, tensor.bytes);
     }
-    void note(const Executor& executor, const Tensor& tensor, int64_t step)
+    void note(const Executor& executor, const Tensor& tensor, Step step)
     {
         const int64_t iteration = executor.frame(m_loopDepth).iteration;
         if (noteInSeries(m_series, iteration, tensor, step)) keepContents(tensor, static_cast<size_t>(iteration));
@@ -337,8 +337,8 @@ Result<int> loopLevel(const Model& model, const CallPath& path, const std::optio
 }
 
 /// The tick at which the present execution of a loop was entered, else of the last one, else of the next one. Notes which it is.
-Result<int64_t> findExecution(const DebugTarget& target, const CallPath& outside, OperatorId site, const ResolvedAddress& value,
-                              bool onlyWhatRan, ValueSeries& series)
+Result<Tick> findExecution(const DebugTarget& target, const CallPath& outside, OperatorId site, const ResolvedAddress& value,
+                           bool onlyWhatRan, ValueSeries& series)
 {
     const Executor& executor = target.executor;
     const int level = outside.depth() + 1;
@@ -380,12 +380,13 @@ Result<ValueSeries> collectInFrame(const DebugTarget& target, const CallPath& pa
     ValueSeries series;
     series.isScalar = true;
     series.loop = frameNameOf(target.model, path);
-    int64_t until = std::numeric_limits<int64_t>::max();
+    Tick until = std::numeric_limits<int64_t>::max();
     if (onlyWhatRan) {
-        const TimelineInfo line = target.timeline.timelines()[static_cast<size_t>(target.timeline.current())];
+        const TimelineInfo& line = target.timeline.info();
         until = std::max(line.frontier, line.lastTick);
     }
-    FrameSeriesCollector collector(executor, path.graph(), site, what, isInside ? executor.frame(depth - 1).invocation : 0, series);
+    FrameSeriesCollector collector(executor, path.graph(), site, what, isInside ? executor.frame(depth - 1).invocation : InvocationId(),
+                                   series);
     Status status = scan(target, 0, until, collector.traps(), collector);
     if (!status.ok() && status.detail().code != ErrorCode::execution) return std::move(status).takeError();
     series.complete = status.ok() && target.timeline.finished();
@@ -417,16 +418,16 @@ Result<ValueSeries> collect(const DebugTarget& target, const ResolvedAddress& va
     const CallPath outside = loop.parent();
 
     ValueSeries series;
-    int64_t entry = 0;
+    Tick entry;
     if (options.continued) {
         series = *options.continued;
         entry = series.nextTick;
     } else {
         LS_TRY(entry, findExecution(target, outside, site, value, options.onlyWhatRan, series));
     }
-    int64_t until = std::numeric_limits<int64_t>::max();
+    Tick until = std::numeric_limits<int64_t>::max();
     if (options.onlyWhatRan) {
-        const TimelineInfo line = target.timeline.timelines()[static_cast<size_t>(target.timeline.current())];
+        const TimelineInfo& line = target.timeline.info();
         until = std::max({line.frontier, line.lastTick, entry});
     }
     series.isPart = false;

@@ -18,8 +18,8 @@ namespace loopscope {
 
 /// One write of a value.
 struct ValueWrite {
-    int64_t tick = 0;    ///< of the stop before the writing operator
-    int64_t step = 0;    ///< of the write
+    Tick tick = 0;       ///< of the stop before the writing operator
+    Step step = 0;       ///< of the write
     std::string address; ///< canonical, of the operator's output: "main/while#0@35:body/if#2:0"
     std::string origin;  ///< how the value here came from there: "arg1 is carried from cond"; empty: it is that output
     Tensor tensor;       ///< what was written
@@ -50,7 +50,7 @@ struct ValueSeries {
     std::vector<std::byte> contents; ///< by iteration; zeros where it was not written
     // Where a series that ran out of time is to be continued.
     bool isPart = false;
-    int64_t nextTick = 0;
+    Tick nextTick = 0;
     InvocationId caller = 0;
 
     int64_t keptIterations() const { return contentBytes == 0 ? 0 : static_cast<int64_t>(contents.size() / contentBytes); }

@@ -28,7 +28,7 @@ public:
 
     const TrapSet& traps() const { return m_traps; }
 
-    bool beforeOperator(const OperatorEvent& event, int64_t tick) override
+    bool beforeOperator(const OperatorEvent& event, Tick tick) override
     {
         if (m_done) return false;
         m_before[event.invocation] = tick;
@@ -39,7 +39,7 @@ public:
         return false;
     }
 
-    bool afterOperator(const OperatorEvent& event, int64_t tick) override
+    bool afterOperator(const OperatorEvent& event, Tick tick) override
     {
         if (m_done) return false;
         int64_t before = kNotSeen;
@@ -122,12 +122,12 @@ private:
 class EntryFinder final : public TrapHandler {
 public:
     explicit EntryFinder(InvocationId caller) : m_caller(caller) {}
-    bool beforeOperator(const OperatorEvent& event, int64_t tick) override
+    bool beforeOperator(const OperatorEvent& event, Tick tick) override
     {
         if (event.invocation == m_caller) found = tick;
         return false;
     }
-    bool afterOperator(const OperatorEvent&, int64_t) override { return false; }
+    bool afterOperator(const OperatorEvent&, Tick) override { return false; }
     int64_t found = kNotSeen;
 
 private:
@@ -171,17 +171,17 @@ Status scan(const DebugTarget& target, int64_t from, int64_t to, const TrapSet& 
     return {};
 }
 
-Result<int64_t> findEntry(const DebugTarget& target, int depth, InvocationId caller, OperatorId op, int64_t inside)
+Result<Tick> findEntry(const DebugTarget& target, int depth, InvocationId caller, OperatorId op, Tick inside)
 {
     Timeline& timeline = target.timeline;
     LS_CHECK_OK(timeline.goTo(inside, target.control));
     if (!isInside(target.executor, depth, caller, op)) return inside; // it was entered and left at once
     const GraphId graph = target.executor.frame(depth).graph;
-    int64_t low = 0, high = inside; // which side of the entry a stop lies on can be seen there; a small rest is run once
+    Tick low, high = inside; // which side of the entry a stop lies on can be seen there; a small rest is run once
     while (high - low > kSmallPart) {
-        const int64_t middle = low + (high - low) / 2;
-        const int64_t saved = timeline.checkpointBefore(middle);
-        const int64_t probe = saved > low ? saved : middle;
+        const Tick middle = low + (high - low) / 2;
+        const Tick saved = timeline.checkpointBefore(middle);
+        const Tick probe = saved > low ? saved : middle;
         LS_CHECK_OK(timeline.goTo(probe, target.control));
         (isInside(target.executor, depth, caller, op) ? high : low) = probe;
     }
@@ -190,14 +190,14 @@ Result<int64_t> findEntry(const DebugTarget& target, int depth, InvocationId cal
     EntryFinder finder(caller);
     LS_CHECK_OK(scan(target, low, high, traps, finder));
     if (finder.found == kNotSeen) return Error(ErrorCode::internal, "the call was not found where it was entered");
-    return finder.found;
+    return Tick(finder.found);
 }
 
-Result<std::optional<WriteHit>> findLast(const DebugTarget& target, const WriteQuery& query, int64_t until)
+Result<std::optional<WriteHit>> findLast(const DebugTarget& target, const WriteQuery& query, Tick until)
 {
     Collector collector(target, query, Collector::Want::last, until);
-    for (int64_t high = until; high > 0;) {
-        const int64_t low = std::min(target.timeline.checkpointBefore(high - 1), high - 1);
+    for (Tick high = until; high > 0;) {
+        const Tick low = std::min(target.timeline.checkpointBefore(high - 1), Tick(high - 1));
         collector.beginPart();
         LS_CHECK_OK(scan(target, low, high, collector.traps(), collector));
         if (collector.hasHit()) return completed(target, collector.takeHit());
@@ -206,11 +206,11 @@ Result<std::optional<WriteHit>> findLast(const DebugTarget& target, const WriteQ
     return std::optional<WriteHit>();
 }
 
-Result<std::optional<WriteHit>> findLastChange(const DebugTarget& target, const WriteQuery& query, int64_t until)
+Result<std::optional<WriteHit>> findLastChange(const DebugTarget& target, const WriteQuery& query, Tick until)
 {
     std::optional<WriteHit> candidate; // the first hit of the parts looked at: a change if the one before it differs
-    for (int64_t high = until; high > 0;) {
-        const int64_t low = std::min(target.timeline.checkpointBefore(high - 1), high - 1);
+    for (Tick high = until; high > 0;) {
+        const Tick low = std::min(target.timeline.checkpointBefore(high - 1), Tick(high - 1));
         Collector collector(target, query, Collector::Want::lastChange, until);
         collector.beginPart();
         LS_CHECK_OK(scan(target, low, high, collector.traps(), collector));

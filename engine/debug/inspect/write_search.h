@@ -41,9 +41,9 @@ bool isSameTensor(const Tensor& a, const Tensor& b);
 
 /// An operator that has run.
 struct WriteHit {
-    int64_t before = 0; ///< tick of the stop before it: a call is entered there
-    int64_t after = 0;  ///< tick of the stop after it
-    int64_t step = 0;
+    Tick before;       ///< tick of the stop before it: a call is entered there
+    int64_t after = 0; ///< tick of the stop after it
+    Step step = 0;
     OperatorId op;
     std::vector<FrameInfo> stack; ///< the last is the operator's frame
     KeptTensor result;            ///< of the slot that was asked for; empty if none was
@@ -61,9 +61,9 @@ struct WriteQuery {
 };
 
 /// The last hit that ends at or before the stop `until`. none: there is none. Leaves the timeline anywhere. Errors: of Timeline.
-Result<std::optional<WriteHit>> findLast(const DebugTarget& target, const WriteQuery& query, int64_t until);
+Result<std::optional<WriteHit>> findLast(const DebugTarget& target, const WriteQuery& query, Tick until);
 /// The last hit that ends at or before `until` and gave another value than the hit before it; the first one of all counts as a change.
-Result<std::optional<WriteHit>> findLastChange(const DebugTarget& target, const WriteQuery& query, int64_t until);
+Result<std::optional<WriteHit>> findLastChange(const DebugTarget& target, const WriteQuery& query, Tick until);
 /// The first hit that ends after the stop `from` and, where `differsFrom` is given, with another value than that. Where the run fails or
 /// ends before: none.
 Result<std::optional<WriteHit>> findFirst(const DebugTarget& target, const WriteQuery& query, int64_t from,
@@ -71,7 +71,7 @@ Result<std::optional<WriteHit>> findFirst(const DebugTarget& target, const Write
 
 /// The stop at which a call was entered that is open at the stop `inside`: the call operator `op` of the invocation `caller`, whose frame
 /// is at `depth`; `inside` itself where it is not open there. Leaves the timeline anywhere. Errors: of Timeline.
-Result<int64_t> findEntry(const DebugTarget& target, int depth, InvocationId caller, OperatorId op, int64_t inside);
+Result<Tick> findEntry(const DebugTarget& target, int depth, InvocationId caller, OperatorId op, Tick inside);
 
 /// Goes to the stop `from` and runs from there to the stop `to`, with these traps and no others, unless a trap stops before. Stands where
 /// it came to. Errors: of Timeline.

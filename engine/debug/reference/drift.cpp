@@ -6,6 +6,7 @@
 #include "engine/debug/reference/frame_nodes.h"
 #include "engine/debug/reference/run_place.h"
 #include "engine/ir/frames.h"
+#include "engine/observe/address_names.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"
 
@@ -99,9 +100,9 @@ public:
     Drift& drift() { return m_drift; }
     Status takeStatus() { return std::move(m_status); }
 
-    bool beforeOperator(const OperatorEvent&, int64_t) override { return false; }
+    bool beforeOperator(const OperatorEvent&, Tick) override { return false; }
 
-    bool afterOperator(const OperatorEvent& event, int64_t) override
+    bool afterOperator(const OperatorEvent& event, Tick) override
     {
         const Executor& executor = m_target.executor;
         const int frames = framesAtTrap(executor, event.step);
@@ -243,8 +244,7 @@ private:
 
     std::string layerName(const OperatorEvent& event, const Operator& op, size_t slot, int depth) const
     {
-        const std::string address = addressAt(event, depth, op.results.size() > 1 ? static_cast<int>(slot) : -1, false);
-        return address.substr(address.find('/') + 1);
+        return withoutRoot(addressAt(event, depth, op.results.size() > 1 ? static_cast<int>(slot) : -1, false));
     }
 
     std::string addressAt(const OperatorEvent& event, int depth, int slot, bool iterations) const
@@ -283,7 +283,7 @@ Result<Drift> collect(const DebugTarget& target, DriftCollector& collector)
 /// Hears one operator at one step.
 class BothSides final : public TrapHandler {
 public:
-    BothSides(const DebugTarget& target, Reference& reference, const DriftRow& row, int64_t step,
+    BothSides(const DebugTarget& target, Reference& reference, const DriftRow& row, Step step,
               const std::function<void(const Tensor&, const Tensor*)>& use)
         : m_target(target),
           m_reference(reference),
@@ -297,8 +297,8 @@ public:
     bool found() const { return m_found; }
     Status takeStatus() { return std::move(m_status); }
 
-    bool beforeOperator(const OperatorEvent&, int64_t) override { return false; }
-    bool afterOperator(const OperatorEvent& event, int64_t) override
+    bool beforeOperator(const OperatorEvent&, Tick) override { return false; }
+    bool afterOperator(const OperatorEvent& event, Tick) override
     {
         const auto slot = static_cast<size_t>(m_row.slot);
         if (event.step < m_step) return false;
@@ -367,7 +367,7 @@ Result<Drift> collectDriftOf(const DebugTarget& target, Reference& reference, co
     return collect(target, collector);
 }
 
-Status withBothSides(const DebugTarget& target, Reference& reference, const DriftRow& row, int64_t step,
+Status withBothSides(const DebugTarget& target, Reference& reference, const DriftRow& row, Step step,
                      const std::function<void(const Tensor& here, const Tensor* there)>& use)
 {
     BothSides handler(target, reference, row, step, use);

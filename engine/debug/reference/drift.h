@@ -38,14 +38,14 @@ struct DriftRow : DriftFigures {
     OperatorId op;
     int slot = 0; ///< which result
     int64_t writes = 0;
-    int64_t firstStep = -1; ///< of its first write beyond the tolerance
-    int64_t worstStep = -1; ///< of the write with the largest difference; without any, of the first
+    Step firstStep = -1; ///< of its first write beyond the tolerance
+    Step worstStep = -1; ///< of the write with the largest difference; without any, of the first
 };
 
 /// One write of a result inside a loop.
 struct DriftWrite {
     int row = 0;
-    int64_t step = -1;
+    Step step = -1;
     std::vector<int64_t> iterations; ///< of the loops around it, outermost first
     DriftFigures figures;
 };
@@ -72,7 +72,7 @@ Result<Drift> collectDrift(const DebugTarget& target, Reference& reference);
 Result<Drift> collectDriftOf(const DebugTarget& target, Reference& reference, const ResolvedAddress& value);
 /// Goes to step `step`, the write of a row, and gives `use` its result with the partner, which is null where there is none. Both are valid
 /// during the call. Stands where it stood afterwards. Errors: of Timeline and of the reference; usage where that step is no such write.
-Status withBothSides(const DebugTarget& target, Reference& reference, const DriftRow& row, int64_t step,
+Status withBothSides(const DebugTarget& target, Reference& reference, const DriftRow& row, Step step,
                      const std::function<void(const Tensor& here, const Tensor* there)>& use);
 /// As a table with aligned columns, ended lines.
 std::string driftText(const Drift& drift);

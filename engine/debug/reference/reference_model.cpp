@@ -58,7 +58,7 @@ private:
 class PassedPlaces {
 public:
     static constexpr int64_t kDead = -1; ///< came by, and wrote nothing
-    void add(const std::vector<int64_t>& way, int64_t tick) { m_ticks.try_emplace(keyOf(way), tick); }
+    void add(const std::vector<int64_t>& way, Tick tick) { m_ticks.try_emplace(keyOf(way), tick); }
     /// The last stop before it; none: not yet.
     std::optional<int64_t> find(const std::vector<int64_t>& way) const
     {
@@ -247,7 +247,7 @@ private:
             if (passed ? *passed == PassedPlaces::kDead : m_isHeardOut) return {};
             LS_CHECK_OK(m_timeline.goTo(passed.value_or(m_heard), m_control));
         } else if (isBehind(place)) {
-            const std::optional<int64_t> saved = m_timeline.lastSaved([&](const MachineState& state) { return !isPassed(place, state); });
+            const std::optional<Tick> saved = m_timeline.lastSaved([&](const MachineState& state) { return !isPassed(place, state); });
             LS_CHECK_OK(m_timeline.goTo(saved.value_or(0), m_control));
         }
         m_wanted = &place;
@@ -279,7 +279,7 @@ private:
         return isWritten(place.way, way);
     }
 
-    bool beforeOperator(const OperatorEvent& event, int64_t tick) override
+    bool beforeOperator(const OperatorEvent& event, Tick tick) override
     {
         if (event.op.index != 0 || !m_formals.contains(event.graph)) return false;
         const int depth = framesAtTrap(*m_executor, event.step) - 1;
@@ -293,7 +293,7 @@ private:
         return false;
     }
 
-    bool afterOperator(const OperatorEvent& event, int64_t tick) override
+    bool afterOperator(const OperatorEvent& event, Tick tick) override
     {
         RunPlace place{wayTo(*m_executor, framesAtTrap(*m_executor, event.step) - 1), 0};
         place.way.push_back(event.op.index);
@@ -343,7 +343,7 @@ private:
     std::set<GraphId> m_formals;               ///< graphs of which what they are given is kept, too
     std::map<GraphId, FrameAnalysis> m_frames; ///< of graphs that were asked about
     PassedPlaces m_passed;                     ///< of runs that are not ordered, up to the stop m_heard
-    int64_t m_heard = 0;
+    Tick m_heard = 0;
     bool m_isHeardOut = false; ///< to the end
     ValueCache m_cache;
     std::map<std::vector<int64_t>, int64_t> m_trips; ///< by the way to the loop's operator: iterations seen

@@ -7,7 +7,7 @@
 
 namespace loopscope {
 
-int framesAtTrap(const Executor& executor, int64_t step)
+int framesAtTrap(const Executor& executor, Step step)
 {
     // Where v1 frames lie on the stack, ticks do not count it; an executor that has them shows its position to handlers.
     return executor.stopsInAddressOrder() ? frameCount(executor, step) : executor.position().depth;

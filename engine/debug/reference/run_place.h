@@ -22,7 +22,7 @@ struct RunPlace {
 };
 
 /// Frames on the stack while a trap handler is asked about an operator at `step`.
-int framesAtTrap(const Executor& executor, int64_t step);
+int framesAtTrap(const Executor& executor, Step step);
 /// The iteration and the last number of a frame, as ways have them.
 std::pair<int64_t, int64_t> roundOf(const FrameInfo& frame);
 /// The calls that lead to the frame at `depth`.

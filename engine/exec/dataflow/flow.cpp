@@ -93,7 +93,7 @@ bool Flow::pickAny(int32_t& position)
     if (!m_standing.iteration) return false;
     int64_t total = 0;
     for (const Iteration* active : m_active) total += active->ready;
-    uint64_t state = m_schedule + static_cast<uint64_t>(m_core.tick()) * 0x2545f4914f6cdd1dU; // the same wherever a run is continued
+    uint64_t state = m_schedule + static_cast<uint64_t>(m_core.tick().number) * 0x2545f4914f6cdd1dU; // the same wherever a run is continued
     auto chosen = static_cast<int64_t>(nextRandom(state) % static_cast<uint64_t>(total));
     std::ranges::sort(m_active, [](const Iteration* a, const Iteration* b) { return precedes(*a, *b); });
     for (Iteration* active : m_active) {

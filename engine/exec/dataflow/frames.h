@@ -23,9 +23,9 @@ struct Call;
 struct Iteration {
     Frame* frame = nullptr;
     int64_t number = 0;
-    int32_t depth = 0;           ///< frames around it
-    InvocationId invocation = 0; ///< 0 until its first node runs
-    Step enteredAtStep = 0;
+    int32_t depth = 0;       ///< frames around it
+    InvocationId invocation; ///< 0 until its first node runs
+    Step enteredAtStep;
     int64_t startNs = 0; ///< if times are on
     TakenFrom taken;
     int32_t outstanding = 0; ///< nodes that are ready or running
@@ -113,7 +113,7 @@ struct Call {
     std::vector<Cell*> arguments; ///< of loops the carried values
     int64_t iteration = -1;       ///< loops
     bool inCond = false;
-    InvocationId invocation = 0;
+    InvocationId invocation;
     int64_t startNs = 0, invocationStartNs = 0;
     int64_t counter = 0, limit = 0, delta = 0; ///< For
 };

@@ -42,13 +42,13 @@ private:
 class Looker final : public TrapHandler {
 public:
     explicit Looker(const Executor& executor) : m_executor(executor) {}
-    bool beforeOperator(const OperatorEvent& event, int64_t) override
+    bool beforeOperator(const OperatorEvent& event, Tick) override
     {
         for (const ValueId input : m_executor.model().graph(event.graph).op(event.op).inputs)
             if (input.valid()) m_seen += m_executor.value(-1, input) != nullptr ? 1 : 0;
         return ++m_count % 97 == 0;
     }
-    bool afterOperator(const OperatorEvent&, int64_t) override { return ++m_count % 89 == 0; }
+    bool afterOperator(const OperatorEvent&, Tick) override { return ++m_count % 89 == 0; }
 
 private:
     const Executor& m_executor;

@@ -316,7 +316,7 @@ TEST(RunRecording, GoesOnAfterAPauseAndEndsAtAnEdit)
     EXPECT_OK(timeline.goTo(150));
     const Graph& body = subject.model->graph(interpreter->frame(1).graph);
     std::vector<int32_t> seven = {7};
-    const Result<int> fork = timeline.edit(1, body.inputs[1], tensorOver(seven, Shape{}));
+    const Result<TimelineId> fork = timeline.edit(1, body.inputs[1], tensorOver(seven, Shape{}));
     ASSERT_TRUE(fork.ok()) << fork.error().message();
     EXPECT_OK(timeline.goToEnd());
     EXPECT_TRUE((*recording)->state().wasEdited);

@@ -296,7 +296,7 @@ private:
         const int64_t wanted = below(now().end());
         if (isFinished(wanted)) return;
         const ResolvedAddress place = m_debugger.place(now().at(wanted).address);
-        const Result<std::optional<int64_t>> tick = m_control.tickOf(place);
+        const Result<std::optional<Tick>> tick = m_control.tickOf(place);
         ASSERT_TRUE(tick.ok()) << tick.error().message();
         ASSERT_EQ(*tick, wanted) << now().at(wanted).address;
         ASSERT_EQ(m_debugger.timeline.tick(), m_tick);

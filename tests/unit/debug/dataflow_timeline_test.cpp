@@ -67,11 +67,11 @@ TEST(DataflowTimeline, editsForkTheRun)
     while (executor->positionAddress() != "main/outer@4:frame/o/sum_s") ASSERT_TRUE(timeline.forward().ok());
     const int64_t here = timeline.tick();
     int32_t hundred = 100;
-    Result<int> fork = timeline.edit(-1, graph.findValue("o/sum"), scalarOf(hundred));
+    Result<TimelineId> fork = timeline.edit(-1, graph.findValue("o/sum"), scalarOf(hundred));
     ASSERT_TRUE(fork.ok()) << fork.error().message();
     ASSERT_TRUE(timeline.goToEnd().ok());
     EXPECT_EQ(*executor->output(1).as<int32_t>(), 100);
-    ASSERT_TRUE(timeline.switchTo(0).ok());
+    ASSERT_TRUE(timeline.switchTo(1).ok());
     EXPECT_EQ(timeline.tick(), here);
     ASSERT_TRUE(timeline.goToEnd().ok());
     EXPECT_EQ(*executor->output(1).as<int32_t>(), nestedFramesSum(4));

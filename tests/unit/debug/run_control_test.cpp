@@ -169,10 +169,10 @@ TEST_F(Collatz, goes_to_addresses_wherever_they_lie)
 TEST_F(Collatz, knows_where_places_lie_without_going_there)
 {
     ASSERT_TRUE(control.start().ok());
-    const Result<std::optional<int64_t>> tick = control.tickOf(debugger.place("main/while#0@37:body/if#2"));
+    const Result<std::optional<Tick>> tick = control.tickOf(debugger.place("main/while#0@37:body/if#2"));
     ASSERT_TRUE(tick.ok());
     EXPECT_EQ(*tick, 242);
-    const Result<std::optional<int64_t>> none = control.tickOf(debugger.place("main/while#0@500:body/if#2"));
+    const Result<std::optional<Tick>> none = control.tickOf(debugger.place("main/while#0@500:body/if#2"));
     ASSERT_TRUE(none.ok());
     EXPECT_EQ(*none, std::nullopt);
     EXPECT_EQ(debugger.timeline.tick(), 0);

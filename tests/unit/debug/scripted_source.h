@@ -139,7 +139,7 @@ public:
     std::optional<int64_t> iteration(std::optional<uint32_t> loop) override { return loop ? std::optional<int64_t>(12) : iter; }
     std::optional<int64_t> tripCount(uint32_t) override { return 1001; }
     std::optional<std::string_view> branchTaken(uint32_t) override { return "else"; }
-    int64_t step() override { return 42; }
+    Step step() override { return 42; }
     int64_t run() override { return 1; }
     int64_t hits() override { return 5; }
     int64_t depth() override { return 2; }

@@ -36,11 +36,12 @@ public:
     }
 
 private:
+    size_t present() const { return static_cast<size_t>(m_timeline.current() - 1); } ///< index of the present timeline
     int below(int64_t limit) { return static_cast<int>(m_random() % static_cast<uint32_t>(limit)); }
 
     void request()
     {
-        const Expected& now = m_lines[static_cast<size_t>(m_timeline.current())];
+        const Expected& now = m_lines[present()];
         const int64_t from = m_timeline.tick();
         int64_t wanted = from;
         Status status;
@@ -72,8 +73,8 @@ private:
         case 10:
             if (m_lines.size() == 1) break;
             {
-                const int id = below(static_cast<int64_t>(m_lines.size()));
-                wanted = id == m_timeline.current() ? from : m_left[static_cast<size_t>(id)];
+                const TimelineId id = 1 + below(static_cast<int64_t>(m_lines.size()));
+                wanted = id == m_timeline.current() ? from : m_left[static_cast<size_t>(id - 1)];
                 status = m_timeline.switchTo(id);
                 EXPECT_EQ(m_timeline.current(), id);
             }
@@ -93,12 +94,12 @@ private:
 
         // The past that the present stop has: edits up to here of the timeline it is on.
         Expected fork;
-        for (const PlainEdit& earlier : m_lines[static_cast<size_t>(m_timeline.current())].edits)
+        for (const PlainEdit& earlier : m_lines[present()].edits)
             if (earlier.tick <= plain.tick) fork.edits.push_back(earlier);
         fork.edits.push_back(plain);
-        Result<int> made = m_timeline.edit(static_cast<int>(plain.frame), edit.value, edit.tensor());
+        Result<TimelineId> made = m_timeline.edit(static_cast<int>(plain.frame), edit.value, edit.tensor());
         ASSERT_TRUE(made.ok()) << made.error().message();
-        ASSERT_EQ(*made, static_cast<int>(m_lines.size()));
+        ASSERT_EQ(*made, std::ssize(m_lines) + 1);
         fork.stops = plainRun(m_subject, fork.edits);
         m_lines.push_back(std::move(fork));
         m_left.push_back(plain.tick);
@@ -106,8 +107,8 @@ private:
 
     void check(int64_t wanted)
     {
-        const Expected& now = m_lines[static_cast<size_t>(m_timeline.current())];
-        m_left[static_cast<size_t>(m_timeline.current())] = m_timeline.tick();
+        const Expected& now = m_lines[present()];
+        m_left[present()] = m_timeline.tick();
         ASSERT_EQ(m_timeline.tick(), wanted);
         ASSERT_EQ(m_interpreter->snapshot().hash(), now.stops[static_cast<size_t>(wanted)].hash)
             << "tick " << wanted << " of timeline " << m_timeline.current() << ", " << m_interpreter->positionAddress();

@@ -80,20 +80,20 @@ TEST(Timeline, editsForkAndBothBranchesStay)
     std::vector<int32_t> one = {1};
     const GraphId outer = interpreter->callStack()[1].graph;
     const ValueId trips = subject.model->graph(outer).inputs[1];
-    const Result<int> fork = timeline.edit(1, trips, tensorOver(one, Shape{}));
+    const Result<TimelineId> fork = timeline.edit(1, trips, tensorOver(one, Shape{}));
     ASSERT_TRUE(fork.ok()) << fork.error().message();
-    EXPECT_EQ(*fork, 1);
+    EXPECT_EQ(*fork, 2);
     EXPECT_OK(timeline.goToEnd());
     EXPECT_LT(timeline.tick(), end) << "fewer trips are left";
-    EXPECT_OK(timeline.switchTo(0));
+    EXPECT_OK(timeline.switchTo(1));
     EXPECT_EQ(timeline.tick(), end / 2);
     EXPECT_OK(timeline.goToEnd());
     EXPECT_EQ(timeline.tick(), end);
     const std::vector<TimelineInfo> lines = timeline.timelines();
     ASSERT_EQ(lines.size(), 2U);
-    EXPECT_EQ(lines[1].parent, 0);
+    EXPECT_EQ(lines[1].parent, 1);
     EXPECT_EQ(lines[1].forkTick, end / 2);
-    EXPECT_THAT(messageOf(timeline.switchTo(2)), HasSubstr("no timeline 2"));
+    EXPECT_THAT(messageOf(timeline.switchTo(3)), HasSubstr("no timeline 3"));
 }
 
 TEST(Timeline, refusesEditsThatCannotBe)
@@ -106,7 +106,7 @@ TEST(Timeline, refusesEditsThatCannotBe)
     std::vector<float> x = {1, 2, 3};
     const ValueId input = subject.model->graph(GraphId(0)).inputs[1];
     const auto refusal = [&](int depth, ValueId value, const Tensor& tensor) {
-        const Result<int> result = timeline.edit(depth, value, tensor);
+        const Result<TimelineId> result = timeline.edit(depth, value, tensor);
         return result.ok() ? "ok" : result.error().message();
     };
     EXPECT_THAT(refusal(0, ValueId(2), tensorOver(x, Shape{3})), HasSubstr("a constant cannot be changed"));

@@ -102,7 +102,7 @@ TEST(ValueHistory, AgreesWithAForwardRunAtEveryStop)
         const auto at = [&](HistoryQuery query) {
             const Result<std::optional<ValueWrite>> write = findWrite(session.target(), {}, session.place("main/while#0:body/mod"), query);
             EXPECT_TRUE(write.ok());
-            return write.ok() && *write ? (*write)->step : -1;
+            return write.ok() && *write ? (*write)->step : Step(-1);
         };
         EXPECT_EQ(at(HistoryQuery::lastWrite), last) << "step " << step;
         EXPECT_EQ(at(HistoryQuery::lastChange), lastChange) << "step " << step;
