@@ -7,6 +7,7 @@
 #include "app/wiring/outputs.h"
 #include "engine/base/bytes.h"
 #include "engine/base/text.h"
+#include "engine/ir/ids.h"
 #include "engine/ir/text/structured.h"
 #include "engine/ops/catalog.h"
 #include "engine/tensor/value_text.h"
@@ -133,7 +134,8 @@ Result<int> runList(const CommandContext& context)
             }
             if (console.json()) {
                 const std::string graph = line.graph.valid() ? model.graph(line.graph).id : "";
-                const std::string address = line.op.valid() ? graph + "/" + operatorLabel(model.graph(line.graph), line.op) : "";
+                const std::string address =
+                    line.op.valid() ? graph + "/" + addressSite(model.graph(line.graph).op(line.op), line.op.index) : "";
                 const size_t indent = line.text.find_first_not_of(' ');
                 const int depth = indent == std::string::npos ? 0 : static_cast<int>(indent / 2);
                 out += lineJson(number, line.text, depth, graph, line.op, address) + "\n";

@@ -9,8 +9,6 @@ namespace {
 constexpr char kMark = '\x1f';
 } // namespace
 
-std::string operatorLabel(const Graph& graph, OperatorId op) { return addressSite(graph.op(op), op.index); }
-
 std::vector<ListingLine> listModel(const Model& model, std::optional<GraphId> graph, PrintOptions options)
 {
     options.comment = [more = std::move(options.comment)](GraphId g, OperatorId op) {

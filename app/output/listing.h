@@ -23,7 +23,4 @@ std::vector<ListingLine> listModel(const Model& model, std::optional<GraphId> gr
 /// The listing of a graph that a trace carries.
 TraceListing graphListing(const Model& model, GraphId graph);
 
-/// "add#2": an operator as addresses name it.
-std::string operatorLabel(const Graph& graph, OperatorId op);
-
 } // namespace loopscope::app

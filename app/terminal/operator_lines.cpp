@@ -1,6 +1,7 @@
 #include "app/terminal/operator_lines.h"
 
 #include "app/output/listing.h"
+#include "engine/ir/ids.h"
 #include "engine/ir/text/structured.h"
 
 #include <algorithm>
@@ -42,7 +43,7 @@ const OperatorLine& OperatorLines::of(GraphId graph, OperatorId op)
 
 std::string operatorLabelOf(const Model& model, GraphId graph, OperatorId op)
 {
-    return op.valid() ? operatorLabel(model.graph(graph), op) : "end";
+    return op.valid() ? addressSite(model.graph(graph).op(op), op.index) : "end";
 }
 
 } // namespace loopscope::app

@@ -3,6 +3,7 @@
 #include "app/terminal/commands.h"
 #include "app/terminal/stop_text.h"
 #include "app/terminal/terminal.h"
+#include "engine/observe/address_names.h"
 
 namespace loopscope::app::terminal {
 
@@ -13,24 +14,13 @@ int depthCount(const Terminal& terminal) { return static_cast<int>(terminal.stop
 /// "while#0@37:body", "else", "main".
 std::string frameLabel(Terminal& terminal, int depth)
 {
-    const std::vector<FrameInfo>& stack = terminal.stop().stack;
-    const FrameInfo& frame = stack[static_cast<size_t>(depth)];
-    const Model& model = terminal.model();
-    switch (frame.role) {
-    case CallRole::main: return model.graph(frame.graph).id;
-    case CallRole::loop: {
-        const GraphId caller = stack[static_cast<size_t>(depth) - 1].graph;
-        return operatorLabelOf(model, caller, frame.site) + "@" + std::to_string(frame.iteration) + (frame.inCond ? ":cond" : ":body");
-    }
-    case CallRole::frame: {
-        const std::vector<std::string>& frames = terminal.stop().frames; // "main/while/context@4:frame"
-        const auto at = static_cast<size_t>(depth);
-        return frames[at].substr(std::min(frames[at].size(), at > 0 ? frames[at - 1].size() + 1 : 0));
-    }
-    case CallRole::branch:
-    case CallRole::region: return std::string(callRoleName(frame.role)) + std::to_string(frame.branch);
-    default: return std::string(callRoleName(frame.role));
-    }
+    const FrameInfo& frame = terminal.stop().stack[static_cast<size_t>(depth)];
+    if (frame.role == CallRole::main) return terminal.model().graph(frame.graph).id;
+    if (frame.role == CallRole::loop || frame.role == CallRole::frame) return lastPart(terminal.stop().frames[static_cast<size_t>(depth)]);
+    AddressStep step;
+    step.role = stepRole(frame.role, frame.inCond);
+    step.branch = frame.branch;
+    return roleText(step);
 }
 
 /// The frame that commands are about now, and its operator.

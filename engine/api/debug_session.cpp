@@ -4,6 +4,7 @@
 
 #include "engine/base/text.h"
 #include "engine/ir/frames.h"
+#include "engine/observe/address_names.h"
 #include "engine/observe/address_resolution.h"
 
 #include <algorithm>
@@ -302,11 +303,7 @@ std::string operatorOf(const Model& model, const BreakpointInfo& breakpoint)
     if (place.empty() || place.find('*') != std::string::npos || place.find("...") != std::string::npos) return {};
     Result<Address> parsed = parsePattern(place);
     if (!parsed.ok()) return {};
-    for (AddressStep& step : parsed->steps) {
-        step.iteration = -1;
-        step.iterations.reset();
-    }
-    const Result<ResolvedAddress> resolved = resolveAddress(model, *parsed);
+    const Result<ResolvedAddress> resolved = resolveAddress(model, withoutIterations(std::move(parsed).value()));
     if (!resolved.ok() || resolved->address.target != TargetKind::op) return {};
     return toString(resolved->address);
 }
@@ -355,8 +352,7 @@ Status DebugSession::setCommands(int number, std::vector<std::string> commands)
 
 Result<std::vector<Request>> DebugSession::toggled(const request::ToggleBreakpoint& request)
 {
-    Address place = request.place;
-    for (AddressStep& step : place.steps) step.iteration = -1;
+    const Address place = withoutIterations(request.place);
     const std::string wanted = toString(place);
     return ask([&](Inspector& inspector) {
         std::vector<Request> requests;

@@ -105,6 +105,49 @@ std::string invocationOf(const std::string& address)
     return parsed.ok() ? toString(invocationOf(std::move(parsed).value())) : address;
 }
 
+std::string rootOf(const std::string& address)
+{
+    Result<Address> parsed = parsePattern(address);
+    if (!parsed.ok()) return address;
+    parsed->steps.clear();
+    return toString(invocationOf(std::move(parsed).value()));
+}
+
+std::string callerOf(const std::string& invocation)
+{
+    Result<Address> parsed = parsePattern(invocation);
+    if (!parsed.ok() || parsed->steps.empty()) return {};
+    parsed->steps.pop_back();
+    return toString(*parsed);
+}
+
+std::string callSiteOf(const std::string& invocation)
+{
+    Result<Address> parsed = parsePattern(invocation);
+    if (!parsed.ok() || parsed->steps.empty()) return {};
+    parsed->target = TargetKind::op;
+    parsed->op = std::move(parsed->steps.back().site);
+    parsed->steps.pop_back();
+    return toString(*parsed);
+}
+
+std::string lastPart(const std::string& address)
+{
+    Result<Address> parsed = parsePattern(address);
+    if (!parsed.ok()) return address;
+    if (parsed->target != TargetKind::invocation) parsed->steps.clear();
+    else if (!parsed->steps.empty()) parsed->steps.erase(parsed->steps.begin(), parsed->steps.end() - 1);
+    else return address;
+    return pathText(std::move(parsed).value());
+}
+
+bool liesDirectlyIn(const std::string& address, const std::string& invocation)
+{
+    const Result<Address> inside = parseAddress(address);
+    if (!inside.ok()) return false;
+    return inside->target == TargetKind::invocation ? callerOf(address) == invocation : toString(invocationOf(*inside)) == invocation;
+}
+
 std::string withoutRoot(const std::string& address)
 {
     Result<Address> parsed = parsePattern(address);

@@ -32,6 +32,16 @@ Address invocationOf(Address address);
 // The same of addresses and patterns as text, at the edges. What is neither stays as it is.
 std::string withoutIterations(const std::string& address);
 std::string invocationOf(const std::string& address);
+/// The graph or signature that it begins in: "main".
+std::string rootOf(const std::string& address);
+/// The invocation that called an invocation: "main" of "main/while#1@3:body"; empty: it is the root, or no address.
+std::string callerOf(const std::string& invocation);
+/// The operator that called it: "main/while#1"; empty: as callerOf().
+std::string callSiteOf(const std::string& invocation);
+/// What is named, without where it lies: "tanh#15", "while#1:body"; of a root alone the root.
+std::string lastPart(const std::string& address);
+/// Whether an operator or invocation is of what the graph of an invocation itself runs or calls, and not of what a callee does.
+bool liesDirectlyIn(const std::string& address, const std::string& invocation);
 /// "while#1:body/tanh#15" of "main/while#1:body/tanh#15"; of a root alone the root.
 std::string withoutRoot(const std::string& address);
 /// "tanh#15 in while#1:body": the same in words; what lies in the root graph is named alone.

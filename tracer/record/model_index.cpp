@@ -50,7 +50,7 @@ ModelIndex::ModelIndex(const Model& model, const ModelRows& rows) : m_model(mode
             info.row = static_cast<int32_t>(rows.firstOps[g] + static_cast<int64_t>(i));
             info.firstResult = static_cast<uint32_t>(m_results.size());
             info.results = static_cast<uint32_t>(op.results.size());
-            const std::string place = graph.id + "/" + operatorLabel(model, op, static_cast<int32_t>(i));
+            const std::string place = graph.id + "/" + labelText(operatorName(op, static_cast<int64_t>(i)));
             info.hash = hash64(std::as_bytes(std::span(place)));
             for (const ValueId value : op.results) {
                 ResultInfo& result = m_results.emplace_back();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/ir/model.h"
+#include "engine/observe/address_names.h"
 #include "engine/observe/events.h"
 #include "tracer/record/model_tables.h"
 
@@ -52,7 +53,7 @@ public:
     {
         return m_model.hasGraph(graph) && id.index >= 0 && static_cast<size_t>(id.index) < m_model.graph(graph).operators.size();
     }
-    std::string label(GraphId graph, OperatorId id) const { return operatorLabel(m_model, m_model.graph(graph).op(id), id.index); }
+    std::string label(GraphId graph, OperatorId id) const { return labelText(operatorName(m_model.graph(graph).op(id), id.index)); }
     /// Back to the declared shapes, no NaN seen yet.
     void startRun();
 

@@ -1,5 +1,6 @@
 #include "tracer/record/model_tables.h"
 
+#include "engine/observe/address_names.h"
 #include "tracer/record/content.h"
 #include "tracer/schema/json.h"
 #include "tracer/schema/schema.h"
@@ -206,7 +207,7 @@ private:
         m_op.bind(1, id);
         m_op.bind(2, m_rows.graphs[g]);
         m_op.bind(3, static_cast<int64_t>(i));
-        m_op.bind(4, operatorLabel(m_model, op, static_cast<int32_t>(i)));
+        m_op.bind(4, labelText(operatorName(op, static_cast<int64_t>(i))));
         if (op.name.empty()) m_op.bindNull(5);
         else m_op.bind(5, op.name);
         m_op.bind(6, op.kind.full());
@@ -308,13 +309,6 @@ private:
 };
 
 } // namespace
-
-std::string operatorLabel(const Model& model, const Operator& op, int32_t index)
-{
-    if (model.dialect == Dialect::tf && !op.name.empty()) return op.name;
-    const std::string& kind = op.kind.dialect == "custom" ? op.kind.dialect : op.kind.name;
-    return kind + "#" + std::to_string(index);
-}
 
 std::string quantizationText(const Graph& graph, const Quantization* q)
 {

@@ -25,8 +25,6 @@ struct ModelRows {
     int64_t nextCall = 1;
 };
 
-/// `add#2`; the node's name in TensorFlow graphs.
-std::string operatorLabel(const Model& model, const Operator& op, int32_t index);
 /// `q(0.5, -1)`, `q(axis=0, 32 channels)`, …; empty for none.
 std::string quantizationText(const Graph& graph, const Quantization* quantization);
 /// Multiply-adds of one execution; −1 if the kind does not count them or a shape is unknown.

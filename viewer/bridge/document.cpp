@@ -2,6 +2,7 @@
 
 #include "engine/ir/model.h"
 #include "engine/observe/address.h"
+#include "engine/observe/address_names.h"
 #include "engine/observe/address_resolution.h"
 
 #include <algorithm>
@@ -233,7 +234,7 @@ void Document::follow()
     const std::string place = staticAddress(now.stack.back().address);
     const auto lies = [&](const std::string& root) { return place == root || place.starts_with(root + "/"); };
     ViewState view = m_view;
-    if (!lies(view.root)) view.root = place.substr(0, place.find('/'));
+    if (!lies(view.root)) view.root = rootOf(place);
     if (m_open == OpenCallee::drillIn) view.root = place;
     Result<Address> path = parseAddress(place);
     if (!path.ok()) return;
@@ -244,7 +245,7 @@ void Document::follow()
         site.op = step.site;
         const std::string call = toString(site);
         // Beside its caller lies what the graph in view calls; what that calls itself is drawn inside of it.
-        const bool isBeside = m_open == OpenCallee::split && call.find('/', view.root.size() + 1) == std::string::npos;
+        const bool isBeside = m_open == OpenCallee::split && liesDirectlyIn(call, view.root);
         if (call.starts_with(view.root + "/")) {
             if (!isBeside) view.inlined.insert(call);
             if (step.role == StepRole::cond) view.condOpen.insert(call);

@@ -1,5 +1,7 @@
 #include "viewer/bridge/elsewhere.h"
 
+#include "engine/observe/address_names.h"
+
 namespace loopscope::viewer {
 
 namespace {
@@ -48,7 +50,7 @@ ReadElsewhere readElsewhere(Inspector& inspector, const ValuePlace& place, const
 QString momentText(const ReadElsewhere& read)
 {
     std::string text = iterationsOf(read.address);
-    if (text.empty()) text = read.address.substr(read.address.rfind('/') + 1);
+    if (text.empty()) text = lastPart(read.address);
     return (read.isSampled ? QStringLiteral("≈ ") : QString()) + QString::fromStdString(text);
 }
 

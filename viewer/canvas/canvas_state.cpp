@@ -3,6 +3,7 @@
 #include "viewer/canvas/canvas_state.h"
 
 #include "engine/observe/address.h"
+#include "engine/observe/address_names.h"
 #include "viewer/bridge/document.h"
 
 #include <algorithm>
@@ -138,8 +139,7 @@ private:
     void readEndedLoop(const SceneRegion& region, RegionState& out) const
     {
         const int depth = depthOf(contextOf(region.parent)); // none is left of a run that has finished
-        const std::string site =
-            depth < 0 ? region.site : m_stop.stack[static_cast<size_t>(depth)].address + region.site.substr(region.site.rfind('/'));
+        const std::string site = depth < 0 ? region.site : m_stop.stack[static_cast<size_t>(depth)].address + "/" + lastPart(region.site);
         for (const LoopRun& run : m_stop.loopRuns) {
             if (run.address != site) continue;
             out.trips = run.trips;

@@ -1,6 +1,7 @@
 // Commands of the graph context, walking by keys, and the description that tests and screen readers get.
 #include "viewer/canvas/graph_canvas.h"
 
+#include "engine/observe/address_names.h"
 #include "viewer/canvas/minimap.h"
 
 #include <QClipboard>
@@ -410,7 +411,7 @@ void GraphCanvas::fillContextMenu(QMenu& menu, int node)
         add(tr("Copy address"), "copyAddress");
         add(tr("Fit selection"), "fitSelection");
     } else {
-        add(tr("Up to the caller"), "up")->setEnabled(m_view.root.find('/') != std::string::npos);
+        add(tr("Up to the caller"), "up")->setEnabled(!callerOf(m_view.root).empty());
         add(tr("Expand all"), "expandAll");
         menu.addSeparator();
         const auto check = [&](const QString& text, const char* id, bool on) {

@@ -220,8 +220,7 @@ std::string GraphPane::calleeOf(const CallSite& site) const
     std::string role;
     for (const FrameSnapshot& frame : m_document.stop()->stack) {
         const std::string plain = staticAddress(frame.address);
-        if (plain.starts_with(site.address + ":") && plain.find('/', site.address.size()) == std::string::npos)
-            role = plain.substr(site.address.size() + 1);
+        if (callSiteOf(plain) == site.address) role = plain.substr(site.address.size() + 1);
     }
     for (const Callee& callee : form.callees)
         if (role.empty() && callee.role == "body") role = callee.role;
@@ -343,8 +342,7 @@ void GraphPane::askValue()
     if (index < 0 || !stop.started || !m_canvas->scene()) return m_canvas->setValueCard({});
     const SceneNode& node = m_canvas->scene()->nodes[static_cast<size_t>(index)];
     if (node.kind != NodeKind::op || !node.value.valid()) return m_canvas->setValueCard({});
-    const size_t slash = node.id.rfind('/');
-    const ValuePlace place = slash == std::string::npos ? ValuePlace() : m_document.valuePlace(node.id.substr(0, slash));
+    const ValuePlace place = m_document.valuePlace(invocationOf(node.id));
     ValueCard card;
     card.address = node.id;
     card.title = QString::fromStdString(m_document.model().graph(node.graph).value(node.value).id);
@@ -381,9 +379,8 @@ void GraphPane::askValues()
     std::map<std::string, Asked> asked; // by graph
     for (const int index : m_canvas->visibleNodes()) {
         const SceneNode& node = m_canvas->scene()->nodes[static_cast<size_t>(index)];
-        const size_t slash = node.id.rfind('/');
-        if (node.kind != NodeKind::op || slash == std::string::npos) continue;
-        const auto [found, isNew] = asked.try_emplace(node.id.substr(0, slash));
+        if (node.kind != NodeKind::op) continue;
+        const auto [found, isNew] = asked.try_emplace(invocationOf(node.id));
         Asked& frame = found->second;
         if (isNew) frame.place = m_document.valuePlace(found->first);
         if (frame.place.depth < 0 && !frame.place.isElsewhere()) continue;

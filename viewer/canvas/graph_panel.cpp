@@ -1,6 +1,7 @@
 #include "viewer/canvas/graph_panel.h"
 
 #include "engine/observe/address.h"
+#include "engine/observe/address_names.h"
 #include "engine/observe/address_resolution.h"
 #include "viewer/canvas/callee_pane.h"
 #include "viewer/style/icons.h"
@@ -64,7 +65,7 @@ GraphPanel::GraphPanel(Document& document, QWidget* parent)
     });
 
     // A document that nobody has given a view yet starts with that of a fresh model.
-    if (document.view().inlined.empty() && document.view().expanded.empty() && document.view().root.find('/') == std::string::npos) {
+    if (document.view().inlined.empty() && document.view().expanded.empty() && callerOf(document.view().root).empty()) {
         ViewState view = initialView(document.model());
         if (!view.root.empty()) document.setView(std::move(view));
     }
@@ -150,16 +151,15 @@ void GraphPanel::goUp()
     ViewState view = document().view();
     const bool fromCallee = m_callee && m_active == &m_callee->pane();
     const std::string from = fromCallee ? m_callee->root() : view.root;
-    const size_t slash = from.rfind('/');
-    if (slash == std::string::npos) return;
-    const std::string site = from.substr(0, from.rfind(':'));
+    const std::string site = callSiteOf(from);
+    if (site.empty()) return;
     if (fromCallee) {
         m_main->setFocus(Qt::OtherFocusReason);
         m_active = m_main;
         document().select(site);
         return m_main->reveal(site);
     }
-    view.root.resize(slash);
+    view.root = callerOf(from);
     document().setView(std::move(view));
     document().select(site);
 }
@@ -226,8 +226,8 @@ void GraphPanel::followStop()
     const std::string& root = document().view().root;
     for (const FrameSnapshot& frame : stop.stack) {
         const std::string invocation = staticAddress(frame.address);
-        if (!invocation.starts_with(root + "/") || invocation.find('/', root.size() + 1) != std::string::npos) continue;
-        if (document().view().inlined.contains(invocation.substr(0, invocation.rfind(':')))) return;
+        if (callerOf(invocation) != root) continue;
+        if (document().view().inlined.contains(callSiteOf(invocation))) return;
         if (m_callee ? m_callee->root() != invocation : m_dismissed != invocation) showCallee(invocation);
         return;
     }

@@ -1,4 +1,5 @@
 // Differences: what was compared, the first and the worst of it, and a row for each tensor that is not the same. F8 walks them.
+#include "engine/observe/address_names.h"
 #include "viewer/compare/compare_panels.h"
 #include "viewer/compare/compare_parts.h"
 #include "viewer/compare/differences_model.h"
@@ -227,11 +228,7 @@ private:
         return m_desk.goToDifference(step) || m_desk.firstOver() >= 0;
     }
 
-    QString placeOf(int row) const
-    {
-        const std::string& address = m_desk.drift()->rows[static_cast<size_t>(row)].address;
-        return toText(address.substr(address.rfind('/') + 1));
-    }
+    QString placeOf(int row) const { return toText(lastPart(m_desk.drift()->rows[static_cast<size_t>(row)].address)); }
 
     void showAll()
     {

@@ -3,6 +3,7 @@
 
 #include "engine/api/inspector.h"
 #include "engine/ir/ids.h"
+#include "engine/observe/address_names.h"
 #include "viewer/dataflow/flow_rows.h"
 #include "viewer/widgets/parts.h"
 #include "viewer/widgets/rows.h"
@@ -310,7 +311,7 @@ public:
         if (!index.isValid()) return {};
         const PortRow& row = m_rows[static_cast<size_t>(index.row())];
         if (index.column() == 1) {
-            if (role == Qt::DisplayRole) return row.link.section('/', 1);
+            if (role == Qt::DisplayRole) return toText(withoutRoot(row.link.toStdString()));
             if (role == addressRole && !row.link.isEmpty()) return row.link;
             if (role == Qt::TextAlignmentRole) return static_cast<int>(Qt::AlignRight | Qt::AlignVCenter);
             return role == monoRole ? QVariant(true) : QVariant();

@@ -18,17 +18,12 @@ constexpr size_t kMostWaiting = 500;
 QString toText(std::string_view utf8) { return QString::fromUtf8(utf8.data(), static_cast<qsizetype>(utf8.size())); }
 
 /// The address of the invocation that holds what `text` names; its last part comes back in `name`.
-Address invocationOf(const std::string& text, std::string& name)
+Address holderOf(const std::string& text, std::string& name)
 {
     const Result<Address> parsed = parseAddress(text);
     if (!parsed.ok()) return {};
-    Address address = *parsed;
-    const OperatorName& op = address.op;
-    name = !op.name.empty() ? op.name : op.kind.empty() ? "" : op.kind + "#" + std::to_string(op.index);
-    address.target = TargetKind::invocation;
-    address.op = {};
-    address.slot = -1;
-    return address;
+    name = labelText(parsed->op);
+    return loopscope::invocationOf(*parsed);
 }
 
 int familyAt(const Model& model, GraphId graph, OperatorId op)
@@ -49,7 +44,7 @@ public:
         for (size_t i = 0; i < m_stop.ready.size(); ++i) {
             const DataflowReady& ready = m_stop.ready[i];
             std::string name;
-            const Address invocation = invocationOf(ready.address, name);
+            const Address invocation = holderOf(ready.address, name);
             FlowNode& holder = nodeFor(invocation);
             FlowNode& node = add(holder, toText(name));
             node.address = ready.address;
@@ -174,7 +169,7 @@ std::vector<FlowRow> tokenRows(const StopSnapshot& stop, const Model& model)
     for (size_t i = 0; i < stop.ready.size(); ++i) {
         const DataflowReady& ready = stop.ready[i];
         std::string name;
-        invocationOf(ready.address, name);
+        holderOf(ready.address, name);
         FlowRow row;
         row.number = stop.scheduleSeed == 0 || i == 0 ? QString::number(i + 1) : QString("·"); // with a seed only the next one is known
         row.name = toText(name);
@@ -197,7 +192,7 @@ std::vector<FlowRow> tokenRows(const StopSnapshot& stop, const Model& model)
     for (const DataflowReady& node : stop.ready) ready.insert(node.address);
     for (const DataflowToken& token : stop.tokens) {
         std::string value;
-        const Address invocation = invocationOf(token.address, value);
+        const Address invocation = holderOf(token.address, value);
         for (const OperatorId op : token.waiting) {
             Address node = invocation;
             node.target = TargetKind::op;

@@ -44,12 +44,6 @@ std::string graphAddressOf(const std::string& invocation)
     return toString(address);
 }
 
-std::string lastPart(const std::string& address)
-{
-    const std::string outer = invocationOf(address);
-    return outer.size() + 1 < address.size() && address.starts_with(outer) ? address.substr(outer.size() + 1) : address;
-}
-
 int frameInView(const Document& document)
 {
     const auto stop = document.stop();

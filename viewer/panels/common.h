@@ -25,8 +25,6 @@ void toggleBreakpoint(Document& document, const std::string& address);
 
 /// Of an invocation (invocationOf()), its graph: v1 frames lie in the graph that opens them ("main" of "main/outer:frame/inner:frame").
 std::string graphAddressOf(const std::string& invocation);
-/// The last part: "add#14".
-std::string lastPart(const std::string& address);
 
 /// The index into the stack of the frame that the document looks at; −1: there is none.
 int frameInView(const Document& document);

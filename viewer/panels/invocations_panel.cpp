@@ -1,4 +1,5 @@
 // Invocations and call stack: where in the run the cursor stands.
+#include "engine/observe/address_names.h"
 #include "viewer/panels/invocation_model.h"
 #include "viewer/panels/panels.h"
 #include "viewer/widgets/parts.h"
@@ -188,7 +189,7 @@ public:
         const Graph& graph = m_document.model().graph(frame.info.graph);
         if (index.column() == 1) {
             if (role == Qt::DisplayRole)
-                return frame.info.next.valid() ? toText(toString(operatorName(graph.op(frame.info.next), frame.info.next.index)))
+                return frame.info.next.valid() ? toText(labelText(operatorName(graph.op(frame.info.next), frame.info.next.index)))
                                                : QString("end");
             if (role == Qt::TextAlignmentRole) return static_cast<int>(Qt::AlignRight | Qt::AlignVCenter);
             if (role == monoRole) return true;
@@ -197,8 +198,7 @@ public:
         }
         switch (role) {
         case Qt::DisplayRole: {
-            const QString address = toText(frame.address);
-            return QString("%1  %2").arg(depth).arg(address.section('/', -1));
+            return QString("%1  %2").arg(depth).arg(toText(lastPart(frame.address)));
         }
         case chipRole: return toText(graph.id);
         case Qt::ToolTipRole: return toText(frame.address);
@@ -215,10 +215,6 @@ public:
     }
 
 private:
-    static std::string toString(const OperatorName& name)
-    {
-        return name.index >= 0 ? name.kind + "#" + std::to_string(name.index) : name.name;
-    }
     Document& m_document;
     std::shared_ptr<const StopSnapshot> m_stop;
 };

@@ -1,5 +1,6 @@
 // Listing and structured view: lines of the model in step with the graph, with breakpoints, the next operator and the last values.
 #include "engine/ir/ids.h"
+#include "engine/observe/address_names.h"
 #include "engine/ops/control_flow.h"
 #include "viewer/panels/common.h"
 #include "viewer/panels/listing_head.h"
@@ -124,9 +125,8 @@ public:
         }
         if (name == "up") {
             if (m_structured) return false;
-            const std::string outer =
-                invocationOf(m_address).rfind('/') == std::string::npos ? m_address : m_address.substr(0, m_address.rfind('/'));
-            showInvocation(outer);
+            const std::string outer = callerOf(m_address);
+            showInvocation(outer.empty() ? m_address : outer);
             return true;
         }
         if (at < 0 || at >= static_cast<int>(lines().size())) return false;

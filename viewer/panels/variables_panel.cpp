@@ -1,4 +1,5 @@
 // Variables: what the frame in view holds, or what the invocation held that is looked at.
+#include "engine/observe/address_names.h"
 #include "viewer/bridge/elsewhere.h"
 #include "viewer/panels/common.h"
 #include "viewer/panels/panels.h"
@@ -131,8 +132,7 @@ public:
 private:
     std::string siteOf(const VariableModel::Row& row)
     {
-        const OperatorName name = operatorName(document().model().graph(row.graph).op(row.op), row.op.index);
-        return name.index >= 0 ? name.kind + "#" + std::to_string(name.index) : name.name;
+        return labelText(operatorName(document().model().graph(row.graph).op(row.op), row.op.index));
     }
 
     struct Answer {

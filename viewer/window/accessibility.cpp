@@ -1,5 +1,6 @@
 #include "viewer/window/accessibility.h"
 
+#include "engine/observe/address_names.h"
 #include "viewer/bridge/document.h"
 #include "viewer/widgets/panel_area.h"
 #include "viewer/widgets/panel_strip.h"
@@ -58,7 +59,7 @@ QString spokenStatus(const QString& state, const QString& reason, const Document
     if (!reason.isEmpty()) sentences.append(reason.left(1).toUpper() + reason.mid(1));
     if (document && document->stop()->started && !document->stop()->finished) {
         const QString address = QString::fromStdString(document->stop()->address);
-        QString place = address.section('/', -1).replace('#', ' ');
+        QString place = QString::fromStdString(lastPart(document->stop()->address)).replace('#', ' ');
         const qsizetype at = address.lastIndexOf('@');
         if (at >= 0) place += QStringLiteral(", iteration %1").arg(address.mid(at + 1).section(':', 0, 0));
         sentences.append(place);

@@ -2,6 +2,7 @@
 
 #include "engine/ir/model.h"
 #include "engine/observe/address.h"
+#include "engine/observe/address_names.h"
 #include "engine/observe/address_resolution.h"
 #include "viewer/style/theme.h"
 #include "viewer/window/key_table.h"
@@ -182,7 +183,7 @@ void showOperatorPalette(MainWindow& window, const Model& model, std::function<v
             const QString address = QString::fromStdString(toString(place));
             const QString result = op.results.empty() ? QString() : QString::fromStdString(shown.value(op.results.front()).id);
             rows->appendRow(
-                rowOf(address, {address.section('/', path.steps.size() + 1), address.section('/', 0, path.steps.size()), result}));
+                rowOf(address, {QString::fromStdString(lastPart(toString(place))), QString::fromStdString(toString(path)), result}));
             for (const Callee& callee : calleesOf(op)) {
                 if (!seen.insert(callee.graph).second) continue;
                 const std::string text = toString(place) + ":" + callee.role;

@@ -1,5 +1,6 @@
 #include "viewer/window/session_store.h"
 
+#include "engine/observe/address_names.h"
 #include "viewer/bridge/document.h"
 #include "viewer/widgets/panel_area.h"
 #include "viewer/window/settings.h"
@@ -255,7 +256,7 @@ void SessionStore::restore(const QJsonObject& session)
         for (const QString& name : inputs.keys()) m_document->backend().setInput(name.toStdString(), inputs[name].toString().toStdString());
     if (session.contains("view")) {
         const ViewState view = viewFromJson(session["view"].toObject());
-        if (m_document->model().findGraph(view.root.substr(0, view.root.find('/'))).valid()) m_document->setView(view);
+        if (m_document->model().findGraph(rootOf(view.root)).valid()) m_document->setView(view);
     }
     QStringList lines;
     for (const QJsonValue& line : session["breakpoints"].toArray()) lines.append(line.toString());

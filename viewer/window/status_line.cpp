@@ -1,6 +1,7 @@
 #include "viewer/window/status_line.h"
 
 #include "engine/observe/address.h"
+#include "engine/observe/address_names.h"
 #include "viewer/bridge/document.h"
 #include "viewer/style/icons.h"
 #include "viewer/style/theme.h"
@@ -52,7 +53,7 @@ QString failureText(const QString& error)
     static const QRegularExpression number("^C[0-9]+: ");
     QString what = error.mid(colon + 2);
     what.remove(number);
-    return QStringLiteral("%1 failed: %2").arg(place.section('/', -1), what);
+    return QStringLiteral("%1 failed: %2").arg(QString::fromStdString(lastPart(place.toStdString())), what);
 }
 
 QString stopReasonText(const Document& document)
@@ -62,8 +63,7 @@ QString stopReasonText(const Document& document)
     for (const StopReason& reason : stop.report.reasons) {
         if (reason.cause == StopCause::finished) continue; // the state says it
         if (reason.cause == StopCause::error) {
-            parts.append(
-                QStringLiteral("%1, step %2").arg(QString::fromStdString(stop.address).section('/', -1), grouped(stop.position.step)));
+            parts.append(QStringLiteral("%1, step %2").arg(QString::fromStdString(lastPart(stop.address)), grouped(stop.position.step)));
             continue;
         }
         QString text = QString::fromStdString(toString(reason));

@@ -190,9 +190,7 @@ private:
         if (!there || *there == here || m_drift.trips.size() >= kMostTrips) return {};
         std::vector<FrameInfo> stack;
         for (int d = 0; d <= depth; ++d) stack.push_back(executor.frame(d));
-        stack.back().iteration = -1;
-        std::string address = toString(addressOfStack(m_target.model, stack));
-        m_drift.trips.push_back({address.substr(0, address.rfind(':')), here, *there});
+        m_drift.trips.push_back({callSiteOf(toString(addressOfStack(m_target.model, stack))), here, *there});
         return {};
     }
 

@@ -23,6 +23,30 @@ TEST(AddressNames, InvocationsAreWhereAPlaceLies)
     EXPECT_EQ(withoutRoot("main"), "main");
 }
 
+TEST(AddressNames, InvocationsHaveCallersAndSites)
+{
+    EXPECT_EQ(rootOf("main/while#1@3:body/add#14:0"), "main");
+    EXPECT_EQ(rootOf("sig:serve/scope/node"), "sig:serve");
+    EXPECT_EQ(callerOf("main/while#1@3:body/if#3:then"), "main/while#1@3:body");
+    EXPECT_EQ(callerOf("main/scope/call:call"), "main") << "a node's name has slashes of its own";
+    EXPECT_EQ(callerOf("main"), "");
+    EXPECT_EQ(callSiteOf("main/while#1@3:body/if#3:then"), "main/while#1@3:body/if#3");
+    EXPECT_EQ(callSiteOf("main/while#1@3:body"), "main/while#1");
+    EXPECT_EQ(callSiteOf("main"), "");
+}
+
+TEST(AddressNames, TheLastPartIsWhatIsNamed)
+{
+    EXPECT_EQ(lastPart("main/while#1:body/tanh#15"), "tanh#15");
+    EXPECT_EQ(lastPart("main/while#1@3:body"), "while#1@3:body");
+    EXPECT_EQ(lastPart("main/outer:frame/scope/node:0"), "scope/node:0");
+    EXPECT_EQ(lastPart("main"), "main");
+    EXPECT_TRUE(liesDirectlyIn("main/scope/node", "main"));
+    EXPECT_TRUE(liesDirectlyIn("main/while#1:body", "main")) << "it is called there";
+    EXPECT_FALSE(liesDirectlyIn("main/while#1:body/add#1", "main"));
+    EXPECT_TRUE(liesDirectlyIn("main/while#1:body/add#1", "main/while#1:body"));
+}
+
 TEST(AddressNames, PlacesAreReadInWords)
 {
     EXPECT_EQ(placeText("main/while#1:body/tanh#15"), "tanh#15 in while#1:body");
