@@ -31,6 +31,8 @@ public:
     const KnownValue* find(const RecordedInvocation& invocation, GraphId graph, ValueId id);
     /// Result `slot` of the operator `op`, which completed at `step`.
     const KnownValue* result(int64_t step, GraphId graph, OperatorId op, int slot);
+    /// What was read of `value` otherwise.
+    KnownValue adapted(std::optional<RecordedValue> recorded, const Value& value) const;
     /// The executor moves on: what was given out may go.
     void drop();
 
@@ -42,7 +44,6 @@ private:
         auto operator<=>(const Key&) const = default;
     };
     Result<KnownValue> lookUp(RecordedInvocation invocation, GraphId graph, ValueId id);
-    KnownValue adapted(std::optional<RecordedValue> recorded, const Value& value) const;
 
     const Model& m_model;
     const RecordedRun& m_run;

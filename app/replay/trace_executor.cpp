@@ -1,5 +1,6 @@
 #include "app/replay/trace_executor.h"
 
+#include "app/replay/recorded_loop.h"
 #include "app/replay/recorded_stops.h"
 #include "app/replay/recorded_values.h"
 #include "engine/base/text.h"
@@ -106,14 +107,20 @@ public:
     void leave()
     {
         hearEnd();
+        const ReplayFrame& left = m_frames.back();
+        int64_t trips = -1;
+        if (left.role.role == CallRole::loop) trips = left.invocation.iteration + (left.inCond ? 0 : 1);
         m_frames.pop_back();
-        completed();
+        m_position.depth = static_cast<int32_t>(m_frames.size()); // who is asked about the operator looks at the frames
+        completed(trips);
     }
 
-    void completed()
+    /// `trips`: of a loop, iterations that ran; else −1.
+    void completed(int64_t trips = -1)
     {
         ReplayFrame& frame = m_frames.back();
         OperatorEvent event = eventOf(frame);
+        event.trips = trips;
         if (m_also || (m_asking && (trapsOf(frame) & trapAfter) != 0)) {
             fillResults(event);
             if (m_also) m_also->operatorExecuted(event);
@@ -461,5 +468,12 @@ bool TraceExecutor::trapped() const { return m_impl->m_trapped; }
 int64_t TraceExecutor::maxSteps() const { return INT64_MAX; }
 
 bool TraceExecutor::seeksNow() const { return m_impl->seeksNow(); }
+
+Tick TraceExecutor::lastTick() const { return std::max<int64_t>(m_impl->m_run->run().steps() - 1, 0); }
+
+Result<LoopAnswer> TraceExecutor::hearLoop(const LoopQuery& query, LoopListener& listener)
+{
+    return hearRecordedLoop(m_impl->m_model, *m_impl->m_run, m_impl->m_values, query, listener);
+}
 
 } // namespace loopscope::app

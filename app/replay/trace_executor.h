@@ -45,6 +45,8 @@ public:
     bool trapped() const override;
     int64_t maxSteps() const override;
     bool seeksNow() const override;
+    Tick lastTick() const override;
+    Result<LoopAnswer> hearLoop(const LoopQuery& query, LoopListener& listener) override;
 
 private:
     class Impl;

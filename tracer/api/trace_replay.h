@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,6 +44,14 @@ struct RecordedEvent {
     bool isDead = false, hasFailed = false;
 };
 
+/// One iteration of an execution of a loop.
+struct RecordedIteration {
+    int64_t invocation = 0;
+    int64_t iteration = 0;
+    int64_t firstStep = 0;
+    int64_t steps = 0; ///< completed inside, callees included
+};
+
 /// What is known of a value that was written.
 struct RecordedValue {
     bool hasElements = false;     ///< else only `statistics`, if these
@@ -51,6 +60,14 @@ struct RecordedValue {
     std::vector<std::byte> bytes;
     std::optional<TensorStatistics> statistics;
     bool isDead = false;
+};
+
+/// One result of an operator that ran.
+struct RecordedWrite {
+    int64_t step = 0;
+    int64_t invocation = 0;
+    std::optional<double> number;       ///< of a single element
+    std::optional<RecordedValue> value; ///< else what is known
 };
 
 class RecordedRun {
@@ -75,6 +92,11 @@ public:
     Result<std::optional<RecordedInvocation>> sibling(const RecordedInvocation& invocation, int64_t iteration) const;
     /// The step at which an operator completed in an invocation. none: it did not, or was not recorded.
     Result<std::optional<int64_t>> stepOf(const RecordedInvocation& invocation, int graph, int op) const;
+    /// Iterations of the loop that operator `op` of `graph` is, in the invocation `caller`, in order. Errors: badFile.
+    Result<std::vector<RecordedIteration>> iterations(int64_t caller, int graph, int op) const;
+    /// Result `slot` of each run of an operator in steps first … last, in order, until `handle` returns false. Errors: badFile.
+    using WriteHandler = std::function<bool(RecordedWrite write)>;
+    Status eachWrite(int graph, int op, int slot, int64_t first, int64_t last, const WriteHandler& handle) const;
     /// The operator that completed at a step. none: not recorded. Steps are read in blocks. Errors: badFile.
     Result<std::optional<RecordedEvent>> event(int64_t step) const;
     /// Result `slot` of the operator that completed at a step. none: not recorded.

@@ -82,6 +82,15 @@ public:
         LS_TRY(m_step, database.prepare("SELECT e.id FROM presence p CROSS JOIN event e ON e.id BETWEEN max(p.block * 4096, ?3) AND "
                                         "min(p.block * 4096 + 4095, ?4) AND e.op = p.op AND e.invocation = ?2 WHERE p.op = ?1 AND p.block "
                                         "BETWEEN ?3 / 4096 AND ?4 / 4096 LIMIT 1"));
+        // By id, and not by the index: a loop's iterations lie side by side.
+        LS_TRY(m_iterations,
+               database.prepare("SELECT i.id, i.iteration, i.first, i.steps FROM invocation i WHERE i.id BETWEEN ?1 AND ?2 AND "
+                                "+i.parent = ?3 AND +i.call IN (SELECT c.id FROM call c WHERE c.op = ?4 AND c.role = 'loop') "
+                                "AND i.run = ?5 ORDER BY i.id"));
+        LS_TRY(m_writes, database.prepare("SELECT e.id, e.invocation, e.op, e.ns, e.state, e.lo, e.hi, e.mean, e.std, e.zeros, e.content "
+                                          "FROM presence p CROSS JOIN event e ON e.id BETWEEN max(p.block * 4096, ?2) AND "
+                                          "min(p.block * 4096 + 4095, ?3) AND e.op = p.op WHERE p.op = ?1 AND p.block BETWEEN ?2 / 4096 "
+                                          "AND ?3 / 4096 ORDER BY p.block, e.id"));
         LS_TRY(m_event, database.prepare(std::string("SELECT ") + kWriteColumns + " FROM event WHERE id = ?"));
         LS_TRY(m_block, database.prepare("SELECT id, invocation, op, state FROM event WHERE id BETWEEN ? AND ?"));
         LS_TRY(const int64_t prints, database.integer("SELECT count(*) FROM sqlite_master WHERE name = 'print'")); // since schema 2
@@ -177,6 +186,32 @@ public:
         return row;
     }
 
+    /// The last invocation that started inside another one. They start in the order of their ids.
+    Result<int64_t> lastInside(int64_t caller)
+    {
+        LS_TRY(const std::optional<RecordedInvocation> around, invocation(caller));
+        m_last.reset();
+        m_last.bind(1, m_view.run().id);
+        LS_TRY(const std::optional<RecordedInvocation> last, rowOf(m_last));
+        if (!around || !last) return caller;
+        const int64_t end = around->firstStep + around->steps;
+        int64_t low = caller, high = last->id;
+        while (low < high) {
+            const int64_t middle = low + (high - low + 1) / 2;
+            LS_TRY(const std::optional<RecordedInvocation> row, invocation(middle));
+            if (!row || row->firstStep > end) high = middle - 1;
+            else low = middle;
+        }
+        return low;
+    }
+
+    std::optional<int64_t> rowOfOperator(int graph, int op) const
+    {
+        const std::vector<int64_t>& ops = m_rows[static_cast<size_t>(graph)].ops;
+        if (op < 0 || static_cast<size_t>(op) >= ops.size()) return std::nullopt;
+        return ops[static_cast<size_t>(op)];
+    }
+
     Status readBlock(int64_t first)
     {
         m_events.assign(static_cast<size_t>(kBlock), std::nullopt);
@@ -263,7 +298,8 @@ public:
     bool m_hasPrints = false;
     std::vector<RecordedInvocation> m_ahead; ///< of a block of ids
     int64_t m_latest = -1;                   ///< id that was asked for last
-    mutable Statement m_prints, m_block, m_byId, m_some, m_last, m_first, m_sibling, m_step, m_event, m_feed, m_abnormal;
+    mutable Statement m_prints, m_block, m_byId, m_some, m_last, m_first, m_sibling, m_step, m_event, m_feed, m_abnormal, m_iterations,
+        m_writes;
 };
 
 Result<std::unique_ptr<RecordedRun>> RecordedRun::open(const TraceReader& trace, const TraceRun* run)
@@ -330,11 +366,11 @@ Result<std::optional<RecordedInvocation>> RecordedRun::sibling(const RecordedInv
 
 Result<std::optional<int64_t>> RecordedRun::stepOf(const RecordedInvocation& invocation, int graph, int op) const
 {
-    const auto& rows = m_impl->m_rows[static_cast<size_t>(graph)];
-    if (op < 0 || static_cast<size_t>(op) >= rows.ops.size()) return std::optional<int64_t>();
+    const std::optional<int64_t> row = m_impl->rowOfOperator(graph, op);
+    if (!row) return std::optional<int64_t>();
     Statement& s = m_impl->m_step;
     s.reset();
-    s.bind(1, rows.ops[static_cast<size_t>(op)]);
+    s.bind(1, *row);
     s.bind(2, invocation.id);
     s.bind(3, run().base + invocation.firstStep);
     s.bind(4, run().base + invocation.firstStep + invocation.steps);
@@ -343,6 +379,67 @@ Result<std::optional<int64_t>> RecordedRun::stepOf(const RecordedInvocation& inv
     if (hasRow) step = s.integer(0) - run().base;
     s.reset();
     return step;
+}
+
+Result<std::vector<RecordedIteration>> RecordedRun::iterations(int64_t caller, int graph, int op) const
+{
+    const std::optional<int64_t> row = m_impl->rowOfOperator(graph, op);
+    std::vector<RecordedIteration> all;
+    if (!row) return all;
+    const int64_t base = run().base, last = run().last.value_or(base - 1);
+    LS_TRY(const int64_t end, m_impl->lastInside(caller));
+    Statement& s = m_impl->m_iterations;
+    s.reset();
+    s.bind(1, caller + 1);
+    s.bind(2, end);
+    s.bind(3, caller);
+    s.bind(4, *row);
+    s.bind(5, run().id);
+    for (;;) {
+        LS_TRY(const bool hasRow, s.step());
+        if (!hasRow) break;
+        const int64_t first = s.integer(2);
+        all.push_back({s.integer(0), s.integer(1), first - base, s.optionalInteger(3).value_or(std::max<int64_t>(last + 1 - first, 0))});
+    }
+    s.reset();
+    return all;
+}
+
+Status RecordedRun::eachWrite(int graph, int op, int slot, int64_t first, int64_t last, const WriteHandler& handle) const
+{
+    const std::optional<int64_t> row = m_impl->rowOfOperator(graph, op);
+    if (!row) return {};
+    const int64_t base = run().base;
+    Statement& s = m_impl->m_writes;
+    s.reset();
+    s.bind(1, *row);
+    s.bind(2, base + first);
+    s.bind(3, base + last);
+    for (bool goesOn = true; goesOn;) {
+        LS_TRY(const bool hasRow, s.step());
+        if (!hasRow) break;
+        if (slot == 0 && s.isNull(6) && s.isNull(10) && (s.isNull(4) || s.integer(4) == 0)) { // a single element, which is most common
+            if (const std::optional<double> number = realOf(s.value(5))) {
+                goesOn = handle({s.integer(0) - base, s.integer(1), number, {}});
+                continue;
+            }
+        }
+        ViewedWrite write = readWrite(s);
+        if (slot > 0) {
+            LS_TRY(const std::vector<ViewedWrite> others, m_impl->m_view.outputsOf(write));
+            const auto wanted = std::ranges::find(others, slot, &ViewedWrite::slot);
+            if (wanted == others.end()) continue;
+            write = *wanted;
+        }
+        RecordedWrite told{write.event - base, write.invocation, {}, {}};
+        if (!write.content && !write.hi && write.state == 0) told.number = realOf(write.lo);
+        if (!told.number) {
+            LS_TRY(told.value, m_impl->valueOf(write));
+        }
+        if (told.number || told.value) goesOn = handle(std::move(told));
+    }
+    s.reset();
+    return {};
 }
 
 Result<std::optional<RecordedEvent>> RecordedRun::event(int64_t step) const

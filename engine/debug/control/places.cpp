@@ -3,6 +3,7 @@
 #include "engine/debug/control/run_control.h"
 
 #include "engine/base/text.h"
+#include "engine/exec/seeking.h"
 #include "engine/observe/address_names.h"
 
 #include <algorithm>
@@ -30,7 +31,10 @@ Result<RunControl::Search> RunControl::search(const ResolvedAddress& place, Erro
         return Search::absent;
     }
     PlaceGoal goal(m_target.executor, place);
-    if (goal.isOrdered()) {
+    if (const auto* const recording = goal.isOrdered() ? dynamic_cast<const Seeking*>(&m_target.executor) : nullptr) {
+        LS_CHECK_OK(seek(goal.order(), recording->lastTick()));
+        if (orderOf(m_target.executor) == goal.order()) return Search::met;
+    } else if (goal.isOrdered()) {
         const std::optional<int64_t> base = timeline.lastSaved([&](const MachineState& state) { return orderOf(state) <= goal.order(); });
         const bool goOn = orderOf(m_target.executor) <= goal.order() && (!base || timeline.tick() >= *base);
         if (!goOn) LS_CHECK_OK(timeline.goTo(base.value_or(0), m_target.control));
@@ -44,6 +48,19 @@ Result<RunControl::Search> RunControl::search(const ResolvedAddress& place, Erro
     if (trapped && goal.isMet()) return Search::met;
     absence = goal.absence();
     return Search::absent;
+}
+
+/// To the last stop of a recording, up to tick `last`, that does not come after a place: any stop is there at once, and stops are in order.
+Status RunControl::seek(const StopOrder& place, Tick last)
+{
+    Tick low;
+    for (Tick high = last; low < high;) {
+        const Tick middle = low + (high - low + 1) / 2;
+        LS_CHECK_OK(m_target.timeline.goTo(middle, m_target.control));
+        if (orderOf(m_target.executor) <= place) low = middle;
+        else high = middle - 1;
+    }
+    return m_target.timeline.goTo(low, m_target.control);
 }
 
 /// The same where stops do not come in the order of addresses. Iterations of one loop mostly do, whatever lies between them.

@@ -139,6 +139,7 @@ private:
 
     // places.cpp
     Result<Search> search(const ResolvedAddress& place, Error& absence);
+    Status seek(const StopOrder& place, Tick last);
     Result<int64_t> countTrips(int loop);
     Result<bool> searchUnordered(const ResolvedAddress& place);
     Result<StopReport> jump(const std::function<Status()>& travel);

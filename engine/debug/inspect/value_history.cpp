@@ -2,6 +2,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/debug/inspect/provenance.h"
+#include "engine/exec/seeking.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"
 
@@ -131,8 +132,17 @@ bool isLoop(const Model& model, const CallPath& path, int level)
     return callForm(model.graph(outside).op(entered.site)).kind == CallKind::loop;
 }
 
-/// False: beyond what a series holds.
-bool noteInSeries(ValueSeries& series, int64_t iteration, const Tensor& tensor, Step step)
+void noteStatistics(ValueSeries& series, size_t at, const TensorStatistics& statistics)
+{
+    series.isScalar = false;
+    series.numbers[at] = statistics.finite > 0 ? statistics.mean : std::numeric_limits<double>::quiet_NaN();
+    if (at >= kMostStatistics) return;
+    if (series.statistics.size() <= at) series.statistics.resize(at + 1);
+    series.statistics[at] = statistics;
+}
+
+/// There is a value of this iteration. False: beyond what a series holds.
+bool noteWrite(ValueSeries& series, int64_t iteration, Step step)
 {
     const auto at = static_cast<size_t>(iteration);
     if (iteration < 0 || iteration >= kMostIterations) return false;
@@ -141,18 +151,65 @@ bool noteInSeries(ValueSeries& series, int64_t iteration, const Tensor& tensor, 
     series.written[at] = true;
     if (series.steps.size() <= at) series.steps.resize(at + 1, -1);
     series.steps[at] = step;
-    if (tensor.elementCount() == 1) {
-        series.numbers[at] = elementAsReal(tensor, 0);
-        return true;
-    }
-    series.isScalar = false;
-    const TensorStatistics statistics = computeStatistics(tensor);
-    series.numbers[at] = statistics.finite > 0 ? statistics.mean : std::numeric_limits<double>::quiet_NaN();
-    if (at >= kMostStatistics) return true;
-    if (series.statistics.size() <= at) series.statistics.resize(at + 1);
-    series.statistics[at] = statistics;
     return true;
 }
+
+bool noteInSeries(ValueSeries& series, int64_t iteration, const Tensor& tensor, Step step)
+{
+    if (!noteWrite(series, iteration, step)) return false;
+    const auto at = static_cast<size_t>(iteration);
+    if (tensor.elementCount() == 1) series.numbers[at] = elementAsReal(tensor, 0);
+    else noteStatistics(series, at, computeStatistics(tensor));
+    return true;
+}
+
+/// Every iteration of a series has its entries, and no other has.
+void finishSeries(ValueSeries& series)
+{
+    series.numbers.resize(static_cast<size_t>(series.iterations), std::numeric_limits<double>::quiet_NaN());
+    series.written.resize(series.numbers.size(), false);
+    series.steps.resize(series.numbers.size(), -1);
+    if (!series.isScalar) series.statistics.resize(std::min(series.numbers.size(), kMostStatistics));
+}
+
+/// Listens to a recording, up to a tick.
+class RecordedSeries final : public LoopListener {
+public:
+    /// `depth`: of the loop's frame.
+    RecordedSeries(const DebugTarget& target, int depth, Tick until, ValueSeries& series)
+        : m_cancel(target.control.cancel),
+          m_lastStep(int64_t{until} - depth),
+          m_series(series)
+    {
+    }
+    bool wasCancelled() const { return m_cancelled; }
+
+    bool bodyBegan(int64_t iteration, Step step) override
+    {
+        if (iteration >= kMostIterations || step > m_lastStep || isCancelled()) return false;
+        m_series.iterations = iteration + 1;
+        return true;
+    }
+    bool written(int64_t iteration, Step step, const LoopWrite& write) override
+    {
+        if (step >= m_lastStep || isCancelled()) return false;
+        if (write.tensor != nullptr) return noteInSeries(m_series, iteration, *write.tensor, step);
+        if ((!write.number && write.statistics == nullptr) || !noteWrite(m_series, iteration, step)) return true;
+        const auto at = static_cast<size_t>(iteration);
+        if (write.number) m_series.numbers[at] = *write.number;
+        else noteStatistics(m_series, at, *write.statistics);
+        return true;
+    }
+
+private:
+    bool isCancelled() { return m_cancelled = m_cancelled || (++m_looks % 4096 == 0 && m_cancel != nullptr && m_cancel->requested()); }
+
+    const CancelFlag* m_cancel;
+    const Step m_lastStep;
+    ValueSeries& m_series;
+    int64_t m_looks = 0;
+    bool m_cancelled = false;
+};
 
 /// Listens to one instance of a v1 frame: the one that is open in the invocation `caller`, or the last one if that is 0.
 class FrameSeriesCollector final : public TrapHandler {
@@ -371,6 +428,14 @@ std::string_view frameNameOf(const Model& model, const CallPath& path)
     return attributeString(model.graph(path.graph()).op(path.levels.back().site).attributes, "frame_name", "");
 }
 
+/// How far a timeline was run, where nothing beyond is wanted.
+Tick endOf(const DebugTarget& target, bool onlyWhatRan)
+{
+    if (!onlyWhatRan) return std::numeric_limits<int64_t>::max();
+    const TimelineInfo& line = target.timeline.info();
+    return std::max(line.frontier, line.lastTick);
+}
+
 Result<ValueSeries> collectInFrame(const DebugTarget& target, const CallPath& path, const Value& what, bool onlyWhatRan)
 {
     const Executor& executor = target.executor;
@@ -380,23 +445,43 @@ Result<ValueSeries> collectInFrame(const DebugTarget& target, const CallPath& pa
     ValueSeries series;
     series.isScalar = true;
     series.loop = frameNameOf(target.model, path);
-    Tick until = std::numeric_limits<int64_t>::max();
-    if (onlyWhatRan) {
-        const TimelineInfo& line = target.timeline.info();
-        until = std::max(line.frontier, line.lastTick);
-    }
     FrameSeriesCollector collector(executor, path.graph(), site, what, isInside ? executor.frame(depth - 1).invocation : InvocationId(),
                                    series);
-    Status status = scan(target, 0, until, collector.traps(), collector);
+    Status status = scan(target, 0, endOf(target, onlyWhatRan), collector.traps(), collector);
     if (!status.ok() && status.detail().code != ErrorCode::execution) return std::move(status).takeError();
     series.complete = status.ok() && target.timeline.finished();
     series.nextTick = target.timeline.tick();
     if (series.iterations == 0) return Error(ErrorCode::usage, what.id + " is never live in this run");
-    series.numbers.resize(static_cast<size_t>(series.iterations), std::numeric_limits<double>::quiet_NaN());
-    series.written.resize(series.numbers.size(), false);
-    series.steps.resize(series.numbers.size(), -1);
-    if (!series.isScalar) series.statistics.resize(std::min(series.numbers.size(), kMostStatistics));
+    finishSeries(series);
     return series;
+}
+
+/// Of a recording, which knows its loops without going through them. None: they have to be gone through.
+Result<std::optional<ValueSeries>> collectRecorded(const DebugTarget& target, const CallPath& path, ValueId value,
+                                                   const SeriesOptions& options)
+{
+    const std::optional<ValueSeries> none;
+    Executor& executor = target.executor;
+    auto* const recording = dynamic_cast<Seeking*>(&executor);
+    const CallPath outside = path.parent();
+    const int level = path.depth();
+    const OperatorId site = path.levels.back().site;
+    if (recording == nullptr || options.keepBytes > 0 || !isOnPath(executor, executor.position().depth, outside)) return none;
+    const bool isInside = executor.position().depth > level && executor.frame(level).site == site;
+    if (!isInside && level > 1) return none;
+    std::vector<FrameInfo> stack;
+    for (int d = 0; d < level; ++d) stack.push_back(executor.frame(d));
+    ValueSeries series;
+    series.isScalar = true;
+    series.caller = stack.back().invocation;
+    series.loop = addressOf(target.model, stack, site);
+    RecordedSeries listener(target, level, endOf(target, options.onlyWhatRan), series);
+    LS_TRY(const LoopAnswer answer, recording->hearLoop({series.caller, outside.graph(), site, path.graph(), value}, listener));
+    if (answer == LoopAnswer::unknown) return none;
+    if (listener.wasCancelled()) return Error(ErrorCode::cancelled, "cancelled at " + series.loop);
+    series.complete = answer == LoopAnswer::complete;
+    finishSeries(series);
+    return std::optional(std::move(series));
 }
 
 Result<ValueSeries> collect(const DebugTarget& target, const ResolvedAddress& value, const SeriesOptions& options)
@@ -417,6 +502,10 @@ Result<ValueSeries> collect(const DebugTarget& target, const ResolvedAddress& va
     const OperatorId site = loop.levels.back().site;
     const CallPath outside = loop.parent();
 
+    if (level == path.depth() && !options.continued) {
+        LS_TRY(std::optional<ValueSeries> recorded, collectRecorded(target, path, value.value, options));
+        if (recorded) return std::move(*recorded);
+    }
     ValueSeries series;
     Tick entry;
     if (options.continued) {
@@ -425,20 +514,13 @@ Result<ValueSeries> collect(const DebugTarget& target, const ResolvedAddress& va
     } else {
         LS_TRY(entry, findExecution(target, outside, site, value, options.onlyWhatRan, series));
     }
-    Tick until = std::numeric_limits<int64_t>::max();
-    if (options.onlyWhatRan) {
-        const TimelineInfo& line = target.timeline.info();
-        until = std::max({line.frontier, line.lastTick, entry});
-    }
+    const Tick until = std::max(endOf(target, options.onlyWhatRan), entry);
     series.isPart = false;
     SeriesCollector collector(target, path, level, what, options, series);
     Status status = scan(target, entry, until, collector.traps(), collector);
     if (!status.ok() && status.detail().code != ErrorCode::execution) return std::move(status).takeError();
     series.nextTick = target.timeline.tick();
-    series.numbers.resize(static_cast<size_t>(series.iterations), std::numeric_limits<double>::quiet_NaN());
-    series.written.resize(series.numbers.size(), false);
-    series.steps.resize(series.numbers.size(), -1);
-    if (!series.isScalar) series.statistics.resize(std::min(series.numbers.size(), kMostStatistics));
+    finishSeries(series);
     return series;
 }
 

@@ -2,6 +2,8 @@
 #include "app/output/listing.h"
 #include "app/replay/replay_executor.h"
 #include "app/replay/run_recording.h"
+#include "engine/debug/breakpoints/breakpoint_set.h"
+#include "engine/debug/control/run_control.h"
 #include "engine/debug/inspect/value_history.h"
 #include "engine/debug/inspect/write_search.h"
 #include "engine/debug/reference/drift.h"
@@ -143,6 +145,78 @@ TEST(Replay, TravelsAndAnswersQuestions)
     ASSERT_TRUE(series.ok());
     EXPECT_EQ(series->iterations, 111);
     EXPECT_EQ(series->numbers[77], 9232);
+}
+
+/// Stops at the cond of some iteration of the first loop, so that the loop around is the same one.
+struct Stopped {
+    explicit Stopped(std::unique_ptr<Executor> made)
+        : executor(std::move(made)),
+          timeline(*executor),
+          target{executor->model(), *executor, timeline, travel},
+          breakpoints(target),
+          control(target, breakpoints)
+    {
+        EXPECT_TRUE(control.start().ok());
+    }
+    ResolvedAddress place(const std::string& text) const { return *resolveAddress(executor->model(), *parseAddress(text)); }
+
+    std::unique_ptr<Executor> executor;
+    Timeline timeline;
+    TravelControl travel;
+    DebugTarget target;
+    BreakpointSet breakpoints;
+    RunControl control;
+};
+
+TEST(Replay, KnowsLoopsAsTheRunDid)
+{
+    const Subject subject = collatz(27);
+    Stopped live(subject.make());
+    Stopped replay(opened(recorded(subject)));
+    for (const char* const from : {"main/while#0", "main/while#0@36:body/if#2"}) {
+        ASSERT_TRUE(live.control.goTo(live.place(from)).ok());
+        ASSERT_TRUE(replay.control.goTo(replay.place(from)).ok());
+        for (const char* const role : {"cond", "body"}) {
+            const GraphId graph = live.place("main/while#0@3:" + std::string(role)).graph;
+            for (const Value& value : live.executor->model().graph(graph).values) {
+                if (value.role != ValueRole::result && value.role != ValueRole::input) continue;
+                const std::string text = "main/while#0@3:" + std::string(role) + "/" + value.id;
+                const Result<ValueSeries> want = collectSeries(live.target, {}, live.place(text), std::nullopt);
+                const Result<ValueSeries> got = collectSeries(replay.target, {}, replay.place(text), std::nullopt);
+                ASSERT_TRUE(want.ok() && got.ok()) << text;
+                EXPECT_EQ(got->loop, want->loop) << text;
+                EXPECT_EQ(got->iterations, want->iterations) << text;
+                EXPECT_EQ(got->complete, want->complete) << text;
+                EXPECT_EQ(got->isScalar, want->isScalar) << text;
+                EXPECT_EQ(got->numbers, want->numbers) << text;
+                EXPECT_EQ(got->written, want->written) << text;
+                EXPECT_EQ(got->steps, want->steps) << text;
+            }
+        }
+    }
+}
+
+TEST(Replay, GoesToEveryPlaceAndBack)
+{
+    const Subject subject = textSubject(kNested, 4);
+    Stopped replay(opened(recorded(subject)));
+    const auto live = subject.make();
+    EXPECT_OK(live->start());
+    std::vector<std::pair<std::string, int64_t>> stops;
+    while (!live->position().finished) {
+        stops.emplace_back(live->positionAddress(), live->tick());
+        ASSERT_TRUE(live->step().ok());
+    }
+    ASSERT_GT(stops.size(), 30U);
+    for (size_t i = 0; i < stops.size(); ++i) {
+        const auto& [address, tick] = stops[i * 7 % stops.size()];
+        EXPECT_TRUE(replay.control.goTo(replay.place(address)).ok()) << address;
+        EXPECT_EQ(replay.executor->positionAddress(), address);
+        EXPECT_EQ(replay.timeline.tick(), tick) << address;
+    }
+    const Result<StopReport> none = replay.control.goTo(replay.place("main/while#0@4000:body"));
+    ASSERT_FALSE(none.ok());
+    EXPECT_NE(none.error().message().find("the loop ran"), std::string::npos) << none.error().message();
 }
 
 TEST(Replay, ServesAsAReferenceRun)
