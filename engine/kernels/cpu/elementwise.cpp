@@ -1,6 +1,49 @@
+// The broadcast walk of element-wise kernels, how they are picked by dtype, and their messages.
 #include "engine/kernels/cpu/elementwise.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
 namespace loopscope {
+
+namespace {
+
+/// The repeated operand of a row, as far as one call of a row function goes.
+constexpr int64_t kRepeatedBytes = 2048;
+
+/// `count` times the element at `element`, by doubling what is there.
+void repeat(std::byte* buffer, const std::byte* element, size_t size, int64_t count)
+{
+    const size_t total = size * static_cast<size_t>(count);
+    std::memcpy(buffer, element, size);
+    for (size_t done = size; done < total; done *= 2) std::memcpy(buffer + done, buffer, std::min(done, total - done));
+}
+
+} // namespace
+
+void forEachBinaryRow(const Tensor& a, const Tensor& b, Tensor& y, size_t operandSize, size_t resultSize, BinaryRow row, const void* f)
+{
+    const int64_t count = y.elementCount();
+    if (count == 0) return;
+    // A dimension can only grow by broadcasting, so equal counts mean equal shapes.
+    if (a.elementCount() == count && b.elementCount() == count) return row(f, a.data, b.data, y.data, count);
+
+    const BroadcastLoop<2> loop(y.shape, {&a.shape, &b.shape});
+    const int64_t length = loop.rowLength();
+    const auto size = static_cast<int64_t>(operandSize);
+    const auto step = static_cast<int64_t>(resultSize);
+    const int fixed = loop.rowStride(0) == 0 ? 0 : loop.rowStride(1) == 0 ? 1 : -1;
+    const int64_t piece = fixed < 0 ? length : std::min(length, kRepeatedBytes / size);
+    alignas(std::max_align_t) std::byte repeated[kRepeatedBytes];
+    loop.forEachRow([&](int64_t o, const int64_t(&offset)[2]) {
+        const std::byte* operands[2] = {a.data + offset[0] * size, b.data + offset[1] * size};
+        if (fixed >= 0) repeat(repeated, operands[fixed], operandSize, piece);
+        for (int64_t i = 0; i < length; i += piece)
+            row(f, fixed == 0 ? repeated : operands[0] + i * size, fixed == 1 ? repeated : operands[1] + i * size, y.data + (o + i) * step,
+                std::min(piece, length - i));
+    });
+}
 
 bool isScalarCall(const KernelSetup& setup)
 {

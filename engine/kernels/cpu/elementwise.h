@@ -45,38 +45,24 @@ template <typename In, typename Out, typename F> void applyUnary(const Tensor& x
     for (int64_t i = 0; i < count; ++i) out[i] = f(in[i]);
 }
 
-/// y = f(a, b) with broadcasting.
+/// `count` results of an operation on operands that lie side by side; `f` points to the operation.
+using BinaryRow = void (*)(const void* f, const std::byte* a, const std::byte* b, std::byte* y, int64_t count);
+
+/// Calls `row` for pieces of a, b and y until all of y is done. An operand that does not move along a row is repeated in a buffer, so that
+/// an operation needs a single loop for each element type, whatever the shapes. Elements are at most 16 bytes.
+void forEachBinaryRow(const Tensor& a, const Tensor& b, Tensor& y, size_t operandSize, size_t resultSize, BinaryRow row, const void* f);
+
+/// y = f(a, b) with broadcasting. What f captures by reference is read again for every element.
 template <typename In, typename Out, typename F> void applyBinary(const Tensor& a, const Tensor& b, Tensor& y, F f)
 {
-    const In* pa = a.as<In>();
-    const In* pb = b.as<In>();
-    Out* out = y.as<Out>();
-    const int64_t count = y.elementCount();
-    if (count == 0) return;
-    const bool wholeA = a.elementCount() == count; // a dimension can only grow by broadcasting, so equal counts mean equal shapes
-    const bool wholeB = b.elementCount() == count;
-    if (wholeA && wholeB) {
-        for (int64_t i = 0; i < count; ++i) out[i] = f(pa[i], pb[i]);
-        return;
-    }
-    const BroadcastLoop<2> loop(y.shape, {&a.shape, &b.shape});
-    const int64_t length = loop.rowLength();
-    const int64_t stepA = loop.rowStride(0);
-    const int64_t stepB = loop.rowStride(1);
-    loop.forEachRow([&](int64_t o, const int64_t(&offset)[2]) {
-        const In* ra = pa + offset[0];
-        const In* rb = pb + offset[1];
-        Out* row = out + o;
-        if (stepA != 0 && stepB != 0) {
-            for (int64_t i = 0; i < length; ++i) row[i] = f(ra[i], rb[i]);
-        } else if (stepA != 0) {
-            const In value = *rb;
-            for (int64_t i = 0; i < length; ++i) row[i] = f(ra[i], value);
-        } else {
-            const In value = *ra;
-            for (int64_t i = 0; i < length; ++i) row[i] = f(value, rb[i * stepB]);
-        }
-    });
+    constexpr BinaryRow kRow = [](const void* object, const std::byte* left, const std::byte* right, std::byte* result, int64_t count) {
+        const F operation = *static_cast<const F*>(object); // of this function alone: the loop may keep it in registers
+        const auto* pa = reinterpret_cast<const In*>(left);
+        const auto* pb = reinterpret_cast<const In*>(right);
+        auto* out = reinterpret_cast<Out*>(result);
+        for (int64_t i = 0; i < count; ++i) out[i] = operation(pa[i], pb[i]);
+    };
+    forEachBinaryRow(a, b, y, sizeof(In), sizeof(Out), kRow, &f);
 }
 
 /// True if a kernel may be specialised to one element a call: shapes are fixed and every operand and result is a single element.

@@ -115,7 +115,7 @@ struct QuantizedSumParams {
 template <typename T> Status runQuantizedSum(const KernelArgs& args)
 {
     const auto p = args.paramsAs<QuantizedSumParams>();
-    applyBinary<T, T>(args.in(0), args.in(1), args.out(0), [&p](T x, T y) {
+    applyBinary<T, T>(args.in(0), args.in(1), args.out(0), [p](T x, T y) {
         const int32_t a = multiplyByQuantizedMultiplier(shiftLeftWrapping(p.offsetA + x, p.leftShift), p.a);
         const int32_t b = multiplyByQuantizedMultiplier(shiftLeftWrapping(p.offsetB + y, p.leftShift), p.b);
         const auto sum = static_cast<int32_t>(int64_t{a} + int64_t{p.sign} * b);
@@ -135,7 +135,7 @@ struct PowerOfTwoSumParams {
 Status runPowerOfTwoSum(const KernelArgs& args)
 {
     const auto p = args.paramsAs<PowerOfTwoSumParams>();
-    applyBinary<int16_t, int16_t>(args.in(0), args.in(1), args.out(0), [&p](int16_t x, int16_t y) {
+    applyBinary<int16_t, int16_t>(args.in(0), args.in(1), args.out(0), [p](int16_t x, int16_t y) {
         const int32_t sum = roundingDivideByPowerOfTwo(x, p.shiftA) + p.sign * roundingDivideByPowerOfTwo(y, p.shiftB);
         return static_cast<int16_t>(clampTo(sum, p.range));
     });
@@ -219,7 +219,7 @@ struct QuantizedProductParams {
 template <typename T> Status runQuantizedMul(const KernelArgs& args)
 {
     const auto p = args.paramsAs<QuantizedProductParams>();
-    applyBinary<T, T>(args.in(0), args.in(1), args.out(0), [&p](T x, T y) {
+    applyBinary<T, T>(args.in(0), args.in(1), args.out(0), [p](T x, T y) {
         const int32_t product = wrappingMul(p.offsetA + x, p.offsetB + y);
         return static_cast<T>(clampTo(wrappingAdd(p.offsetOut, multiplyByQuantizedMultiplier(product, p.out)), p.range));
     });
@@ -231,7 +231,7 @@ template <typename T> Status runQuantizedMul(const KernelArgs& args)
 template <typename T> Status runMul16To8(const KernelArgs& args)
 {
     const auto p = args.paramsAs<QuantizedProductParams>();
-    applyBinary<int16_t, T>(args.in(0), args.in(1), args.out(0), [&p](int16_t x, int16_t y) {
+    applyBinary<int16_t, T>(args.in(0), args.in(1), args.out(0), [p](int16_t x, int16_t y) {
         const int32_t high = roundingDivideByPowerOfTwo(saturatingRoundingDoublingHighMul16(x, y), 8);
         const int32_t clamped = std::max(p.range.min - p.offsetOut, std::min(p.range.max - p.offsetOut, high));
         return static_cast<T>(p.offsetOut + clamped);
@@ -246,7 +246,7 @@ template <typename T> Status runQuantizedDiv(const KernelArgs& args)
     if (args.out(0).elementCount() == 0) return {};
     if (const int64_t at = findElement<T>(args.in(1), static_cast<T>(-p.offsetB)); at >= 0)
         return divisionByZero(args.in(1), at, args.out(0));
-    applyBinary<T, T>(args.in(0), args.in(1), args.out(0), [&p](T x, T y) {
+    applyBinary<T, T>(args.in(0), args.in(1), args.out(0), [p](T x, T y) {
         int32_t a = p.offsetA + x;
         int32_t b = p.offsetB + y;
         if (b < 0) { // the reciprocal must be positive

@@ -170,7 +170,7 @@ struct QuantizedSquareParams {
 Status runQuantizedSquaredDifference(const KernelArgs& args)
 {
     const auto p = args.paramsAs<QuantizedSquareParams>();
-    applyBinary<int8_t, int8_t>(args.in(0), args.in(1), args.out(0), [&p](int8_t x, int8_t y) {
+    applyBinary<int8_t, int8_t>(args.in(0), args.in(1), args.out(0), [p](int8_t x, int8_t y) {
         const int32_t a = multiplyByQuantizedMultiplier(shiftLeftWrapping(p.offsetA + x, 7), p.a);
         const int32_t b = multiplyByQuantizedMultiplier(shiftLeftWrapping(p.offsetB + y, 7), p.b);
         const int32_t difference = wrappingSub(a, b);

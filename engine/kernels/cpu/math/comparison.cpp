@@ -51,7 +51,7 @@ struct QuantizedComparisonParams {
 template <typename T, typename Op> Status runQuantizedComparison(const KernelArgs& args)
 {
     const auto p = args.paramsAs<QuantizedComparisonParams>();
-    applyBinary<T, bool>(args.in(0), args.in(1), args.out(0), [&p](T x, T y) {
+    applyBinary<T, bool>(args.in(0), args.in(1), args.out(0), [p](T x, T y) {
         const int32_t a = multiplyByQuantizedMultiplier(shiftLeftWrapping(p.offsetA + x, 8), p.a);
         const int32_t b = multiplyByQuantizedMultiplier(shiftLeftWrapping(p.offsetB + y, 8), p.b);
         return Op()(a, b);

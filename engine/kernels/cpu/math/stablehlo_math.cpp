@@ -174,7 +174,7 @@ template <typename T> auto totalOrder(T x)
 template <typename T> Status runHloCompare(const KernelArgs& args)
 {
     const auto params = args.paramsAs<CompareParams>();
-    applyBinary<T, uint8_t>(args.in(0), args.in(1), args.out(0), [&params](T left, T right) -> uint8_t {
+    applyBinary<T, uint8_t>(args.in(0), args.in(1), args.out(0), [params](T left, T right) -> uint8_t {
         const auto a = Element<T>::load(left), b = Element<T>::load(right);
         if constexpr (std::is_floating_point_v<std::remove_const_t<decltype(a)>>)
             if (params.isTotal) return compareBy(params.direction, totalOrder(a), totalOrder(b)) ? 1 : 0;

@@ -200,10 +200,31 @@ template <typename T, typename Op> void applyTyped(const KernelArgs& args, Op op
                       [op](T a, T b) { return Element<T>::store(op(Element<T>::load(a), Element<T>::load(b))); });
 }
 
+/// The dtype of as many bits without a sign.
+DType unsignedOf(DType dtype)
+{
+    switch (dtype) {
+    case DType::i8: return DType::u8;
+    case DType::i16: return DType::u16;
+    case DType::i32: return DType::u32;
+    case DType::i64: return DType::u64;
+    default: return dtype;
+    }
+}
+
 /// The kernel of an operation on the types of the lists.
 template <typename Op, typename... Lists> Status runBinary(const KernelArgs& args)
 {
     return forDType<Lists...>(args.in(0).dtype, [&]<typename T>() -> Status {
+        applyTyped<T>(args, Op());
+        return {};
+    });
+}
+
+/// The same for operations whose integers wrap: signed ones have the bits of unsigned ones.
+template <typename Op, typename... Lists> Status runWrapping(const KernelArgs& args)
+{
+    return forDType<Lists..., TfUnsigned>(unsignedOf(args.in(0).dtype), [&]<typename T>() -> Status {
         applyTyped<T>(args, Op());
         return {};
     });
@@ -236,7 +257,7 @@ Status runPow(const KernelArgs& args)
 Status runAdd(const KernelArgs& args)
 {
     if (args.in(0).dtype == DType::variant) return addVariants(args);
-    if (args.in(0).dtype != DType::string) return runBinary<AddOp, TfFloats, TfSigned, TfUnsigned, TfComplex>(args);
+    if (args.in(0).dtype != DType::string) return runWrapping<AddOp, TfFloats, TfComplex>(args);
     LS_TRY(const auto a, readStrings(args.in(0)));
     LS_TRY(const auto b, readStrings(args.in(1)));
     LS_TRY(const Shape shape, tfBroadcast(args.in(0).shape, args.in(1).shape));
@@ -281,8 +302,8 @@ constexpr std::string_view kIntegers = "i8 i16 i32 i64 u8 u16 u32 u64";
 
 LS_TF_KERNEL(Add, runAdd, "numbers str variant")
 LS_TF_KERNEL(AddV2, runAdd, "numbers variant")
-LS_TF_KERNEL(Sub, (runBinary<SubOp, TfFloats, TfSigned, TfUnsigned, TfComplex>), kNumbers)
-LS_TF_KERNEL(Mul, (runBinary<MulOp, TfFloats, TfSigned, TfUnsigned, TfComplex>), kNumbers)
+LS_TF_KERNEL(Sub, (runWrapping<SubOp, TfFloats, TfComplex>), kNumbers)
+LS_TF_KERNEL(Mul, (runWrapping<MulOp, TfFloats, TfComplex>), kNumbers)
 LS_TF_KERNEL(MulNoNan, (runBinary<MulNoNanOp, TfFloats, TfComplex>), kFloats)
 LS_TF_KERNEL(Div, (runDivision<DivOp, TfFloats, TfSigned, TfUnsigned, TfComplex>), kNumbers)
 LS_TF_KERNEL(RealDiv, (runDivision<DivOp, TfFloats, TfSigned, TfUnsigned, TfComplex>), kNumbers)
@@ -294,16 +315,16 @@ LS_TF_KERNEL(Mod, (runDivision<TruncateModOp, TfFloats, TfSigned, TfUnsigned>), 
 LS_TF_KERNEL(TruncateMod, (runDivision<TruncateModOp, TfFloats, TfSigned, TfUnsigned>), kReals)
 LS_TF_KERNEL(Maximum, (runBinary<MaximumOp, TfFloats, TfSigned, TfUnsigned>), kReals)
 LS_TF_KERNEL(Minimum, (runBinary<MinimumOp, TfFloats, TfSigned, TfUnsigned>), kReals)
-LS_TF_KERNEL(SquaredDifference, (runBinary<SquaredDifferenceOp, TfFloats, TfSigned, TfUnsigned, TfComplex>), kNumbers)
+LS_TF_KERNEL(SquaredDifference, (runWrapping<SquaredDifferenceOp, TfFloats, TfComplex>), kNumbers)
 LS_TF_KERNEL(Pow, runPow, kNumbers)
 LS_TF_KERNEL(Atan2, (runBinary<Atan2Op, TfFloats>), kFloats)
 LS_TF_KERNEL(Xdivy, (runBinary<XdivyOp, TfFloats, TfComplex>), kFloats)
 LS_TF_KERNEL(Xlogy, (runBinary<XlogyOp, TfFloats, TfComplex>), kFloats)
 LS_TF_KERNEL(Xlog1py, (runBinary<Xlog1pyOp, TfFloats, TfComplex>), kFloats)
 LS_TF_KERNEL(NextAfter, (runBinary<NextAfterOp, TypeList<float, double>>), "f32 f64")
-LS_TF_KERNEL(BitwiseAnd, (runBinary<AndOp, TfSigned, TfUnsigned>), kIntegers)
-LS_TF_KERNEL(BitwiseOr, (runBinary<OrOp, TfSigned, TfUnsigned>), kIntegers)
-LS_TF_KERNEL(BitwiseXor, (runBinary<XorOp, TfSigned, TfUnsigned>), kIntegers)
+LS_TF_KERNEL(BitwiseAnd, runWrapping<AndOp>, kIntegers)
+LS_TF_KERNEL(BitwiseOr, runWrapping<OrOp>, kIntegers)
+LS_TF_KERNEL(BitwiseXor, runWrapping<XorOp>, kIntegers)
 LS_TF_KERNEL(LeftShift, (runBinary<LeftShiftOp, TfSigned, TfUnsigned>), kIntegers)
 LS_TF_KERNEL(RightShift, (runBinary<RightShiftOp, TfSigned, TfUnsigned>), kIntegers)
 LS_TF_KERNEL(TanhGrad, (runGradient<TanhGradOp, TfFloats, TfComplex>), kFloats)
