@@ -111,16 +111,19 @@ private:
         return id;
     }
 
-    /// One result for each output of the callee: the importer knows only those that are read, by number or by name.
+    /// One result for each output of the callee: the importer knows only those that are read, by number or by name. Results that the callee
+    /// does not have follow: verifyCalls tells of them.
     static void orderResults(GraphEditor& editor, OperatorId id, const Graph& callee)
     {
-        std::vector<ValueId> results(callee.outputs.size());
+        std::vector<ValueId> results(callee.outputs.size()), unknown;
         for (const ValueId result : editor.op(id).results) {
             const int64_t slot = slotOf(editor.value(result).id, editor.op(id).name, callee);
             if (slot >= 0 && slot < static_cast<int64_t>(results.size())) results[static_cast<size_t>(slot)] = result;
+            else unknown.push_back(result);
         }
+        results.insert(results.end(), unknown.begin(), unknown.end());
         results = editor.setResults(id, std::move(results));
-        for (size_t k = 0; k < results.size(); ++k) {
+        for (size_t k = 0; k < callee.outputs.size(); ++k) {
             TensorType type = editor.value(results[k]).type;
             if (type.dtype != DType::unknown) continue;
             type.dtype = callee.value(callee.outputs[k].value).type.dtype;

@@ -39,7 +39,7 @@ TEST(ErrorBound, dependsOnTheDtype)
 
 TEST(ErrorBound, widensATolerance)
 {
-    std::vector<float> want = {1.0F, -1000.0F}, near = {1.0F, -1000.0F}, far = {1.0009F, -1000.0F};
+    std::vector<float> want = {1.0F, -1000.0F}, near = {1.0F, -1000.0F}, far = {1.0009F, -1000.0F}, farther = {1.0011F, -1000.0F};
     near[0] = std::nextafter(near[0], 2.0F);
     const auto equal = [&](std::vector<float>& got, const ErrorBound& bound, const Tolerance& own = {}) {
         return compareTensors(over(got), over(want), widenedTo(own, bound, over(want))).equal;
@@ -49,6 +49,7 @@ TEST(ErrorBound, widensATolerance)
     EXPECT_TRUE(equal(near, withinRelative(1e-6)));
     EXPECT_FALSE(equal(far, withinRelative(1e-6)));
     EXPECT_TRUE(equal(far, withinOfLargest(1e-6))) << "0.0009 is less than 1e-6 of 1000";
+    EXPECT_FALSE(equal(farther, withinOfLargest(1e-6))) << "0.0011 is more";
     Tolerance wide;
     wide.close = Tolerance::Close{1e-2, 0};
     EXPECT_TRUE(equal(far, kExact, wide));
