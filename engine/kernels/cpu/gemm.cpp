@@ -3,6 +3,7 @@
 #include "engine/kernels/cpu/gemm.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #if defined(__x86_64__)
@@ -18,6 +19,7 @@ namespace {
 
 #if LS_HAS_AVX2
 const bool kUseAvx2 = __builtin_cpu_supports("avx2") != 0;
+const bool kUseFma = kUseAvx2 && __builtin_cpu_supports("fma") != 0;
 #endif
 
 using Vec4 = float __attribute__((vector_size(16)));
@@ -155,6 +157,14 @@ namespace {
     }
 }
 
+[[gnu::target("avx2,fma")]] void fusedMultiplyAddFma(float x, const float* w, int64_t count, float* sums)
+{
+    const __m256 left = _mm256_set1_ps(x);
+    int64_t i = 0;
+    for (; i + 8 <= count; i += 8) _mm256_storeu_ps(sums + i, _mm256_fmadd_ps(left, _mm256_loadu_ps(w + i), _mm256_loadu_ps(sums + i)));
+    for (; i < count; ++i) sums[i] = __builtin_fmaf(x, w[i], sums[i]);
+}
+
 [[gnu::target("avx2")]] int64_t multiplyAddAvx2(const int16_t* x, const int16_t* w, int64_t count, uint32_t* sums)
 {
     int64_t i = 0;
@@ -226,6 +236,14 @@ void multiplyAdd(const int16_t* x, const int16_t* w, int64_t count, uint32_t* su
     if (kUseAvx2) i = multiplyAddAvx2(x, w, count, sums);
 #endif
     for (; i < count; ++i) sums[i] += static_cast<uint32_t>(int32_t{x[i]} * int32_t{w[i]});
+}
+
+void fusedMultiplyAdd(float x, const float* w, int64_t count, float* sums)
+{
+#if LS_HAS_AVX2
+    if (kUseFma) return fusedMultiplyAddFma(x, w, count, sums);
+#endif
+    for (int64_t i = 0; i < count; ++i) sums[i] = std::fma(x, w[i], sums[i]);
 }
 
 void dotRows64(const int16_t* input, const int16_t* weights, int64_t rows, int64_t rowStride, int64_t depth, int64_t* sums, bool add)

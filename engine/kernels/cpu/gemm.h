@@ -52,6 +52,9 @@ void dotRows64(const int16_t* input, const int16_t* weights, int64_t rows, int64
 /// sums[i] += x[i] · w[i] modulo 2³².
 void multiplyAdd(const int16_t* x, const int16_t* w, int64_t count, uint32_t* sums);
 
+/// sums[i] = x · w[i] + sums[i], rounded once.
+void fusedMultiplyAdd(float x, const float* w, int64_t count, float* sums);
+
 /// The loops that every processor runs. Those above may be others that the processor at hand does faster; results are the same bits.
 namespace baseline {
 void multiplyTile(const FloatTile& tile, std::span<const ProductRun> runs, const float* panels, int64_t rows, int64_t depth);

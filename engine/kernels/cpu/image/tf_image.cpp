@@ -26,16 +26,65 @@ std::array<float, 3> toHsv(float r, float g, float b)
     return {hue, value > 0 ? range / value : 0, value};
 }
 
-std::array<float, 3> toRgb(float hue, float saturation, float value)
+/// Hue turned by sixths of a turn, between the largest and the smallest channel, with the operations of
+/// core/kernels/image/adjust_hue_op.cc.
+std::array<float, 3> turnHue(const std::array<float, 3>& rgb, float sixths)
 {
-    const float chroma = saturation * value;
-    const float least = value - chroma;
-    const auto channel = [&](float offset) { // how much of the range this colour has at that hue
-        float h = std::fmod(hue + offset, 6.0F);
-        if (h < 0) h += 6;
-        return least + chroma * std::clamp(std::min(h, 4 - h), 0.0F, 1.0F);
-    };
-    return {channel(2), channel(0), channel(4)};
+    const auto [least, most] = std::minmax({rgb[0], rgb[1], rgb[2]});
+    float hue = 0;
+    if (most > least) {
+        // Sixth k of the turn rises or falls in one channel, between the two others; where two are equal either side will do.
+        const auto [r, g, b] = rgb;
+        const int sixth = r < g ? (b < r ? 1 : b > g ? 3 : 2) : (b < g ? 0 : b > r ? 4 : 5);
+        const float middle = std::max(std::min(r, g), std::min(std::max(r, g), b));
+        const float share = (middle - least) / (most - least);
+        hue = static_cast<float>(sixth) + (sixth % 2 == 0 ? share : 1.0F - share);
+    }
+    hue += sixths;
+    if (!(std::abs(hue) < 1e6F)) hue = std::fmod(hue, 6.0F); // the loops below would not end
+    while (hue < 0.0F) hue += 6.0F;
+    while (hue >= 6.0F) hue -= 6.0F;
+    const int sixth = std::isnan(hue) ? 0 : static_cast<int>(hue);
+    const float share = hue - static_cast<float>(sixth);
+    const float middle = least + (sixth % 2 == 0 ? share : 1.0F - share) * (most - least);
+    switch (sixth) {
+    case 0: return {most, middle, least};
+    case 1: return {middle, most, least};
+    case 2: return {least, most, middle};
+    case 3: return {least, middle, most};
+    case 4: return {middle, least, most};
+    default: return {most, least, middle};
+    }
+}
+
+/// The saturation times a factor, with the operations of core/kernels/image/adjust_saturation_op.cc.
+std::array<float, 3> scaleSaturation(const std::array<float, 3>& rgb, float factor)
+{
+    const auto [r, g, b] = rgb;
+    const float value = std::max({r, g, b}), range = value - std::min({r, g, b});
+    const float norm = 1.0F / (6.0F * range);
+    float hue = 0;
+    if (r == value) hue = norm * (g - b);
+    else if (g == value) hue = static_cast<float>(static_cast<double>(norm * (b - r)) + 2.0 / 6.0);
+    else hue = static_cast<float>(static_cast<double>(norm * (r - g)) + 4.0 / 6.0);
+    if (range <= 0.0F) hue = 0.0F;
+    if (hue < 0.0F) hue = hue + 1.0F;
+    const float saturation = std::min(1.0F, std::max(0.0F, (value > 0.0F ? range / value : 0.0F) * factor));
+    const float chroma = saturation * value, least = value - chroma, sixths = hue * 6.0F;
+    if (!(sixths >= 0.0F && sixths < 6.0F)) return {least, least, least};
+    float turned = sixths; // in (0, 2), as far as the exact multiples of 2 allow
+    while (turned <= 0.0F) turned += 2.0F;
+    while (turned >= 2.0F) turned -= 2.0F;
+    const float other = chroma * (1.0F - std::abs(turned - 1.0F));
+    const float high = chroma + least, middle = other + least;
+    switch (static_cast<int>(sixths)) {
+    case 0: return {high, middle, least};
+    case 1: return {middle, high, least};
+    case 2: return {least, high, middle};
+    case 3: return {least, middle, high};
+    case 4: return {middle, least, high};
+    default: return {high, least, middle};
+    }
 }
 
 template <bool turnsHue> Status runAdjust(const KernelArgs& args)
@@ -50,10 +99,8 @@ template <bool turnsHue> Status runAdjust(const KernelArgs& args)
         const T* in = args.in(0).as<T>();
         T* out = args.out(0).as<T>();
         for (int64_t i = 0, n = shape.elementCount(); i < n; i += 3) {
-            std::array<float, 3> hsv = toHsv(Element<T>::load(in[i]), Element<T>::load(in[i + 1]), Element<T>::load(in[i + 2]));
-            if (turnsHue) hsv[0] += amount * 6;
-            else hsv[1] = std::clamp(hsv[1] * amount, 0.0F, 1.0F);
-            const std::array<float, 3> rgb = toRgb(hsv[0], hsv[1], hsv[2]);
+            const std::array<float, 3> given = {Element<T>::load(in[i]), Element<T>::load(in[i + 1]), Element<T>::load(in[i + 2])};
+            const std::array<float, 3> rgb = turnsHue ? turnHue(given, amount * 6.0F) : scaleSaturation(given, amount);
             for (int64_t c = 0; c < 3; ++c) out[i + c] = Element<T>::store(rgb[static_cast<size_t>(c)]);
         }
         return {};

@@ -1,4 +1,5 @@
 // Kernels of TensorFlow's element-wise arithmetic on two operands. Half floats are computed in f32 and rounded once, integers wrap.
+#include "engine/kernels/cpu/reduction/eigen_sum.h"
 #include "engine/kernels/cpu/tf_support.h"
 #include "engine/kernels/cpu/tf_variant.h"
 
@@ -162,12 +163,13 @@ struct TanhGradOp {
 };
 struct SigmoidGradOp {
     template <typename T> T operator()(T y, T dy) const { return dy * y * (T(1) - y); }
+    template <typename T> static T vector(T y, T dy) { return dy * (y * (T(1) - y)); } ///< as whole vectors are computed
 };
 struct SqrtGradOp {
     template <typename T> T operator()(T y, T dy) const { return dy * T(0.5) / y; }
 };
 struct RsqrtGradOp {
-    template <typename T> T operator()(T y, T dy) const { return dy * T(-0.5) * y * y * y; }
+    template <typename T> T operator()(T y, T dy) const { return T(-0.5) * (dy * y) * (y * y); }
 };
 struct InverseGradOp {
     template <typename T> T operator()(T y, T dy) const { return -dy * y * y; }
@@ -272,12 +274,28 @@ Status runAdd(const KernelArgs& args)
     return writeStrings(*args.runtime, args.out(0), shape, views);
 }
 
+/// Operands of one shape: whole vectors by `Op::vector`, the rest by `Op` itself.
+template <typename Op, typename T> Status runWholeVectors(const KernelArgs& args)
+{
+    const T* a = args.in(0).as<T>();
+    const T* b = args.in(1).as<T>();
+    T* out = args.out(0).as<T>();
+    const int64_t count = args.out(0).elementCount(), whole = count - count % eigen::kLanes<T>;
+    for (int64_t i = 0; i < whole; ++i) out[i] = Op::vector(a[i], b[i]);
+    for (int64_t i = whole; i < count; ++i) out[i] = Op()(a[i], b[i]);
+    return {};
+}
+
 /// Gradients do not broadcast.
 template <typename Op, typename... Lists> Status runGradient(const KernelArgs& args)
 {
     if (!(args.in(0).shape == args.in(1).shape))
         return invalidArgument("Inputs to operation " + nodeOf(args) + " must have the same size and shape. Input 0: " +
                                toString(args.in(0).shape) + " != input 1: " + toString(args.in(1).shape));
+    if constexpr (requires { Op::template vector<float>; }) {
+        if (args.in(0).dtype == DType::f32) return runWholeVectors<Op, float>(args);
+        if (args.in(0).dtype == DType::f64) return runWholeVectors<Op, double>(args);
+    }
     return runBinary<Op, Lists...>(args);
 }
 

@@ -51,7 +51,12 @@ struct FloorOp {
     static float apply(float x) { return std::floor(x); }
 };
 struct RoundOp {
-    static float apply(float x) { return std::nearbyint(x); } // the default rounding mode takes halves to even
+    /// Halves to even; −0.5 … −0 becomes 0, not −0. Source: LiteRT kernels/internal/reference/round.h.
+    static float apply(float x)
+    {
+        const float below = std::floor(x), rest = x - below;
+        return rest < 0.5F || (rest == 0.5F && std::fmod(below, 2.0F) == 0.0F) ? below : below + 1.0F;
+    }
 };
 struct SignOp {
     template <typename T> static T apply(T x)

@@ -1,7 +1,10 @@
-// Kernels of TensorFlow's convolutions and their gradients. Sums are kept in f64 and rounded once.
+// Kernels of TensorFlow's convolutions and their gradients. In f32 they add as TensorFlow's build does: products of matrices by oneDNN,
+// which does not round products, depthwise ones by loops of its own, which do. Other sums are kept in f64 and rounded once.
+#include "engine/kernels/cpu/gemm.h"
 #include "engine/kernels/cpu/nn/tf_window.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace loopscope;
 
@@ -18,6 +21,15 @@ struct Connections {
     bool depthwise = false;
 
     Shape outputShape() const { return windows.outputShape(outputs); }
+    /// Every input channel goes to all output channels, which lie side by side like those of the filter.
+    bool hasRows() const { return !depthwise && outStep == 1 && outputsPerGroup == outputs; }
+    /// visit(input element, first output element, first filter element) for rows of `outputs` elements.
+    template <typename F> void forEachRow(F&& visit) const
+    {
+        windows.forEach(channels, outputs, [&](int64_t in, int64_t out, int64_t tap) {
+            for (int64_t c = 0; c < perGroup; ++c) visit(in + c * inStep, out, (tap * perGroup + c) * outputs);
+        });
+    }
 
     template <typename F> void forEach(F&& visit) const
     {
@@ -65,11 +77,23 @@ Result<Connections> connect(const KernelArgs& args, const Shape& input, const Sh
     return all;
 }
 
+float multiplyAddOne(bool fused, float a, float b, float sum) { return fused ? std::fma(a, b, sum) : sum + a * b; }
+
+void convolveFloats(const Connections& all, const float* x, const float* w, float* out)
+{
+    std::fill_n(out, all.outputShape().elementCount(), 0.0F);
+    if (all.hasRows())
+        all.forEachRow([&](int64_t in, int64_t to, int64_t weight) { fusedMultiplyAdd(x[in], w + weight, all.outputs, out + to); });
+    else all.forEach([&](int64_t in, int64_t to, int64_t weight) { out[to] = multiplyAddOne(!all.depthwise, x[in], w[weight], out[to]); });
+}
+
 template <Convolution kind> Status runConv(const KernelArgs& args)
 {
     LS_TRY(const Connections all, connect(args, args.in(0).shape, args.in(1).shape, kind));
     const Shape shape = all.outputShape();
     LS_CHECK_OK(tfAllocate(args, 0, shape));
+    if (args.in(0).dtype == DType::f32)
+        return convolveFloats(all, args.in(0).as<float>(), args.in(1).as<float>(), args.out(0).as<float>()), Status();
     return forDType<TfFloats, TypeList<int32_t>>(args.in(0).dtype, [&]<typename T>() -> Status {
         std::vector<double> sums(static_cast<size_t>(shape.elementCount()), 0);
         const T* x = args.in(0).as<T>();
@@ -80,6 +104,18 @@ template <Convolution kind> Status runConv(const KernelArgs& args)
         });
         tfStore<T>(args, 0, sums);
         return {};
+    });
+}
+
+/// The gradient by the filter or by the input in f32; `other` is the one of the two that is given.
+void convolveGradient(const Connections& all, bool byFilter, const float* other, const float* back, float* out)
+{
+    if (byFilter && all.hasRows())
+        return all.forEachRow(
+            [&](int64_t in, int64_t from, int64_t weight) { fusedMultiplyAdd(other[in], back + from, all.outputs, out + weight); });
+    all.forEach([&](int64_t in, int64_t from, int64_t weight) {
+        float& sum = out[byFilter ? weight : in];
+        sum = multiplyAddOne(!all.depthwise, back[from], other[byFilter ? in : weight], sum);
     });
 }
 
@@ -95,6 +131,11 @@ template <Convolution kind, bool byFilter> Status runConvGrad(const KernelArgs& 
         return invalidArgument("Size of out_backprop doesn't match computed: actual = " + toString(dy.shape) +
                                ", computed = " + toString(all.outputShape()));
     LS_CHECK_OK(tfAllocate(args, 0, asked));
+    if (dy.dtype == DType::f32) {
+        std::fill_n(args.out(0).as<float>(), asked.elementCount(), 0.0F);
+        convolveGradient(all, byFilter, args.in(byFilter ? 0 : 1).as<float>(), dy.as<float>(), args.out(0).as<float>());
+        return {};
+    }
     return forDType<TfFloats>(dy.dtype, [&]<typename T>() -> Status {
         std::vector<double> sums(static_cast<size_t>(asked.elementCount()), 0);
         const T* other = args.in(byFilter ? 0 : 1).as<T>();

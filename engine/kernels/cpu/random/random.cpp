@@ -57,7 +57,9 @@ Status runNormal(const KernelArgs& args)
         const auto block = stream.next();
         for (int64_t j = 0; j < std::min<int64_t>(4, count - i); j += 2) {
             const float u = std::max(unitFloat(block[static_cast<size_t>(j)]), 1.0e-7F);
-            const float angle = 2.0F * std::numbers::pi_v<float> * unitFloat(block[static_cast<size_t>(j + 1)]);
+            // 2π is a double in the reference: the product is rounded once
+            const auto angle =
+                static_cast<float>(2.0 * std::numbers::pi * static_cast<double>(unitFloat(block[static_cast<size_t>(j + 1)])));
             const float radius = std::sqrt(-2.0F * std::log(u));
             out[i + j] = std::sin(angle) * radius;
             if (i + j + 1 < count) out[i + j + 1] = std::cos(angle) * radius;

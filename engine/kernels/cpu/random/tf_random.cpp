@@ -92,7 +92,7 @@ template <typename T> size_t numbersOf(const std::array<uint32_t, 4>& block, Dis
         } else {
             for (size_t i = 0; i < 4; i += 2) {
                 const float u = std::max(uniformFloat(block[i]), 1.0e-7F);
-                const float v = 2.0F * std::numbers::pi_v<float> * uniformFloat(block[i + 1]);
+                const auto v = static_cast<float>(2.0 * std::numbers::pi * static_cast<double>(uniformFloat(block[i + 1])));
                 const float radius = std::sqrt(-2.0F * std::log(u));
                 numbers[i] = std::sin(v) * radius;
                 numbers[i + 1] = std::cos(v) * radius;

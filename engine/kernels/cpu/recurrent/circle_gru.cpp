@@ -34,7 +34,7 @@ float boundedTanh(float x) { return x > 19 ? 1.0F : x < -19 ? -1.0F : std::tanh(
 void multiply(const BoundWeights& weights, const float* vector, const Tensor* bias, int64_t rows, float* sums, std::byte* room)
 {
     std::fill(sums, sums + rows, 0.0F);
-    weights.multiplyAdd(stepVector(vector, 0, false, false, nullptr), sums, room);
+    weights.multiplyAdd(stepVector(vector, 0, false, false, nullptr), sums, room, SumOrder::inOrder);
     if (bias)
         for (int64_t r = 0; r < rows; ++r) sums[r] += bias->as<float>()[r];
 }

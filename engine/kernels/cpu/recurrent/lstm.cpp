@@ -48,7 +48,8 @@ void runCell(const KernelArgs& args, const LstmCell& cell, const Sequence& seque
         for (int64_t step = 0; step < sequence.times; ++step) {
             const int64_t row = sequence.row(backward ? sequence.times - 1 - step : step, b);
             float* h = outputState + b * cell.outputs;
-            stepper.step(input.data + row * input.width, aux.data ? aux.data + row * aux.width : nullptr, h, cellState + b * cell.cells);
+            stepper.step(input.data + row * input.width, aux.data ? aux.data + row * aux.width : nullptr, h, cellState + b * cell.cells,
+                         {b, sequence.batches, sequence.timeMajor});
             std::copy(h, h + cell.outputs, out + row * stride + column);
         }
 }

@@ -95,27 +95,53 @@ void addPeephole(const Tensor& weights, const float* cellState, int64_t count, f
     for (int64_t i = 0; i < count; ++i) out[i] += scale * static_cast<float>(weights.as<int8_t>()[i]) * cellState[i];
 }
 
+/// How LiteRT's products with Eigen add up: of vectors and small matrices otherwise than of large ones.
+SumOrder orderOf(const BatchPlace& place, const WeightMatrix& matrix)
+{
+    const int64_t entries = place.together ? place.entries : 1;
+    return entries > 1 && matrix.rows + matrix.columns + entries >= 20 ? SumOrder::inOrder : SumOrder::packets;
+}
+
+/// Where the vector of a gate lies in LiteRT's buffer [gate, batch entry, cell].
+struct GateVector {
+    Packets packets;
+    int64_t first; ///< the element of this batch entry
+
+    GateVector(const LstmCell& cell, LstmGate gate, const BatchPlace& place)
+        : packets(start(cell, gate, place), place.together ? place.entries * cell.cells : cell.cells),
+          first(place.together ? place.entry * cell.cells : 0)
+    {
+    }
+    static int64_t start(const LstmCell& cell, LstmGate gate, const BatchPlace& place)
+    {
+        constexpr std::array<int64_t, kGateCount> kPlain = {0, 2, 1, 3}, kCoupled = {0, 1, 0, 2};
+        const int64_t at = (cell.coupled ? kCoupled : kPlain)[static_cast<size_t>(gate)] * place.entries;
+        return (place.together ? at : at + place.entry) * cell.cells;
+    }
+};
+
 } // namespace
 
 void LstmStepper::gate(LstmGate which, const StepVector& input, const StepVector* aux, const StepVector& state, const float* cellState,
-                       float* out) const
+                       float* out, const BatchPlace& place) const
 {
     const auto g = static_cast<size_t>(which);
     const float* bias = floatsOf(m_args, m_cell.operands.bias[g]);
     const float* norm = floatsOf(m_args, m_cell.operands.norm[g]);
     const int64_t cells = m_cell.cells;
     for (int64_t i = 0; i < cells; ++i) out[i] = norm || !bias ? 0.0F : bias[i];
-    m_input[g].multiplyAdd(input, out, m_temporary);
-    if (aux && m_aux[g].present()) m_aux[g].multiplyAdd(*aux, out, m_temporary);
-    m_recurrent[g].multiplyAdd(state, out, m_temporary);
+    m_input[g].multiplyAdd(input, out, m_temporary, orderOf(place, m_cell.input[g]));
+    if (aux && m_aux[g].present()) m_aux[g].multiplyAdd(*aux, out, m_temporary, orderOf(place, m_cell.aux[g]));
+    m_recurrent[g].multiplyAdd(state, out, m_temporary, orderOf(place, m_cell.recurrent[g]));
     const int peephole = m_cell.operands.peephole[g];
     if (peephole >= 0 && m_args.has(peephole)) addPeephole(m_args.in(peephole), cellState, cells, out);
     if (norm) normalize(out, cells, norm, bias);
     const VectorActivation activation = which == kCellGate ? m_cell.activation : VectorActivation::sigmoid;
-    for (int64_t i = 0; i < cells; ++i) out[i] = activate(activation, out[i]);
+    const GateVector vector(m_cell, which, place);
+    for (int64_t i = 0; i < cells; ++i) out[i] = activate(activation, out[i], vector.packets.holds(vector.first + i));
 }
 
-void LstmStepper::step(const float* input, const float* aux, float* outputState, float* cellState) const
+void LstmStepper::step(const float* input, const float* aux, float* outputState, float* cellState, const BatchPlace& place) const
 {
     const LstmCell& cell = m_cell;
     int16_t* room = m_quantized;
@@ -129,7 +155,7 @@ void LstmStepper::step(const float* input, const float* aux, float* outputState,
     const StepVector state = vectorOf(outputState, cell.outputs);
     float* gates[kGateCount];
     for (int g = 0; g < kGateCount; ++g) gates[g] = m_gates + g * cell.cells;
-    const auto compute = [&](LstmGate which) { gate(which, x, aux ? &auxVector : nullptr, state, cellState, gates[which]); };
+    const auto compute = [&](LstmGate which) { gate(which, x, aux ? &auxVector : nullptr, state, cellState, gates[which], place); };
     if (!cell.coupled) compute(kInputGate);
     compute(kForgetGate);
     compute(kCellGate);
@@ -141,14 +167,16 @@ void LstmStepper::step(const float* input, const float* aux, float* outputState,
     }
     compute(kOutputGate);
     float* hidden = gates[kCellGate];
-    for (int64_t i = 0; i < cell.cells; ++i) hidden[i] = gates[kOutputGate][i] * activate(cell.activation, cellState[i]);
+    const GateVector vector(cell, kCellGate, place);
+    for (int64_t i = 0; i < cell.cells; ++i)
+        hidden[i] = gates[kOutputGate][i] * activate(cell.activation, cellState[i], vector.packets.holds(vector.first + i));
     if (!cell.projection.present()) {
         std::copy(hidden, hidden + cell.outputs, outputState);
         return;
     }
     const float* bias = floatsOf(m_args, cell.operands.projectionBias);
     for (int64_t i = 0; i < cell.outputs; ++i) m_vector[i] = bias ? bias[i] : 0.0F;
-    m_projection.multiplyAdd(vectorOf(hidden, cell.cells), m_vector, m_temporary);
+    m_projection.multiplyAdd(vectorOf(hidden, cell.cells), m_vector, m_temporary, orderOf(place, cell.projection));
     for (int64_t i = 0; i < cell.outputs; ++i) outputState[i] = clipped(m_vector[i], cell.projectionClip);
 }
 

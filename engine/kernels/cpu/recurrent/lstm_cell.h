@@ -45,6 +45,13 @@ struct LstmCell {
 
 Result<LstmCell> prepareLstmCell(const KernelSetup& setup, const LstmOperands& operands);
 
+/// Where a step stands among those of a batch. LiteRT computes the steps of all batch entries at once where time comes first, and the last
+/// bits of its answers depend on that.
+struct BatchPlace {
+    int64_t entry = 0, entries = 1;
+    bool together = false;
+};
+
 /// A cell during a call: `step` takes one input vector and moves the states of one batch entry on.
 class LstmStepper {
 public:
@@ -53,11 +60,11 @@ public:
     /// Binds to the scratch block that was laid out.
     void bind(std::byte* scratch);
     /// `aux` may be null. `outputState` [outputs] and `cellState` [cells] are read and written; the new output state is the result.
-    void step(const float* input, const float* aux, float* outputState, float* cellState) const;
+    void step(const float* input, const float* aux, float* outputState, float* cellState, const BatchPlace& place) const;
 
 private:
-    void gate(LstmGate which, const StepVector& input, const StepVector* aux, const StepVector& state, const float* cellState,
-              float* out) const;
+    void gate(LstmGate which, const StepVector& input, const StepVector* aux, const StepVector& state, const float* cellState, float* out,
+              const BatchPlace& place) const;
 
     const LstmCell& m_cell;
     const KernelArgs& m_args;

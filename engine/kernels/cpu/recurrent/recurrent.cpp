@@ -2,6 +2,7 @@
 #include "engine/kernels/cpu/recurrent/recurrent.h"
 
 #include "engine/kernels/cpu/gemm.h"
+#include "engine/kernels/cpu/math/eigen_functions.h"
 
 #include <algorithm>
 #include <cmath>
@@ -20,15 +21,15 @@ VectorActivation vectorActivation(const AttributeList& attributes)
     return VectorActivation::none;
 }
 
-float activate(VectorActivation activation, float value)
+float activate(VectorActivation activation, float value, bool inPacket)
 {
     switch (activation) {
     case VectorActivation::none: return value;
     case VectorActivation::relu: return std::max(0.0F, value);
     case VectorActivation::reluN1To1: return std::min(std::max(-1.0F, value), 1.0F);
     case VectorActivation::relu6: return std::min(std::max(0.0F, value), 6.0F);
-    case VectorActivation::tanh: return std::tanh(value);
-    case VectorActivation::sigmoid: return 1.0F / (1.0F + std::exp(-value));
+    case VectorActivation::tanh: return eigen::tanh(value);
+    case VectorActivation::sigmoid: return inPacket ? eigen::logistic(value) : eigen::scalarLogistic(value);
     }
     return value;
 }
@@ -114,7 +115,28 @@ BoundWeights::BoundWeights(const WeightMatrix& matrix, const KernelArgs& args, s
     }
 }
 
-void BoundWeights::multiplyAdd(const StepVector& x, float* sums, std::byte* temporary) const
+namespace {
+
+/// Adds the products of up to 16 rows, interleaved in a panel, to `sums`, every fourth column apart.
+void addPanel(const float* panel, const float* x, int64_t columns, int64_t rows, SumOrder order, float* sums)
+{
+    constexpr int64_t kLanes = 4;
+    const int64_t whole = columns / kLanes * kLanes;
+    float lanes[kLanes][kPanelRows] = {};
+    for (int64_t c = 0; c < whole; ++c)
+        for (int64_t r = 0; r < kPanelRows; ++r) lanes[c % kLanes][r] += panel[c * kPanelRows + r] * x[c];
+    const bool apart = order == SumOrder::packets;
+    for (int64_t r = 0; r < rows; ++r) {
+        float sum = apart ? (lanes[0][r] + lanes[2][r]) + (lanes[1][r] + lanes[3][r])
+                          : sums[r] + (((lanes[0][r] + lanes[1][r]) + lanes[2][r]) + lanes[3][r]);
+        for (int64_t c = whole; c < columns; ++c) sum += panel[c * kPanelRows + r] * x[c];
+        sums[r] = apart ? sums[r] + sum : sum;
+    }
+}
+
+} // namespace
+
+void BoundWeights::multiplyAdd(const StepVector& x, float* sums, std::byte* temporary, SumOrder order) const
 {
     const int64_t rows = m_matrix->rows;
     if (m_matrix->diagonal) {
@@ -125,7 +147,7 @@ void BoundWeights::multiplyAdd(const StepVector& x, float* sums, std::byte* temp
         dotRows(x.quantized, m_integers, rows, depth, depth, products, false);
         const float scale = x.scale * m_matrix->scale;
         for (int64_t r = 0; r < rows; ++r) sums[r] += static_cast<float>(products[r]) * scale;
-    } else {
+    } else if (order == SumOrder::inOrder) {
         FloatTile tile = {};
         tile.input = x.values;
         tile.sums[0] = reinterpret_cast<float*>(temporary);
@@ -133,6 +155,10 @@ void BoundWeights::multiplyAdd(const StepVector& x, float* sums, std::byte* temp
         const ProductRun run = {0, 0, m_matrix->columns};
         multiplyTile(tile, {&run, 1}, m_floats, rows, m_matrix->columns);
         for (int64_t r = 0; r < rows; ++r) sums[r] += tile.sums[0][r];
+    } else {
+        for (int64_t first = 0; first < rows; first += kPanelRows)
+            addPanel(m_floats + first * m_matrix->columns, x.values, m_matrix->columns, std::min(kPanelRows, rows - first), order,
+                     sums + first);
     }
 }
 

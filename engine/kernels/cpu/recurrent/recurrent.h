@@ -5,6 +5,7 @@
 #include "engine/kernels/cpu/nn_common.h"
 #include "engine/kernels/kernel.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -16,7 +17,27 @@ namespace loopscope {
 enum class VectorActivation : uint8_t { none, relu, reluN1To1, relu6, tanh, sigmoid };
 /// Reads the attribute `act`; SIGN_BIT, which no converter writes, counts as none.
 VectorActivation vectorActivation(const AttributeList& attributes);
-float activate(VectorActivation activation, float value);
+
+/// Which elements of a vector LiteRT computes by fours, with Eigen's functions: those from the first aligned one on, as far as whole fours
+/// go. The others are computed one by one, which differs in the last bits of sigmoid.
+class Packets {
+public:
+    /// `start`: where the vector begins in its buffer, in floats from an aligned place.
+    Packets(int64_t start, int64_t count) : m_first(std::min((4 - start % 4) % 4, count)), m_last(m_first + (count - m_first) / 4 * 4) {}
+    bool holds(int64_t i) const { return i >= m_first && i < m_last; }
+
+private:
+    int64_t m_first, m_last;
+};
+float activate(VectorActivation activation, float value, bool inPacket);
+
+/// In which order the products of a row of f32 weights are added.
+enum class SumOrder : uint8_t {
+    inOrder, ///< one after the other from 0, then to what is there (Eigen's products of large matrices)
+    lanes,   ///< four sums of every fourth product to what is there, then the rest one by one (LiteRT's tensor_utils)
+    packets, ///< four sums of every fourth product and the rest, then to what is there (Eigen's products with vectors and of small
+             ///< matrices)
+};
 
 /// A weight matrix [rows, columns], or a diagonal one given as a vector.
 struct WeightMatrix {
@@ -53,7 +74,7 @@ public:
     BoundWeights(const WeightMatrix& matrix, const KernelArgs& args, std::byte* room);
     bool present() const { return m_matrix != nullptr && m_matrix->present(); }
     /// sums[r] += Σ weights[r, c] · x[c]. `temporary` holds paddedRows(rows) elements of 4 bytes.
-    void multiplyAdd(const StepVector& x, float* sums, std::byte* temporary) const;
+    void multiplyAdd(const StepVector& x, float* sums, std::byte* temporary, SumOrder order) const;
 
 private:
     const WeightMatrix* m_matrix = nullptr;

@@ -73,7 +73,8 @@ void runCell(const KernelArgs& args, const RnnCell& cell, const Sequence& sequen
     auto* quantized = reinterpret_cast<int16_t*>(scratch + quantizedAt);
     const float* bias = args.in(cell.bias).as<float>();
     const auto add = [&](const BoundWeights& weights, const WeightMatrix& matrix, const float* values) {
-        weights.multiplyAdd(stepVector(values, matrix.columns, matrix.integer, params.asymmetric, quantized), sums, scratch + temporaryAt);
+        weights.multiplyAdd(stepVector(values, matrix.columns, matrix.integer, params.asymmetric, quantized), sums, scratch + temporaryAt,
+                            SumOrder::lanes);
     };
     for (int64_t b = 0; b < sequence.batches; ++b) {
         float* state = reinterpret_cast<float*>(args.in(cell.state).data) + b * units;
@@ -83,7 +84,11 @@ void runCell(const KernelArgs& args, const RnnCell& cell, const Sequence& sequen
             add(inputWeights, cell.input, input.data + row * input.width);
             if (aux.data) add(auxWeights, cell.aux, aux.data + row * aux.width);
             add(recurrentWeights, cell.recurrent, state);
-            for (int64_t u = 0; u < units; ++u) state[u] = activate(params.activation, sums[u]);
+            // LiteRT computes the rows of a batch at once where they lie side by side.
+            const bool together = sequence.timeMajor && stride == units;
+            const int64_t first = together ? b * units : 0;
+            const Packets packets(row * stride + column - first, together ? sequence.batches * units : units);
+            for (int64_t u = 0; u < units; ++u) state[u] = activate(params.activation, sums[u], packets.holds(first + u));
             std::copy(state, state + units, out + row * stride + column);
         }
     }

@@ -63,11 +63,12 @@ Status runFloat(const KernelArgs& args)
     const float* bias = args.has(3) ? args.in(3).as<float>() : nullptr;
     float* state = shiftedState<float>(args, s);
     float* out = args.out(0).as<float>();
+    const Packets packets(0, s.batches * s.units);
     for (int64_t b = 0; b < s.batches; ++b, state += s.filters * s.memory, out += s.units) {
         std::fill(features, features + s.filters, 0.0F);
         const float* input = args.in(0).as<float>() + b * s.inputs;
         weights.multiplyAdd(stepVector(input, s.inputs, params.feature.integer, params.asymmetric, quantized), features,
-                            scratch + temporaryAt);
+                            scratch + temporaryAt, SumOrder::lanes);
         for (int64_t u = 0; u < s.units; ++u) {
             float sum = 0.0F;
             for (int64_t f = u * params.rank; f < (u + 1) * params.rank; ++f) {
@@ -77,7 +78,7 @@ Status runFloat(const KernelArgs& args)
                 for (int64_t m = 0; m < s.memory; ++m) filtered += time[f * s.memory + m] * memory[m];
                 sum += filtered;
             }
-            out[u] = activate(params.activation, bias ? sum + bias[u] : sum);
+            out[u] = activate(params.activation, bias ? sum + bias[u] : sum, packets.holds(b * s.units + u));
         }
     }
     return {};

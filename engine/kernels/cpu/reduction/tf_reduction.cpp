@@ -1,5 +1,7 @@
-// Kernels of TensorFlow's reductions, running sums, sums of many tensors and matrix products. Sums of floats are kept in f64 and rounded
-// once; TensorFlow's own order of adding depends on the machine.
+// Kernels of TensorFlow's reductions, running sums, sums of many tensors and matrix products. Sum, Mean and products add in the order of
+// TensorFlow's build for AVX; other sums of f32 are kept in f64 and rounded once.
+#include "engine/kernels/cpu/gemm.h"
+#include "engine/kernels/cpu/reduction/eigen_sum.h"
 #include "engine/kernels/cpu/tf_support.h"
 #include "engine/kernels/cpu/tf_variant.h"
 
@@ -79,10 +81,102 @@ template <typename F> void walk(const Shape& in, const std::vector<int64_t>& str
     }
 }
 
+/// The input's dimensions merged to runs that are in turn kept and reduced, as TensorFlow reshapes it (reduction_ops_common.cc, Simplify).
+/// Dimensions of size 1 belong to the run they stand in.
+struct Runs {
+    std::vector<int64_t> sizes;
+    bool firstIsReduced = false;
+
+    Runs(const Shape& shape, const std::vector<int64_t>& strides)
+    {
+        bool reduced = false;
+        for (int d = 0; d < shape.rank(); ++d) {
+            if (sizes.empty() && shape[d] == 1) continue;
+            const bool own = shape[d] == 1 ? reduced : strides[static_cast<size_t>(d)] == 0;
+            if (sizes.empty()) firstIsReduced = own;
+            if (sizes.empty() || own != reduced) sizes.push_back(shape[d]);
+            else sizes.back() *= shape[d];
+            reduced = own;
+        }
+    }
+    bool is(size_t count, bool reducedFirst) const { return sizes.size() == count && firstIsReduced == reducedFirst; }
+};
+
+/// The sum of every result's elements, in Eigen's order. `emit(result, sum)` takes them.
+template <typename T, typename Emit> void sumRuns(const T* x, const Runs& runs, Emit&& emit)
+{
+    const std::vector<int64_t>& n = runs.sizes;
+    constexpr int64_t kWidth = eigen::kLanes<T>;
+    if (runs.is(1, true) || runs.is(2, false)) { // whole rows
+        const int64_t rows = runs.firstIsReduced ? 1 : n[0], width = n.back();
+        for (int64_t r = 0; r < rows; ++r) emit(r, eigen::sumInnermost<T>(r * width, width, [x](int64_t i) { return x[i]; }));
+    } else if (runs.is(2, true) || runs.is(3, false)) { // columns of each of n[0] matrices
+        const int64_t matrices = runs.firstIsReduced ? 1 : n[0], rows = runs.firstIsReduced ? n[0] : n[1], columns = n.back();
+        const int64_t results = matrices * columns;
+        for (int64_t r = 0; r < results; ++r) {
+            // A vector of results that does not lie in one row of the matrix is computed one by one.
+            const int64_t packet = r / kWidth * kWidth;
+            const bool inVector = packet + kWidth <= results && packet % columns + kWidth <= columns;
+            const T* from = x + r / columns * rows * columns + r % columns;
+            emit(r, eigen::sumColumn<T>(rows, inVector, [from, columns](int64_t i) { return from[i * columns]; }));
+        }
+    } else if (runs.is(3, true)) {
+        for (int64_t r = 0; r < n[1]; ++r) {
+            T sum(0);
+            for (int64_t k = 0; k < n[2]; ++k)
+                for (int64_t i = 0; i < n[0]; ++i) sum += x[(i * n[1] + r) * n[2] + k];
+            emit(r, sum);
+        }
+    }
+}
+
+/// The input with what is reduced last, for reductions of more than three runs.
+template <typename T> std::vector<T> reducedLast(const T* x, const Runs& runs)
+{
+    Shape kept, reduced;
+    for (size_t d = 0; d < runs.sizes.size(); ++d) ((d % 2 == 0) == runs.firstIsReduced ? reduced : kept).append(runs.sizes[d]);
+    const int64_t width = reduced.elementCount();
+    std::vector<T> moved(static_cast<size_t>(kept.elementCount() * width));
+    std::vector<int64_t> strides(runs.sizes.size());
+    int64_t keptStride = width, reducedStride = 1;
+    for (size_t d = runs.sizes.size(); d-- > 0;) {
+        int64_t& stride = (d % 2 == 0) == runs.firstIsReduced ? reducedStride : keptStride;
+        strides[d] = stride;
+        stride *= runs.sizes[d];
+    }
+    walk(Shape(runs.sizes), strides, [&](int64_t from, int64_t to) { moved[static_cast<size_t>(to)] = x[from]; });
+    return moved;
+}
+
+/// Sum and Mean of f32 and f64. Source: core/kernels/reduction_ops_common.h, Eigen's TensorReduction.h.
+template <typename T> void runFloatSum(const KernelArgs& args, const Reduction& plan, bool mean)
+{
+    const Runs runs(args.in(0).shape, plan.strides);
+    const T* x = args.in(0).as<T>();
+    T* out = args.out(0).as<T>();
+    const T each = static_cast<T>(plan.each);
+    const auto emit = [&](int64_t r, T sum) { out[r] = mean ? sum / each : sum; };
+    const int64_t results = plan.result.elementCount();
+    if (args.in(0).elementCount() == 0 || runs.sizes.empty() || runs.is(1, false)) {
+        for (int64_t r = 0; r < results; ++r) emit(r, args.in(0).elementCount() == 0 ? T(0) : x[r]);
+    } else if (runs.sizes.size() <= 3) {
+        sumRuns(x, runs, emit);
+    } else {
+        const std::vector<T> moved = reducedLast(x, runs);
+        const auto width = static_cast<int64_t>(moved.size()) / results;
+        for (int64_t r = 0; r < results; ++r)
+            emit(r, eigen::sumInnermost<T>(r * width, width, [&](int64_t i) { return moved[static_cast<size_t>(i)]; }));
+    }
+}
+
 template <Fold how> Status runReduce(const KernelArgs& args)
 {
     LS_TRY(const Reduction plan, planReduction(args));
     LS_CHECK_OK(tfAllocate(args, 0, plan.result));
+    if constexpr (how == Fold::sum || how == Fold::mean) {
+        if (args.in(0).dtype == DType::f32) return runFloatSum<float>(args, plan, how == Fold::mean), Status();
+        if (args.in(0).dtype == DType::f64) return runFloatSum<double>(args, plan, how == Fold::mean), Status();
+    }
     return forDType<TfFloats, TfSigned, TfUnsigned, TfComplex>(args.in(0).dtype, [&]<typename T>() -> Status {
         using C = typename Element<T>::Compute;
         using W = typename Wide<C>::Type;
@@ -242,9 +336,38 @@ template <typename T> struct Matrix {
     }
 };
 
-/// out[m,n] = a[m,k] · b[k,n], row by row of b, so that the inner loop runs along memory.
-template <typename T> void multiply(const Matrix<T>& a, const Matrix<T>& b, T* out, int64_t m, int64_t k, int64_t n)
+/// TensorFlow multiplies matrices of f32 with oneDNN, which adds products without rounding them first; but vectors, and many small matrices
+/// at once, with Eigen, which rounds every product (core/kernels/matmul_op_impl.h, LaunchBatchMatMul).
+bool multipliesFused(int64_t batches, int64_t m, int64_t k, int64_t n)
 {
+    constexpr int64_t kSmallProduct = 128 * 128;
+    return std::min({m, k, n}) > 1 && (batches == 1 || m * k * n > kSmallProduct);
+}
+
+/// out[m,n] = a[m,k] · b[k,n] in f32, products unrounded.
+void multiplyFused(const Matrix<float>& a, const Matrix<float>& b, float* out, int64_t m, int64_t k, int64_t n)
+{
+    std::vector<float> packed;
+    const float* rows = b.data;
+    int64_t rowStep = b.rowStep;
+    if (b.columnStep != 1) {
+        packed.resize(static_cast<size_t>(k * n));
+        for (int64_t j = 0; j < n; ++j)
+            for (int64_t p = 0; p < k; ++p) packed[static_cast<size_t>(p * n + j)] = b.at(p, j);
+        rows = packed.data();
+        rowStep = n;
+    }
+    std::fill(out, out + m * n, 0.0F);
+    for (int64_t i = 0; i < m; ++i)
+        for (int64_t p = 0; p < k; ++p) fusedMultiplyAdd(a.at(i, p), rows + p * rowStep, n, out + i * n);
+}
+
+/// out[m,n] = a[m,k] · b[k,n], row by row of b, so that the inner loop runs along memory.
+template <typename T> void multiply(const Matrix<T>& a, const Matrix<T>& b, T* out, int64_t m, int64_t k, int64_t n, bool fused)
+{
+    if constexpr (std::is_same_v<T, float>) {
+        if (fused) return multiplyFused(a, b, out, m, k, n);
+    }
     using C = typename Element<T>::Compute;
     std::vector<C> row(static_cast<size_t>(n));
     for (int64_t i = 0; i < m; ++i) {
@@ -274,7 +397,7 @@ Status runMatMul(const KernelArgs& args)
     return forDType<TfFloats, TfSigned, TfUnsigned, TfComplex>(args.in(0).dtype, [&]<typename T>() -> Status {
         const Matrix<T> left{args.in(0).as<T>(), ta ? 1 : k, ta ? m : 1, false};
         const Matrix<T> right{args.in(1).as<T>(), tb ? 1 : n, tb ? k : 1, false};
-        multiply(left, right, args.out(0).as<T>(), m, k, n);
+        multiply(left, right, args.out(0).as<T>(), m, k, n, multipliesFused(1, m, k, n));
         return {};
     });
 }
@@ -302,6 +425,7 @@ Status runBatchMatMul(const KernelArgs& args)
     shape.append(m);
     shape.append(n);
     LS_CHECK_OK(tfAllocate(args, 0, shape));
+    const bool fused = multipliesFused(both->elementCount(), m, k, n);
     return forDType<TfFloats, TfSigned, TfUnsigned, TfComplex>(args.in(0).dtype, [&]<typename T>() -> Status {
         const BroadcastLoop<2> loop(*both, {&batchA, &batchB});
         loop.forEachRow([&](int64_t o, const int64_t(&offset)[2]) {
@@ -309,7 +433,7 @@ Status runBatchMatMul(const KernelArgs& args)
                 const T* x = args.in(0).as<T>() + (offset[0] + i * loop.rowStride(0)) * m * k;
                 const T* y = args.in(1).as<T>() + (offset[1] + i * loop.rowStride(1)) * k * n;
                 multiply(Matrix<T>{x, ta ? 1 : k, ta ? m : 1, ta}, Matrix<T>{y, tb ? 1 : n, tb ? k : 1, tb},
-                         args.out(0).as<T>() + (o + i) * m * n, m, k, n);
+                         args.out(0).as<T>() + (o + i) * m * n, m, k, n, fused);
             }
         });
         return {};
@@ -351,7 +475,7 @@ Status runBiasAddGrad(const KernelArgs& args)
     const int64_t inner = strideOf(shape, channel);
     return forDType<TfFloats, TfSigned, TfUnsigned, TfComplex>(args.in(0).dtype, [&]<typename T>() -> Status {
         using C = typename Element<T>::Compute;
-        using W = typename Wide<C>::Type;
+        using W = std::conditional_t<std::is_same_v<T, float>, float, typename Wide<C>::Type>; // f32 as TensorFlow's redux_functor.h
         std::vector<W> sums(static_cast<size_t>(shape[channel]), W(0));
         for (int64_t i = 0, n = shape.elementCount(); i < n; ++i) {
             W& sum = sums[static_cast<size_t>(i / inner % shape[channel])];
