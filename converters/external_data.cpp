@@ -1,6 +1,6 @@
 #include "converters/external_data.h"
 
-#include "engine/base/bytes.h"
+#include "engine/base/file_guard.h"
 #include "engine/ir/stored_constant.h"
 
 #include <filesystem>
@@ -21,8 +21,7 @@ void findExternalData(Model& model, const std::string& folder)
         if (name.empty() || path.is_absolute() || name.find("..") != std::string::npos || offset < 0 || length < 0) continue;
         const auto [at, isNew] = files.try_emplace(name);
         if (isNew)
-            if (Result<Bytes> file = mapFile((std::filesystem::path(folder) / path).string()); file.ok())
-                at->second = std::move(file).value();
+            if (Result<Bytes> file = mapFileWithin(folder, name); file.ok()) at->second = std::move(file).value();
         const std::optional<Bytes>& file = at->second;
         const auto first = static_cast<uint64_t>(offset);
         const auto count = static_cast<uint64_t>(length);

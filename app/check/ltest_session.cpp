@@ -24,7 +24,7 @@ std::vector<std::vector<std::string>> replaySession(DebugSubject subject, const 
     std::vector<std::vector<std::string>> replies;
     for (const SessionCommand& command : commands) {
         text.clear();
-        if (!terminal.ended()) terminal.execute(command.text);
+        if (!terminal.ended()) terminal.execute(command.text, LineOrigin::file);
         std::vector<std::string> lines = splitLines(text);
         while (!lines.empty() && lines.back().empty()) lines.pop_back();
         replies.push_back(std::move(lines));

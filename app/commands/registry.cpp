@@ -2,11 +2,16 @@
 
 #include "app/output/console.h"
 #include "app/wiring/config.h"
+#include "app/wiring/recording.h"
+#include "app/wiring/signals.h"
 #include "engine/base/allocation.h"
+#include "engine/base/file_guard.h"
+#include "engine/base/memory_budget.h"
 #include "engine/base/text.h"
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 namespace loopscope::app {
@@ -250,9 +255,20 @@ Result<int> dispatch(Console& console, std::span<const std::string> typed)
     const std::vector<std::string> applied = applyDefaults(config, *command, arguments);
     LS_CHECK_OK(checkChoices(arguments));
     configureConsole(console, arguments);
+    if (arguments.has("memory")) {
+        Result<uint64_t> limit = parseSize(arguments.text("memory"));
+        if (!limit.ok()) return std::move(limit).takeError().at("option '--memory'");
+        setMemoryLimit(*limit);
+    }
+    guardMappedFiles();
     if (console.verbose())
         for (const std::string& line : applied) console.note(line);
-    return command->run({console, arguments});
+    // What has a prompt, or a window, is not ended by one Ctrl-C.
+    std::optional<Watchdog> watchdog;
+    if (command->name != "debug" && command->name != "gui") watchdog.emplace(console.json());
+    Result<int> code = command->run({console, arguments});
+    LS_CHECK_OK(checkFilesUnchanged());
+    return code;
 }
 
 } // namespace

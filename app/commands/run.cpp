@@ -40,7 +40,7 @@ Result<int> runRun(const CommandContext& context)
     LS_TRY(const RunTarget target, targetOf(file, arguments.text("signature")));
     options.signature = target.signature;
     LS_TRY(const std::vector<std::string> sources, inputSources(arguments));
-    LS_TRY(const BoundInputs inputs, bindInputs(target, sources, options.seed, runs));
+    LS_TRY(const BoundInputs inputs, boundInTime(timeout, [&] { return bindInputs(target, sources, options.seed, runs); }));
     for (const std::string& note : inputs.notes) console.note(note);
     if (inputs.usedSeed) console.note("seed " + std::to_string(options.seed));
     const std::string outPath = arguments.text("output");

@@ -9,6 +9,7 @@
 #include "app/wiring/recording.h"
 #include "app/wiring/run_observers.h"
 #include "app/wiring/session.h"
+#include "app/wiring/signals.h"
 #include "app/wiring/tf_target.h"
 #include "engine/base/text.h"
 
@@ -75,7 +76,7 @@ Result<int> runTrace(const CommandContext& context)
     LS_TRY(const RunTarget target, targetOf(file, arguments.text("signature")));
     options.signature = target.signature;
     LS_TRY(const std::vector<std::string> sources, inputSources(arguments));
-    LS_TRY(const BoundInputs inputs, bindInputs(target, sources, options.seed, runs));
+    LS_TRY(const BoundInputs inputs, boundInTime(timeout, [&] { return bindInputs(target, sources, options.seed, runs); }));
     for (const std::string& note : inputs.notes) console.note(note);
     if (inputs.usedSeed) console.note("seed " + std::to_string(options.seed));
 
@@ -108,6 +109,7 @@ Result<int> runTrace(const CommandContext& context)
     if (const std::string text = fallbackText(executor->model(), executor->kernelReport(), options.profile); !text.empty())
         console.note(text);
     // The file is closed whatever happened: a cancelled or failed run leaves a valid trace up to there.
+    const Unhurried closing;
     Status closed = recorder->finish();
     if (closed.ok() || recorder->summary().events > 0) report(console, recorder->summary(), level);
     if (!outcome.ok()) return std::move(outcome).takeError();

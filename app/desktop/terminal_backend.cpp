@@ -168,7 +168,7 @@ bool TerminalBackend::perform(const Request& request, const viewer::ConsoleSink&
 bool TerminalBackend::execute(std::string_view line, const viewer::ConsoleSink& sink)
 {
     m_sink = &sink;
-    const bool fine = m_terminal->execute(line);
+    const bool fine = m_terminal->execute(line, LineOrigin::prompt);
     m_sink = nullptr;
     return fine;
 }

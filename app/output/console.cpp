@@ -3,8 +3,10 @@
 #include "app/output/json_writer.h"
 #include "engine/base/clock.h"
 #include "engine/base/text.h"
+#include "engine/base/visible_text.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <sys/ioctl.h>
@@ -17,6 +19,25 @@ namespace {
 constexpr int64_t kProgressDelayNs = 250'000'000;
 constexpr int64_t kProgressEveryNs = 100'000'000;
 constexpr int64_t kPlainEveryNs = 10'000'000'000;
+
+constexpr std::array<std::string_view, 5> kStyles = {"\x1b[1;36m", "\x1b[33m", "\x1b[31m", "\x1b[90m", "\x1b[0m"};
+
+/// `text` without anything that a terminal obeys, but for the styles of this file if they are `colored`.
+std::string shown(std::string_view text, bool colored)
+{
+    std::string out;
+    while (!text.empty()) {
+        size_t end = colored ? text.find('\x1b') : text.npos;
+        out += visibleText(text.substr(0, end), LineBreaks::kept);
+        if (end >= text.size()) break;
+        text.remove_prefix(end);
+        const auto style = std::find_if(kStyles.begin(), kStyles.end(), [text](std::string_view s) { return text.starts_with(s); });
+        const size_t length = style != kStyles.end() ? style->size() : 1;
+        out += style != kStyles.end() ? std::string(*style) : visibleText(text.substr(0, 1), LineBreaks::kept);
+        text.remove_prefix(length);
+    }
+    return out;
+}
 
 bool isSet(const char* variable)
 {
@@ -59,7 +80,17 @@ void Console::configure(ColorMode color, ProgressMode progress, bool quiet, bool
 void Console::print(std::string_view text)
 {
     clearProgressLine();
-    std::fwrite(text.data(), 1, text.size(), m_out);
+    write(m_out, text);
+}
+
+void Console::write(FILE* file, std::string_view text) const
+{
+    if (isVisible(text, LineBreaks::kept)) {
+        std::fwrite(text.data(), 1, text.size(), file);
+        return;
+    }
+    const std::string safe = shown(text, m_colored);
+    std::fwrite(safe.data(), 1, safe.size(), file);
 }
 
 void Console::line(std::string_view text)
@@ -75,7 +106,7 @@ void Console::page(const std::string& text)
     std::fflush(m_out);
     FILE* pager = popen(std::getenv("PAGER"), "w");
     if (pager == nullptr) return print(text);
-    std::fwrite(text.data(), 1, text.size(), pager);
+    write(pager, text);
     pclose(pager);
 }
 
@@ -84,7 +115,7 @@ void Console::note(std::string_view text)
     if (m_quiet) return;
     clearProgressLine();
     std::fflush(m_out);
-    std::fprintf(m_err, "note: %.*s\n", static_cast<int>(text.size()), text.data());
+    write(m_err, "note: " + std::string(text) + "\n");
 }
 
 void Console::warning(std::string_view text)
@@ -92,14 +123,14 @@ void Console::warning(std::string_view text)
     if (m_quiet) return;
     clearProgressLine();
     std::fflush(m_out);
-    std::fprintf(m_err, "warning: %.*s\n", static_cast<int>(text.size()), text.data());
+    write(m_err, "warning: " + std::string(text) + "\n");
 }
 
 void Console::said(std::string_view text)
 {
     clearProgressLine();
     std::fflush(m_out);
-    std::fwrite(text.data(), 1, text.size(), m_err);
+    write(m_err, text);
 }
 
 void Console::error(const Error& error)
@@ -113,18 +144,15 @@ void Console::error(const Error& error)
     // Red on a terminal's stderr only where stdout is coloured too: one switch for both.
     const bool red = m_colored && m_errIsTerminal;
     std::fprintf(m_err, "%serror:%s %s\n", red ? "\x1b[31m" : "", red ? "\x1b[0m" : "", error.message().c_str());
-    for (const std::string& note : error.detail().notes) std::fprintf(m_err, "note: %s\n", note.c_str());
+    for (const std::string& note : error.detail().notes) write(m_err, "note: " + note + "\n");
     if (m_verbose) std::fprintf(m_err, "note: raised at %s:%d\n", error.detail().sourceFile, error.detail().sourceLine);
 }
 
 std::string styled(Style style, std::string_view text)
 {
     if (style == Style::plain) return std::string(text);
-    const char* code = style == Style::location  ? "\x1b[1;36m"
-                       : style == Style::changed ? "\x1b[33m"
-                       : style == Style::bad     ? "\x1b[31m"
-                                                 : "\x1b[90m";
-    return code + std::string(text) + "\x1b[0m";
+    const size_t index = style == Style::location ? 0 : style == Style::changed ? 1 : style == Style::bad ? 2 : 3;
+    return std::string(kStyles[index]) + visibleText(text, LineBreaks::kept) + std::string(kStyles.back());
 }
 
 std::string Console::paint(Style style, std::string_view text) const { return m_colored ? styled(style, text) : std::string(text); }
@@ -154,12 +182,13 @@ void Console::progress(std::string_view text)
 {
     if (!progressDue()) return;
     m_progressShown = nowNs();
+    const std::string safe = visibleText(text, LineBreaks::escaped);
     if (m_progress == ProgressMode::plain) {
-        std::fprintf(m_err, "%.*s\n", static_cast<int>(text.size()), text.data());
+        std::fprintf(m_err, "%s\n", safe.c_str());
         return;
     }
-    const int room = static_cast<int>(std::min<size_t>(text.size(), static_cast<size_t>(m_width > 1 ? m_width - 1 : 79)));
-    std::fprintf(m_err, "\r\x1b[K%.*s", room, text.data());
+    const int room = static_cast<int>(std::min<size_t>(safe.size(), static_cast<size_t>(m_width > 1 ? m_width - 1 : 79)));
+    std::fprintf(m_err, "\r\x1b[K%.*s", room, safe.data());
     std::fflush(m_err);
     m_progressVisible = true;
 }

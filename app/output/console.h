@@ -36,7 +36,7 @@ public:
     /// Columns of the terminal; 80 in a pipe.
     int width() const { return m_width; }
 
-    /// Writes to stdout.
+    /// Writes to stdout. Here and below, what a terminal would obey is written out (`\x1b`), whatever file it comes from.
     void print(std::string_view text);
     void line(std::string_view text);
     /// Writes a long text: through $PAGER, if that is set, stdout is a terminal and the text does not fit it.
@@ -64,6 +64,7 @@ public:
 
 private:
     void clearProgressLine();
+    void write(FILE* file, std::string_view text) const;
 
     FILE* m_out;
     FILE* m_err;

@@ -1,5 +1,6 @@
 #include "app/output/json_writer.h"
 
+#include "engine/base/visible_text.h"
 #include "engine/tensor/statistics.h"
 #include "engine/tensor/strings.h"
 #include "engine/tensor/value_text.h"
@@ -13,24 +14,6 @@ namespace loopscope::app {
 namespace {
 
 constexpr int64_t kLargestExact = int64_t{1} << 53;
-
-/// Length of the UTF-8 sequence that begins at `at`, or 0 if it is none.
-size_t utf8Length(std::string_view text, size_t at)
-{
-    const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned char lead = byte(at);
-    const size_t length = lead < 0x80                   ? 1
-                          : lead >= 0xc2 && lead < 0xe0 ? 2
-                          : lead >= 0xe0 && lead < 0xf0 ? 3
-                          : lead >= 0xf0 && lead < 0xf5 ? 4
-                                                        : 0;
-    if (length == 0 || at + length > text.size()) return 0;
-    for (size_t i = 1; i < length; ++i)
-        if ((byte(at + i) & 0xc0) != 0x80) return 0;
-    if ((lead == 0xe0 && byte(at + 1) < 0xa0) || (lead == 0xed && byte(at + 1) > 0x9f)) return 0;
-    if ((lead == 0xf0 && byte(at + 1) < 0x90) || (lead == 0xf4 && byte(at + 1) > 0x8f)) return 0;
-    return length;
-}
 
 } // namespace
 
@@ -46,13 +29,13 @@ std::string jsonQuoted(std::string_view text)
             out += "\\n";
         } else if (c == '\t') {
             out += "\\t";
-        } else if (static_cast<unsigned char>(c) < 0x20) {
+        } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
             constexpr std::string_view digits = "0123456789abcdef";
             out += "\\u00";
             out += digits[static_cast<size_t>(c) >> 4];
             out += digits[static_cast<size_t>(c) & 15];
         } else if (const size_t length = utf8Length(text, at); length > 0) {
-            out += text.substr(at, length);
+            out += visibleText(text.substr(at, length), LineBreaks::escaped); // `\u009b`: what JSON wants, too
             at += length;
             continue;
         } else {

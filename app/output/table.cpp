@@ -1,5 +1,7 @@
 #include "app/output/table.h"
 
+#include "engine/base/visible_text.h"
+
 #include <algorithm>
 
 namespace loopscope::app {
@@ -8,6 +10,13 @@ size_t displayWidth(const std::string& text)
 {
     return static_cast<size_t>(
         std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+void Table::add(std::vector<std::string> row)
+{
+    for (std::string& cell : row)
+        if (!isVisible(cell, LineBreaks::escaped)) cell = visibleText(cell, LineBreaks::escaped);
+    m_rows.push_back(std::move(row));
 }
 
 std::string Table::text() const

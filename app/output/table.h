@@ -15,7 +15,8 @@ public:
     explicit Table(std::vector<std::string> heads) : m_heads(std::move(heads)), m_align(m_heads.size(), Align::left) {}
 
     void align(size_t column, Align how) { m_align[column] = how; }
-    void add(std::vector<std::string> row) { m_rows.push_back(std::move(row)); }
+    /// Cells are text without colour; what no cell may hold is written out (visibleText).
+    void add(std::vector<std::string> row);
     size_t rowCount() const { return m_rows.size(); }
     /// With the header line, unless all heads are empty; each line ends in a newline.
     std::string text() const;

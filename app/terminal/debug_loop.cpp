@@ -4,11 +4,13 @@
 #include "app/terminal/line_editor.h"
 #include "app/wiring/config.h"
 #include "app/wiring/signals.h"
+#include "engine/base/clock.h"
 #include "engine/base/text.h"
 
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 #include <unistd.h>
 
 namespace loopscope::app {
@@ -28,15 +30,20 @@ public:
           m_terminal(std::move(subject), settings(), [this](const TerminalEvent& event) { tell(event); })
     {
         m_terminal.setWaiter([this](DebugSession& session) { wait(session); });
+        m_terminal.setInterrupted([this] { return wasInterrupted(); });
     }
 
     Result<int> run()
     {
         catchInterrupts();
+        std::optional<Watchdog> watchdog;
+        if (!m_interactive) watchdog.emplace(m_console.json());
         if (!m_options.batch && !m_console.quiet() && !m_console.json()) m_console.print(m_terminal.banner());
         bool fine = m_terminal.prepare() && startup();
         for (const std::string& command : m_options.commands)
-            if (fine && !m_terminal.ended()) fine = command.starts_with('-') ? (one(command.substr(1)), true) : one(command);
+            if (fine && !m_terminal.ended())
+                fine = command.starts_with('-') ? (one(command.substr(1), LineOrigin::commandLine), !m_interrupted)
+                                                : one(command, LineOrigin::commandLine);
         if (m_options.batch) {
             const int code = ended();
             return !fine && !m_interrupted ? static_cast<int>(m_terminal.lastError()) : code;
@@ -63,23 +70,55 @@ private:
     int ended()
     {
         if (m_console.json()) m_console.line(endedJson(++m_sequence, m_number));
+        if (m_timedOut && !m_interactive) return static_cast<int>(ErrorCode::execution);
         return m_interrupted && !m_interactive ? static_cast<int>(ErrorCode::cancelled) : 0;
     }
 
     bool startup()
     {
-        for (const std::string& command : m_options.startup) one(command);
+        for (const std::string& command : m_options.startup) one(command, LineOrigin::file);
         if (!m_options.startupFile.empty() && !script(m_options.startupFile)) return false;
         for (const std::string& path : m_options.scripts)
             if (!m_terminal.ended() && !script(path)) return false;
         return true;
     }
 
-    bool script(const std::string& path) { return one("source " + path); }
+    bool script(const std::string& path) { return one("source " + path, LineOrigin::commandLine); }
 
-    bool one(const std::string& line)
+    /// Ctrl-C or the time limit since the last line that was typed, also in one command and between two.
+    bool wasInterrupted()
     {
-        const bool fine = m_terminal.execute(line);
+        const bool timedOut = m_options.timeout > 0 && static_cast<double>(nowNs() - m_lineNs) > m_options.timeout * 1e9;
+        if (timedOut && !m_timedOut) {
+            m_timedOut = true;
+            m_console.error(timeLimitError(m_options.timeout));
+        }
+        if (interruptFlag().requested() && !timedOut) m_interruptions += 1;
+        interruptFlag().clear();
+        m_interrupted = m_interrupted || timedOut || m_interruptions > 0;
+        return m_interrupted;
+    }
+
+    /// Work that looks at no flag: without a prompt it is ended at once, with one it is offered.
+    void insist()
+    {
+        if (m_pausedNs == 0) m_pausedNs = nowNs();
+        if (static_cast<double>(nowNs() - m_pausedNs) < kSecondsToStop * 1e9) return;
+        const Error error = m_timedOut ? timeLimitError(m_options.timeout) : Error(ErrorCode::cancelled, "cancelled");
+        if (!m_interactive || terminationRequested() || m_interruptions > 2) endAtOnce(error, m_console.json());
+        if (!m_insisted) m_console.note("the operator that runs cannot be paused; Ctrl-C three times ends the program");
+        m_insisted = true;
+    }
+
+    bool one(const std::string& line, LineOrigin origin)
+    {
+        m_lineNs = nowNs();
+        m_pausedNs = 0;
+        m_interruptions = 0;
+        m_timedOut = m_insisted = false;
+        // With a prompt the time limit pauses; without one it also ends what looks at no flag, wherever that is.
+        const Deadline deadline(interruptFlag(), m_interactive ? 0 : m_options.timeout);
+        const bool fine = m_terminal.execute(line, origin);
         m_console.endProgress();
         m_progressNs = 0;
         std::fflush(stdout);
@@ -89,13 +128,13 @@ private:
     void prompt()
     {
         LineEditor editor(m_terminal, m_options.history);
-        while (!m_terminal.ended()) {
+        while (!m_terminal.ended() && !terminationRequested()) {
             std::optional<std::string> line = editor.read(m_terminal.prompt());
             if (!line) break;
             m_interrupted = false;
             interruptFlag().clear();
             if (line->find_first_not_of(" \t") == std::string::npos) line = m_terminal.repeatable();
-            one(*line);
+            one(*line, LineOrigin::prompt);
         }
     }
 
@@ -105,7 +144,7 @@ private:
         std::string line;
         while (!m_terminal.ended() && !m_interrupted && std::getline(std::cin, line)) {
             ++m_number;
-            one(line);
+            one(line, LineOrigin::pipe);
         }
     }
 
@@ -117,7 +156,7 @@ private:
         } else if (event.kind == TerminalEvent::Kind::error) {
             // Among replies on a terminal and in pipes alike: what failed stands where it was asked.
             std::fflush(stdout);
-            if (m_options.batch) std::fputs(event.text.c_str(), stderr);
+            if (m_options.batch) m_console.said(event.text);
             else m_console.print(event.text);
         } else {
             m_console.print(event.text);
@@ -126,10 +165,11 @@ private:
 
     void wait(DebugSession& session)
     {
-        if (interruptFlag().requested()) {
-            interruptFlag().clear();
-            m_interrupted = true;
-            session.pause();
+        const bool wasAsked = m_interrupted;
+        const int signals = m_interruptions;
+        if (wasInterrupted()) {
+            if (!wasAsked || m_interruptions > signals) session.pause();
+            insist();
         }
         const SessionProgress progress = session.progress();
         if (m_console.json() && progress.busy && progress.sinceNs - m_progressNs > kProgressEveryNs) {
@@ -150,6 +190,11 @@ private:
     bool m_interactive;
     Terminal m_terminal;
     bool m_interrupted = false;
+    bool m_timedOut = false;  ///< of the line that runs
+    bool m_insisted = false;  ///< it was said that what runs cannot be paused
+    int m_interruptions = 0;  ///< by signals, of the line that runs
+    int64_t m_lineNs = 0;     ///< when the line that runs was begun
+    int64_t m_pausedNs = 0;   ///< when that was first asked to pause; 0: it was not
     int64_t m_number = 0;     ///< of the command line, for --json
     int64_t m_sequence = 0;   ///< of the event
     int64_t m_progressNs = 0; ///< when the running request was last told about
@@ -167,6 +212,7 @@ Result<DebugLoopOptions> debugLoopOptions(const Arguments& arguments, Console&)
     options.scripts = arguments.all("script");
     options.commands = arguments.all("ex");
     options.batch = arguments.has("batch");
+    LS_TRY(options.timeout, arguments.real("timeout", 0));
     std::error_code error;
     if (arguments.has("rc")) {
         if (!std::filesystem::exists(kStartupFile, error)) return Error(ErrorCode::badFile, "no such file").at(std::string(kStartupFile));

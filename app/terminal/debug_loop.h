@@ -14,6 +14,7 @@ struct DebugLoopOptions {
     std::string startupFile;           ///< --rc: `.loopscoperc`; empty: none
     std::vector<std::string> scripts;  ///< --script
     std::vector<std::string> commands; ///< --ex
+    double timeout = 0;                ///< seconds that one command may take; 0: any
     bool batch = false;                ///< ends after scripts and commands
     int context = 5;
     int64_t history = 10000; ///< lines of the history file

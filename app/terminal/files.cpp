@@ -12,6 +12,7 @@ Status save(Terminal& terminal, const CommandLine& line)
     const std::vector<std::string> words = line.words();
     if (words.empty() || words.size() > 2 || (words.size() == 2 && words[1] != "--force"))
         return Error(ErrorCode::usage, "save").expected("a file, and --force to overwrite it");
+    if (words.size() == 2) LS_CHECK_OK(terminal.checkMayOverwrite("save"));
     LS_TRY(std::string text, terminal.ask([](Inspector& inspector) { return inspector.savedBreakpoints(); }));
     for (const DisplayRequest& display : terminal.displays()) text += "display " + display.expression + "\n";
     LS_CHECK_OK(writeFile(words[0], text, words.size() == 2));

@@ -81,6 +81,7 @@ public:
                 interruptFlag().clear();
                 std::fputs("\n", stdout);
                 el_reset(m_editor);
+                if (terminationRequested()) return std::nullopt;
                 continue;
             }
             if (line == nullptr || count <= 0) {

@@ -16,6 +16,7 @@ Status switchOn(Terminal& terminal, std::vector<std::string> words)
 {
     request::RecordOn request;
     request.overwrite = std::erase(words, "--force") > 0;
+    if (request.overwrite) LS_CHECK_OK(terminal.checkMayOverwrite("record"));
     for (const std::string& word : words) {
         if (parseLevel(word).ok()) request.level = word;
         else if (&word == words.data()) request.path = word;

@@ -23,6 +23,31 @@ std::string_view trimmed(std::string_view text)
     return text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin);
 }
 
+std::string_view originName(LineOrigin origin)
+{
+    switch (origin) {
+    case LineOrigin::commandLine: return "--ex";
+    case LineOrigin::pipe: return "a pipe";
+    case LineOrigin::file: return "a file";
+    case LineOrigin::breakpoint: return "the commands of a breakpoint";
+    case LineOrigin::prompt: break;
+    }
+    return "the prompt";
+}
+
+/// Sets where the running line came from, and what it was before on every way out.
+class Origin {
+public:
+    Origin(LineOrigin& current, LineOrigin origin) : m_current(current), m_before(std::exchange(current, origin)) {}
+    ~Origin() { m_current = m_before; }
+    Origin(const Origin&) = delete;
+    Origin& operator=(const Origin&) = delete;
+
+private:
+    LineOrigin& m_current;
+    LineOrigin m_before;
+};
+
 } // namespace
 
 Terminal::Terminal(DebugSubject subject, TerminalSettings settings, TerminalSink sink)
@@ -110,10 +135,10 @@ bool Terminal::perform(const Request& request)
     return runPending();
 }
 
-bool Terminal::execute(std::string_view line)
+bool Terminal::execute(std::string_view line, LineOrigin origin)
 {
     const std::string copy(line);
-    const bool fine = run(copy) && runPending();
+    const bool fine = run(copy, origin) && runPending();
     m_pending.clear();
     return fine;
 }
@@ -123,24 +148,41 @@ bool Terminal::runPending()
 {
     bool fine = true;
     while (fine && !m_pending.empty() && !m_ended) {
+        if (m_interrupted && m_interrupted()) {
+            fine = fail(Error(ErrorCode::cancelled, "interrupted before the command '" + m_pending.front() + "' of a breakpoint"));
+            break;
+        }
         const std::string next = std::move(m_pending.front());
         m_pending.pop_front();
-        fine = run(next);
+        fine = run(next, LineOrigin::breakpoint);
     }
     m_pending.clear();
     return fine;
 }
 
-bool Terminal::run(std::string_view typed)
+bool Terminal::shell(const std::string& command)
 {
+    if (m_origin != LineOrigin::prompt || !m_settings.shell)
+        return fail(Error(ErrorCode::usage, "'!' runs programs only when it is typed at a prompt")
+                        .found(m_origin == LineOrigin::prompt ? "no prompt" : "it in " + std::string(originName(m_origin))));
+    return std::system(command.c_str()) == 0;
+}
+
+Status Terminal::checkMayOverwrite(std::string_view command) const
+{
+    if (m_origin != LineOrigin::file && m_origin != LineOrigin::breakpoint) return {};
+    return Error(ErrorCode::usage, "files are overwritten only where --force is typed or given with --ex")
+        .at(command)
+        .found("it in " + std::string(originName(m_origin)));
+}
+
+bool Terminal::run(std::string_view typed, LineOrigin origin)
+{
+    const Origin scope(m_origin, origin);
     std::string_view line = trimmed(typed);
     if (m_collecting != 0) return collect(line);
     if (line.empty() || line.front() == '#') return true;
-    if (line.front() == '!') {
-        if (!m_settings.shell) return fail(Error(ErrorCode::usage, "'!' is off here: scripts and --batch run no programs"));
-        const int status = std::system(std::string(line.substr(1)).c_str());
-        return status == 0;
-    }
+    if (line.front() == '!') return shell(std::string(line.substr(1)));
     const size_t nameEnd = std::min(line.find_first_of(" \t/"), line.size());
     const Result<const TerminalCommand*> command = findTerminalCommand(line.substr(0, nameEnd));
     m_repeat.clear();
@@ -230,7 +272,11 @@ Status Terminal::source(const std::string& path)
         ++number;
         const bool tolerant = m_collecting == 0 && !line.empty() && line.front() == '-';
         if (tolerant) line.remove_prefix(1);
-        const bool fine = run(line) && runPending();
+        if (m_interrupted && m_interrupted()) {
+            status = Error(ErrorCode::cancelled, "interrupted").at(path + ":" + std::to_string(number));
+            break;
+        }
+        const bool fine = run(line, LineOrigin::file) && runPending();
         if (!fine && !tolerant) status = Error(m_lastError, "stopped here").at(path + ":" + std::to_string(number));
     }
     --m_sourceDepth;

@@ -20,9 +20,18 @@ namespace loopscope::app {
 
 struct TerminalCommand;
 
+/// Where a line of commands came from, which decides what it may do: files are often somebody else's.
+enum class LineOrigin : uint8_t {
+    prompt,      ///< typed by a person, or clicked
+    commandLine, ///< `--ex`
+    pipe,        ///< standard input that is no terminal
+    file,        ///< `--script`, `source`, `--rc`, the configuration
+    breakpoint   ///< the commands of a breakpoint, typed or loaded
+};
+
 struct TerminalSettings {
     bool colored = false;
-    bool shell = false;    ///< `!COMMAND` is allowed
+    bool shell = false;    ///< `!COMMAND` is allowed at the prompt
     bool confirms = false; ///< `quit` warns once if there are edits
     int width = 0;         ///< columns; 0: lines are not cut
     int context = 5;       ///< lines that `list` shows
@@ -53,13 +62,15 @@ public:
 
     /// Called about every 50 ms while a request runs: progress lines, Ctrl-C.
     void setWaiter(std::function<void(DebugSession&)> waiter);
+    /// Asked before each command that a file or a breakpoint gives: true ends them all. They may be endless: `run` at a breakpoint.
+    void setInterrupted(std::function<bool()> interrupted) { m_interrupted = std::move(interrupted); }
 
     /// Before the first command: says what the reference run pairs with, if there is one. False if it cannot be made.
     bool prepare();
     /// A request that no line was typed for; told and shown as the command that commandText() says.
     bool perform(const Request& request);
     /// One line as typed. Errors were told to the sink already; they change nothing. False if the command failed.
-    bool execute(std::string_view line);
+    bool execute(std::string_view line, LineOrigin origin);
     bool ended() const { return m_ended; }
     /// "(loop) ", "(loop r3) ", "(replay) ", ">" while the commands of a breakpoint are typed.
     std::string prompt() const;
@@ -115,12 +126,17 @@ public:
     }
     void collectCommands(int number) { m_collecting = number; }
     Status source(const std::string& path); ///< runs the commands of a file
+    /// Of the line that is being executed.
+    LineOrigin origin() const { return m_origin; }
+    /// Errors: usage, if that line came from a file or a breakpoint, which overwrite nothing.
+    Status checkMayOverwrite(std::string_view command) const;
     void end() { m_ended = true; }
     bool confirmed(); ///< of `quit` with edits: true the second time
 
 private:
     bool fail(const Error& error);
-    bool run(std::string_view line);
+    bool run(std::string_view line, LineOrigin origin);
+    bool shell(const std::string& command);
     bool collect(std::string_view line);
     bool runPending();
     void show(StopView view);
@@ -149,6 +165,8 @@ private:
     std::vector<std::string> m_collected;
     std::deque<std::string> m_pending; ///< commands of breakpoints that are to be run
     int m_sourceDepth = 0;
+    LineOrigin m_origin = LineOrigin::prompt;
+    std::function<bool()> m_interrupted;
     ErrorCode m_lastError = ErrorCode::usage;
 };
 

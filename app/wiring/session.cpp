@@ -93,6 +93,15 @@ void ModelSession::setOptions(const ExecutionOptions& options)
     m_executors.clear();
 }
 
+Result<BoundInputs> boundInTime(double timeoutSeconds, const std::function<Result<BoundInputs>()>& bind)
+{
+    const Deadline deadline(interruptFlag(), timeoutSeconds);
+    Result<BoundInputs> inputs = bind();
+    if (!deadline.passed()) return inputs;
+    interruptFlag().clear();
+    return timeLimitError(timeoutSeconds).at("inputs");
+}
+
 Status ModelSession::run(Executor& executor, const BoundInputs& inputs, int64_t run, ProgressMeter* meter, double timeoutSeconds,
                          const std::function<std::string()>& extra)
 {
@@ -111,9 +120,7 @@ Status ModelSession::run(Executor& executor, const BoundInputs& inputs, int64_t 
     Status status = execute();
     if (!status.ok() && status.detail().code == ErrorCode::cancelled && deadline.passed()) {
         interruptFlag().clear();
-        std::array<char, 32> seconds = {};
-        std::snprintf(seconds.data(), seconds.size(), "%g", timeoutSeconds);
-        return Error(ErrorCode::execution, std::string("time limit of ") + seconds.data() + " s reached").at(executor.positionAddress());
+        return timeLimitError(timeoutSeconds).at(executor.positionAddress());
     }
     return status;
 }

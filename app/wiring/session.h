@@ -28,6 +28,9 @@ Result<Profile> profileOption(const Arguments& arguments);
 /// Reads --profile, --seed, --threads, --max-steps and --max-depth; --backend must be one that exists. Errors: usage, device.
 Result<ExecutionOptions> executionOptions(const Arguments& arguments);
 
+/// Inputs under a time limit (≤ 0: none): `@rand` of gigabytes takes long. Errors: of `bind`; execution if the limit has passed.
+Result<BoundInputs> boundInTime(double timeoutSeconds, const std::function<Result<BoundInputs>()>& bind);
+
 /// Steps of one run of the graph; -1 where that is only known afterwards: there are calls.
 int64_t knownSteps(const Model& model, GraphId graph);
 

@@ -1,6 +1,7 @@
 // Text to model: parser, side files, verifier, inference, in this order.
 #include "converters/lsir/lsir.h"
 
+#include "engine/base/file_guard.h"
 #include "engine/base/hash.h"
 #include "engine/ir/text/data_section.h"
 #include "engine/ir/text/parser.h"
@@ -33,7 +34,7 @@ Result<std::vector<TextBlob>> mapSideBlobs(const std::vector<SideBlob>& blobs, c
         const std::string place = path + ":" + std::to_string(blob.line) + ":" + std::to_string(blob.column);
         auto file = files.find(blob.file);
         if (file == files.end()) {
-            Result<Bytes> content = mapFile(folderOf(path) + blob.file);
+            Result<Bytes> content = mapFileWithin(folderOf(path), blob.file);
             if (!content.ok()) return std::move(content).takeError().at(place);
             file = files.emplace(blob.file, std::move(content).value()).first;
         }

@@ -121,6 +121,7 @@ Status Checkpoint::readBlock(std::string_view file, uint64_t offset, uint64_t si
     if (trailer.front() == 1) {
         Result<std::string> plain = unpackSnappy(block, kLargestBlock);
         if (!plain.ok()) return std::move(plain).takeError().at(where);
+        LS_CHECK_OK(m_memory.grow(plain->size()));
         block = m_unpacked.emplace_back(std::move(plain).value());
     } else if (trailer.front() != 0) {
         return damaged("unknown compression").at(where).found(std::to_string(trailer.front())).expected("0 or 1");
@@ -138,6 +139,7 @@ Status Checkpoint::readBlock(std::string_view file, uint64_t offset, uint64_t si
             return damaged("an entry is damaged").at(where);
         key.resize(*shared);
         key += rest.substr(0, *fresh);
+        LS_CHECK_OK(m_memory.grow(2 * key.size() + sizeof(CheckpointEntry)));
         out.emplace_back(key, rest.substr(*fresh, *length));
         rest.remove_prefix(*fresh + *length);
     }

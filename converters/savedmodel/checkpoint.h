@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/base/bytes.h"
+#include "engine/base/memory_budget.h"
 #include "engine/base/result.h"
 #include "engine/ir/attribute.h"
 
@@ -50,6 +51,7 @@ private:
     bool m_hasHeader = false;
     bool m_isBigEndian = false;         ///< the bytes in the shards
     std::deque<std::string> m_unpacked; ///< blocks that were compressed
+    MemoryMeter m_memory{"index"};      ///< a block may be named, and a key repeated, any number of times
     std::map<std::string, CheckpointEntry, std::less<>> m_entries;
     std::map<int32_t, Bytes> m_shards;
 };

@@ -8,6 +8,7 @@
 #include "converters/savedmodel/object_variables.h"
 #include "converters/savedmodel/restored_variables.h"
 #include "engine/base/bytes.h"
+#include "engine/base/file_guard.h"
 
 #include "meta_graph.pb.h"
 
@@ -93,6 +94,20 @@ Status attachVariables(Model& model, const std::string& folder)
     return {};
 }
 
+/// Everything that is read of a SavedModel lies in its folder: a link may not lead out of it. Errors: badFile.
+Status checkLinks(const std::string& folder, const std::string& messageFile)
+{
+    namespace fs = std::filesystem;
+    LS_CHECK_OK(checkWithin(folder, messageFile));
+    for (const char* part : {"/variables", "/assets"}) {
+        LS_CHECK_OK(checkWithin(folder, folder + part));
+        std::error_code error;
+        for (fs::recursive_directory_iterator entry(folder + part, error), end; !error && entry != end; entry.increment(error))
+            if (entry->is_symlink(error)) LS_CHECK_OK(checkWithin(folder, entry->path().string()));
+    }
+    return {};
+}
+
 Result<Model> importMessage(tfpb::SavedModel& message, const std::string& folder, size_t fileBytes)
 {
     if (message.meta_graphs_size() == 0) return Error(ErrorCode::badFile, "holds no graph");
@@ -128,6 +143,7 @@ Result<Model> importSavedModel(const std::string& folder)
 {
     const std::string path = savedModelFile(folder);
     if (path.empty()) return Error(ErrorCode::badFile, "no saved_model.pb in this folder").at(folder);
+    LS_CHECK_OK(checkLinks(folder, path));
     LS_TRY(const Bytes content, mapFile(path));
     tfpb::SavedModel message;
     const bool isText = graphdef::textKind(content.view()) == graphdef::TextKind::savedModel;

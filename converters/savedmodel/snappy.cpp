@@ -1,8 +1,12 @@
 #include "converters/savedmodel/snappy.h"
 
+#include "engine/base/memory_budget.h"
+
 namespace loopscope::savedmodel {
 
 namespace {
+
+constexpr uint64_t kAskedAbove = 1 << 20; ///< plain bytes
 
 /// The bytes of a block from the front; what is not there fails.
 class Input {
@@ -57,6 +61,7 @@ Result<std::string> unpackSnappy(std::string_view block, uint64_t most)
         return Error(ErrorCode::badFile, "its plain data is too large")
             .found(std::to_string(size))
             .expected("at most " + std::to_string(most));
+    if (size > kAskedAbove) LS_CHECK_OK(checkMemory(size, "compressed data"));
     std::string out;
     while (in.ok() && !in.empty()) {
         const uint64_t tag = in.number(1);

@@ -1,10 +1,12 @@
 #include "engine/base/bytes.h"
 
+#include "engine/base/file_guard.h"
+
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
-#include <sys/mman.h>
+#include <new>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,12 +32,22 @@ Error systemError(ErrorCode code, const std::string& path)
 }
 
 /// Memory for `size` bytes, as tensors want it.
-std::shared_ptr<void> alignedBlock(size_t size) { return {std::aligned_alloc(64, (size + 63) / 64 * 64), &std::free}; }
+std::shared_ptr<void> alignedBlock(size_t size)
+{
+    void* const block = size > SIZE_MAX - 63 ? nullptr : std::aligned_alloc(64, (size + 63) / 64 * 64);
+    if (block == nullptr) throw std::bad_alloc(); // an error for whoever works under allocating()
+    return {block, &std::free};
+}
 
 /// `size`: of the file when it was opened; if it is shorter by now, so is the result.
 Result<Bytes> readWhole(int fd, size_t size, const std::string& path)
 {
-    std::shared_ptr<void> block = alignedBlock(size);
+    std::shared_ptr<void> block;
+    try {
+        block = alignedBlock(size);
+    } catch (const std::bad_alloc&) {
+        return Error(ErrorCode::execution, "out of memory").at(path);
+    }
     size_t done = 0;
     while (done < size) {
         const ssize_t n = ::read(fd, static_cast<std::byte*>(block.get()) + done, size - done);
@@ -61,18 +73,19 @@ Bytes Bytes::copyOf(std::span<const std::byte> source)
 
 Result<Bytes> mapFile(const std::string& path)
 {
-    Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)}; // a pipe would wait for its writer
     if (file.fd < 0) return systemError(ErrorCode::badFile, path);
     struct stat info = {};
     if (::fstat(file.fd, &info) != 0) return systemError(ErrorCode::badFile, path);
     if (S_ISDIR(info.st_mode)) return Error(ErrorCode::badFile, "is a folder, expected a file").at(path);
+    if (!S_ISREG(info.st_mode)) return Error(ErrorCode::badFile, "is a device or a pipe, expected a file").at(path);
     const auto size = static_cast<size_t>(info.st_size);
     if (size == 0) return Bytes();
     if (size <= kReadWhole) return readWhole(file.fd, size, path);
-    void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
-    if (address == MAP_FAILED) return systemError(ErrorCode::badFile, path);
-    std::shared_ptr<const void> owner(address, [size](const void* p) { ::munmap(const_cast<void*>(p), size); });
-    return Bytes({static_cast<const std::byte*>(address), size}, std::move(owner));
+    std::shared_ptr<const void> owner = mapGuarded(file.fd, size, path);
+    if (owner == nullptr) return systemError(ErrorCode::badFile, path);
+    const std::span<const std::byte> view(static_cast<const std::byte*>(owner.get()), size);
+    return Bytes(view, std::move(owner));
 }
 
 Status writeFile(const std::string& path, std::span<const std::byte> content, bool overwrite)

@@ -1,26 +1,8 @@
 #include "engine/base/result.h"
 
+#include "engine/base/visible_text.h"
+
 namespace loopscope {
-
-namespace {
-
-/// Control characters written out (`\n`, `\x1b`): what files call things cannot break a message's line or reach a terminal.
-std::string onOneLine(std::string_view text)
-{
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string out;
-    out.reserve(text.size());
-    for (const char c : text) {
-        const auto code = static_cast<unsigned char>(c);
-        if (code >= 0x20 && code != 0x7f) out += c;
-        else if (c == '\n') out += "\\n";
-        else if (c == '\t') out += "\\t";
-        else out += {'\\', 'x', digits[code >> 4], digits[code & 15]};
-    }
-    return out;
-}
-
-} // namespace
 
 Error::Error(ErrorCode code, std::string what, const char* file, int line) : m_detail(std::make_unique<ErrorDetail>())
 {
@@ -80,7 +62,8 @@ std::string Error::message() const
         for (size_t i = 0; i < m_detail->nearest.size(); ++i) text += (i == 0 ? "'" : " or '") + m_detail->nearest[i] + "'";
         text += "?";
     }
-    return onOneLine(text);
+    // What files call things cannot break a message's line.
+    return visibleText(text, LineBreaks::escaped);
 }
 
 Error Error::copy() const { return Error(std::make_unique<ErrorDetail>(*m_detail)); }

@@ -1,5 +1,6 @@
 #include "engine/tensor/npy.h"
 
+#include "engine/base/memory_budget.h"
 #include "engine/tensor/strings.h"
 
 #include <algorithm>
@@ -15,6 +16,7 @@ namespace {
 constexpr std::string_view kMagic = "\x93NUMPY";
 /// Strings of no width take no bytes in the file, so only this bounds how many a small file can claim.
 constexpr int64_t kMaxEmptyStrings = 1 << 20;
+constexpr uint64_t kAskedAbove = 1 << 20; ///< bytes
 
 struct Header {
     std::string descr;
@@ -175,6 +177,7 @@ void appendUtf8(std::string& out, uint32_t c)
 
 Result<std::vector<std::byte>> readStrings(const std::byte* data, const Element& element, int64_t count)
 {
+    LS_CHECK_OK(checkMemory(static_cast<uint64_t>(count) * (sizeof(std::string) + element.size), "strings"));
     std::vector<std::string> strings(static_cast<size_t>(count));
     uint64_t total = 8;
     for (std::string& s : strings) {
@@ -284,6 +287,7 @@ Result<Array> readNpy(std::span<const std::byte> content)
                      "truncated: " + header.descr + toString(header.shape) + " needs " + std::to_string(needed) + " bytes")
             .found(std::to_string(data.size()));
 
+    if (needed > kAskedAbove) LS_CHECK_OK(checkMemory(needed, "array"));
     std::vector<std::byte> bytes(data.begin(), data.begin() + static_cast<ptrdiff_t>(needed));
     if (element.bigEndian && element.swapUnit > 1)
         for (size_t at = 0; at + element.swapUnit <= bytes.size(); at += element.swapUnit)

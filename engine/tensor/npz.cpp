@@ -1,6 +1,7 @@
 #include "engine/tensor/npz.h"
 
 #include "engine/base/bytes.h"
+#include "engine/base/memory_budget.h"
 #include "engine/base/text.h"
 
 #include <algorithm>
@@ -14,18 +15,30 @@ namespace {
 constexpr uint64_t kMaxDeflateRatio = 1032;
 constexpr uint64_t kChunk = 1 << 20;
 
-std::string zipReason(int code)
+/// Reads up to `size` bytes of a member. What is there decides how much memory is taken, not what the archive states.
+Status unpack(zip_file_t* file, uint64_t size, std::vector<std::byte>& content)
 {
-    zip_error_t error;
-    zip_error_init_with_code(&error, code);
-    std::string text = zip_error_strerror(&error);
-    zip_error_fini(&error);
-    return text;
+    uint64_t step = kChunk;
+    while (content.size() < size) {
+        const uint64_t before = content.size(), more = std::min(size - before, step);
+        if (content.capacity() < before + more) {
+            // All of it once more, while it moves; the array that it becomes is a copy, too.
+            LS_CHECK_OK(checkMemory(before + 2 * more, "unpacking"));
+            content.reserve(std::min(size, before + 2 * more));
+        }
+        content.resize(before + more);
+        const zip_int64_t n = zip_fread(file, content.data() + before, more);
+        content.resize(before + static_cast<uint64_t>(std::max<zip_int64_t>(n, 0)));
+        if (n <= 0) break;
+        step = std::max(kChunk, content.size());
+    }
+    return {};
 }
 
 } // namespace
 
 struct NpzFile::Archive {
+    Bytes content; ///< what `zip` reads
     zip_t* zip = nullptr;
     Archive() = default;
     Archive(const Archive&) = delete;
@@ -49,11 +62,16 @@ NpzFile::~NpzFile() = default;
 Result<NpzFile> NpzFile::open(const std::string& path)
 {
     auto archive = std::make_unique<Archive>();
-    int code = 0;
-    archive->zip = zip_open(path.c_str(), ZIP_RDONLY, &code);
+    LS_TRY(archive->content, mapFile(path));
+    zip_error_t error;
+    zip_error_init(&error);
+    zip_source_t* const source = zip_source_buffer_create(archive->content.data(), archive->content.size(), 0, &error);
+    archive->zip = source != nullptr ? zip_open_from_source(source, ZIP_RDONLY, &error) : nullptr;
     if (archive->zip == nullptr) {
-        if (code == ZIP_ER_NOENT) return Error(ErrorCode::badFile, "no such file").at(path);
-        return Error(ErrorCode::badFile, "not an .npz archive: " + zipReason(code)).at(path);
+        const std::string reason = zip_error_strerror(&error);
+        if (source != nullptr) zip_source_free(source);
+        zip_error_fini(&error);
+        return Error(ErrorCode::badFile, "not an .npz archive: " + reason).at(path);
     }
     std::vector<std::string> keys;
     const zip_int64_t count = zip_get_num_entries(archive->zip, 0);
@@ -93,16 +111,12 @@ Result<Array> NpzFile::read(std::string_view key) const
 
     zip_file_t* file = zip_fopen_index(zip, static_cast<zip_uint64_t>(index), 0);
     if (file == nullptr) return Error(ErrorCode::badFile, zip_error_strerror(zip_get_error(zip))).at(member).at(m_path);
-    std::vector<std::byte> content(stat.size);
-    uint64_t got = 0;
-    while (got < stat.size) {
-        const zip_int64_t n = zip_fread(file, content.data() + got, std::min(stat.size - got, kChunk * 64));
-        if (n <= 0) break;
-        got += static_cast<uint64_t>(n);
-    }
+    std::vector<std::byte> content;
+    Status grown = unpack(file, stat.size, content);
     const std::string reason = zip_error_strerror(zip_file_get_error(file));
     zip_fclose(file);
-    if (got < stat.size) return Error(ErrorCode::badFile, "damaged: " + reason).at(member).at(m_path);
+    if (!grown.ok()) return std::move(grown).takeError().at(member).at(m_path);
+    if (content.size() < stat.size) return Error(ErrorCode::badFile, "damaged: " + reason).at(member).at(m_path);
     Result<Array> array = readNpy(content);
     if (!array.ok()) return std::move(array).takeError().at(member).at(m_path);
     return array;

@@ -1,5 +1,7 @@
 #include "engine/tensor/picture.h"
 
+#include "engine/base/memory_budget.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -64,7 +66,7 @@ Array pixelArray(uint64_t height, uint64_t width, int channels)
 
 Status checkSize(uint64_t height, uint64_t width)
 {
-    if (height * width <= kMostPixels) return {};
+    if (height * width <= kMostPixels) return checkMemory(height * width * 4, "picture");
     return Error(ErrorCode::badFile, "picture")
         .found(std::to_string(width) + "x" + std::to_string(height) + " pixels")
         .expected("at most 2^28");

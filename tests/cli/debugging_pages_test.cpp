@@ -98,7 +98,7 @@ TEST_P(DebuggingPages, replay)
         for (const Example::Exchange& exchange : example.exchanges) {
             EXPECT_EQ(terminal.prompt(), exchange.prompt) << example.page << ":" << exchange.line;
             printed.clear();
-            terminal.execute(exchange.command);
+            terminal.execute(exchange.command, LineOrigin::prompt);
             EXPECT_EQ(printed, exchange.reply) << example.page << ":" << exchange.line << ": " << exchange.command;
         }
     }

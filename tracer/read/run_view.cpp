@@ -1,5 +1,6 @@
 #include "tracer/read/run_view.h"
 
+#include "engine/base/memory_budget.h"
 #include "engine/tensor/dtype.h"
 #include "engine/tensor/strings.h"
 
@@ -355,6 +356,7 @@ Result<std::optional<StoredValue>> RunView::load(int64_t content)
     // The frame itself says its size; memory is taken only where both agree.
     if (codec != 1 || ZSTD_getFrameContentSize(data.data(), data.size()) != static_cast<uint64_t>(size))
         return damaged("cannot be unpacked");
+    LS_CHECK_OK(checkMemory(static_cast<uint64_t>(size), "stored value"));
     value.bytes.resize(static_cast<size_t>(size));
     const size_t unpacked = ZSTD_decompress(value.bytes.data(), value.bytes.size(), data.data(), data.size());
     if (ZSTD_isError(unpacked) != 0 || unpacked != value.bytes.size()) return damaged("cannot be unpacked");

@@ -1,5 +1,7 @@
 #include "tracer/schema/json.h"
 
+#include "engine/base/visible_text.h"
+
 #include <charconv>
 #include <cmath>
 #include <variant>
@@ -7,25 +9,6 @@
 namespace loopscope {
 
 namespace {
-
-/// Length of the UTF-8 sequence at `at`, 0 if it is none (RFC 3629: no overlong forms, no surrogates).
-size_t utf8Length(std::string_view text, size_t at)
-{
-    const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-    const auto isTail = [&](size_t i) { return (byte(i) & 0xc0U) == 0x80U; };
-    const unsigned first = byte(at);
-    if (first < 0x80) return 1;
-    if (first >= 0xc2 && first <= 0xdf) return isTail(at + 1) ? 2 : 0;
-    if (first >= 0xe0 && first <= 0xef) {
-        const unsigned low = first == 0xe0 ? 0xa0 : 0x80, high = first == 0xed ? 0x9f : 0xbf;
-        return byte(at + 1) >= low && byte(at + 1) <= high && isTail(at + 2) ? 3 : 0;
-    }
-    if (first >= 0xf0 && first <= 0xf4) {
-        const unsigned low = first == 0xf0 ? 0x90 : 0x80, high = first == 0xf4 ? 0x8f : 0xbf;
-        return byte(at + 1) >= low && byte(at + 1) <= high && isTail(at + 2) && isTail(at + 3) ? 4 : 0;
-    }
-    return 0;
-}
 
 struct Writer {
     std::string out;

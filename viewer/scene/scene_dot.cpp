@@ -1,5 +1,7 @@
 #include "viewer/scene/scene_dot.h"
 
+#include "engine/base/visible_text.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -32,9 +34,9 @@ std::string number(double value)
 std::string quoted(std::string_view text)
 {
     std::string result = "\"";
-    for (const char c : text) {
+    for (const char c : visibleText(text, LineBreaks::kept)) {
         if (c == '"' || c == '\\') result += '\\';
-        result += c == '\n' ? ' ' : c;
+        result += c == '\n' || c == '\t' ? ' ' : c;
     }
     return result + "\"";
 }
@@ -42,14 +44,13 @@ std::string quoted(std::string_view text)
 std::string html(std::string_view text)
 {
     std::string result;
-    for (const char c : text) {
+    for (const char c : visibleText(text, LineBreaks::escaped)) {
         switch (c) {
         case '<': result += "&lt;"; break;
         case '>': result += "&gt;"; break;
         case '&': result += "&amp;"; break;
         case '"': result += "&quot;"; break;
-        default:
-            if (static_cast<unsigned char>(c) >= 0x20) result += c;
+        default: result += c;
         }
     }
     return result;

@@ -1,6 +1,7 @@
 // One pass over the text, character by character; no token refers to anything but the text itself.
 #include "engine/ir/text/lexer.h"
 
+#include "engine/base/visible_text.h"
 #include "engine/tensor/dtype.h"
 
 #include <algorithm>
@@ -15,22 +16,6 @@ bool isHexDigit(char c) { return isDigit(c) || (c >= 'a' && c <= 'f') || (c >= '
 bool isIdStart(char c) { return isLetter(c) || c == '_' || c == '.'; }
 bool isIdPart(char c) { return isIdStart(c) || isDigit(c) || c == '/' || c == '-'; }
 int hexValue(char c) { return isDigit(c) ? c - '0' : (c | 0x20) - 'a' + 10; }
-
-/// Length of the UTF-8 sequence at the start of `bytes`; 0 if it is none (overlong, surrogate, beyond U+10FFFF, cut off).
-size_t utf8Length(std::string_view bytes)
-{
-    const auto at = [&](size_t i) { return static_cast<unsigned char>(bytes[i]); };
-    const unsigned char first = at(0);
-    if (first < 0x80) return 1;
-    const size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-    if (first < 0xC2 || first > 0xF4 || bytes.size() < length) return 0;
-    for (size_t i = 1; i < length; ++i)
-        if ((at(i) & 0xC0) != 0x80) return 0;
-    const unsigned char second = at(1);
-    if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F)) return 0;
-    if ((first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F)) return 0;
-    return length;
-}
 
 class Lexer {
 public:
@@ -99,7 +84,7 @@ private:
             emit(TokenKind::symbol, m_at, m_at + 1);
             ++m_at;
         } else {
-            const size_t length = std::max<size_t>(1, utf8Length(m_text.substr(m_at)));
+            const size_t length = std::max<size_t>(1, utf8Length(m_text, m_at));
             error(m_at, "unexpected character " + quoted(m_text.substr(m_at, length)));
             emit(TokenKind::bad, m_at, m_at + length);
             m_at += length;
@@ -269,7 +254,7 @@ std::string quoted(std::string_view bytes)
     for (size_t i = 0; i < bytes.size();) {
         const char c = bytes[i];
         const auto byte = static_cast<unsigned char>(c);
-        const size_t length = utf8Length(bytes.substr(i));
+        const size_t length = utf8Length(bytes, i);
         // C1 control characters are two bytes, C2 80 to C2 9F.
         const bool control =
             byte < 0x20 || byte == 0x7F || (byte == 0xC2 && length == 2 && static_cast<unsigned char>(bytes[i + 1]) < 0xA0);

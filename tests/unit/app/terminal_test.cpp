@@ -30,7 +30,7 @@ public:
     {
         ++command;
         text.clear();
-        return terminal->execute(line);
+        return terminal->execute(line, LineOrigin::prompt);
     }
 
     std::unique_ptr<Terminal> terminal;
@@ -109,6 +109,62 @@ TEST(Terminal, commands_of_breakpoints_may_go_on)
     EXPECT_TRUE(debug("run n=3"));
     EXPECT_NE(debug.text.find("acc2: i32[] = 3"), std::string::npos);
     EXPECT_NE(debug.text.find("finished, step 11"), std::string::npos) << debug.text;
+}
+
+TEST(Terminal, programs_run_only_from_lines_that_are_typed)
+{
+    TerminalSettings settings;
+    settings.shell = true;
+    const Scratch made("made");
+    const std::string line = "!touch " + made.path;
+    const Scratch script("script", line + "\n");
+    Debugged debug("samples/text/sum_loop.lsir", settings);
+    EXPECT_FALSE(debug("source " + script.path));
+    EXPECT_NE(debug.text.find("found it in a file"), std::string::npos) << debug.text;
+    const Scratch saved("saved", "break .../add#1\ncommands\n" + line + "\nend\n");
+    EXPECT_TRUE(debug("load " + saved.path)) << debug.text;
+    debug("run n=3");
+    EXPECT_NE(debug.text.find("found it in the commands of a breakpoint"), std::string::npos) << debug.text;
+    EXPECT_FALSE(debug.terminal->execute(line, LineOrigin::commandLine));
+    EXPECT_FALSE(debug.terminal->execute(line, LineOrigin::pipe));
+    EXPECT_FALSE(std::filesystem::exists(made.path));
+    EXPECT_TRUE(debug(line));
+    EXPECT_TRUE(std::filesystem::exists(made.path));
+    Debugged without("samples/text/sum_loop.lsir");
+    EXPECT_FALSE(without(line));
+}
+
+TEST(Terminal, files_overwrite_nothing)
+{
+    const Scratch kept("kept", "kept");
+    Debugged debug("samples/text/sum_loop.lsir");
+    for (const std::string& line : {"save " + kept.path + " --force", "record on " + kept.path + " --force"}) {
+        const Scratch script("script", line + "\n");
+        EXPECT_FALSE(debug("source " + script.path)) << line;
+        EXPECT_NE(debug.text.find("files are overwritten only where --force is typed"), std::string::npos) << debug.text;
+        const Scratch saved("saved", "break .../add#1\ncommands\n" + line + "\nend\n");
+        EXPECT_TRUE(debug("load " + saved.path));
+        EXPECT_FALSE(debug("run n=3")) << line;
+        EXPECT_TRUE(debug("delete"));
+    }
+    EXPECT_EQ(std::filesystem::file_size(kept.path), 4u);
+    EXPECT_TRUE(debug.terminal->execute("save " + kept.path + " --force", LineOrigin::commandLine));
+    EXPECT_NE(std::filesystem::file_size(kept.path), 4u);
+}
+
+TEST(Terminal, endless_commands_of_breakpoints_can_be_interrupted)
+{
+    Debugged debug("samples/text/sum_loop.lsir");
+    int asked = 0;
+    debug.terminal->setInterrupted([&] { return ++asked > 50; });
+    for (const char* line : {"break .../add#1", "commands 1", "run", "end"}) EXPECT_TRUE(debug(line)) << line;
+    EXPECT_FALSE(debug("run n=3"));
+    EXPECT_EQ(debug.terminal->lastError(), ErrorCode::cancelled);
+    EXPECT_NE(debug.text.find("interrupted before the command 'run'"), std::string::npos);
+    // Two scripts that run each other by way of a breakpoint.
+    const Scratch script("script", "run\nrun\nrun\n");
+    EXPECT_FALSE(debug("source " + script.path));
+    EXPECT_TRUE(debug("print acc2")) << "the session goes on";
 }
 
 TEST(Terminal, quit_warns_once_if_edits_would_be_lost)
