@@ -18,114 +18,149 @@ namespace loopscope::app {
 
 namespace {
 
+using OptionNames = std::vector<std::string_view>;
+
+/// Options shared by everything that runs a model, and by everything that compares numbers.
+const OptionNames kRunning = {"input", "feed", "fetch",         "target",  "init",      "signature", "backend", "profile",
+                              "seed",  "runs", "schedule-seed", "threads", "max-steps", "max-depth", "timeout"};
+const OptionNames kTolerance = {"rtol", "atol", "ulp", "cosine"};
+
+OptionNames with(OptionNames own, const OptionNames& more)
+{
+    own.insert(own.end(), more.begin(), more.end());
+    return own;
+}
+
+/// What shows and runs models.
+std::vector<CommandSpec> modelCommands()
+{
+    return {
+        {"info",
+         "info FILE",
+         "What a model or a trace is: inputs, outputs, operators, control flow, what could go wrong.",
+         "loopscope info samples/text/collatz.lsir",
+         {"ops", "tensors", "metadata", "profile"},
+         1,
+         1,
+         runInfo},
+        {"list",
+         "list FILE [GRAPH|ADDRESS]",
+         "A model as text; with --structured as a short program with If and While bodies inline.",
+         "loopscope list samples/text/collatz.lsir --structured",
+         {"structured", "numbers", "addresses", "origin", "shapes", "full", "output", "force"},
+         1,
+         2,
+         runList},
+        {"run", "run MODEL -i NAME=SOURCE… [-o OUT.npz]", "Runs a model and prints its outputs.",
+         "loopscope run samples/text/collatz.lsir -i x=27", with({"output", "force", "time", "print", "dequantize"}, kRunning), 1, 1,
+         runRun},
+        {"trace", "trace MODEL -i NAME=SOURCE… [-o NAME.lstrace]",
+         "Runs a model and records what every operator and iteration computed, in one SQLite file.",
+         "loopscope trace samples/text/collatz.lsir -i x=27 -o collatz.lstrace",
+         with({"output", "force", "level", "keep", "only", "except", "iterations", "sparse", "on-alert", "quota", "durable", "append",
+               "no-index", "constants"},
+              kRunning),
+         1, 1, runTrace},
+        {"debug", "debug MODEL -i NAME=SOURCE… · debug --trace FILE",
+         "Steps through a model, forwards and backwards, with breakpoints on everything.",
+         "loopscope debug samples/text/collatz.lsir -i x=27",
+         with(with({"against", "trace", "script", "ex", "batch", "rc"}, kTolerance), kRunning), 0, 1, runDebug},
+        {"gui", "gui [MODEL|TRACE|SESSION] [OTHER] [-i NAME=SOURCE…]",
+         "Opens the desktop application; with --screenshot it draws a window into a file instead.",
+         "loopscope gui samples/text/collatz.lsir -i x=27 --goto while#0@37:body/if#2 --screenshot collatz.png",
+         with(with({"goto", "screenshot", "size", "theme", "task", "exec", "against"}, kTolerance), kRunning), 0, 2, runGui},
+    };
+}
+
+/// What asks recordings.
+std::vector<CommandSpec> traceCommands()
+{
+    return {
+        {"query",
+         "query TRACE RECIPE|'SQL' [--NAME VALUE…]",
+         "Asks a trace: a named recipe, or any SQL; --NAME VALUE fills the parameter :NAME.",
+         "loopscope query collatz.lstrace branch-counts",
+         {"list", "sql", "csv", "limit", "limit-time"},
+         0,
+         2,
+         runQuery,
+         true},
+        {"diff", "diff A B", "Where two traces, models or .npz files first differ. Exit code 1 if they do.",
+         "loopscope diff before.lstrace after.lstrace", with({"pairing", "first", "all", "bitwise"}, kTolerance), 2, 2, runDiff},
+        {"export",
+         "export TRACE [PATTERN] -o FILE",
+         "A trace in other forms: .npz, .npy, .csv, or .json for Perfetto and Chrome.",
+         "loopscope export collatz.lstrace '.../add#*' -o adds.csv",
+         {"output", "format", "force", "counter"},
+         1,
+         2,
+         runExport},
+    };
+}
+
+/// What writes models in other forms.
+std::vector<CommandSpec> conversionCommands()
+{
+    return {
+        {"export-graph",
+         "export-graph MODEL -o FILE",
+         "The picture of a graph, loops and branches drawn inside: .svg, .pdf, .png, or .dot for other tools. Needs no screen.",
+         "loopscope export-graph samples/text/collatz.lsir -o collatz.svg",
+         {"output", "format", "force", "graph", "expand"},
+         1,
+         1,
+         runExportGraph},
+        {"convert",
+         "convert IN -o OUT",
+         "Between .tflite, .circle and .lsir; TensorFlow graphs between .pb, .pbtxt, .meta and .lsir.",
+         "loopscope convert model.tflite -o model.lsir",
+         {"output", "format", "force", "data"},
+         1,
+         1,
+         runConvert},
+    };
+}
+
+/// What tells of the program itself and checks it.
+std::vector<CommandSpec> programCommands()
+{
+    return {
+        {"ops",
+         "ops [PATTERN]",
+         "Which operators open, infer shapes and run.",
+         "loopscope ops 'conv*'",
+         {"dialect", "markdown"},
+         0,
+         1,
+         runOps},
+        {"check",
+         "check DIR|FILE.ltest|MODEL|TRACE…",
+         "Runs golden cases (a folder with cases.jsonl) and text tests (.ltest); verifies models and traces.",
+         "loopscope check tests/control_flow",
+         {"filter", "jobs", "case-timeout", "update", "repair", "bits"},
+         1,
+         -1,
+         runCheck},
+        {"help", "help [COMMAND]", "This overview, or the help of one command.", "loopscope help trace", {}, 0, 1, runHelp},
+        {"completion",
+         "completion bash",
+         "Prints the completion script of a shell.",
+         "source <(loopscope completion bash)",
+         {},
+         0,
+         1,
+         runCompletion},
+    };
+}
+
+/// In the order of the overview.
 const std::vector<CommandSpec>& table()
 {
-    // Options shared by everything that runs a model.
     static const std::vector<CommandSpec> commands = [] {
-        const std::vector<std::string_view> running = {"input",         "feed",    "fetch",     "target",    "init",
-                                                       "signature",     "backend", "profile",   "seed",      "runs",
-                                                       "schedule-seed", "threads", "max-steps", "max-depth", "timeout"};
-        const auto with = [](std::vector<std::string_view> own, const std::vector<std::string_view>& more) {
-            own.insert(own.end(), more.begin(), more.end());
-            return own;
-        };
-        const std::vector<std::string_view> tolerance = {"rtol", "atol", "ulp", "cosine"};
-        return std::vector<CommandSpec>{
-            {"info",
-             "info FILE",
-             "What a model or a trace is: inputs, outputs, operators, control flow, what could go wrong.",
-             "loopscope info samples/text/collatz.lsir",
-             {"ops", "tensors", "metadata", "profile"},
-             1,
-             1,
-             runInfo},
-            {"list",
-             "list FILE [GRAPH|ADDRESS]",
-             "A model as text; with --structured as a short program with If and While bodies inline.",
-             "loopscope list samples/text/collatz.lsir --structured",
-             {"structured", "numbers", "addresses", "origin", "shapes", "full", "output", "force"},
-             1,
-             2,
-             runList},
-            {"run", "run MODEL -i NAME=SOURCE… [-o OUT.npz]", "Runs a model and prints its outputs.",
-             "loopscope run samples/text/collatz.lsir -i x=27", with({"output", "force", "time", "print", "dequantize"}, running), 1, 1,
-             runRun},
-            {"trace", "trace MODEL -i NAME=SOURCE… [-o NAME.lstrace]",
-             "Runs a model and records what every operator and iteration computed, in one SQLite file.",
-             "loopscope trace samples/text/collatz.lsir -i x=27 -o collatz.lstrace",
-             with({"output", "force", "level", "keep", "only", "except", "iterations", "sparse", "on-alert", "quota", "durable", "append",
-                   "no-index", "constants"},
-                  running),
-             1, 1, runTrace},
-            {"debug", "debug MODEL -i NAME=SOURCE… · debug --trace FILE",
-             "Steps through a model, forwards and backwards, with breakpoints on everything.",
-             "loopscope debug samples/text/collatz.lsir -i x=27",
-             with(with({"against", "trace", "script", "ex", "batch", "rc"}, tolerance), running), 0, 1, runDebug},
-            {"gui", "gui [MODEL|TRACE|SESSION] [OTHER] [-i NAME=SOURCE…]",
-             "Opens the desktop application; with --screenshot it draws a window into a file instead.",
-             "loopscope gui samples/text/collatz.lsir -i x=27 --goto while#0@37:body/if#2 --screenshot collatz.png",
-             with(with({"goto", "screenshot", "size", "theme", "task", "exec", "against"}, tolerance), running), 0, 2, runGui},
-            {"query",
-             "query TRACE RECIPE|'SQL' [--NAME VALUE…]",
-             "Asks a trace: a named recipe, or any SQL; --NAME VALUE fills the parameter :NAME.",
-             "loopscope query collatz.lstrace branch-counts",
-             {"list", "sql", "csv", "limit", "limit-time"},
-             0,
-             2,
-             runQuery,
-             true},
-            {"diff", "diff A B", "Where two traces, models or .npz files first differ. Exit code 1 if they do.",
-             "loopscope diff before.lstrace after.lstrace", with({"pairing", "first", "all", "bitwise"}, tolerance), 2, 2, runDiff},
-            {"export",
-             "export TRACE [PATTERN] -o FILE",
-             "A trace in other forms: .npz, .npy, .csv, or .json for Perfetto and Chrome.",
-             "loopscope export collatz.lstrace '.../add#*' -o adds.csv",
-             {"output", "format", "force", "counter"},
-             1,
-             2,
-             runExport},
-            {"export-graph",
-             "export-graph MODEL -o FILE",
-             "The picture of a graph, loops and branches drawn inside: .svg, .pdf, .png, or .dot for other tools. Needs no screen.",
-             "loopscope export-graph samples/text/collatz.lsir -o collatz.svg",
-             {"output", "format", "force", "graph", "expand"},
-             1,
-             1,
-             runExportGraph},
-            {"convert",
-             "convert IN -o OUT",
-             "Between .tflite, .circle and .lsir; TensorFlow graphs between .pb, .pbtxt, .meta and .lsir.",
-             "loopscope convert model.tflite -o model.lsir",
-             {"output", "format", "force", "data"},
-             1,
-             1,
-             runConvert},
-            {"ops",
-             "ops [PATTERN]",
-             "Which operators open, infer shapes and run.",
-             "loopscope ops 'conv*'",
-             {"dialect", "markdown"},
-             0,
-             1,
-             runOps},
-            {"check",
-             "check DIR|FILE.ltest|MODEL|TRACE…",
-             "Runs golden cases (a folder with cases.jsonl) and text tests (.ltest); verifies models and traces.",
-             "loopscope check tests/control_flow",
-             {"filter", "jobs", "case-timeout", "update", "repair", "bits"},
-             1,
-             -1,
-             runCheck},
-            {"help", "help [COMMAND]", "This overview, or the help of one command.", "loopscope help trace", {}, 0, 1, runHelp},
-            {"completion",
-             "completion bash",
-             "Prints the completion script of a shell.",
-             "source <(loopscope completion bash)",
-             {},
-             0,
-             1,
-             runCompletion},
-        };
+        std::vector<CommandSpec> all;
+        for (const auto& group : {modelCommands(), traceCommands(), conversionCommands(), programCommands()})
+            all.insert(all.end(), group.begin(), group.end());
+        return all;
     }();
     return commands;
 }

@@ -15,6 +15,8 @@ constexpr uint64_t kMemoryLimit = uint64_t{1} << 46;
 
 /// The size class of values that lie in heap blocks: any block fits, it grows.
 constexpr uint64_t kHeapClass = UINT64_MAX;
+/// The size class of what holds no written value.
+constexpr uint64_t kNoClass = UINT64_MAX - 1;
 
 Status checkTotal(uint64_t bytes, const std::string& what)
 {
@@ -51,6 +53,102 @@ void findLifetimes(const Graph& graph, GraphPlan& plan, bool keepAll)
     for (const PlannedOutput& output : plan.outputs) plan.value(output.value).last = end;
     if (!keepAll) return;
     for (PlannedValue& value : plan.values) value.last = end;
+}
+
+/// Where each result of the body comes from, and whether all of them are written where the next iteration reads them.
+void findSources(LoopPlan& loop, const GraphPlan& body, const Graph& bodyGraph)
+{
+    const auto count = body.outputs.size();
+    const auto valueCount = bodyGraph.values.size();
+    std::vector<int32_t> inputOf(valueCount, 0);   // by value: its place among the inputs
+    std::vector<int32_t> outputOf(valueCount, -1); // by value: the first output that it is
+    for (size_t i = 0; i < bodyGraph.inputs.size(); ++i) inputOf[static_cast<size_t>(bodyGraph.inputs[i].index)] = static_cast<int32_t>(i);
+    for (size_t k = count; k-- > 0;) outputOf[static_cast<size_t>(body.outputs[k].value.index)] = static_cast<int32_t>(k);
+
+    loop.sources.resize(count);
+    loop.direct = true;
+    for (size_t k = 0; k < count; ++k) {
+        CarrySource& source = loop.sources[k];
+        const ValueId value = body.outputs[k].value;
+        const auto v = static_cast<size_t>(value.index);
+        switch (bodyGraph.value(value).role) {
+        case ValueRole::input:
+            source = {CarrySource::Kind::input, inputOf[v]};
+            if (source.position != static_cast<int32_t>(k)) loop.direct = false;
+            break;
+        case ValueRole::constant: source = {CarrySource::Kind::constant, static_cast<int32_t>(k)}; break;
+        case ValueRole::variable:
+            source = {CarrySource::Kind::variable, static_cast<int32_t>(k)};
+            loop.direct = false;
+            break;
+        default:
+            source = {CarrySource::Kind::written, outputOf[v]};
+            if (!body.outputs[k].direct) loop.direct = false;
+        }
+    }
+}
+
+/// Of each position: how many bytes its values have, or that nobody knows before the run.
+std::vector<uint64_t> sizeClasses(const LoopPlan& loop, const GraphPlan& body)
+{
+    std::vector<uint64_t> classes(loop.sources.size(), kHeapClass);
+    for (size_t k = 0; k < classes.size(); ++k) {
+        const DType dtype = body.value(body.outputs[k].value).dtype;
+        const std::optional<int64_t> elements = checkedElementCount(loop.shapes[k]);
+        if (elements && bitWidth(dtype) > 0) classes[k] = byteSize(dtype, *elements);
+    }
+    return classes;
+}
+
+/// A written buffer stays in the position it was written for or is handed on from there, so each position holds buffers of one size
+/// class at most: that of the written value at the beginning of its chain. Positions that hold initial values only: kNoClass.
+std::vector<uint64_t> heldClasses(const LoopPlan& loop, const std::vector<uint64_t>& sizeClass)
+{
+    const size_t count = loop.sources.size();
+    std::vector<uint64_t> heldClass(count, kNoClass);
+    std::vector<uint8_t> visited(count, 0); // 1: on the present chain, 2: settled
+    for (size_t k = 0; k < count; ++k) {
+        std::vector<size_t> chain;
+        size_t at = k;
+        while (visited[at] == 0 && loop.sources[at].kind == CarrySource::Kind::input) {
+            visited[at] = 1;
+            chain.push_back(at);
+            at = static_cast<size_t>(loop.sources[at].position);
+        }
+        if (visited[at] == 0) { // the chain begins here; one that leads back to itself holds initial values only
+            visited[at] = 2;
+            if (loop.sources[at].kind != CarrySource::Kind::constant)
+                heldClass[at] = sizeClass[static_cast<size_t>(loop.sources[at].position)];
+        }
+        for (const size_t link : chain) {
+            heldClass[link] = heldClass[at];
+            visited[link] = 2;
+        }
+    }
+    return heldClass;
+}
+
+/// Each class needs as many buffers as positions can hold at once, and one more for each position that is written meanwhile.
+void addAlternates(LoopPlan& loop, const std::vector<uint64_t>& sizeClass, const std::vector<uint64_t>& heldClass)
+{
+    const size_t count = loop.sources.size();
+    loop.alternates.clear();
+    const auto add = [&](int32_t k) {
+        const uint64_t bytes = sizeClass[static_cast<size_t>(k)];
+        loop.alternates.push_back({k, bytes == kHeapClass ? 0 : bytes, 0});
+    };
+    std::map<uint64_t, size_t> missing; // by class: buffers that the homes cannot give
+    loop.pooled.assign(count, false);
+    for (size_t k = 0; k < count; ++k) {
+        if (heldClass[k] == kNoClass) continue;
+        loop.pooled[k] = true;
+        ++missing[heldClass[k]];
+    }
+    for (const int32_t k : loop.written) add(k);
+    for (size_t k = 0; k < count; ++k)
+        if (loop.pooled[k] && missing.contains(sizeClass[k]) && missing[sizeClass[k]] > 0) --missing[sizeClass[k]];
+    for (const int32_t k : loop.written)
+        for (size_t& more = missing[sizeClass[static_cast<size_t>(k)]]; more > 0; --more) add(k);
 }
 
 } // namespace
@@ -123,90 +221,16 @@ Status Planner::layOutCall(PlannedCall& call, const Graph& graph, const Operator
 
 void Planner::planExchange(LoopPlan& loop, const GraphPlan& body) const
 {
-    const Graph& bodyGraph = m_model.graph(body.graph);
-    const auto count = body.outputs.size();
-    const auto valueCount = bodyGraph.values.size();
-    std::vector<int32_t> inputOf(valueCount, 0);   // by value: its place among the inputs
-    std::vector<int32_t> outputOf(valueCount, -1); // by value: the first output that it is
-    for (size_t i = 0; i < bodyGraph.inputs.size(); ++i) inputOf[static_cast<size_t>(bodyGraph.inputs[i].index)] = static_cast<int32_t>(i);
-    for (size_t k = count; k-- > 0;) outputOf[static_cast<size_t>(body.outputs[k].value.index)] = static_cast<int32_t>(k);
-
-    loop.sources.resize(count);
-    loop.direct = true;
-    for (size_t k = 0; k < count; ++k) {
-        CarrySource& source = loop.sources[k];
-        const ValueId value = body.outputs[k].value;
-        const auto v = static_cast<size_t>(value.index);
-        switch (bodyGraph.value(value).role) {
-        case ValueRole::input:
-            source = {CarrySource::Kind::input, inputOf[v]};
-            if (source.position != static_cast<int32_t>(k)) loop.direct = false;
-            break;
-        case ValueRole::constant: source = {CarrySource::Kind::constant, static_cast<int32_t>(k)}; break;
-        case ValueRole::variable:
-            source = {CarrySource::Kind::variable, static_cast<int32_t>(k)};
-            loop.direct = false;
-            break;
-        default:
-            source = {CarrySource::Kind::written, outputOf[v]};
-            if (!body.outputs[k].direct) loop.direct = false;
-        }
-    }
-
-    // A written buffer stays in the position it was written for or is handed on from there, so each position holds buffers of one size
-    // class at most: that of the written value at the beginning of its chain. Each class needs as many buffers as positions can hold at
-    // once, and one more for each position that is written meanwhile.
+    findSources(loop, body, m_model.graph(body.graph));
     loop.written.clear();
-    loop.alternates.clear();
-    std::vector<uint64_t> sizeClass(count, kHeapClass);
-    for (size_t k = 0; k < count; ++k) {
-        const DType dtype = body.value(body.outputs[k].value).dtype;
-        const std::optional<int64_t> elements = checkedElementCount(loop.shapes[k]);
-        if (elements && bitWidth(dtype) > 0) sizeClass[k] = byteSize(dtype, *elements);
+    for (size_t k = 0; k < loop.sources.size(); ++k) {
         const CarrySource& source = loop.sources[k];
         const bool written = source.kind == CarrySource::Kind::variable ||
                              (source.kind == CarrySource::Kind::written && source.position == static_cast<int32_t>(k));
         if (written) loop.written.push_back(static_cast<int32_t>(k));
     }
-    const auto addAlternate = [&](size_t k) {
-        loop.alternates.push_back({static_cast<int32_t>(k), sizeClass[k] == kHeapClass ? 0 : sizeClass[k], 0});
-    };
-    constexpr uint64_t kNoClass = UINT64_MAX - 1;
-    std::vector<uint64_t> heldClass(count, kNoClass);
-    std::vector<uint8_t> visited(count, 0); // 1: on the present chain, 2: settled
-    for (size_t k = 0; k < count; ++k) {
-        std::vector<size_t> chain;
-        size_t at = k;
-        while (visited[at] == 0 && loop.sources[at].kind == CarrySource::Kind::input) {
-            visited[at] = 1;
-            chain.push_back(at);
-            at = static_cast<size_t>(loop.sources[at].position);
-        }
-        if (visited[at] == 0) { // the chain begins here; one that leads back to itself holds initial values only
-            visited[at] = 2;
-            if (loop.sources[at].kind != CarrySource::Kind::constant)
-                heldClass[at] = sizeClass[static_cast<size_t>(loop.sources[at].position)];
-        }
-        for (const size_t link : chain) {
-            heldClass[link] = heldClass[at];
-            visited[link] = 2;
-        }
-    }
-
-    std::map<uint64_t, size_t> missing; // by class: buffers that the homes cannot give
-    loop.pooled.assign(count, false);
-    for (size_t k = 0; k < count; ++k) {
-        if (heldClass[k] == kNoClass) continue;
-        loop.pooled[k] = true;
-        ++missing[heldClass[k]];
-    }
-    for (const int32_t k : loop.written) addAlternate(static_cast<size_t>(k));
-    for (size_t k = 0; k < count; ++k)
-        if (loop.pooled[k] && missing.contains(sizeClass[k]) && missing[sizeClass[k]] > 0) --missing[sizeClass[k]];
-    for (const int32_t k : loop.written) {
-        size_t& more = missing[sizeClass[static_cast<size_t>(k)]];
-        for (; more > 0; --more) addAlternate(static_cast<size_t>(k));
-    }
+    const std::vector<uint64_t> classes = sizeClasses(loop, body);
+    addAlternates(loop, classes, heldClasses(loop, classes));
 }
 
 } // namespace loopscope

@@ -285,6 +285,113 @@ void Script::inner(Frame& body, int32_t iterations, std::vector<float>& x)
     m_observer.operatorExecuted(event);
 }
 
+void Script::announceStart(int32_t& n, std::vector<float>& x)
+{
+    Tensor tn, tx;
+    tn.data = reinterpret_cast<std::byte*>(&n);
+    tn.bytes = 4;
+    tn.dtype = DType::i32;
+    tx.data = reinterpret_cast<std::byte*>(x.data());
+    tx.bytes = 16;
+    tx.dtype = DType::f32;
+    tx.shape = Shape{4};
+    const Tensor* inputs[] = {&tn, &tx};
+    RunStart runStart;
+    runStart.model = &m_model;
+    runStart.root = GraphId(0);
+    runStart.inputs = inputs;
+    m_observer.runStarted(runStart);
+}
+
+void Script::branch(Frame& loop, int32_t i, int32_t& acc)
+{
+    bool even = i % 2 == 0;
+    if (i == m_options.branchFlipAt) even = !even;
+    op<uint8_t>(loop, "outer_body", 2, {{static_cast<uint8_t>(i % 2 == 0)}}, {Shape{}});
+    const int64_t since = m_time;
+    const char* const side = even ? "then_graph" : "else_graph";
+    Frame taken = enter(&loop, even ? CallRole::thenBranch : CallRole::elseBranch, "if#3", side, "", -1);
+    acc = even ? acc * 2 : acc + 3;
+    if (m_options.perturbFrom >= 0 && i >= m_options.perturbFrom) ++acc;
+    acc %= 1000;
+    scalar<int32_t>(taken, side, 0, acc);
+    leave(taken);
+    if (stopped()) return;
+    // The branch operator's own event: its duration includes the branch.
+    const int64_t own = m_options.nsPerOp;
+    m_options.nsPerOp = m_time - since - (2 * 7 + 3);
+    const int64_t before = m_time;
+    scalar<int32_t>(loop, "outer_body", 3, acc);
+    m_options.nsPerOp = own;
+    m_time = before;
+    facts.back().isCall = true;
+}
+
+void Script::outerIteration(Frame& main, int32_t i, int32_t& acc, std::vector<float>& x)
+{
+    Frame loop = enter(&main, CallRole::loop, "while#0", "outer_body", "outer_cond", i);
+    op<uint8_t>(loop, "outer_cond", 0, {{static_cast<uint8_t>(i < m_options.outer)}}, {Shape{}});
+    if (i < m_options.outer) {
+        scalar<int32_t>(loop, "outer_body", 0, i + 1);
+        scalar<int32_t>(loop, "outer_body", 1, i % 2);
+        branch(loop, i, acc);
+        inner(loop, i % 4 + (i == m_options.extraInnerAt ? 1 : 0), x);
+        if (i == m_options.nanAt && !stopped()) x[2] = std::nanf("");
+        op<float>(loop, "outer_body", 5, {{x[0], x[1]}, {x[2], x[3]}}, {Shape{2}, Shape{2}});
+        op<float>(loop, "outer_body", 6, {{-1, -2, -3}}, {Shape{3}});
+        std::vector<float> ramp;
+        for (int32_t k = 0; k <= i % 3; ++k) ramp.push_back(static_cast<float>(k));
+        if (!stopped()) shapes.push_back({m_step, {static_cast<int64_t>(ramp.size())}});
+        op<float>(loop, "outer_body", 7, {ramp}, {Shape{static_cast<int64_t>(ramp.size())}});
+        op<float>(loop, "outer_body", 8, {{0, 0, 0, 0}}, {Shape{4}});
+    }
+    leave(loop);
+}
+
+/// The outer loop's own event, whose results have two types, so that it is announced by hand.
+void Script::announceLoop(Frame& main, int64_t loopStart, int32_t acc, std::vector<float>& x)
+{
+    Tensor i, a, xs;
+    int32_t outer = m_options.outer;
+    i.data = reinterpret_cast<std::byte*>(&outer);
+    a.data = reinterpret_cast<std::byte*>(&acc);
+    i.bytes = a.bytes = 4;
+    i.dtype = a.dtype = DType::i32;
+    xs.data = reinterpret_cast<std::byte*>(x.data());
+    xs.bytes = 16;
+    xs.dtype = DType::f32;
+    xs.shape = Shape{4};
+    const Tensor* results[] = {&i, &a, &xs};
+    OperatorEvent event;
+    event.step = m_step++;
+    event.invocation = main.start.id;
+    event.graph = GraphId(0);
+    event.op = OperatorId(0);
+    event.ns = m_time - loopStart;
+    event.results = results;
+    const char* names[] = {"i_end", "acc_end", "x_end"};
+    for (int k = 0; k < 3; ++k) {
+        Fact fact;
+        fact.step = event.step;
+        fact.path = "main";
+        fact.address = "main/while#0:" + std::to_string(k);
+        fact.graph = "main";
+        fact.op = "while#0";
+        fact.value = names[k];
+        fact.kind = "tfl.while";
+        fact.dtype = k == 2 ? "f32" : "i32";
+        fact.slot = k;
+        fact.invocation = main.start.id;
+        if (k == 2) fact.data.assign(x.begin(), x.end());
+        else fact.data = {static_cast<double>(k == 0 ? outer : acc)};
+        fact.shape = results[k]->shape;
+        fact.ns = event.ns;
+        fact.isCall = true;
+        facts.push_back(fact);
+    }
+    m_observer.operatorExecuted(event);
+}
+
 void Script::run(const ScriptOptions& options)
 {
     m_options = options;
@@ -295,104 +402,15 @@ void Script::run(const ScriptOptions& options)
     shapes.clear();
     int32_t n = 1;
     std::vector<float> x = {1, -2, 0.5F, 0};
-    Tensor tn, tx;
-    tn.data = reinterpret_cast<std::byte*>(&n);
-    tn.bytes = 4;
-    tn.dtype = DType::i32;
     std::vector<float> start = x;
-    tx.data = reinterpret_cast<std::byte*>(start.data());
-    tx.bytes = 16;
-    tx.dtype = DType::f32;
-    tx.shape = Shape{4};
-    const Tensor* inputs[] = {&tn, &tx};
-    RunStart runStart;
-    runStart.model = &m_model;
-    runStart.root = GraphId(0);
-    runStart.inputs = inputs;
-    m_observer.runStarted(runStart);
+    announceStart(n, start);
 
     Frame main = enter(nullptr, CallRole::main, "", "main", "", -1);
     const int64_t loopStart = m_time;
     int32_t acc = n;
-    for (int32_t i = 0; i <= options.outer && !stopped(); ++i) {
-        Frame loop = enter(&main, CallRole::loop, "while#0", "outer_body", "outer_cond", i);
-        op<uint8_t>(loop, "outer_cond", 0, {{static_cast<uint8_t>(i < options.outer)}}, {Shape{}});
-        if (i < options.outer) {
-            scalar<int32_t>(loop, "outer_body", 0, i + 1);
-            scalar<int32_t>(loop, "outer_body", 1, i % 2);
-            bool even = i % 2 == 0;
-            if (i == options.branchFlipAt) even = !even;
-            op<uint8_t>(loop, "outer_body", 2, {{static_cast<uint8_t>(i % 2 == 0)}}, {Shape{}});
-            const int64_t since = m_time;
-            Frame branch =
-                enter(&loop, even ? CallRole::thenBranch : CallRole::elseBranch, "if#3", even ? "then_graph" : "else_graph", "", -1);
-            acc = even ? acc * 2 : acc + 3;
-            if (options.perturbFrom >= 0 && i >= options.perturbFrom) ++acc;
-            acc %= 1000;
-            scalar<int32_t>(branch, even ? "then_graph" : "else_graph", 0, acc);
-            leave(branch);
-            if (!stopped()) {
-                // The branch operator's own event: its duration includes the branch.
-                const int64_t own = m_options.nsPerOp;
-                m_options.nsPerOp = m_time - since - (2 * 7 + 3);
-                const int64_t before = m_time;
-                scalar<int32_t>(loop, "outer_body", 3, acc);
-                m_options.nsPerOp = own;
-                m_time = before;
-                facts.back().isCall = true;
-            }
-            inner(loop, i % 4 + (i == options.extraInnerAt ? 1 : 0), x);
-            if (i == options.nanAt && !stopped()) x[2] = std::nanf("");
-            op<float>(loop, "outer_body", 5, {{x[0], x[1]}, {x[2], x[3]}}, {Shape{2}, Shape{2}});
-            op<float>(loop, "outer_body", 6, {{-1, -2, -3}}, {Shape{3}});
-            std::vector<float> ramp;
-            for (int32_t k = 0; k <= i % 3; ++k) ramp.push_back(static_cast<float>(k));
-            if (!stopped()) shapes.push_back({m_step, {static_cast<int64_t>(ramp.size())}});
-            op<float>(loop, "outer_body", 7, {ramp}, {Shape{static_cast<int64_t>(ramp.size())}});
-            op<float>(loop, "outer_body", 8, {{0, 0, 0, 0}}, {Shape{4}});
-        }
-        leave(loop);
-    }
+    for (int32_t i = 0; i <= options.outer && !stopped(); ++i) outerIteration(main, i, acc, x);
     if (!stopped()) {
-        Tensor i, a, xs;
-        int32_t outer = options.outer;
-        i.data = reinterpret_cast<std::byte*>(&outer);
-        a.data = reinterpret_cast<std::byte*>(&acc);
-        i.bytes = a.bytes = 4;
-        i.dtype = a.dtype = DType::i32;
-        xs.data = reinterpret_cast<std::byte*>(x.data());
-        xs.bytes = 16;
-        xs.dtype = DType::f32;
-        xs.shape = Shape{4};
-        const Tensor* results[] = {&i, &a, &xs};
-        OperatorEvent event;
-        event.step = m_step++;
-        event.invocation = main.start.id;
-        event.graph = GraphId(0);
-        event.op = OperatorId(0);
-        event.ns = m_time - loopStart;
-        event.results = results;
-        const char* names[] = {"i_end", "acc_end", "x_end"};
-        for (int k = 0; k < 3; ++k) {
-            Fact fact;
-            fact.step = event.step;
-            fact.path = "main";
-            fact.address = "main/while#0:" + std::to_string(k);
-            fact.graph = "main";
-            fact.op = "while#0";
-            fact.value = names[k];
-            fact.kind = "tfl.while";
-            fact.dtype = k == 2 ? "f32" : "i32";
-            fact.slot = k;
-            fact.invocation = main.start.id;
-            if (k == 2) fact.data.assign(x.begin(), x.end());
-            else fact.data = {static_cast<double>(k == 0 ? outer : acc)};
-            fact.shape = results[k]->shape;
-            fact.ns = event.ns;
-            fact.isCall = true;
-            facts.push_back(fact);
-        }
-        m_observer.operatorExecuted(event);
+        announceLoop(main, loopStart, acc, x);
         std::vector<float> square;
         for (const float v : x) square.push_back(v * v);
         op<float>(main, "main", 1, {square}, {Shape{4}});

@@ -70,6 +70,10 @@ private:
     }
     void call(Frame& frame, const std::string& graph, int index, int64_t since, std::vector<float> tensor, int32_t count);
     void inner(Frame& body, int32_t iterations, std::vector<float>& x);
+    void announceStart(int32_t& n, std::vector<float>& x);
+    void outerIteration(Frame& main, int32_t i, int32_t& acc, std::vector<float>& x);
+    void branch(Frame& loop, int32_t i, int32_t& acc);
+    void announceLoop(Frame& main, int64_t loopStart, int32_t acc, std::vector<float>& x);
     bool stopped() const { return m_options.stopAfterStep >= 0 && m_step > m_options.stopAfterStep; }
 
     const Model& m_model;
