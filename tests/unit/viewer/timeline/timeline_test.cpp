@@ -350,7 +350,8 @@ private slots:
             survey.invocations.push_back(frame);
             for (int node = 0; node < 2; ++node) survey.operators.push_back({i * 2 + node, frame.id, GraphId(0), OperatorId(node), false});
         }
-        survey.toTick = survey.toStep = 120;
+        survey.toTick = 120;
+        survey.toStep = 120;
         survey.reachedEnd = true;
         RunCourse course;
         course.add(survey);
