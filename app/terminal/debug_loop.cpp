@@ -39,7 +39,7 @@ public:
         std::optional<Watchdog> watchdog;
         if (!m_interactive) watchdog.emplace(m_console.json());
         if (!m_options.batch && !m_console.quiet() && !m_console.json()) m_console.print(m_terminal.banner());
-        bool fine = m_terminal.prepare() && startup();
+        bool fine = prepare() && startup();
         for (const std::string& command : m_options.commands)
             if (fine && !m_terminal.ended())
                 fine = command.starts_with('-') ? (one(command.substr(1), LineOrigin::commandLine), !m_interrupted)
@@ -72,6 +72,18 @@ private:
         if (m_console.json()) m_console.line(endedJson(++m_sequence, m_number));
         if (m_timedOut && !m_interactive) return static_cast<int>(ErrorCode::execution);
         return m_interrupted && !m_interactive ? static_cast<int>(ErrorCode::cancelled) : 0;
+    }
+
+    /// Inputs are tried before the first line: those of gigabytes take long.
+    bool prepare()
+    {
+        const Deadline deadline(interruptFlag(), m_interactive ? 0 : m_options.timeout);
+        const bool fine = m_terminal.prepare();
+        if (!deadline.passed()) return fine;
+        m_console.error(timeLimitError(m_options.timeout));
+        interruptFlag().clear();
+        m_timedOut = m_interrupted = true;
+        return false;
     }
 
     bool startup()

@@ -13,6 +13,7 @@
 #include "engine/ir/verifier.h"
 #include "engine/tensor/strings.h"
 #include "schema_generated.h"
+#include "tests/fuzz/mutators.h"
 
 #include <algorithm>
 #include <array>
@@ -27,26 +28,6 @@
 namespace loopscope {
 namespace {
 
-/// splitmix64: the same numbers on every machine.
-class Random {
-public:
-    explicit Random(uint64_t seed) : m_state(seed * 0x9e3779b97f4a7c15U + 1) {}
-    uint64_t next()
-    {
-        m_state += 0x9e3779b97f4a7c15U;
-        uint64_t z = m_state;
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-        return z ^ (z >> 31);
-    }
-    size_t below(size_t n) { return n == 0 ? 0 : next() % n; }
-
-private:
-    uint64_t m_state;
-};
-
-using Content = std::vector<std::byte>;
-
 enum class Form : uint8_t { tflite, text, graphDef, graphDefText };
 
 /// A sample as it is written in one format.
@@ -55,72 +36,6 @@ struct Sample {
     Form form = Form::tflite;
     Content content;
 };
-
-void flipBits(Content& file, Random& random)
-{
-    for (size_t n = 1 + random.below(3); n > 0; --n) file[random.below(file.size())] ^= static_cast<std::byte>(1U << random.below(8));
-}
-
-void overwriteBytes(Content& file, Random& random)
-{
-    for (size_t n = 1 + random.below(2); n > 0; --n) file[random.below(file.size())] = static_cast<std::byte>(random.below(256));
-}
-
-/// Puts a number that tends to break things where one may be.
-void overwriteInteger(Content& file, Random& random)
-{
-    const size_t width = size_t{1} << random.below(4);
-    if (file.size() < width) return;
-    const size_t at = random.below((file.size() - width) / width + 1) * width;
-    const std::array<uint64_t, 14> odd = {0,      1,          2,          4,          0x7f,         0x80,        0xff,
-                                          0x7fff, 0x7fffffff, 0x80000000, 0xffffffff, ~uint64_t{0}, file.size(), file.size() - at};
-    uint64_t value = odd[random.below(odd.size())];
-    if (random.below(3) == 0) {
-        value = 0;
-        std::memcpy(&value, file.data() + at, width); // a little beside what is there
-        value += random.below(65) - 32;
-    }
-    std::memcpy(file.data() + at, &value, width);
-}
-
-void splice(Content& file, const Content& other, Random& random)
-{
-    const size_t size = 1 + random.below(std::min<size_t>(64, std::min(file.size(), other.size())));
-    const size_t from = random.below(other.size() - size + 1);
-    const size_t to = random.below(file.size() - size + 1);
-    std::memmove(file.data() + to, other.data() + from, size);
-}
-
-void insertOrErase(Content& file, Random& random)
-{
-    const auto at = static_cast<std::ptrdiff_t>(random.below(file.size()));
-    const size_t size = 1 + random.below(16);
-    if (random.below(2) == 0) file.insert(file.begin() + at, size, static_cast<std::byte>(random.below(256)));
-    else
-        file.erase(file.begin() + at,
-                   file.begin() + at + static_cast<std::ptrdiff_t>(std::min(size, file.size() - static_cast<size_t>(at))));
-}
-
-Content mutate(const Sample& sample, const Sample& other, Random& random)
-{
-    Content file = sample.content;
-    // Mostly one small change: files with many do not get far.
-    for (size_t n = random.below(4) == 0 ? 3 : 1; n > 0 && !file.empty(); --n) {
-        switch (random.below(16)) {
-        case 0: file.resize(random.below(file.size())); break;
-        case 1: splice(file, other.content, random); break;
-        case 2: insertOrErase(file, random); break;
-        case 3:
-        case 4:
-        case 5: flipBits(file, random); break;
-        case 6:
-        case 7:
-        case 8: overwriteBytes(file, random); break;
-        default: overwriteInteger(file, random); break;
-        }
-    }
-    return file;
-}
 
 /// What a mutant led to: how far it came, and what is wrong with that.
 struct Outcome {
@@ -317,7 +232,7 @@ int run(uint64_t mutants, uint64_t firstSeed)
         Random random(seed);
         const Sample& sample = all[random.below(all.size())];
         const Sample& other = all[random.below(all.size())];
-        const Content mutant = mutate(sample, other, random);
+        const Content mutant = mutateBytes(sample.content, other.content, random);
         const Outcome outcome = check(mutant, sample.form, random);
         opened += outcome.opened ? 1 : 0;
         finished += outcome.finished ? 1 : 0;
