@@ -1,4 +1,4 @@
-// Catalogue entries of embedding_lookup and embedding_lookup_sparse.
+// Catalogue entries of embedding_lookup, embedding_lookup_sparse and hashtable_lookup.
 #include "engine/ops/catalog.h"
 #include "engine/ops/recurrent_checks.h"
 
@@ -68,7 +68,49 @@ Status inferEmbeddingLookupSparse(InferContext& context)
     return {};
 }
 
+/// Constraints: C1 lookups and keys, C2 rows.
+Status inferHashtableLookup(InferContext& context)
+{
+    for (const int i : {0, 1}) {
+        const Tensor& numbers = context.input(i);
+        if (numbers.shape.hasRank() && numbers.shape.rank() != 1)
+            return InferContext::violated(1, "operand " + std::to_string(i) + " has rank " + std::to_string(numbers.shape.rank()) +
+                                                 ", expected 1");
+        LS_CHECK_OK(requireDtypeIfPresent(context, 1, i, DType::i32));
+    }
+    const Tensor& rows = context.input(2);
+    const Shape& keys = context.input(1).shape;
+    Shape output = rows.shape;
+    if (output.hasRank()) {
+        if (output.rank() < 1) return InferContext::violated(2, "values have rank 0, expected at least 1");
+        if (keys.hasRank() && keys[0] != kUnknownDim && output[0] != kUnknownDim && keys[0] != output[0])
+            return InferContext::violated(2, "values have " + std::to_string(output[0]) + " rows, expected one for each of " +
+                                                 std::to_string(keys[0]) + " keys");
+        if (rows.dtype == DType::string && output.rank() != 1)
+            return InferContext::violated(2, "strings have rank " + std::to_string(output.rank()) + ", expected 1");
+    }
+    const Shape& lookups = context.input(0).shape;
+    const int64_t count = lookups.hasRank() ? lookups[0] : kUnknownDim;
+    if (output.hasRank()) output[0] = count;
+    context.setOutput(0, rows.dtype, output);
+    context.setOutput(1, DType::u8, Shape({count}));
+    return {};
+}
+
 } // namespace
+
+LS_DEFINE_OP(tfl, hashtable_lookup)
+{
+    OpDef def;
+    def.minInputs = def.maxInputs = 3;
+    def.minOutputs = def.maxOutputs = 2;
+    def.operands = "lookups [N], keys [M], values [M,…]";
+    def.summary = "Copies the row of values of each key that is found, in keys sorted upwards; others get zeros and a hit of 0.";
+    def.source = "LiteRT kernels/hashtable_lookup.cc";
+    def.floatBound = kExact;
+    def.infer = inferHashtableLookup;
+    return def;
+}
 
 LS_DEFINE_OP(tfl, embedding_lookup_sparse)
 {

@@ -1,4 +1,5 @@
-// CPU kernels of embedding_lookup (rows as they are, or dequantized to f32 or f16) and embedding_lookup_sparse.
+// CPU kernels of embedding_lookup (rows as they are, or dequantized to f32 or f16), embedding_lookup_sparse and hashtable_lookup.
+#include "engine/kernels/cpu/movement.h"
 #include "engine/kernels/cpu/nn_common.h"
 #include "engine/kernels/registry.h"
 #include "engine/tensor/half.h"
@@ -158,7 +159,38 @@ Result<PreparedKernel> prepareSparse(const KernelSetup& setup)
     return PreparedKernel{runSparse, std::make_shared<Combiner>(combiner)};
 }
 
+/// Where `key` lies among sorted keys, or −1; halves as the C library's bsearch does, so that keys out of order are found or missed alike.
+int64_t findKey(const int32_t* keys, int64_t count, int32_t key)
+{
+    for (int64_t low = 0, high = count; low < high;) {
+        const int64_t middle = (low + high) / 2;
+        if (keys[middle] == key) return middle;
+        if (key < keys[middle]) high = middle;
+        else low = middle + 1;
+    }
+    return -1;
+}
+
+Status runHashtableLookup(const KernelArgs& args)
+{
+    const Tensor& rows = args.in(2);
+    const auto rowBytes = static_cast<size_t>(rows.shape.countOf(1, rows.shape.rank()) * elementBytes(rows));
+    std::byte* out = args.out(0).data;
+    for (int64_t i = 0; i < args.in(0).elementCount(); ++i, out += rowBytes) {
+        const int64_t at = findKey(args.in(1).as<int32_t>(), args.in(1).elementCount(), args.in(0).as<int32_t>()[i]);
+        args.out(1).as<uint8_t>()[i] = at >= 0 ? 1 : 0;
+        if (rowBytes == 0) continue;
+        if (at >= 0) std::memcpy(out, rows.data + static_cast<size_t>(at) * rowBytes, rowBytes);
+        else std::memset(out, 0, rowBytes);
+    }
+    return {};
+}
+
+Result<PreparedKernel> prepareHashtableLookup(const KernelSetup& setup) { return prepareMovement(setup.in(2).dtype, runHashtableLookup); }
+
 } // namespace
+
+LS_DEFINE_KERNELS(tfl, hashtable_lookup) { registry.add({"tfl", "hashtable_lookup", Profile::reference, prepareHashtableLookup, "all"}); }
 
 LS_DEFINE_KERNELS(tfl, embedding_lookup_sparse)
 {
