@@ -117,12 +117,24 @@ private:
         return std::nullopt;
     }
 
+    /// The section's text behind as many empty lines as stand before it, so that positions in messages are those of the file.
+    std::string inPlace(const LtestSection& section) const
+    {
+        std::string text;
+        for (size_t line = 1; line <= section.lastBody && line <= m_file.lines.size(); ++line) {
+            const std::string& own = m_file.lines[line - 1];
+            if (line >= section.firstBody && !own.starts_with('#')) text += own;
+            text += '\n';
+        }
+        return text;
+    }
+
     Outcome openModel(const LtestSection& section)
     {
         m_model.reset();
         m_session.reset();
         m_error.reset();
-        Result<Model> model = section.words.empty() ? modelFromText(section.text(), m_file.path) : fromFile(section.words.front());
+        Result<Model> model = section.words.empty() ? modelFromText(inPlace(section), m_file.path) : fromFile(section.words.front());
         if (!model.ok()) {
             m_phase = "load";
             Error error = std::move(model).takeError();

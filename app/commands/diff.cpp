@@ -122,6 +122,11 @@ Result<int> diffTraceFiles(const CommandContext& context, const std::string& a, 
     LS_TRY(const std::unique_ptr<TraceReader> second, TraceReader::open(b));
     for (const auto* reader : {&first, &second})
         if (!(*reader)->note().empty()) context.console.note((*reader)->note());
+    // One recording against itself: its two newest runs, or its only one.
+    if (first->runs().size() == 1 && second->runs().size() == 1) {
+        options.runA = first->runs().front().id;
+        options.runB = second->runs().front().id;
+    }
     LS_TRY(const TraceDiff diff, diffTraces(*first, *second, options));
     if (diff.unpaired > 0) context.console.note(std::to_string(diff.unpaired) + " operators have no partner");
     std::vector<Shown> shown;

@@ -30,6 +30,67 @@ std::string overviewText()
     return out + "\n'loopscope help COMMAND' shows an example and the options; 'loopscope query --list' the questions a trace answers.\n";
 }
 
+namespace {
+
+/// Text of a manual page: its requests begin with a dot or an apostrophe, its escapes with a backslash.
+std::string roff(std::string_view text)
+{
+    std::string out = text.starts_with('.') || text.starts_with('\'') ? "\\&" : "";
+    for (const char c : text) {
+        if (c == '\\') out += "\\e";
+        else if (c == '-') out += "\\-";
+        else out += c;
+    }
+    return out;
+}
+
+/// For `loopscope help man > loopscope.1`.
+std::string manualPage()
+{
+    std::string out = ".TH LOOPSCOPE 1\n.SH NAME\nloopscope \\- step through machine\\-learning graphs, forwards and backwards\n"
+                      ".SH SYNOPSIS\n.B loopscope\nCOMMAND FILE... [OPTIONS]\n.SH COMMANDS\n";
+    for (const CommandSpec& command : allCommands())
+        out += ".TP\n.B " + roff(command.synopsis) + "\n" + roff(command.summary) + "\nFor example: " + roff(command.example) + "\n";
+    out += ".SH OPTIONS\n";
+    for (const OptionSpec& option : allOptions()) {
+        std::string name = "--" + std::string(option.name);
+        if (option.shortName != 0) name = std::string("-") + option.shortName + ", " + name;
+        if (!option.value.empty()) name += " " + std::string(option.value);
+        out += ".TP\n.B " + roff(name) + "\n" + roff(option.help) + "\n";
+        if (!option.fallback.empty()) out += "Default: " + roff(option.fallback) + ".\n";
+    }
+    return out;
+}
+
+std::string fishQuoted(std::string_view text)
+{
+    std::string out = "'";
+    for (const char c : text) out += c == '\'' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+    return out + "'";
+}
+
+/// complete -c loopscope …: a line for each command and option.
+std::string fishCompletion()
+{
+    std::string out = "# fish completion of loopscope; load it with: loopscope completion fish | source\n";
+    for (const CommandSpec& command : allCommands()) {
+        out +=
+            "complete -c loopscope -n __fish_use_subcommand -a " + std::string(command.name) + " -d " + fishQuoted(command.summary) + "\n";
+        const auto add = [&](std::string_view name) {
+            const OptionSpec& option = *findOption(name);
+            out += "complete -c loopscope -n '__fish_seen_subcommand_from " + std::string(command.name) + "' -l " + std::string(name);
+            if (option.shortName != 0) out += std::string(" -s ") + option.shortName;
+            if (!option.value.empty()) out += " -r";
+            out += " -d " + fishQuoted(option.help) + "\n";
+        };
+        for (const std::string_view name : command.options) add(name);
+        for (const std::string_view name : globalOptions()) add(name);
+    }
+    return out;
+}
+
+} // namespace
+
 Result<int> runHelp(const CommandContext& context)
 {
     if (context.arguments.positionals.empty()) {
@@ -37,6 +98,10 @@ Result<int> runHelp(const CommandContext& context)
         return 0;
     }
     const std::string& name = context.arguments.positionals.front();
+    if (name == "man") {
+        context.console.print(manualPage());
+        return 0;
+    }
     const CommandSpec* command = findCommand(name);
     if (command == nullptr) {
         std::vector<std::string> names;
@@ -50,8 +115,11 @@ Result<int> runHelp(const CommandContext& context)
 Result<int> runCompletion(const CommandContext& context)
 {
     const std::string shell = context.arguments.positionals.empty() ? "bash" : context.arguments.positionals.front();
-    if (shell != "bash") return Error(ErrorCode::usage, "completion").found("'" + shell + "'").expected("bash");
-    context.console.print(bashCompletion());
+    if (shell == "bash") context.console.print(bashCompletion());
+    else if (shell == "zsh")
+        context.console.print("autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n" + bashCompletion());
+    else if (shell == "fish") context.console.print(fishCompletion());
+    else return Error(ErrorCode::usage, "completion").found("'" + shell + "'").expected("bash, zsh or fish");
     return 0;
 }
 

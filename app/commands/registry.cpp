@@ -141,9 +141,16 @@ std::vector<CommandSpec> programCommands()
          1,
          -1,
          runCheck},
-        {"help", "help [COMMAND]", "This overview, or the help of one command.", "loopscope help trace", {}, 0, 1, runHelp},
+        {"help",
+         "help [COMMAND|man]",
+         "This overview, or the help of one command; 'man' is the manual page.",
+         "loopscope help trace",
+         {},
+         0,
+         1,
+         runHelp},
         {"completion",
-         "completion bash",
+         "completion bash|zsh|fish",
          "Prints the completion script of a shell.",
          "source <(loopscope completion bash)",
          {},
@@ -245,7 +252,7 @@ Result<int> dispatch(Console& console, std::span<const std::string> typed)
         console.print(overviewText());
         return 0;
     }
-    if (words.front() == "--version") {
+    if (words.front() == "--version" || words.front() == "-V") {
         console.line("loopscope " LOOPSCOPE_VERSION);
         return 0;
     }

@@ -2,6 +2,7 @@
 #include "app/terminal/commands.h"
 #include "app/terminal/terminal.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace loopscope::app::terminal {
@@ -22,6 +23,16 @@ Result<std::pair<int, std::string>> numberAndRest(const CommandLine& line, std::
     return std::pair{static_cast<int>(number), rest == std::string_view::npos ? std::string() : std::string(line.text.substr(rest))};
 }
 
+/// The breakpoint that was made last. Errors: usage, there is none.
+Result<int> lastBreakpoint(Terminal& terminal, std::string_view command)
+{
+    LS_TRY(const std::vector<BreakpointInfo> list, terminal.ask([](Inspector& inspector) { return inspector.breakpoints(); }));
+    int last = 0;
+    for (const BreakpointInfo& info : list) last = std::max(last, info.number);
+    if (last == 0) return Error(ErrorCode::usage, "there is no breakpoint").at(command);
+    return last;
+}
+
 } // namespace
 
 Status addBreakpoint(Terminal& terminal, const CommandLine& line)
@@ -40,14 +51,23 @@ Status condition(Terminal& terminal, const CommandLine& line)
 
 Status ignore(Terminal& terminal, const CommandLine& line)
 {
-    LS_TRY(const auto parts, numberAndRest(line, "ignore N COUNT"));
+    LS_TRY(auto parts, numberAndRest(line, "ignore N COUNT, or ignore COUNT for the last one"));
+    if (parts.second.empty()) {
+        parts.second = line.text;
+        LS_TRY(parts.first, lastBreakpoint(terminal, "ignore"));
+    }
     LS_TRY(const int64_t count, wholeNumber(parts.second, "ignore", 0, INT64_MAX));
     return terminal.carryOut(IgnoreHits{parts.first, count});
 }
 
 Status commands(Terminal& terminal, const CommandLine& line)
 {
-    LS_TRY(const auto parts, numberAndRest(line, "commands N"));
+    std::pair<int, std::string> parts;
+    if (line.text.empty()) {
+        LS_TRY(parts.first, lastBreakpoint(terminal, "commands"));
+    } else {
+        LS_TRY(parts, numberAndRest(line, "commands [N]"));
+    }
     LS_TRY([[maybe_unused]] const BreakpointInfo info,
            terminal.ask([&](Inspector& inspector) { return inspector.breakpoint(parts.first); }));
     if (!parts.second.empty())

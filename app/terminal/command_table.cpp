@@ -107,9 +107,11 @@ void addBreakpoints(Commands& all)
                    "Prints a text each time instead of stopping.", "", kind, addBreakpoint});
     all.push_back({"condition", "", topic, "condition N [EXPR]", "condition 1 n > 100",
                    "Breakpoint N stops only if the expression holds; without one: always.", "", number, condition});
-    all.push_back({"ignore", "", topic, "ignore N COUNT", "ignore 1 10", "Breakpoint N passes over its next hits.", "", number, ignore});
-    all.push_back({"commands", "", topic, "commands N", "commands 1",
-                   "What to do whenever breakpoint N stops: one command per line, then 'end'.", "", number, terminal::commands});
+    all.push_back({"ignore", "", topic, "ignore [N] COUNT", "ignore 1 10", "Breakpoint N, or the last one, passes over its next hits.", "",
+                   number, ignore});
+    all.push_back({"commands", "", topic, "commands [N]", "commands 1",
+                   "What to do whenever breakpoint N, or the last one, stops: one command per line, then 'end'.",
+                   "With 'silent' among them its stops are not shown.", number, terminal::commands});
     all.push_back({"enable", "", topic, "enable [N]", "enable 1", "Breakpoint N, or all, stop again.", "", number, enable});
     all.push_back(
         {"disable", "", topic, "disable [N]", "disable 1", "Breakpoint N, or all, stop no more until 'enable'.", "", number, enable});
@@ -122,10 +124,12 @@ void addValues(Commands& all)
     constexpr std::string_view topic = "values";
     constexpr CompletionKind value = CompletionKind::value;
     all.push_back({"print", "p", topic, "print[/x|/i] EXPR, …", "print n, prev(n)", "Shows values and what is computed from them.",
-                   "/x: hexadecimal, /i: stored integers of quantized values. prev(n) is the iteration before, at(3, n) iteration 3.",
+                   "/x: hexadecimal, /i: stored integers of quantized values. prev(n) is the iteration before, at(3, n) iteration 3.\n"
+                   "What was printed is $1, $2 … in later commands, $ the last; '$NAME = EXPR' keeps a value under a name.",
                    value, print});
     all.push_back({"x", "", topic, "x[/N][x|i|b] EXPR", "x/4 n", "Shows elements one after the other, from the first.",
                    "N of them (32); /x hexadecimal, /i stored integers, /b bytes. 'x/8 w[3, :]' shows a slice.", value, examine, true});
+    all.push_back({"whatis", "", topic, "whatis EXPR", "whatis n", "The type of a value, or of what is computed.", "", value, whatIs});
     all.push_back({"display", "disp", topic, "display EXPR", "display iter, n", "Shows values at each stop from now on.", "", value,
                    terminal::display});
     all.push_back(
@@ -210,6 +214,8 @@ void addFiles(Commands& all)
     all.push_back({"source", "", topic, "source FILE", "source look.ls",
                    "Runs the commands of a file, one per line, up to the first error.",
                    "A line that begins with '-' may fail. '#' begins a comment.", CompletionKind::file, source});
+    all.push_back({"define", "", topic, "define NAME", "define both", "Makes a command of your own: its lines follow, then 'end'.",
+                   "$arg0, $arg1 … are the words typed behind its name.", CompletionKind::none, define});
     all.push_back({"help", "h", topic, "help [COMMAND]", "help break", "This overview, or one command: an example first.", "",
                    CompletionKind::command, help});
     all.push_back({"apropos", "", topic, "apropos WORD", "apropos iteration", "Commands whose help has the word.", "", CompletionKind::none,

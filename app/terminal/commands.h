@@ -31,6 +31,8 @@ Status enable(Terminal&, const CommandLine&); ///< enable, disable, delete
 
 // values.cpp
 Status print(Terminal&, const CommandLine&);
+Status whatIs(Terminal&, const CommandLine&);
+Status define(Terminal&, const CommandLine&);
 Status examine(Terminal&, const CommandLine&);
 Status display(Terminal&, const CommandLine&);
 Status undisplay(Terminal&, const CommandLine&);

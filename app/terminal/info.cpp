@@ -436,8 +436,35 @@ std::vector<std::string> infoTopics()
     return names;
 }
 
+namespace {
+
+/// `info line [PLACE]`: where a place stands in the listing and in the file.
+Status aboutLine(Terminal& terminal, std::string_view text)
+{
+    LS_CHECK_OK(terminal.checkStarted());
+    const FrameContext frame = terminal.frame();
+    LS_TRY(const TypedPlace place,
+           terminal.ask([&](Inspector& inspector) { return inspector.resolve(frame, text.empty() ? std::string_view(".") : text); }));
+    OperatorId op = place.resolved.op;
+    if (text.empty()) op = terminal.stop().stack[static_cast<size_t>(terminal.frameDepth())].next;
+    const Graph& graph = terminal.model().graph(place.resolved.graph);
+    if (!op.valid() || static_cast<size_t>(op.index) >= graph.operators.size())
+        return Error(ErrorCode::usage, "no operator stands there").at(toString(place.resolved.address));
+    std::string out =
+        "row " + std::to_string(op.index) + " of " + graph.id + ": " + terminal.lines().of(place.resolved.graph, op).text + "\n";
+    for (const std::string& origin : graph.op(op).origin) out += "  from " + origin + "\n";
+    terminal.reply(out);
+    return {};
+}
+
+} // namespace
+
 Status info(Terminal& terminal, const CommandLine& line)
 {
+    if (line.text == "line" || line.text.starts_with("line ")) {
+        const size_t begin = line.text.find_first_not_of(' ', 4);
+        return aboutLine(terminal, begin == std::string_view::npos ? std::string_view() : line.text.substr(begin));
+    }
     if (line.text.empty()) {
         std::string out;
         for (const Topic& topic : kTopics) {

@@ -136,7 +136,10 @@ private:
         const std::string word = before.substr(completion.begin);
         std::string common = commonBeginning(completion.candidates);
         const bool single = completion.candidates.size() == 1;
-        if (single && !common.ends_with('/') && !common.ends_with('(') && !common.ends_with('=') && !common.ends_with(':')) common += ' ';
+        // An address goes on behind an operator: `while#0@3`, `if#2:then`.
+        const bool goesOn = single && completion.candidates.front().kind == "operator";
+        if (single && !goesOn && !common.ends_with('/') && !common.ends_with('(') && !common.ends_with('=') && !common.ends_with(':'))
+            common += ' ';
         if (common.size() > word.size()) {
             el_insertstr(editor, common.substr(word.size()).c_str());
             return CC_REFRESH;

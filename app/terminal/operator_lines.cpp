@@ -8,10 +8,30 @@
 
 namespace loopscope::app {
 
+namespace {
+
+/// TensorFlow's colocation hints say nothing at a stop: `Add(a, b) _class=["loc:@a"] T=f32` loses them.
+void dropColocation(std::string& text)
+{
+    constexpr std::string_view kHint = " _class=[";
+    const size_t begin = text.find(kHint);
+    if (begin == std::string::npos) return;
+    bool quoted = false;
+    size_t end = begin + kHint.size();
+    for (; end < text.size() && (quoted || text[end] != ']'); ++end) {
+        if (quoted && text[end] == '\\') ++end;
+        else if (text[end] == '"') quoted = !quoted;
+    }
+    text.erase(begin, std::min(end + 1, text.size()) - begin);
+}
+
+} // namespace
+
 const OperatorLine& OperatorLines::of(GraphId graph, OperatorId op)
 {
     std::vector<OperatorLine>& lines = m_graphs[graph];
-    if (lines.empty()) {
+    const bool isNew = lines.empty();
+    if (isNew) {
         lines.resize(m_model.graph(graph).operators.size() + 1); // one more, empty: for a frame at its end
         StructuredOptions options;
         options.root = graph;
@@ -38,6 +58,8 @@ const OperatorLine& OperatorLines::of(GraphId graph, OperatorId op)
             if (type < line.text.size()) made.type = line.text.substr(type + 3);
         }
     }
+    if (isNew)
+        for (OperatorLine& line : lines) dropColocation(line.text);
     return op.valid() && static_cast<size_t>(op.index) < lines.size() ? lines[static_cast<size_t>(op.index)] : lines.back();
 }
 

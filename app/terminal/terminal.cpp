@@ -14,7 +14,8 @@ namespace loopscope::app {
 
 namespace {
 
-constexpr int kDeepestSource = 16; ///< scripts that run scripts
+constexpr int kDeepestSource = 16;             ///< scripts that run scripts, defined commands that run others
+constexpr std::string_view kSilent = "silent"; ///< among the commands of a breakpoint: its stops are not shown
 
 std::string_view trimmed(std::string_view text)
 {
@@ -94,7 +95,7 @@ bool Terminal::fail(const Error& error)
 
 std::string Terminal::prompt() const
 {
-    if (m_collecting != 0) return "> ";
+    if (isCollecting()) return "> ";
     if (isReplay()) return "(replay) ";
     const TimelineId timeline = m_started ? m_stop.report.timeline : TimelineId(1);
     return timeline > 1 ? "(loop r" + std::to_string(timeline) + ") " : "(loop) ";
@@ -180,12 +181,22 @@ bool Terminal::run(std::string_view typed, LineOrigin origin)
 {
     const Origin scope(m_origin, origin);
     std::string_view line = trimmed(typed);
-    if (m_collecting != 0) return collect(line);
-    if (line.empty() || line.front() == '#') return true;
+    if (isCollecting()) return collect(line);
+    if (line.empty() || line.front() == '#' || line == kSilent) return true;
     if (line.front() == '!') return shell(std::string(line.substr(1)));
-    const size_t nameEnd = std::min(line.find_first_of(" \t/"), line.size());
-    const Result<const TerminalCommand*> command = findTerminalCommand(line.substr(0, nameEnd));
     m_repeat.clear();
+    const std::string_view assigned = line.starts_with("set ") ? trimmed(line.substr(4)) : line;
+    if (assigned.front() == '$') {
+        Status status = allocating([&] { return setVariable(assigned); });
+        return status.ok() || fail(std::move(status).takeError());
+    }
+    Result<std::string> expanded = m_variables.expanded(line);
+    if (!expanded.ok()) return fail(expanded.error());
+    line = *expanded;
+    const size_t nameEnd = std::min(line.find_first_of(" \t/"), line.size());
+    if (const std::vector<std::string>* const defined = m_variables.definition(line.substr(0, nameEnd)))
+        return runDefined(*defined, line.substr(nameEnd));
+    const Result<const TerminalCommand*> command = findTerminalCommand(line.substr(0, nameEnd));
     if (!command.ok()) return fail(command.error());
     CommandLine rest;
     rest.name = (*command)->name;
@@ -209,13 +220,64 @@ bool Terminal::collect(std::string_view line)
         return true;
     }
     const int number = std::exchange(m_collecting, 0);
+    std::string name = std::exchange(m_defining, {});
     std::vector<std::string> commands = std::exchange(m_collected, {});
+    if (!name.empty()) {
+        m_variables.define(std::move(name), std::move(commands));
+        return true;
+    }
     for (const std::string& command : commands) {
+        if (command == kSilent || command.front() == '$') continue;
         const size_t nameEnd = std::min(command.find_first_of(" \t/"), command.size());
+        if (m_variables.definition(std::string_view(command).substr(0, nameEnd)) != nullptr) continue;
         if (const auto found = findTerminalCommand(std::string_view(command).substr(0, nameEnd)); !found.ok()) return fail(found.error());
     }
     Status status = m_session.setCommands(number, std::move(commands));
     return status.ok() || fail(std::move(status).takeError());
+}
+
+/// `$NAME = EXPR`.
+Status Terminal::setVariable(std::string_view text)
+{
+    const size_t end = std::min(text.find_first_of(" \t=", 1), text.size());
+    const std::string_view name = text.substr(1, end - 1);
+    const size_t equals = text.find_first_not_of(" \t", end);
+    if (!isVariableName(name) || equals == std::string_view::npos || text[equals] != '=')
+        return Error(ErrorCode::usage, "a value of your own")
+            .found("'" + std::string(text) + "'")
+            .expected("$NAME = EXPR; 'print $NAME' shows it");
+    LS_TRY(const std::string expression, m_variables.expanded(trimmed(text.substr(equals + 1))));
+    LS_CHECK_OK(checkStarted());
+    const FrameContext frame = m_frame;
+    LS_TRY(const std::vector<EvaluatedValue> values, ask([&](Inspector& inspector) { return inspector.evaluate(frame, expression); }));
+    if (values.size() != 1)
+        return Error(ErrorCode::usage, "$" + std::string(name)).found(std::to_string(values.size()) + " values").expected("one");
+    return m_variables.set(name, values.front());
+}
+
+/// `$arg0`, `$arg1` … of the commands are the words typed behind the name.
+bool Terminal::runDefined(const std::vector<std::string>& commands, std::string_view arguments)
+{
+    if (m_definedDepth >= kDeepestSource)
+        return fail(Error(ErrorCode::usage, "defined commands call each other " + std::to_string(kDeepestSource) + " deep"));
+    CommandLine line;
+    line.text = trimmed(arguments);
+    const std::vector<std::string> words = line.words();
+    const std::vector<std::string> copy = commands; // it may define itself anew
+    ++m_definedDepth;
+    bool fine = true;
+    for (std::string command : copy) {
+        for (size_t i = words.size(); i-- > 0;) {
+            const std::string argument = "$arg" + std::to_string(i);
+            for (size_t at = 0; (at = command.find(argument, at)) != std::string::npos; at += words[i].size())
+                command.replace(at, argument.size(), words[i]);
+        }
+        // A file may have defined it.
+        if (trimmed(command).starts_with('!')) fine = fail(Error(ErrorCode::usage, "'!' is off here: defined commands run no programs"));
+        fine = fine && !m_ended && run(command, LineOrigin::file);
+    }
+    --m_definedDepth;
+    return fine;
 }
 
 ViewRequest Terminal::viewRequest(StopStyle style) const
@@ -236,7 +298,9 @@ void Terminal::show(StopView view)
     m_listStarted = false;
     tellPrinted();
     for (const LogLine& log : m_stop.report.logs) deliver(TerminalEvent::Kind::log, log.text + "\n");
-    if (!m_stop.quiet) deliver(TerminalEvent::Kind::stopped, stopText(m_stop, m_lines, m_ink, m_settings.width), &m_stop);
+    const auto silent = std::ranges::find(m_stop.commands, kSilent);
+    if (!m_stop.quiet && silent == m_stop.commands.end())
+        deliver(TerminalEvent::Kind::stopped, stopText(m_stop, m_lines, m_ink, m_settings.width), &m_stop);
     m_pending.assign(m_stop.commands.begin(), m_stop.commands.end());
 }
 
@@ -270,7 +334,7 @@ Status Terminal::source(const std::string& path)
         std::string_view line = trimmed(std::string_view(text).substr(at, end - at));
         at = end + 1;
         ++number;
-        const bool tolerant = m_collecting == 0 && !line.empty() && line.front() == '-';
+        const bool tolerant = !isCollecting() && !line.empty() && line.front() == '-';
         if (tolerant) line.remove_prefix(1);
         if (m_interrupted && m_interrupted()) {
             status = Error(ErrorCode::cancelled, "interrupted").at(path + ":" + std::to_string(number));
@@ -280,10 +344,12 @@ Status Terminal::source(const std::string& path)
         if (!fine && !tolerant) status = Error(m_lastError, "stopped here").at(path + ":" + std::to_string(number));
     }
     --m_sourceDepth;
-    if (m_sourceDepth == 0 && m_collecting != 0) {
+    if (m_sourceDepth == 0 && isCollecting()) {
+        const char* const what = m_collecting != 0 ? "'commands' has no 'end'" : "'define' has no 'end'";
         m_collecting = 0;
+        m_defining.clear();
         m_collected.clear();
-        if (status.ok()) status = Error(ErrorCode::usage, "'commands' has no 'end'").at(path);
+        if (status.ok()) status = Error(ErrorCode::usage, what).at(path);
     }
     return status;
 }

@@ -5,6 +5,7 @@
 #include "app/terminal/ink.h"
 #include "app/terminal/operator_lines.h"
 #include "app/terminal/stop_view.h"
+#include "app/terminal/variables.h"
 #include "engine/api/debug_session.h"
 #include "engine/ir/text/structured.h"
 
@@ -125,6 +126,8 @@ public:
         m_listStarted = true;
     }
     void collectCommands(int number) { m_collecting = number; }
+    void collectDefinition(std::string name) { m_defining = std::move(name); }
+    Variables& variables() { return m_variables; }
     Status source(const std::string& path); ///< runs the commands of a file
     /// Of the line that is being executed.
     LineOrigin origin() const { return m_origin; }
@@ -138,6 +141,9 @@ private:
     bool run(std::string_view line, LineOrigin origin);
     bool shell(const std::string& command);
     bool collect(std::string_view line);
+    bool isCollecting() const { return m_collecting != 0 || !m_defining.empty(); }
+    Status setVariable(std::string_view text);
+    bool runDefined(const std::vector<std::string>& commands, std::string_view arguments);
     bool runPending();
     void show(StopView view);
     void tellPrinted();
@@ -161,8 +167,11 @@ private:
     size_t m_listFirst = 0;
     bool m_listStarted = false;
     std::string m_repeat;
-    int m_collecting = 0; ///< breakpoint whose commands are being typed; 0: none
+    int m_collecting = 0;   ///< breakpoint whose commands are being typed; 0: none
+    std::string m_defining; ///< command whose lines are being typed; empty: none
     std::vector<std::string> m_collected;
+    Variables m_variables;
+    int m_definedDepth = 0;            ///< defined commands that run
     std::deque<std::string> m_pending; ///< commands of breakpoints that are to be run
     int m_sourceDepth = 0;
     LineOrigin m_origin = LineOrigin::prompt;

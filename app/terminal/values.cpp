@@ -118,10 +118,36 @@ Status print(Terminal& terminal, const CommandLine& line)
             .expected("/x or /i; 'x/N' shows N elements");
     if (line.text.empty()) return Error(ErrorCode::usage, "no expression").at("print").expected("'print acc + i'");
     LS_TRY(const std::vector<EvaluatedValue> values, evaluate(terminal, line.text));
+    for (const EvaluatedValue& value : values) terminal.variables().keepPrinted(value);
     NumberFormat format = terminal.format();
     format.hex = form.letter == 'x';
     format.stored = form.letter == 'i';
     terminal.reply(printedText(values, format, terminal.ink(), terminal.session().level()));
+    return {};
+}
+
+Status whatIs(Terminal& terminal, const CommandLine& line)
+{
+    if (line.text.empty()) return Error(ErrorCode::usage, "no expression").at("whatis").expected("'whatis acc + i'");
+    LS_TRY(const std::vector<EvaluatedValue> values, evaluate(terminal, line.text));
+    std::string out;
+    for (const EvaluatedValue& value : values) {
+        const std::string computed =
+            std::string(expressionTypeName(value.value.type())) + (value.value.isTensor() ? toString(value.value.shape()) : std::string());
+        out += value.text + ": " + (value.id.empty() ? computed : shortType(value.type)) + "\n";
+    }
+    terminal.reply(out);
+    return {};
+}
+
+Status define(Terminal& terminal, const CommandLine& line)
+{
+    if (!isVariableName(line.text))
+        return Error(ErrorCode::usage, "define").found("'" + std::string(line.text) + "'").expected("a name of letters, digits and '_'");
+    for (const TerminalCommand& command : terminalCommands())
+        if (command.name == line.text || command.shortName == line.text)
+            return Error(ErrorCode::usage, "'" + std::string(line.text) + "' is a command already").at("define");
+    terminal.collectDefinition(std::string(line.text));
     return {};
 }
 

@@ -105,8 +105,8 @@ TEST_P(DebuggingPages, replay)
 }
 
 INSTANTIATE_TEST_SUITE_P(Cli, DebuggingPages,
-                         testing::Values("README.md", "docs/dataflow.md", "docs/debugging.md", "docs/quantization_debugging.md",
-                                         "docs/tensorflow.md"));
+                         testing::Values("README.md", "docs/breakpoints.md", "docs/dataflow.md", "docs/debugging.md",
+                                         "docs/quantization_debugging.md", "docs/reference_runs.md", "docs/tensorflow.md"));
 
 /// The promise of the page: a NaN of iteration 613 in five commands, backwards and forwards.
 TEST(DebuggingPage, finds_a_nan_in_five_commands)

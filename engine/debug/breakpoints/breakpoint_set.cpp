@@ -308,6 +308,8 @@ std::string BreakpointSet::save() const
             breakpoint->spec.disabled = isOff;
         }
         text += std::string(commandName(breakpoint->command)) + " " + spec + "\n";
+        if (const int64_t left = breakpoint->ignoreUntil - m_impl->count(*breakpoint); breakpoint->ignoreUntil > 0 && left > 0)
+            text += "ignore " + std::to_string(left) + "\n";
         if (breakpoint->commands.empty()) continue;
         text += "commands\n";
         for (const std::string& command : breakpoint->commands) text += "  " + command + "\n";
@@ -322,6 +324,7 @@ Status BreakpointSet::load(std::string_view text)
         BreakpointCommand command;
         std::string_view spec;
         std::vector<std::string> commands;
+        int64_t ignore = 0;
     };
     std::vector<Line> lines;
     bool inCommands = false;
@@ -345,9 +348,17 @@ Status BreakpointSet::load(std::string_view text)
             inCommands = true;
             continue;
         }
+        if (word == "ignore") {
+            if (lines.empty()) return wrong("ignore without a breakpoint before it");
+            Result<int64_t> count = parseCount(trimmed(line.substr(blank)), "ignore");
+            if (!count.ok()) return std::move(count).takeError().at("line " + std::to_string(number));
+            lines.back().ignore = *count;
+            continue;
+        }
         const std::optional<BreakpointCommand> known = breakpointCommand(word);
-        if (!known) return wrong("found '" + std::string(word) + "'").expected("break, tbreak, watch, rwatch, awatch, log or commands");
-        lines.push_back({*known, trimmed(line.substr(blank)), {}});
+        if (!known)
+            return wrong("found '" + std::string(word) + "'").expected("break, tbreak, watch, rwatch, awatch, log, ignore or commands");
+        lines.push_back({*known, trimmed(line.substr(blank)), {}, 0});
     }
     if (inCommands) return Error(ErrorCode::usage, "commands without end").at("line " + std::to_string(number));
     for (Line& line : lines) {
@@ -363,6 +374,7 @@ Status BreakpointSet::load(std::string_view text)
             breakpoint->disabledBecause = made.error().message();
         }
         breakpoint->commands = std::move(line.commands);
+        breakpoint->ignoreUntil = line.ignore;
         breakpoint->number = m_impl->m_next++;
         m_impl->m_breakpoints.push_back(std::move(breakpoint));
     }

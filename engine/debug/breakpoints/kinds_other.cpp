@@ -50,6 +50,7 @@ public:
     StopReason reason(const BreakEvent&, const BreakSite&) const override
     {
         StopReason reason;
+        reason.cause = StopCause::breakpoint;
         char text[64];
         std::snprintf(text, sizeof text, "took %.3g ms", static_cast<double>(m_took) / 1e6);
         reason.text = text;
@@ -250,9 +251,15 @@ Result<std::unique_ptr<BreakKind>> makeWhen(const BreakContext& context, FrameCo
         if (!elsewhere.ok() && !expression.ok()) return std::move(expression).takeError().at("break when");
         if (elsewhere.ok()) expression = std::move(elsewhere);
     }
+    const std::vector<PlacedValue> whenReads = expression->reads();
     std::unique_ptr<BreakKind> kind = std::make_unique<WhenKind>(context, std::move(*expression));
     if (kind->sites().empty()) return Error(ErrorCode::usage, "reads nothing that is ever written").at("break when " + operands[0]);
     kind->head = "when " + operands[0];
+    // The same name stands for other values in other graphs.
+    for (const PlacedValue& read : whenReads) {
+        const Graph& graph = context.target.model.graph(read.graph);
+        kind->note += (kind->note.empty() ? "looks at " : ", ") + graph.value(read.value).id + " of " + graph.id;
+    }
     return kind;
 }
 

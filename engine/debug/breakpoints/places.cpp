@@ -120,6 +120,15 @@ Result<std::string> fromRoot(const DebugTarget& target, FrameContext frame, std:
     const std::string_view part = firstPart(text);
     if (isOf(graph, part)) return toString(here) + "/" + std::string(text);
     if (target.model.findGraph(part).valid() || part.find('*') != std::string_view::npos) return std::string(text);
+    // What this graph lacks is the nearest caller's, else that of the only graph that has it.
+    for (int outer = depth - 1; outer >= 0; --outer) {
+        if (!isOf(target.model.graph(target.executor.frame(outer).graph), part)) continue;
+        Address caller = frameAddress(target.executor, outer);
+        for (AddressStep& step : caller.steps) step.iteration = -1;
+        return toString(caller) + "/" + std::string(text);
+    }
+    const auto have = std::ranges::count_if(target.model.graphs, [&](const Graph& other) { return isOf(other, part); });
+    if (have == 1) return ".../" + std::string(text);
     std::vector<std::string> names = namesIn(graph);
     for (const Graph& other : target.model.graphs) {
         names.push_back(other.id);
@@ -338,6 +347,7 @@ Result<Places> resolvePlaces(const DebugTarget& target, FrameContext frame, std:
     const bool isRoot = first.root.empty() || first.root == root || first.root.find_first_of("\x01") != std::string::npos;
     if (!isRoot) {
         Error error(ErrorCode::usage, "the run begins in another graph than " + first.root);
+        if (places.isInvocation || target.model.findGraph(text).valid()) return std::move(error).at(text).nearest({"graph " + first.root});
         return std::move(error).at(text).nearest({root});
     }
     const std::vector<GraphId> graphs = places.path.graphs(target.model, target.executor.root());

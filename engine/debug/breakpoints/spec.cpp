@@ -94,7 +94,7 @@ std::optional<std::string> takeLog(std::string_view text, std::string& rest)
     for (size_t i = words.size(); i > 0; --i) {
         const std::string_view word = words[i - 1];
         const bool isFirst = i == 1;
-        const bool isLast = i == words.size();
+        const bool isLast = i == words.size() || words[i] == "if" || isSuffix(words[i]);
         if (word.size() < 2 || word.front() != '"' || word.back() != '"' || (!isFirst && !isLast)) continue;
         const auto begin = static_cast<size_t>(word.data() - text.data());
         rest = std::string(text.substr(0, begin)) + std::string(text.substr(begin + word.size()));

@@ -371,6 +371,20 @@ private:
         return add(std::move(node));
     }
 
+    /// `../acc` without braces: up to the first character that no address has.
+    Result<uint32_t> parseRelativeNode()
+    {
+        SyntaxNode node = nodeAt(SyntaxKind::address, m_at);
+        const auto isPart = [&](char c) { return isWordByte(c) || c == '.' || c == '/' || c == '#' || c == '@' || c == ':'; };
+        size_t end = m_at;
+        while (end < m_text.size() && isPart(m_text[end])) ++end;
+        node.text = m_text.substr(m_at, end - m_at);
+        if (Status status = checkAddressText(node.text); !status.ok())
+            return std::move(std::move(status).takeError().at(expressionPosition(m_text, node.begin)));
+        m_at = end;
+        return add(std::move(node));
+    }
+
     Result<uint32_t> parseCall(SyntaxNode node)
     {
         ++m_at;
@@ -408,6 +422,7 @@ private:
         if (isDigit(c) || (c == '.' && isDigit(peek(1)))) return parseNumber();
         if (c == '%') return parseNamed();
         if (c == '{') return parseAddressNode();
+        if (m_text.substr(m_at).starts_with("../")) return parseRelativeNode();
         if (c == '"') {
             SyntaxNode node = nodeAt(SyntaxKind::string, begin);
             LS_TRY(node.text, takeString());
