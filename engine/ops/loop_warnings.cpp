@@ -10,6 +10,7 @@ namespace loopscope {
 
 namespace {
 
+constexpr int kMostCalls = 64; ///< of an address
 constexpr const char* kDifferent = "; LiteRT 2.3 computes a different answer here";
 
 /// By output: its position among the graph's inputs, or −1 if it is none.
@@ -73,29 +74,46 @@ private:
     /// Depth first on an explicit stack; every graph is entered once, by the first way that leads there.
     void visitAll(GraphId root, const std::string& place)
     {
-        std::vector<std::pair<GraphId, std::string>> stack = {{root, place}};
+        if (m_seen[static_cast<size_t>(root.index)]) return;
+        m_ways = {{-1, place}};
+        std::vector<std::pair<GraphId, int64_t>> stack = {{root, 0}};
         while (!stack.empty()) {
-            const auto [id, path] = std::move(stack.back());
+            const auto [id, way] = stack.back();
             stack.pop_back();
             if (m_seen[static_cast<size_t>(id.index)]) continue;
             m_seen[static_cast<size_t>(id.index)] = true;
             const Graph& graph = m_model.graph(id);
-            std::vector<std::pair<GraphId, std::string>> callees;
+            std::vector<std::pair<GraphId, int64_t>> callees;
             for (size_t o = 0; o < graph.operators.size(); ++o) {
                 const Operator& op = graph.operators[o];
                 const CallForm form = callForm(op);
                 if (form.kind == CallKind::none || !checkCall(m_model, graph, op).ok()) continue;
-                const std::string address = path + "/" + operatorLabel(op, static_cast<int64_t>(o));
-                const auto warn = [&](std::string text) {
-                    m_warnings.push_back({id, OperatorId(static_cast<int64_t>(o)), address, std::move(text)});
+                const std::string label = operatorLabel(op, static_cast<int64_t>(o));
+                const auto warn = [&, way = way](std::string text) {
+                    m_warnings.push_back({id, OperatorId(static_cast<int64_t>(o)), addressOf(way) + "/" + label, std::move(text)});
                 };
                 if (form.kind == CallKind::loop) checkLoop(id, op, form, warn);
                 if (form.kind == CallKind::branch) checkBranch(graph, op, form, warn);
-                for (const Callee& callee : form.callees) callees.emplace_back(callee.graph, address + ":" + callee.role);
+                for (const Callee& callee : form.callees) {
+                    if (m_seen[static_cast<size_t>(callee.graph.index)]) continue;
+                    callees.emplace_back(callee.graph, static_cast<int64_t>(m_ways.size()));
+                    m_ways.push_back({way, "/" + label + ":" + callee.role});
+                }
             }
             std::ranges::reverse(callees);
             std::ranges::move(callees, std::back_inserter(stack));
         }
+    }
+
+    /// The address of a graph, its innermost calls if there are very many: all of them, for every graph, would be the square of the file.
+    std::string addressOf(int64_t way) const
+    {
+        std::string address;
+        for (int calls = 0; way >= 0; way = m_ways[static_cast<size_t>(way)].from) {
+            if (++calls > kMostCalls) return "..." + address;
+            address.insert(0, m_ways[static_cast<size_t>(way)].step);
+        }
+        return address;
     }
 
     template <typename Warn> void checkLoop(GraphId id, const Operator& op, const CallForm& form, Warn warn)
@@ -167,8 +185,15 @@ private:
                                    [&](const Operator& op) { return std::ranges::find(op.inputs, value) != op.inputs.end(); });
     }
 
+    /// How a graph was come to: the call, from where; −1 and a name for the first.
+    struct Way {
+        int64_t from = -1;
+        std::string step;
+    };
+
     const Model& m_model;
     std::vector<bool> m_seen;
+    std::vector<Way> m_ways; ///< of the visit that runs
     std::set<GraphId> m_called;
     std::set<GraphId> m_bodies;
     std::vector<LoopSite> m_loops;
