@@ -187,37 +187,13 @@ bool isLiteral(const Port& port, const std::string& source)
     return port.type.dtype != DType::unknown && parseLiteral(source, port.type.dtype, Shape::unknownRank(), ScalarMeans::fill).ok();
 }
 
-Result<std::vector<Array>> resolve(const Port& port, const InputOption& option, uint64_t seed, int64_t runs, const BoundInputs* last,
-                                   BoundInputs& bound)
+/// What a file of a known or unknown kind gives.
+Result<std::vector<Array>> fromFile(const Port& port, const InputOption& option, FileKind kind,
+                                    const std::pair<std::string, std::string>& place, PictureOptions picture,
+                                    const std::optional<Shape>& shape, int64_t runs, BoundInputs& bound)
 {
-    std::string source = option.source;
-    if (source.starts_with("@")) LS_CHECK_OK(checkNoPicture(port, option.picture));
-    if (source == "@last") {
-        if (last == nullptr) return inputError(port, "@last: nothing has run yet");
-        return last->inputs[static_cast<size_t>(port.index)].arrays;
-    }
+    const auto& [path, key] = place;
     const bool quantizes = option.conversion == Conversion::quantize;
-    if (source.starts_with("@")) {
-        TensorType type = port.type;
-        if (quantizes) type.dtype = DType::f32;
-        Result<Array> array = randomFromText(std::string_view(source).substr(1), type, seed, port.index, bound.usedSeed);
-        if (!array.ok()) return std::move(array).takeError().at("input '" + port.name + "'");
-        if (!quantizes) return std::vector<Array>{std::move(array).value()};
-        LS_TRY(Array fitting, conform(port, std::move(array).value(), option.conversion, bound.notes));
-        return std::vector<Array>{std::move(fitting)};
-    }
-    std::error_code failure;
-    std::optional<Shape> shape;
-    if (!std::filesystem::exists(source, failure)) shape = takeShape(source);
-    PictureOptions picture = option.picture;
-    picture.range = takeRange(source);
-    const auto [path, key] = splitKey(source);
-    FileKind kind = fileKind(path, option.form);
-    // What is typed counts where a file of no known kind happens to be called like it.
-    if (kind == FileKind::other && !looksLikePath(source) && isLiteral(port, source)) kind = FileKind::none;
-    if (shape && (kind == FileKind::npy || kind == FileKind::zip || kind == FileKind::picture))
-        return inputError(port, "a shape is for constants, seeded, text and raw inputs: the file has its own");
-    if (kind != FileKind::none && kind != FileKind::picture) LS_CHECK_OK(checkNoPicture(port, picture));
     switch (kind) {
     case FileKind::npy: {
         LS_TRY(const Bytes content, mapFile(path));
@@ -267,6 +243,41 @@ Result<std::vector<Array>> resolve(const Port& port, const InputOption& option, 
             .note("':raw' after it takes its bytes as they are, ':csv' reads it as text");
     case FileKind::none: break;
     }
+    return Error(ErrorCode::internal, "no file").at(path);
+}
+
+Result<std::vector<Array>> resolve(const Port& port, const InputOption& option, uint64_t seed, int64_t runs, const BoundInputs* last,
+                                   BoundInputs& bound)
+{
+    std::string source = option.source;
+    if (source.starts_with("@")) LS_CHECK_OK(checkNoPicture(port, option.picture));
+    if (source == "@last") {
+        if (last == nullptr) return inputError(port, "@last: nothing has run yet");
+        return last->inputs[static_cast<size_t>(port.index)].arrays;
+    }
+    const bool quantizes = option.conversion == Conversion::quantize;
+    if (source.starts_with("@")) {
+        TensorType type = port.type;
+        if (quantizes) type.dtype = DType::f32;
+        Result<Array> array = randomFromText(std::string_view(source).substr(1), type, seed, port.index, bound.usedSeed);
+        if (!array.ok()) return std::move(array).takeError().at("input '" + port.name + "'");
+        if (!quantizes) return std::vector<Array>{std::move(array).value()};
+        LS_TRY(Array fitting, conform(port, std::move(array).value(), option.conversion, bound.notes));
+        return std::vector<Array>{std::move(fitting)};
+    }
+    std::error_code failure;
+    std::optional<Shape> shape;
+    if (!std::filesystem::exists(source, failure)) shape = takeShape(source);
+    PictureOptions picture = option.picture;
+    picture.range = takeRange(source);
+    const auto place = splitKey(source);
+    FileKind kind = fileKind(place.first, option.form);
+    // What is typed counts where a file of no known kind happens to be called like it.
+    if (kind == FileKind::other && !looksLikePath(source) && isLiteral(port, source)) kind = FileKind::none;
+    if (shape && (kind == FileKind::npy || kind == FileKind::zip || kind == FileKind::picture))
+        return inputError(port, "a shape is for constants, seeded, text and raw inputs: the file has its own");
+    if (kind != FileKind::none && kind != FileKind::picture) LS_CHECK_OK(checkNoPicture(port, picture));
+    if (kind != FileKind::none) return fromFile(port, option, kind, place, picture, shape, runs, bound);
     if (looksLikePath(source) && source.front() != '"') return Error(ErrorCode::badFile, "no such file").at(source);
     LS_CHECK_OK(checkNoPicture(port, picture));
     if (port.type.dtype == DType::unknown || port.type.dtype == DType::resource || port.type.dtype == DType::variant)
