@@ -47,6 +47,208 @@ const char* iconOf(RegionKind kind)
     return nullptr;
 }
 
+/// Paints the head of one region as large as it is: what layOutHead() placed, in the colours of its state.
+class HeadPainter {
+public:
+    HeadPainter(QPainter& painter, const SceneRegion& region, const RegionState& state, const Rect& place, const Lens& lens,
+                LabelCache& labels)
+        : m_painter(painter),
+          m_region(region),
+          m_state(state),
+          m_place(place),
+          m_lens(lens),
+          m_labels(labels),
+          m_colors(colorsOf(region, state)),
+          m_box(lens.snapped(place)),
+          m_zoom(lens.zoom),
+          m_stroke(lens.stroke())
+    {
+    }
+    QColor nameColor() const { return isSide() ? m_colors.outline : m_colors.name; }
+    void paintGround();
+    void paintGroup();
+    void paint();
+
+private:
+    bool isSide() const { return m_region.kind == RegionKind::branch && !m_region.role.empty(); } ///< of a branch
+    double at(double x) const { return x * m_zoom; }
+    double words(const QString& text, Face face, double x, const QColor& ink);
+    double words(const std::string& text, Face face, double x, const QColor& ink)
+    {
+        return words(QString::fromStdString(text), face, x, ink);
+    }
+    /// A small box with round corners; returns where it is.
+    QRectF chip(const Rect& place, const QColor& outline, const QColor& ground, double radius);
+    void paintIcon();
+    void paintName();
+    void paintChips();
+    void paintField();
+    void paintSlider();
+    void paintTrack(QPointF left, QPointF right);
+    void paintCondition();
+
+    QPainter& m_painter;
+    const SceneRegion& m_region;
+    const RegionState& m_state;
+    const Rect m_place;
+    const Lens& m_lens;
+    LabelCache& m_labels;
+    const RegionColors m_colors;
+    const QRectF m_box;
+    const double m_zoom, m_stroke;
+    LoopHead m_head;
+};
+
+void HeadPainter::paintGround()
+{
+    m_painter.setRenderHint(QPainter::Antialiasing);
+    if (m_region.kind == RegionKind::group || isSide()) { // edges that cross a head pass behind it
+        m_painter.fillRect(m_box.adjusted(2, 2, -2, 0), themed(m_state.run == RunState::untaken ? Token::deadWeak : Token::raised));
+        return;
+    }
+    m_painter.setPen(QPen(m_colors.outline, m_lens.level >= 2 ? m_colors.width : 1));
+    m_painter.setBrush(themed(Token::window));
+    const double radius = m_lens.level >= 2 ? 4 * m_zoom : 0;
+    m_painter.drawRoundedRect(m_box.adjusted(0.75, 0.75, -0.75, -0.75), radius, radius);
+}
+
+double HeadPainter::words(const QString& text, Face face, double x, const QColor& ink)
+{
+    const Label& label = m_labels.label(text, face);
+    drawLabelIn(m_painter, label, QRectF(at(x), m_box.y(), 0, m_box.height()), Qt::AlignLeft, ink, m_zoom);
+    return label.width;
+}
+
+QRectF HeadPainter::chip(const Rect& place, const QColor& outline, const QColor& ground, double radius)
+{
+    const QRectF area = m_lens.snapped(place);
+    m_painter.setPen(QPen(outline, m_stroke));
+    m_painter.setBrush(ground);
+    m_painter.drawRoundedRect(area.adjusted(0.5, 0.5, -0.5, -0.5), radius * m_zoom, radius * m_zoom);
+    return area;
+}
+
+void HeadPainter::paintGroup()
+{
+    const QPointF tip(at(m_place.x + 8.5), m_box.center().y() + 2 * m_zoom);
+    const QPointF arrow[] = {tip, tip + QPointF(-3.5 * m_zoom, -4 * m_zoom), tip + QPointF(3.5 * m_zoom, -4 * m_zoom)};
+    m_painter.setPen(Qt::NoPen);
+    m_painter.setBrush(themed(Token::text2));
+    m_painter.drawPolygon(arrow, 3);
+    const double name = words(m_region.name, Face::group, m_place.x + 16, themed(Token::text));
+    words(m_region.note, Face::index, m_place.x + 16 + name + 10, themed(Token::text3));
+}
+
+void HeadPainter::paint()
+{
+    paintIcon();
+    m_head = layOutHead(m_region, m_place, m_state, m_labels);
+    paintName();
+    paintChips();
+    if (m_head.field.width == 0) return;
+    paintField();
+    if (m_head.slider.width > 0) paintSlider();
+    if (m_head.condition.width > 0) paintCondition();
+}
+
+void HeadPainter::paintIcon()
+{
+    const char* const icon = iconOf(m_region.kind);
+    if (!icon) return;
+    const int size = std::max(8, qRound(16 * m_zoom));
+    m_painter.drawPixmap(
+        QPointF(std::round(at(m_place.x + 8)), std::round(m_box.center().y() - size / 2.0)),
+        iconPixmap(QString::fromLatin1(icon), size, isSide() ? m_colors.outline : themed(Family::controlFlow), m_lens.ratio));
+}
+
+void HeadPainter::paintName()
+{
+    const double name = words(headName(m_region), Face::head, m_head.nameX, nameColor());
+    if (!m_region.index.empty()) words(m_region.index, Face::head, m_head.nameX + name + 4, themed(Token::text3));
+    if (!m_head.note.isEmpty()) words(m_head.note, Face::name, m_head.noteX, themed(Token::text2));
+    if (!m_head.caption.isEmpty() && !m_head.isEmpty()) words(m_head.caption, Face::name, m_head.captionX, themed(Token::text2));
+}
+
+void HeadPainter::paintChips()
+{
+    for (size_t i = 0; i < m_head.chips.size(); ++i) {
+        const IterationChip& shown = m_state.chips[i];
+        const bool chosen = shown.state == ChipState::chosen, flight = shown.state == ChipState::inFlight;
+        const QRectF area = chip(m_head.chips[i],
+                                 themed(chosen   ? Token::accent
+                                        : flight ? Token::ok
+                                                 : Token::line),
+                                 themed(chosen   ? Token::accent
+                                        : flight ? Token::okWeak
+                                                 : Token::surface),
+                                 2);
+        drawLabelIn(m_painter, m_labels.label(QString::number(shown.iteration), Face::mono), area, Qt::AlignHCenter,
+                    themed(chosen ? Token::onAccent : Token::text), m_zoom);
+    }
+}
+
+/// The iteration's number, and of how many.
+void HeadPainter::paintField()
+{
+    const bool known = m_state.iteration.has_value();
+    const QRectF field = chip(m_head.field, themed(known ? Token::accent : Token::line), themed(Token::surface), 2);
+    drawLabelIn(m_painter, m_labels.label(known ? QString::number(*m_state.iteration) : QStringLiteral("–"), Face::mono), field,
+                Qt::AlignHCenter, themed(known ? Token::text : Token::text3), m_zoom * 1.1);
+    if (!m_head.total.isEmpty()) words(m_head.total, Face::name, m_head.totalX, themed(Token::text2));
+}
+
+void HeadPainter::paintTrack(QPointF left, QPointF right)
+{
+    m_painter.setPen(QPen(themed(Token::line2), 3 * m_stroke, Qt::SolidLine, Qt::RoundCap));
+    m_painter.drawLine(left, right);
+    const double share = shareOfKnown(m_state);
+    if (share >= 1) return;
+    // The end is not known: hatched.
+    const QPointF from = left + (right - left) * share;
+    m_painter.setPen(QPen(themed(Token::window), 5 * m_stroke, Qt::SolidLine, Qt::FlatCap));
+    m_painter.drawLine(from, right + QPointF(3, 0));
+    m_painter.setPen(QPen(themed(Token::line2), m_stroke));
+    const double y = left.y(), tall = 3 * m_zoom;
+    for (double x = from.x(); x < right.x(); x += 4 * m_zoom) m_painter.drawLine(QPointF(x, y + tall), QPointF(x + 4 * m_zoom, y - tall));
+}
+
+void HeadPainter::paintSlider()
+{
+    const double y = m_box.center().y();
+    const QPointF left(at(m_head.slider.x), y), right(at(m_head.slider.right()), y);
+    paintTrack(left, right);
+    if (m_state.iteration) {
+        const QPointF knob = left + (right - left) * sliderPosition(m_state, *m_state.iteration);
+        m_painter.setPen(QPen(themed(Token::accent), 3 * m_stroke, Qt::SolidLine, Qt::RoundCap));
+        m_painter.drawLine(left, knob);
+        m_painter.setPen(QPen(themed(Token::accent), 2 * m_stroke));
+        m_painter.setBrush(themed(Token::surface));
+        m_painter.drawEllipse(knob, 6 * m_zoom, 6 * m_zoom);
+    }
+    if (m_state.newest < 0) return;
+    // A mark below the track for each iteration in flight, as many as there is room for.
+    const auto step = std::max<int64_t>(1, static_cast<int64_t>(3 * static_cast<double>(m_state.newest + 1) / m_head.slider.width));
+    m_painter.setPen(QPen(themed(Token::ok), 2 * m_stroke, Qt::SolidLine, Qt::FlatCap));
+    for (int64_t k = m_state.oldest; k <= m_state.newest; k += step) {
+        const QPointF mark = left + (right - left) * sliderPosition(m_state, k) + QPointF(0, 7 * m_zoom);
+        m_painter.drawLine(mark, mark + QPointF(0, 4 * m_zoom));
+    }
+}
+
+/// "cond" in text, what follows in grey, then what it gave.
+void HeadPainter::paintCondition()
+{
+    const QRectF area = chip(m_head.condition, themed(Token::line), themed(Token::surface), 3);
+    const QString& text = m_head.conditionText;
+    const qsizetype blank = text.indexOf(QLatin1Char(' '));
+    const double left = m_head.condition.x + 8;
+    const double first = words(text.left(blank < 0 ? text.size() : blank + 1), Face::name, left, themed(Token::text));
+    if (blank >= 0) words(text.mid(blank + 1), Face::name, left + first, themed(Token::text3));
+    if (m_state.condition.empty()) return;
+    drawLabelIn(m_painter, m_labels.label(QString::fromStdString(m_state.condition), Face::mono), area.adjusted(0, 0, -8 * m_zoom, 0),
+                Qt::AlignRight, themed(m_state.condition.ends_with("false") ? Token::text2 : Token::ok), m_zoom);
+}
+
 } // namespace
 
 void ScenePainter::paintRegion(QPainter& painter, int index, const Lens& lens)
@@ -151,116 +353,12 @@ void ScenePainter::paintHead(QPainter& painter, int index, const Rect& place, co
     const SceneRegion& region = m_scene.regions[static_cast<size_t>(index)];
     RegionState state = m_state.regions[static_cast<size_t>(index)];
     if (dragged >= 0) state.iteration = dragged;
-    const RegionColors c = colorsOf(region, state);
-    const double z = lens.zoom;
-    const double s = lens.stroke();
-    const QRectF box = lens.snapped(place);
-    painter.setRenderHint(QPainter::Antialiasing);
-    const bool isGroup = region.kind == RegionKind::group;
-    const bool isSide = region.kind == RegionKind::branch && !region.role.empty();
-    if (!isGroup && !isSide) {
-        painter.setPen(QPen(c.outline, lens.level >= 2 ? c.width : 1));
-        painter.setBrush(themed(Token::window));
-        const double radius = lens.level >= 2 ? 4 * z : 0;
-        painter.drawRoundedRect(box.adjusted(0.75, 0.75, -0.75, -0.75), radius, radius);
-    }
-    if (isGroup || isSide) // edges that cross a head pass behind it
-        painter.fillRect(box.adjusted(2, 2, -2, 0), themed(state.run == RunState::untaken ? Token::deadWeak : Token::raised));
-    if (box.height() < kLeastLine) return;
-    if (kHeadSize * z < kSmallestHead) return paintHeadName(painter, index, lens, box, isSide ? c.outline : c.name);
-    const auto color = [](Token token) { return themed(token); };
-    const auto at = [&](double x) { return x * z; };
-    const auto words = [&](const QString& text, Face face, double x, const QColor& ink) {
-        const Label& label = m_labels.label(text, face);
-        drawLabelIn(painter, label, QRectF(at(x), box.y(), 0, box.height()), Qt::AlignLeft, ink, z);
-        return label.width;
-    };
-    if (isGroup) {
-        const QPointF tip(at(place.x + 8.5), box.center().y() + 2 * z);
-        const QPointF arrow[] = {tip, tip + QPointF(-3.5 * z, -4 * z), tip + QPointF(3.5 * z, -4 * z)};
-        painter.setPen(Qt::NoPen);
-        painter.setBrush(color(Token::text2));
-        painter.drawPolygon(arrow, 3);
-        const double name = words(QString::fromStdString(region.name), Face::group, place.x + 16, color(Token::text));
-        words(QString::fromStdString(region.note), Face::index, place.x + 16 + name + 10, color(Token::text3));
-        return;
-    }
-    if (const char* icon = iconOf(region.kind)) {
-        const int size = std::max(8, qRound(16 * z));
-        const QColor ink = isSide ? c.outline : themed(Family::controlFlow);
-        painter.drawPixmap(QPointF(std::round(at(place.x + 8)), std::round(box.center().y() - size / 2.0)),
-                           iconPixmap(QString::fromLatin1(icon), size, ink, lens.ratio));
-    }
-    const LoopHead head = layOutHead(region, place, state, m_labels);
-    const double name = words(headName(region), Face::head, head.nameX, isSide ? c.outline : c.name);
-    if (!region.index.empty()) words(QString::fromStdString(region.index), Face::head, head.nameX + name + 4, color(Token::text3));
-    if (!head.note.isEmpty()) words(head.note, Face::name, head.noteX, color(Token::text2));
-    if (!head.caption.isEmpty() && !head.isEmpty()) words(head.caption, Face::name, head.captionX, color(Token::text2));
-
-    for (size_t i = 0; i < head.chips.size(); ++i) {
-        const IterationChip& chip = state.chips[i];
-        const QRectF area = lens.snapped(head.chips[i]);
-        const bool chosen = chip.state == ChipState::chosen;
-        const bool flight = chip.state == ChipState::inFlight;
-        painter.setPen(QPen(color(chosen ? Token::accent : flight ? Token::ok : Token::line), s));
-        painter.setBrush(color(chosen ? Token::accent : flight ? Token::okWeak : Token::surface));
-        painter.drawRoundedRect(area.adjusted(0.5, 0.5, -0.5, -0.5), 2 * z, 2 * z);
-        drawLabelIn(painter, m_labels.label(QString::number(chip.iteration), Face::mono), area, Qt::AlignHCenter,
-                    color(chosen ? Token::onAccent : Token::text), z);
-    }
-    if (head.field.width == 0) return;
-    const QRectF field = lens.snapped(head.field);
-    const bool known = state.iteration.has_value();
-    painter.setPen(QPen(color(known ? Token::accent : Token::line), s));
-    painter.setBrush(color(Token::surface));
-    painter.drawRoundedRect(field.adjusted(0.5, 0.5, -0.5, -0.5), 2 * z, 2 * z);
-    drawLabelIn(painter, m_labels.label(known ? QString::number(*state.iteration) : QStringLiteral("–"), Face::mono), field,
-                Qt::AlignHCenter, color(known ? Token::text : Token::text3), z * 1.1);
-    if (!head.total.isEmpty()) words(head.total, Face::name, head.totalX, color(Token::text2));
-    if (head.slider.width > 0) {
-        const double y = box.center().y();
-        const QPointF left(at(head.slider.x), y);
-        const QPointF right(at(head.slider.right()), y);
-        painter.setPen(QPen(color(Token::line2), 3 * s, Qt::SolidLine, Qt::RoundCap));
-        painter.drawLine(left, right);
-        if (const double share = shareOfKnown(state); share < 1) { // the end is not known: hatched
-            const QPointF from = left + (right - left) * share;
-            painter.setPen(QPen(color(Token::window), 5 * s, Qt::SolidLine, Qt::FlatCap));
-            painter.drawLine(from, right + QPointF(3, 0));
-            painter.setPen(QPen(color(Token::line2), s));
-            for (double x = from.x(); x < right.x(); x += 4 * z) painter.drawLine(QPointF(x, y + 3 * z), QPointF(x + 4 * z, y - 3 * z));
-        }
-        if (known) {
-            const QPointF knob = left + (right - left) * sliderPosition(state, *state.iteration);
-            painter.setPen(QPen(color(Token::accent), 3 * s, Qt::SolidLine, Qt::RoundCap));
-            painter.drawLine(left, knob);
-            painter.setPen(QPen(color(Token::accent), 2 * s));
-            painter.setBrush(color(Token::surface));
-            painter.drawEllipse(knob, 6 * z, 6 * z);
-        }
-        if (state.newest >= 0) { // a mark below the track for each iteration in flight, as many as there is room for
-            const auto step = std::max<int64_t>(1, static_cast<int64_t>(3 * static_cast<double>(state.newest + 1) / head.slider.width));
-            painter.setPen(QPen(color(Token::ok), 2 * s, Qt::SolidLine, Qt::FlatCap));
-            for (int64_t k = state.oldest; k <= state.newest; k += step) {
-                const QPointF mark = left + (right - left) * sliderPosition(state, k) + QPointF(0, 7 * z);
-                painter.drawLine(mark, mark + QPointF(0, 4 * z));
-            }
-        }
-    }
-    if (head.condition.width > 0) {
-        const QRectF chip = lens.snapped(head.condition);
-        painter.setPen(QPen(color(Token::line), s));
-        painter.setBrush(color(Token::surface));
-        painter.drawRoundedRect(chip.adjusted(0.5, 0.5, -0.5, -0.5), 3 * z, 3 * z);
-        // "cond" in text, what follows in grey.
-        const qsizetype blank = head.conditionText.indexOf(QLatin1Char(' '));
-        const double first = words(head.conditionText.left(blank < 0 ? head.conditionText.size() : blank + 1), Face::name,
-                                   head.condition.x + 8, color(Token::text));
-        if (blank >= 0) words(head.conditionText.mid(blank + 1), Face::name, head.condition.x + 8 + first, color(Token::text3));
-        if (!state.condition.empty())
-            drawLabelIn(painter, m_labels.label(QString::fromStdString(state.condition), Face::mono), chip.adjusted(0, 0, -8 * z, 0),
-                        Qt::AlignRight, color(state.condition.ends_with("false") ? Token::text2 : Token::ok), z);
-    }
+    HeadPainter head(painter, region, state, place, lens, m_labels);
+    head.paintGround();
+    if (lens.snapped(place).height() < kLeastLine) return;
+    if (kHeadSize * lens.zoom < kSmallestHead) return paintHeadName(painter, index, lens, lens.snapped(place), head.nameColor());
+    if (region.kind == RegionKind::group) head.paintGroup();
+    else head.paint();
 }
 
 /// Where a whole head would be too small to read, its name stays, not smaller than that.

@@ -97,13 +97,9 @@ InputRow::InputRow(Document& document, const InputPort& port, PictureHabit& habi
     check();
 }
 
-void InputRow::build()
+QLayout* InputRow::makeHead()
 {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(8, 6, 8, 6);
-    column->setSpacing(4);
-    const QString name = toText(m_port.name);
-    m_title = new QLabel(name, this);
+    m_title = new QLabel(toText(m_port.name), this);
     m_type = new QLabel(toText(m_port.type), this);
     m_type->setTextInteractionFlags(Qt::TextSelectableByMouse);
     auto* head = new QHBoxLayout;
@@ -111,7 +107,13 @@ void InputRow::build()
     head->addWidget(m_title);
     head->addWidget(m_type);
     head->addStretch(1);
+    return head;
+}
 
+/// Where the elements come from.
+QLayout* InputRow::makeSource()
+{
+    const QString name = toText(m_port.name);
     m_kind = new QComboBox(this);
     m_kind->setObjectName("inputKind." + name);
     m_kind->addItems({"not given", "seed", "file", "table", "last run", "constant"});
@@ -135,7 +137,13 @@ void InputRow::build()
     line->addWidget(m_text, 1);
     line->addWidget(m_choose);
     line->addWidget(m_edit);
+    return line;
+}
 
+/// A field for each dimension that the model leaves open.
+void InputRow::makeSizes()
+{
+    const QString name = toText(m_port.name);
     m_sizes = new QWidget(this);
     auto* sizes = new QHBoxLayout(m_sizes);
     sizes->setContentsMargins(0, 0, 0, 0);
@@ -154,7 +162,12 @@ void InputRow::build()
         connect(field, &QLineEdit::editingFinished, this, &InputRow::sizesTyped);
     }
     sizes->addStretch(1);
+}
 
+/// How pixels become elements.
+void InputRow::makePictureLine()
+{
+    const QString name = toText(m_port.name);
     m_pictureLine = new QWidget(this);
     auto* picture = new QHBoxLayout(m_pictureLine);
     picture->setContentsMargins(0, 0, 0, 0);
@@ -175,7 +188,11 @@ void InputRow::build()
     picture->addWidget(m_layout);
     picture->addWidget(m_fit);
     picture->addStretch(1);
+}
 
+void InputRow::makeTable()
+{
+    const QString name = toText(m_port.name);
     m_elements = new ValueTableModel(this);
     m_table = new QTableView(this);
     m_table->setObjectName("inputTable." + name);
@@ -185,7 +202,11 @@ void InputRow::build()
     m_table->horizontalHeader()->setDefaultSectionSize(76);
     m_table->horizontalHeader()->setMinimumSectionSize(24);
     m_table->verticalHeader()->setMinimumSectionSize(12);
+}
 
+QLayout* InputRow::makePreview()
+{
+    const QString name = toText(m_port.name);
     m_picture = new QLabel(this);
     m_picture->setObjectName("inputPixels." + name);
     m_preview = new QLabel(this);
@@ -196,13 +217,23 @@ void InputRow::build()
     below->setSpacing(8);
     below->addWidget(m_picture, 0, Qt::AlignTop);
     below->addWidget(m_preview, 1, Qt::AlignTop);
+    return below;
+}
 
-    column->addLayout(head);
-    column->addLayout(line);
+void InputRow::build()
+{
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(8, 6, 8, 6);
+    column->setSpacing(4);
+    column->addLayout(makeHead());
+    column->addLayout(makeSource());
+    makeSizes();
     column->addWidget(m_sizes);
+    makePictureLine();
     column->addWidget(m_pictureLine);
+    makeTable();
     column->addWidget(m_table);
-    column->addLayout(below);
+    column->addLayout(makePreview());
     connect(m_kind, &QComboBox::activated, this, &InputRow::kindChosen);
     connect(m_text, &QLineEdit::editingFinished, this, [this] {
         if (m_text->text().trimmed() != source()) give(m_text->text());

@@ -14,6 +14,7 @@
 class QCheckBox;
 class QComboBox;
 class QLabel;
+class QLayout;
 class QLineEdit;
 class QTableView;
 class QToolButton;
@@ -49,6 +50,12 @@ signals:
 
 private:
     void build();
+    QLayout* makeHead();
+    QLayout* makeSource();
+    void makeSizes();
+    void makePictureLine();
+    void makeTable();
+    QLayout* makePreview();
     void restyle();
     void kindChosen(int kind);
     void chooseFile();

@@ -189,6 +189,184 @@ int ListingView::findNext(bool forward)
     return -1;
 }
 
+/// Paints one line. The value at the right takes its room first, the text has what is left.
+class ListingView::RowPainter {
+public:
+    RowPainter(QPainter& painter, const ListingView& view, const QRect& rect, int number)
+        : m_painter(painter),
+          m_view(view),
+          m_state(view.m_state),
+          m_line(view.m_listing->lines[static_cast<size_t>(number)]),
+          m_number(number),
+          m_rect(rect),
+          m_columns(view.columns()),
+          m_body(rect.adjusted(m_columns.gutter, 0, 0, 0)),
+          m_right(rect.right() - 8)
+    {
+        const auto value = m_state.values.find(number);
+        const auto ran = m_state.ran.find(number);
+        m_value = value == m_state.values.end() ? nullptr : &value->second;
+        m_isOp = m_line.op.valid();
+        m_isNext = m_isOp && !m_state.current.empty() && m_line.address == m_state.current;
+        m_isFolded = m_state.untaken.contains(number);
+        m_waits = m_isFolded || (m_state.quiet && ran != m_state.ran.end() && !ran->second && !m_isNext);
+        m_failed = m_value && m_value->isError;
+    }
+    void paint()
+    {
+        paintGround();
+        if (m_isOp) paintMarks();
+        const int valueWidth = paintValue();
+        m_x = m_columns.text;
+        m_end = m_right - (valueWidth > 0 ? valueWidth + 12 : 0);
+        if (!m_view.m_find.isEmpty() && !m_isFolded) paintHits();
+        paintText();
+        if (m_view.hasFocus() && m_number == m_view.m_cursor) paintFocus();
+    }
+
+private:
+    void paintGround();
+    void paintMarks();
+    int paintValue();
+    void paintHits();
+    void paintText();
+    void paintFocus();
+    /// What follows what was put before, as far as there is room.
+    void put(const QString& part, const QFont& font, const QColor& color);
+    bool isHighlit() const { return m_isNext && !m_failed; } ///< has the ground of the next operator
+
+    QPainter& m_painter;
+    const ListingView& m_view;
+    const ListingState& m_state;
+    const ListingLine& m_line;
+    const int m_number;
+    const QRect m_rect;
+    const Columns m_columns;
+    const QRect m_body; ///< right of the gutter
+    const int m_right;
+    const ListingValue* m_value;
+    bool m_isOp, m_isNext, m_isFolded, m_waits, m_failed;
+    int m_x = 0, m_end = 0; ///< of the text
+};
+
+void ListingView::RowPainter::paintGround()
+{
+    const bool selected = m_isOp && m_line.address == m_state.selected;
+    if (m_failed) m_painter.fillRect(m_body, themed(Token::errWeak));
+    else if (m_isNext) m_painter.fillRect(m_body, themed(Token::cur));
+    else if (selected) m_painter.fillRect(m_body, themed(Token::accentWeak));
+    if (selected && (m_isNext || m_failed))
+        m_painter.fillRect(QRect(m_columns.gutter, m_rect.top(), 3, m_rect.height()), themed(Token::accent));
+}
+
+/// Breakpoint or error, arrow, number and family of an operator.
+void ListingView::RowPainter::paintMarks()
+{
+    const Columns& c = m_columns;
+    const double middle = m_rect.center().y() + 0.5;
+    if (const auto mark = m_state.marks.find(m_line.address); mark != m_state.marks.end())
+        paintBreakMark(m_painter, {c.gutter / 2.0, middle}, mark->second);
+    else if (m_failed)
+        m_painter.drawPixmap(QPointF(c.gutter / 2.0 - 6.5, middle - 6.5),
+                             iconPixmap("error", 13, themed(Token::err), m_view.devicePixelRatioF()));
+    if (m_isNext) paintArrow(m_painter, {(c.gutter + c.arrow) / 2.0, middle});
+    else if (m_line.address == m_state.last) {
+        m_painter.save();
+        m_painter.setRenderHint(QPainter::Antialiasing);
+        m_painter.setPen(Qt::NoPen);
+        m_painter.setBrush(themed(Token::accent));
+        m_painter.drawEllipse(QPointF((c.gutter + c.arrow) / 2.0, middle), 2.5, 2.5);
+        m_painter.restore();
+    }
+    m_painter.setFont(m_view.m_font);
+    m_painter.setPen(isHighlit() ? themed(Token::curText) : themed(Token::text3));
+    m_painter.drawText(QRect(c.arrow, m_rect.top(), c.index - c.arrow, m_rect.height()), Qt::AlignVCenter | Qt::AlignRight,
+                       QString::number(m_line.op.index));
+    m_painter.setOpacity(m_waits ? 0.45 : 1);
+    m_painter.fillRect(QRect(c.index + scaled(2), m_rect.top() + 3, 3, m_rect.height() - 6), themed(m_line.family));
+    m_painter.setOpacity(1);
+}
+
+/// Returns its width; 0: there is none.
+int ListingView::RowPainter::paintValue()
+{
+    QString shown;
+    bool italic = false, bold = false;
+    QColor color = themed(Token::text);
+    if (m_value) {
+        shown = staleText(*m_value);
+        italic = !m_value->moment.isEmpty();
+        bold = m_value->isChanged;
+        color = m_failed || m_value->isAbnormal ? themed(Token::err) : italic ? themed(Token::text3) : themed(Token::text);
+    }
+    if (isHighlit()) {
+        shown = "next";
+        italic = bold = false;
+        color = themed(Token::curText);
+    }
+    if (shown.isEmpty()) return 0;
+    const QFont& font = italic ? m_view.m_italic : bold ? m_view.m_bold : m_view.m_font;
+    const QFontMetrics metrics(font);
+    shown = metrics.elidedText(shown, Qt::ElideRight, (m_right - m_columns.text) * (m_failed ? 7 : 9) / (m_failed ? 10 : 20));
+    if (shown.isEmpty()) return 0;
+    const int width = metrics.horizontalAdvance(shown);
+    m_painter.setFont(font);
+    m_painter.setPen(color);
+    m_painter.drawText(QRect(m_right - width, m_rect.top(), width + 1, m_rect.height()), Qt::AlignVCenter | Qt::AlignLeft, shown);
+    return width;
+}
+
+/// Where the text that is searched for stands.
+void ListingView::RowPainter::paintHits()
+{
+    const QFontMetrics metrics(m_view.m_font);
+    const QString whole = text(m_line.text());
+    const QString& wanted = m_view.m_find;
+    const int width = metrics.horizontalAdvance(wanted);
+    for (qsizetype at = whole.indexOf(wanted, 0, Qt::CaseInsensitive); at >= 0;
+         at = whole.indexOf(wanted, at + wanted.size(), Qt::CaseInsensitive)) {
+        const int from = m_columns.text + metrics.horizontalAdvance(whole.left(at));
+        m_painter.fillRect(QRect(from, m_rect.top() + 2, width, m_rect.height() - 4), themed(Token::warnWeak));
+        m_painter.setPen(themed(Token::warn));
+        m_painter.drawRect(QRect(from, m_rect.top() + 2, width, m_rect.height() - 5));
+    }
+}
+
+void ListingView::RowPainter::put(const QString& part, const QFont& font, const QColor& color)
+{
+    if (part.isEmpty() || m_x >= m_end) return;
+    const QFontMetrics metrics(font);
+    m_painter.setFont(font);
+    m_painter.setPen(color);
+    const QString fit = metrics.elidedText(part, Qt::ElideRight, m_end - m_x);
+    m_painter.drawText(QRect(m_x, m_rect.top(), m_end - m_x + 2, m_rect.height()), Qt::AlignVCenter | Qt::AlignLeft, fit);
+    m_x += metrics.horizontalAdvance(fit);
+}
+
+void ListingView::RowPainter::paintText()
+{
+    QColor ink = m_waits ? themed(Token::text3) : m_isOp ? themed(Token::text) : themed(Token::text2);
+    if (isHighlit()) ink = themed(Token::curText);
+    QString after = text(m_line.after);
+    if (m_isFolded) {
+        const QString role = after.trimmed().section(' ', 0, 0);
+        after = QString(m_line.indent, ' ') + QString("%1: %2 ops, untaken").arg(role).arg(m_line.operators);
+    }
+    put(text(m_line.before), m_view.m_font, ink);
+    put(text(m_line.kind), m_view.m_bold, ink);
+    put(after, m_view.m_font, ink);
+    if (const auto note = m_state.notes.find(m_number); note != m_state.notes.end())
+        put("  " + note->second, m_view.m_bold, m_isNext ? ink : themed(Token::accent));
+    if (!m_line.type.empty()) put("  " + text(m_line.type), m_view.m_font, isHighlit() ? ink : themed(Token::text3));
+}
+
+void ListingView::RowPainter::paintFocus()
+{
+    m_painter.setPen(QPen(themed(Token::text), 1, Qt::DotLine));
+    m_painter.setBrush(Qt::NoBrush);
+    m_painter.drawRect(m_body.adjusted(0, 0, -1, -1));
+}
+
 void ListingView::paintEvent(QPaintEvent*)
 {
     QPainter painter(viewport());
@@ -198,118 +376,8 @@ void ListingView::paintEvent(QPaintEvent*)
     painter.fillRect(QRect(0, 0, c.gutter, viewport()->height()), themed(Token::sunken));
     int y = 0;
     for (const int line : linesInSight()) {
-        paintRow(painter, QRect(0, y, width, c.row), line);
+        RowPainter(painter, *this, QRect(0, y, width, c.row), line).paint();
         y += c.row;
-    }
-}
-
-void ListingView::paintRow(QPainter& painter, const QRect& rect, int number) const
-{
-    const ListingLine& line = m_listing->lines[static_cast<size_t>(number)];
-    const Columns c = columns();
-    const bool isOp = line.op.valid();
-    const bool current = isOp && !m_state.current.empty() && line.address == m_state.current;
-    const bool selected = isOp && line.address == m_state.selected;
-    const bool folded = m_state.untaken.contains(number);
-    const auto value = m_state.values.find(number);
-    const auto ran = m_state.ran.find(number);
-    const bool waits = folded || (m_state.quiet && ran != m_state.ran.end() && !ran->second && !current);
-    const bool failed = value != m_state.values.end() && value->second.isError;
-    const QRect body = rect.adjusted(c.gutter, 0, 0, 0);
-    if (failed) painter.fillRect(body, themed(Token::errWeak));
-    else if (current) painter.fillRect(body, themed(Token::cur));
-    else if (selected) painter.fillRect(body, themed(Token::accentWeak));
-    if (selected && (current || failed)) painter.fillRect(QRect(c.gutter, rect.top(), 3, rect.height()), themed(Token::accent));
-
-    const double middle = rect.center().y() + 0.5;
-    if (isOp) {
-        if (const auto mark = m_state.marks.find(line.address); mark != m_state.marks.end())
-            paintBreakMark(painter, {c.gutter / 2.0, middle}, mark->second);
-        else if (failed)
-            painter.drawPixmap(QPointF(c.gutter / 2.0 - 6.5, middle - 6.5),
-                               iconPixmap("error", 13, themed(Token::err), devicePixelRatioF()));
-        if (current) paintArrow(painter, {(c.gutter + c.arrow) / 2.0, middle});
-        else if (line.address == m_state.last) {
-            painter.save();
-            painter.setRenderHint(QPainter::Antialiasing);
-            painter.setPen(Qt::NoPen);
-            painter.setBrush(themed(Token::accent));
-            painter.drawEllipse(QPointF((c.gutter + c.arrow) / 2.0, middle), 2.5, 2.5);
-            painter.restore();
-        }
-        painter.setFont(m_font);
-        painter.setPen(current && !failed ? themed(Token::curText) : themed(Token::text3));
-        painter.drawText(QRect(c.arrow, rect.top(), c.index - c.arrow, rect.height()), Qt::AlignVCenter | Qt::AlignRight,
-                         QString::number(line.op.index));
-        painter.setOpacity(waits ? 0.45 : 1);
-        painter.fillRect(QRect(c.index + scaled(2), rect.top() + 3, 3, rect.height() - 6), themed(line.family));
-        painter.setOpacity(1);
-    }
-
-    // The value first: what is left belongs to the text.
-    QString shown;
-    bool italic = false, bold = false;
-    QColor valueColor = themed(Token::text);
-    if (value != m_state.values.end()) {
-        shown = staleText(value->second);
-        italic = !value->second.moment.isEmpty();
-        bold = value->second.isChanged;
-        valueColor = failed || value->second.isAbnormal ? themed(Token::err) : italic ? themed(Token::text3) : themed(Token::text);
-    }
-    if (current && !failed) {
-        shown = "next";
-        italic = bold = false;
-    }
-    const QFont& valueFont = italic ? m_italic : bold ? m_bold : m_font;
-    const int right = rect.right() - 8;
-    const int most = (right - c.text) * (failed ? 7 : 9) / (failed ? 10 : 20);
-    if (!shown.isEmpty()) shown = QFontMetrics(valueFont).elidedText(shown, Qt::ElideRight, most);
-    const int valueWidth = shown.isEmpty() ? 0 : QFontMetrics(valueFont).horizontalAdvance(shown);
-    if (!shown.isEmpty()) {
-        painter.setFont(valueFont);
-        painter.setPen(current && !failed ? themed(Token::curText) : valueColor);
-        painter.drawText(QRect(right - valueWidth, rect.top(), valueWidth + 1, rect.height()), Qt::AlignVCenter | Qt::AlignLeft, shown);
-    }
-
-    const QFontMetrics metrics(m_font), boldMetrics(m_bold);
-    QColor ink = waits ? themed(Token::text3) : isOp ? themed(Token::text) : themed(Token::text2);
-    if (current && !failed) ink = themed(Token::curText);
-    int x = c.text;
-    const int end = right - (valueWidth > 0 ? valueWidth + 12 : 0);
-    const auto put = [&](const QString& part, const QFont& font, const QFontMetrics& of, const QColor& color) {
-        if (part.isEmpty() || x >= end) return;
-        painter.setFont(font);
-        painter.setPen(color);
-        const QString fit = of.elidedText(part, Qt::ElideRight, end - x);
-        painter.drawText(QRect(x, rect.top(), end - x + 2, rect.height()), Qt::AlignVCenter | Qt::AlignLeft, fit);
-        x += of.horizontalAdvance(fit);
-    };
-    QString after = text(line.after);
-    if (folded) {
-        const QString role = after.trimmed().section(' ', 0, 0);
-        after = QString(line.indent, ' ') + QString("%1: %2 ops, untaken").arg(role).arg(line.operators);
-    }
-    if (!m_find.isEmpty()) {
-        const QString whole = text(line.text());
-        for (qsizetype at = whole.indexOf(m_find, 0, Qt::CaseInsensitive); at >= 0 && !folded;
-             at = whole.indexOf(m_find, at + m_find.size(), Qt::CaseInsensitive)) {
-            const int from = c.text + metrics.horizontalAdvance(whole.left(at));
-            painter.fillRect(QRect(from, rect.top() + 2, metrics.horizontalAdvance(m_find), rect.height() - 4), themed(Token::warnWeak));
-            painter.setPen(themed(Token::warn));
-            painter.drawRect(QRect(from, rect.top() + 2, metrics.horizontalAdvance(m_find), rect.height() - 5));
-        }
-    }
-    put(text(line.before), m_font, metrics, ink);
-    put(text(line.kind), m_bold, boldMetrics, ink);
-    put(after, m_font, metrics, ink);
-    if (const auto note = m_state.notes.find(number); note != m_state.notes.end())
-        put("  " + note->second, m_bold, boldMetrics, current ? ink : themed(Token::accent));
-    if (!line.type.empty()) put("  " + text(line.type), m_font, metrics, current && !failed ? ink : themed(Token::text3));
-
-    if (hasFocus() && number == m_cursor) {
-        painter.setPen(QPen(themed(Token::text), 1, Qt::DotLine));
-        painter.setBrush(Qt::NoBrush);
-        painter.drawRect(body.adjusted(0, 0, -1, -1));
     }
 }
 

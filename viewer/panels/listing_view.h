@@ -85,13 +85,13 @@ private:
     struct Columns {
         int gutter = 0, arrow = 0, index = 0, text = 0, row = 0;
     };
+    class RowPainter;
     Columns columns() const;
     void fold();
     void restyle();
     void placeBars();
     int rowAt(int y) const; ///< index into m_rows; −1: below the last
     int rowOfLine(int line) const;
-    void paintRow(QPainter& painter, const QRect& rect, int line) const;
     void moveCursor(int rows);
 
     std::shared_ptr<const Listing> m_listing = std::make_shared<Listing>();

@@ -100,9 +100,11 @@ private:
     std::string actualText(const Graph& graph, ValueId value) const;
 
     // Geometry (scene_geometry.cpp)
+    class LayeredPlacer;
     Status place();
     void widenActuals();
     // One operator a row (scene_rows.cpp)
+    class RowPlacer;
     Status placeRows();
 
     const Model& m_model;

@@ -13,6 +13,7 @@ namespace {
 constexpr double kLoopControls = 310; ///< field, number of iterations, a short slider, and what the condition compared
 constexpr double kFrameHead = 320;    ///< name and chips of iterations
 constexpr double kWidestTitle = 400;  ///< of groups, calls and branches; longer ones are cut
+constexpr double kWidestActual = 120; ///< beside its pill, where the flow goes from left to right
 constexpr double kActualBand = 18;    ///< under the head of a region whose pills have actuals
 
 size_t at(int32_t i) { return static_cast<size_t>(i); }
@@ -86,16 +87,48 @@ void SceneBuilder::widenActuals()
     }
 }
 
-Status SceneBuilder::place()
+/// Hands one picture to the layout engine and takes the places back.
+class SceneBuilder::LayeredPlacer {
+public:
+    explicit LayeredPlacer(SceneBuilder& builder)
+        : m_builder(builder),
+          m_scene(builder.m_scene),
+          m_turned(builder.m_view.leftToRight),
+          m_placed(m_scene.nodes.size(), -1),
+          m_edgeOf(builder.m_drafts.size(), -1),
+          m_hasActuals(m_scene.regions.size(), 0),
+          m_widestActual(m_scene.regions.size(), 0)
+    {
+    }
+    void addNodes();
+    void addGroups();
+    void addEdges();
+    bool layOut(); ///< false: cancelled
+    void takePlaces();
+    void placeActuals();
+    void drawEdges();
+    void countPortalEnds();
+    const Rect& bounds() const { return m_layout.bounds; }
+
+private:
+    const Rect& rectOf(int node) const { return m_scene.nodes[at(node)].rect; }
+    /// From a rectangle straight along the flow to the next one.
+    std::vector<Point> straight(const Rect& from, const Rect& to) const;
+    void labelEdge(SceneEdge& edge, const Draft& draft) const;
+    void drawThroughActual(SceneEdge edge, const Draft& draft, const std::vector<Point>& route);
+
+    SceneBuilder& m_builder;
+    Scene& m_scene;
+    const bool m_turned; ///< flows from left to right
+    layout::Graph m_graph;
+    layout::Layout m_layout;
+    std::vector<int> m_placed, m_edgeOf; ///< node, draft → of the layout's graph; −1: the layout does not know it
+    std::vector<char> m_hasActuals;      ///< by region
+    std::vector<double> m_widestActual;
+};
+
+void SceneBuilder::LayeredPlacer::addNodes()
 {
-    const bool turned = m_view.leftToRight;
-    layout::Graph graph;
-    layout::Options options;
-    options.leftToRight = turned;
-    if (m_view.dense) options.rankGap = 8;
-    std::vector<int> placed(m_scene.nodes.size(), -1);
-    std::vector<char> hasActuals(m_scene.regions.size(), 0);
-    std::vector<double> widestActual(m_scene.regions.size(), 0);
     // Folded groups of one region are equally wide: their columns stand below each other.
     std::vector<double> groupWidth(m_scene.regions.size() + 1, 0);
     for (const SceneNode& node : m_scene.nodes)
@@ -103,120 +136,175 @@ Status SceneBuilder::place()
     for (size_t n = 0; n < m_scene.nodes.size(); ++n) {
         SceneNode& node = m_scene.nodes[n];
         if (node.kind == NodeKind::actual) {
-            hasActuals[at(node.region)] = 1;
-            widestActual[at(node.region)] = std::max(widestActual[at(node.region)], textWidth(node.name, TextStyle::index));
+            m_hasActuals[at(node.region)] = 1;
+            m_widestActual[at(node.region)] = std::max(m_widestActual[at(node.region)], m_builder.textWidth(node.name, TextStyle::index));
             continue;
         }
         if (node.kind == NodeKind::group) node.rect.width = groupWidth[at(node.region + 1)];
-        placed[n] = static_cast<int>(graph.nodes.size());
+        m_placed[n] = static_cast<int>(m_graph.nodes.size());
         layout::Node item;
         item.width = std::ceil(node.rect.width);
         item.height = std::ceil(node.rect.height);
         item.group = node.region;
         item.row = node.kind == NodeKind::input ? 0 : node.kind == NodeKind::output ? 1 : -1;
-        graph.nodes.push_back(item);
+        m_graph.nodes.push_back(item);
     }
+}
+
+void SceneBuilder::LayeredPlacer::addGroups()
+{
     for (size_t r = 0; r < m_scene.regions.size(); ++r) {
         const SceneRegion& region = m_scene.regions[r];
         layout::Group group;
         group.parent = region.parent;
         group.head = headHeight(region);
         group.left = group.right = group.top = group.bottom = 8;
-        if (hasActuals[r] != 0) (turned ? group.left : group.top) = turned ? std::min(widestActual[r], 120.0) + 10 : kActualBand;
+        if (m_hasActuals[r] != 0)
+            (m_turned ? group.left : group.top) = m_turned ? std::min(m_widestActual[r], kWidestActual) + 10 : kActualBand;
         if (region.foldedRails > 0) group.left += 18;
-        const double title =
-            38 + textWidth(region.name + " " + region.index, TextStyle::head) + 12 + textWidth(region.note, TextStyle::name) + 12;
+        const double title = 38 + m_builder.textWidth(region.name + " " + region.index, TextStyle::head) + 12 +
+                             m_builder.textWidth(region.note, TextStyle::name) + 12;
         group.minWidth = std::ceil(region.kind == RegionKind::loop    ? title + kLoopControls
                                    : region.kind == RegionKind::frame ? std::max(title, kFrameHead)
                                                                       : std::min(title, kWidestTitle));
-        graph.groups.push_back(group);
+        m_graph.groups.push_back(group);
     }
-    std::vector<int> edgeOf(m_drafts.size(), -1);
-    for (size_t d = 0; d < m_drafts.size(); ++d) {
-        const Draft& draft = m_drafts[d];
-        if (placed[at(draft.from)] < 0 || placed[at(draft.to)] < 0) continue;
+}
+
+void SceneBuilder::LayeredPlacer::addEdges()
+{
+    for (size_t d = 0; d < m_builder.m_drafts.size(); ++d) {
+        const Draft& draft = m_builder.m_drafts[d];
+        if (m_placed[at(draft.from)] < 0 || m_placed[at(draft.to)] < 0) continue;
         layout::Edge edge;
-        edge.from = placed[at(draft.from)];
-        edge.to = placed[at(draft.to)];
+        edge.from = m_placed[at(draft.from)];
+        edge.to = m_placed[at(draft.to)];
         edge.net = draft.net;
         edge.fromPort = draft.fromPort;
         edge.toPort = draft.toPort;
         edge.feedback = draft.style == EdgeStyle::feedback;
-        edgeOf[d] = static_cast<int>(graph.edges.size());
-        graph.edges.push_back(edge);
+        m_edgeOf[d] = static_cast<int>(m_graph.edges.size());
+        m_graph.edges.push_back(edge);
     }
-    std::optional<layout::Layout> result = layout::layOut(graph, options, m_progress.stop);
-    if (!result) return Error(ErrorCode::cancelled, "layout cancelled");
-    if (m_progress.report) m_progress.report(0.9);
+}
 
+bool SceneBuilder::LayeredPlacer::layOut()
+{
+    layout::Options options;
+    options.leftToRight = m_turned;
+    if (m_builder.m_view.dense) options.rankGap = 8;
+    std::optional<layout::Layout> result = layout::layOut(m_graph, options, m_builder.m_progress.stop);
+    if (result) m_layout = std::move(*result);
+    return result.has_value();
+}
+
+void SceneBuilder::LayeredPlacer::takePlaces()
+{
     for (size_t n = 0; n < m_scene.nodes.size(); ++n)
-        if (placed[n] >= 0) m_scene.nodes[n].rect = result->nodes[at(placed[n])];
+        if (m_placed[n] >= 0) m_scene.nodes[n].rect = m_layout.nodes[at(m_placed[n])];
     for (size_t r = 0; r < m_scene.regions.size(); ++r) {
         SceneRegion& region = m_scene.regions[r];
-        region.rect = result->groups[r];
-        region.head = {region.rect.x, region.rect.y, region.rect.width, graph.groups[r].head};
+        region.rect = m_layout.groups[r];
+        region.head = {region.rect.x, region.rect.y, region.rect.width, m_graph.groups[r].head};
     }
-    for (size_t n = 0; n < m_scene.nodes.size(); ++n) { // actuals: in the band in front of their pills
-        if (m_actualOf[n] < 0) continue;
-        SceneNode& actual = m_scene.nodes[at(m_actualOf[n])];
+}
+
+/// In the band in front of their pills.
+void SceneBuilder::LayeredPlacer::placeActuals()
+{
+    for (size_t n = 0; n < m_scene.nodes.size(); ++n) {
+        if (m_builder.m_actualOf[n] < 0) continue;
+        SceneNode& actual = m_scene.nodes[at(m_builder.m_actualOf[n])];
         const Rect& pill = m_scene.nodes[n].rect;
         const SceneRegion& region = m_scene.regions[at(actual.region)];
-        if (turned) actual.rect = {region.rect.x + 4, pill.center().y - 6, std::min(widestActual[at(actual.region)], 120.0), 12};
+        if (m_turned)
+            actual.rect = {region.rect.x + 4, pill.center().y - 6, std::min(m_widestActual[at(actual.region)], kWidestActual), 12};
         else actual.rect = {pill.x, region.head.bottom() + 3, pill.width, 12};
     }
-    if (!turned) widenActuals();
-    for (size_t d = 0; d < m_drafts.size(); ++d) {
-        const Draft& draft = m_drafts[d];
+    if (!m_turned) m_builder.widenActuals();
+}
+
+std::vector<Point> SceneBuilder::LayeredPlacer::straight(const Rect& from, const Rect& to) const
+{
+    if (m_turned) return {{from.right(), to.center().y}, {to.x, to.center().y}};
+    return {{to.center().x, from.bottom()}, {to.center().x, to.y}};
+}
+
+void SceneBuilder::LayeredPlacer::labelEdge(SceneEdge& edge, const Draft& draft) const
+{
+    if (!draft.value.valid()) return;
+    const Value& value = m_builder.m_model.graph(draft.graph).value(draft.value);
+    if (edge.portal) {
+        edge.label = value.id;
+        edge.endLabel = value.id + " ←";
+    }
+    if (edge.label.empty()) edge.label = m_builder.m_view.showNames ? value.id + " " + shapeText(value.type) : shapeText(value.type);
+}
+
+/// An edge above whose end stands what the caller passes: one line to that and one from there.
+void SceneBuilder::LayeredPlacer::drawThroughActual(SceneEdge edge, const Draft& draft, const std::vector<Point>& route)
+{
+    const Rect& actual = rectOf(draft.actual);
+    SceneEdge binding = edge;
+    binding.from = draft.actual;
+    binding.style = EdgeStyle::binding;
+    binding.portal = false;
+    edge.to = draft.actual;
+    if (edge.portal) binding.points = straight(actual, rectOf(draft.to));
+    else
+        splitLine(route, m_turned ? actual.x : actual.y, m_turned ? actual.right() : actual.bottom(), m_turned, edge.points,
+                  binding.points);
+    m_scene.edges.push_back(std::move(edge));
+    m_scene.edges.push_back(std::move(binding));
+}
+
+void SceneBuilder::LayeredPlacer::drawEdges()
+{
+    for (size_t d = 0; d < m_builder.m_drafts.size(); ++d) {
+        const Draft& draft = m_builder.m_drafts[d];
         SceneEdge edge = draft.edge();
-        if (edgeOf[d] < 0) { // a constant's text and its pill
-            const Rect& from = m_scene.nodes[at(draft.from)].rect;
-            const Rect& to = m_scene.nodes[at(draft.to)].rect;
-            edge.points = turned ? std::vector<Point>{{from.right(), to.center().y}, {to.x, to.center().y}}
-                                 : std::vector<Point>{{to.center().x, from.bottom()}, {to.center().x, to.y}};
+        if (m_edgeOf[d] < 0) { // a constant's text and its pill
+            edge.points = straight(rectOf(draft.from), rectOf(draft.to));
             m_scene.edges.push_back(std::move(edge));
             continue;
         }
-        layout::Route& route = result->routes[at(edgeOf[d])];
+        layout::Route& route = m_layout.routes[at(m_edgeOf[d])];
         edge.portal = route.portal;
-        const Value* value = draft.value.valid() ? &m_model.graph(draft.graph).value(draft.value) : nullptr;
-        if (edge.portal && value != nullptr) {
-            edge.label = value->id;
-            edge.endLabel = value->id + " ←";
-        }
-        if (edge.label.empty() && value != nullptr)
-            edge.label = m_view.showNames ? value->id + " " + shapeText(value->type) : shapeText(value->type);
+        labelEdge(edge, draft);
         if (draft.actual >= 0) {
-            SceneEdge binding = edge;
-            binding.from = draft.actual;
-            binding.style = EdgeStyle::binding;
-            edge.to = draft.actual;
-            SceneNode& actual = m_scene.nodes[at(draft.actual)];
-            if (!edge.portal) {
-                const double low = turned ? actual.rect.x : actual.rect.y;
-                const double high = turned ? actual.rect.right() : actual.rect.bottom();
-                splitLine(route.points, low, high, turned, edge.points, binding.points);
-            } else {
-                const Rect& to = m_scene.nodes[at(draft.to)].rect;
-                binding.points = turned ? std::vector<Point>{{actual.rect.right(), to.center().y}, {to.x, to.center().y}}
-                                        : std::vector<Point>{{to.center().x, actual.rect.bottom()}, {to.center().x, to.y}};
-            }
-            binding.portal = false;
-            m_scene.edges.push_back(std::move(edge));
-            m_scene.edges.push_back(std::move(binding));
+            drawThroughActual(std::move(edge), draft, route.points);
             continue;
         }
         if (draft.binding >= 0) m_scene.regions[at(draft.region)].bindings[at(draft.binding)].rail = route.points;
         edge.points = std::move(route.points);
         m_scene.edges.push_back(std::move(edge));
     }
-    // The chip at the source counts its ends.
+}
+
+/// The chip at the source counts its ends.
+void SceneBuilder::LayeredPlacer::countPortalEnds()
+{
     std::unordered_map<int64_t, int> ends;
     const auto key = [](const SceneEdge& e) { return (static_cast<int64_t>(e.from) << 32) | static_cast<uint32_t>(e.value.index); };
     for (const SceneEdge& e : m_scene.edges)
         if (e.portal) ++ends[key(e)];
     for (SceneEdge& e : m_scene.edges)
         if (e.portal) e.label += " → " + std::to_string(ends[key(e)]);
-    m_scene.bounds = result->bounds;
+}
+
+Status SceneBuilder::place()
+{
+    LayeredPlacer placer(*this);
+    placer.addNodes();
+    placer.addGroups();
+    placer.addEdges();
+    if (!placer.layOut()) return Error(ErrorCode::cancelled, "layout cancelled");
+    if (m_progress.report) m_progress.report(0.9);
+    placer.takePlaces();
+    placer.placeActuals();
+    placer.drawEdges();
+    placer.countPortalEnds();
+    m_scene.bounds = placer.bounds();
     if (m_progress.report) m_progress.report(1);
     return {};
 }

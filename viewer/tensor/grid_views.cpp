@@ -161,6 +161,168 @@ void CellDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, 
     painter->restore();
 }
 
+namespace {
+
+/// Paints over the cells of a heat map in `area` what their colours do not say.
+class HeatMapPainter {
+public:
+    HeatMapPainter(QPainter& painter, const GridContent& content, const QRect& area)
+        : m_painter(painter),
+          m_content(content),
+          m_grid(content.grid),
+          m_area(area),
+          m_cellWidth(static_cast<double>(area.width()) / static_cast<double>(content.grid.cols)),
+          m_cellHeight(static_cast<double>(area.height()) / static_cast<double>(content.grid.rows))
+    {
+    }
+    void paintGridLines();
+    void paintUnknown();
+    void paintCellMarks();
+    void paintOutline();
+    void paintRowNames(bool raw);
+    void paintPresentColumn();
+    void paintSelection(CellCursor cursor, CellCursor from);
+    void paintCursor(CellCursor cursor, bool hasFocus);
+
+private:
+    double left(int64_t col) const { return m_area.left() + static_cast<double>(col) * m_cellWidth; }
+    double top(int64_t row) const { return m_area.top() + static_cast<double>(row) * m_cellHeight; }
+    QRectF cellRect(int64_t row, int64_t col) const { return {left(col), top(row), m_cellWidth, m_cellHeight}; }
+    bool isInside(CellCursor cell) const { return cell.row >= 0 && cell.col >= 0 && cell.row < m_grid.rows && cell.col < m_grid.cols; }
+    bool hasPresentColumn() const
+    {
+        return m_grid.overIterations && m_grid.current >= m_grid.colBegin && m_grid.current < m_grid.colBegin + m_grid.cols;
+    }
+    void paintCellMark(const Cell& cell, const QRectF& box);
+    void paintPresentValue(const Cell& cell, const QRectF& name, bool raw);
+
+    QPainter& m_painter;
+    const GridContent& m_content;
+    const Grid& m_grid;
+    const QRect m_area;
+    const double m_cellWidth, m_cellHeight;
+};
+
+void HeatMapPainter::paintGridLines()
+{
+    if (m_cellWidth < 8 || m_cellHeight < 8 || m_grid.overIterations) return;
+    m_painter.setPen(QPen(themed(Token::surface), 1));
+    for (int64_t c = 1; c < m_grid.cols; ++c) m_painter.drawLine(QPointF(left(c), m_area.top()), QPointF(left(c), m_area.bottom()));
+    for (int64_t r = 1; r < m_grid.rows; ++r) m_painter.drawLine(QPointF(m_area.left(), top(r)), QPointF(m_area.right(), top(r)));
+}
+
+/// Iterations that have not run are hatched.
+void HeatMapPainter::paintUnknown()
+{
+    if (!m_grid.overIterations || m_content.known >= m_grid.colBegin + m_grid.cols) return;
+    const double from = left(std::max<int64_t>(0, m_content.known - m_grid.colBegin));
+    const QRectF unknown(from, m_area.top(), m_area.right() + 1 - from, m_area.height());
+    m_painter.save();
+    m_painter.setClipRect(unknown);
+    m_painter.setPen(QPen(themed(Token::line), 1));
+    for (double x = unknown.left() - unknown.height(); x < unknown.right(); x += 6)
+        m_painter.drawLine(QPointF(x, unknown.bottom()), QPointF(x + unknown.height(), unknown.top()));
+    m_painter.restore();
+}
+
+/// NaN, infinities, saturated: a pattern, a sign, an outline, never the colour alone.
+void HeatMapPainter::paintCellMarks()
+{
+    for (int64_t r = 0; r < m_grid.rows; ++r)
+        for (int64_t c = 0; c < m_grid.cols; ++c) {
+            const Cell& cell = m_grid.at(r, c);
+            if (cell.known && (!std::isfinite(cell.real) || cell.saturated)) paintCellMark(cell, cellRect(r, c));
+        }
+}
+
+void HeatMapPainter::paintCellMark(const Cell& cell, const QRectF& box)
+{
+    if (std::isfinite(cell.real)) { // saturated
+        if (box.width() < 4 || box.height() < 4) return;
+        m_painter.setPen(QPen(themed(Token::err), 1));
+        m_painter.setBrush(Qt::NoBrush);
+        m_painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));
+        return;
+    }
+    const QRectF shown = box.width() < 3 || box.height() < 3 ? QRectF(box.center() - QPointF(1.5, 1.5), QSizeF(3, 3)) : box;
+    m_painter.setPen(Qt::NoPen);
+    m_painter.setBrush(themed(Token::err));
+    if (std::isnan(cell.real)) {
+        m_painter.fillRect(shown, QBrush(themed(Token::err), Qt::BDiagPattern));
+        if (box.width() < 6) m_painter.fillRect(shown, themed(Token::err));
+        return;
+    }
+    const double s = std::min({shown.width(), shown.height(), 10.0}) / 2, dir = cell.real > 0 ? -1 : 1;
+    const QPointF m = shown.center();
+    m_painter.drawPolygon(QPolygonF() << m + QPointF(-s, -dir * s) << m + QPointF(s, -dir * s) << m + QPointF(0, dir * s));
+}
+
+void HeatMapPainter::paintOutline()
+{
+    m_painter.setPen(QPen(themed(Token::line2), 1));
+    m_painter.setBrush(Qt::NoBrush);
+    m_painter.drawRect(QRectF(m_area).adjusted(-0.5, -0.5, 0.5, 0.5));
+}
+
+/// And, over iterations, the values of the present one.
+void HeatMapPainter::paintRowNames(bool raw)
+{
+    m_painter.setFont(Theme::instance().font(FontUse::tiny));
+    const QFontMetrics metrics(m_painter.font());
+    const int least = metrics.height() - 2, every = std::max(1, static_cast<int>(std::ceil(least / m_cellHeight)));
+    for (int64_t r = 0; r < m_grid.rows; r += every) {
+        const QRectF box(0, top(r), HeatMap::kLabelWidth - 6, std::max<double>(m_cellHeight, least));
+        m_painter.setPen(themed(Token::text2));
+        m_painter.drawText(box, Qt::AlignRight | (m_cellHeight >= least ? Qt::AlignVCenter : Qt::AlignTop),
+                           metrics.elidedText(m_content.rowName(m_grid.rowBegin + r), Qt::ElideLeft, HeatMap::kLabelWidth - 8));
+        if (hasPresentColumn()) paintPresentValue(m_grid.at(r, m_grid.current - m_grid.colBegin), box, raw);
+    }
+}
+
+void HeatMapPainter::paintPresentValue(const Cell& cell, const QRectF& name, bool raw)
+{
+    CellStyle style = m_grid.style;
+    style.digits = 4;
+    style.raw = raw;
+    QFont font = m_painter.font();
+    font.setItalic(m_content.approximate);
+    m_painter.setFont(font);
+    m_painter.setPen(themed(m_content.approximate ? Token::text3 : Token::text));
+    m_painter.drawText(QRectF(m_area.right() + 4, name.top(), HeatMap::kValueWidth - 12, name.height()), Qt::AlignRight | Qt::AlignVCenter,
+                       QString::fromStdString(cellText(cell, style)));
+}
+
+void HeatMapPainter::paintPresentColumn()
+{
+    if (!hasPresentColumn()) return;
+    m_painter.setPen(QPen(themed(Token::curLine), 2));
+    m_painter.drawRect(
+        QRectF(left(m_grid.current - m_grid.colBegin) - 1, m_area.top() - 2, std::max(m_cellWidth, 2.0) + 2, m_area.height() + 4));
+}
+
+void HeatMapPainter::paintSelection(CellCursor cursor, CellCursor from)
+{
+    if (!isInside(cursor) || !isInside(from)) return;
+    m_painter.setPen(QPen(themed(Token::accent), 1, Qt::DashLine));
+    m_painter.drawRect(cellRect(cursor.row, cursor.col).united(cellRect(from.row, from.col)).adjusted(0, 0, -0.5, -0.5));
+}
+
+/// Over any colour: the theme's text around, the surface within.
+void HeatMapPainter::paintCursor(CellCursor cursor, bool hasFocus)
+{
+    if (!isInside(cursor)) return;
+    QRectF box = cellRect(cursor.row, cursor.col).adjusted(0, 0, -0.5, -0.5);
+    if (box.width() < 5) box.adjust(-(5 - box.width()) / 2, 0, (5 - box.width()) / 2, 0);
+    if (box.height() < 5) box.adjust(0, -(5 - box.height()) / 2, 0, (5 - box.height()) / 2);
+    m_painter.setPen(QPen(themed(hasFocus ? Token::accent : Token::text), hasFocus ? 2 : 1));
+    m_painter.drawRect(box);
+    if (box.width() < 8 || box.height() < 8) return;
+    m_painter.setPen(QPen(themed(Token::surface), 1));
+    m_painter.drawRect(box.adjusted(1.5, 1.5, -1.5, -1.5));
+}
+
+} // namespace
+
 HeatMap::HeatMap(QWidget* parent) : QWidget(parent)
 {
     setObjectName("tensorHeat");
@@ -224,103 +386,16 @@ void HeatMap::paintEvent(QPaintEvent*)
     for (int64_t r = 0; r < grid.rows; ++r)
         for (int64_t c = 0; c < grid.cols; ++c) image.setPixel(static_cast<int>(c), static_cast<int>(r), colorOf(grid.at(r, c)).rgb());
     painter.drawImage(area, image);
-    const double cw = static_cast<double>(area.width()) / static_cast<double>(grid.cols),
-                 ch = static_cast<double>(area.height()) / static_cast<double>(grid.rows);
-    const auto cellRect = [&](int64_t r, int64_t c) {
-        return QRectF(area.left() + static_cast<double>(c) * cw, area.top() + static_cast<double>(r) * ch, cw, ch);
-    };
-    if (cw >= 8 && ch >= 8 && !grid.overIterations) {
-        painter.setPen(QPen(themed(Token::surface), 1));
-        for (int64_t c = 1; c < grid.cols; ++c)
-            painter.drawLine(QPointF(area.left() + static_cast<double>(c) * cw, area.top()),
-                             QPointF(area.left() + static_cast<double>(c) * cw, area.bottom()));
-        for (int64_t r = 1; r < grid.rows; ++r)
-            painter.drawLine(QPointF(area.left(), area.top() + static_cast<double>(r) * ch),
-                             QPointF(area.right(), area.top() + static_cast<double>(r) * ch));
-    }
+    HeatMapPainter map(painter, *m_content, area);
+    map.paintGridLines();
     painter.setRenderHint(QPainter::Antialiasing);
-    // Not known yet, NaN, infinities, saturated: a pattern, a sign, an outline, never the colour alone.
-    if (grid.overIterations && m_content->known < grid.colBegin + grid.cols) {
-        const double from = area.left() + static_cast<double>(std::max<int64_t>(0, m_content->known - grid.colBegin)) * cw;
-        const QRectF unknown(from, area.top(), area.right() + 1 - from, area.height());
-        painter.save();
-        painter.setClipRect(unknown);
-        painter.setPen(QPen(themed(Token::line), 1));
-        for (double x = unknown.left() - unknown.height(); x < unknown.right(); x += 6)
-            painter.drawLine(QPointF(x, unknown.bottom()), QPointF(x + unknown.height(), unknown.top()));
-        painter.restore();
-    }
-    for (int64_t r = 0; r < grid.rows; ++r)
-        for (int64_t c = 0; c < grid.cols; ++c) {
-            const Cell& cell = grid.at(r, c);
-            if (!cell.known || (std::isfinite(cell.real) && !cell.saturated)) continue;
-            const QRectF box = cellRect(r, c);
-            const QRectF shown = box.width() < 3 || box.height() < 3 ? QRectF(box.center() - QPointF(1.5, 1.5), QSizeF(3, 3)) : box;
-            if (!std::isfinite(cell.real)) {
-                painter.setPen(Qt::NoPen);
-                painter.setBrush(themed(Token::err));
-                if (std::isnan(cell.real)) {
-                    painter.fillRect(shown, QBrush(themed(Token::err), Qt::BDiagPattern));
-                    if (box.width() < 6) painter.fillRect(shown, themed(Token::err));
-                } else {
-                    const double s = std::min({shown.width(), shown.height(), 10.0}) / 2, dir = cell.real > 0 ? -1 : 1;
-                    const QPointF m = shown.center();
-                    painter.drawPolygon(QPolygonF() << m + QPointF(-s, -dir * s) << m + QPointF(s, -dir * s) << m + QPointF(0, dir * s));
-                }
-            } else if (cell.saturated && box.width() >= 4 && box.height() >= 4) {
-                painter.setPen(QPen(themed(Token::err), 1));
-                painter.setBrush(Qt::NoBrush);
-                painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));
-            }
-        }
-    painter.setPen(QPen(themed(Token::line2), 1));
-    painter.setBrush(Qt::NoBrush);
-    painter.drawRect(QRectF(area).adjusted(-0.5, -0.5, 0.5, 0.5));
-    // Row names and, over iterations, the values of the present one.
-    painter.setFont(Theme::instance().font(FontUse::tiny));
-    const QFontMetrics metrics(painter.font());
-    const int every = std::max(1, static_cast<int>(std::ceil((metrics.height() - 2) / ch)));
-    for (int64_t r = 0; r < grid.rows; r += every) {
-        const QRectF box(0, area.top() + static_cast<double>(r) * ch, kLabelWidth - 6, std::max<double>(ch, metrics.height() - 2));
-        painter.setPen(themed(Token::text2));
-        painter.drawText(box, Qt::AlignRight | (ch >= metrics.height() - 2 ? Qt::AlignVCenter : Qt::AlignTop),
-                         metrics.elidedText(m_content->rowName(grid.rowBegin + r), Qt::ElideLeft, kLabelWidth - 8));
-        if (!grid.overIterations || grid.current < grid.colBegin || grid.current >= grid.colBegin + grid.cols) continue;
-        CellStyle style = grid.style;
-        style.digits = 4;
-        style.raw = m_style.raw;
-        const Cell& cell = grid.at(r, grid.current - grid.colBegin);
-        QFont font = painter.font();
-        font.setItalic(m_content->approximate);
-        painter.setFont(font);
-        painter.setPen(themed(m_content->approximate ? Token::text3 : Token::text));
-        painter.drawText(QRectF(area.right() + 4, box.top(), kValueWidth - 12, box.height()), Qt::AlignRight | Qt::AlignVCenter,
-                         QString::fromStdString(cellText(cell, style)));
-    }
-    if (grid.overIterations && grid.current >= grid.colBegin && grid.current < grid.colBegin + grid.cols) {
-        painter.setPen(QPen(themed(Token::curLine), 2));
-        painter.drawRect(QRectF(area.left() + static_cast<double>(grid.current - grid.colBegin) * cw - 1, area.top() - 2,
-                                std::max(cw, 2.0) + 2, area.height() + 4));
-    }
-    const auto isInside = [&](const CellCursor& cell) {
-        return cell.row >= 0 && cell.col >= 0 && cell.row < grid.rows && cell.col < grid.cols;
-    };
-    if (m_from && isInside(m_cursor) && isInside(*m_from)) {
-        painter.setPen(QPen(themed(Token::accent), 1, Qt::DashLine));
-        painter.drawRect(cellRect(m_cursor.row, m_cursor.col).united(cellRect(m_from->row, m_from->col)).adjusted(0, 0, -0.5, -0.5));
-    }
-    if (isInside(m_cursor)) {
-        // Over any colour: the theme's text around, the surface within.
-        QRectF box = cellRect(m_cursor.row, m_cursor.col).adjusted(0, 0, -0.5, -0.5);
-        if (box.width() < 5) box.adjust(-(5 - box.width()) / 2, 0, (5 - box.width()) / 2, 0);
-        if (box.height() < 5) box.adjust(0, -(5 - box.height()) / 2, 0, (5 - box.height()) / 2);
-        painter.setPen(QPen(themed(hasFocus() ? Token::accent : Token::text), hasFocus() ? 2 : 1));
-        painter.drawRect(box);
-        if (box.width() >= 8 && box.height() >= 8) {
-            painter.setPen(QPen(themed(Token::surface), 1));
-            painter.drawRect(box.adjusted(1.5, 1.5, -1.5, -1.5));
-        }
-    }
+    map.paintUnknown();
+    map.paintCellMarks();
+    map.paintOutline();
+    map.paintRowNames(m_style.raw);
+    map.paintPresentColumn();
+    if (m_from) map.paintSelection(m_cursor, *m_from);
+    map.paintCursor(m_cursor, hasFocus());
     if (!grid.overIterations) paintLegend(painter, area);
 }
 

@@ -168,6 +168,196 @@ void ResultPlot::measure()
 
 QRectF ResultPlot::area() const { return {52, 14, std::max(20.0, width() - 66.0), std::max(20.0, height() - 54.0)}; }
 
+/// Paints one plot; what was measured holds while it does.
+class ResultPlot::Painting {
+public:
+    Painting(QPainter& painter, const ResultPlot& plot)
+        : m_painter(painter),
+          m_plot(plot),
+          m_box(plot.area()),
+          m_series(plot.m_ys.size()),
+          m_isDense(plot.m_byX.size() > kMostPoints)
+    {
+    }
+    void axes();
+    void series();
+    void band();
+    void selection();
+    void legend();
+
+private:
+    double px(double x) const
+    {
+        return m_box.left() + (x - m_plot.m_xRange.low) / (m_plot.m_xRange.high - m_plot.m_xRange.low) * m_box.width();
+    }
+    double py(double y) const
+    {
+        return m_box.bottom() - (y - m_plot.m_yRange.low) / (m_plot.m_yRange.high - m_plot.m_yRange.low) * m_box.height();
+    }
+    double value(int row, size_t series) const { return m_plot.yOf(row, m_plot.m_ys[series]); }
+    QPointF point(int row, size_t series) const { return {px(m_plot.xOf(row)), py(value(row, series))}; }
+    QString columnName(int column) const { return QString::fromStdString(m_plot.m_answer->result.columns[static_cast<size_t>(column)]); }
+    void envelope(size_t series);
+    void bars(size_t series);
+    void line(size_t series);
+    QRectF freestCorner(const QSizeF& size) const;
+
+    QPainter& m_painter;
+    const ResultPlot& m_plot;
+    const QRectF m_box;
+    const size_t m_series;
+    const bool m_isDense; ///< more points than columns of pixels
+};
+
+void ResultPlot::Painting::axes()
+{
+    const Range &xs = m_plot.m_xRange, &ys = m_plot.m_yRange;
+    const double yStep = niceStep(ys.high - ys.low, 6),
+                 xStep = std::max(m_plot.m_x >= 0 ? 1e-300 : 1.0, niceStep(xs.high - xs.low, std::max(2, m_plot.width() / 80)));
+    for (double y = ys.low; y <= ys.high + yStep / 2; y += yStep) {
+        m_painter.setPen(QPen(themed(Token::line), 1));
+        m_painter.drawLine(QPointF(m_box.left(), py(y)), QPointF(m_box.right(), py(y)));
+        m_painter.setPen(themed(Token::text2));
+        m_painter.drawText(QRectF(0, py(y) - 8, m_box.left() - 6, 16), Qt::AlignRight | Qt::AlignVCenter,
+                           numberText(std::fabs(y) < yStep / 1e6 ? 0 : y));
+    }
+    for (double x = std::ceil(xs.low / xStep) * xStep; x <= xs.high + xStep / 1e6; x += xStep) {
+        m_painter.setPen(themed(Token::text2));
+        m_painter.drawText(QRectF(px(x) - 40, m_box.bottom() + 4, 80, 14), Qt::AlignCenter, numberText(x));
+    }
+    m_painter.drawText(QRectF(m_box.left(), m_box.bottom() + 20, m_box.width(), 16), Qt::AlignCenter,
+                       m_plot.m_x < 0 ? QString("row") : columnName(m_plot.m_x));
+}
+
+void ResultPlot::Painting::series()
+{
+    for (size_t s = 0; s < m_series; ++s) {
+        if (m_isDense) envelope(s);
+        else if (m_plot.m_shape == Shape::bars) bars(s);
+        else line(s);
+    }
+}
+
+/// The smallest and the largest value under each column of pixels.
+void ResultPlot::Painting::envelope(size_t series)
+{
+    const std::vector<int>& rows = m_plot.m_byX;
+    m_painter.setPen(QPen(themed(kColors[series]), 1));
+    size_t at = 0;
+    for (int column = 0; column < static_cast<int>(m_box.width()) && at < rows.size(); ++column) {
+        double low = INFINITY, high = -INFINITY;
+        for (; at < rows.size() && px(m_plot.xOf(rows[at])) < m_box.left() + column + 1; ++at)
+            if (const double y = value(rows[at], series); std::isfinite(y)) {
+                low = std::min(low, y);
+                high = std::max(high, y);
+            }
+        if (low > high) continue;
+        const double x = m_box.left() + column + 0.5;
+        m_painter.drawLine(QPointF(x, py(low)), QPointF(x, py(high) - 0.5));
+    }
+}
+
+/// Beside each other where there are several series.
+void ResultPlot::Painting::bars(size_t series)
+{
+    const auto count = static_cast<double>(m_series);
+    const double pitch = m_box.width() / static_cast<double>(m_plot.m_byX.size()), wide = std::max(1.0, pitch * 0.7 / count);
+    const double offset = static_cast<double>(series) - count / 2;
+    for (const int row : m_plot.m_byX) {
+        const double x = px(m_plot.xOf(row)), y = value(row, series);
+        if (std::isfinite(y))
+            m_painter.fillRect(
+                QRectF(QPointF(x + wide * offset, py(std::max(y, 0.0))), QPointF(x + wide * (offset + 1), py(std::min(y, 0.0)))),
+                themed(kColors[series]));
+    }
+}
+
+void ResultPlot::Painting::line(size_t series)
+{
+    const QColor color = themed(kColors[series]);
+    QPolygonF line;
+    const auto flush = [&] {
+        if (m_plot.m_shape == Shape::points || line.size() == 1) { // a line of one point would not be seen
+            m_painter.setPen(Qt::NoPen);
+            m_painter.setBrush(color);
+            for (const QPointF& p : line) m_painter.drawEllipse(p, 2, 2);
+        } else {
+            m_painter.setPen(QPen(color, 1.6, kDashes[series]));
+            m_painter.setBrush(Qt::NoBrush);
+            m_painter.drawPolyline(line);
+        }
+        line.clear();
+    };
+    for (const int row : m_plot.m_byX) {
+        if (std::isfinite(m_plot.xOf(row)) && std::isfinite(value(row, series))) line << point(row, series);
+        else flush();
+    }
+    flush();
+}
+
+/// Between the first two series.
+void ResultPlot::Painting::band()
+{
+    if (m_plot.m_shape != Shape::band || m_series < 2 || m_isDense) return;
+    QPolygonF band;
+    for (const int row : m_plot.m_byX) band << point(row, 0);
+    for (auto row = m_plot.m_byX.rbegin(); row != m_plot.m_byX.rend(); ++row) band << point(*row, 1);
+    QColor fill = themed(Token::accent);
+    fill.setAlpha(40);
+    m_painter.setPen(Qt::NoPen);
+    m_painter.setBrush(fill);
+    m_painter.drawPolygon(band);
+}
+
+void ResultPlot::Painting::selection()
+{
+    const int row = m_plot.m_selected;
+    if (row < 0 || static_cast<size_t>(row) >= m_plot.m_byX.size()) return;
+    const double x = px(m_plot.xOf(row));
+    m_painter.setPen(QPen(themed(Token::curLine), 1.5, Qt::DashLine));
+    m_painter.drawLine(QPointF(x, m_box.top() - 8), QPointF(x, m_box.bottom()));
+    m_painter.setPen(Qt::NoPen);
+    for (size_t s = 0; s < m_series; ++s)
+        if (std::isfinite(value(row, s))) {
+            m_painter.setBrush(themed(kColors[s]));
+            m_painter.drawEllipse(point(row, s), 3.5, 3.5);
+        }
+}
+
+/// The corner that covers the fewest points.
+QRectF ResultPlot::Painting::freestCorner(const QSizeF& size) const
+{
+    const double left = m_box.left() + 8, right = m_box.right() - size.width() - 6;
+    const double top = m_box.top() + 2, bottom = m_box.bottom() - size.height() - 6;
+    const std::array<QRectF, 4> corners = {QRectF(QPointF(left, bottom), size), QRectF(QPointF(left, top), size),
+                                           QRectF(QPointF(right, top), size), QRectF(QPointF(right, bottom), size)};
+    std::array<int, 4> covered{};
+    const std::vector<int>& rows = m_plot.m_byX;
+    for (size_t i = 0; i < rows.size(); i += std::max<size_t>(1, rows.size() / 500))
+        for (size_t s = 0; s < m_series; ++s)
+            for (size_t k = 0; k < corners.size(); ++k) covered[k] += corners[k].contains(point(rows[i], s));
+    return corners[static_cast<size_t>(std::ranges::min_element(covered) - covered.begin())];
+}
+
+void ResultPlot::Painting::legend()
+{
+    m_painter.setFont(Theme::instance().font(FontUse::small));
+    const QFontMetrics metrics(m_painter.font());
+    int widest = 0;
+    for (const int c : m_plot.m_ys) widest = std::max(widest, metrics.horizontalAdvance(columnName(c)));
+    const QRectF legend = freestCorner({widest + 42.0, 16.0 * static_cast<double>(m_series) + 8});
+    m_painter.setPen(QPen(themed(Token::line), 1));
+    m_painter.setBrush(themed(Token::surface));
+    m_painter.drawRoundedRect(legend, 3, 3);
+    for (size_t s = 0; s < m_series; ++s) {
+        const double y = legend.top() + 12 + 16.0 * static_cast<double>(s);
+        m_painter.setPen(QPen(themed(kColors[s]), 1.6, kDashes[s]));
+        m_painter.drawLine(QPointF(legend.left() + 8, y), QPointF(legend.left() + 26, y));
+        m_painter.setPen(themed(Token::text));
+        m_painter.drawText(QRectF(legend.left() + 32, y - 8, widest + 6, 16), Qt::AlignVCenter, columnName(m_plot.m_ys[s]));
+    }
+}
+
 void ResultPlot::paintEvent(QPaintEvent*)
 {
     QPainter painter(this);
@@ -179,123 +369,13 @@ void ResultPlot::paintEvent(QPaintEvent*)
         painter.drawText(rect(), Qt::AlignCenter, "No column of numbers to draw.");
         return;
     }
-    const QRectF box = area();
-    const auto px = [&](double x) { return box.left() + (x - m_xRange.low) / (m_xRange.high - m_xRange.low) * box.width(); };
-    const auto py = [&](double y) { return box.bottom() - (y - m_yRange.low) / (m_yRange.high - m_yRange.low) * box.height(); };
-    const double yStep = niceStep(m_yRange.high - m_yRange.low, 6),
-                 xStep = std::max(m_x >= 0 ? 1e-300 : 1.0, niceStep(m_xRange.high - m_xRange.low, std::max(2, width() / 80)));
-    for (double y = m_yRange.low; y <= m_yRange.high + yStep / 2; y += yStep) {
-        painter.setPen(QPen(themed(Token::line), 1));
-        painter.drawLine(QPointF(box.left(), py(y)), QPointF(box.right(), py(y)));
-        painter.setPen(themed(Token::text2));
-        painter.drawText(QRectF(0, py(y) - 8, box.left() - 6, 16), Qt::AlignRight | Qt::AlignVCenter,
-                         numberText(std::fabs(y) < yStep / 1e6 ? 0 : y));
-    }
-    for (double x = std::ceil(m_xRange.low / xStep) * xStep; x <= m_xRange.high + xStep / 1e6; x += xStep) {
-        painter.setPen(themed(Token::text2));
-        painter.drawText(QRectF(px(x) - 40, box.bottom() + 4, 80, 14), Qt::AlignCenter, numberText(x));
-    }
-    painter.drawText(QRectF(box.left(), box.bottom() + 20, box.width(), 16), Qt::AlignCenter,
-                     m_x < 0 ? QString("row") : QString::fromStdString(m_answer->result.columns[static_cast<size_t>(m_x)]));
+    Painting painting(painter, *this);
+    painting.axes();
     painter.setRenderHint(QPainter::Antialiasing);
-    const bool many = m_byX.size() > kMostPoints;
-    for (size_t s = 0; s < m_ys.size(); ++s) {
-        const QColor color = themed(kColors[s]);
-        if (many) { // the smallest and the largest value under each column of pixels
-            painter.setPen(QPen(color, 1));
-            size_t at = 0;
-            for (int column = 0; column < static_cast<int>(box.width()) && at < m_byX.size(); ++column) {
-                double low = INFINITY, high = -INFINITY;
-                for (; at < m_byX.size() && px(xOf(m_byX[at])) < box.left() + column + 1; ++at)
-                    if (const double y = yOf(m_byX[at], m_ys[s]); std::isfinite(y)) {
-                        low = std::min(low, y);
-                        high = std::max(high, y);
-                    }
-                if (low <= high)
-                    painter.drawLine(QPointF(box.left() + column + 0.5, py(low)), QPointF(box.left() + column + 0.5, py(high) - 0.5));
-            }
-            continue;
-        }
-        if (m_shape == Shape::bars) {
-            const double pitch = box.width() / static_cast<double>(m_byX.size()),
-                         w = std::max(1.0, pitch * 0.7 / static_cast<double>(m_ys.size()));
-            for (const int row : m_byX)
-                if (const double y = yOf(row, m_ys[s]); std::isfinite(y))
-                    painter.fillRect(QRectF(QPointF(px(xOf(row)) + w * (static_cast<double>(s) - static_cast<double>(m_ys.size()) / 2),
-                                                    py(std::max(y, 0.0))),
-                                            QPointF(px(xOf(row)) + w * (static_cast<double>(s) + 1 - static_cast<double>(m_ys.size()) / 2),
-                                                    py(std::min(y, 0.0)))),
-                                     color);
-            continue;
-        }
-        QPolygonF line;
-        const auto flush = [&] {
-            if (m_shape == Shape::points || line.size() == 1) { // a line of one point would not be seen
-                painter.setPen(Qt::NoPen);
-                painter.setBrush(color);
-                for (const QPointF& p : line) painter.drawEllipse(p, 2, 2);
-            } else {
-                painter.setPen(QPen(color, 1.6, kDashes[s]));
-                painter.setBrush(Qt::NoBrush);
-                painter.drawPolyline(line);
-            }
-            line.clear();
-        };
-        for (const int row : m_byX) {
-            const double x = xOf(row), y = yOf(row, m_ys[s]);
-            if (std::isfinite(x) && std::isfinite(y)) line << QPointF(px(x), py(y));
-            else flush();
-        }
-        flush();
-    }
-    if (m_shape == Shape::band && m_ys.size() >= 2 && !many) {
-        QPolygonF band;
-        for (const int row : m_byX) band << QPointF(px(xOf(row)), py(yOf(row, m_ys[0])));
-        for (auto row = m_byX.rbegin(); row != m_byX.rend(); ++row) band << QPointF(px(xOf(*row)), py(yOf(*row, m_ys[1])));
-        QColor fill = themed(Token::accent);
-        fill.setAlpha(40);
-        painter.setPen(Qt::NoPen);
-        painter.setBrush(fill);
-        painter.drawPolygon(band);
-    }
-    if (m_selected >= 0 && static_cast<size_t>(m_selected) < m_byX.size()) {
-        const double x = px(xOf(m_selected));
-        painter.setPen(QPen(themed(Token::curLine), 1.5, Qt::DashLine));
-        painter.drawLine(QPointF(x, box.top() - 8), QPointF(x, box.bottom()));
-        painter.setPen(Qt::NoPen);
-        for (size_t s = 0; s < m_ys.size(); ++s)
-            if (const double y = yOf(m_selected, m_ys[s]); std::isfinite(y)) {
-                painter.setBrush(themed(kColors[s]));
-                painter.drawEllipse(QPointF(x, py(y)), 3.5, 3.5);
-            }
-    }
-    // Legend, where the lines are fewest: the corner that holds no point of the first series.
-    painter.setFont(Theme::instance().font(FontUse::small));
-    const QFontMetrics metrics(painter.font());
-    int widest = 0;
-    for (const int c : m_ys)
-        widest = std::max(widest, metrics.horizontalAdvance(QString::fromStdString(m_answer->result.columns[static_cast<size_t>(c)])));
-    const QSizeF size(widest + 42, 16.0 * static_cast<double>(m_ys.size()) + 8);
-    std::array<QRectF, 4> corners = {QRectF(QPointF(box.left() + 8, box.bottom() - size.height() - 6), size),
-                                     QRectF(QPointF(box.left() + 8, box.top() + 2), size),
-                                     QRectF(QPointF(box.right() - size.width() - 6, box.top() + 2), size),
-                                     QRectF(QPointF(box.right() - size.width() - 6, box.bottom() - size.height() - 6), size)};
-    std::array<int, 4> covered{};
-    for (size_t i = 0; i < m_byX.size(); i += std::max<size_t>(1, m_byX.size() / 500))
-        for (const int c : m_ys)
-            for (size_t k = 0; k < corners.size(); ++k) covered[k] += corners[k].contains(QPointF(px(xOf(m_byX[i])), py(yOf(m_byX[i], c))));
-    const QRectF legend = corners[static_cast<size_t>(std::ranges::min_element(covered) - covered.begin())];
-    painter.setPen(QPen(themed(Token::line), 1));
-    painter.setBrush(themed(Token::surface));
-    painter.drawRoundedRect(legend, 3, 3);
-    for (size_t s = 0; s < m_ys.size(); ++s) {
-        const double y = legend.top() + 12 + 16.0 * static_cast<double>(s);
-        painter.setPen(QPen(themed(kColors[s]), 1.6, kDashes[s]));
-        painter.drawLine(QPointF(legend.left() + 8, y), QPointF(legend.left() + 26, y));
-        painter.setPen(themed(Token::text));
-        painter.drawText(QRectF(legend.left() + 32, y - 8, widest + 6, 16), Qt::AlignVCenter,
-                         QString::fromStdString(m_answer->result.columns[static_cast<size_t>(m_ys[s])]));
-    }
+    painting.series();
+    painting.band();
+    painting.selection();
+    painting.legend();
 }
 
 void ResultPlot::mousePressEvent(QMouseEvent* event)

@@ -103,6 +103,7 @@ private:
         std::vector<int> byX;
         Range x, y;
     };
+    class Painting;
     static Measured measured(const TraceAnswer& answer, int x, const std::vector<int>& ys, Shape shape);
     void measure();
     double xOf(int row) const;

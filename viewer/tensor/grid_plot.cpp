@@ -1,0 +1,310 @@
+// The plot of a grid over its columns: lines of the cursor's row and another one, the band of all, statistics.
+#include "viewer/style/theme.h"
+#include "viewer/tensor/grid_views.h"
+
+#include <QJsonArray>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QPainterPath>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace loopscope::viewer {
+
+namespace {
+
+QString shortText(double value) { return QString::fromStdString(shortNumber(value)); }
+
+QString grouped(int64_t n) { return QLocale(QLocale::English).toString(static_cast<qlonglong>(n)); }
+
+/// 1, 2, 4, 8, 16, 20, 50, …: how far apart the numbers of an axis stand.
+int64_t tickEvery(double pitch, double least)
+{
+    for (const int64_t n : {1, 2, 4, 8, 16})
+        if (pitch * static_cast<double>(n) >= least) return n;
+    for (int64_t decade = 10;; decade *= 10)
+        for (const int64_t n : {2, 5, 10})
+            if (pitch * static_cast<double>(n * decade) >= least) return n * decade;
+}
+
+double niceBound(double value)
+{
+    if (value == 0 || !std::isfinite(value)) return 0;
+    const double magnitude = std::fabs(value), decade = std::pow(10.0, std::floor(std::log10(magnitude)));
+    for (const double n : {1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 10.0})
+        if (magnitude <= n * decade * 1.0000001) return std::copysign(n * decade, value);
+    return value;
+}
+
+/// Paints one plot of a grid into `area`.
+class GridPlotPainter {
+public:
+    GridPlotPainter(QPainter& painter, const GridContent& content, const QRect& area, CellCursor cursor)
+        : m_painter(painter),
+          m_content(content),
+          m_grid(content.grid),
+          m_area(area),
+          m_cursor(cursor),
+          m_pitch(static_cast<double>(area.width()) / static_cast<double>(std::max<int64_t>(content.grid.cols, 1)))
+    {
+        chooseRange();
+        const int64_t row = std::clamp<int64_t>(cursor.row, 0, m_grid.rows - 1);
+        const int64_t other = row != 0 ? 0 : m_grid.shape.rank() >= 2 ? m_grid.shape.back() + 1 : 1;
+        m_rows = {row, std::min(m_grid.rows - 1, other)};
+        m_lines = m_grid.rows > 1 && m_rows[0] != m_rows[1] ? 2 : 1;
+    }
+    void paintLevels();
+    void paintBand();
+    void paintLines();
+    void paintPresentColumn();
+    void paintCursor();
+    void paintColumnNumbers();
+    void paintHead(int width);
+    void paintStatistics(const TensorStatistics& statistics, int height);
+
+private:
+    static constexpr std::array<Token, 2> kColors = {Token::sideA, Token::sideB};
+    static bool isFinite(const Cell& cell) { return cell.known && std::isfinite(cell.real); }
+    void chooseRange();
+    void paintLine(size_t line);
+    double x(int64_t col) const { return m_area.left() + (static_cast<double>(col) + 0.5) * m_pitch; }
+    double y(double v) const { return m_area.bottom() - (v - m_low) / (m_high - m_low) * m_area.height(); }
+
+    QPainter& m_painter;
+    const GridContent& m_content;
+    const Grid& m_grid;
+    const QRect m_area;
+    const CellCursor m_cursor;
+    const double m_pitch; ///< of columns
+    double m_low = 0, m_high = 0;
+    std::array<int64_t, 2> m_rows; ///< that have a line: the cursor's, and another
+    size_t m_lines = 1;
+};
+
+/// Of what is drawn, with round ends.
+void GridPlotPainter::chooseRange()
+{
+    double low = 0, high = 0;
+    bool any = false;
+    for (const Cell& cell : m_grid.cells) {
+        if (!isFinite(cell)) continue;
+        low = any ? std::min(low, cell.real) : cell.real;
+        high = any ? std::max(high, cell.real) : cell.real;
+        any = true;
+    }
+    if (low < 0 && high > 0) {
+        high = std::max(high, -low);
+        low = -high;
+    }
+    m_low = low < 0 ? niceBound(low) : low == high ? low - 1 : low;
+    m_high = high > 0 ? niceBound(high) : m_low == high ? high + 1 : high;
+    if (m_high <= m_low) m_high = m_low + 1;
+}
+
+void GridPlotPainter::paintLevels()
+{
+    m_painter.setFont(Theme::instance().font(FontUse::tiny));
+    for (const double level : {m_low, m_low < 0 && m_high > 0 ? 0.0 : (m_low + m_high) / 2, m_high}) {
+        m_painter.setPen(QPen(themed(Token::line), 1));
+        m_painter.drawLine(QPointF(m_area.left(), y(level)), QPointF(m_area.right(), y(level)));
+        m_painter.setPen(themed(Token::text2));
+        m_painter.drawText(QRectF(0, y(level) - 7, HeatMap::kLabelWidth - 8, 14), Qt::AlignRight | Qt::AlignVCenter, shortText(level));
+    }
+}
+
+/// Between the smallest and the largest element of each column.
+void GridPlotPainter::paintBand()
+{
+    QPolygonF upper, lower;
+    for (int64_t c = 0; c < m_grid.cols; ++c) {
+        double low = INFINITY, high = -INFINITY;
+        for (int64_t r = 0; r < m_grid.rows; ++r) {
+            const Cell& cell = m_grid.at(r, c);
+            if (!isFinite(cell)) continue;
+            low = std::min(low, cell.real);
+            high = std::max(high, cell.real);
+        }
+        if (low > high) continue;
+        upper << QPointF(x(c), y(high));
+        lower.prepend(QPointF(x(c), y(low)));
+    }
+    m_painter.setPen(Qt::NoPen);
+    m_painter.setBrush(themed(Token::accentWeak));
+    m_painter.drawPolygon(upper + lower);
+}
+
+void GridPlotPainter::paintLines()
+{
+    for (size_t i = 0; i < m_lines; ++i) paintLine(i);
+}
+
+void GridPlotPainter::paintLine(size_t line)
+{
+    QPainterPath path;
+    bool pen = false;
+    const double step = std::max(1.0, 1 / m_pitch);
+    for (double c = 0; c < static_cast<double>(m_grid.cols); c += step) {
+        const auto col = static_cast<int64_t>(c);
+        const Cell& cell = m_grid.at(m_rows[line], col);
+        if (!isFinite(cell)) {
+            if (cell.known) { // a NaN or infinity is a mark at the top
+                m_painter.setPen(QPen(themed(Token::err), 1.5));
+                m_painter.drawLine(QPointF(x(col), m_area.top()), QPointF(x(col), m_area.top() + 5));
+            }
+            pen = false;
+            continue;
+        }
+        const QPointF at(x(col), y(cell.real));
+        pen ? path.lineTo(at) : path.moveTo(at);
+        pen = true;
+    }
+    m_painter.setBrush(Qt::NoBrush);
+    m_painter.setPen(QPen(themed(kColors[line]), 1.6, line == 0 ? Qt::SolidLine : Qt::DashLine));
+    m_painter.drawPath(path);
+}
+
+/// Over iterations: where the run stands.
+void GridPlotPainter::paintPresentColumn()
+{
+    if (!m_grid.overIterations || m_grid.current < m_grid.colBegin || m_grid.current >= m_grid.colBegin + m_grid.cols) return;
+    const int64_t col = m_grid.current - m_grid.colBegin;
+    m_painter.setPen(QPen(themed(Token::curLine), 1.5, Qt::DashLine));
+    m_painter.drawLine(QPointF(x(col), m_area.top() - 2), QPointF(x(col), m_area.bottom() + 2));
+    m_painter.setPen(Qt::NoPen);
+    for (size_t i = 0; i < m_lines; ++i) {
+        const Cell& cell = m_grid.at(m_rows[i], col);
+        if (!isFinite(cell)) continue;
+        m_painter.setBrush(themed(kColors[i]));
+        m_painter.drawEllipse(QPointF(x(col), y(cell.real)), 3, 3);
+    }
+}
+
+void GridPlotPainter::paintCursor()
+{
+    if (m_cursor.col < 0 || m_cursor.col >= m_grid.cols || m_cursor.col == m_grid.current - m_grid.colBegin) return;
+    const Cell& cell = m_grid.at(m_rows[0], m_cursor.col);
+    if (!isFinite(cell)) return;
+    m_painter.setBrush(Qt::NoBrush);
+    m_painter.setPen(QPen(themed(Token::text), 1));
+    m_painter.drawRect(QRectF(x(m_cursor.col) - 3.5, y(cell.real) - 3.5, 7, 7));
+}
+
+/// Below the columns; the present one stands out.
+void GridPlotPainter::paintColumnNumbers()
+{
+    const int64_t every = tickEvery(m_pitch, 44), first = m_grid.colBegin;
+    const auto number = [&](int64_t col, Token color, bool bold) {
+        m_painter.setFont(Theme::instance().font(FontUse::tiny, bold));
+        m_painter.setPen(themed(color));
+        m_painter.drawText(QRectF(x(col) - 40, m_area.bottom() + 3, 80, 14), Qt::AlignCenter, QString::number(first + col));
+    };
+    const int64_t current = m_grid.overIterations ? m_grid.current - m_grid.colBegin : -1;
+    for (int64_t c = (every - first % every) % every; c < m_grid.cols; c += every)
+        if (current < 0 || std::abs(static_cast<double>(c - current)) * m_pitch > 22) number(c, Token::text2, false);
+    if (current >= 0 && current < m_grid.cols) number(current, Token::text, true);
+}
+
+/// Which lines these are, and how much is known.
+void GridPlotPainter::paintHead(int width)
+{
+    m_painter.setFont(Theme::instance().font(FontUse::small));
+    const QFontMetrics metrics(m_painter.font());
+    double at = HeatMap::kLabelWidth;
+    const auto say = [&](const QString& text, QColor color, bool bold) {
+        m_painter.setFont(Theme::instance().font(FontUse::small, bold));
+        m_painter.setPen(color);
+        m_painter.drawText(QPointF(at, 14), text);
+        at += QFontMetrics(m_painter.font()).horizontalAdvance(text) + 5;
+    };
+    say(m_grid.overIterations ? "over iterations:" : "along the columns:", themed(Token::text2), false);
+    for (size_t i = 0; i < m_lines; ++i) say(m_content.rowName(m_grid.rowBegin + m_rows[i]), themed(kColors[i]), true);
+    if (m_grid.rows > 1) say("min \u2026 max of " + grouped(m_grid.rows), themed(Token::text2), false);
+    if (!m_grid.overIterations) return;
+    m_painter.setFont(Theme::instance().font(FontUse::small));
+    m_painter.setPen(themed(Token::text3));
+    const QString known = grouped(m_content.known) + " of " + grouped(m_grid.allCols) + " known";
+    if (at + metrics.horizontalAdvance(known) < width - 10)
+        m_painter.drawText(QRectF(0, 2, width - 10, 16), Qt::AlignRight | Qt::AlignVCenter, known);
+}
+
+/// Of all elements, at the right.
+void GridPlotPainter::paintStatistics(const TensorStatistics& statistics, int height)
+{
+    m_painter.setFont(Theme::instance().font(FontUse::tiny));
+    const std::array<std::pair<const char*, double>, 4> rows = {
+        {{"min", statistics.min}, {"max", statistics.max}, {"mean", statistics.mean}, {"std", statistics.std}}};
+    for (size_t i = 0; i < rows.size(); ++i) {
+        const QRectF line(m_area.right() + 8, 22 + 13.0 * static_cast<double>(i), HeatMap::kValueWidth - 18, 13);
+        if (line.bottom() > height) break;
+        m_painter.setPen(themed(Token::text2));
+        m_painter.drawText(line, Qt::AlignLeft | Qt::AlignVCenter, rows[i].first);
+        m_painter.setPen(themed(Token::text));
+        m_painter.drawText(line, Qt::AlignRight | Qt::AlignVCenter, statistics.finite > 0 ? shortText(rows[i].second) : QString("\u2013"));
+    }
+}
+
+} // namespace
+
+GridPlot::GridPlot(QWidget* parent) : QWidget(parent)
+{
+    setObjectName("tensorPlot");
+    setAccessibleName("Plot");
+    setMinimumSize(160, 70);
+    connect(&Theme::instance(), &Theme::changed, this, qOverload<>(&QWidget::update));
+}
+
+void GridPlot::setContent(const GridContent* content, CellCursor cursor, const TensorStatistics* statistics)
+{
+    m_content = content;
+    m_cursor = cursor;
+    m_statistics = statistics;
+    update();
+}
+
+QRect GridPlot::plotRect() const
+{
+    return {HeatMap::kLabelWidth, 20, width() - HeatMap::kLabelWidth - HeatMap::kValueWidth, height() - 20 - 18};
+}
+
+void GridPlot::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    painter.fillRect(rect(), themed(Token::surface));
+    if (m_content == nullptr || m_content->grid.rows == 0) return;
+    const QRect area = plotRect();
+    if (area.width() < 20 || area.height() < 16) return;
+    painter.setRenderHint(QPainter::Antialiasing);
+    GridPlotPainter plot(painter, *m_content, area, m_cursor);
+    plot.paintLevels();
+    if (m_content->grid.rows > 1) plot.paintBand();
+    plot.paintLines();
+    plot.paintPresentColumn();
+    plot.paintCursor();
+    plot.paintColumnNumbers();
+    plot.paintHead(width());
+    if (m_statistics != nullptr) plot.paintStatistics(*m_statistics, height());
+}
+
+void GridPlot::mousePressEvent(QMouseEvent* event)
+{
+    const QRect area = plotRect();
+    if (m_content == nullptr || !area.contains(event->pos()) || m_content->grid.cols == 0) return;
+    emit columnChosen((event->pos().x() - area.left()) * m_content->grid.cols / area.width());
+}
+
+QJsonObject GridPlot::describe() const
+{
+    QJsonObject out;
+    if (m_content == nullptr) return out;
+    const QRect area = plotRect();
+    out["rect"] = QJsonArray{area.x(), area.y(), area.width(), area.height()};
+    out["columns"] = static_cast<qint64>(m_content->grid.cols);
+    out["known"] = static_cast<qint64>(m_content->known);
+    out["row"] = static_cast<qint64>(m_cursor.row);
+    out["column"] = static_cast<qint64>(m_cursor.col);
+    return out;
+}
+
+} // namespace loopscope::viewer
