@@ -9,39 +9,48 @@
 #include "viewer/window/banner.h"
 #include "viewer/window/file_page.h"
 #include "viewer/window/panel_registry.h"
+#include "viewer/window/run_bar.h"
 #include "viewer/window/session_store.h"
 #include "viewer/window/status_line.h"
 #include "viewer/window/welcome_page.h"
+#include "viewer/window/window_actions.h"
+#include "viewer/window/window_commands.h"
+#include "viewer/window/window_comparison.h"
+#include "viewer/window/window_menus.h"
 
+#include <QAction>
 #include <QApplication>
 #include <QCloseEvent>
 #include <QFileInfo>
 #include <QJsonArray>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenuBar>
 #include <QMimeData>
 #include <QStackedWidget>
-#include <QToolButton>
 #include <QVBoxLayout>
-
-#include <algorithm>
-#include <thread>
 
 namespace loopscope::viewer {
 
 namespace {
 
-constexpr const char* kCompareInput = "@7"; ///< of a comparison that was given none
-constexpr double kSampleCosine = 0.999;     ///< layers of int8 weights stay above it unless something is wrong
+constexpr double kSampleCosine = 0.999; ///< layers of int8 weights stay above it unless something is wrong
 
 QString textOf(const std::string& text) { return QString::fromStdString(text); }
+
+/// Whether a TensorFlow 1 graph is open.
+bool isDataflow(const Document* document) { return document && document->stop()->isDataflow; }
+
+/// Under which name the settings keep what was moved.
+QString taskKey(Task task, const Document* document) { return taskName(task) + (task == Task::debug && isDataflow(document) ? " v1" : ""); }
 
 } // namespace
 
 MainWindow::MainWindow(WindowServices& services, const Folders& folders, QWidget* parent)
     : QMainWindow(parent),
       m_services(services),
+      m_opener(services),
       m_settings(folders.settings),
       m_sessions(std::make_unique<SessionStore>(folders.sessions))
 {
@@ -59,14 +68,22 @@ MainWindow::MainWindow(WindowServices& services, const Folders& folders, QWidget
     theme.setTextPercent(m_settings.value("textPercent").toInt(100));
     if (m_settings.value("theme").isString()) setTheme(m_settings.value("theme").toString());
 
-    makeCommands();
-    makeActions();
-    makeMenus();
+    m_comparison = std::make_unique<WindowComparison>(*this);
+    m_commands = std::make_unique<WindowCommands>(*this);
+    m_actions = std::make_unique<WindowActions>(*this);
+    WindowMenus(*this, *m_actions).fillMenuBar();
+    m_file = new QLabel(this);
+    m_file->setObjectName("fileName");
+    m_file->setProperty("tone", "meta");
+    m_file->setContentsMargins(8, 4, 12, 4);
+    menuBar()->setCornerWidget(m_file, Qt::TopRightCorner);
+
     auto* const body = new QWidget(this);
     auto* const column = new QVBoxLayout(body);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
-    m_bar = makeToolBar();
+    m_bar = new RunBar(
+        *m_actions, [this](const QString& command) { run(command); }, this);
     applyKeys();
     column->addWidget(m_bar);
     m_banner = new Banner(body);
@@ -76,7 +93,15 @@ MainWindow::MainWindow(WindowServices& services, const Folders& folders, QWidget
     m_status = new StatusLine(body);
     column->addWidget(m_status);
     setCentralWidget(body);
+    makePages();
+    followBars();
+    qApp->installEventFilter(this);
+    showWelcome();
+    if (!m_settings.note().isEmpty()) m_status->say(m_settings.note());
+}
 
+void MainWindow::makePages()
+{
     m_welcome = new WelcomePage(m_services.samples(), m_settings, m_stack);
     m_stack->addWidget(m_welcome);
     m_filePage = new FilePage(m_stack);
@@ -87,31 +112,30 @@ MainWindow::MainWindow(WindowServices& services, const Folders& folders, QWidget
     connect(m_welcome, &WelcomePage::themeRequested, this, &MainWindow::setTheme);
     connect(m_filePage, &FilePage::reloadRequested, this, [this](const QString& path) { open(path); });
     connect(m_filePage, &FilePage::welcomeRequested, this, &MainWindow::showWelcome);
+}
+
+/// What is asked for in the status line and in the address.
+void MainWindow::followBars()
+{
     connect(m_status, &StatusLine::cancelRequested, this, [this] { run("cancel"); });
-    connect(m_status, &StatusLine::densityClicked, this, [this] {
-        Theme& style = Theme::instance();
-        style.setDense(!style.dense());
-        m_settings.set("dense", style.dense());
-    });
-    connect(m_address, &AddressBar::gotoRequested, this, [this](const QString& place) { goToOperator(place); });
-    connect(m_address, &AddressBar::iterationRequested, this, [this](const QString& typed) {
+    connect(m_status, &StatusLine::densityClicked, this, &MainWindow::toggleDensity);
+    AddressBar* const address = m_bar->address();
+    connect(address, &AddressBar::gotoRequested, this, [this](const QString& place) { m_commands->goTo(place); });
+    connect(address, &AddressBar::iterationRequested, this, [this](const QString& typed) {
         if (m_document && !m_document->bridge().busy() && m_document->stop()->started) m_document->execute("iter " + typed);
-        else move(request::Iterate());
+        else m_commands->move(request::Iterate());
     });
-    connect(m_address, &AddressBar::crumbClicked, this, [this](const QString& address) {
+    connect(address, &AddressBar::crumbClicked, this, [this](const QString& crumb) {
         if (!m_document) return;
-        m_document->reveal(staticAddress(address.toStdString()));
-        m_document->select(address.toStdString());
+        m_document->reveal(staticAddress(crumb.toStdString()));
+        m_document->select(crumb.toStdString());
     });
-    m_address->setCompletion([this](const QString& text) -> QStringList {
+    address->setCompletion([this](const QString& text) -> QStringList {
         if (!m_document || m_document->bridge().busy()) return {};
         QStringList words;
         for (const std::string& word : m_document->backend().complete(("goto " + text).toStdString())) words.append(textOf(word));
         return words;
     });
-    qApp->installEventFilter(this);
-    showWelcome();
-    if (!m_settings.note().isEmpty()) m_status->say(m_settings.note());
 }
 
 MainWindow::~MainWindow()
@@ -133,9 +157,7 @@ void MainWindow::showWelcome()
 
 void MainWindow::open(const QString& path, std::function<void()> then, const QString& against, double cosine)
 {
-    m_openingStop.request_stop();
-    m_openingStop = std::stop_source();
-    const quint64 ticket = ++m_openTicket;
+    m_opener.cancel();
     // A session file names its model.
     QString file = path, damage;
     const QJsonObject session = QFileInfo(path).suffix() == "lssession" ? readJson(path, &damage) : QJsonObject();
@@ -145,101 +167,59 @@ void MainWindow::open(const QString& path, std::function<void()> then, const QSt
                                    .found(damage.toStdString())
                                    .expected("a JSON object"));
     if (!session.isEmpty()) file = sessionModel(path, session);
-    ++m_opening;
     m_status->showWork(tr("Opening %1").arg(QFileInfo(path).fileName()));
-
-    QPointer<MainWindow> window(this);
-    WindowServices* const services = &m_services;
-    std::thread([=, stop = m_openingStop.get_token(), then = std::move(then)]() mutable {
-        const std::string name = file.toStdString();
-        auto opened = std::make_shared<Result<std::unique_ptr<Backend>>>(
-            against.isEmpty() ? services->open(name, stop) : services->openAgainst(name, against.toStdString(), cosine, stop));
-        QMetaObject::invokeMethod(qApp, [=, then = std::move(then)] {
-            if (!window) return;
-            --window->m_opening;
-            if (ticket != window->m_openTicket) return; // something else was opened meanwhile
-            window->m_status->clearWork();
-            if (!opened->ok()) {
-                if (opened->error().code() == ErrorCode::cancelled) return;
-                if (!against.isEmpty() && window->m_document) window->refuseComparison(opened->error());
-                else window->showError(file, opened->error());
-                return;
-            }
-            window->showDocument(std::move(*opened).value());
-            if (!session.isEmpty()) window->restoreSession(session);
-            else window->offerSession();
-            if (then) then();
-            emit window->documentOpened();
-        });
-    }).detach();
+    m_opener.open(file, against, cosine, [=, this, then = std::move(then)](FileOpener::Opened opened) {
+        m_status->clearWork();
+        if (!opened.ok()) {
+            if (opened.error().code() == ErrorCode::cancelled) return;
+            if (!against.isEmpty() && m_document) {
+                m_comparison->refuse(opened.error());
+                emit openFailed(opened.error());
+            } else showError(file, opened.error());
+            return;
+        }
+        showDocument(std::move(opened).value());
+        if (!session.isEmpty()) restoreSession(session);
+        else offerSession();
+        if (then) then();
+        emit documentOpened();
+    });
 }
 
-/// Inputs belong to the engine thread while it works.
-bool MainWindow::isRunning()
+bool MainWindow::cancelOpening()
 {
-    const bool runs = m_document->bridge().busy();
-    if (runs) m_status->say(tr("the model runs: pause it to compare"));
-    return runs;
+    if (!m_opener.isBusy()) return false;
+    m_opener.cancel();
+    m_status->clearWork();
+    return true;
 }
 
-void MainWindow::compareWith(const QString& other)
+bool MainWindow::reload()
 {
-    if (!m_document) return open(other);
-    if (isRunning()) return;
-    const std::vector<InputPort> inputs = m_document->backend().inputs();
-    open(
-        textOf(m_document->backend().path()),
-        [this, inputs] {
-            for (const InputPort& port : inputs)
-                if (!port.source.empty() && !port.source.starts_with("@last")) // there has been no run of the document that is opened now
-                    m_document->backend().setInput(port.name, port.source);
-            compare();
-        },
-        other);
-}
-
-void MainWindow::swapSides()
-{
-    const ComparedRun& compared = m_document->stop()->compared;
-    if (compared.path.empty() || !compared.reference || !compared.reference->model() || isRunning()) return;
-    open(
-        textOf(compared.path),
-        [this, inputs = m_document->backend().inputs()] {
-            // By name, else by position, as the other side was fed.
-            const std::vector<InputPort> ports = m_document->backend().inputs();
-            for (size_t i = 0; i < inputs.size(); ++i) {
-                if (inputs[i].source.empty() || inputs[i].source.starts_with("@last")) continue;
-                const auto named = std::ranges::find(ports, inputs[i].name, &InputPort::name);
-                if (named == ports.end() && i >= ports.size()) continue;
-                m_document->backend().setInput(named != ports.end() ? named->name : ports[i].name, inputs[i].source);
-            }
-            compare();
-        },
-        textOf(m_document->backend().path()));
-}
-
-/// What is open stays open.
-void MainWindow::refuseComparison(const Error& error)
-{
-    m_document->report({Problem::Severity::error, error.message(), {}, {}});
-    m_banner->show(Banner::Kind::error, tr("cannot be compared: %1").arg(textOf(error.message())), QString(),
-                   {{tr("Choose another file"), [this] { run("compare"); }}});
-    emit openFailed(error);
-}
-
-void MainWindow::compare()
-{
-    if (!m_document) return;
-    bool filled = false;
-    for (const InputPort& port : m_document->backend().inputs()) {
-        if (m_document->stop()->started || !port.source.empty()) continue;
-        m_document->backend().setInput(port.name, kCompareInput);
-        filled = true;
+    if (!m_document && m_stack->currentWidget() == m_filePage) {
+        open(m_filePage->path());
+        return true;
     }
-    setTask(Task::compare);
-    panelCommand("panelDifferences", "compare");
-    if (filled) m_status->say(tr("A and B run on the same input, filled with seed %1").arg(QLatin1String(kCompareInput + 1)));
+    if (!m_document) return false;
+    const QString path = textOf(m_document->backend().path());
+    const QJsonObject session = m_sessions->now();
+    const Task task = m_task;
+    const ComparedRun compared = m_document->stop()->compared;
+    const double cosine = compared.reference ? compared.reference->tolerance().cosine.value_or(0) : 0;
+    open(
+        path,
+        [this, session, task, compares = compared.drift != nullptr] {
+            m_banner->hide(); // what it offers to restore is restored
+            m_sessions->restore(session);
+            if (compares) compare();
+            setTask(task);
+        },
+        textOf(compared.path), cosine);
+    return true;
 }
+
+void MainWindow::compareWith(const QString& other) { m_comparison->with(other); }
+void MainWindow::compare() { m_comparison->run(); }
 
 void MainWindow::openSample(int index)
 {
@@ -271,6 +251,28 @@ void MainWindow::showDocument(std::unique_ptr<Backend> backend)
     for (const char* const listener : {"panelConsole", "panelWatches"}) m_area->panel(listener); // they hear commands from the beginning
     connect(m_area, &PanelArea::arrangementChanged, this, [this] { m_arrangementTouched = true; });
 
+    followBridge();
+    CompareDesk& desk = CompareDesk::of(*m_document);
+    desk.restoreChoice(m_settings.value("compare").toObject());
+    connect(&desk, &CompareDesk::choiceChanged, this, [this, &desk] { m_settings.set("compare", desk.choice()); });
+    connect(&desk, &CompareDesk::swapRequested, this, [this] { m_comparison->swapSides(); });
+    m_task = Task::browse;
+    const bool replay = m_document->backend().isReplay();
+    setTask(replay ? Task::trace : Task::browse);
+    setWheelHabit(m_area->panel("panelGraph"), m_settings.value("wheelZooms").toBool());
+    keepTensorModes(*m_area->panel("panelTensor"), m_settings.value("tensorModes").toObject(),
+                    [this](const QJsonObject& modes) { m_settings.set("tensorModes", modes); });
+    m_sessions->attach(*m_document, *m_area);
+    m_settings.addRecent(QFileInfo(textOf(m_document->backend().path())).absoluteFilePath(), textOf(m_document->backend().name()),
+                         replay ? tr("recording") : QString());
+    updateAddress();
+    updateTitle();
+    updateActions();
+    m_status->show(m_document.get());
+}
+
+void MainWindow::followBridge()
+{
     DebugBridge& bridge = m_document->bridge();
     connect(m_document.get(), &Document::stopChanged, this, &MainWindow::stopChanged);
     connect(m_document.get(), &Document::selectionChanged, this, &MainWindow::updateActions);
@@ -299,25 +301,8 @@ void MainWindow::showDocument(std::unique_ptr<Backend> backend)
     connect(&bridge, &DebugBridge::refused, this, [this](const QString& line, const QString& text) {
         say(text);
         // However the run was begun, by a key, a button of a panel or in the console: what it lacks is asked for in one place.
-        if (const QString word = line.section(' ', 0, 0); word == "run" || word == "start") needsInputs();
+        if (const QString word = line.section(' ', 0, 0); word == "run" || word == "start") m_commands->needsInputs();
     });
-    CompareDesk& desk = CompareDesk::of(*m_document);
-    desk.restoreChoice(m_settings.value("compare").toObject());
-    connect(&desk, &CompareDesk::choiceChanged, this, [this, &desk] { m_settings.set("compare", desk.choice()); });
-    connect(&desk, &CompareDesk::swapRequested, this, &MainWindow::swapSides);
-    m_task = Task::browse;
-    const bool replay = m_document->backend().isReplay();
-    setTask(replay ? Task::trace : Task::browse);
-    setWheelHabit(m_area->panel("panelGraph"), m_settings.value("wheelZooms").toBool());
-    keepTensorModes(*m_area->panel("panelTensor"), m_settings.value("tensorModes").toObject(),
-                    [this](const QJsonObject& modes) { m_settings.set("tensorModes", modes); });
-    m_sessions->attach(*m_document, *m_area);
-    m_settings.addRecent(QFileInfo(textOf(m_document->backend().path())).absoluteFilePath(), textOf(m_document->backend().name()),
-                         replay ? tr("recording") : QString());
-    updateAddress();
-    updateTitle();
-    updateActions();
-    m_status->show(m_document.get());
 }
 
 void MainWindow::offerSession()
@@ -331,9 +316,9 @@ void MainWindow::offerSession()
     if (!address.isEmpty())
         choices.push_back({tr("Restore and run there"), [this, session, address] {
                                restoreSession(session);
-                               if (needsInputs()) return;
-                               perform(request::Begin{{}, false});
-                               perform(request::GoToPlace{address.toStdString()});
+                               if (m_commands->needsInputs()) return;
+                               m_commands->perform(request::Begin{{}, false});
+                               m_commands->perform(request::GoToPlace{address.toStdString()});
                            }});
     m_banner->show(Banner::Kind::notice, contents.isEmpty() ? tr("Restore view") : tr("Restore view and %1").arg(contents),
                    address.isEmpty() ? QString() : tr("it stood at %1").arg(address), choices);
@@ -346,13 +331,20 @@ void MainWindow::restoreSession(const QJsonObject& session)
     if (!note.isEmpty()) m_status->say(note);
 }
 
+void MainWindow::forgetSession()
+{
+    if (!m_document) return;
+    m_sessions->forget();
+    m_status->say(tr("nothing is remembered of %1 any more").arg(textOf(m_document->backend().name())));
+}
+
 void MainWindow::showError(const QString& path, const Error& error)
 {
     showWelcome();
     m_filePage->show(path, error);
     m_stack->setCurrentWidget(m_filePage);
     updateActions();
-    m_address->setAddress({}, QFileInfo(path).fileName());
+    m_bar->address()->setAddress({}, QFileInfo(path).fileName());
     emit openFailed(error);
 }
 
@@ -373,7 +365,7 @@ void MainWindow::closeDocument()
 
 bool MainWindow::settled() const
 {
-    if (m_opening > 0) return false;
+    if (m_opener.isBusy()) return false;
     if (!m_document) return true;
     if (!m_document->bridge().settled()) return false;
     for (const Panel* const panel : m_area->findChildren<Panel*>())
@@ -381,16 +373,20 @@ bool MainWindow::settled() const
     return true;
 }
 
-bool MainWindow::isDataflow() const { return m_document && m_document->stop()->isDataflow; }
-
-QString MainWindow::taskKey() const { return taskName(m_task) + (m_task == Task::debug && isDataflow() ? " v1" : ""); }
-
 void MainWindow::keepArrangement()
 {
     if (!m_area || !std::exchange(m_arrangementTouched, false)) return;
     QJsonObject all = m_settings.value("arrangements").toObject();
-    all[taskKey()] = m_area->arrangement();
+    all[taskKey(m_task, document())] = m_area->arrangement();
     m_settings.set("arrangements", all);
+}
+
+void MainWindow::resetArrangement()
+{
+    if (!m_document) return;
+    m_area->arrange(drawnArrangement(m_task, isDataflow(document()), width()), drawnArrangement(m_task, isDataflow(document()), width()));
+    m_arrangementTouched = true;
+    keepArrangement();
 }
 
 void MainWindow::setTask(Task task)
@@ -398,14 +394,14 @@ void MainWindow::setTask(Task task)
     if (!m_document) return;
     if (m_task != task) keepArrangement();
     m_task = task;
-    const QJsonObject drawn = drawnArrangement(task, isDataflow(), width());
-    const QJsonObject kept = m_settings.value("arrangements").toObject()[taskKey()].toObject();
+    const QJsonObject drawn = drawnArrangement(task, isDataflow(document()), width());
+    const QJsonObject kept = m_settings.value("arrangements").toObject()[taskKey(m_task, document())].toObject();
     const QString focus = m_area->focusPanel() ? m_area->focusPanel()->objectName() : QString();
     m_area->arrange(kept.isEmpty() ? drawn : kept, drawn);
     if (!focus.isEmpty() && m_area->isOpen(focus)) m_area->show(focus, true); // who steps by keys goes on stepping
     m_arrangementTouched = false;
-    orderFocus(*m_area, focusOrder(isDataflow()));
-    for (int i = 0; i < m_taskButtons.size(); ++i) m_taskButtons[i]->setChecked(i == static_cast<int>(task));
+    orderFocus(*m_area, focusOrder(isDataflow(document())));
+    m_bar->showTask(task);
     m_settings.set("task", taskName(task));
 }
 
@@ -432,21 +428,21 @@ void MainWindow::noticeTimeline()
                        .arg(QLocale(QLocale::English).toString(qint64{m_document->stop()->position.step}))
                        .arg(m_lastLine),
                    tr("timeline %1 is kept").arg(parent),
-                   {{tr("Back to timeline %1").arg(parent), [this, parent] { perform(request::SwitchTimeline{parent}); }}});
+                   {{tr("Back to timeline %1").arg(parent), [this, parent] { m_commands->perform(request::SwitchTimeline{parent}); }}});
 }
 
 void MainWindow::updateAddress()
 {
     if (!m_document) {
-        m_address->setAddress({}, tr("no model open"));
-        m_find->setPlaceholderText(tr("Nothing to search yet"));
+        m_bar->address()->setAddress({}, tr("no model open"));
+        findField()->setPlaceholderText(tr("Nothing to search yet"));
         return;
     }
     const StopSnapshot& stop = *m_document->stop();
     const std::string selected = m_document->selection().address;
     const std::string shown = stop.started ? stop.address : !selected.empty() ? selected : m_document->view().root;
-    m_address->setAddress(textOf(shown));
-    m_find->setPlaceholderText(tr("Find in all subgraphs"));
+    m_bar->address()->setAddress(textOf(shown));
+    findField()->setPlaceholderText(tr("Find in all subgraphs"));
 }
 
 void MainWindow::updateTitle()
@@ -463,36 +459,58 @@ void MainWindow::updateTitle()
 void MainWindow::updateActions()
 {
     const bool open = m_document != nullptr;
-    const StopSnapshot none;
-    const StopSnapshot& stop = open ? *m_document->stop() : none;
-    const bool busy = open && m_document->bridge().busy(), idle = open && !busy;
-    const bool moves = idle && stop.started, forward = idle && (!stop.started || !stop.finished);
-    const bool replay = open && m_document->backend().isReplay();
-    const auto enable = [this](bool on, std::initializer_list<const char*> names) {
-        for (const char* const name : names)
-            if (QAction* const each = m_actions.value(name)) each->setEnabled(on);
-    };
-    enable(idle, {"run", "restart"});
-    enable(busy, {"pause"});
-    enable(open && (busy || stop.started), {"stop"});
-    enable(forward, {"stepOver", "stepInto"});
-    enable(moves && !stop.finished, {"stepOut", "runToCursor", "nextIteration"});
-    enable(moves, {"reverseRun", "backOver", "backInto", "backOut", "backToCursor", "previousIteration", "gotoIteration", "bookmark",
-                   "back", "forward", "previousNaN", "gotoBookmark"});
-    enable(idle, {"nextNaN", "toggleBreakpoint", "enableBreakpoint", "editBreakpoint", "deleteBreakpoints", "watchExpression"});
-    enable(idle && !replay, {"record"});
-    enable(open || m_stack->currentWidget() == m_filePage, {"reload"});
-    enable(open, {"gotoAddress", "find", "findNext", "findPrevious", "quickOpen", "saveSession", "closeTab", "nextTab", "previousTab",
-                  "exportGraph", "copyAddress", "console", "focusPanel", "task", "nextFinding", "previousFinding"});
-    for (int i = 1; i <= 10; ++i) {
-        if (QAction* const each = m_actions.value(QStringLiteral("focusPanel.%1").arg(i))) each->setEnabled(open);
-        if (QAction* const each = m_actions.value(QStringLiteral("gotoBookmark.%1").arg(i))) each->setEnabled(moves);
-        if (QAction* const each = m_actions.value(QStringLiteral("task.%1").arg(i))) each->setEnabled(open);
+    m_actions->update(m_document.get(), open || m_stack->currentWidget() == m_filePage);
+    m_bar->setDocumentOpen(open);
+    if (open && !m_document->stop()->started) updateAddress();
+}
+
+void MainWindow::applyKeys()
+{
+    m_actions->applyKeys(m_keys);
+    m_bar->showKeys(*m_actions);
+}
+
+AddressBar* MainWindow::addressBar() { return m_bar->address(); }
+QLineEdit* MainWindow::findField() { return m_bar->findField(); }
+QAction* MainWindow::action(const QString& command) const { return m_actions->of(command); }
+QString MainWindow::keyOf(const QString& command) const { return m_actions->keyOf(command); }
+QStringList MainWindow::commands() const { return m_commands->names(); }
+bool MainWindow::run(const QString& command) { return m_commands->run(command); }
+
+bool MainWindow::runIfEnabled(const QString& command)
+{
+    const QAction* const shown = action(command);
+    return (!shown || shown->isEnabled()) && run(command);
+}
+
+void MainWindow::say(const QString& problem)
+{
+    if (m_document) m_document->report({Problem::Severity::error, problem.toStdString(), {}, {}});
+    m_status->say(problem);
+}
+
+bool MainWindow::panelCommand(const QString& panel, const QString& command)
+{
+    if (!m_area) return false;
+    Panel* const target = m_area->panel(panel);
+    return target && target->command(command);
+}
+
+bool MainWindow::rebind(const KeyPlace& place, const QString& key, QString* clash)
+{
+    if (const KeyPlace* const other = m_keys.holder(place, key)) {
+        if (clash) *clash = other->label;
+        return false;
     }
-    if (open && !stop.started) updateAddress();
-    if (idle) m_actions["record"]->setChecked(m_document->backend().isRecording());
-    m_find->setEnabled(open);
-    for (QToolButton* const task : std::as_const(m_taskButtons)) task->setEnabled(open);
+    m_keys.set(place, key);
+    applyKeys();
+    return true;
+}
+
+void MainWindow::resetKeys()
+{
+    m_settings.set("keys", QJsonObject());
+    applyKeys();
 }
 
 void MainWindow::setTheme(const QString& name)
@@ -505,23 +523,37 @@ void MainWindow::setTheme(const QString& name)
     m_settings.set("theme", name);
 }
 
+void MainWindow::toggleDensity()
+{
+    Theme& theme = Theme::instance();
+    theme.setDense(!theme.dense());
+    m_settings.set("dense", theme.dense());
+}
+
 void MainWindow::setWheelZooms(bool zooms)
 {
     m_settings.set("wheelZooms", zooms);
     if (Panel* const panel = m_area ? m_area->panel("panelGraph") : nullptr) setWheelHabit(panel, zooms);
 }
 
-/// Where the window was, for the next start.
-void MainWindow::keepGeometry() { m_settings.set("geometry", QString::fromLatin1(saveGeometry().toBase64())); }
-
 void MainWindow::closeEvent(QCloseEvent* event)
 {
-    keepGeometry();
-    m_openingStop.request_stop();
-    ++m_openTicket;
+    m_settings.set("geometry", QString::fromLatin1(saveGeometry().toBase64()));
+    m_opener.cancel();
     closeDocument();
     m_settings.flush();
     event->accept();
+}
+
+void MainWindow::keyPressEvent(QKeyEvent* event)
+{
+    if (m_panelKeys.unwanted(*event)) event->accept();
+    else QMainWindow::keyPressEvent(event);
+}
+
+bool MainWindow::eventFilter(QObject* watched, QEvent* event)
+{
+    return m_panelKeys.before(watched, event) || QMainWindow::eventFilter(watched, event);
 }
 
 void MainWindow::resizeEvent(QResizeEvent* event)
@@ -530,8 +562,9 @@ void MainWindow::resizeEvent(QResizeEvent* event)
     const auto columns = [](int width) { return width >= 2200 ? 2 : width >= 1600 ? 1 : 0; };
     // A window that grows past a threshold gets another column, unless its user has moved things.
     if (m_document && m_task == Task::debug && !m_arrangementTouched && columns(event->oldSize().width()) != columns(width()) &&
-        m_settings.value("arrangements").toObject()[taskKey()].toObject().isEmpty())
-        m_area->arrange(drawnArrangement(m_task, isDataflow(), width()), drawnArrangement(m_task, isDataflow(), width()));
+        m_settings.value("arrangements").toObject()[taskKey(m_task, document())].toObject().isEmpty())
+        m_area->arrange(drawnArrangement(m_task, isDataflow(document()), width()),
+                        drawnArrangement(m_task, isDataflow(document()), width()));
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event)

@@ -5,34 +5,35 @@
 #include "viewer/bridge/document.h"
 #include "viewer/widgets/panel_area.h"
 #include "viewer/window/arrangements.h"
+#include "viewer/window/file_opener.h"
 #include "viewer/window/key_bindings.h"
 #include "viewer/window/settings.h"
+#include "viewer/window/window_keys.h"
 #include "viewer/window/window_services.h"
 
 #include <QMainWindow>
-#include <QPointer>
 
 #include <functional>
-#include <map>
 #include <memory>
-#include <stop_token>
-#include <string>
 #include <utility>
 
 class QAction;
 class QLabel;
 class QLineEdit;
 class QStackedWidget;
-class QToolButton;
 
 namespace loopscope::viewer {
 
 class AddressBar;
 class Banner;
 class FilePage;
+class RunBar;
 class StatusLine;
 class SessionStore;
 class WelcomePage;
+class WindowActions;
+class WindowCommands;
+class WindowComparison;
 
 class MainWindow : public QMainWindow {
     Q_OBJECT
@@ -53,20 +54,28 @@ public:
     void compareWith(const QString& other);
     /// Of a document that is held against another: runs both. Inputs without a value are filled.
     void compare();
-    /// The other side becomes the file that is open, held against this one.
-    bool isRunning(); ///< and says so
-    void swapSides();
     void closeDocument();
     Document* document() { return m_document.get(); }
     PanelArea* area() { return m_area; }
     StatusLine* status() { return m_status; }
-    AddressBar* addressBar() { return m_address; }
-    bool isOpening() const { return m_opening > 0; }
+    AddressBar* addressBar();
+    QLineEdit* findField();
+    Banner& banner() { return *m_banner; }
+    SessionStore& sessions() { return *m_sessions; }
+    bool isOpening() const { return m_opener.isBusy(); }
+    /// Gives up what is being opened; false: nothing is.
+    bool cancelOpening();
+    /// Opens again what is open, with its session, or what could not be opened; false: neither is there.
+    bool reload();
     /// Nothing runs, nothing is being opened or laid out.
     bool settled() const;
 
     Task task() const { return m_task; }
     void setTask(Task task);
+    /// As drawn, whatever its user has moved.
+    void resetArrangement();
+    /// False: no panel of this name knows the command.
+    bool panelCommand(const QString& panel, const QString& command);
     /// A command of the key table, "stepOver", or one with its number, "gotoBookmark.3". False: it does not apply now.
     bool run(const QString& command);
     /// The same from where its action does not stand in between, the palette and the letters of gdb. False also while the action is
@@ -76,7 +85,7 @@ public:
     QStringList commands() const;
     /// In the status line and among the problems.
     void say(const QString& problem);
-    QAction* action(const QString& command) const { return m_actions.value(command); }
+    QAction* action(const QString& command) const;
     const KeyBindings& keys() const { return m_keys; }
     /// The first key of a global command.
     QString keyOf(const QString& command) const;
@@ -86,7 +95,9 @@ public:
     void setWheelZooms(bool zooms);
     /// Exchanges the theme now and remembers it: "light", "dark", "contrast", "system".
     void setTheme(const QString& name);
+    void toggleDensity();
     void showWelcome();
+    void forgetSession(); ///< of the model that is open
     Settings& settings() { return m_settings; }
 
 signals:
@@ -102,9 +113,10 @@ protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
-    // main_window.cpp
+    void makePages();
+    void followBars();
+    void followBridge();
     void showDocument(std::unique_ptr<Backend> backend);
-    void refuseComparison(const Error& error);
     void showError(const QString& path, const Error& error);
     void stopChanged();
     void noticeTimeline();
@@ -112,45 +124,21 @@ private:
     void updateAddress();
     void updateTitle();
     void keepArrangement();
-    QString taskKey() const;
-    bool isDataflow() const;
     void offerSession();
     void restoreSession(const QJsonObject& session);
-    void keepGeometry();
-    // window_actions.cpp
-    QAction* addAction(const QString& command, const QString& label, const QString& tip);
     void applyKeys();
-    void makeActions();
-    void makeMenus();
-    QWidget* makeToolBar();
-    // window_commands.cpp
-    void makeCommands();
-    void perform(Request request);
-    bool needsInputs();
-    void runOrContinue();
-    void move(const request::Move& move);
-    void toggleBreakpoint();
-    std::string operatorInFocus() const;
-    const BreakpointRow* breakpointInFocus() const;
-    bool panelCommand(const QString& panel, const QString& command);
-    void focusPanel(int number);
-    void chooseFile(const QString& title, const QString& filter, std::function<void(const QString&)> then);
-    bool changedKey(const QKeyEvent& event);
-    void copyText(const QString& text);
-    void goToOperator(const QString& address);
 
     WindowServices& m_services;
+    FileOpener m_opener;
     Settings m_settings;
     KeyBindings m_keys{m_settings};
+    WindowKeys m_panelKeys{*this, m_keys};
     std::unique_ptr<SessionStore> m_sessions;
-    QMap<QString, QAction*> m_actions;
-    std::map<QString, std::function<bool()>> m_commands;
-    QList<std::pair<QAction*, const KeyPlace*>> m_panelKeys; ///< of menus; the text shows the key
+    std::unique_ptr<WindowComparison> m_comparison;
+    std::unique_ptr<WindowCommands> m_commands;
+    std::unique_ptr<WindowActions> m_actions;
     QLabel* m_file = nullptr;
-    QWidget* m_bar = nullptr;
-    AddressBar* m_address = nullptr;
-    QLineEdit* m_find = nullptr;
-    QList<QToolButton*> m_taskButtons;
+    RunBar* m_bar = nullptr;
     Banner* m_banner = nullptr;
     QStackedWidget* m_stack = nullptr;
     WelcomePage* m_welcome = nullptr;
@@ -160,13 +148,9 @@ private:
     PanelArea* m_area = nullptr; ///< of the document; goes before it
     Task m_task = Task::browse;
     bool m_arrangementTouched = false; ///< by the user, since the task was chosen
-    int m_opening = 0;
-    std::stop_source m_openingStop;
-    quint64 m_openTicket = 0;
     qint64 m_progressFrom = 0;
-    size_t m_timelines = 0;          ///< that the run had at the last stop
-    QString m_lastLine;              ///< the command that ran last
-    QPointer<QWidget> m_focusBefore; ///< Alt+1 again returns there
+    size_t m_timelines = 0; ///< that the run had at the last stop
+    QString m_lastLine;     ///< the command that ran last
 };
 
 } // namespace loopscope::viewer

@@ -1,8 +1,7 @@
-// What the commands of the key table do. Whatever moves through a run is a request to the debugger.
+#include "viewer/window/window_commands.h"
+
 #include "engine/ir/model.h"
 #include "viewer/window/address_bar.h"
-#include "viewer/window/banner.h"
-#include "viewer/window/file_page.h"
 #include "viewer/window/key_sheet.h"
 #include "viewer/window/key_table.h"
 #include "viewer/window/main_window.h"
@@ -16,10 +15,7 @@
 #include <QClipboard>
 #include <QFileDialog>
 #include <QFileInfo>
-#include <QKeyEvent>
 #include <QLineEdit>
-#include <QPlainTextEdit>
-#include <QStackedWidget>
 
 namespace loopscope::viewer {
 
@@ -27,18 +23,7 @@ namespace {
 
 QString textOf(const std::string& text) { return QString::fromStdString(text); }
 
-/// The context of the key table that a panel is.
-QString contextOf(const Panel* panel)
-{
-    if (!panel) return {};
-    const QString name = panel->objectName();
-    if (name == "panelGraph" || name == "panelDataflow" || name.startsWith("panelCompare")) return "graph";
-    if (name == "panelListing" || name == "panelStructured") return "listing";
-    if (name == "panelTensor") return "tensor";
-    if (name == "panelTimeline") return "timeline";
-    if (name == "panelSql") return "sql";
-    return {};
-}
+QString tr(const char* text) { return MainWindow::tr(text); }
 
 /// A breakpoint on the next NaN, which goes when it has stopped once.
 Request nanOnce()
@@ -50,137 +35,170 @@ Request nanOnce()
 
 } // namespace
 
-void MainWindow::perform(Request request)
+WindowCommands::WindowCommands(MainWindow& window) : m_window(window)
 {
-    if (m_document) m_document->perform(std::move(request));
+    addMoves();
+    addMarks();
+    addPlaces();
+    addFiles();
+    addPanels();
+}
+
+Document& WindowCommands::document() const { return *m_window.document(); }
+PanelArea& WindowCommands::area() const { return *m_window.area(); }
+
+bool WindowCommands::run(const QString& command) const
+{
+    const auto found = m_commands.find(command);
+    return found != m_commands.end() && found->second();
+}
+
+QStringList WindowCommands::names() const
+{
+    QStringList names;
+    for (const auto& [name, work] : m_commands) names.append(name);
+    for (const KeyRow& row : keyTable()) names.append(QLatin1String(row.command));
+    names.sort();
+    names.removeDuplicates();
+    return names;
+}
+
+WindowCommands::Work WindowCommands::with(std::function<void()> work)
+{
+    return [this, work = std::move(work)] {
+        if (!m_window.document()) return false;
+        work();
+        return true;
+    };
+}
+
+WindowCommands::Work WindowCommands::always(std::function<void()> work)
+{
+    return [work = std::move(work)] {
+        work();
+        return true;
+    };
+}
+
+void WindowCommands::perform(Request request)
+{
+    if (m_window.document()) document().perform(std::move(request));
 }
 
 /// Opens the inputs panel if the run cannot begin. True: it cannot.
-bool MainWindow::needsInputs()
+bool WindowCommands::needsInputs()
 {
-    if (m_document->stop()->started) return false;
-    for (const InputPort& port : m_document->backend().inputs()) {
+    if (document().stop()->started) return false;
+    for (const InputPort& port : document().backend().inputs()) {
         if (!port.source.empty() && port.problem.empty()) continue;
-        if (m_task == Task::browse) setTask(Task::debug);
-        if (!m_area->show("panelInputs", true)) break;
-        m_status->say(port.source.empty() ? tr("input %1 has no value yet: fill it here, then run").arg(textOf(port.name))
-                                          : textOf(port.problem));
+        if (m_window.task() == Task::browse) m_window.setTask(Task::debug);
+        if (!area().show("panelInputs", true)) break;
+        m_window.status()->say(port.source.empty() ? tr("input %1 has no value yet: fill it here, then run").arg(textOf(port.name))
+                                                   : textOf(port.problem));
         return true;
     }
     return false;
 }
 
-void MainWindow::runOrContinue()
+void WindowCommands::runOrContinue()
 {
-    const StopSnapshot& stop = *m_document->stop();
+    const StopSnapshot& stop = *document().stop();
     if (!stop.started || stop.finished) {
         if (needsInputs()) return;
-        m_sessions->save();
+        m_window.sessions().save();
         perform(request::Begin());
     } else {
         perform(request::Resume());
     }
 }
 
-void MainWindow::move(const request::Move& move)
+void WindowCommands::move(const request::Move& move)
 {
-    if (!m_document || m_document->bridge().busy()) return;
-    if (m_document->stop()->started) perform(move);
+    if (!m_window.document() || document().bridge().busy()) return;
+    if (document().stop()->started) perform(move);
     else if (!needsInputs()) perform(request::Begin{{}, false});
 }
 
 /// What commands without an operand are about: the selection, else what runs next.
-std::string MainWindow::operatorInFocus() const
+std::string WindowCommands::operatorInFocus() const
 {
-    const Selection& selection = m_document->selection();
+    const Selection& selection = document().selection();
     if (selection.op.valid()) return selection.address;
-    return m_document->stop()->finished ? std::string() : m_document->stop()->address;
+    return document().stop()->finished ? std::string() : document().stop()->address;
 }
 
-const BreakpointRow* MainWindow::breakpointInFocus() const
+const BreakpointRow* WindowCommands::breakpointInFocus() const
 {
     const std::string address = staticAddress(operatorInFocus());
-    for (const BreakpointRow& row : m_document->stop()->breakpoints)
+    for (const BreakpointRow& row : document().stop()->breakpoints)
         if (!row.address.empty() && row.address == address) return &row;
     return nullptr;
 }
 
-void MainWindow::toggleBreakpoint()
+void WindowCommands::toggleBreakpoint()
 {
     if (const Result<Address> place = parseAddress(staticAddress(operatorInFocus())); place.ok())
         perform(request::ToggleBreakpoint{*place});
 }
 
-bool MainWindow::panelCommand(const QString& panel, const QString& command)
+void WindowCommands::focusPanel(int number)
 {
-    if (!m_area) return false;
-    Panel* const target = m_area->panel(panel);
-    return target && target->command(command);
-}
-
-void MainWindow::focusPanel(int number)
-{
-    const QString name = focusOrder(isDataflow()).value(number - 1);
-    Panel* const before = m_area->focusPanel();
+    const QString name = focusOrder(document().stop()->isDataflow).value(number - 1);
+    Panel* const before = area().focusPanel();
     if (before && before->objectName() == name && m_focusBefore) {
         m_focusBefore->setFocus(Qt::ShortcutFocusReason);
         return;
     }
     m_focusBefore = QApplication::focusWidget();
-    m_area->show(name, true);
+    area().show(name, true);
 }
 
-void MainWindow::chooseFile(const QString& title, const QString& filter, std::function<void(const QString&)> then)
+void WindowCommands::chooseFile(const QString& title, const QString& filter, std::function<void(const QString&)> then)
 {
-    const QString start = m_document ? QFileInfo(textOf(m_document->backend().path())).absolutePath() : QString();
-    auto* const dialog = new QFileDialog(this, title, start, filter);
+    const QString start = m_window.document() ? QFileInfo(textOf(document().backend().path())).absolutePath() : QString();
+    auto* const dialog = new QFileDialog(&m_window, title, start, filter);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(QFileDialog::ExistingFile);
-    connect(dialog, &QFileDialog::fileSelected, this, [then = std::move(then)](const QString& path) { then(path); });
+    QObject::connect(dialog, &QFileDialog::fileSelected, &m_window, [then = std::move(then)](const QString& path) { then(path); });
     dialog->open();
 }
 
-void MainWindow::copyText(const QString& text) { QGuiApplication::clipboard()->setText(text); }
+void WindowCommands::chooseTarget(const QString& title, const QString& path, const QString& filter,
+                                  std::function<void(const QString&)> then)
+{
+    auto* const dialog = new QFileDialog(&m_window, title, path, filter);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setAcceptMode(QFileDialog::AcceptSave);
+    QObject::connect(dialog, &QFileDialog::fileSelected, &m_window, [then = std::move(then)](const QString& file) { then(file); });
+    dialog->open();
+}
 
 /// Before a run only the picture can go there.
-void MainWindow::goToOperator(const QString& address)
+void WindowCommands::goTo(const QString& address)
 {
-    if (!m_document) return;
-    if (m_document->stop()->started) {
+    if (!m_window.document()) return;
+    if (document().stop()->started) {
         perform(request::GoToPlace{address.toStdString()});
         return;
     }
     const std::string place = staticAddress(address.toStdString());
-    if (m_document->select(place)) m_document->reveal(place);
+    if (document().select(place)) document().reveal(place);
     else if (!needsInputs()) {
         perform(request::Begin{{}, false});
         perform(request::GoToPlace{address.toStdString()});
     }
 }
 
-void MainWindow::makeCommands()
+/// Whatever moves through the run.
+void WindowCommands::addMoves()
 {
-    // A command that always applies once a document is open.
-    const auto with = [this](auto work) {
-        return [this, work] {
-            if (!m_document) return false;
-            work();
-            return true;
-        };
-    };
-    const auto moves = [this, with](const request::Move& to) { return with([this, to] { move(to); }); };
-    const auto always = [](auto work) {
-        return [work] {
-            work();
-            return true;
-        };
-    };
     auto& to = m_commands;
+    const auto moves = [this](const request::Move& where) { return with([this, where] { move(where); }); };
     to["run"] = with([this] { runOrContinue(); });
-    to["pause"] = with([this] { m_document->bridge().cancel(); });
+    to["pause"] = with([this] { document().bridge().cancel(); });
     to["stop"] = with([this] {
-        if (m_document->bridge().busy()) m_document->bridge().cancel();
-        else if (m_document->stop()->started) perform(request::GoToStart());
+        if (document().bridge().busy()) document().bridge().cancel();
+        else if (document().stop()->started) perform(request::GoToStart());
     });
     to["restart"] = with([this] {
         if (!needsInputs()) perform(request::Begin());
@@ -196,29 +214,19 @@ void MainWindow::makeCommands()
     to["previousIteration"] = moves(request::Iterate{request::Iterate::To::offset, -1});
     to["runToCursor"] = with([this] { move(request::Advance{staticAddress(operatorInFocus())}); });
     to["backToCursor"] = with([this] { move(request::GoToPlace{operatorInFocus()}); });
-    to["gotoIteration"] = with([this] { m_address->editIteration(); });
-    to["gotoAddress"] = with([this] { m_address->edit(); });
-    to["toggleBreakpoint"] = with([this] { toggleBreakpoint(); });
-    to["enableBreakpoint"] = with([this] {
-        if (const BreakpointRow* const row = breakpointInFocus()) perform(request::EnableBreakpoint{row->number, !row->enabled});
-    });
-    to["editBreakpoint"] = with([this] {
-        const auto edit = [this] {
-            if (Panel* const panel = m_area->show("panelBreakpoints", true)) panel->command("editBreakpoint");
-        };
-        if (breakpointInFocus()) return edit();
-        if (operatorInFocus().empty()) return;
-        toggleBreakpoint(); // its row is there after the command
-        connect(m_document.get(), &Document::stopChanged, this, edit, Qt::SingleShotConnection);
-    });
-    to["deleteBreakpoints"] = with([this] { perform(request::RemoveBreakpoint()); });
-    to["watchExpression"] = with([this] {
-        const Selection& selection = m_document->selection();
-        if (!selection.value.valid()) return;
-        perform(request::Display{m_document->model().graph(selection.graph).value(selection.value).id});
-    });
+    to["back"] = moves(request::Back());
+    to["forward"] = moves(request::Forward());
+    // Without iterations: of the invocation that runs, else of the nearest one.
+    const auto write = [this](HistoryQuery query) {
+        return with([this, query] {
+            const Selection& selection = document().selection();
+            if (selection.value.valid()) move(request::GoToWrite{query, staticAddress(document().valueAddress(selection))});
+        });
+    };
+    to["previousWrite"] = write(HistoryQuery::lastWrite);
+    to["nextWrite"] = write(HistoryQuery::nextWrite);
     to["nextNaN"] = with([this] {
-        const bool started = m_document->stop()->started;
+        const bool started = document().stop()->started;
         if (!started && needsInputs()) return; // nor is a breakpoint left behind
         perform(nanOnce());
         perform(started ? Request(request::Resume()) : Request(request::Begin()));
@@ -227,218 +235,132 @@ void MainWindow::makeCommands()
         perform(nanOnce());
         perform(request::Resume{Direction::backward});
     });
-    to["nextFinding"] = with([this] {
-        if (m_task == Task::compare && panelCommand("panelDifferences", "nextFinding")) return;
-        m_area->show("panelProblems", false);
-        panelCommand("panelProblems", "nextFinding");
+}
+
+/// What a run is told to watch, and to keep.
+void WindowCommands::addMarks()
+{
+    auto& to = m_commands;
+    to["toggleBreakpoint"] = with([this] { toggleBreakpoint(); });
+    to["enableBreakpoint"] = with([this] {
+        if (const BreakpointRow* const row = breakpointInFocus()) perform(request::EnableBreakpoint{row->number, !row->enabled});
     });
-    to["previousFinding"] = with([this] {
-        if (m_task == Task::compare && panelCommand("panelDifferences", "previousFinding")) return;
-        m_area->show("panelProblems", false);
-        panelCommand("panelProblems", "previousFinding");
+    to["editBreakpoint"] = with([this] {
+        const auto edit = [this] {
+            if (Panel* const panel = area().show("panelBreakpoints", true)) panel->command("editBreakpoint");
+        };
+        if (breakpointInFocus()) return edit();
+        if (operatorInFocus().empty()) return;
+        toggleBreakpoint(); // its row is there after the command
+        QObject::connect(m_window.document(), &Document::stopChanged, &m_window, edit, Qt::SingleShotConnection);
     });
-    to["bookmark"] = with([this] { perform(request::SetMark{"mark" + std::to_string(m_document->stop()->marks.size() + 1)}); });
+    to["deleteBreakpoints"] = with([this] { perform(request::RemoveBreakpoint()); });
+    to["watchExpression"] = with([this] {
+        const Selection& selection = document().selection();
+        if (!selection.value.valid()) return;
+        perform(request::Display{document().model().graph(selection.graph).value(selection.value).id});
+    });
+    to["bookmark"] = with([this] { perform(request::SetMark{"mark" + std::to_string(document().stop()->marks.size() + 1)}); });
     for (int i = 1; i <= 10; ++i)
         to[QStringLiteral("gotoBookmark.%1").arg(i)] = with([this, i] {
-            const std::vector<Mark>& marks = m_document->stop()->marks;
+            const std::vector<Mark>& marks = document().stop()->marks;
             if (static_cast<size_t>(i) <= marks.size()) perform(request::GoToPlace{marks[static_cast<size_t>(i) - 1].name});
         });
-    to["back"] = moves(request::Back());
-    to["forward"] = moves(request::Forward());
-    // Without iterations: of the invocation that runs, else of the nearest one.
-    const auto write = [this, with](HistoryQuery query) {
-        return with([this, query] {
-            const Selection& selection = m_document->selection();
-            if (selection.value.valid()) move(request::GoToWrite{query, staticAddress(m_document->valueAddress(selection))});
-        });
-    };
-    to["previousWrite"] = write(HistoryQuery::lastWrite);
-    to["nextWrite"] = write(HistoryQuery::nextWrite);
+    to["record"] =
+        with([this] { perform(document().backend().isRecording() ? Request(request::RecordOff()) : Request(request::RecordOn())); });
+    to["up"] = with([this] {
+        const int depth = document().frame() < 0 ? static_cast<int>(document().stop()->stack.size()) - 1 : document().frame();
+        if (depth > 0) document().setFrame(depth - 1);
+    });
+}
+
+/// Where to look.
+void WindowCommands::addPlaces()
+{
+    auto& to = m_commands;
+    to["gotoIteration"] = with([this] { m_window.addressBar()->editIteration(); });
+    to["gotoAddress"] = with([this] { m_window.addressBar()->edit(); });
     to["find"] = with([this] {
-        m_find->setFocus(Qt::ShortcutFocusReason);
-        m_find->selectAll();
+        m_window.findField()->setFocus(Qt::ShortcutFocusReason);
+        m_window.findField()->selectAll();
     });
     to["findTyped"] = with([this] {
-        Panel* const panel = m_area->show("panelSearch", false);
-        if (panel) searchIn(panel, m_find->text());
-        panelCommand("panelSearch", "findNext");
+        Panel* const panel = area().show("panelSearch", false);
+        if (panel) searchIn(panel, m_window.findField()->text());
+        m_window.panelCommand("panelSearch", "findNext");
     });
-    to["findNext"] = with([this] { panelCommand("panelSearch", "findNext"); });
-    to["findPrevious"] = with([this] { panelCommand("panelSearch", "findPrevious"); });
+    to["findNext"] = with([this] { m_window.panelCommand("panelSearch", "findNext"); });
+    to["findPrevious"] = with([this] { m_window.panelCommand("panelSearch", "findPrevious"); });
+    const auto finding = [this](const QString& which) {
+        return with([this, which] {
+            if (m_window.task() == Task::compare && m_window.panelCommand("panelDifferences", which)) return;
+            area().show("panelProblems", false);
+            m_window.panelCommand("panelProblems", which);
+        });
+    };
+    to["nextFinding"] = finding("nextFinding");
+    to["previousFinding"] = finding("previousFinding");
     to["quickOpen"] = with([this] {
-        showOperatorPalette(*this, m_document->model(), [this](const QString& address) {
-            if (m_document && m_document->select(address.toStdString())) m_document->reveal(staticAddress(address.toStdString()));
+        showOperatorPalette(m_window, document().model(), [this](const QString& address) {
+            if (m_window.document() && document().select(address.toStdString())) document().reveal(staticAddress(address.toStdString()));
         });
     });
-    to["palette"] = always([this] { showCommandPalette(*this); });
-    to["keySheet"] = always([this] { showKeySheet(*this); });
-    to["settings"] = always([this] { showSettings(*this); });
+    to["copyAddress"] = with([this] { QGuiApplication::clipboard()->setText(m_window.addressBar()->address()); });
+}
+
+/// What is opened, written and given up.
+void WindowCommands::addFiles()
+{
+    auto& to = m_commands;
     to["open"] = always([this] {
         chooseFile(tr("Open a model, recording or session"),
                    tr("Models and recordings (*.tflite *.circle *.pb *.pbtxt *.meta *.lsir *.lstrace *.lssession);;All files (*)"),
-                   [this](const QString& path) { open(path); });
+                   [this](const QString& path) { m_window.open(path); });
     });
     to["openRecording"] = always([this] {
-        chooseFile(tr("Open a recording"), tr("Recordings (*.lstrace);;All files (*)"), [this](const QString& path) { open(path); });
+        chooseFile(tr("Open a recording"), tr("Recordings (*.lstrace);;All files (*)"),
+                   [this](const QString& path) { m_window.open(path); });
     });
     to["compare"] = always([this] {
         chooseFile(tr("Compare with"), tr("Models and recordings (*.tflite *.circle *.pb *.pbtxt *.lsir *.lstrace *.npz);;All files (*)"),
-                   [this](const QString& path) { compareWith(path); });
+                   [this](const QString& path) { m_window.compareWith(path); });
     });
     to["saveSession"] = with([this] {
-        const QString path = QFileInfo(textOf(m_document->backend().path())).completeBaseName() + ".lssession";
-        auto* const dialog = new QFileDialog(this, tr("Save the session"), path, tr("Sessions (*.lssession)"));
-        dialog->setAttribute(Qt::WA_DeleteOnClose);
-        dialog->setAcceptMode(QFileDialog::AcceptSave);
-        connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& file) {
-            if (!m_sessions->saveTo(file)) m_status->say(tr("%1 cannot be written").arg(file));
+        const QString path = QFileInfo(textOf(document().backend().path())).completeBaseName() + ".lssession";
+        chooseTarget(tr("Save the session"), path, tr("Sessions (*.lssession)"), [this](const QString& file) {
+            if (!m_window.sessions().saveTo(file)) m_window.status()->say(tr("%1 cannot be written").arg(file));
         });
-        dialog->open();
     });
-    to["reload"] = [this] {
-        if (!m_document && m_stack->currentWidget() == m_filePage) {
-            open(m_filePage->path());
-            return true;
-        }
-        if (!m_document) return false;
-        const QString path = textOf(m_document->backend().path());
-        const QJsonObject session = m_sessions->now();
-        const Task task = m_task;
-        const ComparedRun compared = m_document->stop()->compared;
-        const double cosine = compared.reference ? compared.reference->tolerance().cosine.value_or(0) : 0;
-        open(
-            path,
-            [this, session, task, compares = compared.drift != nullptr] {
-                m_banner->hide(); // what it offers to restore is restored
-                m_sessions->restore(session);
-                if (compares) compare();
-                setTask(task);
-            },
-            textOf(compared.path), cosine);
-        return true;
-    };
-    to["closeTab"] = with([this] {
-        if (const Panel* const panel = m_area->focusPanel()) m_area->close(panel->objectName());
-    });
-    to["nextTab"] = with([this] { m_area->nextTab(1); });
-    to["previousTab"] = with([this] { m_area->nextTab(-1); });
-    to["quit"] = always([this] { close(); });
+    to["reload"] = [this] { return m_window.reload(); };
     to["exportGraph"] = with([this] {
-        auto* const dialog = new QFileDialog(this, tr("Export the graph"), QString(), tr("Pictures (*.svg *.png *.pdf *.dot)"));
-        dialog->setAttribute(Qt::WA_DeleteOnClose);
-        dialog->setAcceptMode(QFileDialog::AcceptSave);
-        connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& file) {
-            if (!panelCommand("panelGraph", "exportTo " + file)) m_status->say(tr("nothing here exports the graph"));
+        chooseTarget(tr("Export the graph"), QString(), tr("Pictures (*.svg *.png *.pdf *.dot)"), [this](const QString& file) {
+            if (!m_window.panelCommand("panelGraph", "exportTo " + file)) m_window.status()->say(tr("nothing here exports the graph"));
         });
-        dialog->open();
     });
-    to["record"] =
-        with([this] { perform(m_document->backend().isRecording() ? Request(request::RecordOff()) : Request(request::RecordOn())); });
-    to["copyAddress"] = with([this] { copyText(m_address->address()); });
-    to["console"] = with([this] { m_area->show("panelConsole", true); });
-    for (int i = 1; i <= 10; ++i) to[QStringLiteral("focusPanel.%1").arg(i)] = with([this, i] { focusPanel(i); });
-    for (int i = 1; i <= kTaskCount; ++i) to[QStringLiteral("task.%1").arg(i)] = with([this, i] { setTask(static_cast<Task>(i - 1)); });
-    to["up"] = with([this] {
-        const int depth = m_document->frame() < 0 ? static_cast<int>(m_document->stop()->stack.size()) - 1 : m_document->frame();
-        if (depth > 0) m_document->setFrame(depth - 1);
-    });
+    to["quit"] = always([this] { m_window.close(); });
     to["cancel"] = always([this] {
-        if (m_opening > 0) {
-            m_openingStop.request_stop();
-            ++m_openTicket;
-            m_status->clearWork();
-        } else if (m_document && m_document->bridge().busy()) {
-            m_document->bridge().cancel();
-        } else if (m_document) {
-            m_document->clearSelection();
-        }
+        if (m_window.cancelOpening() || !m_window.document()) return;
+        if (document().bridge().busy()) document().bridge().cancel();
+        else document().clearSelection();
     });
 }
 
-bool MainWindow::run(const QString& command)
+/// The window itself.
+void WindowCommands::addPanels()
 {
-    const auto found = m_commands.find(command);
-    return found != m_commands.end() && found->second();
-}
-
-bool MainWindow::runIfEnabled(const QString& command)
-{
-    const QAction* const shown = m_actions.value(command);
-    return (!shown || shown->isEnabled()) && run(command);
-}
-
-QStringList MainWindow::commands() const
-{
-    QStringList names;
-    for (const auto& [name, work] : m_commands) names.append(name);
-    for (const KeyRow& row : keyTable()) names.append(QLatin1String(row.command));
-    names.sort();
-    names.removeDuplicates();
-    return names;
-}
-
-void MainWindow::say(const QString& problem)
-{
-    if (m_document) m_document->report({Problem::Severity::error, problem.toStdString(), {}, {}});
-    m_status->say(problem);
-}
-
-/// Keys that no widget wanted: those of the panel that has the focus.
-void MainWindow::keyPressEvent(QKeyEvent* event)
-{
-    Panel* const panel = m_area ? m_area->focusPanel() : nullptr;
-    const QString context = contextOf(panel);
-    const QString key = QKeySequence(event->keyCombination()).toString(QKeySequence::PortableText);
-    const bool letters = context == "graph" || context == "listing"; // of gdb
-    if (!context.isEmpty())
-        for (const KeyPlace& place : KeyBindings::places()) {
-            if (place.context != context && !(letters && place.isSecond)) continue;
-            const QString bound = m_keys.keyOf(place);
-            const bool hit =
-                bound.compare(key, Qt::CaseInsensitive) == 0 || (place.isFixed && keysOf(bound).contains(key, Qt::CaseInsensitive));
-            if (hit && ((!place.isSecond && panel->command(place.command)) || runIfEnabled(place.command))) return event->accept();
-        }
-    QMainWindow::keyPressEvent(event);
-}
-
-/// Keys that the user has changed go before what a panel's widgets do with them. True: the key was one of these.
-bool MainWindow::changedKey(const QKeyEvent& event)
-{
-    Panel* const panel = m_area ? m_area->focusPanel() : nullptr;
-    const QString context = contextOf(panel);
-    if (context.isEmpty()) return false;
-    if (!event.spontaneous()) return false; // delivered below
-    QWidget* const focus = QApplication::focusWidget();
-    const bool types = focus->testAttribute(Qt::WA_InputMethodEnabled) && !(event.modifiers() & (Qt::ControlModifier | Qt::AltModifier)) &&
-                       !event.text().isEmpty();
-    if (types) return false;
-    const KeyBindings::Meaning meaning =
-        m_keys.changedMeaning(context, QKeySequence(event.keyCombination()).toString(QKeySequence::PortableText));
-    if (meaning.command.isEmpty()) return meaning.isVacated;
-    if (meaning.delivered.isEmpty()) return panel->command(meaning.command) || runIfEnabled(meaning.command);
-    const QKeyCombination known = QKeySequence(meaning.delivered)[0];
-    QKeyEvent press(QEvent::KeyPress, known.key(), known.keyboardModifiers());
-    QApplication::sendEvent(focus, &press);
-    return true;
-}
-
-bool MainWindow::eventFilter(QObject* watched, QEvent* event)
-{
-    // Layouts disagree on the symbol of Ctrl+Shift+digit: the physical key counts.
-    if (event->type() == QEvent::ShortcutOverride || event->type() == QEvent::KeyPress) {
-        const auto* const key = static_cast<QKeyEvent*>(event);
-        const quint32 code = key->nativeScanCode();
-        if (key->modifiers() == (Qt::ControlModifier | Qt::ShiftModifier) && code >= 10 && code <= 13 && isActiveWindow()) {
-            if (event->type() == QEvent::ShortcutOverride) {
-                event->accept();
-                return true;
-            }
-            return run(QStringLiteral("task.%1").arg(code - 9));
-        }
-        if (event->type() == QEvent::KeyPress && watched == QApplication::focusWidget() && isActiveWindow() && changedKey(*key))
-            return true;
-    }
-    return QMainWindow::eventFilter(watched, event);
+    auto& to = m_commands;
+    to["closeTab"] = with([this] {
+        if (const Panel* const panel = area().focusPanel()) area().close(panel->objectName());
+    });
+    to["nextTab"] = with([this] { area().nextTab(1); });
+    to["previousTab"] = with([this] { area().nextTab(-1); });
+    to["console"] = with([this] { area().show("panelConsole", true); });
+    for (int i = 1; i <= 10; ++i) to[QStringLiteral("focusPanel.%1").arg(i)] = with([this, i] { focusPanel(i); });
+    for (int i = 1; i <= kTaskCount; ++i)
+        to[QStringLiteral("task.%1").arg(i)] = with([this, i] { m_window.setTask(static_cast<Task>(i - 1)); });
+    to["palette"] = always([this] { showCommandPalette(m_window); });
+    to["keySheet"] = always([this] { showKeySheet(m_window); });
+    to["settings"] = always([this] { showSettings(m_window); });
 }
 
 } // namespace loopscope::viewer

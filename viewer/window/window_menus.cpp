@@ -1,0 +1,142 @@
+#include "viewer/window/window_menus.h"
+
+#include "viewer/style/theme.h"
+#include "viewer/window/key_table.h"
+#include "viewer/window/main_window.h"
+#include "viewer/window/window_actions.h"
+
+#include <QAction>
+#include <QMenu>
+#include <QMenuBar>
+
+namespace loopscope::viewer {
+
+namespace {
+
+QString tr(const char* text) { return MainWindow::tr(text); }
+
+} // namespace
+
+WindowMenus::WindowMenus(MainWindow& window, WindowActions& actions) : m_window(window), m_actions(actions) {}
+
+void WindowMenus::fill(QMenu* menu, std::initializer_list<const char*> commands)
+{
+    for (const char* const command : commands) {
+        if (*command == '-') menu->addSeparator();
+        else if (QAction* const each = m_actions.of(command)) menu->addAction(each);
+    }
+}
+
+void WindowMenus::fillFrom(QMenu* menu, const char* context, const char* panel)
+{
+    for (const KeyRow& row : keyTable()) {
+        if (QLatin1String(row.context) != QLatin1String(context) || QLatin1String(row.key).contains(' ')) continue;
+        // Several keys, one meaning each, are no command.
+        if (const KeyPlace* const place = KeyBindings::find(context, QString(row.command))) m_actions.addTo(*menu, panel, *place);
+    }
+}
+
+void WindowMenus::fillFile(QMenu* menu)
+{
+    fill(menu, {"open", "openRecording", "compare", "-", "saveSession", "reload", "exportGraph", "-", "closeTab"});
+    menu->addAction(tr("Close the file"), &m_window, &MainWindow::showWelcome);
+    menu->addAction(tr("Forget what is remembered of this model"), &m_window, &MainWindow::forgetSession)->setObjectName("forgetModel");
+    fill(menu, {"-", "settings", "quit"});
+}
+
+void WindowMenus::fillPanels(QMenu* menu)
+{
+    const QStringList names = {tr("Graph"),   tr("Listing"),     tr("Invocations or frames"),
+                               tr("Tensor"),  tr("Breakpoints"), tr("Watches"),
+                               tr("Console"), tr("Timeline"),    tr("Properties"),
+                               tr("Search")};
+    for (int i = 1; i <= 10; ++i) {
+        QAction* const each = m_actions.of(QStringLiteral("focusPanel.%1").arg(i));
+        each->setText(names[i - 1]);
+        menu->addAction(each);
+    }
+}
+
+/// Theme, size of text and height of rows.
+void WindowMenus::fillLooks(QMenu* menu)
+{
+    QMenu* const themes = menu->addMenu(tr("&Theme"));
+    const std::pair<const char*, QString> choices[] = {
+        {"light", tr("Light")}, {"dark", tr("Dark")}, {"contrast", tr("High contrast")}, {"system", tr("Follow the system")}};
+    for (const auto& [name, label] : choices)
+        themes->addAction(label, &m_window, [this, name = QString(name)] { m_window.setTheme(name); });
+    QMenu* const size = menu->addMenu(tr("Te&xt size"));
+    for (const int percent : {80, 90, 100, 110, 125, 150, 175, 200})
+        size->addAction(QStringLiteral("%1 %").arg(percent), &m_window, [this, percent] {
+            Theme::instance().setTextPercent(percent);
+            m_window.settings().set("textPercent", percent);
+        });
+    menu->addAction(tr("&Dense rows"), &m_window, &MainWindow::toggleDensity);
+}
+
+void WindowMenus::fillView(QMenu* menu)
+{
+    fill(menu, {"task.1", "task.2", "task.3", "task.4", "-"});
+    fillPanels(menu->addMenu(tr("&Panels")));
+    menu->addAction(tr("Reset arrangement"), &m_window, &MainWindow::resetArrangement);
+    menu->addSeparator();
+    fillLooks(menu);
+    fill(menu, {"-", "nextTab", "previousTab"});
+}
+
+void WindowMenus::fillGo(QMenu* menu)
+{
+    fill(menu, {"gotoAddress", "gotoIteration", "quickOpen", "-", "back", "forward", "-", "nextFinding", "previousFinding", "nextNaN",
+                "previousNaN", "-", "bookmark"});
+    QMenu* const marks = menu->addMenu(tr("Boo&kmarks"));
+    for (int i = 1; i <= 10; ++i) fill(marks, {qPrintable(QStringLiteral("gotoBookmark.%1").arg(i))});
+}
+
+void WindowMenus::fillMenuBar()
+{
+    QMenuBar* const bar = m_window.menuBar();
+    bar->setObjectName("menuBar");
+    const auto grow = [bar] { bar->setFixedHeight(Theme::instance().barHeight(24)); };
+    grow();
+    QObject::connect(&Theme::instance(), &Theme::changed, bar, grow);
+    bar->setNativeMenuBar(false);
+    fillFile(bar->addMenu(tr("&File")));
+    fill(bar->addMenu(tr("&Edit")), {"copyAddress", "-", "find", "findNext", "findPrevious", "quickOpen"});
+    fillView(bar->addMenu(tr("&View")));
+    fillGo(bar->addMenu(tr("&Go")));
+    fill(bar->addMenu(tr("&Debug")), {"run",
+                                      "pause",
+                                      "stop",
+                                      "restart",
+                                      "-",
+                                      "stepOver",
+                                      "stepInto",
+                                      "stepOut",
+                                      "runToCursor",
+                                      "-",
+                                      "reverseRun",
+                                      "backOver",
+                                      "backInto",
+                                      "backOut",
+                                      "backToCursor",
+                                      "-",
+                                      "nextIteration",
+                                      "previousIteration",
+                                      "-",
+                                      "toggleBreakpoint",
+                                      "enableBreakpoint",
+                                      "editBreakpoint",
+                                      "deleteBreakpoints",
+                                      "watchExpression"});
+    fillFrom(bar->addMenu(tr("G&raph")), "graph", "panelGraph");
+    fillFrom(bar->addMenu(tr("Te&nsor")), "tensor", "panelTensor");
+    QMenu* const trace = bar->addMenu(tr("&Trace"));
+    fill(trace, {"record", "openRecording", "-"});
+    fillFrom(trace, "sql", "panelSql");
+    fill(bar->addMenu(tr("Too&ls")), {"palette", "console", "exportGraph", "settings"});
+    QMenu* const help = bar->addMenu(tr("&Help"));
+    fill(help, {"keySheet", "palette"});
+    help->addAction(tr("&Welcome page"), &m_window, &MainWindow::showWelcome);
+}
+
+} // namespace loopscope::viewer
