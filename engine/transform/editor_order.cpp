@@ -1,4 +1,4 @@
-// The order of a graph's operators while it is edited (a list of neighbours), and how the graph is numbered anew at the end.
+// Orders that operators must have, and how the graph is numbered anew at the end.
 #include "engine/transform/graph_editor.h"
 #include "engine/transform/value_refs.h"
 
@@ -8,47 +8,17 @@
 
 namespace loopscope {
 
-std::vector<OperatorId> GraphEditor::order() const
-{
-    std::vector<OperatorId> ids;
-    for (OperatorId at(m_first); at.valid(); at = next(at)) ids.push_back(at);
-    return ids;
-}
-
-void GraphEditor::placeInOrder(OperatorId id, Place place)
-{
-    int32_t before = -1; // its new neighbour in front
-    switch (place.m_kind) {
-    case Place::Kind::first: break;
-    case Place::Kind::end: before = m_last; break;
-    case Place::Kind::after: before = place.m_op.index; break;
-    case Place::Kind::before: before = m_previous[static_cast<size_t>(place.m_op.index)]; break;
-    }
-    const int32_t behind = before < 0 ? m_first : m_next[static_cast<size_t>(before)];
-    m_previous[static_cast<size_t>(id.index)] = before;
-    m_next[static_cast<size_t>(id.index)] = behind;
-    (before < 0 ? m_first : m_next[static_cast<size_t>(before)]) = id.index;
-    (behind < 0 ? m_last : m_previous[static_cast<size_t>(behind)]) = id.index;
-}
-
-void GraphEditor::takeFromOrder(OperatorId id)
-{
-    const int32_t before = m_previous[static_cast<size_t>(id.index)], behind = m_next[static_cast<size_t>(id.index)];
-    (before < 0 ? m_first : m_next[static_cast<size_t>(before)]) = behind;
-    (behind < 0 ? m_last : m_previous[static_cast<size_t>(behind)]) = before;
-}
-
 void GraphEditor::move(OperatorId id, Place place)
 {
     if (place.m_op == id) return;
-    takeFromOrder(id);
-    placeInOrder(id, place);
+    m_order.take(id);
+    m_order.place(id, place);
 }
 
 bool GraphEditor::isInOrder() const
 {
     std::vector<bool> isDone(graph().operators.size(), false);
-    for (OperatorId at(m_first); at.valid(); at = next(at)) {
+    for (OperatorId at = m_order.first(); at.valid(); at = next(at)) {
         for (const ValueId input : op(at).inputs)
             if (input.valid() && value(input).role == ValueRole::result && !isDone[static_cast<size_t>(value(input).producer.index)])
                 return false;
@@ -87,8 +57,7 @@ bool GraphEditor::sortTopologically()
             if (--waits[static_cast<size_t>(follower)] == 0) ready.push(follower);
     }
     if (sorted.size() != now.size()) return false;
-    m_first = m_last = -1;
-    for (const OperatorId id : sorted) placeInOrder(id, Place::end());
+    m_order.set(sorted);
     return true;
 }
 
@@ -138,7 +107,8 @@ void GraphEditor::dropUnusedValues()
     Graph& g = mutableGraph();
     std::vector<bool> isKept(g.values.size());
     for (size_t v = 0; v < g.values.size(); ++v)
-        isKept[v] = !m_uses[v].empty() || g.values[v].role == ValueRole::result || g.values[v].role == ValueRole::input;
+        isKept[v] = !uses(ValueId(static_cast<int64_t>(v))).empty() || g.values[v].role == ValueRole::result ||
+                    g.values[v].role == ValueRole::input;
     for (size_t v = 0; v < g.values.size(); ++v)
         if (isKept[v]) visitBlocks(g.values[v].type, [&](int32_t block) { isKept[static_cast<size_t>(block)] = true; });
     std::vector<ValueId> places(g.values.size());

@@ -49,18 +49,11 @@ GraphEditor::GraphEditor(Graph& graph, Dialect dialect) : m_graph(&graph), m_dia
 void GraphEditor::begin()
 {
     Graph& g = mutableGraph();
-    const auto count = static_cast<int32_t>(g.operators.size());
-    for (int32_t o = 0; o < count; ++o) {
-        pinIdentity(g.operators[static_cast<size_t>(o)], OperatorId(o));
-        m_next.push_back(o + 1 < count ? o + 1 : -1);
-        m_previous.push_back(o - 1);
-    }
-    if (count > 0) {
-        m_first = 0;
-        m_last = count - 1;
-    }
-    m_isAlive.assign(static_cast<size_t>(count), true);
-    buildUses();
+    for (size_t o = 0; o < g.operators.size(); ++o) pinIdentity(g.operators[o], OperatorId(static_cast<int64_t>(o)));
+    m_order = OperatorOrder(g.operators.size());
+    m_isAlive.assign(g.operators.size(), true);
+    m_uses = UseLists(g);
+    linkSignatures();
 }
 
 GraphEditor::~GraphEditor()
@@ -87,16 +80,10 @@ OperatorId GraphEditor::addOperator(Operator op, Place place)
     Graph& g = mutableGraph();
     const OperatorId id(static_cast<int64_t>(g.operators.size()));
     g.operators.push_back(std::move(op));
-    m_controlUses.emplace_back();
-    m_operandSlots.emplace_back();
-    m_controlSlots.emplace_back();
     m_isAlive.push_back(true);
-    m_next.push_back(-1);
-    m_previous.push_back(-1);
-    linkOperands(id);
-    linkAttributes(id);
-    linkControls(id);
-    placeInOrder(id, place);
+    m_uses.addOperator(id, g.op(id));
+    m_order.grow();
+    m_order.place(id, place);
     return id;
 }
 
@@ -105,7 +92,7 @@ ValueId GraphEditor::addValue(Value value)
     Graph& g = mutableGraph();
     const ValueId id(static_cast<int64_t>(g.values.size()));
     g.values.push_back(std::move(value));
-    m_uses.emplace_back();
+    m_uses.addValue();
     return id;
 }
 
@@ -231,7 +218,7 @@ void GraphEditor::drop(OperatorId id)
     setControlInputs(id, {});
     setAttributes(id, {});
     setResults(id, {});
-    takeFromOrder(id);
+    m_order.take(id);
     m_isAlive[static_cast<size_t>(id.index)] = false;
 }
 

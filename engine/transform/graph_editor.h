@@ -4,6 +4,8 @@
 
 #include "engine/base/result.h"
 #include "engine/ir/model.h"
+#include "engine/transform/operator_order.h"
+#include "engine/transform/use_lists.h"
 
 #include <cstdint>
 #include <initializer_list>
@@ -16,26 +18,6 @@
 #include <vector>
 
 namespace loopscope {
-
-/// One place that names a value.
-struct ValueUse {
-    enum class Kind : uint8_t {
-        operand,   ///< operand `index` of `op`
-        attribute, ///< the `index`-th ValueRef in the attributes of `op`
-        output,    ///< output `index` of the graph
-        signature, ///< binding `index` of the model's signatures, inputs before outputs
-    } kind = Kind::operand;
-    OperatorId op; ///< operand, attribute
-    int32_t index = 0;
-    auto operator<=>(const ValueUse&) const = default;
-};
-
-/// One place that waits for an operator: control input `index` of `op`, or control output `index` of the graph if `op` is invalid.
-struct ControlUse {
-    OperatorId op;
-    int32_t index = 0;
-    auto operator<=>(const ControlUse&) const = default;
-};
 
 /// The operators that a new one stands for: its origin is theirs, joined. There is no default, so that nobody forgets to say it.
 class Sources {
@@ -50,22 +32,6 @@ public:
 
 private:
     std::vector<OperatorId> m_operators;
-};
-
-/// Where an operator comes to stand.
-class Place {
-public:
-    static Place first() { return {Kind::first, {}}; }
-    static Place end() { return {Kind::end, {}}; }
-    static Place before(OperatorId op) { return {Kind::before, op}; }
-    static Place after(OperatorId op) { return {Kind::after, op}; }
-
-private:
-    friend class GraphEditor;
-    enum class Kind : uint8_t { first, end, before, after };
-    Place(Kind kind, OperatorId op) : m_kind(kind), m_op(op) {}
-    Kind m_kind;
-    OperatorId m_op;
 };
 
 /// An operator to be.
@@ -112,13 +78,13 @@ public:
     /// False for operators that were erased.
     bool isAlive(OperatorId id) const { return m_isAlive[static_cast<size_t>(id.index)]; }
     /// In no particular order. The span ends with the next edit.
-    std::span<const ValueUse> uses(ValueId id) const { return m_uses[static_cast<size_t>(id.index)]; }
-    std::span<const ControlUse> uses(OperatorId id) const { return m_controlUses[static_cast<size_t>(id.index)]; }
+    std::span<const ValueUse> uses(ValueId id) const { return m_uses.of(id); }
+    std::span<const ControlUse> uses(OperatorId id) const { return m_uses.of(id); }
     /// Whether anything reads a result of the operator or waits for it.
     bool isUsed(OperatorId id) const;
     /// The operators in their order.
-    std::vector<OperatorId> order() const;
-    OperatorId next(OperatorId id) const { return OperatorId(m_next[static_cast<size_t>(id.index)]); } ///< invalid behind the last
+    std::vector<OperatorId> order() const { return m_order.ids(); }
+    OperatorId next(OperatorId id) const { return m_order.next(id); } ///< invalid behind the last
 
     // --- Operators ----------------------------------------------------------------------------------------------------------------------
 
@@ -196,29 +162,12 @@ private:
     bool isTensorFlow() const { return m_dialect == Dialect::tf; }
 
     void begin();
-
-    // editor_uses.cpp
-    void buildUses();
-    void link(ValueId id, ValueUse use);
-    void unlink(ValueId id, const ValueUse& use);
-    int32_t* slotOf(const ValueUse& use);
-    void link(OperatorId id, ControlUse use);
-    void unlink(OperatorId id, const ControlUse& use);
-    int32_t* slotOf(const ControlUse& use);
-    void linkOperands(OperatorId id);
-    void unlinkOperands(OperatorId id);
-    void linkAttributes(OperatorId id);
-    void unlinkAttributes(OperatorId id);
-    void linkControls(OperatorId id);
-    void unlinkControls(OperatorId id);
+    void linkSignatures();
     ValueId& signatureBinding(int32_t index);
-
     ValueId addValue(Value value);
     OperatorId addOperator(Operator op, Place place);
     void addResults(OperatorId id, std::vector<TensorType> types, const std::string& name);
     void drop(OperatorId id);
-    void placeInOrder(OperatorId id, Place place);
-    void takeFromOrder(OperatorId id);
 
     // editor_order.cpp
     void renumberOperators();
@@ -230,16 +179,10 @@ private:
     Dialect m_dialect = Dialect::tfl;
     bool m_isFinished = false;
 
-    std::vector<std::vector<ValueUse>> m_uses;           ///< by value
-    std::vector<std::vector<int32_t>> m_operandSlots;    ///< by operator and operand: its place in the list of the value's uses
-    std::vector<int32_t> m_outputSlots;                  ///< likewise, by output
-    std::vector<std::vector<ControlUse>> m_controlUses;  ///< by operator
-    std::vector<std::vector<int32_t>> m_controlSlots;    ///< by operator and control input
-    std::vector<int32_t> m_controlOutputSlots;           ///< by control output
+    UseLists m_uses;
+    OperatorOrder m_order;
     std::vector<std::pair<size_t, size_t>> m_signatures; ///< bindings of this graph: signature, binding (outputs count on from inputs)
     std::vector<bool> m_isAlive;
-    std::vector<int32_t> m_next, m_previous; ///< by operator: its neighbours; −1: none
-    int32_t m_first = -1, m_last = -1;
     bool m_namesKnown = false;
     std::unordered_set<std::string> m_names; ///< ids of values and names of nodes, once somebody asks
     std::unordered_map<std::string, int> m_suffixes;
