@@ -1,4 +1,4 @@
-// Tokens, errors, and the statements outside of graphs.
+// The statements outside of graphs.
 #include "engine/ir/text/parser.h"
 
 #include "engine/base/text.h"
@@ -17,97 +17,16 @@ constexpr int64_t kFormat = 1;
 
 } // namespace
 
-Parser::Parser(std::string_view text, const ParseOptions& options) : m_text(text), m_options(options)
-{
-    m_tokens = tokenize(text, m_parsed.errors);
-}
-
-const Token& Parser::peek(size_t ahead) const
-{
-    size_t at = m_at;
-    for (;;) {
-        if (m_open > 0)
-            while (m_tokens[at].kind == TokenKind::newline) ++at;
-        if (ahead == 0 || m_tokens[at].kind == TokenKind::end) return m_tokens[at];
-        --ahead;
-        ++at;
-    }
-}
-
-const Token& Parser::take()
-{
-    if (m_open > 0)
-        while (m_tokens[m_at].kind == TokenKind::newline) ++m_at;
-    const Token& token = m_tokens[m_at];
-    if (token.kind != TokenKind::end) ++m_at;
-    return token;
-}
-
-bool Parser::accept(char symbol)
-{
-    if (!peek().is(symbol)) return false;
-    take();
-    if (symbol == '(' || symbol == '[' || symbol == '{' || symbol == '<') ++m_open;
-    if (symbol == ')' || symbol == ']' || symbol == '}' || symbol == '>') m_open = std::max(0, m_open - 1);
-    return true;
-}
-
-bool Parser::expect(char symbol) { return accept(symbol) || unexpected("'" + std::string(1, symbol) + "'"); }
-
-bool Parser::expectLineEnd()
-{
-    if (!atLineEnd()) return unexpected("the end of the line");
-    take();
-    return true;
-}
-
-bool Parser::fail(const Token& at, std::string message)
-{
-    if (at.kind == TokenKind::bad) return false; // the lexer has said what is wrong
-    return fail(at.line, at.column, std::move(message));
-}
-
-bool Parser::fail(uint32_t line, uint32_t column, std::string message)
-{
-    if (!isFull()) m_parsed.errors.push_back({line, column, std::move(message)});
-    return false;
-}
-
-std::string Parser::show(const Token& token)
-{
-    switch (token.kind) {
-    case TokenKind::end: return "the end of the text";
-    case TokenKind::newline: return "the end of the line";
-    case TokenKind::string: return std::string(token.text);
-    case TokenKind::hash: return "#" + std::string(token.text);
-    case TokenKind::hex: return "hex\"" + std::string(token.text.substr(0, 16)) + "\"";
-    case TokenKind::base64: return "base64 data";
-    default: return "'" + std::string(token.text) + "'";
-    }
-}
-
-bool Parser::unexpected(std::string_view expected) { return fail(peek(), "found " + show(peek()) + ", expected " + std::string(expected)); }
-
-/// To the beginning of the next line.
-void Parser::skipStatement()
-{
-    m_open = 0;
-    while (m_tokens[m_at].kind != TokenKind::newline && m_tokens[m_at].kind != TokenKind::end) ++m_at;
-    if (m_tokens[m_at].kind == TokenKind::newline) ++m_at;
-}
-
-void Parser::skipLines()
-{
-    while (m_tokens[m_at].kind == TokenKind::newline) ++m_at;
-}
+Parser::Parser(std::string_view text, const ParseOptions& options) : TokenReader(text), m_options(options) {}
 
 /// Graphs may be named before they are defined: their ids are known from the beginning. No statement inside a graph begins with two ids.
 void Parser::findGraphs()
 {
-    for (size_t i = 0; i + 1 < m_tokens.size(); ++i) {
-        const bool lineStart = i == 0 || m_tokens[i - 1].kind == TokenKind::newline;
-        if (!lineStart || !m_tokens[i].isWord("graph") || !isId(m_tokens[i + 1])) continue;
-        const Token& token = m_tokens[i + 1];
+    const std::vector<Token>& tokens = this->tokens();
+    for (size_t i = 0; i + 1 < tokens.size(); ++i) {
+        const bool lineStart = i == 0 || tokens[i - 1].kind == TokenKind::newline;
+        if (!lineStart || !tokens[i].isWord("graph") || !isId(tokens[i + 1])) continue;
+        const Token& token = tokens[i + 1];
         const std::string name = token.kind == TokenKind::string ? decodeString(token) : std::string(token.text);
         m_graphIds.emplace(name, GraphId(static_cast<int64_t>(m_graphNames.size())));
         m_graphNames.push_back(name);
@@ -117,10 +36,11 @@ void Parser::findGraphs()
 /// Without a `model` line: TensorFlow's kinds begin with an upper-case letter.
 void Parser::findDialect()
 {
-    for (size_t i = 1; i + 1 < m_tokens.size(); ++i) {
-        const Token& before = m_tokens[i - 1];
-        if (!m_tokens[i + 1].is('(') || !(before.kind == TokenKind::newline || before.is('='))) continue;
-        const Token& token = m_tokens[i];
+    const std::vector<Token>& tokens = this->tokens();
+    for (size_t i = 1; i + 1 < tokens.size(); ++i) {
+        const Token& before = tokens[i - 1];
+        if (!tokens[i + 1].is('(') || !(before.kind == TokenKind::newline || before.is('='))) continue;
+        const Token& token = tokens[i];
         if (token.kind != TokenKind::word && token.kind != TokenKind::string) continue;
         const char first = token.text[token.kind == TokenKind::string ? 1 : 0];
         m_parsed.model.dialect = first >= 'A' && first <= 'Z' ? Dialect::tf : Dialect::tfl;
@@ -130,10 +50,17 @@ void Parser::findDialect()
 
 ParsedText Parser::run()
 {
+    file();
+    m_parsed.errors = takeErrors();
+    return std::move(m_parsed);
+}
+
+void Parser::file()
+{
     findGraphs();
     findDialect();
     skipLines();
-    if (peek().isWord("lsir") && !version()) return std::move(m_parsed);
+    if (peek().isWord("lsir") && !version()) return;
     skipLines();
     if (peek().isWord("model") && !modelLine()) skipStatement();
     while (!isFull()) {
@@ -141,16 +68,12 @@ ParsedText Parser::run()
         if (peek().kind == TokenKind::end) break;
         if (!statement()) skipStatement();
     }
-    if (m_parsed.errors.empty()) resolveSignatures();
-    if (m_parsed.errors.empty() && !m_blobs.empty()) {
+    if (!hasErrors()) resolveSignatures();
+    if (!hasErrors() && !m_blobs.empty()) {
         std::vector<TextBlob> blobs;
         for (auto& [hash, bytes] : m_blobs) blobs.push_back({hash, bytes});
         if (Status status = resolveBlobs(m_parsed.model, blobs); !status.ok()) fail(1, 1, std::move(status).takeError().message());
     }
-    std::stable_sort(m_parsed.errors.begin(), m_parsed.errors.end(),
-                     [](const TextError& a, const TextError& b) { return std::pair(a.line, a.column) < std::pair(b.line, b.column); });
-    if (m_parsed.errors.size() > kMostTextErrors) m_parsed.errors.resize(kMostTextErrors);
-    return std::move(m_parsed);
 }
 
 bool Parser::version()

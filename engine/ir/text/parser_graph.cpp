@@ -46,14 +46,11 @@ bool Parser::graph()
     bool headRead = head(graph);
     if (!headRead) {
         // The body is read anyway, for its own errors; what the head defined is not known, so uses of unknown names say nothing.
-        m_open = 0;
-        while (m_tokens[m_at].kind != TokenKind::end && !(m_tokens[m_at].is('{') && m_tokens[m_at + 1].kind == TokenKind::newline)) ++m_at;
-        if (m_tokens[m_at].kind == TokenKind::end) return false;
-        m_at += 2;
+        if (!skipToBody()) return false;
     }
     for (;;) {
         if (isFull()) {
-            m_at = m_tokens.size() - 1;
+            skipToEnd();
             return false;
         }
         skipLines();

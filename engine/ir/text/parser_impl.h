@@ -1,4 +1,5 @@
-// The parser's inside: one class, four files (statements of the file, graph bodies, terms of a line, types). Not for others to include.
+// The parser's inside: what the grammar says, over the tokens of token_reader.h, in four files (statements of the file, graph bodies, terms
+// of a line, types). Not for others to include.
 //
 // Functions that return bool say false after they reported an error; the statement is then skipped. References to values are collected
 // while a graph is read and resolved at its end, since a value may be used before its definition.
@@ -6,6 +7,7 @@
 
 #include "engine/ir/text/literals.h"
 #include "engine/ir/text/parser.h"
+#include "engine/ir/text/token_reader.h"
 
 #include <map>
 #include <memory>
@@ -32,26 +34,14 @@ std::string bytesOfHex(std::string_view digits);
 /// The digits of a hash token in lower case.
 std::string lowerHash(const Token& token);
 
-class Parser {
+class Parser : private TokenReader {
 public:
     Parser(std::string_view text, const ParseOptions& options);
     ParsedText run();
 
 private:
-    // parser.cpp: tokens, errors, the statements of the file
-    const Token& peek(size_t ahead = 0) const;
-    const Token& take();
-    bool accept(char symbol);
-    bool expect(char symbol);
-    bool expectLineEnd();
-    bool atLineEnd() const { return peek().kind == TokenKind::newline || peek().kind == TokenKind::end; }
-    bool isFull() const { return m_parsed.errors.size() >= kMostTextErrors; } ///< no more errors are reported: looking for any is idle
-    bool fail(const Token& at, std::string message);
-    bool fail(uint32_t line, uint32_t column, std::string message);
-    bool unexpected(std::string_view expected);
-    void skipStatement();
-    void skipLines();
-    static std::string show(const Token& token);
+    // parser.cpp: the statements of the file
+    void file();
     void findGraphs();
     void findDialect();
     bool statement();
@@ -115,12 +105,8 @@ private:
     bool zeros(std::vector<int64_t>& list, std::string& hash, int64_t count);
     bool expand(const Token& at, int64_t count, uint64_t bytesEach);
 
-    std::string_view m_text;
     ParseOptions m_options;
     ParsedText m_parsed;
-    std::vector<Token> m_tokens;
-    size_t m_at = 0;
-    int m_open = 0; ///< brackets that are open: line ends do not count inside
     uint64_t m_expanded = 0;
     std::unordered_map<std::string, GraphId> m_graphIds;
     std::unordered_map<std::string, uint32_t> m_graphLines;
