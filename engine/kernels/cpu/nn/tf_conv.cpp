@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <vector>
 
 using namespace loopscope;
 
@@ -107,15 +109,49 @@ template <Convolution kind> Status runConv(const KernelArgs& args)
     });
 }
 
-/// The gradient by the filter or by the input in f32; `other` is the one of the two that is given.
-void convolveGradient(const Connections& all, bool byFilter, const float* other, const float* back, float* out)
+/// The gradient of a depthwise convolution by the filter: one sum for each batch entry, which are then added
+/// (core/kernels/depthwise_conv_grad_op.cc).
+void depthwiseFilterGradient(const Connections& all, const float* x, const float* back, std::span<float> out)
 {
+    const Shape shape = all.outputShape();
+    const int64_t entries = std::max<int64_t>(shape[0], 1), each = std::max<int64_t>(shape.elementCount() / entries, 1);
+    std::vector<float> sums(static_cast<size_t>(entries) * out.size());
+    all.forEach([&](int64_t in, int64_t from, int64_t weight) {
+        float& sum = sums[static_cast<size_t>(from / each) * out.size() + static_cast<size_t>(weight)];
+        sum = sum + x[in] * back[from];
+    });
+    for (size_t i = 0; i < sums.size(); ++i) out[i % out.size()] += sums[i];
+}
+
+/// By the input: an element has a sum for each of its output channels, of products in the order of the filter, which is from the last
+/// window to the first. The sums are then added.
+void depthwiseInputGradient(const Connections& all, const float* w, const float* back, std::span<float> out)
+{
+    struct Visit {
+        int64_t in, out, tap;
+    };
+    std::vector<Visit> visits;
+    all.windows.forEach(all.channels, all.outputs, [&](int64_t in, int64_t to, int64_t tap) { visits.push_back({in, to, tap}); });
+    const int64_t each = all.outputsPerGroup;
+    std::vector<float> sums(out.size() * static_cast<size_t>(each));
+    for (auto visit = visits.rbegin(); visit != visits.rend(); ++visit)
+        for (int64_t o = 0; o < all.outputs; ++o) {
+            float& sum = sums[static_cast<size_t>((visit->in + o / each * all.inStep) * each + o % each)];
+            sum = sum + w[visit->tap * all.outputs + o] * back[visit->out + o * all.outStep];
+        }
+    for (size_t i = 0; i < sums.size(); ++i) out[i / static_cast<size_t>(each)] += sums[i];
+}
+
+/// The gradient by the filter or by the input in f32; `other` is the one of the two that is given.
+void convolveGradient(const Connections& all, bool byFilter, const float* other, const float* back, std::span<float> out)
+{
+    if (all.depthwise) return byFilter ? depthwiseFilterGradient(all, other, back, out) : depthwiseInputGradient(all, other, back, out);
     if (byFilter && all.hasRows())
         return all.forEachRow(
-            [&](int64_t in, int64_t from, int64_t weight) { fusedMultiplyAdd(other[in], back + from, all.outputs, out + weight); });
+            [&](int64_t in, int64_t from, int64_t weight) { fusedMultiplyAdd(other[in], back + from, all.outputs, out.data() + weight); });
     all.forEach([&](int64_t in, int64_t from, int64_t weight) {
-        float& sum = out[byFilter ? weight : in];
-        sum = multiplyAddOne(!all.depthwise, back[from], other[byFilter ? in : weight], sum);
+        float& sum = out[static_cast<size_t>(byFilter ? weight : in)];
+        sum = std::fma(back[from], other[byFilter ? in : weight], sum);
     });
 }
 
@@ -133,7 +169,8 @@ template <Convolution kind, bool byFilter> Status runConvGrad(const KernelArgs& 
     LS_CHECK_OK(tfAllocate(args, 0, asked));
     if (dy.dtype == DType::f32) {
         std::fill_n(args.out(0).as<float>(), asked.elementCount(), 0.0F);
-        convolveGradient(all, byFilter, args.in(byFilter ? 0 : 1).as<float>(), dy.as<float>(), args.out(0).as<float>());
+        convolveGradient(all, byFilter, args.in(byFilter ? 0 : 1).as<float>(), dy.as<float>(),
+                         {args.out(0).as<float>(), static_cast<size_t>(asked.elementCount())});
         return {};
     }
     return forDType<TfFloats>(dy.dtype, [&]<typename T>() -> Status {

@@ -1,4 +1,4 @@
-// Kernels of TensorFlow's pooling and its gradients. Means are kept in f64 and rounded once.
+// Kernels of TensorFlow's pooling and its gradients. Means are added up in f32 as TensorFlow does, those of other dtypes in f64.
 #include "engine/kernels/cpu/nn/tf_window.h"
 
 #include <algorithm>
@@ -45,6 +45,9 @@ Status checkShape(const Shape& found, const Shape& expected)
     return invalidArgument("Expected grad shape to be " + toString(expected) + ", but got " + toString(found));
 }
 
+/// Means of f32 are added up in f32 as TensorFlow does (core/kernels/pooling_ops_common.h, avgpooling_op.cc), others in f64.
+template <typename T> using PoolSum = std::conditional_t<std::is_same_v<T, float>, float, double>;
+
 /// How many elements the window of each result holds.
 std::vector<int64_t> countsOf(const Pool& pool)
 {
@@ -59,10 +62,10 @@ template <int spatial> Status runAvgPool(const KernelArgs& args)
     LS_CHECK_OK(tfAllocate(args, 0, pool.outputShape()));
     return forDType<TfFloats>(args.in(0).dtype, [&]<typename T>() -> Status {
         const std::vector<int64_t> counts = countsOf(pool);
-        std::vector<double> sums(counts.size(), 0);
+        std::vector<PoolSum<T>> sums(counts.size(), 0);
         pool.forEach([&](int64_t in, int64_t out) { sums[static_cast<size_t>(out)] += Element<T>::load(args.in(0).as<T>()[in]); });
-        for (size_t i = 0; i < sums.size(); ++i) sums[i] /= static_cast<double>(counts[i]);
-        tfStore<T>(args, 0, sums);
+        for (size_t i = 0; i < sums.size(); ++i) sums[i] /= static_cast<PoolSum<T>>(counts[i]);
+        tfStore<T>(args, 0, std::vector<double>(sums.begin(), sums.end()));
         return {};
     });
 }
@@ -76,12 +79,12 @@ template <int spatial> Status runAvgPoolGrad(const KernelArgs& args)
     LS_CHECK_OK(tfAllocate(args, 0, shape));
     return forDType<TfFloats>(dy.dtype, [&]<typename T>() -> Status {
         const std::vector<int64_t> counts = countsOf(pool);
-        std::vector<double> sums(static_cast<size_t>(shape.elementCount()), 0);
+        std::vector<PoolSum<T>> sums(static_cast<size_t>(shape.elementCount()), 0);
         pool.forEach([&](int64_t in, int64_t out) {
-            sums[static_cast<size_t>(in)] +=
-                static_cast<double>(Element<T>::load(dy.as<T>()[out])) / static_cast<double>(counts[static_cast<size_t>(out)]);
+            const auto share = static_cast<PoolSum<T>>(1.0 / static_cast<double>(counts[static_cast<size_t>(out)]));
+            sums[static_cast<size_t>(in)] += static_cast<PoolSum<T>>(Element<T>::load(dy.as<T>()[out])) * share;
         });
-        tfStore<T>(args, 0, sums);
+        tfStore<T>(args, 0, std::vector<double>(sums.begin(), sums.end()));
         return {};
     });
 }
