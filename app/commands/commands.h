@@ -34,7 +34,9 @@ std::string overviewText();
 /// The bash completion script (app/completion).
 std::string bashCompletion();
 
-/// Everything after the program's name: finds the command, parses, runs, prints an error. Returns the exit code.
+/// Everything after the program's name: finds the command, parses and runs it. The exit code; errors are told to nobody.
+Result<int> runWords(Console& console, std::span<const std::string> words);
+/// The same, and prints an error. Returns the exit code.
 int runCommandLine(Console& console, std::span<const std::string> words);
 
 } // namespace loopscope::app

@@ -324,11 +324,17 @@ const CommandSpec* findCommand(std::string_view name)
     return found == commands.end() ? nullptr : &*found;
 }
 
-int runCommandLine(Console& console, std::span<const std::string> words)
+Result<int> runWords(Console& console, std::span<const std::string> words)
 {
     configureConsole(console, words);
     Result<int> result = allocating([&] { return dispatch(console, words); });
     console.endProgress();
+    return result;
+}
+
+int runCommandLine(Console& console, std::span<const std::string> words)
+{
+    const Result<int> result = runWords(console, words);
     if (result.ok()) return *result;
     console.error(result.error());
     return static_cast<int>(result.error().code());

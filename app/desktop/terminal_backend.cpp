@@ -212,20 +212,19 @@ Result<std::string> DesktopServices::runCommand(const std::vector<std::string>& 
     FILE* const outFile = open_memstream(&out, &outSize);
     FILE* const errFile = open_memstream(&err, &errSize);
     if (!outFile || !errFile) return Error(ErrorCode::device, "no memory for the command's output");
-    int code = 0;
+    Result<int> code = 0;
     {
         Console console(outFile, errFile);
-        code = runCommandLine(console, words);
+        code = runWords(console, words);
     }
     std::fclose(outFile);
     std::fclose(errFile);
     std::string output(out, outSize), errors(err, errSize);
     std::free(out);
     std::free(err);
-    if (code == 0 || code == 1) return output; // 1: `diff` found differences
-    constexpr std::string_view prefix = "error: ";
-    if (errors.starts_with(prefix)) errors.erase(0, prefix.size());
-    return Error(static_cast<ErrorCode>(code), errors.substr(0, errors.find('\n')));
+    if (!code.ok()) return std::move(code).takeError();
+    if (*code == 0 || *code == 1) return output; // 1: `diff` found differences
+    return Error(static_cast<ErrorCode>(*code), errors.substr(0, errors.find('\n')));
 }
 
 namespace {
