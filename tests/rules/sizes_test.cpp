@@ -16,7 +16,6 @@ constexpr size_t kMostMethods = 60;
 
 /// Functions whose bodies are longer: file and signature, as long as they are now. Take an entry out when the function is split.
 const std::map<std::string, size_t> kLongFunctions = {
-    {"engine/api/inputs/inputs.cpp: BoundInputs& bound)", 89},
     {"viewer/canvas/graph_canvas_commands.cpp: QJsonObject GraphCanvas::describe() const", 91},
     {"viewer/canvas/graph_canvas_input.cpp: void GraphCanvas::mousePressEvent(QMouseEvent* event)", 93},
     {"viewer/compare/compare_pane.cpp: m_side(side)", 94},
