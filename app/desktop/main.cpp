@@ -23,6 +23,17 @@ int fail(const Error& error)
     return static_cast<int>(error.code());
 }
 
+/// Qt tells of a display that cannot be used in many lines, and aborts. Installed while the application is made.
+void tellMessage(QtMsgType type, const QMessageLogContext&, const QString&)
+{
+    if (type != QtFatalMsg) return; // what it tried on the way
+    const char* const wayland = std::getenv("WAYLAND_DISPLAY");
+    const char* const display = wayland != nullptr && *wayland != 0 ? wayland : std::getenv("DISPLAY");
+    const std::string tried = display != nullptr && *display != 0 ? "'" + std::string(display) + "'" : "none";
+    std::_Exit(
+        fail(Error(ErrorCode::device, "no display can be used").found(tried).expected("DISPLAY, WAYLAND_DISPLAY or --screenshot FILE")));
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -38,7 +49,9 @@ int main(int argc, char** argv)
         qputenv("QT_QPA_PLATFORM", "offscreen");
         qputenv("QT_SCALE_FACTOR", QByteArray::number(size->ratio));
     }
+    qInstallMessageHandler(tellMessage);
     QApplication application(argc, argv);
+    qInstallMessageHandler(nullptr);
     QApplication::setApplicationName("loopscope");
     QApplication::setApplicationDisplayName("Loopscope");
     QApplication::setDesktopFileName("loopscope");

@@ -37,6 +37,21 @@ std::string hashOf(const std::string& path)
     return toHex(first) + toHex(last);
 }
 
+/// What makes as many elements as nobody should wait for: a seed or a constant of a large input, or of one whose size the source says.
+bool makesMany(const Port& port, std::string_view source)
+{
+    constexpr int64_t kMany = 1 << 14;
+    const Shape shape = port.type.dynamicShape();
+    if (source.starts_with("@last") || !shape.hasRank()) return true;
+    int64_t count = 1;
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+        if (shape[axis] < 0 && source.find('[') != std::string_view::npos) return true;
+        count *= std::max<int64_t>(1, std::min<int64_t>(shape[axis], kMany));
+        if (count > kMany) return true;
+    }
+    return false;
+}
+
 /// `in.npy:cast; x[0]=1` begins with the path of a file that takes a while to read.
 bool namesLargeFile(std::string_view source)
 {
@@ -78,7 +93,7 @@ TerminalBackend::~TerminalBackend() = default;
 viewer::ComparedRun TerminalBackend::compared() const
 {
     const std::shared_ptr<const Reference> reference = m_terminal->session().reference();
-    if (reference && !m_labels) m_labels = labelsOf(m_path, model());
+    if (!m_labels) m_labels = labelsOf(m_path, model());
     if (reference && reference->model() && !m_labelsThere) m_labelsThere = labelsOf(m_against, *reference->model());
     return {.reference = reference,
             .root = m_terminal->target().graph,
@@ -129,8 +144,8 @@ std::vector<viewer::InputPort> TerminalBackend::inputs() const
     return ports;
 }
 
-/// Files are read once: whoever asks again gets the answer of then. Of a large one that nobody has looked into yet there is no answer: this
-/// is asked on the GUI thread.
+/// Files are read once: whoever asks again gets the answer of then. Of a large source that nobody has looked into yet there is no answer:
+/// this is asked on the GUI thread, and the run says what is wrong with it.
 std::string TerminalBackend::problemOf(const Port& port, const std::string& source) const
 {
     {
@@ -138,7 +153,7 @@ std::string TerminalBackend::problemOf(const Port& port, const std::string& sour
         const auto known = m_checked.find(port.name);
         if (known != m_checked.end() && known->second.source == source && !source.starts_with("@last")) return known->second.problem;
     }
-    if (namesLargeFile(source)) return {};
+    if (namesLargeFile(source) || makesMany(port, source)) return {};
     const Result<Array> bound = previewInput(port.name, source);
     return bound.ok() ? std::string() : bound.error().message();
 }

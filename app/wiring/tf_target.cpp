@@ -11,20 +11,23 @@ namespace loopscope::app {
 
 namespace {
 
-/// A value that would be dead or given more than once: an output of a Switch, or one that lies in a frame. Indices of Merges are no
-/// answers.
-bool isInsideFlow(const Graph& graph, const Value& value, const FrameAnalysis& frames)
+/// A value that a session may have none of, or several: an output of a Switch or of what lives under a predicate only, or one that lies in
+/// a frame, to which what leaves an inner one still belongs. Indices of Merges are no answers.
+bool isInsideFlow(const Graph& graph, const Value& value, const FrameAnalysis& analysis)
 {
     const std::string& kind = graph.op(value.producer).kind.name;
-    if (kind == "Switch" || kind == "RefSwitch" || kind == "_SwitchN") return true;
-    if (kind == "Merge" || kind == "RefMerge") return value.slot > 0 || frames.frameOf[static_cast<size_t>(value.producer.index)] > 0;
-    const bool leaves = kind == "Exit" || kind == "RefExit";
-    return kind == "Enter" || kind == "RefEnter" || (!leaves && frames.frameOf[static_cast<size_t>(value.producer.index)] > 0);
+    if (kind == "Switch" || kind == "RefSwitch" || kind == "_SwitchN" || kind == "Enter" || kind == "RefEnter") return true;
+    if ((kind == "Merge" || kind == "RefMerge") && value.slot > 0) return true;
+    const auto op = static_cast<size_t>(value.producer.index);
+    const auto frame = static_cast<size_t>(analysis.frameOf[op]);
+    if (analysis.neverLives[op]) return true;
+    if (kind == "Exit" || kind == "RefExit") return analysis.frames[frame].parent > 0 || !analysis.frameGuards[frame].empty();
+    return frame > 0 || !analysis.guards[op].empty();
 }
 
-} // namespace
-
-std::vector<std::string> unreadValues(const Graph& graph)
+/// What runs where nobody said what is wanted: all values that no operator reads are fetched as far as a session has exactly one of each;
+/// the others, and operators that give nothing, run without being fetched.
+void addUnread(const Graph& graph, RunSelection& asked)
 {
     FrameAnalysis frames;
     if (hasFramesOrSwitches(graph)) frames = analyzeFrames(graph);
@@ -32,14 +35,30 @@ std::vector<std::string> unreadValues(const Graph& graph)
     for (const Operator& op : graph.operators)
         for (const ValueId input : op.inputs)
             if (input.valid()) read[static_cast<size_t>(input.index)] = true;
-    std::vector<std::string> names;
-    for (size_t v = 0; v < graph.values.size(); ++v) {
-        const Value& value = graph.values[v];
-        const bool handle = value.type.dtype == DType::resource || value.type.dtype == DType::variant;
-        if (value.role != ValueRole::result || read[v] || handle) continue;
-        if (frames.frameOf.empty() || !isInsideFlow(graph, value, frames)) names.push_back(value.id);
+    for (const Operator& op : graph.operators) {
+        bool isUnread = true, isInside = false;
+        for (const ValueId result : op.results) {
+            const Value& value = graph.value(result);
+            const bool handle = value.type.dtype == DType::resource || value.type.dtype == DType::variant;
+            isUnread = isUnread && !read[static_cast<size_t>(result.index)];
+            if (read[static_cast<size_t>(result.index)] || handle) continue;
+            if (frames.frameOf.empty() || !isInsideFlow(graph, value, frames)) asked.fetches.push_back(value.id);
+            else isInside = true;
+        }
+        if (isUnread && isInside) asked.targets.push_back(op.name);
     }
-    return names;
+    if (!asked.fetches.empty() || !asked.targets.empty()) return;
+    for (const Operator& op : graph.operators)
+        if (op.results.empty()) asked.targets.push_back(op.name);
+}
+
+} // namespace
+
+std::vector<std::string> unreadValues(const Graph& graph)
+{
+    RunSelection whole;
+    addUnread(graph, whole);
+    return whole.fetches;
 }
 
 namespace {
@@ -116,7 +135,7 @@ Result<RunSelection> completeSelection(const Model& model, RunSelection asked, s
             if (const std::string& id = graph.value(binding.value).id; std::ranges::find(asked.feeds, id) == asked.feeds.end())
                 asked.feeds.push_back(id);
     }
-    if (nothingAsked && asked.fetches.empty()) asked.fetches = unreadValues(graph);
+    if (nothingAsked && asked.fetches.empty()) addUnread(graph, asked);
     // The graph's own inputs stay: what is selected may read them.
     for (const ValueId input : graph.inputs)
         if (const std::string& id = graph.value(input).id; std::ranges::find(asked.feeds, id) == asked.feeds.end())

@@ -71,6 +71,20 @@ private slots:
         QCOMPARE(QString::fromUtf8(program.readAllStandardOutput()), answer);
         QCOMPARE(QImage(picture).size(), size);
     }
+    void aDisplayThatCannotBeUsedIsOneLine()
+    {
+        QProcess program;
+        QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+        for (const char* const name : {"QT_QPA_PLATFORM", "WAYLAND_DISPLAY"}) environment.remove(name);
+        environment.insert("DISPLAY", ":4711");
+        program.setProcessEnvironment(environment);
+        program.start(LOOPSCOPE_GUI, QStringList{"samples/text/collatz.lsir"});
+        QVERIFY(program.waitForFinished(60000));
+        QCOMPARE(QString::fromUtf8(program.readAllStandardError()),
+                 QString("error: no display can be used: found ':4711', expected DISPLAY, WAYLAND_DISPLAY or --screenshot FILE\n"));
+        QCOMPARE(program.exitStatus(), QProcess::NormalExit);
+        QCOMPARE(program.exitCode(), 7);
+    }
     void wrongArgumentsAreNamed_data()
     {
         QTest::addColumn<QString>("words");

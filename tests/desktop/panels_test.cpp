@@ -105,6 +105,42 @@ private slots:
         QCOMPARE(stop().tick, tick);
     }
 
+    void sidesAreFactsOfTheirInvocation()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        execute("start");
+        ViewState view = m_window->document()->view();
+        view.inlined = {"main/while#0", "main/while#0:body/if#2"};
+        m_window->document()->setView(view);
+        execute("goto while#0@37:body/add#3"); // the branch has returned; n is 593 there
+        const auto stateOf = [this](const char* id) {
+            const int node = canvas().scene()->findNode(id);
+            return node < 0 ? RunState::waiting : canvas().state().nodes[static_cast<size_t>(node)].run;
+        };
+        const char* const half = "main/while#0:body/if#2:then/floor_div#0";
+        const char* const triple = "main/while#0:body/if#2:else/mul#0";
+        QTRY_COMPARE(stateOf(triple), RunState::run); // which is odd
+        QCOMPARE(stateOf(half), RunState::untaken);
+        QTRY_COMPARE(sidesIn("@37"), QStringList({"then  half|untaken", "else  triple|2"}));
+        // An iteration that has ended, looked back at, and in the tree.
+        m_window->document()->lookAt("main/while#0@1:body"); // 82 is even
+        QTRY_COMPARE(stateOf(half), RunState::run);
+        QCOMPARE(stateOf(triple), RunState::untaken);
+        QTRY_COMPARE(sidesIn("@1"), QStringList({"then  half|1", "else  triple|untaken"}));
+        m_window->document()->lookAt({});
+        // Behind the loop its last iteration is shown: 2 was halved.
+        execute("until");
+        settle();
+        QVERIFY(stop().finished);
+        QTRY_COMPARE(stateOf(half), RunState::run);
+        QTRY_COMPARE(stateOf(triple), RunState::untaken);
+        // The listing of the loop's body says which side it was.
+        execute("goto while#0@0:body/add#3");
+        auto* const listing = find<ListingView>("listingView");
+        QTRY_VERIFY(listing->state().notes.contains(2));
+        QCOMPARE(listing->state().notes.at(2), QString("else taken"));
+    }
+
     void aFrameOfTheStackIsLookedAt()
     {
         open("collatz.lsir", {{"x", "27"}});
@@ -302,6 +338,26 @@ private slots:
     }
 
 private:
+    /// Both sides of the branch in an iteration of the loop, as the tree says it.
+    QStringList sidesIn(const QString& iteration)
+    {
+        auto* const tree = find<QTreeView>("invocationTree");
+        const QAbstractItemModel& model = *tree->model();
+        const QModelIndexList found = model.match(model.index(0, 0), Qt::DisplayRole, iteration, 1, Qt::MatchRecursive | Qt::MatchExactly);
+        if (found.isEmpty()) { // folded into a range: that is opened
+            for (const QModelIndex& range :
+                 model.match(model.index(0, 0), Qt::DisplayRole, iteration + "..", 1, Qt::MatchRecursive | Qt::MatchStartsWith))
+                static_cast<void>(model.rowCount(range));
+            return {};
+        }
+        QStringList sides;
+        const QModelIndex body = model.index(model.rowCount(found.front()) - 1, 0, found.front());
+        for (const QModelIndex& branch : model.match(model.index(0, 0, body), Qt::DisplayRole, "if#2", 1, Qt::MatchExactly))
+            for (int row = 0; row < model.rowCount(branch); ++row)
+                sides.append(model.index(row, 0, branch).data().toString() + '|' + model.index(row, 1, branch).data().toString());
+        return sides;
+    }
+
     GraphCanvas& canvas() { return static_cast<GraphPanel*>(m_window->area()->panel("panelGraph"))->canvas(); }
     QModelIndex rowWith(QTreeView* view, const QString& text)
     {

@@ -54,6 +54,14 @@ xdotool key shift+F11
 until_true 10 stands 'main/while#0@0:body/floor_mod#0'
 xdotool key n
 until_true 10 stands 'main/while#0@0:body/equal#1'
+# Plus is Shift and another key on a US keyboard, and a key of its own on the keypad.
+zoom() { session | grep -o '"zoom": [0-9.]*' || true; }
+for key in ctrl+plus ctrl+KP_Add; do
+    before=$(zoom)
+    zoomed() { [ "$(zoom)" != "$before" ]; }
+    xdotool key "$key"
+    until_true 10 zoomed
+done
 # The button of the tool bar that steps back over.
 xdotool mousemove --window "$window" 282 41 click 1
 until_true 10 stands 'main/while#0@0:body/floor_mod#0'

@@ -14,7 +14,7 @@ struct ComparedRun {
     std::shared_ptr<const Reference> reference;
     GraphId root;     ///< what this side runs
     std::string path; ///< the other side's file
-    /// Names of classes that the files of both sides say, in order; empty: they say none.
+    /// Names of classes that the files of both sides say, in order; empty: they say none. Those of this side also without a reference.
     std::shared_ptr<const std::vector<std::string>> labelsHere, labelsThere;
     /// What `drift` found last with these inputs; null: it was not asked.
     std::shared_ptr<const Drift> drift;

@@ -2,6 +2,7 @@
 
 #include <QCoreApplication>
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -28,10 +29,15 @@ QString doingText(const QString& line)
 }
 
 /// Empty where there is no memory for it.
-std::shared_ptr<const StopSnapshot> snapshotOf(Backend& backend, const StopReport* report)
+std::shared_ptr<const StopSnapshot> snapshotOf(Backend& backend, BranchSites& sites, const StopReport* report)
 {
     const ComparedRun compared = backend.compared();
-    auto stop = backend.session().ask([&](Inspector& inspector) { return takeSnapshot(inspector, report, compared); });
+    const std::optional<RecordingState> recording = backend.session().recording();
+    auto stop = backend.session().ask([&](Inspector& inspector) {
+        auto taken = takeSnapshot(inspector, sites, report, compared);
+        if (recording) taken->recording = recording->path;
+        return std::shared_ptr<const StopSnapshot>(std::move(taken));
+    });
     return stop.ok() ? std::move(*stop) : std::make_shared<const StopSnapshot>();
 }
 
@@ -41,6 +47,12 @@ struct DebugBridge::Line {
     QString text, tag;
     std::optional<Request> request;            ///< of which `text` is the command
     std::function<void(DebugSession&)> change; ///< instead of a text
+    bool runs() const
+    {
+        if (!request) return !change; // what a person typed may be anything
+        return std::holds_alternative<request::Begin>(*request) || std::holds_alternative<request::Move>(*request) ||
+               std::holds_alternative<request::FindDrift>(*request);
+    }
 };
 
 /// What both threads know. The thread owns the backend: ending it may wait for a kernel, which the GUI thread must not.
@@ -50,7 +62,9 @@ struct DebugBridge::Shared {
     std::deque<Line> lines;
     std::vector<ConsoleEvent> events; ///< that the GUI thread has not taken yet
     bool ending = false, ended = false;
+    bool runs = false; ///< what is carried out
     std::unique_ptr<Backend> backend;
+    BranchSites sites;            ///< looked at while a command ends only
     QPointer<DebugBridge> bridge; ///< looked at on the GUI thread only
     std::thread thread;
 
@@ -103,7 +117,7 @@ DebugBridge::DebugBridge(std::unique_ptr<Backend> backend, QObject* parent)
       m_shared(std::make_shared<Shared>()),
       m_backend(backend.get())
 {
-    m_stop = snapshotOf(*m_backend, nullptr);
+    m_stop = snapshotOf(*m_backend, m_shared->sites, nullptr);
     m_shared->backend = std::move(backend);
     m_shared->bridge = this;
     m_poll.setInterval(kPollMs);
@@ -161,6 +175,12 @@ void DebugBridge::queue(Line line)
     emit busyChanged(true);
 }
 
+bool DebugBridge::isPreparing() const
+{
+    const std::lock_guard lock(m_shared->mutex);
+    return m_busy && !m_shared->runs && std::ranges::none_of(m_shared->lines, &Line::runs);
+}
+
 void DebugBridge::cancel()
 {
     if (!m_busy) return;
@@ -189,6 +209,7 @@ void DebugBridge::serve(const std::shared_ptr<Shared>& shared)
         if (shared->ending) break;
         Line next = std::move(shared->lines.front());
         shared->lines.pop_front();
+        shared->runs = next.runs();
         lock.unlock();
 
         deliver([bridge, line = next.text] {
@@ -196,7 +217,10 @@ void DebugBridge::serve(const std::shared_ptr<Shared>& shared)
         });
         const QString error = shared->carryOut(next);
         const StopReport* const report = shared->backend->lastReport();
-        auto stop = snapshotOf(*shared->backend, report);
+        auto stop = snapshotOf(*shared->backend, shared->sites, report);
+        lock.lock();
+        shared->runs = false;
+        lock.unlock();
         deliver([bridge, stop = std::move(stop), line = next.text, error] {
             if (bridge) bridge->ended(stop, line, error);
         });

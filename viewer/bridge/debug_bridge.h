@@ -29,9 +29,12 @@ public:
 
     Backend& backend() { return *m_backend; }
     const Model& model() const { return m_backend->model(); }
+    bool isReplay() const { return m_backend->isReplay(); }
     /// Never null; `started` is false before the first run.
     std::shared_ptr<const StopSnapshot> stop() const { return m_stop; }
     bool busy() const { return m_busy; }
+    /// What is under way are inputs, breakpoints and the like, nothing that runs: whoever wants to run then means afterwards.
+    bool isPreparing() const;
     /// Nothing runs, nothing is queued, and every question has its answer.
     bool settled() const { return !m_busy && m_open == 0; }
 

@@ -6,6 +6,8 @@
 #include "engine/observe/address_resolution.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <span>
 
 namespace loopscope::viewer {
@@ -24,6 +26,11 @@ bool sameLoop(const AddressStep& a, const AddressStep& b)
 bool isLoopStep(const AddressStep& step)
 {
     return step.role == StepRole::cond || step.role == StepRole::body || step.role == StepRole::frame;
+}
+
+bool isBranchStep(const AddressStep& step)
+{
+    return step.role == StepRole::thenBranch || step.role == StepRole::elseBranch || step.role == StepRole::branch;
 }
 
 OperatorId producerOf(const Graph& graph, ValueId value)
@@ -56,6 +63,7 @@ Document::Document(std::unique_ptr<Backend> backend, QObject* parent) : QObject(
     if (!model().graphs.empty()) m_view.root = model().graphs.front().id;
     connect(&m_bridge, &DebugBridge::stopChanged, this, [this] {
         m_lookedAt.clear();
+        keepSides();
         follow();
         emit stopChanged();
     });
@@ -74,6 +82,52 @@ std::string Document::atStop(const std::string& address) const
 std::string Document::atView(const std::string& address) const
 {
     return m_lookedAt.empty() ? atStop(address) : withIterationsOf(address, m_lookedAt);
+}
+
+/// What ran in a timeline stays true in it, wherever the run stands.
+void Document::keepSides()
+{
+    constexpr size_t kMost = 1 << 16;
+    const StopSnapshot& now = *stop();
+    const std::pair<int64_t, int> of(now.runs, now.timeline);
+    if (of != m_sidesOf || m_sides.size() > kMost) m_sides.clear();
+    m_sidesOf = of;
+    m_sidesAsked.clear();
+    for (const auto& [op, side] : now.sides) m_sides[op] = side;
+}
+
+std::optional<int> Document::sideOf(const std::string& op) const
+{
+    const auto known = m_sides.find(op);
+    return known == m_sides.end() ? std::nullopt : std::optional(known->second);
+}
+
+void Document::wantSides(const std::string& invocation)
+{
+    const StopSnapshot& now = *stop();
+    const Result<Address> address = parseAddress(invocation);
+    if (!now.started || !address.ok()) return;
+    if (std::ranges::any_of(address->steps, [](const AddressStep& step) { return isLoopStep(step) && step.iteration < 0; })) return;
+    if (std::ranges::find(now.stack, invocation, &FrameSnapshot::address) != now.stack.end()) return; // the stop knows
+    if (!address->steps.empty() && isBranchStep(address->steps.back())) {
+        Address site = *address;
+        site.steps.pop_back();
+        const std::string around = toString(site);
+        site.target = TargetKind::op;
+        site.op = address->steps.back().site;
+        const std::optional<int> side = sideOf(toString(site));
+        if (!side) return wantSides(around);
+        const Result<ResolvedAddress> call = resolveAddress(model(), site);
+        if (!call.ok() || toString(site) + ":" + roleOfSide(model().graph(call->graph).op(call->op), *side) != invocation) return;
+    }
+    if (!m_sidesAsked.insert(invocation).second) return;
+    m_bridge.ask(
+        this, {}, [invocation](Inspector& inspector) { return std::pair(inspector.runs(), sidesOfEnded(inspector, invocation)); },
+        [this](const std::pair<int64_t, BranchSides>& answer) {
+            if (answer.first != m_sidesOf.first || answer.second.empty()) return;
+            for (const auto& [op, side] : answer.second) m_sides[op] = side;
+            emit sidesChanged();
+        });
 }
 
 void Document::lookAt(const std::string& invocation)
@@ -169,6 +223,31 @@ std::string Document::valueAddress(const Selection& selection) const
         address->op.name = value.id;
     }
     return toString(*address);
+}
+
+std::string Document::expressionOf(const Selection& selection) const
+{
+    const std::string& id = model().graph(selection.graph).value(selection.value).id;
+    const auto isWord = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+    const bool isPlain = !id.empty() && std::isdigit(static_cast<unsigned char>(id.front())) == 0 && std::ranges::all_of(id, isWord);
+    const std::vector<FrameSnapshot>& stack = stop()->stack;
+    const bool isInnermost = !stack.empty() && stack.back().info.graph == selection.graph &&
+                             (selection.address == stack.back().address || selection.address.starts_with(stack.back().address + "/"));
+    static constexpr std::array kWords = {"iter", "trip", "branch", "step",  "run", "hits", "true", "false",
+                                          "inf",  "nan",  "none",   "depth", "and", "or",   "not"};
+    if (isPlain && isInnermost) return (std::ranges::find(kWords, id) != kWords.end() ? "%" : "") + id;
+    return "{" + valueAddress(selection) + "}";
+}
+
+bool Document::canSetValues() const
+{
+    return stop()->started && !stop()->finished && m_lookedAt.empty() && !m_preview && !m_bridge.isReplay();
+}
+
+void Document::setValue(const Selection& selection, const std::string& element, const QString& expression)
+{
+    if (!canSetValues() || expression.trimmed().isEmpty()) return;
+    perform(request::SetValue{expressionOf(selection) + element, expression.trimmed().replace(QChar(0x2212), '-').toStdString()});
 }
 
 bool Document::select(const std::string& address)

@@ -11,6 +11,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -79,6 +80,14 @@ public:
     const ViewState& view() const { return m_view; }
     void setView(ViewState view);
 
+    /// Sides of branches as far as they are known in this timeline: of open frames, and of what wantSides() asked about.
+    const BranchSides& sides() const { return m_sides; }
+    /// The side that the operator at a canonical address took.
+    std::optional<int> sideOf(const std::string& op) const;
+    /// Somebody shows an invocation, canonical, and does not know the sides of its branches: sidesChanged() follows once it has ended and
+    /// is found. Of one in a branch first that branch is asked about.
+    void wantSides(const std::string& invocation);
+
     /// How callees open: as the user opened the last one. So do those that a stop lies in.
     OpenCallee openCallee() const { return m_open; }
     void setOpenCallee(OpenCallee open);
@@ -86,6 +95,12 @@ public:
     std::string atStop(const std::string& address) const;
     /// The same with the iterations of what is looked at.
     std::string atView(const std::string& address) const;
+    /// How an expression names a value of a frame of the present stop: its id in the innermost one, else its place in braces.
+    std::string expressionOf(const Selection& selection) const;
+    /// Gives the value, or an element of it ("[0,1]"), other contents: the run goes on from there in a timeline of its own.
+    void setValue(const Selection& selection, const std::string& element, const QString& expression);
+    /// Whether values that are shown can be changed: they are those of the present stop of a run that is no recording.
+    bool canSetValues() const;
     /// Of the selected value itself, with the iterations of what is looked at: of operators the output, of graphs the input by name.
     std::string valueAddress(const Selection& selection) const;
     /// Makes canvas and listing go there.
@@ -93,6 +108,7 @@ public:
 
     /// While a loop is scrubbed: the iteration of which values are shown as far as they are known already, marked as not exact.
     std::optional<int64_t> preview() const { return m_preview; }
+    const std::string& previewLoop() const { return m_previewLoop; } ///< static; empty: none
     /// `loop`: its body or frame as an address, with or without iterations; empty: that is not known.
     void setPreview(std::optional<int64_t> iteration, const std::string& loop = {});
 
@@ -118,6 +134,7 @@ signals:
     void selectionChanged();
     void frameChanged();
     void lookedAtChanged();
+    void sidesChanged();
     void viewChanged();
     /// As of DebugBridge, after the document has adapted itself.
     void stopChanged();
@@ -130,6 +147,7 @@ signals:
 
 private:
     void follow();
+    void keepSides();
 
     DebugBridge m_bridge;
     Selection m_selection;
@@ -137,6 +155,9 @@ private:
     std::string m_lookedAt;
     std::optional<int64_t> m_preview;
     std::string m_previewLoop; ///< static
+    BranchSides m_sides;
+    std::pair<int64_t, int> m_sidesOf;  ///< run and timeline
+    std::set<std::string> m_sidesAsked; ///< invocations; what gave nothing is asked again after the next stop
     ViewState m_view;
     OpenCallee m_open = OpenCallee::inlineHere;
     QStringList m_hits;

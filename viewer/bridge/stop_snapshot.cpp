@@ -61,7 +61,7 @@ void addDataflow(const DataflowView& view, uint64_t scheduleSeed, StopSnapshot& 
 
 } // namespace
 
-std::shared_ptr<const StopSnapshot> takeSnapshot(const Inspector& inspector, const StopReport* report, ComparedRun compared)
+std::shared_ptr<StopSnapshot> takeSnapshot(const Inspector& inspector, BranchSites& sites, const StopReport* report, ComparedRun compared)
 {
     auto snapshot = std::make_shared<StopSnapshot>();
     snapshot->compared = std::move(compared);
@@ -89,6 +89,8 @@ std::shared_ptr<const StopSnapshot> takeSnapshot(const Inspector& inspector, con
         snapshot->loopRuns = inspector.loopRuns();
         snapshot->timelines = inspector.timelines().timelines;
         snapshot->timeline = snapshot->report.timeline;
+        snapshot->runs = inspector.runs();
+        snapshot->sides = sidesOfStack(inspector, sites);
         const SavedStates saved = inspector.savedStates();
         snapshot->savedBytes = saved.bytes;
         snapshot->checkpoints = saved.checkpoints;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/api/inspector.h"
+#include "viewer/bridge/branch_sides.h"
 #include "viewer/bridge/compared_run.h"
 
 #include <cstdint>
@@ -43,9 +44,12 @@ struct StopSnapshot {
     std::vector<Mark> marks;
     std::vector<TimelineInfo> timelines;
     TimelineId timeline = 1;
+    int64_t runs = 0;  ///< begun so far: tells moments of different runs apart
+    BranchSides sides; ///< that branches took which have returned in the open frames
     uint64_t savedBytes = 0;
     size_t checkpoints = 0;
     ComparedRun compared;
+    std::string recording; ///< the file that the run is recorded into; empty: none
     // v1 graphs
     bool isDataflow = false, nextIsDead = false;
     uint64_t scheduleSeed = 0; ///< of the order of ready nodes; 0: as they arrive
@@ -57,7 +61,8 @@ struct StopSnapshot {
     std::vector<DataflowRace> races;
 };
 
-/// On the engine's thread.
-std::shared_ptr<const StopSnapshot> takeSnapshot(const Inspector& inspector, const StopReport* report, ComparedRun compared = {});
+/// On the engine's thread. `sites` are kept from stop to stop.
+std::shared_ptr<StopSnapshot> takeSnapshot(const Inspector& inspector, BranchSites& sites, const StopReport* report,
+                                           ComparedRun compared = {});
 
 } // namespace loopscope::viewer

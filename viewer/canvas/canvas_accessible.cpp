@@ -163,10 +163,14 @@ QAccessibleInterface* make(const QString&, QObject* object)
 
 } // namespace
 
-void installCanvasAccessibility()
+void installCanvasAccessibility(GraphCanvas& canvas)
 {
     static const bool once = (QAccessible::installFactory(make), true);
     Q_UNUSED(once)
+    if (!QAccessible::isActive()) return;
+    QAccessibleInterface* const known = QAccessible::queryAccessibleInterface(&canvas);
+    if (known != nullptr && dynamic_cast<CanvasAccessible*>(known) == nullptr)
+        QAccessible::deleteAccessibleInterface(QAccessible::uniqueId(known));
 }
 
 void announceFocus(GraphCanvas& canvas, int node)

@@ -5,8 +5,8 @@ namespace loopscope::viewer {
 
 class GraphCanvas;
 
-/// Once; safe to repeat.
-void installCanvasAccessibility();
+/// At the end of making a canvas: a screen reader that runs already may have asked for it while it was a plain widget.
+void installCanvasAccessibility(GraphCanvas& canvas);
 /// Tells that `node` is the current one now.
 void announceFocus(GraphCanvas& canvas, int node);
 

@@ -99,10 +99,12 @@ private:
         if (region.kind == RegionKind::group || region.kind == RegionKind::frame) return;
         if (!isInvocation(region)) {
             out.run = siteState(region);
+            followAround(state, region, out);
             return;
         }
         const int depth = depthOf(region.id);
         out.run = depth >= 0 ? RunState::run : siteState(region);
+        if (depth < 0 && followAround(state, region, out)) return;
         if (depth >= 0) {
             const FrameSnapshot& frame = m_stop.stack[static_cast<size_t>(depth)];
             out.address = frame.address;
@@ -133,13 +135,71 @@ private:
             return recallTrips(region, out);
         }
         if (region.kind == RegionKind::loop) readEndedLoop(region, out);
+        if (region.kind == RegionKind::branch && !region.site.empty() && out.run == RunState::run) readEndedBranch(state, region, out);
+    }
+
+    /// What lies in a side that did not run has not run; in one of which that is not known, neither is.
+    bool followAround(const CanvasState& state, const SceneRegion& region, RegionState& out) const
+    {
+        const int around = callRegionAround(region.parent);
+        if (around < 0 || m_scene.regions[static_cast<size_t>(around)].site.empty()) return false; // sides of v1 graphs call nothing
+        const RunState outer = state.regions[static_cast<size_t>(around)].run;
+        if (outer != RunState::untaken && outer != RunState::none) return false;
+        out.run = outer;
+        return true;
+    }
+
+    /// A side of a branch that has returned.
+    void readEndedBranch(CanvasState& state, const SceneRegion& region, RegionState& out) const
+    {
+        const std::optional<std::string> around = momentOf(region.parent);
+        const std::string op = around ? *around + siteText(region) : std::string();
+        std::optional<int> side;
+        if (const auto here = m_stop.sides.find(op); here != m_stop.sides.end()) side = here->second;
+        else if (m_memory.sides != nullptr)
+            if (const auto known = m_memory.sides->find(op); known != m_memory.sides->end()) side = known->second;
+        if (!side) {
+            out.run = RunState::none;
+            if (around) state.unknownSides.push_back(*around);
+            return;
+        }
+        const bool taken = roleOfSide(m_model.graph(region.caller).op(region.op), *side) == region.role;
+        out.run = taken ? RunState::run : RunState::untaken;
+        out.note = taken ? "taken" : "untaken";
+        if (taken) out.address = op + ":" + region.role;
+    }
+
+    /// "/if#2": the call operator of a region, without the graph that it lies in.
+    std::string siteText(const SceneRegion& region) const
+    {
+        const std::string around = contextOf(region.parent);
+        return region.site.starts_with(around) ? region.site.substr(around.size()) : std::string();
+    }
+
+    /// The invocation that a region lies in, canonical: an open one, else the last one that ran there. none: which one is not known.
+    std::optional<std::string> momentOf(int region) const
+    {
+        if (const int depth = depthOf(contextOf(region)); depth >= 0) return m_stop.stack[static_cast<size_t>(depth)].address;
+        const int call = callRegionAround(region);
+        if (call < 0)
+            return m_stop.finished && m_scene.view.root.find('/') == std::string::npos ? std::optional(m_scene.view.root) : std::nullopt;
+        const SceneRegion& drawn = m_scene.regions[static_cast<size_t>(call)];
+        std::optional<std::string> moment = momentOf(drawn.parent);
+        if (!moment) return std::nullopt;
+        *moment += siteText(drawn);
+        if (drawn.kind == RegionKind::loop) {
+            const auto ended = std::ranges::find(m_stop.loopRuns, *moment, &LoopRun::address);
+            if (ended == m_stop.loopRuns.end() || ended->trips < 1) return std::nullopt;
+            *moment += "@" + std::to_string(ended->trips - 1);
+        }
+        return *moment + ":" + drawn.role;
     }
 
     /// A loop that has ended here, or did so when the run came by before.
     void readEndedLoop(const SceneRegion& region, RegionState& out) const
     {
         const int depth = depthOf(contextOf(region.parent)); // none is left of a run that has finished
-        const std::string site = depth < 0 ? region.site : m_stop.stack[static_cast<size_t>(depth)].address + "/" + lastPart(region.site);
+        const std::string site = depth < 0 ? region.site : m_stop.stack[static_cast<size_t>(depth)].address + siteText(region);
         for (const LoopRun& run : m_stop.loopRuns) {
             if (run.address != site) continue;
             out.trips = run.trips;

@@ -71,6 +71,7 @@ struct CanvasState {
     std::vector<NodeState> nodes;     ///< as Scene::nodes
     std::vector<RegionState> regions; ///< as Scene::regions
     std::vector<TokenChip> tokens;
+    std::vector<std::string> unknownSides; ///< invocations that have ended, canonical: which sides their branches took is not known here
 };
 
 /// Before any run.
@@ -79,6 +80,7 @@ CanvasState idleState(const Scene& scene);
 struct PictureMemory {
     std::unordered_map<std::string, int64_t> shownIterations; ///< of v1 frames, chosen by the user; else that of the next node is shown
     std::unordered_map<std::string, int64_t> trips;           ///< of loops, when they ended last
+    const BranchSides* sides = nullptr;                       ///< that are known beside those of the stop
 };
 
 CanvasState stateAt(const Scene& scene, const Model& model, const StopSnapshot& stop, const PictureMemory& memory = {});

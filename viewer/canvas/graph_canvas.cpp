@@ -40,7 +40,7 @@ GraphCanvas::GraphCanvas(QWidget* parent) : QWidget(parent), m_minimap(new Minim
     setFocusPolicy(Qt::StrongFocus);
     setAttribute(Qt::WA_OpaquePaintEvent);
     setMinimumSize(160, 96);
-    installCanvasAccessibility();
+    installCanvasAccessibility(*this);
     m_measure = fontTextMeasure();
     m_busyDelay.setSingleShot(true);
     m_busyDelay.setInterval(250); // shorter work shows nothing

@@ -92,6 +92,8 @@ public:
     void setValues(const QHash<QString, QString>& values); ///< by node id, of what is in view: for level 4
     void setLegendShown(bool shown);
     void setMinimapShown(bool shown);
+    /// Another slider scrubs a loop: its head shows that iteration. −1: none is scrubbed.
+    void setScrubbed(const std::string& region, int64_t iteration);
     void setWheelZooms(bool zooms) { m_wheelZooms = zooms; } ///< without Ctrl; then Ctrl scrolls
 
     // Selection and place. ------------------------------------------------------------------------------------------------------------
@@ -286,7 +288,10 @@ private:
     Drag m_drag = Drag::none;
     QPointF m_pressed, m_dragTo, m_originAtPress;
     bool m_addAtPress = false;
+    int64_t draggedIteration(int region) const; ///< that a slider shows; −1: that of the state
     int m_sliderRegion = -1;
+    std::string m_scrubbed; ///< id of a region
+    int64_t m_scrubbedTo = -1;
     int64_t m_sliderIteration = -1, m_sliderAnchor = 0;
     double m_sliderAnchorX = 0;
     bool m_wheelZooms = false, m_legend = false, m_minimapShown = true, m_keyboardFocus = false;

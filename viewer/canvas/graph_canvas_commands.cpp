@@ -531,6 +531,8 @@ QJsonObject GraphCanvas::describe() const
                            {QStringLiteral("head"), placeOf(place.box)}};
         if (place.isStuck) region[QStringLiteral("stuck")] = true;
         if (state.iteration) region[QStringLiteral("iteration")] = static_cast<qint64>(*state.iteration);
+        if (const int64_t dragged = draggedIteration(static_cast<int>(i)); dragged >= 0)
+            region[QStringLiteral("scrubbed")] = static_cast<qint64>(dragged);
         if (state.trips) region[QStringLiteral("trips")] = static_cast<qint64>(*state.trips);
         if (state.tripsFromEarlier) region[QStringLiteral("tripsFromEarlier")] = true;
         if (!state.condition.empty()) region[QStringLiteral("decided")] = QString::fromStdString(state.condition);

@@ -131,6 +131,20 @@ void GraphCanvas::updateStuckHeads()
     if (before + m_stuckHeads.size() > 0) update();
 }
 
+void GraphCanvas::setScrubbed(const std::string& region, int64_t iteration)
+{
+    m_scrubbed = iteration < 0 ? std::string() : region;
+    m_scrubbedTo = iteration;
+    update();
+}
+
+int64_t GraphCanvas::draggedIteration(int region) const
+{
+    if (region == m_sliderRegion && m_sliderIteration >= 0) return m_sliderIteration;
+    const bool isScrubbed = !m_scrubbed.empty() && scene()->regions[static_cast<size_t>(region)].id == m_scrubbed;
+    return isScrubbed ? m_scrubbedTo : -1;
+}
+
 void GraphCanvas::paintStuckHeads(QPainter& painter)
 {
     ScenePainter scene = painterFor();
@@ -144,8 +158,7 @@ void GraphCanvas::paintStuckHeads(QPainter& painter)
         painter.setPen(QPen(themed(Token::line2), 1));
         painter.setBrush(themed(Token::window));
         painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));
-        const bool isDragged = head.region == m_sliderRegion && m_sliderIteration >= 0;
-        scene.paintHead(painter, head.region, head.box, l, isDragged ? m_sliderIteration : -1);
+        scene.paintHead(painter, head.region, head.box, l, draggedIteration(head.region));
         if (head.region != m_selectedRegion) continue;
         painter.setPen(QPen(themed(Token::accent), 2));
         painter.setBrush(Qt::NoBrush);

@@ -143,9 +143,10 @@ void GraphCanvas::paintEmphasis(QPainter& painter)
     // An emphasised line passes behind heads.
     for (size_t i = 0; i < this->scene()->regions.size(); ++i) {
         const SceneRegion& region = this->scene()->regions[i];
-        const bool dragged = static_cast<int>(i) == m_sliderRegion && m_sliderIteration >= 0;
+        const bool dragged = draggedIteration(static_cast<int>(i)) >= 0;
         if (!dragged && (again.empty() || region.kind == RegionKind::group)) continue;
-        if (region.head.intersects(area)) scene.paintHead(painter, static_cast<int>(i), region.head, l, dragged ? m_sliderIteration : -1);
+        if (region.head.intersects(area))
+            scene.paintHead(painter, static_cast<int>(i), region.head, l, draggedIteration(static_cast<int>(i)));
     }
     if (m_selectedRegion >= 0) {
         const SceneRegion& region = this->scene()->regions[static_cast<size_t>(m_selectedRegion)];

@@ -102,8 +102,11 @@ GraphPane::GraphPane(Document& document, QWidget* parent) : QWidget(parent), m_d
 
     m_canvas->setBuilder(&buildScene);
     m_canvas->setStateSource([this](const Scene& scene) {
-        if (!m_document.lookedAt().empty()) return stateAt(scene, m_document.model(), lookedAtStop(m_document), m_memory);
-        return stateAt(scene, m_document.model(), *m_document.stop(), m_memory);
+        m_memory.sides = &m_document.sides();
+        CanvasState state = m_document.lookedAt().empty() ? stateAt(scene, m_document.model(), *m_document.stop(), m_memory)
+                                                          : stateAt(scene, m_document.model(), lookedAtStop(m_document), m_memory);
+        for (const std::string& invocation : state.unknownSides) m_document.wantSides(invocation);
+        return state;
     });
     connect(m_canvas, &GraphCanvas::selectionEdited, this, &GraphPane::adoptSelection);
     connect(m_canvas, &GraphCanvas::viewEdited, this, [this] { emit viewWanted(m_canvas->view()); });
@@ -129,6 +132,7 @@ GraphPane::GraphPane(Document& document, QWidget* parent) : QWidget(parent), m_d
 
     connect(&document, &Document::stopChanged, this, &GraphPane::followStop);
     connect(&document, &Document::selectionChanged, this, &GraphPane::showSelection);
+    connect(&document, &Document::sidesChanged, m_canvas, &GraphCanvas::refreshState);
     connect(&document, &Document::lookedAtChanged, this, [this] {
         m_canvas->refreshState();
         askValues();
@@ -142,6 +146,8 @@ GraphPane::GraphPane(Document& document, QWidget* parent) : QWidget(parent), m_d
         askValue();
     });
     connect(&document, &Document::previewChanged, &m_scrubbed, qOverload<>(&QTimer::start));
+    connect(&document, &Document::previewChanged, this,
+            [this] { m_canvas->setScrubbed(m_document.previewLoop(), m_document.preview().value_or(-1)); });
     m_canvas->setLegendShown(!document.stop()->started);
 }
 
@@ -213,7 +219,7 @@ void GraphPane::toggleBreakpoint(const std::string& address)
     if (const Result<Address> place = parseAddress(address); place.ok()) m_document.perform(request::ToggleBreakpoint{*place});
 }
 
-/// The side that runs, else the body of a loop, else the first.
+/// The side that runs or ran, else the body of a loop, else the first.
 std::string GraphPane::calleeOf(const CallSite& site) const
 {
     const CallForm form = callForm(m_document.model().graph(site.graph).op(site.op));
@@ -222,6 +228,8 @@ std::string GraphPane::calleeOf(const CallSite& site) const
         const std::string plain = staticAddress(frame.address);
         if (callSiteOf(plain) == site.address) role = plain.substr(site.address.size() + 1);
     }
+    if (const std::optional<int> side = m_document.sideOf(m_document.atView(site.address)); role.empty() && side)
+        role = roleOfSide(m_document.model().graph(site.graph).op(site.op), *side);
     for (const Callee& callee : form.callees)
         if (role.empty() && callee.role == "body") role = callee.role;
     if (role.empty() && !form.callees.empty()) role = form.callees.front().role;
@@ -288,10 +296,12 @@ void GraphPane::showSelection()
             // Inputs and results of a graph are pills; of an operator the address of its value is not that of its node.
             std::string place = address;
             if (m_canvas->scene() && m_canvas->scene()->findNode(place) < 0 && selection.value.valid()) {
-                for (const SceneNode& node : m_canvas->scene()->nodes)
-                    if (node.graph == selection.graph && node.value == selection.value &&
-                        (node.kind == NodeKind::input || node.op == selection.op))
-                        place = node.id;
+                // The same value also stands at the calls that it is passed to; where its graph is drawn twice, the place decides.
+                for (const SceneNode& node : m_canvas->scene()->nodes) {
+                    const bool isIt = node.kind == NodeKind::input || (selection.op.valid() && node.op == selection.op);
+                    if (!isIt || node.graph != selection.graph || node.value != selection.value) continue;
+                    if (place == address || node.id.starts_with(address)) place = node.id;
+                }
             }
             if (m_canvas->selected().empty() || m_canvas->selected().front() != place) {
                 m_canvas->select({place});

@@ -46,14 +46,20 @@ int64_t highest(const Tensor& tensor)
 
 } // namespace
 
+bool isOfScores(const Graph& root, ValueId output)
+{
+    if (!output.valid()) return false;
+    const Value& value = root.value(output);
+    return value.producer.valid() && givesScores(root, root.op(value.producer));
+}
+
 std::vector<int> scoreRows(const Model& model, GraphId root, const Drift& drift)
 {
     std::vector<int> rows;
     const Graph& graph = model.graph(root);
     for (const GraphOutput& output : graph.outputs) {
-        if (!output.value.valid()) continue;
+        if (!isOfScores(graph, output.value)) continue;
         const Value& value = graph.value(output.value);
-        if (!value.producer.valid() || !givesScores(graph, graph.op(value.producer))) continue;
         for (size_t r = 0; r < drift.rows.size(); ++r) {
             const DriftRow& row = drift.rows[r];
             const bool isOutput = row.graph == root && row.op == value.producer && row.slot == value.slot && row.writes == 1;

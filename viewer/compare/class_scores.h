@@ -20,6 +20,8 @@ struct TopClasses {
 /// Rows of a drift that are outputs of the root graph with one score a class: a single vector at the end of a softmax or logistic, whatever
 /// only reshapes, converts or requantizes it in between. In the order of the outputs.
 std::vector<int> scoreRows(const Model& model, GraphId root, const Drift& drift);
+/// Whether an output of the root graph has one score a class, as above.
+bool isOfScores(const Graph& root, ValueId output);
 /// None: the sides have unlike many elements, or no numbers.
 std::optional<TopClasses> topClassesOf(const Tensor& here, const Tensor& there);
 /// The name of class `index` if `labels` are those of the classes: as many, or one fewer where the first class is the background.

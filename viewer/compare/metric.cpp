@@ -31,6 +31,16 @@ double roundUp(double value)
     return 10 * power;
 }
 
+/// The angle between two tensors says nothing about their lengths: what is as near in direction as the limit asks for is over it all the
+/// same where it is further away than tensors at that angle are.
+Verdict scaleVerdict(const DriftFigures& figures, double limit)
+{
+    if (limit >= 1 || std::isnan(figures.snr)) return Verdict::within;
+    const double decibels = -10 * std::log10(2 * (1 - limit)); // of unit vectors whose cosine is the limit
+    if (figures.snr >= decibels) return Verdict::within;
+    return figures.snr < decibels - kFarDecibels ? Verdict::farOver : Verdict::over;
+}
+
 } // namespace
 
 const char* metricName(Metric metric)
@@ -142,7 +152,8 @@ Verdict verdictOf(const DriftFigures& figures, Metric metric, double limit)
     if (figures.different == 0) return Verdict::equal;
     const double value = measured(figures, metric);
     if (std::isnan(value)) return Verdict::within;
-    if (moreIsBetter(metric) ? value >= limit : value <= limit) return Verdict::within;
+    if (moreIsBetter(metric) ? value >= limit : value <= limit)
+        return metric == Metric::cosine ? scaleVerdict(figures, limit) : Verdict::within;
     const bool isFar = metric == Metric::snr  ? value < limit - kFarDecibels
                        : moreIsBetter(metric) ? 1 - value > kFar * (1 - limit)
                                               : value > kFar * limit;

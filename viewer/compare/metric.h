@@ -34,7 +34,8 @@ double clippedShare(const DriftFigures& figures);
 std::string metricText(Metric metric, double value);
 
 enum class Verdict : uint8_t { equal, within, over, farOver };
-/// A mismatch is far over. Far: three times the distance of the limit from equality; 6 dB.
+/// A mismatch is far over. By cosine SQNR counts, too: it alone sees another scale. Far: three times the distance of the limit from
+/// equality; 6 dB.
 Verdict verdictOf(const DriftFigures& figures, Metric metric, double limit);
 /// Smaller is worse; what does not measure is worst of all.
 double goodness(const DriftFigures& figures, Metric metric);

@@ -268,6 +268,12 @@ void InputRow::give(const QString& source)
     apply();
 }
 
+void InputRow::commit()
+{
+    if (m_text->isModified() && m_text->text().trimmed() != source()) give(m_text->text());
+    if (std::ranges::any_of(m_sizeFields, [](const QLineEdit* field) { return field != nullptr && field->isModified(); })) sizesTyped();
+}
+
 void InputRow::adopt(const QString& source)
 {
     if (source == this->source()) return;

@@ -42,6 +42,7 @@ public:
     QString source() const { return textOf(m_source); }
     /// As if typed: tells the debugger.
     void give(const QString& source);
+    void commit(); ///< what is typed and not confirmed yet
     /// What the debugger has already, from a session or the console.
     void adopt(const QString& source);
 

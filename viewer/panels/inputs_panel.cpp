@@ -62,6 +62,13 @@ public:
     bool settled() const override { return std::ranges::none_of(m_inputs, &InputRow::isChecking); }
     QWidget* focusTarget() override { return m_fill->isVisible() ? static_cast<QWidget*>(m_fill) : m_run; }
 
+    bool command(const QString& name) override
+    {
+        if (name != "commit") return false;
+        for (InputRow* const row : m_inputs) row->commit();
+        return true;
+    }
+
 private:
     void restyle()
     {

@@ -296,25 +296,64 @@ void InvocationModel::build(Node& node) const
 void InvocationModel::buildCall(Node& node) const
 {
     const CallForm form = callForm(m_model.graph(node.graph).op(node.op));
-    if (form.kind != CallKind::loop) {
-        for (const Callee& callee : form.callees)
-            if (m_model.hasGraph(callee.graph))
-                addRole(node, callee.graph, node.address + ":" + callee.role, toText(callee.role + "  " + m_model.graph(callee.graph).id),
-                        node.time == Time::now ? Time::future : node.time);
-        // Of an open branch the others were not taken.
-        const bool open = std::ranges::any_of(node.children, [](const auto& child) { return child->onPath; });
-        for (const auto& child : node.children)
-            if (open && !child->onPath) {
-                child->right = "untaken";
-                child->time = Time::future;
-            }
-        return;
-    }
+    if (form.kind != CallKind::loop) return buildSides(node);
     const auto known = m_facts.trips.find(node.address);
     const FrameSnapshot* frame = loopFrame(node);
     int64_t count = known != m_facts.trips.end() ? known->second : 0;
     if (frame) count = std::max({count, frame->info.iteration + 1, frame->knownTrips.value_or(0)});
     if (count > 0) addIterations(node, node, 0, count - 1);
+}
+
+/// What a call or a branch calls.
+void InvocationModel::buildSides(Node& node) const
+{
+    const CallForm form = callForm(m_model.graph(node.graph).op(node.op));
+    for (const Callee& callee : form.callees) {
+        if (!m_model.hasGraph(callee.graph)) continue;
+        addRole(node, callee.graph, node.address + ":" + callee.role, toText(callee.role + "  " + m_model.graph(callee.graph).id),
+                node.time == Time::now ? Time::future : node.time);
+        node.children.back()->role = callee.role;
+    }
+    judgeSides(node);
+}
+
+/// Of a branch one side runs, or ran in this invocation; the others were not taken. False: it is none.
+bool InvocationModel::judgeSides(Node& node) const
+{
+    const Operator& op = m_model.graph(node.graph).op(node.op);
+    const CallKind kind = callForm(op).kind;
+    if (kind != CallKind::branch && kind != CallKind::select) return false;
+    const auto open = std::ranges::find_if(node.children, [](const auto& child) { return child->onPath; });
+    std::string taken = open != node.children.end() ? (*open)->role : std::string();
+    if (taken.empty() && node.time == Time::past && m_sides.sideOf) {
+        if (const std::optional<int> side = m_sides.sideOf(node.address)) taken = roleOfSide(op, *side);
+        else m_sides.want(invocationOf(node.address));
+    }
+    for (const auto& child : node.children) {
+        if (child->onPath) continue;
+        if (taken.empty()) {
+            child->right = node.time == Time::lastRun ? child->right : QString(); // neither is known to have run
+        } else if (child->role != taken) {
+            child->right = "untaken";
+            child->time = Time::future;
+        } else {
+            const int64_t steps = staticSteps(child->graph);
+            child->right = steps < 0 ? QString() : number(steps);
+        }
+    }
+    return true;
+}
+
+void InvocationModel::refreshSides()
+{
+    if (m_root) refreshSides(*m_root);
+}
+
+void InvocationModel::refreshSides(Node& node)
+{
+    if (node.kind == Kind::op && !node.children.empty() && judgeSides(node))
+        emit dataChanged(indexOf(*node.children.front()), indexOf(*node.children.back(), 1));
+    for (const auto& child : node.children) refreshSides(*child);
 }
 
 /// Iterations low … high of the loop that `loop` is or lies in: one by one around the cursor, in ranges elsewhere.

@@ -6,6 +6,7 @@
 
 #include <QAbstractItemModel>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,6 +22,12 @@ struct RunFacts {
     std::optional<int64_t> steps;         ///< of the whole run
 };
 
+/// Who knows which sides branches took, by canonical address of the operator.
+struct SideSource {
+    std::function<std::optional<int>(const std::string& op)> sideOf;
+    std::function<void(const std::string& invocation)> want; ///< that is not known; refreshSides() follows
+};
+
 class InvocationModel : public QAbstractItemModel {
     Q_OBJECT
 public:
@@ -28,6 +35,8 @@ public:
     ~InvocationModel() override;
 
     void setFacts(RunFacts facts);
+    void setSides(SideSource sides) { m_sides = std::move(sides); }
+    void refreshSides(); ///< more are known
 
     QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
     QModelIndex parent(const QModelIndex& child) const override;
@@ -66,6 +75,7 @@ private:
         int64_t low = 0, high = 0; ///< iterations or operators, both ends
         int depth = -1;            ///< frame on the stack that it is, or whose operators it holds
         std::string address;       ///< canonical
+        std::string role;          ///< of a side of a branch
         QString text, right;
         std::vector<std::unique_ptr<Node>> children;
     };
@@ -83,6 +93,9 @@ private:
     void addIterationRange(Node& parent, const Node& loop, int64_t low, int64_t high) const;
     void addRole(Node& parent, GraphId graph, const std::string& address, const QString& name, Time time) const;
     void buildCall(Node& node) const;
+    void buildSides(Node& node) const;
+    bool judgeSides(Node& node) const;
+    void refreshSides(Node& node);
     void describe(Node& node) const;
     int frameOf(const std::string& address) const;
     const FrameSnapshot* loopFrame(const Node& loop) const; ///< the frame that runs the loop now
@@ -90,6 +103,7 @@ private:
 
     const Model& m_model;
     RunFacts m_facts;
+    SideSource m_sides;
     std::map<std::string, int> m_frames; ///< canonical address of the invocation → depth
     mutable std::map<int32_t, int64_t> m_steps;
     std::unique_ptr<Node> m_root;

@@ -54,6 +54,9 @@ public:
             if (isNumber && iteration >= 0) this->document().perform(request::GoToPlace{m_loop + "@" + std::to_string(iteration)});
         });
         connect(m_iteration, &QLineEdit::editingFinished, m_iteration, &QLineEdit::hide);
+        m_model.setSides({[&document](const std::string& op) { return document.sideOf(op); },
+                          [&document](const std::string& invocation) { document.wantSides(invocation); }});
+        connect(&document, &Document::sidesChanged, &m_model, qOverload<>(&InvocationModel::refreshSides));
         connect(&document, &Document::stopChanged, this, &InvocationsPanel::stopped);
         stopped();
     }

@@ -72,6 +72,7 @@ public:
         connect(&document, &Document::stopChanged, this, &ListingPanel::stopped);
         connect(&document, &Document::frameChanged, this, [this] { followFrame(); });
         connect(&document, &Document::lookedAtChanged, this, [this] { followFrame(); });
+        connect(&document, &Document::sidesChanged, this, [this] { m_ask.start(); });
         m_scrubbed.setSingleShot(true);
         m_scrubbed.setInterval(0); // where scrubbing ends, the run is about to move
         connect(&m_scrubbed, &QTimer::timeout, this, [this] {
@@ -402,6 +403,7 @@ private:
         for (const int number : m_view->linesInSight()) {
             const ListingLine& line = lines()[static_cast<size_t>(number)];
             if (!line.op.valid()) continue;
+            if (line.isCall) noteSide(state, number, line);
             if (ValuePlace place = looks ? placeOf(line) : ValuePlace(); place.isElsewhere()) {
                 ListingElsewhere& other = elsewhere[place.invocation];
                 other.place = std::move(place);
@@ -505,6 +507,25 @@ private:
         if (frame.info.role == CallRole::thenBranch || frame.info.role == CallRole::elseBranch)
             foldBranches(state, number, frame.info.role == CallRole::thenBranch ? 0 : 1);
         if (frame.info.role == CallRole::branch) foldBranches(state, number, frame.info.branch);
+    }
+
+    /// The side that a branch took in the invocation that the line is about, which may have ended.
+    void noteSide(ListingState& state, int number, const ListingLine& line)
+    {
+        if (!document().stop()->started) return;
+        const Operator& op = document().model().graph(line.graph).op(line.op);
+        const CallKind kind = callForm(op).kind;
+        if (kind != CallKind::branch && kind != CallKind::select) return;
+        const std::string address = document().atView(line.address);
+        if (const std::optional<int> side = document().sideOf(address)) {
+            // One that is known from a later stop has not run yet here.
+            const int depth = depthOf(line);
+            if (depth >= 0 && !looksElsewhere() && !hasRun(line, depth)) return;
+            foldBranches(state, number, *side);
+            if (!m_structured) state.notes[number] = toText(roleOfSide(op, *side)) + " taken";
+        } else if (depthOf(line) < 0) {
+            document().wantSides(invocationOf(address));
+        }
     }
 
     /// Of the heads below a branch operator all but one are folded.

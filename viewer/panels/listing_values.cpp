@@ -1,7 +1,5 @@
 #include "viewer/panels/listing_values.h"
 
-#include "engine/ops/control_flow.h"
-
 namespace loopscope::viewer {
 
 namespace {
@@ -24,18 +22,6 @@ OperatorValues presentValues(const Operator& op, OperatorId id, const ValueOf& v
     return values;
 }
 
-/// The side that a branch operator took; −1: it is none, or that is not known.
-int sideTaken(const Operator& op, const ValueOf& value)
-{
-    const CallForm form = callForm(op);
-    if (form.kind != CallKind::branch && form.kind != CallKind::select) return -1;
-    if (op.inputs.empty() || !op.inputs.front().valid()) return -1;
-    const Tensor* const steer = value(op.inputs.front());
-    if (steer == nullptr || steer->data == nullptr || steer->elementCount() < 1) return -1;
-    const auto number = static_cast<int>(elementAsReal(*steer, 0));
-    return form.kind == CallKind::branch ? (number != 0 ? 0 : 1) : number;
-}
-
 } // namespace
 
 ListingFacts factsHere(Inspector& inspector, const std::map<int, std::vector<ListingQuestion>>& questions, bool earlier)
@@ -56,9 +42,8 @@ ListingFacts factsHere(Inspector& inspector, const std::map<int, std::vector<Lis
         }
         for (size_t i = 0; i < asked.size(); ++i) {
             const ListingQuestion& one = asked[i];
-            const int side =
-                values[i].age == OperatorValues::Age::current ? sideTaken(inspector.model().graph(one.graph).op(one.op), value) : -1;
-            if (side >= 0) facts.taken[one.line] = side;
+            if (values[i].age == OperatorValues::Age::current)
+                if (const auto side = sideTaken(inspector.model().graph(one.graph).op(one.op), value)) facts.taken[one.line] = *side;
             facts.values[one.line] = std::move(values[i]);
         }
     }
@@ -75,7 +60,7 @@ ListingElsewhereFacts factsElsewhere(Inspector& inspector, const std::vector<Lis
             for (const ListingQuestion& one : invocation.questions) {
                 const Operator& op = inspector.model().graph(one.graph).op(one.op);
                 values[one.line] = presentValues(op, one.op, value);
-                if (const int side = sideTaken(op, value); side >= 0) answer.facts.taken[one.line] = side;
+                if (const auto side = sideTaken(op, value)) answer.facts.taken[one.line] = *side;
             }
         });
         for (const ListingQuestion& one : invocation.questions) answer.read[one.line] = read;

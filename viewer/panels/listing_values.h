@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/api/inspector.h"
+#include "viewer/bridge/branch_sides.h"
 #include "viewer/bridge/elsewhere.h"
 
 #include <map>

@@ -51,6 +51,9 @@ public:
     /// Lines in sight, folded ones left out.
     std::vector<int> linesInSight() const;
     int lineOf(const std::string& address) const; ///< −1: none
+    /// What a screen reader says of a line: its text, its value and what it is to the run.
+    QString spokenLine(int line) const;
+    QRect lineRect(int inSight) const; ///< of linesInSight(), in the viewport
     void scrollTo(int line);
     int cursorLine() const { return m_cursor; }
     void setCursorLine(int line); ///< scrolls there; selects nothing

@@ -1,5 +1,6 @@
 #include "viewer/panels/value_cell.h"
 
+#include "engine/tensor/value_text.h"
 #include "viewer/panels/common.h"
 
 namespace loopscope::viewer {
@@ -16,13 +17,27 @@ ValueCell cellOfLine(const InlineValue& line)
 
 } // namespace
 
-ValueCell cellOf(const Tensor& tensor) { return cellOfLine(firstElements(tensor)); }
+ValueCell cellOf(const Tensor& tensor)
+{
+    ValueCell cell = cellOfLine(firstElements(tensor));
+    const DTypeClass kind = dtypeClass(tensor.dtype);
+    if (tensor.shape.isStatic() && tensor.elementCount() == 1 && kind != DTypeClass::handle && kind != DTypeClass::block) {
+        NumberFormat format;
+        format.digits = NumberFormat::kExact;
+        cell.exact = toText(elementText(tensor, 0, format));
+    }
+    return cell;
+}
 
 ValueCell cellOf(const EvaluatedValue& value)
 {
     if (value.absence != Absence::present) return absentCell(onScreen(bareText(value, {})));
     Array storage;
-    if (const std::optional<Tensor> elements = elementsOf(value, storage)) return cellOfLine(firstElements(*elements, 3));
+    if (const std::optional<Tensor> elements = elementsOf(value, storage)) {
+        ValueCell cell = cellOf(*elements);
+        cell.text = onScreen(firstElements(*elements, 3).text);
+        return cell;
+    }
     ValueCell cell;
     cell.text = onScreen(bareText(value, {}));
     return cell;
@@ -58,6 +73,7 @@ QVariant cellData(const ValueCell& cell, int role)
     switch (role) {
     case Qt::DisplayRole:
     case Qt::ToolTipRole: return cell.text;
+    case Qt::EditRole: return cell.exact;
     case Qt::TextAlignmentRole: return static_cast<int>((cell.failed ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
     case monoRole: return true;
     case boldRole: return cell.changed;

@@ -12,6 +12,7 @@ namespace loopscope::viewer {
 
 struct ValueCell {
     QString text;
+    QString exact; ///< of one number, all digits, as it is typed: what an editor begins with
     bool failed = false, abnormal = false, changed = false, absent = false;
     bool elsewhere = false; ///< of another moment than the present stop
 };

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 namespace loopscope::viewer {
 
@@ -56,7 +57,16 @@ public:
     int columnCount(const QModelIndex& parent = {}) const override { return parent.isValid() ? 0 : 2; }
     Qt::ItemFlags flags(const QModelIndex& index) const override
     {
-        return index.isValid() && !row(index.row()).section.isEmpty() ? Qt::ItemIsEnabled : QAbstractTableModel::flags(index);
+        if (index.isValid() && !row(index.row()).section.isEmpty()) return Qt::ItemIsEnabled;
+        const bool isValue = index.isValid() && index.column() == 1 && m_moment.isEmpty() && !row(index.row()).shown.absent;
+        return QAbstractTableModel::flags(index) | (isValue ? Qt::ItemIsEditable : Qt::NoItemFlags);
+    }
+    bool setData(const QModelIndex& index, const QVariant& value, int role) override
+    {
+        const QString text = value.toString().trimmed();
+        if (role != Qt::EditRole || index.column() != 1 || text.isEmpty() || text == row(index.row()).shown.exact) return false;
+        emit typed(index.row(), text);
+        return true;
     }
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override
     {
@@ -83,6 +93,10 @@ public:
         }
     }
 
+signals:
+    /// A person typed another value; the row keeps what it has until the next stop.
+    void typed(int row, const QString& expression);
+
 private:
     std::vector<Row> m_rows;
     QString m_moment;
@@ -102,20 +116,20 @@ public:
         m_stack = new EmptyStack(m_view, this);
         column->addWidget(m_stack);
         connect(m_view->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& index) {
-            if (!index.isValid() || m_showing) return;
-            const VariableModel::Row& row = m_model.row(index.row());
-            if (!row.value.valid()) return;
-            const ValuePlace place = this->document().valuePlace();
-            if (place.depth < 0 && !place.isElsewhere()) return;
-            Selection selection;
-            selection.graph = row.graph;
-            selection.op = row.op;
-            selection.value = row.value;
-            const std::string frame =
-                place.isElsewhere() ? place.invocation : this->document().stop()->stack[static_cast<size_t>(place.depth)].address;
-            selection.address = row.op.valid() ? frame + "/" + siteOf(row) : frame;
-            this->document().select(selection);
+            if (index.isValid() && !m_showing) select(index.row());
         });
+        // The row that is highlighted already may show what is not selected any more.
+        connect(m_view, &QTreeView::clicked, this, [this](const QModelIndex& index) { select(index.row()); });
+        connect(m_view, &RowView::chosen, this, [this](const QModelIndex& index) {
+            const QModelIndex cell = index.siblingAtColumn(1);
+            if (this->document().canSetValues() && m_model.flags(cell).testFlag(Qt::ItemIsEditable)) m_view->edit(cell);
+        });
+        connect(
+            &m_model, &VariableModel::typed, this,
+            [this](int row, const QString& expression) {
+                if (const std::optional<Selection> selection = selectionOf(row)) this->document().setValue(*selection, {}, expression);
+            },
+            Qt::QueuedConnection); // the editor closes first
         connect(&document, &Document::stopChanged, this, &VariablesPanel::refresh);
         connect(&document, &Document::frameChanged, this, &VariablesPanel::refresh);
         connect(&document, &Document::lookedAtChanged, this, &VariablesPanel::refresh);
@@ -130,6 +144,27 @@ public:
     QWidget* focusTarget() override { return m_view; }
 
 private:
+    std::optional<Selection> selectionOf(int number)
+    {
+        const ValuePlace place = document().valuePlace();
+        if (number < 0 || number >= m_model.rowCount() || (place.depth < 0 && !place.isElsewhere())) return std::nullopt;
+        const VariableModel::Row& row = m_model.row(number);
+        if (!row.value.valid()) return std::nullopt;
+        Selection selection;
+        selection.graph = row.graph;
+        selection.op = row.op;
+        selection.value = row.value;
+        const std::string frame =
+            place.isElsewhere() ? place.invocation : document().stop()->stack[static_cast<size_t>(place.depth)].address;
+        selection.address = row.op.valid() ? frame + "/" + siteOf(row) : frame;
+        return selection;
+    }
+
+    void select(int row)
+    {
+        if (const std::optional<Selection> selection = selectionOf(row)) document().select(*selection);
+    }
+
     std::string siteOf(const VariableModel::Row& row)
     {
         return labelText(operatorName(document().model().graph(row.graph).op(row.op), row.op.index));

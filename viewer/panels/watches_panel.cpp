@@ -67,10 +67,7 @@ public:
 
     int rowCount(const QModelIndex& parent = {}) const override { return parent.isValid() ? 0 : static_cast<int>(m_rows.size()); }
     int columnCount(const QModelIndex& parent = {}) const override { return parent.isValid() ? 0 : 2; }
-    Qt::ItemFlags flags(const QModelIndex& index) const override
-    {
-        return index.column() == 0 ? QAbstractTableModel::flags(index) | Qt::ItemIsEditable : QAbstractTableModel::flags(index);
-    }
+    Qt::ItemFlags flags(const QModelIndex& index) const override { return QAbstractTableModel::flags(index) | Qt::ItemIsEditable; }
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override
     {
         if (orientation != Qt::Horizontal) return {};
@@ -88,6 +85,9 @@ public:
     bool setData(const QModelIndex& index, const QVariant& value, int role) override
     {
         const QString expression = value.toString().trimmed();
+        if (role == Qt::EditRole && index.column() == 1 && !expression.isEmpty() &&
+            expression != m_rows[static_cast<size_t>(index.row())].shown.exact)
+            emit assigned(m_rows[static_cast<size_t>(index.row())].expression, expression);
         if (role != Qt::EditRole || index.column() != 0 || expression.isEmpty()) return false;
         m_rows[static_cast<size_t>(index.row())] = {expression, {}, {}};
         emit dataChanged(index, index.siblingAtColumn(1));
@@ -97,6 +97,8 @@ public:
 
 signals:
     void edited();
+    /// A person typed another value for what an expression names.
+    void assigned(const QString& place, const QString& expression);
 
 private:
     struct Row {
@@ -136,7 +138,17 @@ public:
             m_field->clear();
             add(text);
         });
-        connect(m_view, &RowView::chosen, this, [this](const QModelIndex& index) { m_view->edit(index.siblingAtColumn(0)); });
+        connect(m_view, &RowView::chosen, this, [this](const QModelIndex& index) {
+            // Values of the frame that requests are about; what is no place of one, the debugger says.
+            const bool sets = index.column() == 1 && this->document().canSetValues() && this->document().frame() < 0;
+            m_view->edit(index.siblingAtColumn(sets ? 1 : 0));
+        });
+        connect(
+            &m_model, &WatchModel::assigned, this,
+            [this](const QString& place, const QString& expression) {
+                this->document().perform(request::SetValue{place.toStdString(), expression.toStdString()});
+            },
+            Qt::QueuedConnection); // the editor closes first
         connect(&m_model, &WatchModel::edited, this, &WatchesPanel::changed);
         connect(&document, &Document::stopChanged, this, &WatchesPanel::refresh);
         connect(&document, &Document::frameChanged, this, &WatchesPanel::refresh);

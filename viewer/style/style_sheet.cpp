@@ -129,9 +129,7 @@ QString styleSheet()
     QString sheet = QString::fromUtf8(kSheet);
     // Longer names first, so that @text does not eat @text2.
     for (const auto& [name, token] : names) sheet.replace(QLatin1Char('@') + QLatin1String(name), theme.color(token).name());
-    QColor disabled = theme.color(Token::text3);
-    sheet.replace(QLatin1String("@disabled"),
-                  QStringLiteral("rgba(%1,%2,%3,60%)").arg(disabled.red()).arg(disabled.green()).arg(disabled.blue()));
+    sheet.replace(QLatin1String("@disabled"), theme.color(Token::text3).name());
     const QColor thumb = theme.color(Token::line2);
     sheet.replace(QLatin1String("@thumb"), QStringLiteral("rgba(%1,%2,%3,45%)").arg(thumb.red()).arg(thumb.green()).arg(thumb.blue()));
     const auto scaled = [&](double pixels) { return QString::number(qRound(pixels * theme.textPercent() / 100)); };

@@ -8,6 +8,7 @@
 #include <QEvent>
 #include <QFontDatabase>
 #include <QKeyEvent>
+#include <QLineEdit>
 #include <QMenuBar>
 #include <QPalette>
 
@@ -39,11 +40,23 @@ QPalette systemPalette(const Theme& theme)
     palette.setColor(QPalette::LinkVisited, color(Token::accent));
     palette.setColor(QPalette::ToolTipBase, color(Token::raised));
     palette.setColor(QPalette::ToolTipText, color(Token::text));
-    QColor disabled = color(Token::text3);
-    disabled.setAlphaF(0.6F);
+    const QColor disabled = color(Token::text3); // still 4.5 : 1: what cannot be pressed can be read
     for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText, QPalette::HighlightedText})
         palette.setColor(QPalette::Disabled, role, disabled);
     return palette;
+}
+
+/// A style sheet gives fields half of their text's colour as that of their placeholder, which is too faint to be read.
+void keepPlaceholder(QObject* field, const QColor& color)
+{
+    auto* const widget = qobject_cast<QLineEdit*>(field);
+    if (widget == nullptr) return;
+    QPalette palette = widget->palette();
+    if (palette.color(QPalette::Active, QPalette::PlaceholderText) == color &&
+        palette.color(QPalette::Inactive, QPalette::PlaceholderText) == color)
+        return;
+    palette.setColor(QPalette::PlaceholderText, color);
+    widget->setPalette(palette);
 }
 
 QString uiFamily()
@@ -167,6 +180,7 @@ void Theme::showMnemonics(bool shown)
 
 bool Theme::eventFilter(QObject* watched, QEvent* event)
 {
+    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::Polish) keepPlaceholder(watched, color(Token::text3));
     // They stay while a menu is open, and go with the next click.
     const bool alt =
         (event->type() == QEvent::KeyPress || event->type() == QEvent::KeyRelease) && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Alt;

@@ -111,6 +111,7 @@ QVariant GridModel::data(const QModelIndex& index, int role) const
     const Cell& cell = grid.at(row, col);
     switch (role) {
     case Qt::DisplayRole: return text(place.row, place.col, true);
+    case Qt::EditRole: return text(place.row, place.col, false);
     case Qt::TextAlignmentRole: return QVariant(grid.texts.empty() ? Qt::AlignRight | Qt::AlignVCenter : Qt::AlignLeft | Qt::AlignVCenter);
     case Qt::FontRole: {
         QFont font = Theme::instance().font(FontUse::value);
@@ -133,6 +134,24 @@ QVariant GridModel::data(const QModelIndex& index, int role) const
     }
     default: return {};
     }
+}
+
+Qt::ItemFlags GridModel::flags(const QModelIndex& index) const
+{
+    const Qt::ItemFlags plain = QAbstractTableModel::flags(index);
+    if (!m_isEditable || !index.isValid() || m_content == nullptr) return plain;
+    const CellCursor place = cellOf(index);
+    return m_content->grid.covers(place.row, place.col) ? plain | Qt::ItemIsEditable : plain;
+}
+
+bool GridModel::setData(const QModelIndex& index, const QVariant& value, int role)
+{
+    const QString text = value.toString().trimmed().replace(QChar(0x2212), '-');
+    if (role != Qt::EditRole || !flags(index).testFlag(Qt::ItemIsEditable) || text.isEmpty()) return false;
+    if (text == data(index, Qt::EditRole).toString()) return false;
+    const CellCursor place = cellOf(index);
+    emit typed(place.row, place.col, text);
+    return true;
 }
 
 QVariant GridModel::headerData(int section, Qt::Orientation orientation, int role) const

@@ -48,11 +48,20 @@ public:
     int columnCount(const QModelIndex& parent = {}) const override;
     QVariant data(const QModelIndex& index, int role) const override;
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+    Qt::ItemFlags flags(const QModelIndex& index) const override;
+    bool setData(const QModelIndex& index, const QVariant& value, int role) override;
+    /// Whether cells can be typed into.
+    void setEditable(bool on) { m_isEditable = on; }
     /// Of a cell of the plane; empty where it is not read.
     QString text(int64_t row, int64_t col, bool screen) const;
 
+signals:
+    /// A person typed another text for a cell of the plane; the model keeps what it has.
+    void typed(qint64 row, qint64 col, const QString& text);
+
 private:
     const GridContent* m_content = nullptr;
+    bool m_isEditable = false;
     CellStyle m_style;
     CellCursor m_begin;
     int m_rows = 0, m_cols = 0;

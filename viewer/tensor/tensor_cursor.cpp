@@ -1,5 +1,6 @@
 // The cell cursor of the tensor panel, one for all of its views: keys, selected cells, parts of large planes that are read where it goes.
 #include "engine/base/text.h"
+#include "engine/tensor/compare.h"
 #include "viewer/tensor/tensor_panel_impl.h"
 
 #include <QClipboard>
@@ -195,6 +196,27 @@ bool TensorPanel::goToElement(const QString& text)
     placeCursor({row, col});
     if (isOtherSlice) request();
     return true;
+}
+
+/// What is shown is the value itself, at this stop.
+bool TensorPanel::canEdit() const
+{
+    auto& doc = const_cast<TensorPanel*>(this)->document(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
+    const Value* const value = declared();
+    return !m_feed && value != nullptr && value->role != ValueRole::constant && doc.canSetValues() && m_answer.present && m_answer.isLive &&
+           m_answer.held.empty() && !m_useSeries && m_compare == CompareWith::nothing && !m_answer.isSparse;
+}
+
+/// A cell of the plane was typed over.
+void TensorPanel::setElement(qint64 row, qint64 col, const QString& text)
+{
+    if (!canEdit()) return;
+    const int64_t flat = flatOf(m_answer.shape, m_answer.axes, row, col);
+    if (flat < 0) return;
+    std::string element = m_raw && m_content.grid.style.quantized ? ".q" : "";
+    if (m_answer.shape.rank() > 0) element += elementIndexText(m_answer.shape, flat);
+    const bool isQuoted = m_answer.dtype == DType::string && !text.startsWith('"');
+    document().setValue(m_selection, element, isQuoted ? '"' + text + '"' : text);
 }
 
 /// Exact digits, cells of a row apart by tabs: what is selected, else the cell of the cursor.

@@ -86,6 +86,8 @@ private:
     std::tuple<std::string, int, int64_t, bool, int64_t> scanSource() const;
     void continueScanning();
     void openItem();
+    bool canEdit() const;
+    void setElement(qint64 row, qint64 col, const QString& text);
     void copyCells();
     int64_t lastKnownIteration() const;
     void chooseDefaultModes();

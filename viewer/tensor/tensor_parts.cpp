@@ -231,6 +231,11 @@ void TensorPanel::buildViews()
         connect(bar, &QScrollBar::valueChanged, &m_scrolled, qOverload<>(&QTimer::start));
     connect(m_histogram, &HistogramView::allWanted, this, &TensorPanel::beginScan);
     connect(m_table, &QTableView::activated, this, &TensorPanel::openItem);
+    connect(m_table, &QTableView::doubleClicked, this, [this](const QModelIndex& index) {
+        m_model->setEditable(canEdit());
+        if (m_model->flags(index).testFlag(Qt::ItemIsEditable)) m_table->edit(index);
+    });
+    connect(m_model, &GridModel::typed, this, &TensorPanel::setElement, Qt::QueuedConnection); // the editor closes first
     connect(m_history, &QTableWidget::itemActivated, this, [this](const QTableWidgetItem* item) {
         const QString step = m_history->item(item->row(), 1)->data(Qt::UserRole).toString();
         if (!step.isEmpty()) document().perform(request::GoToStep{step.toLongLong()});

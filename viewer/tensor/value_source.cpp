@@ -51,6 +51,15 @@ std::string iterationOf(const std::string& address)
     return {};
 }
 
+/// What was written after this stop, before somebody went back, is no value of the present.
+bool isOfTheFuture(Inspector& inspector, int frame, const std::string& address)
+{
+    const Result<std::vector<EvaluatedValue>> step = inspector.evaluate({frame}, "{" + address + "}.step");
+    if (!step.ok() || step->empty() || step->front().absence != Absence::present) return false;
+    const ExpressionValue& value = step->front().value;
+    return value.type() == ExpressionType::integer && value.integerAt(0) >= inspector.position().step;
+}
+
 Found findValue(Inspector& inspector, const ValueRequest& request)
 {
     Found found;
@@ -78,9 +87,14 @@ Found findValue(Inspector& inspector, const ValueRequest& request)
         return found;
     }
     found.values = std::move(values).value();
-    if (!found.values.empty() && found.values.front().absence == Absence::present && found.values.front().tensor.data != nullptr)
-        found.tensor = &found.values.front().tensor;
-    else {
+    if (!found.values.empty() && found.values.front().absence == Absence::present && found.values.front().tensor.data != nullptr) {
+        if (!request.elsewhere && isOfTheFuture(inspector, top, request.address)) {
+            found.why = "not run yet here";
+            found.neverRun = true;
+        } else {
+            found.tensor = &found.values.front().tensor;
+        }
+    } else {
         const Absence absence = found.values.empty() ? Absence::notWritten : found.values.front().absence;
         found.why = absenceWords(absence, iterationOf(request.address));
         found.neverRun = absence == Absence::notWritten;

@@ -66,6 +66,12 @@ TimelinePanel::TimelinePanel(Document& document) : Panel(document, "panelTimelin
         surveyAccesses();
         refresh();
     });
+    connect(&document, &Document::previewChanged, this, [this] { // a head in the graph is dragged, too
+        const std::string loop = staticAddress(shownLoop().address);
+        const bool isShown = loop.empty() || loop == this->document().previewLoop();
+        m_bar->setPreview(isShown ? this->document().preview() : std::nullopt);
+        refreshHead();
+    });
     connect(m_bar, &TimelineBar::iterationPressed, this, [this](qint64 n) { goIteration(n); });
     connect(m_bar, &TimelineBar::iterationDragged, this, [this](qint64 n, int slowness) { preview(n, slowness); });
     connect(m_bar, &TimelineBar::iterationReleased, this, [this](qint64 n) { goIteration(n); });

@@ -246,6 +246,14 @@ QJsonObject PanelArea::arrangement() const
     return result;
 }
 
+bool PanelArea::isCovering(const QString& front, const QString& behind) const
+{
+    const auto over = m_panels.find(front), under = m_panels.find(behind);
+    if (over == m_panels.end() || under == m_panels.end()) return false;
+    const PanelStrip* const strip = stripOf(over->second);
+    return strip != nullptr && strip == stripOf(under->second) && strip->current() == over->second;
+}
+
 PanelStrip* PanelArea::stripOf(const Panel* panel) const
 {
     for (QWidget* up = panel->parentWidget(); up; up = up->parentWidget())

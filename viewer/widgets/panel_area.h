@@ -40,6 +40,8 @@ public:
     Panel* panel(const QString& name);
     QList<Panel*> panels() const; ///< made so far
     bool isOpen(const QString& name) const;
+    /// Whether `front` lies over `behind`: both in one strip, that one in front.
+    bool isCovering(const QString& front, const QString& behind) const;
     /// Brings a panel to the front and opens it where it belongs if it was closed; with `focus` it gets the keyboard.
     Panel* show(const QString& name, bool focus);
     void close(const QString& name);

@@ -29,9 +29,14 @@ QJsonObject split(const char* direction, const QList<int>& sizes, int stretch, c
 QJsonObject row(const QList<int>& sizes, int stretch, const QList<QJsonObject>& parts) { return split("h", sizes, stretch, parts); }
 QJsonObject column(const QList<int>& sizes, int stretch, const QList<QJsonObject>& parts) { return split("v", sizes, stretch, parts); }
 
-QJsonObject browse()
+constexpr int kLeastGraph = 480, kBetween = 24; ///< gaps and margins of three columns
+
+/// Of the column at the right: in a narrow window it gives way first, so that the graph keeps its width.
+int rightColumn(int windowWidth, int left, int drawn) { return std::clamp(windowWidth - left - kLeastGraph - kBetween, 200, drawn); }
+
+QJsonObject browse(int width)
 {
-    return row({236, 704, 324}, 1,
+    return row({236, 704, rightColumn(width, 236, 324)}, 1,
                {column({392, 314}, 1, {strip({"Structure", "Subgraphs"}), strip({"Search", "Marks"})}), strip({"Graph"}),
                 strip({"Properties", "Tensor", "Inputs"})});
 }
@@ -49,16 +54,16 @@ QJsonObject debug(int width)
             {606, 100}, 0,
             {row({240, 540, 812}, 1, {left, column({600, 200}, 0, {graph, console}), column({300, 300}, 1, {listing, strip({"Tensor"})})}),
              strip({"Timeline"})});
-    return column(
-        {606, 100}, 0,
-        {row({240, 540, width >= 1600 ? 812 : 484}, 1, {left, graph, column({228, 238, 132}, 1, {listing, strip({"Tensor"}), console})}),
-         strip({"Timeline"})});
+    return column({606, 100}, 0,
+                  {row({240, 540, width >= 1600 ? 812 : rightColumn(width, 240, 484)}, 1,
+                       {left, graph, column({228, 238, 132}, 1, {listing, strip({"Tensor"}), console})}),
+                   strip({"Timeline"})});
 }
 
-QJsonObject debugDataflow()
+QJsonObject debugDataflow(int width)
 {
     return column({572, 134}, 0,
-                  {row({228, 700, 336}, 1,
+                  {row({228, 700, rightColumn(width, 228, 336)}, 1,
                        {strip({"Frames", "CallStack"}), strip({"Dataflow", "Graph", "Listing"}),
                         column({376, 192}, 1, {strip({"Tokens", "Breakpoints", "Console"}), strip({"Operator", "Properties", "Tensor"})})}),
                    strip({"Timeline"})});
@@ -98,8 +103,8 @@ int taskOf(const QString& name)
 QJsonObject drawnArrangement(Task task, bool dataflow, int windowWidth)
 {
     switch (task) {
-    case Task::browse: return browse();
-    case Task::debug: return dataflow ? debugDataflow() : debug(windowWidth);
+    case Task::browse: return browse(windowWidth);
+    case Task::debug: return dataflow ? debugDataflow(windowWidth) : debug(windowWidth);
     case Task::compare: return compare(windowWidth);
     default: return trace();
     }

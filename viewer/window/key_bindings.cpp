@@ -3,6 +3,8 @@
 #include "viewer/window/arrangements.h"
 #include "viewer/window/settings.h"
 
+#include <QKeySequence>
+
 #include <algorithm>
 
 namespace loopscope::viewer {
@@ -55,6 +57,17 @@ bool isLetterKey(const QString& key)
 {
     const QString last = key.startsWith(QLatin1String("Shift+")) ? key.mid(6) : key;
     return last.size() == 1 && last[0].isLetter();
+}
+
+QString keyText(QKeyCombination pressed)
+{
+    const int key = pressed.key();
+    Qt::KeyboardModifiers modifiers = pressed.keyboardModifiers() & ~(Qt::KeypadModifier | Qt::GroupSwitchModifier);
+    const bool isLetter = key >= Qt::Key_A && key <= Qt::Key_Z, isDigit = key >= Qt::Key_0 && key <= Qt::Key_9;
+    const bool isSymbol = key > Qt::Key_Space && key <= Qt::Key_AsciiTilde && !isLetter && !isDigit;
+    const bool isShiftedDigit = isDigit && !(modifiers & (Qt::ControlModifier | Qt::AltModifier)); // of layouts with symbols below
+    if (isSymbol || isShiftedDigit) modifiers &= ~Qt::ShiftModifier;
+    return QKeySequence(QKeyCombination(modifiers, pressed.key())).toString(QKeySequence::PortableText);
 }
 
 QString KeyPlace::id() const

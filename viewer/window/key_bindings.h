@@ -5,6 +5,7 @@
 #include "viewer/window/key_table.h"
 
 #include <QJsonObject>
+#include <QKeyCombination>
 #include <QString>
 
 #include <vector>
@@ -52,6 +53,10 @@ public:
 private:
     Settings& m_settings;
 };
+
+/// A pressed key as the table writes it. Of a symbol only which it is counts: "+" is one key on a keypad, and Shift with another on many
+/// layouts.
+QString keyText(QKeyCombination pressed);
 
 /// A single letter, or Shift with one: works in graph and listing only, where nobody types.
 bool isLetterKey(const QString& key);

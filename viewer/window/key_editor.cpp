@@ -24,6 +24,8 @@ namespace {
 
 enum Column { commandColumn, whereColumn, keyColumn, secondColumn, resetColumn, columnCount };
 
+QString typedKey(const QKeySequence& keys) { return keys.isEmpty() ? QString() : keyText(keys[0]); }
+
 /// Records one key; Return, Tab and Escape are keys like any other here.
 class KeyDelegate : public QStyledItemDelegate {
 public:
@@ -41,7 +43,7 @@ public:
         connect(edit, &QKeySequenceEdit::keySequenceChanged, this,
                 [this, edit, at = QPersistentModelIndex(index)](const QKeySequence& keys) {
                     if (keys.count() > 1) edit->setKeySequence(QKeySequence(keys[0]));
-                    else m_typed(at, keys.toString(QKeySequence::PortableText));
+                    else m_typed(at, typedKey(keys));
                 });
         connect(edit, &QKeySequenceEdit::editingFinished, this, [this, edit] {
             auto* const self = const_cast<KeyDelegate*>(this); // NOLINT(cppcoreguidelines-pro-type-const-cast): Qt's factory is const
@@ -56,7 +58,7 @@ public:
     }
     void setModelData(QWidget* editor, QAbstractItemModel*, const QModelIndex& index) const override
     {
-        m_done(index, static_cast<QKeySequenceEdit*>(editor)->keySequence().toString(QKeySequence::PortableText));
+        m_done(index, typedKey(static_cast<QKeySequenceEdit*>(editor)->keySequence()));
     }
     bool eventFilter(QObject* editor, QEvent* event) override
     {

@@ -9,6 +9,7 @@
 #include "viewer/window/banner.h"
 #include "viewer/window/file_page.h"
 #include "viewer/window/panel_registry.h"
+#include "viewer/window/result_strip.h"
 #include "viewer/window/run_bar.h"
 #include "viewer/window/session_store.h"
 #include "viewer/window/status_line.h"
@@ -21,6 +22,7 @@
 #include <QAction>
 #include <QApplication>
 #include <QCloseEvent>
+#include <QDesktopServices>
 #include <QFileInfo>
 #include <QJsonArray>
 #include <QKeyEvent>
@@ -29,6 +31,7 @@
 #include <QMenuBar>
 #include <QMimeData>
 #include <QStackedWidget>
+#include <QUrl>
 #include <QVBoxLayout>
 
 namespace loopscope::viewer {
@@ -90,6 +93,9 @@ MainWindow::MainWindow(WindowServices& services, const Folders& folders, QWidget
     column->addWidget(m_banner);
     m_stack = new QStackedWidget(body);
     column->addWidget(m_stack, 1);
+    m_results = new ResultStrip(body);
+    column->addWidget(m_results);
+    connect(m_results, &ResultStrip::chosen, this, [this] { m_area->show("panelTensor", false); });
     m_status = new StatusLine(body);
     column->addWidget(m_status);
     setCentralWidget(body);
@@ -241,6 +247,8 @@ void MainWindow::showDocument(std::unique_ptr<Backend> backend)
     closeDocument();
     m_banner->hide();
     m_timelines = 0;
+    m_runs = 0;
+    m_recording.clear();
     m_document = std::make_unique<Document>(std::move(backend));
     m_document->setOpenCallee(calleeNamed(m_settings.value("openCallee").toString()));
     connect(m_document.get(), &Document::openCalleeChanged, this,
@@ -284,6 +292,7 @@ void MainWindow::followBridge()
         }
         m_status->show(m_document.get());
         updateActions();
+        if (!busy) m_commands->runIfWanted();
     });
     connect(&bridge, &DebugBridge::console, this, [this](const ConsoleEvent& event) {
         if (event.kind == ConsoleEvent::Kind::echo) m_lastLine = textOf(event.text).trimmed();
@@ -354,6 +363,7 @@ void MainWindow::closeDocument()
     keepArrangement();
     m_sessions->close();
     m_banner->hide();
+    m_results->follow(nullptr);
     m_stack->setCurrentWidget(m_welcome);
     delete std::exchange(m_area, nullptr);
     disconnect(m_document.get(), nullptr, this, nullptr);
@@ -410,9 +420,35 @@ void MainWindow::stopChanged()
     // Whoever runs something wants to see it run.
     if (m_task == Task::browse && m_document->stop()->started) setTask(Task::debug);
     noticeTimeline();
+    noticeRecording();
+    showOutcome();
     updateAddress();
     updateActions();
     m_status->show(m_document.get());
+}
+
+/// Where a recording lies is said when it begins and when it ends.
+void MainWindow::noticeRecording()
+{
+    const QString before = std::exchange(m_recording, textOf(m_document->stop()->recording));
+    if (before == m_recording) return;
+    if (!m_recording.isEmpty()) {
+        m_banner->show(Banner::Kind::notice, tr("recording into %1").arg(m_recording), tr("from the next run on"), {});
+    } else {
+        const QString folder = QFileInfo(before).absolutePath();
+        m_banner->show(Banner::Kind::notice, tr("recorded into %1").arg(before), {},
+                       {{tr("Open recording"), [this, before] { open(before); }},
+                        {tr("Show folder"), [folder] { QDesktopServices::openUrl(QUrl::fromLocalFile(folder)); }}});
+    }
+}
+
+/// Whoever ran from the inputs wants to see the graph, and what came out.
+void MainWindow::showOutcome()
+{
+    const StopSnapshot& stop = *m_document->stop();
+    if (std::exchange(m_runs, stop.runs) != stop.runs && m_area->isCovering("panelInputs", "panelGraph"))
+        m_area->show("panelGraph", m_area->focusPanel() && m_area->focusPanel()->objectName() == "panelInputs");
+    m_results->follow(m_document.get());
 }
 
 /// Whoever changes a value is told that what was before is still there.

@@ -30,6 +30,7 @@ class FilePage;
 class RunBar;
 class StatusLine;
 class SessionStore;
+class ResultStrip;
 class WelcomePage;
 class WindowActions;
 class WindowCommands;
@@ -120,6 +121,8 @@ private:
     void showError(const QString& path, const Error& error);
     void stopChanged();
     void noticeTimeline();
+    void noticeRecording();
+    void showOutcome();
     void updateActions();
     void updateAddress();
     void updateTitle();
@@ -144,12 +147,15 @@ private:
     WelcomePage* m_welcome = nullptr;
     FilePage* m_filePage = nullptr;
     StatusLine* m_status = nullptr;
+    ResultStrip* m_results = nullptr;
     std::unique_ptr<Document> m_document;
     PanelArea* m_area = nullptr; ///< of the document; goes before it
     Task m_task = Task::browse;
     bool m_arrangementTouched = false; ///< by the user, since the task was chosen
     qint64 m_progressFrom = 0;
     size_t m_timelines = 0; ///< that the run had at the last stop
+    int64_t m_runs = 0;     ///< begun until then
+    QString m_recording;    ///< into which is recorded; empty: none
     QString m_lastLine;     ///< the command that ran last
 };
 

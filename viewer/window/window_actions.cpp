@@ -140,7 +140,8 @@ void WindowActions::update(Document* document, bool canReload)
     const bool busy = open && document->bridge().busy(), idle = open && !busy;
     const bool moves = idle && stop.started, forward = idle && (!stop.started || !stop.finished);
     const bool replay = open && document->backend().isReplay();
-    enable(idle, {"run", "restart"});
+    enable(idle || (open && document->bridge().isPreparing()), {"run"});
+    enable(idle, {"restart"});
     enable(busy, {"pause"});
     enable(open && (busy || stop.started), {"stop"});
     enable(forward, {"stepOver", "stepInto"});

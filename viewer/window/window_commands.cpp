@@ -13,6 +13,7 @@
 
 #include <QApplication>
 #include <QClipboard>
+#include <QDir>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QLineEdit>
@@ -24,6 +25,18 @@ namespace {
 QString textOf(const std::string& text) { return QString::fromStdString(text); }
 
 QString tr(const char* text) { return MainWindow::tr(text); }
+
+/// Beside the model, under its name, and a number where that is taken; in the home folder where nobody may write beside the model.
+QString recordingPlace(const QString& model)
+{
+    const QFileInfo file(model);
+    const QString folder = QFileInfo(file.absolutePath()).isWritable() ? file.absolutePath() : QDir::homePath();
+    for (int number = 1;; ++number) {
+        const QString name = file.completeBaseName() + (number == 1 ? QString() : QStringLiteral("-%1").arg(number));
+        const QString path = folder + '/' + name + QStringLiteral(".lstrace");
+        if (!QFileInfo::exists(path)) return path;
+    }
+}
 
 /// A breakpoint on the next NaN, which goes when it has stopped once.
 Request nanOnce()
@@ -100,8 +113,18 @@ bool WindowCommands::needsInputs()
     return false;
 }
 
+void WindowCommands::runIfWanted()
+{
+    if (std::exchange(m_runIsWanted, false)) runOrContinue();
+}
+
 void WindowCommands::runOrContinue()
 {
+    if (Panel* const panel = area().focusPanel()) panel->command("commit"); // a field that somebody still types into
+    if (document().bridge().busy()) {
+        m_runIsWanted = document().bridge().isPreparing();
+        return;
+    }
     const StopSnapshot& stop = *document().stop();
     if (!stop.started || stop.finished) {
         if (needsInputs()) return;
@@ -266,8 +289,17 @@ void WindowCommands::addMarks()
             const std::vector<Mark>& marks = document().stop()->marks;
             if (static_cast<size_t>(i) <= marks.size()) perform(request::GoToPlace{marks[static_cast<size_t>(i) - 1].name});
         });
-    to["record"] =
-        with([this] { perform(document().backend().isRecording() ? Request(request::RecordOff()) : Request(request::RecordOn())); });
+    to["record"] = with([this] {
+        if (document().backend().isRecording()) return perform(request::RecordOff());
+        perform(request::RecordOn{recordingPlace(textOf(document().backend().path())).toStdString(), {}, false});
+    });
+    to["recordInto"] = with([this] { // the dialog asks before a file is replaced
+        chooseTarget(tr("Record into"), recordingPlace(textOf(document().backend().path())), tr("Recordings (*.lstrace)"),
+                     [this](const QString& file) {
+                         if (document().backend().isRecording()) perform(request::RecordOff());
+                         perform(request::RecordOn{file.toStdString(), {}, true});
+                     });
+    });
     to["up"] = with([this] {
         const int depth = document().frame() < 0 ? static_cast<int>(document().stop()->stack.size()) - 1 : document().frame();
         if (depth > 0) document().setFrame(depth - 1);
@@ -339,6 +371,7 @@ void WindowCommands::addFiles()
     });
     to["quit"] = always([this] { m_window.close(); });
     to["cancel"] = always([this] {
+        m_runIsWanted = false;
         if (m_window.cancelOpening() || !m_window.document()) return;
         if (document().bridge().busy()) document().bridge().cancel();
         else document().clearSelection();

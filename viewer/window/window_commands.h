@@ -30,6 +30,8 @@ public:
     void perform(Request request);
     /// Opens the inputs panel if the run cannot begin. True: it cannot.
     bool needsInputs();
+    /// What was wanted while something else was under way.
+    void runIfWanted();
     /// A run that has not begun begins, instead.
     void move(const request::Move& move);
     /// Before a run only the picture can go there.
@@ -58,6 +60,7 @@ private:
 
     MainWindow& m_window;
     std::map<QString, Work> m_commands;
+    bool m_runIsWanted = false;      ///< as soon as what is under way has ended
     QPointer<QWidget> m_focusBefore; ///< Alt+1 again returns there
 };
 

@@ -30,7 +30,7 @@ bool WindowKeys::unwanted(const QKeyEvent& event)
 {
     Panel* const panel = focusPanel();
     const QString context = contextOf(panel);
-    const QString key = QKeySequence(event.keyCombination()).toString(QKeySequence::PortableText);
+    const QString key = keyText(event.keyCombination());
     const bool letters = context == "graph" || context == "listing"; // of gdb
     if (!context.isEmpty())
         for (const KeyPlace& place : KeyBindings::places()) {
@@ -54,8 +54,7 @@ bool WindowKeys::changed(const QKeyEvent& event)
     const bool types = focus->testAttribute(Qt::WA_InputMethodEnabled) && !(event.modifiers() & (Qt::ControlModifier | Qt::AltModifier)) &&
                        !event.text().isEmpty();
     if (types) return false;
-    const KeyBindings::Meaning meaning =
-        m_keys.changedMeaning(context, QKeySequence(event.keyCombination()).toString(QKeySequence::PortableText));
+    const KeyBindings::Meaning meaning = m_keys.changedMeaning(context, keyText(event.keyCombination()));
     if (meaning.command.isEmpty()) return meaning.isVacated;
     if (meaning.delivered.isEmpty()) return panel->command(meaning.command) || m_window.runIfEnabled(meaning.command);
     const QKeyCombination known = QKeySequence(meaning.delivered)[0];

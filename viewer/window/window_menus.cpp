@@ -131,7 +131,9 @@ void WindowMenus::fillMenuBar()
     fillFrom(bar->addMenu(tr("G&raph")), "graph", "panelGraph");
     fillFrom(bar->addMenu(tr("Te&nsor")), "tensor", "panelTensor");
     QMenu* const trace = bar->addMenu(tr("&Trace"));
-    fill(trace, {"record", "openRecording", "-"});
+    fill(trace, {"record"});
+    trace->addAction(tr("Record &into…"), &m_window, [window = &m_window] { window->run("recordInto"); })->setObjectName("recordInto");
+    fill(trace, {"openRecording", "-"});
     fillFrom(trace, "sql", "panelSql");
     fill(bar->addMenu(tr("Too&ls")), {"palette", "console", "exportGraph", "settings"});
     QMenu* const help = bar->addMenu(tr("&Help"));

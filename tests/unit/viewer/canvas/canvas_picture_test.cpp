@@ -20,6 +20,7 @@ private slots:
     void nodesOfDifferentKindsDoNotOverlap();
     void stopMarksNodes();
     void untakenSideIsGrey();
+    void sidesStayWhenTheBranchHasReturned();
     void aStepRepaintsAllThatChanged();
     void tilesShowWhatDirectPaintingShows();
     void everyThemeAndLevelPaints();
@@ -125,6 +126,36 @@ void CanvasPictureTest::untakenSideIsGrey()
     QCOMPARE(statesOf(canvas, QStringLiteral("main/while#0:body/if#2:else/add#1")),
              QStringList({QStringLiteral("not run"), QStringLiteral("next")}));
     keep(canvas, QStringLiteral("branch"));
+}
+
+void CanvasPictureTest::sidesStayWhenTheBranchHasReturned()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    StopSnapshot stop = collatzStop(model); // behind the branch
+    const auto scene = sceneOf(model, inlined({"main/while#0", "main/while#0:body/if#2"}));
+    const auto runOf = [&](const CanvasState& state, const char* id) {
+        return state.nodes[static_cast<size_t>(scene->scene->findNode(id))].run;
+    };
+    const char* const half = "main/while#0:body/if#2:then/floor_div#0";
+    const char* const triple = "main/while#0:body/if#2:else/mul#0";
+    // Which side it was is not known: neither is drawn as taken.
+    const CanvasState unknown = stateAt(*scene->scene, model, stop);
+    QCOMPARE(runOf(unknown, half), RunState::none);
+    QCOMPARE(runOf(unknown, triple), RunState::none);
+    QVERIFY(!unknown.unknownSides.empty());
+    QCOMPARE(unknown.unknownSides.front(), std::string("main/while#0@37:body"));
+    stop.sides["main/while#0@37:body/if#2"] = 1;
+    const CanvasState known = stateAt(*scene->scene, model, stop);
+    QCOMPARE(runOf(known, half), RunState::untaken);
+    QCOMPARE(runOf(known, triple), RunState::run);
+    QVERIFY(known.unknownSides.empty());
+    // Of an invocation that is none of the stack any more, somebody else knows.
+    stop.sides.clear();
+    const BranchSides told = {{"main/while#0@37:body/if#2", 0}};
+    PictureMemory memory;
+    memory.sides = &told;
+    QCOMPARE(runOf(stateAt(*scene->scene, model, stop, memory), half), RunState::run);
+    QCOMPARE(runOf(stateAt(*scene->scene, model, stop, memory), triple), RunState::untaken);
 }
 
 void CanvasPictureTest::aStepRepaintsAllThatChanged()

@@ -11,6 +11,7 @@
 #include <QSignalSpy>
 #include <QTest>
 #include <QTreeWidget>
+#include <QVBoxLayout>
 
 #include <cmath>
 
@@ -21,6 +22,7 @@ class StyleTest : public QObject {
 private slots:
     void contrasts_data();
     void contrasts();
+    void faintTextsCanBeRead();
     void familiesStandOut_data();
     void familiesStandOut();
     void differenceAgreesWithItsPaper();
@@ -83,6 +85,32 @@ void StyleTest::contrasts()
         QCOMPARE(std::round(ratio * 10) / 10, ratios[static_cast<qsizetype>(i)]);
         QVERIFY2(std::round(ratio * 10) / 10 >= least, qPrintable(QString::number(ratio)));
     }
+}
+
+void StyleTest::faintTextsCanBeRead()
+{
+    Theme& theme = Theme::instance();
+    for (const ThemeName name : kThemes) {
+        theme.set(name);
+        QWidget window;
+        auto* const layout = new QVBoxLayout(&window);
+        auto* const field = new QLineEdit;
+        field->setPlaceholderText("Find");
+        auto* const button = new QPushButton("Run");
+        button->setEnabled(false);
+        layout->addWidget(field);
+        layout->addWidget(button);
+        window.show();
+        QTest::qWait(1);
+        const auto readable = [&](const QColor& text, Token ground) {
+            QCOMPARE(text.alpha(), 255);
+            const double ratio = contrastRatio(text.rgb(), theme.color(ground).rgb());
+            QVERIFY2(ratio >= 4.5, qPrintable(QString::number(ratio)));
+        };
+        readable(field->palette().color(QPalette::PlaceholderText), Token::surface);
+        readable(button->palette().color(QPalette::Disabled, QPalette::ButtonText), Token::window);
+    }
+    theme.set(ThemeName::light);
 }
 
 void StyleTest::familiesStandOut_data()
