@@ -11,6 +11,7 @@
 #include "viewer/window/panel_registry.h"
 #include "viewer/window/result_strip.h"
 #include "viewer/window/run_bar.h"
+#include "viewer/window/run_notices.h"
 #include "viewer/window/session_store.h"
 #include "viewer/window/status_line.h"
 #include "viewer/window/welcome_page.h"
@@ -22,7 +23,6 @@
 #include <QAction>
 #include <QApplication>
 #include <QCloseEvent>
-#include <QDesktopServices>
 #include <QFileInfo>
 #include <QJsonArray>
 #include <QKeyEvent>
@@ -31,7 +31,6 @@
 #include <QMenuBar>
 #include <QMimeData>
 #include <QStackedWidget>
-#include <QUrl>
 #include <QVBoxLayout>
 
 namespace loopscope::viewer {
@@ -90,6 +89,9 @@ MainWindow::MainWindow(WindowServices& services, const Folders& folders, QWidget
     applyKeys();
     column->addWidget(m_bar);
     m_banner = new Banner(body);
+    m_notices = std::make_unique<RunNotices>(
+        *m_banner, RunNotices::Ways{[this](int64_t timeline) { m_commands->perform(request::SwitchTimeline{timeline}); },
+                                    [this](const QString& path) { open(path); }});
     column->addWidget(m_banner);
     m_stack = new QStackedWidget(body);
     column->addWidget(m_stack, 1);
@@ -246,9 +248,7 @@ void MainWindow::showDocument(std::unique_ptr<Backend> backend)
 {
     closeDocument();
     m_banner->hide();
-    m_timelines = 0;
-    m_runs = 0;
-    m_recording.clear();
+    m_notices->forget();
     m_document = std::make_unique<Document>(std::move(backend));
     m_document->setOpenCallee(calleeNamed(m_settings.value("openCallee").toString()));
     connect(m_document.get(), &Document::openCalleeChanged, this,
@@ -419,52 +419,20 @@ void MainWindow::stopChanged()
 {
     // Whoever runs something wants to see it run.
     if (m_task == Task::browse && m_document->stop()->started) setTask(Task::debug);
-    noticeTimeline();
-    noticeRecording();
+    m_notices->stopChanged(*m_document->stop(), m_lastLine);
     showOutcome();
     updateAddress();
     updateActions();
     m_status->show(m_document.get());
 }
 
-/// Where a recording lies is said when it begins and when it ends.
-void MainWindow::noticeRecording()
-{
-    const QString before = std::exchange(m_recording, textOf(m_document->stop()->recording));
-    if (before == m_recording) return;
-    if (!m_recording.isEmpty()) {
-        m_banner->show(Banner::Kind::notice, tr("recording into %1").arg(m_recording), tr("from the next run on"), {});
-    } else {
-        const QString folder = QFileInfo(before).absolutePath();
-        m_banner->show(Banner::Kind::notice, tr("recorded into %1").arg(before), {},
-                       {{tr("Open recording"), [this, before] { open(before); }},
-                        {tr("Show folder"), [folder] { QDesktopServices::openUrl(QUrl::fromLocalFile(folder)); }}});
-    }
-}
-
 /// Whoever ran from the inputs wants to see the graph, and what came out.
 void MainWindow::showOutcome()
 {
     const StopSnapshot& stop = *m_document->stop();
-    if (std::exchange(m_runs, stop.runs) != stop.runs && m_area->isCovering("panelInputs", "panelGraph"))
+    if (m_notices->hasBegun(stop) && m_area->isCovering("panelInputs", "panelGraph"))
         m_area->show("panelGraph", m_area->focusPanel() && m_area->focusPanel()->objectName() == "panelInputs");
     m_results->follow(m_document.get());
-}
-
-/// Whoever changes a value is told that what was before is still there.
-void MainWindow::noticeTimeline()
-{
-    const std::vector<TimelineInfo>& lines = m_document->stop()->timelines;
-    const size_t before = std::exchange(m_timelines, lines.size());
-    if (before == 0 || lines.size() <= before) return;
-    const qlonglong parent = lines.back().parent;
-    m_banner->show(Banner::Kind::notice,
-                   tr("timeline %1 from step %2: %3")
-                       .arg(lines.size())
-                       .arg(QLocale(QLocale::English).toString(qint64{m_document->stop()->position.step}))
-                       .arg(m_lastLine),
-                   tr("timeline %1 is kept").arg(parent),
-                   {{tr("Back to timeline %1").arg(parent), [this, parent] { m_commands->perform(request::SwitchTimeline{parent}); }}});
 }
 
 void MainWindow::updateAddress()

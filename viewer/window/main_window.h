@@ -31,6 +31,7 @@ class RunBar;
 class StatusLine;
 class SessionStore;
 class ResultStrip;
+class RunNotices;
 class WelcomePage;
 class WindowActions;
 class WindowCommands;
@@ -120,8 +121,6 @@ private:
     void showDocument(std::unique_ptr<Backend> backend);
     void showError(const QString& path, const Error& error);
     void stopChanged();
-    void noticeTimeline();
-    void noticeRecording();
     void showOutcome();
     void updateActions();
     void updateAddress();
@@ -143,6 +142,7 @@ private:
     QLabel* m_file = nullptr;
     RunBar* m_bar = nullptr;
     Banner* m_banner = nullptr;
+    std::unique_ptr<RunNotices> m_notices;
     QStackedWidget* m_stack = nullptr;
     WelcomePage* m_welcome = nullptr;
     FilePage* m_filePage = nullptr;
@@ -153,10 +153,7 @@ private:
     Task m_task = Task::browse;
     bool m_arrangementTouched = false; ///< by the user, since the task was chosen
     qint64 m_progressFrom = 0;
-    size_t m_timelines = 0; ///< that the run had at the last stop
-    int64_t m_runs = 0;     ///< begun until then
-    QString m_recording;    ///< into which is recorded; empty: none
-    QString m_lastLine;     ///< the command that ran last
+    QString m_lastLine; ///< the command that ran last
 };
 
 } // namespace loopscope::viewer
