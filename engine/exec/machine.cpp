@@ -177,6 +177,8 @@ Status Interpreter::Impl::runSized(const Instruction& instruction)
         if (slot.fixed) continue;
         if (m_inferred[k].shape.isStatic() && bitWidth(slot.dtype) > 0) {
             LS_CHECK_OK(sizeSlot(slot, m_inferred[k].shape));
+        } else if (!slot.heap) { // planned for a size that inference does not confirm
+            return Error(ErrorCode::execution, "result " + std::to_string(k)).found("no size").expected(toString(slot.shape));
         } else { // the kernel knows: it calls resize
             slot.shape = m_inferred[k].shape;
             slot.bytes = 0;

@@ -12,9 +12,11 @@
 #include "engine/kernels/resources.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace loopscope {

@@ -81,7 +81,7 @@ private slots:
         program.start(LOOPSCOPE_GUI, QStringList{"samples/text/collatz.lsir"});
         QVERIFY(program.waitForFinished(60000));
         QCOMPARE(QString::fromUtf8(program.readAllStandardError()),
-                 QString("error: no display can be used: found ':4711', expected DISPLAY, WAYLAND_DISPLAY or --screenshot FILE\n"));
+                 QString("error: no display can be used, found ':4711', expected DISPLAY, WAYLAND_DISPLAY or --screenshot FILE\n"));
         QCOMPARE(program.exitStatus(), QProcess::NormalExit);
         QCOMPARE(program.exitCode(), 7);
     }

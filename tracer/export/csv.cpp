@@ -1,4 +1,5 @@
 // Writes of a trace as rows for spreadsheets (RFC 4180: CRLF is left to others, lines end with LF).
+#include "engine/base/visible_text.h"
 #include "tracer/export/export.h"
 #include "tracer/export/output_file.h"
 
@@ -6,8 +7,9 @@ namespace loopscope {
 
 namespace {
 
-std::string quotedCell(const std::string& text)
+std::string quotedCell(const std::string& name)
 {
+    const std::string text = visibleText(name, LineBreaks::escaped); // a table is often shown in a terminal
     if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
     std::string out = "\"";
     for (const char c : text) {

@@ -87,7 +87,7 @@ std::string jsonString(std::string_view text)
             out += "0123456789abcdef"[byte >> 4];
             out += "0123456789abcdef"[byte & 15];
         } else {
-            out += text.substr(i, length);
+            out += visibleText(text.substr(i, length), LineBreaks::escaped); // `\u009b`: what JSON wants, too
         }
         i += length;
     }

@@ -202,7 +202,7 @@ void TensorPanel::buildViews()
     layout->addStretch(0);
     layout->addWidget(m_note);
     setFocusPolicy(Qt::StrongFocus);
-    setMinimumSize(160, 96);
+    setMinimumSize(m_bar->minimumSizeHint().width() + 96, 96); // with room for chips: a narrow column scrolls, it does not squeeze
     connect(m_heat, &HeatMap::cellChosen, this, [this](qint64 row, qint64 col) {
         const Grid& heat = m_heatContent.grid;
         placeCursor({(heat.rowBegin + row) * heat.blockRows, (heat.colBegin + col) * heat.blockCols},

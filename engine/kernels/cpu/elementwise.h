@@ -5,6 +5,7 @@
 #include "engine/kernels/kernel.h"
 #include "engine/tensor/half.h"
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <type_traits>

@@ -90,6 +90,7 @@ void StyleTest::contrasts()
 void StyleTest::faintTextsCanBeRead()
 {
     Theme& theme = Theme::instance();
+    theme.apply();
     for (const ThemeName name : kThemes) {
         theme.set(name);
         QWidget window;
