@@ -57,6 +57,8 @@ const FlatFormat& circleFormat()
 
 } // namespace
 
+const tflite_format::FormatSchema& circleSchema() { return circleFormat().schema; }
+
 bool looksLikeCircle(std::span<const std::byte> content) { return circleFormat().isIdentified(content); }
 
 Result<Model> importCircle(const std::string& path, Bytes content) { return importFlatModel(path, std::move(content), circleFormat()); }

@@ -11,11 +11,18 @@
 
 namespace loopscope {
 
+namespace tflite_format {
+class FormatSchema;
+} // namespace tflite_format
+
 /// Reads a model of dialect circle: operators that TFLite has too are of dialect tfl, the others of dialect circle. Errors: badFile.
 Result<Model> importCircle(const std::string& path, Bytes content);
 
 /// Writes a model of dialect circle or tfl. Errors: unsupported (what Circle has no form for, by name), badFile.
 Result<std::vector<std::byte>> exportCircle(const Model& model, uint64_t maxInlineData = kMaxInlineData);
+
+/// What Circle's schema says of operators and their options.
+const tflite_format::FormatSchema& circleSchema();
 
 /// True if the bytes carry Circle's file identifier.
 bool looksLikeCircle(std::span<const std::byte> content);

@@ -1,6 +1,7 @@
 // Text to model: parser, side files, verifier, inference, in this order.
 #include "converters/lsir/lsir.h"
 
+#include "converters/lsir/known_operators.h"
 #include "engine/base/file_guard.h"
 #include "engine/base/hash.h"
 #include "engine/ir/text/data_section.h"
@@ -66,6 +67,7 @@ bool leavesTypesOut(const Model& model)
 
 Result<Model> complete(ParsedText parsed, const std::string& name)
 {
+    if (parsed.errors.empty()) parsed.errors = unknownOperators(parsed);
     if (!parsed.errors.empty()) return textError(parsed.errors, name);
     Model model = std::move(parsed.model);
     if (!parsed.sideBlobs.empty()) {

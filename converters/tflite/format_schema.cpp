@@ -244,6 +244,14 @@ std::optional<int32_t> FormatSchema::codeOf(const Kind& kind) const
     return code;
 }
 
+std::vector<std::string> FormatSchema::kindNames(std::string_view dialect) const
+{
+    std::vector<std::string> names;
+    for (const auto& [code, kind] : m_kinds)
+        if (kind.dialect == dialect) names.push_back(kind.name);
+    return names;
+}
+
 std::optional<DType> ElementTypes::dtypeOf(int64_t number) const
 {
     for (const Entry& e : m_entries)

@@ -96,6 +96,8 @@ public:
     Kind kindOf(int32_t code) const;
     /// The inverse of kindOf; none if there is no such operator.
     std::optional<int32_t> codeOf(const Kind& kind) const;
+    /// The names of its operators of `dialect` ("tfl" or "circle").
+    std::vector<std::string> kindNames(std::string_view dialect) const;
     /// The lowest code that the schema names.
     int32_t lowestCode() const { return m_lowestCode; }
 

@@ -27,10 +27,20 @@ struct ParseOptions {
     uint64_t largestExpansion = uint64_t{1} << 31;
 };
 
+/// Where an operator stands, for those who know which kinds and attributes there are.
+struct OperatorPlace {
+    struct At {
+        uint32_t line = 1, column = 1;
+    };
+    At kind;
+    std::vector<At> attributes; ///< in the order of the operator's list
+};
+
 struct ParsedText {
     Model model;                   ///< meaningful if there are no errors; inline data blocks are resolved, side blobs are not
     std::vector<TextError> errors; ///< by place, at most 20
     std::vector<SideBlob> sideBlobs;
+    std::vector<std::vector<OperatorPlace>> places; ///< of each graph's operators
 };
 
 ParsedText parseText(std::string_view text, const ParseOptions& options = {});

@@ -74,7 +74,10 @@ bool Parser::graph()
     const auto [line, isNew] = m_graphLines.emplace(graph.id, at.line);
     if (!isNew && headRead) fail(at, "graph '" + graph.id + "' is already defined at line " + std::to_string(line->second));
     // Graphs take their ids by order of definition, as findGraphs() numbered them.
-    if (headRead && isNew) m_parsed.model.graphs.push_back(std::move(graph));
+    if (headRead && isNew) {
+        m_parsed.model.graphs.push_back(std::move(graph));
+        m_parsed.places.push_back(std::move(m_body->places));
+    }
     m_body.reset();
     return true;
 }
@@ -193,15 +196,17 @@ bool Parser::operation(const std::vector<Token>& names)
     const size_t index = graph.operators.size();
     const Token at = names.empty() ? peek() : names.front();
     Operator op;
+    OperatorPlace place;
     std::vector<Value> results;
     const auto undo = [&] {
         m_body->operands.resize(operandMark);
         m_body->controls.resize(controlMark);
         return false;
     };
+    place.kind = {peek().line, peek().column};
     if (!kind(op.kind) || !operands(op, index)) return undo();
     const bool ofTfl = op.kind.dialect == "tfl" || op.kind.dialect == "circle";
-    if (!attributes(op.attributes, ofTfl)) return undo();
+    if (!attributes(op.attributes, ofTfl, 0, &place)) return undo();
     const bool typed = accept(':');
     if (typed && !resultTypes(results)) return undo();
     if (!atLineEnd()) {
@@ -223,6 +228,7 @@ bool Parser::operation(const std::vector<Token>& names)
         known->second.op = OperatorId(static_cast<int64_t>(index));
         m_body->nodeResults.push_back(std::move(results));
         graph.operators.push_back(std::move(op));
+        m_body->places.push_back(std::move(place));
         return expectLineEnd();
     }
     if (typed && results.size() != names.size()) {
@@ -246,6 +252,7 @@ bool Parser::operation(const std::vector<Token>& names)
         op.results.push_back(next);
     }
     graph.operators.push_back(std::move(op));
+    m_body->places.push_back(std::move(place));
     return expectLineEnd();
 }
 

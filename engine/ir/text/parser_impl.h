@@ -85,7 +85,7 @@ private:
     bool graphRef(GraphRef& ref, bool withAttributes, int depth = 0);
     bool shapeAttribute(Shape& shape);
     bool integers(std::vector<int32_t>& list);
-    bool attributes(AttributeList& list, bool ofOperator = false, int depth = 0);
+    bool attributes(AttributeList& list, bool ofTfl = false, int depth = 0, OperatorPlace* place = nullptr);
     bool attributeStarts() const;
     bool value(Attribute& value, bool bareIds, int depth);
     bool wordValue(Attribute& value, bool bareIds);
@@ -137,6 +137,7 @@ private:
             Reference reference;
         };
         std::vector<Operand> operands;
+        std::vector<OperatorPlace> places;
         struct Control {
             size_t op;
             Reference reference;

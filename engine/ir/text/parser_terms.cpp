@@ -118,7 +118,7 @@ bool Parser::attributeStarts() const
     return isId(token) && peek(1).is('=');
 }
 
-bool Parser::attributes(AttributeList& list, bool ofOperator, int depth)
+bool Parser::attributes(AttributeList& list, bool ofTfl, int depth, OperatorPlace* place)
 {
     // Sorted once at the end: a list as long as the text must not cost its square.
     struct Written {
@@ -132,7 +132,7 @@ bool Parser::attributes(AttributeList& list, bool ofOperator, int depth)
         const bool fact = accept('@');
         std::string name;
         if (!id(name)) return false;
-        if (!fact && ofOperator && name == "fused_activation_function") name = "act";
+        if (!fact && ofTfl && name == "fused_activation_function") name = "act";
         std::string& key = next.attribute.key;
         key = (fact ? "@" : "") + name;
         next.attribute.value = Attribute(true);
@@ -144,6 +144,7 @@ bool Parser::attributes(AttributeList& list, bool ofOperator, int depth)
     for (Written& w : written) {
         if (!list.empty() && list.back().key == w.attribute.key) return fail(w.at, "attribute '" + w.attribute.key + "' is given twice");
         list.push_back(std::move(w.attribute));
+        if (place) place->attributes.push_back({w.at.line, w.at.column});
     }
     return true;
 }

@@ -75,6 +75,40 @@ TEST_F(LsirFiles, NamesThePlaceOfErrors)
     EXPECT_EQ(order.error().message(), "m.lsir: graph main: add#0: operand 1 is 'z', which operator 1 writes later");
 }
 
+/// What is told of a text that is right but for the names in it; "" if nothing.
+std::string toldOf(const std::string& head, const std::string& line)
+{
+    const auto model = modelFromText(head + "graph main(x: f32[2]) {\n  y = " + line + " : f32[2]\n  return y\n}\n", "m");
+    return model.ok() ? "" : model.error().message();
+}
+
+TEST_F(LsirFiles, UnknownNamesAreToldWhereTheyStand)
+{
+    EXPECT_EQ(toldOf("", "softmax(x) bta=1.0"), "m:2:18: softmax has no attribute 'bta'; did you mean 'beta'?");
+    EXPECT_EQ(toldOf("", "softmax(x) scale=1.0"), "m:2:18: softmax has no attribute 'scale', expected one of beta");
+    EXPECT_EQ(toldOf("", "sin(x) beta=1.0"), "m:2:14: sin has no attribute 'beta', it has none");
+    EXPECT_EQ(toldOf("", "sofmax(x) beta=1.0"), "m:2:7: unknown operator 'sofmax'; did you mean 'softmax'?");
+    EXPECT_EQ(toldOf("", "tlf.neg(x)"), "m:2:7: unknown dialect 'tlf', expected tfl, circle, tf or custom");
+    EXPECT_EQ(toldOf("model circle\n", "circle.instance_nrm(x)"), "m:3:7: unknown operator 'instance_nrm'; did you mean 'instance_norm'?");
+    EXPECT_EQ(toldOf("model tf\n", "Softmx(x) T=f32"), "m:3:7: unknown operator 'Softmx'; did you mean 'Softmax'?");
+    EXPECT_EQ(toldOf("model tf\n", "LeakyRelu(x) T=f32 alpa=0.1"), "m:3:26: LeakyRelu has no attribute 'alpa'; did you mean 'alpha'?");
+}
+
+TEST_F(LsirFiles, NamesThatFilesMayHaveAreKept)
+{
+    EXPECT_EQ(toldOf("", "custom.Sofmax(x) bta=1.0"), "");
+    EXPECT_EQ(toldOf("", "builtin_900(x) @note=1"), "") << "an operator of a newer schema";
+    EXPECT_EQ(toldOf("", "sin(x) @options=SoftmaxOptions beta=1.0"), "") << "a file may say another table";
+    EXPECT_EQ(toldOf("model circle\n", "add(x, x) act=RELU"), "");
+    EXPECT_EQ(toldOf("model tf\n", "MyOwnOperator(x) anything=1"), "");
+    EXPECT_EQ(toldOf("model tf\n", "RaggedBincountV2(x) T=f32"), "") << "of a newer release";
+    EXPECT_EQ(toldOf("model tf\n", "Relu(x) T=f32 _class=[\"a\"] novelty=1"), "");
+    const auto call = modelFromText("model tf\ngraph Relo(x: f32[2]) {\n  y = Relu(x) T=f32 : f32[2]\n  return y\n}\n"
+                                    "graph main(x: f32[2]) {\n  y = Relo(x) : f32[2]\n  return y\n}\n",
+                                    "m");
+    EXPECT_TRUE(call.ok()) << "the name of a function";
+}
+
 TEST_F(LsirFiles, DataInsideTheText)
 {
     const Model model = modelWithData();
