@@ -31,26 +31,84 @@ std::string groupedReal(double value)
     return realText(value, 5);
 }
 
+/// What the line of bars shows of some iterations.
+struct Bar {
+    double top = -INFINITY; ///< the greatest finite number
+    bool abnormal = false;
+    void note(double number, bool isWritten)
+    {
+        if (std::isfinite(number)) top = std::max(top, number);
+        else if (isWritten) abnormal = true;
+    }
+};
+
 /// One character per bucket of iterations: the largest of its numbers, from the smallest to the largest of all.
 std::string sparkline(const ValueSeries& series, double low, double high)
 {
     constexpr std::array<std::string_view, 8> bars = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-    const std::vector<double>& numbers = series.numbers;
-    const size_t perColumn = (numbers.size() + kSparkline - 1) / kSparkline;
+    const auto all = static_cast<size_t>(series.allIterations());
+    if (all == 0) return "";
+    const size_t perColumn = (all + kSparkline - 1) / kSparkline;
+    std::vector<Bar> columns((all + perColumn - 1) / perColumn);
+    for (size_t i = 0; i < series.numbers.size(); ++i) columns[i / perColumn].note(series.numbers[i], series.written[i]);
+    const SeriesTail& tail = series.tail;
+    for (size_t i = 0; i < tail.greatest().size(); ++i)
+        columns[std::min(columns.size() - 1, (series.numbers.size() + i * static_cast<size_t>(tail.bucketLength())) / perColumn)].note(
+            tail.greatest()[i], false);
+    if (tail.abnormalAt() >= 0) columns[static_cast<size_t>(tail.abnormalAt()) / perColumn].abnormal = true;
     std::string out;
-    for (size_t at = 0; at < numbers.size(); at += perColumn) {
-        double top = -INFINITY;
-        bool abnormal = false;
-        for (size_t i = at; i < std::min(at + perColumn, numbers.size()); ++i) {
-            if (std::isfinite(numbers[i])) top = std::max(top, numbers[i]);
-            else if (series.written[i]) abnormal = true;
-        }
-        if (abnormal) out += "!";
-        else if (top == -INFINITY) out += " ";
+    for (const Bar& bar : columns) {
+        if (bar.abnormal) out += "!";
+        else if (bar.top == -INFINITY) out += " ";
         else if (high <= low) out += bars[0];
-        else out += bars[std::min<size_t>(7, static_cast<size_t>((top - low) / (high - low) * 8))];
+        else out += bars[std::min<size_t>(7, static_cast<size_t>((bar.top - low) / (high - low) * 8))];
     }
     return out;
+}
+
+/// Least and greatest of a series, and where it went wrong.
+struct SeriesRange {
+    double low = INFINITY, high = -INFINITY;
+    int64_t highAt = 0, abnormalAt = -1;
+    bool isWritten = false;
+    double lineLow = INFINITY, lineHigh = -INFINITY; ///< of what the line shows: of tensors their means
+};
+
+SeriesRange rangeOf(const ValueSeries& series)
+{
+    SeriesRange range;
+    for (size_t i = 0; i < series.numbers.size(); ++i) {
+        const double number = series.numbers[i];
+        const TensorStatistics* s = i < series.statistics.size() ? &series.statistics[i] : nullptr;
+        if (!series.written[i]) continue;
+        const bool abnormal = s != nullptr ? s->nan + s->positiveInf + s->negativeInf > 0 : !std::isfinite(number);
+        if (abnormal) {
+            if (range.abnormalAt < 0) range.abnormalAt = static_cast<int64_t>(i);
+            if (s == nullptr) continue;
+        }
+        range.isWritten = true;
+        const double least = s != nullptr && s->finite > 0 ? s->min : number, most = s != nullptr && s->finite > 0 ? s->max : number;
+        if (std::isfinite(least)) range.low = std::min(range.low, least);
+        if (std::isfinite(most) && most > range.high) {
+            range.high = most;
+            range.highAt = static_cast<int64_t>(i);
+        }
+    }
+    for (const double number : series.numbers) {
+        if (!std::isfinite(number)) continue;
+        range.lineLow = std::min(range.lineLow, number);
+        range.lineHigh = std::max(range.lineHigh, number);
+    }
+    const SeriesTail& tail = series.tail;
+    if (range.abnormalAt < 0) range.abnormalAt = tail.abnormalAt();
+    if (tail.maxAt() < 0) return range;
+    range.isWritten = true;
+    range.low = std::min(range.low, tail.min());
+    if (tail.max() > range.high) range.highAt = tail.maxAt();
+    range.high = std::max(range.high, tail.max());
+    range.lineLow = std::min(range.lineLow, tail.min());
+    range.lineHigh = std::max(range.lineHigh, tail.max());
+    return range;
 }
 
 HistoryQuery queryOf(std::string_view name)
@@ -124,40 +182,15 @@ Status histogram(Terminal& terminal, const CommandLine& line)
     if (words.size() > 1) options.loop = words[1];
     const FrameContext frame = terminal.frame();
     LS_TRY(const ValueSeries series, terminal.ask([&](Inspector& inspector) { return inspector.series(frame, value, options); }));
-    double low = INFINITY, high = -INFINITY;
-    size_t highAt = 0, abnormalAt = SIZE_MAX, written = 0;
-    for (size_t i = 0; i < series.numbers.size(); ++i) {
-        const double number = series.numbers[i];
-        const TensorStatistics* s = i < series.statistics.size() ? &series.statistics[i] : nullptr;
-        if (!series.written[i]) continue;
-        const bool abnormal = s != nullptr ? s->nan + s->positiveInf + s->negativeInf > 0 : !std::isfinite(number);
-        if (abnormal) {
-            if (abnormalAt == SIZE_MAX) abnormalAt = i;
-            if (s == nullptr) continue;
-        }
-        ++written;
-        const double least = s != nullptr && s->finite > 0 ? s->min : number, most = s != nullptr && s->finite > 0 ? s->max : number;
-        if (std::isfinite(least)) low = std::min(low, least);
-        if (std::isfinite(most) && most > high) {
-            high = most;
-            highAt = i;
-        }
-    }
-    std::string text =
-        groupThousands(series.iterations) + (series.iterations == 1 ? " iteration" : " iterations") + (series.complete ? "" : " so far");
-    double lineLow = INFINITY, lineHigh = -INFINITY;
-    for (const double number : series.numbers) {
-        if (!std::isfinite(number)) continue;
-        lineLow = std::min(lineLow, number);
-        lineHigh = std::max(lineHigh, number);
-    }
-    if (high >= low)
-        text += "  min " + groupedReal(low) + "  max " + groupedReal(high) + " at " + groupThousands(static_cast<int64_t>(highAt));
+    const SeriesRange range = rangeOf(series);
+    const int64_t all = series.allIterations();
+    std::string text = groupThousands(all) + (all == 1 ? " iteration" : " iterations") + (series.complete ? "" : " so far");
+    if (range.high >= range.low)
+        text += "  min " + groupedReal(range.low) + "  max " + groupedReal(range.high) + " at " + groupThousands(range.highAt);
     if (!series.isScalar) text += "  (line: mean)";
-    if (written == 0 && abnormalAt == SIZE_MAX) text += "  never written";
-    text += "   " + sparkline(series, lineLow, lineHigh) + "\n";
-    if (abnormalAt != SIZE_MAX)
-        text += terminal.ink()(Style::bad, "NaN or infinity first at " + groupThousands(static_cast<int64_t>(abnormalAt))) + "\n";
+    if (!range.isWritten && range.abnormalAt < 0) text += "  never written";
+    text += "   " + sparkline(series, range.lineLow, range.lineHigh) + "\n";
+    if (range.abnormalAt >= 0) text += terminal.ink()(Style::bad, "NaN or infinity first at " + groupThousands(range.abnormalAt)) + "\n";
     terminal.reply(text);
     return {};
 }

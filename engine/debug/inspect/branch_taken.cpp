@@ -55,7 +55,7 @@ Result<Explanation> explainBranch(const DebugTarget& target, const CallPath& out
 
     Explanation answer;
     std::vector<ValueId> leaves;
-    const std::string text = expressionText(graph, op.inputs[0], leaves);
+    const std::string text = expressionText(target.model, graph, op.inputs[0], leaves);
     answer.lines.push_back(label + (isHere && at == now ? " takes " : " took ") + way + where + ": " + text + " is " +
                            numberText(taken.tensor, 0));
     size_t width = 0;

@@ -11,9 +11,13 @@
 
 namespace loopscope {
 
-/// Expands a value of a graph into the operators that compute it, down to inputs and what is too large to show. Leaves are filled with the
-/// values that stand in the text, without constants, in order of appearance.
-std::string expressionText(const Graph& graph, ValueId value, std::vector<ValueId>& leaves);
+struct FrameAnalysis;
+
+/// Expands a value of a graph into the operators that compute it, down to inputs and what is too large to show. Branches and calls are
+/// opened where what they compute is made of their operands: `if(a, b)` whose other side is false reads "a and b". Leaves are filled with
+/// the values that stand in the text, without constants, in order of appearance. `frames`: of a v1 graph, to open its conditionals too.
+std::string expressionText(const Model& model, const Graph& graph, ValueId value, std::vector<ValueId>& leaves,
+                           const FrameAnalysis* frames = nullptr);
 
 /// The comparison that a value is, if it is one of the six: "<=", …
 struct ComparisonText {

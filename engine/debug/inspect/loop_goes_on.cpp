@@ -1,40 +1,24 @@
 // Why a loop goes on: what its condition compares, how that went over the iterations, and what follows from it.
 #include "engine/debug/inspect/why_answers.h"
 
-#include "engine/base/hash.h"
 #include "engine/base/text.h"
 #include "engine/debug/inspect/expression_text.h"
+#include "engine/debug/inspect/loop_condition.h"
+#include "engine/debug/inspect/loop_state.h"
 #include "engine/debug/place.h"
-#include "engine/ir/frames.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"
 #include "engine/tensor/statistics.h"
 
 #include <algorithm>
-#include <cmath>
-#include <deque>
-#include <unordered_map>
+#include <limits>
 
 namespace loopscope {
 
 namespace {
 
-constexpr size_t kLastIterations = 64;      ///< that operands are compared over
-constexpr uint64_t kHashedState = 64 << 10; ///< bytes of carried state up to which repetitions are looked for
-constexpr int64_t kCheckedElements = 64;    ///< of a tensor that is looked at for wrapping
+constexpr int64_t kCheckedElements = 64; ///< of a tensor that is looked at for wrapping
 constexpr size_t kMostWraps = 3;
-constexpr int64_t kKnownStates = 4096; ///< iterations whose states are all kept; later ones are compared with one now and then
-
-struct LoopGraphs {
-    GraphId cond, body;
-};
-
-LoopGraphs graphsOf(const Operator& loop)
-{
-    LoopGraphs graphs;
-    for (const Callee& callee : callForm(loop).callees) (callee.role == "cond" ? graphs.cond : graphs.body) = callee.graph;
-    return graphs;
-}
 
 /// An integer result that did not fit.
 struct Wrap {
@@ -43,31 +27,21 @@ struct Wrap {
     std::string text; ///< "2147450880 + 65536 -> -2147450880"
 };
 
-/// A number of the loop's state over its last iterations.
-struct Track {
-    ValueId formal; ///< of cond
-    size_t position = 0;
-    bool isInvariant = false;
-    bool isScalar = true;
-    std::deque<double> last;
-    std::string now; ///< the present value, as shown
-    double number = 0;
-};
-
 class LoopWatch final : public TrapHandler {
 public:
-    LoopWatch(const DebugTarget& target, int depth, InvocationId caller, OperatorId site, LoopGraphs graphs, std::vector<Track>& tracks)
+    LoopWatch(const DebugTarget& target, int depth, const Operator& loop, std::vector<Track>& tracks)
         : m_target(target),
           m_now(target.timeline.tick()),
           m_depth(depth),
-          m_caller(caller),
-          m_site(site),
-          m_graphs(graphs),
+          m_caller(target.executor.frame(depth - 1).invocation),
+          m_site(target.executor.frame(depth).site),
+          m_graphs(graphsOf(loop)),
+          m_cond(target.model.graph(m_graphs.cond)),
+          m_deciding(decidingValues(target.model, loop)),
           m_tracks(tracks)
     {
-        const Graph& cond = target.model.graph(graphs.cond);
-        const Graph& body = target.model.graph(graphs.body);
-        m_beginsIn = cond.operators.empty() ? graphs.body : graphs.cond;
+        const Graph& body = target.model.graph(m_graphs.body);
+        m_beginsIn = m_cond.operators.empty() ? m_graphs.body : m_graphs.cond;
         m_traps.add(m_beginsIn, OperatorId(0), trapBefore);
         for (size_t i = 0; i < body.operators.size(); ++i) {
             const std::string& kind = body.operators[i].kind.name;
@@ -75,16 +49,20 @@ public:
             if (!counts || body.operators[i].inputs.size() != 2 || body.operators[i].results.size() != 1) continue;
             const TensorType& type = body.value(body.operators[i].results[0]).type;
             if (dtypeClass(type.dtype) == DTypeClass::signedInteger && !type.quantization)
-                m_traps.add(graphs.body, OperatorId(static_cast<int64_t>(i)), trapAfter);
+                m_traps.add(m_graphs.body, OperatorId(static_cast<int64_t>(i)), trapAfter);
         }
-        m_repeats = true;
-        for (const GraphId graph : {graphs.cond, graphs.body}) m_repeats = m_repeats && !hasEffects(graph, 0);
+        m_condition = m_cond.outputs.empty() ? ValueId() : m_cond.outputs[0].value;
+        trapWriter(m_condition);
+        for (const Track& track : tracks)
+            if (!track.isFormal) trapWriter(track.value);
+        if (!m_deciding.isPure || m_deciding.positions.empty()) m_history.giveUp();
     }
 
     const TrapSet& traps() const { return m_traps; }
     const std::vector<Wrap>& wraps() const { return m_wraps; }
-    int64_t repeated() const { return m_repeated; } ///< iteration whose state was there before; −1: none
-    int64_t repeats() const { return m_original; }
+    const StateHistory& history() const { return m_history; }
+    const DecidingValues& deciding() const { return m_deciding; }
+    const Verdict& verdict() const { return m_verdict; }
 
     bool beforeOperator(const OperatorEvent& event, Tick tick) override
     {
@@ -92,20 +70,28 @@ public:
         return false;
     }
 
-    /// The stop that the question is asked at may be the beginning of an iteration itself.
-    void arriveAt(const FrameInfo& frame)
+    /// The stop that the question is asked at may be the beginning of an iteration itself. True: its condition is still to be computed.
+    bool arriveAt(const FrameInfo& frame)
     {
         if (frame.graph == m_beginsIn && frame.next.index == 0) beginIteration();
+        m_hasArrived = true;
+        if (m_condition.valid() && m_cond.value(m_condition).role == ValueRole::result) return m_verdict.iteration != frame.iteration;
+        if (const Tensor* const formal = m_condition.valid() ? m_target.executor.value(m_depth, formalHere(frame)) : nullptr)
+            m_verdict = {shortValue(*formal), frame.iteration};
+        return false;
     }
 
     bool afterOperator(const OperatorEvent& event, Tick) override
     {
-        if (m_wraps.size() >= kMostWraps || event.graph != m_graphs.body || !isHere(event)) return false;
+        if (!isHere(event)) return false;
+        if (event.graph == m_graphs.cond && noteCondition(event)) return m_hasArrived;
+        if (m_hasArrived || m_wraps.size() >= kMostWraps || event.graph != m_graphs.body) return false;
         const Graph& body = m_target.model.graph(m_graphs.body);
         const Operator& op = body.op(event.op);
+        if (op.inputs.size() != 2) return false;
         const Tensor* const a = m_target.executor.value(m_depth, op.inputs[0]);
         const Tensor* const b = m_target.executor.value(m_depth, op.inputs[1]);
-        if (!a || !b || event.results.empty()) return false;
+        if (!a || !b || event.results.empty() || !event.results[0] || !event.results[0]->data) return false;
         const Tensor& result = *event.results[0];
         const int64_t count = std::min(result.elementCount(), kCheckedElements);
         for (int64_t i = 0; i < count; ++i)
@@ -121,20 +107,19 @@ private:
                executor.frame(m_depth).site == m_site;
     }
 
-    /// Random numbers and variables are state, too: with them equal carried values prove nothing.
-    bool hasEffects(GraphId id, int nesting) const
+    void trapWriter(ValueId value)
     {
-        if (!m_target.model.hasGraph(id) || nesting > 16) return true;
-        const Graph& graph = m_target.model.graph(id);
-        for (const Value& value : graph.values)
-            if (value.role == ValueRole::variable) return true;
-        for (const Operator& op : graph.operators) {
-            const OpDef* const def = findOp(op.kind);
-            if (!def || def->hasSideEffects || op.kind.name.find("random") != std::string::npos) return true;
-            for (const Callee& callee : calleesOf(op))
-                if (hasEffects(callee.graph, nesting + 1)) return true;
-        }
-        return false;
+        if (value.valid() && m_cond.value(value).role == ValueRole::result)
+            m_traps.add(m_graphs.cond, m_cond.value(value).producer, trapAfter);
+    }
+
+    /// The formal of the graph that runs which stands for the formal that the condition gives back.
+    ValueId formalHere(const FrameInfo& frame) const
+    {
+        const auto found = std::ranges::find(m_cond.inputs, m_condition);
+        const Graph& graph = m_target.model.graph(frame.graph);
+        const auto position = static_cast<size_t>(found - m_cond.inputs.begin());
+        return found == m_cond.inputs.end() || position >= graph.inputs.size() ? ValueId() : graph.inputs[position];
     }
 
     void beginIteration()
@@ -142,51 +127,31 @@ private:
         const Executor& executor = m_target.executor;
         const Graph& graph = m_target.model.graph(m_beginsIn);
         for (Track& track : m_tracks)
-            if (const Tensor* const tensor = executor.value(m_depth, graph.inputs[track.position])) note(track, *tensor);
-        if (m_repeats && m_repeated < 0) noteState(executor, graph, executor.frame(m_depth).iteration);
-    }
-
-    void note(Track& track, const Tensor& tensor) const
-    {
-        track.isScalar = tensor.elementCount() == 1;
-        if (!track.isScalar) return;
-        track.number = elementAsReal(tensor, 0);
-        track.last.push_back(track.number);
-        if (track.last.size() > kLastIterations) track.last.pop_front();
-    }
-
-    void noteState(const Executor& executor, const Graph& graph, int64_t iteration)
-    {
-        m_state.clear();
-        for (const ValueId input : graph.inputs) {
-            const Tensor* const tensor = executor.value(m_depth, input);
-            if (!tensor || m_state.size() + tensor->bytes > kHashedState || dtypeClass(tensor->dtype) == DTypeClass::handle) {
-                m_repeats = false;
-                return;
-            }
-            for (const int64_t dim : tensor->shape.dims()) append(&dim, sizeof dim);
-            append(tensor->data, tensor->bytes);
+            if (const Tensor* const tensor = track.isFormal ? executor.value(m_depth, graph.inputs[track.position]) : nullptr)
+                track.note(*tensor);
+        if (!m_history.isUseful()) return;
+        for (const size_t position : m_deciding.positions) {
+            const Tensor* const tensor = position < graph.inputs.size() ? executor.value(m_depth, graph.inputs[position]) : nullptr;
+            if (!tensor) m_history.giveUp();
+            else m_history.add(*tensor);
         }
-        const Hash128 hash = hashBytes(m_state);
-        if (iteration < kKnownStates) {
-            const auto [found, isNew] = m_states.try_emplace(hash.high, hash.low, iteration);
-            if (!isNew && found->second.first == hash.low) {
-                m_repeated = iteration;
-                m_original = found->second.second;
-            }
-        } else if (hash == m_kept) { // a state that comes again comes again and again: it suffices to keep one of powers of two (Brent)
-            m_repeated = iteration;
-            m_original = m_keptIteration;
-        }
-        if (iteration < 2 * m_keptIteration) return;
-        m_kept = hash;
-        m_keptIteration = std::max<int64_t>(iteration, 1);
+        m_history.note(executor.frame(m_depth).iteration);
     }
 
-    void append(const void* data, size_t size)
+    /// Values that the condition computes. True: that was the last of them, the condition itself.
+    bool noteCondition(const OperatorEvent& event)
     {
-        const auto* bytes = static_cast<const std::byte*>(data);
-        m_state.insert(m_state.end(), bytes, bytes + size);
+        const auto resultOf = [&](ValueId id) -> const Tensor* {
+            const Value& value = m_cond.value(id);
+            const auto slot = static_cast<size_t>(value.slot);
+            if (value.role != ValueRole::result || value.producer != event.op || slot >= event.results.size()) return nullptr;
+            return event.results[slot] && event.results[slot]->data ? event.results[slot] : nullptr;
+        };
+        for (Track& track : m_tracks)
+            if (const Tensor* const result = track.isFormal ? nullptr : resultOf(track.value)) track.note(*result);
+        const Tensor* const condition = resultOf(m_condition);
+        if (condition) m_verdict = {shortValue(*condition), m_target.executor.frame(m_depth).iteration};
+        return condition != nullptr;
     }
 
     bool checkElement(const Operator& op, const Tensor& a, const Tensor& b, const Tensor& result, int64_t i)
@@ -218,195 +183,42 @@ private:
     const InvocationId m_caller;
     const OperatorId m_site;
     const LoopGraphs m_graphs;
+    const Graph& m_cond;
+    const DecidingValues m_deciding;
     std::vector<Track>& m_tracks;
     GraphId m_beginsIn;
+    ValueId m_condition;
     TrapSet m_traps;
     std::vector<Wrap> m_wraps;
-    bool m_repeats = false;
-    int64_t m_repeated = -1, m_original = -1;
-    Hash128 m_kept;
-    int64_t m_keptIteration = 0;
-    std::vector<std::byte> m_state;
-    std::unordered_map<uint64_t, std::pair<uint64_t, int64_t>> m_states;
+    Verdict m_verdict;
+    bool m_hasArrived = false;
+    StateHistory m_history;
 };
-
-/// What one side of the comparison is and how it goes.
-struct Side {
-    std::string name;
-    DType dtype = DType::unknown;
-    bool isNumber = false;
-    double number = 0;
-    double step = 0; ///< per iteration, where it is known
-    bool hasStep = false;
-};
-
-Side sideOf(const Graph& cond, ValueId id, const std::vector<Track>& tracks)
-{
-    Side side;
-    const Value& value = cond.value(id);
-    side.name = value.role == ValueRole::constant ? constantText(value) : value.id;
-    side.dtype = value.type.dtype;
-    if (value.role == ValueRole::constant && value.constant && value.constant->hasBytes() && value.type.shape.isStatic() &&
-        value.type.shape.elementCount() == 1 && bitWidth(side.dtype) >= 8 && value.constant->size() >= byteSize(side.dtype, 1)) {
-        Tensor tensor;
-        tensor.dtype = side.dtype;
-        tensor.data = const_cast<std::byte*>(value.constant->bytes().data()); // NOLINT(cppcoreguidelines-pro-type-const-cast): only read
-        tensor.bytes = value.constant->size();
-        side.isNumber = side.hasStep = true;
-        side.number = elementAsReal(tensor, 0);
-        return side;
-    }
-    if (value.role == ValueRole::result) { // a Const node, or one that is handed into a frame
-        const Operator* op = &cond.op(value.producer);
-        if (op->kind.name == "Enter" && !op->inputs.empty() && cond.value(op->inputs[0]).role == ValueRole::result)
-            op = &cond.op(cond.value(op->inputs[0]).producer);
-        if (const std::optional<Tensor> tensor = constantNode(*op)) {
-            side.name = numberText(*tensor, 0, false);
-            side.isNumber = side.hasStep = true;
-            side.number = elementAsReal(*tensor, 0);
-            return side;
-        }
-    }
-    for (const Track& track : tracks) {
-        if (track.formal != id || !track.isScalar || track.last.empty()) continue;
-        side.isNumber = true;
-        side.number = track.number;
-        side.hasStep = track.isInvariant || track.last.size() >= 3;
-        if (track.isInvariant) continue;
-        for (size_t i = 1; i < track.last.size(); ++i) {
-            const double step = track.last[i] - track.last[i - 1];
-            if (i == 1) side.step = step;
-            else if (step != side.step) side.hasStep = false;
-        }
-    }
-    return side;
-}
-
-std::string countText(double number)
-{
-    return std::fabs(number) < 9e15 && number == std::floor(number) ? groupThousands(static_cast<int64_t>(number))
-                                                                    : realNumberText(number, 7);
-}
-
-std::string extremeText(DType dtype, double number)
-{
-    if (!isInteger(dtype) || bitWidth(dtype) > 32) return "";
-    if (number == static_cast<double>(integerMax(dtype))) return ", the largest " + std::string(dtypeName(dtype));
-    if (number == static_cast<double>(integerMin(dtype)) && integerMin(dtype) != 0)
-        return ", the smallest " + std::string(dtypeName(dtype));
-    return "";
-}
-
-std::string mirrored(const std::string& sign)
-{
-    if (sign == "<") return ">";
-    if (sign == "<=") return ">=";
-    if (sign == ">") return "<";
-    if (sign == ">=") return "<=";
-    return sign;
-}
-
-/// "arg0 wraps after iteration 2,147,483,647": where an integer runs over its end.
-std::string wrapText(const Side& moving, int64_t iteration)
-{
-    if (!isInteger(moving.dtype) || bitWidth(moving.dtype) > 32 || moving.step == 0) return "";
-    const double limit = moving.step > 0 ? static_cast<double>(integerMax(moving.dtype)) : static_cast<double>(integerMin(moving.dtype));
-    const double after = static_cast<double>(iteration) + std::floor((limit - moving.number) / moving.step);
-    return " " + moving.name + " wraps after iteration " + countText(after) + ".";
-}
-
-/// What follows from a comparison between a number that moves and one that stays. Empty: nothing.
-std::string verdict(Side moving, Side fixed, std::string sign, int64_t iteration)
-{
-    if (!moving.isNumber || !fixed.isNumber || !moving.hasStep || !fixed.hasStep) return "";
-    if (moving.step == 0 && fixed.step != 0) {
-        std::swap(moving, fixed);
-        sign = mirrored(sign);
-    }
-    if (moving.step == 0 && fixed.step == 0) return "";
-    if (fixed.step != 0) return "";
-    const std::string type(dtypeName(fixed.dtype));
-    if (!extremeText(fixed.dtype, fixed.number).empty()) {
-        const bool isLargest = fixed.number > 0;
-        if (sign == "<=" && isLargest)
-            return "No " + type + " is greater than " + fixed.name + ": the loop cannot end." + wrapText(moving, iteration);
-        if (sign == ">=" && !isLargest)
-            return "No " + type + " is less than " + fixed.name + ": the loop cannot end." + wrapText(moving, iteration);
-    }
-    const double distance = fixed.number - moving.number, step = moving.step;
-    double left = -1;
-    if (sign == "<" && step > 0) left = std::ceil(distance / step);
-    if (sign == "<=" && step > 0) left = std::floor(distance / step) + 1;
-    if (sign == ">" && step < 0) left = std::ceil(distance / step);
-    if (sign == ">=" && step < 0) left = std::floor(distance / step) + 1;
-    if (sign == "!=") {
-        const double trips = distance / step;
-        if (trips >= 0 && trips == std::floor(trips)) left = trips;
-        else if (isInteger(moving.dtype))
-            return moving.name + " does not meet " + fixed.name + " any more: the loop goes on until it has wrapped." +
-                   wrapText(moving, iteration);
-        else return moving.name + " passes " + fixed.name + " without meeting it.";
-    }
-    if (sign == "==") return "It ends as soon as " + moving.name + " differs from " + fixed.name + ".";
-    if (left >= 0)
-        return "If " + moving.name + " goes on like this, the loop ends in " + countText(left) +
-               (left == 1 ? " iteration, at @" : " iterations, at @") + std::to_string(iteration + static_cast<int64_t>(left)) + ".";
-    return moving.name + " moves away from " + fixed.name + "." + wrapText(moving, iteration);
-}
-
-/// A line for each operand of the condition.
-std::string trackText(const Track& track, const Value& value)
-{
-    if (!track.isScalar) return track.isInvariant ? "never changes" : "is no single number; now " + track.now;
-    const std::string now = track.now + extremeText(value.type.dtype, track.number);
-    if (track.isInvariant) return "never changes: " + now;
-    bool same = true, linear = true;
-    const double step = track.last.size() > 1 ? track.last[1] - track.last[0] : 0;
-    for (size_t i = 1; i < track.last.size(); ++i) {
-        same = same && track.last[i] == track.last[i - 1];
-        linear = linear && track.last[i] - track.last[i - 1] == step;
-    }
-    if (track.last.size() < 2) return "now " + now;
-    if (same) return "has not changed in the last " + std::to_string(track.last.size()) + " iterations: " + now;
-    if (linear && track.last.size() > 2)
-        return (step > 0 ? "grows by " : "falls by ") + countText(std::fabs(step)) + " each iteration; now " + now;
-    const auto [low, high] = std::ranges::minmax_element(track.last);
-    return "changes between " + countText(*low) + " and " + countText(*high) + " over the last " + std::to_string(track.last.size()) +
-           " iterations; now " + now;
-}
 
 std::vector<Track> tracksOf(const Graph& cond, const Graph& body, const std::vector<ValueId>& leaves)
 {
     std::vector<Track> tracks;
     for (const ValueId leaf : leaves) {
         const auto found = std::ranges::find(cond.inputs, leaf);
-        if (found == cond.inputs.end()) continue;
         Track track;
-        track.formal = leaf;
-        track.position = static_cast<size_t>(found - cond.inputs.begin());
-        track.isInvariant = track.position < body.outputs.size() && track.position < body.inputs.size() &&
-                            body.outputs[track.position].value == body.inputs[track.position];
+        track.value = leaf;
+        track.isFormal = found != cond.inputs.end();
+        if (track.isFormal) {
+            track.position = static_cast<size_t>(found - cond.inputs.begin());
+            track.isInvariant = track.position < body.outputs.size() && track.position < body.inputs.size() &&
+                                body.outputs[track.position].value == body.inputs[track.position];
+        }
         tracks.push_back(std::move(track));
     }
     return tracks;
 }
 
-std::string shortValue(const Tensor& tensor)
+std::vector<std::string> namesOf(const Graph& cond, const std::vector<size_t>& positions)
 {
-    if (tensor.elementCount() == 1) return numberText(tensor, 0);
-    const TensorStatistics s = computeStatistics(tensor);
-    return "min " + realNumberText(s.min, 5) + ", max " + realNumberText(s.max, 5);
-}
-
-void addLeafLines(Explanation& answer, const Graph& cond, const std::vector<Track>& tracks)
-{
-    size_t width = 0;
-    for (const Track& track : tracks) width = std::max(width, cond.value(track.formal).id.size());
-    for (const Track& track : tracks) {
-        std::string name = cond.value(track.formal).id;
-        name.resize(width, ' ');
-        answer.lines.push_back("  " + name + "  " + trackText(track, cond.value(track.formal)));
-    }
+    std::vector<std::string> names;
+    for (const size_t position : positions)
+        if (position < cond.inputs.size()) names.push_back(cond.value(cond.inputs[position]).id);
+    return names;
 }
 
 } // namespace
@@ -421,128 +233,38 @@ Result<Explanation> explainLoop(const DebugTarget& target, int depth)
     const Operator& site = model.graph(outside.graph).op(frame.site);
     const LoopGraphs graphs = graphsOf(site);
     const Graph& cond = model.graph(graphs.cond);
-    const Graph& body = model.graph(graphs.body);
     std::vector<ValueId> leaves;
-    const ValueId verdictValue = cond.outputs.empty() ? ValueId() : cond.outputs[0].value;
-    const std::string text = expressionText(cond, verdictValue, leaves);
-    std::vector<Track> tracks = tracksOf(cond, body, leaves);
-
-    Explanation answer;
-    answer.lines.push_back(operatorLabel(site, frame.site.index) + " goes on while " + text);
+    const ValueId condition = cond.outputs.empty() ? ValueId() : cond.outputs[0].value;
+    const std::string text = expressionText(model, cond, condition, leaves);
+    std::vector<Track> tracks = tracksOf(cond, model.graph(graphs.body), leaves);
     for (Track& track : tracks)
-        if (const Tensor* const tensor = executor.value(depth, model.graph(frame.graph).inputs[track.position]))
+        if (const Tensor* const tensor = track.isFormal ? executor.value(depth, model.graph(frame.graph).inputs[track.position]) : nullptr)
             track.now = shortValue(*tensor);
 
-    LoopWatch watch(target, depth, outside.invocation, frame.site, graphs, tracks);
+    LoopWatch watch(target, depth, site, tracks);
     LS_TRY(const int64_t entry, findEntry(target, depth - 1, outside.invocation, frame.site, now));
     LS_CHECK_OK(scan(target, entry, now, watch.traps(), watch));
     LS_CHECK_OK(target.timeline.goTo(now, target.control));
-    watch.arriveAt(executor.frame(depth));
-    addLeafLines(answer, cond, tracks);
+    if (watch.arriveAt(executor.frame(depth))) {
+        Status ahead = scan(target, now, std::numeric_limits<int64_t>::max(), watch.traps(), watch); // to the end of the condition
+        if (!ahead.ok() && ahead.detail().code == ErrorCode::cancelled) return std::move(ahead).takeError();
+    }
 
-    std::string says;
-    const ComparisonText comparison = comparisonOf(cond, verdictValue);
-    if (!comparison.sign.empty())
-        says = verdict(sideOf(cond, comparison.left, tracks), sideOf(cond, comparison.right, tracks), comparison.sign, frame.iteration);
-    const bool allFixed = tracks.size() == leaves.size() && std::ranges::all_of(tracks, &Track::isInvariant);
-    if (allFixed) says = "None of this changes: the loop cannot end.";
-    if (!says.empty()) answer.lines.push_back(says);
-    if (watch.repeated() >= 0)
-        answer.lines.push_back("state of iteration " + groupThousands(watch.repeated()) + " = state of iteration " +
-                               groupThousands(watch.repeats()) + ": the loop repeats itself and cannot end.");
+    Explanation answer;
+    answer.lines.push_back(operatorLabel(site, frame.site.index) + " goes on while " +
+                           conditionText(text, watch.verdict(), frame.iteration));
+    addLeafLines(answer, cond, tracks);
+    const bool isFixed = watch.deciding().isPure && watch.deciding().positions.empty();
+    const bool isTrue = watch.verdict().iteration != frame.iteration || watch.verdict().text != "false";
+    if (watch.history().isFound()) {
+        answer.lines.push_back(repetitionText(watch.history(), namesOf(cond, watch.deciding().positions), watch.deciding().isAll));
+    } else if (isFixed && isTrue) {
+        answer.lines.emplace_back("None of this changes: the loop cannot end.");
+    } else if (const std::string says = comparisonVerdict(cond, condition, tracks, frame.iteration); !says.empty() && isTrue) {
+        answer.lines.push_back(says);
+    }
     for (const Wrap& wrap : watch.wraps())
         answer.lines.push_back("also: " + wrap.value + " wrapped first at @" + std::to_string(wrap.iteration) + " (" + wrap.text + ")");
-    return answer;
-}
-
-namespace {
-
-/// Hears what a v1 frame's condition reads, in the iterations of one instance of the frame.
-class FrameWatch final : public TrapHandler {
-public:
-    FrameWatch(const DebugTarget& target, GraphId graph, int depth, std::vector<Track>& tracks)
-        : m_executor(target.executor),
-          m_graph(target.model.graph(graph)),
-          m_depth(depth),
-          m_site(m_executor.frame(depth).site),
-          m_caller(m_executor.frame(depth - 1).invocation),
-          m_tracks(tracks)
-    {
-        for (const Track& track : tracks)
-            if (!track.isInvariant) m_traps.add(graph, m_graph.value(track.formal).producer, trapAfter);
-    }
-    const TrapSet& traps() const { return m_traps; }
-    bool beforeOperator(const OperatorEvent&, Tick) override { return false; }
-    bool afterOperator(const OperatorEvent& event, Tick) override
-    {
-        if (event.state != EventState::live || m_executor.position().depth != m_depth + 1) return false;
-        if (m_executor.frame(m_depth).site != m_site || m_executor.frame(m_depth - 1).invocation != m_caller) return false;
-        for (Track& track : m_tracks) {
-            const Value& value = m_graph.value(track.formal);
-            const auto slot = static_cast<size_t>(value.slot);
-            if (value.producer != event.op || slot >= event.results.size()) continue;
-            const Tensor& result = *event.results[slot];
-            track.isScalar = result.elementCount() == 1;
-            track.now = shortValue(result); // it may be gone where the question is asked
-            if (!track.isScalar) continue;
-            track.number = elementAsReal(result, 0);
-            track.last.push_back(track.number);
-            if (track.last.size() > kLastIterations) track.last.pop_front();
-        }
-        return false;
-    }
-
-private:
-    const Executor& m_executor;
-    const Graph& m_graph;
-    const int m_depth;
-    const OperatorId m_site;
-    const InvocationId m_caller;
-    std::vector<Track>& m_tracks;
-    TrapSet m_traps;
-};
-
-} // namespace
-
-Result<Explanation> explainFrame(const DebugTarget& target, int depth)
-{
-    const Executor& executor = target.executor;
-    const int64_t now = target.timeline.tick();
-    const FrameInfo stop = executor.frame(depth);
-    const Graph& graph = target.model.graph(stop.graph);
-    const FrameAnalysis analysis = analyzeFrames(graph);
-    const auto frame =
-        std::ranges::find_if(analysis.frames, [&](const auto& f) { return std::ranges::find(f.enters, stop.site) != f.enters.end(); });
-    if (frame == analysis.frames.end() || !frame->isLoop() || graph.op(frame->condition).inputs.empty())
-        return Error(ErrorCode::usage, "the frame is no loop: it has no LoopCond").at(toString(frameAddress(executor, depth)));
-    const ValueId verdictValue = graph.op(frame->condition).inputs[0];
-    std::vector<ValueId> leaves;
-    Explanation answer;
-    answer.lines.push_back(frame->name + " goes on while " + expressionText(graph, verdictValue, leaves));
-    std::vector<Track> tracks;
-    for (const ValueId leaf : leaves) {
-        Track track;
-        track.formal = leaf;
-        const Value& value = graph.value(leaf);
-        track.isInvariant = value.role != ValueRole::result || graph.op(value.producer).kind.name == "Enter";
-        if (const Tensor* const tensor = executor.value(depth, leaf)) {
-            track.now = shortValue(*tensor);
-            track.isScalar = tensor->elementCount() == 1;
-            if (track.isScalar) track.number = elementAsReal(*tensor, 0);
-            if (track.isScalar && track.isInvariant) track.last.push_back(track.number);
-        }
-        tracks.push_back(std::move(track));
-    }
-    FrameWatch watch(target, stop.graph, depth, tracks);
-    LS_CHECK_OK(scan(target, 0, now, watch.traps(), watch));
-    LS_CHECK_OK(target.timeline.goTo(now, target.control));
-    addLeafLines(answer, graph, tracks);
-    const ComparisonText comparison = comparisonOf(graph, verdictValue);
-    std::string says;
-    if (!comparison.sign.empty())
-        says = verdict(sideOf(graph, comparison.left, tracks), sideOf(graph, comparison.right, tracks), comparison.sign, stop.iteration);
-    if (std::ranges::all_of(tracks, &Track::isInvariant)) says = "None of this changes: the loop cannot end.";
-    if (!says.empty()) answer.lines.push_back(says);
     return answer;
 }
 
@@ -566,7 +288,7 @@ Result<Explanation> explainLoopEnd(const DebugTarget& target, const CallPath& ou
         return answer;
     }
     std::vector<ValueId> leaves;
-    const std::string text = expressionText(cond, cond.outputs[0].value, leaves);
+    const std::string text = expressionText(model, cond, cond.outputs[0].value, leaves);
     const int64_t trips = executor.frame(depth).iteration;
     answer.lines.push_back(label + " ended after " + groupThousands(trips) + (trips == 1 ? " iteration" : " iterations") + ": " + text +
                            " was false");

@@ -7,6 +7,7 @@
 #include "engine/ops/control_flow.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -14,7 +15,8 @@ namespace loopscope {
 
 namespace {
 
-constexpr int64_t kMostIterations = 1 << 22; ///< of a loop that does not end
+constexpr int64_t kMostIterations = 1 << 22; ///< with entries, and that a loop is run ahead
+constexpr size_t kMostBuckets = 1024;        ///< of the iterations beyond
 constexpr size_t kMostStatistics = 1 << 16;  ///< iterations of which all statistics are kept; of later ones only the mean
 
 ValueWrite writeOf(const Model& model, const WriteHit& hit, int slot, std::string origin)
@@ -154,13 +156,32 @@ bool noteWrite(ValueSeries& series, int64_t iteration, Step step)
     return true;
 }
 
+/// What stands for a tensor in a line of numbers.
+double meanOf(const Tensor& tensor)
+{
+    if (tensor.elementCount() == 1) return elementAsReal(tensor, 0);
+    const TensorStatistics statistics = computeStatistics(tensor);
+    return statistics.finite > 0 ? statistics.mean : std::numeric_limits<double>::quiet_NaN();
+}
+
 bool noteInSeries(ValueSeries& series, int64_t iteration, const Tensor& tensor, Step step)
 {
-    if (!noteWrite(series, iteration, step)) return false;
+    if (!noteWrite(series, iteration, step)) {
+        if (iteration >= kMostIterations) series.tail.note(iteration, meanOf(tensor));
+        return false;
+    }
     const auto at = static_cast<size_t>(iteration);
     if (tensor.elementCount() == 1) series.numbers[at] = elementAsReal(tensor, 0);
     else noteStatistics(series, at, computeStatistics(tensor));
     return true;
+}
+
+/// The iteration is there; true: it has entries.
+bool reach(ValueSeries& series, int64_t iteration)
+{
+    series.iterations = std::max(series.iterations, std::min(iteration + 1, kMostIterations));
+    if (iteration >= kMostIterations) series.tail.reach(iteration);
+    return iteration < kMostIterations;
 }
 
 /// Every iteration of a series has its entries, and no other has.
@@ -170,6 +191,14 @@ void finishSeries(ValueSeries& series)
     series.written.resize(series.numbers.size(), false);
     series.steps.resize(series.numbers.size(), -1);
     if (!series.isScalar) series.statistics.resize(std::min(series.numbers.size(), kMostStatistics));
+}
+
+/// How far a timeline was run, where nothing beyond is wanted.
+Tick endOf(const DebugTarget& target, bool onlyWhatRan)
+{
+    if (!onlyWhatRan) return std::numeric_limits<int64_t>::max();
+    const TimelineInfo& line = target.timeline.info();
+    return std::max(line.frontier, line.lastTick);
 }
 
 /// Listens to a recording, up to a tick.
@@ -186,13 +215,19 @@ public:
 
     bool bodyBegan(int64_t iteration, Step step) override
     {
-        if (iteration >= kMostIterations || step > m_lastStep || isCancelled()) return false;
-        m_series.iterations = iteration + 1;
+        if (step > m_lastStep || isCancelled()) return false;
+        reach(m_series, iteration);
         return true;
     }
     bool written(int64_t iteration, Step step, const LoopWrite& write) override
     {
         if (step >= m_lastStep || isCancelled()) return false;
+        if (iteration >= kMostIterations) {
+            if (write.tensor != nullptr) m_series.tail.note(iteration, meanOf(*write.tensor));
+            else if (write.number) m_series.tail.note(iteration, *write.number);
+            else if (write.statistics != nullptr && write.statistics->finite > 0) m_series.tail.note(iteration, write.statistics->mean);
+            return true;
+        }
         if (write.tensor != nullptr) return noteInSeries(m_series, iteration, *write.tensor, step);
         if ((!write.number && write.statistics == nullptr) || !noteWrite(m_series, iteration, step)) return true;
         const auto at = static_cast<size_t>(iteration);
@@ -214,9 +249,10 @@ private:
 /// Listens to one instance of a v1 frame: the one that is open in the invocation `caller`, or the last one if that is 0.
 class FrameSeriesCollector final : public TrapHandler {
 public:
-    FrameSeriesCollector(const Executor& executor, GraphId graph, OperatorId site, const Value& value, InvocationId caller,
+    FrameSeriesCollector(const DebugTarget& target, GraphId graph, OperatorId site, const Value& value, InvocationId caller,
                          ValueSeries& series)
-        : m_executor(executor),
+        : m_executor(target.executor),
+          m_known(endOf(target, true)),
           m_site(site),
           m_value(value),
           m_caller(caller),
@@ -227,7 +263,7 @@ public:
     }
     const TrapSet& traps() const { return m_traps; }
     bool beforeOperator(const OperatorEvent&, Tick) override { return false; }
-    bool afterOperator(const OperatorEvent& event, Tick) override
+    bool afterOperator(const OperatorEvent& event, Tick tick) override
     {
         const int depth = m_executor.position().depth - 1;
         const auto slot = static_cast<size_t>(m_value.slot);
@@ -242,8 +278,7 @@ public:
             m_series.isScalar = true;
             m_caller = caller;
         }
-        if (frame.iteration >= kMostIterations) return true;
-        m_series.iterations = std::max(m_series.iterations, frame.iteration + 1);
+        if (!reach(m_series, frame.iteration) && tick > m_known) return true;
         const Tensor& result = *event.results[slot];
         if (result.data) noteInSeries(m_series, frame.iteration, result, event.step); // a Switch gives one of its sides
         return false;
@@ -251,6 +286,7 @@ public:
 
 private:
     const Executor& m_executor;
+    const Tick m_known; ///< so far it was run before
     const OperatorId m_site;
     const Value& m_value;
     InvocationId m_caller;
@@ -270,6 +306,7 @@ public:
           m_value(value),
           m_options(options),
           m_caller(series.caller),
+          m_known(endOf(target, true)),
           m_series(series),
           m_began(nowNs())
     {
@@ -292,16 +329,15 @@ public:
 
     const TrapSet& traps() const { return m_traps; }
 
-    bool beforeOperator(const OperatorEvent& event, Tick) override
+    bool beforeOperator(const OperatorEvent& event, Tick tick) override
     {
         if (m_series.complete) return false;
         const Executor& executor = m_target.executor;
         const int frames = frameCount(executor, event.step);
         if (event.graph == m_body && event.op.index == 0 && frames == m_loopDepth + 1 && isHere(executor)) {
             const int64_t iteration = executor.frame(m_loopDepth).iteration;
-            if (iteration >= kMostIterations) return true;
-            if (isLate()) return true;
-            m_series.iterations = std::max(m_series.iterations, iteration + 1);
+            if (isLate() || (iteration >= kMostIterations && tick > m_known)) return true;
+            reach(m_series, iteration);
         }
         if (m_formal.valid() && event.op.index == 0 && event.graph == m_path.graph() && isValueHere(executor, frames))
             if (const Tensor* const tensor = executor.value(m_path.depth(), m_formal)) note(executor, *tensor, event.step - 1);
@@ -365,6 +401,7 @@ private:
     const Value& m_value;
     const SeriesOptions& m_options;
     const InvocationId m_caller;
+    const Tick m_known; ///< so far it was run before
     ValueSeries& m_series;
     const int64_t m_began;
     int64_t m_looks = 0;
@@ -428,14 +465,6 @@ std::string_view frameNameOf(const Model& model, const CallPath& path)
     return attributeString(model.graph(path.graph()).op(path.levels.back().site).attributes, "frame_name", "");
 }
 
-/// How far a timeline was run, where nothing beyond is wanted.
-Tick endOf(const DebugTarget& target, bool onlyWhatRan)
-{
-    if (!onlyWhatRan) return std::numeric_limits<int64_t>::max();
-    const TimelineInfo& line = target.timeline.info();
-    return std::max(line.frontier, line.lastTick);
-}
-
 Result<ValueSeries> collectInFrame(const DebugTarget& target, const CallPath& path, const Value& what, bool onlyWhatRan)
 {
     const Executor& executor = target.executor;
@@ -445,7 +474,7 @@ Result<ValueSeries> collectInFrame(const DebugTarget& target, const CallPath& pa
     ValueSeries series;
     series.isScalar = true;
     series.loop = frameNameOf(target.model, path);
-    FrameSeriesCollector collector(executor, path.graph(), site, what, isInside ? executor.frame(depth - 1).invocation : InvocationId(),
+    FrameSeriesCollector collector(target, path.graph(), site, what, isInside ? executor.frame(depth - 1).invocation : InvocationId(),
                                    series);
     Status status = scan(target, 0, endOf(target, onlyWhatRan), collector.traps(), collector);
     if (!status.ok() && status.detail().code != ErrorCode::execution) return std::move(status).takeError();
@@ -525,6 +554,29 @@ Result<ValueSeries> collect(const DebugTarget& target, const ResolvedAddress& va
 }
 
 } // namespace
+
+void SeriesTail::note(int64_t iteration, double number)
+{
+    reach(iteration);
+    if (!std::isfinite(number)) {
+        if (m_abnormalAt < 0) m_abnormalAt = iteration;
+        return;
+    }
+    m_min = std::min(m_min, number);
+    if (number > m_max) {
+        m_max = number;
+        m_maxAt = iteration;
+    }
+    while (static_cast<size_t>((iteration - m_first) / m_length) >= kMostBuckets) { // two become one
+        for (size_t i = 0; i < m_greatest.size(); i += 2)
+            m_greatest[i / 2] = std::max(m_greatest[i], i + 1 < m_greatest.size() ? m_greatest[i + 1] : m_greatest[i]);
+        m_greatest.resize((m_greatest.size() + 1) / 2);
+        m_length *= 2;
+    }
+    const auto bucket = static_cast<size_t>((iteration - m_first) / m_length);
+    if (m_greatest.size() <= bucket) m_greatest.resize(bucket + 1, -std::numeric_limits<double>::infinity());
+    m_greatest[bucket] = std::max(m_greatest[bucket], number);
+}
 
 Result<std::optional<ValueWrite>> findWrite(const DebugTarget& target, FrameContext, const ResolvedAddress& value, HistoryQuery query)
 {

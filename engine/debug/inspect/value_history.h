@@ -6,8 +6,10 @@
 #include "engine/tensor/statistics.h"
 #include "engine/tensor/tensor.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,10 +35,36 @@ enum class HistoryQuery : uint8_t { lastWrite, lastChange, nextWrite, nextChange
 Result<std::optional<ValueWrite>> findWrite(const DebugTarget& target, FrameContext frame, const ResolvedAddress& value,
                                             HistoryQuery query);
 
+/// Iterations beyond those that a series has entries for, in buckets of equal length: each has its greatest finite number.
+class SeriesTail {
+public:
+    explicit SeriesTail(int64_t first = 0) : m_first(first) {}
+    /// There is an iteration.
+    void reach(int64_t iteration) { m_iterations = std::max(m_iterations, iteration - m_first + 1); }
+    /// Its value.
+    void note(int64_t iteration, double number);
+
+    int64_t iterations() const { return m_iterations; }
+    int64_t bucketLength() const { return m_length; }
+    const std::vector<double>& greatest() const { return m_greatest; } ///< by bucket; -infinity: there is no finite number
+    double min() const { return m_min; }
+    double max() const { return m_max; }
+    int64_t maxAt() const { return m_maxAt; }           ///< iteration; -1: none
+    int64_t abnormalAt() const { return m_abnormalAt; } ///< first NaN or infinity; -1: none
+
+private:
+    int64_t m_first, m_iterations = 0, m_length = 1;
+    std::vector<double> m_greatest;
+    double m_min = std::numeric_limits<double>::infinity(), m_max = -std::numeric_limits<double>::infinity();
+    int64_t m_maxAt = -1, m_abnormalAt = -1;
+};
+
 /// A value over the iterations of one execution of a loop.
 struct ValueSeries {
-    std::string loop;                         ///< address of the call site, "main/while#0"
-    int64_t iterations = 0;                   ///< of that execution, as far as it ran
+    std::string loop;         ///< address of the call site, "main/while#0"
+    int64_t iterations = 0;   ///< of that execution, as far as it ran: those with entries, at most 4,194,304
+    SeriesTail tail{1 << 22}; ///< the iterations beyond
+    int64_t allIterations() const { return iterations + tail.iterations(); }
     bool complete = false;                    ///< it ran to its end
     bool isScalar = false;                    ///< numbers are the value itself, else its mean
     std::vector<double> numbers;              ///< by iteration; NaN where it was not written
@@ -64,7 +92,8 @@ struct SeriesOptions {
     std::shared_ptr<const ValueSeries> continued{}; ///< a part to go on from
 };
 /// Of the innermost loop around `frame`, or of the loop `loop` of its graph or a caller's. Runs the present execution of the loop from
-/// its start to its end once, at most 4,194,304 iterations. Errors: usage, execution, cancelled.
+/// its start to its end once; beyond 4,194,304 iterations only as far as it was run before, for it may have no end. Errors: usage,
+/// execution, cancelled.
 Result<ValueSeries> collectSeries(const DebugTarget& target, FrameContext frame, const ResolvedAddress& value,
                                   const SeriesOptions& options);
 inline Result<ValueSeries> collectSeries(const DebugTarget& target, FrameContext frame, const ResolvedAddress& value,

@@ -156,6 +156,25 @@ TEST(ValueHistory, KeepsStatisticsOfTensors)
     EXPECT_EQ(series->numbers[19], 2);
 }
 
+TEST(SeriesTail, KeepsCountAndShapeOfAnyNumberOfIterations)
+{
+    SeriesTail tail(100);
+    EXPECT_EQ(tail.iterations(), 0);
+    tail.reach(100);
+    EXPECT_EQ(tail.iterations(), 1);
+    EXPECT_EQ(tail.maxAt(), -1);
+    for (int64_t i = 100; i < 10'100; ++i) tail.note(i, i == 5'000 ? std::nan("") : i == 7'000 ? 1e6 : static_cast<double>(i % 10) - 3);
+    EXPECT_EQ(tail.iterations(), 10'000);
+    EXPECT_EQ(tail.min(), -3);
+    EXPECT_EQ(tail.max(), 1e6);
+    EXPECT_EQ(tail.maxAt(), 7'000);
+    EXPECT_EQ(tail.abnormalAt(), 5'000);
+    EXPECT_EQ(tail.bucketLength(), 16) << "the least power of two with which 1,024 suffice";
+    ASSERT_EQ(tail.greatest().size(), 625U);
+    EXPECT_EQ(tail.greatest()[(7'000 - 100) / 16], 1e6);
+    EXPECT_EQ(tail.greatest()[0], 6);
+}
+
 TEST(ValueHistory, StopsWhenItIsCancelled)
 {
     Inspected session(kSum, [](Subject& subject) { subject.add<int32_t>(Shape{}, {200000}); });

@@ -32,7 +32,7 @@ TEST(WhyLoop, ProvesThatAnExtremeBoundIsNeverPassed)
     Inspected session(kSum, [](Subject& subject) { subject.add<int32_t>(Shape{}, {std::numeric_limits<int32_t>::max()}); });
     EXPECT_OK(session.timeline().goToStep(300'000));
     EXPECT_EQ(linesOf(explainLoop(session.target(), 1)),
-              (Lines{"while#0 goes on while i <= n", "  i  grows by 1 each iteration; now 100,000",
+              (Lines{"while#0 goes on while i <= n: true at @100000", "  i  grows by 1 each iteration; now 100,000",
                      "  n  never changes: 2,147,483,647, the largest i32",
                      "No i32 is greater than n: the loop cannot end. i wraps after iteration 2,147,483,647.",
                      "also: s wrapped first at @65536 (2147450880 + 65536 -> -2147450880)"}));
@@ -43,7 +43,7 @@ TEST(WhyLoop, CountsTheIterationsThatAreLeft)
     Inspected session(kSum, [](Subject& subject) { subject.add<int32_t>(Shape{}, {1000}); });
     session.goTo("main/while#0@10:body/add#0");
     EXPECT_EQ(linesOf(explainLoop(session.target(), 1)),
-              (Lines{"while#0 goes on while i <= n", "  i  grows by 1 each iteration; now 10", "  n  never changes: 1,000",
+              (Lines{"while#0 goes on while i <= n: true at @10", "  i  grows by 1 each iteration; now 10", "  n  never changes: 1,000",
                      "If i goes on like this, the loop ends in 991 iterations, at @1001."}));
     EXPECT_OK(session.timeline().goToEnd());
     EXPECT_EQ(linesOf(explainLoopEnd(session.target(), pathAt(session.executor(), 0), OperatorId(0))),
@@ -58,9 +58,9 @@ TEST(WhyLoop, NoticesAStateThatComesAgain)
     session.goTo("main/while#0@9:body/add#0");
     const Lines lines = linesOf(explainLoop(session.target(), 1));
     ASSERT_EQ(lines.size(), 3U);
-    EXPECT_EQ(lines[0], "while#0 goes on while k < 10");
+    EXPECT_EQ(lines[0], "while#0 goes on while k < 10: true at @9");
     EXPECT_EQ(lines[1], "  k  changes between 0 and 2 over the last 10 iterations; now 2");
-    EXPECT_EQ(lines[2], "state of iteration 6 = state of iteration 0: the loop repeats itself and cannot end.");
+    EXPECT_EQ(lines[2], "k of iteration 3 = k of iteration 0, and nothing else decides: the loop repeats itself and cannot end.");
 }
 
 TEST(WhyLoop, AnswersForFramesOfV1Graphs)
@@ -91,7 +91,7 @@ graph main {
     EXPECT_OK(timeline.start());
     while ((*made)->positionAddress() != "main/w@4:frame/w/add" && timeline.forward().ok()) {
     }
-    EXPECT_EQ(linesOf(explainFrame(target, 1)), (Lines{"w goes on while i < 9", "  i  grows by 1 each iteration; now 4",
+    EXPECT_EQ(linesOf(explainFrame(target, 1)), (Lines{"w goes on while i < 9: true at @4", "  i  grows by 1 each iteration; now 4",
                                                        "If i goes on like this, the loop ends in 5 iterations, at @9."}));
     EXPECT_EQ((*made)->positionAddress(), "main/w@4:frame/w/add");
 }
@@ -203,7 +203,7 @@ TEST(Why, ReadsTheQuestionAndComesBack)
     const auto why = [&](const char* question) { return linesOf(explainWhy(session.target(), {}, question)); };
     EXPECT_EQ(why("nan state").back(), "state[0] <- main/while#0@1:body/div#2:0, step 8: no NaN among its inputs: div(0, 0)     origin");
     EXPECT_EQ(why(""), why("nan"));
-    EXPECT_EQ(why("loop")[0], "while#0 goes on while i < n");
+    EXPECT_EQ(why("loop")[0], "while#0 goes on while i < n: true at @2");
     EXPECT_EQ(why("loop while#0"), why("loop"));
     EXPECT_EQ(why(" state[1] ")[0], "state[1] = nan");
     EXPECT_EQ(why("state[-1]"), why("state[1]"));
