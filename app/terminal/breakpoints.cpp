@@ -74,7 +74,7 @@ Status commands(Terminal& terminal, const CommandLine& line)
         return Error(ErrorCode::usage, "commands")
             .found("'" + parts.second + "'")
             .expected("one command on each of the next lines, then 'end'");
-    terminal.collectCommands(parts.first);
+    terminal.block().begin(parts.first);
     return {};
 }
 

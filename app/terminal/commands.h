@@ -4,6 +4,7 @@
 #include "app/terminal/command_table.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace loopscope::app::terminal {
@@ -72,6 +73,8 @@ Status histogram(Terminal&, const CommandLine&);
 // reference.cpp
 Status compare(Terminal&, const CommandLine&);
 Status drift(Terminal&, const CommandLine&);
+/// Errors: usage, there is no reference or no run.
+Status checkReference(const Terminal&, std::string_view command);
 
 // graphs.cpp
 Status order(Terminal&, const CommandLine&);

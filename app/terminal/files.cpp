@@ -14,7 +14,7 @@ Status save(Terminal& terminal, const CommandLine& line)
         return Error(ErrorCode::usage, "save").expected("a file, and --force to overwrite it");
     if (words.size() == 2) LS_CHECK_OK(terminal.checkMayOverwrite("save"));
     LS_TRY(std::string text, terminal.ask([](Inspector& inspector) { return inspector.savedBreakpoints(); }));
-    for (const DisplayRequest& display : terminal.displays()) text += "display " + display.expression + "\n";
+    for (const DisplayRequest& display : terminal.displays().list()) text += "display " + display.expression + "\n";
     LS_CHECK_OK(writeFile(words[0], text, words.size() == 2));
     const auto count = std::count(text.begin(), text.end(), '\n');
     terminal.reply(words[0] + ": " + std::to_string(count) + (count == 1 ? " line\n" : " lines\n"));
@@ -53,7 +53,7 @@ Status load(Terminal& terminal, const CommandLine& line)
     };
     Result<Loaded> loaded = load();
     if (!loaded.ok()) return std::move(loaded).takeError().at(path);
-    for (const std::string& display : displays) terminal.displays().push_back({terminal.nextDisplay(), display});
+    for (const std::string& display : displays) terminal.displays().add(display);
     std::string reply = path + ": " + std::to_string(loaded->total) + (loaded->total == 1 ? " breakpoint" : " breakpoints");
     if (!displays.empty()) reply += ", " + std::to_string(displays.size()) + (displays.size() == 1 ? " display" : " displays");
     if (loaded->disabled > 0) reply += "; " + std::to_string(loaded->disabled) + " disabled, 'info breakpoints' says why";

@@ -59,7 +59,7 @@ Result<std::string> aboutRecord(Terminal& terminal) { return recordingState(term
 Result<std::string> aboutModel(Terminal& terminal)
 {
     const ModelSummary summary = summarize(terminal.model());
-    std::string out = terminal.name() + "\n" + headText(terminal.model().graph(terminal.target().graph)) + "\n";
+    std::string out = terminal.session().name() + "\n" + headText(terminal.model().graph(terminal.target().graph)) + "\n";
     out += plural(static_cast<int64_t>(terminal.model().graphs.size()), "graph") + ", " + plural(summary.operatorCount, "operator") + ": " +
            operatorCounts(summary.operators) + "\n";
     for (const ControlFlowLine& line : summary.controlFlow)
@@ -266,7 +266,7 @@ Result<std::string> aboutBreakpoints(Terminal& terminal)
 Result<std::string> aboutDisplays(Terminal& terminal)
 {
     std::string out;
-    for (const DisplayRequest& d : terminal.displays()) out += std::to_string(d.number) + ": " + d.expression + "\n";
+    for (const DisplayRequest& d : terminal.displays().list()) out += std::to_string(d.number) + ": " + d.expression + "\n";
     return out.empty() ? std::string("no displays\n") : out;
 }
 

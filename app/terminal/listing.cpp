@@ -2,10 +2,23 @@
 #include "app/terminal/commands.h"
 #include "app/terminal/stop_text.h"
 #include "app/terminal/terminal.h"
-#include "engine/ir/text/structured.h"
 #include "engine/observe/address_names.h"
 
 #include <algorithm>
+
+namespace loopscope::app {
+
+const std::vector<StructuredLine>& ListingView::lines(const Model& model, GraphId root)
+{
+    if (m_lines.empty()) {
+        StructuredOptions options;
+        options.root = root;
+        m_lines = structuredView(model, options);
+    }
+    return m_lines;
+}
+
+} // namespace loopscope::app
 
 namespace loopscope::app::terminal {
 
@@ -130,11 +143,11 @@ private:
 
 Status list(Terminal& terminal, const CommandLine& line)
 {
-    const std::vector<StructuredLine>& lines = terminal.listing();
+    const std::vector<StructuredLine>& lines = terminal.listing().lines(terminal.model(), terminal.target().graph);
     const auto count = static_cast<size_t>(terminal.options().context);
     size_t first = 0;
     if (line.text == "-") {
-        const size_t shown = terminal.listStarted() ? terminal.listFirst() : 0;
+        const size_t shown = terminal.listing().isStarted() ? terminal.listing().first() : 0;
         if (shown == 0) return Error(ErrorCode::usage, "this is the top of the listing");
         first = shown - std::min(shown, count);
     } else if (!line.text.empty()) {
@@ -148,8 +161,8 @@ Status list(Terminal& terminal, const CommandLine& line)
         const size_t at = lineOf(lines, toString(address), place.resolved.graph, place.resolved.op);
         if (at == kNowhere) return Error(ErrorCode::usage, "not in the listing").at(toString(address));
         first = at - std::min(at, count / 2);
-    } else if (terminal.listStarted()) {
-        first = terminal.listFirst() + count;
+    } else if (terminal.listing().isStarted()) {
+        first = terminal.listing().first() + count;
         if (first >= lines.size()) return Error(ErrorCode::usage, "this is the end of the listing");
     } else if (terminal.isStarted() && !terminal.stop().stack.empty()) {
         const auto depth = static_cast<size_t>(terminal.frameDepth());
@@ -158,7 +171,7 @@ Status list(Terminal& terminal, const CommandLine& line)
                                  frame.graph, frame.next);
         if (at != kNowhere) first = at - std::min(at, count / 2);
     }
-    terminal.setList(first);
+    terminal.listing().show(first);
     LS_TRY(const std::string text, Page(terminal, lines, first, count).text());
     terminal.reply(text);
     return {};

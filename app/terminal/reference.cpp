@@ -6,7 +6,7 @@ namespace loopscope::app::terminal {
 
 Status compare(Terminal& terminal, const CommandLine& line)
 {
-    LS_CHECK_OK(terminal.checkReference(line.name));
+    LS_CHECK_OK(checkReference(terminal, line.name));
     const FrameContext frame = terminal.frame();
     const int depth = terminal.frameDepth();
     const FrameInfo info = terminal.stop().stack[static_cast<size_t>(depth)];
@@ -37,7 +37,7 @@ Status compare(Terminal& terminal, const CommandLine& line)
 
 Status drift(Terminal& terminal, const CommandLine& line)
 {
-    LS_CHECK_OK(terminal.checkReference(line.name));
+    LS_CHECK_OK(checkReference(terminal, line.name));
     const FrameContext frame = terminal.frame();
     if (line.text.empty()) return terminal.carryOut(request::FindDrift());
     LS_TRY(const std::string text, terminal.ask([&](Inspector& inspector) -> Result<std::string> {

@@ -1,4 +1,5 @@
 // What the debugger says to requests, whether they were typed or clicked.
+#include "app/terminal/commands.h"
 #include "app/terminal/stop_text.h"
 #include "app/terminal/terminal.h"
 #include "engine/base/text.h"
@@ -117,7 +118,7 @@ public:
     Status operator()(const Display& request) { return m_terminal.display(request.expression); }
     Status operator()(const FindDrift&)
     {
-        LS_CHECK_OK(m_terminal.checkReference("drift"));
+        LS_CHECK_OK(terminal::checkReference(m_terminal, "drift"));
         LS_TRY(const std::shared_ptr<const Drift> drift, m_session.findDrift());
         m_terminal.reply(driftText(*drift));
         return {};
@@ -132,9 +133,9 @@ private:
 
 Status Terminal::carryOut(const Request& request) { return std::visit(Carrier(*this), request); }
 
-Status Terminal::checkReference(std::string_view command) const
+Status terminal::checkReference(const Terminal& terminal, std::string_view command)
 {
-    if (m_session.reference()) return checkStarted();
+    if (terminal.session().reference()) return terminal.checkStarted();
     return Error(ErrorCode::usage, "there is no reference run").at(command).expected("'loopscope debug MODEL --against FILE'");
 }
 
@@ -142,13 +143,12 @@ Status Terminal::display(const std::string& expression)
 {
     if (!isStarted()) {
         // There is no frame yet: whether the names exist shows at the first stop.
-        m_displays.push_back({nextDisplay(), expression});
+        m_displays.add(expression);
         return {};
     }
     const FrameContext frame = m_frame;
     LS_TRY(const std::vector<EvaluatedValue> values, ask([&](Inspector& inspector) { return inspector.evaluate(frame, expression); }));
-    const int number = nextDisplay();
-    m_displays.push_back({number, expression});
+    const int number = m_displays.add(expression);
     std::string shown;
     for (const EvaluatedValue& value : values) shown += (shown.empty() ? "" : ", ") + bareText(value, format());
     reply(std::to_string(number) + ": " + expression + " = " + shown + "\n");

@@ -95,7 +95,7 @@ bool Terminal::fail(const Error& error)
 
 std::string Terminal::prompt() const
 {
-    if (isCollecting()) return "> ";
+    if (m_block.isOpen()) return "> ";
     if (isReplay()) return "(replay) ";
     const TimelineId timeline = m_started ? m_stop.report.timeline : TimelineId(1);
     return timeline > 1 ? "(loop r" + std::to_string(timeline) + ") " : "(loop) ";
@@ -106,7 +106,7 @@ std::string Terminal::banner() const
     size_t operators = 0;
     for (const Graph& graph : model().graphs) operators += graph.operators.size();
     const size_t graphs = model().graphs.size();
-    return name() + ": " + groupThousands(static_cast<int64_t>(graphs)) + (graphs == 1 ? " graph, " : " graphs, ") +
+    return m_session.name() + ": " + groupThousands(static_cast<int64_t>(graphs)) + (graphs == 1 ? " graph, " : " graphs, ") +
            groupThousands(static_cast<int64_t>(operators)) + (operators == 1 ? " operator. " : " operators. ") +
            (isReplay() ? "A recording" : "Not started") + "; 'help' for commands.\n";
 }
@@ -181,7 +181,7 @@ bool Terminal::run(std::string_view typed, LineOrigin origin)
 {
     const Origin scope(m_origin, origin);
     std::string_view line = trimmed(typed);
-    if (isCollecting()) return collect(line);
+    if (m_block.isOpen()) return collect(line);
     if (line.empty() || line.front() == '#' || line == kSilent) return true;
     if (line.front() == '!') return shell(std::string(line.substr(1)));
     m_repeat.clear();
@@ -215,24 +215,19 @@ bool Terminal::run(std::string_view typed, LineOrigin origin)
 
 bool Terminal::collect(std::string_view line)
 {
-    if (line != "end") {
-        if (!line.empty()) m_collected.emplace_back(line);
+    std::optional<CommandBlock::Whole> whole = m_block.take(line);
+    if (!whole) return true;
+    if (!whole->definition.empty()) {
+        m_variables.define(std::move(whole->definition), std::move(whole->commands));
         return true;
     }
-    const int number = std::exchange(m_collecting, 0);
-    std::string name = std::exchange(m_defining, {});
-    std::vector<std::string> commands = std::exchange(m_collected, {});
-    if (!name.empty()) {
-        m_variables.define(std::move(name), std::move(commands));
-        return true;
-    }
-    for (const std::string& command : commands) {
+    for (const std::string& command : whole->commands) {
         if (command == kSilent || command.front() == '$') continue;
         const size_t nameEnd = std::min(command.find_first_of(" \t/"), command.size());
         if (m_variables.definition(std::string_view(command).substr(0, nameEnd)) != nullptr) continue;
         if (const auto found = findTerminalCommand(std::string_view(command).substr(0, nameEnd)); !found.ok()) return fail(found.error());
     }
-    Status status = m_session.setCommands(number, std::move(commands));
+    Status status = m_session.setCommands(whole->breakpoint, std::move(whole->commands));
     return status.ok() || fail(std::move(status).takeError());
 }
 
@@ -285,7 +280,7 @@ ViewRequest Terminal::viewRequest(StopStyle style) const
     ViewRequest request;
     request.style = style;
     request.format = format();
-    request.displays = m_displays;
+    request.displays = m_displays.list();
     if (m_started) request.before = &m_stop.memory;
     for (const Port& port : target().outputs) request.outputNames.push_back(port.name);
     return request;
@@ -295,7 +290,7 @@ void Terminal::show(StopView view)
 {
     m_stop = std::move(view);
     m_frame = {};
-    m_listStarted = false;
+    m_listing.restart();
     tellPrinted();
     for (const LogLine& log : m_stop.report.logs) deliver(TerminalEvent::Kind::log, log.text + "\n");
     const auto silent = std::ranges::find(m_stop.commands, kSilent);
@@ -304,20 +299,10 @@ void Terminal::show(StopView view)
     m_pending.assign(m_stop.commands.begin(), m_stop.commands.end());
 }
 
-const std::vector<StructuredLine>& Terminal::listing()
-{
-    if (m_listing.empty()) {
-        StructuredOptions options;
-        options.root = target().graph;
-        m_listing = structuredView(model(), options);
-    }
-    return m_listing;
-}
-
 void Terminal::selectFrame(int depth)
 {
     m_frame.depth = depth;
-    m_listStarted = false;
+    m_listing.restart();
 }
 
 Status Terminal::source(const std::string& path)
@@ -334,7 +319,7 @@ Status Terminal::source(const std::string& path)
         std::string_view line = trimmed(std::string_view(text).substr(at, end - at));
         at = end + 1;
         ++number;
-        const bool tolerant = !isCollecting() && !line.empty() && line.front() == '-';
+        const bool tolerant = !m_block.isOpen() && !line.empty() && line.front() == '-';
         if (tolerant) line.remove_prefix(1);
         if (m_interrupted && m_interrupted()) {
             status = Error(ErrorCode::cancelled, "interrupted").at(path + ":" + std::to_string(number));
@@ -344,11 +329,8 @@ Status Terminal::source(const std::string& path)
         if (!fine && !tolerant) status = Error(m_lastError, "stopped here").at(path + ":" + std::to_string(number));
     }
     --m_sourceDepth;
-    if (m_sourceDepth == 0 && isCollecting()) {
-        const char* const what = m_collecting != 0 ? "'commands' has no 'end'" : "'define' has no 'end'";
-        m_collecting = 0;
-        m_defining.clear();
-        m_collected.clear();
+    if (m_sourceDepth == 0 && m_block.isOpen()) {
+        const char* const what = m_block.abandon();
         if (status.ok()) status = Error(ErrorCode::usage, what).at(path);
     }
     return status;

@@ -2,12 +2,14 @@
 // `--json` and text tests all sit on top of it.
 #pragma once
 
+#include "app/terminal/command_block.h"
+#include "app/terminal/displays.h"
 #include "app/terminal/ink.h"
+#include "app/terminal/listing_view.h"
 #include "app/terminal/operator_lines.h"
 #include "app/terminal/stop_view.h"
 #include "app/terminal/variables.h"
 #include "engine/api/debug_session.h"
-#include "engine/ir/text/structured.h"
 
 #include <deque>
 #include <functional>
@@ -89,7 +91,6 @@ public:
     void forgetValues() { m_stop.memory = {}; } ///< another run has begun: nothing is compared with what was shown before
     Status arriveEdited(Result<Edited> edited);
     Status display(const std::string& expression);
-    Status checkReference(std::string_view command) const; ///< usage, if there is none or no run
     /// Runs `work(Inspector&)` on the engine's thread and waits for its answer.
     template <typename Work> auto ask(Work work) { return m_session.ask(std::move(work)); }
     Status checkStarted() const { return m_session.checkStarted(); }
@@ -100,7 +101,6 @@ public:
     const DebugSession& session() const { return m_session; }
     const Model& model() const { return m_session.model(); }
     const RunTarget& target() const { return m_session.target(); }
-    const std::string& name() const { return m_session.name(); }
     bool isReplay() const { return m_session.isReplay(); }
     bool isStarted() const { return m_started && m_session.isStarted(); }
     const Ink& ink() const { return m_ink; }
@@ -114,19 +114,10 @@ public:
     int frameDepth() const { return m_frame.depth < 0 ? static_cast<int>(m_stop.stack.size()) - 1 : m_frame.depth; }
     void selectFrame(int depth);
 
-    std::vector<DisplayRequest>& displays() { return m_displays; }
-    int nextDisplay() { return ++m_lastDisplay; }
-    /// The structured view of what runs, made when it is asked for first.
-    const std::vector<StructuredLine>& listing();
-    bool listStarted() const { return m_listStarted; } ///< since the last stop
-    size_t listFirst() const { return m_listFirst; }   ///< first line that `list` showed last
-    void setList(size_t first)
-    {
-        m_listFirst = first;
-        m_listStarted = true;
-    }
-    void collectCommands(int number) { m_collecting = number; }
-    void collectDefinition(std::string name) { m_defining = std::move(name); }
+    Displays& displays() { return m_displays; }
+    ListingView& listing() { return m_listing; }
+    /// The lines that follow belong to it.
+    CommandBlock& block() { return m_block; }
     Variables& variables() { return m_variables; }
     Status source(const std::string& path); ///< runs the commands of a file
     /// Of the line that is being executed.
@@ -141,7 +132,6 @@ private:
     bool run(std::string_view line, LineOrigin origin);
     bool shell(const std::string& command);
     bool collect(std::string_view line);
-    bool isCollecting() const { return m_collecting != 0 || !m_defining.empty(); }
     Status setVariable(std::string_view text);
     bool runDefined(const std::vector<std::string>& commands, std::string_view arguments);
     bool runPending();
@@ -161,15 +151,10 @@ private:
     bool m_warned = false;
     StopView m_stop;
     FrameContext m_frame;
-    std::vector<DisplayRequest> m_displays;
-    int m_lastDisplay = 0;
-    std::vector<StructuredLine> m_listing;
-    size_t m_listFirst = 0;
-    bool m_listStarted = false;
+    Displays m_displays;
+    ListingView m_listing;
     std::string m_repeat;
-    int m_collecting = 0;   ///< breakpoint whose commands are being typed; 0: none
-    std::string m_defining; ///< command whose lines are being typed; empty: none
-    std::vector<std::string> m_collected;
+    CommandBlock m_block;
     Variables m_variables;
     int m_definedDepth = 0;            ///< defined commands that run
     std::deque<std::string> m_pending; ///< commands of breakpoints that are to be run

@@ -147,7 +147,7 @@ Status define(Terminal& terminal, const CommandLine& line)
     for (const TerminalCommand& command : terminalCommands())
         if (command.name == line.text || command.shortName == line.text)
             return Error(ErrorCode::usage, "'" + std::string(line.text) + "' is a command already").at("define");
-    terminal.collectDefinition(std::string(line.text));
+    terminal.block().begin(std::string(line.text));
     return {};
 }
 
@@ -207,7 +207,7 @@ Status display(Terminal& terminal, const CommandLine& line)
 {
     if (line.text.empty()) {
         std::string out;
-        for (const DisplayRequest& d : terminal.displays()) out += std::to_string(d.number) + ": " + d.expression + "\n";
+        for (const DisplayRequest& d : terminal.displays().list()) out += std::to_string(d.number) + ": " + d.expression + "\n";
         terminal.reply(out.empty() ? "no displays\n" : out);
         return {};
     }
@@ -221,8 +221,7 @@ Status undisplay(Terminal& terminal, const CommandLine& line)
         return {};
     }
     LS_TRY(const int64_t number, wholeNumber(line.text, "undisplay", 1, INT32_MAX));
-    if (std::erase_if(terminal.displays(), [&](const DisplayRequest& d) { return d.number == number; }) == 0)
-        return Error(ErrorCode::usage, "no display " + std::to_string(number));
+    if (!terminal.displays().remove(number)) return Error(ErrorCode::usage, "no display " + std::to_string(number));
     return {};
 }
 

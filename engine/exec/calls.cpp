@@ -45,14 +45,14 @@ Status Interpreter::Impl::enter(CallFrame& caller, const Instruction& instructio
 {
     const GraphId graph = caller.activation->plan().graph;
     CallState& call = caller.activation->call(instruction.index);
-    caller.callStart = now();
+    caller.callStart = m_audience.now();
     const PlannedOperator& planned = caller.activation->plan().operators[static_cast<size_t>(instruction.index)];
     const CallForm& form = planned.call->form;
     if (form.kind == CallKind::once && m_initialised.contains(form.callees[0].graph)) {
         CallFrame done;
         done.call = &call;
         m_frames.push_back(done); // completeCall takes it off again
-        setOpenCalls(std::ssize(m_frames) - 1);
+        m_limits.setOpenCalls(std::ssize(m_frames) - 1);
         completeCall(m_frames.back());
         return {};
     }
@@ -132,7 +132,7 @@ Status Interpreter::Impl::enterGraph(CallState& call, size_t callee, CallRole ro
     LS_CHECK_OK(bindCallee(call, callee));
     pushFrame(call, role, branch, *call.body);
     m_frames.back().invocation = newInvocation();
-    if (m_observer) startInvocation(m_frames.back());
+    if (m_audience.present()) startInvocation(m_frames.back());
     return {};
 }
 
@@ -160,7 +160,7 @@ Status Interpreter::Impl::enterLoop(CallState& call, std::span<const Tensor* con
     frame.inCond = true;
     frame.iteration = 0;
     frame.invocation = newInvocation();
-    if (m_observer) startInvocation(frame);
+    if (m_audience.present()) startInvocation(frame);
     return {};
 }
 
@@ -218,17 +218,17 @@ void Interpreter::Impl::completeCall(CallFrame& frame)
 {
     const CallState& call = *frame.call;
     const int64_t trips = frame.role == CallRole::loop ? frame.iteration : -1;
-    if (m_observer && frame.activation) endInvocation(frame.invocation, frame.invocationStart);
+    if (m_audience.present() && frame.activation) endInvocation(frame.invocation, frame.invocationStart);
     popFrame();
     CallFrame& caller = m_frames.back();
     const Instruction& instruction = caller.activation->code()[call.op.index];
     const bool asked = m_asking && (instruction.traps & trapAfter) != 0;
-    if (m_observer || asked) {
+    if (m_audience.present() || asked) {
         OperatorEvent event = eventOf(caller, call.op);
-        event.ns = nsSince(caller.callStart);
+        event.ns = m_audience.since(caller.callStart);
         event.trips = trips;
         event.results = {instruction.args.outputs, static_cast<size_t>(instruction.args.outputCount)};
-        if (m_observer) m_observer->operatorExecuted(event);
+        if (m_audience.present()) m_audience.present()->operatorExecuted(event);
         caller.next = call.op.index + 1;
         if (asked) askAfter(event);
     }
@@ -245,14 +245,14 @@ void Interpreter::Impl::pushFrame(CallState& call, CallRole role, int32_t branch
     frame.branch = branch;
     frame.enteredAtStep = m_step;
     m_frames.push_back(frame);
-    setOpenCalls(std::ssize(m_frames) - 1);
+    m_limits.setOpenCalls(std::ssize(m_frames) - 1);
 }
 
 void Interpreter::Impl::popFrame()
 {
     const CallFrame frame = m_frames.back();
     m_frames.pop_back();
-    setOpenCalls(std::ssize(m_frames) - 1);
+    m_limits.setOpenCalls(std::ssize(m_frames) - 1);
     forgetAccesses(frame.invocation);
     if (!frame.activation) return;
     ActivationStore::giveBack(*frame.call->body);
@@ -280,8 +280,8 @@ void Interpreter::Impl::startInvocation(CallFrame& frame)
         event.callerGraph = caller.activation->plan().graph;
         event.site = frame.call->op;
     }
-    frame.invocationStart = now();
-    m_observer->invocationStarted(event);
+    frame.invocationStart = m_audience.now();
+    m_audience.present()->invocationStarted(event);
 }
 
 } // namespace loopscope

@@ -85,7 +85,7 @@ Status Interpreter::Impl::begin()
 void Interpreter::Impl::enterRoot()
 {
     m_frames.front().invocation = newInvocation();
-    if (m_observer) startInvocation(m_frames.front());
+    if (m_audience.present()) startInvocation(m_frames.front());
 }
 
 std::vector<const Tensor*> Interpreter::Impl::inputTensors() const

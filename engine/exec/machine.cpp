@@ -11,7 +11,7 @@ namespace loopscope {
 /// The next iteration of a loop begins, with its cond.
 inline void Interpreter::Impl::nextIteration(CallFrame& frame)
 {
-    if (m_observer) [[unlikely]]
+    if (m_audience.present()) [[unlikely]]
         endInvocation(frame.invocation, frame.invocationStart);
     forgetAccesses(frame.invocation);
     frame.taken = {};
@@ -20,7 +20,7 @@ inline void Interpreter::Impl::nextIteration(CallFrame& frame)
     frame.activation = frame.call->cond;
     frame.enteredAtStep = m_step;
     frame.invocation = newInvocation();
-    if (m_observer) [[unlikely]]
+    if (m_audience.present()) [[unlikely]]
         startInvocation(frame);
 }
 
@@ -97,7 +97,7 @@ template <bool Single> Status Interpreter::Impl::execute()
             frame->next = at->index;
             if (mustHalt()) [[unlikely]]
                 return halt();
-            if (m_observer) [[unlikely]] {
+            if (m_audience.present()) [[unlikely]] {
                 status = runObserved(*frame, *at);
             } else {
                 status = at->kind == InstructionKind::kernel ? at->run(at->args) : runSized(*at);
@@ -217,23 +217,23 @@ Status Interpreter::Impl::readReferences(const Instruction& instruction)
 
 Status Interpreter::Impl::runObserved(const CallFrame& frame, const Instruction& instruction)
 {
-    const int64_t from = now();
+    const int64_t from = m_audience.now();
     Status status = instruction.plain == InstructionKind::kernel ? instruction.run(instruction.args) : runSized(instruction);
     OperatorEvent event = eventOf(frame, OperatorId(instruction.index));
-    event.ns = nsSince(from);
+    event.ns = m_audience.since(from);
     if (status.ok()) {
         event.results = {instruction.args.outputs, static_cast<size_t>(instruction.args.outputCount)};
     } else {
         event.state = EventState::failed;
     }
-    m_observer->operatorExecuted(event);
+    m_audience.present()->operatorExecuted(event);
     return status;
 }
 
 Status Interpreter::Impl::runTrapped(CallFrame& frame, const Instruction& instruction)
 {
     if (instruction.plain == InstructionKind::call) return enter(frame, instruction);
-    if (m_observer) {
+    if (m_audience.present()) {
         LS_CHECK_OK(runObserved(frame, instruction));
     } else if (instruction.plain == InstructionKind::kernel) {
         LS_CHECK_OK(instruction.run(instruction.args));
@@ -250,10 +250,10 @@ Status Interpreter::Impl::runTrapped(CallFrame& frame, const Instruction& instru
 
 Status Interpreter::Impl::refuse(const CallFrame& frame, const Instruction& instruction)
 {
-    if (m_observer) {
+    if (m_audience.present()) {
         OperatorEvent event = eventOf(frame, OperatorId(instruction.index));
         event.state = EventState::failed;
-        m_observer->operatorExecuted(event);
+        m_audience.present()->operatorExecuted(event);
     }
     return fail(frame.activation->program().failure(instruction.index)->copy());
 }

@@ -111,7 +111,7 @@ private:
     void popFrame();
     void forgetAccesses(InvocationId invocation)
     {
-        if (!accesses().empty()) accesses().forget(invocation);
+        if (races().hasAccesses()) races().forget(invocation);
     }
     void startInvocation(CallFrame& frame);
 

@@ -1,6 +1,5 @@
 #include "engine/exec/run_core.h"
 
-#include "engine/base/clock.h"
 #include "engine/base/text.h"
 #include "engine/exec/core_executor.h"
 
@@ -29,14 +28,13 @@ VariableAccess::Kind accessKind(AccessKind kind)
 } // namespace
 
 RunCore::RunCore(const Model& model, GraphId root, const ExecutionOptions& options)
-    : m_model(model),
+    : KernelHost(options),
+      m_model(model),
       m_root(root),
       m_options(options),
       m_cancel(options.cancel ? *options.cancel : m_neverCancelled),
-      m_account{0, MemoryAccount::machineLimit(), options.allocator ? options.allocator : &hostAllocator()},
-      m_random(options.seed),
-      m_scratch(m_account),
-      m_accesses(model)
+      m_limits(options.maxSteps),
+      m_races(model)
 {
 }
 
@@ -71,28 +69,25 @@ Status RunCore::checkInput(const Value& declared, DType dtype, const Tensor& val
 
 Status RunCore::start()
 {
-    m_observer = nullptr; // a run that does not begin is not announced
+    m_audience.close(); // a run that does not begin is not announced
     m_phase = Phase::idle;
     m_step = 0;
-    m_openCalls = 0;
+    m_limits.setOpenCalls(0);
     m_askedBefore = -1;
     m_resources.objects().clear();
-    m_accesses.setAccesses({});
-    m_races.clear();
+    m_races.set({}, {});
     LS_CHECK_OK(guarded([this] { return begin(); }));
-    m_observer = m_runObserver = m_nextObserver;
-    m_times = m_observer && m_observer->wantsTimes();
-    m_runStart = now();
+    m_audience.open();
     m_phase = Phase::running;
     m_resources.listener = listener();
-    if (m_observer) {
+    if (ExecutionObserver* const observer = m_audience.present()) {
         RunStart event;
         event.model = &m_model;
         event.root = m_root;
         event.signature = m_options.signature;
         const std::vector<const Tensor*> inputs = inputTensors();
         event.inputs = inputs;
-        m_observer->runStarted(event);
+        observer->runStarted(event);
     }
     enterRoot();
     updatePosition();
@@ -120,47 +115,39 @@ Status RunCore::checkRunning() const
 Status RunCore::stepOnce()
 {
     LS_CHECK_OK(checkRunning());
-    m_asking = m_stopAsked = false;
-    setLimit();
+    m_asking = false;
+    m_limits.setStop(false);
     return guarded([this] { return advance(true); });
 }
 
 Status RunCore::runGuarded()
 {
     m_asking = m_trapHandler != nullptr;
-    setLimit();
     return guarded([this] { return advance(false); });
 }
 
 Status RunCore::run()
 {
     LS_CHECK_OK(checkRunning());
-    m_stopAsked = false;
+    m_limits.setStop(false);
     return runGuarded();
 }
 
 Status RunCore::runTo(Tick tick, Step step)
 {
-    m_stopAsked = false;
+    m_limits.setStop(false);
     if (m_phase == Phase::finished) return {};
     LS_CHECK_OK(checkRunning());
     if (tick <= this->tick() || step <= m_step) return {};
-    m_tickLimit = tick;
-    m_stepLimit = step;
+    m_limits.aimAt(tick, step);
     Status status = runGuarded();
-    m_tickLimit = m_stepLimit = INT64_MAX;
+    m_limits.aimAt(INT64_MAX, INT64_MAX);
     return status;
 }
 
 void RunCore::muteObserver(bool muted, ExecutionObserver* also)
 {
-    m_observer = muted ? also : m_runObserver;
-    if (!muted && also) {
-        m_joined = FanOut();
-        if (m_runObserver) m_joined.add(*m_runObserver);
-        m_joined.add(*also);
-        m_observer = &m_joined;
-    }
+    m_audience.mute(muted, also);
     m_resources.listener = isRunning() ? listener() : nullptr;
 }
 
@@ -179,8 +166,7 @@ void RunCore::askBefore(const OperatorEvent& event)
     m_askedBefore = here;
     updatePosition();
     if (!m_trapHandler->beforeOperator(event, here)) return;
-    m_stopAsked = true;
-    setLimit();
+    m_limits.setStop(true);
 }
 
 /// The machine stands in the frame of the operator, and behind it already, so that its results are live.
@@ -188,14 +174,12 @@ void RunCore::askAfter(const OperatorEvent& event)
 {
     updatePosition();
     if (!m_trapHandler->afterOperator(event, tick() + 1)) return;
-    m_stopAsked = true;
-    setLimit();
+    m_limits.setStop(true);
 }
 
 Status RunCore::halt()
 {
-    const bool wanted = m_stopAsked || m_step >= m_stepLimit || tick() >= m_tickLimit;
-    if (m_cancel.requested() || (m_step >= m_options.maxSteps && !wanted)) return checkBudget();
+    if (m_cancel.requested() || (m_limits.isBudgetUsedUp(m_step) && !m_limits.isWanted(m_step))) return checkBudget();
     updatePosition();
     return {};
 }
@@ -230,16 +214,17 @@ Status RunCore::finish(InvocationId rootInvocation, int64_t startNs)
 void RunCore::endRun(RunEnd::Reason reason, std::string_view message)
 {
     m_resources.listener = nullptr;
-    if (!m_observer) return;
+    ExecutionObserver* const observer = m_audience.present();
+    if (!observer) return;
     RunEnd end;
     end.reason = reason;
     end.steps = m_step;
-    end.ns = m_times ? nowNs() - m_runStart : 0;
+    end.ns = m_audience.sinceStart();
     end.message = message;
     std::vector<const Tensor*> outputs;
     if (reason == RunEnd::Reason::finished) outputs = outputTensors();
     end.outputs = outputs;
-    m_observer->runEnded(end);
+    observer->runEnded(end);
 }
 
 OperatorEvent RunCore::eventOf(InvocationId invocation, GraphId graph, OperatorId op) const
@@ -255,12 +240,13 @@ OperatorEvent RunCore::eventOf(InvocationId invocation, GraphId graph, OperatorI
 
 void RunCore::endInvocation(InvocationId invocation, int64_t startNs)
 {
-    if (!m_observer || invocation == 0) return;
+    ExecutionObserver* const observer = m_audience.present();
+    if (!observer || invocation == 0) return;
     InvocationEnd event;
     event.id = invocation;
     event.step = m_step;
-    event.ns = nsSince(startNs);
-    m_observer->invocationEnded(event);
+    event.ns = m_audience.since(startNs);
+    observer->invocationEnded(event);
 }
 
 void RunCore::updatePosition()
@@ -275,7 +261,7 @@ void RunCore::forgetRun()
 {
     m_phase = Phase::idle;
     m_step = 0;
-    m_openCalls = 0;
+    m_limits.setOpenCalls(0);
     m_resources = ResourceStore();
     m_random = RandomState(m_options.seed);
 }
@@ -288,8 +274,8 @@ void RunCore::saveTo(MachineState& state) const
     state.finished = m_phase == Phase::finished;
     state.resources = m_resources;
     state.random = m_random;
-    state.accesses = m_accesses.accesses();
-    state.races = m_races;
+    state.accesses = m_races.accesses();
+    state.races = m_races.found();
 }
 
 /// The run of the state goes on only with continueRun().
@@ -301,11 +287,10 @@ void RunCore::restoreFrom(const MachineState& state)
     m_resources.listener = before;
     m_random = state.random;
     m_step = state.step;
-    m_openCalls = 0;
+    m_limits.setOpenCalls(0);
     m_askedBefore = -1;
     m_nextInvocation = state.nextInvocation;
-    m_accesses.setAccesses(state.accesses);
-    m_races = state.races;
+    m_races.set(state.accesses, state.races);
 }
 
 void RunCore::continueRun(const MachineState& state)
@@ -314,34 +299,18 @@ void RunCore::continueRun(const MachineState& state)
     m_resources.listener = listener();
 }
 
-std::byte* RunCore::scratch(size_t bytes)
-{
-    // A kernel cannot be refused its scratch memory in any other way; guarded() makes an error of it.
-    if (!m_scratch.reserve(bytes).ok()) throw std::bad_alloc();
-    return m_scratch.data();
-}
-
-void RunCore::parallel(int64_t count, BlockFunction work)
-{
-    if (!m_threads) m_threads = std::make_unique<ThreadPool>(threads());
-    m_threads->run(count, work);
-}
-
-void RunCore::touched(const std::string& variable, bool isWrite)
-{
-    for (DataflowRace& race : m_accesses.note(accessSites(), variable, isWrite, m_step)) noteRace(std::move(race));
-}
+void RunCore::touched(const std::string& variable, bool isWrite) { m_races.note(accessSites(), variable, isWrite, m_step); }
 
 void RunCore::accessed(const std::string& name, AccessKind kind, const Tensor* value)
 {
     if (kind != AccessKind::create && m_model.dialect == Dialect::tf) touched(name, kind == AccessKind::write);
-    if (!m_observer) return;
+    if (!m_audience.present()) return;
     VariableAccess access;
     access.kind = accessKind(kind);
     access.name = name;
     access.value = value;
     access.step = m_step;
-    m_observer->variableAccessed(access);
+    m_audience.present()->variableAccessed(access);
 }
 
 const Model& CoreExecutor::model() const { return m_core.model(); }
@@ -372,7 +341,7 @@ void CoreExecutor::setTraps(const TrapSet& traps, TrapHandler* handler) { m_core
 
 bool CoreExecutor::trapped() const { return m_core.trapped(); }
 
-std::vector<DataflowRace> CoreExecutor::races() const { return m_core.races(); }
+std::vector<DataflowRace> CoreExecutor::races() const { return static_cast<const RunCore&>(m_core).races().found(); }
 
 const KernelReport& CoreExecutor::kernelReport() const { return static_cast<const RunCore&>(m_core).kernelReport(); }
 

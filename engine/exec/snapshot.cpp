@@ -70,7 +70,7 @@ Status Interpreter::Impl::restore(const MachineState& state)
     for (const FrameState& frame : state.frames)
         if (Status status = restoreFrame(frame); !status.ok()) {
             m_frames.clear();
-            setOpenCalls(0);
+            m_limits.setOpenCalls(0);
             return status;
         }
     if (!m_frames.empty()) {
@@ -112,7 +112,7 @@ Status Interpreter::Impl::restoreFrame(const FrameState& state)
     frame.iteration = state.iteration;
     frame.enteredAtStep = state.enteredAtStep;
     frame.taken = state.taken;
-    frame.invocationStart = frame.callStart = now(); // what passed before belongs to another run
+    frame.invocationStart = frame.callStart = m_audience.now(); // what passed before belongs to another run
     return restoreValues(*frame.activation, state);
 }
 

@@ -119,9 +119,8 @@ bool VariableRaces::isOrdered(const AccessSite& site, OperatorId earlier)
     return known->second = false;
 }
 
-std::vector<DataflowRace> VariableRaces::note(std::span<const AccessSite> around, const std::string& variable, bool isWrite, Step step)
+void VariableRaces::note(std::span<const AccessSite> around, const std::string& variable, bool isWrite, Step step)
 {
-    std::vector<DataflowRace> races;
     for (const AccessSite& site : around) {
         std::vector<TouchedVariable>& touched = m_accesses[{site.invocation, site.graph}];
         bool isKnown = false;
@@ -132,12 +131,11 @@ std::vector<DataflowRace> VariableRaces::note(std::span<const AccessSite> around
                 continue;
             }
             if ((!earlier.isWrite && !isWrite) || isOrdered(site, earlier.op)) continue;
-            races.push_back({DataflowRace::Kind::variable, raceText(m_model.graph(site.graph), earlier, site.op, isWrite), site.graph,
-                             earlier.op, site.op, step});
+            add({DataflowRace::Kind::variable, raceText(m_model.graph(site.graph), earlier, site.op, isWrite), site.graph, earlier.op,
+                 site.op, step});
         }
         if (!isKnown) touched.push_back({variable, site.op, isWrite});
     }
-    return races;
 }
 
 void VariableRaces::forget(InvocationId invocation)

@@ -42,14 +42,21 @@ public:
     VariableRaces(const VariableRaces&) = delete;
     VariableRaces& operator=(const VariableRaces&) = delete;
 
-    /// A node touches a variable; `around`: the node, and the calls that it runs in, innermost first. Gives the races that this makes:
+    /// A node touches a variable; `around`: the node, and the calls that it runs in, innermost first. Adds the races that this makes:
     /// two nodes of one invocation, one of which writes, with no path of data and control edges between them within an iteration.
-    std::vector<DataflowRace> note(std::span<const AccessSite> around, const std::string& variable, bool isWrite, Step step);
+    void note(std::span<const AccessSite> around, const std::string& variable, bool isWrite, Step step);
     void forget(InvocationId invocation); ///< it has ended
-    bool empty() const { return m_accesses.empty(); }
+    bool hasAccesses() const { return !m_accesses.empty(); }
+    /// One that somebody else noticed.
+    void add(DataflowRace race) { addRace(m_found, std::move(race)); }
+    const std::vector<DataflowRace>& found() const { return m_found; }
 
     const VariableAccesses& accesses() const { return m_accesses; }
-    void setAccesses(const VariableAccesses& accesses) { m_accesses = accesses; }
+    void set(const VariableAccesses& accesses, const std::vector<DataflowRace>& found)
+    {
+        m_accesses = accesses;
+        m_found = found;
+    }
 
 private:
     struct GraphOrder;
@@ -60,6 +67,7 @@ private:
 
     const Model& m_model;
     VariableAccesses m_accesses;
+    std::vector<DataflowRace> m_found;
     std::map<GraphId, std::unique_ptr<GraphOrder>> m_orders; ///< made when two nodes touch one variable
     std::map<Pair, bool> m_known;
 };

@@ -3,7 +3,6 @@
 #include "engine/debug/control/run_control.h"
 
 #include "engine/base/text.h"
-#include "engine/exec/seeking.h"
 #include "engine/observe/address_names.h"
 
 #include <algorithm>
@@ -20,76 +19,31 @@ bool isLoopStep(const AddressStep& step)
     return step.role == StepRole::cond || step.role == StepRole::body || step.role == StepRole::frame;
 }
 
+/// The patterns that a text stands for: short forms match in all iterations of the loops around the frame.
+Result<std::vector<AddressPattern>> typedPatterns(const DebugTarget& target, FrameContext frame, std::string_view text)
+{
+    Result<TypedPlace> typed = resolveTyped(target, frame, text);
+    Result<Address> tail = parseAddressTail(text);
+    const bool isCanonical = tail.ok() && !tail->steps.empty() && target.model.findGraph(text.substr(0, text.find('/'))).valid();
+    if (!typed.ok() || isCanonical) {
+        Result<std::vector<AddressPattern>> patterns = resolvePattern(target.model, text);
+        if (patterns.ok() || typed.ok()) return patterns;
+        const bool isPattern = text.find('*') != std::string_view::npos || text.find("..") != std::string_view::npos;
+        return isPattern ? std::move(patterns).takeError() : std::move(typed).takeError();
+    }
+    Address address = typed->resolved.address;
+    const size_t typedSteps = tail.ok() ? tail->steps.size() : 0;
+    for (size_t i = 0; i + typedSteps < address.steps.size(); ++i) address.steps[i].iteration = -1;
+    if (typed->resolved.op.valid()) {
+        address.target = TargetKind::op;
+        address.slot = -1;
+    } else if (address.target == TargetKind::value) {
+        return Error(ErrorCode::usage, "no operator writes this value").at(std::string(text));
+    }
+    return std::vector<AddressPattern>{AddressPattern(std::move(address))};
+}
+
 } // namespace
-
-/// Goes to a place, or to where it turns out that the run does not get there, which `absence` explains then. Errors: of the run.
-Result<RunControl::Search> RunControl::search(const ResolvedAddress& place, Error& absence)
-{
-    Timeline& timeline = m_target.timeline;
-    if (m_target.model.graph(place.graph).operators.empty()) {
-        absence = Error(ErrorCode::usage, "graph '" + m_target.model.graph(place.graph).id + "' has no operators to stop before");
-        return Search::absent;
-    }
-    PlaceGoal goal(m_target.executor, place);
-    if (const auto* const recording = goal.isOrdered() ? dynamic_cast<const Seeking*>(&m_target.executor) : nullptr) {
-        LS_CHECK_OK(seek(goal.order(), recording->lastTick()));
-        if (orderOf(m_target.executor) == goal.order()) return Search::met;
-    } else if (goal.isOrdered()) {
-        const std::optional<int64_t> base = timeline.lastSaved([&](const MachineState& state) { return orderOf(state) <= goal.order(); });
-        const bool goOn = orderOf(m_target.executor) <= goal.order() && (!base || timeline.tick() >= *base);
-        if (!goOn) LS_CHECK_OK(timeline.goTo(base.value_or(0), m_target.control));
-        if (orderOf(m_target.executor) == goal.order()) return Search::met;
-    } else {
-        LS_TRY(const bool found, searchUnordered(place));
-        absence = goal.absence();
-        return found ? Search::met : Search::absent;
-    }
-    LS_TRY(const bool trapped, runQuietly(goal));
-    if (trapped && goal.isMet()) return Search::met;
-    absence = goal.absence();
-    return Search::absent;
-}
-
-/// To the last stop of a recording, up to tick `last`, that does not come after a place: any stop is there at once, and stops are in order.
-Status RunControl::seek(const StopOrder& place, Tick last)
-{
-    Tick low;
-    for (Tick high = last; low < high;) {
-        const Tick middle = low + (high - low + 1) / 2;
-        LS_CHECK_OK(m_target.timeline.goTo(middle, m_target.control));
-        if (orderOf(m_target.executor) <= place) low = middle;
-        else high = middle - 1;
-    }
-    return m_target.timeline.goTo(low, m_target.control);
-}
-
-/// The same where stops do not come in the order of addresses. Iterations of one loop mostly do, whatever lies between them.
-Result<bool> RunControl::searchUnordered(const ResolvedAddress& place)
-{
-    Timeline& timeline = m_target.timeline;
-    const Address here = frameAddress(m_target.executor, -1);
-    int64_t ahead = 0;
-    for (size_t i = 0; i < here.steps.size() && i < place.address.steps.size() && ahead == 0; ++i) {
-        const AddressStep& wanted = place.address.steps[i];
-        if (!(wanted.site == here.steps[i].site) || wanted.role != here.steps[i].role) break;
-        ahead = wanted.iteration - here.steps[i].iteration;
-    }
-    if (ahead < 0) {
-        PlaceGoal before(m_target.executor, place);
-        LS_TRY(const std::optional<int64_t> tick, lastBefore(before, timeline.tick()));
-        if (tick) {
-            LS_CHECK_OK(timeline.goTo(*tick, m_target.control));
-            return true;
-        }
-    } else if (ahead > 0) {
-        PlaceGoal behind(m_target.executor, place);
-        LS_TRY(const bool trapped, runQuietly(behind));
-        if (trapped) return true;
-    }
-    LS_CHECK_OK(timeline.goTo(0, m_target.control));
-    PlaceGoal anywhere(m_target.executor, place);
-    return runQuietly(anywhere);
-}
 
 /// Travels, and notes in the history where from. Where the travel is refused, nothing has moved.
 Result<StopReport> RunControl::jump(const std::function<Status()>& travel)
@@ -121,8 +75,8 @@ Result<StopReport> RunControl::goTo(const ResolvedAddress& place)
 {
     return jump([&]() -> Status {
         Error absence(ErrorCode::usage, "");
-        LS_TRY(const Search found, search(place, absence));
-        return found == Search::met ? Status() : Status(std::move(absence));
+        LS_TRY(const RunSearch::Found found, m_search.find(place, absence));
+        return found == RunSearch::Found::met ? Status() : Status(std::move(absence));
     });
 }
 
@@ -144,7 +98,7 @@ Result<StopReport> RunControl::goToEnd()
         if (knownEnd()) return m_target.timeline.goToEnd(m_target.control);
         // Nobody has been there: how often loops run is learned on the way, as by `continue`.
         Goal none;
-        LS_CHECK_OK(runQuietly(none));
+        LS_CHECK_OK(m_search.run(none));
         return {};
     });
 }
@@ -171,12 +125,12 @@ Result<std::optional<Tick>> RunControl::tickOf(const ResolvedAddress& place)
     LS_CHECK_OK(checkStarted());
     Excursion excursion(m_target);
     Error absence(ErrorCode::usage, "");
-    Result<Search> found = search(place, absence);
+    Result<RunSearch::Found> found = m_search.find(place, absence);
     const Tick tick = m_target.timeline.tick();
     LS_CHECK_OK(excursion.comeBack());
     m_breakpoints.moved(m_target.timeline.tick());
-    LS_TRY(const Search answer, std::move(found));
-    return answer == Search::met ? std::optional(tick) : std::nullopt;
+    LS_TRY(const RunSearch::Found answer, std::move(found));
+    return answer == RunSearch::Found::met ? std::optional(tick) : std::nullopt;
 }
 
 /// The next operator of a frame as a place, and the step of its address that is the innermost loop.
@@ -201,8 +155,8 @@ Result<StopReport> RunControl::goToIteration(const ResolvedAddress& place, size_
 {
     return jump([&]() -> Status {
         Error absence(ErrorCode::usage, "");
-        LS_TRY(const Search found, search(place, absence));
-        if (found == Search::met) return {};
+        LS_TRY(const RunSearch::Found found, m_search.find(place, absence));
+        if (found == RunSearch::Found::met) return {};
         if (place.address.steps[loopStep].role == StepRole::frame) return absence;
         Address cond;
         cond.root = place.address.root;
@@ -210,8 +164,8 @@ Result<StopReport> RunControl::goToIteration(const ResolvedAddress& place, size_
         cond.steps.back().role = StepRole::cond;
         LS_TRY(const ResolvedAddress condPlace, resolveAddress(m_target.model, cond));
         Error noCond(ErrorCode::usage, "");
-        LS_TRY(const Search condFound, search(condPlace, noCond));
-        return condFound == Search::met ? Status() : Status(std::move(absence));
+        LS_TRY(const RunSearch::Found condFound, m_search.find(condPlace, noCond));
+        return condFound == RunSearch::Found::met ? Status() : Status(std::move(absence));
     });
 }
 
@@ -232,25 +186,6 @@ Result<StopReport> RunControl::iterateBy(int64_t offset, FrameContext frame)
     return iterate(offset > kEnd - now ? kEnd : now + offset, frame);
 }
 
-/// Trips of the loop around, which is run to its exit. Of a v1 loop its iterations, the last of which leaves it. Leads anywhere.
-Result<int64_t> RunControl::countTrips(int loop)
-{
-    const FrameInfo callee = m_target.executor.frame(loop);
-    const FrameInfo caller = m_target.executor.frame(loop - 1);
-    if (callee.role != CallRole::frame) {
-        ReturnGoal exit(caller.graph, callee.site, caller.invocation);
-        LS_TRY(const bool left, runQuietly(exit));
-        static_cast<void>(left);
-        return m_trips.find(m_target.timeline, caller.invocation, caller.graph, callee.site).value_or(0);
-    }
-    OutsideGoal outside(m_target.executor, loop);
-    outside.skipUpTo(m_target.timeline.tick());
-    LS_TRY(const bool left, runQuietly(outside));
-    static_cast<void>(left);
-    LS_CHECK_OK(m_target.timeline.back(m_target.control));
-    return m_target.executor.position().depth > loop ? m_target.executor.frame(loop).iteration + 1 : callee.iteration + 1;
-}
-
 Result<StopReport> RunControl::iterateLast(FrameContext frame)
 {
     size_t loopStep = 0;
@@ -259,7 +194,7 @@ Result<StopReport> RunControl::iterateLast(FrameContext frame)
     std::optional<int64_t> trips = knownTrips(loop);
     const Visit before = visit();
     if (!trips) {
-        Result<int64_t> counted = countTrips(loop);
+        Result<int64_t> counted = m_search.countTrips(loop);
         if (!counted.ok()) return stopped(before.tick, std::move(counted).takeError(), std::nullopt);
         trips = *counted;
     }
@@ -270,34 +205,10 @@ Result<StopReport> RunControl::iterateLast(FrameContext frame)
     return report;
 }
 
-/// The patterns that a text stands for: short forms match in all iterations of the loops around the frame.
-Result<std::vector<AddressPattern>> RunControl::typedPatterns(std::string_view text, FrameContext frame) const
-{
-    Result<TypedPlace> typed = resolveTyped(m_target, frame, text);
-    Result<Address> tail = parseAddressTail(text);
-    const bool isCanonical = tail.ok() && !tail->steps.empty() && m_target.model.findGraph(text.substr(0, text.find('/'))).valid();
-    if (!typed.ok() || isCanonical) {
-        Result<std::vector<AddressPattern>> patterns = resolvePattern(m_target.model, text);
-        if (patterns.ok() || typed.ok()) return patterns;
-        const bool isPattern = text.find('*') != std::string_view::npos || text.find("..") != std::string_view::npos;
-        return isPattern ? std::move(patterns).takeError() : std::move(typed).takeError();
-    }
-    Address address = typed->resolved.address;
-    const size_t typedSteps = tail.ok() ? tail->steps.size() : 0;
-    for (size_t i = 0; i + typedSteps < address.steps.size(); ++i) address.steps[i].iteration = -1;
-    if (typed->resolved.op.valid()) {
-        address.target = TargetKind::op;
-        address.slot = -1;
-    } else if (address.target == TargetKind::value) {
-        return Error(ErrorCode::usage, "no operator writes this value").at(std::string(text));
-    }
-    return std::vector<AddressPattern>{AddressPattern(std::move(address))};
-}
-
 Result<StopReport> RunControl::advance(std::string_view pattern, FrameContext frame, Direction direction)
 {
     LS_CHECK_OK(checkStarted());
-    LS_TRY(std::vector<AddressPattern> patterns, typedPatterns(pattern, frame));
+    LS_TRY(std::vector<AddressPattern> patterns, typedPatterns(m_target, frame, pattern));
     PatternGoal goal(m_target.executor, std::move(patterns));
     if (goal.traps().empty()) return Error(ErrorCode::usage, "no operator matches").at(std::string(pattern));
     const Tick from = m_target.timeline.tick();
@@ -307,7 +218,7 @@ Result<StopReport> RunControl::advance(std::string_view pattern, FrameContext fr
         return forwardTo(kEnd, &goal, StopCause::stepDone);
     }
     if (from == 0) return Error(ErrorCode::usage, "the run is at its start");
-    Result<std::optional<Tick>> last = lastBefore(goal, from - 1);
+    Result<std::optional<Tick>> last = m_search.lastBefore(goal, from - 1);
     if (!last.ok()) return stopped(from, std::move(last).takeError(), std::nullopt);
     const Tick target = last->value_or(0);
     Result<std::vector<BreakpointHit>> hits = lastHits(target + 1, from - 1);

@@ -84,29 +84,6 @@ Result<StopReport> RunControl::stepBackward(int64_t count)
     return backTo(std::max<int64_t>(from - count, 0), count > from ? StopCause::startReached : StopCause::stepDone);
 }
 
-/// The tick of the stop before the call that the frame at `depth` ≥ 1 was entered by. Leads anywhere.
-Result<Tick> RunControl::tickBeforeCall(int depth)
-{
-    const FrameInfo callee = m_target.executor.frame(depth);
-    const FrameInfo caller = m_target.executor.frame(depth - 1);
-    if (callee.role == CallRole::frame) {
-        OutsideGoal outside(m_target.executor, depth);
-        LS_TRY(const std::optional<Tick> tick, lastBefore(outside, m_target.timeline.tick()));
-        return tick.value_or(0);
-    }
-    if (callee.role != CallRole::loop) return Tick(callee.enteredAtStep + depth - 1);
-    ResolvedAddress place;
-    place.address = frameAddress(m_target.executor, depth - 1);
-    place.address.target = TargetKind::op;
-    place.address.op = operatorName(m_target.model.graph(caller.graph).op(callee.site), callee.site.index);
-    place.graph = caller.graph;
-    place.op = callee.site;
-    Error absence(ErrorCode::internal, "a frame without its call");
-    LS_TRY(const Search found, search(place, absence));
-    if (found == Search::absent) return absence;
-    return m_target.timeline.tick();
-}
-
 Result<StopReport> RunControl::nextBackward(int64_t count)
 {
     Timeline& timeline = m_target.timeline;
@@ -121,7 +98,7 @@ Result<StopReport> RunControl::nextBackward(int64_t count)
         std::vector<BreakpointHit> hits;
         const bool returned = timeline.position().depth > depth && m_target.executor.frame(depth).role != CallRole::frame;
         if (returned) { // a call returned here: to the stop before it, or to a breakpoint inside
-            Result<Tick> call = tickBeforeCall(depth);
+            Result<Tick> call = m_search.tickBeforeCall(depth);
             if (!call.ok()) return stopped(from, std::move(call).takeError(), std::nullopt);
             target = *call;
             Result<std::vector<BreakpointHit>> inside = lastHits(target + 1, here - 1);
@@ -141,29 +118,13 @@ Result<StopReport> RunControl::finishBackward(int depth)
     if (from == 0) return Error(ErrorCode::usage, "the run is at its start");
     Tick target;
     if (depth > 0) {
-        Result<Tick> call = tickBeforeCall(depth);
+        Result<Tick> call = m_search.tickBeforeCall(depth);
         if (!call.ok()) return stopped(from, std::move(call).takeError(), std::nullopt);
         target = *call;
     }
     Result<std::vector<BreakpointHit>> hits = lastHits(target + 1, from - 1);
     if (!hits.ok()) return stopped(from, std::move(hits).takeError(), std::nullopt);
     return backToHit(from, *hits, target, depth > 0 ? StopCause::stepDone : StopCause::startReached);
-}
-
-/// The last stop up to `end` where the goal is met. Leads anywhere.
-Result<std::optional<Tick>> RunControl::lastBefore(Goal& goal, Tick end)
-{
-    Timeline& timeline = m_target.timeline;
-    for (Tick high = end; high >= 0;) {
-        const Tick begin = high > 0 ? timeline.checkpointBefore(high - 1) : Tick();
-        LS_CHECK_OK(timeline.goTo(begin, m_target.control));
-        goal.noteUpTo(high);
-        LS_TRY(const bool trapped, timeline.run(std::max(high, Tick(begin + 1)), goal.traps(), goal, m_target.control));
-        static_cast<void>(trapped);
-        if (goal.noted() || begin == 0) break;
-        high = begin;
-    }
-    return goal.noted();
 }
 
 } // namespace loopscope

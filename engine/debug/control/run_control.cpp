@@ -3,7 +3,6 @@
 
 #include "engine/base/text.h"
 #include "engine/debug/inspect/run_survey.h"
-#include "engine/ops/control_flow.h"
 
 #include <algorithm>
 #include <limits>
@@ -14,55 +13,9 @@ namespace {
 
 constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
 
-/// Hands what the executor asks to everybody whose trap it is.
-class JointHandler final : public TrapHandler {
-public:
-    /// `loops`: the operators whose trips are counted.
-    JointHandler(const DebugTarget& target, TripMemory& trips, const TrapSet& loops, TrapHandler* breakpoints, Goal* goal)
-        : m_line(target.timeline.current()),
-          m_executor(target.executor),
-          m_trips(trips),
-          m_loops(loops),
-          m_breakpoints(breakpoints),
-          m_goal(goal)
-    {
-    }
-    bool beforeOperator(const OperatorEvent& event, Tick tick) override
-    {
-        bool stop = false;
-        if (m_breakpoints) stop |= m_breakpoints->beforeOperator(event, tick); // it knows which operators are its own
-        if (m_goal && (m_goal->traps().of(event.graph, event.op) & trapBefore) != 0) stop |= m_goal->beforeOperator(event, tick);
-        if (m_breakpoints && !m_goal && m_breakpoints->quiet != quiet && !m_loops.has(event.graph)) quiet = m_breakpoints->quiet;
-        return stop;
-    }
-    bool afterOperator(const OperatorEvent& event, Tick tick) override
-    {
-        bool stop = false;
-        if (event.trips >= 0) m_trips.note(m_line, event, tick, m_executor);
-        if (m_breakpoints) stop |= m_breakpoints->afterOperator(event, tick);
-        if (m_goal && (m_goal->traps().of(event.graph, event.op) & trapAfter) != 0) stop |= m_goal->afterOperator(event, tick);
-        return stop;
-    }
-
-private:
-    const TimelineId m_line;
-    const Executor& m_executor;
-    TripMemory& m_trips;
-    const TrapSet& m_loops;
-    TrapHandler* m_breakpoints;
-    Goal* m_goal;
-};
-
 } // namespace
 
-RunControl::RunControl(DebugTarget target, BreakpointSet& breakpoints) : m_target(target), m_breakpoints(breakpoints)
-{
-    const Model& model = target.model;
-    for (size_t g = 0; g < model.graphs.size(); ++g)
-        for (size_t o = 0; o < model.graphs[g].operators.size(); ++o)
-            if (callForm(model.graphs[g].operators[o]).kind == CallKind::loop)
-                m_loopTraps.add(GraphId(static_cast<int64_t>(g)), OperatorId(static_cast<int64_t>(o)), trapAfter);
-}
+RunControl::RunControl(DebugTarget target, BreakpointSet& breakpoints) : m_target(target), m_search(target), m_breakpoints(breakpoints) {}
 
 Status RunControl::checkStarted() const { return m_started ? Status() : Status(Error(ErrorCode::usage, "no run was started")); }
 
@@ -71,20 +24,8 @@ int RunControl::depthOf(int depth) const { return depth < 0 ? m_target.executor.
 /// Goes on to a tick with breakpoints and a goal. Breakpoints do not hit at stops up to `after`.
 Result<bool> RunControl::runArmed(Tick target, Goal* goal, Tick after)
 {
-    TrapSet traps = m_loopTraps;
-    traps.add(m_breakpoints.traps());
-    if (goal) traps.add(goal->traps());
-    JointHandler handler(m_target, m_trips, m_loopTraps, &m_breakpoints.handler(BreakpointSet::Mode::stop, after), goal);
-    return m_target.timeline.run(target, traps, handler, m_target.control);
-}
-
-/// Goes on until a goal is met, breakpoints or not.
-Result<bool> RunControl::runQuietly(Goal& goal)
-{
-    TrapSet traps = m_loopTraps;
-    traps.add(goal.traps());
-    JointHandler handler(m_target, m_trips, m_loopTraps, nullptr, &goal);
-    return m_target.timeline.run(kEnd, traps, handler, m_target.control);
+    const TrapSet traps = m_breakpoints.traps();
+    return m_search.run(target, traps, &m_breakpoints.handler(BreakpointSet::Mode::stop, after), goal);
 }
 
 StopReport RunControl::here() const
@@ -135,7 +76,7 @@ Result<StopReport> RunControl::start()
     m_started = false;
     LS_CHECK_OK(m_target.timeline.start());
     m_started = true;
-    m_trips.clear();
+    m_search.trips().clear();
     m_ends.clear();
     std::erase_if(m_marks, [](const Mark& mark) { return mark.timeline != 1; }); // the timelines that edits made are gone
     m_past.clear();
@@ -302,13 +243,13 @@ std::optional<int64_t> RunControl::knownTrips(int depth) const
     const FrameInfo callee = m_target.executor.frame(frame);
     const FrameInfo caller = m_target.executor.frame(frame - 1);
     if (callee.role != CallRole::loop) return std::nullopt;
-    return m_trips.find(m_target.timeline, caller.invocation, caller.graph, callee.site);
+    return m_search.trips().find(m_target.timeline, caller.invocation, caller.graph, callee.site);
 }
 
 bool RunControl::noteTrips(const RunSurvey& survey)
 {
     bool isNew = false;
-    for (const SurveyedLoop& loop : survey.loops) isNew |= m_trips.note(survey.timeline, loop);
+    for (const SurveyedLoop& loop : survey.loops) isNew |= m_search.trips().note(survey.timeline, loop);
     return isNew;
 }
 

@@ -4,6 +4,7 @@
 
 #include "engine/debug/breakpoints/breakpoint_set.h"
 #include "engine/debug/control/goals.h"
+#include "engine/debug/control/run_search.h"
 #include "engine/debug/place.h"
 #include "engine/debug/stop.h"
 #include "engine/debug/target.h"
@@ -87,7 +88,7 @@ public:
     /// Operators that the whole run completes, if its end was reached once on this timeline.
     std::optional<Step> knownSteps() const;
     /// Executions of loops that were seen to their end on this timeline, in order of addresses; of very many only the first.
-    std::vector<LoopRun> loopRuns() const { return m_trips.list(m_target.timeline); }
+    std::vector<LoopRun> loopRuns() const { return m_search.trips().list(m_target.timeline); }
     /// Takes over the loops that a survey of this run heard to their end, jumps having passed them by. True: there were new ones.
     bool noteTrips(const RunSurvey& survey);
 
@@ -106,8 +107,6 @@ public:
     StopReport here() const;
 
 private:
-    /// How a search for a place ended.
-    enum class Search : uint8_t { met, absent };
     /// A stop that history goes back to.
     struct Visit {
         TimelineId timeline;
@@ -118,7 +117,6 @@ private:
     // run_control.cpp
     Status checkStarted() const;
     Result<bool> runArmed(Tick target, Goal* goal, Tick after);
-    Result<bool> runQuietly(Goal& goal);
     Result<StopReport> stopped(Tick from, Status status, std::optional<StopCause> goal);
     Result<StopReport> forwardTo(Tick target, Goal* goal, StopCause met);
     Result<StopReport> stepForward(int64_t count);
@@ -131,31 +129,23 @@ private:
     Result<StopReport> stepBackward(int64_t count);
     Result<StopReport> nextBackward(int64_t count);
     Result<StopReport> finishBackward(int depth);
-    Result<Tick> tickBeforeCall(int depth);
     Result<std::vector<BreakpointHit>> lastHits(Tick low, Tick high);
     Result<StopReport> backTo(Tick target, StopCause reached);
     Result<StopReport> backToHit(Tick from, const std::vector<BreakpointHit>& hits, Tick otherwise, StopCause reached);
-    Result<std::optional<Tick>> lastBefore(Goal& goal, Tick end);
 
     // places.cpp
-    Result<Search> search(const ResolvedAddress& place, Error& absence);
-    Status seek(const StopOrder& place, Tick last);
-    Result<int64_t> countTrips(int loop);
-    Result<bool> searchUnordered(const ResolvedAddress& place);
     Result<StopReport> jump(const std::function<Status()>& travel);
     Result<StopReport> goToIteration(const ResolvedAddress& place, size_t loopStep);
     Result<ResolvedAddress> placeInLoop(FrameContext frame, size_t& loopStep) const;
     Status goToVisit(const Visit& visit);
-    Result<std::vector<AddressPattern>> typedPatterns(std::string_view text, FrameContext frame) const;
     void addMark(std::string name, std::string text);
     Result<StopReport> revisit(std::vector<Visit>& from, std::vector<Visit>& to, const char* none);
     Visit visit() const { return {m_target.timeline.current(), m_target.timeline.tick()}; }
 
     DebugTarget m_target;
+    RunSearch m_search;
     BreakpointSet& m_breakpoints;
     bool m_started = false;
-    TrapSet m_loopTraps; ///< where trips are counted
-    TripMemory m_trips;
     struct End {
         Tick tick;
         Step step;

@@ -69,7 +69,7 @@ Status Calls::enter(Iteration& iteration, const Node& node)
     call.caller = &iteration;
     call.node = index;
     call.code = &code;
-    call.startNs = m_core.now();
+    call.startNs = m_core.audience().now();
     size_t callee = 0;
     if (code.isFor) {
         LS_CHECK_OK(readFor(call, iteration, node));
@@ -251,10 +251,10 @@ void Calls::startInvocation(Iteration& iteration)
 {
     iteration.invocation = m_core.newInvocation();
     iteration.enteredAtStep = m_core.stepsDone();
-    if (!m_core.observer()) return;
+    if (!m_core.audience().present()) return;
     const Frame& frame = *iteration.frame;
     const Activation& activation = *frame.activation;
-    iteration.startNs = m_core.now();
+    iteration.startNs = m_core.audience().now();
     InvocationStart event;
     event.id = iteration.invocation;
     event.role = frame.index != 0 ? CallRole::frame : activation.role;
@@ -272,7 +272,7 @@ void Calls::startInvocation(Iteration& iteration)
         event.cond = activation.call->code->form.callees[0].graph;
         event.graph = activation.call->code->form.callees[1].graph;
     }
-    m_core.observer()->invocationStarted(event);
+    m_core.audience().present()->invocationStarted(event);
 }
 
 /// The call node completes: its arguments have become its results.

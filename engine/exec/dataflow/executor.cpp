@@ -39,7 +39,7 @@ void DataflowExecutor::Impl::clear()
     m_calls.clear();
     m_rendezvous.clear();
     m_runner.forgetTallies();
-    setOpenCalls(0);
+    m_limits.setOpenCalls(0);
     m_outputs.clear();
 }
 
@@ -91,7 +91,7 @@ Status DataflowExecutor::Impl::restore(const MachineState& state)
         updatePosition();
         return status;
     }
-    setOpenCalls(std::ssize(m_calls.running()));
+    m_limits.setOpenCalls(std::ssize(m_calls.running()));
     continueRun(state);
     if (state.finished)
         for (Cell* output : m_calls.activations().front()->outputs)

@@ -212,8 +212,8 @@ void Flow::dropIteration(Iteration& iteration)
     }
     if (iteration.ready > 0) std::fill(iteration.readyBits.begin(), iteration.readyBits.end(), 0);
     iteration.ready = 0;
-    if (!m_core.accesses().empty()) [[unlikely]]
-        m_core.accesses().forget(iteration.invocation);
+    if (m_core.races().hasAccesses()) [[unlikely]]
+        m_core.races().forget(iteration.invocation);
     iteration.children.clear();
     if (iteration.active) {
         iteration.active = false;

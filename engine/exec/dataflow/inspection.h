@@ -31,7 +31,7 @@ public:
     std::vector<DataflowTally> tallies() const override;
     bool isDead(int depth, ValueId value) const override;
     Result<std::vector<DeadHop>> whyDead(GraphId graph, OperatorId op) const override;
-    std::vector<DataflowRace> races() const override { return m_core.races(); }
+    std::vector<DataflowRace> races() const override { return m_core.races().found(); }
     std::vector<std::string> endingFrames() const override;
     int64_t reachableNodes() const override;
     std::vector<std::string> warnings() const override;

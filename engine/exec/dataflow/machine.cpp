@@ -87,7 +87,7 @@ Status DataflowExecutor::Impl::runNode(Iteration& iteration, const Node& node, b
         m_untouched = !m_calls.isEntered();
         return status;
     }
-    const int64_t from = now();
+    const int64_t from = m_audience.now();
     Status status;
     if (!isDead) [[likely]] {
         status = m_runner.run(iteration, node);
@@ -96,18 +96,18 @@ Status DataflowExecutor::Impl::runNode(Iteration& iteration, const Node& node, b
     }
     const bool isAsked = m_asking && (node.traps & trapAfter) != 0;
     std::vector<Tensor*>& shown = m_runner.shown();
-    if ((m_observer || isAsked) && status.ok() && !isDead) [[unlikely]]
+    if ((m_audience.present() || isAsked) && status.ok() && !isDead) [[unlikely]]
         for (size_t k = 0; k < static_cast<size_t>(node.outputCount); ++k) {
             Cell* const result = m_flow.results()[k];
             if (m_replay.isOn()) m_replay.load(*result);
             shown[k] = result->isDead ? nullptr : result;
         }
-    if (m_observer) [[unlikely]] {
+    if (m_audience.present()) [[unlikely]] {
         OperatorEvent event = eventOf(iteration, node, isDead);
-        event.ns = nsSince(from);
+        event.ns = m_audience.since(from);
         if (!status.ok()) event.state = EventState::failed;
         if (event.state == EventState::live) event.results = {shown.data(), static_cast<size_t>(node.outputCount)};
-        m_observer->operatorExecuted(event);
+        m_audience.present()->operatorExecuted(event);
     }
     if (!status.ok()) [[unlikely]]
         return status;
@@ -158,12 +158,12 @@ void DataflowExecutor::Impl::callReturns(const Iteration& iteration, const Node&
         if (m_replay.isOn()) m_replay.load(*result);
         shown.push_back(result);
     }
-    if (!m_observer) return;
+    if (!m_audience.present()) return;
     OperatorEvent event = eventOf(iteration, node);
-    event.ns = nsSince(call.startNs);
+    event.ns = m_audience.since(call.startNs);
     event.trips = call.iteration;
     event.results = {shown.data(), shown.size()};
-    m_observer->operatorExecuted(event);
+    m_audience.present()->operatorExecuted(event);
 }
 
 Status DataflowExecutor::Impl::callCompleted(Iteration& iteration, const Node& node, int64_t trips)

@@ -72,7 +72,7 @@ private:
     Result<bool> fetch(size_t output);
     void locate(Position& position) const override;
     OperatorEvent eventOf(const Iteration& iteration, const Node& node, bool isDead = false) const;
-    void callsChanged(int64_t running) override { setOpenCalls(running); }
+    void callsChanged(int64_t running) override { m_limits.setOpenCalls(running); }
     void callReturns(const Iteration& iteration, const Node& node, const dataflow::Call& call) override;
     Status callCompleted(Iteration& iteration, const Node& node, int64_t trips) override;
 

@@ -58,11 +58,11 @@ Status Flow::deliverEdge(Iteration& target, const Program& program, const Edge& 
     } else if (isLive) {
         if ((waiting.pending & 1) == 0 || waiting.chosen == kFired) {
             const Operator& op = program.code.graph->op(node.op);
-            m_core.noteRace({DataflowRace::Kind::merge,
-                             nodeText(op) + " has more than one live input: operand " + std::to_string(edge.input) + " came after " +
-                                 (waiting.chosen >= 0 ? "operand " + std::to_string(waiting.chosen) : std::string("it was dead")) +
-                                 "; which one TensorFlow takes depends on timing",
-                             program.code.id, node.op, node.op, m_core.stepsDone()});
+            m_core.races().add({DataflowRace::Kind::merge,
+                                nodeText(op) + " has more than one live input: operand " + std::to_string(edge.input) + " came after " +
+                                    (waiting.chosen >= 0 ? "operand " + std::to_string(waiting.chosen) : std::string("it was dead")) +
+                                    "; which one TensorFlow takes depends on timing",
+                                program.code.id, node.op, node.op, m_core.stepsDone()});
             return {};
         }
         waiting.chosen = edge.input;
@@ -220,7 +220,7 @@ Status Flow::retire(Frame& innermost)
         while (!frame->alive.empty()) {
             Iteration& first = *frame->alive.front();
             if (first.outstanding > 0 || !first.children.empty() || (first.number == 0 && frame->pendingEnters > 0)) return {};
-            if (m_core.observer()) m_core.endInvocation(first.invocation, first.startNs);
+            if (m_core.audience().present()) m_core.endInvocation(first.invocation, first.startNs);
             frame->alive.erase(frame->alive.begin());
             dropIteration(first);
             if (!frame->deferred.empty()) LS_CHECK_OK(startIteration(*frame));

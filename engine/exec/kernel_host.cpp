@@ -1,0 +1,31 @@
+#include "engine/exec/kernel_host.h"
+
+#include <algorithm>
+#include <new>
+
+namespace loopscope {
+
+KernelHost::KernelHost(const ExecutionOptions& options)
+    : m_account{0, MemoryAccount::machineLimit(), options.allocator ? options.allocator : &hostAllocator()},
+      m_random(options.seed),
+      m_threadCount(std::max(options.threads, 1)),
+      m_scratch(m_account)
+{
+}
+
+KernelHost::~KernelHost() = default;
+
+std::byte* KernelHost::scratch(size_t bytes)
+{
+    // A kernel cannot be refused its scratch memory in any other way; the run core makes an error of it.
+    if (!m_scratch.reserve(bytes).ok()) throw std::bad_alloc();
+    return m_scratch.data();
+}
+
+void KernelHost::parallel(int64_t count, BlockFunction work)
+{
+    if (!m_threads) m_threads = std::make_unique<ThreadPool>(m_threadCount);
+    m_threads->run(count, work);
+}
+
+} // namespace loopscope

@@ -1,0 +1,57 @@
+// Who hears of a run: the observer that was set before it began, muted for a while, or joined by another. And the clock, which runs only
+// where somebody wants times.
+#pragma once
+
+#include "engine/base/clock.h"
+#include "engine/observe/execution_observer.h"
+
+#include <cstdint>
+
+namespace loopscope {
+
+/// Not thread-safe.
+class RunAudience {
+public:
+    /// Of the runs that begin from now on; null: nobody.
+    void setNext(ExecutionObserver* observer) { m_next = observer; }
+    /// Nobody hears anything until open().
+    void close() { m_present = nullptr; }
+    /// A run begins.
+    void open()
+    {
+        m_present = m_ofRun = m_next;
+        m_times = m_present && m_present->wantsTimes();
+        m_start = now();
+    }
+    /// The run's observer hears nothing, or is there again; `also` hears what happens either way, if it is not null.
+    void mute(bool muted, ExecutionObserver* also)
+    {
+        m_present = muted ? also : m_ofRun;
+        if (muted || !also) return;
+        m_joined = FanOut();
+        if (m_ofRun) m_joined.add(*m_ofRun);
+        m_joined.add(*also);
+        m_present = &m_joined;
+    }
+
+    /// Who hears of events now; null: nobody.
+    ExecutionObserver* present() const { return m_present; }
+
+    // Durations in nanoseconds.
+    bool hasTimes() const { return m_times; }
+    int64_t now() const { return m_times ? nowNs() : 0; }
+    /// −1 if times are off.
+    int64_t since(int64_t from) const { return m_times ? nowNs() - from : -1; }
+    /// Of the run so far; 0 if times are off.
+    int64_t sinceStart() const { return m_times ? nowNs() - m_start : 0; }
+
+private:
+    ExecutionObserver* m_present = nullptr;
+    ExecutionObserver* m_next = nullptr;
+    ExecutionObserver* m_ofRun = nullptr;
+    FanOut m_joined;
+    bool m_times = false;
+    int64_t m_start = 0;
+};
+
+} // namespace loopscope
