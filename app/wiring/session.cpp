@@ -3,6 +3,7 @@
 #include "app/output/progress.h"
 #include "app/wiring/command_line.h"
 #include "app/wiring/signals.h"
+#include "engine/base/interruption.h"
 #include "engine/exec/make_executor.h"
 
 #include <algorithm>
@@ -96,6 +97,7 @@ void ModelSession::setOptions(const ExecutionOptions& options)
 Result<BoundInputs> boundInTime(double timeoutSeconds, const std::function<Result<BoundInputs>()>& bind)
 {
     const Deadline deadline(interruptFlag(), timeoutSeconds);
+    const InterruptionScope heeds(&interruptFlag());
     Result<BoundInputs> inputs = bind();
     if (!deadline.passed()) return inputs;
     interruptFlag().clear();

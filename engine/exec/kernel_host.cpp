@@ -1,5 +1,7 @@
 #include "engine/exec/kernel_host.h"
 
+#include "engine/base/interruption.h"
+
 #include <algorithm>
 #include <new>
 
@@ -25,6 +27,7 @@ std::byte* KernelHost::scratch(size_t bytes)
 void KernelHost::parallel(int64_t count, BlockFunction work)
 {
     if (!m_threads) m_threads = std::make_unique<ThreadPool>(m_threadCount);
+    const InterruptionScope heedsNothing(nullptr); // other threads work on the same: the caller looks between two pieces of work
     m_threads->run(count, work);
 }
 

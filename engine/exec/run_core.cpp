@@ -1,5 +1,6 @@
 #include "engine/exec/run_core.h"
 
+#include "engine/base/interruption.h"
 #include "engine/base/text.h"
 #include "engine/exec/core_executor.h"
 
@@ -77,6 +78,7 @@ Status RunCore::start()
     m_resources.objects().clear();
     m_races.set({}, {});
     LS_CHECK_OK(guarded([this] { return begin(); }));
+    m_lastingStep = -1;
     m_audience.open();
     m_phase = Phase::running;
     m_resources.listener = listener();
@@ -94,11 +96,20 @@ Status RunCore::start()
     return {};
 }
 
-/// Kernels and planning allocate with the standard library, too: what a file or an input asks of it in vain ends here.
+/// Kernels and planning allocate with the standard library, too: what a file or an input asks of it in vain ends here. So does a kernel in
+/// the middle of its work, once the run is cancelled.
 template <typename Work> Status RunCore::guarded(Work work)
 {
+    // A kernel that may have changed what outlives it comes to its end, so that the operator can run anew.
+    const auto mayStop = [](const void* core) {
+        const auto& self = *static_cast<const RunCore*>(core);
+        return self.m_lastingStep != self.m_step;
+    };
+    const InterruptionScope heeds(&m_cancel, mayStop, this);
     try {
         return work();
+    } catch (const Interrupted&) {
+        return fail(Error(ErrorCode::cancelled, "cancelled"));
     } catch (const std::bad_alloc&) {
         return fail(Error(ErrorCode::execution, "out of memory"));
     } catch (const std::length_error&) {
@@ -187,12 +198,17 @@ Status RunCore::halt()
 /// The run ends: it was cancelled, or its budget is used up.
 Status RunCore::checkBudget()
 {
-    if (m_cancel.requested()) return stopAt(Error(ErrorCode::cancelled, "cancelled at " + address()), RunEnd::Reason::cancelled);
+    if (m_cancel.requested()) return fail(Error(ErrorCode::cancelled, "cancelled"));
     return stopAt(Error(ErrorCode::execution, "step budget of " + groupThousands(m_options.maxSteps) + " reached at " + address()),
                   RunEnd::Reason::budget);
 }
 
-Error RunCore::fail(Error error) { return stopAt(std::move(error).at(address()), RunEnd::Reason::failed); }
+Error RunCore::fail(Error error)
+{
+    if (error.code() == ErrorCode::cancelled)
+        return stopAt(Error(ErrorCode::cancelled, "cancelled at " + address()), RunEnd::Reason::cancelled);
+    return stopAt(std::move(error).at(address()), RunEnd::Reason::failed);
+}
 
 Error RunCore::stopAt(Error error, RunEnd::Reason reason)
 {

@@ -1,6 +1,7 @@
 // Arrays made element by element from real numbers.
 #pragma once
 
+#include "engine/base/interruption.h"
 #include "engine/tensor/npy.h"
 
 #include <cstddef>
@@ -21,7 +22,11 @@ template <typename F> Array filledWith(DType dtype, const Shape& shape, int64_t 
     const int bits = bitWidth(dtype);
     const size_t width = bits < 8 ? 1 : static_cast<size_t>(bits) / 8;
     array.bytes.resize(static_cast<size_t>(count) * width);
-    for (int64_t i = 0; i < count; ++i) storeReal(array.bytes.data() + static_cast<size_t>(i) * width, dtype, element(i));
+    LoopPace pace;
+    for (int64_t i = 0; i < count; ++i) {
+        storeReal(array.bytes.data() + static_cast<size_t>(i) * width, dtype, element(i));
+        pace.did(1);
+    }
     if (bits < 8) array.bytes = packElements(array.bytes, dtype);
     return array;
 }

@@ -1,5 +1,6 @@
 #include "engine/exec/dataflow/node_runner.h"
 
+#include "engine/base/interruption.h"
 #include "engine/exec/dataflow/location.h"
 #include "engine/kernels/registry.h"
 #include "engine/ops/tf_rules.h"
@@ -26,6 +27,16 @@ bool sameInputs(const KernelState& state, std::span<const Tensor* const> inputs)
         }
     }
     return true;
+}
+
+/// An interrupted kernel leaves as one that failed: the node has not run.
+Status callKernel(const KernelState& state, const KernelArgs& args)
+{
+    try {
+        return state.run(args);
+    } catch (const Interrupted&) {
+        return Error(ErrorCode::cancelled, "cancelled");
+    }
 }
 
 } // namespace
@@ -318,7 +329,7 @@ Status NodeRunner::runKernel(const Iteration& iteration, const Node& node)
         }
     }
     const KernelArgs args{m_in.data(), m_out.data(), state.params.get(), &m_core, node.inputCount, node.outputCount};
-    if (Status status = state.run(args); !status.ok()) [[unlikely]] {
+    if (Status status = callKernel(state, args); !status.ok()) [[unlikely]] {
         m_flow.dropResults(node.outputCount);
         return status;
     }

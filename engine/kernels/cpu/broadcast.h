@@ -2,6 +2,7 @@
 // alike are merged first, so that most shapes end in one or two plain loops.
 #pragma once
 
+#include "engine/base/interruption.h"
 #include "engine/tensor/shape.h"
 
 #include <array>
@@ -61,8 +62,10 @@ public:
         int64_t index[kMaxRank] = {};
         int64_t offsets[N] = {};
         const int64_t length = rowLength();
+        LoopPace pace;
         for (int64_t o = 0;; o += length) {
             row(o, offsets);
+            pace.did(length);
             int d = 1;
             for (; d < m_rank; ++d) {
                 for (int k = 0; k < N; ++k) offsets[k] += m_strides[k][d];

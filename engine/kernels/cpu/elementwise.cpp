@@ -27,14 +27,22 @@ void forEachBinaryRow(const Tensor& a, const Tensor& b, Tensor& y, size_t operan
     const int64_t count = y.elementCount();
     if (count == 0) return;
     // A dimension can only grow by broadcasting, so equal counts mean equal shapes.
-    if (a.elementCount() == count && b.elementCount() == count) return row(f, a.data, b.data, y.data, count);
+    if (a.elementCount() == count && b.elementCount() == count) {
+        const auto at = [](std::byte* data, int64_t element, size_t size) { return data + static_cast<size_t>(element) * size; };
+        for (int64_t from = 0; from < count;) {
+            const int64_t part = std::min(count - from, LoopPace::kElements);
+            row(f, at(a.data, from, operandSize), at(b.data, from, operandSize), at(y.data, from, resultSize), part);
+            if ((from += part) < count) interruptionPoint();
+        }
+        return;
+    }
 
     const BroadcastLoop<2> loop(y.shape, {&a.shape, &b.shape});
     const int64_t length = loop.rowLength();
     const auto size = static_cast<int64_t>(operandSize);
     const auto step = static_cast<int64_t>(resultSize);
     const int fixed = loop.rowStride(0) == 0 ? 0 : loop.rowStride(1) == 0 ? 1 : -1;
-    const int64_t piece = fixed < 0 ? length : std::min(length, kRepeatedBytes / size);
+    const int64_t piece = std::min(length, fixed < 0 ? LoopPace::kElements : kRepeatedBytes / size);
     alignas(std::max_align_t) std::byte repeated[kRepeatedBytes];
     loop.forEachRow([&](int64_t o, const int64_t(&offset)[2]) {
         const std::byte* operands[2] = {a.data + offset[0] * size, b.data + offset[1] * size};

@@ -1,10 +1,12 @@
 // Loops that element-wise kernels share: one or two operands, any element type, broadcasting where shapes differ.
 #pragma once
 
+#include "engine/base/interruption.h"
 #include "engine/kernels/cpu/broadcast.h"
 #include "engine/kernels/kernel.h"
 #include "engine/tensor/half.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -43,7 +45,11 @@ template <typename In, typename Out, typename F> void applyUnary(const Tensor& x
     const In* in = x.as<In>();
     Out* out = y.as<Out>();
     const int64_t count = y.elementCount();
-    for (int64_t i = 0; i < count; ++i) out[i] = f(in[i]);
+    for (int64_t from = 0; from < count;) {
+        const int64_t to = std::min(count, from + LoopPace::kElements);
+        for (int64_t i = from; i < to; ++i) out[i] = f(in[i]);
+        if ((from = to) < count) interruptionPoint();
+    }
 }
 
 /// `count` results of an operation on operands that lie side by side; `f` points to the operation.

@@ -1,6 +1,7 @@
 // Shared machinery of the data movement kernels.
 #include "engine/kernels/cpu/movement.h"
 
+#include "engine/base/interruption.h"
 #include "engine/tensor/strings.h"
 
 #include <algorithm>
@@ -243,8 +244,10 @@ void StridedCopy::run(const std::byte* source, std::byte* target, int64_t size) 
     const int64_t sourceStep = inner.source * size;
     const int64_t targetStep = inner.target * size;
     std::array<int64_t, kMaxRank> index = {};
+    LoopPace pace;
     while (true) {
         copyInner(source, target, inner.count, sourceStep, targetStep, size);
+        pace.did(inner.count);
         int d = m_rank - 2;
         for (; d >= 0; --d) {
             const Dim& dim = m_dims[static_cast<size_t>(d)];

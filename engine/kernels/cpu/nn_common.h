@@ -2,6 +2,7 @@
 // on the fly ("hybrid": float activations, integer weights).
 #pragma once
 
+#include "engine/base/interruption.h"
 #include "engine/kernels/cpu/quantized_math.h"
 #include "engine/kernels/kernel.h"
 
@@ -72,10 +73,19 @@ void widen(const Tensor& from, int64_t first, int64_t count, int32_t zero, int16
 template <typename Work> void shareWork(const KernelArgs& args, int64_t count, int64_t cost, Work work)
 {
     constexpr int64_t kWorthSharing = int64_t{1} << 18; // some 50 µs, against some 10 µs for waking threads
-    if (args.runtime->threads() > 1 && count > 1 && cost > 0 && count > kWorthSharing / cost) {
-        args.runtime->parallel(count, work);
-    } else if (count > 0) {
-        work(int64_t{0}, count, 0);
+    constexpr int64_t kBetweenLooks = int64_t{1} << 27; // of each thread: some 20 ms
+    constexpr int64_t kTogether = 16;                   // items that a kernel may do better side by side
+    const int64_t threads = args.runtime->threads();
+    const bool isShared = threads > 1 && count > 1 && cost > 0 && count > kWorthSharing / cost;
+    int64_t part = std::max<int64_t>(1, kBetweenLooks / std::max<int64_t>(cost, 1));
+    if (isShared) part = part > count / threads ? count : part * threads;
+    if (part > kTogether) part -= part % kTogether;
+    for (int64_t from = 0; from < count; from += part) {
+        if (from > 0) interruptionPoint();
+        const int64_t items = std::min(part, count - from);
+        if (isShared)
+            args.runtime->parallel(items, [&](int64_t begin, int64_t end, int thread) { work(from + begin, from + end, thread); });
+        else work(from, from + items, 0);
     }
 }
 

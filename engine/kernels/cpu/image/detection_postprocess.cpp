@@ -1,4 +1,5 @@
 // CPU kernel of TFLite_Detection_PostProcess: f32, or u8 boxes, scores and anchors.
+#include "engine/base/interruption.h"
 #include "engine/kernels/cpu/nn_common.h"
 #include "engine/kernels/registry.h"
 #include "engine/ops/image/detection_options.h"
@@ -82,8 +83,10 @@ int64_t suppress(const Work& work, const DetectionOptions& o, const float* score
     sortByScore(scores, work.order, count);
     std::fill(work.active, work.active + count, true);
     int64_t selected = 0;
+    LoopPace pace;
     for (int64_t i = 0; i < count && selected < std::min(count, wanted); ++i) {
         if (!work.active[i]) continue;
+        pace.did(count - i);
         work.selected[selected++] = work.order[i];
         for (int64_t j = i + 1; j < count; ++j)
             if (work.active[j] && overlap(work.boxes[work.order[i]], work.boxes[work.order[j]]) > o.overlapThreshold)

@@ -1,4 +1,5 @@
 // CPU kernels of resize_bilinear and resize_nearest_neighbor.
+#include "engine/base/interruption.h"
 #include "engine/kernels/registry.h"
 
 #include <algorithm>
@@ -54,6 +55,7 @@ template <typename T, typename Position, typename Place, typename Mix> void forE
     for (int64_t b = 0; b < output[0]; ++b) {
         const T* image = args.in(0).as<T>() + b * input[1] * input[2] * channels;
         for (int64_t y = 0; y < output[1]; ++y) {
+            interruptionPoint();
             const Between<Position> row = place(params, y, input[1], output[1]);
             const T* low = image + row.low * input[2] * channels;
             const T* high = image + row.high * input[2] * channels;
@@ -125,6 +127,7 @@ Status runNearest(const KernelArgs& args)
     for (int64_t x = 0; x < output[2]; ++x) columns[x] = nearest(params, x, input[2], output[2]);
     for (int64_t b = 0; b < output[0]; ++b)
         for (int64_t y = 0; y < output[1]; ++y) {
+            interruptionPoint();
             const std::byte* row = args.in(0).data + at((b * input[1] + nearest(params, y, input[1], output[1])) * input[2], pixel);
             for (int64_t x = 0; x < output[2]; ++x, out += pixel) std::memcpy(out, row + at(columns[x], pixel), pixel);
         }

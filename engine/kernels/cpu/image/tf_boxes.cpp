@@ -1,5 +1,6 @@
 // Kernels of TensorFlow's operators on boxes and pictures beyond resizing: core/kernels/non_max_suppression_op.cc,
 // draw_bounding_box_op.cc, scale_and_translate_op.cc, dilation_ops.cc, quantize_and_dequantize_op.h.
+#include "engine/base/interruption.h"
 #include "engine/kernels/cpu/tf_support.h"
 
 #include <algorithm>
@@ -50,6 +51,7 @@ void keepBest(const float* boxes, int64_t boxStride, const float* scores, int64_
     const size_t first = kept.size();
     for (const BoxCandidate& candidate : open) {
         if (static_cast<int64_t>(kept.size() - first) >= limits.perClass) break;
+        interruptionPoint();
         const bool overlaps = std::any_of(kept.begin() + static_cast<int64_t>(first), kept.end(), [&](const BoxCandidate& other) {
             return boxOverlap(boxes + candidate.box * boxStride, boxes + other.box * boxStride) > limits.overlap;
         });
@@ -259,8 +261,10 @@ Status runScaleAndTranslate(const KernelArgs& args)
         args.in(0).dtype, [&]<typename T>() -> Status {
             std::vector<float> line(static_cast<size_t>(width * depth));
             float* out = args.out(0).as<float>();
+            LoopPace pace;
             for (int64_t b = 0; b < in[0]; ++b)
                 for (const SampleSpan& row : rows) {
+                    interruptionPoint();
                     std::ranges::fill(line, 0.0F);
                     for (size_t k = 0; k < row.weights.size(); ++k) {
                         const T* source = args.in(0).as<T>() + (b * in[1] + row.start + static_cast<int64_t>(k)) * width * depth;
@@ -269,6 +273,7 @@ Status runScaleAndTranslate(const KernelArgs& args)
                     }
                     for (const SampleSpan& column : columns)
                         for (int64_t c = 0; c < depth; ++c) {
+                            pace.did(static_cast<int64_t>(column.weights.size()));
                             float sum = 0;
                             for (size_t k = 0; k < column.weights.size(); ++k)
                                 sum += column.weights[k] * line[static_cast<size_t>((column.start + static_cast<int64_t>(k)) * depth + c)];
@@ -308,10 +313,12 @@ Status runDilation(const KernelArgs& args)
         args.in(0).dtype, [&]<typename T>() -> Status {
             using C = typename Element<T>::Compute;
             T* out = args.out(0).as<T>();
+            LoopPace pace;
             for (int64_t b = 0; b < in[0]; ++b)
                 for (int64_t y = 0; y < size[0]; ++y)
                     for (int64_t x = 0; x < size[1]; ++x)
                         for (int64_t c = 0; c < in[3]; ++c) {
+                            pace.did(filter[0] * filter[1]);
                             C most = std::is_floating_point_v<C> ? -std::numeric_limits<C>::max() : std::numeric_limits<C>::min();
                             for (int64_t i = 0; i < filter[0]; ++i)
                                 for (int64_t k = 0; k < filter[1]; ++k) {

@@ -1,4 +1,5 @@
 // Kernels of TensorFlow's operators on pictures: core/kernels/image (adjust_*, resize_*, crop_and_resize_op.cc, non_max_suppression_op.cc).
+#include "engine/base/interruption.h"
 #include "engine/kernels/cpu/tf_support.h"
 
 #include <algorithm>
@@ -207,6 +208,7 @@ Status runResizeBilinear(const KernelArgs& args)
     return forDType<Reals>(args.in(0).dtype, [&]<typename T>() -> Status {
         for (int64_t b = 0; b < in[0]; ++b)
             for (int64_t y = 0; y < resize.shape[1]; ++y) {
+                interruptionPoint();
                 const Neighbours row = Neighbours::of(resize.axes[0].position(y), in[1]);
                 for (int64_t x = 0; x < resize.shape[2]; ++x) {
                     const Neighbours column = Neighbours::of(resize.axes[1].position(x), in[2]);
@@ -278,6 +280,7 @@ Status runResizeBicubic(const KernelArgs& args)
     return forDType<Reals>(args.in(0).dtype, [&]<typename T>() -> Status {
         for (int64_t b = 0; b < in[0]; ++b)
             for (int64_t y = 0; y < resize.shape[1]; ++y) {
+                interruptionPoint();
                 const CubicTaps row = CubicTaps::of(resize.axes[0].position(y), in[1], isKeys);
                 for (const CubicTaps& column : columns)
                     for (int64_t c = 0; c < in[3]; ++c) {
@@ -320,6 +323,7 @@ Status runResizeArea(const KernelArgs& args)
     const float whole = 1 / (resize.axes[0].scale * resize.axes[1].scale);
     float* out = args.out(0).as<float>();
     return forDType<Reals>(args.in(0).dtype, [&]<typename T>() -> Status {
+        LoopPace pace;
         for (int64_t b = 0; b < in[0]; ++b)
             for (int64_t y = 0; y < resize.shape[1]; ++y) {
                 const Cover rows = Cover::of(y, resize.axes[0].scale);
@@ -327,6 +331,7 @@ Status runResizeArea(const KernelArgs& args)
                     const Cover columns = Cover::of(x, resize.axes[1].scale);
                     for (int64_t c = 0; c < in[3]; ++c) {
                         float sum = 0;
+                        pace.did(static_cast<int64_t>(rows.shares.size() * columns.shares.size()));
                         for (size_t r = 0; r < rows.shares.size(); ++r)
                             for (size_t k = 0; k < columns.shares.size(); ++k) {
                                 const int64_t py = std::min(rows.first + static_cast<int64_t>(r), in[1] - 1);
@@ -389,6 +394,7 @@ Status runCropAndResize(const KernelArgs& args)
     const auto outside = static_cast<float>(attributeFloat(attributesOf(args), "extrapolation_value", 0));
     float* out = args.out(0).as<float>();
     return forDType<Reals>(args.in(0).dtype, [&]<typename T>() -> Status {
+        LoopPace pace;
         for (int64_t b = 0; b < boxes[0]; ++b) {
             const float* box = args.in(1).as<float>() + 4 * b;
             const T* picture = args.in(0).as<T>() + pictures[static_cast<size_t>(b)] * in.countOf(1, 4);
@@ -402,6 +408,7 @@ Status runCropAndResize(const KernelArgs& args)
             const auto isInside = [&](int axis, float at) { return at >= 0 && at <= static_cast<float>(in[axis + 1] - 1); };
             for (int64_t y = 0; y < size[0]; ++y)
                 for (int64_t x = 0; x < size[1]; ++x) {
+                    pace.did(in[3]);
                     const float atY = place(0, y), atX = place(1, x);
                     const bool inside = isInside(0, atY) && isInside(1, atX);
                     for (int64_t c = 0; c < in[3]; ++c) {
@@ -451,9 +458,11 @@ Chosen suppress(const std::vector<float>& boxes, const std::vector<float>& score
     for (size_t i = 0; i < scores.size(); ++i)
         if (scores[i] > limits.score) waiting.push({scores[i], static_cast<int32_t>(i), 0});
     Chosen chosen;
+    LoopPace pace;
     while (static_cast<int64_t>(chosen.boxes.size()) < limits.most && !waiting.empty()) {
         Candidate next = waiting.top();
         waiting.pop();
+        pace.did(static_cast<int64_t>(chosen.boxes.size() - next.compared));
         const float before = next.score;
         bool dropped = false;
         for (size_t j = chosen.boxes.size(); j-- > next.compared && !dropped;) {

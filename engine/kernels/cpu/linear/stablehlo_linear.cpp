@@ -1,5 +1,6 @@
 // Kernels of StableHLO's sums of products, reductions and sorting (StableHLO specification), element by element.
 #include "engine/ops/linear/stablehlo_linear.h"
+#include "engine/base/interruption.h"
 
 #include "engine/kernels/cpu/elementwise.h"
 #include "engine/kernels/cpu/region.h"
@@ -51,6 +52,7 @@ template <typename In, typename Out> Status runDotGeneral(const KernelArgs& args
     const In* a = args.in(0).as<In>();
     const In* b = args.in(1).as<In>();
     Out* out = args.out(0).as<Out>();
+    LoopPace pace;
     for (size_t batch = 0; batch < lhsBatch.size(); ++batch)
         for (const int64_t row : lhsFree)
             for (const int64_t column : rhsFree) {
@@ -60,6 +62,7 @@ template <typename In, typename Out> Status runDotGeneral(const KernelArgs& args
                 for (size_t k = 0; k < lhsInner.size(); ++k)
                     sum += static_cast<SumOf<In>>(Element<In>::load(x[lhsInner[k]])) * Element<In>::load(y[rhsInner[k]]);
                 *out++ = Element<Out>::store(static_cast<typename Element<Out>::Compute>(sum));
+                pace.did(static_cast<int64_t>(lhsInner.size()));
             }
     return {};
 }
@@ -79,6 +82,7 @@ template <typename In, typename Out> Status runHloConvolution(const KernelArgs& 
     for (const int64_t d : c.filterSpatial) taps *= filter[static_cast<int>(d)];
     std::vector<int64_t> place(static_cast<size_t>(output.rank()), 0);
     Out* out = args.out(0).as<Out>();
+    LoopPace pace;
     for (int64_t o = 0, count = args.out(0).elementCount(); o < count; ++o) {
         const int64_t feature = place[static_cast<size_t>(c.outputFeature)];
         const In* x = args.in(0).as<In>() + place[static_cast<size_t>(c.outputBatch)] * stride(inStrides, c.inputBatch) +
@@ -86,6 +90,7 @@ template <typename In, typename Out> Status runHloConvolution(const KernelArgs& 
         const In* w = args.in(1).as<In>() + feature * stride(filterStrides, c.filterOutput);
         SumOf<In> sum = 0;
         for (int64_t tap = 0; tap < taps; ++tap) {
+            pace.did(taken);
             int64_t rest = tap, at = 0, weight = 0;
             bool inside = true;
             for (size_t i = n; i-- > 0 && inside;) {

@@ -1,5 +1,6 @@
 // Kernels of TensorFlow's linear algebra: core/kernels/linalg (matrix_inverse_op.cc, determinant_op.cc, cholesky_op.cc, matrix_solve_op.cc,
 // matrix_triangular_solve_op_impl.h), core/kernels/cross_op.cc.
+#include "engine/base/interruption.h"
 #include "engine/kernels/cpu/tf_support.h"
 
 #include <cmath>
@@ -61,6 +62,7 @@ template <typename T> struct Decomposition {
     {
         for (int64_t i = 0; i < n; ++i) rows[static_cast<size_t>(i)] = i;
         for (int64_t k = 0; k < n; ++k) {
+            interruptionPoint();
             int64_t pivot = k;
             for (int64_t r = k + 1; r < n; ++r)
                 if (std::abs(lu(r, k)) > std::abs(lu(pivot, k))) pivot = r;
@@ -84,6 +86,7 @@ template <typename T> struct Decomposition {
     void solve(const T* rhs, int64_t n, int64_t columns, T* out) const
     {
         for (int64_t c = 0; c < columns; ++c) {
+            interruptionPoint();
             for (int64_t r = 0; r < n; ++r) {
                 T sum = rhs[rows[static_cast<size_t>(r)] * columns + c];
                 for (int64_t k = 0; k < r; ++k) sum -= lu(r, k) * out[k * columns + c];
@@ -161,8 +164,10 @@ Status runCholesky(const KernelArgs& args)
             const T* in = args.in(0).as<T>() + at;
             T* out = args.out(0).as<T>() + at;
             std::fill(out, out + n * n, T(0));
+            LoopPace pace;
             for (int64_t r = 0; r < n; ++r)
                 for (int64_t c = 0; c <= r; ++c) {
+                    pace.did(c + 1);
                     T sum = in[r * n + c];
                     for (int64_t k = 0; k < c; ++k) sum -= out[r * n + k] * conjugate(out[c * n + k]);
                     if (r > c) {

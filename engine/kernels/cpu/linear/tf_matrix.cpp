@@ -1,5 +1,6 @@
 // Kernels of TensorFlow's diagonals and bands of matrices, and of Einsum: core/kernels/diag_op.cc, matrix_diag_op.cc,
 // matrix_set_diag_op.cc, matrix_band_part_op.cc, linalg/einsum_op_impl.h.
+#include "engine/base/interruption.h"
 #include "engine/kernels/cpu/tf_support.h"
 
 #include <algorithm>
@@ -344,7 +345,9 @@ Status runEinsum(const KernelArgs& args)
         const std::optional<int64_t> count = checkedElementCount(Shape(std::span<const int64_t>(plan.sizes))); // of products
         if (!count) return tfError(TfCode::resourceExhausted, "the sums have too many products");
         std::vector<int64_t> index(plan.sizes.size(), 0), at(plan.strides.size(), 0);
+        LoopPace pace;
         for (int64_t i = 0; i < *count; ++i) {
+            pace.did(1);
             Wide product(1);
             for (size_t t = 0; t + 1 < at.size(); ++t)
                 product = wrappingMul(product, static_cast<Wide>(Element<T>::load(args.in(static_cast<int>(t)).as<T>()[at[t]])));

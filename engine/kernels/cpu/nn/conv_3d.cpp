@@ -1,4 +1,5 @@
 // CPU kernels of conv_3d and conv_3d_transpose, f32.
+#include "engine/base/interruption.h"
 #include "engine/kernels/cpu/gemm.h"
 #include "engine/kernels/cpu/nn/conv_window.h"
 #include "engine/kernels/cpu/nn_common.h"
@@ -140,6 +141,7 @@ template <bool transposed> Status run(const KernelArgs& args)
                     tile.sums[0] = out;
                     const size_t count = transposed ? listTransposedRuns(s, {z, y, x}, runs) : listRuns(s, {z, y, x}, runs);
                     multiplyTile(tile, {runs, count}, panels, s.channels, s.depth());
+                    interruptionPoint();
                     for (int64_t c = 0; c < s.channels; ++c) out[c] = clampTo(out[c] + (bias ? bias[c] : 0.0F), params.range);
                 }
     }

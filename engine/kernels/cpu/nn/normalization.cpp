@@ -1,4 +1,5 @@
 // L2_NORMALIZATION and LOCAL_RESPONSE_NORMALIZATION, over the last dimension.
+#include "engine/base/interruption.h"
 #include "engine/kernels/cpu/elementwise.h"
 #include "engine/kernels/cpu/fixed_point.h"
 #include "engine/kernels/registry.h"
@@ -15,7 +16,11 @@ template <typename T, typename Row> void forEachChannelRow(const KernelArgs& arg
     const Shape& shape = args.in(0).shape;
     const int64_t length = shape.rank() > 0 ? shape.back() : 1;
     const int64_t count = length > 0 ? shape.elementCount() / length : 0;
-    for (int64_t r = 0; r < count; ++r) row(args.in(0).as<T>() + r * length, args.out(0).as<T>() + r * length, length);
+    LoopPace pace;
+    for (int64_t r = 0; r < count; ++r) {
+        row(args.in(0).as<T>() + r * length, args.out(0).as<T>() + r * length, length);
+        pace.did(length);
+    }
 }
 
 Status runL2(const KernelArgs& args)

@@ -1,4 +1,5 @@
 // CPU kernels of average_pool_2d, max_pool_2d (f32, u8, i8, i16) and l2_pool_2d (f32).
+#include "engine/base/interruption.h"
 #include "engine/kernels/cpu/nn/conv_window.h"
 #include "engine/kernels/cpu/nn_common.h"
 #include "engine/kernels/registry.h"
@@ -27,6 +28,7 @@ template <typename T, typename PoolPixel> void forEachWindow(const KernelArgs& a
     const PlacedAxis x = Window2d::place(params.window.width, input[2], output[2]);
     const int64_t channels = input[3];
     T* out = args.out(0).as<T>();
+    LoopPace pace;
     for (int64_t b = 0; b < input[0]; ++b) {
         const T* image = args.in(0).as<T>() + b * input[1] * input[2] * channels;
         for (int64_t oy = 0; oy < output[1]; ++oy)
@@ -35,6 +37,7 @@ template <typename T, typename PoolPixel> void forEachWindow(const KernelArgs& a
                 const TapRange tx = x.taps(ox);
                 const T* corner = image + ((y.origin(oy) + ty.first) * input[2] + x.origin(ox) + tx.first) * channels;
                 pool(corner, ty.count(), tx.count(), input[2] * channels, channels, out);
+                pace.did(ty.count() * tx.count() * channels);
             }
     }
 }

@@ -1,6 +1,7 @@
 // Kernels of reductions over a sliding window.
 #include "engine/ops/nn/reduce_window.h"
 
+#include "engine/base/interruption.h"
 #include "engine/kernels/cpu/movement.h"
 #include "engine/kernels/cpu/region.h"
 #include "engine/kernels/registry.h"
@@ -29,6 +30,7 @@ template <typename T> Status runWindow(const KernelArgs& args)
     const T initial = *args.in(1).as<T>();
     const int64_t count = out.elementCount();
     std::array<int64_t, kMaxDims> place = {};
+    LoopPace pace;
     for (int64_t i = 0; i < count; ++i) {
         T value = initial;
         std::array<int64_t, kMaxDims> window = {};
@@ -41,6 +43,7 @@ template <typename T> Status runWindow(const KernelArgs& args)
                 inside = spread >= 0 && spread % g.baseDilations[at] == 0 && spread / g.baseDilations[at] < in.shape[d];
                 if (inside) flat = flat * in.shape[d] + spread / g.baseDilations[at];
             }
+            pace.did(1);
             value = combine(params.how, value, inside ? in.as<T>()[flat] : initial);
             more = false;
             for (int d = rank - 1; d >= 0 && !more; --d) {

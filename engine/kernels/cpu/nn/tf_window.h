@@ -1,6 +1,7 @@
 // Where the windows of TensorFlow's convolutions and pooling lie, over two or three spatial dimensions and in either order of the channels.
 #pragma once
 
+#include "engine/base/interruption.h"
 #include "engine/kernels/cpu/nn/conv_window.h"
 #include "engine/kernels/cpu/tf_support.h"
 
@@ -64,7 +65,8 @@ public:
                     for (int64_t x = 0; x < m_axes[2].output; ++x, ++out) {
                         const TapRange slices = m_axes[0].taps(z), rows = m_axes[1].taps(y), columns = m_axes[2].taps(x);
                         for (int64_t kz = slices.first; kz < slices.last; ++kz)
-                            for (int64_t ky = rows.first; ky < rows.last; ++ky)
+                            for (int64_t ky = rows.first; ky < rows.last; ++ky) {
+                                interruptionPoint();
                                 for (int64_t kx = columns.first; kx < columns.last; ++kx) {
                                     const int64_t pixel = ((m_axes[0].origin(z) + kz * m_axes[0].dilation) * m_axes[1].input +
                                                            m_axes[1].origin(y) + ky * m_axes[1].dilation) *
@@ -73,6 +75,7 @@ public:
                                     visit(inBase + pixel * (first ? 1 : inChannels), outBase + out * (first ? 1 : outChannels),
                                           (kz * m_axes[1].filter + ky) * m_axes[2].filter + kx);
                                 }
+                            }
                     }
         }
     }

@@ -1,6 +1,7 @@
 // CPU kernel of Circle's GRU (ONE luci-interpreter, pal/linux/PALGRU.h):
 //   x = Wx · input + bx, s = Ws · state + bs, three parts each;  z = σ(s0 + x0), r = σ(x1 + s1), n = tanh(r · s2 + x2)
 //   state = state · z + n · (1 − z)
+#include "engine/base/interruption.h"
 #include "engine/kernels/cpu/elementwise.h"
 #include "engine/kernels/cpu/gemm.h"
 #include "engine/kernels/cpu/recurrent/recurrent.h"
@@ -62,6 +63,7 @@ Status runGru(const KernelArgs& args)
     for (int64_t t = 0; t < shape[0]; ++t)
         for (int64_t b = 0; b < shape[1]; ++b) {
             float* state = states + b * hidden;
+            interruptionPoint();
             multiply(stateWeights, state, bias(kStateBias), rows, s, scratch + temporaryAt);
             multiply(inputWeights, args.in(0).as<float>() + (t * shape[1] + b) * shape[2], bias(kInputBias), rows, x,
                      scratch + temporaryAt);

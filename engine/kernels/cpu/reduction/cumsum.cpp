@@ -1,4 +1,5 @@
 // CUMSUM: y[k] = Σ x[j] over j ≤ k (exclusive: j < k; reverse: from the end) along one axis.
+#include "engine/base/interruption.h"
 #include "engine/kernels/cpu/elementwise.h"
 #include "engine/kernels/registry.h"
 
@@ -25,10 +26,12 @@ template <typename T> Status runCumsum(const KernelArgs& args)
     const int64_t inner = shape.countOf(a + 1, shape.rank());
     const T* in = args.in(0).as<T>();
     T* out = args.out(0).as<T>();
+    LoopPace pace;
     for (int64_t o = 0; o < outer; ++o) {
         for (int64_t i = 0; i < inner; ++i) {
             const int64_t base = o * size * inner + i;
             T sum = 0;
+            pace.did(size);
             for (int64_t n = 0; n < size; ++n) {
                 const int64_t at = base + (p.reverse ? size - 1 - n : n) * inner;
                 const T before = sum;

@@ -1,5 +1,6 @@
 // Kernels of TensorFlow's reductions, running sums, sums of many tensors and matrix products. Sum, Mean and products add in the order of
 // TensorFlow's build for AVX; other sums of f32 are kept in f64 and rounded once.
+#include "engine/base/interruption.h"
 #include "engine/kernels/cpu/gemm.h"
 #include "engine/kernels/cpu/reduction/eigen_sum.h"
 #include "engine/kernels/cpu/tf_support.h"
@@ -69,8 +70,10 @@ template <typename F> void walk(const Shape& in, const std::vector<int64_t>& str
     const int rank = in.rank();
     std::vector<int64_t> index(static_cast<size_t>(rank), 0);
     int64_t to = 0;
+    LoopPace pace;
     for (int64_t i = 0; i < count; ++i) {
         visit(i, to);
+        pace.did(1);
         for (int d = rank - 1; d >= 0; --d) {
             const auto at = static_cast<size_t>(d);
             to += strides[at];
@@ -358,8 +361,10 @@ void multiplyFused(const Matrix<float>& a, const Matrix<float>& b, float* out, i
         rowStep = n;
     }
     std::fill(out, out + m * n, 0.0F);
-    for (int64_t i = 0; i < m; ++i)
+    for (int64_t i = 0; i < m; ++i) {
+        interruptionPoint();
         for (int64_t p = 0; p < k; ++p) fusedMultiplyAdd(a.at(i, p), rows + p * rowStep, n, out + i * n);
+    }
 }
 
 /// out[m,n] = a[m,k] · b[k,n], row by row of b, so that the inner loop runs along memory.
@@ -371,6 +376,7 @@ template <typename T> void multiply(const Matrix<T>& a, const Matrix<T>& b, T* o
     using C = typename Element<T>::Compute;
     std::vector<C> row(static_cast<size_t>(n));
     for (int64_t i = 0; i < m; ++i) {
+        interruptionPoint();
         std::fill(row.begin(), row.end(), C(0));
         for (int64_t p = 0; p < k; ++p) {
             const C left = a.at(i, p);

@@ -1,4 +1,5 @@
 // Kernels of TensorFlow's Fourier transforms: core/kernels/fft_ops.cc. All are calculated in f64.
+#include "engine/base/interruption.h"
 #include "engine/kernels/cpu/signal/fourier.h"
 #include "engine/kernels/cpu/tf_support.h"
 
@@ -37,6 +38,7 @@ public:
         } else {
             const std::vector<Complex> signal = m_line;
             for (int64_t f = 0; f < m_count; ++f) {
+                interruptionPoint();
                 Complex sum = 0;
                 for (int64_t t = 0; t < m_count; ++t) sum += signal[static_cast<size_t>(t)] * m_roots[static_cast<size_t>(f * t % m_count)];
                 at(f) = sum;
@@ -58,8 +60,11 @@ void transformAlong(std::vector<Complex>& data, const Shape& shape, int d, bool 
 {
     Transform transform(shape[d], inverse);
     const int64_t stride = strideOf(shape, d);
-    for (int64_t i = 0; i < shape.elementCount(); ++i)
+    LoopPace pace;
+    for (int64_t i = 0; i < shape.elementCount(); ++i) {
+        pace.did(1);
         if (i / stride % shape[d] == 0) transform.run(data.data() + i, stride);
+    }
 }
 
 Status checkLength(int64_t length)

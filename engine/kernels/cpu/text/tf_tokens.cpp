@@ -1,6 +1,7 @@
 // Kernels of TensorFlow's further operators on strings, ragged and sparse tensors: core/kernels/string_split_op.cc,
 // string_to_hash_bucket_op.h, edit_distance_op.cc, unravel_index_op.cc, bincount_op.cc, ragged_gather_op.cc,
 // unsorted_segment_join_op.cc.
+#include "engine/base/interruption.h"
 #include "engine/kernels/cpu/tf_support.h"
 #include "engine/tensor/strings.h"
 
@@ -130,9 +131,11 @@ template <typename Equal> int64_t levenshtein(size_t a, size_t b, const Equal& e
 {
     std::vector<int64_t> row(b + 1);
     std::iota(row.begin(), row.end(), 0);
+    LoopPace pace;
     for (size_t i = 1; i <= a; ++i) {
         int64_t diagonal = row[0];
         row[0] = static_cast<int64_t>(i);
+        pace.did(static_cast<int64_t>(b));
         for (size_t j = 1; j <= b; ++j) {
             const int64_t above = row[j];
             row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (equal(i - 1, j - 1) ? 0 : 1)});
