@@ -5,12 +5,15 @@
 #include "app/wiring/config.h"
 #include "app/wiring/signals.h"
 #include "engine/base/clock.h"
+#include "engine/base/file_guard.h"
+#include "engine/base/interruption.h"
 #include "engine/base/text.h"
 
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <optional>
+#include <set>
 #include <unistd.h>
 
 namespace loopscope::app {
@@ -78,6 +81,7 @@ private:
     bool prepare()
     {
         const Deadline deadline(interruptFlag(), m_interactive ? 0 : m_options.timeout);
+        const InterruptionScope heeds(&interruptFlag());
         const bool fine = m_terminal.prepare();
         if (!deadline.passed()) return fine;
         m_console.error(timeLimitError(m_options.timeout));
@@ -134,7 +138,16 @@ private:
         m_console.endProgress();
         m_progressNs = 0;
         std::fflush(stdout);
+        tellChangedFiles();
         return fine && !m_interrupted;
+    }
+
+    /// Each large file that somebody writes while it is mapped here, once.
+    void tellChangedFiles()
+    {
+        for (const std::string& path : changedFiles())
+            if (m_changed.insert(path).second)
+                m_console.warning(path + ": was written while it was in use: what is computed from it holds no longer");
     }
 
     void prompt()
@@ -202,14 +215,15 @@ private:
     bool m_interactive;
     Terminal m_terminal;
     bool m_interrupted = false;
-    bool m_timedOut = false;  ///< of the line that runs
-    bool m_insisted = false;  ///< it was said that what runs cannot be paused
-    int m_interruptions = 0;  ///< by signals, of the line that runs
-    int64_t m_lineNs = 0;     ///< when the line that runs was begun
-    int64_t m_pausedNs = 0;   ///< when that was first asked to pause; 0: it was not
-    int64_t m_number = 0;     ///< of the command line, for --json
-    int64_t m_sequence = 0;   ///< of the event
-    int64_t m_progressNs = 0; ///< when the running request was last told about
+    bool m_timedOut = false;         ///< of the line that runs
+    bool m_insisted = false;         ///< it was said that what runs cannot be paused
+    std::set<std::string> m_changed; ///< files that were told to be written while they are in use
+    int m_interruptions = 0;         ///< by signals, of the line that runs
+    int64_t m_lineNs = 0;            ///< when the line that runs was begun
+    int64_t m_pausedNs = 0;          ///< when that was first asked to pause; 0: it was not
+    int64_t m_number = 0;            ///< of the command line, for --json
+    int64_t m_sequence = 0;          ///< of the event
+    int64_t m_progressNs = 0;        ///< when the running request was last told about
 };
 
 } // namespace

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <list>
 #include <mutex>
+#include <set>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,7 +31,8 @@ struct Mapping {
     bool isChanged = false;
 };
 std::mutex mappingsMutex;
-std::list<Mapping> mappings; ///< under mappingsMutex
+std::list<Mapping> mappings;              ///< under mappingsMutex
+std::set<std::string> changedUntilClosed; ///< under mappingsMutex: files that were mapped, and were written by then
 
 extern "C" void replaceMissingPage(int, siginfo_t* info, void*)
 {
@@ -52,6 +54,14 @@ extern "C" void replaceMissingPage(int, siginfo_t* info, void*)
 bool isSame(const struct stat& a, const struct stat& b)
 {
     return a.st_size == b.st_size && a.st_mtim.tv_sec == b.st_mtim.tv_sec && a.st_mtim.tv_nsec == b.st_mtim.tv_nsec;
+}
+
+/// What was seen once stays so.
+bool isWritten(Mapping& mapping)
+{
+    struct stat now = {};
+    mapping.isChanged = mapping.isChanged || fstat(mapping.descriptor, &now) != 0 || !isSame(mapping.opened, now);
+    return mapping.isChanged;
 }
 
 void guardRange(uintptr_t begin, size_t size)
@@ -105,6 +115,7 @@ std::shared_ptr<const void> mapGuarded(int descriptor, size_t size, const std::s
                 forgetRange(reinterpret_cast<uintptr_t>(p));
                 munmap(const_cast<void*>(p), size);
                 const std::lock_guard inner(mappingsMutex);
+                if (isWritten(*place)) changedUntilClosed.insert(place->path);
                 close(place->descriptor);
                 mappings.erase(place);
             }};
@@ -112,14 +123,11 @@ std::shared_ptr<const void> mapGuarded(int descriptor, size_t size, const std::s
 
 std::vector<std::string> changedFiles()
 {
-    std::vector<std::string> changed;
     const std::lock_guard lock(mappingsMutex);
-    for (Mapping& mapping : mappings) {
-        struct stat now = {};
-        mapping.isChanged = mapping.isChanged || fstat(mapping.descriptor, &now) != 0 || !isSame(mapping.opened, now);
-        if (mapping.isChanged) changed.push_back(mapping.path);
-    }
-    return changed;
+    std::set<std::string> changed = changedUntilClosed;
+    for (Mapping& mapping : mappings)
+        if (isWritten(mapping)) changed.insert(mapping.path);
+    return {changed.begin(), changed.end()};
 }
 
 Status checkFilesUnchanged()

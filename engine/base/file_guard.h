@@ -17,7 +17,7 @@ Result<Bytes> mapFileWithin(const std::string& folder, const std::string& name);
 
 /// From now on a page of a mapped file that is no longer there reads as zeros instead of ending the process; changedFiles() says so.
 void guardMappedFiles();
-/// Mapped files that were written, or became shorter, since they were opened: what was read of them is no whole.
+/// Mapped files that were written, or became shorter, since they were opened and until they were closed: what was read of them is no whole.
 std::vector<std::string> changedFiles();
 /// Errors: badFile, naming the first of changedFiles().
 Status checkFilesUnchanged();
