@@ -36,7 +36,7 @@ Result<int> runRun(const CommandContext& context)
     LS_TRY(const int64_t runs, arguments.integer("runs", 1, 1, 1'000'000'000));
     LS_TRY(const double timeout, arguments.real("timeout", 0));
     LS_TRY(LoadedModel file, loadModel(arguments.positionals[0]));
-    LS_CHECK_OK(selectFromArguments(file.model, arguments));
+    LS_CHECK_OK(selectFromArguments(file, arguments));
     LS_TRY(const RunTarget target, targetOf(file, arguments.text("signature")));
     options.signature = target.signature;
     LS_TRY(const std::vector<std::string> sources, inputSources(arguments));

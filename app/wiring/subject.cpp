@@ -218,7 +218,7 @@ Result<DebugSubject> openSubject(const Arguments& arguments)
     auto file = std::make_shared<LoadedModel>(std::move(loaded));
     const GraphId root = rootOf(file->model, arguments.text("signature"));
     const size_t nodes = file->model.hasGraph(root) ? file->model.graph(root).operators.size() : 0;
-    LS_CHECK_OK(selectFromArguments(file->model, arguments));
+    LS_CHECK_OK(selectFromArguments(*file, arguments));
     LS_TRY(DebugSubject subject, liveSubject(file->model, fileNameOf(file->path), arguments.text("signature"), options));
     subject.owner = file;
     subject.selection = selectionText(file->model, subject.target.graph, nodes);

@@ -144,13 +144,14 @@ Result<RunSelection> completeSelection(const Model& model, RunSelection asked, s
     return asked;
 }
 
-Status selectFromArguments(Model& model, const Arguments& arguments)
+Status selectFromArguments(LoadedModel& file, const Arguments& arguments)
 {
+    Model& model = file.model;
     if (model.dialect != Dialect::tf) return {};
     const std::string key = arguments.text("signature");
     LS_CHECK_OK(checkSignature(model, key));
     const GraphId root = rootOf(model, key);
-    if (!model.hasGraph(root)) return Error(ErrorCode::badFile, "the model has no graphs");
+    if (!model.hasGraph(root)) return Error(ErrorCode::badFile, "the model has no graphs").at(file.path);
     const Signature* const signature = chooseSignature(model, key);
     RunSelection asked;
     for (const std::string& name : namesOf(arguments, "fetch"))

@@ -1,6 +1,7 @@
 // What of a TensorFlow graph a command runs: feeds, fetches and targets as typed, completed by what the graph itself says.
 #pragma once
 
+#include "converters/formats.h"
 #include "engine/base/result.h"
 #include "engine/ir/model.h"
 #include "engine/transform/run_selection.h"
@@ -26,6 +27,6 @@ GraphId rootOf(const Model& model, std::string_view signature);
 
 /// What `--feed`, `--input`, `--fetch`, `--target`, `--signature` and `--init` ask of a TensorFlow graph; nothing for other models.
 /// Commands run and show the model that is left. Errors: as completeSelection.
-Status selectFromArguments(Model& model, const Arguments& arguments);
+Status selectFromArguments(LoadedModel& file, const Arguments& arguments);
 
 } // namespace loopscope::app

@@ -11,7 +11,9 @@ Result<DebugSubject> subjectOf(const Model& model, const std::string& name, Open
     DebugSubject subject;
     subject.name = name;
     subject.model = &model;
-    LS_TRY(subject.target, selectTarget(model, options.signature));
+    Result<RunTarget> target = selectTarget(model, options.signature);
+    if (!target.ok() && target.error().code() == ErrorCode::badFile) return std::move(target).takeError().at(name);
+    subject.target = std::move(target).value();
     subject.inputs = std::move(options.inputs);
     subject.seed = options.execution.seed;
     subject.cancel = std::make_unique<CancelFlag>();
