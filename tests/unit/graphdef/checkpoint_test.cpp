@@ -1,6 +1,7 @@
 // Checkpoints: the checksum against known values, tensors read back, and every way in which files can be damaged.
 #include "converters/savedmodel/checkpoint.h"
 #include "converters/savedmodel/snappy.h"
+#include "engine/base/memory_budget.h"
 #include "engine/tensor/strings.h"
 #include "tests/unit/graphdef/bundle_writer.h"
 #include "tests/unit/graphdef/small_graph.h"
@@ -81,6 +82,21 @@ TEST(Snappy, unpacks_literals_and_copies)
          {packed.substr(0, packed.size() - 1), std::string("\x0e\x15\x03", 3), std::string("\x01\x08", 2) + "abc", std::string("\xff", 1)})
         EXPECT_FALSE(savedmodel::unpackSnappy(broken, 100).ok());
     EXPECT_FALSE(savedmodel::unpackSnappy(packed, 13).ok());
+}
+
+TEST(Snappy, refuses_what_unpacks_to_more_than_the_limit)
+{
+    // A byte and copies of 64 bytes from one back: three bytes each become 64.
+    constexpr uint64_t kPlain = uint64_t{256} << 20;
+    std::string packed;
+    for (uint64_t left = kPlain; left > 0; left >>= 7) packed += static_cast<char>((left & 0x7F) | (left > 0x7F ? 0x80 : 0));
+    packed += std::string("\x00x", 2);
+    for (int i = 0; i < 1000; ++i) packed += std::string("\xfe\x01\x00", 3);
+    setMemoryLimit(memoryInUse() + (64U << 20U));
+    const auto plain = savedmodel::unpackSnappy(packed, kPlain);
+    setMemoryLimit(0);
+    ASSERT_FALSE(plain.ok());
+    EXPECT_THAT(plain.error().message(), testing::HasSubstr("needs more memory than the limit of"));
 }
 
 TEST_F(CheckpointTest, reads_compressed_blocks)

@@ -2,6 +2,7 @@
 #include "engine/tensor/npz.h"
 
 #include "engine/base/bytes.h"
+#include "engine/base/memory_budget.h"
 
 #include <cstring>
 #include <filesystem>
@@ -9,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
+#include <zip.h>
 
 namespace loopscope {
 namespace {
@@ -82,6 +84,26 @@ TEST_F(Npz, files_that_are_no_archive_are_errors)
     const auto file = NpzFile::open(path("text.npz"));
     ASSERT_FALSE(file.ok());
     EXPECT_EQ(file.error().code(), ErrorCode::badFile);
+}
+
+TEST_F(Npz, members_that_unpack_to_more_than_the_limit_are_refused)
+{
+    const Array zeros{DType::u8, Shape{int64_t{96} << 20}, std::vector<std::byte>(size_t{96} << 20)};
+    zip_t* const archive = zip_open(path("bomb.npz").c_str(), ZIP_CREATE, nullptr);
+    ASSERT_NE(archive, nullptr);
+    const std::vector<std::byte> npy = writeNpy(zeros.view()).value();
+    const zip_int64_t member = zip_file_add(archive, "x.npy", zip_source_buffer(archive, npy.data(), npy.size(), 0), 0);
+    zip_set_file_compression(archive, static_cast<zip_uint64_t>(member), ZIP_CM_DEFLATE, 1);
+    ASSERT_EQ(zip_close(archive), 0);
+    ASSERT_LT(std::filesystem::file_size(path("bomb.npz")), 1U << 20U) << "a few bytes that become many";
+    setMemoryLimit(memoryInUse() + (32U << 20U));
+    const auto file = NpzFile::open(path("bomb.npz"));
+    const std::string message = !file.ok() ? file.error().message() : [&] {
+        const auto x = file->read("x");
+        return x.ok() ? std::string() : x.error().message();
+    }();
+    setMemoryLimit(0);
+    EXPECT_THAT(message, testing::HasSubstr("needs more memory than the limit of"));
 }
 
 TEST_F(Npz, damaged_members_are_errors_not_crashes)

@@ -1,9 +1,11 @@
 // Recordings that were made to do harm: whoever opens them writes nothing, runs nothing that they say, and gets an answer or an error.
+#include "engine/base/memory_budget.h"
 #include "fixture.h"
 #include "tracer/api/trace_check.h"
 #include "tracer/api/trace_replay.h"
 #include "tracer/record/recording_lock.h"
 
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstring>
@@ -16,6 +18,7 @@
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#include <zstd.h>
 
 namespace loopscope::test {
 namespace {
@@ -225,6 +228,67 @@ TEST(HostileRecording, whatIsNoRegularFileIsRefused)
     ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
     EXPECT_FALSE(isTraceFile(path));
     EXPECT_EQ(openAndLook(path), path + ": is no regular file");
+}
+
+/// A frame of Zstandard that unpacks to so many zeros.
+std::string packedZeros(size_t bytes)
+{
+    const std::string zeros(bytes, '\0');
+    std::string packed(ZSTD_compressBound(bytes), '\0');
+    packed.resize(ZSTD_compress(packed.data(), packed.size(), zeros.data(), bytes, 1));
+    return packed;
+}
+
+std::string hexOf(const std::string& bytes)
+{
+    std::string hex;
+    for (const char c : bytes)
+        for (const int shift : {4, 0}) hex += "0123456789abcdef"[static_cast<unsigned char>(c) >> shift & 15];
+    return hex;
+}
+
+TEST(HostileRecording, storedValuesThatUnpackToMoreThanTheLimitAreRefused)
+{
+    constexpr size_t kZeros = 512U << 20U;
+    const Recording r = record(optionsFor(tracePath(), TraceLevel::all), {{.outer = 3}});
+    const std::string packed = packedZeros(kZeros);
+    ASSERT_LT(packed.size(), 100'000U) << "a few bytes that become many";
+    const std::string size = std::to_string(kZeros), stored = std::to_string(packed.size());
+    change(r.path, "UPDATE blob SET dtype = 'u8', shape = '[" + size + "]', codec = 1, bytes = " + size + ", stored = " + stored +
+                       ", chunks = 1; UPDATE chunk SET data = x'" + hexOf(packed) + "'");
+    const auto reader = TraceReader::open(r.path);
+    ASSERT_TRUE(reader.ok()) << reader.error().message();
+    setMemoryLimit(memoryInUse() + (64U << 20U));
+    auto run = RecordedRun::open(**reader);
+    ASSERT_TRUE(run.ok()) << run.error().message();
+    std::string message;
+    for (int64_t event = 0; event < 20 && message.empty(); ++event)
+        if (const auto value = (*run)->value(event, 0); !value.ok()) message = value.error().message();
+    setMemoryLimit(0);
+    EXPECT_THAT(message, testing::HasSubstr("needs more memory than the limit of"));
+}
+
+TEST(HostileRecording, ofManyGigabytesIsOpenedAtOnce)
+{
+    const Recording r = record(optionsFor(tracePath()), {{.outer = 3}});
+    const std::vector<std::string> events = r.rows("SELECT count(*) FROM event");
+    // The file says that it has pages for 8.5 GB; all but the first are a hole. What opening reads does not grow with it.
+    std::fstream file(r.path, std::ios::in | std::ios::out | std::ios::binary);
+    std::array<unsigned char, 100> header = {};
+    file.read(reinterpret_cast<char*>(header.data()), header.size());
+    const int64_t page = header[16] * 256 + header[17] == 1 ? 65536 : header[16] * 256 + header[17];
+    const int64_t pages = int64_t{8'500'000'000} / page;
+    for (size_t i = 0; i < 4; ++i) header[28 + i] = static_cast<unsigned char>(pages >> (24 - 8 * i));
+    file.seekp(0);
+    file.write(reinterpret_cast<const char*>(header.data()), header.size());
+    file.close();
+    fs::resize_file(r.path, static_cast<uintmax_t>(pages * page));
+    const uint64_t before = memoryInUse();
+    const auto reader = TraceReader::open(r.path);
+    ASSERT_TRUE(reader.ok()) << reader.error().message();
+    EXPECT_EQ(rowsOf(**reader, "SELECT count(*) FROM event"), events);
+    EXPECT_TRUE(RecordedRun::open(**reader).ok());
+    EXPECT_LT(memoryInUse(), before + (64U << 20U));
 }
 
 TEST(ChangedRecording, isTold)
