@@ -85,6 +85,29 @@ TEST(Layers, theTestItselfFindsViolations)
     EXPECT_TRUE(violations(table, "engine/exec/x.cpp", "#include \"engine/plan/plan.h\"\n").empty());
 }
 
+// Faces are built on the session API. Beside it they know what is a value: descriptions, addresses, numbers; and single headers that hold
+// nothing else, which the table names one by one.
+TEST(Layers, facesKnowOfTheEngineItsApiAndValueTypes)
+{
+    const std::set<std::string> values = {"engine/api", "engine/base", "engine/tensor", "engine/ir", "engine/ops", "engine/observe"};
+    int faces = 0;
+    for (const auto& [face, allowed] : readTable().layers) {
+        if (!face.starts_with("viewer/") && face != "app/terminal") continue;
+        ++faces;
+        for (const std::string& folder : allowed) {
+            EXPECT_NE(folder, "engine") << face;
+            if (!folder.starts_with("engine/") || values.count(folder) != 0) continue;
+            EXPECT_TRUE(folder.ends_with(".h")) << face << " may include all of " << folder;
+            const std::string header = readText(folder);
+            EXPECT_FALSE(header.empty()) << folder;
+            for (const char* runs : {"Executor", "Interpreter", "Timeline", "DebugTarget"})
+                EXPECT_EQ(header.find(runs), std::string::npos) << face << " may include " << folder << ", which is about a " << runs;
+        }
+    }
+    EXPECT_GE(faces, 12);
+    EXPECT_TRUE(readTable().layers.at("viewer/layout").empty());
+}
+
 // A layer table with a cycle would allow everything along it.
 TEST(Layers, theTableHasNoCycle)
 {
