@@ -7,9 +7,10 @@
 
 namespace loopscope {
 
-KernelHost::KernelHost(const ExecutionOptions& options)
+KernelHost::KernelHost(const ExecutionOptions& options, const Step& step)
     : m_account{0, MemoryAccount::machineLimit(), options.allocator ? options.allocator : &hostAllocator()},
       m_random(options.seed),
+      m_now(step),
       m_threadCount(std::max(options.threads, 1)),
       m_scratch(m_account)
 {

@@ -1,6 +1,7 @@
 // What kernels are given while they run: memory, variables and tables, random numbers, threads; and what is kept of which kernels they are.
 #pragma once
 
+#include "engine/base/counts.h"
 #include "engine/base/thread_pool.h"
 #include "engine/exec/execution_options.h"
 #include "engine/exec/memory_block.h"
@@ -16,7 +17,8 @@ namespace loopscope {
 /// A KernelRuntime without resize(): where results lie is the machine's business.
 class KernelHost : public KernelRuntime {
 public:
-    explicit KernelHost(const ExecutionOptions& options);
+    /// `step`: of the operator that runs.
+    KernelHost(const ExecutionOptions& options, const Step& step);
     ~KernelHost() override;
     KernelHost(const KernelHost&) = delete;
     KernelHost& operator=(const KernelHost&) = delete;
@@ -25,10 +27,18 @@ public:
     KernelReport& kernelReport() { return m_kernelReport; }
     const KernelReport& kernelReport() const { return m_kernelReport; }
 
-    // KernelRuntime
+    // KernelRuntime. Who asks for what outlives an operator is noted.
     std::byte* scratch(size_t bytes) override;
-    ResourceStore& resources() override { return m_resources; }
-    RandomState& random() override { return m_random; }
+    ResourceStore& resources() override
+    {
+        m_lastingStep = m_now;
+        return m_resources;
+    }
+    RandomState& random() override
+    {
+        m_lastingStep = m_now;
+        return m_random;
+    }
     int threads() const override { return m_threadCount; }
     void parallel(int64_t count, BlockFunction work) override;
 
@@ -37,8 +47,10 @@ protected:
     KernelReport m_kernelReport;
     ResourceStore m_resources;
     RandomState m_random;
+    Step m_lastingStep{-1}; ///< of the operator that asked for resources or random numbers last
 
 private:
+    const Step& m_now;
     const int m_threadCount;
     MemoryBlock m_scratch;
     std::unique_ptr<ThreadPool> m_threads; ///< made when a kernel first wants it

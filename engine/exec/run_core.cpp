@@ -29,7 +29,7 @@ VariableAccess::Kind accessKind(AccessKind kind)
 } // namespace
 
 RunCore::RunCore(const Model& model, GraphId root, const ExecutionOptions& options)
-    : KernelHost(options),
+    : KernelHost(options, m_step),
       m_model(model),
       m_root(root),
       m_options(options),

@@ -57,17 +57,6 @@ public:
         if (m_options.synchroniser) m_options.synchroniser->reach(point);
     }
 
-    // KernelRuntime: who asks for what outlives an operator is noted.
-    ResourceStore& resources() override
-    {
-        m_lastingStep = m_step;
-        return m_resources;
-    }
-    RandomState& random() override
-    {
-        m_lastingStep = m_step;
-        return m_random;
-    }
     // ResourceListener: of TensorFlow graphs it looks for races, too
     void accessed(const std::string& name, AccessKind kind, const Tensor* value) override;
     void printed(std::string_view stream, std::string_view text) override
@@ -126,8 +115,7 @@ protected:
     RunLimits m_limits;
     Phase m_phase = Phase::idle;
     Step m_step;
-    Step m_lastingStep{-1}; ///< of the operator that asked for resources or random numbers last
-    bool m_asking = false;  ///< run() and runTo() ask about traps, stepOnce() does not
+    bool m_asking = false; ///< run() and runTo() ask about traps, stepOnce() does not
     TrapSet m_traps;
     TrapHandler* m_trapHandler = nullptr;
     InvocationId m_nextInvocation = 1;
