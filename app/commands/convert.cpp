@@ -3,9 +3,12 @@
 #include "app/output/console.h"
 #include "app/output/json_writer.h"
 #include "app/wiring/outputs.h"
+#include "app/wiring/tf_target.h"
 #include "converters/formats.h"
 #include "converters/tflite/file_archive.h"
+#include "engine/api/inputs/run_target.h"
 #include "engine/base/text.h"
+#include "engine/transform/freeze.h"
 
 #include <filesystem>
 #include <string>
@@ -22,6 +25,48 @@ void tellLostFiles(Console& console, const LoadedModel& file)
     if (!names.empty()) console.warning("left out, for the format has no room for files beside the model: " + join(names, ", "));
 }
 
+/// What was frozen, in words.
+struct FrozenText {
+    bool isFrozen = false;
+    int64_t variables = 0;
+    std::vector<std::string> lines;
+};
+
+/// "x -> serving_default_x:0, y -> …": a signature for those who have only the nodes' names.
+std::string bindingText(const Graph& graph, const std::vector<SignatureBinding>& bindings)
+{
+    std::vector<std::string> parts;
+    for (const SignatureBinding& binding : bindings) parts.push_back(binding.name + " -> " + graph.value(binding.value).id);
+    return join(parts, ", ");
+}
+
+Result<FrozenText> freeze(LoadedModel& file, const Arguments& arguments, bool keepsSignatures)
+{
+    Model& model = file.model;
+    if (model.dialect != Dialect::tf)
+        return Error(ErrorCode::usage, "--freeze is for TensorFlow graphs").found("dialect " + std::string(dialectName(model.dialect)));
+    LS_TRY(const RunSelection selection, selectionFromArguments(file, arguments));
+    const std::string key = arguments.text("signature");
+    const Signature* const chosen = chooseSignature(model, key);
+    LS_TRY(const Frozen frozen, freezeVariables(model, rootOf(model, key), selection, chosen ? chosen->key : ""));
+    FrozenText text;
+    text.isFrozen = true;
+    text.variables = frozen.variables;
+    text.lines.push_back(groupThousands(frozen.variables) +
+                         (frozen.variables == 1 ? " variable is a constant" : " variables are constants") +
+                         " now; fetched: " + join(selection.fetches, ", "));
+    if (!frozen.tables.empty())
+        text.lines.push_back("tables are filled by " +
+                             std::string(attributeString(model.attributes, "init_op", "nothing that the file names")) +
+                             ", which has to run first: " + join(frozen.tables, ", "));
+    if (keepsSignatures) return text;
+    for (const Signature& signature : model.signatures)
+        text.lines.push_back("signature '" + signature.key + "': " + bindingText(model.graph(signature.graph), signature.inputs) + "; " +
+                             bindingText(model.graph(signature.graph), signature.outputs));
+    model.signatures.clear(); // a GraphDef has no place for them
+    return text;
+}
+
 } // namespace
 
 Result<int> runConvert(const CommandContext& context)
@@ -36,26 +81,31 @@ Result<int> runConvert(const CommandContext& context)
     if (data == "inline") options.data = DataMode::inlineData;
     else if (data == "side") options.data = DataMode::side;
     else if (data == "none") options.data = DataMode::none;
-    LS_TRY(const LoadedModel file, loadModel(arguments.positionals[0]));
+    LS_TRY(LoadedModel file, loadModel(arguments.positionals[0]));
     options.source = file.content;
     LS_TRY(const Format* const format, formatToSave(out, options));
+    FrozenText frozen;
+    if (arguments.has("freeze")) {
+        Result<FrozenText> done = freeze(file, arguments, format->extension != "pb" && format->extension != "pbtxt");
+        if (!done.ok()) return std::move(done).takeError().at(file.path);
+        frozen = std::move(done).value();
+    } else {
+        for (const char* option : {"signature", "fetch", "feed"})
+            if (arguments.has(option))
+                return Error(ErrorCode::usage, "--" + std::string(option) + " says what --freeze keeps").expected("--freeze, too");
+    }
     LS_CHECK_OK(format->save(file.model, out, options));
     if (!format->keepsFiles) tellLostFiles(console, file);
     std::error_code error;
     const auto bytes = std::filesystem::file_size(out, error);
     if (console.json()) {
-        console.line(JsonWriter()
-                         .beginObject()
-                         .key("schema")
-                         .value(1)
-                         .key("file")
-                         .value(out)
-                         .key("bytes")
-                         .value(static_cast<int64_t>(error ? 0 : bytes))
-                         .endObject()
-                         .text());
+        JsonWriter json;
+        json.beginObject().key("schema").value(1).key("file").value(out).key("bytes").value(static_cast<int64_t>(error ? 0 : bytes));
+        if (frozen.isFrozen) json.key("variables").value(frozen.variables);
+        console.line(json.endObject().text());
     } else if (!error) {
         console.line(out + ": " + formatBytes(bytes));
+        for (const std::string& line : frozen.lines) console.line(line);
     }
     return 0;
 }

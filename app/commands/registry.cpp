@@ -114,7 +114,7 @@ std::vector<CommandSpec> conversionCommands()
          "convert IN -o OUT",
          "Between .tflite, .circle and .lsir; TensorFlow graphs between .pb, .pbtxt, .meta and .lsir.",
          "loopscope convert model.tflite -o model.lsir",
-         {"output", "format", "force", "data"},
+         {"output", "format", "force", "data", "freeze", "signature", "fetch", "feed"},
          1,
          1,
          runConvert},

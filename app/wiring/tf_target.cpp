@@ -144,10 +144,9 @@ Result<RunSelection> completeSelection(const Model& model, RunSelection asked, s
     return asked;
 }
 
-Status selectFromArguments(LoadedModel& file, const Arguments& arguments)
+Result<RunSelection> selectionFromArguments(LoadedModel& file, const Arguments& arguments)
 {
     Model& model = file.model;
-    if (model.dialect != Dialect::tf) return {};
     const std::string key = arguments.text("signature");
     LS_CHECK_OK(checkSignature(model, key));
     const GraphId root = rootOf(model, key);
@@ -165,8 +164,14 @@ Status selectFromArguments(LoadedModel& file, const Arguments& arguments)
                     asked.feeds.push_back(valueOf(model, signature, &Signature::inputs, input.name));
             }
     LS_CHECK_OK(addInitialisers(model, arguments));
-    LS_TRY(const RunSelection selection, completeSelection(model, std::move(asked), key));
-    LS_TRY(model, selectForRun(model, root, selection));
+    return completeSelection(model, std::move(asked), key);
+}
+
+Status selectFromArguments(LoadedModel& file, const Arguments& arguments)
+{
+    if (file.model.dialect != Dialect::tf) return {};
+    LS_TRY(const RunSelection selection, selectionFromArguments(file, arguments));
+    LS_TRY(file.model, selectForRun(file.model, rootOf(file.model, arguments.text("signature")), selection));
     return {};
 }
 

@@ -25,6 +25,10 @@ std::vector<std::string> unreadValues(const Graph& graph);
 /// The graph that runs: the signature's, else the primary one.
 GraphId rootOf(const Model& model, std::string_view signature);
 
+/// What `--feed`, `--input`, `--fetch`, `--target`, `--signature` and `--init` ask of a TensorFlow graph, completed; the nodes of `--init`
+/// are added to the model's own. Errors: as completeSelection.
+Result<RunSelection> selectionFromArguments(LoadedModel& file, const Arguments& arguments);
+
 /// What `--feed`, `--input`, `--fetch`, `--target`, `--signature` and `--init` ask of a TensorFlow graph; nothing for other models.
 /// Commands run and show the model that is left. Errors: as completeSelection.
 Status selectFromArguments(LoadedModel& file, const Arguments& arguments);
