@@ -1,5 +1,6 @@
 // `loopscope diff`: where two traces, models or archives of arrays first differ.
 #include "app/commands/commands.h"
+#include "app/commands/diff_models.h"
 #include "app/output/console.h"
 #include "app/output/json_writer.h"
 #include "app/wiring/signals.h"
@@ -128,6 +129,9 @@ Result<int> diffTraceFiles(const CommandContext& context, const std::string& a, 
         options.runB = second->runs().front().id;
     }
     LS_TRY(const TraceDiff diff, diffTraces(*first, *second, options));
+    if (!diff.models.empty())
+        context.console.note("the recordings are of two models: " + diff.models +
+                             (options.pairing == DiffPairing::address ? "; --pairing name pairs their values by name" : ""));
     if (diff.unpaired > 0) context.console.note(std::to_string(diff.unpaired) + " operators have no partner");
     std::vector<Shown> shown;
     for (const TraceDifference& d : diff.differences)
@@ -150,8 +154,10 @@ std::optional<Shown> compareArrays(const std::string& name, const Array& a, cons
     if (c.equal) return std::nullopt;
     const int64_t at = std::max<int64_t>(c.worst >= 0 ? c.worst : c.first, 0);
     d.kind = "value";
-    d.a = elementText(a.view(), at);
-    d.b = elementText(b.view(), at);
+    NumberFormat exact; // what differs must not look alike
+    exact.digits = NumberFormat::kExact;
+    d.a = elementText(a.view(), at, exact);
+    d.b = elementText(b.view(), at, exact);
     d.at = elementIndexText(a.shape, at);
     d.maxAbs = c.maxAbs;
     d.maxRel = c.maxRel;
@@ -199,7 +205,7 @@ Result<int> diffArrays(const CommandContext& context, const std::string& a, cons
     return report(context.console, shown.empty(), 1, shown, tolerance, "array");
 }
 
-Result<int> diffModels(const CommandContext& context, const std::string& a, const std::string& b)
+Result<int> diffModelFiles(const CommandContext& context, const std::string& a, const std::string& b)
 {
     LS_TRY(const LoadedModel first, loadModel(a));
     LS_TRY(const LoadedModel second, loadModel(b));
@@ -207,8 +213,23 @@ Result<int> diffModels(const CommandContext& context, const std::string& a, cons
     int64_t operators = 0;
     for (const Graph& graph : first.model.graphs) operators += static_cast<int64_t>(graph.operators.size());
     std::vector<Shown> shown;
-    if (!difference.empty()) shown.push_back({difference, "model", a, b, "", -1, {}, {}, {}, {}, false});
-    return report(context.console, shown.empty(), operators, shown, {}, "operators");
+    if (difference.empty()) return report(context.console, true, operators, shown, {}, "operators");
+    const ModelDiff diff = diffModels(first.model, second.model);
+    for (const ModelDifference& d : diff.differences) {
+        shown.push_back({d.address, d.kind, d.a, d.b, "", -1, {}, {}, {}, {}, false});
+        if (!context.arguments.has("all")) break;
+    }
+    // Operators agree: it is something else of the file.
+    if (shown.empty()) shown.push_back({difference, "model", a, b, "", -1, {}, {}, {}, {}, false});
+    if (!context.console.json()) {
+        const auto count = [&](int64_t n) { return context.console.number(n) + (n == 1 ? " operator" : " operators"); };
+        std::string line = count(diff.paired) + " pair by " + diff.pairedBy;
+        line += diff.differing == 0 ? ", all alike" : ", " + context.console.number(diff.differing) + " of them differ";
+        if (diff.onlyA > 0) line += "; " + context.console.number(diff.onlyA) + " only in " + a;
+        if (diff.onlyB > 0) line += "; " + context.console.number(diff.onlyB) + " only in " + b;
+        context.console.line(line);
+    }
+    return report(context.console, false, diff.paired, shown, {}, "operators");
 }
 
 } // namespace
@@ -228,7 +249,7 @@ Result<int> runDiff(const CommandContext& context)
     case DiffKind::trace: return diffTraceFiles(context, a, b);
     case DiffKind::archive: return diffArchives(context, a, b);
     case DiffKind::array: return diffArrays(context, a, b);
-    case DiffKind::model: return diffModels(context, a, b);
+    case DiffKind::model: return diffModelFiles(context, a, b);
     }
     return kEqual;
 }

@@ -42,6 +42,7 @@ struct TraceDiff {
     int64_t compared = 0;                     ///< writes compared, those skipped by equal digests included
     int64_t unpaired = 0;                     ///< pairing by name: operators of a without a partner in b
     std::vector<TraceDifference> differences; ///< in the order of run a
+    std::string models;                       ///< "float.tflite and int8.tflite", where the runs are of two models; empty: of one
 };
 
 /// Errors: usage (no runs, pairing by address of different models), badFile, cancelled.

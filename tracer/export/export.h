@@ -3,6 +3,7 @@
 
 #include "engine/observe/address.h"
 #include "tracer/api/trace_export.h"
+#include "tracer/read/recorded_names.h"
 #include "tracer/read/run_view.h"
 
 #include <functional>
@@ -15,7 +16,8 @@ namespace loopscope {
 /// The writes of a run that the patterns want, in order.
 class SelectedWrites {
 public:
-    /// Errors: usage (a pattern that cannot be read).
+    /// Patterns, addresses, and short names that are unambiguous: `if#2`, `next_n`, `while#0@5/if#2`. Errors: usage (a pattern that cannot
+    /// be read, a name that nothing has).
     static Result<SelectedWrites> create(const TraceReader& trace, const TraceExportOptions& options);
 
     RunView& view() { return m_view; }
@@ -23,14 +25,19 @@ public:
     Status forEach(const std::function<Status(const ViewedWrite&, const std::string& address)>& handle);
 
 private:
-    SelectedWrites(RunView view, std::vector<AddressPattern> patterns, const CancelFlag* cancel)
+    SelectedWrites(RunView view, std::vector<AddressPattern> patterns, std::vector<RecordedPlace> places, const CancelFlag* cancel)
         : m_view(std::move(view)),
           m_patterns(std::move(patterns)),
+          m_places(std::move(places)),
           m_cancel(cancel)
     {
     }
+    bool isPlace(const ViewedWrite& write) const;
+    Result<bool> isWanted(const ViewedWrite& write, const std::string& address) const;
+
     RunView m_view;
     std::vector<AddressPattern> m_patterns;
+    std::vector<RecordedPlace> m_places; ///< of short names
     const CancelFlag* m_cancel;
 };
 

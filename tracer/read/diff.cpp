@@ -2,6 +2,7 @@
 // runs take different ways the comparison ends with what was different. By name, the k-th writes of equally named values are compared.
 #include "tracer/api/trace_diff.h"
 
+#include "engine/tensor/value_text.h"
 #include "tracer/read/compare_values.h"
 #include "tracer/read/run_view.h"
 #include "tracer/schema/schema.h"
@@ -253,8 +254,11 @@ private:
         if (shapeA != shapeB) return report(a, "shape", shapeA.value_or("?"), shapeB.value_or("?"), nullptr);
         LS_TRY(const ValueDistance distance, distanceOf(a, ra, b, rb));
         if (distance.isWithin) return {};
-        const auto number = [](const std::optional<double>& v, const ViewedWrite& w) { return v ? sqlText(*v) : sqlText(w.lo); };
-        return report(a, "value", number(distance.a, a), number(distance.b, b), &distance);
+        const auto number = [](const std::optional<double>& v, const ViewedWrite& w, const ViewedResult& result) {
+            if (!v && !std::holds_alternative<double>(w.lo)) return sqlText(w.lo);
+            return exactText(v ? *v : std::get<double>(w.lo), dtypeFromName(result.dtype).value_or(DType::f64));
+        };
+        return report(a, "value", number(distance.a, a, ra), number(distance.b, b, rb), &distance);
     }
 
     Result<ValueDistance> distanceOf(const ViewedWrite& a, const ViewedResult& ra, const ViewedWrite& b, const ViewedResult& rb)
@@ -450,6 +454,28 @@ Result<const TraceRun*> chooseRun(const TraceReader& trace, std::optional<int64_
     return run;
 }
 
+struct ModelName {
+    std::string name, hash;
+};
+
+Result<ModelName> modelOf(const TraceReader& trace, const TraceRun& run)
+{
+    LS_TRY(Statement s, trace.database().prepare("SELECT name, hash FROM model WHERE id = ?"));
+    s.bind(1, run.model);
+    LS_TRY(const bool hasRow, s.step());
+    return hasRow ? ModelName{s.text(0), s.text(1)} : ModelName();
+}
+
+/// The names of the runs' models, if they are two.
+Result<std::string> twoModels(const TraceReader& a, const TraceRun& runA, const TraceReader& b, const TraceRun& runB)
+{
+    LS_TRY(const ModelName x, modelOf(a, runA));
+    LS_TRY(const ModelName y, modelOf(b, runB));
+    const bool areSame = x.hash.empty() || y.hash.empty() ? x.name == y.name : x.hash == y.hash;
+    if (areSame) return std::string();
+    return x.name == y.name ? "two models called " + x.name : x.name + " and " + y.name;
+}
+
 } // namespace
 
 Result<TraceDiff> diffTraces(const TraceReader& a, const TraceReader& b, const DiffOptions& options)
@@ -464,7 +490,10 @@ Result<TraceDiff> diffTraces(const TraceReader& a, const TraceReader& b, const D
     }
     LS_TRY(RunView viewA, RunView::create(a.database(), *runA));
     LS_TRY(RunView viewB, RunView::create(b.database(), *runB));
-    return Comparer(std::move(viewA), std::move(viewB), options).run();
+    LS_TRY(std::string models, twoModels(a, *runA, b, *runB));
+    LS_TRY(TraceDiff diff, Comparer(std::move(viewA), std::move(viewB), options).run());
+    diff.models = std::move(models);
+    return diff;
 }
 
 } // namespace loopscope

@@ -51,6 +51,7 @@ public:
         if (const size_t slash = rest.find('/'); slash != std::string_view::npos) {
             LS_TRY(const int64_t root, first("SELECT id FROM graph WHERE name = ?1 AND model = ?2", rest.substr(0, slash)));
             if (root != 0) return findIn(root, rest.substr(slash + 1), slot, text);
+            if (std::optional<RecordedPlace> place = findBelow(rest, slot)) return *place;
         }
         return findAnywhere(rest, slot, text);
     }
@@ -117,6 +118,33 @@ private:
         return Error(ErrorCode::usage, "no operator '" + std::string(rest) + "' in " + (graphName.empty() ? "" : graphName[0]))
             .at(whole)
             .nearest(nearestNames(rest, labels));
+    }
+
+    /// An address without its beginning, `while#0@5/if#2`: the one operator that it leads to from any graph.
+    std::optional<RecordedPlace> findBelow(std::string_view rest, std::optional<int64_t> slot)
+    {
+        std::optional<RecordedPlace> found;
+        const Result<std::vector<int64_t>> graphs = numbers("SELECT id FROM graph WHERE model = ? ORDER BY ordinal", m_model);
+        if (!graphs.ok()) return std::nullopt;
+        for (const int64_t graph : *graphs) {
+            const Result<RecordedPlace> place = findIn(graph, rest, slot, rest);
+            if (!place.ok()) continue;
+            if (found && found->op != place->op) return std::nullopt;
+            found = *place;
+        }
+        return found;
+    }
+
+    Result<std::vector<int64_t>> numbers(const char* sql, int64_t parameter)
+    {
+        LS_TRY(Statement s, m_database.prepare(sql));
+        s.bind(1, parameter);
+        std::vector<int64_t> found;
+        for (;;) {
+            LS_TRY(const bool hasRow, s.step());
+            if (!hasRow) return found;
+            found.push_back(s.integer(0));
+        }
     }
 
     /// The graphs that a step of an address enters: `while#0@3:body`. Without a role all of the operator's, of a loop the body first.

@@ -1,0 +1,169 @@
+#include "app/commands/diff_models.h"
+
+#include "engine/debug/reference/operator_match.h"
+#include "engine/ir/text/printer.h"
+#include "engine/observe/address.h"
+#include "engine/observe/address_resolution.h"
+#include "engine/tensor/value_text.h"
+
+#include <algorithm>
+#include <set>
+
+namespace loopscope::app {
+
+namespace {
+
+constexpr size_t kMostShown = 60; ///< characters of an attribute
+
+/// An operator of a model, found again by its address.
+struct Found {
+    GraphId graph;
+    OperatorId op;
+};
+
+class Comparer {
+public:
+    Comparer(const Model& a, const Model& b) : m_a(a), m_b(b), m_pairing(ValuePairing::create(a, GraphId(0), b, GraphId(0))) {}
+
+    ModelDiff run()
+    {
+        m_diff.pairedBy = m_pairing.summary().how;
+        std::set<std::string> seenThere;
+        std::string last;
+        for (const OperatorMatch& match : matchOperators(m_a, GraphId(0), m_b, GraphId(0), m_pairing)) {
+            if (!match.there.empty()) seenThere.insert(match.there);
+            if (match.here == last) continue; // another result of the same operator
+            last = match.here;
+            if (match.there.empty()) unmatched(match.here);
+            else matched(match.here, match.there);
+        }
+        // The other way round only to name what pairs with nothing.
+        const ValuePairing back = ValuePairing::create(m_b, GraphId(0), m_a, GraphId(0));
+        for (const OperatorMatch& match : matchOperators(m_b, GraphId(0), m_a, GraphId(0), back)) {
+            if (!match.there.empty() || !seenThere.insert(match.here).second) continue;
+            const Found there = find(m_b, match.here);
+            if (!there.op.valid() || hasNoResults(m_b, there)) continue;
+            ++m_diff.onlyB;
+            add(match.here, "missing", "nothing", nameOf(m_b, there));
+        }
+        return std::move(m_diff);
+    }
+
+private:
+    static Found find(const Model& model, const std::string& address)
+    {
+        const Result<Address> parsed = parseAddress(address);
+        if (!parsed.ok()) return {};
+        const Result<ResolvedAddress> place = resolveAddress(model, *parsed);
+        return place.ok() ? Found{place->graph, place->op} : Found{};
+    }
+
+    static const Operator& opOf(const Model& model, const Found& found) { return model.graph(found.graph).op(found.op); }
+    static bool hasNoResults(const Model& model, const Found& found) { return opOf(model, found).results.empty(); }
+    static std::string nameOf(const Model& model, const Found& found) { return opOf(model, found).kind.full(); }
+
+    void add(const std::string& address, std::string kind, std::string a, std::string b)
+    {
+        m_diff.differences.push_back({address, std::move(kind), std::move(a), std::move(b)});
+    }
+
+    void unmatched(const std::string& address)
+    {
+        const Found here = find(m_a, address);
+        // What gives nothing has no value that could pair; the same place is then its partner.
+        if (here.op.valid() && hasNoResults(m_a, here)) {
+            const Found there = find(m_b, address);
+            if (there.op.valid() && opOf(m_b, there).kind == opOf(m_a, here).kind) return matched(address, address);
+        }
+        ++m_diff.onlyA;
+        add(address, "missing", here.op.valid() ? nameOf(m_a, here) : "", "nothing");
+    }
+
+    void matched(const std::string& here, const std::string& there)
+    {
+        const Found a = find(m_a, here), b = find(m_b, there);
+        if (!a.op.valid() || !b.op.valid()) return;
+        ++m_diff.paired;
+        const size_t before = m_diff.differences.size();
+        const Operator& x = opOf(m_a, a);
+        const Operator& y = opOf(m_b, b);
+        const std::string place = here == there ? here : here + " = " + there;
+        if (!(x.kind == y.kind)) add(place, "operator", x.kind.full(), y.kind.full());
+        else attributes(place, x, a, y, b);
+        operands(place, x, a, y, b);
+        for (size_t k = 0; k < std::min(x.results.size(), y.results.size()); ++k)
+            types(place, "result " + std::to_string(k), m_a.graph(a.graph).value(x.results[k]).type,
+                  m_b.graph(b.graph).value(y.results[k]).type);
+        if (m_diff.differences.size() > before) ++m_diff.differing;
+    }
+
+    void attributes(const std::string& place, const Operator& x, const Found& a, const Operator& y, const Found& b)
+    {
+        std::set<std::string> keys;
+        for (const auto* op : {&x, &y})
+            for (const NamedAttribute& attribute : op->attributes) keys.insert(attribute.key);
+        for (const std::string& key : keys) {
+            const Attribute* const left = findAttribute(x.attributes, key);
+            const Attribute* const right = findAttribute(y.attributes, key);
+            // Graphs are compared inside; facts say where an operator came from.
+            if (key.starts_with('@') || (left && left->as<GraphRef>()) || (right && right->as<GraphRef>())) continue;
+            const std::string l = left ? attributeText(*left, m_a, &m_a.graph(a.graph)) : "not given";
+            const std::string r = right ? attributeText(*right, m_b, &m_b.graph(b.graph)) : "not given";
+            if (l != r) add(place, "attribute " + key, cut(l), cut(r));
+        }
+    }
+
+    static std::string cut(std::string text)
+    {
+        if (text.size() <= kMostShown) return text;
+        return text.substr(0, kMostShown) + "…";
+    }
+
+    void operands(const std::string& place, const Operator& x, const Found& a, const Operator& y, const Found& b)
+    {
+        const size_t count = std::max(x.inputs.size(), y.inputs.size());
+        for (size_t i = 0; i < count; ++i) {
+            const ValueId left = i < x.inputs.size() ? x.inputs[i] : ValueId();
+            const ValueId right = i < y.inputs.size() ? y.inputs[i] : ValueId();
+            const std::string what = "operand " + std::to_string(i);
+            if (!left.valid() || !right.valid()) {
+                if (left.valid() != right.valid())
+                    add(place, what, left.valid() ? m_a.graph(a.graph).value(left).id : "none",
+                        right.valid() ? m_b.graph(b.graph).value(right).id : "none");
+                continue;
+            }
+            const Value& v = m_a.graph(a.graph).value(left);
+            const Value& w = m_b.graph(b.graph).value(right);
+            if (v.role == ValueRole::constant && w.role == ValueRole::constant) {
+                if (types(place, what, v.type, w.type)) continue;
+                if (v.constant && w.constant && !v.constant->sameContent(*w.constant))
+                    add(place, what, v.id + " " + shortType(v.type), "other elements");
+            } else if (const ValueId partner = m_pairing.partner(a.graph, b.graph, left); partner.valid() && partner != right) {
+                add(place, what, v.id, w.id);
+            }
+        }
+    }
+
+    bool types(const std::string& place, const std::string& what, const TensorType& x, const TensorType& y)
+    {
+        if (x == y) return false;
+        const std::string l = shortType(x), r = shortType(y);
+        add(place, what, l == r ? typeText(x) : l, l == r ? typeText(y) : r);
+        return true;
+    }
+
+    const Model& m_a;
+    const Model& m_b;
+    const ValuePairing m_pairing;
+    ModelDiff m_diff;
+};
+
+} // namespace
+
+ModelDiff diffModels(const Model& a, const Model& b)
+{
+    if (a.graphs.empty() || b.graphs.empty()) return {};
+    return Comparer(a, b).run();
+}
+
+} // namespace loopscope::app
