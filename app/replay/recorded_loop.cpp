@@ -58,6 +58,18 @@ bool isWhole(const std::vector<RecordedIteration>& iterations)
     return !iterations.empty();
 }
 
+/// Whether the body of an iteration began of which only the condition has completed: then the condition held.
+Result<bool> bodyBegan(const Model& model, const RecordedRun& run, RecordedValues& values, GraphId condGraph, const RecordedIteration& last)
+{
+    const Graph& cond = model.graph(condGraph);
+    if (cond.outputs.empty()) return false;
+    LS_TRY(const std::optional<RecordedInvocation> row, run.invocation(last.invocation));
+    const KnownValue* const known = row ? values.find(*row, condGraph, cond.outputs[0].value) : nullptr;
+    if (!known || !known->isRecorded) return false;
+    const Result<bool> holds = tfTruth(known->tensor);
+    return holds.ok() && *holds;
+}
+
 } // namespace
 
 Result<LoopAnswer> hearRecordedLoop(const Model& model, const RecordedRun& run, RecordedValues& values, const LoopQuery& query,
@@ -74,7 +86,14 @@ Result<LoopAnswer> hearRecordedLoop(const Model& model, const RecordedRun& run, 
 
     const auto condSteps = std::ssize(cond.operators);
     const int64_t before = query.graph == graphs.body ? condSteps : 0; // operators of an iteration before the graph begins
-    const auto entered = [condSteps](const RecordedIteration& iteration) { return iteration.steps > condSteps; };
+    const RecordedIteration& last = iterations.back();
+    bool isLastOpen = false; // the recording ended in it, before anything in the body had completed
+    if (last.steps == condSteps) {
+        LS_TRY(isLastOpen, bodyBegan(model, run, values, graphs.cond, last));
+    }
+    const auto entered = [&](const RecordedIteration& iteration) {
+        return iteration.steps > condSteps || (isLastOpen && &iteration == &last);
+    };
     for (const RecordedIteration& row : iterations)
         if (entered(row) && !listener.bodyBegan(row.iteration, row.firstStep + condSteps)) return LoopAnswer::incomplete;
 
