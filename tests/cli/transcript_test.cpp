@@ -1,6 +1,7 @@
 // Transcripts: what the program prints, on stdout and stderr together, and its exit codes. `*.transcript` files hold `$ command` lines,
 // each followed by what it must print, matched as in text tests (`...`, `{{regex}}`); `[exit N]` ends the reply of a command that must not
-// give 0. Commands run in the top folder with $T, an empty folder of their own, and `loopscope` in the path.
+// give 0. Commands run in the top folder with $T, an empty folder of their own, and `loopscope` in the path. Of pages of the documentation
+// the indented blocks run that begin with `$`, in a folder of their own that holds samples/ and nothing else.
 #include "app/check/ltest_file.h"
 #include "engine/base/bytes.h"
 
@@ -27,10 +28,19 @@ std::vector<Command> readTranscript(const std::string& path)
     std::vector<Command> commands;
     const auto content = mapFile(path);
     if (!content.ok()) return commands;
+    const bool isPage = path.ends_with(".md");
+    bool inside = false; // of a page: an indented block
     size_t number = 0;
     for (std::string& line : splitLines(std::string_view(content->as<char>(), content->size()))) {
         ++number;
-        if (line.starts_with("#")) continue;
+        if (isPage) {
+            const bool isIndented = line.starts_with("    ");
+            if (isIndented) line.erase(0, 4);
+            inside = isIndented && (inside || line.starts_with("$ "));
+            if (!inside) continue;
+        } else if (line.starts_with("#")) {
+            continue;
+        }
         if (line.starts_with("$ ")) {
             commands.push_back({number, line.substr(2), {}, 0});
         } else if (!commands.empty()) {
@@ -54,9 +64,14 @@ TEST_P(Transcript, repeats)
     const std::string binary = std::filesystem::path(program).parent_path().string();
     const std::vector<Command> commands = readTranscript(GetParam());
     EXPECT_FALSE(commands.empty()) << GetParam();
+    std::string begin;
+    if (GetParam().ends_with(".md")) {
+        std::filesystem::create_directory_symlink(std::filesystem::absolute("samples"), folder + "/samples");
+        begin = "cd '" + folder + "'; ";
+    }
     for (const Command& command : commands) {
-        const std::string shell = "export T='" + folder + "' PATH='" + binary + "':\"$PATH\"; unset NO_COLOR CLICOLOR_FORCE COLUMNS; { " +
-                                  command.text + "\n} 2>&1";
+        const std::string shell = "export T='" + folder + "' PATH='" + binary + "':\"$PATH\"; unset NO_COLOR CLICOLOR_FORCE COLUMNS; " +
+                                  begin + "{ " + command.text + "\n} 2>&1";
         FILE* pipe = popen(("bash -c '" +
                             [&] {
                                 std::string quoted;
@@ -85,6 +100,7 @@ std::vector<std::string> transcripts()
     for (const auto& entry : std::filesystem::directory_iterator("tests/cli"))
         if (entry.path().extension() == ".transcript") paths.push_back(entry.path().string());
     std::sort(paths.begin(), paths.end());
+    paths.emplace_back("docs/tracing.md");
     return paths;
 }
 
