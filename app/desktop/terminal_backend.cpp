@@ -116,6 +116,7 @@ Result<std::unique_ptr<viewer::Backend>> TerminalBackend::open(const Arguments& 
     }
     TerminalBackend* const self = backend.get();
     backend->m_terminal = std::make_unique<Terminal>(std::move(subject), TerminalSettings{}, [self](const TerminalEvent& event) {
+        if (event.kind == TerminalEvent::Kind::done) return;
         if (self->m_sink) (*self->m_sink)({kindOf(event.kind), event.text, event.error ? event.error->message() : std::string()});
     });
     backend->m_terminal->prepare();

@@ -102,9 +102,11 @@ void Console::line(std::string_view text)
 void Console::page(const std::string& text)
 {
     const bool fits = std::count(text.begin(), text.end(), '\n') < m_height;
-    if (!m_paging || !m_outIsTerminal || fits || !isSet("PAGER")) return print(text);
+    if (!m_paging || !m_outIsTerminal || fits) return print(text);
     std::fflush(m_out);
-    FILE* pager = popen(std::getenv("PAGER"), "w");
+    // Colours are shown, what fits is left standing; without `less` the text comes as it is.
+    FILE* pager =
+        popen(isSet("PAGER") ? std::getenv("PAGER") : "if command -v less >/dev/null; then exec less -FRX; else exec cat; fi", "w");
     if (pager == nullptr) return print(text);
     write(pager, text);
     pclose(pager);

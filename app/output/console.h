@@ -39,7 +39,7 @@ public:
     /// Writes to stdout. Here and below, what a terminal would obey is written out (`\x1b`), whatever file it comes from.
     void print(std::string_view text);
     void line(std::string_view text);
-    /// Writes a long text: through $PAGER, if that is set, stdout is a terminal and the text does not fit it.
+    /// Writes a long text: through $PAGER, else `less`, if stdout is a terminal and the text does not fit it.
     void page(const std::string& text);
     void setPaging(bool allowed) { m_paging = allowed; }
     /// Writes "note: …" or "warning: …" to stderr; nothing under --quiet.

@@ -125,6 +125,14 @@ JsonWriter& JsonWriter::null()
     return *this;
 }
 
+JsonWriter& JsonWriter::raw(std::string_view json)
+{
+    separate();
+    m_text += json;
+    m_needComma = true;
+    return *this;
+}
+
 JsonWriter& JsonWriter::tensor(std::string_view name, const Tensor& tensor, int64_t limit)
 {
     beginObject().key("name").value(name).key("dtype").value(dtypeName(tensor.dtype)).key("shape").beginArray();

@@ -28,6 +28,8 @@ public:
     JsonWriter& value(double number);
     JsonWriter& value(bool truth);
     JsonWriter& null();
+    /// A value that is JSON already.
+    JsonWriter& raw(std::string_view json);
     /// A tensor's elements (at most `limit`, else the object holds "truncated": count) with dtype, shape and statistics.
     JsonWriter& tensor(std::string_view name, const Tensor& tensor, int64_t limit = 1000);
 

@@ -75,7 +75,7 @@ Status commands(Terminal& terminal, const CommandLine& line)
             .found("'" + parts.second + "'")
             .expected("one command on each of the next lines, then 'end'");
     terminal.block().begin(parts.first);
-    return {};
+    return terminal.answerBreakpoints(parts.first);
 }
 
 Status enable(Terminal& terminal, const CommandLine& line)

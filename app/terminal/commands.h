@@ -2,10 +2,16 @@
 #pragma once
 
 #include "app/terminal/command_table.h"
+#include "engine/api/debug_subject.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace loopscope {
+struct Drift;
+} // namespace loopscope
 
 namespace loopscope::app::terminal {
 
@@ -37,6 +43,7 @@ Status define(Terminal&, const CommandLine&);
 Status examine(Terminal&, const CommandLine&);
 Status display(Terminal&, const CommandLine&);
 Status undisplay(Terminal&, const CommandLine&);
+void answerDisplays(Terminal&);
 Status set(Terminal&, const CommandLine&);
 
 // stack.cpp
@@ -47,6 +54,9 @@ Status frame(Terminal&, const CommandLine&);
 
 // listing.cpp
 Status list(Terminal&, const CommandLine&);
+
+// info_answer.cpp
+Status answerInfo(Terminal&, std::string_view topic);
 
 // info.cpp
 Status info(Terminal&, const CommandLine&);
@@ -62,6 +72,7 @@ Status note(Terminal&, const CommandLine&);
 
 // recording.cpp
 Status record(Terminal&, const CommandLine&);
+void answerRecording(Terminal&, const std::optional<RecordingState>& state);
 /// What `info record` says.
 std::string recordingState(Terminal&);
 
@@ -73,6 +84,7 @@ Status histogram(Terminal&, const CommandLine&);
 // reference.cpp
 Status compare(Terminal&, const CommandLine&);
 Status drift(Terminal&, const CommandLine&);
+void answerDrift(Terminal&, const Drift& drift);
 /// Errors: usage, there is no reference or no run.
 Status checkReference(const Terminal&, std::string_view command);
 

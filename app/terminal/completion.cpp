@@ -203,4 +203,13 @@ std::string commonBeginning(const std::vector<Candidate>& candidates)
     return common;
 }
 
+std::string insertion(const Completion& completion, std::string_view word)
+{
+    std::string common = commonBeginning(completion.candidates);
+    // An address goes on behind an operator: `while#0@3`, `if#2:then`.
+    const bool isWhole = completion.candidates.size() == 1 && completion.candidates.front().kind != "operator";
+    if (isWhole && !common.empty() && std::string_view("/(=:").find(common.back()) == std::string_view::npos) common += ' ';
+    return common.size() > word.size() ? common.substr(word.size()) : std::string();
+}
+
 } // namespace loopscope::app

@@ -26,4 +26,8 @@ Completion completionsOf(Terminal& terminal, std::string_view line);
 /// What all candidates begin with.
 std::string commonBeginning(const std::vector<Candidate>& candidates);
 
+/// What Tab puts behind the word: what all candidates go on with, and a space behind the only one, unless an address may go on there.
+/// Empty: there is nothing to add.
+std::string insertion(const Completion& completion, std::string_view word);
+
 } // namespace loopscope::app

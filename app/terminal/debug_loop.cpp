@@ -72,7 +72,7 @@ private:
 
     int ended()
     {
-        if (m_console.json()) m_console.line(endedJson(++m_sequence, m_number));
+        if (m_console.json()) m_events.ended(m_number);
         if (m_timedOut && !m_interactive) return static_cast<int>(ErrorCode::execution);
         return m_interrupted && !m_interactive ? static_cast<int>(ErrorCode::cancelled) : 0;
     }
@@ -83,6 +83,7 @@ private:
         const Deadline deadline(interruptFlag(), m_interactive ? 0 : m_options.timeout);
         const InterruptionScope heeds(&interruptFlag());
         const bool fine = m_terminal.prepare();
+        m_events.flush(m_number);
         if (!deadline.passed()) return fine;
         m_console.error(timeLimitError(m_options.timeout));
         interruptFlag().clear();
@@ -177,12 +178,14 @@ private:
     {
         m_console.endProgress();
         if (m_console.json()) {
-            m_console.line(eventJson(event, ++m_sequence, m_number));
+            m_events.tell(event, m_number);
         } else if (event.kind == TerminalEvent::Kind::error) {
             // Among replies on a terminal and in pipes alike: what failed stands where it was asked.
             std::fflush(stdout);
             if (m_options.batch) m_console.said(event.text);
             else m_console.print(event.text);
+        } else if (m_interactive && event.kind == TerminalEvent::Kind::reply) {
+            m_console.page(event.text);
         } else {
             m_console.print(event.text);
         }
@@ -199,7 +202,7 @@ private:
         const SessionProgress progress = session.progress();
         if (m_console.json() && progress.busy && progress.sinceNs - m_progressNs > kProgressEveryNs) {
             m_progressNs = progress.sinceNs;
-            m_console.line(progressJson(++m_sequence, m_number, progress));
+            m_events.progress(m_number, progress);
             std::fflush(stdout);
         }
         if (!m_console.showsProgress() || !progress.busy || !m_console.progressDue()) return;
@@ -213,6 +216,7 @@ private:
     Console& m_console;
     const DebugLoopOptions& m_options;
     bool m_interactive;
+    JsonEvents m_events{[this](const std::string& line) { m_console.line(line); }};
     Terminal m_terminal;
     bool m_interrupted = false;
     bool m_timedOut = false;         ///< of the line that runs
@@ -222,7 +226,6 @@ private:
     int64_t m_lineNs = 0;            ///< when the line that runs was begun
     int64_t m_pausedNs = 0;          ///< when that was first asked to pause; 0: it was not
     int64_t m_number = 0;            ///< of the command line, for --json
-    int64_t m_sequence = 0;          ///< of the event
     int64_t m_progressNs = 0;        ///< when the running request was last told about
 };
 

@@ -17,6 +17,7 @@ Status save(Terminal& terminal, const CommandLine& line)
     for (const DisplayRequest& display : terminal.displays().list()) text += "display " + display.expression + "\n";
     LS_CHECK_OK(writeFile(words[0], text, words.size() == 2));
     const auto count = std::count(text.begin(), text.end(), '\n');
+    terminal.answer().field("file", words[0]).field("lines", static_cast<int64_t>(count));
     terminal.reply(words[0] + ": " + std::to_string(count) + (count == 1 ? " line\n" : " lines\n"));
     return {};
 }
@@ -58,19 +59,27 @@ Status load(Terminal& terminal, const CommandLine& line)
     if (!displays.empty()) reply += ", " + std::to_string(displays.size()) + (displays.size() == 1 ? " display" : " displays");
     if (loaded->disabled > 0) reply += "; " + std::to_string(loaded->disabled) + " disabled, 'info breakpoints' says why";
     terminal.reply(reply + "\n");
+    terminal.answer()
+        .field("file", path)
+        .field("loaded", static_cast<int64_t>(loaded->total))
+        .field("disabled", static_cast<int64_t>(loaded->disabled))
+        .field("displays", static_cast<int64_t>(displays.size()));
     return {};
 }
 
 Status source(Terminal& terminal, const CommandLine& line)
 {
     if (line.text.empty()) return Error(ErrorCode::usage, "source").expected("a file with one command per line");
+    terminal.answer().field("file", line.text);
     return terminal.source(std::string(line.text));
 }
 
 Status quit(Terminal& terminal, const CommandLine& line)
 {
     LS_CHECK_OK(expectNothing(line));
-    if (!terminal.confirmed()) {
+    const bool isEnd = terminal.confirmed();
+    terminal.answer().field("ended", isEnd);
+    if (!isEnd) {
         terminal.reply("there are edits on further timelines, which nothing keeps; 'quit' again leaves\n");
         return {};
     }

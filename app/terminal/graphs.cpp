@@ -104,6 +104,29 @@ std::string deadText(const Model& model, const DataflowView& view)
     return table.rowCount() > 0 ? table.text() : "nothing was dead so far\n";
 }
 
+void answerFlow(Answer& answer, std::string_view name, const Model& model, const DataflowView& view)
+{
+    if (name == "frames")
+        answer.list("frames", view.frames(), [](Answer& out, const DataflowFrame& frame) {
+            out.field("name", frame.name).field("address", frame.address).field("depth", frame.depth).field("ready", frame.ready);
+            out.field("oldest_iteration", frame.oldestIteration).field("newest_iteration", frame.newestIteration);
+            out.field("parallel_iterations", frame.parallelIterations).field("deferred", frame.deferred);
+        });
+    else if (name == "tokens")
+        answer.list("tokens", view.tokens(), [&](Answer& out, const DataflowToken& token) {
+            std::vector<std::string> waiting;
+            for (const OperatorId op : token.waiting) waiting.push_back(operatorLabelOf(model, token.graph, op));
+            out.field("address", token.address).field("dead", token.isDead).texts("waits_for", waiting);
+        });
+    else if (name == "ready")
+        answer.list("ready", view.ready(),
+                    [](Answer& out, const DataflowReady& node) { out.field("address", node.address).field("dead", node.willBeDead); });
+    else
+        answer.list("dead", view.tallies(), [&](Answer& out, const DataflowTally& tally) {
+            out.field("node", operatorLabelOf(model, tally.graph, tally.op)).field("dead", tally.dead).field("runs", tally.runs);
+        });
+}
+
 } // namespace
 
 Status order(Terminal& terminal, const CommandLine& line)
@@ -128,6 +151,7 @@ Status version1Graphs(Terminal& terminal, const CommandLine& line)
     LS_TRY(const std::optional<std::string> text, terminal.ask([&](Inspector& inspector) -> std::optional<std::string> {
         if (inspector.dataflow() == nullptr) return std::nullopt;
         const DataflowView& view = *inspector.dataflow();
+        answerFlow(terminal.answer(), name, inspector.model(), view);
         if (name == "frames") return framesText(view);
         if (name == "tokens") return tokensText(inspector.model(), view);
         if (name == "ready") return readyText(view);

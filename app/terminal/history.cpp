@@ -7,12 +7,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
+#include <span>
 
 namespace loopscope::app::terminal {
 
 namespace {
 
-constexpr size_t kSparkline = 40; ///< columns
+constexpr size_t kSparkline = 40;     ///< columns
+constexpr size_t kMostNumbers = 1000; ///< in the fields of an answer
 
 /// The typed value; `-g` before or after it asks to go there.
 Result<ResolvedAddress> valueNamed(Terminal& terminal, std::string_view text)
@@ -150,6 +153,13 @@ Status findWrites(Terminal& terminal, const CommandLine& line)
     }));
     const bool backward = query == HistoryQuery::lastWrite || query == HistoryQuery::lastChange;
     const bool change = query == HistoryQuery::lastChange || query == HistoryQuery::nextChange;
+    if (!found) terminal.answer().null("address").null("step").null("value").null("origin");
+    else
+        terminal.answer()
+            .field("address", found->write.address)
+            .field("step", static_cast<int64_t>(found->write.step))
+            .field("value", found->text.text)
+            .field("origin", found->write.origin);
     if (!found) {
         terminal.reply(name + (change ? " does not change " : " is not written ") + (backward ? "before here\n" : "after here\n"));
         return {};
@@ -168,6 +178,7 @@ Status why(Terminal& terminal, const CommandLine& line)
     const FrameContext frame = terminal.frame();
     LS_TRY(const Explanation explanation, terminal.ask([&](Inspector& inspector) { return inspector.why(frame, line.text); }));
     terminal.reply(join(explanation.lines, "\n") + "\n");
+    terminal.answer().texts("lines", explanation.lines);
     return {};
 }
 
@@ -184,6 +195,18 @@ Status histogram(Terminal& terminal, const CommandLine& line)
     LS_TRY(const ValueSeries series, terminal.ask([&](Inspector& inspector) { return inspector.series(frame, value, options); }));
     const SeriesRange range = rangeOf(series);
     const int64_t all = series.allIterations();
+    const auto known = [](bool isThere, auto value) { return isThere ? std::optional(value) : std::nullopt; };
+    const size_t told = std::min(series.numbers.size(), kMostNumbers);
+    terminal.answer()
+        .field("loop", series.loop)
+        .field("iterations", all)
+        .field("complete", series.complete)
+        .field("is_scalar", series.isScalar)
+        .field("min", known(range.high >= range.low, range.low))
+        .field("max", known(range.high >= range.low, range.high))
+        .field("max_at", known(range.high >= range.low, range.highAt))
+        .field("abnormal_at", known(range.abnormalAt >= 0, range.abnormalAt))
+        .numbers("numbers", std::span(series.numbers).first(told), series.written);
     std::string text = groupThousands(all) + (all == 1 ? " iteration" : " iterations") + (series.complete ? "" : " so far");
     if (range.high >= range.low)
         text += "  min " + groupedReal(range.low) + "  max " + groupedReal(range.high) + " at " + groupThousands(range.highAt);

@@ -454,6 +454,12 @@ Status aboutLine(Terminal& terminal, std::string_view text)
         "row " + std::to_string(op.index) + " of " + graph.id + ": " + terminal.lines().of(place.resolved.graph, op).text + "\n";
     for (const std::string& origin : graph.op(op).origin) out += "  from " + origin + "\n";
     terminal.reply(out);
+    terminal.answer()
+        .field("topic", "line")
+        .field("row", static_cast<int64_t>(op.index))
+        .field("graph", graph.id)
+        .field("text", terminal.lines().of(place.resolved.graph, op).text)
+        .texts("origin", graph.op(op).origin);
     return {};
 }
 
@@ -473,6 +479,7 @@ Status info(Terminal& terminal, const CommandLine& line)
             out += "info " + name + std::string(topic.summary) + "\n";
         }
         terminal.reply(out);
+        terminal.answer().null("topic").texts("topics", infoTopics());
         return {};
     }
     const Topic* found = nullptr;
@@ -494,9 +501,10 @@ Status info(Terminal& terminal, const CommandLine& line)
             .nearest(nearestNames(line.text, infoTopics()))
             .note("topics: " + join(infoTopics(), " "));
     if (found->needsRun) LS_CHECK_OK(terminal.checkStarted());
+    terminal.answer().field("topic", found->name);
     LS_TRY(const std::string text, found->text(terminal));
     if (!text.empty()) terminal.reply(text);
-    return {};
+    return answerInfo(terminal, found->name);
 }
 
 } // namespace loopscope::app::terminal

@@ -67,40 +67,75 @@ void stopped(JsonWriter& json, const StopView& view)
 
 } // namespace
 
-std::string eventJson(const TerminalEvent& event, int64_t sequence, int64_t command)
+void JsonEvents::tell(const TerminalEvent& event, int64_t command)
 {
-    const std::string_view name = event.kind == TerminalEvent::Kind::stopped ? "stopped"
-                                  : event.kind == TerminalEvent::Kind::log   ? "log"
-                                  : event.kind == TerminalEvent::Kind::error ? "error"
-                                                                             : "reply";
-    JsonWriter json = opened(sequence, command, name);
-    if (event.stop != nullptr) stopped(json, *event.stop);
-    if (event.error != nullptr) {
-        const ErrorDetail& detail = event.error->detail();
-        json.key("error")
-            .beginObject()
-            .key("code")
-            .value(static_cast<int>(detail.code))
-            .key("where")
-            .value(detail.where)
-            .key("what")
-            .value(detail.what);
-        json.key("found").value(detail.found).key("expected").value(detail.expected).key("nearest").beginArray();
-        for (const std::string& near : detail.nearest) json.value(near);
-        json.endArray().endObject();
+    switch (event.kind) {
+    case TerminalEvent::Kind::log: m_line(opened(++m_sequence, command, "log").key("text").value(event.text).endObject().text()); return;
+    case TerminalEvent::Kind::stopped:
+        m_stop = *event.stop;
+        m_text += event.text;
+        return;
+    case TerminalEvent::Kind::error:
+        m_error = event.error->detail();
+        m_text += event.text;
+        return;
+    case TerminalEvent::Kind::reply:
+        if (event.text.starts_with("note: ")) m_notes.push_back(event.text.substr(6, event.text.find('\n') - 6));
+        m_text += event.text;
+        return;
+    case TerminalEvent::Kind::done: return answer(event, command);
     }
-    return json.key("text").value(event.text).endObject().text();
 }
 
-std::string progressJson(int64_t sequence, int64_t command, const SessionProgress& progress)
+void JsonEvents::flush(int64_t command)
 {
-    JsonWriter json = opened(sequence, command, "progress");
+    if (m_text.empty() && !m_stop && !m_error) return;
+    TerminalEvent event;
+    event.kind = TerminalEvent::Kind::done;
+    answer(event, command);
+}
+
+void JsonEvents::answer(const TerminalEvent& event, int64_t command)
+{
+    JsonWriter json = opened(++m_sequence, command, m_error ? "error" : m_stop ? "stopped" : "reply");
+    json.key("command").value(event.command);
+    // What a line set off: the commands of a breakpoint, of a file, of a command that the user defined.
+    if (event.origin == LineOrigin::breakpoint) json.key("by").value("breakpoint");
+    else if (event.origin == LineOrigin::file) json.key("by").value("file");
+    if (m_stop) stopped(json, *m_stop);
+    if (m_error) {
+        json.key("error").beginObject().key("code").value(static_cast<int>(m_error->code)).key("where").value(m_error->where);
+        json.key("what").value(m_error->what).key("found").value(m_error->found).key("expected").value(m_error->expected);
+        json.key("nearest").beginArray();
+        for (const std::string& near : m_error->nearest) json.value(near);
+        json.endArray().endObject();
+    }
+    json.key("result").raw(event.answer && !m_error ? event.answer->text() : "{}");
+    if (!m_notes.empty()) {
+        json.key("notes").beginArray();
+        for (const std::string& note : m_notes) json.value(note);
+        json.endArray();
+    }
+    m_line(json.key("text").value(m_text).endObject().text());
+    m_text.clear();
+    m_notes.clear();
+    m_stop.reset();
+    m_error.reset();
+}
+
+void JsonEvents::progress(int64_t command, const SessionProgress& progress)
+{
+    JsonWriter json = opened(++m_sequence, command, "progress");
     json.key("tick").value(progress.tick).key("target");
     if (progress.target == INT64_MAX) json.null();
     else json.value(progress.target);
-    return json.key("seconds").value(static_cast<double>(progress.sinceNs) / 1e9).endObject().text();
+    m_line(json.key("seconds").value(static_cast<double>(progress.sinceNs) / 1e9).endObject().text());
 }
 
-std::string endedJson(int64_t sequence, int64_t command) { return opened(sequence, command, "ended").endObject().text(); }
+void JsonEvents::ended(int64_t command)
+{
+    flush(command);
+    m_line(opened(++m_sequence, command, "ended").endObject().text());
+}
 
 } // namespace loopscope::app

@@ -134,14 +134,8 @@ private:
         const Completion completion = completionsOf(impl->m_terminal, before);
         if (completion.candidates.empty()) return CC_REFRESH_BEEP;
         const std::string word = before.substr(completion.begin);
-        std::string common = commonBeginning(completion.candidates);
-        const bool single = completion.candidates.size() == 1;
-        // An address goes on behind an operator: `while#0@3`, `if#2:then`.
-        const bool goesOn = single && completion.candidates.front().kind == "operator";
-        if (single && !goesOn && !common.ends_with('/') && !common.ends_with('(') && !common.ends_with('=') && !common.ends_with(':'))
-            common += ' ';
-        if (common.size() > word.size()) {
-            el_insertstr(editor, common.substr(word.size()).c_str());
+        if (const std::string added = insertion(completion, word); !added.empty()) {
+            el_insertstr(editor, added.c_str());
             return CC_REFRESH;
         }
         Table table({"", "", ""});

@@ -65,6 +65,22 @@ public:
     Result<std::string> text()
     {
         LS_CHECK_OK(gather());
+        std::vector<size_t> rows;
+        for (size_t i = m_first; i < m_end; ++i) rows.push_back(i);
+        m_terminal.answer().list("lines", rows, [this](Answer& answer, size_t i) {
+            const StructuredLine& line = m_lines[i];
+            const char mark = markOf(line);
+            answer.field("line", static_cast<int64_t>(i))
+                .field("depth", line.depth)
+                .field("text", line.text)
+                .field("address", line.address);
+            answer.field("row", line.op.valid() ? std::optional<int64_t>(line.op.index) : std::nullopt).field("next", i == m_arrow);
+            answer.field("breakpoint", mark == ' ' ? std::nullopt : std::optional<std::string>(mark == '*' ? "enabled" : "disabled"));
+            const auto value = m_values.find(i);
+            const bool isThere = value != m_values.end() && value->second.age != OperatorValues::Age::none;
+            answer.field("value", isThere ? std::optional(value->second.text) : std::nullopt);
+            answer.field("is_current", isThere && value->second.age == OperatorValues::Age::current);
+        });
         std::string out;
         for (size_t i = m_first; i < m_end; ++i) {
             const StructuredLine& line = m_lines[i];

@@ -15,6 +15,12 @@ Status timelines(Terminal& terminal, const CommandLine& line)
         table.add({info.id == answer.current ? "*" : "", std::to_string(info.id), info.parent == 0 ? "" : std::to_string(info.parent),
                    info.parent == 0 ? "" : std::to_string(info.forkTick), std::to_string(info.lastTick), std::to_string(info.frontier)});
     terminal.reply(table.text());
+    terminal.answer().list("timelines", answer.timelines, [&](Answer& out, const TimelineInfo& info) {
+        out.field("id", info.id).field("current", info.id == answer.current);
+        if (info.parent == 0) out.null("parent").null("forked_at_tick");
+        else out.field("parent", info.parent).field("forked_at_tick", static_cast<int64_t>(info.forkTick));
+        out.field("left_at_tick", static_cast<int64_t>(info.lastTick)).field("reached_tick", static_cast<int64_t>(info.frontier));
+    });
     return {};
 }
 
@@ -37,6 +43,10 @@ Status marks(Terminal& terminal, const CommandLine& line)
 {
     LS_CHECK_OK(expectNothing(line));
     LS_TRY(const std::vector<Mark> list, terminal.ask([](Inspector& inspector) { return inspector.marks(); }));
+    terminal.answer().list("marks", list, [](Answer& out, const Mark& mark) {
+        out.field("name", mark.name).field("note", mark.text).field("address", mark.address).field("step", static_cast<int64_t>(mark.step));
+        out.field("timeline", mark.timeline);
+    });
     if (list.empty()) {
         terminal.reply("no marks\n");
         return {};

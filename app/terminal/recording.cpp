@@ -37,11 +37,23 @@ std::string recordingState(Terminal& terminal)
     return text + (state->wasEdited ? ", which was edited then\n" : "\n");
 }
 
+void answerRecording(Terminal& terminal, const std::optional<RecordingState>& state)
+{
+    Answer& answer = terminal.answer();
+    if (!state) {
+        answer.null("path").null("level").field("runs", 0).field("steps", 0).null("outcome");
+        return;
+    }
+    answer.field("path", state->path).field("level", state->level).field("runs", state->runs).field("steps", state->steps);
+    answer.field("outcome", state->outcome.empty() ? std::nullopt : std::optional(state->outcome));
+}
+
 Status record(Terminal& terminal, const CommandLine& line)
 {
     std::vector<std::string> words = line.words();
     if (words.empty()) {
         terminal.reply(recordingState(terminal));
+        answerRecording(terminal, terminal.session().recording());
         return {};
     }
     const std::string what = words.front();

@@ -24,14 +24,28 @@ Status compare(Terminal& terminal, const CommandLine& line)
         if (ran > 0) values = graph.operators[ran - 1].results;
         if (values.empty()) return Error(ErrorCode::usage, "nothing was computed in this frame yet").at(line.name);
     }
+    struct Pair {
+        std::string name;
+        std::optional<ComparedValue> compared;
+    };
+    std::vector<Pair> pairs;
     std::string out;
     for (const ValueId value : values) {
         LS_TRY(const std::optional<ComparedValue> compared,
                terminal.ask([&](Inspector& inspector) { return inspector.compareHere(depth, value); }));
         const std::string& id = graph.value(value).id;
         out += id + ": " + (compared ? compared->text : "pairs with nothing that is there") + "\n";
+        pairs.push_back({id, compared});
     }
     terminal.reply(out);
+    terminal.answer().list("values", pairs, [](Answer& answer, const Pair& pair) {
+        answer.field("name", pair.name).field("paired", pair.compared.has_value());
+        const auto figure = [&](auto Comparison::*member) {
+            return pair.compared ? std::optional(pair.compared->comparison.*member) : std::nullopt;
+        };
+        answer.field("max_abs", figure(&Comparison::maxAbs)).field("max_rel", figure(&Comparison::maxRel));
+        answer.field("cosine", figure(&Comparison::cosine)).field("text", pair.compared ? pair.compared->text : "");
+    });
     return {};
 }
 
@@ -40,13 +54,26 @@ Status drift(Terminal& terminal, const CommandLine& line)
     LS_CHECK_OK(checkReference(terminal, line.name));
     const FrameContext frame = terminal.frame();
     if (line.text.empty()) return terminal.carryOut(request::FindDrift());
-    LS_TRY(const std::string text, terminal.ask([&](Inspector& inspector) -> Result<std::string> {
+    LS_TRY(const Drift drift, terminal.ask([&](Inspector& inspector) -> Result<Drift> {
         LS_TRY(const TypedPlace place, inspector.resolve(frame, line.text));
-        LS_TRY(const Drift one, inspector.driftOf(place.resolved));
-        return driftText(one);
+        return inspector.driftOf(place.resolved);
     }));
-    terminal.reply(text);
+    terminal.reply(driftText(drift));
+    answerDrift(terminal, drift);
     return {};
+}
+
+void answerDrift(Terminal& terminal, const Drift& drift)
+{
+    terminal.answer()
+        .list("layers", drift.rows,
+              [](Answer& answer, const DriftRow& row) {
+                  answer.field("layer", row.layer).field("address", row.address).field("writes", row.writes);
+                  answer.field("max_abs", row.maxAbs).field("mean_abs", row.meanAbs).field("cosine", row.cosine).field("snr_db", row.snr);
+                  answer.field("beyond", row.isBeyond);
+              })
+        .field("first", drift.first >= 0 ? std::optional<int64_t>(drift.first) : std::nullopt)
+        .field("unpaired", drift.unpaired);
 }
 
 } // namespace loopscope::app::terminal

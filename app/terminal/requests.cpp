@@ -43,7 +43,12 @@ public:
         if (stop.ok()) m_terminal.forgetValues();
         return m_terminal.arrive(std::move(stop), StopStyle::surroundings);
     }
-    Status operator()(const GiveInput& request) { return m_session.giveInput(request); }
+    Status operator()(const GiveInput& request)
+    {
+        LS_CHECK_OK(m_session.giveInput(request));
+        m_terminal.answer().texts("inputs", m_session.inputs());
+        return {};
+    }
     Status operator()(const Move& move)
     {
         FrameContext frame = m_terminal.frame();
@@ -52,13 +57,14 @@ public:
     }
     Status operator()(const SetValue& request)
     {
-        if (!m_terminal.isStarted()) return m_session.giveInput({request.place + "=" + request.expression});
+        if (!m_terminal.isStarted()) return (*this)(GiveInput{request.place + "=" + request.expression});
         return m_terminal.arriveEdited(m_session.set(request, m_terminal.frame()));
     }
     Status operator()(const AddBreakpoint& request)
     {
         LS_TRY(const BreakpointInfo info, m_session.addBreakpoint(request.spec, m_terminal.frame()));
         m_terminal.reply(createdText(info));
+        m_terminal.answer().breakpoints({info});
         return {};
     }
     Status operator()(const ToggleBreakpoint& request)
@@ -67,33 +73,49 @@ public:
         for (const Request& one : plain) LS_CHECK_OK(std::visit(*this, one));
         return {};
     }
-    Status operator()(const RemoveBreakpoint& request) { return m_session.removeBreakpoint(request.number); }
-    Status operator()(const EnableBreakpoint& request) { return m_session.enableBreakpoint(request.number, request.enabled); }
+    Status operator()(const RemoveBreakpoint& request)
+    {
+        LS_CHECK_OK(m_session.removeBreakpoint(request.number));
+        return m_terminal.answerBreakpoints({}); // those that are left
+    }
+    Status operator()(const EnableBreakpoint& request)
+    {
+        LS_CHECK_OK(m_session.enableBreakpoint(request.number, request.enabled));
+        return m_terminal.answerBreakpoints(request.number);
+    }
     Status operator()(const SetCondition& request)
     {
         LS_CHECK_OK(m_session.setCondition(request.number, request.expression, m_terminal.frame()));
         m_terminal.reply("breakpoint " + std::to_string(request.number) +
                          (request.expression.empty() ? " has no condition now\n" : " stops if " + request.expression + "\n"));
-        return {};
+        return m_terminal.answerBreakpoints(request.number);
     }
     Status operator()(const IgnoreHits& request)
     {
         LS_CHECK_OK(m_session.ignoreHits(request.number, request.count));
         m_terminal.reply("breakpoint " + std::to_string(request.number) + " ignores the next " + std::to_string(request.count) +
                          (request.count == 1 ? " hit\n" : " hits\n"));
-        return {};
+        return m_terminal.answerBreakpoints(request.number);
     }
     Status operator()(const SetMark& request)
     {
         LS_CHECK_OK(m_session.mark(request.name));
         m_terminal.reply("mark " + request.name + " at " + m_terminal.stop().report.address + ", step " +
                          std::to_string(m_terminal.stop().report.position.step) + "\n");
+        const StopReport& report = m_terminal.stop().report;
+        m_terminal.answer().field("name", request.name).field("address", report.address).field("step", report.position.step);
         return {};
     }
-    Status operator()(const TakeNote& request) { return m_session.takeNote(request.text); }
+    Status operator()(const TakeNote& request)
+    {
+        LS_CHECK_OK(m_session.takeNote(request.text));
+        m_terminal.answer().field("note", request.text);
+        return {};
+    }
     Status operator()(const SetOrder& request)
     {
         LS_CHECK_OK(m_session.setOrder(request.seed));
+        m_terminal.answer().field("seed", static_cast<int64_t>(request.seed));
         m_terminal.reply(request.seed == 0
                              ? std::string("from the next run on, ready nodes run as they arrive\n")
                              : "from the next run on, seed " + std::to_string(request.seed) + " picks among the ready nodes\n");
@@ -103,6 +125,7 @@ public:
     {
         LS_TRY(const RecordingState state, m_session.startRecording(request));
         m_terminal.reply("recording into " + state.path + " from the next 'run' on, level " + state.level + "\n");
+        terminal::answerRecording(m_terminal, state);
         return {};
     }
     Status operator()(const RecordOff&)
@@ -113,6 +136,7 @@ public:
         if (state.runs != 1) text += ", " + groupThousands(state.runs) + " runs";
         if (state.outcome != "complete") text += ", " + state.outcome;
         m_terminal.reply(text + "\n");
+        terminal::answerRecording(m_terminal, state);
         return {};
     }
     Status operator()(const Display& request) { return m_terminal.display(request.expression); }
@@ -121,6 +145,7 @@ public:
         LS_CHECK_OK(terminal::checkReference(m_terminal, "drift"));
         LS_TRY(const std::shared_ptr<const Drift> drift, m_session.findDrift());
         m_terminal.reply(driftText(*drift));
+        terminal::answerDrift(m_terminal, *drift);
         return {};
     }
 
@@ -144,6 +169,7 @@ Status Terminal::display(const std::string& expression)
     if (!isStarted()) {
         // There is no frame yet: whether the names exist shows at the first stop.
         m_displays.add(expression);
+        terminal::answerDisplays(*this);
         return {};
     }
     const FrameContext frame = m_frame;
@@ -152,6 +178,7 @@ Status Terminal::display(const std::string& expression)
     std::string shown;
     for (const EvaluatedValue& value : values) shown += (shown.empty() ? "" : ", ") + bareText(value, format());
     reply(std::to_string(number) + ": " + expression + " = " + shown + "\n");
+    terminal::answerDisplays(*this);
     return {};
 }
 
@@ -177,6 +204,7 @@ Status Terminal::arriveEdited(Result<Edited> arrived)
     LS_TRY(m_stop, ask([&](Inspector& inspector) { return viewStop(inspector, edited.stop, request); }));
     reply("timeline " + std::to_string(m_stop.report.timeline) + " from step " + std::to_string(m_stop.report.position.step) + "\n");
     if (edited.endsRecording) note("the recording of this run ends here");
+    m_answer.field("timeline", m_stop.report.timeline).field("step", m_stop.report.position.step).field("address", m_stop.report.address);
     return {};
 }
 

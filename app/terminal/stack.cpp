@@ -23,6 +23,18 @@ std::string frameLabel(Terminal& terminal, int depth)
     return roleText(step);
 }
 
+void answerFrame(Answer& answer, Terminal& terminal, int depth)
+{
+    const FrameInfo& frame = terminal.stop().stack[static_cast<size_t>(depth)];
+    answer.field("number", depthCount(terminal) - 1 - depth)
+        .field("selected", depth == terminal.frameDepth())
+        .field("address", terminal.stop().frames[static_cast<size_t>(depth)])
+        .field("graph", terminal.model().graph(frame.graph).id)
+        .field("next", operatorLabelOf(terminal.model(), frame.graph, frame.next))
+        .field("iteration", frame.iteration >= 0 ? std::optional(frame.iteration) : std::nullopt)
+        .field("entered_at_step", static_cast<int64_t>(frame.enteredAtStep));
+}
+
 /// The frame that commands are about now, and its operator.
 Status showFrame(Terminal& terminal)
 {
@@ -35,6 +47,7 @@ Status showFrame(Terminal& terminal)
         text += operatorRows({{true, frame.next.index, terminal.lines().of(frame.graph, frame.next), {}}}, terminal.ink(),
                              terminal.settings().width);
     terminal.reply(text);
+    terminal.answer().object("frame", [&](Answer& answer) { answerFrame(answer, terminal, depth); });
     return {};
 }
 
@@ -67,6 +80,9 @@ Status backtrace(Terminal& terminal, const CommandLine& line)
                    "entered at step " + std::to_string(frame.enteredAtStep)});
     }
     terminal.reply(table.text());
+    std::vector<int> depths;
+    for (int depth = depthCount(terminal) - 1; depth >= 0; --depth) depths.push_back(depth);
+    terminal.answer().list("frames", depths, [&](Answer& answer, int depth) { answerFrame(answer, terminal, depth); });
     return {};
 }
 

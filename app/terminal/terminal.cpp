@@ -180,6 +180,22 @@ Status Terminal::checkMayOverwrite(std::string_view command) const
 bool Terminal::run(std::string_view typed, LineOrigin origin)
 {
     const Origin scope(m_origin, origin);
+    Answer around = std::exchange(m_answer, {});
+    std::string_view command;
+    const bool fine = runLine(typed, command);
+    TerminalEvent event;
+    event.kind = TerminalEvent::Kind::done;
+    event.command = command;
+    event.origin = origin;
+    event.answer = &m_answer;
+    m_sink(event);
+    m_answer = std::move(around);
+    return fine;
+}
+
+/// `name` is set to that of the command.
+bool Terminal::runLine(std::string_view typed, std::string_view& name)
+{
     std::string_view line = trimmed(typed);
     if (m_block.isOpen()) return collect(line);
     if (line.empty() || line.front() == '#' || line == kSilent) return true;
@@ -187,6 +203,7 @@ bool Terminal::run(std::string_view typed, LineOrigin origin)
     m_repeat.clear();
     const std::string_view assigned = line.starts_with("set ") ? trimmed(line.substr(4)) : line;
     if (assigned.front() == '$') {
+        name = "set";
         Status status = allocating([&] { return setVariable(assigned); });
         return status.ok() || fail(std::move(status).takeError());
     }
@@ -194,12 +211,15 @@ bool Terminal::run(std::string_view typed, LineOrigin origin)
     if (!expanded.ok()) return fail(expanded.error());
     line = *expanded;
     const size_t nameEnd = std::min(line.find_first_of(" \t/"), line.size());
-    if (const std::vector<std::string>* const defined = m_variables.definition(line.substr(0, nameEnd)))
+    if (const std::vector<std::string>* const defined = m_variables.definition(line.substr(0, nameEnd))) {
+        name = "define";
         return runDefined(*defined, line.substr(nameEnd));
+    }
     const Result<const TerminalCommand*> command = findTerminalCommand(line.substr(0, nameEnd));
     if (!command.ok()) return fail(command.error());
+    name = (*command)->name;
     CommandLine rest;
-    rest.name = (*command)->name;
+    rest.name = name;
     std::string_view after = line.substr(nameEnd);
     if (!after.empty() && after.front() == '/') {
         const size_t end = std::min(after.find_first_of(" \t"), after.size());
@@ -247,6 +267,7 @@ Status Terminal::setVariable(std::string_view text)
     LS_TRY(const std::vector<EvaluatedValue> values, ask([&](Inspector& inspector) { return inspector.evaluate(frame, expression); }));
     if (values.size() != 1)
         return Error(ErrorCode::usage, "$" + std::string(name)).found(std::to_string(values.size()) + " values").expected("one");
+    m_answer.field("name", name).values(values, format());
     return m_variables.set(name, values.front());
 }
 
@@ -334,6 +355,14 @@ Status Terminal::source(const std::string& path)
         if (status.ok()) status = Error(ErrorCode::usage, what).at(path);
     }
     return status;
+}
+
+Status Terminal::answerBreakpoints(std::optional<int> only)
+{
+    LS_TRY(std::vector<BreakpointInfo> list, ask([](Inspector& inspector) { return inspector.breakpoints(); }));
+    if (only) std::erase_if(list, [&](const BreakpointInfo& info) { return info.number != *only; });
+    m_answer.breakpoints(list);
+    return {};
 }
 
 bool Terminal::confirmed()

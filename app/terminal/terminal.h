@@ -2,6 +2,7 @@
 // `--json` and text tests all sit on top of it.
 #pragma once
 
+#include "app/terminal/answer.h"
 #include "app/terminal/command_block.h"
 #include "app/terminal/displays.h"
 #include "app/terminal/ink.h"
@@ -14,6 +15,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,11 +44,21 @@ struct TerminalSettings {
 
 /// What came of a command, told while it happens.
 struct TerminalEvent {
-    enum class Kind : uint8_t { stopped, reply, log, error };
+    enum class Kind : uint8_t {
+        stopped,
+        reply,
+        log,
+        error,
+        done ///< a command has ended, or a line that holds none; it has no text
+    };
     Kind kind = Kind::reply;
     std::string text;               ///< as a person reads it; lines are ended
     const StopView* stop = nullptr; ///< of `stopped`
     const Error* error = nullptr;   ///< of `error`
+    // Of `done`.
+    std::string_view command;               ///< its full name; empty: the line held none
+    LineOrigin origin = LineOrigin::prompt; ///< of the command
+    const Answer* answer = nullptr;         ///< what it found, in fields
 };
 using TerminalSink = std::function<void(const TerminalEvent&)>;
 
@@ -96,6 +108,9 @@ public:
     Status checkStarted() const { return m_session.checkStarted(); }
     void reply(std::string_view text);
     void note(std::string_view text) { reply("note: " + std::string(text) + "\n"); }
+    /// The fields of the running command's answer.
+    Answer& answer() { return m_answer; }
+    Status answerBreakpoints(std::optional<int> only); ///< those of that number, else all
 
     DebugSession& session() { return m_session; }
     const DebugSession& session() const { return m_session; }
@@ -130,6 +145,7 @@ public:
 private:
     bool fail(const Error& error);
     bool run(std::string_view line, LineOrigin origin);
+    bool runLine(std::string_view typed, std::string_view& command);
     bool shell(const std::string& command);
     bool collect(std::string_view line);
     Status setVariable(std::string_view text);
@@ -160,6 +176,7 @@ private:
     std::deque<std::string> m_pending; ///< commands of breakpoints that are to be run
     int m_sourceDepth = 0;
     LineOrigin m_origin = LineOrigin::prompt;
+    Answer m_answer;
     std::function<bool()> m_interrupted;
     ErrorCode m_lastError = ErrorCode::usage;
 };

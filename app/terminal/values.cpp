@@ -75,6 +75,7 @@ Status setOption(Terminal& terminal, std::string_view text)
     } else {
         return Error(ErrorCode::usage, "unknown option '" + name + "'").expected("digits or context").nearest(nearestNames(name, known));
     }
+    terminal.answer().field("digits", terminal.options().digits).field("context", terminal.options().context);
     return {};
 }
 
@@ -123,6 +124,7 @@ Status print(Terminal& terminal, const CommandLine& line)
     format.hex = form.letter == 'x';
     format.stored = form.letter == 'i';
     terminal.reply(printedText(values, format, terminal.ink(), terminal.session().level()));
+    terminal.answer().values(values, format);
     return {};
 }
 
@@ -137,6 +139,11 @@ Status whatIs(Terminal& terminal, const CommandLine& line)
         out += value.text + ": " + (value.id.empty() ? computed : shortType(value.type)) + "\n";
     }
     terminal.reply(out);
+    terminal.answer().list("types", values, [](Answer& answer, const EvaluatedValue& value) {
+        const std::string computed =
+            std::string(expressionTypeName(value.value.type())) + (value.value.isTensor() ? toString(value.value.shape()) : std::string());
+        answer.field("expression", value.text).field("type", value.id.empty() ? computed : shortType(value.type));
+    });
     return {};
 }
 
@@ -148,6 +155,7 @@ Status define(Terminal& terminal, const CommandLine& line)
         if (command.name == line.text || command.shortName == line.text)
             return Error(ErrorCode::usage, "'" + std::string(line.text) + "' is a command already").at("define");
     terminal.block().begin(std::string(line.text));
+    terminal.answer().field("name", line.text);
     return {};
 }
 
@@ -157,6 +165,7 @@ Status examine(Terminal& terminal, const CommandLine& line)
     if (line.text.empty()) return Error(ErrorCode::usage, "no expression").at("x").expected("'x/16 state'");
     LS_TRY(const std::vector<EvaluatedValue> values, evaluate(terminal, line.text));
     const int64_t limit = form.count > 0 ? form.count : kDefaultElements;
+    terminal.answer().values(values, terminal.format(), limit);
     std::string out;
     for (const EvaluatedValue& value : values) {
         Array storage;
@@ -209,19 +218,29 @@ Status display(Terminal& terminal, const CommandLine& line)
         std::string out;
         for (const DisplayRequest& d : terminal.displays().list()) out += std::to_string(d.number) + ": " + d.expression + "\n";
         terminal.reply(out.empty() ? "no displays\n" : out);
+        answerDisplays(terminal);
         return {};
     }
     return terminal.carryOut(request::Display{std::string(line.text)});
+}
+
+void answerDisplays(Terminal& terminal)
+{
+    terminal.answer().list("displays", terminal.displays().list(), [](Answer& answer, const DisplayRequest& display) {
+        answer.field("number", display.number).field("expression", display.expression);
+    });
 }
 
 Status undisplay(Terminal& terminal, const CommandLine& line)
 {
     if (line.text.empty()) {
         terminal.displays().clear();
+        answerDisplays(terminal);
         return {};
     }
     LS_TRY(const int64_t number, wholeNumber(line.text, "undisplay", 1, INT32_MAX));
     if (!terminal.displays().remove(number)) return Error(ErrorCode::usage, "no display " + std::to_string(number));
+    answerDisplays(terminal);
     return {};
 }
 

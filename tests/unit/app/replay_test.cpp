@@ -192,24 +192,6 @@ TEST(Replay, KnowsLoopsAsTheRunDid)
     }
 }
 
-/// The recording ends where the body of an iteration had begun and nothing in it was done: that iteration counts, as in the run itself.
-TEST(Replay, CountsAnIterationWhoseBodyHadJustBegun)
-{
-    Subject subject = collatz(27);
-    for (subject.maxSteps = 15; subject.maxSteps < 30; ++subject.maxSteps) {
-        Stopped replay(opened(recorded(subject)));
-        Stopped live(subject.make());
-        for (Stopped* const run : {&live, &replay}) ASSERT_TRUE(run->control.goTo(run->place("main/while#0@1:body")).ok());
-        for (const char* const text : {"main/while#0@1:body/x", "main/while#0@1:body/mod"}) {
-            const Result<ValueSeries> want = collectSeries(live.target, {}, live.place(text), std::nullopt);
-            const Result<ValueSeries> got = collectSeries(replay.target, {}, replay.place(text), std::nullopt);
-            ASSERT_TRUE(want.ok() && got.ok()) << text;
-            EXPECT_EQ(got->iterations, want->iterations) << text << " " << subject.maxSteps;
-            EXPECT_EQ(got->written, want->written) << text << " " << subject.maxSteps;
-        }
-    }
-}
-
 TEST(Replay, GoesToEveryPlaceAndBack)
 {
     const Subject subject = textSubject(kNested, 4);

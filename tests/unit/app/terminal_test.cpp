@@ -23,7 +23,7 @@ public:
         terminal = std::make_unique<Terminal>(std::move(liveSubject(m_file.model, "model", "", {})).value(), settings,
                                               [this](const TerminalEvent& event) {
                                                   text += event.text;
-                                                  events.push_back(eventJson(event, static_cast<int64_t>(events.size()) + 1, command));
+                                                  m_json.tell(event, command);
                                               });
     }
     bool operator()(const std::string& line)
@@ -40,6 +40,7 @@ public:
 
 private:
     LoadedModel m_file;
+    JsonEvents m_json{[this](const std::string& line) { events.push_back(line); }};
 };
 
 /// A file that goes with the object.
@@ -235,6 +236,26 @@ TEST(Terminal, completes_commands_values_places_and_marks)
     EXPECT_EQ(completion.candidates[0].kind, "value");
     EXPECT_EQ(completion.candidates[0].type, "bool[]");
     EXPECT_EQ(completion.begin, 6u);
+}
+
+/// What Tab puts behind `line`.
+std::string inserted(Terminal& terminal, const std::string& line)
+{
+    const Completion completion = completionsOf(terminal, line);
+    return insertion(completion, line.substr(completion.begin));
+}
+
+TEST(Terminal, tab_puts_no_space_where_an_address_goes_on)
+{
+    Debugged debug("samples/text/collatz.lsir");
+    debug("start x=6");
+    debug("goto while#0@2:body/if#2");
+    EXPECT_EQ(inserted(*debug.terminal, "goto main/whi"), "le#0") << "@3 or :body may follow";
+    EXPECT_EQ(inserted(*debug.terminal, "goto main/while#0@3/fl"), "oor_mod#0");
+    EXPECT_EQ(inserted(*debug.terminal, "print eve"), "n ") << "a value is whole";
+    EXPECT_EQ(inserted(*debug.terminal, "reverse-f"), "inish ");
+    EXPECT_EQ(inserted(*debug.terminal, "run "), "x=");
+    EXPECT_EQ(inserted(*debug.terminal, "print next_"), "") << "next_n and next_count agree no farther";
 }
 
 TEST(Terminal, a_run_is_recorded_while_it_is_debugged)
