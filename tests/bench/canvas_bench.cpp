@@ -86,20 +86,20 @@ void measureFrames(const char* panName, const char* zoomName, GraphCanvas& canva
     std::vector<double> zooms;
     QElapsedTimer timer;
     for (const double zoom : {0.08, 0.2, 0.5, 1.0}) {
-        canvas.setViewport(zoom, QPointF(0, 0));
+        canvas.camera().setViewport(zoom, QPointF(0, 0));
         QThread::msleep(130); // tiles are painted again
         canvas.render(&target);
         for (int i = 1; i <= 40; ++i) {
             timer.start();
-            canvas.setViewport(zoom, QPointF(i * 23, i * 17));
+            canvas.camera().setViewport(zoom, QPointF(i * 23, i * 17));
             canvas.render(&target);
             pans.push_back(ms(timer));
         }
     }
-    canvas.setViewport(0.05, QPointF(0, 0));
+    canvas.camera().setViewport(0.05, QPointF(0, 0));
     for (int i = 0; i < 80; ++i) {
         timer.start();
-        canvas.zoomAt(QPointF(400, 300), i < 40 ? 1.09 : 1 / 1.09);
+        canvas.camera().zoomAt(QPointF(400, 300), i < 40 ? 1.09 : 1 / 1.09);
         canvas.render(&target);
         zooms.push_back(ms(timer));
     }
@@ -111,7 +111,7 @@ void measurePick(GraphCanvas& canvas)
 {
     std::vector<double> picks;
     QElapsedTimer timer;
-    canvas.setViewport(0.3, QPointF(0, 0));
+    canvas.camera().setViewport(0.3, QPointF(0, 0));
     volatile int found = 0;
     for (int i = 0; i < 2000; ++i) {
         const QPointF at((i * 37) % canvas.width(), (i * 53) % canvas.height());
@@ -154,9 +154,9 @@ void measureModel()
         for (const SceneNode& node : canvas.scene()->nodes)
             if (node.kind == NodeKind::group && seen++ == i) id = node.id;
         if (id.empty()) break;
-        canvas.select({id});
+        canvas.selection().select({id});
         timer.start();
-        canvas.command(QStringLiteral("expand"));
+        canvas.commands().perform(QStringLiteral("expand"));
         settle();
         canvas.grab();
         expands.push_back(ms(timer));
@@ -207,7 +207,7 @@ void measureStep(const std::shared_ptr<const IndexedScene>& scene)
         return state;
     });
     canvas.setScene(scene);
-    canvas.setViewport(1, QPointF(0, 0));
+    canvas.camera().setViewport(1, QPointF(0, 0));
     QThread::msleep(130);
     QImage target(canvas.size(), QImage::Format_RGB32);
     canvas.render(&target);

@@ -23,7 +23,7 @@ private slots:
         QCOMPARE(m_window->task(), Task::compare);
         QCOMPARE(m_window->document()->backend().inputs().front().source, std::string("[1,-0.5,0.8,0.3]"));
         const CompareDesk& desk = CompareDesk::of(*m_window->document());
-        QCOMPARE(desk.comparedRows(), int64_t(3));
+        QCOMPARE(desk.judgement().comparedRows(), int64_t(3));
         QVERIFY(desk.scenes() != nullptr);
         // As `debug --against` tells it (docs/quantization_debugging.md).
         QVERIFY(std::abs(desk.drift()->rows[1].cosine - 0.926684) < 1e-6);
@@ -125,7 +125,7 @@ private slots:
         m_window->compareWith(QDir::currentPath() + "/samples/text/collatz.lsir");
         settle();
         QVERIFY2(CompareDesk::of(*m_window->document()).drift() != nullptr, qPrintable(CompareDesk::of(*m_window->document()).problem()));
-        QCOMPARE(CompareDesk::of(*m_window->document()).differentRows(), int64_t(0));
+        QCOMPARE(CompareDesk::of(*m_window->document()).judgement().differentRows(), int64_t(0));
     }
 
     void sidesAreSwapped()
@@ -152,14 +152,14 @@ private slots:
         m_window->compareWith("samples/text/layers_float.lsir");
         settle();
         CompareDesk& desk = CompareDesk::of(*m_window->document());
-        desk.setMetric(Metric::snr);
-        desk.setLimit(21);
+        desk.judgement().setMetric(Metric::snr);
+        desk.judgement().setLimit(21);
         restart();
         open("layers_int8.lsir", {{"x", "[1,-0.5,0.8,0.3]"}});
         m_window->compareWith("samples/text/layers_float.lsir");
         settle();
-        QCOMPARE(CompareDesk::of(*m_window->document()).metric(), Metric::snr);
-        QCOMPARE(CompareDesk::of(*m_window->document()).limit(), 21.0);
+        QCOMPARE(CompareDesk::of(*m_window->document()).judgement().metric(), Metric::snr);
+        QCOMPARE(CompareDesk::of(*m_window->document()).judgement().limit(), 21.0);
     }
 };
 

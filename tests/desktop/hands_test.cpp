@@ -37,9 +37,9 @@ private slots:
         GraphCanvas& graph = canvas();
         QWidget* const focus = QApplication::focusWidget();
         for (const Qt::KeyboardModifiers layout : {Qt::KeyboardModifiers(Qt::ShiftModifier), Qt::KeyboardModifiers(Qt::KeypadModifier)}) {
-            const double before = graph.zoom();
+            const double before = graph.camera().zoom();
             QTest::keyClick(focus, Qt::Key_Plus, Qt::ControlModifier | layout);
-            QVERIFY2(graph.zoom() > before, qPrintable(QString::number(graph.zoom())));
+            QVERIFY2(graph.camera().zoom() > before, qPrintable(QString::number(graph.camera().zoom())));
         }
         m_window->document()->select("main/while#0");
         settle();
@@ -179,7 +179,7 @@ private slots:
         execute("goto while#0@5:body/if#2:else/add#1"); // which takes a copy of n
         m_window->document()->select("main/while#0:body/n");
         settle();
-        QCOMPARE(canvas().selected(), std::vector<std::string>{"main/while#0:body>n"});
+        QCOMPARE(canvas().selection().addresses(), std::vector<std::string>{"main/while#0:body>n"});
     }
     void slidersFollowEachOther()
     {

@@ -147,7 +147,7 @@ private slots:
     {
         open("collatz.lsir", {{"x", "27"}});
         GraphCanvas& canvas = static_cast<GraphPanel*>(enter("panelGraph"))->canvas();
-        const double fitted = canvas.zoom();
+        const double fitted = canvas.camera().zoom();
         const KeyPlace& fit = *KeyBindings::find("graph", "fit");
         QString clash;
         QVERIFY(!m_window->rebind(fit, "F5", &clash)); // global keys come first
@@ -155,12 +155,12 @@ private slots:
         QVERIFY(!m_window->rebind(fit, "m", &clash));
         QCOMPARE(clash, QString("Minimap"));
         QVERIFY(m_window->rebind(fit, "z"));
-        canvas.zoomAt(QPointF(50, 50), 1.5);
-        QVERIFY(canvas.zoom() > fitted * 1.4);
+        canvas.camera().zoomAt(QPointF(50, 50), 1.5);
+        QVERIFY(canvas.camera().zoom() > fitted * 1.4);
         press("Space"); // means nothing any more
-        QVERIFY(canvas.zoom() > fitted * 1.4);
+        QVERIFY(canvas.camera().zoom() > fitted * 1.4);
         press("z");
-        QCOMPARE(canvas.zoom(), fitted);
+        QCOMPARE(canvas.camera().zoom(), fitted);
     }
 
     void arrowsAndDigitsOfPanelsAreReboundOneByOne()
@@ -193,11 +193,11 @@ private slots:
         QCOMPARE(modes(), QJsonArray{"heat"});
         m_window->document()->select("main/while#0");
         GraphCanvas& canvas = static_cast<GraphPanel*>(enter("panelGraph"))->canvas();
-        const std::vector<std::string> before = canvas.selected();
+        const std::vector<std::string> before = canvas.selection().addresses();
         press("Down");
-        QCOMPARE(canvas.selected(), before);
+        QCOMPARE(canvas.selection().addresses(), before);
         press("j");
-        QVERIFY(canvas.selected() != before);
+        QVERIFY(canvas.selection().addresses() != before);
     }
 
     void gdbLettersAreRebound()

@@ -1,5 +1,6 @@
 // The panels in the window: what is done in one is seen in the others, by pointer and by key, and by who cannot see it.
 #include "driven_window.h"
+#include "viewer/canvas/canvas_description.h"
 #include "viewer/canvas/graph_panel.h"
 #include "viewer/panels/listing_view.h"
 #include "viewer/widgets/rows.h"
@@ -29,7 +30,7 @@ private slots:
         open("collatz.lsir");
         clickRow("structureTree", "while#0");
         QCOMPARE(selected(), QString("main/while#0"));
-        QCOMPARE(canvas().selected().front(), std::string("main/while#0"));
+        QCOMPARE(canvas().selection().addresses().front(), std::string("main/while#0"));
         const QStringList properties = rowsOf(find<QTreeView>("propertyTable"));
         QVERIFY2(properties.join('\n').contains("main/while#0"), qPrintable(properties.join('\n')));
     }
@@ -56,7 +57,7 @@ private slots:
         GraphCanvas& graph = canvas();
         const int node = graph.scene()->findNode("main/while#0:body/floor_mod#0");
         QVERIFY(node >= 0);
-        QTest::mouseClick(&graph, Qt::LeftButton, {}, graph.nodeRect(node).center().toPoint());
+        QTest::mouseClick(&graph, Qt::LeftButton, {}, graph.camera().nodeRect(node).center().toPoint());
         settle();
         QCOMPARE(selected(), QString("main/while#0@3:body/floor_mod#0"));
         auto* const tensor = m_window->area()->panel("panelTensor");
@@ -246,7 +247,7 @@ private slots:
         QVERIFY(!rowsOf(find<QTreeView>("operatorTable")).isEmpty());
         const int node = canvas().scene()->findNode(staticAddress(address().toStdString()));
         QVERIFY(node >= 0);
-        QVERIFY2(canvas().accessibleText(node).contains("next to run"), qPrintable(canvas().accessibleText(node)));
+        QVERIFY2(accessibleText(canvas(), node).contains("next to run"), qPrintable(accessibleText(canvas(), node)));
     }
 
     // --- recordings -----------------------------------------------------------------------------------------------------------------

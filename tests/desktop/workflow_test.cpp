@@ -48,8 +48,8 @@ private slots:
         press("Return");
         QCOMPARE(selected(), QString("main/while#0:body/if#2:then/floor_div#0"));
         GraphCanvas& graph = canvas();
-        QCOMPARE(graph.selected().front(), std::string("main/while#0:body/if#2:then/floor_div#0")); // what hides it was opened
-        QVERIFY(QRectF(graph.rect()).contains(graph.nodeRect(graph.currentNode()).center()));
+        QCOMPARE(graph.selection().addresses().front(), std::string("main/while#0:body/if#2:then/floor_div#0")); // what hides it was opened
+        QVERIFY(QRectF(graph.rect()).contains(graph.camera().nodeRect(graph.selection().node()).center()));
     }
     void theNextHitIsOneKeyAway()
     {
@@ -342,7 +342,7 @@ private:
         QVERIFY(graph.scene());
         QVERIFY(!graph.scene()->nodes.empty());
         for (size_t i = 0; i < graph.scene()->nodes.size(); ++i)
-            QVERIFY(QRectF(graph.rect()).intersects(graph.nodeRect(static_cast<int>(i)))); // fitted as a whole
+            QVERIFY(QRectF(graph.rect()).intersects(graph.camera().nodeRect(static_cast<int>(i)))); // fitted as a whole
         QVERIFY(!stop().started);
     }
 };

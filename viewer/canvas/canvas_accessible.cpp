@@ -1,5 +1,6 @@
 #include "viewer/canvas/canvas_accessible.h"
 
+#include "viewer/canvas/canvas_description.h"
 #include "viewer/canvas/graph_canvas.h"
 
 #include <QAccessible>
@@ -29,13 +30,13 @@ public:
     int indexOfChild(const QAccessibleInterface*) const override { return -1; }
     QString text(QAccessible::Text kind) const override
     {
-        return kind == QAccessible::Name && isValid() ? m_canvas->accessibleText(node()) : QString();
+        return kind == QAccessible::Name && isValid() ? accessibleText(*m_canvas, node()) : QString();
     }
     void setText(QAccessible::Text, const QString&) override {}
     QRect rect() const override
     {
         if (!isValid()) return {};
-        const QRect box = m_canvas->nodeRect(node()).toAlignedRect();
+        const QRect box = m_canvas->camera().nodeRect(node()).toAlignedRect();
         return {m_canvas->mapToGlobal(box.topLeft()), box.size()};
     }
     QAccessible::Role role() const override { return QAccessible::Graphic; }
@@ -47,7 +48,7 @@ public:
             return state;
         }
         state.focusable = state.selectable = true;
-        state.selected = m_canvas->currentNode() == node();
+        state.selected = m_canvas->selection().node() == node();
         state.focused = state.selected && m_canvas->hasFocus();
         return state;
     }
@@ -61,9 +62,9 @@ public:
     {
         const int at = node();
         if (at < 0) return;
-        m_canvas->select({m_id});
-        emit m_canvas->selectionEdited();
-        if (name == QLatin1String("open")) m_canvas->command(QStringLiteral("drillIn"));
+        m_canvas->selection().select({m_id});
+        emit m_canvas->selection().edited();
+        if (name == QLatin1String("open")) m_canvas->commands().perform(QStringLiteral("drillIn"));
         if (name == QLatin1String("break")) emit m_canvas->breakpointRequested(QString::fromStdString(m_id));
     }
     QStringList keyBindingsForAction(const QString& name) const override
@@ -108,7 +109,10 @@ public:
             if (childFor(all[i]) == child) return static_cast<int>(i);
         return -1;
     }
-    QAccessibleInterface* focusChild() const override { return m_canvas->currentNode() < 0 ? nullptr : childFor(m_canvas->currentNode()); }
+    QAccessibleInterface* focusChild() const override
+    {
+        return m_canvas->selection().node() < 0 ? nullptr : childFor(m_canvas->selection().node());
+    }
     int indexOfNode(int node) const
     {
         const std::vector<int> all = nodes();
@@ -129,8 +133,8 @@ private:
     /// In view, and the current one wherever it is.
     std::vector<int> nodes() const
     {
-        std::vector<int> all = m_canvas->visibleNodes();
-        const int current = m_canvas->currentNode();
+        std::vector<int> all = m_canvas->camera().visibleNodes();
+        const int current = m_canvas->selection().node();
         if (current >= 0 && std::ranges::find(all, current) == all.end()) all.push_back(current);
         return all;
     }

@@ -1,26 +1,25 @@
-// What the canvas shows and where: scenes, views, zoom and place.
 #include "viewer/canvas/graph_canvas.h"
 
 #include "viewer/bridge/document.h"
 #include "viewer/canvas/canvas_accessible.h"
+#include "viewer/canvas/canvas_description.h"
 #include "viewer/canvas/minimap.h"
 #include "viewer/style/theme.h"
 
-#include <QLineEdit>
+#include <QPaintEvent>
+#include <QPainter>
 #include <QResizeEvent>
-#include <QToolTip>
 
 #include <algorithm>
-#include <cmath>
+#include <optional>
 
 namespace loopscope::viewer {
 
 namespace {
 
-constexpr double kLeastZoom = 0.02;
-constexpr double kMostZoom = 4;
-constexpr double kMargin = 8;
-constexpr double kReadable = 0.6; ///< names can be read; a graph that would have to be smaller opens at its top instead
+constexpr int kMargin = 8;
+constexpr double kLegendRoom = 156;
+constexpr int kTallMap = 100; ///< a higher map of the graph stands at the top right, a lower one lies at the bottom right
 
 bool sameView(const ViewState& a, const ViewState& b)
 {
@@ -30,9 +29,33 @@ bool sameView(const ViewState& a, const ViewState& b)
            a.dense == b.dense;
 }
 
+/// Where the thing is that stays under the user's eyes when a picture gives way to another one: the middle of its top.
+std::optional<QPointF> anchorIn(const IndexedScene& indexed, const std::string& id)
+{
+    const Scene& scene = *indexed.scene;
+    if (const auto it = scene.nodeById.find(id); it != scene.nodeById.end()) {
+        const Rect& r = scene.nodes[static_cast<size_t>(it->second)].rect;
+        return QPointF(r.x + r.width / 2, r.y);
+    }
+    for (const SceneRegion& region : scene.regions)
+        if (region.id == id || region.site == id) return QPointF(region.rect.x + region.rect.width / 2, region.rect.y);
+    return std::nullopt;
+}
+
 } // namespace
 
-GraphCanvas::GraphCanvas(QWidget* parent) : QWidget(parent), m_minimap(new Minimap(*this))
+GraphCanvas::GraphCanvas(QWidget* parent)
+    : QWidget(parent),
+      m_camera(m_picture, *this),
+      m_selection(m_picture),
+      m_heads(m_picture, m_camera),
+      m_hits(m_picture, m_camera),
+      m_cards(m_picture, m_camera, m_selection, m_heads),
+      m_frame(m_picture, m_camera, m_selection, m_heads, m_hits),
+      m_walk(*this),
+      m_commands(*this),
+      m_input(*this),
+      m_minimap(new Minimap(*this))
 {
     setObjectName(QStringLiteral("graphCanvas"));
     setAccessibleName(tr("Graph"));
@@ -42,6 +65,21 @@ GraphCanvas::GraphCanvas(QWidget* parent) : QWidget(parent), m_minimap(new Minim
     setMinimumSize(160, 96);
     installCanvasAccessibility(*this);
     m_measure = fontTextMeasure();
+    connectLoader();
+    connect(&m_camera, &Camera::zoomed, this, [this](bool byHand) { m_frame.restart(byHand); });
+    connect(&m_camera, &Camera::moved, this, &GraphCanvas::followCamera);
+    connect(&m_selection, &CanvasSelection::changed, this, [this] {
+        m_minimap->markNode(m_selection.node());
+        update();
+    });
+    connect(&m_selection, &CanvasSelection::currentMoved, this, [this](int node) { announceFocus(*this, node); });
+    connect(&Theme::instance(), &Theme::changed, this, &GraphCanvas::restyle);
+}
+
+GraphCanvas::~GraphCanvas() { m_loader.cancel(); }
+
+void GraphCanvas::connectLoader()
+{
     m_busyDelay.setSingleShot(true);
     m_busyDelay.setInterval(250); // shorter work shows nothing
     connect(&m_busyDelay, &QTimer::timeout, this, [this] {
@@ -66,55 +104,56 @@ GraphCanvas::GraphCanvas(QWidget* parent) : QWidget(parent), m_minimap(new Minim
         m_progress = done;
         update(0, 0, width(), 3);
     });
-    connect(&Theme::instance(), &Theme::changed, this, &GraphCanvas::restyle);
 }
 
-GraphCanvas::~GraphCanvas() { m_loader.cancel(); }
+// --- Pictures -------------------------------------------------------------------------------------------------------------------------
 
 void GraphCanvas::restyle()
 {
-    m_labels.clear();
-    m_tiles.clear();
+    m_picture.labels.clear();
+    m_frame.restart();
     m_minimap->repaintScene();
     m_measure = fontTextMeasure();
-    if (m_view.dense != Theme::instance().dense()) {
-        m_view.dense = Theme::instance().dense();
-        if (m_model) m_loader.request(*m_model, m_view, m_measure);
+    if (m_picture.view.dense != Theme::instance().dense()) {
+        m_picture.view.dense = Theme::instance().dense();
+        if (m_picture.model) m_loader.request(*m_picture.model, m_picture.view, m_measure);
     }
     update();
+}
+
+void GraphCanvas::build()
+{
+    m_busyDelay.start();
+    m_loader.request(*m_picture.model, m_picture.view, m_measure);
+    emit buildingChanged(true);
 }
 
 void GraphCanvas::setModel(const Model* model, const ViewState& view)
 {
     m_loader.cancel();
-    m_model = model;
-    m_view = view;
-    startOver();
+    m_picture.model = model;
+    m_picture.view = view;
+    m_camera.startOver();
     if (!model) {
         setScene(nullptr);
         return;
     }
-    m_view.dense = Theme::instance().dense();
-    m_busyDelay.start();
-    m_loader.request(*model, m_view, m_measure);
-    emit buildingChanged(true);
+    m_picture.view.dense = Theme::instance().dense();
+    build();
 }
 
 void GraphCanvas::setView(const ViewState& view, const std::string& anchor)
 {
-    if (sameView(view, m_view) && (m_scene || m_loader.isBusy())) return;
-    if (view.root != m_view.root) startOver();
-    m_view = view;
+    if (sameView(view, m_picture.view) && (m_picture.indexed || m_loader.isBusy())) return;
+    if (view.root != m_picture.view.root) m_camera.startOver();
+    m_picture.view = view;
     m_anchor = anchor;
-    if (!m_model) return;
-    m_busyDelay.start();
-    m_loader.request(*m_model, m_view, m_measure);
-    emit buildingChanged(true);
+    if (m_picture.model) build();
 }
 
-void GraphCanvas::editView(ViewState view, const std::string& anchor)
+void GraphCanvas::editView(const ViewState& view, const std::string& anchor)
 {
-    if (sameView(view, m_view)) return;
+    if (sameView(view, m_picture.view)) return;
     setView(view, anchor);
     emit viewEdited();
 }
@@ -125,73 +164,73 @@ void GraphCanvas::cancelBuilding()
     m_loader.cancel();
     m_busyDelay.stop();
     m_progress = -1;
-    if (m_scene) m_view = scene()->view; // the old picture stays, and it is what is wanted now
+    if (m_picture.indexed) m_picture.view = scene()->view; // the old picture stays, and it is what is wanted now
     update();
     emit buildingChanged(false);
 }
 
 void GraphCanvas::setScene(std::shared_ptr<const IndexedScene> scene)
 {
-    if (scene) m_view = scene->scene->view;
+    if (scene) m_picture.view = scene->scene->view;
     adopt(std::move(scene));
-}
-
-QPointF GraphCanvas::anchorPlace(const IndexedScene& indexed, const std::string& id, bool& found) const
-{
-    const Scene& scene = *indexed.scene;
-    found = true;
-    if (const auto it = scene.nodeById.find(id); it != scene.nodeById.end()) {
-        const Rect& r = scene.nodes[static_cast<size_t>(it->second)].rect;
-        return {r.x + r.width / 2, r.y};
-    }
-    for (const SceneRegion& region : scene.regions)
-        if (region.id == id || region.site == id) return {region.rect.x + region.rect.width / 2, region.rect.y};
-    found = false;
-    return {};
 }
 
 void GraphCanvas::adopt(std::shared_ptr<const IndexedScene> scene)
 {
-    bool had = false;
-    bool has = false;
-    QPointF before;
-    if (m_scene && scene && !m_isFitted && !m_anchor.empty()) {
-        before = anchorPlace(*m_scene, m_anchor, had) * m_zoom - m_origin;
-        // A head that was kept at the top of the view goes on from there.
-        for (const HeadPlace& head : m_stuckHeads)
-            if (const SceneRegion& region = this->scene()->regions[static_cast<size_t>(head.region)];
-                region.id == m_anchor || region.site == m_anchor)
-                before.setY(head.onScreen(head.box).top());
-        const QPointF after = anchorPlace(*scene, m_anchor, has) * m_zoom;
-        if (had && has) m_origin = after - before;
+    QPointF origin = m_camera.origin();
+    if (m_picture.indexed && scene && !m_camera.isFitted() && !m_anchor.empty()) {
+        const std::optional<QPointF> before = anchorIn(*m_picture.indexed, m_anchor), after = anchorIn(*scene, m_anchor);
+        if (before && after) {
+            QPointF seen = *before * m_camera.zoom() - origin;
+            // A head that was kept at the top of the view goes on from there.
+            for (const PlacedHead& head : m_heads.stuck())
+                if (const SceneRegion& region = m_picture.region(head.region); region.id == m_anchor || region.site == m_anchor)
+                    seen.setY(head.onScreen(head.box).top());
+            origin = *after * m_camera.zoom() - seen;
+        }
     }
     m_anchor.clear();
-    m_stuckHeads.clear(); // of the old picture
-    m_loader.discard(std::exchange(m_scene, std::move(scene)));
-    m_tiles.clear();
-    m_hoverNode = m_hoverEdge = m_selectedEdge = -1;
-    m_traced.clear();
-    m_traceMode = 0;
-    if (m_iterationField) m_iterationField->hide();
-    m_state = m_scene ? (m_source ? m_source(*m_scene->scene) : idleState(*m_scene->scene)) : CanvasState();
-    findNextNode();
-    dropDrag(); // who hears of it may ask for the state
+    m_heads.clear(); // of the old picture
+    m_loader.discard(std::exchange(m_picture.indexed, std::move(scene)));
+    m_frame.restart();
+    m_selection.forgetMarks();
+    m_input.hideField();
+    m_picture.state = !m_picture.indexed ? CanvasState() : m_source ? m_source(*this->scene()) : idleState(*this->scene());
+    m_heads.findNext();
+    m_input.dropDrag(); // who hears of it may ask for the state
     setCompareMarks(m_compareMarks);
-    resolveSelection();
-    countHits();
+    m_selection.resolve();
+    m_hits.count();
     m_minimap->setScene(this->scene());
-    if (m_isFitted) {
-        placeFitted();
-    } else {
-        keepInView();
-        clampOrigin();
-    }
-    placeMinimap();
-    updateStuckHeads();
+    reserveRoom();
+    m_camera.adopt(origin);
+    placeOverlays();
     update();
     emit sceneChanged();
     emit viewportChanged();
 }
+
+ViewState GraphCanvas::viewShowing(const std::string& address) const
+{
+    ViewState view = m_picture.view;
+    const std::string plain = staticAddress(address);
+    // Every call on the way from the view's root is drawn inline: "main/while#1:body/if#3:then/add#2" needs while#1 and if#3.
+    if (!plain.starts_with(view.root)) {
+        const size_t last = plain.find_last_of('/');
+        if (last != std::string::npos) view.root = plain.substr(0, last);
+        return view;
+    }
+    for (size_t colon = plain.find(':', view.root.size()); colon != std::string::npos; colon = plain.find(':', colon + 1)) {
+        const std::string site = plain.substr(0, colon);
+        if (plain.compare(colon, 5, ":cond") == 0) view.condOpen.insert(site);
+        if (colon > 0 && site.find('/') != std::string::npos) view.inlined.insert(site);
+    }
+    if (const int node = scene() ? scene()->findNode(plain) : -1; node >= 0 && m_picture.node(node).kind == NodeKind::group)
+        view.expanded.insert(m_picture.node(node).id);
+    return view;
+}
+
+// --- What is known of the moment ------------------------------------------------------------------------------------------------------
 
 void GraphCanvas::setStateSource(StateSource source)
 {
@@ -201,55 +240,48 @@ void GraphCanvas::setStateSource(StateSource source)
 
 void GraphCanvas::refreshState()
 {
-    if (m_scene && m_source) applyState(m_source(*m_scene->scene));
+    if (m_picture.indexed && m_source) applyState(m_source(*scene()));
 }
 
 void GraphCanvas::applyState(CanvasState state)
 {
     const Scene& now = *scene();
+    const CanvasState& before = m_picture.state;
     for (size_t i = 0; i < now.nodes.size(); ++i) {
-        const CompareMark mark = m_state.nodes[i].compare;
-        state.nodes[i].compare = mark;
-        if (state.nodes[i] == m_state.nodes[i]) continue;
+        state.nodes[i].compare = before.nodes[i].compare;
+        if (state.nodes[i] == before.nodes[i]) continue;
         invalidate(now.nodes[i].rect);
         // Edges are drawn dead with their ends.
-        if ((state.nodes[i].run == RunState::dead) == (m_state.nodes[i].run == RunState::dead)) continue;
-        for (const auto* edges : {&m_scene->index.into(static_cast<int>(i)), &m_scene->index.outOf(static_cast<int>(i))})
+        if ((state.nodes[i].run == RunState::dead) == (before.nodes[i].run == RunState::dead)) continue;
+        for (const auto* edges : {&m_picture.index().into(static_cast<int>(i)), &m_picture.index().outOf(static_cast<int>(i))})
             for (const int edge : *edges)
-                for (const Point& point : now.edges[static_cast<size_t>(edge)].points) invalidate({point.x, point.y, 0, 0});
+                for (const Point& point : m_picture.edge(edge).points) invalidate({point.x, point.y, 0, 0});
     }
     for (size_t i = 0; i < now.regions.size(); ++i) {
-        if (state.regions[i] == m_state.regions[i]) continue;
-        const bool same = state.regions[i].run == m_state.regions[i].run && state.regions[i].note == m_state.regions[i].note;
+        if (state.regions[i] == before.regions[i]) continue;
+        const bool same = state.regions[i].run == before.regions[i].run && state.regions[i].note == before.regions[i].note;
         invalidate(same ? now.regions[i].head : now.regions[i].rect);
     }
-    const bool tokens = state.tokens != m_state.tokens;
-    m_state = std::move(state);
-    findNextNode();
-    updateStuckHeads();
-    if (tokens) update();
+    const bool tokens = state.tokens != before.tokens;
+    m_picture.state = std::move(state);
+    m_heads.findNext();
+    if (m_heads.place(m_minimap->isVisibleTo(this)) || tokens) update();
 }
 
-void GraphCanvas::invalidate(const Rect& area)
-{
-    const double reach = 12;
-    const QRectF pixels((area.x - reach) * m_zoom - 8, (area.y - reach) * m_zoom - 8, (area.width + 2 * reach) * m_zoom + 16,
-                        (area.height + 2 * reach) * m_zoom + 16);
-    m_tiles.drop(pixels);
-    update(pixels.translated(-m_origin).toAlignedRect());
-}
+void GraphCanvas::invalidate(const Rect& area) { update(m_frame.drop(area)); }
 
 void GraphCanvas::setCompareMarks(const QHash<QString, CompareMark>& marks)
 {
     m_compareMarks = marks;
-    if (!m_scene) return;
-    std::vector<CompareMark> wanted(m_state.nodes.size(), CompareMark::none);
+    if (!m_picture.indexed) return;
+    std::vector<NodeState>& nodes = m_picture.state.nodes;
+    std::vector<CompareMark> wanted(nodes.size(), CompareMark::none);
     for (auto it = marks.begin(); it != marks.end(); ++it)
         if (const int node = scene()->findNode(it.key().toStdString()); node >= 0)
             wanted[static_cast<size_t>(node)] = std::max(wanted[static_cast<size_t>(node)], it.value());
     for (size_t i = 0; i < wanted.size(); ++i) {
-        if (m_state.nodes[i].compare == wanted[i]) continue;
-        m_state.nodes[i].compare = wanted[i];
+        if (nodes[i].compare == wanted[i]) continue;
+        nodes[i].compare = wanted[i];
         invalidate(scene()->nodes[i].rect);
     }
 }
@@ -258,268 +290,155 @@ void GraphCanvas::setHits(const QStringList& addresses)
 {
     std::vector<std::string> wanted;
     for (const QString& address : addresses) wanted.push_back(staticAddress(address.toStdString()));
-    m_hitAddresses = std::move(wanted);
-    countHits();
-}
-
-/// A hit counts for what is drawn of it: the operator, the folded group, or the call whose callee is not drawn. An open group or callee
-/// counts what lies inside at its head.
-void GraphCanvas::countHits()
-{
-    m_hits.clear();
-    m_regionHits.clear();
-    m_portalHits.clear();
+    m_hits.setHits(std::move(wanted));
     update();
-    if (!m_scene) return;
-    for (const std::string& address : m_hitAddresses) {
-        std::string place = address;
-        int node = scene()->findNode(place);
-        for (size_t end = place.rfind(':'); node < 0 && end != std::string::npos; end = place.rfind(':')) {
-            place.resize(end);
-            node = scene()->findNode(place);
-        }
-        if (node < 0) continue;
-        ++m_hits[node];
-        for (int region = scene()->nodes[static_cast<size_t>(node)].region; region >= 0;
-             region = scene()->regions[static_cast<size_t>(region)].parent)
-            if (scene()->regions[static_cast<size_t>(region)].kind == RegionKind::group) ++m_regionHits[region];
-    }
-    if (m_hits.empty()) return;
-    // Chips of cut edges count for what they lead to.
-    const auto hitsAt = [&](int node) {
-        const auto found = m_hits.find(node);
-        return found == m_hits.end() ? 0 : found->second;
-    };
-    std::map<std::pair<int, int32_t>, int> ofNet;
-    for (const SceneEdge& edge : scene()->edges)
-        if (edge.portal) ofNet[{edge.from, edge.value.index}] += hitsAt(edge.to);
-    for (size_t e = 0; e < scene()->edges.size(); ++e) {
-        const SceneEdge& edge = scene()->edges[e];
-        if (!edge.portal) continue;
-        const std::pair<int, int> hits(ofNet[{edge.from, edge.value.index}], hitsAt(edge.from));
-        if (hits.first + hits.second > 0) m_portalHits[static_cast<int>(e)] = hits;
-    }
 }
 
 void GraphCanvas::setValueCard(const ValueCard& card)
 {
-    if (card == m_valueCard) return;
-    m_valueCard = card;
+    if (card == m_cards.valueCard()) return;
+    m_cards.setValueCard(card);
     update();
 }
 
 void GraphCanvas::setValues(const QHash<QString, QString>& values)
 {
-    if (values == m_values) return;
-    m_values = values;
-    if (m_level >= 4) update();
+    if (values == m_picture.values) return;
+    m_picture.values = values;
+    if (m_camera.level() >= 4) update();
 }
+
+void GraphCanvas::setScrubbed(const std::string& region, int64_t iteration)
+{
+    m_heads.setScrubbed(region, iteration);
+    update();
+}
+
+// --- Place ----------------------------------------------------------------------------------------------------------------------------
 
 void GraphCanvas::setLegendShown(bool shown)
 {
     if (m_legend == shown) return;
     m_legend = shown;
-    if (m_isFitted) placeFitted();
-    placeMinimap();
-    updateStuckHeads();
+    reserveRoom();
+    if (m_camera.isFitted()) m_camera.placeFirst();
+    placeOverlays();
     update();
 }
 
 void GraphCanvas::setMinimapShown(bool shown)
 {
     m_minimapShown = shown;
-    placeMinimap();
-    updateStuckHeads();
+    reserveRoom();
+    placeOverlays();
 }
 
-// --- Place ----------------------------------------------------------------------------------------------------------------------------
-
-QRectF GraphCanvas::freeArea(bool besideMap) const
+/// Legend and map lie over the graph's right side: pictures are placed beside them.
+void GraphCanvas::reserveRoom()
 {
-    QRectF area = QRectF(rect()).adjusted(kMargin, kMargin, -kMargin, -kMargin);
-    if (m_legend && width() >= 640) area.setRight(area.right() - 156);
-    if (besideMap && m_minimapShown && m_scene && m_minimap->height() > 100 && width() >= 420)
-        area.setRight(area.right() - m_minimap->width() - kMargin);
-    return area;
+    const bool map = m_minimapShown && m_picture.indexed && m_minimap->height() > kTallMap && width() >= 420;
+    m_camera.reserve(m_legend && width() >= 640 ? kLegendRoom : 0, map ? m_minimap->width() + kMargin : 0);
 }
 
-bool GraphCanvas::showsAll() const { return m_scene && QRectF(rect()).contains(inWidget(scene()->bounds)); }
-
-void GraphCanvas::fit()
+void GraphCanvas::placeOverlays()
 {
-    m_fitsWhole = true;
-    placeFitted();
-}
-
-void GraphCanvas::startOver()
-{
-    m_isFitted = true;
-    m_isPlaced = false;
-    m_fitsWhole = false;
-}
-
-void GraphCanvas::placeFitted()
-{
-    m_isFitted = true;
-    m_isPlaced = false;
-    if (!m_scene || width() < 2 || height() < 2) return;
-    const Rect& b = scene()->bounds;
-    if (b.width <= 0 || b.height <= 0) return;
-    QRectF area = freeArea(false); // a picture that is seen whole needs no map
-    double zoom = std::min({area.width() / b.width, area.height() / b.height, 1.0});
-    QPointF origin;
-    const bool tooSmall = zoom < kReadable && !m_fitsWhole;
-    if (tooSmall) {
-        area = freeArea(true);
-        zoom = std::clamp(area.width() / b.width, kReadable, 1.0);
+    const bool room = width() > 300 && height() > 160;
+    const bool shown = m_minimapShown && m_picture.indexed && !scene()->nodes.empty() && room && !m_camera.showsAll();
+    m_minimap->setVisible(shown);
+    if (shown) {
+        const int y = m_minimap->height() > kTallMap ? 12 : height() - m_minimap->height() - 12;
+        m_minimap->move(width() - m_minimap->width() - kMargin, y);
     }
-    zoom = std::clamp(zoom, kLeastZoom, kMostZoom);
-    origin.setX((b.x + b.width / 2) * zoom - area.center().x());
-    origin.setY(tooSmall ? b.y * zoom - kMargin : (b.y + b.height / 2) * zoom - area.center().y());
-    // What fits in height hangs at the top: a graph is read downwards.
-    if (b.height * zoom < area.height()) origin.setY(b.y * zoom - std::min(area.top(), area.top() + (area.height() - b.height * zoom) / 2));
-    if (zoom != m_zoom) m_tiles.clear();
-    m_zoom = zoom;
-    m_level = detailLevel(zoom);
-    m_origin = origin;
-    clampOrigin();
-    viewportMoved();
+    if (m_heads.place(m_minimap->isVisibleTo(this))) update();
 }
 
-void GraphCanvas::fitSelection()
+void GraphCanvas::followCamera()
 {
-    if (m_selectedNodes.empty()) return fit();
-    Rect box = scene()->nodes[static_cast<size_t>(m_selectedNodes.front())].rect;
-    for (const int node : m_selectedNodes) {
-        const Rect& r = scene()->nodes[static_cast<size_t>(node)].rect;
-        const double right = std::max(box.right(), r.right());
-        const double bottom = std::max(box.bottom(), r.bottom());
-        box.x = std::min(box.x, r.x);
-        box.y = std::min(box.y, r.y);
-        box.width = right - box.x;
-        box.height = bottom - box.y;
+    m_input.hideField(); // its head has moved away
+    update();
+    placeOverlays();
+    m_minimap->update();
+    emit viewportChanged();
+}
+
+void GraphCanvas::resizeEvent(QResizeEvent* event)
+{
+    reserveRoom();
+    m_camera.resized(event->oldSize());
+}
+
+bool GraphCanvas::reveal(const std::string& address, bool center, bool readable)
+{
+    if (!m_picture.indexed) return false;
+    const std::string place = staticAddress(address);
+    Rect part;
+    if (const int node = scene()->findNode(place); node >= 0) {
+        part = m_picture.node(node).rect;
+    } else if (const auto region = scene()->regionById.find(place); region != scene()->regionById.end()) {
+        part = m_picture.region(region->second).head;
+        part.width = std::min(part.width, 240.0); // its name
+    } else {
+        return false;
     }
-    const double zoom = std::clamp(std::min(width() / (box.width + 80), height() / (box.height + 80)), kLeastZoom, 1.5);
-    setViewport(zoom, QPointF(box.center().x * zoom - width() / 2.0, box.center().y * zoom - height() / 2.0));
+    m_camera.bring(part, m_heads.bottom(), center, readable);
+    return true;
 }
 
-void GraphCanvas::setViewport(double zoom, QPointF origin)
+int GraphCanvas::nodeAt(QPointF point) const
 {
-    zoom = std::clamp(zoom, kLeastZoom, kMostZoom);
-    const bool zoomed = zoom != m_zoom;
-    const QPointF before = m_origin;
-    m_isFitted = false;
-    m_isPlaced = true;
-    if (zoomed) {
-        m_tiles.clear();
-        m_sinceZoom.restart();
-        m_level = detailLevel(zoom, m_level);
-    }
-    m_zoom = zoom;
-    m_origin = origin;
-    clampOrigin();
-    if (!zoomed && m_origin == before) return;
-    if (m_iterationField) m_iterationField->hide(); // its head has moved away
-    viewportMoved();
+    return m_picture.indexed && !m_heads.covers(point) ? m_picture.index().nodeAt(m_camera.toScene(point)) : -1;
 }
-
-void GraphCanvas::clampOrigin()
-{
-    if (!m_scene) return;
-    // Some of the graph stays in view, and tiles lie on device pixels.
-    const Rect& b = scene()->bounds;
-    const double keep = 48;
-    m_origin.setX(
-        std::clamp(m_origin.x(), b.x * m_zoom - width() + keep, std::max(b.x * m_zoom - width() + keep, b.right() * m_zoom - keep)));
-    m_origin.setY(
-        std::clamp(m_origin.y(), b.y * m_zoom - height() + keep, std::max(b.y * m_zoom - height() + keep, b.bottom() * m_zoom - keep)));
-    const double ratio = devicePixelRatioF();
-    m_origin = {std::round(m_origin.x() * ratio) / ratio, std::round(m_origin.y() * ratio) / ratio};
-}
-
-/// A picture that has become so small that it fits is shown whole: it moves as little as that takes.
-void GraphCanvas::keepInView()
-{
-    if (!m_scene) return;
-    const QRectF area = freeArea(false), box = inWidget(scene()->bounds);
-    if (box.width() > area.width() || box.height() > area.height()) return;
-    m_origin.rx() += std::max(0.0, box.right() - area.right()) - std::max(0.0, area.left() - box.left());
-    m_origin.ry() += std::max(0.0, box.bottom() - area.bottom()) - std::max(0.0, area.top() - box.top());
-}
-
-void GraphCanvas::zoomAt(QPointF point, double factor)
-{
-    const double zoom = std::clamp(m_zoom * factor, kLeastZoom, kMostZoom);
-    if (zoom == m_zoom) return;
-    setViewport(zoom, (m_origin + point) * (zoom / m_zoom) - point);
-}
-
-QRectF GraphCanvas::inWidget(const Rect& r) const
-{
-    return {r.x * m_zoom - m_origin.x(), r.y * m_zoom - m_origin.y(), r.width * m_zoom, r.height * m_zoom};
-}
-
-QRectF GraphCanvas::nodeRect(int node) const { return inWidget(scene()->nodes[static_cast<size_t>(node)].rect); }
-
-QRectF GraphCanvas::sceneInView() const { return {m_origin.x() / m_zoom, m_origin.y() / m_zoom, width() / m_zoom, height() / m_zoom}; }
-
-std::vector<int> GraphCanvas::visibleNodes() const
-{
-    std::vector<int> nodes;
-    if (!m_scene) return nodes;
-    const QRectF seen = sceneInView();
-    const Rect area{seen.x(), seen.y(), seen.width(), seen.height()};
-    m_scene->index.nodesIn(area, nodes);
-    std::erase_if(nodes, [&](int i) { return !scene()->nodes[static_cast<size_t>(i)].rect.intersects(area); });
-    return nodes;
-}
-
-int GraphCanvas::nodeAt(QPointF point) const { return m_scene && !isUnderStuckHead(point) ? m_scene->index.nodeAt(toScene(point)) : -1; }
 
 std::pair<int, bool> GraphCanvas::portalAt(QPointF point) const
 {
-    if (!m_scene || m_level < 3 || isUnderStuckHead(point)) return {-1, false};
-    const Point at = toScene(point);
+    if (!m_picture.indexed || m_camera.level() < 3 || m_heads.covers(point)) return {-1, false};
+    const Point at = m_camera.toScene(point);
     std::vector<int> near;
-    m_scene->index.edgesIn({at.x, at.y - 16, 0, 32}, near);
-    ScenePainter painter = painterFor();
+    m_picture.index().edgesIn({at.x, at.y - 16, 0, 32}, near);
+    ScenePainter painter = m_picture.painter();
     for (const int edge : near)
         for (const bool atSource : {true, false})
             if (const std::optional<Rect> chip = painter.portalChip(edge, atSource); chip && chip->contains(at)) return {edge, atSource};
     return {-1, false};
 }
 
-void GraphCanvas::viewportMoved()
-{
-    update();
-    placeMinimap();
-    updateStuckHeads();
-    m_minimap->update();
-    emit viewportChanged();
-}
+QJsonObject GraphCanvas::describe() const { return describeCanvas(*this); }
 
-void GraphCanvas::placeMinimap()
+void GraphCanvas::paintEvent(QPaintEvent* event)
 {
-    const bool room = width() > 300 && height() > 160;
-    const bool shown = m_minimapShown && m_scene && !scene()->nodes.empty() && room && !showsAll();
-    m_minimap->setVisible(shown);
-    if (!shown) return;
-    // A tall map stands at the top right, a low one lies at the bottom right.
-    const int y = m_minimap->height() > 100 ? 12 : height() - m_minimap->height() - 12;
-    m_minimap->move(width() - m_minimap->width() - static_cast<int>(kMargin), y);
-}
-
-void GraphCanvas::resizeEvent(QResizeEvent* event)
-{
-    if (m_isFitted) {
-        placeFitted();
-    } else {
-        // What is in the middle stays there.
-        const QSize before = event->oldSize();
-        if (before.isValid()) m_origin += QPointF(before.width() - width(), before.height() - height()) / 2;
-        clampOrigin();
+    QPainter painter(this);
+    painter.fillRect(event->rect(), themed(Token::surface));
+    if (m_picture.indexed) {
+        if (m_camera.setRatio(painter.device()->devicePixelRatioF())) m_frame.restart();
+        m_frame.paint(painter, event->rect(), !m_cards.valueCard().lines.isEmpty());
+        if (m_legend) {
+            const bool besideMap = m_minimap->isVisibleTo(this) && m_minimap->height() > kTallMap;
+            m_frame.paintLegend(painter, besideMap ? m_minimap->x() - 12 : width() - 8);
+        }
+        if (m_camera.level() < 2 || m_input.isDragging()) m_cards.hide();
+        else m_cards.paint(painter);
     }
-    viewportMoved();
+    if (scene() && scene()->nodes.empty()) {
+        painter.setFont(Theme::instance().font(FontUse::body));
+        painter.setPen(themed(Token::text3));
+        painter.drawText(rect(), Qt::AlignCenter, tr("This subgraph has no operators; it returns its arguments."));
+    }
+    if (const std::optional<QRectF> band = m_input.band()) {
+        QColor fill = themed(Token::accent);
+        fill.setAlphaF(0.12F);
+        painter.setPen(QPen(themed(Token::accent), 1, m_input.bandZooms() ? Qt::DashLine : Qt::SolidLine));
+        painter.setBrush(fill);
+        painter.drawRect(*band);
+    }
+    if (m_progress >= 0) {
+        painter.fillRect(QRectF(0, 0, width(), 2), themed(Token::line));
+        painter.fillRect(QRectF(0, 0, std::max(12.0, width() * m_progress), 2), themed(Token::accent));
+    }
+    if (m_selection.isByKeys() && m_selection.node() < 0 && m_selection.region() < 0) {
+        painter.setPen(QPen(themed(Token::text), 2, Qt::DotLine));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRect(rect().adjusted(2, 2, -2, -2));
+    }
 }
 
 } // namespace loopscope::viewer

@@ -7,6 +7,7 @@
 #include "engine/ops/control_flow.h"
 #include "engine/tensor/statistics.h"
 #include "viewer/bridge/elsewhere.h"
+#include "viewer/canvas/picture_export.h"
 
 #include <QAction>
 #include <QJsonArray>
@@ -108,15 +109,15 @@ GraphPane::GraphPane(Document& document, QWidget* parent) : QWidget(parent), m_d
         for (const std::string& invocation : state.unknownSides) m_document.wantSides(invocation);
         return state;
     });
-    connect(m_canvas, &GraphCanvas::selectionEdited, this, &GraphPane::adoptSelection);
+    connect(&m_canvas->selection(), &CanvasSelection::edited, this, &GraphPane::adoptSelection);
     connect(m_canvas, &GraphCanvas::viewEdited, this, [this] { emit viewWanted(m_canvas->view()); });
     connect(m_canvas, &GraphCanvas::openRequested, this, &GraphPane::open);
     connect(m_canvas, &GraphCanvas::openDefaultRequested, this, [this](const CallSite& site) { open(site, m_document.openCallee()); });
     connect(m_canvas, &GraphCanvas::upRequested, this, &GraphPane::upWanted);
     connect(m_canvas, &GraphCanvas::breakpointRequested, this, [this](const QString& address) { toggleBreakpoint(address.toStdString()); });
-    connect(m_canvas, &GraphCanvas::loopMoved, this, &GraphPane::moveLoop);
-    connect(m_canvas, &GraphCanvas::loopDropped, this, [this] { m_document.setPreview(std::nullopt); });
-    connect(m_canvas, &GraphCanvas::frameIterationChosen, this, &GraphPane::chooseIteration);
+    connect(&m_canvas->input(), &CanvasInput::loopMoved, this, &GraphPane::moveLoop);
+    connect(&m_canvas->input(), &CanvasInput::loopDropped, this, [this] { m_document.setPreview(std::nullopt); });
+    connect(&m_canvas->input(), &CanvasInput::frameIterationChosen, this, &GraphPane::chooseIteration);
     connect(m_canvas, &GraphCanvas::commandRequested, this, &GraphPane::triggerWindow);
     connect(m_canvas, &GraphCanvas::buildFailed, this, [this](const QString& text) {
         m_document.report({Problem::Severity::error, text.toStdString(), m_canvas->view().root, "the picture before is shown"});
@@ -125,8 +126,8 @@ GraphPane::GraphPane(Document& document, QWidget* parent) : QWidget(parent), m_d
     m_settling.setSingleShot(true);
     m_settling.setInterval(kSettleMs);
     connect(m_canvas, &GraphCanvas::viewportChanged, this, [this] {
-        if (m_canvas->level() >= 4) m_settling.start();
-        if (m_canvas->isPlaced() && m_place.isEmpty()) emit stateChanged();
+        if (m_canvas->camera().level() >= 4) m_settling.start();
+        if (m_canvas->camera().isPlaced() && m_place.isEmpty()) emit stateChanged();
     });
     connect(&m_settling, &QTimer::timeout, this, &GraphPane::askValues);
 
@@ -161,7 +162,7 @@ void GraphPane::show(const ViewState& view)
 
 void GraphPane::setView(const ViewState& view)
 {
-    m_canvas->setView(view, m_canvas->selected().empty() ? std::string() : m_canvas->selected().front());
+    m_canvas->setView(view, m_canvas->selection().addresses().empty() ? std::string() : m_canvas->selection().addresses().front());
 }
 
 void GraphPane::reveal(const std::string& address)
@@ -200,7 +201,7 @@ bool GraphPane::sees(const std::string& address)
 bool GraphPane::command(const QString& id)
 {
     if (id.startsWith(QLatin1String("exportTo "))) {
-        const QString problem = m_canvas->exportPicture(id.mid(9));
+        const QString problem = exportPicture(m_canvas->picture(), id.mid(9));
         if (!problem.isEmpty())
             m_document.report({Problem::Severity::error, problem.toStdString(), m_canvas->view().root, "choose another file"});
         return true;
@@ -211,7 +212,7 @@ bool GraphPane::command(const QString& id)
         emit viewWanted(m_canvas->view());
         return true;
     }
-    return m_canvas->command(id);
+    return m_canvas->commands().perform(id);
 }
 
 void GraphPane::toggleBreakpoint(const std::string& address)
@@ -249,7 +250,7 @@ void GraphPane::open(const CallSite& site, OpenCallee how)
         break;
     case OpenCallee::split:
         if (view.inlined.erase(site.address) > 0) { // it need not be drawn twice, and what is left is small
-            m_canvas->startOver();
+            m_canvas->camera().startOver();
             emit viewWanted(view);
         }
         emit splitWanted(QString::fromStdString(callee));
@@ -268,7 +269,7 @@ void GraphPane::followStop()
     m_canvas->refreshState();
     noteTrips();
     askValues();
-    if (moved && stop.started && !stop.finished && !m_canvas->underMouseDrag()) {
+    if (moved && stop.started && !stop.finished && !m_canvas->input().isDragging()) {
         m_opensForReveal = false;
         m_reveal = m_canvas->isBuilding() || !sees(stop.address) ? stop.address : std::string();
     }
@@ -291,7 +292,7 @@ void GraphPane::showSelection()
         const Selection& selection = m_document.selection();
         const std::string address = selection.address.empty() ? std::string() : staticAddress(selection.address);
         if (address.empty()) {
-            m_canvas->select({});
+            m_canvas->selection().select({});
         } else {
             // Inputs and results of a graph are pills; of an operator the address of its value is not that of its node.
             std::string place = address;
@@ -303,8 +304,8 @@ void GraphPane::showSelection()
                     if (place == address || node.id.starts_with(address)) place = node.id;
                 }
             }
-            if (m_canvas->selected().empty() || m_canvas->selected().front() != place) {
-                m_canvas->select({place});
+            if (m_canvas->selection().addresses().empty() || m_canvas->selection().addresses().front() != place) {
+                m_canvas->selection().select({place});
                 m_canvas->reveal(place);
             }
         }
@@ -315,8 +316,8 @@ void GraphPane::showSelection()
 void GraphPane::adoptSelection()
 {
     m_adopting = true;
-    const int index = m_canvas->currentNode();
-    if (const int region = m_canvas->currentRegion(); region >= 0) {
+    const int index = m_canvas->selection().node();
+    if (const int region = m_canvas->selection().region(); region >= 0) {
         const SceneRegion& head = m_canvas->scene()->regions[static_cast<size_t>(region)];
         if (head.site.empty() || !m_document.select(head.site)) m_document.clearSelection();
     } else if (index < 0) {
@@ -347,7 +348,7 @@ void GraphPane::adoptSelection()
 
 void GraphPane::askValue()
 {
-    const int index = m_canvas->currentNode();
+    const int index = m_canvas->selection().node();
     const StopSnapshot& stop = *m_document.stop();
     if (index < 0 || !stop.started || !m_canvas->scene()) return m_canvas->setValueCard({});
     const SceneNode& node = m_canvas->scene()->nodes[static_cast<size_t>(index)];
@@ -380,14 +381,14 @@ void GraphPane::askValue()
 void GraphPane::askValues()
 {
     const StopSnapshot& stop = *m_document.stop();
-    if (m_canvas->level() < 4 || !stop.started || stop.isDataflow) return m_canvas->setValues({});
+    if (m_canvas->camera().level() < 4 || !stop.started || stop.isDataflow) return m_canvas->setValues({});
     struct Asked {
         ValuePlace place;
         std::vector<OperatorId> operators;
         QStringList ids;
     };
     std::map<std::string, Asked> asked; // by graph
-    for (const int index : m_canvas->visibleNodes()) {
+    for (const int index : m_canvas->camera().visibleNodes()) {
         const SceneNode& node = m_canvas->scene()->nodes[static_cast<size_t>(index)];
         if (node.kind != NodeKind::op) continue;
         const auto [found, isNew] = asked.try_emplace(invocationOf(node.id));
@@ -444,10 +445,10 @@ QJsonObject GraphPane::state() const
 {
     QJsonObject state;
     if (!m_place.isEmpty()) state = m_place; // that has not been taken over yet
-    if (m_canvas->isPlaced() && m_canvas->scene()) {
-        const QRectF seen = m_canvas->sceneInView();
+    if (m_canvas->camera().isPlaced() && m_canvas->scene()) {
+        const QRectF seen = m_canvas->camera().sceneInView();
         state[QStringLiteral("root")] = QString::fromStdString(m_canvas->view().root);
-        state[QStringLiteral("zoom")] = m_canvas->zoom();
+        state[QStringLiteral("zoom")] = m_canvas->camera().zoom();
         state[QStringLiteral("middle")] = QJsonArray{std::round(seen.center().x()), std::round(seen.center().y())};
     }
     if (m_chosenIterations.empty()) return state;
@@ -475,8 +476,8 @@ void GraphPane::recallPlace()
     if (place[QStringLiteral("root")].toString().toStdString() != m_canvas->view().root) return;
     const double zoom = place[QStringLiteral("zoom")].toDouble(1);
     const QJsonArray middle = place[QStringLiteral("middle")].toArray();
-    m_canvas->setViewport(zoom, QPointF(middle.at(0).toDouble(), middle.at(1).toDouble()) * zoom -
-                                    QPointF(m_canvas->width(), m_canvas->height()) / 2);
+    m_canvas->camera().setViewport(zoom, QPointF(middle.at(0).toDouble(), middle.at(1).toDouble()) * zoom -
+                                             QPointF(m_canvas->width(), m_canvas->height()) / 2);
 }
 
 void GraphPane::moveLoop(int region, int64_t iteration, bool isFinal)

@@ -106,7 +106,7 @@ void GraphPanel::setState(const QJsonObject& state)
 QWidget* GraphPanel::headWidget()
 {
     if (!m_zoomLabel) {
-        m_zoomLabel = new QLabel(QStringLiteral("%1 %").arg(qRound(activePane().canvas().zoom() * 100)));
+        m_zoomLabel = new QLabel(QStringLiteral("%1 %").arg(qRound(activePane().canvas().camera().zoom() * 100)));
         m_zoomLabel->setProperty("type", "small");
         m_zoomLabel->setProperty("tone", "meta");
     }
@@ -117,10 +117,10 @@ QWidget* GraphPanel::headWidget()
 void GraphPanel::watchZoom(GraphPane& pane)
 {
     const auto show = [this, &pane] {
-        if (m_zoomLabel && m_active == &pane) m_zoomLabel->setText(QStringLiteral("%1 %").arg(qRound(pane.canvas().zoom() * 100)));
+        if (m_zoomLabel && m_active == &pane) m_zoomLabel->setText(QStringLiteral("%1 %").arg(qRound(pane.canvas().camera().zoom() * 100)));
     };
     connect(&pane.canvas(), &GraphCanvas::viewportChanged, this, show);
-    connect(&pane.canvas(), &GraphCanvas::focused, this, [this, &pane, show] {
+    connect(&pane.canvas().input(), &CanvasInput::focused, this, [this, &pane, show] {
         m_active = &pane;
         show();
     });
@@ -140,7 +140,7 @@ bool GraphPanel::command(const QString& id)
 bool GraphPanel::toggleCallee()
 {
     if (!m_callee) return false;
-    if (activePane().canvas().currentCall()) return false;
+    if (activePane().canvas().selection().call()) return false;
     hideCallee();
     return true;
 }

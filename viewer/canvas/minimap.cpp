@@ -97,7 +97,7 @@ void Minimap::paintEvent(QPaintEvent*)
     painter.setPen(themed(Token::line));
     painter.setBrush(Qt::NoBrush);
     painter.drawRect(rect().adjusted(0, 0, -1, -1));
-    const QRectF seen = m_canvas.sceneInView();
+    const QRectF seen = m_canvas.camera().sceneInView();
     const QRectF frame = place({seen.x(), seen.y(), seen.width(), seen.height()}).intersected(QRectF(rect()).adjusted(2, 2, -2, -2));
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(themed(Token::accent), 1.5));
@@ -109,7 +109,7 @@ void Minimap::goTo(QPointF point)
     if (!m_scene || m_scene->bounds.width <= 0) return;
     const QPointF scene = (point - offset()) / scale();
     const QPointF middle(m_canvas.width() / 2.0, m_canvas.height() / 2.0);
-    m_canvas.setViewport(m_canvas.zoom(), scene * m_canvas.zoom() - middle);
+    m_canvas.camera().setViewport(m_canvas.camera().zoom(), scene * m_canvas.camera().zoom() - middle);
 }
 
 void Minimap::mousePressEvent(QMouseEvent* event)

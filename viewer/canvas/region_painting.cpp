@@ -1,5 +1,5 @@
 // Regions: loops with their binding rows and rails, branches, calls, v1 frames, opened groups.
-#include "viewer/canvas/loop_slider.h"
+#include "viewer/canvas/loop_head.h"
 #include "viewer/canvas/scene_painter.h"
 
 #include "viewer/style/icons.h"

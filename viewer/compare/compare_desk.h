@@ -1,12 +1,12 @@
-// What the panels of the Compare task share for one document: the other side, which rows belong together, how far they are apart, which of
-// them is selected, and where both pictures are scrolled to. GUI thread; pictures are built on a thread of their own, runs are compared by
-// `drift`, a command of the debugger.
+// What the panels of the Compare task share for one document: the other side, which rows belong together, and which of them is selected.
+// GUI thread; pictures are built on a thread of their own, runs are compared by `drift`, a command of the debugger.
 #pragma once
 
 #include "viewer/bridge/document.h"
 #include "viewer/canvas/scene_index.h"
 #include "viewer/compare/class_scores.h"
-#include "viewer/compare/metric.h"
+#include "viewer/compare/judgement.h"
+#include "viewer/compare/linked_views.h"
 #include "viewer/compare/paired_scenes.h"
 #include "viewer/widgets/parts.h"
 
@@ -14,17 +14,13 @@
 #include <QObject>
 #include <QString>
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace loopscope::viewer {
-
-enum class CompareSide : uint8_t { here, there };
 
 class CompareDesk : public QObject {
     Q_OBJECT
@@ -63,40 +59,17 @@ public:
     bool canSwap() const { return reference() && reference()->model(); }
     void swapSides() { emit swapRequested(); }
 
-    // --- How rows are judged --------------------------------------------------------------------------------------------------------
-    Metric metric() const { return m_metric; }
-    void setMetric(Metric metric);
-    double limit() const;
-    void setLimit(double limit); ///< of the present metric
-    /// Metric and limits as somebody chose them, {"metric": "cosine", "limits": {"cosine": 0.96}}. They hold from the next comparison on,
-    /// unless its run has a tolerance of its own.
-    QJsonObject choice() const;
-    void restoreChoice(const QJsonObject& choice);
-    /// The iteration of a loop that is looked at (by static address of its operator); none: all together.
-    std::optional<int64_t> iterationOf(const std::string& loop) const;
-    void setIteration(const std::string& loop, std::optional<int64_t> iteration);
-    int64_t iterationsOf(const std::string& loop) const; ///< that were compared
-    void showAllIterations();
+    /// How rows are judged.
+    Judgement& judgement() { return m_judgement; }
+    const Judgement& judgement() const { return m_judgement; }
+    /// Where both pictures stand.
+    LinkedViews& views() { return m_views; }
     /// The iterations that are looked at, and what is folded: {"iterations": {"main/while#1": 3}, "folded": ["main/if#2"]}.
     QJsonObject places() const;
     void restorePlaces(const QJsonObject& places);
     /// The loop or v1 frame that a region of a side's picture draws, by the address that it has here; empty: it draws none that is
     /// compared.
     std::string loopOf(CompareSide side, const SceneRegion& region) const;
-    /// "while#1: iteration 3 of 6", a line for each loop of which one iteration is looked at.
-    QStringList iterationLines() const;
-    /// Of a row of the drift in the iterations that are looked at. Null: it was not written there on both sides.
-    const DriftFigures* figuresOf(int row) const;
-    /// The step of the write that these figures are of.
-    int64_t stepOf(int row) const;
-    Verdict verdictOf(int row) const;
-    /// The worst verdict of an operator's results; none: nothing was compared.
-    std::optional<Verdict> verdictAt(const std::string& here) const;
-    /// Rows of the drift that an operator of this side wrote; of a call or frame that is folded also those of everything in it.
-    std::vector<int> rowsAt(const std::string& here) const;
-    MetricScale scale() const { return m_scale; }
-    int64_t comparedRows() const { return drift() ? std::ssize(drift()->rows) : 0; }
-    int64_t differentRows() const; ///< not the same bit for bit
 
     // --- Selection and ways through the differences -----------------------------------------------------------------------------------
     int row() const { return m_row; } ///< of the drift; −1: none
@@ -111,8 +84,6 @@ public:
     bool goToDifference(int step);
     /// The next worse row by the metric; from the worst on it begins with the least again. False: no row differs.
     bool goToWorse();
-    int firstOver() const; ///< −1: none
-    int worst() const;     ///< −1: nothing differs
     /// The row whose tensors are shown: the selected one, or the one that was pinned.
     int shownRow() const { return m_pinned < 0 ? m_row : m_pinned; }
     bool isPinned() const { return m_pinned >= 0; }
@@ -123,16 +94,6 @@ public:
     void setFolded(CompareSide side, const std::string& id, bool folded);
     void unfoldAll();
     bool isFolded(CompareSide side, const std::string& id) const { return foldedOf(side).contains(id); }
-    bool isLinked() const { return m_linked; }
-    void setLinked(bool linked);
-    /// Where a picture stands: zoom, and the height of its widget's top in pixels.
-    struct Viewport {
-        double zoom = 1, top = 0;
-        bool fitted = true; ///< nobody scrolled or zoomed yet
-    };
-    const Viewport& viewport() const { return m_viewport; } ///< of A, which the strip between stands beside
-    void moveViewport(CompareSide side, const Viewport& viewport);
-    void scrollTo(double top) { emit scrollWanted(top); }
 
     /// "B left while#0 after 17 iterations, A after 23".
     QStringList tripLines() const;
@@ -144,55 +105,35 @@ signals:
     void scenesChanged();
     void judgementChanged(); ///< metric, limit or iterations
     void selectionChanged();
-    void linkChanged();
     void shownRowChanged();
     void topClassesChanged();
-    void choiceChanged(); ///< by the user
     void placesChanged();
     void swapRequested();
-    void scrollWanted(double top); ///< of A
-    /// The other side follows if they are linked.
-    void viewportMoved(loopscope::viewer::CompareSide side, const loopscope::viewer::CompareDesk::Viewport& viewport);
 
 private:
     explicit CompareDesk(Document& document);
     void adopt();
     void build();
-    void chooseMetric();
-    void judge();
-    void orderOver();
     void reselect();
     std::string chosenOperator() const;
     void askForClasses();
     const std::set<std::string>& foldedOf(CompareSide side) const { return side == CompareSide::here ? m_folded.here : m_folded.there; }
     void select(CompareSide side, const std::string& address, int row);
     std::string shownFor(CompareSide side, const std::string& address) const;
-    int worstOf(const std::vector<int>& rows) const;
     void setSelection(int row, std::vector<std::string> here, std::vector<std::string> there);
-    bool isInView(const DriftWrite& write) const;
 
     Document& m_document;
     ComparedRun m_run;
     std::shared_ptr<const PairedScenes> m_scenes;
     std::shared_ptr<const IndexedScene> m_here, m_there;
-    std::unordered_map<std::string, std::vector<int>> m_rowsAt;
-    std::map<std::string, int64_t> m_trips; ///< by static address of the loop: iterations that were compared
-    std::map<std::string, int64_t> m_iterations;
-    std::vector<std::vector<std::string>> m_loopsOf; ///< per row: the loops around it, outermost first
-    std::vector<int64_t> m_firstStep;                ///< per row: of its first write over the limit, else of the write that is looked at
-    std::vector<int> m_over;                         ///< rows over the limit, by these steps
-    std::vector<int> m_writeOf;                      ///< per row: the write that is looked at; −1: all together; −2: none
-    Metric m_metric = Metric::cosine;
-    bool m_metricChosen = false, m_metricRemembered = false;
-    std::map<Metric, double> m_limits;
-    MetricScale m_scale;
     FoldedSides m_folded;
+    Judgement m_judgement;
+    LinkedViews m_views;
     std::optional<TopClasses> m_topClasses;
     int m_row = -1, m_pinned = -1;
     std::vector<std::string> m_selected[2];
     QString m_caveat, m_problem;
-    Viewport m_viewport;
-    bool m_linked = true, m_building = false, m_selecting = false;
+    bool m_building = false, m_selecting = false;
     Background m_work; ///< last: it uses nothing above but ends before it goes
 };
 

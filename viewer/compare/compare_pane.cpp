@@ -100,61 +100,9 @@ ComparePane::ComparePane(Document& document, CompareSide side)
     } else {
         connect(&m_desk, &CompareDesk::placesChanged, this, &Panel::stateChanged);
     }
-    m_canvas->setStateSource([this](const Scene& scene) {
-        CanvasState state = idleState(scene);
-        if (!m_desk.drift() || !m_desk.scenes()) return state;
-        state.started = true;
-        const bool here = shown() == CompareSide::here;
-        for (size_t r = 0; r < scene.regions.size(); ++r) {
-            const SceneRegion& region = scene.regions[r];
-            const std::string loop = m_desk.loopOf(shown(), region);
-            if (loop.empty() || m_desk.iterationsOf(loop) == 0) continue;
-            state.regions[r].trips = m_desk.iterationsOf(loop);
-            state.regions[r].iteration = m_desk.iterationOf(loop);
-            if (region.kind != RegionKind::frame) continue;
-            for (int64_t k = 0; k < m_desk.iterationsOf(loop) && m_desk.iterationsOf(loop) <= kMostChips; ++k)
-                state.regions[r].chips.push_back({k, m_desk.iterationOf(loop) == k ? ChipState::chosen : ChipState::done});
-        }
-        const auto& rows = here ? m_desk.scenes()->rowsHere : m_desk.scenes()->rowsThere;
-        for (size_t n = 0; n < scene.nodes.size(); ++n) {
-            if (scene.nodes[n].kind != NodeKind::op) continue;
-            const auto row = rows.find(scene.nodes[n].id);
-            if (row == rows.end()) continue;
-            const std::string& address = m_desk.scenes()->rows[static_cast<size_t>(row->second.front())].here;
-            state.nodes[n].run = m_desk.verdictAt(address) ? RunState::run : RunState::notRun;
-        }
-        return state;
-    });
-
-    connect(m_canvas, &GraphCanvas::selectionEdited, this, &ComparePane::adoptSelection);
-    connect(m_canvas, &GraphCanvas::viewportChanged, this, [this] {
-        if (!m_placing) m_fitted = false;
-        if (!m_following && m_canvas->scene()) m_desk.moveViewport(m_side, {m_canvas->zoom(), m_canvas->origin().y(), m_fitted});
-        if (m_zoom) m_zoom->setText(QStringLiteral("%1 %").arg(qRound(m_canvas->zoom() * 100)));
-    });
-    connect(m_canvas, &GraphCanvas::loopMoved, this, [this](int region, qint64 iteration, bool) { chooseIteration(region, iteration); });
-    connect(m_canvas, &GraphCanvas::frameIterationChosen, this, &ComparePane::chooseIteration);
-    connect(m_canvas, &GraphCanvas::viewEdited, this, &ComparePane::adoptView);
-    const auto unfold = [this](const CallSite& site) { m_desk.setFolded(shown(), site.address, false); };
-    connect(m_canvas, &GraphCanvas::openRequested, this, unfold);
-    connect(m_canvas, &GraphCanvas::openDefaultRequested, this, unfold);
-    connect(m_canvas, &GraphCanvas::commandRequested, this, [this](const QString& id) {
-        if (QAction* const action = window()->findChild<QAction*>(QStringLiteral("action.") + id)) action->trigger();
-    });
-    connect(&m_desk, &CompareDesk::viewportMoved, this, [this](CompareSide from, const CompareDesk::Viewport& viewport) {
-        if (from == m_side || !m_desk.isLinked() || !m_canvas->scene()) return;
-        m_following = true;
-        m_canvas->setViewport(viewport.zoom, QPointF(m_canvas->origin().x(), viewport.top));
-        m_following = false;
-        m_fitted = viewport.fitted;
-    });
-    connect(&m_desk, &CompareDesk::scrollWanted, this, [this](double top) {
-        if (m_side == CompareSide::here && m_canvas->scene()) m_canvas->setViewport(m_canvas->zoom(), QPointF(m_canvas->origin().x(), top));
-    });
-    connect(&m_desk, &CompareDesk::linkChanged, this, [this] { // A shows where both are
-        if (m_desk.isLinked() && m_side == CompareSide::here && m_canvas->scene())
-            m_desk.moveViewport(m_side, {m_canvas->zoom(), m_canvas->origin().y(), m_fitted});
-    });
+    m_canvas->setStateSource([this](const Scene& scene) { return stateOf(scene); });
+    connectCanvas();
+    connectViews();
     connect(&m_desk, &CompareDesk::runChanged, this, &ComparePane::showNames);
     connect(&m_desk, &CompareDesk::scenesChanged, this, &ComparePane::showScene);
     connect(&m_desk, &CompareDesk::judgementChanged, this, &ComparePane::showMarks);
@@ -164,10 +112,78 @@ ComparePane::ComparePane(Document& document, CompareSide side)
     showScene();
 }
 
+void ComparePane::connectCanvas()
+{
+    connect(&m_canvas->selection(), &CanvasSelection::edited, this, &ComparePane::adoptSelection);
+    connect(m_canvas, &GraphCanvas::viewportChanged, this, [this] {
+        if (!m_placing) m_fitted = false;
+        if (!m_following && m_canvas->scene())
+            m_desk.views().move(m_side, {m_canvas->camera().zoom(), m_canvas->camera().origin().y(), m_fitted});
+        if (m_zoom) m_zoom->setText(QStringLiteral("%1 %").arg(qRound(m_canvas->camera().zoom() * 100)));
+    });
+    connect(&m_canvas->input(), &CanvasInput::loopMoved, this,
+            [this](int region, qint64 iteration, bool) { chooseIteration(region, iteration); });
+    connect(&m_canvas->input(), &CanvasInput::frameIterationChosen, this, &ComparePane::chooseIteration);
+    connect(m_canvas, &GraphCanvas::viewEdited, this, &ComparePane::adoptView);
+    const auto unfold = [this](const CallSite& site) { m_desk.setFolded(shown(), site.address, false); };
+    connect(m_canvas, &GraphCanvas::openRequested, this, unfold);
+    connect(m_canvas, &GraphCanvas::openDefaultRequested, this, unfold);
+    connect(m_canvas, &GraphCanvas::commandRequested, this, [this](const QString& id) {
+        if (QAction* const action = window()->findChild<QAction*>(QStringLiteral("action.") + id)) action->trigger();
+    });
+}
+
+/// The other side's place is followed, and told this one's.
+void ComparePane::connectViews()
+{
+    connect(&m_desk.views(), &LinkedViews::moved, this, [this](CompareSide from, const LinkedViews::Viewport& viewport) {
+        if (from == m_side || !m_desk.views().isLinked() || !m_canvas->scene()) return;
+        m_following = true;
+        m_canvas->camera().setViewport(viewport.zoom, QPointF(m_canvas->camera().origin().x(), viewport.top));
+        m_following = false;
+        m_fitted = viewport.fitted;
+    });
+    connect(&m_desk.views(), &LinkedViews::scrollWanted, this, [this](double top) {
+        if (m_side == CompareSide::here && m_canvas->scene())
+            m_canvas->camera().setViewport(m_canvas->camera().zoom(), QPointF(m_canvas->camera().origin().x(), top));
+    });
+    connect(&m_desk.views(), &LinkedViews::linkChanged, this, [this] { // A shows where both are
+        if (m_desk.views().isLinked() && m_side == CompareSide::here && m_canvas->scene())
+            m_desk.views().move(m_side, {m_canvas->camera().zoom(), m_canvas->camera().origin().y(), m_fitted});
+    });
+}
+
+CanvasState ComparePane::stateOf(const Scene& scene) const
+{
+    CanvasState state = idleState(scene);
+    if (!m_desk.drift() || !m_desk.scenes()) return state;
+    state.started = true;
+    const bool here = shown() == CompareSide::here;
+    for (size_t r = 0; r < scene.regions.size(); ++r) {
+        const SceneRegion& region = scene.regions[r];
+        const std::string loop = m_desk.loopOf(shown(), region);
+        if (loop.empty() || m_desk.judgement().iterationsOf(loop) == 0) continue;
+        state.regions[r].trips = m_desk.judgement().iterationsOf(loop);
+        state.regions[r].iteration = m_desk.judgement().iterationOf(loop);
+        if (region.kind != RegionKind::frame) continue;
+        for (int64_t k = 0; k < m_desk.judgement().iterationsOf(loop) && m_desk.judgement().iterationsOf(loop) <= kMostChips; ++k)
+            state.regions[r].chips.push_back({k, m_desk.judgement().iterationOf(loop) == k ? ChipState::chosen : ChipState::done});
+    }
+    const auto& rows = here ? m_desk.scenes()->rowsHere : m_desk.scenes()->rowsThere;
+    for (size_t n = 0; n < scene.nodes.size(); ++n) {
+        if (scene.nodes[n].kind != NodeKind::op) continue;
+        const auto row = rows.find(scene.nodes[n].id);
+        if (row == rows.end()) continue;
+        const std::string& address = m_desk.scenes()->rows[static_cast<size_t>(row->second.front())].here;
+        state.nodes[n].run = m_desk.judgement().verdictAt(address) ? RunState::run : RunState::notRun;
+    }
+    return state;
+}
+
 QWidget* ComparePane::headWidget()
 {
     if (!m_zoom) {
-        m_zoom = new QLabel(QStringLiteral("%1 %").arg(qRound(m_canvas->zoom() * 100)));
+        m_zoom = new QLabel(QStringLiteral("%1 %").arg(qRound(m_canvas->camera().zoom() * 100)));
         m_zoom->setProperty("type", "small");
         m_zoom->setProperty("tone", "meta");
         connect(m_zoom, &QObject::destroyed, this, [this] { m_zoom = nullptr; });
@@ -206,7 +222,7 @@ void ComparePane::showMarks()
     if (const PairedScenes* const scenes = m_desk.scenes()) {
         const bool here = shown() == CompareSide::here;
         for (const PairedRow& row : scenes->rows) {
-            const std::optional<Verdict> verdict = m_desk.verdictAt(row.here);
+            const std::optional<Verdict> verdict = m_desk.judgement().verdictAt(row.here);
             if (!verdict || *verdict < Verdict::over) continue;
             marks[toText(here ? row.here : row.there)] = *verdict == Verdict::over ? CompareMark::over : CompareMark::farOver;
         }
@@ -219,7 +235,7 @@ void ComparePane::showMarks()
 void ComparePane::showSelection()
 {
     const std::vector<std::string>& selected = m_desk.selected(shown());
-    m_canvas->select(selected);
+    m_canvas->selection().select(selected);
     if (m_adopting || selected.empty() || !m_canvas->scene()) return;
     // Only up or down: rows begin at the left. A call that is drawn open is found by its head.
     const Scene& scene = *m_canvas->scene();
@@ -233,15 +249,15 @@ void ComparePane::showSelection()
     } else {
         return;
     }
-    const double zoom = m_canvas->zoom(), top = y * zoom - m_canvas->origin().y();
+    const double zoom = m_canvas->camera().zoom(), top = y * zoom - m_canvas->camera().origin().y();
     if (top >= kEdge && top + height * zoom <= m_canvas->height() - kEdge) return;
-    m_canvas->setViewport(zoom, QPointF(m_canvas->origin().x(), (y + height / 2) * zoom - m_canvas->height() / 2.0));
+    m_canvas->camera().setViewport(zoom, QPointF(m_canvas->camera().origin().x(), (y + height / 2) * zoom - m_canvas->height() / 2.0));
 }
 
 void ComparePane::chooseIteration(int region, qint64 iteration)
 {
     const std::string loop = m_desk.loopOf(shown(), m_canvas->scene()->regions[static_cast<size_t>(region)]);
-    if (!loop.empty()) m_desk.setIteration(loop, iteration);
+    if (!loop.empty()) m_desk.judgement().setIteration(loop, iteration);
 }
 
 /// What was closed or opened in this picture is closed or opened in both.
@@ -258,9 +274,9 @@ void ComparePane::adoptView()
 
 void ComparePane::adoptSelection()
 {
-    if (m_canvas->selected().empty()) return;
+    if (m_canvas->selection().addresses().empty()) return;
     m_adopting = true;
-    m_desk.selectAt(shown(), m_canvas->selected().front());
+    m_desk.selectAt(shown(), m_canvas->selection().addresses().front());
     m_adopting = false;
 }
 
@@ -270,7 +286,7 @@ void ComparePane::fitWidth()
     if (!scene || scene->bounds.width <= 0 || m_canvas->width() < 2) return;
     const double zoom = std::clamp((m_canvas->width() - 2 * kMargin) / scene->bounds.width, kReadable, 1.0);
     m_placing = true;
-    m_canvas->setViewport(zoom, QPointF(scene->bounds.x * zoom - kMargin, scene->bounds.y * zoom - kMargin));
+    m_canvas->camera().setViewport(zoom, QPointF(scene->bounds.x * zoom - kMargin, scene->bounds.y * zoom - kMargin));
     m_placing = false;
 }
 
@@ -280,12 +296,12 @@ bool ComparePane::command(const QString& id)
         return m_desk.goToDifference(id == QLatin1String("nextFinding") ? 1 : -1);
     if (id == QLatin1String("toggleAB")) {
         m_swapped = !m_swapped;
-        const double zoom = m_canvas->zoom();
-        const QPointF origin = m_canvas->origin();
+        const double zoom = m_canvas->camera().zoom();
+        const QPointF origin = m_canvas->camera().origin();
         const bool fitted = std::exchange(m_fitted, false);
         showScene(); // the same place of the other side: rows stand at the same height
         m_placing = true;
-        m_canvas->setViewport(zoom, origin);
+        m_canvas->camera().setViewport(zoom, origin);
         m_placing = false;
         m_fitted = fitted;
         return true;
@@ -295,7 +311,7 @@ bool ComparePane::command(const QString& id)
         fitWidth();
         return true;
     }
-    return m_canvas->command(id);
+    return m_canvas->commands().perform(id);
 }
 
 bool ComparePane::eventFilter(QObject* watched, QEvent* event)

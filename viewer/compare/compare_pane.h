@@ -43,6 +43,9 @@ protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
+    void connectCanvas();
+    void connectViews();
+    CanvasState stateOf(const Scene& scene) const;
     void showNames();
     void showScene();
     void showMarks();

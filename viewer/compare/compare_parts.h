@@ -1,6 +1,7 @@
 // What the panels of the Compare task do alike: an empty page for each stage, colours of verdicts.
 #pragma once
 
+#include "viewer/bridge/text.h"
 #include "viewer/compare/compare_desk.h"
 #include "viewer/style/theme.h"
 #include "viewer/widgets/parts.h"
@@ -11,8 +12,6 @@
 #include <string>
 
 namespace loopscope::viewer {
-
-inline QString toText(const std::string& text) { return QString::fromStdString(text); }
 
 inline QColor verdictColor(Verdict verdict)
 {

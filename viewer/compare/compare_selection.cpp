@@ -64,7 +64,7 @@ void CompareDesk::select(CompareSide side, const std::string& address, int row)
                 for (std::string& partner : partnersOf(from, sides[at][next[at]++]))
                     if (std::ranges::find(sides[1 - at], partner) == sides[1 - at].end()) sides[1 - at].push_back(std::move(partner));
         }
-    for (size_t k = 0; row < 0 && k < sides[0].size(); ++k) row = worstOf(rowsAt(sides[0][k]));
+    for (size_t k = 0; row < 0 && k < sides[0].size(); ++k) row = m_judgement.worstOf(m_judgement.rowsAt(sides[0][k]));
     setSelection(row, std::move(sides[0]), std::move(sides[1]));
 }
 
@@ -75,14 +75,6 @@ std::string CompareDesk::shownFor(CompareSide side, const std::string& address) 
     for (const std::string& id : foldedOf(side))
         if (shown.starts_with(id + ":")) shown = id;
     return shown;
-}
-
-int CompareDesk::worstOf(const std::vector<int>& rows) const
-{
-    int worst = -1;
-    for (const int each : rows)
-        if (figuresOf(each) && (worst < 0 || goodness(*figuresOf(each), m_metric) < goodness(*figuresOf(worst), m_metric))) worst = each;
-    return worst;
 }
 
 QString CompareDesk::reason() const
@@ -97,38 +89,6 @@ QString CompareDesk::reason() const
     case PairedBy::structure: return tr("by structure: kind, shape and order");
     }
     return {};
-}
-
-int CompareDesk::firstOver() const { return m_over.empty() ? -1 : m_over.front(); }
-
-int CompareDesk::worst() const
-{
-    int worst = -1;
-    for (int row = 0; row < comparedRows(); ++row)
-        if (figuresOf(row) && verdictOf(row) != Verdict::equal &&
-            (worst < 0 || goodness(*figuresOf(row), m_metric) < goodness(*figuresOf(worst), m_metric)))
-            worst = row;
-    return worst;
-}
-
-bool CompareDesk::goToDifference(int step)
-{
-    if (m_over.empty()) return false;
-    auto next = std::ranges::find(m_over, m_row);
-    if (next != m_over.end()) {
-        if (step < 0 && next == m_over.begin()) return false;
-        next += step;
-    } else if (m_row < 0) {
-        next = step > 0 ? m_over.begin() : std::prev(m_over.end());
-    } else { // between those that are over the limit
-        const auto stepAt = [this](int row) { return m_firstStep[static_cast<size_t>(row)]; };
-        next = std::ranges::lower_bound(m_over, stepAt(m_row), {}, stepAt);
-        if (step < 0 && next == m_over.begin()) return false;
-        if (step < 0) --next;
-    }
-    if (next == m_over.end()) return false;
-    selectRow(*next);
-    return true;
 }
 
 /// After another run or picture: what is selected, with what belongs to it now.
@@ -154,14 +114,31 @@ std::string CompareDesk::chosenOperator() const
     return toString(*address);
 }
 
+bool CompareDesk::goToDifference(int step)
+{
+    const std::vector<int>& over = m_judgement.over();
+    if (over.empty()) return false;
+    auto next = std::ranges::find(over, m_row);
+    if (next != over.end()) {
+        if (step < 0 && next == over.begin()) return false;
+        next += step;
+    } else if (m_row < 0) {
+        next = step > 0 ? over.begin() : std::prev(over.end());
+    } else { // between those that are over the limit
+        const auto stepAt = [this](int row) { return m_judgement.firstStepOf(row); };
+        next = std::ranges::lower_bound(over, stepAt(m_row), {}, stepAt);
+        if (step < 0 && next == over.begin()) return false;
+        if (step < 0) --next;
+    }
+    if (next == over.end()) return false;
+    selectRow(*next);
+    return true;
+}
+
 bool CompareDesk::goToWorse()
 {
-    std::vector<int> rows;
-    for (int row = 0; row < comparedRows(); ++row)
-        if (figuresOf(row) && verdictOf(row) != Verdict::equal) rows.push_back(row);
+    const std::vector<int> rows = m_judgement.byBadness();
     if (rows.empty()) return false;
-    // Of equally bad ones the first stands for the worst.
-    std::ranges::sort(rows, std::greater{}, [this](int row) { return std::pair(goodness(*figuresOf(row), m_metric), row); });
     const auto present = std::ranges::find(rows, m_row);
     // Without a selection that differs, the worst; from there on upwards the least comes next.
     selectRow(present == rows.end() ? rows.back() : present + 1 == rows.end() ? rows.front() : *(present + 1));

@@ -46,7 +46,7 @@ public:
             measures->addWidget(help, static_cast<int>(m_measures.size()), 1);
             m_measures.push_back(button);
         }
-        connect(group, &QButtonGroup::idClicked, this, [this](int id) { m_desk.setMetric(static_cast<Metric>(id)); });
+        connect(group, &QButtonGroup::idClicked, this, [this](int id) { m_desk.judgement().setMetric(static_cast<Metric>(id)); });
         column->addSpacing(8);
         column->addWidget(heading(tr("Limit")));
         auto* const row = new QHBoxLayout;
@@ -101,14 +101,14 @@ private:
     {
         bool isNumber = false;
         const double limit = m_limit->text().toDouble(&isNumber);
-        const bool isShare = m_desk.metric() == Metric::cosine || m_desk.metric() == Metric::equal;
-        const double least = m_desk.metric() == Metric::snr ? -1000 : 0;
+        const bool isShare = m_desk.judgement().metric() == Metric::cosine || m_desk.judgement().metric() == Metric::equal;
+        const double least = m_desk.judgement().metric() == Metric::snr ? -1000 : 0;
         const bool fits = isNumber && limit >= least && (limit <= 1 || !isShare);
         m_problem->setText(fits        ? QString()
                            : !isNumber ? tr("not a number")
                            : isShare   ? tr("expected 0 to 1")
                                        : tr("expected %1 or more").arg(least));
-        if (fits) m_desk.setLimit(limit);
+        if (fits) m_desk.judgement().setLimit(limit);
     }
 
     void showAll()
@@ -121,10 +121,11 @@ private:
             return;
         }
         m_stack->showContent();
-        for (size_t k = 0; k < kMetrics.size(); ++k) m_measures[k]->setChecked(kMetrics[k] == m_desk.metric());
+        for (size_t k = 0; k < kMetrics.size(); ++k) m_measures[k]->setChecked(kMetrics[k] == m_desk.judgement().metric());
         m_sign->setText(
-            tr("%1 is fine if %2").arg(QString::fromUtf8(metricName(m_desk.metric())), moreIsBetter(m_desk.metric()) ? "≥" : "≤"));
-        m_limit->setText(QString::number(m_desk.limit(), 'g', 6));
+            tr("%1 is fine if %2")
+                .arg(QString::fromUtf8(metricName(m_desk.judgement().metric())), moreIsBetter(m_desk.judgement().metric()) ? "≥" : "≤"));
+        m_limit->setText(QString::number(m_desk.judgement().limit(), 'g', 6));
         QStringList lines = {tr("A: %1").arg(m_desk.nameOf(CompareSide::here)), tr("B: %1").arg(m_desk.nameOf(CompareSide::there))};
         if (m_desk.reference()) lines.append(toText(m_desk.reference()->pairingText()));
         m_sides->setText(lines.join('\n'));

@@ -21,8 +21,8 @@ void DifferencesModel::collect()
 {
     beginResetModel();
     m_rows.clear();
-    for (int row = 0; row < m_desk.comparedRows(); ++row) {
-        const DriftFigures* const figures = m_desk.figuresOf(row);
+    for (int row = 0; row < m_desk.judgement().comparedRows(); ++row) {
+        const DriftFigures* const figures = m_desk.judgement().figuresOf(row);
         if (figures && (m_all || figures->different > 0 || !figures->mismatch.empty())) m_rows.push_back(row);
     }
     nameClipped();
@@ -35,7 +35,7 @@ void DifferencesModel::nameClipped()
 {
     m_hasClipped = false;
     std::set<DType> dtypes;
-    for (int row = 0; row < m_desk.comparedRows(); ++row) {
+    for (int row = 0; row < m_desk.judgement().comparedRows(); ++row) {
         const DriftRow& one = m_desk.drift()->rows[static_cast<size_t>(row)];
         if (one.quantized == 0) continue;
         m_hasClipped = true;
@@ -58,7 +58,7 @@ void DifferencesModel::order()
     std::ranges::sort(m_rows);
     if (m_sortColumn == kClipped) {
         const auto share = [&](int row) {
-            const double clipped = clippedShare(*m_desk.figuresOf(row));
+            const double clipped = clippedShare(*m_desk.judgement().figuresOf(row));
             return std::isnan(clipped) ? 1.0 : -clipped;
         };
         if (m_sortOrder == Qt::AscendingOrder) std::ranges::stable_sort(m_rows, {}, share);
@@ -70,7 +70,7 @@ void DifferencesModel::order()
         return;
     }
     const Metric metric = kMetrics[static_cast<size_t>(m_sortColumn - 1)];
-    const auto value = [&](int row) { return goodness(*m_desk.figuresOf(row), metric); };
+    const auto value = [&](int row) { return goodness(*m_desk.judgement().figuresOf(row), metric); };
     // The first click shows the worst, whichever end of the numbers that is.
     if (m_sortOrder == Qt::AscendingOrder) std::ranges::stable_sort(m_rows, {}, value);
     else std::ranges::stable_sort(m_rows, std::greater{}, value);
@@ -131,8 +131,8 @@ QVariant DifferencesModel::data(const QModelIndex& index, int role) const
     if (!index.isValid() || index.row() >= rowCount()) return {};
     const int at = driftRow(index.row());
     const DriftRow& row = m_desk.drift()->rows[static_cast<size_t>(at)];
-    const DriftFigures& figures = *m_desk.figuresOf(at);
-    const Verdict verdict = m_desk.verdictOf(at);
+    const DriftFigures& figures = *m_desk.judgement().figuresOf(at);
+    const Verdict verdict = m_desk.judgement().verdictOf(at);
     if (role == Qt::ToolTipRole) {
         const std::string& id = m_desk.document()
                                     .model()
@@ -168,7 +168,7 @@ QVariant DifferencesModel::data(const QModelIndex& index, int role) const
     switch (role) {
     case Qt::DisplayRole: return toText(metricText(metric, measured(figures, metric)));
     case toneRole:
-        if (metric != m_desk.metric()) return {};
+        if (metric != m_desk.judgement().metric()) return {};
         return static_cast<int>(verdict == Verdict::farOver ? Tone::err : verdict == Verdict::over ? Tone::warn : Tone::ok);
     default: return {};
     }

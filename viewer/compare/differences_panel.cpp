@@ -73,7 +73,7 @@ public:
         for (size_t k = 0; k < kMetrics.size(); ++k) {
             const bool optional =
                 kMetrics[k] == Metric::maxRel || kMetrics[k] == Metric::ulp || (kMetrics[k] == Metric::equal && m_hasClipped);
-            setColumnHidden(static_cast<int>(k) + 1, optional && isNarrow && kMetrics[k] != m_desk.metric());
+            setColumnHidden(static_cast<int>(k) + 1, optional && isNarrow && kMetrics[k] != m_desk.judgement().metric());
         }
         setColumnHidden(DifferencesModel::kClipped, !m_hasClipped);
         setColumnWidths(measuredWidths());
@@ -148,7 +148,7 @@ public:
             if (now.isValid() && !m_showing) m_desk.selectRow(m_model.driftRow(now.row()));
         });
         connect(m_view, &RowView::chosen, this, [this](const QModelIndex& index) { // looking becomes being there
-            const int64_t step = m_desk.stepOf(m_model.driftRow(index.row()));
+            const int64_t step = m_desk.judgement().stepOf(m_model.driftRow(index.row()));
             if (step >= 0) this->document().perform(request::GoToStep{step});
         });
         connect(&m_desk, &CompareDesk::runChanged, this, &DifferencesPanel::showAll);
@@ -185,8 +185,8 @@ private:
         m_classes = new Figure(tr("Top class"), box);
         m_classes->setObjectName("compareClasses");
         for (Figure* const figure : {m_matched, m_first, m_worst, m_classes}) row->addWidget(figure);
-        connect(m_first, &Figure::clicked, this, [this] { m_desk.selectRow(m_desk.firstOver()); });
-        connect(m_worst, &Figure::clicked, this, [this] { m_desk.selectRow(m_desk.worst()); });
+        connect(m_first, &Figure::clicked, this, [this] { m_desk.selectRow(m_desk.judgement().firstOver()); });
+        connect(m_worst, &Figure::clicked, this, [this] { m_desk.selectRow(m_desk.judgement().worst()); });
         return box;
     }
 
@@ -204,14 +204,14 @@ private:
         m_all->setObjectName("compareAllIterations");
         m_all->setToolTip(tr("One iteration of a loop is looked at; back to all of them together"));
         row->addWidget(m_all);
-        connect(m_all, &QAbstractButton::clicked, this, [this] { m_desk.showAllIterations(); });
+        connect(m_all, &QAbstractButton::clicked, this, [this] { m_desk.judgement().showAllIterations(); });
         for (const Metric metric : {Metric::cosine, Metric::snr, Metric::maxAbs}) {
             auto* const chip = new Chip(QString::fromUtf8(metricName(metric)), box);
             chip->setObjectName(QStringLiteral("compareMetric.%1").arg(static_cast<int>(metric)));
             chip->setCheckable(true);
             chip->setToolTip(QString::fromUtf8(metricHelp(metric)));
             connect(chip, &QAbstractButton::clicked, this, [this, metric] {
-                m_desk.setMetric(metric);
+                m_desk.judgement().setMetric(metric);
                 showAll(); // a click on the chip that is on leaves it on
             });
             row->addWidget(chip);
@@ -225,7 +225,7 @@ private:
     bool find(int step)
     {
         if (m_desk.stage() != CompareDesk::Stage::ready) return false;
-        return m_desk.goToDifference(step) || m_desk.firstOver() >= 0;
+        return m_desk.goToDifference(step) || m_desk.judgement().firstOver() >= 0;
     }
 
     QString placeOf(int row) const { return toText(lastPart(m_desk.drift()->rows[static_cast<size_t>(row)].address)); }
@@ -239,19 +239,19 @@ private:
         m_stack->showContent();
         m_again->setEnabled(true);
         const PairingSummary& pairing = m_desk.reference()->pairing();
-        const Metric metric = m_desk.metric();
-        const int first = m_desk.firstOver(), worst = m_desk.worst();
+        const Metric metric = m_desk.judgement().metric();
+        const int first = m_desk.judgement().firstOver(), worst = m_desk.judgement().worst();
         const QString bound =
-            QStringLiteral("%1 %2").arg(QString::fromUtf8(metricName(metric)), toText(metricText(metric, m_desk.limit())));
+            QStringLiteral("%1 %2").arg(QString::fromUtf8(metricName(metric)), toText(metricText(metric, m_desk.judgement().limit())));
         m_matched->show(tr("Matched by %1").arg(toText(pairing.how)), tr("%L1 of %L2").arg(pairing.paired).arg(pairing.total), Token::text,
                         false);
         m_first->show(moreIsBetter(metric) ? tr("First below %1").arg(bound) : tr("First above %1").arg(bound),
                       first < 0 ? tr("none") : placeOf(first), first < 0 ? Token::ok : Token::accent, first >= 0);
         m_worst->show(tr("Worst"), worst < 0 ? tr("none") : placeOf(worst),
-                      worst < 0                                     ? Token::ok
-                      : m_desk.verdictOf(worst) == Verdict::farOver ? Token::err
-                      : m_desk.verdictOf(worst) == Verdict::over    ? Token::warn
-                                                                    : Token::ok,
+                      worst < 0                                                 ? Token::ok
+                      : m_desk.judgement().verdictOf(worst) == Verdict::farOver ? Token::err
+                      : m_desk.judgement().verdictOf(worst) == Verdict::over    ? Token::warn
+                                                                                : Token::ok,
                       worst >= 0);
         const std::optional<TopClasses>& top = m_desk.topClasses();
         m_classes->setVisible(top.has_value());
@@ -261,7 +261,7 @@ private:
         for (const auto& [each, chip] : m_chips) chip->setChecked(each == metric);
         m_next->setEnabled(first >= 0);
         m_worse->setEnabled(worst >= 0);
-        QStringList notes = m_desk.iterationLines();
+        QStringList notes = m_desk.judgement().iterationLines();
         m_all->setVisible(!notes.isEmpty());
         notes += m_desk.tripLines().mid(0, 3);
         if (m_desk.tripLines().size() > 3) notes.append(tr("… and %L1 more loops").arg(m_desk.tripLines().size() - 3));
@@ -274,9 +274,10 @@ private:
         m_notes->setFont(Theme::instance().font(FontUse::small));
         m_notes->setStyleSheet(QStringLiteral("color: %1;").arg(themed(Token::text2).name()));
         m_view->setClippedShown(m_model.hasClipped());
-        const auto compared = m_desk.comparedRows();
+        const auto compared = m_desk.judgement().comparedRows();
         if (compared == 0) m_table->showEmpty(tr("Nothing that was computed on both sides pairs."), {});
-        else if (m_desk.differentRows() == 0) m_table->showEmpty(tr("Equal in all %L1 of %L1 tensors, bit for bit.").arg(compared), {});
+        else if (m_desk.judgement().differentRows() == 0)
+            m_table->showEmpty(tr("Equal in all %L1 of %L1 tensors, bit for bit.").arg(compared), {});
         else m_table->showContent();
         showSelection();
     }

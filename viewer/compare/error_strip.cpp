@@ -43,7 +43,7 @@ ErrorStrip::ErrorStrip(CompareDesk& desk, QWidget* parent) : QWidget(parent), m_
     connect(&m_desk, &CompareDesk::scenesChanged, this, repaint);
     connect(&m_desk, &CompareDesk::judgementChanged, this, repaint);
     connect(&m_desk, &CompareDesk::selectionChanged, this, repaint);
-    connect(&m_desk, &CompareDesk::viewportMoved, this, repaint);
+    connect(&m_desk.views(), &LinkedViews::moved, this, repaint);
     connect(&Theme::instance(), &Theme::changed, this, repaint);
 }
 
@@ -56,8 +56,8 @@ std::vector<ErrorStrip::Bar> ErrorStrip::barsInView() const
     std::vector<Bar> bars;
     const PairedScenes* const scenes = m_desk.scenes();
     if (!scenes || !m_desk.drift()) return bars;
-    const CompareDesk::Viewport& viewport = m_desk.viewport();
-    const MetricScale scale = m_desk.scale();
+    const LinkedViews::Viewport& viewport = m_desk.views().viewport();
+    const MetricScale scale = m_desk.judgement().scale();
     const std::string* last = nullptr;
     for (const PairedRow& pair : scenes->rows) {
         if (last && *last == pair.here) continue; // one bar however many partners
@@ -67,17 +67,19 @@ std::vector<ErrorStrip::Bar> ErrorStrip::barsInView() const
         Bar bar;
         bar.pair = &pair;
         bar.box = QRectF(0, y, width(), height);
-        for (const int row : m_desk.rowsAt(pair.here)) {
-            const DriftFigures* const figures = m_desk.figuresOf(row);
+        for (const int row : m_desk.judgement().rowsAt(pair.here)) {
+            const DriftFigures* const figures = m_desk.judgement().figuresOf(row);
             if (!figures) continue;
-            if (bar.measured && goodness(*figures, m_desk.metric()) >= goodness(*m_desk.figuresOf(bar.row), m_desk.metric())) continue;
+            if (bar.measured && goodness(*figures, m_desk.judgement().metric()) >=
+                                    goodness(*m_desk.judgement().figuresOf(bar.row), m_desk.judgement().metric()))
+                continue;
             bar.row = row;
             bar.measured = true;
         }
         if (bar.measured) {
-            const DriftFigures& figures = *m_desk.figuresOf(bar.row);
-            bar.verdict = m_desk.verdictOf(bar.row);
-            const double length = bar.verdict == Verdict::equal ? 0 : scale.place(measured(figures, m_desk.metric()));
+            const DriftFigures& figures = *m_desk.judgement().figuresOf(bar.row);
+            bar.verdict = m_desk.judgement().verdictOf(bar.row);
+            const double length = bar.verdict == Verdict::equal ? 0 : scale.place(measured(figures, m_desk.judgement().metric()));
             const double thick = std::max(1.0, std::min(kMostBar, height - 2));
             bar.bar = QRectF(axisLeft(), bar.box.center().y() - thick / 2,
                              std::max(bar.verdict == Verdict::equal ? 0.0 : 1.0, length * axisWidth()), thick);
@@ -92,9 +94,9 @@ void ErrorStrip::paintEvent(QPaintEvent*)
     QPainter painter(this);
     painter.fillRect(rect(), themed(Token::surface));
     const Theme& theme = Theme::instance();
-    const Metric metric = m_desk.metric();
-    const double limit = m_desk.limit();
-    const MetricScale scale = m_desk.scale();
+    const Metric metric = m_desk.judgement().metric();
+    const double limit = m_desk.judgement().limit();
+    const MetricScale scale = m_desk.judgement().scale();
     const bool ready = m_desk.drift() != nullptr;
     const double limitX = axisLeft() + scale.place(limit) * axisWidth();
     const int head = headHeight();
@@ -110,7 +112,7 @@ void ErrorStrip::paintEvent(QPaintEvent*)
     }
     painter.setFont(theme.font(FontUse::value));
     const QFontMetricsF metrics(painter.font());
-    const int first = m_desk.firstOver();
+    const int first = m_desk.judgement().firstOver();
     for (const Bar& bar : barsInView()) {
         const std::vector<std::string>& all = m_desk.selected(CompareSide::here);
         const bool selected = std::ranges::find(all, bar.pair->here) != all.end();
@@ -120,8 +122,8 @@ void ErrorStrip::paintEvent(QPaintEvent*)
             QString text = tr("not run");
             if (bar.measured)
                 text = bar.verdict == Verdict::equal ? QStringLiteral("=")
-                                                     : toText(metricText(metric, measured(*m_desk.figuresOf(bar.row), metric)));
-            if (bar.measured && !m_desk.figuresOf(bar.row)->mismatch.empty()) text = tr("unlike");
+                                                     : toText(metricText(metric, measured(*m_desk.judgement().figuresOf(bar.row), metric)));
+            if (bar.measured && !m_desk.judgement().figuresOf(bar.row)->mismatch.empty()) text = tr("unlike");
             painter.setPen(themed(!bar.measured || bar.verdict == Verdict::equal ? Token::text3 : selected ? Token::text : Token::text2));
             const double x = bar.measured ? bar.bar.right() + 5 : axisLeft() + 5;
             painter.drawText(QRectF(x, bar.box.y(), width() - x, bar.box.height()), Qt::AlignVCenter | Qt::AlignLeft, text);
@@ -196,14 +198,14 @@ std::vector<ErrorStrip::SpokenRow> ErrorStrip::spokenRows() const
     for (const Bar& bar : barsInView()) {
         SpokenRow row{bar.pair->here, placeText(bar.pair->here).replace('#', ' '), bar.box.toAlignedRect(),
                       std::ranges::find(selected, bar.pair->here) != selected.end()};
-        const DriftFigures* const figures = bar.measured ? m_desk.figuresOf(bar.row) : nullptr;
+        const DriftFigures* const figures = bar.measured ? m_desk.judgement().figuresOf(bar.row) : nullptr;
         if (!figures) row.text += tr(", not run on both sides");
         else if (!figures->mismatch.empty()) row.text += QStringLiteral(", ") + toText(figures->mismatch);
         else if (bar.verdict == Verdict::equal) row.text += tr(", equal");
         else
             row.text += QStringLiteral(", %1 %2, %3")
-                            .arg(QString::fromUtf8(metricName(m_desk.metric())),
-                                 toText(metricText(m_desk.metric(), measured(*figures, m_desk.metric()))),
+                            .arg(QString::fromUtf8(metricName(m_desk.judgement().metric())),
+                                 toText(metricText(m_desk.judgement().metric(), measured(*figures, m_desk.judgement().metric()))),
                                  QString::fromUtf8(verdictText(bar.verdict)));
         rows.push_back(std::move(row));
     }
@@ -213,7 +215,7 @@ std::vector<ErrorStrip::SpokenRow> ErrorStrip::spokenRows() const
 void ErrorStrip::wheelEvent(QWheelEvent* event)
 {
     const QPoint pixels = event->pixelDelta().isNull() ? event->angleDelta() * 60 / 120 : event->pixelDelta();
-    m_desk.scrollTo(m_desk.viewport().top - pixels.y());
+    m_desk.views().scrollTo(m_desk.views().viewport().top - pixels.y());
     event->accept();
 }
 
@@ -221,7 +223,7 @@ void ErrorStrip::keyPressEvent(QKeyEvent* event)
 {
     const int by = event->key() == Qt::Key_Down ? 1 : event->key() == Qt::Key_Up ? -1 : 0;
     const int row = m_desk.row() + by;
-    if (by == 0 || row < 0 || row >= m_desk.comparedRows()) return QWidget::keyPressEvent(event);
+    if (by == 0 || row < 0 || row >= m_desk.judgement().comparedRows()) return QWidget::keyPressEvent(event);
     m_desk.selectRow(row);
 }
 
@@ -239,11 +241,12 @@ bool ErrorStrip::event(QEvent* event)
     if (bar->pair->there != bar->pair->here) text += QStringLiteral(" ↔ ") + placeText(bar->pair->there);
     text += tr("\nmatched by %1").arg(QString::fromUtf8(pairedByText(bar->pair->how).data()));
     if (bar->measured) {
-        const DriftFigures& figures = *m_desk.figuresOf(bar->row);
+        const DriftFigures& figures = *m_desk.judgement().figuresOf(bar->row);
         text += QStringLiteral("\n") + (figures.mismatch.empty() ? QString() : toText(figures.mismatch) + QStringLiteral("\n"));
         if (figures.mismatch.empty())
             text += QStringLiteral("%1 %2, %3")
-                        .arg(metricName(m_desk.metric()), toText(metricText(m_desk.metric(), measured(figures, m_desk.metric()))),
+                        .arg(metricName(m_desk.judgement().metric()),
+                             toText(metricText(m_desk.judgement().metric(), measured(figures, m_desk.judgement().metric()))),
                              verdictText(bar->verdict));
     } else {
         text += tr("\nnot run on both sides");
@@ -260,13 +263,15 @@ QJsonObject ErrorStrip::describe() const
         if (bar.measured) {
             one["bar"] = jsonOf(bar.bar);
             one["verdict"] = verdictText(bar.verdict);
-            one["value"] = toText(metricText(m_desk.metric(), measured(*m_desk.figuresOf(bar.row), m_desk.metric())));
+            one["value"] = toText(
+                metricText(m_desk.judgement().metric(), measured(*m_desk.judgement().figuresOf(bar.row), m_desk.judgement().metric())));
         }
-        if (bar.row >= 0 && bar.row == m_desk.firstOver()) one["first"] = true;
+        if (bar.row >= 0 && bar.row == m_desk.judgement().firstOver()) one["first"] = true;
         all.append(one);
     }
-    return {
-        {"bars", all}, {"limit", axisLeft() + m_desk.scale().place(m_desk.limit()) * axisWidth()}, {"metric", metricName(m_desk.metric())}};
+    return {{"bars", all},
+            {"limit", axisLeft() + m_desk.judgement().scale().place(m_desk.judgement().limit()) * axisWidth()},
+            {"metric", metricName(m_desk.judgement().metric())}};
 }
 
 namespace {
@@ -287,9 +292,9 @@ public:
         m_link->setCheckable(true);
         m_link->setChecked(true);
         m_link->setIcon(themedIcon("follow"));
-        connect(m_link, &QAction::toggled, &m_desk, &CompareDesk::setLinked);
-        connect(&m_desk, &CompareDesk::linkChanged, this, [this] {
-            m_link->setChecked(m_desk.isLinked());
+        connect(m_link, &QAction::toggled, &m_desk.views(), &LinkedViews::setLinked);
+        connect(&m_desk.views(), &LinkedViews::linkChanged, this, [this] {
+            m_link->setChecked(m_desk.views().isLinked());
             showLink();
         });
         connect(&Theme::instance(), &Theme::changed, this, &ErrorStripPanel::showLink);
@@ -317,8 +322,8 @@ private:
     {
         if (!m_word) return;
         const bool hasRoom = Theme::instance().textPercent() <= kMostPercent; // else the link alone says it
-        m_word->setText(!hasRoom ? QString() : m_desk.isLinked() ? tr("synced") : tr("free"));
-        m_word->setStyleSheet(QStringLiteral("color: %1;").arg(themed(m_desk.isLinked() ? Token::accent : Token::text3).name()));
+        m_word->setText(!hasRoom ? QString() : m_desk.views().isLinked() ? tr("synced") : tr("free"));
+        m_word->setStyleSheet(QStringLiteral("color: %1;").arg(themed(m_desk.views().isLinked() ? Token::accent : Token::text3).name()));
     }
 
     CompareDesk& m_desk;

@@ -24,7 +24,7 @@ public:
     {
         FedTensor fed;
         const int row = m_desk.shownRow();
-        const int64_t step = m_desk.stepOf(row);
+        const int64_t step = m_desk.judgement().stepOf(row);
         if (row < 0 || step < 0) {
             fed.why = row < 0 ? tr("Select an operator on either side, or a row of the differences.")
                               : tr("Not run on both sides in this iteration.");
@@ -69,7 +69,7 @@ private:
 
     void look()
     {
-        const std::tuple<int, int64_t, const Drift*> at(m_desk.shownRow(), m_desk.stepOf(m_desk.shownRow()), m_desk.drift());
+        const std::tuple<int, int64_t, const Drift*> at(m_desk.shownRow(), m_desk.judgement().stepOf(m_desk.shownRow()), m_desk.drift());
         if (at == m_at) return;
         m_at = at;
         emit changed();

@@ -65,7 +65,7 @@ private:
     void follow()
     {
         const int row = m_desk.shownRow();
-        const int64_t step = m_desk.stepOf(row);
+        const int64_t step = m_desk.judgement().stepOf(row);
         if (row == m_row && step == m_step && m_desk.drift() == m_drift) return;
         m_row = row;
         m_step = step;
@@ -122,7 +122,7 @@ private:
     std::vector<std::pair<QString, QString>> facts() const
     {
         std::vector<std::pair<QString, QString>> facts;
-        const DriftFigures* const figures = m_desk.figuresOf(m_row);
+        const DriftFigures* const figures = m_desk.judgement().figuresOf(m_row);
         if (!figures) return facts;
         for (const Metric metric : {Metric::cosine, Metric::snr, Metric::maxAbs, Metric::meanAbs, Metric::equal, Metric::ulp}) {
             const double value = measured(*figures, metric);

@@ -1,6 +1,7 @@
 #include "viewer/compare/tensor_difference_view.h"
 
 #include "engine/tensor/compare.h"
+#include "viewer/bridge/text.h"
 #include "viewer/style/theme.h"
 
 #include <QHelpEvent>
@@ -22,8 +23,7 @@ constexpr double kMargin = 16, kGap = 26, kScale = 26; ///< below a plane: its c
 constexpr double kNumberWidth = 46,                    ///< at least
     kHistogramWidth = 236, kLeastHistogram = 130, kFactsWidth = 200;
 
-QString textOf(const std::string& text) { return QString::fromStdString(text); }
-QString realText(double value) { return textOf(shortNumber(value)); }
+QString realText(double value) { return toText(shortNumber(value)); }
 
 QString apartText(const LargeDifference& each)
 {
@@ -108,7 +108,7 @@ TensorDifferenceView::Places TensorDifferenceView::places() const
     double index = 0, number = kNumberWidth;
     const QFontMetricsF bold(Theme::instance().font(FontUse::value, true)), heading(Theme::instance().font(FontUse::small, true));
     for (const LargeDifference& each : m_difference->largest) {
-        index = std::max(index, metrics.horizontalAdvance(textOf(elementIndexText(m_difference->shape, each.flat))));
+        index = std::max(index, metrics.horizontalAdvance(toText(elementIndexText(m_difference->shape, each.flat))));
         for (const QString& text : {realText(each.here), realText(each.there), apartText(each)})
             number = std::max(number, bold.horizontalAdvance(text) + 10);
     }
@@ -146,7 +146,7 @@ void TensorDifferenceView::paintPlane(QPainter& painter, const Places& places, i
     const bool quantized = plane == 0 ? m_difference->quantizedHere : m_difference->quantizedThere;
     const std::string& type = plane == 0 ? m_difference->typeHere : m_difference->typeThere;
     QString title =
-        plane == 2 ? QStringLiteral("B − A") : QStringLiteral("%1 %2").arg(plane == 0 ? "A" : "B", textOf(type.substr(0, type.find('['))));
+        plane == 2 ? QStringLiteral("B − A") : QStringLiteral("%1 %2").arg(plane == 0 ? "A" : "B", toText(type.substr(0, type.find('['))));
     if (plane < 2 && quantized) title += tr(", real");
     painter.drawText(QRectF(box.x(), 4, box.width() + kGap - 6, places.rowHeight + 4), Qt::AlignVCenter | Qt::AlignLeft,
                      painter.fontMetrics().elidedText(title, Qt::ElideRight, static_cast<int>(box.width() + kGap - 6)));
@@ -203,7 +203,7 @@ void TensorDifferenceView::paintList(QPainter& painter, const Places& places) co
         if (each.flat == m_marked) painter.fillRect(row.adjusted(-4, 0, 4, 0), themed(Token::accentWeak));
         painter.setFont(theme.font(FontUse::value));
         painter.setPen(themed(Token::accent));
-        painter.drawText(row, Qt::AlignVCenter | Qt::AlignLeft, textOf(elementIndexText(m_difference->shape, each.flat)));
+        painter.drawText(row, Qt::AlignVCenter | Qt::AlignLeft, toText(elementIndexText(m_difference->shape, each.flat)));
         painter.setPen(themed(Token::text2));
         painter.drawText(row.adjusted(0, 0, -2 * places.numberWidth, 0), Qt::AlignVCenter | Qt::AlignRight, realText(each.here));
         painter.drawText(row.adjusted(0, 0, -places.numberWidth, 0), Qt::AlignVCenter | Qt::AlignRight, realText(each.there));
@@ -262,7 +262,7 @@ void TensorDifferenceView::paintFacts(QPainter& painter, const Places& places) c
     std::vector<std::pair<QString, QString>> facts = m_facts;
     facts.emplace_back(tr("median |Δ|"), realText(m_difference->median));
     if (m_difference->notFinite > 0) facts.emplace_back(tr("NaN or Inf on one side"), QString::number(m_difference->notFinite));
-    for (const auto& [name, value] : m_difference->facts) facts.emplace_back(textOf(name), textOf(value));
+    for (const auto& [name, value] : m_difference->facts) facts.emplace_back(toText(name), toText(value));
     double y = box.y();
     for (const auto& [name, value] : facts) {
         if (y + places.rowHeight > box.bottom() + 2) break;
@@ -348,7 +348,7 @@ bool TensorDifferenceView::event(QEvent* event)
     const double a = m_difference->here.at(cell->first, cell->second).real, b = m_difference->there.at(cell->first, cell->second).real;
     QToolTip::showText(
         help->globalPos(),
-        tr("%1\nA %2\nB %3\nB − A %4").arg(textOf(elementIndexText(m_difference->shape, flat)), realText(a), realText(b), realText(b - a)),
+        tr("%1\nA %2\nB %3\nB − A %4").arg(toText(elementIndexText(m_difference->shape, flat)), realText(a), realText(b), realText(b - a)),
         this);
     return true;
 }
@@ -370,11 +370,11 @@ QJsonObject TensorDifferenceView::describe() const
     for (const int64_t bin : m_difference->bins) bins.append(static_cast<qint64>(bin));
     for (const LargeDifference& each : m_difference->largest)
         largest.append(
-            QJsonObject{{"index", textOf(elementIndexText(m_difference->shape, each.flat))}, {"a", each.here}, {"b", each.there}});
+            QJsonObject{{"index", toText(elementIndexText(m_difference->shape, each.flat))}, {"a", each.here}, {"b", each.there}});
     all["planes"] = planes;
     all["bins"] = bins;
     all["largest"] = largest;
-    all["marked"] = textOf(m_marked < 0 ? std::string() : elementIndexText(m_difference->shape, m_marked));
+    all["marked"] = toText(m_marked < 0 ? std::string() : elementIndexText(m_difference->shape, m_marked));
     all["list"] = jsonOf(at.list);
     all["rowHeight"] = at.rowHeight;
     all["histogram"] = jsonOf(at.histogram);

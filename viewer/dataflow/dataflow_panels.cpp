@@ -4,6 +4,7 @@
 #include "engine/api/inspector.h"
 #include "engine/ir/ids.h"
 #include "engine/observe/address_names.h"
+#include "viewer/bridge/text.h"
 #include "viewer/dataflow/flow_rows.h"
 #include "viewer/widgets/parts.h"
 #include "viewer/widgets/rows.h"
@@ -17,8 +18,6 @@
 namespace loopscope::viewer {
 
 namespace {
-
-QString toText(std::string_view utf8) { return QString::fromUtf8(utf8.data(), static_cast<qsizetype>(utf8.size())); }
 
 class FrameModel : public QAbstractItemModel {
     Q_OBJECT

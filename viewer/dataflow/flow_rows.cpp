@@ -3,6 +3,7 @@
 #include "engine/ir/ids.h"
 #include "engine/observe/address.h"
 #include "engine/observe/address_names.h"
+#include "viewer/bridge/text.h"
 #include "viewer/scene/family.h"
 
 #include <algorithm>
@@ -14,8 +15,6 @@ namespace loopscope::viewer {
 namespace {
 
 constexpr size_t kMostWaiting = 500;
-
-QString toText(std::string_view utf8) { return QString::fromUtf8(utf8.data(), static_cast<qsizetype>(utf8.size())); }
 
 /// The address of the invocation that holds what `text` names; its last part comes back in `name`.
 Address holderOf(const std::string& text, std::string& name)

@@ -3,19 +3,14 @@
 
 #include "engine/observe/address_names.h"
 #include "viewer/bridge/document.h"
+#include "viewer/bridge/text.h"
 #include "viewer/widgets/rows.h"
 
 #include <QString>
 
 #include <string>
-#include <string_view>
 
 namespace loopscope::viewer {
-
-inline QString toText(std::string_view utf8) { return QString::fromUtf8(utf8.data(), static_cast<qsizetype>(utf8.size())); }
-
-/// Numbers as people read them on screen: U+2212 for minus.
-QString onScreen(std::string_view numbers);
 
 BreakMark breakMarkOf(const BreakpointRow& row);
 /// Whether a breakpoint sits on an operator; patterns (".../mul#0") sit wherever they match. Addresses are static.

@@ -1,5 +1,6 @@
 #include "viewer/panels/listing_view.h"
 
+#include "viewer/bridge/text.h"
 #include "viewer/panels/listing_accessible.h"
 #include "viewer/style/icons.h"
 
@@ -25,8 +26,6 @@ namespace loopscope::viewer {
 namespace {
 
 int scaled(int pixels) { return pixels * Theme::instance().textPercent() / 100; }
-
-QString text(const std::string& utf8) { return QString::fromUtf8(utf8.data(), static_cast<qsizetype>(utf8.size())); }
 
 void paintArrow(QPainter& painter, QPointF center)
 {
@@ -162,7 +161,7 @@ void ListingView::setCursorLine(int line)
     m_cursor = line;
     if (line >= 0) {
         scrollTo(line);
-        setAccessibleDescription(text(m_listing->lines[static_cast<size_t>(line)].text()));
+        setAccessibleDescription(toText(m_listing->lines[static_cast<size_t>(line)].text()));
     }
     viewport()->update();
 }
@@ -177,7 +176,7 @@ int ListingView::hitCount() const
 {
     if (m_find.isEmpty()) return 0;
     return static_cast<int>(std::ranges::count_if(
-        m_listing->lines, [&](const ListingLine& line) { return text(line.text()).contains(m_find, Qt::CaseInsensitive); }));
+        m_listing->lines, [&](const ListingLine& line) { return toText(line.text()).contains(m_find, Qt::CaseInsensitive); }));
 }
 
 int ListingView::findNext(bool forward)
@@ -187,7 +186,7 @@ int ListingView::findNext(bool forward)
     const int from = m_cursor < 0 ? (forward ? -1 : count) : m_cursor;
     for (int i = 1; i <= count; ++i) {
         const int line = ((from + (forward ? i : -i)) % count + count) % count;
-        if (text(m_listing->lines[static_cast<size_t>(line)].text()).contains(m_find, Qt::CaseInsensitive)) return line;
+        if (toText(m_listing->lines[static_cast<size_t>(line)].text()).contains(m_find, Qt::CaseInsensitive)) return line;
     }
     return -1;
 }
@@ -323,7 +322,7 @@ int ListingView::RowPainter::paintValue()
 void ListingView::RowPainter::paintHits()
 {
     const QFontMetrics metrics(m_view.m_font);
-    const QString whole = text(m_line.text());
+    const QString whole = toText(m_line.text());
     const QString& wanted = m_view.m_find;
     const int width = metrics.horizontalAdvance(wanted);
     for (qsizetype at = whole.indexOf(wanted, 0, Qt::CaseInsensitive); at >= 0;
@@ -350,17 +349,17 @@ void ListingView::RowPainter::paintText()
 {
     QColor ink = m_waits ? themed(Token::text3) : m_isOp ? themed(Token::text) : themed(Token::text2);
     if (isHighlit()) ink = themed(Token::curText);
-    QString after = text(m_line.after);
+    QString after = toText(m_line.after);
     if (m_isFolded) {
         const QString role = after.trimmed().section(' ', 0, 0);
         after = QString(m_line.indent, ' ') + QString("%1: %2 ops, untaken").arg(role).arg(m_line.operators);
     }
-    put(text(m_line.before), m_view.m_font, ink);
-    put(text(m_line.kind), m_view.m_bold, ink);
+    put(toText(m_line.before), m_view.m_font, ink);
+    put(toText(m_line.kind), m_view.m_bold, ink);
     put(after, m_view.m_font, ink);
     if (const auto note = m_state.notes.find(m_number); note != m_state.notes.end())
         put("  " + note->second, m_view.m_bold, m_isNext ? ink : themed(Token::accent));
-    if (!m_line.type.empty()) put("  " + text(m_line.type), m_view.m_font, isHighlit() ? ink : themed(Token::text3));
+    if (!m_line.type.empty()) put("  " + toText(m_line.type), m_view.m_font, isHighlit() ? ink : themed(Token::text3));
 }
 
 void ListingView::RowPainter::paintFocus()
@@ -469,7 +468,7 @@ void ListingView::contextMenuEvent(QContextMenuEvent* event)
     const ListingLine& at = m_listing->lines[static_cast<size_t>(line)];
     menu->addAction("Copy line", this, [this] { emit commandKey("copyName"); });
     if (at.op.valid()) {
-        menu->addAction("Copy address", this, [address = text(at.address)] { QApplication::clipboard()->setText(address); });
+        menu->addAction("Copy address", this, [address = toText(at.address)] { QApplication::clipboard()->setText(address); });
         menu->addAction(m_state.marks.contains(at.address) ? "Remove breakpoint" : "Break here", this,
                         [this, line] { emit gutterClicked(line); });
         if (at.isCall) menu->addAction("Open the callee", this, [this] { emit commandKey("drillIn"); });
@@ -491,10 +490,10 @@ bool ListingView::viewportEvent(QEvent* event)
         }
         const int number = m_rows[static_cast<size_t>(row)];
         const ListingLine& line = m_listing->lines[static_cast<size_t>(number)];
-        QString tip = text(line.text()).trimmed() + (line.type.empty() ? QString() : "   " + text(line.type));
+        QString tip = toText(line.text()).trimmed() + (line.type.empty() ? QString() : "   " + toText(line.type));
         if (line.op.valid()) {
             const std::string_view family = familyName(line.family);
-            tip += QString("\n%1 · %2").arg(text(line.address), QString::fromUtf8(family.data(), static_cast<qsizetype>(family.size())));
+            tip += QString("\n%1 · %2").arg(toText(line.address), QString::fromUtf8(family.data(), static_cast<qsizetype>(family.size())));
             if (const auto mark = m_state.marks.find(line.address); mark != m_state.marks.end()) tip += " · " + breakMarkText(mark->second);
         }
         if (const auto value = m_state.values.find(number); value != m_state.values.end()) tip += "\n" + staleText(value->second);
@@ -507,8 +506,8 @@ bool ListingView::viewportEvent(QEvent* event)
 QString ListingView::spokenLine(int number) const
 {
     const ListingLine& line = m_listing->lines[static_cast<size_t>(number)];
-    QStringList words = {text(line.text()).trimmed()};
-    if (!line.type.empty()) words.append(text(line.type));
+    QStringList words = {toText(line.text()).trimmed()};
+    if (!line.type.empty()) words.append(toText(line.type));
     if (const auto value = m_state.values.find(number); value != m_state.values.end()) words.append(staleText(value->second));
     if (const auto note = m_state.notes.find(number); note != m_state.notes.end()) words.append(note->second);
     if (m_state.untaken.contains(number)) words.append("untaken");
@@ -534,9 +533,9 @@ QJsonObject ListingView::describe() const
         QJsonObject row{{"y", y},
                         {"height", height},
                         {"line", number},
-                        {"text", text(line.text())},
-                        {"type", text(line.type)},
-                        {"address", text(line.address)}};
+                        {"text", toText(line.text())},
+                        {"type", toText(line.type)},
+                        {"address", toText(line.address)}};
         if (line.op.valid()) row["index"] = line.op.index;
         if (line.op.valid() && line.address == m_state.current) row["state"] = "next";
         if (line.op.valid() && line.address == m_state.selected) row["selected"] = true;

@@ -1,6 +1,7 @@
 // The cell cursor of the tensor panel, one for all of its views: keys, selected cells, parts of large planes that are read where it goes.
 #include "engine/base/text.h"
 #include "engine/tensor/compare.h"
+#include "viewer/bridge/text.h"
 #include "viewer/tensor/tensor_panel_impl.h"
 
 #include <QClipboard>
@@ -13,45 +14,40 @@
 
 namespace loopscope::viewer {
 
-/// Rows and columns that the cursor may be in.
-CellCursor TensorPanel::planeEnd() const
+namespace {
+
+/// Whether a cell of the plane is there to be seen.
+bool isRead(const Grid& grid, CellCursor cell) { return grid.covers(cell.row, cell.col); }
+
+/// First and last cell of what is selected.
+std::pair<CellCursor, CellCursor> cellsBetween(CellCursor a, CellCursor b)
 {
-    const Grid& grid = m_content.grid;
-    const bool isWhole = grid.isSparse || !grid.rowNames.empty(); // of lists no more can be read
-    return isWhole ? CellCursor{grid.rows, grid.cols} : CellCursor{grid.rows > 0 ? grid.allRows : 0, grid.cols > 0 ? grid.allCols : 0};
+    return {{std::min(a.row, b.row), std::min(a.col, b.col)}, {std::max(a.row, b.row), std::max(a.col, b.col)}};
 }
 
-bool TensorPanel::isRead(CellCursor cell) const { return m_content.grid.covers(cell.row, cell.col); }
+} // namespace
 
 /// Index of the element under the cursor; −1: there is none.
 int64_t TensorPanel::flatAtCursor() const
 {
-    const Grid& grid = m_content.grid;
+    const Grid& grid = m_content.plane.grid;
     if (grid.rows == 0 || !m_answer.shape.isStatic()) return -1;
     if (grid.overIterations) return m_cursor.row;
-    if (isRead(m_cursor)) return grid.flat(m_cursor.row - grid.rowBegin, m_cursor.col - grid.colBegin);
+    if (isRead(grid, m_cursor)) return grid.flat(m_cursor.row - grid.rowBegin, m_cursor.col - grid.colBegin);
     return flatOf(m_answer.shape, m_answer.axes, m_cursor.row, m_cursor.col);
-}
-
-/// First and last cell of what is selected.
-std::pair<CellCursor, CellCursor> TensorPanel::selectedCells() const
-{
-    const CellCursor from = m_anchor.value_or(m_cursor);
-    return {{std::min(from.row, m_cursor.row), std::min(from.col, m_cursor.col)},
-            {std::max(from.row, m_cursor.row), std::max(from.col, m_cursor.col)}};
 }
 
 void TensorPanel::placeCursor(CellCursor cell, bool extend)
 {
-    const CellCursor end = planeEnd();
+    const CellCursor end = planeEnd(m_content.plane.grid);
     if (end.row <= 0 || end.col <= 0) return;
     if (extend && !m_anchor) m_anchor = m_cursor;
     if (!extend) m_anchor.reset();
     m_cursor = {std::clamp<int64_t>(cell.row, 0, end.row - 1), std::clamp<int64_t>(cell.col, 0, end.col - 1)};
     m_isPlaced = true;
-    const Grid& grid = m_content.grid;
+    const Grid& grid = m_content.plane.grid;
     const bool wantsText = m_answer.dtype == DType::string && m_answer.present && m_answer.held.empty(); // the whole of another string
-    if (!isRead(m_cursor) && !m_useSeries) {
+    if (!isRead(grid, m_cursor) && !m_modes.overIterations()) {
         m_window.rowBegin = std::max<int64_t>(0, m_cursor.row - grid.rows / 2);
         m_window.colBegin = std::max<int64_t>(0, m_cursor.col - grid.cols / 2);
         request();
@@ -65,14 +61,14 @@ void TensorPanel::placeCursor(CellCursor cell, bool extend)
 /// In all views.
 void TensorPanel::showCursor()
 {
-    const Grid& grid = m_content.grid;
+    const Grid& grid = m_content.plane.grid;
     if (grid.rows > 0 && !m_placing) {
         m_placing = true;
-        if (!m_model->indexOf(m_cursor).isValid()) m_model->setContent(&m_content, m_cursor);
+        if (!m_model->indexOf(m_cursor).isValid()) m_model->setContent(&m_content.plane, m_cursor);
         const QModelIndex cell = m_model->indexOf(m_cursor);
         QItemSelection chosen(cell, cell);
         if (m_anchor) {
-            const auto [first, last] = selectedCells();
+            const auto [first, last] = cellsBetween(m_cursor, m_anchor.value_or(m_cursor));
             const auto clamped = [&](CellCursor at) {
                 const CellCursor begin = m_model->begin();
                 return m_model->index(static_cast<int>(std::clamp<int64_t>(at.row - begin.row, 0, m_model->rowCount() - 1)),
@@ -84,21 +80,22 @@ void TensorPanel::showCursor()
         m_table->selectionModel()->select(chosen, QItemSelectionModel::ClearAndSelect);
         m_placing = false;
     }
-    const Grid& heat = m_heatContent.grid;
+    const Grid& heat = m_content.heat.grid;
     const auto inHeat = [&](CellCursor cell) {
         return CellCursor{cell.row / heat.blockRows - heat.rowBegin, cell.col / heat.blockCols - heat.colBegin};
     };
     m_heat->setCursorCell(inHeat(m_cursor), m_anchor ? std::optional(inHeat(*m_anchor)) : std::nullopt);
-    const Grid& plot = m_plotContent.grid;
+    const Grid& plot = m_content.plot.grid;
     const bool isTurned = plot.overIterations ? false : plot.rows == 1 && grid.cols <= 1 && grid.rows > 1;
     const CellCursor line =
         isTurned ? CellCursor{0, m_cursor.row - plot.colBegin} : CellCursor{m_cursor.row - plot.rowBegin, m_cursor.col - plot.colBegin};
-    m_plot->setContent(&m_plotContent,
-                       plot.overIterations && !m_useSeries ? CellCursor{std::max<int64_t>(0, flatAtCursor()), plot.current - plot.colBegin}
-                                                           : line,
+    m_plot->setContent(&m_content.plot,
+                       plot.overIterations && !m_modes.overIterations()
+                           ? CellCursor{std::max<int64_t>(0, flatAtCursor()), plot.current - plot.colBegin}
+                           : line,
                        m_answer.hasStatistics && m_compare == CompareWith::nothing ? &m_answer.statistics : nullptr);
     double counted = NAN;
-    if (isRead(m_cursor)) {
+    if (isRead(grid, m_cursor)) {
         const Cell& cell = grid.at(m_cursor.row - grid.rowBegin, m_cursor.col - grid.colBegin);
         if (cell.known) counted = grid.style.quantized ? static_cast<double>(static_cast<int64_t>(cell.bits)) : cell.real;
     }
@@ -138,15 +135,15 @@ void TensorPanel::followTable()
 /// Cells that have come into sight and are not read yet.
 void TensorPanel::readWhereScrolled()
 {
-    const Grid& grid = m_content.grid;
-    if (!m_table->isVisibleTo(this) || m_useSeries || grid.rows == 0 || grid.isSparse || !grid.rowNames.empty()) return;
+    const Grid& grid = m_content.plane.grid;
+    if (!m_table->isVisibleTo(this) || m_modes.overIterations() || grid.rows == 0 || grid.isSparse || !grid.rowNames.empty()) return;
     if (grid.rows == grid.allRows && grid.cols == grid.allCols) return;
     const QSize size = m_table->viewport()->size();
     const auto at = [](int place, int otherwise) { return place < 0 ? otherwise : place; };
     const CellCursor first = {m_model->begin().row + at(m_table->rowAt(0), 0), m_model->begin().col + at(m_table->columnAt(0), 0)};
     const CellCursor last = {m_model->begin().row + at(m_table->rowAt(size.height() - 1), m_model->rowCount() - 1),
                              m_model->begin().col + at(m_table->columnAt(size.width() - 1), m_model->columnCount() - 1)};
-    if (isRead(first) && isRead(last)) return;
+    if (isRead(grid, first) && isRead(grid, last)) return;
     m_window.rowBegin = std::max<int64_t>(0, first.row - std::max<int64_t>(0, grid.rows - (last.row - first.row)) / 2);
     m_window.colBegin = std::max<int64_t>(0, first.col - std::max<int64_t>(0, grid.cols - (last.col - first.col)) / 2);
     request();
@@ -155,8 +152,8 @@ void TensorPanel::readWhereScrolled()
 /// The next slice of the outermost axis that is neither rows nor columns; where there is none, the next page of rows.
 void TensorPanel::slice(int by)
 {
-    if (!m_hasAnswer || m_useSeries) return;
-    if (shows(TensorMode::image) && m_answer.image && m_answer.image->pictures > 1) {
+    if (!m_hasAnswer || m_modes.overIterations()) return;
+    if (m_modes[TensorMode::image] && m_answer.image && m_answer.image->pictures > 1) {
         m_picture = std::clamp<int64_t>(m_answer.image->picture + by, 0, m_answer.image->pictures - 1);
         return request();
     }
@@ -171,7 +168,7 @@ void TensorPanel::slice(int by)
     }
     const int page =
         m_table->isVisibleTo(this) ? m_table->viewport()->height() / std::max(1, m_table->verticalHeader()->defaultSectionSize()) : 16;
-    moveCursor(static_cast<int64_t>(by) * std::max(1, page - 1), 0);
+    placeCursor({m_cursor.row + static_cast<int64_t>(by) * std::max(1, page - 1), m_cursor.col});
 }
 
 bool TensorPanel::goToElement(const QString& text)
@@ -179,7 +176,7 @@ bool TensorPanel::goToElement(const QString& text)
     if (!m_hasAnswer || !m_answer.shape.isStatic()) return false;
     const int64_t flat = parseIndex(text.toStdString(), m_answer.shape);
     if (flat < 0) return false;
-    if (m_useSeries) {
+    if (m_modes.overIterations()) {
         placeCursor({flat, m_cursor.col});
         return true;
     }
@@ -204,7 +201,7 @@ bool TensorPanel::canEdit() const
     auto& doc = const_cast<TensorPanel*>(this)->document(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
     const Value* const value = declared();
     return !m_feed && value != nullptr && value->role != ValueRole::constant && doc.canSetValues() && m_answer.present && m_answer.isLive &&
-           m_answer.held.empty() && !m_useSeries && m_compare == CompareWith::nothing && !m_answer.isSparse;
+           m_answer.held.empty() && !m_modes.overIterations() && m_compare == CompareWith::nothing && !m_answer.isSparse;
 }
 
 /// A cell of the plane was typed over.
@@ -213,7 +210,7 @@ void TensorPanel::setElement(qint64 row, qint64 col, const QString& text)
     if (!canEdit()) return;
     const int64_t flat = flatOf(m_answer.shape, m_answer.axes, row, col);
     if (flat < 0) return;
-    std::string element = m_raw && m_content.grid.style.quantized ? ".q" : "";
+    std::string element = m_raw && m_content.plane.grid.style.quantized ? ".q" : "";
     if (m_answer.shape.rank() > 0) element += elementIndexText(m_answer.shape, flat);
     const bool isQuoted = m_answer.dtype == DType::string && !text.startsWith('"');
     document().setValue(m_selection, element, isQuoted ? '"' + text + '"' : text);
@@ -222,12 +219,12 @@ void TensorPanel::setElement(qint64 row, qint64 col, const QString& text)
 /// Exact digits, cells of a row apart by tabs: what is selected, else the cell of the cursor.
 void TensorPanel::copyCells()
 {
-    const Grid& grid = m_content.grid;
+    const Grid& grid = m_content.plane.grid;
     if (grid.rows == 0 || grid.cols == 0) return;
     const auto put = [this](const QString& text) {
         QGuiApplication::clipboard()->setText(text);
         const int64_t count = text.count('\t') + text.count('\n') + 1;
-        say(QString::fromStdString(groupThousands(count)) + (count == 1 ? " cell copied" : " cells copied"), Token::text3);
+        say(toText(groupThousands(count)) + (count == 1 ? " cell copied" : " cells copied"), Token::text3);
     };
     const auto textOf = [](const GridModel& model, CellCursor first, CellCursor last) {
         QString text;
@@ -237,23 +234,23 @@ void TensorPanel::copyCells()
         }
         return text;
     };
-    const QItemSelection chosen = shows(TensorMode::table) ? m_table->selectionModel()->selection() : QItemSelection();
+    const QItemSelection chosen = m_modes[TensorMode::table] ? m_table->selectionModel()->selection() : QItemSelection();
     if (chosen.size() > 1) { // picked one by one
         QStringList parts;
         for (const QItemSelectionRange& range : chosen)
             parts.append(textOf(*m_model, m_model->cellOf(range.topLeft()), m_model->cellOf(range.bottomRight())));
         return put(parts.join('\n'));
     }
-    const auto [first, last] = selectedCells();
+    const auto [first, last] = cellsBetween(m_cursor, m_anchor.value_or(m_cursor));
     const int64_t rows = last.row - first.row + 1, cols = last.col - first.col + 1;
     if (rows * cols > kMostCells)
-        return say(QString::fromStdString(groupThousands(rows * cols)) + " cells are selected, at most 65,536 are copied", Token::warn);
-    if (isRead(first) && isRead(last)) return put(textOf(*m_model, first, last));
+        return say(toText(groupThousands(rows * cols)) + " cells are selected, at most 65,536 are copied", Token::warn);
+    if (isRead(grid, first) && isRead(grid, last)) return put(textOf(*m_model, first, last));
     ValueRequest question = currentRequest();
     question.axes = m_answer.axes;
     question.window = {first.row, first.col, rows, cols};
     question.wantsBlocks = question.wantsHistogram = question.wantsChannels = question.wantsImage = false;
-    const auto taken = [put, textOf, style = m_content.grid.style, first = first, last = last](const ValueAnswer& answer) {
+    const auto taken = [put, textOf, style = m_content.plane.grid.style, first = first, last = last](const ValueAnswer& answer) {
         GridContent content;
         content.grid = answer.grid;
         GridModel model;
@@ -272,7 +269,7 @@ void TensorPanel::copyCells()
 bool TensorPanel::cursorKey(const QKeyEvent& event)
 {
     const bool extend = (event.modifiers() & Qt::ShiftModifier) != 0, far = (event.modifiers() & Qt::ControlModifier) != 0;
-    const CellCursor end = planeEnd();
+    const CellCursor end = planeEnd(m_content.plane.grid);
     switch (event.key()) {
     case Qt::Key_Home: placeCursor({far ? 0 : m_cursor.row, 0}, extend); return true;
     case Qt::Key_End: placeCursor({far ? end.row - 1 : m_cursor.row, end.col - 1}, extend); return true;
@@ -280,10 +277,10 @@ bool TensorPanel::cursorKey(const QKeyEvent& event)
     }
     if (far) return false;
     switch (event.key()) {
-    case Qt::Key_Up: moveCursor(-1, 0, extend); return true;
-    case Qt::Key_Down: moveCursor(1, 0, extend); return true;
-    case Qt::Key_Left: moveCursor(0, -1, extend); return true;
-    case Qt::Key_Right: moveCursor(0, 1, extend); return true;
+    case Qt::Key_Up: placeCursor({m_cursor.row - 1, m_cursor.col}, extend); return true;
+    case Qt::Key_Down: placeCursor({m_cursor.row + 1, m_cursor.col}, extend); return true;
+    case Qt::Key_Left: placeCursor({m_cursor.row, m_cursor.col - 1}, extend); return true;
+    case Qt::Key_Right: placeCursor({m_cursor.row, m_cursor.col + 1}, extend); return true;
     case Qt::Key_PageUp: slice(-1); return true;
     case Qt::Key_PageDown: slice(1); return true;
     default: return false;
@@ -315,7 +312,7 @@ void TensorPanel::keyPressEvent(QKeyEvent* event)
     case Qt::Key_Return:
     case Qt::Key_Enter: return openItem();
     case Qt::Key_Escape:
-        if (m_scan && !m_scan->done) return stopScan();
+        if (m_scan.isRunning()) return m_scan.stop();
         if (m_anchor) return placeCursor(m_cursor);
         break;
     case Qt::Key_L: m_log = !m_log; return refresh();

@@ -1,4 +1,5 @@
 // What the tensor panel shows, written to a file: the whole value as .npy, the plane that is shown as .csv.
+#include "viewer/bridge/text.h"
 #include "viewer/tensor/tensor_panel_impl.h"
 
 #include <QFileDialog>
@@ -18,18 +19,13 @@ QString writeFile(const QString& path, const QByteArray& bytes)
 
 } // namespace
 
-QString TensorPanel::baseName() const
-{
-    auto& doc = const_cast<TensorPanel*>(this)->document(); // NOLINT(cppcoreguidelines-pro-type-const-cast): Panel has one accessor
-    QString name = m_feed ? m_fed.place : QString::fromStdString(doc.valueAddress(m_selection));
-    return name.replace('/', '_').replace(':', '_');
-}
-
 void TensorPanel::askExport()
 {
     if (declared() == nullptr) return;
+    const QString place = m_feed ? m_fed.place : toText(document().valueAddress(m_selection));
+    const QString name = QString(place).replace('/', '_').replace(':', '_');
     const QString path =
-        QFileDialog::getSaveFileName(this, "Export", baseName() + ".npy", "NumPy array (*.npy);;Comma-separated values, as shown (*.csv)");
+        QFileDialog::getSaveFileName(this, "Export", name + ".npy", "NumPy array (*.npy);;Comma-separated values, as shown (*.csv)");
     if (!path.isEmpty()) exportTo(path);
 }
 
@@ -41,14 +37,14 @@ void TensorPanel::exportTo(const QString& path)
     };
     if (path.endsWith(".csv")) {
         QByteArray csv;
-        const Grid& grid = m_content.grid;
-        for (int64_t c = grid.colBegin; c < grid.colBegin + grid.cols; ++c) csv += "," + m_content.columnName(c).toUtf8();
+        const Grid& grid = m_content.plane.grid;
+        for (int64_t c = grid.colBegin; c < grid.colBegin + grid.cols; ++c) csv += "," + m_content.plane.columnName(c).toUtf8();
         csv += "\n";
         for (int64_t r = grid.rowBegin; r < grid.rowBegin + grid.rows; ++r) {
             const auto quoted = [](QString text) {
                 return text.contains(',') || text.contains('"') ? '"' + text.replace("\"", "\"\"") + '"' : text;
             };
-            csv += quoted(m_content.rowName(r)).toUtf8();
+            csv += quoted(m_content.plane.rowName(r)).toUtf8();
             for (int64_t c = grid.colBegin; c < grid.colBegin + grid.cols; ++c) csv += "," + quoted(m_model->text(r, c, false)).toUtf8();
             csv += "\n";
         }
@@ -56,7 +52,7 @@ void TensorPanel::exportTo(const QString& path)
     }
     const auto write = [path](const Array& array) -> QString {
         const Result<std::vector<std::byte>> bytes = writeNpy(array.view());
-        if (!bytes.ok()) return QString::fromStdString(bytes.error().message());
+        if (!bytes.ok()) return toText(bytes.error().message());
         return writeFile(path, QByteArray(reinterpret_cast<const char*>(bytes->data()), static_cast<qsizetype>(bytes->size())));
     };
     if (!document().stop()->started) return done("no value: nothing has run");
@@ -64,7 +60,7 @@ void TensorPanel::exportTo(const QString& path)
         this, "export",
         [question = currentRequest(), write](Inspector& inspector) {
             const Result<Array> array = copyValue(inspector, question);
-            return array.ok() ? write(*array) : QString::fromStdString(array.error().message());
+            return array.ok() ? write(*array) : toText(array.error().message());
         },
         done);
 }

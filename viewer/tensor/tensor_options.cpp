@@ -4,6 +4,7 @@
 
 #include "engine/base/text.h"
 #include "engine/observe/address.h"
+#include "viewer/bridge/text.h"
 
 namespace loopscope::viewer {
 
@@ -12,16 +13,6 @@ namespace {
 constexpr double kGamma = 2.2;
 
 } // namespace
-
-/// The last iteration before this one in which the value is known to be written; −1: none is known.
-int64_t TensorPanel::lastKnownIteration() const
-{
-    if (!m_series) return -1;
-    const int64_t now = iterationNow();
-    for (int64_t i = std::min<int64_t>(now, std::ssize(m_series->written)) - 1; i >= 0; --i)
-        if (m_series->written[static_cast<size_t>(i)]) return i;
-    return -1;
-}
 
 void TensorPanel::refreshOptions()
 {
@@ -34,8 +25,8 @@ void TensorPanel::refreshOptions()
             refresh();
         };
     };
-    if (value != nullptr && m_hasAnswer && m_answer.neverRun && !m_useSeries && iterationNow() > 0) {
-        if (const int64_t last = lastKnownIteration(); last >= 0) {
+    if (value != nullptr && m_hasAnswer && m_answer.neverRun && !m_modes.overIterations() && iterationNow() > 0) {
+        if (const int64_t last = m_course.lastWrittenBefore(iterationNow()); last >= 0) {
             Result<Address> address = parseAddress(document().valueAddress(m_selection));
             if (address.ok())
                 for (auto step = address->steps.rbegin(); step != address->steps.rend(); ++step)
@@ -43,7 +34,7 @@ void TensorPanel::refreshOptions()
                         step->iteration = last;
                         break;
                     }
-            const QString place = address.ok() ? QString::fromStdString(toString(*address)) : QString();
+            const QString place = address.ok() ? toText(toString(*address)) : QString();
             options.push_back({"Show @" + QString::number(last), false,
                                [this, place] { document().perform(request::GoToPlace{place.toStdString()}); }, "Goes to " + place});
         }
@@ -60,9 +51,8 @@ void TensorPanel::refreshOptions()
         }
         if (m_answer.dtype == DType::string) options.push_back({"bytes", m_hex, again(m_hex, !m_hex), "The bytes of the strings (x)"});
         if (m_answer.isSparse) options.push_back({"dense", m_dense, again(m_dense, !m_dense), "With the zeros that are not stored"});
-        if (m_item >= 0)
-            options.push_back({"\u2039 " + QString::fromStdString(m_answer.held), false, again(m_item, int64_t{-1}), "Back to all items"});
-        if (shows(TensorMode::image) && m_answer.image) {
+        if (m_item >= 0) options.push_back({"\u2039 " + toText(m_answer.held), false, again(m_item, int64_t{-1}), "Back to all items"});
+        if (m_modes[TensorMode::image] && m_answer.image) {
             constexpr std::string_view names = "RGBA";
             options.push_back({"all", m_channel < 0, again(m_channel, -1), "All channels"});
             for (int c = 0; c < m_answer.image->channels && m_answer.image->channels > 1; ++c)
@@ -71,12 +61,13 @@ void TensorPanel::refreshOptions()
             options.push_back(
                 {"gamma 2.2", m_gamma != 1, again(m_gamma, m_gamma == 1 ? kGamma : 1.0), "Brighter darks: values to the power of 1/2.2"});
         }
-        if (shows(TensorMode::histogram)) options.push_back({"log", m_log, again(m_log, !m_log), "Counts on a logarithmic scale (l)"});
-        if (shows(TensorMode::quantization) && value->type.quantization && value->type.quantization->kind == Quantization::Kind::blockwise)
+        if (m_modes[TensorMode::histogram]) options.push_back({"log", m_log, again(m_log, !m_log), "Counts on a logarithmic scale (l)"});
+        if (m_modes[TensorMode::quantization] && value->type.quantization &&
+            value->type.quantization->kind == Quantization::Kind::blockwise)
             for (const auto& [name, id] : {std::pair("scales", value->type.quantization->blockScales),
                                            std::pair("zero points", value->type.quantization->blockZeros)}) {
                 if (id < 0) continue;
-                const QString other = QString::fromStdString(document().model().graph(m_selection.graph).value(ValueId(id)).id);
+                const QString other = toText(document().model().graph(m_selection.graph).value(ValueId(id)).id);
                 options.push_back({QString(name) + ": " + other, false,
                                    [this, id] {
                                        Selection tensor = m_selection;
@@ -86,31 +77,25 @@ void TensorPanel::refreshOptions()
                                    },
                                    "Shows that tensor"});
             }
-        if (shows(TensorMode::histogram) && m_answer.histogram && m_answer.histogram->looked < m_answer.histogram->total) {
-            if (m_scan && !m_scan->done) {
+        if (m_modes[TensorMode::histogram] && m_answer.histogram && m_answer.histogram->looked < m_answer.histogram->total) {
+            if (m_scan.isRunning()) {
                 options.push_back(
-                    {QString("Stop, %1 %").arg(static_cast<int>(m_scan->share() * 100)), false, [this] { stopScan(); }, "Esc"});
-            } else if (!m_scan) {
-                const QString all = QString::fromStdString(groupThousands(m_answer.histogram->total));
+                    {QString("Stop, %1 %").arg(static_cast<int>(m_scan.share() * 100)), false, [this] { m_scan.stop(); }, "Esc"});
+            } else if (!m_scan.isThere()) {
+                const QString all = toText(groupThousands(m_answer.histogram->total));
                 options.push_back({"All " + all, false, [this] { beginScan(); }, "Counts every element"});
             }
         }
     }
     m_options->setOptions(std::move(options));
-    m_progress->setVisible(m_scan && !m_scan->done);
-    if (m_scan) m_progress->setShare(m_scan->share());
+    m_progress->setVisible(m_scan.isRunning());
+    if (m_scan.isThere()) m_progress->setShare(m_scan.share());
 }
 
-void TensorPanel::beginScan()
-{
-    if (m_scan && !m_scan->done) return;
-    m_scan.emplace();
-    m_scanned = scanSource();
-    continueScanning();
-}
+void TensorPanel::beginScan() { m_scan.begin(scanSource()); }
 
 /// What a histogram is of: address and frame of the value, the tensor of a list, whether zeros count that are not stored, the moment.
-std::tuple<std::string, int, int64_t, bool, int64_t> TensorPanel::scanSource() const
+ElementScan::Source TensorPanel::scanSource() const
 {
     const Value* const value = declared();
     const bool isConstant = value != nullptr && value->role == ValueRole::constant;
@@ -119,38 +104,23 @@ std::tuple<std::string, int, int64_t, bool, int64_t> TensorPanel::scanSource() c
     return {request.address, request.frame, request.item, request.dense, isConstant ? Tick() : doc.stop()->tick};
 }
 
-void TensorPanel::stopScan()
-{
-    m_scan.reset();
-    refresh();
-}
-
-/// One part after the other, so that others are served in between.
-void TensorPanel::continueScanning()
+void TensorPanel::countNext(const HistogramScan& scan, const ElementScan::Taken& taken)
 {
     const Value* const value = declared();
-    if (value == nullptr || !m_scan || m_scan->done) return;
-    const uint64_t ticket = ++m_scanTicket;
-    const auto taken = [this, ticket](std::optional<HistogramScan> scan) {
-        if (ticket != m_scanTicket || !m_scan) return;
-        m_scan = std::move(scan);
-        refresh();
-        continueScanning();
-    };
+    if (value == nullptr) return;
     if (value->role == ValueRole::constant)
         m_scanner.run([&model = document().model(), question = currentRequest(),
-                       scan = *m_scan](std::stop_token) { return scanConstant(model, question, scan); },
+                       scan](std::stop_token) { return scanConstant(model, question, scan); },
                       taken);
     else
         document().bridge().ask(
-            this, "scan",
-            [question = currentRequest(), scan = *m_scan](Inspector& inspector) { return readScan(inspector, question, scan); }, taken);
+            this, "scan", [question = currentRequest(), scan](Inspector& inspector) { return readScan(inspector, question, scan); }, taken);
 }
 
 /// Opens what the row under the cursor stands for.
 void TensorPanel::openItem()
 {
-    if (m_answer.held.empty() || m_item >= 0 || m_content.grid.rowNames.empty()) return;
+    if (m_answer.held.empty() || m_item >= 0 || m_content.plane.grid.rowNames.empty()) return;
     m_item = m_cursor.row;
     m_axes.reset();
     request();

@@ -1,6 +1,7 @@
 #include "viewer/trace/query_panels.h"
 
 #include "tracer/api/sql_layout.h"
+#include "viewer/bridge/text.h"
 #include "viewer/style/theme.h"
 #include "viewer/trace/opening_query.h"
 
@@ -30,12 +31,10 @@ const QStringList& keywords()
     return words;
 }
 
-QString text(std::string_view s) { return QString::fromUtf8(s.data(), static_cast<qsizetype>(s.size())); }
-
 /// As the editor shows it, with its question above.
 QString sqlOf(const Recipe& recipe)
 {
-    return "-- " + text(recipe.name) + ": " + text(recipe.question) + "\n" + text(laidOutSql(recipe.sql));
+    return "-- " + toText(recipe.name) + ": " + toText(recipe.question) + "\n" + toText(laidOutSql(recipe.sql));
 }
 
 void setField(QLineEdit& field, const QString& value)
@@ -130,9 +129,9 @@ void RecipesPanel::fill()
     for (const std::string_view topic : recipeTopics()) {
         headed = false;
         for (const Recipe& recipe : traceRecipes()) {
-            if (recipe.topic() != topic || !matches(text(recipe.name), text(recipe.question))) continue;
-            if (!std::exchange(headed, true)) section(text(topic));
-            add(text(recipe.name), text(recipe.question));
+            if (recipe.topic() != topic || !matches(toText(recipe.name), toText(recipe.question))) continue;
+            if (!std::exchange(headed, true)) section(toText(topic));
+            add(toText(recipe.name), toText(recipe.question));
         }
     }
 }
@@ -144,7 +143,7 @@ void RecipesPanel::open(const QListWidgetItem* item)
     TraceDesk& desk = TraceDesk::of(document());
     for (const OwnRecipe& own : desk.ownRecipes())
         if (own.name == name) return desk.edit(own.name, own.sql, own.parameters);
-    if (const Recipe* const recipe = findRecipe(name.toStdString())) desk.edit(name, sqlOf(*recipe), text(recipe->parameters));
+    if (const Recipe* const recipe = findRecipe(name.toStdString())) desk.edit(name, sqlOf(*recipe), toText(recipe->parameters));
 }
 
 void RecipesPanel::mark(const QString& name)
@@ -369,7 +368,7 @@ void SqlPanel::begin()
                        std::map<QString, QString> parameters;
                        for (const auto& [name, value] : opening.parameters)
                            parameters[QString::fromStdString(name)] = QString::fromStdString(value);
-                       set(text(recipe->name), sqlOf(*recipe), sqlOf(*recipe), std::move(parameters));
+                       set(toText(recipe->name), sqlOf(*recipe), sqlOf(*recipe), std::move(parameters));
                        emit TraceDesk::of(document()).shown(m_name);
                        run(TraceDesk::kSeconds);
                    });
@@ -418,7 +417,7 @@ bool SqlPanel::command(const QString& id)
     if (id.startsWith("recipe ")) {
         const QString name = id.mid(7);
         const Recipe* const recipe = findRecipe(name.toStdString());
-        if (recipe != nullptr) show(name, sqlOf(*recipe), text(recipe->parameters));
+        if (recipe != nullptr) show(name, sqlOf(*recipe), toText(recipe->parameters));
         return recipe != nullptr;
     }
     if (id != "runQuery") return false;

@@ -1,5 +1,6 @@
 #include "viewer/window/main_window.h"
 
+#include "viewer/bridge/text.h"
 #include "viewer/compare/compare_desk.h"
 #include "viewer/style/icons.h"
 #include "viewer/style/theme.h"
@@ -38,8 +39,6 @@ namespace loopscope::viewer {
 namespace {
 
 constexpr double kSampleCosine = 0.999; ///< layers of int8 weights stay above it unless something is wrong
-
-QString textOf(const std::string& text) { return QString::fromStdString(text); }
 
 /// Whether a TensorFlow 1 graph is open.
 bool isDataflow(const Document* document) { return document && document->stop()->isDataflow; }
@@ -141,7 +140,7 @@ void MainWindow::followBars()
     address->setCompletion([this](const QString& text) -> QStringList {
         if (!m_document || m_document->bridge().busy()) return {};
         QStringList words;
-        for (const std::string& word : m_document->backend().complete(("goto " + text).toStdString())) words.append(textOf(word));
+        for (const std::string& word : m_document->backend().complete(("goto " + text).toStdString())) words.append(toText(word));
         return words;
     });
 }
@@ -209,7 +208,7 @@ bool MainWindow::reload()
         return true;
     }
     if (!m_document) return false;
-    const QString path = textOf(m_document->backend().path());
+    const QString path = toText(m_document->backend().path());
     const QJsonObject session = m_sessions->now();
     const Task task = m_task;
     const ComparedRun compared = m_document->stop()->compared;
@@ -222,7 +221,7 @@ bool MainWindow::reload()
             if (compares) compare();
             setTask(task);
         },
-        textOf(compared.path), cosine);
+        toText(compared.path), cosine);
     return true;
 }
 
@@ -235,13 +234,13 @@ void MainWindow::openSample(int index)
     if (index < 0 || static_cast<size_t>(index) >= samples.size()) return;
     const Services::Sample sample = samples[static_cast<size_t>(index)];
     open(
-        textOf(sample.path),
+        toText(sample.path),
         [this, sample] {
             m_banner->hide();
-            if (const int task = taskOf(textOf(sample.task)); task >= 0) setTask(static_cast<Task>(task));
-            for (const std::string& command : sample.commands) m_document->execute(textOf(command));
+            if (const int task = taskOf(toText(sample.task)); task >= 0) setTask(static_cast<Task>(task));
+            for (const std::string& command : sample.commands) m_document->execute(toText(command));
         },
-        textOf(sample.other), sample.other.empty() ? 0 : kSampleCosine);
+        toText(sample.other), sample.other.empty() ? 0 : kSampleCosine);
 }
 
 void MainWindow::showDocument(std::unique_ptr<Backend> backend)
@@ -261,8 +260,8 @@ void MainWindow::showDocument(std::unique_ptr<Backend> backend)
 
     followBridge();
     CompareDesk& desk = CompareDesk::of(*m_document);
-    desk.restoreChoice(m_settings.value("compare").toObject());
-    connect(&desk, &CompareDesk::choiceChanged, this, [this, &desk] { m_settings.set("compare", desk.choice()); });
+    desk.judgement().restoreChoice(m_settings.value("compare").toObject());
+    connect(&desk.judgement(), &Judgement::chosen, this, [this, &desk] { m_settings.set("compare", desk.judgement().choice()); });
     connect(&desk, &CompareDesk::swapRequested, this, [this] { m_comparison->swapSides(); });
     m_task = Task::browse;
     const bool replay = m_document->backend().isReplay();
@@ -271,7 +270,7 @@ void MainWindow::showDocument(std::unique_ptr<Backend> backend)
     keepTensorModes(*m_area->panel("panelTensor"), m_settings.value("tensorModes").toObject(),
                     [this](const QJsonObject& modes) { m_settings.set("tensorModes", modes); });
     m_sessions->attach(*m_document, *m_area);
-    m_settings.addRecent(QFileInfo(textOf(m_document->backend().path())).absoluteFilePath(), textOf(m_document->backend().name()),
+    m_settings.addRecent(QFileInfo(toText(m_document->backend().path())).absoluteFilePath(), toText(m_document->backend().name()),
                          replay ? tr("recording") : QString());
     updateAddress();
     updateTitle();
@@ -295,7 +294,7 @@ void MainWindow::followBridge()
         if (!busy) m_commands->runIfWanted();
     });
     connect(&bridge, &DebugBridge::console, this, [this](const ConsoleEvent& event) {
-        if (event.kind == ConsoleEvent::Kind::echo) m_lastLine = textOf(event.text).trimmed();
+        if (event.kind == ConsoleEvent::Kind::echo) m_lastLine = toText(event.text).trimmed();
     });
     connect(&bridge, &DebugBridge::progress, this, [this](const QString& what, qint64 tick, qint64 target) {
         m_status->showProgress(what, tick, target, m_progressFrom);
@@ -344,7 +343,7 @@ void MainWindow::forgetSession()
 {
     if (!m_document) return;
     m_sessions->forget();
-    m_status->say(tr("nothing is remembered of %1 any more").arg(textOf(m_document->backend().name())));
+    m_status->say(tr("nothing is remembered of %1 any more").arg(toText(m_document->backend().name())));
 }
 
 void MainWindow::showError(const QString& path, const Error& error)
@@ -445,16 +444,16 @@ void MainWindow::updateAddress()
     const StopSnapshot& stop = *m_document->stop();
     const std::string selected = m_document->selection().address;
     const std::string shown = stop.started ? stop.address : !selected.empty() ? selected : m_document->view().root;
-    m_bar->address()->setAddress(textOf(shown));
+    m_bar->address()->setAddress(toText(shown));
     findField()->setPlaceholderText(tr("Find in all subgraphs"));
 }
 
 void MainWindow::updateTitle()
 {
-    QString name = m_document ? textOf(m_document->backend().name()) : QString();
+    QString name = m_document ? toText(m_document->backend().name()) : QString();
     const std::string other = m_document ? m_document->stop()->compared.path : std::string();
     m_file->setText(other.empty() ? name : tr("compare 2 %1").arg(m_document->backend().isReplay() ? tr("runs") : tr("models")));
-    if (!other.empty()) name = tr("%1 against %2").arg(name, QFileInfo(textOf(other)).fileName());
+    if (!other.empty()) name = tr("%1 against %2").arg(name, QFileInfo(toText(other)).fileName());
     menuBar()->setCornerWidget(m_file, Qt::TopRightCorner); // gives it the room that it needs now
     m_file->show();
     setWindowTitle(name.isEmpty() ? tr("Loopscope") : name + tr(" · Loopscope"));

@@ -90,8 +90,8 @@ void setWheelHabit(Panel* panel, bool zooms)
 {
     auto* const graph = qobject_cast<GraphPanel*>(panel);
     if (!graph) return;
-    graph->canvas().setWheelZooms(zooms);
-    if (GraphCanvas* const beside = graph->calleeCanvas()) beside->setWheelZooms(zooms);
+    graph->canvas().input().setWheelZooms(zooms);
+    if (GraphCanvas* const beside = graph->calleeCanvas()) beside->input().setWheelZooms(zooms);
 }
 
 void searchIn(Panel* searchPanel, const QString& query) { searchFor(searchPanel, query); }

@@ -2,6 +2,7 @@
 
 #include "engine/ir/ids.h"
 #include "engine/tensor/value_text.h"
+#include "viewer/bridge/text.h"
 #include "viewer/compare/class_scores.h"
 #include "viewer/style/theme.h"
 #include "viewer/tensor/value_source.h"
@@ -21,20 +22,18 @@ constexpr size_t kMostResults = 12;
 constexpr int64_t kMostPixels = int64_t{1} << 22;
 constexpr int kPictureSide = 40;
 
-QString textOf(const std::string& text) { return QString::fromStdString(text); }
-
 /// What an output means: the class with the highest score, else its first elements.
 QString valueOf(const Graph& root, ValueId output, const Tensor& tensor, const std::vector<std::string>* labels)
 {
     if (isOfScores(root, output))
         if (const std::optional<TopClasses> top = topClassesOf(tensor, tensor)) {
-            const QString label = labels != nullptr ? textOf(labelOf(*labels, *top, top->here)) : QString();
+            const QString label = labels != nullptr ? toText(labelOf(*labels, *top, top->here)) : QString();
             return QObject::tr("class %1 %2%3")
                 .arg(top->here)
                 .arg(label.isEmpty() ? QString() : label + QLatin1Char(' '))
                 .arg(QString::number(elementAsReal(tensor, top->here), 'g', 4));
         }
-    return textOf(firstElements(tensor, 4).text).replace(QLatin1Char('-'), QChar(0x2212));
+    return toText(firstElements(tensor, 4).text).replace(QLatin1Char('-'), QChar(0x2212));
 }
 
 QImage pictureOf(const ImagePixels& pixels)
@@ -63,8 +62,8 @@ std::vector<ResultStrip::Output> resultsOf(Inspector& inspector, const std::vect
         const Tensor& tensor = inspector.output(static_cast<int>(i));
         ResultStrip::Output one;
         one.output = root.outputs[i].value;
-        one.name = textOf(i < names.size() ? names[i] : root.outputs[i].name);
-        one.type = textOf(shortType(tensor));
+        one.name = toText(i < names.size() ? names[i] : root.outputs[i].name);
+        one.type = toText(shortType(tensor));
         if (tensor.data == nullptr) {
             one.value = QObject::tr("not recorded");
         } else {

@@ -1,6 +1,7 @@
 #include "viewer/window/window_commands.h"
 
 #include "engine/ir/model.h"
+#include "viewer/bridge/text.h"
 #include "viewer/window/address_bar.h"
 #include "viewer/window/key_sheet.h"
 #include "viewer/window/key_table.h"
@@ -21,8 +22,6 @@
 namespace loopscope::viewer {
 
 namespace {
-
-QString textOf(const std::string& text) { return QString::fromStdString(text); }
 
 QString tr(const char* text) { return MainWindow::tr(text); }
 
@@ -106,8 +105,8 @@ bool WindowCommands::needsInputs()
         if (!port.source.empty() && port.problem.empty()) continue;
         if (m_window.task() == Task::browse) m_window.setTask(Task::debug);
         if (!area().show("panelInputs", true)) break;
-        m_window.status()->say(port.source.empty() ? tr("input %1 has no value yet: fill it here, then run").arg(textOf(port.name))
-                                                   : textOf(port.problem));
+        m_window.status()->say(port.source.empty() ? tr("input %1 has no value yet: fill it here, then run").arg(toText(port.name))
+                                                   : toText(port.problem));
         return true;
     }
     return false;
@@ -178,7 +177,7 @@ void WindowCommands::focusPanel(int number)
 
 void WindowCommands::chooseFile(const QString& title, const QString& filter, std::function<void(const QString&)> then)
 {
-    const QString start = m_window.document() ? QFileInfo(textOf(document().backend().path())).absolutePath() : QString();
+    const QString start = m_window.document() ? QFileInfo(toText(document().backend().path())).absolutePath() : QString();
     auto* const dialog = new QFileDialog(&m_window, title, start, filter);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(QFileDialog::ExistingFile);
@@ -291,10 +290,10 @@ void WindowCommands::addMarks()
         });
     to["record"] = with([this] {
         if (document().backend().isRecording()) return perform(request::RecordOff());
-        perform(request::RecordOn{recordingPlace(textOf(document().backend().path())).toStdString(), {}, false});
+        perform(request::RecordOn{recordingPlace(toText(document().backend().path())).toStdString(), {}, false});
     });
     to["recordInto"] = with([this] { // the dialog asks before a file is replaced
-        chooseTarget(tr("Record into"), recordingPlace(textOf(document().backend().path())), tr("Recordings (*.lstrace)"),
+        chooseTarget(tr("Record into"), recordingPlace(toText(document().backend().path())), tr("Recordings (*.lstrace)"),
                      [this](const QString& file) {
                          if (document().backend().isRecording()) perform(request::RecordOff());
                          perform(request::RecordOn{file.toStdString(), {}, true});
@@ -358,7 +357,7 @@ void WindowCommands::addFiles()
                    [this](const QString& path) { m_window.compareWith(path); });
     });
     to["saveSession"] = with([this] {
-        const QString path = QFileInfo(textOf(document().backend().path())).completeBaseName() + ".lssession";
+        const QString path = QFileInfo(toText(document().backend().path())).completeBaseName() + ".lssession";
         chooseTarget(tr("Save the session"), path, tr("Sessions (*.lssession)"), [this](const QString& file) {
             if (!m_window.sessions().saveTo(file)) m_window.status()->say(tr("%1 cannot be written").arg(file));
         });

@@ -1,5 +1,6 @@
 #include "viewer/window/window_comparison.h"
 
+#include "viewer/bridge/text.h"
 #include "viewer/window/banner.h"
 #include "viewer/window/main_window.h"
 #include "viewer/window/status_line.h"
@@ -11,8 +12,6 @@ namespace loopscope::viewer {
 namespace {
 
 constexpr const char* kCompareInput = "@7"; ///< of a comparison that was given none
-
-QString textOf(const std::string& text) { return QString::fromStdString(text); }
 
 QString tr(const char* text) { return MainWindow::tr(text); }
 
@@ -34,7 +33,7 @@ void WindowComparison::with(const QString& other)
     if (isRunning()) return;
     const std::vector<InputPort> inputs = document().backend().inputs();
     m_window.open(
-        textOf(document().backend().path()),
+        toText(document().backend().path()),
         [this, inputs] {
             for (const InputPort& port : inputs)
                 if (!port.source.empty() && !port.source.starts_with("@last")) // there has been no run of the document that is opened now
@@ -49,7 +48,7 @@ void WindowComparison::swapSides()
     const ComparedRun& compared = document().stop()->compared;
     if (compared.path.empty() || !compared.reference || !compared.reference->model() || isRunning()) return;
     m_window.open(
-        textOf(compared.path),
+        toText(compared.path),
         [this, inputs = document().backend().inputs()] {
             // By name, else by position, as the other side was fed.
             const std::vector<InputPort> ports = document().backend().inputs();
@@ -61,14 +60,14 @@ void WindowComparison::swapSides()
             }
             run();
         },
-        textOf(document().backend().path()));
+        toText(document().backend().path()));
 }
 
 /// What is open stays open.
 void WindowComparison::refuse(const Error& error)
 {
     document().report({Problem::Severity::error, error.message(), {}, {}});
-    m_window.banner().show(Banner::Kind::error, tr("cannot be compared: %1").arg(textOf(error.message())), QString(),
+    m_window.banner().show(Banner::Kind::error, tr("cannot be compared: %1").arg(toText(error.message())), QString(),
                            {{tr("Choose another file"), [this] { m_window.run("compare"); }}});
 }
 

@@ -51,7 +51,7 @@ void CanvasGeometryTest::nothingCoversAnything()
     canvas.resize(4000, 4000);
     canvas.setScene(sceneOf(model, initialView(model)));
     for (const double zoom : {0.5, 1.0, 2.0}) {
-        canvas.setViewport(zoom, QPointF(-20, -20));
+        canvas.camera().setViewport(zoom, QPointF(-20, -20));
         const QJsonObject all = canvas.describe();
         QCOMPARE(all[QStringLiteral("level")].toInt(), zoom < 1 ? 2 : zoom > 1 ? 4 : 3);
         QHash<QString, QRectF> regions;
@@ -129,17 +129,18 @@ void CanvasGeometryTest::openedHeadStays()
         if (node.call || node.kind == NodeKind::group) ids.push_back(node.id);
     for (const std::string& id : ids) {
         const int node = canvas.scene()->findNode(id);
-        canvas.setViewport(1.4, QPointF(canvas.nodeRect(node).center() / canvas.zoom() * 1.4) - QPointF(200, 80));
-        canvas.setViewport(1.4, canvas.origin() + canvas.nodeRect(node).center() - QPointF(200, 120));
-        const QPointF before(canvas.nodeRect(node).center().x(), canvas.nodeRect(node).top());
+        canvas.camera().setViewport(1.4,
+                                    QPointF(canvas.camera().nodeRect(node).center() / canvas.camera().zoom() * 1.4) - QPointF(200, 80));
+        canvas.camera().setViewport(1.4, canvas.camera().origin() + canvas.camera().nodeRect(node).center() - QPointF(200, 120));
+        const QPointF before(canvas.camera().nodeRect(node).center().x(), canvas.camera().nodeRect(node).top());
         QSignalSpy shown(&canvas, &GraphCanvas::sceneChanged);
         ViewState opened = canvas.view();
         (canvas.scene()->nodes[static_cast<size_t>(node)].call ? opened.inlined : opened.expanded).insert(id);
         canvas.setView(opened, id);
         QTRY_COMPARE(shown.count(), 1);
         const Scene& now = *canvas.scene();
-        if (canvas.inWidget(now.bounds).width() < 500 && canvas.inWidget(now.bounds).height() < 300) continue;
-        const QRectF head = canvas.inWidget(now.regions[static_cast<size_t>(now.regionById.at(id))].rect);
+        if (canvas.camera().inWidget(now.bounds).width() < 500 && canvas.camera().inWidget(now.bounds).height() < 300) continue;
+        const QRectF head = canvas.camera().inWidget(now.regions[static_cast<size_t>(now.regionById.at(id))].rect);
         QVERIFY2(std::abs(head.top() - before.y()) < 1.5, qPrintable(QString::fromStdString(id)));
         QVERIFY2(std::abs(head.center().x() - before.x()) < 1.5, qPrintable(QString::fromStdString(id)));
         canvas.setView(view, id);

@@ -45,7 +45,7 @@ struct ScrolledLoop {
         canvas.setStateSource([this](const Scene& scene) { return stateAt(scene, model, stop); });
         canvas.setModel(&model, inlined({"main/while#0"}));
         if (!QTest::qWaitFor([this] { return canvas.scene() != nullptr; })) qFatal("no scene");
-        canvas.setViewport(1, {0, canvas.scene()->regions[0].head.y + 80});
+        canvas.camera().setViewport(1, {0, canvas.scene()->regions[0].head.y + 80});
     }
     QRectF part(const char* name) const { return rectOf(regionOf(canvas, kBody)[QString::fromLatin1(name)]); }
 };
@@ -62,21 +62,21 @@ void CanvasHeadsTest::headStaysAtTheTop()
     QCOMPARE(head.height(), 26.0);
     for (const char* part : {"field", "slider", "condition"}) QVERIFY2(head.contains(f.part(part)), part);
     // What lies behind it is not hit.
-    for (const int node : f.canvas.visibleNodes())
-        if (const QPointF middle = f.canvas.nodeRect(node).center(); head.contains(middle)) QCOMPARE(f.canvas.nodeAt(middle), -1);
-    f.canvas.setViewport(1, {0, f.canvas.scene()->regions[0].head.y - 40});
+    for (const int node : f.canvas.camera().visibleNodes())
+        if (const QPointF middle = f.canvas.camera().nodeRect(node).center(); head.contains(middle)) QCOMPARE(f.canvas.nodeAt(middle), -1);
+    f.canvas.camera().setViewport(1, {0, f.canvas.scene()->regions[0].head.y - 40});
     QVERIFY(!regionOf(f.canvas, kBody).contains(QStringLiteral("stuck")));
     QCOMPARE(f.part("head").top(), 40.0);
     // Nor where nothing of the loop is left below it.
     const Rect& box = f.canvas.scene()->regions[0].rect;
-    f.canvas.setViewport(1, {0, box.bottom() - 20});
+    f.canvas.camera().setViewport(1, {0, box.bottom() - 20});
     QVERIFY(!regionOf(f.canvas, kBody).contains(QStringLiteral("stuck")));
 }
 
 void CanvasHeadsTest::partsOfAStuckHeadWork()
 {
     ScrolledLoop f;
-    QSignalSpy moved(&f.canvas, &GraphCanvas::loopMoved);
+    QSignalSpy moved(&f.canvas.input(), &CanvasInput::loopMoved);
     QTest::mouseClick(&f.canvas, Qt::LeftButton, {}, f.part("slider").center().toPoint());
     QCOMPARE(moved.count(), 2);
     QVERIFY(std::abs(moved.last()[1].toLongLong() - 55) <= 1);
@@ -87,7 +87,7 @@ void CanvasHeadsTest::partsOfAStuckHeadWork()
     QVERIFY(QRectF(field->geometry()).intersects(f.part("field")));
     field->hide();
     QTest::mouseClick(&f.canvas, Qt::LeftButton, {}, (f.part("head").topLeft() + QPointF(60, 13)).toPoint());
-    QCOMPARE(f.canvas.currentRegion(), 0);
+    QCOMPARE(f.canvas.selection().region(), 0);
     // The condition opens where the head was pressed.
     QTest::mouseClick(&f.canvas, Qt::LeftButton, {}, f.part("condition").center().toPoint());
     QCOMPARE(f.canvas.view().condOpen, std::set<std::string>{"main/while#0"});
@@ -106,7 +106,7 @@ void CanvasHeadsTest::nestedHeadsStack()
         return one.kind == RegionKind::loop && one.parent >= 0 && regions[static_cast<size_t>(one.parent)].kind == RegionKind::loop;
     });
     QVERIFY(inner != regions.end());
-    canvas.setViewport(1.6, {inner->rect.x * 1.6, inner->head.bottom() * 1.6 + 10});
+    canvas.camera().setViewport(1.6, {inner->rect.x * 1.6, inner->head.bottom() * 1.6 + 10});
     const QRectF outerHead =
         rectOf(regionOf(canvas, QString::fromStdString(regions[static_cast<size_t>(inner->parent)].id))[QStringLiteral("head")]);
     const QRectF innerHead = rectOf(regionOf(canvas, QString::fromStdString(inner->id))[QStringLiteral("head")]);
@@ -120,7 +120,7 @@ void CanvasHeadsTest::headsMoveWithANarrowView()
     ScrolledLoop f;
     const Rect& head = f.canvas.scene()->regions[0].head;
     f.canvas.resize(400, 300);
-    f.canvas.setViewport(1, {head.x + 120, head.y - 40});
+    f.canvas.camera().setViewport(1, {head.x + 120, head.y - 40});
     QCOMPARE(f.part("head").topLeft(), QPointF(0, 40));
     QVERIFY(QRectF(f.canvas.rect()).contains(f.part("slider")));
     QVERIFY(QRectF(f.canvas.rect()).contains(f.part("field")));
@@ -131,7 +131,7 @@ void CanvasHeadsTest::foldingBringsTheCallIntoView()
     ScrolledLoop f;
     QTest::mouseClick(&f.canvas, Qt::LeftButton, {}, (f.part("head").topLeft() + QPointF(12, 13)).toPoint());
     QTRY_VERIFY(f.canvas.scene()->regions.empty());
-    QVERIFY(QRectF(f.canvas.rect()).contains(f.canvas.nodeRect(f.canvas.scene()->findNode("main/while#0"))));
+    QVERIFY(QRectF(f.canvas.rect()).contains(f.canvas.camera().nodeRect(f.canvas.scene()->findNode("main/while#0"))));
 }
 
 /// Where a head in its place would have only a name, the one at the top can be used; in the map there is none.
@@ -139,10 +139,10 @@ void CanvasHeadsTest::smallPicturesGetHeadsToRead()
 {
     ScrolledLoop f;
     f.canvas.resize(640, 160);
-    f.canvas.setViewport(0.5, {0, f.canvas.scene()->regions[0].head.y * 0.5 + 30});
+    f.canvas.camera().setViewport(0.5, {0, f.canvas.scene()->regions[0].head.y * 0.5 + 30});
     QVERIFY(f.part("slider").width() > 40);
     QVERIFY(f.part("head").height() > 20);
-    f.canvas.setViewport(0.3, {0, f.canvas.scene()->regions[0].head.y * 0.3 + 30});
+    f.canvas.camera().setViewport(0.3, {0, f.canvas.scene()->regions[0].head.y * 0.3 + 30});
     QVERIFY(!regionOf(f.canvas, kBody).contains(QStringLiteral("stuck")));
 }
 

@@ -47,14 +47,14 @@ void CanvasInputTest::clickSelects()
     GraphCanvas canvas;
     canvas.resize(540, 580);
     canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
-    QSignalSpy edited(&canvas, &GraphCanvas::selectionEdited);
+    QSignalSpy edited(&canvas.selection(), &CanvasSelection::edited);
     const int node = canvas.scene()->findNode("main/while#0:body/add#3");
-    QTest::mouseClick(&canvas, Qt::LeftButton, {}, canvas.nodeRect(node).center().toPoint());
+    QTest::mouseClick(&canvas, Qt::LeftButton, {}, canvas.camera().nodeRect(node).center().toPoint());
     QCOMPARE(edited.count(), 1);
-    QCOMPARE(canvas.selected(), std::vector<std::string>{"main/while#0:body/add#3"});
+    QCOMPARE(canvas.selection().addresses(), std::vector<std::string>{"main/while#0:body/add#3"});
     QVERIFY(statesOf(canvas, QStringLiteral("main/while#0:body/add#3")).contains(QStringLiteral("selected")));
     QTest::mouseClick(&canvas, Qt::LeftButton, {}, QPoint(2, 2));
-    QVERIFY(canvas.selected().empty());
+    QVERIFY(canvas.selection().addresses().empty());
 }
 
 void CanvasInputTest::ctrlClickAdds()
@@ -64,10 +64,11 @@ void CanvasInputTest::ctrlClickAdds()
     canvas.resize(540, 580);
     canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
     for (const char* id : {"main/while#0:body/add#3", "main/while#0:body/if#2"})
-        QTest::mouseClick(&canvas, Qt::LeftButton, Qt::ControlModifier, canvas.nodeRect(canvas.scene()->findNode(id)).center().toPoint());
-    QCOMPARE(canvas.selected().size(), size_t(2));
-    QTest::mouseClick(&canvas, Qt::LeftButton, Qt::ControlModifier, canvas.nodeRect(canvas.currentNode()).center().toPoint());
-    QCOMPARE(canvas.selected(), std::vector<std::string>{"main/while#0:body/add#3"});
+        QTest::mouseClick(&canvas, Qt::LeftButton, Qt::ControlModifier,
+                          canvas.camera().nodeRect(canvas.scene()->findNode(id)).center().toPoint());
+    QCOMPARE(canvas.selection().addresses().size(), size_t(2));
+    QTest::mouseClick(&canvas, Qt::LeftButton, Qt::ControlModifier, canvas.camera().nodeRect(canvas.selection().node()).center().toPoint());
+    QCOMPARE(canvas.selection().addresses(), std::vector<std::string>{"main/while#0:body/add#3"});
 }
 
 void CanvasInputTest::rubberBandSelects()
@@ -80,7 +81,7 @@ void CanvasInputTest::rubberBandSelects()
     QTest::mousePress(&canvas, Qt::LeftButton, Qt::ShiftModifier, QPoint(1, 60));
     QTest::mouseMove(&canvas, QPoint(300, 300));
     QTest::mouseRelease(&canvas, Qt::LeftButton, Qt::ShiftModifier, QPoint(538, 578));
-    QVERIFY(canvas.selected().size() > 4);
+    QVERIFY(canvas.selection().addresses().size() > 4);
 }
 
 void CanvasInputTest::dragPans()
@@ -90,13 +91,13 @@ void CanvasInputTest::dragPans()
     canvas.resize(540, 580);
     canvas.setMinimapShown(false);
     canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
-    const QPointF before = canvas.origin();
+    const QPointF before = canvas.camera().origin();
     QTest::mousePress(&canvas, Qt::LeftButton, {}, QPoint(530, 570));
     QMouseEvent move(QEvent::MouseMove, QPointF(500, 540), canvas.mapToGlobal(QPointF(500, 540)), Qt::NoButton, Qt::LeftButton,
                      Qt::NoModifier);
     QApplication::sendEvent(&canvas, &move);
     QTest::mouseRelease(&canvas, Qt::LeftButton, {}, QPoint(500, 540));
-    QCOMPARE(canvas.origin() - before, QPointF(30, 30));
+    QCOMPARE(canvas.camera().origin() - before, QPointF(30, 30));
 }
 
 void CanvasInputTest::wheelZoomsAtCursor()
@@ -106,18 +107,18 @@ void CanvasInputTest::wheelZoomsAtCursor()
     canvas.resize(540, 580);
     canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
     const QPointF cursor(200, 220);
-    const Point before = canvas.toScene(cursor);
+    const Point before = canvas.camera().toScene(cursor);
     QWheelEvent in(cursor, canvas.mapToGlobal(cursor), {}, QPoint(0, 120), Qt::NoButton, Qt::ControlModifier, Qt::NoScrollPhase, false);
     QApplication::sendEvent(&canvas, &in);
-    QVERIFY(canvas.zoom() > 1.19);
-    QVERIFY(std::abs(canvas.toScene(cursor).x - before.x) < 1);
-    QVERIFY(std::abs(canvas.toScene(cursor).y - before.y) < 1);
-    const double zoom = canvas.zoom();
-    const QPointF origin = canvas.origin();
+    QVERIFY(canvas.camera().zoom() > 1.19);
+    QVERIFY(std::abs(canvas.camera().toScene(cursor).x - before.x) < 1);
+    QVERIFY(std::abs(canvas.camera().toScene(cursor).y - before.y) < 1);
+    const double zoom = canvas.camera().zoom();
+    const QPointF origin = canvas.camera().origin();
     QWheelEvent scroll(cursor, canvas.mapToGlobal(cursor), {}, QPoint(0, -120), Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false);
     QApplication::sendEvent(&canvas, &scroll);
-    QCOMPARE(canvas.zoom(), zoom);
-    QCOMPARE(canvas.origin(), origin + QPointF(0, 48));
+    QCOMPARE(canvas.camera().zoom(), zoom);
+    QCOMPARE(canvas.camera().origin(), origin + QPointF(0, 48));
 }
 
 void CanvasInputTest::rangeZoom()
@@ -129,7 +130,7 @@ void CanvasInputTest::rangeZoom()
     canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
     QTest::mousePress(&canvas, Qt::LeftButton, Qt::ControlModifier, QPoint(2, 2));
     QTest::mouseRelease(&canvas, Qt::LeftButton, Qt::ControlModifier, QPoint(272, 292));
-    QVERIFY(std::abs(canvas.zoom() - 2) < 0.05);
+    QVERIFY(std::abs(canvas.camera().zoom() - 2) < 0.05);
 }
 
 void CanvasInputTest::fitShowsAll()
@@ -139,13 +140,13 @@ void CanvasInputTest::fitShowsAll()
     canvas.resize(300, 260);
     canvas.setMinimapShown(false);
     canvas.setScene(sceneOf(model, inlined({"main/while#0", "main/while#0:body/if#2"})));
-    canvas.setViewport(3, QPointF(100, 100));
-    QVERIFY(canvas.visibleNodes().size() < canvas.scene()->nodes.size());
-    QVERIFY(canvas.command(QStringLiteral("fit")));
-    QCOMPARE(canvas.visibleNodes().size(), canvas.scene()->nodes.size());
-    QVERIFY(canvas.command(QStringLiteral("actualSize")));
-    QCOMPARE(canvas.zoom(), 1.0);
-    QVERIFY(!canvas.command(QStringLiteral("noSuchCommand")));
+    canvas.camera().setViewport(3, QPointF(100, 100));
+    QVERIFY(canvas.camera().visibleNodes().size() < canvas.scene()->nodes.size());
+    QVERIFY(canvas.commands().perform(QStringLiteral("fit")));
+    QCOMPARE(canvas.camera().visibleNodes().size(), canvas.scene()->nodes.size());
+    QVERIFY(canvas.commands().perform(QStringLiteral("actualSize")));
+    QCOMPARE(canvas.camera().zoom(), 1.0);
+    QVERIFY(!canvas.commands().perform(QStringLiteral("noSuchCommand")));
 }
 
 void CanvasInputTest::sliderMoves()
@@ -156,7 +157,7 @@ void CanvasInputTest::sliderMoves()
     canvas.resize(640, 580);
     canvas.setStateSource([&](const Scene& scene) { return stateAt(scene, model, stop); });
     canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
-    QSignalSpy moved(&canvas, &GraphCanvas::loopMoved);
+    QSignalSpy moved(&canvas.input(), &CanvasInput::loopMoved);
     const QJsonObject region = canvas.describe()[QStringLiteral("regions")].toArray()[0].toObject();
     QVERIFY2(region.contains(QStringLiteral("slider")), "the loop is too narrow for a slider");
     const QRectF slider = rectOf(region[QStringLiteral("slider")]);
@@ -178,11 +179,11 @@ void CanvasInputTest::arrowsWalkEdges()
     GraphCanvas canvas;
     canvas.resize(540, 580);
     canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
-    canvas.select({"main/while#0:body/floor_mod#0"});
+    canvas.selection().select({"main/while#0:body/floor_mod#0"});
     QTest::keyClick(&canvas, Qt::Key_Down);
-    QCOMPARE(canvas.selected().front(), std::string("main/while#0:body/equal#1"));
+    QCOMPARE(canvas.selection().addresses().front(), std::string("main/while#0:body/equal#1"));
     QTest::keyClick(&canvas, Qt::Key_Up);
-    QCOMPARE(canvas.selected().front(), std::string("main/while#0:body/floor_mod#0"));
+    QCOMPARE(canvas.selection().addresses().front(), std::string("main/while#0:body/floor_mod#0"));
 }
 
 void CanvasInputTest::producerAndConsumer()
@@ -191,17 +192,17 @@ void CanvasInputTest::producerAndConsumer()
     GraphCanvas canvas;
     canvas.resize(540, 580);
     canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
-    canvas.select({"main/while#0:body/equal#1"});
-    QVERIFY(canvas.command(QStringLiteral("producer")));
-    QCOMPARE(canvas.selected().front(), std::string("main/while#0:body/floor_mod#0"));
-    QVERIFY(canvas.command(QStringLiteral("producer")));
-    const std::string formal = canvas.selected().front();
-    QCOMPARE(canvas.scene()->nodes[static_cast<size_t>(canvas.currentNode())].kind, NodeKind::input);
-    QVERIFY(canvas.command(QStringLiteral("consumer")));
-    const std::string first = canvas.selected().front();
-    QVERIFY(canvas.command(QStringLiteral("consumer"))); // again: the next one of the same value
-    QVERIFY(canvas.selected().front() != first);
-    QVERIFY(canvas.selected().front() != formal);
+    canvas.selection().select({"main/while#0:body/equal#1"});
+    QVERIFY(canvas.commands().perform(QStringLiteral("producer")));
+    QCOMPARE(canvas.selection().addresses().front(), std::string("main/while#0:body/floor_mod#0"));
+    QVERIFY(canvas.commands().perform(QStringLiteral("producer")));
+    const std::string formal = canvas.selection().addresses().front();
+    QCOMPARE(canvas.scene()->nodes[static_cast<size_t>(canvas.selection().node())].kind, NodeKind::input);
+    QVERIFY(canvas.commands().perform(QStringLiteral("consumer")));
+    const std::string first = canvas.selection().addresses().front();
+    QVERIFY(canvas.commands().perform(QStringLiteral("consumer"))); // again: the next one of the same value
+    QVERIFY(canvas.selection().addresses().front() != first);
+    QVERIFY(canvas.selection().addresses().front() != formal);
 }
 
 void CanvasInputTest::tabFollowsTheListing()
@@ -212,13 +213,13 @@ void CanvasInputTest::tabFollowsTheListing()
     canvas.setScene(sceneOf(model, {}));
     canvas.show();
     canvas.setFocus();
-    QVERIFY(canvas.command(QStringLiteral("nextNode")));
-    QCOMPARE(canvas.currentNode(), 0);
+    QVERIFY(canvas.commands().perform(QStringLiteral("nextNode")));
+    QCOMPARE(canvas.selection().node(), 0);
     const int last = static_cast<int>(canvas.scene()->nodes.size()) - 1;
-    for (int i = 0; i <= last + 2; ++i) canvas.command(QStringLiteral("nextNode"));
-    QCOMPARE(canvas.currentNode(), last); // no wrapping: Tab leaves the canvas there
-    QVERIFY(canvas.command(QStringLiteral("previousNode")));
-    QCOMPARE(canvas.currentNode(), last - 1);
+    for (int i = 0; i <= last + 2; ++i) canvas.commands().perform(QStringLiteral("nextNode"));
+    QCOMPARE(canvas.selection().node(), last); // no wrapping: Tab leaves the canvas there
+    QVERIFY(canvas.commands().perform(QStringLiteral("previousNode")));
+    QCOMPARE(canvas.selection().node(), last - 1);
 }
 
 void CanvasInputTest::groupExpandsInPlace()
@@ -243,17 +244,17 @@ void CanvasInputTest::groupExpandsInPlace()
     for (size_t i = 0; i < canvas.scene()->nodes.size(); ++i)
         if (canvas.scene()->nodes[i].kind == NodeKind::group && group < 0 && i > 1) group = static_cast<int>(i);
     QVERIFY(group >= 0);
-    canvas.setViewport(1, canvas.origin());
-    const QPointF before = canvas.nodeRect(group).topLeft();
+    canvas.camera().setViewport(1, canvas.camera().origin());
+    const QPointF before = canvas.camera().nodeRect(group).topLeft();
     const std::string id = canvas.scene()->nodes[static_cast<size_t>(group)].id;
     QSignalSpy edited(&canvas, &GraphCanvas::viewEdited);
     QSignalSpy shown(&canvas, &GraphCanvas::sceneChanged);
-    canvas.select({id});
-    canvas.command(QStringLiteral("expand"));
+    canvas.selection().select({id});
+    canvas.commands().perform(QStringLiteral("expand"));
     QCOMPARE(edited.count(), 1);
     QTRY_COMPARE(shown.count(), 1);
     const SceneRegion& region = canvas.scene()->regions[static_cast<size_t>(canvas.scene()->regionById.at(id))];
-    QVERIFY(std::abs(region.rect.y - canvas.toScene(before).y) < 1.5); // its head has stayed on the screen
+    QVERIFY(std::abs(region.rect.y - canvas.camera().toScene(before).y) < 1.5); // its head has stayed on the screen
     keep(canvas, QStringLiteral("groups"));
 }
 
@@ -276,7 +277,7 @@ void CanvasInputTest::railLightsUnderThePointer()
         longest = length;
         at = {count.rail[k].x, (count.rail[k].y + count.rail[k - 1].y) / 2};
     }
-    const QPoint place = canvas.inWidget({at.x, at.y, 0, 0}).topLeft().toPoint();
+    const QPoint place = canvas.camera().inWidget({at.x, at.y, 0, 0}).topLeft().toPoint();
     const QImage before = canvas.grab().toImage();
     QTest::mouseMove(&canvas, place);
     const QImage lit = canvas.grab().toImage();
@@ -293,22 +294,22 @@ void CanvasInputTest::headStandsForItsCall()
     GraphCanvas canvas;
     canvas.resize(640, 580);
     canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
-    QSignalSpy edited(&canvas, &GraphCanvas::selectionEdited);
+    QSignalSpy edited(&canvas.selection(), &CanvasSelection::edited);
     QSignalSpy open(&canvas, &GraphCanvas::openRequested);
-    const QRectF head = canvas.inWidget(canvas.scene()->regions[0].head);
+    const QRectF head = canvas.camera().inWidget(canvas.scene()->regions[0].head);
     QTest::mouseClick(&canvas, Qt::LeftButton, {}, (head.topLeft() + QPointF(60, 13)).toPoint());
     QCOMPARE(edited.count(), 1);
-    QCOMPARE(canvas.currentRegion(), 0);
+    QCOMPARE(canvas.selection().region(), 0);
     QVERIFY(canvas.describe()[QStringLiteral("regions")].toArray()[0].toObject()[QStringLiteral("selected")].toBool());
-    QVERIFY(canvas.command(QStringLiteral("splitCallee")));
+    QVERIFY(canvas.commands().perform(QStringLiteral("splitCallee")));
     QCOMPARE(open.count(), 1);
     QCOMPARE(open[0][0].value<CallSite>().address, std::string("main/while#0"));
     QCOMPARE(open[0][0].value<CallSite>().op, OperatorId(0));
-    QVERIFY(canvas.command(QStringLiteral("nextNode"))); // into it
-    QCOMPARE(canvas.scene()->nodes[static_cast<size_t>(canvas.currentNode())].region, 0);
-    QVERIFY(canvas.command(QStringLiteral("collapse")));
+    QVERIFY(canvas.commands().perform(QStringLiteral("nextNode"))); // into it
+    QCOMPARE(canvas.scene()->nodes[static_cast<size_t>(canvas.selection().node())].region, 0);
+    QVERIFY(canvas.commands().perform(QStringLiteral("collapse")));
     QVERIFY(canvas.view().inlined.empty());
-    QCOMPARE(canvas.selected(), std::vector<std::string>{"main/while#0"});
+    QCOMPARE(canvas.selection().addresses(), std::vector<std::string>{"main/while#0"});
 }
 
 void CanvasInputTest::contextMenuOffers()
@@ -317,9 +318,9 @@ void CanvasInputTest::contextMenuOffers()
     GraphCanvas canvas;
     canvas.resize(540, 580);
     canvas.setScene(sceneOf(model, {}));
-    canvas.select({"main/while#0"});
+    canvas.selection().select({"main/while#0"});
     QMenu menu;
-    canvas.fillContextMenu(menu, canvas.currentNode());
+    canvas.commands().fillMenu(menu, canvas.selection().node());
     QVERIFY(menu.findChild<QAction*>(QStringLiteral("context.inlineCallee")));
     QSignalSpy open(&canvas, &GraphCanvas::openRequested);
     menu.findChild<QAction*>(QStringLiteral("context.splitCallee"))->trigger();
@@ -334,8 +335,8 @@ void CanvasInputTest::copyName()
     const Model model = sample(QStringLiteral("collatz"));
     GraphCanvas canvas;
     canvas.setScene(sceneOf(model, {}));
-    canvas.select({"main/while#0"});
-    canvas.command(QStringLiteral("copyName"));
+    canvas.selection().select({"main/while#0"});
+    canvas.commands().perform(QStringLiteral("copyName"));
     QCOMPARE(QGuiApplication::clipboard()->text(), QStringLiteral("while#0"));
 }
 
@@ -345,13 +346,13 @@ void CanvasInputTest::traceUpAndDown()
     GraphCanvas canvas;
     canvas.resize(540, 580);
     canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
-    canvas.select({"main/while#0:body/equal#1"});
-    canvas.command(QStringLiteral("traceUp"));
+    canvas.selection().select({"main/while#0:body/equal#1"});
+    canvas.commands().perform(QStringLiteral("traceUp"));
     QVERIFY(statesOf(canvas, QStringLiteral("main/while#0:body/floor_mod#0")).contains(QStringLiteral("traced")));
     QVERIFY(!statesOf(canvas, QStringLiteral("main/while#0:body/if#2")).contains(QStringLiteral("traced")));
-    canvas.command(QStringLiteral("traceUp"));
+    canvas.commands().perform(QStringLiteral("traceUp"));
     QVERIFY(statesOf(canvas, QStringLiteral("main/while#0:body/if#2")).contains(QStringLiteral("traced")));
-    canvas.command(QStringLiteral("traceUp"));
+    canvas.commands().perform(QStringLiteral("traceUp"));
     QVERIFY(!statesOf(canvas, QStringLiteral("main/while#0:body/if#2")).contains(QStringLiteral("traced")));
 }
 
@@ -363,20 +364,20 @@ void CanvasInputTest::minimapPans()
     canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
     canvas.show();
     auto* map = canvas.findChild<QWidget*>(QStringLiteral("minimap"));
-    canvas.fit();
+    canvas.camera().fit();
     QVERIFY(map && !map->isVisible()); // all of it is in sight
-    canvas.setViewport(0.3, QPointF(0, 0));
+    canvas.camera().setViewport(0.3, QPointF(0, 0));
     QVERIFY(!map->isVisible());
     QVERIFY(canvas.reveal("main/while#0:body/if#2", true, false)); // comes near
     QVERIFY(map->isVisible());
-    canvas.setViewport(3, QPointF(0, 0));
+    canvas.camera().setViewport(3, QPointF(0, 0));
     QVERIFY(map->isVisible());
     QTest::mouseClick(map, Qt::LeftButton, {}, map->rect().center());
     const Rect& b = canvas.scene()->bounds;
-    const Point middle = canvas.toScene(QPointF(200, 210));
+    const Point middle = canvas.camera().toScene(QPointF(200, 210));
     QVERIFY(std::abs(middle.x - b.center().x) < b.width * 0.1);
     QVERIFY(std::abs(middle.y - b.center().y) < b.height * 0.1);
-    canvas.command(QStringLiteral("minimap"));
+    canvas.commands().perform(QStringLiteral("minimap"));
     QVERIFY(!map->isVisible());
 }
 
@@ -392,7 +393,7 @@ void CanvasInputTest::screenReaderHearsNodes()
     QAccessibleInterface* root = QAccessible::queryAccessibleInterface(&canvas);
     QVERIFY(root);
     QCOMPARE(root->role(), QAccessible::Graphic);
-    QCOMPARE(root->childCount(), static_cast<int>(canvas.visibleNodes().size()));
+    QCOMPARE(root->childCount(), static_cast<int>(canvas.camera().visibleNodes().size()));
     QStringList names;
     for (int i = 0; i < root->childCount(); ++i) names.append(root->child(i)->text(QAccessible::Name));
     QVERIFY2(names.contains(QStringLiteral("add 3, arithmetic, next to run, conditional breakpoint, input count")),

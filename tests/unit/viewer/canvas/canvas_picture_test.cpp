@@ -99,7 +99,7 @@ void CanvasPictureTest::stopMarksNodes()
     const QJsonObject region = canvas.describe()[QStringLiteral("regions")].toArray()[0].toObject();
     QCOMPARE(region[QStringLiteral("iteration")].toInt(), 37);
     QCOMPARE(region[QStringLiteral("trips")].toInt(), 111);
-    canvas.select({"main/while#0:body/if#2"});
+    canvas.selection().select({"main/while#0:body/if#2"});
     canvas.setValueCard({"main/while#0:body/if#2", QStringLiteral("next_n"), QStringLiteral("i32[]"), {QStringLiteral("593")}});
     keep(canvas, QStringLiteral("loop-stopped"));
     Theme::instance().set(ThemeName::dark);
@@ -188,7 +188,7 @@ void CanvasPictureTest::tilesShowWhatDirectPaintingShows()
     canvas.resize(700, 700);
     canvas.setMinimapShown(false);
     canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
-    canvas.setViewport(1.25, QPointF(0, 0)); // paints directly for a moment after zooming
+    canvas.camera().setViewport(1.25, QPointF(0, 0)); // paints directly for a moment after zooming
     const QImage direct = canvas.grab().toImage();
     QTest::qWait(150);
     const QImage tiled = canvas.grab().toImage();
@@ -209,10 +209,10 @@ void CanvasPictureTest::everyThemeAndLevelPaints()
         Theme::instance().set(theme);
         QSet<int> seen;
         for (const double zoom : {0.1, 0.3, 0.6, 1.0, 2.5}) {
-            canvas.setViewport(zoom, canvas.origin());
-            canvas.fitSelection();
-            canvas.setViewport(zoom, QPointF(-20, -20));
-            seen.insert(canvas.level());
+            canvas.camera().setViewport(zoom, canvas.camera().origin());
+            canvas.commands().perform("fitSelection");
+            canvas.camera().setViewport(zoom, QPointF(-20, -20));
+            seen.insert(canvas.camera().level());
             const QImage picture = canvas.grab().toImage();
             QSet<QRgb> colors;
             for (int y = 0; y < picture.height(); y += 2)
@@ -347,10 +347,10 @@ void CanvasPictureTest::bindingCardNamesTheWay()
     QCOMPARE(loop.bindings.size(), size_t(2));
     const int formal = loop.bindings[0].formal;
     QVERIFY(formal >= 0);
-    canvas.select({canvas.scene()->nodes[static_cast<size_t>(formal)].id});
+    canvas.selection().select({canvas.scene()->nodes[static_cast<size_t>(formal)].id});
     canvas.grab();
     QVERIFY(canvas.describe().contains(QStringLiteral("card")));
-    QVERIFY(!rectOf(canvas.describe()[QStringLiteral("card")]).intersects(canvas.nodeRect(formal)));
+    QVERIFY(!rectOf(canvas.describe()[QStringLiteral("card")]).intersects(canvas.camera().nodeRect(formal)));
     keep(canvas, QStringLiteral("binding-card"));
 }
 
@@ -366,7 +366,7 @@ void CanvasPictureTest::portalsLeadToTheirEnds()
     GraphCanvas canvas;
     canvas.resize(700, 900);
     canvas.setScene(sceneOf(*model, {}));
-    canvas.setViewport(1, QPointF(-200, -20));
+    canvas.camera().setViewport(1, QPointF(-200, -20));
     canvas.show();
     const QJsonArray portals = canvas.describe()[QStringLiteral("portals")].toArray();
     QVERIFY(portals.size() > 10);
@@ -378,7 +378,7 @@ void CanvasPictureTest::portalsLeadToTheirEnds()
     };
     const QRectF source = chip("mask → 20"), consumer = chip("mask ←");
     QVERIFY(!source.isEmpty() && !consumer.isEmpty());
-    for (const int node : canvas.visibleNodes()) QVERIFY(!canvas.nodeRect(node).intersects(consumer));
+    for (const int node : canvas.camera().visibleNodes()) QVERIFY(!canvas.camera().nodeRect(node).intersects(consumer));
 
     // Chips count for what they lead to.
     const auto hitsOf = [&](const char* words) {
@@ -402,14 +402,14 @@ void CanvasPictureTest::portalsLeadToTheirEnds()
     QVERIFY(canvas.grab(consumer.toAlignedRect()).toImage() != before); // the other ends light up
     keep(canvas, QStringLiteral("portals"));
     QTest::mouseClick(&canvas, Qt::LeftButton, {}, consumer.center().toPoint());
-    QCOMPARE(canvas.selected().front(), std::string("main>mask"));
+    QCOMPARE(canvas.selection().addresses().front(), std::string("main>mask"));
 
-    QVERIFY(canvas.command(QStringLiteral("drillIn")));
+    QVERIFY(canvas.commands().perform(QStringLiteral("drillIn")));
     auto* const ends = canvas.findChild<QMenu*>(QStringLiteral("portalEnds"));
     QVERIFY(ends);
     QCOMPARE(ends->actions().size(), 22); // the source, a line, 20 consumers
     ends->actions().last()->trigger();
-    QCOMPARE(canvas.selected().front(), std::string("main/add#19"));
+    QCOMPARE(canvas.selection().addresses().front(), std::string("main/add#19"));
     ends->close();
 }
 
@@ -422,10 +422,10 @@ void CanvasPictureTest::smallHeadsKeepTheirNames()
     canvas.setMinimapShown(false);
     canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
     for (const double zoom : {0.42, 0.5, 0.58, 0.64}) {
-        canvas.setViewport(zoom, QPointF(-20, -20));
+        canvas.camera().setViewport(zoom, QPointF(-20, -20));
         QTest::qWait(130);
         const QImage picture = canvas.grab().toImage();
-        const QRect head = canvas.inWidget(canvas.scene()->regions[0].head).toAlignedRect().adjusted(20, 3, -3, -3);
+        const QRect head = canvas.camera().inWidget(canvas.scene()->regions[0].head).toAlignedRect().adjusted(20, 3, -3, -3);
         int dark = 0;
         for (int y = head.top(); y <= head.bottom(); ++y)
             for (int x = head.left(); x <= head.right(); ++x) dark += qGray(picture.pixel(x, y)) < 120;
@@ -558,7 +558,7 @@ void CanvasPictureTest::framesOfManyIterationsHaveASlider()
     QVERIFY(!head().contains(QStringLiteral("chips")));
     QCOMPARE(head()[QStringLiteral("iteration")].toInt(), 6);
     keep(canvas, QStringLiteral("frame-slider"));
-    QSignalSpy moved(&canvas, &GraphCanvas::loopMoved);
+    QSignalSpy moved(&canvas.input(), &CanvasInput::loopMoved);
     const QRectF slider = rectOf(head()[QStringLiteral("slider")]);
     QTest::mouseClick(&canvas, Qt::LeftButton, {}, (slider.topRight() + QPointF(4, slider.height() / 2)).toPoint());
     QCOMPARE(moved.last()[1].toInt(), 99); // not beyond the newest

@@ -90,18 +90,18 @@ void GraphPanelTest::followsStops()
 void GraphPanelTest::selectionGoesBothWays()
 {
     QVERIFY(m_document->select("main/while#0:body/equal#1"));
-    QCOMPARE(m_panel->canvas().selected().front(), std::string("main/while#0:body/equal#1"));
+    QCOMPARE(m_panel->canvas().selection().addresses().front(), std::string("main/while#0:body/equal#1"));
     const int node = m_panel->canvas().scene()->findNode("main/while#0:body/add#3");
-    QTest::mouseClick(&m_panel->canvas(), Qt::LeftButton, {}, m_panel->canvas().nodeRect(node).center().toPoint());
+    QTest::mouseClick(&m_panel->canvas(), Qt::LeftButton, {}, m_panel->canvas().camera().nodeRect(node).center().toPoint());
     QVERIFY(QString::fromStdString(m_document->selection().address).startsWith(QStringLiteral("main/while#0")));
     QCOMPARE(m_document->selection().op, OperatorId(3));
     m_document->clearSelection();
-    QVERIFY(m_panel->canvas().selected().empty());
+    QVERIFY(m_panel->canvas().selection().addresses().empty());
 }
 
 void GraphPanelTest::opensCalleesThreeWays()
 {
-    m_panel->canvas().select({"main/while#0:body/if#2"});
+    m_panel->canvas().selection().select({"main/while#0:body/if#2"});
     QVERIFY(m_panel->command(QStringLiteral("inlineCallee")));
     QVERIFY(m_document->view().inlined.contains("main/while#0:body/if#2"));
     QTRY_VERIFY(m_panel->canvas().scene()->findNode("main/while#0:body/if#2:else/mul#0") >= 0);
@@ -109,7 +109,7 @@ void GraphPanelTest::opensCalleesThreeWays()
     ViewState plain;
     m_document->setView(plain);
     QTRY_VERIFY(!m_panel->canvas().isBuilding());
-    m_panel->canvas().select({"main/while#0"});
+    m_panel->canvas().selection().select({"main/while#0"});
     QVERIFY(m_panel->command(QStringLiteral("drillIn")));
     QCOMPARE(m_document->view().root, std::string("main/while#0:body"));
 }
@@ -118,7 +118,7 @@ void GraphPanelTest::opensCalleesThreeWays()
 void GraphPanelTest::calleeOpensBesideItsCaller()
 {
     QVERIFY(!m_panel->calleeCanvas());
-    m_panel->canvas().select({"main/while#0:body/if#2"});
+    m_panel->canvas().selection().select({"main/while#0:body/if#2"});
     QVERIFY(m_panel->command(QStringLiteral("splitCallee")));
     GraphCanvas* const callee = m_panel->calleeCanvas();
     QVERIFY(callee);
@@ -133,15 +133,15 @@ void GraphPanelTest::calleeOpensBesideItsCaller()
     keep(*m_panel, QStringLiteral("panel-split"));
 
     // Selecting in one selects in the document, which both show.
-    const int node = callee->visibleNodes().back();
-    QTest::mouseClick(callee, Qt::LeftButton, {}, callee->nodeRect(node).center().toPoint());
+    const int node = callee->camera().visibleNodes().back();
+    QTest::mouseClick(callee, Qt::LeftButton, {}, callee->camera().nodeRect(node).center().toPoint());
     QVERIFY(QString::fromStdString(m_document->selection().address).startsWith(QString::fromStdString(callee->view().root)));
 
     // From the callee up to the call, which the caller shows selected; then closed by the key that opened it.
-    emit callee->focused();
+    emit callee->input().focused();
     QVERIFY(m_panel->command(QStringLiteral("up")));
     QCOMPARE(m_document->selection().address, std::string("main/while#0:body/if#2"));
-    QCOMPARE(m_panel->canvas().selected().front(), std::string("main/while#0:body/if#2"));
+    QCOMPARE(m_panel->canvas().selection().addresses().front(), std::string("main/while#0:body/if#2"));
     QVERIFY(m_panel->command(QStringLiteral("splitCallee")));
     QVERIFY(!m_panel->calleeCanvas());
 }
@@ -179,14 +179,14 @@ void GraphPanelTest::stateBringsPlaceAndCalleeBack()
 {
     QVERIFY(m_panel->state().isEmpty()); // nobody has moved anything
     QSignalSpy changed(m_panel.get(), &Panel::stateChanged);
-    m_panel->canvas().select({"main/while#0:body/if#2"});
+    m_panel->canvas().selection().select({"main/while#0:body/if#2"});
     QVERIFY(m_panel->command(QStringLiteral("splitCallee")));
     QTRY_VERIFY(m_panel->settled());
     QCOMPARE(changed.count(), 1);
-    m_panel->canvas().setViewport(1.3, QPointF(60, 90));
+    m_panel->canvas().camera().setViewport(1.3, QPointF(60, 90));
     QVERIFY(changed.count() > 1);
     const QJsonObject state = m_panel->state();
-    const QPointF middle = m_panel->canvas().sceneInView().center();
+    const QPointF middle = m_panel->canvas().camera().sceneInView().center();
 
     GraphPanel other(*m_document);
     other.resize(m_panel->size());
@@ -195,8 +195,8 @@ void GraphPanelTest::stateBringsPlaceAndCalleeBack()
     QTRY_VERIFY(other.settled() && other.canvas().scene());
     QVERIFY(other.calleeCanvas());
     QCOMPARE(other.calleeCanvas()->view().root, m_panel->calleeCanvas()->view().root);
-    QCOMPARE(other.canvas().zoom(), 1.3);
-    QVERIFY((other.canvas().sceneInView().center() - middle).manhattanLength() < 40);
+    QCOMPARE(other.canvas().camera().zoom(), 1.3);
+    QVERIFY((other.canvas().camera().sceneInView().center() - middle).manhattanLength() < 40);
     QCOMPARE(other.state()[QStringLiteral("callee")].toObject()[QStringLiteral("root")],
              state[QStringLiteral("callee")].toObject()[QStringLiteral("root")]);
 
@@ -226,7 +226,7 @@ void GraphPanelTest::chosenIterationsComeBackWhereTheyWereChosen()
         return panel.canvas().describe()[QStringLiteral("regions")].toArray()[0].toObject()[QStringLiteral("iteration")].toInt(-1);
     };
     QCOMPARE(iteration(), 3);
-    emit panel.canvas().frameIterationChosen(0, 1);
+    emit panel.canvas().input().frameIterationChosen(0, 1);
     QCOMPARE(iteration(), 1);
     const QJsonObject state = panel.state();
     const int64_t tick = document.stop()->tick;
@@ -259,7 +259,7 @@ void GraphPanelTest::chosenIterationsComeBackWhereTheyWereChosen()
 void GraphPanelTest::altClickSplits()
 {
     const int node = m_panel->canvas().scene()->findNode("main/while#0:body/if#2");
-    QTest::mouseClick(&m_panel->canvas(), Qt::LeftButton, Qt::AltModifier, m_panel->canvas().nodeRect(node).center().toPoint());
+    QTest::mouseClick(&m_panel->canvas(), Qt::LeftButton, Qt::AltModifier, m_panel->canvas().camera().nodeRect(node).center().toPoint());
     QVERIFY(m_panel->calleeCanvas());
     // What is open is open in both.
     QVERIFY(m_panel->command(QStringLiteral("attributes")));
@@ -291,11 +291,11 @@ void GraphPanelTest::sliderIsACommand()
 {
     executeAndSettle(*m_document, QStringLiteral("start"));
     executeAndSettle(*m_document, QStringLiteral("goto main/while#0@5:body/add#3"));
-    emit m_panel->canvas().loopMoved(0, 20, true);
+    emit m_panel->canvas().input().loopMoved(0, 20, true);
     QTRY_COMPARE(m_document->stop()->stack.back().info.iteration, int64_t(20));
     QVERIFY(m_backend->errors.empty());
     QCOMPARE(m_backend->lines.back(), std::string("iter 20"));
-    emit m_panel->canvas().loopMoved(0, 30, false); // dragging only looks
+    emit m_panel->canvas().input().loopMoved(0, 30, false); // dragging only looks
     QCOMPARE(m_document->preview(), std::optional<int64_t>(30));
     QCOMPARE(m_backend->lines.back(), std::string("iter 20"));
 }
@@ -333,7 +333,7 @@ void GraphPanelTest::revealOpensWhatHides()
     m_document->reveal("main/while#0@3:body/if#2:else/mul#0");
     QTRY_VERIFY(m_panel->canvas().scene()->findNode("main/while#0:body/if#2:else/mul#0") >= 0);
     const int node = m_panel->canvas().scene()->findNode("main/while#0:body/if#2:else/mul#0");
-    QVERIFY(QRectF(m_panel->canvas().rect()).contains(m_panel->canvas().nodeRect(node)));
+    QVERIFY(QRectF(m_panel->canvas().rect()).contains(m_panel->canvas().camera().nodeRect(node)));
 }
 
 void GraphPanelTest::upGoesToTheCaller()
@@ -379,9 +379,9 @@ void GraphPanelTest::valuesAreShownFromNear()
     executeAndSettle(*m_document, QStringLiteral("goto main/while#0@1:body/add#3"));
     const QString odd = QStringLiteral("main/while#0:body/floor_mod#0");
     QVERIFY(!nodeOf(canvas, odd).contains(QStringLiteral("value")));
-    canvas.setViewport(2, canvas.origin());
+    canvas.camera().setViewport(2, canvas.camera().origin());
     QVERIFY(canvas.reveal(odd.toStdString(), true));
-    QCOMPARE(canvas.level(), 4);
+    QCOMPARE(canvas.camera().level(), 4);
     QTRY_COMPARE(nodeOf(canvas, odd)[QStringLiteral("value")].toString(), QStringLiteral("0"));            // 82 mod 2
     QVERIFY(!nodeOf(canvas, QStringLiteral("main/while#0:body/add#3")).contains(QStringLiteral("value"))); // it is next
     keep(*m_panel, QStringLiteral("panel-details"));

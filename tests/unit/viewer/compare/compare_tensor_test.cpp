@@ -102,7 +102,7 @@ private slots:
         QTest::mouseClick(view, Qt::LeftButton, {}, QPoint(int(list[0].toDouble()) + 4, int(list[1].toDouble() + 1.5 * rowHeight)));
         QCOMPARE(view->marked(), view->difference()->largest[1].flat);
         // The first iteration alone.
-        sides.desk().setIteration("main/while#2", 0);
+        sides.desk().judgement().setIteration("main/while#2", 0);
         QTRY_COMPARE(view->difference()->largest.front().here, 4.0 * 2);
         panel.reset();
     }
@@ -121,8 +121,8 @@ private slots:
         QCOMPARE(panel->title(), QString("Unmatched 1"));
         auto* const table = panel->findChild<QTreeView*>("unmatchedTable");
         table->setCurrentIndex(table->model()->index(0, 0));
-        QCOMPARE(sides.b->canvas().selected(), std::vector<std::string>{"main/abs#1"});
-        QVERIFY(sides.a->canvas().selected().empty());
+        QCOMPARE(sides.b->canvas().selection().addresses(), std::vector<std::string>{"main/abs#1"});
+        QVERIFY(sides.a->canvas().selection().addresses().empty());
         panel.reset();
     }
 
@@ -131,28 +131,28 @@ private slots:
         Sides sides;
         std::unique_ptr<Panel> panel(makeCompareSettingsPanel(*sides.document));
         sides.compare();
-        sides.desk().setMetric(Metric::cosine);
+        sides.desk().judgement().setMetric(Metric::cosine);
         auto* const field = panel->findChild<QLineEdit*>("compareLimit");
         const auto enter = [&](const char* text) {
             field->setText(text);
             emit field->editingFinished();
         };
         enter("0.5");
-        QCOMPARE(sides.desk().limit(), 0.5);
+        QCOMPARE(sides.desk().judgement().limit(), 0.5);
         auto* const problem = panel->findChild<QLabel*>("compareLimitProblem");
         QCOMPARE(problem->text(), QString());
         enter("2");
-        QCOMPARE(sides.desk().limit(), 0.5);
+        QCOMPARE(sides.desk().judgement().limit(), 0.5);
         QCOMPARE(problem->text(), QString("expected 0 to 1"));
         enter("much");
-        QCOMPARE(sides.desk().limit(), 0.5);
+        QCOMPARE(sides.desk().judgement().limit(), 0.5);
         QCOMPARE(problem->text(), QString("not a number"));
-        sides.desk().setMetric(Metric::maxAbs); // each measure has a limit of its own
-        QCOMPARE(sides.desk().limit(), usualLimit(Metric::maxAbs));
+        sides.desk().judgement().setMetric(Metric::maxAbs); // each measure has a limit of its own
+        QCOMPARE(sides.desk().judgement().limit(), usualLimit(Metric::maxAbs));
         enter("-1");
-        QCOMPARE(sides.desk().limit(), usualLimit(Metric::maxAbs));
+        QCOMPARE(sides.desk().judgement().limit(), usualLimit(Metric::maxAbs));
         QCOMPARE(problem->text(), QString("expected 0 or more"));
-        sides.desk().setMetric(Metric::cosine);
+        sides.desk().judgement().setMetric(Metric::cosine);
         QCOMPARE(field->text(), QString("0.5"));
         panel.reset();
     }

@@ -103,20 +103,20 @@ private slots:
         Sides sides;
         sides.compare();
         GraphCanvas &a = sides.a->canvas(), &b = sides.b->canvas();
-        QCOMPARE(a.zoom(), b.zoom());
-        a.setViewport(0.8, QPointF(3, 60));
-        QCOMPARE(b.zoom(), 0.8);
-        QCOMPARE(b.origin().y(), a.origin().y());
-        b.setViewport(0.9, QPointF(0, 90));
-        QCOMPARE(a.zoom(), 0.9);
-        QCOMPARE(a.origin().y(), b.origin().y());
+        QCOMPARE(a.camera().zoom(), b.camera().zoom());
+        a.camera().setViewport(0.8, QPointF(3, 60));
+        QCOMPARE(b.camera().zoom(), 0.8);
+        QCOMPARE(b.camera().origin().y(), a.camera().origin().y());
+        b.camera().setViewport(0.9, QPointF(0, 90));
+        QCOMPARE(a.camera().zoom(), 0.9);
+        QCOMPARE(a.camera().origin().y(), b.camera().origin().y());
         QAction* const link = sides.strip->headActions().front();
         link->setChecked(false);
-        b.setViewport(1, QPointF(0, 10));
-        QCOMPARE(a.zoom(), 0.9);
+        b.camera().setViewport(1, QPointF(0, 10));
+        QCOMPARE(a.camera().zoom(), 0.9);
         link->setChecked(true); // B comes back to where A is
-        QCOMPARE(b.zoom(), 0.9);
-        QCOMPARE(b.origin().y(), a.origin().y());
+        QCOMPARE(b.camera().zoom(), 0.9);
+        QCOMPARE(b.camera().origin().y(), a.camera().origin().y());
     }
 
     void selectingOnOneSideSelectsTheMatch()
@@ -125,29 +125,29 @@ private slots:
         sides.compare();
         GraphCanvas &a = sides.a->canvas(), &b = sides.b->canvas();
         const auto click = [](GraphCanvas& canvas, const char* id) {
-            QTest::mouseClick(&canvas, Qt::LeftButton, {}, canvas.nodeRect(canvas.scene()->findNode(id)).center().toPoint());
+            QTest::mouseClick(&canvas, Qt::LeftButton, {}, canvas.camera().nodeRect(canvas.scene()->findNode(id)).center().toPoint());
         };
         click(a, "main/mul#1");
-        QCOMPARE(b.selected(), std::vector<std::string>{"main/mul#2"});
+        QCOMPARE(b.selection().addresses(), std::vector<std::string>{"main/mul#2"});
         QCOMPARE(sides.document->selection().address, std::string("main/mul#1"));
         QCOMPARE(sides.desk().reason(), QString("by tensor name"));
         QCOMPARE(sides.desk().drift()->rows[static_cast<size_t>(sides.desk().row())].address, std::string("main/mul#1"));
         click(b, "main/neg#4");
-        QCOMPARE(a.selected(), std::vector<std::string>{"main/neg#3"});
+        QCOMPARE(a.selection().addresses(), std::vector<std::string>{"main/neg#3"});
         click(b, "main/abs#1");
-        QVERIFY(a.selected().empty());
+        QVERIFY(a.selection().addresses().empty());
         QCOMPARE(sides.desk().row(), -1);
         QVERIFY(sides.desk().reason().isEmpty());
         sides.document->select("main/add#0"); // another panel
-        QCOMPARE(b.selected(), std::vector<std::string>{"main/add#0"});
+        QCOMPARE(b.selection().addresses(), std::vector<std::string>{"main/add#0"});
     }
 
     void marksAreWornOnBothSides()
     {
         Sides sides;
         sides.compare();
-        sides.desk().setMetric(Metric::maxAbs);
-        sides.desk().setLimit(0.5);
+        sides.desk().judgement().setMetric(Metric::maxAbs);
+        sides.desk().judgement().setLimit(0.5);
         QVERIFY(sides.states(*sides.a, "main/add#0").filter("compare").isEmpty());
         QVERIFY(!sides.states(*sides.a, "main/mul#1").filter("over", Qt::CaseInsensitive).isEmpty());
         QVERIFY(!sides.states(*sides.b, "main/mul#2").filter("over", Qt::CaseInsensitive).isEmpty());
@@ -158,12 +158,12 @@ private slots:
     {
         Sides sides;
         sides.compare();
-        sides.a->canvas().setViewport(0.9, QPointF(0, 40));
+        sides.a->canvas().camera().setViewport(0.9, QPointF(0, 40));
         const Scene* const own = sides.a->canvas().scene();
-        const QPointF origin = sides.a->canvas().origin();
+        const QPointF origin = sides.a->canvas().camera().origin();
         QVERIFY(sides.a->command("toggleAB"));
         QCOMPARE(sides.a->canvas().scene(), sides.b->canvas().scene());
-        QCOMPARE(sides.a->canvas().origin(), origin);
+        QCOMPARE(sides.a->canvas().camera().origin(), origin);
         QVERIFY(sides.a->command("toggleAB"));
         QCOMPARE(sides.a->canvas().scene(), own);
     }
@@ -177,12 +177,12 @@ private slots:
         GraphCanvas& a = sides.a->canvas();
         const QJsonArray box = sides.bar("main/mul#1")["box"].toArray();
         const double canvasTop = a.mapTo(sides.window.get(), QPoint()).y(), stripTop = sides.bars().mapTo(sides.window.get(), QPoint()).y();
-        const QRectF node = a.nodeRect(a.scene()->findNode("main/mul#1"));
+        const QRectF node = a.camera().nodeRect(a.scene()->findNode("main/mul#1"));
         QCOMPARE(stripTop + box[1].toDouble(), canvasTop + node.y());
         QCOMPARE(sides.bar("main/add#0")["verdict"].toString(), QString("equal"));
         QVERIFY(sides.bar("main/mul#1")["first"].toBool());
         const double before = box[1].toDouble();
-        a.setViewport(a.zoom(), a.origin() + QPointF(0, 20));
+        a.camera().setViewport(a.camera().zoom(), a.camera().origin() + QPointF(0, 20));
         QCOMPARE(sides.bar("main/mul#1")["box"].toArray()[1].toDouble(), before - 20);
     }
 
@@ -193,7 +193,7 @@ private slots:
         const QJsonArray box = sides.bar("main/neg#3")["box"].toArray();
         QTest::mouseClick(&sides.bars(), Qt::LeftButton, {}, QPoint(20, static_cast<int>(box[1].toDouble() + box[3].toDouble() / 2)));
         QCOMPARE(sides.selected(), std::string("main/neg#3"));
-        QCOMPARE(sides.b->canvas().selected(), std::vector<std::string>{"main/neg#4"});
+        QCOMPARE(sides.b->canvas().selection().addresses(), std::vector<std::string>{"main/neg#4"});
     }
 
     // --- the table and the ways through it ---------------------------------------------------------------------------------------------
@@ -212,11 +212,12 @@ private slots:
         model.setAllShown(false);
         model.sort(1, Qt::AscendingOrder);
         for (int row = 1; row < model.rowCount(); ++row)
-            QVERIFY(sides.desk().figuresOf(model.driftRow(row - 1))->maxAbs >= sides.desk().figuresOf(model.driftRow(row))->maxAbs);
+            QVERIFY(sides.desk().judgement().figuresOf(model.driftRow(row - 1))->maxAbs >=
+                    sides.desk().judgement().figuresOf(model.driftRow(row))->maxAbs);
         model.sort(DifferencesModel::kTensor, Qt::AscendingOrder);
         for (int row = 1; row < model.rowCount(); ++row) QVERIFY(model.driftRow(row - 1) < model.driftRow(row));
-        sides.desk().setMetric(Metric::snr);
-        sides.desk().setIteration("main/while#2", 0);
+        sides.desk().judgement().setMetric(Metric::snr);
+        sides.desk().judgement().setIteration("main/while#2", 0);
         QCOMPARE(model.headerData(1, Qt::Horizontal, Qt::DisplayRole).toString(), QString("max |Δ|"));
     }
 
@@ -224,8 +225,8 @@ private slots:
     {
         Sides sides;
         sides.compare();
-        sides.desk().setMetric(Metric::maxAbs);
-        sides.desk().setLimit(0.1);
+        sides.desk().judgement().setMetric(Metric::maxAbs);
+        sides.desk().judgement().setLimit(0.1);
         std::vector<std::string> seen;
         for (int i = 0; i < 10 && sides.desk().goToDifference(1); ++i) seen.push_back(sides.selected());
         QCOMPARE(seen, (std::vector<std::string>{"main/mul#1", "main/while#2:body/mul#1", "main/while#2", "main/neg#3"}));
@@ -239,13 +240,13 @@ private slots:
     {
         Sides sides;
         sides.compare();
-        sides.desk().setMetric(Metric::maxAbs);
+        sides.desk().judgement().setMetric(Metric::maxAbs);
         QVERIFY(sides.desk().goToWorse());
-        QCOMPARE(sides.desk().row(), sides.desk().worst());
+        QCOMPARE(sides.desk().row(), sides.desk().judgement().worst());
         QVERIFY(sides.desk().goToWorse()); // from the worst it begins with the least
-        const double least = sides.desk().figuresOf(sides.desk().row())->maxAbs;
+        const double least = sides.desk().judgement().figuresOf(sides.desk().row())->maxAbs;
         QVERIFY(sides.desk().goToWorse());
-        QVERIFY(sides.desk().figuresOf(sides.desk().row())->maxAbs >= least);
+        QVERIFY(sides.desk().judgement().figuresOf(sides.desk().row())->maxAbs >= least);
     }
 
     void aRowOfTheTableSelectsBothSides()
@@ -256,7 +257,7 @@ private slots:
         QVERIFY(table != nullptr);
         table->setCurrentIndex(table->model()->index(0, 0));
         QCOMPARE(sides.selected(), std::string("main/mul#1"));
-        QCOMPARE(sides.b->canvas().selected(), std::vector<std::string>{"main/mul#2"});
+        QCOMPARE(sides.b->canvas().selection().addresses(), std::vector<std::string>{"main/mul#2"});
         emit table->chosen(table->model()->index(0, 0)); // Return: the run goes there
         QTRY_COMPARE(QString::fromStdString(sides.backend->lines.back()), QString("goto step:1"));
     }
@@ -265,8 +266,8 @@ private slots:
     {
         Sides sides(3, 3, kSideA);
         sides.compare();
-        QCOMPARE(sides.desk().differentRows(), int64_t(0));
-        QCOMPARE(sides.desk().firstOver(), -1);
+        QCOMPARE(sides.desk().judgement().differentRows(), int64_t(0));
+        QCOMPARE(sides.desk().judgement().firstOver(), -1);
         QVERIFY(!sides.desk().goToDifference(1));
         bool said = false;
         for (const EmptyStack* const stack : sides.differences->findChildren<EmptyStack*>())
@@ -281,27 +282,27 @@ private slots:
         Sides sides;
         sides.compare();
         CompareDesk& desk = sides.desk();
-        desk.setMetric(Metric::maxAbs);
-        const int row = desk.rowsAt("main/while#2:body/mul#1").front();
-        QCOMPARE(desk.iterationsOf("main/while#2"), int64_t(4)); // the condition is asked once more
-        const double all = desk.figuresOf(row)->maxAbs;
-        desk.setIteration("main/while#2", 0);
-        const double first = desk.figuresOf(row)->maxAbs;
+        desk.judgement().setMetric(Metric::maxAbs);
+        const int row = desk.judgement().rowsAt("main/while#2:body/mul#1").front();
+        QCOMPARE(desk.judgement().iterationsOf("main/while#2"), int64_t(4)); // the condition is asked once more
+        const double all = desk.judgement().figuresOf(row)->maxAbs;
+        desk.judgement().setIteration("main/while#2", 0);
+        const double first = desk.judgement().figuresOf(row)->maxAbs;
         QVERIFY(first < all);
-        desk.setIteration("main/while#2", 2);
-        QCOMPARE(desk.figuresOf(row)->maxAbs, all); // the last is the worst
-        QVERIFY(desk.stepOf(row) > 0);
-        desk.setIteration("main/while#2", 3); // only the condition runs there
-        QVERIFY(desk.figuresOf(row) == nullptr);
+        desk.judgement().setIteration("main/while#2", 2);
+        QCOMPARE(desk.judgement().figuresOf(row)->maxAbs, all); // the last is the worst
+        QVERIFY(desk.judgement().stepOf(row) > 0);
+        desk.judgement().setIteration("main/while#2", 3); // only the condition runs there
+        QVERIFY(desk.judgement().figuresOf(row) == nullptr);
         QVERIFY(!sides.bar("main/while#2:body/mul#1")["measured"].toBool());
         QVERIFY(!sides.states(*sides.a, "main/while#2:body/mul#1").filter("not", Qt::CaseInsensitive).isEmpty());
-        QVERIFY(desk.figuresOf(desk.rowsAt("main/mul#1").front()) != nullptr); // outside nothing changes
-        QCOMPARE(desk.iterationLines(), QStringList("while#2: iteration 3 of 4"));
+        QVERIFY(desk.judgement().figuresOf(desk.judgement().rowsAt("main/mul#1").front()) != nullptr); // outside nothing changes
+        QCOMPARE(desk.judgement().iterationLines(), QStringList("while#2: iteration 3 of 4"));
         auto* const chip = sides.differences->findChild<Chip*>("compareAllIterations");
         QVERIFY(chip->isVisible());
         QTest::mouseClick(chip, Qt::LeftButton);
         QVERIFY(!chip->isVisible());
-        QCOMPARE(desk.figuresOf(row)->maxAbs, all);
+        QCOMPARE(desk.judgement().figuresOf(row)->maxAbs, all);
     }
 
     void unlikeNumbersOfIterationsAreReported()

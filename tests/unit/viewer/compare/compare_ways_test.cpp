@@ -82,7 +82,7 @@ class CompareWaysTest : public QObject {
 
     static int rowOf(CompareDesk& desk, const std::string& address)
     {
-        const std::vector<int> rows = desk.rowsAt(address);
+        const std::vector<int> rows = desk.judgement().rowsAt(address);
         return rows.empty() ? -1 : rows.front();
     }
 
@@ -99,26 +99,26 @@ private slots:
         CompareDesk& desk = sides.desk();
         const int add = rowOf(desk, "main/foo:frame/add");
         QVERIFY(add >= 0);
-        QCOMPARE(desk.figuresOf(add)->maxAbs, 5.0);
-        QCOMPARE(desk.iterationsOf("main/foo"), int64_t(11)); // in the eleventh A leaves
+        QCOMPARE(desk.judgement().figuresOf(add)->maxAbs, 5.0);
+        QCOMPARE(desk.judgement().iterationsOf("main/foo"), int64_t(11)); // in the eleventh A leaves
         QCOMPARE(desk.tripLines(), QStringList("B left foo after 5 iterations, A after 10"));
         QVERIFY(sides.bar("main/foo:frame/add")["measured"].toBool());
         QVERIFY(sides.document->select("main/foo:frame/add")); // another panel
         QCOMPARE(sides.selected(), std::string("main/foo:frame/add"));
-        QCOMPARE(sides.b->canvas().selected(), std::vector<std::string>{"main/foo:frame/add"});
+        QCOMPARE(sides.b->canvas().selection().addresses(), std::vector<std::string>{"main/foo:frame/add"});
         // The frame's head chooses the iteration on either side, for both.
         GraphCanvas& b = sides.b->canvas();
         const auto region = b.scene()->regionById.find("main/foo");
         QVERIFY(region != b.scene()->regionById.end());
-        emit b.frameIterationChosen(region->second, 2);
-        QCOMPARE(desk.iterationOf("main/foo"), std::optional<int64_t>(2));
-        QCOMPARE(desk.figuresOf(add)->maxAbs, 3.0);
+        emit b.input().frameIterationChosen(region->second, 2);
+        QCOMPARE(desk.judgement().iterationOf("main/foo"), std::optional<int64_t>(2));
+        QCOMPARE(desk.judgement().figuresOf(add)->maxAbs, 3.0);
         const RegionState& head =
             sides.a->canvas().state().regions[static_cast<size_t>(sides.a->canvas().scene()->regionById.at("main/foo"))];
         QCOMPARE(head.iteration, std::optional<int64_t>(2));
         QCOMPARE(head.trips, std::optional<int64_t>(11));
-        emit b.frameIterationChosen(region->second, 5);
-        QVERIFY(desk.figuresOf(add) == nullptr); // dead on side B
+        emit b.input().frameIterationChosen(region->second, 5);
+        QVERIFY(desk.judgement().figuresOf(add) == nullptr); // dead on side B
     }
 
     void aFoldedFrameIsOneRow()
@@ -141,11 +141,11 @@ private slots:
         const std::string there = byTwos();
         Sides sides(kFrame.c_str(), {}, there.c_str(), {});
         sides.compare();
-        sides.desk().setMetric(Metric::maxAbs);
-        sides.desk().setLimit(2.5);
+        sides.desk().judgement().setMetric(Metric::maxAbs);
+        sides.desk().judgement().setLimit(2.5);
         // merge comes first, but is beyond 2.5 one iteration after what it gets from add.
         QVERIFY(rowOf(sides.desk(), "main/foo:frame/merge") < rowOf(sides.desk(), "main/foo:frame/add"));
-        QCOMPARE(sides.desk().firstOver(), rowOf(sides.desk(), "main/foo:frame/add"));
+        QCOMPARE(sides.desk().judgement().firstOver(), rowOf(sides.desk(), "main/foo:frame/add"));
         QVERIFY(sides.desk().goToDifference(1));
         QCOMPARE(sides.selected(), std::string("main/foo:frame/add"));
         QVERIFY(sides.desk().goToDifference(1));
@@ -163,10 +163,10 @@ private slots:
         Sides sides;
         sides.compare();
         CompareDesk& desk = sides.desk();
-        desk.setMetric(Metric::maxAbs);
-        const double inside = desk.figuresOf(rowOf(desk, "main/while#2:body/mul#1"))->maxAbs;
-        sides.b->canvas().select({"main/while#3:body/mul#1"});
-        QVERIFY(sides.b->canvas().command("collapse"));
+        desk.judgement().setMetric(Metric::maxAbs);
+        const double inside = desk.judgement().figuresOf(rowOf(desk, "main/while#2:body/mul#1"))->maxAbs;
+        sides.b->canvas().selection().select({"main/while#3:body/mul#1"});
+        QVERIFY(sides.b->canvas().commands().perform("collapse"));
         const auto isFolded = [&](ComparePane& pane, const char* site) {
             return pane.canvas().scene()->findNode(site) >= 0 &&
                    pane.canvas().scene()->nodes[static_cast<size_t>(pane.canvas().scene()->findNode(site))].id == site;
@@ -177,14 +177,15 @@ private slots:
         };
         QCOMPARE(y(sides.a->canvas(), "main/neg#3"), y(sides.b->canvas(), "main/neg#4"));
         QCOMPARE(sides.bar("main/while#2")["value"].toString(),
-                 QString::fromStdString(metricText(Metric::maxAbs, std::max(inside, desk.figuresOf(rowOf(desk, "main/while#2"))->maxAbs))));
+                 QString::fromStdString(
+                     metricText(Metric::maxAbs, std::max(inside, desk.judgement().figuresOf(rowOf(desk, "main/while#2"))->maxAbs))));
         // What is in it is selected with it.
-        for (int row = 0; row < desk.comparedRows(); ++row)
+        for (int row = 0; row < desk.judgement().comparedRows(); ++row)
             if (desk.drift()->rows[static_cast<size_t>(row)].address == "main/while#2:body/mul#1") desk.selectRow(row);
-        QCOMPARE(sides.a->canvas().selected(), std::vector<std::string>{"main/while#2"});
-        QCOMPARE(sides.b->canvas().selected(), std::vector<std::string>{"main/while#3"});
+        QCOMPARE(sides.a->canvas().selection().addresses(), std::vector<std::string>{"main/while#2"});
+        QCOMPARE(sides.b->canvas().selection().addresses(), std::vector<std::string>{"main/while#3"});
         // Opened on this side, on both.
-        QVERIFY(sides.a->canvas().command("inlineCallee"));
+        QVERIFY(sides.a->canvas().commands().perform("inlineCallee"));
         QTRY_VERIFY(!desk.isBusy() && sides.a->canvas().scene()->regionById.contains("main/while#2") &&
                     sides.b->canvas().scene()->regionById.contains("main/while#3"));
     }
@@ -201,7 +202,7 @@ private slots:
         sides.desk().selectAt(CompareSide::there, "main/reshape#3"); // the others come with it
         QCOMPARE(sides.desk().selected(CompareSide::here), std::vector<std::string>{"main/unpack#0"});
         QCOMPARE(sides.desk().selected(CompareSide::there), (std::vector<std::string>{"main/reshape#3", "main/reshape#1"}));
-        QCOMPARE(sides.b->canvas().selected().size(), size_t(2));
+        QCOMPARE(sides.b->canvas().selection().addresses().size(), size_t(2));
     }
 
     // --- head of the differences --------------------------------------------------------------------------------------------------------
@@ -238,7 +239,7 @@ private slots:
         Sides sides(kReal, inputs, kQuantized, inputs);
         sides.compare();
         const int row = rowOf(sides.desk(), "main/abs#0");
-        const DriftFigures& figures = *sides.desk().figuresOf(row);
+        const DriftFigures& figures = *sides.desk().judgement().figuresOf(row);
         QCOMPARE(figures.quantized, int64_t(4));
         QCOMPARE(figures.clipped, int64_t(2)); // 2.55 and 9; 0 is no end
         DifferencesModel model(sides.desk());
@@ -287,17 +288,17 @@ private slots:
         {
             Sides sides;
             sides.compare();
-            QSignalSpy changed(&sides.desk(), &CompareDesk::choiceChanged);
-            sides.desk().setMetric(Metric::snr);
-            sides.desk().setLimit(33);
+            QSignalSpy changed(&sides.desk().judgement(), &Judgement::chosen);
+            sides.desk().judgement().setMetric(Metric::snr);
+            sides.desk().judgement().setLimit(33);
             QCOMPARE(changed.size(), 2);
-            kept = sides.desk().choice();
+            kept = sides.desk().judgement().choice();
         }
         Sides sides;
-        sides.desk().restoreChoice(kept);
+        sides.desk().judgement().restoreChoice(kept);
         sides.compare();
-        QCOMPARE(sides.desk().metric(), Metric::snr);
-        QCOMPARE(sides.desk().limit(), 33.0);
+        QCOMPARE(sides.desk().judgement().metric(), Metric::snr);
+        QCOMPARE(sides.desk().judgement().limit(), 33.0);
     }
 
     void placesAreKeptAsFarAsTheyAreThere()
@@ -305,8 +306,8 @@ private slots:
         Sides sides;
         sides.a->setState({{"iterations", QJsonObject{{"main/while#2", 1}, {"main/while#9", 4}}}});
         sides.compare();
-        QCOMPARE(sides.desk().iterationOf("main/while#2"), std::optional<int64_t>(1));
-        QCOMPARE(sides.desk().iterationOf("main/while#9"), std::optional<int64_t>());
+        QCOMPARE(sides.desk().judgement().iterationOf("main/while#2"), std::optional<int64_t>(1));
+        QCOMPARE(sides.desk().judgement().iterationOf("main/while#9"), std::optional<int64_t>());
         QCOMPARE(sides.a->state(), (QJsonObject{{"iterations", QJsonObject{{"main/while#2", 1}}}}));
     }
 
@@ -327,8 +328,8 @@ private slots:
     {
         Sides sides;
         sides.compare();
-        sides.desk().setMetric(Metric::maxAbs);
-        sides.desk().setLimit(0.5);
+        sides.desk().judgement().setMetric(Metric::maxAbs);
+        sides.desk().judgement().setLimit(0.5);
         QAccessible::setActive(true);
         QAccessibleInterface* const strip = QAccessible::queryAccessibleInterface(&sides.bars());
         QVERIFY(strip);

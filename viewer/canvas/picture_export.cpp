@@ -1,6 +1,7 @@
-// The whole graph as a picture file, as it is drawn at 100 percent.
-#include "viewer/canvas/graph_canvas.h"
+#include "viewer/canvas/picture_export.h"
 
+#include "viewer/bridge/text.h"
+#include "viewer/canvas/canvas_picture.h"
 #include "viewer/style/theme.h"
 
 #include <QImage>
@@ -14,17 +15,17 @@
 
 namespace loopscope::viewer {
 
-QString GraphCanvas::exportPicture(const QString& file) const
+QString exportPicture(const CanvasPicture& picture, const QString& file)
 {
-    if (!m_scene) return tr("no graph is shown");
+    if (!picture.indexed) return QObject::tr("no graph is shown");
     constexpr double margin = 12;
     constexpr double mostPixels = 120e6; // of a PNG: half a GiB
-    const Rect& b = scene()->bounds;
+    const Rect& b = picture.scene()->bounds;
     const QSizeF size(b.width + 2 * margin, b.height + 2 * margin);
     const auto paint = [&](QPainter& painter) {
         painter.fillRect(QRectF(QPointF(0, 0), size), themed(Token::surface));
         painter.translate(margin - b.x, margin - b.y);
-        painterFor().paintStill(painter, {b.x - 400, b.y - 400, b.width + 800, b.height + 800}, {1, 3, 1});
+        picture.painter().paintStill(painter, {b.x - 400, b.y - 400, b.width + 800, b.height + 800}, {1, 3, 1});
     };
     const QString kind = file.section(QLatin1Char('.'), -1).toLower();
     if (kind == QLatin1String("png")) {
@@ -34,16 +35,16 @@ QString GraphCanvas::exportPicture(const QString& file) const
         painter.scale(scale, scale);
         paint(painter);
         painter.end();
-        return image.save(file) ? QString() : tr("%1 cannot be written").arg(file);
+        return image.save(file) ? QString() : QObject::tr("%1 cannot be written").arg(file);
     }
     if (kind == QLatin1String("svg")) {
         QSvgGenerator svg;
         svg.setFileName(file);
         svg.setSize(size.toSize());
         svg.setViewBox(QRectF(QPointF(0, 0), size));
-        svg.setTitle(QString::fromStdString(m_view.root));
+        svg.setTitle(toText(picture.view.root));
         QPainter painter;
-        if (!painter.begin(&svg)) return tr("%1 cannot be written").arg(file);
+        if (!painter.begin(&svg)) return QObject::tr("%1 cannot be written").arg(file);
         paint(painter);
         return {};
     }
@@ -53,11 +54,11 @@ QString GraphCanvas::exportPicture(const QString& file) const
         pdf.setPageMargins(QMarginsF());
         pdf.setPageSize(QPageSize(size, QPageSize::Point, QString(), QPageSize::ExactMatch));
         QPainter painter;
-        if (!painter.begin(&pdf)) return tr("%1 cannot be written").arg(file);
+        if (!painter.begin(&pdf)) return QObject::tr("%1 cannot be written").arg(file);
         paint(painter);
         return {};
     }
-    return tr("%1: found '.%2', expected .png, .svg or .pdf").arg(file, kind);
+    return QObject::tr("%1: found '.%2', expected .png, .svg or .pdf").arg(file, kind);
 }
 
 } // namespace loopscope::viewer

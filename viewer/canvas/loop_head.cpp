@@ -1,4 +1,4 @@
-#include "viewer/canvas/loop_slider.h"
+#include "viewer/canvas/loop_head.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,209 @@
+#include "viewer/canvas/camera.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace loopscope::viewer {
+
+namespace {
+
+constexpr double kLeastZoom = 0.02;
+constexpr double kMostZoom = 4;
+constexpr double kMargin = 8;
+constexpr double kReadable = 0.6;   ///< names can be read; a graph that would have to be smaller opens at its top instead
+constexpr double kWordsFrom = 0.75; ///< below, heads of loops have no field and slider
+
+} // namespace
+
+bool Camera::setRatio(double ratio)
+{
+    const bool isOther = ratio != m_ratio;
+    m_ratio = ratio;
+    return isOther;
+}
+
+void Camera::reserve(double legend, double map)
+{
+    m_legend = legend;
+    m_map = map;
+}
+
+QRectF Camera::freeArea(bool besideMap) const
+{
+    QRectF area = rect().adjusted(kMargin, kMargin, -kMargin, -kMargin);
+    area.setRight(area.right() - m_legend - (besideMap ? m_map : 0));
+    return area;
+}
+
+bool Camera::showsAll() const { return m_picture.indexed && rect().contains(inWidget(m_picture.scene()->bounds)); }
+
+void Camera::fit()
+{
+    m_fitsWhole = true;
+    placeFirst();
+}
+
+void Camera::startOver()
+{
+    m_isFitted = true;
+    m_isPlaced = false;
+    m_fitsWhole = false;
+}
+
+void Camera::placeFirst()
+{
+    m_isFitted = true;
+    m_isPlaced = false;
+    if (!m_picture.indexed || width() < 2 || height() < 2) return;
+    const Rect& b = m_picture.scene()->bounds;
+    if (b.width <= 0 || b.height <= 0) return;
+    QRectF area = freeArea(false); // a picture that is seen whole needs no map
+    double zoom = std::min({area.width() / b.width, area.height() / b.height, 1.0});
+    QPointF origin;
+    const bool tooSmall = zoom < kReadable && !m_fitsWhole;
+    if (tooSmall) {
+        area = freeArea(true);
+        zoom = std::clamp(area.width() / b.width, kReadable, 1.0);
+    }
+    zoom = std::clamp(zoom, kLeastZoom, kMostZoom);
+    origin.setX((b.x + b.width / 2) * zoom - area.center().x());
+    origin.setY(tooSmall ? b.y * zoom - kMargin : (b.y + b.height / 2) * zoom - area.center().y());
+    // What fits in height hangs at the top: a graph is read downwards.
+    if (b.height * zoom < area.height()) origin.setY(b.y * zoom - std::min(area.top(), area.top() + (area.height() - b.height * zoom) / 2));
+    if (zoom != m_zoom) emit zoomed(false);
+    m_zoom = zoom;
+    m_level = detailLevel(zoom);
+    m_origin = origin;
+    clampOrigin();
+    emit moved();
+}
+
+void Camera::fitNodes(std::span<const int> nodes)
+{
+    if (nodes.empty()) return fit();
+    Rect box = m_picture.node(nodes.front()).rect;
+    for (const int node : nodes) {
+        const Rect& r = m_picture.node(node).rect;
+        const double right = std::max(box.right(), r.right());
+        const double bottom = std::max(box.bottom(), r.bottom());
+        box.x = std::min(box.x, r.x);
+        box.y = std::min(box.y, r.y);
+        box.width = right - box.x;
+        box.height = bottom - box.y;
+    }
+    const double zoom = std::clamp(std::min(width() / (box.width + 80), height() / (box.height + 80)), kLeastZoom, 1.5);
+    setViewport(zoom, QPointF(box.center().x * zoom - width() / 2.0, box.center().y * zoom - height() / 2.0));
+}
+
+void Camera::setViewport(double zoom, QPointF origin)
+{
+    zoom = std::clamp(zoom, kLeastZoom, kMostZoom);
+    const bool isZoomed = zoom != m_zoom;
+    const QPointF before = m_origin;
+    m_isFitted = false;
+    m_isPlaced = true;
+    if (isZoomed) {
+        emit zoomed(true);
+        m_level = detailLevel(zoom, m_level);
+    }
+    m_zoom = zoom;
+    m_origin = origin;
+    clampOrigin();
+    if (isZoomed || m_origin != before) emit moved();
+}
+
+void Camera::zoomAt(QPointF point, double factor)
+{
+    const double zoom = std::clamp(m_zoom * factor, kLeastZoom, kMostZoom);
+    if (zoom == m_zoom) return;
+    setViewport(zoom, (m_origin + point) * (zoom / m_zoom) - point);
+}
+
+void Camera::adopt(QPointF origin)
+{
+    if (m_isFitted) return placeFirst();
+    m_origin = origin;
+    keepInView();
+    clampOrigin();
+}
+
+void Camera::resized(QSize before)
+{
+    if (m_isFitted) {
+        placeFirst();
+    } else {
+        // What is in the middle stays there.
+        if (before.isValid()) m_origin += QPointF(before.width() - width(), before.height() - height()) / 2;
+        clampOrigin();
+    }
+    emit moved();
+}
+
+bool Camera::bring(const Rect& part, double covered, bool center, bool readable)
+{
+    const QRectF room = rect().adjusted(24, std::max(24.0, covered + 8), -24, -24);
+    const bool grows = readable && m_isFitted && !m_fitsWhole && m_zoom < kWordsFrom;
+    if (!center && !grows && room.contains(inWidget(part))) return false;
+    m_isFitted = false;
+    if (grows || m_zoom < 0.5) { // so small that arriving would show nothing
+        m_zoom = 1;
+        m_level = detailLevel(m_zoom, m_level);
+        emit zoomed(false);
+    }
+    // In the middle, but without leaving room empty that the rest of the graph could have.
+    const Rect& all = m_picture.scene()->bounds;
+    const QRectF area = freeArea(true);
+    const auto originFor = [&](double middle, double low, double high, double size, double from, double to) {
+        const double origin = middle * m_zoom - size / 2, first = low * m_zoom - from, last = high * m_zoom - to;
+        return first < last ? std::clamp(origin, first, last) : std::clamp(origin, last, first);
+    };
+    m_origin = {originFor(part.center().x, all.x, all.right(), width(), area.left(), area.right()),
+                originFor(part.center().y, all.y, all.bottom(), height(), area.top(), area.bottom())};
+    clampOrigin();
+    emit moved();
+    return true;
+}
+
+void Camera::clampOrigin()
+{
+    if (!m_picture.indexed) return;
+    // Some of the graph stays in view, and tiles lie on device pixels.
+    const Rect& b = m_picture.scene()->bounds;
+    const double keep = 48;
+    m_origin.setX(
+        std::clamp(m_origin.x(), b.x * m_zoom - width() + keep, std::max(b.x * m_zoom - width() + keep, b.right() * m_zoom - keep)));
+    m_origin.setY(
+        std::clamp(m_origin.y(), b.y * m_zoom - height() + keep, std::max(b.y * m_zoom - height() + keep, b.bottom() * m_zoom - keep)));
+    const double ratio = m_view.devicePixelRatioF();
+    m_origin = {std::round(m_origin.x() * ratio) / ratio, std::round(m_origin.y() * ratio) / ratio};
+}
+
+/// A picture that has become so small that it fits is shown whole: it moves as little as that takes.
+void Camera::keepInView()
+{
+    if (!m_picture.indexed) return;
+    const QRectF area = freeArea(false), box = inWidget(m_picture.scene()->bounds);
+    if (box.width() > area.width() || box.height() > area.height()) return;
+    m_origin.rx() += std::max(0.0, box.right() - area.right()) - std::max(0.0, area.left() - box.left());
+    m_origin.ry() += std::max(0.0, box.bottom() - area.bottom()) - std::max(0.0, area.top() - box.top());
+}
+
+QRectF Camera::inWidget(const Rect& r) const
+{
+    return {r.x * m_zoom - m_origin.x(), r.y * m_zoom - m_origin.y(), r.width * m_zoom, r.height * m_zoom};
+}
+
+QRectF Camera::sceneInView() const { return {m_origin.x() / m_zoom, m_origin.y() / m_zoom, width() / m_zoom, height() / m_zoom}; }
+
+std::vector<int> Camera::visibleNodes() const
+{
+    std::vector<int> nodes;
+    if (!m_picture.indexed) return nodes;
+    const QRectF seen = sceneInView();
+    const Rect area{seen.x(), seen.y(), seen.width(), seen.height()};
+    m_picture.index().nodesIn(area, nodes);
+    std::erase_if(nodes, [&](int i) { return !m_picture.node(i).rect.intersects(area); });
+    return nodes;
+}
+
+} // namespace loopscope::viewer

@@ -1,0 +1,173 @@
+#include "viewer/canvas/canvas_cards.h"
+
+#include "viewer/bridge/text.h"
+#include "viewer/style/theme.h"
+
+#include <QPainter>
+
+#include <algorithm>
+
+namespace loopscope::viewer {
+
+std::string CanvasCards::linkAt(QPointF point) const
+{
+    for (const auto& [box, target] : m_links)
+        if (box.contains(point)) return target;
+    return {};
+}
+
+/// Beside the node, where it covers the fewest others and least of the next operator.
+QRectF CanvasCards::placeBeside(const QRectF& node, QSizeF size) const
+{
+    const QRectF room = m_camera.rect().adjusted(4, m_heads.bottom() + 4, -4, -4);
+    const QPointF places[] = {{node.right() + 12, node.top() - 4},
+                              {node.left() - size.width() - 12, node.top() - 4},
+                              {node.center().x() - size.width() / 2, node.bottom() + 10},
+                              {node.right() + 12, node.bottom() + 8},
+                              {node.left() - size.width() - 12, node.bottom() + 8},
+                              {node.center().x() - size.width() / 2, node.top() - size.height() - 10}};
+    QRectF best(places[0], size);
+    int least = 1000;
+    std::vector<int> near;
+    for (const QPointF& place : places) {
+        QRectF box(place, size);
+        box.moveLeft(std::clamp(box.left(), room.left(), std::max(room.left(), room.right() - size.width())));
+        box.moveTop(std::clamp(box.top(), room.top(), std::max(room.top(), room.bottom() - size.height())));
+        if (box.intersects(node)) continue;
+        const Point at = m_camera.toScene(box.topLeft());
+        m_picture.index().nodesIn({at.x, at.y, box.width() / m_camera.zoom(), box.height() / m_camera.zoom()}, near);
+        int covered = 0;
+        for (const int one : near) {
+            if (!m_camera.nodeRect(one).intersects(box)) continue;
+            covered += m_picture.stateOf(one).next ? 20 : 1;
+        }
+        if (!m_box.isEmpty() && m_box.intersects(box)) covered += 30;
+        if (covered >= least) continue;
+        least = covered;
+        best = box;
+    }
+    return best;
+}
+
+void CanvasCards::paintFrame(QPainter& painter, const QRectF& box, const QString& title, const QString& type) const
+{
+    QColor shadow = themed(Token::line2);
+    shadow.setAlphaF(0.35F);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(shadow);
+    painter.drawRoundedRect(box.translated(2, 2), 4, 4);
+    painter.setPen(QPen(themed(Token::accent), 1));
+    painter.setBrush(themed(Token::surface));
+    painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
+    const Label& shape = m_picture.labels.label(type, Face::mono);
+    const bool oneLine = box.width() > 120;
+    if (oneLine) drawLabelIn(painter, shape, QRectF(box.x() + 8, box.y() + 5, box.width() - 16, 16), Qt::AlignRight, themed(Token::text2));
+    const double room = box.width() - 16 - (oneLine ? shape.width + 8 : 0);
+    drawLabelIn(painter, m_picture.labels.label(title, Face::group, room), QRectF(box.x() + 8, box.y() + 5, room, 16), Qt::AlignLeft,
+                themed(Token::text));
+}
+
+/// What the card beside a pill lists: the way of its variable; of a pill of many, the variables with what the caller passes.
+std::vector<CanvasCards::Row> CanvasCards::bindingRows(const SceneRegion& loop, size_t which, int subject) const
+{
+    constexpr size_t mostRows = 8;
+    const Scene& now = *m_picture.scene();
+    const LoopBinding& binding = loop.bindings[which];
+    const auto isHere = [&](const LoopBinding& one) { return one.formal == subject || one.result == subject; };
+    const auto nodeWith = [&](GraphId graph, ValueId value, NodeKind kind) -> std::string {
+        if (!value.valid()) return {};
+        for (const SceneNode& node : now.nodes)
+            if (node.kind == kind && node.graph == graph && node.value == value) return node.id;
+        return {};
+    };
+    const auto producer = [&](GraphId graph, ValueId value) {
+        const std::string op = nodeWith(graph, value, NodeKind::op);
+        return op.empty() ? nodeWith(graph, value, NodeKind::input) : op;
+    };
+    std::vector<Row> rows;
+    if (const auto all = static_cast<size_t>(std::ranges::count_if(loop.bindings, isHere)); all > 1) {
+        for (const LoopBinding& one : loop.bindings) {
+            if (!isHere(one)) continue;
+            if (rows.size() == mostRows) {
+                rows.push_back({QObject::tr("… %1 more").arg(all - mostRows), {}, {}});
+                break;
+            }
+            rows.push_back({toText(one.variable), toText(one.actualText), producer(loop.caller, one.actualValue)});
+        }
+        return rows;
+    }
+    const auto idOf = [&](int node) { return node < 0 ? std::string() : m_picture.node(node).id; };
+    std::string feedback = nodeWith(loop.graph, binding.resultValue, NodeKind::op);
+    if (feedback.empty()) feedback = idOf(binding.result);
+    const bool isLoop = loop.kind == RegionKind::loop;
+    rows.push_back({QObject::tr("actual"), toText(binding.actualText), producer(loop.caller, binding.actualValue)});
+    rows.push_back({QObject::tr("formal"), toText(binding.formalText), idOf(binding.formal)});
+    if (isLoop) rows.push_back({QObject::tr("feedback"), toText(binding.feedbackText), feedback});
+    rows.push_back({isLoop ? QObject::tr("exit") : QObject::tr("result"), toText(binding.exitText),
+                    binding.exitText.ends_with("unused") ? std::string() : loop.site});
+    std::erase_if(rows, [](const Row& row) { return row.text.isEmpty(); });
+    return rows;
+}
+
+void CanvasCards::hide()
+{
+    m_links.clear();
+    m_box = {};
+}
+
+void CanvasCards::paint(QPainter& painter)
+{
+    hide();
+    const int hovered = m_selection.hoverNode();
+    const int subject = m_picture.bindingOf(hovered).first >= 0 ? hovered : m_selection.node();
+    const auto [region, which] = m_picture.bindingOf(subject);
+    if (region >= 0 && m_picture.region(region).kind != RegionKind::group) paintBinding(painter, m_picture.region(region), which, subject);
+    paintValue(painter);
+}
+
+void CanvasCards::paintBinding(QPainter& painter, const SceneRegion& loop, size_t which, int subject)
+{
+    const LoopBinding& binding = loop.bindings[which];
+    const std::vector<Row> rows = bindingRows(loop, which, subject);
+    const int anchor = binding.formal >= 0 ? binding.formal : subject;
+    const QString type = toText(m_picture.node(anchor).shape);
+    const bool isOne = m_picture.node(anchor).value.valid();
+    const QString title = toText(isOne ? binding.variable : m_picture.node(anchor).name);
+    double wide = m_picture.labels.width(title, Face::group) + m_picture.labels.width(type, Face::mono) + 28;
+    for (const Row& row : rows) wide = std::max(wide, 62 + m_picture.labels.width(row.text, Face::mono) + 16);
+    wide = std::clamp(wide, 162.0, 320.0);
+    const QRectF box = placeBeside(m_camera.nodeRect(subject), {wide, 24 + 15.0 * static_cast<double>(rows.size()) + 2});
+    paintFrame(painter, box, title, type);
+    m_box = box;
+    for (size_t i = 0; i < rows.size(); ++i) {
+        const QRectF line(box.x() + 8, box.y() + 22 + 15.0 * static_cast<double>(i), box.width() - 16, 15);
+        drawLabelIn(painter, m_picture.labels.label(rows[i].name, Face::name), line, Qt::AlignLeft, themed(Token::text2));
+        const Label& label = m_picture.labels.label(rows[i].text, Face::mono, line.width() - 58);
+        drawLabelIn(painter, label, line, Qt::AlignRight, themed(rows[i].target.empty() ? Token::text3 : Token::accent));
+        if (!rows[i].target.empty()) m_links.emplace_back(line, rows[i].target);
+    }
+}
+
+void CanvasCards::paintValue(QPainter& painter) const
+{
+    if (m_camera.level() < 3 || m_valueCard.lines.isEmpty() || m_selection.node() < 0) return;
+    if (m_picture.node(m_selection.node()).id != m_valueCard.address) return;
+    const QRectF node = m_camera.nodeRect(m_selection.node());
+    if (!m_camera.rect().intersects(node)) return;
+    const bool isElsewhere = !m_valueCard.moment.isEmpty();
+    const QString type = (isElsewhere ? m_valueCard.moment + QStringLiteral(" · ") : QString()) + m_valueCard.type;
+    double wide = std::max(m_picture.labels.width(m_valueCard.title, Face::group), m_picture.labels.width(type, Face::mono)) + 16;
+    for (const QString& line : m_valueCard.lines) wide = std::max(wide, m_picture.labels.width(line, Face::mono) + 16);
+    wide = std::clamp(wide, 70.0, isElsewhere ? 200.0 : 118.0);
+    const QRectF box = placeBeside(node, {wide, 24 + 11.0 * static_cast<double>(m_valueCard.lines.size() + 1) + 4});
+    paintFrame(painter, box, m_valueCard.title, {});
+    drawLabelIn(painter, m_picture.labels.label(type, Face::mono, wide - 16), QRectF(box.x() + 8, box.y() + 20, wide, 12), Qt::AlignLeft,
+                themed(Token::text2));
+    for (qsizetype i = 0; i < m_valueCard.lines.size(); ++i)
+        drawLabelIn(painter, m_picture.labels.label(m_valueCard.lines[i], isElsewhere ? Face::monoItalic : Face::mono, wide - 16),
+                    QRectF(box.x() + 8, box.y() + 31 + 11.0 * static_cast<double>(i), wide, 12), Qt::AlignLeft,
+                    themed(isElsewhere ? Token::text3 : Token::text));
+}
+
+} // namespace loopscope::viewer

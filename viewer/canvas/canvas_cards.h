@@ -1,0 +1,64 @@
+// Cards beside nodes: the value of the selected operator, and the ways of a loop variable with links along them.
+#pragma once
+
+#include "viewer/canvas/camera.h"
+#include "viewer/canvas/canvas_heads.h"
+#include "viewer/canvas/canvas_selection.h"
+
+#include <QStringList>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace loopscope::viewer {
+
+/// What is written beside the selected node.
+struct ValueCard {
+    std::string address; ///< of the operator or the graph's input, without iterations
+    QString title, type;
+    QStringList lines;
+    QString moment = {}; ///< of another one than the present stop: "@10", "≈ @10"
+    bool operator==(const ValueCard&) const = default;
+};
+
+class CanvasCards {
+public:
+    CanvasCards(const CanvasPicture& picture, const Camera& camera, const CanvasSelection& selection, const CanvasHeads& heads)
+        : m_picture(picture),
+          m_camera(camera),
+          m_selection(selection),
+          m_heads(heads)
+    {
+    }
+
+    void setValueCard(const ValueCard& card) { m_valueCard = card; }
+    const ValueCard& valueCard() const { return m_valueCard; }
+    /// Where the card of a loop variable was painted; empty: there is none.
+    QRectF box() const { return m_box; }
+    /// Id of what a click there selects; empty: nothing.
+    std::string linkAt(QPointF point) const;
+    void hide(); ///< while something is dragged, or too small
+    void paint(QPainter& painter);
+
+private:
+    struct Row {
+        QString name, text;
+        std::string target; ///< id of what a click selects; empty: nothing
+    };
+    std::vector<Row> bindingRows(const SceneRegion& loop, size_t which, int subject) const;
+    QRectF placeBeside(const QRectF& node, QSizeF size) const;
+    void paintFrame(QPainter& painter, const QRectF& box, const QString& title, const QString& type) const;
+    void paintBinding(QPainter& painter, const SceneRegion& loop, size_t which, int subject);
+    void paintValue(QPainter& painter) const;
+
+    const CanvasPicture& m_picture;
+    const Camera& m_camera;
+    const CanvasSelection& m_selection;
+    const CanvasHeads& m_heads;
+    ValueCard m_valueCard;
+    QRectF m_box;
+    std::vector<std::pair<QRectF, std::string>> m_links;
+};
+
+} // namespace loopscope::viewer
