@@ -25,7 +25,7 @@ public:
 
     const Model& model() const override { return m_terminal->model(); }
     std::string path() const override { return m_path; }
-    std::string name() const override { return m_terminal->name(); }
+    std::string name() const override { return m_terminal->session().name(); }
     std::string contentHash() const override { return m_hash; }
     bool isReplay() const override { return m_terminal->isReplay(); }
     const TraceReader* trace() const override { return m_trace.get(); }
