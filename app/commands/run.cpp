@@ -3,12 +3,10 @@
 #include "app/output/console.h"
 #include "app/output/json_writer.h"
 #include "app/output/progress.h"
-#include "app/wiring/input_sources.h"
-#include "app/wiring/model_file.h"
+#include "app/wiring/asked_run.h"
 #include "app/wiring/outputs.h"
 #include "app/wiring/run_observers.h"
 #include "app/wiring/session.h"
-#include "app/wiring/tf_target.h"
 #include "engine/base/clock.h"
 
 namespace loopscope::app {
@@ -32,17 +30,8 @@ Result<int> runRun(const CommandContext& context)
 {
     Console& console = context.console;
     const Arguments& arguments = context.arguments;
-    LS_TRY(ExecutionOptions options, executionOptions(arguments));
-    LS_TRY(const int64_t runs, arguments.integer("runs", 1, 1, 1'000'000'000));
-    LS_TRY(const double timeout, arguments.real("timeout", 0));
-    LS_TRY(LoadedModel file, loadModel(arguments.positionals[0]));
-    LS_CHECK_OK(selectFromArguments(file, arguments));
-    LS_TRY(const RunTarget target, targetOf(file, arguments.text("signature")));
-    options.signature = target.signature;
-    LS_TRY(const std::vector<std::string> sources, inputSources(arguments));
-    LS_TRY(const BoundInputs inputs, boundInTime(timeout, [&] { return bindInputs(target, sources, options.seed, runs); }));
-    for (const std::string& note : inputs.notes) console.note(note);
-    if (inputs.usedSeed) console.note("seed " + std::to_string(options.seed));
+    LS_TRY(const AskedRun asked, askedRun(console, arguments));
+    const auto& [options, runs, timeout, file, target, inputs] = asked;
     const std::string outPath = arguments.text("output");
     LS_CHECK_OK(checkWritable(outPath, arguments.has("force")));
 

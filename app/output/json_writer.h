@@ -44,7 +44,4 @@ private:
     bool m_needComma = false;
 };
 
-/// `text` in quotes with escapes; bytes that are not UTF-8 become U+FFFD.
-std::string jsonQuoted(std::string_view text);
-
 } // namespace loopscope::app

@@ -5,6 +5,7 @@
 #include "engine/base/allocation.h"
 #include "engine/base/bytes.h"
 #include "engine/base/text.h"
+#include "engine/base/trimmed.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,13 +17,6 @@ namespace {
 
 constexpr int kDeepestSource = 16;             ///< scripts that run scripts, defined commands that run others
 constexpr std::string_view kSilent = "silent"; ///< among the commands of a breakpoint: its stops are not shown
-
-std::string_view trimmed(std::string_view text)
-{
-    const size_t begin = text.find_first_not_of(" \t\r\n");
-    if (begin == std::string_view::npos) return {};
-    return text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin);
-}
 
 std::string_view originName(LineOrigin origin)
 {

@@ -2,6 +2,7 @@
 
 #include "engine/base/bytes.h"
 #include "engine/base/text.h"
+#include "engine/base/trimmed.h"
 
 #include <algorithm>
 #include <charconv>
@@ -11,13 +12,6 @@
 namespace loopscope::app {
 
 namespace {
-
-std::string_view trimmed(std::string_view text)
-{
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) text.remove_suffix(1);
-    return text;
-}
 
 /// A string, number or truth value; what follows it may be a comment.
 Result<std::string> readValue(std::string_view text)

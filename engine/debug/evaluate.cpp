@@ -1,5 +1,6 @@
 #include "engine/debug/evaluate.h"
 
+#include "engine/base/trimmed.h"
 #include "engine/debug/evaluate_after.h"
 #include "engine/debug/expression/expression.h"
 #include "engine/debug/expression/functions.h"
@@ -50,13 +51,6 @@ void detach(EvaluatedValue& result, const ExpressionValue& value, StopSource& so
     Tensor own = *view;
     own.data = const_cast<std::byte*>(result.bytes->data());
     result.value.setView(own, value.isRaw());
-}
-
-std::string_view trimmed(std::string_view text)
-{
-    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-    return text;
 }
 
 Result<EvaluatedValue> evaluateOne(StopSource& source, Expression& expression, std::optional<uint32_t> plain)

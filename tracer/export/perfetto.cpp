@@ -1,5 +1,6 @@
 // A run as the JSON that Perfetto and chrome://tracing open: operators and invocations as slices, alerts as instants, chosen values as
 // counters. Times are put together from durations, since a trace stores no start times.
+#include "engine/base/json_text.h"
 #include "tracer/export/export.h"
 #include "tracer/export/output_file.h"
 #include "tracer/schema/json.h"
@@ -39,9 +40,9 @@ public:
     {
         m_file.write("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
         const std::string model = m_view.run().backend + " run " + std::to_string(m_view.run().id);
-        emit("{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" + pid() + ",\"args\":{\"name\":" + jsonString(model) + "}}");
+        emit("{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" + pid() + ",\"args\":{\"name\":" + jsonQuoted(model) + "}}");
         emit("{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":" + pid() +
-             ",\"tid\":1,\"args\":{\"name\":" + jsonString(m_view.run().backend) + "}}");
+             ",\"tid\":1,\"args\":{\"name\":" + jsonQuoted(m_view.run().backend) + "}}");
         LS_CHECK_OK(m_writes.forEach([&](const ViewedWrite& w, const std::string& address) -> Status {
             ++summary.writes;
             return w.slot == 0 ? writeEvent(w, address) : writeCounter(w, m_view.op(w.op), m_lastStart);
@@ -91,7 +92,7 @@ private:
         if (row.iteration >= 0) name += "@" + std::to_string(row.iteration);
         else if (caller != nullptr) name += ":" + call->role;
         const int64_t duration = std::max(row.ns.value_or(0), slice.cursor - slice.start);
-        emit("{\"ph\":\"X\",\"name\":" + jsonString(name) + ",\"cat\":\"invocation\",\"pid\":" + pid() + ",\"tid\":1,\"ts\":" +
+        emit("{\"ph\":\"X\",\"name\":" + jsonQuoted(name) + ",\"cat\":\"invocation\",\"pid\":" + pid() + ",\"tid\":1,\"ts\":" +
              micros(slice.start) + ",\"dur\":" + micros(duration) + ",\"args\":{\"steps\":" + std::to_string(row.steps.value_or(0)) + "}}");
         const int64_t end = slice.start + duration;
         if (m_open.empty()) m_end = end;
@@ -110,17 +111,17 @@ private:
         // The slices of the invocations that a call made say how long it took: no slice of its own around them.
         if (!op->isCall) {
             const std::string part = address.substr(0, address.rfind(':'));
-            std::string args = "\"address\":" + jsonString(part) + ",\"step\":" + std::to_string(w.event - m_view.run().base);
+            std::string args = "\"address\":" + jsonQuoted(part) + ",\"step\":" + std::to_string(w.event - m_view.run().base);
             if (!op->results.empty()) {
                 LS_TRY(const std::optional<std::string> shape, m_view.shapeAt(op->results[0], w.event));
-                if (shape) args += ",\"shape\":" + jsonString(*shape);
+                if (shape) args += ",\"shape\":" + jsonQuoted(*shape);
             }
             const std::optional<double> lo = realOf(w.lo);
             if (lo) {
                 args += ",\"min\":" + jsonNumber(*lo) + ",\"max\":" + jsonNumber(w.hi.value_or(*lo)) +
                         ",\"mean\":" + jsonNumber(w.mean.value_or(*lo));
             }
-            emit("{\"ph\":\"X\",\"name\":" + jsonString(op->label) + ",\"cat\":" + jsonString(w.state == 1 ? "dead" : op->kind) +
+            emit("{\"ph\":\"X\",\"name\":" + jsonQuoted(op->label) + ",\"cat\":" + jsonQuoted(w.state == 1 ? "dead" : op->kind) +
                  ",\"pid\":" + pid() + ",\"tid\":1,\"ts\":" + micros(frame.cursor) + ",\"dur\":" + micros(duration) + ",\"args\":{" + args +
                  "}}");
             frame.cursor += duration;
@@ -136,7 +137,7 @@ private:
         if (op == nullptr || !lo || !m_counters.contains(op->id)) return {};
         const std::string name =
             static_cast<size_t>(w.slot) < op->results.size() ? op->results[static_cast<size_t>(w.slot)].name : op->label;
-        emit("{\"ph\":\"C\",\"name\":" + jsonString(name) + ",\"pid\":" + pid() + ",\"ts\":" + micros(at) +
+        emit("{\"ph\":\"C\",\"name\":" + jsonQuoted(name) + ",\"pid\":" + pid() + ",\"ts\":" + micros(at) +
              ",\"args\":{\"mean\":" + jsonNumber(w.mean.value_or(*lo)) + "}}");
         return {};
     }
@@ -149,8 +150,8 @@ private:
             LS_TRY(const bool hasRow, s.step());
             if (!hasRow) return {};
             const auto start = m_starts.lower_bound(s.integer(0));
-            emit("{\"ph\":\"i\",\"s\":\"p\",\"name\":" + jsonString(s.text(1)) + ",\"pid\":" + pid() + ",\"tid\":1,\"ts\":" +
-                 micros(start == m_starts.end() ? m_end : start->second) + ",\"args\":{\"text\":" + jsonString(s.text(2)) + "}}");
+            emit("{\"ph\":\"i\",\"s\":\"p\",\"name\":" + jsonQuoted(s.text(1)) + ",\"pid\":" + pid() + ",\"tid\":1,\"ts\":" +
+                 micros(start == m_starts.end() ? m_end : start->second) + ",\"args\":{\"text\":" + jsonQuoted(s.text(2)) + "}}");
         }
     }
 

@@ -1,6 +1,6 @@
 #include "tracer/schema/json.h"
 
-#include "engine/base/visible_text.h"
+#include "engine/base/json_text.h"
 
 #include <charconv>
 #include <cmath>
@@ -30,7 +30,7 @@ struct Writer {
     void write(bool v) { out += v ? "true" : "false"; }
     void write(int64_t v) { out += std::to_string(v); }
     void write(double v) { out += jsonNumber(v); }
-    void write(const std::string& v) { out += jsonString(v); }
+    void write(const std::string& v) { out += jsonQuoted(v); }
     void write(const HexBytes& v)
     {
         out += '"';
@@ -41,15 +41,15 @@ struct Writer {
         }
         out += '"';
     }
-    void write(const Word& v) { out += jsonString(v.text); }
-    void write(DType v) { out += jsonString(dtypeName(v)); }
-    void write(const Shape& v) { out += v.hasRank() ? jsonString(toString(v)) : "null"; }
+    void write(const Word& v) { out += jsonQuoted(v.text); }
+    void write(DType v) { out += jsonQuoted(dtypeName(v)); }
+    void write(const Shape& v) { out += v.hasRank() ? jsonQuoted(toString(v)) : "null"; }
     void write(const GraphRef& v) { out += "{\"graph\":" + std::to_string(v.graph.index) + "}"; }
-    void write(const Placeholder& v) { out += jsonString("$" + v.name); }
+    void write(const Placeholder& v) { out += jsonQuoted("$" + v.name); }
     void write(const TensorAttribute& v)
     {
-        out += "{\"dtype\":" + jsonString(dtypeName(v.type.dtype)) + ",\"shape\":" + jsonString(toString(v.type.shape));
-        if (v.data) out += ",\"hash\":" + jsonString(v.data->hexHash());
+        out += "{\"dtype\":" + jsonQuoted(dtypeName(v.type.dtype)) + ",\"shape\":" + jsonQuoted(toString(v.type.shape));
+        if (v.data) out += ",\"hash\":" + jsonQuoted(v.data->hexHash());
         out += '}';
     }
     void write(const ValueRef& v) { out += "{\"value\":" + std::to_string(v.value.index) + "}"; }
@@ -59,7 +59,7 @@ struct Writer {
         out += '{';
         for (size_t i = 0; i < v.size(); ++i) {
             if (i > 0) out += ',';
-            out += jsonString(v[i].first) + ":";
+            out += jsonQuoted(v[i].first) + ":";
             value(v[i].second);
         }
         out += '}';
@@ -67,32 +67,6 @@ struct Writer {
 };
 
 } // namespace
-
-std::string jsonString(std::string_view text)
-{
-    std::string out = "\"";
-    for (size_t i = 0; i < text.size();) {
-        const auto byte = static_cast<unsigned char>(text[i]);
-        const size_t length = utf8Length(text, i);
-        if (length == 0) {
-            out += "\\ufffd";
-            ++i;
-            continue;
-        }
-        if (byte == '"' || byte == '\\') {
-            out += '\\';
-            out += text[i];
-        } else if (byte < 0x20 || byte == 0x7f) {
-            out += "\\u00";
-            out += "0123456789abcdef"[byte >> 4];
-            out += "0123456789abcdef"[byte & 15];
-        } else {
-            out += visibleText(text.substr(i, length), LineBreaks::escaped); // `\u009b`: what JSON wants, too
-        }
-        i += length;
-    }
-    return out + '"';
-}
 
 std::string jsonNumber(double value)
 {
@@ -109,7 +83,7 @@ std::string attributesJson(const AttributeList& attributes)
     writer.out = "{";
     for (const NamedAttribute& attribute : attributes) {
         if (&attribute != attributes.data()) writer.out += ',';
-        writer.out += jsonString(attribute.key) + ":";
+        writer.out += jsonQuoted(attribute.key) + ":";
         writer.value(attribute.value);
     }
     return writer.out + "}";
@@ -120,7 +94,7 @@ std::string jsonList(std::span<const std::string> texts)
     std::string out = "[";
     for (const std::string& text : texts) {
         if (&text != texts.data()) out += ',';
-        out += jsonString(text);
+        out += jsonQuoted(text);
     }
     return out + "]";
 }

@@ -9,8 +9,6 @@
 
 namespace loopscope {
 
-/// With quotes; control characters, quotes and backslashes escaped, bytes that are no UTF-8 replaced.
-std::string jsonString(std::string_view text);
 /// A number as JSON has it; NaN and infinities as the strings "nan", "inf", "-inf". Shortest form that reads back the same.
 std::string jsonNumber(double value);
 /// An object, in the order of the list (sorted by key).

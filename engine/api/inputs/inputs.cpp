@@ -6,7 +6,9 @@
 #include "engine/base/allocation.h"
 #include "engine/base/bytes.h"
 #include "engine/base/text.h"
+#include "engine/base/trimmed.h"
 #include "engine/kernels/resources.h"
+#include "engine/tensor/element_index.h"
 #include "engine/tensor/npz.h"
 #include "engine/tensor/picture.h"
 #include "engine/tensor/statistics.h"
@@ -25,13 +27,6 @@
 namespace loopscope {
 
 namespace {
-
-std::string_view trimmed(std::string_view text)
-{
-    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-    return text;
-}
 
 /// Position of `wanted` outside quotes from `from` on, or npos.
 size_t findUnquoted(std::string_view text, char wanted, size_t from)
@@ -294,29 +289,9 @@ Result<std::vector<Array>> resolve(const Port& port, const InputOption& option, 
 
 Status applyPatch(const Port& port, const InputOption::Patch& patch, Array& array)
 {
-    int64_t flat = 0;
-    int dimension = 0;
-    for (size_t at = 0; at <= patch.index.size() && !patch.index.empty();) {
-        const size_t comma = std::min(patch.index.find(',', at), patch.index.size());
-        const std::string_view token = trimmed(std::string_view(patch.index).substr(at, comma - at));
-        int64_t index = 0;
-        const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), index);
-        if (error != std::errc() || end != token.data() + token.size())
-            return inputError(port, "index '" + patch.index + "' is not a list of integers");
-        if (dimension >= array.shape.rank()) break;
-        const int64_t size = array.shape[dimension];
-        if (index < 0) index += size;
-        if (index < 0 || index >= size)
-            return inputError(port, "index " + std::string(token) + " out of range for dimension " + std::to_string(dimension) +
-                                        " of size " + std::to_string(size));
-        flat = flat * size + index;
-        ++dimension;
-        at = comma + 1;
-    }
-    if (dimension != array.shape.rank() ||
-        static_cast<int64_t>(std::count(patch.index.begin(), patch.index.end(), ',')) + 1 > std::max(dimension, 1))
-        return inputError(port, "[" + patch.index + "] has a wrong number of indices, expected " + std::to_string(array.shape.rank()));
-    Status status = setElement(array, flat, patch.value);
+    const Result<int64_t> flat = flatIndex(array.shape, patch.index);
+    if (!flat.ok()) return flat.error().copy().at("input '" + port.name + "'");
+    Status status = setElement(array, *flat, patch.value);
     if (!status.ok()) return std::move(status).takeError().at("input '" + port.name + "': [" + patch.index + "]");
     return {};
 }

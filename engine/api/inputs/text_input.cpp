@@ -2,6 +2,7 @@
 
 #include "engine/api/inputs/filled_array.h"
 #include "engine/api/inputs/literal.h"
+#include "engine/base/trimmed.h"
 #include "engine/tensor/strings.h"
 #include "engine/tensor/value_text.h"
 
@@ -15,12 +16,6 @@ namespace loopscope {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
-
-std::string_view trimmed(std::string_view text)
-{
-    const size_t begin = text.find_first_not_of(kBlanks);
-    return begin == std::string_view::npos ? std::string_view() : text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
-}
 
 /// Cells of one line, without quotes and blanks around them.
 std::vector<std::string_view> cellsOf(std::string_view line)

@@ -2,19 +2,13 @@
 #include "engine/debug/breakpoints/breakpoint_impl.h"
 
 #include "engine/base/text.h"
+#include "engine/base/trimmed.h"
 
 #include <algorithm>
 
 namespace loopscope {
 
 namespace {
-
-std::string_view trimmed(std::string_view text)
-{
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) text.remove_suffix(1);
-    return text;
-}
 
 Result<Within> makeWithin(const DebugTarget& target, FrameContext frame, std::string_view text)
 {

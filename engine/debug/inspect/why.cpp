@@ -1,9 +1,11 @@
 // Which `why` is meant.
 #include "engine/debug/inspect/why.h"
 
+#include "engine/base/trimmed.h"
 #include "engine/debug/inspect/why_answers.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"
+#include "engine/tensor/element_index.h"
 
 #include <algorithm>
 #include <charconv>
@@ -11,13 +13,6 @@
 namespace loopscope {
 
 namespace {
-
-std::string_view trimmed(std::string_view text)
-{
-    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-    return text;
-}
 
 /// `first word`, `rest`.
 std::pair<std::string_view, std::string_view> splitWord(std::string_view text)
@@ -46,37 +41,6 @@ ElementQuestion splitIndex(std::string_view text)
     const size_t open = text.rfind('[');
     if (open == std::string_view::npos) return {text, {}, false};
     return {trimmed(text.substr(0, open)), text.substr(open + 1, text.size() - open - 2), true};
-}
-
-Result<int64_t> flatIndex(const Shape& shape, std::string_view text)
-{
-    int64_t flat = 0;
-    int axis = 0;
-    std::string_view rest = text;
-    while (!trimmed(rest).empty()) {
-        const size_t comma = rest.find(',');
-        const std::string_view part = trimmed(rest.substr(0, comma));
-        rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
-        int64_t at = 0;
-        const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), at);
-        if (error != std::errc() || end != part.data() + part.size())
-            return Error(ErrorCode::usage, "an index").found("'" + std::string(part) + "'").expected("a number");
-        if (axis >= shape.rank()) {
-            axis = -1;
-            break;
-        }
-        const int64_t size = shape[axis];
-        if (at < -size || at >= size)
-            return Error(ErrorCode::usage, "index " + std::to_string(at) + " out of range for dimension " + std::to_string(axis) +
-                                               " of size " + std::to_string(size));
-        flat = flat * size + (at < 0 ? at + size : at);
-        ++axis;
-    }
-    if (axis != shape.rank())
-        return Error(ErrorCode::usage, "an element")
-            .found("[" + std::string(text) + "]")
-            .expected(std::to_string(shape.rank()) + " indices");
-    return flat;
 }
 
 /// A value that is typed, at this stop.

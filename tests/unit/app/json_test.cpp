@@ -3,6 +3,7 @@
 
 #include "app/output/console.h"
 #include "engine/api/inputs/literal.h"
+#include "engine/base/json_text.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -209,8 +209,8 @@ TEST(Why, ReadsTheQuestionAndComesBack)
     EXPECT_EQ(why("state[-1]"), why("state[1]"));
     EXPECT_EQ(why("../shifted"), Lines{"error: ../shifted: not written yet"});
     EXPECT_EQ(why("state[2]"), Lines{"error: index 2 out of range for dimension 0 of size 2"});
-    EXPECT_EQ(why("state[x]"), Lines{"error: an index, found 'x', expected a number"});
-    EXPECT_EQ(why("state[0,0]"), Lines{"error: an element, found [0,0], expected 1 indices"});
+    EXPECT_EQ(why("state[x]"), Lines{"error: index 'x' is not a list of integers"});
+    EXPECT_EQ(why("state[0,0]"), Lines{"error: [0,0] has a wrong number of indices, found 2, expected 1"});
     EXPECT_EQ(why("branch"), Lines{"error: no branch is next or around here; say which: why branch ADDRESS"});
     EXPECT_EQ(why("branch mul#3"), Lines{"error: mul#3: is no branch"});
     EXPECT_EQ(why("loop mul#3"), Lines{"error: mul#3: is no loop"});

@@ -1,0 +1,29 @@
+#include "app/wiring/asked_run.h"
+
+#include "app/output/console.h"
+#include "app/wiring/command_line.h"
+#include "app/wiring/input_sources.h"
+#include "app/wiring/model_file.h"
+#include "app/wiring/session.h"
+#include "app/wiring/tf_target.h"
+
+namespace loopscope::app {
+
+Result<AskedRun> askedRun(Console& console, const Arguments& arguments)
+{
+    AskedRun asked;
+    LS_TRY(asked.options, executionOptions(arguments));
+    LS_TRY(asked.runs, arguments.integer("runs", 1, 1, 1'000'000'000));
+    LS_TRY(asked.timeout, arguments.real("timeout", 0));
+    LS_TRY(asked.file, loadModel(arguments.positionals[0]));
+    LS_CHECK_OK(selectFromArguments(asked.file, arguments));
+    LS_TRY(asked.target, targetOf(asked.file, arguments.text("signature")));
+    asked.options.signature = asked.target.signature;
+    LS_TRY(const std::vector<std::string> sources, inputSources(arguments));
+    LS_TRY(asked.inputs, boundInTime(asked.timeout, [&] { return bindInputs(asked.target, sources, asked.options.seed, asked.runs); }));
+    for (const std::string& note : asked.inputs.notes) console.note(note);
+    if (asked.inputs.usedSeed) console.note("seed " + std::to_string(asked.options.seed));
+    return asked;
+}
+
+} // namespace loopscope::app
