@@ -10,8 +10,22 @@ namespace {
 constexpr double kLeastZoom = 0.02;
 constexpr double kMostZoom = 4;
 constexpr double kMargin = 8;
-constexpr double kReadable = 0.6;   ///< names can be read; a graph that would have to be smaller opens at its top instead
+constexpr double kWhole = 0.25;     ///< a graph that would have to be smaller to be seen whole opens at its inputs instead
+constexpr double kReadable = 0.6;   ///< so large that names can be read
 constexpr double kWordsFrom = 0.75; ///< below, heads of loops have no field and slider
+
+/// The middle of what the graph begins with: its inputs, else its first operator.
+double inputsX(const Scene& scene)
+{
+    double left = INFINITY, right = -INFINITY;
+    for (const SceneNode& node : scene.nodes) {
+        if (node.kind != NodeKind::input || node.region >= 0) continue;
+        left = std::min(left, node.rect.x);
+        right = std::max(right, node.rect.right());
+    }
+    if (left <= right) return (left + right) / 2;
+    return scene.nodes.empty() ? 0 : scene.nodes.front().rect.center().x;
+}
 
 } // namespace
 
@@ -60,13 +74,13 @@ void Camera::placeFirst()
     QRectF area = freeArea(false); // a picture that is seen whole needs no map
     double zoom = std::min({area.width() / b.width, area.height() / b.height, 1.0});
     QPointF origin;
-    const bool tooSmall = zoom < kReadable && !m_fitsWhole;
+    const bool tooSmall = zoom < kWhole && !m_fitsWhole;
     if (tooSmall) {
         area = freeArea(true);
         zoom = std::clamp(area.width() / b.width, kReadable, 1.0);
     }
     zoom = std::clamp(zoom, kLeastZoom, kMostZoom);
-    origin.setX((b.x + b.width / 2) * zoom - area.center().x());
+    origin.setX((tooSmall && b.width * zoom > area.width() ? inputsX(*m_picture.scene()) : b.x + b.width / 2) * zoom - area.center().x());
     origin.setY(tooSmall ? b.y * zoom - kMargin : (b.y + b.height / 2) * zoom - area.center().y());
     // What fits in height hangs at the top: a graph is read downwards.
     if (b.height * zoom < area.height()) origin.setY(b.y * zoom - std::min(area.top(), area.top() + (area.height() - b.height * zoom) / 2));
@@ -146,7 +160,7 @@ bool Camera::bring(const Rect& part, double covered, bool center, bool readable)
     if (!center && !grows && room.contains(inWidget(part))) return false;
     m_isFitted = false;
     if (grows || m_zoom < 0.5) { // so small that arriving would show nothing
-        m_zoom = 1;
+        m_zoom = grows ? std::clamp(freeArea(true).width() / m_picture.scene()->bounds.width, kWordsFrom, 1.0) : 1;
         m_level = detailLevel(m_zoom, m_level);
         emit zoomed(false);
     }

@@ -10,6 +10,7 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <string>
 
 namespace loopscope::viewer {
 
@@ -182,6 +183,11 @@ void CanvasFrame::paintLegend(QPainter& painter, double right) const
             for (const OperatorId op : node.members)
                 ++counts[static_cast<size_t>(familyOf(m_picture.model->graph(node.graph).op(op).kind))];
     }
+    // An open call is no node: its head stands for it, however many regions it has.
+    std::set<std::string> open;
+    for (const SceneRegion& region : m_picture.scene()->regions)
+        if (!region.site.empty() && region.op.valid() && open.insert(region.site).second)
+            ++counts[static_cast<size_t>(familyOf(m_picture.model->graph(region.caller).op(region.op).kind))];
     const QRectF card(right - 148, 12, 148, 30 + 16.0 * kFamilyCount);
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(themed(Token::line), 1));

@@ -363,6 +363,10 @@ void CanvasInputTest::minimapPans()
     canvas.resize(400, 420); // smaller than the graph
     canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
     canvas.show();
+    GraphCanvas small;
+    small.resize(200, 240);
+    small.setScene(sceneOf(model, inlined({"main/while#0"})));
+    QVERIFY(small.camera().zoom() < 0.6 && small.camera().showsAll()); // a first view fits, whatever its words
     auto* map = canvas.findChild<QWidget*>(QStringLiteral("minimap"));
     canvas.camera().fit();
     QVERIFY(map && !map->isVisible()); // all of it is in sight
