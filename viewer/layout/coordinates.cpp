@@ -1,6 +1,7 @@
 // Horizontal places: aligned blocks in four directions and the mean of the two middle results (Brandes and Köpf, "Fast and Simple
 // Horizontal Coordinate Assignment"), with ports instead of centres, as in ELK. Blocks are packed along their constraints instead of by
 // classes, which the published packing gets wrong.
+#include "viewer/layout/index.h"
 #include "viewer/layout/level.h"
 
 #include <algorithm>
@@ -12,8 +13,6 @@
 namespace loopscope::layout {
 
 namespace {
-
-size_t at(int i) { return static_cast<size_t>(i); }
 
 class Placer {
 public:

@@ -1,6 +1,7 @@
 // Runs the phases and gathers their results in the caller's order.
 #include "viewer/layout/layout.h"
 
+#include "viewer/layout/index.h"
 #include "viewer/layout/level.h"
 
 #include <algorithm>
@@ -8,8 +9,6 @@
 namespace loopscope::layout {
 
 namespace {
-
-size_t at(int i) { return static_cast<size_t>(i); }
 
 void transpose(Rect& r)
 {

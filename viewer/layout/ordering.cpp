@@ -1,5 +1,6 @@
 // Order within the ranks: barycentre sweeps, then exchanges of neighbours while they cross less. Depends on structure only, never on
 // sizes, so that opening a group leaves everything around it in order.
+#include "viewer/layout/index.h"
 #include "viewer/layout/level.h"
 
 #include <algorithm>
@@ -13,8 +14,6 @@ constexpr int kSweeps = 24;
 constexpr int kPatience = 4;            ///< sweeps without improvement
 constexpr size_t kSmall = 2000;         ///< segments of a level that is ordered with more care
 constexpr size_t kWidestExchange = 160; ///< ranks that exchange neighbours
-
-size_t at(int i) { return static_cast<size_t>(i); }
 
 class Orderer {
 public:

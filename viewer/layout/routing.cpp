@@ -1,5 +1,6 @@
 // Vertical places and routes. Between two ranks lies a channel; every net that changes its place there gets a track of it, so that lines
 // of different values never lie on each other.
+#include "viewer/layout/index.h"
 #include "viewer/layout/level.h"
 
 #include <algorithm>
@@ -8,8 +9,6 @@
 namespace loopscope::layout {
 
 namespace {
-
-size_t at(int i) { return static_cast<size_t>(i); }
 
 /// What one net does in a channel: ends on the upper and the lower side, joined by a horizontal line on its track.
 struct Wire {

@@ -1,4 +1,5 @@
 // Frames of a v1 graph as nested groups, and what lives under a predicate as two sides of a conditional.
+#include "viewer/layout/index.h"
 #include "viewer/scene/op_groups.h"
 
 #include <map>
@@ -6,8 +7,6 @@
 namespace loopscope::viewer {
 
 namespace {
-
-size_t at(int i) { return static_cast<size_t>(i); }
 
 class FrameGrouper {
 public:

@@ -1,4 +1,5 @@
 // Groups from names: a tree of scopes, cut down to what helps: no scope that holds nearly everything, none with a single operator.
+#include "viewer/layout/index.h"
 #include "viewer/scene/op_groups.h"
 
 #include <algorithm>
@@ -15,8 +16,6 @@ constexpr double kDominant = 0.3;     ///< share of a level; a scope that holds 
 constexpr size_t kDeepest = 24;       ///< scopes of a name
 constexpr size_t kShortestRun = 3;    ///< operators without scope that fold together
 constexpr size_t kShortestRest = 4;   ///< what is left of a dissolved scope, to be a group of its name
-
-size_t at(int i) { return static_cast<size_t>(i); }
 
 bool isDigits(std::string_view text) { return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos; }
 

@@ -2,6 +2,7 @@
 #include "viewer/scene/scene_builder.h"
 
 #include "engine/observe/address.h"
+#include "viewer/layout/index.h"
 
 #include <algorithm>
 
@@ -11,8 +12,6 @@ namespace {
 
 constexpr int kDeepestInlining = 32;
 constexpr size_t kMostNodes = 50000; ///< of callees that "expand all" opens: their number may double with every call inside another
-
-size_t at(int32_t i) { return static_cast<size_t>(i); }
 
 /// Operands of v1 nodes: back to the next iteration, or the same in every iteration.
 EdgeStyle operandStyle(bool hasFrames, const Graph& graph, const Operator& op, ValueId input)

@@ -1,5 +1,6 @@
 // Calls that are drawn inside: loops with their bindings, branches side by side, functions.
 #include "engine/ops/catalog.h"
+#include "viewer/layout/index.h"
 #include "viewer/scene/scene_builder.h"
 
 #include <algorithm>
@@ -7,8 +8,6 @@
 namespace loopscope::viewer {
 
 namespace {
-
-size_t at(int32_t i) { return static_cast<size_t>(i); }
 
 std::string opCount(size_t count) { return std::to_string(count) + (count == 1 ? " op" : " ops"); }
 

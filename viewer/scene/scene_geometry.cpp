@@ -1,4 +1,5 @@
 // From a scene without places to one with them: the layout engine's input and output.
+#include "viewer/layout/index.h"
 #include "viewer/scene/scene_builder.h"
 
 #include <algorithm>
@@ -15,8 +16,6 @@ constexpr double kFrameHead = 320;    ///< name and chips of iterations
 constexpr double kWidestTitle = 400;  ///< of groups, calls and branches; longer ones are cut
 constexpr double kWidestActual = 120; ///< beside its pill, where the flow goes from left to right
 constexpr double kActualBand = 18;    ///< under the head of a region whose pills have actuals
-
-size_t at(int32_t i) { return static_cast<size_t>(i); }
 
 /// Splits an orthogonal line where it crosses `low` and `high` on the flow's axis: what comes before and what after.
 void splitLine(const std::vector<Point>& line, double low, double high, bool leftToRight, std::vector<Point>& before,

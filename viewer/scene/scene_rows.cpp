@@ -1,5 +1,6 @@
 // A picture as a list: one operator a row, in listing order, calls nested where they stand, edges to the next row straight and all others
 // in lanes at the left. Comparisons lay two of them beside each other, row by row.
+#include "viewer/layout/index.h"
 #include "viewer/scene/scene_builder.h"
 
 #include <algorithm>
@@ -17,8 +18,6 @@ constexpr double kLaneGap = 5;
 constexpr int kMostLanes = 8; ///< more share the outermost
 constexpr double kShapeGap = 10;
 constexpr double kLoopHead = 296; ///< name, iteration field and a short slider
-
-size_t at(int32_t i) { return static_cast<size_t>(i); }
 
 /// What stands below each other in a region or in the whole view: nodes and regions.
 struct Item {

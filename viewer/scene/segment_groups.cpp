@@ -1,5 +1,6 @@
 // Groups where names do not help: what stands side by side is cut, in the order of data, into stretches of about equal length, where few
 // values cross and where the picture that flows changes its size. So a graph without scopes is still a page of boxes.
+#include "viewer/layout/index.h"
 #include "viewer/scene/op_groups.h"
 
 #include <algorithm>
@@ -16,8 +17,6 @@ constexpr size_t kMostCandidates = 400; ///< places at which one sequence may be
 constexpr double kPerCrossing = 0.25;   ///< what a cut costs for each value that crosses it but one
 constexpr double kMostCrossings = 6;
 constexpr double kForNewSize = 0.4; ///< and what it gains where the size changes
-
-size_t at(int i) { return static_cast<size_t>(i); }
 
 /// Product of the dimensions between the first and the last: of pictures their size. −1: there is none.
 int64_t extentOf(const Graph& graph, OperatorId op)

@@ -164,5 +164,9 @@ Result<std::unique_ptr<BreakKind>> makeFrameIterations(const BreakContext& conte
 
 /// "break iter LOOP N" is missing or has too many operands. `name`: of the kind.
 Error wrongOperands(std::string_view name);
+/// A kind that is complete: its head and place as `info breakpoints` shows them. `missing`: what is wrong where it has no site to stop at;
+/// nullopt: it may have none.
+Result<std::unique_ptr<BreakKind>> finished(std::unique_ptr<BreakKind> kind, std::string head, std::string place,
+                                            std::optional<std::string_view> missing = std::nullopt);
 
 } // namespace loopscope

@@ -61,6 +61,15 @@ Error wrongOperands(std::string_view name)
     return Error(ErrorCode::usage, std::string(name) + " has other operands").expected(isWatch ? syntax : "break " + syntax);
 }
 
+Result<std::unique_ptr<BreakKind>> finished(std::unique_ptr<BreakKind> kind, std::string head, std::string place,
+                                            std::optional<std::string_view> missing)
+{
+    if (missing && kind->sites().empty()) return Error(ErrorCode::usage, std::string(*missing)).at(place.empty() ? "break " + head : place);
+    kind->head = std::move(head);
+    kind->place = std::move(place);
+    return kind;
+}
+
 StopReason BreakKind::reason(const BreakEvent&, const BreakSite& site) const
 {
     StopReason reason;

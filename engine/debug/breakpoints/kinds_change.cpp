@@ -128,14 +128,6 @@ private:
     std::string m_variable; ///< empty: values
 };
 
-Result<std::unique_ptr<BreakKind>> finish(std::unique_ptr<BreakKind> kind, std::string head, std::string place, std::string_view missing)
-{
-    if (kind->sites().empty()) return Error(ErrorCode::usage, std::string(missing)).at(place);
-    kind->head = std::move(head);
-    kind->place = std::move(place);
-    return kind;
-}
-
 constexpr std::string_view kNeverWritten = "is never written";
 
 Result<std::unique_ptr<BreakKind>> makeAccess(const BreakContext& context, FrameContext frame, std::span<const std::string> operands,
@@ -147,12 +139,12 @@ Result<std::unique_ptr<BreakKind>> makeAccess(const BreakContext& context, Frame
         const bool reads = name != "watch";
         LS_TRY(std::vector<BreakSite> sites, variableSites(context.target, place.variable, reads, writes));
         const std::string text = toString(place);
-        return finish(std::make_unique<AccessKind>(context, place.variable, std::move(sites)), text, text, kNeverWritten);
+        return finished(std::make_unique<AccessKind>(context, place.variable, std::move(sites)), text, text, kNeverWritten);
     }
     LS_TRY(const Places places, resolvePlaces(context.target, frame, operands[0]));
     const std::string text = places.text;
-    if (name == "watch") return finish(std::make_unique<WatchKind>(context, places), text, text, kNeverWritten);
-    return finish(std::make_unique<AccessKind>(context, places, writes), text, text, "is never read");
+    if (name == "watch") return finished(std::make_unique<WatchKind>(context, places), text, text, kNeverWritten);
+    return finished(std::make_unique<AccessKind>(context, places, writes), text, text, "is never read");
 }
 
 } // namespace
@@ -185,14 +177,14 @@ Result<std::unique_ptr<BreakKind>> makeUnchanged(const BreakContext& context, Fr
     if (writes < 1 || writes > kMost)
         return Error(ErrorCode::usage, "a number of writes").found(std::to_string(writes)).expected("1 to " + std::to_string(kMost));
     const std::string head = "unchanged " + places.text + (writes > 1 ? " for " + std::to_string(writes) : "");
-    return finish(std::make_unique<UnchangedKind>(context, places, writes), head, places.text, kNeverWritten);
+    return finished(std::make_unique<UnchangedKind>(context, places, writes), head, places.text, kNeverWritten);
 }
 
 Result<std::unique_ptr<BreakKind>> makeShape(const BreakContext& context, FrameContext frame, std::span<const std::string> operands)
 {
     if (operands.size() != 1) return wrongOperands("shape");
     LS_TRY(const Places places, resolvePlaces(context.target, frame, operands[0]));
-    return finish(std::make_unique<ShapeKind>(context, places), "shape " + places.text, places.text, kNeverWritten);
+    return finished(std::make_unique<ShapeKind>(context, places), "shape " + places.text, places.text, kNeverWritten);
 }
 
 } // namespace loopscope

@@ -16,6 +16,8 @@ namespace loopscope {
 
 namespace {
 
+constexpr std::string_view kNothingWritten = "nothing is written there that it could be about";
+
 enum class Abnormal : uint8_t { nan, inf, denormal };
 
 /// Whether the bits of a number without its sign lie in [low, high]. 16 bytes at a time: every write of a run may be looked at.
@@ -229,14 +231,6 @@ private:
     double m_low, m_high;
 };
 
-Result<std::unique_ptr<BreakKind>> finish(std::unique_ptr<BreakKind> kind, std::string head, std::string place)
-{
-    if (kind->sites().empty()) return Error(ErrorCode::usage, "nothing is written there that it could be about").at("break " + head);
-    kind->head = std::move(head);
-    kind->place = std::move(place);
-    return kind;
-}
-
 /// "KIND [PATTERN]": operators at the pattern, or everywhere.
 Result<Places> somewhere(const BreakContext& context, FrameContext frame, std::span<const std::string> operands, std::string_view name)
 {
@@ -257,7 +251,7 @@ Result<std::unique_ptr<BreakKind>> makeAbnormal(const BreakContext& context, Fra
     LS_TRY(Places places, somewhere(context, frame, operands, name));
     const std::string text = places.text;
     const std::string head = std::string(name) + (born ? " born" : "") + behind(places);
-    return finish(std::make_unique<AbnormalKind>(context, std::move(places), what, born), head, text);
+    return finished(std::make_unique<AbnormalKind>(context, std::move(places), what, born), head, text, kNothingWritten);
 }
 
 std::string numberText(double number)
@@ -289,7 +283,7 @@ Result<std::unique_ptr<BreakKind>> makeShare(const BreakContext& context, FrameC
     const std::string text = places.text;
     const std::string head =
         std::string(name) + " " + text + (share.orEqual ? " >= " : " > ") + numberText(share.bound) + (share.isPercent ? "%" : "");
-    return finish(std::make_unique<ShareKind>(context, std::move(places), share, count), head, text);
+    return finished(std::make_unique<ShareKind>(context, std::move(places), share, count), head, text, kNothingWritten);
 }
 
 } // namespace
@@ -314,7 +308,7 @@ Result<std::unique_ptr<BreakKind>> makeOverflow(const BreakContext& context, Fra
     LS_TRY(Places places, somewhere(context, frame, operands, "overflow"));
     const std::string text = places.text;
     const std::string head = "overflow" + behind(places);
-    return finish(std::make_unique<OverflowKind>(context, std::move(places)), head, text);
+    return finished(std::make_unique<OverflowKind>(context, std::move(places)), head, text, kNothingWritten);
 }
 
 Result<std::unique_ptr<BreakKind>> makeSaturated(const BreakContext& context, FrameContext frame, std::span<const std::string> operands)
@@ -332,7 +326,7 @@ Result<std::unique_ptr<BreakKind>> makeWrite(const BreakContext& context, FrameC
     if (operands.size() != 1) return wrongOperands("write");
     LS_TRY(Places places, resolvePlaces(context.target, frame, operands[0]));
     const std::string text = places.text;
-    return finish(std::make_unique<AnyWriteKind>(context, std::move(places)), "write " + text, text);
+    return finished(std::make_unique<AnyWriteKind>(context, std::move(places)), "write " + text, text, kNothingWritten);
 }
 
 Result<std::unique_ptr<BreakKind>> makeRange(const BreakContext& context, FrameContext frame, std::span<const std::string> operands)
@@ -344,7 +338,7 @@ Result<std::unique_ptr<BreakKind>> makeRange(const BreakContext& context, FrameC
     if (low > high) return Error(ErrorCode::usage, "the lower bound lies above the upper one").found(operands[1] + " and " + operands[2]);
     const std::string text = places.text;
     const std::string head = "range " + text + " " + numberText(low) + " " + numberText(high);
-    return finish(std::make_unique<RangeKind>(context, std::move(places), low, high), head, text);
+    return finished(std::make_unique<RangeKind>(context, std::move(places), low, high), head, text, kNothingWritten);
 }
 
 } // namespace loopscope

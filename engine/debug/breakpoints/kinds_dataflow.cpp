@@ -154,13 +154,6 @@ public:
     }
 };
 
-Result<std::unique_ptr<BreakKind>> finish(std::unique_ptr<BreakKind> kind, std::string head, std::string place)
-{
-    kind->head = std::move(head);
-    kind->place = std::move(place);
-    return kind;
-}
-
 Status checkDialect(const BreakContext& context, std::string_view name)
 {
     if (context.target.model.dialect == Dialect::tf) return {};
@@ -173,7 +166,7 @@ Result<std::unique_ptr<BreakKind>> makeFrameKind(const BreakContext& context, st
     LS_CHECK_OK(checkDialect(context, name));
     if (operands.size() != 1) return wrongOperands(name);
     auto kind = std::make_unique<FrameKind>(context, operands[0], atEnd);
-    if (!kind->sites().empty()) return finish(std::move(kind), name + " " + operands[0], operands[0]);
+    if (!kind->sites().empty()) return finished(std::move(kind), name + " " + operands[0], operands[0]);
     std::vector<std::string> names;
     for (const Graph& graph : context.target.model.graphs)
         for (const Operator& op : graph.operators)
@@ -189,10 +182,10 @@ Result<std::unique_ptr<BreakKind>> makeDead(const BreakContext& context, FrameCo
 {
     LS_CHECK_OK(checkDialect(context, "dead"));
     if (operands.size() > 1) return wrongOperands("dead");
-    if (operands.empty()) return finish(std::make_unique<DeadKind>(context, allPlaces(context.target)), "dead", "");
+    if (operands.empty()) return finished(std::make_unique<DeadKind>(context, allPlaces(context.target)), "dead", "");
     LS_TRY(Places places, resolvePlaces(context.target, frame, operands[0]));
     const std::string text = places.text;
-    return finish(std::make_unique<DeadKind>(context, std::move(places)), "dead " + text, text);
+    return finished(std::make_unique<DeadKind>(context, std::move(places)), "dead " + text, text);
 }
 
 Result<std::unique_ptr<BreakKind>> makeMerge(const BreakContext& context, FrameContext frame, std::span<const std::string> operands)
@@ -213,8 +206,8 @@ Result<std::unique_ptr<BreakKind>> makeMerge(const BreakContext& context, FrameC
             return Error(ErrorCode::usage, "'" + text + "' is no input of a Merge").expected("its number, from 0");
     }
     const std::string text = places.text;
-    return finish(std::make_unique<MergeKind>(context, std::move(places), wanted), "merge " + text + (wanted < 0 ? "" : " " + operands[1]),
-                  text);
+    return finished(std::make_unique<MergeKind>(context, std::move(places), wanted),
+                    "merge " + text + (wanted < 0 ? "" : " " + operands[1]), text);
 }
 
 Result<std::unique_ptr<BreakKind>> makeFrame(const BreakContext& context, FrameContext, std::span<const std::string> operands)
@@ -231,14 +224,14 @@ Result<std::unique_ptr<BreakKind>> makeFrameIterations(const BreakContext& conte
 {
     auto kind = std::make_unique<FrameIterationKind>(context, name, std::move(iterations));
     if (kind->sites().empty()) return Error(ErrorCode::usage, "no frame '" + std::string(name) + "'");
-    return finish(std::move(kind), "", std::string(name));
+    return finished(std::move(kind), "", std::string(name));
 }
 
 Result<std::unique_ptr<BreakKind>> makeRace(const BreakContext& context, FrameContext, std::span<const std::string> operands)
 {
     LS_CHECK_OK(checkDialect(context, "race"));
     if (!operands.empty()) return wrongOperands("race");
-    return finish(std::make_unique<RaceKind>(context), "race", "");
+    return finished(std::make_unique<RaceKind>(context), "race", "");
 }
 
 } // namespace loopscope

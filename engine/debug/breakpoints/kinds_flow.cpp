@@ -12,6 +12,8 @@ namespace loopscope {
 
 namespace {
 
+constexpr std::string_view kNoOperators = "the loop has no operators to stop at";
+
 /// Where an iteration begins: the first operator of cond, or of body where cond has none. None where both are empty.
 std::optional<BreakSite> iterationSite(const Model& model, const PlacedOperator& loop)
 {
@@ -196,14 +198,6 @@ Result<IterationSet> iterationsOf(std::string text)
     return parseIterations(text);
 }
 
-Result<std::unique_ptr<BreakKind>> finish(std::unique_ptr<BreakKind> kind, std::string head, std::string place)
-{
-    if (kind->sites().empty()) return Error(ErrorCode::usage, "the loop has no operators to stop at").at(place);
-    kind->head = std::move(head);
-    kind->place = std::move(place);
-    return kind;
-}
-
 } // namespace
 
 Result<std::unique_ptr<BreakKind>> makeIter(const BreakContext& context, FrameContext frame, std::span<const std::string> operands)
@@ -226,7 +220,7 @@ Result<std::unique_ptr<BreakKind>> makeIter(const BreakContext& context, FrameCo
     std::unique_ptr<BreakKind> kind;
     if (parsed->usesLast()) kind = std::make_unique<LastIterationKind>(context, std::move(loop), std::move(*parsed));
     else kind = std::make_unique<IterationKind>(context, std::move(loop), std::move(*parsed));
-    return finish(std::move(kind), "iter " + text + " " + iterations, text + "@" + iterations);
+    return finished(std::move(kind), "iter " + text + " " + iterations, text + "@" + iterations, kNoOperators);
 }
 
 Result<std::unique_ptr<BreakKind>> makeLoopEntry(const BreakContext& context, FrameContext frame, std::span<const std::string> operands)
@@ -235,7 +229,7 @@ Result<std::unique_ptr<BreakKind>> makeLoopEntry(const BreakContext& context, Fr
     LS_TRY(Places loop, resolveLoop(context.target, frame, operands[0]));
     LS_TRY(IterationSet first, parseIterations("0"));
     const std::string text = loop.text;
-    return finish(std::make_unique<IterationKind>(context, std::move(loop), std::move(first)), "loop " + text, text);
+    return finished(std::make_unique<IterationKind>(context, std::move(loop), std::move(first)), "loop " + text, text, kNoOperators);
 }
 
 Result<std::unique_ptr<BreakKind>> makeExit(const BreakContext& context, FrameContext frame, std::span<const std::string> operands)
@@ -243,7 +237,7 @@ Result<std::unique_ptr<BreakKind>> makeExit(const BreakContext& context, FrameCo
     if (operands.size() != 1) return wrongOperands("exit");
     LS_TRY(Places loop, resolveLoop(context.target, frame, operands[0]));
     const std::string text = loop.text;
-    return finish(std::make_unique<ExitKind>(context, std::move(loop)), "exit " + text, text);
+    return finished(std::make_unique<ExitKind>(context, std::move(loop)), "exit " + text, text, kNoOperators);
 }
 
 Result<std::unique_ptr<BreakKind>> makeTrips(const BreakContext& context, FrameContext frame, std::span<const std::string> operands)
@@ -260,8 +254,8 @@ Result<std::unique_ptr<BreakKind>> makeTrips(const BreakContext& context, FrameC
     // When iteration k begins, k have run.
     LS_TRY(IterationSet at, parseIterations(std::to_string(orEqual ? trips : trips + 1)));
     const std::string text = loop.text;
-    return finish(std::make_unique<IterationKind>(context, std::move(loop), std::move(at)),
-                  "trips " + text + (orEqual ? " >= " : " > ") + std::to_string(trips), text);
+    return finished(std::make_unique<IterationKind>(context, std::move(loop), std::move(at)),
+                    "trips " + text + (orEqual ? " >= " : " > ") + std::to_string(trips), text, kNoOperators);
 }
 
 Result<std::unique_ptr<BreakKind>> makeBranch(const BreakContext& context, FrameContext frame, std::span<const std::string> operands)
@@ -288,7 +282,7 @@ Result<std::unique_ptr<BreakKind>> makeBranch(const BreakContext& context, Frame
             return Error(ErrorCode::usage, "no branch '" + which + "'").expected(join(roles, ", ")).nearest(nearestNames(which, roles));
     }
     const std::string text = places.text;
-    return finish(std::make_unique<BranchKind>(context, std::move(places), wanted), "branch " + text + " " + which, text);
+    return finished(std::make_unique<BranchKind>(context, std::move(places), wanted), "branch " + text + " " + which, text, kNoOperators);
 }
 
 } // namespace loopscope

@@ -58,13 +58,6 @@ private:
     int64_t m_step;
 };
 
-Result<std::unique_ptr<BreakKind>> finish(std::unique_ptr<BreakKind> kind, std::string head, std::string place)
-{
-    kind->head = std::move(head);
-    kind->place = std::move(place);
-    return kind;
-}
-
 } // namespace
 
 Result<std::unique_ptr<BreakKind>> makePlace(const BreakContext& context, FrameContext frame, std::span<const std::string> operands)
@@ -76,7 +69,7 @@ Result<std::unique_ptr<BreakKind>> makePlace(const BreakContext& context, FrameC
     const std::string text = places.text;
     auto kind = std::make_unique<PlaceKind>(context, std::move(places));
     if (kind->sites().empty()) return Error(ErrorCode::usage, "has no operators to stop at").at(text);
-    return finish(std::move(kind), text, text);
+    return finished(std::move(kind), text, text);
 }
 
 Result<std::unique_ptr<BreakKind>> makeType(const BreakContext& context, FrameContext, std::span<const std::string> operands)
@@ -92,7 +85,7 @@ Result<std::unique_ptr<BreakKind>> makeType(const BreakContext& context, FrameCo
     std::erase_if(places.operators, isOther);
     if (places.operators.empty())
         return Error(ErrorCode::usage, "no operator of type '" + operands[0] + "' can run").nearest(nearestNames(operands[0], kinds));
-    return finish(std::make_unique<PlaceKind>(context, std::move(places)), "type " + operands[0], "");
+    return finished(std::make_unique<PlaceKind>(context, std::move(places)), "type " + operands[0], "");
 }
 
 Result<std::unique_ptr<BreakKind>> makeGraph(const BreakContext& context, FrameContext, std::span<const std::string> operands)
@@ -112,7 +105,7 @@ Result<std::unique_ptr<BreakKind>> makeGraph(const BreakContext& context, FrameC
     if (places.operators.empty())
         return Error(ErrorCode::usage, "no graph '" + operands[0] + "' can run").nearest(nearestNames(operands[0], names));
     const std::string name = places.text;
-    return finish(std::make_unique<PlaceKind>(context, std::move(places)), "graph " + name, name);
+    return finished(std::make_unique<PlaceKind>(context, std::move(places)), "graph " + name, name);
 }
 
 Result<std::unique_ptr<BreakKind>> makeStep(const BreakContext& context, FrameContext, std::span<const std::string> operands)
@@ -120,14 +113,14 @@ Result<std::unique_ptr<BreakKind>> makeStep(const BreakContext& context, FrameCo
     if (operands.size() != 1) return wrongOperands("step:N");
     LS_TRY(const Step step, parseCount(std::string_view(operands[0]).substr(5), "a step"));
     const std::string text = "step:" + std::to_string(step);
-    return finish(std::make_unique<StepKind>(context, step, StopCause::breakpoint), text, text);
+    return finished(std::make_unique<StepKind>(context, step, StopCause::breakpoint), text, text);
 }
 
 Result<std::unique_ptr<BreakKind>> makeSteps(const BreakContext& context, FrameContext, std::span<const std::string> operands)
 {
     if (operands.size() != 1) return wrongOperands("steps");
     LS_TRY(const int64_t steps, parseCount(operands[0], "a number of steps"));
-    return finish(std::make_unique<StepKind>(context, steps, StopCause::budget), "steps " + std::to_string(steps), "");
+    return finished(std::make_unique<StepKind>(context, steps, StopCause::budget), "steps " + std::to_string(steps), "");
 }
 
 } // namespace loopscope
