@@ -12,13 +12,14 @@ function(loopscope_declaring_lines path out)
   set(${out} "${lines}" PARENT_SCOPE)
 endfunction()
 
-# What a line at the left margin of a source declares, in `out`; empty: nothing that could collide with another file.
+# What a line at the left margin of a source declares, in `out`; empty: nothing that could collide with another file. An alias is declared as
+# NAME=TYPE: two files may declare the same one.
 function(loopscope_declared_name line out)
   set(name "")
   if(line MATCHES "^(struct|class|union|enum|enum class) ([A-Za-z0-9_]+)")
     set(name ${CMAKE_MATCH_2})
-  elseif(line MATCHES "^using ([A-Za-z0-9_]+) =")
-    set(name ${CMAKE_MATCH_1})
+  elseif(line MATCHES "^using ([A-Za-z0-9_]+) = (.*)$")
+    string(REPLACE " " "" name "${CMAKE_MATCH_1}=${CMAKE_MATCH_2}")
   elseif(line MATCHES "^#define ([A-Za-z0-9_]+)")
     set(name ${CMAKE_MATCH_1})
   else()
@@ -33,6 +34,9 @@ function(loopscope_declared_name line out)
   endif()
   set(${out} "${name}" PARENT_SCOPE)
 endfunction()
+
+# As many sources as are compiled in one unit: more save time where everything is built, fewer where one file was changed.
+set(LOOPSCOPE_UNIT_FILES 24)
 
 # loopscope_unity(TARGET SIZE): compiles the sources of a target in units of up to SIZE files that include one after the other, which costs
 # half of what single files cost. Two files that declare the same name at their left margin (most often in an unnamed namespace: `runGather`
@@ -68,7 +72,14 @@ function(loopscope_unity target size)
       if(count_${unit} LESS size)
         set(collides FALSE)
         foreach(name IN LISTS names)
-          if(name IN_LIST names_${unit})
+          if(name MATCHES "^(.*)=(.*)$")
+            set(others "${names_${unit}}")
+            list(FILTER others INCLUDE REGEX "^${CMAKE_MATCH_1}(=|$)")
+            if(others AND NOT name IN_LIST others)
+              set(collides TRUE)
+              break()
+            endif()
+          elseif(name IN_LIST names_${unit})
             set(collides TRUE)
             break()
           endif()
@@ -123,7 +134,7 @@ function(loopscope_library name)
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PUBLIC ${arg_DEPENDS} PRIVATE ${arg_PRIVATE})
   loopscope_speed(${name} "${arg_SPEED}")
-  loopscope_unity(${name} 12)
+  loopscope_unity(${name} ${LOOPSCOPE_UNIT_FILES})
 endfunction()
 
 # loopscope_test(NAME SOURCES … DEPENDS …): a GoogleTest executable, run as one test from the top of the tree.
@@ -133,7 +144,7 @@ function(loopscope_test name)
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} GTest::gmock GTest::gtest_main)
   target_compile_options(${name} PRIVATE ${LOOPSCOPE_QUICK_OPTIONS})
   target_precompile_headers(${name} REUSE_FROM ls_precompiled_test)
-  loopscope_unity(${name} 12)
+  loopscope_unity(${name} ${LOOPSCOPE_UNIT_FILES})
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 endfunction()
 
