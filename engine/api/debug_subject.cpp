@@ -12,7 +12,10 @@ Result<DebugSubject> subjectOf(const Model& model, const std::string& name, Open
     subject.name = name;
     subject.model = &model;
     Result<RunTarget> target = selectTarget(model, options.signature);
-    if (!target.ok() && target.error().code() == ErrorCode::badFile) return std::move(target).takeError().at(name);
+    if (!target.ok()) {
+        const bool isOfFile = target.error().code() == ErrorCode::badFile;
+        return isOfFile ? std::move(target).takeError().at(name) : std::move(target).takeError();
+    }
     subject.target = std::move(target).value();
     subject.inputs = std::move(options.inputs);
     subject.seed = options.execution.seed;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <gmock/gmock.h>
 
 namespace loopscope::testing {
 namespace {
@@ -78,6 +79,18 @@ TEST(DebugSession, answers_on_the_engine_thread_in_order)
     EXPECT_NE(engine, std::this_thread::get_id());
     while (session->progress().busy) std::this_thread::yield(); // the answer comes a moment before the thread is free
     EXPECT_EQ(session->progress().tag, "");
+}
+
+TEST(DebugSession, a_signature_that_is_not_there_is_an_error)
+{
+    OpenOptions options;
+    options.signature = "nowhere";
+    const auto read = [](const std::string&) -> Result<std::shared_ptr<const Model>> {
+        return std::make_shared<const Model>(textModel(kCollatz));
+    };
+    const Result<std::unique_ptr<DebugSession>> session = DebugSession::open("model.lsir", read, std::move(options));
+    ASSERT_FALSE(session.ok());
+    EXPECT_THAT(session.error().message(), ::testing::HasSubstr("nowhere"));
 }
 
 TEST(DebugSession, begins_again_with_other_inputs)
