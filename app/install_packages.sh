@@ -8,7 +8,7 @@ packages=(g++ cmake ninja-build pkg-config ccache mold libfmt-dev libxxhash-dev 
           libgraphviz-dev libre2-dev)
 case "${1:-build}" in
     test) packages+=(qt6-base-dev libqt6svg6-dev fonts-dejavu-core libgtest-dev libgmock-dev) ;;
-    ci) packages=(clang-format-14) ;;
+    ci) packages=(clang-format-14 clang-tidy-14) ;;
     fuzz) packages+=(libgtest-dev libgmock-dev clang-14 libclang-rt-14-dev) ;;
     desktop) packages+=(qt6-base-dev libqt6svg6-dev fonts-dejavu-core) ;;
 esac

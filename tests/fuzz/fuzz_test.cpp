@@ -1,12 +1,14 @@
 // Runs every fuzz target without libFuzzer: on the files of its corpus, as they are and changed in fixed ways, so that the targets stay
-// whole and the plainest faults are found by every build. Usage: fuzz_test [TARGET [ROUNDS [FIRST_SEED]]]. A crash is repeated by the last
-// line that was printed; long searches are for libFuzzer (docs/testing.md).
+// whole and the plainest faults are found by every build. Usage: fuzz_test [TARGET [ROUNDS [FIRST_SEED]]]; LOOPSCOPE_FUZZ_SECONDS=n gives
+// all targets together n seconds instead of their rounds. A crash is repeated by the last line that was printed; long searches are for
+// libFuzzer (docs/testing.md).
 #include "tests/fuzz/mutators.h"
 #include "tests/fuzz/target.h"
 
 #include "engine/base/memory_budget.h"
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -62,9 +64,12 @@ void runOn(const FuzzTarget& target, const Content& file, uint64_t seed)
     alarm(0);
 }
 
-/// Seed 0: the corpus as it is.
-bool runTarget(const FuzzTarget& target, uint64_t rounds, uint64_t firstSeed)
+using Clock = std::chrono::steady_clock;
+
+/// Seed 0: the corpus as it is. `seconds` > 0: as many rounds as fit into them.
+bool runTarget(const FuzzTarget& target, uint64_t rounds, uint64_t firstSeed, double seconds)
 {
+    const Clock::time_point end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
     const std::vector<Content> corpus = corpusOf(target.name);
     if (corpus.empty()) {
         std::printf("%s: no files in tests/fuzz/corpus/%s\n", std::string(target.name).c_str(), std::string(target.name).c_str());
@@ -72,14 +77,16 @@ bool runTarget(const FuzzTarget& target, uint64_t rounds, uint64_t firstSeed)
     }
     if (firstSeed == 0)
         for (const Content& file : corpus) runOn(target, file, 0);
-    for (uint64_t seed = std::max<uint64_t>(firstSeed, 1); seed < firstSeed + rounds; ++seed) {
+    uint64_t seed = std::max<uint64_t>(firstSeed, 1);
+    const uint64_t first = seed, last = firstSeed + rounds;
+    for (; seconds > 0 ? Clock::now() < end : seed < last; ++seed) {
         Random random(seed);
         const Content& file = corpus[random.below(corpus.size())];
         const Content& other = corpus[random.below(corpus.size())];
         runOn(target, target.isText ? mutateText(file, other, random) : mutateBytes(file, other, random), seed);
     }
     std::printf("%s: %zu files, %llu changed ones\n", std::string(target.name).c_str(), corpus.size(),
-                static_cast<unsigned long long>(rounds));
+                static_cast<unsigned long long>(seed - first));
     return true;
 }
 
@@ -87,11 +94,14 @@ int run(const std::string& only, uint64_t rounds, uint64_t firstSeed)
 {
     for (const int signal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGALRM}) std::signal(signal, sayWhat);
     setMemoryLimit(uint64_t{1} << 30);
+    const char* const limit = std::getenv("LOOPSCOPE_FUZZ_SECONDS");
+    const auto shares = static_cast<double>(only.empty() ? targets().size() : 1);
+    const double seconds = limit ? std::strtod(limit, nullptr) / shares : 0;
     size_t ran = 0;
     bool fine = true;
     for (const FuzzTarget& target : targets()) {
         if (!only.empty() && target.name != only) continue;
-        fine = runTarget(target, rounds > 0 ? rounds : static_cast<uint64_t>(target.rounds), firstSeed) && fine;
+        fine = runTarget(target, rounds > 0 ? rounds : static_cast<uint64_t>(target.rounds), firstSeed, seconds) && fine;
         ++ran;
     }
     return fine && ran > 0 ? 0 : 1;
