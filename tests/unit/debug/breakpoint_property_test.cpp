@@ -1,6 +1,7 @@
 // Watches, conditions on past values and hit rules against a plain forward run that remembers every write: the same stops and the same
 // counts forwards, backwards and after jumps.
 #include "tests/unit/debug/breakpoint_models.h"
+#include "tests/unit/debug/rounds.h"
 
 #include <algorithm>
 #include <random>
@@ -285,7 +286,7 @@ TEST(BreakpointProperty, stops_and_counts_are_those_of_a_forward_run_that_rememb
     int tested = 0;
     for (size_t s = 0; s < subjects.size(); ++s) {
         const Recording recording(subjects[s]);
-        for (uint32_t seed = 0; seed < 12 && !HasFailure(); ++seed) {
+        for (uint32_t seed = 0; seed < static_cast<uint32_t>(rounds(12)) && !HasFailure(); ++seed) {
             SCOPED_TRACE("subject " + std::to_string(s) + ", seed " + std::to_string(seed));
             Tester tester(subjects[s], recording, seed);
             if (tester.isEmpty()) continue;
@@ -293,7 +294,7 @@ TEST(BreakpointProperty, stops_and_counts_are_those_of_a_forward_run_that_rememb
             ++tested;
         }
     }
-    EXPECT_GT(tested, 150);
+    EXPECT_GT(tested, rounds(150));
 }
 
 } // namespace

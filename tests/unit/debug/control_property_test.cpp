@@ -2,6 +2,7 @@
 // stops of a forward run, and the state must be that run's.
 #include "tests/unit/debug/debugger_fixture.h"
 #include "tests/unit/debug/plain_run.h"
+#include "tests/unit/debug/rounds.h"
 
 #include <algorithm>
 
@@ -423,7 +424,7 @@ TEST(RunControl, random_requests_lead_where_a_forward_run_says)
     }
     constexpr int kPerTester = 50;
     std::mt19937 random(11);
-    for (int done = 0; done < kSequences; done += kPerTester) {
+    for (int done = 0; done < rounds(kSequences); done += kPerTester) {
         const Subject& subject = subjects[random() % subjects.size()];
         TimelineBudget budget;
         budget.spacingNs = 1 << (random() % 16); // checkpoints from everywhere to hardly any

@@ -1,6 +1,7 @@
 // Random requests to timelines over many models: wherever they lead, the state is the one that a plain forward run has there.
 #include "engine/debug/timeline.h"
 #include "tests/unit/debug/plain_run.h"
+#include "tests/unit/debug/rounds.h"
 
 namespace loopscope::testing {
 namespace {
@@ -133,7 +134,7 @@ TEST(Timeline, randomRequestsLeadToTheStatesOfForwardRuns)
     }
     constexpr int kPerTraveller = 40;
     std::mt19937 random(7);
-    for (int done = 0; done < kSequences; done += kPerTraveller) {
+    for (int done = 0; done < rounds(kSequences); done += kPerTraveller) {
         const Subject& subject = subjects[random() % subjects.size()];
         TimelineBudget budget;
         budget.spacingNs = 1 << (random() % 16); // checkpoints from everywhere to hardly any
