@@ -41,7 +41,7 @@ Use useOf(const Operator& op, size_t index, bool isReference)
     const std::string& name = op.kind.name;
     for (const std::string_view read :
          {"ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape", "VarIsInitializedOp", "IsVariableInitialized"})
-        if (name == read && index == 0) return Use::read;
+        if (name == read && index == 0) return op.inputs.size() == (name.starts_with("ResourceGather") ? 2 : 1) ? Use::read : Use::other;
     for (const std::string_view pass : {"Identity", "IdentityN", "Enter", "Exit", "Switch", "Merge", "NextIteration", "RefIdentity",
                                         "RefEnter", "RefExit", "RefSwitch", "RefMerge", "RefNextIteration"})
         if (name == pass) return Use::pass;
@@ -263,7 +263,7 @@ public:
     {
         for (const OperatorId id : m_editor.order()) {
             const Operator op = m_editor.op(id);
-            if (isVariable(op)) constant(id, op);
+            if (isVariable(op) && !op.results.empty()) constant(id, op);
             else if (std::ranges::any_of(op.inputs, [&](ValueId input) { return m_handles.typeOf(m_graph, input) != nullptr; }))
                 adapt(id, op);
         }
