@@ -60,6 +60,14 @@ Status ignore(Terminal& terminal, const CommandLine& line)
     return terminal.carryOut(IgnoreHits{parts.first, count});
 }
 
+Status answerBreakpoints(Terminal& terminal, std::optional<int> only)
+{
+    LS_TRY(std::vector<BreakpointInfo> list, terminal.ask([](Inspector& inspector) { return inspector.breakpoints(); }));
+    if (only) std::erase_if(list, [&](const BreakpointInfo& info) { return info.number != *only; });
+    terminal.answer().breakpoints(list);
+    return {};
+}
+
 Status commands(Terminal& terminal, const CommandLine& line)
 {
     std::pair<int, std::string> parts;
@@ -75,7 +83,7 @@ Status commands(Terminal& terminal, const CommandLine& line)
             .found("'" + parts.second + "'")
             .expected("one command on each of the next lines, then 'end'");
     terminal.block().begin(parts.first);
-    return terminal.answerBreakpoints(parts.first);
+    return answerBreakpoints(terminal, parts.first);
 }
 
 Status enable(Terminal& terminal, const CommandLine& line)

@@ -34,7 +34,8 @@ Status addBreakpoint(Terminal&, const CommandLine&); ///< break, tbreak, watch, 
 Status condition(Terminal&, const CommandLine&);
 Status ignore(Terminal&, const CommandLine&);
 Status commands(Terminal&, const CommandLine&);
-Status enable(Terminal&, const CommandLine&); ///< enable, disable, delete
+Status enable(Terminal&, const CommandLine&);                 ///< enable, disable, delete
+Status answerBreakpoints(Terminal&, std::optional<int> only); ///< those of that number, else all
 
 // values.cpp
 Status print(Terminal&, const CommandLine&);

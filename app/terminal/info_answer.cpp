@@ -261,7 +261,7 @@ Status answerInfo(Terminal& terminal, std::string_view topic)
     if (topic == "carried") return aboutCarried(terminal);
     if (topic == "variables") return aboutVariables(terminal);
     if (topic == "constants") return aboutConstants(terminal);
-    if (topic == "breakpoints") return terminal.answerBreakpoints({});
+    if (topic == "breakpoints") return answerBreakpoints(terminal, {});
     if (topic == "displays") answerDisplays(terminal);
     if (topic == "checkpoints" || topic == "memory") return aboutSaved(terminal);
     if (topic == "loop") return aboutLoop(terminal);

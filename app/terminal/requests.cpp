@@ -76,26 +76,26 @@ public:
     Status operator()(const RemoveBreakpoint& request)
     {
         LS_CHECK_OK(m_session.removeBreakpoint(request.number));
-        return m_terminal.answerBreakpoints({}); // those that are left
+        return terminal::answerBreakpoints(m_terminal, {}); // those that are left
     }
     Status operator()(const EnableBreakpoint& request)
     {
         LS_CHECK_OK(m_session.enableBreakpoint(request.number, request.enabled));
-        return m_terminal.answerBreakpoints(request.number);
+        return terminal::answerBreakpoints(m_terminal, request.number);
     }
     Status operator()(const SetCondition& request)
     {
         LS_CHECK_OK(m_session.setCondition(request.number, request.expression, m_terminal.frame()));
         m_terminal.reply("breakpoint " + std::to_string(request.number) +
                          (request.expression.empty() ? " has no condition now\n" : " stops if " + request.expression + "\n"));
-        return m_terminal.answerBreakpoints(request.number);
+        return terminal::answerBreakpoints(m_terminal, request.number);
     }
     Status operator()(const IgnoreHits& request)
     {
         LS_CHECK_OK(m_session.ignoreHits(request.number, request.count));
         m_terminal.reply("breakpoint " + std::to_string(request.number) + " ignores the next " + std::to_string(request.count) +
                          (request.count == 1 ? " hit\n" : " hits\n"));
-        return m_terminal.answerBreakpoints(request.number);
+        return terminal::answerBreakpoints(m_terminal, request.number);
     }
     Status operator()(const SetMark& request)
     {

@@ -30,6 +30,15 @@ std::string_view originName(LineOrigin origin)
     return "the prompt";
 }
 
+/// Runs what stands behind '!'. True: it ended with 0. Errors: usage, where that may not be.
+Result<bool> runProgram(const std::string& command, LineOrigin origin, bool isAllowed)
+{
+    if (origin != LineOrigin::prompt || !isAllowed)
+        return Error(ErrorCode::usage, "'!' runs programs only when it is typed at a prompt")
+            .found(origin == LineOrigin::prompt ? "no prompt" : "it in " + std::string(originName(origin)));
+    return std::system(command.c_str()) == 0;
+}
+
 /// Sets where the running line came from, and what it was before on every way out.
 class Origin {
 public:
@@ -155,14 +164,6 @@ bool Terminal::runPending()
     return fine;
 }
 
-bool Terminal::shell(const std::string& command)
-{
-    if (m_origin != LineOrigin::prompt || !m_settings.shell)
-        return fail(Error(ErrorCode::usage, "'!' runs programs only when it is typed at a prompt")
-                        .found(m_origin == LineOrigin::prompt ? "no prompt" : "it in " + std::string(originName(m_origin))));
-    return std::system(command.c_str()) == 0;
-}
-
 Status Terminal::checkMayOverwrite(std::string_view command) const
 {
     if (m_origin != LineOrigin::file && m_origin != LineOrigin::breakpoint) return {};
@@ -193,7 +194,10 @@ bool Terminal::runLine(std::string_view typed, std::string_view& name)
     std::string_view line = trimmed(typed);
     if (m_block.isOpen()) return collect(line);
     if (line.empty() || line.front() == '#' || line == kSilent) return true;
-    if (line.front() == '!') return shell(std::string(line.substr(1)));
+    if (line.front() == '!') {
+        const Result<bool> ran = runProgram(std::string(line.substr(1)), m_origin, m_settings.shell);
+        return ran.ok() ? *ran : fail(ran.error());
+    }
     m_repeat.clear();
     const std::string_view assigned = line.starts_with("set ") ? trimmed(line.substr(4)) : line;
     if (assigned.front() == '$') {
@@ -349,14 +353,6 @@ Status Terminal::source(const std::string& path)
         if (status.ok()) status = Error(ErrorCode::usage, what).at(path);
     }
     return status;
-}
-
-Status Terminal::answerBreakpoints(std::optional<int> only)
-{
-    LS_TRY(std::vector<BreakpointInfo> list, ask([](Inspector& inspector) { return inspector.breakpoints(); }));
-    if (only) std::erase_if(list, [&](const BreakpointInfo& info) { return info.number != *only; });
-    m_answer.breakpoints(list);
-    return {};
 }
 
 bool Terminal::confirmed()

@@ -110,7 +110,6 @@ public:
     void note(std::string_view text) { reply("note: " + std::string(text) + "\n"); }
     /// The fields of the running command's answer.
     Answer& answer() { return m_answer; }
-    Status answerBreakpoints(std::optional<int> only); ///< those of that number, else all
 
     DebugSession& session() { return m_session; }
     const DebugSession& session() const { return m_session; }
@@ -146,7 +145,6 @@ private:
     bool fail(const Error& error);
     bool run(std::string_view line, LineOrigin origin);
     bool runLine(std::string_view typed, std::string_view& command);
-    bool shell(const std::string& command);
     bool collect(std::string_view line);
     Status setVariable(std::string_view text);
     bool runDefined(const std::vector<std::string>& commands, std::string_view arguments);

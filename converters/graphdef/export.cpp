@@ -45,11 +45,12 @@ public:
     /// What no GraphDef can say of this model, by name.
     Error* unsayable(bool asMetaGraph)
     {
+        const std::string place = std::string("cannot convert to ") + (asMetaGraph ? "MetaGraphDef" : "GraphDef");
         std::vector<std::string> parts;
         if (m_model.dialect != Dialect::tf) {
-            m_unsayable = std::make_unique<Error>(ErrorCode::unsupported, std::string("a ") + (asMetaGraph ? "MetaGraphDef" : "GraphDef") +
-                                                                              " holds TensorFlow's operators");
-            *m_unsayable = std::move(*m_unsayable).found("dialect " + std::string(dialectName(m_model.dialect)));
+            m_unsayable = std::make_unique<Error>(Error(ErrorCode::unsupported, "it holds TensorFlow's operators")
+                                                      .at(place)
+                                                      .found("dialect " + std::string(dialectName(m_model.dialect))));
             return m_unsayable.get();
         }
         if (!asMetaGraph)
@@ -75,8 +76,7 @@ public:
             parts.resize(kMostNamed);
             parts.push_back(std::to_string(more) + " more");
         }
-        m_unsayable = std::make_unique<Error>(ErrorCode::unsupported, std::string("a ") + (asMetaGraph ? "MetaGraphDef" : "GraphDef") +
-                                                                          " has no place for " + join(parts, ", "));
+        m_unsayable = std::make_unique<Error>(Error(ErrorCode::unsupported, "no place there for " + join(parts, ", ")).at(place));
         if (!asMetaGraph) *m_unsayable = std::move(*m_unsayable).note("a MetaGraphDef (.meta) keeps signatures");
         return m_unsayable.get();
     }

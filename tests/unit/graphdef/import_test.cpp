@@ -168,7 +168,7 @@ TEST(MetaGraph, keeps_signatures_tags_and_the_rest)
     EXPECT_TRUE(MessageDifferencer::Equals(message, again)) << again.DebugString();
     const auto plain = exportGraphDef(*model);
     ASSERT_FALSE(plain.ok());
-    EXPECT_EQ(plain.error().message(), "a GraphDef has no place for signature \"a\", signature \"b\", metadata \"meta_graph\"");
+    EXPECT_EQ(plain.error().message(), "cannot convert to GraphDef: no place there for signature \"a\", signature \"b\", metadata \"meta_graph\"");
 }
 
 TEST(MetaGraph, is_written_from_a_text_with_signatures)
@@ -191,7 +191,7 @@ TEST(GraphDefExport, names_what_it_cannot_say)
     const auto written = exportGraphDef(*tfl);
     ASSERT_FALSE(written.ok());
     EXPECT_EQ(written.error().code(), ErrorCode::unsupported);
-    EXPECT_EQ(written.error().message(), "a GraphDef holds TensorFlow's operators, found dialect tfl");
+    EXPECT_EQ(written.error().message(), "cannot convert to GraphDef: it holds TensorFlow's operators, found dialect tfl");
 }
 
 } // namespace

@@ -209,7 +209,7 @@ TEST_F(SavedModelTest, is_not_written_without_its_variables)
     ASSERT_TRUE(model.ok()) << model.error().message();
     const auto written = exportMetaGraph(model->model);
     ASSERT_FALSE(written.ok());
-    EXPECT_EQ(written.error().message(), "a MetaGraphDef has no place for the value of variable 'w'");
+    EXPECT_EQ(written.error().message(), "cannot convert to MetaGraphDef: no place there for the value of variable 'w'");
 }
 
 } // namespace
