@@ -168,7 +168,8 @@ TEST(MetaGraph, keeps_signatures_tags_and_the_rest)
     EXPECT_TRUE(MessageDifferencer::Equals(message, again)) << again.DebugString();
     const auto plain = exportGraphDef(*model);
     ASSERT_FALSE(plain.ok());
-    EXPECT_EQ(plain.error().message(), "cannot convert to GraphDef: no place there for signature \"a\", signature \"b\", metadata \"meta_graph\"");
+    EXPECT_EQ(plain.error().message(),
+              "cannot convert to GraphDef: no place there for signature \"a\", signature \"b\", metadata \"meta_graph\"");
 }
 
 TEST(MetaGraph, is_written_from_a_text_with_signatures)
