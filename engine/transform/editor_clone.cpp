@@ -18,6 +18,30 @@ std::vector<std::string> originsElsewhere(const Graph& graph, OperatorId id)
 
 } // namespace
 
+Sources Sources::elsewhere(const Graph& graph, std::span<const OperatorId> ops)
+{
+    Sources sources = none();
+    for (const OperatorId id : ops)
+        for (std::string& origin : originsElsewhere(graph, id)) sources.m_others.push_back(std::move(origin));
+    return sources;
+}
+
+OperatorId GraphEditor::cloneFrom(const Graph& source, OperatorId id, std::vector<ValueId> inputs, std::vector<OperatorId> controls,
+                                  Place place)
+{
+    const Operator& original = source.op(id);
+    OperatorDraft draft;
+    draft.kind = original.kind;
+    draft.name = isTensorFlow() || original.results.empty() ? original.name : source.value(original.results.front()).id;
+    draft.attributes = original.attributes;
+    draft.inputs = std::move(inputs);
+    draft.controlInputs = std::move(controls);
+    for (const ValueId result : original.results) draft.results.push_back(source.value(result).type);
+    const OperatorId copy = insert(std::move(draft), Sources::elsewhere(source, std::span(&id, 1)), place);
+    if (drawsRandomNumbers(original)) mutableOp(copy).streamIdentity = randomStreamIdentity(original);
+    return copy;
+}
+
 Graph copyGraph(const Graph& graph, std::string id)
 {
     Graph copy = graph;

@@ -10,13 +10,15 @@ namespace loopscope {
 namespace {
 
 /// The origins of several operators, each text once, in the order of the operators.
-std::vector<std::string> joinedOrigins(const Graph& graph, const std::vector<OperatorId>& sources)
+std::vector<std::string> joinedOrigins(const Graph& graph, const Sources& sources)
 {
     std::vector<std::string> joined;
     std::unordered_set<std::string> seen;
-    for (const OperatorId id : sources)
+    for (const OperatorId id : sources.operators())
         for (std::string& origin : originsOf(graph.op(id), id))
             if (seen.insert(origin).second) joined.push_back(std::move(origin));
+    for (const std::string& origin : sources.others())
+        if (seen.insert(origin).second) joined.push_back(origin);
     return joined;
 }
 
@@ -106,7 +108,7 @@ OperatorId GraphEditor::insert(OperatorDraft draft, const Sources& sources, Plac
     std::ranges::stable_sort(op.attributes, {}, &NamedAttribute::key);
     op.inputs = std::move(draft.inputs);
     op.controlInputs = std::move(draft.controlInputs);
-    op.origin = joinedOrigins(graph(), sources.operators());
+    op.origin = joinedOrigins(graph(), sources);
     const OperatorId id = addOperator(std::move(op), place);
     std::vector<ValueId> results;
     for (size_t k = 0; k < draft.results.size(); ++k) {
@@ -280,6 +282,12 @@ ValueId GraphEditor::addInput(std::string id, TensorType type)
 }
 
 void GraphEditor::setType(ValueId id, TensorType type) { mutableGraph().value(id).type = std::move(type); }
+
+void GraphEditor::setInputAttributes(ValueId id, AttributeList attributes)
+{
+    std::ranges::stable_sort(attributes, {}, &NamedAttribute::key);
+    mutableGraph().value(id).attributes = std::move(attributes);
+}
 
 void GraphEditor::clearInputs()
 {

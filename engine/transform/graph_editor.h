@@ -28,10 +28,15 @@ public:
     /// For what stands for nothing in the file: a value that nobody looks at, a read that a session adds.
     static Sources none() { return Sources(std::span<const OperatorId>()); }
 
+    /// Operators of another graph, as parts of which a new graph is made: they are named with their graph, `@main/while/add`.
+    static Sources elsewhere(const Graph& graph, std::span<const OperatorId> ops);
+
     const std::vector<OperatorId>& operators() const { return m_operators; }
+    const std::vector<std::string>& others() const { return m_others; } ///< origins of operators of other graphs
 
 private:
     std::vector<OperatorId> m_operators;
+    std::vector<std::string> m_others;
 };
 
 /// An operator to be.
@@ -92,6 +97,8 @@ public:
     OperatorId append(OperatorDraft draft, const Sources& sources) { return insert(std::move(draft), sources, Place::end()); }
     /// A second one with other operands. It stands for what the first stands for, and draws from its random stream.
     OperatorId clone(OperatorId id, std::vector<ValueId> inputs, Place place);
+    /// An operator of another graph with these operands and control inputs, with its name, types and random stream. It stands for that one.
+    OperatorId cloneFrom(const Graph& source, OperatorId id, std::vector<ValueId> inputs, std::vector<OperatorId> controls, Place place);
     /// A new operator where the last of `ops` stands (they are in their order). Its result k is used where `replaced[k]` was (invalid:
     /// nowhere); it waits for what they waited for, and who waited for them waits for it. Then those of `ops` go that nothing uses any
     /// more. Except in TensorFlow, whose values are called after their nodes, its results take over the ids and names of what they
@@ -129,6 +136,7 @@ public:
     ValueId addConstant(std::string id, TensorType type, ConstantPtr data);
     ValueId addInput(std::string id, TensorType type);
     void setType(ValueId id, TensorType type);
+    void setInputAttributes(ValueId id, AttributeList attributes); ///< of a value that the graph is given
     void replaceUse(ValueId from, const ValueUse& use, ValueId to);
     void replaceUses(ValueId from, ValueId to);
     void replaceUses(OperatorId from, OperatorId to); ///< waiting for one becomes waiting for the other
@@ -138,6 +146,8 @@ public:
     void setOutput(int32_t index, ValueId value);
     void setOutputs(std::vector<GraphOutput> outputs);
     void setControlOutputs(std::vector<std::pair<std::string, OperatorId>> outputs);
+    /// The graph's inputs, all of them, in another order.
+    void orderInputs(std::vector<ValueId> inputs) { mutableGraph().inputs = std::move(inputs); }
     /// The graph takes nothing: its inputs become absent values.
     void clearInputs();
     /// The value comes from the caller from now on, as the last input. If an operator writes it, that writes `asideId` instead.

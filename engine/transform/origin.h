@@ -1,0 +1,39 @@
+// Which value of a TensorFlow 1 graph a value of the graph that was raised from it stands for. What raising knows is in the model itself,
+// so that files keep it: ordinary operators are called after their nodes, everything else says it in attributes.
+#pragma once
+
+#include "engine/ir/model.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace loopscope {
+
+/// Of a function that was made from a part of a v1 graph: that graph's id, and the names of the frames around the part, outermost first.
+inline constexpr std::string_view kOriginGraph = "_origin_graph";
+inline constexpr std::string_view kOriginFrames = "_origin_frames";
+/// Of an operator: `node` or `node:slot` for each result, "" for what stands for nothing. Of a function's input: one such text.
+inline constexpr std::string_view kOrigin = "_origin";
+
+/// A value of a v1 graph, in every iteration of its frames, and the value that stands for it.
+struct OriginPair {
+    std::string sourceGraph;         ///< id of the v1 graph
+    std::vector<std::string> frames; ///< names of its frames, outermost first; empty: the graph itself
+    std::string node;
+    int32_t slot = 0;
+    GraphId graph; ///< of the raised model
+    ValueId value;
+};
+
+/// All pairs of a raised model, by graph and value. Values without a partner are left out. In a model that was never raised every node
+/// stands for itself.
+std::vector<OriginPair> originPairs(const Model& raised);
+
+/// The frames that a graph of a raised model was part of; empty: none.
+std::vector<std::string> originFrames(const Graph& graph);
+
+/// "node:2" in its parts; "node" is slot 0.
+std::pair<std::string, int32_t> originParts(std::string_view text);
+
+} // namespace loopscope
