@@ -1,0 +1,171 @@
+// Raises graph by graph. What fails is tried again with more that stays as it is, so that one irregular place costs nothing else.
+#include "converters/raise/raise.h"
+
+#include "converters/raise/emitter.h"
+#include "converters/raise/flow.h"
+#include "engine/base/text.h"
+#include "engine/transform/graph_editor.h"
+#include "engine/transform/origin.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace loopscope {
+
+namespace {
+
+using namespace raising;
+
+constexpr int kMostAttempts = 50;
+
+/// Graph outputs, bound values and, in the primary graph, what the options name.
+class WantedNames {
+public:
+    WantedNames(const Model& model, GraphId id) : m_model(model), m_graph(model.graph(id)), m_id(id)
+    {
+        m_wanted.values.assign(m_graph.values.size(), false);
+        m_wanted.operators.assign(m_graph.operators.size(), false);
+        m_wanted.fed.assign(m_graph.operators.size(), false);
+    }
+
+    Result<Wanted> find(const RaiseOptions& options)
+    {
+        for (const GraphOutput& output : m_graph.outputs) m_wanted.values[at(output.value)] = true;
+        for (const auto& [name, op] : m_graph.controlOutputs) m_wanted.operators[at(op)] = true;
+        for (const Signature& signature : m_model.signatures) {
+            if (signature.graph != m_id) continue;
+            for (const auto* bindings : {&signature.inputs, &signature.outputs})
+                for (const SignatureBinding& binding : *bindings)
+                    if (binding.value.valid()) m_wanted.values[at(binding.value)] = true;
+        }
+        if (m_id.index != 0) return std::move(m_wanted);
+        for (size_t o = 0; o < m_graph.operators.size(); ++o)
+            m_nodes.emplace(m_graph.operators[o].name, OperatorId(static_cast<int64_t>(o)));
+        for (const std::string& name : options.fetches) {
+            LS_TRY(const ValueId value, valueNamed("fetch", name));
+            m_wanted.values[at(value)] = true;
+        }
+        for (const std::string& name : options.feeds) {
+            LS_TRY(const ValueId value, valueNamed("feed", name));
+            if (m_graph.value(value).role == ValueRole::result) m_wanted.fed[at(m_graph.value(value).producer)] = true;
+        }
+        for (const std::string& name : options.targets) {
+            const auto found = m_nodes.find(name);
+            if (found == m_nodes.end()) return unknown("target", name);
+            m_wanted.operators[at(found->second)] = true;
+        }
+        return std::move(m_wanted);
+    }
+
+private:
+    Result<ValueId> valueNamed(const char* what, const std::string& name) const
+    {
+        const auto [node, slot] = originParts(name);
+        const auto found = m_nodes.find(node);
+        if (found == m_nodes.end()) {
+            if (const ValueId value = m_graph.findValue(name); value.valid()) return value;
+            return unknown(what, name);
+        }
+        const std::vector<ValueId>& results = m_graph.op(found->second).results;
+        if (slot < 0 || static_cast<size_t>(slot) >= results.size())
+            return Error(ErrorCode::usage, std::string(what) + " '" + name + "': the node has no such output")
+                .expected(std::to_string(results.size()) + " outputs");
+        return results[static_cast<size_t>(slot)];
+    }
+
+    Error unknown(const char* what, const std::string& name) const
+    {
+        std::vector<std::string> names;
+        for (const auto& [node, op] : m_nodes) names.push_back(node);
+        return Error(ErrorCode::usage, std::string(what) + " '" + name + "': no such node").nearest(nearestNames(name, names));
+    }
+
+    const Model& m_model;
+    const Graph& m_graph;
+    GraphId m_id;
+    Wanted m_wanted;
+    std::unordered_map<std::string, OperatorId> m_nodes;
+};
+
+/// Results of Merges and Exits at the top that nobody reads are what a session fetches when it is not told what.
+void wantUnread(Flow& flow, Wanted& wanted)
+{
+    const Graph& graph = flow.graph();
+    std::vector<bool> isRead(graph.values.size(), false);
+    for (const Operator& op : graph.operators)
+        for (const ValueId input : op.inputs)
+            if (input.valid()) isRead[at(input)] = true;
+    for (const OperatorId id : flow.order()) {
+        const FlowRole role = flow.role(id);
+        const bool isMerge = role == FlowRole::merge && flow.regionOf(id) == 0;
+        const bool isExit =
+            role == FlowRole::exit && flow.regionOfFrame(flow.frames().frames[static_cast<size_t>(flow.frameOf(id))].parent) == 0;
+        if (!isMerge && !isExit) continue;
+        const ValueId value = graph.op(id).results[0];
+        if (!isRead[at(value)] && flow.livesAs(value) == kAlways) wanted.values[at(value)] = true;
+    }
+}
+
+/// A node that could not be written stays with what gates it, or with its frame. False: there is nothing to try.
+bool keepNextTime(Flow& flow, const Failure& failure, std::unordered_set<int32_t>& tried)
+{
+    if (!failure.keep.valid() || !tried.insert(failure.keep.index).second) return false;
+    if (flow.role(failure.keep) == FlowRole::loopCondition) flow.keepFrame(flow.frameOf(failure.keep));
+    else flow.keep(failure.keep);
+    return true;
+}
+
+Status raiseGraph(Model& model, GraphId id, const RaiseOptions& options, RaiseReport& report)
+{
+    LS_TRY(Wanted wanted, WantedNames(model, id).find(options));
+    Graph original = model.graph(id);
+    { // operators have their random streams and origins from here on
+        GraphEditor pinned(original, Dialect::tf);
+    }
+    Flow flow(original, wanted);
+    std::unordered_set<int32_t> tried;
+    for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+        if (!flow.analyze(report.declined).ok()) return {};
+        if (attempt == 0 && id.index == 0 && options.fetches.empty() && original.outputs.empty()) wantUnread(flow, wanted);
+        Graph edited = original;
+        GraphEditor editor(edited, Dialect::tf);
+        Emitter emitter(flow, editor, model.graphs.size(), [&](const std::string& name) {
+            return std::ranges::any_of(model.graphs, [&](const Graph& graph) { return graph.id == name; });
+        });
+        const std::optional<Failure> failure = emitter.run();
+        if (failure) {
+            const std::string where = failure->keep.valid() ? original.op(failure->keep).name : original.id;
+            report.declined.push_back({where, failure->reason});
+            if (!keepNextTime(flow, *failure, tried)) return {};
+            continue;
+        }
+        LS_CHECK_OK(editor.finish());
+        model.graph(id) = std::move(edited);
+        LS_CHECK_OK(GraphEditor(model, id).finish(GraphEditor::Values::dropUnused)); // files have no place for what nobody writes
+        for (Graph& function : emitter.functions()) model.graphs.push_back(std::move(function));
+        for (Raised& raised : emitter.raised()) report.raised.push_back(std::move(raised));
+        return {};
+    }
+    return {};
+}
+
+} // namespace
+
+Result<RaiseReport> raiseControlFlow(Model& model, const RaiseOptions& options)
+{
+    if (model.dialect != Dialect::tf)
+        return Error(ErrorCode::usage, "only TensorFlow graphs have control flow to raise")
+            .found("dialect " + std::string(dialectName(model.dialect)));
+    RaiseReport report;
+    const size_t count = model.graphs.size();
+    for (size_t g = 0; g < count; ++g) {
+        const GraphId id(static_cast<int64_t>(g));
+        if (!hasFramesOrSwitches(model.graph(id))) continue;
+        Status status = raiseGraph(model, id, options, report);
+        if (!status.ok()) return std::move(status).takeError();
+    }
+    return report;
+}
+
+} // namespace loopscope
