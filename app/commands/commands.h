@@ -14,6 +14,7 @@ Result<int> runList(const CommandContext& context);
 Result<int> runRun(const CommandContext& context);
 Result<int> runTrace(const CommandContext& context);
 Result<int> runQuery(const CommandContext& context);
+Result<int> runProve(const CommandContext& context);
 Result<int> runDiff(const CommandContext& context);
 Result<int> runExport(const CommandContext& context);
 Result<int> runExportGraph(const CommandContext& context);

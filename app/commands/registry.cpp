@@ -121,6 +121,17 @@ std::vector<CommandSpec> conversionCommands()
     };
 }
 
+/// What holds programs against each other.
+std::vector<CommandSpec> proofCommands()
+{
+    return {
+        {"prove", "prove A [B] -i NAME=SOURCE…",
+         "Whether two programs compute the same, value by value, on given and drawn inputs. Exit code 1 if they do not.",
+         "loopscope prove samples/text/collatz.lsir --against fast -i x=27",
+         with(with({"samples", "minimize", "pair", "against", "bitwise"}, kTolerance), kRunning), 1, 2, runProve},
+    };
+}
+
 /// What tells of the program itself and checks it.
 std::vector<CommandSpec> programCommands()
 {
@@ -165,7 +176,7 @@ const std::vector<CommandSpec>& table()
 {
     static const std::vector<CommandSpec> commands = [] {
         std::vector<CommandSpec> all;
-        for (const auto& group : {modelCommands(), traceCommands(), conversionCommands(), programCommands()})
+        for (const auto& group : {modelCommands(), traceCommands(), conversionCommands(), proofCommands(), programCommands()})
             all.insert(all.end(), group.begin(), group.end());
         return all;
     }();

@@ -5,6 +5,7 @@
 #include "app/replay/run_recording.h"
 #include "app/wiring/input_sources.h"
 #include "app/wiring/model_file.h"
+#include "app/wiring/proof.h"
 #include "app/wiring/recording.h"
 #include "app/wiring/reference_inputs.h"
 #include "app/wiring/session.h"
@@ -77,27 +78,6 @@ Result<BoundInputs> recordedInputs(const std::string& path, const RunTarget& run
     return takenInputs(run, given, other);
 }
 
-/// Makes another TensorFlow graph run from and to what this run is fed with and gives, as far as it has values of these names.
-Status selectAlike(Model& other, const DebugSubject& subject)
-{
-    const GraphId root = rootOf(other, "");
-    if (other.dialect != Dialect::tf || !other.hasGraph(root) || !other.graph(root).outputs.empty()) return {};
-    const auto shared = [&](const std::vector<Port>& ports) {
-        std::vector<std::string> names;
-        for (const Port& port : ports) {
-            const std::string& id = subject.model->graph(subject.target.graph).value(port.value).id;
-            if (other.graph(root).findValue(id).valid()) names.push_back(id);
-        }
-        return names;
-    };
-    RunSelection asked;
-    asked.feeds = shared(subject.target.inputs);
-    asked.fetches = shared(subject.target.outputs);
-    LS_TRY(const RunSelection selection, completeSelection(other, std::move(asked), ""));
-    LS_TRY(other, selectForRun(other, root, selection));
-    return {};
-}
-
 /// `recording`: the file that `subject` is stepped through; empty: it is a model.
 Status holdAgainst(DebugSubject& subject, const std::string& recording, const std::string& path, const Tolerance& tolerance,
                    const ExecutionOptions& options)
@@ -123,7 +103,7 @@ Status holdAgainst(DebugSubject& subject, const std::string& recording, const st
         RunTarget target;
     };
     LS_TRY(LoadedModel file, loadModel(path));
-    LS_CHECK_OK(selectAlike(file.model, subject));
+    LS_CHECK_OK(selectAlike(file.model, *subject.model, subject.target));
     auto other = std::make_shared<Other>(Other{std::move(file), {}});
     LS_TRY(other->target, targetOf(other->file, ""));
     const RunTarget target = subject.target;

@@ -100,6 +100,7 @@ std::vector<std::string> transcripts()
     for (const auto& entry : std::filesystem::directory_iterator("tests/cli"))
         if (entry.path().extension() == ".transcript") paths.push_back(entry.path().string());
     std::sort(paths.begin(), paths.end());
+    paths.emplace_back("docs/proving.md");
     paths.emplace_back("docs/tracing.md");
     return paths;
 }

@@ -51,16 +51,19 @@ public:
     PairedBy how(GraphId graph, GraphId there, ValueId value) const;
     const PairingSummary& summary() const { return m_summary; }
 
-private:
-    using Graphs = std::pair<GraphId, GraphId>;
+    using Graphs = std::pair<GraphId, GraphId>; ///< here, there
     struct Partner {
         ValueId value;
         PairedBy how = PairedBy::name;
     };
     struct Pairs {
         std::map<ValueId, Partner> values;
-        std::map<std::pair<OperatorId, GraphId>, Step> calls;
+        std::map<std::pair<OperatorId, GraphId>, Step> calls; ///< by site and graph entered
     };
+    /// Everything that pairs, for those who go through it all.
+    const std::map<Graphs, Pairs>& pairs() const { return m_pairs; }
+
+private:
     void pairGraphs(const Model& model, const Model& reference, Graphs graphs, const std::string& path, const std::string& pathThere,
                     bool sameStructure);
     static void pairByName(const Graph& here, const Graph& there, Pairs& pairs);

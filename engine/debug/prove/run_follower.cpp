@@ -1,0 +1,216 @@
+#include "engine/debug/prove/run_follower.h"
+
+#include "engine/debug/reference/frame_nodes.h"
+#include "engine/observe/address_names.h"
+#include "engine/ops/catalog.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace loopscope {
+
+namespace {
+
+/// Mixes what makes a place into what made the place around it.
+uint64_t mixed(uint64_t chain, uint64_t part)
+{
+    uint64_t x = chain + 0x9e3779b97f4a7c15ULL + part * 0xd6e8feb86659fd93ULL;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+    return x ^ (x >> 31);
+}
+
+constexpr uint64_t kChoice = 0x6272616e6368ULL; ///< apart from iterations of the same place
+
+bool countsIterations(const InvocationStart& start) { return start.role == CallRole::loop || start.role == CallRole::frame; }
+
+/// What an operator adds to the roundings on the way: its own, and what its kernels may add to it.
+double roundingsOf(const Graph& graph, const Operator& op)
+{
+    const bool isFloat = std::ranges::any_of(op.results, [&](ValueId result) {
+        const DType dtype = result.valid() ? graph.value(result).type.dtype : DType::unknown;
+        return loopscope::isFloat(dtype) || dtypeClass(dtype) == DTypeClass::complex || dtype == DType::unknown;
+    });
+    if (!isFloat) return 0;
+    const OpDef* const def = findOp(op.kind);
+    const double ulp = std::numeric_limits<float>::epsilon();
+    double own = 1;
+    if (def) {
+        const ErrorBound bound = def->floatBound.of(DType::f32);
+        own += 2 * (static_cast<double>(bound.ulp) + std::max(bound.relative, bound.ofLargest) / ulp);
+    }
+    return own;
+}
+
+} // namespace
+
+RunFollower::RunFollower(RunMap::Side side, const Executor& executor, const RunMap& map, ProofListener& listener)
+    : m_side(side),
+      m_model(executor.model()),
+      m_map(map),
+      m_listener(listener)
+{
+    for (const Graph& graph : m_model.graphs) {
+        std::vector<Facts>& facts = m_facts.emplace_back();
+        for (const Operator& op : graph.operators) facts.push_back({roundingsOf(graph, op), leavesFrame(op)});
+    }
+}
+
+const std::shared_ptr<ProofCall>& RunFollower::callOf(InvocationId id)
+{
+    if (id != m_last) {
+        m_last = id;
+        const auto found = m_calls.find(id.number);
+        m_lastCall = found == m_calls.end() ? nullptr : found->second;
+    }
+    return m_lastCall;
+}
+
+void RunFollower::invocationStarted(const InvocationStart& e)
+{
+    auto call = std::make_shared<ProofCall>();
+    call->start = e;
+    if (e.parent.number != 0) call->parent = callOf(e.parent);
+    if (call->parent) enter(*call);
+    else call->body = &m_map.scopes(m_side).front();
+    m_last = e.id;
+    m_lastCall = call;
+    m_calls[e.id.number] = std::move(call);
+}
+
+void RunFollower::enter(ProofCall& call)
+{
+    const InvocationStart& start = call.start;
+    ProofCall& outer = *call.parent;
+    call.parentInCond = outer.start.cond.valid() && start.callerGraph == outer.start.cond;
+    const RunMap::Scope* const scope = outer.scopeOf(start.callerGraph);
+    const auto find = [&](GraphId graph) -> const RunMap::Call* {
+        if (!scope || !graph.valid()) return nullptr;
+        const auto found = scope->calls.find({start.site, graph});
+        return found == scope->calls.end() || found->second.scope < 0 ? nullptr : &found->second;
+    };
+    const RunMap::Call *const body = find(start.graph), *const cond = find(start.cond);
+    const RunMap::Call* const any = body ? body : cond;
+    call.pairs = outer.pairs && any;
+    call.chain = outer.chain;
+    if (!any) {
+        call.chain = mixed(call.chain, static_cast<uint64_t>(start.id.number));
+        return;
+    }
+    const std::vector<RunMap::Scope>& scopes = m_map.scopes(m_side);
+    if (body) call.body = &scopes[static_cast<size_t>(body->scope)];
+    if (cond) call.cond = &scopes[static_cast<size_t>(cond->scope)];
+    if (any->mark == 0) return;
+    const uint64_t place = mixed(outer.chain, any->mark);
+    call.chain = countsIterations(start) ? mixed(place, static_cast<uint64_t>(start.iteration)) : place;
+    if (!call.pairs) return;
+    if (countsIterations(start)) {
+        const auto known = std::ranges::find(outer.loops, any->mark, &ProofCall::Loop::mark);
+        // The last iteration of a loop with a condition, and of a frame, is the one in which the condition says no.
+        const int64_t trips = start.iteration + (start.role == CallRole::loop && !start.cond.valid() ? 1 : 0);
+        if (known == outer.loops.end()) outer.loops.push_back({any->mark, start.callerGraph, start.site, start.role, trips});
+        else known->trips = std::max(known->trips, trips);
+        m_listener.iterates(m_side, place, trips, call);
+        return;
+    }
+    if (start.role == CallRole::call || start.role == CallRole::init || start.role == CallRole::region) return;
+    const int64_t taken = start.role == CallRole::thenBranch ? 0 : start.role == CallRole::elseBranch ? 1 : start.branch;
+    m_listener.chose(m_side, {false, mixed(place, kChoice), taken,
+                              addressIn(outer, call.parentInCond, start.callerGraph, start.site, -1, CallRole::call), start.step});
+}
+
+void RunFollower::tellLoops(ProofCall& call, Step step)
+{
+    for (const ProofCall::Loop& loop : call.loops) {
+        const bool inCond = call.start.cond.valid() && loop.graph == call.start.cond;
+        m_listener.chose(
+            m_side, {true, mixed(call.chain, loop.mark), loop.trips, addressIn(call, inCond, loop.graph, loop.site, -1, loop.role), step});
+    }
+    call.loops.clear();
+}
+
+void RunFollower::invocationEnded(const InvocationEnd& e)
+{
+    const auto found = m_calls.find(e.id.number);
+    if (found == m_calls.end()) return;
+    tellLoops(*found->second, e.step);
+    m_calls.erase(found);
+    if (m_last == e.id) {
+        m_last = -1;
+        m_lastCall = nullptr;
+    }
+}
+
+void RunFollower::finish()
+{
+    for (const auto& [id, call] : m_calls) tellLoops(*call, -1);
+    m_calls.clear();
+    m_last = -1;
+    m_lastCall = nullptr;
+}
+
+void RunFollower::operatorExecuted(const OperatorEvent& e)
+{
+    const Facts& facts = m_facts[static_cast<size_t>(e.graph.index)][static_cast<size_t>(e.op.index)];
+    m_roundings += facts.roundings;
+    if (e.results.empty()) return;
+    const std::shared_ptr<ProofCall>& call = callOf(e.invocation);
+    if (!call || !call->pairs) return;
+    const RunMap::Scope* const scope = call->scopeOf(e.graph);
+    if (!scope) return;
+    const Operator& op = m_model.graph(e.graph).op(e.op);
+    const size_t count = std::min(e.results.size(), op.results.size());
+    for (size_t k = 0; k < count; ++k) {
+        const Tensor* const tensor = e.results[k];
+        if (!tensor || !tensor->data || !op.results[k].valid()) continue;
+        const uint32_t key = scope->keys[static_cast<size_t>(op.results[k].index)];
+        if (key == 0) continue;
+        const bool leaves = facts.leaves && call->start.role == CallRole::frame && call->parent;
+        m_listener.wrote(m_side, {key, leaves ? call->parent->chain : call->chain, &call, e.graph, e.op, static_cast<int32_t>(k), e.step,
+                                  tensor, m_roundings});
+    }
+}
+
+void RunFollower::variableAccessed(const VariableAccess& e)
+{
+    if (e.kind == VariableAccess::Kind::write && e.value && e.value->data) m_listener.wroteVariable(m_side, e.name, *e.value);
+}
+
+void RunFollower::runEnded(const RunEnd& e) { m_end = e.reason; }
+
+std::string RunFollower::addressOf(const ProofCall& call, GraphId graph, OperatorId op, int32_t slot) const
+{
+    return addressIn(call, call.start.cond.valid() && graph == call.start.cond, graph, op, slot, CallRole::call);
+}
+
+std::string RunFollower::addressOfLoop(const ProofCall& iteration) const
+{
+    const InvocationStart& start = iteration.start;
+    return addressIn(*iteration.parent, iteration.parentInCond, start.callerGraph, start.site, -1, start.role);
+}
+
+std::string RunFollower::addressIn(const ProofCall& call, bool inCond, GraphId graph, OperatorId op, int32_t slot, CallRole site) const
+{
+    Address address;
+    for (const ProofCall* at = &call; at; at = at->parent.get()) {
+        if (!at->parent) {
+            address.root = m_model.graph(at->start.graph).id;
+            break;
+        }
+        AddressStep step;
+        const Operator& caller = m_model.graph(at->start.callerGraph).op(at->start.site);
+        step.site = siteName(caller, at->start.site.index, at->start.role);
+        step.role = stepRole(at->start.role, inCond);
+        step.branch = at->start.branch;
+        step.iteration = at->start.iteration;
+        address.steps.push_back(std::move(step));
+        inCond = at->parentInCond;
+    }
+    std::ranges::reverse(address.steps);
+    address.target = slot >= 0 ? TargetKind::output : TargetKind::op;
+    address.op = siteName(m_model.graph(graph).op(op), op.index, site);
+    address.slot = slot;
+    return toString(address);
+}
+
+} // namespace loopscope

@@ -1,0 +1,108 @@
+// What one of the two runs of a proof announces, put in terms that both share: each write with the call it lies in and its key.
+#pragma once
+
+#include "engine/debug/prove/run_map.h"
+#include "engine/exec/executor.h"
+#include "engine/observe/execution_observer.h"
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace loopscope {
+
+/// An invocation that is open, or that something which waits for its partner lies in.
+struct ProofCall {
+    std::shared_ptr<ProofCall> parent;
+    InvocationStart start;
+    uint64_t chain = 0; ///< the same number on both sides, if all calls on the way pair
+    bool pairs = true;  ///< false: some call on the way does not
+    bool parentInCond = false;
+    const RunMap::Scope* body = nullptr; ///< of the graph entered; null: nothing in it pairs
+    const RunMap::Scope* cond = nullptr;
+    struct Loop {
+        uint32_t mark = 0;
+        GraphId graph;
+        OperatorId site;
+        CallRole role = CallRole::loop;
+        int64_t trips = 0;
+    };
+    std::vector<Loop> loops; ///< that were entered from here
+
+    const RunMap::Scope* scopeOf(GraphId graph) const { return start.cond.valid() && graph == start.cond ? cond : body; }
+};
+
+/// One write, valid during the call.
+struct ProofWrite {
+    uint32_t key = 0;
+    uint64_t chain = 0;
+    const std::shared_ptr<ProofCall>* call = nullptr;
+    GraphId graph;
+    OperatorId op;
+    int32_t slot = 0;
+    Step step;
+    const Tensor* tensor = nullptr;
+    double roundings = 0; ///< of the run so far, each of which may change a result by half a unit in the last place
+};
+
+/// A number that both runs have of one place: how often a loop went round, which branch was taken.
+struct ProofChoice {
+    bool isLoop = false;
+    uint64_t place = 0;
+    int64_t number = 0;
+    std::string address;
+    Step step;
+};
+
+class ProofListener {
+public:
+    virtual ~ProofListener() = default;
+    virtual void wrote(RunMap::Side side, const ProofWrite& write) = 0;
+    virtual void chose(RunMap::Side side, const ProofChoice& choice) = 0;
+    /// An iteration of a loop begins of which the other side may know already how often it goes round.
+    virtual void iterates(RunMap::Side side, uint64_t place, int64_t trips, const ProofCall& loop) = 0;
+    virtual void wroteVariable(RunMap::Side side, std::string_view name, const Tensor& value) = 0;
+};
+
+class RunFollower final : public ExecutionObserver {
+public:
+    RunFollower(RunMap::Side side, const Executor& executor, const RunMap& map, ProofListener& listener);
+
+    void invocationStarted(const InvocationStart& e) override;
+    void invocationEnded(const InvocationEnd& e) override;
+    void operatorExecuted(const OperatorEvent& e) override;
+    void variableAccessed(const VariableAccess& e) override;
+    void runEnded(const RunEnd& e) override;
+
+    RunEnd::Reason end() const { return m_end; }
+    /// Tells the loops of what has not been left.
+    void finish();
+
+    std::string addressOf(const ProofCall& call, GraphId graph, OperatorId op, int32_t slot) const;
+    /// Of the loop that an iteration belongs to.
+    std::string addressOfLoop(const ProofCall& iteration) const;
+
+private:
+    const std::shared_ptr<ProofCall>& callOf(InvocationId id);
+    void enter(ProofCall& call);
+    void tellLoops(ProofCall& call, Step step);
+    std::string addressIn(const ProofCall& call, bool inCond, GraphId graph, OperatorId op, int32_t slot, CallRole site) const;
+
+    const RunMap::Side m_side;
+    const Model& m_model;
+    const RunMap& m_map;
+    ProofListener& m_listener;
+    std::unordered_map<int64_t, std::shared_ptr<ProofCall>> m_calls; ///< open ones
+    InvocationId m_last = -1;
+    std::shared_ptr<ProofCall> m_lastCall;
+    struct Facts {
+        double roundings = 0;
+        bool leaves = false; ///< an Exit, whose result is one of the frame outside
+    };
+    std::vector<std::vector<Facts>> m_facts; ///< by graph and operator
+    double m_roundings = 0;
+    RunEnd::Reason m_end = RunEnd::Reason::finished;
+};
+
+} // namespace loopscope
