@@ -301,7 +301,9 @@ Result<BoundInput> bindPort(const Port& port, const InputOption& option, uint64_
 {
     BoundInput input;
     Result<std::vector<Array>> arrays = allocating([&] { return resolve(port, option, seed, runs, last, bound); });
-    if (!arrays.ok() && arrays.error().code() == ErrorCode::execution) return std::move(arrays).takeError().at("input '" + port.name + "'");
+    const std::string place = "input '" + port.name + "'";
+    if (!arrays.ok() && arrays.error().code() == ErrorCode::execution && !arrays.error().message().starts_with(place))
+        return std::move(arrays).takeError().at(place); // memory that could not be had knows no place
     LS_TRY(input.arrays, std::move(arrays));
     input.source = option.source;
     for (Array& array : input.arrays)
@@ -322,17 +324,16 @@ Shape concreteShape(const TensorType& type)
 
 Result<Array> randomArray(DType dtype, const Shape& shape, uint64_t seed, const RandomRange& range)
 {
-    const auto count = checkedElementCount(shape);
-    if (!count || *count > kMostMadeElements) return Error(ErrorCode::usage, "shape " + toString(shape) + " is too large");
+    LS_TRY(const int64_t count, madeElements(dtype, shape));
     RandomState random(seed);
     if (dtype == DType::string) {
-        std::vector<std::string> strings(static_cast<size_t>(*count));
+        std::vector<std::string> strings(static_cast<size_t>(count));
         for (std::string& s : strings)
             for (int i = 0; i < 4; ++i) s += static_cast<char>('a' + random.next32() % 26);
         return Array{dtype, shape, packStrings(strings)};
     }
     if (!isNumeric(dtype)) return Error(ErrorCode::unsupported, "no random numbers of dtype " + std::string(dtypeName(dtype)));
-    return filledWith(dtype, shape, *count, [&](int64_t) -> double {
+    return filledWith(dtype, shape, count, [&](int64_t) -> double {
         if (dtype == DType::boolean) return random.next32() & 1;
         if (isFloat(dtype))
             return range.given ? range.low + (range.high - range.low) * static_cast<double>(random.next32()) / 4294967295.0

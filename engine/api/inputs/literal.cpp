@@ -1,5 +1,6 @@
 #include "engine/api/inputs/literal.h"
 
+#include "engine/base/memory_budget.h"
 #include "engine/tensor/half.h"
 #include "engine/tensor/strings.h"
 
@@ -281,15 +282,17 @@ Result<Shape> shapeFor(int64_t count, const Shape& wanted)
                                        toString(wanted) + (unknown > 1 ? " (nest the lists to say the shape)" : ""));
 }
 
-/// The number of elements that one scalar fills.
-Result<int64_t> madeElements(const Shape& shape)
+} // namespace
+
+Result<int64_t> madeElements(DType dtype, const Shape& shape)
 {
+    constexpr size_t kAskedAbove = size_t{1} << 20; // bytes: asking costs a look at a file of the system
     const auto count = checkedElementCount(shape);
     if (!count || *count > kMostMadeElements) return Error(ErrorCode::usage, "shape " + toString(shape) + " is too large");
+    const size_t bytes = dtype == DType::string ? static_cast<size_t>(*count) * (sizeof(std::string) + 8) : byteSize(dtype, *count);
+    if (bytes > kAskedAbove) LS_CHECK_OK(checkMemory(bytes, "array"));
     return *count;
 }
-
-} // namespace
 
 Result<Array> parseLiteral(std::string_view text, DType dtype, const Shape& wanted, ScalarMeans scalar)
 {
@@ -301,7 +304,7 @@ Result<Array> parseLiteral(std::string_view text, DType dtype, const Shape& want
     int64_t copies = 1;
     if (reader.nesting().empty()) {
         if (wanted.hasRank() && wanted.isStatic()) {
-            LS_TRY(const int64_t count, madeElements(wanted));
+            LS_TRY(const int64_t count, madeElements(dtype, wanted));
             if (count != 1 && scalar != ScalarMeans::fill)
                 return Error(ErrorCode::usage, "found a scalar").expected("shape " + toString(wanted));
             array.shape = wanted;
@@ -310,7 +313,7 @@ Result<Array> parseLiteral(std::string_view text, DType dtype, const Shape& want
             array.shape = Shape::ofRank(wanted.rank(), 1);
             for (int d = 0; d < wanted.rank(); ++d)
                 if (wanted[d] >= 0) array.shape[d] = wanted[d];
-            LS_TRY(copies, madeElements(array.shape));
+            LS_TRY(copies, madeElements(dtype, array.shape));
         }
     } else if (reader.nesting().size() == 1) {
         LS_TRY(array.shape, shapeFor(scalars.count, wanted));

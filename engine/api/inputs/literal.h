@@ -15,6 +15,9 @@ enum class ScalarMeans : unsigned char { oneElement, fill };
 
 /// How many elements an array made from a few words may have: no model takes more, and a file may declare any shape.
 constexpr int64_t kMostMadeElements = int64_t{1} << 31;
+/// The number of elements of an array of this dtype and shape that a few words ask for. Errors: usage (not static, or too many), execution
+/// (more memory than the limit leaves).
+Result<int64_t> madeElements(DType dtype, const Shape& shape);
 
 /// Reads a literal as `dtype` (never unknown). Nested lists give the shape; a flat list takes the shape `wanted`, whose unknown
 /// dimensions follow from the count if there is only one. Integers must fit the dtype; a float literal for an integer dtype is an error.
