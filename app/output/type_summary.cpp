@@ -3,6 +3,7 @@
 #include "engine/base/text.h"
 #include "engine/kernels/registry.h"
 #include "engine/ops/catalog.h"
+#include "engine/ops/op_traits.h"
 
 #include <algorithm>
 #include <set>
@@ -41,19 +42,7 @@ int roleRank(std::string_view role) { return role == "activations" ? 0 : role ==
 /// True for float activations on integer weights: an operand that is no constant is float, a quantized constant is not.
 bool isHybrid(const Graph& graph, const Operator& op)
 {
-    static const std::set<std::string_view> kKinds = {"conv_2d",
-                                                      "depthwise_conv_2d",
-                                                      "fully_connected",
-                                                      "batch_matmul",
-                                                      "svdf",
-                                                      "rnn",
-                                                      "lstm",
-                                                      "unidirectional_sequence_rnn",
-                                                      "unidirectional_sequence_lstm",
-                                                      "bidirectional_sequence_rnn",
-                                                      "bidirectional_sequence_lstm",
-                                                      "embedding_lookup"};
-    if (op.kind.dialect != "tfl" || !kKinds.contains(op.kind.name) || op.results.empty()) return false;
+    if (!hasTrait(op.kind, OpTrait::integerWeights) || op.results.empty()) return false;
     if (!isFloat(graph.value(op.results[0]).type.dtype)) return false;
     return std::ranges::any_of(op.inputs, [&](ValueId id) {
         if (!id.valid()) return false;

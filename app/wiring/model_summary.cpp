@@ -6,6 +6,7 @@
 #include "engine/ir/ids.h"
 #include "engine/kernels/registry.h"
 #include "engine/ops/catalog.h"
+#include "engine/ops/op_traits.h"
 #include "engine/plan/planner.h"
 #include "engine/tensor/value_text.h"
 
@@ -212,7 +213,7 @@ ModelSummary summarize(const Model& model)
             if (op.kind.name == "var_handle")
                 variableNames.insert(std::string(attributeString(op.attributes, "container", "")) + "/" +
                                      std::string(attributeString(op.attributes, "shared_name", "")));
-            if (tf && (op.kind.name == "VarHandleOp" || op.kind.name == "VariableV2" || op.kind.name == "Variable")) {
+            if (hasTrait(op.kind, OpTrait::variable)) {
                 const std::string_view shared = attributeString(op.attributes, "shared_name", "");
                 variableNames.insert(shared.empty() ? op.name : std::string(shared));
             }

@@ -3,6 +3,7 @@
 #include "app/wiring/command_line.h"
 #include "engine/api/inputs/inputs.h"
 #include "engine/base/text.h"
+#include "engine/ir/flow_role.h"
 #include "engine/ir/frames.h"
 
 #include <algorithm>
@@ -15,13 +16,13 @@ namespace {
 /// a frame, to which what leaves an inner one still belongs. Indices of Merges are no answers.
 bool isInsideFlow(const Graph& graph, const Value& value, const FrameAnalysis& analysis)
 {
-    const std::string& kind = graph.op(value.producer).kind.name;
-    if (kind == "Switch" || kind == "RefSwitch" || kind == "_SwitchN" || kind == "Enter" || kind == "RefEnter") return true;
-    if ((kind == "Merge" || kind == "RefMerge") && value.slot > 0) return true;
+    const FlowRole role = flowRole(graph.op(value.producer));
+    if (role == FlowRole::choice || role == FlowRole::manyChoice || role == FlowRole::enter) return true;
+    if (role == FlowRole::merge && value.slot > 0) return true;
     const auto op = static_cast<size_t>(value.producer.index);
     const auto frame = static_cast<size_t>(analysis.frameOf[op]);
     if (analysis.neverLives[op]) return true;
-    if (kind == "Exit" || kind == "RefExit") return analysis.frames[frame].parent > 0 || !analysis.frameGuards[frame].empty();
+    if (role == FlowRole::exit) return analysis.frames[frame].parent > 0 || !analysis.frameGuards[frame].empty();
     return frame > 0 || !analysis.guards[op].empty();
 }
 

@@ -2,6 +2,7 @@
 // from what others read of them.
 #include "converters/graphdef/import_state.h"
 
+#include "engine/ir/flow_role.h"
 #include "graph.pb.h"
 
 #include <algorithm>
@@ -189,7 +190,7 @@ void BodyImport::describeTypes(OperatorId id)
         const Attribute* dtype = findAttribute(op.attributes, "dtype");
         const Attribute* shape = findAttribute(op.attributes, "shape");
         if (dtype && shape && dtype->as<DType>() && shape->as<Shape>()) first.elementTypes = {{*dtype->as<DType>(), *shape->as<Shape>()}};
-    } else if ((kind == "Merge" || kind == "RefMerge") && op.results.size() == 2) {
+    } else if (flowRole(op) == FlowRole::merge && op.results.size() == 2) {
         m_graph.value(op.results[1]).type.shape = Shape();
     }
 }

@@ -2,6 +2,7 @@
 #include "converters/savedmodel/object_variables.h"
 
 #include "converters/graphdef/messages.h"
+#include "engine/ops/op_traits.h"
 #include "engine/tensor/strings.h"
 
 #include "object_graph.pb.h"
@@ -59,7 +60,7 @@ std::map<int32_t, std::string> keysOf(const tfpb::SavedObjectGraph& saved, const
     return keys;
 }
 
-bool isVariable(const Operator& op) { return op.kind.name == "VarHandleOp" || op.kind.name == "VariableV2" || op.kind.name == "Variable"; }
+bool isVariable(const Operator& op) { return hasTrait(op.kind, OpTrait::variable); }
 
 /// The objects that calls in the main graph bind variables to.
 std::map<OperatorId, int32_t> boundVariables(const Model& model, const tfpb::SavedObjectGraph& saved)

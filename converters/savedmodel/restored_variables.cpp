@@ -1,6 +1,7 @@
 // Follows operands backwards from each assignment: the value to RestoreV2, the target to the variable's node.
 #include "converters/savedmodel/restored_variables.h"
 
+#include "engine/ops/op_traits.h"
 #include "engine/tensor/strings.h"
 
 #include <algorithm>
@@ -122,8 +123,7 @@ private:
         std::vector<OperatorId> variables;
         for (Place& p : places) {
             const Operator* op = source(p);
-            const bool isVariable = op && p.graph == GraphId(0) &&
-                                    (op->kind.name == "VarHandleOp" || op->kind.name == "VariableV2" || op->kind.name == "Variable");
+            const bool isVariable = op && p.graph == GraphId(0) && hasTrait(op->kind, OpTrait::variable);
             if (isVariable) variables.push_back(m_model.graphs.front().value(p.value).producer);
         }
         return variables;

@@ -1,5 +1,6 @@
 #include "engine/exec/variable_races.h"
 
+#include "engine/ir/flow_role.h"
 #include "engine/ir/frames.h"
 
 #include <algorithm>
@@ -8,10 +9,7 @@ namespace loopscope {
 
 namespace {
 
-bool isNextIteration(const Operator& op)
-{
-    return op.kind.dialect == "tf" && (op.kind.name == "NextIteration" || op.kind.name == "RefNextIteration");
-}
+bool isNextIteration(const Operator& op) { return flowRole(op) == FlowRole::nextIteration; }
 
 /// As TensorFlow's messages name it.
 std::string nodeName(const Operator& op) { return "{{node " + op.name + "}}"; }

@@ -1,6 +1,8 @@
 // Three passes in one order of the nodes: frames, then the parts of each loop, then guards.
 #include "engine/ir/frames.h"
 
+#include "engine/ir/flow_role.h"
+
 #include <algorithm>
 #include <map>
 #include <queue>
@@ -15,12 +17,12 @@ constexpr size_t kMostProblems = 20;
 constexpr size_t kMostGuards = 32;  ///< of one node; beyond, inner ones are left out
 constexpr int kLongestChain = 1000; ///< Identity nodes behind each other that are looked through
 
-bool isEnter(const Operator& op) { return op.kind.name == "Enter" || op.kind.name == "RefEnter"; }
-bool isExit(const Operator& op) { return op.kind.name == "Exit" || op.kind.name == "RefExit"; }
-bool isMerge(const Operator& op) { return op.kind.name == "Merge" || op.kind.name == "RefMerge" || op.kind.name == "_XlaMerge"; }
-bool isSwitch(const Operator& op) { return op.kind.name == "Switch" || op.kind.name == "RefSwitch"; }
-bool isNext(const Operator& op) { return op.kind.name == "NextIteration" || op.kind.name == "RefNextIteration"; }
-bool isLoopCond(const Operator& op) { return op.kind.name == "LoopCond"; }
+bool isEnter(const Operator& op) { return flowRole(op) == FlowRole::enter; }
+bool isExit(const Operator& op) { return flowRole(op) == FlowRole::exit; }
+bool isMerge(const Operator& op) { return flowRole(op) == FlowRole::merge; }
+bool isSwitch(const Operator& op) { return flowRole(op) == FlowRole::choice; }
+bool isNext(const Operator& op) { return flowRole(op) == FlowRole::nextIteration; }
+bool isLoopCond(const Operator& op) { return flowRole(op) == FlowRole::loopCondition; }
 
 size_t at(OperatorId id) { return static_cast<size_t>(id.index); }
 
@@ -318,10 +320,10 @@ private:
                     add(own,
                         isExit(source) ? m_out.frameGuards[static_cast<size_t>(m_out.frameOf[at(control)])] : m_out.guards[at(control)]);
                 }
-                if (op.kind.name != "ControlTrigger")
+                if (flowRole(op) != FlowRole::controlTrigger)
                     eachSource(id, [&](OperatorId source) { dead = dead || (m_out.neverLives[at(source)] && !isBackEdge(source, id)); });
-                dead = (dead || isContradiction(own)) && op.kind.name != "ControlTrigger";
-                if (op.kind.name == "ControlTrigger") own.clear();
+                dead = (dead || isContradiction(own)) && flowRole(op) != FlowRole::controlTrigger;
+                if (flowRole(op) == FlowRole::controlTrigger) own.clear();
             }
             std::ranges::stable_sort(own, {}, placeOf);
             m_out.neverLives[at(id)] = dead;
@@ -369,7 +371,7 @@ int32_t FrameAnalysis::ancestorAt(int32_t frame, int32_t depth) const
 bool hasFramesOrSwitches(const Graph& graph)
 {
     return std::ranges::any_of(graph.operators, [](const Operator& op) {
-        return op.kind.dialect == "tf" && (isEnter(op) || isExit(op) || isMerge(op) || isSwitch(op) || isNext(op) || isLoopCond(op));
+        return isEnter(op) || isExit(op) || isMerge(op) || isSwitch(op) || isNext(op) || isLoopCond(op);
     });
 }
 

@@ -217,4 +217,10 @@ std::string addressSite(const Operator& op, int64_t index)
     return (op.kind.dialect == "custom" ? "custom" : escapeAddressName(op.kind.name, false)) + "#" + std::to_string(index);
 }
 
+std::string operatorLabel(const Operator& op, int64_t index)
+{
+    if (!op.name.empty()) return op.name;
+    return (op.kind.dialect == "custom" ? "custom" : op.kind.name) + "#" + std::to_string(index);
+}
+
 } // namespace loopscope

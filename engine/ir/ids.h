@@ -21,5 +21,7 @@ std::string escapeAddressName(std::string_view name, bool keepSlash);
 /// How an address names operator `index`: the node's name in a tf graph, else `add#2`; custom operators are `custom#2`, whatever their
 /// kind.
 std::string addressSite(const Operator& op, int64_t index);
+/// The same as people read it, without escapes.
+std::string operatorLabel(const Operator& op, int64_t index);
 
 } // namespace loopscope

@@ -1,12 +1,14 @@
 #include "engine/ops/catalog.h"
 
 #include "engine/ops/flex.h"
+#include "engine/ops/op_traits.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
-#define LS_OP(dialect, name, file) LS_DEFINE_OP(dialect, name);
-#define LS_CALL(dialect, name, file) LS_DEFINE_OP(dialect, name);
+#define LS_OP(dialect, name, ...) LS_DEFINE_OP(dialect, name);
+#define LS_CALL LS_OP
 #include "engine/ops/ops.def"
 #undef LS_OP
 #undef LS_CALL
@@ -15,26 +17,58 @@ namespace loopscope {
 
 namespace {
 
-std::vector<OpDef> collect()
+/// A line of ops.def.
+struct CatalogLine {
+    OpDef (*define)();
+    std::string_view dialect, name;
+    OpFamily family;
+    uint32_t traits; ///< a bit for each OpTrait
+};
+
+uint32_t bitOf(OpTrait trait) { return 1U << static_cast<uint32_t>(trait); }
+
+template <typename... Traits>
+CatalogLine lineOf(OpDef (*define)(), std::string_view dialect, std::string_view name, OpFamily family, Traits... traits)
 {
-    std::vector<OpDef> defs;
-    const auto add = [&](OpDef def, std::string_view dialect, std::string_view name) {
-        def.dialect = dialect;
-        def.name = name;
-        defs.push_back(def);
-    };
-#define LS_OP(dialect, name, file) add(::opDef_##dialect##_##name(), #dialect, #name);
-#define LS_CALL(dialect, name, file) add(::opDef_##dialect##_##name(), #dialect, #name);
+    return {define, dialect, name, family, (0U | ... | bitOf(traits))};
+}
+
+std::span<const CatalogLine> catalogLines()
+{
+    using enum OpFamily;
+    using enum OpTrait;
+#define LS_OP(dialect, name, file, ...) lineOf(::opDef_##dialect##_##name, #dialect, #name, __VA_ARGS__),
+#define LS_CALL LS_OP
+    static const CatalogLine kLines[] = {
 #include "engine/ops/ops.def"
+    };
 #undef LS_OP
 #undef LS_CALL
-    return defs;
+    return kLines;
 }
 
 const std::vector<OpDef>& catalog()
 {
-    static const std::vector<OpDef> defs = collect();
+    static const std::vector<OpDef> defs = [] {
+        std::vector<OpDef> made;
+        for (const CatalogLine& line : catalogLines()) {
+            OpDef& def = made.emplace_back(line.define());
+            def.dialect = line.dialect;
+            def.name = line.name;
+        }
+        return made;
+    }();
     return defs;
+}
+
+/// Null: it is not of the catalogue's own.
+const CatalogLine* lineOf(const Kind& kind)
+{
+    const OpDef* const def = findOp(kind);
+    const std::vector<OpDef>& defs = catalog();
+    const std::less<> before;
+    if (!def || before(def, defs.data()) || !before(def, defs.data() + defs.size())) return nullptr;
+    return &catalogLines()[static_cast<size_t>(def - defs.data())];
 }
 
 std::string countText(int low, int high)
@@ -77,6 +111,25 @@ Status checkPresent(const OpDef& def, std::span<const Tensor* const> inputs)
 }
 
 } // namespace
+
+std::string_view opFamilyName(OpFamily family)
+{
+    constexpr std::string_view names[kOpFamilyCount] = {"matrix",       "arithmetic", "activation", "reduction", "movement",
+                                                        "control flow", "conversion", "state",      "other"};
+    return names[static_cast<size_t>(family)];
+}
+
+std::optional<OpFamily> opFamily(const Kind& kind)
+{
+    const CatalogLine* const line = lineOf(kind);
+    return line ? std::optional(line->family) : std::nullopt;
+}
+
+bool hasTrait(const Kind& kind, OpTrait trait)
+{
+    const CatalogLine* const line = lineOf(kind);
+    return line && (line->traits & bitOf(trait)) != 0;
+}
 
 std::span<const OpDef> allOps() { return catalog(); }
 
@@ -126,12 +179,6 @@ std::optional<std::vector<int64_t>> InferContext::intValues(int i) const
     case DType::u8: return read(t.as<uint8_t>());
     default: return std::nullopt;
     }
-}
-
-std::string operatorLabel(const Operator& op, int64_t index)
-{
-    if (!op.name.empty()) return op.name;
-    return (op.kind.dialect == "custom" ? std::string("custom") : op.kind.name) + "#" + std::to_string(index);
 }
 
 Error InferContext::violated(int constraint, std::string what, const char* file, int line)

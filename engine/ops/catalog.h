@@ -27,7 +27,4 @@ Status inferModel(Model& model);
 /// The declared type of a value as inference sees it: a constant has its data, if the file holds as many bytes as the type needs.
 Tensor declaredTensor(const Value& value);
 
-/// The operator as addresses write it: "while#0", the node's name in tf graphs.
-std::string operatorLabel(const Operator& op, int64_t index);
-
 } // namespace loopscope

@@ -1,23 +1,17 @@
 #include "engine/ops/dataflow.h"
 
+#include "engine/ir/ids.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"
+#include "engine/ops/op_traits.h"
 
 #include <algorithm>
 #include <set>
-#include <string_view>
 #include <vector>
 
 namespace loopscope {
 
-bool isDataflow(const Operator& op)
-{
-    static const std::set<std::string_view> names = {
-        "Switch", "RefSwitch", "_SwitchN",      "_Switch",          "Merge",    "RefMerge",       "Enter", "RefEnter",
-        "Exit",   "RefExit",   "NextIteration", "RefNextIteration", "LoopCond", "ControlTrigger", "For",   "Send",
-        "Recv",   "_Send",     "_Recv",         "_HostSend",        "_HostRecv"};
-    return op.kind.dialect == "tf" && names.contains(op.kind.name);
-}
+bool isDataflow(const Operator& op) { return op.kind.dialect == "tf" && hasTrait(op.kind, OpTrait::dataflow); }
 
 std::string dataflowOperator(const Model& model, GraphId root)
 {
@@ -43,7 +37,7 @@ std::string dataflowOperator(const Model& model, GraphId root)
 bool hasEffects(const Operator& op)
 {
     const OpDef* const def = findOp(op.kind);
-    return !def || def->hasSideEffects || isDataflow(op);
+    return !def || def->hasSideEffects;
 }
 
 } // namespace loopscope

@@ -1,5 +1,6 @@
 // Types of a whole model: results that are not stated get the types that inference gives them, stated dtypes are checked. Each graph is
 // inferred once, from its declared inputs, callees before their callers' results.
+#include "engine/ir/ids.h"
 #include "engine/ir/stored_constant.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"

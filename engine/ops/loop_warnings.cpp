@@ -1,5 +1,6 @@
 // Loops and branches that LiteRT 2.3 computes differently, found in the graphs alone. The cases were measured by running LiteRT; in each
 // of them Loopscope gives the right answer (docs/execution.md).
+#include "engine/ir/ids.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"
 

@@ -1,8 +1,10 @@
 // Types of values from the actual input shapes, calls included. layout.cpp gives them memory.
 #include "engine/plan/planner.h"
 
+#include "engine/ir/ids.h"
 #include "engine/ir/stored_constant.h"
 #include "engine/ops/catalog.h"
+#include "engine/ops/op_traits.h"
 #include "engine/ops/tf_rules.h"
 
 #include <algorithm>
@@ -14,14 +16,6 @@ namespace {
 
 /// Calls nested deeper than this are planned when they are reached, so that no file can exhaust our stack.
 constexpr size_t kDeepest = 100;
-
-/// What shapes are calculated with. None of these has state.
-const std::set<std::string_view> kFoldable = {
-    "shape",     "rank",        "strided_slice", "slice",        "gather",        "pack",        "unpack",     "concatenation", "split",
-    "squeeze",   "expand_dims", "reshape",       "cast",         "add",           "sub",         "mul",        "floor_div",     "floor_mod",
-    "div",       "maximum",     "minimum",       "neg",          "abs",           "reduce_prod", "reduce_max", "reduce_min",    "sum",
-    "range",     "fill",        "equal",         "not_equal",    "less",          "less_equal",  "greater",    "greater_equal", "select",
-    "select_v2", "where",       "tile",          "broadcast_to", "broadcast_args"};
 
 bool isSmallInteger(const Tensor& tensor)
 {
@@ -244,7 +238,7 @@ Status Planner::inferOperatorResults(GraphPlan& plan, std::span<Tensor> tensors,
 void Planner::fold(const Operator& op, std::span<const Tensor* const> inputs, std::span<Tensor* const> results,
                    std::deque<std::vector<std::byte>>& folded) const
 {
-    if (!m_options.evaluate || op.kind.dialect != "tfl" || !kFoldable.contains(op.kind.name)) return;
+    if (!m_options.evaluate || !hasTrait(op.kind, OpTrait::foldable)) return;
     const bool tellsShape = op.kind.name == "shape" || op.kind.name == "rank";
     for (const Tensor* input : inputs)
         if (input && (tellsShape ? !input->shape.isStatic() : !input->data || !isSmallInteger(*input))) return;

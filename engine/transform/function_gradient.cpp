@@ -1,5 +1,6 @@
 #include "engine/transform/function_gradient.h"
 
+#include "engine/ops/op_traits.h"
 #include "engine/ops/tf_registry.h"
 #include "engine/transform/gradient_rules.h"
 
@@ -47,7 +48,7 @@ public:
         for (const OperatorId id : order) {
             const Operator& op = m_editor.op(id);
             const bool depends = std::ranges::any_of(op.inputs, [&](ValueId input) { return input.valid() && isReached(input); });
-            if (!depends || stopsGradients(op.kind.name)) continue;
+            if (!depends || hasTrait(op.kind, OpTrait::noGradient)) continue;
             for (const ValueId result : op.results) reach(result);
         }
         addOutputGradients();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 
 namespace loopscope {
 
@@ -386,57 +385,6 @@ GradientRule findGradientRule(std::string_view kind)
 {
     const auto found = rules().find(kind);
     return found == rules().end() ? nullptr : found->second;
-}
-
-bool stopsGradients(std::string_view kind)
-{
-    static const std::unordered_set<std::string_view> kKinds = {
-        "All",
-        "Any",
-        "ApproximateEqual",
-        "ArgMax",
-        "ArgMin",
-        "BroadcastGradientArgs",
-        "Ceil",
-        "ConcatOffset",
-        "Const",
-        "EditDistance",
-        "Equal",
-        "Floor",
-        "FloorDiv",
-        "FloorMod",
-        "Greater",
-        "GreaterEqual",
-        "InvertPermutation",
-        "IsFinite",
-        "IsInf",
-        "IsNan",
-        "Less",
-        "LessEqual",
-        "LinSpace",
-        "LogicalAnd",
-        "LogicalNot",
-        "LogicalOr",
-        "NoOp",
-        "NotEqual",
-        "OneHot",
-        "OnesLike",
-        "Placeholder",
-        "RandomStandardNormal",
-        "RandomUniform",
-        "RandomUniformInt",
-        "Range",
-        "Rank",
-        "Rint",
-        "Round",
-        "Shape",
-        "ShapeN",
-        "Size",
-        "StopGradient",
-        "TruncateDiv",
-        "ZerosLike",
-    };
-    return kKinds.contains(kind);
 }
 
 } // namespace loopscope

@@ -28,7 +28,5 @@ using GradientRule = void (*)(GradientCase&);
 
 /// The rule of an operator, or null.
 GradientRule findGradientRule(std::string_view kind);
-/// True for operators through which no gradient flows: constants, shapes, comparisons, ….
-bool stopsGradients(std::string_view kind);
 
 } // namespace loopscope

@@ -1,6 +1,8 @@
 #include "tracer/record/model_index.h"
 
 #include "engine/base/hash.h"
+#include "engine/ir/flow_role.h"
+#include "engine/ir/ids.h"
 
 #include <charconv>
 
@@ -50,7 +52,7 @@ ModelIndex::ModelIndex(const Model& model, const ModelRows& rows) : m_model(mode
             info.row = static_cast<int32_t>(rows.firstOps[g] + static_cast<int64_t>(i));
             info.firstResult = static_cast<uint32_t>(m_results.size());
             info.results = static_cast<uint32_t>(op.results.size());
-            const std::string place = graph.id + "/" + labelText(operatorName(op, static_cast<int64_t>(i)));
+            const std::string place = graph.id + "/" + operatorLabel(op, static_cast<int64_t>(i));
             info.hash = hash64(std::as_bytes(std::span(place)));
             for (const ValueId value : op.results) {
                 ResultInfo& result = m_results.emplace_back();
@@ -59,7 +61,7 @@ ModelIndex::ModelIndex(const Model& model, const ModelRows& rows) : m_model(mode
                     const auto v = static_cast<size_t>(value.index);
                     result.value = rows.firstValues[g] + value.index;
                     result.isOutput = isOutput[v];
-                    result.isCarried = (isBody[g] && isOutput[v]) || (op.kind.dialect == "tf" && op.kind.name == "NextIteration");
+                    result.isCarried = (isBody[g] && isOutput[v]) || flowRole(op) == FlowRole::nextIteration;
                     declared = graph.values[v].type.dynamicShape();
                 }
                 m_declared.push_back(std::move(declared));

@@ -1,6 +1,7 @@
 // What the executor's side of the recorder looks up for every event: row ids, hashes and flags of operators, results and calls.
 #pragma once
 
+#include "engine/ir/ids.h"
 #include "engine/ir/model.h"
 #include "engine/observe/address_names.h"
 #include "engine/observe/events.h"
@@ -53,7 +54,7 @@ public:
     {
         return m_model.hasGraph(graph) && id.index >= 0 && static_cast<size_t>(id.index) < m_model.graph(graph).operators.size();
     }
-    std::string label(GraphId graph, OperatorId id) const { return labelText(operatorName(m_model.graph(graph).op(id), id.index)); }
+    std::string label(GraphId graph, OperatorId id) const { return operatorLabel(m_model.graph(graph).op(id), id.index); }
     /// Back to the declared shapes, no NaN seen yet.
     void startRun();
 

@@ -1,5 +1,6 @@
 #include "tracer/record/model_tables.h"
 
+#include "engine/ir/ids.h"
 #include "engine/observe/address_names.h"
 #include "tracer/record/content.h"
 #include "tracer/schema/json.h"
@@ -207,7 +208,7 @@ private:
         m_op.bind(1, id);
         m_op.bind(2, m_rows.graphs[g]);
         m_op.bind(3, static_cast<int64_t>(i));
-        m_op.bind(4, labelText(operatorName(op, static_cast<int64_t>(i))));
+        m_op.bind(4, operatorLabel(op, static_cast<int64_t>(i)));
         if (op.name.empty()) m_op.bindNull(5);
         else m_op.bind(5, op.name);
         m_op.bind(6, op.kind.full());

@@ -2,6 +2,7 @@
 // has run from what has not. v1 graphs: tallies, tokens and the ready set of the dataflow executor.
 #include "viewer/canvas/canvas_state.h"
 
+#include "engine/ir/flow_role.h"
 #include "engine/observe/address.h"
 #include "engine/observe/address_names.h"
 #include "viewer/bridge/document.h"
@@ -325,13 +326,13 @@ private:
     {
         if (!node.value.valid()) return {};
         const Operator& op = m_model.graph(node.graph).op(node.op);
-        const bool isNext = op.kind.name.ends_with("NextIteration"); // what it gave lies there
+        const bool isNext = flowRole(op) == FlowRole::nextIteration; // what it gave lies there
         const int64_t shown = std::max<int64_t>(0, shownIteration(node.region)) + (isNext ? 1 : 0);
         const auto textOf = [&](ValueId value) {
             const auto found = m_texts.find({node.graph.index, value.index, shownFrame(node.region), shown});
             return found == m_texts.end() ? std::string() : *found->second;
         };
-        if (!op.kind.name.ends_with("Switch") && !op.kind.name.ends_with("SwitchN")) return textOf(node.value);
+        if (const FlowRole role = flowRole(op); role != FlowRole::choice && role != FlowRole::manyChoice) return textOf(node.value);
         for (size_t port = 0; port < op.results.size(); ++port)
             if (std::string text = textOf(op.results[port]); !text.empty()) return ":" + std::to_string(port) + " " + text;
         return {};

@@ -1,4 +1,5 @@
 // Invocations and call stack: where in the run the cursor stands.
+#include "engine/ir/ids.h"
 #include "engine/observe/address_names.h"
 #include "viewer/panels/invocation_model.h"
 #include "viewer/panels/panels.h"
@@ -192,8 +193,7 @@ public:
         const Graph& graph = m_document.model().graph(frame.info.graph);
         if (index.column() == 1) {
             if (role == Qt::DisplayRole)
-                return frame.info.next.valid() ? toText(labelText(operatorName(graph.op(frame.info.next), frame.info.next.index)))
-                                               : QString("end");
+                return frame.info.next.valid() ? toText(operatorLabel(graph.op(frame.info.next), frame.info.next.index)) : QString("end");
             if (role == Qt::TextAlignmentRole) return static_cast<int>(Qt::AlignRight | Qt::AlignVCenter);
             if (role == monoRole) return true;
             if (role == toneRole) return static_cast<int>(Tone::text2);

@@ -1,4 +1,5 @@
 // Variables: what the frame in view holds, or what the invocation held that is looked at.
+#include "engine/ir/ids.h"
 #include "engine/observe/address_names.h"
 #include "viewer/bridge/elsewhere.h"
 #include "viewer/panels/common.h"
@@ -167,7 +168,7 @@ private:
 
     std::string siteOf(const VariableModel::Row& row)
     {
-        return labelText(operatorName(document().model().graph(row.graph).op(row.op), row.op.index));
+        return operatorLabel(document().model().graph(row.graph).op(row.op), row.op.index);
     }
 
     struct Answer {

@@ -2,19 +2,18 @@
 // operator is beside it, and legends and tooltips say the family in words.
 #pragma once
 
-#include "engine/ir/model.h"
+#include "engine/ops/op_traits.h"
 
 #include <array>
-#include <cstdint>
 #include <string_view>
 
 namespace loopscope::viewer {
 
-enum class Family : uint8_t { matrix, arithmetic, activation, reduction, movement, controlFlow, conversion, state, other };
-inline constexpr size_t kFamilyCount = 9;
+using Family = OpFamily;
+inline constexpr size_t kFamilyCount = kOpFamilyCount;
 
-std::string_view familyName(Family family); ///< "control flow"
-/// Unknown and custom kinds are `other`.
+inline std::string_view familyName(Family family) { return opFamilyName(family); } ///< "control flow"
+/// What the catalogue says; of TensorFlow's operators that it lacks, what their names suggest. Unknown and custom kinds are `other`.
 Family familyOf(const Kind& kind);
 
 } // namespace loopscope::viewer

@@ -1,6 +1,7 @@
 // What a view shows of a graph: pills, operators, folded and open groups, inlined calls, and the edges between them.
 #include "viewer/scene/scene_builder.h"
 
+#include "engine/ir/flow_role.h"
 #include "engine/observe/address.h"
 #include "viewer/layout/index.h"
 
@@ -18,11 +19,9 @@ EdgeStyle operandStyle(bool hasFrames, const Graph& graph, const Operator& op, V
 {
     if (!hasFrames || !input.valid()) return EdgeStyle::data;
     const OperatorId producer = graph.value(input).producer;
-    const auto isKind = [](const Operator& o, std::string_view name) {
-        return o.kind.name == name || o.kind.name == "Ref" + std::string(name);
-    };
-    if (producer.valid() && isKind(op, "Merge") && isKind(graph.op(producer), "NextIteration")) return EdgeStyle::feedback;
-    if (isKind(op, "Enter") && attributeBool(op.attributes, "is_constant", false)) return EdgeStyle::captured;
+    const FlowRole role = flowRole(op);
+    if (producer.valid() && role == FlowRole::merge && flowRole(graph.op(producer)) == FlowRole::nextIteration) return EdgeStyle::feedback;
+    if (role == FlowRole::enter && attributeBool(op.attributes, "is_constant", false)) return EdgeStyle::captured;
     return EdgeStyle::data;
 }
 

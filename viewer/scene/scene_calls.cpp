@@ -1,4 +1,5 @@
 // Calls that are drawn inside: loops with their bindings, branches side by side, functions.
+#include "engine/ir/ids.h"
 #include "engine/ops/catalog.h"
 #include "viewer/layout/index.h"
 #include "viewer/scene/scene_builder.h"

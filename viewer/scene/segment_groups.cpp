@@ -1,5 +1,6 @@
 // Groups where names do not help: what stands side by side is cut, in the order of data, into stretches of about equal length, where few
 // values cross and where the picture that flows changes its size. So a graph without scopes is still a page of boxes.
+#include "engine/ir/flow_role.h"
 #include "viewer/layout/index.h"
 #include "viewer/scene/op_groups.h"
 
@@ -251,7 +252,7 @@ DataOrder dataOrder(const Graph& graph)
     for (size_t o = 0; o < count; ++o) {
         const Operator& op = graph.operators[o];
         const auto add = [&](int from) {
-            if (graph.operators[at(from)].kind.name == "NextIteration") return;
+            if (flowRole(graph.operators[at(from)]) == FlowRole::nextIteration) return;
             order.successors[at(from)].push_back(static_cast<int>(o));
             ++waiting[o];
         };

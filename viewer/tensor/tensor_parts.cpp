@@ -1,5 +1,6 @@
 // The parts of the tensor panel: views, what stands beside them, and menus.
 #include "engine/base/text.h"
+#include "engine/ir/ids.h"
 #include "engine/observe/address.h"
 #include "engine/ops/catalog.h"
 #include "engine/tensor/compare.h"

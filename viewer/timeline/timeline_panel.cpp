@@ -1,3 +1,4 @@
+#include "engine/ir/ids.h"
 #include "viewer/timeline/timeline_panel_impl.h"
 
 #include "engine/observe/address.h"

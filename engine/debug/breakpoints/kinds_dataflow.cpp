@@ -3,6 +3,7 @@
 
 #include "engine/base/text.h"
 #include "engine/exec/executor.h"
+#include "engine/ir/flow_role.h"
 #include "engine/ir/frames.h"
 
 #include <algorithm>
@@ -13,11 +14,6 @@ namespace loopscope {
 namespace {
 
 std::string_view frameNameOf(const Operator& enter) { return attributeString(enter.attributes, "frame_name", ""); }
-
-bool isOneOf(const Operator& op, std::string_view name)
-{
-    return op.kind.dialect == "tf" && (op.kind.name == name || op.kind.name == "Ref" + std::string(name));
-}
 
 /// A node that is about to be passed over as dead.
 class DeadKind final : public BreakKind {
@@ -91,7 +87,7 @@ private:
             const auto isFromEnter = [&](ValueId input) {
                 if (!input.valid() || !graph.value(input).producer.valid()) return false;
                 const Operator& producer = graph.op(graph.value(input).producer);
-                return isOneOf(producer, "Enter") && frameNameOf(producer) == m_name;
+                return flowRole(producer) == FlowRole::enter && frameNameOf(producer) == m_name;
             };
             if (std::ranges::any_of(graph.operators[o].inputs, isFromEnter))
                 add({id, OperatorId(static_cast<int64_t>(o)), trapBefore, -1, ValueId()});
@@ -170,7 +166,7 @@ Result<std::unique_ptr<BreakKind>> makeFrameKind(const BreakContext& context, st
     std::vector<std::string> names;
     for (const Graph& graph : context.target.model.graphs)
         for (const Operator& op : graph.operators)
-            if (isOneOf(op, "Enter")) names.emplace_back(frameNameOf(op));
+            if (flowRole(op) == FlowRole::enter) names.emplace_back(frameNameOf(op));
     std::ranges::sort(names);
     names.erase(std::unique(names.begin(), names.end()), names.end());
     return Error(ErrorCode::usage, "no frame '" + operands[0] + "'").nearest(nearestNames(operands[0], names));
@@ -194,7 +190,7 @@ Result<std::unique_ptr<BreakKind>> makeMerge(const BreakContext& context, FrameC
     if (operands.empty() || operands.size() > 2) return wrongOperands("merge");
     LS_TRY(Places places, resolvePlaces(context.target, frame, operands[0]));
     const auto isMerge = [&](const PlacedOperator& placed) {
-        return isOneOf(context.target.model.graph(placed.graph).op(placed.op), "Merge");
+        return flowRole(context.target.model.graph(placed.graph).op(placed.op)) == FlowRole::merge;
     };
     if (places.operators.empty() || !std::ranges::all_of(places.operators, isMerge))
         return Error(ErrorCode::usage, "'" + operands[0] + "' is no Merge");

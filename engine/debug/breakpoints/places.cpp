@@ -357,7 +357,6 @@ Result<Places> resolvePlaces(const DebugTarget& target, FrameContext frame, std:
     std::vector<std::string> names;
     for (const GraphId g : graphs)
         for (std::string& name : namesIn(target.model.graph(g))) names.push_back(std::move(name));
-    const std::string last(text.substr(text.find_last_of('/') + 1));
     if (graphs.empty()) return Error(ErrorCode::usage, "no call of this model fits").at(text);
     const bool isConstant = first.target == TargetKind::value && std::ranges::any_of(graphs, [&](GraphId g) {
                                 const ValueId value = target.model.graph(g).findValue(first.op.name);
@@ -365,7 +364,7 @@ Result<Places> resolvePlaces(const DebugTarget& target, FrameContext frame, std:
                             });
     if (isConstant) return Error(ErrorCode::usage, "is a constant: nothing writes it").at(text);
     if (places.isInvocation) return Error(ErrorCode::usage, "has no operators to stop at").at(text);
-    return Error(ErrorCode::usage, "no operator that runs there fits").at(text).nearest(nearestNames(last, names));
+    return Error(ErrorCode::usage, "no operator that runs there fits").at(text).nearest(nearestNames(labelText(first.op), names));
 }
 
 Result<Places> resolveLoop(const DebugTarget& target, FrameContext frame, std::string_view text)

@@ -2,6 +2,7 @@
 #include "engine/base/text.h"
 #include "engine/debug/inspect/expression_text.h"
 #include "engine/debug/inspect/why_answers.h"
+#include "engine/ir/ids.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"
 #include "engine/tensor/statistics.h"

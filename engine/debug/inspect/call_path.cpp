@@ -1,5 +1,6 @@
 #include "engine/debug/inspect/call_path.h"
 
+#include "engine/ir/flow_role.h"
 #include "engine/observe/address_names.h"
 
 #include <algorithm>
@@ -56,7 +57,7 @@ Result<CallPath> pathOf(const Model& model, GraphId root, const Address& address
         const Graph& graph = model.graph(path.graph());
         if (step.role == StepRole::frame) {
             const auto enter = std::ranges::find_if(graph.operators, [&](const Operator& op) {
-                return op.kind.name.ends_with("Enter") && attributeString(op.attributes, "frame_name", "") == step.site.name;
+                return flowRole(op) == FlowRole::enter && attributeString(op.attributes, "frame_name", "") == step.site.name;
             });
             if (enter == graph.operators.end()) return Error(ErrorCode::usage, "no such frame").at(toString(address));
             path.levels.push_back({OperatorId(enter - graph.operators.begin()), path.graph(), true});

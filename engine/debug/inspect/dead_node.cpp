@@ -2,6 +2,7 @@
 #include "engine/debug/inspect/expression_text.h"
 #include "engine/debug/inspect/why_answers.h"
 #include "engine/exec/executor.h"
+#include "engine/ir/flow_role.h"
 
 #include <algorithm>
 
@@ -84,7 +85,7 @@ Result<Explanation> explainDead(const DebugTarget& target, GraphId graphId, Oper
         const std::string by =
             chosenBy.valid() && graph.value(chosenBy).producer.valid() ? graph.op(graph.value(chosenBy).producer).name : "?";
         line.rest = "pred " + by + " = " + (hop.predicateText.empty() ? "?" : hop.predicateText);
-        if (source.kind.name == "Switch" || source.kind.name == "RefSwitch") line.rest += "  -> output " + std::to_string(1 - hop.slot);
+        if (flowRole(source) == FlowRole::choice) line.rest += "  -> output " + std::to_string(1 - hop.slot);
         switches.push_back(std::move(line));
         onePredicate = onePredicate && (!predicate.valid() || predicate == hop.predicate);
         predicate = hop.predicate;

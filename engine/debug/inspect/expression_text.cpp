@@ -1,6 +1,7 @@
 #include "engine/debug/inspect/expression_text.h"
 
 #include "engine/base/text.h"
+#include "engine/ir/flow_role.h"
 #include "engine/ir/frames.h"
 #include "engine/ir/stored_constant.h"
 #include "engine/ops/control_flow.h"
@@ -80,9 +81,9 @@ public:
         if (value.role != ValueRole::result || depth > kMaxDepth || ++m_operators > kMaxOperators) return {leaf(scope, id)};
         const Operator& op = scope.graph.op(value.producer);
         if (const std::string text = nodeText(op); !text.empty()) return {text};
-        if (isTensorFlow(op, "Identity") || isTensorFlow(op, "LoopCond") || isTensorFlow(op, "StopGradient"))
+        if (isTensorFlow(op, "Identity") || hasRole(op, FlowRole::loopCondition) || isTensorFlow(op, "StopGradient"))
             return write(scope, op.inputs[0], depth + 1);
-        if (isTensorFlow(op, "Enter")) { // the value outside, whatever the iteration
+        if (hasRole(op, FlowRole::enter)) { // the value outside, whatever the iteration
             const Value& outside = scope.graph.value(op.inputs[0]);
             const std::string text = outside.role == ValueRole::result ? nodeText(scope.graph.op(outside.producer)) : "";
             if (!text.empty()) return {text};
@@ -146,8 +147,8 @@ private:
     /// A Merge of the two sides of a v1 conditional.
     std::optional<Term> conditional(const Scope& scope, const Operator& op, int depth)
     {
-        if (isTensorFlow(op, "Switch") || isTensorFlow(op, "RefSwitch")) return write(scope, op.inputs[0], depth + 1);
-        if (!isTensorFlow(op, "Merge") || op.inputs.size() != 2) return std::nullopt;
+        if (hasRole(op, FlowRole::choice)) return write(scope, op.inputs[0], depth + 1);
+        if (!hasRole(op, FlowRole::merge) || op.inputs.size() != 2) return std::nullopt;
         const std::optional<Guard> first = guardOf(scope.graph, op.inputs[0]), second = guardOf(scope.graph, op.inputs[1]);
         if (!first || !second || first->predicate != second->predicate || first->branch == second->branch) return std::nullopt;
         const ValueId yes = op.inputs[first->branch ? 0 : 1], no = op.inputs[first->branch ? 1 : 0];
@@ -162,8 +163,8 @@ private:
         if (!id.valid() || graph.value(id).role != ValueRole::result) return std::nullopt;
         const OperatorId producer = graph.value(id).producer;
         const Operator& op = graph.op(producer);
-        if (op.kind.name == "NextIteration" || op.kind.name == "Enter") return std::nullopt;
-        if (op.kind.name == "Switch" && op.inputs.size() == 2) {
+        if (flowRole(op) == FlowRole::nextIteration || flowRole(op) == FlowRole::enter) return std::nullopt;
+        if (flowRole(op) == FlowRole::choice && op.inputs.size() == 2) {
             ValueId predicate = op.inputs[1];
             while (predicate.valid() && graph.value(predicate).role == ValueRole::result &&
                    isTensorFlow(graph.op(graph.value(predicate).producer), "Identity"))
@@ -198,6 +199,7 @@ private:
         return std::nullopt;
     }
 
+    static bool hasRole(const Operator& op, FlowRole role) { return flowRole(op) == role && !op.inputs.empty() && op.inputs[0].valid(); }
     static bool isTensorFlow(const Operator& op, std::string_view name)
     {
         return op.kind.dialect == "tf" && op.kind.name == name && !op.inputs.empty() && op.inputs[0].valid();

@@ -5,6 +5,7 @@
 #include "engine/debug/inspect/loop_condition.h"
 #include "engine/debug/inspect/loop_state.h"
 #include "engine/debug/place.h"
+#include "engine/ir/flow_role.h"
 #include "engine/ir/frames.h"
 
 #include <algorithm>
@@ -123,7 +124,7 @@ Result<Explanation> explainFrame(const DebugTarget& target, int depth)
         Track track;
         track.value = leaf;
         const Value& value = graph.value(leaf);
-        track.isInvariant = value.role != ValueRole::result || graph.op(value.producer).kind.name == "Enter";
+        track.isInvariant = value.role != ValueRole::result || flowRole(graph.op(value.producer)) == FlowRole::enter;
         if (const Tensor* const tensor = executor.value(depth, leaf)) {
             track.now = shortValue(*tensor);
             track.isScalar = tensor->elementCount() == 1;

@@ -2,6 +2,7 @@
 
 #include "engine/base/text.h"
 #include "engine/debug/inspect/expression_text.h"
+#include "engine/ir/flow_role.h"
 #include "engine/tensor/statistics.h"
 
 #include <algorithm>
@@ -41,7 +42,7 @@ Side sideOf(const Graph& cond, ValueId id, const std::vector<Track>& tracks)
     }
     if (value.role == ValueRole::result) { // a Const node, or one that is handed into a frame
         const Operator* op = &cond.op(value.producer);
-        if (op->kind.name == "Enter" && !op->inputs.empty() && cond.value(op->inputs[0]).role == ValueRole::result)
+        if (flowRole(*op) == FlowRole::enter && !op->inputs.empty() && cond.value(op->inputs[0]).role == ValueRole::result)
             op = &cond.op(cond.value(op->inputs[0]).producer);
         if (const std::optional<Tensor> tensor = constantNode(*op)) {
             side.name = numberText(*tensor, 0, false);

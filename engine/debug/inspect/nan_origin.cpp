@@ -2,6 +2,7 @@
 #include "engine/debug/inspect/element_map.h"
 #include "engine/debug/inspect/expression_text.h"
 #include "engine/debug/inspect/why_answers.h"
+#include "engine/observe/address_names.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"
 #include "engine/tensor/compare.h"
@@ -264,16 +265,17 @@ private:
         const bool isRoot = hop.hit.stack.size() == 1;
         const Operator& op = m_model.graph(hop.hit.stack.back().graph).op(hop.hit.op);
         const bool hasSlot = !isRoot || hop.isCall || op.results.size() > 1;
-        std::string text = addressOf(m_model, hop.hit.stack, hop.hit.op, hasSlot ? hop.slot : -1);
-        if (isRoot) {
-            m_named = text.substr(0, text.rfind('#') == std::string::npos ? text.size() : text.find(':', text.rfind('#')));
+        const std::string text = addressOf(m_model, hop.hit.stack, hop.hit.op, hasSlot ? hop.slot : -1);
+        // What the root itself runs: the operator, or the call that it lies in.
+        Address outermost = addressOfStack(m_model, hop.hit.stack);
+        outermost.op = isRoot ? operatorName(op, hop.hit.op.index) : outermost.steps.front().site;
+        outermost.target = TargetKind::op;
+        outermost.steps.clear();
+        if (isRoot || outermost != m_named) {
+            m_named = std::move(outermost);
             return text;
         }
-        if (!m_named.empty() && text.starts_with(m_named) && text.size() > m_named.size()) return text.substr(m_named.size());
-        const size_t firstStep = text.find('/') == std::string::npos ? 0 : text.find('/') + 1;
-        const size_t end = text.find_first_of("@:", firstStep);
-        if (end != std::string::npos) m_named = text.substr(0, end);
-        return text;
+        return text.substr(toString(m_named).size());
     }
 
     std::string factsText(const Hop& hop) const
@@ -346,7 +348,7 @@ private:
     std::string m_start, m_end;
     int m_endDepth = 0;
     std::vector<Hop> m_hops;
-    std::string m_named;      ///< the loop of the root that the lines are about
+    Address m_named;          ///< the loop of the root that the lines are about
     int64_t m_skippedTo = -1; ///< iteration that wrote the NaN that stayed
 };
 

@@ -3,6 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/debug/inspect/provenance.h"
 #include "engine/exec/seeking.h"
+#include "engine/ir/ids.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"
 

@@ -3,6 +3,7 @@
 
 #include "engine/base/trimmed.h"
 #include "engine/debug/inspect/why_answers.h"
+#include "engine/ir/ids.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"
 #include "engine/tensor/element_index.h"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/ir/attribute.h"
+#include "engine/ir/flow_role.h"
 #include "engine/ir/model.h"
 
 #include <string>
@@ -9,9 +10,9 @@
 namespace loopscope {
 
 /// Runs in the frame outside and gives its result to the frame that it names.
-inline bool entersFrame(const Operator& op) { return op.kind.name == "Enter" || op.kind.name == "RefEnter"; }
+inline bool entersFrame(const Operator& op) { return flowRole(op) == FlowRole::enter; }
 /// Runs inside a frame and gives its result to the frame outside, once, in the last iteration.
-inline bool leavesFrame(const Operator& op) { return op.kind.name == "Exit" || op.kind.name == "RefExit"; }
+inline bool leavesFrame(const Operator& op) { return flowRole(op) == FlowRole::exit; }
 /// Of an Enter; names are unique within a graph.
 inline std::string frameNameOf(const Operator& enter) { return std::string(attributeString(enter.attributes, "frame_name", "")); }
 

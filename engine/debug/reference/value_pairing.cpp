@@ -2,6 +2,7 @@
 
 #include "engine/debug/reference/frame_nodes.h"
 #include "engine/debug/reference/structure_pairing.h"
+#include "engine/ir/ids.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/control_flow.h"
 

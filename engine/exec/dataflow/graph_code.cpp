@@ -1,5 +1,6 @@
 #include "engine/exec/dataflow/graph_code.h"
 
+#include "engine/ir/flow_role.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/tf_rules.h"
 
@@ -19,40 +20,29 @@ struct KindName {
     NodeKind kind;
 };
 
+/// Nodes beside those of control flow that run without a kernel.
 constexpr KindName kKinds[] = {
-    {"Switch", NodeKind::switchNode},
-    {"RefSwitch", NodeKind::switchNode},
-    {"_SwitchN", NodeKind::switchMany},
-    {"Merge", NodeKind::merge},
-    {"RefMerge", NodeKind::merge},
-    {"Enter", NodeKind::enter},
-    {"RefEnter", NodeKind::enter},
-    {"Exit", NodeKind::exit},
-    {"RefExit", NodeKind::exit},
-    {"NextIteration", NodeKind::nextIteration},
-    {"RefNextIteration", NodeKind::nextIteration},
-    {"LoopCond", NodeKind::forward},
-    {"Identity", NodeKind::forward},
-    {"RefIdentity", NodeKind::forward},
-    {"ControlTrigger", NodeKind::nothing},
-    {"NoOp", NodeKind::nothing},
-    {"Const", NodeKind::constant},
-    {"Send", NodeKind::send},
-    {"_Send", NodeKind::send},
-    {"_HostSend", NodeKind::send},
-    {"Recv", NodeKind::receive},
-    {"_Recv", NodeKind::receive},
-    {"_HostRecv", NodeKind::receive},
-    {"Abort", NodeKind::abort},
+    {"Identity", NodeKind::forward}, {"RefIdentity", NodeKind::forward}, {"NoOp", NodeKind::nothing},   {"Const", NodeKind::constant},
+    {"Send", NodeKind::send},        {"_Send", NodeKind::send},          {"_HostSend", NodeKind::send}, {"Recv", NodeKind::receive},
+    {"_Recv", NodeKind::receive},    {"_HostRecv", NodeKind::receive},   {"Abort", NodeKind::abort},
 };
 
 NodeKind kindOf(const Operator& op)
 {
+    switch (flowRole(op)) {
+    case FlowRole::choice: return NodeKind::switchNode;
+    case FlowRole::manyChoice: return NodeKind::switchMany;
+    case FlowRole::merge: return NodeKind::merge;
+    case FlowRole::enter: return attributeBool(op.attributes, "is_constant", false) ? NodeKind::constantEnter : NodeKind::enter;
+    case FlowRole::exit: return NodeKind::exit;
+    case FlowRole::nextIteration: return NodeKind::nextIteration;
+    case FlowRole::loopCondition: return NodeKind::forward;
+    case FlowRole::controlTrigger: return NodeKind::nothing;
+    case FlowRole::none: break;
+    }
     if (op.kind.dialect != "tf") return NodeKind::kernel;
     const auto found = std::ranges::find(kKinds, op.kind.name, &KindName::name);
-    if (found == std::end(kKinds)) return NodeKind::kernel;
-    if (found->kind == NodeKind::enter && attributeBool(op.attributes, "is_constant", false)) return NodeKind::constantEnter;
-    return found->kind;
+    return found == std::end(kKinds) ? NodeKind::kernel : found->kind;
 }
 
 bool isEnter(NodeKind kind) { return kind == NodeKind::enter || kind == NodeKind::constantEnter; }
@@ -260,7 +250,7 @@ private:
         for (size_t o = 0; o < m_graph.operators.size(); ++o) {
             const Operator& op = m_graph.operators[o];
             const int32_t frame = m_frames[o].frame;
-            if (frame < 0 || op.kind.name != "LoopCond") continue;
+            if (frame < 0 || flowRole(op) != FlowRole::loopCondition) continue;
             const auto [at, isNew] = predicates.try_emplace(frame, &op);
             const auto isCounter = [](const Operator& cond) { return cond.name.find("LoopCounter") != std::string::npos; };
             if (isNew || isCounter(op) || isCounter(*at->second)) continue;
@@ -337,7 +327,7 @@ private:
                 Node& node = m_code.nodes.emplace_back();
                 node.kind = m_kinds[static_cast<size_t>(o)];
                 node.isMerge = node.kind == NodeKind::merge;
-                node.isTrigger = op.kind.name == "ControlTrigger";
+                node.isTrigger = flowRole(op) == FlowRole::controlTrigger;
                 node.op = OperatorId(o);
                 node.frame = static_cast<int32_t>(f);
                 node.position = frame.nodeCount++;

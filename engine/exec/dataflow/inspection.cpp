@@ -1,6 +1,7 @@
 #include "engine/exec/dataflow/inspection.h"
 
 #include "engine/exec/dataflow/location.h"
+#include "engine/ir/flow_role.h"
 #include "engine/tensor/value_text.h"
 
 #include <algorithm>
@@ -198,7 +199,9 @@ std::pair<OperatorId, std::string> Inspection::predicateOf(const Iteration& iter
     for (int hop = 0; hop < kMostHops && at.valid(); ++hop) {
         found.first = at;
         const Operator& op = graph.op(at);
-        if ((op.kind.name != "Identity" && op.kind.name != "LoopCond" && op.kind.name != "Enter") || op.inputs.empty()) break;
+        const FlowRole role = flowRole(op);
+        const bool hands = op.kind.name == "Identity" || role == FlowRole::loopCondition || role == FlowRole::enter;
+        if (!hands || op.inputs.empty()) break;
         at = graph.value(op.inputs[0]).producer;
     }
     const ValuePlace place = code.values[static_cast<size_t>(steering.index)];

@@ -329,9 +329,15 @@ Status NodeRunner::runKernel(const Iteration& iteration, const Node& node)
         }
     }
     const KernelArgs args{m_in.data(), m_out.data(), state.params.get(), &m_core, node.inputCount, node.outputCount};
+    DeviceMemory* const device = m_core.options().device;
+    for (int k = 0; device && k < node.outputCount; ++k) device->written(args.out(k));
     if (Status status = callKernel(state, args); !status.ok()) [[unlikely]] {
         m_flow.dropResults(node.outputCount);
         return status;
+    }
+    if (device) { // nodes without kernels look at values, too: these are on the host between any two nodes
+        for (int k = 0; k < node.outputCount; ++k) device->hostBytes(args.out(k));
+        LS_CHECK_OK(device->check());
     }
     for (int32_t k = 0; k < node.outputCount; ++k) {
         if (state.outputs[static_cast<size_t>(k)].isFixed || m_out[static_cast<size_t>(k)]->shape.isStatic()) continue;
@@ -345,7 +351,8 @@ Status NodeRunner::runKernel(const Iteration& iteration, const Node& node)
 Status NodeRunner::prepare(const Program& program, const Node& node, KernelState& state)
 {
     const Operator& op = program.code.graph->op(node.op);
-    if (!KernelRegistry::builtin().has(op.kind)) {
+    const KernelRegistry& registry = m_core.options().kernels ? *m_core.options().kernels : KernelRegistry::builtin();
+    if (!registry.has(op.kind)) {
         const std::string name = op.kind.dialect == "custom" ? op.kind.name : op.kind.full();
         return Error(ErrorCode::unsupported, "operator '" + name + "' has no kernel; it opens, lists and exports");
     }
@@ -376,7 +383,7 @@ Status NodeRunner::prepare(const Program& program, const Node& node, KernelState
     const bool isGeneral = state.preparations >= kMostPreparations;
     if (!state.run || !isGeneral || state.preparations == kMostPreparations) {
         const KernelSetup setup{op, inputs, outputs, isFixed && !isGeneral, &m_core.model()};
-        LS_TRY(ChosenKernel chosen, chooseKernel(KernelRegistry::builtin(), setup, m_core.options().profile));
+        LS_TRY(ChosenKernel chosen, chooseKernel(registry, setup, m_core.options().profile));
         m_core.kernelReport().note(program.code.id, node.op, m_core.options().profile, chosen);
         state.run = chosen.kernel.run;
         state.params = std::move(chosen.kernel.params);

@@ -1,6 +1,8 @@
 // Sorts each level of nesting on its own: the nodes of a frame, and each child frame as one item among them.
 #include "engine/ir/text/graph_outline.h"
 
+#include "engine/ir/flow_role.h"
+
 #include <algorithm>
 #include <map>
 #include <queue>
@@ -70,7 +72,7 @@ private:
 
     bool isBackEdge(OperatorId from, OperatorId to) const
     {
-        return m_graph.op(from).kind.name.ends_with("NextIteration") && m_graph.op(to).kind.name.ends_with("Merge");
+        return flowRole(m_graph.op(from)) == FlowRole::nextIteration && flowRole(m_graph.op(to)) == FlowRole::merge;
     }
 
     /// The child of `parent` that a node belongs to; −1 if it is a node of `parent` itself.

@@ -2,6 +2,7 @@
 #include "engine/ir/text/structured.h"
 
 #include "engine/base/text.h"
+#include "engine/ir/flow_role.h"
 #include "engine/ir/frames.h"
 #include "engine/ir/ids.h"
 #include "engine/ir/text/graph_outline.h"
@@ -250,7 +251,7 @@ private:
             for (const ValueId input : op.inputs) {
                 if (!input.valid() || graph.value(input).role != ValueRole::result) continue;
                 used[static_cast<size_t>(graph.value(input).producer.index)] = true;
-                if (op.kind.name.ends_with("Merge")) showValue(input);
+                if (flowRole(op) == FlowRole::merge) showValue(input);
             }
         }
         for (const auto& [name, op] : graph.controlOutputs) show(op);
@@ -388,7 +389,7 @@ private:
                 for (const ValueId result : op.results) parts.push_back(idText(graph.value(result).id));
             if (!parts.empty()) content = join(parts, ", ") + " = ";
             parts.clear();
-            const bool isMerge = m_model.dialect == Dialect::tf && op.kind.name.ends_with("Merge");
+            const bool isMerge = flowRole(op) == FlowRole::merge;
             for (const ValueId input : op.inputs) {
                 m_terms.enter(&graph);
                 parts.push_back(isMerge ? m_terms.valueRef(input) : operand(graphId, input));

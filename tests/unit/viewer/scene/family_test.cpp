@@ -44,7 +44,7 @@ TEST(Family, NoOperatorOfTheCatalogueIsForgotten)
         const auto names = [&](std::string_view part) { return op.name.find(part) != std::string_view::npos; };
         const bool isOther = names("String") || names("Regex") || names("Table") || names("Random") || names("TruncatedNormal") ||
                              op.source.find("string") != std::string_view::npos;
-        EXPECT_TRUE(family != Family::other || isOther) << op.dialect << "." << op.name << ": say its family in viewer/scene/family.cpp";
+        EXPECT_TRUE(family != Family::other || isOther) << op.dialect << "." << op.name << ": say its family in engine/ops/ops.def";
     }
 }
 
