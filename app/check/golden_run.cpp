@@ -1,5 +1,6 @@
 #include "app/check/golden_run.h"
 
+#include "app/check/profile_bounds.h"
 #include "app/check/sha256.h"
 #include "app/wiring/model_file.h"
 #include "app/wiring/session.h"
@@ -107,10 +108,21 @@ std::optional<CaseStop> judgeError(const GoldenRun& run, const std::string& plac
 
 class CaseRunner {
 public:
-    CaseRunner(const GoldenCase& golden, const LoadedModel& file) : m_golden(golden), m_file(file), m_session(file.model, options()) {}
+    CaseRunner(const GoldenCase& golden, const LoadedModel& file, Profile profile)
+        : m_golden(golden),
+          m_file(file),
+          m_profile(profile),
+          m_session(file.model, optionsOf(profile))
+    {
+    }
 
     /// How much was compared so far.
-    const ComparedCounts& counts() const { return m_counts; }
+    ComparedCounts counts() const
+    {
+        ComparedCounts counts = m_counts;
+        counts.kernels = m_kernels.sum();
+        return counts;
+    }
 
     std::optional<CaseStop> run(size_t index)
     {
@@ -127,6 +139,7 @@ public:
         BoundInputs inputs;
         if (const std::optional<CaseStop> stop = readInputs(run, *target, place, inputs)) return stop;
         Status status = m_session.run(executor, inputs, 0, nullptr, 0);
+        m_kernels.note(executor);
         if (!status.ok()) return failure(run, place, std::move(status).takeError());
         if (run.mustFail) return CaseStop{Verdict::fail, place + "gives outputs, want an error", {}};
         return compare(run, *target, executor, place);
@@ -165,6 +178,7 @@ private:
         BoundInputs inputs;
         if (const std::optional<CaseStop> stop = readInputs(named, target, place, inputs)) return stop;
         Status status = m_session.run(executor, inputs, 0, nullptr, 0);
+        m_kernels.note(executor);
         if (!status.ok()) return failure(run, place, std::move(status).takeError());
         if (run.mustFail) return CaseStop{Verdict::fail, place + "gives outputs, want " + run.errorClass, {}};
         return compare(named, target, executor, place);
@@ -182,9 +196,10 @@ private:
         }
     }
 
-    static ExecutionOptions options()
+    static ExecutionOptions optionsOf(Profile profile)
     {
         ExecutionOptions options;
+        options.profile = profile;
         options.maxSteps = kMaxSteps;
         return options;
     }
@@ -254,10 +269,11 @@ private:
         if (want.dtype != got.dtype && npyStorageType(got.dtype) == want.dtype) {
             if (Result<Array> converted = fromNpyStorage(want, got.dtype); converted.ok()) want = std::move(converted).value();
         }
+        const Tolerance tolerance = widenedTo(m_golden.tolerance, profileBound(m_file.model, m_profile, got.dtype), want.view());
         if (expected.truncated >= 0) {
             if (expected.shape && !(got.shape == *expected.shape))
                 return CaseStop{Verdict::fail, what + ": shape " + toString(got.shape) + ", want " + toString(*expected.shape), {}};
-            if (m_golden.tolerance.isExact() && !expected.sha256.empty() && sha256Hex(wholeBytes(got)) == expected.sha256) {
+            if (tolerance.isExact() && !expected.sha256.empty() && sha256Hex(wholeBytes(got)) == expected.sha256) {
                 m_counts.add(got.dtype, got.elementCount(), 0);
                 return std::nullopt;
             }
@@ -270,12 +286,12 @@ private:
             got.shape = want.shape;
             got.bytes = byteSize(got.dtype, count);
         }
-        const Comparison c = compareTensors(got, want.view(), m_golden.tolerance);
+        const Comparison c = compareTensors(got, want.view(), tolerance);
         if (!c.mismatch.empty()) return CaseStop{Verdict::fail, what + ": " + c.mismatch, {}};
-        const bool looseFloats = isFloat(got.dtype) && !m_golden.tolerance.isExact();
+        const bool looseFloats = isFloat(got.dtype) && !tolerance.isExact();
         m_counts.add(got.dtype, c.elements, looseFloats ? compareTensors(got, want.view(), {}).different : c.different);
         if (c.equal) {
-            if (expected.truncated >= 0 && m_golden.tolerance.isExact() && !expected.sha256.empty())
+            if (expected.truncated >= 0 && tolerance.isExact() && !expected.sha256.empty())
                 return CaseStop{Verdict::fail, what + ": beyond the stored elements it differs (sha256)", {}};
             return std::nullopt;
         }
@@ -291,9 +307,11 @@ private:
 
     const GoldenCase& m_golden;
     const LoadedModel& m_file;
+    const Profile m_profile;
     ModelSession m_session;
     std::vector<std::string> m_missing; ///< kinds without a kernel that the present run's graph may reach
     ComparedCounts m_counts;
+    KernelTally m_kernels;
 };
 
 /// A file that does not open: right only where the case says so: by `opens`, by the error that its first run wants, or where the reference
@@ -345,7 +363,7 @@ std::vector<std::string> missingKernels(const Model& model, GraphId graph)
     return {missing.begin(), missing.end()};
 }
 
-CaseResult runGoldenCase(const GoldenCase& golden)
+CaseResult runGoldenCase(const GoldenCase& golden, Profile profile)
 {
     static constexpr std::array kFormats = {"tflite", "lsir", "graphdef", "saved_model"};
     if (std::find(kFormats.begin(), kFormats.end(), golden.format) == kFormats.end())
@@ -358,7 +376,7 @@ CaseResult runGoldenCase(const GoldenCase& golden)
         if (same.ok()) return resultOf(golden, std::nullopt);
         return resultOf(golden, CaseStop{Verdict::fail, std::move(same).takeError().message(), {}});
     }
-    CaseRunner runner(golden, *file);
+    CaseRunner runner(golden, *file, profile);
     std::optional<CaseStop> stop;
     for (size_t i = 0; i < golden.runs.size() && !stop; ++i) stop = runner.run(i);
     CaseResult result = resultOf(golden, std::move(stop));

@@ -11,8 +11,9 @@
 
 namespace loopscope::app {
 
-/// Never throws and never fails: whatever goes wrong is the verdict. A failure says what differs, and by how much.
-CaseResult runGoldenCase(const GoldenCase& golden);
+/// Never throws and never fails: whatever goes wrong is the verdict. A failure says what differs, and by how much. With another profile
+/// than `reference` results may be further from the golden ones, by the bounds of its kernels.
+CaseResult runGoldenCase(const GoldenCase& golden, Profile profile = Profile::reference);
 
 /// Kinds that `graph` or what it calls uses and no kernel executes, without repetitions: "custom.Foo".
 std::vector<std::string> missingKernels(const Model& model, GraphId graph);

@@ -2,6 +2,7 @@
 
 #include "app/check/ltest_session.h"
 #include "app/check/ltest_values.h"
+#include "app/check/profile_bounds.h"
 #include "app/output/listing.h"
 #include "app/wiring/session.h"
 #include "app/wiring/subject.h"
@@ -12,7 +13,6 @@
 #include "engine/base/bytes.h"
 #include "engine/base/text.h"
 #include "engine/ir/text/printer.h"
-#include "engine/kernels/registry.h"
 #include "engine/ops/catalog.h"
 #include "engine/tensor/value_text.h"
 #include "tracer/api/trace_reader.h"
@@ -99,7 +99,8 @@ public:
         return std::nullopt;
     }
 
-    /// True if a section asks for every profile; known after the model was opened.
+    KernelCounts kernels() const { return m_kernels.sum(); }
+    /// Null before it was opened.
     const Model* model() const { return m_model ? &*m_model : nullptr; }
 
 private:
@@ -178,6 +179,7 @@ private:
         (*executor)->setObserver(recorder.get());
         m_phase = "run";
         Status status = m_session->run(**executor, *inputs, 0, nullptr, 0);
+        m_kernels.note(**executor);
         if (!(*executor)->position().started) m_phase = "prepare";
         (*executor)->setObserver(nullptr);
         if (recorder) {
@@ -256,7 +258,8 @@ private:
         for (const Expectation& e : *expectations) {
             Tensor got = m_outputs[e.output];
             got.quantization = nullptr; // literals are stored integers
-            const Comparison c = compareTensors(got, e.value.view(), widenedTo(e.tolerance, profileBound(got.dtype), e.value.view()));
+            const Comparison c =
+                compareTensors(got, e.value.view(), widenedTo(e.tolerance, profileBound(*m_model, m_profile, got.dtype), e.value.view()));
             if (c.equal) continue;
             const std::string name = m_target.outputs[e.output].name;
             if (!c.mismatch.empty()) return fail(section, name + ": " + c.mismatch);
@@ -277,17 +280,6 @@ private:
             return stop;
         }
         return std::nullopt;
-    }
-
-    /// How far a result may be from the reference kernels' with the profile at hand: the widest bound of its kernels for the model.
-    ErrorBound profileBound(DType dtype) const
-    {
-        ErrorBound bound;
-        for (const Graph& graph : m_model->graphs)
-            for (const Operator& op : graph.operators)
-                if (const KernelEntry* const entry = KernelRegistry::builtin().find(op.kind, m_profile))
-                    bound = widest(bound, entry->bounds.of(dtype));
-        return bound;
     }
 
     Outcome infer(const LtestSection& section)
@@ -486,20 +478,9 @@ private:
     std::vector<Tensor> m_outputs;
     std::optional<Error> m_error;
     std::string m_phase;
+    KernelTally m_kernels;
     std::unique_ptr<TemporaryFile> m_trace;
 };
-
-/// Profiles beside `reference` that have a kernel for an operator of the model.
-std::vector<Profile> furtherProfiles(const Model& model)
-{
-    std::vector<Profile> profiles;
-    for (const Profile profile : {Profile::fast}) {
-        const auto has = [&](const Operator& op) { return KernelRegistry::builtin().find(op.kind, profile) != nullptr; };
-        if (std::ranges::any_of(model.graphs, [&](const Graph& graph) { return std::ranges::any_of(graph.operators, has); }))
-            profiles.push_back(profile);
-    }
-    return profiles;
-}
 
 /// The profiles that a case names by `== run profile=fast,…`; none: all. Error: the word that is no profile.
 std::optional<std::vector<std::string>> namedProfiles(const LtestCase& test, std::string& unknown)
@@ -520,7 +501,7 @@ std::optional<std::vector<std::string>> namedProfiles(const LtestCase& test, std
 
 } // namespace
 
-CaseResult runLtestCase(const LtestFile& file, const LtestCase& test, LtestReplies* replies)
+CaseResult runLtestCase(const LtestFile& file, const LtestCase& test, LtestReplies* replies, std::optional<Profile> only)
 {
     CaseResult result;
     result.id = file.path + ":" + test.name;
@@ -546,13 +527,24 @@ CaseResult runLtestCase(const LtestFile& file, const LtestCase& test, LtestRepli
         take(SectionStop{Verdict::error, "line " + std::to_string(test.line) + ": unknown profile '" + unknown + "'", {}}, "");
         return result;
     }
-    CaseRunner reference(file, test, Profile::reference, replies);
-    if (!take(reference.run(), "")) return result;
-    if (reference.model() == nullptr) return result;
-    for (const Profile profile : furtherProfiles(*reference.model())) {
-        if (named && std::ranges::find(*named, profileName(profile)) == named->end()) continue;
+    const auto isNamed = [&](Profile profile) { return !named || std::ranges::find(*named, profileName(profile)) != named->end(); };
+    const auto run = [&](CaseRunner& runner, Profile profile) {
+        const bool fine = take(runner.run(), profile == Profile::reference ? "" : "profile " + std::string(profileName(profile)) + ": ");
+        result.compared.kernels.add(runner.kernels());
+        return fine;
+    };
+    if (only) {
+        const Profile profile = isNamed(*only) ? *only : Profile::reference;
         CaseRunner runner(file, test, profile, replies);
-        if (!take(runner.run(), "profile " + std::string(profileName(profile)) + ": ")) break;
+        run(runner, profile);
+        return result;
+    }
+    CaseRunner reference(file, test, Profile::reference, replies);
+    if (!run(reference, Profile::reference) || reference.model() == nullptr) return result;
+    for (const Profile profile : furtherProfiles(*reference.model())) {
+        if (!isNamed(profile)) continue;
+        CaseRunner runner(file, test, profile, replies);
+        if (!run(runner, profile)) break;
     }
     return result;
 }

@@ -24,7 +24,8 @@ std::string encode(const CaseResult& r)
 {
     std::string out =
         std::to_string(static_cast<int>(r.verdict)) + kSeparator + std::to_string(r.seconds) + kSeparator + r.message + kSeparator;
-    for (const int64_t count : {r.compared.elements, r.compared.floats, r.compared.differentFloats})
+    for (const int64_t count :
+         {r.compared.elements, r.compared.floats, r.compared.differentFloats, r.compared.kernels.own, r.compared.kernels.fellBack})
         out += std::to_string(count) + kSeparator;
     if (r.worst) {
         std::array<char, 80> numbers = {};
@@ -44,19 +45,20 @@ bool decode(const std::string& text, CaseResult& r)
         fields.push_back(text.substr(at, end - at));
         at = end + 1;
     }
-    if (fields.size() != 6 && fields.size() != 13) return false;
+    if (fields.size() != 8 && fields.size() != 15) return false;
     r.verdict = static_cast<Verdict>(std::atoi(fields[0].c_str()));
     r.seconds = std::strtod(fields[1].c_str(), nullptr);
     r.message = fields[2];
-    r.compared = {std::atoll(fields[3].c_str()), std::atoll(fields[4].c_str()), std::atoll(fields[5].c_str())};
-    if (fields.size() == 13)
-        r.worst = WorstElement{std::atoll(fields[6].c_str()),
-                               fields[7],
-                               fields[8],
+    const auto number = [&](size_t field) { return static_cast<int64_t>(std::atoll(fields[field].c_str())); };
+    r.compared = {number(3), number(4), number(5), {number(6), number(7)}};
+    if (fields.size() == 15)
+        r.worst = WorstElement{number(8),
                                fields[9],
-                               std::strtod(fields[11].c_str(), nullptr),
-                               std::strtod(fields[12].c_str(), nullptr),
-                               fields[10] == "1"};
+                               fields[10],
+                               fields[11],
+                               std::strtod(fields[13].c_str(), nullptr),
+                               std::strtod(fields[14].c_str(), nullptr),
+                               fields[12] == "1"};
     return true;
 }
 

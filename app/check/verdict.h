@@ -24,11 +24,24 @@ struct WorstElement {
     bool isNumber = true; ///< false: `got` and `want` are texts (strings)
 };
 
-/// How much a case compared.
+/// Which kernels ran where another profile than the reference kernels was asked for.
+struct KernelCounts {
+    int64_t own = 0;      ///< operators with kernels of that profile
+    int64_t fellBack = 0; ///< with reference kernels
+
+    void add(const KernelCounts& other)
+    {
+        own += other.own;
+        fellBack += other.fellBack;
+    }
+};
+
+/// How much a case compared, and with what.
 struct ComparedCounts {
     int64_t elements = 0;        ///< of all outputs
     int64_t floats = 0;          ///< those of floating-point outputs
     int64_t differentFloats = 0; ///< of them, those that are not equal bit for bit (NaNs are equal)
+    KernelCounts kernels;
 
     void add(DType dtype, int64_t count, int64_t different)
     {

@@ -9,6 +9,7 @@
 #include "app/output/progress.h"
 #include "app/wiring/model_file.h"
 #include "app/wiring/model_summary.h"
+#include "app/wiring/session.h"
 #include "app/wiring/signals.h"
 #include "engine/base/bytes.h"
 #include "engine/base/clock.h"
@@ -20,6 +21,7 @@
 #include <array>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <re2/re2.h>
 #include <thread>
 
@@ -29,8 +31,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What the command line asked for: cases to run, and where their answers may be rewritten.
+/// What the command line asked for: cases to run, with which kernels, and where their answers may be rewritten.
 struct Work {
+    std::optional<Profile> profile; ///< none: golden cases with the reference kernels, text tests with all that there are
     std::vector<CaseJob> jobs;
     std::vector<std::string> textTests; ///< paths of .ltest files
 };
@@ -38,9 +41,10 @@ struct Work {
 Status addGolden(const std::string& folder, Work& work)
 {
     LS_TRY(std::vector<GoldenCase> cases, readGoldenCases(folder));
+    const Profile profile = work.profile.value_or(Profile::reference);
     for (GoldenCase& golden : cases) {
         std::string id = golden.id;
-        work.jobs.push_back({std::move(id), [golden = std::move(golden)] { return runGoldenCase(golden); }});
+        work.jobs.push_back({std::move(id), [golden = std::move(golden), profile] { return runGoldenCase(golden, profile); }});
     }
     return {};
 }
@@ -50,7 +54,8 @@ Status addTextTests(const std::string& path, Work& work)
     LS_TRY(LtestFile file, readLtest(path));
     const auto shared = std::make_shared<const LtestFile>(std::move(file));
     for (size_t i = 0; i < shared->cases.size(); ++i)
-        work.jobs.push_back({path + ":" + shared->cases[i].name, [shared, i] { return runLtestCase(*shared, shared->cases[i], nullptr); }});
+        work.jobs.push_back({path + ":" + shared->cases[i].name,
+                             [shared, i, only = work.profile] { return runLtestCase(*shared, shared->cases[i], nullptr, only); }});
     work.textTests.push_back(path);
     return {};
 }
@@ -154,6 +159,16 @@ void printCompared(Console& console, const std::vector<CaseResult>& results, boo
             if (r.verdict == Verdict::pass && !r.message.empty()) console.line("nothing compared  " + r.id);
 }
 
+/// What ran with the kernels of the profile that was asked for, so that nobody takes reference kernels for others.
+void printKernels(Console& console, const std::vector<CaseResult>& results, Profile profile)
+{
+    KernelCounts all;
+    for (const CaseResult& result : results) all.add(result.compared.kernels);
+    const std::string name = "profile '" + std::string(profileName(profile)) + "': ";
+    console.line(name + (all.own == 0 ? "no kernel of it ran" : console.number(all.own) + (all.own == 1 ? " operator" : " operators")) +
+                 "; with reference kernels " + console.number(all.fellBack));
+}
+
 /// The end of a sweep: counts, then what did not pass, aligned.
 void printSummary(Console& console, const std::vector<CaseResult>& results, size_t total, double seconds)
 {
@@ -206,6 +221,9 @@ Result<int> runCheck(const CommandContext& context)
     }
     if (arguments.has("repair")) return Error(ErrorCode::usage, "option '--repair' takes one recording");
     Work work;
+    if (arguments.has("profile")) {
+        LS_TRY(work.profile, profileOption(arguments));
+    }
     for (const std::string& path : arguments.positionals) LS_CHECK_OK(addPath(path, work));
     if (arguments.has("filter")) {
         const std::string text = arguments.text("filter");
@@ -239,6 +257,7 @@ Result<int> runCheck(const CommandContext& context)
     if (!console.json()) {
         printSummary(console, results, work.jobs.size(), static_cast<double>(nowNs() - started) / 1e9);
         printCompared(console, results, arguments.has("bits"));
+        if (work.profile && *work.profile != Profile::reference) printKernels(console, results, *work.profile);
     }
     if (interruptFlag().requested()) return static_cast<int>(ErrorCode::cancelled);
     const auto any = [&](Verdict v) {

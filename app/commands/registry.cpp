@@ -148,7 +148,7 @@ std::vector<CommandSpec> programCommands()
          "check DIR|FILE.ltest|MODEL|TRACE…",
          "Runs golden cases (a folder with cases.jsonl) and text tests (.ltest); verifies models and traces.",
          "loopscope check tests/control_flow",
-         {"filter", "jobs", "case-timeout", "update", "repair", "bits"},
+         {"filter", "jobs", "case-timeout", "profile", "update", "repair", "bits"},
          1,
          -1,
          runCheck},

@@ -11,6 +11,13 @@
 
 namespace loopscope {
 
+namespace {
+
+/// Whether the kernels of a profile leave their results on a device.
+bool isDeviceProfile(Profile profile) { return profile == Profile::vulkan; }
+
+} // namespace
+
 bool isCompatible(const Shape& planned, const Shape& actual)
 {
     if (!planned.hasRank()) return true;
@@ -48,12 +55,14 @@ Status copyToSlot(Slot& slot, const Tensor& source)
     return {};
 }
 
-Program::Program(const Model& model, const GraphPlan& plan, Profile profile, KernelReport& report)
+Program::Program(const Model& model, const GraphPlan& plan, const ExecutionOptions& options, KernelReport& report)
     : m_model(model),
       m_plan(plan),
-      m_graph(model.graph(plan.graph))
+      m_graph(model.graph(plan.graph)),
+      m_options(options)
 {
     m_kernels.resize(m_graph.operators.size());
+    m_onDevice.resize(m_graph.operators.size());
     m_failures.resize(m_graph.operators.size());
     makeDense();
     std::vector<Tensor> tensors(m_graph.values.size());
@@ -62,7 +71,7 @@ Program::Program(const Model& model, const GraphPlan& plan, Profile profile, Ker
         tensors[v].dtype = plan.values[v].dtype;
         tensors[v].shape = plan.values[v].shape;
     }
-    for (size_t o = 0; o < m_graph.operators.size(); ++o) prepare(static_cast<int32_t>(o), tensors, profile, report);
+    for (size_t o = 0; o < m_graph.operators.size(); ++o) prepare(static_cast<int32_t>(o), tensors, report);
 }
 
 /// A constant that cannot be unpacked, or lies in a file that is not there, fails the operators that read it.
@@ -96,8 +105,9 @@ Tensor Program::constant(ValueId value) const
     return tensor;
 }
 
-void Program::prepare(int32_t index, std::span<Tensor> tensors, Profile profile, KernelReport& report)
+void Program::prepare(int32_t index, std::span<Tensor> tensors, KernelReport& report)
 {
+    const KernelRegistry& registry = m_options.kernels ? *m_options.kernels : KernelRegistry::builtin();
     const auto at = static_cast<size_t>(index);
     const Operator& op = m_graph.operators[at];
     const PlannedOperator& planned = m_plan.operators[at];
@@ -107,7 +117,7 @@ void Program::prepare(int32_t index, std::span<Tensor> tensors, Profile profile,
         return;
     }
     if (planned.call) return;
-    if (!KernelRegistry::builtin().has(op.kind)) {
+    if (!registry.has(op.kind)) {
         const std::string name = op.kind.dialect == "tfl" ? op.kind.name : op.kind.dialect == "custom" ? op.kind.name : op.kind.full();
         std::string why = "operator '" + name + "' has no kernel; it opens, lists and exports";
         if (op.kind == Kind{"circle", "run_model"})
@@ -129,13 +139,13 @@ void Program::prepare(int32_t index, std::span<Tensor> tensors, Profile profile,
         inputs[i] = &variable;
     }
     for (const ValueId result : op.results) results.push_back(&tensors[static_cast<size_t>(result.index)]);
-    Result<ChosenKernel> chosen =
-        chooseKernel(KernelRegistry::builtin(), KernelSetup{op, inputs, results, planned.fixed, &m_model}, profile);
+    Result<ChosenKernel> chosen = chooseKernel(registry, KernelSetup{op, inputs, results, planned.fixed, &m_model}, m_options.profile);
     if (!chosen.ok()) {
         m_failures[at] = std::make_shared<const Error>(std::move(chosen).takeError());
         return;
     }
-    report.note(m_plan.graph, OperatorId(index), profile, *chosen);
+    report.note(m_plan.graph, OperatorId(index), m_options.profile, *chosen);
+    m_onDevice[at] = isDeviceProfile(chosen->used);
     m_kernels[at] = std::move(chosen->kernel);
 }
 
@@ -217,7 +227,8 @@ void Activation::addInstruction(int32_t index, KernelRuntime& runtime, MemoryAcc
     } else {
         bool fixedResults = true;
         for (const ValueId result : op.results) fixedResults = fixedResults && slot(result).fixed;
-        instruction.kind = reads ? InstructionKind::reads : fixedResults ? InstructionKind::kernel : InstructionKind::sized;
+        const bool isPlain = fixedResults && !m_program.device(); // else operands have to be looked for
+        instruction.kind = reads ? InstructionKind::reads : isPlain ? InstructionKind::kernel : InstructionKind::sized;
     }
     instruction.plain = instruction.kind;
     m_code.push_back(instruction);

@@ -1,6 +1,7 @@
 // A graph made ready to run: its plan bound to memory, and one prepared instruction for each operator.
 #pragma once
 
+#include "engine/exec/execution_options.h"
 #include "engine/exec/memory_block.h"
 #include "engine/exec/traps.h"
 #include "engine/kernels/kernel.h"
@@ -82,12 +83,16 @@ struct ReferenceRead {
 /// What all activations of one plan share: kernels are chosen and prepared once.
 class Program {
 public:
-    /// Kernels are of `profile`, or what that falls back to, which `report` is told.
-    Program(const Model& model, const GraphPlan& plan, Profile profile, KernelReport& report);
+    /// Kernels are of the options' profile, or what that falls back to, which `report` is told. The options must outlive it.
+    Program(const Model& model, const GraphPlan& plan, const ExecutionOptions& options, KernelReport& report);
 
     const GraphPlan& plan() const { return m_plan; }
     const Graph& graph() const { return m_graph; }
     const PreparedKernel& kernel(int32_t op) const { return m_kernels[static_cast<size_t>(op)]; }
+    /// Whether its kernel is a device's, which looks for operands and leaves results there.
+    bool isOnDevice(int32_t op) const { return m_onDevice[static_cast<size_t>(op)]; }
+    /// Null: there is no device.
+    DeviceMemory* device() const { return m_options.device; }
     /// The tensor of a constant, dense whatever the file has.
     Tensor constant(ValueId value) const;
     /// Null if the operator can run.
@@ -95,12 +100,14 @@ public:
 
 private:
     void makeDense();
-    void prepare(int32_t op, std::span<Tensor> tensors, Profile profile, KernelReport& report);
+    void prepare(int32_t op, std::span<Tensor> tensors, KernelReport& report);
 
     const Model& m_model;
     const GraphPlan& m_plan;
     const Graph& m_graph;
+    const ExecutionOptions& m_options;
     std::vector<PreparedKernel> m_kernels;
+    std::vector<bool> m_onDevice; ///< by operator
     std::vector<std::shared_ptr<const Error>> m_failures;
     std::map<ValueId, Bytes> m_dense; ///< of constants that are stored sparse
 };

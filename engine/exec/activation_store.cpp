@@ -28,11 +28,11 @@ std::vector<GraphId> reachableGraphs(const Model& model, GraphId root)
 
 } // namespace
 
-ActivationStore::ActivationStore(const Model& model, GraphId root, Profile profile, KernelRuntime& runtime, MemoryAccount& account,
-                                 KernelReport& report)
+ActivationStore::ActivationStore(const Model& model, GraphId root, const ExecutionOptions& options, KernelRuntime& runtime,
+                                 MemoryAccount& account, KernelReport& report)
     : m_model(model),
       m_root(root),
-      m_profile(profile),
+      m_options(options),
       m_runtime(runtime),
       m_account(account),
       m_report(report)
@@ -141,7 +141,7 @@ Result<Activation*> ActivationStore::take(ActivationPool& pool, const GraphPlan&
         activation->bind(base);
         return activation;
     }
-    if (!pool.program) pool.program = std::make_unique<Program>(m_model, plan, m_profile, m_report);
+    if (!pool.program) pool.program = std::make_unique<Program>(m_model, plan, m_options, m_report);
     const auto variables = m_variables.find(plan.graph);
     LS_TRY(auto activation, Activation::create(pool, m_runtime, m_account, variables == m_variables.end() ? nullptr : &variables->second));
     activation->bind(base);

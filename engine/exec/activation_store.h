@@ -15,7 +15,7 @@ namespace loopscope {
 
 class ActivationStore {
 public:
-    ActivationStore(const Model& model, GraphId root, Profile profile, KernelRuntime& runtime, MemoryAccount& account,
+    ActivationStore(const Model& model, GraphId root, const ExecutionOptions& options, KernelRuntime& runtime, MemoryAccount& account,
                     KernelReport& report);
 
     /// Makes the is_variable values of every graph that the root reaches. Errors: badFile, no definite size; execution, no memory.
@@ -41,7 +41,7 @@ public:
 private:
     const Model& m_model;
     const GraphId m_root;
-    const Profile m_profile;
+    const ExecutionOptions& m_options;
     KernelRuntime& m_runtime;
     MemoryAccount& m_account;
     KernelReport& m_report; ///< of kernels that were chosen

@@ -43,6 +43,7 @@ Result<size_t> chooseTfCallee(const CallForm& form, const Tensor& steering)
 
 Status Interpreter::Impl::enter(CallFrame& caller, const Instruction& instruction)
 {
+    if (m_options.device) m_options.device->settle();
     const GraphId graph = caller.activation->plan().graph;
     CallState& call = caller.activation->call(instruction.index);
     caller.callStart = m_audience.now();
@@ -198,13 +199,15 @@ Status Interpreter::Impl::publishOutputs()
     const Activation& root = *m_frames.front().activation;
     for (size_t k = 0; k < m_outputs.size(); ++k) {
         const PlannedOutput& output = root.plan().outputs[k];
+        show(root.slot(output.value));
         if (output.direct) {
             aliasSlot(m_outputs[k].slot, root.slot(output.value));
         } else {
             LS_CHECK_OK(copyToSlot(m_outputs[k].slot, root.slot(output.value)));
+            if (m_options.device) m_options.device->written(m_outputs[k].slot);
         }
     }
-    return {};
+    return m_options.device ? m_options.device->check() : Status();
 }
 
 Status Interpreter::Impl::finishRoot()

@@ -5,11 +5,14 @@
 #include "engine/exec/memory_block.h"
 #include "engine/exec/sync_point.h"
 #include "engine/kernels/kernel.h"
+#include "engine/tensor/device_memory.h"
 
 #include <cstdint>
 #include <string>
 
 namespace loopscope {
+
+class KernelRegistry;
 
 struct ExecutionOptions {
     Profile profile = Profile::reference;
@@ -21,8 +24,10 @@ struct ExecutionOptions {
     uint64_t scheduleSeed = 0;        ///< DataflowExecutor: picks among ready nodes; 0: the documented order
     bool keepAll = false; ///< keep values that are no longer needed until their frame is left, for inspection; takes more memory
     const CancelFlag* cancel = nullptr;
-    BlockAllocator* allocator = nullptr;  ///< of all memory for values; null: the host's heap
-    Synchroniser* synchroniser = nullptr; ///< null: nothing runs behind the executor's back
+    BlockAllocator* allocator = nullptr;     ///< of all memory for values; null: the host's heap
+    Synchroniser* synchroniser = nullptr;    ///< null: nothing runs behind the executor's back
+    DeviceMemory* device = nullptr;          ///< of the kernels of a device's profile; null: all values are on the host
+    const KernelRegistry* kernels = nullptr; ///< null: those that are built in
 };
 
 } // namespace loopscope

@@ -3,6 +3,7 @@
 
 #include "engine/exec/machine.h"
 #include "engine/exec/shape_evaluator.h"
+#include "engine/ir/ids.h"
 #include "engine/ops/catalog.h"
 #include "engine/ops/dataflow.h"
 
@@ -13,7 +14,7 @@ namespace loopscope {
 
 Interpreter::Impl::Impl(const Model& model, GraphId root, const ExecutionOptions& options)
     : RunCore(model, root, options),
-      m_store(model, root, options.profile, *this, m_account, m_kernelReport),
+      m_store(model, root, m_options, *this, m_account, m_kernelReport),
       m_planner(std::make_unique<Planner>(model)),
       m_arena(m_account)
 {
@@ -41,6 +42,7 @@ Status Interpreter::Impl::setInput(int index, const Tensor& value)
     input.slot.data = input.block.data();
     input.slot.bytes = value.bytes;
     input.slot.shape = value.shape;
+    if (m_options.device) m_options.device->written(input.slot);
     if (value.bytes > 0) std::memcpy(input.slot.data, value.data, value.bytes);
     input.set = true;
     return {};
@@ -119,6 +121,7 @@ const Tensor* Interpreter::Impl::value(int depth, ValueId id) const
     const Activation& activation = *m_frames[index].activation;
     if (id.index < 0 || static_cast<size_t>(id.index) >= activation.plan().values.size()) return nullptr;
     const Slot& slot = activation.slot(id);
+    if (slot.data) show(slot);
     switch (activation.plan().value(id).storage) {
     case Storage::none: return nullptr;
     case Storage::input:

@@ -27,6 +27,13 @@ inline void Interpreter::Impl::nextIteration(CallFrame& frame)
 /// Behind the last operator of the innermost graph: what comes next. `status` is what the run ends with where it is over.
 [[gnu::always_inline]] inline Interpreter::Impl::GraphEnd Interpreter::Impl::passEnd(CallFrame& frame, Status& status)
 {
+    if (m_options.device && m_frames.size() > 1) [[unlikely]] { // values change hands here
+        m_options.device->settle();
+        if (status = m_options.device->check(); !status.ok()) {
+            status = fail(std::move(status).takeError());
+            return GraphEnd::over;
+        }
+    }
     if (frame.role == CallRole::loop) {
         if (frame.inCond) {
             // Elsewhere operators look at the flag, before which a run can stay.
@@ -159,6 +166,7 @@ Status Interpreter::Impl::runSized(const Instruction& instruction)
     const KernelArgs& args = instruction.args;
     if (instruction.plain == InstructionKind::reads) LS_CHECK_OK(readReferences(instruction));
     const Program& program = m_frames.back().activation->program();
+    if (program.device()) LS_CHECK_OK(bringOperands(program, instruction));
     const Operator& op = program.graph().operators[static_cast<size_t>(instruction.index)];
     const auto count = static_cast<size_t>(args.outputCount);
     const OpDef* const def = program.plan().operators[static_cast<size_t>(instruction.index)].def;
@@ -187,6 +195,8 @@ Status Interpreter::Impl::runSized(const Instruction& instruction)
         }
     }
     LS_CHECK_OK(instruction.run(args));
+    if (program.device() && !program.isOnDevice(instruction.index))
+        for (size_t k = 0; k < count; ++k) program.device()->written(*args.outputs[k]);
     for (size_t k = 0; k < count; ++k) { // what follows was planned for the planned shape: it relies on it
         const Shape& planned = program.plan().value(op.results[k]).shape;
         const Shape& shape = args.outputs[k]->shape;
@@ -195,6 +205,17 @@ Status Interpreter::Impl::runSized(const Instruction& instruction)
             return Error(ErrorCode::execution, "result " + std::to_string(k)).found("shape " + toString(shape)).expected(toString(planned));
     }
     return {};
+}
+
+/// Where a device computes, too: what the host is about to read comes to it.
+Status Interpreter::Impl::bringOperands(const Program& program, const Instruction& instruction)
+{
+    const KernelArgs& args = instruction.args;
+    const auto results = std::span(args.outputs, static_cast<size_t>(args.outputCount));
+    const bool isFixed = std::ranges::all_of(results, [](const Tensor* result) { return static_cast<const Slot*>(result)->fixed; });
+    for (int i = 0; i < args.inputCount; ++i) // inference looks at operands, too
+        if (args.has(i) && (!isFixed || !program.isOnDevice(instruction.index))) show(args.in(i));
+    return program.device()->check();
 }
 
 /// Operands that are references become the present values of their variables.
@@ -222,6 +243,7 @@ Status Interpreter::Impl::runObserved(const CallFrame& frame, const Instruction&
     OperatorEvent event = eventOf(frame, OperatorId(instruction.index));
     event.ns = m_audience.since(from);
     if (status.ok()) {
+        for (int k = 0; k < instruction.args.outputCount; ++k) show(instruction.args.out(k));
         event.results = {instruction.args.outputs, static_cast<size_t>(instruction.args.outputCount)};
     } else {
         event.state = EventState::failed;
@@ -241,6 +263,7 @@ Status Interpreter::Impl::runTrapped(CallFrame& frame, const Instruction& instru
         LS_CHECK_OK(runSized(instruction));
     }
     if (!m_asking || (instruction.traps & trapAfter) == 0 || isQuiet(frame)) return {};
+    for (int k = 0; k < instruction.args.outputCount; ++k) show(instruction.args.out(k));
     OperatorEvent event = eventOf(frame, OperatorId(instruction.index));
     event.results = {instruction.args.outputs, static_cast<size_t>(instruction.args.outputCount)};
     frame.next = instruction.index + 1;

@@ -80,6 +80,7 @@ private:
     void nextIteration(CallFrame& frame);
     Status runSized(const Instruction& instruction);
     Status readReferences(const Instruction& instruction);
+    Status bringOperands(const Program& program, const Instruction& instruction);
     Status runObserved(const CallFrame& frame, const Instruction& instruction);
     Status runTrapped(CallFrame& frame, const Instruction& instruction);
     Status refuse(const CallFrame& frame, const Instruction& instruction);

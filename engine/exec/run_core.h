@@ -55,6 +55,13 @@ public:
     void synchronise(SyncPoint point) const
     {
         if (m_options.synchroniser) m_options.synchroniser->reach(point);
+        if (m_options.device && (point == SyncPoint::snapshot || point == SyncPoint::restore)) m_options.device->settle();
+    }
+
+    /// Brings a value that somebody looks at to the host.
+    void show(const Tensor& tensor) const
+    {
+        if (m_options.device) m_options.device->hostBytes(tensor);
     }
 
     // ResourceListener: of TensorFlow graphs it looks for races, too

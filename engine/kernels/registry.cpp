@@ -6,8 +6,8 @@
 #include <map>
 #include <string>
 
-#define LS_OP(dialect, name, file) LS_DEFINE_KERNELS(dialect, name);
-#define LS_CALL(dialect, name, file)
+#define LS_OP(dialect, name, ...) LS_DEFINE_KERNELS(dialect, name);
+#define LS_CALL(...)
 #include "engine/ops/ops.def"
 #undef LS_OP
 #undef LS_CALL
@@ -63,8 +63,8 @@ const KernelRegistry& KernelRegistry::builtin()
 {
     static const KernelRegistry registry = [] {
         KernelRegistry r;
-#define LS_OP(dialect, name, file) ::registerKernels_reference_##dialect##_##name(r);
-#define LS_CALL(dialect, name, file)
+#define LS_OP(dialect, name, ...) ::registerKernels_reference_##dialect##_##name(r);
+#define LS_CALL(...)
 #include "engine/ops/ops.def"
 #undef LS_OP
 #undef LS_CALL

@@ -57,7 +57,7 @@ TEST(Pool, results_cross_the_process_border_whole)
                              CaseResult r;
                              r.verdict = Verdict::fail;
                              r.message = "output 0 at [1,0]: got 2.5, want 3.5";
-                             r.compared = {24, 20, 3};
+                             r.compared = {24, 20, 3, {7, 5}};
                              r.worst = WorstElement{2, "[1,0]", "2.5", "3.5", 2.5, 3.5, true};
                              return r;
                          }};
@@ -68,6 +68,8 @@ TEST(Pool, results_cross_the_process_border_whole)
     EXPECT_EQ(results[0].compared.elements, 24);
     EXPECT_EQ(results[0].compared.floats, 20);
     EXPECT_EQ(results[0].compared.differentFloats, 3);
+    EXPECT_EQ(results[0].compared.kernels.own, 7);
+    EXPECT_EQ(results[0].compared.kernels.fellBack, 5);
     const std::string json = caseJson(results[0]);
     EXPECT_THAT(json, testing::HasSubstr("\"elements\":24,\"floats\":20,\"different_floats\":3"));
     EXPECT_THAT(json, testing::HasSubstr("\"id\":\"x\",\"verdict\":\"fail\""));

@@ -1,0 +1,31 @@
+#include "app/check/profile_bounds.h"
+
+#include "engine/kernels/registry.h"
+
+#include <algorithm>
+
+namespace loopscope::app {
+
+std::vector<Profile> furtherProfiles(const Model& model)
+{
+    std::vector<Profile> profiles;
+    for (const Profile profile : {Profile::fast}) {
+        const auto has = [&](const Operator& op) { return KernelRegistry::builtin().find(op.kind, profile) != nullptr; };
+        if (std::ranges::any_of(model.graphs, [&](const Graph& graph) { return std::ranges::any_of(graph.operators, has); }))
+            profiles.push_back(profile);
+    }
+    return profiles;
+}
+
+ErrorBound profileBound(const Model& model, Profile profile, DType dtype)
+{
+    ErrorBound bound;
+    if (profile == Profile::reference) return bound;
+    for (const Graph& graph : model.graphs)
+        for (const Operator& op : graph.operators)
+            if (const KernelEntry* const entry = KernelRegistry::builtin().find(op.kind, profile))
+                bound = widest(bound, entry->bounds.of(dtype));
+    return bound;
+}
+
+} // namespace loopscope::app

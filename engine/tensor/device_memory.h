@@ -1,0 +1,54 @@
+// Where the newest bytes of tensors are when a device computes some of them: on the host, on the device, or on both. A tensor is known by
+// its place on the host, which it has in any case: kernels of the host never see an address of the device, and values that move by pointer
+// stay known.
+#pragma once
+
+#include "engine/base/result.h"
+#include "engine/tensor/tensor.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+
+namespace loopscope {
+
+enum class Placement : uint8_t { host, device, both };
+
+/// What a backend derives from and gives to an executor. Used on the executor's thread. A failure is kept: what was asked for since then is
+/// not to be trusted, and whoever runs asks check().
+class DeviceMemory {
+public:
+    virtual ~DeviceMemory() = default;
+
+    Placement placementOf(const Tensor& tensor) const;
+    /// The one way to the bytes of a tensor for whoever is no kernel of the device: reads back what the device alone has, once.
+    std::span<const std::byte> hostBytes(const Tensor& tensor);
+    /// Everything that the device alone has is read back: what follows may go anywhere.
+    void settle();
+    /// A kernel of the device has given the tensor its value, or will have before readBack() returns.
+    void computed(const Tensor& tensor);
+    /// The host has, or is about to: what the device holds for that place is old.
+    void written(const Tensor& tensor);
+    /// Errors: those of readBack().
+    Status check() const { return m_failure ? Status(m_failure->copy()) : Status(); }
+
+protected:
+    /// Waits for the device and copies what it computed for this place of the host to it.
+    virtual Status readBack(std::byte* place, size_t bytes) = 0;
+
+private:
+    struct Range {
+        size_t bytes = 0;
+        bool isNewer = false; ///< than what the host has
+    };
+    using Ranges = std::map<std::byte*, Range>;
+    Ranges::const_iterator firstAt(const std::byte* place) const;
+    void fetch(std::byte* place, Range& range);
+
+    Ranges m_ranges; ///< what the device has, by place on the host; no two overlap
+    std::optional<Error> m_failure;
+};
+
+} // namespace loopscope
