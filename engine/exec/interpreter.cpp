@@ -53,6 +53,7 @@ Status Interpreter::Impl::begin()
 {
     const Graph& graph = m_model.graph(m_root);
     m_frames.clear();
+    if (m_options.device) m_options.device->forget();
     std::vector<Shape> shapes;
     for (size_t i = 0; i < m_inputs.size(); ++i) {
         if (!m_inputs[i].set) return Error(ErrorCode::usage, "missing").at("input '" + graph.value(graph.inputs[i]).id + "'");

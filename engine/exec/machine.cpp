@@ -302,6 +302,7 @@ Status Interpreter::Impl::resize(Tensor& output, const Shape& shape, size_t byte
             .found(toString(shape))
             .expected(toString(slot.shape));
     }
+    if (m_options.device) m_options.device->written(slot); // its place may become another value's
     LS_CHECK_OK(slot.heap->reserve(bytes));
     slot.data = slot.heap->data();
     slot.bytes = bytes;

@@ -16,8 +16,8 @@ namespace loopscope {
 
 enum class Placement : uint8_t { host, device, both };
 
-/// What a backend derives from and gives to an executor. Used on the executor's thread. A failure is kept: what was asked for since then is
-/// not to be trusted, and whoever runs asks check().
+/// What a backend derives from and gives to one executor, whose memory it knows. Used on the executor's thread. A failure is kept: what was
+/// asked for since then is not to be trusted, and whoever runs asks check().
 class DeviceMemory {
 public:
     virtual ~DeviceMemory() = default;
@@ -27,9 +27,11 @@ public:
     std::span<const std::byte> hostBytes(const Tensor& tensor);
     /// Everything that the device alone has is read back: what follows may go anywhere.
     void settle();
+    /// Nothing that the device has is worth anything: a run begins, in memory that may be another's by now.
+    void forget() { m_ranges.clear(); }
     /// A kernel of the device has given the tensor its value, or will have before readBack() returns.
     void computed(const Tensor& tensor);
-    /// The host has, or is about to: what the device holds for that place is old.
+    /// The host has, or is about to, or the place goes: what the device holds for it is old.
     void written(const Tensor& tensor);
     /// Errors: those of readBack().
     Status check() const { return m_failure ? Status(m_failure->copy()) : Status(); }
