@@ -29,21 +29,21 @@ int64_t tickEvery(double pitch, double least)
             if (pitch * static_cast<double>(n * decade) >= least) return n * decade;
 }
 
-double niceBound(double value)
+/// 1, 2 or 5 times a power of ten: how far apart the levels of an axis stand.
+double levelStep(double span, int most)
 {
-    if (value == 0 || !std::isfinite(value)) return 0;
-    const double magnitude = std::fabs(value), decade = std::pow(10.0, std::floor(std::log10(magnitude)));
-    for (const double n : {1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 10.0})
-        if (magnitude <= n * decade * 1.0000001) return std::copysign(n * decade, value);
-    return value;
+    if (!(span > 0) || !std::isfinite(span)) return 1;
+    const double raw = span / most, decade = std::pow(10.0, std::floor(std::log10(raw)));
+    for (const double n : {1.0, 2.0, 5.0})
+        if (raw <= n * decade * 1.0000001) return n * decade;
+    return 10 * decade;
 }
 
-/// Paints one plot of a grid into `area`.
-class GridPlotPainter {
+/// What a plot of a grid in `area` draws, and where.
+class GridPlotShape {
 public:
-    GridPlotPainter(QPainter& painter, const GridContent& content, const QRect& area, CellCursor cursor)
-        : m_painter(painter),
-          m_content(content),
+    GridPlotShape(const GridContent& content, const QRect& area, CellCursor cursor)
+        : m_content(content),
           m_grid(content.grid),
           m_area(area),
           m_cursor(cursor),
@@ -54,6 +54,40 @@ public:
         const int64_t other = row != 0 ? 0 : m_grid.shape.rank() >= 2 ? m_grid.shape.back() + 1 : 1;
         m_rows = {row, std::min(m_grid.rows - 1, other)};
         m_lines = m_grid.rows > 1 && m_rows[0] != m_rows[1] ? 2 : 1;
+    }
+    std::vector<double> levels() const;
+    /// Columns that have a number below them: none touches another.
+    std::vector<int64_t> numberedColumns() const;
+    /// Points of a line that no other point of it stands beside: they would not be seen as a line.
+    QPolygonF alone(size_t line) const;
+    size_t lines() const { return m_lines; }
+
+protected:
+    static bool isFinite(const Cell& cell) { return cell.known && std::isfinite(cell.real); }
+    double step() const { return std::max(1.0, 1 / m_pitch); } ///< columns of a pixel
+    double x(int64_t col) const { return m_area.left() + (static_cast<double>(col) + 0.5) * m_pitch; }
+    double y(double v) const { return m_area.bottom() - (v - m_low) / (m_high - m_low) * m_area.height(); }
+    int64_t presentColumn() const { return m_grid.overIterations ? m_grid.current - m_grid.colBegin : -1; }
+
+    const GridContent& m_content;
+    const Grid& m_grid;
+    const QRect m_area;
+    const CellCursor m_cursor;
+    const double m_pitch;                     ///< of columns
+    double m_low = 0, m_high = 0, m_step = 1; ///< round levels
+    std::array<int64_t, 2> m_rows;            ///< that have a line: the cursor's, and another
+    size_t m_lines = 1;
+
+private:
+    void chooseRange();
+};
+
+class GridPlotPainter : public GridPlotShape {
+public:
+    GridPlotPainter(QPainter& painter, const GridContent& content, const QRect& area, CellCursor cursor)
+        : GridPlotShape(content, area, cursor),
+          m_painter(painter)
+    {
     }
     void paintLevels();
     void paintBand();
@@ -66,25 +100,13 @@ public:
 
 private:
     static constexpr std::array<Token, 2> kColors = {Token::sideA, Token::sideB};
-    static bool isFinite(const Cell& cell) { return cell.known && std::isfinite(cell.real); }
-    void chooseRange();
     void paintLine(size_t line);
-    double x(int64_t col) const { return m_area.left() + (static_cast<double>(col) + 0.5) * m_pitch; }
-    double y(double v) const { return m_area.bottom() - (v - m_low) / (m_high - m_low) * m_area.height(); }
 
     QPainter& m_painter;
-    const GridContent& m_content;
-    const Grid& m_grid;
-    const QRect m_area;
-    const CellCursor m_cursor;
-    const double m_pitch; ///< of columns
-    double m_low = 0, m_high = 0;
-    std::array<int64_t, 2> m_rows; ///< that have a line: the cursor's, and another
-    size_t m_lines = 1;
 };
 
 /// Of what is drawn, with round ends.
-void GridPlotPainter::chooseRange()
+void GridPlotShape::chooseRange()
 {
     double low = 0, high = 0;
     bool any = false;
@@ -98,15 +120,59 @@ void GridPlotPainter::chooseRange()
         high = std::max(high, -low);
         low = -high;
     }
-    m_low = low < 0 ? niceBound(low) : low == high ? low - 1 : low;
-    m_high = high > 0 ? niceBound(high) : m_low == high ? high + 1 : high;
-    if (m_high <= m_low) m_high = m_low + 1;
+    if (low == high) {
+        const double reach = low == 0 ? 1 : std::fabs(low) / 2;
+        low -= reach;
+        high += reach;
+    }
+    m_step = levelStep(high - low, std::clamp(m_area.height() / 24, 2, 6));
+    m_low = std::floor(low / m_step + 1e-9) * m_step;
+    m_high = std::ceil(high / m_step - 1e-9) * m_step;
+    if (m_high <= m_low) m_high = m_low + m_step;
+}
+
+std::vector<double> GridPlotShape::levels() const
+{
+    std::vector<double> all;
+    const auto count = static_cast<int>(std::lround((m_high - m_low) / m_step));
+    for (int i = 0; i <= count; ++i) {
+        const double level = m_low + i * m_step;
+        all.push_back(std::fabs(level) < m_step / 1e6 ? 0 : level);
+    }
+    return all;
+}
+
+std::vector<int64_t> GridPlotShape::numberedColumns() const
+{
+    const int64_t first = m_grid.colBegin, present = presentColumn();
+    const QFontMetrics metrics(Theme::instance().font(FontUse::tiny, true));
+    const int widest = metrics.horizontalAdvance(QString::number(first + std::max<int64_t>(0, m_grid.cols - 1)));
+    const int64_t every = tickEvery(m_pitch, std::max(44, widest + 12));
+    std::vector<int64_t> all;
+    for (int64_t c = (every - first % every) % every; c < m_grid.cols; c += every)
+        if (present < 0 || std::abs(static_cast<double>(c - present)) * m_pitch > std::max(22, widest + 4)) all.push_back(c);
+    if (present >= 0 && present < m_grid.cols) all.push_back(present);
+    return all;
+}
+
+QPolygonF GridPlotShape::alone(size_t line) const
+{
+    QPolygonF points;
+    bool before = false;
+    for (double c = 0; c < static_cast<double>(m_grid.cols); c += step()) {
+        const auto col = static_cast<int64_t>(c), next = static_cast<int64_t>(c + step());
+        const Cell& cell = m_grid.at(m_rows[line], col);
+        const bool after = next < m_grid.cols && isFinite(m_grid.at(m_rows[line], next));
+        if (isFinite(cell) && !before && !after) points.append(QPointF(x(col), y(cell.real)));
+        before = isFinite(cell);
+    }
+    return points;
 }
 
 void GridPlotPainter::paintLevels()
 {
     m_painter.setFont(Theme::instance().font(FontUse::tiny));
-    for (const double level : {m_low, m_low < 0 && m_high > 0 ? 0.0 : (m_low + m_high) / 2, m_high}) {
+    for (const double level : levels()) {
         m_painter.setPen(QPen(themed(Token::line), 1));
         m_painter.drawLine(QPointF(m_area.left(), y(level)), QPointF(m_area.right(), y(level)));
         m_painter.setPen(themed(Token::text2));
@@ -144,8 +210,7 @@ void GridPlotPainter::paintLine(size_t line)
 {
     QPainterPath path;
     bool pen = false;
-    const double step = std::max(1.0, 1 / m_pitch);
-    for (double c = 0; c < static_cast<double>(m_grid.cols); c += step) {
+    for (double c = 0; c < static_cast<double>(m_grid.cols); c += step()) {
         const auto col = static_cast<int64_t>(c);
         const Cell& cell = m_grid.at(m_rows[line], col);
         if (!isFinite(cell)) {
@@ -157,9 +222,13 @@ void GridPlotPainter::paintLine(size_t line)
             continue;
         }
         const QPointF at(x(col), y(cell.real));
-        pen ? path.lineTo(at) : path.moveTo(at);
+        if (pen) path.lineTo(at);
+        else path.moveTo(at);
         pen = true;
     }
+    m_painter.setPen(Qt::NoPen);
+    m_painter.setBrush(themed(kColors[line]));
+    for (const QPointF& at : alone(line)) m_painter.drawEllipse(at, 2.2, 2.2);
     m_painter.setBrush(Qt::NoBrush);
     m_painter.setPen(QPen(themed(kColors[line]), 1.6, line == 0 ? Qt::SolidLine : Qt::DashLine));
     m_painter.drawPath(path);
@@ -194,16 +263,12 @@ void GridPlotPainter::paintCursor()
 /// Below the columns; the present one stands out.
 void GridPlotPainter::paintColumnNumbers()
 {
-    const int64_t every = tickEvery(m_pitch, 44), first = m_grid.colBegin;
-    const auto number = [&](int64_t col, Token color, bool bold) {
-        m_painter.setFont(Theme::instance().font(FontUse::tiny, bold));
-        m_painter.setPen(themed(color));
-        m_painter.drawText(QRectF(x(col) - 40, m_area.bottom() + 3, 80, 14), Qt::AlignCenter, QString::number(first + col));
-    };
-    const int64_t current = m_grid.overIterations ? m_grid.current - m_grid.colBegin : -1;
-    for (int64_t c = (every - first % every) % every; c < m_grid.cols; c += every)
-        if (current < 0 || std::abs(static_cast<double>(c - current)) * m_pitch > 22) number(c, Token::text2, false);
-    if (current >= 0 && current < m_grid.cols) number(current, Token::text, true);
+    for (const int64_t col : numberedColumns()) {
+        const bool isPresent = col == presentColumn();
+        m_painter.setFont(Theme::instance().font(FontUse::tiny, isPresent));
+        m_painter.setPen(themed(isPresent ? Token::text : Token::text2));
+        m_painter.drawText(QRectF(x(col) - 40, m_area.bottom() + 3, 80, 14), Qt::AlignCenter, QString::number(m_grid.colBegin + col));
+    }
 }
 
 /// Which lines these are, and how much is known.
@@ -304,6 +369,14 @@ QJsonObject GridPlot::describe() const
     out["known"] = static_cast<qint64>(m_content->known);
     out["row"] = static_cast<qint64>(m_cursor.row);
     out["column"] = static_cast<qint64>(m_cursor.col);
+    if (m_content->grid.rows == 0 || area.width() <= 0) return out;
+    const GridPlotShape shape(*m_content, area, m_cursor);
+    QJsonArray levels, numbers;
+    for (const double level : shape.levels()) levels.append(level);
+    for (const int64_t col : shape.numberedColumns()) numbers.append(static_cast<qint64>(m_content->grid.colBegin + col));
+    out["levels"] = levels;
+    out["numbers"] = numbers;
+    out["dots"] = static_cast<qint64>(shape.alone(0).size());
     return out;
 }
 

@@ -3,6 +3,7 @@
 #include "engine/tensor/compare.h"
 
 #include "viewer/style/theme.h"
+#include "viewer/widgets/rows.h"
 
 #include <QHelpEvent>
 #include <QJsonArray>
@@ -162,6 +163,11 @@ QVariant GridModel::headerData(int section, Qt::Orientation orientation, int rol
     if (role == Qt::FontRole) return Theme::instance().font(FontUse::tiny);
     if (role == Qt::TextAlignmentRole) return QVariant(Qt::AlignRight | Qt::AlignVCenter);
     return {};
+}
+
+void CellDelegate::setEditorData(QWidget* editor, const QModelIndex& index) const
+{
+    if (!holdsTypedText(editor)) QStyledItemDelegate::setEditorData(editor, index);
 }
 
 void CellDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const

@@ -73,6 +73,7 @@ class CellDelegate : public QStyledItemDelegate {
 public:
     explicit CellDelegate(QTableView* table) : QStyledItemDelegate(table), m_table(table) {}
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+    void setEditorData(QWidget* editor, const QModelIndex& index) const override;
 
 private:
     QTableView* m_table;
@@ -170,12 +171,12 @@ public:
     void setImage(std::optional<ImagePixels> image);
     /// `channel`: −1: all, as colours.
     void setLook(int channel, double gamma, RangeMode mode, ValueRange typed);
-    /// The pixel of the cell cursor, of the picture that is shown; none: it lies in another one.
+    /// Of the shown pixels, where the cell cursor is; none: in another picture or channel.
     void setCursorPixel(std::optional<CellCursor> pixel);
     Q_INVOKABLE QJsonObject describe() const;
 
 signals:
-    void pixelChosen(qint64 row, qint64 col);
+    void pixelChosen(qint64 row, qint64 col); ///< of the shown pixels
 
 protected:
     void paintEvent(QPaintEvent*) override;
@@ -183,6 +184,7 @@ protected:
 
 private:
     QRectF pixelsRect() const;
+    QString channelText() const;
     ValueRange range() const;
     std::optional<ImagePixels> m_image;
     int m_channel = -1;

@@ -12,6 +12,7 @@ namespace loopscope::viewer {
 
 namespace {
 
+constexpr int kBehindModes = 6; ///< to the name
 constexpr std::array<const char*, kTensorModes> kIcons = {"table", "heat-map", "image", "histogram", "plot", "", ""};
 constexpr std::array<const char*, kTensorModes> kSigns = {"", "", "", "", "", "\u03a3", "q"};
 constexpr std::array<const char*, kTensorModes> kTips = {"Table", "Heat map", "Image", "Histogram", "Plot", "Statistics", "Quantization"};
@@ -37,11 +38,21 @@ TensorBar::TensorBar(QWidget* parent)
       m_range(new QToolButton(this))
 {
     setObjectName("tensorBar");
-    auto* const row = new QHBoxLayout(this);
-    row->setContentsMargins(6, 2, 6, 2);
+    // In a narrow column what the value is stands below the modes.
+    m_lines = new QBoxLayout(QBoxLayout::LeftToRight, this);
+    m_lines->setContentsMargins(6, 2, 6, 2);
+    m_lines->setSpacing(0);
+    auto* const modes = new QHBoxLayout;
+    modes->setSpacing(0);
+    for (size_t i = 0; i < kTensorModes; ++i) modes->addWidget(m_modes[i] = makeModeButton(i));
+    modes->addSpacing(kBehindModes);
+    modes->addStretch(1);
+    m_lines->addLayout(modes);
+    auto* const row = new QHBoxLayout;
     row->setSpacing(0);
-    for (size_t i = 0; i < kTensorModes; ++i) row->addWidget(m_modes[i] = makeModeButton(i));
-    row->addSpacing(6);
+    m_lines->addLayout(row, 1);
+    m_name->setMinimumWidth(1); // fold() cuts it
+    m_type->setMinimumWidth(1);
     m_packed->setContentsMargins(6, 0, 0, 0);
     m_range->setProperty("place", "head");
     m_range->setAccessibleName("Range of the colours");
@@ -110,6 +121,12 @@ void TensorBar::setContent(const Content& content, const ShownModes& modes)
     m_range->setText(content.range);
 }
 
+int TensorBar::leastWidth() const
+{
+    const QMargins margins = layout()->contentsMargins();
+    return margins.left() + margins.right() + kBehindModes + m_modes.front()->width() * static_cast<int>(kTensorModes);
+}
+
 void TensorBar::fold(int room)
 {
     m_packed->setVisible(!m_content.packed.isEmpty());
@@ -117,8 +134,17 @@ void TensorBar::fold(int room)
     m_difference->setVisible(!m_content.difference.isEmpty());
     m_range->setVisible(!m_content.range.isEmpty());
     m_name->setText(m_content.name);
+    m_type->show();
+    m_lines->setDirection(QBoxLayout::LeftToRight);
+    const auto wanted = [this] {
+        for (int i = 0; i < m_lines->count(); ++i) m_lines->itemAt(i)->invalidate(); // else they keep the width of what is hidden
+        m_lines->invalidate();
+        return m_lines->sizeHint().width();
+    };
+    // A line that would lose its name or type takes a second one first.
+    const int chips = (m_range->isHidden() ? 0 : m_range->sizeHint().width()) + (m_packed->isHidden() ? 0 : m_packed->sizeHint().width());
+    if (wanted() - chips > room) m_lines->setDirection(QBoxLayout::TopToBottom);
     // From the right: the range, then the difference.
-    const auto wanted = [this] { return layout()->sizeHint().width(); };
     if (wanted() > room) m_packed->hide();
     if (wanted() > room) m_range->hide();
     if (wanted() > room && !m_content.differs) m_difference->hide();
@@ -127,6 +153,7 @@ void TensorBar::fold(int room)
         const int least = metrics.horizontalAdvance("mmmm"), now = metrics.horizontalAdvance(m_name->text());
         m_name->setText(metrics.elidedText(m_name->text(), Qt::ElideMiddle, std::max(least, now - over)));
     }
+    if (wanted() > room) m_axes->hide();
 }
 
 } // namespace loopscope::viewer

@@ -3,6 +3,7 @@
 
 #include "viewer/tensor/tensor_mode.h"
 
+#include <QBoxLayout>
 #include <QLabel>
 #include <QPushButton>
 #include <QString>
@@ -28,6 +29,8 @@ public:
     void setContent(const Content& content, const ShownModes& modes);
     /// As wide as there is room.
     void fold(int room);
+    /// Below this not even the modes have room.
+    int leastWidth() const;
 
     QString type() const { return m_type->text(); }
     QString name() const { return m_name->text(); }
@@ -53,6 +56,7 @@ private:
     QLabel *m_name, *m_type, *m_packed;
     QPushButton *m_axes, *m_difference;
     QToolButton* m_range;
+    QBoxLayout* m_lines;
     Content m_content;
 };
 

@@ -101,11 +101,8 @@ void TensorPanel::showCursor()
     }
     m_histogram->setCursorValue(counted, m_answer.dtype);
     std::optional<CellCursor> pixel;
-    if (const int64_t flat = flatAtCursor(); flat >= 0 && m_answer.image && isImageShape(m_answer.shape)) {
-        const int rank = m_answer.shape.rank();
-        const int64_t width = m_answer.shape[rank - 2], height = m_answer.shape[rank - 3], at = flat / m_answer.shape[rank - 1];
-        if (at / (width * height) == m_answer.image->picture) pixel = CellCursor{at / width % height, at % width};
-    }
+    if (const int64_t flat = flatAtCursor(); flat >= 0 && m_answer.image)
+        if (const auto shown = m_answer.image->pixelOf(m_answer.shape, flat)) pixel = CellCursor{shown->first, shown->second};
     m_image->setCursorPixel(pixel);
     refreshBar();
 }
@@ -153,6 +150,11 @@ void TensorPanel::readWhereScrolled()
 void TensorPanel::slice(int by)
 {
     if (!m_hasAnswer || m_modes.overIterations()) return;
+    // Of pictures without colours channel by channel, from all of them side by side on.
+    if (m_modes[TensorMode::image] && m_answer.image && m_answer.image->allChannels > m_answer.image->channels) {
+        m_channel = static_cast<int>(std::clamp<int64_t>(m_channel + by, -1, m_answer.image->allChannels - 1));
+        return request();
+    }
     if (m_modes[TensorMode::image] && m_answer.image && m_answer.image->pictures > 1) {
         m_picture = std::clamp<int64_t>(m_answer.image->picture + by, 0, m_answer.image->pictures - 1);
         return request();

@@ -5,12 +5,45 @@
 #include "engine/base/text.h"
 #include "engine/observe/address.h"
 #include "viewer/bridge/text.h"
+#include "viewer/widgets/value_menu.h"
 
 namespace loopscope::viewer {
 
 namespace {
 
 constexpr double kGamma = 2.2;
+
+/// Of a picture: its colours or channels, and how bright it is.
+void addChannels(std::vector<ViewOption>& options, const ImagePixels& image, int channel, double gamma,
+                 const std::function<void(int)>& setChannel, const std::function<void(double)>& setGamma)
+{
+    constexpr std::string_view names = "RGBA";
+    const auto add = [&](const QString& text, bool on, int to, const QString& tip) {
+        options.push_back({text, on, [setChannel, to] { setChannel(to); }, tip});
+    };
+    const bool isGrey = image.allChannels > image.channels;
+    add(isGrey ? "mosaic" : "all", channel < 0, -1, "All channels");
+    if (isGrey) {
+        const auto last = static_cast<int>(image.allChannels - 1);
+        add("\u2039", false, std::max(0, channel - 1), "The channel before (PgUp)");
+        add("channel " + QString::number(std::max(0, channel)), channel >= 0, std::max(0, channel), "One channel");
+        add("\u203a", false, std::min(last, channel + 1), "The next channel (PgDown)");
+    }
+    for (int c = 0; c < image.channels && image.channels > 1; ++c)
+        add(QString(QChar(names[static_cast<size_t>(c)])), channel == c, c, "Channel " + QString::number(c));
+    options.push_back({"gamma 2.2", gamma != 1, [setGamma, to = gamma == 1 ? kGamma : 1.0] { setGamma(to); },
+                       "Brighter darks: values to the power of 1/2.2"});
+}
+
+/// Of a value that is not all finite: what one wants to know then.
+void addQuestions(std::vector<ViewOption>& options, Document& document, QWidget& asking, const QString& expression)
+{
+    const auto add = [&](const QString& text, const QString& line, const QString& tip) {
+        options.push_back({text, false, [&document, &asking, line] { askDebugger(document, asking, line); }, tip});
+    };
+    add("why nan", "why nan " + expression, "Where the first NaN or infinity came from");
+    add("who wrote this", "lastwrite " + expression, "The operator and the step that wrote it last");
+}
 
 } // namespace
 
@@ -52,15 +85,10 @@ void TensorPanel::refreshOptions()
         if (m_answer.dtype == DType::string) options.push_back({"bytes", m_hex, again(m_hex, !m_hex), "The bytes of the strings (x)"});
         if (m_answer.isSparse) options.push_back({"dense", m_dense, again(m_dense, !m_dense), "With the zeros that are not stored"});
         if (m_item >= 0) options.push_back({"\u2039 " + toText(m_answer.held), false, again(m_item, int64_t{-1}), "Back to all items"});
-        if (m_modes[TensorMode::image] && m_answer.image) {
-            constexpr std::string_view names = "RGBA";
-            options.push_back({"all", m_channel < 0, again(m_channel, -1), "All channels"});
-            for (int c = 0; c < m_answer.image->channels && m_answer.image->channels > 1; ++c)
-                options.push_back(
-                    {QString(QChar(names[static_cast<size_t>(c)])), m_channel == c, again(m_channel, c), "Channel " + QString::number(c)});
-            options.push_back(
-                {"gamma 2.2", m_gamma != 1, again(m_gamma, m_gamma == 1 ? kGamma : 1.0), "Brighter darks: values to the power of 1/2.2"});
-        }
+        if (m_modes[TensorMode::image] && m_answer.image)
+            addChannels(
+                options, *m_answer.image, m_channel, m_gamma, [again, this](int to) { again(m_channel, to)(); },
+                [again, this](double to) { again(m_gamma, to)(); });
         if (m_modes[TensorMode::histogram]) options.push_back({"log", m_log, again(m_log, !m_log), "Counts on a logarithmic scale (l)"});
         if (m_modes[TensorMode::quantization] && value->type.quantization &&
             value->type.quantization->kind == Quantization::Kind::blockwise)
@@ -87,6 +115,9 @@ void TensorPanel::refreshOptions()
             }
         }
     }
+    const bool asks = m_hasAnswer && m_answer.present && !m_feed && document().stop()->started && m_answer.hasStatistics;
+    if (asks && m_answer.statistics.firstAbnormal >= 0)
+        addQuestions(options, document(), *this, toText(document().expressionOf(m_selection)));
     m_options->setOptions(std::move(options));
     m_progress->setVisible(m_scan.isRunning());
     if (m_scan.isThere()) m_progress->setShare(m_scan.share());

@@ -31,6 +31,7 @@ TensorPanel::TensorPanel(Document& document, const QString& objectName, const QS
     connect(&Theme::instance(), &Theme::changed, this, [this] {
         m_pinAction->setIcon(themedIcon("pin"));
         m_exportAction->setIcon(themedIcon("export"));
+        setMinimumSize(m_bar->leastWidth(), 96);
         refresh();
     });
     if (feed) {
@@ -124,6 +125,7 @@ ValueRequest TensorPanel::currentRequest() const
     request.window = m_window;
     request.window.rows = m_modes[TensorMode::plot] ? kPlotRows : Window().rows;
     request.picture = m_picture;
+    request.channel = m_channel;
     request.bytes = m_hex;
     request.dense = m_dense;
     request.item = m_item;

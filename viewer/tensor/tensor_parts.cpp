@@ -8,6 +8,7 @@
 #include "viewer/style/icons.h"
 #include "viewer/style/theme.h"
 #include "viewer/tensor/tensor_panel_impl.h"
+#include "viewer/widgets/value_menu.h"
 
 #include <QGuiApplication>
 #include <QHeaderView>
@@ -77,7 +78,7 @@ void TensorPanel::buildViews()
     layout->addStretch(0);
     layout->addWidget(m_note);
     setFocusPolicy(Qt::StrongFocus);
-    setMinimumSize(m_bar->minimumSizeHint().width() + 96, 96); // with room for chips: a narrow column scrolls, it does not squeeze
+    setMinimumSize(m_bar->leastWidth(), 96); // a name that has no room is cut
     m_pinAction = new QAction(themedIcon("pin"), "Pin this tensor (p)", this);
     connect(m_pinAction, &QAction::triggered, this, [this] { m_pins->add(m_selection); });
     m_exportAction = new QAction(themedIcon("export"), "Export npy or csv (Ctrl+E)", this);
@@ -109,9 +110,9 @@ void TensorPanel::connectViews()
         placeCursor(isTurned ? CellCursor{plot.colBegin + col, 0} : CellCursor{m_cursor.row, plot.colBegin + col});
     });
     connect(m_image, &ImageView::pixelChosen, this, [this](qint64 row, qint64 col) {
-        const int rank = m_answer.shape.rank();
-        const int64_t pixel = (m_answer.image->picture * m_answer.shape[rank - 3] + row) * m_answer.shape[rank - 2] + col;
-        goToElement(QString::number(pixel * m_answer.shape[rank - 1] + std::max(m_channel, 0)));
+        const int color = std::clamp(m_channel, 0, std::max(0, m_answer.image->channels - 1));
+        const int64_t element = m_answer.image->elementAt(m_answer.shape, static_cast<int>(row), static_cast<int>(col), color);
+        if (element >= 0) goToElement(QString::number(element));
     });
     connect(m_table->selectionModel(), &QItemSelectionModel::selectionChanged, this, &TensorPanel::followTable);
     connect(m_table->selectionModel(), &QItemSelectionModel::currentChanged, this, &TensorPanel::followTable);
@@ -126,6 +127,29 @@ void TensorPanel::connectViews()
     connect(m_table, &QTableView::doubleClicked, this, [this](const QModelIndex& index) {
         m_model->setEditable(canEdit());
         if (m_model->flags(index).testFlag(Qt::ItemIsEditable)) m_table->edit(index);
+    });
+    m_table->setContextMenuPolicy(Qt::CustomContextMenu);
+    connect(m_table, &QWidget::customContextMenuRequested, this, [this](const QPoint& at) {
+        const QModelIndex cell = m_table->indexAt(at);
+        if (!cell.isValid() || m_feed || declared() == nullptr) return;
+        placeCursor(m_model->cellOf(cell));
+        const int64_t flat = flatAtCursor();
+        AskedValue value;
+        value.expression = toText(document().expressionOf(m_selection));
+        if (flat >= 0 && m_answer.shape.rank() > 0) value.expression += toText(elementIndexText(m_answer.shape, flat));
+        value.text = m_model->text(m_cursor.row, m_cursor.col, false);
+        value.isAbnormal =
+            m_answer.hasStatistics && m_answer.statistics.firstAbnormal >= 0 && value.text.contains("nan", Qt::CaseInsensitive);
+        if (canEdit())
+            value.set = [this, cell] {
+                m_model->setEditable(true);
+                m_table->edit(cell);
+            };
+        auto* const menu = new QMenu(this);
+        menu->setObjectName("tensorMenu");
+        menu->setAttribute(Qt::WA_DeleteOnClose);
+        fillValueMenu(*menu, document(), *this, value);
+        menu->popup(m_table->viewport()->mapToGlobal(at));
     });
     connect(m_model, &GridModel::typed, this, &TensorPanel::setElement, Qt::QueuedConnection); // the editor closes first
     connect(m_history, &ElementHistory::stepChosen, this, [this](qint64 step) { document().perform(request::GoToStep{step}); });

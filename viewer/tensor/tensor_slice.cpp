@@ -71,6 +71,16 @@ bool hasData(const Tensor& tensor)
 
 } // namespace
 
+bool hasPictureAxes(const Shape& shape)
+{
+    const int rank = shape.rank();
+    if ((rank != 3 && rank != 4) || !shape.isStatic()) return false;
+    const int64_t height = shape[rank - 3], width = shape[rank - 2], channels = shape[rank - 1];
+    if (height < 4 || width < 4 || channels < 1) return false;
+    const bool isColor = channels == 1 || channels == 3 || channels == 4;
+    return isColor || (rank == 4 && std::max(height, width) <= 4 * std::min(height, width));
+}
+
 AxisChoice defaultAxes(const Shape& shape)
 {
     AxisChoice axes;
@@ -78,8 +88,10 @@ AxisChoice defaultAxes(const Shape& shape)
     axes.fixed.assign(static_cast<size_t>(rank), 0);
     if (rank == 1) axes.rows = {0};
     if (rank >= 2) {
-        axes.rows = {rank - 2};
-        axes.column = rank - 1;
+        // Pictures by height and width, with a channel to step through; the others by their last two axes.
+        const int back = rank == 4 && hasPictureAxes(shape) ? 1 : 0;
+        axes.rows = {rank - 2 - back};
+        axes.column = rank - 1 - back;
     }
     return axes;
 }

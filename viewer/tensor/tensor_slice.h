@@ -25,6 +25,8 @@ struct AxisChoice {
     bool operator==(const AxisChoice&) const = default;
 };
 /// The last two axes; a vector goes down.
+/// Whether the last three axes are height, width and channels, as far as a shape can tell: two long ones of like length before the last.
+bool hasPictureAxes(const Shape& shape);
 AxisChoice defaultAxes(const Shape& shape);
 /// Made to fit another shape: as it is where it fits, else the default.
 AxisChoice fittedAxes(AxisChoice axes, const Shape& shape);

@@ -226,7 +226,7 @@ void ImageView::paintEvent(QPaintEvent*)
     painter.setFont(Theme::instance().font(FontUse::small));
     painter.setPen(themed(Token::text3));
     if (!m_image) {
-        painter.drawText(rect(), Qt::AlignCenter, "Not an image: [N,] height, width, 1, 3 or 4 channels.");
+        painter.drawText(rect(), Qt::AlignCenter, "Not an image: [N,] height, width, channels.");
         return;
     }
     const ImagePixels& p = *m_image;
@@ -254,8 +254,8 @@ void ImageView::paintEvent(QPaintEvent*)
     painter.drawRect(area.adjusted(-0.5, -0.5, 0.5, 0.5));
     if (m_cursor) {
         const double side = area.width() / p.width;
-        QRectF box(area.left() + static_cast<double>(m_cursor->col / p.every) * side,
-                   area.top() + static_cast<double>(m_cursor->row / p.every) * side, side, side);
+        QRectF box(area.left() + static_cast<double>(m_cursor->col) * side, area.top() + static_cast<double>(m_cursor->row) * side, side,
+                   side);
         if (side < 5) box = QRectF(box.center() - QPointF(2.5, 2.5), QSizeF(5, 5));
         painter.setPen(QPen(themed(Token::surface), 3));
         painter.drawRect(box);
@@ -263,16 +263,24 @@ void ImageView::paintEvent(QPaintEvent*)
         painter.drawRect(box);
     }
     painter.setPen(themed(Token::text2));
-    QString text =
-        QString("%1 × %2, %3, %4 \u2026 %5, gamma %6")
-            .arg(p.width * p.every)
-            .arg(p.height * p.every)
-            .arg(m_channel < 0 ? QString("%1 channels").arg(p.channels) : QString("channel %1 of %2").arg(m_channel).arg(p.channels))
-            .arg(shortText(shown.low), shortText(shown.high))
-            .arg(m_gamma);
+    QString text = QString("%1 × %2, %3, %4 \u2026 %5, gamma %6")
+                       .arg(p.tileWidth * p.every)
+                       .arg(p.tileHeight * p.every)
+                       .arg(channelText())
+                       .arg(shortText(shown.low), shortText(shown.high))
+                       .arg(m_gamma);
     if (p.pictures > 1) text.prepend(QString("picture %1 of %2, ").arg(p.picture).arg(p.pictures));
     if (p.every > 1) text += ", every " + QString::number(p.every) + "th pixel";
     painter.drawText(QRect(8, height() - 20, width() - 16, 16), Qt::AlignLeft | Qt::AlignVCenter, text);
+}
+
+/// "3 channels", "channel 2 of 32", "32 channels side by side".
+QString ImageView::channelText() const
+{
+    const auto all = static_cast<qlonglong>(m_image->allChannels);
+    if (m_image->channel >= 0) return QString("channel %1 of %2").arg(m_image->channel).arg(all);
+    if (m_image->isMosaic()) return QString("%1 channels side by side").arg(all);
+    return m_channel < 0 ? QString("%1 channels").arg(all) : QString("channel %1 of %2").arg(m_channel).arg(all);
 }
 
 void ImageView::setCursorPixel(std::optional<CellCursor> pixel)
@@ -297,8 +305,8 @@ void ImageView::mousePressEvent(QMouseEvent* event)
     const QRectF area = pixelsRect();
     if (!area.contains(event->position())) return;
     const auto at = [](double from, double size, int pixels) { return static_cast<qint64>(from / size * pixels); };
-    emit pixelChosen(at(event->position().y() - area.top(), area.height(), m_image->height) * m_image->every,
-                     at(event->position().x() - area.left(), area.width(), m_image->width) * m_image->every);
+    emit pixelChosen(at(event->position().y() - area.top(), area.height(), m_image->height),
+                     at(event->position().x() - area.left(), area.width(), m_image->width));
 }
 
 QJsonObject ImageView::describe() const
@@ -308,7 +316,10 @@ QJsonObject ImageView::describe() const
         out = {{"width", m_image->width},
                {"height", m_image->height},
                {"channels", m_image->channels},
-               {"picture", static_cast<qint64>(m_image->picture)}};
+               {"picture", static_cast<qint64>(m_image->picture)},
+               {"allChannels", static_cast<qint64>(m_image->allChannels)},
+               {"channel", static_cast<qint64>(m_image->channel)},
+               {"tilesAcross", m_image->tilesAcross}};
     if (m_cursor) out["cursor"] = QJsonArray{static_cast<qint64>(m_cursor->row), static_cast<qint64>(m_cursor->col)};
     return out;
 }

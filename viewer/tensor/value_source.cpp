@@ -18,6 +18,7 @@ constexpr int64_t kMostStatistics = int64_t{1} << 24; ///< elements that are loo
 constexpr size_t kSeriesBytes = size_t{16} << 20;
 constexpr int64_t kSeriesNs = 20'000'000;
 constexpr int64_t kImageSide = 512;
+constexpr int64_t kMostTiles = 256;            ///< of a mosaic
 constexpr size_t kMostText = 4096;             ///< of one string
 constexpr int64_t kScanned = int64_t{1} << 21; ///< elements of a histogram that are counted before others may ask
 
@@ -102,23 +103,32 @@ Found findValue(Inspector& inspector, const ValueRequest& request)
     return found;
 }
 
-ImagePixels imageOf(const Tensor& tensor, int64_t picture)
+ImagePixels imageOf(const Tensor& tensor, int64_t picture, int64_t channel)
 {
     ImagePixels image;
     const int rank = tensor.shape.rank();
+    const int64_t height = tensor.shape[rank - 3], width = tensor.shape[rank - 2], channels = tensor.shape[rank - 1];
+    const bool isColor = channels == 1 || channels == 3 || channels == 4;
     image.pictures = rank == 4 ? tensor.shape[0] : 1;
     image.picture = std::clamp<int64_t>(picture, 0, image.pictures - 1);
-    const int64_t height = tensor.shape[rank - 3], width = tensor.shape[rank - 2], channels = tensor.shape[rank - 1];
-    image.every = std::max<int64_t>(1, (std::max(height, width) + kImageSide - 1) / kImageSide);
-    image.height = static_cast<int>((height + image.every - 1) / image.every);
-    image.width = static_cast<int>((width + image.every - 1) / image.every);
-    image.channels = static_cast<int>(channels);
+    image.allChannels = channels;
+    image.channel = isColor ? -1 : std::min(channel, channels - 1);
+    image.channels = isColor ? static_cast<int>(channels) : 1;
+    const int64_t tiles = isColor || image.channel >= 0 ? 1 : std::min(channels, kMostTiles);
+    image.tilesAcross = static_cast<int>(std::ceil(std::sqrt(static_cast<double>(tiles))));
+    const int64_t down = (tiles + image.tilesAcross - 1) / image.tilesAcross;
+    image.every = std::max<int64_t>(1, (std::max(height * down, width * image.tilesAcross) + kImageSide - 1) / kImageSide);
+    image.tileHeight = static_cast<int>((height + image.every - 1) / image.every);
+    image.tileWidth = static_cast<int>((width + image.every - 1) / image.every);
+    image.height = image.tileHeight * static_cast<int>(down);
+    image.width = image.tileWidth * image.tilesAcross;
     image.range = {INFINITY, -INFINITY};
-    const int64_t first = image.picture * height * width * channels;
-    for (int64_t y = 0; y < height; y += image.every)
-        for (int64_t x = 0; x < width; x += image.every)
-            for (int64_t c = 0; c < channels; ++c) {
-                const double v = elementAsReal(tensor, first + (y * width + x) * channels + c);
+    image.values.reserve(static_cast<size_t>(image.height) * static_cast<size_t>(image.width * image.channels));
+    for (int row = 0; row < image.height; ++row)
+        for (int column = 0; column < image.width; ++column)
+            for (int c = 0; c < image.channels; ++c) {
+                const int64_t element = image.elementAt(tensor.shape, row, column, c);
+                const double v = element < 0 ? NAN : elementAsReal(tensor, element);
                 image.values.push_back(v);
                 if (!std::isfinite(v)) continue;
                 image.range.low = std::min(image.range.low, v);
@@ -145,13 +155,29 @@ void noteExactRange(ValueAnswer& answer, const Tensor& tensor)
 
 } // namespace
 
-bool isImageShape(const Shape& shape)
+int64_t ImagePixels::elementAt(const Shape& shape, int row, int column, int colorChannel) const
 {
     const int rank = shape.rank();
-    if ((rank != 3 && rank != 4) || !shape.isStatic()) return false;
-    const int64_t channels = shape[rank - 1];
-    return (channels == 1 || channels == 3 || channels == 4) && shape[rank - 2] >= 4 && shape[rank - 3] >= 4;
+    const int64_t tile = static_cast<int64_t>(row / tileHeight) * tilesAcross + column / tileWidth;
+    const int64_t shown = isMosaic() ? tile : channel >= 0 ? channel : colorChannel;
+    if (shown >= allChannels || (isMosaic() && shown >= kMostTiles)) return -1;
+    const int64_t y = row % tileHeight * every, x = column % tileWidth * every;
+    return ((picture * shape[rank - 3] + y) * shape[rank - 2] + x) * allChannels + shown;
 }
+
+std::optional<std::pair<int, int>> ImagePixels::pixelOf(const Shape& shape, int64_t element) const
+{
+    const int rank = shape.rank();
+    const int64_t height = shape[rank - 3], width = shape[rank - 2];
+    const int64_t at = element / allChannels, its = element % allChannels;
+    if (at / (width * height) != picture || (channel >= 0 && its != channel) || (isMosaic() && its >= kMostTiles)) return std::nullopt;
+    const int64_t tile = isMosaic() ? its : 0;
+    const int64_t row = tile / tilesAcross * tileHeight + at / width % height / every;
+    const int64_t column = tile % tilesAcross * tileWidth + at % width / every;
+    return std::pair(static_cast<int>(row), static_cast<int>(column));
+}
+
+bool isImageShape(const Shape& shape) { return hasPictureAxes(shape); }
 
 void fillAnswer(ValueAnswer& answer, const Tensor& tensor, const ValueRequest& request)
 {
@@ -179,7 +205,7 @@ void fillAnswer(ValueAnswer& answer, const Tensor& tensor, const ValueRequest& r
     }
     if (request.wantsBlocks) answer.blocks = readBlocks(tensor, answer.axes);
     if (request.wantsChannels) answer.channels = quantizationOf(tensor);
-    if (request.wantsImage && isImageShape(tensor.shape)) answer.image = imageOf(tensor, request.picture);
+    if (request.wantsImage && isImageShape(tensor.shape)) answer.image = imageOf(tensor, request.picture, request.channel);
 }
 
 ValueAnswer readValue(Inspector& inspector, const ValueRequest& request)

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace loopscope::viewer {
@@ -29,23 +30,33 @@ struct ValueRequest {
     std::optional<AxisChoice> axes; ///< none: the default
     Window window;
     bool wantsBlocks = false, wantsHistogram = false, wantsChannels = false, wantsImage = false;
-    bool bytes = false;  ///< strings as bytes
-    bool dense = false;  ///< sparse constants with their zeros
-    int64_t item = -1;   ///< of a list or resource: the tensor in it that is shown
-    int64_t whole = -1;  ///< flat index of the string that is wanted in full
-    int64_t picture = 0; ///< which of a batch
+    bool bytes = false;   ///< strings as bytes
+    bool dense = false;   ///< sparse constants with their zeros
+    int64_t item = -1;    ///< of a list or resource: the tensor in it that is shown
+    int64_t whole = -1;   ///< flat index of the string that is wanted in full
+    int64_t picture = 0;  ///< which of a batch
+    int64_t channel = -1; ///< of pictures with other channels than colours; −1: all of them, as a mosaic
     CompareWith compare = CompareWith::nothing;
     int64_t iteration = -1; ///< to compare with
     TensorFetch fetch;      ///< the tensor itself; empty: the value at the stop
 };
 
-/// Pixels of an image tensor, 8 bits a channel, scaled by the range.
+/// Pixels of an image tensor. What has no colours is grey: one channel, or all of them side by side.
 struct ImagePixels {
     int width = 0, height = 0, channels = 0;
     int64_t picture = 0, pictures = 1; ///< which of a batch
     int64_t every = 1;                 ///< each how manieth pixel
     std::vector<double> values;        ///< height × width × channels
     ValueRange range;
+    int64_t allChannels = 0; ///< of the tensor
+    int64_t channel = -1;    ///< that is shown in grey; −1: colours, or the mosaic
+    int tilesAcross = 1;     ///< > 1: a mosaic, a channel a tile, by rows
+    int tileWidth = 0, tileHeight = 0;
+    bool isMosaic() const { return tilesAcross > 1; }
+    /// The element under a pixel of the shown ones; −1: between the tiles' ends. `shape`: of the tensor.
+    int64_t elementAt(const Shape& shape, int row, int column, int colorChannel) const;
+    /// Where an element is shown: column and row of the shown pixels; none: in another picture or channel.
+    std::optional<std::pair<int, int>> pixelOf(const Shape& shape, int64_t element) const;
 };
 
 struct ValueAnswer {
@@ -98,7 +109,7 @@ SeriesAnswer readSeries(Inspector& inspector, const ValueRequest& request, std::
 
 /// elements × iterations of a series whose contents are kept. `quantization` may be null.
 Grid gridOf(const ValueSeries& series, const Quantization* quantization, int64_t currentIteration, int64_t allIterations);
-/// True for [N,]H,W,{1,3,4} with H and W at least 4.
+/// True for pictures: hasPictureAxes().
 bool isImageShape(const Shape& shape);
 
 } // namespace loopscope::viewer

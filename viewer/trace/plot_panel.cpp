@@ -35,6 +35,15 @@ double niceStep(double span, int most)
     return 10 * decade;
 }
 
+/// Numbers that say which thing a row is about: their course means nothing.
+bool namesThings(const std::string& column)
+{
+    constexpr std::array kNames = {"id", "step", "event", "iteration", "run", "timeline", "depth", "graph", "node", "op", "invocation"};
+    return std::ranges::any_of(kNames, [&](const char* name) {
+        return column == name || column.ends_with(std::string("_") + name) || column == std::string(name) + "s";
+    });
+}
+
 } // namespace
 
 ResultPlot::ResultPlot(QWidget* parent) : QWidget(parent), m_answer(std::make_shared<TraceAnswer>())
@@ -58,7 +67,8 @@ std::vector<int> ResultPlot::numericColumns() const
     return columns;
 }
 
-/// x: the first column of moments, else the row number; y: minimum, maximum and mean, else the last two others that hold numbers.
+/// x: the first column of moments, else the row number; y: minimum, maximum and mean, else the last two others that measure something. A
+/// result that only lists things has no plot.
 void ResultPlot::setAnswer(std::shared_ptr<const TraceAnswer> answer)
 {
     const bool sameColumns = answer->result.columns == m_answer->result.columns;
@@ -78,7 +88,7 @@ void ResultPlot::setAnswer(std::shared_ptr<const TraceAnswer> answer)
                 m_ys.push_back(c);
         if (m_ys.size() < 2) m_ys.clear();
         for (auto c = numeric.rbegin(); c != numeric.rend() && m_ys.size() < 2; ++c)
-            if (*c != m_x) m_ys.insert(m_ys.begin(), *c);
+            if (*c != m_x && !namesThings(m_answer->result.columns[static_cast<size_t>(*c)])) m_ys.insert(m_ys.begin(), *c);
     }
     measure();
 }
@@ -366,7 +376,7 @@ void ResultPlot::paintEvent(QPaintEvent*)
     if (m_ys.empty() || m_byX.empty()) {
         painter.setPen(themed(Token::text3));
         painter.setFont(Theme::instance().font(FontUse::body));
-        painter.drawText(rect(), Qt::AlignCenter, "No column of numbers to draw.");
+        painter.drawText(rect(), Qt::AlignCenter, "Nothing in this result is measured: there is no course to draw.");
         return;
     }
     Painting painting(painter, *this);
@@ -434,7 +444,7 @@ void PlotPanel::refresh()
     for (const int c : m_plot->ys()) ys << QString::fromStdString(answer->result.columns[static_cast<size_t>(c)]);
     static_cast<QToolButton*>(m_columns)->setText(
         ys.isEmpty()
-            ? QString()
+            ? QString("columns")
             : "x " + (m_plot->x() < 0 ? QString("row") : QString::fromStdString(answer->result.columns[static_cast<size_t>(m_plot->x())])) +
                   "   y " + ys.join(", "));
 }

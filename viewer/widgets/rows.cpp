@@ -203,6 +203,17 @@ QWidget* RowDelegate::createEditor(QWidget* parent, const QStyleOptionViewItem& 
     return editor;
 }
 
+bool holdsTypedText(const QWidget* editor)
+{
+    const auto* const field = qobject_cast<const QLineEdit*>(editor);
+    return field != nullptr && field->isModified();
+}
+
+void RowDelegate::setEditorData(QWidget* editor, const QModelIndex& index) const
+{
+    if (!holdsTypedText(editor)) QStyledItemDelegate::setEditorData(editor, index);
+}
+
 void RowDelegate::updateEditorGeometry(QWidget* editor, const QStyleOptionViewItem& option, const QModelIndex&) const
 {
     editor->setGeometry(option.rect);

@@ -40,6 +40,9 @@ enum RowRole : int {
     sectionRole,                   ///< bool: a heading between rows
 };
 
+/// Whether somebody is typing there: what comes meanwhile does not replace it.
+bool holdsTypedText(const QWidget* editor);
+
 class RowDelegate : public QStyledItemDelegate {
     Q_OBJECT
 public:
@@ -47,6 +50,7 @@ public:
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
     QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override;
     QWidget* createEditor(QWidget* parent, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+    void setEditorData(QWidget* editor, const QModelIndex& index) const override;
     void updateEditorGeometry(QWidget* editor, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
 };
 

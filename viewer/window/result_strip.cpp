@@ -78,7 +78,7 @@ std::vector<ResultStrip::Output> resultsOf(Inspector& inspector, const std::vect
                 ValueRequest request;
                 request.wantsImage = true;
                 fillAnswer(answer, tensor, request);
-                if (answer.image) one.picture = pictureOf(*answer.image);
+                if (answer.image && !answer.image->isMosaic()) one.picture = pictureOf(*answer.image);
             }
         }
         results.push_back(std::move(one));

@@ -313,6 +313,84 @@ private slots:
         QVERIFY(!f.panel->grab().isNull());
     }
 
+    void aPlotHasRoundLevelsAndDots()
+    {
+        GridContent content;
+        content.grid.rows = 1;
+        content.grid.cols = content.grid.allCols = 9;
+        content.grid.allRows = 1;
+        content.grid.cells.resize(9);
+        const auto is = [&](size_t col, double value) {
+            content.grid.cells[col].known = true;
+            content.grid.cells[col].real = value;
+        };
+        is(1, 3.7);
+        is(4, 11.2);
+        is(5, 12.9);
+        is(8, 4.4);
+        GridPlot plot;
+        plot.resize(400, 160);
+        plot.setContent(&content, {}, nullptr);
+        const QJsonObject told = plot.describe();
+        QCOMPARE(told["dots"].toInt(), 2); // columns 1 and 8 have nothing beside them
+        QCOMPARE(told["levels"].toArray(), (QJsonArray{2, 4, 6, 8, 10, 12, 14}));
+        QVERIFY(!plot.grab().isNull());
+    }
+    void numbersBelowAPlotDoNotTouch()
+    {
+        GridContent content;
+        content.grid.rows = content.grid.allRows = 1;
+        content.grid.cols = 40;
+        content.grid.colBegin = 123456700;
+        content.grid.allCols = content.grid.colBegin + 40;
+        content.grid.cells.resize(40);
+        for (Cell& cell : content.grid.cells) cell.known = true;
+        GridPlot plot;
+        plot.resize(420, 160);
+        plot.setContent(&content, {}, nullptr);
+        const QJsonArray numbers = plot.describe()["numbers"].toArray();
+        QVERIFY(numbers.size() >= 2);
+        const double pitch = plot.describe()["rect"].toArray()[2].toDouble() / 40;
+        const int wide = QFontMetrics(Theme::instance().font(FontUse::tiny)).horizontalAdvance("123456700");
+        for (int i = 1; i < numbers.size(); ++i) QVERIFY((numbers[i].toDouble() - numbers[i - 1].toDouble()) * pitch > wide);
+    }
+    void channelsOfAPictureAreStepped()
+    {
+        Shown f(R"(
+graph main(x: f32[1,8,6,5]) {
+  z = neg(x) : f32[1,8,6,5]
+  return z
+}
+)",
+                {arrayOf<float>(Shape{1, 8, 6, 5}, [] {
+                    std::vector<float> values(8 * 6 * 5);
+                    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+                    return values;
+                }())});
+        executeAndSettle(f.document, "start");
+        f.select("x");
+        // Height × width, of one channel.
+        QVERIFY(f.panel->command("mode table"));
+        QTRY_COMPARE(f.table()->model()->rowCount(), 8);
+        QCOMPARE(f.table()->model()->columnCount(), 6);
+        QCOMPARE(f.table()->model()->index(1, 2).data().toString(), QString("40")); // (1 · 6 + 2) · 5
+        QTest::keyClick(f.panel.get(), Qt::Key_PageDown);
+        QTRY_COMPARE(f.table()->model()->index(1, 2).data().toString(), QString("41"));
+        // All channels side by side, then one by one.
+        QVERIFY(f.panel->command("mode image"));
+        QTRY_COMPARE(f.describe()["image"].toObject()["tilesAcross"].toInt(), 3);
+        QCOMPARE(f.describe()["image"].toObject()["width"].toInt(), 18);
+        QCOMPARE(f.describe()["image"].toObject()["height"].toInt(), 16);
+        QTest::keyClick(f.panel.get(), Qt::Key_PageDown);
+        QTRY_COMPARE(f.describe()["image"].toObject()["channel"].toInt(), 0);
+        QCOMPARE(f.describe()["image"].toObject()["width"].toInt(), 6);
+        bool ok = false;
+        QMetaObject::invokeMethod(f.panel.get(), "goToElement", Q_RETURN_ARG(bool, ok), Q_ARG(QString, "0,3,4,0"));
+        QVERIFY(ok);
+        QTRY_COMPARE(f.describe()["image"].toObject()["cursor"].toArray(), (QJsonArray{3, 4}));
+        QVERIFY(!f.panel->grab().isNull());
+    }
+
     // --- ranges and modes -----------------------------------------------------------------------------------------------------------
 
     void aRangeIsSharedWithWhatIsPinned()
