@@ -7,6 +7,7 @@
 #include <QAbstractScrollArea>
 #include <QHeaderView>
 #include <QPlainTextEdit>
+#include <QScrollArea>
 #include <QScrollBar>
 #include <QTabBar>
 #include <QToolButton>
@@ -220,6 +221,51 @@ private slots:
             QVERIFY(find<QWidget>("filePage")->isVisible());
             check("file page of " + path);
         }
+    }
+
+    void namesComeBeforeValuesInTheListing()
+    {
+        m_window->resize(1440, 900);
+        QFile file(m_folder->path() + "/wide.lsir");
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write("graph main(first_operand: f32[2,4], second_operand: f32[2,4]) {\n"
+                   "  the_sum_of_both = add(first_operand, second_operand) : f32[2,4]\n"
+                   "  return the_sum_of_both\n}\n");
+        file.close();
+        open(file.fileName(), {{"first_operand", "@7"}, {"second_operand", "@8"}});
+        execute("run");
+        m_window->setTask(Task::debug);
+        settle();
+        m_window->area()->show("panelListing", false);
+        settle();
+        QJsonObject listing;
+        const auto row = [&] {
+            QMetaObject::invokeMethod(find<QWidget>("listingView"), "describe", Q_RETURN_ARG(QJsonObject, listing));
+            return listing["rows"].toArray()[0].toObject();
+        };
+        QTRY_VERIFY(!row()["value"].toString().isEmpty());
+        QVERIFY2(!row()["cut"].toBool(), qPrintable(row()["text"].toString() + " " + row()["value"].toString()));
+    }
+    void aNarrowWindowDoesNotScrollSideways()
+    {
+        m_window->resize(960, 600);
+        open("collatz.lsir", {{"x", "27"}});
+        execute("start");
+        execute("goto while#0@37:body/if#2");
+        m_window->document()->select("main/while#0:body/add#3");
+        m_window->setTask(Task::debug);
+        settle();
+        Panel* const tensor = m_window->area()->show("panelTensor", true);
+        settle();
+        const auto* const room = qobject_cast<QScrollArea*>(tensor->parentWidget()->parentWidget());
+        QVERIFY(room);
+        QTRY_COMPARE(room->horizontalScrollBar()->maximum(), 0);
+        QStringList said;
+        for (const QLabel* const label : find<QWidget>("tensorBar")->findChildren<QLabel*>())
+            if (label->isVisible()) said.append(label->text());
+        QVERIFY2(said.contains("next_count") && said.contains("i32[]"), qPrintable(said.join('|')));
+        // The column is shared out, rather than that its middle gets what the others leave.
+        QVERIFY2(tensor->parentWidget()->height() >= 100, qPrintable(QString::number(tensor->parentWidget()->height())));
     }
 
 private:

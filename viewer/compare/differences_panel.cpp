@@ -76,7 +76,9 @@ public:
             setColumnHidden(static_cast<int>(k) + 1, optional && isNarrow && kMetrics[k] != m_desk.judgement().metric());
         }
         setColumnHidden(DifferencesModel::kClipped, !m_hasClipped);
-        setColumnWidths(measuredWidths());
+        const std::vector<int> widths = measuredWidths();
+        makeRoomForNames(widths);
+        setColumnWidths(widths);
         if (header()->visualIndex(DifferencesModel::kNumber) > 0)
             header()->moveSection(header()->visualIndex(DifferencesModel::kNumber), 0);
     }
@@ -97,7 +99,7 @@ private:
     /// As wide as the first numbers and the head of each column, so that the names get the rest.
     std::vector<int> measuredWidths() const
     {
-        constexpr int kLooked = 200, kPadding = 16, kLeast = 28;
+        constexpr int kPadding = 16, kLeast = 28;
         std::vector<int> widths;
         if (!model()) return widths;
         const QFontMetrics numbers(Theme::instance().font(FontUse::value)), heads(Theme::instance().font(FontUse::small));
@@ -110,6 +112,30 @@ private:
         return widths;
     }
 
+    /// Leaves out what says least until the names can be told apart.
+    void makeRoomForNames(const std::vector<int>& widths)
+    {
+        if (widths.empty()) return;
+        const QFontMetrics metrics(Theme::instance().font(FontUse::body));
+        int wanted = metrics.horizontalAdvance(model()->headerData(DifferencesModel::kTensor, Qt::Horizontal).toString());
+        for (int row = 0; row < std::min(kLooked, model()->rowCount()); ++row)
+            wanted = std::max(wanted, metrics.horizontalAdvance(model()->index(row, DifferencesModel::kTensor).data().toString()));
+        wanted = std::min(wanted, kMostName) + kStripe;
+        const auto room = [&] {
+            int left = viewport()->width();
+            for (size_t k = 0; k < widths.size(); ++k)
+                if (!isColumnHidden(static_cast<int>(k) + 1)) left -= widths[k] * Theme::instance().textPercent() / 100;
+            return left;
+        };
+        for (const Metric least : {Metric::meanAbs, Metric::equal, Metric::cosine, Metric::maxAbs, Metric::snr}) {
+            if (room() >= wanted) return;
+            const auto column = std::ranges::find(kMetrics, least) - kMetrics.begin() + 1;
+            if (least != m_desk.judgement().metric()) setColumnHidden(static_cast<int>(column), true);
+        }
+    }
+
+    static constexpr int kLooked = 200;                 ///< rows
+    static constexpr int kMostName = 180, kStripe = 24; ///< pixels
     CompareDesk& m_desk;
     bool m_hasClipped = false;
 };

@@ -155,6 +155,9 @@ public:
             const BreakpointRow* row = m_model.row(index);
             if (row != nullptr && m_view->hasFocus() && !row->address.empty()) this->document().select(row->address);
         });
+        m_view->setContextMenuPolicy(Qt::CustomContextMenu);
+        connect(m_view, &QWidget::customContextMenuRequested, this,
+                [this](const QPoint& at) { showRowMenu(m_view->indexAt(at), m_view->viewport()->mapToGlobal(at)); });
         connect(m_field, &QLineEdit::returnPressed, this, [this] {
             const QString text = m_field->text().trimmed();
             if (text.isEmpty()) return;
@@ -227,6 +230,31 @@ protected:
     }
 
 private:
+    void showRowMenu(const QModelIndex& index, const QPoint& at)
+    {
+        const BreakpointRow* const row = m_model.row(index);
+        if (row == nullptr) return;
+        auto* const menu = new QMenu(this);
+        menu->setObjectName("breakpointMenu");
+        menu->setAttribute(Qt::WA_DeleteOnClose);
+        const bool isPlace = !row->address.empty() && !row->address.starts_with("...");
+        menu->addAction("Show where it is", this,
+                        [this, address = row->address] {
+                            document().select(address);
+                            document().reveal(address);
+                        })
+            ->setEnabled(isPlace);
+        menu->addAction("Run to here", this, [this, address = row->address] { document().perform(request::GoToPlace{address}); })
+            ->setEnabled(isPlace);
+        menu->addSeparator();
+        menu->addAction(row->enabled ? "Disable" : "Enable", this, [this, number = row->number, on = !row->enabled] {
+            document().perform(request::EnableBreakpoint{number, on});
+        });
+        menu->addAction("Condition\u2026", this, [this, index] { m_view->edit(index.siblingAtColumn(0)); });
+        menu->addAction("Delete", this, [this, number = row->number] { document().perform(request::RemoveBreakpoint{number}); });
+        menu->popup(at);
+    }
+
     void restyle()
     {
         m_error->setFont(Theme::instance().font(FontUse::value));

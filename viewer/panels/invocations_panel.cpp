@@ -4,8 +4,12 @@
 #include "viewer/panels/invocation_model.h"
 #include "viewer/panels/panels.h"
 #include "viewer/widgets/parts.h"
+#include "viewer/widgets/value_menu.h"
 
+#include <QClipboard>
+#include <QGuiApplication>
 #include <QLineEdit>
+#include <QMenu>
 #include <QSet>
 #include <QVBoxLayout>
 
@@ -35,6 +39,9 @@ public:
 
         connect(m_view, &RowView::chosen, this, &InvocationsPanel::go);
         connect(m_view->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &InvocationsPanel::look);
+        m_view->setContextMenuPolicy(Qt::CustomContextMenu);
+        connect(m_view, &QWidget::customContextMenuRequested, this,
+                [this](const QPoint& at) { showMenu(m_view->indexAt(at), m_view->viewport()->mapToGlobal(at)); });
         connect(m_view, &QTreeView::expanded, this, [this](const QModelIndex& index) { m_open.insert(m_model.keyOf(index)); });
         connect(m_view, &QTreeView::collapsed, this, [this](const QModelIndex& index) { m_open.remove(m_model.keyOf(index)); });
         connect(m_view, &RowView::typed, this, [this](const QString& digit, const QModelIndex& index) {
@@ -72,6 +79,27 @@ public:
     }
 
 private:
+    void showMenu(const QModelIndex& index, const QPoint& at)
+    {
+        const std::string address = index.isValid() ? m_model.addressOf(index) : std::string();
+        if (address.empty()) return;
+        auto* const menu = new QMenu(this);
+        menu->setObjectName("invocationMenu");
+        menu->setAttribute(Qt::WA_DeleteOnClose);
+        menu->addAction("Go here", this, [this, index] { go(index); });
+        menu->addAction("Show in the graph", this, [this, address] { document().reveal(address); });
+        if (m_model.isOperator(index))
+            menu->addAction("Toggle breakpoint", this, [this, address] { toggleBreakpoint(document(), staticAddress(address)); });
+        if (const std::string loop = m_model.loopOf(index); !loop.empty()) {
+            menu->addSeparator();
+            menu->addAction("Why the loop goes on", this, [this, loop] { askDebugger(document(), *this, "why loop " + toText(loop)); });
+            menu->addAction("Break at each iteration", this, [this, loop] { document().execute("break iter " + toText(loop)); });
+        }
+        menu->addSeparator();
+        menu->addAction("Copy address", this, [address] { QGuiApplication::clipboard()->setText(toText(address)); });
+        menu->popup(at);
+    }
+
     void stopped()
     {
         const auto stop = document().stop();

@@ -25,6 +25,8 @@ namespace loopscope::viewer {
 
 namespace {
 
+constexpr int kBetween = 12; ///< text and value
+
 int scaled(int pixels) { return pixels * Theme::instance().textPercent() / 100; }
 
 void paintArrow(QPainter& painter, QPointF center)
@@ -191,7 +193,7 @@ int ListingView::findNext(bool forward)
     return -1;
 }
 
-/// Paints one line. The value at the right takes its room first, the text has what is left.
+/// Paints one line. Names and operands have their room first, then the value at the right, then the type.
 class ListingView::RowPainter {
 public:
     RowPainter(QPainter& painter, const ListingView& view, const QRect& rect, int number)
@@ -218,17 +220,30 @@ public:
     {
         paintGround();
         if (m_isOp) paintMarks();
-        const int valueWidth = paintValue();
         m_x = m_columns.text;
-        m_end = m_right - (valueWidth > 0 ? valueWidth + 12 : 0);
+        m_end = paintValue();
         if (!m_view.m_find.isEmpty() && !m_isFolded) paintHits();
         paintText();
         if (m_view.hasFocus() && m_number == m_view.m_cursor) paintFocus();
+    }
+    /// Whether names or operands have no room.
+    bool isCut() const
+    {
+        const int width = value().width;
+        return textWidth() > m_right - m_columns.text - (width > 0 ? width + kBetween : 0);
     }
 
 private:
     void paintGround();
     void paintMarks();
+    struct ShownValue {
+        QString text;
+        QFont font;
+        QColor color;
+        int width = 0;
+    };
+    int textWidth() const;
+    ShownValue value() const;
     int paintValue();
     void paintHits();
     void paintText();
@@ -289,33 +304,43 @@ void ListingView::RowPainter::paintMarks()
     m_painter.setOpacity(1);
 }
 
-/// Returns its width; 0: there is none.
+/// Of what names the line: without its type.
+int ListingView::RowPainter::textWidth() const
+{
+    const QFontMetrics plain(m_view.m_font), bold(m_view.m_bold);
+    return plain.horizontalAdvance(toText(m_line.before)) + bold.horizontalAdvance(toText(m_line.kind)) +
+           plain.horizontalAdvance(toText(m_line.after));
+}
+
+/// What stands at the right. Beside the text, if it has room there; else it is cut, but never to less than one number.
+ListingView::RowPainter::ShownValue ListingView::RowPainter::value() const
+{
+    ShownValue shown{{}, m_view.m_font, themed(Token::text)};
+    if (m_value) {
+        const bool isStale = !m_value->moment.isEmpty();
+        shown.text = staleText(*m_value);
+        if (isStale || m_value->isChanged) shown.font = isStale ? m_view.m_italic : m_view.m_bold;
+        shown.color = m_failed || m_value->isAbnormal ? themed(Token::err) : isStale ? themed(Token::text3) : themed(Token::text);
+    }
+    if (isHighlit()) shown = {"next", m_view.m_font, themed(Token::curText)};
+    const QFontMetrics metrics(shown.font);
+    const int all = m_right - m_columns.text, number = metrics.horizontalAdvance(QStringLiteral("\u22120.1234\u2026"));
+    const int least = m_failed ? all * 7 / 10 : std::min(all * 9 / 20, number);
+    shown.text = metrics.elidedText(shown.text, Qt::ElideRight, std::max(all - textWidth() - kBetween, least));
+    shown.width = shown.text.isEmpty() ? 0 : metrics.horizontalAdvance(shown.text);
+    return shown;
+}
+
+/// Returns where the text ends.
 int ListingView::RowPainter::paintValue()
 {
-    QString shown;
-    bool italic = false, bold = false;
-    QColor color = themed(Token::text);
-    if (m_value) {
-        shown = staleText(*m_value);
-        italic = !m_value->moment.isEmpty();
-        bold = m_value->isChanged;
-        color = m_failed || m_value->isAbnormal ? themed(Token::err) : italic ? themed(Token::text3) : themed(Token::text);
-    }
-    if (isHighlit()) {
-        shown = "next";
-        italic = bold = false;
-        color = themed(Token::curText);
-    }
-    if (shown.isEmpty()) return 0;
-    const QFont& font = italic ? m_view.m_italic : bold ? m_view.m_bold : m_view.m_font;
-    const QFontMetrics metrics(font);
-    shown = metrics.elidedText(shown, Qt::ElideRight, (m_right - m_columns.text) * (m_failed ? 7 : 9) / (m_failed ? 10 : 20));
-    if (shown.isEmpty()) return 0;
-    const int width = metrics.horizontalAdvance(shown);
-    m_painter.setFont(font);
-    m_painter.setPen(color);
-    m_painter.drawText(QRect(m_right - width, m_rect.top(), width + 1, m_rect.height()), Qt::AlignVCenter | Qt::AlignLeft, shown);
-    return width;
+    const ShownValue shown = value();
+    if (shown.width == 0) return m_right;
+    m_painter.setFont(shown.font);
+    m_painter.setPen(shown.color);
+    m_painter.drawText(QRect(m_right - shown.width, m_rect.top(), shown.width + 1, m_rect.height()), Qt::AlignVCenter | Qt::AlignLeft,
+                       shown.text);
+    return m_right - shown.width - kBetween;
 }
 
 /// Where the text that is searched for stands.
@@ -536,6 +561,8 @@ QJsonObject ListingView::describe() const
                         {"text", toText(line.text())},
                         {"type", toText(line.type)},
                         {"address", toText(line.address)}};
+        QPainter none; // nothing is painted
+        if (RowPainter(none, *this, QRect(0, y, viewport()->width(), height), number).isCut()) row["cut"] = true;
         if (line.op.valid()) row["index"] = line.op.index;
         if (line.op.valid() && line.address == m_state.current) row["state"] = "next";
         if (line.op.valid() && line.address == m_state.selected) row["selected"] = true;

@@ -23,5 +23,7 @@ Panel* makeInputsPanel(Document& document);      ///< panelInputs
 
 /// Types a query into a search panel and shows its hits: what the find field of the toolbar does.
 void searchFor(Panel* searchPanel, const QString& query);
+/// While somebody types: hits are shown, and nothing is selected.
+void searchWhileTyping(Panel* searchPanel, const QString& query);
 
 } // namespace loopscope::viewer

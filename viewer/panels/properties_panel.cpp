@@ -114,6 +114,17 @@ private:
 class PropertyDelegate : public RowDelegate {
 public:
     using RowDelegate::RowDelegate;
+    /// Names and words take the room of the columns behind them that are empty.
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override
+    {
+        QStyleOptionViewItem wide = option;
+        const auto* const view = qobject_cast<const QTreeView*>(option.widget);
+        for (int column = index.column() + 1; index.column() == 1 && view != nullptr && column < index.model()->columnCount(); ++column) {
+            if (!index.siblingAtColumn(column).data().toString().isEmpty()) break;
+            wide.rect.setRight(wide.rect.right() + view->columnWidth(column));
+        }
+        RowDelegate::paint(painter, wide, index);
+    }
     QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override
     {
         const auto* model = static_cast<const PropertyModel*>(index.model());
@@ -130,12 +141,20 @@ public:
 };
 
 class PropertyView : public RowView {
+    static constexpr int kLooked = 200; ///< rows
+
 public:
     PropertyView() : RowView("propertyTable", "Properties") { setUniformRowHeights(false); }
     void place()
     {
         const int width = viewport()->width();
-        const int name = std::min(width * 26 / 100, 120 * Theme::instance().textPercent() / 100);
+        // Names win: their column is as wide as they are, up to nearly half of the table.
+        const QFontMetrics metrics(Theme::instance().font(FontUse::body));
+        int widest = 0;
+        for (int row = 0; model() != nullptr && row < std::min(kLooked, model()->rowCount()); ++row)
+            widest = std::max(widest, metrics.horizontalAdvance(model()->index(row, 0).data().toString()));
+        const int least = std::min(width * 26 / 100, 120 * Theme::instance().textPercent() / 100);
+        const int name = std::clamp(widest + 20, least, std::max(least, width * 45 / 100));
         const int note = width * 24 / 100;
         const int rest = width - name - note;
         header()->resizeSection(0, name);

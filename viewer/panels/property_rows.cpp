@@ -103,7 +103,9 @@ private:
             row.note = toText(addressSite(graph().op(ends.front()), ends.front().index));
             return;
         }
-        row.note = leaves && ends.empty() ? QString("output") : ends.empty() ? QString("unused") : QString("%1 readers").arg(ends.size());
+        row.note = leaves && ends.empty() ? QString("output")
+                   : ends.empty()         ? QString("unused")
+                                          : QString(ends.size() == 1 ? "%1 reader" : "%1 readers").arg(ends.size());
         for (size_t i = 0; i < std::min(ends.size(), kMostEnds); ++i)
             add("", toText(addressSite(graph().op(ends[i]), ends[i].index))).address = addressOf(ends[i]);
         if (ends.size() > kMostEnds) add("", QString("%1 of %2 readers shown").arg(kMostEnds).arg(ends.size()), false);

@@ -178,6 +178,9 @@ public:
         search();
     }
 
+    /// As if it was typed here: hits are shown, none is visited.
+    void typeQuery(const QString& query) { m_field->setText(query); }
+
     bool command(const QString& name) override
     {
         const int count = m_hits.rowCount();
@@ -306,6 +309,11 @@ Panel* makeSearchPanel(Document& document) { return new SearchPanel(document); }
 void searchFor(Panel* searchPanel, const QString& query)
 {
     if (auto* panel = qobject_cast<SearchPanel*>(searchPanel)) panel->setQuery(query);
+}
+
+void searchWhileTyping(Panel* searchPanel, const QString& query)
+{
+    if (auto* panel = qobject_cast<SearchPanel*>(searchPanel)) panel->typeQuery(query);
 }
 
 } // namespace loopscope::viewer

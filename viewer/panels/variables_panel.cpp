@@ -6,8 +6,10 @@
 #include "viewer/panels/panels.h"
 #include "viewer/panels/value_cell.h"
 #include "viewer/widgets/parts.h"
+#include "viewer/widgets/value_menu.h"
 
 #include <QAbstractItemModel>
+#include <QMenu>
 #include <QTimer>
 #include <QVBoxLayout>
 
@@ -125,6 +127,9 @@ public:
             const QModelIndex cell = index.siblingAtColumn(1);
             if (this->document().canSetValues() && m_model.flags(cell).testFlag(Qt::ItemIsEditable)) m_view->edit(cell);
         });
+        m_view->setContextMenuPolicy(Qt::CustomContextMenu);
+        connect(m_view, &QWidget::customContextMenuRequested, this,
+                [this](const QPoint& at) { showMenu(m_view->indexAt(at), m_view->viewport()->mapToGlobal(at)); });
         connect(
             &m_model, &VariableModel::typed, this,
             [this](int row, const QString& expression) {
@@ -159,6 +164,24 @@ private:
             place.isElsewhere() ? place.invocation : document().stop()->stack[static_cast<size_t>(place.depth)].address;
         selection.address = row.op.valid() ? frame + "/" + siteOf(row) : frame;
         return selection;
+    }
+
+    void showMenu(const QModelIndex& index, const QPoint& at)
+    {
+        const std::optional<Selection> selection = index.isValid() ? selectionOf(index.row()) : std::nullopt;
+        if (!selection) return;
+        const VariableModel::Row& row = m_model.row(index.row());
+        AskedValue value;
+        value.expression = toText(document().expressionOf(*selection));
+        value.text = row.shown.exact.isEmpty() ? row.shown.text : row.shown.exact;
+        value.isAbnormal = row.shown.text.contains(QLatin1String("nan"), Qt::CaseInsensitive);
+        const QModelIndex cell = index.siblingAtColumn(1);
+        if (document().canSetValues() && m_model.flags(cell).testFlag(Qt::ItemIsEditable)) value.set = [this, cell] { m_view->edit(cell); };
+        auto* const menu = new QMenu(this);
+        menu->setObjectName("variableMenu");
+        menu->setAttribute(Qt::WA_DeleteOnClose);
+        fillValueMenu(*menu, document(), *this, value);
+        menu->popup(at);
     }
 
     void select(int row)

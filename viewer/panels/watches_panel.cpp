@@ -5,11 +5,14 @@
 #include "viewer/panels/value_cell.h"
 #include "viewer/style/icons.h"
 #include "viewer/widgets/parts.h"
+#include "viewer/widgets/value_menu.h"
 
 #include <QAbstractItemModel>
 #include <QJsonArray>
 #include <QKeyEvent>
 #include <QLineEdit>
+#include <QMenu>
+#include <QRegularExpression>
 #include <QTimer>
 #include <QVBoxLayout>
 
@@ -146,6 +149,9 @@ public:
             const bool sets = index.column() == 1 && this->document().canSetValues() && this->document().frame() < 0;
             m_view->edit(index.siblingAtColumn(sets ? 1 : 0));
         });
+        m_view->setContextMenuPolicy(Qt::CustomContextMenu);
+        connect(m_view, &QWidget::customContextMenuRequested, this,
+                [this](const QPoint& at) { showMenu(m_view->indexAt(at), m_view->viewport()->mapToGlobal(at)); });
         connect(
             &m_model, &WatchModel::assigned, this,
             [this](const QString& place, const QString& expression) {
@@ -219,6 +225,31 @@ private:
         const QFont font = Theme::instance().font(FontUse::value);
         m_field->setFont(font);
         m_field->setStyleSheet(QString("font-size: %1px;").arg(font.pixelSize())); // an application style sheet would keep the old size
+    }
+
+    void showMenu(const QModelIndex& index, const QPoint& at)
+    {
+        if (!index.isValid()) return;
+        AskedValue value;
+        value.expression = m_model.expressions()[index.row()];
+        value.text = m_model.data(index.siblingAtColumn(1), Qt::DisplayRole).toString();
+        value.isAbnormal = value.text.contains(QLatin1String("nan"), Qt::CaseInsensitive);
+        // "n", "add_1[0,1]" and "{main/add#3:0}" are places; "n * 2" is none.
+        static const QRegularExpression place(R"(^(\{[^}]*\}|[\w.:/]+)(\[[\d,]*\])?$)");
+        value.isPlace = place.match(value.expression).hasMatch();
+        if (value.isPlace && document().canSetValues() && document().frame() < 0)
+            value.set = [this, cell = index.siblingAtColumn(1)] { m_view->edit(cell); };
+        auto* const menu = new QMenu(this);
+        menu->setObjectName("watchMenu");
+        menu->setAttribute(Qt::WA_DeleteOnClose);
+        fillValueMenu(*menu, document(), *this, value);
+        menu->addSeparator();
+        menu->addAction("Edit the expression", this, [this, cell = index.siblingAtColumn(0)] { m_view->edit(cell); });
+        menu->addAction("Remove", this, [this, row = index.row()] {
+            m_model.remove(row);
+            changed();
+        });
+        menu->popup(at);
     }
 
     void add(const QString& expression)

@@ -9,6 +9,8 @@
 #include <QSplitter>
 #include <QVBoxLayout>
 
+#include <numeric>
+
 namespace loopscope::viewer {
 
 namespace {
@@ -181,7 +183,8 @@ void PanelArea::arrange(const QJsonObject& arrangement, const QJsonObject& home)
     }
 }
 
-/// Gives every part the size that it was drawn with, and the rest to the part that stretches.
+/// Gives every part the size that it was drawn with, and the rest to the part that stretches. Where that would be less than half of what
+/// was drawn for it, all parts shrink alike.
 void PanelArea::spread(QWidget* node, const QJsonObject& wanted, QSize size)
 {
     auto* const splitter = qobject_cast<QSplitter*>(node);
@@ -195,7 +198,13 @@ void PanelArea::spread(QWidget* node, const QJsonObject& wanted, QSize size)
         sizes.append(drawn.value(i, 160).toInt());
         if (i != stretch) rest -= sizes.back();
     }
-    if (stretch < sizes.size()) sizes[stretch] = std::max(rest, across ? 160 : 96);
+    const int least = across ? 160 : 96;
+    if (stretch < sizes.size() && rest < sizes[stretch] / 2) {
+        const double total = std::accumulate(sizes.begin(), sizes.end(), 0), room = total - sizes[stretch] + rest;
+        for (int& part : sizes) part = std::max(least, static_cast<int>(part * room / total));
+    } else if (stretch < sizes.size()) {
+        sizes[stretch] = std::max(rest, least);
+    }
     splitter->resize(size);
     splitter->setSizes(sizes);
     for (int i = 0; i < splitter->count(); ++i)

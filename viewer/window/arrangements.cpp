@@ -49,11 +49,13 @@ QJsonObject debug(int width)
     const QJsonObject console = strip({"Console", "Search", "Problems"});
     QJsonObject listing = strip({"Listing", "Structured", "Properties"});
     if (width >= 1600) listing = row({484, 324}, 0, {strip({"Listing", "Structured"}), strip({"Properties"})});
-    if (width >= 2200)
-        return column(
-            {606, 100}, 0,
-            {row({240, 540, 812}, 1, {left, column({600, 200}, 0, {graph, console}), column({300, 300}, 1, {listing, strip({"Tensor"})})}),
-             strip({"Timeline"})});
+    if (width >= 2200) // which is high, too
+        return column({606, 100}, 0,
+                      {row({240, 540, 812}, 1,
+                           {column({640, 240, 118}, 2,
+                                   {strip({"Invocations", "CallStack"}), strip({"Breakpoints", "Marks"}), strip({"Watches", "Variables"})}),
+                            column({600, 200}, 0, {graph, console}), column({520, 300}, 1, {listing, strip({"Tensor"})})}),
+                       strip({"Timeline"})});
     return column({606, 100}, 0,
                   {row({240, 540, width >= 1600 ? 812 : rightColumn(width, 240, 484)}, 1,
                        {left, graph, column({228, 238, 132}, 1, {listing, strip({"Tensor"}), console})}),

@@ -99,6 +99,7 @@ void RunBar::addFindField()
     for (QToolButton* const inside : m_find->findChildren<QToolButton*>()) inside->setStyleSheet("min-height: 0; min-width: 0; border: 0;");
     row()->addWidget(m_find);
     connect(m_find, &QLineEdit::returnPressed, this, [this] { m_run("findTyped"); });
+    connect(m_find, &QLineEdit::textEdited, this, [this] { m_run("findTyping"); });
 }
 
 void RunBar::addTasks()

@@ -320,6 +320,9 @@ void WindowCommands::addPlaces()
         if (panel) searchIn(panel, m_window.findField()->text());
         m_window.panelCommand("panelSearch", "findNext");
     });
+    to["findTyping"] = with([this] { // the keyboard stays in the field
+        if (Panel* const panel = area().show("panelSearch", false)) searchWhileTyping(panel, m_window.findField()->text());
+    });
     to["findNext"] = with([this] { m_window.panelCommand("panelSearch", "findNext"); });
     to["findPrevious"] = with([this] { m_window.panelCommand("panelSearch", "findPrevious"); });
     const auto finding = [this](const QString& which) {
