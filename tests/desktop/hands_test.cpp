@@ -9,7 +9,9 @@
 
 #include <QAccessible>
 #include <QJsonArray>
+#include <QMenu>
 #include <QTableView>
+#include <QTextBrowser>
 #include <QToolButton>
 
 using namespace loopscope;
@@ -156,6 +158,148 @@ private slots:
         QTRY_COMPARE(rowsOf(view), QStringList{"count | 50"});
     }
 
+    void whatIsTypedStaysWhileOthersComeIn()
+    {
+        open("nan_at_613.lsir", {{"n", "1000"}});
+        execute("start");
+        execute("goto main/while#0@3:body/mul#5");
+        m_window->document()->select("main/while#0:body/mul#5");
+        execute("next");
+        enter("panelTensor");
+        QVERIFY(m_window->area()->panel("panelTensor")->command("mode table"));
+        settle();
+        auto* const table = find<QTableView>("tensorTable");
+        QTRY_VERIFY(table->isVisible() && table->model()->rowCount() > 0);
+        QLineEdit* const editor = editorIn(*table, table->model()->index(0, 0));
+        QVERIFY(editor);
+        QTest::keyClicks(editor, "-7");
+        emit Theme::instance().changed(); // everything is shown anew
+        QCOMPARE(editor->text(), QString("-7"));
+    }
+
+    // Asking, where the question arises.
+    void aMenuAsksAboutAVariable()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        execute("start");
+        execute("goto while#0@5:body/if#2");
+        enter("panelVariables");
+        auto* const view = find<RowView>("variableTable");
+        QMenu* menu = menuAt(*view, cellOf(*view, "rest  i32[]"), "variableMenu");
+        QVERIFY(menu);
+        for (const char* const name : {"set", "watch", "breakWhen", "breakWrite", "whoWrote", "why", "copyName", "copyValue"})
+            QVERIFY2(menu->findChild<QAction*>(QStringLiteral("value.") + name), name);
+        menu->findChild<QAction*>("value.watch")->trigger();
+        settle();
+        QTRY_COMPARE(rowsOf(find<RowView>("watchTable")).size(), 1);
+        menu->findChild<QAction*>("value.whoWrote")->trigger();
+        settle();
+        auto* const console = find<QTextBrowser>("consoleLog");
+        QVERIFY(console && console->isVisible());
+        QTRY_VERIFY2(console->toPlainText().contains("main/while#0@5:body/floor_mod#0:0 = 1, step 33"), qPrintable(console->toPlainText()));
+        menu->close();
+        enter("panelVariables");
+        menu = menuAt(*view, cellOf(*view, "rest  i32[]"), "variableMenu");
+        QVERIFY(menu);
+        menu->findChild<QAction*>("value.set")->trigger();
+        QVERIFY(view->findChild<QLineEdit*>());
+        menu->close();
+    }
+    void menusOfTheOtherTables()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        execute("start");
+        execute("goto while#0@5:body/if#2");
+        execute("break main/while#0:body/add#3");
+        execute("display n * 2");
+        enter("panelWatches");
+        auto* const watches = find<RowView>("watchTable");
+        QMenu* menu = menuAt(*watches, watches->model()->index(0, 0), "watchMenu");
+        QVERIFY(menu);
+        QVERIFY(!menu->findChild<QAction*>("value.set")->isEnabled()); // no place to set
+        QVERIFY(!menu->findChild<QAction*>("value.whoWrote"));
+        menu->close();
+        enter("panelBreakpoints");
+        auto* const breakpoints = find<RowView>("breakpointTable");
+        menu = menuAt(*breakpoints, breakpoints->model()->index(0, 0), "breakpointMenu");
+        QVERIFY(menu);
+        actionOf(*menu, "Disable")->trigger();
+        settle();
+        QVERIFY(!stop().breakpoints.front().enabled);
+        menu->close();
+        enter("panelInvocations");
+        auto* const tree = find<RowView>("invocationTree");
+        menu = menuAt(*tree, tree->currentIndex(), "invocationMenu");
+        QVERIFY(menu);
+        QVERIFY(actionOf(*menu, "Copy address"));
+        menu->close();
+        QMenu canvasMenu;
+        canvas().commands().fillMenu(canvasMenu, canvas().scene()->findNode("main/while#0:body/add#3"));
+        QVERIFY(!canvasMenu.findChild<QAction*>("context.why")); // it decides nothing
+        m_window->document()->setView({});
+        QTRY_VERIFY(!canvas().isBuilding() && canvas().scene()->findNode("main/while#0") >= 0);
+        QMenu loopMenu;
+        canvas().commands().fillMenu(loopMenu, canvas().scene()->findNode("main/while#0"));
+        QVERIFY(loopMenu.findChild<QAction*>("context.why"));
+        loopMenu.findChild<QAction*>("context.why")->trigger();
+        settle();
+        QTRY_VERIFY2(find<QTextBrowser>("consoleLog")->toPlainText().contains("why loop main/while#0"),
+                     qPrintable(find<QTextBrowser>("consoleLog")->toPlainText()));
+    }
+    void whyNaNIsAButton()
+    {
+        open("nan_at_613.lsir", {{"n", "1000"}});
+        m_window->run("nextNaN");
+        QTRY_VERIFY(stop().started);
+        settle();
+        m_window->document()->select("main/while#0:body/div#4");
+        settle();
+        enter("panelTensor");
+        const auto button = [this]() -> QAbstractButton* {
+            for (auto* const one : find<QWidget>("tensorOptions")->findChildren<QAbstractButton*>())
+                if (one->text() == "why nan" && one->isVisible()) return one;
+            return nullptr;
+        };
+        QTRY_VERIFY(button());
+        button()->click();
+        settle();
+        QTRY_VERIFY2(find<QTextBrowser>("consoleLog")->toPlainText().contains("why nan"),
+                     qPrintable(find<QTextBrowser>("consoleLog")->toPlainText()));
+        QVERIFY(find<QTextBrowser>("consoleLog")->isVisible());
+    }
+    void operatorsSayThatTheyGaveNaN()
+    {
+        open("nan_at_613.lsir", {{"n", "1000"}});
+        m_window->run("nextNaN");
+        QTRY_VERIFY(stop().started);
+        settle();
+        const auto abnormal = [this](const char* id) {
+            for (const QJsonValue& node : canvas().describe()["nodes"].toArray())
+                if (node["id"].toString() == id) return node["abnormal"].toString();
+            return QString("not drawn");
+        };
+        QTRY_COMPARE(abnormal("main/while#0:body/div#4"), QString("NaN"));
+        QCOMPARE(abnormal("main/while#0:body/mul#2"), QString());
+        execute("goto main/while#0@612:body/mul#5");
+        QTRY_COMPARE(abnormal("main/while#0:body/div#4"), QString());
+    }
+    void hitsAreShownWhileTyping()
+    {
+        open("collatz.lsir", {{"x", "27"}});
+        press("Ctrl+F");
+        auto* const field = find<QLineEdit>("findField");
+        QTRY_VERIFY(field->hasFocus());
+        QTest::keyClicks(field, "floor");
+        settle();
+        QTRY_VERIFY2(rowsOf(find<QAbstractItemView>("searchResults")).join('|').contains("floor_mod"),
+                     qPrintable(rowsOf(find<QAbstractItemView>("searchResults")).join('|')));
+        QVERIFY(field->hasFocus());
+        QCOMPARE(selected(), QString()); // nothing is visited before Return
+        QTest::keyClick(field, Qt::Key_Return);
+        settle();
+        QTRY_VERIFY(selected().contains("floor_"));
+    }
+
     // Looking.
     void theHighlightedRowSelects()
     {
@@ -294,13 +438,31 @@ private:
         const QModelIndexList found = view.model()->match(view.model()->index(0, 0), Qt::DisplayRole, name, 1, Qt::MatchExactly);
         return found.isEmpty() ? QModelIndex() : found.front().siblingAtColumn(1);
     }
-    void editCell(QAbstractItemView& view, const QModelIndex& cell, const QString& text)
+    static QAction* actionOf(const QMenu& menu, const QString& text)
     {
-        QVERIFY(cell.isValid());
+        for (QAction* const action : menu.actions())
+            if (action->text() == text) return action;
+        return nullptr;
+    }
+    /// What a right click on a cell opens.
+    QMenu* menuAt(QAbstractItemView& view, const QModelIndex& cell, const char* name)
+    {
+        emit view.customContextMenuRequested(view.visualRect(cell).center());
+        for (QMenu* const menu : m_window->findChildren<QMenu*>(name))
+            if (menu->isVisible()) return menu;
+        return nullptr;
+    }
+    static QLineEdit* editorIn(QAbstractItemView& view, const QModelIndex& cell)
+    {
         const QPoint at = view.visualRect(cell).center();
         QTest::mouseClick(view.viewport(), Qt::LeftButton, {}, at);
         QTest::mouseDClick(view.viewport(), Qt::LeftButton, {}, at);
-        QPointer<QLineEdit> editor = view.findChild<QLineEdit*>();
+        return view.findChild<QLineEdit*>();
+    }
+    void editCell(QAbstractItemView& view, const QModelIndex& cell, const QString& text)
+    {
+        QVERIFY(cell.isValid());
+        const QPointer<QLineEdit> editor = editorIn(view, cell);
         QVERIFY(editor);
         editor->selectAll();
         QTest::keyClicks(editor, text);

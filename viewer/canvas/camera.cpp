@@ -62,12 +62,14 @@ void Camera::startOver()
     m_isFitted = true;
     m_isPlaced = false;
     m_fitsWhole = false;
+    m_brought.reset();
 }
 
 void Camera::placeFirst()
 {
     m_isFitted = true;
     m_isPlaced = false;
+    m_brought.reset();
     if (!m_picture.indexed || width() < 2 || height() < 2) return;
     const Rect& b = m_picture.scene()->bounds;
     if (b.width <= 0 || b.height <= 0) return;
@@ -136,6 +138,7 @@ void Camera::zoomAt(QPointF point, double factor)
 void Camera::adopt(QPointF origin)
 {
     if (m_isFitted) return placeFirst();
+    m_brought.reset();
     m_origin = origin;
     keepInView();
     clampOrigin();
@@ -145,6 +148,8 @@ void Camera::resized(QSize before)
 {
     if (m_isFitted) {
         placeFirst();
+    } else if (m_brought && !m_isPlaced) {
+        come(*m_brought);
     } else {
         // What is in the middle stays there.
         if (before.isValid()) m_origin += QPointF(before.width() - width(), before.height() - height()) / 2;
@@ -156,26 +161,42 @@ void Camera::resized(QSize before)
 bool Camera::bring(const Rect& part, double covered, bool center, bool readable)
 {
     const QRectF room = rect().adjusted(24, std::max(24.0, covered + 8), -24, -24);
-    const bool grows = readable && m_isFitted && !m_fitsWhole && m_zoom < kWordsFrom;
+    const bool grows = readable && !m_isPlaced && !m_fitsWhole && m_zoom < kWordsFrom;
     if (!center && !grows && room.contains(inWidget(part))) return false;
     m_isFitted = false;
-    if (grows || m_zoom < 0.5) { // so small that arriving would show nothing
-        m_zoom = grows ? std::clamp(freeArea(true).width() / m_picture.scene()->bounds.width, kWordsFrom, 1.0) : 1;
+    m_brought = {part, grows || (m_brought && m_brought->grows && !m_isPlaced)};
+    if (m_zoom < 0.5 && !grows) { // so small that arriving would show nothing
+        m_zoom = 1;
         m_level = detailLevel(m_zoom, m_level);
         emit zoomed(false);
     }
-    // In the middle, but without leaving room empty that the rest of the graph could have.
-    const Rect& all = m_picture.scene()->bounds;
-    const QRectF area = freeArea(true);
-    const auto originFor = [&](double middle, double low, double high, double size, double from, double to) {
-        const double origin = middle * m_zoom - size / 2, first = low * m_zoom - from, last = high * m_zoom - to;
-        return first < last ? std::clamp(origin, first, last) : std::clamp(origin, last, first);
-    };
-    m_origin = {originFor(part.center().x, all.x, all.right(), width(), area.left(), area.right()),
-                originFor(part.center().y, all.y, all.bottom(), height(), area.top(), area.bottom())};
-    clampOrigin();
+    come(*m_brought);
     emit moved();
     return true;
+}
+
+/// In the middle, but without leaving room empty that the rest of the graph could have.
+void Camera::come(const Brought& brought)
+{
+    const Rect& all = m_picture.scene()->bounds;
+    QRectF area = freeArea(true);
+    if (brought.grows) {
+        const double zoom = std::clamp(area.width() / all.width, kWordsFrom, 1.0);
+        if (zoom != m_zoom) {
+            m_zoom = zoom;
+            m_level = detailLevel(m_zoom, m_level);
+            emit zoomed(false);
+        }
+    }
+    if (const QRectF whole = freeArea(false); all.width * m_zoom <= whole.width() && all.height * m_zoom <= whole.height()) area = whole;
+    const auto originFor = [&](double middle, double low, double high, double size, double from, double to, bool hangs) {
+        const double origin = middle * m_zoom - size / 2, first = low * m_zoom - from, last = high * m_zoom - to;
+        if (first < last) return std::clamp(origin, first, last);
+        return hangs ? first : (first + last) / 2; // all of it has room: at the top, and in the middle across
+    };
+    m_origin = {originFor(brought.part.center().x, all.x, all.right(), width(), area.left(), area.right(), false),
+                originFor(brought.part.center().y, all.y, all.bottom(), height(), area.top(), area.bottom(), true)};
+    clampOrigin();
 }
 
 void Camera::clampOrigin()

@@ -8,6 +8,7 @@
 #include <QRectF>
 #include <QWidget>
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -68,6 +69,12 @@ signals:
     void moved();             ///< zoom, place or size
 
 private:
+    /// What was brought into view last, and whether the picture grew for it.
+    struct Brought {
+        Rect part;
+        bool grows = false;
+    };
+    void come(const Brought& brought);
     void clampOrigin();
     void keepInView();
 
@@ -79,7 +86,8 @@ private:
     double m_ratio = 1;
     double m_legend = 0, m_map = 0;
     bool m_isFitted = true, m_isPlaced = false;
-    bool m_fitsWhole = false; ///< however small that is; else a large graph opens readable at its top
+    std::optional<Brought> m_brought; ///< since the picture was fitted
+    bool m_fitsWhole = false;         ///< however small that is; else a large graph opens readable at its top
 };
 
 } // namespace loopscope::viewer

@@ -61,7 +61,7 @@ void CanvasCards::paintFrame(QPainter& painter, const QRectF& box, const QString
     painter.setBrush(themed(Token::surface));
     painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
     const Label& shape = m_picture.labels.label(type, Face::mono);
-    const bool oneLine = box.width() > 120;
+    const bool oneLine = box.width() > 120 && !type.isEmpty();
     if (oneLine) drawLabelIn(painter, shape, QRectF(box.x() + 8, box.y() + 5, box.width() - 16, 16), Qt::AlignRight, themed(Token::text2));
     const double room = box.width() - 16 - (oneLine ? shape.width + 8 : 0);
     drawLabelIn(painter, m_picture.labels.label(title, Face::group, room), QRectF(box.x() + 8, box.y() + 5, room, 16), Qt::AlignLeft,

@@ -1,6 +1,7 @@
 #include "viewer/canvas/canvas_commands.h"
 
 #include "engine/observe/address_names.h"
+#include "engine/ops/control_flow.h"
 #include "viewer/bridge/text.h"
 #include "viewer/canvas/graph_canvas.h"
 
@@ -12,6 +13,22 @@
 #include <algorithm>
 
 namespace loopscope::viewer {
+
+namespace {
+
+/// What can be asked about what a run has decided at a loop or a branch; empty: it decides nothing.
+QString questionAt(const CanvasPicture& picture, const SceneNode& node)
+{
+    if (!picture.model || !node.call) return {};
+    switch (callForm(picture.model->graph(node.graph).op(node.op)).kind) {
+    case CallKind::loop: return QStringLiteral("why loop ") + toText(node.id);
+    case CallKind::branch:
+    case CallKind::select: return QStringLiteral("why branch ") + toText(node.id);
+    default: return {};
+    }
+}
+
+} // namespace
 
 CanvasCommands::CanvasCommands(GraphCanvas& canvas) : m_canvas(canvas), m_picture(canvas.picture())
 {
@@ -147,7 +164,7 @@ int CanvasCommands::regionUnderCurrent() const
 
 QAction* CanvasCommands::add(QMenu& menu, const QString& text, const char* id)
 {
-    const QString name = QString::fromLatin1(id);
+    const QString name = QString::fromUtf8(id);
     QAction* const action = menu.addAction(text);
     action->setObjectName(QStringLiteral("context.") + name);
     connect(action, &QAction::triggered, this, [this, name] {
@@ -168,6 +185,10 @@ void CanvasCommands::fillMenu(QMenu& menu, int node)
     if (one && one->kind == NodeKind::group) add(menu, tr("Expand group"), "expand");
     if (one && one->region >= 0) add(menu, tr("Fold what holds this"), "collapse");
     if (one && one->kind == NodeKind::op) addOperator(menu, *one);
+    if (const QString question = one && m_picture.state.started ? questionAt(m_picture, *one) : QString(); !question.isEmpty())
+        add(menu, question.startsWith(QLatin1String("why loop")) ? tr("Why the loop goes on") : tr("Why this branch"),
+            (QStringLiteral("ask ") + question).toUtf8().constData())
+            ->setObjectName(QStringLiteral("context.why"));
     if (one) {
         if (!menu.isEmpty()) menu.addSeparator();
         add(menu, tr("To the producer"), "producer")->setEnabled(!m_picture.index().into(node).empty());

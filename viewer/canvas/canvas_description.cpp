@@ -100,6 +100,7 @@ QJsonObject nodeObject(const GraphCanvas& canvas, int i)
     if (!states.isEmpty()) node[QStringLiteral("states")] = states;
     if (const std::string& badge = picture.stateOf(i).badge; !badge.empty()) node[QStringLiteral("badge")] = toText(badge);
     if (camera.level() >= 4 && picture.values.contains(toText(one.id))) node[QStringLiteral("value")] = picture.values[toText(one.id)];
+    if (picture.abnormal.contains(toText(one.id))) node[QStringLiteral("abnormal")] = picture.abnormal[toText(one.id)];
     if (const int hits = canvas.hits().atNode(i); hits > 0) node[QStringLiteral("hits")] = hits;
     return node;
 }

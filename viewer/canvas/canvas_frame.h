@@ -37,6 +37,7 @@ private:
     void paintRails(QPainter& painter, ScenePainter& scene) const;
     void paintSelectedHead(QPainter& painter) const;
     void paintTokens(QPainter& painter) const;
+    void paintAbnormal(QPainter& painter) const;
     void paintHitNote(QPainter& painter, const QRectF& note) const;
 
     const CanvasPicture& m_picture;

@@ -22,7 +22,8 @@ struct CanvasPicture {
     ViewState view;                              ///< that is wanted; the scene may be of an older one
     std::shared_ptr<const IndexedScene> indexed; ///< null: nothing is shown
     CanvasState state;
-    QHash<QString, QString> values; ///< by node id, of what is in view: for level 4
+    QHash<QString, QString> values;   ///< by node id, of what is in view: for level 4
+    QHash<QString, QString> abnormal; ///< by node id, of what is in view: "NaN", "Inf"
     mutable LabelCache labels;
 
     const Scene* scene() const { return indexed ? indexed->scene.get() : nullptr; }

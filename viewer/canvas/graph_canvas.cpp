@@ -19,7 +19,6 @@ namespace {
 
 constexpr int kMargin = 8;
 constexpr double kLegendRoom = 156;
-constexpr int kTallMap = 100; ///< a higher map of the graph stands at the top right, a lower one lies at the bottom right
 
 bool sameView(const ViewState& a, const ViewState& b)
 {
@@ -301,11 +300,13 @@ void GraphCanvas::setValueCard(const ValueCard& card)
     update();
 }
 
-void GraphCanvas::setValues(const QHash<QString, QString>& values)
+void GraphCanvas::setValues(const QHash<QString, QString>& values, const QHash<QString, QString>& abnormal)
 {
-    if (values == m_picture.values) return;
+    if (values == m_picture.values && abnormal == m_picture.abnormal) return;
+    const bool isSeen = m_camera.level() >= 4 || abnormal != m_picture.abnormal;
     m_picture.values = values;
-    if (m_camera.level() >= 4) update();
+    m_picture.abnormal = abnormal;
+    if (isSeen) update();
 }
 
 void GraphCanvas::setScrubbed(const std::string& region, int64_t iteration)
@@ -336,7 +337,7 @@ void GraphCanvas::setMinimapShown(bool shown)
 /// Legend and map lie over the graph's right side: pictures are placed beside them.
 void GraphCanvas::reserveRoom()
 {
-    const bool map = m_minimapShown && m_picture.indexed && m_minimap->height() > kTallMap && width() >= 420;
+    const bool map = m_minimapShown && m_picture.indexed && m_minimap->isTall() && width() >= 420;
     m_camera.reserve(m_legend && width() >= 640 ? kLegendRoom : 0, map ? m_minimap->width() + kMargin : 0);
 }
 
@@ -345,10 +346,7 @@ void GraphCanvas::placeOverlays()
     const bool room = width() > 300 && height() > 160;
     const bool shown = m_minimapShown && m_picture.indexed && !scene()->nodes.empty() && room && !m_camera.showsAll();
     m_minimap->setVisible(shown);
-    if (shown) {
-        const int y = m_minimap->height() > kTallMap ? 12 : height() - m_minimap->height() - 12;
-        m_minimap->move(width() - m_minimap->width() - kMargin, y);
-    }
+    if (shown) m_minimap->place();
     if (m_heads.place(m_minimap->isVisibleTo(this))) update();
 }
 
@@ -412,7 +410,7 @@ void GraphCanvas::paintEvent(QPaintEvent* event)
         if (m_camera.setRatio(painter.device()->devicePixelRatioF())) m_frame.restart();
         m_frame.paint(painter, event->rect(), !m_cards.valueCard().lines.isEmpty());
         if (m_legend) {
-            const bool besideMap = m_minimap->isVisibleTo(this) && m_minimap->height() > kTallMap;
+            const bool besideMap = m_minimap->isVisibleTo(this) && m_minimap->isTall();
             m_frame.paintLegend(painter, besideMap ? m_minimap->x() - 12 : width() - 8);
         }
         if (m_camera.level() < 2 || m_input.isDragging()) m_cards.hide();

@@ -61,7 +61,8 @@ public:
     void setCompareMarks(const QHash<QString, CompareMark>& marks); ///< by address
     void setHits(const QStringList& addresses);
     void setValueCard(const ValueCard& card);
-    void setValues(const QHash<QString, QString>& values); ///< by node id, of what is in view: for level 4
+    /// By node id, of what is in view: texts for level 4, and "NaN" or "Inf" where a result holds one.
+    void setValues(const QHash<QString, QString>& values, const QHash<QString, QString>& abnormal = {});
     void setLegendShown(bool shown);
     void setMinimapShown(bool shown);
     bool isMinimapShown() const { return m_minimapShown; }

@@ -8,6 +8,7 @@
 #include "engine/tensor/statistics.h"
 #include "viewer/bridge/elsewhere.h"
 #include "viewer/canvas/picture_export.h"
+#include "viewer/widgets/value_menu.h"
 
 #include <QAction>
 #include <QJsonArray>
@@ -29,7 +30,16 @@ QString firstOf(const std::string& values)
     return QString(first).replace(QLatin1Char('-'), QChar(0x2212)) + (first.size() < all.size() ? QStringLiteral(", …") : QString());
 }
 
-constexpr int kSettleMs = 80; ///< after panning or zooming, before values of what is in view are asked for
+/// Of a result that is not all finite: which of the two it holds, where its first elements tell.
+QString abnormalWord(const std::string& values)
+{
+    const bool nan = values.find("nan") != std::string::npos, inf = values.find("inf") != std::string::npos;
+    return nan ? QStringLiteral("NaN") : inf ? QStringLiteral("Inf") : QStringLiteral("NaN/Inf");
+}
+
+constexpr int kSettleMs = 80;                  ///< after panning or zooming, before values of what is in view are asked for
+constexpr int kMarksFrom = 2;                  ///< level of detail from which operators say that they gave NaN
+constexpr int64_t kScanned = int64_t{1} << 22; ///< elements that are looked at for that, at one stop
 
 /// First elements of a value, one a line: "-0.2331", "0.0426 …".
 QStringList valueLines(const Tensor& tensor)
@@ -126,7 +136,7 @@ GraphPane::GraphPane(Document& document, QWidget* parent) : QWidget(parent), m_d
     m_settling.setSingleShot(true);
     m_settling.setInterval(kSettleMs);
     connect(m_canvas, &GraphCanvas::viewportChanged, this, [this] {
-        if (m_canvas->camera().level() >= 4) m_settling.start();
+        if (m_canvas->camera().level() >= kMarksFrom) m_settling.start();
         if (m_canvas->camera().isPlaced() && m_place.isEmpty()) emit stateChanged();
     });
     connect(&m_settling, &QTimer::timeout, this, &GraphPane::askValues);
@@ -270,10 +280,23 @@ void GraphPane::followStop()
     noteTrips();
     askValues();
     if (moved && stop.started && !stop.finished && !m_canvas->input().isDragging()) {
+        if (const std::string frame = foldedFrameAt(stop.address); !frame.empty() && m_openedForRun.insert(frame).second)
+            return reveal(staticAddress(stop.address)); // who folds it again has it so
         m_opensForReveal = false;
         m_reveal = m_canvas->isBuilding() || !sees(stop.address) ? stop.address : std::string();
     }
     askValue();
+}
+
+/// The frame that is drawn folded around a node of a v1 graph; empty: none is.
+std::string GraphPane::foldedFrameAt(const std::string& address) const
+{
+    if (!m_document.stop()->isDataflow || !m_canvas->scene()) return {};
+    const int node = m_canvas->scene()->findNode(staticAddress(address));
+    if (node < 0) return {};
+    const SceneNode& group = m_canvas->scene()->nodes[static_cast<size_t>(node)];
+    const bool isScope = group.id.find("//", m_canvas->view().root.size()) != std::string::npos;
+    return group.kind == NodeKind::group && !isScope ? group.id : std::string();
 }
 
 /// How often loops ran, for heads that do not know it yet when they run again.
@@ -381,11 +404,14 @@ void GraphPane::askValue()
 void GraphPane::askValues()
 {
     const StopSnapshot& stop = *m_document.stop();
-    if (m_canvas->camera().level() < 4 || !stop.started || stop.isDataflow) return m_canvas->setValues({});
+    if (m_canvas->camera().level() < kMarksFrom || !stop.started || stop.isDataflow || !m_canvas->scene()) return m_canvas->setValues({});
     struct Asked {
         ValuePlace place;
         std::vector<OperatorId> operators;
         QStringList ids;
+    };
+    struct Shown {
+        QHash<QString, QString> texts, abnormal;
     };
     std::map<std::string, Asked> asked; // by graph
     for (const int index : m_canvas->camera().visibleNodes()) {
@@ -401,7 +427,8 @@ void GraphPane::askValues()
     m_document.bridge().ask(
         this, QStringLiteral("canvas values"),
         [asked](Inspector& inspector) {
-            QHash<QString, QString> texts;
+            Shown shown;
+            int64_t left = kScanned;
             for (const auto& [graph, frame] : asked) {
                 if (frame.place.isElsewhere()) {
                     QHash<QString, QString> there;
@@ -415,19 +442,25 @@ void GraphPane::askValues()
                         }
                     });
                     for (auto one = there.cbegin(); one != there.cend(); ++one)
-                        texts[one.key()] = momentText(read) + QLatin1Char(' ') + one.value();
+                        shown.texts[one.key()] = momentText(read) + QLatin1Char(' ') + one.value();
                     continue;
                 }
                 if (frame.place.depth < 0 || frame.place.depth >= inspector.position().depth) continue;
-                const std::vector<OperatorValues> values = inspector.valuesOf(frame.place.depth, frame.operators, false,
-                                                                              [](const Tensor& tensor) { return firstElements(tensor); });
-                for (size_t i = 0; i < values.size() && i < frame.operators.size(); ++i)
-                    if (values[i].age == OperatorValues::Age::current)
-                        texts[frame.ids[static_cast<qsizetype>(i)]] = firstOf(values[i].text);
+                const std::vector<OperatorValues> values =
+                    inspector.valuesOf(frame.place.depth, frame.operators, false, [&](const Tensor& tensor) {
+                        left -= tensor.elementCount();
+                        return left < 0 ? InlineValue() : firstElements(tensor);
+                    });
+                for (size_t i = 0; i < values.size() && i < frame.operators.size(); ++i) {
+                    if (values[i].age != OperatorValues::Age::current) continue;
+                    const QString& id = frame.ids[static_cast<qsizetype>(i)];
+                    shown.texts[id] = firstOf(values[i].text);
+                    if (values[i].abnormal) shown.abnormal[id] = abnormalWord(values[i].text);
+                }
             }
-            return texts;
+            return shown;
         },
-        [this](const QHash<QString, QString>& texts) { m_canvas->setValues(texts); });
+        [this](const Shown& shown) { m_canvas->setValues(shown.texts, shown.abnormal); });
 }
 
 /// Another iteration of a v1 frame is shown; the run stays.
@@ -502,6 +535,7 @@ void GraphPane::moveLoop(int region, int64_t iteration, bool isFinal)
 
 void GraphPane::triggerWindow(const QString& id)
 {
+    if (id.startsWith(QLatin1String("ask "))) return askDebugger(m_document, *this, id.mid(4));
     if (QAction* action = window()->findChild<QAction*>(QStringLiteral("action.") + id)) action->trigger();
 }
 

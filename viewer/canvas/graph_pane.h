@@ -5,6 +5,7 @@
 #include "viewer/bridge/document.h"
 #include "viewer/canvas/graph_canvas.h"
 
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -40,6 +41,7 @@ private:
     void followStop();
     void noteTrips();
     bool sees(const std::string& address);
+    std::string foldedFrameAt(const std::string& address) const;
     void showSelection();
     void adoptSelection();
     void askValue();
@@ -60,6 +62,7 @@ private:
     int64_t m_chosenAt = -1;                                     ///< tick at which they were chosen: elsewhere others matter
     QJsonObject m_place;                                         ///< to be taken over with the next picture
     std::string m_reveal;                                        ///< what shall be in view once the picture has it
+    std::set<std::string> m_openedForRun;                        ///< frames that a stop inside opened
     bool m_opensForReveal = false;                               ///< and whether groups that hide it are opened
     QTimer m_settling, m_scrubbed;
     bool m_adopting = false;

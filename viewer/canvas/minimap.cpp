@@ -13,6 +13,8 @@ namespace loopscope::viewer {
 namespace {
 
 constexpr int kMargin = 4;
+constexpr int kTall = 100;              ///< a higher map stands at the top right, a lower one lies at the bottom right
+constexpr int kAcross = 8, kAlong = 12; ///< to the borders of the canvas
 
 } // namespace
 
@@ -34,7 +36,27 @@ void Minimap::setScene(const Scene* scene)
     const double aspect = scene->bounds.height / scene->bounds.width;
     if (aspect >= 1) resize(96, std::clamp(static_cast<int>(88 * aspect) + 2 * kMargin, 60, 230));
     else resize(92, std::clamp(static_cast<int>(84 * aspect) + 2 * kMargin, 34, 92));
+    m_isAtBottom = !isTall();
     update();
+}
+
+bool Minimap::isTall() const { return height() > kTall; }
+
+void Minimap::place()
+{
+    const int x = m_canvas.width() - width() - kAcross, top = kAlong, bottom = m_canvas.height() - height() - kAlong;
+    const auto hidden = [&](int y) {
+        const QRectF map(x, y, width(), height());
+        double area = 0;
+        for (const SceneRegion& region : m_scene->regions) {
+            const QRectF both = m_canvas.camera().inWidget(region.head) & map;
+            if (region.kind != RegionKind::group && both.isValid()) area += both.width() * both.height();
+        }
+        return area;
+    };
+    if (const double here = hidden(m_isAtBottom ? bottom : top); here > 0 && hidden(m_isAtBottom ? top : bottom) < here)
+        m_isAtBottom = !m_isAtBottom;
+    move(x, m_isAtBottom ? bottom : top);
 }
 
 void Minimap::repaintScene()

@@ -18,6 +18,9 @@ public:
     void setScene(const Scene* scene);
     void repaintScene();
     void markNode(int node);
+    bool isTall() const;
+    /// Into the corner where it lay, unless it would hide the head of a loop or branch there and hides less of them in the other one.
+    void place();
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -33,6 +36,7 @@ private:
     const Scene* m_scene = nullptr;
     QPixmap m_picture;
     int m_node = -1;
+    bool m_isAtBottom = false;
 };
 
 } // namespace loopscope::viewer

@@ -15,6 +15,28 @@ namespace {
 
 constexpr size_t kSmallGraph = 60;   ///< operators; groups of larger ones are folded
 constexpr size_t kMostInlined = 400; ///< operators that a fresh view draws inside calls
+constexpr size_t kMostFramed = 120;  ///< operators that it draws inside the frames and conditionals of a v1 graph
+
+/// Frames and conditionals of a v1 graph that a fresh view opens: all of a small one, else one after the other, the outer before the inner,
+/// as many as can be looked at side by side.
+void openFrames(const Graph& root, ViewState& view)
+{
+    if (!hasFramesOrSwitches(root)) return;
+    const OpGroups all = frameGroups(root, analyzeFrames(root));
+    std::vector<size_t> own(all.groups.size(), 0);
+    for (const int group : all.groupOf)
+        if (group >= 0) ++own[static_cast<size_t>(group)];
+    std::vector<bool> open(all.groups.size(), false);
+    size_t shown = 0;
+    for (size_t g = 0; g < all.groups.size(); ++g) {
+        const OpGroup& group = all.groups[g];
+        if (group.parent >= 0 && !open[static_cast<size_t>(group.parent)]) continue;
+        if (root.operators.size() > kMostFramed && shown + own[g] > kMostFramed) continue;
+        shown += own[g];
+        open[g] = true;
+        view.expanded.insert(view.root + groupSuffix(group));
+    }
+}
 
 } // namespace
 
@@ -59,10 +81,7 @@ ViewState initialView(const Model& model)
     Address address;
     address.root = model.graphs.front().id;
     view.root = toString(address);
-    // Frames and conditionals of a small v1 graph are open.
-    const Graph& root = model.graphs.front();
-    if (model.dialect == Dialect::tf && root.operators.size() <= kMostInlined && hasFramesOrSwitches(root))
-        for (const OpGroup& group : frameGroups(root, analyzeFrames(root)).groups) view.expanded.insert(view.root + groupSuffix(group));
+    if (model.dialect == Dialect::tf) openFrames(model.graphs.front(), view);
     // Calls of a small root graph are drawn inside, and small callees of theirs.
     struct Open {
         GraphId graph;

@@ -37,6 +37,7 @@ private slots:
     void copyName();
     void traceUpAndDown();
     void minimapPans();
+    void aStopComesNear();
     void screenReaderHearsNodes();
     void pickIsExact();
 };
@@ -381,8 +382,35 @@ void CanvasInputTest::minimapPans()
     const Point middle = canvas.camera().toScene(QPointF(200, 210));
     QVERIFY(std::abs(middle.x - b.center().x) < b.width * 0.1);
     QVERIFY(std::abs(middle.y - b.center().y) < b.height * 0.1);
+    // It gives way to the head of a loop or branch.
+    const Rect head = canvas.scene()->regions.front().head;
+    for (const double y : {20.0, canvas.height() - 60.0, 30.0}) {
+        canvas.camera().setViewport(1.5, QPointF(head.right() * 1.5 - canvas.width() + 4, head.y * 1.5 - y));
+        QVERIFY2(!QRectF(map->geometry()).intersects(canvas.camera().inWidget(head)), qPrintable(QString::number(y)));
+    }
     canvas.commands().perform(QStringLiteral("minimap"));
     QVERIFY(!map->isVisible());
+}
+
+void CanvasInputTest::aStopComesNear()
+{
+    const Model model = sample(QStringLiteral("collatz"));
+    GraphCanvas canvas;
+    canvas.resize(330, 700);
+    canvas.show();
+    canvas.setScene(sceneOf(model, inlined({"main/while#0"})));
+    QVERIFY(canvas.camera().zoom() < 0.75);
+    // Somebody selects before the run stops there: what he sees is no more his choice than the fit was.
+    QVERIFY(canvas.reveal("main/while#0:body/add#3", true, false));
+    QVERIFY(canvas.reveal("main/while#0:body/if#2", false, true));
+    QCOMPARE(canvas.camera().zoom(), 0.75);
+    // With the room the picture grows on, and hangs at the top where all of it has room.
+    canvas.resize(900, 900);
+    QCOMPARE(canvas.camera().zoom(), 1.0);
+    QVERIFY(canvas.camera().inWidget(canvas.scene()->bounds).top() <= 9);
+    canvas.camera().setViewport(0.5, {});
+    canvas.resize(901, 900);
+    QCOMPARE(canvas.camera().zoom(), 0.5); // which was by hand
 }
 
 void CanvasInputTest::screenReaderHearsNodes()

@@ -8,7 +8,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <set>
 #include <stop_token>
+#include <string>
+#include <vector>
 
 namespace loopscope::viewer {
 
@@ -47,6 +52,55 @@ TEST(Scene, LoopIsInlineWithItsBindings)
     EXPECT_FALSE(loop.bindings[1].rail.empty());
     EXPECT_GE(scene->findNode("main/while#0@5:body/if#2:then/floor_div#0"), 0);
     EXPECT_EQ(scene->findNode("main/while#0:body/nothing#7"), -1);
+}
+
+/// The nodes of a line of a graph's text under another scope.
+static std::string underScope(const std::string& line, const std::set<std::string>& nodes, const std::string& scope)
+{
+    std::string made, word;
+    for (const char c : line + " ") {
+        if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '/' || c == '_') {
+            word += c;
+            continue;
+        }
+        made += (nodes.contains(word) && c != '(' && c != '=' ? scope : "") + word + c;
+        word.clear();
+    }
+    return made;
+}
+
+TEST(Scene, AWideV1GraphOpensFoldedByFrame)
+{
+    // Nine times the same loop, side by side.
+    std::ifstream file("samples/text/v1_collatz.lsir");
+    std::string text;
+    for (std::string line; std::getline(file, line) && line != "graph main {";) text += line + "\n";
+    std::vector<std::string> body;
+    std::set<std::string> nodes;
+    for (std::string line; std::getline(file, line) && line != "}";) {
+        body.push_back(line);
+        nodes.insert(line.substr(2, line.find(' ', 2) - 2));
+    }
+    ASSERT_GT(nodes.size(), 20U);
+    text += "graph main {\n";
+    for (int copy = 0; copy < 9; ++copy)
+        for (const std::string& line : body) {
+            std::string made = underScope(line, nodes, "part" + std::to_string(copy) + "/");
+            if (const size_t frame = made.find("\"collatz\""); frame != std::string::npos) made.insert(frame + 1, std::to_string(copy));
+            text += made + "\n";
+        }
+    Result<Model> model = modelFromText(text + "}\n", "wide");
+    ASSERT_TRUE(model.ok()) << model.error().message();
+    const auto scene = sceneOf(*model, initialView(*model));
+    ASSERT_TRUE(scene);
+    const auto isFrame = [](const SceneRegion& region) { return region.kind == RegionKind::frame; };
+    const auto open = std::count_if(scene->regions.begin(), scene->regions.end(), isFrame);
+    EXPECT_GE(open, 1);
+    EXPECT_LE(open, 5); // of 20 operators and more each
+    // A small graph stays open.
+    const Model small = sample("v1_collatz.lsir");
+    const auto one = sceneOf(small, initialView(small));
+    EXPECT_EQ(std::count_if(one->regions.begin(), one->regions.end(), isFrame), 1);
 }
 
 TEST(Scene, FramesAndConditionalsOfV1AreNested)
