@@ -53,6 +53,32 @@ private slots:
         QCOMPARE(address(), QString("main/while#0@36:body/if#2"));
     }
 
+    void aFileThatChangesIsNoticed()
+    {
+        const QString path = m_folder->path() + "/mine.lsir";
+        QVERIFY(QFile::copy("samples/text/collatz.lsir", path));
+        open(path);
+        Banner& banner = *find<Banner>("errorBanner");
+        QVERIFY(!banner.isVisible());
+        QFile file(path);
+        QVERIFY(file.open(QIODevice::ReadWrite));
+        const QByteArray text = file.readAll();
+        QVERIFY(text.contains("count"));
+        file.seek(0);
+        file.resize(0);
+        file.write(QByteArray(text).replace("count", "tally"));
+        file.close();
+        QTRY_COMPARE(banner.text(), QString("mine.lsir has changed on disk"));
+        QVERIFY(banner.isVisible());
+        QVERIFY(!textOf(m_window->document()->model()).contains("tally"));
+        choose("Reload");
+        settle();
+        QVERIFY(textOf(m_window->document()->model()).contains("tally"));
+        QVERIFY(!banner.isVisible());
+        QVERIFY(QFile::remove(path));
+        QTRY_COMPARE(banner.text(), QString("mine.lsir is no longer on disk"));
+    }
+
     void itRunsToTheOldPlaceOnlyWhenAsked()
     {
         work();
@@ -344,6 +370,13 @@ private:
         view.showAttributes = true;
         m_window->document()->setView(view);
         settle();
+    }
+    static QString textOf(const Model& model)
+    {
+        QStringList names;
+        for (const Graph& graph : model.graphs)
+            for (const Value& value : graph.values) names.append(QString::fromStdString(std::string(value.id)));
+        return names.join(' ');
     }
     void choose(const char* text)
     {

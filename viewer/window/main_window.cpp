@@ -90,8 +90,9 @@ MainWindow::MainWindow(WindowServices& services, const Folders& folders, QWidget
     m_banner = new Banner(body);
     m_notices = std::make_unique<RunNotices>(
         *m_banner, RunNotices::Ways{[this](int64_t timeline) { m_commands->perform(request::SwitchTimeline{timeline}); },
-                                    [this](const QString& path) { open(path); }});
+                                    [this](const QString& path) { open(path); }, [this] { reload(); }});
     column->addWidget(m_banner);
+    connect(&m_watch, &FileWatch::changed, this, [this](const QString& path, bool exists) { m_notices->fileChanged(path, exists); });
     m_stack = new QStackedWidget(body);
     column->addWidget(m_stack, 1);
     m_results = new ResultStrip(body);
@@ -276,6 +277,7 @@ void MainWindow::showDocument(std::unique_ptr<Backend> backend)
     updateTitle();
     updateActions();
     m_status->show(m_document.get());
+    if (!replay) m_watch.follow(toText(m_document->backend().path())); // a recording that is written on is no other one
 }
 
 void MainWindow::followBridge()
@@ -361,6 +363,7 @@ void MainWindow::closeDocument()
     if (!m_document) return;
     keepArrangement();
     m_sessions->close();
+    m_watch.follow({});
     m_banner->hide();
     m_results->follow(nullptr);
     m_stack->setCurrentWidget(m_welcome);

@@ -6,6 +6,7 @@
 #include "viewer/widgets/panel_area.h"
 #include "viewer/window/arrangements.h"
 #include "viewer/window/file_opener.h"
+#include "viewer/window/file_watch.h"
 #include "viewer/window/key_bindings.h"
 #include "viewer/window/settings.h"
 #include "viewer/window/window_keys.h"
@@ -132,6 +133,7 @@ private:
 
     WindowServices& m_services;
     FileOpener m_opener;
+    FileWatch m_watch;
     Settings m_settings;
     KeyBindings m_keys{m_settings};
     WindowKeys m_panelKeys{*this, m_keys};

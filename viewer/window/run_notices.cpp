@@ -15,6 +15,15 @@ void RunNotices::stopChanged(const StopSnapshot& stop, const QString& lastLine)
     noticeRecording(stop);
 }
 
+void RunNotices::fileChanged(const QString& path, bool exists)
+{
+    const QString name = QFileInfo(path).fileName();
+    if (exists)
+        m_banner.show(Banner::Kind::warning, tr("%1 has changed on disk").arg(name), tr("what is open is what it was"),
+                      {{tr("Reload"), m_ways.reload}});
+    else m_banner.show(Banner::Kind::warning, tr("%1 is no longer on disk").arg(name), tr("what is open stays open"), {});
+}
+
 bool RunNotices::hasBegun(const StopSnapshot& stop) { return std::exchange(m_runs, stop.runs) != stop.runs; }
 
 /// Whoever changes a value is told that what was before is still there.

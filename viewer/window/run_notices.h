@@ -1,4 +1,5 @@
-// What the window says by itself when a run has moved: a new timeline, where a recording lies.
+// What the window says by itself when a run has moved, or its file: a new timeline, where a recording lies, what is open is not what is
+// there.
 #pragma once
 
 #include "viewer/bridge/stop_snapshot.h"
@@ -21,6 +22,7 @@ public:
     struct Ways {
         std::function<void(int64_t timeline)> goBackTo;
         std::function<void(const QString& path)> open;
+        std::function<void()> reload;
     };
     RunNotices(Banner& banner, Ways ways) : m_banner(banner), m_ways(std::move(ways)) {}
 
@@ -28,6 +30,8 @@ public:
     void forget() { m_timelines = 0, m_runs = 0, m_recording.clear(); }
     /// `lastLine`: the command that ran last.
     void stopChanged(const StopSnapshot& stop, const QString& lastLine);
+    /// Another program has written the file that is open, or removed it.
+    void fileChanged(const QString& path, bool exists);
     /// Whether a run has begun since this was asked before.
     bool hasBegun(const StopSnapshot& stop);
 
