@@ -1,0 +1,3 @@
+// The one copy of volk: Vulkan's functions, found when the program runs.
+#define VOLK_IMPLEMENTATION
+#include <volk.h>

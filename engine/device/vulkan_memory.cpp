@@ -1,0 +1,259 @@
+#include "engine/device/vulkan_memory.h"
+
+#include "engine/device/vulkan_handles.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace loopscope {
+
+namespace {
+constexpr uint64_t kStagingBytes = uint64_t{1} << 20; ///< to begin with
+constexpr uint64_t kMostStaging = uint64_t{32} << 20; ///< unless one tensor is larger
+/// Work is handed to the device when so much is recorded, so that it begins while the host still records.
+constexpr uint64_t kMostRecorded = 4096;
+} // namespace
+
+/// The command buffer of an executor and the memory that the host shares with it.
+struct VulkanMemory::Recorder {
+    VulkanHandles& h;
+    VkCommandPool pool = VK_NULL_HANDLE;
+    VkCommandBuffer commands = VK_NULL_HANDLE;
+    VkFence fence = VK_NULL_HANDLE;
+    HostBuffer up, down;
+    uint64_t used = 0;     ///< of `up`
+    uint64_t recorded = 0; ///< launches
+    bool isOpen = false;
+
+    explicit Recorder(VulkanHandles& handles) : h(handles) {}
+    ~Recorder()
+    {
+        if (!pool) return;
+        h.release(up);
+        h.release(down);
+        vkDestroyFence(h.device, fence, nullptr);
+        vkDestroyCommandPool(h.device, pool, nullptr);
+    }
+    Recorder(const Recorder&) = delete;
+    Recorder& operator=(const Recorder&) = delete;
+
+    Status make()
+    {
+        VkCommandPoolCreateInfo poolInfo{};
+        poolInfo.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
+        poolInfo.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
+        poolInfo.queueFamilyIndex = h.queueFamily;
+        LS_CHECK_OK(h.checked(vkCreateCommandPool(h.device, &poolInfo, nullptr, &pool), "a command pool"));
+        VkCommandBufferAllocateInfo info{};
+        info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
+        info.commandPool = pool;
+        info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
+        info.commandBufferCount = 1;
+        LS_CHECK_OK(h.checked(vkAllocateCommandBuffers(h.device, &info, &commands), "a command buffer"));
+        VkFenceCreateInfo fenceInfo{};
+        fenceInfo.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
+        LS_CHECK_OK(h.checked(vkCreateFence(h.device, &fenceInfo, nullptr, &fence), "a fence"));
+        LS_TRY(up, h.hostBuffer(kStagingBytes, false));
+        LS_TRY(down, h.hostBuffer(kStagingBytes, true));
+        return {};
+    }
+
+    /// What was recorded before is done, and seen, when the next command of that stage begins. Each waits for the one before it, which
+    /// waited for those before; neighbouring dispatches do not wait for copies, which would cost them more.
+    void follow(VkPipelineStageFlags stage)
+    {
+        constexpr VkAccessFlags kShader = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
+        constexpr VkAccessFlags kWrites = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+        constexpr VkAccessFlags kTransfer = VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+        if (last != 0) {
+            VkMemoryBarrier barrier{};
+            barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+            barrier.srcAccessMask = (last == VK_PIPELINE_STAGE_TRANSFER_BIT ? kTransfer : kShader) & kWrites;
+            barrier.dstAccessMask = stage == VK_PIPELINE_STAGE_TRANSFER_BIT ? kTransfer : kShader;
+            if (stage == VK_PIPELINE_STAGE_HOST_BIT) barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
+            vkCmdPipelineBarrier(commands, last, stage, 0, 1, &barrier, 0, nullptr, 0, nullptr);
+        }
+        if (stage != VK_PIPELINE_STAGE_HOST_BIT) last = stage;
+    }
+
+private:
+    VkPipelineStageFlags last = 0; ///< of the command recorded last, whether it was submitted or not
+};
+
+VulkanMemory::VulkanMemory(std::shared_ptr<VulkanDevice> device) : m_device(std::move(device)) {}
+
+VulkanMemory::~VulkanMemory()
+{
+    if (m_recorder && m_recorder->isOpen) vkEndCommandBuffer(m_recorder->commands); // nobody wants it any more
+    m_recorder.reset();
+    endOperator();
+    for (const auto& [place, buffer] : m_buffers) m_device->release(buffer);
+    for (const auto& [place, constant] : m_constants) m_device->release(constant.second);
+}
+
+Status VulkanMemory::begin()
+{
+    if (!m_recorder) {
+        auto recorder = std::make_unique<Recorder>(m_device->handles());
+        LS_CHECK_OK(recorder->make());
+        m_recorder = std::move(recorder);
+    }
+    if (m_recorder->isOpen) return {};
+    VkCommandBufferBeginInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+    info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
+    LS_CHECK_OK(m_recorder->h.checked(vkBeginCommandBuffer(m_recorder->commands, &info), "a command buffer"));
+    m_recorder->isOpen = true;
+    return {};
+}
+
+/// A buffer for the tensor's place, in place of whatever is known there.
+Result<DeviceBuffer> VulkanMemory::place(const Tensor& tensor)
+{
+    const std::byte* const end = tensor.data + std::max<size_t>(tensor.bytes, 1);
+    auto at = m_buffers.upper_bound(tensor.data);
+    if (at != m_buffers.begin() && std::prev(at)->first + std::max<uint64_t>(std::prev(at)->second.bytes, 1) > tensor.data) --at;
+    while (at != m_buffers.end() && at->first < end) {
+        m_retired.push_back(at->second);
+        at = m_buffers.erase(at);
+    }
+    LS_TRY(const DeviceBuffer buffer, m_device->allocate(tensor.bytes));
+    m_buffers[tensor.data] = buffer;
+    return buffer;
+}
+
+Result<DeviceBuffer> VulkanMemory::operand(const Tensor& tensor)
+{
+    if (placementOf(tensor) != Placement::host) {
+        const auto known = m_buffers.find(tensor.data);
+        if (known != m_buffers.end() && known->second.bytes >= tensor.bytes) return known->second;
+        hostBytes(tensor); // a piece of a value, or several
+        LS_CHECK_OK(check());
+    }
+    LS_TRY(const DeviceBuffer buffer, place(tensor));
+    LS_CHECK_OK(upload(tensor.view(), buffer));
+    computed(tensor);
+    m_isCopying = true;
+    hostBytes(tensor); // the host has it, too
+    m_isCopying = false;
+    return buffer;
+}
+
+Result<DeviceBuffer> VulkanMemory::result(const Tensor& tensor) { return place(tensor); }
+
+Result<DeviceBuffer> VulkanMemory::constant(const Bytes& bytes)
+{
+    if (const auto known = m_constants.find(bytes.data()); known != m_constants.end() && known->second.first.size() >= bytes.size())
+        return known->second.second;
+    LS_TRY(const DeviceBuffer buffer, m_device->allocate(bytes.size()));
+    const auto [at, isNew] = m_constants.insert_or_assign(bytes.data(), std::pair(bytes, buffer));
+    LS_CHECK_OK(upload(bytes.view(), at->second.second));
+    return buffer;
+}
+
+Result<DeviceBuffer> VulkanMemory::scratch(uint64_t bytes)
+{
+    LS_TRY(const DeviceBuffer buffer, m_device->allocate(bytes));
+    m_retired.push_back(buffer);
+    return buffer;
+}
+
+void VulkanMemory::endOperator()
+{
+    for (const DeviceBuffer& buffer : m_retired) m_device->release(buffer);
+    m_retired.clear();
+}
+
+Status VulkanMemory::upload(std::span<const std::byte> bytes, const DeviceBuffer& to)
+{
+    if (bytes.empty()) return {};
+    LS_CHECK_OK(begin());
+    if (m_recorder->used + bytes.size() > m_recorder->up.bytes) {
+        LS_CHECK_OK(finish());
+        const uint64_t wanted = std::max<uint64_t>(bytes.size(), std::min(2 * m_recorder->up.bytes, kMostStaging));
+        if (wanted > m_recorder->up.bytes) {
+            m_recorder->h.release(m_recorder->up);
+            LS_TRY(m_recorder->up, m_recorder->h.hostBuffer(wanted, false));
+        }
+        LS_CHECK_OK(begin());
+    }
+    std::memcpy(m_recorder->up.data + m_recorder->used, bytes.data(), bytes.size());
+    const VkBufferCopy copy{m_recorder->used, to.offset, bytes.size()};
+    m_recorder->follow(VK_PIPELINE_STAGE_TRANSFER_BIT);
+    vkCmdCopyBuffer(m_recorder->commands, m_recorder->up.buffer, m_recorder->h.blocks[to.block].buffer, 1, &copy);
+    m_recorder->used += (bytes.size() + 15) / 16 * 16;
+    m_traffic.uploaded += bytes.size();
+    return {};
+}
+
+Status VulkanMemory::launch(const Launch& launch)
+{
+    LS_CHECK_OK(begin());
+    VulkanHandles& h = m_recorder->h;
+    VkCommandBuffer const commands = m_recorder->commands;
+    VkPipelineLayout const layout = h.layouts[launch.pipeline->buffers];
+    std::array<VkDescriptorBufferInfo, kMostBuffers> infos = {};
+    std::array<VkWriteDescriptorSet, kMostBuffers> writes = {};
+    for (uint32_t i = 0; i < launch.pipeline->buffers; ++i) {
+        const DeviceBuffer& buffer = launch.buffers[i];
+        infos[i] = {h.blocks[buffer.block].buffer, buffer.offset, std::max<uint64_t>((buffer.bytes + 15) / 16, 1) * 16};
+        writes[i].sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+        writes[i].dstBinding = i;
+        writes[i].descriptorCount = 1;
+        writes[i].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+        writes[i].pBufferInfo = &infos[i];
+    }
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, launch.pipeline->pipeline);
+    vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, launch.pipeline->buffers, writes.data());
+    if (!launch.push.empty())
+        vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, static_cast<uint32_t>(launch.push.size_bytes()),
+                           launch.push.data());
+    m_recorder->follow(VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT);
+    vkCmdDispatch(commands, launch.groups[0], launch.groups[1], launch.groups[2]);
+    ++m_traffic.launches;
+    if (++m_recorder->recorded >= kMostRecorded) return finish();
+    return {};
+}
+
+Status VulkanMemory::finish()
+{
+    if (!m_recorder || !m_recorder->isOpen) return {};
+    Recorder& r = *m_recorder;
+    r.isOpen = false;
+    r.used = 0;
+    r.recorded = 0;
+    LS_CHECK_OK(r.h.checked(vkEndCommandBuffer(r.commands), "a command buffer"));
+    LS_CHECK_OK(r.h.submit(r.commands, r.fence));
+    ++m_traffic.submissions;
+    LS_CHECK_OK(r.h.await(r.fence));
+    return r.h.checked(vkResetFences(r.h.device, 1, &r.fence), "a fence");
+}
+
+Status VulkanMemory::submitNothing()
+{
+    LS_CHECK_OK(begin());
+    return finish();
+}
+
+Status VulkanMemory::readBack(std::byte* place, size_t bytes)
+{
+    if (m_isCopying || bytes == 0) return {};
+    const auto known = m_buffers.find(place);
+    if (known == m_buffers.end()) return Error(ErrorCode::internal, "a value that nobody computed was to be read back");
+    LS_CHECK_OK(begin());
+    Recorder& r = *m_recorder;
+    if (bytes > r.down.bytes) {
+        r.h.release(r.down);
+        LS_TRY(r.down, r.h.hostBuffer(bytes, true));
+    }
+    const VkBufferCopy copy{known->second.offset, 0, bytes};
+    r.follow(VK_PIPELINE_STAGE_TRANSFER_BIT);
+    vkCmdCopyBuffer(r.commands, r.h.blocks[known->second.block].buffer, r.down.buffer, 1, &copy);
+    r.follow(VK_PIPELINE_STAGE_HOST_BIT);
+    LS_CHECK_OK(finish());
+    std::memcpy(place, r.down.data, bytes);
+    m_traffic.readBack += bytes;
+    return {};
+}
+
+} // namespace loopscope

@@ -1,0 +1,79 @@
+// The values of one executor on the GPU: where each tensor's bytes are there, what is recorded for the device and not yet done, and how
+// they come back.
+#pragma once
+
+#include "engine/base/bytes.h"
+#include "engine/device/vulkan_device.h"
+#include "engine/tensor/device_memory.h"
+#include "engine/tensor/tensor.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace loopscope {
+
+/// One dispatch of a shader.
+struct Launch {
+    const DevicePipeline* pipeline = nullptr;
+    std::span<const DeviceBuffer> buffers;
+    std::span<const uint32_t> push;
+    std::array<uint32_t, 3> groups = {1, 1, 1};
+};
+
+/// What was moved and run since the memory was made.
+struct DeviceTraffic {
+    uint64_t uploaded = 0, readBack = 0; ///< bytes
+    uint64_t launches = 0, submissions = 0;
+};
+
+class VulkanMemory final : public DeviceMemory {
+public:
+    explicit VulkanMemory(std::shared_ptr<VulkanDevice> device);
+    ~VulkanMemory() override;
+    VulkanMemory(const VulkanMemory&) = delete;
+    VulkanMemory& operator=(const VulkanMemory&) = delete;
+
+    VulkanDevice& device() { return *m_device; }
+    const DeviceTraffic& traffic() const { return m_traffic; }
+
+    /// The tensor's bytes on the device, copied there if only the host has them. Valid until endOperator().
+    Result<DeviceBuffer> operand(const Tensor& tensor);
+    /// Room for a result; its content is anything. Call computed() once it is launched.
+    Result<DeviceBuffer> result(const Tensor& tensor);
+    /// Bytes that never change and lie where they lie as long as this memory lives: copied once.
+    Result<DeviceBuffer> constant(const Bytes& bytes);
+    /// Room until endOperator().
+    Result<DeviceBuffer> scratch(uint64_t bytes);
+    /// Recorded in order: each launch sees what those before it wrote.
+    Status launch(const Launch& launch);
+    void endOperator();
+    /// Everything that was recorded is done.
+    Status finish();
+    /// The same with nothing recorded, to measure what a submission costs.
+    Status submitNothing();
+
+protected:
+    Status readBack(std::byte* place, size_t bytes) override;
+
+private:
+    struct Recorder;
+    Result<DeviceBuffer> place(const Tensor& tensor);
+    Status begin();
+    Status upload(std::span<const std::byte> bytes, const DeviceBuffer& to);
+
+    std::shared_ptr<VulkanDevice> m_device;
+    std::unique_ptr<Recorder> m_recorder;
+    std::map<const std::byte*, DeviceBuffer> m_buffers; ///< by place on the host; no two overlap
+    std::map<const std::byte*, std::pair<Bytes, DeviceBuffer>> m_constants;
+    std::vector<DeviceBuffer> m_retired; ///< given back when the operator ends
+    DeviceTraffic m_traffic;
+    bool m_isCopying = false; ///< readBack() is called to note that the host has the bytes already
+};
+
+} // namespace loopscope
