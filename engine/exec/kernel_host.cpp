@@ -12,6 +12,7 @@ KernelHost::KernelHost(const ExecutionOptions& options, const Step& step)
       m_random(options.seed),
       m_now(step),
       m_threadCount(std::max(options.threads, 1)),
+      m_device(options.device),
       m_scratch(m_account)
 {
 }

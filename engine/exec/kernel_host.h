@@ -8,6 +8,7 @@
 #include "engine/kernels/kernel.h"
 #include "engine/kernels/resources.h"
 #include "engine/kernels/selection.h"
+#include "engine/tensor/device_host.h"
 
 #include <cstddef>
 #include <memory>
@@ -15,7 +16,7 @@
 namespace loopscope {
 
 /// A KernelRuntime without resize(): where results lie is the machine's business.
-class KernelHost : public KernelRuntime {
+class KernelHost : public KernelRuntime, public DeviceHost {
 public:
     /// `step`: of the operator that runs.
     KernelHost(const ExecutionOptions& options, const Step& step);
@@ -41,6 +42,7 @@ public:
     }
     int threads() const override { return m_threadCount; }
     void parallel(int64_t count, BlockFunction work) override;
+    DeviceMemory* deviceMemory() override { return m_device; }
 
 protected:
     MemoryAccount m_account;
@@ -52,6 +54,7 @@ protected:
 private:
     const Step& m_now;
     const int m_threadCount;
+    DeviceMemory* const m_device;
     MemoryBlock m_scratch;
     std::unique_ptr<ThreadPool> m_threads; ///< made when a kernel first wants it
 };

@@ -1,5 +1,6 @@
 #include "engine/kernels/registry.h"
 
+#include "engine/kernels/vulkan/kernels.h"
 #include "engine/ops/flex.h"
 
 #include <functional>
@@ -71,6 +72,7 @@ const KernelRegistry& KernelRegistry::builtin()
 #define LS_FAST_KERNEL(dialect, name, file) ::registerKernels_fast_##dialect##_##name(r);
 #include "engine/kernels/fast/kernels.def"
 #undef LS_FAST_KERNEL
+        registerVulkanKernels(r);
         return r;
     }();
     return registry;

@@ -63,10 +63,11 @@ std::string fallbackText(const Model& model, const KernelReport& report, Profile
     }
     constexpr size_t kMostNamed = 8;
     const size_t others = report.fallbacks().size();
-    std::string text = "profile '" + std::string(profileName(wanted)) + "': ";
+    const bool isDevice = wanted == Profile::vulkan;
+    std::string text = (isDevice ? "backend '" : "profile '") + std::string(profileName(wanted)) + "': ";
     text += report.asWanted() == 0 ? "no operator has a kernel of it"
                                    : std::to_string(report.asWanted()) + (report.asWanted() == 1 ? " operator" : " operators");
-    text += "; with reference kernels " + std::to_string(others) + ": ";
+    text += (isDevice ? "; on the cpu " : "; with reference kernels ") + std::to_string(others) + ": ";
     size_t named = 0;
     for (const auto& [what, count] : groups) {
         if (named++ == kMostNamed) return text + ", and " + std::to_string(groups.size() - kMostNamed) + " other kinds";

@@ -1,0 +1,94 @@
+// What a Vulkan kernel is: a list of dispatches, made once when the operator is prepared, on buffers that are known when it runs. Planners
+// (one a family of operators) make the lists; one function runs them all.
+#pragma once
+
+#include "engine/base/bytes.h"
+#include "engine/device/vulkan_device.h"
+#include "engine/kernels/kernel.h"
+#include "engine/tensor/device_host.h"
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace loopscope::vulkan {
+
+/// The numbers of shaders/codes.def.
+enum Code : uint32_t {
+#define LS_CODE(name, value) name = value,
+#include "shaders/codes.def"
+#undef LS_CODE
+};
+
+enum class Shader : uint8_t { elementwise, copy, reduce, rows, matmul, matmulDouble, window };
+const ShaderCode& shaderCode(Shader shader);
+
+/// A buffer of a dispatch.
+struct Place {
+    enum class Of : uint8_t { input, output, constant, scratch } of = Of::input;
+    uint32_t index = 0;
+};
+
+struct Step {
+    const DevicePipeline* pipeline = nullptr;
+    std::vector<Place> places;
+    std::vector<uint32_t> push;
+    std::array<uint32_t, 3> groups = {1, 1, 1};
+};
+
+struct Plan {
+    std::vector<Step> steps;
+    std::vector<Bytes> constants;
+    std::vector<uint64_t> scratch; ///< bytes
+};
+
+/// Makes the plan of one operator whose shapes are known.
+class PlanBuilder {
+public:
+    /// Errors: device; unsupported, shapes that are known only when running, a tensor larger than the device's buffers.
+    static Result<PlanBuilder> create(const KernelSetup& setup);
+
+    const KernelSetup& setup() const { return *m_setup; }
+    const DeviceInfo& device() const { return m_device->info(); }
+    /// An operand; the bytes of a constant go to the device once.
+    Place in(int i);
+    static Place out(int k) { return {Place::Of::output, static_cast<uint32_t>(k)}; }
+    Place constant(Bytes bytes);
+    template <typename T> Place constant(std::span<const T> values) { return constant(Bytes::copyOf(values.data(), values.size_bytes())); }
+    Place scratch(uint64_t bytes);
+    /// A dispatch of `groups` workgroups, or none if there is nothing to do. Errors: device.
+    Status add(Shader shader, std::initializer_list<uint32_t> constants, std::vector<Place> places, std::vector<uint32_t> push,
+               std::array<uint32_t, 3> groups);
+    /// The same with one invocation of 256 a workgroup for each of `count` elements; none if there are none.
+    Status addElements(Shader shader, std::initializer_list<uint32_t> constants, std::vector<Place> places, std::vector<uint32_t> push,
+                       int64_t count);
+    PreparedKernel done();
+
+private:
+    PlanBuilder(const KernelSetup& setup, std::shared_ptr<VulkanDevice> device);
+
+    const KernelSetup* m_setup;
+    std::shared_ptr<VulkanDevice> m_device;
+    std::shared_ptr<Plan> m_plan;
+};
+
+/// How elements of a dtype are stored, as the shaders number it; none: shaders do not read it.
+std::optional<Code> storeOf(DType dtype);
+/// How elements are stored of which only the bits matter; none: of another width than 8, 16, 32 or 64 bits.
+std::optional<Code> storeOfWidth(DType dtype);
+inline uint32_t bitsOf(float value) { return std::bit_cast<uint32_t>(value); }
+
+/// Runs an operator's reference kernel on other tensors than its own while it is prepared: to tabulate a function, or to see where elements
+/// go. Errors: the kernel's.
+Status runReference(const KernelSetup& setup, std::span<const Tensor* const> inputs, std::span<Tensor* const> outputs);
+
+Error unsupported(std::string why);
+
+} // namespace loopscope::vulkan

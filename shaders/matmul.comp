@@ -1,0 +1,194 @@
+#version 450
+// Products of matrices: fully connected layers, batches of products, and convolutions as products of windows with filters. A workgroup does a
+// tile through shared memory; on devices without (software) every invocation does a tile of its own from what is in the cache.
+#extension GL_GOOGLE_include_directive : require
+#include "storage.glsl"
+#include "output_stage.glsl"
+layout(local_size_x = 256) in;
+
+layout(constant_id = 0) const int kClass = 0; ///< inFloat, inInt
+layout(constant_id = 1) const int kStoreA = 0;
+layout(constant_id = 2) const int kStoreB = 0;
+layout(constant_id = 3) const int kStoreOut = 0;
+layout(constant_id = 4) const bool kShared = true;
+layout(constant_id = 5) const int kRows = 4;    ///< of an invocation
+layout(constant_id = 6) const int kColumns = 4;
+layout(constant_id = 7) const bool kColumnsOfB = true; ///< B is [n, k], else [k, n]
+layout(constant_id = 8) const int kWindows = 0;        ///< A is an image: rows are windows of it
+layout(constant_id = 9) const bool kHasBias = false;
+layout(constant_id = 10) const int kStage = 0;         ///< integers: 0 stored as they are, 1 fixed point, 2 real factors
+layout(constant_id = 11) const bool kTransposedA = false;
+layout(constant_id = 12) const bool kFours = false; ///< f32 matrices whose rows are multiples of four are read four at a time
+
+LS_READS(0, A)
+LS_READS(1, B)
+LS_READS(2, Bias)
+LS_WRITES(3, Out)
+LS_STAGE(4)
+
+layout(push_constant) uniform Parameters
+{
+    uint m, n, k, stepA, stepB; ///< steps: of a batch, elements
+    float low, high;
+    int zeroA, zeroB, zeroOut, least, most;
+    uint inHeight, inWidth, channels, outHeight, outWidth, filterWidth;
+    uint strides, dilations; ///< y + 65536 * x
+    int paddingY, paddingX;
+    uint tilesN;
+} p;
+
+const int kDepth = 16;
+shared vec4 sharedA[kDepth][16 * 2 + 1]; // four rows, four columns side by side
+shared vec4 sharedB[kDepth][16 * 2 + 1];
+
+int placeOfA(uint base, uint row, uint k)
+{
+    if (kWindows == 0) return int(base + (kTransposedA ? k * p.m + row : row * p.k + k));
+    uint x = row % p.outWidth, y = row / p.outWidth % p.outHeight, image = row / (p.outWidth * p.outHeight);
+    uint c = k % p.channels, tap = k / p.channels;
+    int iy = int(y * (p.strides & 65535u) + tap / p.filterWidth * (p.dilations & 65535u)) - p.paddingY;
+    int ix = int(x * (p.strides >> 16) + tap % p.filterWidth * (p.dilations >> 16)) - p.paddingX;
+    if (iy < 0 || ix < 0 || iy >= int(p.inHeight) || ix >= int(p.inWidth)) return -1;
+    return int(((image * p.inHeight + uint(iy)) * p.inWidth + uint(ix)) * p.channels + c);
+}
+
+float loadA(uint base, uint row, uint k)
+{
+    if (row >= p.m || k >= p.k) return 0.0;
+    int at = placeOfA(base, row, k);
+    if (kClass == inFloat) return at < 0 ? 0.0 : readFloatA(kStoreA, uint(at));
+    return intBitsToFloat(at < 0 ? 0 : readIntA(kStoreA, uint(at)) - p.zeroA);
+}
+float loadB(uint base, uint column, uint k)
+{
+    if (column >= p.n || k >= p.k) return 0.0;
+    uint at = base + (kColumnsOfB ? column * p.k + k : k * p.n + column);
+    if (kClass == inFloat) return readFloatB(kStoreB, at);
+    return intBitsToFloat(readIntB(kStoreB, at) - p.zeroB);
+}
+
+void store(uint batch, uint row, uint column, float sum, int count)
+{
+    if (row >= p.m || column >= p.n) return;
+    uint at = batch * p.m * p.n + row * p.n + column;
+    if (kClass == inFloat) {
+        precise float y = sum;
+        if (kHasBias) y = y + f32Bias[column];
+        bool isNumber = (floatBitsToUint(y) & 0x7FFFFFFFu) <= 0x7F800000u;
+        if (isNumber && y < p.low) y = p.low;
+        if (isNumber && p.high < y) y = p.high;
+        writeFloatOut(kStoreOut, at, y);
+        return;
+    }
+    if (kHasBias) count += i32Bias[column];
+    if (kStage == 1) count = fixedPoint(count, int(stages[column].x), int(stages[column].y));
+#ifdef LS_DOUBLE
+    if (kStage == 2) {
+        double scaled = double(count) * packDouble2x32(stages[column]);
+        double whole = trunc(scaled);
+        if (abs(scaled - whole) >= 0.5LF) whole += scaled < 0.0LF ? -1.0LF : 1.0LF;
+        count = int(clamp(whole, -2147483648.0LF, 2147483647.0LF));
+    }
+#endif
+    if (kStage != 0) count = int(clamp(int64_t(count) + int64_t(p.zeroOut), int64_t(p.least), int64_t(p.most)));
+    writeIntOut(kStoreOut, at, count);
+}
+
+void main()
+{
+    uint batch = gl_WorkGroupID.z, baseA = batch * p.stepA, baseB = batch * p.stepB;
+    float sums[8][8];
+    int counts[8][8];
+    for (int i = 0; i < kRows; ++i)
+        for (int j = 0; j < kColumns; ++j) {
+            sums[i][j] = 0.0;
+            counts[i][j] = 0;
+        }
+    if (!kShared) {
+        uint tile = gl_GlobalInvocationID.x;
+        uint row = tile / p.tilesN * uint(kRows), column = tile % p.tilesN * uint(kColumns);
+        if (row >= p.m) return;
+        for (uint k = 0; k < p.k; ++k) {
+            float a[8], b[8];
+            for (int i = 0; i < kRows; ++i) a[i] = loadA(baseA, row + uint(i), k);
+            for (int j = 0; j < kColumns; ++j) b[j] = loadB(baseB, column + uint(j), k);
+            for (int i = 0; i < kRows; ++i)
+                for (int j = 0; j < kColumns; ++j) {
+                    if (kClass == inFloat) sums[i][j] += a[i] * b[j];
+                    else counts[i][j] += floatBitsToInt(a[i]) * floatBitsToInt(b[j]);
+                }
+        }
+        for (int i = 0; i < kRows; ++i)
+            for (int j = 0; j < kColumns; ++j) store(batch, row + uint(i), column + uint(j), sums[i][j], counts[i][j]);
+        return;
+    }
+    uint lane = gl_LocalInvocationID.x, laneN = lane % 16, laneM = lane / 16;
+    uint tileM = uint(16 * kRows), tileN = uint(16 * kColumns);
+    uint firstM = gl_WorkGroupID.y * tileM, firstN = gl_WorkGroupID.x * tileN;
+    for (uint k0 = 0; k0 < p.k; k0 += uint(kDepth)) {
+        if (kFours) {
+            uint k = lane % 4 * 4, r = lane / 4;
+            for (int i = 0; i < kRows / 4; ++i, r += 64) {
+                vec4 four = vec4(0.0);
+                if (firstM + r < p.m && k0 + k < p.k) four = v32A[(baseA + (firstM + r) * p.k + k0 + k) / 4];
+                for (uint e = 0; e < 4; ++e) sharedA[k + e][r / 4][r % 4] = four[e];
+            }
+            if (kColumnsOfB) {
+                uint c = lane / 4;
+                for (int j = 0; j < kColumns / 4; ++j, c += 64) {
+                    vec4 four = vec4(0.0);
+                    if (firstN + c < p.n && k0 + k < p.k) four = v32B[(baseB + (firstN + c) * p.k + k0 + k) / 4];
+                    for (uint e = 0; e < 4; ++e) sharedB[k + e][c / 4][c % 4] = four[e];
+                }
+            } else {
+                for (int j = 0; j < kColumns / 4; ++j) {
+                    uint at = lane + uint(j) * 256, kb = at / (tileN / 4), c = at % (tileN / 4) * 4;
+                    vec4 four = vec4(0.0);
+                    if (firstN + c < p.n && k0 + kb < p.k) four = v32B[(baseB + (k0 + kb) * p.n + firstN + c) / 4];
+                    sharedB[kb][c / 4] = four;
+                }
+            }
+        } else {
+            for (int i = 0; i < kRows; ++i) { // neighbouring invocations read neighbouring places
+                uint at = lane + uint(i) * 256;
+                uint k = kTransposedA ? at / tileM : at % kDepth, r = kTransposedA ? at % tileM : at / kDepth;
+                sharedA[k][r / 4][r % 4] = loadA(baseA, firstM + r, k0 + k);
+            }
+            for (int j = 0; j < kColumns; ++j) {
+                uint at = lane + uint(j) * 256;
+                uint k = kColumnsOfB ? at % kDepth : at / tileN, c = kColumnsOfB ? at / kDepth : at % tileN;
+                sharedB[k][c / 4][c % 4] = loadB(baseB, firstN + c, k0 + k);
+            }
+        }
+        barrier();
+        for (int k = 0; k < kDepth; ++k) {
+            float a[8], b[8];
+            if (kRows >= 4) {
+                for (int i = 0; i < kRows / 4; ++i) {
+                    vec4 four = sharedA[k][laneM + i * 16];
+                    a[i * 4] = four.x, a[i * 4 + 1] = four.y, a[i * 4 + 2] = four.z, a[i * 4 + 3] = four.w;
+                }
+            } else {
+                for (int i = 0; i < kRows; ++i) a[i] = sharedA[k][(laneM * kRows + i) / 4][(laneM * kRows + i) % 4];
+            }
+            if (kColumns >= 4) {
+                for (int j = 0; j < kColumns / 4; ++j) {
+                    vec4 four = sharedB[k][laneN + j * 16];
+                    b[j * 4] = four.x, b[j * 4 + 1] = four.y, b[j * 4 + 2] = four.z, b[j * 4 + 3] = four.w;
+                }
+            } else {
+                for (int j = 0; j < kColumns; ++j) b[j] = sharedB[k][(laneN * kColumns + j) / 4][(laneN * kColumns + j) % 4];
+            }
+            for (int i = 0; i < kRows; ++i)
+                for (int j = 0; j < kColumns; ++j) {
+                    if (kClass == inFloat) sums[i][j] = fma(a[i], b[j], sums[i][j]);
+                    else counts[i][j] += floatBitsToInt(a[i]) * floatBitsToInt(b[j]);
+                }
+        }
+        barrier();
+    }
+    for (int i = 0; i < kRows; ++i)
+        for (int j = 0; j < kColumns; ++j)
+            store(batch, firstM + (kRows >= 4 ? i / 4 * 64 + laneM * 4 + i % 4 : laneM * kRows + i),
+                  firstN + (kColumns >= 4 ? j / 4 * 64 + laneN * 4 + j % 4 : laneN * kColumns + j), sums[i][j], counts[i][j]);
+}
