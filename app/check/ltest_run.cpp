@@ -492,7 +492,8 @@ std::optional<std::vector<std::string>> namedProfiles(const LtestCase& test, std
         if (!names) names.emplace();
         std::istringstream words(value);
         for (std::string name; std::getline(words, name, ',');) {
-            if (name != profileName(Profile::reference) && name != profileName(Profile::fast)) unknown = name;
+            if (name != profileName(Profile::reference) && name != profileName(Profile::fast) && name != profileName(Profile::vulkan))
+                unknown = name;
             names->push_back(name);
         }
     }

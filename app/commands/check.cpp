@@ -7,6 +7,7 @@
 #include "app/commands/commands.h"
 #include "app/output/console.h"
 #include "app/output/progress.h"
+#include "app/wiring/backend.h"
 #include "app/wiring/model_file.h"
 #include "app/wiring/model_summary.h"
 #include "app/wiring/session.h"
@@ -169,6 +170,17 @@ void printKernels(Console& console, const std::vector<CaseResult>& results, Prof
                  "; with reference kernels " + console.number(all.fellBack));
 }
 
+/// --strict: what passed with operators that ran on the CPU is not done by the device.
+void refuseFallbacks(std::vector<CaseResult>& results)
+{
+    for (CaseResult& result : results) {
+        const int64_t count = result.compared.kernels.fellBack;
+        if (result.verdict != Verdict::pass || count == 0) continue;
+        result.verdict = Verdict::unsupported;
+        result.message = std::to_string(count) + (count == 1 ? " operator" : " operators") + " had to run on the CPU";
+    }
+}
+
 /// The end of a sweep: counts, then what did not pass, aligned.
 void printSummary(Console& console, const std::vector<CaseResult>& results, size_t total, double seconds)
 {
@@ -224,6 +236,8 @@ Result<int> runCheck(const CommandContext& context)
     if (arguments.has("profile")) {
         LS_TRY(work.profile, profileOption(arguments));
     }
+    LS_TRY(const bool isOnDevice, wantsDevice(arguments));
+    if (isOnDevice) work.profile = Profile::vulkan;
     for (const std::string& path : arguments.positionals) LS_CHECK_OK(addPath(path, work));
     if (arguments.has("filter")) {
         const std::string text = arguments.text("filter");
@@ -252,8 +266,9 @@ Result<int> runCheck(const CommandContext& context)
         if (meter.due()) meter.show(done, std::to_string(done) + " of " + std::to_string(work.jobs.size()), "");
     };
     if (console.json()) options.finished = [&](const CaseResult& result) { console.line(caseJson(result)); };
-    const std::vector<CaseResult> results = runJobs(work.jobs, options);
+    std::vector<CaseResult> results = runJobs(work.jobs, options);
     console.endProgress();
+    if (arguments.has("strict")) refuseFallbacks(results);
     if (!console.json()) {
         printSummary(console, results, work.jobs.size(), static_cast<double>(nowNs() - started) / 1e9);
         printCompared(console, results, arguments.has("bits"));

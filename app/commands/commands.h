@@ -19,6 +19,7 @@ Result<int> runDiff(const CommandContext& context);
 Result<int> runExport(const CommandContext& context);
 Result<int> runExportGraph(const CommandContext& context);
 Result<int> runConvert(const CommandContext& context);
+Result<int> runDevices(const CommandContext& context);
 Result<int> runOps(const CommandContext& context);
 Result<int> runDebug(const CommandContext& context);
 Result<int> runGui(const CommandContext& context);

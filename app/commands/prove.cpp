@@ -2,6 +2,7 @@
 #include "app/commands/commands.h"
 #include "app/output/console.h"
 #include "app/output/json_writer.h"
+#include "app/wiring/backend.h"
 #include "app/wiring/input_sources.h"
 #include "app/wiring/model_file.h"
 #include "app/wiring/proof.h"
@@ -22,7 +23,7 @@ namespace {
 
 constexpr int kProved = 0, kRefuted = 1;
 constexpr int64_t kDrawnSteps = 100'000; ///< of a run on drawn inputs, which may loop for ever
-constexpr size_t kNamed = 5;               ///< values without a partner that are named
+constexpr size_t kNamed = 5;             ///< values without a partner that are named
 
 /// Everything that a command line asks to be proved.
 struct AskedProof {
@@ -71,9 +72,9 @@ Status openSecond(AskedProof& asked, const RunTarget& target, const ProofNames& 
         LS_CHECK_OK(selectAlike(asked.second->model, asked.first->model, target, names, arguments.all("target")));
         return {};
     }
-    if (against == "vulkan") return Error(ErrorCode::device, "no device (this build has no Vulkan backend)").at("backend 'vulkan'");
-    for (const Profile known : {Profile::reference, Profile::fast})
+    for (const Profile known : {Profile::reference, Profile::fast, Profile::vulkan})
         if (against == profileName(known)) {
+            if (known == Profile::vulkan) LS_CHECK_OK(openDevice(arguments));
             asked.profile = known;
             LS_TRY(*asked.second, loadModel(arguments.positionals[0]));
             return selectFromArguments(*asked.second, arguments);

@@ -21,8 +21,8 @@ namespace {
 using OptionNames = std::vector<std::string_view>;
 
 /// Options shared by everything that runs a model, and by everything that compares numbers.
-const OptionNames kRunning = {"input", "feed", "fetch",         "target",  "init",      "signature", "backend", "profile",
-                              "seed",  "runs", "schedule-seed", "threads", "max-steps", "max-depth", "timeout"};
+const OptionNames kRunning = {"input",  "feed",    "fetch", "target", "init",          "signature", "backend",   "device",    "place",
+                              "strict", "profile", "seed",  "runs",   "schedule-seed", "threads",   "max-steps", "max-depth", "timeout"};
 const OptionNames kTolerance = {"rtol", "atol", "ulp", "cosine"};
 
 OptionNames with(OptionNames own, const OptionNames& more)
@@ -144,11 +144,19 @@ std::vector<CommandSpec> programCommands()
          0,
          1,
          runOps},
+        {"devices",
+         "devices",
+         "Which devices there are to run on, their limits, and what these rule out.",
+         "loopscope devices",
+         {},
+         0,
+         0,
+         runDevices},
         {"check",
          "check DIR|FILE.ltest|MODEL|TRACE…",
          "Runs golden cases (a folder with cases.jsonl) and text tests (.ltest); verifies models and traces.",
          "loopscope check tests/control_flow",
-         {"filter", "jobs", "case-timeout", "profile", "update", "repair", "bits"},
+         {"filter", "jobs", "case-timeout", "backend", "device", "strict", "profile", "update", "repair", "bits"},
          1,
          -1,
          runCheck},

@@ -4,6 +4,7 @@
 #include "app/output/json_writer.h"
 #include "app/output/progress.h"
 #include "app/wiring/asked_run.h"
+#include "app/wiring/backend.h"
 #include "app/wiring/outputs.h"
 #include "app/wiring/run_observers.h"
 #include "app/wiring/session.h"
@@ -58,6 +59,7 @@ Result<int> runRun(const CommandContext& context)
         steps += executor->position().step;
         for (const DataflowRace& race : executor->races()) console.warning("race: " + race.text);
         if (!status.ok()) return std::move(status).takeError();
+        LS_CHECK_OK(checkStrict(arguments, *executor));
         if (const std::string text = fallbackText(executor->model(), executor->kernelReport(), options.profile); run == 0 && !text.empty())
             console.note(text);
         std::vector<Tensor> outputs;
@@ -93,7 +95,7 @@ Result<int> runRun(const CommandContext& context)
     executor->setObserver(nullptr);
     if (!outPath.empty()) LS_CHECK_OK(sink.write(outPath, arguments.text("format"), arguments.has("force")));
     if (console.json()) return 0;
-    if (arguments.has("time")) console.print(times.table(file.model));
+    if (arguments.has("time")) console.print(times.table(file.model, executor->kernelReport(), options.profile));
     if (!outPath.empty()) console.line(outPath + ": " + std::to_string(sink.count()) + (sink.count() == 1 ? " array" : " arrays"));
     printLoops(console, steps, loops);
     return 0;

@@ -4,6 +4,7 @@
 #include "app/output/json_writer.h"
 #include "app/output/progress.h"
 #include "app/wiring/asked_run.h"
+#include "app/wiring/backend.h"
 #include "app/wiring/outputs.h"
 #include "app/wiring/recording.h"
 #include "app/wiring/run_observers.h"
@@ -71,6 +72,7 @@ Result<int> runTrace(const CommandContext& context)
 
     LS_TRY(RecorderOptions recording, recorderOptions(arguments, file, inputs));
     recording.profile = profileName(options.profile);
+    if (options.profile == Profile::vulkan) recording.backend = "vulkan";
     if (inputs.usedSeed) recording.seed = options.seed;
     const TraceLevel level = recording.level;
     if (recording.path.empty()) recording.path = std::filesystem::path(file.path).stem().string() + ".lstrace";
@@ -105,6 +107,7 @@ Result<int> runTrace(const CommandContext& context)
     if (!closed.ok()) return std::move(closed).takeError();
     if (recorder->summary().state == "quota")
         return Error(ErrorCode::cannotWrite, "the quota is used up: events are missing ('loopscope query TRACE gaps' lists them)").at(path);
+    LS_CHECK_OK(checkStrict(arguments, *executor));
     return 0;
 }
 

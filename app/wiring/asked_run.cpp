@@ -1,6 +1,7 @@
 #include "app/wiring/asked_run.h"
 
 #include "app/output/console.h"
+#include "app/wiring/backend.h"
 #include "app/wiring/command_line.h"
 #include "app/wiring/input_sources.h"
 #include "app/wiring/model_file.h"
@@ -17,6 +18,7 @@ Result<AskedRun> askedRun(Console& console, const Arguments& arguments)
     LS_TRY(asked.timeout, arguments.real("timeout", 0));
     LS_TRY(asked.file, loadModel(arguments.positionals[0]));
     LS_CHECK_OK(selectFromArguments(asked.file, arguments));
+    LS_CHECK_OK(placeOperators(arguments, asked.file.model));
     LS_TRY(asked.target, targetOf(asked.file, arguments.text("signature")));
     asked.options.signature = asked.target.signature;
     LS_TRY(const std::vector<std::string> sources, inputSources(arguments));

@@ -1,5 +1,6 @@
 #include "app/wiring/proof.h"
 
+#include "app/wiring/backend.h"
 #include "app/wiring/reference_inputs.h"
 #include "app/wiring/tf_target.h"
 #include "engine/debug/reference/value_pairing.h"
@@ -105,6 +106,8 @@ Result<Proof> proveOn(const ProofPair& pair, std::span<const Array> inputs, cons
 {
     ExecutionOptions other = options;
     other.profile = profile;
+    LS_TRY(const std::unique_ptr<DeviceMemory> memory, deviceMemoryFor(other)); // outlives the executor
+    other.device = memory.get();
     LS_TRY(const std::unique_ptr<Executor> here, makeExecutor(*pair.model, pair.target.graph, options));
     LS_TRY(const std::unique_ptr<Executor> there, makeExecutor(*pair.reference, pair.referenceTarget.graph, other));
     return proveOn(pair, *here, *there, inputs, proof);

@@ -64,11 +64,11 @@ void OperatorTimes::operatorExecuted(const OperatorEvent& e)
     if (e.ns > 0) sum.ns += e.ns;
 }
 
-std::string OperatorTimes::table(const Model& model) const
+std::string OperatorTimes::table(const Model& model, const KernelReport& kernels, Profile wanted) const
 {
     constexpr size_t kShown = 20;
     struct Row {
-        std::string graph, op;
+        std::string graph, op, place;
         Sum sum;
         bool call = false;
     };
@@ -77,12 +77,18 @@ std::string OperatorTimes::table(const Model& model) const
     for (const auto& [place, sum] : m_sums) {
         const Graph& graph = model.graph(place.first);
         const Operator& op = graph.op(place.second);
-        Row row{graph.id, op.kind.name + "#" + std::to_string(place.second.index), sum, !calleesOf(op).empty()};
+        const bool isHere = std::ranges::any_of(kernels.fallbacks(),
+                                                [&](const KernelFallback& f) { return f.graph == place.first && f.op == place.second; });
+        const bool isCall = !calleesOf(op).empty();
+        Row row{graph.id, op.kind.name + "#" + std::to_string(place.second.index), isHere || isCall ? "cpu" : "vulkan", sum, isCall};
         if (!row.call) total += sum.ns; // a call's time is that of the operators inside it
         rows.push_back(std::move(row));
     }
     std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.sum.ns > b.sum.ns; });
-    Table table({"operator", "graph", "times", "time", "each", "share"});
+    std::vector<std::string> heads = {"operator", "graph", "times", "time", "each", "share"};
+    const bool hasDevice = wanted == Profile::vulkan;
+    if (hasDevice) heads.emplace_back("on");
+    Table table(std::move(heads));
     for (size_t c = 2; c < 6; ++c) table.align(c, Align::right);
     int64_t rest = 0;
     for (size_t i = 0; i < rows.size(); ++i) {
@@ -96,8 +102,14 @@ std::string OperatorTimes::table(const Model& model) const
         else
             std::snprintf(share.data(), share.size(), "%.1f %%",
                           total > 0 ? 100.0 * static_cast<double>(row.sum.ns) / static_cast<double>(total) : 0.0);
-        table.add({row.op, row.graph, std::to_string(row.sum.count), durationText(row.sum.ns),
-                   durationText(row.sum.ns / std::max<int64_t>(row.sum.count, 1)), share.data()});
+        std::vector<std::string> cells = {row.op,
+                                          row.graph,
+                                          std::to_string(row.sum.count),
+                                          durationText(row.sum.ns),
+                                          durationText(row.sum.ns / std::max<int64_t>(row.sum.count, 1)),
+                                          share.data()};
+        if (hasDevice) cells.push_back(row.place);
+        table.add(std::move(cells));
     }
     if (rows.size() > kShown) table.add({std::to_string(rows.size() - kShown) + " others", "", "", durationText(rest)});
     return table.text();

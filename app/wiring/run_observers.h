@@ -3,6 +3,7 @@
 
 #include "app/output/console.h"
 #include "app/wiring/session.h"
+#include "engine/kernels/selection.h"
 #include "engine/observe/execution_observer.h"
 
 #include <cstdint>
@@ -47,8 +48,8 @@ public:
     bool wantsTimes() const override { return true; }
     void operatorExecuted(const OperatorEvent& e) override;
 
-    /// Operators by time, the slowest 20, with a last line for the rest.
-    std::string table(const Model& model) const;
+    /// Operators by time, the slowest 20, with a last line for the rest; where a device runs some of them, which.
+    std::string table(const Model& model, const KernelReport& kernels, Profile wanted) const;
 
 private:
     struct Sum {

@@ -1,6 +1,7 @@
 #include "app/wiring/session.h"
 
 #include "app/output/progress.h"
+#include "app/wiring/backend.h"
 #include "app/wiring/command_line.h"
 #include "app/wiring/signals.h"
 #include "engine/base/interruption.h"
@@ -28,13 +29,8 @@ Result<Profile> profileOption(const Arguments& arguments)
 Result<ExecutionOptions> executionOptions(const Arguments& arguments)
 {
     ExecutionOptions options;
-    const std::string backend = arguments.text("backend", "cpu");
-    if (backend == "vulkan")
-        return Error(ErrorCode::device, "no device (this build has no Vulkan backend); --backend auto would use cpu")
-            .at("backend 'vulkan'");
-    if (backend != "cpu" && backend != "auto")
-        return Error(ErrorCode::usage, "option '--backend'").found("'" + backend + "'").expected("cpu, vulkan or auto");
     LS_TRY(options.profile, profileOption(arguments));
+    LS_CHECK_OK(chooseBackend(arguments, options));
     LS_TRY(const int64_t seed, arguments.integer("seed", 1));
     LS_TRY(options.maxSteps, arguments.integer("max-steps", options.maxSteps, 1));
     LS_TRY(const int64_t depth, arguments.integer("max-depth", options.maxDepth, 1, 1'000'000));
@@ -78,7 +74,9 @@ Result<Executor*> ModelSession::enter(const Model& model, GraphId graph)
 {
     std::unique_ptr<Executor>& slot = m_executors[{&model, graph}];
     if (!slot) {
-        LS_TRY(slot, makeExecutor(model, graph, m_options));
+        ExecutionOptions own = m_options; // a device's memory is one executor's
+        LS_CHECK_OK(giveDevice(own));
+        LS_TRY(slot, makeExecutor(model, graph, own));
     }
     if (m_current != nullptr && m_current != slot.get()) LS_CHECK_OK(carryOver(*m_current, *slot));
     m_current = slot.get();

@@ -1,4 +1,5 @@
 #include "app/wiring/subject.h"
+#include "app/wiring/backend.h"
 
 #include "app/output/listing.h"
 #include "app/replay/replay_executor.h"
@@ -47,6 +48,7 @@ std::function<Result<std::unique_ptr<RunRecorder>>(const RecordingRequest&)> rec
 Result<DebugSubject> liveSubject(const Model& model, const std::string& name, const std::string& signature, ExecutionOptions options)
 {
     const std::string profile(profileName(options.profile));
+    LS_CHECK_OK(giveDevice(options));
     LS_TRY(DebugSubject subject, subjectOf(model, name, {signature, {}, std::move(options)}));
     subject.record = recorderOf(model, profile, {});
     return subject;
@@ -110,6 +112,7 @@ Status holdAgainst(DebugSubject& subject, const std::string& recording, const st
     subject.reference = [=, &model](const std::vector<std::string>& sources,
                                     const BoundInputs* last) -> Result<std::unique_ptr<Reference>> {
         ExecutionOptions own = options;
+        LS_CHECK_OK(giveDevice(own));
         own.keepAll = true;
         own.cancel = nullptr;
         LS_TRY(std::unique_ptr<Executor> executor, makeExecutor(other->file.model, other->target.graph, own));
@@ -199,6 +202,7 @@ Result<DebugSubject> openSubject(const Arguments& arguments)
     const GraphId root = rootOf(file->model, arguments.text("signature"));
     const size_t nodes = file->model.hasGraph(root) ? file->model.graph(root).operators.size() : 0;
     LS_CHECK_OK(selectFromArguments(*file, arguments));
+    LS_CHECK_OK(placeOperators(arguments, file->model));
     LS_TRY(DebugSubject subject, liveSubject(file->model, fileNameOf(file->path), arguments.text("signature"), options));
     subject.owner = file;
     subject.selection = selectionText(file->model, subject.target.graph, nodes);
