@@ -34,20 +34,6 @@ struct CaseStop {
     std::optional<WorstElement> worst;
 };
 
-/// The array of `golden` in the archive, converted from the form .npy stores it in. None if the archive leaves it out.
-Result<std::optional<Array>> readArray(const NpzFile& archive, size_t position, const std::map<std::string, std::string>& dtypes)
-{
-    const std::string key = std::to_string(position);
-    if (!archive.has(key)) return std::optional<Array>();
-    LS_TRY(Array array, archive.read(key));
-    if (const auto named = dtypes.find(key); named != dtypes.end()) {
-        const DType dtype = dtypeFromNumpyName(named->second);
-        if (dtype == DType::unknown) return Error(ErrorCode::badFile, "dtype '" + named->second + "' is unknown").at("array " + key);
-        LS_TRY(array, fromNpyStorage(std::move(array), dtype));
-    }
-    return std::optional<Array>(std::move(array));
-}
-
 /// Which input of the graph an entry of the case means: by name in a signature, else (and where it has no name) by position.
 const Port* portOf(const std::vector<Port>& ports, const GoldenTensor& tensor, size_t position, bool byName)
 {
@@ -222,7 +208,7 @@ private:
             if (port == nullptr)
                 return CaseStop{
                     Verdict::fail, place + "the model has no input " + std::to_string(k) + " ('" + run.inputs[k].name + "')", {}};
-            Result<std::optional<Array>> array = readArray(*archive, k, run.inDtypes);
+            Result<std::optional<Array>> array = goldenArray(*archive, k, run.inDtypes);
             if (!array.ok()) return bad(array.error());
             if (!array->has_value()) continue;
             Array value = std::move(**array);
@@ -253,7 +239,7 @@ private:
             const std::string what = place + "output " + std::to_string(k);
             const Port* port = portOf(target.outputs, expected, k, !run.signature.empty());
             if (port == nullptr) return CaseStop{Verdict::fail, what + " ('" + expected.name + "') does not exist", {}};
-            Result<std::optional<Array>> want = readArray(*archive, k, run.outDtypes);
+            Result<std::optional<Array>> want = goldenArray(*archive, k, run.outDtypes);
             if (!want.ok()) return CaseStop{Verdict::error, what + ": " + want.error().message(), {}};
             if (!want->has_value()) continue;
             if (const std::optional<CaseStop> stop =
@@ -343,6 +329,19 @@ CaseResult resultOf(const GoldenCase& golden, std::optional<CaseStop> stop)
 }
 
 } // namespace
+
+Result<std::optional<Array>> goldenArray(const NpzFile& archive, size_t position, const std::map<std::string, std::string>& dtypes)
+{
+    const std::string key = std::to_string(position);
+    if (!archive.has(key)) return std::optional<Array>();
+    LS_TRY(Array array, archive.read(key));
+    if (const auto named = dtypes.find(key); named != dtypes.end()) {
+        const DType dtype = dtypeFromNumpyName(named->second);
+        if (dtype == DType::unknown) return Error(ErrorCode::badFile, "dtype '" + named->second + "' is unknown").at("array " + key);
+        LS_TRY(array, fromNpyStorage(std::move(array), dtype));
+    }
+    return std::optional<Array>(std::move(array));
+}
 
 std::vector<std::string> missingKernels(const Model& model, GraphId graph)
 {

@@ -1,6 +1,7 @@
 #include "app/wiring/proof.h"
 
 #include "app/wiring/backend.h"
+#include "app/wiring/origin_map.h"
 #include "app/wiring/reference_inputs.h"
 #include "app/wiring/tf_target.h"
 #include "engine/debug/reference/value_pairing.h"
@@ -23,6 +24,12 @@ std::string partnerName(const ProofNames& names, const std::string& id)
 }
 
 std::string countText(size_t count, const char* noun) { return std::to_string(count) + " " + noun + (count == 1 ? "" : "s"); }
+
+RunMap mapOf(const Model& model, GraphId root, const Model& reference, GraphId referenceRoot)
+{
+    if (isRaised(reference) && !isRaised(model)) return mapOfOrigin(model, root, reference, referenceRoot);
+    return RunMap::ofPairing(ValuePairing::create(model, root, reference, referenceRoot), model, root, reference, referenceRoot);
+}
 
 } // namespace
 
@@ -55,9 +62,7 @@ Result<ProofPair> pairForProof(const Model& model, const RunTarget& target, cons
         return Error(ErrorCode::usage, "the two programs give different numbers of outputs")
             .found(countText(referenceTarget.outputs.size(), "output"))
             .expected(countText(target.outputs.size(), "output"));
-    const ValuePairing pairing = ValuePairing::create(model, target.graph, reference, referenceTarget.graph);
-    ProofPair pair{
-        &model, &reference, target, referenceTarget, RunMap::ofPairing(pairing, model, target.graph, reference, referenceTarget.graph), {}};
+    ProofPair pair{&model, &reference, target, referenceTarget, mapOf(model, target.graph, reference, referenceTarget.graph), {}};
     const Graph &here = model.graph(target.graph), &there = reference.graph(referenceTarget.graph);
     for (const auto& [mine, theirs] : names) {
         const ValueId value = here.findValue(idOf(mine)), partner = there.findValue(idOf(theirs));

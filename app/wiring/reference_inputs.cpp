@@ -37,7 +37,7 @@ const Port* partnerOf(const Port& port, const RunTarget& run, const RunTarget& r
 
 std::optional<Array> inOtherUnits(const Array& given, const Port& from, const Port& to)
 {
-    if (!fits(given.shape, to.type.shape)) return std::nullopt;
+    if (!fits(given.shape, to.type.dynamicShape())) return std::nullopt;
     const Quantization* const source = isAffine(from.type) ? from.type.quantization.get() : nullptr;
     const Quantization* const target = isAffine(to.type) ? to.type.quantization.get() : nullptr;
     if (from.type.dtype == to.type.dtype && !source == !target && (!source || *source == *target)) return given;

@@ -44,22 +44,75 @@ struct Waiting {
     Held value;
 };
 
-/// Those of one key, in order; both runs come by the iterations of a place in much the same order, so that a partner is near the front.
-struct Queue {
-    std::vector<Waiting> items; ///< from `first` on; those before are done
-    size_t first = 0;
-    bool empty() const { return first == items.size(); }
-    void shrink()
+/// Those of one key, in order. Both runs come by the iterations of a place in much the same order, so that a partner is near the front;
+/// where one is far behind, it is found by its chain.
+class Queue {
+public:
+    bool empty() const { return m_first == m_items.size(); }
+
+    /// A place for one more.
+    Waiting& add(uint64_t chain)
     {
-        while (first < items.size() && !items[first].call) ++first;
+        if (empty() && !m_items.empty()) m_first = m_items.size() - 1; // the last one again, with its memory
+        else m_items.emplace_back();
+        if (m_isIndexed) m_index[chain] = m_erased + m_items.size() - 1;
+        m_items.back().chain = chain;
+        return m_items.back();
+    }
+
+    /// What waits for a write of `side`; null: nothing.
+    Waiting* find(uint64_t chain, RunMap::Side side)
+    {
+        const auto isIt = [&](const Waiting& waiting) { return waiting.call && waiting.chain == chain && waiting.side != side; };
+        const size_t near = std::min(m_items.size(), m_first + kNear);
+        for (size_t i = m_first; i < near; ++i)
+            if (isIt(m_items[i])) return &m_items[i];
+        if (near == m_items.size()) return nullptr;
+        if (!m_isIndexed) {
+            m_isIndexed = true;
+            for (size_t i = m_first; i < m_items.size(); ++i)
+                if (m_items[i].call) m_index[m_items[i].chain] = m_erased + i;
+        }
+        const auto found = m_index.find(chain);
+        if (found == m_index.end() || found->second < m_erased + m_first) return nullptr;
+        Waiting& waiting = m_items[found->second - m_erased];
+        return isIt(waiting) ? &waiting : nullptr;
+    }
+
+    /// It has met its partner.
+    void done(Waiting& waiting)
+    {
+        if (m_isIndexed) m_index.erase(waiting.chain);
+        waiting.call.reset();
+        while (m_first < m_items.size() && !m_items[m_first].call) ++m_first;
         if (empty()) {
-            items.resize(std::min<size_t>(items.size(), 1)); // keeps its memory for the next
-            first = items.size();
-        } else if (first > 32 && 2 * first > items.size()) {
-            items.erase(items.begin(), items.begin() + static_cast<ptrdiff_t>(first));
-            first = 0;
+            m_items.resize(std::min<size_t>(m_items.size(), 1));
+            m_first = m_items.size();
+            m_erased = 0;
+            m_index.clear();
+            m_isIndexed = false;
+        } else if (m_first > 32 && 2 * m_first > m_items.size()) {
+            m_items.erase(m_items.begin(), m_items.begin() + static_cast<ptrdiff_t>(m_first));
+            m_erased += m_first;
+            m_first = 0;
         }
     }
+
+    /// Everything that still waits.
+    template <typename Use> void drain(Use use)
+    {
+        for (size_t i = m_first; i < m_items.size(); ++i)
+            if (m_items[i].call) use(m_items[i]);
+        *this = Queue();
+    }
+
+private:
+    static constexpr size_t kNear = 8;
+    std::vector<Waiting> m_items; ///< from `m_first` on; those before are done
+    size_t m_first = 0;
+    size_t m_erased = 0;
+    std::unordered_map<uint64_t, size_t> m_index; ///< by chain: position, what was erased included
+    bool m_isIndexed = false;
 };
 
 bool isHandle(DType dtype) { return dtype == DType::resource || dtype == DType::variant; }
@@ -138,13 +191,10 @@ public:
             return;
         }
         Queue& queue = m_queues[write.key];
-        for (size_t i = queue.first; i < queue.items.size(); ++i) {
-            Waiting& other = queue.items[i];
-            if (other.side == side || other.chain != write.chain || !other.call) continue;
-            match(side, write, other);
-            m_bytes[other.side] -= other.value.bytes.size() + sizeof(Waiting);
-            other.call.reset();
-            queue.shrink();
+        if (Waiting* const other = queue.find(write.chain, side)) {
+            match(side, write, *other);
+            m_bytes[other->side] -= other->value.bytes.size() + sizeof(Waiting);
+            queue.done(*other);
             return;
         }
         wait(side, write, queue);
@@ -208,11 +258,8 @@ private:
 
     void wait(RunMap::Side side, const ProofWrite& write, Queue& queue)
     {
-        if (queue.empty() && !queue.items.empty()) queue.first = 0;
-        else queue.items.emplace_back();
-        Waiting& waiting = queue.items[queue.items.size() - 1];
+        Waiting& waiting = queue.add(write.chain);
         waiting.side = side;
-        waiting.chain = write.chain;
         waiting.call = *write.call;
         waiting.graph = write.graph;
         waiting.op = write.op;
@@ -318,16 +365,12 @@ private:
     /// Values that nothing has asked for by now are those that nothing will ask for.
     void letGo()
     {
-        for (Queue& queue : m_queues) {
-            for (size_t i = queue.first; i < queue.items.size(); ++i) drop(queue.items[i]);
-            queue.items.clear();
-            queue.first = 0;
-        }
+        for (Queue& queue : m_queues)
+            if (!queue.empty()) queue.drain([this](Waiting& waiting) { drop(waiting); });
     }
 
     void drop(Waiting& waiting)
     {
-        if (!waiting.call) return;
         const bool isHere = waiting.side == RunMap::here;
         std::string& first = isHere ? m_proof.firstOnlyHere : m_proof.firstOnlyThere;
         ++(isHere ? m_proof.onlyHere : m_proof.onlyThere);

@@ -42,6 +42,22 @@ double roundingsOf(const Graph& graph, const Operator& op)
     return own;
 }
 
+/// All but results of calls that nobody reads: pruning lets callees give nothing for them.
+std::vector<char> valuesCompared(const Graph& graph)
+{
+    std::vector<char> compared(graph.values.size(), 1);
+    for (const Operator& op : graph.operators)
+        if (!calleesOf(op).empty())
+            for (const ValueId result : op.results)
+                if (result.valid()) compared[static_cast<size_t>(result.index)] = 0;
+    for (const Operator& op : graph.operators)
+        for (const ValueId input : op.inputs)
+            if (input.valid()) compared[static_cast<size_t>(input.index)] = 1;
+    for (const GraphOutput& output : graph.outputs)
+        if (output.value.valid()) compared[static_cast<size_t>(output.value.index)] = 1;
+    return compared;
+}
+
 } // namespace
 
 RunFollower::RunFollower(RunMap::Side side, const Executor& executor, const RunMap& map, ProofListener& listener)
@@ -53,6 +69,7 @@ RunFollower::RunFollower(RunMap::Side side, const Executor& executor, const RunM
     for (const Graph& graph : m_model.graphs) {
         std::vector<Facts>& facts = m_facts.emplace_back();
         for (const Operator& op : graph.operators) facts.push_back({roundingsOf(graph, op), leavesFrame(op)});
+        m_isRead.push_back(valuesCompared(graph));
     }
 }
 
@@ -164,7 +181,7 @@ void RunFollower::operatorExecuted(const OperatorEvent& e)
         const Tensor* const tensor = e.results[k];
         if (!tensor || !tensor->data || !op.results[k].valid()) continue;
         const uint32_t key = scope->keys[static_cast<size_t>(op.results[k].index)];
-        if (key == 0) continue;
+        if (key == 0 || m_isRead[static_cast<size_t>(e.graph.index)][static_cast<size_t>(op.results[k].index)] == 0) continue;
         const bool leaves = facts.leaves && call->start.role == CallRole::frame && call->parent;
         m_listener.wrote(m_side, {key, leaves ? call->parent->chain : call->chain, &call, e.graph, e.op, static_cast<int32_t>(k), e.step,
                                   tensor, m_roundings});

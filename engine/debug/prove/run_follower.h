@@ -102,6 +102,7 @@ private:
         bool leaves = false; ///< an Exit, whose result is one of the frame outside
     };
     std::vector<std::vector<Facts>> m_facts; ///< by graph and operator
+    std::vector<std::vector<char>> m_isRead; ///< by graph and value: a call may give anything for what nobody reads
     double m_roundings = 0;
     RunEnd::Reason m_end = RunEnd::Reason::finished;
 };

@@ -14,9 +14,13 @@ bool RunMap::addPair(int32_t scope, ValueId value, int32_t scopeThere, ValueId r
 {
     uint32_t& mine = m_scopes[here][static_cast<size_t>(scope)].keys[static_cast<size_t>(value.index)];
     uint32_t& theirs = m_scopes[there][static_cast<size_t>(scopeThere)].keys[static_cast<size_t>(reference.index)];
-    if (mine != 0 || theirs != 0) {
+    if (theirs != 0) {
         if (mine == theirs && decides) m_decides[mine] = 1;
         return mine == theirs;
+    }
+    if (mine != 0) {
+        theirs = mine;
+        return true;
     }
     mine = theirs = keyCount();
     m_decides.push_back(decides ? 1 : 0);

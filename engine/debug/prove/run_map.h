@@ -38,7 +38,7 @@ public:
 
     // For those that know the pairs, such as a rewrite.
     int32_t addScope(Side side, const Model& model, GraphId graph);
-    /// What `value` of a scope here and `reference` of a scope there are; false if one of them has another partner.
+    /// A value may have several partners there, of which each run of its graph writes one; false if `reference` has another one.
     bool addPair(int32_t scope, ValueId value, int32_t scopeThere, ValueId reference, bool decides);
     void addCall(Side side, int32_t scope, OperatorId site, GraphId entered, Call call);
     uint32_t newMark() { return ++m_marks; }
