@@ -2,16 +2,20 @@
 #include "app/commands/commands.h"
 #include "app/output/console.h"
 #include "app/output/json_writer.h"
+#include "app/wiring/lowering.h"
 #include "app/wiring/outputs.h"
 #include "app/wiring/tf_target.h"
 #include "converters/formats.h"
 #include "converters/tflite/file_archive.h"
+#include "engine/api/inputs/inputs.h"
 #include "engine/api/inputs/run_target.h"
 #include "engine/base/text.h"
 #include "engine/transform/freeze.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace loopscope::app {
@@ -67,6 +71,64 @@ Result<FrozenText> freeze(LoadedModel& file, const Arguments& arguments, bool ke
     return text;
 }
 
+/// `--feed NAME` and `--feed NAME=SOURCE` name inputs; a source only gives the shape.
+Result<std::vector<std::pair<std::string, std::string>>> feedsOf(const Arguments& arguments)
+{
+    std::vector<std::pair<std::string, std::string>> feeds;
+    for (const std::string& text : arguments.all("feed")) {
+        if (text.find('=') == std::string::npos) {
+            feeds.emplace_back(text, "");
+            continue;
+        }
+        LS_TRY(const InputOption input, splitInputOption(text));
+        feeds.emplace_back(input.name, text.substr(text.find('=') + 1));
+    }
+    return feeds;
+}
+
+/// Shapes of inputs as their sources have them.
+Status shapeInputs(Model& model, GraphId root, const RunSelection& selection, const std::vector<std::pair<std::string, std::string>>& feeds)
+{
+    LS_TRY(const Model selected, selectForRun(model, root, selection));
+    LS_TRY(const RunTarget target, selectTarget(selected, ""));
+    for (const auto& [name, source] : feeds) {
+        if (source.empty()) continue;
+        LS_TRY(const Port* const port, findInput(target, name));
+        LS_TRY(const Array array, bindInput(*port, source, 1, nullptr));
+        TensorType& type = model.graph(root).value(port->value).type;
+        type = TensorType(type.dtype, array.shape);
+    }
+    return {};
+}
+
+/// A TensorFlow graph as TFLite. Notes say what was left out.
+Result<std::vector<std::string>> lower(LoadedModel& file, const Arguments& arguments)
+{
+    Model& model = file.model;
+    const std::string key = arguments.text("signature");
+    LS_TRY(const auto feeds, feedsOf(arguments));
+    LS_TRY(RunSelection selection, selectionFromArguments(file, arguments));
+    const GraphId root = rootOf(model, key);
+    std::vector<std::string> order;
+    for (const auto& [name, source] : feeds) {
+        const std::string id = name.ends_with(":0") ? name.substr(0, name.size() - 2) : name;
+        const Signature* const signature = chooseSignature(model, key);
+        const auto binding = [&](const SignatureBinding& b) { return b.name == name; };
+        const auto bound = signature ? std::ranges::find_if(signature->inputs, binding) : std::vector<SignatureBinding>::const_iterator();
+        const bool isBound = signature && bound != signature->inputs.end();
+        order.push_back(isBound ? model.graph(root).value(bound->value).id : id);
+    }
+    for (const std::string& feed : selection.feeds)
+        if (std::ranges::find(order, feed) == order.end() && std::ranges::find(order, feed + ":0") == order.end()) order.push_back(feed);
+    selection.feeds = std::move(order);
+    LS_CHECK_OK(shapeInputs(model, root, selection, feeds));
+    const Signature* const chosen = chooseSignature(model, key);
+    LS_TRY(LoweredModel lowered, loweredModel(model, root, selection, chosen ? chosen->key : "", {arguments.has("allow-custom")}));
+    if (!lowered.noForm.empty()) return noFormError(lowered);
+    file.model = std::move(lowered.model);
+    return std::move(lowered.notes);
+}
+
 } // namespace
 
 Result<int> runConvert(const CommandContext& context)
@@ -85,7 +147,12 @@ Result<int> runConvert(const CommandContext& context)
     options.source = file.content;
     LS_TRY(const Format* const format, formatToSave(out, options));
     FrozenText frozen;
-    if (arguments.has("freeze")) {
+    const bool isLowered = file.model.dialect == Dialect::tf && (format->extension == "tflite" || format->extension == "circle");
+    if (isLowered) {
+        Result<std::vector<std::string>> notes = lower(file, arguments);
+        if (!notes.ok()) return std::move(notes).takeError().at(file.path);
+        for (const std::string& note : *notes) console.note(note);
+    } else if (arguments.has("freeze")) {
         Result<FrozenText> done = freeze(file, arguments, format->extension != "pb" && format->extension != "pbtxt");
         if (!done.ok()) return std::move(done).takeError().at(file.path);
         frozen = std::move(done).value();
@@ -93,6 +160,7 @@ Result<int> runConvert(const CommandContext& context)
         for (const char* option : {"signature", "fetch", "feed"})
             if (arguments.has(option))
                 return Error(ErrorCode::usage, "--" + std::string(option) + " says what --freeze keeps").expected("--freeze, too");
+        if (arguments.has("allow-custom")) return Error(ErrorCode::usage, "--allow-custom is for TensorFlow graphs that become .tflite");
     }
     LS_CHECK_OK(format->save(file.model, out, options));
     if (!format->keepsFiles) tellLostFiles(console, file);

@@ -92,6 +92,7 @@ constexpr std::array kOptions = {
                "what is drawn open: everything, nothing, a call (main/while#1) or a group (main//block_13)", true},
     OptionSpec{"data", 0, "inline|side|none", "by size", "where the bytes of constants go in .lsir output", false},
     OptionSpec{"freeze", 0, "", "", "TensorFlow graphs: variables become constants; refused for those that are written", false},
+    OptionSpec{"allow-custom", 0, "", "", "keep operators without a form in TFLite as custom operators", false},
     OptionSpec{"dialect", 0, "tfl|tf|circle", "all", "operators of one dialect", false},
     OptionSpec{"markdown", 0, "", "", "the status page of the documentation", false},
     OptionSpec{"filter", 0, "REGEX", "all", "cases whose id matches", false},

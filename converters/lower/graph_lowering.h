@@ -1,0 +1,153 @@
+// What the rules of lowering are written on: one TensorFlow operator is looked at, TFLite operators are put behind those that are there.
+#pragma once
+
+#include "converters/lower/lower.h"
+#include "engine/tensor/tensor.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace loopscope::lowering {
+
+class ModelLowering;
+
+/// The values of a TensorFlow graph, in the graph that they are lowered into.
+using Lowered = std::vector<ValueId>;
+
+/// One graph that is made. Functions that are called are lowered into the graph of their caller.
+class GraphLowering {
+public:
+    GraphLowering(ModelLowering& model, std::string id);
+
+    // --- The operator that is lowered ---------------------------------------------------------------------------------------------------
+
+    const Operator& op() const { return *m_op; }
+    int inputCount() const { return static_cast<int>(m_op->inputs.size()); }
+    ValueId input(int i) const { return (*m_values)[static_cast<size_t>(m_op->inputs[static_cast<size_t>(i)].index)]; }
+    std::vector<ValueId> inputs() const;
+    const TensorType& type(ValueId id) const { return m_graph.value(id).type; }
+    /// What TensorFlow says of result `k`.
+    const TensorType& declared(int k) const { return m_source->value(m_op->results[static_cast<size_t>(k)]).type; }
+    /// Elements of a constant of integers; none: it is no constant.
+    std::optional<std::vector<int64_t>> integers(ValueId id) const;
+    /// NHWC, or nothing said of it.
+    Status checkLayout() const;
+
+    // --- What stands for it -------------------------------------------------------------------------------------------------------------
+
+    /// Result `k` of the operator is this value.
+    void bind(int k, ValueId value);
+    /// A new operator for result 0, or for all results of the TensorFlow operator. Errors: what TFLite's rules say against it.
+    Status finish(std::string_view kind, std::vector<ValueId> inputs, AttributeList attributes = {});
+    /// A new operator on the way, with one result. `dtype` unknown: as the rules of the operator say.
+    Result<ValueId> emit(std::string_view kind, std::vector<ValueId> inputs, AttributeList attributes = {}, DType dtype = DType::unknown);
+    /// With these types as far as inference does not know better.
+    Result<std::vector<ValueId>> emitAll(Kind kind, std::vector<ValueId> inputs, AttributeList attributes, std::vector<TensorType> types,
+                                         std::span<const std::string> names = {});
+
+    ValueId constant(TensorType type, ConstantPtr data, std::string_view name = "");
+    ValueId integerConstant(DType dtype, std::span<const int64_t> values, bool isScalar = false);
+    ValueId realConstant(DType dtype, double value);
+    /// As i32: where TFLite takes indices in that dtype only.
+    Result<ValueId> asInt32(ValueId id);
+    Result<ValueId> asBool(ValueId id); ///< TensorFlow's truth of a number
+    Result<ValueId> shapeOf(ValueId id) { return emit("shape", {id}, {{"out_type", DType::i32}}, DType::i32); }
+    /// A value of its own with the same elements.
+    Result<ValueId> copy(ValueId id);
+
+    ModelLowering& model() { return m_model; }
+    void note(std::string text);
+    std::string place() const { return m_place + "/" + m_op->name; }
+
+    // --- Whole graphs -------------------------------------------------------------------------------------------------------------------
+
+    /// Lowers the operators of a function into this graph; what its outputs are.
+    std::vector<ValueId> lowerBody(const Graph& source, std::span<const ValueId> arguments, const std::string& place);
+    ValueId addInput(const std::string& id, TensorType type);
+    void setOutputs(const std::vector<ValueId>& outputs);
+    Graph& graph() { return m_graph; }
+    /// The value that stands for a value of the graph that was lowered last.
+    ValueId valueOf(ValueId source) const { return (*m_values)[static_cast<size_t>(source.index)]; }
+
+private:
+    void lowerOperator(OperatorId id);
+    ValueId newValue(const std::string& wanted, TensorType type, ValueRole role);
+    ValueId placeholderFor(int k);
+
+    ModelLowering& m_model;
+    Graph m_graph;
+    const Graph* m_source = nullptr;
+    const Operator* m_op = nullptr;
+    Lowered* m_values = nullptr;
+    std::string m_place, m_prefix;
+    std::unordered_set<std::string> m_names;
+    std::map<std::pair<int, std::vector<int64_t>>, ValueId> m_integers;
+};
+
+/// All graphs of a model.
+class ModelLowering {
+public:
+    ModelLowering(const Model& model, const LowerOptions& options) : m_source(model), m_options(options) {}
+
+    Result<LoweredModel> lower(GraphId root);
+
+    const Model& source() const { return m_source; }
+    const LowerOptions& options() const { return m_options; }
+    LoweredModel& result() { return m_result; }
+    /// The graph that a function becomes whose inputs are given values of these types; `extra` inputs stand before its own. A number
+    /// that its output is becomes its truth where `isCondition`. `copies`: outputs get values of their own where LiteRT needs that.
+    struct Callee {
+        GraphId source;
+        std::vector<TensorType> types; ///< of what it is given; used where the function leaves dtypes open, as lists are
+        int extra = 0;
+        bool isCondition = false, isBody = false;
+    };
+    Result<GraphId> calleeOf(const Callee& callee, const std::string& place);
+    GraphId reserve(std::string id);
+    void put(GraphId id, Graph graph);
+    void decline(std::string place, std::string kind, std::string reason);
+    std::vector<TensorType> outputTypes(GraphId lowered) const;
+    /// The variable has this value when a session begins.
+    void initialise(const Operator& variable, const TensorAttribute& value);
+    int depth = 0; ///< of functions within functions
+
+private:
+    const Model& m_source;
+    const LowerOptions& m_options;
+    LoweredModel m_result;
+    std::map<std::string, GraphId> m_callees;
+    void addInitialiser(Graph& main);
+    std::unordered_set<std::string> m_ids;
+    std::map<std::pair<std::string, std::string>, TensorAttribute> m_initial; ///< by container and shared name
+};
+
+/// How one TensorFlow operator is lowered. Errors: unsupported, badFile: why it cannot be.
+using Rule = Status (*)(GraphLowering&);
+/// Null: there is none.
+Rule findRule(std::string_view kind);
+/// The same for operators that only change their names and the keys of attributes; false: it is none of them.
+bool isSimple(std::string_view kind);
+Status lowerSimple(GraphLowering& lowering);
+
+struct NamedRule {
+    std::string_view kind;
+    Rule rule;
+};
+std::span<const NamedRule> mathRules();
+std::span<const NamedRule> nnRules();
+std::span<const NamedRule> flowRules();
+std::span<const NamedRule> listRules();
+
+inline Error noForm(std::string reason) { return Error(ErrorCode::unsupported, std::move(reason)); }
+/// "SAME" of a TensorFlow string as TFLite's enumerator.
+inline Attribute wordOf(const Operator& op, std::string_view key) { return Word{std::string(attributeString(op.attributes, key, ""))}; }
+
+} // namespace loopscope::lowering

@@ -1,0 +1,183 @@
+#include "converters/lower/lower.h"
+
+#include "converters/lower/graph_lowering.h"
+#include "engine/ir/frames.h"
+
+#include <algorithm>
+
+namespace loopscope {
+
+namespace lowering {
+
+namespace {
+
+constexpr int kMostDepth = 64; ///< functions within functions
+
+/// Where an Identity gave an output its name, what it reads has that name now.
+void nameOutputs(Graph& graph, const Graph& source)
+{
+    std::unordered_set<std::string> names;
+    for (const Value& value : graph.values) names.insert(value.id);
+    for (size_t k = 0; k < graph.outputs.size(); ++k) {
+        if (!graph.outputs[k].value.valid()) continue;
+        const std::string& wanted = source.value(source.outputs[k].value).id;
+        Value& value = graph.value(graph.outputs[k].value);
+        const bool isFirst = std::ranges::none_of(graph.outputs.begin(), graph.outputs.begin() + static_cast<ptrdiff_t>(k),
+                                                  [&](const GraphOutput& other) { return other.value == graph.outputs[k].value; });
+        if (value.role == ValueRole::result && isFirst && names.insert(wanted).second) value.id = wanted;
+    }
+}
+
+} // namespace
+
+GraphId ModelLowering::reserve(std::string id)
+{
+    const std::string wanted = id;
+    for (int n = 1; !m_ids.insert(id).second; ++n) id = wanted + "_" + std::to_string(n);
+    Graph& graph = m_result.model.graphs.emplace_back();
+    graph.id = std::move(id);
+    return GraphId(static_cast<int64_t>(m_result.model.graphs.size()) - 1);
+}
+
+void ModelLowering::put(GraphId id, Graph graph)
+{
+    graph.id = m_result.model.graph(id).id;
+    m_result.model.graph(id) = std::move(graph);
+}
+
+void ModelLowering::decline(std::string place, std::string kind, std::string reason)
+{
+    const bool isKnown = std::ranges::any_of(m_result.noForm, [&](const NoForm& known) { return known.place == place; });
+    if (!isKnown) m_result.noForm.push_back({std::move(place), std::move(kind), std::move(reason)});
+}
+
+std::vector<TensorType> ModelLowering::outputTypes(GraphId lowered) const
+{
+    std::vector<TensorType> types;
+    const Graph& graph = m_result.model.graph(lowered);
+    for (const GraphOutput& output : graph.outputs) types.push_back(output.value.valid() ? graph.value(output.value).type : TensorType());
+    return types;
+}
+
+Result<GraphId> ModelLowering::calleeOf(const Callee& callee, const std::string& place)
+{
+    if (!m_source.hasGraph(callee.source)) return noForm("it calls a function that is not there");
+    const Graph& source = m_source.graph(callee.source);
+    std::string key = std::to_string(callee.source.index) + (callee.isCondition ? "?" : callee.isBody ? "*" : ":");
+    std::vector<TensorType> types = callee.types;
+    for (size_t i = 0; i < types.size(); ++i) {
+        const size_t own = i - static_cast<size_t>(callee.extra);
+        if (i >= static_cast<size_t>(callee.extra) && own < source.inputs.size()) {
+            const TensorType& formal = source.value(source.inputs[own]).type;
+            const bool isOpen = formal.dtype == DType::variant || formal.dtype == DType::unknown;
+            if (!isOpen) types[i] = formal;
+            // What a loop carries may change its shape; what a branch is given has the shape that it has.
+            else if (callee.isBody || callee.isCondition) types[i] = TensorType(types[i].dtype, Shape::unknownRank());
+        }
+        key += std::to_string(static_cast<int>(types[i].dtype)) + ",";
+    }
+    if (const auto known = m_callees.find(key); known != m_callees.end()) return known->second;
+    if (depth >= kMostDepth) return noForm("functions within functions, " + std::to_string(kMostDepth) + " deep");
+    const GraphId id = reserve(source.id);
+    m_callees[key] = id;
+    ++depth;
+    GraphLowering lowering(*this, m_result.model.graph(id).id);
+    std::vector<ValueId> arguments;
+    for (size_t i = 0; i < types.size(); ++i) {
+        const size_t own = i - static_cast<size_t>(callee.extra);
+        const bool isOwn = i >= static_cast<size_t>(callee.extra) && own < source.inputs.size();
+        const ValueId input = lowering.addInput(isOwn ? source.value(source.inputs[own]).id : "index", types[i]);
+        if (isOwn) arguments.push_back(input);
+    }
+    std::vector<ValueId> outputs = lowering.lowerBody(source, arguments, place);
+    --depth;
+    if (callee.isCondition && !outputs.empty() && outputs[0].valid()) {
+        LS_TRY(outputs[0], lowering.asBool(outputs[0]));
+    }
+    if (callee.isBody)
+        for (size_t j = 1; j < outputs.size(); ++j)
+            for (size_t i = 0; i < j; ++i)
+                if (outputs[j].valid() && outputs[j] == arguments[i]) {
+                    m_result.notes.push_back(place + ": output " + std::to_string(j) + " of the body, '" +
+                                             source.value(source.inputs[i]).id + "', is a copy, for LiteRT would have overwritten it");
+                    LS_TRY(outputs[j], lowering.copy(outputs[j]));
+                    break;
+                }
+    lowering.setOutputs(outputs);
+    put(id, std::move(lowering.graph()));
+    return id;
+}
+
+void ModelLowering::initialise(const Operator& variable, const TensorAttribute& value)
+{
+    m_initial[{std::string(attributeString(variable.attributes, "container", "")),
+               std::string(attributeString(variable.attributes, "shared_name", ""))}] = value;
+}
+
+/// A graph that gives variables their values, run once before anything else.
+void ModelLowering::addInitialiser(Graph& main)
+{
+    if (m_initial.empty()) return;
+    const GraphId id = reserve("initialise");
+    GraphLowering lowering(*this, "");
+    for (const auto& [names, value] : m_initial) {
+        auto handle = lowering.emitAll({"tfl", "var_handle"}, {}, {{"container", names.first}, {"shared_name", names.second}},
+                                       {TensorType(DType::resource, Shape{})});
+        if (!handle.ok()) continue;
+        const ValueId data = lowering.constant(TensorType(value.type.dtype, value.type.shape), value.data);
+        static_cast<void>(lowering.emitAll({"tfl", "assign_variable"}, {handle->front(), data}, {}, {}).ok());
+    }
+    put(id, std::move(lowering.graph()));
+    Operator once;
+    once.kind = {"tfl", "call_once"};
+    once.attributes = {{"init", GraphRef{id, nullptr}}};
+    main.operators.insert(main.operators.begin(), std::move(once));
+    for (Value& value : main.values)
+        if (value.role == ValueRole::result) value.producer = OperatorId(value.producer.index + 1);
+}
+
+Result<LoweredModel> ModelLowering::lower(GraphId root)
+{
+    const Graph& source = m_source.graph(root);
+    if (hasFramesOrSwitches(source))
+        return Error(ErrorCode::unsupported, "it has control flow of TensorFlow 1, which has to be raised first");
+    m_result.model.dialect = Dialect::tfl;
+    setAttribute(m_result.model.attributes, "description", std::string("Loopscope converted."));
+    const GraphId id = reserve("main");
+    GraphLowering lowering(*this, "main");
+    std::vector<ValueId> arguments;
+    for (const ValueId input : source.inputs) arguments.push_back(lowering.addInput(source.value(input).id, source.value(input).type));
+    const std::vector<ValueId> outputs = lowering.lowerBody(source, arguments, source.id);
+    lowering.setOutputs(outputs);
+    nameOutputs(lowering.graph(), source);
+    for (const Signature& signature : m_source.signatures) {
+        if (signature.graph != root) continue;
+        Signature lowered{signature.key, id, {}, {}};
+        const auto bind = [&](const std::vector<SignatureBinding>& from, std::vector<SignatureBinding>& to, const auto& find) {
+            for (const SignatureBinding& binding : from)
+                if (const ValueId value = find(binding.value); value.valid()) to.push_back({binding.name, value});
+        };
+        bind(signature.inputs, lowered.inputs, [&](ValueId value) {
+            const auto at = std::ranges::find(source.inputs, value);
+            return at == source.inputs.end() ? ValueId() : arguments[static_cast<size_t>(at - source.inputs.begin())];
+        });
+        bind(signature.outputs, lowered.outputs, [&](ValueId value) {
+            const auto at = std::ranges::find(source.outputs, value, &GraphOutput::value);
+            return at == source.outputs.end() ? ValueId() : outputs[static_cast<size_t>(at - source.outputs.begin())];
+        });
+        if (lowered.inputs.size() == signature.inputs.size() && lowered.outputs.size() == signature.outputs.size())
+            m_result.model.signatures.push_back(std::move(lowered)); // of what else the graph could run nothing is left
+    }
+    addInitialiser(lowering.graph());
+    put(id, std::move(lowering.graph()));
+    return std::move(m_result);
+}
+
+} // namespace lowering
+
+Result<LoweredModel> lowerToTflite(const Model& model, GraphId root, const LowerOptions& options)
+{
+    return lowering::ModelLowering(model, options).lower(root);
+}
+
+} // namespace loopscope

@@ -1,0 +1,214 @@
+// Constants, calls, branches and loops; variables; and what says something while it runs, which TFLite does not.
+#include "converters/lower/graph_lowering.h"
+#include "engine/ir/stored_constant.h"
+
+#include <algorithm>
+#include <array>
+
+namespace loopscope::lowering {
+
+namespace {
+
+Status constant(GraphLowering& l)
+{
+    const Attribute* const said = findAttribute(l.op().attributes, "value");
+    const auto* const tensor = said ? said->as<TensorAttribute>() : nullptr;
+    if (!tensor || !tensor->data) return noForm("it has no value");
+    Value value;
+    value.type = tensor->type;
+    value.role = ValueRole::constant;
+    value.constant = tensor->data;
+    if (isPacked(value)) {
+        LS_TRY(Bytes bytes, unpackConstant(value));
+        value.constant = std::make_shared<Constant>(std::move(bytes));
+    }
+    l.bind(0, l.constant(TensorType(value.type.dtype, value.type.shape), value.constant, l.op().name));
+    return {};
+}
+
+std::vector<TensorType> typesOf(const GraphLowering& l, std::span<const ValueId> values)
+{
+    std::vector<TensorType> types;
+    for (const ValueId value : values) types.push_back(l.type(value));
+    return types;
+}
+
+GraphId calleeOf(const GraphLowering& l, std::string_view key) { return attributeGraph(l.op().attributes, key); }
+
+std::vector<std::string> resultNames(const GraphLowering& l)
+{
+    std::vector<std::string> names;
+    for (size_t k = 0; k < l.op().results.size(); ++k) names.push_back(l.op().name + (k == 0 ? "" : ":" + std::to_string(k)));
+    return names;
+}
+
+Status finishCall(GraphLowering& l, std::string kind, std::vector<ValueId> inputs, AttributeList attributes, std::vector<TensorType> types)
+{
+    for (size_t k = 0; k < types.size() && k < l.op().results.size(); ++k) {
+        const TensorType& declared = l.declared(static_cast<int>(k));
+        if (declared.dtype != DType::variant && declared.dtype != DType::unknown) types[k] = declared;
+    }
+    LS_TRY(const std::vector<ValueId> results,
+           l.emitAll({"tfl", std::move(kind)}, std::move(inputs), std::move(attributes), std::move(types), resultNames(l)));
+    for (size_t k = 0; k < results.size(); ++k) l.bind(static_cast<int>(k), results[k]);
+    return {};
+}
+
+Status branch(GraphLowering& l)
+{
+    std::vector<ValueId> inputs = l.inputs();
+    LS_TRY(inputs[0], l.asBool(inputs[0]));
+    const std::vector<TensorType> types = typesOf(l, std::span(inputs).subspan(1));
+    LS_TRY(const GraphId then, l.model().calleeOf({calleeOf(l, "then_branch"), types}, l.place() + ":then"));
+    LS_TRY(const GraphId otherwise, l.model().calleeOf({calleeOf(l, "else_branch"), types}, l.place() + ":else"));
+    return finishCall(l, "if", std::move(inputs), {{"then", GraphRef{then, nullptr}}, {"else", GraphRef{otherwise, nullptr}}},
+                      l.model().outputTypes(then));
+}
+
+Status loop(GraphLowering& l)
+{
+    const std::vector<ValueId> inputs = l.inputs();
+    const std::vector<TensorType> types = typesOf(l, inputs);
+    LS_TRY(const GraphId cond, l.model().calleeOf({calleeOf(l, "cond"), types, 0, true, false}, l.place() + ":cond"));
+    LS_TRY(const GraphId body, l.model().calleeOf({calleeOf(l, "body"), types, 0, false, true}, l.place() + ":body"));
+    std::vector<TensorType> results = types;
+    for (TensorType& type : results) type = TensorType(type.dtype, Shape::unknownRank()); // it may change in the loop
+    return finishCall(l, "while", inputs, {{"cond", GraphRef{cond, nullptr}}, {"body", GraphRef{body, nullptr}}}, std::move(results));
+}
+
+/// Branch k of a Case: index = k ? branch : the rest; an index out of range means the last one.
+Status choice(GraphLowering& l)
+{
+    std::vector<GraphId> branches;
+    if (const Attribute* const said = findAttribute(l.op().attributes, "branches"))
+        if (const auto* items = said->as<AttributeItems>())
+            for (const Attribute& item : *items)
+                if (const auto* graph = item.as<GraphRef>()) branches.push_back(graph->graph);
+    if (branches.empty()) return noForm("it has no branches");
+    const std::vector<ValueId> inputs = l.inputs();
+    const std::vector<TensorType> types = typesOf(l, inputs);
+    std::vector<GraphId> lowered;
+    for (size_t k = 0; k < branches.size(); ++k) {
+        LS_TRY(const GraphId graph, l.model().calleeOf({branches[k], types, 1}, l.place() + ":branch" + std::to_string(k)));
+        lowered.push_back(graph);
+    }
+    const std::vector<TensorType> results = l.model().outputTypes(lowered.front());
+    const auto test = [](GraphLowering& in, ValueId index, int64_t k) {
+        return in.emit("equal", {index, in.integerConstant(DType::i32, std::array{k}, true)}, {}, DType::boolean);
+    };
+    GraphId rest = lowered.back();
+    for (size_t k = lowered.size() - 1; k-- > 1;) {
+        const GraphId id = l.model().reserve(l.op().name + "/from" + std::to_string(k));
+        GraphLowering chain(l.model(), "");
+        std::vector<ValueId> operands;
+        for (const TensorType& type : types) operands.push_back(chain.addInput("x", type));
+        LS_TRY(const ValueId isIt, test(chain, operands[0], static_cast<int64_t>(k)));
+        std::vector<ValueId> all = {isIt};
+        all.insert(all.end(), operands.begin(), operands.end());
+        LS_TRY(const std::vector<ValueId> outputs,
+               chain.emitAll({"tfl", "if"}, std::move(all), {{"then", GraphRef{lowered[k], nullptr}}, {"else", GraphRef{rest, nullptr}}},
+                             results));
+        chain.setOutputs(outputs);
+        l.model().put(id, std::move(chain.graph()));
+        rest = id;
+    }
+    LS_TRY(const ValueId isFirst, test(l, inputs[0], lowered.size() == 1 ? -1 : 0));
+    std::vector<ValueId> all = {isFirst};
+    all.insert(all.end(), inputs.begin(), inputs.end());
+    return finishCall(l, "if", std::move(all), {{"then", GraphRef{lowered.front(), nullptr}}, {"else", GraphRef{rest, nullptr}}}, results);
+}
+
+Status call(GraphLowering& l)
+{
+    const GraphId callee = calleeOf(l, "f");
+    ModelLowering& model = l.model();
+    if (!model.source().hasGraph(callee)) return noForm("it calls a function that is not there");
+    if (model.depth > 64) return noForm("functions within functions, 64 deep");
+    ++model.depth;
+    const std::vector<ValueId> inputs = l.inputs();
+    const std::vector<ValueId> outputs = l.lowerBody(model.source().graph(callee), inputs, l.place());
+    --model.depth;
+    for (size_t k = 0; k < outputs.size() && k < l.op().results.size(); ++k) l.bind(static_cast<int>(k), outputs[k]);
+    return {};
+}
+
+/// What nobody reads, but a branch has to give.
+Status unread(GraphLowering& l)
+{
+    const DType dtype = l.declared(0).dtype;
+    Shape shape = l.declared(0).dynamicShape();
+    if (const Attribute* const said = findAttribute(l.op().attributes, "shape"); said && said->as<Shape>()) shape = *said->as<Shape>();
+    if (!shape.hasRank()) shape = Shape{};
+    for (int d = 0; d < shape.rank(); ++d) shape[d] = std::max<int64_t>(shape[d], 0);
+    const std::optional<int64_t> count = checkedElementCount(shape);
+    if (!count || bitWidth(dtype) < 8 || *count > (1 << 20)) return noForm("a stand-in of " + std::string(dtypeName(dtype)));
+    const std::vector<std::byte> zeros(byteSize(dtype, *count));
+    l.bind(0, l.constant(TensorType(dtype, shape), std::make_shared<Constant>(Bytes::copyOf(zeros)), l.op().name));
+    return {};
+}
+
+/// An optional of one value is that value.
+Status isItsValue(GraphLowering& l)
+{
+    if (l.inputCount() != 1 || l.op().results.size() != 1) return noForm("an optional of several values");
+    l.bind(0, l.input(0));
+    return {};
+}
+
+Status leftOut(GraphLowering& l)
+{
+    if (l.op().kind.name != "NoOp" && l.op().kind.name != "ControlTrigger")
+        l.note(l.place() + " (" + l.op().kind.name + ") is left out: TFLite has nothing that only checks or says something");
+    return {};
+}
+
+Status variable(GraphLowering& l)
+{
+    if (const Attribute* const said = findAttribute(l.op().attributes, "@value"))
+        if (const auto* value = said->as<TensorAttribute>()) l.model().initialise(l.op(), *value);
+    return l.finish("var_handle", {},
+                    {{"container", std::string(attributeString(l.op().attributes, "container", ""))},
+                     {"shared_name", std::string(attributeString(l.op().attributes, "shared_name", ""))}});
+}
+
+Status readVariable(GraphLowering& l) { return l.finish("read_variable", {l.input(0)}); }
+Status assignVariable(GraphLowering& l) { return l.finish("assign_variable", l.inputs()); }
+
+/// v ± x, read and written back.
+Status changeVariable(GraphLowering& l)
+{
+    const DType dtype = l.type(l.input(1)).dtype;
+    LS_TRY(const ValueId old, l.emit("read_variable", {l.input(0)}, {}, dtype));
+    LS_TRY(const ValueId changed, l.emit(l.op().kind.name == "AssignAddVariableOp" ? "add" : "sub", {old, l.input(1)}, {}, dtype));
+    return l.emitAll({"tfl", "assign_variable"}, {l.input(0), changed}, {}, {}).ok() ? Status() : noForm("a variable that is no number");
+}
+
+constexpr NamedRule kRules[] = {
+    {"Assert", leftOut},
+    {"AssignAddVariableOp", changeVariable},
+    {"AssignSubVariableOp", changeVariable},
+    {"AssignVariableOp", assignVariable},
+    {"Case", choice},
+    {"Const", constant},
+    {"ControlTrigger", leftOut},
+    {"FakeParam", unread},
+    {"If", branch},
+    {"NoOp", leftOut},
+    {"OptionalFromValue", isItsValue},
+    {"OptionalGetValue", isItsValue},
+    {"PartitionedCall", call},
+    {"PrintV2", leftOut},
+    {"ReadVariableOp", readVariable},
+    {"StatefulPartitionedCall", call},
+    {"StatelessCase", choice},
+    {"StatelessIf", branch},
+    {"StatelessWhile", loop},
+    {"VarHandleOp", variable},
+    {"While", loop},
+};
+
+} // namespace
+
+std::span<const NamedRule> flowRules() { return kRules; }
+
+} // namespace loopscope::lowering

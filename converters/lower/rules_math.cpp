@@ -1,0 +1,201 @@
+// Arithmetic and movement of elements whose operands or attributes stand elsewhere in TFLite, or that several of its operators make up.
+#include "converters/lower/graph_lowering.h"
+
+#include <array>
+
+namespace loopscope::lowering {
+
+namespace {
+
+Status isOperand(GraphLowering& l)
+{
+    for (int k = 0; k < static_cast<int>(l.op().results.size()); ++k) l.bind(k, l.input(k));
+    return {};
+}
+
+Status concat(GraphLowering& l)
+{
+    std::vector<ValueId> inputs = l.inputs();
+    const auto axis = l.integers(inputs.back());
+    if (!axis) return noForm("its axis is computed");
+    inputs.pop_back();
+    return l.finish("concatenation", std::move(inputs), {{"axis", axis->front()}});
+}
+
+Status gather(GraphLowering& l)
+{
+    const auto axis = l.inputCount() > 2 ? l.integers(l.input(2)) : std::vector<int64_t>{0};
+    if (!axis) return noForm("its axis is computed");
+    AttributeList attributes = {{"axis", axis->front()}};
+    if (const int64_t batch = attributeInt(l.op().attributes, "batch_dims", 0); batch != 0) attributes.push_back({"batch_dims", batch});
+    return l.finish("gather", {l.input(0), l.input(1)}, std::move(attributes));
+}
+
+Status addN(GraphLowering& l)
+{
+    if (l.inputCount() == 1) return isOperand(l);
+    return l.inputCount() == 2 ? l.finish("add", l.inputs()) : l.finish("add_n", l.inputs());
+}
+
+Status mirrorPad(GraphLowering& l)
+{
+    LS_TRY(const ValueId paddings, l.asInt32(l.input(1)));
+    return l.finish("mirror_pad", {l.input(0), paddings}, {{"mode", wordOf(l.op(), "mode")}});
+}
+
+Status size(GraphLowering& l)
+{
+    LS_TRY(ValueId shape, l.shapeOf(l.input(0)));
+    if (l.declared(0).dtype == DType::i64) {
+        LS_TRY(shape, l.emit("cast", {shape}, {}, DType::i64));
+    }
+    constexpr std::array<int64_t, 1> kFirst = {0};
+    return l.finish("reduce_prod", {shape, l.integerConstant(DType::i32, kFirst)});
+}
+
+Status shapeN(GraphLowering& l)
+{
+    const DType dtype = l.declared(0).dtype;
+    for (int k = 0; k < l.inputCount(); ++k) {
+        LS_TRY(const ValueId shape, l.emit("shape", {l.input(k)}, {{"out_type", dtype}}, dtype));
+        l.bind(k, shape);
+    }
+    return {};
+}
+
+Status reciprocal(GraphLowering& l) { return l.finish("div", {l.realConstant(l.declared(0).dtype, 1), l.input(0)}); }
+
+Status log1p(GraphLowering& l)
+{
+    LS_TRY(const ValueId sum, l.emit("add", {l.input(0), l.realConstant(l.declared(0).dtype, 1)}));
+    return l.finish("log", {sum});
+}
+
+Status expm1(GraphLowering& l)
+{
+    LS_TRY(const ValueId power, l.emit("exp", {l.input(0)}));
+    return l.finish("sub", {power, l.realConstant(l.declared(0).dtype, 1)});
+}
+
+Status softplus(GraphLowering& l)
+{
+    LS_TRY(const ValueId power, l.emit("exp", {l.input(0)}));
+    LS_TRY(const ValueId sum, l.emit("add", {power, l.realConstant(l.declared(0).dtype, 1)}));
+    return l.finish("log", {sum});
+}
+
+Status tan(GraphLowering& l)
+{
+    LS_TRY(const ValueId sin, l.emit("sin", {l.input(0)}));
+    LS_TRY(const ValueId cos, l.emit("cos", {l.input(0)}));
+    return l.finish("div", {sin, cos});
+}
+
+Status isNan(GraphLowering& l) { return l.finish("not_equal", {l.input(0), l.input(0)}); }
+
+/// x − x is 0 for numbers and NaN for all else.
+Status isFinite(GraphLowering& l)
+{
+    LS_TRY(const ValueId zero, l.emit("sub", {l.input(0), l.input(0)}));
+    return l.finish("equal", {zero, zero});
+}
+
+Status logicalXor(GraphLowering& l) { return l.finish("not_equal", l.inputs()); }
+
+Status onesLike(GraphLowering& l)
+{
+    LS_TRY(const ValueId shape, l.shapeOf(l.input(0)));
+    return l.finish("fill", {shape, l.realConstant(l.declared(0).dtype, 1)});
+}
+
+Status empty(GraphLowering& l)
+{
+    LS_TRY(const ValueId shape, l.asInt32(l.input(0)));
+    return l.finish("fill", {shape, l.realConstant(l.declared(0).dtype, 0)});
+}
+
+Status invertPermutation(GraphLowering& l)
+{
+    const ValueId zero = l.integerConstant(DType::i32, std::array<int64_t, 1>{0}, true),
+                  one = l.integerConstant(DType::i32, std::array<int64_t, 1>{1}, true);
+    LS_TRY(const ValueId numbers, l.asInt32(l.input(0)));
+    LS_TRY(const ValueId shape, l.shapeOf(numbers));
+    LS_TRY(const ValueId count, l.emit("reduce_prod", {shape, l.integerConstant(DType::i32, std::array<int64_t, 1>{0})}));
+    LS_TRY(const ValueId range, l.emit("range", {zero, count, one}, {}, DType::i32));
+    LS_TRY(const ValueId indices, l.emit("expand_dims", {numbers, l.integerConstant(DType::i32, std::array<int64_t, 1>{1}, true)}));
+    if (l.declared(0).dtype == DType::i32) return l.finish("scatter_nd", {indices, range, shape});
+    LS_TRY(const ValueId inverse, l.emit("scatter_nd", {indices, range, shape}));
+    return l.finish("cast", {inverse});
+}
+
+/// Σx² / 2
+Status l2Loss(GraphLowering& l)
+{
+    LS_TRY(const ValueId square, l.emit("square", {l.input(0)}));
+    LS_TRY(const ValueId flat, l.emit("reshape", {square, l.integerConstant(DType::i32, std::array<int64_t, 1>{-1})}));
+    LS_TRY(const ValueId sum, l.emit("sum", {flat, l.integerConstant(DType::i32, std::array<int64_t, 1>{0})}));
+    return l.finish("mul", {sum, l.realConstant(l.declared(0).dtype, 0.5)});
+}
+
+// Gradients as TensorFlow writes them: y, dy → dx.
+
+Status tanhGrad(GraphLowering& l)
+{
+    LS_TRY(const ValueId square, l.emit("mul", {l.input(0), l.input(0)}));
+    LS_TRY(const ValueId slope, l.emit("sub", {l.realConstant(l.declared(0).dtype, 1), square}));
+    return l.finish("mul", {l.input(1), slope});
+}
+
+Status sigmoidGrad(GraphLowering& l)
+{
+    LS_TRY(const ValueId scaled, l.emit("mul", {l.input(1), l.input(0)}));
+    LS_TRY(const ValueId rest, l.emit("sub", {l.realConstant(l.declared(0).dtype, 1), l.input(0)}));
+    return l.finish("mul", {scaled, rest});
+}
+
+Status reluGrad(GraphLowering& l)
+{
+    LS_TRY(const ValueId isPositive, l.emit("greater", {l.input(1), l.realConstant(l.declared(0).dtype, 0)}));
+    LS_TRY(const ValueId zeros, l.emit("zeros_like", {l.input(0)}));
+    return l.finish("select_v2", {isPositive, l.input(0), zeros});
+}
+
+constexpr NamedRule kRules[] = {
+    {"AddN", addN},
+    {"CheckNumerics", isOperand},
+    {"ConcatV2", concat},
+    {"Empty", empty},
+    {"EnsureShape", isOperand},
+    {"Expm1", expm1},
+    {"Gather", gather},
+    {"GatherV2", gather},
+    {"Identity", isOperand},
+    {"IdentityN", isOperand},
+    {"Inv", reciprocal},
+    {"InvertPermutation", invertPermutation},
+    {"IsFinite", isFinite},
+    {"IsNan", isNan},
+    {"L2Loss", l2Loss},
+    {"Log1p", log1p},
+    {"LogicalXor", logicalXor},
+    {"MirrorPad", mirrorPad},
+    {"OnesLike", onesLike},
+    {"PlaceholderWithDefault", isOperand},
+    {"PreventGradient", isOperand},
+    {"Reciprocal", reciprocal},
+    {"ReluGrad", reluGrad},
+    {"ShapeN", shapeN},
+    {"SigmoidGrad", sigmoidGrad},
+    {"Size", size},
+    {"Snapshot", isOperand},
+    {"Softplus", softplus},
+    {"StopGradient", isOperand},
+    {"Tan", tan},
+    {"TanhGrad", tanhGrad},
+};
+
+} // namespace
+
+std::span<const NamedRule> mathRules() { return kRules; }
+
+} // namespace loopscope::lowering
