@@ -91,6 +91,13 @@ GoldenCase readCase(const Json& object, const std::string& folder)
         result.tolerance.close = Tolerance::Close{compare->value("rtol", 1e-5), compare->value("atol", 1e-6), kNeighbourhood};
     result.mustNotOpen = !object.value("opens", true);
     for (const Json& run : object.at("runs")) result.runs.push_back(readRun(run, folder));
+    const auto expect = object.find("expect");
+    result.isFused = expect != object.end() && expect->is_array();
+    if (!result.isFused) return result;
+    for (const Json& entry : *expect) {
+        const bool isDeclined = entry.contains("declined");
+        result.expectations.push_back({textOr(entry, isDeclined ? "declined" : "fused", ""), isDeclined, entry.value("count", int64_t{1})});
+    }
     return result;
 }
 

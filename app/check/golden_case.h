@@ -33,11 +33,20 @@ struct GoldenRun {
     std::vector<std::string> errorNodes; ///< nodes and functions that TensorFlow's message names: `{{node NAME}}`, `{{function_node NAME}}`
 };
 
+/// What fusing the model must come to (`expect`).
+struct FusionExpectation {
+    std::string name;        ///< `CONV_2D+bias+RELU`
+    bool isDeclined = false; ///< must not come out; else it must, `count` times
+    int64_t count = 1;
+};
+
 struct GoldenCase {
     std::string id, format, modelPath;
     Tolerance tolerance;
     bool mustNotOpen = false; ///< the file is one that no program opens
     std::vector<GoldenRun> runs;
+    bool isFused = false; ///< the case says what fusing it must come to; that may be nothing
+    std::vector<FusionExpectation> expectations;
 };
 
 /// Reads FOLDER/cases.jsonl. Errors: badFile, "cases.jsonl:12: …".

@@ -1,5 +1,6 @@
 #include "app/check/golden_run.h"
 
+#include "app/check/fusion_check.h"
 #include "app/check/profile_bounds.h"
 #include "app/check/sha256.h"
 #include "app/wiring/model_file.h"
@@ -18,6 +19,7 @@
 #include <array>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <set>
 
 namespace loopscope::app {
@@ -328,6 +330,33 @@ CaseResult resultOf(const GoldenCase& golden, std::optional<CaseStop> stop)
     return result;
 }
 
+/// Fuses the model, holds what came out against what the case says, and runs that, too.
+void fuseAndRun(const GoldenCase& golden, const LoadedModel& file, Profile profile, CaseResult& result)
+{
+    Result<FusionCheck> check = checkFusion(golden, file);
+    if (!check.ok()) {
+        result = resultOf(golden, CaseStop{Verdict::fail, "fusing: " + check.error().message(), {}});
+        return;
+    }
+    std::map<std::string, std::unique_ptr<CaseRunner>> runners;
+    std::optional<CaseStop> stop;
+    for (size_t i = 0; i < golden.runs.size() && !stop; ++i) {
+        const std::string& signature = golden.runs[i].signature;
+        std::unique_ptr<CaseRunner>& runner = runners[signature];
+        if (!runner) runner = std::make_unique<CaseRunner>(golden, check->fused.at(signature), profile);
+        stop = runner->run(i);
+    }
+    const std::string summary = check->summary();
+    if (stop && stop->verdict != Verdict::unsupported) {
+        stop->message = "fused: " + stop->message + "; " + summary;
+        result = resultOf(golden, std::move(stop));
+    } else if (check->met < check->total) {
+        result = resultOf(golden, CaseStop{Verdict::fail, summary + ": " + check->firstUnmet, {}});
+    } else {
+        result.message = summary + (stop ? "; the fused model was not run: " + stop->message : "");
+    }
+}
+
 } // namespace
 
 Result<std::optional<Array>> goldenArray(const NpzFile& archive, size_t position, const std::map<std::string, std::string>& dtypes)
@@ -379,6 +408,7 @@ CaseResult runGoldenCase(const GoldenCase& golden, Profile profile)
     std::optional<CaseStop> stop;
     for (size_t i = 0; i < golden.runs.size() && !stop; ++i) stop = runner.run(i);
     CaseResult result = resultOf(golden, std::move(stop));
+    if (golden.isFused && result.verdict == Verdict::pass) fuseAndRun(golden, *file, profile, result);
     result.compared = runner.counts();
     const bool wantsValues = std::ranges::any_of(golden.runs, [](const GoldenRun& run) { return !run.mustFail; });
     if (result.verdict == Verdict::pass && wantsValues && result.compared.elements == 0) result.message = "nothing was compared";

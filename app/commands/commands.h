@@ -20,6 +20,7 @@ Result<int> runExport(const CommandContext& context);
 Result<int> runExportGraph(const CommandContext& context);
 Result<int> runConvert(const CommandContext& context);
 Result<int> runDevices(const CommandContext& context);
+Result<int> runFuse(const CommandContext& context);
 Result<int> runOps(const CommandContext& context);
 Result<int> runDebug(const CommandContext& context);
 Result<int> runGui(const CommandContext& context);

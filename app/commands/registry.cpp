@@ -118,6 +118,14 @@ std::vector<CommandSpec> conversionCommands()
          1,
          1,
          runConvert},
+        {"fuse",
+         "fuse IN -o OUT",
+         "Operators that one operator of TFLite computes become that one; tells what was fused, what was not, and why.",
+         "loopscope fuse model.pb -o fused.lsir --report fused.md",
+         {"output", "format", "force", "data", "passes", "report", "signature", "fetch", "feed"},
+         1,
+         1,
+         runFuse},
     };
 }
 

@@ -91,6 +91,8 @@ constexpr std::array kOptions = {
     OptionSpec{"expand", 0, "all|none|ID", "small calls, no groups",
                "what is drawn open: everything, nothing, a call (main/while#1) or a group (main//block_13)", true},
     OptionSpec{"data", 0, "inline|side|none", "by size", "where the bytes of constants go in .lsir output", false},
+    OptionSpec{"passes", 0, "LIST", "all", "fusion rules to use, by name, with commas between", false},
+    OptionSpec{"report", 0, "FILE", "none", "what was done and what was not, as .md or .json", false},
     OptionSpec{"freeze", 0, "", "", "TensorFlow graphs: variables become constants; refused for those that are written", false},
     OptionSpec{"allow-custom", 0, "", "", "keep operators without a form in TFLite as custom operators", false},
     OptionSpec{"dialect", 0, "tfl|tf|circle", "all", "operators of one dialect", false},

@@ -23,6 +23,8 @@ sed -E 's/[[:space:]]*#.*//; /^$/d' "$known" | awk '{print $1}' | sort >"$work/k
 new=$(comm -23 "$work/failed" "$work/known")
 mended=$(comm -13 "$work/failed" "$work/known")
 echo "$suite: $((total - $(wc -l <"$work/failed"))) of $total pass, $(wc -l <"$work/known") known not to"
+sed -nE 's/.*[": ]([0-9]+ of [0-9]+) expectations met.*/\1/p' "$work/results.jsonl" | awk '{ met += $1; all += $3 }
+    END { if (all) printf "%d of %d expectations met (%.1f %%)\n", met, all, 100 * met / all }'
 if [ -n "$new" ]; then
     echo "fail, and are not listed in ${known#"$top"/}:"
     while read -r id; do grep -F "\"$id\"" "$work/results.jsonl" | head -c 400; echo; done <<<"$new"

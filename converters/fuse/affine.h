@@ -1,0 +1,43 @@
+// Convolutions and matrix products of both dialects in one form: constant weights in TFLite's layout, a bias, an activation.
+#pragma once
+
+#include "converters/fuse/site.h"
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace loopscope::fusing {
+
+struct Affine {
+    OperatorId op;
+    std::string kind;            ///< "conv_2d", "depthwise_conv_2d", "fully_connected", "conv_3d", "transpose_conv"
+    std::vector<ValueId> inputs; ///< TFLite's, without weights and bias: [x], transpose_conv: [output shape, x]
+    Numbers weights;             ///< empty: `weightsValue` stays
+    ValueId weightsValue;
+    std::vector<float> bias; ///< one for each channel; zero where there is none
+    bool hasBias = false;
+    int64_t channels = 0;
+    AttributeList attributes; ///< TFLite's
+    bool isChanged = false;   ///< weights are no longer `weightsValue`
+    std::string refused;      ///< why there is nothing that could be fused into
+
+    std::string activation() const { return std::string(attributeWord(attributes, "act", "NONE")); }
+    /// Multiplies the weights of channel c, and the bias, by factors[c].
+    void scale(const std::vector<float>& factors);
+};
+
+/// Whether the operator is one, and if it can take something in: `refused` says why not.
+std::optional<Affine> readAffine(Site& site, OperatorId op);
+/// "CONV_2D+bias+…": what `affine` would be called with these parts.
+std::string affineLabel(Site& site, const Affine& affine, std::string_view with);
+/// `affine` in place of `ops`, whose last is the root.
+OperatorId writeAffine(Site& site, const Affine& affine, std::vector<OperatorId> ops, std::initializer_list<std::string> parts);
+/// A constant as one number for each channel: a scalar, [C] or [1,…,1,C].
+std::optional<std::vector<float>> perChannel(const Numbers& numbers, int64_t channels, int rank);
+/// Rank of the operator's result.
+int rankOf(const Affine& affine);
+
+} // namespace loopscope::fusing

@@ -1,0 +1,281 @@
+#include "converters/fuse/composites.h"
+
+#include <algorithm>
+#include <array>
+
+namespace loopscope::fusing {
+
+namespace {
+
+const Graph* calleeOf(const Model& model, const Operator& op)
+{
+    if (op.kind.dialect != "tf") return nullptr;
+    if (op.kind.name == "PartitionedCall" || op.kind.name == "StatefulPartitionedCall") {
+        const GraphId id = attributeGraph(op.attributes, "f");
+        return model.hasGraph(id) ? &model.graph(id) : nullptr;
+    }
+    for (const Graph& graph : model.graphs) // old graphs call a function by a node of its name
+        if (graph.id == op.kind.name || (!graph.name.empty() && graph.name == op.kind.name)) return &graph;
+    return nullptr;
+}
+
+const Attribute* entry(const AttributeMap& map, std::string_view key)
+{
+    for (const auto& [name, value] : map)
+        if (name == key) return &value;
+    return nullptr;
+}
+
+/// The declared type of an operand, or what the function says of its parameter.
+TensorType typeOf(const Site& site, const MarkedCall& call, size_t k)
+{
+    const Value& given = site.editor().value(site.editor().op(call.op).inputs[k]);
+    if (given.type.shape.hasRank() || k >= call.callee->inputs.size()) return given.type;
+    return call.callee->value(call.callee->inputs[k]).type;
+}
+
+size_t operandsOf(const Site& site, const MarkedCall& call) { return site.editor().op(call.op).inputs.size(); }
+size_t resultsOf(const Site& site, const MarkedCall& call) { return site.editor().op(call.op).results.size(); }
+
+/// The call becomes `draft`, which gives as many results.
+Outcome replaceCall(Site& site, const MarkedCall& call, OperatorDraft draft)
+{
+    const Operator op = site.editor().op(call.op);
+    if (draft.results.empty())
+        for (const ValueId result : op.results) draft.results.push_back(site.editor().value(result).type);
+    draft.name = op.name + "/fused";
+    const OperatorId ops[] = {call.op};
+    const OperatorId made = site.editor().replace(ops, std::move(draft), op.results);
+    site.addParts(made, {});
+    return Outcome::made(made);
+}
+
+Outcome custom(Site& site, const MarkedCall& call, std::string name, AttributeList attributes)
+{
+    OperatorDraft draft;
+    draft.kind = {"custom", std::move(name)};
+    draft.attributes = std::move(attributes);
+    draft.inputs = site.editor().op(call.op).inputs;
+    return replaceCall(site, call, std::move(draft));
+}
+
+Outcome embedding(Site& site, const MarkedCall& call)
+{
+    const auto declined = [](std::string reason) { return Outcome::declined("EMBEDDING_LOOKUP", std::move(reason)); };
+    if (operandsOf(site, call) != 2 || resultsOf(site, call) != 1)
+        return declined(std::to_string(operandsOf(site, call)) + " arguments, the rule wants 2: table and ids");
+    const TensorType table = typeOf(site, call, 0), ids = typeOf(site, call, 1);
+    if (table.dtype == DType::i32 || table.dtype == DType::i64)
+        return declined("argument 0 is the ids, 1 the table; the rule wants the table first");
+    if (ids.dtype != DType::i32) return declined("ids are " + std::string(dtypeName(ids.dtype)) + ", the operator takes i32");
+    if (table.shape.hasRank() && table.shape.rank() < 2) return declined("the table is no matrix");
+    if (ids.shape.hasRank() && ids.shape.rank() != 1)
+        return declined("ids have rank " + std::to_string(ids.shape.rank()) + ", the operator takes 1");
+    OperatorDraft draft;
+    draft.kind = {"tfl", "embedding_lookup"};
+    draft.inputs = {site.editor().op(call.op).inputs[1], site.editor().op(call.op).inputs[0]};
+    return replaceCall(site, call, std::move(draft));
+}
+
+Outcome nonMaxSuppression(Site& site, const MarkedCall& call)
+{
+    const auto declined = [](std::string reason) {
+        return Outcome::declined("composite:non_max_suppression_padded_v2", std::move(reason));
+    };
+    if (operandsOf(site, call) < 5) return declined(std::to_string(operandsOf(site, call)) + " arguments, the rule wants 5 or more");
+    if (resultsOf(site, call) != 2) return declined(std::to_string(resultsOf(site, call)) + " result, the rule wants 2");
+    const TensorType boxes = typeOf(site, call, 0);
+    if (!boxes.shape.hasRank() || boxes.shape.rank() != 2)
+        return declined("boxes have rank " + std::to_string(boxes.shape.rank()) + ", the operator takes 2");
+    const std::vector<ValueId> inputs = site.editor().op(call.op).inputs;
+    OperatorDraft draft;
+    draft.kind = {"tfl", "non_max_suppression_v4"};
+    draft.inputs.assign(inputs.begin(), inputs.begin() + 5);
+    return replaceCall(site, call, std::move(draft));
+}
+
+Outcome imageWarp(Site& site, const MarkedCall& call)
+{
+    const auto declined = [](std::string reason) { return Outcome::declined("CUSTOM:DenseImageWarp", std::move(reason)); };
+    if (operandsOf(site, call) != 2 || resultsOf(site, call) != 1) return declined("the rule wants 2 arguments and 1 result");
+    for (const size_t k : {0, 1}) {
+        const TensorType type = typeOf(site, call, k);
+        if (type.dtype != DType::f32 || !type.shape.hasRank() || type.shape.rank() != 4)
+            return declined("argument " + std::to_string(k) + " is not f32 of rank 4");
+        if (k == 1 && type.shape[3] != 2) return declined("the last dimension of flow is " + std::to_string(type.shape[3]) + ", not 2");
+    }
+    return custom(site, call, "DenseImageWarp", {});
+}
+
+/// The mark's attributes as the operator's; those that are missing or of another type are named.
+struct Wanted {
+    std::string_view key;
+    enum class Type : uint8_t { integer, number, text, truth, integers } type;
+};
+
+bool isOf(const Attribute& attribute, Wanted::Type type)
+{
+    switch (type) {
+    case Wanted::Type::integer: return attribute.as<int64_t>() != nullptr;
+    case Wanted::Type::number: return attribute.as<double>() != nullptr || attribute.as<int64_t>() != nullptr;
+    case Wanted::Type::text: return attribute.as<std::string>() != nullptr;
+    case Wanted::Type::truth: return attribute.as<bool>() != nullptr;
+    case Wanted::Type::integers: return attribute.as<AttributeItems>() != nullptr;
+    }
+    return false;
+}
+
+std::string takeAttributes(const MarkedCall& call, std::span<const Wanted> wanted, AttributeList& list)
+{
+    for (const Wanted& want : wanted) {
+        const Attribute* const found = call.attributes != nullptr ? entry(*call.attributes, want.key) : nullptr;
+        if (found == nullptr) return "attribute " + std::string(want.key) + " is missing";
+        if (!isOf(*found, want.type)) return "attribute " + std::string(want.key) + " is of another type";
+        setAttribute(list, std::string(want.key), *found);
+    }
+    return "";
+}
+
+using enum Wanted::Type;
+
+Outcome detection(Site& site, const MarkedCall& call)
+{
+    static constexpr std::array kWanted = {Wanted{"max_detections", integer},   Wanted{"max_classes_per_detection", integer},
+                                           Wanted{"num_classes", integer},      Wanted{"nms_score_threshold", number},
+                                           Wanted{"nms_iou_threshold", number}, Wanted{"y_scale", number},
+                                           Wanted{"x_scale", number},           Wanted{"h_scale", number},
+                                           Wanted{"w_scale", number},           Wanted{"use_regular_nms", truth}};
+    const auto declined = [](std::string reason) { return Outcome::declined("CUSTOM:TFLite_Detection_PostProcess", std::move(reason)); };
+    if (operandsOf(site, call) != 3 || resultsOf(site, call) != 4) return declined("the rule wants 3 arguments and 4 results");
+    AttributeList list;
+    if (std::string reason = takeAttributes(call, kWanted, list); !reason.empty()) return declined(std::move(reason));
+    setAttribute(list, "use_regular_nms", static_cast<int64_t>(attributeBool(list, "use_regular_nms", false)));
+    return custom(site, call, "TFLite_Detection_PostProcess", std::move(list));
+}
+
+Outcome maxUnpooling(Site& site, const MarkedCall& call)
+{
+    static constexpr std::array kWanted = {Wanted{"padding", text}, Wanted{"pool_size", integers}, Wanted{"strides", integers}};
+    const auto declined = [](std::string reason) { return Outcome::declined("CUSTOM:MaxUnpooling2D", std::move(reason)); };
+    if (operandsOf(site, call) != 2 || resultsOf(site, call) != 1) return declined("the rule wants 2 arguments and 1 result");
+    AttributeList list;
+    if (std::string reason = takeAttributes(call, kWanted, list); !reason.empty()) return declined(std::move(reason));
+    const std::vector<int64_t> size = attributeInts(list, "pool_size"), strides = attributeInts(list, "strides");
+    const std::string_view padding = attributeString(list, "padding", "");
+    if (size.size() != 2 || strides.size() != 2) return declined("pool_size and strides must be two integers");
+    if (padding != "SAME" && padding != "VALID") return declined("padding is neither SAME nor VALID");
+    std::string bytes; // the C struct TfLitePoolParams
+    for (const int64_t number : {int64_t{padding == "SAME" ? 1 : 2}, strides[1], strides[0], size[1], size[0], int64_t{0}, int64_t{0},
+                                 int64_t{0}, int64_t{0}, int64_t{0}})
+        for (int shift = 0; shift < 32; shift += 8) bytes.push_back(static_cast<char>(number >> shift & 0xff));
+    AttributeList options;
+    setAttribute(options, "custom_options", HexBytes{bytes});
+    return custom(site, call, "MaxUnpooling2D", std::move(options));
+}
+
+Outcome textOperator(Site& site, const MarkedCall& call)
+{
+    const auto declined = [&](std::string reason) { return Outcome::declined("CUSTOM:" + call.mark, std::move(reason)); };
+    AttributeList list;
+    if (call.mark == "tftext:WhitespaceTokenizer") {
+        const Operator& op = site.editor().op(call.op);
+        if (op.inputs.size() != 1) return declined("the rule wants 1 argument");
+        for (size_t k = 1; k < op.results.size(); ++k)
+            if (const DType dtype = site.editor().value(op.results[k]).type.dtype; dtype != DType::i64)
+                return declined("row splits are " + std::string(dtypeName(dtype)) + ", the rule wants i64");
+    } else if (call.mark == "tftext:Ngrams") {
+        static constexpr std::array kWanted = {Wanted{"axis", integer}, Wanted{"reduction_type", text}, Wanted{"string_separator", text},
+                                               Wanted{"width", integer}};
+        if (std::string reason = takeAttributes(call, kWanted, list); !reason.empty()) return declined(std::move(reason));
+    } else {
+        static constexpr std::array kWanted = {Wanted{"buckets", integer}, Wanted{"hash_seed", integers}};
+        if (operandsOf(site, call) != 2 || resultsOf(site, call) != 1) return declined("the rule wants 2 arguments and 1 result");
+        if (std::string reason = takeAttributes(call, kWanted, list); !reason.empty()) return declined(std::move(reason));
+    }
+    return custom(site, call, call.mark, std::move(list));
+}
+
+/// What a function does beside its results.
+std::string sideEffect(const Model& model, const Graph& graph, int depth)
+{
+    if (depth > 16) return "endless call";
+    static constexpr std::array kEffects = {"Assert", "Print", "PrintV2", "AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp"};
+    for (const Operator& op : graph.operators) {
+        if (std::ranges::find(kEffects, op.kind.name) != kEffects.end()) return op.kind.name;
+        for (const NamedAttribute& attribute : op.attributes) // branches, bodies, functions
+            if (const auto* const ref = attribute.value.as<GraphRef>(); ref != nullptr && model.hasGraph(ref->graph))
+                if (std::string effect = sideEffect(model, model.graph(ref->graph), depth + 1); !effect.empty()) return effect;
+    }
+    return "";
+}
+
+Outcome fusable(Site& site, const MarkedCall& call)
+{
+    const auto declined = [&](std::string reason) { return Outcome::declined("CUSTOM:" + call.mark, std::move(reason)); };
+    AttributeList list;
+    for (const auto& [key, value] : *call.attributes) {
+        if (key == "tfl_fusable_op") continue;
+        if (value.as<AttributeItems>() != nullptr || value.as<AttributeMap>() != nullptr)
+            return declined("attribute " + key + " is a list");
+        setAttribute(list, key, value);
+    }
+    if (const std::string effect = sideEffect(site.model(), *call.callee, 0); !effect.empty())
+        return declined("the body has an " + effect + ": replacing it loses the check");
+    return custom(site, call, call.mark, std::move(list));
+}
+
+/// The mark of a function; false: it has none.
+bool readMark(const Graph& graph, MarkedCall& call)
+{
+    const Attribute* implements = findAttribute(graph.attributes, "_implements");
+    if (implements == nullptr) implements = findAttribute(graph.attributes, "api_implements");
+    if (implements == nullptr) return false;
+    call.callee = &graph;
+    if (const auto* const text_ = implements->as<std::string>()) {
+        call.mark = *text_;
+        return true;
+    }
+    const auto* const map = implements->as<AttributeMap>();
+    const Attribute* const name = map != nullptr ? entry(*map, "function") : nullptr;
+    if (name == nullptr || name->as<std::string>() == nullptr) return false;
+    call.mark = *name->as<std::string>();
+    const Attribute* const attributes = entry(*map, "attributes");
+    call.attributes = attributes != nullptr ? attributes->as<AttributeMap>() : nullptr;
+    return true;
+}
+
+} // namespace
+
+std::span<const CompositeRule> compositeRules()
+{
+    static constexpr std::array kRules = {
+        CompositeRule{"embedding_matmul", false, embedding},
+        CompositeRule{"embedding_lookup", false, embedding}, // as the guide spells it
+        CompositeRule{"non_max_suppression_padded_v2", false, nonMaxSuppression},
+        CompositeRule{"addons:DenseImageWarp", false, imageWarp},
+        CompositeRule{"TFLite_Detection_PostProcess", false, detection},
+        CompositeRule{"addons:MaxUnpooling2D", false, maxUnpooling},
+        CompositeRule{"tftext:WhitespaceTokenizer", false, textOperator},
+        CompositeRule{"tftext:Ngrams", false, textOperator},
+        CompositeRule{"tftext:custom:SgnnProjection", false, textOperator},
+    };
+    return kRules;
+}
+
+Outcome fuseComposite(Site& site, OperatorId op)
+{
+    MarkedCall call;
+    call.op = op;
+    const Graph* const callee = calleeOf(site.model(), site.editor().op(op));
+    if (callee == nullptr || !readMark(*callee, call)) return Outcome::nothing();
+    const bool isRead =
+        std::ranges::any_of(site.editor().op(op).results, [&](ValueId result) { return !site.editor().uses(result).empty(); });
+    if (!isRead) return Outcome::declined("composite:" + call.mark, "no result of the call is used: nothing to fuse");
+    for (const CompositeRule& rule : compositeRules())
+        if (rule.isPrefix ? call.mark.starts_with(rule.name) : call.mark == rule.name) return rule.apply(site, call);
+    const Attribute* const isFusable = call.attributes != nullptr ? entry(*call.attributes, "tfl_fusable_op") : nullptr;
+    if (isFusable != nullptr && isFusable->as<bool>() != nullptr && *isFusable->as<bool>()) return fusable(site, call);
+    return Outcome::declined("composite:" + call.mark, "marked, but no rule knows this name");
+}
+
+} // namespace loopscope::fusing

@@ -1,0 +1,161 @@
+// Functions that TensorFlow programs write out and TFLite has an operator for.
+#include "converters/fuse/pattern.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace loopscope::fusing {
+
+namespace {
+
+/// The axis of a reduction `name`, and whether it keeps the dimension.
+std::string lastAxis(Site& site, const Match& match, std::string_view name, bool keepsDims)
+{
+    const OperatorId id = match.op(name);
+    const Operator& op = site.editor().op(id);
+    const std::optional<std::vector<int64_t>> axes = site.constants().integers(op.inputs[1]);
+    if (!axes || axes->size() != 1) return site.described(id) + " is not over one constant axis";
+    const Shape& shape = site.editor().value(site.behindIdentities(op.inputs[0])).type.shape;
+    const Shape& source = site.editor().value(site.behindIdentities(match.value("x"))).type.shape;
+    const int rank = shape.hasRank() ? shape.rank() : source.hasRank() ? source.rank() : -1;
+    if ((*axes)[0] != -1 && (rank < 0 || (*axes)[0] != rank - 1))
+        return site.described(id) + " is over axis " + std::to_string((*axes)[0]) + ", not the last one";
+    if (keepsDims && !attributeBool(op.attributes, "keep_dims", false))
+        return site.described(id) + " does not keep the dimension: it broadcasts along another axis";
+    return "";
+}
+
+std::string softmaxCondition(Site& site, const Match& match)
+{
+    std::string reason = lastAxis(site, match, "sum", true);
+    if (reason.empty() && match.op("max").valid()) reason = lastAxis(site, match, "max", true);
+    return reason;
+}
+
+std::string normCondition(Site& site, const Match& match)
+{
+    std::string reason = lastAxis(site, match, "sum", true);
+    if (!reason.empty() || !match.value("$e").valid()) return reason;
+    const Numbers& epsilon = *site.constants().floats(match.value("$e"));
+    if (!epsilon.isOne() || !(epsilon.values[0] >= 0 && epsilon.values[0] <= 1.0001e-12F))
+        return "epsilon " + std::to_string(epsilon.values[0]) + " would be lost: the operator's own is 1e-12 of the squares";
+    return "";
+}
+
+std::string slopeCondition(Site& site, const Match& match)
+{
+    const Numbers& slope = *site.constants().floats(match.value("$a"));
+    if (!slope.isSplat() || slope.shape.rank() > 1 || !slope.isOne()) return "the slope is no scalar";
+    return std::abs(slope.values[0]) < 1 ? "" : "slope " + std::to_string(slope.values[0]) + " is not below 1";
+}
+
+std::string scalarSlope(Site& site, const Match& match)
+{
+    const Numbers& slope = *site.constants().floats(match.value("$a"));
+    return slope.isOne() && slope.shape.rank() <= 1 ? "" : "the slope is no scalar";
+}
+
+constexpr auto kReal = FusionEquality::realEqual;
+constexpr auto kExact = FusionEquality::exact;
+constexpr auto kApproximate = FusionEquality::approximate;
+
+} // namespace
+
+std::span<const Rule> compoundRules()
+{
+    static const std::vector<Rule> rules = {
+        {"hard-swish",
+         kReal,
+         {"mul(mul(x, relu6(add(x, 3))), 0.16666667)", "mul(x, mul(relu6(add(x, 3)), 0.16666667))",
+          "mul(mul(x, 0.16666667), relu6(add(x, 3)))", "div(mul(x, relu6(add(x, 3))), 6)", "mul(x, div(relu6(add(x, 3)), 6))"},
+         "hard_swish(x)"},
+        {"gelu-erf",
+         kReal,
+         {"mul(mul(0.5, x), add(1, erf(mul(x, 0.70710677))))", "mul(0.5, mul(x, add(1, erf(mul(x, 0.70710677)))))",
+          "mul(x, mul(0.5, add(1, erf(mul(x, 0.70710677)))))", "mul(mul(0.5, x), add(1, erf(div(x, 1.4142135))))",
+          "mul(0.5, mul(x, add(1, erf(div(x, 1.4142135)))))", "mul(x, mul(0.5, add(1, erf(div(x, 1.4142135)))))",
+          "mul(mul(0.5, x), erfc(mul(neg(x), 0.70710677)))", "mul(mul(0.5, x), erfc(neg(mul(x, 0.70710677))))",
+          "mul(0.5, mul(x, erfc(mul(neg(x), 0.70710677))))", "mul(x, mul(0.5, erfc(mul(neg(x), 0.70710677))))",
+          "mul(mul(0.5, x), erfc(mul(x, -0.70710677)))"},
+         "gelu(x) approximate=false"},
+        {"gelu-tanh",
+         kReal,
+         {"mul(mul(0.5, x), add(1, tanh(mul(0.7978846, add(x, mul(0.044715, pow(x, 3)))))))",
+          "mul(0.5, mul(x, add(1, tanh(mul(0.7978846, add(x, mul(0.044715, pow(x, 3))))))))",
+          "mul(x, mul(0.5, add(1, tanh(mul(0.7978846, add(x, mul(0.044715, pow(x, 3))))))))",
+          "mul(mul(0.5, x), add(1, tanh(mul(0.7978846, add(x, mul(0.044715, mul(x, mul(x, x))))))))",
+          "mul(mul(0.5, x), add(1, tanh(mul(0.7978846, add(x, mul(mul(0.044715, x), mul(x, x)))))))",
+          "mul(mul(0.5, x), add(1, tanh(mul(0.7978846, add(x, mul(x, mul(x, mul(0.044715, x))))))))",
+          "mul(mul(0.5, x), add(1, tanh(mul(0.7978846, add(x, mul(x, mul(0.044715, mul(x, x))))))))",
+          "mul(0.5, mul(x, add(1, tanh(mul(0.7978846, add(x, mul(0.044715, mul(x, mul(x, x)))))))))",
+          "mul(mul(0.5, x), add(1, tanh(mul(0.7978846, mul(x, add(1, mul(0.044715, mul(x, x))))))))"},
+         "gelu(x) approximate=true"},
+        {"softmax",
+         kReal,
+         {"div(e:exp(x), sum:sum(e:exp(x), ?axis))",
+          "div(exp(sub(x, max:reduce_max(x, ?axis))), sum:sum(exp(sub(x, reduce_max(x, ?axis))), ?axis))"},
+         "softmax(x) beta=1.0",
+         softmaxCondition},
+        {"log-softmax",
+         kReal,
+         {"sub(sub(x, max:reduce_max(x, ?axis)), log(sum:sum(exp(sub(x, reduce_max(x, ?axis))), ?axis)))"},
+         "log_softmax(x)",
+         softmaxCondition},
+    };
+    return rules;
+}
+
+std::span<const Rule> elementRules()
+{
+    static const std::vector<Rule> rules = {
+        {"logistic", kReal, {"div(1, add(1, exp(neg(x))))"}, "logistic(x)"},
+        {"rsqrt", kReal, {"div(1, sqrt(x))"}, "rsqrt(x)"},
+        {"elu",
+         kReal,
+         {"select(greater(x, 0), x, sub(exp(select(greater(x, 0), ?zero, x)), 1))", "select(greater(x, 0), x, sub(exp(x), 1))"},
+         "elu(x)",
+         [](Site& site, const Match& match) -> std::string {
+             const ValueId zero = match.value("?zero");
+             const Numbers* const numbers = zero.valid() ? site.constants().floats(zero) : nullptr;
+             if (!zero.valid() || (numbers != nullptr && numbers->isSplat() && numbers->values[0] == 0)) return "";
+             const OperatorId producer = site.producer(zero);
+             if (producer.valid() && site.editor().op(producer).kind.name == "ZerosLike") return "";
+             return "the branch that is not taken is not 0";
+         }},
+        {"leaky-relu-max", kExact, {"maximum(mul(x, $a), x)"}, "leaky_relu(x) alpha=$a", slopeCondition},
+        {"leaky-relu-select",
+         kExact,
+         {"select(greater_equal(x, 0), x, mul(x, $a))", "select(greater(x, 0), x, mul(x, $a))"},
+         "leaky_relu(x) alpha=$a",
+         scalarSlope},
+        {"prelu", kReal, {"add(relu(x), mul($a, relu(neg(x))))"}, "prelu(x, -$a)"},
+        {"l2-norm",
+         kApproximate,
+         {"mul(x, rsqrt(sum:sum(mul(x, x), ?axis)))", "mul(x, rsqrt(sum:sum(square(x), ?axis)))",
+          "mul(x, rsqrt(maximum(sum:sum(square(x), ?axis), $e)))", "mul(x, rsqrt(maximum(sum:sum(mul(x, x), ?axis), $e)))",
+          "mul(x, rsqrt(add(sum:sum(square(x), ?axis), $e)))", "mul(x, rsqrt(add(sum:sum(mul(x, x), ?axis), $e)))",
+          "div(x, sqrt(sum:sum(square(x), ?axis)))", "div(x, sqrt(sum:sum(mul(x, x), ?axis)))",
+          "div(x, sqrt(maximum(sum:sum(square(x), ?axis), $e)))", "div(x, sqrt(add(sum:sum(square(x), ?axis), $e)))"},
+         "l2_normalization(x)",
+         normCondition},
+        {"pow-half", kReal, {"pow(x, 0.5)"}, "sqrt(x)"},
+        {"pow-minus-half", kReal, {"pow(x, -0.5)"}, "rsqrt(x)"},
+        {"pow-two", kReal, {"pow(x, 2)"}, "square(x)"},
+        {"pow-one", kExact, {"pow(x, 1)"}, "x"},
+        {"squared-difference-relu", kExact, {"relu(squared_difference(x, y))"}, "squared_difference(x, y)"},
+        {"relu6-written-out",
+         kExact,
+         {"minimum(relu(x), 6)", "relu(minimum(x, 6))", "minimum(maximum(x, 0), 6)", "maximum(minimum(x, 6), 0)"},
+         "relu6(x)"},
+        {"relu-n1-to-1", kExact, {"minimum(maximum(x, -1), 1)", "maximum(minimum(x, 1), -1)"}, "relu_n1_to_1(x)"},
+        {"relu-0-to-1",
+         kExact,
+         {"minimum(maximum(x, 0), 1)", "maximum(minimum(x, 1), 0)", "minimum(relu(x), 1)", "relu(minimum(x, 1))"},
+         "relu_0_to_1(x)"},
+        {"maximum-zero", kExact, {"maximum(x, 0)"}, "relu(x)", nullptr, {}, nullptr, true},
+        {"mul-one", kExact, {"mul(x, 1)"}, "x"},
+    };
+    return rules;
+}
+
+} // namespace loopscope::fusing

@@ -1,0 +1,171 @@
+#include "converters/fuse/constants.h"
+
+#include "converters/fuse/site.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace loopscope::fusing {
+
+namespace {
+
+constexpr int kDeepest = 16;
+
+/// The type and data of a constant as it is stored; false if the value is none.
+bool stored(const GraphEditor& editor, ValueId id, const TensorType*& type, ConstantPtr& data)
+{
+    const Value& value = editor.value(id);
+    if (value.role == ValueRole::constant) {
+        type = &value.type;
+        data = value.constant;
+    } else if (value.role == ValueRole::result) {
+        const Operator& op = editor.op(value.producer);
+        if (op.kind.dialect != "tf" || op.kind.name != "Const" || !op.controlInputs.empty()) return false;
+        const Attribute* const attribute = findAttribute(op.attributes, "value");
+        const auto* const tensor = attribute != nullptr ? attribute->as<TensorAttribute>() : nullptr;
+        if (tensor == nullptr) return false;
+        type = &tensor->type;
+        data = tensor->data;
+    }
+    return data != nullptr && data->hasBytes() && !data->sparsity && type->shape.isStatic();
+}
+
+using Unary = float (*)(float);
+Unary unaryFunction(std::string_view kind)
+{
+    if (kind == "neg") return [](float x) { return -x; };
+    if (kind == "sqrt") return [](float x) { return std::sqrt(x); };
+    if (kind == "rsqrt") return [](float x) { return 1.0F / std::sqrt(x); };
+    if (kind == "square") return [](float x) { return x * x; };
+    if (kind == "identity") return [](float x) { return x; };
+    return nullptr;
+}
+
+using Binary = float (*)(float, float);
+Binary binaryFunction(std::string_view kind)
+{
+    if (kind == "add") return [](float a, float b) { return a + b; };
+    if (kind == "sub") return [](float a, float b) { return a - b; };
+    if (kind == "mul") return [](float a, float b) { return a * b; };
+    if (kind == "div") return [](float a, float b) { return a / b; };
+    return nullptr;
+}
+
+} // namespace
+
+bool Numbers::isSplat() const
+{
+    return !values.empty() && std::ranges::all_of(values, [&](float value) { return value == values.front(); });
+}
+
+std::unique_ptr<Numbers> combine(const Numbers& a, const Numbers& b, float (*function)(float, float))
+{
+    const int rank = std::max(a.shape.rank(), b.shape.rank());
+    auto result = std::make_unique<Numbers>();
+    result->shape = Shape::ofRank(rank, 1);
+    const auto dim = [&](const Numbers& of, int d) {
+        const int own = d - (rank - of.shape.rank());
+        return own < 0 ? 1 : of.shape[own];
+    };
+    for (int d = 0; d < rank; ++d) {
+        const int64_t left = dim(a, d), right = dim(b, d);
+        if (left != right && left != 1 && right != 1) return nullptr;
+        result->shape[d] = left == 1 ? right : left;
+    }
+    const int64_t count = result->shape.elementCount();
+    result->values.reserve(static_cast<size_t>(count));
+    for (int64_t at = 0; at < count; ++at) {
+        int64_t rest = at, left = 0, right = 0, leftStep = 1, rightStep = 1;
+        for (int d = rank - 1; d >= 0; --d) {
+            const int64_t index = rest % result->shape[d];
+            rest /= result->shape[d];
+            if (dim(a, d) != 1) left += index * leftStep;
+            if (dim(b, d) != 1) right += index * rightStep;
+            leftStep *= dim(a, d);
+            rightStep *= dim(b, d);
+        }
+        result->values.push_back(function(a.values[static_cast<size_t>(left)], b.values[static_cast<size_t>(right)]));
+    }
+    return result;
+}
+
+const Numbers* ConstantReader::floats(ValueId value)
+{
+    if (!value.valid()) return nullptr;
+    if (const auto known = m_known.find(value.index); known != m_known.end()) return known->second.get();
+    std::unique_ptr<Numbers> numbers = read(value, 0);
+    if (!numbers) return nullptr;
+    return (m_known[value.index] = std::move(numbers)).get();
+}
+
+std::unique_ptr<Numbers> ConstantReader::read(ValueId id, int depth)
+{
+    if (!id.valid() || depth > kDeepest) return nullptr;
+    const TensorType* type = nullptr;
+    ConstantPtr data;
+    if (stored(m_editor, id, type, data)) {
+        if (type->dtype != DType::f32 || data->size() != static_cast<uint64_t>(type->shape.elementCount()) * 4) return nullptr;
+        auto numbers = std::make_unique<Numbers>();
+        numbers->shape = type->shape;
+        numbers->values.resize(data->size() / 4);
+        std::memcpy(numbers->values.data(), data->bytes().data(), data->size());
+        return numbers;
+    }
+    const Value& value = m_editor.value(id);
+    if (value.role != ValueRole::result || value.slot != 0) return nullptr;
+    const Operator& op = m_editor.op(value.producer);
+    return op.controlInputs.empty() ? fold(op, depth) : nullptr;
+}
+
+std::unique_ptr<Numbers> ConstantReader::fold(const Operator& op, int depth)
+{
+    const std::string_view kind = neutralKind(op.kind);
+    if (activationOf(op) != "NONE") return nullptr;
+    if (const Unary function = unaryFunction(kind); function != nullptr && op.inputs.size() == 1) {
+        std::unique_ptr<Numbers> numbers = read(op.inputs[0], depth + 1);
+        if (numbers)
+            for (float& value : numbers->values) value = function(value);
+        return numbers;
+    }
+    const Binary function = binaryFunction(kind);
+    if (function == nullptr || op.inputs.size() != 2) return nullptr;
+    const std::unique_ptr<Numbers> a = read(op.inputs[0], depth + 1);
+    const std::unique_ptr<Numbers> b = a ? read(op.inputs[1], depth + 1) : nullptr;
+    return b ? combine(*a, *b, function) : nullptr;
+}
+
+std::optional<std::vector<int64_t>> ConstantReader::integers(ValueId id) const
+{
+    const TensorType* type = nullptr;
+    ConstantPtr data;
+    if (!id.valid() || !stored(m_editor, id, type, data)) return std::nullopt;
+    const bool isWide = type->dtype == DType::i64;
+    if (!isWide && type->dtype != DType::i32) return std::nullopt;
+    const size_t count = data->size() / (isWide ? 8 : 4);
+    std::vector<int64_t> values(count);
+    for (size_t k = 0; k < count; ++k) {
+        int32_t narrow = 0;
+        if (isWide) std::memcpy(&values[k], data->bytes().data() + k * 8, 8);
+        else {
+            std::memcpy(&narrow, data->bytes().data() + k * 4, 4);
+            values[k] = narrow;
+        }
+    }
+    return values;
+}
+
+void ConstantReader::collectProducers(ValueId id, std::vector<OperatorId>& found) const
+{
+    if (!id.valid() || m_editor.value(id).role != ValueRole::result) return;
+    const OperatorId producer = m_editor.value(id).producer;
+    const Operator& op = m_editor.op(producer);
+    if (!op.controlInputs.empty() || std::ranges::find(found, producer) != found.end() || found.size() > 64) return;
+    const std::string_view kind = neutralKind(op.kind);
+    const bool isConst = op.kind.dialect == "tf" && op.kind.name == "Const";
+    if (!isConst && unaryFunction(kind) == nullptr && binaryFunction(kind) == nullptr) return;
+    found.push_back(producer);
+    for (const ValueId input : op.inputs) collectProducers(input, found);
+}
+
+} // namespace loopscope::fusing

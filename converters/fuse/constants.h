@@ -1,0 +1,43 @@
+// The numbers of constants, through whatever computes them from other constants: TensorFlow writes a batch norm's scale as five operators.
+#pragma once
+
+#include "engine/transform/graph_editor.h"
+
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace loopscope::fusing {
+
+struct Numbers {
+    Shape shape;
+    std::vector<float> values;
+    bool isOne() const { return values.size() == 1; }
+    /// All elements are equal.
+    bool isSplat() const;
+};
+
+class ConstantReader {
+public:
+    explicit ConstantReader(const GraphEditor& editor) : m_editor(editor) {}
+
+    /// Null: no constant, or none of f32.
+    const Numbers* floats(ValueId value);
+    /// i32 or i64.
+    std::optional<std::vector<int64_t>> integers(ValueId value) const;
+    /// The operators that compute a constant: they go with their last reader.
+    void collectProducers(ValueId value, std::vector<OperatorId>& found) const;
+
+private:
+    std::unique_ptr<Numbers> read(ValueId value, int depth);
+    std::unique_ptr<Numbers> fold(const Operator& op, int depth);
+
+    const GraphEditor& m_editor;
+    std::unordered_map<int32_t, std::unique_ptr<Numbers>> m_known;
+};
+
+/// `a` and `b` element by element, broadcast as NumPy does; none where they do not fit.
+std::unique_ptr<Numbers> combine(const Numbers& a, const Numbers& b, float (*function)(float, float));
+
+} // namespace loopscope::fusing

@@ -1,0 +1,249 @@
+// Applies the rules to each graph until none finds anything more. Work follows what changes: an operator is looked at once, and again
+// when something next to it has become another.
+#include "converters/fuse/fuse.h"
+
+#include "converters/fuse/composites.h"
+#include "converters/fuse/pattern.h"
+#include "converters/fuse/prepare.h"
+#include "engine/base/text.h"
+#include "engine/transform/freeze.h"
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <map>
+
+namespace loopscope {
+
+namespace {
+
+using namespace fusing;
+
+std::vector<const Rule*> allRules()
+{
+    std::vector<const Rule*> rules;
+    for (const auto& group : {compoundRules(), elementRules(), affineRules(), paddingRules(), movementRules(), activationRules()})
+        for (const Rule& rule : group) rules.push_back(&rule);
+    return rules;
+}
+
+constexpr std::string_view kComposites = "composites";
+
+/// Rules by the operators at which they begin.
+struct RuleTable {
+    std::unordered_map<std::string, std::vector<const Rule*>> early, late;
+    bool composites = true;
+};
+
+Result<RuleTable> tableOf(const std::vector<std::string>& only)
+{
+    RuleTable table;
+    std::vector<std::string> names = {std::string(kComposites)};
+    for (const Rule* rule : allRules()) {
+        names.push_back(rule->name);
+        if (!only.empty() && std::ranges::find(only, rule->name) == only.end()) continue;
+        for (const std::string& root : rootsOf(*rule)) (rule->isLate ? table.late : table.early)[root].push_back(rule);
+    }
+    for (const std::string& name : only)
+        if (std::ranges::find(names, name) == names.end())
+            return Error(ErrorCode::usage, "unknown rule").found("'" + name + "'").nearest(nearestNames(name, names));
+    table.composites = only.empty() || std::ranges::find(only, kComposites) != only.end();
+    return table;
+}
+
+class GraphFuser {
+public:
+    GraphFuser(Model& model, GraphId graph, const RuleTable& table, const std::unordered_set<std::string>& keeps, FusionReport& report)
+        : m_site(model, graph, keeps),
+          m_graph(model.graph(graph).id),
+          m_table(table),
+          m_report(report)
+    {
+    }
+
+    Status fuseMarked()
+    {
+        for (const OperatorId op : m_site.editor().order())
+            if (m_site.editor().isAlive(op)) tell(std::string(kComposites), FusionEquality::approximate, op, fuseComposite(m_site, op));
+        tellDeclined();
+        return m_site.editor().finish();
+    }
+
+    Status run()
+    {
+        toFixedPoint(m_table.early, false);
+        toFixedPoint(m_table.late, true);
+        tellDeclined();
+        std::vector<OperatorId> order = m_site.editor().order();
+        for (const OperatorId op : order)
+            m_report.operators.push_back({m_graph, m_site.nameOf(op), m_site.labelOf(op), m_site.wasFused(op)});
+        return m_site.editor().finish(GraphEditor::Values::dropUnused);
+    }
+
+private:
+    void tellDeclined()
+    {
+        for (auto& [key, declined] : m_declined)
+            if (m_site.editor().isAlive(OperatorId(key.first)) && !m_site.wasFused(OperatorId(key.first)))
+                m_report.declined.push_back(std::move(declined));
+    }
+
+    using Table = std::unordered_map<std::string, std::vector<const Rule*>>;
+
+    void toFixedPoint(const Table& table, bool isLate)
+    {
+        std::deque<OperatorId> work;
+        for (const OperatorId op : m_site.editor().order()) work.push_back(op);
+        std::unordered_set<int32_t> queued;
+        while (!work.empty()) {
+            const OperatorId op = work.front();
+            work.pop_front();
+            queued.erase(op.index);
+            if (!m_site.editor().isAlive(op)) continue;
+            OperatorId made = tryAll(table, op);
+            if (isLate && !made.valid()) made = tryAll(m_table.early, op);
+            if (!made.valid()) continue;
+            const auto again = [&](OperatorId next) {
+                if (next.valid() && queued.insert(next.index).second) work.push_back(next);
+            };
+            again(made);
+            follow(made, again, 3);
+        }
+    }
+
+    /// The readers of what changed, and theirs: patterns are a few operators deep.
+    template <typename Again> void follow(OperatorId op, const Again& again, int depth)
+    {
+        for (const ValueId result : m_site.editor().op(op).results) {
+            const auto uses = m_site.editor().uses(result);
+            if (uses.size() > 16) continue;
+            for (const ValueUse& use : uses) {
+                if (use.kind != ValueUse::Kind::operand) continue;
+                again(use.op);
+                if (depth > 0) follow(use.op, again, depth - 1);
+            }
+        }
+    }
+
+    OperatorId tryAll(const Table& table, OperatorId op)
+    {
+        const auto rules = table.find(std::string(neutralKind(m_site.editor().op(op).kind)));
+        if (rules == table.end()) return {};
+        for (const Rule* rule : rules->second) {
+            const OperatorId made = tell(rule->name, rule->equality, op, applyRule(*rule, m_site, op));
+            if (made.valid()) return made;
+        }
+        return {};
+    }
+
+    OperatorId tell(const std::string& rule, FusionEquality equality, OperatorId at, Outcome outcome)
+    {
+        if (outcome.fused.valid()) {
+            const bool isComposite = rule == kComposites;
+            std::vector<std::string> from = isComposite ? originsOf(m_site.editor().op(outcome.fused), outcome.fused) : m_site.lastFrom();
+            std::string to = outcome.to.empty() ? m_site.labelOf(outcome.fused) : std::move(outcome.to);
+            m_report.rewrites.push_back({rule, m_graph, m_site.nameOf(outcome.fused), std::move(to), std::move(from), equality});
+            return outcome.fused;
+        }
+        if (!outcome.reason.empty())
+            m_declined[{at.index, rule}] = {rule, m_graph, m_site.nameOf(at), std::move(outcome.to), std::move(outcome.reason)};
+        return {};
+    }
+
+    Site m_site;
+    std::string m_graph;
+    const RuleTable& m_table;
+    FusionReport& m_report;
+    std::map<std::pair<int32_t, std::string>, FusionDeclined> m_declined;
+};
+
+/// Every graph that attributes name.
+void visitGraphs(const AttributeList& attributes, const std::function<void(GraphId)>& visit)
+{
+    for (const NamedAttribute& attribute : attributes) {
+        if (const auto* const ref = attribute.value.as<GraphRef>()) visit(ref->graph);
+        if (const auto* const items = attribute.value.as<AttributeItems>())
+            for (const Attribute& item : *items)
+                if (const auto* const ref = item.as<GraphRef>()) visit(ref->graph);
+    }
+}
+
+/// Graphs that the model can still run: signatures, the primary one, and what those call.
+std::vector<bool> reachable(const Model& model, const FusionOptions& options)
+{
+    std::vector<bool> reached(model.graphs.size(), !options.selection);
+    std::vector<GraphId> open;
+    const auto reach = [&](GraphId id) {
+        if (!model.hasGraph(id) || reached[static_cast<size_t>(id.index)]) return;
+        reached[static_cast<size_t>(id.index)] = true;
+        open.push_back(id);
+    };
+    reach(options.root);
+    for (const Signature& signature : model.signatures) reach(signature.graph);
+    while (!open.empty()) {
+        const Graph& graph = model.graph(open.back());
+        open.pop_back();
+        for (const Operator& op : graph.operators) visitGraphs(op.attributes, reach);
+    }
+    return reached;
+}
+
+/// Variables become constants and calls their bodies, so that patterns see what belongs together.
+Status openUp(Model& model, const FusionOptions& options, FusionReport& report)
+{
+    if (hasVariables(model)) {
+        Result<Frozen> frozen = freezeVariables(model, options.root, *options.selection, options.signature);
+        if (!frozen.ok())
+            report.declined.push_back(
+                {"freeze", model.graph(options.root).id, model.graph(options.root).id, "constants", frozen.error().message()});
+    }
+    for (size_t g = 0; g < model.graphs.size(); ++g) {
+        Result<int64_t> inlined = inlineCalls(model, GraphId(static_cast<int64_t>(g)), options.keeps);
+        if (!inlined.ok()) return std::move(inlined).takeError();
+    }
+    return {};
+}
+
+} // namespace
+
+std::string_view equalityText(FusionEquality equality)
+{
+    switch (equality) {
+    case FusionEquality::exact: return "exact";
+    case FusionEquality::realEqual: return "real-equal";
+    case FusionEquality::approximate: break;
+    }
+    return "approximate";
+}
+
+std::vector<FusionRuleInfo> fusionRules()
+{
+    std::vector<FusionRuleInfo> rules;
+    for (const Rule* rule : allRules()) rules.push_back({rule->name, rule->equality, rule->patterns});
+    rules.push_back({std::string(kComposites), FusionEquality::approximate, {}});
+    return rules;
+}
+
+Result<FusionReport> fuseOperators(Model& model, const FusionOptions& options)
+{
+    LS_TRY(const RuleTable table, tableOf(options.only));
+    std::unordered_set<std::string> keeps;
+    for (const std::string& name : options.keeps)
+        keeps.insert(name.substr(0, name.rfind(':') == std::string::npos ? name.size() : name.rfind(':')));
+    FusionReport report;
+    const auto allGraphs = [&](Status (GraphFuser::*step)()) -> Status {
+        const std::vector<bool> isReached = reachable(model, options);
+        for (size_t g = 0; g < model.graphs.size(); ++g) {
+            if (!isReached[g]) continue;
+            GraphFuser fuser(model, GraphId(static_cast<int64_t>(g)), table, keeps, report);
+            LS_CHECK_OK((fuser.*step)());
+        }
+        return {};
+    };
+    if (table.composites && model.dialect == Dialect::tf) LS_CHECK_OK(allGraphs(&GraphFuser::fuseMarked));
+    if (options.selection && model.dialect == Dialect::tf) LS_CHECK_OK(openUp(model, options, report));
+    LS_CHECK_OK(allGraphs(&GraphFuser::run));
+    return report;
+}
+
+} // namespace loopscope

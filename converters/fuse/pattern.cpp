@@ -1,0 +1,296 @@
+#include "converters/fuse/pattern.h"
+
+#include "engine/base/text.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <unordered_map>
+
+namespace loopscope::fusing {
+
+namespace {
+
+struct Term {
+    enum class Kind : uint8_t { op, value, anyConstant, anything, number } kind = Kind::op;
+    std::string text;  ///< operator or name
+    std::string label; ///< `e` of `e:exp(x)`
+    float number = 0;
+    std::vector<Term> arguments;
+    AttributeList attributes; ///< of a replacement
+};
+
+/// Reads the written form. Rules are ours, so that a mistake in one is a mistake of ours: the unit test reads them all.
+class TermReader {
+public:
+    explicit TermReader(std::string_view text) : m_text(text) {}
+
+    Term read()
+    {
+        Term term = readTerm();
+        for (skip(); m_at < m_text.size(); skip()) {
+            const std::string key = readWord();
+            ++m_at; // =
+            term.attributes.push_back({key, attributeOf(readWord())});
+        }
+        std::ranges::sort(term.attributes, {}, &NamedAttribute::key);
+        return term;
+    }
+
+private:
+    static Attribute attributeOf(const std::string& word)
+    {
+        if (word == "true" || word == "false") return word == "true";
+        if (std::isdigit(static_cast<unsigned char>(word[0])) == 0 && word[0] != '-') return Word{word};
+        if (word.find('.') != std::string::npos) return floatAttribute(std::strtof(word.c_str(), nullptr));
+        return static_cast<int64_t>(std::strtol(word.c_str(), nullptr, 10));
+    }
+
+    void skip()
+    {
+        while (m_at < m_text.size() && (m_text[m_at] == ' ' || m_text[m_at] == ',')) ++m_at;
+    }
+
+    std::string readWord()
+    {
+        skip();
+        const size_t from = m_at;
+        while (m_at < m_text.size() && std::string_view(" ,()=:").find(m_text[m_at]) == std::string_view::npos) ++m_at;
+        return std::string(m_text.substr(from, m_at - from));
+    }
+
+    Term readTerm()
+    {
+        Term term;
+        term.text = readWord();
+        if (m_at < m_text.size() && m_text[m_at] == ':') {
+            ++m_at;
+            term.label = std::exchange(term.text, readWord());
+        }
+        if (m_at < m_text.size() && m_text[m_at] == '(') {
+            ++m_at;
+            for (skip(); m_at < m_text.size() && m_text[m_at] != ')'; skip()) term.arguments.push_back(readTerm());
+            ++m_at;
+            return term;
+        }
+        const char first = term.text.empty() ? ' ' : term.text[0];
+        if (first == '$') term.kind = Term::Kind::anyConstant;
+        else if (first == '?') term.kind = Term::Kind::anything;
+        else if (first == '-' || std::isdigit(static_cast<unsigned char>(first)) != 0) {
+            term.kind = Term::Kind::number;
+            term.number = std::strtof(term.text.c_str(), nullptr);
+        } else term.kind = Term::Kind::value;
+        return term;
+    }
+
+    std::string_view m_text;
+    size_t m_at = 0;
+};
+
+/// Each text is read once.
+const Term& termOf(const std::string& text)
+{
+    static std::unordered_map<std::string, std::unique_ptr<Term>> terms;
+    std::unique_ptr<Term>& term = terms[text];
+    if (!term) term = std::make_unique<Term>(TermReader(text).read());
+    return *term;
+}
+
+bool isCommutative(std::string_view kind) { return kind == "add" || kind == "mul" || kind == "maximum" || kind == "minimum"; }
+
+bool isNear(float a, float b)
+{
+    if (a == b) return true;
+    return std::nextafter(a, b) == b;
+}
+
+std::string numberText(float value)
+{
+    char text[32];
+    const auto [end, error] = std::to_chars(text, text + sizeof text, value);
+    return {text, end};
+}
+
+class Matcher {
+public:
+    explicit Matcher(Site& site) : m_site(site) {}
+
+    bool at(const Term& term, OperatorId id, bool isActivated, Match& match)
+    {
+        const Operator& op = m_site.editor().op(id);
+        const std::string_view act = isActivated ? activationOf(op) : "NONE";
+        if (act != "NONE") {
+            if (activationKind(act) != term.text || term.arguments.size() != 1 || term.arguments[0].kind != Term::Kind::op) return false;
+            return at(term.arguments[0], id, false, match);
+        }
+        if (neutralKind(op.kind) != term.text || op.inputs.size() != term.arguments.size()) return false;
+        if (!term.label.empty()) match.named.emplace_back(term.label, id);
+        const Match before = match;
+        bool found = operands(term, op, false, match);
+        if (isCommutative(term.text) && (!found || !match.violations.empty())) {
+            Match swapped = before;
+            const bool alsoFound = operands(term, op, true, swapped);
+            if (alsoFound && (!found || swapped.violations.size() < match.violations.size())) {
+                match = std::move(swapped);
+                found = true;
+            }
+        }
+        if (found && std::ranges::find(match.ops, id) == match.ops.end()) match.ops.push_back(id);
+        return found;
+    }
+
+private:
+    bool operands(const Term& term, const Operator& op, bool isSwapped, Match& match)
+    {
+        const std::vector<ValueId> inputs = op.inputs;
+        for (size_t k = 0; k < inputs.size(); ++k)
+            if (!operand(term.arguments[k], inputs[isSwapped ? inputs.size() - 1 - k : k], match)) return false;
+        return true;
+    }
+
+    bool operand(const Term& term, ValueId value, Match& match)
+    {
+        if (!value.valid()) return false;
+        switch (term.kind) {
+        case Term::Kind::op: {
+            std::vector<OperatorId> passed;
+            const OperatorId producer = m_site.producer(value, &passed);
+            if (!producer.valid()) return false;
+            for (const OperatorId op : passed)
+                if (std::ranges::find(match.ops, op) == match.ops.end()) match.ops.push_back(op);
+            return at(term, producer, true, match);
+        }
+        case Term::Kind::anyConstant:
+            if (m_site.constants().floats(value) == nullptr) return false;
+            match.values.emplace_back(term.text, value);
+            return true;
+        case Term::Kind::anything: match.values.emplace_back(term.text, value); return true;
+        case Term::Kind::number: return number(term, value, match);
+        case Term::Kind::value: break;
+        }
+        if (m_site.constants().floats(value) != nullptr) return false;
+        const ValueId source = m_site.behindIdentities(value);
+        for (const auto& [name, bound] : match.values) {
+            if (name != term.text) continue;
+            if (m_site.behindIdentities(bound) != source)
+                match.violations.push_back("'" + m_site.editor().value(bound).id + "' and '" + m_site.editor().value(value).id +
+                                           "' are different tensors");
+            return true;
+        }
+        match.values.emplace_back(term.text, value);
+        return true;
+    }
+
+    bool number(const Term& term, ValueId value, Match& match)
+    {
+        const Numbers* const numbers = m_site.constants().floats(value);
+        if (numbers == nullptr) return false;
+        if (!numbers->isOne() || numbers->shape.rank() > 1) match.violations.push_back("constant " + term.text + " is no scalar");
+        else if (!isNear(numbers->values[0], term.number))
+            match.violations.push_back("constant " + numberText(numbers->values[0]) + " should be " + term.text);
+        return true;
+    }
+
+    Site& m_site;
+};
+
+std::string labelOf(const Term& replacement)
+{
+    std::string label = upperCase(replacement.text);
+    return attributeBool(replacement.attributes, "approximate", false) ? label + "(approximate)" : label;
+}
+
+Outcome replaceBy(const Term& term, Site& site, Match& match)
+{
+    const OperatorId root = match.ops.back();
+    if (term.kind == Term::Kind::value) {
+        site.bypass(root, match.value(term.text), match.ops);
+        return {root, "its operand", ""};
+    }
+    OperatorDraft draft;
+    draft.kind = {"tfl", term.text};
+    draft.attributes = term.attributes;
+    for (NamedAttribute& attribute : draft.attributes) // alpha=$a
+        if (const Word* const word = attribute.value.as<Word>(); word != nullptr && word->text.starts_with("$"))
+            attribute.value = floatAttribute(site.constants().floats(match.value(word->text))->values[0]);
+    for (const Term& argument : term.arguments) {
+        const bool isNegated = argument.text.starts_with("-$");
+        const ValueId value = match.value(isNegated ? argument.text.substr(1) : argument.text);
+        if (!isNegated) {
+            draft.inputs.push_back(value);
+            continue;
+        }
+        Numbers negated = *site.constants().floats(value);
+        for (float& number : negated.values) number = -number;
+        draft.inputs.push_back(site.constant(site.nameOf(root) + "/negated", negated.shape, negated.values, root));
+    }
+    draft.results = {site.editor().value(site.editor().op(root).results[0]).type};
+    return Outcome::made(site.fuse(match.ops, std::move(draft), {}));
+}
+
+/// What has to hold of every place, whatever the rule.
+void checkPlace(const Rule& rule, Site& site, Match& match)
+{
+    const OperatorId root = match.ops.back();
+    const DType dtype = site.editor().value(site.editor().op(root).results[0]).type.dtype;
+    if (dtype != DType::f32 && dtype != DType::unknown)
+        match.violations.push_back("element type " + std::string(dtypeName(dtype)) + ", the rule is for f32");
+    if (rule.condition != nullptr)
+        if (std::string reason = rule.condition(site, match); !reason.empty()) match.violations.push_back(std::move(reason));
+    if (std::optional<std::string> reason = site.outliveAny(match.ops, root)) match.violations.push_back(*reason);
+}
+
+} // namespace
+
+ValueId Match::value(std::string_view name) const
+{
+    for (const auto& [bound, value] : values)
+        if (bound == name) return value;
+    return {};
+}
+
+OperatorId Match::op(std::string_view name) const
+{
+    for (const auto& [bound, op] : named)
+        if (bound == name) return op;
+    return {};
+}
+
+std::vector<std::string> rootsOf(const Rule& rule)
+{
+    std::vector<std::string> roots = rule.roots;
+    for (const std::string& pattern : rule.patterns) {
+        const Term& term = termOf(pattern);
+        roots.push_back(term.text);
+        // TFLite: relu6(minimum(…)) may be one operator already.
+        if (!activationKind(upperCase(term.text)).empty() && !term.arguments.empty() && term.arguments[0].kind == Term::Kind::op)
+            roots.push_back(term.arguments[0].text);
+    }
+    std::ranges::sort(roots);
+    roots.erase(std::unique(roots.begin(), roots.end()), roots.end());
+    return roots;
+}
+
+Outcome applyRule(const Rule& rule, Site& site, OperatorId root)
+{
+    if (rule.apply != nullptr) return rule.apply(site, root);
+    Outcome refused;
+    size_t fewest = 3; // further away it only looks like it by chance
+    for (const std::string& pattern : rule.patterns) {
+        Match match;
+        if (!Matcher(site).at(termOf(pattern), root, true, match)) continue;
+        if (match.violations.size() <= 1) checkPlace(rule, site, match);
+        if (termOf(rule.replacement).kind == Term::Kind::value)
+            if (std::optional<std::string> reason = site.namesOutput(root)) match.violations.push_back(*reason);
+        if (match.violations.empty()) return replaceBy(termOf(rule.replacement), site, match);
+        if (match.violations.size() >= fewest || match.ops.size() < 2) continue;
+        fewest = match.violations.size();
+        refused = Outcome::declined(labelOf(termOf(rule.replacement)), match.violations.front());
+    }
+    return refused;
+}
+
+} // namespace loopscope::fusing

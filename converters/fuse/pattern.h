@@ -1,0 +1,55 @@
+// Rules, and the form in which most are written: an expression to look for, and the operator that computes it. `mul(x, relu6(add(x, 3)))`
+// names operators of both dialects, values (the same name is the same value), constants by their number (within 1 ulp), `$c` any constant
+// of floats, `?i` any value; operands of commutative operators may stand in either order; `e:exp(x)` names an operator for conditions.
+#pragma once
+
+#include "converters/fuse/site.h"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace loopscope::fusing {
+
+/// One way in which an expression lies in a graph.
+struct Match {
+    std::vector<std::pair<std::string, ValueId>> values;
+    std::vector<std::pair<std::string, OperatorId>> named;
+    std::vector<OperatorId> ops; ///< inner ones first, the root last
+    std::vector<std::string> violations;
+
+    ValueId value(std::string_view name) const;
+    OperatorId op(std::string_view name) const;
+};
+
+/// Empty: the condition holds; else what does not.
+using Condition = std::string (*)(Site& site, const Match& match);
+
+struct Rule {
+    std::string name;
+    FusionEquality equality = FusionEquality::realEqual;
+    std::vector<std::string> patterns;   ///< expressions that mean the same
+    std::string replacement = {};        ///< `gelu(x) approximate=true`, `x` alone: the value itself
+    Condition condition = nullptr;       ///< beyond what the expressions say
+    std::vector<std::string> roots = {}; ///< a rule in code: the operators at which it begins
+    Outcome (*apply)(Site& site, OperatorId root) = nullptr;
+    bool isLate = false; ///< only when no other rule finds anything: what it makes hides what they look for
+};
+
+/// Each file of rules has one; fuse.cpp lists them.
+std::span<const Rule> compoundRules();
+std::span<const Rule> elementRules();
+std::span<const Rule> affineRules();
+std::span<const Rule> activationRules();
+std::span<const Rule> paddingRules();
+std::span<const Rule> movementRules();
+
+/// The operators at which a pattern may begin.
+std::vector<std::string> rootsOf(const Rule& rule);
+/// Tries the rule at one operator.
+Outcome applyRule(const Rule& rule, Site& site, OperatorId root);
+
+} // namespace loopscope::fusing

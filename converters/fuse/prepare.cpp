@@ -1,0 +1,95 @@
+#include "converters/fuse/prepare.h"
+
+#include "engine/ops/op_traits.h"
+#include "engine/ops/tf_registry.h"
+#include "engine/transform/graph_editor.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace loopscope::fusing {
+
+namespace {
+
+/// Beyond it a model calls itself, or grows without end.
+constexpr int kMostRounds = 32;
+constexpr size_t kMostOperators = 1'000'000;
+
+bool isCall(const Operator& op)
+{
+    return op.kind.dialect == "tf" && (op.kind.name == "PartitionedCall" || op.kind.name == "StatefulPartitionedCall");
+}
+
+/// Whether all that the function does is to compute its results.
+bool isPure(const Model& model, const Graph& graph, int depth)
+{
+    if (depth > kMostRounds || findAttribute(graph.attributes, "_noinline") != nullptr) return false;
+    if (findAttribute(graph.attributes, "_implements") != nullptr || findAttribute(graph.attributes, "api_implements") != nullptr)
+        return false;
+    return std::ranges::all_of(graph.operators, [&](const Operator& op) {
+        if (isCall(op)) {
+            const GraphId callee = attributeGraph(op.attributes, "f");
+            return model.hasGraph(callee) && isPure(model, model.graph(callee), depth + 1);
+        }
+        if (op.kind.dialect != "tf" || op.kind.name == "NoOp") return true;
+        const TfOpSignature* const known = findTfOp(op.kind.name);
+        return known != nullptr && !known->isStateful && !hasTrait(op.kind, OpTrait::variable);
+    });
+}
+
+/// The call passes on what the body computes.
+void replaceCall(GraphEditor& editor, OperatorId call, const Graph& callee, bool keepsName)
+{
+    const Operator op = editor.op(call);
+    const CloneMap map = editor.cloneGraph(callee, op.inputs, op.name + "/", Place::before(call));
+    std::vector<ValueId> results;
+    for (const GraphOutput& output : callee.outputs) results.push_back(map.values[static_cast<size_t>(output.value.index)]);
+    AttributeItems types;
+    for (size_t k = 0; k < op.results.size(); ++k) {
+        types.emplace_back(editor.value(op.results[k]).type.dtype);
+        if (!keepsName) editor.replaceUses(op.results[k], results[k]);
+    }
+    if (!keepsName && editor.erase(call)) return;
+    editor.setKind(call, {"tf", "IdentityN"});
+    editor.setInputs(call, std::move(results));
+    editor.setAttributes(call, {{"T", std::move(types)}});
+}
+
+} // namespace
+
+bool hasVariables(const Model& model)
+{
+    return std::ranges::any_of(model.graphs, [](const Graph& graph) {
+        return std::ranges::any_of(graph.operators, [](const Operator& op) {
+            return op.kind.name == "VarHandleOp" || op.kind.name == "VariableV2" || op.kind.name == "Variable";
+        });
+    });
+}
+
+Result<int64_t> inlineCalls(Model& model, GraphId id, const std::vector<std::string>& keeps)
+{
+    std::unordered_set<std::string> kept;
+    for (const std::string& name : keeps) kept.insert(name.substr(0, std::min(name.rfind(':'), name.size())));
+    int64_t count = 0;
+    for (int round = 0; round < kMostRounds; ++round) {
+        GraphEditor editor(model, id);
+        bool isDone = true;
+        for (const OperatorId call : editor.order()) {
+            const Operator& op = editor.op(call);
+            if (!isCall(op) || editor.graph().operators.size() > kMostOperators) continue;
+            const GraphId callee = attributeGraph(op.attributes, "f");
+            if (!model.hasGraph(callee) || callee == id || !isPure(model, model.graph(callee), 0)) continue;
+            const Graph body = model.graph(callee);
+            if (body.outputs.size() != op.results.size() || body.inputs.size() != op.inputs.size()) continue;
+            const bool isUnread = std::ranges::all_of(op.results, [&](ValueId result) { return editor.uses(result).empty(); });
+            replaceCall(editor, call, body, isUnread || kept.contains(op.name));
+            ++count;
+            isDone = false;
+        }
+        LS_CHECK_OK(editor.finish());
+        if (isDone) break;
+    }
+    return count;
+}
+
+} // namespace loopscope::fusing

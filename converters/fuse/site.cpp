@@ -1,0 +1,279 @@
+#include "converters/fuse/site.h"
+
+#include "engine/base/text.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace loopscope::fusing {
+
+namespace {
+
+/// TensorFlow's names, and those of TFLite that compute what another one computes.
+const std::unordered_map<std::string_view, std::string_view>& neutralNames()
+{
+    static const std::unordered_map<std::string_view, std::string_view> names = {
+        {"Conv2D", "conv_2d"},
+        {"DepthwiseConv2dNative", "depthwise_conv_2d"},
+        {"MatMul", "fully_connected"},
+        {"Conv3D", "conv_3d"},
+        {"Conv2DBackpropInput", "transpose_conv"},
+        {"BiasAdd", "bias_add"},
+        {"BiasAddV1", "bias_add"},
+        {"Add", "add"},
+        {"AddV2", "add"},
+        {"Sub", "sub"},
+        {"Mul", "mul"},
+        {"RealDiv", "div"},
+        {"Div", "div"},
+        {"Maximum", "maximum"},
+        {"Minimum", "minimum"},
+        {"Relu", "relu"},
+        {"Relu6", "relu6"},
+        {"Neg", "neg"},
+        {"Exp", "exp"},
+        {"Log", "log"},
+        {"Sqrt", "sqrt"},
+        {"Rsqrt", "rsqrt"},
+        {"Square", "square"},
+        {"Pow", "pow"},
+        {"Tanh", "tanh"},
+        {"Sigmoid", "logistic"},
+        {"Erf", "erf"},
+        {"Erfc", "erfc"},
+        {"Abs", "abs"},
+        {"SquaredDifference", "squared_difference"},
+        {"Sum", "sum"},
+        {"Max", "reduce_max"},
+        {"Mean", "mean"},
+        {"Greater", "greater"},
+        {"GreaterEqual", "greater_equal"},
+        {"Select", "select"},
+        {"SelectV2", "select"},
+        {"select_v2", "select"},
+        {"Reshape", "reshape"},
+        {"Transpose", "transpose"},
+        {"Squeeze", "squeeze"},
+        {"ExpandDims", "expand_dims"},
+        {"Pad", "pad"},
+        {"PadV2", "padv2"},
+        {"Softmax", "softmax"},
+        {"LogSoftmax", "log_softmax"},
+        {"Elu", "elu"},
+        {"LeakyRelu", "leaky_relu"},
+        {"AvgPool", "average_pool_2d"},
+        {"MaxPool", "max_pool_2d"},
+        {"SpaceToBatchND", "space_to_batch_nd"},
+        {"BatchToSpaceND", "batch_to_space_nd"},
+        {"FusedBatchNorm", "fused_batch_norm"},
+        {"FusedBatchNormV2", "fused_batch_norm"},
+        {"FusedBatchNormV3", "fused_batch_norm"},
+        {"Identity", "identity"},
+        {"StopGradient", "identity"},
+        {"Snapshot", "identity"},
+        {"CheckNumerics", "CheckNumerics"},
+        {"ReverseV2", "reverse_v2"},
+        {"ArgMax", "arg_max"},
+        {"OneHot", "one_hot"},
+        {"GatherV2", "gather"},
+        {"QuantizeV2", "quantize"},
+        {"Dequantize", "dequantize"},
+        {"BatchMatMulV2", "batch_matmul"},
+        {"NonMaxSuppressionV4", "NonMaxSuppressionV4"},
+    };
+    return names;
+}
+
+} // namespace
+
+std::string_view neutralKind(const Kind& kind)
+{
+    if (kind.dialect == "custom") return kind.name;
+    const auto found = neutralNames().find(kind.name);
+    return found == neutralNames().end() ? std::string_view(kind.name) : found->second;
+}
+
+std::string_view activationOf(const Operator& op) { return attributeWord(op.attributes, "act", "NONE"); }
+
+std::string_view activationKind(std::string_view activation)
+{
+    if (activation == "RELU") return "relu";
+    if (activation == "RELU6") return "relu6";
+    if (activation == "RELU_N1_TO_1") return "relu_n1_to_1";
+    return activation == "TANH" ? "tanh" : "";
+}
+
+std::string upperCase(std::string_view text)
+{
+    std::string upper(text);
+    std::ranges::transform(upper, upper.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    return upper;
+}
+
+ValueId Site::behindIdentities(ValueId value, std::vector<OperatorId>* passed) const
+{
+    for (int depth = 0; depth < 64 && value.valid(); ++depth) {
+        const Value& at = m_editor.value(value);
+        if (at.role != ValueRole::result) break;
+        const Operator& op = m_editor.op(at.producer);
+        if (op.kind.dialect != "tf" || !op.controlInputs.empty()) break;
+        const bool passesAll = op.kind.name == "IdentityN" && static_cast<size_t>(at.slot) < op.inputs.size();
+        if (!passesAll && (neutralKind(op.kind) != "identity" || op.inputs.size() != 1)) break;
+        if (passed != nullptr) passed->push_back(at.producer);
+        value = op.inputs[passesAll ? static_cast<size_t>(at.slot) : 0];
+    }
+    return value;
+}
+
+OperatorId Site::producer(ValueId value, std::vector<OperatorId>* passed) const
+{
+    value = behindIdentities(value, passed);
+    if (!value.valid() || m_editor.value(value).role != ValueRole::result || m_editor.value(value).slot != 0) return {};
+    return m_editor.value(value).producer;
+}
+
+std::string Site::nameOf(OperatorId id) const
+{
+    const Operator& op = m_editor.op(id);
+    if (!op.name.empty()) return op.name;
+    return op.results.empty() ? op.kind.name : m_editor.value(op.results[0]).id;
+}
+
+std::string Site::described(OperatorId id) const { return std::string(neutralKind(m_editor.op(id).kind)) + " '" + nameOf(id) + "'"; }
+
+std::optional<std::string> Site::outlives(OperatorId inner, std::span<const OperatorId> ops) const
+{
+    const auto isInside = [&](OperatorId op) { return std::ranges::find(ops, op) != ops.end(); };
+    if (isKept(inner)) return described(inner) + " is asked for";
+    for (const ValueId result : m_editor.op(inner).results) {
+        if (m_editor.uses(result).empty() && result == m_editor.op(inner).results.front()) return described(inner) + " is an output";
+        for (const ValueUse& use : m_editor.uses(result)) {
+            if (use.kind == ValueUse::Kind::output || use.kind == ValueUse::Kind::signature)
+                return described(inner) + " is an output of the graph";
+            if (use.kind == ValueUse::Kind::operand && isInside(use.op)) continue;
+            return described(inner) + " has a second reader " + described(use.op);
+        }
+    }
+    if (!m_editor.uses(inner).empty()) return "an operator waits for " + described(inner);
+    if (!m_editor.op(inner).controlInputs.empty()) return described(inner) + " waits for an operator";
+    return std::nullopt;
+}
+
+std::optional<std::string> Site::outliveAny(std::span<const OperatorId> ops, OperatorId root) const
+{
+    for (const OperatorId op : ops) {
+        if (op == root) continue;
+        if (std::optional<std::string> reason = outlives(op, ops)) return reason;
+    }
+    return std::nullopt;
+}
+
+ValueId Site::addConstant(std::string name, DType dtype, Shape shape, const void* data, size_t bytes, OperatorId before)
+{
+    const auto content = std::make_shared<const Constant>(Bytes::copyOf(data, bytes));
+    const TensorType type(dtype, shape);
+    if (!isTensorFlow()) return m_editor.addConstant(std::move(name), type, content);
+    OperatorDraft draft;
+    draft.kind = {"tf", "Const"};
+    draft.name = std::move(name);
+    draft.attributes = {{"dtype", dtype}, {"value", TensorAttribute{type, content}}};
+    draft.results = {type};
+    return m_editor.op(m_editor.insert(std::move(draft), Sources::none(), Place::before(before))).results[0];
+}
+
+ValueId Site::constant(std::string name, Shape shape, std::span<const float> values, OperatorId before)
+{
+    return addConstant(std::move(name), DType::f32, std::move(shape), values.data(), values.size_bytes(), before);
+}
+
+ValueId Site::constant(std::string name, Shape shape, std::span<const int32_t> values, OperatorId before)
+{
+    return addConstant(std::move(name), DType::i32, std::move(shape), values.data(), values.size_bytes(), before);
+}
+
+OperatorId Site::fuse(std::vector<OperatorId> ops, OperatorDraft draft, std::initializer_list<std::string> parts)
+{
+    const OperatorId root = ops.back();
+    std::set<std::string> joined(parts.begin(), parts.end());
+    std::vector<OperatorId> leftovers;
+    m_lastFrom.clear();
+    for (const OperatorId op : ops) {
+        joined.insert(partsOf(op).begin(), partsOf(op).end());
+        m_lastFrom.push_back(nameOf(op));
+        for (const ValueId input : m_editor.op(op).inputs) m_constants.collectProducers(input, leftovers);
+    }
+    const ValueId result = m_editor.op(root).results[0];
+    const bool staysNamed = isTensorFlow() && (m_editor.uses(result).empty() || isKept(root));
+    OperatorId made;
+    if (staysNamed) { // somebody asks for the node by its name: it passes the result on
+        draft.name = nameOf(root) + "/fused";
+        made = m_editor.insert(std::move(draft), Sources(std::span<const OperatorId>(ops)), Place::before(root));
+        m_editor.setKind(root, {"tf", "Identity"});
+        m_editor.setInputs(root, {m_editor.op(made).results[0]});
+        m_editor.setAttributes(root, {{"T", m_editor.value(result).type.dtype}});
+        ops.pop_back();
+        m_editor.eraseUnused(ops);
+    } else {
+        draft.name = isTensorFlow() ? nameOf(root) + "/fused" : m_editor.value(result).id;
+        const ValueId replaced[] = {result};
+        made = m_editor.replace(ops, std::move(draft), replaced);
+    }
+    std::erase_if(leftovers, [&](OperatorId op) { return !m_editor.isAlive(op) || isKept(op); });
+    m_editor.eraseUnused(leftovers);
+    addParts(made, joined);
+    return made;
+}
+
+std::optional<std::string> Site::namesOutput(OperatorId root) const
+{
+    if (isTensorFlow()) return std::nullopt; // an Identity keeps the name
+    for (const ValueUse& use : m_editor.uses(m_editor.op(root).results[0]))
+        if (use.kind != ValueUse::Kind::operand) return described(root) + " is an output of the graph: its name would be lost";
+    return std::nullopt;
+}
+
+void Site::bypass(OperatorId root, ValueId value, std::vector<OperatorId> ops)
+{
+    std::vector<OperatorId> leftovers;
+    m_lastFrom.clear();
+    for (const OperatorId op : ops) {
+        m_lastFrom.push_back(nameOf(op));
+        for (const ValueId input : m_editor.op(op).inputs) m_constants.collectProducers(input, leftovers);
+    }
+    const ValueId result = m_editor.op(root).results[0];
+    if (isTensorFlow() && (m_editor.uses(result).empty() || isKept(root))) {
+        m_editor.setKind(root, {"tf", "Identity"});
+        m_editor.setInputs(root, {value});
+        m_editor.setAttributes(root, {{"T", m_editor.value(result).type.dtype}});
+    } else {
+        m_editor.replaceUses(result, value);
+    }
+    std::erase_if(ops, [&](OperatorId op) { return isKept(op); });
+    m_editor.eraseUnused(ops);
+    std::erase_if(leftovers, [&](OperatorId op) { return !m_editor.isAlive(op) || isKept(op); });
+    m_editor.eraseUnused(leftovers);
+}
+
+const std::set<std::string>& Site::partsOf(OperatorId op) const
+{
+    static const std::set<std::string> none;
+    const auto found = m_parts.find(op.index);
+    return found == m_parts.end() ? none : found->second;
+}
+
+std::string Site::labelOf(OperatorId id) const
+{
+    const Operator& op = m_editor.op(id);
+    std::string label = op.kind.dialect == "custom" ? "CUSTOM:" + op.kind.name : upperCase(neutralKind(op.kind));
+    if (op.kind.name == "gelu" && attributeBool(op.attributes, "approximate", false)) label += "(approximate)";
+    if (op.kind.name == "lstm" && op.inputs.size() > 20 && op.inputs[20].valid()) label += "(layer_norm)";
+    const std::set<std::string>& parts = partsOf(id);
+    for (const char* part : {"pad_same", "dilation", "bias", "weights_scaled", "batchnorm"})
+        if (parts.contains(part)) label += std::string("+") + part;
+    const bool isRecurrent = label.find("LSTM") != std::string::npos;
+    const std::string_view act = activationOf(op);
+    if (act == "NONE" || (isRecurrent && act == "TANH")) return label;
+    return isRecurrent ? label + "(" + std::string(act) + ")" : label + "+" + std::string(act);
+}
+
+} // namespace loopscope::fusing
