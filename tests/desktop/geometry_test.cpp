@@ -223,6 +223,37 @@ private slots:
         }
     }
 
+    void everythingGrowsWithTheText()
+    {
+        Theme::instance().setTextPercent(200);
+        m_window->resize(1440, 900);
+        open("collatz.lsir", {{"x", "27"}});
+        execute("start");
+        execute("goto while#0@37:body/if#2");
+        m_window->setTask(Task::debug);
+        settle();
+        QVERIFY(find<QToolButton>("tool.stepOver")->iconSize().width() > 16);
+        const QJsonArray lanes = described("timelineBar")["lanes"].toArray();
+        QVERIFY(lanes.size() >= 3);
+        const auto middle = [&](qsizetype lane) {
+            const QJsonArray rect = lanes[lane].toObject()["rect"].toArray();
+            return rect[1].toDouble() + rect[3].toDouble() / 2;
+        };
+        const int high = QFontMetrics(Theme::instance().font(FontUse::small)).height();
+        for (qsizetype lane = 1; lane < lanes.size(); ++lane) QVERIFY(middle(lane) - middle(lane - 1) >= high * 0.9);
+        // The graph has words of the same size, where it has the room.
+        m_window->setTask(Task::browse);
+        m_window->document()->setView({});
+        settle();
+        QVERIFY(m_window->panelCommand("panelGraph", "fit"));
+        settle();
+        QVERIFY2(described("graphCanvas")["zoom"].toDouble() > 1.2,
+                 qPrintable(QString::number(described("graphCanvas")["zoom"].toDouble())));
+        // The panels at the left have room for longer words.
+        m_window->setTask(Task::debug);
+        settle();
+        QVERIFY(find<QWidget>("panelInvocations")->parentWidget()->width() > 260);
+    }
     void namesComeBeforeValuesInTheListing()
     {
         m_window->resize(1440, 900);
@@ -269,6 +300,12 @@ private slots:
     }
 
 private:
+    QJsonObject described(const char* name)
+    {
+        QJsonObject all;
+        QMetaObject::invokeMethod(find<QWidget>(name), "describe", Q_RETURN_ARG(QJsonObject, all));
+        return all;
+    }
     void names(const QStringList& wanted)
     {
         for (const QString& name : wanted) QVERIFY2(m_window->findChild<QWidget*>(name), qPrintable(name));

@@ -1,5 +1,7 @@
 #include "viewer/canvas/camera.h"
 
+#include "viewer/style/theme.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -13,6 +15,10 @@ constexpr double kMargin = 8;
 constexpr double kWhole = 0.25;     ///< a graph that would have to be smaller to be seen whole opens at its inputs instead
 constexpr double kReadable = 0.6;   ///< so large that names can be read
 constexpr double kWordsFrom = 0.75; ///< below, heads of loops have no field and slider
+constexpr double kDetailFrom = 1.5; ///< beyond, values are written beside operators
+
+/// At which words are as large as elsewhere in the window.
+double fullZoom() { return std::clamp(Theme::instance().textPercent() / 100.0, 1.0, kDetailFrom); }
 
 /// The middle of what the graph begins with: its inputs, else its first operator.
 double inputsX(const Scene& scene)
@@ -74,12 +80,12 @@ void Camera::placeFirst()
     const Rect& b = m_picture.scene()->bounds;
     if (b.width <= 0 || b.height <= 0) return;
     QRectF area = freeArea(false); // a picture that is seen whole needs no map
-    double zoom = std::min({area.width() / b.width, area.height() / b.height, 1.0});
+    double zoom = std::min({area.width() / b.width, area.height() / b.height, fullZoom()});
     QPointF origin;
     const bool tooSmall = zoom < kWhole && !m_fitsWhole;
     if (tooSmall) {
         area = freeArea(true);
-        zoom = std::clamp(area.width() / b.width, kReadable, 1.0);
+        zoom = std::clamp(area.width() / b.width, kReadable, fullZoom());
     }
     zoom = std::clamp(zoom, kLeastZoom, kMostZoom);
     origin.setX((tooSmall && b.width * zoom > area.width() ? inputsX(*m_picture.scene()) : b.x + b.width / 2) * zoom - area.center().x());
@@ -166,7 +172,7 @@ bool Camera::bring(const Rect& part, double covered, bool center, bool readable)
     m_isFitted = false;
     m_brought = {part, grows || (m_brought && m_brought->grows && !m_isPlaced)};
     if (m_zoom < 0.5 && !grows) { // so small that arriving would show nothing
-        m_zoom = 1;
+        m_zoom = fullZoom();
         m_level = detailLevel(m_zoom, m_level);
         emit zoomed(false);
     }
@@ -181,7 +187,7 @@ void Camera::come(const Brought& brought)
     const Rect& all = m_picture.scene()->bounds;
     QRectF area = freeArea(true);
     if (brought.grows) {
-        const double zoom = std::clamp(area.width() / all.width, kWordsFrom, 1.0);
+        const double zoom = std::clamp(area.width() / all.width, kWordsFrom, fullZoom());
         if (zoom != m_zoom) {
             m_zoom = zoom;
             m_level = detailLevel(m_zoom, m_level);

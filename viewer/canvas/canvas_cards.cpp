@@ -159,7 +159,7 @@ void CanvasCards::paintValue(QPainter& painter) const
     const QString type = (isElsewhere ? m_valueCard.moment + QStringLiteral(" · ") : QString()) + m_valueCard.type;
     double wide = std::max(m_picture.labels.width(m_valueCard.title, Face::group), m_picture.labels.width(type, Face::mono)) + 16;
     for (const QString& line : m_valueCard.lines) wide = std::max(wide, m_picture.labels.width(line, Face::mono) + 16);
-    wide = std::clamp(wide, 70.0, isElsewhere ? 200.0 : 118.0);
+    wide = std::clamp(wide, 70.0, 220.0);
     const QRectF box = placeBeside(node, {wide, 24 + 11.0 * static_cast<double>(m_valueCard.lines.size() + 1) + 4});
     paintFrame(painter, box, m_valueCard.title, {});
     drawLabelIn(painter, m_picture.labels.label(type, Face::mono, wide - 16), QRectF(box.x() + 8, box.y() + 20, wide, 12), Qt::AlignLeft,

@@ -121,7 +121,7 @@ public:
         const auto* const view = qobject_cast<const QTreeView*>(option.widget);
         for (int column = index.column() + 1; index.column() == 1 && view != nullptr && column < index.model()->columnCount(); ++column) {
             if (!index.siblingAtColumn(column).data().toString().isEmpty()) break;
-            wide.rect.setRight(wide.rect.right() + view->columnWidth(column));
+            wide.rect.setRight(std::min(wide.rect.right() + view->columnWidth(column), view->viewport()->width() - 1));
         }
         RowDelegate::paint(painter, wide, index);
     }
@@ -151,10 +151,13 @@ public:
         // Names win: their column is as wide as they are, up to nearly half of the table.
         const QFontMetrics metrics(Theme::instance().font(FontUse::body));
         int widest = 0;
-        for (int row = 0; model() != nullptr && row < std::min(kLooked, model()->rowCount()); ++row)
+        bool hasMore = false; // types and notes
+        for (int row = 0; model() != nullptr && row < std::min(kLooked, model()->rowCount()); ++row) {
             widest = std::max(widest, metrics.horizontalAdvance(model()->index(row, 0).data().toString()));
+            hasMore = hasMore || !model()->index(row, 2).data().toString().isEmpty();
+        }
         const int least = std::min(width * 26 / 100, 120 * Theme::instance().textPercent() / 100);
-        const int name = std::clamp(widest + 20, least, std::max(least, width * 45 / 100));
+        const int name = std::clamp(widest + 20, least, std::max(least, width * (hasMore ? 45 : 60) / 100));
         const int note = width * 24 / 100;
         const int rest = width - name - note;
         header()->resizeSection(0, name);

@@ -39,6 +39,10 @@ double levelStep(double span, int most)
     return 10 * decade;
 }
 
+/// Above and below the area that is drawn in.
+int headHeight() { return std::max(20, QFontMetrics(Theme::instance().font(FontUse::small)).height() + 6); }
+int footHeight() { return std::max(18, QFontMetrics(Theme::instance().font(FontUse::tiny)).height() + 4); }
+
 /// What a plot of a grid in `area` draws, and where.
 class GridPlotShape {
 public:
@@ -176,7 +180,8 @@ void GridPlotPainter::paintLevels()
         m_painter.setPen(QPen(themed(Token::line), 1));
         m_painter.drawLine(QPointF(m_area.left(), y(level)), QPointF(m_area.right(), y(level)));
         m_painter.setPen(themed(Token::text2));
-        m_painter.drawText(QRectF(0, y(level) - 7, HeatMap::kLabelWidth - 8, 14), Qt::AlignRight | Qt::AlignVCenter, shortText(level));
+        m_painter.drawText(QRectF(0, y(level) - footHeight() / 2.0, HeatMap::kLabelWidth - 8, footHeight()),
+                           Qt::AlignRight | Qt::AlignVCenter, shortText(level));
     }
 }
 
@@ -267,7 +272,8 @@ void GridPlotPainter::paintColumnNumbers()
         const bool isPresent = col == presentColumn();
         m_painter.setFont(Theme::instance().font(FontUse::tiny, isPresent));
         m_painter.setPen(themed(isPresent ? Token::text : Token::text2));
-        m_painter.drawText(QRectF(x(col) - 40, m_area.bottom() + 3, 80, 14), Qt::AlignCenter, QString::number(m_grid.colBegin + col));
+        m_painter.drawText(QRectF(x(col) - 40, m_area.bottom() + 2, 80, footHeight() - 3), Qt::AlignCenter,
+                           QString::number(m_grid.colBegin + col));
     }
 }
 
@@ -280,7 +286,7 @@ void GridPlotPainter::paintHead(int width)
     const auto say = [&](const QString& text, QColor color, bool bold) {
         m_painter.setFont(Theme::instance().font(FontUse::small, bold));
         m_painter.setPen(color);
-        m_painter.drawText(QPointF(at, 14), text);
+        m_painter.drawText(QPointF(at, (headHeight() + metrics.ascent() - metrics.descent()) / 2.0), text);
         at += QFontMetrics(m_painter.font()).horizontalAdvance(text) + 5;
     };
     say(m_grid.overIterations ? "over iterations:" : "along the columns:", themed(Token::text2), false);
@@ -291,7 +297,7 @@ void GridPlotPainter::paintHead(int width)
     m_painter.setPen(themed(Token::text3));
     const QString known = grouped(m_content.known) + " of " + grouped(m_grid.allCols) + " known";
     if (at + metrics.horizontalAdvance(known) < width - 10)
-        m_painter.drawText(QRectF(0, 2, width - 10, 16), Qt::AlignRight | Qt::AlignVCenter, known);
+        m_painter.drawText(QRectF(0, 0, width - 10, headHeight()), Qt::AlignRight | Qt::AlignVCenter, known);
 }
 
 /// Of all elements, at the right.
@@ -330,7 +336,8 @@ void GridPlot::setContent(const GridContent* content, CellCursor cursor, const T
 
 QRect GridPlot::plotRect() const
 {
-    return {HeatMap::kLabelWidth, 20, width() - HeatMap::kLabelWidth - HeatMap::kValueWidth, height() - 20 - 18};
+    return {HeatMap::kLabelWidth, headHeight(), width() - HeatMap::kLabelWidth - HeatMap::kValueWidth,
+            height() - headHeight() - footHeight()};
 }
 
 void GridPlot::paintEvent(QPaintEvent*)

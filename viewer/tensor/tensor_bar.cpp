@@ -38,6 +38,7 @@ TensorBar::TensorBar(QWidget* parent)
       m_range(new QToolButton(this))
 {
     setObjectName("tensorBar");
+    setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed); // the views give way, the panel scrolls
     // In a narrow column what the value is stands below the modes.
     m_lines = new QBoxLayout(QBoxLayout::LeftToRight, this);
     m_lines->setContentsMargins(6, 2, 6, 2);
@@ -81,7 +82,6 @@ QToolButton* TensorBar::makeModeButton(size_t mode)
     button->setProperty("place", "head");
     button->setCheckable(true);
     button->setAutoRaise(true);
-    button->setIconSize({16, 16});
     button->setText(kSigns[mode]);
     button->setToolTip(QString("%1 (%2), with Shift beside what is shown").arg(kTips[mode]).arg(mode + 1));
     button->setAccessibleName(kTips[mode]);
@@ -96,6 +96,7 @@ void TensorBar::restyle()
     const Theme& theme = Theme::instance();
     for (size_t i = 0; i < kTensorModes; ++i) {
         m_modes[i]->setFixedSize(theme.barHeight(24), theme.barHeight(22));
+        m_modes[i]->setIconSize({theme.barHeight(16), theme.barHeight(16)});
         if (kIcons[i][0] != '\0') m_modes[i]->setIcon(themedIcon(kIcons[i]));
     }
     m_name->setFont(theme.font(FontUse::value, true));

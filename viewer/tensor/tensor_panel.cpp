@@ -31,7 +31,7 @@ TensorPanel::TensorPanel(Document& document, const QString& objectName, const QS
     connect(&Theme::instance(), &Theme::changed, this, [this] {
         m_pinAction->setIcon(themedIcon("pin"));
         m_exportAction->setIcon(themedIcon("export"));
-        setMinimumSize(m_bar->leastWidth(), 96);
+        setMinimumSize(m_bar->leastWidth(), Theme::instance().barHeight(96));
         refresh();
     });
     if (feed) {

@@ -78,7 +78,7 @@ void TensorPanel::buildViews()
     layout->addStretch(0);
     layout->addWidget(m_note);
     setFocusPolicy(Qt::StrongFocus);
-    setMinimumSize(m_bar->leastWidth(), 96); // a name that has no room is cut
+    setMinimumSize(m_bar->leastWidth(), Theme::instance().barHeight(96)); // a name that has no room is cut
     m_pinAction = new QAction(themedIcon("pin"), "Pin this tensor (p)", this);
     connect(m_pinAction, &QAction::triggered, this, [this] { m_pins->add(m_selection); });
     m_exportAction = new QAction(themedIcon("export"), "Export npy or csv (Ctrl+E)", this);

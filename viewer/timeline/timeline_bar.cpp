@@ -8,6 +8,7 @@
 #include <QToolTip>
 #include <QWheelEvent>
 
+#include <algorithm>
 #include <cmath>
 
 namespace loopscope::viewer {
@@ -19,6 +20,9 @@ constexpr int kCallsTop = 7, kCallsHeight = 10;
 constexpr int kPipTop = 22, kPipHeight = 16;
 constexpr int kAccessTop = 42, kAccessHeight = 15;
 constexpr int kMarksTop = 59, kMarksHeight = 15;
+
+/// Lanes grow with the text, by half of what it grows: their labels have room, and some is left for the other panels.
+int grown(int pixels) { return pixels * (100 + std::max(100, Theme::instance().textPercent())) / 200; }
 
 } // namespace
 
@@ -104,10 +108,10 @@ void TimelineBar::arrange()
             lane(Lane::Kind::dataflow, 4 + static_cast<int>(i - first) * pitch, pitch - 3,
                  lanes[i].iteration < 0 ? "root" : "@" + QString::number(lanes[i].iteration), i);
     } else {
-        lane(Lane::Kind::calls, kCallsTop, kCallsHeight, m_content.callsLabel);
-        lane(Lane::Kind::iterations, kPipTop, kPipHeight, m_content.loopLabel);
-        lane(Lane::Kind::accesses, kAccessTop, kAccessHeight, m_content.valueLabel);
-        lane(Lane::Kind::marks, kMarksTop, kMarksHeight, "marks");
+        lane(Lane::Kind::calls, grown(kCallsTop), grown(kCallsHeight), m_content.callsLabel);
+        lane(Lane::Kind::iterations, grown(kPipTop), grown(kPipHeight), m_content.loopLabel);
+        lane(Lane::Kind::accesses, grown(kAccessTop), grown(kAccessHeight), m_content.valueLabel);
+        lane(Lane::Kind::marks, grown(kMarksTop), grown(kMarksHeight), "marks");
     }
     m_scale.setArea(left, std::max(10, width - left - kRightMargin));
 }

@@ -194,7 +194,7 @@ void TimelineBar::paintIterations(QPainter& painter, const QRect& lane) const
         }
         const double x = m_scale.toX(static_cast<double>(at->first));
         painter.setPen(themed(at->first <= m_content.cursorStep ? Token::text : Token::text3));
-        painter.drawText(QPointF(x + 3, lane.top() + 12), QString::number(at->iteration));
+        painter.drawText(QPointF(x + 3, lane.bottom() - lane.height() / 5), QString::number(at->iteration));
         painter.fillRect(QRectF(x, lane.top(), 1, lane.height()), themed(Token::line2));
     }
     if (shown >= 0) {

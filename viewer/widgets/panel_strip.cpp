@@ -14,6 +14,8 @@
 #include <QStackedWidget>
 #include <QToolButton>
 
+#include <algorithm>
+
 namespace loopscope::viewer {
 
 namespace {
@@ -88,6 +90,7 @@ PanelStrip::PanelStrip(QWidget* parent) : QFrame(parent)
     };
     restyle();
     connect(&Theme::instance(), &Theme::changed, head, restyle);
+    connect(&Theme::instance(), &Theme::changed, this, &PanelStrip::showHead);
     connect(m_tabs, &QTabBar::currentChanged, this, [this](int index) {
         if (index >= 0) m_stack->setCurrentIndex(index);
         showHead();
@@ -214,7 +217,7 @@ void PanelStrip::showHead()
         button->setDefaultAction(action);
         button->setAutoRaise(true);
         if (action->menu()) button->setPopupMode(QToolButton::InstantPopup);
-        button->setIconSize(QSize(16, 16));
+        button->setIconSize(QSize(16, 16) * (100 + std::max(100, Theme::instance().textPercent())) / 200);
         button->setFocusPolicy(Qt::TabFocus);
         m_head->addWidget(button);
     }

@@ -1,5 +1,7 @@
 #include "viewer/window/arrangements.h"
 
+#include "viewer/style/theme.h"
+
 #include <QJsonArray>
 
 #include <algorithm>
@@ -30,34 +32,52 @@ QJsonObject row(const QList<int>& sizes, int stretch, const QList<QJsonObject>& 
 QJsonObject column(const QList<int>& sizes, int stretch, const QList<QJsonObject>& parts) { return split("v", sizes, stretch, parts); }
 
 constexpr int kLeastGraph = 480, kBetween = 24; ///< gaps and margins of three columns
+constexpr int kLeastRight = 200;
+
+int grown(int pixels) { return Theme::instance().barHeight(pixels); }
+
+/// Of the column at the left: it grows with the text, as far as the others keep what they need.
+int leftColumn(int windowWidth, int drawn)
+{
+    return std::clamp((windowWidth - kLeastGraph - kBetween - kLeastRight) / 2, drawn, grown(drawn));
+}
+
+/// Its head, and lanes that grow by half of what the text does.
+int timelineHeight(int drawn) { return grown(24) + (drawn - 24) * (100 + std::max(100, Theme::instance().textPercent())) / 200; }
 
 /// Of the column at the right: in a narrow window it gives way first, so that the graph keeps its width.
-int rightColumn(int windowWidth, int left, int drawn) { return std::clamp(windowWidth - left - kLeastGraph - kBetween, 200, drawn); }
+int rightColumn(int windowWidth, int left, int drawn)
+{
+    return std::clamp(windowWidth - left - kLeastGraph - kBetween, kLeastRight, grown(drawn));
+}
 
 QJsonObject browse(int width)
 {
-    return row({236, 704, rightColumn(width, 236, 324)}, 1,
+    const int beside = leftColumn(width, 236);
+    return row({beside, 704, rightColumn(width, beside, 324)}, 1,
                {column({392, 314}, 1, {strip({"Structure", "Subgraphs"}), strip({"Search", "Marks"})}), strip({"Graph"}),
                 strip({"Properties", "Tensor", "Inputs"})});
 }
 
 QJsonObject debug(int width)
 {
+    const int beside = leftColumn(width, 240);
     const QJsonObject left =
         column({350, 130, 118}, 2, {strip({"Invocations", "CallStack"}), strip({"Breakpoints", "Marks"}), strip({"Watches", "Variables"})});
     const QJsonObject graph = strip({"Graph", "Structure", "Inputs"});
     const QJsonObject console = strip({"Console", "Search", "Problems"});
     QJsonObject listing = strip({"Listing", "Structured", "Properties"});
-    if (width >= 1600) listing = row({484, 324}, 0, {strip({"Listing", "Structured"}), strip({"Properties"})});
+    if (width >= 1600)
+        listing = row({width >= 2200 ? 716 : 484, width >= 2200 ? 380 : 324}, 0, {strip({"Listing", "Structured"}), strip({"Properties"})});
     if (width >= 2200) // which is high, too
-        return column({606, 100}, 0,
-                      {row({240, 540, 812}, 1,
+        return column({606, timelineHeight(100)}, 0,
+                      {row({beside, 540, 1100}, 1,
                            {column({640, 240, 118}, 2,
                                    {strip({"Invocations", "CallStack"}), strip({"Breakpoints", "Marks"}), strip({"Watches", "Variables"})}),
                             column({600, 200}, 0, {graph, console}), column({520, 300}, 1, {listing, strip({"Tensor"})})}),
                        strip({"Timeline"})});
-    return column({606, 100}, 0,
-                  {row({240, 540, width >= 1600 ? 812 : rightColumn(width, 240, 484)}, 1,
+    return column({606, timelineHeight(100)}, 0,
+                  {row({beside, 540, width >= 1600 ? 812 : rightColumn(width, beside, 484)}, 1,
                        {left, graph, column({228, 238, 132}, 1, {listing, strip({"Tensor"}), console})}),
                    strip({"Timeline"})});
 }
@@ -84,7 +104,7 @@ QJsonObject compare(int width)
 
 QJsonObject trace()
 {
-    return column({606, 100}, 0,
+    return column({606, timelineHeight(100)}, 0,
                   {row({224, 560, 480}, 1,
                        {strip({"Recipes", "Schema"}), column({196, 406}, 1, {strip({"Sql"}), strip({"Result", "Plan"})}),
                         column({346, 256}, 0, {strip({"Plot", "Graph"}), strip({"RecordedValue", "Tensor", "Console"})})}),

@@ -9,7 +9,10 @@
 #include <QAction>
 #include <QHBoxLayout>
 #include <QLineEdit>
+#include <QRegularExpression>
 #include <QToolButton>
+
+#include <algorithm>
 
 namespace loopscope::viewer {
 
@@ -126,6 +129,11 @@ void RunBar::restyle()
         QStringLiteral("#toolbarRun { background: %1; border-bottom: 1px solid %2; } #toolSeparator { background: %2; margin: 0 4px; } "
                        "#toolMore::menu-indicator { image: none; }")
             .arg(themed(Token::window).name(), themed(Token::line).name()));
+    const int grown = (100 + std::max(100, theme.textPercent())) / 2; // by half of what the text grows: there are many
+    for (QToolButton* const tool : findChildren<QToolButton*>(QRegularExpression(QStringLiteral("^tool\\.")))) {
+        tool->setIconSize(QSize(16, 16) * grown / 100);
+        tool->setFixedSize(QSize(28, 28) * grown / 100);
+    }
     for (QToolButton* const task : m_tasks) {
         const QFont font = theme.font(FontUse::small);
         task->setFont(font);

@@ -52,10 +52,11 @@ QIcon iconOf(const IconOf& entry)
     QColor faint = color;
     faint.setAlphaF(0.38F);
     QIcon icon;
-    for (const double ratio : {1.0, 2.0}) {
-        icon.addPixmap(iconPixmap(entry.icon, 16, color, ratio));
-        icon.addPixmap(iconPixmap(entry.icon, 16, faint, ratio), QIcon::Disabled);
-    }
+    for (const int size : {16, 24}) // for larger text
+        for (const double ratio : {1.0, 2.0}) {
+            icon.addPixmap(iconPixmap(entry.icon, size, color, ratio));
+            icon.addPixmap(iconPixmap(entry.icon, size, faint, ratio), QIcon::Disabled);
+        }
     return icon;
 }
 
