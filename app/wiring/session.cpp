@@ -75,7 +75,7 @@ Result<Executor*> ModelSession::enter(const Model& model, GraphId graph)
     std::unique_ptr<Executor>& slot = m_executors[{&model, graph}];
     if (!slot) {
         ExecutionOptions own = m_options; // a device's memory is one executor's
-        LS_CHECK_OK(giveDevice(own));
+        if (expectedKernels(model, own.profile).asWanted() > 0) LS_CHECK_OK(giveDevice(own));
         LS_TRY(slot, makeExecutor(model, graph, own));
     }
     if (m_current != nullptr && m_current != slot.get()) LS_CHECK_OK(carryOver(*m_current, *slot));
