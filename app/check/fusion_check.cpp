@@ -37,6 +37,7 @@ int64_t countOf(const FusionReport& report, const std::string& name)
     const std::set<std::string> wanted = partsOf(name);
     int64_t count = std::ranges::count_if(report.operators, [&](const FusedOperator& op) { return partsOf(op.label) == wanted; });
     if (count == 0) count = std::ranges::count_if(report.rewrites, [&](const Fusion& fusion) { return fusion.to == name; });
+    if (count == 0) count = std::ranges::count_if(report.labels, [&](const FusionLabel& label) { return label.name == name; });
     return count;
 }
 

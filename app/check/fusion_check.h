@@ -1,4 +1,4 @@
-// Golden cases that say what fusing them must come to (`expect`): fused, and held against it.
+// Golden cases that say what fusing them must come to (`expect`): they are fused, and held against it.
 #pragma once
 
 #include "app/check/golden_case.h"

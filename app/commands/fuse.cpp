@@ -52,6 +52,9 @@ std::string jsonReport(const FusionReport& report)
             .key("reason")
             .value(declined.reason)
             .endObject();
+    json.endArray().key("labels").beginArray();
+    for (const FusionLabel& label : report.labels)
+        json.beginObject().key("graph").value(label.graph).key("where").value(label.where).key("name").value(label.name).endObject();
     return json.endArray().endObject().text();
 }
 
@@ -87,6 +90,8 @@ std::string plainReport(const FusionReport& report)
     for (const Fusion& fusion : report.rewrites)
         text += fusion.to + "  " + fusion.graph + "/" + fusion.name + "  from " + join(fusion.from, ", ") + "  (" + fusion.rule + ", " +
                 std::string(equalityText(fusion.equality)) + ")\n";
+    for (const FusionLabel& label : report.labels)
+        text += "is " + label.name + ", which TFLite has no operator for: " + label.graph + "/" + label.where + "\n";
     for (const FusionDeclined& declined : report.declined)
         text += "not fused: " + declined.to + " at " + declined.graph + "/" + declined.where + ": " + declined.reason + " (" +
                 declined.rule + ")\n";

@@ -54,7 +54,9 @@ Outcome custom(Site& site, const MarkedCall& call, std::string name, AttributeLi
 {
     OperatorDraft draft;
     draft.kind = {"custom", std::move(name)};
-    draft.attributes = std::move(attributes);
+    AttributeMap options;
+    for (NamedAttribute& attribute : attributes) options.emplace_back(std::move(attribute.key), std::move(attribute.value));
+    if (!options.empty()) draft.attributes = {{"options", std::move(options)}};
     draft.inputs = site.editor().op(call.op).inputs;
     return replaceCall(site, call, std::move(draft));
 }
@@ -168,9 +170,11 @@ Outcome maxUnpooling(Site& site, const MarkedCall& call)
     for (const int64_t number : {int64_t{padding == "SAME" ? 1 : 2}, strides[1], strides[0], size[1], size[0], int64_t{0}, int64_t{0},
                                  int64_t{0}, int64_t{0}, int64_t{0}})
         for (int shift = 0; shift < 32; shift += 8) bytes.push_back(static_cast<char>(number >> shift & 0xff));
-    AttributeList options;
-    setAttribute(options, "custom_options", HexBytes{bytes});
-    return custom(site, call, "MaxUnpooling2D", std::move(options));
+    OperatorDraft draft;
+    draft.kind = {"custom", "MaxUnpooling2D"};
+    draft.attributes = {{"options", HexBytes{bytes}}};
+    draft.inputs = site.editor().op(call.op).inputs;
+    return replaceCall(site, call, std::move(draft));
 }
 
 Outcome textOperator(Site& site, const MarkedCall& call)
@@ -193,6 +197,24 @@ Outcome textOperator(Site& site, const MarkedCall& call)
         if (std::string reason = takeAttributes(call, kWanted, list); !reason.empty()) return declined(std::move(reason));
     }
     return custom(site, call, call.mark, std::move(list));
+}
+
+/// Keras' LSTM. TFLite's operator keeps its state from one run to the next, so that it would go on where the graph starts from h0 and c0.
+Outcome kerasLstm(Site& site, const MarkedCall& call)
+{
+    const auto declined = [](std::string reason) { return Outcome::declined("UNIDIRECTIONAL_SEQUENCE_LSTM", std::move(reason)); };
+    const Operator& op = site.editor().op(call.op);
+    if (op.results.size() != 5) return declined(std::to_string(op.results.size()) + " results, the rule wants 5");
+    if (op.inputs.size() == 7) return declined("masked steps");
+    if (op.inputs.size() != 6) return declined(std::to_string(op.inputs.size()) + " arguments, the rule wants 6");
+    for (size_t k = 2; k < 5; ++k)
+        if (!site.editor().uses(op.results[k]).empty()) return declined("the caller uses result " + std::to_string(k) + ", a final state");
+    if (findAttribute(call.callee->attributes, "time_major") == nullptr) return declined("attribute time_major is missing");
+    for (const size_t k : {1, 2})
+        if (!typeOf(site, call, k).shape.isStatic()) return declined("the batch size of h0 and c0 is unknown");
+    for (const size_t k : {3, 4, 5})
+        if (!typeOf(site, call, k).shape.isStatic()) return declined("argument " + std::to_string(k) + " has no known shape");
+    return declined("the operator keeps its state between runs, the graph starts from h0 and c0 in each");
 }
 
 /// What a function does beside its results.
@@ -255,6 +277,8 @@ std::span<const CompositeRule> compositeRules()
         CompositeRule{"addons:DenseImageWarp", false, imageWarp},
         CompositeRule{"TFLite_Detection_PostProcess", false, detection},
         CompositeRule{"addons:MaxUnpooling2D", false, maxUnpooling},
+        CompositeRule{"lstm_", true, kerasLstm},
+        CompositeRule{"indy_lstm_", true, kerasLstm},
         CompositeRule{"tftext:WhitespaceTokenizer", false, textOperator},
         CompositeRule{"tftext:Ngrams", false, textOperator},
         CompositeRule{"tftext:custom:SgnnProjection", false, textOperator},

@@ -154,6 +154,19 @@ std::span<const Rule> elementRules()
          "relu_0_to_1(x)"},
         {"maximum-zero", kExact, {"maximum(x, 0)"}, "relu(x)", nullptr, {}, nullptr, true},
         {"mul-one", kExact, {"mul(x, 1)"}, "x"},
+        {"swish", kReal, {"mul(x, logistic(x))"}, "label:SWISH"},
+        {"attention",
+         kReal,
+         {"batch_matmul(softmax(mul(batch_matmul(?q, ?k), ?scale)), ?v)", "batch_matmul(softmax(div(batch_matmul(?q, ?k), ?scale)), ?v)",
+          "batch_matmul(softmax(add(mul(batch_matmul(?q, ?k), ?scale), ?mask)), ?v)"},
+         "label:SCALED_DOT_PRODUCT_ATTENTION"},
+        {"layer-norm",
+         kReal,
+         {"add(mul(x, mul(rsqrt(add(mean(squared_difference(x, mean(x, ?a)), ?b), $e)), $g)), sub($o, mul(mean(x, ?a), "
+          "mul(rsqrt(add(mean(squared_difference(x, mean(x, ?a)), ?b), $e)), $g))))",
+          "add(mul(div(sub(x, mean(x, ?a)), sqrt(add(mean(squared_difference(x, mean(x, ?a)), ?b), $e))), $g), $o)",
+          "add(mul(mul(sub(x, mean(x, ?a)), rsqrt(add(mean(squared_difference(x, mean(x, ?a)), ?b), $e))), $g), $o)"},
+         "label:LAYER_NORM"},
     };
     return rules;
 }

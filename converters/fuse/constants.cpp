@@ -1,6 +1,7 @@
 #include "converters/fuse/constants.h"
 
 #include "converters/fuse/site.h"
+#include "engine/tensor/half.h"
 
 #include <algorithm>
 #include <cmath>
@@ -31,6 +32,20 @@ bool stored(const GraphEditor& editor, ValueId id, const TensorType*& type, Cons
     return data != nullptr && data->hasBytes() && !data->sparsity && type->shape.isStatic();
 }
 
+/// Weights that are stored in half; whoever reads them casts them first.
+std::unique_ptr<Numbers> fromHalf(const TensorType& type, const Constant& data)
+{
+    if (data.size() != static_cast<uint64_t>(type.shape.elementCount()) * 2) return nullptr;
+    auto numbers = std::make_unique<Numbers>();
+    numbers->shape = type.shape;
+    for (int64_t k = 0; k < type.shape.elementCount(); ++k) {
+        uint16_t bits = 0;
+        std::memcpy(&bits, data.bytes().data() + k * 2, 2);
+        numbers->values.push_back(f16ToFloat(bits));
+    }
+    return numbers;
+}
+
 using Unary = float (*)(float);
 Unary unaryFunction(std::string_view kind)
 {
@@ -38,7 +53,7 @@ Unary unaryFunction(std::string_view kind)
     if (kind == "sqrt") return [](float x) { return std::sqrt(x); };
     if (kind == "rsqrt") return [](float x) { return 1.0F / std::sqrt(x); };
     if (kind == "square") return [](float x) { return x * x; };
-    if (kind == "identity") return [](float x) { return x; };
+    if (kind == "identity" || kind == "cast" || kind == "dequantize") return [](float x) { return x; };
     return nullptr;
 }
 
@@ -94,6 +109,7 @@ const Numbers* ConstantReader::floats(ValueId value)
 {
     if (!value.valid()) return nullptr;
     if (const auto known = m_known.find(value.index); known != m_known.end()) return known->second.get();
+    if (m_editor.value(value).type.dtype == DType::f16) return nullptr; // only what casts it is a constant of f32
     std::unique_ptr<Numbers> numbers = read(value, 0);
     if (!numbers) return nullptr;
     return (m_known[value.index] = std::move(numbers)).get();
@@ -105,6 +121,7 @@ std::unique_ptr<Numbers> ConstantReader::read(ValueId id, int depth)
     const TensorType* type = nullptr;
     ConstantPtr data;
     if (stored(m_editor, id, type, data)) {
+        if (type->dtype == DType::f16) return fromHalf(*type, *data);
         if (type->dtype != DType::f32 || data->size() != static_cast<uint64_t>(type->shape.elementCount()) * 4) return nullptr;
         auto numbers = std::make_unique<Numbers>();
         numbers->shape = type->shape;
@@ -122,10 +139,19 @@ std::unique_ptr<Numbers> ConstantReader::fold(const Operator& op, int depth)
 {
     const std::string_view kind = neutralKind(op.kind);
     if (activationOf(op) != "NONE") return nullptr;
+    const bool widens = kind == "cast" || kind == "dequantize";
+    if (widens && (op.inputs.size() != 1 || op.results.empty() || m_editor.value(op.inputs[0]).type.dtype != DType::f16 ||
+                   m_editor.value(op.results[0]).type.dtype != DType::f32))
+        return nullptr;
     if (const Unary function = unaryFunction(kind); function != nullptr && op.inputs.size() == 1) {
         std::unique_ptr<Numbers> numbers = read(op.inputs[0], depth + 1);
         if (numbers)
             for (float& value : numbers->values) value = function(value);
+        return numbers;
+    }
+    if (kind == "reshape" || kind == "squeeze") {
+        std::unique_ptr<Numbers> numbers = op.inputs.empty() ? nullptr : read(op.inputs[0], depth + 1);
+        if (numbers && !reshape(*numbers, op)) return nullptr;
         return numbers;
     }
     const Binary function = binaryFunction(kind);
@@ -133,6 +159,28 @@ std::unique_ptr<Numbers> ConstantReader::fold(const Operator& op, int depth)
     const std::unique_ptr<Numbers> a = read(op.inputs[0], depth + 1);
     const std::unique_ptr<Numbers> b = a ? read(op.inputs[1], depth + 1) : nullptr;
     return b ? combine(*a, *b, function) : nullptr;
+}
+
+bool ConstantReader::reshape(Numbers& numbers, const Operator& op) const
+{
+    Shape shape;
+    if (neutralKind(op.kind) == "squeeze") {
+        std::vector<int64_t> dims = attributeInts(op.attributes, "squeeze_dims");
+        for (int d = 0; d < numbers.shape.rank(); ++d) {
+            const bool isNamed =
+                std::ranges::find(dims, d) != dims.end() || std::ranges::find(dims, d - numbers.shape.rank()) != dims.end();
+            if (numbers.shape[d] != 1 || (!dims.empty() && !isNamed)) shape.append(numbers.shape[d]);
+        }
+    } else {
+        const auto target = op.inputs.size() > 1 ? integers(op.inputs[1]) : std::nullopt;
+        if (!target) return false;
+        int64_t known = 1;
+        for (const int64_t dim : *target) known *= dim == -1 ? 1 : dim;
+        for (const int64_t dim : *target) shape.append(dim == -1 && known > 0 ? static_cast<int64_t>(numbers.values.size()) / known : dim);
+    }
+    if (!shape.isStatic() || shape.elementCount() != static_cast<int64_t>(numbers.values.size())) return false;
+    numbers.shape = shape;
+    return true;
 }
 
 std::optional<std::vector<int64_t>> ConstantReader::integers(ValueId id) const
@@ -163,7 +211,8 @@ void ConstantReader::collectProducers(ValueId id, std::vector<OperatorId>& found
     if (!op.controlInputs.empty() || std::ranges::find(found, producer) != found.end() || found.size() > 64) return;
     const std::string_view kind = neutralKind(op.kind);
     const bool isConst = op.kind.dialect == "tf" && op.kind.name == "Const";
-    if (!isConst && unaryFunction(kind) == nullptr && binaryFunction(kind) == nullptr) return;
+    const bool movesOnly = kind == "reshape" || kind == "squeeze";
+    if (!isConst && !movesOnly && unaryFunction(kind) == nullptr && binaryFunction(kind) == nullptr) return;
     found.push_back(producer);
     for (const ValueId input : op.inputs) collectProducers(input, found);
 }

@@ -31,6 +31,7 @@ public:
 
 private:
     std::unique_ptr<Numbers> read(ValueId value, int depth);
+    bool reshape(Numbers& numbers, const Operator& op) const;
     std::unique_ptr<Numbers> fold(const Operator& op, int depth);
 
     const GraphEditor& m_editor;

@@ -22,7 +22,8 @@ using namespace fusing;
 std::vector<const Rule*> allRules()
 {
     std::vector<const Rule*> rules;
-    for (const auto& group : {compoundRules(), elementRules(), affineRules(), paddingRules(), movementRules(), activationRules()})
+    for (const auto& group :
+         {compoundRules(), elementRules(), affineRules(), paddingRules(), movementRules(), reorderRules(), activationRules()})
         for (const Rule& rule : group) rules.push_back(&rule);
     return rules;
 }
@@ -83,6 +84,8 @@ public:
 private:
     void tellDeclined()
     {
+        for (auto& [key, label] : m_labels)
+            if (m_site.editor().isAlive(OperatorId(key.first))) m_report.labels.push_back(std::move(label));
         for (auto& [key, declined] : m_declined)
             if (m_site.editor().isAlive(OperatorId(key.first)) && !m_site.wasFused(OperatorId(key.first)))
                 m_report.declined.push_back(std::move(declined));
@@ -145,6 +148,7 @@ private:
             m_report.rewrites.push_back({rule, m_graph, m_site.nameOf(outcome.fused), std::move(to), std::move(from), equality});
             return outcome.fused;
         }
+        if (!outcome.label.empty()) m_labels[{at.index, rule}] = {m_graph, m_site.nameOf(at), std::move(outcome.label)};
         if (!outcome.reason.empty())
             m_declined[{at.index, rule}] = {rule, m_graph, m_site.nameOf(at), std::move(outcome.to), std::move(outcome.reason)};
         return {};
@@ -155,6 +159,7 @@ private:
     const RuleTable& m_table;
     FusionReport& m_report;
     std::map<std::pair<int32_t, std::string>, FusionDeclined> m_declined;
+    std::map<std::pair<int32_t, std::string>, FusionLabel> m_labels;
 };
 
 /// Every graph that attributes name.

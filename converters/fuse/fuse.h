@@ -14,7 +14,7 @@
 
 namespace loopscope {
 
-/// What a rewrite promises of the numbers.
+/// What a rewrite promises of the numbers: how far its result may be from what it replaces.
 enum class FusionEquality : uint8_t {
     exact,       ///< bit for bit
     realEqual,   ///< the same real function; roundings differ
@@ -49,6 +49,12 @@ struct FusionDeclined {
     std::string reason;       ///< the first condition that failed
 };
 
+/// A place that computes what TFLite has no operator for, by the name that others have for it. Nothing is changed.
+struct FusionLabel {
+    std::string graph, where; ///< its last operator
+    std::string name;         ///< `SWISH`
+};
+
 /// An operator of the result, with everything that went into it.
 struct FusedOperator {
     std::string graph, name;
@@ -59,6 +65,7 @@ struct FusedOperator {
 struct FusionReport {
     std::vector<Fusion> rewrites;
     std::vector<FusionDeclined> declined;
+    std::vector<FusionLabel> labels;
     std::vector<FusedOperator> operators; ///< all of the fused model
 };
 

@@ -197,6 +197,8 @@ private:
     Site& m_site;
 };
 
+constexpr std::string_view kLabel = "label:";
+
 std::string labelOf(const Term& replacement)
 {
     std::string label = upperCase(replacement.text);
@@ -208,7 +210,7 @@ Outcome replaceBy(const Term& term, Site& site, Match& match)
     const OperatorId root = match.ops.back();
     if (term.kind == Term::Kind::value) {
         site.bypass(root, match.value(term.text), match.ops);
-        return {root, "its operand", ""};
+        return {root, "its operand", "", ""};
     }
     OperatorDraft draft;
     draft.kind = {"tfl", term.text};
@@ -282,6 +284,10 @@ Outcome applyRule(const Rule& rule, Site& site, OperatorId root)
     for (const std::string& pattern : rule.patterns) {
         Match match;
         if (!Matcher(site).at(termOf(pattern), root, true, match)) continue;
+        if (rule.replacement.starts_with(kLabel)) {
+            if (match.violations.empty()) return Outcome::labelled(rule.replacement.substr(kLabel.size()));
+            continue;
+        }
         if (match.violations.size() <= 1) checkPlace(rule, site, match);
         if (termOf(rule.replacement).kind == Term::Kind::value)
             if (std::optional<std::string> reason = site.namesOutput(root)) match.violations.push_back(*reason);

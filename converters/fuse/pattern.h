@@ -32,7 +32,7 @@ struct Rule {
     std::string name;
     FusionEquality equality = FusionEquality::realEqual;
     std::vector<std::string> patterns;   ///< expressions that mean the same
-    std::string replacement = {};        ///< `gelu(x) approximate=true`, `x` alone: the value itself
+    std::string replacement = {};        ///< `gelu(x) approximate=true`; `x` alone: the value itself; `label:SWISH`: only told
     Condition condition = nullptr;       ///< beyond what the expressions say
     std::vector<std::string> roots = {}; ///< a rule in code: the operators at which it begins
     Outcome (*apply)(Site& site, OperatorId root) = nullptr;
@@ -46,6 +46,7 @@ std::span<const Rule> affineRules();
 std::span<const Rule> activationRules();
 std::span<const Rule> paddingRules();
 std::span<const Rule> movementRules();
+std::span<const Rule> reorderRules();
 
 /// The operators at which a pattern may begin.
 std::vector<std::string> rootsOf(const Rule& rule);

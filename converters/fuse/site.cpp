@@ -71,7 +71,7 @@ const std::unordered_map<std::string_view, std::string_view>& neutralNames()
         {"Identity", "identity"},
         {"StopGradient", "identity"},
         {"Snapshot", "identity"},
-        {"CheckNumerics", "CheckNumerics"},
+
         {"ReverseV2", "reverse_v2"},
         {"ArgMax", "arg_max"},
         {"OneHot", "one_hot"},
@@ -79,7 +79,8 @@ const std::unordered_map<std::string_view, std::string_view>& neutralNames()
         {"QuantizeV2", "quantize"},
         {"Dequantize", "dequantize"},
         {"BatchMatMulV2", "batch_matmul"},
-        {"NonMaxSuppressionV4", "NonMaxSuppressionV4"},
+        {"PlaceholderWithDefault", "identity"},
+        {"Cast", "cast"},
     };
     return names;
 }
@@ -119,6 +120,7 @@ ValueId Site::behindIdentities(ValueId value, std::vector<OperatorId>* passed) c
         if (op.kind.dialect != "tf" || !op.controlInputs.empty()) break;
         const bool passesAll = op.kind.name == "IdentityN" && static_cast<size_t>(at.slot) < op.inputs.size();
         if (!passesAll && (neutralKind(op.kind) != "identity" || op.inputs.size() != 1)) break;
+        if (op.kind.name == "PlaceholderWithDefault" && isKept(at.producer)) break; // it may be fed
         if (passed != nullptr) passed->push_back(at.producer);
         value = op.inputs[passesAll ? static_cast<size_t>(at.slot) : 0];
     }

@@ -29,11 +29,13 @@ std::string_view activationKind(std::string_view activation);
 /// What a rule found: nothing, a rewrite, or the first condition that failed.
 struct Outcome {
     OperatorId fused;
-    std::string to;     ///< declined: what would have come out; fused: what came out, if that is no operator
-    std::string reason; ///< declined
+    std::string to;         ///< declined: what would have come out; fused: what came out, if that is no operator
+    std::string reason;     ///< declined
+    std::string label = {}; ///< recognised, and left as it is
     static Outcome nothing() { return {}; }
-    static Outcome declined(std::string to_, std::string reason_) { return {{}, std::move(to_), std::move(reason_)}; }
-    static Outcome made(OperatorId op) { return {op, {}, {}}; }
+    static Outcome labelled(std::string name) { return {{}, {}, {}, std::move(name)}; }
+    static Outcome declined(std::string to_, std::string reason_) { return {{}, std::move(to_), std::move(reason_), {}}; }
+    static Outcome made(OperatorId op) { return {op, {}, {}, {}}; }
 };
 
 class Site {

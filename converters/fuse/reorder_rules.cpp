@@ -1,0 +1,138 @@
+// Rewrites that bring operators together which other rules then join: constants in a row, arithmetic behind a reshape.
+#include "converters/fuse/affine.h"
+#include "converters/fuse/pattern.h"
+
+namespace loopscope::fusing {
+
+namespace {
+
+/// (x + a) + b is x + (a + b), and the same of products.
+Outcome joinConstants(Site& site, OperatorId root)
+{
+    const Operator outer = site.editor().op(root);
+    const std::string kind(neutralKind(outer.kind));
+    if (outer.inputs.size() != 2 || activationOf(outer) != "NONE") return Outcome::nothing();
+    const size_t side = site.constants().floats(outer.inputs[1]) != nullptr ? 1 : 0;
+    const Numbers* const second = site.constants().floats(outer.inputs[side]);
+    std::vector<OperatorId> ops;
+    const OperatorId middle = site.producer(outer.inputs[1 - side], &ops);
+    if (second == nullptr || !middle.valid()) return Outcome::nothing();
+    const Operator inner = site.editor().op(middle);
+    if (neutralKind(inner.kind) != kind || activationOf(inner) != "NONE" || inner.inputs.size() != 2) return Outcome::nothing();
+    const size_t innerSide = site.constants().floats(inner.inputs[1]) != nullptr ? 1 : 0;
+    const Numbers* const first = site.constants().floats(inner.inputs[innerSide]);
+    if (first == nullptr || site.constants().floats(inner.inputs[1 - innerSide]) != nullptr) return Outcome::nothing();
+    ops.insert(ops.begin(), middle);
+    ops.push_back(root);
+    const std::string to = upperCase(kind);
+    if (std::optional<std::string> reason = site.outliveAny(ops, root)) return Outcome::declined(to, *reason);
+    const auto function = kind == "add" ? +[](float a, float b) { return a + b; } : +[](float a, float b) { return a * b; };
+    const std::unique_ptr<Numbers> both = combine(*first, *second, function);
+    if (!both) return Outcome::declined(to, "the constants do not fit each other");
+    OperatorDraft draft;
+    draft.kind = {"tfl", kind};
+    draft.inputs = {inner.inputs[1 - innerSide],
+                    site.constant(site.nameOf(root) + "/joined", both->shape, std::span<const float>(both->values), root)};
+    draft.results = {site.editor().value(outer.results[0]).type};
+    return Outcome::made(site.fuse(std::move(ops), std::move(draft), {}));
+}
+
+/// What a reshape's constant says of the last dimension of its result; −1: nothing.
+int64_t lastDimension(Site& site, const Operator& reshape)
+{
+    const auto target = reshape.inputs.size() > 1 ? site.constants().integers(reshape.inputs[1]) : std::nullopt;
+    return target && !target->empty() ? target->back() : -1;
+}
+
+/// A bias or an activation behind a reshape of a product goes before it, where the product can take it in.
+Outcome beforeReshape(Site& site, OperatorId root)
+{
+    const Operator outer = site.editor().op(root);
+    const std::string_view kind = neutralKind(outer.kind);
+    const bool isUnary = kind == "relu" || kind == "relu6" || kind == "relu_n1_to_1";
+    if (activationOf(outer) != "NONE" || outer.inputs.size() != (isUnary ? 1 : 2)) return Outcome::nothing();
+    const size_t side = isUnary || site.constants().floats(outer.inputs[1]) != nullptr ? 0 : 1;
+    std::vector<OperatorId> ops, behind;
+    const OperatorId middle = site.producer(outer.inputs[side], &ops);
+    if (!middle.valid() || neutralKind(site.editor().op(middle).kind) != "reshape") return Outcome::nothing();
+    const Operator reshape = site.editor().op(middle);
+    const OperatorId producer = site.producer(reshape.inputs[0], &behind);
+    const std::optional<Affine> affine = readAffine(site, producer);
+    if (!affine || !affine->refused.empty()) return Outcome::nothing();
+    const std::string to = site.labelOf(producer) + (isUnary ? "+" + upperCase(kind) : "+bias");
+    ops.insert(ops.begin(), middle);
+    ops.push_back(root);
+    if (!isUnary) {
+        const Numbers* const constant = site.constants().floats(outer.inputs[1 - side]);
+        if (constant == nullptr || (kind == "sub" && side == 1)) return Outcome::nothing();
+        if (!constant->isOne() && (constant->shape.rank() != 1 || lastDimension(site, reshape) != affine->channels ||
+                                   static_cast<int64_t>(constant->values.size()) != affine->channels))
+            return Outcome::declined(to, "behind the reshape the constant is not one number for each channel");
+    }
+    if (std::optional<std::string> reason = site.outliveAny(ops, root)) return Outcome::declined(to, *reason);
+    OperatorDraft moved;
+    moved.kind = outer.kind;
+    moved.name = site.nameOf(root) + "/moved";
+    moved.attributes = outer.attributes;
+    moved.inputs = outer.inputs;
+    moved.inputs[side] = reshape.inputs[0];
+    moved.results = {site.editor().value(reshape.inputs[0]).type};
+    const OperatorId inner = site.editor().insert(std::move(moved), root, Place::before(middle));
+    if (!isUnary && site.isTensorFlow()) // the constant may stand behind the reshape
+        if (const OperatorId source = site.editor().value(outer.inputs[1 - side]).producer; source.valid())
+            site.editor().move(inner, Place::before(root));
+    OperatorDraft draft;
+    draft.kind = reshape.kind;
+    draft.attributes = reshape.attributes;
+    draft.inputs = reshape.inputs;
+    draft.inputs[0] = site.editor().op(inner).results[0];
+    draft.results = {site.editor().value(outer.results[0]).type};
+    return Outcome::made(site.fuse(std::move(ops), std::move(draft), {}));
+}
+
+/// A product with rows of a unit matrix picks rows of the other one.
+Outcome oneHotProduct(Site& site, OperatorId root)
+{
+    const Operator product = site.editor().op(root);
+    std::vector<OperatorId> ops;
+    const OperatorId middle = site.producer(product.inputs.at(0), &ops);
+    if (!middle.valid() || neutralKind(site.editor().op(middle).kind) != "one_hot") return Outcome::nothing();
+    const Operator oneHot = site.editor().op(middle);
+    const std::optional<Affine> affine = readAffine(site, root);
+    const auto declined = [](std::string reason) { return Outcome::declined("EMBEDDING_LOOKUP", std::move(reason)); };
+    if (!affine || product.kind.dialect != "tf") return Outcome::nothing();
+    if (!affine->refused.empty()) return declined(affine->refused);
+    if (attributeBool(product.attributes, "transpose_b", false)) return declined("the table is transposed");
+    const Numbers* const on = site.constants().floats(oneHot.inputs.at(2));
+    const Numbers* const off = site.constants().floats(oneHot.inputs.at(3));
+    const auto depth = site.constants().integers(oneHot.inputs.at(1));
+    if (on == nullptr || off == nullptr || on->values[0] != 1 || off->values[0] != 0) return declined("the one-hot values are not 1 and 0");
+    if (attributeInt(oneHot.attributes, "axis", -1) != -1) return declined("the one-hot axis is not the last one");
+    const Numbers* const table = site.constants().floats(product.inputs[1]);
+    if (!depth || table == nullptr || depth->at(0) != table->shape[0]) return declined("the depth is not the number of rows");
+    const TensorType& ids = site.editor().value(oneHot.inputs[0]).type;
+    if (ids.dtype != DType::i32) return declined("ids are " + std::string(dtypeName(ids.dtype)) + ", the operator takes i32");
+    if (!ids.shape.hasRank() || ids.shape.rank() != 1) return declined("ids are not known to be a vector");
+    ops.insert(ops.begin(), middle);
+    ops.push_back(root);
+    if (std::optional<std::string> reason = site.outliveAny(ops, root)) return declined(*reason);
+    OperatorDraft draft;
+    draft.kind = {"tfl", "embedding_lookup"};
+    draft.inputs = {oneHot.inputs[0], product.inputs[1]};
+    draft.results = {site.editor().value(product.results[0]).type};
+    return Outcome::made(site.fuse(std::move(ops), std::move(draft), {}));
+}
+
+} // namespace
+
+std::span<const Rule> reorderRules()
+{
+    static const std::vector<Rule> rules = {
+        {"one-hot-product", FusionEquality::approximate, {}, "", nullptr, {"fully_connected"}, oneHotProduct},
+        {"before-reshape", FusionEquality::exact, {}, "", nullptr, {"add", "sub", "bias_add", "relu", "relu6"}, beforeReshape},
+        {"join-constants", FusionEquality::realEqual, {}, "", nullptr, {"add", "mul"}, joinConstants, true},
+    };
+    return rules;
+}
+
+} // namespace loopscope::fusing
