@@ -61,7 +61,10 @@ bool takes(std::string_view kind, DType dtype)
     static constexpr std::array<std::string_view, 12> kText = {"concatenation", "equal",     "fill",      "gather",
                                                                "gather_nd",     "not_equal", "pack",      "slice",
                                                                "strided_slice", "tile",      "transpose", "unpack"};
-    if (dtype != DType::f64 && dtype != DType::u64 && dtype != DType::string) return true;
+    static constexpr std::array<DType, 6> kRare = {DType::f64, DType::u64, DType::u16, DType::c64, DType::c128, DType::string};
+    static constexpr std::array<std::string_view, 3> kComplex = {"complex_abs", "imag", "real"};
+    if (std::ranges::find(kRare, dtype) == kRare.end()) return true;
+    if (dtype == DType::c64 && std::ranges::find(kComplex, kind) != kComplex.end()) return true;
     return std::ranges::find(kAny, kind) != kAny.end() || (dtype == DType::string && std::ranges::find(kText, kind) != kText.end());
 }
 

@@ -16,8 +16,8 @@ namespace loopscope {
 
 namespace {
 
-constexpr int kRoundsAfter = 4;       ///< for what comes before a difference in the first run, and is compared after it
-constexpr int64_t kTicksAtOnce = 256; ///< that one run goes on before it is asked which of the two is behind
+constexpr int kRoundsAfter = 4;      ///< for what comes before a difference in the first run, and is compared after it
+constexpr int64_t kTicksAtOnce = 64; ///< that one run goes on before it is asked which of the two is behind
 
 /// A tensor with bytes of its own, which are kept where they fit.
 struct Held {
@@ -48,29 +48,32 @@ struct Waiting {
 /// where one is far behind, it is found by its chain.
 class Queue {
 public:
-    bool empty() const { return m_first == m_items.size(); }
+    bool empty() const { return m_first == m_end; }
 
     /// A place for one more.
-    Waiting& add(uint64_t chain)
+    Waiting& add(uint64_t chain, RunMap::Side side)
     {
-        if (empty() && !m_items.empty()) m_first = m_items.size() - 1; // the last one again, with its memory
-        else m_items.emplace_back();
-        if (m_isIndexed) m_index[chain] = m_erased + m_items.size() - 1;
-        m_items.back().chain = chain;
-        return m_items.back();
+        ++m_count[side];
+        if (m_end == m_items.size()) m_items.emplace_back();
+        if (m_isIndexed) m_index[chain] = m_erased + m_end;
+        Waiting& waiting = m_items[m_end++];
+        waiting.chain = chain;
+        waiting.side = side;
+        return waiting;
     }
 
     /// What waits for a write of `side`; null: nothing.
     Waiting* find(uint64_t chain, RunMap::Side side)
     {
+        if (m_count[side == RunMap::here ? RunMap::there : RunMap::here] == 0) return nullptr;
         const auto isIt = [&](const Waiting& waiting) { return waiting.call && waiting.chain == chain && waiting.side != side; };
-        const size_t near = std::min(m_items.size(), m_first + kNear);
+        const size_t near = std::min(m_end, m_first + kNear);
         for (size_t i = m_first; i < near; ++i)
             if (isIt(m_items[i])) return &m_items[i];
-        if (near == m_items.size()) return nullptr;
+        if (near == m_end) return nullptr;
         if (!m_isIndexed) {
             m_isIndexed = true;
-            for (size_t i = m_first; i < m_items.size(); ++i)
+            for (size_t i = m_first; i < m_end; ++i)
                 if (m_items[i].call) m_index[m_items[i].chain] = m_erased + i;
         }
         const auto found = m_index.find(chain);
@@ -82,18 +85,18 @@ public:
     /// It has met its partner.
     void done(Waiting& waiting)
     {
+        --m_count[waiting.side];
         if (m_isIndexed) m_index.erase(waiting.chain);
         waiting.call.reset();
-        while (m_first < m_items.size() && !m_items[m_first].call) ++m_first;
-        if (empty()) {
-            m_items.resize(std::min<size_t>(m_items.size(), 1));
-            m_first = m_items.size();
-            m_erased = 0;
-            m_index.clear();
+        while (m_first < m_end && !m_items[m_first].call) ++m_first;
+        if (empty()) { // the places stay, with their memory
+            m_first = m_end = m_erased = 0;
+            if (m_isIndexed) m_index.clear();
             m_isIndexed = false;
-        } else if (m_first > 32 && 2 * m_first > m_items.size()) {
+        } else if (m_first > 1024 && 2 * m_first > m_end) {
             m_items.erase(m_items.begin(), m_items.begin() + static_cast<ptrdiff_t>(m_first));
             m_erased += m_first;
+            m_end -= m_first;
             m_first = 0;
         }
     }
@@ -101,16 +104,17 @@ public:
     /// Everything that still waits.
     template <typename Use> void drain(Use use)
     {
-        for (size_t i = m_first; i < m_items.size(); ++i)
+        for (size_t i = m_first; i < m_end; ++i)
             if (m_items[i].call) use(m_items[i]);
         *this = Queue();
     }
 
 private:
     static constexpr size_t kNear = 8;
-    std::vector<Waiting> m_items; ///< from `m_first` on; those before are done
-    size_t m_first = 0;
+    std::vector<Waiting> m_items; ///< those from `m_first` to `m_end` wait, or are done; behind are free places
+    size_t m_first = 0, m_end = 0;
     size_t m_erased = 0;
+    std::array<size_t, 2> m_count = {0, 0};       ///< by side
     std::unordered_map<uint64_t, size_t> m_index; ///< by chain: position, what was erased included
     bool m_isIndexed = false;
 };
@@ -258,8 +262,7 @@ private:
 
     void wait(RunMap::Side side, const ProofWrite& write, Queue& queue)
     {
-        Waiting& waiting = queue.add(write.chain);
-        waiting.side = side;
+        Waiting& waiting = queue.add(write.chain, side);
         waiting.call = *write.call;
         waiting.graph = write.graph;
         waiting.op = write.op;

@@ -5,6 +5,7 @@
 #include "engine/ops/catalog.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 namespace loopscope {
@@ -42,19 +43,32 @@ double roundingsOf(const Graph& graph, const Operator& op)
     return own;
 }
 
-/// All but results of calls that nobody reads: pruning lets callees give nothing for them.
+/// All but results of calls, and what hands them on, that nothing but calls reads: pruning lets callees give anything for what
+/// nobody needs.
 std::vector<char> valuesCompared(const Graph& graph)
 {
     std::vector<char> compared(graph.values.size(), 1);
+    const auto handsOn = [](const Operator& op) { return op.kind.name == "IdentityN" || op.kind.name == "Identity"; };
+    const auto mark = [&](ValueId value, char to) {
+        if (value.valid()) compared[static_cast<size_t>(value.index)] = to;
+    };
     for (const Operator& op : graph.operators)
-        if (!calleesOf(op).empty())
-            for (const ValueId result : op.results)
-                if (result.valid()) compared[static_cast<size_t>(result.index)] = 0;
+        if (handsOn(op) || !calleesOf(op).empty())
+            for (const ValueId result : op.results) mark(result, 0);
     for (const Operator& op : graph.operators)
-        for (const ValueId input : op.inputs)
-            if (input.valid()) compared[static_cast<size_t>(input.index)] = 1;
-    for (const GraphOutput& output : graph.outputs)
-        if (output.value.valid()) compared[static_cast<size_t>(output.value.index)] = 1;
+        if (!handsOn(op) && calleesOf(op).empty())
+            for (const ValueId input : op.inputs) mark(input, 1);
+    for (const GraphOutput& output : graph.outputs) mark(output.value, 1);
+    for (bool isChanged = true; isChanged;) {
+        isChanged = false;
+        for (auto op = graph.operators.rbegin(); op != graph.operators.rend(); ++op)
+            for (size_t k = 0; handsOn(*op) && k < op->results.size() && k < op->inputs.size(); ++k)
+                if (op->results[k].valid() && op->inputs[k].valid() && compared[static_cast<size_t>(op->results[k].index)] != 0 &&
+                    compared[static_cast<size_t>(op->inputs[k].index)] == 0) {
+                    mark(op->inputs[k], 1);
+                    isChanged = true;
+                }
+    }
     return compared;
 }
 
@@ -77,22 +91,23 @@ const std::shared_ptr<ProofCall>& RunFollower::callOf(InvocationId id)
 {
     if (id != m_last) {
         m_last = id;
-        const auto found = m_calls.find(id.number);
-        m_lastCall = found == m_calls.end() ? nullptr : found->second;
+        const auto found = std::find_if(m_calls.rbegin(), m_calls.rend(), [&](const auto& call) { return call->start.id == id; });
+        m_lastCall = found == m_calls.rend() ? nullptr : *found;
     }
     return m_lastCall;
 }
 
 void RunFollower::invocationStarted(const InvocationStart& e)
 {
-    auto call = std::make_shared<ProofCall>();
+    std::shared_ptr<ProofCall> call = m_spare && m_spare.use_count() == 1 ? std::move(m_spare) : std::make_shared<ProofCall>();
+    *call = ProofCall();
     call->start = e;
     if (e.parent.number != 0) call->parent = callOf(e.parent);
     if (call->parent) enter(*call);
     else call->body = &m_map.scopes(m_side).front();
     m_last = e.id;
     m_lastCall = call;
-    m_calls[e.id.number] = std::move(call);
+    m_calls.push_back(std::move(call));
 }
 
 void RunFollower::enter(ProofCall& call)
@@ -106,7 +121,10 @@ void RunFollower::enter(ProofCall& call)
         const auto found = scope->calls.find({start.site, graph});
         return found == scope->calls.end() || found->second.scope < 0 ? nullptr : &found->second;
     };
-    const RunMap::Call *const body = find(start.graph), *const cond = find(start.cond);
+    ProofCall::Entered& entered = outer.entered;
+    if (entered.site != start.site || entered.caller != start.callerGraph || entered.graph != start.graph || entered.cond != start.cond)
+        entered = {start.site, start.callerGraph, start.graph, start.cond, find(start.graph), find(start.cond)};
+    const RunMap::Call *const body = entered.body, *const cond = entered.inCond;
     const RunMap::Call* const any = body ? body : cond;
     call.pairs = outer.pairs && any;
     call.chain = outer.chain;
@@ -148,10 +166,11 @@ void RunFollower::tellLoops(ProofCall& call, Step step)
 
 void RunFollower::invocationEnded(const InvocationEnd& e)
 {
-    const auto found = m_calls.find(e.id.number);
-    if (found == m_calls.end()) return;
-    tellLoops(*found->second, e.step);
-    m_calls.erase(found);
+    const auto found = std::find_if(m_calls.rbegin(), m_calls.rend(), [&](const auto& call) { return call->start.id == e.id; });
+    if (found == m_calls.rend()) return;
+    tellLoops(**found, e.step);
+    m_spare = std::move(*found);
+    m_calls.erase(std::next(found).base());
     if (m_last == e.id) {
         m_last = -1;
         m_lastCall = nullptr;
@@ -160,7 +179,7 @@ void RunFollower::invocationEnded(const InvocationEnd& e)
 
 void RunFollower::finish()
 {
-    for (const auto& [id, call] : m_calls) tellLoops(*call, -1);
+    for (const std::shared_ptr<ProofCall>& call : m_calls) tellLoops(*call, -1);
     m_calls.clear();
     m_last = -1;
     m_lastCall = nullptr;

@@ -8,7 +8,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace loopscope {
@@ -30,6 +29,12 @@ struct ProofCall {
         int64_t trips = 0;
     };
     std::vector<Loop> loops; ///< that were entered from here
+    /// The call that was entered last, for the iterations that follow.
+    struct Entered {
+        OperatorId site;
+        GraphId caller, graph, cond;
+        const RunMap::Call *body = nullptr, *inCond = nullptr;
+    } entered;
 
     const RunMap::Scope* scopeOf(GraphId graph) const { return start.cond.valid() && graph == start.cond ? cond : body; }
 };
@@ -94,7 +99,8 @@ private:
     const Model& m_model;
     const RunMap& m_map;
     ProofListener& m_listener;
-    std::unordered_map<int64_t, std::shared_ptr<ProofCall>> m_calls; ///< open ones
+    std::vector<std::shared_ptr<ProofCall>> m_calls; ///< open ones, the newest last
+    std::shared_ptr<ProofCall> m_spare;              ///< one that has ended, with its memory
     InvocationId m_last = -1;
     std::shared_ptr<ProofCall> m_lastCall;
     struct Facts {
