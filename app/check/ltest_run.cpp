@@ -1,5 +1,6 @@
 #include "app/check/ltest_run.h"
 
+#include "app/check/ltest_pass.h"
 #include "app/check/ltest_session.h"
 #include "app/check/ltest_values.h"
 #include "app/check/profile_bounds.h"
@@ -92,6 +93,11 @@ public:
             else if (section.name == "trace") outcome = m_trace ? Outcome() : Outcome(broken(section, "'== trace' must follow '== run'"));
             else if (section.name == "sql") outcome = query(section);
             else if (section.name == "session") outcome = session(section);
+            else if (section.name == "pass") outcome = pass(section);
+            else if (section.name == "after")
+                outcome = !m_model ? broken(section, "'== after' without a model") : reply(section, section.lines, graphLines(*m_model));
+            else if (section.name == "declined") outcome = reply(section, section.lines, declinedLines(m_report));
+            else if (section.name == "unchanged") outcome = unchanged(section);
             else outcome = SectionStop{Verdict::unsupported, "'== " + section.name + "' is not built yet", {}};
             if (outcome) return outcome;
         }
@@ -371,6 +377,25 @@ private:
         return std::nullopt;
     }
 
+    Outcome pass(const LtestSection& section)
+    {
+        if (!m_model) return broken(section, "'== pass' without a model");
+        m_before = *m_model;
+        m_session.reset();
+        m_phase = "pass";
+        Result<RewriteReport> report = runTestPasses(*m_model, section);
+        if (!report.ok()) return pend(std::move(report).takeError());
+        m_report = std::move(report).value();
+        return std::nullopt;
+    }
+
+    Outcome unchanged(const LtestSection& section)
+    {
+        if (!m_before) return broken(section, "'== unchanged' without '== pass'");
+        const std::string why = whyChanged(section, *m_before, *m_model, m_report);
+        return why.empty() ? Outcome() : Outcome(fail(section, why));
+    }
+
     Outcome print(const LtestSection& section)
     {
         if (!m_model) return broken(section, "'== print' without a model");
@@ -473,6 +498,8 @@ private:
     LtestReplies* m_replies;
     size_t m_at = 0, m_errorAt = 0;
     std::optional<Model> m_model;
+    std::optional<Model> m_before; ///< before the last pass
+    RewriteReport m_report;        ///< of the last pass
     std::optional<ModelSession> m_session;
     RunTarget m_target;
     std::vector<Tensor> m_outputs;

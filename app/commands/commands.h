@@ -21,6 +21,8 @@ Result<int> runExportGraph(const CommandContext& context);
 Result<int> runConvert(const CommandContext& context);
 Result<int> runDevices(const CommandContext& context);
 Result<int> runFuse(const CommandContext& context);
+Result<int> runRaiseCommand(const CommandContext& context);
+Result<int> runPassList(const CommandContext& context);
 Result<int> runOps(const CommandContext& context);
 Result<int> runDebug(const CommandContext& context);
 Result<int> runGui(const CommandContext& context);

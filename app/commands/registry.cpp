@@ -126,6 +126,15 @@ std::vector<CommandSpec> conversionCommands()
          1,
          1,
          runFuse},
+        {"raise",
+         "raise IN -o OUT",
+         "Control flow of TensorFlow 1 becomes While and If; other passes by name. Says what became what, and what stays and why.",
+         "loopscope raise samples/text/v1_collatz.lsir -o collatz.pb",
+         {"output", "format", "force", "passes", "skip", "show", "fetch", "target", "feed", "strict", "report"},
+         1,
+         1,
+         runRaiseCommand},
+        {"passes", "passes", "The passes that 'raise --passes' takes.", "loopscope passes", {}, 0, 0, runPassList},
     };
 }
 

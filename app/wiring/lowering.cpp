@@ -16,7 +16,7 @@ Status raise(Model& model, GraphId root, const RunSelection& selection)
     if (std::ranges::none_of(model.graphs, hasFramesOrSwitches)) return {};
     // What nobody asks for need not be raised.
     LS_TRY(Model needed, selectForRun(model, root, selection));
-    LS_TRY(const RaiseReport report, raiseControlFlow(needed, {selection.fetches, selection.targets, selection.feeds}));
+    LS_TRY(const RewriteReport report, raiseControlFlow(needed, {selection.fetches, selection.targets, selection.feeds}));
     if (!report.declined.empty()) {
         Error error(ErrorCode::unsupported, "its control flow cannot be raised: " + report.declined.front().reason);
         return std::move(error).at(report.declined.front().where);

@@ -62,6 +62,8 @@ void Emitter::findNeeded()
     }
     for (size_t v = 0; v < graph.values.size(); ++v)
         if (m_flow.wanted().values[v]) need(m_flow.producer(ValueId(static_cast<int64_t>(v))));
+    for (const OperatorId id : m_flow.order())
+        if (m_flow.role(id) == FlowRole::choice) need(m_flow.producer(m_flow.predicateOf(m_flow.variableOf(id))));
     while (!open.empty()) {
         const Operator& op = graph.op(open.back());
         open.pop_back();
@@ -174,7 +176,7 @@ void Emitter::emitOperator(Builder& b, OperatorId id)
         if (!isFed && controls != op.controlInputs) m_editor.setControlInputs(id, std::move(controls));
         for (const ValueId result : op.results) b.define(result, result);
     } else {
-        here = b.editor().cloneFrom(m_flow.graph(), id, std::move(inputs), std::move(controls), Place::end());
+        here = cloneFrom(b.editor(), m_flow.graph(), id, std::move(inputs), std::move(controls), Place::end());
         const std::vector<ValueId>& results = b.editor().op(here).results;
         for (size_t k = 0; k < results.size(); ++k) b.define(op.results[k], results[k]);
         if (b.editor().op(here).name != op.name) {

@@ -6,6 +6,7 @@
 #include "converters/raise/schedule.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -22,7 +23,7 @@ public:
     std::optional<Failure> run();
 
     std::vector<Graph>& functions() { return m_functions; }
-    std::vector<Raised>& raised() { return m_raised; }
+    std::vector<Rewrite>& raised() { return m_raised; }
 
 private:
     using Items_ = std::vector<RegionItem>;
@@ -45,9 +46,16 @@ private:
 
     // emitter_branches.cpp
     void emitConditional(Builder& b, const Items_& items, const Step& step);
+    std::vector<OperatorId> nodesOf(const std::unordered_set<int32_t>& inside, int32_t variable, bool& hasWork);
+    bool emitSides(Builder& b, const Items_& items, const Step& step, const std::vector<ValueId>& exports, Builder* sides,
+                   OperatorDraft& draft);
+    std::vector<OperatorId> controlsOfBranch(Builder& b, const std::unordered_set<int32_t>& inside, const Items_& items, const Step& step);
     Items_ itemsUnder(const Items_& items, const Step& step, bool branch);
     std::vector<ValueId> exportsOf(const Items_& items, const Step& step, const std::unordered_set<int32_t>& inside);
+    void awaitReferences(Builder& b, const Builder& function, std::vector<OperatorId>& controls);
+    void defineReference(Builder& b, ValueId value, OperatorId after);
     ValueId branchOutput(Builder& b, ValueId value, bool isLive);
+    ValueId asValue(Builder& b, ValueId here);
     ValueId placeholder(Builder& b, ValueId value);
     ValueId appendConst(Builder& b, const std::string& name, TensorType type, ConstantPtr data, const Sources& sources);
 
@@ -78,7 +86,7 @@ private:
     std::vector<std::vector<OperatorId>> m_regionNodes; ///< by frame: nodes of its region, operands first
     std::vector<std::vector<int32_t>> m_childLoops;     ///< by frame: loops in its region
     std::vector<Graph> m_functions;
-    std::vector<Raised> m_raised;
+    std::vector<Rewrite> m_raised;
     std::vector<bool> m_staysOnTop; ///< by operator: written at the top, in its place
     struct Patch {
         Builder* builder;

@@ -105,18 +105,32 @@ ValueId Emitter::placeholder(Builder& b, ValueId value)
     return b.editor().op(b.editor().append(std::move(fake), b.sources({source}))).results.front();
 }
 
-ValueId Emitter::branchOutput(Builder& b, ValueId value, bool isLive) { return isLive ? b.lookUp(value) : placeholder(b, value); }
+ValueId Emitter::branchOutput(Builder& b, ValueId value, bool isLive)
+{
+    return isLive ? asValue(b, b.lookUp(value)) : placeholder(b, value);
+}
 
-void Emitter::emitConditional(Builder& b, const Items_& items, const Step& step)
+/// What is handed to a function, or comes from one, is no reference.
+ValueId Emitter::asValue(Builder& b, ValueId here)
+{
+    if (!here.valid() || !b.editor().value(here).type.isReference) return here;
+    TensorType type = b.editor().value(here).type;
+    type.isReference = false;
+    OperatorDraft draft;
+    draft.kind = {"tf", "Identity"};
+    draft.name = b.editor().value(here).id + "/value";
+    draft.attributes = {{"T", type.dtype}, {std::string(kOrigin), AttributeItems{std::string()}}};
+    draft.inputs = {here};
+    draft.results = {std::move(type)};
+    const OperatorId source = b.editor().value(here).producer;
+    return b.editor().op(b.editor().append(std::move(draft), source.valid() ? Sources(source) : Sources::none())).results.front();
+}
+
+/// The nodes of control flow for which an If stands; `hasWork`: whether anything would be in it.
+std::vector<OperatorId> Emitter::nodesOf(const std::unordered_set<int32_t>& inside, int32_t variable, bool& hasWork)
 {
     const Graph& graph = m_flow.graph();
-    std::unordered_set<int32_t> inside;
-    for (const int32_t member : step.members) inside.insert(items[static_cast<size_t>(member)].id);
-    const std::vector<ValueId> exports = exportsOf(items, step, inside);
-    const ValueId predicate = m_flow.predicateOf(step.variable);
-    const OperatorId decider = m_flow.producer(predicate);
-    std::vector<OperatorId> nodes; // of control flow, for which the If stands
-    bool hasWork = !exports.empty();
+    std::vector<OperatorId> nodes;
     for (const int32_t id : inside) {
         if (m_items.isLoop(id)) {
             hasWork = true;
@@ -126,38 +140,43 @@ void Emitter::emitConditional(Builder& b, const Items_& items, const Step& step)
         const FlowRole role = flowRole(graph.op(op));
         if (role == FlowRole::merge || role == FlowRole::choice) nodes.push_back(op);
         hasWork = hasWork || (role == FlowRole::none && m_isNeeded[at(op)]);
+        for (const ValueId input : graph.op(op).inputs) // the Switches that gate it run outside
+            if (const OperatorId gate = m_flow.producer(input);
+                gate.valid() && m_flow.role(gate) == FlowRole::choice && m_flow.variableOf(gate) == variable)
+                nodes.push_back(gate);
     }
-    if (!hasWork) return;
     std::ranges::sort(nodes);
-    // Called after the scope of what it gives, or of what it does.
-    const std::string name = branchName(exports.empty() ? graph.value(predicate).id : graph.op(m_flow.producer(exports.front())).name);
-    const std::vector<std::string> frames = framesAround(b.region());
-    Builder sides[2] = {Builder(m_flow, b, b.region(), functionName(name, "_else"), frames, nullptr),
-                        Builder(m_flow, b, b.region(), functionName(name, "_then"), frames, nullptr)};
-    std::vector<ValueId> outputs[2];
+    nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
+    return nodes;
+}
+
+/// Writes both sides of an If as functions. What they take, and the attributes that follow.
+bool Emitter::emitSides(Builder& b, const Items_& items, const Step& step, const std::vector<ValueId>& exports, Builder* sides,
+                        OperatorDraft& draft)
+{
+    const Graph& graph = m_flow.graph();
+    std::vector<ValueId> outputs[2], inputs[2], operands;
     for (const int side : {1, 0}) {
         const Items_ own = itemsUnder(items, step, side == 1);
         emitRegion(sides[side], own);
         std::unordered_set<int32_t> live;
         for (const RegionItem& item : own) live.insert(item.id);
         for (const ValueId value : exports) {
-            if (b.failed()) return;
+            if (b.failed()) return false;
             outputs[side].push_back(branchOutput(sides[side], value, live.contains(m_items.asProducer(m_flow.producer(value)))));
         }
     }
-    if (b.failed()) return;
-    std::vector<ValueId> operands, inputs[2];
+    if (b.failed()) return false;
+    const ValueId predicate = m_flow.predicateOf(step.variable);
     AttributeItems inputTypes, outputTypes, origins;
     std::unordered_set<int32_t> seen;
     for (const int side : {1, 0})
-        for (const ValueId value : std::vector<ValueId>(sides[side].captures()))
+        for (const ValueId value : sides[side].captures())
             if (seen.insert(value.index).second) operands.push_back(value);
-    OperatorDraft draft;
-    draft.kind = {"tf", "If"};
-    draft.inputs.push_back(b.lookUp(predicate));
+    draft.inputs.push_back(asValue(b, b.lookUp(predicate)));
     for (const ValueId value : operands) {
         for (const int side : {1, 0}) inputs[side].push_back(sides[side].inputFor(value));
-        draft.inputs.push_back(b.lookUp(value));
+        draft.inputs.push_back(asValue(b, b.lookUp(value)));
         inputTypes.emplace_back(graph.value(value).type.dtype);
     }
     for (const ValueId value : exports) {
@@ -167,10 +186,7 @@ void Emitter::emitConditional(Builder& b, const Items_& items, const Step& step)
         draft.results.push_back(std::move(type));
         origins.emplace_back(originText(graph, value));
     }
-    if (b.failed()) return;
-    const size_t told = m_raised.size();
-    m_raised.push_back({"if", originText(graph, predicate), b.isTop() ? graph.id : b.id(), name, {}});
-    for (const OperatorId node : nodes) m_raised[told].nodes.push_back(graph.op(node).name);
+    if (b.failed()) return false;
     const GraphId thenGraph = addFunction(sides[1].finish(inputs[1], outputs[1]));
     const GraphId elseGraph = addFunction(sides[0].finish(inputs[0], outputs[0]));
     draft.attributes = {{"Tcond", graph.value(predicate).type.dtype},
@@ -181,25 +197,95 @@ void Emitter::emitConditional(Builder& b, const Items_& items, const Step& step)
                         {"output_shapes", AttributeItems()},
                         {"_lower_using_switch_merge", true},
                         {std::string(kOrigin), std::move(origins)}};
-    std::unordered_set<int32_t> awaited;
+    return true;
+}
+
+/// What an If waits for: whatever an item of it does, and is not in it.
+std::vector<OperatorId> Emitter::controlsOfBranch(Builder& b, const std::unordered_set<int32_t>& inside, const Items_& items,
+                                                  const Step& step)
+{
+    const Graph& graph = m_flow.graph();
+    std::vector<OperatorId> controls;
+    std::unordered_set<int32_t> seen;
     for (const int32_t member : step.members) {
         const int32_t id = items[static_cast<size_t>(member)].id;
         std::vector<OperatorId> readers = {Items::operatorOf(id)};
         if (m_items.isLoop(id)) readers = m_flow.frames().frames[static_cast<size_t>(m_items.frameOf(id))].enters;
         for (const OperatorId reader : readers) {
-            for (const OperatorId before : graph.op(reader).controlInputs) addControls(b, before, &inside, awaited, draft.controlInputs);
-            for (const ValueId input : graph.op(reader).inputs) addControlsBehind(b, input, &inside, awaited, draft.controlInputs);
+            for (const OperatorId before : graph.op(reader).controlInputs) addControls(b, before, &inside, seen, controls);
+            for (const ValueId input : graph.op(reader).inputs) addControlsBehind(b, input, &inside, seen, controls);
         }
     }
+    return controls;
+}
+
+void Emitter::emitConditional(Builder& b, const Items_& items, const Step& step)
+{
+    const Graph& graph = m_flow.graph();
+    std::unordered_set<int32_t> inside;
+    for (const int32_t member : step.members) inside.insert(items[static_cast<size_t>(member)].id);
+    std::vector<ValueId> references, exports; // references are not given, but found again behind the If
+    for (const ValueId value : exportsOf(items, step, inside)) (m_flow.isReference(value) ? references : exports).push_back(value);
+    bool hasWork = !exports.empty() || !references.empty();
+    std::vector<OperatorId> nodes = nodesOf(inside, step.variable, hasWork);
+    if (!hasWork) return;
+    const ValueId predicate = m_flow.predicateOf(step.variable);
+    // Called after the scope of what it gives, or of what decides.
+    OperatorDraft draft;
+    draft.kind = {"tf", "If"};
+    draft.name = branchName(exports.empty() ? graph.value(predicate).id : graph.op(m_flow.producer(exports.front())).name);
+    const std::vector<std::string> frames = framesAround(b.region());
+    Builder sides[2] = {Builder(m_flow, b, b.region(), functionName(draft.name, "_else"), frames, nullptr),
+                        Builder(m_flow, b, b.region(), functionName(draft.name, "_then"), frames, nullptr)};
+    if (!emitSides(b, items, step, exports, sides, draft)) return;
+    draft.controlInputs = controlsOfBranch(b, inside, items, step);
+    for (const int side : {1, 0}) awaitReferences(b, sides[side], draft.controlInputs);
+    const size_t told = m_raised.size();
+    m_raised.push_back({"if", originText(graph, predicate), b.isTop() ? graph.id : b.id(), draft.name, {}});
+    for (const OperatorId node : nodes) m_raised[told].nodes.push_back(graph.op(node).name);
+    if (const OperatorId decider = m_flow.producer(predicate); nodes.empty() && decider.valid()) nodes.push_back(decider);
     const int32_t last = items[static_cast<size_t>(step.members.back())].id;
-    const bool placed = b.isTop() && !m_items.isLoop(last);
-    draft.name = name;
-    if (nodes.empty() && decider.valid()) nodes.push_back(decider);
+    const bool isPlaced = b.isTop() && !m_items.isLoop(last);
     const OperatorId made =
-        b.editor().insert(std::move(draft), b.sources(nodes), placed ? Place::after(Items::operatorOf(last)) : Place::end());
+        b.editor().insert(std::move(draft), b.sources(nodes), isPlaced ? Place::after(Items::operatorOf(last)) : Place::end());
     m_raised[told].name = b.editor().op(made).name;
     for (size_t k = 0; k < exports.size(); ++k) b.define(exports[k], b.editor().op(made).results[k]);
     for (const int32_t id : inside) b.setOperator(id, made);
+    for (const ValueId value : references) defineReference(b, value, made);
+}
+
+/// Whatever wrote a reference that a function has the variable of comes before the call.
+void Emitter::awaitReferences(Builder& b, const Builder& function, std::vector<OperatorId>& controls)
+{
+    for (ValueId value : std::vector<ValueId>(function.references())) {
+        const OperatorId source = m_flow.producer(value);
+        if (m_flow.role(source) == FlowRole::enter && m_flow.entered(source) == function.region() && function.region() != b.region())
+            value = m_flow.dataOf(m_flow.graph().op(source).inputs[0]);
+        if (!b.defines(value)) {
+            if (!b.isTop()) b.addReference(value);
+            continue;
+        }
+        const Value& here = b.editor().value(b.lookUp(value));
+        if (here.role == ValueRole::result && std::ranges::find(controls, here.producer) == controls.end())
+            controls.push_back(here.producer);
+    }
+}
+
+/// A reference that leaves a branch or a loop: the variable, once that is done.
+void Emitter::defineReference(Builder& b, ValueId value, OperatorId after)
+{
+    const ValueId variable = m_flow.variableBehind(value);
+    const OperatorId source = m_flow.producer(value);
+    if (!variable.valid()) return b.fail(source, "'" + m_flow.graph().op(source).name + "' is a reference to one of several variables");
+    const TensorType type = m_flow.graph().value(variable).type;
+    OperatorDraft draft;
+    draft.kind = {"tf", "RefIdentity"};
+    draft.name = m_flow.graph().op(source).name + "/reference";
+    draft.inputs = {b.lookUp(variable)};
+    draft.results = {type};
+    draft.controlInputs = {after};
+    draft.attributes = {{"T", type.dtype}, {std::string(kOrigin), AttributeItems{originText(m_flow.graph(), value)}}};
+    b.define(value, b.editor().op(b.editor().append(std::move(draft), b.sources({source}))).results.front());
 }
 
 } // namespace loopscope::raising

@@ -143,7 +143,7 @@ void Emitter::emitAfter(Builder& b, const LoopShape& loop)
         if (!m_isNeeded[at(id)]) continue;
         std::vector<ValueId> inputs;
         for (const ValueId input : m_flow.graph().op(id).inputs) inputs.push_back(outerValue(b, input));
-        const OperatorId here = b.editor().cloneFrom(m_flow.graph(), id, std::move(inputs), controlsFor(b, id, nullptr), Place::end());
+        const OperatorId here = cloneFrom(b.editor(), m_flow.graph(), id, std::move(inputs), controlsFor(b, id, nullptr), Place::end());
         for (size_t k = 0; k < m_flow.graph().op(id).results.size(); ++k)
             b.define(m_flow.graph().op(id).results[k], b.editor().op(here).results[k]);
         b.setOperator(static_cast<int32_t>(id.index), here);
@@ -174,7 +174,8 @@ void Emitter::emitLoop(Builder& b, int32_t frame)
     for (const CarriedValue& carried : loop.carried) {
         const Operator& merge = graph.op(carried.merge);
         const ValueId first = m_flow.dataOf(graph.op(carried.enter).inputs[0]);
-        const std::string& called = graph.value(first).id;
+        const std::string base = merge.name.substr(merge.name.rfind('/') + 1);
+        const std::string called = base.starts_with("Merge") ? graph.value(first).id : merge.name;
         conditionInputs.push_back(condition.addInput(merge.results[0], merge.name, called));
         bodyInputs.push_back(body.addInput(merge.results[0], carried.passedOn.empty() ? merge.name : carried.passedOn, called));
     }
@@ -183,7 +184,7 @@ void Emitter::emitLoop(Builder& b, int32_t frame)
     const ValueId goesOn = condition.lookUp(graph.op(loop.condition).inputs[0]);
     emitRegion(body, bodyItems(b, loop));
     if (b.failed()) return;
-    for (const CarriedValue& carried : loop.carried) outputs.push_back(body.lookUp(graph.op(carried.next).inputs[0]));
+    for (const CarriedValue& carried : loop.carried) outputs.push_back(asValue(body, body.lookUp(graph.op(carried.next).inputs[0])));
     for (size_t k = 0; k < invariants.values.size(); ++k) {
         conditionInputs.push_back(condition.inputFor(invariants.values[k]));
         bodyInputs.push_back(body.inputFor(invariants.values[k]));
@@ -194,7 +195,7 @@ void Emitter::emitLoop(Builder& b, int32_t frame)
     draft.name = name;
     AttributeItems types, origins;
     const auto add = [&](ValueId operand, ValueId formal, std::string origin) {
-        draft.inputs.push_back(operand);
+        draft.inputs.push_back(asValue(b, operand));
         TensorType type = graph.value(formal).type;
         type.isReference = false;
         types.emplace_back(type.dtype);
@@ -229,10 +230,13 @@ void Emitter::emitLoop(Builder& b, int32_t frame)
         for (const OperatorId before : graph.op(enter).controlInputs) addControls(b, before, nullptr, seen, draft.controlInputs);
         for (const ValueId input : graph.op(enter).inputs) addControlsBehind(b, input, nullptr, seen, draft.controlInputs);
     }
+    awaitReferences(b, condition, draft.controlInputs);
+    awaitReferences(b, body, draft.controlInputs);
     const OperatorId made = b.editor().insert(std::move(draft), b.sources(nodes), b.isTop() ? Place::after(loop.condition) : Place::end());
     m_raised[told].name = b.editor().op(made).name;
     b.setOperator(m_items.ofLoop(frame), made);
     for (size_t k = 0; k < loop.carried.size(); ++k) b.define(graph.op(loop.carried[k].merge).results[0], b.editor().op(made).results[k]);
+    for (const CarriedValue& reference : loop.references) defineReference(b, graph.op(reference.merge).results[0], made);
     emitAfter(b, loop);
 }
 

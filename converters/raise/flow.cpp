@@ -84,6 +84,30 @@ ValueId Flow::dataOf(ValueId value) const
     return value;
 }
 
+ValueId Flow::variableBehind(ValueId reference) const
+{
+    std::vector<ValueId> open = {reference};
+    std::unordered_set<int32_t> seen;
+    ValueId found;
+    while (!open.empty()) {
+        const ValueId value = open.back();
+        open.pop_back();
+        const OperatorId id = producer(value);
+        if (!seen.insert(value.index).second) continue;
+        if (!id.valid() || !isReference(value)) return {};
+        const Operator& op = m_graph.op(id);
+        if (op.inputs.empty()) {
+            if (found.valid() && found != value) return {};
+            found = value;
+        } else if (flowRole(op) == FlowRole::merge) {
+            open.insert(open.end(), op.inputs.begin(), op.inputs.end());
+        } else {
+            open.push_back(op.inputs[0]);
+        }
+    }
+    return found;
+}
+
 bool Flow::isBackEdge(OperatorId from, OperatorId to) const
 {
     return flowRole(m_graph.op(from)) == FlowRole::nextIteration && flowRole(m_graph.op(to)) == FlowRole::merge;
@@ -196,7 +220,9 @@ Status Flow::sortNodes()
     for (size_t o = 0; o < count; ++o) {
         const OperatorId id(static_cast<int64_t>(o));
         if (m_roles[o] == FlowRole::enter) wait(count + static_cast<size_t>(m_entered[o]), o);
-        if (m_roles[o] == FlowRole::exit) wait(o, count + static_cast<size_t>(frameOf(id)));
+        // Where a frame lives is known when all its Enters are: Exits and what may be decided by that come after them.
+        if (m_roles[o] == FlowRole::exit || (m_roles[o] == FlowRole::choice && frameOf(id) > 0 && regionOf(id) == frameOf(id)))
+            wait(o, count + static_cast<size_t>(frameOf(id)));
         if (m_wanted.fed[o]) continue;
         for (const ValueId input : m_graph.operators[o].inputs)
             if (const OperatorId source = producer(input); source.valid() && !isBackEdge(source, id)) wait(o, at(source));
@@ -337,11 +363,35 @@ void Flow::orderVariables(const std::vector<int32_t>& ranks)
                 ready.emplace(ranks[static_cast<size_t>(other)], other);
     }
     m_predicates = std::move(predicates);
+    m_variableOfRoot.clear();
+    for (size_t v = 0; v < m_predicates.size(); ++v) m_variableOfRoot.emplace(m_predicates[v].index, static_cast<int32_t>(v));
     for (int32_t& variable : m_variableOf)
         if (variable >= 0) variable = numbers[static_cast<size_t>(variable)];
 }
 
 // --- Conditions -------------------------------------------------------------------------------------------------------------------------
+
+/// What a predicate that comes from outside of a frame is there: where the frame lives only if it is true, it is.
+std::optional<bool> Flow::knownTruth(int32_t variable)
+{
+    int8_t& known = m_knownTruth[static_cast<size_t>(variable)];
+    if (known >= 0) return known == 2 ? std::nullopt : std::optional(known == 1);
+    known = 2;
+    bool isNegated = false;
+    ValueId root = predicateOf(variable);
+    for (OperatorId enter = producer(root); enter.valid() && role(enter) == FlowRole::enter; enter = producer(root)) {
+        bool isTurned = false;
+        root = predicateRoot(m_graph.op(enter).inputs[0], false, isTurned);
+        isNegated = isNegated != isTurned;
+        const auto outer = m_variableOfRoot.find(root.index);
+        if (outer == m_variableOfRoot.end()) continue;
+        const Condition frame = m_livesOfFrame[static_cast<size_t>(m_entered[at(enter)])];
+        for (const bool truth : {false, true})
+            if (m_conditions.both(frame, m_conditions.literal(outer->second, truth)) == frame) known = (truth != isNegated) ? 1 : 0;
+        if (known != 2) return known == 1;
+    }
+    return std::nullopt;
+}
 
 Condition Flow::livesAs(ValueId value)
 {
@@ -352,6 +402,7 @@ Condition Flow::livesAs(ValueId value)
     case FlowRole::exit: return m_livesOfFrame[static_cast<size_t>(frameOf(source))];
     case FlowRole::choice: {
         const bool branch = (m_graph.value(value).slot == 1) != m_isNegated[at(source)];
+        if (const auto truth = knownTruth(m_variableOf[at(source)])) return *truth == branch ? m_lives[at(source)] : kNever;
         return m_conditions.both(m_lives[at(source)], m_conditions.literal(m_variableOf[at(source)], branch));
     }
     default: return m_lives[at(source)];
@@ -385,6 +436,7 @@ void Flow::findConditions(std::vector<Declined>& declined)
     m_conditions = ConditionTable();
     m_lives.assign(m_graph.operators.size(), kAlways);
     m_livesOfFrame.assign(m_frames.frames.size(), kAlways);
+    m_knownTruth.assign(m_predicates.size(), -1);
     m_isTainted.assign(m_graph.operators.size(), false);
     const size_t before = m_kept.size();
     std::vector<OperatorId> merges;
@@ -418,7 +470,7 @@ void Flow::checkMerge(OperatorId id, std::vector<Declined>& declined)
 {
     const Operator& op = m_graph.op(id);
     const LoopShape* const loop = loopOf(frameOf(id));
-    if (loop && std::ranges::any_of(loop->carried, [&](const CarriedValue& c) { return c.merge == id; })) return;
+    if (loop && std::ranges::binary_search(loop->merges, id)) return;
     Condition any = kNever;
     bool isTainted = false;
     for (size_t i = 0; i < op.inputs.size(); ++i) {

@@ -9,7 +9,9 @@
 #include "engine/ir/model.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -29,14 +31,16 @@ struct LoopShape {
     int32_t variable = -1; ///< of the conditions: whether the loop goes on
     std::vector<CarriedValue> carried;
     std::vector<OperatorId> exits;
-    std::vector<OperatorId> merges; ///< of the variables, sorted
+    std::vector<OperatorId> merges;       ///< of the variables, sorted
+    std::vector<CarriedValue> references; ///< to one variable of the session in every iteration: nothing is carried
 };
 
 /// What the graph must keep visible at its top, whatever is made of it.
 struct Wanted {
-    std::vector<bool> values;    ///< fetched, returned or bound: by value
-    std::vector<bool> operators; ///< targets and control outputs: by operator
-    std::vector<bool> fed;       ///< operators whose values are given: they stay as they are
+    std::vector<bool> values;        ///< fetched, returned or bound: by value
+    std::vector<bool> operators;     ///< targets and control outputs: by operator
+    std::vector<bool> fed;           ///< operators whose values are given: they stay as they are
+    std::vector<OperatorId> fedFlow; ///< likewise, of control flow
 };
 
 size_t at(OperatorId id);
@@ -81,6 +85,9 @@ public:
     OperatorId producer(ValueId value) const;
     /// The value behind Switches: the same data.
     ValueId dataOf(ValueId value) const;
+    /// The variable of the session that a reference leads to, whatever hands it on; invalid: several, or no reference.
+    ValueId variableBehind(ValueId reference) const;
+    bool isReference(ValueId value) const { return m_graph.value(value).type.isReference; }
     /// Whether an edge leads back to an earlier iteration of a frame that stays.
     bool isBackEdge(OperatorId from, OperatorId to) const;
     bool isPure(OperatorId op) const;
@@ -96,6 +103,7 @@ private:
     void findConditions(std::vector<Declined>& declined);
     Condition conditionOf(OperatorId op);
     void checkMerge(OperatorId op, std::vector<Declined>& declined);
+    std::optional<bool> knownTruth(int32_t variable);
     ValueId predicateRoot(ValueId value, bool isLoop, bool& isNegated) const;
     void orderVariables(const std::vector<int32_t>& ranks);
 
@@ -113,7 +121,9 @@ private:
     std::vector<int32_t> m_variableOf; ///< by operator: of a Switch
     std::vector<bool> m_isNegated;     ///< by operator: of a Switch, whose predicate is the negation of the variable
     std::vector<ValueId> m_predicates;
-    std::vector<int32_t> m_loopIndex; ///< by frame
+    std::unordered_map<int32_t, int32_t> m_variableOfRoot; ///< by predicate
+    std::vector<int8_t> m_knownTruth;                      ///< by variable: 0 and 1 are what is known, 2: nothing, −1: not looked for
+    std::vector<int32_t> m_loopIndex;                      ///< by frame
     std::vector<LoopShape> m_loops;
 };
 

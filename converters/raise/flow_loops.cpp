@@ -24,6 +24,12 @@ void Flow::findLoops(std::vector<Declined>& declined)
         for (const OperatorId before : op.controlInputs) isAwaited[at(before)] = true;
     }
     for (size_t v = 0; v < isRead.size(); ++v) isRead[v] = isRead[v] || m_wanted.values[v];
+    for (const OperatorId id : frames.front().nodes) {
+        const FlowRole its = flowRole(m_graph.op(id));
+        if (its != FlowRole::exit && its != FlowRole::nextIteration && its != FlowRole::loopCondition) continue;
+        if (!m_kept.insert(id).second) continue;
+        declined.push_back({m_graph.op(id).name, m_graph.op(id).kind.name + " without an Enter: it is in no frame"});
+    }
     for (size_t f = 1; f < frames.size(); ++f) {
         const auto frame = static_cast<int32_t>(f);
         if (m_regionOfFrame[f] != frame) continue; // stays
@@ -40,7 +46,8 @@ void Flow::findLoops(std::vector<Declined>& declined)
         }
         for (const OperatorId enter : frames[f].enters) {
             if (!reason.empty() || m_wanted.fed[at(enter)]) break;
-            const bool isVariable = std::ranges::any_of(loop.carried, [&](const CarriedValue& c) { return c.enter == enter; });
+            const auto isIts = [&](const CarriedValue& c) { return c.enter == enter; };
+            const bool isVariable = std::ranges::any_of(loop.carried, isIts) || std::ranges::any_of(loop.references, isIts);
             if (isVariable || attributeBool(m_graph.op(enter).attributes, "is_constant", false)) continue;
             if (!isAwaited[at(enter)] && !isRead[at(m_graph.op(enter).results[0])]) continue;
             reason = "Enter is not constant and no Merge takes it up: it has a value in the first iteration only";
@@ -68,6 +75,8 @@ std::string Flow::parseLoop(int32_t frame, LoopShape& loop, OperatorId& where) c
         };
         const FlowRole its = flowRole(op);
         if (m_wanted.fed[at(id)]) return wrong("a value inside of it is fed");
+        for (const ValueId result : op.results)
+            if (m_wanted.values[at(result)] && flowRole(op) != FlowRole::exit) return wrong("a value inside of it is asked for");
         if (its == FlowRole::loopCondition) {
             if (loop.condition.valid())
                 return wrong("there are two LoopConds: " + quoted(m_graph.op(loop.condition).name) + " and " + quoted(op.name));
@@ -102,7 +111,9 @@ std::string Flow::parseLoop(int32_t frame, LoopShape& loop, OperatorId& where) c
                          ", which has a value in every iteration");
         if (!op.controlInputs.empty()) return wrong("Merge of a loop variable waits for other nodes");
         loop.merges.push_back(id); // nodes are in file order
-        loop.carried.push_back(std::move(carried));
+        const bool isReference = this->isReference(op.results[0]);
+        if (isReference && !variableBehind(op.results[0]).valid()) return wrong("the loop carries references to several variables");
+        (isReference ? loop.references : loop.carried).push_back(std::move(carried));
     }
     if (!loop.condition.valid()) return "there is no LoopCond";
     for (const auto& [next, merges] : taken) {
@@ -158,7 +169,7 @@ std::string Flow::checkExitSide(const LoopShape& loop, OperatorId& where)
         for (const ValueId input : m_graph.op(id).inputs) {
             const OperatorId source = producer(dataOf(input));
             if (!source.valid() || role(source) == FlowRole::enter || isAfter(source)) continue;
-            if (std::ranges::any_of(loop.carried, [&](const CarriedValue& c) { return c.merge == source; })) continue;
+            if (std::ranges::binary_search(loop.merges, source)) continue;
             return frame + "the node is computed when the loop has ended, from " + quoted(m_graph.op(source).name) +
                    ", which is no loop variable";
         }

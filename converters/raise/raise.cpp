@@ -48,7 +48,10 @@ public:
         }
         for (const std::string& name : options.feeds) {
             LS_TRY(const ValueId value, valueNamed("feed", name));
-            if (m_graph.value(value).role == ValueRole::result) m_wanted.fed[at(m_graph.value(value).producer)] = true;
+            if (m_graph.value(value).role != ValueRole::result) continue;
+            const OperatorId op = m_graph.value(value).producer;
+            if (flowRole(m_graph.op(op)) == FlowRole::none) m_wanted.fed[at(op)] = true;
+            else m_wanted.fedFlow.push_back(op);
         }
         for (const std::string& name : options.targets) {
             const auto found = m_nodes.find(name);
@@ -107,6 +110,27 @@ void wantUnread(Flow& flow, Wanted& wanted)
     }
 }
 
+/// Nodes of control flow that are fed stay, and Switches that are asked for, since only they have an output that is dead. True if there
+/// was one.
+bool keepAsked(Flow& flow, const Wanted& wanted, RewriteReport& report)
+{
+    bool found = false;
+    for (const OperatorId op : wanted.fedFlow) {
+        report.declined.push_back({flow.graph().op(op).name, "what it gives is fed"});
+        flow.keep(op);
+        found = true;
+    }
+    for (const OperatorId id : flow.order()) {
+        const std::vector<ValueId>& results = flow.graph().op(id).results;
+        if (flow.role(id) != FlowRole::choice || std::ranges::none_of(results, [&](ValueId value) { return wanted.values[at(value)]; }))
+            continue;
+        report.declined.push_back({flow.graph().op(id).name, "an output of the Switch is asked for, and one of them is dead"});
+        flow.keep(id);
+        found = true;
+    }
+    return found;
+}
+
 /// A node that could not be written stays with what gates it, or with its frame. False: there is nothing to try.
 bool keepNextTime(Flow& flow, const Failure& failure, std::unordered_set<int32_t>& tried)
 {
@@ -116,7 +140,7 @@ bool keepNextTime(Flow& flow, const Failure& failure, std::unordered_set<int32_t
     return true;
 }
 
-Status raiseGraph(Model& model, GraphId id, const RaiseOptions& options, RaiseReport& report)
+Status raiseGraph(Model& model, GraphId id, const RaiseOptions& options, RewriteReport& report)
 {
     LS_TRY(Wanted wanted, WantedNames(model, id).find(options));
     Graph original = model.graph(id);
@@ -125,9 +149,12 @@ Status raiseGraph(Model& model, GraphId id, const RaiseOptions& options, RaiseRe
     }
     Flow flow(original, wanted);
     std::unordered_set<int32_t> tried;
+    bool wantsUnread = false;
     for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
         if (!flow.analyze(report.declined).ok()) return {};
-        if (attempt == 0 && id.index == 0 && options.fetches.empty() && original.outputs.empty()) wantUnread(flow, wanted);
+        if (attempt == 0 && keepAsked(flow, wanted, report)) continue;
+        if (!wantsUnread && id.index == 0 && options.fetches.empty() && original.outputs.empty()) wantUnread(flow, wanted);
+        wantsUnread = true;
         Graph edited = original;
         GraphEditor editor(edited, Dialect::tf);
         Emitter emitter(flow, editor, model.graphs.size(), [&](const std::string& name) {
@@ -144,7 +171,7 @@ Status raiseGraph(Model& model, GraphId id, const RaiseOptions& options, RaiseRe
         model.graph(id) = std::move(edited);
         LS_CHECK_OK(GraphEditor(model, id).finish(GraphEditor::Values::dropUnused)); // files have no place for what nobody writes
         for (Graph& function : emitter.functions()) model.graphs.push_back(std::move(function));
-        for (Raised& raised : emitter.raised()) report.raised.push_back(std::move(raised));
+        for (Rewrite& raised : emitter.raised()) report.rewrites.push_back(std::move(raised));
         return {};
     }
     return {};
@@ -152,12 +179,12 @@ Status raiseGraph(Model& model, GraphId id, const RaiseOptions& options, RaiseRe
 
 } // namespace
 
-Result<RaiseReport> raiseControlFlow(Model& model, const RaiseOptions& options)
+Result<RewriteReport> raiseControlFlow(Model& model, const RaiseOptions& options)
 {
     if (model.dialect != Dialect::tf)
         return Error(ErrorCode::usage, "only TensorFlow graphs have control flow to raise")
             .found("dialect " + std::string(dialectName(model.dialect)));
-    RaiseReport report;
+    RewriteReport report;
     const size_t count = model.graphs.size();
     for (size_t g = 0; g < count; ++g) {
         const GraphId id(static_cast<int64_t>(g));

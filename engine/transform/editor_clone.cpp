@@ -26,20 +26,19 @@ Sources Sources::elsewhere(const Graph& graph, std::span<const OperatorId> ops)
     return sources;
 }
 
-OperatorId GraphEditor::cloneFrom(const Graph& source, OperatorId id, std::vector<ValueId> inputs, std::vector<OperatorId> controls,
-                                  Place place)
+OperatorId cloneFrom(GraphEditor& editor, const Graph& source, OperatorId id, std::vector<ValueId> inputs, std::vector<OperatorId> controls,
+                     Place place)
 {
     const Operator& original = source.op(id);
     OperatorDraft draft;
     draft.kind = original.kind;
-    draft.name = isTensorFlow() || original.results.empty() ? original.name : source.value(original.results.front()).id;
+    draft.name = original.name.empty() && !original.results.empty() ? source.value(original.results.front()).id : original.name;
     draft.attributes = original.attributes;
     draft.inputs = std::move(inputs);
     draft.controlInputs = std::move(controls);
     for (const ValueId result : original.results) draft.results.push_back(source.value(result).type);
-    const OperatorId copy = insert(std::move(draft), Sources::elsewhere(source, std::span(&id, 1)), place);
-    if (drawsRandomNumbers(original)) mutableOp(copy).streamIdentity = randomStreamIdentity(original);
-    return copy;
+    if (drawsRandomNumbers(original)) draft.streamIdentity = randomStreamIdentity(original);
+    return editor.insert(std::move(draft), Sources::elsewhere(source, std::span(&id, 1)), place);
 }
 
 Graph copyGraph(const Graph& graph, std::string id)

@@ -109,6 +109,7 @@ OperatorId GraphEditor::insert(OperatorDraft draft, const Sources& sources, Plac
     op.inputs = std::move(draft.inputs);
     op.controlInputs = std::move(draft.controlInputs);
     op.origin = joinedOrigins(graph(), sources);
+    op.streamIdentity = draft.streamIdentity;
     const OperatorId id = addOperator(std::move(op), place);
     std::vector<ValueId> results;
     for (size_t k = 0; k < draft.results.size(); ++k) {
@@ -270,12 +271,13 @@ ValueId GraphEditor::addConstant(std::string id, TensorType type, ConstantPtr da
     return addValue(std::move(value));
 }
 
-ValueId GraphEditor::addInput(std::string id, TensorType type)
+ValueId GraphEditor::addInput(std::string id, TensorType type, AttributeList attributes)
 {
     Value value;
     value.id = freshName(std::move(id));
     value.type = std::move(type);
     value.role = ValueRole::input;
+    value.attributes = std::move(attributes);
     const ValueId input = addValue(std::move(value));
     mutableGraph().inputs.push_back(input);
     return input;
@@ -283,17 +285,12 @@ ValueId GraphEditor::addInput(std::string id, TensorType type)
 
 void GraphEditor::setType(ValueId id, TensorType type) { mutableGraph().value(id).type = std::move(type); }
 
-void GraphEditor::setInputAttributes(ValueId id, AttributeList attributes)
-{
-    std::ranges::stable_sort(attributes, {}, &NamedAttribute::key);
-    mutableGraph().value(id).attributes = std::move(attributes);
-}
-
-void GraphEditor::clearInputs()
+void GraphEditor::setGraphInputs(std::vector<ValueId> inputs)
 {
     Graph& g = mutableGraph();
     for (const ValueId input : g.inputs) g.value(input).role = ValueRole::absent;
-    g.inputs.clear();
+    g.inputs = std::move(inputs);
+    for (const ValueId input : g.inputs) g.value(input).role = ValueRole::input;
 }
 
 void GraphEditor::makeInput(ValueId id, std::string asideId)

@@ -49,6 +49,7 @@ struct OperatorDraft {
     std::vector<ValueId> inputs;
     std::vector<TensorType> results;
     std::vector<OperatorId> controlInputs;
+    uint64_t streamIdentity = 0; ///< of its random numbers; 0: follows from the rest
 };
 
 /// What of a cloned graph became what; invalid where there is no counterpart.
@@ -97,8 +98,6 @@ public:
     OperatorId append(OperatorDraft draft, const Sources& sources) { return insert(std::move(draft), sources, Place::end()); }
     /// A second one with other operands. It stands for what the first stands for, and draws from its random stream.
     OperatorId clone(OperatorId id, std::vector<ValueId> inputs, Place place);
-    /// An operator of another graph with these operands and control inputs, with its name, types and random stream. It stands for that one.
-    OperatorId cloneFrom(const Graph& source, OperatorId id, std::vector<ValueId> inputs, std::vector<OperatorId> controls, Place place);
     /// A new operator where the last of `ops` stands (they are in their order). Its result k is used where `replaced[k]` was (invalid:
     /// nowhere); it waits for what they waited for, and who waited for them waits for it. Then those of `ops` go that nothing uses any
     /// more. Except in TensorFlow, whose values are called after their nodes, its results take over the ids and names of what they
@@ -134,9 +133,8 @@ public:
     // --- Values -------------------------------------------------------------------------------------------------------------------------
 
     ValueId addConstant(std::string id, TensorType type, ConstantPtr data);
-    ValueId addInput(std::string id, TensorType type);
+    ValueId addInput(std::string id, TensorType type, AttributeList attributes = {});
     void setType(ValueId id, TensorType type);
-    void setInputAttributes(ValueId id, AttributeList attributes); ///< of a value that the graph is given
     void replaceUse(ValueId from, const ValueUse& use, ValueId to);
     void replaceUses(ValueId from, ValueId to);
     void replaceUses(OperatorId from, OperatorId to); ///< waiting for one becomes waiting for the other
@@ -146,10 +144,8 @@ public:
     void setOutput(int32_t index, ValueId value);
     void setOutputs(std::vector<GraphOutput> outputs);
     void setControlOutputs(std::vector<std::pair<std::string, OperatorId>> outputs);
-    /// The graph's inputs, all of them, in another order.
-    void orderInputs(std::vector<ValueId> inputs) { mutableGraph().inputs = std::move(inputs); }
-    /// The graph takes nothing: its inputs become absent values.
-    void clearInputs();
+    /// What the graph takes from now on, of its inputs, in this order; the others become absent values.
+    void setGraphInputs(std::vector<ValueId> inputs);
     /// The value comes from the caller from now on, as the last input. If an operator writes it, that writes `asideId` instead.
     void makeInput(ValueId id, std::string asideId);
 
@@ -197,5 +193,9 @@ private:
     std::unordered_set<std::string> m_names; ///< ids of values and names of nodes, once somebody asks
     std::unordered_map<std::string, int> m_suffixes;
 };
+
+/// An operator of another graph with these operands and control inputs, with its name, types and random stream. It stands for that one.
+OperatorId cloneFrom(GraphEditor& editor, const Graph& source, OperatorId id, std::vector<ValueId> inputs, std::vector<OperatorId> controls,
+                     Place place);
 
 } // namespace loopscope

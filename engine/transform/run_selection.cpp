@@ -119,7 +119,7 @@ Status selectRoot(Graph& graph, const RunSelection& wanted)
         }
     }
     GraphEditor editor(graph, Dialect::tf);
-    editor.clearInputs();
+    editor.setGraphInputs({});
     editor.setOutputs({});
     editor.setControlOutputs({});
     for (const ValueId value : feeds) {

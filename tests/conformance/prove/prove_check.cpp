@@ -132,7 +132,7 @@ CaseResult proveRaised(const GoldenCase& golden)
         options.fetches.insert(options.fetches.end(), run.fetches.begin(), run.fetches.end());
         options.targets.insert(options.targets.end(), run.targets.begin(), run.targets.end());
     }
-    const Result<RaiseReport> report = raiseControlFlow(second->model, options);
+    const Result<RewriteReport> report = raiseControlFlow(second->model, options);
     if (!report.ok()) return resultOf(golden.id, Verdict::unsupported, report.error().message());
     if (!report->declined.empty())
         return resultOf(golden.id, Verdict::unsupported, report->declined.front().where + ": " + report->declined.front().reason);

@@ -44,12 +44,12 @@ void checkCase(app::GoldenCase golden, const std::string& scratch, bool tellsAll
     if (!file.ok() || std::ranges::none_of(file->model.graphs, hasFramesOrSwitches)) return;
     ++counts.graphs;
     const auto tell = [&](const char* what, const std::string& text) { std::printf("%s %s: %s\n", what, golden.id.c_str(), text.c_str()); };
-    Result<RaiseReport> report = raiseControlFlow(file->model, optionsOf(golden));
+    Result<RewriteReport> report = raiseControlFlow(file->model, optionsOf(golden));
     if (!report.ok()) return tell("ERROR", report.error().message());
     const bool isComplete = report->declined.empty();
     (isComplete ? counts.complete : counts.partly) += 1;
     for (const Declined& declined : report->declined) tell("left ", declined.where + ": " + declined.reason);
-    if (tellsAll && isComplete) tell("raised", std::to_string(report->raised.size()));
+    if (tellsAll && isComplete) tell("raised", std::to_string(report->rewrites.size()));
     if (Status status = verifyModel(file->model); !status.ok()) {
         ++counts.different;
         return tell("WRONG", std::move(status).takeError().message());

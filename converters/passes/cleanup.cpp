@@ -1,0 +1,278 @@
+// Passes that make graphs smaller and mean the same: calls are replaced by what they call, constants are computed, what is dead goes.
+#include "converters/passes/graph_walk.h"
+#include "converters/passes/pass.h"
+#include "engine/base/text.h"
+#include "engine/ir/frames.h"
+#include "engine/ir/random_stream.h"
+#include "engine/ops/dataflow.h"
+#include "engine/transform/origin.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_set>
+
+namespace loopscope {
+
+namespace {
+
+constexpr int kMostRounds = 64;                 ///< calls in calls
+constexpr size_t kMostOperators = 2'000'000;    ///< of a graph that grows
+constexpr uint64_t kMostFoldedBytes = 1U << 20; ///< of one constant
+
+bool isPureNode(const Operator& op)
+{
+    return op.kind.dialect == "tf" && !hasEffects(op) && !isDataflow(op) && !drawsRandomNumbers(op) && calleesOf(op).empty();
+}
+
+/// Whether a graph is called from itself.
+bool callsItself(const Model& model, GraphId function)
+{
+    std::set<GraphId> seen;
+    std::vector<GraphId> open = {function};
+    while (!open.empty()) {
+        const GraphId at = open.back();
+        open.pop_back();
+        for (const Operator& op : model.graph(at).operators)
+            for (const Callee& callee : calleesOf(op)) {
+                if (callee.graph == function) return true;
+                if (model.hasGraph(callee.graph) && seen.insert(callee.graph).second) open.push_back(callee.graph);
+            }
+    }
+    return false;
+}
+
+/// Why a call stays; empty: it can be replaced.
+std::string whyNotInlined(const Model& model, const Operator& op, GraphId& callee)
+{
+    const Attribute* const said = findAttribute(op.attributes, "f");
+    const auto* const ref = said ? said->as<GraphRef>() : nullptr;
+    if (!ref || !model.hasGraph(ref->graph)) return "the function is not in the model";
+    callee = ref->graph;
+    const Graph& function = model.graph(callee);
+    if (ref->attributes) return "the function has type parameters";
+    if (attributeBool(function.attributes, "_noinline", false)) return "the function says _noinline";
+    if (function.inputs.size() != op.inputs.size() || function.outputs.size() != op.results.size())
+        return "the function takes or gives another number of values";
+    if (callsItself(model, callee)) return "the function calls itself";
+    const auto isEnter = [](const Operator& node) { return node.kind.name == "Enter" || node.kind.name == "RefEnter"; };
+    if (std::ranges::any_of(function.operators, isEnter)) return "the function has frames, whose names would meet: raise it first";
+    return {};
+}
+
+void inlineCall(GraphEditor& editor, const Graph& function, OperatorId id)
+{
+    const Operator op = editor.op(id);
+    const CloneMap map = editor.cloneGraph(function, op.inputs, op.name + "/", Place::before(id));
+    std::vector<OperatorId> effects;
+    for (size_t o = 0; o < function.operators.size(); ++o) {
+        const OperatorId here = map.operators[o];
+        if (editor.op(here).inputs.empty() && editor.op(here).controlInputs.empty()) editor.setControlInputs(here, op.controlInputs);
+        if (!isPureNode(function.operators[o])) effects.push_back(here);
+    }
+    for (const auto& [name, node] : function.controlOutputs) effects.push_back(map.operators[static_cast<size_t>(node.index)]);
+    std::vector<ValueId> values;
+    for (const GraphOutput& output : function.outputs) values.push_back(map.values[static_cast<size_t>(output.value.index)]);
+    std::ranges::sort(effects);
+    effects.erase(std::ranges::unique(effects).begin(), effects.end());
+    handOn(editor, id, std::move(values), std::move(effects));
+}
+
+} // namespace
+
+/// inline-functions: a call becomes an Identity under its name, that waits for what the function did.
+Result<RewriteReport> inlineFunctions(Model& model, const PassContext&)
+{
+    LS_CHECK_OK(needsTensorFlow(model));
+    RewriteReport report;
+    for (size_t g = 0; g < model.graphs.size(); ++g) {
+        const GraphId graph(static_cast<int64_t>(g));
+        for (int round = 0; round < kMostRounds; ++round) {
+            const std::vector<OperatorId> calls = operatorsNamed(model.graph(graph), {"PartitionedCall", "StatefulPartitionedCall"});
+            size_t done = 0;
+            if (calls.empty()) break;
+            GraphEditor editor(model, graph);
+            for (const OperatorId id : calls) {
+                const Operator op = editor.op(id);
+                GraphId callee;
+                std::string reason = whyNotInlined(model, op, callee);
+                if (callee == graph) reason = "the function calls itself";
+                if (reason.empty() && editor.graph().operators.size() > kMostOperators) reason = "the graph would become too large";
+                if (!reason.empty()) {
+                    const Declined declined{op.name, reason};
+                    if (std::ranges::find(report.declined, declined) == report.declined.end()) report.declined.push_back(declined);
+                    continue;
+                }
+                inlineCall(editor, Graph(model.graph(callee)), id);
+                report.rewrites.push_back({"inlined", model.graph(callee).id, model.graph(graph).id, op.name, {op.name}});
+                ++done;
+            }
+            if (!editor.isInOrder()) editor.sortTopologically();
+            LS_CHECK_OK(editor.finish());
+            if (done == 0) break;
+        }
+    }
+    return report;
+}
+
+namespace {
+
+/// The operators of a graph whose operands are constants, as a model of their own that gives what the others read of them.
+class FoldableCone {
+public:
+    explicit FoldableCone(const Graph& graph, const std::unordered_set<std::string>& fed) : m_graph(graph)
+    {
+        const auto order = [&] {
+            Graph copy = graph;
+            GraphEditor editor(copy, Dialect::tf);
+            editor.sortTopologically();
+            return editor.order();
+        }();
+        m_state.assign(graph.operators.size(), State::other);
+        for (const OperatorId id : order) {
+            const Operator& op = graph.op(id);
+            if (fed.contains(op.name) || !op.controlInputs.empty() || op.results.empty()) continue;
+            const bool isConst = op.kind.dialect == "tf" && op.kind.name == "Const";
+            const auto isKnown = [&](ValueId input) {
+                return input.valid() && graph.value(input).role == ValueRole::result &&
+                       stateOf(graph.value(input).producer) != State::other;
+            };
+            if (isConst) stateOf(id) = State::constant;
+            else if (!op.inputs.empty() && isPureNode(op) && std::ranges::all_of(op.inputs, isKnown)) stateOf(id) = State::folded;
+        }
+        findResults();
+    }
+
+    const std::vector<ValueId>& results() const { return m_results; }
+
+    /// Only what a result needs, so that one that cannot be computed hides no other.
+    Model modelFor(ValueId result) const
+    {
+        Model made;
+        made.dialect = Dialect::tf;
+        Graph graph = m_graph;
+        graph.controlOutputs.clear();
+        {
+            GraphEditor editor(graph, Dialect::tf);
+            editor.setGraphInputs({});
+            editor.setOutputs({{"result", result}});
+            editor.eraseUnneeded({});
+            editor.sortTopologically();
+            (void)editor.finish(GraphEditor::Values::dropUnused);
+        }
+        made.graphs.push_back(std::move(graph));
+        return made;
+    }
+
+private:
+    enum class State : uint8_t { other, constant, folded };
+    State& stateOf(OperatorId id) { return m_state[static_cast<size_t>(id.index)]; }
+
+    /// Results of folded operators that others read.
+    void findResults()
+    {
+        std::set<ValueId> found;
+        const auto isFolded = [&](ValueId value) {
+            return value.valid() && m_graph.value(value).role == ValueRole::result &&
+                   stateOf(m_graph.value(value).producer) == State::folded;
+        };
+        for (size_t o = 0; o < m_graph.operators.size(); ++o)
+            if (m_state[o] == State::other)
+                for (const ValueId input : m_graph.operators[o].inputs)
+                    if (isFolded(input)) found.insert(input);
+        for (const GraphOutput& output : m_graph.outputs)
+            if (isFolded(output.value)) found.insert(output.value);
+        m_results.assign(found.begin(), found.end());
+    }
+
+    const Graph& m_graph;
+    std::vector<State> m_state;
+    std::vector<ValueId> m_results;
+};
+
+} // namespace
+
+/// fold-constants: results of operators that read nothing but constants, up to 1 MiB each.
+Result<RewriteReport> foldConstants(Model& model, const PassContext& context)
+{
+    LS_CHECK_OK(needsTensorFlow(model));
+    RewriteReport report;
+    if (!context.evaluate) return Error(ErrorCode::usage, "nothing is there that could compute constants");
+    std::unordered_set<std::string> fed;
+    for (const std::string& name : context.visible.feeds) fed.insert(originParts(name).first);
+    for (size_t g = 0; g < model.graphs.size(); ++g) {
+        const GraphId graph(static_cast<int64_t>(g));
+        const Graph before = model.graph(graph);
+        const FoldableCone cone(before, fed);
+        if (cone.results().empty()) continue;
+        GraphEditor editor(model, graph);
+        std::vector<OperatorId> replaced;
+        for (const ValueId result : cone.results()) {
+            const Value& value = before.value(result);
+            const std::string& name = before.op(value.producer).name;
+            Result<std::vector<TensorAttribute>> computed = context.evaluate(cone.modelFor(result));
+            if (!computed.ok() || computed->size() != 1) {
+                report.declined.push_back({name, computed.ok() ? "it gives nothing" : computed.error().message()});
+                continue;
+            }
+            TensorAttribute data = std::move(computed->front());
+            if (data.data->size() > kMostFoldedBytes) {
+                report.declined.push_back({name, "the constant would take " + formatBytes(data.data->size())});
+                continue;
+            }
+            const TensorType type = data.type;
+            const ValueId made = appendNode(editor, "Const", name + "/folded", {}, {{"dtype", type.dtype}, {"value", std::move(data)}},
+                                            type, value.producer);
+            editor.move(editor.value(made).producer, Place::before(value.producer));
+            editor.replaceUses(result, made);
+            replaced.push_back(value.producer);
+            report.rewrites.push_back(
+                {"const", before.op(value.producer).kind.name + " " + name, before.id, editor.value(made).id, {name}});
+        }
+        for (size_t k = 0; k < replaced.size(); ++k) { // and what only they had read
+            const OperatorId id = replaced[k];
+            if (!editor.isAlive(id) || fed.contains(before.op(id).name)) continue;
+            const std::vector<ValueId> inputs = editor.op(id).inputs;
+            if (!editor.erase(id)) continue;
+            for (const ValueId input : inputs)
+                if (editor.value(input).role == ValueRole::result) replaced.push_back(editor.value(input).producer);
+        }
+        LS_CHECK_OK(editor.finish(GraphEditor::Values::dropUnused));
+    }
+    return report;
+}
+
+/// remove-dead: what neither outputs nor effects need. Of a graph that says no outputs only what is asked for (fetches, targets) is known
+/// to be needed; without those it stays as it is.
+Result<RewriteReport> removeDead(Model& model, const PassContext& context)
+{
+    LS_CHECK_OK(needsTensorFlow(model));
+    RewriteReport report;
+    for (size_t g = 0; g < model.graphs.size(); ++g) {
+        const GraphId graph(static_cast<int64_t>(g));
+        const Graph before = model.graph(graph);
+        std::unordered_set<std::string> asked;
+        if (g == 0) {
+            for (const std::string& name : context.visible.fetches) asked.insert(originParts(name).first);
+            for (const std::string& name : context.visible.feeds) asked.insert(originParts(name).first);
+            asked.insert(context.visible.targets.begin(), context.visible.targets.end());
+        }
+        const bool isBound = std::ranges::any_of(model.signatures, [&](const Signature& s) { return s.graph == graph; });
+        if (before.outputs.empty() && before.controlOutputs.empty() && asked.empty() && !isBound) continue;
+        std::vector<OperatorId> roots;
+        for (size_t o = 0; o < before.operators.size(); ++o)
+            if (asked.contains(before.operators[o].name) || hasEffects(before.operators[o]) || isDataflow(before.operators[o]))
+                roots.emplace_back(static_cast<int64_t>(o));
+        GraphEditor editor(model, graph);
+        if (editor.eraseUnneeded(roots) > 0)
+            for (size_t o = 0; o < before.operators.size(); ++o)
+                if (!editor.isAlive(OperatorId(static_cast<int64_t>(o))))
+                    report.rewrites.push_back({"removed", before.operators[o].kind.name, before.id, "", {before.operators[o].name}});
+        LS_CHECK_OK(editor.finish(GraphEditor::Values::dropUnused));
+    }
+    return report;
+}
+
+/// raise: described in docs/raising.md.
+Result<RewriteReport> runRaise(Model& model, const PassContext& context) { return raiseControlFlow(model, context.visible); }
+
+} // namespace loopscope

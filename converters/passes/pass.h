@@ -1,0 +1,45 @@
+// Passes: rewrites of whole models that have a name. Each is a function in a table; the pass manager runs them.
+#pragma once
+
+#include "converters/passes/rewrite.h"
+#include "converters/raise/raise.h"
+#include "engine/base/result.h"
+#include "engine/ir/model.h"
+
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace loopscope {
+
+/// Runs the first graph of a model that takes nothing, and gives its outputs. Passes know no kernels: who runs them has some.
+using ConstantEvaluator = std::function<Result<std::vector<TensorAttribute>>(const Model&)>;
+
+struct PassContext {
+    RaiseOptions visible;       ///< what keeps its name at the top of the primary graph
+    ConstantEvaluator evaluate; ///< empty: nothing is computed
+};
+
+struct Pass {
+    std::string_view name;
+    std::string_view summary; ///< one line
+    /// Changes the model through GraphEditor, which keeps the origin. Errors: usage (a model that the pass is not for).
+    Result<RewriteReport> (*run)(Model& model, const PassContext& context);
+};
+
+/// In the order in which they are run when several are asked for without an order.
+std::span<const Pass> allPasses();
+/// Errors: usage, with near names.
+Result<const Pass*> findPass(std::string_view name);
+
+// The passes themselves, each described where it is defined.
+Result<RewriteReport> runRaise(Model& model, const PassContext& context);
+Result<RewriteReport> lowerCase(Model& model, const PassContext& context);
+Result<RewriteReport> lowerFor(Model& model, const PassContext& context);
+Result<RewriteReport> dropStateless(Model& model, const PassContext& context);
+Result<RewriteReport> inlineFunctions(Model& model, const PassContext& context);
+Result<RewriteReport> foldConstants(Model& model, const PassContext& context);
+Result<RewriteReport> removeDead(Model& model, const PassContext& context);
+
+} // namespace loopscope
