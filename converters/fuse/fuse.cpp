@@ -110,6 +110,7 @@ private:
                 if (next.valid() && queued.insert(next.index).second) work.push_back(next);
             };
             again(made);
+            for (const ValueId input : m_site.editor().op(made).inputs) again(m_site.producer(input)); // what was moved before it
             follow(made, again, 3);
         }
     }
