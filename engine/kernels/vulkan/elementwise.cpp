@@ -251,7 +251,8 @@ Result<PreparedKernel> planSelect(const KernelSetup& setup, const KernelLine& li
     e.out = moved;
     Shape condition = setup.in(0).shape;
     const Shape& choice = setup.in(1).shape;
-    if (line.name == "select" && condition.rank() == 1 && choice.rank() > 1 && condition[0] == choice[0] && choice == setup.in(2).shape) {
+    if ((line.name == "select" || line.name == "Select") && condition.rank() == 1 && choice.rank() > 1 && condition[0] == choice[0] &&
+        choice == setup.in(2).shape) {
         condition = Shape::ofRank(choice.rank(), 1); // it chooses slices
         condition[0] = choice[0];
     }

@@ -32,8 +32,10 @@ struct CopyParameters {
 /// Operands whose elements are moved; the others say how.
 bool isMoved(std::string_view name, size_t i, size_t count)
 {
-    if (name == "concatenation" || name == "pack" || name == "stablehlo_concatenate") return true;
-    if (name == "split") return i == 1;
+    if (name == "ConcatV2") return i + 1 < count;
+    if (name == "PadV2") return i != 1;
+    if (name == "concatenation" || name == "pack" || name == "Pack" || name == "stablehlo_concatenate") return true;
+    if (name == "split" || name == "Split") return i == 1;
     if (name == "padv2" || name == "stablehlo_pad")
         return i == 0 || (i == count - 1 && name == "padv2") || (i == 1 && name == "stablehlo_pad");
     if (name == "embedding_lookup") return i == 1;
