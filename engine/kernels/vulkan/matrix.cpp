@@ -28,15 +28,15 @@ struct Product {
     ProductParameters p;
 };
 
-constexpr uint32_t kMostTrips = 60'000;  ///< of a loop: a software device ends longer ones silently
-constexpr uint32_t kMostGroups = 65'535; ///< along a dimension
+constexpr uint32_t kMostProducts = 60'000; ///< of a loop: a software device ends longer ones silently
+constexpr uint32_t kMostTiles = 65'535;    ///< along a dimension
 
 Result<PreparedKernel> plannedProduct(PlanBuilder builder, const Tensor& a, const Tensor& b, Product product)
 {
     const std::optional<Code> storeA = storeOf(a.dtype), storeB = storeOf(b.dtype), out = storeOf(builder.setup().out(0).dtype);
     if (!storeA || !storeB || !out) return wrongDtypes(builder.setup());
     ProductParameters& p = product.p;
-    if (p.k > kMostTrips) return unsupported("sums of more than 60000 products");
+    if (p.k > kMostProducts) return unsupported("sums of more than 60000 products");
     const bool isReal = isFloat(a.dtype), isShared = !builder.device().isSoftware();
     const bool isLarge = p.m >= 2048 && p.n >= 2048;
     const uint32_t rows = p.m == 1 || (isShared && p.m <= 16) ? 1 : isShared && !isLarge ? 4 : 8;
@@ -51,7 +51,7 @@ Result<PreparedKernel> plannedProduct(PlanBuilder builder, const Tensor& a, cons
         p.tilesN = (p.n + columns - 1) / columns;
         groups[0] = (p.tilesN * ((p.m + rows - 1) / rows) + 255) / 256;
     }
-    if (std::ranges::any_of(groups, [](uint32_t g) { return g > kMostGroups; })) return unsupported("more tiles than a dispatch has");
+    if (std::ranges::any_of(groups, [](uint32_t g) { return g > kMostTiles; })) return unsupported("more tiles than a dispatch has");
     std::vector<uint32_t> push(sizeof(p) / 4);
     std::memcpy(push.data(), &p, sizeof(p));
     const Place stage = product.stages.empty() ? product.a : builder.constant(std::span<const uint32_t>(product.stages));
