@@ -54,6 +54,12 @@ private:
             const auto& ids = names[source->second];
             const auto value = ids.find(pair.node + (pair.slot == 0 ? "" : ":" + std::to_string(pair.slot)));
             if (value == ids.end() || m_raised.graph(pair.graph).value(pair.value).role != ValueRole::result) continue;
+            const Operator& op = m_raised.graph(pair.graph).op(m_raised.graph(pair.graph).value(pair.value).producer);
+            const Value& node = m_v1.graphs[source->second].value(value->second);
+            // What pruning puts in the place of a result that nobody needs has the origin of what it replaces, and is of another kind.
+            if (!findAttribute(op.attributes, kOrigin) && node.role == ValueRole::result &&
+                m_v1.graphs[source->second].op(node.producer).kind != op.kind)
+                continue;
             m_map.addPair(m_scopes[source->second], value->second, m_scopesThere[static_cast<size_t>(pair.graph.index)], pair.value, true);
         }
     }

@@ -108,7 +108,8 @@ CaseResult proveCase(const GoldenCase& golden, const GoldenCase& other, Program&
         }
         add(whole, *proof);
         if (proof->verdict == ProofVerdict::different)
-            return resultOf(golden.id, Verdict::fail, place + verdictLine(*proof) + "  " + differenceLine(*proof->first));
+            return resultOf(golden.id, Verdict::fail,
+                            place + verdictLine(*proof) + " (" + proof->first->there + ")  " + differenceLine(*proof->first));
     }
     return resultOf(golden.id, Verdict::pass, std::string(verdictText(whole.verdict)) + "  " + evidenceText(whole));
 }
