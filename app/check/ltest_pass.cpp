@@ -24,10 +24,11 @@ Result<RewriteReport> runTestPasses(Model& model, const LtestSection& section)
     return all;
 }
 
-std::vector<std::string> graphLines(const Model& model)
+std::vector<std::string> graphLines(const Model* model)
 {
     std::vector<std::string> lines;
-    for (const ListingLine& line : listModel(model, std::nullopt))
+    if (!model) return lines;
+    for (const ListingLine& line : listModel(*model, std::nullopt))
         if (!lines.empty() || line.text.starts_with("graph ")) lines.push_back(line.text);
     return lines;
 }

@@ -15,8 +15,8 @@ namespace loopscope::app {
 /// Errors: usage, and what the passes say.
 Result<RewriteReport> runTestPasses(Model& model, const LtestSection& section);
 
-/// The model's graphs as `list` prints them, without what stands in front of them.
-std::vector<std::string> graphLines(const Model& model);
+/// The model's graphs as `list` prints them, without what stands in front of them. Null: none.
+std::vector<std::string> graphLines(const Model* model);
 
 /// What a pass left, a line each: "node: rule".
 std::vector<std::string> declinedLines(const RewriteReport& report);

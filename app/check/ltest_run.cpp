@@ -94,8 +94,7 @@ public:
             else if (section.name == "sql") outcome = query(section);
             else if (section.name == "session") outcome = session(section);
             else if (section.name == "pass") outcome = pass(section);
-            else if (section.name == "after")
-                outcome = !m_model ? broken(section, "'== after' without a model") : reply(section, section.lines, graphLines(*m_model));
+            else if (section.name == "after") outcome = reply(section, section.lines, graphLines(model()));
             else if (section.name == "declined") outcome = reply(section, section.lines, declinedLines(m_report));
             else if (section.name == "unchanged") outcome = unchanged(section);
             else outcome = SectionStop{Verdict::unsupported, "'== " + section.name + "' is not built yet", {}};

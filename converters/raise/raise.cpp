@@ -177,6 +177,22 @@ Status raiseGraph(Model& model, GraphId id, const RaiseOptions& options, Rewrite
     return {};
 }
 
+/// What neither fetches nor targets need does not run in a session that asks for them, effects included: it goes, as it does there. A While
+/// would keep its effects.
+void leaveOut(Model& model, GraphId id, const RaiseOptions& options)
+{
+    std::unordered_set<std::string> asked(options.targets.begin(), options.targets.end());
+    for (const auto* names : {&options.fetches, &options.feeds})
+        for (const std::string& name : *names) asked.insert(originParts(name).first);
+    std::vector<OperatorId> roots;
+    const Graph& graph = model.graph(id);
+    for (size_t o = 0; o < graph.operators.size(); ++o)
+        if (asked.contains(graph.operators[o].name)) roots.emplace_back(static_cast<int64_t>(o));
+    GraphEditor editor(model, id);
+    editor.eraseUnneeded(roots);
+    (void)editor.finish(GraphEditor::Values::dropUnused);
+}
+
 } // namespace
 
 Result<RewriteReport> raiseControlFlow(Model& model, const RaiseOptions& options)
@@ -189,6 +205,7 @@ Result<RewriteReport> raiseControlFlow(Model& model, const RaiseOptions& options
     for (size_t g = 0; g < count; ++g) {
         const GraphId id(static_cast<int64_t>(g));
         if (!hasFramesOrSwitches(model.graph(id))) continue;
+        if (g == 0 && !(options.fetches.empty() && options.targets.empty())) leaveOut(model, id, options);
         Status status = raiseGraph(model, id, options, report);
         if (!status.ok()) return std::move(status).takeError();
     }
