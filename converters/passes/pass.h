@@ -40,6 +40,7 @@ Result<RewriteReport> lowerFor(Model& model, const PassContext& context);
 Result<RewriteReport> dropStateless(Model& model, const PassContext& context);
 Result<RewriteReport> inlineFunctions(Model& model, const PassContext& context);
 Result<RewriteReport> foldConstants(Model& model, const PassContext& context);
+Result<RewriteReport> runFuse(Model& model, const PassContext& context);
 Result<RewriteReport> removeDead(Model& model, const PassContext& context);
 
 } // namespace loopscope

@@ -18,6 +18,7 @@ constexpr std::array kPasses = {
     Pass{"stateless-to-stateful", "StatelessIf, StatelessCase and StatelessWhile become If, Case and While", dropStateless},
     Pass{"inline-functions", "calls of functions are replaced by what they call", inlineFunctions},
     Pass{"fold-constants", "operators whose operands are constants become constants", foldConstants},
+    Pass{"fuse", "operators that one operator of TFLite computes become that one", runFuse},
     Pass{"remove-dead", "operators that nothing needs are removed", removeDead},
 };
 
