@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <new>
 #include <string>
 #include <sys/mman.h>
@@ -22,8 +23,17 @@
 namespace loopscope {
 namespace {
 
+/// Graphs that are known to answer otherwise, with the reason behind `#`: a line each.
+bool isKnown(const std::string& id)
+{
+    std::ifstream file("tests/conformance/raise/known.txt");
+    for (std::string line; std::getline(file, line);)
+        if (line.substr(0, line.find(' ')) == id) return true;
+    return false;
+}
+
 struct Counts {
-    int graphs = 0, complete = 0, partly = 0, equal = 0, different = 0, skipped = 0;
+    int graphs = 0, complete = 0, partly = 0, equal = 0, different = 0, known = 0, skipped = 0;
 };
 
 /// What the runs of a case ask for.
@@ -69,6 +79,9 @@ void checkCase(app::GoldenCase golden, const std::string& scratch, bool tellsAll
         ++counts.skipped;
     } else if (after.verdict == app::Verdict::pass) {
         ++counts.equal;
+    } else if (isKnown(golden.id)) {
+        ++counts.known;
+        tell("known", after.message);
     } else {
         ++counts.different;
         tell("WRONG", after.message);
@@ -115,9 +128,9 @@ int runAll(const std::string& folder, const std::string& filter, bool tellsAll)
     std::filesystem::remove(scratch, missing);
     const double share = counts.graphs == 0 ? 100.0 : 100.0 * counts.complete / counts.graphs;
     std::printf(
-        "%d graphs with control flow: %d raised completely (%.1f %%), %d in part or not; %d answer as recorded, %d differ, %d are not "
-        "answered by the v1 graph either\n",
-        counts.graphs, counts.complete, share, counts.partly, counts.equal, counts.different, counts.skipped);
+        "%d graphs with control flow: %d raised completely (%.1f %%), %d in part or not; %d answer as recorded, %d differ, %d are "
+        "known to, %d are not answered by the v1 graph either\n",
+        counts.graphs, counts.complete, share, counts.partly, counts.equal, counts.different, counts.known, counts.skipped);
     return counts.different == 0 && share >= 97.0 ? 0 : 1;
 }
 
