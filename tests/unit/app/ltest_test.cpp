@@ -120,7 +120,6 @@ TEST(Ltest, a_random_input_repeats)
 
 TEST(Ltest, sections_that_are_not_built_are_unsupported)
 {
-    EXPECT_EQ(runAfterAdd("== pass fuse\n== after\n").verdict, Verdict::unsupported);
     EXPECT_EQ(runText("== test t requires=vulkan\n== model\n").verdict, Verdict::unsupported);
 }
 

@@ -65,10 +65,12 @@ Result<PreparedKernel> prepareThere(const KernelSetup& setup)
     return PreparedKernel{runThere, std::make_shared<const PreparedKernel>(std::move(kernel))};
 }
 
-/// The kernels that are built in, and those operators on the device.
+/// The kernels of the host that are built in, and those operators on the device.
 KernelRegistry registryWith(std::initializer_list<std::string_view> names)
 {
-    KernelRegistry registry = KernelRegistry::builtin();
+    KernelRegistry registry;
+    for (const KernelEntry& entry : KernelRegistry::builtin().entries())
+        if (entry.profile != Profile::vulkan) registry.add(entry);
     for (const std::string_view name : names) registry.add({"tfl", name, Profile::vulkan, prepareThere, "i32"});
     return registry;
 }
