@@ -7,11 +7,11 @@ packages=(g++ cmake ninja-build pkg-config ccache mold libfmt-dev libxxhash-dev 
           libflatbuffers-dev protobuf-compiler libprotobuf-dev libsqlite3-dev libzstd-dev nlohmann-json3-dev libcli11-dev libedit-dev
           libgraphviz-dev libre2-dev libvulkan-dev libvulkan-volk-dev glslang-tools)
 case "${1:-build}" in
-    test) packages+=(qt6-base-dev libqt6svg6-dev fonts-dejavu-core libgtest-dev libgmock-dev mesa-vulkan-drivers spirv-tools
+    test) packages+=(qt6-base-dev qt6-svg-dev fonts-dejavu-core libgtest-dev libgmock-dev mesa-vulkan-drivers spirv-tools
                       vulkan-validationlayers) ;;
     ci) packages=(clang-format-14 clang-tidy-14) ;;
     fuzz) packages+=(libgtest-dev libgmock-dev clang-14 libclang-rt-14-dev) ;;
-    desktop) packages+=(qt6-base-dev libqt6svg6-dev fonts-dejavu-core) ;;
+    desktop) packages+=(qt6-base-dev qt6-svg-dev fonts-dejavu-core) ;;
 esac
 missing=()
 for package in "${packages[@]}"; do
