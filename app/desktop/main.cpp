@@ -3,6 +3,7 @@
 #include "app/desktop/screenshot.h"
 #include "app/desktop/terminal_backend.h"
 #include "app/output/console.h"
+#include "app/wiring/command_line.h"
 #include "viewer/style/theme.h"
 #include "viewer/window/main_window.h"
 
@@ -42,6 +43,11 @@ int main(int argc, char** argv)
     Result<app::Arguments> parsed = app::parseArguments(*app::findCommand("gui"), words);
     if (!parsed.ok()) return fail(parsed.error());
     const app::Arguments arguments = std::move(*parsed);
+    if (arguments.has("help")) {
+        app::Console console(stdout, stderr);
+        console.page(app::commandHelp(*app::findCommand("gui")));
+        return 0;
+    }
     Result<app::WindowSize> size = app::parseWindowSize(arguments.text("size", "1280x800"));
     if (!size.ok()) return fail(size.error());
     const bool draws = arguments.has("screenshot");
