@@ -21,7 +21,7 @@ namespace loopscope::app {
 
 namespace {
 
-constexpr int kProved = 0, kRefuted = 1;
+constexpr int kProved = 0, kRefuted = 1, kUndecided = static_cast<int>(ErrorCode::execution); // as where a run reaches its budget
 constexpr int64_t kDrawnSteps = 100'000; ///< of a run on drawn inputs, which may loop for ever
 constexpr size_t kNamed = 5;             ///< values without a partner that are named
 
@@ -45,6 +45,8 @@ struct Outcome {
     std::string untried;        ///< why an input could not be tried; empty: all were
     std::vector<Array> refuted; ///< inputs that show a difference
     bool isMinimized = false;
+
+    int64_t decided() const { return inputs - undecided; }
 };
 
 Result<ProofNames> namesOf(const Arguments& arguments)
@@ -217,10 +219,13 @@ void reportJson(Console& console, const AskedProof& asked, const Outcome& outcom
     const Proof& proof = outcome.proof;
     const PairingSummary& pairing = asked.pair.map.summary();
     const bool isEqual = proof.verdict != ProofVerdict::different;
+    const bool isDecided = !isEqual || outcome.decided() > 0;
     JsonWriter json;
-    json.beginObject().key("schema").value(1).key("equal").value(isEqual).key("compared").value(proof.values).key("first");
+    json.beginObject().key("schema").value(1).key("equal");
+    isDecided ? json.value(isEqual) : json.null();
+    json.key("compared").value(proof.values).key("first");
     addDifference(json, proof.first);
-    json.key("verdict").value(verdictText(proof.verdict));
+    json.key("verdict").value(isDecided ? verdictText(proof.verdict) : "undecided");
     json.key("inputs").value(outcome.inputs).key("refused").value(outcome.refused).key("undecided").value(outcome.undecided);
     json.key("outputs").value(proof.outputs).key("loops").value(proof.trips).key("branches").value(proof.branches);
     json.key("variables").value(proof.variables).key("inexact").value(proof.inexact);
@@ -256,9 +261,12 @@ void reportText(Console& console, const AskedProof& asked, const Outcome& outcom
         console.line(console.number(proof.apart) + " values paired by name differ although all outputs agree, first " +
                      proof.firstApart->address);
     if (proof.handles > 0) console.line(console.number(proof.handles) + " handles were not compared");
+    if (outcome.decided() == 0) {
+        console.line("nothing is proved: " + console.number(outcome.undecided) + " undecided");
+        return;
+    }
     std::string line = std::string(proof.verdict == ProofVerdict::approximate ? "agree" : "proved equal") + " on " +
-                       console.number(outcome.inputs - outcome.undecided) +
-                       (outcome.inputs - outcome.undecided == 1 ? " input" : " inputs");
+                       console.number(outcome.decided()) + (outcome.decided() == 1 ? " input" : " inputs");
     line += ": " + verdictLine(proof);
     if (outcome.refused > 0) line += "; " + console.number(outcome.refused) + " that both refuse";
     if (outcome.undecided > 0) line += "; " + console.number(outcome.undecided) + " undecided";
@@ -282,7 +290,8 @@ Result<int> runProve(const CommandContext& context)
     if (outcome.inputs == 0) return Error(ErrorCode::usage, "no input could be tried").at("'prove'").found(outcome.untried);
     if (!outcome.untried.empty()) console.note("some drawn inputs could not be tried: " + outcome.untried);
     console.json() ? reportJson(console, asked, outcome) : reportText(console, asked, outcome);
-    return outcome.proof.verdict == ProofVerdict::different ? kRefuted : kProved;
+    if (outcome.proof.verdict == ProofVerdict::different) return kRefuted;
+    return outcome.decided() > 0 ? kProved : kUndecided;
 }
 
 } // namespace loopscope::app
