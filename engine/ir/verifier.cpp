@@ -253,10 +253,21 @@ size_t ownOperands(const Operator& op, std::string_view role)
     return role == "call" || role == "cond" || role == "body" ? 0 : std::min<size_t>(1, op.inputs.size());
 }
 
-Status verifyCall(const Model& model, const Operator& op)
+/// References end at calls: functions take and give values, in memory that a variable may leave meanwhile.
+Status verifyNoReference(const Graph& graph, ValueId id, std::string_view what)
 {
+    if (!id.valid() || !graph.value(id).type.isReference) return {};
+    return broken(std::string(what) + " '" + graph.value(id).id + "' is a reference").expected("a value: Identity reads one");
+}
+
+Status verifyCall(const Model& model, const Graph& caller, const Operator& op)
+{
+    for (const ValueId input : op.inputs) LS_CHECK_OK(verifyNoReference(caller, input, "operand"));
     for (const Callee& callee : calleesOf(op)) {
         const Graph& graph = model.graph(callee.graph);
+        for (const ValueId input : graph.inputs) LS_CHECK_OK(verifyNoReference(graph, input, "calls " + graph.id + ", whose input"));
+        for (const GraphOutput& output : graph.outputs)
+            LS_CHECK_OK(verifyNoReference(graph, output.value, "calls " + graph.id + ", whose output"));
         const size_t given = op.inputs.size() - ownOperands(op, callee.role);
         if (given != graph.inputs.size())
             return broken("calls " + graph.id + " with " + std::to_string(given) + " operands")
@@ -280,7 +291,7 @@ Status verifyCalls(const Model& model)
         for (size_t i = 0; i < graph.operators.size(); ++i) {
             const Operator& op = graph.operators[i];
             if (std::ranges::find(kCallers, op.kind.name) == std::end(kCallers)) continue;
-            if (Status status = verifyCall(model, op); !status.ok())
+            if (Status status = verifyCall(model, graph, op); !status.ok())
                 return std::move(status).takeError().at(graph.id + "/" +
                                                         (op.name.empty() ? op.kind.name + "#" + std::to_string(i) : op.name));
         }
