@@ -39,7 +39,7 @@ struct AskedProof {
 };
 
 /// What came of it.
-struct Outcome {
+struct ProofOutcome {
     Proof proof;
     int64_t inputs = 0, refused = 0, undecided = 0;
     std::string untried;        ///< why an input could not be tried; empty: all were
@@ -123,7 +123,7 @@ void tell(Console& console, const std::string& label, const Proof& proof)
 
 /// One set of inputs. True: go on with the next.
 Result<bool> tryInputs(Console& console, const AskedProof& asked, const std::vector<Array>& inputs, const std::string& label, bool isDrawn,
-                       Outcome& outcome)
+                       ProofOutcome& outcome)
 {
     ExecutionOptions options = asked.options;
     if (isDrawn) options.maxSteps = std::min(options.maxSteps, kDrawnSteps);
@@ -144,7 +144,7 @@ Result<bool> tryInputs(Console& console, const AskedProof& asked, const std::vec
 }
 
 /// The smallest inputs that still show a difference, and that difference.
-void minimize(Console& console, const AskedProof& asked, Outcome& outcome)
+void minimize(Console& console, const AskedProof& asked, ProofOutcome& outcome)
 {
     ExecutionOptions options = asked.options;
     options.maxSteps = std::min(options.maxSteps, 16 * outcome.proof.steps + 10'000);
@@ -164,9 +164,9 @@ void minimize(Console& console, const AskedProof& asked, Outcome& outcome)
     outcome.proof.output = last->output;
 }
 
-Result<Outcome> proveAll(Console& console, const AskedProof& asked, bool minimizes)
+Result<ProofOutcome> proveAll(Console& console, const AskedProof& asked, bool minimizes)
 {
-    Outcome outcome;
+    ProofOutcome outcome;
     bool goesOn = true;
     if (asked.isGiven) {
         LS_TRY(goesOn, tryInputs(console, asked, asked.given, "inputs as given", false, outcome));
@@ -214,7 +214,7 @@ void addDifference(JsonWriter& json, const std::optional<ProofDifference>& diffe
     json.endObject();
 }
 
-void reportJson(Console& console, const AskedProof& asked, const Outcome& outcome)
+void reportJson(Console& console, const AskedProof& asked, const ProofOutcome& outcome)
 {
     const Proof& proof = outcome.proof;
     const PairingSummary& pairing = asked.pair.map.summary();
@@ -239,7 +239,7 @@ void reportJson(Console& console, const AskedProof& asked, const Outcome& outcom
     console.line(json.endObject().text());
 }
 
-void reportText(Console& console, const AskedProof& asked, const Outcome& outcome)
+void reportText(Console& console, const AskedProof& asked, const ProofOutcome& outcome)
 {
     const Proof& proof = outcome.proof;
     if (proof.verdict == ProofVerdict::different && proof.first) {
@@ -286,7 +286,7 @@ Result<int> runProve(const CommandContext& context)
         if (!pairing.unpaired.empty()) console.line("without a partner " + unpairedText(pairing.unpaired));
         if (!pairing.unpairedThere.empty()) console.line("without a partner there " + unpairedText(pairing.unpairedThere));
     }
-    LS_TRY(const Outcome outcome, proveAll(console, asked, context.arguments.has("minimize")));
+    LS_TRY(const ProofOutcome outcome, proveAll(console, asked, context.arguments.has("minimize")));
     if (outcome.inputs == 0) return Error(ErrorCode::usage, "no input could be tried").at("'prove'").found(outcome.untried);
     if (!outcome.untried.empty()) console.note("some drawn inputs could not be tried: " + outcome.untried);
     console.json() ? reportJson(console, asked, outcome) : reportText(console, asked, outcome);

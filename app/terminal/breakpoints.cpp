@@ -7,8 +7,6 @@
 
 namespace loopscope::app::terminal {
 
-using namespace request;
-
 namespace {
 
 constexpr int64_t kMostNumber = 1'000'000'000;
@@ -40,13 +38,13 @@ Status addBreakpoint(Terminal& terminal, const CommandLine& line)
     if (line.text.empty())
         return Error(ErrorCode::usage, "no place is named").at(line.name).expected("what 'help " + std::string(line.name) + "' lists");
     LS_TRY(BreakpointSpec spec, parseSpec(*breakpointCommand(line.name), line.text));
-    return terminal.carryOut(AddBreakpoint{std::move(spec)});
+    return terminal.carryOut(request::AddBreakpoint{std::move(spec)});
 }
 
 Status condition(Terminal& terminal, const CommandLine& line)
 {
     LS_TRY(auto parts, numberAndRest(line, "condition N EXPR"));
-    return terminal.carryOut(SetCondition{parts.first, std::move(parts.second)});
+    return terminal.carryOut(request::SetCondition{parts.first, std::move(parts.second)});
 }
 
 Status ignore(Terminal& terminal, const CommandLine& line)
@@ -57,7 +55,7 @@ Status ignore(Terminal& terminal, const CommandLine& line)
         LS_TRY(parts.first, lastBreakpoint(terminal, "ignore"));
     }
     LS_TRY(const int64_t count, wholeNumber(parts.second, "ignore", 0, INT64_MAX));
-    return terminal.carryOut(IgnoreHits{parts.first, count});
+    return terminal.carryOut(request::IgnoreHits{parts.first, count});
 }
 
 Status answerBreakpoints(Terminal& terminal, std::optional<int> only)
@@ -93,8 +91,8 @@ Status enable(Terminal& terminal, const CommandLine& line)
         LS_TRY(const int64_t number, wholeNumber(line.text, line.name, 1, kMostNumber));
         only = static_cast<int>(number);
     }
-    if (line.name == "delete") return terminal.carryOut(RemoveBreakpoint{only});
-    return terminal.carryOut(EnableBreakpoint{only, line.name == "enable"});
+    if (line.name == "delete") return terminal.carryOut(request::RemoveBreakpoint{only});
+    return terminal.carryOut(request::EnableBreakpoint{only, line.name == "enable"});
 }
 
 } // namespace loopscope::app::terminal

@@ -7,8 +7,6 @@
 
 namespace loopscope::app::terminal {
 
-using namespace request;
-
 namespace {
 
 constexpr int64_t kMost = 1'000'000'000'000'000;
@@ -34,21 +32,21 @@ std::vector<std::string> inputWords(const CommandLine& line)
 
 } // namespace
 
-Status run(Terminal& terminal, const CommandLine& line) { return terminal.carryOut(Begin{inputWords(line), true}); }
+Status run(Terminal& terminal, const CommandLine& line) { return terminal.carryOut(request::Begin{inputWords(line), true}); }
 
-Status start(Terminal& terminal, const CommandLine& line) { return terminal.carryOut(Begin{inputWords(line), false}); }
+Status start(Terminal& terminal, const CommandLine& line) { return terminal.carryOut(request::Begin{inputWords(line), false}); }
 
 Status input(Terminal& terminal, const CommandLine& line)
 {
     if (terminal.isReplay()) return Error(ErrorCode::usage, "a recording has its inputs");
     if (line.text.empty()) return Error(ErrorCode::usage, "input").expected("NAME=SOURCE, as after --input");
-    return terminal.carryOut(GiveInput{std::string(line.text)});
+    return terminal.carryOut(request::GiveInput{std::string(line.text)});
 }
 
 Status resume(Terminal& terminal, const CommandLine& line)
 {
     LS_TRY(const int64_t count, countOf(line));
-    return terminal.carryOut(Resume{directionOf(line), count});
+    return terminal.carryOut(request::Resume{directionOf(line), count});
 }
 
 Status step(Terminal& terminal, const CommandLine& line)
@@ -60,19 +58,19 @@ Status step(Terminal& terminal, const CommandLine& line)
 Status finish(Terminal& terminal, const CommandLine& line)
 {
     LS_CHECK_OK(expectNothing(line));
-    return terminal.carryOut(Finish{directionOf(line)});
+    return terminal.carryOut(request::Finish{directionOf(line)});
 }
 
 Status until(Terminal& terminal, const CommandLine& line)
 {
-    return line.text.empty() ? terminal.carryOut(Until()) : advance(terminal, line);
+    return line.text.empty() ? terminal.carryOut(request::Until()) : advance(terminal, line);
 }
 
 Status advance(Terminal& terminal, const CommandLine& line)
 {
     if (line.text.empty())
         return Error(ErrorCode::usage, "no operator is named").at(line.name).expected("an address or pattern, '.../add#3'");
-    return terminal.carryOut(Advance{std::string(line.text)});
+    return terminal.carryOut(request::Advance{std::string(line.text)});
 }
 
 Status iterate(Terminal& terminal, const CommandLine& line)
@@ -82,11 +80,11 @@ Status iterate(Terminal& terminal, const CommandLine& line)
         topic.text = "loop";
         return info(terminal, topic);
     }
-    if (line.text == "last") return terminal.carryOut(Iterate{Iterate::To::last, 0});
+    if (line.text == "last") return terminal.carryOut(request::Iterate{request::Iterate::To::last, 0});
     const bool relative = line.text.front() == '+' || line.text.front() == '-';
     LS_TRY(const int64_t number,
            wholeNumber(line.text.front() == '+' ? line.text.substr(1) : line.text, "iter", relative ? -kMost : 0, kMost));
-    return terminal.carryOut(Iterate{relative ? Iterate::To::offset : Iterate::To::number, number});
+    return terminal.carryOut(request::Iterate{relative ? request::Iterate::To::offset : request::Iterate::To::number, number});
 }
 
 Status goTo(Terminal& terminal, const CommandLine& line)
@@ -95,12 +93,12 @@ Status goTo(Terminal& terminal, const CommandLine& line)
     const std::string text(line.text);
     if (text.empty())
         return Error(ErrorCode::usage, "no place is named").at("goto").expected("ADDRESS, step:N, N%, a mark, start, end or forward");
-    if (text == "start") return terminal.carryOut(GoToStart());
-    if (text == "forward") return terminal.carryOut(GoToForwardLoop());
-    if (text == "end") return terminal.carryOut(GoToEnd());
+    if (text == "start") return terminal.carryOut(request::GoToStart());
+    if (text == "forward") return terminal.carryOut(request::GoToForwardLoop());
+    if (text == "end") return terminal.carryOut(request::GoToEnd());
     if (text.starts_with("step:")) {
         LS_TRY(const int64_t step, wholeNumber(std::string_view(text).substr(5), "step", 0, kMost));
-        return terminal.carryOut(GoToStep{step});
+        return terminal.carryOut(request::GoToStep{step});
     }
     if (text.ends_with('%')) {
         double percent = 0;
@@ -108,21 +106,21 @@ Status goTo(Terminal& terminal, const CommandLine& line)
         const auto [at, error] = std::from_chars(text.data(), end, percent);
         if (error != std::errc() || at != end || !(percent >= 0 && percent <= 100))
             return Error(ErrorCode::usage, "goto").found("'" + text + "'").expected("0% to 100%");
-        return terminal.carryOut(GoToPercent{percent});
+        return terminal.carryOut(request::GoToPercent{percent});
     }
-    return terminal.carryOut(GoToPlace{text});
+    return terminal.carryOut(request::GoToPlace{text});
 }
 
 Status back(Terminal& terminal, const CommandLine& line)
 {
     LS_CHECK_OK(expectNothing(line));
-    return terminal.carryOut(Back());
+    return terminal.carryOut(request::Back());
 }
 
 Status forward(Terminal& terminal, const CommandLine& line)
 {
     LS_CHECK_OK(expectNothing(line));
-    return terminal.carryOut(Forward());
+    return terminal.carryOut(request::Forward());
 }
 
 } // namespace loopscope::app::terminal

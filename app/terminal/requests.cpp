@@ -8,14 +8,12 @@ namespace loopscope::app {
 
 namespace {
 
-using namespace request;
-
 /// How much of the surroundings the stop of a movement shows.
-StopStyle styleOf(const Move& move)
+StopStyle styleOf(const request::Move& move)
 {
-    if (std::holds_alternative<Resume>(move)) return StopStyle::surroundings;
-    if (std::holds_alternative<Until>(move) || std::holds_alternative<Advance>(move)) return StopStyle::brief;
-    if (std::holds_alternative<Iterate>(move)) return StopStyle::iteration;
+    if (std::holds_alternative<request::Resume>(move)) return StopStyle::surroundings;
+    if (std::holds_alternative<request::Until>(move) || std::holds_alternative<request::Advance>(move)) return StopStyle::brief;
+    if (std::holds_alternative<request::Iterate>(move)) return StopStyle::iteration;
     if (const auto* const step = std::get_if<request::Step>(&move); step != nullptr && step->direction == Direction::forward)
         return StopStyle::step;
     return StopStyle::place;
@@ -37,67 +35,67 @@ class Carrier {
 public:
     explicit Carrier(Terminal& terminal) : m_terminal(terminal), m_session(terminal.session()) {}
 
-    Status operator()(const Begin& request)
+    Status operator()(const request::Begin& request)
     {
         Result<Stop> stop = m_session.begin(request);
         if (stop.ok()) m_terminal.forgetValues();
         return m_terminal.arrive(std::move(stop), StopStyle::surroundings);
     }
-    Status operator()(const GiveInput& request)
+    Status operator()(const request::GiveInput& request)
     {
         LS_CHECK_OK(m_session.giveInput(request));
         m_terminal.answer().texts("inputs", m_session.inputs());
         return {};
     }
-    Status operator()(const Move& move)
+    Status operator()(const request::Move& move)
     {
         FrameContext frame = m_terminal.frame();
-        if (std::holds_alternative<Finish>(move) && m_terminal.isStarted()) frame.depth = m_terminal.frameDepth();
+        if (std::holds_alternative<request::Finish>(move) && m_terminal.isStarted()) frame.depth = m_terminal.frameDepth();
         return m_terminal.arrive(m_session.move(move, frame), styleOf(move));
     }
-    Status operator()(const SetValue& request)
+    Status operator()(const request::SetValue& request)
     {
-        if (!m_terminal.isStarted()) return (*this)(GiveInput{request.place + "=" + request.expression});
+        if (!m_terminal.isStarted()) return (*this)(request::GiveInput{request.place + "=" + request.expression});
         return m_terminal.arriveEdited(m_session.set(request, m_terminal.frame()));
     }
-    Status operator()(const AddBreakpoint& request)
+    Status operator()(const request::AddBreakpoint& request)
     {
         LS_TRY(const BreakpointInfo info, m_session.addBreakpoint(request.spec, m_terminal.frame()));
         m_terminal.reply(createdText(info));
         m_terminal.answer().breakpoints({info});
         return {};
     }
-    Status operator()(const ToggleBreakpoint& request)
+    Status operator()(const request::ToggleBreakpoint& request)
     {
         LS_TRY(const std::vector<Request> plain, m_session.toggled(request));
         for (const Request& one : plain) LS_CHECK_OK(std::visit(*this, one));
         return {};
     }
-    Status operator()(const RemoveBreakpoint& request)
+    Status operator()(const request::RemoveBreakpoint& request)
     {
         LS_CHECK_OK(m_session.removeBreakpoint(request.number));
         return terminal::answerBreakpoints(m_terminal, {}); // those that are left
     }
-    Status operator()(const EnableBreakpoint& request)
+    Status operator()(const request::EnableBreakpoint& request)
     {
         LS_CHECK_OK(m_session.enableBreakpoint(request.number, request.enabled));
         return terminal::answerBreakpoints(m_terminal, request.number);
     }
-    Status operator()(const SetCondition& request)
+    Status operator()(const request::SetCondition& request)
     {
         LS_CHECK_OK(m_session.setCondition(request.number, request.expression, m_terminal.frame()));
         m_terminal.reply("breakpoint " + std::to_string(request.number) +
                          (request.expression.empty() ? " has no condition now\n" : " stops if " + request.expression + "\n"));
         return terminal::answerBreakpoints(m_terminal, request.number);
     }
-    Status operator()(const IgnoreHits& request)
+    Status operator()(const request::IgnoreHits& request)
     {
         LS_CHECK_OK(m_session.ignoreHits(request.number, request.count));
         m_terminal.reply("breakpoint " + std::to_string(request.number) + " ignores the next " + std::to_string(request.count) +
                          (request.count == 1 ? " hit\n" : " hits\n"));
         return terminal::answerBreakpoints(m_terminal, request.number);
     }
-    Status operator()(const SetMark& request)
+    Status operator()(const request::SetMark& request)
     {
         LS_CHECK_OK(m_session.mark(request.name));
         m_terminal.reply("mark " + request.name + " at " + m_terminal.stop().report.address + ", step " +
@@ -106,13 +104,13 @@ public:
         m_terminal.answer().field("name", request.name).field("address", report.address).field("step", report.position.step);
         return {};
     }
-    Status operator()(const TakeNote& request)
+    Status operator()(const request::TakeNote& request)
     {
         LS_CHECK_OK(m_session.takeNote(request.text));
         m_terminal.answer().field("note", request.text);
         return {};
     }
-    Status operator()(const SetOrder& request)
+    Status operator()(const request::SetOrder& request)
     {
         LS_CHECK_OK(m_session.setOrder(request.seed));
         m_terminal.answer().field("seed", static_cast<int64_t>(request.seed));
@@ -121,14 +119,14 @@ public:
                              : "from the next run on, seed " + std::to_string(request.seed) + " picks among the ready nodes\n");
         return {};
     }
-    Status operator()(const RecordOn& request)
+    Status operator()(const request::RecordOn& request)
     {
         LS_TRY(const RecordingState state, m_session.startRecording(request));
         m_terminal.reply("recording into " + state.path + " from the next 'run' on, level " + state.level + "\n");
         terminal::answerRecording(m_terminal, state);
         return {};
     }
-    Status operator()(const RecordOff&)
+    Status operator()(const request::RecordOff&)
     {
         LS_TRY(const RecordingState state, m_session.stopRecording());
         std::string text =
@@ -139,8 +137,8 @@ public:
         terminal::answerRecording(m_terminal, state);
         return {};
     }
-    Status operator()(const Display& request) { return m_terminal.display(request.expression); }
-    Status operator()(const FindDrift&)
+    Status operator()(const request::Display& request) { return m_terminal.display(request.expression); }
+    Status operator()(const request::FindDrift&)
     {
         LS_CHECK_OK(terminal::checkReference(m_terminal, "drift"));
         LS_TRY(const std::shared_ptr<const Drift> drift, m_session.findDrift());
