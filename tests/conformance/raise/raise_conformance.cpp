@@ -127,10 +127,9 @@ int runAll(const std::string& folder, const std::string& filter, bool tellsAll)
         if (golden.id.find(filter) != std::string::npos) checkApart(golden, scratch, tellsAll, counts);
     std::filesystem::remove(scratch, missing);
     const double share = counts.graphs == 0 ? 100.0 : 100.0 * counts.complete / counts.graphs;
-    std::printf(
-        "%d graphs with control flow: %d raised completely (%.1f %%), %d in part or not; %d answer as recorded, %d differ, %d are "
-        "known to, %d are not answered by the v1 graph either\n",
-        counts.graphs, counts.complete, share, counts.partly, counts.equal, counts.different, counts.known, counts.skipped);
+    std::printf("%d graphs with control flow: %d raised completely (%.1f %%), %d in part or not; %d answer as recorded, %d differ, %d are "
+                "known to, %d are not answered by the v1 graph either\n",
+                counts.graphs, counts.complete, share, counts.partly, counts.equal, counts.different, counts.known, counts.skipped);
     return counts.different == 0 && share >= 97.0 ? 0 : 1;
 }
 
