@@ -248,7 +248,7 @@ Result<ValueId> GraphLowering::copy(ValueId id)
 
 void GraphLowering::note(std::string text) { m_model.result().notes.push_back(std::move(text)); }
 
-ValueId GraphLowering::placeholderFor(int k)
+ValueId GraphLowering::absentResult(int k)
 {
     const Value& value = m_source->value(m_op->results[static_cast<size_t>(k)]);
     return newValue(m_prefix + value.id, fileType(value.type.dtype, value.type.dynamicShape()), ValueRole::absent);
@@ -287,7 +287,7 @@ void GraphLowering::lowerOperator(OperatorId id)
         }
     }
     m_model.decline(place(), kind, error.message());
-    for (size_t k = 0; k < m_op->results.size(); ++k) bind(static_cast<int>(k), placeholderFor(static_cast<int>(k)));
+    for (size_t k = 0; k < m_op->results.size(); ++k) bind(static_cast<int>(k), absentResult(static_cast<int>(k)));
 }
 
 std::vector<ValueId> GraphLowering::lowerBody(const Graph& source, std::span<const ValueId> arguments, const std::string& place)

@@ -80,7 +80,7 @@ public:
 private:
     void lowerOperator(OperatorId id);
     ValueId newValue(const std::string& wanted, TensorType type, ValueRole role);
-    ValueId placeholderFor(int k);
+    ValueId absentResult(int k);
 
     ModelLowering& m_model;
     Graph m_graph;

@@ -56,7 +56,7 @@ private:
     void defineReference(Builder& b, ValueId value, OperatorId after);
     ValueId branchOutput(Builder& b, ValueId value, bool isLive);
     ValueId asValue(Builder& b, ValueId here);
-    ValueId placeholder(Builder& b, ValueId value);
+    ValueId deadStandIn(Builder& b, ValueId value);
     ValueId appendConst(Builder& b, const std::string& name, TensorType type, ConstantPtr data, const Sources& sources);
 
     // emitter_loops.cpp

@@ -73,7 +73,7 @@ ValueId Emitter::appendConst(Builder& b, const std::string& name, TensorType typ
 }
 
 /// Stands for a value on the side on which it is dead. Where it is asked for there, the run must fail as it did.
-ValueId Emitter::placeholder(Builder& b, ValueId value)
+ValueId Emitter::deadStandIn(Builder& b, ValueId value)
 {
     const Graph& graph = m_flow.graph();
     const DType dtype = graph.value(value).type.dtype;
@@ -107,7 +107,7 @@ ValueId Emitter::placeholder(Builder& b, ValueId value)
 
 ValueId Emitter::branchOutput(Builder& b, ValueId value, bool isLive)
 {
-    return isLive ? asValue(b, b.lookUp(value)) : placeholder(b, value);
+    return isLive ? asValue(b, b.lookUp(value)) : deadStandIn(b, value);
 }
 
 /// What is handed to a function, or comes from one, is no reference.
