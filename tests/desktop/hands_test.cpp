@@ -130,14 +130,7 @@ private slots:
     }
     void anElementOfATensorIsSet()
     {
-        open("nan_at_613.lsir", {{"n", "1000"}});
-        execute("start");
-        execute("goto main/while#0@3:body/mul#5");
-        m_window->document()->select("main/while#0:body/mul#5");
-        execute("next");
-        enter("panelTensor");
-        QVERIFY(m_window->area()->panel("panelTensor")->command("mode table"));
-        settle();
+        showTensorTable();
         auto* const table = find<QTableView>("tensorTable");
         QTRY_VERIFY(table->isVisible() && table->model()->rowCount() > 0);
         const QModelIndex cell = table->model()->index(table->model()->rowCount() - 1, table->model()->columnCount() - 1);
@@ -160,14 +153,7 @@ private slots:
 
     void whatIsTypedStaysWhileOthersComeIn()
     {
-        open("nan_at_613.lsir", {{"n", "1000"}});
-        execute("start");
-        execute("goto main/while#0@3:body/mul#5");
-        m_window->document()->select("main/while#0:body/mul#5");
-        execute("next");
-        enter("panelTensor");
-        QVERIFY(m_window->area()->panel("panelTensor")->command("mode table"));
-        settle();
+        showTensorTable();
         auto* const table = find<QTableView>("tensorTable");
         QTRY_VERIFY(table->isVisible() && table->model()->rowCount() > 0);
         QLineEdit* const editor = editorIn(*table, table->model()->index(0, 0));
@@ -432,6 +418,19 @@ private slots:
     }
 
 private:
+    /// The product of an iteration, as a table of elements.
+    void showTensorTable()
+    {
+        open("nan_at_613.lsir", {{"n", "1000"}});
+        execute("start");
+        execute("goto main/while#0@3:body/mul#5");
+        m_window->document()->select("main/while#0:body/mul#5");
+        execute("next");
+        enter("panelTensor");
+        QVERIFY(m_window->area()->panel("panelTensor")->command("mode table"));
+        settle();
+    }
+
     GraphCanvas& canvas() { return static_cast<GraphPanel*>(m_window->area()->panel("panelGraph"))->canvas(); }
     static QModelIndex cellOf(const QAbstractItemView& view, const QString& name)
     {
