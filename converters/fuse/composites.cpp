@@ -1,5 +1,7 @@
 #include "converters/fuse/composites.h"
 
+#include "converters/fuse/lstm.h"
+
 #include <algorithm>
 #include <array>
 
@@ -199,11 +201,34 @@ Outcome textOperator(Site& site, const MarkedCall& call)
     return custom(site, call, call.mark, std::move(list));
 }
 
-/// Keras' LSTM. TFLite's operator keeps its state from one run to the next, so that it would go on where the graph starts from h0 and c0.
+/// Constant operands of a marked cell; false: `number` is none.
+bool takeNumbers(Site& site, const MarkedCall& call, size_t k, Numbers& numbers)
+{
+    const Numbers* const found = site.constants().floats(site.behindIdentities(site.editor().op(call.op).inputs[k]));
+    if (found != nullptr) numbers = *found;
+    return found != nullptr;
+}
+
+/// `made` gives `sequence` where the call gave result 1 and its last step where it gave result 0.
+Outcome finishLayer(Site& site, const MarkedCall& call, OperatorId made, int timeAxis)
+{
+    GraphEditor& editor = site.editor();
+    const Operator op = editor.op(call.op);
+    const ValueId sequence = editor.op(made).results[0];
+    editor.replaceUses(op.results[1], sequence);
+    if (!editor.uses(op.results[0]).empty())
+        editor.replaceUses(op.results[0], lastStep(site, sequence, timeAxis, false, op.name + "/last", call.op));
+    editor.replaceUses(call.op, made);
+    editor.erase(call.op);
+    site.addParts(made, {});
+    return Outcome::made(made);
+}
+
+/// Keras' LSTM and IndyLSTM: input, h0, c0, kernel, recurrent kernel, bias; gives the last output, all outputs, h, c and a tag.
 Outcome kerasLstm(Site& site, const MarkedCall& call)
 {
     const auto declined = [](std::string reason) { return Outcome::declined("UNIDIRECTIONAL_SEQUENCE_LSTM", std::move(reason)); };
-    const Operator& op = site.editor().op(call.op);
+    const Operator op = site.editor().op(call.op);
     if (op.results.size() != 5) return declined(std::to_string(op.results.size()) + " results, the rule wants 5");
     if (op.inputs.size() == 7) return declined("masked steps");
     if (op.inputs.size() != 6) return declined(std::to_string(op.inputs.size()) + " arguments, the rule wants 6");
@@ -212,9 +237,81 @@ Outcome kerasLstm(Site& site, const MarkedCall& call)
     if (findAttribute(call.callee->attributes, "time_major") == nullptr) return declined("attribute time_major is missing");
     for (const size_t k : {1, 2})
         if (!typeOf(site, call, k).shape.isStatic()) return declined("the batch size of h0 and c0 is unknown");
-    for (const size_t k : {3, 4, 5})
-        if (!typeOf(site, call, k).shape.isStatic()) return declined("argument " + std::to_string(k) + " has no known shape");
-    return declined("the operator keeps its state between runs, the graph starts from h0 and c0 in each");
+    LstmNode node;
+    node.isTimeMajor = attributeBool(call.callee->attributes, "time_major", false);
+    node.weights.isDiagonal = call.mark.starts_with("indy_");
+    for (const auto& [k, numbers] :
+         {std::pair<size_t, Numbers*>(3, &node.weights.kernel), {4, &node.weights.recurrent}, {5, &node.weights.bias}})
+        if (!takeNumbers(site, call, k, *numbers)) return declined("argument " + std::to_string(k) + " is no constant");
+    const TensorType input = typeOf(site, call, 0);
+    if (!input.shape.hasRank() || input.shape.rank() != 3) return declined("the rank of the input is not known, or not 3");
+    if (std::string reason = unfitWeights(node.weights, input.shape[2]); !reason.empty()) return declined(std::move(reason));
+    const int timeAxis = node.isTimeMajor ? 0 : 1;
+    node.input = op.inputs[0];
+    if (attributeBool(call.callee->attributes, "go_backwards", false)) {
+        OperatorDraft reverse;
+        reverse.name = op.name + "/reversed";
+        reverse.kind = {"tf", "ReverseV2"};
+        const int32_t axis[] = {timeAxis};
+        reverse.inputs = {node.input, site.constant(op.name + "/reversed/axis", Shape{1}, std::span<const int32_t>(axis), call.op)};
+        reverse.attributes = {{"T", DType::f32}, {"Tidx", DType::i32}};
+        reverse.results = {input};
+        node.input = site.editor().op(site.editor().insert(std::move(reverse), Sources::none(), Place::before(call.op))).results[0];
+    }
+    node.h0 = op.inputs[1];
+    node.c0 = op.inputs[2];
+    OperatorDraft draft = lstmDraft(site, node, op.name + "/fused", call.op);
+    draft.name = op.name + "/fused";
+    draft.controlInputs = op.controlInputs;
+    draft.results = {TensorType(DType::f32, Shape{input.shape[0], input.shape[1], node.weights.kernel.shape[1] / 4})};
+    const OperatorId made = site.editor().insert(std::move(draft), Sources(call.op), Place::before(call.op));
+    return finishLayer(site, call, made, timeAxis);
+}
+
+/// A step from zeros: input, weights of both, bias, projection, and of the normalized one a scale. Gates: cell, input, forget, output.
+Outcome simpleCell(Site& site, const MarkedCall& call)
+{
+    const bool isNormalized = call.mark.starts_with("Layer");
+    const auto declined = [&](std::string reason) {
+        return Outcome::declined(isNormalized ? "LSTM(layer_norm)" : "LSTM", std::move(reason));
+    };
+    const Operator op = site.editor().op(call.op);
+    if (op.inputs.size() < 4 || op.results.size() != 1) return declined("the rule wants 4 or 5 arguments and 1 result");
+    if (isNormalized && op.inputs.size() < 5) return declined("the scale of the layer norm is missing");
+    const TensorType input = typeOf(site, call, 0);
+    if (!input.shape.isStatic() || input.shape.rank() != 2) return declined("the input is no matrix of known size");
+    Numbers both;
+    LstmNode node;
+    if (!takeNumbers(site, call, 1, both)) return declined("the weights are no constants");
+    if (both.shape.rank() != 2) return declined("the weights are " + toString(both.shape) + ", no matrix");
+    if (both.shape[1] % 4 != 0) return declined("the weights have " + std::to_string(both.shape[1]) + " columns, no multiple of 4");
+    if (!takeNumbers(site, call, 2, node.weights.bias)) return declined("the bias is no constant");
+    if (!takeNumbers(site, call, 3, node.weights.projection)) return declined("the projection is no constant");
+    if (isNormalized && !takeNumbers(site, call, 4, node.weights.norm)) return declined("the layer norm is no constant");
+    const int64_t columns = both.shape[1], cells = columns / 4;
+    if (node.weights.projection.shape.rank() != 2) node.weights.projection = {};
+    const int64_t outputs = node.weights.projection.values.empty() ? cells : node.weights.projection.shape[1];
+    const int64_t inputs = both.shape[0] - outputs;
+    if (inputs <= 0)
+        return declined("a slice would leave the weights: " + std::to_string(both.shape[0]) + " rows for " + std::to_string(outputs) +
+                        " outputs");
+    const auto split = both.values.begin() + inputs * columns;
+    node.weights.kernel = {Shape{inputs, columns}, {both.values.begin(), split}};
+    node.weights.recurrent = {Shape{outputs, columns}, {split, both.values.end()}};
+    node.weights.gates = kSimpleGates;
+    if (std::string reason = unfitWeights(node.weights, input.shape[1]); !reason.empty()) return declined(std::move(reason));
+    const int64_t batch = input.shape[0];
+    const auto zeros = [&](const char* what, int64_t size) {
+        const std::vector<float> values(static_cast<size_t>(batch * size), 0.0F);
+        return site.constant(op.name + what, Shape{batch, size}, std::span<const float>(values), call.op);
+    };
+    node.isSequence = false;
+    node.input = op.inputs[0];
+    node.h0 = zeros("/h0", outputs);
+    node.c0 = zeros("/c0", cells);
+    OperatorDraft draft = lstmDraft(site, node, op.name + "/fused", call.op);
+    draft.results = {TensorType(DType::f32, Shape{batch, outputs})};
+    return replaceCall(site, call, std::move(draft));
 }
 
 /// What a function does beside its results.
@@ -279,6 +376,9 @@ std::span<const CompositeRule> compositeRules()
         CompositeRule{"addons:MaxUnpooling2D", false, maxUnpooling},
         CompositeRule{"lstm_", true, kerasLstm},
         CompositeRule{"indy_lstm_", true, kerasLstm},
+        CompositeRule{"keras_lstm", false, kerasLstm}, // as the guide spells it
+        CompositeRule{"LSTMCellSimple", false, simpleCell},
+        CompositeRule{"LayerNormalizedLstmCellSimple", false, simpleCell},
         CompositeRule{"tftext:WhitespaceTokenizer", false, textOperator},
         CompositeRule{"tftext:Ngrams", false, textOperator},
         CompositeRule{"tftext:custom:SgnnProjection", false, textOperator},

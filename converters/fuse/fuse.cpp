@@ -22,8 +22,8 @@ using namespace fusing;
 std::vector<const Rule*> allRules()
 {
     std::vector<const Rule*> rules;
-    for (const auto& group :
-         {compoundRules(), elementRules(), affineRules(), paddingRules(), movementRules(), reorderRules(), activationRules()})
+    for (const auto& group : {compoundRules(), elementRules(), affineRules(), paddingRules(), movementRules(), reorderRules(),
+                              recurrentRules(), activationRules()})
         for (const Rule& rule : group) rules.push_back(&rule);
     return rules;
 }
@@ -247,7 +247,13 @@ Result<FusionReport> fuseOperators(Model& model, const FusionOptions& options)
         return {};
     };
     if (table.composites && model.dialect == Dialect::tf) LS_CHECK_OK(allGraphs(&GraphFuser::fuseMarked));
-    if (options.selection && model.dialect == Dialect::tf) LS_CHECK_OK(openUp(model, options, report));
+    if (options.selection && model.dialect == Dialect::tf) {
+        LS_CHECK_OK(openUp(model, options, report));
+        if (table.composites) { // weights that were variables are constants now
+            std::erase_if(report.declined, [](const FusionDeclined& declined) { return declined.rule == kComposites; });
+            LS_CHECK_OK(allGraphs(&GraphFuser::fuseMarked));
+        }
+    }
     LS_CHECK_OK(allGraphs(&GraphFuser::run));
     return report;
 }

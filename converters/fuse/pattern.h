@@ -47,6 +47,7 @@ std::span<const Rule> activationRules();
 std::span<const Rule> paddingRules();
 std::span<const Rule> movementRules();
 std::span<const Rule> reorderRules();
+std::span<const Rule> recurrentRules();
 
 /// The operators at which a pattern may begin.
 std::vector<std::string> rootsOf(const Rule& rule);

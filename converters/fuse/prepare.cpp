@@ -5,6 +5,7 @@
 #include "engine/transform/graph_editor.h"
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_set>
 
 namespace loopscope::fusing {
@@ -20,6 +21,28 @@ bool isCall(const Operator& op)
     return op.kind.dialect == "tf" && (op.kind.name == "PartitionedCall" || op.kind.name == "StatefulPartitionedCall");
 }
 
+bool isFunctional(const Operator& op)
+{
+    for (const char* const name : {"While", "If", "Case", "StatelessWhile", "StatelessIf", "StatelessCase"})
+        if (op.kind.name == name) return true;
+    return false;
+}
+
+bool isPure(const Model& model, const Graph& graph, int depth);
+
+/// The conditions, bodies and branches.
+bool arePure(const Model& model, const Operator& op, int depth)
+{
+    const auto isPureRef = [&](const Attribute& attribute) {
+        const auto* const ref = attribute.as<GraphRef>();
+        return ref == nullptr || (model.hasGraph(ref->graph) && isPure(model, model.graph(ref->graph), depth + 1));
+    };
+    return std::ranges::all_of(op.attributes, [&](const NamedAttribute& attribute) {
+        if (const auto* const items = attribute.value.as<AttributeItems>()) return std::ranges::all_of(*items, isPureRef);
+        return isPureRef(attribute.value);
+    });
+}
+
 /// Whether all that the function does is to compute its results.
 bool isPure(const Model& model, const Graph& graph, int depth)
 {
@@ -32,6 +55,7 @@ bool isPure(const Model& model, const Graph& graph, int depth)
             return model.hasGraph(callee) && isPure(model, model.graph(callee), depth + 1);
         }
         if (op.kind.dialect != "tf" || op.kind.name == "NoOp") return true;
+        if (isFunctional(op)) return arePure(model, op, depth);
         const TfOpSignature* const known = findTfOp(op.kind.name);
         return known != nullptr && !known->isStateful && !hasTrait(op.kind, OpTrait::variable);
     });
@@ -49,10 +73,14 @@ void replaceCall(GraphEditor& editor, OperatorId call, const Graph& callee, bool
         types.emplace_back(editor.value(op.results[k]).type.dtype);
         if (!keepsName) editor.replaceUses(op.results[k], results[k]);
     }
-    if (!keepsName && editor.erase(call)) return;
-    editor.setKind(call, {"tf", "IdentityN"});
-    editor.setInputs(call, std::move(results));
-    editor.setAttributes(call, {{"T", std::move(types)}});
+    if (keepsName || !editor.erase(call)) {
+        editor.setKind(call, {"tf", "IdentityN"});
+        editor.setInputs(call, std::move(results));
+        editor.setAttributes(call, {{"T", std::move(types)}});
+    }
+    std::vector<OperatorId> copies;
+    std::ranges::copy_if(map.operators, std::back_inserter(copies), [](OperatorId copy) { return copy.valid(); });
+    editor.eraseUnused(copies); // what the function computed for nobody
 }
 
 } // namespace

@@ -226,6 +226,12 @@ OperatorId Site::fuse(std::vector<OperatorId> ops, OperatorDraft draft, std::ini
     return made;
 }
 
+void Site::setFrom(std::span<const OperatorId> ops)
+{
+    m_lastFrom.clear();
+    for (const OperatorId op : ops) m_lastFrom.push_back(nameOf(op));
+}
+
 std::optional<std::string> Site::namesOutput(OperatorId root) const
 {
     if (isTensorFlow()) return std::nullopt; // an Identity keeps the name

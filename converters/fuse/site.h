@@ -84,6 +84,8 @@ public:
 
     /// Names of the operators of the last rewrite.
     const std::vector<std::string>& lastFrom() const { return m_lastFrom; }
+    void setFrom(std::span<const OperatorId> ops);
+    bool isAskedFor(OperatorId op) const { return isKept(op); }
 
 private:
     ValueId addConstant(std::string name, DType dtype, Shape shape, const void* data, size_t bytes, OperatorId before);

@@ -112,6 +112,14 @@ Status checkClips(const InferContext& context)
 
 bool isBasic(const Operator& op) { return attributeWord(op.attributes, "kernel_type", "FULL") == "BASIC"; }
 
+/// `@stateless`, ours: every run starts from what the states are given, which nothing writes. Files have no word for it.
+std::span<const int> statesOf(const Operator& op)
+{
+    if (attributeBool(op.attributes, "@stateless", false)) return {};
+    if (isBasic(op)) return kBasicStates;
+    return kStates;
+}
+
 /// kernel_type BASIC: input [B,I], output state [B,O], weights [4·O,I+O], bias [4·O], cell state [B,O].
 /// Constraints as for the full cell: C1 rank, C2 operands, C3 shapes of weights, C4 shapes of states, C5 dtypes, C6 results.
 Status inferBasicLstm(InferContext& context)
@@ -241,10 +249,7 @@ LS_DEFINE_OP(tfl, lstm)
                 "LiteRT kernels/{lstm,lstm_eval}.cc");
     def.minInputs = 5;
     def.maxOutputs = 4;
-    def.stateOperandsOf = [](const Operator& op) -> std::span<const int> {
-        if (isBasic(op)) return kBasicStates;
-        return kStates;
-    };
+    def.stateOperandsOf = statesOf;
     def.infer = inferLstm;
     return def;
 }
@@ -253,6 +258,7 @@ LS_DEFINE_OP(tfl, unidirectional_sequence_lstm)
 {
     OpDef def = lstmDef("An LSTM over a sequence; the states stay for the next call.",
                         "LiteRT kernels/{unidirectional_sequence_lstm,lstm_eval}.cc");
+    def.stateOperandsOf = statesOf;
     def.infer = inferSequenceLstm;
     return def;
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 using namespace loopscope;
 
@@ -18,6 +19,7 @@ struct LstmParams {
     std::array<LstmCell, 2> cells; ///< forward, backward
     bool timeMajor = false;
     bool merge = false;
+    bool isStateless = false; ///< states are where a run starts: it works on copies
 };
 
 /// States are variables of the graph: the planner has checked that these operands may be written.
@@ -39,11 +41,21 @@ struct Rows {
 void runCell(const KernelArgs& args, const LstmCell& cell, const Sequence& sequence, bool backward, Rows input, Rows aux, float* out,
              int64_t stride, int64_t column)
 {
+    const bool copies = args.paramsAs<LstmParams>().isStateless;
     ScratchLayout layout;
     LstmStepper stepper(cell, args, layout);
-    stepper.bind(args.runtime->scratch(layout.bytes()));
+    const size_t outputAt = layout.add<float>(copies ? sequence.batches * cell.outputs : 0);
+    const size_t cellAt = layout.add<float>(copies ? sequence.batches * cell.cells : 0);
+    std::byte* const scratch = args.runtime->scratch(layout.bytes());
+    stepper.bind(scratch);
     float* outputState = stateOf(args, cell.operands.outputState);
     float* cellState = stateOf(args, cell.operands.cellState);
+    if (copies) {
+        const float* const h0 = std::exchange(outputState, reinterpret_cast<float*>(scratch + outputAt));
+        const float* const c0 = std::exchange(cellState, reinterpret_cast<float*>(scratch + cellAt));
+        std::copy(h0, h0 + sequence.batches * cell.outputs, outputState);
+        std::copy(c0, c0 + sequence.batches * cell.cells, cellState);
+    }
     for (int64_t b = 0; b < sequence.batches; ++b)
         for (int64_t step = 0; step < sequence.times; ++step) {
             const int64_t row = sequence.row(backward ? sequence.times - 1 - step : step, b);
@@ -86,8 +98,12 @@ Status runBothWays(const KernelArgs& args)
 
 Result<PreparedKernel> prepareOneWay(const KernelSetup& setup)
 {
+    const bool isStateless = attributeBool(setup.attributes(), "@stateless", false);
+    if (setup.in(0).dtype == DType::i8 && isStateless)
+        return Error(ErrorCode::unsupported, "a stateless cell of integers").expected("f32 with @stateless");
     if (setup.in(0).dtype == DType::i8) return prepareIntegerLstm(setup);
     auto params = std::make_shared<LstmParams>();
+    params->isStateless = isStateless;
     LS_TRY(params->cells[0], prepareLstmCell(setup, kLstmOperands));
     params->timeMajor = attributeBool(setup.attributes(), "time_major", false);
     return PreparedKernel{runOneWay, std::move(params)};
@@ -107,7 +123,10 @@ Result<PreparedKernel> prepareBothWays(const KernelSetup& setup)
 
 Result<PreparedKernel> prepareLstm(const KernelSetup& setup)
 {
-    return attributeWord(setup.attributes(), "kernel_type", "FULL") == "BASIC" ? prepareBasicLstm(setup) : prepareOneWay(setup);
+    const bool isBasic = attributeWord(setup.attributes(), "kernel_type", "FULL") == "BASIC";
+    if (isBasic && attributeBool(setup.attributes(), "@stateless", false))
+        return Error(ErrorCode::unsupported, "a stateless cell of kernel_type BASIC").expected("kernel_type FULL");
+    return isBasic ? prepareBasicLstm(setup) : prepareOneWay(setup);
 }
 
 } // namespace

@@ -1,0 +1,350 @@
+#include "converters/fuse/lstm.h"
+
+#include <algorithm>
+
+namespace loopscope::fusing {
+
+namespace {
+
+constexpr int kDeepest = 64;
+
+std::string_view kindOf(const Graph& graph, ValueId value)
+{
+    const Operator* const op = producerIn(graph, value);
+    return op != nullptr ? neutralKind(op->kind) : std::string_view();
+}
+
+/// Both operands of `op`, in either order.
+std::array<std::pair<ValueId, ValueId>, 2> eitherOrder(const Operator& op)
+{
+    return {std::pair(op.inputs[0], op.inputs[1]), std::pair(op.inputs[1], op.inputs[0])};
+}
+
+class CellMatcher {
+public:
+    CellMatcher(const Graph& graph, const std::vector<ValueId>& states) : m_graph(graph), m_states(states) {}
+
+    LstmCellMatch match(ValueId nextOutput)
+    {
+        const Operator* const root = of(nextOutput, "mul");
+        if (root == nullptr) return {};
+        for (const auto& [gate, squashed] : eitherOrder(*root)) {
+            const Operator* const act = producerIn(m_graph, squashed);
+            if (act == nullptr || act->inputs.size() != 1) continue;
+            const std::string_view activation = neutralKind(act->kind);
+            if (activation != "tanh" && activation != "relu" && activation != "relu6") continue;
+            const Operator* const sum = of(act->inputs[0], "add");
+            if (sum == nullptr) continue;
+            m_cell = {};
+            m_cell.activation = activation;
+            m_cell.nextCell = behindIdentities(m_graph, act->inputs[0]);
+            if (!cellState(*sum)) continue;
+            note(nextOutput);
+            note(squashed);
+            note(act->inputs[0]);
+            m_split.valid() ? outputGate(gate) : refuse("no split into gates");
+            if (m_cell.refused.empty()) preactivation();
+            return m_cell;
+        }
+        return {};
+    }
+
+private:
+    const Operator* of(ValueId value, std::string_view kind) const
+    {
+        const Operator* const op = producerIn(m_graph, value);
+        return op != nullptr && neutralKind(op->kind) == kind && op->inputs.size() == 2 ? op : nullptr;
+    }
+
+    void refuse(std::string reason)
+    {
+        if (m_cell.refused.empty()) m_cell.refused = std::move(reason);
+    }
+
+    void note(ValueId value)
+    {
+        for (int depth = 0; depth < kDeepest && value.valid(); ++depth) { // identities on the way, too
+            const Value& at = m_graph.value(value);
+            if (at.role != ValueRole::result) return;
+            if (std::ranges::find(m_cell.ops, at.producer) == m_cell.ops.end()) m_cell.ops.push_back(at.producer);
+            const Operator& op = m_graph.op(at.producer);
+            if (neutralKind(op.kind) != "identity" || op.inputs.empty()) return;
+            value = op.inputs[0];
+        }
+    }
+
+    /// Which part of the split sum the value is; −1: none.
+    int partOf(ValueId value)
+    {
+        value = behindIdentities(m_graph, value);
+        if (!value.valid() || m_graph.value(value).role != ValueRole::result) return -1;
+        const Operator& op = m_graph.op(m_graph.value(value).producer);
+        if (op.kind.name != "Split" || op.inputs.size() != 2 || op.results.size() != 4) return -1;
+        if (!m_split.valid()) m_split = m_graph.value(value).producer;
+        return m_split == m_graph.value(value).producer ? m_graph.value(value).slot : -1;
+    }
+
+    /// A part behind a sigmoid.
+    int gateOf(ValueId value)
+    {
+        const Operator* const op = producerIn(m_graph, value);
+        if (op == nullptr || neutralKind(op->kind) != "logistic") return -1;
+        const int part = partOf(op->inputs[0]);
+        if (part >= 0) note(value);
+        return part;
+    }
+
+    void outputGate(ValueId gate)
+    {
+        m_cell.gates[3] = gateOf(gate);
+        if (m_cell.gates[3] < 0) refuse("the output gate is no sigmoid of a part of the sum: " + std::string(kindOf(m_graph, gate)));
+    }
+
+    /// sigmoid(f) · c + sigmoid(i) · act(z)
+    bool cellState(const Operator& sum)
+    {
+        for (const auto& [kept, added] : eitherOrder(sum)) {
+            const Operator *const keeps = of(kept, "mul"), *const adds = of(added, "mul");
+            if (keeps == nullptr || adds == nullptr) continue;
+            const LstmCellMatch before = m_cell;
+            const OperatorId splitBefore = m_split;
+            for (const auto& [gate, candidate] : eitherOrder(*adds)) {
+                const Operator* const act = producerIn(m_graph, candidate);
+                if (act == nullptr || act->inputs.size() != 1 || neutralKind(act->kind) != m_cell.activation) continue;
+                const int part = partOf(act->inputs[0]);
+                if (part < 0) continue;
+                m_cell.gates[2] = part;
+                note(candidate);
+                m_cell.gates[0] = gateOf(gate);
+                if (m_cell.gates[0] < 0) refuse("the input gate is no sigmoid: " + std::string(kindOf(m_graph, gate)));
+                for (const auto& [forget, state] : eitherOrder(*keeps)) {
+                    const int forgets = gateOf(forget);
+                    if (forgets < 0) continue;
+                    m_cell.gates[1] = forgets;
+                    m_cell.c = behindIdentities(m_graph, state);
+                    note(kept);
+                    note(added);
+                    return true;
+                }
+                if (!m_cell.refused.empty()) return true;
+                refuse("the forget gate is no sigmoid: " + std::string(kindOf(m_graph, keeps->inputs[0])));
+                return true;
+            }
+            m_cell = before;
+            m_split = splitBefore;
+        }
+        return false;
+    }
+
+    /// The leaves of a sum, through what only changes ranks by dimensions of size 1.
+    void leaves(ValueId value, std::vector<ValueId>& found, int depth)
+    {
+        const Operator* const op = producerIn(m_graph, value);
+        const std::string_view kind = op != nullptr ? neutralKind(op->kind) : "";
+        if (depth < 8 && op != nullptr && (kind == "add" || kind == "bias_add") && op->inputs.size() == 2) {
+            note(value);
+            leaves(op->inputs[0], found, depth + 1);
+            leaves(op->inputs[1], found, depth + 1);
+        } else if (depth < 8 && kind == "squeeze") {
+            note(value);
+            leaves(op->inputs[0], found, depth + 1);
+        } else {
+            found.push_back(value);
+        }
+    }
+
+    bool holdsState(ValueId value) const
+    {
+        if (!m_states.empty()) return std::ranges::find(m_states, value) != m_states.end();
+        const Operator* const producer = producerIn(m_graph, value);
+        if (producer == nullptr) return false;
+        if (producer->kind.name == "Const") return true;
+        if (neutralKind(producer->kind) != "mul") return false;
+        return std::ranges::any_of(producer->inputs, [&](ValueId input) {
+            const Operator* const act = producerIn(m_graph, input);
+            return act != nullptr && act->inputs.size() == 1 && behindIdentities(m_graph, act->inputs[0]) == m_cell.c;
+        });
+    }
+
+    void preactivation()
+    {
+        const Operator& split = m_graph.op(m_split);
+        std::vector<ValueId> terms;
+        m_cell.ops.push_back(m_split);
+        leaves(split.inputs[1], terms, 0);
+        for (const ValueId term : terms) {
+            const Operator* const product = of(term, "fully_connected");
+            if (product == nullptr) {
+                if (m_cell.bias.valid()) return refuse("a third operand of the sum that is no product: '" + m_graph.value(term).id + "'");
+                m_cell.bias = term;
+                continue;
+            }
+            if (product->kind.dialect != "tf" || attributeBool(product->attributes, "transpose_a", false) ||
+                attributeBool(product->attributes, "transpose_b", false))
+                return refuse("a product of transposed operands");
+            note(term);
+            const ValueId left = behindIdentities(m_graph, product->inputs[0]);
+            const bool isState = !m_cell.h.valid() && holdsState(left);
+            if (!isState && m_cell.x.valid()) return refuse("neither product is of the state");
+            (isState ? m_cell.h : m_cell.x) = left;
+            (isState ? m_cell.recurrent : m_cell.kernel) = product->inputs[1];
+        }
+        if (!m_cell.h.valid() || !m_cell.x.valid()) refuse("the sum is not of a product with the input and one with the state");
+    }
+
+    const Graph& m_graph;
+    const std::vector<ValueId>& m_states;
+    LstmCellMatch m_cell;
+    OperatorId m_split;
+};
+
+} // namespace
+
+ValueId behindIdentities(const Graph& graph, ValueId value)
+{
+    for (int depth = 0; depth < kDeepest && value.valid(); ++depth) {
+        const Value& at = graph.value(value);
+        if (at.role != ValueRole::result) break;
+        const Operator& op = graph.op(at.producer);
+        if (neutralKind(op.kind) != "identity" || op.inputs.size() != 1) break;
+        value = op.inputs[0];
+    }
+    return value;
+}
+
+const Operator* producerIn(const Graph& graph, ValueId value)
+{
+    value = behindIdentities(graph, value);
+    if (!value.valid() || graph.value(value).role != ValueRole::result || graph.value(value).slot != 0) return nullptr;
+    return &graph.op(graph.value(value).producer);
+}
+
+LstmCellMatch matchLstmCell(const Graph& graph, ValueId nextOutput, const std::vector<ValueId>& states)
+{
+    return CellMatcher(graph, states).match(nextOutput);
+}
+
+bool isGruCell(const Graph& graph, ValueId next, ValueId state)
+{
+    const Operator* const sum = producerIn(graph, next);
+    if (sum == nullptr || neutralKind(sum->kind) != "add" || sum->inputs.size() != 2) return false;
+    for (const auto& [kept, fresh] : eitherOrder(*sum)) {
+        const Operator *const keeps = producerIn(graph, kept), *const adds = producerIn(graph, fresh);
+        if (keeps == nullptr || adds == nullptr || neutralKind(keeps->kind) != "mul" || neutralKind(adds->kind) != "mul") continue;
+        for (const auto& [gate, old] : eitherOrder(*keeps)) {
+            if (behindIdentities(graph, old) != state || kindOf(graph, gate) != "logistic") continue;
+            for (const auto& [rest, squashed] : eitherOrder(*adds)) {
+                const Operator* const sub = producerIn(graph, rest);
+                if (sub != nullptr && neutralKind(sub->kind) == "sub" && sub->inputs.size() == 2 &&
+                    behindIdentities(graph, sub->inputs[1]) == behindIdentities(graph, gate) && kindOf(graph, squashed) == "tanh")
+                    return true;
+            }
+        }
+    }
+    return false;
+}
+
+std::string unfitWeights(const LstmWeights& weights, int64_t inputs)
+{
+    const auto sizes = [](const Numbers& numbers) { return toString(numbers.shape); };
+    if (weights.kernel.shape.rank() != 2 || weights.kernel.shape[1] % 4 != 0) return "the weights are " + sizes(weights.kernel);
+    const int64_t columns = weights.kernel.shape[1], cells = columns / 4;
+    if (inputs >= 0 && weights.kernel.shape[0] != inputs)
+        return "the weights have " + std::to_string(weights.kernel.shape[0]) + " rows, the input " + std::to_string(inputs) + " numbers";
+    const Shape& recurrent = weights.recurrent.shape;
+    if (recurrent.rank() != 2 || recurrent[1] != (weights.isDiagonal ? 4 : columns))
+        return "the recurrent weights are " + sizes(weights.recurrent);
+    if (!weights.bias.values.empty() && static_cast<int64_t>(weights.bias.values.size()) != columns)
+        return "the bias has " + std::to_string(weights.bias.values.size()) + " numbers, not " + std::to_string(columns);
+    if (!weights.norm.values.empty() && static_cast<int64_t>(weights.norm.values.size()) != columns)
+        return "the layer norm has " + std::to_string(weights.norm.values.size()) + " numbers, not " + std::to_string(columns);
+    const bool projects = !weights.projection.values.empty();
+    if (projects &&
+        (weights.projection.shape.rank() != 2 || weights.projection.shape[0] != cells || weights.projection.shape[1] != recurrent[0]))
+        return "the projection is " + sizes(weights.projection);
+    if (!projects && recurrent[0] != cells)
+        return "the recurrent weights have " + std::to_string(recurrent[0]) + " rows, not " + std::to_string(cells);
+    return "";
+}
+
+OperatorDraft lstmDraft(Site& site, const LstmNode& node, const std::string& name, OperatorId before)
+{
+    constexpr std::array<const char*, 4> kGates = {"input", "forget", "cell", "output"};
+    const LstmWeights& weights = node.weights;
+    const int64_t columns = weights.kernel.shape[1], cells = columns / 4;
+    // Rows of one gate out of columns of all.
+    const auto gate = [&](const Numbers& of, size_t k, int64_t width) {
+        const int64_t rows = of.shape[0], all = of.shape[1];
+        std::vector<float> values;
+        for (int64_t c = 0; c < width; ++c)
+            for (int64_t r = 0; r < rows; ++r) values.push_back(of.values[static_cast<size_t>(r * all + weights.gates[k] * width + c)]);
+        return values;
+    };
+    const auto vector = [&](const Numbers& of, size_t k) {
+        std::vector<float> values(static_cast<size_t>(cells), 0.0F);
+        if (!of.values.empty()) std::copy_n(of.values.begin() + weights.gates[k] * cells, cells, values.begin());
+        return values;
+    };
+    OperatorDraft draft;
+    draft.kind = {"tfl", node.isSequence ? "unidirectional_sequence_lstm" : "lstm"};
+    draft.attributes = {
+        {"act", Word{node.activation}}, {"cell_clip", floatAttribute(0)}, {"proj_clip", floatAttribute(0)}, {"@stateless", true}};
+    if (node.isSequence) draft.attributes.push_back({"time_major", node.isTimeMajor});
+    if (weights.isDiagonal) draft.attributes.push_back({"diagonal_recurrent_tensors", true});
+    draft.inputs.assign(24, ValueId());
+    draft.inputs[0] = node.input;
+    for (size_t k = 0; k < 4; ++k) {
+        const std::string suffix = std::string("_") + kGates[k];
+        draft.inputs[1 + k] = site.constant(name + "/kernel" + suffix, {cells, weights.kernel.shape[0]},
+                                            std::span<const float>(gate(weights.kernel, k, cells)), before);
+        const std::vector<float> recurrent = gate(weights.recurrent, k, weights.isDiagonal ? 1 : cells);
+        draft.inputs[5 + k] =
+            site.constant(name + "/recurrent" + suffix, weights.isDiagonal ? Shape{cells} : Shape{cells, weights.recurrent.shape[0]},
+                          std::span<const float>(recurrent), before);
+        draft.inputs[12 + k] = site.constant(name + "/bias" + suffix, {cells}, std::span<const float>(vector(weights.bias, k)), before);
+        if (!weights.norm.values.empty())
+            draft.inputs[20 + k] = site.constant(name + "/norm" + suffix, {cells}, std::span<const float>(vector(weights.norm, k)), before);
+    }
+    if (!weights.projection.values.empty()) {
+        const int64_t outputs = weights.projection.shape[1];
+        std::vector<float> turned;
+        for (int64_t o = 0; o < outputs; ++o)
+            for (int64_t c = 0; c < cells; ++c) turned.push_back(weights.projection.values[static_cast<size_t>(c * outputs + o)]);
+        draft.inputs[16] = site.constant(name + "/projection", {outputs, cells}, std::span<const float>(turned), before);
+    }
+    draft.inputs[18] = node.h0;
+    draft.inputs[19] = node.c0;
+    return draft;
+}
+
+ValueId lastStep(Site& site, ValueId sequence, int axis, bool keeps, const std::string& name, OperatorId before)
+{
+    const TensorType type = site.editor().value(sequence).type;
+    std::vector<int32_t> begin(3, 0), end(3, 0), strides(3, 1);
+    begin[static_cast<size_t>(axis)] = -1;
+    const int64_t others = 7 & ~(1 << axis);
+    const auto indices = [&](const char* what, const std::vector<int32_t>& values) {
+        return site.constant(name + what, Shape{3}, std::span<const int32_t>(values), before);
+    };
+    OperatorDraft draft;
+    draft.name = name;
+    draft.kind = {"tf", "StridedSlice"};
+    draft.inputs = {sequence, indices("/begin", begin), indices("/end", end), indices("/strides", strides)};
+    draft.attributes = {{"Index", DType::i32},
+                        {"T", DType::f32},
+                        {"begin_mask", others},
+                        {"ellipsis_mask", int64_t{0}},
+                        {"end_mask", int64_t{7}},
+                        {"new_axis_mask", int64_t{0}},
+                        {"shrink_axis_mask", int64_t{keeps ? 0 : 1 << axis}}};
+    Shape shape = Shape::unknownRank();
+    if (type.shape.hasRank()) {
+        shape = Shape();
+        for (int d = 0; d < type.shape.rank(); ++d)
+            if (d != axis || keeps) shape.append(d == axis ? 1 : type.shape[d]);
+    }
+    draft.results = {TensorType(DType::f32, shape)};
+    return site.editor().op(site.editor().insert(std::move(draft), Sources::none(), Place::before(before))).results[0];
+}
+
+} // namespace loopscope::fusing

@@ -1,0 +1,67 @@
+// LSTM cells: how one that is written out is recognised, and how TFLite's operators are given its weights. Marked functions, loops and
+// unrolled sequences share it.
+#pragma once
+
+#include "converters/fuse/site.h"
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace loopscope::fusing {
+
+/// Which quarter of a cell's columns belongs to which gate, in TFLite's order: input, forget, cell, output.
+using GateOrder = std::array<int, 4>;
+inline constexpr GateOrder kKerasGates = {0, 1, 2, 3};
+inline constexpr GateOrder kSimpleGates = {1, 2, 0, 3}; ///< LSTMCellSimple: cell, input, forget, output
+
+/// A cell as it lies in a graph: h' = sigmoid(o) · act(c'), c' = sigmoid(f) · c + sigmoid(i) · act(z).
+struct LstmCellMatch {
+    ValueId x, h, c;                 ///< what a step takes
+    ValueId kernel, recurrent, bias; ///< x · kernel + h · recurrent + bias; no bias: invalid
+    ValueId nextCell;                ///< c'
+    GateOrder gates = kKerasGates;   ///< parts of the sum
+    std::string activation;          ///< "tanh", "relu"
+    std::vector<OperatorId> ops;     ///< what computes h'
+    std::string refused;             ///< it looks like one, and why it is none
+    bool isCell() const { return nextCell.valid() && refused.empty(); }
+};
+
+/// Looks at what computes `nextOutput`. `states`: values that may hold h before the step; empty: what another cell computes together with
+/// c, or a constant. Nothing found: neither isCell() nor refused.
+LstmCellMatch matchLstmCell(const Graph& graph, ValueId nextOutput, const std::vector<ValueId>& states);
+
+/// Whether `next` is what a GRU computes of the state: z · h + (1 − z) · act(…).
+bool isGruCell(const Graph& graph, ValueId next, ValueId state);
+
+/// The value behind operators that only pass one on.
+ValueId behindIdentities(const Graph& graph, ValueId value);
+/// What computes it; null: no operator, or another result than its first.
+const Operator* producerIn(const Graph& graph, ValueId value);
+
+/// Weights of an LSTM in TFLite's form.
+struct LstmWeights {
+    Numbers kernel;     ///< [inputs, 4 · cells]
+    Numbers recurrent;  ///< [outputs, 4 · cells]; diagonal: [outputs, 4]
+    Numbers bias;       ///< [4 · cells]; empty: zeros
+    Numbers projection; ///< [cells, outputs]; empty: none
+    Numbers norm;       ///< [4 · cells]; empty: none
+    GateOrder gates = kKerasGates;
+    bool isDiagonal = false;
+};
+
+struct LstmNode {
+    ValueId input, h0, c0;
+    LstmWeights weights;
+    std::string activation = "TANH";
+    bool isSequence = true, isTimeMajor = false;
+};
+
+/// Why TFLite's operator cannot take these weights; empty: it can.
+std::string unfitWeights(const LstmWeights& weights, int64_t inputs);
+/// The operator with its 24 operands, constants before `before`. It is stateless: every run starts from h0 and c0, as the graph's does.
+OperatorDraft lstmDraft(Site& site, const LstmNode& node, const std::string& name, OperatorId before);
+/// The last step of [time, …] (or of dimension `axis`): with `keeps` as a sequence of one.
+ValueId lastStep(Site& site, ValueId sequence, int axis, bool keeps, const std::string& name, OperatorId before);
+
+} // namespace loopscope::fusing
