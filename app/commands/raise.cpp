@@ -8,12 +8,17 @@
 #include "app/wiring/model_file.h"
 #include "app/wiring/outputs.h"
 #include "app/wiring/pass_context.h"
+#include "app/wiring/proof_run.h"
+#include "app/wiring/tf_target.h"
 #include "converters/passes/pass_manager.h"
 #include "engine/base/bytes.h"
+#include "engine/transform/run_selection.h"
 
 namespace loopscope::app {
 
 namespace {
+
+constexpr int64_t kDrawn = 8; ///< inputs of `--prove` where none are given
 
 Result<PassPlan> planOf(const CommandContext& context)
 {
@@ -29,6 +34,52 @@ Result<PassPlan> planOf(const CommandContext& context)
         for (const ListingLine& line : listModel(model, std::nullopt)) console.line(line.text);
     };
     return plan;
+}
+
+/// Makes the graph run that a proof begins with: what is asked for, or else of what nothing reads all that `raised` has, too.
+Status selectShared(LoadedModel& before, const Model& raised, const Arguments& arguments, Console& console)
+{
+    const GraphId root = rootOf(before.model, arguments.text("signature"));
+    LS_TRY(RunSelection selection, selectionFromArguments(before, arguments));
+    if (!arguments.has("fetch") && !arguments.has("target") && raised.hasGraph(root)) {
+        const size_t all = selection.fetches.size();
+        std::erase_if(selection.fetches, [&](const std::string& id) { return !raised.graph(root).findValue(id).valid(); });
+        if (const size_t missing = all - selection.fetches.size(); missing > 0)
+            console.note(std::to_string(missing) + " of " + std::to_string(all) +
+                         " values that nothing reads are not at the top of what came out; --fetch says which are wanted");
+        if (selection.fetches.empty() && all > 0)
+            return Error(ErrorCode::usage, "there is nothing to ask both graphs for").at("'--prove'").expected("--fetch NAME");
+    }
+    LS_TRY(before.model, selectForRun(before.model, root, selection));
+    return {};
+}
+
+/// Holds what came out against what went in, on the inputs that the command line names or that are drawn. The exit code of a proof.
+Result<int> provedOf(const CommandContext& context, const LoadedModel& file, const Model& raised, RewriteProof& told)
+{
+    Console& console = context.console;
+    const Arguments& arguments = context.arguments;
+    LoadedModel before = file, after = file;
+    LS_CHECK_OK(selectShared(before, raised, arguments, console));
+    LS_TRY(const RunTarget target, targetOf(before, arguments.text("signature")));
+    after.model = raised;
+    LS_CHECK_OK(selectAlike(after.model, before.model, target, {}, arguments.all("target")));
+    LS_TRY(const RunTarget other, targetOf(after, ""));
+    LS_TRY(ProofRequest asked, proofRequest(console, arguments, target, kDrawn));
+    LS_TRY(asked.pair, pairForProof(before.model, target, after.model, other));
+    LS_TRY(const ProofOutcome outcome, proveAll(console, asked));
+    told.verdict = verdictWord(outcome);
+    told.error = outcome.proof.maxAbs;
+    told.lines = pairingLines(asked);
+    const std::vector<std::string> lines = outcomeLines(console, asked, outcome);
+    told.lines.insert(told.lines.end(), lines.begin(), lines.end());
+    JsonWriter json;
+    json.beginObject();
+    addProof(json, asked, outcome);
+    told.json = json.endObject().text();
+    if (!console.json())
+        for (const std::string& line : told.lines) console.line(line);
+    return exitCodeOf(outcome);
 }
 
 } // namespace
@@ -74,7 +125,7 @@ Result<int> runRaiseCommand(const CommandContext& context)
     LS_CHECK_OK(checkWritable(reportPath, saving.overwrite));
     LS_TRY(const PassPlan plan, planOf(context));
     LS_TRY(LoadedModel file, loadModel(arguments.positionals[0]));
-    const Model before = file.model;
+    const LoadedModel before = file;
     const PassContext passes{visibleNames(arguments.all("fetch"), arguments.all("target"), arguments.all("feed")), constantEvaluator()};
     Result<std::vector<PassRun>> runs = runPasses(file.model, plan, passes);
     if (!runs.ok()) return std::move(runs).takeError().at(file.path);
@@ -83,10 +134,15 @@ Result<int> runRaiseCommand(const CommandContext& context)
         for (const PassRun& run : *runs)
             console.note("pass " + std::string(run.pass->name) + ": " +
                          (run.isSkipped ? "skipped" : std::to_string(run.durationNs / 1000) + " us"));
-    if (console.json()) console.line(rewriteJson(*runs));
-    else console.print(rewriteText(*runs));
+    if (!console.json()) console.print(rewriteText(*runs));
+    RewriteProof proof;
+    int code = 0;
+    if (arguments.has("prove")) {
+        LS_TRY(code, provedOf(context, before, file.model, proof));
+    }
+    if (console.json()) console.line(rewriteJson(*runs, proof));
     if (!reportPath.empty()) {
-        LS_TRY(const std::string report, rewriteReport(reportPath, fileNameOf(file.path), before, file.model, *runs));
+        LS_TRY(const std::string report, rewriteReport(reportPath, fileNameOf(file.path), before.model, file.model, *runs, proof));
         LS_CHECK_OK(writeFile(reportPath, report, saving.overwrite));
     }
     if (arguments.has("strict") && !declined.empty())
@@ -94,11 +150,15 @@ Result<int> runRaiseCommand(const CommandContext& context)
             .at(file.path)
             .note(std::to_string(declined.size()) + (declined.size() == 1 ? " place is left as it was" : " places are left as they were") +
                   "; nothing was written");
-    if (out.empty()) return 0;
+    if (out.empty()) return code;
+    if (code != 0 && !saving.overwrite) {
+        console.note("nothing was written, since the result is not proved; --force writes it all the same");
+        return code;
+    }
     saving.source = file.content;
     LS_CHECK_OK(saveModel(file.model, out, saving));
     if (!console.json()) console.line("written: " + out);
-    return 0;
+    return code;
 }
 
 } // namespace loopscope::app

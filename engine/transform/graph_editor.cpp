@@ -38,12 +38,6 @@ void pinIdentity(Operator& op, OperatorId id)
 
 } // namespace
 
-std::vector<std::string> originsOf(const Operator& op, OperatorId id)
-{
-    if (!op.origin.empty()) return op.origin;
-    return {op.name.empty() ? "0:" + std::to_string(id.index) : op.name};
-}
-
 GraphEditor::GraphEditor(Model& model, GraphId graph) : m_model(&model), m_graphId(graph), m_dialect(model.dialect) { begin(); }
 
 GraphEditor::GraphEditor(Graph& graph, Dialect dialect) : m_graph(&graph), m_dialect(dialect) { begin(); }

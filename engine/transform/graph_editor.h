@@ -5,6 +5,7 @@
 #include "engine/base/result.h"
 #include "engine/ir/model.h"
 #include "engine/transform/operator_order.h"
+#include "engine/transform/origin.h"
 #include "engine/transform/use_lists.h"
 
 #include <cstdint>
@@ -57,9 +58,6 @@ struct CloneMap {
     std::vector<ValueId> values;
     std::vector<OperatorId> operators;
 };
-
-/// Where the operator came from: its origin, or, where that is empty, what it is called in its file: its name, or `0:INDEX`.
-std::vector<std::string> originsOf(const Operator& op, OperatorId id);
 
 /// A copy under another id, whose operators know where they came from (`@GRAPH/ORIGIN`). Without the name in the file.
 Graph copyGraph(const Graph& graph, std::string id);

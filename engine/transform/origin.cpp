@@ -31,6 +31,12 @@ std::string originOfResult(const Operator& op, size_t slot, std::string_view sou
 
 } // namespace
 
+std::vector<std::string> originsOf(const Operator& op, OperatorId id)
+{
+    if (!op.origin.empty()) return op.origin;
+    return {op.name.empty() ? "0:" + std::to_string(id.index) : op.name};
+}
+
 std::pair<std::string, int32_t> originParts(std::string_view text)
 {
     const size_t colon = text.rfind(':');

@@ -34,6 +34,9 @@ std::vector<OriginPair> originPairs(const Model& raised);
 /// The frames that a graph of a raised model was part of; empty: none.
 std::vector<std::string> originFrames(const Graph& graph);
 
+/// Where the operator came from: its origin, or, where that is empty, what it is called in its file: its name, or `0:INDEX`.
+std::vector<std::string> originsOf(const Operator& op, OperatorId id);
+
 /// "node:2" in its parts; "node" is slot 0.
 std::pair<std::string, int32_t> originParts(std::string_view text);
 

@@ -74,7 +74,12 @@ std::string elided(const std::string& text, double width, const TextMeasure& mea
 
 class DotWriter {
 public:
-    DotWriter(const Scene& scene, const TextMeasure& measure) : m_scene(scene), m_measure(measure) {}
+    DotWriter(const Scene& scene, const TextMeasure& measure, const SceneClasses& classes)
+        : m_scene(scene),
+          m_measure(measure),
+          m_classes(classes)
+    {
+    }
 
     std::string write()
     {
@@ -103,6 +108,12 @@ private:
     double flip(double y) const { return m_scene.bounds.height - y; }
     std::string point(Point p) const { return number(p.x) + "," + number(flip(p.y)); }
 
+    /// Also where it is empty: what lies in a cluster would inherit the cluster's.
+    template <class Part> static std::string classText(const std::function<std::string(const Part&)>& classOf, const Part& part)
+    {
+        return classOf ? " class=" + quoted(classOf(part)) : std::string();
+    }
+
     /// Regions nest as deep as calls do, which the scene bounds.
     void region(int index, const std::string& indent)
     {
@@ -111,9 +122,9 @@ private:
         const double width = m_measure(title, TextStyle::name);
         const bool isFlow = r.kind != RegionKind::group;
         m_text += indent + "subgraph " + quoted("cluster_" + r.id) + " {\n" + indent + "  graph [label=" + quoted(title) +
-                  " tooltip=" + quoted(r.id) + " bb=\"" + number(r.rect.x) + "," + number(flip(r.rect.bottom())) + "," +
-                  number(r.rect.right()) + "," + number(flip(r.rect.y)) + "\" lp=\"" + number(r.head.x + 10 + width / 2) + "," +
-                  number(flip(r.head.y + r.head.height / 2)) + "\" lwidth=" + number(width / 72) +
+                  " tooltip=" + quoted(r.id) + classText(m_classes.region, r) + " bb=\"" + number(r.rect.x) + "," +
+                  number(flip(r.rect.bottom())) + "," + number(r.rect.right()) + "," + number(flip(r.rect.y)) + "\" lp=\"" +
+                  number(r.head.x + 10 + width / 2) + "," + number(flip(r.head.y + r.head.height / 2)) + "\" lwidth=" + number(width / 72) +
                   " lheight=0.2 style=\"rounded,filled\" fillcolor=\"#FAFBFC\" color=\"" + (isFlow ? kControlFlow : kLine) + "\"];\n";
         for (const int n : m_nodes[static_cast<size_t>(index + 1)]) node(n, indent + "  ");
         for (const int c : m_children[static_cast<size_t>(index + 1)]) region(c, indent + "  ");
@@ -124,7 +135,8 @@ private:
     {
         const SceneNode& n = m_scene.nodes[static_cast<size_t>(index)];
         m_text += indent + quoted(n.id) + " [pos=\"" + point(n.rect.center()) + "\" width=" + number(n.rect.width / 72) +
-                  " height=" + number(n.rect.height / 72) + " tooltip=" + quoted(n.id + (n.shape.empty() ? "" : "  " + n.shape));
+                  " height=" + number(n.rect.height / 72) + " tooltip=" + quoted(n.id + (n.shape.empty() ? "" : "  " + n.shape)) +
+                  classText(m_classes.node, n);
         switch (n.kind) {
         case NodeKind::actual:
             m_text += " shape=plaintext style=\"\" fontsize=9 fontcolor=\"" + std::string(kMuted) +
@@ -259,6 +271,7 @@ private:
 
     const Scene& m_scene;
     const TextMeasure& m_measure;
+    const SceneClasses& m_classes;
     std::string m_text;
     std::vector<std::vector<int>> m_children, m_nodes; ///< of region + 1
     std::pair<int, int32_t> m_lastSource{-1, -1};
@@ -267,6 +280,9 @@ private:
 
 } // namespace
 
-std::string sceneDot(const Scene& scene, const TextMeasure& measure) { return DotWriter(scene, measure).write(); }
+std::string sceneDot(const Scene& scene, const TextMeasure& measure, const SceneClasses& classes)
+{
+    return DotWriter(scene, measure, classes).write();
+}
 
 } // namespace loopscope::viewer

@@ -393,6 +393,9 @@ private:
                 m_proof.undecided = std::move(m_status[side]).takeError().message();
         if (!m_proof.undecided.empty()) {
             // Both stopped somewhere: what they wrote counts, what is missing does not.
+            m_proof.onlyHere = m_proof.onlyThere = 0;
+            m_proof.firstOnlyHere.clear();
+            m_proof.firstOnlyThere.clear();
         } else if (isOk[0] != isOk[1]) {
             ProofDifference difference;
             difference.address = placeOf(*m_executors[RunMap::here]);
