@@ -36,21 +36,26 @@ Result<PassPlan> planOf(const CommandContext& context)
     return plan;
 }
 
-/// Makes the graph run that a proof begins with: what is asked for, or else of what nothing reads all that `raised` has, too.
-Status selectShared(LoadedModel& before, const Model& raised, const Arguments& arguments, Console& console)
+/// Makes both graphs run that a proof holds against each other: what is asked for, or else of what nothing reads all that both have.
+Status selectShared(Model& before, Model& after, RunSelection selection, GraphId root, bool isAsked, Console& console)
 {
-    const GraphId root = rootOf(before.model, arguments.text("signature"));
-    LS_TRY(RunSelection selection, selectionFromArguments(before, arguments));
-    if (!arguments.has("fetch") && !arguments.has("target") && raised.hasGraph(root)) {
+    const Graph& there = after.graph(root);
+    if (!isAsked) {
         const size_t all = selection.fetches.size();
-        std::erase_if(selection.fetches, [&](const std::string& id) { return !raised.graph(root).findValue(id).valid(); });
+        std::erase_if(selection.fetches, [&](const std::string& id) { return !there.findValue(id).valid(); });
         if (const size_t missing = all - selection.fetches.size(); missing > 0)
             console.note(std::to_string(missing) + " of " + std::to_string(all) +
                          " values that nothing reads are not at the top of what came out; --fetch says which are wanted");
-        if (selection.fetches.empty() && all > 0)
+        std::erase_if(selection.targets, [&](const std::string& name) {
+            return std::ranges::find(there.operators, name, &Operator::name) == there.operators.end();
+        });
+        if (selection.fetches.empty() && selection.targets.empty() && there.outputs.empty())
             return Error(ErrorCode::usage, "there is nothing to ask both graphs for").at("'--prove'").expected("--fetch NAME");
     }
-    LS_TRY(before.model, selectForRun(before.model, root, selection));
+    RunSelection other = selection;
+    std::erase_if(other.feeds, [&](const std::string& id) { return !there.findValue(id).valid(); });
+    LS_TRY(before, selectForRun(before, root, selection));
+    LS_TRY(after, selectForRun(after, root, other));
     return {};
 }
 
@@ -60,11 +65,16 @@ Result<int> provedOf(const CommandContext& context, const LoadedModel& file, con
     Console& console = context.console;
     const Arguments& arguments = context.arguments;
     LoadedModel before = file, after = file;
-    LS_CHECK_OK(selectShared(before, raised, arguments, console));
-    LS_TRY(const RunTarget target, targetOf(before, arguments.text("signature")));
     after.model = raised;
-    LS_CHECK_OK(selectAlike(after.model, before.model, target, {}, arguments.all("target")));
-    LS_TRY(const RunTarget other, targetOf(after, ""));
+    const std::string signature = arguments.text("signature");
+    LS_TRY(RunSelection selection, selectionFromArguments(before, arguments));
+    setAttribute(after.model.attributes, "init_op", std::string(attributeString(before.model.attributes, "init_op", "")));
+    const GraphId root = rootOf(before.model, signature);
+    if (!raised.hasGraph(root)) return Error(ErrorCode::usage, "the graph that runs is gone").at("'--prove'");
+    const bool isAsked = arguments.has("fetch") || arguments.has("target");
+    LS_CHECK_OK(selectShared(before.model, after.model, std::move(selection), root, isAsked, console));
+    LS_TRY(const RunTarget target, targetOf(before, signature));
+    LS_TRY(const RunTarget other, targetOf(after, signature));
     LS_TRY(ProofRequest asked, proofRequest(console, arguments, target, kDrawn));
     LS_TRY(asked.pair, pairForProof(before.model, target, after.model, other));
     LS_TRY(const ProofOutcome outcome, proveAll(console, asked));
@@ -126,7 +136,9 @@ Result<int> runRaiseCommand(const CommandContext& context)
     LS_TRY(const PassPlan plan, planOf(context));
     LS_TRY(LoadedModel file, loadModel(arguments.positionals[0]));
     const LoadedModel before = file;
-    const PassContext passes{visibleNames(arguments.all("fetch"), arguments.all("target"), arguments.all("feed")), constantEvaluator()};
+    std::vector<std::string> targets = arguments.all("target"); // what a session runs, be it before anything else
+    if (arguments.has("fetch") || arguments.has("target")) std::ranges::copy(arguments.all("init"), std::back_inserter(targets));
+    const PassContext passes{visibleNames(arguments.all("fetch"), targets, arguments.all("feed")), constantEvaluator()};
     Result<std::vector<PassRun>> runs = runPasses(file.model, plan, passes);
     if (!runs.ok()) return std::move(runs).takeError().at(file.path);
     const std::vector<Declined> declined = allDeclined(*runs);

@@ -28,7 +28,7 @@ svg .partner.near [fill=white],svg .partner.on [fill=white]{fill:hsl(var(--h) 90
 svg .node.on{outline:3px solid #0b5fbf;outline-offset:1px}
 svg .cluster.near path{stroke-width:4}svg .cluster.on path{stroke:#0b5fbf;stroke-width:5}
 table{border-collapse:collapse}td,th{border:1px solid #c8ced6;padding:2px 8px;text-align:left;vertical-align:top;
-font:12px ui-monospace,monospace;overflow-wrap:anywhere}
+font:12px ui-monospace,monospace;overflow-wrap:break-word}
 tr.partner td:first-child{border-left:6px solid hsl(var(--h) 65% 60%)}tr.near td{background:#eef3f9}tr.on td{background:#d9e8fb}
 .exact,.real-equal{color:#0a6b2d}.approximate,.undecided{color:#8c5909}.different{color:#b3123a;font-weight:600}
 .verdict{font-weight:600}pre{white-space:pre-wrap;font:12px ui-monospace,monospace}
@@ -70,7 +70,7 @@ for (const section of document.querySelectorAll('main section')) {
     button.onclick = () => show({fit: pane.clientWidth - 20, more: width * 1.25, less: width / 1.25}[button.name]);
 }
 const asked = document.getElementsByClassName(location.hash.slice(1))[0];
-if (/^#p\d+$/.test(location.hash) && asked) hold(asked);
+if (/^#p\d+$/.test(location.hash) && asked) { hold(asked); asked.scrollIntoView({block: 'center', inline: 'center'}); }
 )";
 
 std::string escaped(std::string_view text)
