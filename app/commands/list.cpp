@@ -8,6 +8,7 @@
 #include "engine/base/bytes.h"
 #include "engine/base/text.h"
 #include "engine/ir/ids.h"
+#include "engine/ir/origin.h"
 #include "engine/ir/text/structured.h"
 #include "engine/ops/catalog.h"
 #include "engine/tensor/value_text.h"
@@ -43,7 +44,51 @@ std::optional<Model> inferredCopy(const Model& model)
     return copy;
 }
 
-std::string lineJson(size_t number, const std::string& text, int depth, const std::string& graph, OperatorId op, const std::string& address)
+/// What a line of the program was before it was rewritten: nodes; of a loop's variable the v1 value; of a function its frame.
+std::vector<std::string> originOfLine(const Model& model, const StructuredLine& line, bool opensCall)
+{
+    if (!line.graph.valid()) return {};
+    const Graph& graph = model.graph(line.graph);
+    if (line.op.valid()) return originNodes(graph, graph.op(line.op));
+    if (opensCall) {
+        const std::vector<std::string> frames = originFrames(graph);
+        return frames.empty() ? frames : std::vector<std::string>{"frame '" + join(frames, "/") + "'"};
+    }
+    for (const ValueId input : graph.inputs)
+        if (line.address.ends_with("/" + escapeAddressName(graph.value(input).id, true)))
+            if (const std::string_view origin = attributeString(graph.value(input).attributes, kOrigin, ""); !origin.empty())
+                return {std::string(origin)};
+    return {};
+}
+
+/// The lines as text, with what they were before in a column of its own.
+std::string programText(const Model& model, const std::vector<StructuredLine>& lines, bool withOrigin)
+{
+    constexpr size_t kWidest = 88; // longer lines do not move the column
+    size_t column = 0;
+    std::vector<std::string> notes;
+    std::string called;
+    for (const StructuredLine& line : lines) {
+        if (!withOrigin) break;
+        const bool opensCall = !line.op.valid() && line.address != called && line.text.ends_with(':');
+        if (opensCall) called = line.address;
+        notes.push_back(join(originOfLine(model, line, opensCall), " "));
+        if (!notes.back().empty() && line.text.size() <= kWidest) column = std::max(column, line.text.size());
+    }
+    std::string out;
+    for (size_t i = 0; i < lines.size(); ++i) {
+        out += lines[i].text;
+        if (withOrigin && !notes[i].empty()) {
+            out.append(column > lines[i].text.size() ? column - lines[i].text.size() : 0, ' ');
+            out += "  ; " + notes[i];
+        }
+        out += "\n";
+    }
+    return out;
+}
+
+std::string lineJson(size_t number, const std::string& text, int depth, const std::string& graph, OperatorId op, const std::string& address,
+                     const std::vector<std::string>* origin = nullptr)
 {
     JsonWriter json;
     json.beginObject()
@@ -61,6 +106,11 @@ std::string lineJson(size_t number, const std::string& text, int depth, const st
     json.key("address");
     if (address.empty()) json.null();
     else json.value(address);
+    if (origin) {
+        json.key("origin").beginArray();
+        for (const std::string& node : *origin) json.value(node);
+        json.endArray();
+    }
     return json.endObject().text();
 }
 
@@ -101,13 +151,17 @@ Result<int> runList(const CommandContext& context)
         StructuredOptions options;
         options.full = arguments.has("full");
         options.root = only.value_or(GraphId());
-        for (const StructuredLine& line : structuredView(model, options)) {
-            if (console.json())
-                out +=
-                    lineJson(number, line.text, line.depth, line.graph.valid() ? model.graph(line.graph).id : "", line.op, line.address) +
-                    "\n";
-            else out += line.text + "\n";
-            ++number;
+        const std::vector<StructuredLine> lines = structuredView(model, options);
+        if (!console.json()) {
+            out = programText(model, lines, arguments.has("origin"));
+        } else {
+            for (const StructuredLine& line : lines) {
+                const std::vector<std::string> origin = originOfLine(model, line, false);
+                out += lineJson(number, line.text, line.depth, line.graph.valid() ? model.graph(line.graph).id : "", line.op, line.address,
+                                arguments.has("origin") ? &origin : nullptr) +
+                       "\n";
+                ++number;
+            }
         }
     } else {
         PrintOptions options;

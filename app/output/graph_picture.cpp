@@ -1,6 +1,6 @@
 #include "app/output/graph_picture.h"
 
-#include "engine/transform/origin.h"
+#include "engine/ir/origin.h"
 #include "viewer/layout/graphviz_export.h"
 #include "viewer/scene/scene_dot.h"
 

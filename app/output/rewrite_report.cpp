@@ -3,7 +3,7 @@
 #include "app/output/graph_picture.h"
 #include "app/output/json_writer.h"
 #include "engine/base/text.h"
-#include "engine/transform/origin.h"
+#include "engine/ir/origin.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #include "app/wiring/origin_map.h"
 
 #include "engine/ir/frames.h"
-#include "engine/transform/origin.h"
+#include "engine/ir/origin.h"
 
 #include <algorithm>
 #include <map>
@@ -156,11 +156,6 @@ private:
 };
 
 } // namespace
-
-bool isRaised(const Model& model)
-{
-    return std::ranges::any_of(model.graphs, [](const Graph& graph) { return findAttribute(graph.attributes, kOriginGraph) != nullptr; });
-}
 
 RunMap mapOfOrigin(const Model& v1, GraphId root, const Model& raised, GraphId raisedRoot)
 {

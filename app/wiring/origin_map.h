@@ -6,10 +6,7 @@
 
 namespace loopscope::app {
 
-/// Whether some graph of the model says that it was made from a part of a v1 graph.
-bool isRaised(const Model& model);
-
-/// What pairs decides: the raised model says it itself (engine/transform/origin.h). A call that raising made of a conditional has no
+/// What pairs decides: the raised model says it itself (engine/ir/origin.h). A call that raising made of a conditional has no
 /// partner: what is in it pairs as if it lay outside. Values that stand for nothing, and v1 nodes that nothing stands for, are named in the
 /// summary.
 RunMap mapOfOrigin(const Model& v1, GraphId root, const Model& raised, GraphId raisedRoot);

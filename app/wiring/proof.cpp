@@ -6,6 +6,7 @@
 #include "app/wiring/tf_target.h"
 #include "engine/debug/reference/value_pairing.h"
 #include "engine/exec/make_executor.h"
+#include "engine/ir/origin.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include "engine/ir/frames.h"
 #include "engine/ir/random_stream.h"
 #include "engine/ops/dataflow.h"
-#include "engine/transform/origin.h"
+#include "engine/ir/origin.h"
 
 #include <algorithm>
 #include <set>

@@ -1,6 +1,6 @@
 #include "converters/raise/builder.h"
 
-#include "engine/transform/origin.h"
+#include "engine/ir/origin.h"
 
 #include <cctype>
 

@@ -2,7 +2,7 @@
 #include "converters/raise/emitter.h"
 #include "engine/base/bytes.h"
 #include "engine/tensor/strings.h"
-#include "engine/transform/origin.h"
+#include "engine/ir/origin.h"
 
 #include <algorithm>
 

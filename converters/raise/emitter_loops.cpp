@@ -1,6 +1,6 @@
 // Loops: a frame becomes a While with a function for its condition and one for its body.
 #include "converters/raise/emitter.h"
-#include "engine/transform/origin.h"
+#include "engine/ir/origin.h"
 
 #include <algorithm>
 

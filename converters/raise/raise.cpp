@@ -5,7 +5,7 @@
 #include "converters/raise/flow.h"
 #include "engine/base/text.h"
 #include "engine/transform/graph_editor.h"
-#include "engine/transform/origin.h"
+#include "engine/ir/origin.h"
 
 #include <algorithm>
 #include <unordered_map>

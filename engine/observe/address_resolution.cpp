@@ -3,6 +3,7 @@
 
 #include "engine/base/text.h"
 #include "engine/ir/ids.h"
+#include "engine/observe/address_origin.h"
 #include "engine/observe/address_scanner.h"
 
 #include <algorithm>
@@ -194,7 +195,14 @@ private:
 
 } // namespace
 
-Result<ResolvedAddress> resolveAddress(const Model& model, const Address& address) { return Resolution(model, address).run(); }
+Result<ResolvedAddress> resolveAddress(const Model& model, const Address& address)
+{
+    Result<ResolvedAddress> found = Resolution(model, address).run();
+    if (found.ok()) return found;
+    if (const std::optional<Address> counterpart = throughOrigin(model, address))
+        if (Result<ResolvedAddress> other = Resolution(model, *counterpart).run(); other.ok()) return other;
+    return found;
+}
 
 Result<std::vector<AddressPattern>> resolvePattern(const Model& model, std::string_view text)
 {

@@ -20,6 +20,7 @@ struct ResolvedAddress {
     ValueId value;   ///< target output, input, value
 };
 
+/// An address of a v1 graph holds in what was raised from it, and the other way round (address_origin.h).
 /// Errors: usage, naming what is not there and what is near: "main/while#1@3:body/ad#2: no operator 'ad#2' in while_body; operator 2 is
 /// fully_connected#2".
 Result<ResolvedAddress> resolveAddress(const Model& model, const Address& address);

@@ -5,7 +5,7 @@
 #include "engine/base/result.h"
 #include "engine/ir/model.h"
 #include "engine/transform/operator_order.h"
-#include "engine/transform/origin.h"
+#include "engine/ir/origin.h"
 #include "engine/transform/use_lists.h"
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 #include "tracer/record/model_tables.h"
 
 #include "engine/ir/ids.h"
+#include "engine/ir/origin.h"
 #include "engine/observe/address_names.h"
 #include "tracer/record/content.h"
 #include "tracer/schema/json.h"
@@ -52,7 +53,8 @@ public:
     ModelWriter(Database& database, const Model& model, const RecorderOptions& options)
         : m_database(database),
           m_model(model),
-          m_options(options)
+          m_options(options),
+          m_isRaised(isRaised(model))
     {
     }
 
@@ -213,8 +215,9 @@ private:
         else m_op.bind(5, op.name);
         m_op.bind(6, op.kind.full());
         m_op.bind(7, attributesJson(op.attributes));
-        if (op.origin.empty()) m_op.bindNull(8);
-        else m_op.bind(8, jsonList(op.origin));
+        const std::vector<std::string> origin = m_isRaised ? originNodes(graph, op) : op.origin;
+        if (origin.empty()) m_op.bindNull(8);
+        else m_op.bind(8, jsonList(origin));
         if (line >= 0) m_op.bind(9, line);
         else m_op.bindNull(9);
         if (macs >= 0) m_op.bind(10, macs);
@@ -303,6 +306,7 @@ private:
     Database& m_database;
     const Model& m_model;
     const RecorderOptions& m_options;
+    const bool m_isRaised; ///< then every operator says which v1 nodes it stands for
     ModelRows m_rows;
     int64_t m_nextChunk = 1;
     std::unordered_set<int64_t> m_stored;

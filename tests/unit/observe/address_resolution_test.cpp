@@ -122,5 +122,80 @@ TEST(AddressResolution, PatternsFollowIds)
     EXPECT_THAT(patterns("main/x y"), ElementsAre("main/x y: column 7: found ' ', expected '@', ':' or the end"));
 }
 
+/// A loop with a branch inside, as TensorFlow 1 writes it, and as raising leaves it.
+constexpr const char* kV1 = R"(model tf
+graph main {
+  n = Placeholder() dtype=i32 shape=shape[] : i32[]
+  x/Enter = Enter(n) T=i32 frame_name="w/ctx" is_constant=false parallel_iterations=10 : i32
+  x = Merge(x/Enter, x/Next) N=2 T=i32 : (i32, i32[])
+  more = Less(x, x) T=i32 : bool
+  w/LoopCond = LoopCond(more) : bool
+  x/Switch = Switch(x, w/LoopCond) T=i32 : (i32, i32)
+  out = Exit(x/Switch) T=i32 : i32
+  odd = Less(x/Switch:1, x/Switch:1) T=i32 : bool
+  branch = Switch(x/Switch:1, odd) T=i32 : (i32, i32)
+  up = Neg(branch:1) T=i32 : i32
+  y = Merge(branch, up) N=2 T=i32 : (i32, i32[])
+  x/Next = NextIteration(y) T=i32 : i32
+}
+)";
+constexpr const char* kRaised = R"(model tf
+graph main {
+  n = Placeholder() dtype=i32 shape=shape[] : i32[]
+  w = While(n) T=[i32] _origin=["out"] body=@w_body cond=@w_cond output_shapes=[] parallel_iterations=10 : i32
+}
+graph w_cond(x: i32 {_origin="x"}) _origin_frames=["w/ctx"] _origin_graph="main" {
+  more = Less(x, x) T=i32 : bool
+  return output_0=more
+}
+graph w_body(x: i32 {_origin="x/Switch:1"}) _origin_frames=["w/ctx"] _origin_graph="main" {
+  odd = Less(x, x) T=i32 : bool
+  y/If = If(odd, x) Tcond=bool Tin=[i32] Tout=[i32] _origin=["y"] else_branch=@same output_shapes=[] then_branch=@up : i32
+  return output_0=y/If
+}
+graph up(x: i32 {_origin="branch:1"}) _origin_frames=["w/ctx"] _origin_graph="main" {
+  up = Neg(x) T=i32 : i32
+  return output_0=up
+}
+graph same(x: i32 {_origin="branch"}) _origin_frames=["w/ctx"] _origin_graph="main" {
+  return output_0=x
+}
+)";
+
+std::string resolvedIn(const char* text, std::string_view place)
+{
+    const auto parsed = parseModel(text, "test");
+    EXPECT_TRUE(parsed.ok()) << parsed.error().message();
+    const auto address = parseAddress(place);
+    EXPECT_TRUE(address.ok()) << place;
+    const auto found = resolveAddress(*parsed, *address);
+    return found.ok() ? toString(found->address) : found.error().message();
+}
+
+TEST(AddressResolution, PlacesOfAV1GraphHoldInWhatWasRaisedFromIt)
+{
+    EXPECT_EQ(resolvedIn(kRaised, "main/w%2Fctx@3:frame/odd"), "main/w@3:body/odd");
+    EXPECT_EQ(resolvedIn(kRaised, "main/w/ctx@3:frame/odd:0"), "main/w@3:body/odd:0");
+    EXPECT_EQ(resolvedIn(kRaised, "main/w/ctx@3:frame/more"), "main/w@3:cond/more") << "the condition's side";
+    EXPECT_EQ(resolvedIn(kRaised, "main/w/ctx@3:frame/up"), "main/w@3:body/y/If:then/up") << "into the branch that it needs";
+    EXPECT_EQ(resolvedIn(kRaised, "main/w/ctx@3:frame/y"), "main/w@3:body/y/If") << "a Merge is the If";
+    EXPECT_EQ(resolvedIn(kRaised, "main/w/ctx@3:frame/x"), "main/w@3:cond/x") << "a loop's Merge is the input";
+    EXPECT_EQ(resolvedIn(kRaised, "main/w/ctx@3:frame"), "main/w@3:body");
+    EXPECT_EQ(resolvedIn(kRaised, "main/out"), "main/w") << "an Exit is the While";
+    EXPECT_EQ(resolvedIn(kRaised, "main/odd"), "main/w:body/odd") << "a name alone, in whatever iteration";
+    EXPECT_EQ(resolvedIn(kRaised, "main/w/ctx@3:frame/nobody"), "main/w/ctx@3:frame/nobody: no frame 'w/ctx' in main")
+        << "what there is on no side is an error of this side";
+}
+
+TEST(AddressResolution, PlacesOfARaisedGraphHoldInTheV1Graph)
+{
+    EXPECT_EQ(resolvedIn(kV1, "main/w@3:body/odd"), "main/w/ctx@3:frame/odd");
+    EXPECT_EQ(resolvedIn(kV1, "main/w@3:cond/more"), "main/w/ctx@3:frame/more");
+    EXPECT_EQ(resolvedIn(kV1, "main/w@3:body/y/If:then/up"), "main/w/ctx@3:frame/up");
+    EXPECT_EQ(resolvedIn(kV1, "main/w@3:body/y/If"), "main/w/ctx@3:frame/y");
+    EXPECT_EQ(resolvedIn(kV1, "main/w@3:body"), "main/w/ctx@3:frame");
+    EXPECT_EQ(resolvedIn(kV1, "main/v@3:body").substr(0, 34), "main/v@3:body: no operator 'v' in ") << "no such loop";
+}
+
 } // namespace
 } // namespace loopscope

@@ -1,5 +1,5 @@
 // Which value of a v1 graph a value stands for, as it is read off a model: names, attributes, and what the editor keeps by itself.
-#include "engine/transform/origin.h"
+#include "engine/ir/origin.h"
 
 #include "converters/lsir/lsir.h"
 #include "engine/transform/graph_editor.h"

@@ -1,5 +1,6 @@
-#include "engine/transform/origin.h"
+#include "engine/ir/origin.h"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -56,6 +57,29 @@ std::vector<std::string> originFrames(const Graph& graph)
         for (const Attribute& item : *items)
             if (const auto* name = item.as<std::string>()) frames.push_back(*name);
     return frames;
+}
+
+bool isRaised(const Model& model)
+{
+    return std::ranges::any_of(model.graphs, [](const Graph& graph) { return findAttribute(graph.attributes, kOriginGraph) != nullptr; });
+}
+
+std::vector<std::string> originNodes(const Graph& graph, const Operator& op)
+{
+    const std::string source(attributeString(graph.attributes, kOriginGraph, graph.id));
+    std::vector<std::string> nodes;
+    const auto add = [&](std::string node) {
+        if (!node.empty() && std::ranges::find(nodes, node) == nodes.end()) nodes.push_back(std::move(node));
+    };
+    const Attribute* const said = findAttribute(op.attributes, kOrigin);
+    if (const auto* items = said ? said->as<AttributeItems>() : nullptr) {
+        for (const Attribute& item : *items)
+            if (const auto* text = item.as<std::string>()) add(originParts(*text).first);
+        return nodes;
+    }
+    for (const std::string& origin : op.origin) add(std::string(withoutGraph(origin, source)));
+    if (op.origin.empty()) add(op.name);
+    return nodes;
 }
 
 std::vector<OriginPair> originPairs(const Model& raised)

@@ -37,6 +37,12 @@ std::vector<std::string> originFrames(const Graph& graph);
 /// Where the operator came from: its origin, or, where that is empty, what it is called in its file: its name, or `0:INDEX`.
 std::vector<std::string> originsOf(const Operator& op, OperatorId id);
 
+/// Whether some graph of the model says that it was made from a part of a v1 graph.
+bool isRaised(const Model& model);
+
+/// The v1 nodes that an operator of a raised model stands for, each once: what it says, else what rewrites kept, else its own name.
+std::vector<std::string> originNodes(const Graph& graph, const Operator& op);
+
 /// "node:2" in its parts; "node" is slot 0.
 std::pair<std::string, int32_t> originParts(std::string_view text);
 
